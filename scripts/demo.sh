@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The main job: every allocator builds the tree of each scene, and each scene becomes a picture. `make demo` calls it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source scripts/common.sh
+
+scripts/setup.sh build
+choose_preset
+build heapwood
+heapwood=build/$PRESET/bin/heapwood
+read -ra scenes <<< "${SCENES:-atrium statue stadium}"
+
+mkdir -p out
+echo
+"$heapwood" bench "${scenes[@]}" --allocators all --json out/bench.json
+made=(out/bench.json)
+for scene in "${scenes[@]}"; do
+  name=${scene##*/}  # a path's file name; a procedural scene's name without its size
+  name=${name%%[.:]*}
+  "$heapwood" render "$scene" -o "out/$name.png"
+  made+=("out/$name.png")
+done
+echo
+echo "Made:"
+printf '  %s\n' "${made[@]}"
