@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// What the GPU has an instruction for and C++ has no word: loads of read-only memory in one piece, a quick reciprocal,
+// a product that the compiler may not fuse. On the CPU the plain expression.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+#include "simt/config.hpp"
+
+namespace heapwood::simt {
+
+// Loads 4, 8 or 16 bytes (aligned to their size) that nobody writes while the kernel runs.
+template <class T>
+SIMT_INLINE T load_constant(const T* from) {
+  static_assert(std::is_trivially_copyable_v<T> && (sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16) &&
+                alignof(T) == sizeof(T));
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(T) == 16) {
+    return std::bit_cast<T>(__ldg(reinterpret_cast<const uint4*>(from)));
+  } else if constexpr (sizeof(T) == 8) {
+    return std::bit_cast<T>(__ldg(reinterpret_cast<const uint2*>(from)));
+  } else {
+    return std::bit_cast<T>(__ldg(reinterpret_cast<const unsigned*>(from)));
+  }
+#else
+  return *from;
+#endif
+}
+
+// 1/x to about 1 ulp; 1/0 and 1/denormal are infinite. A true division costs ten times as much on the GPU.
+SIMT_INLINE float approximate_reciprocal(float x) {
+#if defined(__CUDA_ARCH__)
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x));
+  return r;
+#else
+  return 1.0f / x;
+#endif
+}
+
+// A product that is never fused with an addition, for results that must round alike wherever they are computed.
+SIMT_INLINE float rounded_product(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return __fmul_rn(a, b);
+#else
+  return a * b;
+#endif
+}
+
+}  // namespace heapwood::simt

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// The only macros of the project: what a function that runs on the GPU and on CPU threads is marked with.
+#pragma once
+
+#if defined(__CUDACC__)
+#define SIMT_FN __host__ __device__
+#define SIMT_INLINE __host__ __device__ __forceinline__
+#else
+#define SIMT_FN
+#define SIMT_INLINE inline
+#endif
+
+// For large functions off the hot path: kept out of line, so that they are compiled once and cost the callers no registers.
+#if defined(__CUDACC__)
+#define SIMT_OUTLINE __host__ __device__ __noinline__
+#else
+#define SIMT_OUTLINE inline
+#endif
+
+// Loops on the GPU: unrolled, where indices must be constants; partly unrolled; kept rolled, where instruction-cache misses
+// would cost more than the loop's own branches. The host compiler decides for itself.
+#if defined(__CUDA_ARCH__)
+#define SIMT_UNROLLED _Pragma("unroll")
+#define SIMT_UNROLLED_4 _Pragma("unroll 4")
+#define SIMT_ROLLED _Pragma("unroll 1")
+#else
+#define SIMT_UNROLLED
+#define SIMT_UNROLLED_4
+#define SIMT_ROLLED
+#endif

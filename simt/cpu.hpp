@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// Launches kernels on CPU threads: one std::jthread a warp of width 1.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "simt/control.hpp"
+#include "simt/device.hpp"
+#include "simt/launch.hpp"
+#include "simt/warp.hpp"
+
+namespace heapwood::simt {
+
+// Runs `threads` copies of body(index) and raises control.abort when the limit passes. Returns milliseconds.
+template <class Body>
+double run_threads(unsigned threads, const LaunchLimits& limits, Control& control, Body body) {
+  using Clock = std::chrono::steady_clock;
+  std::mutex mutex;
+  std::condition_variable finished;
+  unsigned running = threads;
+  bool stopped = false;
+  bool was_interrupted = false;
+  const auto start = Clock::now();
+  {
+    std::vector<std::jthread> pool;
+    pool.reserve(threads);
+    for (unsigned i = 0; i < threads; ++i) {
+      pool.emplace_back([&, i] {
+        body(i);
+        const std::lock_guard lock(mutex);
+        if (--running == 0) finished.notify_one();
+      });
+    }
+    std::unique_lock lock(mutex);
+    while (!finished.wait_for(lock, std::chrono::milliseconds(20), [&] { return running == 0; })) {
+      const bool late = std::chrono::duration<double>(Clock::now() - start).count() > limits.seconds;
+      if (!stopped && (late || interrupted())) {
+        stopped = true;
+        was_interrupted = !late;
+        system_atomic_ref<std::uint32_t>(control.abort).store(1, relaxed);
+      }
+    }
+  }
+  const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  check_outcome(control.code, control.operand, stopped, was_interrupted, limits);
+  return ms;
+}
+
+class Cpu {
+ public:
+  using Warp = SerialWarp;
+
+  explicit Cpu(const DeviceId& id = {}) : id_(id) {}
+  const DeviceId& id() const { return id_; }
+  unsigned threads() const {
+    return id_.threads > 0 ? static_cast<unsigned>(id_.threads) : std::max(1u, std::thread::hardware_concurrency());
+  }
+  unsigned multiprocessors() const { return threads(); }
+
+  template <class Kernel>
+  unsigned resident_warps() const {
+    return threads();
+  }
+
+  template <class Kernel>
+  double launch(const Kernel& kernel, unsigned warps = 0, const LaunchLimits& limits = {}) const {
+    if (warps == 0) warps = threads();
+    Control control;
+    return run_threads(warps, limits, control, [&](unsigned worker) {
+      const auto scratch = std::make_unique<typename Kernel::Scratch>();
+      SerialWarp warp(worker, warps, &control);
+      kernel(warp, *scratch);
+    });
+  }
+
+  template <class F>
+  void for_each(std::size_t n, F f) const {
+    const unsigned warps = n < 4096 ? 1 : threads();
+    Control control;
+    run_threads(warps, {.seconds = 1e9}, control, [&](unsigned worker) {
+      const std::size_t share = (n + warps - 1) / warps;
+      const std::size_t end = std::min(n, share * (worker + 1));
+      for (std::size_t i = share * worker; i < end; ++i) f(i);
+    });
+  }
+
+ private:
+  DeviceId id_;
+};
+
+}  // namespace heapwood::simt

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// Launches kernels on a GPU; included by .cu files only. The grid is never larger than what is resident at once, so that
+// a warp may wait for another one. Times are those of CUDA events around the one kernel.
+#pragma once
+
+#if !defined(__CUDACC__)
+#error "simt/cuda.hpp is for files that nvcc compiles"
+#endif
+
+#include <cuda_runtime.h>
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <thread>
+
+#include "simt/control.hpp"
+#include "simt/cuda_warp.hpp"
+#include "simt/device.hpp"
+#include "simt/launch.hpp"
+
+namespace heapwood::simt {
+
+inline void check_cuda(cudaError_t status, const char* what) {
+  if (status != cudaSuccess) {
+    throw Error(Exit::failed,
+                std::string(what) + ": " + cudaGetErrorName(status) + " (" + cudaGetErrorString(status) + ")");
+  }
+}
+
+// The control block in device memory, where waiting warps can poll it without crossing the bus; the host raises the abort
+// flag with a copy on a stream of its own, beside the running kernel.
+class DeviceControl {
+ public:
+  DeviceControl() {
+    check_cuda(cudaMalloc(reinterpret_cast<void**>(&device_), sizeof(Control)), "control block");
+    check_cuda(cudaMemset(device_, 0, sizeof(Control)), "control block");
+    check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "control stream");
+  }
+  DeviceControl(const DeviceControl&) = delete;
+  DeviceControl& operator=(const DeviceControl&) = delete;
+  ~DeviceControl() {
+    cudaFree(device_);
+    cudaStreamDestroy(stream_);
+  }
+  Control* device() const { return device_; }
+  void raise_abort() {
+    static const std::uint32_t one = 1;
+    check_cuda(cudaMemcpyAsync(&device_->abort, &one, sizeof(one), cudaMemcpyHostToDevice, stream_), "abort flag");
+  }
+  // After the kernel has ended.
+  Control read() const {
+    Control copy;
+    check_cuda(cudaMemcpy(&copy, device_, sizeof(Control), cudaMemcpyDeviceToHost), "control block");
+    return copy;
+  }
+
+ private:
+  Control* device_ = nullptr;
+  cudaStream_t stream_{};
+};
+
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::block_threads, Kernel::blocks_per_multiprocessor)
+    run_kernel(const __grid_constant__ Kernel kernel, Control* control) {
+  __shared__ typename Kernel::Scratch scratch[Kernel::block_threads / 32];
+  CudaWarp<32> warp(control);
+  kernel(warp, scratch[threadIdx.x / 32]);
+}
+
+template <class F>
+__global__ void run_for_each(std::size_t n, const __grid_constant__ F f) {
+  for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < n;
+       i += std::size_t{gridDim.x} * blockDim.x) {
+    f(i);
+  }
+}
+
+class Cuda {
+ public:
+  using Warp = CudaWarp<32>;
+
+  explicit Cuda(const DeviceId& id) : id_(id) { check_cuda(cudaSetDevice(id.index), "cudaSetDevice"); }
+  const DeviceId& id() const { return id_; }
+  unsigned multiprocessors() const {
+    int count = 0;
+    check_cuda(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, id_.index), "multiprocessor count");
+    return static_cast<unsigned>(count);
+  }
+
+  template <class Kernel>
+  unsigned resident_warps() const {
+    int blocks = 0;
+    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, run_kernel<Kernel>, Kernel::block_threads, 0),
+               "occupancy");
+    return static_cast<unsigned>(blocks) * multiprocessors() * (Kernel::block_threads / 32);
+  }
+
+  template <class Kernel>
+  double launch(const Kernel& kernel, unsigned warps = 0, const LaunchLimits& limits = {}) const {
+    constexpr unsigned block_warps = Kernel::block_threads / 32;
+    const unsigned resident = resident_warps<Kernel>();
+    if (warps == 0 || warps > resident) warps = resident;
+    const unsigned blocks = (warps + block_warps - 1) / block_warps;
+    DeviceControl control;
+    Event begin, end;
+    begin.record();
+    run_kernel<Kernel><<<blocks, Kernel::block_threads>>>(kernel, control.device());
+    check_cuda(cudaGetLastError(), limits.what);
+    end.record();
+
+    const auto start = std::chrono::steady_clock::now();
+    bool stopped = false, was_interrupted = false;
+    for (cudaError_t status; (status = cudaEventQuery(end.event)) != cudaSuccess;) {
+      if (status != cudaErrorNotReady) check_cuda(status, limits.what);
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      if (!stopped && (seconds > limits.seconds || interrupted())) {
+        stopped = true;
+        was_interrupted = seconds <= limits.seconds;
+        control.raise_abort();
+      }
+      if (seconds > limits.seconds + 20) {
+        throw Error(Exit::failed,
+                    std::string(limits.what) + ": the GPU does not answer the abort flag; restart the program");
+      }
+      if (seconds > 0.02) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    float ms = 0;
+    check_cuda(cudaEventElapsedTime(&ms, begin.event, end.event), limits.what);
+    const Control outcome = control.read();
+    check_outcome(outcome.code, outcome.operand, stopped, was_interrupted, limits);
+    return ms;
+  }
+
+  template <class F>
+  void for_each(std::size_t n, F f) const {
+    if (n == 0) return;
+    const std::size_t blocks = (n + 255) / 256;
+    const std::size_t most = std::size_t{multiprocessors()} * 16;
+    run_for_each<F><<<static_cast<unsigned>(blocks < most ? blocks : most), 256>>>(n, f);
+    check_cuda(cudaGetLastError(), "for_each");
+    check_cuda(cudaDeviceSynchronize(), "for_each");
+  }
+
+  // Makes the heap of device malloc() at least this large. It is fixed once a kernel that uses it is loaded, so that the
+  // first call takes an eighth of the device's memory at once: later pools may be larger than the first.
+  void reserve_heap(std::size_t bytes) const {
+    std::size_t now = 0, free_bytes = 0, total = 0;
+    check_cuda(cudaMemGetInfo(&free_bytes, &total), "device heap");
+    check_cuda(cudaDeviceGetLimit(&now, cudaLimitMallocHeapSize), "device heap");
+    if (now >= bytes) return;
+    const cudaError_t status = cudaDeviceSetLimit(cudaLimitMallocHeapSize, bytes < total / 8 ? total / 8 : bytes);
+    if (status == cudaSuccess) return;
+    cudaGetLastError();  // not for the next launch to report
+    throw Error(Exit::failed, "cuda: the device heap of " + std::to_string(now) + " bytes cannot grow to " +
+                                  std::to_string(bytes) + " (" + cudaGetErrorName(status) +
+                                  "); it is fixed once a kernel has used it: run the largest pool first or alone");
+  }
+
+  // Registers a thread, local memory a thread (bytes) and resident warps a multiprocessor of a kernel, from the driver.
+  struct Occupancy {
+    int registers = 0;
+    std::size_t local_bytes = 0;
+    std::size_t shared_bytes = 0;
+    unsigned warps_per_multiprocessor = 0;
+  };
+  template <class Kernel>
+  Occupancy occupancy() const {
+    cudaFuncAttributes attributes{};
+    check_cuda(cudaFuncGetAttributes(&attributes, run_kernel<Kernel>), "kernel attributes");
+    return {attributes.numRegs, attributes.localSizeBytes, attributes.sharedSizeBytes,
+            resident_warps<Kernel>() / multiprocessors()};
+  }
+
+ private:
+  struct Event {
+    Event() { check_cuda(cudaEventCreate(&event), "cudaEventCreate"); }
+    ~Event() { cudaEventDestroy(event); }
+    Event(const Event&) = delete;
+    Event& operator=(const Event&) = delete;
+    void record() { check_cuda(cudaEventRecord(event), "cudaEventRecord"); }
+    cudaEvent_t event{};
+  };
+
+  DeviceId id_;
+};
+
+}  // namespace heapwood::simt

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#include "simt/cuda_runtime.hpp"
+
+namespace heapwood::simt::cuda_runtime {
+
+namespace {
+constexpr const char* reason = "this program was built without CUDA; rebuild with a CUDA compiler: make demo CUDA=on";
+[[noreturn]] void absent() { throw Error(Exit::device, reason); }
+}  // namespace
+
+std::vector<DeviceInfo> list() {
+  DeviceInfo none;
+  none.id = {DeviceKind::cuda, 0, 0};
+  none.key = "cuda:0";
+  none.name = "CUDA";
+  none.reason = reason;
+  return {none};
+}
+void* allocate(int, std::size_t) { absent(); }
+void free(int, void*) noexcept {}
+void upload(int, void*, const void*, std::size_t) { absent(); }
+void download(int, void*, const void*, std::size_t) { absent(); }
+void fill(int, void*, int, std::size_t) { absent(); }
+std::size_t available(int) { return 0; }
+
+}  // namespace heapwood::simt::cuda_runtime

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "simt/cuda_runtime.hpp"
+
+#include <string>
+
+#include "simt/cuda.hpp"
+
+namespace heapwood::simt::cuda_runtime {
+
+namespace {
+
+std::string version(int v) { return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10); }
+
+DeviceInfo unusable(const std::string& reason) {
+  DeviceInfo info;
+  info.id = {DeviceKind::cuda, 0, 0};
+  info.key = "cuda:0";
+  info.name = "CUDA";
+  info.reason = reason;
+  return info;
+}
+
+// Whether this binary holds code for the device: asks the runtime about one of our own kernels.
+__global__ void probe() {}
+
+DeviceInfo describe_gpu(int index) {
+  DeviceInfo info;
+  info.id = {DeviceKind::cuda, index, 0};
+  info.key = "cuda:" + std::to_string(index);
+  cudaDeviceProp properties{};
+  if (const auto status = cudaGetDeviceProperties(&properties, index); status != cudaSuccess) {
+    info.name = "CUDA";
+    info.reason = std::string("its properties cannot be read: ") + cudaGetErrorString(status);
+    return info;
+  }
+  info.name = properties.name;
+  info.multiprocessors = static_cast<unsigned>(properties.multiProcessorCount);
+  info.memory_bytes = properties.totalGlobalMem;
+  info.compute_capability = properties.major * 10 + properties.minor;
+  int driver = 0, runtime = 0;
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  info.driver = "driver CUDA " + version(driver) + ", runtime " + version(runtime);
+  cudaFuncAttributes attributes{};
+  if (cudaSetDevice(index) != cudaSuccess || cudaFuncGetAttributes(&attributes, probe) != cudaSuccess) {
+    info.reason = std::string("no code for compute capability ") + std::to_string(info.compute_capability) +
+                  " in this program: " + cudaGetErrorString(cudaGetLastError()) +
+                  "; rebuild with -DCMAKE_CUDA_ARCHITECTURES=" + std::to_string(info.compute_capability);
+    return info;
+  }
+  info.usable = true;
+  return info;
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> list() {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaErrorInsufficientDriver) {
+    int driver = 0;
+    cudaDriverGetVersion(&driver);
+    return {unusable(driver == 0 ? "no CUDA driver on this machine; install the NVIDIA driver"
+                                 : "the driver supports CUDA " + version(driver) + " only; update the NVIDIA driver")};
+  }
+  if (status != cudaSuccess) return {unusable(std::string("no GPU answers: ") + cudaGetErrorString(status))};
+  std::vector<DeviceInfo> all;
+  for (int i = 0; i < count; ++i) all.push_back(describe_gpu(i));
+  return all;
+}
+
+void* allocate(int device, std::size_t bytes) {
+  check_cuda(cudaSetDevice(device), "cudaSetDevice");
+  void* pointer = nullptr;
+  const cudaError_t status = cudaMalloc(&pointer, bytes);
+  if (status != cudaSuccess) {
+    cudaGetLastError();
+    throw Error(Exit::failed, "cuda:" + std::to_string(device) + ": cannot allocate " + std::to_string(bytes >> 20) +
+                                  " MiB of device memory (" + std::to_string(available(device) >> 20) +
+                                  " MiB free): " + cudaGetErrorString(status) + "; use a smaller --pool or scene");
+  }
+  return pointer;
+}
+
+void free(int device, void* pointer) noexcept {
+  cudaSetDevice(device);
+  cudaFree(pointer);
+}
+
+void upload(int device, void* to, const void* from, std::size_t bytes) {
+  check_cuda(cudaSetDevice(device), "cudaSetDevice");
+  check_cuda(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "upload");
+}
+
+void download(int device, void* to, const void* from, std::size_t bytes) {
+  check_cuda(cudaSetDevice(device), "cudaSetDevice");
+  check_cuda(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToHost), "download");
+}
+
+void fill(int device, void* to, int byte, std::size_t bytes) {
+  check_cuda(cudaSetDevice(device), "cudaSetDevice");
+  check_cuda(cudaMemset(to, byte, bytes), "fill");
+  check_cuda(cudaDeviceSynchronize(), "fill");
+}
+
+std::size_t available(int device) {
+  std::size_t free_bytes = 0, total = 0;
+  cudaSetDevice(device);
+  if (cudaMemGetInfo(&free_bytes, &total) != cudaSuccess) return 0;
+  return free_bytes;
+}
+
+}  // namespace heapwood::simt::cuda_runtime

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// The Warp concept on the GPU: `Width` consecutive lanes of a hardware warp (32 by default; 8 or 16 for tiles).
+// Uses the *_sync intrinsics with the tile's own mask: correct under independent thread scheduling (Volta and later).
+// The bodies exist only in the device pass; the functions are host-device so that templates over Warp compile for both.
+#pragma once
+
+#include <cstdint>
+
+#include "simt/config.hpp"
+#include "simt/control.hpp"
+
+namespace heapwood::simt {
+
+template <unsigned Width = 32>
+class CudaWarp {
+  static_assert(Width == 8 || Width == 16 || Width == 32);
+
+ public:
+  static constexpr unsigned width = Width;
+
+  SIMT_INLINE explicit CudaWarp(Control* control) : control_(control) {}
+
+#if defined(__CUDA_ARCH__)
+  SIMT_INLINE unsigned lane() const { return threadIdx.x & (Width - 1); }
+  SIMT_INLINE unsigned worker() const { return (blockIdx.x * blockDim.x + threadIdx.x) / Width; }
+  SIMT_INLINE unsigned workers() const { return gridDim.x * blockDim.x / Width; }
+  SIMT_INLINE unsigned sm() const {
+    unsigned id;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
+    return id;
+  }
+
+  SIMT_INLINE void sync() const { __syncwarp(mask()); }
+  SIMT_INLINE std::uint32_t ballot(bool predicate) const {
+    return (__ballot_sync(mask(), predicate) & mask()) >> first();
+  }
+  SIMT_INLINE bool any(bool predicate) const { return __any_sync(mask(), predicate) != 0; }
+  template <class T>
+  SIMT_INLINE T shfl(T value, unsigned source) const {
+    return __shfl_sync(mask(), value, static_cast<int>(source), Width);
+  }
+  template <class T>
+  SIMT_INLINE T* shfl(T* pointer, unsigned source) const {
+    return reinterpret_cast<T*>(
+        __shfl_sync(mask(), reinterpret_cast<unsigned long long>(pointer), static_cast<int>(source), Width));
+  }
+  SIMT_INLINE std::uint32_t reduce_add(std::uint32_t value) const {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(mask(), value);
+#else
+    for (unsigned d = Width / 2; d > 0; d /= 2) value += __shfl_xor_sync(mask(), value, d, Width);
+    return value;
+#endif
+  }
+  SIMT_INLINE std::uint32_t reduce_min(std::uint32_t value) const {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(mask(), value);
+#else
+    for (unsigned d = Width / 2; d > 0; d /= 2) value = min(value, __shfl_xor_sync(mask(), value, d, Width));
+    return value;
+#endif
+  }
+  SIMT_INLINE std::uint32_t reduce_max(std::uint32_t value) const {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(mask(), value);
+#else
+    for (unsigned d = Width / 2; d > 0; d /= 2) value = max(value, __shfl_xor_sync(mask(), value, d, Width));
+    return value;
+#endif
+  }
+  SIMT_INLINE std::uint32_t inclusive_add(std::uint32_t value) const {
+    for (unsigned d = 1; d < Width; d *= 2) {
+      const std::uint32_t other = __shfl_up_sync(mask(), value, d, Width);
+      if (lane() >= d) value += other;
+    }
+    return value;
+  }
+
+  SIMT_INLINE void scratch_add(std::uint32_t& word, std::uint32_t value) const { atomicAdd(&word, value); }
+
+  SIMT_INLINE bool aborted() const { return control_->aborted(); }
+  SIMT_INLINE void fail(std::uint32_t code, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0) const {
+    control_->fail(code, a, b, c);
+  }
+  SIMT_INLINE void pause(unsigned turn) const { __nanosleep(turn < 4 ? 20u << turn : 200u); }
+
+ private:
+  SIMT_INLINE unsigned first() const { return (threadIdx.x & 31u) & ~(Width - 1); }
+  SIMT_INLINE unsigned mask() const { return Width == 32 ? 0xffffffffu : ((1u << Width) - 1) << first(); }
+#else
+  // Host pass: declarations only. Nothing calls them.
+  SIMT_FN unsigned lane() const;
+  SIMT_FN unsigned worker() const;
+  SIMT_FN unsigned workers() const;
+  SIMT_FN unsigned sm() const;
+  SIMT_FN void sync() const;
+  SIMT_FN std::uint32_t ballot(bool) const;
+  SIMT_FN bool any(bool) const;
+  template <class T>
+  SIMT_FN T shfl(T, unsigned) const;
+  SIMT_FN std::uint32_t reduce_add(std::uint32_t) const;
+  SIMT_FN std::uint32_t reduce_min(std::uint32_t) const;
+  SIMT_FN std::uint32_t reduce_max(std::uint32_t) const;
+  SIMT_FN std::uint32_t inclusive_add(std::uint32_t) const;
+  SIMT_FN void scratch_add(std::uint32_t&, std::uint32_t) const;
+  SIMT_FN bool aborted() const;
+  SIMT_FN void fail(std::uint32_t, std::uint64_t = 0, std::uint64_t = 0, std::uint64_t = 0) const;
+  SIMT_FN void pause(unsigned) const;
+
+ private:
+#endif
+  Control* control_;
+};
+
+}  // namespace heapwood::simt

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#include "simt/device.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include "simt/cuda_runtime.hpp"
+#include "simt/launch.hpp"
+#include "simt/memory.hpp"
+
+namespace heapwood::simt {
+
+namespace {
+
+std::atomic<bool> interrupt_flag{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  }
+  return "CPU";
+}
+
+// Bytes that the system says can be taken without swapping (/proc/meminfo, MemAvailable).
+std::size_t available_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string key;
+  std::size_t kib = 0;
+  for (std::string unit; file >> key >> kib >> unit;) {
+    if (key == "MemAvailable:") return kib << 10;
+  }
+  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+DeviceInfo describe_cpu(int threads) {
+  DeviceInfo info;
+  info.id = {DeviceKind::cpu, 0, threads};
+  info.key = "cpu";
+  info.name = processor_name();
+  info.usable = true;
+  info.multiprocessors =
+      threads > 0 ? static_cast<unsigned>(threads) : std::max(1u, std::thread::hardware_concurrency());
+  info.memory_bytes =
+      static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return info;
+}
+
+}  // namespace
+
+std::vector<DeviceInfo> list_devices() {
+  std::vector<DeviceInfo> all = cuda_runtime::list();
+  all.push_back(describe_cpu(0));
+  return all;
+}
+
+DeviceInfo find_device(const std::string& key, int threads) {
+  if (key == "cpu") return describe_cpu(threads);
+  if (key == "auto") {
+    for (const DeviceInfo& info : cuda_runtime::list()) {
+      if (info.usable) return info;
+    }
+    return describe_cpu(threads);
+  }
+  const bool well_formed = key.size() > 5 && key.rfind("cuda:", 0) == 0 && key.size() < 9 &&
+                           key.find_first_not_of("0123456789", 5) == std::string::npos;
+  if (!well_formed) throw Error(Exit::usage, "device '" + key + "': not one of auto, cpu, cuda:N");
+  for (const DeviceInfo& info : cuda_runtime::list()) {
+    if (info.usable && info.key == key) return info;
+    if (!info.usable && (info.key == key || info.key == "cuda:0")) {
+      throw Error(Exit::device, "device '" + key + "': " + info.reason + " (or use --device cpu)");
+    }
+  }
+  throw Error(Exit::device, "device '" + key + "': there is no such GPU; see 'heapwood list devices'");
+}
+
+DeviceInfo describe(const DeviceId& id) {
+  return id.kind == DeviceKind::cpu ? describe_cpu(id.threads) : find_device("cuda:" + std::to_string(id.index));
+}
+
+void interrupt() noexcept { interrupt_flag.store(true, std::memory_order_relaxed); }
+bool interrupted() noexcept { return interrupt_flag.load(std::memory_order_relaxed); }
+void clear_interrupt() noexcept { interrupt_flag.store(false, std::memory_order_relaxed); }
+
+void* device_allocate(const DeviceId& device, std::size_t bytes) {
+  if (device.kind == DeviceKind::cuda) return cuda_runtime::allocate(device.index, bytes);
+  if (bytes > available_memory()) {
+    throw Error(Exit::failed, "cpu: cannot allocate " + std::to_string(bytes >> 20) + " MiB of memory (" +
+                                  std::to_string(available_memory() >> 20) +
+                                  " MiB available); use a smaller --pool or scene");
+  }
+  // Untouched pages cost nothing: a pool many times larger than what a build touches is cheap.
+  void* pointer = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (pointer == MAP_FAILED) {
+    throw Error(Exit::failed, "cpu: cannot map " + std::to_string(bytes >> 20) + " MiB: " + std::strerror(errno));
+  }
+  return pointer;
+}
+
+void device_free(const DeviceId& device, void* pointer, std::size_t bytes) noexcept {
+  if (device.kind == DeviceKind::cuda) return cuda_runtime::free(device.index, pointer);
+  munmap(pointer, bytes);
+}
+
+void device_upload(const DeviceId& device, void* to, const void* from_host, std::size_t bytes) {
+  if (device.kind == DeviceKind::cuda) return cuda_runtime::upload(device.index, to, from_host, bytes);
+  std::memcpy(to, from_host, bytes);
+}
+
+void device_download(const DeviceId& device, void* to_host, const void* from, std::size_t bytes) {
+  if (device.kind == DeviceKind::cuda) return cuda_runtime::download(device.index, to_host, from, bytes);
+  std::memcpy(to_host, from, bytes);
+}
+
+void device_fill(const DeviceId& device, void* to, int byte, std::size_t bytes) {
+  if (device.kind == DeviceKind::cuda) return cuda_runtime::fill(device.index, to, byte, bytes);
+  std::memset(to, byte, bytes);
+}
+
+std::size_t device_available(const DeviceId& device) {
+  return device.kind == DeviceKind::cuda ? cuda_runtime::available(device.index) : available_memory();
+}
+
+void check_outcome(std::uint32_t code, const std::uint64_t (&operand)[3], bool stopped, bool was_interrupted,
+                   const LaunchLimits& limits) {
+  const std::string what = limits.what;
+  if (code != 0) {
+    throw KernelFailure(code, operand[0], operand[1], operand[2],
+                        what + ": the kernel stopped with error " + std::to_string(code));
+  }
+  if (!stopped) return;
+  if (was_interrupted) throw Stopped(Stopped::Reason::interrupted, what + ": interrupted");
+  throw Stopped(Stopped::Reason::time_limit, what + ": not finished after " +
+                                                 std::to_string(static_cast<int>(limits.seconds)) +
+                                                 " s, stopped; raise --timeout if it may take longer");
+}
+
+}  // namespace heapwood::simt

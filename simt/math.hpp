@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Scalar helpers that mean the same on CPU and GPU. min and max are single instructions on both (no NaN handling).
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "simt/config.hpp"
+
+namespace heapwood::simt {
+
+SIMT_INLINE float min(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return ::fminf(a, b);
+#else
+  return a < b ? a : b;
+#endif
+}
+SIMT_INLINE float max(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return ::fmaxf(a, b);
+#else
+  return a > b ? a : b;
+#endif
+}
+SIMT_INLINE std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
+SIMT_INLINE float from_bits(std::uint32_t b) { return std::bit_cast<float>(b); }
+
+// An unsigned integer that orders like the float does (finite or infinite), so that integer min and max work on floats.
+SIMT_INLINE std::uint32_t ordered_key(float x) {
+  const std::uint32_t b = bits(x);
+  return b ^ ((b & 0x80000000u) ? 0xffffffffu : 0x80000000u);
+}
+SIMT_INLINE float from_ordered_key(std::uint32_t key) {
+  return from_bits(key ^ ((key & 0x80000000u) ? 0x80000000u : 0xffffffffu));
+}
+
+SIMT_INLINE unsigned popcount(std::uint32_t x) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<unsigned>(__popc(x));
+#else
+  return static_cast<unsigned>(std::popcount(x));
+#endif
+}
+// Index of the lowest set bit; x != 0.
+SIMT_INLINE unsigned lowest_bit(std::uint32_t x) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<unsigned>(__ffs(static_cast<int>(x)) - 1);
+#else
+  return static_cast<unsigned>(std::countr_zero(x));
+#endif
+}
+
+}  // namespace heapwood::simt

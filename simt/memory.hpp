@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// Memory of a device, owned: Memory is bytes, Buffer<T> is an array of trivially copyable T.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "simt/device.hpp"
+
+namespace heapwood::simt {
+
+// Raw operations on device memory. `device_allocate` throws Error{Exit::failed} naming the size when there is not enough;
+// CPU memory comes as untouched zero pages, GPU memory unspecified. Copies are complete when the call returns.
+void* device_allocate(const DeviceId& device, std::size_t bytes);
+void device_free(const DeviceId& device, void* pointer, std::size_t bytes) noexcept;
+void device_upload(const DeviceId& device, void* to, const void* from_host, std::size_t bytes);
+void device_download(const DeviceId& device, void* to_host, const void* from, std::size_t bytes);
+void device_fill(const DeviceId& device, void* to, int byte, std::size_t bytes);
+// Bytes of memory that an allocation may still take.
+std::size_t device_available(const DeviceId& device);
+
+class Memory {
+ public:
+  Memory() = default;
+  Memory(const DeviceId& device, std::size_t bytes)
+      : device_(device), data_(bytes ? device_allocate(device, bytes) : nullptr), bytes_(bytes) {}
+  Memory(Memory&& other) noexcept { swap(other); }
+  Memory& operator=(Memory&& other) noexcept {
+    Memory(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~Memory() {
+    if (data_) device_free(device_, data_, bytes_);
+  }
+
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+  std::size_t bytes() const { return bytes_; }
+  const DeviceId& device() const { return device_; }
+  void fill(int byte) {
+    if (bytes_) device_fill(device_, data_, byte, bytes_);
+  }
+
+ private:
+  void swap(Memory& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+  }
+
+  DeviceId device_{};
+  void* data_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+template <class T>
+class Buffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  Buffer() = default;
+  Buffer(const DeviceId& device, std::size_t count) : memory_(device, count * sizeof(T)), count_(count) {}
+  Buffer(const DeviceId& device, std::span<const T> host) : Buffer(device, host.size()) { upload(host); }
+
+  T* data() const { return reinterpret_cast<T*>(memory_.data()); }
+  std::size_t size() const { return count_; }
+  std::size_t bytes() const { return memory_.bytes(); }
+  const DeviceId& device() const { return memory_.device(); }
+  void fill(int byte) { memory_.fill(byte); }
+
+  void upload(std::span<const T> host) {
+    if (!host.empty()) device_upload(device(), memory_.data(), host.data(), host.size_bytes());
+  }
+  std::vector<T> download() const { return download(0, count_); }
+  std::vector<T> download(std::size_t first, std::size_t count) const {
+    std::vector<T> host(count);
+    if (count) device_download(device(), host.data(), data() + first, count * sizeof(T));
+    return host;
+  }
+
+ private:
+  Memory memory_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace heapwood::simt

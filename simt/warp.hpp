@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// The Warp concept: the threads that run a kernel's code together, as one of them sees it. Three models:
+//   CudaWarp<W>     (cuda_warp.hpp)      W lanes of a GPU warp;
+//   SerialWarp      (this file)          one CPU thread, width 1: every collective is the identity;
+//   LockstepWarp<W> (lockstep_warp.hpp)  W CPU threads and a barrier: tests race warp-collective code on the CPU.
+//
+// A kernel is a trivially copyable functor `template <class Warp> void operator()(Warp&, Scratch&) const` with a member
+// type Scratch (the warp's own fast memory: shared memory on the GPU). Loops over work are written
+//   for (i = warp.lane(); i < n; i += Warp::width)
+// and every collective call must be reached by all lanes of the warp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#if !defined(__CUDA_ARCH__)
+#include <thread>
+#endif
+
+#include "simt/config.hpp"
+#include "simt/control.hpp"
+
+namespace heapwood::simt {
+
+class SerialWarp {
+ public:
+  static constexpr unsigned width = 1;
+
+  SerialWarp(unsigned worker, unsigned workers, Control* control)
+      : control_(control), worker_(worker), workers_(workers) {}
+
+  unsigned lane() const { return 0; }
+  // Which warp of the launch this is, and how many there are.
+  unsigned worker() const { return worker_; }
+  unsigned workers() const { return workers_; }
+  // A number that is likely different for warps that run on different multiprocessors. Only a hint to spread contention.
+  unsigned sm() const { return worker_; }
+
+  void sync() const {}
+  std::uint32_t ballot(bool predicate) const { return predicate ? 1u : 0u; }
+  bool any(bool predicate) const { return predicate; }
+  template <class T>
+  T shfl(T value, unsigned /*source lane*/) const {
+    return value;
+  }
+  std::uint32_t reduce_add(std::uint32_t value) const { return value; }
+  std::uint32_t reduce_min(std::uint32_t value) const { return value; }
+  std::uint32_t reduce_max(std::uint32_t value) const { return value; }
+  // Sum over the lanes up to and including this one.
+  std::uint32_t inclusive_add(std::uint32_t value) const { return value; }
+
+  // Adds to a word of the warp's Scratch that other lanes of this warp may add to at the same time.
+  void scratch_add(std::uint32_t& word, std::uint32_t value) const { word += value; }
+
+  bool aborted() const { return control_->aborted(); }
+  void fail(std::uint32_t code, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0) const {
+    control_->fail(code, a, b, c);
+  }
+  // One turn of a wait loop; `turn` counts the turns so far. Gives the processor away after a short spin.
+  void pause(unsigned turn) const {
+#if !defined(__CUDA_ARCH__)
+    if (turn >= 64) std::this_thread::yield();
+#endif
+  }
+
+ private:
+  Control* control_;
+  unsigned worker_;
+  unsigned workers_;
+};
+
+// Waits until `done()` holds, politely; gives up when the launch is aborted. Only for conditions that a thread which is
+// already running will make true.
+template <class Warp, class Done>
+SIMT_FN bool wait_until(Warp& warp, Done done) {
+  for (unsigned turn = 0; !done(); ++turn) {
+    if ((turn & 63) == 63 && warp.aborted()) return false;
+    warp.pause(turn);
+  }
+  return true;
+}
+
+}  // namespace heapwood::simt

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+// Launches end: with the kernel's own error, at the time limit, on Ctrl-C, and never by hanging.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <numeric>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "simt/lockstep.hpp"
+
+namespace heapwood::simt {
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Every worker says that it was there; warps wait for one another, which needs all of them to be resident.
+struct Meet {
+  struct Scratch {};
+  std::uint32_t* arrived;
+  std::uint32_t* seen;  // [worker]
+  template <class Warp>
+  void operator()(Warp& warp, Scratch&) const {
+    const atomic_ref<std::uint32_t> count(*arrived);
+    if (warp.lane() == 0) count.fetch_add(1, release);
+    const bool met = wait_until(warp, [&] { return count.load(acquire) == warp.workers(); });
+    warp.sync();
+    if (warp.lane() == 0) seen[warp.worker()] += met ? 1 : 0;
+  }
+};
+
+template <class Device>
+void expect_meeting(const Device& device, unsigned workers) {
+  std::uint32_t arrived = 0;
+  std::vector<std::uint32_t> seen(workers);
+  device.launch(Meet{&arrived, seen.data()}, workers);
+  EXPECT_EQ(arrived, workers);
+  EXPECT_EQ(seen, std::vector<std::uint32_t>(workers, 1));
+}
+
+TEST(Launch, AllWarpsRunAtOnce) {
+  expect_meeting(Cpu(), 1);
+  expect_meeting(Cpu(), 9);
+  expect_meeting(Lockstep<4>(), 3);
+}
+
+TEST(Launch, ThreadsOfTheDeviceAreTheDefault) {
+  const Cpu cpu({.kind = DeviceKind::cpu, .index = 0, .threads = 3});
+  EXPECT_EQ(cpu.threads(), 3u);
+  EXPECT_EQ(cpu.resident_warps<Meet>(), 3u);
+  EXPECT_GE(Cpu().threads(), 1u);
+  std::uint32_t arrived = 0;
+  std::vector<std::uint32_t> seen(3);
+  cpu.launch(Meet{&arrived, seen.data()});
+  EXPECT_EQ(arrived, 3u);
+  EXPECT_EQ(Lockstep<4>(5).resident_warps<Meet>(), 5u);
+}
+
+TEST(Launch, ForEachVisitsEveryIndexOnce) {
+  for (const std::size_t n : {0u, 1u, 5u, 4095u, 4096u, 100001u}) {
+    std::vector<std::uint32_t> visits(n);
+    Cpu({.kind = DeviceKind::cpu, .index = 0, .threads = 3}).for_each(n, [&](std::size_t i) { ++visits[i]; });
+    EXPECT_EQ(visits, std::vector<std::uint32_t>(n, 1));
+  }
+}
+
+struct Spin {
+  struct Scratch {};
+  template <class Warp>
+  void operator()(Warp& warp, Scratch&) const {
+    wait_until(warp, [] { return false; });
+  }
+};
+
+template <class Device>
+void expect_time_limit(const Device& device) {
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    device.launch(Spin{}, 2, {.seconds = 0.05, .what = "the spinning kernel"});
+    FAIL() << "not stopped";
+  } catch (const Stopped& stopped) {
+    EXPECT_EQ(stopped.reason(), Stopped::Reason::time_limit);
+    EXPECT_EQ(stopped.exit(), Exit::failed);
+    EXPECT_EQ(std::string(stopped.what()).find("the spinning kernel"), 0u) << stopped.what();
+  }
+  EXPECT_GE(seconds_since(start), 0.05);
+  EXPECT_LT(seconds_since(start), 1);
+}
+
+TEST(Launch, TimeLimit) {
+  expect_time_limit(Cpu());
+  expect_time_limit(Lockstep<4>());
+}
+
+TEST(Launch, Interrupt) {
+  clear_interrupt();
+  EXPECT_FALSE(interrupted());
+  const auto start = std::chrono::steady_clock::now();
+  std::jthread other([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    interrupt();
+  });
+  try {
+    Cpu().launch(Spin{}, 2, {.seconds = 30, .what = "the spinning kernel"});
+    ADD_FAILURE() << "not stopped";
+  } catch (const Stopped& stopped) {
+    EXPECT_EQ(stopped.reason(), Stopped::Reason::interrupted);
+  }
+  EXPECT_LT(seconds_since(start), 2);
+  EXPECT_TRUE(interrupted());
+  clear_interrupt();
+  EXPECT_FALSE(interrupted());
+  expect_meeting(Cpu(), 2);  // and all is as before
+}
+
+// One worker fails, all others wait for something that never comes.
+struct Fail {
+  struct Scratch {};
+  template <class Warp>
+  void operator()(Warp& warp, Scratch&) const {
+    if (warp.worker() == 0) {
+      if (warp.lane() == 0) warp.fail(42, 1, std::uint64_t{1} << 40, ~std::uint64_t{0});
+    } else {
+      EXPECT_FALSE(wait_until(warp, [] { return false; }));
+      EXPECT_TRUE(warp.aborted());
+    }
+  }
+};
+
+template <class Device>
+void expect_failure(const Device& device) {
+  const auto start = std::chrono::steady_clock::now();
+  try {
+    device.launch(Fail{}, 3, {.seconds = 30, .what = "the failing kernel"});
+    FAIL() << "no error";
+  } catch (const KernelFailure& failure) {
+    EXPECT_EQ(failure.code, 42u);
+    EXPECT_EQ(failure.operand[0], 1u);
+    EXPECT_EQ(failure.operand[1], std::uint64_t{1} << 40);
+    EXPECT_EQ(failure.operand[2], ~std::uint64_t{0});
+    EXPECT_EQ(failure.exit(), Exit::failed);
+    EXPECT_NE(std::string(failure.what()).find("the failing kernel"), std::string::npos);
+  }
+  EXPECT_LT(seconds_since(start), 5);
+}
+
+TEST(Launch, FailureCarriesCodeAndOperands) {
+  expect_failure(Cpu());
+  expect_failure(Lockstep<4>());
+}
+
+TEST(Control, TheFirstErrorWins) {
+  Control control;
+  EXPECT_FALSE(control.aborted());
+  control.fail(3, 30, 31, 32);
+  control.fail(4, 40);
+  EXPECT_TRUE(control.aborted());
+  EXPECT_EQ(control.code, 3u);
+  EXPECT_EQ(control.operand[0], 30u);
+  EXPECT_EQ(control.operand[2], 32u);
+}
+
+}  // namespace
+}  // namespace heapwood::simt

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// The collectives of the CPU's models of a warp against loops over the lanes. The GPU's are tested through the allocators and
+// the builder, which must give the same results there.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <vector>
+
+#include "simt/lockstep.hpp"
+#include "simt/math.hpp"
+
+namespace heapwood::simt {
+namespace {
+
+std::uint32_t input(unsigned worker, unsigned lane, unsigned round) {
+  std::uint32_t x = worker * 0x9e3779b9u + lane * 0x85ebca6bu + round * 0xc2b2ae35u;
+  x = (x ^ (x >> 15)) * 0x2c1b3c6du;
+  return x ^ (x >> 12);
+}
+
+struct Answers {
+  std::uint32_t lane, worker, workers, ballot, any, shfl, add, min, max, inclusive, scratch;
+  double shfl_double;
+  const void* shfl_pointer;
+};
+
+constexpr unsigned rounds = 20;
+
+struct Collectives {
+  struct Scratch {
+    std::uint32_t sum = 0;
+  };
+  Answers* answers;  // [round][worker][lane]
+
+  template <class Warp>
+  void operator()(Warp& warp, Scratch& scratch) const {
+    for (unsigned round = 0; round < rounds; ++round) {
+      const std::uint32_t x = input(warp.worker(), warp.lane(), round);
+      const unsigned source = round % Warp::width;
+      Answers a{};
+      a.lane = warp.lane();
+      a.worker = warp.worker();
+      a.workers = warp.workers();
+      a.ballot = warp.ballot(x % 3 == 0);
+      a.any = warp.any(x % 97 == 0) ? 1 : 0;
+      a.shfl = warp.shfl(x, source);
+      a.shfl_double = warp.shfl(static_cast<double>(x) * 0.1, source);
+      a.shfl_pointer = warp.shfl(static_cast<const void*>(answers + x % 100), source);
+      a.add = warp.reduce_add(x);
+      a.min = warp.reduce_min(x);
+      a.max = warp.reduce_max(x);
+      a.inclusive = warp.inclusive_add(x);
+      if (warp.lane() == 0) scratch.sum = round;
+      warp.sync();
+      warp.scratch_add(scratch.sum, x);
+      warp.sync();
+      a.scratch = scratch.sum;
+      answers[(round * warp.workers() + warp.worker()) * Warp::width + warp.lane()] = a;
+      warp.sync();
+    }
+  }
+};
+
+template <class Device>
+void check(const Device& device, unsigned workers) {
+  constexpr unsigned width = Device::Warp::width;
+  std::vector<Answers> answers(rounds * workers * width);
+  EXPECT_GE(device.launch(Collectives{answers.data()}, workers), 0.0);
+  for (unsigned round = 0; round < rounds; ++round) {
+    for (unsigned worker = 0; worker < workers; ++worker) {
+      std::vector<std::uint32_t> x(width);
+      for (unsigned lane = 0; lane < width; ++lane) x[lane] = input(worker, lane, round);
+      std::uint32_t sum = 0, ballot = 0, any = 0;
+      for (unsigned lane = 0; lane < width; ++lane) {
+        sum += x[lane];
+        ballot |= (x[lane] % 3 == 0 ? 1u : 0u) << lane;
+        any |= x[lane] % 97 == 0 ? 1 : 0;
+      }
+      std::uint32_t prefix = 0;
+      for (unsigned lane = 0; lane < width; ++lane) {
+        const Answers& a = answers[(round * workers + worker) * width + lane];
+        prefix += x[lane];
+        ASSERT_EQ(a.lane, lane);
+        ASSERT_EQ(a.worker, worker);
+        ASSERT_EQ(a.workers, workers);
+        ASSERT_EQ(a.ballot, ballot);
+        ASSERT_EQ(a.any, any);
+        ASSERT_EQ(a.shfl, x[round % width]);
+        ASSERT_EQ(a.shfl_double, static_cast<double>(x[round % width]) * 0.1);
+        ASSERT_EQ(a.shfl_pointer, static_cast<const void*>(answers.data() + x[round % width] % 100));
+        ASSERT_EQ(a.add, sum);
+        ASSERT_EQ(a.min, *std::min_element(x.begin(), x.end()));
+        ASSERT_EQ(a.max, *std::max_element(x.begin(), x.end()));
+        ASSERT_EQ(a.inclusive, prefix);
+        ASSERT_EQ(a.scratch, round + sum);
+      }
+    }
+  }
+}
+
+TEST(Warp, Serial) {
+  check(Cpu(), 1);
+  check(Cpu(), 5);
+}
+TEST(Warp, LockstepNarrow) {
+  check(Lockstep<1>(), 2);
+  check(Lockstep<2>(), 3);
+  check(Lockstep<4>(), 3);
+}
+TEST(Warp, LockstepWide) {
+  check(Lockstep<8>(), 2);
+  check(Lockstep<32>(), 1);
+}
+
+TEST(Math, OrderedKeysOrderLikeFloats) {
+  const float inf = std::numeric_limits<float>::infinity();
+  std::vector<float> ascending = {-inf, -3.4e38f, -1e20f, -1.5f, -1.0f, -1e-38f, -1e-44f};
+  for (const float x : {0.0f, 1e-44f, 1e-38f, 0x1p-126f, 1.0f, 1.5f, 1e20f, 3.4e38f, inf}) ascending.push_back(x);
+  for (std::size_t i = 0; i < ascending.size(); ++i) {
+    EXPECT_EQ(from_ordered_key(ordered_key(ascending[i])), ascending[i]);
+    for (std::size_t j = 0; j < ascending.size(); ++j) {
+      EXPECT_EQ(ordered_key(ascending[i]) < ordered_key(ascending[j]), i < j);
+      EXPECT_EQ(min(ascending[i], ascending[j]), ascending[std::min(i, j)]);
+      EXPECT_EQ(max(ascending[i], ascending[j]), ascending[std::max(i, j)]);
+    }
+  }
+  for (unsigned i = 0; i < 100000; ++i) {
+    const float a = from_bits(input(0, i, 1)), b = from_bits(input(0, i, 2));
+    if (a != a || b != b) continue;
+    ASSERT_EQ(bits(from_ordered_key(ordered_key(a))), bits(a));
+    ASSERT_EQ(a < b && ordered_key(a) >= ordered_key(b), false);
+  }
+}
+
+TEST(Math, Bits) {
+  for (unsigned i = 0; i < 32; ++i) {
+    EXPECT_EQ(lowest_bit(1u << i), i);
+    EXPECT_EQ(lowest_bit(~0u << i), i);
+    EXPECT_EQ(popcount((1u << i) - 1), i);
+  }
+  EXPECT_EQ(popcount(~0u), 32u);
+}
+
+}  // namespace
+}  // namespace heapwood::simt
