@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// Counted<Base>: counts requests and logs how many bytes each live block was asked for. For instrumented runs, whose
+// time means nothing: every call adds to a dozen words that all threads share.
+// The log is one u32 a granule of the pool (0: no block starts there; requests of 4 GiB and more are logged as 2^32-1).
+// Where Base's blocks lie outside the pool (traits.in_pool), each gets a header of 16 bytes for its size instead.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "alloc/allocator.hpp"
+#include "alloc/statistics.hpp"
+#include "simt/atomic_ref.hpp"
+
+namespace heapwood::alloc {
+
+// Host side: counters and log, in device memory. Outlives the adaptor.
+class CountedMemory {
+ public:
+  CountedMemory(const simt::DeviceId& device, std::size_t pool_bytes)
+      : words_(device, 1), log_(device, pool_bytes / granule) {
+    reset();
+  }
+  void reset() {
+    words_.fill(0);
+    log_.fill(0);
+  }
+  RequestStats result() const { return request_stats(words_.download().front()); }
+  // By granule of the pool: for fragmentation().
+  std::vector<std::uint32_t> requested() const { return log_.download(); }
+
+  CounterWords* words() const { return words_.data(); }
+  std::uint32_t* log() const { return log_.data(); }
+  std::size_t log_size() const { return log_.size(); }
+
+ private:
+  simt::Buffer<CounterWords> words_;
+  simt::Buffer<std::uint32_t> log_;
+};
+
+template <class Base>
+struct Counted {
+  static constexpr AllocatorTraits traits = Base::traits;
+
+  Base base;
+  const std::byte* pool = nullptr;
+  CounterWords* words = nullptr;
+  std::uint32_t* log = nullptr;
+  std::size_t log_size = 0;
+
+  static Counted create(const Base& base, Pool pool, const CountedMemory& memory) {
+    return {base, pool.base, memory.words(), memory.log(), memory.log_size()};
+  }
+
+  template <class Thread>
+  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+    void* block = base.allocate(thread, traits.in_pool ? bytes : bytes + granule);
+    if (block == nullptr) {
+      add(words->failures, 1);
+      return nullptr;
+    }
+    const std::uint64_t square = bytes * std::uint64_t{bytes};
+    const bool large = bytes >> 32 != 0;  // then the square has more than 64 bits
+    add(words->allocations, 1);
+    add(words->sum, bytes);
+    if (!large) add(words->square_low, square & 0xffffffffu);
+    add(words->square_high, large ? (std::uint64_t{bytes} >> 16) * (std::uint64_t{bytes} >> 16) : square >> 32);
+    unsigned k = 0;
+    while (k < 47 && (std::uint64_t{1} << k) < bytes) ++k;
+    add(words->histogram[k], 1);
+    const std::uint64_t live = add(words->live, bytes) + bytes;
+    simt::atomic_ref<std::uint64_t>(words->high_water).fetch_max(live, simt::relaxed);
+    // Plain stores by the block's owner; the allocator hands them over with the block.
+    if constexpr (traits.in_pool) {
+      log[index(block)] = large ? 0xffffffffu : static_cast<std::uint32_t>(bytes);
+      return block;
+    } else {
+      *static_cast<std::uint64_t*>(block) = bytes;
+      return static_cast<std::byte*>(block) + granule;
+    }
+  }
+
+  template <class Thread>
+  SIMT_INLINE void deallocate(Thread& thread, void* block) {
+    if (block != nullptr) {
+      std::uint64_t bytes = 0;
+      if constexpr (traits.in_pool) {
+        const std::size_t i = index(block);
+        if (i < log_size) {  // a pointer that was never handed out is Guarded's to report
+          bytes = log[i];
+          log[i] = 0;
+        }
+      } else {
+        block = static_cast<std::byte*>(block) - granule;
+        bytes = *static_cast<std::uint64_t*>(block);
+      }
+      add(words->deallocations, 1);
+      add(words->live, ~bytes + 1);
+    }
+    base.deallocate(thread, block);
+  }
+
+  template <class Visitor>
+  void walk(const HostView& host, Visitor visit) const {
+    base.walk(host, visit);
+  }
+
+ private:
+  SIMT_INLINE std::size_t index(const void* block) const {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(block) - pool) / granule;
+  }
+  // relaxed: only numbers; the host reads them after the launch.
+  SIMT_INLINE static std::uint64_t add(std::uint64_t& word, std::uint64_t value) {
+    return simt::atomic_ref<std::uint64_t>(word).fetch_add(value, simt::relaxed);
+  }
+};
+
+}  // namespace heapwood::alloc

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Failing<Base>: allocation number `fail_at` (counted from 1 over all threads) and all later ones return nullptr; 0 =
+// none. Fault injection for tests: what a program does when the pool is full, at every place where it may find out.
+#pragma once
+
+#include "alloc/allocator.hpp"
+#include "simt/atomic_ref.hpp"
+
+namespace heapwood::alloc {
+
+// Host side: the counter, in device memory. Outlives the adaptor.
+class FailingMemory {
+ public:
+  explicit FailingMemory(const simt::DeviceId& device, std::uint64_t fail_at = 0)
+      : words_(device, 1), fail_at_(fail_at) {
+    reset();
+  }
+  void reset() { words_.fill(0); }
+  std::uint64_t* word() const { return words_.data(); }
+  std::uint64_t fail_at() const { return fail_at_; }
+
+ private:
+  simt::Buffer<std::uint64_t> words_;
+  std::uint64_t fail_at_;
+};
+
+template <class Base>
+struct Failing {
+  static constexpr AllocatorTraits traits = Base::traits;
+
+  Base base;
+  std::uint64_t* calls = nullptr;
+  std::uint64_t fail_at = 0;
+
+  static Failing create(const Base& base, const FailingMemory& memory) {
+    return {base, memory.word(), memory.fail_at()};
+  }
+
+  template <class Thread>
+  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+    // relaxed: only a number.
+    if (fail_at != 0 && simt::atomic_ref<std::uint64_t>(*calls).fetch_add(1, simt::relaxed) + 1 >= fail_at)
+      return nullptr;
+    return base.allocate(thread, bytes);
+  }
+  template <class Thread>
+  SIMT_INLINE void deallocate(Thread& thread, void* block) {
+    base.deallocate(thread, block);
+  }
+  template <class Visitor>
+  void walk(const HostView& host, Visitor visit) const {
+    base.walk(host, visit);
+  }
+};
+
+}  // namespace heapwood::alloc

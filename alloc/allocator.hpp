@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// The Allocator concept: a device-memory allocator manages one pool of device memory.
+//
+//   struct Example {                                   // a trivially copyable handle, passed to kernels by value
+//     static constexpr AllocatorTraits traits{.id = "example", .label = "Example", .paper = "...", ...};
+//     template <class Device>                          // host: lays the pool out (also resets it), in parallel
+//     static Example create(Pool, const AllocatorOptions&, const Device&);
+//     template <class Thread> SIMT_FN void* allocate(Thread&, std::size_t bytes);   // any subset of a warp's lanes
+//     template <class Thread> SIMT_FN void deallocate(Thread&, void*);              // nullptr is a no-op
+//     template <class Visitor> void walk(const HostView&, Visitor) const;           // at quiescence: every region
+//   };
+//
+// allocate returns 16-byte aligned memory or nullptr (full, or the request is larger than it can serve), and never
+// hangs; a request of 0 bytes gets a valid unique pointer, as if it were 1. Thread is one lane of a simt::Warp. An
+// allocator keeps its tables inside the pool, so that the pool's size is its whole footprint.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "simt/config.hpp"
+#include "simt/error.hpp"
+#include "simt/memory.hpp"
+
+namespace heapwood::alloc {
+
+inline constexpr std::size_t granule = 16;  // bytes: unit of every size and alignment
+
+SIMT_INLINE std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+// Bytes that a request occupies at least: a multiple of the granule, never 0.
+SIMT_INLINE std::size_t padded(std::size_t bytes) { return bytes == 0 ? granule : round_up(bytes, granule); }
+
+enum class Frees : std::uint8_t { never, all_at_once, individually };
+
+struct AllocatorTraits {
+  const char* id;         // on the command line and in JSON
+  const char* label;      // in tables: "CFMalloc"
+  const char* paper;      // where it was published, short: "RegEff 5.3"
+  const char* note = "";  // what a user should know, one sentence; shown by `list`
+  Frees frees = Frees::individually;
+  bool lower_bound = false;          // cannot free: marked with * in tables, never named the winner
+  bool keeps_live_memory = true;     // false: may hand out memory that is still in use (AWMalloc as published)
+  std::size_t smallest_pool = 4096;  // bytes below which create() throws Error{Exit::usage}
+  bool in_pool = true;  // blocks lie inside the pool; false: elsewhere (device malloc), walk() reports nothing
+};
+
+// One block of device memory, aligned to 256 bytes.
+struct Pool {
+  std::byte* base = nullptr;
+  std::size_t bytes = 0;
+};
+
+struct AllocatorOptions {
+  bool wait_when_full = false;  // retry until the launch is aborted instead of returning nullptr (RegEff's behaviour)
+  std::size_t smallest_chunk =
+      0;  // circular lists: bytes of the smallest chunk of the pre-split (RegEff: 16); 0 = chosen
+};
+
+// Host access to device memory at quiescence, for walk() and tests.
+class HostView {
+ public:
+  explicit HostView(const simt::DeviceId& device) : device_(device) {}
+  template <class T>
+  std::vector<T> read(const T* device_pointer, std::size_t count) const {
+    std::vector<T> host(count);
+    if (count) simt::device_download(device_, host.data(), device_pointer, count * sizeof(T));
+    return host;
+  }
+  template <class T>
+  T read(const T* device_pointer) const {
+    T value;
+    simt::device_download(device_, &value, device_pointer, sizeof(T));
+    return value;
+  }
+
+ private:
+  simt::DeviceId device_;
+};
+
+// A stretch of the pool as walk() reports it, in order of offset. Regions plus metadata cover the pool exactly.
+struct Region {
+  enum class State : std::uint8_t { free, used, held, metadata };  // held: freed, but not reusable until neighbours are
+  std::size_t offset = 0;                                          // bytes from the pool's base
+  std::size_t bytes = 0;
+  State state = State::free;
+};
+
+// For create(): the pool must be there, aligned, and no smaller than the traits say.
+inline void check_pool(const AllocatorTraits& traits, const Pool& pool) {
+  if (pool.bytes < traits.smallest_pool) {
+    throw Error(Exit::usage, std::string(traits.id) + ": a pool of " + std::to_string(pool.bytes) +
+                                 " bytes is too small; give at least " + std::to_string(traits.smallest_pool));
+  }
+  if (reinterpret_cast<std::uintptr_t>(pool.base) % 256 != 0) {
+    throw Error(Exit::failed, std::string(traits.id) + ": the pool is not aligned to 256 bytes");
+  }
+}
+
+// One attempt, or with `wait` attempts until one succeeds or the launch is aborted.
+template <class Thread, class Attempt>
+SIMT_INLINE void* attempt_until(Thread& thread, bool wait, Attempt attempt) {
+  // One call, so that the attempt is compiled in once.
+  void* block = nullptr;
+  SIMT_ROLLED
+  for (unsigned turn = 0; (block = attempt()) == nullptr && wait && !thread.aborted(); ++turn) thread.pause(turn);
+  return block;
+}
+
+}  // namespace heapwood::alloc

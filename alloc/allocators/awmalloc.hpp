@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// AWMalloc, AtomicWrapMalloc (RegEff section 5.1): AtomicMalloc's one add, and back to the start of the pool when the
+// end is reached. As published it hands out memory that may still be in use after a wrap; awmalloc_safe.hpp does not.
+// Differs from the paper: a 64-bit offset (32 bits overflow while many threads stand past the end), and a request
+// larger than the pool gets nullptr (the published loop never ends for it).
+// Limits: largest request = the pool less 256 bytes. Never reports "full": only a build that allocates less than the
+// pool in total, or frees in about the order it allocates, gets correct results.
+#pragma once
+
+#include "alloc/allocator.hpp"
+#include "simt/atomic_ref.hpp"
+
+namespace heapwood::alloc {
+
+struct AwMalloc {
+  static constexpr AllocatorTraits traits{.id = "awmalloc",
+                                          .label = "AWMalloc",
+                                          .paper = "RegEff 5.1",
+                                          .note = "wraps around the pool and may overwrite live memory, as published",
+                                          .frees = Frees::never,
+                                          .lower_bound = true,
+                                          .keeps_live_memory = false};
+
+  std::byte* memory = nullptr;    // behind the header
+  std::uint64_t capacity = 0;     // bytes
+  std::uint64_t* next = nullptr;  // bytes; above capacity only while some thread is about to wrap
+  std::size_t slack = 0;          // bytes behind the last whole granule
+
+  static constexpr std::size_t header = 256;  // the offset has its own cache line, off the data's
+
+  template <class Device>
+  static AwMalloc create(Pool pool, const AllocatorOptions&, const Device& device) {
+    check_pool(traits, pool);
+    AwMalloc a;
+    a.next = reinterpret_cast<std::uint64_t*>(pool.base);
+    a.memory = pool.base + header;
+    a.capacity = (pool.bytes - header) / granule * granule;
+    a.slack = (pool.bytes - header) % granule;
+    simt::device_fill(device.id(), pool.base, 0, header);
+    return a;
+  }
+
+  // relaxed throughout: no order could make the reuse of live memory safe, and none is claimed. The loop is lock-free:
+  // a failed exchange means that another thread moved the offset, and each thread that finds it past the end moves it
+  // back.
+  template <class Thread>
+  SIMT_INLINE void* allocate(Thread&, std::size_t bytes) {
+    if (bytes > capacity) return nullptr;
+    const std::uint64_t size = padded(bytes);
+    simt::atomic_ref<std::uint64_t> offset(*next);
+    std::uint64_t at = offset.fetch_add(size, simt::relaxed);
+    SIMT_ROLLED
+    while (at + size > capacity) {
+      std::uint64_t seen = at + size;
+      while (seen + size > capacity) {
+        if (offset.compare_exchange_strong(seen, size, simt::relaxed, simt::relaxed)) return memory;  // wrapped
+      }
+      at = offset.fetch_add(size, simt::relaxed);  // another thread has wrapped
+    }
+    return memory + at;
+  }
+
+  template <class Thread>
+  SIMT_INLINE void deallocate(Thread&, void*) {}
+
+  // Only the ring's position is known: bytes in front of it count as used, those behind it as free, on every lap.
+  template <class Visitor>
+  void walk(const HostView& host, Visitor visit) const {
+    const std::uint64_t seen = host.read(next);
+    const std::uint64_t used = seen < capacity ? seen : capacity;
+    visit(Region{0, header, Region::State::metadata});
+    if (used > 0) visit(Region{header, used, Region::State::used});
+    if (used < capacity) visit(Region{header + used, capacity - used, Region::State::free});
+    if (slack > 0) visit(Region{header + capacity, slack, Region::State::metadata});
+  }
+};
+
+}  // namespace heapwood::alloc

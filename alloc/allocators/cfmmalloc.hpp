@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// CFMMalloc, fused and multi-offset (RegEff section 5.4): CFMalloc with one offset and one binary heap of chunks a
+// multiprocessor. A walk goes on into the neighbour's heap when its own is full.
+// Differs from the paper: headers in a side table, exact out-of-memory, permanent heap roots, an offset in a sector of
+// its own (primitives/circular_list.hpp). Limits: as there; overhead 4 bytes in 20.
+#pragma once
+
+#include "alloc/primitives/circular_list.hpp"
+
+namespace heapwood::alloc {
+
+struct CfmMalloc : CircularList<FusedHeaders, true> {
+  static constexpr AllocatorTraits traits{.id = "cfmmalloc",
+                                          .label = "CFMMalloc",
+                                          .paper = "RegEff 5.4",
+                                          .note = "CFMalloc with one offset and one heap of chunks a multiprocessor"};
+
+  template <class Device>
+  static CfmMalloc create(Pool pool, const AllocatorOptions& options, const Device& device) {
+    CfmMalloc a;
+    a.lay_out(traits, pool, options, device);
+    return a;
+  }
+};
+
+}  // namespace heapwood::alloc

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+// Headers of a circular list of chunks, kept in a table beside the memory they describe: one entry a unit of memory, 0
+// where no chunk begins. A header is a state (free, used, busy) and a link: where the next chunk begins (0 behind the
+// last one), and whether this chunk is a root, which is never absorbed. Two forms: both in one word, or a word each.
+//
+// busy = claimed for a moment by a running thread that splits, merges or frees. Who meets it knows that memory may
+// appear. A header that is not free is stored to by its owner alone; everybody else only exchanges a free one for a
+// busy one. User data never lies in the table, so a thread with an outdated position finds 0 or a valid header, never
+// garbage.
+#pragma once
+
+#include <cstdint>
+
+#include "alloc/allocator.hpp"
+#include "simt/atomic_ref.hpp"
+
+namespace heapwood::alloc {
+
+namespace header {
+inline constexpr std::uint32_t root = 1u << 29;
+inline constexpr std::uint32_t next = root - 1;  // units: 8 GiB of 16-byte ones
+inline constexpr std::uint32_t used = 1u << 31;
+inline constexpr std::uint32_t busy = 1u << 30;
+}  // namespace header
+
+// What a walker found at a position, and the link to go on with.
+enum class Found : std::uint32_t { nothing, small, used, busy, claimed };
+struct Visit {
+  Found found;
+  std::uint32_t link;
+};
+
+// CFMalloc's form: {used:1, busy:1, root:1, next:29}. One load reads a header whole, one exchange claims it whole.
+struct FusedHeaders {
+  static constexpr std::size_t entry_bytes = 4;
+  std::uint32_t* word = nullptr;
+
+  static FusedHeaders at(std::byte* table, std::uint64_t /*entries*/) {
+    return {reinterpret_cast<std::uint32_t*>(table)};
+  }
+  // Before any thread runs.
+  SIMT_INLINE void init(std::uint32_t at, std::uint32_t link, bool used) const {
+    word[at] = link | (used ? header::used : 0);
+  }
+
+  // Claims the chunk if it is free and has at least `units`.
+  SIMT_INLINE Visit visit(std::uint32_t at, std::uint32_t units) const {
+    simt::atomic_ref<std::uint32_t> ref(word[at]);
+    // relaxed: a walker that gets ahead of a new header reads 0 there and begins again; the claim below synchronises. On the
+    // GPU an acquire at every hop would drop the multiprocessor's L1 each time.
+    std::uint32_t h = ref.load(simt::relaxed);
+    SIMT_ROLLED
+    for (;;) {
+      const std::uint32_t link = h & ~(header::used | header::busy);
+      if (h == 0) return {Found::nothing, 0};
+      if ((h & header::used) != 0) return {(h & header::busy) != 0 ? Found::busy : Found::used, link};
+      if ((h & header::next) - at < units) return {Found::small, link};
+      // acquire: waits for the accesses of the block's last owner, published by publish_free.
+      if (ref.compare_exchange_strong(h, h | header::used | header::busy, simt::acquire, simt::relaxed)) {
+        return {Found::claimed, link};
+      }
+    }
+  }
+  // Claims the chunk of any size, unless it is a root.
+  SIMT_INLINE bool take(std::uint32_t at, std::uint32_t& link) const {
+    simt::atomic_ref<std::uint32_t> ref(word[at]);
+    std::uint32_t h = ref.load(simt::relaxed);
+    if ((h & (header::used | header::root)) != 0) return false;
+    link = h;
+    // acquire: what the last owner did with this memory comes before whatever the next one does.
+    return ref.compare_exchange_strong(h, h | header::used | header::busy, simt::acquire, simt::relaxed);
+  }
+  // relaxed: only the owner stores here.
+  SIMT_INLINE std::uint32_t owned(std::uint32_t at) const {
+    return simt::atomic_ref<std::uint32_t>(word[at]).load(simt::relaxed) & ~(header::used | header::busy);
+  }
+  // release: a walker that follows the link must see the header it leads to; so must one that reads the busy mark,
+  // which replaces an earlier publication.
+  SIMT_INLINE void mark_busy(std::uint32_t at, std::uint32_t link) const {
+    store(at, link | header::used | header::busy);
+  }
+  SIMT_INLINE void publish_used(std::uint32_t at, std::uint32_t link) const { store(at, link | header::used); }
+  // release: hands the block's memory to whoever claims it.
+  SIMT_INLINE void publish_free(std::uint32_t at, std::uint32_t link) const { store(at, link); }
+  // relaxed: nobody reads anything on the strength of a 0.
+  SIMT_INLINE void erase(std::uint32_t at) const { simt::atomic_ref<std::uint32_t>(word[at]).store(0, simt::relaxed); }
+
+ private:
+  SIMT_INLINE void store(std::uint32_t at, std::uint32_t value) const {
+    simt::atomic_ref<std::uint32_t>(word[at]).store(value, simt::release);
+  }
+};
+
+// CMalloc's form: a state word and a link word. They change one after the other, so a walker may pair a new state with
+// an old link; the old link is still a position, and the state there decides.
+struct SplitHeaders {
+  static constexpr std::size_t entry_bytes = 8;
+  enum State : std::uint32_t { none, free, used, busy };
+  std::uint32_t* state = nullptr;
+  std::uint32_t* links = nullptr;
+
+  static SplitHeaders at(std::byte* table, std::uint64_t entries) {
+    std::uint32_t* words = reinterpret_cast<std::uint32_t*>(table);
+    return {words, words + entries};
+  }
+  SIMT_INLINE void init(std::uint32_t at, std::uint32_t link, bool is_used) const {
+    links[at] = link;
+    state[at] = is_used ? used : free;
+  }
+
+  SIMT_INLINE Visit visit(std::uint32_t at, std::uint32_t units) const {
+    // acquire: the link was published before the state.
+    std::uint32_t s = state_at(at).load(simt::acquire);
+    if (s == none) return {Found::nothing, 0};
+    // relaxed: a walker that gets ahead of a new header reads `none` there and begins again.
+    std::uint32_t link = link_at(at).load(simt::relaxed);
+    if (s == used) return {Found::used, link};
+    if (s == busy) return {Found::busy, link};
+    // Test, lock, test again: locking first, as published, hides chunks that are too small from every other walker.
+    if ((link & header::next) - at < units) return {Found::small, link};
+    // acquire: waits for the accesses of the block's last owner, published by publish_free.
+    if (!state_at(at).compare_exchange_strong(s, busy, simt::acquire, simt::relaxed)) return {Found::busy, link};
+    link = link_at(at).load(simt::relaxed);  // now it stays
+    if ((link & header::next) - at >= units) return {Found::claimed, link};
+    publish_free(at, link);
+    return {Found::busy, link};
+  }
+  SIMT_INLINE bool take(std::uint32_t at, std::uint32_t& link) const {
+    if ((link_at(at).load(simt::relaxed) & header::root) != 0) return false;  // roots stay roots
+    std::uint32_t s = free;
+    // acquire: what the last owner did with this memory comes before whatever the next one does.
+    if (!state_at(at).compare_exchange_strong(s, busy, simt::acquire, simt::relaxed)) return false;
+    link = link_at(at).load(simt::relaxed);
+    return true;
+  }
+  SIMT_INLINE std::uint32_t owned(std::uint32_t at) const { return link_at(at).load(simt::relaxed); }
+  // release: keeps the link published for walkers that read this state.
+  SIMT_INLINE void mark_busy(std::uint32_t at, std::uint32_t) const { state_at(at).store(busy, simt::release); }
+  SIMT_INLINE void publish_used(std::uint32_t at, std::uint32_t link) const { publish(at, link, used); }
+  SIMT_INLINE void publish_free(std::uint32_t at, std::uint32_t link) const { publish(at, link, free); }
+  SIMT_INLINE void erase(std::uint32_t at) const { state_at(at).store(none, simt::relaxed); }
+
+ private:
+  SIMT_INLINE simt::atomic_ref<std::uint32_t> state_at(std::uint32_t at) const {
+    return simt::atomic_ref<std::uint32_t>(state[at]);
+  }
+  SIMT_INLINE simt::atomic_ref<std::uint32_t> link_at(std::uint32_t at) const {
+    return simt::atomic_ref<std::uint32_t>(links[at]);
+  }
+  // release on the link: the header it leads to. release on the state: the link, and the block's memory where it is
+  // freed.
+  SIMT_INLINE void publish(std::uint32_t at, std::uint32_t link, State s) const {
+    link_at(at).store(link, simt::release);
+    state_at(at).store(s, simt::release);
+  }
+};
+
+}  // namespace heapwood::alloc

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// What the conformance tests share: the fixture, and checks on results.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "tests/alloc/targets.hpp"
+
+namespace heapwood::alloc::test {
+
+using Kind = Op::Kind;
+
+class Conformance : public testing::TestWithParam<Target> {
+ protected:
+  void SetUp() override {
+    if (!GetParam().unusable.empty()) GTEST_SKIP() << GetParam().unusable;
+  }
+  const Target& target() const { return GetParam(); }
+  const AllocatorTraits& traits() const { return *GetParam().traits; }
+
+  ExerciseJob job(std::size_t pool_bytes, unsigned warps, unsigned lanes, std::uint32_t slots) const {
+    ExerciseJob j;
+    j.device = target().device;
+    j.pool_bytes = pool_bytes;
+    j.warps = warps;
+    j.lanes = lanes;
+    j.slots = slots;
+    return j;
+  }
+
+  // Runs, and checks what holds for every job: walks cover the pool, patterns are intact, pointers are aligned.
+  ExerciseResult run(const ExerciseJob& j) const {
+    const ExerciseResult result = target().run(j);
+    if (traits().in_pool) {
+      expect_cover(result.initial, j.pool_bytes);
+      for (const auto& phase : result.phases) expect_cover(phase.regions, j.pool_bytes);
+    }
+    if (traits().keeps_live_memory) {
+      EXPECT_EQ(result.mismatches, 0u);
+    }
+    EXPECT_TRUE(result.same_initial_walk);
+    for (std::size_t p = 0; p < result.phases.size(); ++p) {
+      EXPECT_EQ(result.phases[p].ops.size(), j.phases[p].scripts.size());
+      for (std::size_t s = 0; s < result.phases[p].ops.size(); ++s) {
+        for (std::size_t i = 0; i < result.phases[p].ops[s].size(); ++i) {
+          const Op& op = j.phases[p].scripts[s][i];
+          const OpResult& r = result.phases[p].ops[s][i];
+          if ((op.kind != Kind::allocate && op.kind != Kind::exchange) || r.offset == OpResult::failed) continue;
+          EXPECT_EQ(r.offset % 16, 0u);
+          if (traits().in_pool) {
+            EXPECT_LE(r.offset + std::max<std::uint64_t>(op.bytes, 1), j.pool_bytes);
+          }
+        }
+      }
+    }
+    return result;
+  }
+
+  static void expect_cover(const std::vector<Region>& regions, std::size_t pool_bytes) {
+    std::size_t at = 0;
+    for (const Region& region : regions) {
+      ASSERT_EQ(region.offset, at);
+      ASSERT_GT(region.bytes, 0u);
+      at += region.bytes;
+    }
+    EXPECT_EQ(at, pool_bytes);
+  }
+};
+
+inline std::size_t bytes_in(const std::vector<Region>& regions, Region::State state) {
+  std::size_t sum = 0;
+  for (const Region& region : regions) sum += region.state == state ? region.bytes : 0;
+  return sum;
+}
+
+inline std::size_t largest_free(const std::vector<Region>& regions) {
+  std::size_t most = 0;
+  for (const Region& region : regions) {
+    if (region.state == Region::State::free) most = std::max(most, region.bytes);
+  }
+  return most;
+}
+
+// No two blocks of the phase overlap; valid where the phase frees nothing.
+inline void expect_disjoint(const ExercisePhase& phase, const ExercisePhaseResult& result) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> blocks;
+  for (std::size_t s = 0; s < phase.scripts.size(); ++s) {
+    for (std::size_t i = 0; i < phase.scripts[s].size(); ++i) {
+      if (phase.scripts[s][i].kind != Kind::allocate || result.ops[s][i].offset == OpResult::failed) continue;
+      const auto at = static_cast<std::int64_t>(result.ops[s][i].offset);
+      blocks.emplace_back(at, at + static_cast<std::int64_t>(std::max<std::uint64_t>(1, phase.scripts[s][i].bytes)));
+    }
+  }
+  std::sort(blocks.begin(), blocks.end());
+  for (std::size_t i = 1; i < blocks.size(); ++i) EXPECT_LE(blocks[i - 1].second, blocks[i].first);
+}
+
+inline std::uint64_t successes(const ExercisePhase& phase, const ExercisePhaseResult& result) {
+  std::uint64_t count = 0;
+  for (std::size_t s = 0; s < phase.scripts.size(); ++s) {
+    for (std::size_t i = 0; i < phase.scripts[s].size(); ++i) {
+      count += phase.scripts[s][i].kind == Kind::allocate && result.ops[s][i].offset != OpResult::failed;
+    }
+  }
+  return count;
+}
+
+// A small counter-based generator, the same on every platform.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 1) {}
+  std::uint32_t operator()(std::uint32_t below) {
+    state_ += 0x9e3779b97f4a7c15u;
+    std::uint64_t z = state_;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return static_cast<std::uint32_t>(((z ^ (z >> 31)) >> 32) * below >> 32);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+}  // namespace heapwood::alloc::test

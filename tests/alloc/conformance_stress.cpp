@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// Random traces over many warps, reset cycles, and what the adaptors see.
+#include <cmath>
+
+#include "tests/alloc/conformance.hpp"
+
+namespace heapwood::alloc::test {
+
+namespace {
+
+struct Trace {
+  unsigned warps, lanes;
+  std::uint32_t slots, each;
+  std::uint32_t small, large;  // bytes: most requests are below the one, one in 16 is below the other
+};
+
+// Every lane exchanges blocks in slots that all lanes share, so most blocks are freed by another warp; then all are
+// freed.
+std::vector<ExercisePhase> random_trace(const Trace& t, std::uint64_t seed, std::uint64_t* total) {
+  ExercisePhase mix, drain;
+  *total = 0;
+  for (std::uint32_t s = 0; s < t.warps * t.lanes; ++s) {
+    Random random(seed * 1000 + s);
+    std::vector<Op> ops;
+    for (std::uint32_t i = 0; i < t.each; ++i) {
+      const std::uint64_t bytes = random(random(16) == 0 ? t.large : t.small);
+      *total += bytes + 64;
+      ops.push_back({random(8) == 0 ? Kind::free : Kind::exchange, random(t.slots), bytes});
+    }
+    mix.scripts.push_back(ops);
+    drain.scripts.emplace_back();
+  }
+  for (std::uint32_t slot = 0; slot < t.slots; ++slot) {
+    drain.scripts[slot % drain.scripts.size()].push_back({Kind::exchange, slot, 24});
+    drain.scripts[slot % drain.scripts.size()].push_back({Kind::free, slot, 0});
+  }
+  return {mix, drain};
+}
+
+}  // namespace
+
+TEST_P(Conformance, RandomTraces) {
+  const Trace t{.warps = 4, .lanes = 2, .slots = 40, .each = 400, .small = 200, .large = 3000};
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    for (const bool guarded : {false, true}) {
+      std::uint64_t total = 0;
+      ExerciseJob j = job(64 << 10, t.warps, t.lanes, t.slots);
+      j.phases = random_trace(t, seed, &total);
+      if (!target().frees()) j.pool_bytes = total * 2;  // it must never have to reuse
+      j.guarded = guarded;
+      const ExerciseResult result = run(j);
+      EXPECT_EQ(result.mismatches, 0u);
+      EXPECT_EQ(result.guard.total(), 0u) << static_cast<unsigned>(result.guard.first);
+      EXPECT_EQ(result.requests.allocations, result.requests.deallocations);
+      if (!target().frees()) {
+        EXPECT_EQ(result.failures, 0u);
+      }
+      if (target().frees()) {
+        EXPECT_EQ(bytes_in(result.phases[1].regions, Region::State::used), 0u);
+      }
+    }
+  }
+}
+
+TEST_P(Conformance, RandomTracesInATightPool) {
+  if (!target().frees()) GTEST_SKIP() << "does not free";
+  const Trace t{.warps = 3, .lanes = 4, .slots = 24, .each = 300, .small = 300, .large = 1500};
+  for (std::uint64_t seed = 11; seed <= 13; ++seed) {
+    std::uint64_t total = 0;
+    ExerciseJob j = job(traits().smallest_pool, t.warps, t.lanes, t.slots);
+    j.phases = random_trace(t, seed, &total);
+    const ExerciseResult result = run(j);
+    if (target().bounded()) {
+      EXPECT_GT(result.failures, 0u);
+    }
+    EXPECT_EQ(bytes_in(result.phases[1].regions, Region::State::used), 0u);
+  }
+}
+
+TEST_P(Conformance, AThousandResetsAllBeginTheSame) {
+  ExerciseJob j = job(traits().smallest_pool, 2, 1, 8);
+  j.cycles = 1000;
+  j.counted = true;
+  ExercisePhase leak;
+  for (std::uint32_t s = 0; s < 2; ++s) {
+    leak.scripts.push_back({{Kind::allocate, s, 40}, {Kind::fill, s}, {Kind::allocate, 2 + s, 100}, {Kind::check, s}});
+    if (s == 0) leak.scripts.back().push_back({Kind::free, 2});  // the rest is still there at the reset
+    if (!traits().in_pool) {
+      // A heap elsewhere cannot be reset: give everything back.
+      leak.scripts.back().push_back({Kind::free, s});
+      leak.scripts.back().push_back({Kind::free, 2 + s});
+    }
+  }
+  j.phases = {leak};
+  const ExerciseResult result = run(j);
+  EXPECT_EQ(result.failures, 0u);
+  EXPECT_TRUE(result.same_initial_walk);
+  EXPECT_EQ(result.requests.allocations, 4u);  // of the last cycle
+}
+
+TEST_P(Conformance, CountedTellsWhatWasAskedFor) {
+  ExerciseJob j = job(64 << 10, 1, 1, 4);
+  j.counted = true;
+  j.phases = {{{{{Kind::allocate, 0, 100}, {Kind::allocate, 1, 200}, {Kind::free, 0}, {Kind::allocate, 2, 600}}}},
+              {{{{Kind::free, 1}, {Kind::free, 2}}}}};
+  const ExerciseResult result = run(j);
+  EXPECT_EQ(result.requests.allocations, 3u);
+  EXPECT_EQ(result.requests.deallocations, 3u);
+  EXPECT_EQ(result.requests.failures, 0u);
+  EXPECT_DOUBLE_EQ(result.requests.mean_bytes, 300);
+  EXPECT_NEAR(result.requests.sigma_bytes, std::sqrt((200 * 200 + 100 * 100 + 300 * 300) / 3.0), 1e-9);
+  EXPECT_EQ(result.requests.high_water_bytes, 800u);
+  EXPECT_EQ(result.requests.histogram[7], 1u);
+  EXPECT_EQ(result.requests.histogram[8], 1u);
+  EXPECT_EQ(result.requests.histogram[10], 1u);
+  if (!traits().in_pool) return;
+  std::uint64_t live = 0;
+  for (const std::uint32_t bytes : result.phases[0].requested) live += bytes;
+  EXPECT_EQ(live, 800u);
+  EXPECT_EQ(result.phases[0].requested.at(result.phases[0].ops[0][1].offset / granule), 200u);
+  for (const std::uint32_t bytes : result.phases[1].requested) EXPECT_EQ(bytes, 0u);
+  const Fragmentation f = fragmentation(result.phases[0].regions, result.phases[0].requested);
+  ASSERT_TRUE(f.internal.has_value());
+  EXPECT_GE(*f.internal, 0.0);
+  EXPECT_LT(*f.internal, 1.0);
+}
+
+TEST_P(Conformance, FailingFailsFromTheGivenAllocationOn) {
+  ExerciseJob j = job(64 << 10, 1, 1, 10);
+  j.counted = true;
+  ExercisePhase phase;
+  phase.scripts.emplace_back();
+  for (std::uint32_t i = 0; i < 10; ++i) phase.scripts[0].push_back({Kind::allocate, i, 32});
+  for (std::uint32_t i = 0; i < 10; ++i) phase.scripts[0].push_back({Kind::free, i});
+  j.phases = {phase};
+  for (const std::uint64_t k : {0u, 1u, 5u, 10u, 11u}) {
+    j.fail_at = k;
+    const ExerciseResult result = run(j);
+    EXPECT_EQ(result.failures, k == 0 || k > 10 ? 0 : 11 - k);
+    EXPECT_EQ(result.requests.failures, result.failures);
+  }
+}
+
+TEST_P(Conformance, GuardedFindsMisuse) {
+  ExerciseJob j = job(64 << 10, 1, 1, 2);
+  j.guarded = true;
+  const auto errors = [&](std::vector<Op> ops) {
+    ops.insert(ops.begin(), {{Kind::allocate, 0, 40}, {Kind::fill, 0}, {Kind::allocate, 1, 24}});
+    j.phases = {{{ops}}};
+    return run(j).guard;
+  };
+  EXPECT_EQ(errors({{Kind::free, 0}, {Kind::free, 1}}).total(), 0u);
+  const GuardErrors over = errors({{Kind::overrun, 0}, {Kind::free, 0}, {Kind::free, 1}});
+  EXPECT_EQ(over.of(GuardErrors::Kind::overrun), 1u);
+  EXPECT_EQ(over.total(), 1u);
+  EXPECT_EQ(over.first, GuardErrors::Kind::overrun);
+  EXPECT_EQ(over.first_bytes, traits().in_pool ? 40u : 56u);  // with Counted's own header
+  if (!traits().in_pool) GTEST_SKIP() << "the rest needs blocks inside the pool";
+  EXPECT_EQ(errors({{Kind::underrun, 0}, {Kind::free, 0}}).of(GuardErrors::Kind::underrun), 1u);
+  const GuardErrors twice = errors({{Kind::free_keep, 0}, {Kind::free, 0}, {Kind::free, 1}});
+  EXPECT_EQ(twice.of(GuardErrors::Kind::double_free), 1u);
+  EXPECT_EQ(twice.total(), 1u);
+  EXPECT_EQ(errors({{Kind::free_wild, 0, 40'008}}).of(GuardErrors::Kind::foreign), 1u);
+  EXPECT_EQ(errors({{Kind::free_wild, 0, 1 << 20}}).of(GuardErrors::Kind::foreign), 1u);
+}
+
+TEST_P(Conformance, AllocatorsThatOverwriteLiveMemoryAreFoundOut) {
+  if (traits().keeps_live_memory) GTEST_SKIP() << "does not";
+  ExerciseJob j = job(8192, 1, 1, 1);
+  j.guarded = true;
+  j.phases = {{{std::vector<Op>(1000, Op{Kind::allocate, 0, 64})}}};
+  EXPECT_GT(run(j).guard.of(GuardErrors::Kind::overlap), 0u);
+}
+
+}  // namespace heapwood::alloc::test

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: MIT
+#include "simt/lockstep.hpp"
+#include "tests/alloc/direct_targets.hpp"
+
+namespace heapwood::alloc::test {
+
+void append_lockstep(std::vector<Target>& list) { append_all<simt::Lockstep<4>>(list, "_lockstep", {}); }
+
+}  // namespace heapwood::alloc::test

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#include "simt/cpu.hpp"
+#include "tests/alloc/direct_targets.hpp"
+#include "tests/alloc/toy/allocators/toy.hpp"
+
+namespace heapwood::alloc::test {
+
+void append_serial(std::vector<Target>& list) {
+  const simt::DeviceId device{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 4};
+  append_all<simt::Cpu>(list, "_threads", device);
+  append<simt::Cpu, Toy>(list, "_threads", device);
+}
+
+std::vector<Target> targets() {
+  std::vector<Target> list;
+  append_serial(list);
+  append_lockstep(list);
+  return list;
+}
+
+}  // namespace heapwood::alloc::test

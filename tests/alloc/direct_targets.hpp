@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// One list of allocators for tests that instantiate them without the engine. A new line here is optional: the engine's
+// table has every registered allocator anyway.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "alloc/allocators/atomic.hpp"
+#include "alloc/allocators/awmalloc.hpp"
+#include "alloc/allocators/awmalloc_safe.hpp"
+#include "alloc/allocators/cfmalloc.hpp"
+#include "alloc/allocators/cfmmalloc.hpp"
+#include "alloc/allocators/cmalloc.hpp"
+#include "alloc/allocators/cmmalloc.hpp"
+#include "alloc/allocators/cuda_malloc.hpp"
+#include "alloc/exercise_run.hpp"
+#include "tests/alloc/targets.hpp"
+
+namespace heapwood::alloc::test {
+
+template <class Device, class... A>
+void append(std::vector<Target>& list, const std::string& suffix, const simt::DeviceId& device) {
+  (list.push_back({.name = identifier(std::string(A::traits.id) + suffix),
+                   .traits = &A::traits,
+                   .run = exercise<A, Device>,
+                   .device = device,
+                   .unusable = ""}),
+   ...);
+}
+
+template <class Device>
+void append_all(std::vector<Target>& list, const std::string& suffix, const simt::DeviceId& device) {
+  append<Device, Atomic, AwMalloc, AwMallocSafe, CMalloc, CfMalloc, CmMalloc, CfmMalloc, CudaMalloc>(list, suffix,
+                                                                                                     device);
+}
+
+void append_serial(std::vector<Target>& list);
+void append_lockstep(std::vector<Target>& list);
+
+}  // namespace heapwood::alloc::test
