@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// Binned SAH: 32 bins an axis over a node's box. A ref counts in the bin where it begins and in the bin where it ends, so
+// that prefix sums give exactly the numbers of refs that goes_left/goes_right send to each side of every bin boundary:
+//   left of plane(b) = refs with begin < b,  right of plane(b) = refs with end >= b.
+// Exactness rests on comparing with the very plane(b) that becomes the split, whatever (x - lo) * inverse rounds to.
+#pragma once
+
+#include <cstdint>
+
+#include "geometry/box.hpp"
+#include "kdtree/sah.hpp"
+#include "simt/math.hpp"
+
+namespace heapwood::kdtree {
+
+inline constexpr unsigned bin_count = 32;
+inline constexpr unsigned histogram_words = 3 * bin_count;
+
+// The bins of one axis of a box.
+struct BinAxis {
+  float lo, width, inverse;
+
+  // False where the axis is too short for bins (the inverse overflows).
+  SIMT_INLINE bool usable() const { return inverse > 0.0f && inverse < 3e38f; }
+  SIMT_INLINE float plane(int b) const { return lo + width * static_cast<float>(b); }
+
+  // Where planes are closer than the coordinates' rounding error, the guess can be off by more than one bin.
+  SIMT_INLINE bool coarse(float hi) const {
+    return hi - lo <= 1e-5f * simt::max(simt::max(lo, -lo), simt::max(hi, -hi));
+  }
+  // Largest b with plane(b) <= x.
+  SIMT_INLINE int begin(float x, bool is_coarse) const {
+    int b = static_cast<int>((x - lo) * inverse);
+    b = b < 0 ? 0 : b > 31 ? 31 : b;
+    b -= b > 0 && x < plane(b) ? 1 : 0;
+    b += b < 31 && x >= plane(b + 1) ? 1 : 0;
+    if (is_coarse) {
+      while (b > 0 && x < plane(b)) --b;
+      while (b < 31 && x >= plane(b + 1)) ++b;
+    }
+    return b;
+  }
+  // Smallest b with x <= plane(b + 1).
+  SIMT_INLINE int end(float x, bool is_coarse) const {
+    int b = begin(x, is_coarse);
+    b -= b > 0 && x <= plane(b) ? 1 : 0;
+    if (is_coarse) {
+      while (b > 0 && x <= plane(b)) --b;
+    }
+    return b;
+  }
+};
+
+SIMT_INLINE BinAxis bin_axis(const Box& box, unsigned axis) {
+  const float lo = box.lo[axis], extent = box.hi[axis] - lo;
+  return {lo, extent * (1.0f / bin_count), static_cast<float>(bin_count) / extent};
+}
+
+// A histogram word of a warp's Scratch: begins in the low half, ends in the high half (up to 65535 of each).
+// `box` is the ref's, `node` the node's.
+template <class Warp>
+SIMT_INLINE void count_in_bins(Warp& warp, std::uint32_t* histogram, const Box& node, const Box& box) {
+  SIMT_UNROLLED
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    const BinAxis bins = bin_axis(node, axis);
+    if (!bins.usable()) continue;
+    const bool coarse = bins.coarse(node.hi[axis]);
+    int begin = bins.begin(box.lo[axis], coarse);
+    const int end = bins.end(box.hi[axis], coarse);
+    begin = begin < end ? begin : end;  // a ref in plane(b) begins and ends below it: it goes left
+    std::uint32_t* const words = histogram + axis * bin_count;
+    if (begin == end) {
+      warp.scratch_add(words[begin], 0x00010001u);
+    } else {
+      warp.scratch_add(words[begin], 0x00000001u);
+      warp.scratch_add(words[end], 0x00010000u);
+    }
+  }
+}
+
+// A lane's share of a histogram: bins lane * per_lane ... of each axis.
+template <class Warp>
+struct BinCounts {
+  static constexpr unsigned per_lane = bin_count / Warp::width;
+  std::uint32_t begins[3 * per_lane] = {};
+  std::uint32_t ends[3 * per_lane] = {};
+};
+
+// Considers all bin boundaries.
+template <class Warp>
+SIMT_INLINE void consider_bins(Warp& warp, const BinCounts<Warp>& counts, const SplitCost& cost, const Box& node,
+                               std::uint32_t n, Split& best) {
+  constexpr unsigned per_lane = BinCounts<Warp>::per_lane;
+  SIMT_UNROLLED
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    const BinAxis bins = bin_axis(node, axis);
+    std::uint32_t own_begins = 0, own_ends = 0;
+    for (unsigned k = 0; k < per_lane; ++k) {
+      own_begins += counts.begins[axis * per_lane + k];
+      own_ends += counts.ends[axis * per_lane + k];
+    }
+    std::uint32_t left = warp.inclusive_add(own_begins) - own_begins;
+    std::uint32_t ended = warp.inclusive_add(own_ends) - own_ends;
+    if (!bins.usable()) continue;
+    for (unsigned k = 0; k < per_lane; ++k) {
+      left += counts.begins[axis * per_lane + k];
+      ended += counts.ends[axis * per_lane + k];
+      const int b = static_cast<int>(warp.lane() * per_lane + k) + 1;
+      if (b < static_cast<int>(bin_count)) cost.consider(best, axis, bins.plane(b), left, n - ended);
+    }
+  }
+}
+
+// Considers the six planes that cut off only empty space: `tight` holds the bounds of all refs.
+template <class Warp>
+SIMT_INLINE void consider_tight_cuts(Warp& warp, const Box& tight, const SplitCost& cost, std::uint32_t n,
+                                     Split& best) {
+  for (unsigned c = warp.lane(); c < 6; c += Warp::width) {
+    const unsigned axis = c % 3;
+    if (c < 3) {
+      cost.consider(best, axis, tight.lo[axis], 0, n);
+    } else {
+      cost.consider(best, axis, tight.hi[axis], n, 0);
+    }
+  }
+}
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// Runs the single-kernel builder: host code, a template over the allocator and the device. engine/ instantiates it.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "alloc/adaptors/counted.hpp"
+#include "alloc/adaptors/failing.hpp"
+#include "kdtree/build_shared.hpp"
+#include "kdtree/workspace.hpp"
+#include "simt/launch.hpp"
+
+namespace heapwood::kdtree {
+
+// Milliseconds that f takes on the host's clock.
+template <class F>
+double timed(F f) {
+  const auto start = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+template <class Allocator, RefKind kind, class Device>
+BuildRun launch_build(const Device& device, Workspace& workspace, const Allocator& allocator,
+                      const BuildOptions& options) {
+  using Kernel = BuildKernel<Allocator, kind>;
+  Workspace::Parts& p = workspace.parts();
+  Kernel kernel{
+      .allocator = allocator,
+      .costs = options.costs,
+      .vertices = p.mesh->vertices.data(),
+      .triangles = p.mesh->triangles.data(),
+      .triangle_count = static_cast<std::uint32_t>(p.mesh->triangles.size()),
+      .corners = p.corners.data(),
+      .queue = TaskQueue(p.queue.data(), p.ring.data(), static_cast<std::uint32_t>(p.ring.size())),
+      .shared = SharedNodes(p.shared_counters.data(), p.shared.data(), static_cast<std::uint32_t>(p.shared.size())),
+      .counters = p.counters.data(),
+      .nodes = p.nodes.data(),
+      .pair_capacity = p.nodes.size() / 2,
+      .refs = p.output.data(),
+      .ref_capacity = p.output.size()};
+  BuildRun run;
+  run.warps = device.template resident_warps<Kernel>();
+  if (options.warps != 0 && options.warps < run.warps) run.warps = options.warps;
+  run.reset_ms = timed([&] { p.reset(run.warps); });
+  const std::string what = std::string(Allocator::traits.id) + ": build";
+  run.ms = device.launch(kernel, run.warps, {.seconds = options.seconds, .what = what.c_str()});
+  const BuildCounters counters = p.counters.download().front();
+  run.failed_splits = counters.failed_splits;
+  run.failed_bytes = counters.failed_bytes;
+  run.incomplete = p.incomplete = counters.failed_splits != 0;
+  return run;
+}
+
+// Resets everything with `make_allocator()`, builds, and starts again with larger output arrays where they overflow.
+template <RefKind kind, class Device, class Make>
+BuildRun build_with(const Device& device, Workspace& workspace, const BuildOptions& options, Make make_allocator) {
+  for (;;) {
+    std::optional<decltype(make_allocator())> allocator;
+    const double create_ms = timed([&] { allocator.emplace(make_allocator()); });
+    try {
+      BuildRun run = launch_build<decltype(make_allocator()), kind>(device, workspace, *allocator, options);
+      run.reset_ms += create_ms;
+      return run;
+    } catch (const simt::KernelFailure& failure) {
+      if (failure.code == count_mismatch) {
+        throw Error(Exit::failed, std::string("internal error: a partition of ") + std::to_string(failure.operand[0]) +
+                                      " refs moved other counts than were chosen (" +
+                                      std::to_string(failure.operand[1]) + ", " + std::to_string(failure.operand[2]) +
+                                      "); please report the scene");
+      }
+      if (failure.code != nodes_overflow && failure.code != refs_overflow) throw;
+      workspace.parts().grow(failure.code);
+    }
+  }
+}
+
+// Calls f.template operator()<kind>() for the workspace's kind of refs.
+template <class F>
+auto with_ref_kind(RefKind kind, F f) {
+  switch (kind) {
+    case RefKind::ids:
+      return f.template operator()<RefKind::ids>();
+    case RefKind::boxes:
+      return f.template operator()<RefKind::boxes>();
+    case RefKind::clipped:
+      break;
+  }
+  return f.template operator()<RefKind::clipped>();
+}
+
+template <class Allocator, class Device>
+BuildRun build(const Device& device, Workspace& workspace, const BuildOptions& options) {
+  if (workspace.mesh().triangles.size() == 0) return {};
+  return with_ref_kind(workspace.refs(), [&]<RefKind kind>() {
+    return build_with<kind>(device, workspace, options,
+                            [&] { return Allocator::create(workspace.pool(), alloc::AllocatorOptions{}, device); });
+  });
+}
+
+template <class Allocator, class Device>
+InstrumentedRun build_instrumented(const Device& device, Workspace& workspace, const BuildOptions& options) {
+  using Failing = alloc::Failing<Allocator>;
+  using Instrumented = alloc::Counted<Failing>;
+  InstrumentedRun result;
+  if (workspace.mesh().triangles.size() == 0) return result;
+  const alloc::Pool pool = workspace.pool();
+  alloc::CountedMemory counted(workspace.device(), pool.bytes);
+  alloc::FailingMemory failing(workspace.device(), options.fail_at);
+  Allocator base{};
+  result.run = with_ref_kind(workspace.refs(), [&]<RefKind kind>() {
+    return build_with<kind>(device, workspace, options, [&] {
+      counted.reset();
+      failing.reset();
+      base = Allocator::create(pool, alloc::AllocatorOptions{}, device);
+      return Instrumented::create(Failing::create(base, failing), pool, counted);
+    });
+  });
+  result.requests = counted.result();
+  std::vector<alloc::Region> regions;
+  base.walk(alloc::HostView(workspace.device()), [&](const alloc::Region& region) { regions.push_back(region); });
+  result.at_end = alloc::fragmentation(regions, counted.requested());
+  return result;
+}
+
+}  // namespace heapwood::kdtree

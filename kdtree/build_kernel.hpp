@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// The single-kernel builder: persistent warps take nodes to split from one queue until nothing is left. Every split asks
+// the allocator for the children's arrays, and the last reader of the parent's array frees it (RegEff section 6, [DS]).
+// Large nodes are split by many warps (shared_node.hpp); small ones depth-first by one warp with a private stack.
+// docs/architecture.md describes the protocol; build_worker.hpp is one warp's part in it.
+#pragma once
+
+#include <cstdint>
+
+#include "kdtree/build.hpp"
+#include "kdtree/choose.hpp"
+#include "kdtree/shared_node.hpp"
+#include "kdtree/task_queue.hpp"
+
+namespace heapwood::kdtree {
+
+// Codes for Warp::fail.
+enum BuildError : std::uint32_t {
+  nodes_overflow = 1,  // the node array is full
+  refs_overflow = 2,   // the ref array is full
+  count_mismatch = 3,  // a partition did not move the refs that the choice had counted: a bug
+};
+
+// Chunks [item.chunk, end) that a warp does itself, because the queue had no room.
+struct Rest {
+  WorkItem item;
+  std::uint32_t end = 0;
+};
+
+// Words that all warps add to, each on its own line.
+struct BuildCounters {
+  alignas(128) std::uint64_t pairs = 1;  // node pairs taken; pair 0 is the root's
+  alignas(128) std::uint64_t refs = 0;   // entries of the output taken
+  alignas(128) std::uint64_t failed_splits = 0;
+  std::uint64_t failed_bytes = 0;  // the first request that failed
+  Box bounds;                      // of the scene, written by one warp
+};
+
+template <class Allocator, RefKind kind>
+struct BuildKernel {
+  using Refs = RefArray<kind>;
+  // Blocks of two warps give the finest steps of registers a warp; warps are independent of their block. Spilled registers
+  // cost more than warps here, because acquires drop L1: 16 warps with 128 registers each beat 20 with spills.
+  static constexpr unsigned block_threads = 64;
+  static constexpr unsigned blocks_per_multiprocessor = 8;
+  static constexpr unsigned stack_size = 64;  // a power of two above max_depth
+  static_assert(stack_size > max_depth);
+
+  struct Scratch {
+    ChooseScratch choose;
+    std::uint32_t tight[2][6];  // of a chunk's refs, for each child: SharedNode::tight
+    Rest rest;
+    NodeTask stack[stack_size];
+  };
+
+  Allocator allocator;
+  SahCosts costs;
+  const Vec3* vertices;
+  const Triangle* triangles;
+  std::uint32_t triangle_count;  // at least 1
+  PackedCorners* corners;
+  TaskQueue queue;
+  SharedNodes shared;
+  BuildCounters* counters;
+  Node* nodes;
+  std::uint64_t pair_capacity;
+  std::uint32_t* refs;
+  std::uint64_t ref_capacity;
+
+  template <class Warp>
+  SIMT_INLINE void operator()(Warp& warp, Scratch& scratch) const;  // build_worker.hpp
+};
+
+// Refs a chunk of a shared node has: enough for a warp to be worth waking, few enough to feed all of them.
+SIMT_INLINE std::uint32_t chunk_size(std::uint32_t n) {
+  const std::uint32_t even = (n / 2048 + 31) / 32 * 32;
+  return even < 128 ? 128 : even > 512 ? 512 : even;
+}
+
+// The task of one side's child. Built from selected components: selecting whole structs would put them into local memory.
+SIMT_INLINE NodeTask child_task(const NodeTask& parent, unsigned axis, float p, unsigned side, std::byte* refs,
+                                std::uint32_t n, std::uint32_t pair) {
+  return {refs,
+          n,
+          2 * pair + side,
+          {set(parent.box.lo, side == 0 ? 3 : axis, p), set(parent.box.hi, side == 0 ? axis : 3, p)},
+          parent.depth + 1,
+          parent.scale};
+}
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+// A warp's part in nodes that many warps split: bounds -> init for the root, then choose -> split for every large node.
+#pragma once
+
+#include <cstdint>
+
+#include "kdtree/build_worker.hpp"
+
+namespace heapwood::kdtree {
+
+// Worker 0 opens the first phase; the root's unit of pending work was announced before the launch.
+template <class Kernel, class Warp>
+SIMT_INLINE void BuildWorker<Kernel, Warp>::start() {
+  std::uint32_t slot = 0;
+  if (warp_.lane() == 0) slot = k_.shared.take();
+  slot = warp_.shfl(slot, 0);
+  SharedNode& node = k_.shared[slot];
+  const std::uint32_t n = k_.triangle_count, chunk = chunk_size(n);
+  if (warp_.lane() == 0) {
+    node.task = {nullptr, n, 0, {}, 0, 1.0f};
+    node.chunk = chunk;
+    node.chunks = (n + chunk - 1) / chunk;
+  }
+  open_phase(WorkKind::bounds_chunk, slot, (n + chunk - 1) / chunk);
+}
+
+// Hands the chunks of a phase out, or, where the queue has no room, does all of them itself.
+template <class Kernel, class Warp>
+SIMT_INLINE void BuildWorker<Kernel, Warp>::open_phase(WorkKind kind, std::uint32_t slot, std::uint32_t chunks) {
+  warp_.sync();
+  if (k_.queue.push_shared(warp_, kind, slot, chunks)) return;
+  if (warp_.lane() == 0) scratch_.rest = {{kind, slot, 0}, chunks};
+  warp_.sync();
+}
+
+template <class Kernel, class Warp>
+SIMT_INLINE void BuildWorker<Kernel, Warp>::run_chunk(const WorkItem& item) {
+  const std::uint32_t slot = item.slot;
+  SharedNode& node = k_.shared[slot];
+  const std::uint32_t n = node.task.n, first = item.chunk * node.chunk;
+  const std::uint32_t last = n - first < node.chunk ? n : first + node.chunk;
+  for (unsigned k = warp_.lane(); k < 2 * histogram_words; k += Warp::width) scratch_.choose.histogram[k] = 0;
+  for (unsigned k = warp_.lane(); k < 12; k += Warp::width) scratch_.tight[k / 6][k % 6] = 0;
+  warp_.sync();
+  if (item.kind == WorkKind::bounds_chunk) {
+    bounds_chunk(node, first, last);
+  } else if (item.kind == WorkKind::init_chunk) {
+    init_chunk(node, first, last);
+  } else {
+    split_chunk(node, first, last);
+  }
+  const std::uint32_t chunks = node.chunks;
+  warp_.sync();
+  bool ended = false;
+  // acq_rel: publishes this chunk's refs and sums; whoever is last sees those of all chunks, and all their reads are done.
+  if (warp_.lane() == 0) {
+    ended = simt::atomic_ref<std::uint32_t>(node.done).fetch_add(1, simt::acq_rel) + 1 == chunks;
+  }
+  if (!warp_.any(ended)) return;
+  if (item.kind == WorkKind::bounds_chunk) {
+    end_bounds(node, slot);
+  } else if (item.kind == WorkKind::init_chunk && n > shared_limit) {
+    take_shared(slot);
+  } else if (item.kind == WorkKind::init_chunk) {
+    task_ = node.task;
+    has_task_ = true;
+    owed_ += 1;
+    k_.shared.give_back(warp_, slot);
+  } else {
+    end_split(node, slot);
+  }
+}
+
+// Copies the triangles' corners, so that they can be read in order of their ids, and gathers the scene's bounds.
+template <class Kernel, class Warp>
+SIMT_INLINE void BuildWorker<Kernel, Warp>::bounds_chunk(SharedNode& node, std::uint32_t first, std::uint32_t last) {
+  Box box;
+  for (std::uint32_t i = first + warp_.lane(); i < last; i += Warp::width) {
+    const Triangle t = k_.triangles[i];
+    const Vec3 zero{0.0f, 0.0f, 0.0f};  // adding it turns -0 into +0: equal coordinates have equal bits from here on
+    const Vec3 a = k_.vertices[t.v[0]] + zero, b = k_.vertices[t.v[1]] + zero, c = k_.vertices[t.v[2]] + zero;
+    k_.corners[i] = {{a.x, a.y, a.z, 0.0f}, {b.x, b.y, b.z, 0.0f}, {c.x, c.y, c.z, 0.0f}};
+    box.grow(bounds(Corners{a, b, c}));
+  }
+  gather_tight(warp_, scratch_.tight[0], true, box);
+  warp_.sync();
+  node.grow_tight(warp_, scratch_.tight[0]);
+}
+
+template <class Kernel, class Warp>
+SIMT_INLINE void BuildWorker<Kernel, Warp>::end_bounds(SharedNode& node, std::uint32_t slot) {
+  const std::uint32_t n = node.task.n;
+  const Box scene = node.tight_box();
+  std::byte *root = nullptr, *none = nullptr;
+  const bool fits = allocate_children(n, 0, root, none);
+  if (warp_.lane() == 0) {
+    k_.counters->bounds = scene;
+    node.task = {root, n, 0, scene, 0, scale_of(scene)};
+    node.done = 0;
+  }
+  if (fits) {
+    open_phase(WorkKind::init_chunk, slot, node.chunks);
+    return;
+  }
+  // Not even the root fits: one leaf with every triangle.
+  const std::uint32_t at = take_refs(n);
+  if (stop_) return;
+  for (std::uint32_t i = warp_.lane(); i < n; i += Warp::width) k_.refs[at + i] = i;
+  if (warp_.lane() == 0) k_.nodes[0] = Node::make_leaf(at, n);
+  k_.shared.give_back(warp_, slot);
+  owed_ += 1;
+}
+
+template <class Kernel, class Warp>
+SIMT_INLINE void BuildWorker<Kernel, Warp>::flush_histogram(SharedNode& node, const std::uint32_t* histogram) {
+  for (unsigned k = warp_.lane(); k < histogram_words; k += Warp::width) {
+    const std::uint32_t word = histogram[k];
+    // relaxed: read after the phase, ordered by `done`.
+    if (word != 0) {
+      simt::atomic_ref<std::uint64_t>(node.histogram[k])
+          .fetch_add(std::uint64_t{word >> 16} << 32 | (word & 0xffffu), simt::relaxed);
+    }
+  }
+}
+
+// Fills the root's array and bins it.
+template <class Kernel, class Warp>
+SIMT_INLINE void BuildWorker<Kernel, Warp>::init_chunk(SharedNode& node, std::uint32_t first, std::uint32_t last) {
+  const NodeTask task = node.task;
+  for (std::uint32_t i = first + warp_.lane(); i < last; i += Warp::width) {
+    const Box box = bounds(k_.corners[i].unpack());
+    Refs::store(task.refs, task.n, i, i, box);
+    count_in_bins(warp_, scratch_.choose.histogram, task.box, box);
+  }
+  warp_.sync();
+  flush_histogram(node, scratch_.choose.histogram);
+}
+
+// Writes a shared node's split down and opens the phase that moves its refs.
+template <class Kernel, class Warp>
+SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const NodeTask& task, const Split& split,
+                                                       std::byte* left, std::byte* right, std::uint32_t pair) {
+  SharedNode& node = k_.shared[slot];
+  const std::uint32_t chunk = chunk_size(task.n), chunks = (task.n + chunk - 1) / chunk;
+  const unsigned axis = split.axis();
+  const float p = split.position();
+  if (warp_.lane() == 0) {
+    node.axis = axis;
+    node.plane = p;
+    node.pair = pair;
+    node.chunk = chunk;
+    node.chunks = chunks;
+    node.done = 0;
+    SIMT_ROLLED
+    for (unsigned side = 0; side < 2; ++side) {
+      const std::uint32_t n = side == 0 ? split.nl() : split.nr;
+      const std::uint32_t child = n > shared_limit ? k_.shared.take() : no_slot;
+      node.child[side] = side == 0 ? left : right;
+      node.child_n[side] = n;
+      node.child_slot[side] = child;
+      if (child != no_slot) {
+        k_.shared[child].task = child_task(task, axis, p, side, side == 0 ? left : right, n, pair);
+      }
+    }
+  }
+  open_phase(WorkKind::split_chunk, slot, chunks);
+}
+
+// Moves a chunk's refs to the children and bins them for those that are shared in turn.
+template <class Kernel, class Warp>
+SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::uint32_t first, std::uint32_t last) {
+  const NodeTask task = node.task;
+  const unsigned axis = node.axis;
+  const float p = node.plane;
+  std::byte* const left = node.child[0];
+  std::byte* const right = node.child[1];
+  const std::uint32_t nl = node.child_n[0], nr = node.child_n[1];
+  const bool bin_left = node.child_slot[0] != no_slot, bin_right = node.child_slot[1] != no_slot;
+  const Box below{task.box.lo, set(task.box.hi, axis, p)}, above{set(task.box.lo, axis, p), task.box.hi};
+  const std::uint32_t lower_lanes = (1u << warp_.lane()) - 1u;
+  SIMT_ROLLED
+  for (std::uint32_t base = first; base < last; base += Warp::width) {
+    const std::uint32_t i = base + warp_.lane();
+    Ref ref{};
+    bool to_left = false, to_right = false;
+    if (i < last) {
+      ref = Refs::load(task.refs, task.n, i, task.box, k_.corners);
+      to_left = nl != 0 && goes_left(ref.box.lo[axis], ref.box.hi[axis], p);
+      to_right = nl == 0 || goes_right(ref.box.hi[axis], p);
+    }
+    const std::uint32_t left_lanes = warp_.ballot(to_left), right_lanes = warp_.ballot(to_right);
+    std::uint64_t at = 0;
+    if (warp_.lane() == 0) {
+      // relaxed: places are handed out once.
+      at = simt::atomic_ref<std::uint64_t>(node.cursor)
+               .fetch_add(simt::popcount(left_lanes) | std::uint64_t{simt::popcount(right_lanes)} << 32, simt::relaxed);
+    }
+    Sides sides{ref.box, ref.box};
+    if constexpr (Refs::stores_bounds) {
+      if (to_left && to_right) sides = split_bounds(k_.corners[ref.id].unpack(), ref.box, axis, p);
+    } else {
+      // What a child will see when it loads the ref.
+      if (to_left && bin_left) sides.left = Refs::clip(k_.corners, ref.id, below);
+      if (to_right && bin_right) sides.right = Refs::clip(k_.corners, ref.id, above);
+    }
+    at = warp_.shfl(at, 0);
+    // A guard, not a case: the choice counted with the same comparisons.
+    const bool fits = static_cast<std::uint32_t>(at) + simt::popcount(left_lanes) <= nl &&
+                      static_cast<std::uint32_t>(at >> 32) + simt::popcount(right_lanes) <= nr;
+    if (!fits) {
+      if (warp_.lane() == 0) warp_.fail(count_mismatch, task.n, std::uint64_t{nl} << 32 | nr, at);
+      stop_ = true;
+      return;
+    }
+    if (to_left) {
+      Refs::store(left, nl, static_cast<std::uint32_t>(at) + simt::popcount(left_lanes & lower_lanes), ref.id,
+                  sides.left);
+    }
+    if (to_right) {
+      Refs::store(right, nr, static_cast<std::uint32_t>(at >> 32) + simt::popcount(right_lanes & lower_lanes), ref.id,
+                  sides.right);
+    }
+    if (bin_left) gather_tight(warp_, scratch_.tight[0], to_left, sides.left);
+    if (bin_right) gather_tight(warp_, scratch_.tight[1], to_right, sides.right);
+    // One side for every lane first, so that the two sides of a warp are binned together; straddlers again for the other.
+    const bool first_right = !to_left;
+    if ((to_left && bin_left) || (first_right && to_right && bin_right)) {
+      count_in_bins(warp_, scratch_.choose.histogram + (first_right ? histogram_words : 0),
+                    select(first_right, above, below), select(first_right, sides.right, sides.left));
+    }
+    if (to_left && to_right && bin_right) {
+      count_in_bins(warp_, scratch_.choose.histogram + histogram_words, above, sides.right);
+    }
+  }
+  warp_.sync();
+  if (bin_left) {
+    SharedNode& child = k_.shared[node.child_slot[0]];
+    flush_histogram(child, scratch_.choose.histogram);
+    child.grow_tight(warp_, scratch_.tight[0]);
+  }
+  if (bin_right) {
+    SharedNode& child = k_.shared[node.child_slot[1]];
+    flush_histogram(child, scratch_.choose.histogram + histogram_words);
+    child.grow_tight(warp_, scratch_.tight[1]);
+  }
+}
+
+// The last reader frees the parent's array, goes on with one child and publishes the other.
+template <class Kernel, class Warp>
+SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uint32_t slot) {
+  const NodeTask parent = node.task;
+  const unsigned axis = node.axis;
+  const float p = node.plane;
+  const std::uint32_t slot_left = node.child_slot[0], slot_right = node.child_slot[1], pair = node.pair;
+  const std::uint32_t nl = node.child_n[0], nr = node.child_n[1];
+  std::byte* const left = node.child[0];
+  std::byte* const right = node.child[1];
+  free(parent.refs);
+  warp_.sync();
+  k_.shared.give_back(warp_, slot);
+
+  // The parent's unit passes to one child; another child brings its own.
+  if (slot_left != no_slot && slot_right != no_slot) {
+    if (warp_.lane() == 0) k_.queue.add_pending(1);
+    take_shared(slot_right);
+    if (k_.queue.push_shared(warp_, WorkKind::choose, slot_left, 1)) return;
+    k_.shared.give_back(warp_, slot_left);  // no room: this warp will split it alone
+    keep(child_task(parent, axis, p, 0, left, nl, pair));
+    owed_ += 1;
+    return;
+  }
+  const bool none_shared = slot_left == no_slot && slot_right == no_slot;
+  owed_ += none_shared ? 1 : 0;
+  if (!none_shared) take_shared(slot_left != no_slot ? slot_left : slot_right);
+  // The stack's tasks need a unit between them: the parent's, or a new one.
+  if (!none_shared && owed_ == 0) {
+    if (warp_.lane() == 0) k_.queue.add_pending(1);
+    owed_ = 1;
+  }
+  if (slot_left == no_slot) keep(child_task(parent, axis, p, 0, left, nl, pair));
+  if (slot_right == no_slot) keep(child_task(parent, axis, p, 1, right, nr, pair));
+  const std::uint32_t tasks = top_ - bottom_;
+  if (!none_shared || tasks > 1) share(k_.queue.look(warp_));
+}
+
+template <class Allocator, RefKind kind>
+template <class Warp>
+SIMT_INLINE void BuildKernel<Allocator, kind>::operator()(Warp& warp, Scratch& scratch) const {
+  BuildWorker<BuildKernel, Warp>(*this, warp, scratch).run();
+}
+
+}  // namespace heapwood::kdtree

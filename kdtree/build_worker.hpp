@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+// One warp's part in a build: where its work comes from, and how it splits small nodes. Its part in shared nodes is in
+// build_shared.hpp.
+//
+// The build ends by a count of pending units: a shared node is one, a published task is one (its private descendants belong
+// to it). `owed` is what this warp will finish once its stack is empty.
+#pragma once
+
+#include <cstdint>
+
+#include "kdtree/build_kernel.hpp"
+
+namespace heapwood::kdtree {
+
+template <class Kernel, class Warp>
+class BuildWorker {
+ public:
+  using Refs = typename Kernel::Refs;
+  using Scratch = typename Kernel::Scratch;
+
+  SIMT_INLINE BuildWorker(const Kernel& kernel, Warp& warp, Scratch& scratch)
+      : k_(kernel), warp_(warp), scratch_(scratch) {}
+
+  SIMT_INLINE void run() {
+    if (warp_.lane() == 0) scratch_.rest = {};
+    warp_.sync();
+    if (warp_.worker() == 0) start();
+    while (!stop_) {
+      if (has_task_) {
+        split_node();
+        continue;
+      }
+      WorkItem item = next_of_rest();
+      if (item.kind == WorkKind::none) {
+        if (top_ != bottom_) {
+          pop_own();
+          continue;
+        }
+        if (owed_ != 0) {
+          if (k_.queue.finish(warp_, owed_)) return;
+          owed_ = 0;
+          continue;
+        }
+        item = k_.queue.pop(warp_, task_);
+        if (item.kind == WorkKind::exit) return;
+      }
+      if (item.kind == WorkKind::task) {
+        has_task_ = true;
+        owed_ = 1;
+      } else if (item.kind == WorkKind::choose) {
+        take_shared(item.slot);
+      } else {
+        run_chunk(item);
+      }
+    }
+  }
+
+ private:
+  // The next chunk of a phase that found no room in the queue, or kind none.
+  SIMT_INLINE WorkItem next_of_rest() {
+    const Rest rest = scratch_.rest;
+    warp_.sync();
+    if (rest.item.chunk == rest.end) return {};
+    if (warp_.lane() == 0) ++scratch_.rest.item.chunk;
+    warp_.sync();
+    return rest.item;
+  }
+
+  // ---- splitting -------------------------------------------------------------------------------------------------
+
+  // Splits task_, or makes it a leaf. A small node's refs are moved at once and the warp goes on with the larger child, so
+  // that the stack ends with the small ones; a shared node's refs are moved by all warps.
+  SIMT_INLINE void split_node() {
+    const std::uint64_t look = k_.queue.look(warp_);  // looked at later: the load's latency hides behind the choice
+    const NodeTask task = task_;
+    const std::uint32_t slot = slot_;
+    slot_ = no_slot;
+    has_task_ = false;
+    Split split;
+    const SplitCost cost(k_.costs, task.scale, task.box, task.n);
+    if (task.depth < max_depth && cost.splittable()) {
+      if (slot != no_slot) {
+        split = choose_shared(warp_, k_.shared[slot], cost);
+      } else if (task.n <= exact_limit) {
+        split = choose_exact<Refs>(warp_, scratch_.choose, task, k_.corners, cost);
+      } else {
+        split = choose_binned<Refs>(warp_, scratch_.choose, task, k_.corners, cost);
+      }
+    }
+    std::byte *left = nullptr, *right = nullptr;
+    if (!(simt::from_bits(split.cost) < cost.leaf_cost()) || !allocate_children(split.nl(), split.nr, left, right)) {
+      write_leaf(task);
+      if (slot != no_slot) {
+        k_.shared.give_back(warp_, slot);
+        owed_ += 1;
+      }
+    } else {
+      const std::uint32_t pair = take_pair();
+      if (stop_) return;
+      if (warp_.lane() == 0) k_.nodes[task.node] = Node::make_inner(split.position(), split.axis(), pair);
+      if (slot != no_slot) {
+        open_split(slot, task, split, left, right, pair);
+        return;
+      }
+      partition(task, split, left, right);
+      descend(task, split, left, right, pair);
+    }
+    warp_.sync();
+    free(task.refs);
+    share(look);
+  }
+  // The next node to split is a shared one.
+  SIMT_INLINE void take_shared(std::uint32_t slot) {
+    slot_ = slot;
+    task_ = k_.shared[slot].task;
+    has_task_ = true;
+  }
+
+  // Moves the refs of a small node to its children's arrays.
+  SIMT_INLINE void partition(const NodeTask& task, const Split& split, std::byte* left, std::byte* right) {
+    const unsigned axis = split.axis();
+    const float p = split.position();
+    const std::uint32_t nl = split.nl(), nr = split.nr;
+    const std::uint32_t lower_lanes = (1u << warp_.lane()) - 1u;
+    std::uint32_t moved_left = 0, moved_right = 0;
+    SIMT_ROLLED
+    for (std::uint32_t base = 0; base < task.n; base += Warp::width) {
+      const std::uint32_t i = base + warp_.lane();
+      Ref ref{};
+      bool to_left = false, to_right = false;
+      if (i < task.n) {
+        ref = Refs::load(task.refs, task.n, i, task.box, k_.corners);
+        to_left = nl != 0 && goes_left(ref.box.lo[axis], ref.box.hi[axis], p);
+        to_right = nl == 0 || goes_right(ref.box.hi[axis], p);
+      }
+      const std::uint32_t left_lanes = warp_.ballot(to_left), right_lanes = warp_.ballot(to_right);
+      Sides sides{ref.box, ref.box};
+      if constexpr (Refs::stores_bounds) {
+        if (to_left && to_right) sides = split_bounds(k_.corners[ref.id].unpack(), ref.box, axis, p);
+      }
+      if (to_left) Refs::store(left, nl, moved_left + simt::popcount(left_lanes & lower_lanes), ref.id, sides.left);
+      if (to_right)
+        Refs::store(right, nr, moved_right + simt::popcount(right_lanes & lower_lanes), ref.id, sides.right);
+      moved_left += simt::popcount(left_lanes);
+      moved_right += simt::popcount(right_lanes);
+    }
+    if (moved_left != nl || moved_right != nr) {
+      if (warp_.lane() == 0)
+        warp_.fail(count_mismatch, task.n, std::uint64_t{nl} << 32 | nr, std::uint64_t{moved_left} << 32 | moved_right);
+    }
+  }
+
+  SIMT_INLINE void descend(const NodeTask& parent, const Split& split, std::byte* left, std::byte* right,
+                           std::uint32_t pair) {
+    const std::uint32_t nl = split.nl(), nr = split.nr;
+    const unsigned first = nl >= nr ? 0 : 1;
+    has_task_ = true;
+    task_ = child_task(parent, split.axis(), split.position(), first, first == 0 ? left : right, first == 0 ? nl : nr,
+                       pair);
+    keep(child_task(parent, split.axis(), split.position(), 1 - first, first == 0 ? right : left, first == 0 ? nr : nl,
+                    pair));
+  }
+
+  // Puts a node on the private stack; an empty one is a leaf at once.
+  SIMT_INLINE void keep(const NodeTask& task) {
+    if (warp_.lane() == 0) {
+      if (task.n == 0) {
+        k_.nodes[task.node] = Node::make_leaf(0, 0);
+      } else {
+        scratch_.stack[top_ % Kernel::stack_size] = task;
+      }
+    }
+    top_ += task.n == 0 ? 0 : 1;
+    warp_.sync();
+  }
+  SIMT_INLINE void pop_own() {
+    --top_;
+    task_ = scratch_.stack[top_ % Kernel::stack_size];
+    has_task_ = true;
+    warp_.sync();
+  }
+  // Gives the oldest, largest node of the stack to a waiting warp, if `look` saw one.
+  SIMT_INLINE void share(std::uint64_t look) {
+    if (!TaskQueue::someone_waits(warp_.shfl(look, 0)) || top_ == bottom_) return;
+    if (warp_.lane() == 0) {
+      k_.queue.add_pending(1);
+      k_.queue.push_task(warp_, scratch_.stack[bottom_ % Kernel::stack_size]);
+    }
+    ++bottom_;
+    warp_.sync();
+  }
+
+  // ---- memory ------------------------------------------------------------------------------------------------------
+
+  SIMT_INLINE std::byte* allocate(std::uint32_t n) {
+    auto allocator = k_.allocator;
+    return static_cast<std::byte*>(allocator.allocate(warp_, std::size_t{n} * Refs::bytes));
+  }
+  // The caller has made sure that all lanes are done with the array.
+  SIMT_INLINE void free(std::byte* refs) {
+    auto allocator = k_.allocator;
+    if (warp_.lane() == 0) allocator.deallocate(warp_, refs);
+  }
+  // Arrays for nl and nr refs, none for 0. False: the pool is exhausted, nothing is held.
+  SIMT_INLINE bool allocate_children(std::uint32_t nl, std::uint32_t nr, std::byte*& left, std::byte*& right) {
+    std::byte* mine = nullptr;
+    // On a GPU two lanes at once, so that both requests are in flight together.
+    SIMT_ROLLED
+    for (unsigned side = warp_.lane(); side < 2; side += Warp::width) {
+      const std::uint32_t n = side == 0 ? nl : nr;
+      mine = n == 0 ? nullptr : allocate(n);
+      if (Warp::width == 1 && side == 0) left = mine;
+    }
+    warp_.sync();
+    if (Warp::width != 1) left = warp_.shfl(mine, 0);
+    right = warp_.shfl(mine, 1 % Warp::width);
+    const bool left_failed = nl != 0 && left == nullptr, right_failed = nr != 0 && right == nullptr;
+    if (!left_failed && !right_failed) return true;
+    note_failure(std::size_t{left_failed ? nl : nr} * Refs::bytes);
+    std::byte* const held = left != nullptr ? left : right;
+    if (held != nullptr) free(held);
+    return false;
+  }
+  SIMT_INLINE void note_failure(std::size_t bytes) {
+    if (warp_.lane() != 0) return;
+    // relaxed: read after the launch.
+    simt::atomic_ref<std::uint64_t>(k_.counters->failed_splits).fetch_add(1, simt::relaxed);
+    std::uint64_t none = 0;
+    simt::atomic_ref<std::uint64_t>(k_.counters->failed_bytes)
+        .compare_exchange_strong(none, bytes, simt::relaxed, simt::relaxed);
+  }
+
+  // ---- output ------------------------------------------------------------------------------------------------------
+
+  // Takes `count` units of an output counter, in batches so that warps do not queue at it. relaxed: units are handed out
+  // once. On overflow the build stops, and the driver makes the array larger.
+  static constexpr std::uint32_t pair_batch = 8, ref_batch = 64;
+
+  SIMT_INLINE std::uint64_t take(std::uint64_t& counter, std::uint32_t count, std::uint64_t capacity,
+                                 BuildError error) {
+    std::uint64_t first = 0;
+    if (warp_.lane() == 0) {
+      first = simt::atomic_ref<std::uint64_t>(counter).fetch_add(count, simt::relaxed);
+      if (first + count > capacity) warp_.fail(error, first + count);
+    }
+    first = warp_.shfl(first, 0);
+    stop_ = stop_ || first + count > capacity;
+    return first;
+  }
+  SIMT_INLINE std::uint32_t take_pair() {
+    if (pair_next_ == pair_end_) {
+      pair_next_ = static_cast<std::uint32_t>(take(k_.counters->pairs, pair_batch, k_.pair_capacity, nodes_overflow));
+      pair_end_ = pair_next_ + pair_batch;
+    }
+    return pair_next_++;
+  }
+  SIMT_INLINE std::uint32_t take_refs(std::uint32_t n) {
+    if (n >= ref_batch) {
+      return static_cast<std::uint32_t>(take(k_.counters->refs, n, k_.ref_capacity, refs_overflow));
+    }
+    if (ref_end_ - ref_next_ < n) {
+      ref_next_ = static_cast<std::uint32_t>(take(k_.counters->refs, ref_batch, k_.ref_capacity, refs_overflow));
+      ref_end_ = ref_next_ + ref_batch;
+    }
+    const std::uint32_t first = ref_next_;
+    ref_next_ += n;
+    return first;
+  }
+  // Copies the ids to the output; the array is the caller's to free.
+  SIMT_INLINE void write_leaf(const NodeTask& task) {
+    const std::uint32_t first = take_refs(task.n);
+    if (stop_) return;
+    for (std::uint32_t i = warp_.lane(); i < task.n; i += Warp::width) {
+      k_.refs[first + i] = Refs::load_id(task.refs, i);
+    }
+    if (warp_.lane() == 0) k_.nodes[task.node] = Node::make_leaf(first, task.n);
+  }
+
+  // ---- shared nodes: build_shared.hpp --------------------------------------------------------------------------------
+  SIMT_INLINE void start();
+  SIMT_INLINE void open_split(std::uint32_t slot, const NodeTask& task, const Split& split, std::byte* left,
+                              std::byte* right, std::uint32_t pair);
+  SIMT_INLINE void run_chunk(const WorkItem& item);
+  SIMT_INLINE void bounds_chunk(SharedNode& node, std::uint32_t first, std::uint32_t last);
+  SIMT_INLINE void init_chunk(SharedNode& node, std::uint32_t first, std::uint32_t last);
+  SIMT_INLINE void split_chunk(SharedNode& node, std::uint32_t first, std::uint32_t last);
+  SIMT_INLINE void end_bounds(SharedNode& node, std::uint32_t slot);
+  SIMT_INLINE void end_split(SharedNode& node, std::uint32_t slot);
+  SIMT_INLINE void open_phase(WorkKind kind, std::uint32_t slot, std::uint32_t chunks);
+  SIMT_INLINE void flush_histogram(SharedNode& node, const std::uint32_t* histogram);
+
+  const Kernel& k_;
+  Warp& warp_;
+  Scratch& scratch_;
+
+  NodeTask task_{};
+  bool has_task_ = false;
+  bool stop_ = false;
+  std::uint32_t top_ = 0, bottom_ = 0;  // of the stack: entries [bottom, top) modulo its size
+  std::uint32_t owed_ = 0;
+  std::uint32_t slot_ = no_slot;  // task_ is this shared node
+  std::uint32_t pair_next_ = 0, pair_end_ = 0, ref_next_ = 0, ref_end_ = 0;
+};
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// Bounds of the part of a triangle that lies on one side of a plane, or in a box, in single precision, the same on every
+// device. They decide splits, so they are approximate to a few ulps but never lose a ref: a caller that has counted a ref
+// keeps it, with bounds inside its node.
+#pragma once
+
+#include "geometry/triangle.hpp"
+
+namespace heapwood::kdtree {
+
+struct Sides {
+  Box left, right;
+};
+
+// Interval [lo, hi] made valid and kept inside [min, max].
+SIMT_INLINE void settle(float& lo, float& hi, float min, float max) {
+  lo = simt::max(lo, min);
+  hi = simt::min(hi, max);
+  if (lo > hi) lo = hi = simt::min(simt::max(lo, min), max);
+}
+// `part` cut down to `within`, never empty.
+SIMT_INLINE Box settle(Box part, const Box& within) {
+  settle(part.lo.x, part.hi.x, within.lo.x, within.hi.x);
+  settle(part.lo.y, part.hi.y, within.lo.y, within.hi.y);
+  settle(part.lo.z, part.hi.z, within.lo.z, within.hi.z);
+  return part;
+}
+
+// Where the edge a-b meets the plane at distance `da` below a and `db` below b (signs differ).
+SIMT_INLINE Vec3 crossing(Vec3 a, Vec3 b, float da, float db) {
+  const float t = da / (da - db);
+  const Vec3 q = a + (b - a) * t;
+  return max(min(a, b), min(max(a, b), q));  // rounding must not leave the edge's box
+}
+
+// Grows the sides by an edge's crossing point, if it crosses.
+SIMT_INLINE void add_crossing(Vec3 a, Vec3 b, float da, float db, Box& left, Box& right) {
+  if ((da < 0.0f && db > 0.0f) || (da > 0.0f && db < 0.0f)) {
+    const Vec3 q = crossing(a, b, da, db);
+    left.grow(q);
+    right.grow(q);
+  }
+}
+
+// Bounds of the parts of the triangle on both sides of `axis` = p, each inside `box` (the bounds known so far, which the
+// plane cuts).
+SIMT_INLINE Sides split_bounds(const Corners& t, const Box& box, unsigned axis, float p) {
+  const float da = t.a[axis] - p, db = t.b[axis] - p, dc = t.c[axis] - p;
+  Box left, right;
+  if (da <= 0.0f) left.grow(t.a);
+  if (da >= 0.0f) right.grow(t.a);
+  if (db <= 0.0f) left.grow(t.b);
+  if (db >= 0.0f) right.grow(t.b);
+  if (dc <= 0.0f) left.grow(t.c);
+  if (dc >= 0.0f) right.grow(t.c);
+  add_crossing(t.a, t.b, da, db, left, right);
+  add_crossing(t.b, t.c, db, dc, left, right);
+  add_crossing(t.c, t.a, dc, da, left, right);
+  const Box below{box.lo, set(box.hi, axis, p)};
+  const Box above{set(box.lo, axis, p), box.hi};
+  return {settle(left, below), settle(right, above)};
+}
+
+// Clips the segment a-b to the box (Liang & Barsky 1984) and grows `part` by the ends of what remains.
+SIMT_INLINE void add_segment(Vec3 a, Vec3 b, const Box& box, Box& part) {
+  float t0 = 0.0f, t1 = 1.0f;
+  const Vec3 d = b - a;
+  bool inside = true;
+  SIMT_UNROLLED
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    const float da = d[axis], lo = box.lo[axis] - a[axis], hi = box.hi[axis] - a[axis];
+    if (da == 0.0f) {
+      inside = inside && lo <= 0.0f && hi >= 0.0f;
+    } else {
+      const float u = lo / da, v = hi / da;
+      t0 = simt::max(t0, simt::min(u, v));
+      t1 = simt::min(t1, simt::max(u, v));
+    }
+  }
+  if (!inside || t0 > t1) return;
+  const Vec3 least = min(a, b), most = max(a, b);
+  part.grow(max(least, min(most, a + d * t0)));
+  part.grow(max(least, min(most, a + d * t1)));
+}
+
+// Grows `part` by the point where the box edge through (u, v) of the two other axes, parallel to `axis`, passes through
+// the triangle's inside. Distances are multiplied by `scale` and `normal` is of the scaled triangle.
+SIMT_INLINE void add_box_edge(const Corners& t, Vec3 normal, float scale, unsigned axis, float u, float v,
+                              const Box& box, Box& part) {
+  const float n = normal[axis];
+  if (n == 0.0f) return;
+  const unsigned i = axis == 0 ? 1 : 0, j = axis == 2 ? 1 : 2;
+  const float au = (t.a[i] - u) * scale, av = (t.a[j] - v) * scale, bu = (t.b[i] - u) * scale;
+  const float bv = (t.b[j] - v) * scale, cu = (t.c[i] - u) * scale, cv = (t.c[j] - v) * scale;
+  const float ab = au * bv - av * bu, bc = bu * cv - bv * cu, ca = cu * av - cv * au;
+  const bool inside = (ab >= 0.0f && bc >= 0.0f && ca >= 0.0f) || (ab <= 0.0f && bc <= 0.0f && ca <= 0.0f);
+  if (!inside) return;
+  const float w = t.a[axis] + (au * normal[i] + av * normal[j]) / n / scale;
+  if (!(w >= box.lo[axis] && w <= box.hi[axis])) return;
+  part.grow(set(set(set(t.a, i, u), j, v), axis, w));
+}
+
+// 2^-exponent of the box's largest extent: brings areas near 1 without rounding, whatever the unit of the scene.
+SIMT_INLINE float scale_of(const Box& box) {
+  const Vec3 e = box.extent();
+  const std::uint32_t exponent = simt::bits(simt::max(e.x, simt::max(e.y, e.z))) >> 23;
+  return exponent < 1 || exponent > 253 ? 1.0f : simt::from_bits((254 - exponent) << 23);
+}
+
+// Bounds of the triangle's part inside the box, padded by 4 ulps of the triangle's coordinates (the error of a point on an
+// edge); the whole overlap of the two boxes if rounding finds no part.
+SIMT_INLINE Box clip_bounds(const Corners& t, const Box& box) {
+  const Box full = bounds(t);
+  const Box whole = settle(full, box);
+  if (full.lo == whole.lo && full.hi == whole.hi) return whole;
+  Box part;
+  add_segment(t.a, t.b, box, part);
+  add_segment(t.b, t.c, box, part);
+  add_segment(t.c, t.a, box, part);
+  const float scale = scale_of(full);
+  const Vec3 normal = cross((t.b - t.a) * scale, (t.c - t.a) * scale);
+  SIMT_ROLLED
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    const unsigned i = axis == 0 ? 1 : 0, j = axis == 2 ? 1 : 2;
+    SIMT_ROLLED
+    for (unsigned corner = 0; corner < 4; ++corner) {
+      const float u = (corner & 1) ? box.hi[i] : box.lo[i], v = (corner & 2) ? box.hi[j] : box.lo[j];
+      add_box_edge(t, normal, scale, axis, u, v, box, part);
+    }
+  }
+  if (part.empty()) return whole;
+  const Vec3 pad = max(max(full.lo, -full.lo), max(full.hi, -full.hi)) * 4.8e-7f;
+  return settle(Box{part.lo - pad, part.hi + pad}, whole);
+}
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Triangles clipped to axis-aligned planes and boxes in double precision, for the CPU oracles (reference builder,
+// validation, tests). The polygon is cut plane by plane (Sutherland & Hodgman 1974); "perfect splits" of Wald & Havran
+// 2006, "On building fast kd-trees for ray tracing, and on doing that in O(N log N)", section 4.2.
+//
+// Half spaces are closed: a part that only touches a plane is kept, as a polygon without area. A new vertex has the
+// plane's coordinate exactly, and is computed from the lower end of the edge whichever side is kept, so that the
+// two parts of a triangle meet in the same points. Its other coordinates are off by a few 2^-53 of the edge's.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "kdtree/tree.hpp"
+
+namespace heapwood::kdtree {
+
+using Point = std::array<double, 3>;
+
+// A convex polygon, a segment or a point (then with repeated vertices), or nothing.
+class Polygon {
+ public:
+  // A triangle cut by a box has at most 9 corners; the rest is room for corners that rounding has doubled.
+  static constexpr unsigned capacity = 16;
+
+  Polygon() = default;
+  explicit Polygon(const Corners& triangle);
+
+  bool empty() const { return size_ == 0; }
+  unsigned size() const { return size_; }
+  const Point& operator[](unsigned i) const { return points_[i]; }
+
+  double lowest(unsigned axis) const;
+  double highest(unsigned axis) const;
+  double area() const;
+
+ private:
+  friend Polygon part(const Polygon& polygon, unsigned axis, double plane, bool below);
+  void add(const Point& point);
+
+  std::array<Point, capacity> points_;
+  unsigned size_ = 0;
+};
+
+// The part with coordinate <= plane (below) or >= plane.
+Polygon part(const Polygon& polygon, unsigned axis, double plane, bool below);
+Polygon clip(const Corners& triangle, const Box& box);
+
+// Bounds rounded outwards to float; an empty box of an empty polygon.
+Box bounds(const Polygon& polygon);
+// Bounds of the part of the triangle inside the box; never outside the box.
+Box clipped_bounds(const Corners& triangle, const Box& box);
+
+// By brute force: the triangles with a point in the closed box, ascending. O(triangles).
+std::vector<std::uint32_t> triangles_in(const MeshView& mesh, const Box& box);
+
+// Of the root: all triangles whole, empty without triangles.
+Box bounds(const MeshView& mesh);
+
+}  // namespace heapwood::kdtree

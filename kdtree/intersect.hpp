@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+// Ray against triangle, in two ways; traverse.hpp is a template over them.
+//
+//   FastIntersection        plane first, then two more planes (triangle_records.hpp). A ray within rounding of an edge
+//                           that two triangles share may slip between them.
+//   WatertightIntersection  Woop, Benthin, Wald 2013, "Watertight Ray/Triangle Intersection": never slips between two
+//                           triangles that share an edge. Its plane distances are exact in sign, and traversal visits
+//                           both sides of a plane when the order is within rounding, so that the tree does not leak
+//                           either.
+//
+// A ray's interval is [tmin, tmax): tmin >= 0; the direction need not have unit length (t counts in its units) and may
+// have zeros. Both sides of a triangle are hit.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "kdtree/triangle_records.hpp"
+#include "simt/arithmetic.hpp"
+
+namespace heapwood::kdtree {
+
+struct Ray {
+  Vec3 origin;
+  float tmin = 0;
+  Vec3 direction;
+  float tmax = 0;
+};
+
+inline constexpr std::uint32_t no_triangle = ~0u;
+
+struct Hit {
+  float t = 0;         // the ray's tmax if there is none
+  float u = 0, v = 0;  // weights of the triangle's second and third corner
+  std::uint32_t triangle = no_triangle;
+
+  SIMT_INLINE bool found() const { return triangle != no_triangle; }
+};
+
+namespace detail {
+
+SIMT_INLINE float select(Vec3 v, unsigned axis) { return axis == 0 ? v.x : axis == 1 ? v.y : v.z; }
+
+// Directions of exactly zero become tiny, sign kept: planes then lie at +-huge distances and every comparison works.
+SIMT_INLINE float away_from_zero(float d) { return std::fabs(d) < 1e-20f ? std::copysign(1e-20f, d) : d; }
+SIMT_INLINE Vec3 away_from_zero(Vec3 d) { return {away_from_zero(d.x), away_from_zero(d.y), away_from_zero(d.z)}; }
+
+SIMT_INLINE float at(const Row& row, Vec3 p) { return row.x * p.x + row.y * p.y + row.z * p.z + row.w; }
+SIMT_INLINE float along(const Row& row, Vec3 d) { return row.x * d.x + row.y * d.y + row.z * d.z; }
+
+}  // namespace detail
+
+class FastIntersection {
+ public:
+  using Record = PlaneRecord;
+  // How far a hit may lie outside the leaf's interval of the ray: relative, and relative to the scene's diagonal. Hits
+  // further out belong to another leaf, and two of three rows need not be read. Only relative would lose hits near t =
+  // 0.
+  static constexpr bool culls = true;
+  static constexpr float relative_slack = 2e-4f;
+  static constexpr float diagonal_slack = 2e-5f;
+  static constexpr bool conservative = false;
+  static constexpr float plane_slack = 0;
+
+  SIMT_INLINE explicit FastIntersection(const Ray& ray) {
+    const Vec3 d = detail::away_from_zero(ray.direction);
+    inverse_ = {simt::approximate_reciprocal(d.x), simt::approximate_reciprocal(d.y),
+                simt::approximate_reciprocal(d.z)};
+    offset_ = -(ray.origin * inverse_);
+  }
+
+  SIMT_INLINE float inverse(unsigned axis) const { return detail::select(inverse_, axis); }
+  // Where the ray meets the plane `axis = at`; i = inverse(axis).
+  SIMT_INLINE float plane(const Ray&, unsigned axis, float at, float i) const {
+    return at * i + detail::select(offset_, axis);
+  }
+
+  SIMT_INLINE bool test(const Record* record, const Ray& ray, float lower, float upper, float& t) const {
+    const Row plane = simt::load_constant(&record->plane);
+    const float h = -detail::at(plane, ray.origin) * simt::approximate_reciprocal(detail::along(plane, ray.direction));
+    // Parallel rays give inf or NaN: both fail.
+    if (!(h >= lower && h < upper)) return false;
+    const Vec3 p = ray.origin + ray.direction * h;
+    const float u = detail::at(simt::load_constant(&record->u), p);
+    const float v = detail::at(simt::load_constant(&record->v), p);
+    if (!(u >= 0 && v >= 0 && u + v <= 1)) return false;
+    t = h;
+    return true;
+  }
+
+  SIMT_INLINE void coordinates(const Record* record, const Ray& ray, float t, float& u, float& v) const {
+    const Vec3 p = ray.origin + ray.direction * t;
+    u = detail::at(simt::load_constant(&record->u), p);
+    v = detail::at(simt::load_constant(&record->v), p);
+  }
+
+ private:
+  Vec3 inverse_, offset_;
+};
+
+class WatertightIntersection {
+ public:
+  using Record = CornerRecord;
+  static constexpr bool culls = false;
+  static constexpr float relative_slack = 0;
+  static constexpr float diagonal_slack = 0;
+  // Cells are taken to overlap by this share of their distance: over 8 ulp, where plane() errs by less than 2.
+  static constexpr bool conservative = true;
+  static constexpr float plane_slack = 1e-6f;
+
+  SIMT_INLINE explicit WatertightIntersection(const Ray& ray) {
+    const Vec3 d = ray.direction;
+    // A zero gives an infinity, and plane() a NaN where the ray lies in the plane: traversal then visits both sides.
+    inverse_ = {1.0f / d.x, 1.0f / d.y, 1.0f / d.z};
+    const float ax = std::fabs(d.x), ay = std::fabs(d.y), az = std::fabs(d.z);
+    kz_ = ax > ay ? (ax > az ? 0u : 2u) : (ay > az ? 1u : 2u);
+    kx_ = kz_ == 2 ? 0 : kz_ + 1;
+    ky_ = kx_ == 2 ? 0 : kx_ + 1;
+    // The paper swaps kx and ky for negative directions to keep the winding; hits are two-sided here, so it need not.
+    sz_ = 1.0f / detail::select(ray.direction, kz_);
+    sx_ = detail::select(ray.direction, kx_) * sz_;
+    sy_ = detail::select(ray.direction, ky_) * sz_;
+  }
+
+  SIMT_INLINE float inverse(unsigned axis) const { return detail::select(inverse_, axis); }
+  // The difference first: exact near the plane, so the sign is exact and the error relative.
+  SIMT_INLINE float plane(const Ray& ray, unsigned axis, float at, float i) const {
+    return (at - detail::select(ray.origin, axis)) * i;
+  }
+
+  SIMT_INLINE bool test(const Record* record, const Ray& ray, float lower, float upper, float& t) const {
+    float u, v;
+    return solve(record, ray, lower, upper, t, u, v);
+  }
+  SIMT_INLINE void coordinates(const Record* record, const Ray& ray, float, float& u, float& v) const {
+    float t;
+    const float infinite = HUGE_VALF;
+    if (!solve(record, ray, -infinite, infinite, t, u, v)) u = v = 0;
+  }
+
+ private:
+  struct Sheared {
+    float x, y, z;
+  };
+  SIMT_INLINE Sheared shear(const Row& corner, Vec3 origin) const {
+    const Vec3 p{corner.x - origin.x, corner.y - origin.y, corner.z - origin.z};
+    const float z = detail::select(p, kz_);
+    return {detail::select(p, kx_) - simt::rounded_product(sx_, z),
+            detail::select(p, ky_) - simt::rounded_product(sy_, z), z};
+  }
+  static SIMT_INLINE float edge(const Sheared& p, const Sheared& q) {
+    return simt::rounded_product(p.x, q.y) - simt::rounded_product(p.y, q.x);
+  }
+  static SIMT_INLINE float edge_in_double(const Sheared& p, const Sheared& q) {
+    return static_cast<float>(static_cast<double>(p.x) * q.y - static_cast<double>(p.y) * q.x);
+  }
+
+  SIMT_INLINE bool solve(const Record* record, const Ray& ray, float lower, float upper, float& t, float& u,
+                         float& v) const {
+    const Sheared a = shear(simt::load_constant(&record->a), ray.origin);
+    const Sheared b = shear(simt::load_constant(&record->b), ray.origin);
+    const Sheared c = shear(simt::load_constant(&record->c), ray.origin);
+    float ea = edge(c, b), eb = edge(a, c), ec = edge(b, a);
+    // A float zero may be a rounded-off sign: decide again in double, where the products are exact.
+    if (ea == 0 || eb == 0 || ec == 0) {
+      ea = edge_in_double(c, b);
+      eb = edge_in_double(a, c);
+      ec = edge_in_double(b, a);
+    }
+    if ((ea < 0 || eb < 0 || ec < 0) && (ea > 0 || eb > 0 || ec > 0)) return false;
+    const float determinant = ea + eb + ec;
+    if (determinant == 0) return false;
+    const float inverse = 1.0f / determinant;
+    // Weights first: they are within [0, 1], so products with tiny or huge edge functions neither overflow nor vanish.
+    const float wa = ea * inverse;
+    u = eb * inverse;
+    v = ec * inverse;
+    const float h = (wa * a.z + u * b.z + v * c.z) * sz_;
+    if (!(h >= lower && h < upper)) return false;
+    t = h;
+    return true;
+  }
+
+  Vec3 inverse_;
+  float sx_, sy_, sz_;
+  unsigned kx_, ky_, kz_;
+};
+
+}  // namespace heapwood::kdtree

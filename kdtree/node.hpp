@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// A node of a finished tree: 8 bytes (docs/architecture.md, "Tree").
+#pragma once
+
+#include <cstdint>
+
+#include "simt/config.hpp"
+
+namespace heapwood::kdtree {
+
+// Inner node: `split` is the plane, `link` is pair << 2 | axis (0..2); its children are nodes[2 * pair] (below the plane)
+// and nodes[2 * pair + 1]. Leaf: `first` is the index of its first ref in the tree's ref array, `link` is count << 2 | 3.
+struct alignas(8) Node {
+  union {
+    float split;
+    std::uint32_t first;
+  };
+  std::uint32_t link;
+
+  SIMT_INLINE bool leaf() const { return (link & 3u) == 3u; }
+  SIMT_INLINE unsigned axis() const { return link & 3u; }
+  SIMT_INLINE std::uint32_t child(unsigned side) const { return 2 * (link >> 2) + side; }
+  SIMT_INLINE std::uint32_t count() const { return link >> 2; }
+
+  static SIMT_INLINE Node make_inner(float split, unsigned axis, std::uint32_t pair) {
+    Node node;
+    node.split = split;
+    node.link = pair << 2 | axis;
+    return node;
+  }
+  static SIMT_INLINE Node make_leaf(std::uint32_t first, std::uint32_t count) {
+    Node node;
+    node.first = first;
+    node.link = count << 2 | 3u;
+    return node;
+  }
+};
+static_assert(sizeof(Node) == 8);
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// A node's array of refs in allocator memory, in three kinds (RefKind): what a ref holds, and how its bounds inside the
+// node are known. `corners` is the kernel's own copy of the triangles, three 16-byte vectors each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kdtree/build.hpp"
+#include "kdtree/clip.hpp"
+
+namespace heapwood::kdtree {
+
+struct alignas(16) Float4 {
+  float x, y, z, w;
+};
+
+// Three corners, 48 bytes, read as three vectors.
+struct PackedCorners {
+  Float4 a, b, c;
+  SIMT_INLINE Corners unpack() const { return {{a.x, a.y, a.z}, {b.x, b.y, b.z}, {c.x, c.y, c.z}}; }
+};
+
+struct Ref {
+  std::uint32_t id;
+  Box box;  // of the triangle's part inside the node
+};
+
+template <RefKind kind>
+struct RefArray;
+
+// 32 bytes a ref, in two arrays so that a warp's accesses are whole lines: {id, lo} and {hi, -}.
+template <>
+struct RefArray<RefKind::clipped> {
+  static constexpr std::size_t bytes = 32;
+  static constexpr bool stores_bounds = true;
+
+  static SIMT_INLINE Ref load(const std::byte* array, std::uint32_t n, std::uint32_t i, const Box&,
+                              const PackedCorners*) {
+    const Float4* const first = reinterpret_cast<const Float4*>(array);
+    const Float4 a = first[i], b = first[std::size_t{n} + i];
+    return {simt::bits(a.x), {{a.y, a.z, a.w}, {b.x, b.y, b.z}}};
+  }
+  static SIMT_INLINE std::uint32_t load_id(const std::byte* array, std::uint32_t i) {
+    return reinterpret_cast<const std::uint32_t*>(array)[std::size_t{4} * i];
+  }
+  static SIMT_INLINE void store(std::byte* array, std::uint32_t n, std::uint32_t i, std::uint32_t id, const Box& box) {
+    Float4* const first = reinterpret_cast<Float4*>(array);
+    first[i] = {simt::from_bits(id), box.lo.x, box.lo.y, box.lo.z};
+    first[std::size_t{n} + i] = {box.hi.x, box.hi.y, box.hi.z, 0.0f};
+  }
+};
+
+// 4 bytes a ref: the id. `exact` clips the triangle to the node at each visit; otherwise its box is cut by the node's.
+template <bool exact>
+struct IdArray {
+  static constexpr std::size_t bytes = 4;
+  static constexpr bool stores_bounds = false;
+
+  static SIMT_INLINE Box clip(const PackedCorners* corners, std::uint32_t id, const Box& node) {
+    const Corners t = corners[id].unpack();
+    if constexpr (exact) {
+      return clip_bounds(t, node);
+    } else {
+      return settle(bounds(t), node);
+    }
+  }
+  static SIMT_INLINE Ref load(const std::byte* array, std::uint32_t, std::uint32_t i, const Box& node,
+                              const PackedCorners* corners) {
+    const std::uint32_t id = load_id(array, i);
+    return {id, clip(corners, id, node)};
+  }
+  static SIMT_INLINE std::uint32_t load_id(const std::byte* array, std::uint32_t i) {
+    return reinterpret_cast<const std::uint32_t*>(array)[i];
+  }
+  static SIMT_INLINE void store(std::byte* array, std::uint32_t, std::uint32_t i, std::uint32_t id, const Box&) {
+    reinterpret_cast<std::uint32_t*>(array)[i] = id;
+  }
+};
+template <>
+struct RefArray<RefKind::ids> : IdArray<true> {};
+template <>
+struct RefArray<RefKind::boxes> : IdArray<false> {};
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// The surface area heuristic (MacDonald & Booth 1990; Wald & Havran 2006) as the builder evaluates it, and the order that
+// makes its choices unique: whatever the device, the number of lanes and the schedule, the same candidates give the same
+// winner. All arithmetic is plain IEEE single precision without contraction; all counts are integers.
+#pragma once
+
+#include <cstdint>
+
+#include "geometry/box.hpp"
+#include "kdtree/tree.hpp"
+#include "simt/math.hpp"
+
+namespace heapwood::kdtree {
+
+// Which refs a plane p sends where. A ref that lies in the plane goes left only; a cut that counts nothing on its left (an
+// empty cut at the smallest lower bound) sends everything right.
+SIMT_INLINE bool goes_left(float lo, float hi, float p) { return lo < p || hi <= p; }
+SIMT_INLINE bool goes_right(float hi, float p) { return hi > p; }
+
+// A candidate split of a node of n refs; the default is "no split". Compared by (cost, axis, nl, plane).
+struct Split {
+  std::uint32_t cost = 0x7f800000u;     // bits of the cost: positive floats order like their bits
+  std::uint32_t axis_nl = 0xffffffffu;  // axis << 30 | refs on the left
+  std::uint32_t plane = 0xffffffffu;    // ordered key
+  std::uint32_t nr = 0;
+
+  SIMT_INLINE unsigned axis() const { return axis_nl >> 30; }
+  SIMT_INLINE std::uint32_t nl() const { return axis_nl & 0x3fffffffu; }
+  SIMT_INLINE float position() const { return simt::from_ordered_key(plane) + 0.0f; }  // never -0
+  SIMT_INLINE bool before(const Split& b) const {
+    return cost < b.cost || (cost == b.cost && (axis_nl < b.axis_nl || (axis_nl == b.axis_nl && plane < b.plane)));
+  }
+};
+
+// Evaluates candidates for one node. `scale` brings the scene's largest extent near 1, so that areas of scenes of 1e20 or
+// 1e-20 neither overflow nor vanish (a power of two: exact).
+class SplitCost {
+ public:
+  SIMT_INLINE SplitCost(const SahCosts& costs, float scale, const Box& box, std::uint32_t n)
+      : costs_(costs), lo_(box.lo), hi_(box.hi), scale_(scale), n_(n) {
+    const Vec3 e = box.extent() * scale;
+    inverse_area_ = 1.0f / (e.x * e.y + e.y * e.z + e.z * e.x);
+  }
+  // False for boxes without area, where no split can pay.
+  SIMT_INLINE bool splittable() const { return inverse_area_ > 0.0f && inverse_area_ < 3e38f; }
+  SIMT_INLINE float leaf_cost() const { return costs_.intersection * static_cast<float>(n_); }
+
+  SIMT_INLINE void consider(Split& best, unsigned axis, float p, std::uint32_t nl, std::uint32_t nr) const {
+    const float lo = lo_[axis], hi = hi_[axis];
+    if (!(p > lo && p < hi)) return;
+    const Vec3 e = (hi_ - lo_) * scale_;
+    const float a = axis == 0 ? e.y : e.x;
+    const float b = axis == 2 ? e.y : e.z;
+    const float side = a + b, face = a * b;
+    const float left = (p - lo) * scale_ * side + face;
+    const float right = (hi - p) * scale_ * side + face;
+    float cost = costs_.traversal +
+                 costs_.intersection * (left * static_cast<float>(nl) + right * static_cast<float>(nr)) * inverse_area_;
+    if (nl == 0 || nr == 0) cost = cost * (1.0f - costs_.empty_bonus);
+    const Split candidate{simt::bits(cost), axis << 30 | nl, simt::ordered_key(p), nr};
+    if (candidate.before(best)) best = candidate;
+  }
+
+ private:
+  SahCosts costs_;
+  Vec3 lo_, hi_;
+  float scale_;
+  float inverse_area_;
+  std::uint32_t n_;
+};
+
+// The best of the lanes' splits, known to all lanes.
+template <class Warp>
+SIMT_INLINE Split best_of(Warp& warp, const Split& mine) {
+  Split best;
+  best.cost = warp.reduce_min(mine.cost);
+  bool match = mine.cost == best.cost;
+  best.axis_nl = warp.reduce_min(match ? mine.axis_nl : 0xffffffffu);
+  match = match && mine.axis_nl == best.axis_nl;
+  best.plane = warp.reduce_min(match ? mine.plane : 0xffffffffu);
+  match = match && mine.plane == best.plane;
+  best.nr = warp.shfl(mine.nr, simt::lowest_bit(warp.ballot(match)));
+  return best;
+}
+
+}  // namespace heapwood::kdtree

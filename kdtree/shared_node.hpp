@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// A large node that many warps split together, in phases over chunks of its refs; the warp that finishes a phase opens the
+// next. While refs move to a child they are also binned for it, so a level is one pass. Shared nodes live in a fixed array
+// and are reused through a free list; with none left, a large node is split by one warp (the same tree, slower).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kdtree/bins.hpp"
+#include "kdtree/task_queue.hpp"
+#include "simt/atomic_ref.hpp"
+
+namespace heapwood::kdtree {
+
+inline constexpr std::uint32_t no_slot = 0xffffffffu;
+
+struct alignas(128) SharedNode {
+  // Written by the warp that opens a phase, read by those that join it (ordered by the queue's flags).
+  NodeTask task;
+  std::byte* child[2];
+  std::uint32_t child_n[2];
+  std::uint32_t child_slot[2];
+  std::uint32_t pair;
+  std::uint32_t axis;
+  float plane;
+  std::uint32_t chunk;  // refs in a chunk
+  std::uint32_t chunks;
+  std::uint32_t next_free;
+
+  // Touched by all warps of a phase; all zero when the node is free.
+  alignas(128) std::uint64_t cursor;  // refs moved so far: left:32 | right:32
+  alignas(128) std::uint32_t done;    // chunks finished
+  std::uint32_t tight[6];             // bounds of the refs as maxima of ordered keys: ~lo.xyz, hi.xyz
+  alignas(128) std::uint64_t histogram[histogram_words];  // begins:32 | ends:32
+
+  SIMT_INLINE Box tight_box() const {
+    return {{simt::from_ordered_key(~tight[0]), simt::from_ordered_key(~tight[1]), simt::from_ordered_key(~tight[2])},
+            {simt::from_ordered_key(tight[3]), simt::from_ordered_key(tight[4]), simt::from_ordered_key(tight[5])}};
+  }
+  // Adds a warp's gathered bounds; all lanes call. relaxed: read only after the phase, ordered by `done`.
+  template <class Warp>
+  SIMT_INLINE void grow_tight(Warp& warp, const std::uint32_t* gathered) {
+    for (unsigned k = warp.lane(); k < 6; k += Warp::width) {
+      simt::atomic_ref<std::uint32_t>(tight[k]).fetch_max(gathered[k], simt::relaxed);
+    }
+  }
+  template <class Warp>
+  SIMT_INLINE void clear(Warp& warp) {
+    for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width) histogram[k] = 0;
+    if (warp.lane() == 0) {
+      cursor = 0;
+      done = 0;
+      SIMT_UNROLLED
+      for (unsigned k = 0; k < 6; ++k) tight[k] = 0;
+    }
+  }
+};
+
+// Adds the boxes of the lanes that have one to six maxima in the warp's Scratch. In Scratch, because twelve registers held
+// over a whole chunk would spill.
+template <class Warp>
+SIMT_INLINE void gather_tight(Warp& warp, std::uint32_t* gathered, bool has_box, const Box& box) {
+  const auto gather = [&](unsigned k, std::uint32_t key) {
+    const std::uint32_t most = warp.reduce_max(has_box ? key : 0);
+    if (warp.lane() == 0 && most > gathered[k]) gathered[k] = most;
+  };
+  gather(0, ~simt::ordered_key(box.lo.x));
+  gather(1, ~simt::ordered_key(box.lo.y));
+  gather(2, ~simt::ordered_key(box.lo.z));
+  gather(3, simt::ordered_key(box.hi.x));
+  gather(4, simt::ordered_key(box.hi.y));
+  gather(5, simt::ordered_key(box.hi.z));
+}
+
+// The free list: a stack with a tag against ABA, over an array of which the first `fresh` were ever used.
+class SharedNodes {
+ public:
+  struct alignas(128) Counters {
+    std::uint64_t top = 0;  // tag:32 | index + 1:32
+    alignas(128) std::uint32_t fresh = 0;
+  };
+
+  SharedNodes() = default;
+  SharedNodes(Counters* counters, SharedNode* nodes, std::uint32_t count)
+      : counters_(counters), nodes_(nodes), count_(count) {}
+
+  SIMT_INLINE SharedNode& operator[](std::uint32_t slot) const { return nodes_[slot]; }
+
+  // A cleared node, or no_slot. One lane calls.
+  SIMT_INLINE std::uint32_t take() const {
+    simt::atomic_ref<std::uint64_t> top(counters_->top);
+    // acquire: the node was cleared by whoever gave it back.
+    std::uint64_t seen = top.load(simt::acquire);
+    while (static_cast<std::uint32_t>(seen) != 0) {
+      const std::uint32_t slot = static_cast<std::uint32_t>(seen) - 1;
+      const std::uint32_t next = simt::atomic_ref<std::uint32_t>(nodes_[slot].next_free).load(simt::relaxed);
+      if (top.compare_exchange_weak(seen, (seen >> 32 << 32) + (std::uint64_t{1} << 32) + next, simt::acq_rel,
+                                    simt::acquire)) {
+        return slot;
+      }
+    }
+    // relaxed: fresh nodes were cleared before the launch.
+    simt::atomic_ref<std::uint32_t> fresh(counters_->fresh);
+    if (fresh.load(simt::relaxed) >= count_) return no_slot;
+    const std::uint32_t slot = fresh.fetch_add(1, simt::relaxed);
+    return slot < count_ ? slot : no_slot;
+  }
+  // Gives back a node that no warp uses any more. All lanes call.
+  template <class Warp>
+  SIMT_INLINE void give_back(Warp& warp, std::uint32_t slot) const {
+    nodes_[slot].clear(warp);
+    warp.sync();
+    if (warp.lane() != 0) return;
+    simt::atomic_ref<std::uint64_t> top(counters_->top);
+    std::uint64_t seen = top.load(simt::relaxed);
+    do {
+      simt::atomic_ref<std::uint32_t>(nodes_[slot].next_free).store(static_cast<std::uint32_t>(seen), simt::relaxed);
+      // release: publishes the cleared node and its link. acq_rel keeps the chain of earlier givers alive.
+    } while (!top.compare_exchange_weak(seen, (seen >> 32 << 32) + (std::uint64_t{1} << 32) + slot + 1, simt::acq_rel,
+                                        simt::relaxed));
+  }
+
+ private:
+  Counters* counters_ = nullptr;
+  SharedNode* nodes_ = nullptr;
+  std::uint32_t count_ = 0;
+};
+
+}  // namespace heapwood::kdtree

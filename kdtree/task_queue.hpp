@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// Where idle warps find work: one ring of tickets. A warp that wants work takes the next ticket and waits at its own entry,
+// so waiting warps do not disturb one another; a warp that has work to give sees from the same word, in one load, how many
+// wait. No warp waits while it holds work, so a wait always ends: with work, or with `exit` once nothing is pending.
+//
+// The ring cannot overflow. Items of shared nodes take room first, and where there is none the caller does the work itself: a
+// full ring costs speed, never the build. A task is pushed only after a look() that saw a warp waiting, and one per look, so
+// unclaimed tasks never outnumber the warps; the ring has that many entries beyond the room.
+// All ticket counting is by fetch_add: a compare-and-swap loop on a word that thousands of warps change succeeds about once a
+// round trip to L2, which would limit the whole build.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "geometry/box.hpp"
+#include "simt/atomic_ref.hpp"
+#include "simt/warp.hpp"
+
+namespace heapwood::kdtree {
+
+// A node still to be split, with its refs.
+struct alignas(16) NodeTask {
+  std::byte* refs;
+  std::uint32_t n;
+  std::uint32_t node;  // index in the tree
+  Box box;
+  std::uint32_t depth;
+  float scale;  // of the scene, for SplitCost
+};
+static_assert(sizeof(NodeTask) == 48);
+
+enum class WorkKind : std::uint32_t { none, task, choose, bounds_chunk, init_chunk, split_chunk, exit };
+
+struct WorkItem {
+  WorkKind kind = WorkKind::none;
+  std::uint32_t slot = 0;  // shared node: choose and chunks
+  std::uint32_t chunk = 0;
+};
+
+class TaskQueue {
+ public:
+  struct alignas(64) RingEntry {
+    std::uint64_t flag = 0;  // 0 = free; else kind:4 | lap:8 | slot:20 | chunk:32
+    NodeTask task;
+  };
+  struct alignas(128) Counters {
+    std::uint64_t tickets =
+        0;  // tail:32 (items pushed) | head:32 (tickets taken); in one word, so one load tells who waits
+    alignas(128) std::int32_t room = 0;      // items of shared nodes that still fit
+    alignas(128) std::uint32_t pending = 0;  // shared nodes and published tasks whose subtrees are not finished
+  };
+  static constexpr std::uint32_t most_slots = 1u << 20;
+
+  // For a ring of `size` entries and `warps` warps; pending starts with the root's unit.
+  static Counters initial(std::size_t size, std::size_t warps) {
+    Counters counters;
+    counters.room = static_cast<std::int32_t>(size - (2 * warps < size ? 2 * warps : size));
+    counters.pending = 1;
+    return counters;
+  }
+
+  TaskQueue() = default;
+  TaskQueue(Counters* counters, RingEntry* ring, std::uint32_t size) : counters_(counters), ring_(ring), size_(size) {}
+
+  // Warps that wait for work, minus items that wait for a warp. relaxed: a hint.
+  template <class Warp>
+  SIMT_INLINE std::uint64_t look(Warp&) const {
+    return simt::atomic_ref<std::uint64_t>(counters_->tickets).load(simt::relaxed);
+  }
+  static SIMT_INLINE bool someone_waits(std::uint64_t look) {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(look) - static_cast<std::uint32_t>(look >> 32)) > 0;
+  }
+
+  // Takes a ticket and waits for its item; all lanes get it. A task's payload goes to `task`. exit also when aborted.
+  template <class Warp>
+  SIMT_INLINE WorkItem pop(Warp& warp, NodeTask& task) const {
+    std::uint32_t ticket = 0;
+    std::uint64_t flag = 0;
+    if (warp.lane() == 0) {
+      ticket =
+          static_cast<std::uint32_t>(simt::atomic_ref<std::uint64_t>(counters_->tickets).fetch_add(1, simt::relaxed));
+      const std::uint64_t lap = lap_of(ticket);
+      const simt::atomic_ref<std::uint64_t> word(entry(ticket).flag);
+      const auto mine = [&] { return flag != 0 && ((flag >> 52) & 255u) == lap; };
+      // acquire: everything its pusher wrote (refs, shared node, task) is visible. While waiting the load is relaxed: on the
+      // GPU each acquire drops the multiprocessor's L1, which the working warps need.
+      flag = word.load(simt::acquire);
+      if (!mine()) {
+        const bool got = simt::wait_until(warp, [&] {
+          flag = word.load(simt::relaxed);
+          return mine();
+        });
+        flag = got ? word.load(simt::acquire) : static_cast<std::uint64_t>(WorkKind::exit) << 60;
+      }
+    }
+    ticket = warp.shfl(ticket, 0);
+    flag = warp.shfl(flag, 0);
+    const WorkItem item{static_cast<WorkKind>(flag >> 60), static_cast<std::uint32_t>(flag >> 32) & (most_slots - 1),
+                        static_cast<std::uint32_t>(flag)};
+    if (item.kind == WorkKind::exit) return item;
+    if (item.kind == WorkKind::task) task = entry(ticket).task;
+    warp.sync();
+    // release: the payload has been read; the pusher of the next lap may overwrite it.
+    if (warp.lane() == 0) {
+      simt::atomic_ref<std::uint64_t>(entry(ticket).flag).store(0, simt::release);
+      if (item.kind != WorkKind::task) simt::atomic_ref<std::int32_t>(counters_->room).fetch_add(1, simt::relaxed);
+    }
+    return item;
+  }
+
+  // Publishes a task, after a look() that saw a waiting warp. One lane calls.
+  template <class Warp>
+  SIMT_INLINE void push_task(Warp& warp, const NodeTask& task) const {
+    const std::uint32_t ticket = take_tickets(1);
+    if (!wait_free(warp, ticket)) return;  // aborted
+    entry(ticket).task = task;
+    publish(ticket, WorkKind::task, 0, 0);
+  }
+
+  // Publishes `count` items of a shared node, chunks 0 ... count - 1. All lanes call. False: no room.
+  template <class Warp>
+  SIMT_INLINE bool push_shared(Warp& warp, WorkKind kind, std::uint32_t slot, std::uint32_t count) const {
+    std::uint32_t first = 0;
+    bool room = false;
+    if (warp.lane() == 0) {
+      // relaxed: only a number; the entries' flags publish.
+      const simt::atomic_ref<std::int32_t> free_entries(counters_->room);
+      const std::int32_t wanted = static_cast<std::int32_t>(count);
+      room = free_entries.fetch_sub(wanted, simt::relaxed) >= wanted;
+      if (room) {
+        first = take_tickets(count);
+      } else {
+        free_entries.fetch_add(wanted, simt::relaxed);
+      }
+    }
+    if (!warp.any(room)) return false;
+    first = warp.shfl(first, 0);
+    warp.sync();  // orders the other lanes' stores to the shared node before the flags
+    SIMT_ROLLED
+    for (std::uint32_t i = warp.lane(); i < count; i += Warp::width) {
+      if (wait_free(warp, first + i)) publish(first + i, kind, slot, i);
+    }
+    return true;
+  }
+
+  // Adds to the units that must finish before the build has ended. relaxed: the caller holds a unit itself.
+  SIMT_INLINE void add_pending(std::uint32_t units) const {
+    simt::atomic_ref<std::uint32_t>(counters_->pending).fetch_add(units, simt::relaxed);
+  }
+  // Finishes units; whoever finishes the last one sends every other warp home. All lanes call; true: the build has ended.
+  template <class Warp>
+  SIMT_INLINE bool finish(Warp& warp, std::uint32_t units) const {
+    warp.sync();
+    bool last = false;
+    // acq_rel: the last one has seen the ends of all others.
+    if (warp.lane() == 0) {
+      last = simt::atomic_ref<std::uint32_t>(counters_->pending).fetch_sub(units, simt::acq_rel) == units;
+    }
+    if (!warp.any(last)) return false;
+    // Every other warp holds, or will take, exactly one of the tickets behind the last item.
+    const std::uint32_t first =
+        static_cast<std::uint32_t>(simt::atomic_ref<std::uint64_t>(counters_->tickets).load(simt::relaxed) >> 32);
+    SIMT_ROLLED
+    for (std::uint32_t i = warp.lane(); i + 1 < warp.workers(); i += Warp::width) {
+      if (wait_free(warp, first + i)) publish(first + i, WorkKind::exit, 0, 0);
+    }
+    return true;
+  }
+
+ private:
+  SIMT_INLINE RingEntry& entry(std::uint32_t ticket) const { return ring_[ticket & (size_ - 1)]; }
+  SIMT_INLINE std::uint64_t lap_of(std::uint32_t ticket) const { return (ticket / size_) & 255u; }
+
+  SIMT_INLINE std::uint32_t take_tickets(std::uint32_t count) const {
+    // relaxed: the entries' flags publish, not the tickets.
+    return static_cast<std::uint32_t>(
+        simt::atomic_ref<std::uint64_t>(counters_->tickets).fetch_add(std::uint64_t{count} << 32, simt::relaxed) >> 32);
+  }
+  // Waits for the warp that took the entry's last item and is still reading it. acquire: its reads are done.
+  template <class Warp>
+  SIMT_INLINE bool wait_free(Warp& warp, std::uint32_t ticket) const {
+    return simt::wait_until(
+        warp, [&] { return simt::atomic_ref<std::uint64_t>(entry(ticket).flag).load(simt::acquire) == 0; });
+  }
+  // release: publishes the task, or the shared node and the refs behind it.
+  SIMT_INLINE void publish(std::uint32_t ticket, WorkKind kind, std::uint32_t slot, std::uint32_t chunk) const {
+    const std::uint64_t flag =
+        static_cast<std::uint64_t>(kind) << 60 | lap_of(ticket) << 52 | static_cast<std::uint64_t>(slot) << 32 | chunk;
+    simt::atomic_ref<std::uint64_t>(entry(ticket).flag).store(flag, simt::release);
+  }
+
+  Counters* counters_ = nullptr;
+  RingEntry* ring_ = nullptr;
+  std::uint32_t size_ = 0;  // a power of two, at least four times the warps
+};
+
+}  // namespace heapwood::kdtree

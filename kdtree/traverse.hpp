@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+// Closest hit and any hit of a ray in a k-d tree: front to back, with a stack of far children (Wald 2004, "Realtime ray
+// tracing and interactive global illumination", section 7.2). Shared by CPU and GPU; a template over the intersection
+// (intersect.hpp) and a counter of work.
+//
+// Differs from it, after measurements on an H200 (docs/architecture.md, "Rays"): children are ordered by the
+// direction's sign alone, which needs no case for planes behind the origin; the next node is loaded before the push;
+// the push has no branch around it; a hit beyond the leaf's interval is kept and the search goes on, which makes flat
+// triangles on planes and rounding harmless; u and v are computed once, for the final hit.
+//
+// For a conservative intersection cells overlap by the rounding of plane distances, a ray that lies in a plane visits
+// both sides, and an entry of the stack holds its whole interval.
+//
+// Limits: depth at most max_depth (the stack), tmin >= 0.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+#include "kdtree/intersect.hpp"
+#include "kdtree/tree.hpp"
+
+namespace heapwood::kdtree {
+
+// A tree in some device's memory, as a kernel takes it.
+template <class Intersection>
+struct TreeView {
+  const Node* nodes;
+  const typename Intersection::Record* records;  // one a ref
+  const std::uint32_t* ids;                      // the refs: triangle of each record
+  Box bounds;
+  float slack;  // diagonal_slack of the bounds' diagonal
+};
+
+// What one ray cost. The empty one costs nothing.
+struct NoCounters {
+  SIMT_INLINE void inner() {}
+  SIMT_INLINE void leaf(std::uint32_t) {}
+  SIMT_INLINE void test() {}
+  SIMT_INLINE void hit() {}
+};
+struct Counters {
+  std::uint32_t inner_steps = 0;
+  std::uint32_t leaves = 0;    // empty ones included
+  std::uint32_t tests = 0;     // triangles
+  std::uint32_t hit_leaf = 0;  // refs in the leaf where the last hit was found
+
+  SIMT_INLINE void inner() { ++inner_steps; }
+  SIMT_INLINE void leaf(std::uint32_t count) {
+    ++leaves;
+    leaf_size_ = count;
+  }
+  SIMT_INLINE void test() { ++tests; }
+  SIMT_INLINE void hit() { hit_leaf = leaf_size_; }
+
+ private:
+  std::uint32_t leaf_size_ = 0;
+};
+
+namespace detail {
+
+struct NodeWords {
+  std::uint32_t first, link;  // `first` is the bits of the plane in an inner node
+};
+SIMT_INLINE NodeWords load(const Node* node) { return std::bit_cast<NodeWords>(simt::load_constant(node)); }
+
+// A child to visit later, and the ray's interval in it. In general it begins where the interval before it ended; cells
+// that overlap by rounding begin on their own.
+struct Entry {
+  std::uint32_t node;
+  float end;
+};
+struct ConservativeEntry {
+  std::uint32_t node;
+  float end, begin;
+};
+
+// The part of the ray inside the box: false if there is none.
+template <class Intersection>
+SIMT_INLINE bool clip(const Intersection& test, const Ray& ray, const Box& box, float& begin, float& end) {
+  begin = ray.tmin;
+  end = ray.tmax;
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    const float i = test.inverse(axis);
+    const bool negative = i < 0;
+    const float lo = select(box.lo, axis), hi = select(box.hi, axis);
+    begin = simt::max(test.plane(ray, axis, negative ? hi : lo, i) * (1 - Intersection::plane_slack), begin);
+    end = simt::min(test.plane(ray, axis, negative ? lo : hi, i) * (1 + Intersection::plane_slack), end);
+  }
+  return begin <= end;
+}
+
+// Finds the closest hit (or any) and returns its record's index, no_triangle if there is none; t is its distance.
+template <bool Any, class Intersection, class Count>
+SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Intersection& test, const Ray& ray,
+                                   float& closest, Count& count) {
+  std::conditional_t<Intersection::conservative, ConservativeEntry, Entry> stack[max_depth];
+  unsigned top = 0;
+  std::uint32_t found = no_triangle;
+  closest = ray.tmax;
+
+  float begin, end;
+  if (!clip(test, ray, tree.bounds, begin, end)) return found;
+  NodeWords node = load(tree.nodes);
+  for (;;) {
+    while ((node.link & 3u) != 3u) {
+      count.inner();
+      const unsigned axis = node.link & 3u;
+      const float inverse = test.inverse(axis);
+      const float at = test.plane(ray, axis, simt::from_bits(node.first), inverse);
+      // Even index: the child below the plane, the near one of a positive direction.
+      std::uint32_t child = ((node.link >> 1) & ~1u) | (simt::bits(inverse) >> 31);
+      const bool far_only = at * (1 + Intersection::plane_slack) < begin;
+      // Written so that a NaN (a ray that lies in the plane) means both.
+      const bool both = !far_only && !(at * (1 - Intersection::plane_slack) > end);
+      child ^= far_only ? 1u : 0u;
+      node = load(tree.nodes + child);
+      if (both) {
+        stack[top].node = child ^ 1u;
+        stack[top].end = end;
+        if constexpr (Intersection::conservative) {
+          const bool within = at == at;
+          stack[top].begin = within ? simt::max(at * (1 - Intersection::plane_slack), begin) : begin;
+          end = within ? simt::min(at * (1 + Intersection::plane_slack), end) : end;
+        } else {
+          end = at;
+        }
+        ++top;
+      }
+    }
+    const std::uint32_t first = node.first, last = first + (node.link >> 2);
+    count.leaf(last - first);
+    float lower = ray.tmin, upper = closest;
+    if constexpr (Intersection::culls) {
+      lower = simt::max(begin * (1 - Intersection::relative_slack) - tree.slack, lower);
+      upper = simt::min(end * (1 + Intersection::relative_slack) + tree.slack, upper);
+    }
+    SIMT_ROLLED
+    for (std::uint32_t k = first; k < last; ++k) {
+      count.test();
+      if (test.test(tree.records + k, ray, lower, upper, upper)) {
+        closest = upper;
+        found = k;
+        count.hit();
+        if constexpr (Any) return found;
+      }
+    }
+    if constexpr (Intersection::conservative) {
+      // Cells overlap, so each says for itself whether it may hold something closer.
+      do {
+        if (top == 0) return found;
+        --top;
+      } while (closest < stack[top].begin);
+      begin = stack[top].begin;
+    } else {
+      if (closest <= end || top == 0) return found;
+      begin = end;
+      --top;
+    }
+    end = stack[top].end;
+    node = load(tree.nodes + stack[top].node);
+  }
+}
+
+}  // namespace detail
+
+template <class Intersection, class Count>
+SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Ray& ray, Count& count) {
+  const Intersection test(ray);
+  Hit hit;
+  const std::uint32_t record = detail::traverse<false>(tree, test, ray, hit.t, count);
+  if (record != no_triangle) {
+    test.coordinates(tree.records + record, ray, hit.t, hit.u, hit.v);
+    hit.triangle = tree.ids[record];
+  }
+  return hit;
+}
+template <class Intersection>
+SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Ray& ray) {
+  NoCounters none;
+  return closest_hit(tree, ray, none);
+}
+
+// Whether anything lies in the ray's interval.
+template <class Intersection>
+SIMT_INLINE bool any_hit(const TreeView<Intersection>& tree, const Ray& ray) {
+  NoCounters none;
+  const Intersection test(ray);
+  float t;
+  return detail::traverse<true>(tree, test, ray, t, none) != no_triangle;
+}
+
+}  // namespace heapwood::kdtree

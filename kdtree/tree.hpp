@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// A finished tree on the host, and the costs it was built for.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "geometry/box.hpp"
+#include "geometry/triangle.hpp"
+#include "kdtree/node.hpp"
+
+namespace heapwood::kdtree {
+
+// Surface area heuristic: cost(split) = traversal + intersection * (SA_l n_l + SA_r n_r) / SA, times (1 - empty_bonus) when
+// one side is empty; cost(leaf) = intersection * n.
+struct SahCosts {
+  float traversal = 1.0f;
+  float intersection = 1.0f;
+  float empty_bonus = 0.15f;
+};
+
+inline constexpr unsigned max_depth = 60;  // of a leaf; the root has depth 0. Traversal stacks hold this many entries.
+
+// nodes[0] is the root, nodes[1] is unused; the arrays may hold unused entries that no node refers to.
+struct Tree {
+  Box bounds;  // of the scene: the root's box
+  std::vector<Node> nodes;
+  std::vector<std::uint32_t> refs;  // triangle ids, leaf by leaf
+  bool incomplete = false;          // some leaf would have been split, had there been memory
+};
+
+// A mesh as the builders see it: indices are valid, coordinates finite (scenes::check makes sure).
+struct MeshView {
+  std::span<const Vec3> vertices;
+  std::span<const Triangle> triangles;
+};
+
+inline Corners corners(const MeshView& mesh, std::uint32_t triangle) {
+  const Triangle& t = mesh.triangles[triangle];
+  return {mesh.vertices[t.v[0]], mesh.vertices[t.v[1]], mesh.vertices[t.v[2]]};
+}
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// Builds through the engine for tests: on the device that HEAPWOOD_TEST_DEVICE names (default cpu; "cuda:0" runs the same
+// tests on a GPU), against a build on one CPU thread, which says what the tree must be.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "kdtree/clip_exact.hpp"
+#include "kdtree/quality.hpp"
+#include "kdtree/reference.hpp"
+#include "kdtree/validate.hpp"
+#include "tests/kdtree/soup.hpp"
+
+namespace heapwood::kdtree::test {
+
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool sanitized = true;  // ten times slower: smaller soups, fewer repetitions
+#else
+inline constexpr bool sanitized = false;
+#endif
+
+struct Subject {
+  std::string name;
+  const alloc::AllocatorTraits* traits = nullptr;
+  const engine::Engine* engine = nullptr;
+  simt::DeviceId device;
+  std::string unusable;  // why nothing can be run, or empty
+
+  bool on_gpu() const { return device.kind == simt::DeviceKind::cuda; }
+  bool frees() const { return traits->frees == alloc::Frees::individually; }
+  // Whether the pool's size bounds what is handed out; the GPU's own heap does not shrink.
+  bool bounded() const { return traits->in_pool || !on_gpu(); }
+};
+inline std::ostream& operator<<(std::ostream& out, const Subject& subject) { return out << subject.name; }
+
+// Every registered allocator.
+inline std::vector<Subject> subjects() {
+  const char* wanted = std::getenv("HEAPWOOD_TEST_DEVICE");
+  const std::string key = wanted != nullptr ? wanted : "cpu";
+  std::vector<Subject> list;
+  for (const engine::Entry& entry : engine::registry()) {
+    // The toy of 64 cells may say "full" while others are freeing: its trees may rightly be incomplete.
+    if (std::string(entry.traits->id) == "toy") continue;
+    Subject subject;
+    subject.name = entry.traits->id;
+    subject.traits = entry.traits;
+    for (char& c : subject.name) {
+      if (c == '-' || c == '+') c = '_';
+    }
+    try {
+      const simt::DeviceInfo device = simt::find_device(key, key == "cpu" ? 4 : 0);
+      subject.device = device.id;
+      subject.engine = entry.on(device.id.kind);
+      if (!device.usable) subject.unusable = device.reason;
+      if (subject.engine == nullptr) subject.unusable = key + ": not built";
+    } catch (const Error& error) {
+      subject.unusable = error.what();
+    }
+    list.push_back(subject);
+  }
+  return list;
+}
+
+// One test for every allocator.
+class PerAllocator : public ::testing::TestWithParam<Subject> {
+ protected:
+  void SetUp() override {
+    if (!GetParam().unusable.empty()) GTEST_SKIP() << GetParam().unusable;
+  }
+};
+inline std::string name_of(const ::testing::TestParamInfo<Subject>& info) { return info.param.name; }
+
+inline BuildOptions with_warps(unsigned warps) {
+  BuildOptions options;
+  options.warps = warps;
+  return options;
+}
+
+struct Built {
+  BuildRun run;
+  Tree tree;
+  TreeStats stats;
+};
+
+inline Built finish(Workspace& workspace, const BuildRun& run, const SahCosts& costs = {}) {
+  Built built{.run = run, .tree = workspace.download(), .stats = {}};
+  built.stats = measure(built.tree, costs);
+  return built;
+}
+inline Built build(const Subject& subject, Workspace& workspace, const BuildOptions& options = {}) {
+  return finish(workspace, subject.engine->build(workspace, options), options.costs);
+}
+
+// What the tree must be, and what its build asks an allocator for.
+struct Expected {
+  Built built;
+  std::uint64_t allocations = 0;
+  std::uint64_t live_bytes = 0;   // at most, at a time, with one thread
+  std::uint64_t total_bytes = 0;  // of all requests
+};
+
+inline Expected expected(const MeshView& mesh, RefKind kind, const SahCosts& costs = {}) {
+  const engine::Engine& engine = *engine::find("atomic")->cpu;
+  const DeviceMesh device_mesh(simt::DeviceId{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1}, mesh);
+  Workspace workspace(device_mesh, kind, Workspace::suggested_pool(mesh.triangles.size(), kind, false));
+  BuildOptions options;
+  options.costs = costs;
+  InstrumentedRun instrumented = engine.build_instrumented(workspace, options);
+  while (instrumented.run.incomplete) {
+    workspace.resize_pool(2 * workspace.pool().bytes);
+    instrumented = engine.build_instrumented(workspace, options);
+  }
+  const alloc::RequestStats& requests = instrumented.requests;
+  return {.built = finish(workspace, instrumented.run, costs),
+          .allocations = requests.allocations,
+          .live_bytes = requests.high_water_bytes,
+          .total_bytes = static_cast<std::uint64_t>(requests.mean_bytes * static_cast<double>(requests.allocations))};
+}
+
+// A pool that is large enough whatever the allocator does with freed memory. Of the GPU's heap the size is always the same,
+// because it is fixed at its first use.
+inline std::size_t ample_pool(const Subject& subject, const Expected& expected) {
+  if (!subject.bounded()) return std::size_t{1} << 30;
+  const std::size_t padding = expected.allocations * 64;
+  return alloc::round_up(2 * (expected.total_bytes + padding) + (std::size_t{4} << 20), std::size_t{1} << 20);
+}
+
+// At a split each child that has refs gets an array, and the root has one: as many as nodes that are not empty leaves.
+inline std::uint64_t arrays_of(const TreeStats& stats) { return stats.inner + stats.leaves - stats.empty_leaves; }
+
+// Clips in float are off by more than validate() forgives by default where an edge of a long sliver runs almost along a
+// plane, and `ids` clips anew at every visit.
+inline ValidateOptions tolerant(RefKind kind) {
+  ValidateOptions options;
+  if (kind == RefKind::ids) options.tolerance = 1e-5;
+  return options;
+}
+
+// No refs are lost or made up, whatever the tree is like.
+inline void expect_sound(const Built& built, const MeshView& mesh, const ValidateOptions& options = {}) {
+  for (const std::string& fault : validate(built.tree, mesh, options)) ADD_FAILURE() << fault;
+  std::uint64_t refs = 0;
+  for (const Leaf& leaf : leaves(built.tree)) refs += leaf.triangles.size();
+  EXPECT_EQ(refs, built.stats.refs);
+  EXPECT_LE(refs, built.tree.refs.size());
+  EXPECT_GE(refs, mesh.triangles.size());
+  EXPECT_EQ(built.tree.bounds, kdtree::bounds(mesh));
+  EXPECT_EQ(built.tree.incomplete, built.run.incomplete);
+  EXPECT_EQ(built.run.incomplete, built.run.failed_splits != 0);
+}
+
+// A complete, instrumented build leaves nothing behind.
+inline void expect_all_freed(const Subject& subject, Workspace& workspace, const Expected& expected,
+                             const BuildOptions& options = {}) {
+  const InstrumentedRun instrumented = subject.engine->build_instrumented(workspace, options);
+  const Built built = finish(workspace, instrumented.run, options.costs);
+  EXPECT_FALSE(instrumented.run.incomplete);
+  EXPECT_EQ(built.stats.hash, expected.built.stats.hash);
+  EXPECT_EQ(instrumented.requests.allocations, arrays_of(built.stats));
+  EXPECT_EQ(instrumented.requests.allocations, expected.allocations);
+  EXPECT_EQ(instrumented.requests.deallocations, instrumented.requests.allocations);
+  EXPECT_EQ(instrumented.requests.failures, 0u);
+  if (subject.frees() && instrumented.at_end.measured) {
+    EXPECT_EQ(instrumented.at_end.used_bytes, 0u);
+  }
+}
+
+}  // namespace heapwood::kdtree::test

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// Scenes that break builders: nothing, points and lines, everything in one place or one plane, very small, very large and far
+// from the origin. Whatever comes in, the build ends with a valid tree, the same as on one CPU thread.
+#include <cmath>
+
+#include "tests/kdtree/build_support.hpp"
+
+namespace heapwood::kdtree {
+namespace {
+
+using namespace test;
+
+class Degenerate : public PerAllocator {
+ protected:
+  // Builds with all kinds of refs, and checks; returns the statistics of the tree with clipped refs. The same hash is the
+  // same tree, so only the first allocator's are validated.
+  TreeStats check(const Soup& soup) {
+    const Subject& subject = GetParam();
+    const DeviceMesh mesh(subject.device, soup.view());
+    TreeStats stats;
+    for (const RefKind kind : all_ref_kinds) {
+      SCOPED_TRACE(kdtree::name(kind));
+      const Expected want = expected(soup.view(), kind);
+      Workspace workspace(mesh, kind, ample_pool(subject, want));
+      if (kind == RefKind::clipped) {
+        expect_all_freed(subject, workspace, want);
+        stats = want.built.stats;
+      } else {
+        const Built built = build(subject, workspace);
+        EXPECT_FALSE(built.run.incomplete);
+        EXPECT_EQ(built.stats.hash, want.built.stats.hash);
+        EXPECT_EQ(built.tree.bounds, want.built.tree.bounds);
+      }
+      if (subject.traits == engine::registry().front().traits) {
+        expect_sound(want.built, soup.view(), tolerant(kind));
+        EXPECT_TRUE(std::isfinite(want.built.stats.sah_cost));
+        for (const Node& node : want.built.tree.nodes) EXPECT_TRUE(node.leaf() || std::isfinite(node.split));
+      }
+    }
+    return stats;
+  }
+};
+
+TEST_P(Degenerate, Nothing) {
+  const Subject& subject = GetParam();
+  const Soup none;
+  const DeviceMesh mesh(subject.device, none.view());
+  for (const RefKind kind : all_ref_kinds) {
+    Workspace workspace(mesh, kind, ample_pool(subject, {}));
+    const Built built = build(subject, workspace);
+    EXPECT_FALSE(built.run.incomplete);
+    EXPECT_EQ(built.stats.leaves, 1u);
+    EXPECT_EQ(built.stats.refs, 0u);
+    EXPECT_TRUE(built.tree.bounds.empty());
+    EXPECT_TRUE(validate(built.tree, none.view()).empty());
+    EXPECT_EQ(subject.engine->build_instrumented(workspace, {}).requests.allocations, 0u);
+  }
+}
+
+TEST_P(Degenerate, OneAndTwo) {
+  Soup soup;
+  soup.add({0, 0, 0}, {1, 0, 0}, {0, 1, 0.5f});
+  EXPECT_EQ(check(soup).refs, 1u);
+  soup.add({5, 5, 5}, {6, 5, 5}, {5, 6, 5.5f});
+  EXPECT_EQ(check(soup).refs, 2u);
+  // A point, a line, and a triangle that lies in a plane of the axes.
+  for (const Vec3& corner : {Vec3{1, 2, 3}, Vec3{1, 2, 4}, Vec3{1, 4, 3}}) {
+    Soup one;
+    one.add({1, 2, 3}, {1, 2, 3}, corner);
+    EXPECT_EQ(check(one).refs, 1u);
+  }
+  Soup flat;
+  flat.add({1, 2, 3}, {1, 2, 4}, {1, 4, 3});
+  EXPECT_EQ(check(flat).refs, 1u);
+}
+
+TEST_P(Degenerate, Identical) {
+  const TreeStats stats = check(identical(1000));
+  // Nothing tells them apart: empty space may be cut off, but no leaf with refs has fewer than all of them.
+  EXPECT_EQ(stats.refs % 1000, 0u);
+  EXPECT_EQ(stats.largest_leaf, 1000u);
+}
+
+TEST_P(Degenerate, ZeroArea) { check(degenerate(1500, 21)); }
+
+TEST_P(Degenerate, OnePointOnly) {
+  Soup soup;
+  for (int i = 0; i < 3000; ++i) soup.add({0.25f, -3, 7}, {0.25f, -3, 7}, {0.25f, -3, 7});
+  const TreeStats stats = check(soup);
+  EXPECT_EQ(stats.leaves, 1u);
+  EXPECT_EQ(stats.refs, 3000u);
+}
+
+// As in the original Conference.
+TEST_P(Degenerate, ThousandsWithoutAreaInOnePlace) {
+  Soup soup = random_soup(2000, 22);
+  for (int i = 0; i < 53627; ++i) soup.add({0.5f, 0.25f, 0.75f}, {0.5f, 0.25f, 0.75f}, {0.5f, 0.25f, 0.75f});
+  const TreeStats stats = check(soup);
+  EXPECT_GE(stats.largest_leaf, 53627u);
+  // In a cell or two, not everywhere.
+  EXPECT_LE(stats.refs, 4u * 53627u);
+}
+
+TEST_P(Degenerate, Flat) {
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    SCOPED_TRACE(axis);
+    EXPECT_GE(check(flat_soup(1200, 23, axis, axis == 1 ? -7.3f : 0.0f)).inner, 100u);
+  }
+}
+
+// Coordinates of 1e-20 and 1e20: areas would vanish or overflow.
+TEST_P(Degenerate, TinyAndHuge) {
+  const Soup soup = random_soup(1300, 24);
+  const TreeStats plain = check(soup);
+  for (const float scale : {1e-20f, 1e20f}) {
+    SCOPED_TRACE(scale);
+    const Soup scaled = transformed(soup, scale);
+    const Expected want = expected(scaled.view(), RefKind::clipped);
+    check(scaled);
+    EXPECT_NEAR(want.built.stats.sah_cost / plain.sah_cost, 1, 0.01);
+    EXPECT_NEAR(static_cast<double>(want.built.stats.refs) / static_cast<double>(plain.refs), 1, 0.01);
+  }
+}
+
+TEST_P(Degenerate, ScaledByAPowerOfTwoIsTheSame) {
+  const Soup soup = random_soup(1300, 25);
+  const TreeStats plain = check(soup);
+  for (const float scale : {0x1p-60f, 0x1p60f}) {
+    SCOPED_TRACE(scale);
+    const TreeStats stats = check(transformed(soup, scale));
+    EXPECT_EQ(stats.inner, plain.inner);
+    EXPECT_EQ(stats.refs, plain.refs);
+    EXPECT_NEAR(stats.sah_cost, plain.sah_cost, 1e-6 * plain.sah_cost);
+  }
+}
+
+// At 1e6 a float's unit is 1/16: coordinates are few and bins are no wider than rounding errors.
+TEST_P(Degenerate, FarFromTheOrigin) {
+  check(transformed(random_soup(1300, 26), 10, {1e6f, 1e6f, 1e6f}));
+  check(transformed(random_soup(1300, 27), 10, {-1e6f, 0, 1e6f}));
+  check(transformed(grid_soup(1300, 28), 0.5f, {1e6f, -1e6f, 1e6f}));
+}
+
+TEST_P(Degenerate, OneHugeAmongTiny) {
+  Soup soup = random_soup(1300, 29, 1e-3f);
+  soup.add({-1e4f, -1e4f, -1e4f}, {1e4f, -1e4f, 2e4f}, {0, 2e4f, 1e4f});
+  const TreeStats stats = check(soup);
+  EXPECT_LT(stats.sah_cost, 20);
+}
+
+// A mesh's vertices may be shared, and unused ones may lie anywhere.
+TEST_P(Degenerate, SharedAndUnusedVertices) {
+  Soup soup;
+  soup.vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1e30f, -1e30f, 1e30f}};
+  soup.triangles = {{{0, 1, 2}}, {{0, 2, 3}}, {{0, 3, 1}}, {{3, 2, 1}}, {{0, 0, 1}}};
+  check(soup);
+}
+
+// -0 and +0 are the same coordinate.
+TEST_P(Degenerate, NegativeZero) {
+  Soup soup = random_soup(1200, 30);
+  for (Vec3& v : soup.vertices) {
+    if (v.x < 0.3f) v.x = 0.0f;
+  }
+  Soup negative = soup;
+  for (std::size_t i = 0; i < negative.vertices.size(); i += 2) {
+    if (negative.vertices[i].x == 0.0f) negative.vertices[i].x = -0.0f;
+  }
+  EXPECT_EQ(check(soup).hash, check(negative).hash);
+}
+
+INSTANTIATE_TEST_SUITE_P(Build, Degenerate, ::testing::ValuesIn(subjects()), name_of);
+
+}  // namespace
+}  // namespace heapwood::kdtree

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// The tree is the same for every allocator, number of warps, run and device; it is right, nearly as good as the reference
+// builder's, and the build has freed all it allocated.
+#include "tests/kdtree/build_support.hpp"
+
+namespace heapwood::kdtree {
+namespace {
+
+using namespace test;
+
+struct NamedSoup {
+  const char* name;
+  Soup soup;
+};
+
+// The first has several levels of shared nodes. With ids every visit clips again: smaller ones.
+std::vector<NamedSoup> soups(RefKind kind) {
+  const std::size_t divisor = (sanitized ? 3 : 1) * (kind == RefKind::ids ? 3 : 1);
+  return {{"random", random_soup(24000 / divisor, 11, 0.01f)},
+          {"grid", grid_soup(4000 / divisor, 12)},
+          {"slivers", slivers(900 / divisor, 13)},
+          {"cluster", cluster(4500 / divisor, 14)}};
+}
+
+class Engines : public PerAllocator {
+ protected:
+  void run(RefKind kind) {
+    const Subject& subject = GetParam();
+    for (const auto& [name, soup] : soups(kind)) {
+      SCOPED_TRACE(name);
+      const Expected want = expected(soup.view(), kind);
+      const DeviceMesh mesh(subject.device, soup.view());
+      Workspace workspace(mesh, kind, ample_pool(subject, want));
+      // All at once, again, and fewer.
+      for (const unsigned warps : {0u, 0u, 2u}) {
+        const Built built = build(subject, workspace, with_warps(warps));
+        EXPECT_FALSE(built.run.incomplete);
+        EXPECT_TRUE(warps == 0 || built.run.warps == warps) << built.run.warps;
+        EXPECT_EQ(built.stats.hash, want.built.stats.hash) << warps << " warps";
+        EXPECT_EQ(built.stats.inner, want.built.stats.inner);
+        EXPECT_EQ(built.stats.refs, want.built.stats.refs);
+        EXPECT_EQ(built.tree.bounds, want.built.tree.bounds);
+      }
+      expect_all_freed(subject, workspace, want);
+    }
+  }
+};
+
+TEST_P(Engines, Clipped) { run(RefKind::clipped); }
+TEST_P(Engines, Ids) { run(RefKind::ids); }
+TEST_P(Engines, Boxes) { run(RefKind::boxes); }
+INSTANTIATE_TEST_SUITE_P(Build, Engines, ::testing::ValuesIn(subjects()), name_of);
+
+// Against the exact builder, with the builder's own costs and with others. Stored bounds are cut plane by plane, which is
+// looser than an exact clip where large triangles cross many small nodes: up to 20% in the cluster.
+void expect_quality(RefKind kind) {
+  for (const auto& [name, soup] : soups(kind)) {
+    for (const SahCosts& costs : {SahCosts{}, SahCosts{1, 3, 0}}) {
+      if (sanitized && costs.intersection != 1) continue;
+      SCOPED_TRACE(name);
+      const Expected built = expected(soup.view(), kind, costs);
+      const TreeStats reference = measure(build_reference(soup.view(), costs, 2), costs);
+      const double ratio = built.built.stats.sah_cost / reference.sah_cost;
+      EXPECT_LE(ratio, kind == RefKind::clipped && std::string(name) == "cluster" ? 1.25 : 1.05);
+      // A greedy builder is not optimal, but no other one should beat it by much: a cost would be wrong.
+      EXPECT_GE(ratio, 0.9);
+      ::testing::Test::RecordProperty(name, std::to_string(ratio));
+    }
+  }
+}
+
+TEST(BuildQuality, Clipped) { expect_quality(RefKind::clipped); }
+TEST(BuildQuality, Ids) { expect_quality(RefKind::ids); }
+
+// The same hash is the same tree: it is enough to look at one. Boxes cost more where triangles are long, but are as sound.
+TEST(BuildSoundness, OfEveryKind) {
+  for (const RefKind kind : all_ref_kinds) {
+    for (const auto& [name, soup] : soups(kind)) {
+      SCOPED_TRACE(std::string(kdtree::name(kind)) + ", " + name);
+      expect_sound(expected(soup.view(), kind).built, soup.view(), tolerant(kind));
+    }
+  }
+}
+
+// Other costs make other trees, on every device the same.
+TEST_P(Engines, CostsAreHeeded) {
+  const Soup soup = random_soup(3000, 15);
+  const Subject& subject = GetParam();
+  const DeviceMesh mesh(subject.device, soup.view());
+  std::uint64_t last = 0;
+  for (const float traversal : {0.5f, 2.0f, 16.0f}) {
+    BuildOptions options;
+    options.costs.traversal = traversal;
+    const Expected want = expected(soup.view(), RefKind::clipped, options.costs);
+    Workspace workspace(mesh, RefKind::clipped, ample_pool(subject, want));
+    EXPECT_EQ(build(subject, workspace, options).stats.hash, want.built.stats.hash);
+    EXPECT_NE(want.built.stats.hash, last);
+    last = want.built.stats.hash;
+  }
+}
+
+// The order of the input is not the tree's: ids aside, a shuffled soup gives the same leaves.
+TEST(BuildOrder, DoesNotChangeTheStructure) {
+  const Soup soup = random_soup(4000, 16);
+  Soup shuffled = soup;
+  Random random(17);
+  for (std::size_t i = shuffled.triangles.size(); i > 1; --i) {
+    std::swap(shuffled.triangles[i - 1], shuffled.triangles[random.below(static_cast<std::uint32_t>(i))]);
+  }
+  for (const RefKind kind : all_ref_kinds) {
+    const TreeStats a = expected(soup.view(), kind).built.stats;
+    const TreeStats b = expected(shuffled.view(), kind).built.stats;
+    EXPECT_EQ(a.inner, b.inner);
+    EXPECT_EQ(a.refs, b.refs);
+    EXPECT_EQ(a.sah_cost, b.sah_cost);
+  }
+}
+
+}  // namespace
+}  // namespace heapwood::kdtree

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// What a build does when something runs out. Memory: it ends with a valid tree, marked incomplete, and leaks nothing. Output
+// arrays: they grow. Room in the queue, shared nodes: it takes another way to the same tree.
+#include <bit>
+
+#include "tests/kdtree/build_support.hpp"
+
+namespace heapwood::kdtree {
+namespace {
+
+using namespace test;
+
+class Exhaustion : public PerAllocator {
+ protected:
+  const Soup soup = random_soup(sanitized ? 1200 : 2000, 31, 0.02f);
+};
+
+// From a pool that does not hold the root to one that is almost enough.
+TEST_P(Exhaustion, SmallPools) {
+  const Subject& subject = GetParam();
+  if (!subject.bounded()) GTEST_SKIP() << "the GPU's own heap does not shrink";
+  if (!subject.traits->keeps_live_memory) GTEST_SKIP() << "may hand out live memory instead of failing";
+  const DeviceMesh mesh(subject.device, soup.view());
+  for (const RefKind kind : {RefKind::clipped, RefKind::ids}) {
+    const Expected want = expected(soup.view(), kind);
+    const std::size_t root = soup.triangles.size() * ref_bytes(kind);
+    const std::uint64_t most = subject.frees() ? want.live_bytes : want.total_bytes;
+    std::uint64_t last_leaves = 0;
+    for (const double part : {0.0, 0.3, 0.6, 0.9}) {
+      SCOPED_TRACE(std::string(kdtree::name(kind)) + ", " + std::to_string(part));
+      const std::size_t bytes = part == 0 ? root / 2 : root + static_cast<std::size_t>(part * double(most - root));
+      Workspace workspace(mesh, kind, std::max(alloc::round_up(bytes, 256), subject.traits->smallest_pool));
+      const Built built = build(subject, workspace);
+      expect_sound(built, soup.view(), tolerant(kind));
+      if (part == 0 && workspace.pool().bytes < root) {
+        EXPECT_EQ(built.stats.leaves, 1u);
+        EXPECT_EQ(built.run.failed_splits, 1u);
+        EXPECT_EQ(built.run.failed_bytes, root);
+      }
+      // Less than is needed at least: with one thread, live_bytes is; more threads need more.
+      EXPECT_TRUE(built.run.incomplete || (subject.frees() && part > 0.6));
+      if (built.run.incomplete) {
+        EXPECT_GT(built.run.failed_splits, 0u);
+        EXPECT_GT(built.run.failed_bytes, 0u);
+        EXPECT_EQ(built.run.failed_bytes % ref_bytes(kind), 0u);
+      } else {
+        EXPECT_EQ(built.stats.hash, want.built.stats.hash);
+      }
+      EXPECT_TRUE(subject.frees() || built.stats.leaves >= last_leaves);
+      last_leaves = built.stats.leaves;
+    }
+    // And with enough of it everything is well again, in the same workspace.
+    Workspace workspace(mesh, kind, std::max<std::size_t>(root, subject.traits->smallest_pool));
+    EXPECT_TRUE(build(subject, workspace).run.incomplete);
+    workspace.resize_pool(ample_pool(subject, want));
+    const Built built = build(subject, workspace);
+    EXPECT_FALSE(built.run.incomplete);
+    EXPECT_FALSE(built.tree.incomplete);
+    EXPECT_EQ(built.stats.hash, want.built.stats.hash);
+  }
+}
+
+TEST_P(Exhaustion, FaultsInjected) {
+  const Subject& subject = GetParam();
+  const DeviceMesh mesh(subject.device, soup.view());
+  for (const RefKind kind : all_ref_kinds) {
+    const Expected want = expected(soup.view(), kind);
+    Workspace workspace(mesh, kind, ample_pool(subject, want));
+    for (const std::uint64_t k : {1, 2, 3, 10, 100, 1000}) {
+      SCOPED_TRACE(std::string(kdtree::name(kind)) + ", allocation " + std::to_string(k));
+      BuildOptions options;
+      options.fail_at = k;
+      const InstrumentedRun instrumented = subject.engine->build_instrumented(workspace, options);
+      const Built built = finish(workspace, instrumented.run);
+      EXPECT_TRUE(instrumented.run.incomplete);
+      EXPECT_EQ(instrumented.requests.allocations, k - 1);
+      EXPECT_EQ(instrumented.requests.deallocations, k - 1);
+      EXPECT_GE(instrumented.requests.failures, instrumented.run.failed_splits);
+      EXPECT_LE(instrumented.requests.failures, 2 * instrumented.run.failed_splits);
+      if (subject.frees() && instrumented.at_end.measured) {
+        EXPECT_EQ(instrumented.at_end.used_bytes, 0u);
+      }
+      expect_sound(built, soup.view(), tolerant(kind));
+      EXPECT_LE(arrays_of(built.stats), k);
+      EXPECT_TRUE(k > 2 || built.stats.leaves == 1);
+      EXPECT_TRUE(k > 1 || instrumented.run.failed_bytes == soup.triangles.size() * ref_bytes(kind));
+    }
+    // The failure that never comes.
+    BuildOptions options;
+    options.fail_at = want.allocations + 1;
+    const InstrumentedRun whole = subject.engine->build_instrumented(workspace, options);
+    EXPECT_FALSE(whole.run.incomplete);
+    EXPECT_EQ(finish(workspace, whole.run).stats.hash, want.built.stats.hash);
+  }
+}
+
+TEST_P(Exhaustion, OutputArraysGrow) {
+  const Subject& subject = GetParam();
+  const DeviceMesh mesh(subject.device, soup.view());
+  for (const RefKind kind : all_ref_kinds) {
+    const Expected want = expected(soup.view(), kind);
+    for (const auto& [nodes, output] : {std::pair<std::size_t, std::size_t>{2, 0}, {0, 1}, {100, 1000}, {4096, 4096}}) {
+      WorkspaceLimits limits;
+      limits.nodes = nodes;
+      limits.output = output;
+      Workspace workspace(mesh, kind, ample_pool(subject, want), limits);
+      const Built built = build(subject, workspace);
+      EXPECT_FALSE(built.run.incomplete);
+      EXPECT_EQ(built.stats.hash, want.built.stats.hash);
+      EXPECT_EQ(build(subject, workspace).stats.hash, want.built.stats.hash);
+    }
+    // Instrumented, too: what the overrun build had counted is forgotten.
+    WorkspaceLimits limits;
+    limits.nodes = 64;
+    limits.output = 64;
+    Workspace workspace(mesh, kind, ample_pool(subject, want), limits);
+    expect_all_freed(subject, workspace, want);
+  }
+}
+
+// The ways around a full ring and a lack of shared nodes.
+TEST_P(Exhaustion, TinyQueue) {
+  const Subject& subject = GetParam();
+  const Soup large = random_soup(sanitized ? 2000 : 5000, 32, 0.01f);
+  const DeviceMesh mesh(subject.device, large.view());
+  const unsigned warps = subject.on_gpu() ? 64 : 4;
+  for (const RefKind kind : all_ref_kinds) {
+    const Expected want = expected(large.view(), kind);
+    for (const auto& [ring, shared] : {std::pair<std::size_t, std::size_t>{4, 1}, {4, 0}, {0, 1}, {8, 2}}) {
+      SCOPED_TRACE(std::to_string(ring) + " entries a warp, shared nodes: " + std::to_string(shared));
+      WorkspaceLimits limits;
+      limits.ring = ring * warps;
+      limits.shared_nodes = shared;
+      Workspace workspace(mesh, kind, ample_pool(subject, want), limits);
+      expect_all_freed(subject, workspace, want, with_warps(warps));
+      if (kind == RefKind::ids) break;  // slow, and no other way from here on
+      EXPECT_EQ(build(subject, workspace, with_warps(warps)).stats.hash, want.built.stats.hash);
+    }
+  }
+}
+
+// Ctrl-C and time limit end a build with a message, and the workspace can be used again.
+TEST_P(Exhaustion, StoppedAndStartedAgain) {
+  const Subject& subject = GetParam();
+  const Soup large = random_soup(20000, 33, 0.02f);
+  const DeviceMesh mesh(subject.device, large.view());
+  Workspace workspace(mesh, RefKind::ids,
+                      subject.bounded() ? Workspace::suggested_pool(20000, RefKind::ids, false) : std::size_t{1} << 30);
+  BuildOptions options;
+  options.seconds = 0;
+  try {
+    build(subject, workspace, options);  // a fast GPU may be done before the host looks
+  } catch (const simt::Stopped& stopped) {
+    EXPECT_EQ(stopped.reason(), simt::Stopped::Reason::time_limit);
+    EXPECT_NE(std::string(stopped.what()).find(subject.traits->id), std::string::npos);
+  }
+  const Expected want = expected(soup.view(), RefKind::ids);
+  const DeviceMesh small(subject.device, soup.view());
+  Workspace again(small, RefKind::ids, ample_pool(subject, want));
+  EXPECT_EQ(build(subject, again).stats.hash, want.built.stats.hash);
+}
+
+INSTANTIATE_TEST_SUITE_P(Build, Exhaustion, ::testing::ValuesIn(subjects()), name_of);
+
+}  // namespace
+}  // namespace heapwood::kdtree

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+// The choice of a split against brute force: bins count what the partition will move, to the ref; the choice is the cheapest
+// candidate, whatever the width of the warp.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+
+#include "kdtree/choose.hpp"
+#include "simt/lockstep.hpp"
+#include "tests/kdtree/soup.hpp"
+
+namespace heapwood::kdtree {
+namespace {
+
+// Boxes inside [lo, hi]^3: many in planes, many that touch bin boundaries or the ends.
+struct Scene {
+  const char* name;
+  Box node;
+  std::vector<Box> refs;
+};
+
+float snap(float x, const BinAxis& bins, Random& random) {
+  switch (random.below(4)) {
+    case 0:
+      return bins.plane(static_cast<int>(random.below(33)));
+    case 1:
+      return std::nextafter(bins.plane(static_cast<int>(random.below(33))), random.below(2) != 0 ? 3e38f : -3e38f);
+    default:
+      return x;
+  }
+}
+
+Scene scene(const char* name, Vec3 lo, Vec3 extent, std::size_t n, std::uint64_t seed, bool aligned) {
+  Scene s{name, {lo, lo + extent}, {}};
+  Random random(seed);
+  for (std::size_t i = 0; i < n; ++i) {
+    Box box;
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      const float low = s.node.lo[axis], high = s.node.hi[axis];
+      const BinAxis bins = bin_axis(s.node, axis);
+      float a = random.uniform(low, high);
+      float b = random.below(3) == 0 ? a : a + (high - low) * random.uniform(0, 0.2f);
+      if (aligned) {
+        const bool flat = a == b;
+        a = snap(a, bins, random);
+        b = flat ? a : snap(b, bins, random);
+      }
+      a = std::clamp(a, low, high);
+      b = std::clamp(b, low, high);
+      box.lo[axis] = std::min(a, b);
+      box.hi[axis] = std::max(a, b);
+    }
+    s.refs.push_back(box);
+  }
+  return s;
+}
+
+std::vector<Scene> scenes(std::size_t n) {
+  const float ulp = std::nextafter(1.0f, 2.0f) - 1.0f;
+  return {scene("random", {0, 0, 0}, {1, 2, 3}, n, 1, false),
+          scene("aligned", {0, 0, 0}, {1, 1, 1}, n, 2, true),
+          scene("odd", {-0.7f, 0.3f, 11.1f}, {1.3f, 0.7f, 0.1f}, n, 3, true),
+          scene("few ulps", {1, 1, 1}, {8 * ulp, 40 * ulp, 100 * ulp}, n, 4, true),
+          scene("far", {1e6f, -1e6f, 1e6f}, {10, 3, 0.5f}, n, 5, true),
+          scene("far and odd", {123456.7f, -98765.4f, 1e7f}, {1, 0.125f, 33}, n, 6, true),
+          scene("flat", {0, 0, 0.3f}, {1, 1, 0}, n, 7, true),
+          scene("tiny", {0, 0, 0}, {1e-20f, 2e-20f, 1e-20f}, n, 8, true),
+          scene("huge", {-1e20f, 0, 0}, {2e20f, 1e20f, 3e20f}, n, 9, true)};
+}
+
+std::uint32_t left_of(const Scene& s, unsigned axis, float p) {
+  return static_cast<std::uint32_t>(
+      std::count_if(s.refs.begin(), s.refs.end(), [&](const Box& b) { return goes_left(b.lo[axis], b.hi[axis], p); }));
+}
+std::uint32_t right_of(const Scene& s, unsigned axis, float p) {
+  return static_cast<std::uint32_t>(
+      std::count_if(s.refs.begin(), s.refs.end(), [&](const Box& b) { return goes_right(b.hi[axis], p); }));
+}
+
+// What the sums over bins say for every boundary that lies inside the node is what the comparisons say.
+TEST(Bins, CountWhatThePartitionMoves) {
+  for (const Scene& s : scenes(3000)) {
+    SCOPED_TRACE(s.name);
+    simt::Control control;
+    simt::SerialWarp warp(0, 1, &control);
+    std::vector<std::uint32_t> histogram(histogram_words, 0);
+    for (const Box& box : s.refs) count_in_bins(warp, histogram.data(), s.node, box);
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      const BinAxis bins = bin_axis(s.node, axis);
+      if (!bins.usable()) continue;
+      std::uint32_t left = 0, ended = 0;
+      for (int b = 1; b < static_cast<int>(bin_count); ++b) {
+        const std::uint32_t word = histogram[axis * bin_count + static_cast<unsigned>(b) - 1];
+        left += word & 0xffffu;
+        ended += word >> 16;
+        const float p = bins.plane(b);
+        if (!(p > s.node.lo[axis] && p < s.node.hi[axis])) continue;
+        ASSERT_EQ(left, left_of(s, axis, p)) << "axis " << axis << ", boundary " << b;
+        ASSERT_EQ(s.refs.size() - ended, right_of(s, axis, p)) << "axis " << axis << ", boundary " << b;
+      }
+    }
+  }
+}
+
+TEST(Bins, BeginAndEndAreWhatTheySay) {
+  for (const Scene& s : scenes(2000)) {
+    SCOPED_TRACE(s.name);
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      const BinAxis bins = bin_axis(s.node, axis);
+      if (!bins.usable()) continue;
+      const bool coarse = bins.coarse(s.node.hi[axis]);
+      for (const Box& box : s.refs) {
+        for (const float x : {box.lo[axis], box.hi[axis]}) {
+          const int begin = bins.begin(x, coarse), end = bins.end(x, coarse);
+          ASSERT_TRUE(begin == 0 || bins.plane(begin) <= x);
+          ASSERT_TRUE(begin == 31 || x < bins.plane(begin + 1));
+          ASSERT_TRUE(end == 31 || x <= bins.plane(end + 1));
+          ASSERT_TRUE(end == 0 || x > bins.plane(end));
+        }
+      }
+    }
+  }
+}
+
+// ---- choices ---------------------------------------------------------------------------------------------------------------
+
+struct NodeData {
+  explicit NodeData(const Scene& s) : storage(2 * s.refs.size()) {
+    float scale = 1;
+    const Vec3 e = s.node.extent();
+    const float most = std::max({e.x, e.y, e.z});
+    scale = std::ldexp(1.0f, -std::ilogb(most));
+    task = {
+        reinterpret_cast<std::byte*>(storage.data()), static_cast<std::uint32_t>(s.refs.size()), 0, s.node, 0, scale};
+    for (std::uint32_t i = 0; i < task.n; ++i) Refs::store(task.refs, task.n, i, i, s.refs[i]);
+  }
+  SplitCost cost() const { return SplitCost(SahCosts{}, task.scale, task.box, task.n); }
+
+  using Refs = RefArray<RefKind::clipped>;
+  std::vector<Float4> storage;
+  NodeTask task;
+};
+
+void expect_same(const Split& a, const Split& b) {
+  EXPECT_EQ(a.cost, b.cost);
+  EXPECT_EQ(a.axis_nl, b.axis_nl);
+  EXPECT_EQ(a.plane, b.plane);
+  EXPECT_EQ(a.nr, b.nr);
+}
+
+// Runs choose(warp, scratch) on every model of a warp; all lanes of all of them must answer alike.
+template <class Choose>
+struct ChooseKernel {
+  using Scratch = ChooseScratch;
+  const Choose* choose;
+  std::mutex* mutex;
+  std::vector<Split>* answers;
+  template <class Warp>
+  void operator()(Warp& warp, Scratch& scratch) const {
+    const Split split = (*choose)(warp, scratch);
+    const std::lock_guard lock(*mutex);
+    answers->push_back(split);
+  }
+};
+template <class Device, class Choose>
+void answers_of(const Device& device, const Choose& choose, std::vector<Split>& answers) {
+  std::mutex mutex;
+  device.launch(ChooseKernel<Choose>{&choose, &mutex, &answers}, 1);
+}
+template <class Choose>
+Split chosen(const Choose& choose) {
+  std::vector<Split> answers;
+  answers_of(simt::Cpu(), choose, answers);
+  answers_of(simt::Lockstep<4>(1), choose, answers);
+  answers_of(simt::Lockstep<8>(1), choose, answers);
+  EXPECT_EQ(answers.size(), 1u + 4u + 8u);
+  for (const Split& split : answers) expect_same(split, answers.front());
+  return answers.front();
+}
+
+void consider(const Scene& s, const SplitCost& cost, unsigned axis, float p, Split& best) {
+  cost.consider(best, axis, p, left_of(s, axis, p), right_of(s, axis, p));
+}
+
+TEST(ChooseExact, IsTheCheapestOfAllBounds) {
+  for (const std::size_t n : {1u, 2u, 3u, 7u, 31u, 32u}) {
+    for (const Scene& s : scenes(n)) {
+      SCOPED_TRACE(s.name + std::string(", ") + std::to_string(n));
+      const NodeData node(s);
+      const SplitCost cost = node.cost();
+      if (!cost.splittable()) continue;
+      Split want;
+      for (unsigned axis = 0; axis < 3; ++axis) {
+        for (const Box& box : s.refs) {
+          consider(s, cost, axis, box.lo[axis], want);
+          consider(s, cost, axis, box.hi[axis], want);
+        }
+      }
+      expect_same(chosen([&](auto& warp, ChooseScratch& scratch) {
+                    return choose_exact<NodeData::Refs>(warp, scratch, node.task, nullptr, cost);
+                  }),
+                  want);
+    }
+  }
+}
+
+// Boundaries and tight cuts; returns the best boundary in `boundary`.
+Split best_of_bins(const Scene& s, const SplitCost& cost, Split& boundary) {
+  Box all;
+  for (const Box& box : s.refs) all.grow(box);
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    const BinAxis bins = bin_axis(s.node, axis);
+    if (!bins.usable()) continue;
+    for (int b = 1; b < static_cast<int>(bin_count); ++b) consider(s, cost, axis, bins.plane(b), boundary);
+  }
+  Split best = boundary;
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    const auto n = static_cast<std::uint32_t>(s.refs.size());
+    cost.consider(best, axis, all.lo[axis], 0, n);
+    cost.consider(best, axis, all.hi[axis], n, 0);
+  }
+  return best;
+}
+
+TEST(ChooseBinned, IsTheCheapestBoundaryCutOrBoundNearby) {
+  for (const std::size_t n : {33u, 100u, 1024u, 1025u, 3000u}) {
+    for (const Scene& s : scenes(n)) {
+      SCOPED_TRACE(s.name + std::string(", ") + std::to_string(n));
+      const NodeData node(s);
+      const SplitCost cost = node.cost();
+      if (!cost.splittable()) continue;
+      Split boundary;
+      Split want = best_of_bins(s, cost, boundary);
+      if (n <= shared_limit && boundary.cost != Split{}.cost) {
+        const unsigned axis = boundary.axis();
+        const BinAxis bins = bin_axis(s.node, axis);
+        int b = bins.begin(boundary.position(), true);
+        const float above = bins.plane(b - 1), below = bins.plane(b + 1);
+        std::vector<Box> inside;
+        for (const Box& box : s.refs) {
+          const auto between = [&](float x) { return x > above && x < below; };
+          if (between(box.lo[axis]) || between(box.hi[axis])) inside.push_back(box);
+        }
+        if (inside.size() > refine_limit) inside.clear();
+        for (const Box& box : inside) {
+          for (const float p : {box.lo[axis], box.hi[axis]}) {
+            if (p > above && p < below) consider(s, cost, axis, p, want);
+          }
+        }
+      }
+      expect_same(chosen([&](auto& warp, ChooseScratch& scratch) {
+                    return choose_binned<NodeData::Refs>(warp, scratch, node.task, nullptr, cost);
+                  }),
+                  want);
+    }
+  }
+}
+
+TEST(ChooseShared, IsTheCheapestBoundaryOrCut) {
+  for (const Scene& s : scenes(2500)) {
+    SCOPED_TRACE(s.name);
+    const NodeData data(s);
+    const SplitCost cost = data.cost();
+    if (!cost.splittable()) continue;
+    SharedNode node{};
+    node.task = data.task;
+    simt::Control control;
+    simt::SerialWarp warp(0, 1, &control);
+    std::uint32_t histogram[histogram_words] = {}, tight[6] = {};
+    for (const Box& box : s.refs) {
+      count_in_bins(warp, histogram, s.node, box);
+      gather_tight(warp, tight, true, box);
+    }
+    node.grow_tight(warp, tight);
+    for (unsigned k = 0; k < histogram_words; ++k) {
+      node.histogram[k] = std::uint64_t{histogram[k] >> 16} << 32 | (histogram[k] & 0xffffu);
+    }
+    Split boundary;
+    const Split want = best_of_bins(s, cost, boundary);
+    expect_same(chosen([&](auto& w, ChooseScratch&) { return choose_shared(w, node, cost); }), want);
+  }
+}
+
+// ---- costs -----------------------------------------------------------------------------------------------------------------
+
+TEST(SplitOrder, IsByCostAxisCountAndPlane) {
+  const auto make = [](float cost, unsigned axis, std::uint32_t nl, float p) {
+    return Split{simt::bits(cost), axis << 30 | nl, simt::ordered_key(p), 7};
+  };
+  const std::vector<Split> ascending = {
+      make(1, 0, 0, -3), make(1, 0, 0, 2), make(1, 0, 5, -9), make(1, 1, 0, -9), make(1, 2, 9, -9),
+      make(2, 0, 0, -9), Split{}};
+  for (std::size_t i = 0; i < ascending.size(); ++i) {
+    for (std::size_t j = 0; j < ascending.size(); ++j) EXPECT_EQ(ascending[i].before(ascending[j]), i < j);
+  }
+  EXPECT_EQ(make(1, 2, 123, -4.5f).axis(), 2u);
+  EXPECT_EQ(make(1, 2, 123, -4.5f).nl(), 123u);
+  EXPECT_EQ(make(1, 2, 123, -4.5f).position(), -4.5f);
+  EXPECT_FALSE(std::signbit(make(1, 0, 0, -0.0f).position()));
+}
+
+TEST(SplitCosts, KnownOnes) {
+  const Box box{{0, 0, 0}, {2, 1, 1}};  // half area 5; halves of it 3
+  const SplitCost cost({1, 2, 0.25f}, 1, box, 10);
+  EXPECT_TRUE(cost.splittable());
+  EXPECT_EQ(cost.leaf_cost(), 20);
+  Split split;
+  cost.consider(split, 0, 1, 4, 6);
+  EXPECT_FLOAT_EQ(simt::from_bits(split.cost), 1 + 2 * (3.0f * 4 + 3.0f * 6) / 5);
+  Split empty;
+  cost.consider(empty, 0, 1, 0, 10);
+  EXPECT_FLOAT_EQ(simt::from_bits(empty.cost), 0.75f * (1 + 2 * 3.0f * 10 / 5));
+  Split none;
+  for (const float p : {0.0f, 2.0f, -1.0f, 3.0f, std::nanf("")}) cost.consider(none, 0, p, 0, 10);
+  EXPECT_EQ(none.cost, Split{}.cost);
+  EXPECT_FALSE(SplitCost({}, 1, {{0, 0, 0}, {1, 0, 0}}, 3).splittable());
+  EXPECT_FALSE(SplitCost({}, 1, {{0, 0, 0}, {0, 0, 0}}, 3).splittable());
+}
+
+}  // namespace
+}  // namespace heapwood::kdtree

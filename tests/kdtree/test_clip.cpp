@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// The builder's clips in float against the exact ones in double: they contain the part, up to a few units in the last place,
+// are not much larger, never empty and never outside the box.
+#include "kdtree/clip.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kdtree/clip_exact.hpp"
+#include "tests/kdtree/soup.hpp"
+
+namespace heapwood::kdtree {
+namespace {
+
+double largest(const Corners& t) {
+  const Box b = bounds(t);
+  double most = 0;
+  for (unsigned axis = 0; axis < 3; ++axis)
+    most = std::max({most, std::abs(double(b.lo[axis])), std::abs(double(b.hi[axis]))});
+  return most;
+}
+
+void expect_inside(const Box& part, const Box& box) {
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    ASSERT_LE(part.lo[axis], part.hi[axis]);
+    ASSERT_GE(part.lo[axis], box.lo[axis]);
+    ASSERT_LE(part.hi[axis], box.hi[axis]);
+  }
+}
+
+void expect_contains(const Box& part, const Polygon& exact, double tolerance) {
+  for (unsigned axis = 0; axis < 3 && !exact.empty(); ++axis) {
+    ASSERT_LE(part.lo[axis], exact.lowest(axis) + tolerance) << "axis " << axis;
+    ASSERT_GE(part.hi[axis], exact.highest(axis) - tolerance) << "axis " << axis;
+  }
+}
+
+void expect_tight(const Box& part, const Polygon& exact, double tolerance) {
+  for (unsigned axis = 0; axis < 3 && !exact.empty(); ++axis) {
+    ASSERT_GE(part.lo[axis], exact.lowest(axis) - tolerance) << "axis " << axis;
+    ASSERT_LE(part.hi[axis], exact.highest(axis) + tolerance) << "axis " << axis;
+  }
+}
+
+struct Family {
+  const char* name;
+  Soup soup;
+};
+std::vector<Family> families(float scale, Vec3 offset) {
+  std::vector<Family> all = {{"random", random_soup(1500, 51, 0.4f)},
+                             {"grid", grid_soup(1500, 52, 8)},
+                             {"degenerate", degenerate(500, 53)},
+                             {"flat", flat_soup(500, 54, 1, 0.375f, 0.4f)}};
+  for (Family& f : all) f.soup = transformed(f.soup, scale, offset);
+  return all;
+}
+
+constexpr double ulps = 0x1p-24;
+
+// Planes through the triangle's box, some of them through corners.
+void check_splits(float scale, Vec3 offset) {
+  Random random(61);
+  for (const auto& [name, soup] : families(scale, offset)) {
+    SCOPED_TRACE(name);
+    for (std::uint32_t id = 0; id < soup.triangles.size(); ++id) {
+      const Corners t = corners(soup.view(), id);
+      const Box whole = bounds(t);
+      const unsigned axis = random.below(3);
+      const float p = random.below(4) == 0 ? t.b[axis] : random.uniform(whole.lo[axis], whole.hi[axis]);
+      if (!(p > whole.lo[axis] && p < whole.hi[axis])) continue;
+      const Sides sides = split_bounds(t, whole, axis, p);
+      const Box below{whole.lo, set(whole.hi, axis, p)}, above{set(whole.lo, axis, p), whole.hi};
+      expect_inside(sides.left, below);
+      expect_inside(sides.right, above);
+      // The distances to the plane lose at most a unit in the last place of the coordinates, and their edge grows that.
+      const float steep = whole.hi[axis] - whole.lo[axis];
+      const Vec3 e = whole.extent();
+      const double grow = std::max({1.0, double(e.x) / steep, double(e.y) / steep, double(e.z) / steep});
+      const double tolerance = 16 * ulps * largest(t) * grow;
+      const Polygon left = part(Polygon(t), axis, p, true), right = part(Polygon(t), axis, p, false);
+      expect_contains(sides.left, left, tolerance);
+      expect_contains(sides.right, right, tolerance);
+      expect_tight(sides.left, left, tolerance);
+      expect_tight(sides.right, right, tolerance);
+      if (::testing::Test::HasFatalFailure()) FAIL() << "triangle " << id << ", axis " << axis << ", plane " << p;
+    }
+  }
+}
+
+TEST(SplitBounds, AreTheExactOnes) { check_splits(1, {0, 0, 0}); }
+TEST(SplitBounds, FarFromTheOrigin) { check_splits(10, {1e4f, -1e4f, 1e4f}); }
+TEST(SplitBounds, TinyAndHuge) {
+  check_splits(1e-20f, {0, 0, 0});
+  check_splits(1e20f, {0, 0, 0});
+}
+
+// Repeated splits, as down a tree: the bounds never leave their node, and never lose the part.
+TEST(SplitBounds, DownATree) {
+  Random random(62);
+  const Soup soup = random_soup(1500, 63, 0.4f);
+  for (std::uint32_t id = 0; id < soup.triangles.size(); ++id) {
+    const Corners t = corners(soup.view(), id);
+    Box node{{-1, -1, -1}, {2, 2, 2}};
+    Box box = bounds(t);
+    for (int depth = 0; depth < 12; ++depth) {
+      const unsigned axis = random.below(3);
+      const float p = random.uniform(box.lo[axis], box.hi[axis]);
+      if (!(p > box.lo[axis] && p < box.hi[axis])) break;
+      const Sides sides = split_bounds(t, box, axis, p);
+      const bool right = random.below(2) != 0;
+      (right ? node.lo : node.hi)[axis] = p;
+      box = right ? sides.right : sides.left;
+      expect_inside(box, node);
+      expect_contains(box, clip(t, node), 1e-5);
+      if (HasFatalFailure()) FAIL() << "triangle " << id << ", depth " << depth;
+    }
+  }
+}
+
+void check_clips(float scale, Vec3 offset, double forgiven) {
+  Random random(64);
+  std::size_t parts = 0;
+  for (const auto& [name, soup] : families(scale, offset)) {
+    SCOPED_TRACE(name);
+    for (std::uint32_t id = 0; id < soup.triangles.size(); ++id) {
+      const Corners t = corners(soup.view(), id);
+      const Box whole = bounds(t);
+      // A box that overlaps the triangle's; sometimes with the triangle's own planes.
+      Box box;
+      for (unsigned axis = 0; axis < 3; ++axis) {
+        const float margin = 0.25f * scale;
+        const float a = random.uniform(whole.lo[axis] - margin, whole.hi[axis] + margin);
+        const float b =
+            random.below(4) == 0 ? t.a[axis] : random.uniform(whole.lo[axis] - margin, whole.hi[axis] + margin);
+        box.lo[axis] = std::min(a, b);
+        box.hi[axis] = std::max(a, b);
+      }
+      const Box part = clip_bounds(t, box);
+      expect_inside(part, box);
+      const Polygon exact = clip(t, box);
+      parts += exact.empty() ? 0 : 1;
+      const double size = std::max(largest(t), double(length(box.lo)) + double(length(box.hi)));
+      expect_contains(part, exact, forgiven * size);
+      // Not much larger than the part, where there is one that rounding cannot miss.
+      if (exact.area() > 1e-3 * scale * scale) expect_tight(part, exact, 4 * forgiven * size);
+      if (::testing::Test::HasFatalFailure()) FAIL() << "triangle " << id;
+    }
+  }
+  EXPECT_GT(parts, 1000u);
+}
+
+TEST(ClipBounds, AreTheExactOnes) { check_clips(1, {0, 0, 0}, 4e-6); }
+TEST(ClipBounds, FarFromTheOrigin) { check_clips(10, {1e3f, -1e3f, 1e3f}, 4e-6); }
+TEST(ClipBounds, TinyAndHuge) {
+  check_clips(1e-20f, {0, 0, 0}, 4e-6);
+  check_clips(1e20f, {0, 0, 0}, 4e-6);
+}
+
+TEST(ClipBounds, BoxInsideATriangle) {
+  // The part is bounded by the box's edges through the triangle's inside, not by the triangle's edges.
+  const Corners t{{-10, -10, -10}, {20, -10, -10}, {-10, 20, 20}};
+  const Box box{{0, 0, -1}, {1, 1, 4}};
+  const Box part = clip_bounds(t, box);
+  const Polygon exact = clip(t, box);
+  ASSERT_FALSE(exact.empty());
+  expect_contains(part, exact, 1e-5);
+  expect_tight(part, exact, 1e-5);
+}
+
+TEST(ClipBounds, WithoutAPartTheBoxesOverlap) {
+  // Its box reaches into the corner, the triangle does not: a ref that was counted keeps bounds inside its node.
+  const Corners t{{0, 0, 0}, {4, 0, 0}, {0, 4, 2}};
+  const Box box{{3, 3, 0}, {4, 4, 2}};
+  EXPECT_EQ(clip_bounds(t, box), intersect(bounds(t), box));
+  // Wholly outside: still inside the node.
+  const Box away{{5, 5, 5}, {6, 6, 6}};
+  expect_inside(clip_bounds(t, away), away);
+}
+
+TEST(Settle, NeverEmptyNeverOutside) {
+  Random random(65);
+  for (int i = 0; i < 1000; ++i) {
+    Box within;
+    within.grow(random.point(-1, 1));
+    within.grow(random.point(-1, 1));
+    expect_inside(settle(Box{}, within), within);
+    expect_inside(settle(Box{random.point(-2, 2), random.point(-2, 2)}, within), within);
+    EXPECT_EQ(settle(within, within), within);
+  }
+}
+
+}  // namespace
+}  // namespace heapwood::kdtree

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+// measure(): against trees worked out by hand.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kdtree/quality.hpp"
+#include "kdtree/reference.hpp"
+#include "simt/error.hpp"
+#include "tests/kdtree/soup.hpp"
+
+namespace heapwood::kdtree {
+namespace {
+
+constexpr SahCosts unit{1, 1, 0};
+
+// A box of 2 x 1 x 1, halved in x; the upper half cut in y at 0.25. Leaves: {0, 1}, {}, {1, 2, 3}.
+Tree three_leaves() {
+  Tree tree;
+  tree.bounds = {{0, 0, 0}, {2, 1, 1}};
+  tree.nodes.resize(6);
+  tree.nodes[0] = Node::make_inner(1, 0, 1);
+  tree.nodes[2] = Node::make_leaf(0, 2);
+  tree.nodes[3] = Node::make_inner(0.25f, 1, 2);
+  tree.nodes[4] = Node::make_leaf(2, 0);
+  tree.nodes[5] = Node::make_leaf(2, 3);
+  tree.refs = {0, 1, 1, 2, 3};
+  return tree;
+}
+
+TEST(Measure, CountsAndCostsOfAHandMadeTree) {
+  const TreeStats stats = measure(three_leaves(), {2, 3, 0});
+  EXPECT_EQ(stats.inner, 2u);
+  EXPECT_EQ(stats.leaves, 3u);
+  EXPECT_EQ(stats.empty_leaves, 1u);
+  EXPECT_EQ(stats.refs, 5u);
+  EXPECT_EQ(stats.largest_leaf, 3u);
+  EXPECT_EQ(stats.depth, 2u);
+  // Half areas: root 5, a unit cube 3, the upper leaf 1 x 0.75 x 1: 0.75 + 0.75 + 1 = 2.5.
+  EXPECT_DOUBLE_EQ(stats.sah_cost_1_1, (5 + 3 + 2 * 3 + 3 * 2.5) / 5);
+  EXPECT_DOUBLE_EQ(stats.sah_cost, (2 * (5 + 3) + 3 * (2 * 3 + 3 * 2.5)) / 5);
+}
+
+TEST(Measure, ALeafAsRoot) {
+  Tree tree;
+  tree.bounds = {{0, 0, 0}, {1, 1, 1}};
+  tree.nodes = {Node::make_leaf(0, 2), Node::make_leaf(0, 0)};
+  tree.refs = {5, 3};
+  const TreeStats stats = measure(tree, unit);
+  EXPECT_EQ(stats.inner, 0u);
+  EXPECT_EQ(stats.leaves, 1u);
+  EXPECT_EQ(stats.depth, 0u);
+  EXPECT_DOUBLE_EQ(stats.sah_cost, 2);
+  tree.bounds = {};
+  tree.nodes[0] = Node::make_leaf(0, 0);
+  EXPECT_DOUBLE_EQ(measure(tree, unit).sah_cost, 0);
+}
+
+TEST(Measure, CostsDoNotDependOnScale) {
+  const double cost = measure(three_leaves(), unit).sah_cost;
+  for (const float scale : {1e20f, 1e-20f, 1e37f, 1e-37f}) {
+    Tree tree = three_leaves();
+    tree.bounds.hi = tree.bounds.hi * scale;
+    tree.nodes[0].split *= scale;
+    tree.nodes[3].split *= scale;
+    EXPECT_NEAR(measure(tree, unit).sah_cost, cost, 1e-6 * cost) << scale;
+  }
+}
+
+TEST(Measure, NoNanWithoutArea) {
+  Tree tree = three_leaves();
+  tree.bounds.hi = {2, 0, 0};
+  tree.nodes[3] = Node::make_inner(1.5f, 0, 2);
+  EXPECT_TRUE(std::isfinite(measure(tree, unit).sah_cost));
+}
+
+// Pairs in reverse order, leaves of the ref array in another order with gaps, ids within leaves reversed.
+Tree shuffled(const Tree& tree) {
+  const auto pairs = static_cast<std::uint32_t>(tree.nodes.size() / 2);
+  Tree other;
+  other.bounds = tree.bounds;
+  other.nodes.resize(tree.nodes.size() + 2);
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    Node node = tree.nodes[i];
+    if (i != 1 && node.leaf()) {
+      const auto first = static_cast<std::uint32_t>(other.refs.size()) + 1;
+      other.refs.push_back(12345);
+      for (std::uint32_t k = node.count(); k-- > 0;) other.refs.push_back(tree.refs[node.first + k]);
+      node = Node::make_leaf(first, node.count());
+    } else if (i != 1) {
+      node = Node::make_inner(node.split, node.axis(), pairs - node.child(0) / 2);
+    }
+    other.nodes[i < 2 ? i : 2 * (pairs - i / 2) + i % 2] = node;
+  }
+  return other;
+}
+
+TEST(Hash, IgnoresTheLayout) {
+  const Soup soup = random_soup(2000, 1);
+  const Tree tree = build_reference(soup.view(), {});
+  const TreeStats a = measure(tree, unit);
+  const TreeStats b = measure(shuffled(tree), unit);
+  EXPECT_EQ(a.hash, b.hash);
+  EXPECT_EQ(a.sah_cost, b.sah_cost);
+}
+
+TEST(Hash, SeesEveryChange) {
+  std::vector<std::uint64_t> hashes{measure(three_leaves(), unit).hash};
+  const auto vary = [&](auto change) {
+    Tree tree = three_leaves();
+    change(tree);
+    hashes.push_back(measure(tree, unit).hash);
+  };
+  vary([](Tree& t) { t.nodes[0].split = std::nextafter(1.0f, 2.0f); });
+  vary([](Tree& t) { t.nodes[3].split = 0; });
+  vary([](Tree& t) { t.nodes[3] = Node::make_inner(0.25f, 2, 2); });
+  vary([](Tree& t) { std::swap(t.nodes[4], t.nodes[5]); });
+  vary([](Tree& t) { t.refs[4] = 4; });
+  vary([](Tree& t) { t.nodes[5] = Node::make_leaf(2, 2); });
+  vary([](Tree& t) { t.nodes[4] = Node::make_leaf(2, 1), t.nodes[5] = Node::make_leaf(3, 2); });
+  vary([](Tree& t) { t.nodes[3] = Node::make_leaf(2, 3); });
+  std::sort(hashes.begin(), hashes.end());
+  EXPECT_EQ(std::unique(hashes.begin(), hashes.end()), hashes.end());
+}
+
+TEST(Hash, ZeroHasNoSign) {
+  Tree plus = three_leaves();
+  Tree minus = three_leaves();
+  plus.bounds.lo = minus.bounds.lo = {-1, -1, -1};
+  plus.nodes[3].split = 0.0f;
+  minus.nodes[3].split = -0.0f;
+  EXPECT_EQ(measure(plus, unit).hash, measure(minus, unit).hash);
+}
+
+TEST(Measure, RefusesBrokenTrees) {
+  const auto refuses = [](auto breakage) {
+    Tree tree = three_leaves();
+    breakage(tree);
+    try {
+      measure(tree, unit);
+    } catch (const Error& error) {
+      return error.exit() == Exit::failed;
+    }
+    return false;
+  };
+  EXPECT_FALSE(refuses([](Tree&) {}));
+  EXPECT_TRUE(refuses([](Tree& t) { t.nodes.clear(); }));
+  EXPECT_TRUE(refuses([](Tree& t) { t.nodes[3] = Node::make_inner(0.25f, 1, 3); }));
+  EXPECT_TRUE(refuses([](Tree& t) { t.nodes[3] = Node::make_inner(0.25f, 1, (1u << 30) - 1); }));
+  EXPECT_TRUE(refuses([](Tree& t) { t.nodes[3] = Node::make_inner(0.25f, 1, 0); }));
+  EXPECT_TRUE(refuses([](Tree& t) { t.nodes[3] = Node::make_inner(0.25f, 1, 1); }));
+  EXPECT_TRUE(refuses([](Tree& t) { t.nodes[2] = Node::make_inner(0.5f, 1, 2); }));  // no cycle, but two parents
+  EXPECT_TRUE(refuses([](Tree& t) { t.nodes[3].split = std::numeric_limits<float>::quiet_NaN(); }));
+  EXPECT_TRUE(refuses([](Tree& t) { t.refs.pop_back(); }));
+  EXPECT_TRUE(refuses([](Tree& t) { t.nodes[2] = Node::make_leaf(0xffffffffu, 2); }));
+}
+
+// A chain that cuts off the lower half again and again, with its deepest leaves at `depth`.
+Tree chain(unsigned depth) {
+  Tree tree;
+  tree.bounds = {{0, 0, 0}, {1, 1, 1}};
+  tree.nodes.assign(2 * depth + 2, Node::make_leaf(0, 0));
+  std::uint32_t at = 0;
+  for (std::uint32_t i = 1; i <= depth; ++i) {
+    tree.nodes[at] = Node::make_inner(std::ldexp(1.0f, -static_cast<int>(i)), 0, i);
+    at = 2 * i;
+  }
+  return tree;
+}
+
+TEST(Measure, DepthIsLimited) {
+  EXPECT_EQ(measure(chain(max_depth), unit).depth, max_depth);
+  EXPECT_THROW(measure(chain(max_depth + 1), unit), Error);
+}
+
+}  // namespace
+}  // namespace heapwood::kdtree
