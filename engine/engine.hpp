@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// An allocator compiled for a device, behind function pointers: what the command line, the viewer, the benchmarks and the
+// tests call. One Engine a registry line and device kind; cmake/registry.cmake generates the table.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "alloc/allocator.hpp"
+#include "alloc/exercise.hpp"
+#include "kdtree/build.hpp"
+
+namespace heapwood::engine {
+
+// What the compiler made of the build kernel with this allocator inside; zeros on the CPU.
+struct KernelUse {
+  int registers = 0;
+  std::size_t local_bytes = 0;   // stack frame a thread
+  std::size_t shared_bytes = 0;  // a block
+  unsigned warps_per_multiprocessor = 0;
+};
+
+struct Engine {
+  const alloc::AllocatorTraits* traits;
+  simt::DeviceKind device;
+  // Resets the pool and builds once. Throws simt::Stopped, simt::KernelFailure, Error.
+  kdtree::BuildRun (*build)(kdtree::Workspace&, const kdtree::BuildOptions&);
+  kdtree::InstrumentedRun (*build_instrumented)(kdtree::Workspace&, const kdtree::BuildOptions&);
+  KernelUse (*kernel_use)(const simt::DeviceId&, kdtree::RefKind);
+  // Runs a script of allocator calls (alloc/exercise.hpp): conformance tests, later the generic benchmarks.
+  alloc::ExerciseResult (*exercise)(const alloc::ExerciseJob&);
+};
+
+struct Entry {
+  const alloc::AllocatorTraits* traits;
+  const Engine* cpu;
+  const Engine* cuda;  // nullptr where CUDA was not compiled
+  const Engine* on(simt::DeviceKind kind) const { return kind == simt::DeviceKind::cpu ? cpu : cuda; }
+};
+
+// In the order of alloc/registry.def.
+std::span<const Entry> registry();
+// nullptr if there is none.
+const Entry* find(const std::string& id);
+
+}  // namespace heapwood::engine
