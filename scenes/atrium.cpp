@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: MIT
+// A nave with aisles: two storeys of arcades along x, a coffered barrel vault with a skylight, an apse at the far end.
+// Walls of two triangles stand beside mouldings and cloth of thousands.
+#include <cmath>
+
+#include "scenes/families.hpp"
+#include "scenes/ornaments.hpp"
+#include "scenes/random.hpp"
+
+namespace heapwood::scenes {
+namespace {
+
+// Metres.
+constexpr float bay = 4, half_nave = 4, aisle = 3.6f, wall = 0.8f;
+constexpr float tile = 1, gallery = 7, cornice = 12.8f, slab = 0.5f;
+constexpr float outer = half_nave + aisle;  // inner face of the outer walls, in z
+
+struct Atrium {
+  Model model;
+  Random random;
+  unsigned bays;
+  bool bare, plain, rich, fluted;  // what the budget allows; rich: tiles, balusters, coffers
+  float half;                      // of the length
+
+  explicit Atrium(const Request& request) : random(request.seed) {
+    const std::uint64_t n = request.triangles;
+    bays = n < 3000 ? 2 : n < 12'000 ? 4 : n < 80'000 ? 6 : n < 4'000'000 ? 8 : 12;
+    bare = n < 3000;
+    plain = n < 36'000;
+    rich = n >= 60'000;
+    fluted = n >= 2'000'000;
+    half = 0.5f * bay * static_cast<float>(bays);
+  }
+
+  float column_x(unsigned i) const { return -half + bay * static_cast<float>(i); }
+  float middle_x(unsigned i) const { return column_x(i) + 0.5f * bay; }
+
+  void shell();
+  void floor();
+  void arcades(float side);
+  void upper_windows(float side);
+  void vault();
+  void end_wall();
+  void furniture();
+};
+
+// The huge plain surfaces.
+void Atrium::shell() {
+  const float length = 2 * half;
+  for (const float side : {-1.0f, 1.0f}) {
+    quad(model, {-half, 0, side * outer}, {length, 0, 0}, {0, gallery + 1.1f, 0});
+    // Gallery: its floor, and the beams below it.
+    box(model, {}, {-half, gallery - slab, side > 0 ? half_nave - 0.55f : -outer},
+        {half, gallery, side > 0 ? outer : -half_nave + 0.55f});
+    quad(model, {-half, cornice, side * half_nave}, {length, 0, 0}, {0, 0, side * aisle});
+    for (unsigned i = 0; i <= bays; ++i) {
+      const float x = column_x(i), low = side > 0 ? half_nave : -outer, high = side > 0 ? outer : -half_nave;
+      if (bare) break;
+      box(model, {}, {x - 0.18f, gallery - slab - 0.45f, low}, {x + 0.18f, gallery - slab, high});
+      if (plain) continue;
+      box(model, {}, {x - 0.16f, cornice - 0.4f, low}, {x + 0.16f, cornice, high});
+      for (const float y : {0.0f, gallery}) {  // pilasters
+        const float foot = side * (outer - 0.12f), top = y == 0 ? gallery - slab - 0.45f : cornice - 0.4f;
+        box(model, {}, {x - 0.3f, y, std::fmin(foot, side * outer)}, {x + 0.3f, top, std::fmax(foot, side * outer)});
+        box(model, {}, {x - 0.38f, y, std::fmin(foot, side * outer) - 0.05f},
+            {x + 0.38f, y + 0.35f, std::fmax(foot, side * outer) + 0.05f});
+      }
+    }
+  }
+  quad(model, {-half, 0, -outer}, {0, 0, 2 * outer}, {0, cornice, 0});  // behind the usual view
+}
+
+void Atrium::floor() {
+  quad(model, {-half, -0.02f, -outer}, {2 * half, 0, 0}, {0, 0, 2 * outer});
+  if (!rich) return;
+  // Bevelled edges, each tile a hair out of level.
+  for (float x = -half; x < half - 0.5f; x += tile) {
+    for (float z = -outer; z < outer - 0.5f; z += tile) {
+      const float gap = 0.004f, bevel = 0.02f, low = -0.015f;
+      Vec3 foot[4], top[4];
+      for (unsigned i = 0; i < 4; ++i) {
+        const float right = i == 1 || i == 2 ? 1 : 0, back = i >= 2 ? 1 : 0;
+        const float edge_x = 1 - 2 * right, edge_z = 1 - 2 * back;  // inwards
+        foot[i] = {x + right * tile + edge_x * gap, low, z + back * tile + edge_z * gap};
+        top[i] = foot[i] + Vec3{edge_x * bevel, -low + random.uniform(-0.0015f, 0.0015f), edge_z * bevel};
+      }
+      facet(model, top[0], top[1], top[2], top[3]);
+      for (unsigned i = 0; i < 4; ++i) facet(model, foot[i], foot[(i + 1) % 4], top[(i + 1) % 4], top[i]);
+    }
+  }
+}
+
+void Atrium::arcades(float side) {
+  const float z = side * half_nave;
+  for (unsigned i = 0; i <= bays; ++i) {
+    const float x = column_x(i);
+    column(model, place({x, 0, z}), {.height = 4.5f, .radius = 0.34f, .plain = plain, .bare = bare, .fluted = fluted});
+    column(model, place({x, gallery, z}),
+           {.height = 3.4f, .radius = 0.24f, .plain = plain, .bare = bare, .fluted = fluted});
+    // The piers that carry the arches, over the whole height of the wall.
+    const float half_pier = 0.5f * wall;
+    box(model, {}, {x - 0.5f, 4.5f, z - half_pier}, {x + 0.5f, gallery - slab, z + half_pier});
+    box(model, {}, {x - 0.4f, gallery + 3.4f, z - half_pier}, {x + 0.4f, cornice, z + half_pier});
+  }
+  for (unsigned i = 0; i < bays; ++i) {
+    const float x = middle_x(i), relief = plain ? 0 : 0.11f;
+    arch(model, place({x, 0, z}),
+         {.radius = 1.5f, .spring = 4.5f, .top = gallery - slab, .depth = wall, .along = 20, .moulding = relief});
+    arch(model, place({x, gallery, z}),
+         {.radius = 1.6f,
+          .spring = 3.4f,
+          .top = cornice - gallery,
+          .depth = wall,
+          .along = 20,
+          .moulding = 0.8f * relief});
+    if (rich) {
+      for (int k = -4; k <= 4; ++k) baluster(model, place({x + 0.36f * static_cast<float>(k), gallery, z}), 0.85f);
+      box(model, {}, {x - 1.75f, gallery + 0.85f, z - 0.16f}, {x + 1.75f, gallery + 1, z + 0.16f});
+    } else {
+      quad(model, {x - 1.7f, gallery, z}, {3.4f, 0, 0}, {0, 1, 0});
+    }
+  }
+  // String courses below the gallery and below the vault: three fillets, each further out.
+  const float inner = z - side * 0.5f * wall;
+  for (unsigned k = 0; k < (plain ? 1u : 3u); ++k) {
+    const float out = 0.07f * static_cast<float>(k + 1), h = 0.1f * static_cast<float>(k);
+    for (const float y : {gallery - 0.3f, cornice - 0.3f}) {
+      box(model, {}, {-half, y + h, std::fmin(inner, inner - side * out)},
+          {half, y + h + 0.1f, std::fmax(inner, inner - side * out)});
+    }
+  }
+  if (plain) return;
+  for (float x = -half + 0.2f; x < half; x += 0.4f) {  // dentils
+    box(model, {}, {x - 0.08f, cornice - 0.48f, inner - side * 0.08f - 0.08f},
+        {x + 0.08f, cornice - 0.3f, inner - side * 0.08f + 0.08f});
+  }
+}
+
+void Atrium::upper_windows(float side) {
+  if (bare) return;
+  const float sill = gallery + 1.1f, spring = 3.1f, radius = 0.8f, z = side * (outer + 0.3f);
+  for (unsigned i = 0; i < bays; ++i) {
+    const float x = middle_x(i);
+    arch(model, place({x, sill, z}),
+         {.radius = radius,
+          .spring = spring - 1.1f,
+          .top = cornice - sill,
+          .depth = 0.6f,
+          .along = 16,
+          .moulding = plain ? 0 : 0.09f});
+    for (const float flank : {-1.0f, 1.0f}) {
+      const float from = x + flank * radius, to = x + flank * 0.5f * bay;
+      quad(model, {from, sill, side * outer}, {to - from, 0, 0}, {0, cornice - sill, 0});
+      quad(model, {from, sill, side * outer}, {0, 0, side * 0.6f}, {0, spring - 1.1f, 0});
+    }
+    if (plain) continue;
+    box(model, {}, {x - 1, sill - 0.12f, std::fmin(side * (outer - 0.12f), side * (outer + 0.6f))},
+        {x + 1, sill, std::fmax(side * (outer - 0.12f), side * (outer + 0.6f))});
+    for (const float bar : {-0.27f, 0.27f}) rod(model, {x + bar, sill, z}, {x + bar, sill + 2.7f, z}, 0.025f, 6, 4);
+    for (const float y : {0.7f, 1.4f, 2.0f})
+      rod(model, {x - radius, sill + y, z}, {x + radius, sill + y, z}, 0.02f, 6, 4);
+  }
+}
+
+void Atrium::vault() {
+  // Angles from the springing, 0 at z = +half_nave; the middle is open to the sky.
+  const float radius = half_nave - 0.35f, open = 0.3f * pi;
+  const auto on = [=](float x, float angle, float raised) {
+    return Vec3{x, cornice + (radius - raised) * std::sin(angle), (radius - raised) * std::cos(angle)};
+  };
+  for (const float side : {0.0f, 1.0f}) {
+    const auto angle = [=](float t) { return side == 0 ? t * open : pi - t * open; };
+    for (unsigned i = 0; i < bays; ++i) {
+      const float x0 = column_x(i) + 0.25f, x1 = column_x(i + 1) - 0.25f;
+      if (!rich) {
+        model.add(
+            {.at = [=](float u, float v) { return on(x0 + (x1 - x0) * u, angle(v), 0); }, .cells_v = 8, .least_v = 3});
+        continue;
+      }
+      const unsigned across = 3, up = 4;
+      for (unsigned k = 0; k < across * up; ++k) {
+        const auto at = [=](float u, float v, float raised) {
+          return on(x0 + (x1 - x0) * (static_cast<float>(k % across) + u) / across,
+                    angle((static_cast<float>(k / across) + v) / up), raised);
+        };
+        // A rim, two steps inwards, the sunk panel.
+        constexpr float inset[4] = {0, 0.12f, 0.15f, 0.22f}, sunk[4] = {0, 0, -0.09f, -0.16f};
+        const auto ring = [=](unsigned step, unsigned corner) {
+          const float a = inset[step], b = 1 - a;
+          return at(corner == 1 || corner == 2 ? b : a, corner >= 2 ? b : a, sunk[step]);
+        };
+        for (unsigned step = 0; step < 3; ++step) {
+          for (unsigned c = 0; c < 4; ++c) {
+            facet(model, ring(step, c), ring(step, (c + 1) % 4), ring(step + 1, (c + 1) % 4), ring(step + 1, c));
+          }
+        }
+        facet(model, ring(3, 0), ring(3, 1), ring(3, 2), ring(3, 3));
+      }
+    }
+    for (unsigned i = 0; i <= bays; ++i) {  // the wall between vault and cornice
+      const float z = (side == 0 ? 1.0f : -1.0f) * radius;
+      if (i < bays)
+        quad(model, {column_x(i), cornice, z}, {bay, 0, 0}, {0, 0, (side == 0 ? 1.0f : -1.0f) * (half_nave - radius)});
+    }
+  }
+  for (unsigned i = 0; i <= bays; ++i) {
+    const float x = column_x(i);
+    sweep(
+        model, [=](float t, float a, float b) { return on(x - 0.25f + 0.5f * a, pi * t, 0.22f * b - 0.02f); }, 28, 6);
+    if (!plain)
+      sweep(
+          model, [=](float t, float a, float b) { return on(x - 0.12f + 0.24f * a, pi * t, 0.2f + 0.1f * b); }, 28, 6);
+  }
+  if (plain) return;
+  for (unsigned k = 0; k <= 6; ++k) {  // glazing bars of the skylight
+    const float a = open + (pi - 2 * open) * static_cast<float>(k) / 6;
+    rod(model, on(-half, a, 0), on(half, a, 0), k % 6 == 0 ? 0.09f : 0.03f, 8, 5);
+  }
+}
+
+void Atrium::end_wall() {
+  const float radius = 2.5f, spring = 6, top = cornice - 2.4f;
+  const Frame face = {{half + 0.5f, 0, 0}, {0, 0, 1}, {0, 1, 0}, {1, 0, 0}};
+  arch(model, face,
+       {.radius = radius,
+        .spring = spring,
+        .top = top,
+        .depth = 1,
+        .along = 32,
+        .least = 6,
+        .moulding = plain ? 0 : 0.2f});
+  for (const float side : {-1.0f, 1.0f}) {
+    quad(model, {half, 0, side * radius}, {0, top, 0}, {0, 0, side * (outer - radius)});
+    quad(model, {half, 0, side * radius}, {1, 0, 0}, {0, spring, 0});
+    quad(model, {half, top, side * half_nave}, {0, cornice - top, 0}, {0, 0, side * aisle});
+    if (!plain)
+      column(model, place({half - 0.35f, 0, side * (radius + 0.55f)}),
+             {.height = spring, .radius = 0.3f, .fluted = fluted});
+  }
+  quad(model, {half, top, -half_nave}, {0, cornice - top, 0}, {0, 0, 2 * half_nave});
+  // Under the vault a half disc with a round window.
+  const float eye = 1.1f, eye_y = cornice + 1.75f;
+  const auto lunette = [=, half = half](float u, float v) {
+    const float a = 2 * pi * u, dy = std::sin(a), dz = std::cos(a);
+    const float up = eye_y - cornice, b = up * dy;
+    float reach = -b + std::sqrt(b * b + half_nave * half_nave - up * up);
+    if (dy < 0) reach = std::fmin(reach, -up / dy);
+    const float r = eye * (1 - v) + reach * v;
+    return Vec3{half, eye_y + r * dy, r * dz};
+  };
+  quad(model, {half + 0.02f, cornice, -half_nave}, {0, 0.6f, 0}, {0, 0, 2 * half_nave});  // behind its corners
+  model.add({.at = lunette, .cells_u = 48, .least_u = 16, .closed = true});
+  // The apse: half a cylinder, half a dome.
+  const auto apse = [=, half = half](float u, float v) {
+    const float a = pi * (u - 0.5f), y = spring * v;
+    return Vec3{half + 1 + radius * std::cos(a), y, radius * std::sin(a)};
+  };
+  const auto dome = [=, half = half](float u, float v) {
+    const float a = pi * (u - 0.5f), b = 0.5f * pi * v;
+    return Vec3{half + 1 + radius * std::cos(a) * std::cos(b), spring + radius * std::sin(b),
+                radius * std::sin(a) * std::cos(b)};
+  };
+  model.add({.at = apse, .cells_u = 24, .cells_v = 3, .least_u = 6});
+  model.add({.at = dome, .cells_u = 24, .cells_v = 16, .least_u = 6, .least_v = 3, .pole_last = true});
+  quad(model, {half, 0.01f, -radius}, {1 + radius, 0, 0}, {0, 0, 2 * radius});
+  for (unsigned i = 0; i < (plain ? 0u : 3u); ++i) {
+    const float step = static_cast<float>(i);
+    lathe(model, place({half + 1, 0.16f * step, 0}), {{2.2f - 0.3f * step, 0}, {2.2f - 0.3f * step, 0.16f}, {0, 0.16f}},
+          40, 0, 12);
+  }
+  pedestal(model, place({half + 1, plain ? 0 : 0.48f, 0}), 1.3f, 1.5f);
+  if (plain) {
+    ball(model, place({half + 1, 2.5f, 0}), 0.9f, 32, 6);
+  } else {
+    knot(model, place({half + 1, 1.9f, 0}, 1, 0.5f * pi), 1.25f);
+  }
+}
+
+void Atrium::furniture() {
+  if (plain) return;
+  for (const float side : {-1.0f, 1.0f}) {
+    for (unsigned i = 0; i < bays; ++i) {
+      const float x = middle_x(i), z = side * half_nave;
+      const std::uint64_t seed = random.bits();
+      if (random.chance(0.5f)) {  // a pair of curtains, tied back to the columns
+        for (const float flank : {-1.0f, 1.0f}) {
+          cloth(model, place({x + flank * 0.72f, 4.75f, z + side * 0.1f}),
+                {.width = 1.45f,
+                 .height = 4.4f,
+                 .folds = 7,
+                 .depth = 0.07f,
+                 .gather = 0.72f,
+                 .side = flank * 0.6f,
+                 .seed = seed + (flank > 0)});
+        }
+        rod(model, {x - 1.55f, 4.8f, z + side * 0.1f}, {x + 1.55f, 4.8f, z + side * 0.1f}, 0.035f, 8);
+      }
+      if (random.chance(0.4f) && i > 0) {  // a banner from the gallery
+        const float hang = side * (half_nave - 0.72f);
+        cloth(model, place({x, gallery + 0.95f, hang}),
+              {.width = 1.5f, .height = 3.1f, .folds = 2.2f, .depth = 0.09f, .seed = seed + 2});
+        rod(model, {x - 0.85f, gallery + 0.95f, hang}, {x + 0.85f, gallery + 0.95f, hang}, 0.04f, 8);
+      }
+      const Vec3 niche = {x, 0, side * (outer - 0.75f)};
+      pedestal(model, place(niche), 0.7f, 0.9f);
+      vase(model, place(niche + Vec3{0, 0.9f, 0}), random.uniform(0.8f, 1.2f), random.below(12));
+      if (i % 2 == 1) lantern(model, {x, gallery - slab, side * (half_nave + 0.5f * aisle)}, 1.6f);
+    }
+  }
+  // Along the nave, between the columns.
+  for (unsigned i = 1; i < bays; i += 2) {
+    for (const float side : {-1.0f, 1.0f}) {
+      const Vec3 spot = {column_x(i), 0, side * (half_nave - 1.1f)};
+      pedestal(model, place(spot), 0.6f, 0.55f);
+      if (random.chance(0.5f)) {
+        vase(model, place(spot + Vec3{0, 0.55f, 0}), random.uniform(0.9f, 1.1f), random.below(12));
+      } else {
+        ball(model, place(spot + Vec3{0, 0.87f, 0}), 0.32f, 48, 10);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Mesh make_atrium(const Request& request) {
+  Atrium atrium(request);
+  atrium.shell();
+  atrium.floor();
+  for (const float side : {-1.0f, 1.0f}) {
+    atrium.arcades(side);
+    atrium.upper_windows(side);
+  }
+  atrium.vault();
+  atrium.end_wall();
+  atrium.furniture();
+  Mesh mesh = atrium.model.tessellate(request.triangles, request.threads);
+  drop_degenerate(mesh);
+  mesh.camera = CameraHint{{-atrium.half + 1.5f, 2.6f, -1.3f}, {atrium.half, 5.6f, 0.4f}, 62};
+  return mesh;
+}
+
+}  // namespace heapwood::scenes

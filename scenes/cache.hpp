@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// The project's own binary form of a mesh, `.hwmesh`: what the other readers keep, loaded at the speed of the disk.
+//
+//   64 bytes   Head: magic, version, counts, upward axis, camera, checksum
+//   name, then vertices of three float32, then triangles of three uint32; all little-endian, nothing between
+//
+// Nothing writes one unasked. Limits: a file of another version is refused, not converted.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "scenes/mesh.hpp"
+
+namespace heapwood::scenes {
+
+inline constexpr const char* cache_extension = ".hwmesh";
+
+// Throws Error{Exit::scene}, "source: reason". Vertices are finite and indices in range in what is returned.
+Mesh parse_cache(std::span<const std::byte> file, const std::string& source);
+Mesh load_cache(const std::string& path);
+
+// Throws Error{Exit::failed}.
+void save_cache(const Mesh& mesh, const std::string& path);
+
+}  // namespace heapwood::scenes

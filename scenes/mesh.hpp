@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// A triangle mesh on the host.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "geometry/triangle.hpp"
+
+namespace heapwood::scenes {
+
+// A view that shows a scene well; procedural scenes know theirs.
+struct CameraHint {
+  Vec3 eye, target;
+  float fov = 45;  // vertical, degrees
+  bool operator==(const CameraHint&) const = default;
+};
+
+struct Mesh {
+  std::string name;  // "atrium", "conference"
+  std::vector<Vec3> vertices;
+  std::vector<Triangle> triangles;
+  unsigned up = 1;                   // axis: 0 x, 1 y, 2 z
+  std::optional<CameraHint> camera;  // none: look at the bounds
+};
+
+// Throws Error{Exit::scene} naming the first vertex that is not finite or the first index out of range.
+void check(const Mesh& mesh, const std::string& source);
+
+// Removes triangles of zero area (two corners equal, or all three on a line) and returns how many there were. The order
+// of the others and the vertices stay.
+std::size_t drop_degenerate(Mesh& mesh);
+
+// The box of all vertices, also of those that no triangle uses; empty for none.
+Box bounds(const Mesh& mesh);
+
+}  // namespace heapwood::scenes

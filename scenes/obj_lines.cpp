@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include "scenes/obj_lines.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "scenes/file.hpp"
+#include "simt/error.hpp"
+
+namespace heapwood::scenes::obj {
+namespace {
+
+constexpr std::size_t most_corners = 255;  // tinyobjloader counts a face's corners in a byte
+
+// Lines one by one: \n, \r\n or \r ends one; `\` at its end joins the next.
+class LineReader {
+ public:
+  explicit LineReader(std::string_view text) : text_(text) {}
+
+  std::size_t number() const { return number_; }
+
+  bool next(std::string_view& line) {
+    if (at_ == text_.size()) return false;
+    number_ += lines_in_last_;
+    lines_in_last_ = 1;
+    line = physical();
+    if (!line.ends_with('\\')) return true;
+    joined_.clear();
+    while (line.ends_with('\\')) {
+      joined_.append(line.substr(0, line.size() - 1)).push_back(' ');
+      line = {};
+      if (at_ == text_.size()) break;
+      line = physical();
+      ++lines_in_last_;
+    }
+    joined_.append(line);
+    line = joined_;
+    return true;
+  }
+
+ private:
+  std::string_view physical() {
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && text_[at_] != '\n' && text_[at_] != '\r') ++at_;
+    const std::string_view line = text_.substr(begin, at_ - begin);
+    if (at_ < text_.size() && text_[at_++] == '\r' && at_ < text_.size() && text_[at_] == '\n') ++at_;
+    return line;
+  }
+
+  std::string_view text_;
+  std::string joined_;
+  std::size_t at_ = 0, number_ = 1, lines_in_last_ = 0;
+};
+
+std::string_view next_word(std::string_view& line) {
+  const std::size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
+  line.remove_prefix(begin);
+  const std::string_view word = line.substr(0, std::min(line.find_first_of(" \t"), line.size()));
+  line.remove_prefix(word.size());
+  return word;
+}
+
+class Validator {
+ public:
+  Validator(std::string_view text, const std::string& source) : text_(text), source_(source), reader_(text) {}
+
+  Lines run() {
+    total_ = count_vertices();
+    if (total_ > std::numeric_limits<std::int32_t>::max()) fail("more vertices than 31-bit indices can name");
+    std::string_view line;
+    while (reader_.next(line)) {
+      const std::string_view keyword = next_word(line);
+      if (keyword == "v") {
+        vertex(line);
+      } else if (keyword == "f" || keyword == "fo") {  // `fo`, face outline, is what old writers say for `f`
+        face(line);
+      }
+    }
+    return std::move(lines_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& reason) const {
+    throw Error(Exit::scene, source_ + ": line " + std::to_string(reader_.number()) + ": " + reason);
+  }
+
+  // A face may refer to vertices behind it.
+  std::size_t count_vertices() const {
+    std::size_t count = 0;
+    LineReader reader(text_);
+    for (std::string_view line; reader.next(line);) count += next_word(line) == "v";
+    return count;
+  }
+
+  void vertex(std::string_view line) {
+    lines_.text += 'v';
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      const std::string_view word = next_word(line);
+      if (word.empty()) fail("a vertex needs three numbers");
+      const std::size_t sign = word[0] == '+';
+      const char* const end = word.data() + word.size();
+      double value = 0;
+      const auto [stop, error] = std::from_chars(word.data() + sign, end, value);
+      if (stop != end || error == std::errc::invalid_argument) fail("`" + printable(word) + "` is not a number");
+      const bool far = error == std::errc::result_out_of_range;
+      if (far) value = std::strtod(std::string(word).c_str(), nullptr);
+      if (!std::isfinite(static_cast<float>(value))) fail("the vertex is not finite (`" + printable(word) + "`)");
+      lines_.text += ' ';
+      // Such an exponent overflows in tinyobjloader; the value is 0.
+      if (far) {
+        lines_.text += '0';
+      } else {
+        lines_.text += word;
+      }
+    }
+    lines_.text += '\n';
+    ++lines_.vertices;
+  }
+
+  void face(std::string_view line) {
+    corners_.clear();
+    for (std::string_view word = next_word(line); !word.empty(); word = next_word(line)) {
+      if (word[0] == '#') break;
+      corners_.push_back(corner(word));
+    }
+    if (corners_.size() < 3) return;
+    // Pieces of a fan around the first corner.
+    for (std::size_t first = 1; first + 1 < corners_.size(); first += most_corners - 2) {
+      lines_.text += 'f';
+      append(corners_[0]);
+      const std::size_t end = std::min(corners_.size(), first + most_corners - 1);
+      for (std::size_t i = first; i < end; ++i) append(corners_[i]);
+      lines_.text += '\n';
+      ++lines_.faces;
+    }
+  }
+
+  void append(std::size_t one_based) {
+    lines_.text += ' ';
+    lines_.text += std::to_string(one_based);
+  }
+
+  // `7`, `-1`, `7/2`, `7//3`, `7/2/3`: the vertex's index from 1. Texture coordinates and normals are not looked at.
+  std::size_t corner(std::string_view word) const {
+    const std::string_view digits = word.substr(0, word.find('/'));
+    const std::size_t sign = digits.starts_with('+');
+    std::int64_t index = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto [stop, error] = std::from_chars(digits.data() + sign, end, index);
+    if (stop != end || error == std::errc::invalid_argument) {
+      fail("`" + printable(word) + "` is not a corner of a face");
+    }
+    if (error == std::errc::result_out_of_range || index == 0 || index > static_cast<std::int64_t>(total_)) {
+      fail("the face refers to vertex " + printable(digits) + ", but there are " + std::to_string(total_) +
+           ", counted from 1");
+    }
+    if (index > 0) return static_cast<std::size_t>(index);
+    const std::int64_t absolute = static_cast<std::int64_t>(lines_.vertices) + 1 + index;
+    if (absolute < 1) {
+      fail("the face refers to vertex " + printable(digits) + ", but only " + std::to_string(lines_.vertices) +
+           " precede it");
+    }
+    return static_cast<std::size_t>(absolute);
+  }
+
+  std::string_view text_;
+  const std::string& source_;
+  LineReader reader_;
+  std::size_t total_ = 0;
+  std::vector<std::size_t> corners_;
+  Lines lines_;
+};
+
+}  // namespace
+
+Lines validate(std::string_view text, const std::string& source) { return Validator(text, source).run(); }
+
+}  // namespace heapwood::scenes::obj

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "scenes/ply_header.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "scenes/file.hpp"
+#include "simt/error.hpp"
+
+namespace heapwood::scenes::ply {
+namespace {
+
+struct TypeName {
+  std::string_view name;
+  Type type;
+};
+constexpr TypeName type_names[] = {
+    {"char", Type::i8},   {"int8", Type::i8},     {"uchar", Type::u8},   {"uint8", Type::u8},
+    {"short", Type::i16}, {"int16", Type::i16},   {"ushort", Type::u16}, {"uint16", Type::u16},
+    {"int", Type::i32},   {"int32", Type::i32},   {"uint", Type::u32},   {"uint32", Type::u32},
+    {"float", Type::f32}, {"float32", Type::f32}, {"double", Type::f64}, {"float64", Type::f64},
+};
+
+std::vector<std::string_view> words_of(std::string_view line) {
+  std::vector<std::string_view> words;
+  while (true) {
+    const std::size_t begin = line.find_first_not_of(" \t\r");
+    if (begin == std::string_view::npos) return words;
+    line.remove_prefix(begin);
+    const std::size_t end = std::min(line.find_first_of(" \t\r"), line.size());
+    words.push_back(line.substr(0, end));
+    line.remove_prefix(end);
+  }
+}
+
+class Parser {
+ public:
+  Parser(std::span<const std::byte> file, const std::string& source)
+      : place_{file, source}, text_(reinterpret_cast<const char*>(file.data()), file.size()) {}
+
+  Header run() {
+    if (next_line() != "ply") fail("a PLY file opens with the line `ply`, this one does not");
+    bool has_format = false;
+    while (true) {
+      const std::string_view line = next_line();
+      const std::vector<std::string_view> words = words_of(line);
+      if (words.empty() || words[0] == "comment" || words[0] == "obj_info") continue;
+      if (words[0] == "end_header") break;
+      if (words[0] == "format") {
+        parse_format(words);
+        has_format = true;
+      } else if (words[0] == "element") {
+        parse_element(words);
+      } else if (words[0] == "property") {
+        parse_property(words);
+      } else {
+        fail("`" + printable(words[0]) + "` is no keyword of a PLY header");
+      }
+    }
+    if (!has_format) fail("the header has no `format` line");
+    header_.body = next_;
+    return std::move(header_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& reason) const { place_.fail(begin_, reason); }
+
+  // Without its end, \n or \r\n.
+  std::string_view next_line() {
+    begin_ = next_;
+    const std::size_t end = text_.find('\n', begin_);
+    if (end == std::string_view::npos) fail("the file ends before `end_header`");
+    next_ = end + 1;
+    std::string_view line = text_.substr(begin_, end - begin_);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    return line;
+  }
+
+  void parse_format(const std::vector<std::string_view>& words) {
+    const std::string_view name = words.size() == 3 ? words[1] : "";
+    if (name == "ascii") {
+      header_.format = Format::ascii;
+    } else if (name == "binary_little_endian") {
+      header_.format = Format::little;
+    } else if (name == "binary_big_endian") {
+      header_.format = Format::big;
+    } else {
+      fail("the format must be `ascii`, `binary_little_endian` or `binary_big_endian`, and a version");
+    }
+    if (words[2] != "1.0") fail("version " + printable(words[2]) + " is not known, only 1.0");
+  }
+
+  void parse_element(const std::vector<std::string_view>& words) {
+    Element element;
+    if (words.size() != 3) fail("expected `element NAME COUNT`");
+    element.name = words[1];
+    const char* const end = words[2].data() + words[2].size();
+    const auto [stop, error] = std::from_chars(words[2].data(), end, element.count);
+    if (error != std::errc() || stop != end) fail("`" + printable(words[2]) + "` is not a count");
+    header_.elements.push_back(std::move(element));
+  }
+
+  Type type(std::string_view name) const {
+    for (const TypeName& t : type_names) {
+      if (t.name == name) return t.type;
+    }
+    fail("`" + printable(name) + "` is no type of a property");
+  }
+
+  void parse_property(const std::vector<std::string_view>& words) {
+    if (header_.elements.empty()) fail("a property stands before the first element");
+    const bool list = words.size() > 1 && words[1] == "list";
+    if (words.size() != (list ? 5 : 3)) fail("expected `property TYPE NAME` or `property list TYPE TYPE NAME`");
+    Property property{std::string(words.back()), type(words[words.size() - 2]), std::nullopt};
+    if (list) {
+      property.list_count = type(words[2]);
+      if (*property.list_count >= Type::f32) fail("the length of a list must have an integer type");
+    }
+    header_.elements.back().properties.push_back(std::move(property));
+  }
+
+  Place place_;
+  std::string_view text_;
+  std::size_t begin_ = 0, next_ = 0;  // of the current line, of the next
+  Header header_;
+};
+
+}  // namespace
+
+std::size_t size_of(Type type) {
+  constexpr std::size_t sizes[] = {1, 1, 2, 2, 4, 4, 4, 8};
+  return sizes[static_cast<std::size_t>(type)];
+}
+
+void Place::fail(std::size_t offset, const std::string& reason) const {
+  std::string where = "byte " + std::to_string(offset);
+  if (lines) {
+    const auto head = file.first(std::min(offset, file.size()));
+    where = "line " + std::to_string(1 + std::count(head.begin(), head.end(), std::byte('\n')));
+  }
+  throw Error(Exit::scene, source + ": " + where + ": " + reason);
+}
+
+Header parse_header(std::span<const std::byte> file, const std::string& source) { return Parser(file, source).run(); }
+
+}  // namespace heapwood::scenes::ply

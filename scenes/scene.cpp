@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "scenes/scene.hpp"
+
+#include <filesystem>
+#include <new>
+
+#include "scenes/cache.hpp"
+#include "scenes/file.hpp"
+#include "scenes/obj.hpp"
+#include "scenes/ply.hpp"
+#include "simt/error.hpp"
+
+namespace heapwood::scenes {
+namespace {
+
+std::string known_names() {
+  std::string names;
+  for (const Procedural& scene : procedural_scenes()) {
+    if (!names.empty()) names += ", ";
+    names += scene.name;
+  }
+  return names;
+}
+
+Mesh load_file(const std::string& path, const std::string& extension) {
+  const FileBytes file = read_file(path);
+  if (extension == ".ply") return parse_ply(file.bytes(), path);
+  if (extension == ".obj") return parse_obj(file.text(), path);
+  return parse_cache(file.bytes(), path);
+}
+
+}  // namespace
+
+Mesh load(const std::string& name_or_path) {
+  const std::string shown = printable(name_or_path, name_or_path.size());
+  try {
+    if (const auto name = parse_scene_name(name_or_path)) return generate(*name);
+    const std::string extension = extension_of(name_or_path);
+    if (extension == ".ply" || extension == ".obj" || extension == cache_extension) {
+      return load_file(name_or_path, extension);
+    }
+  } catch (const std::bad_alloc&) {
+    throw Error(Exit::scene, shown + ": the mesh does not fit in memory");
+  }
+  std::error_code ignored;
+  if (std::filesystem::exists(name_or_path, ignored)) {
+    throw Error(Exit::scene, shown + ": files of this kind are not read; .obj, .ply and " + cache_extension + " are");
+  }
+  throw Error(Exit::usage, "there is no scene `" + shown + "`: give a path that ends in .obj, .ply or " +
+                               cache_extension + ", or NAME[:COUNT][:SEED] with a name of " + known_names());
+}
+
+}  // namespace heapwood::scenes

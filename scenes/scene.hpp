@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Scenes by name: `atrium`, `statue:1m`, `pipes:12m:7`, or the path of an OBJ, PLY or .hwmesh file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "scenes/mesh.hpp"
+
+namespace heapwood::scenes {
+
+struct Procedural {
+  const char* name;
+  const char* description;
+  std::uint64_t default_triangles;
+};
+std::span<const Procedural> procedural_scenes();
+
+// `NAME[:COUNT][:SEED]`, upper or lower case; a count is `1500`, `20k`, `1m` or `7.5m`.
+struct SceneName {
+  const Procedural* scene = nullptr;
+  std::uint64_t triangles = 0;
+  std::uint64_t seed = 1;
+};
+// Nothing if the part before the first colon names no procedural scene. Throws Error{Exit::usage} if it does, but what
+// follows is no count or seed, or the count is out of the scene's range.
+std::optional<SceneName> parse_scene_name(const std::string& text);
+
+// threads 0: one a hardware thread. The mesh does not depend on it.
+Mesh generate(const SceneName& name, unsigned threads = 0);
+
+// Throws Error{Exit::usage} for an unknown name, Error{Exit::scene} for a file that cannot be read: one line with file, line
+// or byte, and the reason. The result has passed check(). Zero-area triangles are still in it: see drop_degenerate().
+Mesh load(const std::string& name_or_path);
+
+}  // namespace heapwood::scenes

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// The shapes that procedural scenes are put together from, added to a Model as patches. `cell` is the length of a cell's
+// edge at density 1 (0: the surface is never divided more than its shape needs), `around` the cells around an axis.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <numbers>
+
+#include "scenes/patches.hpp"
+
+namespace heapwood::scenes {
+
+inline constexpr float pi = std::numbers::pi_v<float>;
+
+// Local axes in the scene; need not be of length 1 (scaled shapes).
+struct Frame {
+  Vec3 origin{0, 0, 0}, x{1, 0, 0}, y{0, 1, 0}, z{0, 0, 1};
+  Vec3 operator()(Vec3 p) const { return origin + x * p.x + y * p.y + z * p.z; }
+};
+Frame place(Vec3 origin, float scale = 1, float turn = 0);  // turned about y by radians
+Frame within(const Frame& outer, const Frame& inner);
+
+inline Vec3 lerp(Vec3 a, Vec3 b, float t) { return a * (1 - t) + b * t; }
+
+void quad(Model& model, Vec3 origin, Vec3 edge_u, Vec3 edge_v, float cell = 0);
+void facet(Model& model, Vec3 a, Vec3 b, Vec3 c, Vec3 d, float cell = 0);  // corners in order around
+void box(Model& model, const Frame& frame, Vec3 low, Vec3 high, float cell = 0);
+
+// A point of a profile that is turned about y; the piece that leads to it bulges outwards by a part of its length.
+struct Turn {
+  float radius, y;
+  float bulge = 0;
+};
+using Profile = std::initializer_list<Turn>;
+// least: the fewest cells around. ripple, if any, scales the radius at (angle, height).
+void lathe(Model& model, const Frame& frame, Profile profile, float around, float cell, unsigned least = 6,
+           const std::function<float(float, float)>& ripple = {});
+void ball(Model& model, const Frame& frame, float radius, float around, unsigned least = 6);
+void disc(Model& model, const Frame& frame, float radius, float around, unsigned least = 6);
+
+// A round tube along a path over t in [0, 1]. `side` is a direction that the path never takes.
+struct Tube {
+  std::function<Vec3(float)> path;
+  std::function<float(float)> radius;
+  Vec3 side{0, 1, 0};
+  float around = 8, along = 0;
+  unsigned least_around = 5, least_along = 1;
+};
+void tube(Model& model, Tube tube);
+// A straight one.
+void rod(Model& model, Vec3 from, Vec3 to, float radius, float around, unsigned least = 5, float along = 0);
+
+// A wall in the frame's x-y plane with an arched opening: its middle is at x = 0, the arch springs at y = spring, the wall
+// reaches from the opening's edge up to y = top. It is `depth` thick around z = 0.
+struct Arch {
+  float radius, spring, top, depth;
+  float along = 8;  // cells around the half circle at density 1
+  unsigned least = 4;
+  float moulding = 0;  // thickness of a raised band around the opening on both faces; 0: none
+};
+void arch(Model& model, const Frame& frame, const Arch& arch);
+
+// Something long of a rectangular section, swept over t in [0, 1]: at(t, a, b) with a and b in [0, 1] across it.
+void sweep(Model& model, const std::function<Vec3(float t, float a, float b)>& at, float along, unsigned least);
+
+}  // namespace heapwood::scenes

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "scenes/obj.hpp"
+
+#include <algorithm>
+
+#include "tests/scenes/support.hpp"
+
+namespace heapwood::scenes {
+namespace {
+
+using testing::expect_error;
+
+Mesh parse(std::string_view text) { return parse_obj(text, "dir/foo.obj"); }
+
+void refuses(std::string_view text, std::string_view message) {
+  expect_error(Exit::scene, {"dir/foo.obj: ", message}, [&] { parse(text); });
+}
+
+const std::string three = "v 0 0 0\nv 1 0 0\nv 0 1 0\n";
+const std::string four = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\n";
+
+TEST(Obj, ReadsATriangle) {
+  const Mesh mesh = parse(three + "f 1 2 3\n");
+  EXPECT_EQ(mesh.name, "foo");
+  EXPECT_EQ(mesh.vertices, (std::vector<Vec3>{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}));
+  EXPECT_EQ(mesh.triangles, (std::vector<Triangle>{{{0, 1, 2}}}));
+}
+
+TEST(Obj, CornersMayNameTexturesAndNormals) {
+  const std::string more = three + "vt 0 0\nvn 0 0 1\n";
+  for (const char* face : {"f 1/1 2/1 3/1", "f 1//1 2//1 3//1", "f 1/1/1 2/1/1 3/1/1", "f -3/-1/-1 -2/-1/-1 -1/-1/-1",
+                           "\tf\t1/9/9   2/9/9\t3/9/9  ", "f +1 +2 +3", "f 1 2 3 # a comment", "fo 1 2 3"}) {
+    EXPECT_EQ(parse(more + face).triangles, (std::vector<Triangle>{{{0, 1, 2}}})) << face;
+  }
+}
+
+TEST(Obj, RelativeIndicesCountFromTheFace) {
+  const Mesh mesh = parse(three + "f -3 -2 -1\n" + three + "f -3 -2 -1\nf 1 -1 5\n");
+  EXPECT_EQ(mesh.triangles, (std::vector<Triangle>{{{0, 1, 2}}, {{3, 4, 5}}, {{0, 5, 4}}}));
+}
+
+TEST(Obj, AFaceMayStandBeforeItsVertices) {
+  EXPECT_EQ(parse("f 1 2 3\n" + three).triangles, (std::vector<Triangle>{{{0, 1, 2}}}));
+}
+
+TEST(Obj, QuadsAreSplitAtTheShorterDiagonal) {
+  EXPECT_EQ(parse(four + "f 1 2 3 4\n").triangles, (std::vector<Triangle>{{{0, 1, 2}}, {{0, 2, 3}}}));
+  EXPECT_EQ(parse("v 0 0 0\nv 1 0 0\nv 3 3 0\nv 0 1 0\nf 1 2 3 4\n").triangles,
+            (std::vector<Triangle>{{{0, 1, 3}}, {{1, 2, 3}}}));
+}
+
+TEST(Obj, PolygonsOfAnySizeLoseNoTriangle) {
+  for (const unsigned n : {5u, 6u, 254u, 255u, 256u, 257u, 509u, 1000u}) {
+    std::string text, face = "f";
+    for (unsigned i = 0; i < n; ++i) {
+      text += "v " + std::to_string(i) + " " + std::to_string(i * i) + " 0\n";
+      face += " " + std::to_string(i + 1);
+    }
+    const Mesh mesh = parse(text + face);
+    ASSERT_EQ(mesh.triangles.size(), n - 2) << n;
+    std::vector<bool> used(n);
+    for (const Triangle& t : mesh.triangles) {
+      for (const std::uint32_t v : t.v) used[v] = true;
+    }
+    EXPECT_EQ(std::count(used.begin(), used.end(), true), n);
+  }
+}
+
+TEST(Obj, PointsAndLinesAreNoTriangles) {
+  EXPECT_EQ(parse(three + "f\nf 1\nf 1 2\nl 1 2 3\np 1\nf 1 2 3\n").triangles.size(), 1u);
+  refuses(three + "f 1 2\nl 1 2 3\n", "there is no face in it");
+}
+
+TEST(Obj, EverythingElseIsPassedOver) {
+  const std::string text =
+      "# a comment\nmtllib missing.mtl\nmtllib\no thing\ng a b c\ng\ns off\ns 1\nusemtl none\n" + three +
+      "vn a b c\nvt nan\nvw 0 -1 -1\nt crease 9999999/9999999/9999999\ncurv2 1 2\n\nvp 1 2\n\xff\xfe\nf 1 2 3";
+  EXPECT_EQ(parse(text).triangles.size(), 1u);
+}
+
+TEST(Obj, LineEndsOfAllSystems) {
+  for (const std::string end : {"\n", "\r\n", "\r", "\n\n", " \t\n"}) {
+    std::string text;
+    for (const char c : three + "f 1 2 3\n") text += c == '\n' ? end : std::string(1, c);
+    EXPECT_EQ(parse(text).triangles.size(), 1u);
+  }
+  EXPECT_EQ(parse("v 0 \\\n0 0\nv 1 0 0\nv 0 1 0\nf 1 \\\r\n 2 \\\n 3\n").triangles.size(), 1u);
+  EXPECT_EQ(parse(three + "f 1 2 3\\").triangles.size(), 1u);
+}
+
+TEST(Obj, AcceptsTheNumbersThatPeopleWrite) {
+  const Mesh mesh =
+      parse("v +1 -.5 5.\nv 1e-3 1E2 1e-400 1.0\nv 1e-2147483649 0 1e-99999999999 0.5 0.5 0.5\nf 1 2 3\n");
+  EXPECT_EQ(mesh.vertices[0], (Vec3{1, -0.5f, 5}));
+  EXPECT_EQ(mesh.vertices[1], (Vec3{1e-3f, 100, 0}));
+  EXPECT_EQ(mesh.vertices[2], (Vec3{0, 0, 0}));
+}
+
+TEST(Obj, RefusesIndicesOutOfRange) {
+  refuses(three + "f -9 -2 -3\n", "line 4: the face refers to vertex -9, but only 3 precede it");
+  refuses(three + "f 1 2 7\n", "line 4: the face refers to vertex 7, but there are 3");
+  refuses(three + "f 1 2 0\n", "line 4: the face refers to vertex 0, but there are 3");
+  refuses(three + "f 1 2 3\n\n\nf 4 1 2/2\n", "line 7: the face refers to vertex 4");
+  refuses(three + "f 1 2 4294967297\n", "line 4: the face refers to vertex 4294967297");
+  refuses(three + "f 1 2 -99999999999999999999999999\n", "line 4: the face refers to vertex -9999");
+  refuses("f -1 -2 -3\n" + three, "line 1: the face refers to vertex -1, but only 0 precede it");
+  refuses(three + "g a\\\nb\nf 1 2 9\n", "line 6");
+}
+
+TEST(Obj, RefusesCornersThatAreNoNumbers) {
+  for (const char* bad : {"x", "1.5", "/1", "--1", "1x/2", "\x01"}) {
+    refuses(three + "f 1 2 " + bad + "\n", "line 4: `");
+    refuses(three + "f 1 2 " + bad + "\n", "is not a corner of a face");
+  }
+}
+
+TEST(Obj, RefusesBrokenVertices) {
+  refuses("v 0 0\nf 1 1 1\n", "line 1: a vertex needs three numbers");
+  refuses("v 0 0 x\nf 1 1 1\n", "line 1: `x` is not a number");
+  refuses("v 0 0 1,5\nf 1 1 1\n", "line 1: `1,5` is not a number");
+  for (const char* bad : {"nan", "inf", "-inf", "1e39", "1e999", "-1e2147483648"}) {
+    refuses(std::string("#\nv 0 0 ") + bad + "\nf 1 1 1\n", "line 2: the vertex is not finite");
+  }
+}
+
+TEST(Obj, RefusesAFileWithoutFaces) {
+  for (const char* text : {"", "\n", "# nothing\n", "v 0 0 0\n", "\x89PNG\r\n\x1a\n"})
+    refuses(text, "there is no face in it");
+  refuses(std::string_view("\0\0\0\0", 4), "there is no face in it");
+}
+
+}  // namespace
+}  // namespace heapwood::scenes

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+#include "scenes/ply.hpp"
+
+#include <cstdint>
+
+#include "scenes/file.hpp"
+#include "tests/scenes/support.hpp"
+
+namespace heapwood::scenes {
+namespace {
+
+using testing::bytes_of;
+using testing::expect_error;
+using testing::expect_same;
+using testing::raw;
+
+Mesh parse(const std::string& text) { return parse_ply(bytes_of(text), "dir/foo.ply"); }
+
+void refuses(const std::string& text, std::initializer_list<std::string_view> parts) {
+  expect_error(Exit::scene, {"dir/foo.ply: "}, [&] { parse(text); });
+  expect_error(Exit::scene, parts, [&] { parse(text); });
+}
+
+std::string header(const std::string& format, const std::string& rest) {
+  return "ply\nformat " + format + " 1.0\n" + rest + "end_header\n";
+}
+
+const std::string xyz = "property float x\nproperty float y\nproperty float z\n";
+const std::string plain = "element vertex 4\n" + xyz + "element face 2\nproperty list uchar int vertex_indices\n";
+const std::string square_text = header("ascii", plain) + "0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 3\n";
+
+Mesh square() {
+  Mesh mesh;
+  mesh.vertices = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}};
+  mesh.triangles = {{{0, 1, 2}}, {{0, 2, 3}}};
+  return mesh;
+}
+
+std::string square_binary(bool big) {
+  std::string data = header(big ? "binary_big_endian" : "binary_little_endian", plain);
+  for (const Vec3& p : square().vertices) {
+    for (unsigned axis = 0; axis < 3; ++axis) data += raw(p[axis], big);
+  }
+  for (const Triangle& t : square().triangles) {
+    data += '\3';
+    for (const std::uint32_t v : t.v) data += raw(v, big);
+  }
+  return data;
+}
+
+TEST(Ply, ReadsAsciiAndBothEndians) {
+  expect_same(parse(square_text), square());
+  expect_same(parse(square_binary(false)), square());
+  expect_same(parse(square_binary(true)), square());
+  EXPECT_EQ(parse(square_text).name, "foo");
+}
+
+TEST(Ply, LineEndsCommentsAndWhiteSpaceAreFree) {
+  std::string text;
+  for (const char c : square_text) text += c == '\n' ? "\r\n" : std::string(1, c);
+  expect_same(parse(text), square());
+  text = square_text;
+  text.insert(text.find("element"), "comment element vertex 9\nobj_info none\n\n");
+  text.insert(text.find("3 0 1"), "\n\n\t ");
+  expect_same(parse(text), square());
+  text.pop_back();  // no line end behind the last number
+  expect_same(parse(text), square());
+}
+
+TEST(Ply, AcceptsTheNumbersThatPeopleWrite) {
+  const std::string text =
+      header("ascii", "element vertex 3\n" + xyz + "element face 1\nproperty list int uint vertex_index\n") +
+      "+1 -.5 5.\n1e-3 1E2 1e-400\n0x 0 0\n3 0 1 2\n";
+  refuses(text, {"line 12: `0x` in vertex 2 is not a number"});
+  std::string good = text;
+  good.replace(good.find("0x"), 2, "-0");
+  EXPECT_EQ(parse(good).vertices[0], (Vec3{1, -0.5f, 5}));
+  EXPECT_EQ(parse(good).vertices[1], (Vec3{1e-3f, 100, 0}));
+}
+
+// Every scalar type as a coordinate, as a list's length and as an index, in both endians.
+template <class T>
+void any_type(const std::string& name, bool big, bool integer) {
+  const std::string type = "property " + name;
+  std::string data =
+      header(big ? "binary_big_endian" : "binary_little_endian",
+             "element vertex 3\n" + type + " z\n" + type + " x\n" + type + " y\nelement face 1\nproperty list " +
+                 (integer ? name : "uchar") + " " + name + " vertex_indices\n");
+  for (unsigned i = 0; i < 9; ++i) data += raw(static_cast<T>(i * i), big);
+  data += integer ? raw(static_cast<T>(3), big) : "\3";
+  for (unsigned i = 0; i < 3; ++i) data += raw(static_cast<T>(2 - i), big);
+  Mesh expected;
+  expected.vertices = {{1, 4, 0}, {16, 25, 9}, {49, 64, 36}};
+  expected.triangles = {{{2, 1, 0}}};
+  expect_same(parse(data), expected);
+}
+
+TEST(Ply, ReadsEveryTypeInAnyOrder) {
+  for (const bool big : {false, true}) {
+    for (const char* name : {"char", "int8"}) any_type<std::int8_t>(name, big, true);
+    for (const char* name : {"uchar", "uint8"}) any_type<std::uint8_t>(name, big, true);
+    for (const char* name : {"short", "int16"}) any_type<std::int16_t>(name, big, true);
+    for (const char* name : {"ushort", "uint16"}) any_type<std::uint16_t>(name, big, true);
+    for (const char* name : {"int", "int32"}) any_type<std::int32_t>(name, big, true);
+    for (const char* name : {"uint", "uint32"}) any_type<std::uint32_t>(name, big, true);
+    for (const char* name : {"float", "float32"}) any_type<float>(name, big, false);
+    for (const char* name : {"double", "float64"}) any_type<double>(name, big, false);
+  }
+}
+
+TEST(Ply, SkipsOtherPropertiesAndElements) {
+  const std::string elements =
+      "element camera 2\nproperty double zoom\nproperty list uchar short lens\n"
+      "element vertex 3\nproperty uchar red\nproperty float x\nproperty list uchar float weights\nproperty float y\n"
+      "property double quality\nproperty float z\n"
+      "element nothing 1000000000000\n"
+      "element face 1\nproperty list uchar float texcoord\nproperty list uchar int vertex_indices\nproperty uchar "
+      "flags\n"
+      "element edge 1\nproperty int from\nproperty int to\n";
+  Mesh expected;
+  expected.vertices = {{1, 2, 3}, {4, 5, 6}, {7, 8, 10}};
+  expected.triangles = {{{0, 1, 2}}};
+  const std::string text = header("ascii", elements) +
+                           "9.5 2 7 8\n1 0\n"
+                           "255 1 0 2 0.5 3\n255 4 2 9 9 5 0.5 6\n255 7 1 9 8 0.5 10\n"
+                           "6 0 0 1 0 1 1 3 0 1 2 1\n1 2\n";
+  expect_same(parse(text), expected);
+  for (const bool big : {false, true}) {
+    std::string data = header(big ? "binary_big_endian" : "binary_little_endian", elements);
+    const auto put = [&](auto... values) { ((data += raw(values, big)), ...); };
+    const auto byte = [](int x) { return static_cast<std::uint8_t>(x); };
+    put(9.5, byte(2), std::int16_t{7}, std::int16_t{8}, 1.0, byte(0));
+    put(byte(255), 1.0f, byte(0), 2.0f, 0.5, 3.0f);
+    put(byte(255), 4.0f, byte(2), 9.0f, 9.0f, 5.0f, 0.5, 6.0f);
+    put(byte(255), 7.0f, byte(1), 9.0f, 8.0f, 0.5, 10.0f);
+    put(byte(2), 0.0f, 0.0f, byte(3), 0, 1, 2, byte(1), 1, 2);
+    expect_same(parse(data), expected);
+  }
+}
+
+TEST(Ply, FacesMayStandBeforeVertices) {
+  expect_same(
+      parse(header("ascii", "element face 2\nproperty list uchar int vertex_indices\nelement vertex 4\n" + xyz) +
+            "3 0 1 2 3 0 2 3 0 0 0 1 0 0 1 1 0 0 1 0"),
+      square());
+}
+
+TEST(Ply, PolygonsBecomeFansAndLinesNothing) {
+  const std::string text =
+      header("ascii", "element vertex 5\n" + xyz + "element face 4\nproperty list uchar int vertex_indices\n") +
+      "0 0 0 1 0 0 1 1 0 0 1 0 -1 0 0\n5 0 1 2 3 4\n0\n2 0 1\n4 1 2 3 4\n";
+  EXPECT_EQ(parse(text).triangles,
+            (std::vector<Triangle>{{{0, 1, 2}}, {{0, 2, 3}}, {{0, 3, 4}}, {{1, 2, 3}}, {{1, 3, 4}}}));
+}
+
+TEST(Ply, NoFaceIsAMeshButNoFaceElementIsNot) {
+  EXPECT_TRUE(
+      parse(header("ascii", "element vertex 0\n" + xyz + "element face 0\nproperty list uchar int vertex_indices\n"))
+          .triangles.empty());
+  refuses(header("ascii", "element vertex 1\n" + xyz) + "0 0 0\n", {"no element `face`"});
+  refuses(header("ascii", "element face 0\nproperty list uchar int vertex_indices\n"), {"no element `vertex`"});
+}
+
+TEST(Ply, RefusesABrokenHeaderAndSaysWhere) {
+  refuses("", {"line 1", "ends before `end_header`"});
+  refuses("obj\n", {"line 1", "opens with the line `ply`"});
+  refuses("ply\nformat ascii 1.0\n", {"line 3", "ends before `end_header`"});
+  refuses("ply\nelement vertex 1\n" + xyz + "end_header\n", {"no `format` line"});
+  refuses("ply\nformat text 1.0\n", {"line 2", "the format must be"});
+  refuses("ply\nformat ascii\n", {"line 2", "the format must be"});
+  refuses("ply\nformat ascii 2.0\n", {"line 2", "version 2.0"});
+  refuses(header("ascii", "element vertex\n"), {"line 3", "element NAME COUNT"});
+  refuses(header("ascii", "element vertex -1\n"), {"line 3", "`-1` is not a count"});
+  refuses(header("ascii", "element vertex 99999999999999999999\n"), {"line 3", "is not a count"});
+  refuses(header("ascii", "property float x\n"), {"line 3", "before the first element"});
+  refuses(header("ascii", "element vertex 1\nproperty real x\n"), {"line 4", "`real` is no type"});
+  refuses(header("ascii", "element vertex 1\nproperty float\n"), {"line 4", "expected `property"});
+  refuses(header("ascii", "element face 1\nproperty list uchar vertex_indices\n"), {"line 4", "expected `property"});
+  refuses(header("ascii", "element face 1\nproperty list float int vertex_indices\n"), {"line 4", "length of a list"});
+  refuses(header("ascii", "vertices 4\n"), {"line 3", "`vertices` is no keyword"});
+  refuses(header("ascii", "\x1b[31m\n"), {"line 3", "`?[31m` is no keyword"});
+}
+
+TEST(Ply, RefusesElementsThatDoNotFit) {
+  const std::string faces = "element face 0\nproperty list uchar int vertex_indices\n";
+  refuses(header("ascii", "element vertex 0\n" + xyz + "element vertex 0\n" + xyz + faces),
+          {"`vertex` stands there twice"});
+  refuses(header("ascii", "element vertex 0\n" + xyz + "property float x\n" + faces), {"`x` stands there twice"});
+  refuses(header("ascii", "element vertex 0\nproperty float x\nproperty float y\n" + faces), {"no property `z`"});
+  refuses(header("ascii", "element vertex 0\nproperty list uchar float x\n" + faces), {"`x` must not be a list"});
+  refuses(header("ascii", "element vertex 0\n" + xyz + "element face 0\nproperty int vertex_indices\n"),
+          {"must be a list"});
+  refuses(header("ascii", "element vertex 0\n" + xyz + "element face 0\nproperty int area\n"),
+          {"no property `vertex_indices`"});
+  refuses(header("ascii", "element vertex 7\n" + faces), {"`vertex` has no properties"});
+}
+
+TEST(Ply, RefusesIndicesOutOfRange) {
+  std::string text = square_text;
+  text.replace(text.find("3 0 2 3"), 7, "3 0 2 4");
+  refuses(text, {"line 15: face 1 refers to vertex 4, but there are 4"});
+  text.replace(text.find("3 0 2 4"), 7, "3 0 2 -1");
+  refuses(text, {"line 15: face 1 refers to vertex -1, but there are 4"});
+  text.replace(text.find("3 0 2 -1"), 8, "3 0 2 .5");
+  refuses(text, {"line 15: face 1 refers to vertex 0.5"});
+  text.replace(text.find("3 0 2 .5"), 8, "3 0 2 nan");
+  refuses(text, {"line 15: face 1 refers to vertex nan"});
+
+  std::string data = square_binary(false);
+  data.replace(data.size() - 4, 4, raw(std::int32_t{99}));
+  refuses(data, {"byte " + std::to_string(data.size() - 4) + ": face 1 refers to vertex 99, but there are 4"});
+}
+
+TEST(Ply, RefusesVerticesThatAreNotFinite) {
+  for (const char* bad : {"nan", "inf", "-inf", "1e39", "1e999"}) {
+    std::string text = square_text;
+    text.replace(text.find("1 1 0"), 1, bad);
+    refuses(text, {"line 12: vertex 2 is not finite"});
+  }
+  std::string data = square_binary(true);
+  const std::size_t second = data.find("end_header\n") + 11 + 12;
+  data.replace(second + 4, 4, raw(std::uint32_t{0x7fc00000}, true));
+  refuses(data, {"byte " + std::to_string(second) + ": vertex 1 is not finite"});
+}
+
+TEST(Ply, RefusesListsOfStrangeLength) {
+  const std::string start = header(
+      "binary_little_endian", "element vertex 0\n" + xyz + "element face 1\nproperty list char int vertex_indices\n");
+  refuses(start + "\xff", {"byte " + std::to_string(start.size()) + ": a list in face 0 has a length of -1"});
+  refuses(start + "\x7f", {"the file ends within face 0"});
+  refuses(header("ascii", "element vertex 0\n" + xyz + "element face 1\nproperty list uint int vertex_indices\n") +
+              "1.5 0 0\n",
+          {"has a length of 1.5"});
+}
+
+TEST(Ply, RefusesWhatIsCutOff) {
+  for (const std::string& whole : {square_text, square_binary(false), square_binary(true)}) {
+    // A text that loses its last line end is whole.
+    for (std::size_t length = 0; length + 1 < whole.size(); ++length) {
+      expect_error(Exit::scene, {}, [&] { parse(whole.substr(0, length)); });
+    }
+  }
+}
+
+TEST(Ply, ClaimsBeyondTheFileCostNothing) {
+  for (const std::string format : {"ascii", "binary_little_endian"}) {
+    for (const std::string count : {"100000", "4000000000", "18446744073709551615"}) {
+      const std::string faces = "\nproperty list uchar int vertex_indices\n";
+      const std::string points =
+          header(format, "element vertex " + count + "\n" + xyz + "element face 1" + faces) + "0 0 0\n";
+      expect_error(Exit::scene, {}, [&] { parse(points); });
+      refuses(header(format, "element vertex 0\n" + xyz + "element face " + count + faces) + "0 0 0\n",
+              {"are claimed"});
+      refuses(header(format, "element other " + count + "\nproperty list uchar int a\nelement vertex 0\n" + xyz +
+                                 "element face 0" + faces),
+              {"are claimed"});
+    }
+    refuses(header(format, "element vertex 0\n" + xyz + "element face 1\nproperty list uint int vertex_indices\n") +
+                (format == "ascii" ? "4294967295 0 0" : "\xff\xff\xff\xff____"),
+            {""});
+  }
+}
+
+TEST(Ply, RoundTripThroughAFile) {
+  const testing::Folder folder;
+  Mesh mesh = square();
+  mesh.vertices.push_back({-1e-20f, 3e38f, 1.0f / 3});
+  mesh.triangles.push_back({{4, 0, 1}});
+  for (const Mesh& original : {mesh, Mesh{}}) {
+    write_ply(original, folder / "Round.trip.ply");
+    const Mesh again = parse_ply(read_file(folder / "Round.trip.ply").bytes(), folder / "Round.trip.ply");
+    expect_same(again, original);
+    EXPECT_EQ(again.name, "Round.trip");
+  }
+  expect_error(Exit::failed, {"cannot be written"}, [&] { write_ply(mesh, folder / "no/such.ply"); });
+}
+
+TEST(Ply, AStrangePathStaysOnOneLine) {
+  expect_error(Exit::scene, {"a?b.ply: line 1"}, [] { parse_ply({}, "a\nb.ply"); });
+}
+
+}  // namespace
+}  // namespace heapwood::scenes

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "scenes/patches.hpp"
+#include "scenes/scene.hpp"
+#include "scenes/shapes.hpp"
+#include "tests/scenes/support.hpp"
+
+namespace heapwood::scenes {
+namespace {
+
+using testing::expect_error;
+
+const std::string families[] = {"atrium", "statue", "stadium", "pipes"};
+
+Mesh make(const std::string& text, unsigned threads = 0) { return generate(parse_scene_name(text).value(), threads); }
+
+void expect_sound(const Mesh& mesh, const std::string& name) {
+  EXPECT_NO_THROW(check(mesh, name));
+  Mesh copy = mesh;
+  EXPECT_EQ(drop_degenerate(copy), 0u) << name;
+}
+
+class Family : public ::testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(All, Family, ::testing::ValuesIn(families), [](const auto& info) { return info.param; });
+
+TEST_P(Family, HasTheTrianglesAskedFor) {
+  // Steps of 13% pass every threshold at which a family adds detail.
+  for (double n = 1000; n < 150'000; n *= 1.13) {
+    for (const unsigned seed : {1u, 2u}) {
+      const auto wanted = static_cast<std::uint64_t>(n);
+      const std::string name = GetParam() + ":" + std::to_string(wanted) + ":" + std::to_string(seed);
+      const Mesh mesh = make(name);
+      const double off = std::fabs(static_cast<double>(mesh.triangles.size()) / n - 1);
+      EXPECT_LE(off, n < 10'000 ? 0.1 : 0.02) << name << " has " << mesh.triangles.size();
+      expect_sound(mesh, name);
+    }
+  }
+}
+
+TEST_P(Family, ReachesAMillion) {
+  const Mesh mesh = make(GetParam() + ":1.2m");
+  EXPECT_NEAR(static_cast<double>(mesh.triangles.size()), 1.2e6, 0.02 * 1.2e6);
+  expect_sound(mesh, GetParam());
+}
+
+TEST_P(Family, IsTheSameForAnyNumberOfThreads) {
+  const Mesh one = make(GetParam() + ":70k:3", 1);
+  for (const unsigned threads : {2u, 3u, 8u}) {
+    const Mesh other = make(GetParam() + ":70k:3", threads);
+    EXPECT_TRUE(one.vertices == other.vertices && one.triangles == other.triangles) << threads;
+  }
+}
+
+TEST_P(Family, DependsOnTheSeed) {
+  EXPECT_NE(make(GetParam() + ":70k:3").vertices, make(GetParam() + ":70k:4").vertices);
+}
+
+TEST_P(Family, UsesEveryVertexAndKnowsACamera) {
+  const Mesh mesh = make(GetParam());
+  EXPECT_EQ(mesh.name, GetParam());
+  EXPECT_EQ(mesh.up, 1u);
+  ASSERT_TRUE(mesh.camera.has_value());
+  EXPECT_GT(length(mesh.camera->target - mesh.camera->eye), 0.1f);
+  EXPECT_GT(mesh.camera->fov, 20);
+  EXPECT_LT(mesh.camera->fov, 90);
+  std::vector<bool> used(mesh.vertices.size());
+  for (const Triangle& t : mesh.triangles) {
+    for (const std::uint32_t v : t.v) used[v] = true;
+  }
+  // A vertex is unused where a triangle of zero area was dropped, if at all.
+  EXPECT_LE(std::count(used.begin(), used.end(), false), 10);
+}
+
+// What each is for: sizes that vary by orders of magnitude, or hardly.
+TEST(Families, HaveTheTrianglesTheyPromise) {
+  const auto edge_at = [](const Mesh& mesh, double quantile) {
+    std::vector<float> longest;
+    for (const Triangle& t : mesh.triangles) {
+      const Vec3 a = mesh.vertices[t.v[0]], b = mesh.vertices[t.v[1]], c = mesh.vertices[t.v[2]];
+      longest.push_back(std::max({length(b - a), length(c - b), length(a - c)}));
+    }
+    const auto at = longest.begin() + static_cast<std::ptrdiff_t>(quantile * static_cast<double>(longest.size() - 1));
+    std::nth_element(longest.begin(), at, longest.end());
+    return *at;
+  };
+  const Mesh atrium = make("atrium"), statue = make("statue"), stadium = make("stadium"), pipes = make("pipes");
+  EXPECT_GT(edge_at(atrium, 1), 200 * edge_at(atrium, 0.25));
+  EXPECT_LT(edge_at(statue, 0.9), 4 * edge_at(statue, 0.25));
+  EXPECT_GT(edge_at(stadium, 1), 5000 * edge_at(stadium, 0.5));
+
+  double slim = 0;
+  for (const Triangle& t : pipes.triangles) {
+    const Vec3 a = pipes.vertices[t.v[0]], b = pipes.vertices[t.v[1]], c = pipes.vertices[t.v[2]];
+    const float longest = std::max({length(b - a), length(c - b), length(a - c)});
+    slim += length(cross(b - a, c - a)) < 0.1f * longest * longest;
+  }
+  EXPECT_GT(slim / static_cast<double>(pipes.triangles.size()), 0.15);
+}
+
+TEST(Degenerate, ScenesAreWhatTheirNamesSay) {
+  EXPECT_TRUE(make("empty").triangles.empty());
+  EXPECT_EQ(make("single").triangles.size(), 1u);
+  expect_sound(make("single"), "single");
+
+  const Mesh identical = make("identical:500");
+  EXPECT_EQ(identical.triangles, std::vector<Triangle>(500, identical.triangles[0]));
+  expect_sound(identical, "identical");
+
+  const Mesh flat = make("flat:500");
+  EXPECT_EQ(flat.triangles.size(), 500u);
+  EXPECT_EQ(bounds(flat).lo.z, 0);
+  EXPECT_EQ(bounds(flat).hi.z, 0);
+  expect_sound(flat, "flat");
+
+  Mesh points = make("points:501");
+  EXPECT_EQ(points.triangles.size(), 501u);
+  EXPECT_EQ(drop_degenerate(points), 250u);
+
+  for (const auto& [name, size] : {std::pair{"tiny:500", 1e-20f}, {"huge:500", 1e20f}}) {
+    const Mesh mesh = make(name);
+    EXPECT_EQ(mesh.triangles.size(), 500u);
+    expect_sound(mesh, name);
+    const float extent = bounds(mesh).extent().x;
+    EXPECT_GT(extent, size);
+    EXPECT_LT(extent, 4 * size);
+  }
+}
+
+TEST(SceneName, ReadsCountsAndSeeds) {
+  const auto count = [](const char* text) { return parse_scene_name(text).value().triangles; };
+  EXPECT_EQ(count("atrium"), 100'000u);
+  EXPECT_EQ(count("atrium:1500"), 1500u);
+  EXPECT_EQ(count("atrium:20k"), 20'000u);
+  EXPECT_EQ(count("Atrium:1M"), 1'000'000u);
+  EXPECT_EQ(count("ATRIUM:7.5m"), 7'500'000u);
+  EXPECT_EQ(count("atrium:1.0015k"), 1002u);
+  EXPECT_EQ(parse_scene_name("pipes:12m:77").value().seed, 77u);
+  EXPECT_EQ(parse_scene_name("pipes:12m").value().seed, 1u);
+  EXPECT_EQ(std::string(parse_scene_name("pipes:12m").value().scene->name), "pipes");
+  for (const char* other : {"", ":", "atrium.ply", "./atrium", "atriums:1k", ":1k", "dir/atrium:1k"}) {
+    EXPECT_FALSE(parse_scene_name(other).has_value()) << other;
+  }
+}
+
+TEST(SceneName, RefusesWhatItCannotMake) {
+  for (const char* bad : {"atrium:", "atrium::1", "atrium:x", "atrium:-5", "atrium:1g", "atrium:k", "atrium:1500.5",
+                          "atrium:1e4", "atrium:nan", "atrium:99999999999999999999", "atrium: 5k"}) {
+    expect_error(Exit::usage, {"scene `atrium:", "is no number of triangles; write 1500, 20k or 7.5m"},
+                 [&] { parse_scene_name(bad); });
+  }
+  for (const char* bad :
+       {"atrium:5k:", "atrium:5k:x", "atrium:5k:-1", "atrium:5k:1:2", "atrium:5k:99999999999999999999"}) {
+    expect_error(Exit::usage, {"is no seed"}, [&] { parse_scene_name(bad); });
+  }
+  expect_error(Exit::usage, {"it can have 1000 to 100000000 triangles"}, [] { parse_scene_name("statue:999"); });
+  expect_error(Exit::usage, {"it can have 1000 to 100000000 triangles"}, [] { parse_scene_name("statue:101m"); });
+  expect_error(Exit::usage, {"it always has 1 triangles"}, [] { parse_scene_name("single:2"); });
+}
+
+TEST(Patches, CloseAroundAnAxisAndMeetAtPoles) {
+  Model model;
+  ball(model, {}, 1, 32);
+  const Mesh mesh = model.tessellate(2000);
+  // Euler: a closed surface without holes.
+  EXPECT_EQ(mesh.vertices.size() + mesh.triangles.size() - 3 * mesh.triangles.size() / 2, 2u);
+  for (const Vec3& p : mesh.vertices) EXPECT_NEAR(length(p), 1, 1e-5f);
+  for (const Triangle& t : mesh.triangles) {  // all face outwards
+    const Vec3 a = mesh.vertices[t.v[0]], b = mesh.vertices[t.v[1]], c = mesh.vertices[t.v[2]];
+    EXPECT_GT(dot(cross(b - a, c - a), a + b + c), 0);
+  }
+}
+
+TEST(Patches, CountNeverFallsBelowTheLeast) {
+  Model model;
+  box(model, {}, {0, 0, 0}, {1, 1, 1});
+  EXPECT_EQ(model.count(0), 12u);
+  EXPECT_EQ(model.tessellate(5).triangles.size(), 12u);
+  EXPECT_EQ(model.tessellate(5000).triangles.size(), 12u);  // nothing in it may be divided
+  EXPECT_TRUE(Model().tessellate(10).triangles.empty());
+}
+
+}  // namespace
+}  // namespace heapwood::scenes
