@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+#include "render/auto_camera.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <set>
+
+namespace heapwood::render {
+namespace {
+
+constexpr unsigned grid_width = 32, grid_height = 18;
+constexpr float outside_fov = 38, inside_fov = 62;
+
+// Entropy of a histogram over its largest possible value with `bins` bins.
+double variety(const std::map<int, unsigned>& histogram, double bins) {
+  double total = 0, entropy = 0;
+  for (const auto& [bin, count] : histogram) total += count;
+  for (const auto& [bin, count] : histogram) entropy -= count / total * std::log(count / total);
+  return std::min(1.0, entropy / std::log(bins));
+}
+
+float radians(float degrees) { return degrees * std::numbers::pi_v<float> / 180; }
+
+// Axes of a scene: `up`, and two level ones. `front` is what a model with this up axis usually faces.
+struct Axes {
+  Vec3 up, front, side;
+  explicit Axes(unsigned axis)
+      : up(axis_vector(axis)),
+        front(axis == 1   ? Vec3{0, 0, 1}
+              : axis == 2 ? Vec3{0, -1, 0}
+                          : Vec3{0, 0, 1}) {
+    side = cross(up, front);
+  }
+  Vec3 level(float azimuth) const { return front * std::cos(azimuth) + side * std::sin(azimuth); }
+};
+
+// Corners of triangles spread over the mesh, enough to frame it. A mesh may hold vertices that no triangle uses.
+std::vector<Vec3> silhouette(const kdtree::MeshView& mesh) {
+  std::vector<Vec3> points;
+  const std::size_t step = std::max<std::size_t>(1, mesh.triangles.size() / 30000);
+  for (std::size_t i = 0; i < mesh.triangles.size(); i += step) {
+    for (const std::uint32_t v : mesh.triangles[i].v) points.push_back(mesh.vertices[v]);
+  }
+  return points;
+}
+
+// A view from this direction that just holds all points, the model in the middle.
+Camera outside_view(const std::vector<Vec3>& points, unsigned up, float azimuth, float elevation, float aspect) {
+  const Axes axes(up);
+  const Vec3 away = axes.level(azimuth) * std::cos(elevation) + axes.up * std::sin(elevation);
+  const Vec3 right = normalize(cross(-away, axes.up));
+  const Vec3 above = cross(right, -away);
+  Box box;  // in the view's axes
+  for (const Vec3& p : points) box.grow(Vec3{dot(p, right), dot(p, above), dot(p, away)});
+  const Vec3 centre = box.centre();
+  const float half = std::tan(radians(outside_fov) / 2) * 0.88f;
+  float distance = 0;
+  for (const Vec3& p : points) {
+    const float x = std::fabs(dot(p, right) - centre.x) / aspect, y = std::fabs(dot(p, above) - centre.y);
+    distance = std::max(distance, std::max(x, y) / half + dot(p, away) - centre.z);
+  }
+  const Vec3 target = right * centre.x + above * centre.y + away * centre.z;
+  return {target + away * distance, target, outside_fov, up};
+}
+
+std::vector<Camera> inside_views(const Box& box, unsigned up) {
+  const Axes axes(up);
+  const Vec3 extent = box.extent();
+  const unsigned a = (up + 1) % 3, b = (up + 2) % 3;
+  const unsigned along = extent[a] >= extent[b] ? a : b;
+  const unsigned across = along == a ? b : a;
+  std::vector<Camera> views;
+  for (const float s : {0.08f, 0.2f, 0.8f, 0.92f}) {
+    for (const float w : {0.2f, 0.35f, 0.5f, 0.65f, 0.8f}) {
+      for (const float h : {0.15f, 0.3f, 0.45f}) {
+        for (const float aim : {0.3f, 0.5f, 0.7f}) {
+          const auto place = [&](float l, float w_, float h_) {
+            const Vec3 at =
+                set(set({}, along, box.lo[along] + l * extent[along]), across, box.lo[across] + w_ * extent[across]);
+            return set(at, up, box.lo[up] + h_ * extent[up]);
+          };
+          const Camera camera{place(s, w, h), place(s < 0.5f ? 0.9f : 0.1f, aim, 0.5f * h + 0.12f), inside_fov, up};
+          if (camera.eye != camera.target) views.push_back(camera);
+        }
+      }
+    }
+  }
+  return views;
+}
+
+// How far the scene closes around the points inside it: the share of level rays that hit, from points spread over the
+// lower part of the box. Points inside a solid do not count: where faces look outwards they see backs only.
+double enclosure(const Scene& scene, unsigned up, bool oriented) {
+  constexpr unsigned level = 7, heights = 3, directions = 12;
+  const Box& box = scene.bounds();
+  const Axes axes(up);
+  std::vector<kdtree::Ray> rays;
+  for (unsigned i = 0; i < level * level * heights; ++i) {
+    const auto share = [](unsigned index, unsigned count) {
+      return (static_cast<float>(index) + 0.5f) / static_cast<float>(count);
+    };
+    const float height = 0.1f + 0.35f * share(i / (level * level), heights);
+    const Vec3 place = set(
+        set(set({}, (up + 1) % 3, share(i % level, level)), (up + 2) % 3, share(i / level % level, level)), up, height);
+    for (unsigned d = 0; d < directions; ++d) {
+      rays.push_back({box.lo + box.extent() * place, 0,
+                      axes.level(radians(360.0f / directions * (static_cast<float>(d) + 0.37f))), far_away});
+    }
+  }
+  const std::vector<kdtree::Hit> hits = scene.closest(rays);
+  double open = 0, closed = 0;
+  for (std::size_t point = 0; point < rays.size(); point += directions) {
+    unsigned found = 0, backs = 0;
+    for (std::size_t i = point; i < point + directions; ++i) {
+      found += hits[i].found();
+      backs += hits[i].found() && scene.seen_from_behind(hits[i].triangle, rays[i]);
+    }
+    if (oriented && backs * 2 > directions) continue;
+    closed += found;
+    open += directions - found;
+  }
+  return closed > 0 ? closed / (closed + open) : 0;
+}
+
+}  // namespace
+
+ViewScore judge_view(const Scene& scene, const Camera& camera, float aspect) {
+  const CameraFrame frame = make_frame(camera, static_cast<unsigned>(1000 * aspect), 1000);
+  std::vector<kdtree::Ray> rays;
+  for (unsigned y = 0; y < grid_height; ++y) {
+    for (unsigned x = 0; x < grid_width; ++x) {
+      rays.push_back(frame.ray((static_cast<float>(x) + 0.5f) * 1000 * aspect / grid_width,
+                               (static_cast<float>(y) + 0.5f) * 1000 / grid_height, far_away));
+    }
+  }
+  const std::vector<kdtree::Hit> hits = scene.closest(rays);
+  const float diagonal = length(scene.bounds().extent());
+  std::map<int, unsigned> depths, normals;
+  std::set<std::uint32_t> triangles;
+  ViewScore view;
+  double count = 0;
+  for (std::size_t i = 0; i < hits.size(); ++i) {
+    if (!hits[i].found()) continue;
+    count += 1;
+    const float distance = hits[i].t / diagonal;
+    view.near += std::clamp((0.08f - distance) / 0.06f, 0.0f, 1.0f);
+    ++depths[static_cast<int>(std::floor(std::log2(std::max(distance, 1e-3f)) * 4))];
+    const Vec3 n = scene.normal(hits[i].triangle, rays[i]);
+    ++normals[static_cast<int>(std::lround(2 * n.x) * 25 + std::lround(2 * n.y) * 5 + std::lround(2 * n.z))];
+    triangles.insert(hits[i].triangle);
+    view.backs += scene.seen_from_behind(hits[i].triangle, rays[i]);
+  }
+  if (count == 0) return view;
+  const auto total = static_cast<double>(rays.size());
+  view.coverage = count / total;
+  view.near /= count;
+  view.backs /= count;
+  view.depth_variety = variety(depths, 20);
+  view.normal_variety = variety(normals, 40);
+  view.triangles = static_cast<double>(triangles.size()) / count;
+  view.score = 0.9 * view.depth_variety + 1.0 * view.normal_variety + 0.8 * view.triangles - 1.5 * view.near;
+  return view;
+}
+
+Camera auto_camera(const Scene& scene, unsigned up, float aspect) {
+  Camera best;
+  best.up = up;
+  const Box& box = scene.bounds();
+  if (box.empty() || !(length(box.extent()) > 0)) return best;
+  double best_score = -1e30;
+  const auto consider = [&](const Camera& camera, double score) {
+    if (score > best_score + 1e-9) {
+      best = camera;
+      best_score = score;
+    }
+  };
+  bool oriented = false;
+  const std::vector<Vec3> points = silhouette(scene.mesh());
+  for (const float azimuth : {28.0f, -28.0f, 152.0f, -152.0f, 75.0f, -75.0f}) {
+    for (const float elevation : {12.0f, 24.0f}) {
+      const Camera camera = outside_view(points, up, radians(azimuth), radians(elevation), aspect);
+      const ViewScore view = judge_view(scene, camera, aspect);
+      oriented = oriented || (view.coverage > 0 && view.backs < 0.05);
+      // Models mostly face the front.
+      consider(camera, view.score + (std::fabs(azimuth) < 90 ? 0.1 : 0.0) + (std::fabs(azimuth) < 45 ? 0.15 : 0.0));
+    }
+  }
+  if (enclosure(scene, up, oriented) < 0.85) return best;
+  best_score = -1e30;
+  for (const Camera& camera : inside_views(box, up)) {
+    const ViewScore view = judge_view(scene, camera, aspect);
+    const bool solid = oriented && view.backs > 0.5;
+    if (!solid) consider(camera, view.score - 2 * std::max(0.0, 0.9 - view.coverage));
+  }
+  return best;
+}
+
+}  // namespace heapwood::render

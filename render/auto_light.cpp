@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "render/auto_light.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace heapwood::render {
+namespace {
+
+constexpr unsigned grid_width = 40, grid_height = 24;
+
+// What the camera sees, on a coarse grid.
+struct Seen {
+  std::vector<Surface> surfaces;
+  std::vector<float> distances;  // sorted
+  bool outside = false;          // the camera is outside the scene's box
+};
+
+Seen look(const Scene& scene, const Camera& camera) {
+  const CameraFrame frame = make_frame(camera, grid_width, grid_height);
+  std::vector<kdtree::Ray> rays;
+  for (unsigned y = 0; y < grid_height; ++y) {
+    for (unsigned x = 0; x < grid_width; ++x) {
+      rays.push_back(frame.ray(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f, far_away));
+    }
+  }
+  const std::vector<kdtree::Hit> hits = scene.closest(rays);
+  Seen seen;
+  for (std::size_t i = 0; i < rays.size(); ++i) {
+    if (!hits[i].found()) continue;
+    seen.surfaces.push_back({rays[i].origin + rays[i].direction * hits[i].t, scene.normal(hits[i].triangle, rays[i])});
+    seen.distances.push_back(hits[i].t);
+  }
+  std::sort(seen.distances.begin(), seen.distances.end());
+  const Box& box = scene.bounds();
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    seen.outside = seen.outside || camera.eye[axis] < box.lo[axis] || camera.eye[axis] > box.hi[axis];
+  }
+  return seen;
+}
+
+// Mean brightness of what is seen under this key light (0..1), and the share that it reaches at all.
+struct Reach {
+  double brightness = 0, share = 0;
+};
+Reach reach(const Scene& scene, const Seen& seen, const Lighting& lighting, float offset) {
+  std::vector<kdtree::Ray> rays;
+  std::vector<double> strength;
+  for (const Surface& s : seen.surfaces) {
+    const LightSample light = sample_key(lighting, s.position, {0, 0});
+    const float cosine = dot(s.normal, light.direction);
+    if (!(cosine > 0.02f)) continue;
+    rays.push_back({s.position + s.normal * offset, 0, light.direction, light.distance});
+    strength.push_back(cosine * light.colour.y);
+  }
+  const std::vector<kdtree::Hit> hits = scene.occluded(rays);
+  Reach result;
+  for (std::size_t i = 0; i < hits.size(); ++i) {
+    if (hits[i].found()) continue;
+    result.brightness += strength[i];
+    result.share += 1;
+  }
+  const double count = std::max<std::size_t>(seen.surfaces.size(), 1);
+  return {result.brightness / count, result.share / count};
+}
+
+}  // namespace
+
+Lighting choose_lighting(const Scene& scene, const Camera& camera) {
+  Lighting lighting;
+  lighting.up = camera.up;
+  const Box& box = scene.bounds();
+  if (box.empty()) return lighting;
+  const float diagonal = length(box.extent());
+  const float offset = 1e-4f * diagonal;
+  const Seen seen = look(scene, camera);
+  lighting.ambient_reach = (seen.outside ? 0.35f : 0.12f) * diagonal;
+  lighting.floor = seen.outside && camera.eye[camera.up] > box.lo[camera.up];
+  lighting.floor_height = box.lo[camera.up];
+  if (seen.surfaces.empty()) return lighting;
+
+  // Directions to the light: towards the viewer (negative: from behind the scene), to the right, up.
+  const CameraFrame frame = make_frame(camera, 1, 1);
+  const Vec3 up = axis_vector(camera.up);
+  const Vec3 right = normalize(frame.right);
+  const Vec3 back = cross(right, up);
+  constexpr Vec3 candidates[] = {{0.55f, -0.6f, 0.9f}, {0.55f, 0.6f, 0.9f}, {0.2f, -0.5f, 1.2f}, {0.2f, 0.5f, 1.2f},
+                                 {-0.4f, -0.5f, 1.3f}, {-0.4f, 0.5f, 1.3f}, {0.0f, 0.1f, 2.0f}};
+  Lighting best = lighting;
+  double best_share = 0;
+  for (const Vec3& c : candidates) {
+    lighting.key = normalize(back * c.x + right * c.y + up * c.z);
+    const Reach got = reach(scene, seen, lighting, offset);
+    if (got.share > best_share) {
+      best = lighting;
+      best_share = got.share;
+    }
+    // The first good one wins: earlier candidates model the shape better.
+    if (got.share > 0.45) return lighting;
+  }
+  if (best_share > 0.22) return best;
+
+  // A room: lamps between the camera and what it sees, above eye height as far as the ceiling allows.
+  lighting.lamp = true;
+  const float median = seen.distances[seen.distances.size() / 2];
+  double best_brightness = -1;
+  for (const float along : {0.25f, 0.5f, 0.75f}) {
+    for (const float aside : {-0.25f, 0.0f, 0.25f}) {
+      const Vec3 level = normalize(frame.forward - up * dot(frame.forward, up));
+      const Vec3 base = camera.eye + level * (along * median) + right * (aside * median);
+      const std::vector<kdtree::Ray> rays{{base, 0, up, far_away}};
+      const kdtree::Hit ceiling = scene.closest(rays).front();
+      const float room = ceiling.found() ? ceiling.t : 0.5f * median;
+      lighting.key = base + up * (0.6f * simt::min(room, 0.6f * median));
+      lighting.key_radius = 0.03f * median;
+      lighting.lamp_reach = 1.2f * median;
+      lighting.key_colour = Vec3{0.95f, 0.84f, 0.70f};
+      const Reach got = reach(scene, seen, lighting, offset);
+      if (got.brightness > best_brightness) {
+        best_brightness = got.brightness;
+        best = lighting;
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace heapwood::render

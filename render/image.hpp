@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// A finished picture: 8-bit sRGB, and PNG files of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heapwood::render {
+
+struct Rgb8 {
+  std::uint8_t r = 0, g = 0, b = 0;
+  bool operator==(const Rgb8&) const = default;
+};
+static_assert(sizeof(Rgb8) == 3);
+
+struct Image {
+  unsigned width = 0, height = 0;
+  std::vector<Rgb8> pixels;  // rows from the top
+
+  Image() = default;
+  Image(unsigned w, unsigned h) : width(w), height(h), pixels(std::size_t{w} * h) {}
+  Rgb8& at(unsigned x, unsigned y) { return pixels[std::size_t{y} * width + x]; }
+  const Rgb8& at(unsigned x, unsigned y) const { return pixels[std::size_t{y} * width + x]; }
+  bool operator==(const Image&) const = default;
+};
+
+// Writes beside the target and renames, so that a failure leaves no broken picture and keeps an older one. Throws
+// Error{Exit::failed}, one line with the path and the system's reason.
+void write_png(const Image& image, const std::string& path);
+// Throws Error{Exit::failed} if the file is not a PNG that can be read.
+Image read_png(const std::string& path);
+
+// How two pictures differ; they must have the same size.
+struct Difference {
+  double mean = 0;  // of |a - b| over all channels, in steps of 1/255
+  unsigned largest = 0;
+  double above = 0;  // share of pixels with a channel that differs by more than `threshold`
+};
+Difference compare(const Image& a, const Image& b, unsigned threshold);
+
+}  // namespace heapwood::render

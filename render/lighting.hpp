@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// The lights that a model is shown in: a key light (distant, or a small lamp where a room has a ceiling), light of the
+// sky and the ground, a weak light at the eye, a background. Colours are linear; a distant key light of colour 1 makes
+// a white surface that faces it 1 bright.
+#pragma once
+
+#include "geometry/vec.hpp"
+#include "render/random.hpp"
+
+namespace heapwood::render {
+
+struct Lighting {
+  Vec3 albedo{0.82f, 0.77f, 0.71f};
+  bool lamp = false;            // the key light is at a point
+  Vec3 key{0.4f, 0.8f, 0.45f};  // unit vector to the light; a lamp's position
+  float key_radius = 0.04f;     // of its disc: at distance 1; of a lamp, in the scene's unit
+  float lamp_reach = 1;         // at this distance a lamp's light is half of what it is close by
+  Vec3 key_colour{0.80f, 0.71f, 0.58f};
+  Vec3 sky{0.25f, 0.31f, 0.40f};
+  Vec3 ground{0.15f, 0.13f, 0.11f};
+  float ambient_reach = 1;  // occluders further away than this do not count
+  float occluded = 0.08f;   // share of the ambient light that comes back from an occluder
+  float headlight = 0.04f;
+  Vec3 background_top{0.30f, 0.41f, 0.56f};
+  Vec3 background_bottom{0.74f, 0.77f, 0.80f};
+  bool floor = false;  // a floor that shows the model's shadow, and nothing else
+  float floor_height = 0;
+  unsigned up = 1;
+};
+
+struct LightSample {
+  Vec3 direction;  // unit
+  float distance;
+  Vec3 colour;
+};
+
+// Light from a point of the key light's disc towards a point of the scene.
+SIMT_INLINE LightSample sample_key(const Lighting& lighting, Vec3 position, Point2 on_disc) {
+  const Vec3 to = lighting.lamp ? lighting.key - position : lighting.key;
+  Vec3 s, t;
+  basis(lighting.lamp ? normalize(to) : to, s, t);
+  const Vec3 target = to + (s * on_disc.x + t * on_disc.y) * lighting.key_radius;
+  const float distance = length(target);
+  if (!lighting.lamp) return {target * (1 / distance), 1e30f, lighting.key_colour};
+  const float r = distance / lighting.lamp_reach;
+  return {target * (1 / distance), distance, lighting.key_colour * (1 / (1 + r * r))};
+}
+
+// Light that comes from a direction when nothing is in the way: ground below, sky above, smooth between.
+SIMT_INLINE Vec3 surroundings(const Lighting& lighting, Vec3 direction) {
+  const float height = lighting.up == 0 ? direction.x : lighting.up == 1 ? direction.y : direction.z;
+  const float share = 0.5f + 0.5f * height;
+  return lighting.ground * (1 - share) + lighting.sky * share;
+}
+
+// `row`: 0 at the top of the picture, 1 at the bottom.
+SIMT_INLINE Vec3 background(const Lighting& lighting, float row) {
+  const float s = row * row * (3 - 2 * row);
+  return lighting.background_top * (1 - s) + lighting.background_bottom * s;
+}
+
+}  // namespace heapwood::render

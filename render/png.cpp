@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "render/image.hpp"
+#include "simt/error.hpp"
+
+#define STB_IMAGE_IMPLEMENTATION
+#include <stb/stb_image.h>
+#define STB_IMAGE_WRITE_IMPLEMENTATION
+#include <stb/stb_image_write.h>
+
+namespace heapwood::render {
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const char* what, int error) {
+  throw Error(Exit::failed, path + ": " + what + ": " + std::strerror(error));
+}
+
+struct Closer {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+// stb calls this for every piece of the file.
+void append(void* context, void* data, int size) {
+  auto& bytes = *static_cast<std::vector<unsigned char>*>(context);
+  const auto* begin = static_cast<const unsigned char*>(data);
+  bytes.insert(bytes.end(), begin, begin + size);
+}
+
+}  // namespace
+
+void write_png(const Image& image, const std::string& path) {
+  std::vector<unsigned char> bytes;
+  const int width = static_cast<int>(image.width), height = static_cast<int>(image.height);
+  if (image.pixels.empty() ||
+      !stbi_write_png_to_func(append, &bytes, width, height, 3, image.pixels.data(), width * 3)) {
+    throw Error(Exit::failed, path + ": the picture of " + std::to_string(image.width) + "x" +
+                                  std::to_string(image.height) + " pixels cannot be encoded");
+  }
+  // Not a plain file (/dev/stdout, a pipe): written in place, it must not be replaced.
+  std::error_code ignored;
+  const bool in_place = std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
+  const std::string part = in_place ? path : path + ".part";
+  std::unique_ptr<std::FILE, Closer> file(std::fopen(part.c_str(), "wb"));
+  if (!file) fail(path, "cannot write", errno);
+  // A full disk may show as late as the close.
+  bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
+  int error = errno;
+  if (std::fclose(file.release()) != 0 && written) {
+    written = false;
+    error = errno;
+  }
+  if (written && !in_place && std::rename(part.c_str(), path.c_str()) != 0) {
+    written = false;
+    error = errno;
+  }
+  if (!written) {
+    if (!in_place) std::remove(part.c_str());
+    fail(path, "cannot write", error);
+  }
+}
+
+Image read_png(const std::string& path) {
+  const std::unique_ptr<std::FILE, Closer> file(std::fopen(path.c_str(), "rb"));
+  if (!file) fail(path, "cannot read", errno);
+  int width = 0, height = 0, channels = 0;
+  const std::unique_ptr<stbi_uc, decltype(&stbi_image_free)> data(
+      stbi_load_from_file(file.get(), &width, &height, &channels, 3), &stbi_image_free);
+  if (!data) throw Error(Exit::failed, path + ": not a picture that can be read: " + stbi_failure_reason());
+  Image image(static_cast<unsigned>(width), static_cast<unsigned>(height));
+  std::memcpy(image.pixels.data(), data.get(), image.pixels.size() * sizeof(Rgb8));
+  return image;
+}
+
+Difference compare(const Image& a, const Image& b, unsigned threshold) {
+  if (a.width != b.width || a.height != b.height) throw Error(Exit::failed, "pictures of different sizes are compared");
+  Difference difference;
+  std::size_t above = 0;
+  double sum = 0;
+  for (std::size_t i = 0; i < a.pixels.size(); ++i) {
+    const Rgb8 &p = a.pixels[i], &q = b.pixels[i];
+    unsigned worst = 0;
+    for (const int d : {p.r - q.r, p.g - q.g, p.b - q.b}) {
+      const auto magnitude = static_cast<unsigned>(std::abs(d));
+      sum += magnitude;
+      worst = magnitude > worst ? magnitude : worst;
+    }
+    difference.largest = worst > difference.largest ? worst : difference.largest;
+    above += worst > threshold;
+  }
+  if (const auto count = static_cast<double>(a.pixels.size()); count > 0) {
+    difference.mean = sum / (3 * count);
+    difference.above = static_cast<double>(above) / count;
+  }
+  return difference;
+}
+
+}  // namespace heapwood::render

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Random numbers without state: a value depends on seed, pixel, sample and dimension alone, so a picture depends on
+// neither the number of threads nor the order of pixels, and is the same on CPU and GPU. The hash is PCG's output
+// function (Jarzynski & Olano 2020, "Hash functions for GPU rendering"); well spread samples are additive recurrences
+// on generalised golden ratios (Roberts 2018, "The unreasonable effectiveness of quasirandom sequences"), shifted for
+// every pixel, in 32-bit integers, so that both devices round alike.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "geometry/vec.hpp"
+
+namespace heapwood::render {
+
+SIMT_INLINE std::uint32_t pcg(std::uint32_t s) {
+  s = s * 747796405u + 2891336453u;
+  const std::uint32_t word = ((s >> ((s >> 28u) + 4u)) ^ s) * 277803737u;
+  return (word >> 22u) ^ word;
+}
+
+SIMT_INLINE float unit_interval(std::uint32_t h) { return static_cast<float>(h >> 8) * 0x1p-24f; }
+
+struct Point2 {
+  float x, y;
+};
+
+// The numbers of one pixel.
+class PixelRandom {
+ public:
+  SIMT_INLINE PixelRandom(std::uint32_t seed, std::uint32_t pixel) : pixel_(pcg(pixel ^ pcg(seed))) {}
+
+  SIMT_INLINE float value(std::uint32_t sample, std::uint32_t dimension) const {
+    return unit_interval(pcg(pixel_ + pcg(sample + pcg(dimension))));
+  }
+  SIMT_INLINE Point2 point(std::uint32_t sample, std::uint32_t dimension) const {
+    return {value(sample, dimension), value(sample, dimension + 1)};
+  }
+  // Over sample = 0, 1, 2, ... these fill the square evenly, however many there are.
+  SIMT_INLINE Point2 even_point(std::uint32_t sample, std::uint32_t dimension) const {
+    return {unit_interval(pcg(pixel_ + pcg(dimension)) + sample * 0xc13fa9a9u),
+            unit_interval(pcg(pixel_ + pcg(dimension + 1)) + sample * 0x91e10da5u)};
+  }
+  SIMT_INLINE float even_value(std::uint32_t sample, std::uint32_t dimension) const {
+    return unit_interval(pcg(pixel_ + pcg(dimension)) + sample * 0x9e3779b9u);
+  }
+
+ private:
+  std::uint32_t pixel_;
+};
+
+// Two unit vectors perpendicular to n and each other (Duff et al. 2017, "Building an orthonormal basis, revisited").
+SIMT_INLINE void basis(Vec3 n, Vec3& s, Vec3& t) {
+  const float sign = std::copysign(1.0f, n.z);
+  const float a = -1.0f / (sign + n.z);
+  const float b = n.x * n.y * a;
+  s = {1.0f + sign * n.x * n.x * a, sign * b, -sign * n.x};
+  t = {b, sign + n.y * n.y * a, -n.y};
+}
+
+// Cosine-weighted direction about n.
+SIMT_INLINE Vec3 cosine_direction(Vec3 n, Point2 u) {
+  const float r = std::sqrt(u.x);
+  const float phi = 6.28318530718f * u.y;
+  Vec3 s, t;
+  basis(n, s, t);
+  return normalize(s * (r * std::cos(phi)) + t * (r * std::sin(phi)) + n * std::sqrt(simt::max(0.0f, 1 - u.x)));
+}
+
+// A point of the unit disc, spread evenly.
+SIMT_INLINE Point2 disc(Point2 u) {
+  const float r = std::sqrt(u.x);
+  const float phi = 6.28318530718f * u.y;
+  return {r * std::cos(phi), r * std::sin(phi)};
+}
+
+}  // namespace heapwood::render

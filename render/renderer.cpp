@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "render/renderer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "render/auto_light.hpp"
+#include "simt/error.hpp"
+
+namespace heapwood::render {
+namespace {
+
+constexpr struct {
+  Mode mode;
+  const char* name;
+} modes[] = {{Mode::shaded, "shaded"}, {Mode::path, "path"},       {Mode::ao, "ao"},        {Mode::normals, "normals"},
+             {Mode::depth, "depth"},   {Mode::heatmap, "heatmap"}, {Mode::leaves, "leaves"}};
+
+// Far enough from the surface that rounding of the hit point cannot put the ray's start behind it.
+float surface_offset(const Box& bounds) {
+  if (bounds.empty()) return 0;
+  const Vec3 far_corner = max(max(-bounds.lo, bounds.hi), Vec3{});
+  return 5e-5f * length(bounds.extent()) + 1e-6f * length(far_corner);
+}
+
+// Exposure at which nine tenths of the picture are no brighter than three quarters. A clay model is lit to be right as
+// it is, so it is only nudged.
+double exposure_for(const Film& film, Mode mode) {
+  if (mode != Mode::shaded && mode != Mode::path) return 1;
+  const double lowest = mode == Mode::path ? 0.25 : 0.8, highest = mode == Mode::path ? 8 : 1.6;
+  std::vector<double> luminance;
+  for (const Pixel& p : film.sums) {
+    luminance.push_back((0.2126 * p.r + 0.7152 * p.g + 0.0722 * p.b) / std::max(1u, film.samples));
+  }
+  if (luminance.empty()) return 1;
+  const auto rank = luminance.begin() + static_cast<std::ptrdiff_t>(luminance.size() * 9 / 10);
+  std::nth_element(luminance.begin(), rank, luminance.end());
+  return *rank > 0 ? std::clamp(0.75 / *rank, lowest, highest) : 1;
+}
+
+void check(const RenderJob& job) {
+  if (job.width < 1 || job.height < 1 || job.width > max_side || job.height > max_side) {
+    throw Error(Exit::usage, "picture size " + std::to_string(job.width) + "x" + std::to_string(job.height) +
+                                 ": each side must be 1 to " + std::to_string(max_side) + " pixels");
+  }
+  if (job.spp < 1 || job.spp > max_spp) {
+    throw Error(Exit::usage, "samples a pixel: " + std::to_string(job.spp) + " is not 1 to " + std::to_string(max_spp));
+  }
+}
+
+}  // namespace
+
+Progressive::Progressive(const Scene& scene, const RenderJob& job) : scene_(&scene), job_(job) {
+  check(job);
+  frame_.camera = make_frame(job.camera, job.width, job.height);
+  const bool lit = job.mode == Mode::shaded || job.mode == Mode::path || job.mode == Mode::ao;
+  if (job.lighting) {
+    frame_.lighting = *job.lighting;
+  } else if (lit) {
+    frame_.lighting = choose_lighting(scene, job.camera);
+  }
+  frame_.width = job.width;
+  frame_.height = job.height;
+  frame_.total_samples = job.spp;
+  // About 32 a pixel are enough to look smooth; more samples need fewer each.
+  frame_.occlusion_rays = std::clamp(32u / job.spp, job.mode == Mode::ao ? 2u : 1u, 16u);
+  frame_.bounces = job.bounces;
+  frame_.seed = job.seed;
+  frame_.offset = surface_offset(scene.bounds());
+  frame_.mode = job.mode;
+  film_ = simt::Buffer<Pixel>(scene.device(), std::size_t{job.width} * job.height);
+  film_.fill(0);
+  ticket_ = simt::Buffer<std::uint32_t>(scene.device(), 1);
+}
+
+double Progressive::add(unsigned samples, double seconds) {
+  frame_.samples = samples;
+  ticket_.fill(0);
+  const double ms = backend(scene_->device())
+                        .render(scene_->device(), scene_->data(), frame_, film_.data(), ticket_.data(),
+                                {.seconds = seconds, .what = "rendering"});
+  frame_.first_sample += samples;
+  return ms;
+}
+
+Film Progressive::film() const { return {job_.width, job_.height, samples(), film_.download()}; }
+
+Image Progressive::image() const {
+  const Film result = film();
+  const double exposure = job_.exposure > 0 ? job_.exposure : exposure_for(result, job_.mode);
+  return develop(result, {job_.mode, exposure, job_.largest, job_.legend});
+}
+
+Image render(const RenderJob& job, const Scene& scene) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  Progressive picture(scene, job);
+  // Short launches: the time limit, Ctrl-C and progress are looked at between them.
+  const std::size_t pixels = std::size_t{job.width} * job.height;
+  const auto at_once = static_cast<unsigned>(std::clamp<std::size_t>((std::size_t{4} << 20) / pixels, 1, max_spp));
+  while (picture.samples() < job.spp) {
+    const double left = job.seconds - std::chrono::duration<double>(Clock::now() - start).count();
+    picture.add(std::min(at_once, job.spp - picture.samples()), std::max(left, 0.0));
+    if (job.progress) job.progress(picture.samples(), job.spp);
+  }
+  return picture.image();
+}
+
+Image render(const RenderJob& job, const simt::DeviceId& device, const kdtree::Tree& tree,
+             const kdtree::MeshView& mesh) {
+  check(job);
+  return render(job, Scene(device, tree, mesh, job.watertight));
+}
+
+const char* name(Mode mode) {
+  for (const auto& entry : modes) {
+    if (entry.mode == mode) return entry.name;
+  }
+  return "?";
+}
+
+Mode parse_mode(const std::string& text) {
+  std::string all;
+  for (const auto& entry : modes) {
+    if (text == entry.name) return entry.mode;
+    all += (all.empty() ? "" : ", ") + std::string(entry.name);
+  }
+  throw Error(Exit::usage, "mode '" + text + "': not one of " + all);
+}
+
+}  // namespace heapwood::render

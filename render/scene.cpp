@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include "render/scene.hpp"
+
+namespace heapwood::render {
+namespace {
+
+static_assert(sizeof(kdtree::PlaneRecord) == sizeof(kdtree::CornerRecord));
+
+// A tree without nodes (an empty scene) becomes one empty leaf.
+std::vector<kdtree::Node> empty_leaf() { return {kdtree::Node::make_leaf(0, 0)}; }
+
+}  // namespace
+
+Scene::Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtree::MeshView& mesh, bool watertight)
+    : host_(mesh),
+      mesh_(device, mesh),
+      nodes_(device, tree.nodes.empty() ? empty_leaf() : tree.nodes),
+      refs_(device, tree.refs),
+      records_(device, tree.refs.size() * sizeof(kdtree::PlaneRecord)) {
+  data_ = {
+      watertight,   nodes_.data(),         records_.data(),        refs_.data(),
+      refs_.size(), mesh_.vertices.data(), mesh_.triangles.data(), static_cast<std::uint32_t>(mesh.triangles.size()),
+      tree.bounds};
+  backend(device).fill_records(device, data_, records_.data());
+}
+
+std::size_t Scene::device_bytes() const {
+  return mesh_.vertices.bytes() + mesh_.triangles.bytes() + nodes_.bytes() + refs_.bytes() + records_.bytes();
+}
+
+std::vector<kdtree::Hit> Scene::closest(std::span<const kdtree::Ray> rays) const { return trace(rays, false); }
+std::vector<kdtree::Hit> Scene::occluded(std::span<const kdtree::Ray> rays) const { return trace(rays, true); }
+
+Vec3 Scene::normal(std::uint32_t triangle, const kdtree::Ray& ray) const {
+  const Vec3 n = geometric_normal(kdtree::corners(host_, triangle));
+  return dot(n, ray.direction) > 0 ? -n : n;
+}
+
+bool Scene::seen_from_behind(std::uint32_t triangle, const kdtree::Ray& ray) const {
+  return dot(geometric_normal(kdtree::corners(host_, triangle)), ray.direction) > 0;
+}
+
+std::vector<kdtree::Hit> Scene::trace(std::span<const kdtree::Ray> rays, bool any) const {
+  if (rays.empty()) return {};
+  const simt::Buffer<kdtree::Ray> in(device(), rays);
+  const simt::Buffer<kdtree::Hit> out(device(), rays.size());
+  backend(device()).trace(device(), data_, any, in.data(), out.data(), rays.size(),
+                          {.seconds = 600, .what = "tracing rays"});
+  return out.download();
+}
+
+}  // namespace heapwood::render

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// Small pictures against tests/golden/*.png. Tolerance, on every device: mean difference at most 0.5 of 255, at most 1%
+// of the pixels with a channel that differs by more than 8. (CPU and GPU round sines and rays differently; a ray that
+// passes an edge on the other side changes a pixel.) HEAPWOOD_UPDATE_GOLDEN=1 writes the pictures anew.
+#include <gtest/gtest.h>
+
+#include "render/backend_impl.hpp"
+#include "render/renderer.hpp"
+#include "simt/lockstep.hpp"
+#include "tests/render/trees.hpp"
+
+namespace heapwood::render {
+namespace {
+
+// A ball and a die on a slab between two walls. The tree is MedianBuilder's: a better real builder must not change
+// pictures.
+const Soup& still_life() {
+  static const Soup soup = [] {
+    Soup all;
+    const auto block = [&](Vec3 centre, Vec3 half) {
+      Soup box = closed_surface(2, 0);
+      for (Vec3& v : box.vertices) v = v * half + centre;
+      append(all, box);
+    };
+    block({0, -0.1f, 0}, {2.2f, 0.1f, 1.6f});
+    block({-0.2f, 0.7f, -1.5f}, {2.0f, 0.7f, 0.1f});
+    block({0.9f, 0.35f, 0.3f}, {0.35f, 0.35f, 0.35f});
+    append(all, closed_surface(16, 1, {-0.6f, 0.6f, 0.1f}, 0.6f));
+    return all;
+  }();
+  return soup;
+}
+const Tree& still_life_tree() {
+  static const Tree tree = MedianBuilder::build(still_life().view());
+  return tree;
+}
+
+RenderJob still_life_job(Mode mode) {
+  RenderJob job;
+  job.mode = mode;
+  job.width = 64;
+  job.height = 48;
+  job.spp = 4;
+  job.camera = {{1.6f, 1.9f, 4.2f}, {0, 0.45f, 0}, 38, 1};
+  job.exposure = 1;
+  Lighting light;
+  light.key = normalize(Vec3{0.6f, 0.9f, 0.7f});
+  light.ambient_reach = 1.5f;
+  light.floor = true;
+  light.floor_height = -0.2f;
+  job.lighting = light;
+  return job;
+}
+
+Image picture(const RenderJob& job, int threads = 0) {
+  return render(job, test_device(threads), still_life_tree(), still_life().view());
+}
+
+class Golden : public testing::TestWithParam<Mode> {};
+
+TEST_P(Golden, PictureIsAsKept) {
+  const std::string path = std::string(HEAPWOOD_SOURCE_DIR) + "/tests/golden/" + name(GetParam()) + ".png";
+  const Image image = picture(still_life_job(GetParam()));
+  if (std::getenv("HEAPWOOD_UPDATE_GOLDEN")) write_png(image, path);
+  const Difference difference = compare(image, read_png(path), 8);
+  EXPECT_LE(difference.mean, 0.5);
+  EXPECT_LE(difference.above, 0.01);
+}
+
+TEST_P(Golden, WatertightGivesTheSamePicture) {
+  if (GetParam() == Mode::heatmap || GetParam() == Mode::leaves) {
+    GTEST_SKIP() << "it does not cull by the leaf's interval: steps, and the leaf that finds a hit, are its own";
+  }
+  RenderJob job = still_life_job(GetParam());
+  const Image fast = picture(job);
+  job.watertight = true;
+  const Difference difference = compare(picture(job), fast, 8);
+  EXPECT_LE(difference.mean, 0.5);
+  EXPECT_LE(difference.above, 0.01);
+}
+
+TEST_P(Golden, ThreadsAndPassesDoNotMatter) {
+  const RenderJob job = still_life_job(GetParam());
+  const Image image = picture(job);
+  for (const int threads : {1, 3, 7}) EXPECT_EQ(picture(job, threads), image) << threads;
+  const Scene scene(test_device(2), still_life_tree(), still_life().view());
+  Progressive in_steps(scene, job);
+  for (const unsigned samples : {1u, 2u, 1u}) in_steps.add(samples, 60);
+  EXPECT_EQ(in_steps.image(), image);
+}
+
+INSTANTIATE_TEST_SUITE_P(Mode, Golden,
+                         testing::Values(Mode::shaded, Mode::path, Mode::ao, Mode::normals, Mode::depth, Mode::heatmap,
+                                         Mode::leaves),
+                         [](const auto& info) { return std::string(name(info.param)); });
+
+// The kernel on simulated warps, whose lanes are racing threads, against the CPU's width of 1.
+TEST(RenderKernel, WarpWidthDoesNotMatter) {
+  RenderJob job = still_life_job(Mode::shaded);
+  job.width = 19;
+  job.height = 10;
+  const Scene scene({}, still_life_tree(), still_life().view());
+  Frame frame{};
+  frame.camera = make_frame(job.camera, job.width, job.height);
+  frame.lighting = *job.lighting;
+  frame.width = job.width;
+  frame.height = job.height;
+  frame.samples = frame.total_samples = 2;
+  frame.occlusion_rays = 2;
+  frame.offset = 1e-4f;
+  using Kernel = RenderKernel<kdtree::FastIntersection, Shaded>;
+  const auto run = [&](const auto& launcher) {
+    std::vector<Pixel> film(std::size_t{job.width} * job.height);
+    std::uint32_t ticket = 0;
+    launcher.launch(Kernel{view<kdtree::FastIntersection>(scene.data()), frame, film.data(), &ticket}, 2);
+    return film;
+  };
+  const std::vector<Pixel> narrow = run(simt::Cpu()), wide = run(simt::Lockstep<8>());
+  for (std::size_t i = 0; i < narrow.size(); ++i) {
+    ASSERT_EQ(narrow[i].r, wide[i].r) << i;
+    ASSERT_EQ(narrow[i].a, wide[i].a) << i;
+  }
+}
+
+TEST(Renderer, SeedsChangeNoiseOnly) {
+  RenderJob job = still_life_job(Mode::path);
+  job.spp = 16;
+  const Image image = picture(job);
+  job.seed = 2;
+  const Image other = picture(job);
+  EXPECT_NE(image, other);
+  EXPECT_LE(compare(image, other, 255).mean, 8);
+}
+
+TEST(Renderer, EmptySceneIsBackground) {
+  for (const Mode mode : {Mode::shaded, Mode::path, Mode::normals, Mode::heatmap}) {
+    RenderJob job;
+    job.mode = mode;
+    job.width = 32;
+    job.height = 18;
+    job.spp = 2;
+    EXPECT_EQ(render(job, test_device(), Tree{}, MeshView{}).pixels.size(), 32u * 18);
+  }
+}
+
+TEST(Renderer, RefusesWhatMakesNoPicture) {
+  for (const auto& [width, height, spp] :
+       {std::array{0u, 9u, 1u}, {16u, 0u, 1u}, {16u, max_side + 1, 1u}, {16u, 9u, 0u}}) {
+    RenderJob job;
+    job.width = width;
+    job.height = height;
+    job.spp = spp;
+    try {
+      render(job, test_device(), Tree{}, MeshView{});
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit(), Exit::usage);
+    }
+  }
+}
+
+TEST(Renderer, StopsAtTheTimeLimit) {
+  RenderJob job = still_life_job(Mode::path);
+  job.width = job.height = 2000;
+  job.spp = 4096;
+  job.seconds = 0.05;
+  EXPECT_THROW(picture(job), simt::Stopped);
+}
+
+TEST(Renderer, ReportsProgress) {
+  RenderJob job = still_life_job(Mode::normals);
+  job.width = job.height = 1024;
+  job.spp = 8;
+  unsigned last = 0, calls = 0;
+  job.progress = [&](unsigned done, unsigned spp) {
+    EXPECT_GT(done, last);
+    EXPECT_EQ(spp, 8u);
+    last = done;
+    ++calls;
+  };
+  render(job, test_device(), Tree{}, MeshView{});
+  EXPECT_EQ(last, 8u);
+  EXPECT_GT(calls, 1u);
+}
+
+}  // namespace
+}  // namespace heapwood::render

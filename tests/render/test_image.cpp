@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "render/colour_map.hpp"
+#include "render/film.hpp"
+#include "render/renderer.hpp"
+#include "render/text.hpp"
+
+namespace heapwood::render {
+namespace {
+
+class Png : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() / ("heapwood_png_" + std::to_string(getpid()) + "_" +
+                                                        testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  // The message of the error that writing there throws, which must be one line.
+  static std::string refusal(const std::string& path) {
+    try {
+      write_png(Image(4, 4), path);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit(), Exit::failed);
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+      return error.what();
+    }
+    ADD_FAILURE() << path << ": no error";
+    return "";
+  }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(Png, RoundTrip) {
+  Image image(37, 21);
+  for (unsigned y = 0; y < image.height; ++y) {
+    for (unsigned x = 0; x < image.width; ++x) {
+      image.at(x, y) = {static_cast<std::uint8_t>(x * 7), static_cast<std::uint8_t>(y * 12),
+                        static_cast<std::uint8_t>(x ^ y)};
+    }
+  }
+  write_png(image, path("a.png"));
+  EXPECT_EQ(read_png(path("a.png")), image);
+  EXPECT_FALSE(std::filesystem::exists(path("a.png.part")));
+}
+
+TEST_F(Png, FailuresSayWhyAndLeaveNothing) {
+  EXPECT_NE(refusal(path("no/such/folder/a.png")).find("No such file or directory"), std::string::npos);
+  std::filesystem::create_directory(path("folder.png"));
+  EXPECT_NE(refusal(path("folder.png")).find("folder.png"), std::string::npos);
+  if (std::filesystem::exists("/dev/full")) {
+    EXPECT_NE(refusal("/dev/full").find("No space left on device"), std::string::npos);
+  }
+  EXPECT_THROW(write_png(Image(), path("empty.png")), Error);
+  EXPECT_FALSE(std::filesystem::exists(path("empty.png")));
+}
+
+TEST_F(Png, ReadingRefusesWhatIsNoPicture) {
+  EXPECT_THROW(read_png(path("missing.png")), Error);
+  std::ofstream(path("text.png")) << "this is not a picture";
+  EXPECT_THROW(read_png(path("text.png")), Error);
+}
+
+TEST(Film, SrgbAndToneCurve) {
+  EXPECT_EQ(srgb(0), 0);
+  EXPECT_EQ(srgb(1), 255);
+  EXPECT_EQ(srgb(2), 255);
+  EXPECT_EQ(srgb(-1), 0);
+  EXPECT_EQ(srgb(0.2158605), 128);
+  EXPECT_EQ(tone_curve(0.5), 0.5);
+  double last = -1;
+  for (double x = 0; x < 8; x += 0.01) {
+    EXPECT_GT(tone_curve(x), last);
+    EXPECT_LT(tone_curve(x), 1);
+    last = tone_curve(x);
+  }
+}
+
+TEST(Film, RampGetsLighterAllAlong) {
+  double last = -1;
+  for (int i = 0; i <= 100; ++i) {
+    const Vec3 c = colour_ramp(i / 100.0);
+    const double luminance = 0.2126 * c.x + 0.7152 * c.y + 0.0722 * c.z;
+    EXPECT_GT(luminance, last) << i;
+    last = luminance;
+  }
+  EXPECT_EQ(colour_ramp(-1), colour_ramp(0));
+  EXPECT_EQ(colour_ramp(2), colour_ramp(1));
+  EXPECT_EQ(colour_ramp(std::nan("")), colour_ramp(0));
+}
+
+TEST(Film, LegendOnlyWhereThereIsRoom) {
+  for (const unsigned width : {40u, 400u}) {
+    Film film{width, width * 3 / 4, 1, {}};
+    film.sums.assign(std::size_t{film.width} * film.height, Pixel{5, 0, 0, 1});
+    Development how{Mode::heatmap, 1, 10, false};
+    const Image plain = develop(film, how);
+    how.legend = true;
+    EXPECT_EQ(develop(film, how) == plain, width == 40);
+  }
+}
+
+TEST(Film, EmptyFilmsAreDeveloped) {
+  for (const Mode mode :
+       {Mode::shaded, Mode::path, Mode::ao, Mode::normals, Mode::depth, Mode::heatmap, Mode::leaves}) {
+    const Film film{8, 8, 1, std::vector<Pixel>(64)};
+    EXPECT_EQ(develop(film, {mode, 1, 0, true}).pixels.size(), 64u);
+    EXPECT_EQ(parse_mode(name(mode)), mode);
+  }
+  EXPECT_THROW(parse_mode("shiny"), Error);
+}
+
+TEST(Text, IsClippedToThePicture) {
+  Image image(20, 10);
+  draw_text(image, -8, -3, "0123456789 (max 12.5%)", {255, 255, 255}, 2);
+  draw_text(image, 18, 8, "Zz", {255, 255, 255}, 3);
+  EXPECT_EQ(text_width("", 3), 0u);
+  EXPECT_EQ(text_width("ab", 2), 22u);
+  EXPECT_NE(image, Image(20, 10));
+}
+
+}  // namespace
+}  // namespace heapwood::render

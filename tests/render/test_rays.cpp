@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: MIT
+// Closest and any hit against all triangles, one by one, in double. A hit is `certain` if it lies well inside its
+// triangle and the ray does not graze: those may not be missed. Whatever is reported must be a hit up to float
+// rounding.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <optional>
+
+#include "kdtree/reference.hpp"
+#include "render/scene.hpp"
+#include "tests/render/trees.hpp"
+
+namespace heapwood::render {
+namespace {
+
+using kdtree::Hit;
+using kdtree::Ray;
+
+struct Exact {
+  double t, u, v;
+  double inside;  // distance from the edges in barycentric units; negative outside
+  double cosine;  // between ray and normal
+};
+
+std::optional<Exact> meet(const Ray& ray, const Corners& t) {
+  const double o[3] = {ray.origin.x, ray.origin.y, ray.origin.z},
+               d[3] = {ray.direction.x, ray.direction.y, ray.direction.z};
+  double e1[3], e2[3], s[3];
+  for (unsigned i = 0; i < 3; ++i) {
+    e1[i] = static_cast<double>(t.b[i]) - t.a[i];
+    e2[i] = static_cast<double>(t.c[i]) - t.a[i];
+    s[i] = o[i] - t.a[i];
+  }
+  const auto cross = [](const double* a, const double* b) {
+    return std::array<double, 3>{a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+  };
+  const auto dot = [](const double* a, const double* b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; };
+  const auto normal = cross(e1, e2);
+  const double determinant = -dot(normal.data(), d);
+  const double size = std::sqrt(dot(normal.data(), normal.data()) * dot(d, d));
+  if (!(std::fabs(determinant) > 1e-12 * size)) return std::nullopt;
+  // Moeller and Trumbore 1997.
+  const double u = dot(s, cross(d, e2).data()) / determinant;
+  const double v = dot(d, cross(s, e1).data()) / determinant;
+  return Exact{dot(normal.data(), s) / determinant, u, v, std::min({u, v, 1 - u - v}), std::fabs(determinant) / size};
+}
+
+class Rays : public testing::TestWithParam<bool> {  // watertight
+ protected:
+  void compare(const Soup& soup, const Tree& tree, const std::vector<Ray>& rays, float scale = 1) {
+    const Scene scene(test_device(), tree, soup.view(), GetParam());
+    const std::vector<Hit> closest = scene.closest(rays);
+    const std::vector<Hit> any = scene.occluded(rays);
+    unsigned hits = 0;
+    for (std::size_t i = 0; i < rays.size(); ++i) {
+      const Ray& ray = rays[i];
+      const Hit& hit = closest[i];
+      ASSERT_EQ(hit.found(), any[i].found()) << i;
+      const double certain = closest_certain(soup, ray, scale);
+      const double tolerance = 3e-4 * scale;
+      if (certain < ray.tmax) {
+        ASSERT_TRUE(hit.found()) << "ray " << i << " missed a hit at " << certain << describe(ray);
+        ASSERT_LE(hit.t, certain + tolerance) << "ray " << i << describe(ray);
+      }
+      if (!hit.found()) continue;
+      ++hits;
+      ASSERT_LT(hit.triangle, soup.triangles.size());
+      ASSERT_GE(hit.t, ray.tmin);
+      ASSERT_LT(hit.t, ray.tmax);
+      // The point by distance and the point by barycentric coordinates are the same, and inside.
+      const Corners c = kdtree::corners(soup.view(), hit.triangle);
+      const Vec3 by_distance = ray.origin + ray.direction * hit.t;
+      const Vec3 by_weights = c.a * (1 - hit.u - hit.v) + c.b * hit.u + c.c * hit.v;
+      ASSERT_LT(length(by_distance - by_weights), tolerance) << "ray " << i << describe(ray);
+      ASSERT_GE(std::min({hit.u, hit.v, 1 - hit.u - hit.v}), -1e-3f);
+    }
+    hits_ = hits;
+  }
+
+  // Both a tree of medians and the reference builder's.
+  void compare(const Soup& soup, const std::vector<Ray>& rays, float scale = 1) {
+    compare(soup, MedianBuilder::build(soup.view()), rays, scale);
+    compare(soup, kdtree::build_reference(soup.view(), {}), rays, scale);
+  }
+
+  unsigned hits_ = 0;
+
+ private:
+  static double closest_certain(const Soup& soup, const Ray& ray, float scale) {
+    double best = HUGE_VAL;
+    const double border = 1e-4 * scale;
+    for (std::uint32_t i = 0; i < soup.triangles.size(); ++i) {
+      const auto hit = meet(ray, kdtree::corners(soup.view(), i));
+      if (hit && hit->inside > 1e-3 && hit->cosine > 1e-2 && hit->t > ray.tmin + border && hit->t < ray.tmax - border) {
+        best = std::min(best, hit->t);
+      }
+    }
+    return best;
+  }
+  static std::string describe(const Ray& r) {
+    std::string text = "; ray";
+    for (const float x :
+         {r.origin.x, r.origin.y, r.origin.z, r.direction.x, r.direction.y, r.direction.z, r.tmin, r.tmax}) {
+      text += " " + std::to_string(x);
+    }
+    return text;
+  }
+};
+
+Vec3 direction(Random& random) {
+  for (;;) {
+    const Vec3 v = random.point(-1, 1);
+    if (length(v) > 0.1f && length(v) < 1) return normalize(v);
+  }
+}
+
+// From anywhere in and around the unit cube, everywhere.
+std::vector<Ray> mixed_rays(std::size_t n, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<Ray> rays;
+  for (std::size_t i = 0; i < n; ++i) rays.push_back({random.point(-0.7f, 1.7f), 0, direction(random), 1e30f});
+  return rays;
+}
+
+// Parallel to an axis, many of them on the planes of a grid; some with one zero only.
+std::vector<Ray> axis_rays(std::size_t n, std::uint64_t seed, unsigned cells) {
+  Random random(seed);
+  std::vector<Ray> rays;
+  for (std::size_t i = 0; i < n; ++i) {
+    Vec3 origin = random.point(-0.2f, 1.2f), d;
+    const unsigned axis = random.below(3);
+    for (unsigned k = 0; k < 3; ++k) {
+      if (random.below(2))
+        origin = set(origin, k, static_cast<float>(random.below(cells + 1)) / static_cast<float>(cells));
+    }
+    d = set(d, axis, random.below(2) ? 1.0f : -1.0f);
+    if (random.below(3) == 0) d = set(d, (axis + 1) % 3, random.below(2) ? 1.0f : -0.5f);
+    if (random.below(4) == 0) d = set(d, (axis + 2) % 3, -0.0f);
+    rays.push_back({origin, 0, d, 1e30f});
+  }
+  return rays;
+}
+
+TEST_P(Rays, RandomSoup) {
+  compare(kdtree::random_soup(600, 1, 0.15f), mixed_rays(1500, 2));
+  EXPECT_GT(hits_, 150u);
+}
+TEST_P(Rays, LargeTriangles) { compare(kdtree::random_soup(150, 3, 0.6f), mixed_rays(1500, 4)); }
+TEST_P(Rays, CoarseGrid) {
+  compare(kdtree::grid_soup(500, 5, 8), mixed_rays(1500, 6));
+  compare(kdtree::grid_soup(500, 7, 8), axis_rays(3000, 8, 8));
+  EXPECT_GT(hits_, 150u);
+}
+TEST_P(Rays, AxisParallel) { compare(kdtree::random_soup(600, 9, 0.15f), axis_rays(3000, 10, 16)); }
+TEST_P(Rays, Slivers) { compare(kdtree::slivers(100, 11, 5e-2f), mixed_rays(1500, 12)); }
+TEST_P(Rays, Cluster) { compare(kdtree::cluster(400, 13), mixed_rays(1500, 14)); }
+TEST_P(Rays, ManyAtOnePlace) { compare(kdtree::identical(20), mixed_rays(500, 15)); }
+
+TEST_P(Rays, FlatScene) {
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    compare(kdtree::flat_soup(200, 16, axis, 0.5f, 0.3f), mixed_rays(500, 17));
+    compare(kdtree::flat_soup(200, 16, axis, 0.5f, 0.3f), axis_rays(500, 18, 8));
+  }
+}
+
+TEST_P(Rays, StartOnSurfaces) {
+  const Soup soup = kdtree::grid_soup(400, 19, 8);
+  Random random(20);
+  std::vector<Ray> rays;
+  for (int i = 0; i < 2000; ++i) {
+    const Corners c = kdtree::corners(soup.view(), random.below(static_cast<std::uint32_t>(soup.triangles.size())));
+    const float u = random.uniform(), v = random.uniform() * (1 - u);
+    rays.push_back({c.a * (1 - u - v) + c.b * u + c.c * v, 0, direction(random), 1e30f});
+    // Within the triangle's own plane too.
+    if (i % 4 == 0) rays.back().direction = normalize(c.b - c.a);
+  }
+  compare(soup, rays);
+}
+
+TEST_P(Rays, Intervals) {
+  std::vector<Ray> rays = mixed_rays(3000, 21);
+  Random random(22);
+  for (Ray& ray : rays) {
+    ray.tmin = random.uniform(0, 0.6f);
+    ray.tmax = ray.tmin + random.uniform(0, 0.8f);
+  }
+  compare(kdtree::random_soup(300, 23, 0.2f), rays);
+}
+
+TEST_P(Rays, DirectionsOfAnyLength) {
+  std::vector<Ray> rays = mixed_rays(1000, 24);
+  const Soup soup = kdtree::random_soup(300, 25, 0.2f);
+  const Tree tree = MedianBuilder::build(soup.view());
+  const Scene scene(test_device(), tree, soup.view(), GetParam());
+  const std::vector<Hit> unit = scene.closest(rays);
+  for (Ray& ray : rays) ray.direction = ray.direction * 8;
+  const std::vector<Hit> longer = scene.closest(rays);
+  for (std::size_t i = 0; i < rays.size(); ++i) {
+    ASSERT_EQ(unit[i].triangle, longer[i].triangle);
+    if (unit[i].found()) {
+      ASSERT_NEAR(unit[i].t, 8 * longer[i].t, 1e-4f);
+    }
+  }
+}
+
+TEST_P(Rays, MissTheBox) {
+  const Soup soup = kdtree::random_soup(100, 26);
+  const Scene scene(test_device(), MedianBuilder::build(soup.view()), soup.view(), GetParam());
+  const std::vector<Ray> rays{{{3, 3, 3}, 0, {1, 0, 0}, 1e30f},
+                              {{3, 0.5f, 0.5f}, 0, {1, 0, 0}, 1e30f},
+                              {{-3, 0.5f, 0.5f}, 0, {1, 0, 0}, 1.0f},
+                              {{0.5f, 9, 0.5f}, 0, {0, 0, -1}, 1e30f}};
+  for (const Hit& hit : scene.closest(rays)) EXPECT_FALSE(hit.found());
+}
+
+TEST_P(Rays, ScenesOfAnyScale) {
+  for (const float scale : {1e-6f, 1e6f}) {
+    const Soup soup = kdtree::transformed(kdtree::random_soup(300, 27, 0.2f), scale);
+    std::vector<Ray> rays = mixed_rays(800, 28);
+    for (Ray& ray : rays) ray.origin = ray.origin * scale;
+    compare(soup, rays, scale);
+    EXPECT_GT(hits_, 100u);
+  }
+}
+
+TEST_P(Rays, EmptyTree) {
+  const Scene scene(test_device(), Tree{}, MeshView{}, GetParam());
+  for (const Hit& hit : scene.closest(mixed_rays(50, 29))) EXPECT_FALSE(hit.found());
+  for (const Hit& hit : scene.occluded(mixed_rays(50, 29))) EXPECT_FALSE(hit.found());
+  EXPECT_TRUE(scene.closest({}).empty());
+}
+
+TEST_P(Rays, OneTriangle) {
+  Soup soup;
+  soup.add({0, 0, 0}, {1, 0, 0}, {0, 1, 0});
+  const Scene scene(test_device(), MedianBuilder::build(soup.view()), soup.view(), GetParam());
+  const std::vector<Ray> rays{{{0.25f, 0.5f, 2}, 0, {0, 0, -1}, 1e30f},
+                              {{0.25f, 0.5f, -2}, 0, {0, 0, 2}, 1e30f},
+                              {{0.75f, 0.5f, 2}, 0, {0, 0, -1}, 1e30f},
+                              {{-1, 0.5f, 0}, 0, {1, 0, 0}, 1e30f}};
+  const std::vector<Hit> hits = scene.closest(rays);
+  ASSERT_TRUE(hits[0].found());
+  EXPECT_FLOAT_EQ(hits[0].t, 2);
+  EXPECT_NEAR(hits[0].u, 0.25, 1e-6);
+  EXPECT_NEAR(hits[0].v, 0.5, 1e-6);
+  ASSERT_TRUE(hits[1].found());
+  EXPECT_FLOAT_EQ(hits[1].t, 1);
+  EXPECT_FALSE(hits[2].found());
+  EXPECT_FALSE(hits[3].found()) << "a ray in the triangle's plane";
+}
+
+TEST_P(Rays, DegenerateTrianglesAreNeverHit) {
+  const Soup soup = kdtree::degenerate(200, 30);
+  const Tree tree = MedianBuilder::build(soup.view());
+  std::vector<Ray> rays = mixed_rays(500, 31);
+  Random random(32);
+  for (int i = 0; i < 500; ++i) {  // aimed at them
+    const Vec3 origin = random.point(-1, 2);
+    rays.push_back(
+        {origin, 0, soup.vertices[random.below(static_cast<std::uint32_t>(soup.vertices.size()))] - origin, 1e30f});
+  }
+  const Scene scene(test_device(), tree, soup.view(), GetParam());
+  for (const Hit& hit : scene.closest(rays)) {
+    EXPECT_FALSE(hit.found());
+    EXPECT_FALSE(std::isnan(hit.t));
+  }
+}
+
+TEST_P(Rays, UnusedRefsAreNotFollowed) {
+  const Soup soup = kdtree::random_soup(100, 33);
+  Tree tree = MedianBuilder::build(soup.view());
+  tree.refs.insert(tree.refs.end(), {0xdeadbeefu, ~0u, 0u});
+  compare(soup, tree, mixed_rays(200, 34));
+}
+
+INSTANTIATE_TEST_SUITE_P(Intersection, Rays, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Watertight" : "Fast"; });
+
+// Rays aimed exactly at vertices and along edges of a closed surface, from inside and through it from outside.
+class ClosedSurface : public testing::TestWithParam<float> {};
+
+TEST_P(ClosedSurface, WatertightHasNoLeaks) {
+  const Soup soup = closed_surface(12, GetParam(), {0.3f, -0.2f, 0.1f}, 1.7f);
+  Random random(40);
+  std::vector<Ray> rays;
+  const auto aim = [&](Vec3 at) {
+    for (const Vec3 origin :
+         {Vec3{0.3f, -0.2f, 0.1f}, random.point(-0.4f, 0.6f), Vec3{0.3f, at.y, 0.1f}, Vec3{at.x, at.y, 0.1f}}) {
+      if (length(at - origin) > 0.1f && length(origin - Vec3{0.3f, -0.2f, 0.1f}) < 1.5f) {
+        rays.push_back({origin, 0, at - origin, 1e30f});
+        rays.push_back({origin, 0, normalize(at - origin), 1e30f});
+      }
+    }
+  };
+  for (const Vec3& v : soup.vertices) aim(v);
+  for (const Triangle& t : soup.triangles) {
+    for (unsigned k = 0; k < 3; ++k) {
+      const Vec3 a = soup.vertices[t.v[k]], b = soup.vertices[t.v[(k + 1) % 3]];
+      const float s = random.uniform();
+      aim(a * 0.5f + b * 0.5f);
+      aim(a * s + b * (1 - s));
+    }
+  }
+  ASSERT_GT(rays.size(), 10000u);
+  for (const bool median : {true, false}) {
+    const Tree tree = median ? MedianBuilder::build(soup.view()) : kdtree::build_reference(soup.view(), {});
+    const Scene scene(test_device(), tree, soup.view(), true);
+    const std::vector<Hit> hits = scene.closest(rays);
+    const std::vector<Hit> any = scene.occluded(rays);
+    unsigned leaks = 0;
+    for (std::size_t i = 0; i < rays.size(); ++i) leaks += !hits[i].found() || !any[i].found();
+    EXPECT_EQ(leaks, 0u) << "of " << rays.size() << (median ? ", tree of medians" : ", reference tree");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shape, ClosedSurface, testing::Values(0.0f, 0.3f, 1.0f),
+                         [](const auto& info) { return "Round" + std::to_string(static_cast<int>(info.param * 10)); });
+
+TEST(TriangleRecords, AreFiniteForAnyTriangle) {
+  for (const float scale : {1e-38f, 1e-20f, 1.0f, 1e15f, 1e37f}) {
+    for (const Soup& soup : {kdtree::random_soup(50, 50), kdtree::degenerate(50, 51), kdtree::slivers(50, 52, 1e-7f)}) {
+      const Soup scaled = kdtree::transformed(soup, scale);
+      for (std::uint32_t i = 0; i < scaled.triangles.size(); ++i) {
+        kdtree::PlaneRecord plane;
+        kdtree::CornerRecord corner;
+        kdtree::make_record(kdtree::corners(scaled.view(), i), plane);
+        kdtree::make_record(kdtree::corners(scaled.view(), i), corner);
+        for (const kdtree::Row& row : {plane.plane, plane.u, plane.v, corner.a, corner.b, corner.c}) {
+          for (const float x : {row.x, row.y, row.z, row.w}) ASSERT_TRUE(std::isfinite(x)) << scale;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heapwood::render
