@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#include "app/bench_runner.hpp"
+
+#include <algorithm>
+
+#include "app/scene_bench.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+Result blank_result(const BenchJob& job, const std::string& source, const engine::Entry& entry) {
+  Result result;
+  result.source = source;
+  result.scene = source;
+  result.allocator = entry.traits->id;
+  result.label = entry.traits->label;
+  result.frees = entry.traits->frees;
+  result.lower_bound = entry.traits->lower_bound;
+  result.settings = job.settings;
+  result.reason = interrupted_reason;
+  return result;
+}
+
+const Result* find_kept(const BenchJob& job, const std::string& source, const engine::Entry& entry) {
+  for (const Result& result : job.kept) {
+    if (result.source == source && result.allocator == entry.traits->id) return &result;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const char* name(Status status) {
+  switch (status) {
+    case Status::ok:
+      return "ok";
+    case Status::skipped:
+      return "skipped";
+    case Status::incomplete:
+      return "incomplete";
+    case Status::failed:
+      break;
+  }
+  return "failed";
+}
+
+const char* name(alloc::Frees frees) {
+  switch (frees) {
+    case alloc::Frees::never:
+      return "never";
+    case alloc::Frees::all_at_once:
+      return "all at once";
+    case alloc::Frees::individually:
+      break;
+  }
+  return "individually";
+}
+
+void compute_slowdowns(std::vector<Result*>& scene) {
+  const Result* reference = nullptr;
+  for (const Result* result : scene) {
+    if (result->status != Status::ok || !result->median_ms() || *result->median_ms() <= 0) continue;
+    if (result->allocator == "atomic") {
+      reference = result;
+      break;
+    }
+    if (!reference && !result->lower_bound) reference = result;
+  }
+  for (Result* result : scene) {
+    result->slowdown.reset();
+    result->slowdown_over.clear();
+    if (!reference || result->status != Status::ok || !result->median_ms()) continue;
+    result->slowdown = *result->median_ms() / *reference->median_ms();
+    result->slowdown_over = reference->allocator;
+  }
+}
+
+BenchResult run_bench(const BenchJob& job, const BenchEvents& events) {
+  BenchResult bench;
+  const std::size_t steps_of_one = static_cast<std::size_t>(job.settings.runs) + 2;
+  std::size_t total = 0, done = 0;
+  for (const std::string& source : job.scenes) {
+    for (const engine::Entry* entry : job.allocators) total += find_kept(job, source, *entry) ? 0 : steps_of_one;
+  }
+  const auto announce = [&](const std::string& what) {
+    if (events.progress) events.progress(done, total, what);
+  };
+  const bool frees = std::none_of(job.allocators.begin(), job.allocators.end(),
+                                  [](const engine::Entry* entry) { return entry->traits->lower_bound; }) &&
+                     !(job.pool_probe && job.pool_probe->traits->lower_bound);
+
+  for (const std::string& source : job.scenes) {
+    const std::size_t first = bench.results.size();
+    for (const engine::Entry* entry : job.allocators) {
+      const Result* kept = find_kept(job, source, *entry);
+      bench.results.push_back(kept ? *kept : blank_result(job, source, *entry));
+    }
+    std::vector<SceneBench::Lane> lanes;
+    std::vector<Result*> scene_results;
+    std::optional<std::uint64_t> kept_pool;
+    for (std::size_t i = 0; i < job.allocators.size(); ++i) {
+      Result& result = bench.results[first + i];
+      scene_results.push_back(&result);
+      if (find_kept(job, source, *job.allocators[i]))
+        kept_pool = result.pool_bytes;
+      else
+        lanes.push_back({job.allocators[i], &result});
+    }
+    if (simt::interrupted()) bench.interrupted = true;
+    if (!lanes.empty() && !bench.interrupted) {
+      try {
+        announce(source + ": loading");
+        PreparedScene scene(source, job.device, job.settings, frees);
+        SceneBench measure(job, events, scene, lanes, scene_results,
+                           [&, counted = false](const std::string& what) mutable {
+                             if (counted) ++done;
+                             counted = true;
+                             announce(what);
+                           });
+        announce(scene.name() + ": size of the pool");
+        measure.choose_pool(kept_pool);
+        measure.warm_up();
+        measure.measure();
+        measure.instrument();
+        ++done;
+        measure.finish();
+        bench.interrupted = measure.stopped();
+      } catch (const Error& error) {
+        bench.scene_error = error;
+        for (const SceneBench::Lane& lane : lanes) {
+          lane.result->status = Status::failed;
+          lane.result->reason = error.what();
+        }
+      }
+    }
+    compute_slowdowns(scene_results);
+    if (events.scene_done) events.scene_done(bench);
+    if (bench.scene_error) break;
+  }
+  return bench;
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Measures builds; prints nothing. The command line and the viewer show what comes back.
+//
+// For each scene: one pool size for all allocators, a warm-up of each, then run 1 of all allocators, run 2 of all, ...,
+// so that drift hits all alike, then one instrumented build of each (requests, fragmentation). Trees are compared by
+// hash.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/result.hpp"
+#include "simt/device.hpp"
+
+namespace heapwood::app {
+
+class PreparedScene;
+
+struct BenchJob {
+  std::vector<std::string> scenes;
+  std::vector<const engine::Entry*> allocators;
+  BuildSettings settings;
+  simt::DeviceInfo device;
+  // Decides the size of an automatic pool; nullptr: each allocator of the job in turn.
+  const engine::Entry* pool_probe = nullptr;
+  // Earlier results with the same settings and device: taken over, not measured again.
+  std::vector<Result> kept;
+};
+
+struct BenchResult {
+  std::vector<Result> results;  // scene by scene, allocators in the job's order
+  bool interrupted = false;
+  std::optional<Error> scene_error;  // a scene could not be read: measuring ended there
+};
+
+struct BenchEvents {
+  // Builds done, builds in all, and what comes next.
+  std::function<void(std::size_t, std::size_t, const std::string&)> progress;
+  // After each scene, with everything so far.
+  std::function<void(const BenchResult&)> scene_done;
+  // After the warm-up of an allocator: its tree can be downloaded from the workspace.
+  std::function<void(PreparedScene&, Result&)> tree_built;
+};
+
+// Never throws for what goes wrong with one allocator: that is in its result's status and reason.
+BenchResult run_bench(const BenchJob& job, const BenchEvents& events);
+
+// Fills in slowdowns of one scene's results: over AtomicMalloc's median, else over the first complete one that frees.
+void compute_slowdowns(std::vector<Result*>& scene);
+
+}  // namespace heapwood::app

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#include "app/cli.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <new>
+
+#include "app/commands.hpp"
+#include "app/progress.hpp"
+#include "app/version.hpp"
+#include "simt/device.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+constexpr const char* examples = R"(Examples:
+  heapwood list                                 allocators, scenes, devices
+  heapwood build atrium                         one tree: time, quality, memory
+  heapwood bench atrium statue --json out.json  every allocator, slowdown table
+  heapwood render stadium -o stadium.png        a picture
+A scene is a name from 'heapwood list scenes' (also atrium:1m for a million
+triangles) or the path of an OBJ or PLY file. 'heapwood COMMAND --help' has more.
+
+Exit codes: 0 done, 1 failed while running, 2 wrong usage, 3 unreadable scene,
+4 no such device, 5 pool exhausted with --strict.)";
+
+void on_signal(int) { simt::interrupt(); }
+
+void install_signal_handlers() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  sigemptyset(&action.sa_mask);
+  // The second signal finds the default action and ends the process at once.
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+// One line whatever was in it: messages of libraries and names of files may hold line breaks.
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  }
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+int fail(Exit exit, const std::string& message) {
+  clear_progress_line();
+  // What was written before the error belongs before it also where both streams end in one file.
+  std::fflush(stdout);
+  fmt::print(stderr, "heapwood: error: {}\n", one_line(message));
+  return static_cast<int>(exit);
+}
+
+std::string command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+int usage_error(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& argv) {
+  const auto chosen = app.get_subcommands();
+  if (chosen.empty()) {
+    if (argv.size() < 2) {
+      return fail(Exit::usage,
+                  fmt::format("no command given: use one of {}; see 'heapwood --help'", command_names(app)));
+    }
+    if (argv[1].rfind('-', 0) != 0) {
+      return fail(Exit::usage, fmt::format("unknown command '{}': use one of {}; see 'heapwood --help'", argv[1],
+                                           command_names(app)));
+    }
+    return fail(Exit::usage, fmt::format("unknown option '{}': give a command first; see 'heapwood --help'", argv[1]));
+  }
+  const std::string name = chosen.front()->get_name();
+  return fail(Exit::usage, fmt::format("{}: {}; see 'heapwood {} --help'", name, error.what(), name));
+}
+
+int parse_and_run(int argc, char** argv) {
+  CLI::App app{"Heapwood builds k-d trees on the GPU in one kernel, with the memory allocator as a parameter.",
+               "heapwood"};
+  app.footer(examples);
+  app.get_formatter()->column_width(36);
+  app.set_version_flag("--version", version_line());
+  app.require_subcommand(1);
+
+  Invocation invocation;
+  invocation.argv.assign(argv, argv + argc);
+  add_list(app, invocation);
+  add_build(app, invocation);
+  add_bench(app, invocation);
+  add_render(app, invocation);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    return usage_error(app, error, invocation.argv);
+  }
+  install_signal_handlers();
+  Exit exit = invocation.action();
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+    return fail(Exit::failed, "standard output: cannot write the results; is the disk full?");
+  }
+  return static_cast<int>(exit);
+}
+
+}  // namespace
+
+void note(const std::string& text) {
+  clear_progress_line();
+  fmt::print(stderr, "heapwood: note: {}\n", one_line(text));
+}
+
+void warning(const std::string& text) {
+  clear_progress_line();
+  std::fflush(stdout);
+  fmt::print(stderr, "heapwood: warning: {}\n", one_line(text));
+}
+
+int run(int argc, char** argv) {
+  try {
+    return parse_and_run(argc, argv);
+  } catch (const Error& error) {
+    return fail(error.exit(), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(Exit::failed, "out of host memory; use a smaller scene or --pool");
+  } catch (const std::exception& error) {
+    return fail(Exit::failed, error.what());
+  }
+}
+
+}  // namespace heapwood::app

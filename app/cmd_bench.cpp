@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+// heapwood bench: build times of every allocator over scenes, as RegEff tables 3 and 4.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "app/bench_runner.hpp"
+#include "app/bench_table.hpp"
+#include "app/commands.hpp"
+#include "app/json_report.hpp"
+#include "app/output_file.hpp"
+#include "app/progress.hpp"
+#include "app/version.hpp"
+#include "scenes/scene.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+constexpr const char* examples = R"(Examples:
+  heapwood bench atrium statue stadium
+  heapwood bench atrium:1m --allocators atomic,cfmmalloc --runs 11
+  heapwood bench sponza.obj --refs ids --pool 200x        as in the papers
+  heapwood bench atrium statue --json out.json --resume   goes on after Ctrl-C
+  heapwood bench atrium --format csv > atrium.csv)";
+
+struct BenchOptions {
+  std::vector<std::string> scenes;
+  std::string allocators = "all";
+  std::string format = "table";
+  std::string json;
+  bool resume = false;
+  BuildSettings settings;
+  DeviceOptions device;
+};
+
+// Misspelt names and files that are not there are found before hours of measuring, not after.
+void check_scenes(std::vector<std::string>& scenes) {
+  if (scenes.empty()) {
+    throw Error(Exit::usage,
+                "bench: no scene given: try 'heapwood bench atrium', or name an OBJ or PLY file; "
+                "see 'heapwood list scenes'");
+  }
+  std::vector<std::string> once;
+  for (const std::string& scene : scenes) {
+    if (std::find(once.begin(), once.end(), scene) == once.end()) once.push_back(scene);
+    const std::string family = scene.substr(0, scene.find(':'));
+    const auto known = scenes::procedural_scenes();
+    const bool procedural =
+        std::any_of(known.begin(), known.end(), [&](const auto& one) { return family == one.name; });
+    std::error_code ignored;
+    // load() has the words for what is wrong.
+    if (!procedural && !std::filesystem::is_regular_file(scene, ignored)) scenes::load(scene);
+  }
+  scenes = once;
+}
+
+// Results of the file: those that stand for a measurement of this job, and the others, which stay in the file.
+struct Earlier {
+  std::vector<Result> kept;
+  std::vector<Json> others;
+};
+
+Earlier read_earlier(const BenchOptions& options, const BenchJob& job) {
+  Earlier earlier;
+  if (!options.resume) return earlier;
+  if (options.json.empty())
+    throw Error(Exit::usage, "bench: --resume goes on with the results in a file: add --json FILE");
+  const EarlierReport report = read_report(options.json, job.device);
+  const Json settings = to_json(job.settings);
+  for (const Json& json : report.results) {
+    const std::string source = json.value("source", ""), allocator = json.value("allocator", "");
+    const bool asked = std::find(job.scenes.begin(), job.scenes.end(), source) != job.scenes.end() &&
+                       std::any_of(job.allocators.begin(), job.allocators.end(),
+                                   [&](const engine::Entry* entry) { return allocator == entry->traits->id; });
+    const bool settled = same(json.value("settings", Json()), settings);
+    if (asked && settled && reusable(json, job.settings))
+      earlier.kept.push_back(result_from_json(json));
+    else if (!asked || !settled)
+      earlier.others.push_back(json);
+  }
+  if (!earlier.kept.empty()) {
+    note(fmt::format("{}: {} of {} results kept{}", options.json, earlier.kept.size(),
+                     job.scenes.size() * job.allocators.size(),
+                     report.git_sha == git_sha() ? "" : ", measured with version " + report.git_sha));
+  }
+  return earlier;
+}
+
+void print_report(const BenchOptions& options, const BenchJob& job, const BenchResult& bench, const Json& report) {
+  if (options.format == "json") {
+    fmt::print("{}", json_text(report));
+    return;
+  }
+  if (options.format == "csv") {
+    fmt::print("{}", to_csv(flat_table(bench.results)));
+    return;
+  }
+  Table slowdowns = slowdown_table(bench.results);
+  Table memory = fragmentation_table(bench.results);
+  Table& last = memory.columns.empty() ? slowdowns : memory;
+  for (std::string& line : method_lines(bench.results, device_text(job.device), version_line()))
+    last.notes.push_back(line);
+  const bool markdown = options.format == "markdown";
+  const auto text = [&](const Table& table) {
+    return markdown ? to_markdown(table) : to_text(table, terminal_style());
+  };
+  fmt::print("{}", text(slowdowns));
+  if (!memory.columns.empty()) fmt::print("\n{}", text(memory));
+}
+
+Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
+  BenchJob job;
+  check_scenes(options.scenes);
+  job.scenes = options.scenes;
+  job.allocators = find_allocators(options.allocators);
+  job.settings = options.settings;
+  std::unique_ptr<OutputFile> file;
+  if (!options.json.empty()) file = std::make_unique<OutputFile>(options.json);
+  job.device = choose_device(options.device);
+  // The same pool whichever allocators are asked for: what AtomicMalloc needs.
+  job.pool_probe = engine::find("atomic");
+  Earlier earlier = read_earlier(options, job);
+  job.kept = std::move(earlier.kept);
+
+  BenchEvents events;
+  BenchResult result;
+  std::optional<Error> write_error;  // of the last attempt: the table is printed even where the file cannot be written
+  {
+    Progress progress;
+    events.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
+      progress.update(done, total, what);
+    };
+    events.scene_done = [&](const BenchResult& so_far) {
+      if (!file) return;
+      // Kept results of scenes still to come are in the file all the time.
+      std::vector<Json> others = earlier.others;
+      for (const Result& kept : job.kept) {
+        const auto is_kept = [&](const Result& r) { return r.source == kept.source && r.allocator == kept.allocator; };
+        if (std::none_of(so_far.results.begin(), so_far.results.end(), is_kept)) others.push_back(to_json(kept));
+      }
+      try {
+        file->write(json_text(bench_report(argv, job.device, so_far.results, others)));
+        write_error.reset();
+      } catch (const Error& error) {
+        write_error = error;
+      }
+    };
+    result = run_bench(job, events);
+  }
+  print_report(options, job, result, bench_report(argv, job.device, result.results, earlier.others));
+  if (result.scene_error) throw *result.scene_error;
+  if (write_error) throw *write_error;
+  std::size_t failed = 0;
+  for (const Result& one : result.results) failed += one.status == Status::failed;
+  if (failed)
+    throw Error(Exit::failed, fmt::format("bench: {} of {} measurements failed; the reasons are below the table",
+                                          failed, result.results.size()));
+  if (result.interrupted) {
+    throw Error(Exit::failed,
+                options.json.empty()
+                    ? std::string("bench: interrupted; what was measured is above")
+                    : fmt::format("bench: interrupted; what was measured is in {}; --resume goes on", options.json));
+  }
+  return Exit::done;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* command = app.add_subcommand("bench", "build times of every allocator, slowdown table");
+  command->footer(examples);
+  command->add_option("scene", options->scenes, "names or paths (heapwood list scenes)")->type_name("SCENE");
+  command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
+      ->capture_default_str()
+      ->type_name("IDS");
+  command->add_option("--format", options->format, "table, markdown, csv (a line a result), json")
+      ->capture_default_str()
+      ->check(quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
+      ->type_name("FORMAT");
+  command->add_option("--json", options->json, "write everything measured, raw samples too")->type_name("FILE");
+  command->add_flag("--resume", options->resume, "keep what FILE has of the same settings");
+  add_build_options(*command, options->settings, true);
+  add_device_options(*command, options->device);
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] { return bench(*options, invocation.argv); };
+  });
+}
+
+}  // namespace heapwood::app

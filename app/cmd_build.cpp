@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// heapwood build: one tree; time, quality, memory, requests.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "app/bench_runner.hpp"
+#include "app/build_report.hpp"
+#include "app/commands.hpp"
+#include "app/json_report.hpp"
+#include "app/output_file.hpp"
+#include "app/prepared_scene.hpp"
+#include "app/progress.hpp"
+#include "kdtree/validate.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+constexpr const char* examples = R"(Examples:
+  heapwood build atrium
+  heapwood build statue:1m --allocator cmalloc --device cuda:0
+  heapwood build model.obj --refs ids --pool 20x --strict
+  heapwood build pipes --validate --json pipes.json)";
+
+struct BuildCommand {
+  std::string scene, allocator = "cfmmalloc", json;
+  bool strict = false, validate = false;
+  BuildSettings settings;
+  DeviceOptions device;
+};
+
+void validate_tree(PreparedScene& scene, std::size_t& violations, std::string& first) {
+  const std::vector<std::string> found = kdtree::validate(scene.workspace().download(), scene.view());
+  violations = found.size();
+  if (!found.empty()) first = found.front();
+}
+
+Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
+  if (command.scene.empty()) {
+    throw Error(Exit::usage,
+                "build: no scene given: try 'heapwood build atrium', or name an OBJ or PLY file; "
+                "see 'heapwood list scenes'");
+  }
+  BenchJob job;
+  job.scenes = {command.scene};
+  job.allocators = {&find_allocator(command.allocator)};
+  job.settings = command.settings;
+  std::unique_ptr<OutputFile> file;
+  if (!command.json.empty()) file = std::make_unique<OutputFile>(command.json);
+  job.device = choose_device(command.device);
+
+  BenchResult bench;
+  std::size_t violations = 0;
+  std::string first_violation;
+  {
+    Progress progress;
+    BenchEvents events;
+    events.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
+      progress.update(done, total, what);
+    };
+    if (command.validate) {
+      events.tree_built = [&](PreparedScene& scene, Result&) {
+        progress.update(0, 1, "validating the tree");
+        validate_tree(scene, violations, first_violation);
+      };
+    }
+    bench = run_bench(job, events);
+  }
+  if (bench.scene_error) throw *bench.scene_error;
+  const Result& result = bench.results.front();
+  if (!result.tree) {
+    if (bench.interrupted) throw Error(Exit::failed, "build: interrupted before the first tree was built");
+    throw Error(Exit::failed, fmt::format("{}: {}: {}", result.allocator, result.scene, result.reason));
+  }
+  fmt::print("{}", build_text(result, device_text(job.device), terminal_style()));
+  if (command.validate && violations == 0)
+    fmt::print("\nThe tree is valid: every triangle is in every leaf that it touches.\n");
+  if (file) file->write(json_text(bench_report(argv, job.device, bench.results)));
+
+  if (violations) {
+    throw Error(Exit::failed, fmt::format("{}: {}: the tree is wrong: {} ({} violations found)", result.allocator,
+                                          result.scene, first_violation, violations));
+  }
+  if (result.status == Status::failed) {
+    throw Error(Exit::failed, fmt::format("{}: {}: {}", result.allocator, result.scene, result.reason));
+  }
+  if (result.status == Status::incomplete) {
+    if (command.strict) throw Error(Exit::exhausted, exhaustion_text(result));
+    warning(exhaustion_text(result));
+  }
+  if (bench.interrupted) throw Error(Exit::failed, "build: interrupted; what was measured is above");
+  return Exit::done;
+}
+
+}  // namespace
+
+void add_build(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<BuildCommand>();
+  CLI::App* command = app.add_subcommand("build", "one tree: time, quality, memory, requests");
+  command->footer(examples);
+  command->add_option("scene", options->scene, "a name or a path (heapwood list scenes)")->type_name("SCENE");
+  command->add_option("--allocator", options->allocator, "see 'heapwood list allocators'")
+      ->capture_default_str()
+      ->type_name("ID");
+  add_build_options(*command, options->settings, true);
+  add_device_options(*command, options->device);
+  command->add_flag("--strict", options->strict, "exit 5 if the pool was exhausted");
+  command->add_flag("--validate", options->validate, "check the tree against the triangles");
+  command->add_option("--json", options->json, "write everything measured, raw samples too")->type_name("FILE");
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] { return build(*options, invocation.argv); };
+  });
+}
+
+}  // namespace heapwood::app

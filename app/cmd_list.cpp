@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// heapwood list: what there is, and why a device cannot be used.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "app/commands.hpp"
+#include "app/format.hpp"
+#include "app/json_report.hpp"
+#include "app/result.hpp"
+#include "app/table.hpp"
+#include "app/version.hpp"
+#include "scenes/scene.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+struct ListOptions {
+  std::string what;
+  bool json = false;
+  bool wants(const char* section) const { return what.empty() || what == section; }
+};
+
+struct Kernel {
+  const engine::Entry* entry;
+  std::optional<engine::KernelUse> use;
+};
+
+// Registers of the build kernel on the first usable GPU; nothing to say without one.
+std::vector<Kernel> allocators(const std::vector<simt::DeviceInfo>& devices) {
+  const simt::DeviceInfo* gpu = nullptr;
+  for (const simt::DeviceInfo& device : devices) {
+    if (!gpu && device.usable && device.id.kind == simt::DeviceKind::cuda) gpu = &device;
+  }
+  std::vector<Kernel> kernels;
+  for (const engine::Entry& entry : engine::registry()) {
+    Kernel kernel{&entry, std::nullopt};
+    if (gpu && entry.cuda) kernel.use = entry.cuda->kernel_use(gpu->id, kdtree::RefKind::clipped);
+    kernels.push_back(kernel);
+  }
+  return kernels;
+}
+
+Table allocator_table(const std::vector<Kernel>& kernels) {
+  Table table;
+  table.title = "Allocators (--allocator ID, --allocators ID,ID,...)";
+  bool registers = false, bounds = false;
+  for (const Kernel& kernel : kernels) {
+    registers |= kernel.use.has_value();
+    bounds |= kernel.entry->traits->lower_bound;
+  }
+  table.columns = {{"id", true}, {"name", true}, {"published in", true}, {"frees", true}};
+  if (registers) table.columns.push_back({"registers"});
+  table.columns.push_back({"note", true, true});
+  for (const Kernel& kernel : kernels) {
+    const alloc::AllocatorTraits& traits = *kernel.entry->traits;
+    std::vector<Cell> cells{traits.id, std::string(traits.label) + (traits.lower_bound ? " *" : ""), traits.paper,
+                            name(traits.frees)};
+    if (registers) cells.emplace_back(kernel.use ? std::to_string(kernel.use->registers) : missing);
+    cells.emplace_back(traits.note);
+    table.add(std::move(cells));
+  }
+  if (bounds) table.notes.push_back("* lower bound: cannot free, so never named the fastest");
+  if (registers) table.notes.push_back("registers: a thread of the build kernel, clipped refs");
+  return table;
+}
+
+Table scene_table() {
+  Table table;
+  table.title = "Scenes (also NAME:TRIANGLES such as atrium:1m, or the path of an OBJ or PLY file)";
+  table.columns = {{"name", true}, {"triangles"}, {"what", true, true}};
+  for (const scenes::Procedural& scene : scenes::procedural_scenes()) {
+    table.add({scene.name, compact_text(scene.default_triangles), scene.description});
+  }
+  return table;
+}
+
+Table device_table(const std::vector<simt::DeviceInfo>& devices) {
+  Table table;
+  table.title = "Devices (--device ID)";
+  table.columns = {{"id", true}, {"units"}, {"memory"}, {"usable", true}, {"name", true, true}};
+  for (const simt::DeviceInfo& device : devices) {
+    std::string text = device.name;
+    if (!device.driver.empty()) text += ", " + device.driver;
+    if (!device.usable) text += ": " + device.reason;
+    table.add({device.key, device.multiprocessors ? std::to_string(device.multiprocessors) : missing,
+               device.memory_bytes ? bytes_text(device.memory_bytes) : missing, device.usable ? "yes" : "no", text});
+  }
+  return table;
+}
+
+Json list_json(const ListOptions& options, const std::vector<simt::DeviceInfo>& devices) {
+  Json json;
+  json["schema"] = "heapwood.list/1";
+  json["version"] = version();
+  if (options.wants("allocators")) {
+    json["allocators"] = Json::array();
+    for (const Kernel& kernel : allocators(devices)) {
+      const alloc::AllocatorTraits& traits = *kernel.entry->traits;
+      Json one{{"id", traits.id}, {"label", traits.label}, {"paper", traits.paper}, {"note", traits.note}};
+      one["frees"] = name(traits.frees);
+      one["lower_bound"] = traits.lower_bound;
+      one["keeps_live_memory"] = traits.keeps_live_memory;
+      one["cuda"] = kernel.entry->cuda != nullptr;
+      if (kernel.use) one["registers"] = kernel.use->registers;
+      json["allocators"].push_back(one);
+    }
+  }
+  if (options.wants("scenes")) {
+    json["scenes"] = Json::array();
+    for (const scenes::Procedural& scene : scenes::procedural_scenes()) {
+      json["scenes"].push_back(
+          {{"name", scene.name}, {"description", scene.description}, {"default_triangles", scene.default_triangles}});
+    }
+  }
+  if (options.wants("devices")) {
+    json["devices"] = Json::array();
+    for (const simt::DeviceInfo& device : devices) {
+      Json one = to_json(device);
+      one["usable"] = device.usable;
+      if (!device.usable) one["reason"] = device.reason;
+      json["devices"].push_back(one);
+    }
+  }
+  return json;
+}
+
+Exit list(const ListOptions& options) {
+  const std::vector<simt::DeviceInfo> devices = simt::list_devices();
+  if (options.json) {
+    fmt::print("{}", json_text(list_json(options, devices)));
+    return Exit::done;
+  }
+  std::vector<Table> tables;
+  if (options.wants("allocators")) tables.push_back(allocator_table(allocators(devices)));
+  if (options.wants("scenes")) tables.push_back(scene_table());
+  if (options.wants("devices")) tables.push_back(device_table(devices));
+  for (std::size_t i = 0; i < tables.size(); ++i)
+    fmt::print("{}{}", i ? "\n" : "", to_text(tables[i], terminal_style()));
+  return Exit::done;
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<ListOptions>();
+  CLI::App* command = app.add_subcommand("list", "allocators, scenes, devices: what there is");
+  command->add_option("what", options->what, "allocators, scenes or devices; all if left out")
+      ->check(quiet(CLI::IsMember({"allocators", "scenes", "devices"})))
+      ->type_name("");
+  command->add_flag("--json", options->json, "machine readable");
+  command->callback([options, &invocation] { invocation.action = [options] { return list(*options); }; });
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// heapwood render: builds a tree and makes a picture of it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <memory>
+
+#include "app/commands.hpp"
+#include "app/format.hpp"
+#include "app/output_file.hpp"
+#include "app/prepared_scene.hpp"
+#include "app/progress.hpp"
+#include "render/auto_camera.hpp"
+#include "render/renderer.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+constexpr const char* examples = R"(Examples:
+  heapwood render atrium -o atrium.png
+  heapwood render statue:1m -o statue.png --mode path --spp 256 --size 1920x1080
+  heapwood render stadium -o steps.png --mode heatmap
+  heapwood render model.obj -o view.png --camera 0,1.5,4,0,1,0,45
+The camera that was used is printed in the form that --camera takes.)";
+
+struct RenderCommand {
+  std::string scene, output, camera, up, allocator = "cfmmalloc", mode = "shaded";
+  ImageSize size{1280, 720};
+  unsigned spp = 16, seed = 1;
+  bool watertight = false;
+  BuildSettings settings;
+  DeviceOptions device;
+};
+
+render::Camera choose_camera(const RenderCommand& command, const scenes::Mesh& mesh, const render::Scene& scene) {
+  const unsigned up = command.up.empty() ? mesh.up : parse_axis(command.up);
+  if (!command.camera.empty()) return render::parse_camera(command.camera, up);
+  if (mesh.camera && up == mesh.up) return {mesh.camera->eye, mesh.camera->target, mesh.camera->fov, up};
+  return render::auto_camera(scene, up,
+                             static_cast<float>(command.size.width) / static_cast<float>(command.size.height));
+}
+
+void check_usage(const RenderCommand& command) {
+  if (command.scene.empty()) {
+    throw Error(Exit::usage,
+                "render: no scene given: try 'heapwood render atrium -o atrium.png', or name an OBJ or PLY file; "
+                "see 'heapwood list scenes'");
+  }
+  if (command.output.empty()) throw Error(Exit::usage, "render: no file for the picture: add -o FILE.png");
+  // What is wrong with these is said before the tree is built, not after.
+  if (!command.camera.empty()) render::make_frame(render::parse_camera(command.camera, 1), 16, 16);
+  if (!command.up.empty()) parse_axis(command.up);
+  render::parse_mode(command.mode);
+}
+
+Exit render_picture(const RenderCommand& command) {
+  check_usage(command);
+  const engine::Entry& entry = find_allocator(command.allocator);
+  const OutputFile writable(command.output);
+  const simt::DeviceInfo device = choose_device(command.device);
+  Progress progress;
+  progress.update(0, 1, command.scene + ": loading");
+  PreparedScene scene(command.scene, device, command.settings, !entry.traits->lower_bound);
+  progress.update(0, 1, scene.name() + ": building");
+  const kdtree::BuildRun build = scene.build_growing(entry);
+  const kdtree::Tree tree = scene.workspace().download();
+
+  progress.update(0, command.spp, scene.name() + ": looking for a camera");
+  const render::Scene traced(device.id, tree, scene.view(), command.watertight);
+  render::RenderJob job;
+  job.mode = render::parse_mode(command.mode);
+  job.width = command.size.width;
+  job.height = command.size.height;
+  job.spp = command.spp;
+  job.seed = command.seed;
+  job.watertight = command.watertight;
+  job.camera = choose_camera(command, scene.mesh(), traced);
+  job.progress = [&](unsigned done, unsigned spp) { progress.update(done, spp, scene.name() + ": samples"); };
+  const auto start = std::chrono::steady_clock::now();
+  const render::Image image = render::render(job, traced);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  render::write_png(image, command.output);
+  clear_progress_line();
+
+  fmt::print("{}: {} triangles\n{}\n\n", scene.name(), count_text(scene.triangles()), device_text(device));
+  fmt::print("  build    {:>10} ms   {}, {} refs{}\n", figure_text(build.ms), entry.traits->label,
+             kdtree::name(command.settings.refs), build.incomplete ? ", INCOMPLETE" : "");
+  fmt::print("  render   {:>10} ms   {}, {}x{}, {} sample{} a pixel\n", figure_text(1e3 * seconds),
+             render::name(job.mode), job.width, job.height, job.spp, job.spp == 1 ? "" : "s");
+  fmt::print("  camera   {} --up {}\n", render::to_string(job.camera), "xyz"[job.camera.up]);
+  fmt::print("  picture  {}\n", command.output);
+  if (build.incomplete) {
+    warning(fmt::format(
+        "{}: pool of {} exhausted, tree incomplete: the picture is right but slow to trace; use --pool auto or a "
+        "larger --pool",
+        entry.traits->id, bytes_text(scene.pool_bytes())));
+  }
+  return Exit::done;
+}
+
+}  // namespace
+
+void add_render(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<RenderCommand>();
+  CLI::App* command = app.add_subcommand("render", "a picture of a scene, as PNG");
+  command->footer(examples);
+  command->add_option("scene", options->scene, "a name or a path (heapwood list scenes)")->type_name("SCENE");
+  command->add_option("-o,--output", options->output, "the PNG file to write")->type_name("FILE");
+  command
+      ->add_option_function<std::string>(
+          "--size", [options](const std::string& text) { options->size = parse_image_size(text); }, "of the picture")
+      ->default_str("1280x720")
+      ->type_name("WxH");
+  command->add_option("--spp", options->spp, "samples a pixel")
+      ->capture_default_str()
+      ->check(quiet(CLI::Range(1u, render::max_spp)))
+      ->type_name("N");
+  command->add_option("--mode", options->mode, "shaded, path, ao, normals, depth, heatmap,\nleaves")
+      ->capture_default_str()
+      ->type_name("MODE");
+  command
+      ->add_option("--camera", options->camera,
+                   "ex,ey,ez,tx,ty,tz,fov: eye, target, vertical\ndegrees; found by looking if left out")
+      ->type_name("CAMERA");
+  command->add_option("--up", options->up, "x, y or z; the scene's own if left out")->type_name("AXIS");
+  command->add_option("--seed", options->seed, "of the samples")->capture_default_str()->type_name("N");
+  command->add_flag("--watertight", options->watertight, "the slower intersection that leaks at no edge");
+  command->add_option("--allocator", options->allocator, "see 'heapwood list allocators'")
+      ->capture_default_str()
+      ->type_name("ID");
+  add_build_options(*command, options->settings, false);
+  add_device_options(*command, options->device);
+  command->callback([options, &invocation] { invocation.action = [options] { return render_picture(*options); }; });
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// Numbers as people read them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace heapwood::app {
+
+inline constexpr const char* missing = "–";  // a figure that was not measured
+
+std::string count_text(std::uint64_t n);      // 1,234,567
+std::string compact_text(std::uint64_t n);    // 262K, 1.09M
+std::string bytes_text(std::uint64_t bytes);  // 512 B, 1.50 MiB
+std::string mib_text(std::uint64_t bytes);    // 1.50, 123, 4,096 (MiB)
+std::string figure_text(double value);        // four significant digits or so, without an exponent where it can
+std::string figure_text(std::optional<double> value);
+std::string ratio_text(double value);  // 1.04, 12.3, 1,234
+
+}  // namespace heapwood::app

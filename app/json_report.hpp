@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Measurements as JSON (docs/architecture.md, "JSON"), and back. A figure that was not measured is absent; samples are
+// raw.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "app/result.hpp"
+#include "simt/device.hpp"
+
+namespace heapwood::app {
+
+// Keys keep the order in which they are written.
+using Json = nlohmann::ordered_json;
+
+inline constexpr const char* bench_schema = "heapwood.bench/1";
+
+Json to_json(const simt::DeviceInfo& device);
+Json to_json(const BuildSettings& settings);
+Json to_json(const Result& result);
+// Throws std::exception where keys are missing or of the wrong type.
+Result result_from_json(const Json& json);
+
+// {"schema", "argv", "version", "git", "device", "results"}; results of `others` follow those of this run.
+Json bench_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
+                  const std::vector<Result>& results, const std::vector<Json>& others = {});
+// As text, two spaces a level; invalid UTF-8 (file names) is replaced.
+std::string json_text(const Json& json);
+
+// A report written earlier, for --resume.
+struct EarlierReport {
+  std::vector<Json> results;
+  std::string git_sha;
+};
+// Empty if there is no such file. Throws Error{Exit::failed} if it is not a report, and Error{Exit::usage} if it is of
+// another device.
+EarlierReport read_report(const std::string& path, const simt::DeviceInfo& device);
+// Equal whatever the order of keys: other programs may have written the file again.
+bool same(const Json& a, const Json& b);
+// Whether it can stand for a new measurement with these settings: complete, of the same settings.
+bool reusable(const Json& result, const BuildSettings& settings);
+
+}  // namespace heapwood::app

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+#include "app/options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "app/commands.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+// The whole of the text as a finite number; std::from_chars knows no locale and no leading blanks.
+std::optional<double> number(std::string_view text) {
+  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+[[noreturn]] void wrong(const std::string& what, const std::string& text, const std::string& expected) {
+  throw Error(Exit::usage, fmt::format("{} '{}': expected {}", what, text, expected));
+}
+
+std::string known_ids() {
+  std::vector<std::string> ids;
+  for (const engine::Entry& entry : engine::registry()) ids.emplace_back(entry.traits->id);
+  return fmt::format("{}", fmt::join(ids, " "));
+}
+
+}  // namespace
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t at = 0;
+  for (std::size_t end; (end = text.find(separator, at)) != std::string::npos; at = end + 1) {
+    parts.push_back(text.substr(at, end - at));
+  }
+  parts.push_back(text.substr(at));
+  return parts;
+}
+
+std::size_t parse_bytes(const std::string& text) {
+  const char* expected = "a number of bytes, or with K, M, G, T (of 1024): 512M, 1.5G";
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  const std::optional<double> value = number(text.substr(0, digits));
+  std::string suffix = text.substr(digits);
+  std::transform(suffix.begin(), suffix.end(), suffix.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (suffix.size() > 1 && suffix.ends_with("ib"))
+    suffix.resize(suffix.size() - 2);
+  else if (suffix.ends_with("b"))
+    suffix.resize(suffix.size() - 1);
+  static const std::string powers = "kmgt";
+  const std::size_t power = suffix.empty() ? 0 : powers.find(suffix) + 1;
+  if (!value || suffix.size() > 1 || (!suffix.empty() && power == 0)) wrong("size", text, expected);
+  const double bytes = *value * std::pow(1024.0, static_cast<double>(power));
+  if (bytes < 1) wrong("size", text, "at least one byte");
+  if (bytes > 1e15) wrong("size", text, "less than a petabyte");
+  return static_cast<std::size_t>(bytes);
+}
+
+PoolSize parse_pool(const std::string& text) {
+  PoolSize pool;
+  pool.text = text;
+  if (text == "auto") return pool;
+  if (text.size() > 1 && (text.back() == 'x' || text.back() == 'X')) {
+    const std::optional<double> multiple = number(text.substr(0, text.size() - 1));
+    if (!multiple || *multiple <= 0 || *multiple > 1e9)
+      wrong("--pool", text, "a multiple of the root node such as 200x");
+    pool.kind = PoolSize::Kind::root_multiple;
+    pool.multiple = *multiple;
+    return pool;
+  }
+  if (text.find_first_of("0123456789") != 0 && text.find('.') != 0)
+    wrong("--pool", text, "auto, a size (512M, 2G) or a multiple (200x)");
+  pool.kind = PoolSize::Kind::bytes;
+  pool.bytes = parse_bytes(text);
+  return pool;
+}
+
+ImageSize parse_image_size(const std::string& text) {
+  const std::vector<std::string> parts = split(text, 'x');
+  constexpr const char* expected = "WIDTHxHEIGHT, each from 1 to 16384: 1920x1080";
+  if (parts.size() != 2) wrong("--size", text, expected);
+  unsigned side[2];
+  for (int i = 0; i < 2; ++i) {
+    const std::string& part = parts[static_cast<std::size_t>(i)];
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), side[i]);
+    if (error != std::errc{} || end != part.data() + part.size() || side[i] < 1 || side[i] > 16384) {
+      wrong("--size", text, expected);
+    }
+  }
+  return {side[0], side[1]};
+}
+
+unsigned parse_axis(const std::string& text) {
+  if (text == "x") return 0;
+  if (text == "y") return 1;
+  if (text == "z") return 2;
+  wrong("--up", text, "x, y or z");
+}
+
+kdtree::RefKind parse_refs(const std::string& text) {
+  for (kdtree::RefKind kind : kdtree::all_ref_kinds) {
+    if (text == kdtree::name(kind)) return kind;
+  }
+  wrong("--refs", text, "clipped, ids or boxes");
+}
+
+const engine::Entry& find_allocator(const std::string& id) {
+  const engine::Entry* entry = engine::find(id);
+  if (!entry) throw Error(Exit::usage, fmt::format("unknown allocator '{}': use one of {}", id, known_ids()));
+  return *entry;
+}
+
+std::vector<const engine::Entry*> find_allocators(const std::string& list) {
+  std::vector<const engine::Entry*> entries;
+  if (list == "all") {
+    for (const engine::Entry& entry : engine::registry()) entries.push_back(&entry);
+    return entries;
+  }
+  for (const std::string& id : split(list, ',')) {
+    const engine::Entry* entry = &find_allocator(id);
+    if (std::find(entries.begin(), entries.end(), entry) == entries.end()) entries.push_back(entry);
+  }
+  return entries;
+}
+
+CLI::Validator quiet(CLI::Validator check) { return check.description(""); }
+
+void add_device_options(CLI::App& app, DeviceOptions& options) {
+  app.add_option("--device", options.device, "auto (first usable GPU, else CPU), cuda:N, cpu")
+      ->capture_default_str()
+      ->type_name("DEVICE");
+  app.add_option("--threads", options.threads, "CPU threads; 0 = all")
+      ->capture_default_str()
+      ->check(quiet(CLI::Range(0, 4096)))
+      ->type_name("N");
+}
+
+void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
+  app.add_option_function<std::string>(
+         "--refs", [&](const std::string& text) { settings.refs = parse_refs(text); },
+         "what nodes hold: clipped (32 B), ids (4 B, as in\nthe papers), boxes (4 B, not clipped)")
+      ->default_str("clipped")
+      ->type_name("KIND");
+  app.add_option_function<std::string>(
+         "--pool", [&](const std::string& text) { settings.pool = parse_pool(text); },
+         "memory for the allocator: auto (doubled until the\nbuild completes), 512M, 2G, or 200x the root node\nat 4 "
+         "bytes a triangle (the papers)")
+      ->default_str("auto")
+      ->type_name("SIZE");
+  if (with_runs) {
+    app.add_option("--runs", settings.runs, "timed builds of each kind")
+        ->capture_default_str()
+        ->check(quiet(CLI::Range(1, 100000)))
+        ->type_name("N");
+  }
+  const CLI::Validator cost = quiet(CLI::Range(0.0, 1e6));
+  app.add_option("--traversal-cost", settings.costs.traversal, "SAH: cost of a step")
+      ->default_str("1")
+      ->check(cost)
+      ->type_name("C");
+  app.add_option("--intersection-cost", settings.costs.intersection, "SAH: cost of a triangle")
+      ->default_str("1")
+      ->check(quiet(CLI::Range(1e-6, 1e6)))
+      ->type_name("C");
+  app.add_option("--empty-bonus", settings.costs.empty_bonus, "SAH: discount where one side is empty")
+      ->default_str("0.15")
+      ->check(quiet(CLI::Range(0.0, 0.99)))
+      ->type_name("B");
+  app.add_flag("--keep-degenerate", settings.keep_degenerate, "keep triangles of zero area");
+  app.add_option("--timeout", settings.timeout, "seconds after which a build is stopped")
+      ->capture_default_str()
+      ->check(quiet(CLI::Range(0.001, 86400.0)))
+      ->type_name("SECONDS");
+}
+
+simt::DeviceInfo choose_device(const DeviceOptions& options) {
+  simt::DeviceInfo device = simt::find_device(options.device, options.threads);
+  if (options.device == "auto" && device.id.kind == simt::DeviceKind::cpu) {
+    for (const simt::DeviceInfo& other : simt::list_devices()) {
+      if (other.usable || other.id.kind != simt::DeviceKind::cuda) continue;
+      note(fmt::format("running on the CPU: no GPU: {}", other.reason));
+      break;
+    }
+  }
+  if (options.threads > 0 && device.id.kind == simt::DeviceKind::cuda)
+    note("--threads is for the CPU; ignored on " + device.key);
+  return device;
+}
+
+std::string device_text(const simt::DeviceInfo& device) {
+  if (device.id.kind == simt::DeviceKind::cpu) {
+    return fmt::format("{}: {}, {} thread{}", device.key, device.name, device.multiprocessors,
+                       device.multiprocessors == 1 ? "" : "s");
+  }
+  return fmt::format("{}: {}, {} multiprocessors, {}", device.key, device.name, device.multiprocessors, device.driver);
+}
+
+const engine::Engine& engine_on(const engine::Entry& entry, const simt::DeviceInfo& device) {
+  const engine::Engine* engine = entry.on(device.id.kind);
+  if (!engine)
+    throw Error(Exit::device, fmt::format("{}: not compiled for {}; rebuild with CUDA or use --device cpu",
+                                          entry.traits->id, device.key));
+  return *engine;
+}
+
+}  // namespace heapwood::app

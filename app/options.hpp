@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Options that several commands share, and the parsers of their values. A parser throws Error{Exit::usage} that names
+// the option's value and what it should look like.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "kdtree/build.hpp"
+#include "simt/device.hpp"
+
+namespace CLI {
+class App;
+class Validator;
+}  // namespace CLI
+
+namespace heapwood::app {
+
+struct PoolSize {
+  enum class Kind { automatic, bytes, root_multiple };
+  Kind kind = Kind::automatic;
+  std::size_t bytes = 0;
+  double multiple = 0;
+  std::string text = "auto";  // as given
+};
+
+struct DeviceOptions {
+  std::string device = "auto";
+  int threads = 0;  // CPU; 0 = one a hardware thread
+};
+
+// What decides a build besides scene, allocator and device.
+struct BuildSettings {
+  kdtree::RefKind refs = kdtree::RefKind::clipped;
+  kdtree::SahCosts costs;
+  PoolSize pool;
+  int runs = 5;
+  bool keep_degenerate = false;
+  double timeout = 60;  // seconds a launch
+};
+
+struct ImageSize {
+  unsigned width = 0, height = 0;
+};
+
+std::size_t parse_bytes(const std::string& text);     // "4096", "512M", "1.5G", "64KiB"
+PoolSize parse_pool(const std::string& text);         // "auto", bytes, "200x"
+ImageSize parse_image_size(const std::string& text);  // "1920x1080"
+unsigned parse_axis(const std::string& text);         // "x", "y", "z"
+kdtree::RefKind parse_refs(const std::string& text);  // "clipped", "ids", "boxes"
+std::vector<std::string> split(const std::string& text, char separator);
+
+// The registry's entry, or Error{Exit::usage} that lists the ids.
+const engine::Entry& find_allocator(const std::string& id);
+// "all" or ids separated by commas, in the order given, without repetitions.
+std::vector<const engine::Entry*> find_allocators(const std::string& list);
+
+// A check without a word of its own in --help.
+CLI::Validator quiet(CLI::Validator check);
+void add_device_options(CLI::App& app, DeviceOptions& options);
+void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs);
+
+// The device asked for. Where `auto` had to fall back to the CPU, says so once on standard error with the reason.
+simt::DeviceInfo choose_device(const DeviceOptions& options);
+// "cpu: AMD EPYC (2 threads)", "cuda:0: NVIDIA H200 (132 multiprocessors, driver ...)".
+std::string device_text(const simt::DeviceInfo& device);
+// Throws Error{Exit::device} where the allocator was not compiled for the device.
+const engine::Engine& engine_on(const engine::Entry& entry, const simt::DeviceInfo& device);
+
+}  // namespace heapwood::app

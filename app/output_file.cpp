@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include "app/output_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "simt/error.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+[[noreturn]] void cannot_write(const std::string& path, int error) {
+  const char* advice = error == ENOENT   ? "create its folder"
+                       : error == ENOSPC ? "free some space"
+                                         : "name another file";
+  throw Error(Exit::failed, fmt::format("{}: cannot write: {}; {}", path, std::strerror(error), advice));
+}
+
+int open_for_writing(const std::string& path) { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666); }
+
+}  // namespace
+
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+  struct stat status {};
+  const bool exists = ::stat(path_.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) cannot_write(path_, EISDIR);
+  if (exists && ::access(path_.c_str(), W_OK) != 0) cannot_write(path_, errno);
+  // A pipe, a device or a link (/dev/stdout) is written in place: renaming would replace it.
+  struct stat link {};
+  const bool in_place = ::lstat(path_.c_str(), &link) == 0 && !S_ISREG(link.st_mode);
+  temporary_ = in_place ? path_ : fmt::format("{}.{}.tmp", path_, ::getpid());
+  if (in_place) return;
+  const int file = open_for_writing(temporary_);
+  if (file < 0) cannot_write(path_, errno);
+  ::close(file);
+}
+
+OutputFile::~OutputFile() {
+  if (temporary_ != path_) ::unlink(temporary_.c_str());
+}
+
+void OutputFile::write(const std::string& content) {
+  const int file = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) cannot_write(path_, errno);
+  int error = 0;
+  for (std::size_t done = 0; done < content.size() && !error;) {
+    const ssize_t written = ::write(file, content.data() + done, content.size() - done);
+    if (written >= 0)
+      done += static_cast<std::size_t>(written);
+    else if (errno != EINTR)
+      error = errno;
+  }
+  // A network file system may report a full disk only here.
+  if (::close(file) != 0 && !error) error = errno;
+  if (!error && temporary_ != path_ && std::rename(temporary_.c_str(), path_.c_str()) != 0) error = errno;
+  if (error) cannot_write(path_, error);
+}
+
+}  // namespace heapwood::app

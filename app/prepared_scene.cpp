@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "app/prepared_scene.hpp"
+
+#include <algorithm>
+
+#include "scenes/scene.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+constexpr std::size_t pool_unit = std::size_t{1} << 20;
+
+std::size_t first_pool(const BuildSettings& settings, std::size_t triangles, bool frees) {
+  switch (settings.pool.kind) {
+    case PoolSize::Kind::bytes:
+      return settings.pool.bytes;
+    case PoolSize::Kind::root_multiple:
+      return kdtree::Workspace::pool_of_root_multiples(triangles, settings.pool.multiple);
+    case PoolSize::Kind::automatic:
+      break;
+  }
+  const std::size_t suggested = kdtree::Workspace::suggested_pool(triangles, settings.refs, frees);
+  return alloc::round_up(std::max(suggested, pool_unit), pool_unit);
+}
+
+}  // namespace
+
+std::string scene_label(const std::string& source, const scenes::Mesh& mesh) {
+  const std::string family = source.substr(0, source.find(':'));
+  for (const scenes::Procedural& scene : scenes::procedural_scenes()) {
+    if (family == scene.name) return source;
+  }
+  return mesh.name.empty() ? source : mesh.name;
+}
+
+PreparedScene::PreparedScene(const std::string& source, const simt::DeviceInfo& device, const BuildSettings& settings,
+                             bool frees)
+    : source_(source), device_(device), settings_(settings), mesh_(scenes::load(source)) {
+  name_ = scene_label(source, mesh_);
+  if (!settings.keep_degenerate) degenerate_ = scenes::drop_degenerate(mesh_);
+  device_mesh_ = std::make_unique<kdtree::DeviceMesh>(device.id, view());
+  workspace_ =
+      std::make_unique<kdtree::Workspace>(*device_mesh_, settings.refs, first_pool(settings, triangles(), frees));
+}
+
+kdtree::BuildOptions PreparedScene::build_options() const {
+  kdtree::BuildOptions options;
+  options.costs = settings_.costs;
+  options.seconds = settings_.timeout;
+  return options;
+}
+
+kdtree::BuildRun PreparedScene::build(const engine::Entry& entry) {
+  return engine_on(entry, device_).build(*workspace_, build_options());
+}
+
+kdtree::InstrumentedRun PreparedScene::build_instrumented(const engine::Entry& entry) {
+  return engine_on(entry, device_).build_instrumented(*workspace_, build_options());
+}
+
+kdtree::TreeStats PreparedScene::tree_stats() const { return kdtree::measure(workspace_->download(), settings_.costs); }
+
+std::size_t PreparedScene::pool_limit() const {
+  // A part is left for output arrays that grow. Beyond a thousand times the root's array more memory does not help:
+  // then the allocator refuses for a reason of its own.
+  std::size_t available = simt::device_available(device_.id);
+  if (device_.id.kind == simt::DeviceKind::cuda) available += pool_bytes();
+  const std::size_t useful = 1000 * triangles() * kdtree::ref_bytes(settings_.refs) + (std::size_t{64} << 20);
+  return std::min(available / 10 * 9, useful) / pool_unit * pool_unit;
+}
+
+kdtree::BuildRun PreparedScene::build_growing(const engine::Entry& entry) {
+  kdtree::BuildRun run = build(entry);
+  if (settings_.pool.kind != PoolSize::Kind::automatic || !run.incomplete) return run;
+  for (const std::size_t limit = pool_limit(); run.incomplete && pool_bytes() < limit; run = build(entry)) {
+    workspace_->resize_pool(std::min(2 * pool_bytes(), limit));
+  }
+  return run;
+}
+
+void PreparedScene::set_pool(std::size_t bytes) {
+  if (bytes != pool_bytes()) workspace_->resize_pool(bytes);
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// One line of progress on standard error, only where that is a terminal: "[3/16] atrium: CFMalloc, run 2   ETA 0:12".
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+namespace heapwood::app {
+
+// The line's text without cursor control; `elapsed` in seconds.
+std::string progress_text(std::size_t done, std::size_t total, double elapsed, const std::string& what);
+
+class Progress {
+ public:
+  Progress();
+  explicit Progress(bool enabled) : enabled_(enabled) {}
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // Steps finished, steps in all, and what is being done now. Redraws at most ten times a second.
+  void update(std::size_t done, std::size_t total, const std::string& what);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool enabled_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point drawn_{};
+};
+
+// Erases a line that is showing; anything else written to the terminal calls this first.
+void clear_progress_line();
+
+}  // namespace heapwood::app

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// What was measured for one scene and one allocator: the row of a table, the element of `results` in JSON.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "alloc/statistics.hpp"
+#include "app/options.hpp"
+#include "app/samples.hpp"
+#include "engine/engine.hpp"
+#include "kdtree/quality.hpp"
+
+namespace heapwood::app {
+
+enum class Status { ok, skipped, incomplete, failed };
+const char* name(Status status);
+const char* name(alloc::Frees frees);
+
+struct Result {
+  std::string source;            // the scene as given: `atrium:1m`, a path
+  std::string scene;             // its name in tables
+  std::uint64_t triangles = 0;   // that the tree was built over
+  std::uint64_t degenerate = 0;  // dropped, or kept with --keep-degenerate
+  std::string allocator, label;
+  alloc::Frees frees = alloc::Frees::individually;
+  bool lower_bound = false;
+  std::string builder = "single-kernel";
+  BuildSettings settings;
+
+  Status status = Status::skipped;
+  std::string reason;  // one line unless status is ok and nothing is to be said
+  std::vector<double> runs_ms;
+  std::vector<double> reset_ms;
+  std::optional<double> slowdown;
+  std::string slowdown_over;         // id of the reference allocator
+  bool wrong_tree = false;           // differs from the other allocators' trees or from run to run
+  std::uint64_t refused_splits = 0;  // of an incomplete tree
+  std::uint64_t refused_bytes = 0;   // the first request that got no memory
+  unsigned warps = 0;                // that ran the build
+
+  std::optional<kdtree::TreeStats> tree;
+  std::optional<alloc::RequestStats> requests;
+  std::optional<alloc::Fragmentation> at_end;
+  std::optional<engine::KernelUse> kernel;  // CUDA
+  std::optional<std::uint64_t> pool_bytes, workspace_bytes;
+
+  std::optional<double> median_ms() const { return median(runs_ms); }
+  std::optional<double> refs_per_triangle() const {
+    if (!tree || triangles == 0) return std::nullopt;
+    return static_cast<double>(tree->refs) / static_cast<double>(triangles);
+  }
+  std::optional<std::uint64_t> high_water_bytes() const {
+    if (!requests) return std::nullopt;
+    return requests->high_water_bytes;
+  }
+};
+
+}  // namespace heapwood::app

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#include "app/scene_bench.hpp"
+
+#include <fmt/format.h>
+
+#include "app/format.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+void fail(Result& result, const std::string& reason) {
+  result.status = Status::failed;
+  result.reason = reason;
+}
+
+std::string exhausted_text(const Result& result) {
+  std::string text = fmt::format("pool of {} exhausted: {} request", bytes_text(result.pool_bytes.value_or(0)),
+                                 bytes_text(result.refused_bytes));
+  const char* plural = result.refused_splits == 1 ? "" : "s";
+  return text + fmt::format(" refused, {} node{} not split", count_text(result.refused_splits), plural);
+}
+
+void note_run(Result& result, const kdtree::BuildRun& run) {
+  result.warps = run.warps;
+  if (!run.incomplete) return;
+  result.status = Status::incomplete;
+  result.refused_splits = run.failed_splits;
+  result.refused_bytes = run.failed_bytes;
+}
+
+}  // namespace
+
+SceneBench::SceneBench(const BenchJob& job, const BenchEvents& events, PreparedScene& scene, std::vector<Lane> lanes,
+                       std::vector<Result*> all, Step step)
+    : job_(job),
+      events_(events),
+      scene_(scene),
+      lanes_(std::move(lanes)),
+      all_(std::move(all)),
+      step_(std::move(step)) {
+  for (Lane& lane : lanes_) {
+    Result& result = *lane.result;
+    result.scene = scene_.name();
+    result.triangles = scene_.triangles();
+    result.degenerate = scene_.degenerate();
+  }
+}
+
+template <class F>
+void SceneBench::guarded(Lane* lane, F f) {
+  if (simt::interrupted()) stopped_ = true;
+  if (stopped_) return;
+  try {
+    f();
+  } catch (const simt::Stopped& stop) {
+    if (stop.reason() == simt::Stopped::Reason::interrupted)
+      stopped_ = true;
+    else if (lane)
+      fail(*lane->result, stop.what());
+  } catch (const std::exception& error) {
+    if (lane) fail(*lane->result, error.what());
+  }
+}
+
+void SceneBench::choose_pool(std::optional<std::uint64_t> kept_bytes) {
+  if (kept_bytes) {
+    scene_.set_pool(*kept_bytes);
+    return;
+  }
+  if (job_.settings.pool.kind != PoolSize::Kind::automatic) return;
+  if (job_.pool_probe) {
+    guarded(nullptr, [&] { holds_all_ = !scene_.build_growing(*job_.pool_probe).incomplete; });
+    return;
+  }
+  for (const Lane& lane : lanes_) {
+    guarded(nullptr, [&] { scene_.build_growing(*lane.entry); });
+  }
+}
+
+void SceneBench::warm_up() {
+  for (Lane& lane : lanes_) {
+    Result& result = *lane.result;
+    step_(fmt::format("{}: {}, warm-up", scene_.name(), result.label));
+    result.pool_bytes = scene_.pool_bytes();
+    if (!may_run(lane)) continue;
+    guarded(&lane, [&] {
+      note_run(result, scene_.build(*lane.entry));
+      result.tree = scene_.tree_stats();
+      result.workspace_bytes = scene_.workspace().overhead_bytes();
+      if (job_.device.id.kind == simt::DeviceKind::cuda) {
+        result.kernel = engine_on(*lane.entry, job_.device).kernel_use(job_.device.id, job_.settings.refs);
+      }
+      if (result.status != Status::incomplete) result.status = Status::ok;
+      if (events_.tree_built) events_.tree_built(scene_, result);
+    });
+    if (stopped_) return;
+  }
+  compare_trees();
+}
+
+void SceneBench::measure() {
+  for (int run = 0; run < job_.settings.runs && !stopped_; ++run) {
+    for (Lane& lane : lanes_) {
+      step_(fmt::format("{}: {}, run {} of {}", scene_.name(), lane.result->label, run + 1, job_.settings.runs));
+      if (!lane.running()) continue;
+      guarded(&lane, [&] {
+        const kdtree::BuildRun build = scene_.build(*lane.entry);
+        note_run(*lane.result, build);
+        lane.result->runs_ms.push_back(build.ms);
+        lane.result->reset_ms.push_back(build.reset_ms);
+        if (run + 1 == job_.settings.runs) compare_with_first(*lane.result);
+      });
+      if (stopped_) break;
+    }
+  }
+}
+
+void SceneBench::instrument() {
+  for (Lane& lane : lanes_) {
+    if (stopped_) break;
+    step_(fmt::format("{}: {}, requests and fragmentation", scene_.name(), lane.result->label));
+    if (!lane.running()) continue;
+    guarded(&lane, [&] {
+      const kdtree::InstrumentedRun run = scene_.build_instrumented(*lane.entry);
+      lane.result->requests = run.requests;
+      if (lane.entry->traits->in_pool) lane.result->at_end = run.at_end;
+    });
+  }
+}
+
+void SceneBench::finish() {
+  for (Lane& lane : lanes_) {
+    Result& result = *lane.result;
+    const std::size_t done = result.runs_ms.size();
+    if (result.status == Status::incomplete) {
+      result.reason = exhausted_text(result);
+    } else if (result.status == Status::ok && done == 0) {
+      result.status = Status::skipped;
+      result.reason = interrupted_reason;
+    } else if (result.status == Status::ok) {
+      const bool partial = done < static_cast<std::size_t>(job_.settings.runs);
+      result.reason = partial ? fmt::format("interrupted after {} of {} runs", done, job_.settings.runs) : "";
+    }
+  }
+}
+
+bool SceneBench::may_run(Lane& lane) {
+  Result& result = *lane.result;
+  if (!lane.entry->on(job_.device.id.kind)) {
+    result.reason = "not compiled for " + job_.device.key;
+    return false;
+  }
+  if (scene_.pool_bytes() < lane.entry->traits->smallest_pool) {
+    result.reason = fmt::format("needs a pool of at least {}", bytes_text(lane.entry->traits->smallest_pool));
+    return false;
+  }
+  if (lane.entry->traits->keeps_live_memory || pool_holds_all()) return true;
+  // It would go round and hand out arrays that nodes still read: ids from such arrays are not even in range.
+  result.reason = "the pool is smaller than all requests together; this allocator would overwrite memory in use";
+  return false;
+}
+
+bool SceneBench::pool_holds_all() {
+  if (!holds_all_) {
+    holds_all_ = false;
+    const engine::Entry* bump = engine::find("atomic");
+    if (bump) guarded(nullptr, [&] { holds_all_ = !scene_.build(*bump).incomplete; });
+  }
+  return *holds_all_;
+}
+
+// AtomicMalloc hands out every address once: its tree is the one to agree with.
+void SceneBench::compare_trees() {
+  const Result* first = nullptr;
+  for (const Result* result : all_) {
+    if (result->status != Status::ok || !result->tree) continue;
+    if (!first || result->allocator == "atomic") first = result;
+  }
+  for (Lane& lane : lanes_) {
+    Result& result = *lane.result;
+    if (result.status != Status::ok || !result.tree || result.tree->hash == first->tree->hash) continue;
+    result.wrong_tree = true;
+    fail(result, fmt::format("tree differs from {}'s: hash {:016x} instead of {:016x}", first->label, result.tree->hash,
+                             first->tree->hash));
+  }
+}
+
+void SceneBench::compare_with_first(Result& result) {
+  const std::uint64_t hash = scene_.tree_stats().hash;
+  if (result.status != Status::ok || result.tree->hash == hash) return;
+  result.wrong_tree = true;
+  fail(result, fmt::format("tree differs from run to run: hash {:016x}, then {:016x}", result.tree->hash, hash));
+}
+
+}  // namespace heapwood::app

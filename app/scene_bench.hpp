@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// One scene of a benchmark: pool, warm-up, interleaved runs, instrumented builds; failures end in the results.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/bench_runner.hpp"
+#include "app/prepared_scene.hpp"
+
+namespace heapwood::app {
+
+inline constexpr const char* interrupted_reason = "interrupted before it was measured";
+
+class SceneBench {
+ public:
+  // An allocator to be measured.
+  struct Lane {
+    const engine::Entry* entry;
+    Result* result;
+    bool running() const { return result->status == Status::ok || result->status == Status::incomplete; }
+  };
+  // Told before every build (or what would have been one) what it is.
+  using Step = std::function<void(const std::string&)>;
+
+  // `all`: the scene's results with those taken over from earlier, to compare trees with.
+  SceneBench(const BenchJob& job, const BenchEvents& events, PreparedScene& scene, std::vector<Lane> lanes,
+             std::vector<Result*> all, Step step);
+
+  void choose_pool(std::optional<std::uint64_t> kept_bytes);
+  void warm_up();
+  void measure();
+  void instrument();
+  // Says what is missing where measuring was stopped.
+  void finish();
+  bool stopped() const { return stopped_; }
+
+ private:
+  // Runs f; what it throws is the allocator's failure (nobody's for a probe), but an interruption stops everything.
+  template <class F>
+  void guarded(Lane* lane, F f);
+  bool may_run(Lane& lane);
+  bool pool_holds_all();
+  void compare_trees();
+  void compare_with_first(Result& result);
+
+  const BenchJob& job_;
+  const BenchEvents& events_;
+  PreparedScene& scene_;
+  std::vector<Lane> lanes_;
+  std::vector<Result*> all_;
+  Step step_;
+  std::optional<bool> holds_all_;  // whether an allocator that never frees completes in this pool
+  bool stopped_ = false;
+};
+
+}  // namespace heapwood::app

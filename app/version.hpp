@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// Which source this program was built from. The build generates heapwood_git.hpp (app/git_version.cmake); without it or
+// outside a git repository the commit reads "unknown".
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace heapwood::app {
+
+std::string version();            // "0.1.0"
+std::string git_sha();            // 12 hex digits or "unknown"
+std::optional<bool> git_dirty();  // absent if unknown
+std::string git_text();           // "0123456789ab", "0123456789ab+changes", "unknown"
+std::string version_line();       // "heapwood 0.1.0 (0123456789ab)"
+
+}  // namespace heapwood::app

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// Runs the real `heapwood` (environment variable HEAPWOOD_BINARY, set by ctest) and catches what it prints.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace heapwood::tests {
+
+inline std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+inline void write_file(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+// A folder of its own for each test, removed at the end.
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "heapwood-app-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+struct Outcome {
+  int exit = -1;  // or -signal
+  std::string out, err;
+};
+
+// A started program; wait() for its end. `out_path` instead of a file of the folder for standard output.
+class Running {
+ public:
+  Running(const std::string& program, const std::vector<std::string>& arguments, const std::string& out_path = "")
+      : out_(out_path.empty() ? folder_ / "out" : out_path), err_(folder_ / "err") {
+    std::vector<char*> argv{const_cast<char*>(program.c_str())};
+    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    pid_ = fork();
+    if (pid_ != 0) return;
+    const int out = open(out_.c_str(), O_WRONLY | O_CREAT, 0600), err = open(err_.c_str(), O_WRONLY | O_CREAT, 0600);
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+    execv(program.c_str(), argv.data());
+    _exit(127);
+  }
+  ~Running() {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+  void send(int signal) const { kill(pid_, signal); }
+  bool ended() const {
+    siginfo_t info{};
+    return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+  }
+  Outcome wait() {
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    pid_ = 0;
+    Outcome outcome;
+    outcome.exit = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    if (std::filesystem::is_regular_file(out_)) outcome.out = read_file(out_);
+    outcome.err = read_file(err_);
+    return outcome;
+  }
+
+ private:
+  Folder folder_;
+  std::string out_, err_;
+  pid_t pid_ = 0;
+};
+
+class Executable : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* path = std::getenv("HEAPWOOD_BINARY");
+    if (!path) GTEST_SKIP() << "HEAPWOOD_BINARY is not set: run the tests with ctest";
+    binary_ = path;
+  }
+  Outcome run(const std::vector<std::string>& arguments) const { return Running(binary_, arguments).wait(); }
+
+  // Exit code and exactly one line of error that has all the words.
+  void expect_error(const std::vector<std::string>& arguments, int exit, const std::vector<std::string>& words) const {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exit, exit) << outcome.err;
+    std::istringstream lines(outcome.err);
+    int errors = 0;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.rfind("heapwood: note: ", 0) == 0) continue;
+      EXPECT_EQ(line.rfind("heapwood: error: ", 0), 0u) << line;
+      for (const std::string& word : words) EXPECT_NE(line.find(word), std::string::npos) << line << "\nlacks " << word;
+      ++errors;
+    }
+    EXPECT_EQ(errors, 1) << outcome.err;
+  }
+
+  std::string binary_;
+  Folder folder_;
+};
+
+// A tetrahedron fan of n triangles that takes the builder some splits.
+inline std::string obj_text(unsigned n) {
+  std::ostringstream text;
+  for (unsigned i = 0; i < n; ++i) {
+    const double x = i % 17, y = (i * 7) % 13, z = (i * 3) % 11;
+    text << "v " << x << ' ' << y << ' ' << z << "\nv " << x + 0.9 << ' ' << y << ' ' << z + 0.2 << "\nv " << x << ' '
+         << y + 0.8 << ' ' << z + 0.1 << "\n";
+  }
+  for (unsigned i = 0; i < n; ++i) text << "f " << 3 * i + 1 << ' ' << 3 * i + 2 << ' ' << 3 * i + 3 << "\n";
+  return text.str();
+}
+
+}  // namespace heapwood::tests

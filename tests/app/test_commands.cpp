@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+// The executable as its users meet it: what it prints, and how it fails.
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/app/executable.hpp"
+
+namespace heapwood::tests {
+namespace {
+
+using nlohmann::json;
+
+class Commands : public Executable {
+ protected:
+  void SetUp() override {
+    Executable::SetUp();
+    scene_ = folder_ / "scene.obj";
+    write_file(scene_, obj_text(400));
+  }
+  // Followed by options that keep a run short.
+  std::vector<std::string> bench(std::vector<std::string> more) const {
+    more.insert(more.begin(), {"bench", scene_, "--device", "cpu", "--threads", "2", "--runs", "2"});
+    return more;
+  }
+  std::vector<std::string> build(std::vector<std::string> more) const {
+    more.insert(more.begin(), {"build", scene_, "--device", "cpu", "--threads", "2", "--runs", "2"});
+    return more;
+  }
+  static bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+  std::string scene_;
+};
+
+TEST_F(Commands, HelpAndVersionGoToStandardOutput) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--help"},
+                                                    {"list", "--help"},
+                                                    {"build", "--help"},
+                                                    {"bench", "--help"},
+                                                    {"render", "--help"}}) {
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.exit, 0);
+    EXPECT_TRUE(outcome.err.empty());
+    EXPECT_TRUE(arguments[0] == "list" || has(outcome.out, "Examples:"));
+    std::istringstream lines(outcome.out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+  }
+  EXPECT_EQ(run({"--version"}).out.rfind("heapwood ", 0), 0u);
+}
+
+TEST_F(Commands, WrongUsage) {
+  expect_error({}, 2, {"no command", "list", "build", "bench", "render"});
+  expect_error({"frobnicate"}, 2, {"'frobnicate'", "bench"});
+  expect_error({"--frobnicate"}, 2, {"--frobnicate"});
+  expect_error({"list", "colours"}, 2, {"colours"});
+  expect_error({"build"}, 2, {"no scene", "atrium"});
+  expect_error({"bench"}, 2, {"no scene", "atrium"});
+  expect_error({"render"}, 2, {"no scene"});
+  expect_error({"render", scene_}, 2, {"-o"});
+  expect_error(build({"--allocator", "nonsense"}), 2, {"'nonsense'", "atomic", "cfmmalloc"});
+  expect_error(bench({"--allocators", "atomic,nonsense"}), 2, {"'nonsense'", "atomic"});
+  expect_error(build({"--runs", "0"}), 2, {"--runs"});
+  expect_error(build({"--runs", "many"}), 2, {"--runs"});
+  expect_error(build({"--pool", "much"}), 2, {"--pool", "'much'"});
+  expect_error(build({"--refs", "fancy"}), 2, {"--refs", "'fancy'"});
+  expect_error(build({"--nonsense"}), 2, {"--nonsense"});
+  expect_error(bench({"--format", "xml"}), 2, {"--format"});
+  expect_error(bench({"--resume"}), 2, {"--json"});
+  expect_error({"build", "no-such-scene"}, 2, {"no-such-scene"});
+  expect_error({"bench", "no-such-scene"}, 2, {"no-such-scene"});
+  expect_error({"build", scene_, "--device", "toaster"}, 2, {"toaster"});
+  expect_error({"render", scene_, "-o", folder_ / "a.png", "--camera", "1,2,3"}, 2, {"camera"});
+  expect_error({"render", scene_, "-o", folder_ / "a.png", "--size", "big"}, 2, {"'big'"});
+  expect_error({"render", scene_, "-o", folder_ / "a.png", "--mode", "cubist"}, 2, {"cubist"});
+}
+
+TEST_F(Commands, UnreadableScenes) {
+  expect_error({"build", folder_ / "none.obj"}, 3, {"none.obj"});
+  expect_error({"bench", scene_, folder_ / "none.ply"}, 3, {"none.ply"});
+  write_file(folder_ / "bad.obj", "v 0 0 0\nf 1 2 3\n");
+  expect_error({"build", folder_ / "bad.obj", "--device", "cpu"}, 3, {"bad.obj"});
+}
+
+TEST_F(Commands, NoSuchDevice) { expect_error({"build", scene_, "--device", "cuda:77"}, 4, {"cuda:77"}); }
+
+TEST_F(Commands, AutoSaysOnceWhyThereIsNoGpu) {
+  const Outcome outcome = run({"build", scene_, "--runs", "1"});
+  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  if (has(outcome.out, "cuda:")) GTEST_SKIP() << "there is a GPU";
+  EXPECT_EQ(outcome.err.rfind("heapwood: note: running on the CPU: ", 0), 0u) << outcome.err;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+}
+
+TEST_F(Commands, ListShowsEverything) {
+  const Outcome outcome = run({"list"});
+  EXPECT_EQ(outcome.exit, 0);
+  for (const char* word : {"atomic", "cfmmalloc", "RegEff", "atrium", "cpu", "toy"})
+    EXPECT_TRUE(has(outcome.out, word)) << word;
+  const json all = json::parse(run({"list", "--json"}).out);
+  EXPECT_EQ(all.at("allocators").at(0).at("id"), "atomic");
+  EXPECT_TRUE(all.at("allocators").at(0).at("lower_bound"));
+  EXPECT_EQ(all.at("devices").back().at("key"), "cpu");
+  for (const json& device : all.at("devices")) EXPECT_TRUE(device.at("usable") || !device.at("reason").empty());
+  const json scenes = json::parse(run({"list", "scenes", "--json"}).out);
+  EXPECT_TRUE(scenes.contains("scenes") && !scenes.contains("devices"));
+}
+
+TEST_F(Commands, BuildTellsTimeTreeMemoryAndRequests) {
+  const std::string report = folder_ / "build.json";
+  const Outcome outcome = run(build({"--json", report, "--validate"}));
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  for (const char* word : {"400 triangles", "CFMMalloc", "median of 2", "SAH cost", "refs per triangle", "hash", "pool",
+                           "allocations", "sigma", "valid"}) {
+    EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
+  }
+  EXPECT_FALSE(has(outcome.out, "nan"));
+  std::istringstream lines(outcome.out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 200u) << line;
+  const json result = json::parse(read_file(report)).at("results").at(0);
+  EXPECT_EQ(result.at("runs_ms").size(), 2u);
+  EXPECT_EQ(result.at("allocations").at("count"), result.at("allocations").at("deallocations"));
+}
+
+TEST_F(Commands, ZeroAreaTrianglesAreDroppedUnlessAsked) {
+  write_file(scene_, obj_text(50) + "f 1 1 2\nf 4 4 4\n");
+  EXPECT_TRUE(has(run(build({})).out, "50 triangles (2 of zero area dropped)"));
+  EXPECT_TRUE(has(run(build({"--keep-degenerate"})).out, "52 triangles,"));
+}
+
+TEST_F(Commands, ASmallPoolGivesAnIncompleteTreeAndSaysWhy) {
+  write_file(scene_, obj_text(5000));
+  const Outcome outcome = run(build({"--pool", "64K", "--validate"}));
+  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  EXPECT_TRUE(has(outcome.out, "INCOMPLETE")) << outcome.out;
+  EXPECT_TRUE(has(outcome.out, "valid"));
+  for (const char* word :
+       {"heapwood: warning: ", "exhausted", "requested", "used", "free", "largest hole", "--pool auto"}) {
+    EXPECT_TRUE(has(outcome.err, word)) << word << "\n" << outcome.err;
+  }
+  expect_error(build({"--pool", "64K", "--strict"}), 5, {"exhausted", "requested", "--pool auto"});
+  EXPECT_EQ(run(build({"--pool", "auto", "--strict"})).exit, 0);
+}
+
+TEST_F(Commands, BenchPrintsTheTable) {
+  const Outcome outcome = run(bench({}));
+  ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
+  EXPECT_EQ(outcome.err, "");
+  for (const char* word : {"triangles", "refs per triangle", "allocations", "mean size", "sigma", "AtomicMalloc *",
+                           "slowdown", "CFMMalloc", "external", "high-water", "device:", "method:"}) {
+    EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
+  }
+  EXPECT_FALSE(has(outcome.out, "nan"));
+}
+
+TEST_F(Commands, AnAllocatorOfAnotherTableIsThereToo) {
+  const json all = json::parse(run({"list", "allocators", "--json"}).out);
+  const std::string id = all.at("allocators").back().at("id"), label = all.at("allocators").back().at("label");
+  EXPECT_TRUE(has(id, "toy"));
+  EXPECT_TRUE(has(run(bench({"--allocators", "atomic," + id})).out, label));
+}
+
+TEST_F(Commands, BenchFormats) {
+  const std::vector<std::string> two{"--allocators", "atomic,cfmmalloc", "--format"};
+  const auto with = [&](const char* format) {
+    std::vector<std::string> more = two;
+    more.push_back(format);
+    return run(bench(more)).out;
+  };
+  const std::string csv = with("csv");
+  EXPECT_EQ(csv.rfind("scene,triangles,allocator,label,", 0), 0u) << csv;
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 3);
+  EXPECT_TRUE(has(with("markdown"), "| scene | scene |\n| :--- | ---: |"));
+  const json report = json::parse(with("json"));
+  EXPECT_EQ(report.at("schema"), "heapwood.bench/1");
+  EXPECT_EQ(report.at("results").size(), 2u);
+}
+
+TEST_F(Commands, OutputThatCannotBeWrittenIsSaidBeforeMeasuring) {
+  const auto start = std::chrono::steady_clock::now();
+  expect_error(bench({"--timeout", "5", "--json", "/no/such/folder/out.json"}), 1,
+               {"/no/such/folder/out.json", "cannot write"});
+  expect_error(bench({"--timeout", "5", "--json", folder_.path().string()}), 1, {"directory"});
+  expect_error({"render", scene_, "-o", "/no/such/folder/a.png"}, 1, {"/no/such/folder/a.png"});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
+}
+
+TEST_F(Commands, AFullDiskIsSaid) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP();
+  expect_error(bench({"--allocators", "atomic", "--json", "/dev/full"}), 1, {"/dev/full", "No space left"});
+  const Outcome outcome = Running(binary_, bench({"--allocators", "atomic"}), "/dev/full").wait();
+  EXPECT_EQ(outcome.exit, 1);
+  EXPECT_TRUE(has(outcome.err, "standard output")) << outcome.err;
+}
+
+TEST_F(Commands, ResumeMeasuresOnlyWhatIsMissing) {
+  const std::string report = folder_ / "out.json";
+  ASSERT_EQ(run(bench({"--allocators", "atomic", "--json", report})).exit, 0);
+  json first = json::parse(read_file(report));
+  // A mark shows whether the result was kept or measured again.
+  first["results"][0]["runs_ms"] = {1234.5, 1234.5};
+  write_file(report, first.dump());
+  const Outcome outcome = run(bench({"--allocators", "atomic,cfmmalloc", "--json", report, "--resume"}));
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  EXPECT_TRUE(has(outcome.err, "1 of 2 results kept")) << outcome.err;
+  json second = json::parse(read_file(report));
+  ASSERT_EQ(second.at("results").size(), 2u);
+  EXPECT_EQ(second["results"][0]["median_ms"], 1234.5);
+  EXPECT_EQ(second["results"][1]["allocator"], "cfmmalloc");
+  EXPECT_LT(second["results"][1]["slowdown"], 1.0);
+  // Other settings: measured anew, and what was there stays in the file.
+  ASSERT_EQ(run(bench({"--allocators", "atomic", "--refs", "ids", "--json", report, "--resume"})).exit, 0);
+  const json third = json::parse(read_file(report));
+  EXPECT_EQ(third.at("results").size(), 3u);
+  write_file(report, "not json");
+  expect_error(bench({"--json", report, "--resume"}), 1, {report, "heapwood.bench/1"});
+}
+
+TEST_F(Commands, CtrlCKeepsWhatIsMeasured) {
+  const std::string report = folder_ / "out.json", large = folder_ / "large.obj";
+  write_file(scene_, obj_text(10));
+  write_file(large, obj_text(20000));
+  // The first scene is written as soon as it is done; the second would take minutes.
+  Running running(binary_, {"bench", scene_, large, "--device", "cpu", "--threads", "1", "--allocators",
+                            "atomic,cfmmalloc", "--runs", "300", "--json", report});
+  for (int i = 0; i < 2000 && !running.ended() && !std::filesystem::exists(report); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  running.send(SIGINT);
+  const Outcome outcome = running.wait();
+  EXPECT_EQ(outcome.exit, 1) << outcome.err;
+  EXPECT_TRUE(has(outcome.err, "interrupted")) << outcome.err;
+  EXPECT_TRUE(has(outcome.out, "AtomicMalloc *")) << outcome.out;
+  EXPECT_FALSE(has(outcome.out, "nan"));
+  const json results = json::parse(read_file(report)).at("results");
+  ASSERT_EQ(results.size(), 4u);
+  EXPECT_EQ(results[0].at("status"), "ok");
+  EXPECT_EQ(results[0].at("runs_ms").size(), 300u);
+  EXPECT_LT(results[2].at("runs_ms").size(), 300u);
+}
+
+TEST_F(Commands, RenderWritesAPicture) {
+  const std::string picture = folder_ / "a.png";
+  const Outcome outcome = run({"render", scene_, "-o", picture, "--size", "64x48", "--spp", "1", "--device", "cpu",
+                               "--camera", "-9,3,30,8,6,5,40"});
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  EXPECT_EQ(read_file(picture).substr(1, 3), "PNG");
+  for (const char* word : {"build", "render", "64x48", "-9,3,30,8,6,5,40", "a.png"})
+    EXPECT_TRUE(has(outcome.out, word)) << outcome.out;
+}
+
+}  // namespace
+}  // namespace heapwood::tests

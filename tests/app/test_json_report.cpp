@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+// The contract of docs/architecture.md, "JSON": keys, absent figures, and the way back.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "app/bench_table.hpp"
+#include "app/json_report.hpp"
+#include "app/output_file.hpp"
+#include "tests/app/executable.hpp"
+
+namespace heapwood::app {
+namespace {
+
+Result full_result() {
+  Result result;
+  result.source = "dir/atrium.obj";
+  result.scene = "atrium";
+  result.triangles = 1000;
+  result.degenerate = 3;
+  result.allocator = "cfmmalloc";
+  result.label = "CFMMalloc";
+  result.settings.runs = 3;
+  result.settings.pool = parse_pool("200x");
+  result.settings.refs = kdtree::RefKind::ids;
+  result.status = Status::ok;
+  result.runs_ms = {3, 1, 2};
+  result.reset_ms = {0.1, 0.2, 0.3};
+  result.slowdown = 1.25;
+  result.slowdown_over = "atomic";
+  result.warps = 8;
+  result.tree = kdtree::TreeStats{};
+  result.tree->inner = 10;
+  result.tree->leaves = 11;
+  result.tree->refs = 4500;
+  result.tree->hash = 0xfedcba9876543210;
+  result.tree->sah_cost = 61.5;
+  result.requests = alloc::RequestStats{};
+  result.requests->allocations = 20;
+  result.requests->deallocations = 20;
+  result.requests->mean_bytes = 40.5;
+  result.requests->sigma_bytes = 300.25;
+  result.requests->high_water_bytes = 5000;
+  result.requests->histogram[5] = 20;
+  result.at_end = alloc::Fragmentation{};
+  result.at_end->external = 0.95;
+  result.at_end->free_bytes = 1 << 20;
+  result.kernel = engine::KernelUse{128, 0, 4096, 16};
+  result.pool_bytes = 1 << 20;
+  result.workspace_bytes = 2 << 20;
+  return result;
+}
+
+simt::DeviceInfo device(const char* name = "A processor") {
+  simt::DeviceInfo info;
+  info.key = "cpu";
+  info.name = name;
+  info.multiprocessors = 2;
+  return info;
+}
+
+TEST(JsonReport, HasTheKeysOfTheContract) {
+  const Json report = bench_report({"heapwood", "bench"}, device(), {full_result()});
+  EXPECT_EQ(report.at("schema"), "heapwood.bench/1");
+  EXPECT_EQ(report.at("argv"), Json({"heapwood", "bench"}));
+  EXPECT_TRUE(report.at("git").at("sha").is_string());
+  EXPECT_TRUE(report.at("git").at("dirty").is_boolean() || report.at("git").at("dirty").is_null());
+  EXPECT_EQ(report.at("device").at("kind"), "cpu");
+  EXPECT_EQ(report.at("device").at("name"), "A processor");
+  const Json& result = report.at("results").at(0);
+  for (const char* key : {"scene", "triangles", "allocator", "label", "builder", "runs_ms", "median_ms", "slowdown",
+                          "status", "tree", "allocations", "memory", "registers"}) {
+    EXPECT_TRUE(result.contains(key)) << key;
+  }
+  for (const char* key :
+       {"hash", "nodes", "leaves", "refs", "refs_per_triangle", "sah_cost", "sah_cost_1_1", "depth"}) {
+    EXPECT_TRUE(result.at("tree").contains(key)) << key;
+  }
+  for (const char* key : {"count", "mean_bytes", "sigma_bytes"})
+    EXPECT_TRUE(result.at("allocations").contains(key)) << key;
+  for (const char* key : {"pool_bytes", "high_water_bytes", "external_fragmentation"}) {
+    EXPECT_TRUE(result.at("memory").contains(key)) << key;
+  }
+  EXPECT_EQ(result.at("runs_ms"), Json({3.0, 1.0, 2.0}));
+  EXPECT_EQ(result.at("median_ms"), 2.0);
+  EXPECT_EQ(result.at("status"), "ok");
+  EXPECT_EQ(result.at("tree").at("hash"), "fedcba9876543210");
+  EXPECT_EQ(result.at("tree").at("nodes"), 21);
+  EXPECT_EQ(result.at("tree").at("refs_per_triangle"), 4.5);
+  EXPECT_EQ(result.at("settings").at("empty_bonus").dump(), "0.15");
+  EXPECT_EQ(result.at("registers"), 128);
+}
+
+TEST(JsonReport, WhatWasNotMeasuredIsAbsent) {
+  Result skipped;
+  skipped.scene = skipped.source = "atrium";
+  skipped.allocator = "fdg";
+  skipped.reason = "frees all at once";
+  const Json json = to_json(skipped);
+  for (const char* key : {"triangles", "median_ms", "slowdown", "tree", "allocations", "memory", "registers"}) {
+    EXPECT_FALSE(json.contains(key)) << key;
+  }
+  EXPECT_EQ(json.at("status"), "skipped");
+  EXPECT_EQ(json.at("reason"), "frees all at once");
+  Result odd = full_result();
+  odd.tree->sah_cost = NAN;
+  odd.triangles = 0;
+  const std::string text = json_text(to_json(odd));
+  EXPECT_FALSE(Json::parse(text).at("tree").contains("sah_cost"));
+  EXPECT_FALSE(Json::parse(text).at("tree").contains("refs_per_triangle"));
+}
+
+TEST(JsonReport, TablesCanBeWrittenAgainFromTheFile) {
+  Result atomic = full_result(), incomplete = full_result();
+  atomic.allocator = "atomic";
+  atomic.label = "AtomicMalloc";
+  atomic.lower_bound = true;
+  atomic.frees = alloc::Frees::never;
+  atomic.at_end->internal = 0.01;
+  incomplete.allocator = "small";
+  incomplete.label = "Small";
+  incomplete.status = Status::incomplete;
+  incomplete.reason = "pool exhausted";
+  incomplete.slowdown.reset();
+  incomplete.slowdown_over.clear();
+  incomplete.refused_splits = 5;
+  const std::vector<Result> results{atomic, full_result(), incomplete};
+  std::vector<Result> read;
+  for (const Result& result : results) read.push_back(result_from_json(Json::parse(json_text(to_json(result)))));
+  EXPECT_EQ(to_text(slowdown_table(read)), to_text(slowdown_table(results)));
+  EXPECT_EQ(to_text(fragmentation_table(read)), to_text(fragmentation_table(results)));
+  EXPECT_EQ(to_csv(flat_table(read)), to_csv(flat_table(results)));
+  for (std::size_t i = 0; i < results.size(); ++i) EXPECT_EQ(to_json(read[i]), to_json(results[i]));
+}
+
+TEST(JsonReport, OnlyCompleteResultsOfTheSameSettingsAreReused) {
+  const Result result = full_result();
+  EXPECT_TRUE(reusable(to_json(result), result.settings));
+  BuildSettings other = result.settings;
+  other.runs = 5;
+  EXPECT_FALSE(reusable(to_json(result), other));
+  other = result.settings;
+  other.costs.traversal = 2;
+  EXPECT_FALSE(reusable(to_json(result), other));
+  Result partial = result;
+  partial.runs_ms.pop_back();
+  EXPECT_FALSE(reusable(to_json(partial), result.settings));
+  Result failed = result;
+  failed.status = Status::failed;
+  EXPECT_FALSE(reusable(to_json(failed), result.settings));
+  EXPECT_FALSE(reusable(Json::object(), result.settings));
+  EXPECT_FALSE(reusable(Json(5), result.settings));
+}
+
+TEST(JsonReport, ReadsOnlyReportsOfTheSameDevice) {
+  tests::Folder folder;
+  EXPECT_TRUE(read_report(folder / "none.json", device()).results.empty());
+  tests::write_file(folder / "a.json", json_text(bench_report({}, device(), {full_result()})));
+  EXPECT_EQ(read_report(folder / "a.json", device()).results.size(), 1u);
+  EXPECT_THROW(read_report(folder / "a.json", device("Another")), Error);
+  for (const char* text :
+       {"", "{", "[]", "5", "{}", R"({"schema":"heapwood.bench/1"})", R"({"schema":7,"results":[]})"}) {
+    tests::write_file(folder / "b.json", text);
+    EXPECT_THROW(read_report(folder / "b.json", device()), Error) << text;
+  }
+}
+
+TEST(OutputFile, ReplacesTheFileAsAWhole) {
+  tests::Folder folder;
+  const std::string path = folder / "out.json";
+  tests::write_file(path, "old");
+  {
+    OutputFile file(path);
+    EXPECT_EQ(tests::read_file(path), "old");
+    file.write("new");
+    file.write("newer");
+  }
+  EXPECT_EQ(tests::read_file(path), "newer");
+  { OutputFile unused(folder / "unused"); }
+  // Nothing is left behind, and a check alone makes no file.
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(OutputFile, SaysAtOnceThatItCannotBeWritten) {
+  tests::Folder folder;
+  EXPECT_THROW(OutputFile(folder / "no/such/folder.json"), Error);
+  EXPECT_THROW(OutputFile(folder.path().string()), Error);
+}
+
+TEST(OutputFile, SaysThatTheDiskIsFull) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP();
+  OutputFile file("/dev/full");
+  try {
+    file.write("x");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::failed);
+    EXPECT_NE(std::string(error.what()).find("No space left"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace heapwood::app

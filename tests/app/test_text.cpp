@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// Numbers, tables and the line of progress as text.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "app/format.hpp"
+#include "app/progress.hpp"
+#include "app/samples.hpp"
+#include "app/table.hpp"
+
+namespace heapwood::app {
+namespace {
+
+TEST(Format, Counts) {
+  EXPECT_EQ(count_text(0), "0");
+  EXPECT_EQ(count_text(999), "999");
+  EXPECT_EQ(count_text(1000), "1,000");
+  EXPECT_EQ(count_text(1234567), "1,234,567");
+  EXPECT_EQ(compact_text(9999), "9,999");
+  EXPECT_EQ(compact_text(262267), "262K");
+  EXPECT_EQ(compact_text(999499), "999K");
+  EXPECT_EQ(compact_text(1087474), "1.09M");
+  EXPECT_EQ(compact_text(12748510), "12.7M");
+}
+
+TEST(Format, Bytes) {
+  EXPECT_EQ(bytes_text(0), "0 B");
+  EXPECT_EQ(bytes_text(1023), "1023 B");
+  EXPECT_EQ(bytes_text(1536), "1.50 KiB");
+  EXPECT_EQ(bytes_text(std::uint64_t{512} << 20), "512 MiB");
+  EXPECT_EQ(bytes_text((std::uint64_t{1} << 30) - 1), "1.00 GiB");
+  EXPECT_EQ(mib_text(3 << 19), "1.50");
+}
+
+TEST(Format, Figures) {
+  EXPECT_EQ(figure_text(0.0), "0.000");
+  EXPECT_EQ(figure_text(8.553), "8.55");
+  EXPECT_EQ(figure_text(944.66), "944.7");
+  EXPECT_EQ(figure_text(22432.0), "22,432");
+  EXPECT_EQ(figure_text(std::optional<double>()), missing);
+  EXPECT_EQ(ratio_text(18.716), "18.72");
+  EXPECT_EQ(ratio_text(1234.4), "1,234");
+}
+
+TEST(Samples, MedianAndQuartiles) {
+  EXPECT_FALSE(median({}));
+  EXPECT_EQ(median({3}), 3);
+  EXPECT_EQ(median({5, 1, 3}), 3);
+  EXPECT_EQ(median({4, 1, 3, 2}), 2.5);
+  EXPECT_EQ(quantile({1, 2, 3, 4, 5}, 0.25), 2);
+  EXPECT_EQ(quantile({1, 2, 3, 4, 5}, 0.75), 4);
+}
+
+TEST(Progress, CountsAndTimeLeft) {
+  EXPECT_EQ(progress_text(0, 16, 0, "x"), "[0/16] x");
+  EXPECT_EQ(progress_text(4, 16, 10, "x"), "[4/16] x   ETA 0:30");
+  EXPECT_EQ(progress_text(1, 1000, 10, "x"), "[1/1000] x   ETA 2:46:30");
+  EXPECT_EQ(progress_text(16, 16, 10, "x"), "[16/16] x");
+}
+
+Table example() {
+  Table table;
+  table.title = "Title";
+  table.columns = {{"name", true}, {"one"}, {"two"}};
+  table.add({"first", "1.00", Cell("22.00", true)});
+  table.add_heading("group");
+  table.add({"second, \"x\"", "a|b", missing});
+  table.notes = {"a note"};
+  return table;
+}
+
+TEST(Table, TextIsAligned) {
+  EXPECT_EQ(to_text(example()),
+            "Title\n\n"
+            "name          one      two\n"
+            "────────────────────────────\n"
+            "first        1.00    22.00 ◂\n"
+            "\ngroup\n"
+            "second, \"x\"   a|b        –\n"
+            "\na note\n");
+}
+
+TEST(Table, TextBreaksColumnsIntoBlocks) {
+  Table table;
+  table.columns.push_back({"name", true});
+  for (int i = 0; i < 30; ++i) table.columns.push_back({"column" + std::to_string(i)});
+  table.add({"row"});
+  std::istringstream lines(to_text(table, {60, false}));
+  int names = 0, columns = 0;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(display_width(line), 60u) << line;
+    names += line.rfind("name", 0) == 0;
+    for (std::size_t at = 0; (at = line.find("column", at)) != std::string::npos; ++at) ++columns;
+  }
+  EXPECT_GT(names, 1);
+  EXPECT_EQ(columns, 30);
+}
+
+TEST(Table, LastColumnWraps) {
+  Table table;
+  table.columns = {{"id", true}, {"note", true, true}};
+  table.add({"x", "many words that do not fit into one line of forty columns"});
+  std::istringstream lines(to_text(table, {40, false}));
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), 40u) << line;
+}
+
+TEST(Table, GroupsStandAboveTheirColumns) {
+  Table table;
+  table.columns = {{"", true}, {"a", false, false, "left"}, {"b", false, false, "left"}, {"a", false, false, "right"}};
+  table.add({"row", "1", "2", "3"});
+  EXPECT_NE(to_markdown(table).find("| left a | left b | right a |"), std::string::npos);
+  const std::string text = to_text(table);
+  EXPECT_LT(text.find("left"), text.find("right"));
+  EXPECT_LT(text.find("right"), text.find("row"));
+}
+
+TEST(Table, Markdown) {
+  EXPECT_EQ(to_markdown(example()),
+            "**Title**\n\n"
+            "| name | one | two |\n"
+            "| :--- | ---: | ---: |\n"
+            "| first | 1.00 | **22.00** ◂ |\n"
+            "| **group** |  |  |\n"
+            "| second, \"x\" | a\\|b | – |\n"
+            "\n- a note\n");
+}
+
+TEST(Table, CsvQuotes) {
+  EXPECT_EQ(to_csv(example()), "name,one,two\nfirst,1.00,22.00\n\"second, \"\"x\"\"\",a|b,–\n");
+}
+
+}  // namespace
+}  // namespace heapwood::app
