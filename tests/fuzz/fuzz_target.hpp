@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// What every fuzzer asserts: a sound mesh, or Error{Exit::scene} of one line. Anything else ends the process.
+//   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. tests/fuzz/fuzz_ply.cpp \
+//     scenes/{ply,ply_header,mesh,file}.cpp -o fuzz_ply && ./fuzz_ply -max_len=4096 -max_total_time=60 -rss_limit_mb=1024
+// fuzz_obj: scenes/{obj,obj_lines,mesh,file}.cpp and tinyobjloader; fuzz_cache: scenes/{cache,mesh,file}.cpp, and
+// -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION, which leaves out the checksum.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "scenes/mesh.hpp"
+#include "simt/error.hpp"
+
+namespace heapwood::scenes {
+
+template <class Parse>
+int fuzz(Parse parse) {
+  try {
+    check(parse(), "the result");
+  } catch (const Error& error) {
+    const std::string_view text = error.what();
+    const bool fine = error.exit() == Exit::scene && text.starts_with("file: ") && text.size() < 1000 &&
+                      text.find_first_of("\r\n") == std::string_view::npos;
+    if (!fine) std::abort();
+  }
+  return 0;
+}
+
+}  // namespace heapwood::scenes

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# conventions.sh finds what it is there to find: a small tree with one breach of each kind.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+mkdir -p "$tree"/{simt,alloc,kdtree,render,engine,app,scripts}
+spdx='// SPDX-License-Identifier: MIT'
+
+file() { printf '%s\n' "${@:2}" > "$tree/$1"; }
+file simt/config.hpp "$spdx" '#define SIMT_FN'
+file simt/cuda.hpp "$spdx" '__global__ void kernel();'
+file alloc/good.hpp "$spdx" '#include <cstddef>' '#include "simt/config.hpp"  // __shared__ "app/cli.hpp"'
+file engine/instance.in '#if defined(__CUDACC__)' '#include "simt/cuda.hpp"'
+file render/kernel.cu "$spdx" '#include "simt/cuda.hpp"' '#include "kdtree/tree.hpp"'
+bash "$here/conventions.sh" "$tree" || { echo "a tree without a breach was refused" >&2; exit 1; }
+
+expect() {  # FILE:LINE and words of the message, of the file written just before
+  local found
+  if found=$(bash "$here/conventions.sh" "$tree"); then
+    echo "not caught: $1 $2" >&2
+    exit 1
+  fi
+  if [[ $found != "$1: "*"$2"* || $found == *$'\n'* ]]; then
+    printf 'expected one line, %s: ... %s; got\n%s\n' "$1" "$2" "$found" >&2
+    exit 1
+  fi
+  rm "$tree/${1%:*}"
+}
+file alloc/up.hpp "$spdx" '' '#include "kdtree/tree.hpp"'
+expect alloc/up.hpp:3 'alloc/ must not include kdtree/'
+file kdtree/app.cpp "$spdx" '#include "app/cli.hpp"'
+expect kdtree/app.cpp:2 'kdtree/ must not include app/'
+file render/beside.hpp "$spdx" '#include "camera.hpp"'
+expect render/beside.hpp:2 'is in no room'
+file app/device.cpp "$spdx" '#include "simt/cuda.hpp"'
+expect app/device.cpp:2 'is for .cu files'
+file alloc/macro.hpp "$spdx" '#define GRANULE 16'
+expect alloc/macro.hpp:2 'macros'
+file alloc/lane.hpp "$spdx" 'inline int lane() { return threadIdx.x; }'
+expect alloc/lane.hpp:2 'CUDA (threadIdx)'
+file alloc/atomic.hpp "$spdx" '#include <cuda/atomic>'
+expect alloc/atomic.hpp:2 'CUDA'
+file app/bare.cpp 'int x;'
+expect app/bare.cpp:1 'SPDX'
+file scripts/bare.sh '#!/bin/sh' 'true'
+expect scripts/bare.sh:2 'SPDX'
+file app/long.cpp "$spdx" "$(yes '//' | head -n 700)"
+expect app/long.cpp:601 '600 lines'

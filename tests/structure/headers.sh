@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Every header compiles by itself; all of them twice in one translation unit, and two such units link.
+#   tests/structure/headers.sh ROOT COMPILER
+# Left out: headers that nvcc alone compiles (simt/cuda.hpp, simt/cuda_warp.hpp, *.cuh).
+set -euo pipefail
+cd "$1"
+compiler=$2
+flags=(-std=c++20 -Wall -Wextra -Wno-unknown-pragmas -Werror -I . -x c++)
+cores=$(nproc)
+
+mapfile -t headers < <(find simt geometry alloc kdtree scenes render engine bench app -name '*.hpp' 2> /dev/null |
+                       grep -vxE 'simt/cuda(_warp)?\.hpp' | sort)
+objects=$(mktemp -d)
+trap 'rm -rf "$objects"' EXIT
+
+alone() { echo "#include \"$1\"" | "$compiler" "${@:2}" -fsyntax-only - || { echo "$1 does not compile by itself"; return 1; }; }
+export -f alone
+export compiler
+printf '%s\n' "${headers[@]}" | xargs -P "$cores" -I{} bash -c 'alone "$@"' alone {} "${flags[@]}"
+
+for unit in one two; do
+  printf '#include "%s"\n' "${headers[@]}" "${headers[@]}" > "$objects/$unit.cpp"
+done
+printf '%s\n' one two | xargs -P 2 -I{} "$compiler" "${flags[@]}" -c "$objects/{}.cpp" -o "$objects/{}.o"
+ld -r -o "$objects/both.o" "$objects/one.o" "$objects/two.o"
+echo "${#headers[@]} headers: each compiles by itself, all compile twice, two units link"
