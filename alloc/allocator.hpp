@@ -8,6 +8,7 @@
 //     template <class Thread> SIMT_FN void* allocate(Thread&, std::size_t bytes);   // any subset of a warp's lanes
 //     template <class Thread> SIMT_FN void deallocate(Thread&, void*);              // nullptr is a no-op
 //     template <class Visitor> void walk(const HostView&, Visitor) const;           // at quiescence: every region
+//     static void release(Pool, const simt::DeviceId&);  // optional: gives back what was taken outside the pool
 //   };
 //
 // allocate returns 16-byte aligned memory or nullptr (full, or the request is larger than it can serve), and never
@@ -98,6 +99,23 @@ inline void check_pool(const AllocatorTraits& traits, const Pool& pool) {
     throw Error(Exit::failed, std::string(traits.id) + ": the pool is not aligned to 256 bytes");
   }
 }
+
+// Calls A::release at the end of its scope, where A has one: declared behind every create(), since a launch that is
+// stopped leaves blocks behind.
+template <class A>
+class ReleaseAtEnd {
+ public:
+  ReleaseAtEnd(Pool pool, const simt::DeviceId& device) : pool_(pool), device_(device) {}
+  ReleaseAtEnd(const ReleaseAtEnd&) = delete;
+  ReleaseAtEnd& operator=(const ReleaseAtEnd&) = delete;
+  ~ReleaseAtEnd() {
+    if constexpr (requires { A::release(pool_, device_); }) A::release(pool_, device_);
+  }
+
+ private:
+  Pool pool_;
+  simt::DeviceId device_;
+};
 
 // One attempt, or with `wait` attempts until one succeeds or the launch is aborted.
 template <class Thread, class Attempt>

@@ -199,6 +199,7 @@ void exercise_cycle(const ExerciseJob& job, const Device& device, Pool pool, exe
                     const CountedMemory* counted, Wrap wrap, ExerciseResult& result) {
   const auto start = std::chrono::steady_clock::now();
   const A base = A::create(pool, job.options, device);
+  const ReleaseAtEnd<A> release(pool, job.device);
   result.create_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   const auto allocator = wrap(base);
   const auto walked = regions_of(base, job.device);

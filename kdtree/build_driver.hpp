@@ -54,12 +54,13 @@ BuildRun launch_build(const Device& device, Workspace& workspace, const Allocato
   return run;
 }
 
-// Resets everything with `make_allocator()`, builds, and starts again with larger output arrays where they overflow.
-template <RefKind kind, class Device, class Make>
+// Resets everything with `make_allocator()` (Allocator, or adaptors round it), builds, and starts again with larger output arrays where they overflow.
+template <class Allocator, RefKind kind, class Device, class Make>
 BuildRun build_with(const Device& device, Workspace& workspace, const BuildOptions& options, Make make_allocator) {
   for (;;) {
     std::optional<decltype(make_allocator())> allocator;
     const double create_ms = timed([&] { allocator.emplace(make_allocator()); });
+    const alloc::ReleaseAtEnd<Allocator> release(workspace.pool(), workspace.device());
     try {
       BuildRun run = launch_build<decltype(make_allocator()), kind>(device, workspace, *allocator, options);
       run.reset_ms += create_ms;
@@ -95,8 +96,9 @@ template <class Allocator, class Device>
 BuildRun build(const Device& device, Workspace& workspace, const BuildOptions& options) {
   if (workspace.mesh().triangles.size() == 0) return {};
   return with_ref_kind(workspace.refs(), [&]<RefKind kind>() {
-    return build_with<kind>(device, workspace, options,
-                            [&] { return Allocator::create(workspace.pool(), alloc::AllocatorOptions{}, device); });
+    return build_with<Allocator, kind>(device, workspace, options, [&] {
+      return Allocator::create(workspace.pool(), alloc::AllocatorOptions{}, device);
+    });
   });
 }
 
@@ -111,7 +113,7 @@ InstrumentedRun build_instrumented(const Device& device, Workspace& workspace, c
   alloc::FailingMemory failing(workspace.device(), options.fail_at);
   Allocator base{};
   result.run = with_ref_kind(workspace.refs(), [&]<RefKind kind>() {
-    return build_with<kind>(device, workspace, options, [&] {
+    return build_with<Allocator, kind>(device, workspace, options, [&] {
       counted.reset();
       failing.reset();
       base = Allocator::create(pool, alloc::AllocatorOptions{}, device);

@@ -35,9 +35,18 @@ SIMT_INLINE float from_ordered_key(std::uint32_t key) {
   return from_bits(key ^ ((key & 0x80000000u) ? 0x80000000u : 0xffffffffu));
 }
 
+// Bit counts. Those of <bit> must not be called on the GPU: there nvcc 13.0 turns std::countr_zero of anything, and
+// std::countl_zero of 64 bits, into a constant (tests/structure/conventions.sh looks for them).
 SIMT_INLINE unsigned popcount(std::uint32_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<unsigned>(__popc(x));
+#else
+  return static_cast<unsigned>(std::popcount(x));
+#endif
+}
+SIMT_INLINE unsigned popcount(std::uint64_t x) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<unsigned>(__popcll(x));
 #else
   return static_cast<unsigned>(std::popcount(x));
 #endif
@@ -48,6 +57,21 @@ SIMT_INLINE unsigned lowest_bit(std::uint32_t x) {
   return static_cast<unsigned>(__ffs(static_cast<int>(x)) - 1);
 #else
   return static_cast<unsigned>(std::countr_zero(x));
+#endif
+}
+SIMT_INLINE unsigned lowest_bit(std::uint64_t x) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<unsigned>(__ffsll(static_cast<long long>(x)) - 1);
+#else
+  return static_cast<unsigned>(std::countr_zero(x));
+#endif
+}
+// Index of the highest set bit; x != 0.
+SIMT_INLINE unsigned highest_bit(std::uint64_t x) {
+#if defined(__CUDA_ARCH__)
+  return static_cast<unsigned>(63 - __clzll(static_cast<long long>(x)));
+#else
+  return static_cast<unsigned>(63 - std::countl_zero(x));
 #endif
 }
 

@@ -4,10 +4,12 @@
 // ring only moves on to a segment whose count is 0. The other half is a buddy allocator (primitives/buddy.hpp) for
 // requests of more than a quarter of a segment; each half helps out when the other is full.
 // Differs from the paper: frees really free, "full" is said instead of overwriting, one more atomic add an allocation.
+// Many threads at once may miss an empty segment while another one's attempt is counted in it: then the other half
+// helps out.
 // Limits: one long-lived block holds its whole segment; the largest request is the buddy's largest block.
 #pragma once
 
-#include <bit>
+#include <algorithm>
 
 #include "alloc/primitives/buddy.hpp"
 
@@ -35,8 +37,6 @@ struct AwMallocSafe {
     a.memory_offset_ = tables;
     a.ring_bytes_ = half;
     simt::device_fill(device.id(), pool.base, 0, tables);
-    const std::uint32_t own = 1;  // the open segment's count includes the ring itself
-    simt::device_upload(device.id(), a.live(), &own, sizeof(own));
     const unsigned page_shift = a.segment_shift_ > 9 ? (a.segment_shift_ < 19 ? a.segment_shift_ - 3 : 16) : 6;
     a.large_ = Buddy::create(pool.base + half, pool.bytes - half, page_shift, device);
     return a;
@@ -77,17 +77,17 @@ struct AwMallocSafe {
   template <class Visitor>
   void walk(const HostView& host, Visitor visit) const {
     visit(Region{0, memory_offset_, Region::State::metadata});
-    const std::uint64_t open = host.read(cursor());
+    const std::uint64_t c = host.read(cursor());
     const auto counts = host.read(live(), segments_);
     const std::size_t size = std::size_t{1} << segment_shift_;
     for (std::uint32_t s = 0; s < segments_; ++s) {
       const std::size_t at = memory_offset_ + s * size;
-      if (s != open >> 32) {
+      if (s != segment(c)) {
         visit(Region{at, size, counts[s] > 0 ? Region::State::used : Region::State::free});
         continue;
       }
-      const std::size_t filled = (open & 0xffffffffu) * granule;
-      if (filled > 0) visit(Region{at, filled, counts[s] > 1 ? Region::State::used : Region::State::held});
+      const std::size_t filled = std::min<std::size_t>(size, taken(c) * granule);
+      if (filled > 0) visit(Region{at, filled, counts[s] > 0 ? Region::State::used : Region::State::held});
       if (filled < size) visit(Region{at + filled, size - filled, Region::State::free});
     }
     const std::size_t end = memory_offset_ + segments_ * size;
@@ -102,53 +102,61 @@ struct AwMallocSafe {
   SIMT_INLINE std::uint32_t* live() const { return reinterpret_cast<std::uint32_t*>(base_ + 256); }
   SIMT_INLINE std::byte* memory() const { return base_ + memory_offset_; }
 
-  // The cursor is {open segment:32, granules handed out of it:32}. A value that comes back after a lap means the same
-  // as before, so an exchange that mistakes the one for the other does no harm.
+  // The cursor is {generation:16, open segment:8, granules taken from it:40}. Requests that no longer fit add to it, too,
+  // but only those that saw it before it was full: 40 bits hold them all. The generation counts openings, so that an
+  // exchange takes an old cursor for the present one only after 65536 of them, in the same segment and equally filled.
+  static constexpr unsigned segment_at = 40, generation_at = 48;
+  static SIMT_INLINE std::uint32_t segment(std::uint64_t c) {
+    return static_cast<std::uint32_t>(c >> segment_at) & 255u;
+  }
+  static SIMT_INLINE std::uint64_t taken(std::uint64_t c) { return c & ((std::uint64_t{1} << segment_at) - 1); }
+  static SIMT_INLINE std::uint64_t opened(std::uint64_t c, std::uint32_t t) {
+    return ((c >> generation_at) + 1) << generation_at | std::uint64_t{t} << segment_at;
+  }
+
   SIMT_INLINE void* bump(std::uint32_t granules) const {
     simt::atomic_ref<std::uint64_t> position(*cursor());
-    // acquire: the segment was opened by a thread that waited for its last owners (below); go on from there.
+    const std::uint64_t size = (std::uint64_t{1} << segment_shift_) / granule;
+    // acquire, here and below: the counts of all blocks taken before are visible to next_empty().
     std::uint64_t c = position.load(simt::acquire);
     SIMT_ROLLED
     for (;;) {
-      const auto s = static_cast<std::uint32_t>(c >> 32);
-      const auto filled = static_cast<std::uint32_t>(c);
-      if (filled + granules <= (1u << segment_shift_) / granule) {
+      const std::uint32_t s = segment(c);
+      if (taken(c) + granules <= size) {
+        // Counted before it is taken, so that a closed segment's count is never too low. relaxed: an addition keeps the
+        // chain of releases by those that free.
         simt::atomic_ref<std::uint32_t> count(live()[s]);
-        // Counted before it is taken, so that the segment cannot be opened again in between. relaxed: an addition keeps
-        // the chain of releases by those that free.
         count.fetch_add(1, simt::relaxed);
-        // acq_rel: acquire as above; release passes it on to the next one that reads this cursor.
-        if (position.compare_exchange_weak(c, c + granules, simt::acq_rel, simt::acquire)) {
-          return memory() + (std::size_t{s} << segment_shift_) + std::size_t{filled} * granule;
+        // acquire: the segment was opened by a thread that waited for its last owners. release: see the count above.
+        const std::uint64_t old = position.fetch_add(granules, simt::acq_rel);
+        if (old >> segment_at == c >> segment_at && taken(old) + granules <= size) {
+          return memory() + (std::size_t{s} << segment_shift_) + taken(old) * granule;
         }
-        count.fetch_sub(1, simt::release);
+        // What was taken is lost until its segment is opened again. relaxed: nothing was written there.
+        count.fetch_sub(1, simt::relaxed);
+        c = position.load(simt::acquire);
         continue;
       }
-      const std::uint32_t t = claim_empty(s);
+      const std::uint32_t t = next_empty(s);
       if (t == segments_) {
-        // acquire: as above.
         const std::uint64_t now = position.load(simt::acquire);
         if (now == c) return nullptr;
         c = now;
         continue;
       }
-      // acq_rel: release publishes that segment t is empty, learnt by claim_empty.
-      const bool moved = position.compare_exchange_strong(c, std::uint64_t{t} << 32, simt::acq_rel, simt::acquire);
-      // The ring's own count leaves the segment that was closed, or the one that was not needed.
-      simt::atomic_ref<std::uint32_t>(live()[moved ? s : t]).fetch_sub(1, simt::release);
-      if (moved) c = std::uint64_t{t} << 32;
+      // While the cursor is c, nothing is taken from t, so t is still empty. release: publishes that, see next_empty().
+      const std::uint64_t next = opened(c, t);
+      if (position.compare_exchange_strong(c, next, simt::acq_rel, simt::acquire)) c = next;
     }
   }
 
-  // The next segment after s without live blocks, now counted once for the ring; segments_ if there is none.
-  SIMT_INLINE std::uint32_t claim_empty(std::uint32_t s) const {
+  // The next segment behind s without live blocks; segments_ if there is none.
+  SIMT_INLINE std::uint32_t next_empty(std::uint32_t s) const {
     SIMT_ROLLED
     for (std::uint32_t i = 1, t = s; i < segments_; ++i) {
       t = t + 1 == segments_ ? 0 : t + 1;
-      simt::atomic_ref<std::uint32_t> count(live()[t]);
-      std::uint32_t empty = count.load(simt::relaxed);
       // acquire: waits for the accesses to every block of the segment that was freed.
-      if (empty == 0 && count.compare_exchange_strong(empty, 1, simt::acquire, simt::relaxed)) return t;
+      if (simt::atomic_ref<std::uint32_t>(live()[t]).load(simt::acquire) == 0) return t;
     }
     return segments_;
   }

@@ -6,10 +6,10 @@
 // it leaves nothing larger than a heap's root when there is a heap a multiprocessor.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "alloc/primitives/header_words.hpp"
+#include "simt/math.hpp"
 
 namespace heapwood::alloc {
 
@@ -31,7 +31,7 @@ struct PresplitShape {
     std::uint64_t least = smallest == 0 ? 1 : smallest;
     const auto total = [&](std::uint32_t levels) { return levels * (least << (levels - 1)); };
     while (s.levels < 28 && total(s.levels + 1) <= share) ++s.levels;
-    const auto most_levels = static_cast<std::uint32_t>(std::bit_width(most_chunks / s.heaps + 1)) - 1;
+    const auto most_levels = simt::highest_bit(most_chunks / s.heaps + 1);
     if (smallest == 0 && s.levels > most_levels) {
       s.levels = most_levels > 0 ? most_levels : 1;
       least = share / (std::uint64_t{s.levels} << (s.levels - 1));

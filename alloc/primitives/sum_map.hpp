@@ -8,11 +8,11 @@
 // all.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "alloc/allocator.hpp"
 #include "simt/atomic_ref.hpp"
+#include "simt/math.hpp"
 
 namespace heapwood::alloc {
 
@@ -108,7 +108,7 @@ class SumMap {
       // relaxed: only a place to try.
       const std::uint64_t w = word(level, at / 64).load(simt::relaxed) & (~std::uint64_t{0} << (at % 64));
       if (w != 0) {
-        at = at / 64 * 64 + static_cast<std::uint32_t>(std::countr_zero(w));
+        at = at / 64 * 64 + simt::lowest_bit(w);
         if (level == 0) return at;
         --level;
         at *= 64;

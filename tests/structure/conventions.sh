@@ -66,6 +66,9 @@ find "${rooms[@]}" -type f \
   code ~ /^ *# *define/ && FILENAME != "simt/config.hpp" && !(FILENAME ~ /\.cpp$/ && code ~ /_IMPLEMENTATION *$/) {
     report("macros are defined in simt/config.hpp only")
   }
+  room != "simt" && FILENAME ~ /\.hpp$/ && match(code, /std::(count[lr]_(zero|one)|popcount|bit_(width|ceil|floor)|has_single_bit)/) {
+    report(substr(code, RSTART, RLENGTH) " in a header: nvcc gets it wrong on the GPU, see simt/math.hpp")
+  }
   room != "simt" && room != "tests" && FILENAME != "engine/instance.in" && match(code, cuda) {
     report("CUDA (" substr(code, RSTART, RLENGTH) ") outside simt/")
   }
