@@ -118,7 +118,7 @@ SIMT_INLINE void consider_tight_cuts(Warp& warp, const Box& tight, const SplitCo
   for (unsigned c = warp.lane(); c < 6; c += Warp::width) {
     const unsigned axis = c % 3;
     if (c < 3) {
-      cost.consider(best, axis, tight.lo[axis], 0, n);
+      cost.consider(best, axis, tight.lo[axis], 0, n, true);
     } else {
       cost.consider(best, axis, tight.hi[axis], n, 0);
     }

@@ -147,13 +147,14 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const
   if (warp_.lane() == 0) {
     node.axis = axis;
     node.plane = p;
+    node.flats_right = split.flats_right();
     node.pair = pair;
     node.chunk = chunk;
     node.chunks = chunks;
     node.done = 0;
     SIMT_ROLLED
     for (unsigned side = 0; side < 2; ++side) {
-      const std::uint32_t n = side == 0 ? split.nl() : split.nr;
+      const std::uint32_t n = side == 0 ? split.nl() : split.nr();
       const std::uint32_t child = n > shared_limit ? k_.shared.take() : no_slot;
       node.child[side] = side == 0 ? left : right;
       node.child_n[side] = n;
@@ -172,6 +173,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
   const NodeTask task = node.task;
   const unsigned axis = node.axis;
   const float p = node.plane;
+  const bool flats_right = node.flats_right;
   std::byte* const left = node.child[0];
   std::byte* const right = node.child[1];
   const std::uint32_t nl = node.child_n[0], nr = node.child_n[1];
@@ -185,8 +187,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
     bool to_left = false, to_right = false;
     if (i < last) {
       ref = Refs::load(task.refs, task.n, i, task.box, k_.corners);
-      to_left = nl != 0 && goes_left(ref.box.lo[axis], ref.box.hi[axis], p);
-      to_right = nl == 0 || goes_right(ref.box.hi[axis], p);
+      to_left = goes_left(ref.box.lo[axis], ref.box.hi[axis], p, flats_right);
+      to_right = goes_right(ref.box.lo[axis], ref.box.hi[axis], p, flats_right);
     }
     const std::uint32_t left_lanes = warp_.ballot(to_left), right_lanes = warp_.ballot(to_right);
     std::uint64_t at = 0;

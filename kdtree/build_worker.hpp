@@ -88,7 +88,7 @@ class BuildWorker {
       }
     }
     std::byte *left = nullptr, *right = nullptr;
-    if (!(simt::from_bits(split.cost) < cost.leaf_cost()) || !allocate_children(split.nl(), split.nr, left, right)) {
+    if (!(simt::from_bits(split.cost) < cost.leaf_cost()) || !allocate_children(split.nl(), split.nr(), left, right)) {
       write_leaf(task);
       if (slot != no_slot) {
         k_.shared.give_back(warp_, slot);
@@ -120,7 +120,8 @@ class BuildWorker {
   SIMT_INLINE void partition(const NodeTask& task, const Split& split, std::byte* left, std::byte* right) {
     const unsigned axis = split.axis();
     const float p = split.position();
-    const std::uint32_t nl = split.nl(), nr = split.nr;
+    const std::uint32_t nl = split.nl(), nr = split.nr();
+    const bool flats_right = split.flats_right();
     const std::uint32_t lower_lanes = (1u << warp_.lane()) - 1u;
     std::uint32_t moved_left = 0, moved_right = 0;
     SIMT_ROLLED
@@ -130,8 +131,8 @@ class BuildWorker {
       bool to_left = false, to_right = false;
       if (i < task.n) {
         ref = Refs::load(task.refs, task.n, i, task.box, k_.corners);
-        to_left = nl != 0 && goes_left(ref.box.lo[axis], ref.box.hi[axis], p);
-        to_right = nl == 0 || goes_right(ref.box.hi[axis], p);
+        to_left = goes_left(ref.box.lo[axis], ref.box.hi[axis], p, flats_right);
+        to_right = goes_right(ref.box.lo[axis], ref.box.hi[axis], p, flats_right);
       }
       const std::uint32_t left_lanes = warp_.ballot(to_left), right_lanes = warp_.ballot(to_right);
       Sides sides{ref.box, ref.box};
@@ -152,7 +153,7 @@ class BuildWorker {
 
   SIMT_INLINE void descend(const NodeTask& parent, const Split& split, std::byte* left, std::byte* right,
                            std::uint32_t pair) {
-    const std::uint32_t nl = split.nl(), nr = split.nr;
+    const std::uint32_t nl = split.nl(), nr = split.nr();
     const unsigned first = nl >= nr ? 0 : 1;
     has_task_ = true;
     task_ = child_task(parent, split.axis(), split.position(), first, first == 0 ? left : right, first == 0 ? nl : nr,

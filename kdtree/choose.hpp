@@ -28,26 +28,31 @@ struct ChooseScratch {
 };
 static_assert(refine_limit <= 3 * exact_limit);
 
-// Considers both bounds of each of the m intervals on `axis` that lie strictly inside (above, below); `left` and `right`
-// refs are on that side whatever the plane.
-template <class Warp>
-SIMT_INLINE void consider_bounds(Warp& warp, const Interval* interval, std::uint32_t m, unsigned axis, float above,
-                                 float below, std::uint32_t left, std::uint32_t right, const SplitCost& cost,
-                                 Split& best) {
-  SIMT_ROLLED
-  for (std::uint32_t c = warp.lane(); c < 2 * m; c += Warp::width) {
-    const Interval from = interval[c >> 1];
-    const float p = (c & 1) ? from.hi : from.lo;
-    if (!(p > above && p < below)) continue;
-    std::uint32_t nl = left, nr = right;
-    SIMT_UNROLLED_4
+// Considers candidate c of m intervals on `axis`: a bound of interval c / 2. `left` and `right` more refs are on that side
+// whatever the plane. A flat interval's two bounds are one plane: the second one is tried with flats on the right.
+SIMT_INLINE void consider_bound(const Interval* interval, std::uint32_t m, std::uint32_t c, unsigned axis,
+                                std::uint32_t left, std::uint32_t right, const SplitCost& cost, Split& best) {
+  const Interval from = interval[c >> 1];
+  const float p = (c & 1) ? from.hi : from.lo;
+  std::uint32_t nl = left, nr = right;
+  SIMT_UNROLLED_4
+  for (std::uint32_t i = 0; i < m; ++i) {
+    const Interval other = interval[i];
+    nl += goes_left(other.lo, other.hi, p) ? 1 : 0;
+    nr += goes_right(other.lo, other.hi, p) ? 1 : 0;
+  }
+  const bool flats_right = (c & 1) && from.lo == from.hi;
+  // Counted apart: most scenes have few flat refs, and the loop above is the builder's hottest.
+  if (flats_right) {
+    SIMT_ROLLED
     for (std::uint32_t i = 0; i < m; ++i) {
       const Interval other = interval[i];
-      nl += goes_left(other.lo, other.hi, p) ? 1 : 0;
-      nr += goes_right(other.hi, p) ? 1 : 0;
+      const std::uint32_t in_plane = other.lo == p && other.hi == p ? 1 : 0;
+      nl -= in_plane;
+      nr += in_plane;
     }
-    cost.consider(best, axis, p, nl, nr);
   }
+  cost.consider(best, axis, p, nl, nr, flats_right);
 }
 
 // All refs' bounds as candidates. n <= exact_limit.
@@ -68,17 +73,7 @@ SIMT_INLINE Split choose_exact(Warp& warp, ChooseScratch& scratch, const NodeTas
   for (std::uint32_t c = warp.lane(); c < 6 * n; c += Warp::width) {
     const unsigned axis = c >= 4 * n ? 2 : c >= 2 * n ? 1 : 0;
     const std::uint32_t k = c - 2 * n * axis;
-    const Interval* const interval = scratch.interval + axis * n;
-    const Interval from = interval[k >> 1];
-    const float p = (k & 1) ? from.hi : from.lo;
-    std::uint32_t nl = 0, nr = 0;
-    SIMT_UNROLLED_4
-    for (std::uint32_t i = 0; i < n; ++i) {
-      const Interval other = interval[i];
-      nl += goes_left(other.lo, other.hi, p) ? 1 : 0;
-      nr += goes_right(other.hi, p) ? 1 : 0;
-    }
-    cost.consider(best, axis, p, nl, nr);
+    consider_bound(scratch.interval + axis * n, n, k, axis, 0, 0, cost, best);
   }
   warp.sync();
   return best_of(warp, best);
@@ -114,7 +109,14 @@ SIMT_INLINE void refine(Warp& warp, ChooseScratch& scratch, const NodeTask& task
   left = warp.reduce_add(left);
   right = warp.reduce_add(right);
   warp.sync();
-  if (m <= refine_limit) consider_bounds(warp, scratch.interval, m, axis, above, below, left, right, cost, best);
+  if (m > refine_limit) return;
+  SIMT_ROLLED
+  for (std::uint32_t c = warp.lane(); c < 2 * m; c += Warp::width) {
+    const float candidate = (c & 1) ? scratch.interval[c >> 1].hi : scratch.interval[c >> 1].lo;
+    if (candidate > above && candidate < below) {
+      consider_bound(scratch.interval, m, c, axis, left, right, cost, best);
+    }
+  }
 }
 
 // n > exact_limit, by one warp.

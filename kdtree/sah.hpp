@@ -12,20 +12,27 @@
 
 namespace heapwood::kdtree {
 
-// Which refs a plane p sends where. A ref that lies in the plane goes left only; a cut that counts nothing on its left (an
-// empty cut at the smallest lower bound) sends everything right.
-SIMT_INLINE bool goes_left(float lo, float hi, float p) { return lo < p || hi <= p; }
-SIMT_INLINE bool goes_right(float hi, float p) { return hi > p; }
+// Which refs a plane p sends where. Those that lie in the plane go to one side only: a split says which (Wald & Havran 2006,
+// section 3.2: walls and floors are worth it).
+SIMT_INLINE bool goes_left(float lo, float hi, float p, bool flats_right = false) {
+  return lo < p || (hi <= p && !flats_right);
+}
+SIMT_INLINE bool goes_right(float lo, float hi, float p, bool flats_right = false) {
+  return hi > p || (lo >= p && flats_right);
+}
 
-// A candidate split of a node of n refs; the default is "no split". Compared by (cost, axis, nl, plane).
+// A candidate split of a node of n refs; the default is "no split". Compared by (cost, axis, nl, plane): of two with the
+// same plane that send flats to different sides, nl differs.
 struct Split {
   std::uint32_t cost = 0x7f800000u;     // bits of the cost: positive floats order like their bits
   std::uint32_t axis_nl = 0xffffffffu;  // axis << 30 | refs on the left
   std::uint32_t plane = 0xffffffffu;    // ordered key
-  std::uint32_t nr = 0;
+  std::uint32_t flats_nr = 0;           // flats go right << 31 | refs on the right
 
   SIMT_INLINE unsigned axis() const { return axis_nl >> 30; }
   SIMT_INLINE std::uint32_t nl() const { return axis_nl & 0x3fffffffu; }
+  SIMT_INLINE std::uint32_t nr() const { return flats_nr & 0x7fffffffu; }
+  SIMT_INLINE bool flats_right() const { return flats_nr >> 31 != 0; }
   SIMT_INLINE float position() const { return simt::from_ordered_key(plane) + 0.0f; }  // never -0
   SIMT_INLINE bool before(const Split& b) const {
     return cost < b.cost || (cost == b.cost && (axis_nl < b.axis_nl || (axis_nl == b.axis_nl && plane < b.plane)));
@@ -45,7 +52,8 @@ class SplitCost {
   SIMT_INLINE bool splittable() const { return inverse_area_ > 0.0f && inverse_area_ < 3e38f; }
   SIMT_INLINE float leaf_cost() const { return costs_.intersection * static_cast<float>(n_); }
 
-  SIMT_INLINE void consider(Split& best, unsigned axis, float p, std::uint32_t nl, std::uint32_t nr) const {
+  SIMT_INLINE void consider(Split& best, unsigned axis, float p, std::uint32_t nl, std::uint32_t nr,
+                            bool flats_right = false) const {
     const float lo = lo_[axis], hi = hi_[axis];
     if (!(p > lo && p < hi)) return;
     const Vec3 e = (hi_ - lo_) * scale_;
@@ -57,7 +65,7 @@ class SplitCost {
     float cost = costs_.traversal +
                  costs_.intersection * (left * static_cast<float>(nl) + right * static_cast<float>(nr)) * inverse_area_;
     if (nl == 0 || nr == 0) cost = cost * (1.0f - costs_.empty_bonus);
-    const Split candidate{simt::bits(cost), axis << 30 | nl, simt::ordered_key(p), nr};
+    const Split candidate{simt::bits(cost), axis << 30 | nl, simt::ordered_key(p), nr | (flats_right ? 1u << 31 : 0)};
     if (candidate.before(best)) best = candidate;
   }
 
@@ -79,7 +87,7 @@ SIMT_INLINE Split best_of(Warp& warp, const Split& mine) {
   match = match && mine.axis_nl == best.axis_nl;
   best.plane = warp.reduce_min(match ? mine.plane : 0xffffffffu);
   match = match && mine.plane == best.plane;
-  best.nr = warp.shfl(mine.nr, simt::lowest_bit(warp.ballot(match)));
+  best.flats_nr = warp.shfl(mine.flats_nr, simt::lowest_bit(warp.ballot(match)));
   return best;
 }
 

@@ -24,6 +24,7 @@ struct alignas(128) SharedNode {
   std::uint32_t pair;
   std::uint32_t axis;
   float plane;
+  bool flats_right;
   std::uint32_t chunk;  // refs in a chunk
   std::uint32_t chunks;
   std::uint32_t next_free;

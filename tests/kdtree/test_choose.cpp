@@ -71,13 +71,15 @@ std::vector<Scene> scenes(std::size_t n) {
           scene("huge", {-1e20f, 0, 0}, {2e20f, 1e20f, 3e20f}, n, 9, true)};
 }
 
-std::uint32_t left_of(const Scene& s, unsigned axis, float p) {
-  return static_cast<std::uint32_t>(
-      std::count_if(s.refs.begin(), s.refs.end(), [&](const Box& b) { return goes_left(b.lo[axis], b.hi[axis], p); }));
+std::uint32_t left_of(const Scene& s, unsigned axis, float p, bool flats_right = false) {
+  return static_cast<std::uint32_t>(std::count_if(s.refs.begin(), s.refs.end(), [&](const Box& b) {
+    return goes_left(b.lo[axis], b.hi[axis], p, flats_right);
+  }));
 }
-std::uint32_t right_of(const Scene& s, unsigned axis, float p) {
-  return static_cast<std::uint32_t>(
-      std::count_if(s.refs.begin(), s.refs.end(), [&](const Box& b) { return goes_right(b.hi[axis], p); }));
+std::uint32_t right_of(const Scene& s, unsigned axis, float p, bool flats_right = false) {
+  return static_cast<std::uint32_t>(std::count_if(s.refs.begin(), s.refs.end(), [&](const Box& b) {
+    return goes_right(b.lo[axis], b.hi[axis], p, flats_right);
+  }));
 }
 
 // What the sums over bins say for every boundary that lies inside the node is what the comparisons say.
@@ -148,7 +150,7 @@ void expect_same(const Split& a, const Split& b) {
   EXPECT_EQ(a.cost, b.cost);
   EXPECT_EQ(a.axis_nl, b.axis_nl);
   EXPECT_EQ(a.plane, b.plane);
-  EXPECT_EQ(a.nr, b.nr);
+  EXPECT_EQ(a.nr(), b.nr());  // and with it the side of the flats, if there are any
 }
 
 // Runs choose(warp, scratch) on every model of a warp; all lanes of all of them must answer alike.
@@ -181,8 +183,13 @@ Split chosen(const Choose& choose) {
   return answers.front();
 }
 
-void consider(const Scene& s, const SplitCost& cost, unsigned axis, float p, Split& best) {
-  cost.consider(best, axis, p, left_of(s, axis, p), right_of(s, axis, p));
+void consider(const Scene& s, const SplitCost& cost, unsigned axis, float p, Split& best, bool flats_right = false) {
+  cost.consider(best, axis, p, left_of(s, axis, p, flats_right), right_of(s, axis, p, flats_right), flats_right);
+}
+void consider_bounds(const Scene& s, const SplitCost& cost, unsigned axis, const Box& box, Split& best) {
+  consider(s, cost, axis, box.lo[axis], best);
+  consider(s, cost, axis, box.hi[axis], best);
+  if (box.lo[axis] == box.hi[axis]) consider(s, cost, axis, box.lo[axis], best, true);
 }
 
 TEST(ChooseExact, IsTheCheapestOfAllBounds) {
@@ -194,10 +201,7 @@ TEST(ChooseExact, IsTheCheapestOfAllBounds) {
       if (!cost.splittable()) continue;
       Split want;
       for (unsigned axis = 0; axis < 3; ++axis) {
-        for (const Box& box : s.refs) {
-          consider(s, cost, axis, box.lo[axis], want);
-          consider(s, cost, axis, box.hi[axis], want);
-        }
+        for (const Box& box : s.refs) consider_bounds(s, cost, axis, box, want);
       }
       expect_same(chosen([&](auto& warp, ChooseScratch& scratch) {
                     return choose_exact<NodeData::Refs>(warp, scratch, node.task, nullptr, cost);
@@ -219,7 +223,7 @@ Split best_of_bins(const Scene& s, const SplitCost& cost, Split& boundary) {
   Split best = boundary;
   for (unsigned axis = 0; axis < 3; ++axis) {
     const auto n = static_cast<std::uint32_t>(s.refs.size());
-    cost.consider(best, axis, all.lo[axis], 0, n);
+    cost.consider(best, axis, all.lo[axis], 0, n, true);
     cost.consider(best, axis, all.hi[axis], n, 0);
   }
   return best;
@@ -246,8 +250,11 @@ TEST(ChooseBinned, IsTheCheapestBoundaryCutOrBoundNearby) {
         }
         if (inside.size() > refine_limit) inside.clear();
         for (const Box& box : inside) {
+          const bool flat = box.lo[axis] == box.hi[axis];
           for (const float p : {box.lo[axis], box.hi[axis]}) {
-            if (p > above && p < below) consider(s, cost, axis, p, want);
+            if (!(p > above && p < below)) continue;
+            consider(s, cost, axis, p, want);
+            if (flat) consider(s, cost, axis, p, want, true);
           }
         }
       }
