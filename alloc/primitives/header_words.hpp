@@ -45,10 +45,10 @@ struct FusedHeaders {
 
   // Claims the chunk if it is free and has at least `units`.
   SIMT_INLINE Visit visit(std::uint32_t at, std::uint32_t units) const {
-    simt::atomic_ref<std::uint32_t> ref(word[at]);
+    const simt::atomic_ref<std::uint32_t> entry(word[at]);
     // relaxed: a walker that gets ahead of a new header reads 0 there and begins again; the claim below synchronises. On the
     // GPU an acquire at every hop would drop the multiprocessor's L1 each time.
-    std::uint32_t h = ref.load(simt::relaxed);
+    std::uint32_t h = entry.load(simt::relaxed);
     SIMT_ROLLED
     for (;;) {
       const std::uint32_t link = h & ~(header::used | header::busy);
@@ -56,38 +56,39 @@ struct FusedHeaders {
       if ((h & header::used) != 0) return {(h & header::busy) != 0 ? Found::busy : Found::used, link};
       if ((h & header::next) - at < units) return {Found::small, link};
       // acquire: waits for the accesses of the block's last owner, published by publish_free.
-      if (ref.compare_exchange_strong(h, h | header::used | header::busy, simt::acquire, simt::relaxed)) {
+      if (entry.compare_exchange_strong(h, h | header::used | header::busy, simt::acquire, simt::relaxed)) {
         return {Found::claimed, link};
       }
     }
   }
   // Claims the chunk of any size, unless it is a root.
   SIMT_INLINE bool take(std::uint32_t at, std::uint32_t& link) const {
-    simt::atomic_ref<std::uint32_t> ref(word[at]);
-    std::uint32_t h = ref.load(simt::relaxed);
+    const simt::atomic_ref<std::uint32_t> entry(word[at]);
+    std::uint32_t h = entry.load(simt::relaxed);
     if ((h & (header::used | header::root)) != 0) return false;
     link = h;
     // acquire: what the last owner did with this memory comes before whatever the next one does.
-    return ref.compare_exchange_strong(h, h | header::used | header::busy, simt::acquire, simt::relaxed);
+    return entry.compare_exchange_strong(h, h | header::used | header::busy, simt::acquire, simt::relaxed);
   }
   // relaxed: only the owner stores here.
   SIMT_INLINE std::uint32_t owned(std::uint32_t at) const {
-    return simt::atomic_ref<std::uint32_t>(word[at]).load(simt::relaxed) & ~(header::used | header::busy);
+    return entry(at).load(simt::relaxed) & ~(header::used | header::busy);
   }
-  // release: a walker that follows the link must see the header it leads to; so must one that reads the busy mark,
-  // which replaces an earlier publication.
+  // relaxed, these three: a walker that gets ahead of the header behind the link begins again, and nobody touches a
+  // block on the strength of them. A release is a fence, which on the GPU waits for all that the warp has written.
   SIMT_INLINE void mark_busy(std::uint32_t at, std::uint32_t link) const {
-    store(at, link | header::used | header::busy);
+    entry(at).store(link | header::used | header::busy, simt::relaxed);
   }
-  SIMT_INLINE void publish_used(std::uint32_t at, std::uint32_t link) const { store(at, link | header::used); }
+  SIMT_INLINE void publish_used(std::uint32_t at, std::uint32_t link) const {
+    entry(at).store(link | header::used, simt::relaxed);
+  }
+  SIMT_INLINE void erase(std::uint32_t at) const { entry(at).store(0, simt::relaxed); }
   // release: hands the block's memory to whoever claims it.
-  SIMT_INLINE void publish_free(std::uint32_t at, std::uint32_t link) const { store(at, link); }
-  // relaxed: nobody reads anything on the strength of a 0.
-  SIMT_INLINE void erase(std::uint32_t at) const { simt::atomic_ref<std::uint32_t>(word[at]).store(0, simt::relaxed); }
+  SIMT_INLINE void publish_free(std::uint32_t at, std::uint32_t link) const { entry(at).store(link, simt::release); }
 
  private:
-  SIMT_INLINE void store(std::uint32_t at, std::uint32_t value) const {
-    simt::atomic_ref<std::uint32_t>(word[at]).store(value, simt::release);
+  SIMT_INLINE simt::atomic_ref<std::uint32_t> entry(std::uint32_t at) const {
+    return simt::atomic_ref<std::uint32_t>(word[at]);
   }
 };
 
@@ -134,8 +135,8 @@ struct SplitHeaders {
     return true;
   }
   SIMT_INLINE std::uint32_t owned(std::uint32_t at) const { return link_at(at).load(simt::relaxed); }
-  // release: keeps the link published for walkers that read this state.
-  SIMT_INLINE void mark_busy(std::uint32_t at, std::uint32_t) const { state_at(at).store(busy, simt::release); }
+  // relaxed: a walker may follow an old link from here, but having met `busy` it does not take the lap for a full one.
+  SIMT_INLINE void mark_busy(std::uint32_t at, std::uint32_t) const { state_at(at).store(busy, simt::relaxed); }
   SIMT_INLINE void publish_used(std::uint32_t at, std::uint32_t link) const { publish(at, link, used); }
   SIMT_INLINE void publish_free(std::uint32_t at, std::uint32_t link) const { publish(at, link, free); }
   SIMT_INLINE void erase(std::uint32_t at) const { state_at(at).store(none, simt::relaxed); }
@@ -147,10 +148,10 @@ struct SplitHeaders {
   SIMT_INLINE simt::atomic_ref<std::uint32_t> link_at(std::uint32_t at) const {
     return simt::atomic_ref<std::uint32_t>(links[at]);
   }
-  // release on the link: the header it leads to. release on the state: the link, and the block's memory where it is
-  // freed.
+  // release: the link, so that no walker takes a chunk for the last one; and the block's memory where it is freed. The
+  // header behind the link needs none: a walker that gets ahead of it begins again.
   SIMT_INLINE void publish(std::uint32_t at, std::uint32_t link, State s) const {
-    link_at(at).store(link, simt::release);
+    link_at(at).store(link, simt::relaxed);
     state_at(at).store(s, simt::release);
   }
 };
