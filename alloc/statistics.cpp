@@ -93,7 +93,7 @@ std::uint64_t count_overlaps(std::span<const LiveBlock> blocks) {
   std::uint64_t count = 0, end = 0;
   for (const LiveBlock& block : blocks) {
     count += block.offset < end;
-    end = std::max(end, block.offset + block.bytes);
+    end = std::max(end, block.offset + padded(block.bytes));
   }
   return count;
 }

@@ -60,7 +60,7 @@ struct LiveBlock {
 };
 // The same from the blocks, in order of offset.
 Fragmentation fragmentation_of_blocks(std::span<const Region> regions, std::span<const LiveBlock> blocks);
-// Blocks that begin before an earlier one ends; blocks in order of offset.
+// Blocks that begin before an earlier one ends, padded to the granule; blocks in order of offset.
 std::uint64_t count_overlaps(std::span<const LiveBlock> blocks);
 
 }  // namespace heapwood::alloc

@@ -21,8 +21,9 @@
 
 namespace heapwood::alloc {
 
-// Calls f.template operator()<A>() or, once alloc/adaptors/coalesced.hpp is there, f.template operator()<Coalesced<A>>().
-// This is the only place to edit for it, with coalescing_adaptor in stress.hpp.
+// Calls f.template operator()<A>() or, once alloc/adaptors/coalesced.hpp is there, f.template operator()<Coalesced<A>>(),
+// an Allocator like any other (create() with pool, options and device). This is the only place to edit for it, with
+// coalescing_adaptor in stress.hpp.
 template <class A, class F>
 auto with_variant(bool coalesced, F f) {
   if (coalesced) throw Error(Exit::usage, "coalesced: there is no coalescing adaptor in this program");
@@ -209,6 +210,7 @@ class StressRun {
     } else if (job_.test == StressTest::probability) {
       for (unsigned launch = 0; launch < job_.iterations; ++launch) result_.ms += cycle(stress_detail::draws, launch);
       add_tallies();
+      give_back();
     } else if (job_.test == StressTest::cycle) {
       result_.ms = cycle(stress_detail::allocates | stress_detail::frees);
       add_tallies();
@@ -326,6 +328,12 @@ class StressRun {
       result_.end = state({});
     }
     add_tallies();
+    give_back();
+  }
+
+  // P ends with blocks in use. A heap elsewhere cannot be reset, and would be fuller in each run.
+  void give_back() {
+    if (!A::traits.in_pool && job_.test == StressTest::probability) cycle(stress_detail::frees);
   }
 
   std::vector<LiveBlock> live_blocks() const {

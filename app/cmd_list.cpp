@@ -26,7 +26,7 @@ struct ListOptions {
 struct Kernel {
   const engine::Entry* entry;
   std::optional<engine::KernelUse> use;
-  std::optional<engine::CallUse> calls;
+  std::optional<engine::CallUse> calls, coalesced;
 };
 
 // Registers of the build kernel on the first usable GPU; nothing to say without one.
@@ -37,10 +37,11 @@ std::vector<Kernel> allocators(const std::vector<simt::DeviceInfo>& devices) {
   }
   std::vector<Kernel> kernels;
   for (const engine::Entry& entry : engine::registry()) {
-    Kernel kernel{&entry, std::nullopt, std::nullopt};
+    Kernel kernel{&entry, {}, {}, {}};
     if (gpu && entry.cuda) {
       kernel.use = entry.cuda->kernel_use(gpu->id, kdtree::RefKind::clipped);
       kernel.calls = entry.cuda->call_use(gpu->id, false);
+      if (alloc::coalescing_adaptor) kernel.coalesced = entry.cuda->call_use(gpu->id, true);
     }
     kernels.push_back(kernel);
   }
@@ -58,7 +59,8 @@ Table allocator_table(const std::vector<Kernel>& kernels) {
   table.columns = {{"id", true}, {"name", true}, {"published in", true}, {"frees", true}};
   if (registers) {
     table.columns.push_back({"registers"});
-    table.columns.push_back({"build"});
+    if (alloc::coalescing_adaptor) table.columns.push_back({"coalesced"});
+    table.columns.push_back({"build kernel"});
   }
   table.columns.push_back({"note", true, true});
   for (const Kernel& kernel : kernels) {
@@ -67,6 +69,7 @@ Table allocator_table(const std::vector<Kernel>& kernels) {
                             name(traits.frees)};
     if (registers) {
       cells.emplace_back(kernel.calls ? registers_text(*kernel.calls) : missing);
+      if (alloc::coalescing_adaptor) cells.emplace_back(kernel.coalesced ? registers_text(*kernel.coalesced) : missing);
       cells.emplace_back(kernel.use ? std::to_string(kernel.use->registers) : missing);
     }
     cells.emplace_back(traits.note);
@@ -118,6 +121,7 @@ Json list_json(const ListOptions& options, const std::vector<simt::DeviceInfo>& 
       one["cuda"] = kernel.entry->cuda != nullptr;
       if (kernel.use) one["registers"] = kernel.use->registers;
       if (kernel.calls) one["calls"] = to_json(*kernel.calls);
+      if (kernel.coalesced) one["calls_coalesced"] = to_json(*kernel.coalesced);
       json["allocators"].push_back(one);
     }
   }

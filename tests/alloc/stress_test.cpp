@@ -233,7 +233,7 @@ TEST(StressRule, OverlappingIntervalsAreCounted) {
   EXPECT_EQ(count_overlaps({}), 0u);
   const std::vector<LiveBlock> apart{{0, 16}, {16, 4}, {32, 1}};
   EXPECT_EQ(count_overlaps(apart), 0u);
-  const std::vector<LiveBlock> nested{{0, 100}, {16, 4}, {32, 4}, {100, 4}};
+  const std::vector<LiveBlock> nested{{0, 100}, {16, 4}, {32, 4}, {112, 4}};
   EXPECT_EQ(count_overlaps(nested), 2u);
 }
 
