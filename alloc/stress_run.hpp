@@ -204,7 +204,7 @@ class StressRun {
   }
 
   StressResult run() {
-    reset();
+    reset(!job_.inspect && job_.test != StressTest::each);
     if (job_.inspect) {
       inspect();
     } else if (job_.test == StressTest::probability) {
@@ -225,9 +225,12 @@ class StressRun {
  private:
   stress_detail::Share share() const { return {blocks_.data(), job_.threads, lanes_}; }
 
-  void reset() {
+  // `frees`: a kernel to come does. No thread waits for memory that nobody gives back.
+  void reset(bool frees) {
+    AllocatorOptions options = job_.options;
+    options.wait_when_full &= frees;
     const auto start = std::chrono::steady_clock::now();
-    allocator_ = A::create(job_.pool, job_.options, device_);
+    allocator_ = A::create(job_.pool, options, device_);
     result_.reset_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     blocks_.fill(0);
     tallies_.fill(0);
@@ -258,7 +261,7 @@ class StressRun {
     if (job_.test == StressTest::alloc_dealloc) {
       result_.ms = launch(stress_detail::PairKernel<A>(allocator_, share(), bytes_));
       result_.counts = counts_of(blocks_.download());
-      reset();
+      reset(false);
     }
     result_.allocate_ms = launch(stress_detail::AllocateKernel<A>(allocator_, share(), bytes_));
     const StressCounts split = counts_of(blocks_.download());
@@ -272,7 +275,7 @@ class StressRun {
     if (job_.test == StressTest::alloc_dealloc) {
       result_.ms = cycle(allocates | frees);
       add_tallies();
-      reset();
+      reset(false);
     }
     result_.allocate_ms = cycle(allocates);
     result_.free_ms = cycle(frees);

@@ -135,24 +135,26 @@ class PointBench {
   void judge(Lane& lane) const {
     StressRow& row = *lane.row;
     if (!lane.running) return;
-    if (row.runs_ms.size() < static_cast<std::size_t>(bench_.settings.runs) || !row.overlaps) {
+    if (row.runs_ms.empty()) {
       row.reason = interrupted_reason;
       return;
     }
-    const std::uint64_t shared = row.damaged + *row.overlaps;
+    const std::uint64_t overlaps = row.overlaps.value_or(0), shared = row.damaged + overlaps;
     const alloc::StressCounts& counts = *row.counts;
     if (shared) {
       const bool published = !lane.entry->traits->keeps_live_memory;
       row.status = published ? Status::incomplete : Status::failed;
       row.reason = fmt::format("handed out memory in use{}: {} blocks overlap, {} were found damaged",
-                               published ? ", as published" : "", count_text(*row.overlaps), count_text(row.damaged));
+                               published ? ", as published" : "", count_text(overlaps), count_text(row.damaged));
     } else if (counts.failures || row.split_failures) {
       row.status = Status::incomplete;
       row.reason = fmt::format("{} of {} requests refused", count_text(std::max(counts.failures, row.split_failures)),
                                count_text(counts.allocations + counts.failures));
     } else {
       row.status = Status::ok;
-      row.reason.clear();
+      const bool partial = row.runs_ms.size() < static_cast<std::size_t>(bench_.settings.runs);
+      row.reason =
+          partial ? fmt::format("interrupted after {} of {} runs", row.runs_ms.size(), bench_.settings.runs) : "";
     }
   }
 

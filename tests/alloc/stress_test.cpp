@@ -146,6 +146,26 @@ TEST_F(Stress, RefusedRequestsAreCounted) {
   });
 }
 
+// With a wait for memory that other threads give back, nothing is refused; where nobody gives back, nothing waits.
+TEST_F(Stress, WaitingIsForFreesOfTheSameKernel) {
+  if (device_.kind != simt::DeviceKind::cpu) GTEST_SKIP() << "all warps may wait for each other";
+  device_.threads = 1;
+  for (const char* id : {"cmalloc", "cfmmalloc"}) {
+    const engine::Engine& engine = *engine::find(id)->cpu;
+    StressJob j = job(StressTest::cycle, 1 << 16, 100, 1);
+    j.options.wait_when_full = true;
+    j.payload = 4096;
+    j.seconds = 5;
+    EXPECT_EQ(engine.stress(j).counts.failures, 0u);
+    j.test = StressTest::alloc_dealloc;
+    const StressResult ad = engine.stress(j);
+    EXPECT_EQ(ad.counts.failures, 0u);
+    EXPECT_GT(ad.split_failures, 80u);
+    j.inspect = true;
+    EXPECT_LT(engine.stress(j).peak->blocks, 16u);
+  }
+}
+
 // A thread of P: what the draws say it does, when no request fails.
 struct Replay {
   std::uint64_t allocations = 0, deallocations = 0;

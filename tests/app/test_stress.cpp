@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // heapwood stress: sweeps, tables, the JSON contract, and how it fails.
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "app/stress.hpp"
 #include "app/stress_report.hpp"
@@ -133,6 +135,24 @@ TEST_F(StressCommand, APoolThatIsTooSmallIsSaid) {
       run(stress({"ad", "--pool", "1K", "--allocators", "atomic", "--payload", "4", "--format", "json"})).out);
   EXPECT_EQ(skipped.at("results").at(0).at("status"), "skipped");
   EXPECT_FALSE(skipped.at("results").at(0).contains("median_ms"));
+}
+
+TEST_F(StressCommand, CtrlCKeepsWhatIsMeasured) {
+  const std::string file = folder_ / "out.json";
+  Running running(binary_, {"stress", "acd", "--payload", "4,8", "--allocators", "atomic,cmalloc", "--device", "cpu",
+                            "--runs", "100000", "--json", file});
+  std::this_thread::sleep_for(std::chrono::milliseconds(800));
+  running.send(SIGINT);
+  const Outcome outcome = running.wait();
+  EXPECT_EQ(outcome.exit, 1) << outcome.err;
+  EXPECT_TRUE(has(outcome.err, "interrupted")) << outcome.err;
+  EXPECT_FALSE(has(outcome.out, "nan"));
+  const json results = json::parse(read_file(file)).at("results");
+  ASSERT_EQ(results.size(), 2u);  // of the first point
+  EXPECT_GT(results[0].at("runs_ms").size(), 0u);
+  EXPECT_LT(results[0].at("runs_ms").size(), 100000u);
+  EXPECT_TRUE(has(results[0].at("reason"), "interrupted after"));
+  EXPECT_FALSE(results[0].contains("overlaps"));
 }
 
 TEST(StressPoints, ThePapersAreTheDefault) {
