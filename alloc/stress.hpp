@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Generic tests of allocators: every thread asks for blocks of one size and gives them back. A job is plain host data; its
-// kernels are in stress_run.hpp, behind engine::Engine::stress.
+// kernels are in stress_kernels.hpp, behind engine::Engine::stress.
 //
 //   AD    Alloc Dealloc (RegEff section 6): one kernel, allocate and deallocate at once. Also split into two kernels, where
 //         all blocks are in use at the same time between them.
