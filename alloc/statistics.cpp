@@ -12,6 +12,7 @@ RequestStats request_stats(const CounterWords& words) {
   stats.deallocations = words.deallocations;
   stats.failures = words.failures;
   stats.high_water_bytes = words.high_water;
+  stats.address_high_water_bytes = words.address_high_water;
   std::copy(std::begin(words.histogram), std::end(words.histogram), stats.histogram.begin());
   if (words.allocations > 0) {
     const long double count = static_cast<long double>(words.allocations);
@@ -24,12 +25,18 @@ RequestStats request_stats(const CounterWords& words) {
   return stats;
 }
 
-Fragmentation fragmentation(std::span<const Region> regions, std::span<const std::uint32_t> requested_by_granule) {
+namespace {
+
+// `requested(region)`: bytes asked for by the blocks in it; called in order of offset.
+template <class Requested>
+Fragmentation fragmentation_of(std::span<const Region> regions, Requested requested) {
   Fragmentation f;
   f.measured = !regions.empty();
   double waste = 0;
-  std::uint64_t known = 0;
+  std::uint64_t known = 0, run = 0, longest_run = 0;  // run: free bytes since the last region that is not free
   for (const Region& region : regions) {
+    run = region.state == Region::State::free ? run + region.bytes : 0;
+    longest_run = std::max(longest_run, run);
     switch (region.state) {
       case Region::State::free:
         f.free_bytes += region.bytes;
@@ -37,13 +44,10 @@ Fragmentation fragmentation(std::span<const Region> regions, std::span<const std
         break;
       case Region::State::used: {
         f.used_bytes += region.bytes;
-        const std::size_t first = std::min(region.offset / granule, requested_by_granule.size());
-        const std::size_t last = std::min((region.offset + region.bytes) / granule, requested_by_granule.size());
-        std::uint64_t requested = 0;
-        for (std::size_t i = first; i < last; ++i) requested += requested_by_granule[i];
-        if (requested > 0) {
+        const std::uint64_t bytes = requested(region);
+        if (bytes > 0) {
           const double size = static_cast<double>(region.bytes);
-          waste += (size - static_cast<double>(requested)) / size;
+          waste += (size - static_cast<double>(bytes)) / size;
           ++known;
         }
         break;
@@ -58,8 +62,40 @@ Fragmentation fragmentation(std::span<const Region> regions, std::span<const std
   if (known > 0) f.internal = waste / static_cast<double>(known);
   if (f.free_bytes > 0) {
     f.external = 1.0 - static_cast<double>(f.largest_free_bytes) / static_cast<double>(f.free_bytes);
+    f.external_merged = 1.0 - static_cast<double>(longest_run) / static_cast<double>(f.free_bytes);
   }
   return f;
+}
+
+}  // namespace
+
+Fragmentation fragmentation(std::span<const Region> regions, std::span<const std::uint32_t> requested_by_granule) {
+  return fragmentation_of(regions, [&](const Region& region) {
+    const std::size_t first = std::min(region.offset / granule, requested_by_granule.size());
+    const std::size_t last = std::min((region.offset + region.bytes) / granule, requested_by_granule.size());
+    std::uint64_t bytes = 0;
+    for (std::size_t i = first; i < last; ++i) bytes += requested_by_granule[i];
+    return bytes;
+  });
+}
+
+Fragmentation fragmentation_of_blocks(std::span<const Region> regions, std::span<const LiveBlock> blocks) {
+  auto block = blocks.begin();
+  return fragmentation_of(regions, [&](const Region& region) {
+    std::uint64_t bytes = 0;
+    while (block != blocks.end() && block->offset < region.offset) ++block;
+    for (; block != blocks.end() && block->offset < region.offset + region.bytes; ++block) bytes += block->bytes;
+    return bytes;
+  });
+}
+
+std::uint64_t count_overlaps(std::span<const LiveBlock> blocks) {
+  std::uint64_t count = 0, end = 0;
+  for (const LiveBlock& block : blocks) {
+    count += block.offset < end;
+    end = std::max(end, block.offset + padded(block.bytes));
+  }
+  return count;
 }
 
 }  // namespace heapwood::alloc

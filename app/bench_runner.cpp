@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "app/bench_runner.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "app/scene_bench.hpp"
@@ -55,6 +57,10 @@ const char* name(alloc::Frees frees) {
       break;
   }
   return "individually";
+}
+
+std::string registers_text(const engine::CallUse& use) {
+  return fmt::format("{} / {} / {}", use.malloc.registers, use.free.registers, use.both.registers);
 }
 
 void compute_slowdowns(std::vector<Result*>& scene) {

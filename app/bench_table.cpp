@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/footnotes.hpp"
 #include "app/format.hpp"
 
 namespace heapwood::app {
@@ -61,25 +62,6 @@ struct Grid {
     }
     return found;
   }
-};
-
-// Reasons below the table, each once, numbered.
-class Footnotes {
- public:
-  std::string mark(const std::string& text) {
-    const auto at = std::find(texts_.begin(), texts_.end(), text);
-    if (at == texts_.end()) {
-      texts_.push_back(text);
-      return fmt::format("[{}]", texts_.size());
-    }
-    return fmt::format("[{}]", at - texts_.begin() + 1);
-  }
-  void append_to(std::vector<std::string>& notes) const {
-    for (std::size_t i = 0; i < texts_.size(); ++i) notes.push_back(fmt::format("[{}] {}", i + 1, texts_[i]));
-  }
-
- private:
-  std::vector<std::string> texts_;
 };
 
 template <class Has, class Text>
@@ -157,6 +139,19 @@ Table slowdown_table(const std::vector<Result>& results) {
   std::size_t freeing = 0;
   for (const Result* allocator : grid.allocators) freeing += !allocator->lower_bound;
 
+  const auto has_calls = [](const Result* result) { return result && result->calls; };
+  const bool registers = std::any_of(grid.at.begin(), grid.at.end(),
+                                     [&](const auto& row) { return std::any_of(row.begin(), row.end(), has_calls); });
+  const auto add_registers = [&](std::vector<Cell>& cells, std::size_t a) {
+    if (!registers) return;
+    const auto witness = std::find_if(grid.at[a].begin(), grid.at[a].end(), has_calls);
+    cells.emplace_back(witness == grid.at[a].end() ? missing : registers_text(*(*witness)->calls));
+  };
+  if (registers) {
+    table.columns.push_back({"registers"});
+    table.notes.push_back("registers: of kernels with one malloc / one free / both");
+  }
+
   bool any_bound = false, any_best = false, atomic = false;
   for (std::size_t a = 0; a < grid.allocators.size(); ++a) {
     if (grid.allocators[a]->allocator != "atomic") continue;
@@ -190,6 +185,7 @@ Table slowdown_table(const std::vector<Result>& results) {
         cells.emplace_back(slowdown_cell(*result, grid.titles[s], footnotes), freeing > 1 && result == best[s]);
       any_best |= cells.back().best;
     }
+    add_registers(cells, a);
     table.add(std::move(cells));
   }
   if (any_best) table.notes.push_back("◂ fastest allocator that frees");
@@ -210,6 +206,8 @@ Table fragmentation_table(const std::vector<Result>& results) {
     if (any_internal) table.columns.push_back({"internal", false, false, title});
     table.columns.push_back({"external", false, false, title});
     table.columns.push_back({"high-water MiB", false, false, title});
+    table.columns.push_back({"address MiB", false, false, title});
+    table.columns.push_back({"metadata MiB", false, false, title});
   }
   for (std::size_t a = 0; a < grid.allocators.size(); ++a) {
     std::vector<Cell> cells{grid.row_label(a)};
@@ -218,12 +216,19 @@ Table fragmentation_table(const std::vector<Result>& results) {
       if (any_internal) cells.emplace_back(end ? figure_text(result->at_end->internal) : missing);
       cells.emplace_back(end ? figure_text(result->at_end->external) : missing);
       cells.emplace_back(result && result->requests ? mib_text(result->requests->high_water_bytes) : missing);
+      const bool address = result && result->requests && result->requests->address_high_water_bytes;
+      cells.emplace_back(address ? mib_text(result->requests->address_high_water_bytes) : missing);
+      cells.emplace_back(end ? mib_text(result->at_end->metadata_bytes) : missing);
     }
     table.add(std::move(cells));
   }
   table.notes.push_back(
       std::string("external: 1 - largest free region / all free memory") +
       (any_internal ? "; internal: mean of (size - requested) / size over regions still in use" : ""));
+  table.notes.push_back(
+      "high-water: most bytes in use at once, as asked for; address: end of the highest block ever handed out. What "
+      "lies "
+      "between the two bounds the waste at the worst moment from above: no pool can be walked while its kernel runs");
   return table;
 }
 

@@ -76,8 +76,12 @@ void add_memory(Lines& lines, const Result& result) {
                                                             static_cast<double>(*result.pool_bytes))
                    : "");
   }
+  if (result.requests && result.requests->address_high_water_bytes)
+    lines.line("highest address", bytes_text(result.requests->address_high_water_bytes),
+               "end of the highest block during the build, from the pool's start");
   if (result.at_end) {
     const alloc::Fragmentation& end = *result.at_end;
+    lines.line("metadata", bytes_text(end.metadata_bytes), "the allocator's own, in the pool");
     lines.line("fragmentation", figure_text(end.external),
                fmt::format("external, after the build; largest free region {} of {} free",
                            bytes_text(end.largest_free_bytes), bytes_text(end.free_bytes)));
@@ -147,6 +151,8 @@ void add_kernel(Lines& lines, const Result& result) {
                          bytes_text(result.kernel->shared_bytes)));
   lines.line("occupancy", std::to_string(result.kernel->warps_per_multiprocessor),
              fmt::format("warps a multiprocessor; {} in all", count_text(result.warps)));
+  if (result.calls)
+    lines.line("the allocator's", registers_text(*result.calls), "registers of kernels with one malloc / free / both");
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ struct ListOptions {
 struct Kernel {
   const engine::Entry* entry;
   std::optional<engine::KernelUse> use;
+  std::optional<engine::CallUse> calls, coalesced;
 };
 
 // Registers of the build kernel on the first usable GPU; nothing to say without one.
@@ -36,8 +37,12 @@ std::vector<Kernel> allocators(const std::vector<simt::DeviceInfo>& devices) {
   }
   std::vector<Kernel> kernels;
   for (const engine::Entry& entry : engine::registry()) {
-    Kernel kernel{&entry, std::nullopt};
-    if (gpu && entry.cuda) kernel.use = entry.cuda->kernel_use(gpu->id, kdtree::RefKind::clipped);
+    Kernel kernel{&entry, {}, {}, {}};
+    if (gpu && entry.cuda) {
+      kernel.use = entry.cuda->kernel_use(gpu->id, kdtree::RefKind::clipped);
+      kernel.calls = entry.cuda->call_use(gpu->id, false);
+      if (alloc::coalescing_adaptor) kernel.coalesced = entry.cuda->call_use(gpu->id, true);
+    }
     kernels.push_back(kernel);
   }
   return kernels;
@@ -52,18 +57,28 @@ Table allocator_table(const std::vector<Kernel>& kernels) {
     bounds |= kernel.entry->traits->lower_bound;
   }
   table.columns = {{"id", true}, {"name", true}, {"published in", true}, {"frees", true}};
-  if (registers) table.columns.push_back({"registers"});
+  if (registers) {
+    table.columns.push_back({"registers"});
+    if (alloc::coalescing_adaptor) table.columns.push_back({"coalesced"});
+    table.columns.push_back({"build kernel"});
+  }
   table.columns.push_back({"note", true, true});
   for (const Kernel& kernel : kernels) {
     const alloc::AllocatorTraits& traits = *kernel.entry->traits;
     std::vector<Cell> cells{traits.id, std::string(traits.label) + (traits.lower_bound ? " *" : ""), traits.paper,
                             name(traits.frees)};
-    if (registers) cells.emplace_back(kernel.use ? std::to_string(kernel.use->registers) : missing);
+    if (registers) {
+      cells.emplace_back(kernel.calls ? registers_text(*kernel.calls) : missing);
+      if (alloc::coalescing_adaptor) cells.emplace_back(kernel.coalesced ? registers_text(*kernel.coalesced) : missing);
+      cells.emplace_back(kernel.use ? std::to_string(kernel.use->registers) : missing);
+    }
     cells.emplace_back(traits.note);
     table.add(std::move(cells));
   }
   if (bounds) table.notes.push_back("* lower bound: cannot free, so never named the fastest");
-  if (registers) table.notes.push_back("registers: a thread of the build kernel, clipped refs");
+  if (registers)
+    table.notes.push_back(
+        "registers a thread: kernels with one malloc / one free / both; the build kernel, clipped refs");
   return table;
 }
 
@@ -105,6 +120,8 @@ Json list_json(const ListOptions& options, const std::vector<simt::DeviceInfo>& 
       one["keeps_live_memory"] = traits.keeps_live_memory;
       one["cuda"] = kernel.entry->cuda != nullptr;
       if (kernel.use) one["registers"] = kernel.use->registers;
+      if (kernel.calls) one["calls"] = to_json(*kernel.calls);
+      if (kernel.coalesced) one["calls_coalesced"] = to_json(*kernel.coalesced);
       json["allocators"].push_back(one);
     }
   }

@@ -22,6 +22,7 @@ struct Invocation {
 void add_list(CLI::App& app, Invocation& invocation);
 void add_build(CLI::App& app, Invocation& invocation);
 void add_bench(CLI::App& app, Invocation& invocation);
+void add_stress(CLI::App& app, Invocation& invocation);
 void add_render(CLI::App& app, Invocation& invocation);
 
 // One line on standard error: "heapwood: note: ...".

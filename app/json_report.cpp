@@ -5,25 +5,12 @@
 
 #include <cmath>
 #include <fstream>
-#include <type_traits>
 
 #include "app/version.hpp"
 
 namespace heapwood::app {
 
 namespace {
-
-// JSON knows no NaN or infinity: such a figure is as good as not measured.
-template <class T>
-void put(Json& json, const char* key, const std::optional<T>& value) {
-  if (!value) return;
-  if constexpr (std::is_floating_point_v<T>) {
-    if (!std::isfinite(*value)) return;
-  }
-  json[key] = *value;
-}
-
-void put_finite(Json& json, const char* key, double value) { put(json, key, std::optional(value)); }
 
 template <class T>
 std::optional<T> get(const Json& json, const char* key) {
@@ -106,9 +93,12 @@ Json memory_json(const Result& result) {
   Json json;
   put(json, "pool_bytes", result.pool_bytes);
   put(json, "high_water_bytes", result.high_water_bytes());
+  if (result.requests && result.requests->address_high_water_bytes)
+    json["address_high_water_bytes"] = result.requests->address_high_water_bytes;
   if (result.at_end) {
     put(json, "internal_fragmentation", result.at_end->internal);
     put_finite(json, "external_fragmentation", result.at_end->external);
+    put_finite(json, "external_fragmentation_merged", result.at_end->external_merged);
     json["used_bytes"] = result.at_end->used_bytes;
     json["free_bytes"] = result.at_end->free_bytes;
     json["largest_free_bytes"] = result.at_end->largest_free_bytes;
@@ -122,10 +112,13 @@ void memory_from_json(Result& result, const Json& json) {
   result.pool_bytes = get<std::uint64_t>(json, "pool_bytes");
   result.workspace_bytes = get<std::uint64_t>(json, "workspace_bytes");
   if (result.requests) result.requests->high_water_bytes = get<std::uint64_t>(json, "high_water_bytes").value_or(0);
+  if (result.requests)
+    result.requests->address_high_water_bytes = get<std::uint64_t>(json, "address_high_water_bytes").value_or(0);
   if (!json.contains("free_bytes")) return;
   alloc::Fragmentation end;
   end.internal = get<double>(json, "internal_fragmentation");
   end.external = get<double>(json, "external_fragmentation").value_or(0);
+  end.external_merged = get<double>(json, "external_fragmentation_merged").value_or(end.external);
   end.used_bytes = json.at("used_bytes");
   end.free_bytes = json.at("free_bytes");
   end.largest_free_bytes = json.at("largest_free_bytes");
@@ -171,6 +164,13 @@ Json to_json(const BuildSettings& settings) {
   return json;
 }
 
+Json to_json(const engine::CallUse& calls) {
+  const auto one = [](const engine::KernelUse& use) {
+    return Json{{"registers", use.registers}, {"stack_bytes", use.local_bytes}};
+  };
+  return {{"malloc", one(calls.malloc)}, {"free", one(calls.free)}, {"both", one(calls.both)}};
+}
+
 Json to_json(const Result& result) {
   Json json;
   json["scene"] = result.scene;
@@ -210,6 +210,7 @@ Json to_json(const Result& result) {
                       {"shared_bytes", result.kernel->shared_bytes},
                       {"warps_per_multiprocessor", result.kernel->warps_per_multiprocessor}};
   }
+  if (result.calls) json["calls"] = to_json(*result.calls);
   return json;
 }
 
@@ -252,13 +253,19 @@ Result result_from_json(const Json& json) {
     result.kernel = engine::KernelUse{kernel->at("registers"), kernel->at("stack_bytes"), kernel->at("shared_bytes"),
                                       kernel->at("warps_per_multiprocessor")};
   }
+  if (const auto calls = json.find("calls"); calls != json.end()) {
+    const auto one = [&](const char* key) {
+      const Json& use = calls->at(key);
+      return engine::KernelUse{use.at("registers"), use.at("stack_bytes")};
+    };
+    result.calls = engine::CallUse{one("malloc"), one("free"), one("both")};
+  }
   return result;
 }
 
-Json bench_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
-                  const std::vector<Result>& results, const std::vector<Json>& others) {
+Json report_head(const char* schema, const std::vector<std::string>& argv, const simt::DeviceInfo& device) {
   Json json;
-  json["schema"] = bench_schema;
+  json["schema"] = schema;
   json["argv"] = argv;
   json["version"] = version();
   json["git"]["sha"] = git_sha();
@@ -268,6 +275,12 @@ Json bench_report(const std::vector<std::string>& argv, const simt::DeviceInfo& 
     json["git"]["dirty"] = nullptr;
   json["device"] = to_json(device);
   json["results"] = Json::array();
+  return json;
+}
+
+Json bench_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
+                  const std::vector<Result>& results, const std::vector<Json>& others) {
+  Json json = report_head(bench_schema, argv, device);
   for (const Result& result : results) json["results"].push_back(to_json(result));
   for (const Json& other : others) json["results"].push_back(other);
   return json;

@@ -3,8 +3,11 @@
 // raw.
 #pragma once
 
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "app/result.hpp"
@@ -17,13 +20,28 @@ using Json = nlohmann::ordered_json;
 
 inline constexpr const char* bench_schema = "heapwood.bench/1";
 
+// JSON knows no NaN or infinity: such a figure is as good as not measured.
+template <class T>
+void put(Json& json, const char* key, const std::optional<T>& value) {
+  if (!value) return;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (!std::isfinite(*value)) return;
+  }
+  json[key] = *value;
+}
+
+inline void put_finite(Json& json, const char* key, double value) { put(json, key, std::optional(value)); }
+
 Json to_json(const simt::DeviceInfo& device);
 Json to_json(const BuildSettings& settings);
+Json to_json(const engine::CallUse& calls);
 Json to_json(const Result& result);
 // Throws std::exception where keys are missing or of the wrong type.
 Result result_from_json(const Json& json);
 
-// {"schema", "argv", "version", "git", "device", "results"}; results of `others` follow those of this run.
+// {"schema", "argv", "version", "git", "device", "results": []}
+Json report_head(const char* schema, const std::vector<std::string>& argv, const simt::DeviceInfo& device);
+// The same with results; those of `others` follow those of this run.
 Json bench_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
                   const std::vector<Result>& results, const std::vector<Json>& others = {});
 // As text, two spaces a level; invalid UTF-8 (file names) is replaced.

@@ -18,6 +18,7 @@ namespace heapwood::app {
 enum class Status { ok, skipped, incomplete, failed };
 const char* name(Status status);
 const char* name(alloc::Frees frees);
+std::string registers_text(const engine::CallUse& use);  // "18 / 14 / 22": of malloc, free, both
 
 struct Result {
   std::string source;            // the scene as given: `atrium:1m`, a path
@@ -45,6 +46,7 @@ struct Result {
   std::optional<alloc::RequestStats> requests;
   std::optional<alloc::Fragmentation> at_end;
   std::optional<engine::KernelUse> kernel;  // CUDA
+  std::optional<engine::CallUse> calls;     // CUDA
   std::optional<std::uint64_t> pool_bytes, workspace_bytes;
 
   std::optional<double> median_ms() const { return median(runs_ms); }

@@ -89,7 +89,9 @@ void SceneBench::warm_up() {
       result.tree = scene_.tree_stats();
       result.workspace_bytes = scene_.workspace().overhead_bytes();
       if (job_.device.id.kind == simt::DeviceKind::cuda) {
-        result.kernel = engine_on(*lane.entry, job_.device).kernel_use(job_.device.id, job_.settings.refs);
+        const engine::Engine& engine = engine_on(*lane.entry, job_.device);
+        result.kernel = engine.kernel_use(job_.device.id, job_.settings.refs);
+        result.calls = engine.call_use(job_.device.id, false);
       }
       if (result.status != Status::incomplete) result.status = Status::ok;
       if (events_.tree_built) events_.tree_built(scene_, result);

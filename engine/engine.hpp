@@ -9,16 +9,22 @@
 
 #include "alloc/allocator.hpp"
 #include "alloc/exercise.hpp"
+#include "alloc/stress.hpp"
 #include "kdtree/build.hpp"
 
 namespace heapwood::engine {
 
-// What the compiler made of the build kernel with this allocator inside; zeros on the CPU.
+// What the compiler made of a kernel with this allocator inside; zeros on the CPU.
 struct KernelUse {
   int registers = 0;
   std::size_t local_bytes = 0;   // stack frame a thread
   std::size_t shared_bytes = 0;  // a block
   unsigned warps_per_multiprocessor = 0;
+};
+
+// Of kernels with one malloc, one free, one of each (RegEff table 1).
+struct CallUse {
+  KernelUse malloc, free, both;
 };
 
 struct Engine {
@@ -27,9 +33,12 @@ struct Engine {
   // Resets the pool and builds once. Throws simt::Stopped, simt::KernelFailure, Error.
   kdtree::BuildRun (*build)(kdtree::Workspace&, const kdtree::BuildOptions&);
   kdtree::InstrumentedRun (*build_instrumented)(kdtree::Workspace&, const kdtree::BuildOptions&);
-  KernelUse (*kernel_use)(const simt::DeviceId&, kdtree::RefKind);
+  KernelUse (*kernel_use)(const simt::DeviceId&, kdtree::RefKind);  // of the build kernel
+  CallUse (*call_use)(const simt::DeviceId&, bool coalesced);
   // Runs a script of allocator calls (alloc/exercise.hpp): conformance tests, later the generic benchmarks.
   alloc::ExerciseResult (*exercise)(const alloc::ExerciseJob&);
+  // Runs a generic test once on a fresh pool (alloc/stress.hpp).
+  alloc::StressResult (*stress)(const alloc::StressJob&);
 };
 
 struct Entry {

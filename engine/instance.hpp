@@ -3,22 +3,35 @@
 #pragma once
 
 #include "alloc/exercise_run.hpp"
+#include "alloc/stress_run.hpp"
 #include "engine/engine.hpp"
 #include "kdtree/build_driver.hpp"
 
 namespace heapwood::engine {
 
+template <class Kernel, class Device>
+KernelUse use_of(const simt::DeviceId& id) {
+  if constexpr (requires(const Device& device) { device.template occupancy<Kernel>(); }) {
+    const auto o = Device(id).template occupancy<Kernel>();
+    return {o.registers, o.local_bytes, o.shared_bytes, o.warps_per_multiprocessor};
+  } else {
+    return {};
+  }
+}
+
 template <class Allocator, class Device>
 KernelUse kernel_use(const simt::DeviceId& id, kdtree::RefKind refs) {
-  KernelUse use;
-  kdtree::with_ref_kind(refs, [&]<kdtree::RefKind kind>() {
-    using Kernel = kdtree::BuildKernel<Allocator, kind>;
-    if constexpr (requires(const Device& device) { device.template occupancy<Kernel>(); }) {
-      const auto o = Device(id).template occupancy<Kernel>();
-      use = {o.registers, o.local_bytes, o.shared_bytes, o.warps_per_multiprocessor};
-    }
+  return kdtree::with_ref_kind(
+      refs, [&]<kdtree::RefKind kind>() { return use_of<kdtree::BuildKernel<Allocator, kind>, Device>(id); });
+}
+
+template <class Allocator, class Device>
+CallUse call_use(const simt::DeviceId& id, bool coalesced) {
+  return alloc::with_variant<Allocator>(coalesced, [&]<class A>() {
+    return CallUse{use_of<alloc::stress_detail::AllocateKernel<A>, Device>(id),
+                   use_of<alloc::stress_detail::FreeKernel<A>, Device>(id),
+                   use_of<alloc::stress_detail::PairKernel<A>, Device>(id)};
   });
-  return use;
 }
 
 template <class Allocator, class Device>
@@ -34,7 +47,9 @@ constexpr Engine make_engine(simt::DeviceKind kind) {
                 return kdtree::build_instrumented<Allocator>(Device(workspace.device()), workspace, options);
               },
           .kernel_use = kernel_use<Allocator, Device>,
-          .exercise = [](const alloc::ExerciseJob& job) { return alloc::exercise<Allocator, Device>(job); }};
+          .call_use = call_use<Allocator, Device>,
+          .exercise = [](const alloc::ExerciseJob& job) { return alloc::exercise<Allocator, Device>(job); },
+          .stress = [](const alloc::StressJob& job) { return alloc::stress<Allocator>(Device(job.device), job); }};
 }
 
 }  // namespace heapwood::engine

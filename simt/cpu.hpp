@@ -80,6 +80,20 @@ class Cpu {
     });
   }
 
+  // The threads run the warps in turn.
+  template <class Kernel>
+  double launch_independent(const Kernel& kernel, unsigned warps, const LaunchLimits& limits = {}) const {
+    const unsigned workers = std::max(1u, std::min(warps, threads()));
+    Control control;
+    return run_threads(workers, limits, control, [&](unsigned worker) {
+      const auto scratch = std::make_unique<typename Kernel::Scratch>();
+      for (unsigned i = worker; i < warps && !control.aborted(); i += workers) {
+        SerialWarp warp(i, warps, &control);
+        kernel(warp, *scratch);
+      }
+    });
+  }
+
   template <class F>
   void for_each(std::size_t n, F f) const {
     const unsigned warps = n < 4096 ? 1 : threads();

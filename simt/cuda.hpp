@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Launches kernels on a GPU; included by .cu files only. The grid is never larger than what is resident at once, so that
-// a warp may wait for another one. Times are those of CUDA events around the one kernel.
+// Launches kernels on a GPU; included by .cu files only. launch() never makes the grid larger than what is resident at
+// once, so that a warp may wait for another one; launch_independent() takes any grid, for kernels whose warps do not.
+// Times are those of CUDA events around the one kernel.
 #pragma once
 
 #if !defined(__CUDACC__)
@@ -101,35 +102,13 @@ class Cuda {
     constexpr unsigned block_warps = Kernel::block_threads / 32;
     const unsigned resident = resident_warps<Kernel>();
     if (warps == 0 || warps > resident) warps = resident;
-    const unsigned blocks = (warps + block_warps - 1) / block_warps;
-    DeviceControl control;
-    Event begin, end;
-    begin.record();
-    run_kernel<Kernel><<<blocks, Kernel::block_threads>>>(kernel, control.device());
-    check_cuda(cudaGetLastError(), limits.what);
-    end.record();
+    return launch_blocks(kernel, (warps + block_warps - 1) / block_warps, limits);
+  }
 
-    const auto start = std::chrono::steady_clock::now();
-    bool stopped = false, was_interrupted = false;
-    for (cudaError_t status; (status = cudaEventQuery(end.event)) != cudaSuccess;) {
-      if (status != cudaErrorNotReady) check_cuda(status, limits.what);
-      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      if (!stopped && (seconds > limits.seconds || interrupted())) {
-        stopped = true;
-        was_interrupted = seconds <= limits.seconds;
-        control.raise_abort();
-      }
-      if (seconds > limits.seconds + 20) {
-        throw Error(Exit::failed,
-                    std::string(limits.what) + ": the GPU does not answer the abort flag; restart the program");
-      }
-      if (seconds > 0.02) std::this_thread::sleep_for(std::chrono::microseconds(200));
-    }
-    float ms = 0;
-    check_cuda(cudaEventElapsedTime(&ms, begin.event, end.event), limits.what);
-    const Control outcome = control.read();
-    check_outcome(outcome.code, outcome.operand, stopped, was_interrupted, limits);
-    return ms;
+  template <class Kernel>
+  double launch_independent(const Kernel& kernel, unsigned warps, const LaunchLimits& limits = {}) const {
+    constexpr unsigned block_warps = Kernel::block_threads / 32;
+    return launch_blocks(kernel, (warps + block_warps - 1) / block_warps, limits);
   }
 
   template <class F>
@@ -181,6 +160,38 @@ class Cuda {
     void record() { check_cuda(cudaEventRecord(event), "cudaEventRecord"); }
     cudaEvent_t event{};
   };
+
+  template <class Kernel>
+  double launch_blocks(const Kernel& kernel, unsigned blocks, const LaunchLimits& limits) const {
+    DeviceControl control;
+    Event begin, end;
+    begin.record();
+    run_kernel<Kernel><<<blocks, Kernel::block_threads>>>(kernel, control.device());
+    check_cuda(cudaGetLastError(), limits.what);
+    end.record();
+
+    const auto start = std::chrono::steady_clock::now();
+    bool stopped = false, was_interrupted = false;
+    for (cudaError_t status; (status = cudaEventQuery(end.event)) != cudaSuccess;) {
+      if (status != cudaErrorNotReady) check_cuda(status, limits.what);
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      if (!stopped && (seconds > limits.seconds || interrupted())) {
+        stopped = true;
+        was_interrupted = seconds <= limits.seconds;
+        control.raise_abort();
+      }
+      if (seconds > limits.seconds + 20) {
+        throw Error(Exit::failed,
+                    std::string(limits.what) + ": the GPU does not answer the abort flag; restart the program");
+      }
+      if (seconds > 0.02) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    float ms = 0;
+    check_cuda(cudaEventElapsedTime(&ms, begin.event, end.event), limits.what);
+    const Control outcome = control.read();
+    check_outcome(outcome.code, outcome.operand, stopped, was_interrupted, limits);
+    return ms;
+  }
 
   DeviceId id_;
 };

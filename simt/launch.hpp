@@ -7,6 +7,8 @@
 //   template <class Warp> void operator()(Warp&, Scratch&) const;
 // Launchers: Cpu (cpu.hpp), Cuda (cuda.hpp, only in .cu files), Lockstep<W> (lockstep.hpp, tests). All have
 //   double launch(const Kernel&, unsigned warps, const LaunchLimits&) const;     milliseconds; warps 0 = as many as fit
+//   double launch_independent(const Kernel&, unsigned warps, const LaunchLimits&) const;   any number of warps, not all
+//                                                                                at once: none may wait for another
 //   void for_each(std::size_t n, F) const;                                       F(i) for all i, in parallel
 //   unsigned resident_warps<Kernel>() const;
 // and throw KernelFailure when the kernel called fail(), Stopped when the time limit passed or interrupt() was called.

@@ -41,6 +41,12 @@ class Lockstep {
     });
   }
 
+  // All at once: tests have few warps.
+  template <class Kernel>
+  double launch_independent(const Kernel& kernel, unsigned warps, const LaunchLimits& limits = {}) const {
+    return launch(kernel, warps, limits);
+  }
+
   template <class F>
   void for_each(std::size_t n, F f) const {
     Cpu().for_each(n, f);

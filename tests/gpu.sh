@@ -3,7 +3,8 @@
 # The GPU suite in one call, one line a test: tests/gpu.sh [BIN-FOLDER] [SCENE-FILE...]
 #   1. the test programs with HEAPWOOD_TEST_DEVICE=cuda:0 (allocator conformance, builder, rays and pictures);
 #   2. the same tree hash on CPU and GPU, for the procedural scenes and the files named;
-#   3. compute-sanitizer's memcheck, racecheck and synccheck over a small build with every allocator, and over a picture.
+#   3. heapwood stress with contents verified;
+#   4. compute-sanitizer's memcheck, racecheck and synccheck over a small build with every allocator, and over a picture.
 # Needs a GPU and the binaries of `cmake --build --preset cuda`; logs go to ${OUT:-out}/gpu. GPU_JOBS (6) run side by side.
 # A program that hangs is killed at its limit. Exit 1 if anything failed.
 set -u
@@ -60,6 +61,9 @@ for program in test_alloc test_kdtree test_render; do
 done
 for scene in atrium:100k statue:100k stadium:60k pipes:100k "$@"; do
   check "tree $(basename "$scene")" 120 bash -c 'same_tree "$1"' _ "$scene"
+done
+for test in ad acd p alloc; do
+  check "stress $test" 120 "$bin/heapwood" stress "$test" --device "$device" --payload 4,1K --touch --runs 2
 done
 if command -v compute-sanitizer > /dev/null; then
   allocators=$("$bin/heapwood" list allocators --json | grep -o '"id": *"[^"]*"' | cut -d'"' -f4)

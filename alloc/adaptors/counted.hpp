@@ -72,6 +72,8 @@ struct Counted {
     simt::atomic_ref<std::uint64_t>(words->high_water).fetch_max(live, simt::relaxed);
     // Plain stores by the block's owner; the allocator hands them over with the block.
     if constexpr (traits.in_pool) {
+      const auto end = static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - pool) + padded(bytes);
+      simt::atomic_ref<std::uint64_t>(words->address_high_water).fetch_max(end, simt::relaxed);
       log[index(block)] = large ? 0xffffffffu : static_cast<std::uint32_t>(bytes);
       return block;
     } else {

@@ -113,7 +113,16 @@ TEST_P(Conformance, CountedTellsWhatWasAskedFor) {
   EXPECT_EQ(result.requests.histogram[7], 1u);
   EXPECT_EQ(result.requests.histogram[8], 1u);
   EXPECT_EQ(result.requests.histogram[10], 1u);
-  if (!traits().in_pool) return;
+  if (!traits().in_pool) {
+    EXPECT_EQ(result.requests.address_high_water_bytes, 0u);
+    return;
+  }
+  std::uint64_t highest = 0;
+  for (const unsigned i : {0u, 1u, 3u}) {
+    const std::uint64_t bytes = j.phases[0].scripts[0][i].bytes;
+    highest = std::max(highest, result.phases[0].ops[0][i].offset + padded(bytes));
+  }
+  EXPECT_EQ(result.requests.address_high_water_bytes, highest);
   std::uint64_t live = 0;
   for (const std::uint32_t bytes : result.phases[0].requested) live += bytes;
   EXPECT_EQ(live, 800u);

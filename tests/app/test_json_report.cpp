@@ -41,11 +41,14 @@ Result full_result() {
   result.requests->mean_bytes = 40.5;
   result.requests->sigma_bytes = 300.25;
   result.requests->high_water_bytes = 5000;
+  result.requests->address_high_water_bytes = 6000;
   result.requests->histogram[5] = 20;
   result.at_end = alloc::Fragmentation{};
   result.at_end->external = 0.95;
+  result.at_end->external_merged = 0.5;
   result.at_end->free_bytes = 1 << 20;
   result.kernel = engine::KernelUse{128, 0, 4096, 16};
+  result.calls = engine::CallUse{{24, 0}, {16, 0}, {26, 8}};
   result.pool_bytes = 1 << 20;
   result.workspace_bytes = 2 << 20;
   return result;
@@ -78,7 +81,8 @@ TEST(JsonReport, HasTheKeysOfTheContract) {
   }
   for (const char* key : {"count", "mean_bytes", "sigma_bytes"})
     EXPECT_TRUE(result.at("allocations").contains(key)) << key;
-  for (const char* key : {"pool_bytes", "high_water_bytes", "external_fragmentation"}) {
+  for (const char* key : {"pool_bytes", "high_water_bytes", "address_high_water_bytes", "external_fragmentation",
+                          "external_fragmentation_merged"}) {
     EXPECT_TRUE(result.at("memory").contains(key)) << key;
   }
   EXPECT_EQ(result.at("runs_ms"), Json({3.0, 1.0, 2.0}));
@@ -89,6 +93,8 @@ TEST(JsonReport, HasTheKeysOfTheContract) {
   EXPECT_EQ(result.at("tree").at("refs_per_triangle"), 4.5);
   EXPECT_EQ(result.at("settings").at("empty_bonus").dump(), "0.15");
   EXPECT_EQ(result.at("registers"), 128);
+  EXPECT_EQ(result.at("calls").at("malloc").at("registers"), 24);
+  EXPECT_EQ(result.at("calls").at("both").at("stack_bytes"), 8);
 }
 
 TEST(JsonReport, WhatWasNotMeasuredIsAbsent) {
@@ -97,7 +103,8 @@ TEST(JsonReport, WhatWasNotMeasuredIsAbsent) {
   skipped.allocator = "fdg";
   skipped.reason = "frees all at once";
   const Json json = to_json(skipped);
-  for (const char* key : {"triangles", "median_ms", "slowdown", "tree", "allocations", "memory", "registers"}) {
+  for (const char* key :
+       {"triangles", "median_ms", "slowdown", "tree", "allocations", "memory", "registers", "calls"}) {
     EXPECT_FALSE(json.contains(key)) << key;
   }
   EXPECT_EQ(json.at("status"), "skipped");
@@ -130,6 +137,7 @@ TEST(JsonReport, TablesCanBeWrittenAgainFromTheFile) {
   EXPECT_EQ(to_text(slowdown_table(read)), to_text(slowdown_table(results)));
   EXPECT_EQ(to_text(fragmentation_table(read)), to_text(fragmentation_table(results)));
   EXPECT_EQ(to_csv(flat_table(read)), to_csv(flat_table(results)));
+  EXPECT_NE(to_text(slowdown_table(read)).find("24 / 16 / 26"), std::string::npos);
   for (std::size_t i = 0; i < results.size(); ++i) EXPECT_EQ(to_json(read[i]), to_json(results[i]));
 }
 

@@ -68,6 +68,28 @@ TEST(Launch, ForEachVisitsEveryIndexOnce) {
   }
 }
 
+// Every worker says that it was there.
+struct Visit {
+  struct Scratch {};
+  std::uint32_t* visits;  // [worker]
+  template <class Warp>
+  void operator()(Warp& warp, Scratch&) const {
+    if (warp.lane() == 0) atomic_ref<std::uint32_t>(visits[warp.worker()]).fetch_add(warp.workers(), relaxed);
+  }
+};
+
+TEST(Launch, IndependentWarpsMayBeMoreThanFit) {
+  for (const unsigned warps : {1u, 3u, 1000u}) {
+    std::vector<std::uint32_t> visits(warps);
+    const Cpu cpu({.kind = DeviceKind::cpu, .index = 0, .threads = 3});
+    EXPECT_GE(cpu.launch_independent(Visit{visits.data()}, warps), 0);
+    EXPECT_EQ(visits, std::vector<std::uint32_t>(warps, warps));
+  }
+  std::vector<std::uint32_t> visits(5);
+  Lockstep<4>(2).launch_independent(Visit{visits.data()}, 5);
+  EXPECT_EQ(visits, std::vector<std::uint32_t>(5, 5));
+}
+
 struct Spin {
   struct Scratch {};
   template <class Warp>

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// The kernels of StressRun (stress_run.hpp). No warp of them waits for another, so the grid may be larger than what is
+// resident (launch_independent). An allocator may wait for threads inside of it, which have begun; with
+// options.wait_when_full it waits for frees of warps that may not have begun, and then the time limit ends the launch.
+//
+// AllocateKernel, FreeKernel and PairKernel hold one call of malloc, one of free, and one of each: RegEff table 1 counts
+// their registers. No launch bound holds those down. All other choices are run-time parameters of CycleKernel, so that an
+// allocator is compiled four times and not once for every test.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloc/allocator.hpp"
+#include "alloc/stress.hpp"
+
+namespace heapwood::alloc {
+
+namespace stress_detail {
+
+// Who takes part: the first `lanes` lanes of each warp, until there are `threads` threads. A thread keeps its blocks in
+// blocks[thread], blocks[thread + threads], ...
+struct Share {
+  void** blocks;
+  std::uint32_t threads;
+  std::uint32_t lanes;
+
+  template <class Warp>
+  SIMT_INLINE bool takes_part(const Warp& warp, std::uint32_t& thread) const {
+    thread = warp.worker() * lanes + warp.lane();
+    return warp.lane() < lanes && thread < threads;
+  }
+};
+
+struct KernelShape {
+  struct Scratch {};
+  static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 1;
+};
+
+template <class A>
+struct AllocateKernel : KernelShape {
+  A allocator;
+  Share share;
+  std::size_t bytes;
+  AllocateKernel(const A& a, const Share& s, std::size_t n) : allocator(a), share(s), bytes(n) {}
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    std::uint32_t thread = 0;
+    if (!share.takes_part(warp, thread)) return;
+    A a = allocator;
+    share.blocks[thread] = a.allocate(warp, bytes);
+  }
+};
+
+template <class A>
+struct FreeKernel : KernelShape {
+  A allocator;
+  Share share;
+  FreeKernel(const A& a, const Share& s) : allocator(a), share(s) {}
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    std::uint32_t thread = 0;
+    if (!share.takes_part(warp, thread)) return;
+    A a = allocator;
+    a.deallocate(warp, share.blocks[thread]);
+  }
+};
+
+template <class A>
+struct PairKernel : KernelShape {
+  A allocator;
+  Share share;
+  std::size_t bytes;
+  PairKernel(const A& a, const Share& s, std::size_t n) : allocator(a), share(s), bytes(n) {}
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    std::uint32_t thread = 0;
+    if (!share.takes_part(warp, thread)) return;
+    A a = allocator;
+    void* block = a.allocate(warp, bytes);
+    // The address is used, or an add could do without its result; and the host counts the failures.
+    share.blocks[thread] = block;
+    a.deallocate(warp, block);
+  }
+};
+
+// What a block contains under `touch`: in every granule the block's owner, round and the granule's number.
+struct Stamp {
+  std::uint64_t owner;
+  std::uint64_t granules;
+  struct alignas(granule) Words {
+    std::uint64_t owner, index;
+  };
+
+  SIMT_INLINE void write(void* block) const {
+    auto* words = static_cast<Words*>(block);
+    SIMT_ROLLED
+    for (std::uint64_t i = 0; i < granules; ++i) words[i] = {owner, i ^ (owner << 1)};
+  }
+  SIMT_INLINE bool intact(const void* block) const {
+    const auto* words = static_cast<const Words*>(block);
+    bool same = true;
+    SIMT_ROLLED
+    for (std::uint64_t i = 0; i < granules; ++i) {
+      const Words seen = words[i];
+      same &= seen.owner == owner && seen.index == (i ^ (owner << 1));
+    }
+    return same;
+  }
+};
+
+// A thread's own; nobody else writes it.
+struct Tally {
+  std::uint32_t allocations, deallocations, failures, damaged;
+};
+
+enum Parts : std::uint32_t { allocates = 1, frees = 2, draws = 4 };
+
+template <class A>
+struct CycleKernel : KernelShape {
+  A allocator;
+  Share share;
+  Tally* tallies;
+  std::size_t bytes;
+  std::uint32_t iterations, parts, seed, launch, touch;
+
+  // One call of malloc and one of free, or the allocator is compiled in more often than that.
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    std::uint32_t thread = 0;
+    if (!share.takes_part(warp, thread)) return;
+    A a = allocator;
+    Tally tally = tallies[thread];
+    bool allocating = (parts & allocates) != 0, freeing = (parts & frees) != 0;
+    if ((parts & draws) != 0) {
+      const bool calls = draw(seed, thread, launch) < chance_of_call;
+      const bool holds = share.blocks[thread] != nullptr;
+      allocating = calls && !holds;
+      freeing = calls && holds;
+    }
+    const auto place = [&](std::uint32_t i) { return std::size_t{i} * share.threads + thread; };
+    // The owner of a block is its place, which nothing else has at the time.
+    const auto stamp = [&](std::uint32_t i) { return Stamp{place(i) + 1, bytes / granule}; };
+    if (allocating) {
+      SIMT_ROLLED
+      for (std::uint32_t i = 0; i < iterations && !stopped(warp, i); ++i) {
+        void* block = a.allocate(warp, bytes);
+        share.blocks[place(i)] = block;
+        tally.allocations += block != nullptr;
+        tally.failures += block == nullptr;
+        if (touch != 0 && block != nullptr) stamp(i).write(block);
+      }
+    }
+    if (freeing) {
+      SIMT_ROLLED
+      for (std::uint32_t i = 0; i < iterations && !stopped(warp, i); ++i) {
+        void* block = share.blocks[place(i)];
+        if (block == nullptr) continue;
+        if (touch != 0) tally.damaged += !stamp(i).intact(block);
+        if ((parts & draws) != 0) share.blocks[place(i)] = nullptr;
+        tally.deallocations += 1;
+        a.deallocate(warp, block);
+      }
+    }
+    tallies[thread] = tally;
+  }
+
+ private:
+  // The abort flag is looked at now and then: a load from memory every turn would be in the time.
+  template <class Warp>
+  SIMT_INLINE static bool stopped(Warp& warp, std::uint32_t turn) {
+    return (turn & 15) == 15 && warp.aborted();
+  }
+};
+
+}  // namespace stress_detail
+
+}  // namespace heapwood::alloc

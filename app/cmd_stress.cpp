@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// heapwood stress: generic tests of allocators, as RegEff figures 3 to 5 and table 1 (docs/stress.md).
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "alloc/stress.hpp"
+#include "app/commands.hpp"
+#include "app/output_file.hpp"
+#include "app/progress.hpp"
+#include "app/stress_report.hpp"
+#include "app/version.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+constexpr const char* examples = R"(Examples:
+  heapwood stress ad                              every payload of RegEff figure 3(a)
+  heapwood stress acd --pool sweep                figure 3(b); also --iterations sweep
+  heapwood stress p                               figure 3(d): 1 to 120 blocks
+  heapwood stress alloc --requests 100000         each thread once, then a kernel that frees
+  heapwood stress ad --payload 64 --touch         writes and verifies what it allocates
+A LIST is values separated by commas, or the word sweep: the values of the paper.)";
+
+struct StressCommand {
+  std::string test, allocators = "all", format = "table", json;
+  StressLists lists;
+  StressSettings settings;
+  DeviceOptions device;
+};
+
+void print_report(const StressCommand& command, const StressBench& bench, const std::vector<StressRow>& rows,
+                  const Json& report) {
+  if (command.format == "json") {
+    fmt::print("{}", json_text(report));
+    return;
+  }
+  if (command.format == "csv") {
+    fmt::print("{}", to_csv(stress_flat_table(rows)));
+    return;
+  }
+  Table times = stress_table(rows), memory = stress_memory_table(rows);
+  Table& last = memory.columns.empty() ? times : memory;
+  last.notes.push_back(fmt::format("device: {}; {}", device_text(bench.device), version_line()));
+  for (std::string& line : stress_notes(rows)) last.notes.push_back(line);
+  const auto text = [&](const Table& table) {
+    return command.format == "markdown" ? to_markdown(table) : to_text(table, terminal_style());
+  };
+  fmt::print("{}", text(times));
+  if (!memory.columns.empty()) fmt::print("\n{}", text(memory));
+}
+
+Exit stress(const StressCommand& command, const std::vector<std::string>& argv) {
+  StressBench bench;
+  bench.settings = command.settings;
+  StressSettings& settings = bench.settings;
+  settings.test = parse_stress_test(command.test);
+  bench.allocators = find_allocators(command.allocators);
+  if (settings.coalesced && !alloc::coalescing_adaptor)
+    throw Error(Exit::usage, "stress: --coalesced: there is no coalescing adaptor in this program");
+  std::unique_ptr<OutputFile> file;
+  if (!command.json.empty()) file = std::make_unique<OutputFile>(command.json);
+  bench.device = choose_device(command.device);
+  bench.points = stress_points(command.lists, settings.test, bench.device);
+  const bool each = settings.test == alloc::StressTest::each;
+  if (settings.lanes == 0) settings.lanes = each ? 32 : 1;
+  if (settings.requests == 0) settings.requests = bench.device.id.kind == simt::DeviceKind::cpu ? 10000 : 100000;
+
+  std::vector<StressRow> rows;
+  std::optional<Error> write_error;  // of the last attempt: the table is printed even where the file cannot be written
+  {
+    Progress progress;
+    StressEvents events;
+    events.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
+      progress.update(done, total, what);
+    };
+    events.point_done = [&](const std::vector<StressRow>& so_far) {
+      if (!file) return;
+      try {
+        file->write(json_text(stress_report(argv, bench.device, so_far)));
+        write_error.reset();
+      } catch (const Error& error) {
+        write_error = error;
+      }
+    };
+    rows = run_stress(bench, events);
+  }
+  print_report(command, bench, rows, stress_report(argv, bench.device, rows));
+  if (write_error) throw *write_error;
+  std::size_t failed = 0;
+  for (const StressRow& row : rows) failed += row.status == Status::failed;
+  if (failed)
+    throw Error(Exit::failed, fmt::format("stress: {} of {} measurements failed; the reasons are below the table",
+                                          failed, rows.size()));
+  if (simt::interrupted()) throw Error(Exit::failed, "stress: interrupted; what was measured is above");
+  return Exit::done;
+}
+
+}  // namespace
+
+void add_stress(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<StressCommand>();
+  CLI::App* command = app.add_subcommand("stress", "generic tests of allocators: ad, acd, p, alloc");
+  command->footer(examples);
+  command->add_option("test", options->test, "ad, acd, p (RegEff), alloc (each thread once)")->type_name("TEST");
+  command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
+      ->capture_default_str()
+      ->type_name("IDS");
+  StressLists& lists = options->lists;
+  command->add_option("--payload", lists.payload, "bytes wanted: ad and acd 4 to 128K, else 4")->type_name("LIST");
+  command->add_option("--pool", lists.pool, "memory for the allocator: 2G, on the CPU 64M")->type_name("LIST");
+  command->add_option("--iterations", lists.iterations, "acd: blocks a thread; p: launches; 10")->type_name("LIST");
+  command->add_option("--blocks", lists.blocks, "of 256 threads: 120 and fill (as many as fit\nthe GPU); p: 1 to 120")
+      ->type_name("LIST");
+  command->add_option("--page-bytes", lists.page_bytes, "pages of ScatterAlloc")->type_name("LIST");
+  StressSettings& settings = options->settings;
+  settings.lanes = 0;
+  command->add_option("--lanes", settings.lanes, "threads of a warp that allocate: 1; alloc: 32")
+      ->check(quiet(CLI::Range(1, 32)))
+      ->type_name("N");
+  command->add_option("--requests", settings.requests, "alloc: threads; 100000, on the CPU 10000")
+      ->check(quiet(CLI::Range(1, 1 << 24)))
+      ->type_name("N");
+  command->add_flag("--touch", settings.touch, "fill every block, verify it before it is freed");
+  command->add_flag("--coalesced", settings.coalesced, "one request a warp, by the coalescing adaptor");
+  command->add_flag("--wait", settings.wait, "wait for memory where the pool is full");
+  command->add_option("--seed", settings.seed, "p: of the draws")->capture_default_str()->type_name("N");
+  command->add_option("--runs", settings.runs, "timed runs")
+      ->capture_default_str()
+      ->check(quiet(CLI::Range(1, 100000)))
+      ->type_name("N");
+  command->add_option("--seconds", settings.seconds, "after which a kernel is stopped")
+      ->capture_default_str()
+      ->check(quiet(CLI::Range(0.001, 86400.0)))
+      ->type_name("S");
+  command->add_option("--format", options->format, "table, markdown, csv (a line a result), json")
+      ->capture_default_str()
+      ->check(quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
+      ->type_name("FORMAT");
+  command->add_option("--json", options->json, "write everything measured, raw samples too")->type_name("FILE");
+  add_device_options(*command, options->device);
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] { return stress(*options, invocation.argv); };
+  });
+}
+
+}  // namespace heapwood::app

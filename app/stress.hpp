@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// Measures the generic tests of allocators (alloc/stress.hpp); prints nothing. At each point of a sweep: a warm-up of each
+// allocator, then run 1 of all, run 2 of all, ..., then one inspected run of each (addresses, fragmentation), untimed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "alloc/stress.hpp"
+#include "app/result.hpp"
+#include "simt/device.hpp"
+
+namespace heapwood::app {
+
+inline constexpr unsigned stress_block_threads = 256;  // RegEff section 7
+
+// What a sweep may vary.
+struct StressPoint {
+  std::size_t payload = 4;  // bytes
+  std::size_t pool_bytes = 0;
+  unsigned iterations = 1;
+  unsigned blocks = 0;         // of 256 threads
+  std::size_t page_bytes = 0;  // ScatterAlloc; 0 = chosen
+  bool operator==(const StressPoint&) const = default;
+};
+
+struct StressSettings {
+  alloc::StressTest test = alloc::StressTest::alloc_dealloc;
+  unsigned lanes = 1;          // of a warp that allocate
+  std::uint32_t requests = 0;  // test `alloc`: threads that allocate
+  bool touch = false, coalesced = false, wait = false;
+  std::uint32_t seed = 1;
+  int runs = 5;
+  double seconds = 10;  // a launch
+};
+
+const char* name(alloc::StressTest test);
+// Throws Error{Exit::usage} that lists the tests.
+alloc::StressTest parse_stress_test(const std::string& text);
+// Threads that allocate.
+std::uint32_t stress_threads(const StressSettings& settings, const StressPoint& point);
+
+// The values of each parameter as given on the command line: "4,64,1K", "sweep" (the paper's), "" (the test's own).
+struct StressLists {
+  std::string payload, pool, iterations, blocks, page_bytes;
+};
+// Every combination, the last-named parameters outermost. Small values on the CPU where nothing is given.
+std::vector<StressPoint> stress_points(const StressLists& lists, alloc::StressTest test,
+                                       const simt::DeviceInfo& device);
+
+// One allocator at one point.
+struct StressRow {
+  std::string allocator, label;
+  alloc::Frees frees = alloc::Frees::individually;
+  bool lower_bound = false;
+  StressSettings settings;
+  StressPoint point;
+
+  Status status = Status::skipped;
+  std::string reason;
+  std::vector<double> runs_ms, allocate_ms, free_ms, reset_ms;
+  std::optional<alloc::StressCounts> counts;  // of the run that was refused most
+  std::uint64_t split_failures = 0;           // the same, of the allocate kernel of `ad`
+  std::uint64_t damaged = 0;                  // touch: blocks that had changed, all runs
+  std::optional<std::uint64_t> overlaps;      // addresses compared
+  std::optional<alloc::PoolState> peak, end;  // absent where the pool cannot be walked
+  std::optional<engine::CallUse> calls;       // CUDA
+
+  std::optional<double> median_ms() const { return median(runs_ms); }
+};
+
+struct StressBench {
+  std::vector<const engine::Entry*> allocators;
+  std::vector<StressPoint> points;
+  StressSettings settings;
+  simt::DeviceInfo device;
+};
+
+struct StressEvents {
+  // Steps done, steps in all, what comes next.
+  std::function<void(std::size_t, std::size_t, const std::string&)> progress;
+  // After each point, with everything so far.
+  std::function<void(const std::vector<StressRow>&)> point_done;
+};
+
+// Point by point, allocators in the order given. What goes wrong with one allocator is in its row.
+std::vector<StressRow> run_stress(const StressBench& bench, const StressEvents& events);
+
+}  // namespace heapwood::app

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/format.hpp"
+#include "app/scene_bench.hpp"
+#include "app/stress.hpp"
+#include "simt/memory.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+struct Lane {
+  const engine::Entry* entry;
+  StressRow* row;
+  bool running = true;
+};
+
+// All allocators at one point.
+class PointBench {
+ public:
+  PointBench(const StressBench& bench, const StressPoint& point, std::vector<Lane> lanes, simt::Memory& memory,
+             std::function<void(const std::string&)> step)
+      : bench_(bench), point_(point), lanes_(std::move(lanes)), memory_(memory), step_(std::move(step)) {}
+
+  void run() {
+    prepare();
+    each("warm-up", false, [](StressRow&, const alloc::StressResult&) {});
+    for (int i = 0; i < bench_.settings.runs; ++i) {
+      each(fmt::format("run {} of {}", i + 1, bench_.settings.runs), false, [](StressRow& row, const auto& result) {
+        row.runs_ms.push_back(result.ms);
+        row.reset_ms.push_back(result.reset_ms);
+        if (result.allocate_ms > 0) {
+          row.allocate_ms.push_back(result.allocate_ms);
+          row.free_ms.push_back(result.free_ms);
+        }
+        if (!row.counts || result.counts.failures > row.counts->failures) row.counts = result.counts;
+        row.split_failures = std::max(row.split_failures, result.split_failures);
+        row.damaged += result.damaged;
+      });
+    }
+    each("addresses and fragmentation", true, [](StressRow& row, const auto& result) {
+      row.overlaps = result.overlaps;
+      row.damaged += result.damaged;
+      if (result.peak && result.peak->fragmentation.measured) row.peak = result.peak;
+      if (result.end && result.end->fragmentation.measured) row.end = result.end;
+    });
+    for (Lane& lane : lanes_) judge(lane);
+  }
+  bool stopped() const { return stopped_; }
+
+ private:
+  void prepare() {
+    for (Lane& lane : lanes_) {
+      const engine::Engine* engine = lane.entry->on(bench_.device.id.kind);
+      const alloc::AllocatorTraits& traits = *lane.entry->traits;
+      if (!engine) {
+        skip(lane, "not compiled for " + bench_.device.key);
+      } else if (point_.pool_bytes < traits.smallest_pool) {
+        skip(lane, fmt::format("needs a pool of at least {}", bytes_text(traits.smallest_pool)));
+      } else if (bench_.device.id.kind == simt::DeviceKind::cuda) {
+        guarded(lane, [&] { lane.row->calls = engine->call_use(bench_.device.id, bench_.settings.coalesced); });
+      }
+    }
+    // Kept for the next point. A smaller pool is the head of a larger one.
+    if (memory_.bytes() >= point_.pool_bytes) return;
+    try {
+      memory_ = simt::Memory();
+      memory_ = simt::Memory(bench_.device.id, point_.pool_bytes);
+    } catch (const Error& error) {
+      for (Lane& lane : lanes_) {
+        if (lane.running) fail(lane, error.what());
+      }
+    }
+  }
+
+  template <class F>
+  void each(const std::string& what, bool inspect, F f) {
+    for (Lane& lane : lanes_) {
+      step_(fmt::format("{}: {}", lane.row->label, what));
+      if (!lane.running) continue;
+      guarded(lane, [&] { f(*lane.row, lane.entry->on(bench_.device.id.kind)->stress(job(inspect))); });
+    }
+  }
+
+  alloc::StressJob job(bool inspect) const {
+    const StressSettings& settings = bench_.settings;
+    alloc::StressJob job;
+    job.device = bench_.device.id;
+    job.pool = {memory_.data(), point_.pool_bytes};
+    job.options.wait_when_full = settings.wait;
+    job.options.page_bytes = point_.page_bytes;
+    job.test = settings.test;
+    job.coalesced = settings.coalesced;
+    job.threads = stress_threads(settings, point_);
+    job.lanes = settings.lanes;
+    job.payload = point_.payload;
+    job.iterations = point_.iterations;
+    job.seed = settings.seed;
+    job.touch = settings.touch;
+    job.inspect = inspect;
+    job.seconds = settings.seconds;
+    return job;
+  }
+
+  // Runs f; what it throws is the allocator's failure, but an interruption stops everything.
+  template <class F>
+  void guarded(Lane& lane, F f) {
+    if (simt::interrupted()) stopped_ = true;
+    if (stopped_) return;
+    try {
+      f();
+    } catch (const simt::Stopped& stop) {
+      if (stop.reason() == simt::Stopped::Reason::interrupted)
+        stopped_ = true;
+      else
+        fail(lane, fmt::format("not finished after {} s", figure_text(bench_.settings.seconds)));
+    } catch (const std::exception& error) {
+      fail(lane, error.what());
+    }
+  }
+
+  static void skip(Lane& lane, const std::string& reason) {
+    lane.running = false;
+    lane.row->reason = reason;
+  }
+  static void fail(Lane& lane, const std::string& reason) {
+    lane.running = false;
+    lane.row->status = Status::failed;
+    lane.row->reason = reason;
+  }
+
+  void judge(Lane& lane) const {
+    StressRow& row = *lane.row;
+    if (!lane.running) return;
+    if (row.runs_ms.empty()) {
+      row.reason = interrupted_reason;
+      return;
+    }
+    const std::uint64_t overlaps = row.overlaps.value_or(0), shared = row.damaged + overlaps;
+    const alloc::StressCounts& counts = *row.counts;
+    if (shared) {
+      const bool published = !lane.entry->traits->keeps_live_memory;
+      row.status = published ? Status::incomplete : Status::failed;
+      row.reason = fmt::format("handed out memory in use{}: {} blocks overlap, {} were found damaged",
+                               published ? ", as published" : "", count_text(overlaps), count_text(row.damaged));
+    } else if (counts.failures || row.split_failures) {
+      row.status = Status::incomplete;
+      row.reason = fmt::format("{} of {} requests refused", count_text(std::max(counts.failures, row.split_failures)),
+                               count_text(counts.allocations + counts.failures));
+    } else {
+      row.status = Status::ok;
+      const bool partial = row.runs_ms.size() < static_cast<std::size_t>(bench_.settings.runs);
+      row.reason =
+          partial ? fmt::format("interrupted after {} of {} runs", row.runs_ms.size(), bench_.settings.runs) : "";
+    }
+  }
+
+  const StressBench& bench_;
+  const StressPoint& point_;
+  std::vector<Lane> lanes_;
+  simt::Memory& memory_;
+  std::function<void(const std::string&)> step_;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+std::vector<StressRow> run_stress(const StressBench& bench, const StressEvents& events) {
+  const std::size_t steps = bench.allocators.size() * (static_cast<std::size_t>(bench.settings.runs) + 2);
+  std::vector<StressRow> rows;
+  simt::Memory memory;
+  std::size_t done = 0;
+  for (const StressPoint& point : bench.points) {
+    const std::size_t first = rows.size();
+    for (const engine::Entry* entry : bench.allocators) {
+      StressRow row;
+      row.allocator = entry->traits->id;
+      row.label = entry->traits->label;
+      row.frees = entry->traits->frees;
+      row.lower_bound = entry->traits->lower_bound;
+      row.settings = bench.settings;
+      row.point = point;
+      row.reason = interrupted_reason;
+      rows.push_back(std::move(row));
+    }
+    std::vector<Lane> lanes;
+    for (std::size_t i = 0; i < bench.allocators.size(); ++i) lanes.push_back({bench.allocators[i], &rows[first + i]});
+    PointBench measure(bench, point, std::move(lanes), memory, [&](const std::string& what) {
+      if (events.progress) events.progress(done, steps * bench.points.size(), what);
+      ++done;
+    });
+    measure.run();
+    if (events.point_done) events.point_done(rows);
+    if (measure.stopped()) break;
+  }
+  return rows;
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// The kernels of heapwood stress on simulated warps, where one lane or all four of a warp allocate.
+#include <gtest/gtest.h>
+
+#include "alloc/allocators/cfmmalloc.hpp"
+#include "alloc/allocators/cmalloc.hpp"
+#include "alloc/stress_run.hpp"
+#include "simt/lockstep.hpp"
+
+namespace heapwood::alloc {
+namespace {
+
+template <class A>
+void expect_all_served() {
+  constexpr std::size_t pool_bytes = 1 << 18;
+  const simt::Memory memory({}, pool_bytes);
+  const simt::Lockstep<4> device(4);
+  for (const unsigned lanes : {1u, 4u, 32u}) {
+    for (const StressTest test :
+         {StressTest::alloc_dealloc, StressTest::cycle, StressTest::probability, StressTest::each}) {
+      for (const bool touch : {false, true}) {
+        StressJob job;
+        job.pool = {memory.data(), pool_bytes};
+        job.test = test;
+        job.lanes = lanes;
+        job.threads = lanes == 1 ? 3 : 14;  // 14: the last warp is not full
+        job.iterations = test == StressTest::cycle ? 3 : 4;
+        job.touch = touch;
+        job.payload = 40;
+        const StressResult result = stress<A>(device, job);
+        EXPECT_EQ(result.counts.failures + result.split_failures + result.damaged, 0u);
+        if (test != StressTest::probability) {
+          EXPECT_EQ(result.counts.allocations, job.threads * (test == StressTest::cycle ? 3u : 1u));
+          EXPECT_EQ(result.counts.deallocations, result.counts.allocations);
+        }
+        job.inspect = true;
+        EXPECT_EQ(stress<A>(device, job).overlaps, 0u);
+      }
+    }
+  }
+}
+
+TEST(DirectStress, CMalloc) { expect_all_served<CMalloc>(); }
+TEST(DirectStress, CfmMalloc) { expect_all_served<CfmMalloc>(); }
+
+}  // namespace
+}  // namespace heapwood::alloc

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+// heapwood stress: counts, the rule of P, and that overlapping blocks are found.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "alloc/stress.hpp"
+#include "engine/engine.hpp"
+#include "simt/device.hpp"
+
+namespace heapwood::alloc {
+namespace {
+
+// Every registered allocator on the device that HEAPWOOD_TEST_DEVICE names.
+class Stress : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* wanted = std::getenv("HEAPWOOD_TEST_DEVICE");
+    const std::string key = wanted != nullptr ? wanted : "cpu";
+    device_ = simt::find_device(key, key == "cpu" ? 4 : 0).id;
+  }
+
+  StressJob job(StressTest test, std::size_t pool_bytes, unsigned warps, unsigned lanes) {
+    memory_ = simt::Memory(device_, pool_bytes);
+    StressJob j;
+    j.device = device_;
+    j.pool = {memory_.data(), pool_bytes};
+    j.test = test;
+    j.threads = warps * lanes;
+    j.lanes = lanes;
+    return j;
+  }
+
+  template <class F>
+  void each_allocator(F f) {
+    for (const engine::Entry& entry : engine::registry()) {
+      const engine::Engine* engine = entry.on(device_.kind);
+      if (engine == nullptr) continue;
+      SCOPED_TRACE(entry.traits->id);
+      f(*engine);
+    }
+  }
+
+  simt::DeviceId device_;
+  simt::Memory memory_;
+};
+
+// At most 64 blocks in use, which every allocator can serve.
+TEST_F(Stress, EveryThreadGetsItsBlocks) {
+  for (const bool touch : {false, true}) {
+    for (const unsigned lanes : {1u, 32u}) {
+      each_allocator([&](const engine::Engine& engine) {
+        StressJob j = job(StressTest::alloc_dealloc, 1 << 20, lanes == 1 ? 6 : 1, lanes);
+        j.touch = touch;
+        const StressResult ad = engine.stress(j);
+        EXPECT_EQ(ad.counts.allocations, j.threads);
+        EXPECT_EQ(ad.counts.deallocations, j.threads);
+        EXPECT_EQ(ad.counts.failures + ad.split_failures + ad.damaged, 0u);
+        EXPECT_GT(ad.ms, 0);
+        EXPECT_GT(ad.allocate_ms, 0);
+        EXPECT_GT(ad.free_ms, 0);
+
+        j.test = StressTest::each;
+        const StressResult each = engine.stress(j);
+        EXPECT_EQ(each.counts.allocations, j.threads);
+        EXPECT_EQ(each.counts.deallocations, j.threads);
+        EXPECT_EQ(each.counts.failures + each.damaged, 0u);
+        EXPECT_EQ(each.ms, each.allocate_ms + each.free_ms);
+
+        j.test = StressTest::cycle;
+        j.iterations = lanes == 1 ? 10 : 2;
+        const StressResult acd = engine.stress(j);
+        EXPECT_EQ(acd.counts.allocations, j.iterations * j.threads);
+        EXPECT_EQ(acd.counts.deallocations, j.iterations * j.threads);
+        EXPECT_EQ(acd.counts.failures + acd.damaged, 0u);
+      });
+    }
+  }
+}
+
+TEST_F(Stress, ManyThreads) {
+  each_allocator([&](const engine::Engine& engine) {
+    StressJob j = job(StressTest::cycle, 4 << 20, 40, 32);
+    j.iterations = 5;
+    j.touch = true;
+    const StressResult result = engine.stress(j);
+    EXPECT_EQ(result.counts.allocations + result.counts.failures, 5u * j.threads);
+    EXPECT_EQ(result.counts.deallocations, result.counts.allocations);
+    EXPECT_EQ(result.damaged, 0u);
+    // Those of RegEff have no limit but the pool, which holds three times as much.
+    if (std::string(engine.traits->paper).starts_with("RegEff")) {
+      EXPECT_EQ(result.counts.failures, 0u);
+    }
+  });
+}
+
+TEST_F(Stress, InspectedPoolsHoldAllBlocks) {
+  each_allocator([&](const engine::Engine& engine) {
+    for (const std::size_t payload : {4u, 100u, 4096u}) {
+      StressJob j = job(StressTest::cycle, 4 << 20, 6, 1);
+      j.iterations = 10;
+      j.payload = payload;
+      j.inspect = true;
+      const StressResult result = engine.stress(j);
+      EXPECT_EQ(result.overlaps, 0u);
+      EXPECT_EQ(result.counts.allocations, 60u);
+      ASSERT_TRUE(result.peak && result.end);
+      EXPECT_EQ(result.peak->blocks, 60u);
+      EXPECT_EQ(result.peak->live_bytes, 60 * payload);
+      EXPECT_EQ(result.end->blocks, 0u);
+      const AllocatorTraits& traits = *engine.traits;
+      EXPECT_EQ(result.peak->fragmentation.measured, traits.in_pool);
+      if (!traits.in_pool) continue;
+      EXPECT_GE(result.peak->address_bytes, 60 * padded(payload));
+      EXPECT_LE(result.peak->address_bytes, j.pool.bytes);
+      ASSERT_TRUE(result.peak->fragmentation.internal);
+      // A block takes its padded size or more, and headers come on top.
+      EXPECT_GE(*result.peak->fragmentation.internal,
+                1 - static_cast<double>(payload) / static_cast<double>(padded(payload)) - 1e-9);
+      EXPECT_GE(result.peak->fragmentation.used_bytes, 60 * padded(payload));
+      EXPECT_FALSE(result.end->fragmentation.internal);
+      if (traits.frees == Frees::individually) {
+        EXPECT_EQ(result.end->fragmentation.used_bytes, 0u);
+      }
+      EXPECT_LE(result.end->fragmentation.external_merged, result.end->fragmentation.external);
+    }
+  });
+}
+
+TEST_F(Stress, RefusedRequestsAreCounted) {
+  each_allocator([&](const engine::Engine& engine) {
+    const AllocatorTraits& traits = *engine.traits;
+    if (!traits.keeps_live_memory || (!traits.in_pool && device_.kind == simt::DeviceKind::cuda)) return;
+    StressJob j = job(StressTest::each, 1 << 16, 100, 1);
+    j.payload = 4096;
+    j.touch = true;
+    const StressResult result = engine.stress(j);
+    EXPECT_EQ(result.counts.allocations + result.counts.failures, 100u);
+    EXPECT_GE(result.counts.failures, 84u);
+    EXPECT_EQ(result.counts.deallocations, result.counts.allocations);
+    EXPECT_EQ(result.damaged, 0u);
+  });
+}
+
+// With a wait for memory that other threads give back, nothing is refused; where nobody gives back, nothing waits.
+TEST_F(Stress, WaitingIsForFreesOfTheSameKernel) {
+  if (device_.kind != simt::DeviceKind::cpu) GTEST_SKIP() << "all warps may wait for each other";
+  device_.threads = 1;
+  for (const char* id : {"cmalloc", "cfmmalloc"}) {
+    const engine::Engine& engine = *engine::find(id)->cpu;
+    StressJob j = job(StressTest::cycle, 1 << 16, 100, 1);
+    j.options.wait_when_full = true;
+    j.payload = 4096;
+    j.seconds = 5;
+    EXPECT_EQ(engine.stress(j).counts.failures, 0u);
+    j.test = StressTest::alloc_dealloc;
+    const StressResult ad = engine.stress(j);
+    EXPECT_EQ(ad.counts.failures, 0u);
+    EXPECT_GT(ad.split_failures, 80u);
+    j.inspect = true;
+    EXPECT_LT(engine.stress(j).peak->blocks, 16u);
+  }
+}
+
+// A thread of P: what the draws say it does, when no request fails.
+struct Replay {
+  std::uint64_t allocations = 0, deallocations = 0;
+  Replay(std::uint32_t seed, std::uint32_t threads, unsigned launches) {
+    for (std::uint32_t thread = 0; thread < threads; ++thread) {
+      bool holds = false;
+      for (unsigned launch = 0; launch < launches; ++launch) {
+        if (draw(seed, thread, launch) >= chance_of_call) continue;
+        ++(holds ? deallocations : allocations);
+        holds = !holds;
+      }
+    }
+  }
+};
+
+TEST_F(Stress, ProbabilityFollowsItsRule) {
+  each_allocator([&](const engine::Engine& engine) {
+    if (!engine.traits->keeps_live_memory) return;
+    StressJob j = job(StressTest::probability, 1 << 20, 60, 1);
+    j.iterations = 10;
+    j.touch = true;
+    j.seed = 7;
+    const Replay replay(j.seed, j.threads, j.iterations);
+    for (const bool inspect : {false, true}) {
+      j.inspect = inspect;
+      const StressResult result = engine.stress(j);
+      EXPECT_EQ(result.counts.allocations, replay.allocations);
+      EXPECT_EQ(result.counts.deallocations, replay.deallocations);
+      EXPECT_EQ(result.counts.failures + result.damaged + result.overlaps, 0u);
+      if (!inspect) continue;
+      ASSERT_TRUE(result.peak && result.end);
+      EXPECT_EQ(result.end->blocks, replay.allocations - replay.deallocations);
+      EXPECT_GE(result.peak->blocks, result.end->blocks);
+    }
+  });
+}
+
+TEST(StressRule, ExpectationOfP) {
+  // The mean by the recurrence of the share of threads that hold a block: h' = h + 3/4 (1 - 2h).
+  double holding = 0, allocations = 0;
+  for (int launch = 0; launch < 10; ++launch) {
+    allocations += 0.75 * (1 - holding);
+    holding += 0.75 * (1 - 2 * holding);
+  }
+  const ExpectedCounts expected = expected_counts(10);
+  EXPECT_NEAR(expected.allocations, allocations, 1e-12);
+  EXPECT_NEAR(expected.allocations - expected.deallocations, holding, 1e-12);
+  EXPECT_NEAR(960 * expected.allocations, 3839.8, 0.3);
+  // Of one launch: a Bernoulli trial.
+  EXPECT_NEAR(expected_counts(1).allocations, 0.75, 1e-12);
+  EXPECT_NEAR(expected_counts(1).allocations_sigma, std::sqrt(0.75 * 0.25), 1e-12);
+  EXPECT_EQ(expected_counts(1).deallocations, 0);
+
+  // The generator follows it: five sigma of 20,000 threads, for several seeds.
+  for (const std::uint32_t seed : {1u, 2u, 77u}) {
+    const Replay replay(seed, 20000, 10);
+    EXPECT_NEAR(static_cast<double>(replay.allocations), 20000 * expected.allocations,
+                5 * std::sqrt(20000.0) * expected.allocations_sigma);
+    EXPECT_NEAR(static_cast<double>(replay.deallocations), 20000 * expected.deallocations,
+                5 * std::sqrt(20000.0) * expected.deallocations_sigma);
+  }
+}
+
+// AWMalloc wraps over live memory. One thread, so that sanitizers see no race in what is meant to go wrong.
+TEST_F(Stress, OverlapsAreFound) {
+  const engine::Entry* entry = engine::find("awmalloc");
+  ASSERT_NE(entry, nullptr);
+  const engine::Engine* engine = entry->on(device_.kind);
+  if (device_.kind == simt::DeviceKind::cpu) device_.threads = 1;
+  StressJob j = job(StressTest::cycle, 4096 + 256, 4, 1);
+  j.iterations = 10;
+  j.payload = 512;  // eight fit
+  j.touch = true;
+  EXPECT_GT(engine->stress(j).damaged, 0u);
+  j.touch = false;
+  EXPECT_EQ(engine->stress(j).damaged, 0u);
+  j.inspect = true;
+  EXPECT_EQ(engine->stress(j).overlaps, 32u);  // of 40 blocks, all but the first at each of eight places
+  j.pool.bytes = std::size_t{1} << 12;
+  j.iterations = 1;
+  EXPECT_EQ(engine->stress(j).overlaps, 0u);  // four in use
+}
+
+TEST(StressRule, OverlappingIntervalsAreCounted) {
+  EXPECT_EQ(count_overlaps({}), 0u);
+  const std::vector<LiveBlock> apart{{0, 16}, {16, 4}, {32, 1}};
+  EXPECT_EQ(count_overlaps(apart), 0u);
+  const std::vector<LiveBlock> nested{{0, 100}, {16, 4}, {32, 4}, {112, 4}};
+  EXPECT_EQ(count_overlaps(nested), 2u);
+}
+
+TEST(StressRule, FragmentationOfBlocksIsThatOfGranules) {
+  using State = Region::State;
+  const std::vector<Region> regions{{0, 64, State::metadata}, {64, 32, State::used},  {96, 32, State::free},
+                                    {128, 96, State::free},   {224, 64, State::used}, {288, 64, State::free}};
+  const std::vector<LiveBlock> blocks{{64, 4}, {224, 10}, {256, 30}};
+  std::vector<std::uint32_t> log(22);
+  for (const LiveBlock& block : blocks) log[block.offset / granule] = static_cast<std::uint32_t>(block.bytes);
+  const Fragmentation a = fragmentation_of_blocks(regions, blocks), b = fragmentation(regions, log);
+  ASSERT_TRUE(a.internal && b.internal);
+  EXPECT_DOUBLE_EQ(*a.internal, *b.internal);
+  EXPECT_DOUBLE_EQ(*a.internal, (28.0 / 32 + 24.0 / 64) / 2);
+  EXPECT_DOUBLE_EQ(a.external, 0.5);
+  EXPECT_DOUBLE_EQ(a.external_merged, 1 - 128.0 / 192);
+  EXPECT_EQ(a.metadata_bytes, 64u);
+}
+
+}  // namespace
+}  // namespace heapwood::alloc

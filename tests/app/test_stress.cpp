@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+// heapwood stress: sweeps, tables, the JSON contract, and how it fails.
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "app/stress.hpp"
+#include "app/stress_report.hpp"
+#include "tests/app/executable.hpp"
+
+namespace heapwood::tests {
+namespace {
+
+using nlohmann::json;
+
+class StressCommand : public Executable {
+ protected:
+  std::vector<std::string> stress(std::vector<std::string> more, const std::string& threads = "2") const {
+    more.insert(more.begin(), {"stress"});
+    more.insert(more.end(), {"--device", "cpu", "--threads", threads, "--runs", "2"});
+    return more;
+  }
+  static bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+};
+
+TEST_F(StressCommand, HelpFitsTheTerminal) {
+  const Outcome outcome = run({"stress", "--help"});
+  EXPECT_EQ(outcome.exit, 0);
+  for (const char* word : {"Examples:", "--payload", "--touch", "--wait", "sweep"})
+    EXPECT_TRUE(has(outcome.out, word)) << word;
+  std::istringstream lines(outcome.out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+}
+
+TEST_F(StressCommand, WrongUsage) {
+  expect_error({"stress"}, 2, {"no test", "acd", "alloc"});
+  expect_error({"stress", "fast"}, 2, {"'fast'", "ad"});
+  expect_error(stress({"ad", "--payload", "big"}), 2, {"'big'"});
+  expect_error(stress({"ad", "--blocks", "0"}), 2, {"--blocks", "'0'"});
+  expect_error(stress({"acd", "--iterations", "many"}), 2, {"--iterations", "'many'"});
+  expect_error(stress({"ad", "--iterations", "3"}), 2, {"--iterations", "ad"});
+  expect_error(stress({"alloc", "--blocks", "3"}), 2, {"--blocks", "alloc"});
+  expect_error(stress({"ad", "--lanes", "33"}), 2, {"--lanes"});
+  expect_error(stress({"ad", "--allocators", "nonsense"}), 2, {"'nonsense'", "atomic"});
+  expect_error(stress({"ad", "--format", "xml"}), 2, {"--format"});
+  expect_error(stress({"ad", "--json", "/no/such/folder/out.json"}), 1, {"/no/such/folder/out.json"});
+  if (!alloc::coalescing_adaptor) expect_error(stress({"ad", "--coalesced"}), 2, {"--coalesced"});
+}
+
+TEST_F(StressCommand, PrintsTimesAndMemory) {
+  const Outcome outcome = run(stress({"ad", "--allocators", "atomic,cfmmalloc,cuda", "--touch"}));
+  ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
+  EXPECT_EQ(outcome.err, "");
+  for (const char* word : {"AD:", "4.00 KiB", "64 B", "AtomicMalloc *", "CFMMalloc", "CudaMalloc", "only allocates",
+                           "only frees", "internal fragmentation", "external fragmentation at the end", "metadata",
+                           "overlaps: 0 by addresses", "0 blocks damaged", "device: cpu"}) {
+    EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
+  }
+  EXPECT_FALSE(has(outcome.out, "nan"));
+}
+
+TEST_F(StressCommand, JsonHasTheContract) {
+  const std::string file = folder_ / "stress.json";
+  const Outcome outcome =
+      run(stress({"p", "--allocators", "atomic,cfmmalloc", "--blocks", "1,3", "--json", file, "--format", "csv"}));
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  EXPECT_EQ(outcome.out.rfind("test,allocator,label,", 0), 0u) << outcome.out;
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 5);
+  const json report = json::parse(read_file(file));
+  EXPECT_EQ(report.at("schema"), "heapwood.stress/1");
+  for (const char* key : {"argv", "version", "git", "device"}) EXPECT_TRUE(report.contains(key)) << key;
+  ASSERT_EQ(report.at("results").size(), 4u);
+  for (const json& result : report.at("results")) {
+    EXPECT_EQ(result.at("test"), "p");
+    EXPECT_EQ(result.at("status"), "ok");
+    EXPECT_EQ(result.at("runs_ms").size(), 2u);
+    EXPECT_EQ(result.at("reset_ms").size(), 2u);
+    EXPECT_FALSE(result.contains("allocate_ms"));
+    EXPECT_FALSE(result.contains("calls"));  // there are no registers on the CPU
+    const json& settings = result.at("settings");
+    EXPECT_EQ(settings.at("payload_bytes"), 4);
+    EXPECT_EQ(settings.at("request_bytes"), 16);
+    EXPECT_EQ(settings.at("iterations"), 10);
+    EXPECT_EQ(settings.at("threads"), settings.at("blocks").get<int>() * 8);
+    const json& counts = result.at("allocations");
+    EXPECT_EQ(counts.at("refused"), 0);
+    const json& expected = result.at("expected");
+    EXPECT_NEAR(counts.at("count").get<double>(), expected.at("count").get<double>(),
+                6 * expected.at("count_sigma").get<double>());
+    EXPECT_NEAR(counts.at("deallocations").get<double>(), expected.at("deallocations").get<double>(),
+                6 * expected.at("deallocations_sigma").get<double>());
+    EXPECT_EQ(result.at("overlaps").at("by_address"), 0);
+    EXPECT_FALSE(result.at("overlaps").contains("by_content"));
+    EXPECT_EQ(result.at("memory").at("end").at("blocks").get<int>(),
+              counts.at("count").get<int>() - counts.at("deallocations").get<int>());
+    for (const char* key : {"live_bytes", "address_bytes", "internal_fragmentation", "external_fragmentation",
+                            "external_fragmentation_merged", "metadata_bytes"}) {
+      EXPECT_TRUE(result.at("memory").at("peak").contains(key)) << key;
+    }
+  }
+}
+
+TEST_F(StressCommand, OtherTests) {
+  const json each =
+      json::parse(run(stress({"alloc", "--requests", "1000", "--allocators", "cmalloc", "--format", "json"})).out);
+  EXPECT_EQ(each.at("results").at(0).at("allocations").at("count"), 1000);
+  EXPECT_EQ(each.at("results").at(0).at("allocations").at("deallocations"), 1000);
+  EXPECT_EQ(each.at("results").at(0).at("allocate_ms").size(), 2u);
+  EXPECT_EQ(each.at("results").at(0).at("settings").at("lanes"), 32);
+
+  const std::string markdown =
+      run(stress({"acd", "--pool", "1M,2M", "--allocators", "atomic", "--format", "markdown", "--blocks", "1"})).out;
+  EXPECT_TRUE(has(markdown, "| allocator | 1.00 MiB pool | 2.00 MiB pool |")) << markdown;
+}
+
+TEST_F(StressCommand, APoolThatIsTooSmallIsSaid) {
+  // 80 blocks of 1 KiB. One thread: two that write into the same memory, as AWMalloc makes them, are a race.
+  const std::vector<std::string> tight{"acd", "--payload", "1K", "--blocks", "1", "--pool", "16K", "--touch"};
+  std::vector<std::string> command = tight;
+  command.insert(command.end(), {"--allocators", "atomic,awmalloc,toy", "--format", "json"});
+  const Outcome outcome = run(stress(command, "1"));
+  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  const json results = json::parse(outcome.out).at("results");
+  EXPECT_EQ(results.at(0).at("status"), "incomplete");
+  EXPECT_TRUE(has(results.at(0).at("reason"), "refused"));
+  EXPECT_GT(results.at(0).at("allocations").at("refused"), 0);
+  // As published it wraps over live memory; that is found, and not called a failure.
+  EXPECT_EQ(results.at(1).at("status"), "incomplete");
+  EXPECT_TRUE(has(results.at(1).at("reason"), "as published"));
+  EXPECT_GT(results.at(1).at("overlaps").at("by_address"), 0);
+  EXPECT_GT(results.at(1).at("overlaps").at("by_content"), 0);
+  EXPECT_EQ(results.at(2).at("overlaps").at("by_content"), 0);
+  // Below the smallest pool: not a failure either.
+  const json skipped = json::parse(
+      run(stress({"ad", "--pool", "1K", "--allocators", "atomic", "--payload", "4", "--format", "json"})).out);
+  EXPECT_EQ(skipped.at("results").at(0).at("status"), "skipped");
+  EXPECT_FALSE(skipped.at("results").at(0).contains("median_ms"));
+}
+
+TEST_F(StressCommand, CtrlCKeepsWhatIsMeasured) {
+  const std::string file = folder_ / "out.json";
+  Running running(binary_, {"stress", "acd", "--payload", "4,8", "--allocators", "atomic,cmalloc", "--device", "cpu",
+                            "--runs", "100000", "--json", file});
+  std::this_thread::sleep_for(std::chrono::milliseconds(800));
+  running.send(SIGINT);
+  const Outcome outcome = running.wait();
+  EXPECT_EQ(outcome.exit, 1) << outcome.err;
+  EXPECT_TRUE(has(outcome.err, "interrupted")) << outcome.err;
+  EXPECT_FALSE(has(outcome.out, "nan"));
+  const json results = json::parse(read_file(file)).at("results");
+  ASSERT_EQ(results.size(), 2u);  // of the first point
+  EXPECT_GT(results[0].at("runs_ms").size(), 0u);
+  EXPECT_LT(results[0].at("runs_ms").size(), 100000u);
+  EXPECT_TRUE(has(results[0].at("reason"), "interrupted after"));
+  EXPECT_FALSE(results[0].contains("overlaps"));
+}
+
+TEST(StressPoints, ThePapersAreTheDefault) {
+  using alloc::StressTest;
+  simt::DeviceInfo gpu;
+  gpu.id.kind = simt::DeviceKind::cuda;
+  gpu.multiprocessors = 132;
+  const auto ad = app::stress_points({}, StressTest::alloc_dealloc, gpu);
+  ASSERT_EQ(ad.size(), 32u);  // 16 payloads, two grids
+  EXPECT_EQ(ad.front(), (app::StressPoint{4, std::size_t{2} << 30, 1, 120, 0}));
+  EXPECT_EQ(ad.back(), (app::StressPoint{128 << 10, std::size_t{2} << 30, 1, 1056, 0}));
+  app::StressLists lists;
+  lists.blocks = "120";
+  lists.pool = "sweep";
+  const auto pools = app::stress_points(lists, StressTest::cycle, gpu);
+  ASSERT_EQ(pools.size(), 15u);
+  EXPECT_EQ(pools.front(), (app::StressPoint{4, 128 << 10, 10, 120, 0}));
+  lists.pool.clear();
+  lists.iterations = "sweep";
+  EXPECT_EQ(app::stress_points(lists, StressTest::cycle, gpu).size(), 10u);
+  const auto p = app::stress_points({}, StressTest::probability, gpu);
+  EXPECT_EQ(p.front().blocks, 1u);
+  EXPECT_EQ(p[p.size() - 2].blocks, 120u);
+  EXPECT_EQ(p.back().blocks, 1056u);
+  // Figure 4: payloads times page sizes.
+  lists.iterations.clear();
+  lists.page_bytes = "4K,8K";
+  const auto pages = app::stress_points(lists, StressTest::cycle, gpu);
+  EXPECT_EQ(pages.size(), 32u);
+  // A CPU gets little to do unless asked.
+  simt::DeviceInfo cpu;
+  cpu.multiprocessors = 2;
+  EXPECT_LE(app::stress_points({}, StressTest::cycle, cpu).size(), 8u);
+  lists.blocks = "120,fill";
+  EXPECT_EQ(app::stress_points(lists, StressTest::cycle, cpu).back().blocks, 1u);
+}
+
+// What only a GPU has.
+TEST(StressReport, RegistersAndSlowLaunches) {
+  app::StressRow row;
+  row.allocator = "cmalloc";
+  row.label = "CMalloc";
+  row.settings.test = alloc::StressTest::cycle;
+  row.point = {64, 1 << 20, 10, 120, 0};
+  row.status = app::Status::ok;
+  row.runs_ms = {3, 1, 2};
+  row.counts = alloc::StressCounts{9600, 9600, 0};
+  row.calls = engine::CallUse{{.registers = 18}, {.registers = 14}, {.registers = 22}};
+  app::StressRow slow = row;
+  slow.allocator = "other";
+  slow.label = "Other";
+  slow.calls.reset();
+  slow.status = app::Status::failed;
+  slow.reason = "not finished after 10 s";
+  slow.runs_ms.clear();
+  slow.counts.reset();
+  const std::string text = app::to_text(app::stress_table({row, slow}));
+  EXPECT_NE(text.find("18 / 14 / 22"), std::string::npos) << text;
+  EXPECT_NE(text.find("failed [1]"), std::string::npos) << text;
+  EXPECT_NE(text.find("[1] Other: not finished"), std::string::npos) << text;
+  const app::Json json = app::to_json(row);
+  EXPECT_EQ(json.at("calls").at("both").at("registers"), 22);
+  EXPECT_EQ(json.at("median_ms"), 2);
+  EXPECT_FALSE(json.contains("memory"));
+  EXPECT_FALSE(app::to_json(slow).contains("allocations"));
+}
+
+}  // namespace
+}  // namespace heapwood::tests
