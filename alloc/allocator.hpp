@@ -56,7 +56,8 @@ struct Pool {
 struct AllocatorOptions {
   bool wait_when_full = false;  // retry until the launch is aborted instead of returning nullptr (RegEff's behaviour)
   std::size_t smallest_chunk =
-      0;  // circular lists: bytes of the smallest chunk of the pre-split (RegEff: 16); 0 = chosen
+      0;                       // circular lists: bytes of the smallest chunk of the pre-split (RegEff: 16); 0 = chosen
+  std::size_t page_bytes = 0;  // ScatterAlloc: a power of two up to 64 MiB (RegEff: 4096 to 16384); 0 = chosen
 };
 
 // Host access to device memory at quiescence, for walk() and tests.
