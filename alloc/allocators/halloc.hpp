@@ -129,7 +129,7 @@ struct Halloc {
           if (next.before == BlockPages::none) break;
           if (now != 0) resign(slabs, slab_of(now), k);
           if (seat.before == BlockPages::none) return next;
-          BlockPages::give_up(slabs, next.page);
+          slabs->count_off(next.page);
           return seat;
         }
       }

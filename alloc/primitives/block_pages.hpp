@@ -111,7 +111,7 @@ class BlockPages {
     const std::uint32_t old = state(page).fetch_add(1, simt::acquire);
     const std::uint32_t before = count_of(old), most = blocks(k);
     if (class_of(old) != k || before >= most) {
-      give_up(self(), page);
+      count_off(page);
       return none;
     }
     if (before + 1 == most && most > 1) refresh(self(), page, room(k));
@@ -128,7 +128,8 @@ class BlockPages {
       if (count_of(seen) != 0) return none;
       // acquire: as in reserve(); also, the bits of those users are seen to be clear.
       if (state(page).compare_exchange_weak(seen, k * one_class + 1, simt::acquire, simt::relaxed)) {
-        changed(self(), page, k * one_class);
+        refresh(self(), page, empty());
+        if (blocks(k) > 1) refresh(self(), page, room(k));
         return 0;
       }
     }
@@ -159,10 +160,7 @@ class BlockPages {
         bit = 0;
         taken = mask(seat.page, w).load(simt::relaxed);
         if (++turn % words == 0) {
-          if (thread.aborted()) {
-            give_up(self(), seat.page);
-            return nullptr;
-          }
+          if (thread.aborted()) return nullptr;  // the block stays counted: the pool ends with the launch
           thread.pause(turn / words);
         }
       }
@@ -181,7 +179,7 @@ class BlockPages {
   }
 
   // A seat in a page of class k that the hints of `map` name, the search beginning at page `start`.
-  static SIMT_OUTLINE Seat search(const BlockPages* self, std::uint32_t map, std::uint32_t k, std::uint32_t start) {
+  static SIMT_INLINE Seat search(const BlockPages* self, std::uint32_t map, std::uint32_t k, std::uint32_t start) {
     const SumMap hints = self->hints(map);
     SIMT_ROLLED
     for (std::uint32_t page; (page = hints.find(start)) != SumMap::none; start = page) {
@@ -217,13 +215,6 @@ class BlockPages {
     }
     hints.set(page);
   }
-  // After a page that was in state `old` counts one block less, or, if it counted none, was given the class of `old`.
-  static SIMT_OUTLINE void changed(const BlockPages* self, std::uint32_t page, std::uint32_t old) {
-    const std::uint32_t n = count_of(old), k = class_of(old), most = self->blocks(k);
-    if (n <= 1) refresh(self, page, self->empty());
-    if (most > 1 && (n == 0 || n == most)) refresh(self, page, self->room(k));
-    if (self->shape_.roomy && n == self->roomy_blocks(k)) refresh(self, page, self->roomy(k));
-  }
   SIMT_INLINE const BlockPages* self() const { return reinterpret_cast<const BlockPages*>(base_); }
 
   // Counts a block off.
@@ -231,10 +222,9 @@ class BlockPages {
     // release: hands the block over to who gives the page to another class, or is counted after that.
     const std::uint32_t old = state(page).fetch_sub(1, simt::release);
     const std::uint32_t n = count_of(old), k = class_of(old);
-    if (n == 1 || n == blocks(k) || (shape_.roomy && n == roomy_blocks(k))) changed(self(), page, old);
+    if (n == 1 || n == blocks(k)) refresh(self(), page, n == 1 ? empty() : room(k));
+    if (shape_.roomy && n == roomy_blocks(k)) refresh(self(), page, roomy(k));
   }
-  // The same for a block that nobody got; out of line.
-  static SIMT_OUTLINE void give_up(const BlockPages* self, std::uint32_t page) { self->count_off(page); }
 
   // Free blocks are regions of their own, and an empty page is blocks of the largest class.
   template <class Visitor>
