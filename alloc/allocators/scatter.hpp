@@ -15,6 +15,9 @@
 // Limits: the largest request is the buddy's largest block. Overhead: 1% at 4 KiB a page.
 #pragma once
 
+#include <algorithm>
+#include <bit>
+
 #include "alloc/primitives/block_pages.hpp"
 #include "alloc/primitives/large_part.hpp"
 
@@ -98,7 +101,7 @@ struct Scatter {
   // warps than pages. Factors as in the paper, where they separate sizes and multiprocessors; here the second one
   // separates those lanes of a warp whose chunks do not fit into one page.
   SIMT_INLINE std::uint32_t hash(std::uint32_t worker, std::uint32_t lane, std::uint32_t k) const {
-    const auto group = static_cast<std::uint32_t>(lane * size_class::bytes(k) / pages_.page_bytes());
+    const auto group = static_cast<std::uint32_t>((lane * size_class::bytes(k)) >> pages_.page_shift());
     const std::uint32_t spread = (worker + 38183 * k + 17497 * group) * 2654435769u;
     return static_cast<std::uint32_t>((std::uint64_t{spread} * pages_.pages()) >> 32);
   }

@@ -10,7 +10,7 @@
 // off. Meanwhile others may find the page full, or not empty, a moment too long.
 //
 // Hints (sum_map.hpp) say which pages can serve: for each class the pages with `room`, and for all classes the `empty`
-// ones; optionally for each class the `roomy` ones, whose blocks are at most 60% used. A hint may stand too long, and is
+// ones; optionally for each class the `roomy` ones, less than five eighths full. A hint may stand too long, and is
 // then dropped by who finds out. That it is never missing, except while a thread is inside, is refresh()'s part: every
 // change that lets a page serve more ends with it. So "nothing left" is known after a few loads, without a look at the
 // pages. Limits: 2^24 blocks a page with those that are wrong. Overhead: one bit a smallest block, 4 bytes and about two
@@ -86,6 +86,7 @@ class BlockPages {
   }
 
   SIMT_INLINE std::uint32_t pages() const { return pages_; }
+  SIMT_INLINE unsigned page_shift() const { return shape_.page_shift; }
   SIMT_INLINE std::size_t page_bytes() const { return std::size_t{1} << shape_.page_shift; }
   SIMT_INLINE std::uint32_t least() const { return shape_.least; }
   SIMT_INLINE std::uint32_t top() const { return shape_.top; }
