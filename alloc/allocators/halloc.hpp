@@ -2,7 +2,8 @@
 // Halloc: A. V. Adinetz, D. Pleiter, "Halloc: a High-Throughput Dynamic Memory Allocator for GPGPU Architectures", 2014;
 // RegEff section 4.5. Three quarters of the pool are slabs, each of one size class while it is used. A class allocates
 // from a head slab, in a block that is found by hashing in the slab's bitmap; a head that is five sixths full (published:
-// 83.5%) is replaced by a slab of the class that is less than five eighths full (60%), or by an empty one. Requests above 3 KiB go elsewhere.
+// 83.5%) is replaced by a slab of the class that is less than five eighths full (60%), or by an empty one. Requests
+// above 3 KiB go elsewhere.
 // Differs from the paper:
 // - a slab's class and count are one word and its bitmap is a bit a block (primitives/block_pages.hpp): slabs need no
 //   locks, and are neither lost nor in two sets. An empty slab changes its class; the paper's nearly empty ones may, too;
