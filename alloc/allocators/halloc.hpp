@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Halloc: A. V. Adinetz, D. Pleiter, "Halloc: a High-Throughput Dynamic Memory Allocator for GPGPU Architectures", 2014;
-// RegEff section 4.5. Three quarters of the pool are slabs, each of one size class while it is used. A class allocates
-// from a head slab, in a block that is found by hashing in the slab's bitmap; a head that is five sixths full (published:
-// 83.5%) is replaced by a slab of the class that is less than five eighths full (60%), or by an empty one. Requests
-// above 3 KiB go elsewhere.
+// Halloc: A. V. Adinetz, D. Pleiter, "Halloc: a High-Throughput Dynamic Memory Allocator for GPGPU Architectures",
+// 2014; RegEff section 4.5. Three quarters of the pool are slabs, each of one size class while it is used. A class
+// allocates from a head slab, in a block that is found by hashing in the slab's bitmap; a head that is five sixths full
+// (published: 83.5%) is replaced by a slab of the class that is less than five eighths full (60%), or by an empty one.
+// Requests above 3 KiB go elsewhere.
 // Differs from the paper:
 // - a slab's class and count are one word and its bitmap is a bit a block (primitives/block_pages.hpp): slabs need no
-//   locks, and are neither lost nor in two sets. An empty slab changes its class; the paper's nearly empty ones may, too;
+//   locks, and are neither lost nor in two sets. An empty slab changes its class; the paper's nearly empty ones may,
+//   too;
 // - up to 16 heads a class, as the counts of a head and of its class are words that every thread of a GPU changes;
 // - who finds a head to be replaced tries its lock once and else goes on with the head, which has a sixth of its blocks
 //   left; waiting is bounded and only where there is none. When nothing is left but full slabs, these are used up to
 //   the last block; the paper's stop at 83.5%;
 // - 16-byte alignment, so no blocks of 24 bytes; slabs of 4 MiB only in large pools, smaller ones in smaller pools;
 // - a buddy allocator for large requests, not the device's malloc.
-// Limits: the largest request is the largest block of the buddy, which has a quarter of the pool. Overhead: 0.8% for the
-// bitmaps.
+// Limits: the largest request is the largest block of the buddy, which has a quarter of the pool. Overhead: 0.8% for
+// the bitmaps.
 #pragma once
 
 #include <algorithm>

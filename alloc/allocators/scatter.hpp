@@ -10,8 +10,8 @@
 //   searched for every request that cannot be served;
 // - requests above a page go to a buddy allocator in the other half; the paper locks runs of pages under one mutex,
 //   which "serializes all allocation requests of large memory chunks" (RegEff).
-// As in the paper a page has at most 1024 chunks (so a page of 64 MiB serves nothing below 64 KiB), and a chunk of up to
-// twice the size serves a request that finds no better one.
+// As in the paper a page has at most 1024 chunks (so a page of 64 MiB serves nothing below 64 KiB), and a chunk of up
+// to twice the size serves a request that finds no better one.
 // Limits: the largest request is the buddy's largest block. Overhead: 1% at 4 KiB a page.
 #pragma once
 

@@ -10,11 +10,11 @@
 // off. Meanwhile others may find the page full, or not empty, a moment too long.
 //
 // Hints (sum_map.hpp) say which pages can serve: for each class the pages with `room`, and for all classes the `empty`
-// ones; optionally for each class the `roomy` ones, less than five eighths full. A hint may stand too long, and is
-// then dropped by who finds out. That it is never missing, except while a thread is inside, is refresh()'s part: every
+// ones; optionally for each class the `roomy` ones, less than five eighths full. A hint may stand too long, and is then
+// dropped by who finds out. That it is never missing, except while a thread is inside, is refresh()'s part: every
 // change that lets a page serve more ends with it. So "nothing left" is known after a few loads, without a look at the
-// pages. Limits: 2^24 blocks a page with those that are wrong. Overhead: one bit a smallest block, 4 bytes and about two
-// bits a class for each page.
+// pages. Limits: 2^24 blocks a page with those that are wrong. Overhead: one bit a smallest block, 4 bytes and about
+// two bits a class for each page.
 #pragma once
 
 #include <algorithm>
@@ -205,8 +205,8 @@ class BlockPages {
     return roomy(k) == map && (state & mark) == 0 && n < roomy_blocks(k);
   }
   // Makes a page's hint agree with its state. Of a thread that raises a hint and one that drops it, each having changed
-  // the state before, the later one sees the other's change (both are read-modify-writes of the same word of hints), and
-  // the one that drops looks again.
+  // the state before, the later one sees the other's change (both are read-modify-writes of the same word of hints),
+  // and the one that drops looks again.
   static SIMT_OUTLINE void refresh(const BlockPages* self, std::uint32_t page, std::uint32_t map) {
     const SumMap hints = self->hints(map);
     const auto serves = [&] { return self->serves(map, self->state(page).load(simt::relaxed)); };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Size classes, and the two allocators that divide pages into equal blocks: after any history they hand out every block.
+// Size classes, and the two allocators that divide pages into equal blocks: after any history they hand out every
+// block.
 #include <gtest/gtest.h>
 
 #include "alloc/allocators/halloc.hpp"
