@@ -75,4 +75,7 @@ SIMT_INLINE unsigned highest_bit(std::uint64_t x) {
 #endif
 }
 
+// The largest power of two up to x; x != 0.
+SIMT_INLINE std::uint64_t bit_floor(std::uint64_t x) { return std::uint64_t{1} << highest_bit(x); }
+
 }  // namespace heapwood::simt

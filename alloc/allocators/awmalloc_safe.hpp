@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "alloc/primitives/buddy.hpp"
+#include "alloc/primitives/large_part.hpp"
 
 namespace heapwood::alloc {
 
@@ -29,16 +29,16 @@ struct AwMallocSafe {
     a.wait_ = options.wait_when_full;
     a.base_ = pool.base;
     const std::size_t half = pool.bytes / 2 / 256 * 256;
-    const std::size_t tables = 256 + most_segments * sizeof(std::uint32_t);
+    const std::size_t tables = large_at + LargePart::head_bytes;
     // 128 to 255 segments once the pool is large, at least 256 bytes each before that.
     a.segment_shift_ = 8;
-    while (((half - 256) >> a.segment_shift_) >= most_segments) ++a.segment_shift_;
+    while (((half - tables) >> a.segment_shift_) >= most_segments) ++a.segment_shift_;
     a.segments_ = static_cast<std::uint32_t>((half - tables) >> a.segment_shift_);
     a.memory_offset_ = tables;
     a.ring_bytes_ = half;
     simt::device_fill(device.id(), pool.base, 0, tables);
     const unsigned page_shift = a.segment_shift_ > 9 ? (a.segment_shift_ < 19 ? a.segment_shift_ - 3 : 16) : 6;
-    a.large_ = Buddy::create(pool.base + half, pool.bytes - half, page_shift, device);
+    a.large_ = LargePart::create(pool.base + large_at, pool.base + half, pool.bytes - half, page_shift, device);
     return a;
   }
 
@@ -97,9 +97,11 @@ struct AwMallocSafe {
 
  private:
   static constexpr std::uint32_t most_segments = 256;
+  // At the base: the cursor, the counts, the head of the buddy, the segments.
+  static constexpr std::size_t live_at = 256, large_at = live_at + most_segments * sizeof(std::uint32_t);
 
   SIMT_INLINE std::uint64_t* cursor() const { return reinterpret_cast<std::uint64_t*>(base_); }
-  SIMT_INLINE std::uint32_t* live() const { return reinterpret_cast<std::uint32_t*>(base_ + 256); }
+  SIMT_INLINE std::uint32_t* live() const { return reinterpret_cast<std::uint32_t*>(base_ + live_at); }
   SIMT_INLINE std::byte* memory() const { return base_ + memory_offset_; }
 
   // The cursor is {generation:16, open segment:8, granules taken from it:40}. Requests that no longer fit add to it, too,
@@ -166,7 +168,7 @@ struct AwMallocSafe {
   std::uint32_t segments_ = 0;
   std::uint32_t segment_shift_ = 0;
   bool wait_ = false;
-  Buddy large_;
+  LargePart large_;
 };
 
 }  // namespace heapwood::alloc

@@ -135,7 +135,7 @@ class Buddy {
 
  private:
   static constexpr unsigned most_orders = 27;
-  static constexpr unsigned most_turns = 4096;
+  static constexpr unsigned most_turns = 256;
   // At the base: the two counters, each in a sector of its own, the tables, the words of all maps, the lengths, the
   // pages.
   static constexpr std::size_t inflight_at = 0, epoch_at = 64, tables_at = 128;

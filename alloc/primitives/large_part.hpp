@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// The part of a pool that serves what the blocks of an allocator's pages are too small for: a Buddy (buddy.hpp) that
+// lives in the pool itself. The caller's handle keeps two pointers to it, and its calls are out of line, so that large
+// requests cost the path of small ones no registers and no stack.
+#pragma once
+
+#include "alloc/primitives/buddy.hpp"
+
+namespace heapwood::alloc {
+
+class LargePart {
+ public:
+  static constexpr std::size_t head_bytes = 256;  // what `head` has room for
+
+  LargePart() = default;
+
+  // Pages of 2^page_shift bytes in `bytes` at `base`; the tables' description goes to `head`.
+  template <class Device>
+  static LargePart create(std::byte* head, std::byte* base, std::size_t bytes, unsigned page_shift,
+                          const Device& device) {
+    static_assert(sizeof(Buddy) <= head_bytes);
+    const Buddy buddy = Buddy::create(base, bytes, page_shift, device);
+    simt::device_fill(device.id(), head, 0, head_bytes);
+    simt::device_upload(device.id(), head, &buddy, sizeof(buddy));
+    LargePart part;
+    part.buddy_ = reinterpret_cast<const Buddy*>(head);
+    part.begin_ = base;
+    return part;
+  }
+
+  // The large part is the last of its pool.
+  SIMT_INLINE bool owns(const void* block) const { return static_cast<const std::byte*>(block) >= begin_; }
+
+  template <class Thread>
+  SIMT_INLINE void* allocate(const Thread& thread, std::size_t bytes) const {
+    return out_of_line(buddy_, thread, bytes);
+  }
+  SIMT_INLINE void deallocate(void* block) const { buddy_->deallocate(block); }
+
+  template <class Visitor>
+  void walk(const HostView& host, const std::byte* origin, Visitor visit) const {
+    host.read(buddy_).walk(host, origin, visit);
+  }
+
+ private:
+  // By value: the address of a thread that lives in registers must not escape.
+  template <class Thread>
+  static SIMT_OUTLINE void* out_of_line(const Buddy* buddy, Thread thread, std::size_t bytes) {
+    return buddy->allocate(thread, bytes);
+  }
+
+  const Buddy* buddy_ = nullptr;
+  const std::byte* begin_ = nullptr;
+};
+
+}  // namespace heapwood::alloc

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// Size classes, and the two allocators that divide pages into equal blocks: after any history they hand out every
+// block.
+#include <gtest/gtest.h>
+
+#include "alloc/allocators/halloc.hpp"
+#include "alloc/allocators/scatter.hpp"
+#include "alloc/exercise_run.hpp"
+#include "simt/cpu.hpp"
+#include "tests/alloc/conformance.hpp"
+
+namespace heapwood::alloc::test {
+
+namespace {
+
+const simt::DeviceId threads{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 4};
+
+// Where the part for large requests begins.
+template <class A>
+constexpr std::size_t small_part(std::size_t pool) {
+  return std::is_same_v<A, Scatter> ? pool / 2 : pool / 4 * 3;
+}
+
+// Free bytes in the pages.
+template <class A>
+std::size_t free_in_pages(const std::vector<Region>& regions, std::size_t pool) {
+  std::size_t sum = 0;
+  for (const Region& r : regions) sum += r.state == Region::State::free && r.offset < small_part<A>(pool) ? r.bytes : 0;
+  return sum;
+}
+
+}  // namespace
+
+TEST(SizeClass, IsTheSmallestThatHolds) {
+  for (std::size_t bytes = 0; bytes <= 100'000; ++bytes) {
+    const std::uint32_t k = size_class::of(bytes);
+    ASSERT_GE(size_class::bytes(k), bytes);
+    if (k > 0) {
+      ASSERT_LT(size_class::bytes(k - 1), bytes);
+    }
+  }
+  for (std::uint32_t k = 0; k < 40; ++k) {
+    EXPECT_EQ(size_class::of(size_class::bytes(k)), k);
+    for (std::uint32_t n = 0; n < 5000; ++n) ASSERT_EQ(size_class::divide(n, k), n / size_class::granules(k));
+  }
+}
+
+template <class A>
+class BlockPagesAllocators : public testing::Test {};
+using Both = testing::Types<Scatter, Halloc>;
+TYPED_TEST_SUITE(BlockPagesAllocators, Both);
+
+// Threads race with blocks of all sizes, then everything is freed, and one thread asks for one size until it is refused
+// three times: no page may be forgotten, whichever class it was of.
+TYPED_TEST(BlockPagesAllocators, EveryBlockCanBeHadAgain) {
+  constexpr std::size_t pool = 128 << 10;
+  constexpr std::uint32_t warps = 4, slots = 400;
+  for (const std::uint64_t bytes : {16u, 48u, 64u, 400u}) {
+    ExerciseJob j;
+    j.device = threads;
+    j.pool_bytes = pool;
+    j.warps = warps;
+    const auto count = static_cast<std::uint32_t>(pool / bytes);
+    j.slots = std::max(slots, count);
+    j.phases.resize(4);
+    for (std::uint32_t s = 0; s < warps; ++s) {
+      Random random(bytes * 10 + s);
+      std::vector<Op> mix, drain;
+      for (int i = 0; i < 4000; ++i) mix.push_back({Kind::exchange, random(slots), random(500)});
+      for (std::uint32_t i = s; i < slots; i += warps) drain.push_back({Kind::free, i});
+      j.phases[0].scripts.push_back(mix);
+      j.phases[1].scripts.push_back(drain);
+    }
+    std::vector<Op> fill, empty;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      fill.push_back({Kind::exchange, i, bytes});
+      empty.push_back({Kind::free, i});
+    }
+    j.phases[2].scripts = {fill};
+    j.phases[3].scripts = {empty};
+    const ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
+    EXPECT_EQ(result.mismatches, 0u);
+    EXPECT_EQ(bytes_in(result.phases[1].regions, Region::State::used), 0u);
+    EXPECT_GT(free_in_pages<TypeParam>(result.phases[1].regions, pool), pool / 3);
+    EXPECT_EQ(result.phases[2].ops[0].back().offset, OpResult::failed) << "the pool is too large for this test";
+    EXPECT_EQ(free_in_pages<TypeParam>(result.phases[2].regions, pool), 0u) << bytes;
+    EXPECT_EQ(bytes_in(result.phases[3].regions, Region::State::used), 0u);
+  }
+}
+
+// A block that comes back to a page serves its own class, and does not make the page one for larger requests.
+TYPED_TEST(BlockPagesAllocators, AFreeBlockServesItsOwnClassAlone) {
+  constexpr std::size_t pool = 64 << 10;
+  ExerciseJob j;
+  j.device = threads;
+  j.pool_bytes = pool;
+  j.slots = 4096;
+  std::vector<Op> ops;
+  for (std::uint32_t i = 0; i < 4000; ++i) ops.push_back({Kind::allocate, i, 16});
+  ops.push_back({Kind::free, 100});
+  ops.push_back({Kind::allocate, 4001, 100});
+  ops.push_back({Kind::allocate, 4002, 16});
+  ops.push_back({Kind::allocate, 4003, 16});
+  j.phases = {{{ops}}};
+  const auto result = exercise<TypeParam, simt::Cpu>(j);
+  const auto& r = result.phases[0].ops[0];
+  ASSERT_EQ(r[3999].offset, OpResult::failed);
+  ASSERT_EQ(r[4000].value, 1u);
+  EXPECT_EQ(r[4001].offset, OpResult::failed);
+  EXPECT_EQ(r[4002].offset, r[100].offset);
+  EXPECT_EQ(r[4003].offset, OpResult::failed);
+}
+
+TEST(Scatter, PagesOfAllSizes) {
+  for (std::size_t page = 256; page <= 1 << 20; page *= 4) {
+    ExerciseJob j;
+    j.device = threads;
+    j.pool_bytes = 8 << 20;
+    j.options.page_bytes = page;
+    j.warps = 4;
+    j.slots = 64;
+    j.phases.resize(2);
+    for (std::uint32_t s = 0; s < 4; ++s) {
+      std::vector<Op> fill, drain;
+      for (std::uint32_t i = 0; i < 8; ++i) {
+        for (const std::uint32_t slot : {s * 8 + i, 32 + s * 8 + i}) {
+          fill.push_back({Kind::exchange, slot, slot < 32 ? 10 + 100 * i : page - i});
+          drain.push_back({Kind::check, slot});
+          drain.push_back({Kind::free, slot});
+        }
+      }
+      j.phases[0].scripts.push_back(fill);
+      j.phases[1].scripts.push_back(drain);
+    }
+    const auto result = exercise<Scatter, simt::Cpu>(j);
+    EXPECT_EQ(result.mismatches, 0u) << page;
+    if (page < 64 << 10) {
+      EXPECT_EQ(result.failures, 0u) << page;
+    }
+    EXPECT_EQ(bytes_in(result.phases[1].regions, Region::State::used), 0u) << page;
+    EXPECT_GE(largest_free(result.initial), page);
+  }
+}
+
+TEST(Scatter, PageSizesThatCannotBeAreRefused) {
+  const simt::Cpu device(threads);
+  simt::Memory memory(threads, 1 << 20);
+  for (const std::size_t page : {std::size_t{128}, std::size_t{5000}, std::size_t{1} << 19, std::size_t{1} << 27}) {
+    EXPECT_THROW(Scatter::create({memory.data(), memory.bytes()}, {.page_bytes = page}, device), Error) << page;
+  }
+}
+
+}  // namespace heapwood::alloc::test
