@@ -57,6 +57,11 @@ const char* name(alloc::Frees frees) {
   return "individually";
 }
 
+const char* cannot_build(const engine::Entry& entry) {
+  if (entry.traits->frees != alloc::Frees::all_at_once) return nullptr;
+  return "frees everything at once only, and a build gives its arrays back one by one";
+}
+
 void compute_slowdowns(std::vector<Result*>& scene) {
   const Result* reference = nullptr;
   for (const Result* result : scene) {

@@ -42,10 +42,12 @@ class LockstepWarp {
     // For sets of lanes; guarded by the mutex.
     std::mutex mutex;
     std::condition_variable changed;
-    std::map<Site, std::uint32_t> gathering;  // together(): the lanes that wait until the first of them has waited enough
-    std::array<std::uint32_t, Width> met{};   // ... and then find here whom they met
+    std::map<Site, std::uint32_t>
+        gathering;  // together(): the lanes that wait until the first of them has waited enough
+    std::array<std::uint32_t, Width> met{};  // ... and then find here whom they met
     std::uint32_t meetings = 0;
-    std::array<Gate, Width> gate{};  // by the lowest lane of a set; a lane is in one set at a time, so each set has its own
+    // By set: a lane that serves others, which wait for it at their gate, may pass gates of other sets meanwhile.
+    std::map<std::uint32_t, Gate> gate;
   };
 
   LockstepWarp(Group& group, unsigned lane, unsigned worker, unsigned workers, Control* control)
@@ -131,7 +133,7 @@ class LockstepWarp {
   }
   void sync(std::uint32_t lanes) const {
     std::unique_lock lock(group_->mutex);
-    Gate& gate = group_->gate[lowest_bit(lanes)];
+    Gate& gate = group_->gate[lanes];
     const unsigned round = gate.round;
     if (++gate.here == popcount(lanes)) {
       gate.here = 0;
