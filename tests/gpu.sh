@@ -58,7 +58,9 @@ for scene in atrium:100k statue:100k stadium:60k pipes:100k "$@"; do
   check "tree $(basename "$scene")" 120 bash -c 'same_tree "$1"' _ "$scene"
 done
 if command -v compute-sanitizer >/dev/null; then
-  allocators=$("$bin/heapwood" list allocators --json | grep -o '"id": *"[^"]*"' | cut -d'"' -f4)
+  # Those that trees are built with.
+  allocators=$("$bin/heapwood" list allocators --json | grep -oE '"(id|frees)": *"[^"]*"' |
+    awk -F'"' '$2 == "id" { id = $4 } $2 == "frees" && $4 != "all at once" { print id }')
   for tool in memcheck racecheck synccheck; do
     for id in $allocators; do
       check "$tool $id" 120 bash -c "$(declare -f sanitize); sanitize \"\$@\"" _ \
