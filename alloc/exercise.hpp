@@ -53,6 +53,7 @@ struct ExerciseJob {
   unsigned cycles = 1;        // create() and all phases, this many times; results are those of the last one
   bool counted = false;       // Counted<Failing<A>>: RequestStats and the log of requested bytes
   bool guarded = false;       // Counted<Guarded<Failing<A>>>: canaries, overlap, double free
+  bool coalesced = false;     // Coalesced<A>, without the other adaptors
   std::uint64_t fail_at = 0;  // counted or guarded: allocation number fail_at and all later ones fail; 0 = none
   double seconds = 60;        // time limit of one phase
 };

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "alloc/adaptors/coalesced.hpp"
 #include "alloc/adaptors/counted.hpp"
 #include "alloc/adaptors/failing.hpp"
 #include "alloc/adaptors/guarded.hpp"
@@ -267,6 +268,7 @@ ExerciseResult exercise(const ExerciseJob& job) {
     using F = Failing<A>;
     using G = Guarded<F>;
     const auto* log = counted ? &*counted : nullptr;
+    if (job.coalesced && counted) throw Error(Exit::usage, "exercise: coalesced jobs are neither counted nor guarded");
     if (guard) {
       const auto wrap = [&](const A& a) {
         return Counted<G>::create(G::create(F::create(a, failing), pool, *guard), pool, *counted);
@@ -275,6 +277,8 @@ ExerciseResult exercise(const ExerciseJob& job) {
     } else if (counted) {
       const auto wrap = [&](const A& a) { return Counted<F>::create(F::create(a, failing), pool, *counted); };
       exercise_cycle<A>(job, device, pool, script, log, wrap, result);
+    } else if (job.coalesced) {
+      exercise_cycle<A>(job, device, pool, script, log, Coalesced<A>::create, result);
     } else {
       exercise_cycle<A>(
           job, device, pool, script, log, [](const A& a) { return a; }, result);

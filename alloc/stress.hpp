@@ -22,9 +22,6 @@
 
 namespace heapwood::alloc {
 
-// Whether jobs may be `coalesced`: to be set where alloc/adaptors/coalesced.hpp is plugged in (stress_run.hpp).
-inline constexpr bool coalescing_adaptor = false;
-
 enum class StressTest : std::uint8_t { alloc_dealloc, cycle, probability, each };
 
 struct StressJob {

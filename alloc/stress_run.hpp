@@ -7,6 +7,7 @@
 #include <chrono>
 #include <vector>
 
+#include "alloc/adaptors/coalesced.hpp"
 #include "alloc/exercise_run.hpp"
 #include "alloc/stress.hpp"
 #include "alloc/stress_kernels.hpp"
@@ -14,12 +15,10 @@
 
 namespace heapwood::alloc {
 
-// Calls f.template operator()<A>() or, once alloc/adaptors/coalesced.hpp is there, f.template operator()<Coalesced<A>>(),
-// an Allocator like any other (create() with pool, options and device). This is the only place to edit for it, with
-// coalescing_adaptor in stress.hpp.
+// Calls f.template operator()<A>() or f.template operator()<Coalesced<A>>().
 template <class A, class F>
 auto with_variant(bool coalesced, F f) {
-  if (coalesced) throw Error(Exit::usage, "coalesced: there is no coalescing adaptor in this program");
+  if (coalesced) return f.template operator()<Coalesced<A>>();
   return f.template operator()<A>();
 }
 

@@ -63,6 +63,11 @@ std::string registers_text(const engine::CallUse& use) {
   return fmt::format("{} / {} / {}", use.malloc.registers, use.free.registers, use.both.registers);
 }
 
+const char* cannot_build(const engine::Entry& entry) {
+  if (entry.traits->frees != alloc::Frees::all_at_once) return nullptr;
+  return "frees everything at once only, and a build gives its arrays back one by one";
+}
+
 void compute_slowdowns(std::vector<Result*>& scene) {
   const Result* reference = nullptr;
   for (const Result* result : scene) {

@@ -49,6 +49,9 @@ struct BenchEvents {
 // Never throws for what goes wrong with one allocator: that is in its result's status and reason.
 BenchResult run_bench(const BenchJob& job, const BenchEvents& events);
 
+// Why trees are not built with this allocator at all, or nullptr.
+const char* cannot_build(const engine::Entry& entry);
+
 // Fills in slowdowns of one scene's results: over AtomicMalloc's median, else over the first complete one that frees.
 void compute_slowdowns(std::vector<Result*>& scene);
 

@@ -41,7 +41,7 @@ std::vector<Kernel> allocators(const std::vector<simt::DeviceInfo>& devices) {
     if (gpu && entry.cuda) {
       kernel.use = entry.cuda->kernel_use(gpu->id, kdtree::RefKind::clipped);
       kernel.calls = entry.cuda->call_use(gpu->id, false);
-      if (alloc::coalescing_adaptor) kernel.coalesced = entry.cuda->call_use(gpu->id, true);
+      kernel.coalesced = entry.cuda->call_use(gpu->id, true);
     }
     kernels.push_back(kernel);
   }
@@ -59,7 +59,7 @@ Table allocator_table(const std::vector<Kernel>& kernels) {
   table.columns = {{"id", true}, {"name", true}, {"published in", true}, {"frees", true}};
   if (registers) {
     table.columns.push_back({"registers"});
-    if (alloc::coalescing_adaptor) table.columns.push_back({"coalesced"});
+    table.columns.push_back({"coalesced"});
     table.columns.push_back({"build kernel"});
   }
   table.columns.push_back({"note", true, true});
@@ -69,7 +69,7 @@ Table allocator_table(const std::vector<Kernel>& kernels) {
                             name(traits.frees)};
     if (registers) {
       cells.emplace_back(kernel.calls ? registers_text(*kernel.calls) : missing);
-      if (alloc::coalescing_adaptor) cells.emplace_back(kernel.coalesced ? registers_text(*kernel.coalesced) : missing);
+      cells.emplace_back(kernel.coalesced ? registers_text(*kernel.coalesced) : missing);
       cells.emplace_back(kernel.use ? std::to_string(kernel.use->registers) : missing);
     }
     cells.emplace_back(traits.note);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 
+#include "app/bench_runner.hpp"
 #include "app/commands.hpp"
 #include "app/format.hpp"
 #include "app/output_file.hpp"
@@ -58,6 +59,7 @@ void check_usage(const RenderCommand& command) {
 Exit render_picture(const RenderCommand& command) {
   check_usage(command);
   const engine::Entry& entry = find_allocator(command.allocator);
+  if (const char* reason = cannot_build(entry)) throw Error(Exit::usage, command.allocator + ": " + reason);
   const OutputFile writable(command.output);
   const simt::DeviceInfo device = choose_device(command.device);
   Progress progress;

@@ -58,8 +58,6 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   StressSettings& settings = bench.settings;
   settings.test = parse_stress_test(command.test);
   bench.allocators = find_allocators(command.allocators);
-  if (settings.coalesced && !alloc::coalescing_adaptor)
-    throw Error(Exit::usage, "stress: --coalesced: there is no coalescing adaptor in this program");
   std::unique_ptr<OutputFile> file;
   if (!command.json.empty()) file = std::make_unique<OutputFile>(command.json);
   bench.device = choose_device(command.device);

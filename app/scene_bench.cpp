@@ -149,6 +149,10 @@ void SceneBench::finish() {
 
 bool SceneBench::may_run(Lane& lane) {
   Result& result = *lane.result;
+  if (const char* reason = cannot_build(*lane.entry)) {
+    result.reason = reason;
+    return false;
+  }
   if (!lane.entry->on(job_.device.id.kind)) {
     result.reason = "not compiled for " + job_.device.key;
     return false;

@@ -76,6 +76,21 @@ class CudaWarp {
     return value;
   }
 
+  // All lanes of an active mask have read the same one, so each of them reaches the *_sync operations that name it; those
+  // wait for lanes that diverge in between.
+  SIMT_INLINE std::uint32_t together() const { return (__activemask() & mask()) >> first(); }
+  SIMT_INLINE std::uint32_t together(const void* key) const {
+    return __match_any_sync(__activemask() & mask(), reinterpret_cast<unsigned long long>(key)) >> first();
+  }
+  SIMT_INLINE void sync(std::uint32_t lanes) const { __syncwarp(lanes << first()); }
+  SIMT_INLINE std::uint32_t ballot(std::uint32_t lanes, bool predicate) const {
+    return __ballot_sync(lanes << first(), predicate) >> first();
+  }
+  template <class T>
+  SIMT_INLINE T shfl(std::uint32_t lanes, T value, unsigned source) const {
+    return __shfl_sync(lanes << first(), value, static_cast<int>(source), Width);
+  }
+
   SIMT_INLINE void scratch_add(std::uint32_t& word, std::uint32_t value) const { atomicAdd(&word, value); }
 
   SIMT_INLINE bool aborted() const { return control_->aborted(); }
@@ -102,6 +117,12 @@ class CudaWarp {
   SIMT_FN std::uint32_t reduce_min(std::uint32_t) const;
   SIMT_FN std::uint32_t reduce_max(std::uint32_t) const;
   SIMT_FN std::uint32_t inclusive_add(std::uint32_t) const;
+  SIMT_FN std::uint32_t together() const;
+  SIMT_FN std::uint32_t together(const void*) const;
+  SIMT_FN void sync(std::uint32_t) const;
+  SIMT_FN std::uint32_t ballot(std::uint32_t, bool) const;
+  template <class T>
+  SIMT_FN T shfl(std::uint32_t, T, unsigned) const;
   SIMT_FN void scratch_add(std::uint32_t&, std::uint32_t) const;
   SIMT_FN bool aborted() const;
   SIMT_FN void fail(std::uint32_t, std::uint64_t = 0, std::uint64_t = 0, std::uint64_t = 0) const;

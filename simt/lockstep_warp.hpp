@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: MIT
 // The Warp concept for tests: Width CPU threads that meet at a barrier in every collective. Slow, but warp-collective code
 // is really run by racing threads, with a lane's private variables private, so that ThreadSanitizer sees what a GPU would do.
+// Lanes that have diverged meet by chance, as the scheduler will have it.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <barrier>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <source_location>
 #include <thread>
+#include <type_traits>
+#include <utility>
 
 #include "simt/control.hpp"
+#include "simt/math.hpp"
 
 namespace heapwood::simt {
 
@@ -20,10 +29,25 @@ class LockstepWarp {
  public:
   static constexpr unsigned width = Width;
 
+  // A place in the source that calls together(): lanes meet only where the same collectives follow.
+  using Site = std::pair<const char*, std::uint_least32_t>;
+  // Where the lanes of a set wait for each other.
+  struct Gate {
+    unsigned here = 0, round = 0;
+  };
   // What the lanes of one warp share.
   struct Group {
     std::barrier<> barrier{Width};
     std::array<std::uint64_t, Width> slot{};
+    // For sets of lanes; guarded by the mutex.
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::map<Site, std::uint32_t>
+        gathering;  // together(): the lanes that wait until the first of them has waited enough
+    std::array<std::uint32_t, Width> met{};  // ... and then find here whom they met
+    std::uint32_t meetings = 0;
+    // By set: a lane that serves others, which wait for it at their gate, may pass gates of other sets meanwhile.
+    std::map<std::uint32_t, Gate> gate;
   };
 
   LockstepWarp(Group& group, unsigned lane, unsigned worker, unsigned workers, Control* control)
@@ -78,6 +102,60 @@ class LockstepWarp {
     });
   }
 
+  // The first lane waits for others for a while that varies from call to call, from not at all to long enough for all.
+  std::uint32_t together(std::source_location place = std::source_location::current()) const {
+    std::unique_lock lock(group_->mutex);
+    std::uint32_t& gathering = group_->gathering[Site(place.file_name(), place.line())];
+    const bool first = gathering == 0;
+    gathering |= 1u << lane_;
+    group_->changed.notify_all();
+    if (first) {
+      const std::chrono::microseconds patience((++group_->meetings * 2654435769u) >> 26);
+      group_->changed.wait_for(lock, patience, [&] { return popcount(gathering) == Width; });
+      for (unsigned i = 0; i < Width; ++i) {
+        if ((gathering >> i & 1) != 0) group_->met[i] = gathering;
+      }
+      gathering = 0;
+      group_->changed.notify_all();
+    } else {
+      group_->changed.wait(lock, [&] { return group_->met[lane_] != 0; });
+    }
+    return std::exchange(group_->met[lane_], 0);
+  }
+  std::uint32_t together(const void* key, std::source_location place = std::source_location::current()) const {
+    const std::uint32_t lanes = together(place);
+    const auto mine = reinterpret_cast<std::uintptr_t>(key);
+    return exchange(lanes, mine, [=](const auto& all) {
+      std::uint32_t same = 0;
+      for (unsigned i = 0; i < Width; ++i) same |= (lanes >> i & 1) != 0 && all[i] == mine ? 1u << i : 0;
+      return same;
+    });
+  }
+  void sync(std::uint32_t lanes) const {
+    std::unique_lock lock(group_->mutex);
+    Gate& gate = group_->gate[lanes];
+    const unsigned round = gate.round;
+    if (++gate.here == popcount(lanes)) {
+      gate.here = 0;
+      ++gate.round;
+      group_->changed.notify_all();
+    } else {
+      group_->changed.wait(lock, [&] { return gate.round != round; });
+    }
+  }
+  std::uint32_t ballot(std::uint32_t lanes, bool predicate) const {
+    return exchange(lanes, predicate ? 1u : 0u, [=](const auto& all) {
+      std::uint32_t set = 0;
+      for (unsigned i = 0; i < Width; ++i) set |= (lanes >> i & 1) != 0 && all[i] != 0 ? 1u << i : 0;
+      return set;
+    });
+  }
+  template <class T>
+  T shfl(std::uint32_t lanes, T value, unsigned source) const {
+    static_assert(std::is_integral_v<T>);
+    return exchange(lanes, value, [source](const auto& all) { return static_cast<T>(all[source]); });
+  }
+
   void scratch_add(std::uint32_t& word, std::uint32_t value) const {
     atomic_ref<std::uint32_t>(word).fetch_add(value, relaxed);
   }
@@ -98,6 +176,15 @@ class LockstepWarp {
     sync();
     const auto result = read(group_->slot);
     sync();
+    return result;
+  }
+
+  template <class Read>
+  auto exchange(std::uint32_t lanes, std::uint64_t word, Read read) const {
+    group_->slot[lane_] = word;
+    sync(lanes);
+    const auto result = read(group_->slot);
+    sync(lanes);
     return result;
   }
 

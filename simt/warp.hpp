@@ -8,6 +8,12 @@
 // type Scratch (the warp's own fast memory: shared memory on the GPU). Loops over work are written
 //   for (i = warp.lane(); i < n; i += Warp::width)
 // and every collective call must be reached by all lanes of the warp.
+//
+// Lanes that have diverged may still act together. together() says which lanes reached the call together: a set of lanes
+// as bits, the caller's among them, and the same set for each of its members. Who meets is up to the hardware, so a set is
+// never to be relied on to be large; lanes at different places in the code never meet. The collectives that take a
+// set are for its lanes, all of them and no others, in the same order. sync(lanes) also orders their accesses to memory,
+// as sync() does; ballot(lanes, ...) and shfl(lanes, ...) need not.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +24,7 @@
 
 #include "simt/config.hpp"
 #include "simt/control.hpp"
+#include "simt/math.hpp"
 
 namespace heapwood::simt {
 
@@ -48,6 +55,16 @@ class SerialWarp {
   // Sum over the lanes up to and including this one.
   std::uint32_t inclusive_add(std::uint32_t value) const { return value; }
 
+  std::uint32_t together() const { return 1; }
+  // Those of them that bring the same key.
+  std::uint32_t together(const void* /*key*/) const { return 1; }
+  void sync(std::uint32_t /*lanes*/) const {}
+  std::uint32_t ballot(std::uint32_t /*lanes*/, bool predicate) const { return predicate ? 1u : 0u; }
+  template <class T>
+  T shfl(std::uint32_t /*lanes*/, T value, unsigned /*source lane*/) const {
+    return value;
+  }
+
   // Adds to a word of the warp's Scratch that other lanes of this warp may add to at the same time.
   void scratch_add(std::uint32_t& word, std::uint32_t value) const { word += value; }
 
@@ -77,6 +94,24 @@ SIMT_FN bool wait_until(Warp& warp, Done done) {
     warp.pause(turn);
   }
   return true;
+}
+
+// Sum of `value` (below 2^bits) over the lanes of the set in front of this one, and over all of them. A vote a bit:
+// unlike a tree of shuffles it does not mind gaps in the set.
+struct LaneSum {
+  std::uint32_t before = 0, total = 0;
+};
+template <unsigned bits, class Warp>
+SIMT_INLINE LaneSum sum_over(const Warp& warp, std::uint32_t lanes, std::uint32_t value) {
+  const std::uint32_t in_front = (1u << warp.lane()) - 1;
+  LaneSum sum;
+  SIMT_UNROLLED
+  for (unsigned b = 0; b < bits; ++b) {
+    const std::uint32_t set = warp.ballot(lanes, (value >> b & 1) != 0);
+    sum.before += popcount(set & in_front) << b;
+    sum.total += popcount(set) << b;
+  }
+  return sum;
 }
 
 }  // namespace heapwood::simt

@@ -52,7 +52,11 @@ sanitize() { # TOOL ARGUMENTS...
   shift
   compute-sanitizer --tool "$tool" --error-exitcode 9 "$bin/heapwood" "$@"
 }
-export -f same_tree tree_hash sanitize
+sanitize_allocator() { # TOOL ID both|stress
+  sanitize "$1" stress acd --allocators "$2" --device "$device" --payload 16,1K --blocks 4 --touch --runs 1 || return
+  [ "$3" = stress ] || sanitize "$1" build atrium:2k --device "$device" --allocator "$2" --runs 1 --timeout 100
+}
+export -f same_tree tree_hash sanitize sanitize_allocator
 export bin device
 
 check "devices" 30 "$bin/heapwood" list devices
@@ -66,12 +70,13 @@ for test in ad acd p alloc; do
   check "stress $test" 120 "$bin/heapwood" stress "$test" --device "$device" --payload 4,1K --touch --runs 2
 done
 if command -v compute-sanitizer > /dev/null; then
-  allocators=$("$bin/heapwood" list allocators --json | grep -o '"id": *"[^"]*"' | cut -d'"' -f4)
+  # "id frees", a line an allocator; trees are built with those that do not free all at once only.
+  allocators=$("$bin/heapwood" list allocators --json | grep -oE '"(id|frees)": *"[^"]*"' |
+    awk -F'"' '$2 == "id" { id = $4 } $2 == "frees" { print id, ($4 == "all at once" ? "stress" : "both") }')
   for tool in memcheck racecheck synccheck; do
-    for id in $allocators; do
-      check "$tool $id" 120 bash -c 'sanitize "$@"' _ \
-        "$tool" build atrium:2k --device "$device" --allocator "$id" --runs 1 --timeout 100
-    done
+    while read -r id what; do
+      check "$tool $id" 200 bash -c 'sanitize_allocator "$@"' _ "$tool" "$id" "$what"
+    done <<< "$allocators"
     check "$tool render" 120 bash -c 'sanitize "$@"' _ \
       "$tool" render atrium:2k --device "$device" --size 64x48 --spp 1 -o "$logs/$tool.png" --timeout 100
   done

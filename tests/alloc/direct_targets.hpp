@@ -14,8 +14,10 @@
 #include "alloc/allocators/cmalloc.hpp"
 #include "alloc/allocators/cmmalloc.hpp"
 #include "alloc/allocators/cuda_malloc.hpp"
+#include "alloc/allocators/fdg.hpp"
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/scatter.hpp"
+#include "alloc/allocators/xmalloc.hpp"
 #include "alloc/exercise_run.hpp"
 #include "tests/alloc/targets.hpp"
 
@@ -33,8 +35,8 @@ void append(std::vector<Target>& list, const std::string& suffix, const simt::De
 
 template <class Device>
 void append_all(std::vector<Target>& list, const std::string& suffix, const simt::DeviceId& device) {
-  append<Device, Atomic, AwMalloc, AwMallocSafe, CMalloc, CfMalloc, CmMalloc, CfmMalloc, Scatter, Halloc, CudaMalloc>(
-      list, suffix, device);
+  append<Device, Atomic, AwMalloc, AwMallocSafe, CMalloc, CfMalloc, CmMalloc, CfmMalloc, Scatter, Halloc, XMalloc, Fdg,
+         CudaMalloc>(list, suffix, device);
 }
 
 void append_serial(std::vector<Target>& list);

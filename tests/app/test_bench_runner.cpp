@@ -90,6 +90,17 @@ class BenchRunner : public testing::Test {
   BenchJob job_;
 };
 
+TEST_F(BenchRunner, SkipsAllocatorsThatFreeAtOnce) {
+  Fake atomic("atomic", build_taking<10>, true), fdg("fdg", build_taking<15>, true);
+  fdg.traits().frees = alloc::Frees::all_at_once;
+  job_.allocators = {atomic.entry(), fdg.entry()};
+  const BenchResult bench = run_bench(job_, {});
+  EXPECT_EQ(bench.results[0].status, Status::ok);
+  EXPECT_EQ(bench.results[1].status, Status::skipped);
+  EXPECT_NE(bench.results[1].reason.find("at once"), std::string::npos);
+  EXPECT_EQ(std::count(calls.begin(), calls.end(), "15"), 0);
+}
+
 TEST_F(BenchRunner, InterleavesRunsAndComputesSlowdowns) {
   const Fake atomic("atomic", build_taking<10>, true), fast("fast", build_taking<15>), slow("slow", build_taking<30>);
   job_.allocators = {atomic.entry(), fast.entry(), slow.entry()};

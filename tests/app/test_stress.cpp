@@ -44,7 +44,12 @@ TEST_F(StressCommand, WrongUsage) {
   expect_error(stress({"ad", "--allocators", "nonsense"}), 2, {"'nonsense'", "atomic"});
   expect_error(stress({"ad", "--format", "xml"}), 2, {"--format"});
   expect_error(stress({"ad", "--json", "/no/such/folder/out.json"}), 1, {"/no/such/folder/out.json"});
-  if (!alloc::coalescing_adaptor) expect_error(stress({"ad", "--coalesced"}), 2, {"--coalesced"});
+}
+
+TEST_F(StressCommand, Coalesces) {
+  const Outcome outcome = run(stress({"acd", "--coalesced", "--lanes", "32", "--allocators", "cfmmalloc", "--touch"}));
+  EXPECT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
+  EXPECT_NE(outcome.out.find("coalesced"), std::string::npos) << outcome.out;
 }
 
 TEST_F(StressCommand, PrintsTimesAndMemory) {

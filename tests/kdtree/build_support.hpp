@@ -59,6 +59,7 @@ inline std::vector<Subject> subjects() {
       subject.engine = entry.on(device.id.kind);
       if (!device.usable) subject.unusable = device.reason;
       if (subject.engine == nullptr) subject.unusable = key + ": not built";
+      if (subject.traits->frees == alloc::Frees::all_at_once) subject.unusable = "no trees are built with it";
     } catch (const Error& error) {
       subject.unusable = error.what();
     }

@@ -100,6 +100,68 @@ void check(const Device& device, unsigned workers) {
   }
 }
 
+// Lanes that come to a call at different times, or not at all.
+struct Diverged {
+  struct Scratch {};
+  std::uint32_t* wrong;   // answers that cannot be
+  std::uint32_t* shared;  // sets of more than one lane
+  std::uint32_t* words;   // a word a lane: sync(lanes) must order plain accesses to them
+
+  template <class Warp>
+  void operator()(Warp& warp, Scratch&) const {
+    std::uint32_t* mine = words + warp.worker() * Warp::width;
+    for (unsigned round = 0; round < 50; ++round) {
+      const std::uint32_t x = input(warp.worker(), warp.lane(), round);
+      if (x % 4 == 0) continue;
+      if (x % 4 == 1) warp.pause(64);
+      const std::uint32_t lanes = warp.together();
+      const unsigned lowest = lowest_bit(lanes);
+      bool right = (lanes >> warp.lane() & 1) != 0 && warp.shfl(lanes, lanes, lowest) == lanes;
+      right &= warp.ballot(lanes, true) == lanes && (warp.ballot(lanes, x % 2 == 0) & ~lanes) == 0;
+      const LaneSum sum = sum_over<10>(warp, lanes, x % 1000);
+      std::uint32_t before = 0, total = 0;
+      for (unsigned lane = 0; lane < Warp::width; ++lane) {
+        if ((lanes >> lane & 1) == 0) continue;
+        const std::uint64_t other = warp.shfl(lanes, std::uint64_t{x % 1000} << 40, lane) >> 40;
+        before += lane < warp.lane() ? static_cast<std::uint32_t>(other) : 0;
+        total += static_cast<std::uint32_t>(other);
+      }
+      right &= sum.before == before && sum.total == total;
+      mine[warp.lane()] = x;
+      warp.sync(lanes);
+      std::uint32_t seen = 0, expected = 0;
+      for (unsigned lane = 0; lane < Warp::width; ++lane) seen += (lanes >> lane & 1) != 0 ? mine[lane] : 0;
+      for (unsigned lane = 0; lane < Warp::width; ++lane) {
+        if ((lanes >> lane & 1) != 0) expected += warp.shfl(lanes, x, lane);
+      }
+      right &= seen == expected;
+      const std::uint32_t same = warp.together(words + x % 3);
+      right &= (same >> warp.lane() & 1) != 0 && warp.shfl(same, x % 3, lowest_bit(same)) == x % 3;
+      if (!right) atomic_ref<std::uint32_t>(*wrong).fetch_add(1, relaxed);
+      if (lanes != 1u << warp.lane()) atomic_ref<std::uint32_t>(*shared).fetch_add(1, relaxed);
+    }
+  }
+};
+
+template <class Device>
+void check_diverged(const Device& device, unsigned workers) {
+  constexpr unsigned width = Device::Warp::width;
+  std::uint32_t wrong = 0, shared = 0;
+  std::vector<std::uint32_t> words(workers * width);
+  device.launch(Diverged{&wrong, &shared, words.data()}, workers);
+  EXPECT_EQ(wrong, 0u);
+  if (width > 1) {
+    EXPECT_GT(shared, 0u);  // or the test tests nothing
+  }
+}
+
+TEST(Warp, LanesThatCallTogether) {
+  check_diverged(Cpu(), 3);
+  check_diverged(Lockstep<2>(), 2);
+  check_diverged(Lockstep<4>(), 3);
+  check_diverged(Lockstep<8>(), 1);
+}
+
 TEST(Warp, Serial) {
   check(Cpu(), 1);
   check(Cpu(), 5);

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// FDGMalloc (Widmer et al. 2013; RegEff section 4.4): every warp fills superblocks of its own by moving an offset, and
+// the lanes of a warp that call together do so as one; nothing is freed singly, all memory comes back at once.
+// Differs from the paper: a superblock is the next one of the pool, not a block of the device's malloc, so "at once" is
+// the next create() for all warps instead of a call at a warp's end; an atomic offset in place of one that the whole
+// warp must move in step; no list of superblocks, for lack of anybody who would walk it.
+// Limits: the end of a superblock is lost when a request does not fit there, a request larger than one takes whole ones.
+// More warps than there are slots share them.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "alloc/allocator.hpp"
+#include "simt/atomic_ref.hpp"
+#include "simt/warp.hpp"
+
+namespace heapwood::alloc {
+
+struct Fdg {
+  static constexpr AllocatorTraits traits{.id = "fdg",
+                                          .label = "FDGMalloc",
+                                          .paper = "RegEff 4.4",
+                                          .note = "superblocks of each warp's own; frees everything at once",
+                                          .frees = Frees::all_at_once,
+                                          .lower_bound = true};
+
+  template <class Device>
+  static Fdg create(Pool pool, const AllocatorOptions&, const Device& device) {
+    check_pool(traits, pool);
+    Fdg f;
+    f.base_ = pool.base;
+    f.bytes_ = pool.bytes;
+    // 8 KiB as published, less in a pool that would have few of them; a slot for each warp that can be resident.
+    while (f.granules_ > 32 && pool.bytes / (f.granules_ * granule) < 256) f.granules_ /= 2;
+    const std::size_t superblock = f.granules_ * granule;
+    f.slots_ = static_cast<std::uint32_t>(
+        std::clamp<std::size_t>(pool.bytes / (4 * superblock), 1, 64 * std::size_t{device.multiprocessors()}));
+    f.filled_offset_ = slots_at + f.slots_ * slot_bytes;
+    f.superblocks_ =
+        static_cast<std::uint32_t>((pool.bytes - f.filled_offset_ - 256) / (superblock + sizeof(std::uint32_t)));
+    f.memory_offset_ = round_up(f.filled_offset_ + f.superblocks_ * sizeof(std::uint32_t), 256);
+    simt::device_fill(device.id(), pool.base, 0, f.filled_offset_);
+    return f;
+  }
+
+  template <class Thread>
+  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+    const bool small = bytes <= granules_ * granule;
+    const std::uint32_t lanes = thread.together();
+    const std::uint32_t group = thread.ballot(lanes, small);
+    const auto own = static_cast<std::uint32_t>(small ? padded(bytes) / granule : 0);
+    const simt::LaneSum sum = simt::sum_over<10>(thread, lanes, own);
+    if (!small) return whole(bytes);
+    const unsigned leader = simt::lowest_bit(group);
+    std::byte* first = nullptr;
+    if (thread.lane() == leader) {
+      first = static_cast<std::byte*>(sum.total <= granules_ ? part(thread, sum.total) : whole(sum.total * granule));
+    }
+    first = reinterpret_cast<std::byte*>(thread.shfl(group, reinterpret_cast<std::uintptr_t>(first), leader));
+    return first == nullptr ? nullptr : first + std::size_t{sum.before} * granule;
+  }
+
+  template <class Thread>
+  SIMT_INLINE void deallocate(Thread&, void*) {}
+
+  // What a warp could still fill is free, what it left behind in a superblock is held.
+  template <class Visitor>
+  void walk(const HostView& host, Visitor visit) const {
+    visit(Region{0, memory_offset_, Region::State::metadata});
+    const auto used = static_cast<std::uint32_t>(std::min<std::uint64_t>(host.read(next()), superblocks_));
+    auto filled = host.read(filled_words(), used);
+    std::vector<bool> open(used, false);
+    const auto slots = host.read(reinterpret_cast<const std::uint64_t*>(base_ + slots_at), slots_ * slot_bytes / 8);
+    for (std::size_t i = 0; i < slots.size(); i += slot_bytes / 8) {
+      const std::uint32_t s = static_cast<std::uint32_t>(slots[i]) - 1;
+      if (s >= used) continue;
+      filled[s] = static_cast<std::uint32_t>(slots[i] >> 32);
+      open[s] = true;
+    }
+    const std::size_t size = granules_ * granule;
+    for (std::uint32_t s = 0; s < used;) {
+      const std::size_t at = memory_offset_ + s * size;
+      const std::size_t bytes = std::size_t{filled[s]} * granule;
+      const std::size_t whole = std::max(size, round_up(bytes, size));
+      if (bytes > 0) visit(Region{at, bytes, Region::State::used});
+      if (bytes < whole) visit(Region{at + bytes, whole - bytes, open[s] ? Region::State::free : Region::State::held});
+      s += static_cast<std::uint32_t>(whole / size);
+    }
+    const std::size_t end = memory_offset_ + superblocks_ * size;
+    if (used < superblocks_) {
+      visit(Region{memory_offset_ + used * size, (superblocks_ - used) * size, Region::State::free});
+    }
+    if (end < bytes_) visit(Region{end, bytes_ - end, Region::State::metadata});
+  }
+
+ private:
+  static constexpr std::size_t slots_at = 256, slot_bytes = 32;  // a slot has a sector of its own
+  static constexpr std::uint32_t none = ~0u, closed = ~0u;
+
+  SIMT_INLINE std::uint64_t* next() const { return reinterpret_cast<std::uint64_t*>(base_); }
+  SIMT_INLINE std::uint32_t* filled_words() const { return reinterpret_cast<std::uint32_t*>(base_ + filled_offset_); }
+  SIMT_INLINE std::byte* memory(std::uint64_t superblock) const {
+    return base_ + memory_offset_ + superblock * granules_ * granule;
+  }
+
+  // The first of `count` superblocks, or none. Every one is handed out once, so relaxed order is enough, here and below.
+  SIMT_INLINE std::uint64_t take(std::uint64_t count) const {
+    simt::atomic_ref<std::uint64_t> word(*next());
+    // Looks first: a request that is refused must not cost the smaller ones what is left.
+    if (word.load(simt::relaxed) + count > superblocks_) return none;
+    const std::uint64_t s = word.fetch_add(count, simt::relaxed);
+    return s + count <= superblocks_ ? s : none;
+  }
+
+  SIMT_INLINE void* whole(std::size_t bytes) const {
+    const std::size_t size = granules_ * granule;
+    if (bytes > superblocks_ * size) return nullptr;
+    const std::uint64_t s = take((bytes + size - 1) / size);
+    if (s == none) return nullptr;
+    filled_words()[s] = static_cast<std::uint32_t>(padded(bytes) / granule);  // plain: for walk() alone
+    return memory(s);
+  }
+
+  // A slot is {granules handed out:32, superblock + 1:32}; without a superblock it is as if one of 0 granules were full.
+  // Who crosses the end brings the next superblock, and those that come behind it wait for that.
+  template <class Thread>
+  SIMT_INLINE void* part(Thread& thread, std::uint32_t granules) const {
+    auto* slot = reinterpret_cast<std::uint64_t*>(base_ + slots_at + thread.worker() % slots_ * slot_bytes);
+    simt::atomic_ref<std::uint64_t> word(*slot);
+    SIMT_ROLLED
+    for (;;) {
+      const std::uint64_t old = word.fetch_add(std::uint64_t{granules} << 32, simt::relaxed);
+      const auto s = static_cast<std::uint32_t>(old);
+      const std::uint64_t at = old >> 32, size = s == 0 ? 0 : granules_;
+      if (s == closed) return nullptr;
+      if (at + granules <= size) return memory(s - 1) + at * granule;
+      if (at <= size) {
+        if (s != 0) filled_words()[s - 1] = static_cast<std::uint32_t>(at);  // plain: for walk() alone
+        const std::uint64_t fresh = take(1);
+        // Nothing is ever given back, so a slot that found nothing once stays closed.
+        word.store(fresh == none ? closed : std::uint64_t{granules} << 32 | (fresh + 1), simt::relaxed);
+        return fresh == none ? nullptr : memory(fresh);
+      }
+      const auto changed = [&] { return static_cast<std::uint32_t>(word.load(simt::relaxed)) != s; };
+      if (!simt::wait_until(thread, changed)) return nullptr;
+    }
+  }
+
+  std::byte* base_ = nullptr;
+  std::size_t bytes_ = 0, filled_offset_ = 0, memory_offset_ = 0;
+  std::uint32_t granules_ = 512;  // of a superblock
+  std::uint32_t superblocks_ = 0, slots_ = 0;
+};
+
+}  // namespace heapwood::alloc

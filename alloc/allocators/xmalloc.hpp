@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+// XMalloc (Huang et al. 2010, 2013; RegEff section 2): size classes in powers of two; a class is served from
+// superblocks of 16 basic blocks; superblocks and large requests come from a general allocator underneath.
+// Differs from the paper:
+//   - the first-level buffer of a class is one word that names the superblock in use, those of its blocks that may be
+//     handed out, and how many have been: an allocation is one fetch_add. The published FIFOs of single blocks take
+//     several dependent compare-and-swaps, and one thread fills them with 16 blocks while the others wait;
+//   - superblocks with free blocks are on stacks, a stack beside each such word, instead of one FIFO a class;
+//   - the general allocator is primitives/buddy.hpp, and superblocks that have become free go back to it when it has
+//     nothing left; the published ones stay what they are;
+//   - basic blocks begin at 64 bytes, not 512: lanes are not coalesced here (adaptors/coalesced.hpp does that for any
+//     allocator), so small requests do come;
+//   - 16 bytes in front of a block say where it belongs (8 published), so that blocks are aligned to 16 bytes.
+// Limits: sizes up to 8176 bytes are rounded up to 2^k - 16, larger ones to whole pages of 1 KiB; the largest is the
+// buddy's largest block. A block in use holds its superblock for its class. "Full" may be said while another thread is
+// giving superblocks back. Pools above 64 GiB are used up to there.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "alloc/primitives/buddy.hpp"
+#include "simt/math.hpp"
+#include "simt/warp.hpp"
+
+namespace heapwood::alloc {
+
+struct XMalloc {
+  static constexpr AllocatorTraits traits{.id = "xmalloc",
+                                          .label = "XMalloc",
+                                          .paper = "Huang et al. 2013",
+                                          .note = "superblocks of 16 blocks a size class; a buddy for large requests",
+                                          .smallest_pool = 8192};
+
+  template <class Device>
+  static XMalloc create(Pool pool, const AllocatorOptions& options, const Device& device) {
+    check_pool(traits, pool);
+    XMalloc x;
+    x.base_ = pool.base;
+    x.bytes_ = pool.bytes;
+    x.wait_ = options.wait_when_full;
+    // Bins hold superblocks in hand: at most a sixteenth of the pool, a superblock of each class and bin.
+    constexpr std::size_t in_hand = blocks * (smallest_block << classes);
+    x.bins_ = static_cast<std::uint32_t>(
+        std::clamp<std::size_t>(pool.bytes / 16 / in_hand, 1, std::size_t{bins_each} * device.multiprocessors()));
+    const std::size_t used = std::min(pool.bytes, largest_pool);
+    x.pages_ = static_cast<std::uint32_t>((used >> page_shift) + 1);
+    x.state_offset_ = bins_at + std::size_t{x.bins_} * classes * sizeof(Bin);
+    x.link_offset_ = x.state_offset_ + std::size_t{x.pages_} * sizeof(std::uint32_t);
+    x.memory_offset_ = round_up(x.link_offset_ + std::size_t{x.pages_} * sizeof(std::uint32_t), 256);
+    simt::device_fill(device.id(), pool.base, 0, x.memory_offset_);
+    x.pages_below_ = Buddy::create(pool.base + x.memory_offset_, used - x.memory_offset_, page_shift, device);
+    return x;
+  }
+
+  template <class Thread>
+  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+    std::uint32_t c = 0;
+    SIMT_ROLLED
+    while (c < classes && (smallest_block << c) - header < bytes) ++c;
+    return attempt_until(thread, wait_, [&]() -> void* {
+      void* block = c < classes ? take(thread, c) : nullptr;
+      return block != nullptr ? block : take_pages(thread, bytes);
+    });
+  }
+
+  template <class Thread>
+  SIMT_INLINE void deallocate(Thread& thread, void* pointer) {
+    if (pointer == nullptr) return;
+    auto* block = static_cast<std::byte*>(pointer) - header;
+    // Pages are aligned to 256 bytes; a block of a class has its header there.
+    if (reinterpret_cast<std::uintptr_t>(pointer) % smallest_block == 0) return pages_below_.deallocate(pointer);
+    const Header h = *reinterpret_cast<const Header*>(block);
+    const std::uint32_t page = page_of(h.superblock);
+    const std::uint32_t bit = 1u << (h.place % blocks);
+    // release: hands the block over. All changes of `state` are read-modify-writes, so who takes the superblock's free
+    // blocks waits for all their owners.
+    const std::uint32_t old = simt::atomic_ref<std::uint32_t>(*state(page)).fetch_or(bit, simt::release);
+    // relaxed: only a number that says whether it is worth looking.
+    if (((old | bit) & all_blocks) == all_blocks) idle().fetch_add(1, simt::relaxed);
+    if ((old & all_blocks) == 0) push(bin(own_bin(thread), h.place / blocks), h.superblock);
+  }
+
+  // Blocks of superblocks are regions of their own; a superblock that is wholly free, and not in use by a bin, is one.
+  template <class Visitor>
+  void walk(const HostView& host, Visitor visit) const {
+    visit(Region{0, memory_offset_, Region::State::metadata});
+    const auto states = host.read(state(0), pages_);
+    std::map<std::uint32_t, std::uint32_t> in_bins;  // superblock: blocks not handed out
+    for (const Bin& b : host.read(bin(0, 0), std::size_t{bins_} * classes)) {
+      std::uint32_t left = mask_of(b.open);
+      for (std::uint32_t n = next_of(b.open); n > 0 && left != 0; --n) left &= left - 1;
+      if (left != 0) in_bins[superblock_of(b.open)] |= left;
+    }
+    pages_below_.walk(host, base_, [&](const Region& region) {
+      if (region.state != Region::State::used) return visit(region);
+      const auto superblock = static_cast<std::uint32_t>((region.offset - memory_offset_) / unit);
+      const std::uint32_t s = states[page_of(superblock)];
+      if (s >> class_shift == 0) return visit(region);
+      const auto found = in_bins.find(superblock);
+      if (found == in_bins.end() && (s & all_blocks) == all_blocks) {
+        return visit(Region{region.offset, region.bytes, Region::State::free});
+      }
+      const std::uint32_t free = (s & all_blocks) | (found == in_bins.end() ? 0 : found->second);
+      for (std::uint32_t i = 0; i < blocks; ++i) {
+        visit(Region{region.offset + i * (region.bytes / blocks), region.bytes / blocks,
+                     (free >> i & 1) != 0 ? Region::State::free : Region::State::used});
+      }
+    });
+    const std::size_t end = std::min(bytes_, largest_pool);
+    if (end < bytes_) visit(Region{end, bytes_ - end, Region::State::metadata});
+  }
+
+ private:
+  static constexpr std::uint32_t blocks = 16, all_blocks = (1u << blocks) - 1;  // of a superblock
+  static constexpr std::uint32_t classes = 8;
+  static constexpr std::size_t smallest_block = 64, header = granule;
+  static constexpr unsigned page_shift = 10;  // a superblock of the smallest class
+  static constexpr unsigned bins_each = 4;    // a multiprocessor
+  static constexpr std::size_t largest_pool = std::size_t{64} << 30;
+  static constexpr std::size_t bins_at = 256;
+  static constexpr unsigned class_shift = blocks;  // in a page's state: class + 1 above the bits of the free blocks
+
+  // A superblock is named by its offset in units of 256 bytes, which pages are aligned to.
+  static constexpr std::size_t unit = 256;
+  struct Header {
+    std::uint32_t superblock, place;  // place: class * blocks + number of the block
+  };
+
+  // open: {allocations so far:20, blocks that may be handed out:16, superblock:28}. The first to find it used up brings
+  // the next superblock, those behind it wait for that. The count has room for every lane of the largest GPU.
+  struct Bin {
+    std::uint64_t open;
+    std::uint64_t stack;  // {exchanges so far:32, superblock on top + 1:32}; the superblocks below are linked
+    std::uint64_t unused[2];
+  };
+  SIMT_INLINE static std::uint32_t superblock_of(std::uint64_t open) {
+    return static_cast<std::uint32_t>(open) & 0xfffffffu;
+  }
+  SIMT_INLINE static std::uint32_t mask_of(std::uint64_t open) {
+    return static_cast<std::uint32_t>(open >> 28) & all_blocks;
+  }
+  SIMT_INLINE static std::uint32_t next_of(std::uint64_t open) { return static_cast<std::uint32_t>(open >> 44); }
+  static constexpr std::uint64_t one_more = std::uint64_t{1} << 44;
+
+  SIMT_INLINE std::uint32_t own_bin(const auto& thread) const {
+    return (thread.sm() * bins_each + thread.worker() % bins_each) % bins_;
+  }
+  SIMT_INLINE Bin* bin(std::uint32_t index, std::uint32_t c) const {
+    return reinterpret_cast<Bin*>(base_ + bins_at) + index * classes + c;
+  }
+  SIMT_INLINE std::uint32_t* state(std::uint32_t page) const {
+    return reinterpret_cast<std::uint32_t*>(base_ + state_offset_) + page;
+  }
+  SIMT_INLINE std::uint32_t* link(std::uint32_t page) const {
+    return reinterpret_cast<std::uint32_t*>(base_ + link_offset_) + page;
+  }
+  // Pages lie at one distance from multiples of their size, so no two have the same number.
+  SIMT_INLINE static std::uint32_t page_of(std::uint32_t superblock) {
+    return superblock / static_cast<std::uint32_t>((std::size_t{1} << page_shift) / unit);
+  }
+  SIMT_INLINE std::byte* memory(std::uint32_t superblock) const { return base_ + memory_offset_ + superblock * unit; }
+  // Superblocks whose blocks are all free: how many, and for a moment one too few or too many.
+  SIMT_INLINE simt::atomic_ref<std::uint32_t> idle() const {
+    return simt::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(base_));
+  }
+
+  // The number-th block that `mask` has, ready for its user.
+  SIMT_INLINE void* block(std::uint64_t open, std::uint32_t number, std::uint32_t c) const {
+    std::uint32_t mask = mask_of(open);
+    SIMT_ROLLED
+    for (; number > 0; --number) mask &= mask - 1;
+    const std::uint32_t place = simt::lowest_bit(mask);
+    std::byte* at = memory(superblock_of(open)) + place * (smallest_block << c);
+    *reinterpret_cast<Header*>(at) = {superblock_of(open), c * blocks + place};
+    return at + header;
+  }
+
+  // Own bin first; then what the others have left.
+  template <class Thread>
+  SIMT_INLINE void* take(Thread& thread, std::uint32_t c) const {
+    std::uint32_t index = own_bin(thread);
+    SIMT_ROLLED
+    for (std::uint32_t turn = 0; turn < bins_;) {
+      Bin* b = bin(index, c);
+      simt::atomic_ref<std::uint64_t> open(b->open);
+      // Looks before it takes from others: the count must not grow without end. relaxed: only whether to try.
+      if (turn == 0 || !used_up(open.load(simt::relaxed)) ||
+          top_of(simt::atomic_ref<std::uint64_t>(b->stack).load(simt::relaxed)) != 0) {
+        // acquire: waits for the last owners of the blocks, as the one that opened the superblock did.
+        std::uint64_t seen = open.fetch_add(one_more, simt::acquire);
+        const std::uint32_t count = simt::popcount(mask_of(seen)), number = next_of(seen);
+        if (number < count) return block(seen, number, c);
+        if (number == count) {
+          const std::uint64_t fresh = refill(thread, b, c);
+          // release: passes on the waiting for last owners. Without a superblock the next to come tries again.
+          open.store(fresh != 0 ? fresh + one_more : failed(seen), simt::release);
+          if (fresh != 0) return block(fresh, 0, c);
+        } else {
+          const std::uint64_t before = seen;
+          const auto changed = [&] {
+            seen = open.load(simt::relaxed);
+            return (seen ^ before) % one_more != 0 || next_of(seen) <= simt::popcount(mask_of(seen));
+          };
+          if (!simt::wait_until(thread, changed)) return nullptr;
+          if (mask_of(seen) != 0) continue;
+        }
+      }
+      ++turn;
+      index = index + 1 == bins_ ? 0 : index + 1;
+    }
+    return nullptr;
+  }
+  SIMT_INLINE static bool used_up(std::uint64_t open) { return next_of(open) >= simt::popcount(mask_of(open)); }
+  // No blocks; a number that was not there a moment ago in place of the superblock tells those that wait.
+  SIMT_INLINE static std::uint64_t failed(std::uint64_t open) { return (superblock_of(open) + 1) & 0xfffffffu; }
+
+  // A superblock with free blocks as a word for Bin::open, or 0.
+  template <class Thread>
+  SIMT_OUTLINE std::uint64_t refill(Thread& thread, Bin* b, std::uint32_t c) const {
+    const std::uint32_t top = pop(b);
+    if (top != 0) {
+      const std::uint32_t superblock = top - 1;
+      // acquire: waits for the last owners of the blocks.
+      const std::uint32_t free =
+          simt::atomic_ref<std::uint32_t>(*state(page_of(superblock))).fetch_and(~all_blocks, simt::acquire) &
+          all_blocks;
+      if (free == all_blocks) idle().fetch_sub(1, simt::relaxed);
+      return std::uint64_t{free} << 28 | superblock;
+    }
+    auto* memory = static_cast<std::byte*>(pages_below_.allocate(thread, blocks * (smallest_block << c)));
+    if (memory == nullptr) return 0;
+    const auto superblock = static_cast<std::uint32_t>((memory - base_ - memory_offset_) / unit);
+    // relaxed: nobody else knows this superblock, and the buddy has waited for the last owners.
+    simt::atomic_ref<std::uint32_t>(*state(page_of(superblock))).store((c + 1) << class_shift, simt::relaxed);
+    return std::uint64_t{all_blocks} << 28 | superblock;
+  }
+
+  // Large requests, and those that found no superblock.
+  template <class Thread>
+  SIMT_OUTLINE void* take_pages(Thread& thread, std::size_t bytes) const {
+    void* pages = nullptr;
+    SIMT_ROLLED
+    while ((pages = pages_below_.allocate(thread, bytes)) == nullptr && give_superblocks_back()) {
+    }
+    return pages;
+  }
+
+  // Gives the superblocks that are wholly free back to the buddy. False if there are none.
+  SIMT_INLINE bool give_superblocks_back() const {
+    if (static_cast<std::int32_t>(idle().load(simt::relaxed)) <= 0) return false;
+    bool any = false;
+    SIMT_ROLLED
+    for (std::uint32_t i = 0; i < bins_ * classes; ++i) {
+      Bin* b = bin(0, 0) + i;
+      // The stack in one piece. acquire: its links.
+      std::uint32_t top = detach(b);
+      SIMT_ROLLED
+      while (top != 0) {
+        const std::uint32_t superblock = top - 1, page = page_of(superblock);
+        top = simt::atomic_ref<std::uint32_t>(*link(page)).load(simt::relaxed);
+        simt::atomic_ref<std::uint32_t> word(*state(page));
+        std::uint32_t old = word.load(simt::relaxed);
+        // acquire: waits for the last owners of all its blocks. From then on the superblock is this thread's alone.
+        if ((old & all_blocks) == all_blocks && word.compare_exchange_strong(old, 0, simt::acquire, simt::relaxed)) {
+          idle().fetch_sub(1, simt::relaxed);
+          pages_below_.deallocate(memory(superblock));
+          any = true;
+        } else {
+          push(b, superblock);
+        }
+      }
+    }
+    return any;
+  }
+
+  // A superblock is on a stack, or in the hands of a thread that just took it from one or is about to put it there, if
+  // and only if its state shows free blocks: the one whose free is the first puts it there.
+  SIMT_INLINE static std::uint32_t top_of(std::uint64_t stack) { return static_cast<std::uint32_t>(stack); }
+  SIMT_INLINE static std::uint64_t with_top(std::uint64_t stack, std::uint32_t top) {
+    return ((stack >> 32) + 1) << 32 | top;
+  }
+  SIMT_INLINE void push(Bin* b, std::uint32_t superblock) const {
+    simt::atomic_ref<std::uint64_t> stack(b->stack);
+    simt::atomic_ref<std::uint32_t> below(*link(page_of(superblock)));
+    std::uint64_t seen = stack.load(simt::relaxed);
+    do {
+      below.store(top_of(seen), simt::relaxed);
+      // release: publishes the link.
+    } while (!stack.compare_exchange_weak(seen, with_top(seen, superblock + 1), simt::release, simt::relaxed));
+  }
+  // The superblock on top + 1, or 0.
+  SIMT_INLINE std::uint32_t pop(Bin* b) const {
+    simt::atomic_ref<std::uint64_t> stack(b->stack);
+    std::uint64_t seen = stack.load(simt::acquire);  // acquire, here and below: the link of the one on top
+    SIMT_ROLLED
+    while (top_of(seen) != 0) {
+      const std::uint32_t below = simt::atomic_ref<std::uint32_t>(*link(page_of(top_of(seen) - 1))).load(simt::relaxed);
+      // The count of exchanges makes this fail when another thread has taken the top and put it back.
+      if (stack.compare_exchange_weak(seen, with_top(seen, below), simt::acquire, simt::acquire)) return top_of(seen);
+    }
+    return 0;
+  }
+  SIMT_INLINE std::uint32_t detach(Bin* b) const {
+    simt::atomic_ref<std::uint64_t> stack(b->stack);
+    std::uint64_t seen = stack.load(simt::acquire);  // acquire: the links
+    SIMT_ROLLED
+    while (top_of(seen) != 0 && !stack.compare_exchange_weak(seen, with_top(seen, 0), simt::acquire, simt::acquire)) {
+    }
+    return top_of(seen);
+  }
+
+  std::byte* base_ = nullptr;
+  std::size_t bytes_ = 0, state_offset_ = 0, link_offset_ = 0, memory_offset_ = 0;
+  std::uint32_t bins_ = 1, pages_ = 0;
+  bool wait_ = false;
+  Buddy pages_below_;
+};
+
+}  // namespace heapwood::alloc
