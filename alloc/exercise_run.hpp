@@ -278,7 +278,8 @@ ExerciseResult exercise(const ExerciseJob& job) {
       const auto wrap = [&](const A& a) { return Counted<F>::create(F::create(a, failing), pool, *counted); };
       exercise_cycle<A>(job, device, pool, script, log, wrap, result);
     } else if (job.coalesced) {
-      exercise_cycle<A>(job, device, pool, script, log, Coalesced<A>::create, result);
+      exercise_cycle<A>(
+          job, device, pool, script, log, [](const A& a) { return Coalesced<A>::create(a); }, result);
     } else {
       exercise_cycle<A>(
           job, device, pool, script, log, [](const A& a) { return a; }, result);

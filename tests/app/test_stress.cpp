@@ -47,7 +47,8 @@ TEST_F(StressCommand, WrongUsage) {
 }
 
 TEST_F(StressCommand, Coalesces) {
-  const Outcome outcome = run(stress({"acd", "--coalesced", "--lanes", "32", "--allocators", "cfmmalloc", "--touch"}));
+  const Outcome outcome =
+      run(stress({"acd", "--coalesced", "--lanes", "32", "--payload", "64", "--allocators", "cfmmalloc", "--touch"}));
   EXPECT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
   EXPECT_NE(outcome.out.find("coalesced"), std::string::npos) << outcome.out;
 }
