@@ -115,9 +115,8 @@ std::vector<Gaps> gaps(const Replay& replay, std::uint64_t pool_bytes, std::span
     if (replay.blocks[i].died != never) changes.push_back({replay.blocks[i].died, i, false});
   }
   // A block that dies makes room for the one that is born over it at the same time.
-  std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
-    return a.time != b.time ? a.time < b.time : a.born < b.born;
-  });
+  std::sort(changes.begin(), changes.end(),
+            [](const Change& a, const Change& b) { return a.time != b.time ? a.time < b.time : a.born < b.born; });
   GapList list(pool_bytes);
   Gaps now;
   std::vector<Gaps> result;

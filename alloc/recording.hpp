@@ -48,9 +48,9 @@ struct Block {
 };
 
 struct Replay {
-  std::vector<Block> blocks;           // by birth
-  std::uint64_t unmatched_frees = 0;   // of addresses where no block was: 0 unless the recording was cut off
-  std::uint64_t overlaps = 0;          // blocks born over memory in use: 0 for an allocator that keeps live memory
+  std::vector<Block> blocks;          // by birth
+  std::uint64_t unmatched_frees = 0;  // of addresses where no block was: 0 unless the recording was cut off
+  std::uint64_t overlaps = 0;         // blocks born over memory in use: 0 for an allocator that keeps live memory
 };
 // `frees`: with an allocator that never frees, released blocks keep their memory.
 Replay replay(std::span<const RecordedEvent> events, Frees frees);

@@ -18,9 +18,8 @@ std::shared_ptr<const BuiltScene> make_built_scene(std::string source, std::stri
   scene->allocator = allocator;
   scene->traced = std::make_unique<render::Scene>(device.id, scene->tree, scene->view());
   const scenes::Mesh& shown = scene->mesh;
-  scene->home = shown.camera
-                    ? render::Camera{shown.camera->eye, shown.camera->target, shown.camera->fov, shown.up}
-                    : render::auto_camera(*scene->traced, shown.up);
+  scene->home = shown.camera ? render::Camera{shown.camera->eye, shown.camera->target, shown.camera->fov, shown.up}
+                             : render::auto_camera(*scene->traced, shown.up);
   scene->lighting = render::choose_lighting(*scene->traced, scene->home);
   return scene;
 }

@@ -10,11 +10,11 @@
 namespace heapwood::viewer {
 
 // Angles in radians. The view never tips over the pole.
-render::Camera orbit(const render::Camera& camera, float right, float up);   // the eye round the target
-render::Camera look(const render::Camera& camera, float right, float up);    // the target round the eye
-render::Camera pan(const render::Camera& camera, float right, float up);     // in heights of the picture
-render::Camera dolly(const render::Camera& camera, float factor);            // distance to the target times this
-render::Camera fly(const render::Camera& camera, Vec3 right_up_forward);     // in the scene's unit
+render::Camera orbit(const render::Camera& camera, float right, float up);  // the eye round the target
+render::Camera look(const render::Camera& camera, float right, float up);   // the target round the eye
+render::Camera pan(const render::Camera& camera, float right, float up);    // in heights of the picture
+render::Camera dolly(const render::Camera& camera, float factor);           // distance to the target times this
+render::Camera fly(const render::Camera& camera, Vec3 right_up_forward);    // in the scene's unit
 // Looks at a point from the same side, and as near as shows a sphere of this radius.
 render::Camera aim(const render::Camera& camera, Vec3 target);
 

@@ -126,8 +126,8 @@ void Canvas::show(int window_width, int window_height) const {
   glBindFramebuffer(GL_READ_FRAMEBUFFER, framebuffer_.get());
   glBindFramebuffer(GL_DRAW_FRAMEBUFFER, 0);
   const double fit = std::min(window_width / static_cast<double>(width_), window_height / static_cast<double>(height_));
-  glBlitFramebuffer(0, 0, static_cast<int>(width_), static_cast<int>(height_), 0, 0,
-                    static_cast<int>(fit * width_), static_cast<int>(fit * height_), GL_COLOR_BUFFER_BIT, GL_LINEAR);
+  glBlitFramebuffer(0, 0, static_cast<int>(width_), static_cast<int>(height_), 0, 0, static_cast<int>(fit * width_),
+                    static_cast<int>(fit * height_), GL_COLOR_BUFFER_BIT, GL_LINEAR);
   bind_window();
 }
 

@@ -35,8 +35,7 @@ HeapMap::HeapMap(const Recording& recording, std::uint32_t at, unsigned wide, un
       HeapCell& cell = cells[c];
       cell.touched = true;
       if (!used && !abandoned) continue;
-      const std::uint64_t part =
-          std::min(end, (c + 1) * cell_bytes) - std::max(block.offset, c * cell_bytes);
+      const std::uint64_t part = std::min(end, (c + 1) * cell_bytes) - std::max(block.offset, c * cell_bytes);
       (used ? cell.used_bytes : cell.abandoned_bytes) += part;
       cell.largest = std::max(cell.largest, block.bytes);
       cell.youngest = std::max(cell.youngest, block.born);

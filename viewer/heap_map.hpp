@@ -41,7 +41,7 @@ const alloc::Block* block_at(const Recording& recording, std::uint32_t time, std
 struct HeapView {
   std::vector<std::shared_ptr<const Recording>> recordings;
   bool visible = false, playing = false, whole_pool = false;
-  double place = 1;  // in the build, 0 to 1
+  double place = 1;    // in the build, 0 to 1
   double speed = 0.1;  // of the build, a second
   HeapColours colours = HeapColours::state;
 
@@ -51,6 +51,7 @@ struct HeapView {
     const Recording* of = nullptr;
     HeapColours colours = HeapColours::state;
     bool whole = false;
+    float x = 0, y = 0, width = 0, height = 0;  // where it was drawn
   };
   Drawn drawn[2];
 

@@ -24,8 +24,8 @@ bool inside(const Area& area, ImVec2 at) {
 }
 
 kdtree::Ray ray_at(const State& state, const Area& area, ImVec2 at) {
-  const render::CameraFrame frame = render::make_frame(state.camera, static_cast<unsigned>(area.width),
-                                                       static_cast<unsigned>(area.height));
+  const render::CameraFrame frame =
+      render::make_frame(state.camera, static_cast<unsigned>(area.width), static_cast<unsigned>(area.height));
   return frame.ray(std::floor(at.x - area.x) + 0.5f, std::floor(at.y - area.y) + 0.5f, render::far_away);
 }
 
@@ -49,11 +49,21 @@ void Viewer::key(const KeyPress& press) {
   }
   const double stride = press.mods & GLFW_MOD_SHIFT ? 1000 : 1;
   switch (press.key) {
-    case GLFW_KEY_F1: s.help = !s.help; break;
-    case GLFW_KEY_F2: s.settings.panel = !s.settings.panel; break;
-    case GLFW_KEY_F3: s.heap.visible = !s.heap.visible; break;
-    case GLFW_KEY_F4: s.settings.numbers = !s.settings.numbers; break;
-    case GLFW_KEY_F12: take_screenshot(s, ""); break;
+    case GLFW_KEY_F1:
+      s.help = !s.help;
+      break;
+    case GLFW_KEY_F2:
+      s.settings.panel = !s.settings.panel;
+      break;
+    case GLFW_KEY_F3:
+      s.heap.visible = !s.heap.visible;
+      break;
+    case GLFW_KEY_F4:
+      s.settings.numbers = !s.settings.numbers;
+      break;
+    case GLFW_KEY_F12:
+      take_screenshot(s, "");
+      break;
     case GLFW_KEY_ESCAPE:
       if (s.help) {
         s.help = false;
@@ -61,13 +71,27 @@ void Viewer::key(const KeyPress& press) {
         s.jobs.cancel();
       }
       break;
-    case GLFW_KEY_B: start_build(s); break;
-    case GLFW_KEY_C: start_compare(s); break;
-    case GLFW_KEY_H: start_recording(s); break;
-    case GLFW_KEY_O: s.settings.fly = !s.settings.fly; break;
-    case GLFW_KEY_HOME: reset_view(s); break;
-    case GLFW_KEY_L: light_view(s); break;
-    case GLFW_KEY_K: add_bookmark(s); break;
+    case GLFW_KEY_B:
+      start_build(s);
+      break;
+    case GLFW_KEY_C:
+      start_compare(s);
+      break;
+    case GLFW_KEY_H:
+      start_recording(s);
+      break;
+    case GLFW_KEY_O:
+      s.settings.fly = !s.settings.fly;
+      break;
+    case GLFW_KEY_HOME:
+      reset_view(s);
+      break;
+    case GLFW_KEY_L:
+      light_view(s);
+      break;
+    case GLFW_KEY_K:
+      add_bookmark(s);
+      break;
     case GLFW_KEY_LEFT_BRACKET:
     case GLFW_KEY_RIGHT_BRACKET: {
       if (!s.scene) break;
@@ -75,19 +99,32 @@ void Viewer::key(const KeyPress& press) {
       go_to_bookmark(s, s.bookmark + (press.key == GLFW_KEY_RIGHT_BRACKET ? 1 : count - 1));
       break;
     }
-    case GLFW_KEY_T: s.tree.visible = !s.tree.visible; break;
+    case GLFW_KEY_T:
+      s.tree.visible = !s.tree.visible;
+      break;
     case GLFW_KEY_EQUAL:
-    case GLFW_KEY_KP_ADD: s.tree.depth = std::min(s.tree.depth + 1, static_cast<int>(kdtree::max_depth)); break;
+    case GLFW_KEY_KP_ADD:
+      s.tree.depth = std::min(s.tree.depth + 1, static_cast<int>(kdtree::max_depth));
+      break;
     case GLFW_KEY_MINUS:
-    case GLFW_KEY_KP_SUBTRACT: s.tree.depth = std::max(s.tree.depth - 1, 0); break;
+    case GLFW_KEY_KP_SUBTRACT:
+      s.tree.depth = std::max(s.tree.depth - 1, 0);
+      break;
     case GLFW_KEY_P:
       s.probe.active = !s.probe.active;
       s.probe.forget();
       break;
-    case GLFW_KEY_SPACE: s.heap.playing = !s.heap.playing; break;
-    case GLFW_KEY_COMMA: step_time(-stride); break;
-    case GLFW_KEY_PERIOD: step_time(stride); break;
-    default: break;
+    case GLFW_KEY_SPACE:
+      s.heap.playing = !s.heap.playing;
+      break;
+    case GLFW_KEY_COMMA:
+      step_time(-stride);
+      break;
+    case GLFW_KEY_PERIOD:
+      step_time(stride);
+      break;
+    default:
+      break;
   }
 }
 

@@ -11,9 +11,7 @@ namespace heapwood::viewer {
 
 namespace {
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // 16 bytes an event. A triangle takes about 15: 3 arrays, allocated and freed, and twice as many nodes, some to spare.
 constexpr std::size_t events_a_triangle = 32, most_events = std::size_t{48} << 20;

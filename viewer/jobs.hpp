@@ -33,7 +33,7 @@ struct JobOutcome {
   std::shared_ptr<const BuiltScene> scene;  // comes before the job has ended, so that it can be shown
   std::vector<app::Result> results;
   std::vector<std::shared_ptr<const Recording>> recordings;
-  std::string error;  // why there is nothing
+  std::string error;         // why there is nothing
   Exit exit = Exit::failed;  // what a command would end with for it
   bool cancelled = false;
   bool ended = false;

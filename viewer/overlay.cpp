@@ -19,9 +19,9 @@ constexpr ImGuiWindowFlags floating = ImGuiWindowFlags_NoDecoration | ImGuiWindo
                                       ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav;
 
 // A small window with round corners; `pivot` is the corner of it that is at `at`.
-bool begin_card(const char* name, ImVec2 at, ImVec2 pivot, bool mouse = false) {
+bool begin_card(const char* name, ImVec2 at, ImVec2 pivot, bool mouse = false, float opacity = 0.78f) {
   ImGui::SetNextWindowPos(at, ImGuiCond_Always, pivot);
-  ImGui::SetNextWindowBgAlpha(0.78f);
+  ImGui::SetNextWindowBgAlpha(opacity);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, ImGui::GetFontSize() * 0.5f);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {ImGui::GetFontSize() * 0.75f, ImGui::GetFontSize() * 0.5f});
   return ImGui::Begin(name, nullptr, floating | (mouse ? 0 : ImGuiWindowFlags_NoInputs));
@@ -33,7 +33,8 @@ void end_card() {
 
 std::string rays_text(const State& state, const PictureStatus& picture) {
   if (picture.camera_rays_per_second <= 0) return "";
-  const bool one_each = state.mode != render::Mode::shaded && state.mode != render::Mode::path && state.mode != render::Mode::ao;
+  const bool one_each =
+      state.mode != render::Mode::shaded && state.mode != render::Mode::path && state.mode != render::Mode::ao;
   return fmt::format("{} ms a pass, {:.2f} M{} rays/s", app::figure_text(picture.pass_ms),
                      picture.camera_rays_per_second / 1e6, one_each ? "" : " camera");
 }
@@ -50,13 +51,14 @@ void draw_name(State& state, const Area& area, const PictureStatus& picture) {
     }
     if (state.settings.numbers && state.scene) {
       const std::string detail = picture.coarse > 1 ? fmt::format("1/{} of the pixels", picture.coarse * picture.coarse)
-                                                    : fmt::format("{} of {} samples", picture.samples, state.options.spp);
+                                                    : fmt::format("{} of {} samples", picture.samples, picture.spp);
       ImGui::TextDisabled("%s, %s", render::name(state.mode), detail.c_str());
       const std::string rays = rays_text(state, picture);
       if (!rays.empty()) ImGui::TextDisabled("%s", rays.c_str());
       const bool gpu = state.scene->device.id.kind == simt::DeviceKind::cuda;
-      ImGui::TextDisabled("%s%s, window %.0f frames/s", state.scene->device.key.c_str(),
-                          gpu ? " (copy through the host)" : "", state.frames.last_second_fps);
+      ImGui::TextDisabled(
+          "%s%s%s", state.scene->device.key.c_str(), gpu ? " (copy through the host)" : "",
+          state.shots.panel ? "" : fmt::format(", window {:.0f} frames/s", state.frames.last_second_fps).c_str());
     }
   }
   end_card();
@@ -142,7 +144,8 @@ void draw_overlay(State& state, const Area& area) {
   draw_progress(state, area);
   draw_legend(state, area, picture);
   draw_messages(state, area);
-  if (!picture.error.empty() && begin_card("no picture", {area.x + area.width / 2, area.y + area.height / 2}, {0.5f, 0.5f})) {
+  if (!picture.error.empty() &&
+      begin_card("no picture", {area.x + area.width / 2, area.y + area.height / 2}, {0.5f, 0.5f})) {
     ImGui::TextColored(colour::error, "%s", picture.error.c_str());
   }
   if (!picture.error.empty()) end_card();
@@ -166,7 +169,8 @@ void draw_help(State& state, const Area& area) {
                {"P, click", "the ray under the mouse; pin it"},
                {"F1   F2   F3   F4", "these keys; panel; heap map; numbers"},
                {"F12", "screenshot"}};
-  if (begin_card("keys", {area.x + area.width / 2, area.y + area.height / 2}, {0.5f, 0.5f}, true)) {
+  ImGui::SetNextWindowFocus();
+  if (begin_card("keys", {area.x + area.width / 2, area.y + area.height / 2}, {0.5f, 0.5f}, true, 0.96f)) {
     ImGui::PushFont(fonts().large);
     ImGui::TextUnformatted("Keys");
     ImGui::PopFont();

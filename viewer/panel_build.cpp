@@ -87,8 +87,8 @@ void plot_samples(const std::vector<double>& samples) {
   const auto x = [&](double ms) { return at.x + static_cast<float>((ms - from) / (to - from)) * width; };
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   draw.AddRectFilled(at, {at.x + width, at.y + height}, IM_COL32(255, 255, 255, 8), 4);
-  draw.AddRectFilled({x(*app::quantile(samples, 0.25)), at.y + 3}, {x(*app::quantile(samples, 0.75)), at.y + height - 3},
-                     IM_COL32(104, 196, 134, 50), 3);
+  draw.AddRectFilled({x(*app::quantile(samples, 0.25)), at.y + 3},
+                     {x(*app::quantile(samples, 0.75)), at.y + height - 3}, IM_COL32(104, 196, 134, 50), 3);
   const float middle = x(*app::median(samples));
   draw.AddLine({middle, at.y + 2}, {middle, at.y + height - 2}, IM_COL32(104, 196, 134, 220), 2);
   for (const double ms : samples) {
@@ -96,7 +96,8 @@ void plot_samples(const std::vector<double>& samples) {
   }
   ImGui::Dummy({width, height});
   ui::hint(fmt::format("{} builds, {} to {} ms; the box holds the middle half", samples.size(), app::figure_text(*low),
-                       app::figure_text(*high)).c_str());
+                       app::figure_text(*high))
+               .c_str());
 }
 
 }  // namespace
@@ -125,8 +126,8 @@ void draw_build_section(State& state) {
   ImGui::PopFont();
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
-  ui::dim_text(fmt::format("{}, {} refs, median of {}", built.label, kdtree::name(built.settings.refs),
-                           built.runs_ms.size()));
+  ui::dim_text(
+      fmt::format("{}, {} refs, median of {}", built.label, kdtree::name(built.settings.refs), built.runs_ms.size()));
   if (built.status == app::Status::incomplete) {
     ImGui::TextColored(colour::warning, "incomplete: the pool was exhausted");
     ui::hint(built.reason.c_str());
@@ -138,7 +139,8 @@ void draw_build_section(State& state) {
   ui::row("reset of the pool", app::figure_text(app::median(built.reset_ms)) + " ms",
           "Before each build, and not in its time.");
   if (built.kernel) {
-    ui::row("registers", fmt::format("{}, stack {}", built.kernel->registers, app::bytes_text(built.kernel->local_bytes)));
+    ui::row("registers",
+            fmt::format("{}, stack {}", built.kernel->registers, app::bytes_text(built.kernel->local_bytes)));
   } else {
     ui::row("threads", std::to_string(built.warps));
   }

@@ -30,8 +30,8 @@ std::vector<CompareRow> compare_rows(const std::vector<app::Result>& results) {
     if (r.status == app::Status::ok && r.median_ms()) {
       row.ms = app::figure_text(*r.median_ms());
       row.slowdown = r.slowdown ? app::ratio_text(*r.slowdown) : app::missing;
-      row.spread = fmt::format("{:.1f}%", 100 * (*app::quantile(r.runs_ms, 0.75) - *app::quantile(r.runs_ms, 0.25)) /
-                                              *r.median_ms());
+      row.spread = fmt::format(
+          "{:.1f}%", 100 * (*app::quantile(r.runs_ms, 0.75) - *app::quantile(r.runs_ms, 0.25)) / *r.median_ms());
       row.key_ms = *r.median_ms();
     } else {
       row.ms = r.wrong_tree ? "wrong tree" : app::name(r.status);
@@ -65,7 +65,9 @@ void draw_row(const CompareRow& row) {
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
   if (row.best) ImGui::PushFont(fonts().bold);
-  const ImVec4 shade = row.best ? colour::accent : row.result->status == app::Status::ok ? colour::text : colour::warning;
+  const ImVec4 shade = row.best                                ? colour::accent
+                       : row.result->status == app::Status::ok ? colour::text
+                                                               : colour::warning;
   ImGui::TextColored(shade, "%s", row.allocator.c_str());
   if (!row.result->reason.empty()) ui::hint(row.result->reason.c_str());
   for (const std::string* text : {&row.ms, &row.slowdown, &row.spread, &row.external}) {
@@ -83,8 +85,9 @@ void draw_row(const CompareRow& row) {
 void draw_compare_section(State& state) {
   if (!ui::section("Compare")) return;
   if (state.compared.empty()) {
-    ui::dim_text("'Compare all' builds this scene with every allocator, in turns, and shows how much slower each is than "
-                 "AtomicMalloc, which only counts up.");
+    ui::dim_text(
+        "'Compare all' builds this scene with every allocator, in turns, and shows how much slower each is than "
+        "AtomicMalloc, which only counts up.");
     return;
   }
   constexpr ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerH |
@@ -101,8 +104,9 @@ void draw_compare_section(State& state) {
     for (const CompareRow& row : rows) draw_row(row);
     ImGui::EndTable();
   }
-  ui::dim_text("* lower bound: cannot free, never the fastest. slower: time over AtomicMalloc's. spread: quartiles apart, "
-               "of the median. ext. frag: 1 - largest free region / all free.");
+  ui::dim_text(
+      "* lower bound: cannot free, never the fastest. slower: time over AtomicMalloc's. spread: quartiles apart, "
+      "of the median. ext. frag: 1 - largest free region / all free.");
   if (ui::button(state, "Copy CSV")) ImGui::SetClipboardText(app::to_csv(app::flat_table(state.compared)).c_str());
   ImGui::SameLine();
   if (ui::button(state, "Copy markdown")) {

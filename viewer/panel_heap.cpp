@@ -13,7 +13,7 @@ namespace heapwood::viewer {
 
 namespace {
 
-constexpr float cell_pixels = 4;
+constexpr float cell_pixels = 3;
 
 void update(HeapView& view, HeapView::Drawn& drawn, const Recording& recording, unsigned columns, unsigned rows) {
   const std::uint32_t time = view.time(recording);
@@ -37,21 +37,25 @@ void tell_cell(const Recording& recording, const HeapMap& map, ImVec2 at) {
   ImGui::TextDisabled("at %s, a cell is %s", app::bytes_text(offset).c_str(), app::bytes_text(map.cell_bytes).c_str());
   // The block at the cell's start, or the first that begins in it.
   const alloc::Block* block = nullptr;
-  for (std::uint64_t at_byte = offset; !block && at_byte < offset + map.cell_bytes && cell.used_bytes + cell.abandoned_bytes;
+  for (std::uint64_t at_byte = offset;
+       !block && at_byte < offset + map.cell_bytes && cell.used_bytes + cell.abandoned_bytes;
        at_byte += std::max<std::uint64_t>(alloc::granule, map.cell_bytes / 64 / alloc::granule * alloc::granule)) {
     block = block_at(recording, map.time, at_byte);
   }
   if (block) {
     ImGui::Text("%s block at %s", app::bytes_text(block->bytes).c_str(), app::count_text(block->offset).c_str());
-    ImGui::TextDisabled("%s by warp %u at event %s", block->in_use(map.time) ? "allocated" : "given back, never reused; allocated",
-                        block->warp, app::count_text(block->born).c_str());
+    ImGui::TextDisabled("%s by warp %u at event %s",
+                        block->in_use(map.time) ? "allocated" : "given back, never reused; allocated", block->warp,
+                        app::count_text(block->born).c_str());
     if (block->released != alloc::never) {
       ImGui::TextDisabled("freed at event %s", app::count_text(block->released).c_str());
     }
   } else {
     ImGui::TextUnformatted(cell.touched ? "free, was in use before" : "never used");
   }
-  if (cell.used_bytes) ImGui::TextDisabled("%.0f%% of the cell in use", 100.0 * static_cast<double>(cell.used_bytes) / static_cast<double>(map.cell_bytes));
+  if (cell.used_bytes)
+    ImGui::TextDisabled("%.0f%% of the cell in use",
+                        100.0 * static_cast<double>(cell.used_bytes) / static_cast<double>(map.cell_bytes));
   ImGui::EndTooltip();
 }
 
@@ -62,7 +66,8 @@ void draw_map(State& state, std::size_t which, float width, float height) {
   ImGui::PushFont(fonts().bold);
   ImGui::TextUnformatted(recording.label.c_str());
   ImGui::PopFont();
-  const alloc::Gaps now = recording.curve.empty() ? alloc::Gaps{} : recording.curve[recording.point(view.time(recording))];
+  const alloc::Gaps now =
+      recording.curve.empty() ? alloc::Gaps{} : recording.curve[recording.point(view.time(recording))];
   ImGui::SameLine();
   ImGui::TextDisabled("%s in %s blocks, gaps %.2f", app::bytes_text(now.used_bytes).c_str(),
                       app::compact_text(now.blocks).c_str(), now.external());
@@ -84,6 +89,11 @@ void draw_map(State& state, std::size_t which, float width, float height) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Image(view.drawn[which].texture.imgui(), {width, map_height});
   state.places.note(fmt::format("map {}", which));
+  HeapView::Drawn& drawn = view.drawn[which];
+  drawn.x = at.x;
+  drawn.y = at.y;
+  drawn.width = width;
+  drawn.height = map_height;
   if (ImGui::IsItemHovered()) {
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     tell_cell(recording, *view.drawn[which].map, {(mouse.x - at.x) / width, (mouse.y - at.y) / map_height});
@@ -128,7 +138,9 @@ void draw_curves(State& state, ImVec2 size) {
     view.playing = false;
     view.place = std::clamp((ImGui::GetIO().MousePos.x - at.x) / size.x, 0.0f, 1.0f);
   }
-  ui::hint("Green: bytes in use, to the most there were. Amber: gaps, 0 to 1. Blue: the second allocator. Drag to go through time.");
+  ui::hint(
+      "Green: bytes in use, to the most there were. Amber: gaps, 0 to 1. Blue: the second allocator. Drag to go "
+      "through time.");
 }
 
 // Nodes by depth that are there at the time, over all that there will be.
@@ -169,7 +181,9 @@ void draw_controls(State& state) {
   ImGui::SameLine();
   ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - ImGui::GetFontSize() * 37);
   float place = static_cast<float>(view.place);
-  if (ImGui::SliderFloat("##time", &place, 0, 1, fmt::format("event {} of {}", app::count_text(view.time(first)), app::count_text(first.events)).c_str())) {
+  if (ImGui::SliderFloat(
+          "##time", &place, 0, 1,
+          fmt::format("event {} of {}", app::count_text(view.time(first)), app::count_text(first.events)).c_str())) {
     view.place = place;
     view.playing = false;
   }
@@ -190,7 +204,8 @@ void draw_controls(State& state) {
   ui::hint("All addresses, also those that no block ever reached");
   ImGui::SameLine();
   ImGui::SetNextItemWidth(ImGui::GetFontSize() * 9);
-  if (ImGui::BeginCombo("##other", state.choice.other ? state.choice.other->traits->label : "beside it: none", ImGuiComboFlags_HeightLarge)) {
+  if (ImGui::BeginCombo("##other", state.choice.other ? state.choice.other->traits->label : "beside it: none",
+                        ImGuiComboFlags_HeightLarge)) {
     if (ImGui::Selectable("none", !state.choice.other)) state.choice.other = nullptr;
     for (const engine::Entry& entry : engine::registry()) {
       if (!entry.traits->in_pool || !entry.on(state.choice.device.id.kind)) continue;
@@ -213,7 +228,8 @@ void draw_key(const HeapView& view, const Recording& recording) {
   const auto swatch = [&](gl::Rgba8 c, const char* text) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float side = ImGui::GetFontSize() * 0.7f;
-    ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + side * 0.3f}, {at.x + side, at.y + side * 1.3f}, packed(c), 2);
+    ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + side * 0.3f}, {at.x + side, at.y + side * 1.3f}, packed(c),
+                                              2);
     ImGui::Dummy({side, side});
     ImGui::SameLine();
     ImGui::TextDisabled("%s", text);
@@ -244,8 +260,9 @@ void draw_heap(State& state, const Area& area) {
                                      ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus;
   if (ImGui::Begin("heap", nullptr, flags)) {
     if (view.recordings.empty()) {
-      ui::dim_text("No build has been recorded yet. 'Heap map' (H) records one with the allocator that is chosen, and shows "
-                   "the pool while it runs.");
+      ui::dim_text(
+          "No build has been recorded yet. 'Heap map' (H) records one with the allocator that is chosen, and shows "
+          "the pool while it runs.");
     } else {
       if (view.playing) {
         view.place += view.speed * ImGui::GetIO().DeltaTime;

@@ -40,7 +40,8 @@ void plot_histogram(const alloc::RequestStats& requests) {
                        {right, at.y + height}, under ? IM_COL32(150, 226, 174, 255) : IM_COL32(104, 196, 134, 230), 2);
     if ((k - first) % std::max<std::size_t>(1, static_cast<std::size_t>(bars) / 5) == 0) {
       const std::string text = app::bytes_text(std::uint64_t{1} << k);
-      const std::string trimmed = text.substr(0, text.find('.')) + (text.find('.') == std::string::npos ? "" : text.substr(text.find(' ')));
+      const std::string trimmed =
+          text.substr(0, text.find('.')) + (text.find('.') == std::string::npos ? "" : text.substr(text.find(' ')));
       draw.AddText({left, at.y + height + 2}, ImGui::GetColorU32(ImGuiCol_TextDisabled), trimmed.c_str());
     }
     if (under) {
@@ -61,10 +62,11 @@ void draw_allocations_section(State& state) {
   const alloc::RequestStats& requests = *state.built->requests;
   if (ui::begin_rows("allocations")) {
     ui::row("requests", app::count_text(requests.allocations));
-    ui::row("given back", requests.deallocations == requests.allocations ? "all" : app::count_text(requests.deallocations));
+    ui::row("given back",
+            requests.deallocations == requests.allocations ? "all" : app::count_text(requests.deallocations));
     if (requests.failures) ui::row("refused", app::count_text(requests.failures), nullptr, colour::warning);
-    ui::row("mean size", fmt::format("{} B, σ {} B", app::figure_text(requests.mean_bytes),
-                                     app::figure_text(requests.sigma_bytes)));
+    ui::row("mean size",
+            fmt::format("{} B, σ {} B", app::figure_text(requests.mean_bytes), app::figure_text(requests.sigma_bytes)));
     ui::end_rows();
   }
   plot_histogram(requests);
@@ -88,7 +90,8 @@ void draw_memory_section(State& state) {
             "After the build: 1 - largest free region / all free memory. RegEff section 8.");
     ui::row("internal frag.", end.internal ? app::figure_text(*end.internal) : std::string("–, nothing is in use"),
             "After the build: mean of (size - requested) / size over regions in use. RegEff section 8.");
-    ui::row("largest free", fmt::format("{} of {}", app::bytes_text(end.largest_free_bytes), app::bytes_text(end.free_bytes)));
+    ui::row("largest free",
+            fmt::format("{} of {}", app::bytes_text(end.largest_free_bytes), app::bytes_text(end.free_bytes)));
     if (end.metadata_bytes) ui::row("tables", app::bytes_text(end.metadata_bytes), "Of the allocator, in the pool.");
   } else {
     ui::row("fragmentation", "not known", "This allocator's blocks lie outside of the pool.");

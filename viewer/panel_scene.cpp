@@ -23,7 +23,8 @@ void choose_scene(State& state) {
     ImGui::EndCombo();
   }
   state.places.note("scene");
-  ui::hint("Pick one, type a name with a size (atrium:1m) or a path below, or drop an OBJ or PLY file onto the window.");
+  ui::hint(
+      "Pick one, type a name with a size (atrium:1m) or a path below, or drop an OBJ or PLY file onto the window.");
   ui::field("or path");
   if (ImGui::InputText("##path", &state.choice.source, ImGuiInputTextFlags_EnterReturnsTrue)) {
     open_scene(state, std::string(state.choice.source));
@@ -33,7 +34,8 @@ void choose_scene(State& state) {
 
 void choose_device(State& state) {
   ui::field("device");
-  if (ImGui::BeginCombo("##devices", fmt::format("{}: {}", state.choice.device.key, state.choice.device.name).c_str())) {
+  if (ImGui::BeginCombo("##devices",
+                        fmt::format("{}: {}", state.choice.device.key, state.choice.device.name).c_str())) {
     for (const simt::DeviceInfo& device : state.devices) {
       ImGui::BeginDisabled(!device.usable);
       if (ImGui::Selectable(fmt::format("{}: {}", device.key, device.usable ? device.name : device.reason).c_str(),

@@ -104,10 +104,12 @@ void draw_tree_section(State& state) {
     const RayPath& path = *state.probe.path;
     if (ui::begin_rows("ray")) {
       ui::row("inner nodes", std::to_string(path.inner_steps));
-      const auto empty = std::count_if(path.leaves.begin(), path.leaves.end(), [](const auto& l) { return l.refs == 0; });
+      const auto empty =
+          std::count_if(path.leaves.begin(), path.leaves.end(), [](const auto& l) { return l.refs == 0; });
       ui::row("leaves", fmt::format("{}, {} empty", path.leaves.size(), empty));
       ui::row("triangles tested", std::to_string(path.tests));
-      ui::row("hit", path.hit.found() ? fmt::format("triangle {} at {:.4g}", path.hit.triangle, path.hit.t) : "nothing");
+      ui::row("hit",
+              path.hit.found() ? fmt::format("triangle {} at {:.4g}", path.hit.triangle, path.hit.t) : "nothing");
       ui::end_rows();
     }
   }

@@ -11,7 +11,7 @@ struct Area {
   float x = 0, y = 0, width = 0, height = 0;
 };
 
-void draw_panel(State& state, const Area& area);   // the column at the side: all of the sections below
+void draw_panel(State& state, const Area& area);  // the column at the side: all of the sections below
 void draw_scene_section(State& state);
 void draw_build_section(State& state);
 void draw_compare_section(State& state);

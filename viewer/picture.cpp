@@ -77,6 +77,7 @@ void Picture::show(const View& view) {
     wanted_ = view;
     ++version_;
     status_.done = false;
+    status_.spp = view.spp;
     status_.error.clear();
   }
   changed_.notify_all();
@@ -97,8 +98,7 @@ bool Picture::upload(gl::Texture& texture) {
   if (texture.width() != width_ || texture.height() != height_) {
     texture.upload(width_, height_, pixels_.data(), true);
   } else {
-    texture.upload_rows(dirty_first_, dirty_last_ - dirty_first_,
-                        pixels_.data() + std::size_t{dirty_first_} * width_);
+    texture.upload_rows(dirty_first_, dirty_last_ - dirty_first_, pixels_.data() + std::size_t{dirty_first_} * width_);
   }
   dirty_first_ = height_;
   dirty_last_ = 0;
@@ -188,15 +188,15 @@ bool Picture::make_coarse(const View& view, std::uint64_t version, unsigned fact
   // Each pixel of the window takes the mean of the four coarse ones around it, by distance.
   std::vector<gl::Rgba8> rows(std::size_t{view.width} * view.height);
   for (unsigned y = 0; y < view.height; ++y) {
-    const float v = std::clamp((static_cast<float>(y) + 0.5f) * static_cast<float>(coarse.height) /
-                                       static_cast<float>(view.height) - 0.5f,
-                               0.0f, static_cast<float>(coarse.height - 1));
+    const float v = std::clamp(
+        (static_cast<float>(y) + 0.5f) * static_cast<float>(coarse.height) / static_cast<float>(view.height) - 0.5f,
+        0.0f, static_cast<float>(coarse.height - 1));
     const unsigned y0 = static_cast<unsigned>(v), y1 = std::min(y0 + 1, coarse.height - 1);
     const unsigned fy = static_cast<unsigned>((v - static_cast<float>(y0)) * 256);
     for (unsigned x = 0; x < view.width; ++x) {
-      const float u = std::clamp((static_cast<float>(x) + 0.5f) * static_cast<float>(coarse.width) /
-                                         static_cast<float>(view.width) - 0.5f,
-                                 0.0f, static_cast<float>(coarse.width - 1));
+      const float u = std::clamp(
+          (static_cast<float>(x) + 0.5f) * static_cast<float>(coarse.width) / static_cast<float>(view.width) - 0.5f,
+          0.0f, static_cast<float>(coarse.width - 1));
       const unsigned x0 = static_cast<unsigned>(u), x1 = std::min(x0 + 1, coarse.width - 1);
       const unsigned fx = static_cast<unsigned>((u - static_cast<float>(x0)) * 256);
       const gl::Rgba8 a = small[y0 * coarse.width + x0], b = small[y0 * coarse.width + x1];
@@ -224,7 +224,8 @@ void Picture::refine(const View& view, std::uint64_t version) {
   const double pixels = static_cast<double>(view.width) * view.height;
   unsigned step = static_cast<unsigned>(std::clamp(slice_seconds / (seconds_a_pixel_ * pixels) * rows, 1.0, 1e4));
   auto shown = Clock::now();
-  bool first = development_.mode != view.mode || seconds_a_pixel_ * pixels <= coarse_seconds;  // no coarse one before it
+  bool first =
+      development_.mode != view.mode || seconds_a_pixel_ * pixels <= coarse_seconds;  // no coarse one before it
   while (picture.samples() < view.spp) {
     const auto start = Clock::now();
     double busy = 0;

@@ -31,6 +31,7 @@ struct View {
 
 struct PictureStatus {
   unsigned samples = 0;  // a pixel of the picture that is shown; 0: a coarse one
+  unsigned spp = 0;      // that there will be
   unsigned coarse = 0;   // it is this many times coarser than the window, 1 = as fine
   double pass_ms = 0;    // of the last pass at full size
   double camera_rays_per_second = 0;

@@ -57,7 +57,8 @@ RayPath follow(const BuiltScene& scene, const kdtree::Ray& ray) {
     path.tests += node.count();
     // A hit that lies in a later leaf of the same triangle is kept while the search goes on.
     const auto refs = tree.refs.begin() + node.first;
-    const bool seen = path.hit.found() && std::find(refs, refs + node.count(), path.hit.triangle) != refs + node.count();
+    const bool seen =
+        path.hit.found() && std::find(refs, refs + node.count(), path.hit.triangle) != refs + node.count();
     if (seen) path.hit_box = box;
     if ((path.hit.found() && path.hit.t <= end) || stack.empty()) return path;
     begin = end;

@@ -17,18 +17,18 @@ struct Recording {
   alloc::Frees frees = alloc::Frees::individually;
   bool in_pool = true;
   std::uint64_t pool_bytes = 0;
-  std::uint32_t events = 0;          // time runs from 0 to this
-  std::uint64_t events_in_all = 0;   // more where the recording was cut off
-  bool incomplete = false;           // the pool was exhausted
+  std::uint32_t events = 0;         // time runs from 0 to this
+  std::uint64_t events_in_all = 0;  // more where the recording was cut off
+  bool incomplete = false;          // the pool was exhausted
   alloc::Replay replay;
-  std::uint64_t reach = 0;           // end of the last block that ever was
+  std::uint64_t reach = 0;  // end of the last block that ever was
   std::uint64_t largest_block = 0;
   std::vector<alloc::Region> regions;  // the allocator's own walk at the end
   alloc::RequestStats requests;
   alloc::Fragmentation at_end;
 
   static constexpr std::size_t curve_points = 400;
-  std::vector<std::uint32_t> times;   // of the curves
+  std::vector<std::uint32_t> times;  // of the curves
   std::vector<alloc::Gaps> curve;
   std::uint64_t high_water_bytes = 0;  // over all times, not only those of the curve
   // Nodes made up to each of `times`, by depth: inner nodes and leaves.

@@ -27,11 +27,18 @@ Json heap_json(const HeapView& view) {
     for (const alloc::Region& region : r.regions) {
       if (region.state == alloc::Region::State::used) regions.push_back({region.offset, region.bytes});
     }
-    Json json = {{"allocator", r.allocator}, {"events", r.events},     {"events_in_all", r.events_in_all},
-                 {"time", time},             {"used_bytes", used},     {"blocks", blocks},
-                 {"high_water_bytes", r.high_water_bytes},             {"requests", r.requests.allocations},
-                 {"unmatched_frees", r.replay.unmatched_frees},        {"overlaps", r.replay.overlaps},
-                 {"used_regions_at_end", regions},                     {"pool_bytes", r.pool_bytes}};
+    Json json = {{"allocator", r.allocator},
+                 {"events", r.events},
+                 {"events_in_all", r.events_in_all},
+                 {"time", time},
+                 {"used_bytes", used},
+                 {"blocks", blocks},
+                 {"high_water_bytes", r.high_water_bytes},
+                 {"requests", r.requests.allocations},
+                 {"unmatched_frees", r.replay.unmatched_frees},
+                 {"overlaps", r.replay.overlaps},
+                 {"used_regions_at_end", regions},
+                 {"pool_bytes", r.pool_bytes}};
     if (!r.levels.empty()) {
       std::uint64_t inner = 0, leaves = 0;
       for (const Recording::Level& level : r.levels[r.point(time)]) {
@@ -46,6 +53,7 @@ Json heap_json(const HeapView& view) {
       json["columns"] = drawn.map->columns;
       json["rows"] = drawn.map->rows;
       json["cell_bytes"] = drawn.map->cell_bytes;
+      json["area"] = {drawn.x, drawn.y, drawn.width, drawn.height};
       Json colours = Json::array();
       for (const gl::Rgba8 c : drawn.map->colours(r, view.colours)) colours.push_back(c.r << 16 | c.g << 8 | c.b);
       json["colours"] = colours;
@@ -89,8 +97,11 @@ void write_report(const State& state, const std::string& path) {
   json["tree"] = {{"shown", state.tree.shown}, {"boxes", state.tree.in_all}, {"visible", state.tree.visible}};
   if (state.probe.path) {
     const RayPath& ray = *state.probe.path;
-    json["ray"] = {{"x", state.probe.x}, {"y", state.probe.y}, {"steps", ray.inner_steps + ray.leaves.size()},
-                   {"tests", ray.tests}, {"hit", ray.hit.found()}};
+    json["ray"] = {{"x", state.probe.x},
+                   {"y", state.probe.y},
+                   {"steps", ray.inner_steps + ray.leaves.size()},
+                   {"tests", ray.tests},
+                   {"hit", ray.hit.found()}};
   }
   app::OutputFile(path).write(app::json_text(json));
 }

@@ -40,16 +40,20 @@ void install_signal_handlers() {
 }
 
 int fail(Exit exit, std::string message) {
-  std::replace_if(message.begin(), message.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  std::replace_if(
+      message.begin(), message.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
   fmt::print(stderr, "heapwood-view: error: {}\n", message);
   return static_cast<int>(exit);
 }
 
 void add_options(CLI::App& app, Options& options) {
-  app.add_option("scene", options.scene, "a name or a path (heapwood list scenes)")->capture_default_str()->type_name("SCENE");
+  app.add_option("scene", options.scene, "a name or a path (heapwood list scenes)")
+      ->capture_default_str()
+      ->type_name("SCENE");
   app.add_option("--allocator", options.allocator, "see 'heapwood list allocators'")
       ->capture_default_str()
       ->type_name("ID");
+  app.add_option("--beside", options.beside, "a second allocator in the heap map")->type_name("ID");
   app.add_option("--mode", options.mode, "shaded, path, ao, normals, depth, heatmap,\nleaves")
       ->capture_default_str()
       ->type_name("MODE");
@@ -96,6 +100,7 @@ int parse_and_run(int argc, char** argv) {
   // What is wrong with these is said before a window opens.
   render::parse_mode(options.mode);
   app::find_allocator(options.allocator);
+  if (!options.beside.empty()) app::find_allocator(options.beside);
   if (!options.up.empty()) app::parse_axis(options.up);
   if (!options.camera.empty()) render::make_frame(render::parse_camera(options.camera, 1), 16, 16);
   install_signal_handlers();

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -19,11 +20,20 @@ namespace {
 constexpr double longest_wait = 120;
 
 int key_of(const std::string& name) {
-  static const std::map<std::string, int> named = {
-      {"Escape", GLFW_KEY_ESCAPE}, {"Space", GLFW_KEY_SPACE},   {"Home", GLFW_KEY_HOME},   {"Enter", GLFW_KEY_ENTER},
-      {"Tab", GLFW_KEY_TAB},       {"[", GLFW_KEY_LEFT_BRACKET}, {"]", GLFW_KEY_RIGHT_BRACKET},
-      {"+", GLFW_KEY_EQUAL},       {"-", GLFW_KEY_MINUS},        {",", GLFW_KEY_COMMA},     {".", GLFW_KEY_PERIOD},
-      {"Delete", GLFW_KEY_DELETE}, {"Backspace", GLFW_KEY_BACKSPACE}, {"End", GLFW_KEY_END}};
+  static const std::map<std::string, int> named = {{"Escape", GLFW_KEY_ESCAPE},
+                                                   {"Space", GLFW_KEY_SPACE},
+                                                   {"Home", GLFW_KEY_HOME},
+                                                   {"Enter", GLFW_KEY_ENTER},
+                                                   {"Tab", GLFW_KEY_TAB},
+                                                   {"[", GLFW_KEY_LEFT_BRACKET},
+                                                   {"]", GLFW_KEY_RIGHT_BRACKET},
+                                                   {"+", GLFW_KEY_EQUAL},
+                                                   {"-", GLFW_KEY_MINUS},
+                                                   {",", GLFW_KEY_COMMA},
+                                                   {".", GLFW_KEY_PERIOD},
+                                                   {"Delete", GLFW_KEY_DELETE},
+                                                   {"Backspace", GLFW_KEY_BACKSPACE},
+                                                   {"End", GLFW_KEY_END}};
   if (const auto found = named.find(name); found != named.end()) return found->second;
   if (name.size() == 1 && ((name[0] >= 'A' && name[0] <= 'Z') || (name[0] >= '0' && name[0] <= '9'))) return name[0];
   if (name.size() > 1 && name[0] == 'F') return GLFW_KEY_F1 + std::stoi(name.substr(1)) - 1;
@@ -70,7 +80,8 @@ void Script::step(State& state, Window& window) {
     steps_.pop_front();
     since_ = -1;
   } else if (waited > longest_wait) {
-    throw Error(Exit::failed, fmt::format("script: '{}' did not come about in {} s", steps_.front().text, longest_wait));
+    throw Error(Exit::failed,
+                fmt::format("script: '{}' did not come about in {} s", steps_.front().text, longest_wait));
   }
 }
 
@@ -88,6 +99,8 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
     } else if (what == "samples") {
       const auto count = static_cast<unsigned>(std::stoul(w.at(2)));
       add(text, [count](const Context& c) { return c.state.picture.status().samples >= count; });
+    } else if (what == "file") {
+      add(text, [path = w.at(2)](const Context& c) { return c.waited > 0.1 && std::filesystem::exists(path); });
     } else if (what == "done") {
       add(text, [](const Context& c) { return c.waited > 0.1 && c.state.picture.status().done; });
     } else if (what == "idle") {

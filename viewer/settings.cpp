@@ -76,11 +76,16 @@ void save_settings(const Settings& settings, const std::string& path) {
   if (path.empty()) return;
   std::error_code ignored;  // writing says what is wrong
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
-  Json json = {{"width", settings.width},           {"height", settings.height},
-               {"panel", settings.panel},           {"numbers", settings.numbers},
-               {"fly", settings.fly},               {"fly_speed", settings.fly_speed},
-               {"panel_width", settings.panel_width}, {"shot_width", settings.shot_width},
-               {"shot_height", settings.shot_height}, {"shot_spp", settings.shot_spp},
+  Json json = {{"width", settings.width},
+               {"height", settings.height},
+               {"panel", settings.panel},
+               {"numbers", settings.numbers},
+               {"fly", settings.fly},
+               {"fly_speed", settings.fly_speed},
+               {"panel_width", settings.panel_width},
+               {"shot_width", settings.shot_width},
+               {"shot_height", settings.shot_height},
+               {"shot_spp", settings.shot_spp},
                {"shot_panel", settings.shot_panel}};
   json["bookmarks"] = Json::object();
   for (const auto& [scene, list] : settings.bookmarks) {

@@ -60,8 +60,8 @@ struct State {
   Choice choice;
 
   std::shared_ptr<const BuiltScene> scene;
-  std::optional<app::Result> built;     // the last build
-  std::vector<app::Result> compared;    // the last comparison
+  std::optional<app::Result> built;   // the last build
+  std::vector<app::Result> compared;  // the last comparison
   HeapView heap;
   TreeView tree;
   RayProbe probe;
@@ -77,8 +77,8 @@ struct State {
   std::deque<Message> messages;
   Places places;
   FrameTimes frames;
-  double now = 0;  // seconds since the start
-  std::optional<Error> last_error;  // of a job, for runs that nobody watches
+  double now = 0;                                                // seconds since the start
+  std::optional<Error> last_error;                               // of a job, for runs that nobody watches
   unsigned pictures_built = 0, comparisons = 0, recordings = 0;  // finished jobs, for scripts
 
   Picture picture;

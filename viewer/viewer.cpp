@@ -25,7 +25,9 @@ double clock() {
 }
 
 Settings settings_of(const Options& options, std::string& path, std::string& complaint) {
-  path = options.settings_file.empty() ? default_settings_path() : options.settings_file == "none" ? "" : options.settings_file;
+  path = options.settings_file.empty()     ? default_settings_path()
+         : options.settings_file == "none" ? ""
+                                           : options.settings_file;
   // A script and a screenshot show the same on every machine.
   if (options.settings_file.empty() && (!options.script.empty() || !options.screenshot.empty())) path.clear();
   Settings settings = load_settings(path, complaint);
@@ -55,6 +57,7 @@ Viewer::Viewer(const Options& options)
   state_.devices = simt::list_devices();
   state_.choice.source = options.scene;
   state_.choice.allocator = &app::find_allocator(options.allocator);
+  if (!options.beside.empty()) state_.choice.other = &app::find_allocator(options.beside);
   state_.choice.device = app::choose_device(options.device);
   state_.choice.settings = options.settings;
   state_.mode = render::parse_mode(options.mode);
@@ -214,8 +217,9 @@ void Viewer::capture() {
     if (!there || ++canvas_frames_ < 4) return;
     const std::vector<gl::Rgba8> pixels = canvas_->read();
     render::Image image(static_cast<unsigned>(shot.width), static_cast<unsigned>(shot.height));
-    std::transform(pixels.begin(), pixels.end(), image.pixels.begin(),
-                   [](gl::Rgba8 c) { return render::Rgb8{c.r, c.g, c.b}; });
+    std::transform(pixels.begin(), pixels.end(), image.pixels.begin(), [](gl::Rgba8 c) {
+      return render::Rgb8{c.r, c.g, c.b};
+    });
     render::write_png(image, shot.path);
     state_.say(Message::Kind::note, fmt::format("{}, {}x{}", shot.path, shot.width, shot.height));
     shot_taken_ = true;
@@ -239,7 +243,8 @@ void Viewer::unattended() {
   s.shot_spp = static_cast<int>(options_.frames);
   s.shot_panel = options_.panel;
   if (!options_.camera.empty()) {
-    state_.camera = render::parse_camera(options_.camera, options_.up.empty() ? state_.scene->mesh.up : app::parse_axis(options_.up));
+    state_.camera = render::parse_camera(options_.camera,
+                                         options_.up.empty() ? state_.scene->mesh.up : app::parse_axis(options_.up));
     light_view(state_);
   }
   state_.messages.clear();

@@ -52,7 +52,8 @@ Window::Window(int width, int height, float scale) : asked_scale_(scale) {
   // Dear ImGui is called by the on_... functions, so that it sees what a script does, too.
   ImGui_ImplGlfw_InitForOpenGL(window_, false);
   ImGui_ImplOpenGL3_Init("#version 330 core");
-  glfwSetKeyCallback(window_, [](GLFWwindow* w, int key, int, int action, int mods) { self(w).on_key(key, action, mods); });
+  glfwSetKeyCallback(window_,
+                     [](GLFWwindow* w, int key, int, int action, int mods) { self(w).on_key(key, action, mods); });
   glfwSetCharCallback(window_, [](GLFWwindow* w, unsigned code) { self(w).on_char(code); });
   glfwSetMouseButtonCallback(
       window_, [](GLFWwindow* w, int button, int action, int mods) { self(w).on_button(button, action, mods); });
