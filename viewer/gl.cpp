@@ -176,7 +176,7 @@ void Lines::upload(const std::vector<Vertex>& vertices) {
   glBufferData(GL_ARRAY_BUFFER, static_cast<GLsizeiptr>(count_ * sizeof(Vertex)), vertices.data(), GL_DYNAMIC_DRAW);
 }
 
-void Lines::draw(const Matrix& to_clip, const Rectangle& area) const {
+void Lines::draw(const Matrix& to_clip, const Rectangle& area, int width) const {
   if (count_ == 0) return;
   viewport(area);
   glEnable(GL_BLEND);
@@ -185,7 +185,13 @@ void Lines::draw(const Matrix& to_clip, const Rectangle& area) const {
   glUseProgram(program_.get());
   glUniformMatrix4fv(glGetUniformLocation(program_.get(), "to_clip"), 1, GL_FALSE, to_clip.m);
   glBindVertexArray(array_.get());
-  glDrawArrays(GL_LINES, 0, static_cast<int>(count_));
+  glEnable(GL_SCISSOR_TEST);
+  glScissor(area.x, area.y, area.width, area.height);
+  for (int i = 0; i < width * width; ++i) {
+    viewport({area.x + i % width, area.y + i / width, area.width, area.height});
+    glDrawArrays(GL_LINES, 0, static_cast<int>(count_));
+  }
+  glDisable(GL_SCISSOR_TEST);
   glBindVertexArray(0);
 }
 

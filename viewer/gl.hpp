@@ -109,7 +109,8 @@ class Lines {
  public:
   Lines();
   void upload(const std::vector<Vertex>& vertices);  // two a line
-  void draw(const Matrix& to_clip, const Rectangle& area) const;
+  // Core profiles draw lines one pixel wide: wider ones are drawn again beside themselves.
+  void draw(const Matrix& to_clip, const Rectangle& area, int width) const;
   std::size_t lines() const { return count_ / 2; }
 
  private:

@@ -176,7 +176,8 @@ void Viewer::probe(const Area& area) {
   if (!probe.active || !state_.scene) return;
   const ImGuiIO& io = ImGui::GetIO();
   if (io.WantCaptureMouse || !inside(area, io.MousePos)) return;
-  if (ImGui::IsMouseClicked(0)) probe.pinned = !probe.pinned;
+  // A drag moves the camera, and is no click.
+  if (ImGui::IsMouseReleased(0) && io.MouseDragMaxDistanceSqr[0] < 9) probe.pinned = !probe.pinned;
   if (probe.pinned) return;
   const bool moved = probe.x != io.MousePos.x || probe.y != io.MousePos.y;
   if (!moved && probe.path && !dragging_) return;

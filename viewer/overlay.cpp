@@ -19,7 +19,7 @@ constexpr ImGuiWindowFlags floating = ImGuiWindowFlags_NoDecoration | ImGuiWindo
                                       ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav;
 
 // A small window with round corners; `pivot` is the corner of it that is at `at`.
-bool begin_card(const char* name, ImVec2 at, ImVec2 pivot, bool mouse = false, float opacity = 0.78f) {
+bool begin_card(const char* name, ImVec2 at, ImVec2 pivot, bool mouse = false, float opacity = 0.86f) {
   ImGui::SetNextWindowPos(at, ImGuiCond_Always, pivot);
   ImGui::SetNextWindowBgAlpha(opacity);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, ImGui::GetFontSize() * 0.5f);
@@ -136,6 +136,24 @@ void draw_legend(State& state, const Area& area, const PictureStatus& picture) {
   end_card();
 }
 
+void draw_ray(State& state, const Area& area) {
+  if (!state.probe.active || !state.probe.path) return;
+  const RayPath& path = *state.probe.path;
+  const ImVec2 mouse{std::min(state.probe.x, area.x + area.width - ImGui::GetFontSize() * 15), state.probe.y};
+  if (begin_card("ray", {mouse.x + ImGui::GetFontSize(), mouse.y + ImGui::GetFontSize()}, {0, 0})) {
+    const auto empty = std::count_if(path.leaves.begin(), path.leaves.end(), [](const auto& l) { return l.refs == 0; });
+    ImGui::Text("%u inner nodes, %zu leaves (%td empty)", path.inner_steps, path.leaves.size(), empty);
+    ImGui::Text("%u triangles tested", path.tests);
+    if (path.hit.found()) {
+      ImGui::TextColored(colour::accent, "hit %u at %.4g", path.hit.triangle, static_cast<double>(path.hit.t));
+    } else {
+      ImGui::TextDisabled("no hit");
+    }
+    ImGui::TextDisabled(state.probe.pinned ? "pinned: move the camera to see it" : "click pins it");
+  }
+  end_card();
+}
+
 }  // namespace
 
 void draw_overlay(State& state, const Area& area) {
@@ -143,6 +161,7 @@ void draw_overlay(State& state, const Area& area) {
   draw_name(state, area, picture);
   draw_progress(state, area);
   draw_legend(state, area, picture);
+  draw_ray(state, area);
   draw_messages(state, area);
   if (!picture.error.empty() &&
       begin_card("no picture", {area.x + area.width / 2, area.y + area.height / 2}, {0.5f, 0.5f})) {

@@ -5,6 +5,7 @@
 #include <bit>
 #include <chrono>
 
+#include "render/kernel.hpp"
 #include "viewer/priority.hpp"
 
 namespace heapwood::viewer {
@@ -161,11 +162,12 @@ void Picture::make(const View& view, std::uint64_t version) {
   const double pixels = static_cast<double>(view.width) * view.height;
   unsigned factor = 1;
   while (factor < 16 && pixels / (factor * factor) * seconds_a_pixel_ > coarse_seconds) factor *= 2;
+  const bool coarse = factor > 1;
   for (; factor > 1; factor /= 2) {
     if (!make_coarse(view, version, factor) || outdated(version)) return;
     if (factor == 2) wait_while_held(version);
   }
-  refine(view, version);
+  refine(view, version, coarse);
 }
 
 bool Picture::make_coarse(const View& view, std::uint64_t version, unsigned factor) {
@@ -218,29 +220,28 @@ bool Picture::make_coarse(const View& view, std::uint64_t version, unsigned fact
   return true;
 }
 
-void Picture::refine(const View& view, std::uint64_t version) {
+void Picture::refine(const View& view, std::uint64_t version, bool coarse_before) {
   render::Progressive picture(*view.scene->traced, job_of(view));
   const unsigned rows = picture.tile_rows();
   const double pixels = static_cast<double>(view.width) * view.height;
   unsigned step = static_cast<unsigned>(std::clamp(slice_seconds / (seconds_a_pixel_ * pixels) * rows, 1.0, 1e4));
   auto shown = Clock::now();
-  bool first =
-      development_.mode != view.mode || seconds_a_pixel_ * pixels <= coarse_seconds;  // no coarse one before it
+  bool first = !coarse_before;
   while (picture.samples() < view.spp) {
-    const auto start = Clock::now();
     double busy = 0;
-    for (unsigned row = 0; row < rows; row += step) {
+    // `step` changes on the way.
+    for (unsigned row = 0, count = 0; row < rows; row += count) {
       wait_while_held(version);
       if (outdated(version)) return;
       const auto slice = Clock::now();
-      const unsigned count = std::min(step, rows - row);
+      count = std::min(step, rows - row);
       picture.add_rows(row, count, 60);
       const double seconds = seconds_since(slice);
       busy += seconds;
       // The first pass is seen as it comes.
       if (picture.samples() == 0 && !first) {
         const std::vector<render::Pixel> sums = picture.rows(row, count);
-        publish(row * 4, develop_rows(sums, 1, development_, range_));
+        publish(row * render::tile_height, develop_rows(sums, 1, development_, range_));
       }
       if (seconds > 2 * slice_seconds) step = std::max(1u, step / 2);
       if (seconds < slice_seconds / 4 && step < rows) step *= 2;
@@ -269,7 +270,6 @@ void Picture::refine(const View& view, std::uint64_t version) {
     status_.pass_ms = 1e3 * busy;
     status_.camera_rays_per_second = busy > 0 ? pixels / busy : 0;
     status_.done = last;
-    (void)start;
   }
 }
 

@@ -59,7 +59,8 @@ class Picture {
   bool outdated(std::uint64_t version) const;
   void make(const View& view, std::uint64_t version);
   bool make_coarse(const View& view, std::uint64_t version, unsigned factor);
-  void refine(const View& view, std::uint64_t version);
+  // `coarse_before`: a coarse picture has chosen exposure and range, so that the first pass can be shown as it comes.
+  void refine(const View& view, std::uint64_t version, bool coarse_before);
   void publish(unsigned first_row, const std::vector<gl::Rgba8>& rows);
   void wait_while_held(std::uint64_t version);
 

@@ -30,6 +30,8 @@ RayPath follow(const BuiltScene& scene, const kdtree::Ray& ray) {
   std::uint32_t at = 0;
   Box box = tree.bounds;
   unsigned depth = 0;
+  bool known = false;
+  const float slack = kdtree::FastIntersection::diagonal_slack * scene.diagonal();
   for (;;) {
     kdtree::Node node = tree.nodes[at];
     while (!node.leaf()) {
@@ -55,12 +57,14 @@ RayPath follow(const BuiltScene& scene, const kdtree::Ray& ray) {
     }
     path.leaves.push_back({box, node.first, node.count(), depth});
     path.tests += node.count();
-    // A hit that lies in a later leaf of the same triangle is kept while the search goes on.
+    // The hit is known once its triangle has been tested in a leaf whose interval it is in, or nearly so.
     const auto refs = tree.refs.begin() + node.first;
-    const bool seen =
-        path.hit.found() && std::find(refs, refs + node.count(), path.hit.triangle) != refs + node.count();
-    if (seen) path.hit_box = box;
-    if ((path.hit.found() && path.hit.t <= end) || stack.empty()) return path;
+    const float reach = end * (1 + kdtree::FastIntersection::relative_slack) + slack;
+    const bool here = path.hit.found() && path.hit.t <= reach &&
+                      std::find(refs, refs + node.count(), path.hit.triangle) != refs + node.count();
+    if (here) path.hit_box = box;
+    known = known || here;
+    if ((known && path.hit.t <= end) || stack.empty()) return path;
     begin = end;
     at = stack.back().node;
     end = stack.back().end;

@@ -97,8 +97,10 @@ void Viewer::step() {
   }
   state_.now = clock();
   if (window_.take_activity()) last_activity_ = state_.now;
-  const double since = std::min(state_.now - last_frame_, 0.1);
-  last_frame_ = state_.now;
+  const double since = std::min(state_.now - drawn_at_, 0.1);
+  drawn_at_ = state_.now;
+  // Frames are due at even distances: waking late once does not delay those that follow.
+  last_frame_ = state_.now - last_frame_ < 2 * interval ? std::min(last_frame_ + interval, state_.now) : state_.now;
   take_outcomes(state_);
   if (auto shot = state_.shots.take()) {
     state_.say(shot->fine ? Message::Kind::note : Message::Kind::error, shot->text);
@@ -181,12 +183,12 @@ void Viewer::draw_lines(const Layout& at) {
                                        static_cast<unsigned>(std::max(1, area.height)), state_.scene->diagonal());
   if (state_.tree.visible) {
     state_.tree.update(*state_.scene, boxes_);
-    boxes_->draw(matrix, area);
+    boxes_->draw(matrix, area, std::max(1, static_cast<int>(window_.scale())));
   }
   if (state_.probe.active && state_.probe.path) {
     if (!ray_) ray_.emplace();
     ray_->upload(state_.probe.lines(*state_.scene));
-    ray_->draw(matrix, area);
+    ray_->draw(matrix, area, std::max(2, static_cast<int>(2 * window_.scale())));
   }
 }
 

@@ -48,7 +48,7 @@ class Viewer {
   std::optional<gl::Lines> boxes_, ray_;
   std::optional<gl::Canvas> canvas_;  // while a picture of the whole window is made
   int canvas_width_ = 0, canvas_height_ = 0, canvas_frames_ = 0;
-  double last_activity_ = 0, last_frame_ = 0;
+  double last_activity_ = 0, last_frame_ = 0, drawn_at_ = 0;
   bool shot_taken_ = false, fresh_ = false;
   bool dragging_ = false;
 };

@@ -33,7 +33,7 @@ class Program : public testing::Test {
   Outcome on_display(std::vector<std::string> command) const { return Running(wrapper(), command).wait(); }
   // The viewer; `steps` is its script, where it has one.
   Outcome view(std::vector<std::string> arguments, const std::string& steps = "") const {
-    std::vector<std::string> command{view_, "--settings", "none", "--device", "cpu"};
+    std::vector<std::string> command{view_, "--device", "cpu"};
     if (!steps.empty()) {
       std::ofstream(path("script")) << steps << "quit\n";
       command.insert(command.end(), {"--script", path("script")});

@@ -54,6 +54,19 @@ TEST_F(Window, TheWindowShowsThePictureOfRender) {
   EXPECT_EQ(difference.above, 0) << difference.largest;
 }
 
+// A picture that takes many launches: each pixel gets each sample once.
+TEST_F(Window, ALargePictureIsThatOfRenderToo) {
+  expect_fine(view({"atrium:3k", "--mode", "normals"},
+                   "wait built\nkey F2\nkey F4\nwindow " + path("window.png") + " 900x700 3\n"));
+  expect_fine(heapwood({"render", "atrium:3k", "-o", path("render.png"), "--mode", "normals", "--size", "900x700",
+                        "--spp", "3", "--device", "cpu"}));
+  render::Image shown = picture("window.png"), rendered = picture("render.png");
+  for (unsigned y = 0; y < 60; ++y) {
+    for (unsigned x = 0; x < shown.width; ++x) shown.at(x, y) = rendered.at(x, y);
+  }
+  EXPECT_EQ(render::compare(shown, rendered, 1).above, 0);
+}
+
 TEST_F(Window, RealKeysArrive) {
   if (std::system("command -v xdotool > /dev/null") != 0) GTEST_SKIP() << "xdotool is not installed";
   std::ofstream(path("script")) << "wait built\nreport " << path("ready") << "\nwait file " << path("pressed")
@@ -165,8 +178,8 @@ TEST_F(Window, TwoMapsOfOneBuild) {
   EXPECT_EQ(report["heap"][0]["pool_bytes"], report["heap"][1]["pool_bytes"]);
 }
 
-// What the probe counts is what the heat map shows at that pixel.
-TEST_F(Window, TheProbeCountsWhatTheHeatmapShows) {
+// That it counts what the ray tracer counts is shown ray by ray in test_parts.cpp.
+TEST_F(Window, TheProbeFollowsTheMouse) {
   expect_fine(view({"atrium:2k", "--mode", "heatmap", "--spp", "1"},
                    "wait built\nkey F2\nkey P\nmove 200 150\nwait 0.3\nreport " + path("report") + "\n"));
   const Json ray = json("report")["ray"];
@@ -190,7 +203,7 @@ TEST_F(Window, ADroppedFileOpens) {
 }
 
 TEST_F(Window, AnExhaustedPoolIsAMessage) {
-  expect_fine(view({"atrium:3k", "--pool", "200K"}, "wait built\nwait samples 1\nreport " + path("report") + "\n"));
+  expect_fine(view({"atrium:3k", "--pool", "200K"}, "wait built\nreport " + path("report") + "\n"));
   EXPECT_TRUE(has_message(json("report"), "exhausted")) << json("report")["messages"];
   EXPECT_TRUE(has_message(json("report"), "200 KiB")) << json("report")["messages"];
 }
