@@ -110,15 +110,14 @@ struct Churn {
   }
 };
 
-template <class A>
-struct Run {
+struct ChurnRun {
   std::vector<RecordedEvent> events;
   std::uint64_t total = 0;
   std::vector<Region> regions;
 };
 
 template <class A>
-Run<A> churn(unsigned threads, unsigned rounds, std::size_t capacity) {
+ChurnRun churn(unsigned threads, unsigned rounds, std::size_t capacity) {
   const simt::DeviceId id{.kind = simt::DeviceKind::cpu, .index = 0, .threads = static_cast<int>(threads)};
   const simt::Cpu device(id);
   const std::size_t bytes = std::size_t{8} << 20;
@@ -127,7 +126,7 @@ Run<A> churn(unsigned threads, unsigned rounds, std::size_t capacity) {
   const RecordedMemory recorded(id, capacity);
   const A base = A::create(pool, AllocatorOptions{}, device);
   device.launch(Churn<Recorded<A>>{Recorded<A>::create(base, pool, recorded), rounds}, threads);
-  Run<A> run{recorded.events(), recorded.total(), {}};
+  ChurnRun run{recorded.events(), recorded.total(), {}};
   base.walk(HostView(id), [&](const Region& region) { run.regions.push_back(region); });
   return run;
 }
@@ -139,7 +138,7 @@ TYPED_TEST_SUITE(RecordedChurn, Freeing);
 
 TYPED_TEST(RecordedChurn, EndsWithTheUsedRegionsOfTheWalk) {
   for (int repetition = 0; repetition < 5; ++repetition) {
-    const Run<TypeParam> run = churn<TypeParam>(4, 4000, 1 << 20);
+    const ChurnRun run = churn<TypeParam>(4, 4000, 1 << 20);
     ASSERT_EQ(run.total, run.events.size());
     const Replay r = replay(run.events, Frees::individually);
     EXPECT_EQ(r.unmatched_frees, 0u);
@@ -163,19 +162,19 @@ TYPED_TEST(RecordedChurn, EndsWithTheUsedRegionsOfTheWalk) {
 }
 
 TEST(Recorded, SaysWhatFoundNoRoom) {
-  const Run<CMalloc> run = churn<CMalloc>(2, 1000, 100);
+  const ChurnRun run = churn<CMalloc>(2, 1000, 100);
   EXPECT_EQ(run.events.size(), 100u);
   EXPECT_GT(run.total, 1500u);
 }
 
 TEST(Recorded, CapacityZeroIsSwitchedOff) {
-  const Run<CMalloc> run = churn<CMalloc>(2, 1000, 0);
+  const ChurnRun run = churn<CMalloc>(2, 1000, 0);
   EXPECT_EQ(run.total, 0u);
   EXPECT_TRUE(run.events.empty());
 }
 
 TEST(Recorded, BlocksOfAtomicMallocCoverItsUsedRegion) {
-  const Run<Atomic> run = churn<Atomic>(3, 2000, 1 << 16);
+  const ChurnRun run = churn<Atomic>(3, 2000, 1 << 16);
   const Replay r = replay(run.events, Frees::never);
   EXPECT_EQ(r.unmatched_frees, 0u);
   std::uint64_t sum = 0, used = 0;
