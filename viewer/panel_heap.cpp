@@ -194,6 +194,7 @@ void draw_controls(State& state) {
   if (ImGui::BeginCombo("##colours", names[static_cast<int>(view.colours)])) {
     for (int i = 0; i < 3; ++i) {
       if (ImGui::Selectable(names[i], static_cast<int>(view.colours) == i)) view.colours = static_cast<HeapColours>(i);
+      state.places.note(names[i]);
     }
     ImGui::EndCombo();
   }

@@ -10,7 +10,10 @@
 namespace heapwood::viewer {
 
 Screenshots::~Screenshots() {
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  if (running_) simt::interrupt();  // nobody waits for it any more
+  thread_.join();
+  simt::clear_interrupt();
 }
 
 bool Screenshots::start(std::shared_ptr<const BuiltScene> scene, const render::RenderJob& job,

@@ -120,10 +120,14 @@ void Viewer::step() {
   const double start = clock();
   window_.new_frame(std::nullopt);
   const Layout at = layout(window_.width(), window_.height());
-  keys();
-  mouse(at.picture);
-  fly(since);
-  probe(at.picture);
+  try {
+    keys();
+    mouse(at.picture);
+    fly(since);
+    probe(at.picture);
+  } catch (const simt::Stopped&) {
+    // A build is being cancelled, and with it the few rays that an input asked for.
+  }
   request_picture(at.picture, options_.spp);
   gl::bind_window();
   draw(at);
