@@ -5,6 +5,7 @@ export CUDA JOBS SCENES WERROR
 help:
 	@echo 'make demo     install what is missing, build, bench every allocator on three scenes, render them (into out/)'
 	@echo 'make test     install what is missing, build, run every test that needs no GPU'
+	@echo 'make view     install what is missing, build the viewer, open it on the first of SCENES'
 	@echo 'make check    format, spelling, rules of the house, headers, clang-tidy'
 	@echo 'make format   rewrite the sources as .clang-format says'
 	@echo 'make clean    remove build/ and out/'
@@ -17,6 +18,9 @@ demo:
 test:
 	@scripts/test.sh
 
+view:
+	@scripts/view.sh
+
 check:
 	@scripts/check.sh
 
@@ -26,4 +30,4 @@ format:
 clean:
 	rm -rf build out
 
-.PHONY: help demo test check format clean
+.PHONY: help demo test view check format clean

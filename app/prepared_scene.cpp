@@ -59,6 +59,10 @@ kdtree::InstrumentedRun PreparedScene::build_instrumented(const engine::Entry& e
   return engine_on(entry, device_).build_instrumented(*workspace_, build_options());
 }
 
+kdtree::RecordedRun PreparedScene::build_recorded(const engine::Entry& entry, std::size_t capacity) {
+  return engine_on(entry, device_).build_recorded(*workspace_, build_options(), capacity);
+}
+
 kdtree::TreeStats PreparedScene::tree_stats() const { return kdtree::measure(workspace_->download(), settings_.costs); }
 
 std::size_t PreparedScene::pool_limit() const {

@@ -33,6 +33,8 @@ struct Engine {
   // Resets the pool and builds once. Throws simt::Stopped, simt::KernelFailure, Error.
   kdtree::BuildRun (*build)(kdtree::Workspace&, const kdtree::BuildOptions&);
   kdtree::InstrumentedRun (*build_instrumented)(kdtree::Workspace&, const kdtree::BuildOptions&);
+  // Keeps at most `capacity` events.
+  kdtree::RecordedRun (*build_recorded)(kdtree::Workspace&, const kdtree::BuildOptions&, std::size_t capacity);
   KernelUse (*kernel_use)(const simt::DeviceId&, kdtree::RefKind);  // of the build kernel
   CallUse (*call_use)(const simt::DeviceId&, bool coalesced);
   // Runs a script of allocator calls (alloc/exercise.hpp): conformance tests, later the generic benchmarks.

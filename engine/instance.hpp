@@ -46,6 +46,10 @@ constexpr Engine make_engine(simt::DeviceKind kind) {
               [](kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
                 return kdtree::build_instrumented<Allocator>(Device(workspace.device()), workspace, options);
               },
+          .build_recorded =
+              [](kdtree::Workspace& workspace, const kdtree::BuildOptions& options, std::size_t capacity) {
+                return kdtree::build_recorded<Allocator>(Device(workspace.device()), workspace, options, capacity);
+              },
           .kernel_use = kernel_use<Allocator, Device>,
           .call_use = call_use<Allocator, Device>,
           .exercise = [](const alloc::ExerciseJob& job) { return alloc::exercise<Allocator, Device>(job); },

@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
+#include "alloc/recording.hpp"
 #include "alloc/statistics.hpp"
 #include "kdtree/device_mesh.hpp"
 #include "kdtree/tree.hpp"
@@ -45,6 +47,15 @@ struct InstrumentedRun {
   BuildRun run;
   alloc::RequestStats requests;
   alloc::Fragmentation at_end;  // after the build: everything is freed if the allocator can
+};
+
+// The same build with every request, free and node written down (alloc/adaptors/recorded.hpp).
+struct RecordedRun {
+  InstrumentedRun instrumented;
+  std::vector<alloc::RecordedEvent> events;
+  std::uint64_t events_in_all = 0;     // more than were kept where the recording was cut off
+  std::vector<alloc::Region> regions;  // the allocator's walk after the build
+  bool truncated() const { return events_in_all > events.size(); }
 };
 
 // Sizes of the workspace's arrays, where a test wants them small; 0 = by the mesh. A full ring or no free shared node makes a

@@ -8,6 +8,7 @@
 
 #include "alloc/adaptors/counted.hpp"
 #include "alloc/adaptors/failing.hpp"
+#include "alloc/adaptors/recorded.hpp"
 #include "kdtree/build_shared.hpp"
 #include "kdtree/workspace.hpp"
 #include "simt/launch.hpp"
@@ -102,29 +103,41 @@ BuildRun build(const Device& device, Workspace& workspace, const BuildOptions& o
   });
 }
 
+// One kernel serves both kinds of instrumented builds: with capacity 0 nothing is written down.
 template <class Allocator, class Device>
-InstrumentedRun build_instrumented(const Device& device, Workspace& workspace, const BuildOptions& options) {
+RecordedRun build_recorded(const Device& device, Workspace& workspace, const BuildOptions& options,
+                           std::size_t capacity) {
   using Failing = alloc::Failing<Allocator>;
-  using Instrumented = alloc::Counted<Failing>;
-  InstrumentedRun result;
+  using Counted = alloc::Counted<Failing>;
+  using Instrumented = alloc::Recorded<Counted>;
+  RecordedRun result;
   if (workspace.mesh().triangles.size() == 0) return result;
   const alloc::Pool pool = workspace.pool();
   alloc::CountedMemory counted(workspace.device(), pool.bytes);
   alloc::FailingMemory failing(workspace.device(), options.fail_at);
+  alloc::RecordedMemory recorded(workspace.device(), capacity);
   Allocator base{};
-  result.run = with_ref_kind(workspace.refs(), [&]<RefKind kind>() {
+  result.instrumented.run = with_ref_kind(workspace.refs(), [&]<RefKind kind>() {
     return build_with<Allocator, kind>(device, workspace, options, [&] {
       counted.reset();
       failing.reset();
+      recorded.reset();
       base = Allocator::create(pool, alloc::AllocatorOptions{}, device);
-      return Instrumented::create(Failing::create(base, failing), pool, counted);
+      return Instrumented::create(Counted::create(Failing::create(base, failing), pool, counted), pool, recorded);
     });
   });
-  result.requests = counted.result();
-  std::vector<alloc::Region> regions;
-  base.walk(alloc::HostView(workspace.device()), [&](const alloc::Region& region) { regions.push_back(region); });
-  result.at_end = alloc::fragmentation(regions, counted.requested());
+  result.instrumented.requests = counted.result();
+  base.walk(alloc::HostView(workspace.device()),
+            [&](const alloc::Region& region) { result.regions.push_back(region); });
+  result.instrumented.at_end = alloc::fragmentation(result.regions, counted.requested());
+  result.events_in_all = recorded.total();
+  result.events = recorded.events();
   return result;
+}
+
+template <class Allocator, class Device>
+InstrumentedRun build_instrumented(const Device& device, Workspace& workspace, const BuildOptions& options) {
+  return build_recorded<Allocator>(device, workspace, options, 0).instrumented;
 }
 
 }  // namespace heapwood::kdtree

@@ -107,6 +107,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_bounds(SharedNode& node, std::ui
   if (stop_) return;
   for (std::uint32_t i = warp_.lane(); i < n; i += Warp::width) k_.refs[at + i] = i;
   if (warp_.lane() == 0) k_.nodes[0] = Node::make_leaf(at, n);
+  note_node(k_.shared[slot].task, true);
   k_.shared.give_back(warp_, slot);
   owed_ += 1;
 }

@@ -97,6 +97,7 @@ class BuildWorker {
     } else {
       const std::uint32_t pair = take_pair();
       if (stop_) return;
+      note_node(task, false);
       if (warp_.lane() == 0) k_.nodes[task.node] = Node::make_inner(split.position(), split.axis(), pair);
       if (slot != no_slot) {
         open_split(slot, task, split, left, right, pair);
@@ -171,6 +172,7 @@ class BuildWorker {
         scratch_.stack[top_ % Kernel::stack_size] = task;
       }
     }
+    if (task.n == 0) note_node(task, true);
     top_ += task.n == 0 ? 0 : 1;
     warp_.sync();
   }
@@ -275,6 +277,14 @@ class BuildWorker {
       k_.refs[first + i] = Refs::load_id(task.refs, i);
     }
     if (warp_.lane() == 0) k_.nodes[task.node] = Node::make_leaf(first, task.n);
+    note_node(task, true);
+  }
+  // A recording allocator is told of every node, too (alloc/adaptors/recorded.hpp); of any other this is no code at all.
+  SIMT_INLINE void note_node(const NodeTask& task, bool leaf) {
+    auto allocator = k_.allocator;
+    if constexpr (requires { allocator.note_node(warp_, 0u, 0u, true); }) {
+      if (warp_.lane() == 0) allocator.note_node(warp_, task.depth, task.n, leaf);
+    }
   }
 
   // ---- shared nodes: build_shared.hpp --------------------------------------------------------------------------------

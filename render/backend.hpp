@@ -29,7 +29,7 @@ struct SceneData {
 struct Backend {
   // Writes ref_count records.
   void (*fill_records)(const simt::DeviceId&, const SceneData&, void* records);
-  // Both return milliseconds. `ticket` is a zero word.
+  // Both return milliseconds. `ticket` holds the first tile; Frame::end_tile ends the launch.
   double (*render)(const simt::DeviceId&, const SceneData&, const Frame&, Pixel* film, std::uint32_t* ticket,
                    const simt::LaunchLimits&);
   double (*trace)(const simt::DeviceId&, const SceneData&, bool any, const kdtree::Ray*, kdtree::Hit*,

@@ -22,11 +22,6 @@ Vec3 mix(Vec3 a, Vec3 b, double share) { return a * static_cast<float>(1 - share
 // The number a pixel shows: the mean over samples that have one.
 double value(const Pixel& p) { return p.a > 0 ? p.r / p.a : 0; }
 
-struct Range {
-  double low = 0, high = 1;
-  double place(double v) const { return high > low ? (v - low) / (high - low) : 0; }
-};
-
 // Numbers that people like: 1, 2, 2.5 or 5 times a power of ten, not below x.
 double round_up(double x) {
   if (!(x > 0)) return 1;
@@ -35,20 +30,6 @@ double round_up(double x) {
     if (x <= step * power * (1 + 1e-9)) return step * power;
   }
   return 10 * power;
-}
-
-Range range_of(const Film& film, const Development& how) {
-  std::vector<double> all;
-  for (const Pixel& p : film.sums) {
-    if (p.a > 0) all.push_back(value(p));
-  }
-  if (all.empty()) return {};
-  std::sort(all.begin(), all.end());
-  const auto rank = [&](double share) {
-    return all[static_cast<std::size_t>(share * static_cast<double>(all.size() - 1))];
-  };
-  if (how.mode == Mode::depth) return {rank(0.002), rank(0.998)};
-  return {0, how.largest > 0 ? how.largest : round_up(rank(0.998))};
 }
 
 Vec3 ramp(Mode mode, const Range& range, double v) {
@@ -109,29 +90,41 @@ unsigned char srgb(double linear) {
   return static_cast<unsigned char>(std::lround(coded * 255));
 }
 
+Range range_of(const Film& film, const Development& how) {
+  std::vector<double> all;
+  for (const Pixel& p : film.sums) {
+    if (p.a > 0) all.push_back(value(p));
+  }
+  if (all.empty()) return {};
+  std::sort(all.begin(), all.end());
+  const auto rank = [&](double share) {
+    return all[static_cast<std::size_t>(share * static_cast<double>(all.size() - 1))];
+  };
+  if (how.mode == Mode::depth) return {rank(0.002), rank(0.998)};
+  return {0, how.largest > 0 ? how.largest : round_up(rank(0.998))};
+}
+
+Rgb8 develop(const Pixel& p, unsigned samples, const Development& how, const Range& range) {
+  const double share = samples > 0 ? 1.0 / samples : 0;
+  if (shows_numbers(how.mode)) return encode(mix(blank, ramp(how.mode, range, value(p)), p.a * share));
+  if (how.mode == Mode::normals) {
+    // Normals are shown as they are, not as light: encoded values would be bent twice.
+    const double back = 0.12 * (1 - p.a * share);
+    const auto plain = [&](double sum) {
+      return static_cast<std::uint8_t>(std::lround(255 * std::min(1.0, sum * share + back)));
+    };
+    return {plain(p.r), plain(p.g), plain(p.b)};
+  }
+  const auto light = [&](double sum) { return static_cast<float>(tone_curve(sum * share * how.exposure)); };
+  return encode({light(p.r), light(p.g), light(p.b)});
+}
+
 Image develop(const Film& film, const Development& how) {
   Image image(film.width, film.height);
-  const double share = film.samples > 0 ? 1.0 / film.samples : 0;
-  const bool numbers = how.mode == Mode::depth || how.mode == Mode::heatmap || how.mode == Mode::leaves;
+  const bool numbers = shows_numbers(how.mode);
   const Range range = numbers ? range_of(film, how) : Range{};
   for (std::size_t i = 0; i < image.pixels.size(); ++i) {
-    const Pixel& p = film.sums[i];
-    Vec3 colour;
-    if (numbers) {
-      colour = mix(blank, ramp(how.mode, range, value(p)), p.a * share);
-    } else if (how.mode == Mode::normals) {
-      // Normals are shown as they are, not as light: encoded values would be bent twice.
-      const double back = 0.12 * (1 - p.a * share);
-      const auto plain = [&](double sum) {
-        return static_cast<std::uint8_t>(std::lround(255 * std::min(1.0, sum * share + back)));
-      };
-      image.pixels[i] = {plain(p.r), plain(p.g), plain(p.b)};
-      continue;
-    } else {
-      const auto light = [&](double sum) { return static_cast<float>(tone_curve(sum * share * how.exposure)); };
-      colour = {light(p.r), light(p.g), light(p.b)};
-    }
-    image.pixels[i] = encode(colour);
+    image.pixels[i] = develop(film.sums[i], film.samples, how, range);
   }
   if (numbers && how.legend) draw_legend(image, film, how.mode, range);
   return image;

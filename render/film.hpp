@@ -26,6 +26,17 @@ struct Development {
 
 Image develop(const Film& film, const Development& how);
 
+// Numbers that a colour ramp runs over.
+struct Range {
+  double low = 0, high = 1;
+  double place(double v) const { return high > low ? (v - low) / (high - low) : 0; }
+};
+inline bool shows_numbers(Mode mode) { return mode == Mode::depth || mode == Mode::heatmap || mode == Mode::leaves; }
+// The range that a picture of numbers is shown in.
+Range range_of(const Film& film, const Development& how);
+// One pixel of a picture: the sums of `samples` samples.
+Rgb8 develop(const Pixel& sum, unsigned samples, const Development& how, const Range& range);
+
 // Straight up to two thirds, then bent smoothly towards 1, which is never reached: highlights keep their shape.
 double tone_curve(double x);
 // 0..1 linear light to 0..255 sRGB (IEC 61966-2-1).

@@ -22,17 +22,16 @@ struct RenderKernel {
   SceneView<Intersection> scene;
   Frame frame;
   Pixel* film;            // samples are added to it
-  std::uint32_t* ticket;  // zero at launch
+  std::uint32_t* ticket;  // the first tile at launch
 
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch&) const {
     const std::uint32_t columns = (frame.width + tile_width - 1) / tile_width;
-    const std::uint32_t rows = (frame.height + tile_height - 1) / tile_height;
     for (;;) {
       std::uint32_t tile = 0;
       if (warp.lane() == 0) tile = simt::atomic_ref<std::uint32_t>(*ticket).fetch_add(1, simt::relaxed);
       tile = warp.shfl(tile, 0);
-      if (tile >= columns * rows || warp.any(warp.aborted())) return;
+      if (tile >= frame.end_tile || warp.any(warp.aborted())) return;
       for (std::uint32_t i = warp.lane(); i < tile_width * tile_height; i += Warp::width) {
         const std::uint32_t x = tile % columns * tile_width + i % tile_width;
         const std::uint32_t y = tile / columns * tile_height + i / tile_width;

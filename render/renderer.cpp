@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "render/auto_light.hpp"
+#include "render/kernel.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::render {
@@ -24,6 +25,18 @@ float surface_offset(const Box& bounds) {
   return 5e-5f * length(bounds.extent()) + 1e-6f * length(far_corner);
 }
 
+void check(const RenderJob& job) {
+  if (job.width < 1 || job.height < 1 || job.width > max_side || job.height > max_side) {
+    throw Error(Exit::usage, "picture size " + std::to_string(job.width) + "x" + std::to_string(job.height) +
+                                 ": each side must be 1 to " + std::to_string(max_side) + " pixels");
+  }
+  if (job.spp < 1 || job.spp > max_spp) {
+    throw Error(Exit::usage, "samples a pixel: " + std::to_string(job.spp) + " is not 1 to " + std::to_string(max_spp));
+  }
+}
+
+}  // namespace
+
 // Exposure at which nine tenths of the picture are no brighter than three quarters. A clay model is lit to be right as
 // it is, so it is only nudged.
 double exposure_for(const Film& film, Mode mode) {
@@ -38,18 +51,6 @@ double exposure_for(const Film& film, Mode mode) {
   std::nth_element(luminance.begin(), rank, luminance.end());
   return *rank > 0 ? std::clamp(0.75 / *rank, lowest, highest) : 1;
 }
-
-void check(const RenderJob& job) {
-  if (job.width < 1 || job.height < 1 || job.width > max_side || job.height > max_side) {
-    throw Error(Exit::usage, "picture size " + std::to_string(job.width) + "x" + std::to_string(job.height) +
-                                 ": each side must be 1 to " + std::to_string(max_side) + " pixels");
-  }
-  if (job.spp < 1 || job.spp > max_spp) {
-    throw Error(Exit::usage, "samples a pixel: " + std::to_string(job.spp) + " is not 1 to " + std::to_string(max_spp));
-  }
-}
-
-}  // namespace
 
 Progressive::Progressive(const Scene& scene, const RenderJob& job) : scene_(&scene), job_(job) {
   check(job);
@@ -75,13 +76,32 @@ Progressive::Progressive(const Scene& scene, const RenderJob& job) : scene_(&sce
 }
 
 double Progressive::add(unsigned samples, double seconds) {
-  frame_.samples = samples;
-  ticket_.fill(0);
-  const double ms = backend(scene_->device())
-                        .render(scene_->device(), scene_->data(), frame_, film_.data(), ticket_.data(),
-                                {.seconds = seconds, .what = "rendering"});
+  const double ms = launch(samples, 0, tile_rows(), seconds);
   frame_.first_sample += samples;
   return ms;
+}
+
+double Progressive::add_rows(unsigned first, unsigned count, double seconds) {
+  return launch(1, first, count, seconds);
+}
+
+unsigned Progressive::tile_rows() const { return (job_.height + tile_height - 1) / tile_height; }
+
+std::vector<Pixel> Progressive::rows(unsigned first, unsigned count) const {
+  const std::size_t begin = std::min(first * tile_height, job_.height);
+  const std::size_t end = std::min((first + count) * tile_height, job_.height);
+  return film_.download(begin * job_.width, (end - begin) * job_.width);
+}
+
+double Progressive::launch(unsigned samples, unsigned first_row, unsigned rows, double seconds) {
+  const std::uint32_t columns = (job_.width + tile_width - 1) / tile_width;
+  const std::uint32_t first_tile = first_row * columns;
+  ticket_.upload({&first_tile, 1});
+  frame_.samples = samples;
+  frame_.end_tile = std::min(first_row + rows, tile_rows()) * columns;
+  return backend(scene_->device())
+      .render(scene_->device(), scene_->data(), frame_, film_.data(), ticket_.data(),
+              {.seconds = seconds, .what = "rendering"});
 }
 
 Film Progressive::film() const { return {job_.width, job_.height, samples(), film_.download()}; }

@@ -44,7 +44,17 @@ class Progressive {
   Film film() const;
   Image image() const;
 
+  // The same pass in short launches: one sample a pixel for rows [first, first + count) of tiles, then end_pass() once
+  // all of them had theirs.
+  unsigned tile_rows() const;
+  double add_rows(unsigned first, unsigned count, double seconds);
+  void end_pass() { ++frame_.first_sample; }
+  // Sums of the pixels in these rows of tiles.
+  std::vector<Pixel> rows(unsigned first, unsigned count) const;
+
  private:
+  double launch(unsigned samples, unsigned first_row, unsigned rows, double seconds);
+
   const Scene* scene_;
   RenderJob job_;
   Frame frame_{};
@@ -57,6 +67,9 @@ Image render(const RenderJob& job, const Scene& scene);
 // Uploads and renders.
 Image render(const RenderJob& job, const simt::DeviceId& device, const kdtree::Tree& tree,
              const kdtree::MeshView& mesh);
+
+// Exposure that `render` gives a picture without one of its own.
+double exposure_for(const Film& film, Mode mode);
 
 const char* name(Mode mode);
 // Throws Error{Exit::usage} naming all modes.

@@ -33,6 +33,7 @@ struct Frame {
   Lighting lighting;
   std::uint32_t width, height;
   std::uint32_t first_sample, samples;  // of this pass
+  std::uint32_t end_tile;               // tiles from the ticket's start up to this one are rendered (kernel.hpp)
   std::uint32_t total_samples;          // of the picture
   std::uint32_t occlusion_rays;         // a sample, shaded and ao
   std::uint32_t bounces;                // path

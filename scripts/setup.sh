@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Installs what is missing with apt-get (Debian 12, Ubuntu 24.04); silent where nothing is.
-#   scripts/setup.sh [build] [check] [wheels]      what for: building and testing, `make check`, scripts/fetch_nvcc.sh
+#   scripts/setup.sh [build] [check] [wheels] [viewer]   what for: building and testing, `make check`,
+#                                                        scripts/fetch_nvcc.sh, heapwood-view and its tests
 set -euo pipefail
 
 packages=()
@@ -11,8 +12,10 @@ for purpose in "${@:-build}"; do
       packages+=(g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev libcu++-dev libstb-dev
                  libtinyobjloader-dev) ;;
     check) packages+=(clang-format-14 clang-tidy-14 codespell) ;;  # by version: they must agree on every machine
+    viewer)
+      packages+=(pkg-config libglfw3-dev libimgui-dev libepoxy-dev libgl1-mesa-dri fonts-inter xvfb xdotool) ;;
     wheels) packages+=(python3-venv) ;;
-    *) echo "setup: error: unknown purpose '$purpose'; one of build, check, wheels" >&2; exit 2 ;;
+    *) echo "setup: error: unknown purpose '$purpose'; one of build, check, viewer, wheels" >&2; exit 2 ;;
   esac
 done
 

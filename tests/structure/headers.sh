@@ -8,8 +8,14 @@ cd "$1"
 compiler=$2
 flags=(-std=c++20 -Wall -Wextra -Wno-unknown-pragmas -Werror -I . -x c++)
 cores=$(nproc)
+rooms=(simt geometry alloc kdtree scenes render engine bench app)
+if pkg-config --exists imgui glfw3 epoxy 2> /dev/null; then  # what the viewer is built with
+  rooms+=(viewer)
+  read -ra imgui < <(pkg-config --cflags imgui)
+  flags+=("${imgui[@]}")
+fi
 
-mapfile -t headers < <(find simt geometry alloc kdtree scenes render engine bench app -name '*.hpp' 2> /dev/null |
+mapfile -t headers < <(find "${rooms[@]}" -name '*.hpp' 2> /dev/null |
                        grep -vxE 'simt/cuda(_warp)?\.hpp' | sort)
 objects=$(mktemp -d)
 trap 'rm -rf "$objects"' EXIT

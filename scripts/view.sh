@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Opens the viewer. `make view` calls it; arguments go to heapwood-view.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+source scripts/common.sh
+
+scripts/setup.sh build viewer
+choose_preset
+build heapwood-view
+read -ra scenes <<< "${SCENES:-atrium}"
+exec "build/$PRESET/bin/heapwood-view" "${scenes[0]}" "$@"

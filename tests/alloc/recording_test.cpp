@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// Recorded builds: the replay of a recording agrees with the allocator's own walk and with Counted.
+#include "alloc/recording.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+#include "alloc/adaptors/recorded.hpp"
+#include "alloc/allocators/atomic.hpp"
+#include "alloc/allocators/cfmmalloc.hpp"
+#include "alloc/allocators/cmalloc.hpp"
+#include "simt/cpu.hpp"
+
+namespace heapwood::alloc {
+
+namespace {
+
+using Kind = RecordedEvent::Kind;
+
+RecordedEvent event(Kind kind, std::uint64_t offset, std::uint64_t bytes = 0) {
+  return RecordedEvent::make(kind, 0, 3, offset / granule, bytes);
+}
+
+TEST(Recording, AnEventKeepsWhatWasPutIn) {
+  const std::uint64_t far = (std::uint64_t{1} << 40) - 1;  // granules: 16 TiB
+  const RecordedEvent e = RecordedEvent::make(Kind::leaf, 60, 0x1fffe, far, 123456789012);
+  EXPECT_EQ(e.kind(), Kind::leaf);
+  EXPECT_EQ(e.depth(), 60u);
+  EXPECT_EQ(e.warp(), 0xfffeu);
+  EXPECT_EQ(e.offset(), far * granule);
+  EXPECT_EQ(e.bytes, 123456789012u);
+}
+
+TEST(Recording, ReplayFindsEveryLife) {
+  const std::vector<RecordedEvent> events = {event(Kind::allocate, 0, 40), event(Kind::allocate, 64, 16),
+                                             event(Kind::free, 0),         event(Kind::allocate, 0, 16),
+                                             event(Kind::free, 32),        event(Kind::inner, 0)};
+  const Replay r = replay(events, Frees::individually);
+  ASSERT_EQ(r.blocks.size(), 3u);
+  EXPECT_EQ(r.blocks[0].released, 2u);
+  EXPECT_EQ(r.blocks[0].died, 2u);
+  EXPECT_EQ(r.blocks[1].released, never);
+  EXPECT_EQ(r.blocks[2].born, 3u);
+  EXPECT_EQ(r.unmatched_frees, 1u);
+  EXPECT_EQ(r.overlaps, 0u);
+  EXPECT_TRUE(r.blocks[0].in_use(1));
+  EXPECT_TRUE(r.blocks[0].in_use(2));
+  EXPECT_FALSE(r.blocks[0].in_use(0));
+  EXPECT_FALSE(r.blocks[0].in_use(3));
+}
+
+TEST(Recording, ReplaySeesMemoryHandedOutTwice) {
+  const std::vector<RecordedEvent> events = {event(Kind::allocate, 32, 32), event(Kind::allocate, 48, 64),
+                                             event(Kind::allocate, 16, 16)};
+  EXPECT_EQ(replay(events, Frees::individually).overlaps, 1u);
+  // What was given back to an allocator that never frees keeps its memory, until that comes round.
+  const std::vector<RecordedEvent> round = {event(Kind::allocate, 0, 32), event(Kind::free, 0),
+                                            event(Kind::allocate, 0, 16)};
+  const Replay r = replay(round, Frees::never);
+  EXPECT_EQ(r.overlaps, 0u);
+  EXPECT_EQ(r.blocks[0].released, 1u);
+  EXPECT_EQ(r.blocks[0].died, 2u);
+  EXPECT_TRUE(r.blocks[0].occupies(2));
+}
+
+TEST(Recording, GapsAreWhatLiesBetween) {
+  const std::vector<RecordedEvent> events = {event(Kind::allocate, 16, 20), event(Kind::allocate, 64, 16),
+                                             event(Kind::free, 16), event(Kind::free, 64)};
+  const std::vector<std::uint32_t> times = {0, 1, 2, 3, 4};
+  const std::vector<Gaps> g = gaps(replay(events, Frees::individually), 128, times);
+  ASSERT_EQ(g.size(), 5u);
+  EXPECT_EQ(g[0].gap_bytes, 128u);
+  EXPECT_EQ(g[0].external(), 0);
+  EXPECT_EQ(g[1].used_bytes, 20u);
+  EXPECT_EQ(g[1].gap_bytes, 96u);  // 20 bytes take 32
+  EXPECT_EQ(g[1].largest_gap_bytes, 80u);
+  EXPECT_EQ(g[2].blocks, 2u);
+  EXPECT_EQ(g[2].gap_bytes, 80u);
+  EXPECT_EQ(g[2].largest_gap_bytes, 48u);
+  EXPECT_DOUBLE_EQ(g[2].external(), 1 - 48.0 / 80);
+  EXPECT_EQ(g[3].largest_gap_bytes, 64u);
+  EXPECT_EQ(g[4].gap_bytes, 128u);
+  EXPECT_EQ(g[4].largest_gap_bytes, 128u);
+}
+
+// Every worker allocates and frees at random and ends with some blocks in its hands.
+template <class A>
+struct Churn {
+  struct Scratch {};
+  A allocator;
+  unsigned rounds;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    A mine = allocator;
+    void* held[16] = {};
+    std::uint32_t state = 12345 + 7919 * warp.worker();
+    for (unsigned i = 0; i < rounds; ++i) {
+      state = state * 1664525u + 1013904223u;
+      void*& slot = held[state >> 28];
+      if (slot != nullptr) {
+        mine.deallocate(warp, slot);
+        slot = nullptr;
+      } else {
+        slot = mine.allocate(warp, 1 + (state >> 16 & 1023u));
+      }
+    }
+  }
+};
+
+struct ChurnRun {
+  std::vector<RecordedEvent> events;
+  std::uint64_t total = 0;
+  std::vector<Region> regions;
+};
+
+template <class A>
+ChurnRun churn(unsigned threads, unsigned rounds, std::size_t capacity) {
+  const simt::DeviceId id{.kind = simt::DeviceKind::cpu, .index = 0, .threads = static_cast<int>(threads)};
+  const simt::Cpu device(id);
+  const std::size_t bytes = std::size_t{8} << 20;
+  const simt::Memory memory(id, bytes);
+  const Pool pool{memory.data(), bytes};
+  const RecordedMemory recorded(id, capacity);
+  const A base = A::create(pool, AllocatorOptions{}, device);
+  device.launch(Churn<Recorded<A>>{Recorded<A>::create(base, pool, recorded), rounds}, threads);
+  ChurnRun run{recorded.events(), recorded.total(), {}};
+  base.walk(HostView(id), [&](const Region& region) { run.regions.push_back(region); });
+  return run;
+}
+
+template <class A>
+class RecordedChurn : public ::testing::Test {};
+using Freeing = ::testing::Types<CMalloc, CfmMalloc>;
+TYPED_TEST_SUITE(RecordedChurn, Freeing);
+
+TYPED_TEST(RecordedChurn, EndsWithTheUsedRegionsOfTheWalk) {
+  for (int repetition = 0; repetition < 5; ++repetition) {
+    const ChurnRun run = churn<TypeParam>(4, 4000, 1 << 20);
+    ASSERT_EQ(run.total, run.events.size());
+    const Replay r = replay(run.events, Frees::individually);
+    EXPECT_EQ(r.unmatched_frees, 0u);
+    EXPECT_EQ(r.overlaps, 0u);
+    std::map<std::uint64_t, std::uint64_t> live;
+    for (const Block& block : r.blocks) {
+      if (block.died == never) live[block.offset] = block.bytes;
+    }
+    ASSERT_GT(live.size(), 0u);
+    // Each block lies in one used region, and each used region has one block.
+    std::size_t used = 0;
+    for (const Region& region : run.regions) {
+      if (region.state != Region::State::used) continue;
+      ++used;
+      const auto block = live.lower_bound(region.offset);
+      ASSERT_NE(block, live.end());
+      EXPECT_LE(block->first + block->second, region.offset + region.bytes);
+    }
+    EXPECT_EQ(used, live.size());
+  }
+}
+
+TEST(Recorded, SaysWhatFoundNoRoom) {
+  const ChurnRun run = churn<CMalloc>(2, 1000, 100);
+  EXPECT_EQ(run.events.size(), 100u);
+  EXPECT_GT(run.total, 1500u);
+}
+
+TEST(Recorded, CapacityZeroIsSwitchedOff) {
+  const ChurnRun run = churn<CMalloc>(2, 1000, 0);
+  EXPECT_EQ(run.total, 0u);
+  EXPECT_TRUE(run.events.empty());
+}
+
+TEST(Recorded, BlocksOfAtomicMallocCoverItsUsedRegion) {
+  const ChurnRun run = churn<Atomic>(3, 2000, 1 << 16);
+  const Replay r = replay(run.events, Frees::never);
+  EXPECT_EQ(r.unmatched_frees, 0u);
+  std::uint64_t sum = 0, used = 0;
+  for (const Block& block : r.blocks) {
+    EXPECT_EQ(block.died, never);
+    sum += padded(block.bytes);
+  }
+  for (const Region& region : run.regions) used += region.state == Region::State::used ? region.bytes : 0;
+  EXPECT_EQ(sum, used);
+}
+
+}  // namespace
+
+}  // namespace heapwood::alloc

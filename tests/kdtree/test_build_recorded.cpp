@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// A recorded build with every allocator: it is the same build, each free matches an allocation, and the nodes that were
+// written down are the tree's.
+#include "alloc/recording.hpp"
+#include "tests/kdtree/build_support.hpp"
+
+namespace heapwood::kdtree::test {
+
+namespace {
+
+class Recorded : public PerAllocator {};
+
+TEST_P(Recorded, IsTheSameBuildWithEveryEventOnce) {
+  using Kind = alloc::RecordedEvent::Kind;
+  const Subject& subject = GetParam();
+  const Soup soup = random_soup(sanitized ? 700 : 3000, 11);
+  const Expected expected = test::expected(soup.view(), RefKind::clipped);
+  const DeviceMesh mesh(subject.device, soup.view());
+  Workspace workspace(mesh, RefKind::clipped, ample_pool(subject, expected));
+  const RecordedRun recorded = subject.engine->build_recorded(workspace, {}, std::size_t{1} << 20);
+  const Built built = finish(workspace, recorded.instrumented.run);
+  EXPECT_EQ(built.stats.hash, expected.built.stats.hash);
+  EXPECT_FALSE(recorded.truncated());
+
+  std::uint64_t allocated = 0, freed = 0, inner = 0, leaves = 0, refs = 0;
+  unsigned deepest = 0;
+  for (const alloc::RecordedEvent& event : recorded.events) {
+    allocated += event.kind() == Kind::allocate;
+    freed += event.kind() == Kind::free;
+    inner += event.kind() == Kind::inner;
+    leaves += event.kind() == Kind::leaf;
+    if (event.kind() == Kind::leaf) {
+      refs += event.bytes;
+      deepest = std::max(deepest, event.depth());
+    }
+  }
+  EXPECT_EQ(allocated, expected.allocations);
+  EXPECT_EQ(allocated, recorded.instrumented.requests.allocations);
+  EXPECT_EQ(freed, recorded.instrumented.requests.deallocations);
+  EXPECT_EQ(inner, built.stats.inner);
+  EXPECT_EQ(leaves, built.stats.leaves);
+  EXPECT_EQ(refs, built.stats.refs);
+  EXPECT_EQ(deepest, built.stats.depth);
+
+  // Where memory is handed out while it is in use, or outside of the pool, addresses tell nothing.
+  if (!subject.traits->keeps_live_memory || !subject.traits->in_pool) return;
+  const alloc::Replay replay = alloc::replay(recorded.events, subject.traits->frees);
+  EXPECT_EQ(replay.unmatched_frees, 0u);
+  EXPECT_EQ(replay.overlaps, 0u);
+  for (const alloc::Block& block : replay.blocks) {
+    EXPECT_NE(block.released, alloc::never);
+    EXPECT_LE(block.offset + block.bytes, workspace.pool().bytes);
+  }
+}
+
+TEST_P(Recorded, IsCutOffWhereTheBufferEnds) {
+  const Subject& subject = GetParam();
+  const Soup soup = random_soup(200, 5);
+  const Expected expected = test::expected(soup.view(), RefKind::clipped);
+  const DeviceMesh mesh(subject.device, soup.view());
+  Workspace workspace(mesh, RefKind::clipped, ample_pool(subject, expected));
+  const RecordedRun recorded = subject.engine->build_recorded(workspace, {}, 50);
+  EXPECT_TRUE(recorded.truncated());
+  EXPECT_EQ(recorded.events.size(), 50u);
+  EXPECT_GT(recorded.events_in_all, 2 * expected.allocations);
+  EXPECT_EQ(finish(workspace, recorded.instrumented.run).stats.hash, expected.built.stats.hash);
+}
+
+INSTANTIATE_TEST_SUITE_P(Allocators, Recorded, ::testing::ValuesIn(subjects()), name_of);
+
+}  // namespace
+
+}  // namespace heapwood::kdtree::test

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Runs heapwood-view on a display of its own, with a script.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "render/image.hpp"
+#include "tests/app/executable.hpp"
+
+namespace heapwood::tests {
+
+class Program : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* view = std::getenv("HEAPWOOD_VIEW");
+    const char* heapwood = std::getenv("HEAPWOOD_PLAIN");
+    if (!view || !heapwood) GTEST_SKIP() << "HEAPWOOD_VIEW is not set: run the tests with ctest";
+    view_ = view;
+    heapwood_ = heapwood;
+    const Outcome display = on_display({"true"});
+    if (display.exit == 77) GTEST_SKIP() << display.err;
+  }
+  std::string path(const std::string& name) const { return folder_ / name; }
+
+  static std::string wrapper() { return HEAPWOOD_SOURCE_DIR "/tests/viewer/xvfb.sh"; }
+  // A command on a display of its own.
+  Outcome on_display(std::vector<std::string> command) const { return Running(wrapper(), command).wait(); }
+  // The viewer; `steps` is its script, where it has one.
+  Outcome view(std::vector<std::string> arguments, const std::string& steps = "") const {
+    std::vector<std::string> command{view_, "--device", "cpu"};
+    if (!steps.empty()) {
+      std::ofstream(path("script")) << steps << "quit\n";
+      command.insert(command.end(), {"--script", path("script")});
+    }
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    return on_display(command);
+  }
+  Outcome heapwood(const std::vector<std::string>& arguments) const { return Running(heapwood_, arguments).wait(); }
+  nlohmann::json json(const std::string& name) const {
+    std::ifstream file(path(name));
+    return nlohmann::json::parse(file);
+  }
+
+  std::string view_, heapwood_;
+  Folder folder_;
+};
+
+}  // namespace heapwood::tests

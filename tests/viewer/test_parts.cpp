@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+// The viewer's parts without a window: cameras, boxes, rays, heap maps, settings.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "app/prepared_scene.hpp"
+#include "kdtree/quality.hpp"
+#include "kdtree/traverse.hpp"
+#include "kdtree/triangle_records.hpp"
+#include "tests/app/executable.hpp"
+#include "viewer/camera_control.hpp"
+#include "viewer/compare_rows.hpp"
+#include "viewer/heap_map.hpp"
+#include "viewer/ray_probe.hpp"
+#include "viewer/settings.hpp"
+#include "viewer/theme.hpp"
+#include "viewer/tree_view.hpp"
+
+namespace heapwood::viewer {
+
+namespace {
+
+simt::DeviceInfo cpu() { return simt::find_device("cpu", 2); }
+
+std::shared_ptr<const BuiltScene> built(const std::string& source) {
+  app::PreparedScene prepared(source, cpu(), {}, true);
+  prepared.build_growing(*engine::find("cfmmalloc"));
+  return make_built_scene(source, prepared.name(), prepared.mesh(), prepared.workspace().download(), cpu(),
+                          "cfmmalloc");
+}
+
+float distance(const render::Camera& c) { return length(c.target - c.eye); }
+
+TEST(CameraControl, OrbitKeepsTargetAndDistance) {
+  const render::Camera start{{3, 2, 5}, {0, 1, 0}, 40, 1};
+  const render::Camera moved = orbit(start, 0.7f, -0.3f);
+  EXPECT_EQ(moved.target, start.target);
+  EXPECT_NEAR(distance(moved), distance(start), 1e-5);
+  EXPECT_GT(length(moved.eye - start.eye), 1);
+  // Over the pole it stops, and never turns round.
+  const render::Camera top = orbit(start, 0, -100);
+  EXPECT_GT(top.eye.y, start.eye.y);
+  EXPECT_NO_THROW(render::make_frame(top, 100, 100));
+  const render::Camera nothing = orbit(start, 0, 0);
+  EXPECT_NEAR(length(nothing.eye - start.eye), 0, 1e-5);
+}
+
+TEST(CameraControl, LookKeepsTheEye) {
+  const render::Camera start{{3, 2, 5}, {0, 1, 0}, 40, 2};
+  const render::Camera moved = look(start, 0.5f, 0.2f);
+  EXPECT_EQ(moved.eye, start.eye);
+  EXPECT_NEAR(distance(moved), distance(start), 1e-5);
+  EXPECT_GT(moved.target.z, start.target.z);
+}
+
+TEST(CameraControl, DollyPanFly) {
+  const render::Camera start{{0, 0, 4}, {0, 0, 0}, 90, 1};
+  EXPECT_NEAR(distance(dolly(start, 0.5f)), 2, 1e-6);
+  const render::Camera up = pan(start, 0, 1);  // one height of the picture: 2 * 4 * tan 45
+  EXPECT_NEAR(up.eye.y, 8, 1e-4);
+  EXPECT_EQ(up.target.y, up.eye.y);
+  const render::Camera forward = viewer::fly(start, {1, 2, 3});
+  EXPECT_NEAR(forward.eye.x, 1, 1e-6);
+  EXPECT_NEAR(forward.eye.y, 2, 1e-6);
+  EXPECT_NEAR(forward.eye.z, 1, 1e-6);
+}
+
+TEST(CameraControl, LinesLieWhereTheRaysGo) {
+  const render::Camera camera{{3, 2, 5}, {0.5f, 1, -2}, 55, 1};
+  const render::CameraFrame frame = render::make_frame(camera, 640, 480);
+  const gl::Matrix m = projection(camera, 640, 480, 20);
+  for (const auto& [x, y] : {std::pair{320.0f, 240.0f}, std::pair{10.5f, 20.5f}, std::pair{600.0f, 470.0f}}) {
+    const kdtree::Ray ray = frame.ray(x, y, 1e30f);
+    const Vec3 p = ray.origin + ray.direction * 7.0f;
+    const auto row = [&](int r) { return m.m[r] * p.x + m.m[4 + r] * p.y + m.m[8 + r] * p.z + m.m[12 + r]; };
+    EXPECT_NEAR((row(0) / row(3) + 1) * 320, x, 0.01);
+    EXPECT_NEAR((1 - row(1) / row(3)) * 240, y, 0.01);
+    EXPECT_LT(std::fabs(row(2) / row(3)), 1);
+  }
+}
+
+TEST(TreeView, BoxesAreTheNodesOfADepth) {
+  const auto scene = built("statue:1k");
+  const kdtree::TreeStats stats = kdtree::measure(scene->tree, {});
+  std::size_t all = 0;
+  EXPECT_EQ(boxes_at(scene->tree, 0, false, 100, all).front().box, scene->tree.bounds);
+  // Below the deepest leaf only leaves are left: all that are not empty.
+  const auto leaves = boxes_at(scene->tree, stats.depth, true, 1u << 20, all);
+  EXPECT_EQ(all, stats.leaves - stats.empty_leaves);
+  std::uint64_t refs = 0;
+  for (const NodeBox& box : leaves) {
+    EXPECT_TRUE(box.leaf);
+    refs += box.refs;
+  }
+  EXPECT_EQ(refs, stats.refs);
+  EXPECT_EQ(boxes_at(scene->tree, stats.depth, true, 10, all).size(), 10u);
+  EXPECT_EQ(all, leaves.size());
+}
+
+// The probe's steps are the traversal's own counters, ray by ray.
+TEST(RayProbe, FollowsTheTraversal) {
+  const auto scene = built("atrium:2k");
+  std::vector<kdtree::PlaneRecord> records(scene->tree.refs.size());
+  const kdtree::FillRecords<kdtree::PlaneRecord> fill{scene->mesh.vertices.data(), scene->mesh.triangles.data(),
+                                                      static_cast<std::uint32_t>(scene->mesh.triangles.size()),
+                                                      scene->tree.refs.data(), records.data()};
+  for (std::size_t i = 0; i < records.size(); ++i) fill(i);
+  const float slack = kdtree::FastIntersection::diagonal_slack * scene->diagonal();
+  const kdtree::TreeView<kdtree::FastIntersection> view{scene->tree.nodes.data(), records.data(),
+                                                        scene->tree.refs.data(), scene->tree.bounds, slack};
+  const render::CameraFrame frame = render::make_frame(scene->home, 40, 30);
+  unsigned hits = 0;
+  for (unsigned y = 0; y < 30; ++y) {
+    for (unsigned x = 0; x < 40; ++x) {
+      const kdtree::Ray ray = frame.ray(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f, 1e30f);
+      kdtree::Counters count;
+      const kdtree::Hit hit = kdtree::closest_hit(view, ray, count);
+      const RayPath path = follow(*scene, ray);
+      EXPECT_EQ(path.hit.triangle, hit.triangle);
+      EXPECT_EQ(path.inner_steps, count.inner_steps) << x << "," << y;
+      EXPECT_EQ(path.leaves.size(), count.leaves);
+      EXPECT_EQ(path.tests, count.tests);
+      hits += hit.found();
+    }
+  }
+  EXPECT_GT(hits, 600u);
+}
+
+Recording record(const std::string& source, const std::string& allocator) {
+  const engine::Entry& entry = *engine::find(allocator);
+  app::PreparedScene prepared(source, cpu(), {}, false);
+  prepared.build_growing(entry);
+  return make_recording(source, entry, prepared.pool_bytes(), prepared.build_recorded(entry, 1u << 20));
+}
+
+TEST(HeapMap, CellsAreTheBytesThatBlocksCover) {
+  const Recording recording = record("pipes:1k", "cmalloc");
+  ASSERT_GT(recording.events, 1000u);
+  for (const std::uint32_t time : {0u, recording.events / 3, recording.events / 2, recording.events}) {
+    const HeapMap map(recording, time, 50, 20, false);
+    ASSERT_GE(map.cell_bytes * map.cells.size(), map.bytes);
+    std::vector<std::uint32_t> owner(map.bytes, 0);  // byte by byte
+    for (const alloc::Block& block : recording.replay.blocks) {
+      if (!(block.born < time && time <= block.released)) continue;
+      for (std::uint64_t b = block.offset; b < block.offset + block.bytes; ++b) owner[b] = block.born + 1;
+    }
+    for (std::size_t c = 0; c < map.cells.size(); ++c) {
+      std::uint64_t used = 0;
+      std::uint32_t youngest = 0;
+      for (std::uint64_t b = c * map.cell_bytes; b < std::min((c + 1) * map.cell_bytes, map.bytes); ++b) {
+        used += owner[b] != 0;
+        if (owner[b]) youngest = std::max(youngest, owner[b] - 1);
+      }
+      ASSERT_EQ(map.cells[c].used_bytes, used) << c;
+      ASSERT_EQ(map.cells[c].youngest, youngest) << c;
+    }
+  }
+}
+
+TEST(HeapMap, ColoursSayWhatIsThere) {
+  const Recording recording = record("pipes:1k", "atomic");
+  const HeapMap before(recording, 0, 40, 20, true), after(recording, recording.events, 40, 20, true);
+  for (const gl::Rgba8 c : before.colours(recording, HeapColours::state))
+    EXPECT_TRUE(c == colour::untouched || c == colour::outside);
+  // All is given back, and nothing can be used again.
+  std::uint64_t lost = 0;
+  for (const HeapCell& cell : after.cells) {
+    EXPECT_EQ(cell.used_bytes, 0u);
+    lost += cell.abandoned_bytes;
+  }
+  EXPECT_EQ(lost, static_cast<std::uint64_t>(std::llround(recording.requests.mean_bytes *
+                                                          static_cast<double>(recording.requests.allocations))));
+}
+
+TEST(Recording, CurvesEndWhereTheBuildEnds) {
+  const Recording recording = record("atrium:1k", "cfmmalloc");
+  EXPECT_EQ(recording.times.back(), recording.events);
+  EXPECT_EQ(recording.curve.back().blocks, 0u);
+  EXPECT_EQ(recording.curve.back().gap_bytes, recording.pool_bytes);
+  EXPECT_EQ(recording.high_water_bytes, recording.requests.high_water_bytes);  // Counted's, with two threads
+  EXPECT_EQ(recording.point(0), 0u);
+  EXPECT_EQ(recording.point(recording.events), recording.times.size() - 1);
+}
+
+TEST(Settings, ComeBackAsTheyWere) {
+  const tests::Folder folder;
+  Settings settings;
+  settings.fly = true;
+  settings.width = 900;
+  settings.bookmarks["atrium"] = {{"the arch", {{1, 2, 3}, {4, 5, 6}, 50, 2}}};
+  save_settings(settings, folder / "deep/view.json");
+  std::string complaint;
+  const Settings back = load_settings(folder / "deep/view.json", complaint);
+  EXPECT_EQ(complaint, "");
+  EXPECT_TRUE(back.fly);
+  EXPECT_EQ(back.width, 900);
+  ASSERT_EQ(back.bookmarks.at("atrium").size(), 1u);
+  EXPECT_EQ(back.bookmarks.at("atrium")[0].name, "the arch");
+  EXPECT_EQ(back.bookmarks.at("atrium")[0].camera.up, 2u);
+  EXPECT_EQ(back.bookmarks.at("atrium")[0].camera.eye, (Vec3{1, 2, 3}));
+  tests::write_file(folder / "broken.json", "{\"width\": ");
+  EXPECT_EQ(load_settings(folder / "broken.json", complaint).width, Settings{}.width);
+  EXPECT_NE(complaint.find("broken.json"), std::string::npos);
+  EXPECT_EQ(load_settings(folder / "none.json", complaint = "").width, Settings{}.width);
+  EXPECT_EQ(complaint, "");
+}
+
+TEST(CompareRows, LowerBoundsAreMarkedAndNeverTheBest) {
+  std::vector<app::Result> results(3);
+  const double times[] = {1, 3, 2};
+  for (std::size_t i = 0; i < 3; ++i) {
+    results[i].label = std::string(1, static_cast<char>('A' + i));
+    results[i].status = app::Status::ok;
+    results[i].runs_ms = {times[i], times[i], times[i]};
+    results[i].slowdown = times[i];
+  }
+  results[0].lower_bound = true;
+  const auto rows = compare_rows(results);
+  EXPECT_EQ(rows[0].allocator, "A *");
+  EXPECT_FALSE(rows[0].best);
+  EXPECT_FALSE(rows[1].best);
+  EXPECT_TRUE(rows[2].best);
+  EXPECT_EQ(rows[1].slowdown, "3.00");
+  results[2].status = app::Status::failed;
+  const auto again = compare_rows(results);
+  EXPECT_EQ(again[2].ms, "failed");
+  EXPECT_TRUE(std::isinf(again[2].key_ms));
+  EXPECT_TRUE(again[1].best);
+}
+
+}  // namespace
+
+}  // namespace heapwood::viewer

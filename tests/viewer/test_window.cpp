@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+// The real program: keys are pressed, trees built, pictures taken, and what is shown is compared with what `heapwood` says.
+#include <algorithm>
+#include <cmath>
+
+#include "app/format.hpp"
+#include "app/json_report.hpp"
+#include "tests/viewer/program.hpp"
+
+namespace heapwood::tests {
+
+namespace {
+
+using Json = nlohmann::json;
+
+class Window : public Program {
+ protected:
+  void expect_fine(const Outcome& outcome) const { ASSERT_EQ(outcome.exit, 0) << outcome.err; }
+  render::Image picture(const std::string& name) const { return render::read_png(path(name)); }
+  // Exactly one line of error, with all the words.
+  void expect_error(const Outcome& outcome, int exit, const std::vector<std::string>& words) const {
+    EXPECT_EQ(outcome.exit, exit) << outcome.err;
+    const std::size_t at = outcome.err.find("heapwood-view: error: ");
+    ASSERT_NE(at, std::string::npos) << outcome.err;
+    EXPECT_EQ(outcome.err.find('\n', at), outcome.err.size() - 1) << outcome.err;
+    for (const std::string& word : words) EXPECT_NE(outcome.err.find(word, at), std::string::npos) << outcome.err;
+  }
+};
+
+bool has_message(const Json& report, const std::string& word) {
+  return std::any_of(report["messages"].begin(), report["messages"].end(),
+                     [&](const Json& message) { return message.get<std::string>().find(word) != std::string::npos; });
+}
+
+TEST_F(Window, AScreenshotIsThePictureOfRender) {
+  expect_fine(view({"statue:2k", "--screenshot", path("view.png"), "--size", "160x120", "--frames", "4"}));
+  expect_fine(heapwood(
+      {"render", "statue:2k", "-o", path("render.png"), "--size", "160x120", "--spp", "4", "--device", "cpu"}));
+  EXPECT_EQ(picture("view.png"), picture("render.png"));
+}
+
+TEST_F(Window, TheWindowShowsThePictureOfRender) {
+  // Without panel and numbers the picture fills the window, but for the name in the corner.
+  expect_fine(view({"atrium:3k"}, "wait built\nkey F2\nkey F4\nwindow " + path("window.png") + " 320x240 4\n"));
+  expect_fine(heapwood(
+      {"render", "atrium:3k", "-o", path("render.png"), "--size", "320x240", "--spp", "4", "--device", "cpu"}));
+  render::Image shown = picture("window.png"), rendered = picture("render.png");
+  ASSERT_EQ(shown.width, rendered.width);
+  ASSERT_EQ(shown.height, rendered.height);
+  for (unsigned y = 0; y < 60; ++y) {
+    for (unsigned x = 0; x < shown.width; ++x) shown.at(x, y) = rendered.at(x, y);
+  }
+  const render::Difference difference = render::compare(shown, rendered, 1);
+  EXPECT_EQ(difference.above, 0) << difference.largest;
+}
+
+// A picture that takes many launches: each pixel gets each sample once.
+TEST_F(Window, ALargePictureIsThatOfRenderToo) {
+  expect_fine(view({"atrium:3k", "--mode", "normals"},
+                   "wait built\nkey F2\nkey F4\nwindow " + path("window.png") + " 900x700 3\n"));
+  expect_fine(heapwood({"render", "atrium:3k", "-o", path("render.png"), "--mode", "normals", "--size", "900x700",
+                        "--spp", "3", "--device", "cpu"}));
+  render::Image shown = picture("window.png"), rendered = picture("render.png");
+  for (unsigned y = 0; y < 60; ++y) {
+    for (unsigned x = 0; x < shown.width; ++x) shown.at(x, y) = rendered.at(x, y);
+  }
+  EXPECT_EQ(render::compare(shown, rendered, 1).above, 0);
+}
+
+TEST_F(Window, RealKeysArrive) {
+  if (std::system("command -v xdotool > /dev/null") != 0) GTEST_SKIP() << "xdotool is not installed";
+  std::ofstream(path("script")) << "wait built\nreport " << path("ready") << "\nwait file " << path("pressed")
+                                << "\nwait 0.5\nreport " << path("after") << "\nquit\n";
+  const std::string command = "'" + view_ + "' --settings none --device cpu atrium:1k --script '" + path("script") +
+                              "' & until [ -s '" + path("ready") +
+                              "' ]; do sleep 0.1; done; xdotool mousemove 300 300 key F1 key F2 key 6; touch '" +
+                              path("pressed") + "'; wait $!";
+  expect_fine(on_display({"bash", "-c", command}));
+  EXPECT_FALSE(json("ready")["help"].get<bool>());
+  EXPECT_TRUE(json("ready")["panel"].get<bool>());
+  EXPECT_TRUE(json("after")["help"].get<bool>());
+  EXPECT_FALSE(json("after")["panel"].get<bool>());
+  EXPECT_EQ(json("after")["mode"], "heatmap");
+}
+
+TEST_F(Window, TheTableShowsWhatWasMeasured) {
+  expect_fine(view({"pipes:2k", "--runs", "3"}, "wait built\nclick Compare all\nwait compared\nreport " +
+                                                    path("report") + "\nwindow " + path("window.png") +
+                                                    " 1000x900 1\n"));
+  const Json report = json("report");
+  ASSERT_GE(report["table"].size(), 6u);
+  double fastest = 1e300;
+  std::string best, marked;
+  for (std::size_t i = 0; i < report["table"].size(); ++i) {
+    const Json& row = report["table"][i];
+    const app::Result result = app::result_from_json(app::Json::parse(report["bench"]["results"][i].dump()));
+    EXPECT_EQ(row[0], result.label + (result.lower_bound ? " *" : ""));
+    ASSERT_EQ(result.status, app::Status::ok) << result.reason;
+    ASSERT_EQ(result.runs_ms.size(), 3u);
+    std::vector<double> runs = result.runs_ms;
+    std::sort(runs.begin(), runs.end());
+    EXPECT_EQ(row[1], app::figure_text(runs[1]));
+    EXPECT_EQ(row[2], app::ratio_text(*result.slowdown));
+    if (!result.lower_bound && runs[1] < fastest) {
+      fastest = runs[1];
+      best = row[0];
+    }
+    if (row[4].get<bool>()) marked += row[0].get<std::string>();
+  }
+  EXPECT_EQ(marked, best);  // one, and the right one
+  // The same tree as the command line's.
+  expect_fine(heapwood({"build", "pipes:2k", "--runs", "1", "--device", "cpu", "--json", path("build")}));
+  EXPECT_EQ(report["bench"]["results"][0]["tree"]["hash"], json("build")["results"][0]["tree"]["hash"]);
+  // And the best row is drawn in its colour.
+  const render::Image window = picture("window.png");
+  const auto green = std::count_if(window.pixels.begin(), window.pixels.end(), [](render::Rgb8 c) {
+    return std::abs(c.r - 115) < 6 && std::abs(c.g - 199) < 6 && std::abs(c.b - 143) < 6;
+  });
+  EXPECT_GT(green, 30);
+}
+
+// AtomicMalloc never frees: in the end everything below its one used region is lost, and nothing above was touched.
+TEST_F(Window, TheHeapMapShowsTheWalk) {
+  std::string forward;
+  for (int i = 0; i < 12; ++i) forward += "key . shift\n";  // a thousand events each
+  expect_fine(view({"statue:1k", "--allocator", "atomic"},
+                   "wait built\nkey H\nwait recorded\nkey Space\nwait 0.2\n" + forward +
+                       "click whole pool\nmove 5 5\nwait 0.3\nwindow " + path("window.png") + " 1280x720 1\nreport " +
+                       path("report") + "\n"));
+  const Json report = json("report");
+  ASSERT_EQ(report["heap"].size(), 1u);
+  const Json& heap = report["heap"][0];
+  EXPECT_EQ(heap["time"], heap["events"]);
+  EXPECT_EQ(heap["unmatched_frees"], 0);
+  EXPECT_EQ(heap["overlaps"], 0);
+  EXPECT_EQ(heap["used_bytes"], 0);
+  const auto tree = report["bench"]["results"][0]["tree"];
+  EXPECT_EQ(heap["inner"].get<std::uint64_t>() + heap["leaves"].get<std::uint64_t>(),
+            tree["nodes"].get<std::uint64_t>());
+  ASSERT_EQ(heap["used_regions_at_end"].size(), 1u);
+  const std::uint64_t begin = heap["used_regions_at_end"][0][0],
+                      end = begin + heap["used_regions_at_end"][0][1].get<std::uint64_t>();
+  const std::uint64_t cell = heap["cell_bytes"], pool = heap["pool_bytes"];
+  const unsigned columns = heap["columns"], rows = heap["rows"];
+  const render::Image window = picture("window.png");
+  const float x = heap["area"][0], y = heap["area"][1], width = heap["area"][2], height = heap["area"][3];
+  unsigned lost = 0, untouched = 0;
+  for (unsigned i = 0; i < columns * rows; ++i) {
+    const std::uint64_t first = i * cell, last = first + cell;
+    const unsigned colour = heap["colours"][i];
+    if (first >= begin && last <= end) {
+      // Blocks and the bytes that round them up to the granule: at least half of each cell.
+      EXPECT_GT(colour >> 16, 110u) << i;
+      ++lost;
+    } else if (first >= end && last <= pool) {
+      EXPECT_EQ(colour, 0x181b1fu) << i;
+      ++untouched;
+    }
+    const auto px =
+        static_cast<unsigned>(x + (static_cast<float>(i % columns) + 0.5f) * width / static_cast<float>(columns));
+    const auto py =
+        static_cast<unsigned>(y + (static_cast<float>(i / columns) + 0.5f) * height / static_cast<float>(rows));
+    const render::Rgb8 c = window.at(px, py);
+    EXPECT_EQ(static_cast<unsigned>(c.r) << 16 | c.g << 8 | c.b, colour) << px << "," << py;
+  }
+  EXPECT_GT(lost, 100u);
+  EXPECT_GT(untouched, 100u);
+}
+
+TEST_F(Window, TwoMapsOfOneBuild) {
+  expect_fine(view({"atrium:1k", "--allocator", "cfmmalloc", "--beside", "awmalloc-safe"},
+                   "wait built\nclick Heap map\nwait recorded\nwait 0.5\nreport " + path("report") + "\n"));
+  const Json report = json("report");
+  ASSERT_EQ(report["heap"].size(), 2u);
+  EXPECT_EQ(report["heap"][0]["allocator"], "cfmmalloc");
+  EXPECT_EQ(report["heap"][1]["allocator"], "awmalloc-safe");
+  EXPECT_EQ(report["heap"][0]["requests"], report["heap"][1]["requests"]);  // the same tree asks for the same arrays
+  EXPECT_EQ(report["heap"][0]["pool_bytes"], report["heap"][1]["pool_bytes"]);
+}
+
+// That it counts what the ray tracer counts is shown ray by ray in test_parts.cpp.
+TEST_F(Window, TheProbeFollowsTheMouse) {
+  expect_fine(view({"atrium:2k", "--mode", "heatmap", "--spp", "1"},
+                   "wait built\nkey F2\nkey P\nmove 200 150\nwait 0.3\nreport " + path("report") + "\n"));
+  const Json ray = json("report")["ray"];
+  EXPECT_TRUE(ray["hit"].get<bool>());
+  EXPECT_GT(ray["steps"].get<int>(), 3);
+  EXPECT_GT(ray["tests"].get<int>(), 0);
+}
+
+TEST_F(Window, AMissingSceneIsAMessageAndTheOldOneStays) {
+  expect_fine(view({"atrium:1k"}, "wait built\ndrop /nowhere/lost.obj\nwait built 2\nreport " + path("report") + "\n"));
+  EXPECT_TRUE(has_message(json("report"), "/nowhere/lost.obj")) << json("report")["messages"];
+  EXPECT_EQ(json("report")["scene"], "atrium:1k");
+}
+
+TEST_F(Window, ADroppedFileOpens) {
+  std::ofstream(path("fan.obj")) << obj_text(300);
+  expect_fine(view({"atrium:1k"}, "wait built\ndrop " + path("fan.obj") + "\nwait built 2\nwait samples 1\nreport " +
+                                      path("report") + "\n"));
+  EXPECT_EQ(json("report")["scene"], path("fan.obj"));
+  EXPECT_GE(json("report")["samples"], 1);
+}
+
+TEST_F(Window, AnExhaustedPoolIsAMessage) {
+  expect_fine(view({"atrium:3k", "--pool", "200K"}, "wait built\nreport " + path("report") + "\n"));
+  EXPECT_TRUE(has_message(json("report"), "exhausted")) << json("report")["messages"];
+  EXPECT_TRUE(has_message(json("report"), "200 KiB")) << json("report")["messages"];
+}
+
+TEST_F(Window, EscapeCancelsAndTheNextBuildWorks) {
+  expect_fine(view({"atrium:200k", "--runs", "200"}, "wait 0.5\nkey Escape\nwait idle\nreport " + path("report") +
+                                                         "\nkey B\nwait 0.5\nkey Escape\nwait idle\nreport " +
+                                                         path("again") + "\n"));
+  EXPECT_TRUE(has_message(json("report"), "Cancelled")) << json("report")["messages"];
+  EXPECT_TRUE(has_message(json("again"), "Cancelled")) << json("again")["messages"];
+}
+
+TEST_F(Window, ResizedMinimisedAndBack) {
+  expect_fine(view({"atrium:1k", "--size", "640x400"},
+                   "wait built\nresize 500 300\nwait samples 1\nminimise\nwait 0.3\nrestore\nresize 700 500\nwait "
+                   "samples 1\nreport " +
+                       path("report") + "\n"));
+  EXPECT_GE(json("report")["samples"], 1);
+}
+
+TEST_F(Window, BookmarksAndViewAreKept) {
+  const std::string steps = "wait built\nmove 100 200\ndrag 100 200 160 230\nreport " + path("moved") +
+                            "\nkey K\nkey Home\nwait 0.1\nreport " + path("home") + "\n";
+  expect_fine(view({"atrium:1k", "--settings", path("settings.json")}, steps));
+  expect_fine(view({"atrium:1k", "--settings", path("settings.json")},
+                   "wait built\nkey ]\nwait 0.1\nreport " + path("back") + "\n"));
+  EXPECT_NE(json("moved")["camera"], json("home")["camera"]);
+  EXPECT_EQ(json("moved")["camera"], json("back")["camera"]);
+}
+
+// The window draws and answers while builds run. How many frames a second depends on the machine and what else runs on it:
+// here only that no frame takes the work of a tenth of a second on average.
+TEST_F(Window, DrawsWhileItBuilds) {
+  expect_fine(view({"atrium:30k", "--runs", "30"},
+                   "wait built\nkey C\nwait 3\nreport " + path("report") + "\nkey Escape\nwait idle\n"));
+  EXPECT_GT(json("report")["frames_per_second"], 10);
+  EXPECT_LT(json("report")["frame_ms"]["mean"], 100);
+}
+
+TEST_F(Window, SaysWhyThereIsNone) {
+  expect_error(Running("/usr/bin/env", {"-u", "DISPLAY", "-u", "WAYLAND_DISPLAY", view_}).wait(), 1,
+               {"window", "heapwood render"});
+  expect_error(Running(wrapper(), {"-extension", "GLX", view_, "--settings", "none"}).wait(), 1,
+               {"OpenGL", "heapwood render"});
+}
+
+TEST_F(Window, UsageIsSaidBeforeAWindowOpens) {
+  expect_error(Running(view_, {"--mode", "sepia"}).wait(), 2, {"sepia", "heatmap"});
+  expect_error(Running(view_, {"--allocator", "best"}).wait(), 2, {"best", "cfmmalloc"});
+  expect_error(view({"/nowhere/lost.obj", "--screenshot", path("none.png")}), 3, {"/nowhere/lost.obj"});
+}
+
+TEST_F(Window, AScriptIsCheckedBeforeItRuns) {
+  expect_error(view({"atrium:1k"}, "wait built\ndance\n"), 2, {":2:", "dance"});
+}
+
+}  // namespace
+
+}  // namespace heapwood::tests

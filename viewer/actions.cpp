@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+// What buttons, keys and finished jobs do to the state.
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include "app/build_report.hpp"
+#include "render/auto_light.hpp"
+#include "viewer/state.hpp"
+
+namespace heapwood::viewer {
+
+namespace {
+
+JobSpec spec_of(const State& state, JobSpec::Kind kind) {
+  JobSpec spec;
+  spec.kind = kind;
+  spec.source = state.choice.source;
+  spec.settings = state.choice.settings;
+  spec.device = state.choice.device;
+  return spec;
+}
+
+void start(State& state, const JobSpec& spec) {
+  if (!state.jobs.start(spec)) {
+    state.say(Message::Kind::warning, "Another job is running: wait for it, or press Esc to cancel it.");
+  }
+}
+
+bool compiled_for(State& state, const engine::Entry& entry) {
+  if (entry.on(state.choice.device.id.kind)) return true;
+  state.say(Message::Kind::error,
+            fmt::format("{} is not compiled for {}: choose another.", entry.traits->label, state.choice.device.key));
+  return false;
+}
+
+void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
+  const bool other = !state.scene || state.scene->source != scene->source;
+  state.scene = scene;
+  state.tree.forget();
+  state.probe.forget();
+  if (other || state.fit_pending) {
+    state.fit_pending = false;
+    reset_view(state);
+    state.built.reset();
+  }
+  if (other) state.compared.clear();
+}
+
+void take_results(State& state, JobOutcome& outcome) {
+  for (const app::Result& result : outcome.results) {
+    if (result.status == app::Status::incomplete && outcome.kind == JobSpec::Kind::build) {
+      state.say(Message::Kind::warning, app::exhaustion_text(result));
+    } else if (result.status == app::Status::failed) {
+      state.say(Message::Kind::error, fmt::format("{}: {}", result.label, result.reason));
+    } else if (result.status == app::Status::skipped && outcome.kind == JobSpec::Kind::build && !outcome.cancelled) {
+      state.say(Message::Kind::warning, fmt::format("{} was skipped: {}", result.label, result.reason));
+    }
+  }
+  if (outcome.results.empty()) return;
+  if (outcome.kind == JobSpec::Kind::compare) {
+    state.compared = std::move(outcome.results);
+  } else if (outcome.results.front().tree) {
+    state.built = std::move(outcome.results.front());
+  }
+}
+
+}  // namespace
+
+void State::say(Message::Kind kind, const std::string& text) {
+  messages.push_back({kind, text, now});
+  while (messages.size() > 50) messages.pop_front();
+}
+
+void Places::note(const std::string& name) {
+  const ImVec2 low = ImGui::GetItemRectMin(), high = ImGui::GetItemRectMax();
+  centre[name] = {(low.x + high.x) / 2, (low.y + high.y) / 2};
+}
+
+void FrameTimes::add(double work_ms, double now) {
+  ms.push_back(work_ms);
+  if (ms.size() > 240) ms.pop_front();
+  ++frames_;
+  if (now - second_ < 1) return;
+  last_second_fps = frames_ / (now - second_);
+  second_ = now;
+  frames_ = 0;
+}
+
+void open_scene(State& state, const std::string& source) {
+  if (state.jobs.progress().running) {
+    state.say(Message::Kind::warning, "Another job is running: wait for it, or press Esc to cancel it.");
+    return;
+  }
+  state.choice.source = source;
+  start_build(state);
+}
+
+void start_build(State& state) {
+  if (!compiled_for(state, *state.choice.allocator)) return;
+  JobSpec spec = spec_of(state, JobSpec::Kind::build);
+  spec.allocators = {state.choice.allocator};
+  start(state, spec);
+}
+
+void start_compare(State& state) {
+  JobSpec spec = spec_of(state, JobSpec::Kind::compare);
+  for (const engine::Entry& entry : engine::registry()) spec.allocators.push_back(&entry);
+  start(state, spec);
+}
+
+void start_recording(State& state) {
+  JobSpec spec = spec_of(state, JobSpec::Kind::record);
+  if (!compiled_for(state, *state.choice.allocator)) return;
+  spec.allocators = {state.choice.allocator};
+  if (state.choice.other && state.choice.other != state.choice.allocator) {
+    if (!compiled_for(state, *state.choice.other)) return;
+    spec.allocators.push_back(state.choice.other);
+  }
+  start(state, spec);
+}
+
+void reset_view(State& state) {
+  if (!state.scene) return;
+  state.camera = state.scene->home;
+  state.lighting = state.scene->lighting;
+}
+
+void light_view(State& state) {
+  if (state.scene) state.lighting = render::choose_lighting(*state.scene->traced, state.camera);
+}
+
+void add_bookmark(State& state) {
+  if (!state.scene) return;
+  std::vector<Bookmark>& list = state.settings.bookmarks[state.scene->source];
+  list.push_back({fmt::format("View {}", list.size() + 1), state.camera});
+  state.bookmark = list.size() - 1;
+  state.say(Message::Kind::note, fmt::format("{} is kept for {}.", list.back().name, state.scene->name));
+}
+
+void go_to_bookmark(State& state, std::size_t index) {
+  if (!state.scene) return;
+  const std::vector<Bookmark>& list = state.settings.bookmarks[state.scene->source];
+  if (list.empty()) {
+    state.say(Message::Kind::note, "No view is kept for this scene yet: press K to keep this one.");
+    return;
+  }
+  state.bookmark = index % list.size();
+  state.camera = list[state.bookmark].camera;
+}
+
+void take_screenshot(State& state, const std::string& path) {
+  if (!state.scene) return;
+  const Settings& s = state.settings;
+  const std::string name = path.empty() ? free_name(state.scene->name) : path;
+  if (s.shot_panel) {
+    state.shots.panel = {name, s.shot_width, s.shot_height, static_cast<unsigned>(s.shot_spp)};
+    return;
+  }
+  render::RenderJob job;
+  job.mode = state.mode;
+  job.width = static_cast<unsigned>(s.shot_width);
+  job.height = static_cast<unsigned>(s.shot_height);
+  job.spp = static_cast<unsigned>(s.shot_spp);
+  job.camera = state.camera;
+  job.lighting = state.lighting;
+  if (!state.shots.start(state.scene, job, name)) {
+    state.say(Message::Kind::warning, "The last screenshot is still being rendered.");
+  }
+}
+
+void take_outcomes(State& state) {
+  while (auto outcome = state.jobs.take()) {
+    if (outcome->scene) show_scene(state, outcome->scene);
+    if (!outcome->ended) continue;
+    if (!outcome->error.empty()) {
+      state.say(Message::Kind::error, outcome->error);
+      state.last_error = Error(outcome->exit, outcome->error);
+    }
+    if (outcome->cancelled) state.say(Message::Kind::note, "Cancelled.");
+    take_results(state, *outcome);
+    if (!outcome->recordings.empty()) {
+      for (const auto& recording : outcome->recordings) {
+        if (!recording->in_pool) {
+          state.say(Message::Kind::warning,
+                    recording->label + ": its blocks lie outside of the pool, there is no map of them.");
+        }
+      }
+      state.heap.show(std::move(outcome->recordings));
+    }
+    if (outcome->kind == JobSpec::Kind::build) ++state.pictures_built;
+    if (outcome->kind == JobSpec::Kind::compare) ++state.comparisons;
+    if (outcome->kind == JobSpec::Kind::record) ++state.recordings;
+  }
+}
+
+}  // namespace heapwood::viewer

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// A scene with a finished tree, as it is shown: made once by a job and never changed, so that the window, the ray tracer
+// and the next job may hold it at the same time.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/result.hpp"
+#include "kdtree/tree.hpp"
+#include "render/camera.hpp"
+#include "render/lighting.hpp"
+#include "render/scene.hpp"
+#include "scenes/mesh.hpp"
+
+namespace heapwood::viewer {
+
+struct BuiltScene {
+  std::string source, name;
+  scenes::Mesh mesh;
+  kdtree::Tree tree;
+  simt::DeviceInfo device;
+  std::string allocator;  // id
+  std::uint64_t degenerate = 0;
+  std::unique_ptr<render::Scene> traced;  // refers to the mesh
+  render::Camera home;                    // shows the scene well
+  render::Lighting lighting;              // chosen for `home`
+
+  float diagonal() const { return tree.bounds.empty() ? 1.0f : length(tree.bounds.extent()); }
+  kdtree::MeshView view() const { return {mesh.vertices, mesh.triangles}; }
+};
+
+// Takes the mesh and the tree; chooses camera and light (some hundred thousand rays where the scene has no view of its
+// own).
+std::shared_ptr<const BuiltScene> make_built_scene(std::string source, std::string name, scenes::Mesh mesh,
+                                                   kdtree::Tree tree, const simt::DeviceInfo& device,
+                                                   const std::string& allocator);
+
+}  // namespace heapwood::viewer

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include "viewer/camera_control.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace heapwood::viewer {
+
+namespace {
+
+struct Axes {
+  Vec3 forward, right, up;  // unit vectors
+  float distance;           // to the target
+};
+
+Axes axes(const render::Camera& camera) {
+  const Vec3 to = camera.target - camera.eye;
+  const float distance = std::max(length(to), 1e-20f);
+  const Vec3 forward = to * (1 / distance);
+  Vec3 right = cross(forward, render::axis_vector(camera.up));
+  const float sine = length(right);
+  right = sine > 1e-6f ? right * (1 / sine) : render::axis_vector((camera.up + 1) % 3);
+  return {forward, right, cross(right, forward), distance};
+}
+
+// A direction turned by these angles, kept this far from the poles.
+Vec3 turned(const render::Camera& camera, float right, float up) {
+  const Axes a = axes(camera);
+  const Vec3 pole = render::axis_vector(camera.up);
+  constexpr float closest = 0.03f, half = 1.5707963f;
+  const float elevation = std::asin(std::clamp(dot(a.forward, pole), -1.0f, 1.0f));
+  const float tilted = std::clamp(elevation + up, -half + closest, half - closest);
+  const Vec3 level = cross(pole, a.right);  // horizontal, forward
+  const Vec3 heading = level * std::cos(right) + a.right * std::sin(right);
+  return heading * std::cos(tilted) + pole * std::sin(tilted);
+}
+
+}  // namespace
+
+render::Camera orbit(const render::Camera& camera, float right, float up) {
+  render::Camera moved = camera;
+  moved.eye = camera.target - turned(camera, right, up) * axes(camera).distance;
+  return moved;
+}
+
+render::Camera look(const render::Camera& camera, float right, float up) {
+  render::Camera moved = camera;
+  moved.target = camera.eye + turned(camera, right, up) * axes(camera).distance;
+  return moved;
+}
+
+render::Camera pan(const render::Camera& camera, float right, float up) {
+  const Axes a = axes(camera);
+  const float height = 2 * std::tan(camera.fov * 0.00872664626f) * a.distance;
+  const Vec3 by = (a.right * right + a.up * up) * height;
+  render::Camera moved = camera;
+  moved.eye = camera.eye + by;
+  moved.target = camera.target + by;
+  return moved;
+}
+
+render::Camera dolly(const render::Camera& camera, float factor) {
+  render::Camera moved = camera;
+  moved.eye = camera.target + (camera.eye - camera.target) * factor;
+  return moved.eye == moved.target ? camera : moved;
+}
+
+render::Camera fly(const render::Camera& camera, Vec3 by) {
+  const Axes a = axes(camera);
+  const Vec3 step = a.right * by.x + render::axis_vector(camera.up) * by.y + a.forward * by.z;
+  render::Camera moved = camera;
+  moved.eye = camera.eye + step;
+  moved.target = camera.target + step;
+  return moved;
+}
+
+render::Camera aim(const render::Camera& camera, Vec3 target) {
+  render::Camera moved = camera;
+  moved.target = target;
+  return target == camera.eye ? camera : moved;
+}
+
+gl::Matrix projection(const render::Camera& camera, unsigned width, unsigned height, float diagonal) {
+  const render::CameraFrame frame = render::make_frame(camera, width, height);
+  const Vec3 right = frame.right * (1 / dot(frame.right, frame.right));
+  const Vec3 up = frame.up * (1 / dot(frame.up, frame.up));
+  const Vec3 forward = frame.forward * (1 / dot(frame.forward, frame.forward));
+  const float near = 1e-4f * diagonal, far = 10 * diagonal + length(camera.eye);
+  const float scale = (far + near) / (far - near), shift = -2 * far * near / (far - near);
+  gl::Matrix m;
+  const Vec3 rows[4] = {right, up, forward * scale, forward};
+  const float offsets[4] = {0, 0, shift, 0};
+  for (int row = 0; row < 4; ++row) {
+    m.m[0 + row] = rows[row].x;
+    m.m[4 + row] = rows[row].y;
+    m.m[8 + row] = rows[row].z;
+    m.m[12 + row] = offsets[row] - dot(rows[row], frame.eye);
+  }
+  return m;
+}
+
+}  // namespace heapwood::viewer

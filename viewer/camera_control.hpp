@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Moves a camera as mouse and keys say. Distances are shares of the scene's diagonal or of the distance to the target, so
+// that tiny and huge scenes feel alike.
+#pragma once
+
+#include "geometry/box.hpp"
+#include "render/camera.hpp"
+#include "viewer/gl.hpp"
+
+namespace heapwood::viewer {
+
+// Angles in radians. The view never tips over the pole.
+render::Camera orbit(const render::Camera& camera, float right, float up);  // the eye round the target
+render::Camera look(const render::Camera& camera, float right, float up);   // the target round the eye
+render::Camera pan(const render::Camera& camera, float right, float up);    // in heights of the picture
+render::Camera dolly(const render::Camera& camera, float factor);           // distance to the target times this
+render::Camera fly(const render::Camera& camera, Vec3 right_up_forward);    // in the scene's unit
+// Looks at a point from the same side, and as near as shows a sphere of this radius.
+render::Camera aim(const render::Camera& camera, Vec3 target);
+
+// From the scene's space to OpenGL's clip space, for the same rays that render::make_frame makes.
+gl::Matrix projection(const render::Camera& camera, unsigned width, unsigned height, float diagonal);
+
+}  // namespace heapwood::viewer

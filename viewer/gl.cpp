@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+#include "viewer/gl.hpp"
+
+#include <epoxy/gl.h>
+
+#include <algorithm>
+#include <string>
+
+#include "simt/error.hpp"
+#include "viewer_shaders.hpp"
+
+namespace heapwood::viewer::gl {
+
+namespace {
+
+unsigned make_texture() {
+  unsigned name = 0;
+  glGenTextures(1, &name);
+  return name;
+}
+
+unsigned compile(unsigned kind, const char* stage, const char* text) {
+  const unsigned shader = glCreateShader(kind);
+  const char* sources[] = {"#version 330 core\n", stage, text};
+  glShaderSource(shader, 3, sources, nullptr);
+  glCompileShader(shader);
+  int fine = 0;
+  glGetShaderiv(shader, GL_COMPILE_STATUS, &fine);
+  if (fine) return shader;
+  char log[512] = "";
+  glGetShaderInfoLog(shader, sizeof log, nullptr, log);
+  throw Error(Exit::failed, std::string("OpenGL: a shader does not compile: ") + log);
+}
+
+// One file holds both stages, told apart by VERTEX and FRAGMENT.
+unsigned link(const char* text) {
+  const unsigned program = glCreateProgram();
+  for (const auto& [kind, stage] :
+       {std::pair{GL_VERTEX_SHADER, "#define VERTEX\n"}, std::pair{GL_FRAGMENT_SHADER, "#define FRAGMENT\n"}}) {
+    const unsigned shader = compile(static_cast<unsigned>(kind), stage, text);
+    glAttachShader(program, shader);
+    glDeleteShader(shader);
+  }
+  glLinkProgram(program);
+  int fine = 0;
+  glGetProgramiv(program, GL_LINK_STATUS, &fine);
+  if (!fine) throw Error(Exit::failed, "OpenGL: a shader program does not link");
+  return program;
+}
+
+unsigned make_vertex_array() {
+  unsigned name = 0;
+  glGenVertexArrays(1, &name);
+  return name;
+}
+
+std::vector<Rgba8> read(unsigned width, unsigned height) {
+  std::vector<Rgba8> pixels(std::size_t{width} * height);
+  glPixelStorei(GL_PACK_ALIGNMENT, 4);
+  glReadPixels(0, 0, static_cast<int>(width), static_cast<int>(height), GL_RGBA, GL_UNSIGNED_BYTE, pixels.data());
+  // OpenGL's rows begin at the bottom.
+  for (unsigned y = 0; y < height / 2; ++y) {
+    std::swap_ranges(pixels.begin() + y * width, pixels.begin() + (y + 1) * width,
+                     pixels.begin() + (height - 1 - y) * width);
+  }
+  return pixels;
+}
+
+}  // namespace
+
+void delete_texture(unsigned name) { glDeleteTextures(1, &name); }
+void delete_program(unsigned name) { glDeleteProgram(name); }
+void delete_buffer(unsigned name) { glDeleteBuffers(1, &name); }
+void delete_vertex_array(unsigned name) { glDeleteVertexArrays(1, &name); }
+void delete_framebuffer(unsigned name) { glDeleteFramebuffers(1, &name); }
+
+void Texture::upload(unsigned width, unsigned height, const Rgba8* pixels, bool smooth) {
+  if (!name_.get()) name_ = Name<delete_texture>(make_texture());
+  glBindTexture(GL_TEXTURE_2D, name_.get());
+  const int filter = smooth ? GL_LINEAR : GL_NEAREST;
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, filter);
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, filter);
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
+  glPixelStorei(GL_UNPACK_ALIGNMENT, 4);
+  if (width != width_ || height != height_) {
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, static_cast<int>(width), static_cast<int>(height), 0, GL_RGBA,
+                 GL_UNSIGNED_BYTE, pixels);
+    width_ = width;
+    height_ = height;
+  } else {
+    upload_rows(0, height, pixels);
+  }
+}
+
+void Texture::upload_rows(unsigned first, unsigned count, const Rgba8* pixels) {
+  glBindTexture(GL_TEXTURE_2D, name_.get());
+  glPixelStorei(GL_UNPACK_ALIGNMENT, 4);
+  glTexSubImage2D(GL_TEXTURE_2D, 0, 0, static_cast<int>(first), static_cast<int>(width_), static_cast<int>(count),
+                  GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+}
+
+Canvas::Canvas(unsigned width, unsigned height) : width_(width), height_(height), colour_(make_texture()) {
+  glBindTexture(GL_TEXTURE_2D, colour_.get());
+  glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, static_cast<int>(width), static_cast<int>(height), 0, GL_RGBA,
+               GL_UNSIGNED_BYTE, nullptr);
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
+  unsigned name = 0;
+  glGenFramebuffers(1, &name);
+  framebuffer_ = Name<delete_framebuffer>(name);
+  bind();
+  glFramebufferTexture2D(GL_FRAMEBUFFER, GL_COLOR_ATTACHMENT0, GL_TEXTURE_2D, colour_.get(), 0);
+  if (glCheckFramebufferStatus(GL_FRAMEBUFFER) != GL_FRAMEBUFFER_COMPLETE) {
+    bind_window();
+    throw Error(Exit::failed, "OpenGL: cannot draw a picture of " + std::to_string(width) + "x" +
+                                  std::to_string(height) + "; choose a smaller size");
+  }
+}
+void Canvas::bind() const { glBindFramebuffer(GL_FRAMEBUFFER, framebuffer_.get()); }
+std::vector<Rgba8> Canvas::read() const {
+  bind();
+  return gl::read(width_, height_);
+}
+
+void Canvas::show(int window_width, int window_height) const {
+  glBindFramebuffer(GL_READ_FRAMEBUFFER, framebuffer_.get());
+  glBindFramebuffer(GL_DRAW_FRAMEBUFFER, 0);
+  const double fit = std::min(window_width / static_cast<double>(width_), window_height / static_cast<double>(height_));
+  glBlitFramebuffer(0, 0, static_cast<int>(width_), static_cast<int>(height_), 0, 0, static_cast<int>(fit * width_),
+                    static_cast<int>(fit * height_), GL_COLOR_BUFFER_BIT, GL_LINEAR);
+  bind_window();
+}
+
+void bind_window() { glBindFramebuffer(GL_FRAMEBUFFER, 0); }
+void viewport(const Rectangle& area) { glViewport(area.x, area.y, area.width, area.height); }
+void clear(float r, float g, float b) {
+  glDisable(GL_SCISSOR_TEST);
+  glClearColor(r, g, b, 1);
+  glClear(GL_COLOR_BUFFER_BIT);
+}
+std::vector<Rgba8> read_window(unsigned width, unsigned height) {
+  bind_window();
+  return read(width, height);
+}
+
+Present::Present() : program_(link(shaders::present)), empty_(make_vertex_array()) {}
+void Present::draw(const Texture& texture, const Rectangle& area) const {
+  viewport(area);
+  glDisable(GL_BLEND);
+  glDisable(GL_DEPTH_TEST);
+  glUseProgram(program_.get());
+  glBindVertexArray(empty_.get());
+  glActiveTexture(GL_TEXTURE0);
+  glBindTexture(GL_TEXTURE_2D, texture.name());
+  glUniform1i(glGetUniformLocation(program_.get(), "picture"), 0);
+  glDrawArrays(GL_TRIANGLES, 0, 3);
+}
+
+Lines::Lines() : program_(link(shaders::lines)), array_(make_vertex_array()) {
+  unsigned name = 0;
+  glGenBuffers(1, &name);
+  buffer_ = Name<delete_buffer>(name);
+  glBindVertexArray(array_.get());
+  glBindBuffer(GL_ARRAY_BUFFER, buffer_.get());
+  glEnableVertexAttribArray(0);
+  glVertexAttribPointer(0, 3, GL_FLOAT, GL_FALSE, sizeof(Vertex), nullptr);
+  glEnableVertexAttribArray(1);
+  glVertexAttribPointer(1, 4, GL_UNSIGNED_BYTE, GL_TRUE, sizeof(Vertex),
+                        reinterpret_cast<const void*>(offsetof(Vertex, colour)));
+  glBindVertexArray(0);
+}
+
+void Lines::upload(const std::vector<Vertex>& vertices) {
+  count_ = vertices.size();
+  glBindBuffer(GL_ARRAY_BUFFER, buffer_.get());
+  glBufferData(GL_ARRAY_BUFFER, static_cast<GLsizeiptr>(count_ * sizeof(Vertex)), vertices.data(), GL_DYNAMIC_DRAW);
+}
+
+void Lines::draw(const Matrix& to_clip, const Rectangle& area, int width) const {
+  if (count_ == 0) return;
+  viewport(area);
+  glEnable(GL_BLEND);
+  glBlendFunc(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA);
+  glDisable(GL_DEPTH_TEST);
+  glUseProgram(program_.get());
+  glUniformMatrix4fv(glGetUniformLocation(program_.get(), "to_clip"), 1, GL_FALSE, to_clip.m);
+  glBindVertexArray(array_.get());
+  glEnable(GL_SCISSOR_TEST);
+  glScissor(area.x, area.y, area.width, area.height);
+  for (int i = 0; i < width * width; ++i) {
+    viewport({area.x + i % width, area.y + i / width, area.width, area.height});
+    glDrawArrays(GL_LINES, 0, static_cast<int>(count_));
+  }
+  glDisable(GL_SCISSOR_TEST);
+  glBindVertexArray(0);
+}
+
+const char* description() {
+  static const std::string text = std::string("OpenGL ") + reinterpret_cast<const char*>(glGetString(GL_VERSION)) +
+                                  ", " + reinterpret_cast<const char*>(glGetString(GL_RENDERER));
+  return text.c_str();
+}
+
+}  // namespace heapwood::viewer::gl

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// The few OpenGL objects that the viewer needs, owned. All calls are made by the thread that owns the context.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "geometry/vec.hpp"
+
+namespace heapwood::viewer::gl {
+
+struct Rgba8 {
+  std::uint8_t r = 0, g = 0, b = 0, a = 255;
+  bool operator==(const Rgba8&) const = default;
+};
+static_assert(sizeof(Rgba8) == 4);
+
+// A rectangle of pixels from the framebuffer's lower left corner, as glViewport takes it.
+struct Rectangle {
+  int x = 0, y = 0, width = 0, height = 0;
+};
+
+// An object's name; 0 is none.
+template <void (*Delete)(unsigned)>
+class Name {
+ public:
+  Name() = default;
+  explicit Name(unsigned name) : name_(name) {}
+  Name(Name&& other) noexcept : name_(std::exchange(other.name_, 0)) {}
+  Name& operator=(Name&& other) noexcept {
+    std::swap(name_, other.name_);
+    return *this;
+  }
+  ~Name() {
+    if (name_) Delete(name_);
+  }
+  unsigned get() const { return name_; }
+
+ private:
+  unsigned name_ = 0;
+};
+void delete_texture(unsigned);
+void delete_program(unsigned);
+void delete_buffer(unsigned);
+void delete_vertex_array(unsigned);
+void delete_framebuffer(unsigned);
+
+class Texture {
+ public:
+  // Rows from the top; the size may change from call to call.
+  void upload(unsigned width, unsigned height, const Rgba8* pixels, bool smooth);
+  // Replaces rows [first, first + count); `pixels` begins with the first of them.
+  void upload_rows(unsigned first, unsigned count, const Rgba8* pixels);
+  unsigned name() const { return name_.get(); }
+  unsigned width() const { return width_; }
+  unsigned height() const { return height_; }
+  void* imgui() const { return reinterpret_cast<void*>(static_cast<std::uintptr_t>(name_.get())); }
+
+ private:
+  Name<delete_texture> name_;
+  unsigned width_ = 0, height_ = 0;
+};
+
+// A framebuffer of its own, for pictures of another size than the window.
+class Canvas {
+ public:
+  Canvas(unsigned width, unsigned height);
+  void bind() const;
+  std::vector<Rgba8> read() const;  // rows from the top
+  // Into the window, as large as fits.
+  void show(int window_width, int window_height) const;
+
+ private:
+  unsigned width_, height_;
+  Name<delete_texture> colour_;
+  Name<delete_framebuffer> framebuffer_;
+};
+void bind_window();
+void viewport(const Rectangle& area);
+void clear(float r, float g, float b);
+std::vector<Rgba8> read_window(unsigned width, unsigned height);
+
+// Draws a texture over an area.
+class Present {
+ public:
+  Present();
+  void draw(const Texture& texture, const Rectangle& area) const;
+
+ private:
+  Name<delete_program> program_;
+  Name<delete_vertex_array> empty_;
+};
+
+// Lines in space, blended over what is there.
+struct Vertex {
+  Vec3 position;
+  Rgba8 colour;
+};
+static_assert(sizeof(Vertex) == 16);
+
+// Column-major, as glUniformMatrix4fv takes it.
+struct Matrix {
+  float m[16] = {};
+};
+
+class Lines {
+ public:
+  Lines();
+  void upload(const std::vector<Vertex>& vertices);  // two a line
+  // Core profiles draw lines one pixel wide: wider ones are drawn again beside themselves.
+  void draw(const Matrix& to_clip, const Rectangle& area, int width) const;
+  std::size_t lines() const { return count_ / 2; }
+
+ private:
+  Name<delete_program> program_;
+  Name<delete_vertex_array> array_;
+  Name<delete_buffer> buffer_;
+  std::size_t count_ = 0;
+};
+
+// "OpenGL 4.5, llvmpipe (...)".
+const char* description();
+
+}  // namespace heapwood::viewer::gl

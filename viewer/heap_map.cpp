@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "viewer/heap_map.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "viewer/theme.hpp"
+
+namespace heapwood::viewer {
+
+namespace {
+
+gl::Rgba8 mix(gl::Rgba8 a, gl::Rgba8 b, double share) {
+  const auto one = [&](unsigned x, unsigned y) {
+    return static_cast<std::uint8_t>(std::lround(x + (static_cast<double>(y) - x) * share));
+  };
+  return {one(a.r, b.r), one(a.g, b.g), one(a.b, b.b), 255};
+}
+
+}  // namespace
+
+HeapMap::HeapMap(const Recording& recording, std::uint32_t at, unsigned wide, unsigned high, bool whole)
+    : columns(std::max(wide, 1u)), rows(std::max(high, 1u)), time(at) {
+  bytes = std::max<std::uint64_t>(whole ? recording.pool_bytes : std::min(recording.reach, recording.pool_bytes), 1);
+  const std::uint64_t count = std::uint64_t{columns} * rows;
+  cell_bytes = alloc::round_up((bytes + count - 1) / count, alloc::granule);
+  cells.resize(count);
+  for (const alloc::Block& block : recording.replay.blocks) {
+    if (block.born >= time) break;
+    const std::uint64_t end = std::min(block.offset + block.bytes, bytes);
+    if (block.offset >= end) continue;
+    const bool used = block.in_use(time), abandoned = !used && block.occupies(time);
+    for (std::uint64_t c = block.offset / cell_bytes; c <= (end - 1) / cell_bytes; ++c) {
+      HeapCell& cell = cells[c];
+      cell.touched = true;
+      if (!used && !abandoned) continue;
+      const std::uint64_t part = std::min(end, (c + 1) * cell_bytes) - std::max(block.offset, c * cell_bytes);
+      (used ? cell.used_bytes : cell.abandoned_bytes) += part;
+      cell.largest = std::max(cell.largest, block.bytes);
+      cell.youngest = std::max(cell.youngest, block.born);
+    }
+  }
+}
+
+std::vector<gl::Rgba8> HeapMap::colours(const Recording& recording, HeapColours by) const {
+  std::vector<gl::Rgba8> result(cells.size());
+  const double log_largest = std::log2(static_cast<double>(std::max<std::uint64_t>(recording.largest_block, 32)));
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const HeapCell& cell = cells[i];
+    if (i * cell_bytes >= bytes) {
+      result[i] = colour::outside;
+      continue;
+    }
+    const gl::Rgba8 ground = cell.touched ? colour::freed : colour::untouched;
+    const double taken = static_cast<double>(cell.used_bytes + cell.abandoned_bytes) / static_cast<double>(cell_bytes);
+    if (taken <= 0) {
+      result[i] = ground;
+      continue;
+    }
+    gl::Rgba8 mark = cell.used_bytes >= cell.abandoned_bytes ? colour::used : colour::abandoned;
+    if (by == HeapColours::size) {
+      mark = ramp_colour(0.25 + 0.75 * (std::log2(static_cast<double>(cell.largest)) - 4) / (log_largest - 4));
+    } else if (by == HeapColours::age) {
+      // The youngest are bright; half as bright each time the age is four times as large.
+      const double age = static_cast<double>(time - cell.youngest);
+      const double all = std::max(2.0, static_cast<double>(recording.events));
+      mark = ramp_colour(1 - 0.8 * std::log2(1 + age) / std::log2(1 + all));
+    }
+    // A sliver of a block must be seen, too.
+    result[i] = mix(ground, mark, std::min(1.0, 0.25 + 0.75 * taken));
+  }
+  return result;
+}
+
+const alloc::Block* block_at(const Recording& recording, std::uint32_t time, std::uint64_t offset) {
+  const alloc::Block* found = nullptr;
+  for (const alloc::Block& block : recording.replay.blocks) {
+    if (block.born >= time) break;
+    if (block.offset <= offset && offset < block.offset + alloc::padded(block.bytes) && block.occupies(time)) {
+      found = &block;
+    }
+  }
+  return found;
+}
+
+void HeapView::show(std::vector<std::shared_ptr<const Recording>> latest) {
+  recordings = std::move(latest);
+  for (Drawn& one : drawn) one.map.reset();
+  visible = true;
+  playing = true;
+  place = 0;
+}
+
+std::uint32_t HeapView::time(const Recording& recording) const {
+  return static_cast<std::uint32_t>(std::llround(place * recording.events));
+}
+
+}  // namespace heapwood::viewer

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+// Keys and mouse: the list that F1 shows (overlay.cpp) is this file's.
+#include <epoxy/gl.h>
+// epoxy first: it stands for the system's OpenGL headers.
+#include <GLFW/glfw3.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "viewer/camera_control.hpp"
+#include "viewer/viewer.hpp"
+
+namespace heapwood::viewer {
+
+namespace {
+
+constexpr render::Mode modes[] = {render::Mode::shaded,  render::Mode::path,  render::Mode::ao,
+                                  render::Mode::normals, render::Mode::depth, render::Mode::heatmap,
+                                  render::Mode::leaves};
+
+bool inside(const Area& area, ImVec2 at) {
+  return at.x >= area.x && at.x < area.x + area.width && at.y >= area.y && at.y < area.y + area.height;
+}
+
+kdtree::Ray ray_at(const State& state, const Area& area, ImVec2 at) {
+  const render::CameraFrame frame =
+      render::make_frame(state.camera, static_cast<unsigned>(area.width), static_cast<unsigned>(area.height));
+  return frame.ray(std::floor(at.x - area.x) + 0.5f, std::floor(at.y - area.y) + 0.5f, render::far_away);
+}
+
+}  // namespace
+
+void Viewer::keys() {
+  for (const KeyPress& press : window_.take_keys()) key(press);
+}
+
+void Viewer::key(const KeyPress& press) {
+  State& s = state_;
+  const auto step_time = [&](double by) {
+    s.heap.playing = false;
+    if (s.heap.recordings.empty()) return;
+    const double events = std::max(1u, s.heap.recordings.front()->events);
+    s.heap.place = std::clamp(s.heap.place + by / events, 0.0, 1.0);
+  };
+  if (press.key >= GLFW_KEY_1 && press.key <= GLFW_KEY_7) {
+    s.mode = modes[press.key - GLFW_KEY_1];
+    return;
+  }
+  const double stride = press.mods & GLFW_MOD_SHIFT ? 1000 : 1;
+  switch (press.key) {
+    case GLFW_KEY_F1:
+      s.help = !s.help;
+      break;
+    case GLFW_KEY_F2:
+      s.settings.panel = !s.settings.panel;
+      break;
+    case GLFW_KEY_F3:
+      s.heap.visible = !s.heap.visible;
+      break;
+    case GLFW_KEY_F4:
+      s.settings.numbers = !s.settings.numbers;
+      break;
+    case GLFW_KEY_F12:
+      take_screenshot(s, "");
+      break;
+    case GLFW_KEY_ESCAPE:
+      if (s.help) {
+        s.help = false;
+      } else {
+        s.jobs.cancel();
+      }
+      break;
+    case GLFW_KEY_B:
+      start_build(s);
+      break;
+    case GLFW_KEY_C:
+      start_compare(s);
+      break;
+    case GLFW_KEY_H:
+      start_recording(s);
+      break;
+    case GLFW_KEY_O:
+      s.settings.fly = !s.settings.fly;
+      break;
+    case GLFW_KEY_HOME:
+      reset_view(s);
+      break;
+    case GLFW_KEY_L:
+      light_view(s);
+      break;
+    case GLFW_KEY_K:
+      add_bookmark(s);
+      break;
+    case GLFW_KEY_LEFT_BRACKET:
+    case GLFW_KEY_RIGHT_BRACKET: {
+      if (!s.scene) break;
+      const std::size_t count = std::max<std::size_t>(1, s.settings.bookmarks[s.scene->source].size());
+      go_to_bookmark(s, s.bookmark + (press.key == GLFW_KEY_RIGHT_BRACKET ? 1 : count - 1));
+      break;
+    }
+    case GLFW_KEY_T:
+      s.tree.visible = !s.tree.visible;
+      break;
+    case GLFW_KEY_EQUAL:
+    case GLFW_KEY_KP_ADD:
+      s.tree.depth = std::min(s.tree.depth + 1, static_cast<int>(kdtree::max_depth));
+      break;
+    case GLFW_KEY_MINUS:
+    case GLFW_KEY_KP_SUBTRACT:
+      s.tree.depth = std::max(s.tree.depth - 1, 0);
+      break;
+    case GLFW_KEY_P:
+      s.probe.active = !s.probe.active;
+      s.probe.forget();
+      break;
+    case GLFW_KEY_SPACE:
+      s.heap.playing = !s.heap.playing;
+      break;
+    case GLFW_KEY_COMMA:
+      step_time(-stride);
+      break;
+    case GLFW_KEY_PERIOD:
+      step_time(stride);
+      break;
+    default:
+      break;
+  }
+}
+
+void Viewer::mouse(const Area& area) {
+  const ImGuiIO& io = ImGui::GetIO();
+  if (!state_.scene || area.width < 1 || area.height < 1) return;
+  const bool over = !io.WantCaptureMouse && inside(area, io.MousePos);
+  if (!ImGui::IsMouseDown(0) && !ImGui::IsMouseDown(1) && !ImGui::IsMouseDown(2)) dragging_ = false;
+  if (over && (ImGui::IsMouseClicked(0) || ImGui::IsMouseClicked(1) || ImGui::IsMouseClicked(2))) dragging_ = true;
+  render::Camera& camera = state_.camera;
+  const float right = io.MouseDelta.x / area.height, up = -io.MouseDelta.y / area.height;
+  if (dragging_ && (right != 0 || up != 0)) {
+    if (ImGui::IsMouseDown(1) || ImGui::IsMouseDown(2)) {
+      camera = pan(camera, -right, -up);
+    } else if (state_.settings.fly) {
+      const float turn = camera.fov * 0.0174533f;  // the point under the mouse stays under it
+      camera = look(camera, -right * turn, -up * turn);
+    } else {
+      camera = orbit(camera, -right * 3, -up * 3);
+    }
+  }
+  if (!over) return;
+  if (io.MouseWheel != 0 && state_.settings.fly) {
+    state_.settings.fly_speed = std::clamp(state_.settings.fly_speed * std::pow(1.2f, io.MouseWheel), 0.001f, 10.0f);
+  } else if (io.MouseWheel != 0) {
+    camera = dolly(camera, std::pow(0.88f, io.MouseWheel));
+  }
+  if (ImGui::IsMouseDoubleClicked(0)) {
+    const kdtree::Ray ray = ray_at(state_, area, io.MousePos);
+    const kdtree::Hit hit = state_.scene->traced->closest({&ray, 1}).front();
+    if (hit.found()) camera = aim(camera, ray.origin + ray.direction * hit.t);
+  }
+}
+
+void Viewer::fly(double seconds) {
+  const ImGuiIO& io = ImGui::GetIO();
+  if (!state_.scene || !state_.settings.fly || io.WantTextInput || io.KeyCtrl) return;
+  const auto down = [&](int key) { return ImGui::IsKeyDown(key) ? 1.0f : 0.0f; };
+  const Vec3 way{down(GLFW_KEY_D) - down(GLFW_KEY_A), down(GLFW_KEY_E) - down(GLFW_KEY_Q),
+                 down(GLFW_KEY_W) - down(GLFW_KEY_S)};
+  if (way == Vec3{}) return;
+  last_activity_ = state_.now;
+  const float speed = state_.settings.fly_speed * state_.scene->diagonal() * (io.KeyShift ? 4.0f : 1.0f);
+  state_.camera = viewer::fly(state_.camera, way * (speed * static_cast<float>(seconds)));
+}
+
+void Viewer::probe(const Area& area) {
+  RayProbe& probe = state_.probe;
+  if (!probe.active || !state_.scene) return;
+  const ImGuiIO& io = ImGui::GetIO();
+  if (io.WantCaptureMouse || !inside(area, io.MousePos)) return;
+  // A drag moves the camera, and is no click.
+  if (ImGui::IsMouseReleased(0) && io.MouseDragMaxDistanceSqr[0] < 9) probe.pinned = !probe.pinned;
+  if (probe.pinned) return;
+  const bool moved = probe.x != io.MousePos.x || probe.y != io.MousePos.y;
+  if (!moved && probe.path && !dragging_) return;
+  probe.x = io.MousePos.x;
+  probe.y = io.MousePos.y;
+  probe.path = follow(*state_.scene, ray_at(state_, area, io.MousePos));
+}
+
+}  // namespace heapwood::viewer

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#include "viewer/jobs.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "app/prepared_scene.hpp"
+#include "viewer/priority.hpp"
+
+namespace heapwood::viewer {
+
+namespace {
+
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// 16 bytes an event. A triangle takes about 15: 3 arrays, allocated and freed, and twice as many nodes, some to spare.
+constexpr std::size_t events_a_triangle = 32, most_events = std::size_t{48} << 20;
+
+}  // namespace
+
+Jobs::Jobs() : thread_([this] { work(); }) {}
+
+Jobs::~Jobs() {
+  cancel();
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+  simt::clear_interrupt();
+}
+
+bool Jobs::start(const JobSpec& spec) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (progress_.running) return false;
+    next_ = spec;
+    progress_ = {.running = true, .kind = spec.kind, .what = spec.source + ": loading"};
+    started_ = now();
+  }
+  changed_.notify_all();
+  return true;
+}
+
+void Jobs::cancel() {
+  const std::lock_guard lock(mutex_);
+  if (!progress_.running || progress_.cancelling) return;
+  progress_.cancelling = true;
+  simt::interrupt();  // the job puts it down again when it has ended
+}
+
+JobProgress Jobs::progress() const {
+  const std::lock_guard lock(mutex_);
+  JobProgress copy = progress_;
+  if (copy.running) copy.seconds = now() - started_;
+  return copy;
+}
+
+std::optional<JobOutcome> Jobs::take() {
+  const std::lock_guard lock(mutex_);
+  if (outcomes_.empty()) return std::nullopt;
+  JobOutcome first = std::move(outcomes_.front());
+  outcomes_.erase(outcomes_.begin());
+  return first;
+}
+
+void Jobs::work() {
+  give_way(nice_build);
+  for (;;) {
+    JobSpec spec;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return stop_ || next_; });
+      if (stop_) return;
+      spec = *next_;
+      next_.reset();
+    }
+    run(spec);
+  }
+}
+
+void Jobs::run(const JobSpec& spec) {
+  JobOutcome outcome;
+  outcome.kind = spec.kind;
+  try {
+    if (spec.kind == JobSpec::Kind::record) {
+      record(spec, outcome);
+    } else {
+      measure(spec, outcome);
+    }
+  } catch (const simt::Stopped& stop) {
+    if (stop.reason() == simt::Stopped::Reason::interrupted) {
+      outcome.cancelled = true;
+    } else {
+      outcome.error = stop.what();
+    }
+  } catch (const std::bad_alloc&) {
+    outcome.error = spec.source + ": out of host memory; choose a smaller scene or pool";
+  } catch (const Error& error) {
+    outcome.error = error.what();
+    outcome.exit = error.exit();
+  } catch (const std::exception& error) {
+    outcome.error = error.what();
+  }
+  outcome.ended = true;
+  const std::lock_guard lock(mutex_);
+  outcome.cancelled = outcome.cancelled || progress_.cancelling;
+  simt::clear_interrupt();
+  progress_ = {};
+  outcomes_.push_back(std::move(outcome));
+}
+
+void Jobs::measure(const JobSpec& spec, JobOutcome& outcome) {
+  app::BenchJob job;
+  job.scenes = {spec.source};
+  job.allocators = spec.allocators;
+  job.settings = spec.settings;
+  job.device = spec.device;
+  // As `heapwood bench` does: the same pool for all, the one that AtomicMalloc needs.
+  if (spec.kind == JobSpec::Kind::compare) job.pool_probe = engine::find("atomic");
+  bool shown = false;
+  app::BenchEvents events;
+  events.progress = [this](std::size_t done, std::size_t total, const std::string& what) { tell(done, total, what); };
+  events.tree_built = [&](app::PreparedScene& prepared, app::Result& result) {
+    if (shown || simt::interrupted()) return;
+    shown = true;  // all allocators make the same tree
+    JobOutcome first;
+    first.kind = spec.kind;
+    first.scene = make_built_scene(spec.source, prepared.name(), prepared.mesh(), prepared.workspace().download(),
+                                   spec.device, result.allocator);
+    put(std::move(first));
+  };
+  app::BenchResult bench = app::run_bench(job, events);
+  if (bench.scene_error) throw *bench.scene_error;
+  outcome.results = std::move(bench.results);
+  outcome.cancelled = bench.interrupted;
+}
+
+void Jobs::record(const JobSpec& spec, JobOutcome& outcome) {
+  tell(0, spec.allocators.size() + 1, spec.source + ": loading");
+  const bool frees = std::none_of(spec.allocators.begin(), spec.allocators.end(),
+                                  [](const engine::Entry* entry) { return entry->traits->lower_bound; });
+  app::PreparedScene prepared(spec.source, spec.device, spec.settings, frees);
+  tell(1, spec.allocators.size() + 1, prepared.name() + ": size of the pool");
+  // One pool for all, large enough for each, so that the maps can be compared.
+  for (const engine::Entry* entry : spec.allocators) prepared.build_growing(*entry);
+  const std::size_t capacity = std::min(most_events, prepared.triangles() * events_a_triangle + 65536);
+  std::size_t done = 1;
+  for (const engine::Entry* entry : spec.allocators) {
+    tell(done++, spec.allocators.size() + 1, prepared.name() + ": " + entry->traits->label + ", recording");
+    const kdtree::RecordedRun run = prepared.build_recorded(*entry, capacity);
+    outcome.recordings.push_back(
+        std::make_shared<const Recording>(make_recording(prepared.name(), *entry, prepared.pool_bytes(), run)));
+  }
+}
+
+void Jobs::tell(std::size_t done, std::size_t total, const std::string& what) {
+  const std::lock_guard lock(mutex_);
+  progress_.done = done;
+  progress_.total = total;
+  progress_.what = what;
+}
+
+void Jobs::put(JobOutcome outcome) {
+  const std::lock_guard lock(mutex_);
+  outcomes_.push_back(std::move(outcome));
+}
+
+}  // namespace heapwood::viewer

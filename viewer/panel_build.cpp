@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// What the next build is told, and how long the last one took.
+#include <fmt/format.h>
+#include <imgui.h>
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+
+#include "app/format.hpp"
+#include "viewer/panels.hpp"
+#include "viewer/widgets.hpp"
+
+namespace heapwood::viewer {
+
+namespace {
+
+void choose_allocator(State& state) {
+  ui::field("allocator");
+  if (ImGui::BeginCombo("##allocators", state.choice.allocator->traits->label, ImGuiComboFlags_HeightLarge)) {
+    for (const engine::Entry& entry : engine::registry()) {
+      const alloc::AllocatorTraits& traits = *entry.traits;
+      const bool there = entry.on(state.choice.device.id.kind) != nullptr;
+      ImGui::BeginDisabled(!there);
+      if (ImGui::Selectable(fmt::format("{}{}", traits.label, traits.lower_bound ? " *" : "").c_str(),
+                            &entry == state.choice.allocator)) {
+        state.choice.allocator = &entry;
+      }
+      ImGui::EndDisabled();
+      ui::hint(there ? fmt::format("{}. {}", traits.paper, traits.note).c_str() : "Not compiled for this device.");
+    }
+    ImGui::EndCombo();
+  }
+  state.places.note("allocator");
+}
+
+void choose_pool(State& state) {
+  ui::field("pool");
+  static std::string text, complaint;
+  if (!ImGui::IsAnyItemActive() && complaint.empty()) text = state.choice.settings.pool.text;
+  if (ImGui::InputText("##pool", &text)) {
+    try {
+      state.choice.settings.pool = app::parse_pool(text);
+      complaint.clear();
+    } catch (const Error& error) {
+      complaint = error.what();
+    }
+  }
+  state.places.note("pool");
+  ui::hint("auto (doubled until the build completes), a size such as 512M or 2G, or 200x the root node.");
+  if (!complaint.empty()) ImGui::TextColored(colour::warning, "%s", complaint.c_str());
+}
+
+void choose_refs(State& state) {
+  ui::field("refs");
+  if (ImGui::BeginCombo("##refs", kdtree::name(state.choice.settings.refs))) {
+    for (const kdtree::RefKind kind : kdtree::all_ref_kinds) {
+      if (ImGui::Selectable(fmt::format("{}, {} B", kdtree::name(kind), kdtree::ref_bytes(kind)).c_str(),
+                            kind == state.choice.settings.refs)) {
+        state.choice.settings.refs = kind;
+      }
+    }
+    ImGui::EndCombo();
+  }
+  ui::hint("What a node's array holds for each triangle: clipped keeps bounds, ids is as in the papers.");
+}
+
+void choose_costs(State& state) {
+  if (!ImGui::TreeNode("surface area heuristic")) return;
+  kdtree::SahCosts& costs = state.choice.settings.costs;
+  ui::field("traversal");
+  ImGui::SliderFloat("##traversal", &costs.traversal, 0, 10, "%.2f");
+  ui::field("intersection");
+  ImGui::SliderFloat("##intersection", &costs.intersection, 0.05f, 10, "%.2f", ImGuiSliderFlags_AlwaysClamp);
+  ui::field("empty bonus");
+  ImGui::SliderFloat("##bonus", &costs.empty_bonus, 0, 0.9f, "%.2f", ImGuiSliderFlags_AlwaysClamp);
+  ui::field("runs");
+  ImGui::SliderInt("##runs", &state.choice.settings.runs, 1, 31, "%d", ImGuiSliderFlags_AlwaysClamp);
+  ImGui::TreePop();
+}
+
+// Every sample as a dot over the range that they span; median and quartiles as a box.
+void plot_samples(const std::vector<double>& samples) {
+  const auto [low, high] = std::minmax_element(samples.begin(), samples.end());
+  const float height = ImGui::GetFontSize() * 1.2f, width = ImGui::GetContentRegionAvail().x;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const double from = *low - 0.05 * (*high - *low) - 1e-9, to = *high + 0.05 * (*high - *low) + 1e-9;
+  const auto x = [&](double ms) { return at.x + static_cast<float>((ms - from) / (to - from)) * width; };
+  ImDrawList& draw = *ImGui::GetWindowDrawList();
+  draw.AddRectFilled(at, {at.x + width, at.y + height}, IM_COL32(255, 255, 255, 8), 4);
+  draw.AddRectFilled({x(*app::quantile(samples, 0.25)), at.y + 3},
+                     {x(*app::quantile(samples, 0.75)), at.y + height - 3}, IM_COL32(104, 196, 134, 50), 3);
+  const float middle = x(*app::median(samples));
+  draw.AddLine({middle, at.y + 2}, {middle, at.y + height - 2}, IM_COL32(104, 196, 134, 220), 2);
+  for (const double ms : samples) {
+    draw.AddCircleFilled({x(ms), at.y + height / 2}, height * 0.16f, IM_COL32(230, 233, 236, 190));
+  }
+  ImGui::Dummy({width, height});
+  ui::hint(fmt::format("{} builds, {} to {} ms; the box holds the middle half", samples.size(), app::figure_text(*low),
+                       app::figure_text(*high))
+               .c_str());
+}
+
+}  // namespace
+
+void draw_build_section(State& state) {
+  if (!ui::section("Build")) return;
+  choose_allocator(state);
+  choose_pool(state);
+  choose_refs(state);
+  choose_costs(state);
+  const bool running = state.jobs.progress().running;
+  const float third = (ImGui::GetContentRegionAvail().x - 2 * ImGui::GetStyle().ItemSpacing.x) / 3;
+  if (ui::button(state, "Build", true, !running, third)) start_build(state);
+  ui::hint("Builds the tree with this allocator and measures it (B)");
+  ImGui::SameLine();
+  if (ui::button(state, "Compare all", false, !running, third)) start_compare(state);
+  ui::hint("Measures every allocator on this scene (C)");
+  ImGui::SameLine();
+  if (ui::button(state, "Heap map", false, !running, third)) start_recording(state);
+  ui::hint("Records a build and shows the pool while it runs (H)");
+
+  if (!state.built || !state.built->median_ms()) return;
+  const app::Result& built = *state.built;
+  ImGui::PushFont(fonts().large);
+  ImGui::Text("%s ms", app::figure_text(*built.median_ms()).c_str());
+  ImGui::PopFont();
+  ImGui::SameLine();
+  ImGui::AlignTextToFramePadding();
+  ui::dim_text(
+      fmt::format("{}, {} refs, median of {}", built.label, kdtree::name(built.settings.refs), built.runs_ms.size()));
+  if (built.status == app::Status::incomplete) {
+    ImGui::TextColored(colour::warning, "incomplete: the pool was exhausted");
+    ui::hint(built.reason.c_str());
+  }
+  plot_samples(built.runs_ms);
+  if (!ui::begin_rows("build")) return;
+  ui::row("speed", fmt::format("{} M triangles/s",
+                               app::figure_text(static_cast<double>(built.triangles) / *built.median_ms() / 1e3)));
+  ui::row("reset of the pool", app::figure_text(app::median(built.reset_ms)) + " ms",
+          "Before each build, and not in its time.");
+  if (built.kernel) {
+    ui::row("registers",
+            fmt::format("{}, stack {}", built.kernel->registers, app::bytes_text(built.kernel->local_bytes)));
+  } else {
+    ui::row("threads", std::to_string(built.warps));
+  }
+  ui::end_rows();
+}
+
+}  // namespace heapwood::viewer

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// The slowdown table: every allocator on the scene that is shown.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "app/bench_table.hpp"
+#include "app/format.hpp"
+#include "viewer/compare_rows.hpp"
+#include "viewer/panels.hpp"
+#include "viewer/widgets.hpp"
+
+namespace heapwood::viewer {
+
+std::vector<CompareRow> compare_rows(const std::vector<app::Result>& results) {
+  const app::Result* best = nullptr;
+  std::size_t freeing = 0;
+  for (const app::Result& r : results) {
+    freeing += !r.lower_bound;
+    if (r.status != app::Status::ok || r.lower_bound || !r.median_ms()) continue;
+    if (!best || *r.median_ms() < *best->median_ms()) best = &r;
+  }
+  std::vector<CompareRow> rows;
+  for (const app::Result& r : results) {
+    CompareRow row;
+    row.result = &r;
+    row.allocator = r.label + (r.lower_bound ? " *" : "");
+    row.best = freeing > 1 && &r == best;
+    if (r.status == app::Status::ok && r.median_ms()) {
+      row.ms = app::figure_text(*r.median_ms());
+      row.slowdown = r.slowdown ? app::ratio_text(*r.slowdown) : app::missing;
+      row.spread = fmt::format(
+          "{:.1f}%", 100 * (*app::quantile(r.runs_ms, 0.75) - *app::quantile(r.runs_ms, 0.25)) / *r.median_ms());
+      row.key_ms = *r.median_ms();
+    } else {
+      row.ms = r.wrong_tree ? "wrong tree" : app::name(r.status);
+      row.slowdown = row.spread = app::missing;
+      row.key_ms = std::numeric_limits<double>::infinity();
+    }
+    row.external = r.at_end ? app::figure_text(r.at_end->external) : app::missing;
+    row.key_external = r.at_end ? r.at_end->external : std::numeric_limits<double>::infinity();
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+namespace {
+
+void sort(std::vector<CompareRow>& rows) {
+  const ImGuiTableSortSpecs* specs = ImGui::TableGetSortSpecs();
+  if (!specs || specs->SpecsCount == 0) return;
+  const int column = specs->Specs[0].ColumnIndex;
+  const bool down = specs->Specs[0].SortDirection == ImGuiSortDirection_Descending;
+  const auto before = [&](const CompareRow& a, const CompareRow& b) {
+    if (column == 0) return a.allocator < b.allocator;
+    if (column == 4) return a.key_external < b.key_external;
+    return a.key_ms < b.key_ms;  // a slowdown is a time over one and the same
+  };
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const CompareRow& a, const CompareRow& b) { return down ? before(b, a) : before(a, b); });
+}
+
+void draw_row(const CompareRow& row) {
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  if (row.best) ImGui::PushFont(fonts().bold);
+  const ImVec4 shade = row.best                                ? colour::accent
+                       : row.result->status == app::Status::ok ? colour::text
+                                                               : colour::warning;
+  ImGui::TextColored(shade, "%s", row.allocator.c_str());
+  if (!row.result->reason.empty()) ui::hint(row.result->reason.c_str());
+  for (const std::string* text : {&row.ms, &row.slowdown, &row.spread, &row.external}) {
+    ImGui::TableNextColumn();
+    const float width = ImGui::CalcTextSize(text->c_str()).x;
+    ImGui::SetCursorPosX(ImGui::GetCursorPosX() + std::max(0.0f, ImGui::GetContentRegionAvail().x - width));
+    ImGui::TextColored(shade, "%s", text->c_str());
+    if (!row.result->reason.empty()) ui::hint(row.result->reason.c_str());
+  }
+  if (row.best) ImGui::PopFont();
+}
+
+}  // namespace
+
+void draw_compare_section(State& state) {
+  if (!ui::section("Compare")) return;
+  if (state.compared.empty()) {
+    ui::dim_text(
+        "'Compare all' builds this scene with every allocator, in turns, and shows how much slower each is than "
+        "AtomicMalloc, which only counts up.");
+    return;
+  }
+  constexpr ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerH |
+                                    ImGuiTableFlags_SizingStretchProp;
+  std::vector<CompareRow> rows = compare_rows(state.compared);
+  if (ImGui::BeginTable("slowdowns", 5, flags)) {
+    ImGui::TableSetupColumn("allocator", ImGuiTableColumnFlags_None, 2.5f);
+    ImGui::TableSetupColumn("ms", ImGuiTableColumnFlags_DefaultSort, 1.3f);
+    ImGui::TableSetupColumn("slower", ImGuiTableColumnFlags_None, 1.4f);
+    ImGui::TableSetupColumn("spread", ImGuiTableColumnFlags_NoSort, 1.4f);
+    ImGui::TableSetupColumn("ext. frag", ImGuiTableColumnFlags_None, 1.5f);
+    ImGui::TableHeadersRow();
+    sort(rows);
+    for (const CompareRow& row : rows) draw_row(row);
+    ImGui::EndTable();
+  }
+  ui::dim_text(
+      "* lower bound: cannot free, never the fastest. slower: time over AtomicMalloc's. spread: quartiles apart, "
+      "of the median. ext. frag: 1 - largest free region / all free.");
+  if (ui::button(state, "Copy CSV")) ImGui::SetClipboardText(app::to_csv(app::flat_table(state.compared)).c_str());
+  ImGui::SameLine();
+  if (ui::button(state, "Copy markdown")) {
+    ImGui::SetClipboardText(app::to_markdown(app::slowdown_table(state.compared)).c_str());
+  }
+}
+
+}  // namespace heapwood::viewer

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// What the build asked the allocator for, and what the pool looked like.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/format.hpp"
+#include "viewer/panels.hpp"
+#include "viewer/widgets.hpp"
+
+namespace heapwood::viewer {
+
+namespace {
+
+// Numbers of requests by size, each bar a power of two.
+void plot_histogram(const alloc::RequestStats& requests) {
+  std::size_t first = requests.histogram.size(), last = 0;
+  std::uint64_t most = 1;
+  for (std::size_t k = 0; k < requests.histogram.size(); ++k) {
+    if (requests.histogram[k] == 0) continue;
+    first = std::min(first, k);
+    last = std::max(last, k);
+    most = std::max(most, requests.histogram[k]);
+  }
+  if (first > last) return;
+  const float width = ImGui::GetContentRegionAvail().x, height = ImGui::GetFontSize() * 5;
+  const float label = ImGui::GetFontSize() * 1.25f;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImDrawList& draw = *ImGui::GetWindowDrawList();
+  const auto bars = static_cast<float>(last - first + 1);
+  ImGui::InvisibleButton("histogram", {width, height + label});
+  const bool hovered = ImGui::IsItemHovered();
+  for (std::size_t k = first; k <= last; ++k) {
+    const float left = at.x + width * static_cast<float>(k - first) / bars;
+    const float right = at.x + width * static_cast<float>(k - first + 1) / bars - 2;
+    const float share = static_cast<float>(requests.histogram[k]) / static_cast<float>(most);
+    const bool under = hovered && ImGui::GetIO().MousePos.x >= left && ImGui::GetIO().MousePos.x < right + 2;
+    draw.AddRectFilled({left, at.y}, {right, at.y + height}, IM_COL32(255, 255, 255, under ? 16 : 6), 2);
+    draw.AddRectFilled({left, at.y + height * (1 - std::max(share, requests.histogram[k] ? 0.015f : 0.0f))},
+                       {right, at.y + height}, under ? IM_COL32(150, 226, 174, 255) : IM_COL32(104, 196, 134, 230), 2);
+    if ((k - first) % std::max<std::size_t>(1, static_cast<std::size_t>(bars) / 5) == 0) {
+      const std::string text = app::bytes_text(std::uint64_t{1} << k);
+      const std::string trimmed =
+          text.substr(0, text.find('.')) + (text.find('.') == std::string::npos ? "" : text.substr(text.find(' ')));
+      draw.AddText({left, at.y + height + 2}, ImGui::GetColorU32(ImGuiCol_TextDisabled), trimmed.c_str());
+    }
+    if (under) {
+      ImGui::SetTooltip("%s requests of up to %s", app::count_text(requests.histogram[k]).c_str(),
+                        app::bytes_text(std::uint64_t{1} << k).c_str());
+    }
+  }
+}
+
+}  // namespace
+
+void draw_allocations_section(State& state) {
+  if (!ui::section("Allocations")) return;
+  if (!state.built || !state.built->requests) {
+    ui::dim_text("Counted in a build of its own, after the timed ones.");
+    return;
+  }
+  const alloc::RequestStats& requests = *state.built->requests;
+  if (ui::begin_rows("allocations")) {
+    ui::row("requests", app::count_text(requests.allocations));
+    ui::row("given back",
+            requests.deallocations == requests.allocations ? "all" : app::count_text(requests.deallocations));
+    if (requests.failures) ui::row("refused", app::count_text(requests.failures), nullptr, colour::warning);
+    ui::row("mean size",
+            fmt::format("{} B, σ {} B", app::figure_text(requests.mean_bytes), app::figure_text(requests.sigma_bytes)));
+    ui::end_rows();
+  }
+  plot_histogram(requests);
+}
+
+void draw_memory_section(State& state) {
+  if (!ui::section("Memory")) return;
+  if (!state.built || !state.built->requests || !ui::begin_rows("memory")) return;
+  const app::Result& built = *state.built;
+  if (built.pool_bytes) {
+    ui::row("pool", app::bytes_text(*built.pool_bytes));
+    ui::row("high-water mark",
+            fmt::format("{}, {:.1f}% of the pool", app::bytes_text(built.requests->high_water_bytes),
+                        100.0 * static_cast<double>(built.requests->high_water_bytes) /
+                            static_cast<double>(std::max<std::uint64_t>(*built.pool_bytes, 1))),
+            "Most bytes in use at once, as they were asked for.");
+  }
+  if (built.at_end && built.at_end->measured) {
+    const alloc::Fragmentation& end = *built.at_end;
+    ui::row("external frag.", app::figure_text(end.external),
+            "After the build: 1 - largest free region / all free memory. RegEff section 8.");
+    ui::row("internal frag.", end.internal ? app::figure_text(*end.internal) : std::string("–, nothing is in use"),
+            "After the build: mean of (size - requested) / size over regions in use. RegEff section 8.");
+    ui::row("largest free",
+            fmt::format("{} of {}", app::bytes_text(end.largest_free_bytes), app::bytes_text(end.free_bytes)));
+    if (end.metadata_bytes) ui::row("tables", app::bytes_text(end.metadata_bytes), "Of the allocator, in the pool.");
+  } else {
+    ui::row("fragmentation", "not known", "This allocator's blocks lie outside of the pool.");
+  }
+  if (built.workspace_bytes) ui::row("beside the pool", app::bytes_text(*built.workspace_bytes));
+  ui::end_rows();
+  ui::dim_text("'Heap map' shows fragmentation over the build.");
+}
+
+}  // namespace heapwood::viewer

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// Which scene, on which device, and what is known of it.
+#include <fmt/format.h>
+#include <imgui.h>
+#include <imgui_stdlib.h>
+
+#include "app/format.hpp"
+#include "scenes/scene.hpp"
+#include "viewer/panels.hpp"
+#include "viewer/widgets.hpp"
+
+namespace heapwood::viewer {
+
+namespace {
+
+void choose_scene(State& state) {
+  ui::field("scene");
+  if (ImGui::BeginCombo("##scenes", state.choice.source.c_str(), ImGuiComboFlags_HeightLarge)) {
+    for (const scenes::Procedural& scene : scenes::procedural_scenes()) {
+      if (ImGui::Selectable(scene.name, state.choice.source == scene.name)) open_scene(state, scene.name);
+      ui::hint(scene.description);
+    }
+    ImGui::EndCombo();
+  }
+  state.places.note("scene");
+  ui::hint(
+      "Pick one, type a name with a size (atrium:1m) or a path below, or drop an OBJ or PLY file onto the window.");
+  ui::field("or path");
+  if (ImGui::InputText("##path", &state.choice.source, ImGuiInputTextFlags_EnterReturnsTrue)) {
+    open_scene(state, std::string(state.choice.source));
+  }
+  state.places.note("path");
+}
+
+void choose_device(State& state) {
+  ui::field("device");
+  if (ImGui::BeginCombo("##devices",
+                        fmt::format("{}: {}", state.choice.device.key, state.choice.device.name).c_str())) {
+    for (const simt::DeviceInfo& device : state.devices) {
+      ImGui::BeginDisabled(!device.usable);
+      if (ImGui::Selectable(fmt::format("{}: {}", device.key, device.usable ? device.name : device.reason).c_str(),
+                            device.key == state.choice.device.key)) {
+        state.choice.device = device;
+        start_build(state);
+      }
+      ImGui::EndDisabled();
+    }
+    ImGui::EndCombo();
+  }
+  for (const simt::DeviceInfo& device : state.devices) {
+    if (device.usable || device.id.kind != simt::DeviceKind::cuda) continue;
+    ui::hint(("No GPU: " + device.reason).c_str());
+  }
+}
+
+}  // namespace
+
+void draw_scene_section(State& state) {
+  if (!ui::section("Scene")) return;
+  choose_scene(state);
+  choose_device(state);
+  if (!state.scene || !ui::begin_rows("scene")) return;
+  const BuiltScene& scene = *state.scene;
+  std::string triangles = app::count_text(scene.mesh.triangles.size());
+  if (state.built && state.built->degenerate) {
+    triangles += fmt::format(" (+ {} of zero area)", app::count_text(state.built->degenerate));
+  }
+  ui::row("triangles", triangles);
+  const Vec3 extent = scene.tree.bounds.empty() ? Vec3{} : scene.tree.bounds.extent();
+  ui::row("extent", fmt::format("{:.4g} × {:.4g} × {:.4g}", extent.x, extent.y, extent.z));
+  if (state.built && state.built->tree) {
+    const kdtree::TreeStats& tree = *state.built->tree;
+    ui::row("nodes", fmt::format("{}, depth {}", app::count_text(tree.inner + tree.leaves), tree.depth));
+    ui::row("leaves", fmt::format("{}, {} empty", app::count_text(tree.leaves), app::count_text(tree.empty_leaves)));
+    ui::row("refs a triangle", app::figure_text(state.built->refs_per_triangle()),
+            "A triangle is in every leaf that it touches.");
+    ui::row("SAH cost", app::figure_text(tree.sah_cost), "Expected cost of a random ray: lower is better.");
+  }
+  ui::end_rows();
+}
+
+}  // namespace heapwood::viewer

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// How the scene is looked at: mode, camera, bookmarks; the tree over the picture; pictures into files.
+#include <fmt/format.h>
+#include <imgui.h>
+#include <imgui_stdlib.h>
+
+#include <algorithm>
+
+#include "render/renderer.hpp"
+#include "viewer/panels.hpp"
+#include "viewer/widgets.hpp"
+
+namespace heapwood::viewer {
+
+namespace {
+
+constexpr struct {
+  render::Mode mode;
+  const char* hint;
+} modes[] = {{render::Mode::shaded, "clay in daylight (1)"},
+             {render::Mode::path, "diffuse light that bounces (2)"},
+             {render::Mode::ao, "ambient occlusion (3)"},
+             {render::Mode::normals, "direction of the surface (4)"},
+             {render::Mode::depth, "distance from the eye (5)"},
+             {render::Mode::heatmap, "steps that each ray takes through the tree (6)"},
+             {render::Mode::leaves, "triangles in the leaf that the ray ends in (7)"}};
+
+void choose_mode(State& state) {
+  const float width = (ImGui::GetContentRegionAvail().x - 3 * ImGui::GetStyle().ItemSpacing.x) / 4;
+  int column = 0;
+  for (const auto& one : modes) {
+    if (column++ % 4 != 0) ImGui::SameLine();
+    if (ui::button(state, render::name(one.mode), state.mode == one.mode, true, width)) state.mode = one.mode;
+    ui::hint(one.hint);
+  }
+}
+
+void list_bookmarks(State& state) {
+  std::vector<Bookmark>& list = state.settings.bookmarks[state.scene->source];
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    ImGui::PushID(static_cast<int>(i));
+    ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x - ImGui::GetFontSize() * 7.5f);
+    ImGui::InputText("##name", &list[i].name);
+    ImGui::SameLine();
+    if (ImGui::Button("Go")) go_to_bookmark(state, i);
+    ImGui::SameLine();
+    const bool remove = ImGui::Button("Forget");
+    ImGui::PopID();
+    if (!remove) continue;
+    list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
+    break;
+  }
+}
+
+}  // namespace
+
+void draw_view_section(State& state) {
+  if (!ui::section("View")) return;
+  choose_mode(state);
+  ImGui::Dummy({0, 2});
+  if (ui::button(state, state.settings.fly ? "Fly" : "Orbit")) state.settings.fly = !state.settings.fly;
+  ui::hint("Orbit: drag turns round the target. Fly: drag looks around, W A S D Q E move (O)");
+  ImGui::SameLine();
+  if (ui::button(state, "Reset")) reset_view(state);
+  ui::hint("The scene's own view (Home)");
+  ImGui::SameLine();
+  if (ui::button(state, "Light")) light_view(state);
+  ui::hint("Chooses a light for this view; the light stays as it is while the camera moves (L)");
+  ImGui::SameLine();
+  if (ui::button(state, "Keep view")) add_bookmark(state);
+  ui::hint("A bookmark of this scene (K); [ and ] go through them");
+  ui::field("field of view");
+  ImGui::SliderFloat("##fov", &state.camera.fov, 5, 120, "%.0f°", ImGuiSliderFlags_AlwaysClamp);
+  if (state.settings.fly) {
+    ui::field("speed");
+    ImGui::SliderFloat("##speed", &state.settings.fly_speed, 0.005f, 2, "%.3f diagonals/s",
+                       ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_AlwaysClamp);
+  }
+  if (state.scene) list_bookmarks(state);
+  const std::string camera = render::to_string(state.camera);
+  if (ImGui::SmallButton("copy camera")) ImGui::SetClipboardText(("--camera " + camera).c_str());
+  ui::hint(("as 'heapwood render' takes it: " + camera).c_str());
+}
+
+void draw_tree_section(State& state) {
+  if (!ui::section("Tree")) return;
+  ImGui::Checkbox("boxes", &state.tree.visible);
+  state.places.note("boxes");
+  ui::hint("Boxes of the tree's nodes over the picture (T); + and - change the depth");
+  ImGui::SameLine();
+  ImGui::Checkbox("ray under the mouse", &state.probe.active);
+  state.places.note("ray");
+  ui::hint("The leaves that the ray under the mouse visits, and their triangles (P); a click pins it");
+  if (state.tree.visible) {
+    const int deepest = state.built && state.built->tree ? static_cast<int>(state.built->tree->depth) : 60;
+    ui::field("depth");
+    ImGui::SliderInt("##depth", &state.tree.depth, 0, deepest, "%d", ImGuiSliderFlags_AlwaysClamp);
+    ImGui::Checkbox("leaves above it", &state.tree.leaves);
+    ui::dim_text(state.tree.shown < state.tree.in_all
+                     ? fmt::format("{} of {} boxes are shown", state.tree.shown, state.tree.in_all)
+                     : fmt::format("{} boxes: nodes green, leaves by how full they are", state.tree.shown));
+  }
+  if (state.probe.active && state.probe.path) {
+    const RayPath& path = *state.probe.path;
+    if (ui::begin_rows("ray")) {
+      ui::row("inner nodes", std::to_string(path.inner_steps));
+      const auto empty =
+          std::count_if(path.leaves.begin(), path.leaves.end(), [](const auto& l) { return l.refs == 0; });
+      ui::row("leaves", fmt::format("{}, {} empty", path.leaves.size(), empty));
+      ui::row("triangles tested", std::to_string(path.tests));
+      ui::row("hit",
+              path.hit.found() ? fmt::format("triangle {} at {:.4g}", path.hit.triangle, path.hit.t) : "nothing");
+      ui::end_rows();
+    }
+  }
+}
+
+void draw_screenshot_section(State& state) {
+  if (!ui::section("Screenshot", false)) return;
+  Settings& s = state.settings;
+  ui::field("size");
+  int size[2] = {s.shot_width, s.shot_height};
+  if (ImGui::InputInt2("##size", size)) {
+    s.shot_width = std::clamp(size[0], 1, 16384);
+    s.shot_height = std::clamp(size[1], 1, 16384);
+  }
+  ui::field("samples");
+  ImGui::SliderInt("##samples", &s.shot_spp, 1, 1024, "%d a pixel", ImGuiSliderFlags_Logarithmic);
+  ImGui::Checkbox("with the panel", &s.shot_panel);
+  ImGui::SameLine();
+  if (ui::button(state, "Take (F12)", false, state.scene != nullptr)) take_screenshot(state, "");
+  if (state.shots.running()) ImGui::ProgressBar(static_cast<float>(state.shots.share()), {-1, 4}, "");
+}
+
+void draw_panel(State& state, const Area& area) {
+  ImGui::SetNextWindowPos({area.x, area.y});
+  ImGui::SetNextWindowSize({area.width, area.height});
+  constexpr ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                                     ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus;
+  if (ImGui::Begin("panel", nullptr, flags & ~ImGuiWindowFlags_NoScrollbar)) {
+    draw_scene_section(state);
+    draw_build_section(state);
+    draw_compare_section(state);
+    draw_view_section(state);
+    draw_tree_section(state);
+    draw_allocations_section(state);
+    draw_memory_section(state);
+    draw_screenshot_section(state);
+  }
+  ImGui::End();
+}
+
+}  // namespace heapwood::viewer

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// What is drawn with Dear ImGui. Each function draws one part from the state, and calls the actions of state.hpp.
+#pragma once
+
+#include "viewer/state.hpp"
+
+namespace heapwood::viewer {
+
+// A rectangle of the window in pixels, from the top left corner.
+struct Area {
+  float x = 0, y = 0, width = 0, height = 0;
+};
+
+void draw_panel(State& state, const Area& area);  // the column at the side: all of the sections below
+void draw_scene_section(State& state);
+void draw_build_section(State& state);
+void draw_compare_section(State& state);
+void draw_allocations_section(State& state);
+void draw_memory_section(State& state);
+void draw_view_section(State& state);
+void draw_tree_section(State& state);
+void draw_screenshot_section(State& state);
+
+void draw_heap(State& state, const Area& area);     // heap maps and curves, below the picture
+void draw_overlay(State& state, const Area& area);  // over the picture: name, numbers, progress, messages, legend
+void draw_help(State& state, const Area& area);
+
+}  // namespace heapwood::viewer

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+#include "viewer/picture.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+
+#include "render/kernel.hpp"
+#include "viewer/priority.hpp"
+
+namespace heapwood::viewer {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// A launch should be no longer than this, so that a new view does not wait.
+constexpr double slice_seconds = 0.03;
+// A coarse picture should be there after this.
+constexpr double coarse_seconds = 0.05;
+
+render::RenderJob job_of(const View& view) {
+  render::RenderJob job;
+  job.mode = view.mode;
+  job.width = view.width;
+  job.height = view.height;
+  job.spp = view.spp;
+  job.camera = view.camera;
+  job.lighting = view.lighting;
+  return job;
+}
+
+std::vector<gl::Rgba8> develop_rows(std::span<const render::Pixel> sums, unsigned samples,
+                                    const render::Development& how, const render::Range& range) {
+  std::vector<gl::Rgba8> rows(sums.size());
+  std::transform(sums.begin(), sums.end(), rows.begin(), [&](const render::Pixel& sum) {
+    const render::Rgb8 c = render::develop(sum, samples, how, range);
+    return gl::Rgba8{c.r, c.g, c.b, 255};
+  });
+  return rows;
+}
+
+double largest_in(const render::Film& film) {
+  double largest = 0;
+  for (const render::Pixel& p : film.sums) largest = std::max(largest, p.a > 0 ? static_cast<double>(p.r / p.a) : 0.0);
+  return largest;
+}
+
+}  // namespace
+
+bool View::operator==(const View& other) const {
+  const auto same_camera = [](const render::Camera& a, const render::Camera& b) {
+    return a.eye == b.eye && a.target == b.target && a.fov == b.fov && a.up == b.up;
+  };
+  return scene == other.scene && same_camera(camera, other.camera) && mode == other.mode && width == other.width &&
+         height == other.height && spp == other.spp && lighting.key == other.lighting.key &&
+         lighting.lamp == other.lighting.lamp;
+}
+
+Picture::Picture() : thread_([this] { work(); }) {}
+
+Picture::~Picture() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+    ++version_;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Picture::show(const View& view) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (view == wanted_) return;
+    wanted_ = view;
+    ++version_;
+    status_.done = false;
+    status_.spp = view.spp;
+    status_.error.clear();
+  }
+  changed_.notify_all();
+}
+
+void Picture::hold(bool held) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (held == held_) return;
+    held_ = held;
+  }
+  changed_.notify_all();
+}
+
+bool Picture::upload(gl::Texture& texture) {
+  const std::lock_guard lock(mutex_);
+  if (dirty_first_ >= dirty_last_) return false;
+  if (texture.width() != width_ || texture.height() != height_) {
+    texture.upload(width_, height_, pixels_.data(), true);
+  } else {
+    texture.upload_rows(dirty_first_, dirty_last_ - dirty_first_, pixels_.data() + std::size_t{dirty_first_} * width_);
+  }
+  dirty_first_ = height_;
+  dirty_last_ = 0;
+  return true;
+}
+
+PictureStatus Picture::status() const {
+  const std::lock_guard lock(mutex_);
+  return status_;
+}
+
+void Picture::work() {
+  give_way(nice_picture);
+  std::uint64_t made = 0;
+  for (;;) {
+    View view;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return stop_ || (version_ != made && wanted_.scene && wanted_.width > 0); });
+      if (stop_) return;
+      view = wanted_;
+      made = version_;
+    }
+    try {
+      make(view, made);
+    } catch (const simt::Stopped&) {
+      // A build was cancelled, and its flag stops every launch: this picture is made anew once the flag is down.
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, std::chrono::milliseconds(30), [&] { return stop_; });
+      made = 0;
+    } catch (const std::exception& error) {
+      const std::lock_guard lock(mutex_);
+      if (version_ == made) status_.error = error.what();
+    }
+  }
+}
+
+bool Picture::outdated(std::uint64_t version) const {
+  const std::lock_guard lock(mutex_);
+  return stop_ || version != version_;
+}
+
+void Picture::wait_while_held(std::uint64_t version) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return stop_ || !held_ || version != version_; });
+}
+
+void Picture::make(const View& view, std::uint64_t version) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (width_ != view.width || height_ != view.height) {
+      width_ = view.width;
+      height_ = view.height;
+      pixels_.assign(std::size_t{width_} * height_, {20, 22, 26, 255});
+      dirty_first_ = 0;
+      dirty_last_ = height_;
+    }
+  }
+  // As fine as can be had at once, then twice as fine, until it is as fine as the window.
+  const double pixels = static_cast<double>(view.width) * view.height;
+  unsigned factor = 1;
+  while (factor < 16 && pixels / (factor * factor) * seconds_a_pixel_ > coarse_seconds) factor *= 2;
+  const bool coarse = factor > 1;
+  for (; factor > 1; factor /= 2) {
+    if (!make_coarse(view, version, factor) || outdated(version)) return;
+    if (factor == 2) wait_while_held(version);
+  }
+  refine(view, version, coarse);
+}
+
+bool Picture::make_coarse(const View& view, std::uint64_t version, unsigned factor) {
+  View coarse = view;
+  coarse.width = std::max(1u, view.width / factor);
+  coarse.height = std::max(1u, view.height / factor);
+  render::Progressive picture(*view.scene->traced, job_of(coarse));
+  const auto start = Clock::now();
+  const unsigned step = std::max(1u, picture.tile_rows() / 4);
+  for (unsigned row = 0; row < picture.tile_rows(); row += step) {
+    picture.add_rows(row, step, 60);
+    if (outdated(version) && factor <= 4) return false;  // the coarsest are shown even while the camera moves
+  }
+  picture.end_pass();
+  seconds_a_pixel_ = seconds_since(start) / (static_cast<double>(coarse.width) * coarse.height);
+  const render::Film film = picture.film();
+  development_ = {view.mode, render::exposure_for(film, view.mode), 0, false};
+  range_ = render::shows_numbers(view.mode) ? render::range_of(film, development_) : render::Range{};
+  const std::vector<gl::Rgba8> small = develop_rows(film.sums, film.samples, development_, range_);
+  // Each pixel of the window takes the mean of the four coarse ones around it, by distance.
+  std::vector<gl::Rgba8> rows(std::size_t{view.width} * view.height);
+  for (unsigned y = 0; y < view.height; ++y) {
+    const float v = std::clamp(
+        (static_cast<float>(y) + 0.5f) * static_cast<float>(coarse.height) / static_cast<float>(view.height) - 0.5f,
+        0.0f, static_cast<float>(coarse.height - 1));
+    const unsigned y0 = static_cast<unsigned>(v), y1 = std::min(y0 + 1, coarse.height - 1);
+    const unsigned fy = static_cast<unsigned>((v - static_cast<float>(y0)) * 256);
+    for (unsigned x = 0; x < view.width; ++x) {
+      const float u = std::clamp(
+          (static_cast<float>(x) + 0.5f) * static_cast<float>(coarse.width) / static_cast<float>(view.width) - 0.5f,
+          0.0f, static_cast<float>(coarse.width - 1));
+      const unsigned x0 = static_cast<unsigned>(u), x1 = std::min(x0 + 1, coarse.width - 1);
+      const unsigned fx = static_cast<unsigned>((u - static_cast<float>(x0)) * 256);
+      const gl::Rgba8 a = small[y0 * coarse.width + x0], b = small[y0 * coarse.width + x1];
+      const gl::Rgba8 c = small[y1 * coarse.width + x0], d = small[y1 * coarse.width + x1];
+      const auto mix = [&](unsigned p, unsigned q, unsigned r, unsigned s) {
+        return static_cast<std::uint8_t>(((p * (256 - fx) + q * fx) * (256 - fy) + (r * (256 - fx) + s * fx) * fy) >>
+                                         16);
+      };
+      rows[std::size_t{y} * view.width + x] = {mix(a.r, b.r, c.r, d.r), mix(a.g, b.g, c.g, d.g),
+                                               mix(a.b, b.b, c.b, d.b), 255};
+    }
+  }
+  publish(0, rows);
+  const std::lock_guard lock(mutex_);
+  status_.samples = 0;
+  status_.coarse = factor;
+  status_.range = range_;
+  status_.largest = largest_in(film);
+  return true;
+}
+
+void Picture::refine(const View& view, std::uint64_t version, bool coarse_before) {
+  render::Progressive picture(*view.scene->traced, job_of(view));
+  const unsigned rows = picture.tile_rows();
+  const double pixels = static_cast<double>(view.width) * view.height;
+  unsigned step = static_cast<unsigned>(std::clamp(slice_seconds / (seconds_a_pixel_ * pixels) * rows, 1.0, 1e4));
+  auto shown = Clock::now();
+  bool first = !coarse_before;
+  while (picture.samples() < view.spp) {
+    double busy = 0;
+    // `step` changes on the way.
+    for (unsigned row = 0, count = 0; row < rows; row += count) {
+      wait_while_held(version);
+      if (outdated(version)) return;
+      const auto slice = Clock::now();
+      count = std::min(step, rows - row);
+      picture.add_rows(row, count, 60);
+      const double seconds = seconds_since(slice);
+      busy += seconds;
+      // The first pass is seen as it comes.
+      if (picture.samples() == 0 && !first) {
+        const std::vector<render::Pixel> sums = picture.rows(row, count);
+        publish(row * render::tile_height, develop_rows(sums, 1, development_, range_));
+      }
+      if (seconds > 2 * slice_seconds) step = std::max(1u, step / 2);
+      if (seconds < slice_seconds / 4 && step < rows) step *= 2;
+    }
+    picture.end_pass();
+    seconds_a_pixel_ = busy / pixels;
+    const unsigned samples = picture.samples();
+    const bool last = samples == view.spp;
+    if (first || last || std::has_single_bit(samples) || seconds_since(shown) > 0.5) {
+      const render::Film film = picture.film();
+      if (first || last || std::has_single_bit(samples)) {
+        development_ = {view.mode, render::exposure_for(film, view.mode), 0, false};
+        range_ = render::shows_numbers(view.mode) ? render::range_of(film, development_) : render::Range{};
+      }
+      publish(0, develop_rows(film.sums, samples, development_, range_));
+      shown = Clock::now();
+      const std::lock_guard lock(mutex_);
+      status_.largest = largest_in(film);
+      status_.range = range_;
+      status_.samples = samples;
+      status_.coarse = 1;
+    }
+    first = false;
+    const std::lock_guard lock(mutex_);
+    if (version != version_) return;
+    status_.pass_ms = 1e3 * busy;
+    status_.camera_rays_per_second = busy > 0 ? pixels / busy : 0;
+    status_.done = last;
+  }
+}
+
+void Picture::publish(unsigned first_row, const std::vector<gl::Rgba8>& rows) {
+  const std::lock_guard lock(mutex_);
+  if (width_ == 0 || wanted_.width != width_ || wanted_.height != height_) return;
+  const std::size_t begin = std::min(std::size_t{first_row} * width_, pixels_.size());
+  const std::size_t count = std::min(rows.size(), pixels_.size() - begin);
+  std::copy_n(rows.begin(), count, pixels_.begin() + static_cast<std::ptrdiff_t>(begin));
+  dirty_first_ = std::min(dirty_first_, first_row);
+  dirty_last_ = std::max(dirty_last_, std::min<unsigned>(height_, first_row + static_cast<unsigned>(count / width_)));
+}
+
+}  // namespace heapwood::viewer

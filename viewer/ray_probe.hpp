@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// One ray through the tree, step by step on the host: what the ray tracer does for a pixel, made visible.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "kdtree/intersect.hpp"
+#include "viewer/built_scene.hpp"
+#include "viewer/gl.hpp"
+
+namespace heapwood::viewer {
+
+struct VisitedLeaf {
+  Box box;
+  std::uint32_t first = 0, refs = 0;
+  unsigned depth = 0;
+};
+
+struct RayPath {
+  kdtree::Ray ray;
+  kdtree::Hit hit;
+  unsigned inner_steps = 0, tests = 0;
+  std::vector<VisitedLeaf> leaves;  // front to back, up to the one with the hit
+  Box hit_box;                      // of the last leaf
+};
+
+// Follows the ray as kdtree::closest_hit does. The hit itself is the ray tracer's.
+RayPath follow(const BuiltScene& scene, const kdtree::Ray& ray);
+
+struct RayProbe {
+  bool active = false;  // the mouse shows rays
+  bool pinned = false;  // the ray stays while the camera moves
+  std::optional<RayPath> path;
+  float x = 0, y = 0;  // pixel it was made for
+
+  void forget() {
+    path.reset();
+    pinned = false;
+  }
+  // The ray, the boxes of the leaves it visits and their triangles.
+  std::vector<gl::Vertex> lines(const BuiltScene& scene) const;
+};
+
+}  // namespace heapwood::viewer

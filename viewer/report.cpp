@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "viewer/report.hpp"
+
+#include "app/json_report.hpp"
+#include "app/output_file.hpp"
+#include "render/renderer.hpp"
+#include "viewer/compare_rows.hpp"
+
+namespace heapwood::viewer {
+
+namespace {
+
+using app::Json;
+
+Json heap_json(const HeapView& view) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < view.recordings.size() && i < 2; ++i) {
+    const Recording& r = *view.recordings[i];
+    const std::uint32_t time = view.time(r);
+    std::uint64_t used = 0, blocks = 0;
+    for (const alloc::Block& block : r.replay.blocks) {
+      if (!block.in_use(time)) continue;
+      used += block.bytes;
+      ++blocks;
+    }
+    Json regions = Json::array();
+    for (const alloc::Region& region : r.regions) {
+      if (region.state == alloc::Region::State::used) regions.push_back({region.offset, region.bytes});
+    }
+    Json json = {{"allocator", r.allocator},
+                 {"events", r.events},
+                 {"events_in_all", r.events_in_all},
+                 {"time", time},
+                 {"used_bytes", used},
+                 {"blocks", blocks},
+                 {"high_water_bytes", r.high_water_bytes},
+                 {"requests", r.requests.allocations},
+                 {"unmatched_frees", r.replay.unmatched_frees},
+                 {"overlaps", r.replay.overlaps},
+                 {"used_regions_at_end", regions},
+                 {"pool_bytes", r.pool_bytes}};
+    if (!r.levels.empty()) {
+      std::uint64_t inner = 0, leaves = 0;
+      for (const Recording::Level& level : r.levels[r.point(time)]) {
+        inner += level.inner;
+        leaves += level.leaves;
+      }
+      json["inner"] = inner;
+      json["leaves"] = leaves;
+    }
+    const HeapView::Drawn& drawn = view.drawn[i];
+    if (drawn.map) {
+      json["columns"] = drawn.map->columns;
+      json["rows"] = drawn.map->rows;
+      json["cell_bytes"] = drawn.map->cell_bytes;
+      json["area"] = {drawn.x, drawn.y, drawn.width, drawn.height};
+      Json colours = Json::array();
+      for (const gl::Rgba8 c : drawn.map->colours(r, view.colours)) colours.push_back(c.r << 16 | c.g << 8 | c.b);
+      json["colours"] = colours;
+    }
+    list.push_back(json);
+  }
+  return list;
+}
+
+}  // namespace
+
+void write_report(const State& state, const std::string& path) {
+  Json json;
+  json["schema"] = "heapwood.view/1";
+  json["scene"] = state.scene ? Json(state.scene->source) : Json();
+  json["camera"] = render::to_string(state.camera);
+  json["mode"] = render::name(state.mode);
+  json["panel"] = state.settings.panel;
+  json["help"] = state.help;
+  const PictureStatus picture = state.picture.status();
+  json["samples"] = picture.samples;
+  json["done"] = picture.done;
+  json["frames_per_second"] = state.frames.last_second_fps;
+  double worst = 0, sum = 0;
+  for (const double ms : state.frames.ms) {
+    worst = std::max(worst, ms);
+    sum += ms;
+  }
+  json["frame_ms"] = {{"mean", state.frames.ms.empty() ? 0 : sum / static_cast<double>(state.frames.ms.size())},
+                      {"worst", worst}};
+  json["messages"] = Json::array();
+  for (const Message& message : state.messages) json["messages"].push_back(message.text);
+  std::vector<app::Result> results = state.compared;
+  if (state.built) results.push_back(*state.built);
+  json["bench"] = app::bench_report({}, state.choice.device, results);
+  json["table"] = Json::array();
+  for (const CompareRow& row : compare_rows(state.compared)) {
+    json["table"].push_back({row.allocator, row.ms, row.slowdown, row.external, row.best});
+  }
+  json["heap"] = heap_json(state.heap);
+  json["tree"] = {{"shown", state.tree.shown}, {"boxes", state.tree.in_all}, {"visible", state.tree.visible}};
+  if (state.probe.path) {
+    const RayPath& ray = *state.probe.path;
+    json["ray"] = {{"x", state.probe.x},
+                   {"y", state.probe.y},
+                   {"steps", ray.inner_steps + ray.leaves.size()},
+                   {"tests", ray.tests},
+                   {"hit", ray.hit.found()}};
+  }
+  app::OutputFile(path).write(app::json_text(json));
+}
+
+}  // namespace heapwood::viewer

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "viewer/run.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <new>
+
+#include "app/version.hpp"
+#include "render/renderer.hpp"
+#include "viewer/priority.hpp"
+#include "viewer/viewer.hpp"
+
+namespace heapwood::viewer {
+
+namespace {
+
+constexpr const char* examples = R"(Examples:
+  heapwood-view                                 the atrium
+  heapwood-view statue:1m --allocator cmalloc
+  heapwood-view model.obj --mode heatmap
+  heapwood-view pipes --screenshot pipes.png --size 1920x1080 --frames 64
+  heapwood-view --screenshot window.png --panel
+F1 shows the keys. Drop an OBJ or PLY file onto the window to open it.)";
+
+void on_signal(int) {
+  ask_to_close();
+  simt::interrupt();
+}
+
+void install_signal_handlers() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = static_cast<int>(SA_RESETHAND);  // the second signal ends the process at once
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+int fail(Exit exit, std::string message) {
+  std::replace_if(
+      message.begin(), message.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
+  fmt::print(stderr, "heapwood-view: error: {}\n", message);
+  return static_cast<int>(exit);
+}
+
+void add_options(CLI::App& app, Options& options) {
+  app.add_option("scene", options.scene, "a name or a path (heapwood list scenes)")
+      ->capture_default_str()
+      ->type_name("SCENE");
+  app.add_option("--allocator", options.allocator, "see 'heapwood list allocators'")
+      ->capture_default_str()
+      ->type_name("ID");
+  app.add_option("--beside", options.beside, "a second allocator in the heap map")->type_name("ID");
+  app.add_option("--mode", options.mode, "shaded, path, ao, normals, depth, heatmap,\nleaves")
+      ->capture_default_str()
+      ->type_name("MODE");
+  app.add_option("--camera", options.camera, "ex,ey,ez,tx,ty,tz,fov; the scene's own if left out")->type_name("CAMERA");
+  app.add_option("--up", options.up, "x, y or z; the scene's own if left out")->type_name("AXIS");
+  app.add_option_function<std::string>(
+         "--size", [&](const std::string& text) { options.size = app::parse_image_size(text); },
+         "of the window, or of the screenshot")
+      ->default_str("1280x720")
+      ->type_name("WxH");
+  app.add_option("--spp", options.spp, "samples a pixel after which the picture rests")
+      ->capture_default_str()
+      ->check(app::quiet(CLI::Range(1u, render::max_spp)))
+      ->type_name("N");
+  app.add_option("--scale", options.scale, "of text and panel; 0 = the screen's")
+      ->capture_default_str()
+      ->check(app::quiet(CLI::Range(0.0, 4.0)))
+      ->type_name("S");
+  app.add_option("--screenshot", options.screenshot, "write a picture and end")->type_name("FILE");
+  app.add_option("--frames", options.frames, "samples a pixel of the screenshot")
+      ->capture_default_str()
+      ->check(app::quiet(CLI::Range(1u, render::max_spp)))
+      ->type_name("N");
+  app.add_flag("--panel", options.panel, "the screenshot shows the whole window");
+  app.add_option("--script", options.script, "timed input (viewer/script.hpp)")->type_name("FILE");
+  app.add_option("--settings", options.settings_file, "settings file, or none")->type_name("FILE");
+  app::add_build_options(app, options.settings, true);
+  app::add_device_options(app, options.device);
+}
+
+int parse_and_run(int argc, char** argv) {
+  CLI::App app{"Heapwood's window: watch k-d trees grow and device heaps fill.", "heapwood-view"};
+  app.footer(examples);
+  app.get_formatter()->column_width(36);
+  app.set_version_flag("--version", app::version_line());
+  Options options;
+  add_options(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    return fail(Exit::usage, fmt::format("{}; see 'heapwood-view --help'", error.what()));
+  }
+  // What is wrong with these is said before a window opens.
+  render::parse_mode(options.mode);
+  app::find_allocator(options.allocator);
+  if (!options.beside.empty()) app::find_allocator(options.beside);
+  if (!options.up.empty()) app::parse_axis(options.up);
+  if (!options.camera.empty()) render::make_frame(render::parse_camera(options.camera, 1), 16, 16);
+  install_signal_handlers();
+  window_is_watched = options.screenshot.empty();
+  Viewer(options).run();
+  return static_cast<int>(Exit::done);
+}
+
+}  // namespace
+
+int run(int argc, char** argv) {
+  try {
+    return parse_and_run(argc, argv);
+  } catch (const Error& error) {
+    return fail(error.exit(), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(Exit::failed, "out of host memory; use a smaller scene");
+  } catch (const std::exception& error) {
+    return fail(Exit::failed, error.what());
+  }
+}
+
+}  // namespace heapwood::viewer

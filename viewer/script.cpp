@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+#include "viewer/script.hpp"
+
+#include <epoxy/gl.h>
+// epoxy first: it stands for the system's OpenGL headers.
+#include <GLFW/glfw3.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "viewer/report.hpp"
+
+namespace heapwood::viewer {
+
+namespace {
+
+constexpr double longest_wait = 120;
+
+int key_of(const std::string& name) {
+  static const std::map<std::string, int> named = {{"Escape", GLFW_KEY_ESCAPE},
+                                                   {"Space", GLFW_KEY_SPACE},
+                                                   {"Home", GLFW_KEY_HOME},
+                                                   {"Enter", GLFW_KEY_ENTER},
+                                                   {"Tab", GLFW_KEY_TAB},
+                                                   {"[", GLFW_KEY_LEFT_BRACKET},
+                                                   {"]", GLFW_KEY_RIGHT_BRACKET},
+                                                   {"+", GLFW_KEY_EQUAL},
+                                                   {"-", GLFW_KEY_MINUS},
+                                                   {",", GLFW_KEY_COMMA},
+                                                   {".", GLFW_KEY_PERIOD},
+                                                   {"Delete", GLFW_KEY_DELETE},
+                                                   {"Backspace", GLFW_KEY_BACKSPACE},
+                                                   {"End", GLFW_KEY_END}};
+  if (const auto found = named.find(name); found != named.end()) return found->second;
+  if (name.size() == 1 && ((name[0] >= 'A' && name[0] <= 'Z') || (name[0] >= '0' && name[0] <= '9'))) return name[0];
+  if (name.size() > 1 && name[0] == 'F') return GLFW_KEY_F1 + std::stoi(name.substr(1)) - 1;
+  throw std::invalid_argument("no such key");
+}
+
+// Everything in one line but the first word.
+std::string rest(const std::string& text) {
+  const std::size_t space = text.find(' ');
+  return space == std::string::npos ? "" : text.substr(space + 1);
+}
+
+}  // namespace
+
+Script::Script(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw Error(Exit::usage, path + ": the script cannot be read");
+  std::size_t number = 0;
+  for (std::string text; std::getline(file, text);) {
+    ++number;
+    std::istringstream stream(text);
+    std::vector<std::string> words;
+    for (std::string word; stream >> word;) words.push_back(word);
+    if (words.empty() || words[0][0] == '#') continue;
+    bool known = false;
+    try {
+      known = parse(words, text) || parse_input(words, text);
+    } catch (const Error&) {
+      throw;
+    } catch (const std::exception&) {
+      // a number or a key that is none
+    }
+    if (!known) throw Error(Exit::usage, fmt::format("{}:{}: '{}' is no step (viewer/script.hpp)", path, number, text));
+  }
+}
+
+void Script::step(State& state, Window& window) {
+  if (steps_.empty()) return;
+  if (since_ < 0) since_ = state.now;
+  const double waited = state.now - since_;
+  // A step may add others, but not remove any.
+  const Step step = steps_.front().step;
+  if (step({state, window, waited})) {
+    steps_.pop_front();
+    since_ = -1;
+  } else if (waited > longest_wait) {
+    throw Error(Exit::failed,
+                fmt::format("script: '{}' did not come about in {} s", steps_.front().text, longest_wait));
+  }
+}
+
+bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
+  const auto at = [&](std::size_t i, const char* otherwise) { return i < w.size() ? w[i] : std::string(otherwise); };
+  if (w[0] == "wait" && w.size() > 1) {
+    const std::string what = w[1];
+    if (what == "built" || what == "compared" || what == "recorded") {
+      const auto count = static_cast<unsigned>(std::stoul(at(2, "1")));
+      add(text, [what, count](const Context& c) {
+        return (what == "built"      ? c.state.pictures_built
+                : what == "compared" ? c.state.comparisons
+                                     : c.state.recordings) >= count;
+      });
+    } else if (what == "samples") {
+      const auto count = static_cast<unsigned>(std::stoul(w.at(2)));
+      add(text, [count](const Context& c) { return c.state.picture.status().samples >= count; });
+    } else if (what == "file") {
+      add(text, [path = w.at(2)](const Context& c) { return c.waited > 0.1 && std::filesystem::exists(path); });
+    } else if (what == "done") {
+      add(text, [](const Context& c) { return c.waited > 0.1 && c.state.picture.status().done; });
+    } else if (what == "idle") {
+      add(text, [](const Context& c) {
+        return c.waited > 0.1 && !c.state.jobs.progress().running && !c.state.shots.running() && !c.state.shots.panel;
+      });
+    } else {
+      const double seconds = std::stod(what);
+      add(text, [seconds](const Context& c) { return c.waited >= seconds; });
+    }
+    return true;
+  }
+  if (w[0] == "drop") {
+    add(text, [path = rest(text)](const Context& c) {
+      c.window.on_drop({path});
+      return true;
+    });
+  } else if (w[0] == "resize" && w.size() == 3) {
+    add(text, [x = std::stoi(w[1]), y = std::stoi(w[2])](const Context& c) {
+      if (c.waited == 0) c.window.resize(x, y);
+      return c.waited > 0.2;
+    });
+  } else if (w[0] == "minimise" || w[0] == "restore") {
+    add(text, [down = w[0] == "minimise"](const Context& c) {
+      down ? c.window.minimise() : c.window.restore();
+      return true;
+    });
+  } else if ((w[0] == "screenshot" || w[0] == "window") && w.size() > 1) {
+    const app::ImageSize size = app::parse_image_size(at(2, "1280x720"));
+    const int samples = std::stoi(at(3, "16"));
+    const bool panel = w[0] == "window";
+    add(text, [=, path = w[1]](const Context& c) {
+      Settings& s = c.state.settings;
+      const Settings before = s;
+      s.shot_width = static_cast<int>(size.width);
+      s.shot_height = static_cast<int>(size.height);
+      s.shot_spp = samples;
+      s.shot_panel = panel;
+      take_screenshot(c.state, path);
+      s = before;
+      return true;
+    });
+    add(text, [](const Context& c) { return !c.state.shots.running() && !c.state.shots.panel; });
+  } else if (w[0] == "report" && w.size() > 1) {
+    add(text, [path = w[1]](const Context& c) {
+      write_report(c.state, path);
+      return true;
+    });
+  } else if (w[0] == "quit") {
+    add(text, [](const Context& c) {
+      c.window.close();
+      return true;
+    });
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// Press and release in frames of their own, as a hand does.
+void Script::click(const std::string& text, std::function<std::array<float, 2>(const State&)> place) {
+  add(text, [place](const Context& c) {
+    const auto [x, y] = place(c.state);
+    c.window.on_scripted_move(x, y);
+    return true;
+  });
+  add(text, [](const Context& c) { return c.waited > 0.03; });
+  for (const int action : {GLFW_PRESS, GLFW_RELEASE}) {
+    add(text, [action](const Context& c) {
+      c.window.on_button(0, action, 0);
+      return true;
+    });
+    add(text, [](const Context& c) { return c.waited > 0.05; });
+  }
+}
+
+bool Script::parse_input(const std::vector<std::string>& w, const std::string& text) {
+  const int button = w.back() == "right" ? 1 : 0;
+  const auto press = [&](int action) {
+    add(text, [action, button](const Context& c) {
+      c.window.on_button(button, action, 0);
+      return true;
+    });
+  };
+  const auto move = [&](float x, float y) {
+    add(text, [x, y](const Context& c) {
+      c.window.on_scripted_move(x, y);
+      return true;
+    });
+  };
+  if (w[0] == "key" && w.size() > 1) {
+    int mods = 0;
+    for (const std::string& word : w) mods |= word == "shift" ? GLFW_MOD_SHIFT : word == "ctrl" ? GLFW_MOD_CONTROL : 0;
+    for (const int action : {GLFW_PRESS, GLFW_RELEASE}) {
+      add(text, [key = key_of(w[1]), action, mods](const Context& c) {
+        c.window.on_key(key, action, mods);
+        return true;
+      });
+    }
+  } else if (w[0] == "hold" && w.size() > 2) {
+    add(text, [key = key_of(w[1]), seconds = std::stod(w[2])](const Context& c) {
+      if (c.waited == 0) c.window.on_key(key, GLFW_PRESS, 0);
+      if (c.waited < seconds) return false;
+      c.window.on_key(key, GLFW_RELEASE, 0);
+      return true;
+    });
+  } else if (w[0] == "move" && w.size() > 2) {
+    move(std::stof(w[1]), std::stof(w[2]));
+  } else if (w[0] == "press" || w[0] == "release") {
+    press(w[0] == "press" ? GLFW_PRESS : GLFW_RELEASE);
+  } else if (w[0] == "click" && w.size() == 3 && std::isdigit(static_cast<unsigned char>(w[1][0]))) {
+    click(text, [at = std::array{std::stof(w[1]), std::stof(w[2])}](const State&) { return at; });
+  } else if (w[0] == "click" && w.size() > 1) {
+    click(text, [name = rest(text)](const State& state) {
+      const auto found = state.places.centre.find(name);
+      if (found == state.places.centre.end()) throw Error(Exit::failed, "script: nothing is called '" + name + "'");
+      return found->second;
+    });
+  } else if (w[0] == "drag" && w.size() > 4) {
+    const float x0 = std::stof(w[1]), y0 = std::stof(w[2]), x1 = std::stof(w[3]), y1 = std::stof(w[4]);
+    move(x0, y0);
+    add(text, [](const Context& c) { return c.waited > 0.03; });
+    press(GLFW_PRESS);
+    for (int i = 1; i <= 10; ++i) {
+      const float share = static_cast<float>(i) / 10;
+      add(text, [](const Context& c) { return c.waited > 0; });
+      move(x0 + (x1 - x0) * share, y0 + (y1 - y0) * share);
+    }
+    add(text, [](const Context& c) { return c.waited > 0; });
+    press(GLFW_RELEASE);
+  } else if (w[0] == "scroll" && w.size() > 1) {
+    add(text, [by = std::stod(w[1])](const Context& c) {
+      c.window.on_scroll(0, by);
+      return true;
+    });
+  } else if (w[0] == "type") {
+    for (const char letter : rest(text)) {
+      add(text, [letter](const Context& c) {
+        c.window.on_char(static_cast<unsigned char>(letter));
+        return true;
+      });
+    }
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace heapwood::viewer

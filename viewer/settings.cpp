@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "viewer/settings.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "app/output_file.hpp"
+
+namespace heapwood::viewer {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+void get(const Json& json, const char* key, T& value) {
+  if (const auto found = json.find(key); found != json.end()) value = found->get<T>();
+}
+template <class T>
+void get(const Json& json, const char* key, T& value, T low, T high) {
+  get(json, key, value);
+  value = std::clamp(value, low, high);
+}
+
+Json to_json(const Bookmark& bookmark) {
+  return {{"name", bookmark.name}, {"camera", render::to_string(bookmark.camera)}, {"up", bookmark.camera.up}};
+}
+
+}  // namespace
+
+std::string default_settings_path() {
+  if (const char* folder = std::getenv("XDG_CONFIG_HOME"); folder && *folder) {
+    return std::string(folder) + "/heapwood/view.json";
+  }
+  if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.config/heapwood/view.json";
+  return "";
+}
+
+Settings load_settings(const std::string& path, std::string& complaint) {
+  Settings settings;
+  std::ifstream file(path);
+  if (path.empty() || !file) return settings;
+  try {
+    const Json json = Json::parse(file);
+    get(json, "width", settings.width, 320, 16384);
+    get(json, "height", settings.height, 240, 16384);
+    get(json, "panel", settings.panel);
+    get(json, "numbers", settings.numbers);
+    get(json, "fly", settings.fly);
+    get(json, "fly_speed", settings.fly_speed, 0.001f, 10.0f);
+    get(json, "panel_width", settings.panel_width, 280.0f, 900.0f);
+    get(json, "shot_width", settings.shot_width, 1, 16384);
+    get(json, "shot_height", settings.shot_height, 1, 16384);
+    get(json, "shot_spp", settings.shot_spp, 1, 65536);
+    get(json, "shot_panel", settings.shot_panel);
+    if (const auto scenes = json.find("bookmarks"); scenes != json.end()) {
+      for (const auto& [scene, list] : scenes->items()) {
+        for (const Json& one : list) {
+          settings.bookmarks[scene].push_back(
+              {one.at("name"), render::parse_camera(one.at("camera"), std::min(2u, one.at("up").get<unsigned>()))});
+        }
+      }
+    }
+    return settings;
+  } catch (const std::exception& error) {
+    complaint = path + ": settings cannot be read, defaults are used: " + error.what();
+    return Settings{};
+  }
+}
+
+void save_settings(const Settings& settings, const std::string& path) {
+  if (path.empty()) return;
+  std::error_code ignored;  // writing says what is wrong
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  Json json = {{"width", settings.width},
+               {"height", settings.height},
+               {"panel", settings.panel},
+               {"numbers", settings.numbers},
+               {"fly", settings.fly},
+               {"fly_speed", settings.fly_speed},
+               {"panel_width", settings.panel_width},
+               {"shot_width", settings.shot_width},
+               {"shot_height", settings.shot_height},
+               {"shot_spp", settings.shot_spp},
+               {"shot_panel", settings.shot_panel}};
+  json["bookmarks"] = Json::object();
+  for (const auto& [scene, list] : settings.bookmarks) {
+    if (list.empty()) continue;
+    json["bookmarks"][scene] = Json::array();
+    for (const Bookmark& bookmark : list) json["bookmarks"][scene].push_back(to_json(bookmark));
+  }
+  app::OutputFile(path).write(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace heapwood::viewer

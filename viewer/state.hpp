@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// All that the window shows, and what may be done to it. Owned by the window's thread; jobs and pictures have their own.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "viewer/heap_map.hpp"
+#include "viewer/jobs.hpp"
+#include "viewer/options.hpp"
+#include "viewer/picture.hpp"
+#include "viewer/ray_probe.hpp"
+#include "viewer/screenshot.hpp"
+#include "viewer/settings.hpp"
+#include "viewer/tree_view.hpp"
+
+namespace heapwood::viewer {
+
+struct Message {
+  enum class Kind { note, warning, error };
+  Kind kind = Kind::note;
+  std::string text;
+  double time = 0;  // seconds since the start
+};
+
+// What the panel's fields say, for the next job.
+struct Choice {
+  std::string source;
+  const engine::Entry* allocator = nullptr;
+  const engine::Entry* other = nullptr;  // beside it in the heap map; nullptr: none
+  simt::DeviceInfo device;
+  app::BuildSettings settings;
+};
+
+// Where widgets were drawn last, by name: scripts click on them.
+struct Places {
+  std::map<std::string, std::array<float, 2>> centre;
+  void note(const std::string& name);  // of the widget just drawn
+};
+
+struct FrameTimes {
+  std::deque<double> ms;  // of the last frames, work only, without waiting
+  double last_second_fps = 0, worst_ms = 0;
+  void add(double work_ms, double now);
+
+ private:
+  double second_ = 0;
+  int frames_ = 0;
+};
+
+struct State {
+  Options options;
+  Settings settings;
+  std::string settings_path;
+  std::vector<simt::DeviceInfo> devices;
+  Choice choice;
+
+  std::shared_ptr<const BuiltScene> scene;
+  std::optional<app::Result> built;   // the last build
+  std::vector<app::Result> compared;  // the last comparison
+  HeapView heap;
+  TreeView tree;
+  RayProbe probe;
+  Screenshots shots;
+
+  render::Camera camera;
+  render::Lighting lighting;
+  render::Mode mode = render::Mode::shaded;
+  std::size_t bookmark = 0;  // the last one that was gone to
+  bool fit_pending = true;   // the next scene decides the view
+
+  bool help = false;
+  std::deque<Message> messages;
+  Places places;
+  FrameTimes frames;
+  double now = 0;                                                // seconds since the start
+  std::optional<Error> last_error;                               // of a job, for runs that nobody watches
+  unsigned pictures_built = 0, comparisons = 0, recordings = 0;  // finished jobs, for scripts
+
+  Picture picture;
+  Jobs jobs;  // last: its thread ends first
+
+  void say(Message::Kind kind, const std::string& text);
+};
+
+// Each says in a message why it cannot.
+void open_scene(State& state, const std::string& source);
+void start_build(State& state);
+void start_compare(State& state);
+void start_recording(State& state);
+void reset_view(State& state);
+void light_view(State& state);
+void add_bookmark(State& state);
+void go_to_bookmark(State& state, std::size_t index);
+// An empty path: a free name in the current folder.
+void take_screenshot(State& state, const std::string& path);
+// Takes what jobs have brought.
+void take_outcomes(State& state);
+
+}  // namespace heapwood::viewer

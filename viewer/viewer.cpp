@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+#include "viewer/viewer.hpp"
+
+#include <backends/imgui_impl_opengl3.h>
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+
+#include "viewer/camera_control.hpp"
+#include "viewer/theme.hpp"
+
+namespace heapwood::viewer {
+
+namespace {
+
+std::atomic<bool> close_flag{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+double clock() {
+  static const auto start = std::chrono::steady_clock::now();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Settings settings_of(const Options& options, std::string& path, std::string& complaint) {
+  path = options.settings_file.empty()     ? default_settings_path()
+         : options.settings_file == "none" ? ""
+                                           : options.settings_file;
+  // A script and a screenshot show the same on every machine.
+  if (options.settings_file.empty() && (!options.script.empty() || !options.screenshot.empty())) path.clear();
+  Settings settings = load_settings(path, complaint);
+  if (options.size.width) {
+    settings.width = static_cast<int>(options.size.width);
+    settings.height = static_cast<int>(options.size.height);
+  }
+  return settings;
+}
+
+}  // namespace
+
+void ask_to_close() noexcept { close_flag.store(true, std::memory_order_relaxed); }
+bool asked_to_close() noexcept { return close_flag.load(std::memory_order_relaxed); }
+
+Viewer::Viewer(const Options& options)
+    : options_(options),
+      window_(options.screenshot.empty() && options.size.width ? static_cast<int>(options.size.width) : 1280,
+              options.screenshot.empty() && options.size.height ? static_cast<int>(options.size.height) : 720,
+              options.scale) {
+  std::string complaint;
+  state_.options = options;
+  state_.settings = settings_of(options, state_.settings_path, complaint);
+  if (options.screenshot.empty() && !options.size.width) window_.resize(state_.settings.width, state_.settings.height);
+  if (!complaint.empty()) state_.say(Message::Kind::warning, complaint);
+  if (!options.script.empty()) script_.emplace(options.script);
+  state_.devices = simt::list_devices();
+  state_.choice.source = options.scene;
+  state_.choice.allocator = &app::find_allocator(options.allocator);
+  if (!options.beside.empty()) state_.choice.other = &app::find_allocator(options.beside);
+  state_.choice.device = app::choose_device(options.device);
+  state_.choice.settings = options.settings;
+  state_.mode = render::parse_mode(options.mode);
+  present_.emplace();
+  start_build(state_);
+}
+
+Viewer::~Viewer() = default;
+
+void Viewer::run() {
+  while (!window_.should_close() && !asked_to_close()) {
+    step();
+    if (!options_.screenshot.empty()) unattended();
+    if (script_ && script_->done()) window_.close();
+  }
+  if (options_.screenshot.empty()) {
+    state_.settings.width = std::max(window_.width(), 320);
+    state_.settings.height = std::max(window_.height(), 240);
+    save_settings(state_.settings, state_.settings_path);
+  }
+}
+
+bool Viewer::busy() const {
+  return script_ || state_.shots.panel || state_.jobs.progress().running ||
+         (state_.heap.visible && state_.heap.playing) || state_.now - last_activity_ < 0.6;
+}
+
+void Viewer::step() {
+  // 60 frames a second while something moves, 20 while the picture gets finer, else four: every frame drawn on a machine
+  // without a GPU is taken from the ray tracer.
+  const double interval = busy() ? 1.0 / 60 : state_.picture.status().done ? 0.25 : 0.05;
+  const double left = last_frame_ + interval - clock();
+  if (left > 0.0005) {
+    window_.wait(left);
+  } else {
+    window_.poll();
+  }
+  state_.now = clock();
+  if (window_.take_activity()) last_activity_ = state_.now;
+  const double since = std::min(state_.now - drawn_at_, 0.1);
+  drawn_at_ = state_.now;
+  // Frames are due at even distances: waking late once does not delay those that follow.
+  last_frame_ = state_.now - last_frame_ < 2 * interval ? std::min(last_frame_ + interval, state_.now) : state_.now;
+  take_outcomes(state_);
+  if (auto shot = state_.shots.take()) {
+    state_.say(shot->fine ? Message::Kind::note : Message::Kind::error, shot->text);
+    if (!shot->fine) state_.last_error = Error(Exit::failed, shot->text);
+    shot_taken_ = shot->fine;
+  }
+  for (const std::string& path : window_.take_drops()) {
+    open_scene(state_, path);
+    break;  // one scene at a time
+  }
+  state_.picture.hold(state_.jobs.progress().running && state_.jobs.progress().kind != JobSpec::Kind::record &&
+                      state_.scene != nullptr);
+  if (script_) script_->step(state_, window_);
+  if (window_.minimised()) return;  // there is nothing to draw on
+  if (state_.shots.panel) return capture();
+
+  const double start = clock();
+  window_.new_frame(std::nullopt);
+  const Layout at = layout(window_.width(), window_.height());
+  try {
+    keys();
+    mouse(at.picture);
+    fly(since);
+    probe(at.picture);
+  } catch (const simt::Stopped&) {
+    // A build is being cancelled, and with it the few rays that an input asked for.
+  }
+  request_picture(at.picture, options_.spp);
+  gl::bind_window();
+  draw(at);
+  state_.frames.add(1e3 * (clock() - start), state_.now);
+  window_.swap();
+}
+
+Viewer::Layout Viewer::layout(int width, int height) const {
+  Layout at{width, height, {}, {}, {}};
+  const float scale = window_.scale(), w = static_cast<float>(width), h = static_cast<float>(height);
+  // A panel that would cover most of a small window leaves a third to the picture.
+  at.panel.width = state_.settings.panel ? std::min(state_.settings.panel_width * scale, w * 0.66f) : 0;
+  at.panel = {w - at.panel.width, 0, at.panel.width, h};
+  at.heap.height = state_.heap.visible ? std::min(300 * scale, h * 0.5f) : 0;
+  at.heap = {0, h - at.heap.height, w - at.panel.width, at.heap.height};
+  at.picture = {0, 0, w - at.panel.width, h - at.heap.height};
+  return at;
+}
+
+void Viewer::request_picture(const Area& area, unsigned spp) {
+  if (!state_.scene || area.width < 1 || area.height < 1) return;
+  View view;
+  view.scene = state_.scene;
+  view.camera = state_.camera;
+  view.lighting = state_.lighting;
+  view.mode = state_.mode;
+  view.width = static_cast<unsigned>(area.width);
+  view.height = static_cast<unsigned>(area.height);
+  view.spp = spp;
+  state_.picture.show(view);
+}
+
+void Viewer::draw(const Layout& at) {
+  fresh_ = state_.picture.upload(picture_) || fresh_;
+  gl::viewport({0, 0, at.width, at.height});
+  gl::clear(0.055f, 0.06f, 0.07f);
+  if (picture_.width() > 0) {
+    const gl::Rectangle area{static_cast<int>(at.picture.x), at.height - static_cast<int>(at.picture.height),
+                             static_cast<int>(at.picture.width), static_cast<int>(at.picture.height)};
+    present_->draw(picture_, area);
+    draw_lines(at);
+  }
+  if (state_.settings.panel) draw_panel(state_, at.panel);
+  if (state_.heap.visible) draw_heap(state_, at.heap);
+  draw_overlay(state_, at.picture);
+  draw_help(state_, at.picture);
+  ImGui::Render();
+  gl::viewport({0, 0, at.width, at.height});
+  ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+}
+
+void Viewer::draw_lines(const Layout& at) {
+  if (!state_.scene || (!state_.tree.visible && !state_.probe.path)) return;
+  const gl::Rectangle area{static_cast<int>(at.picture.x), at.height - static_cast<int>(at.picture.height),
+                           static_cast<int>(at.picture.width), static_cast<int>(at.picture.height)};
+  const gl::Matrix matrix = projection(state_.camera, static_cast<unsigned>(std::max(1, area.width)),
+                                       static_cast<unsigned>(std::max(1, area.height)), state_.scene->diagonal());
+  if (state_.tree.visible) {
+    state_.tree.update(*state_.scene, boxes_);
+    boxes_->draw(matrix, area, std::max(1, static_cast<int>(window_.scale())));
+  }
+  if (state_.probe.active && state_.probe.path) {
+    if (!ray_) ray_.emplace();
+    ray_->upload(state_.probe.lines(*state_.scene));
+    ray_->draw(matrix, area, std::max(2, static_cast<int>(2 * window_.scale())));
+  }
+}
+
+// Draws the window's content at another size until the picture in it is there, then writes it.
+void Viewer::capture() {
+  const Screenshots::Panel& shot = *state_.shots.panel;
+  try {
+    if (!canvas_ || canvas_width_ != shot.width || canvas_height_ != shot.height) {
+      canvas_.emplace(static_cast<unsigned>(shot.width), static_cast<unsigned>(shot.height));
+      canvas_width_ = shot.width;
+      canvas_height_ = shot.height;
+      canvas_frames_ = 0;
+      fresh_ = false;
+    }
+    window_.new_frame(std::array{shot.width, shot.height});
+    const Layout at = layout(shot.width, shot.height);
+    keys();
+    request_picture(at.picture, shot.samples);
+    canvas_->bind();
+    draw(at);
+    canvas_->show(window_.width(), window_.height());
+    window_.swap();
+    const PictureStatus picture = state_.picture.status();
+    const bool there = picture.done && picture.samples >= shot.samples &&
+                       picture_.width() == static_cast<unsigned>(at.picture.width) &&
+                       picture_.height() == static_cast<unsigned>(at.picture.height);
+    // Messages and progress of what is over have gone by then; Dear ImGui settles its sizes in two frames.
+    if (!there || ++canvas_frames_ < 4) return;
+    const std::vector<gl::Rgba8> pixels = canvas_->read();
+    render::Image image(static_cast<unsigned>(shot.width), static_cast<unsigned>(shot.height));
+    std::transform(pixels.begin(), pixels.end(), image.pixels.begin(), [](gl::Rgba8 c) {
+      return render::Rgb8{c.r, c.g, c.b};
+    });
+    render::write_png(image, shot.path);
+    state_.say(Message::Kind::note, fmt::format("{}, {}x{}", shot.path, shot.width, shot.height));
+    shot_taken_ = true;
+  } catch (const Error& error) {
+    state_.say(Message::Kind::error, error.what());
+    state_.last_error = error;
+  }
+  gl::bind_window();
+  canvas_.reset();
+  canvas_width_ = 0;
+  state_.shots.panel.reset();
+}
+
+void Viewer::unattended() {
+  if (state_.last_error) throw *state_.last_error;
+  if (shot_taken_) return window_.close();
+  if (!state_.scene || state_.jobs.progress().running || state_.shots.panel || state_.shots.running()) return;
+  Settings& s = state_.settings;
+  s.shot_width = static_cast<int>(options_.size.width ? options_.size.width : 1280);
+  s.shot_height = static_cast<int>(options_.size.height ? options_.size.height : 720);
+  s.shot_spp = static_cast<int>(options_.frames);
+  s.shot_panel = options_.panel;
+  if (!options_.camera.empty()) {
+    state_.camera = render::parse_camera(options_.camera,
+                                         options_.up.empty() ? state_.scene->mesh.up : app::parse_axis(options_.up));
+    light_view(state_);
+  }
+  state_.messages.clear();
+  take_screenshot(state_, options_.screenshot);
+}
+
+}  // namespace heapwood::viewer

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// The window's loop: input, what has come from jobs and the ray tracer, drawing.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "viewer/panels.hpp"
+#include "viewer/script.hpp"
+#include "viewer/state.hpp"
+#include "viewer/window.hpp"
+
+namespace heapwood::viewer {
+
+class Viewer {
+ public:
+  // Opens the window and starts the first build.
+  explicit Viewer(const Options& options);
+  ~Viewer();
+  // Until the window is closed, or what was to be done unattended is done. Throws Error for what went wrong unattended.
+  void run();
+
+ private:
+  struct Layout {
+    int width = 0, height = 0;
+    Area picture, panel, heap;
+  };
+  Layout layout(int width, int height) const;
+  void step();
+  void keys();
+  void key(const KeyPress& press);
+  void mouse(const Area& area);
+  void fly(double seconds);
+  void probe(const Area& area);
+  void request_picture(const Area& area, unsigned spp);
+  void draw(const Layout& at);
+  void draw_lines(const Layout& at);
+  void capture();
+  void unattended();
+  bool busy() const;
+
+  Options options_;
+  Window window_;
+  State state_;
+  std::optional<Script> script_;
+  gl::Texture picture_;
+  std::optional<gl::Present> present_;
+  std::optional<gl::Lines> boxes_, ray_;
+  std::optional<gl::Canvas> canvas_;  // while a picture of the whole window is made
+  int canvas_width_ = 0, canvas_height_ = 0, canvas_frames_ = 0;
+  double last_activity_ = 0, last_frame_ = 0, drawn_at_ = 0;
+  bool shot_taken_ = false, fresh_ = false;
+  bool dragging_ = false;
+};
+
+// Set by signals: the window is to close.
+void ask_to_close() noexcept;
+bool asked_to_close() noexcept;
+
+}  // namespace heapwood::viewer

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "viewer/widgets.hpp"
+
+namespace heapwood::viewer::ui {
+
+bool section(const char* title, bool open) {
+  ImGui::Dummy({0, 2});
+  ImGui::PushFont(fonts().bold);
+  const bool shown = ImGui::CollapsingHeader(title, open ? ImGuiTreeNodeFlags_DefaultOpen : 0);
+  ImGui::PopFont();
+  return shown;
+}
+
+bool begin_rows(const char* id) {
+  if (!ImGui::BeginTable(id, 2, ImGuiTableFlags_SizingStretchProp)) return false;
+  ImGui::TableSetupColumn("label", ImGuiTableColumnFlags_WidthStretch, 0.42f);
+  ImGui::TableSetupColumn("value", ImGuiTableColumnFlags_WidthStretch, 0.58f);
+  return true;
+}
+
+void row(const char* label, const std::string& value, const char* text, const ImVec4& colour) {
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  ImGui::TextDisabled("%s", label);
+  if (text) hint(text);
+  ImGui::TableNextColumn();
+  ImGui::PushStyleColor(ImGuiCol_Text, colour);
+  ImGui::TextWrapped("%s", value.c_str());
+  ImGui::PopStyleColor();
+}
+
+void end_rows() { ImGui::EndTable(); }
+
+bool button(State& state, const char* label, bool strong, bool enabled, float width) {
+  if (strong) {
+    ImGui::PushStyleColor(ImGuiCol_Button, {0.22f, 0.42f, 0.31f, 1});
+    ImGui::PushStyleColor(ImGuiCol_ButtonHovered, {0.26f, 0.52f, 0.38f, 1});
+    ImGui::PushStyleColor(ImGuiCol_ButtonActive, {0.32f, 0.62f, 0.45f, 1});
+  }
+  ImGui::BeginDisabled(!enabled);
+  const bool pressed = ImGui::Button(label, {width, 0});
+  ImGui::EndDisabled();
+  state.places.note(label);
+  if (strong) ImGui::PopStyleColor(3);
+  return pressed;
+}
+
+void hint(const char* text) {
+  if (!ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
+  ImGui::BeginTooltip();
+  ImGui::PushTextWrapPos(ImGui::GetFontSize() * 24);
+  ImGui::TextUnformatted(text);
+  ImGui::PopTextWrapPos();
+  ImGui::EndTooltip();
+}
+
+void dim_text(const std::string& text) {
+  ImGui::PushStyleColor(ImGuiCol_Text, colour::dim);
+  ImGui::TextWrapped("%s", text.c_str());
+  ImGui::PopStyleColor();
+}
+
+void field(const char* label) {
+  ImGui::AlignTextToFramePadding();
+  ImGui::TextDisabled("%s", label);
+  ImGui::SameLine(ImGui::GetFontSize() * 6.2f);
+  ImGui::SetNextItemWidth(-1);
+}
+
+}  // namespace heapwood::viewer::ui

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#include "viewer/window.hpp"
+
+#include <epoxy/gl.h>
+// epoxy first: it stands for the system's OpenGL headers.
+#include <GLFW/glfw3.h>
+#include <backends/imgui_impl_glfw.h>
+#include <backends/imgui_impl_opengl3.h>
+#include <imgui.h>
+
+#include <utility>
+
+#include "simt/error.hpp"
+#include "viewer/theme.hpp"
+
+namespace heapwood::viewer {
+
+namespace {
+
+std::string last_error;  // GLFW's, for the message of what failed
+
+void on_error(int, const char* text) { last_error = text; }
+
+Window& self(GLFWwindow* window) { return *static_cast<Window*>(glfwGetWindowUserPointer(window)); }
+
+[[noreturn]] void no_window(const std::string& what) {
+  const std::string why = last_error.empty() ? "" : " (" + last_error + ")";
+  glfwTerminate();
+  throw Error(Exit::failed, what + why + "; 'heapwood render' makes pictures without a window");
+}
+
+}  // namespace
+
+Window::Window(int width, int height, float scale) : asked_scale_(scale) {
+  glfwSetErrorCallback(on_error);
+  if (!glfwInit()) no_window("no window can be opened here: is DISPLAY set?");
+  glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
+  glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
+  glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
+  glfwWindowHint(GLFW_OPENGL_FORWARD_COMPAT, GLFW_TRUE);
+  glfwWindowHint(GLFW_SCALE_TO_MONITOR, GLFW_TRUE);
+  window_ = glfwCreateWindow(width, height, "Heapwood", nullptr, nullptr);
+  if (!window_) no_window("no window with OpenGL 3.3 can be opened");
+  glfwMakeContextCurrent(window_);
+  glfwSwapInterval(1);
+  if (epoxy_gl_version() < 33) no_window("OpenGL is older than 3.3");
+
+  IMGUI_CHECKVERSION();
+  ImGui::CreateContext();
+  ImGui::GetIO().IniFilename = nullptr;  // the viewer's own settings file holds everything
+  glfwSetWindowUserPointer(window_, this);
+  // Dear ImGui is called by the on_... functions, so that it sees what a script does, too.
+  ImGui_ImplGlfw_InitForOpenGL(window_, false);
+  ImGui_ImplOpenGL3_Init("#version 330 core");
+  glfwSetKeyCallback(window_,
+                     [](GLFWwindow* w, int key, int, int action, int mods) { self(w).on_key(key, action, mods); });
+  glfwSetCharCallback(window_, [](GLFWwindow* w, unsigned code) { self(w).on_char(code); });
+  glfwSetMouseButtonCallback(
+      window_, [](GLFWwindow* w, int button, int action, int mods) { self(w).on_button(button, action, mods); });
+  glfwSetScrollCallback(window_, [](GLFWwindow* w, double x, double y) { self(w).on_scroll(x, y); });
+  glfwSetCursorEnterCallback(window_, ImGui_ImplGlfw_CursorEnterCallback);
+  glfwSetWindowFocusCallback(window_, ImGui_ImplGlfw_WindowFocusCallback);
+  glfwSetCursorPosCallback(window_, [](GLFWwindow* w, double, double) { self(w).activity_ = true; });
+  glfwSetFramebufferSizeCallback(window_, [](GLFWwindow* w, int, int) { self(w).activity_ = true; });
+  glfwSetWindowRefreshCallback(window_, [](GLFWwindow* w) { self(w).activity_ = true; });
+  glfwSetDropCallback(window_, [](GLFWwindow* w, int count, const char** paths) {
+    self(w).on_drop(std::vector<std::string>(paths, paths + count));
+  });
+  glfwSetWindowContentScaleCallback(window_, [](GLFWwindow* w, float x, float) { self(w).on_scale(x); });
+  float x = 1, y = 1;
+  glfwGetWindowContentScale(window_, &x, &y);
+  on_scale(x);
+}
+
+Window::~Window() {
+  ImGui_ImplOpenGL3_Shutdown();
+  ImGui_ImplGlfw_Shutdown();
+  ImGui::DestroyContext();
+  glfwDestroyWindow(window_);
+  glfwTerminate();
+}
+
+bool Window::should_close() const { return glfwWindowShouldClose(window_); }
+void Window::close() { glfwSetWindowShouldClose(window_, GLFW_TRUE); }
+void Window::wait(double seconds) { glfwWaitEventsTimeout(seconds); }
+void Window::poll() { glfwPollEvents(); }
+void Window::swap() { glfwSwapBuffers(window_); }
+
+int Window::width() const {
+  int width = 0, height = 0;
+  glfwGetFramebufferSize(window_, &width, &height);
+  return width;
+}
+int Window::height() const {
+  int width = 0, height = 0;
+  glfwGetFramebufferSize(window_, &width, &height);
+  return height;
+}
+bool Window::minimised() const { return glfwGetWindowAttrib(window_, GLFW_ICONIFIED) || width() == 0 || height() == 0; }
+void Window::resize(int width, int height) { glfwSetWindowSize(window_, width, height); }
+void Window::minimise() { glfwIconifyWindow(window_); }
+void Window::restore() { glfwRestoreWindow(window_); }
+
+void Window::new_frame(std::optional<std::array<int, 2>> size) {
+  if (std::exchange(scale_changed_, false)) {
+    set_theme(scale_);
+    ImGui_ImplOpenGL3_DestroyFontsTexture();
+    ImGui_ImplOpenGL3_CreateFontsTexture();
+  }
+  ImGui_ImplOpenGL3_NewFrame();
+  ImGui_ImplGlfw_NewFrame();
+  ImGuiIO& io = ImGui::GetIO();
+  if (size) {
+    io.DisplaySize = {static_cast<float>((*size)[0]), static_cast<float>((*size)[1])};
+    io.DisplayFramebufferScale = {1, 1};
+  }
+  if (scripted_mouse_) {
+    io.MousePos = {(*scripted_mouse_)[0], (*scripted_mouse_)[1]};
+    for (int i = 0; i < 3; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      io.MouseDown[i] = scripted_down_[at] || std::exchange(scripted_pressed_[at], false);
+    }
+  }
+  ImGui::NewFrame();
+}
+
+void Window::on_key(int key, int action, int mods) {
+  activity_ = true;
+  ImGui_ImplGlfw_KeyCallback(window_, key, 0, action, mods);
+  if (action != GLFW_RELEASE && !ImGui::GetIO().WantTextInput) keys_.push_back({key, mods});
+}
+void Window::on_char(unsigned code) {
+  activity_ = true;
+  ImGui_ImplGlfw_CharCallback(window_, code);
+}
+void Window::on_button(int button, int action, int mods) {
+  activity_ = true;
+  ImGui_ImplGlfw_MouseButtonCallback(window_, button, action, mods);
+  if (scripted_mouse_ && button >= 0 && button < 3) {
+    scripted_down_[static_cast<std::size_t>(button)] = action == GLFW_PRESS;
+    if (action == GLFW_PRESS) scripted_pressed_[static_cast<std::size_t>(button)] = true;
+  }
+}
+void Window::on_scroll(double x, double y) {
+  activity_ = true;
+  ImGui_ImplGlfw_ScrollCallback(window_, x, y);
+}
+void Window::on_drop(std::vector<std::string> paths) {
+  activity_ = true;
+  drops_ = std::move(paths);
+}
+void Window::on_scale(float scale) {
+  scale_ = asked_scale_ > 0 ? asked_scale_ : scale;
+  scale_changed_ = true;
+  activity_ = true;
+}
+void Window::on_scripted_move(float x, float y) {
+  activity_ = true;
+  scripted_mouse_ = {x, y};
+}
+
+std::vector<KeyPress> Window::take_keys() { return std::exchange(keys_, {}); }
+std::vector<std::string> Window::take_drops() { return std::exchange(drops_, {}); }
+bool Window::take_activity() { return std::exchange(activity_, false); }
+
+}  // namespace heapwood::viewer
