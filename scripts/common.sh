@@ -3,7 +3,7 @@
 # Sourced by the scripts beside it, from the root of the repository: what `make demo` and `make test` share.
 
 # shellcheck disable=SC2034  # for the scripts that source this one
-ROOMS=(simt geometry alloc kdtree scenes render engine bench app viewer tests)
+ROOMS=(simt geometry alloc kdtree scenes render engine app viewer tests)
 
 # As many compilers as there are cores, and 2 GiB for each: a translation unit of the builder takes about one.
 jobs() {

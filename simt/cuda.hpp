@@ -122,13 +122,13 @@ class Cuda {
   }
 
   // Makes the heap of device malloc() at least this large. It is fixed once a kernel that uses it is loaded, so that the
-  // first call takes an eighth of the device's memory at once: later pools may be larger than the first.
+  // first call takes a sixteenth of the device's memory at once: later pools may be larger than the first.
   void reserve_heap(std::size_t bytes) const {
     std::size_t now = 0, free_bytes = 0, total = 0;
     check_cuda(cudaMemGetInfo(&free_bytes, &total), "device heap");
     check_cuda(cudaDeviceGetLimit(&now, cudaLimitMallocHeapSize), "device heap");
     if (now >= bytes) return;
-    const cudaError_t status = cudaDeviceSetLimit(cudaLimitMallocHeapSize, bytes < total / 8 ? total / 8 : bytes);
+    const cudaError_t status = cudaDeviceSetLimit(cudaLimitMallocHeapSize, bytes < total / 16 ? total / 16 : bytes);
     if (status == cudaSuccess) return;
     cudaGetLastError();  // not for the next launch to report
     throw Error(Exit::failed, "cuda: the device heap of " + std::to_string(now) + " bytes cannot grow to " +

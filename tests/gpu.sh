@@ -5,7 +5,9 @@
 #   2. the same tree hash on CPU and GPU, for the procedural scenes and the files named;
 #   3. heapwood stress with contents verified;
 #   4. compute-sanitizer's memcheck, racecheck and synccheck over a small build with every allocator, and over a picture.
-# Needs a GPU and the binaries of `cmake --build --preset cuda`; logs go to ${OUT:-out}/gpu. GPU_JOBS (6) run side by side.
+# Needs a GPU and the binaries of `cmake --build --preset cuda`; logs go to ${OUT:-out}/gpu.
+# GPU_JOBS (6) run side by side, each
+# test program in GPU_SHARDS (2) parts.
 # A program that hangs is killed at its limit. Exit 1 if anything failed.
 set -u
 bin=${1:-build/cuda/bin}
@@ -60,8 +62,13 @@ export -f same_tree tree_hash sanitize sanitize_allocator
 export bin device
 
 check "devices" 30 "$bin/heapwood" list devices
+shards=${GPU_SHARDS:-2}
 for program in test_alloc test_kdtree test_render; do
-  [ -x "$bin/$program" ] && check "$program" 240 env HEAPWOOD_TEST_DEVICE="$device" "$bin/$program" --gtest_brief=1
+  [ -x "$bin/$program" ] || continue
+  for (( shard = 0; shard < shards; ++shard )); do
+    check "$program $((shard + 1))/$shards" 240 env HEAPWOOD_TEST_DEVICE="$device" GTEST_TOTAL_SHARDS="$shards" \
+      GTEST_SHARD_INDEX=$shard "$bin/$program" --gtest_brief=1
+  done
 done
 for scene in atrium:100k statue:100k stadium:60k pipes:100k "$@"; do
   check "tree $(basename "$scene")" 120 bash -c 'same_tree "$1"' _ "$scene"
