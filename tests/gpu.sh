@@ -5,10 +5,8 @@
 #   2. the same tree hash on CPU and GPU, for the procedural scenes and the files named;
 #   3. heapwood stress with contents verified;
 #   4. compute-sanitizer's memcheck, racecheck and synccheck over a small build with every allocator, and over a picture.
-# Needs a GPU and the binaries of `cmake --build --preset cuda`; logs go to ${OUT:-out}/gpu.
-# GPU_JOBS (6) run side by side, each
-# test program in GPU_SHARDS (2) parts.
-# A program that hangs is killed at its limit. Exit 1 if anything failed.
+# Needs a GPU and the binaries of `cmake --build --preset cuda`; logs go to ${OUT:-out}/gpu. GPU_JOBS (6) run side by side, each
+# test program in GPU_SHARDS (2) parts. A program that hangs is killed at its limit. Exit 1 if anything failed.
 set -u
 bin=${1:-build/cuda/bin}
 shift || true
