@@ -43,7 +43,10 @@ void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
     reset_view(state);
     state.built.reset();
   }
-  if (other) state.compared.clear();
+  if (!other) return;
+  state.compared.clear();
+  state.heap.recordings.clear();
+  state.heap.visible = false;
 }
 
 void take_results(State& state, JobOutcome& outcome) {
@@ -175,6 +178,7 @@ void take_outcomes(State& state) {
     if (!outcome->error.empty()) {
       state.say(Message::Kind::error, outcome->error);
       state.last_error = Error(outcome->exit, outcome->error);
+      if (outcome->exit == Exit::scene && state.scene) state.choice.source = state.scene->source;
     }
     if (outcome->cancelled) state.say(Message::Kind::note, "Cancelled.");
     take_results(state, *outcome);
