@@ -107,7 +107,7 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
       add(text, [](const Context& c) { return c.waited > 0.1 && c.state.picture.status().done; });
     } else if (what == "idle") {
       add(text, [](const Context& c) {
-        return c.waited > 0.1 && !c.state.jobs.progress().running && !c.state.shots.running() && !c.state.shots.panel;
+        return c.waited > 0.1 && c.state.jobs.settled() && !c.state.shots.running() && !c.state.shots.panel;
       });
     } else {
       const double seconds = std::stod(what);
