@@ -38,11 +38,17 @@ void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
   state.scene = scene;
   state.tree.forget();
   state.probe.forget();
-  if (other || state.fit_pending) {
-    state.fit_pending = false;
+  if (other) {
     reset_view(state);
     state.built.reset();
   }
+  // The command line's camera is for the first scene.
+  if (state.fit_pending && !state.options.camera.empty()) {
+    const unsigned up = state.options.up.empty() ? scene->mesh.up : app::parse_axis(state.options.up);
+    state.camera = render::parse_camera(state.options.camera, up);
+    light_view(state);
+  }
+  state.fit_pending = false;
   if (!other) return;
   state.compared.clear();
   state.heap.recordings.clear();

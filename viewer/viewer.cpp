@@ -249,11 +249,6 @@ void Viewer::unattended() {
   s.shot_height = static_cast<int>(options_.size.height ? options_.size.height : 720);
   s.shot_spp = static_cast<int>(options_.frames);
   s.shot_panel = options_.panel;
-  if (!options_.camera.empty()) {
-    state_.camera = render::parse_camera(options_.camera,
-                                         options_.up.empty() ? state_.scene->mesh.up : app::parse_axis(options_.up));
-    light_view(state_);
-  }
   state_.messages.clear();
   take_screenshot(state_, options_.screenshot);
 }

@@ -40,6 +40,15 @@ TEST_F(Window, AScreenshotIsThePictureOfRender) {
   EXPECT_EQ(picture("view.png"), picture("render.png"));
 }
 
+TEST_F(Window, TheCameraIsThatOfRender) {
+  const std::string camera = "9,6,11,0,1,0,50";
+  expect_fine(view({"pipes:2k", "--screenshot", path("view.png"), "--size", "160x120", "--frames", "4", "--mode", "ao",
+                    "--camera", camera}));
+  expect_fine(heapwood({"render", "pipes:2k", "-o", path("render.png"), "--size", "160x120", "--spp", "4", "--mode",
+                        "ao", "--camera", camera, "--device", "cpu"}));
+  EXPECT_EQ(picture("view.png"), picture("render.png"));
+}
+
 TEST_F(Window, TheWindowShowsThePictureOfRender) {
   // Without panel and numbers the picture fills the window, but for the name in the corner.
   expect_fine(view({"atrium:3k"}, "wait built\nkey F2\nkey F4\nwindow " + path("window.png") + " 320x240 4\n"));
