@@ -38,12 +38,21 @@ void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
   state.scene = scene;
   state.tree.forget();
   state.probe.forget();
-  if (other || state.fit_pending) {
-    state.fit_pending = false;
+  if (other) {
     reset_view(state);
     state.built.reset();
   }
-  if (other) state.compared.clear();
+  // The command line's camera is for the first scene.
+  if (state.fit_pending && !state.options.camera.empty()) {
+    const unsigned up = state.options.up.empty() ? scene->mesh.up : app::parse_axis(state.options.up);
+    state.camera = render::parse_camera(state.options.camera, up);
+    light_view(state);
+  }
+  state.fit_pending = false;
+  if (!other) return;
+  state.compared.clear();
+  state.heap.recordings.clear();
+  state.heap.visible = false;
 }
 
 void take_results(State& state, JobOutcome& outcome) {
@@ -175,6 +184,7 @@ void take_outcomes(State& state) {
     if (!outcome->error.empty()) {
       state.say(Message::Kind::error, outcome->error);
       state.last_error = Error(outcome->exit, outcome->error);
+      if (outcome->exit == Exit::scene && state.scene) state.choice.source = state.scene->source;
     }
     if (outcome->cancelled) state.say(Message::Kind::note, "Cancelled.");
     take_results(state, *outcome);

@@ -65,6 +65,11 @@ std::optional<JobOutcome> Jobs::take() {
   return first;
 }
 
+bool Jobs::settled() const {
+  const std::lock_guard lock(mutex_);
+  return !progress_.running && outcomes_.empty();
+}
+
 void Jobs::work() {
   give_way(nice_build);
   for (;;) {

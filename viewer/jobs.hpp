@@ -58,6 +58,8 @@ class Jobs {
   void cancel();
   JobProgress progress() const;
   std::optional<JobOutcome> take();
+  // Nothing runs, and everything has been taken.
+  bool settled() const;
 
  private:
   void work();

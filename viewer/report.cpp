@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "viewer/report.hpp"
 
+#include <imgui.h>
+
 #include "app/json_report.hpp"
 #include "app/output_file.hpp"
 #include "render/renderer.hpp"
@@ -93,6 +95,7 @@ void write_report(const State& state, const std::string& path) {
   for (const CompareRow& row : compare_rows(state.compared)) {
     json["table"].push_back({row.allocator, row.ms, row.slowdown, row.external, row.best});
   }
+  if (const char* clipboard = ImGui::GetClipboardText()) json["clipboard"] = clipboard;
   json["heap"] = heap_json(state.heap);
   json["tree"] = {{"shown", state.tree.shown}, {"boxes", state.tree.in_all}, {"visible", state.tree.visible}};
   if (state.probe.path) {

@@ -96,6 +96,8 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
                 : what == "compared" ? c.state.comparisons
                                      : c.state.recordings) >= count;
       });
+    } else if (what == "scene") {
+      add(text, [](const Context& c) { return c.state.scene && c.state.picture.status().coarse > 0; });
     } else if (what == "samples") {
       const auto count = static_cast<unsigned>(std::stoul(w.at(2)));
       add(text, [count](const Context& c) { return c.state.picture.status().samples >= count; });
@@ -105,7 +107,7 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
       add(text, [](const Context& c) { return c.waited > 0.1 && c.state.picture.status().done; });
     } else if (what == "idle") {
       add(text, [](const Context& c) {
-        return c.waited > 0.1 && !c.state.jobs.progress().running && !c.state.shots.running() && !c.state.shots.panel;
+        return c.waited > 0.1 && c.state.jobs.settled() && !c.state.shots.running() && !c.state.shots.panel;
       });
     } else {
       const double seconds = std::stod(what);

@@ -3,6 +3,7 @@
 // GLFW's callbacks, so that what a script does a user can do.
 //
 //   wait built|compared|recorded [N]     until that many jobs of the kind have ended (1)
+//   wait scene                           until one is shown
 //   wait samples N | wait idle | wait done | wait file PATH | wait SECONDS
 //   key NAME [shift] [ctrl]              F1, B, Home, Escape, ...
 //   hold NAME SECONDS                    a key that is kept down

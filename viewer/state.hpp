@@ -71,7 +71,7 @@ struct State {
   render::Lighting lighting;
   render::Mode mode = render::Mode::shaded;
   std::size_t bookmark = 0;  // the last one that was gone to
-  bool fit_pending = true;   // the next scene decides the view
+  bool fit_pending = true;   // no scene has been shown yet
 
   bool help = false;
   std::deque<Message> messages;

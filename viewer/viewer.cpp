@@ -102,6 +102,7 @@ void Viewer::step() {
   // Frames are due at even distances: waking late once does not delay those that follow.
   last_frame_ = state_.now - last_frame_ < 2 * interval ? std::min(last_frame_ + interval, state_.now) : state_.now;
   take_outcomes(state_);
+  window_.title(state_.scene ? state_.scene->name + " - Heapwood" : "Heapwood");
   if (auto shot = state_.shots.take()) {
     state_.say(shot->fine ? Message::Kind::note : Message::Kind::error, shot->text);
     if (!shot->fine) state_.last_error = Error(Exit::failed, shot->text);
@@ -242,17 +243,12 @@ void Viewer::capture() {
 void Viewer::unattended() {
   if (state_.last_error) throw *state_.last_error;
   if (shot_taken_) return window_.close();
-  if (!state_.scene || state_.jobs.progress().running || state_.shots.panel || state_.shots.running()) return;
+  if (!state_.scene || !state_.jobs.settled() || state_.shots.panel || state_.shots.running()) return;
   Settings& s = state_.settings;
   s.shot_width = static_cast<int>(options_.size.width ? options_.size.width : 1280);
   s.shot_height = static_cast<int>(options_.size.height ? options_.size.height : 720);
   s.shot_spp = static_cast<int>(options_.frames);
   s.shot_panel = options_.panel;
-  if (!options_.camera.empty()) {
-    state_.camera = render::parse_camera(options_.camera,
-                                         options_.up.empty() ? state_.scene->mesh.up : app::parse_axis(options_.up));
-    light_view(state_);
-  }
   state_.messages.clear();
   take_screenshot(state_, options_.screenshot);
 }

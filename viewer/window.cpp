@@ -86,6 +86,12 @@ void Window::wait(double seconds) { glfwWaitEventsTimeout(seconds); }
 void Window::poll() { glfwPollEvents(); }
 void Window::swap() { glfwSwapBuffers(window_); }
 
+void Window::title(const std::string& text) {
+  if (text == title_) return;
+  title_ = text;
+  glfwSetWindowTitle(window_, text.c_str());
+}
+
 int Window::width() const {
   int width = 0, height = 0;
   glfwGetFramebufferSize(window_, &width, &height);

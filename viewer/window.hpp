@@ -32,6 +32,7 @@ class Window {
   void wait(double seconds);
   void poll();
   void swap();
+  void title(const std::string& text);
 
   // Of the framebuffer.
   int width() const;
@@ -65,6 +66,7 @@ class Window {
   GLFWwindow* window_ = nullptr;
   float scale_ = 1, asked_scale_ = 0;
   bool scale_changed_ = false, activity_ = true;
+  std::string title_;
   std::vector<KeyPress> keys_;
   std::vector<std::string> drops_;
   std::optional<std::array<float, 2>> scripted_mouse_;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -18,11 +19,11 @@ namespace heapwood::tests {
 class Program : public testing::Test {
  protected:
   void SetUp() override {
-    const char* view = std::getenv("HEAPWOOD_VIEW");
-    const char* heapwood = std::getenv("HEAPWOOD_PLAIN");
-    if (!view || !heapwood) GTEST_SKIP() << "HEAPWOOD_VIEW is not set: run the tests with ctest";
-    view_ = view;
-    heapwood_ = heapwood;
+    const char* beside = std::getenv("HEAPWOOD_BINARY");
+    if (!beside) GTEST_SKIP() << "HEAPWOOD_BINARY is not set: run the tests with ctest";
+    const std::filesystem::path bin = std::filesystem::path(beside).parent_path();
+    view_ = bin / "heapwood-view";
+    heapwood_ = bin / "heapwood";
     const Outcome display = on_display({"true"});
     if (display.exit == 77) GTEST_SKIP() << display.err;
   }

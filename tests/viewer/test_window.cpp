@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/bench_table.hpp"
 #include "app/format.hpp"
 #include "app/json_report.hpp"
 #include "tests/viewer/program.hpp"
@@ -36,6 +37,15 @@ TEST_F(Window, AScreenshotIsThePictureOfRender) {
   expect_fine(view({"statue:2k", "--screenshot", path("view.png"), "--size", "160x120", "--frames", "4"}));
   expect_fine(heapwood(
       {"render", "statue:2k", "-o", path("render.png"), "--size", "160x120", "--spp", "4", "--device", "cpu"}));
+  EXPECT_EQ(picture("view.png"), picture("render.png"));
+}
+
+TEST_F(Window, TheCameraIsThatOfRender) {
+  const std::string camera = "9,6,11,0,1,0,50";
+  expect_fine(view({"pipes:2k", "--screenshot", path("view.png"), "--size", "160x120", "--frames", "4", "--mode", "ao",
+                    "--camera", camera}));
+  expect_fine(heapwood({"render", "pipes:2k", "-o", path("render.png"), "--size", "160x120", "--spp", "4", "--mode",
+                        "ao", "--camera", camera, "--device", "cpu"}));
   EXPECT_EQ(picture("view.png"), picture("render.png"));
 }
 
@@ -84,9 +94,10 @@ TEST_F(Window, RealKeysArrive) {
 }
 
 TEST_F(Window, TheTableShowsWhatWasMeasured) {
-  expect_fine(view({"pipes:2k", "--runs", "3"}, "wait built\nclick Compare all\nwait compared\nreport " +
-                                                    path("report") + "\nwindow " + path("window.png") +
-                                                    " 1000x900 1\n"));
+  expect_fine(view({"pipes:2k", "--runs", "3", "--size", "1280x1000", "--mode", "normals"},
+                   "wait built\nclick Compare all\nwait compared\nwait 0.3\nclick Copy CSV\nreport " + path("report") +
+                       "\nclick Copy markdown\nreport " + path("markdown") + "\nwindow " + path("window.png") +
+                       " 1000x900 1\n"));
   const Json report = json("report");
   ASSERT_GE(report["table"].size(), 6u);
   double fastest = 1e300;
@@ -108,6 +119,12 @@ TEST_F(Window, TheTableShowsWhatWasMeasured) {
     if (row[4].get<bool>()) marked += row[0].get<std::string>();
   }
   EXPECT_EQ(marked, best);  // one, and the right one
+  std::vector<app::Result> results;
+  for (std::size_t i = 0; i < report["table"].size(); ++i) {
+    results.push_back(app::result_from_json(app::Json::parse(report["bench"]["results"][i].dump())));
+  }
+  EXPECT_EQ(report["clipboard"], app::to_csv(app::flat_table(results)));
+  EXPECT_EQ(json("markdown")["clipboard"], app::to_markdown(app::slowdown_table(results)));
   // The same tree as the command line's.
   expect_fine(heapwood({"build", "pipes:2k", "--runs", "1", "--device", "cpu", "--json", path("build")}));
   EXPECT_EQ(report["bench"]["results"][0]["tree"]["hash"], json("build")["results"][0]["tree"]["hash"]);
@@ -123,7 +140,7 @@ TEST_F(Window, TheTableShowsWhatWasMeasured) {
 TEST_F(Window, TheHeapMapShowsTheWalk) {
   std::string forward;
   for (int i = 0; i < 12; ++i) forward += "key . shift\n";  // a thousand events each
-  expect_fine(view({"statue:1k", "--allocator", "atomic"},
+  expect_fine(view({"statue:1k", "--allocator", "atomic", "--mode", "normals"},
                    "wait built\nkey H\nwait recorded\nkey Space\nwait 0.2\n" + forward +
                        "click whole pool\nmove 5 5\nwait 0.3\nwindow " + path("window.png") + " 1280x720 1\nreport " +
                        path("report") + "\n"));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Recorded builds: the replay of a recording agrees with the allocator's own walk and with Counted.
+// The replay of a recording agrees with the allocator's own walk, also where every atomic operation may yield (yielding/):
+// without that a free that is written down too late goes unnoticed.
 #include "alloc/recording.hpp"
 
 #include <gtest/gtest.h>
