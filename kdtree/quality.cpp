@@ -2,9 +2,12 @@
 #include "kdtree/quality.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
+#include <future>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "simt/error.hpp"
@@ -20,7 +23,7 @@ double half_area(const Box& box) {
   return extent[0] * extent[1] + extent[1] * extent[2] + extent[2] * extent[0];
 }
 
-// A stream of words in depth-first order, each stirred in by SplitMix64's finaliser (Steele, Lea & Flood 2014). The
+// A stream of words in depth-first order (of a part of the tree: measure()), each stirred in by SplitMix64's finaliser (Steele, Lea & Flood 2014). The
 // stream tells inner nodes from leaves and carries the leaves' sizes, so that it decodes to one tree only.
 class Hash {
  public:
@@ -54,62 +57,129 @@ struct Visit {
   unsigned depth;
 };
 
-}  // namespace
-
-TreeStats measure(const Tree& tree, const SahCosts& costs) {
-  if (tree.nodes.empty()) throw Error(Exit::failed, "tree: there is no root; the builder is at fault");
+// What a part of the tree adds up to.
+struct Part {
   TreeStats stats;
-  Hash hash;
-  // Without area (no triangles, a point, a line) there is no chance to weigh nodes by: all count as entered.
-  const double root_area = tree.bounds.empty() ? 0.0 : half_area(tree.bounds);
   double inner_area = 0;
   double leaf_area = 0;  // times refs
-  std::vector<bool> seen(tree.nodes.size() / 2 + 1);
-  seen[0] = true;
-  std::vector<std::uint32_t> refs;
-  std::vector<Visit> stack{{tree.bounds, 0, 0}};
-  while (!stack.empty()) {
-    const Visit at = stack.back();
-    stack.pop_back();
-    const Node node = tree.nodes[at.node];
-    const double area = root_area > 0 ? half_area(at.box) : 1.0;
-    if (node.leaf()) {
-      const std::size_t count = node.count();
-      if (count > 0 && node.first + count > tree.refs.size()) broken(at.node, "is a leaf with refs out of range");
-      ++stats.leaves;
-      stats.empty_leaves += count == 0;
-      stats.refs += count;
-      stats.largest_leaf = std::max(stats.largest_leaf, node.count());
-      stats.depth = std::max(stats.depth, at.depth);
-      leaf_area += area * static_cast<double>(count);
-      if (count == 0) {
-        refs.clear();
+  Hash hash;
+
+  void add(const Part& other) {
+    stats.inner += other.stats.inner;
+    stats.leaves += other.stats.leaves;
+    stats.empty_leaves += other.stats.empty_leaves;
+    stats.refs += other.stats.refs;
+    stats.largest_leaf = std::max(stats.largest_leaf, other.stats.largest_leaf);
+    stats.depth = std::max(stats.depth, other.stats.depth);
+    inner_area += other.inner_area;
+    leaf_area += other.leaf_area;
+    hash.add(other.hash.value());
+  }
+};
+
+class Walk {
+ public:
+  explicit Walk(const Tree& tree) : tree_(tree), seen_(tree.nodes.size() / 2 + 1) {
+    // Without area (no triangles, a point, a line) there is no chance to weigh nodes by: all count as entered.
+    root_area_ = tree.bounds.empty() ? 0.0 : half_area(tree.bounds);
+    seen_[0] = 1;
+  }
+  double root_area() const { return root_area_; }
+
+  // Down from `root` to depth `cut`, where inner nodes are left for later, in depth-first order.
+  Part run(const Visit& root, unsigned cut, std::vector<Visit>& later) {
+    Part part;
+    std::vector<std::uint32_t> refs;
+    std::vector<Visit> stack{root};
+    while (!stack.empty()) {
+      const Visit at = stack.back();
+      stack.pop_back();
+      const Node node = tree_.nodes[at.node];
+      if (node.leaf()) {
+        leaf(part, at, node, refs);
+      } else if (at.depth == cut) {
+        later.push_back(at);
       } else {
-        const auto begin = tree.refs.begin() + node.first;
-        refs.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
+        inner(part, at, node, stack);
       }
-      hash.add_leaf(refs);
-      continue;
     }
+    return part;
+  }
+
+ private:
+  double area(const Box& box) const { return root_area_ > 0 ? half_area(box) : 1.0; }
+
+  void leaf(Part& part, const Visit& at, const Node& node, std::vector<std::uint32_t>& refs) const {
+    const std::size_t count = node.count();
+    if (count > 0 && node.first + count > tree_.refs.size()) broken(at.node, "is a leaf with refs out of range");
+    ++part.stats.leaves;
+    part.stats.empty_leaves += count == 0;
+    part.stats.refs += count;
+    part.stats.largest_leaf = std::max(part.stats.largest_leaf, node.count());
+    part.stats.depth = std::max(part.stats.depth, at.depth);
+    part.leaf_area += area(at.box) * static_cast<double>(count);
+    refs.clear();
+    if (count > 0) {
+      const auto begin = tree_.refs.begin() + node.first;
+      refs.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
+    }
+    part.hash.add_leaf(refs);
+  }
+
+  void inner(Part& part, const Visit& at, const Node& node, std::vector<Visit>& stack) {
     if (at.depth >= max_depth) broken(at.node, "is deeper than " + std::to_string(max_depth) + " and not a leaf");
     if (!std::isfinite(node.split)) broken(at.node, "has a plane that is not finite");
     const std::size_t pair = node.child(0) / 2;
-    if (std::size_t{2} * pair + 1 >= tree.nodes.size()) broken(at.node, "has children out of range");
-    if (seen[pair]) broken(at.node, "has children that another node has too");
-    seen[pair] = true;
-    ++stats.inner;
-    inner_area += area;
-    hash.add_inner(node.axis(), node.split);
+    if (std::size_t{2} * pair + 1 >= tree_.nodes.size()) broken(at.node, "has children out of range");
+    // relaxed: whoever comes second reports it, and a count is all that is shared.
+    if (seen_[pair].exchange(1, std::memory_order_relaxed) != 0) {
+      broken(at.node, "has children that another node has too");
+    }
+    ++part.stats.inner;
+    part.inner_area += area(at.box);
+    part.hash.add_inner(node.axis(), node.split);
     Visit below{at.box, node.child(0), at.depth + 1};
     Visit above{at.box, node.child(1), at.depth + 1};
     below.box.hi[node.axis()] = above.box.lo[node.axis()] = node.split;
     stack.push_back(above);
     stack.push_back(below);
   }
-  const double scale = root_area > 0 ? 1.0 / root_area : 1.0;
-  stats.sah_cost = (costs.traversal * inner_area + costs.intersection * leaf_area) * scale;
-  stats.sah_cost_1_1 = (inner_area + leaf_area) * scale;
-  stats.hash = hash.value();
+
+  const Tree& tree_;
+  double root_area_ = 0;
+  std::vector<std::atomic<std::uint8_t>> seen_;  // pairs
+};
+
+}  // namespace
+
+TreeStats measure(const Tree& tree, const SahCosts& costs) {
+  if (tree.nodes.empty()) throw Error(Exit::failed, "tree: there is no root; the builder is at fault");
+  // Subtrees from a fixed depth on are measured side by side and added in their order: sums and hash do not depend on
+  // the number of threads.
+  constexpr unsigned cut = 9;
+  Walk walk(tree);
+  std::vector<Visit> roots;
+  Part total = walk.run({tree.bounds, 0, 0}, cut, roots);
+  std::vector<Part> parts(roots.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    std::vector<Visit> none;
+    for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < roots.size();) {
+      parts[i] = walk.run(roots[i], max_depth + 1, none);
+    }
+  };
+  std::vector<std::future<void>> helpers;
+  const std::size_t threads = std::min<std::size_t>(std::thread::hardware_concurrency(), tree.nodes.size() / 65536);
+  for (std::size_t i = 1; i < threads; ++i) helpers.push_back(std::async(std::launch::async, work));
+  work();
+  for (auto& helper : helpers) helper.get();
+  for (const Part& part : parts) total.add(part);
+
+  TreeStats stats = total.stats;
+  const double scale = walk.root_area() > 0 ? 1.0 / walk.root_area() : 1.0;
+  stats.sah_cost = (costs.traversal * total.inner_area + costs.intersection * total.leaf_area) * scale;
+  stats.sah_cost_1_1 = (total.inner_area + total.leaf_area) * scale;
+  stats.hash = total.hash.value();
   return stats;
 }
 
