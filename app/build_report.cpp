@@ -53,9 +53,11 @@ void add_quality(Lines& lines, const Result& result) {
   const kdtree::TreeStats& tree = *result.tree;
   const kdtree::SahCosts& costs = result.settings.costs;
   lines.heading("Tree");
-  lines.line("SAH cost", figure_text(tree.sah_cost),
-             fmt::format("traversal {}, intersection {}; with 1 and 1: {}", costs.traversal, costs.intersection,
-                         figure_text(tree.sah_cost_1_1)));
+  lines.line(
+      "SAH cost", figure_text(tree.sah_cost),
+      fmt::format(
+          "traversal {}, intersection {}{}", costs.traversal, costs.intersection,
+          costs.traversal == 1 && costs.intersection == 1 ? "" : "; with 1 and 1: " + figure_text(tree.sah_cost_1_1)));
   lines.line("refs per triangle", figure_text(result.refs_per_triangle()), plural(tree.refs, "ref"));
   lines.line(
       "leaves", count_text(tree.leaves),
