@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "app/format.hpp"
 #include "app/scene_bench.hpp"
 
 namespace heapwood::app {
@@ -63,9 +64,22 @@ std::string registers_text(const engine::CallUse& use) {
   return fmt::format("{} / {} / {}", use.malloc.registers, use.free.registers, use.both.registers);
 }
 
+std::array<std::string, 3> register_figures(const std::optional<engine::CallUse>& use) {
+  if (!use) return {missing, missing, missing};
+  return {std::to_string(use->malloc.registers), std::to_string(use->free.registers),
+          std::to_string(use->both.registers)};
+}
+
 const char* cannot_build(const engine::Entry& entry) {
   if (entry.traits->frees != alloc::Frees::all_at_once) return nullptr;
   return "frees everything at once only, and a build gives its arrays back one by one";
+}
+
+const engine::Entry& find_builder(const std::string& id) {
+  const engine::Entry& entry = find_allocator(id);
+  if (const char* reason = cannot_build(entry))
+    throw Error(Exit::usage, fmt::format("{}: {}; choose another of 'heapwood list allocators'", id, reason));
+  return entry;
 }
 
 void compute_slowdowns(std::vector<Result*>& scene) {
@@ -138,10 +152,15 @@ BenchResult run_bench(const BenchJob& job, const BenchEvents& events) {
         measure.finish();
         bench.interrupted = measure.stopped();
       } catch (const Error& error) {
-        bench.scene_error = error;
-        for (const SceneBench::Lane& lane : lanes) {
-          lane.result->status = Status::failed;
-          lane.result->reason = error.what();
+        const auto* stop = dynamic_cast<const simt::Stopped*>(&error);
+        if (stop && stop->reason() == simt::Stopped::Reason::interrupted) {
+          bench.interrupted = true;  // while the scene was made
+        } else {
+          bench.scene_error = error;
+          for (const SceneBench::Lane& lane : lanes) {
+            lane.result->status = Status::failed;
+            lane.result->reason = error.what();
+          }
         }
       }
     }

@@ -51,6 +51,8 @@ BenchResult run_bench(const BenchJob& job, const BenchEvents& events);
 
 // Why trees are not built with this allocator at all, or nullptr.
 const char* cannot_build(const engine::Entry& entry);
+// find_allocator(), and Error{Exit::usage} also where it cannot build.
+const engine::Entry& find_builder(const std::string& id);
 
 // Fills in slowdowns of one scene's results: over AtomicMalloc's median, else over the first complete one that frees.
 void compute_slowdowns(std::vector<Result*>& scene);

@@ -57,6 +57,8 @@ int fail(Exit exit, const std::string& message) {
   return static_cast<int>(exit);
 }
 
+int cannot_print() { return fail(Exit::failed, "standard output: cannot write the results; is the disk full?"); }
+
 std::string command_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -87,7 +89,8 @@ int parse_and_run(int argc, char** argv) {
                "heapwood"};
   app.footer(examples);
   app.get_formatter()->column_width(36);
-  app.set_version_flag("--version", version_line());
+  app.set_help_flag("-h,--help", "options and examples");
+  app.set_version_flag("--version", version_line(), "version and commit");
   app.require_subcommand(1);
 
   Invocation invocation;
@@ -104,11 +107,8 @@ int parse_and_run(int argc, char** argv) {
     return usage_error(app, error, invocation.argv);
   }
   install_signal_handlers();
-  Exit exit = invocation.action();
-  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
-    return fail(Exit::failed, "standard output: cannot write the results; is the disk full?");
-  }
-  return static_cast<int>(exit);
+  const Exit exit = invocation.action();
+  return std::fflush(stdout) != 0 || std::ferror(stdout) ? cannot_print() : static_cast<int>(exit);
 }
 
 }  // namespace
@@ -132,7 +132,8 @@ int run(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return fail(Exit::failed, "out of host memory; use a smaller scene or --pool");
   } catch (const std::exception& error) {
-    return fail(Exit::failed, error.what());
+    // fmt's own words do not say which file.
+    return std::ferror(stdout) ? cannot_print() : fail(Exit::failed, error.what());
   }
 }
 

@@ -67,8 +67,6 @@ struct Earlier {
 Earlier read_earlier(const BenchOptions& options, const BenchJob& job) {
   Earlier earlier;
   if (!options.resume) return earlier;
-  if (options.json.empty())
-    throw Error(Exit::usage, "bench: --resume goes on with the results in a file: add --json FILE");
   const EarlierReport report = read_report(options.json, job.device);
   const Json settings = to_json(job.settings);
   for (const Json& json : report.results) {
@@ -113,8 +111,10 @@ void print_report(const BenchOptions& options, const BenchJob& job, const BenchR
 }
 
 Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
-  BenchJob job;
+  if (options.resume && options.json.empty())
+    throw Error(Exit::usage, "bench: --resume goes on with the results in a file: add --json FILE");
   check_scenes(options.scenes);
+  BenchJob job;
   job.scenes = options.scenes;
   job.allocators = find_allocators(options.allocators);
   job.settings = options.settings;

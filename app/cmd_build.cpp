@@ -45,7 +45,7 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
   }
   BenchJob job;
   job.scenes = {command.scene};
-  job.allocators = {&find_allocator(command.allocator)};
+  job.allocators = {&find_builder(command.allocator)};
   job.settings = command.settings;
   std::unique_ptr<OutputFile> file;
   if (!command.json.empty()) file = std::make_unique<OutputFile>(command.json);

@@ -17,6 +17,11 @@ namespace heapwood::app {
 
 namespace {
 
+constexpr const char* examples = R"(Examples:
+  heapwood list
+  heapwood list devices         and why one cannot be used
+  heapwood list scenes --json)";
+
 struct ListOptions {
   std::string what;
   bool json = false;
@@ -51,34 +56,41 @@ std::vector<Kernel> allocators(const std::vector<simt::DeviceInfo>& devices) {
 Table allocator_table(const std::vector<Kernel>& kernels) {
   Table table;
   table.title = "Allocators (--allocator ID, --allocators ID,ID,...)";
-  bool registers = false, bounds = false;
-  for (const Kernel& kernel : kernels) {
-    registers |= kernel.use.has_value();
-    bounds |= kernel.entry->traits->lower_bound;
-  }
-  table.columns = {{"id", true}, {"name", true}, {"published in", true}, {"frees", true}};
-  if (registers) {
-    table.columns.push_back({"registers"});
-    table.columns.push_back({"coalesced"});
-    table.columns.push_back({"build kernel"});
-  }
-  table.columns.push_back({"note", true, true});
+  table.columns = {{"id", true}, {"name", true}, {"published in", true}, {"frees", true}, {"note", true, true}};
+  bool bounds = false;
   for (const Kernel& kernel : kernels) {
     const alloc::AllocatorTraits& traits = *kernel.entry->traits;
-    std::vector<Cell> cells{traits.id, std::string(traits.label) + (traits.lower_bound ? " *" : ""), traits.paper,
-                            name(traits.frees)};
-    if (registers) {
-      cells.emplace_back(kernel.calls ? registers_text(*kernel.calls) : missing);
-      cells.emplace_back(kernel.coalesced ? registers_text(*kernel.coalesced) : missing);
-      cells.emplace_back(kernel.use ? std::to_string(kernel.use->registers) : missing);
-    }
-    cells.emplace_back(traits.note);
-    table.add(std::move(cells));
+    bounds |= traits.lower_bound;
+    table.add({traits.id, std::string(traits.label) + (traits.lower_bound ? " *" : ""), traits.paper,
+               name(traits.frees), traits.note});
   }
   if (bounds) table.notes.push_back("* lower bound: cannot free, so never named the fastest");
-  if (registers)
-    table.notes.push_back(
-        "registers a thread: kernels with one malloc / one free / both; the build kernel, clipped refs");
+  return table;
+}
+
+// RegEff table 1; no rows without a GPU.
+Table register_table(const std::vector<Kernel>& kernels) {
+  Table table;
+  table.title = "Registers a thread";
+  table.columns = {{"id", true}};
+  for (const char* group : {"alone", "coalesced"}) {
+    for (const char* kernel : {"malloc", "free", "both"}) table.columns.push_back({kernel, false, false, group});
+  }
+  table.columns.push_back({"build"});
+  for (const Kernel& kernel : kernels) {
+    if (!kernel.use) continue;
+    std::vector<Cell> cells{kernel.entry->traits->id};
+    for (const auto& use : {kernel.calls, kernel.coalesced}) {
+      const auto figures = register_figures(use);
+      cells.insert(cells.end(), figures.begin(), figures.end());
+    }
+    cells.emplace_back(std::to_string(kernel.use->registers));
+    table.add(std::move(cells));
+  }
+  table.notes.push_back(
+      "malloc, free, both: kernels with one call of each; coalesced: inside the coalescing adaptor; build: the "
+      "builder's "
+      "kernel, clipped refs");
   return table;
 }
 
@@ -151,7 +163,11 @@ Exit list(const ListOptions& options) {
     return Exit::done;
   }
   std::vector<Table> tables;
-  if (options.wants("allocators")) tables.push_back(allocator_table(allocators(devices)));
+  if (options.wants("allocators")) {
+    const std::vector<Kernel> kernels = allocators(devices);
+    tables.push_back(allocator_table(kernels));
+    if (Table registers = register_table(kernels); !registers.rows.empty()) tables.push_back(std::move(registers));
+  }
   if (options.wants("scenes")) tables.push_back(scene_table());
   if (options.wants("devices")) tables.push_back(device_table(devices));
   for (std::size_t i = 0; i < tables.size(); ++i)
@@ -164,6 +180,7 @@ Exit list(const ListOptions& options) {
 void add_list(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<ListOptions>();
   CLI::App* command = app.add_subcommand("list", "allocators, scenes, devices: what there is");
+  command->footer(examples);
   command->add_option("what", options->what, "allocators, scenes or devices; all if left out")
       ->check(quiet(CLI::IsMember({"allocators", "scenes", "devices"})))
       ->type_name("");

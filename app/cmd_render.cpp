@@ -58,8 +58,7 @@ void check_usage(const RenderCommand& command) {
 
 Exit render_picture(const RenderCommand& command) {
   check_usage(command);
-  const engine::Entry& entry = find_allocator(command.allocator);
-  if (const char* reason = cannot_build(entry)) throw Error(Exit::usage, command.allocator + ": " + reason);
+  const engine::Entry& entry = find_builder(command.allocator);
   const OutputFile writable(command.output);
   const simt::DeviceInfo device = choose_device(command.device);
   Progress progress;

@@ -156,7 +156,7 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
       ->default_str("auto")
       ->type_name("SIZE");
   if (with_runs) {
-    app.add_option("--runs", settings.runs, "timed builds of each kind")
+    app.add_option("--runs", settings.runs, "timed builds of an allocator")
         ->capture_default_str()
         ->check(quiet(CLI::Range(1, 100000)))
         ->type_name("N");

@@ -2,6 +2,7 @@
 // What was measured for one scene and one allocator: the row of a table, the element of `results` in JSON.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +20,8 @@ enum class Status { ok, skipped, incomplete, failed };
 const char* name(Status status);
 const char* name(alloc::Frees frees);
 std::string registers_text(const engine::CallUse& use);  // "18 / 14 / 22": of malloc, free, both
+// The same apart; what is not known is `missing`.
+std::array<std::string, 3> register_figures(const std::optional<engine::CallUse>& use);
 
 struct Result {
   std::string source;            // the scene as given: `atrium:1m`, a path

@@ -221,6 +221,22 @@ TEST_F(BenchRunner, AnInterruptionKeepsWhatIsMeasured) {
   EXPECT_EQ(to_text(slowdown_table(bench.results)).find("nan"), std::string::npos);
 }
 
+TEST_F(BenchRunner, AnInterruptionWhileASceneIsMadeIsNoFailure) {
+  const Fake atomic("atomic", build_taking<10>, true);
+  job_.allocators = {atomic.entry()};
+  job_.scenes = {"statue:500k", folder_ / "one.obj"};
+  BenchEvents events;
+  events.progress = [](std::size_t, std::size_t, const std::string&) { simt::interrupt(); };
+  int scenes = 0;
+  events.scene_done = [&](const BenchResult&) { ++scenes; };
+  const BenchResult bench = run_bench(job_, events);
+  EXPECT_TRUE(bench.interrupted);
+  EXPECT_FALSE(bench.scene_error) << bench.scene_error->what();
+  EXPECT_EQ(scenes, 2);
+  ASSERT_EQ(bench.results.size(), 2u);
+  for (const Result& result : bench.results) EXPECT_EQ(result.status, Status::skipped) << result.reason;
+}
+
 TEST_F(BenchRunner, KeptResultsAreNotMeasuredAgain) {
   const Fake atomic("atomic", build_taking<10>, true), fast("fast", build_taking<20>);
   job_.allocators = {atomic.entry()};
