@@ -93,8 +93,8 @@ void add_properties(Table& table, const Grid& grid) {
 }
 
 std::string status_cell(const Result& result, Footnotes& footnotes) {
-  if (result.wrong_tree) return "WRONG TREE " + footnotes.mark(result.label + ": " + result.reason);
-  return std::string(name(result.status)) + " " + footnotes.mark(result.label + ": " + result.reason);
+  if (result.wrong_tree) return "WRONG TREE " + footnotes.mark(result.label, result.reason);
+  return std::string(name(result.status)) + " " + footnotes.mark(result.label, result.reason);
 }
 
 // The fastest that frees; nullptr where nothing can be named.
@@ -114,11 +114,11 @@ std::string slowdown_cell(const Result& result, const std::string& scene, Footno
   if (result.slowdown_over == result.allocator && result.allocator != "atomic") {
     return fmt::format(
         "{} ms {}", figure_text(*result.median_ms()),
-        footnotes.mark(fmt::format("{}: no time of AtomicMalloc; slowdowns are over {}, whose time is shown", scene,
-                                   result.label)));
+        footnotes.mark(
+            scene, fmt::format("no time of AtomicMalloc; slowdowns are over {}, whose time is shown", result.label)));
   }
   std::string text = ratio_text(*result.slowdown);
-  if (!result.reason.empty()) text += " " + footnotes.mark(result.label + ": " + result.reason);
+  if (!result.reason.empty()) text += " " + footnotes.mark(result.label, result.reason);
   return text;
 }
 
@@ -165,8 +165,9 @@ Table slowdown_table(const std::vector<Result>& results) {
         cells.emplace_back(status_cell(*result, footnotes));
       else
         cells.emplace_back(figure_text(result->median_ms()) +
-                           (result->reason.empty() ? "" : " " + footnotes.mark(result->label + ": " + result->reason)));
+                           (result->reason.empty() ? "" : " " + footnotes.mark(result->label, result->reason)));
     }
+    add_registers(cells, a);
     table.add(std::move(cells));
     any_bound |= grid.allocators[a]->lower_bound;
   }
@@ -205,9 +206,9 @@ Table fragmentation_table(const std::vector<Result>& results) {
   for (const std::string& title : grid.titles) {
     if (any_internal) table.columns.push_back({"internal", false, false, title});
     table.columns.push_back({"external", false, false, title});
-    table.columns.push_back({"high-water MiB", false, false, title});
-    table.columns.push_back({"address MiB", false, false, title});
-    table.columns.push_back({"metadata MiB", false, false, title});
+    table.columns.push_back({"high-water", false, false, title});
+    table.columns.push_back({"address", false, false, title});
+    table.columns.push_back({"metadata", false, false, title});
   }
   for (std::size_t a = 0; a < grid.allocators.size(); ++a) {
     std::vector<Cell> cells{grid.row_label(a)};
@@ -215,10 +216,10 @@ Table fragmentation_table(const std::vector<Result>& results) {
       const bool end = result && result->at_end;
       if (any_internal) cells.emplace_back(end ? figure_text(result->at_end->internal) : missing);
       cells.emplace_back(end ? figure_text(result->at_end->external) : missing);
-      cells.emplace_back(result && result->requests ? mib_text(result->requests->high_water_bytes) : missing);
+      cells.emplace_back(result && result->requests ? bytes_text(result->requests->high_water_bytes) : missing);
       const bool address = result && result->requests && result->requests->address_high_water_bytes;
-      cells.emplace_back(address ? mib_text(result->requests->address_high_water_bytes) : missing);
-      cells.emplace_back(end ? mib_text(result->at_end->metadata_bytes) : missing);
+      cells.emplace_back(address ? bytes_text(result->requests->address_high_water_bytes) : missing);
+      cells.emplace_back(end ? bytes_text(result->at_end->metadata_bytes) : missing);
     }
     table.add(std::move(cells));
   }
@@ -227,8 +228,8 @@ Table fragmentation_table(const std::vector<Result>& results) {
       (any_internal ? "; internal: mean of (size - requested) / size over regions still in use" : ""));
   table.notes.push_back(
       "high-water: most bytes in use at once, as asked for; address: end of the highest block ever handed out. What "
-      "lies "
-      "between the two bounds the waste at the worst moment from above: no pool can be walked while its kernel runs");
+      "lies between the two bounds the waste at the worst moment from above: no pool can be walked while its kernel "
+      "runs");
   return table;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <memory>
 
 #include "alloc/stress.hpp"
@@ -41,15 +42,17 @@ void print_report(const StressCommand& command, const StressBench& bench, const 
     fmt::print("{}", to_csv(stress_flat_table(rows)));
     return;
   }
-  Table times = stress_table(rows), memory = stress_memory_table(rows);
-  Table& last = memory.columns.empty() ? times : memory;
-  last.notes.push_back(fmt::format("device: {}; {}", device_text(bench.device), version_line()));
-  for (std::string& line : stress_notes(rows)) last.notes.push_back(line);
-  const auto text = [&](const Table& table) {
-    return command.format == "markdown" ? to_markdown(table) : to_text(table, terminal_style());
-  };
-  fmt::print("{}", text(times));
-  if (!memory.columns.empty()) fmt::print("\n{}", text(memory));
+  std::vector<Table> tables{stress_table(rows)};
+  for (Table& table : std::array{stress_memory_table(rows), stress_allocator_table(rows)}) {
+    if (!table.columns.empty()) tables.push_back(std::move(table));
+  }
+  std::vector<std::string>& notes = tables.back().notes;
+  notes.push_back(fmt::format("device: {}; {}", device_text(bench.device), version_line()));
+  for (std::string& line : stress_notes(rows)) notes.push_back(std::move(line));
+  for (const Table& table : tables) {
+    const std::string text = command.format == "markdown" ? to_markdown(table) : to_text(table, terminal_style());
+    fmt::print("{}{}", &table == &tables.front() ? "" : "\n", text);
+  }
 }
 
 Exit stress(const StressCommand& command, const std::vector<std::string>& argv) {
@@ -58,6 +61,11 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   StressSettings& settings = bench.settings;
   settings.test = parse_stress_test(command.test);
   bench.allocators = find_allocators(command.allocators);
+  if (settings.test != alloc::StressTest::each && settings.requests != 0) {
+    throw Error(Exit::usage, fmt::format("stress: --requests does not apply to the test '{}': give the number of "
+                                         "threads with --blocks",
+                                         command.test));
+  }
   std::unique_ptr<OutputFile> file;
   if (!command.json.empty()) file = std::make_unique<OutputFile>(command.json);
   bench.device = choose_device(command.device);
@@ -107,29 +115,35 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->type_name("IDS");
   StressLists& lists = options->lists;
-  command->add_option("--payload", lists.payload, "bytes wanted: ad and acd 4 to 128K, else 4")->type_name("LIST");
-  command->add_option("--pool", lists.pool, "memory for the allocator: 2G, on the CPU 64M")->type_name("LIST");
-  command->add_option("--iterations", lists.iterations, "acd: blocks a thread; p: launches; 10")->type_name("LIST");
-  command->add_option("--blocks", lists.blocks, "of 256 threads: 120 and fill (as many as fit\nthe GPU); p: 1 to 120")
+  command->add_option("--payload", lists.payload, "bytes wanted; default: ad, acd 4 to 128K; p, alloc 4")
       ->type_name("LIST");
-  command->add_option("--page-bytes", lists.page_bytes, "pages of ScatterAlloc")->type_name("LIST");
+  command->add_option("--pool", lists.pool, "memory for the allocator; default: 2G, on the CPU 64M")->type_name("LIST");
+  command->add_option("--iterations", lists.iterations, "acd: mallocs a thread; p: launches; default: 10")
+      ->type_name("LIST");
+  command
+      ->add_option(
+          "--blocks", lists.blocks,
+          "of 256 threads; default: 120,fill (fill: as many as\nfit the GPU), on the CPU 120; p: 1 to 120,fill")
+      ->type_name("LIST");
+  command->add_option("--page-bytes", lists.page_bytes, "size of ScatterAlloc's pages; default: its own choice")
+      ->type_name("LIST");
   StressSettings& settings = options->settings;
   settings.lanes = 0;
-  command->add_option("--lanes", settings.lanes, "threads of a warp that allocate: 1; alloc: 32")
+  command->add_option("--lanes", settings.lanes, "threads of a warp that allocate; default: 1; alloc: 32")
       ->check(quiet(CLI::Range(1, 32)))
       ->type_name("N");
-  command->add_option("--requests", settings.requests, "alloc: threads; 100000, on the CPU 10000")
+  command->add_option("--requests", settings.requests, "alloc: threads; default: 100000, on the CPU 10000")
       ->check(quiet(CLI::Range(1, 1 << 24)))
       ->type_name("N");
   command->add_flag("--touch", settings.touch, "fill every block, verify it before it is freed");
   command->add_flag("--coalesced", settings.coalesced, "one request a warp, by the coalescing adaptor");
   command->add_flag("--wait", settings.wait, "wait for memory where the pool is full");
-  command->add_option("--seed", settings.seed, "p: of the draws")->capture_default_str()->type_name("N");
+  command->add_option("--seed", settings.seed, "p: seed of the draws")->capture_default_str()->type_name("N");
   command->add_option("--runs", settings.runs, "timed runs")
       ->capture_default_str()
       ->check(quiet(CLI::Range(1, 100000)))
       ->type_name("N");
-  command->add_option("--seconds", settings.seconds, "after which a kernel is stopped")
+  command->add_option("--seconds", settings.seconds, "time after which a kernel is stopped")
       ->capture_default_str()
       ->check(quiet(CLI::Range(0.001, 86400.0)))
       ->type_name("S");

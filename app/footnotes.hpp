@@ -4,29 +4,36 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace heapwood::app {
 
-// Reasons below the table, each once, numbered.
+// Below the table, numbered, each remark once with the names of all that it is about: "[1] CMalloc, CFMalloc: ...".
 class Footnotes {
  public:
-  std::string mark(const std::string& text) {
-    const auto at = std::find(texts_.begin(), texts_.end(), text);
-    if (at == texts_.end()) {
-      texts_.push_back(text);
-      return number(texts_.size());
-    }
-    return number(static_cast<std::size_t>(at - texts_.begin()) + 1);
+  std::string mark(const std::string& name, const std::string& remark) {
+    auto at = std::find_if(notes_.begin(), notes_.end(), [&](const Note& note) { return note.remark == remark; });
+    if (at == notes_.end()) at = notes_.insert(at, Note{remark, {}});
+    if (std::find(at->names.begin(), at->names.end(), name) == at->names.end()) at->names.push_back(name);
+    return number(static_cast<std::size_t>(at - notes_.begin()));
   }
-  void append_to(std::vector<std::string>& notes) const {
-    for (std::size_t i = 0; i < texts_.size(); ++i) notes.push_back(number(i + 1) + " " + texts_[i]);
+  void append_to(std::vector<std::string>& lines) const {
+    for (std::size_t i = 0; i < notes_.size(); ++i) {
+      std::string line = number(i);
+      for (const std::string& name : notes_[i].names) line += (&name == &notes_[i].names.front() ? " " : ", ") + name;
+      lines.push_back(line + ": " + notes_[i].remark);
+    }
   }
 
  private:
-  static std::string number(std::size_t n) { return "[" + std::to_string(n) + "]"; }
+  struct Note {
+    std::string remark;
+    std::vector<std::string> names;
+  };
+  static std::string number(std::size_t i) { return "[" + std::to_string(i + 1) + "]"; }
 
-  std::vector<std::string> texts_;
+  std::vector<Note> notes_;
 };
 
 }  // namespace heapwood::app

@@ -8,6 +8,10 @@
 
 namespace heapwood::app {
 
+namespace {
+constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+}
+
 std::string count_text(std::uint64_t n) {
   std::string digits = std::to_string(n);
   for (std::size_t at = digits.size(); at > 3;) {
@@ -26,7 +30,6 @@ std::string compact_text(std::uint64_t n) {
 }
 
 std::string bytes_text(std::uint64_t bytes) {
-  static constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   double value = static_cast<double>(bytes);
   std::size_t unit = 0;
   while (value >= 1023.5 && unit + 1 < units.size()) {
@@ -35,6 +38,13 @@ std::string bytes_text(std::uint64_t bytes) {
   }
   if (unit == 0) return fmt::format("{} B", bytes);
   return fmt::format("{:.{}f} {}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, units[unit]);
+}
+
+std::string size_text(std::uint64_t bytes) {
+  std::size_t unit = 0;
+  for (; bytes >= 1024 && bytes % 1024 == 0 && unit + 1 < units.size(); bytes /= 1024) ++unit;
+  if (bytes >= 1024) return bytes_text(bytes << (10 * unit));
+  return fmt::format("{} {}", bytes, units[unit]);
 }
 
 std::string mib_text(std::uint64_t bytes) { return figure_text(static_cast<double>(bytes) / (1 << 20)); }

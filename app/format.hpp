@@ -13,6 +13,7 @@ inline constexpr const char* missing = "–";  // a figure that was not measured
 std::string count_text(std::uint64_t n);      // 1,234,567
 std::string compact_text(std::uint64_t n);    // 262K, 1.09M
 std::string bytes_text(std::uint64_t bytes);  // 512 B, 1.50 MiB
+std::string size_text(std::uint64_t bytes);   // that somebody chose: 4 KiB, 1.50 MiB
 std::string mib_text(std::uint64_t bytes);    // 1.50, 123, 4,096 (MiB)
 std::string figure_text(double value);        // four significant digits or so, without an exponent where it can
 std::string figure_text(std::optional<double> value);

@@ -85,25 +85,25 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
   const auto blocks_of = [&](const std::string& text) { return text == "fill" ? fill : parse_count("--blocks", text); };
 
   const bool cycles = test == StressTest::alloc_dealloc || test == StressTest::cycle;
+  const bool repeats = test == StressTest::cycle || test == StressTest::probability;
   const bool sweeps_payload = cycles && !several(lists.pool) && !several(lists.iterations);
   const std::string many_blocks = cpu ? "120" : "120,fill", swept_blocks = cpu ? "sweep" : sweep.blocks + ",fill";
   const auto payloads = parse_list(given(lists.payload, sweeps_payload ? "sweep" : "4"), sweep.payload, parse_bytes);
   const auto pools = parse_list(given(lists.pool, cpu ? "64M" : "2G"), sweep.pool, parse_bytes);
-  const auto iterations = parse_list(given(lists.iterations, cycles && test != StressTest::cycle ? "1" : "10"),
-                                     sweep.iterations, count_of("--iterations"));
+  const auto iterations =
+      parse_list(given(lists.iterations, repeats ? "10" : "1"), sweep.iterations, count_of("--iterations"));
   auto blocks = parse_list(given(lists.blocks, test == StressTest::probability ? swept_blocks : many_blocks),
                            sweep.blocks, blocks_of);
   auto pages = lists.page_bytes.empty() ? std::vector<std::size_t>{0}
                                         : parse_list(lists.page_bytes, sweep.page_bytes, parse_bytes);
-  const auto unused = [](const std::string& list, const char* option, const char* what) {
-    if (!list.empty())
-      throw Error(Exit::usage, fmt::format("stress: {} does not apply to the test '{}'", option, what));
+  const auto unused = [&](const std::string& list, const char* option, const char* instead) {
+    if (list.empty()) return;
+    throw Error(Exit::usage,
+                fmt::format("stress: {} does not apply to the test '{}': {}", option, name(test), instead));
   };
-  if (test != StressTest::cycle && test != StressTest::probability) {
-    unused(lists.iterations, "--iterations", name(test));
-  }
+  if (!repeats) unused(lists.iterations, "--iterations", "it is for acd and p");
   if (test == StressTest::each) {
-    unused(lists.blocks, "--blocks", name(test));
+    unused(lists.blocks, "--blocks", "give the number of threads with --requests");
     blocks = {0};
   }
 

@@ -116,7 +116,7 @@ class PointBench {
       if (stop.reason() == simt::Stopped::Reason::interrupted)
         stopped_ = true;
       else
-        fail(lane, fmt::format("not finished after {} s", figure_text(bench_.settings.seconds)));
+        fail(lane, fmt::format("not finished after {} s (--seconds)", figure_text(bench_.settings.seconds)));
     } catch (const std::exception& error) {
       fail(lane, error.what());
     }

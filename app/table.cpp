@@ -140,6 +140,14 @@ std::string column_name(const Column& column) {
   return column.group.empty() ? column.title : column.group + " " + column.title;
 }
 
+// Where a block of columns [first, last) ends that breaks no group, unless the first group alone is too wide.
+std::size_t whole_groups(const Table& table, std::size_t first, std::size_t last) {
+  if (last >= table.columns.size() || table.columns[last].group.empty()) return last;
+  std::size_t end = last;
+  while (end > first && table.columns[end - 1].group == table.columns[last].group) --end;
+  return end > first ? end : last;
+}
+
 }  // namespace
 
 std::size_t display_width(const std::string& text) {
@@ -194,6 +202,7 @@ std::string to_text(const Table& table, const TextStyle& style) {
     std::size_t used = full_width(0) - gap_width;
     std::size_t last = first;
     while (last < count && (last == first || used + full_width(last) <= style.width)) used += full_width(last++);
+    last = whole_groups(table, first, last);
     if (first > 1) out += "\n";
     out += block.write(first, last);
     first = last;

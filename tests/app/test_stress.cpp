@@ -39,7 +39,8 @@ TEST_F(StressCommand, WrongUsage) {
   expect_error(stress({"ad", "--blocks", "0"}), 2, {"--blocks", "'0'"});
   expect_error(stress({"acd", "--iterations", "many"}), 2, {"--iterations", "'many'"});
   expect_error(stress({"ad", "--iterations", "3"}), 2, {"--iterations", "ad"});
-  expect_error(stress({"alloc", "--blocks", "3"}), 2, {"--blocks", "alloc"});
+  expect_error(stress({"alloc", "--blocks", "3"}), 2, {"--blocks", "alloc", "--requests"});
+  expect_error(stress({"ad", "--requests", "9"}), 2, {"--requests", "ad", "--blocks"});
   expect_error(stress({"ad", "--lanes", "33"}), 2, {"--lanes"});
   expect_error(stress({"ad", "--allocators", "nonsense"}), 2, {"'nonsense'", "atomic"});
   expect_error(stress({"ad", "--format", "xml"}), 2, {"--format"});
@@ -57,7 +58,7 @@ TEST_F(StressCommand, PrintsTimesAndMemory) {
   const Outcome outcome = run(stress({"ad", "--allocators", "atomic,cfmmalloc,cuda", "--touch"}));
   ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
   EXPECT_EQ(outcome.err, "");
-  for (const char* word : {"AD:", "4.00 KiB", "64 B", "AtomicMalloc *", "CFMMalloc", "CudaMalloc", "only allocates",
+  for (const char* word : {"AD:", "4 KiB", "64 B", "AtomicMalloc *", "CFMMalloc", "CudaMalloc", "only allocates",
                            "only frees", "internal fragmentation", "external fragmentation at the end", "metadata",
                            "overlaps: 0 by addresses", "0 blocks damaged", "device: cpu"}) {
     EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
@@ -116,7 +117,7 @@ TEST_F(StressCommand, OtherTests) {
 
   const std::string markdown =
       run(stress({"acd", "--pool", "1M,2M", "--allocators", "atomic", "--format", "markdown", "--blocks", "1"})).out;
-  EXPECT_TRUE(has(markdown, "| allocator | 1.00 MiB pool | 2.00 MiB pool |")) << markdown;
+  EXPECT_TRUE(has(markdown, "| allocator | 1 MiB pool | 2 MiB pool |")) << markdown;
 }
 
 TEST_F(StressCommand, APoolThatIsTooSmallIsSaid) {
@@ -215,8 +216,13 @@ TEST(StressReport, RegistersAndSlowLaunches) {
   slow.reason = "not finished after 10 s";
   slow.runs_ms.clear();
   slow.counts.reset();
+  const app::Table allocators = app::stress_allocator_table({row, slow});
+  ASSERT_EQ(allocators.rows.size(), 2u);
+  EXPECT_EQ(app::to_csv(allocators),
+            "allocator,registers a thread malloc,registers a thread free,registers a thread both\n"
+            "CMalloc,18,14,22\n"
+            "Other,–,–,–\n");
   const std::string text = app::to_text(app::stress_table({row, slow}));
-  EXPECT_NE(text.find("18 / 14 / 22"), std::string::npos) << text;
   EXPECT_NE(text.find("failed [1]"), std::string::npos) << text;
   EXPECT_NE(text.find("[1] Other: not finished"), std::string::npos) << text;
   const app::Json json = app::to_json(row);
@@ -224,6 +230,60 @@ TEST(StressReport, RegistersAndSlowLaunches) {
   EXPECT_EQ(json.at("median_ms"), 2);
   EXPECT_FALSE(json.contains("memory"));
   EXPECT_FALSE(app::to_json(slow).contains("allocations"));
+}
+
+app::StressRow looked_at(const char* label, std::size_t payload, double internal, double external,
+                         std::uint64_t metadata) {
+  app::StressRow row;
+  row.allocator = row.label = label;
+  row.settings.test = alloc::StressTest::cycle;
+  row.point = {payload, 1 << 20, 10, 120, 0};
+  row.status = app::Status::ok;
+  row.runs_ms = {1};
+  alloc::PoolState state;
+  state.blocks = 9600;
+  state.address_bytes = 4096;
+  state.fragmentation.internal = internal;
+  state.fragmentation.external = external;
+  state.fragmentation.metadata_bytes = metadata;
+  row.peak = row.end = state;
+  return row;
+}
+
+TEST(StressReport, AllocatorsOfWhichTheSameIsSaidShareALine) {
+  std::vector<app::StressRow> rows;
+  for (const std::size_t payload : {4, 64}) {
+    double external = 0;
+    for (const char* label : {"A", "B", "C", "D"}) {
+      const double internal = *label == 'B' && payload == 64 ? 0.5 : 0;
+      rows.push_back(looked_at(label, payload, internal, external += 0.125, payload * 256));
+    }
+    rows.push_back(looked_at("Heap", payload, 0, 0, 0));
+    rows.back().peak.reset();
+  }
+  const app::Table table = app::stress_memory_table(rows);
+  const std::string csv = app::to_csv(table);
+  EXPECT_EQ(csv,
+            "allocator,4 B,64 B\n"
+            "B,0.000,0.500\nall others,0.000,0.000\n"                       // internal
+            "A,0.125,0.125\nB,0.250,0.250\nC,0.375,0.375\nD,0.500,0.500\n"  // external
+            "all,4.00 KiB,4.00 KiB\n"                                       // address
+            "A,0.125,0.125\nB,0.250,0.250\nC,0.375,0.375\nD,0.500,0.500\n");
+  EXPECT_NE(app::to_text(table).find("not looked at: Heap"), std::string::npos);
+  // What varies little is a range.
+  EXPECT_NE(app::to_csv(app::stress_allocator_table(rows)).find("A,1.00 KiB to 16.0 KiB\n"), std::string::npos);
+}
+
+TEST(StressReport, OnePointIsALineAnAllocator) {
+  const std::vector<app::StressRow> rows{looked_at("A", 64, 0, 0.25, 256), looked_at("B", 64, 0, 0.5, 256)};
+  EXPECT_EQ(app::to_csv(app::stress_memory_table(rows)),
+            "allocator,most blocks in use internal,most blocks in use external,most blocks in use address,"
+            "external at the end\n"
+            "A,0.000,0.250,4.00 KiB,0.250\n"
+            "B,0.000,0.500,4.00 KiB,0.500\n");
+  const app::Table times = app::stress_table(rows);
+  EXPECT_EQ(app::to_csv(times), "allocator,time [ms]\nA,1.00\nB,1.00\n");
+  EXPECT_NE(times.title.find("64 B, 1 MiB pool, 10 iterations, 120 blocks"), std::string::npos) << times.title;
 }
 
 }  // namespace

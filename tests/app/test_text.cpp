@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "app/footnotes.hpp"
 #include "app/format.hpp"
 #include "app/progress.hpp"
 #include "app/samples.hpp"
@@ -31,6 +32,11 @@ TEST(Format, Bytes) {
   EXPECT_EQ(bytes_text(std::uint64_t{512} << 20), "512 MiB");
   EXPECT_EQ(bytes_text((std::uint64_t{1} << 30) - 1), "1.00 GiB");
   EXPECT_EQ(mib_text(3 << 19), "1.50");
+  EXPECT_EQ(size_text(4), "4 B");
+  EXPECT_EQ(size_text(1536), "1.50 KiB");
+  EXPECT_EQ(size_text(64 << 20), "64 MiB");
+  EXPECT_EQ(size_text(3 << 19), "1.50 MiB");
+  EXPECT_EQ(size_text((1 << 20) + 1), "1.00 MiB");
 }
 
 TEST(Format, Figures) {
@@ -115,6 +121,20 @@ TEST(Table, GroupsStandAboveTheirColumns) {
   EXPECT_LT(text.find("right"), text.find("row"));
 }
 
+TEST(Table, ABlockEndsBetweenGroups) {
+  Table table;
+  table.columns.push_back({"name", true});
+  for (const char* group : {"first group", "second group"}) {
+    for (const char* column : {"column 1", "column 2"}) table.columns.push_back({column, false, false, group});
+  }
+  table.add({"row", "1", "2", "3", "4"});
+  // Three columns would fit: the second group is not broken for that.
+  const std::string text = to_text(table, {40, false});
+  EXPECT_EQ(text.find("second group"), text.rfind("second group")) << text;
+  EXPECT_LT(text.find("2\n"), text.find("second group")) << text;
+  EXPECT_LT(text.find("second group"), text.find("3")) << text;
+}
+
 TEST(Table, Markdown) {
   EXPECT_EQ(to_markdown(example()),
             "**Title**\n\n"
@@ -124,6 +144,17 @@ TEST(Table, Markdown) {
             "| **group** |  |  |\n"
             "| second, \"x\" | a\\|b | – |\n"
             "\n- a note\n");
+}
+
+TEST(Footnotes, ARemarkStandsOnce) {
+  Footnotes footnotes;
+  EXPECT_EQ(footnotes.mark("one", "slow"), "[1]");
+  EXPECT_EQ(footnotes.mark("one", "wrong"), "[2]");
+  EXPECT_EQ(footnotes.mark("two", "slow"), "[1]");
+  EXPECT_EQ(footnotes.mark("two", "slow"), "[1]");
+  std::vector<std::string> lines;
+  footnotes.append_to(lines);
+  EXPECT_EQ(lines, (std::vector<std::string>{"[1] one, two: slow", "[2] one: wrong"}));
 }
 
 TEST(Table, CsvQuotes) {
