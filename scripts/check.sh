@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # What a reader of a change would otherwise say: format, spelling, rules of the house, clang-tidy. `make check` calls it.
 #   scripts/check.sh            all
-#   scripts/check.sh quick      what takes seconds: not clang-tidy, and not the headers, which `make test` has too
+#   scripts/check.sh quick      what takes seconds: neither clang-tidy nor every header by itself
 #   scripts/check.sh format     rewrites the sources as .clang-format says, and checks nothing
 set -euo pipefail
 cd "$(dirname "$0")/.."
