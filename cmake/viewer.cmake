@@ -39,6 +39,6 @@ file(CONFIGURE OUTPUT ${generated}/viewer_shaders.hpp
 # The viewer is the library `viewer` with a table of allocators, as the command line is.
 heapwood_library(viewer heapwood_app PkgConfig::VIEWER_glfw3 PkgConfig::VIEWER_imgui PkgConfig::VIEWER_epoxy)
 target_include_directories(heapwood_viewer PRIVATE ${generated})
-target_compile_options(heapwood_viewer PRIVATE -O1)
+target_compile_options(heapwood_viewer PRIVATE -O1)  # rays and builds are in other libraries
 add_executable(heapwood-view viewer/main/main.cpp)
 target_link_libraries(heapwood-view PRIVATE heapwood_viewer heapwood_engines)

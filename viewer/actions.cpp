@@ -15,6 +15,7 @@ JobSpec spec_of(const State& state, JobSpec::Kind kind) {
   JobSpec spec;
   spec.kind = kind;
   spec.source = state.choice.source;
+  if (!state.options.up.empty()) spec.up = app::parse_axis(state.options.up);
   spec.settings = state.choice.settings;
   spec.device = state.choice.device;
   return spec;
@@ -26,10 +27,12 @@ void start(State& state, const JobSpec& spec) {
   }
 }
 
-bool compiled_for(State& state, const engine::Entry& entry) {
-  if (entry.on(state.choice.device.id.kind)) return true;
-  state.say(Message::Kind::error,
-            fmt::format("{} is not compiled for {}: choose another.", entry.traits->label, state.choice.device.key));
+bool can_build(State& state, const engine::Entry& entry) {
+  const char* reason = why_not(state, entry);
+  if (!reason) return true;
+  const std::string text = fmt::format("{}: {}; choose another allocator", entry.traits->label, reason);
+  state.say(Message::Kind::error, text);
+  state.last_error = Error(Exit::usage, text);
   return false;
 }
 
@@ -44,8 +47,7 @@ void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
   }
   // The command line's camera is for the first scene.
   if (state.fit_pending && !state.options.camera.empty()) {
-    const unsigned up = state.options.up.empty() ? scene->mesh.up : app::parse_axis(state.options.up);
-    state.camera = render::parse_camera(state.options.camera, up);
+    state.camera = render::parse_camera(state.options.camera, scene->home.up);
     light_view(state);
   }
   state.fit_pending = false;
@@ -56,13 +58,18 @@ void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
 }
 
 void take_results(State& state, JobOutcome& outcome) {
+  const bool build = outcome.kind == JobSpec::Kind::build;
   for (const app::Result& result : outcome.results) {
-    if (result.status == app::Status::incomplete && outcome.kind == JobSpec::Kind::build) {
+    if (result.status == app::Status::incomplete && build) {
       state.say(Message::Kind::warning, app::exhaustion_text(result));
     } else if (result.status == app::Status::failed) {
-      state.say(Message::Kind::error, fmt::format("{}: {}", result.label, result.reason));
-    } else if (result.status == app::Status::skipped && outcome.kind == JobSpec::Kind::build && !outcome.cancelled) {
-      state.say(Message::Kind::warning, fmt::format("{} was skipped: {}", result.label, result.reason));
+      const std::string text = fmt::format("{}: {}", result.label, result.reason);
+      state.say(Message::Kind::error, text);
+      if (build) state.last_error = Error(Exit::failed, text);
+    } else if (result.status == app::Status::skipped && build && !outcome.cancelled) {
+      const std::string text = fmt::format("{} was skipped: {}", result.label, result.reason);
+      state.say(Message::Kind::warning, text);
+      state.last_error = Error(Exit::failed, text);
     }
   }
   if (outcome.results.empty()) return;
@@ -104,8 +111,13 @@ void open_scene(State& state, const std::string& source) {
   start_build(state);
 }
 
+const char* why_not(const State& state, const engine::Entry& entry) {
+  if (!entry.on(state.choice.device.id.kind)) return "is not compiled for this device";
+  return app::cannot_build(entry);
+}
+
 void start_build(State& state) {
-  if (!compiled_for(state, *state.choice.allocator)) return;
+  if (!can_build(state, *state.choice.allocator)) return;
   JobSpec spec = spec_of(state, JobSpec::Kind::build);
   spec.allocators = {state.choice.allocator};
   start(state, spec);
@@ -119,10 +131,10 @@ void start_compare(State& state) {
 
 void start_recording(State& state) {
   JobSpec spec = spec_of(state, JobSpec::Kind::record);
-  if (!compiled_for(state, *state.choice.allocator)) return;
+  if (!can_build(state, *state.choice.allocator)) return;
   spec.allocators = {state.choice.allocator};
   if (state.choice.other && state.choice.other != state.choice.allocator) {
-    if (!compiled_for(state, *state.choice.other)) return;
+    if (!can_build(state, *state.choice.other)) return;
     spec.allocators.push_back(state.choice.other);
   }
   start(state, spec);
@@ -158,7 +170,7 @@ void go_to_bookmark(State& state, std::size_t index) {
 }
 
 void take_screenshot(State& state, const std::string& path) {
-  if (!state.scene) return;
+  if (!state.scene) return state.say(Message::Kind::warning, "There is no scene to take a picture of yet.");
   const Settings& s = state.settings;
   const std::string name = path.empty() ? free_name(state.scene->name) : path;
   if (s.shot_panel) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "app/result.hpp"
@@ -20,8 +21,7 @@ struct BuiltScene {
   scenes::Mesh mesh;
   kdtree::Tree tree;
   simt::DeviceInfo device;
-  std::string allocator;  // id
-  std::uint64_t degenerate = 0;
+  std::string allocator;                  // id
   std::unique_ptr<render::Scene> traced;  // refers to the mesh
   render::Camera home;                    // shows the scene well
   render::Lighting lighting;              // chosen for `home`
@@ -31,9 +31,9 @@ struct BuiltScene {
 };
 
 // Takes the mesh and the tree; chooses camera and light (some hundred thousand rays where the scene has no view of its
-// own).
+// own, or where `up` is another axis than the scene's).
 std::shared_ptr<const BuiltScene> make_built_scene(std::string source, std::string name, scenes::Mesh mesh,
                                                    kdtree::Tree tree, const simt::DeviceInfo& device,
-                                                   const std::string& allocator);
+                                                   const std::string& allocator, std::optional<unsigned> up = {});
 
 }  // namespace heapwood::viewer

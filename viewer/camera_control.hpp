@@ -15,7 +15,7 @@ render::Camera look(const render::Camera& camera, float right, float up);   // t
 render::Camera pan(const render::Camera& camera, float right, float up);    // in heights of the picture
 render::Camera dolly(const render::Camera& camera, float factor);           // distance to the target times this
 render::Camera fly(const render::Camera& camera, Vec3 right_up_forward);    // in the scene's unit
-// Looks at a point from the same side, and as near as shows a sphere of this radius.
+// Turns the eye towards a point, which `orbit` then goes round.
 render::Camera aim(const render::Camera& camera, Vec3 target);
 
 // From the scene's space to OpenGL's clip space, for the same rays that render::make_frame makes.

@@ -54,18 +54,6 @@ unsigned make_vertex_array() {
   return name;
 }
 
-std::vector<Rgba8> read(unsigned width, unsigned height) {
-  std::vector<Rgba8> pixels(std::size_t{width} * height);
-  glPixelStorei(GL_PACK_ALIGNMENT, 4);
-  glReadPixels(0, 0, static_cast<int>(width), static_cast<int>(height), GL_RGBA, GL_UNSIGNED_BYTE, pixels.data());
-  // OpenGL's rows begin at the bottom.
-  for (unsigned y = 0; y < height / 2; ++y) {
-    std::swap_ranges(pixels.begin() + y * width, pixels.begin() + (y + 1) * width,
-                     pixels.begin() + (height - 1 - y) * width);
-  }
-  return pixels;
-}
-
 }  // namespace
 
 void delete_texture(unsigned name) { glDeleteTextures(1, &name); }
@@ -118,8 +106,15 @@ Canvas::Canvas(unsigned width, unsigned height) : width_(width), height_(height)
 }
 void Canvas::bind() const { glBindFramebuffer(GL_FRAMEBUFFER, framebuffer_.get()); }
 std::vector<Rgba8> Canvas::read() const {
+  const std::size_t width = width_;
+  std::vector<Rgba8> pixels(width * height_);
   bind();
-  return gl::read(width_, height_);
+  glPixelStorei(GL_PACK_ALIGNMENT, 4);
+  glReadPixels(0, 0, static_cast<int>(width_), static_cast<int>(height_), GL_RGBA, GL_UNSIGNED_BYTE, pixels.data());
+  // OpenGL's rows begin at the bottom.
+  const auto row = [&](std::size_t y) { return pixels.begin() + static_cast<std::ptrdiff_t>(y * width); };
+  for (std::size_t y = 0; y < height_ / 2; ++y) std::swap_ranges(row(y), row(y + 1), row(height_ - 1 - y));
+  return pixels;
 }
 
 void Canvas::show(int window_width, int window_height) const {
@@ -137,10 +132,6 @@ void clear(float r, float g, float b) {
   glDisable(GL_SCISSOR_TEST);
   glClearColor(r, g, b, 1);
   glClear(GL_COLOR_BUFFER_BIT);
-}
-std::vector<Rgba8> read_window(unsigned width, unsigned height) {
-  bind_window();
-  return read(width, height);
 }
 
 Present::Present() : program_(link(shaders::present)), empty_(make_vertex_array()) {}
@@ -193,12 +184,6 @@ void Lines::draw(const Matrix& to_clip, const Rectangle& area, int width) const 
   }
   glDisable(GL_SCISSOR_TEST);
   glBindVertexArray(0);
-}
-
-const char* description() {
-  static const std::string text = std::string("OpenGL ") + reinterpret_cast<const char*>(glGetString(GL_VERSION)) +
-                                  ", " + reinterpret_cast<const char*>(glGetString(GL_RENDERER));
-  return text.c_str();
 }
 
 }  // namespace heapwood::viewer::gl

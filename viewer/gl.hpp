@@ -80,7 +80,6 @@ class Canvas {
 void bind_window();
 void viewport(const Rectangle& area);
 void clear(float r, float g, float b);
-std::vector<Rgba8> read_window(unsigned width, unsigned height);
 
 // Draws a texture over an area.
 class Present {
@@ -111,7 +110,6 @@ class Lines {
   void upload(const std::vector<Vertex>& vertices);  // two a line
   // Core profiles draw lines one pixel wide: wider ones are drawn again beside themselves.
   void draw(const Matrix& to_clip, const Rectangle& area, int width) const;
-  std::size_t lines() const { return count_ / 2; }
 
  private:
   Name<delete_program> program_;
@@ -119,8 +117,5 @@ class Lines {
   Name<delete_buffer> buffer_;
   std::size_t count_ = 0;
 };
-
-// "OpenGL 4.5, llvmpipe (...)".
-const char* description();
 
 }  // namespace heapwood::viewer::gl

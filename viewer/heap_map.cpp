@@ -73,15 +73,15 @@ std::vector<gl::Rgba8> HeapMap::colours(const Recording& recording, HeapColours 
   return result;
 }
 
-const alloc::Block* block_at(const Recording& recording, std::uint32_t time, std::uint64_t offset) {
-  const alloc::Block* found = nullptr;
+const alloc::Block* first_block(const Recording& recording, std::uint32_t time, std::uint64_t begin,
+                                std::uint64_t end) {
+  const alloc::Block* first = nullptr;
   for (const alloc::Block& block : recording.replay.blocks) {
     if (block.born >= time) break;
-    if (block.offset <= offset && offset < block.offset + alloc::padded(block.bytes) && block.occupies(time)) {
-      found = &block;
-    }
+    const bool inside = block.offset < end && begin < block.offset + alloc::padded(block.bytes);
+    if (inside && block.occupies(time) && (!first || block.offset < first->offset)) first = &block;
   }
-  return found;
+  return first;
 }
 
 void HeapView::show(std::vector<std::shared_ptr<const Recording>> latest) {

@@ -34,8 +34,8 @@ struct HeapMap {
   std::vector<gl::Rgba8> colours(const Recording& recording, HeapColours by) const;
 };
 
-// The block in use at an address, or nothing.
-const alloc::Block* block_at(const Recording& recording, std::uint32_t time, std::uint64_t offset);
+// The block at the lowest address of those that reach into [begin, end), or nothing.
+const alloc::Block* first_block(const Recording& recording, std::uint32_t time, std::uint64_t begin, std::uint64_t end);
 
 // What the lower part of the window shows: one or two recordings, the time, and how they are coloured.
 struct HeapView {

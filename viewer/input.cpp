@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "viewer/camera_control.hpp"
 #include "viewer/viewer.hpp"
@@ -23,6 +24,12 @@ bool inside(const Area& area, ImVec2 at) {
   return at.x >= area.x && at.x < area.x + area.width && at.y >= area.y && at.y < area.y + area.height;
 }
 
+bool is_step(int key) {
+  constexpr int steps[] = {GLFW_KEY_COMMA, GLFW_KEY_PERIOD,      GLFW_KEY_EQUAL,        GLFW_KEY_KP_ADD,
+                           GLFW_KEY_MINUS, GLFW_KEY_KP_SUBTRACT, GLFW_KEY_LEFT_BRACKET, GLFW_KEY_RIGHT_BRACKET};
+  return std::find(std::begin(steps), std::end(steps), key) != std::end(steps);
+}
+
 kdtree::Ray ray_at(const State& state, const Area& area, ImVec2 at) {
   const render::CameraFrame frame =
       render::make_frame(state.camera, static_cast<unsigned>(area.width), static_cast<unsigned>(area.height));
@@ -36,6 +43,9 @@ void Viewer::keys() {
 }
 
 void Viewer::key(const KeyPress& press) {
+  // Ctrl-C and its like are not for this window, and only steps are repeated while their key is down.
+  if (press.mods & (GLFW_MOD_CONTROL | GLFW_MOD_ALT | GLFW_MOD_SUPER)) return;
+  if (press.repeated && !is_step(press.key)) return;
   State& s = state_;
   const auto step_time = [&](double by) {
     s.heap.playing = false;

@@ -13,7 +13,7 @@ namespace {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// 16 bytes an event. A triangle takes about 15: 3 arrays, allocated and freed, and twice as many nodes, some to spare.
+// 16 bytes an event. A triangle takes about ten (3 arrays, allocated and freed, and the nodes), more where many overlap.
 constexpr std::size_t events_a_triangle = 32, most_events = std::size_t{48} << 20;
 
 }  // namespace
@@ -133,7 +133,7 @@ void Jobs::measure(const JobSpec& spec, JobOutcome& outcome) {
     JobOutcome first;
     first.kind = spec.kind;
     first.scene = make_built_scene(spec.source, prepared.name(), prepared.mesh(), prepared.workspace().download(),
-                                   spec.device, result.allocator);
+                                   spec.device, result.allocator, spec.up);
     put(std::move(first));
   };
   app::BenchResult bench = app::run_bench(job, events);

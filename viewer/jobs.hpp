@@ -22,6 +22,7 @@ struct JobSpec {
   enum class Kind { build, compare, record };
   Kind kind = Kind::build;
   std::string source;
+  std::optional<unsigned> up;  // axis; the scene's own if there is none
   std::vector<const engine::Entry*> allocators;
   app::BuildSettings settings;
   simt::DeviceInfo device;

@@ -31,6 +31,31 @@ void end_card() {
   ImGui::PopStyleVar(2);
 }
 
+// Cards stand along the left edge of the picture: from its top the name and what is running, from its bottom the legend
+// and messages.
+struct Edge {
+  float x, top, bottom, gap;
+  float text_width;  // of the widest line that stays over the picture
+};
+Edge edge_of(const Area& area) {
+  const float em = ImGui::GetFontSize(), gap = em * 0.8f;
+  return {area.x + gap, area.y + gap, area.y + area.height - gap, gap, std::max(area.width - 2 * gap - 1.5f * em, em)};
+}
+bool begin_top_card(const char* name, const Edge& edge, bool mouse = false) {
+  return begin_card(name, {edge.x, edge.top}, {0, 0}, mouse);
+}
+void end_top_card(Edge& edge) {
+  edge.top += ImGui::GetWindowHeight() + edge.gap / 2;
+  end_card();
+}
+bool begin_bottom_card(const char* name, const Edge& edge, bool mouse = false) {
+  return begin_card(name, {edge.x, edge.bottom}, {0, 1}, mouse);
+}
+void end_bottom_card(Edge& edge) {
+  edge.bottom -= ImGui::GetWindowHeight() + edge.gap / 2;
+  end_card();
+}
+
 std::string rays_text(const State& state, const PictureStatus& picture) {
   if (picture.camera_rays_per_second <= 0) return "";
   const bool one_each =
@@ -39,15 +64,18 @@ std::string rays_text(const State& state, const PictureStatus& picture) {
                      picture.camera_rays_per_second / 1e6, one_each ? "" : " camera");
 }
 
-void draw_name(State& state, const Area& area, const PictureStatus& picture) {
-  const float gap = ImGui::GetFontSize() * 0.8f;
-  if (begin_card("name", {area.x + gap, area.y + gap}, {0, 0})) {
+void draw_name(State& state, Edge& edge, const PictureStatus& picture) {
+  if (begin_top_card("name", edge)) {
+    ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + edge.text_width);
     ImGui::PushFont(fonts().bold);
     ImGui::TextUnformatted(state.scene ? state.scene->name.c_str() : "Heapwood");
     ImGui::PopFont();
     if (state.scene) {
-      ImGui::SameLine();
-      ImGui::TextDisabled("%s triangles", app::compact_text(state.scene->mesh.triangles.size()).c_str());
+      const std::string size = app::compact_text(state.scene->mesh.triangles.size()) + " triangles";
+      const float line =
+          ImGui::GetItemRectSize().x + ImGui::GetStyle().ItemSpacing.x + ImGui::CalcTextSize(size.c_str()).x;
+      if (line <= edge.text_width) ImGui::SameLine();
+      ImGui::TextDisabled("%s", size.c_str());
     }
     if (state.settings.numbers && state.scene) {
       const std::string detail = picture.coarse > 1 ? fmt::format("1/{} of the pixels", picture.coarse * picture.coarse)
@@ -60,37 +88,40 @@ void draw_name(State& state, const Area& area, const PictureStatus& picture) {
           "%s%s%s", state.scene->device.key.c_str(), gpu ? " (copy through the host)" : "",
           state.shots.panel ? "" : fmt::format(", window {:.0f} frames/s", state.frames.last_second_fps).c_str());
     }
+    ImGui::PopTextWrapPos();
   }
-  end_card();
+  end_top_card(edge);
 }
 
-void draw_progress(State& state, const Area& area) {
+void draw_progress(State& state, Edge& edge) {
   const JobProgress job = state.jobs.progress();
   if (!job.running) return;
-  const float gap = ImGui::GetFontSize() * 0.8f;
-  if (begin_card("progress", {area.x + area.width / 2, area.y + gap}, {0.5f, 0}, true)) {
+  if (begin_top_card("progress", edge, true)) {
+    ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + edge.text_width);
     ImGui::TextUnformatted(job.cancelling ? "Stopping ..." : job.what.c_str());
     const float share = job.total ? static_cast<float>(job.done) / static_cast<float>(job.total) : 0;
-    ImGui::ProgressBar(share, {ImGui::GetFontSize() * 20, ImGui::GetFontSize() * 0.45f}, "");
+    const float em = ImGui::GetFontSize();
+    ImGui::ProgressBar(share, {std::clamp(edge.text_width - 6 * em, em, 20 * em), em * 0.45f}, "");
     ImGui::SameLine();
     if (ui::button(state, "Cancel")) state.jobs.cancel();
     if (job.total > 1) {
       ImGui::TextDisabled("%zu of %zu, %.1f s%s", job.done, job.total, job.seconds,
                           job.kind == JobSpec::Kind::record ? "" : "; the picture waits while builds are timed");
     }
+    ImGui::PopTextWrapPos();
   }
-  end_card();
+  end_top_card(edge);
 }
 
-void draw_messages(State& state, const Area& area) {
-  const float gap = ImGui::GetFontSize() * 0.8f;
-  // Notes fade, what went wrong stays until it is clicked away.
+void draw_messages(State& state, Edge& edge) {
+  // Notes fade, what went wrong stays until it is clicked away. Pictures of the window are made without notes.
   std::erase_if(state.messages, [&](const Message& m) {
-    return state.now - m.time > (m.kind == Message::Kind::note ? 4 : m.kind == Message::Kind::warning ? 15 : 1e9);
+    if (m.kind == Message::Kind::note) return state.shots.panel || state.now - m.time > 4;
+    return m.kind == Message::Kind::warning && state.now - m.time > 15;
   });
   if (state.messages.empty()) return;
-  if (begin_card("messages", {area.x + area.width / 2, area.y + area.height - gap}, {0.5f, 1}, true)) {
-    ImGui::PushTextWrapPos(std::min(area.width * 0.7f, ImGui::GetFontSize() * 44));
+  if (begin_bottom_card("messages", edge, true)) {
+    ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + std::min(edge.text_width, ImGui::GetFontSize() * 44));
     std::size_t first = state.messages.size() > 3 ? state.messages.size() - 3 : 0;
     for (std::size_t i = first; i < state.messages.size(); ++i) {
       const Message& message = state.messages[i];
@@ -102,14 +133,13 @@ void draw_messages(State& state, const Area& area) {
     ImGui::PopTextWrapPos();
     if (ImGui::IsWindowHovered() && ImGui::IsMouseClicked(0)) state.messages.clear();
   }
-  end_card();
+  end_bottom_card(edge);
 }
 
-void draw_legend(State& state, const Area& area, const PictureStatus& picture) {
+void draw_legend(State& state, Edge& edge, const PictureStatus& picture) {
   if (!render::shows_numbers(state.mode) || !state.scene) return;
-  const float gap = ImGui::GetFontSize() * 0.8f;
-  if (begin_card("legend", {area.x + gap, area.y + area.height - gap}, {0, 1})) {
-    const float width = ImGui::GetFontSize() * 16, height = ImGui::GetFontSize() * 0.8f;
+  if (begin_bottom_card("legend", edge)) {
+    const float width = std::min(ImGui::GetFontSize() * 16, edge.text_width), height = ImGui::GetFontSize() * 0.8f;
     ImGui::TextUnformatted(state.mode == render::Mode::heatmap  ? "steps a ray through the tree"
                            : state.mode == render::Mode::leaves ? "triangles in the leaf that was hit"
                                                                 : "distance from the eye");
@@ -133,14 +163,16 @@ void draw_legend(State& state, const Area& area, const PictureStatus& picture) {
     ImGui::Dummy({width, height + 2 + ImGui::GetFontSize()});
     ImGui::TextDisabled("largest in the picture: %.4g", picture.largest);
   }
-  end_card();
+  end_bottom_card(edge);
 }
 
 void draw_ray(State& state, const Area& area) {
   if (!state.probe.active || !state.probe.path) return;
   const RayPath& path = *state.probe.path;
-  const ImVec2 mouse{std::min(state.probe.x, area.x + area.width - ImGui::GetFontSize() * 15), state.probe.y};
-  if (begin_card("ray", {mouse.x + ImGui::GetFontSize(), mouse.y + ImGui::GetFontSize()}, {0, 0})) {
+  // Beside the mouse, towards the middle of the picture.
+  const float em = ImGui::GetFontSize(), x = state.probe.x, y = state.probe.y;
+  const bool left = x > area.x + area.width / 2, up = y > area.y + area.height / 2;
+  if (begin_card("ray", {left ? x - em : x + em, up ? y - em : y + em}, {left ? 1.0f : 0.0f, up ? 1.0f : 0.0f})) {
     const auto empty = std::count_if(path.leaves.begin(), path.leaves.end(), [](const auto& l) { return l.refs == 0; });
     ImGui::Text("%u inner nodes, %zu leaves (%td empty)", path.inner_steps, path.leaves.size(), empty);
     ImGui::Text("%u triangles tested", path.tests);
@@ -158,11 +190,12 @@ void draw_ray(State& state, const Area& area) {
 
 void draw_overlay(State& state, const Area& area) {
   const PictureStatus picture = state.picture.status();
-  draw_name(state, area, picture);
-  draw_progress(state, area);
-  draw_legend(state, area, picture);
+  Edge edge = edge_of(area);
+  draw_name(state, edge, picture);
+  draw_progress(state, edge);
+  draw_legend(state, edge, picture);
+  draw_messages(state, edge);
   draw_ray(state, area);
-  draw_messages(state, area);
   if (!picture.error.empty() &&
       begin_card("no picture", {area.x + area.width / 2, area.y + area.height / 2}, {0.5f, 0.5f})) {
     ImGui::TextColored(colour::error, "%s", picture.error.c_str());
@@ -170,7 +203,7 @@ void draw_overlay(State& state, const Area& area) {
   if (!picture.error.empty()) end_card();
 }
 
-void draw_help(State& state, const Area& area) {
+void draw_help(State& state) {
   if (!state.help) return;
   static constexpr struct {
     const char *keys, *what;
@@ -183,13 +216,14 @@ void draw_help(State& state, const Area& area) {
                {"1 ... 7", "shaded, path, ao, normals, depth, heatmap, leaves"},
                {"B   C   H", "build; compare all allocators; record the heap"},
                {"Esc", "cancel what is running"},
-               {"Space   ,   .", "play the recording; step back and forth"},
+               {"Space   ,   .", "play the recording; an event back and forth (Shift: a thousand)"},
                {"T   +   -", "boxes of the tree; deeper and shallower"},
                {"P, click", "the ray under the mouse; pin it"},
                {"F1   F2   F3   F4", "these keys; panel; heap map; numbers"},
                {"F12", "screenshot"}};
   ImGui::SetNextWindowFocus();
-  if (begin_card("keys", {area.x + area.width / 2, area.y + area.height / 2}, {0.5f, 0.5f}, true, 0.96f)) {
+  const ImVec2 window = ImGui::GetIO().DisplaySize;
+  if (begin_card("keys", {window.x / 2, window.y / 2}, {0.5f, 0.5f}, true, 0.98f)) {
     ImGui::PushFont(fonts().large);
     ImGui::TextUnformatted("Keys");
     ImGui::PopFont();

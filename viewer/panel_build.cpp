@@ -19,14 +19,15 @@ void choose_allocator(State& state) {
   if (ImGui::BeginCombo("##allocators", state.choice.allocator->traits->label, ImGuiComboFlags_HeightLarge)) {
     for (const engine::Entry& entry : engine::registry()) {
       const alloc::AllocatorTraits& traits = *entry.traits;
-      const bool there = entry.on(state.choice.device.id.kind) != nullptr;
-      ImGui::BeginDisabled(!there);
+      const char* reason = why_not(state, entry);
+      ImGui::BeginDisabled(reason != nullptr);
       if (ImGui::Selectable(fmt::format("{}{}", traits.label, traits.lower_bound ? " *" : "").c_str(),
                             &entry == state.choice.allocator)) {
         state.choice.allocator = &entry;
       }
       ImGui::EndDisabled();
-      ui::hint(there ? fmt::format("{}. {}", traits.paper, traits.note).c_str() : "Not compiled for this device.");
+      ui::hint(fmt::format("{}. {}{}{}", traits.paper, traits.note, reason ? " No trees: " : "", reason ? reason : "")
+                   .c_str());
     }
     ImGui::EndCombo();
   }

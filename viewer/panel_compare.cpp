@@ -105,8 +105,8 @@ void draw_compare_section(State& state) {
     ImGui::EndTable();
   }
   ui::dim_text(
-      "* lower bound: cannot free, never the fastest. slower: time over AtomicMalloc's. spread: quartiles apart, "
-      "of the median. ext. frag: 1 - largest free region / all free.");
+      "* lower bound: cannot free, never the fastest. slower: time over AtomicMalloc's. spread: distance of the "
+      "quartiles over the median. ext. frag: 1 - largest free region / all free.");
   if (ui::button(state, "Copy CSV")) ImGui::SetClipboardText(app::to_csv(app::flat_table(state.compared)).c_str());
   ImGui::SameLine();
   if (ui::button(state, "Copy markdown")) {

@@ -42,7 +42,9 @@ void plot_histogram(const alloc::RequestStats& requests) {
       const std::string text = app::bytes_text(std::uint64_t{1} << k);
       const std::string trimmed =
           text.substr(0, text.find('.')) + (text.find('.') == std::string::npos ? "" : text.substr(text.find(' ')));
-      draw.AddText({left, at.y + height + 2}, ImGui::GetColorU32(ImGuiCol_TextDisabled), trimmed.c_str());
+      const float inside = at.x + width - ImGui::CalcTextSize(trimmed.c_str()).x;  // the last one ends with the bars
+      draw.AddText({std::min(left, inside), at.y + height + 2}, ImGui::GetColorU32(ImGuiCol_TextDisabled),
+                   trimmed.c_str());
     }
     if (under) {
       ImGui::SetTooltip("%s requests of up to %s", app::count_text(requests.histogram[k]).c_str(),

@@ -78,7 +78,9 @@ void draw_view_section(State& state) {
   }
   if (state.scene) list_bookmarks(state);
   const std::string camera = render::to_string(state.camera);
-  if (ImGui::SmallButton("copy camera")) ImGui::SetClipboardText(("--camera " + camera).c_str());
+  if (ui::button(state, "Copy camera")) {
+    ImGui::SetClipboardText(fmt::format("--camera {} --up {}", camera, "xyz"[state.camera.up]).c_str());
+  }
   ui::hint(("as 'heapwood render' takes it: " + camera).c_str());
 }
 

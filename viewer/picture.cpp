@@ -42,6 +42,40 @@ std::vector<gl::Rgba8> develop_rows(std::span<const render::Pixel> sums, unsigne
   return rows;
 }
 
+// Each pixel of the window takes the mean of the four coarse ones around it, by distance.
+std::vector<gl::Rgba8> enlarged(const std::vector<gl::Rgba8>& small, unsigned small_width, unsigned small_height,
+                                unsigned width, unsigned height) {
+  struct Place {
+    unsigned low, high, share;  // two coarse pixels, and how much of 256 the second one has
+  };
+  const auto place = [](unsigned i, unsigned small_count, unsigned count) {
+    const float at = (static_cast<float>(i) + 0.5f) * static_cast<float>(small_count) / static_cast<float>(count);
+    const float clamped = std::clamp(at - 0.5f, 0.0f, static_cast<float>(small_count - 1));
+    const unsigned low = static_cast<unsigned>(clamped);
+    return Place{low, std::min(low + 1, small_count - 1),
+                 static_cast<unsigned>((clamped - static_cast<float>(low)) * 256)};
+  };
+  std::vector<Place> columns(width);
+  for (unsigned x = 0; x < width; ++x) columns[x] = place(x, small_width, width);
+  std::vector<gl::Rgba8> pixels;
+  pixels.reserve(std::size_t{width} * height);
+  for (unsigned y = 0; y < height; ++y) {
+    const Place row = place(y, small_height, height);
+    const gl::Rgba8 *above = &small[std::size_t{row.low} * small_width],
+                    *below = &small[std::size_t{row.high} * small_width];
+    for (const Place& column : columns) {
+      const gl::Rgba8 a = above[column.low], b = above[column.high], c = below[column.low], d = below[column.high];
+      const auto mean = [&](unsigned p, unsigned q, unsigned r, unsigned s) {
+        return static_cast<std::uint8_t>(((p * (256 - column.share) + q * column.share) * (256 - row.share) +
+                                          (r * (256 - column.share) + s * column.share) * row.share) >>
+                                         16);
+      };
+      pixels.push_back({mean(a.r, b.r, c.r, d.r), mean(a.g, b.g, c.g, d.g), mean(a.b, b.b, c.b, d.b), 255});
+    }
+  }
+  return pixels;
+}
+
 double largest_in(const render::Film& film) {
   double largest = 0;
   for (const render::Pixel& p : film.sums) largest = std::max(largest, p.a > 0 ? static_cast<double>(p.r / p.a) : 0.0);
@@ -187,31 +221,7 @@ bool Picture::make_coarse(const View& view, std::uint64_t version, unsigned fact
   development_ = {view.mode, render::exposure_for(film, view.mode), 0, false};
   range_ = render::shows_numbers(view.mode) ? render::range_of(film, development_) : render::Range{};
   const std::vector<gl::Rgba8> small = develop_rows(film.sums, film.samples, development_, range_);
-  // Each pixel of the window takes the mean of the four coarse ones around it, by distance.
-  std::vector<gl::Rgba8> rows(std::size_t{view.width} * view.height);
-  for (unsigned y = 0; y < view.height; ++y) {
-    const float v = std::clamp(
-        (static_cast<float>(y) + 0.5f) * static_cast<float>(coarse.height) / static_cast<float>(view.height) - 0.5f,
-        0.0f, static_cast<float>(coarse.height - 1));
-    const unsigned y0 = static_cast<unsigned>(v), y1 = std::min(y0 + 1, coarse.height - 1);
-    const unsigned fy = static_cast<unsigned>((v - static_cast<float>(y0)) * 256);
-    for (unsigned x = 0; x < view.width; ++x) {
-      const float u = std::clamp(
-          (static_cast<float>(x) + 0.5f) * static_cast<float>(coarse.width) / static_cast<float>(view.width) - 0.5f,
-          0.0f, static_cast<float>(coarse.width - 1));
-      const unsigned x0 = static_cast<unsigned>(u), x1 = std::min(x0 + 1, coarse.width - 1);
-      const unsigned fx = static_cast<unsigned>((u - static_cast<float>(x0)) * 256);
-      const gl::Rgba8 a = small[y0 * coarse.width + x0], b = small[y0 * coarse.width + x1];
-      const gl::Rgba8 c = small[y1 * coarse.width + x0], d = small[y1 * coarse.width + x1];
-      const auto mix = [&](unsigned p, unsigned q, unsigned r, unsigned s) {
-        return static_cast<std::uint8_t>(((p * (256 - fx) + q * fx) * (256 - fy) + (r * (256 - fx) + s * fx) * fy) >>
-                                         16);
-      };
-      rows[std::size_t{y} * view.width + x] = {mix(a.r, b.r, c.r, d.r), mix(a.g, b.g, c.g, d.g),
-                                               mix(a.b, b.b, c.b, d.b), 255};
-    }
-  }
-  publish(0, rows);
+  publish(0, enlarged(small, coarse.width, coarse.height, view.width, view.height));
   const std::lock_guard lock(mutex_);
   status_.samples = 0;
   status_.coarse = factor;

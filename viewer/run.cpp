@@ -8,9 +8,12 @@
 #include <csignal>
 #include <new>
 
+#include "app/bench_runner.hpp"
+#include "app/output_file.hpp"
 #include "app/version.hpp"
 #include "render/renderer.hpp"
 #include "viewer/priority.hpp"
+#include "viewer/theme.hpp"
 #include "viewer/viewer.hpp"
 
 namespace heapwood::viewer {
@@ -23,7 +26,8 @@ constexpr const char* examples = R"(Examples:
   heapwood-view model.obj --mode heatmap
   heapwood-view pipes --screenshot pipes.png --size 1920x1080 --frames 64
   heapwood-view --screenshot window.png --panel
-F1 shows the keys. Drop an OBJ or PLY file onto the window to open it.)";
+F1 shows the keys. Drop an OBJ, PLY or .hwmesh file onto the window to open it.
+Exit codes are those of 'heapwood --help'.)";
 
 void on_signal(int) {
   ask_to_close();
@@ -68,16 +72,17 @@ void add_options(CLI::App& app, Options& options) {
       ->capture_default_str()
       ->check(app::quiet(CLI::Range(1u, render::max_spp)))
       ->type_name("N");
-  app.add_option("--scale", options.scale, "of text and panel; 0 = the screen's")
+  app.add_option("--scale", options.scale, "of text and panel, 0.5 to 4; 0 = the screen's")
       ->capture_default_str()
-      ->check(app::quiet(CLI::Range(0.0, 4.0)))
       ->type_name("S");
-  app.add_option("--screenshot", options.screenshot, "write a picture and end")->type_name("FILE");
+  CLI::Option* screenshot =
+      app.add_option("--screenshot", options.screenshot, "write a picture and end")->type_name("FILE");
   app.add_option("--frames", options.frames, "samples a pixel of the screenshot")
+      ->needs(screenshot)
       ->capture_default_str()
       ->check(app::quiet(CLI::Range(1u, render::max_spp)))
       ->type_name("N");
-  app.add_flag("--panel", options.panel, "the screenshot shows the whole window");
+  app.add_flag("--panel", options.panel, "the screenshot shows the whole window")->needs(screenshot);
   app.add_option("--script", options.script, "timed input (viewer/script.hpp)")->type_name("FILE");
   app.add_option("--settings", options.settings_file, "settings file, or none")->type_name("FILE");
   app::add_build_options(app, options.settings, true);
@@ -99,10 +104,19 @@ int parse_and_run(int argc, char** argv) {
   }
   // What is wrong with these is said before a window opens.
   render::parse_mode(options.mode);
-  app::find_allocator(options.allocator);
-  if (!options.beside.empty()) app::find_allocator(options.beside);
+  for (const std::string& id : {options.allocator, options.beside}) {
+    if (id.empty()) continue;
+    if (const char* reason = app::cannot_build(app::find_allocator(id))) throw Error(Exit::usage, id + ": " + reason);
+  }
   if (!options.up.empty()) app::parse_axis(options.up);
   if (!options.camera.empty()) render::make_frame(render::parse_camera(options.camera, 1), 16, 16);
+  if (options.scale != 0 && !(options.scale >= smallest_scale && options.scale <= largest_scale)) {
+    throw Error(Exit::usage, fmt::format("--scale {}: expected 0 (the screen's) or {} to {}", options.scale,
+                                         smallest_scale, largest_scale));
+  }
+  if (!options.screenshot.empty()) {
+    const app::OutputFile writable(options.screenshot);
+  }
   install_signal_handlers();
   window_is_watched = options.screenshot.empty();
   Viewer(options).run();

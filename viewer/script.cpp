@@ -36,7 +36,10 @@ int key_of(const std::string& name) {
                                                    {"End", GLFW_KEY_END}};
   if (const auto found = named.find(name); found != named.end()) return found->second;
   if (name.size() == 1 && ((name[0] >= 'A' && name[0] <= 'Z') || (name[0] >= '0' && name[0] <= '9'))) return name[0];
-  if (name.size() > 1 && name[0] == 'F') return GLFW_KEY_F1 + std::stoi(name.substr(1)) - 1;
+  if (name.size() > 1 && name[0] == 'F') {
+    const int number = std::stoi(name.substr(1));
+    if (number >= 1 && number <= 12) return GLFW_KEY_F1 + number - 1;
+  }
   throw std::invalid_argument("no such key");
 }
 

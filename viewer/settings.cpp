@@ -67,7 +67,7 @@ Settings load_settings(const std::string& path, std::string& complaint) {
     }
     return settings;
   } catch (const std::exception& error) {
-    complaint = path + ": settings cannot be read, defaults are used: " + error.what();
+    complaint = path + ": settings cannot be read; repair or delete it, until then nothing is saved: " + error.what();
     return Settings{};
   }
 }

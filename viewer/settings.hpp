@@ -27,7 +27,7 @@ struct Settings {
 
 // An empty path: neither read nor written.
 std::string default_settings_path();
-// A file that is not there, or that is broken, means the defaults; `complaint` then says what is wrong with it.
+// A file that is not there, or that is broken, means the defaults; `complaint` says what is wrong with a broken one.
 Settings load_settings(const std::string& path, std::string& complaint);
 void save_settings(const Settings& settings, const std::string& path);
 

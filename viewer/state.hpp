@@ -44,7 +44,7 @@ struct Places {
 
 struct FrameTimes {
   std::deque<double> ms;  // of the last frames, work only, without waiting
-  double last_second_fps = 0, worst_ms = 0;
+  double last_second_fps = 0;
   void add(double work_ms, double now);
 
  private:
@@ -86,6 +86,9 @@ struct State {
 
   void say(Message::Kind kind, const std::string& text);
 };
+
+// Why no tree can be built with an allocator on the chosen device; nullptr: one can.
+const char* why_not(const State& state, const engine::Entry& entry);
 
 // Each says in a message why it cannot.
 void open_scene(State& state, const std::string& source);

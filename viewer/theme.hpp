@@ -21,6 +21,8 @@ struct Fonts {
 };
 const Fonts& fonts();
 
+// What text can be read at, and fonts fit into a texture at.
+inline constexpr float smallest_scale = 0.5f, largest_scale = 4;
 // Builds fonts and style for a scale of the screen; called outside of frames.
 void set_theme(float scale);
 

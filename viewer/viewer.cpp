@@ -31,6 +31,8 @@ Settings settings_of(const Options& options, std::string& path, std::string& com
   // A script and a screenshot show the same on every machine.
   if (options.settings_file.empty() && (!options.script.empty() || !options.screenshot.empty())) path.clear();
   Settings settings = load_settings(path, complaint);
+  // A broken file is the user's to repair: the views that are kept in it are not overwritten.
+  if (!complaint.empty()) path.clear();
   if (options.size.width) {
     settings.width = static_cast<int>(options.size.width);
     settings.height = static_cast<int>(options.size.height);
@@ -73,6 +75,10 @@ void Viewer::run() {
     if (!options_.screenshot.empty()) unattended();
     if (script_ && script_->done()) window_.close();
   }
+  if (!options_.screenshot.empty() && !shot_taken_) {
+    throw Error(Exit::failed, "the window was closed before the picture was written; start it again");
+  }
+  if (script_ && asked_to_close()) throw Error(Exit::failed, "stopped before the script had ended");
   if (options_.screenshot.empty()) {
     state_.settings.width = std::max(window_.width(), 320);
     state_.settings.height = std::max(window_.height(), 240);
@@ -139,12 +145,14 @@ void Viewer::step() {
 Viewer::Layout Viewer::layout(int width, int height) const {
   Layout at{width, height, {}, {}, {}};
   const float scale = window_.scale(), w = static_cast<float>(width), h = static_cast<float>(height);
-  // A panel that would cover most of a small window leaves a third to the picture.
-  at.panel.width = state_.settings.panel ? std::min(state_.settings.panel_width * scale, w * 0.66f) : 0;
-  at.panel = {w - at.panel.width, 0, at.panel.width, h};
-  at.heap.height = state_.heap.visible ? std::min(300 * scale, h * 0.5f) : 0;
-  at.heap = {0, h - at.heap.height, w - at.panel.width, at.heap.height};
-  at.picture = {0, 0, w - at.panel.width, h - at.heap.height};
+  // A panel that would cover most of a small window leaves nearly half of it to the picture.
+  const float panel = state_.settings.panel ? std::min(state_.settings.panel_width * scale, w * 0.55f) : 0;
+  const float heap = state_.heap.visible ? std::min(300 * scale, h * 0.5f) : 0;
+  // The heap map needs width: where there is little it goes below the panel, too.
+  const bool below = w - panel < 720 * scale;
+  at.panel = {w - panel, 0, panel, below ? h - heap : h};
+  at.heap = {0, h - heap, below ? w : w - panel, heap};
+  at.picture = {0, 0, w - panel, h - heap};
   return at;
 }
 
@@ -174,7 +182,7 @@ void Viewer::draw(const Layout& at) {
   if (state_.settings.panel) draw_panel(state_, at.panel);
   if (state_.heap.visible) draw_heap(state_, at.heap);
   draw_overlay(state_, at.picture);
-  draw_help(state_, at.picture);
+  draw_help(state_);
   ImGui::Render();
   gl::viewport({0, 0, at.width, at.height});
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
@@ -217,10 +225,11 @@ void Viewer::capture() {
     canvas_->show(window_.width(), window_.height());
     window_.swap();
     const PictureStatus picture = state_.picture.status();
+    if (!picture.error.empty()) throw Error(Exit::failed, picture.error);
     const bool there = picture.done && picture.samples >= shot.samples &&
                        picture_.width() == static_cast<unsigned>(at.picture.width) &&
                        picture_.height() == static_cast<unsigned>(at.picture.height);
-    // Messages and progress of what is over have gone by then; Dear ImGui settles its sizes in two frames.
+    // Dear ImGui settles its sizes in two frames.
     if (!there || ++canvas_frames_ < 4) return;
     const std::vector<gl::Rgba8> pixels = canvas_->read();
     render::Image image(static_cast<unsigned>(shot.width), static_cast<unsigned>(shot.height));
@@ -242,6 +251,7 @@ void Viewer::capture() {
 
 void Viewer::unattended() {
   if (state_.last_error) throw *state_.last_error;
+  if (!state_.scene && state_.pictures_built) throw Error(Exit::failed, "the build was cancelled: there is no picture");
   if (shot_taken_) return window_.close();
   if (!state_.scene || !state_.jobs.settled() || state_.shots.panel || state_.shots.running()) return;
   Settings& s = state_.settings;

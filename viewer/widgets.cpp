@@ -60,6 +60,11 @@ void dim_text(const std::string& text) {
   ImGui::PopStyleColor();
 }
 
+void flow(float width) {
+  ImGui::SameLine();
+  if (ImGui::GetContentRegionAvail().x < width) ImGui::NewLine();
+}
+
 void field(const char* label) {
   ImGui::AlignTextToFramePadding();
   ImGui::TextDisabled("%s", label);

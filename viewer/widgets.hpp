@@ -23,6 +23,8 @@ bool button(State& state, const char* label, bool strong = false, bool enabled =
 void hint(const char* text);
 void dim_text(const std::string& text);
 
+// Goes on in the line if something this wide fits into it, else in the next one.
+void flow(float width);
 // Names on the left of fields.
 void field(const char* label);
 

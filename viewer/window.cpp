@@ -8,6 +8,7 @@
 #include <backends/imgui_impl_opengl3.h>
 #include <imgui.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "simt/error.hpp"
@@ -133,7 +134,7 @@ void Window::new_frame(std::optional<std::array<int, 2>> size) {
 void Window::on_key(int key, int action, int mods) {
   activity_ = true;
   ImGui_ImplGlfw_KeyCallback(window_, key, 0, action, mods);
-  if (action != GLFW_RELEASE && !ImGui::GetIO().WantTextInput) keys_.push_back({key, mods});
+  if (action != GLFW_RELEASE && !ImGui::GetIO().WantTextInput) keys_.push_back({key, mods, action == GLFW_REPEAT});
 }
 void Window::on_char(unsigned code) {
   activity_ = true;
@@ -156,7 +157,7 @@ void Window::on_drop(std::vector<std::string> paths) {
   drops_ = std::move(paths);
 }
 void Window::on_scale(float scale) {
-  scale_ = asked_scale_ > 0 ? asked_scale_ : scale;
+  scale_ = std::clamp(asked_scale_ > 0 ? asked_scale_ : scale, smallest_scale, largest_scale);
   scale_changed_ = true;
   activity_ = true;
 }

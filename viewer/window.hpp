@@ -16,6 +16,7 @@ namespace heapwood::viewer {
 
 struct KeyPress {
   int key = 0, mods = 0;  // GLFW's
+  bool repeated = false;  // by a key that is kept down
 };
 
 class Window {

@@ -159,6 +159,28 @@ TEST(HeapMap, CellsAreTheBytesThatBlocksCover) {
   }
 }
 
+TEST(HeapMap, FirstBlockIsTheLowestInUse) {
+  const Recording recording = record("pipes:1k", "cfmmalloc");
+  const std::uint32_t time = recording.events / 2;
+  std::vector<std::uint32_t> owner(recording.reach + alloc::granule, 0);  // byte by byte: birth + 1
+  for (const alloc::Block& block : recording.replay.blocks) {
+    if (!block.occupies(time)) continue;
+    std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(block.offset), alloc::padded(block.bytes), block.born + 1);
+  }
+  unsigned found = 0;
+  for (std::uint64_t begin = 0; begin + 1000 <= recording.reach; begin += 1000) {
+    const auto first =
+        std::find_if(owner.begin() + static_cast<std::ptrdiff_t>(begin),
+                     owner.begin() + static_cast<std::ptrdiff_t>(begin) + 1000, [](auto b) { return b; });
+    const alloc::Block* block = first_block(recording, time, begin, begin + 1000);
+    const bool there = first != owner.begin() + static_cast<std::ptrdiff_t>(begin) + 1000;
+    ASSERT_EQ(block != nullptr, there) << begin;
+    if (block) EXPECT_EQ(block->born + 1, *first);
+    found += there;
+  }
+  EXPECT_GT(found, 3u);
+}
+
 TEST(HeapMap, ColoursSayWhatIsThere) {
   const Recording recording = record("pipes:1k", "atomic");
   const HeapMap before(recording, 0, 40, 20, true), after(recording, recording.events, 40, 20, true);

@@ -50,6 +50,14 @@ TEST_F(Window, TheCameraIsThatOfRender) {
   EXPECT_EQ(picture("view.png"), picture("render.png"));
 }
 
+TEST_F(Window, UpIsThatOfRender) {
+  expect_fine(view({"statue:2k", "--screenshot", path("view.png"), "--size", "160x90", "--frames", "4", "--mode",
+                    "normals", "--up", "x"}));
+  expect_fine(heapwood({"render", "statue:2k", "-o", path("render.png"), "--size", "160x90", "--spp", "4", "--mode",
+                        "normals", "--up", "x", "--device", "cpu"}));
+  EXPECT_EQ(picture("view.png"), picture("render.png"));
+}
+
 TEST_F(Window, TheWindowShowsThePictureOfRender) {
   // Without panel and numbers the picture fills the window, but for the name in the corner.
   expect_fine(view({"atrium:3k"}, "wait built\nkey F2\nkey F4\nwindow " + path("window.png") + " 320x240 4\n"));
@@ -82,10 +90,11 @@ TEST_F(Window, RealKeysArrive) {
   if (std::system("command -v xdotool > /dev/null") != 0) GTEST_SKIP() << "xdotool is not installed";
   std::ofstream(path("script")) << "wait built\nreport " << path("ready") << "\nwait file " << path("pressed")
                                 << "\nwait 0.5\nreport " << path("after") << "\nquit\n";
-  const std::string command = "'" + view_ + "' --settings none --device cpu atrium:1k --script '" + path("script") +
-                              "' & until [ -s '" + path("ready") +
-                              "' ]; do sleep 0.1; done; xdotool mousemove 300 300 key F1 key F2 key 6; touch '" +
-                              path("pressed") + "'; wait $!";
+  const std::string command =
+      "'" + view_ + "' --settings none --device cpu atrium:1k --script '" + path("script") + "' & until [ -s '" +
+      path("ready") +
+      "' ] || ! kill -0 $!; do sleep 0.1; done; xdotool mousemove 300 300 key F1 key F2 key 6; touch '" +
+      path("pressed") + "'; wait $!";
   expect_fine(on_display({"bash", "-c", command}));
   EXPECT_FALSE(json("ready")["help"].get<bool>());
   EXPECT_TRUE(json("ready")["panel"].get<bool>());
@@ -108,7 +117,7 @@ TEST_F(Window, TheTableShowsWhatWasMeasured) {
     const app::Result result = app::result_from_json(app::Json::parse(report["bench"]["results"][i].dump()));
     EXPECT_EQ(row[0], result.label + (result.lower_bound ? " *" : ""));
     if (app::cannot_build(*engine::find(result.allocator))) {
-      EXPECT_EQ(result.status, app::Status::skipped);
+      EXPECT_EQ(row[1], "skipped");
       continue;
     }
     ASSERT_EQ(result.status, app::Status::ok) << result.reason;
@@ -256,6 +265,24 @@ TEST_F(Window, BookmarksAndViewAreKept) {
   EXPECT_EQ(json("moved")["camera"], json("back")["camera"]);
 }
 
+TEST_F(Window, BrokenSettingsAreLeftToTheUser) {
+  const std::string broken = "{\"fly\": true, \"bookmarks\": ";
+  write_file(path("settings.json"), broken);
+  expect_fine(
+      view({"atrium:1k", "--settings", path("settings.json")}, "wait built\nkey K\nreport " + path("report") + "\n"));
+  EXPECT_TRUE(has_message(json("report"), "settings.json")) << json("report")["messages"];
+  EXPECT_EQ(read_file(path("settings.json")), broken);
+}
+
+TEST_F(Window, KeysWithControlAreNotItsOwn) {
+  expect_fine(view({"atrium:1k"}, "wait built\nkey 6 ctrl\nkey F1 ctrl\nwait 0.1\nreport " + path("ctrl") +
+                                      "\nkey 6\nkey F1\nwait 0.1\nreport " + path("alone") + "\n"));
+  EXPECT_EQ(json("ctrl")["mode"], "shaded");
+  EXPECT_FALSE(json("ctrl")["help"].get<bool>());
+  EXPECT_EQ(json("alone")["mode"], "heatmap");
+  EXPECT_TRUE(json("alone")["help"].get<bool>());
+}
+
 // The window draws and answers while builds run. How many frames a second depends on the machine and what else runs on it:
 // here only that no frame takes the work of a tenth of a second on average.
 TEST_F(Window, DrawsWhileItBuilds) {
@@ -275,11 +302,33 @@ TEST_F(Window, SaysWhyThereIsNone) {
 TEST_F(Window, UsageIsSaidBeforeAWindowOpens) {
   expect_error(Running(view_, {"--mode", "sepia"}).wait(), 2, {"sepia", "heatmap"});
   expect_error(Running(view_, {"--allocator", "best"}).wait(), 2, {"best", "cfmmalloc"});
+  expect_error(Running(view_, {"--allocator", "fdg"}).wait(), 2, {"fdg", "at once"});
+  expect_error(Running(view_, {"--panel"}).wait(), 2, {"--panel", "--screenshot"});
+  expect_error(Running(view_, {"--scale", "0.1"}).wait(), 2, {"--scale 0.1", "0.5"});
+  expect_error(Running(view_, {"--screenshot", "/nowhere/a.png"}).wait(), 1, {"/nowhere/a.png", "create its folder"});
   expect_error(view({"/nowhere/lost.obj", "--screenshot", path("none.png")}), 3, {"/nowhere/lost.obj"});
 }
 
 TEST_F(Window, AScriptIsCheckedBeforeItRuns) {
   expect_error(view({"atrium:1k"}, "wait built\ndance\n"), 2, {":2:", "dance"});
+  expect_error(view({"atrium:1k"}, "key F13\n"), 2, {":1:", "F13"});
+}
+
+// A picture that cannot come is not waited for.
+TEST_F(Window, NoTreeIsNoPicture) {
+  const std::string picture = path("none.png");
+  expect_error(view({"statue:20k", "--timeout", "0.001", "--screenshot", picture}), 1, {"CFMMalloc"});
+  expect_error(view({"statue:2k", "--allocator", "scatter", "--pool", "1K", "--screenshot", picture}), 1,
+               {"ScatterAlloc", "skipped"});
+  EXPECT_FALSE(std::filesystem::exists(picture));
+}
+
+TEST_F(Window, StoppedEarlyIsAFailure) {
+  std::ofstream(path("script")) << "wait built\nreport " << path("ready") << "\nwait 100\n";
+  const std::string command = "'" + view_ + "' --settings none --device cpu atrium:1k --script '" + path("script") +
+                              "' & until [ -s '" + path("ready") +
+                              "' ] || ! kill -0 $!; do sleep 0.1; done; kill $!; wait $!";
+  expect_error(on_display({"bash", "-c", command}), 1, {"stopped", "script"});
 }
 
 }  // namespace
