@@ -175,7 +175,9 @@ TEST(HeapMap, FirstBlockIsTheLowestInUse) {
     const alloc::Block* block = first_block(recording, time, begin, begin + 1000);
     const bool there = first != owner.begin() + static_cast<std::ptrdiff_t>(begin) + 1000;
     ASSERT_EQ(block != nullptr, there) << begin;
-    if (block) EXPECT_EQ(block->born + 1, *first);
+    if (block) {
+      EXPECT_EQ(block->born + 1, *first);
+    }
     found += there;
   }
   EXPECT_GT(found, 3u);
