@@ -79,6 +79,15 @@ Fragmentation fragmentation(std::span<const Region> regions, std::span<const std
   });
 }
 
+Fragmentation fragmentation_by_region(std::span<const Region> regions, std::span<const std::uint64_t> requested) {
+  // fragmentation_of asks for the used regions only, each of them once.
+  std::size_t next = 0;
+  return fragmentation_of(regions, [&](const Region& region) {
+    while (&regions[next] != &region) ++next;
+    return requested[next];
+  });
+}
+
 Fragmentation fragmentation_of_blocks(std::span<const Region> regions, std::span<const LiveBlock> blocks) {
   auto block = blocks.begin();
   return fragmentation_of(regions, [&](const Region& region) {

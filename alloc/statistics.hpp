@@ -53,6 +53,8 @@ RequestStats request_stats(const CounterWords& words);
 // any known request do not count towards the internal fragmentation. Held and metadata regions are neither used nor
 // free.
 Fragmentation fragmentation(std::span<const Region> regions, std::span<const std::uint32_t> requested_by_granule);
+// The same from the bytes asked for in each region.
+Fragmentation fragmentation_by_region(std::span<const Region> regions, std::span<const std::uint64_t> requested);
 
 // A block in use: bytes from the pool's base (any number where blocks lie elsewhere), and bytes asked for.
 struct LiveBlock {

@@ -73,32 +73,40 @@ void SceneBench::choose_pool(std::optional<std::uint64_t> kept_bytes) {
     guarded(nullptr, [&] { holds_all_ = !scene_.build_growing(*job_.pool_probe).incomplete; });
     return;
   }
-  for (const Lane& lane : lanes_) {
-    guarded(nullptr, [&] { scene_.build_growing(*lane.entry); });
-  }
+  growing_ = true;
 }
 
+// Also finds the pool of `--pool auto`: the one in which every allocator has completed a build. What may hand out live
+// memory comes last, when that pool is known.
 void SceneBench::warm_up() {
-  for (Lane& lane : lanes_) {
-    Result& result = *lane.result;
-    step_(fmt::format("{}: {}, warm-up", scene_.name(), result.label));
-    result.pool_bytes = scene_.pool_bytes();
-    if (!may_run(lane)) continue;
-    guarded(&lane, [&] {
-      note_run(result, scene_.build(*lane.entry));
-      result.tree = scene_.tree_stats();
-      result.workspace_bytes = scene_.workspace().overhead_bytes();
-      if (job_.device.id.kind == simt::DeviceKind::cuda) {
-        const engine::Engine& engine = engine_on(*lane.entry, job_.device);
-        result.kernel = engine.kernel_use(job_.device.id, job_.settings.refs);
-        result.calls = engine.call_use(job_.device.id, false);
-      }
-      if (result.status != Status::incomplete) result.status = Status::ok;
-      if (events_.tree_built) events_.tree_built(scene_, result);
-    });
-    if (stopped_) return;
+  for (const bool keeps : {true, false}) {
+    for (Lane& lane : lanes_) {
+      if (lane.entry->traits->keeps_live_memory == keeps) warm_up(lane);
+      if (stopped_) return;
+    }
   }
+  for (Lane& lane : lanes_) lane.result->pool_bytes = scene_.pool_bytes();
   compare_trees();
+}
+
+void SceneBench::warm_up(Lane& lane) {
+  Result& result = *lane.result;
+  step_(fmt::format("{}: {}, warm-up", scene_.name(), result.label));
+  result.pool_bytes = scene_.pool_bytes();
+  if (!may_run(lane)) return;
+  guarded(&lane, [&] {
+    const bool grow = growing_ && lane.entry->traits->keeps_live_memory;
+    note_run(result, grow ? scene_.build_growing(*lane.entry) : scene_.build(*lane.entry));
+    result.tree = scene_.tree_stats();
+    result.workspace_bytes = scene_.workspace().overhead_bytes();
+    if (job_.device.id.kind == simt::DeviceKind::cuda) {
+      const engine::Engine& engine = engine_on(*lane.entry, job_.device);
+      result.kernel = engine.kernel_use(job_.device.id, job_.settings.refs);
+      result.calls = engine.call_use(job_.device.id, false);
+    }
+    if (result.status != Status::incomplete) result.status = Status::ok;
+    if (events_.tree_built) events_.tree_built(scene_, result);
+  });
 }
 
 void SceneBench::measure() {
@@ -171,7 +179,8 @@ bool SceneBench::pool_holds_all() {
   if (!holds_all_) {
     holds_all_ = false;
     const engine::Entry* bump = engine::find("atomic");
-    if (bump) guarded(nullptr, [&] { holds_all_ = !scene_.build(*bump).incomplete; });
+    const auto build = [&] { return growing_ ? scene_.build_growing(*bump) : scene_.build(*bump); };
+    if (bump) guarded(nullptr, [&] { holds_all_ = !build().incomplete; });
   }
   return *holds_all_;
 }

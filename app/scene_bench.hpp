@@ -42,6 +42,7 @@ class SceneBench {
   // Runs f; what it throws is the allocator's failure (nobody's for a probe), but an interruption stops everything.
   template <class F>
   void guarded(Lane* lane, F f);
+  void warm_up(Lane& lane);
   bool may_run(Lane& lane);
   bool pool_holds_all();
   void compare_trees();
@@ -54,6 +55,7 @@ class SceneBench {
   std::vector<Result*> all_;
   Step step_;
   std::optional<bool> holds_all_;  // whether an allocator that never frees completes in this pool
+  bool growing_ = false;           // warm-up builds make the pool larger until they complete
   bool stopped_ = false;
 };
 

@@ -10,8 +10,10 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <thread>
 
@@ -124,12 +126,18 @@ class Cuda {
   // Makes the heap of device malloc() at least this large. It is fixed once a kernel that uses it is loaded, so that the
   // first call takes a sixteenth of the device's memory at once: later pools may be larger than the first.
   void reserve_heap(std::size_t bytes) const {
+    // The driver may give less than it is asked for, without an error, and refuses to be asked again.
+    static std::map<int, std::size_t> asked;
     std::size_t now = 0, free_bytes = 0, total = 0;
     check_cuda(cudaMemGetInfo(&free_bytes, &total), "device heap");
     check_cuda(cudaDeviceGetLimit(&now, cudaLimitMallocHeapSize), "device heap");
-    if (now >= bytes) return;
-    const cudaError_t status = cudaDeviceSetLimit(cudaLimitMallocHeapSize, bytes < total / 16 ? total / 16 : bytes);
-    if (status == cudaSuccess) return;
+    if (std::max(now, asked[id_.index]) >= bytes) return;
+    const std::size_t wanted = std::max(bytes, total / 16);
+    const cudaError_t status = cudaDeviceSetLimit(cudaLimitMallocHeapSize, wanted);
+    if (status == cudaSuccess) {
+      asked[id_.index] = wanted;
+      return;
+    }
     cudaGetLastError();  // not for the next launch to report
     throw Error(Exit::failed, "cuda: the device heap of " + std::to_string(now) + " bytes cannot grow to " +
                                   std::to_string(bytes) + " (" + cudaGetErrorName(status) +

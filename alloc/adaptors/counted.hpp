@@ -5,7 +5,9 @@
 // Where Base's blocks lie outside the pool (traits.in_pool), each gets a header of 16 bytes for its size instead.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "alloc/allocator.hpp"
@@ -13,6 +15,25 @@
 #include "simt/atomic_ref.hpp"
 
 namespace heapwood::alloc {
+
+// A stretch of the log that one thread sums, and the region it belongs to.
+struct LogPiece {
+  std::uint64_t first, last;
+  std::uint64_t region;
+};
+
+struct SumLog {
+  const std::uint32_t* log;
+  const LogPiece* pieces;
+  std::uint64_t* sums;  // by region
+  SIMT_FN void operator()(std::size_t i) const {
+    const LogPiece piece = pieces[i];
+    std::uint64_t sum = 0;
+    for (std::uint64_t k = piece.first; k < piece.last; ++k) sum += log[k];
+    // relaxed: only a number; the host reads it after the launch.
+    if (sum != 0) simt::atomic_ref<std::uint64_t>(sums[piece.region]).fetch_add(sum, simt::relaxed);
+  }
+};
 
 // Host side: counters and log, in device memory. Outlives the adaptor.
 class CountedMemory {
@@ -28,6 +49,26 @@ class CountedMemory {
   RequestStats result() const { return request_stats(words_.download().front()); }
   // By granule of the pool: for fragmentation().
   std::vector<std::uint32_t> requested() const { return log_.download(); }
+  // Bytes that the blocks in each region were asked for; 0 for regions that are not in use. Summed on the device: the
+  // log of a large pool takes seconds to download.
+  template <class Device>
+  std::vector<std::uint64_t> requested(std::span<const Region> regions, const Device& device) const {
+    constexpr std::uint64_t most = 1024;  // granules a piece
+    std::vector<LogPiece> pieces;
+    for (std::size_t r = 0; r < regions.size(); ++r) {
+      if (regions[r].state != Region::State::used) continue;
+      const std::uint64_t end = std::min<std::uint64_t>((regions[r].offset + regions[r].bytes) / granule, log_.size());
+      for (std::uint64_t first = regions[r].offset / granule; first < end; first += most) {
+        pieces.push_back({first, std::min(end, first + most), r});
+      }
+    }
+    if (pieces.empty()) return std::vector<std::uint64_t>(regions.size());
+    const simt::Buffer<LogPiece> on_device(log_.device(), std::span<const LogPiece>(pieces));
+    simt::Buffer<std::uint64_t> sums(log_.device(), regions.size());
+    sums.fill(0);
+    device.for_each(pieces.size(), SumLog{log_.data(), on_device.data(), sums.data()});
+    return sums.download();
+  }
 
   CounterWords* words() const { return words_.data(); }
   std::uint32_t* log() const { return log_.data(); }

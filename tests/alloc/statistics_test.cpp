@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
+
+#include "alloc/adaptors/counted.hpp"
+#include "simt/cpu.hpp"
 
 namespace heapwood::alloc {
 
@@ -25,6 +29,30 @@ TEST(Fragmentation, IsThePapersDefinition) {
   EXPECT_EQ(f.largest_free_bytes, 48u);
   EXPECT_EQ(f.used_bytes, 96u);
   EXPECT_EQ(f.metadata_bytes, 64u);
+}
+
+// The log summed by region on a device gives the same as the log itself.
+TEST(Fragmentation, ByRegionIsTheSame) {
+  const simt::Cpu device(simt::find_device("cpu", 2).id);
+  constexpr std::size_t granules = 5000;  // regions of several pieces, and pieces of several blocks
+  CountedMemory counted(device.id(), granules * granule);
+  std::vector<Region> regions;
+  for (std::size_t at = 0, i = 0; at < granules; ++i) {
+    const std::size_t n = std::min(granules - at, i % 3 == 0 ? std::size_t{1500} : 1 + i % 7);
+    regions.push_back({at * granule, n * granule, i % 4 == 1 ? State::free : State::used});
+    for (std::size_t k = at; k < at + n && i % 4 != 1; k += 2) counted.log()[k] = static_cast<std::uint32_t>(1 + k % 32);
+    at += n;
+  }
+  const Fragmentation a = fragmentation(regions, counted.requested());
+  const std::vector<std::uint64_t> sums = counted.requested(regions, device);
+  const Fragmentation b = fragmentation_by_region(regions, sums);
+  ASSERT_TRUE(a.internal.has_value());
+  EXPECT_EQ(a.internal, b.internal);
+  EXPECT_EQ(a.external, b.external);
+  EXPECT_EQ(a.used_bytes, b.used_bytes);
+  EXPECT_GT(sums.front(), 0u);
+  EXPECT_EQ(sums[1], 0u);
+  EXPECT_EQ(counted.requested({}, device), std::vector<std::uint64_t>{});
 }
 
 TEST(Fragmentation, WhatIsUnknownIsAbsent) {

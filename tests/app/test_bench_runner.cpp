@@ -189,6 +189,25 @@ TEST_F(BenchRunner, ThePoolGrowsUntilTheBuildCompletes) {
       << small.results[0].reason;
 }
 
+// The pool of --pool auto is known only when the others have found theirs.
+TEST_F(BenchRunner, OneThatOverwritesLiveMemoryIsBuiltLastInTheFinalPool) {
+  const Fake greedy("greedy", build_greedy);
+  Fake careless("careless", build_taking<10>);
+  careless.traits().keeps_live_memory = false;
+  job_.allocators = {careless.entry(), greedy.entry()};
+  job_.pool_probe = nullptr;
+  std::vector<std::string> built;
+  BenchEvents events;
+  events.tree_built = [&](const PreparedScene&, const Result& result) { built.push_back(result.allocator); };
+  const BenchResult bench = run_bench(job_, events);
+  EXPECT_EQ(built, (std::vector<std::string>{"greedy", "careless"}));
+  ASSERT_EQ(bench.results.size(), 2u);
+  for (const Result& result : bench.results) {
+    EXPECT_EQ(result.status, Status::ok) << result.reason;
+    EXPECT_EQ(result.pool_bytes, bench.results[1].pool_bytes);
+  }
+}
+
 TEST_F(BenchRunner, OneThatOverwritesLiveMemoryIsNotRunInASmallPool) {
   Fake careless("careless", build_taking<10>);
   careless.traits().keeps_live_memory = false;

@@ -19,12 +19,6 @@
 
 namespace heapwood::kdtree::test {
 
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool sanitized = true;  // ten times slower: smaller soups, fewer repetitions
-#else
-inline constexpr bool sanitized = false;
-#endif
-
 struct Subject {
   std::string name;
   const alloc::AllocatorTraits* traits = nullptr;
