@@ -129,7 +129,8 @@ RecordedRun build_recorded(const Device& device, Workspace& workspace, const Bui
   result.instrumented.requests = counted.result();
   base.walk(alloc::HostView(workspace.device()),
             [&](const alloc::Region& region) { result.regions.push_back(region); });
-  result.instrumented.at_end = alloc::fragmentation_by_region(result.regions, counted.requested(result.regions, device));
+  result.instrumented.at_end =
+      alloc::fragmentation_by_region(result.regions, counted.requested(result.regions, device));
   result.events_in_all = recorded.total();
   result.events = recorded.events();
   return result;

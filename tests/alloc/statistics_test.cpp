@@ -40,7 +40,8 @@ TEST(Fragmentation, ByRegionIsTheSame) {
   for (std::size_t at = 0, i = 0; at < granules; ++i) {
     const std::size_t n = std::min(granules - at, i % 3 == 0 ? std::size_t{1500} : 1 + i % 7);
     regions.push_back({at * granule, n * granule, i % 4 == 1 ? State::free : State::used});
-    for (std::size_t k = at; k < at + n && i % 4 != 1; k += 2) counted.log()[k] = static_cast<std::uint32_t>(1 + k % 32);
+    for (std::size_t k = at; k < at + n && i % 4 != 1; k += 2)
+      counted.log()[k] = static_cast<std::uint32_t>(1 + k % 32);
     at += n;
   }
   const Fragmentation a = fragmentation(regions, counted.requested());
