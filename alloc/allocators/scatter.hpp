@@ -57,25 +57,36 @@ struct Scatter {
       if (bytes > pages_.page_bytes()) return large_.allocate(thread, bytes);
       const std::uint32_t k = class_of(bytes);
       const std::uint32_t start = hash(thread.worker(), thread.lane(), k);
-      BlockPages::Seat seat{start, BlockPages::none, k};
+      // Lanes that ask for the same in the same place ask together.
+      const std::uintptr_t request = std::uintptr_t{start} << 6 | k;
+      LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(request)));
       SIMT_ROLLED
-      for (std::uint32_t i = 0; i < probes; ++i) {
-        seat.before = pages_.enter(seat.page, k);
-        if (seat.before != BlockPages::none) break;
-        seat.page = seat.page + 1 == pages_.pages() ? 0 : seat.page + 1;
+      for (bool hashed = true;; hashed = false) {
+        const std::uint32_t n = group.size();
+        BlockPages::Seats seats{start, BlockPages::none, k};
+        if (group.rank() == 0) {
+          if (hashed) {
+            seats.before = pages_.enter_at_once(start, k, n);
+          } else {
+            seats = search(pages_.self(), k, start, n);
+          }
+        }
+        seats = seats.shared_by(group);
+        const std::uint32_t count = seats.count(pages_, n);
+        if (count == 0 && !hashed) return nullptr;
+        const bool seated = group.rank() < count;
+        group = group.part(seated);
+        // As long as nothing is freed, the chunks behind those that are counted are the first ones that are free.
+        if (seated) return pages_.take(thread, group, seats, seats.before);
       }
-      if (seat.before == BlockPages::none) seat = search(pages_.self(), k, start);
-      if (seat.before == BlockPages::none) return nullptr;
-      // As long as nothing is freed, the chunk behind those that are counted is the first one that is free.
-      return pages_.take(thread, seat, seat.before);
     });
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread&, void* block) const {
+  SIMT_INLINE void deallocate(Thread& thread, void* block) const {
     if (block == nullptr) return;
     if (large_.owns(block)) return large_.deallocate(block);
-    pages_.deallocate(block);
+    pages_.deallocate(thread, block);
   }
 
   template <class Visitor>
@@ -88,7 +99,7 @@ struct Scatter {
 
  private:
   static constexpr std::uint32_t most_chunks = 1024;  // in a page
-  static constexpr std::uint32_t probes = 4;          // pages that are tried behind the hash
+  static constexpr std::uint32_t probes = 4;          // pages that are tried, from the hash on
 
   // Three quarters of a page or of half a page would leave the last quarter unused.
   SIMT_INLINE std::uint32_t class_of(std::size_t bytes) const {
@@ -105,16 +116,25 @@ struct Scatter {
     return static_cast<std::uint32_t>((std::uint64_t{spread} * pages_.pages()) >> 32);
   }
 
-  // Where hashing failed: a page of the right chunks, an empty one, or one of chunks of up to twice the size.
-  static SIMT_OUTLINE BlockPages::Seat search(const BlockPages* pages, std::uint32_t k, std::uint32_t start) {
-    BlockPages::Seat seat;
+  // Where hashing failed: one of the pages behind, a page of the right chunks, an empty one, or one of chunks of up to
+  // twice the size. The search for an empty page may bring others to light that are of the right chunks.
+  static SIMT_OUTLINE BlockPages::Seats search(const BlockPages* pages, std::uint32_t k, std::uint32_t start,
+                                               std::uint32_t n) {
+    std::uint32_t page = start;
     SIMT_ROLLED
-    for (std::uint32_t i = 0; i < 4 && seat.before == BlockPages::none; ++i) {
-      const std::uint32_t larger = i < 2 ? k : k + i - 1;
-      if (larger > pages->top()) break;
-      seat = BlockPages::search(pages, i == 1 ? pages->empty() : pages->room(larger), larger, start);
+    for (std::uint32_t i = 1; i < probes; ++i) {
+      page = page + 1 == pages->pages() ? 0 : page + 1;
+      const std::uint32_t before = pages->enter(page, k, n);
+      if (before != BlockPages::none) return {page, before, k};
     }
-    return seat;
+    BlockPages::Seats seats;
+    SIMT_ROLLED
+    for (std::uint32_t i = 0; i < 5 && seats.before == BlockPages::none; ++i) {
+      const std::uint32_t larger = i < 3 ? k : k + i - 2;
+      if (larger > pages->top()) break;
+      seats = BlockPages::search(pages, i == 1 ? pages->empty() : pages->room(larger), larger, start, n);
+    }
+    return seats;
   }
 
   BlockPages pages_;
