@@ -55,15 +55,17 @@ struct Halloc {
         round_up(std::size_t{top + 1} * heads * a.head_stride_ * sizeof(std::uint32_t), 256);
     const std::size_t slabs_at = LargePart::head_bytes + heads_bytes;
     const auto slab_shift = simt::highest_bit(slab);
-    // Slabs to begin with, class by class as far as they go; each is anybody's while it is empty.
-    std::vector<std::uint32_t> classes(std::size_t{top + 1} * heads);
-    for (std::uint32_t i = 0; i < classes.size(); ++i) classes[i] = i / heads;
+    // Slabs to begin with, anybody's while they are empty; those of a class apart, because all threads count in them.
+    std::vector<std::uint32_t> classes(slabs, BlockPages::none), first(heads_bytes / sizeof(std::uint32_t));
+    for (std::uint32_t i = 0; i < (top + 1) * heads; ++i) {
+      const std::uint32_t k = i / heads, at = i % heads * (slabs / heads) + k;
+      if (k >= slabs / heads) continue;
+      classes[at] = k;
+      first[i * a.head_stride_] = at + 1;
+    }
     a.slabs_ = BlockPages::create(pool.base + slabs_at, area - slabs_at,
                                   {.page_shift = slab_shift, .least = 0, .top = top, .roomy = true}, device, classes);
-    std::vector<std::uint32_t> first(heads_bytes / sizeof(std::uint32_t));
-    for (std::uint32_t i = 0; i < std::min<std::size_t>(classes.size(), a.slabs_.pages()); ++i) {
-      first[i * a.head_stride_] = i + 1;
-    }
+    for (std::uint32_t& head : first) head = head > a.slabs_.pages() ? 0 : head;  // the tables have taken some
     simt::device_upload(device.id(), a.heads_, first.data(), heads_bytes);
     const unsigned page_shift = std::clamp(slab_shift - 2, 6u, 12u);
     a.large_ = LargePart::create(pool.base, pool.base + area, pool.bytes - area, page_shift, device);
@@ -76,24 +78,21 @@ struct Halloc {
       if (bytes > most_) return large_.allocate(thread, bytes);
       const std::uint32_t k = size_class::of(bytes);
       // Lanes that ask for the same class ask together.
-      LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{k})));
-      SIMT_ROLLED
-      for (;;) {
-        const std::uint32_t n = group.size();
-        BlockPages::Seats seats;
-        if (group.rank() == 0) seats = reserve(thread, k, n);
-        seats = seats.shared_by(group);
-        const std::uint32_t count = seats.count(slabs_, n);
-        if (count == 0) return nullptr;
-        const bool seated = group.rank() < count;
-        group = group.part(seated);
-        if (seated) {
-          // 64 consecutive counts go to one word of the bitmap, each warp to words of its own.
-          const std::uint32_t words = (slabs_.blocks(k) + 63) / 64;
-          const std::uint32_t word = hash(thread.worker() + seats.before / 64, words);
-          return slabs_.take(thread, group, seats, word * 64 + seats.before % 64);
-        }
+      const LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{k})));
+      std::uint32_t* const head = &heads_[(k * (head_mask_ + 1) + (thread.worker() & head_mask_)) * head_stride_];
+      BlockPages::Seats seats{BlockPages::none, BlockPages::none, k};
+      if (group.rank() == 0) {
+        // relaxed, wherever heads are read and written: they only say which slab to try; its state orders the rest.
+        seats.page = slab_of(simt::atomic_ref<std::uint32_t>(*head).load(simt::relaxed));
+        if (seats.page != BlockPages::none) seats.before = slabs_.enter(seats.page, k, group.size());
       }
+      seats = seats.shared_by(group);
+      // A busy head is to be replaced, by who has a seat in it, too.
+      const bool seated = seats.before < busy(slabs_, k) && group.rank() < seats.count(slabs_, group.size());
+      const LaneGroup<Thread> part = group.part(seated);
+      if (seated) return slabs_.take(thread, part, seats, place(slabs_, thread, seats));
+      if (seats.before < busy(slabs_, k)) seats.before = BlockPages::none;  // the others of the group have those
+      return elsewhere(slabs_.self(), thread, part.lanes(), head, seats.page, seats.before, k);
     });
   }
 
@@ -126,36 +125,54 @@ struct Halloc {
   }
   const std::byte* origin() const { return reinterpret_cast<const std::byte*>(heads_) - LargePart::head_bytes; }
 
-  // Seats for n blocks of class k, or for some of them: in the head if there is one that is not busy.
+  // 64 consecutive counts go to one word of the bitmap, each warp to words of its own.
   template <class Thread>
-  SIMT_INLINE BlockPages::Seats reserve(const Thread& thread, std::uint32_t k, std::uint32_t n) const {
-    std::uint32_t* const head = &heads_[(k * (head_mask_ + 1) + (thread.worker() & head_mask_)) * head_stride_];
-    // relaxed, wherever heads are read and written: they only say which slab to try; its state orders the rest.
-    const std::uint32_t seen = simt::atomic_ref<std::uint32_t>(*head).load(simt::relaxed);
-    BlockPages::Seats seats{slab_of(seen), BlockPages::none, k};
-    if (seats.page != BlockPages::none) seats.before = slabs_.reserve(seats.page, k, n);
-    if (seats.before < busy(slabs_, k)) return seats;
-    return renew(slabs_.self(), thread, head, seen, seats, n, hash(thread.worker() * 16 + k, slabs_.pages()));
+  static SIMT_INLINE std::uint32_t place(const BlockPages& slabs, const Thread& thread,
+                                         const BlockPages::Seats& seats) {
+    const std::uint32_t words = (slabs.blocks(seats.k) + 63) / 64;
+    const std::uint32_t at = hash(thread.worker() + seats.before / 64, words) * 64 + seats.before % 64;
+    return at < slabs.blocks(seats.k) ? at : at % 64;
+  }
+
+  // A block for each lane of a group for which the head, with seats in slab `page` or none, is busy or has no room.
+  template <class Thread>
+  static SIMT_OUTLINE void* elsewhere(const BlockPages* slabs, Thread thread, std::uint32_t lanes, std::uint32_t* head,
+                                      std::uint32_t page, std::uint32_t before, std::uint32_t k) {
+    LaneGroup<Thread> group(thread, lanes);
+    SIMT_ROLLED
+    for (;;) {
+      BlockPages::Seats seats{page, before, k};
+      if (group.rank() == 0) seats = renew(slabs, thread, head, seats, group.size());
+      seats = seats.shared_by(group);
+      if (seats.before == BlockPages::none) return nullptr;
+      const bool seated = group.rank() < seats.count(*slabs, group.size());
+      group = group.part(seated);
+      if (seated) return slabs->take(thread, group, seats, place(*slabs, thread, seats));
+      page = seats.page;
+      before = BlockPages::none;
+    }
   }
 
   // The head is busy, or there is none. Replaces it, unless another thread does so just now, and returns seats.
   template <class Thread>
-  static SIMT_OUTLINE BlockPages::Seats renew(const BlockPages* slabs, Thread thread, std::uint32_t* head_word,
-                                              std::uint32_t seen, BlockPages::Seats seats, std::uint32_t n,
-                                              std::uint32_t start) {
-    const std::uint32_t k = seats.k;
+  static SIMT_INLINE BlockPages::Seats renew(const BlockPages* slabs, const Thread& thread, std::uint32_t* head_word,
+                                             BlockPages::Seats seats, std::uint32_t n) {
+    const std::uint32_t k = seats.k, start = hash(thread.worker() * 16 + k, slabs->pages());
+    std::uint32_t last = seats.page;  // the head as this thread has seen it
+    bool waited = false;              // for the thread that replaces it
     simt::atomic_ref<std::uint32_t> head(*head_word);
     SIMT_ROLLED
     for (unsigned turn = 0; turn < patience; ++turn) {
       std::uint32_t now = head.load(simt::relaxed);
-      if (now != seen && slab_of(now) != slab_of(seen)) {  // it has been replaced
+      if (slab_of(now) != last) {  // it has been replaced
         if (seats.before != BlockPages::none) return seats;
-        const std::uint32_t before = slabs->reserve(slab_of(now), k, n);
-        if (before != BlockPages::none) return {slab_of(now), before, k};
-        seen = now;
+        last = slab_of(now);
+        waited = false;
+        const std::uint32_t before = BlockPages::look_and_enter(slabs, last, k, n);
+        if (before != BlockPages::none) return {last, before, k};
       }
       if ((now & locked) == 0) {
-        if (turn > 0 && now == seen) break;  // another thread has found no slab
+        if (waited) break;  // another thread has found no slab
         if (head.compare_exchange_strong(now, now | locked, simt::relaxed, simt::relaxed)) {
           const BlockPages::Seats next = replace(slabs, k, start, n);
           head.store(next.before == BlockPages::none ? now : next.page + 1, simt::relaxed);
@@ -167,32 +184,35 @@ struct Halloc {
         }
       }
       if (seats.before != BlockPages::none) return seats;
+      waited = (now & locked) != 0;
       if (turn % 16 == 15 && thread.aborted()) return seats;
       thread.pause(turn);
     }
     // No slab for a head: any empty slab, any block of the class. (In this order: the search for an empty slab may bring
     // others to light that have blocks of the class.)
-    if (seats.before == BlockPages::none) seats = BlockPages::search(slabs, slabs->empty(), k, start, n);
-    if (seats.before == BlockPages::none) seats = BlockPages::search(slabs, slabs->room(k), k, start, n);
+    SIMT_ROLLED
+    for (const std::uint32_t map : {slabs->empty(), slabs->room(k)}) {
+      if (seats.before == BlockPages::none) seats = BlockPages::search(slabs, map, k, start, n);
+    }
     return seats;
   }
 
   // Seats in a slab that is no head yet, marked as one.
   static SIMT_INLINE BlockPages::Seats replace(const BlockPages* slabs, std::uint32_t k, std::uint32_t start,
                                                std::uint32_t n) {
-    const SumMap roomy = slabs->hints(slabs->roomy(k));
+    const std::uint32_t roomy = slabs->roomy(k);
     SIMT_ROLLED
-    for (std::uint32_t slab; (slab = roomy.find(start)) != SumMap::none; start = slab) {
+    for (std::uint32_t slab; (slab = BlockPages::find(slabs, roomy, start)) != BlockPages::none; start = slab) {
       // relaxed: a mark only keeps heads from sharing a slab. It is an exclusive claim among those that want a head.
       const std::uint32_t old = slabs->state(slab).fetch_or(BlockPages::mark, simt::relaxed);
-      if (slabs->serves(slabs->roomy(k), old)) {
-        const std::uint32_t before = slabs->reserve(slab, k, n);
+      if (slabs->serves(roomy, old)) {
+        const std::uint32_t before = BlockPages::look_and_enter(slabs, slab, k, n);
         if (before != BlockPages::none) return {slab, before, k};
       }
       if ((old & BlockPages::mark) == 0) slabs->state(slab).fetch_and(~BlockPages::mark, simt::relaxed);
-      BlockPages::drop(slabs, slab, slabs->roomy(k));
+      BlockPages::drop(slabs, slab, roomy);
     }
-    const BlockPages::Seats seats = BlockPages::search(slabs, slabs->empty(), k, start, n);
+    const BlockPages::Seats seats = BlockPages::search(slabs, slabs->empty(), k, start, n, true);
     if (seats.before != BlockPages::none) slabs->state(seats.page).fetch_or(BlockPages::mark, simt::relaxed);
     return seats;
   }

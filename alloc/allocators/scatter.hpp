@@ -59,26 +59,15 @@ struct Scatter {
       const std::uint32_t start = hash(thread.worker(), thread.lane(), k);
       // Lanes that ask for the same in the same place ask together.
       const std::uintptr_t request = std::uintptr_t{start} << 6 | k;
-      LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(request)));
-      SIMT_ROLLED
-      for (bool hashed = true;; hashed = false) {
-        const std::uint32_t n = group.size();
-        BlockPages::Seats seats{start, BlockPages::none, k};
-        if (group.rank() == 0) {
-          if (hashed) {
-            seats.before = pages_.enter_at_once(start, k, n);
-          } else {
-            seats = search(pages_.self(), k, start, n);
-          }
-        }
-        seats = seats.shared_by(group);
-        const std::uint32_t count = seats.count(pages_, n);
-        if (count == 0 && !hashed) return nullptr;
-        const bool seated = group.rank() < count;
-        group = group.part(seated);
-        // As long as nothing is freed, the chunks behind those that are counted are the first ones that are free.
-        if (seated) return pages_.take(thread, group, seats, seats.before);
-      }
+      const LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(request)));
+      const std::uint32_t n = group.size();
+      const std::uint32_t before = group.once([&] { return pages_.enter(start, k, n); });
+      const BlockPages::Seats seats{start, before, k};
+      const bool seated = group.rank() < seats.count(pages_, n);
+      const LaneGroup<Thread> part = group.part(seated);
+      // As long as nothing is freed, the chunks behind those that are counted are the first ones that are free.
+      if (seated) return pages_.take(thread, part, seats, before);
+      return elsewhere(pages_.self(), thread, part.lanes(), k, start);
     });
   }
 
@@ -99,7 +88,7 @@ struct Scatter {
 
  private:
   static constexpr std::uint32_t most_chunks = 1024;  // in a page
-  static constexpr std::uint32_t probes = 4;          // pages that are tried, from the hash on
+  static constexpr std::uint32_t probes = 8;          // pages that are tried, from the hash on
 
   // Three quarters of a page or of half a page would leave the last quarter unused.
   SIMT_INLINE std::uint32_t class_of(std::size_t bytes) const {
@@ -116,21 +105,46 @@ struct Scatter {
     return static_cast<std::uint32_t>((std::uint64_t{spread} * pages_.pages()) >> 32);
   }
 
-  // Where hashing failed: one of the pages behind, a page of the right chunks, an empty one, or one of chunks of up to
-  // twice the size. The search for an empty page may bring others to light that are of the right chunks.
-  static SIMT_OUTLINE BlockPages::Seats search(const BlockPages* pages, std::uint32_t k, std::uint32_t start,
-                                               std::uint32_t n) {
-    std::uint32_t page = start;
+  // A block for each lane that found none in the page that it was hashed to.
+  template <class Thread>
+  static SIMT_OUTLINE void* elsewhere(const BlockPages* pages, Thread thread, std::uint32_t lanes, std::uint32_t k,
+                                      std::uint32_t start) {
+    LaneGroup<Thread> group(thread, lanes);
     SIMT_ROLLED
+    for (;;) {
+      BlockPages::Seats seats;
+      if (group.rank() == 0) seats = search(pages, k, start, group.size());
+      seats = seats.shared_by(group);
+      if (seats.before == BlockPages::none) return nullptr;
+      const bool seated = group.rank() < seats.count(*pages, group.size());
+      group = group.part(seated);
+      if (seated) return pages->take(thread, group, seats, seats.before);
+    }
+  }
+
+  // Seats in one of the pages behind, in a page of the right chunks, an empty one, or one of chunks of up to twice the
+  // size.
+  static SIMT_INLINE BlockPages::Seats search(const BlockPages* pages, std::uint32_t k, std::uint32_t start,
+                                              std::uint32_t n) {
+    const auto behind = [=](std::uint32_t i) {
+      return start + i < pages->pages() ? start + i : start + i - pages->pages();
+    };
+    std::uint32_t fit = 0;  // bit i: the i-th of them looks as if it served; loads that do not wait for each other
+    SIMT_UNROLLED
     for (std::uint32_t i = 1; i < probes; ++i) {
-      page = page + 1 == pages->pages() ? 0 : page + 1;
-      const std::uint32_t before = pages->enter(page, k, n);
+      if (i < pages->pages()) fit |= std::uint32_t{pages->fits(pages->state(behind(i)).load(simt::relaxed), k)} << i;
+    }
+    SIMT_ROLLED
+    for (; fit != 0; fit &= fit - 1) {
+      const std::uint32_t page = behind(simt::lowest_bit(fit));
+      const std::uint32_t before = BlockPages::look_and_enter(pages, page, k, n);
       if (before != BlockPages::none) return {page, before, k};
     }
+    // The search for an empty page also brings pages of the right chunks to light, and takes the first one.
     BlockPages::Seats seats;
     SIMT_ROLLED
-    for (std::uint32_t i = 0; i < 5 && seats.before == BlockPages::none; ++i) {
-      const std::uint32_t larger = i < 3 ? k : k + i - 2;
+    for (std::uint32_t i = 0; i < 4 && seats.before == BlockPages::none; ++i) {
+      const std::uint32_t larger = i < 2 ? k : k + i - 1;
       if (larger > pages->top()) break;
       seats = BlockPages::search(pages, i == 1 ? pages->empty() : pages->room(larger), larger, start, n);
     }

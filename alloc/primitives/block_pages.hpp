@@ -66,8 +66,8 @@ class BlockPages {
   BlockPages() = default;
 
   // Lays out `bytes` at `base` (aligned to 256) as tables and pages; a copy of the handle is at `base`, for functions
-  // that are out of line. All pages begin empty: the first ones of the classes `marked`, and marked, the others of the
-  // smallest class.
+  // that are out of line. All pages begin empty and of the smallest class; a page that has an entry in `marked` other
+  // than none, marked and of that class.
   template <class Device>
   static BlockPages create(std::byte* base, std::size_t bytes, const Shape& shape, const Device& device,
                            const std::vector<std::uint32_t>& marked = {}) {
@@ -94,7 +94,7 @@ class BlockPages {
     simt::device_upload(device.id(), base + table_at, table, sizeof(table));
     std::vector<std::uint32_t> states(b.pages_, shape.least * one_class | in_empty);
     for (std::size_t i = 0; i < std::min(states.size(), marked.size()); ++i) {
-      states[i] = marked[i] * one_class | in_empty | mark;
+      if (marked[i] != none) states[i] = marked[i] * one_class | in_empty | mark;
     }
     simt::device_upload(device.id(), base + states_at, states.data(), states.size() * sizeof(states[0]));
     std::vector<std::uint64_t> all(b.map_words_);
@@ -135,71 +135,46 @@ class BlockPages {
     return got > 0 ? count_of(old) : none;
   }
 
-  // The same, and an empty page of another class changes to k.
+  // The same, and an empty page of another class changes to k. May also fail because another thread is at the page.
   SIMT_INLINE std::uint32_t enter(std::uint32_t page, std::uint32_t k, std::uint32_t n) const {
-    // relaxed: what is seen decides only what is tried.
-    std::uint32_t seen = state(page).load(simt::relaxed);
-    SIMT_ROLLED
-    for (;;) {
-      if (class_of(seen) == k) return count_of(seen) < blocks(k) ? reserve(page, k, n) : none;
-      if (count_of(seen) != 0) return none;
-      if (change(page, seen, k, n)) return 0;
-    }
-  }
-
-  // The same without a look in advance: a trip to memory less where nobody else is at the page, but it may also fail
-  // because somebody is.
-  SIMT_INLINE std::uint32_t enter_at_once(std::uint32_t page, std::uint32_t k, std::uint32_t n) const {
     // acquire: as in reserve().
     const std::uint32_t old = state(page).fetch_add(n, simt::acquire);
-    std::uint32_t got = class_of(old) == k ? fitting(count_of(old), k, n) : 0;
-    if (class_of(old) != k && count_of(old) == 0) {
-      // Empty but for what was counted just now, which is counted again in the new class.
-      std::uint32_t seen = old + n;
-      if (change(page, seen, k, n)) return 0;
-    }
-    if (got < n) count_off(page, n - got);
-    return got > 0 ? count_of(old) : none;
+    if (class_of(old) == k && count_of(old) + n <= blocks(k)) return count_of(old);
+    return settle(self(), page, k, n, old);
   }
 
-  // A block for each lane of the group, of the seats that its first lane has reserved: the first clear bits from block
-  // `start` on, cyclically. nullptr only if the launch is aborted.
-  template <class Thread>
-  SIMT_INLINE void* take(Thread& thread, LaneGroup<Thread> group, const Seats& seats, std::uint32_t start) const {
-    const std::uint32_t most = blocks(seats.k), words = (most + 63) / 64;
-    std::uint32_t w = start / 64 < words ? start / 64 : 0;
-    std::uint32_t from = start % 64;
-    std::uint64_t taken = 0;
+  // The same with a look first, for a page that is likely not to serve: fails only if it does not.
+  static SIMT_OUTLINE std::uint32_t look_and_enter(const BlockPages* self, std::uint32_t page, std::uint32_t k,
+                                                   std::uint32_t n) {
+    // relaxed: what is seen decides only what is tried.
+    std::uint32_t seen = self->state(page).load(simt::relaxed);
     SIMT_ROLLED
-    for (std::uint32_t turn = 0;;) {
-      if (w + 1 == words && most % 64 != 0) taken |= ~std::uint64_t{0} << most % 64;  // there are no such blocks
-      if (~taken != 0) {
-        const std::uint64_t behind = ~taken >> from << from, clear = behind != 0 ? behind : ~taken;
-        const bool picks = group.alone() || group.rank() < simt::popcount(clear);
-        const unsigned bit = picks ? nth_bit(clear, group.rank()) : 0;
-        const std::uint64_t wanted = group.join(std::uint64_t{picks} << bit);
-        // acquire: waits for the last users of the blocks.
-        taken = group.once([&] { return mask(seats.page, w).fetch_or(wanted, simt::acquire); });
-        group.sync();  // passes that on
-        const bool won = picks && (taken >> bit & 1) == 0;
-        group = group.part(won);
-        if (won) {
-          return memory() + (std::size_t{seats.page} << shape_.page_shift) +
-                 (w * 64 + bit) * size_class::bytes(seats.k);
-        }
-        taken |= wanted;
-      } else {
-        // All others in the page are faster only as long as they take and free: pause after each lap.
-        w = w + 1 == words ? 0 : w + 1;
-        from = 0;
-        taken = group.once([&] { return mask(seats.page, w).load(simt::relaxed); });
-        if (++turn % words == 0) {
-          // The blocks stay counted: the pool ends with the launch.
-          if (group.once([&] { return std::uint32_t{thread.aborted()}; }) != 0) return nullptr;
-          thread.pause(turn / words);
-        }
-      }
+    for (;;) {
+      if (!self->fits(seen, k)) return none;
+      if (class_of(seen) == k) return self->reserve(page, k, n);
+      if (self->change(page, seen, k, n)) return 0;
     }
+  }
+  // Could a page in this state serve class k?
+  SIMT_INLINE bool fits(std::uint32_t state, std::uint32_t k) const {
+    return count_of(state) < (class_of(state) == k ? blocks(k) : 1);
+  }
+
+  // A block for each lane of the group, of the seats that its first lane has reserved. The blocks from `start` on are
+  // tried first. nullptr only if the launch is aborted.
+  template <class Thread>
+  SIMT_INLINE void* take(const Thread& thread, const LaneGroup<Thread>& group, const Seats& seats,
+                         std::uint32_t start) const {
+    const std::uint32_t w = start / 64, bit = start % 64 + group.rank();
+    const bool there = bit < in_word(w, seats.k);
+    const std::uint64_t row = ((std::uint64_t{1} << group.size()) - 1) << start % 64, wanted = row & places(w, seats.k);
+    // acquire: waits for the last users of the blocks.
+    const std::uint64_t taken = group.once([&] { return mask(seats.page, w).fetch_or(wanted, simt::acquire); });
+    group.sync();  // passes that on
+    const bool won = there && (taken >> bit & 1) == 0;
+    const LaneGroup<Thread> part = group.part(won);
+    if (won) return block(seats.page, w * 64 + bit, seats.k);
+    return take_any(self(), thread, part.lanes(), seats.page, seats.k, w, taken | wanted);
   }
 
   template <class Thread>
@@ -220,14 +195,14 @@ class BlockPages {
     if (page_mates.rank() == 0 && unlisted(old - n) != 0) list(self(), page, old - n);
   }
 
-  // Seats in a page of class k that the hints of `map` name, the search beginning at page `start`.
+  // Seats in a page of class k, or in an empty one, that the hints of `map` name, the search beginning at page `start`.
   static SIMT_INLINE Seats search(const BlockPages* self, std::uint32_t map, std::uint32_t k, std::uint32_t start,
-                                  std::uint32_t n) {
-    const SumMap hints = self->hints(map);
+                                  std::uint32_t n, bool empty_only = false) {
     SIMT_ROLLED
-    for (std::uint32_t page; (page = hints.find(start)) != SumMap::none; start = page) {
-      if (self->serves(map, self->state(page).load(simt::relaxed))) {
-        const std::uint32_t before = self->enter(page, k, n);
+    for (std::uint32_t page; (page = find(self, map, start)) != SumMap::none; start = page) {
+      const std::uint32_t seen = self->state(page).load(simt::relaxed);
+      if (self->fits(seen, k) && (!empty_only || count_of(seen) == 0)) {
+        const std::uint32_t before = look_and_enter(self, page, k, n);
         if (before != none) return {page, before, k};
         // Another thread was faster.
       } else {
@@ -235,6 +210,9 @@ class BlockPages {
       }
     }
     return {};
+  }
+  static SIMT_OUTLINE std::uint32_t find(const BlockPages* self, std::uint32_t map, std::uint32_t start) {
+    return self->hints(map).find(start);
   }
 
   SIMT_INLINE SumMap hints(std::uint32_t map) const {
@@ -328,6 +306,63 @@ class BlockPages {
   SIMT_INLINE std::uint32_t fitting(std::uint32_t before, std::uint32_t k, std::uint32_t n) const {
     const std::uint32_t most = blocks(k);
     return before >= most ? 0 : most - before < n ? most - before : n;
+  }
+
+  // What enter() does where its add, to the state `old`, is not all.
+  static SIMT_OUTLINE std::uint32_t settle(const BlockPages* self, std::uint32_t page, std::uint32_t k, std::uint32_t n,
+                                           std::uint32_t old) {
+    const std::uint32_t got = class_of(old) == k ? self->fitting(count_of(old), k, n) : 0;
+    if (class_of(old) != k && count_of(old) == 0) {
+      // Empty but for what was counted just now, which is counted again in the new class.
+      std::uint32_t seen = old + n;
+      if (self->change(page, seen, k, n)) return 0;
+    }
+    if (got < n) self->count_off(page, n - got);
+    return got > 0 ? count_of(old) : none;
+  }
+
+  // The blocks of class k that word w of the bitmap has, and how many they are.
+  SIMT_INLINE std::uint32_t in_word(std::uint32_t w, std::uint32_t k) const {
+    const std::uint32_t rest = blocks(k) - w * 64;
+    return rest < 64 ? rest : 64;
+  }
+  SIMT_INLINE std::uint64_t places(std::uint32_t w, std::uint32_t k) const {
+    return ~std::uint64_t{0} >> (64 - in_word(w, k));
+  }
+  SIMT_INLINE void* block(std::uint32_t page, std::uint32_t i, std::uint32_t k) const {
+    return memory() + (std::size_t{page} << shape_.page_shift) + i * size_class::bytes(k);
+  }
+
+  // take() for lanes whose first choice was gone, from word w on, of which `taken` is known.
+  template <class Thread>
+  static SIMT_OUTLINE void* take_any(const BlockPages* self, Thread thread, std::uint32_t lanes, std::uint32_t page,
+                                     std::uint32_t k, std::uint32_t w, std::uint64_t taken) {
+    LaneGroup<Thread> group(thread, lanes);
+    SIMT_ROLLED
+    for (std::uint32_t turn = 0;;) {
+      const std::uint64_t clear = ~taken & self->places(w, k);
+      if (clear != 0) {
+        const bool picks = group.rank() < simt::popcount(clear);
+        const unsigned bit = picks ? nth_bit(clear, group.rank()) : 0;
+        const std::uint64_t wanted = group.join(std::uint64_t{picks} << bit);
+        // acquire: as in take().
+        taken = group.once([&] { return self->mask(page, w).fetch_or(wanted, simt::acquire); });
+        group.sync();
+        const bool won = picks && (taken >> bit & 1) == 0;
+        group = group.part(won);
+        if (won) return self->block(page, w * 64 + bit, k);
+        taken |= wanted;
+      } else {
+        // All others in the page are faster only as long as they take and free: pause after each lap.
+        w = (w + 1) * 64 >= self->blocks(k) ? 0 : w + 1;
+        taken = group.once([&] { return self->mask(page, w).load(simt::relaxed); });
+        if (w == 0) {
+          // The blocks stay counted: the pool ends with the launch.
+          if (group.once([&] { return std::uint32_t{thread.aborted()}; }) != 0) return nullptr;
+          thread.pause(turn++);
+        }
+      }
+    }
   }
 
   // Gives a page without blocks in use, in the state `seen`, to class k, of which n blocks are counted. False: it is in

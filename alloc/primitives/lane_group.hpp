@@ -17,6 +17,7 @@ class LaneGroup {
  public:
   SIMT_INLINE LaneGroup(const Thread& thread, std::uint32_t lanes) : thread_(&thread), lanes_(lanes) {}
 
+  SIMT_INLINE std::uint32_t lanes() const { return lanes_; }
   SIMT_INLINE bool alone() const { return Thread::width == 1 || (lanes_ & (lanes_ - 1)) == 0; }
   SIMT_INLINE std::uint32_t size() const { return Thread::width == 1 ? 1 : simt::popcount(lanes_); }
   // Of this lane among them.
