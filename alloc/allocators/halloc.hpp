@@ -8,7 +8,8 @@
 // - a slab's class and count are one word and its bitmap is a bit a block (primitives/block_pages.hpp): slabs need no
 //   locks, and are neither lost nor in two sets. An empty slab changes its class; the paper's nearly empty ones may,
 //   too;
-// - up to 16 heads a class, as the counts of a head and of its class are words that every thread of a GPU changes;
+// - up to 16 heads a class, as the counts of a head and of its class are words that every thread of a GPU changes; they
+//   have slabs from the start, but an empty slab is anybody's, whether it is a head or not;
 // - who finds a head to be replaced tries its lock once and else goes on with the head, which has a sixth of its blocks
 //   left; waiting is bounded and only where there is none. When nothing is left but full slabs, these are used up to
 //   the last block; the paper's stop at 83.5%;
@@ -52,11 +53,20 @@ struct Halloc {
     a.heads_ = reinterpret_cast<std::uint32_t*>(pool.base + LargePart::head_bytes);
     const std::size_t heads_bytes =
         round_up(std::size_t{top + 1} * heads * a.head_stride_ * sizeof(std::uint32_t), 256);
-    simt::device_fill(device.id(), a.heads_, 0, heads_bytes);
     const std::size_t slabs_at = LargePart::head_bytes + heads_bytes;
     const auto slab_shift = simt::highest_bit(slab);
+    // Slabs to begin with, anybody's while they are empty; those of a class apart, because all threads count in them.
+    std::vector<std::uint32_t> classes(slabs, BlockPages::none), first(heads_bytes / sizeof(std::uint32_t));
+    for (std::uint32_t i = 0; i < (top + 1) * heads; ++i) {
+      const std::uint32_t k = i / heads, at = i % heads * (slabs / heads) + k;
+      if (k >= slabs / heads) continue;
+      classes[at] = k;
+      first[i * a.head_stride_] = at + 1;
+    }
     a.slabs_ = BlockPages::create(pool.base + slabs_at, area - slabs_at,
-                                  {.page_shift = slab_shift, .least = 0, .top = top, .roomy = true}, device);
+                                  {.page_shift = slab_shift, .least = 0, .top = top, .roomy = true}, device, classes);
+    for (std::uint32_t& head : first) head = head > a.slabs_.pages() ? 0 : head;  // the tables have taken some
+    simt::device_upload(device.id(), a.heads_, first.data(), heads_bytes);
     const unsigned page_shift = std::clamp(slab_shift - 2, 6u, 12u);
     a.large_ = LargePart::create(pool.base, pool.base + area, pool.bytes - area, page_shift, device);
     return a;
@@ -67,26 +77,30 @@ struct Halloc {
     return attempt_until(thread, wait_, [&]() -> void* {
       if (bytes > most_) return large_.allocate(thread, bytes);
       const std::uint32_t k = size_class::of(bytes);
+      // Lanes that ask for the same class ask together.
+      const LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{k})));
       std::uint32_t* const head = &heads_[(k * (head_mask_ + 1) + (thread.worker() & head_mask_)) * head_stride_];
-      // relaxed, wherever heads are read and written: they only say which slab to try; its state orders the rest.
-      const std::uint32_t seen = simt::atomic_ref<std::uint32_t>(*head).load(simt::relaxed);
-      BlockPages::Seat seat{slab_of(seen), BlockPages::none, k};
-      if (seat.page != BlockPages::none) seat.before = slabs_.reserve(seat.page, k);
-      if (seat.before >= busy(slabs_, k)) {
-        seat = renew(slabs_.self(), thread, head, seen, seat, hash(thread.worker() * 16 + k, slabs_.pages()));
+      BlockPages::Seats seats{BlockPages::none, BlockPages::none, k};
+      if (group.rank() == 0) {
+        // relaxed, wherever heads are read and written: they only say which slab to try; its state orders the rest.
+        seats.page = slab_of(simt::atomic_ref<std::uint32_t>(*head).load(simt::relaxed));
+        if (seats.page != BlockPages::none) seats.before = slabs_.enter(seats.page, k, group.size());
       }
-      if (seat.before == BlockPages::none) return nullptr;
-      // 64 consecutive counts go to one word of the bitmap, each warp to words of its own.
-      const std::uint32_t words = (slabs_.blocks(k) + 63) / 64;
-      return slabs_.take(thread, seat, hash(thread.worker() + seat.before / 64, words) * 64 + seat.before % 64);
+      seats = seats.shared_by(group);
+      // A busy head is to be replaced, by who has a seat in it, too.
+      const bool seated = seats.before < busy(slabs_, k) && group.rank() < seats.count(slabs_, group.size());
+      const LaneGroup<Thread> part = group.part(seated);
+      if (seated) return slabs_.take(thread, part, seats, place(slabs_, thread, seats));
+      if (seats.before < busy(slabs_, k)) seats.before = BlockPages::none;  // the others of the group have those
+      return elsewhere(slabs_.self(), thread, part.lanes(), head, seats.page, seats.before, k);
     });
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread&, void* block) const {
+  SIMT_INLINE void deallocate(Thread& thread, void* block) const {
     if (block == nullptr) return;
     if (large_.owns(block)) return large_.deallocate(block);
-    slabs_.deallocate(block);
+    slabs_.deallocate(thread, block);
   }
 
   template <class Visitor>
@@ -111,66 +125,103 @@ struct Halloc {
   }
   const std::byte* origin() const { return reinterpret_cast<const std::byte*>(heads_) - LargePart::head_bytes; }
 
-  // The head is busy, or there is none. Replaces it, unless another thread does so just now, and returns a seat.
+  // 64 consecutive counts go to one word of the bitmap, each warp to words of its own.
   template <class Thread>
-  static SIMT_OUTLINE BlockPages::Seat renew(const BlockPages* slabs, Thread thread, std::uint32_t* head_word,
-                                             std::uint32_t seen, BlockPages::Seat seat, std::uint32_t start) {
-    const std::uint32_t k = seat.k;
+  static SIMT_INLINE std::uint32_t place(const BlockPages& slabs, const Thread& thread,
+                                         const BlockPages::Seats& seats) {
+    const std::uint32_t words = (slabs.blocks(seats.k) + 63) / 64;
+    const std::uint32_t at = hash(thread.worker() + seats.before / 64, words) * 64 + seats.before % 64;
+    return at < slabs.blocks(seats.k) ? at : at % 64;
+  }
+
+  // A block for each lane of a group for which the head, with seats in slab `page` or none, is busy or has no room.
+  template <class Thread>
+  static SIMT_OUTLINE void* elsewhere(const BlockPages* slabs, Thread thread, std::uint32_t lanes, std::uint32_t* head,
+                                      std::uint32_t page, std::uint32_t before, std::uint32_t k) {
+    LaneGroup<Thread> group(thread, lanes);
+    SIMT_ROLLED
+    for (;;) {
+      BlockPages::Seats seats{page, before, k};
+      if (group.rank() == 0) seats = renew(slabs, thread, head, seats, group.size());
+      seats = seats.shared_by(group);
+      if (seats.before == BlockPages::none) return nullptr;
+      const bool seated = group.rank() < seats.count(*slabs, group.size());
+      group = group.part(seated);
+      if (seated) return slabs->take(thread, group, seats, place(*slabs, thread, seats));
+      page = seats.page;
+      before = BlockPages::none;
+    }
+  }
+
+  // The head is busy, or there is none. Replaces it, unless another thread does so just now, and returns seats.
+  template <class Thread>
+  static SIMT_INLINE BlockPages::Seats renew(const BlockPages* slabs, const Thread& thread, std::uint32_t* head_word,
+                                             BlockPages::Seats seats, std::uint32_t n) {
+    const std::uint32_t k = seats.k, start = hash(thread.worker() * 16 + k, slabs->pages());
+    std::uint32_t last = seats.page;  // the head as this thread has seen it
+    bool waited = false;              // for the thread that replaces it
     simt::atomic_ref<std::uint32_t> head(*head_word);
     SIMT_ROLLED
     for (unsigned turn = 0; turn < patience; ++turn) {
       std::uint32_t now = head.load(simt::relaxed);
-      if (now != seen && slab_of(now) != slab_of(seen)) {  // it has been replaced
-        if (seat.before != BlockPages::none) return seat;
-        const std::uint32_t before = slabs->reserve(slab_of(now), k);
-        if (before != BlockPages::none) return {slab_of(now), before, k};
-        seen = now;
+      if (slab_of(now) != last) {  // it has been replaced
+        if (seats.before != BlockPages::none) return seats;
+        last = slab_of(now);
+        waited = false;
+        const std::uint32_t before = BlockPages::look_and_enter(slabs, last, k, n);
+        if (before != BlockPages::none) return {last, before, k};
       }
       if ((now & locked) == 0) {
-        if (turn > 0 && now == seen) break;  // another thread has found no slab
+        if (waited) break;  // another thread has found no slab
         if (head.compare_exchange_strong(now, now | locked, simt::relaxed, simt::relaxed)) {
-          const BlockPages::Seat next = replace(slabs, k, start);
+          const BlockPages::Seats next = replace(slabs, k, start, n);
           head.store(next.before == BlockPages::none ? now : next.page + 1, simt::relaxed);
           if (next.before == BlockPages::none) break;
-          if (now != 0) resign(slabs, slab_of(now), k);
-          if (seat.before == BlockPages::none) return next;
-          slabs->count_off(next.page);
-          return seat;
+          if (now != 0) resign(slabs, slab_of(now));
+          if (seats.before == BlockPages::none) return next;
+          slabs->count_off(next.page, next.count(*slabs, n));
+          return seats;
         }
       }
-      if (seat.before != BlockPages::none) return seat;
-      if (turn % 16 == 15 && thread.aborted()) return seat;
+      if (seats.before != BlockPages::none) return seats;
+      waited = (now & locked) != 0;
+      if (turn % 16 == 15 && thread.aborted()) return seats;
       thread.pause(turn);
     }
-    // No slab for a head: any block of the class, any empty slab.
-    if (seat.before == BlockPages::none) seat = BlockPages::search(slabs, slabs->room(k), k, start);
-    if (seat.before == BlockPages::none) seat = BlockPages::search(slabs, slabs->empty(), k, start);
-    return seat;
+    // No slab for a head: any empty slab, any block of the class. (In this order: the search for an empty slab may bring
+    // others to light that have blocks of the class.)
+    SIMT_ROLLED
+    for (const std::uint32_t map : {slabs->empty(), slabs->room(k)}) {
+      if (seats.before == BlockPages::none) seats = BlockPages::search(slabs, map, k, start, n);
+    }
+    return seats;
   }
 
-  // A seat in a slab that is no head yet, marked as one.
-  static SIMT_INLINE BlockPages::Seat replace(const BlockPages* slabs, std::uint32_t k, std::uint32_t start) {
-    const SumMap roomy = slabs->hints(slabs->roomy(k));
+  // Seats in a slab that is no head yet, marked as one.
+  static SIMT_INLINE BlockPages::Seats replace(const BlockPages* slabs, std::uint32_t k, std::uint32_t start,
+                                               std::uint32_t n) {
+    const std::uint32_t roomy = slabs->roomy(k);
     SIMT_ROLLED
-    for (std::uint32_t slab; (slab = roomy.find(start)) != SumMap::none; start = slab) {
+    for (std::uint32_t slab; (slab = BlockPages::find(slabs, roomy, start)) != BlockPages::none; start = slab) {
       // relaxed: a mark only keeps heads from sharing a slab. It is an exclusive claim among those that want a head.
       const std::uint32_t old = slabs->state(slab).fetch_or(BlockPages::mark, simt::relaxed);
-      if (slabs->serves(slabs->roomy(k), old)) {
-        const std::uint32_t before = slabs->reserve(slab, k);
+      if (slabs->serves(roomy, old)) {
+        const std::uint32_t before = BlockPages::look_and_enter(slabs, slab, k, n);
         if (before != BlockPages::none) return {slab, before, k};
       }
       if ((old & BlockPages::mark) == 0) slabs->state(slab).fetch_and(~BlockPages::mark, simt::relaxed);
-      BlockPages::refresh(slabs, slab, slabs->roomy(k));
+      BlockPages::drop(slabs, slab, roomy);
     }
-    const BlockPages::Seat seat = BlockPages::search(slabs, slabs->empty(), k, start);
-    if (seat.before != BlockPages::none) slabs->state(seat.page).fetch_or(BlockPages::mark, simt::relaxed);
-    return seat;
+    const BlockPages::Seats seats = BlockPages::search(slabs, slabs->empty(), k, start, n, true);
+    if (seats.before != BlockPages::none) slabs->state(seats.page).fetch_or(BlockPages::mark, simt::relaxed);
+    return seats;
   }
 
-  // The slab is no longer a head. (It may be one again already, of this class or another: then two heads share it.)
-  static SIMT_INLINE void resign(const BlockPages* slabs, std::uint32_t slab, std::uint32_t k) {
+  // The slab is no longer a head. (It may be one again already, of this class or another: then two heads share it.) If
+  // it is still hinted at as empty, it is to be found as what it is from now on.
+  static SIMT_INLINE void resign(const BlockPages* slabs, std::uint32_t slab) {
     slabs->state(slab).fetch_and(~BlockPages::mark, simt::relaxed);
-    BlockPages::refresh(slabs, slab, slabs->roomy(k));
+    BlockPages::drop(slabs, slab, slabs->empty());
   }
 
   BlockPages slabs_;

@@ -57,25 +57,25 @@ struct Scatter {
       if (bytes > pages_.page_bytes()) return large_.allocate(thread, bytes);
       const std::uint32_t k = class_of(bytes);
       const std::uint32_t start = hash(thread.worker(), thread.lane(), k);
-      BlockPages::Seat seat{start, BlockPages::none, k};
-      SIMT_ROLLED
-      for (std::uint32_t i = 0; i < probes; ++i) {
-        seat.before = pages_.enter(seat.page, k);
-        if (seat.before != BlockPages::none) break;
-        seat.page = seat.page + 1 == pages_.pages() ? 0 : seat.page + 1;
-      }
-      if (seat.before == BlockPages::none) seat = search(pages_.self(), k, start);
-      if (seat.before == BlockPages::none) return nullptr;
-      // As long as nothing is freed, the chunk behind those that are counted is the first one that is free.
-      return pages_.take(thread, seat, seat.before);
+      // Lanes that ask for the same in the same place ask together.
+      const std::uintptr_t request = std::uintptr_t{start} << 6 | k;
+      const LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(request)));
+      const std::uint32_t n = group.size();
+      const std::uint32_t before = group.once([&] { return pages_.enter(start, k, n); });
+      const BlockPages::Seats seats{start, before, k};
+      const bool seated = group.rank() < seats.count(pages_, n);
+      const LaneGroup<Thread> part = group.part(seated);
+      // As long as nothing is freed, the chunks behind those that are counted are the first ones that are free.
+      if (seated) return pages_.take(thread, part, seats, before);
+      return elsewhere(pages_.self(), thread, part.lanes(), k, start);
     });
   }
 
   template <class Thread>
-  SIMT_INLINE void deallocate(Thread&, void* block) const {
+  SIMT_INLINE void deallocate(Thread& thread, void* block) const {
     if (block == nullptr) return;
     if (large_.owns(block)) return large_.deallocate(block);
-    pages_.deallocate(block);
+    pages_.deallocate(thread, block);
   }
 
   template <class Visitor>
@@ -88,7 +88,7 @@ struct Scatter {
 
  private:
   static constexpr std::uint32_t most_chunks = 1024;  // in a page
-  static constexpr std::uint32_t probes = 4;          // pages that are tried behind the hash
+  static constexpr std::uint32_t probes = 8;          // pages that are tried, from the hash on
 
   // Three quarters of a page or of half a page would leave the last quarter unused.
   SIMT_INLINE std::uint32_t class_of(std::size_t bytes) const {
@@ -105,16 +105,50 @@ struct Scatter {
     return static_cast<std::uint32_t>((std::uint64_t{spread} * pages_.pages()) >> 32);
   }
 
-  // Where hashing failed: a page of the right chunks, an empty one, or one of chunks of up to twice the size.
-  static SIMT_OUTLINE BlockPages::Seat search(const BlockPages* pages, std::uint32_t k, std::uint32_t start) {
-    BlockPages::Seat seat;
+  // A block for each lane that found none in the page that it was hashed to.
+  template <class Thread>
+  static SIMT_OUTLINE void* elsewhere(const BlockPages* pages, Thread thread, std::uint32_t lanes, std::uint32_t k,
+                                      std::uint32_t start) {
+    LaneGroup<Thread> group(thread, lanes);
     SIMT_ROLLED
-    for (std::uint32_t i = 0; i < 4 && seat.before == BlockPages::none; ++i) {
+    for (;;) {
+      BlockPages::Seats seats;
+      if (group.rank() == 0) seats = search(pages, k, start, group.size());
+      seats = seats.shared_by(group);
+      if (seats.before == BlockPages::none) return nullptr;
+      const bool seated = group.rank() < seats.count(*pages, group.size());
+      group = group.part(seated);
+      if (seated) return pages->take(thread, group, seats, seats.before);
+    }
+  }
+
+  // Seats in one of the pages behind, in a page of the right chunks, an empty one, or one of chunks of up to twice the
+  // size.
+  static SIMT_INLINE BlockPages::Seats search(const BlockPages* pages, std::uint32_t k, std::uint32_t start,
+                                              std::uint32_t n) {
+    const auto behind = [=](std::uint32_t i) {
+      return start + i < pages->pages() ? start + i : start + i - pages->pages();
+    };
+    std::uint32_t fit = 0;  // bit i: the i-th of them looks as if it served; loads that do not wait for each other
+    SIMT_UNROLLED
+    for (std::uint32_t i = 1; i < probes; ++i) {
+      if (i < pages->pages()) fit |= std::uint32_t{pages->fits(pages->state(behind(i)).load(simt::relaxed), k)} << i;
+    }
+    SIMT_ROLLED
+    for (; fit != 0; fit &= fit - 1) {
+      const std::uint32_t page = behind(simt::lowest_bit(fit));
+      const std::uint32_t before = BlockPages::look_and_enter(pages, page, k, n);
+      if (before != BlockPages::none) return {page, before, k};
+    }
+    // The search for an empty page also brings pages of the right chunks to light, and takes the first one.
+    BlockPages::Seats seats;
+    SIMT_ROLLED
+    for (std::uint32_t i = 0; i < 4 && seats.before == BlockPages::none; ++i) {
       const std::uint32_t larger = i < 2 ? k : k + i - 1;
       if (larger > pages->top()) break;
-      seat = BlockPages::search(pages, i == 1 ? pages->empty() : pages->room(larger), larger, start);
+      seats = BlockPages::search(pages, i == 1 ? pages->empty() : pages->room(larger), larger, start, n);
     }
-    return seat;
+    return seats;
   }
 
   BlockPages pages_;

@@ -2,25 +2,33 @@
 // Pages that are divided into equal blocks, as ScatterAlloc's pages and Halloc's slabs are: a state word and a bitmap a
 // page, both in tables outside of the pages. Which page a request is tried in is the caller's affair.
 //
-// The state is {size class, mark, count} in one word. A block is allocated by counting it (`reserve`) and then setting
-// a clear bit (`take`), and freed by clearing the bit and then counting it off. So a page never has more bits set than
-// it counts: who was counted finds a clear bit. And all bits of a page that counts 0 are clear, whatever its class, so
-// that one compare-and-swap of the state gives an empty page to another class: nothing is cleared or locked for it.
+// The state is {size class, hints, mark, count} in one word. A block is allocated by counting it (`reserve`) and then
+// setting a clear bit (`take`); it is freed by counting it off, which also tells its class, and then clearing its bit.
+// So a page has no more bits set than it counts, but for those of threads inside deallocate(): who was counted finds a
+// clear bit, and waits for such a thread at most. A page that counts 0 has no block in use, so that one compare-and-swap
+// of the state gives it to another class: nothing is cleared or locked for it.
 // Counting is by fetch_add even though a page may turn out to be full or of another class; who was wrong counts itself
 // off. Meanwhile others may find the page full, or not empty, a moment too long.
+// Lanes that call together with one page are one LaneGroup: one add counts all their blocks, one fetch_or takes them.
 //
 // Hints (sum_map.hpp) say which pages can serve: for each class the pages with `room`, and for all classes the `empty`
-// ones; optionally for each class the `roomy` ones, less than five eighths full. A hint may stand too long, and is then
-// dropped by who finds out. That it is never missing, except while a thread is inside, is refresh()'s part: every
-// change that lets a page serve more ends with it. So "nothing left" is known after a few loads, without a look at the
-// pages. Limits: 2^24 blocks a page with those that are wrong. Overhead: one bit a smallest block, 4 bytes and about
-// two bits a class for each page.
+// ones; optionally for each class the `roomy` ones, less than five eighths full. A hint may stand long after the page has
+// filled up or changed its class: who follows it drops it. For each kind the state has a flag, "hinted at", so that a
+// thread whose change lets a page serve more raises a hint (`list`) only where none stands; and a page that is hinted at
+// as empty needs no other hint, as who drops that one raises those that the page needs instead. So pages fill and empty
+// without touching the hints, and yet "nothing left" is known after a few loads: no page that can serve is without a
+// hint, except while a thread is inside.
+// Flag and hint are two words. Who drops clears the hint, then the flag, and then looks at the state again; who raises
+// sets the flag, and if it was clear, the hint. So a flag that stands means a hint that stands, or is about to.
+// Limits: 2^22 blocks a page with those that are wrong. Overhead: one bit a smallest block, 4 bytes and about two bits a
+// class for each page.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "alloc/primitives/lane_group.hpp"
 #include "alloc/primitives/size_class.hpp"
 #include "alloc/primitives/sum_map.hpp"
 
@@ -29,7 +37,7 @@ namespace heapwood::alloc {
 class BlockPages {
  public:
   static constexpr std::uint32_t none = ~0u;
-  static constexpr std::uint32_t mark = 1u << 24;  // of a state; means what the caller says
+  static constexpr std::uint32_t mark = 1u << 22;  // of a state; means what the caller says
 
   struct Shape {
     unsigned page_shift = 12;
@@ -37,19 +45,32 @@ class BlockPages {
     bool roomy = false;                // with hints for roomy pages
   };
 
-  // A reserved block: where it is becomes known with take().
-  struct Seat {
+  // Blocks of class k that were reserved in a page: which ones they are becomes known with take().
+  struct Seats {
     std::uint32_t page = none;
     std::uint32_t before = none;  // blocks that were counted before; none: nothing is reserved
-    std::uint32_t k = 0;          // the page's class
+    std::uint32_t k = 0;
+
+    // Of `n` that were asked for.
+    SIMT_INLINE std::uint32_t count(const BlockPages& pages, std::uint32_t n) const {
+      return before == none ? 0 : pages.fitting(before, k, n);
+    }
+    // Tells all lanes of a group what its first lane has reserved.
+    template <class Thread>
+    SIMT_INLINE Seats shared_by(const LaneGroup<Thread>& group) const {
+      const auto tell = [&](std::uint32_t value) { return group.once([=] { return value; }); };
+      return {tell(page), tell(before), tell(k)};
+    }
   };
 
   BlockPages() = default;
 
   // Lays out `bytes` at `base` (aligned to 256) as tables and pages; a copy of the handle is at `base`, for functions
-  // that are out of line.
+  // that are out of line. All pages begin empty and of the smallest class; a page that has an entry in `marked` other
+  // than none, marked and of that class.
   template <class Device>
-  static BlockPages create(std::byte* base, std::size_t bytes, const Shape& shape, const Device& device) {
+  static BlockPages create(std::byte* base, std::size_t bytes, const Shape& shape, const Device& device,
+                           const std::vector<std::uint32_t>& marked = {}) {
     static_assert(sizeof(BlockPages) <= table_at);
     BlockPages b;
     b.base_ = base;
@@ -71,16 +92,16 @@ class BlockPages {
     simt::device_fill(device.id(), base, 0, b.memory_at_);
     simt::device_upload(device.id(), base, &b, sizeof(b));
     simt::device_upload(device.id(), base + table_at, table, sizeof(table));
-    // All pages begin empty and of the smallest class.
-    std::vector<std::uint32_t> states(b.pages_, shape.least * one_class);
+    std::vector<std::uint32_t> states(b.pages_, shape.least * one_class | in_empty);
+    for (std::size_t i = 0; i < std::min(states.size(), marked.size()); ++i) {
+      if (marked[i] != none) states[i] = marked[i] * one_class | in_empty | mark;
+    }
     simt::device_upload(device.id(), base + states_at, states.data(), states.size() * sizeof(states[0]));
     std::vector<std::uint64_t> all(b.map_words_);
     for (std::uint32_t level = 0, n = b.pages_; level <= table[SumMap::table_entries - 1]; ++level, n = (n + 63) / 64) {
       for (std::uint32_t i = 0; i < n; ++i) all[table[level] + i / 64] |= std::uint64_t{1} << i % 64;
     }
-    for (const std::uint32_t map : {b.room(shape.least), b.empty()}) {
-      simt::device_upload(device.id(), b.map_words(map), all.data(), all.size() * sizeof(all[0]));
-    }
+    simt::device_upload(device.id(), b.map_words(b.empty()), all.data(), all.size() * sizeof(all[0]));
     return b;
   }
 
@@ -101,96 +122,97 @@ class BlockPages {
   SIMT_INLINE std::uint32_t roomy(std::uint32_t k) const { return shape_.top + 2 + k; }
 
   SIMT_INLINE simt::atomic_ref<std::uint32_t> state(std::uint32_t page) const {
-    return simt::atomic_ref<std::uint32_t>(reinterpret_cast<std::uint32_t*>(base_ + states_at)[page]);
+    return simt::atomic_ref<std::uint32_t>(states()[page]);
   }
 
-  // Counts a block of class k in the page. Returns how many were counted before, or none if the page is full or of
-  // another class.
-  SIMT_INLINE std::uint32_t reserve(std::uint32_t page, std::uint32_t k) const {
+  // Counts up to n blocks of class k in the page. Returns how many were counted before, or none if the page is full or
+  // of another class.
+  SIMT_INLINE std::uint32_t reserve(std::uint32_t page, std::uint32_t k, std::uint32_t n) const {
     // acquire: the page may have been of another class before; waits for the last users of its blocks.
-    const std::uint32_t old = state(page).fetch_add(1, simt::acquire);
-    const std::uint32_t before = count_of(old), most = blocks(k);
-    if (class_of(old) != k || before >= most) {
-      count_off(page);
-      return none;
-    }
-    if (before + 1 == most && most > 1) refresh(self(), page, room(k));
-    return before;
+    const std::uint32_t old = state(page).fetch_add(n, simt::acquire);
+    const std::uint32_t got = class_of(old) == k ? fitting(count_of(old), k, n) : 0;
+    if (got < n) count_off(page, n - got);
+    return got > 0 ? count_of(old) : none;
   }
 
-  // The same, and an empty page of another class changes to k. For pages that are not known to be of class k.
-  SIMT_INLINE std::uint32_t enter(std::uint32_t page, std::uint32_t k) const {
+  // The same, and an empty page of another class changes to k. May also fail because another thread is at the page.
+  SIMT_INLINE std::uint32_t enter(std::uint32_t page, std::uint32_t k, std::uint32_t n) const {
+    // acquire: as in reserve().
+    const std::uint32_t old = state(page).fetch_add(n, simt::acquire);
+    if (class_of(old) == k && count_of(old) + n <= blocks(k)) return count_of(old);
+    return settle(self(), page, k, n, old);
+  }
+
+  // The same with a look first, for a page that is likely not to serve: fails only if it does not.
+  static SIMT_OUTLINE std::uint32_t look_and_enter(const BlockPages* self, std::uint32_t page, std::uint32_t k,
+                                                   std::uint32_t n) {
     // relaxed: what is seen decides only what is tried.
-    std::uint32_t seen = state(page).load(simt::relaxed);
+    std::uint32_t seen = self->state(page).load(simt::relaxed);
     SIMT_ROLLED
     for (;;) {
-      if (class_of(seen) == k) return count_of(seen) < blocks(k) ? reserve(page, k) : none;
-      if (count_of(seen) != 0) return none;
-      // acquire: as in reserve(); also, the bits of those users are seen to be clear.
-      if (state(page).compare_exchange_weak(seen, k * one_class + 1, simt::acquire, simt::relaxed)) {
-        refresh(self(), page, empty());
-        if (blocks(k) > 1) refresh(self(), page, room(k));
-        return 0;
-      }
+      if (!self->fits(seen, k)) return none;
+      if (class_of(seen) == k) return self->reserve(page, k, n);
+      if (self->change(page, seen, k, n)) return 0;
     }
   }
+  // Could a page in this state serve class k?
+  SIMT_INLINE bool fits(std::uint32_t state, std::uint32_t k) const {
+    return count_of(state) < (class_of(state) == k ? blocks(k) : 1);
+  }
 
-  // The block of a seat: the first clear bit from block `start` on, cyclically. nullptr only if the launch is aborted.
+  // A block for each lane of the group, of the seats that its first lane has reserved. The blocks from `start` on are
+  // tried first. nullptr only if the launch is aborted.
   template <class Thread>
-  SIMT_INLINE void* take(Thread& thread, const Seat& seat, std::uint32_t start) const {
-    const std::uint32_t most = blocks(seat.k), words = (most + 63) / 64;
-    std::uint32_t w = start / 64 < words ? start / 64 : 0;
-    std::uint32_t bit = start % 64;
-    std::uint64_t taken = 0;
-    SIMT_ROLLED
-    for (std::uint32_t turn = 0;;) {
-      if (w + 1 == words && most % 64 != 0) taken |= ~std::uint64_t{0} << most % 64;  // there are no such blocks
-      if (~taken != 0) {
-        const std::uint64_t behind = ~taken >> bit;
-        bit = behind != 0 ? bit + simt::lowest_bit(behind) : simt::lowest_bit(~taken);
-        const std::uint64_t mine = std::uint64_t{1} << bit;
-        // acquire: waits for the last user of the block.
-        taken = mask(seat.page, w).fetch_or(mine, simt::acquire);
-        if ((taken & mine) == 0) {
-          return memory() + (std::size_t{seat.page} << shape_.page_shift) + (w * 64 + bit) * size_class::bytes(seat.k);
-        }
-      } else {
-        // All others in the page are faster only as long as they take and free: pause after each lap.
-        w = w + 1 == words ? 0 : w + 1;
-        bit = 0;
-        taken = mask(seat.page, w).load(simt::relaxed);
-        if (++turn % words == 0) {
-          if (thread.aborted()) return nullptr;  // the block stays counted: the pool ends with the launch
-          thread.pause(turn / words);
-        }
-      }
-    }
+  SIMT_INLINE void* take(const Thread& thread, const LaneGroup<Thread>& group, const Seats& seats,
+                         std::uint32_t start) const {
+    const std::uint32_t w = start / 64, bit = start % 64 + group.rank();
+    const bool there = bit < in_word(w, seats.k);
+    const std::uint64_t row = ((std::uint64_t{1} << group.size()) - 1) << start % 64, wanted = row & places(w, seats.k);
+    // acquire: waits for the last users of the blocks.
+    const std::uint64_t taken = group.once([&] { return mask(seats.page, w).fetch_or(wanted, simt::acquire); });
+    group.sync();  // passes that on
+    const bool won = there && (taken >> bit & 1) == 0;
+    const LaneGroup<Thread> part = group.part(won);
+    if (won) return block(seats.page, w * 64 + bit, seats.k);
+    return take_any(self(), thread, part.lanes(), seats.page, seats.k, w, taken | wanted);
   }
 
-  SIMT_INLINE void deallocate(void* block) const {
+  template <class Thread>
+  SIMT_INLINE void deallocate(Thread& thread, void* block) const {
     const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(block) - memory());
     const auto page = static_cast<std::uint32_t>(offset >> shape_.page_shift);
     const auto granules = static_cast<std::uint32_t>((offset & (page_bytes() - 1)) / granule);
-    // relaxed: the class is constant while a block is in use.
-    const std::uint32_t i = size_class::divide(granules, class_of(state(page).load(simt::relaxed)));
-    // release: hands the block over to who takes this bit.
-    mask(page, i / 64).fetch_and(~(std::uint64_t{1} << i % 64), simt::release);
-    count_off(page);
+    const LaneGroup<Thread> page_mates(thread, thread.together(states() + page));
+    page_mates.sync();  // what these lanes did with their blocks comes before both releases
+    const std::uint32_t n = page_mates.size();
+    // release: hands the blocks over to who gives the page to another class, or is counted after that.
+    const std::uint32_t old = page_mates.once([&] { return state(page).fetch_sub(n, simt::release); });
+    const std::uint32_t i = size_class::divide(granules, class_of(old));
+    const LaneGroup<Thread> word_mates(thread, thread.together(masks_of(page) + i / 64));
+    const std::uint64_t bits = word_mates.join(std::uint64_t{1} << i % 64);
+    // release: hands the blocks over to who takes these bits.
+    if (word_mates.rank() == 0) mask(page, i / 64).fetch_and(~bits, simt::release);
+    if (page_mates.rank() == 0 && unlisted(old - n) != 0) list(self(), page, old - n);
   }
 
-  // A seat in a page of class k that the hints of `map` name, the search beginning at page `start`.
-  static SIMT_INLINE Seat search(const BlockPages* self, std::uint32_t map, std::uint32_t k, std::uint32_t start) {
-    const SumMap hints = self->hints(map);
+  // Seats in a page of class k, or in an empty one, that the hints of `map` name, the search beginning at page `start`.
+  static SIMT_INLINE Seats search(const BlockPages* self, std::uint32_t map, std::uint32_t k, std::uint32_t start,
+                                  std::uint32_t n, bool empty_only = false) {
     SIMT_ROLLED
-    for (std::uint32_t page; (page = hints.find(start)) != SumMap::none; start = page) {
-      // A turn without success drops a hint, or another thread was faster.
-      if (self->serves(map, self->state(page).load(simt::relaxed))) {
-        const std::uint32_t before = self->enter(page, k);
+    for (std::uint32_t page; (page = find(self, map, start)) != SumMap::none; start = page) {
+      const std::uint32_t seen = self->state(page).load(simt::relaxed);
+      if (self->fits(seen, k) && (!empty_only || count_of(seen) == 0)) {
+        const std::uint32_t before = look_and_enter(self, page, k, n);
         if (before != none) return {page, before, k};
+        // Another thread was faster.
+      } else {
+        drop(self, page, map);
       }
-      refresh(self, page, map);
     }
     return {};
+  }
+  static SIMT_OUTLINE std::uint32_t find(const BlockPages* self, std::uint32_t map, std::uint32_t start) {
+    return self->hints(map).find(start);
   }
 
   SIMT_INLINE SumMap hints(std::uint32_t map) const {
@@ -203,27 +225,40 @@ class BlockPages {
     if (map < empty()) return k == map && n < blocks(k);
     return roomy(k) == map && (state & mark) == 0 && n < roomy_blocks(k);
   }
-  // Makes a page's hint agree with its state. Of a thread that raises a hint and one that drops it, each having changed
-  // the state before, the later one sees the other's change (both are read-modify-writes of the same word of hints),
-  // and the one that drops looks again.
-  static SIMT_OUTLINE void refresh(const BlockPages* self, std::uint32_t page, std::uint32_t map) {
-    const SumMap hints = self->hints(map);
-    const auto serves = [&] { return self->serves(map, self->state(page).load(simt::relaxed)); };
-    if (!serves()) {
-      hints.take(page);
-      if (!serves()) return;
+  // Drops a hint that has led to a page which does not serve; raises it again if the page does after all.
+  static SIMT_OUTLINE void drop(const BlockPages* self, std::uint32_t page, std::uint32_t map) {
+    const std::uint32_t flag = map < self->empty() ? in_room : map == self->empty() ? in_empty : in_roomy;
+    self->hints(map).take(page);
+    // release: the hint goes down before another thread finds the flag clear and raises both.
+    const std::uint32_t old = self->state(page).fetch_and(~flag, simt::release);
+    list(self, page, old & ~flag);
+  }
+  // Raises the hints that a page in this state needs and that no flag says it has.
+  static SIMT_OUTLINE void list(const BlockPages* self, std::uint32_t page, std::uint32_t seen) {
+    SIMT_ROLLED
+    for (std::uint32_t flag; (flag = self->unlisted(seen)) != 0; seen |= flag) {
+      // acquire: the hint goes up after who cleared the flag has taken it down.
+      seen = self->state(page).fetch_or(flag, simt::acquire);
+      const std::uint32_t k = class_of(seen);
+      const std::uint32_t map = flag == in_empty ? self->empty() : flag == in_room ? self->room(k) : self->roomy(k);
+      if ((seen & flag) == 0) self->hints(map).set(page);
     }
-    hints.set(page);
+  }
+  // The flag of such a hint, or 0.
+  SIMT_INLINE std::uint32_t unlisted(std::uint32_t state) const {
+    const std::uint32_t n = count_of(state), k = class_of(state);
+    if ((state & in_empty) != 0) return 0;
+    if (n == 0) return in_empty;
+    if ((state & in_room) == 0 && n < blocks(k)) return in_room;
+    return shape_.roomy && (state & (in_roomy | mark)) == 0 && n < roomy_blocks(k) ? in_roomy : 0;
   }
   SIMT_INLINE const BlockPages* self() const { return reinterpret_cast<const BlockPages*>(base_); }
 
-  // Counts a block off.
-  SIMT_INLINE void count_off(std::uint32_t page) const {
-    // release: hands the block over to who gives the page to another class, or is counted after that.
-    const std::uint32_t old = state(page).fetch_sub(1, simt::release);
-    const std::uint32_t n = count_of(old), k = class_of(old);
-    if (n == 1 || n == blocks(k)) refresh(self(), page, n == 1 ? empty() : room(k));
-    if (shape_.roomy && n == roomy_blocks(k)) refresh(self(), page, roomy(k));
+  // Counts blocks off that were counted in vain.
+  SIMT_INLINE void count_off(std::uint32_t page, std::uint32_t n) const {
+    // relaxed: these blocks have had no user. As a read-modify-write it keeps the chain of those that had.
+    const std::uint32_t left = state(page).fetch_sub(n, simt::relaxed) - n;
+    if (unlisted(left) != 0) list(self(), page, left);
   }
 
   // Free blocks are regions of their own, and an empty page is blocks of the largest class.
@@ -256,19 +291,96 @@ class BlockPages {
     if (end < bytes_) visit(Region{at, bytes_ - end, State::metadata});
   }
 
-  static SIMT_INLINE std::uint32_t class_of(std::uint32_t state) { return state >> 25; }
+  static SIMT_INLINE std::uint32_t class_of(std::uint32_t state) { return state / one_class; }
   static SIMT_INLINE std::uint32_t count_of(std::uint32_t state) { return state & (mark - 1); }
 
  private:
-  static constexpr std::uint32_t one_class = 1u << 25;
+  // Of a state: this page is hinted at, as what.
+  static constexpr std::uint32_t in_empty = 1u << 23, in_room = 1u << 24, in_roomy = 1u << 25;
+  static constexpr std::uint32_t one_class = 1u << 26;
   // At the base: a copy of this handle, the levels of the maps, states, bitmaps, maps, pages.
   static constexpr std::size_t table_at = 128;
   static constexpr std::size_t states_at = table_at + sizeof(std::uint32_t) * SumMap::table_entries;
+
+  // How many of n blocks fit in a page that counts `before`.
+  SIMT_INLINE std::uint32_t fitting(std::uint32_t before, std::uint32_t k, std::uint32_t n) const {
+    const std::uint32_t most = blocks(k);
+    return before >= most ? 0 : most - before < n ? most - before : n;
+  }
+
+  // What enter() does where its add, to the state `old`, is not all.
+  static SIMT_OUTLINE std::uint32_t settle(const BlockPages* self, std::uint32_t page, std::uint32_t k, std::uint32_t n,
+                                           std::uint32_t old) {
+    const std::uint32_t got = class_of(old) == k ? self->fitting(count_of(old), k, n) : 0;
+    if (class_of(old) != k && count_of(old) == 0) {
+      // Empty but for what was counted just now, which is counted again in the new class.
+      std::uint32_t seen = old + n;
+      if (self->change(page, seen, k, n)) return 0;
+    }
+    if (got < n) self->count_off(page, n - got);
+    return got > 0 ? count_of(old) : none;
+  }
+
+  // The blocks of class k that word w of the bitmap has, and how many they are.
+  SIMT_INLINE std::uint32_t in_word(std::uint32_t w, std::uint32_t k) const {
+    const std::uint32_t rest = blocks(k) - w * 64;
+    return rest < 64 ? rest : 64;
+  }
+  SIMT_INLINE std::uint64_t places(std::uint32_t w, std::uint32_t k) const {
+    return ~std::uint64_t{0} >> (64 - in_word(w, k));
+  }
+  SIMT_INLINE void* block(std::uint32_t page, std::uint32_t i, std::uint32_t k) const {
+    return memory() + (std::size_t{page} << shape_.page_shift) + i * size_class::bytes(k);
+  }
+
+  // take() for lanes whose first choice was gone, from word w on, of which `taken` is known.
+  template <class Thread>
+  static SIMT_OUTLINE void* take_any(const BlockPages* self, Thread thread, std::uint32_t lanes, std::uint32_t page,
+                                     std::uint32_t k, std::uint32_t w, std::uint64_t taken) {
+    LaneGroup<Thread> group(thread, lanes);
+    SIMT_ROLLED
+    for (std::uint32_t turn = 0;;) {
+      const std::uint64_t clear = ~taken & self->places(w, k);
+      if (clear != 0) {
+        const bool picks = group.rank() < simt::popcount(clear);
+        const unsigned bit = picks ? nth_bit(clear, group.rank()) : 0;
+        const std::uint64_t wanted = group.join(std::uint64_t{picks} << bit);
+        // acquire: as in take().
+        taken = group.once([&] { return self->mask(page, w).fetch_or(wanted, simt::acquire); });
+        group.sync();
+        const bool won = picks && (taken >> bit & 1) == 0;
+        group = group.part(won);
+        if (won) return self->block(page, w * 64 + bit, k);
+        taken |= wanted;
+      } else {
+        // All others in the page are faster only as long as they take and free: pause after each lap.
+        w = (w + 1) * 64 >= self->blocks(k) ? 0 : w + 1;
+        taken = group.once([&] { return self->mask(page, w).load(simt::relaxed); });
+        if (w == 0) {
+          // The blocks stay counted: the pool ends with the launch.
+          if (group.once([&] { return std::uint32_t{thread.aborted()}; }) != 0) return nullptr;
+          thread.pause(turn++);
+        }
+      }
+    }
+  }
+
+  // Gives a page without blocks in use, in the state `seen`, to class k, of which n blocks are counted. False: it is in
+  // another state, which `seen` becomes.
+  SIMT_INLINE bool change(std::uint32_t page, std::uint32_t& seen, std::uint32_t k, std::uint32_t n) const {
+    // Hints of the old class are outdated from here on. One of an empty page keeps standing.
+    const std::uint32_t next = (k * one_class | (seen & in_empty)) + fitting(0, k, n);
+    // acquire: waits for the last users of the page's blocks.
+    if (!state(page).compare_exchange_strong(seen, next, simt::acquire, simt::relaxed)) return false;
+    if (unlisted(next) != 0) list(self(), page, next);
+    return true;
+  }
 
   SIMT_INLINE std::uint32_t map_count() const { return (shape_.roomy ? 2 : 1) * (shape_.top + 1) + 1; }
   SIMT_INLINE std::uint64_t* map_words(std::uint32_t map) const {
     return reinterpret_cast<std::uint64_t*>(base_ + maps_at_) + std::size_t{map} * map_words_;
   }
+  SIMT_INLINE std::uint32_t* states() const { return reinterpret_cast<std::uint32_t*>(base_ + states_at); }
   SIMT_INLINE std::uint64_t* masks_of(std::uint32_t page) const {
     return reinterpret_cast<std::uint64_t*>(base_ + masks_at_) + std::size_t{page} * mask_words_;
   }

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+// Lanes of a warp that act as one, and the two allocators that serve such lanes with one operation on the pages' words:
+// on simulated warps of eight lanes, which meet by chance.
+#include <gtest/gtest.h>
+
+#include "alloc/allocators/halloc.hpp"
+#include "alloc/allocators/scatter.hpp"
+#include "alloc/exercise_run.hpp"
+#include "simt/cpu.hpp"
+#include "simt/lockstep.hpp"
+#include "tests/alloc/conformance.hpp"
+
+namespace heapwood::alloc::test {
+
+namespace {
+
+constexpr unsigned warps = 3, lanes = 8, scripts = warps * lanes;
+
+ExerciseJob job_of(std::size_t pool, std::uint32_t slots) {
+  ExerciseJob j;
+  j.pool_bytes = pool;
+  j.warps = warps;
+  j.lanes = lanes;
+  j.slots = slots;
+  return j;
+}
+
+ExercisePhase freeing(std::uint32_t slots) {
+  ExercisePhase phase;
+  phase.scripts.resize(scripts);
+  for (std::uint32_t slot = 0; slot < slots; ++slot) phase.scripts[slot % scripts].push_back({Kind::free, slot});
+  return phase;
+}
+
+// Sums up in several ways what the lanes of a group bring.
+struct Sums {
+  struct Scratch {};
+  std::uint32_t* wrong;
+  std::uint32_t* joined;  // groups of more than one lane
+  std::uint32_t* total;
+
+  template <class Warp>
+  void operator()(Warp& warp, Scratch&) const {
+    for (unsigned round = 0; round < 100; ++round) {
+      if ((warp.lane() + round) % 5 == 0) continue;
+      LaneGroup<Warp> group(warp, warp.together(total + warp.lane() % 2));
+      const std::uint32_t before =
+          group.once([&] { return simt::atomic_ref<std::uint32_t>(*total).fetch_add(group.size(), simt::relaxed); });
+      bool right = group.join(std::uint64_t{1} << (group.rank() * 9)) == ones(group.size());
+      right &= before == group.once([&] { return before; }) && group.rank() < group.size();
+      const bool side = group.rank() < 2;
+      const LaneGroup<Warp> part = group.part(side);
+      right &= part.size() == (side ? std::min(group.size(), 2u) : group.size() - 2);
+      if (!right) simt::atomic_ref<std::uint32_t>(*wrong).fetch_add(1, simt::relaxed);
+      if (!group.alone()) simt::atomic_ref<std::uint32_t>(*joined).fetch_add(1, simt::relaxed);
+    }
+  }
+  static std::uint64_t ones(unsigned n) {
+    std::uint64_t bits = 0;
+    for (unsigned i = 0; i < n; ++i) bits |= std::uint64_t{1} << (i * 9);
+    return bits;
+  }
+};
+
+template <class Device>
+void check_sums(const Device& device, unsigned workers) {
+  std::uint32_t wrong = 0, joined = 0, total = 0;
+  device.launch(Sums{&wrong, &joined, &total}, workers);
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(total, Device::Warp::width * 80 * workers);
+  if (Device::Warp::width > 1) {
+    EXPECT_GT(joined, 0u);  // or the test tests nothing
+  }
+}
+
+}  // namespace
+
+TEST(LaneGroup, ActsOnceForAllItsLanes) {
+  check_sums(simt::Cpu(), 2);
+  check_sums(simt::Lockstep<4>(), 2);
+  check_sums(simt::Lockstep<8>(), 1);
+}
+
+TEST(LaneGroup, NthBit) {
+  Random random(5);
+  for (int i = 0; i < 2000; ++i) {
+    std::uint64_t bits = std::uint64_t{random(~0u)} << 32 | random(~0u);
+    if (i % 2 == 0) bits &= std::uint64_t{random(~0u)} << 32 | random(~0u);
+    unsigned n = 0;
+    for (unsigned at = 0; at < 64; ++at) {
+      if ((bits >> at & 1) != 0) {
+        ASSERT_EQ(nth_bit(bits, n++), at);
+      }
+    }
+  }
+  for (unsigned n = 0; n < 64; ++n) EXPECT_EQ(nth_bit(~std::uint64_t{0}, n), n);
+}
+
+template <class A>
+class GroupedLanes : public testing::Test {};
+using Grouped = testing::Types<Scatter, Halloc>;
+TYPED_TEST_SUITE(GroupedLanes, Grouped);
+
+// All lanes ask for one size until nothing is left: groups that find room for some of their lanes, or find it block by
+// block in several words, leave none behind and share none. (A request may be refused while another thread is inside, so
+// one lane goes on alone.)
+TYPED_TEST(GroupedLanes, TakeEveryBlockOnce) {
+  constexpr std::size_t pool = 64 << 10;
+  constexpr std::uint32_t more = 100;
+  for (const std::uint64_t bytes : {16u, 48u, 200u}) {
+    const auto each = static_cast<std::uint32_t>(pool / bytes / scripts);
+    ExerciseJob j = job_of(pool, scripts * each + 2 * more);
+    ExercisePhase fill, holes, again, rest[2];
+    for (unsigned s = 0; s < scripts; ++s) {
+      for (ExercisePhase* phase : {&fill, &holes, &again}) phase->scripts.emplace_back();
+      for (std::uint32_t i = 0; i < each; ++i) {
+        const std::uint32_t slot = s * each + i;
+        fill.scripts[s].push_back({Kind::exchange, slot, bytes});
+        if (i % 2 != s % 2) continue;
+        holes.scripts[s].push_back({Kind::free, slot});
+        again.scripts[s].push_back({Kind::exchange, slot, bytes});
+      }
+    }
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      rest[i].scripts.resize(1);
+      for (std::uint32_t n = 0; n < more; ++n) {
+        rest[i].scripts[0].push_back({Kind::exchange, scripts * each + i * more + n, bytes});
+      }
+    }
+    j.phases = {fill, rest[0], holes, again, rest[1], freeing(j.slots)};
+    const auto result = exercise<TypeParam, simt::Lockstep<lanes>>(j);
+    EXPECT_EQ(result.mismatches, 0u);
+    for (const unsigned phase : {1u, 4u}) {
+      std::size_t left = 0;
+      for (const Region& r : result.phases[phase].regions) {
+        left += r.state == Region::State::free && r.offset < pool / 2 && r.bytes >= bytes;
+      }
+      EXPECT_EQ(left, 0u) << bytes;
+      EXPECT_EQ(result.phases[phase].ops[0].back().offset, OpResult::failed) << "the pool is too large for this test";
+    }
+    EXPECT_EQ(bytes_in(result.phases[5].regions, Region::State::used), 0u);
+  }
+}
+
+// Lanes of a warp that ask for other sizes than their neighbours, free while these allocate, and free what others have.
+TYPED_TEST(GroupedLanes, MixWithOthers) {
+  constexpr std::uint32_t slots = 48;
+  for (const std::size_t pool : {std::size_t{8} << 10, std::size_t{256} << 10}) {
+    for (std::uint32_t sizes : {1u, 2u, 5u}) {
+      ExerciseJob j = job_of(pool, slots);
+      ExercisePhase mix;
+      for (unsigned s = 0; s < scripts; ++s) {
+        Random random(s + 100 * sizes);
+        mix.scripts.emplace_back();
+        for (int i = 0; i < 200; ++i) {
+          const bool frees = random(3) == 0;
+          mix.scripts[s].push_back({frees ? Kind::free : Kind::exchange, random(slots), 16u + 60u * random(sizes)});
+        }
+      }
+      j.phases = {mix, freeing(slots)};
+      const auto result = exercise<TypeParam, simt::Lockstep<lanes>>(j);
+      EXPECT_EQ(result.mismatches, 0u);
+      if (pool > 100'000) {
+        EXPECT_EQ(result.failures, 0u);
+      }
+      EXPECT_EQ(bytes_in(result.phases[1].regions, Region::State::used), 0u);
+    }
+  }
+}
+
+}  // namespace heapwood::alloc::test
