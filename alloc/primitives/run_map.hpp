@@ -5,12 +5,12 @@
 //
 // A word's rank is k where 2^k is its largest aligned free run. For each rank a SumMap (sum_map.hpp) has the words of
 // that rank as hints, so that a run is found with a few loads, in a word that has nothing larger if there is one. Who
-// changes a word's rank sets its new hint, then drops the old one, and each time looks at the word again: of two
-// threads that change a word, the later one to touch a hint sees what the other did to the word, so the last hint
-// agrees with it. Who lowers a rank leaves the old hint standing meanwhile, which leads to the word all the same.
+// changes a word's rank drops its old hint, sets the new one and looks at the word again: of two threads that change a
+// word, the later one to touch its hints sees what the other did to the word, so that in the end they agree with it.
 //
-// A hint on its way may hide for a moment what others have given back, so this is done in Motion, which begins before a
-// word's rank rises and before a hint is dropped.
+// A hint on its way hides for a moment what others have given back, so this is done in Motion, which begins before a
+// word's rank rises and before a hint is dropped. Where a rank has fallen, the old hint stands until then, and leads to
+// the word all the same.
 #pragma once
 
 #include <cstdint>
@@ -216,29 +216,24 @@ class RunMap {
     return none;
   }
 
-  // Word i has changed: so must its hints.
+  // Word i has changed: so must its hints. The last to set a hint of the word does not drop it again, and has seen the
+  // rank afterwards; since then the rank has fallen, if anything, and this hint leads to the word all the same.
   SIMT_INLINE void moved(std::uint32_t i, std::uint64_t before, std::uint64_t after, Motion& motion) const {
-    const unsigned old = rank_of(before), now = rank_of(after);
-    if (old == now) return;
+    unsigned rank = rank_of(after), seen = rank_of(before);
+    if (rank == seen) return;
     motion.begin();
-    // The new hint first: what others may take is in sight all the time.
+    std::uint32_t set = 1u << seen;  // that are, as far as this thread knows
     SIMT_ROLLED
-    for (int turn = 0; turn < 2; ++turn) {
-      const unsigned rank = turn == 0 ? now : old;
-      if (rank == ranks) continue;
-      const SumMap map = hints(rank);
-      bool is = turn == 0;
+    while (rank != seen) {
+      seen = rank;
       SIMT_ROLLED
-      for (bool was = !is; is != was;) {
-        if (is) {
-          map.set(i);
-        } else {
-          map.take(i);
-        }
-        was = is;
-        // relaxed: who touched this hint before has changed the word before that, and set() and take() wait for it.
-        is = rank_of(simt::atomic_ref<std::uint64_t>(words_[shape_->words_at + i]).load(simt::relaxed)) == rank;
+      for (std::uint32_t drop = set & ~(1u << ranks | 1u << rank); drop != 0; drop &= drop - 1) {
+        hints(simt::lowest_bit(drop)).take(i);
       }
+      if (rank != ranks) hints(rank).set(i);
+      set |= 1u << rank;
+      // relaxed: who touched these hints before has changed the word before that, and take() and set() wait for it.
+      rank = rank_of(simt::atomic_ref<std::uint64_t>(words_[shape_->words_at + i]).load(simt::relaxed));
     }
   }
 
