@@ -54,11 +54,17 @@ struct Pool {
   std::size_t bytes = 0;
 };
 
+// Where allocators that serve small requests only send large ones: to a buddy in their pool, or to the platform's malloc,
+// as the published ones do (primitives/large_part.hpp, heap_part.hpp).
+enum class LargeBackend : std::uint8_t { buddy, builtin };
+
 struct AllocatorOptions {
   bool wait_when_full = false;  // retry until the launch is aborted instead of returning nullptr (RegEff's behaviour)
   std::size_t smallest_chunk =
       0;                       // circular lists: bytes of the smallest chunk of the pre-split (RegEff: 16); 0 = chosen
   std::size_t page_bytes = 0;  // scatter: 0 = chosen
+  // heeded by stress() (stress_run.hpp), where the allocator has a type WithBuiltin; create() does not look at it
+  LargeBackend large_backend = LargeBackend::buddy;
 };
 
 // Host access to device memory at quiescence, for walk() and tests.

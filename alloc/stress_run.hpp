@@ -21,6 +21,15 @@ auto with_variant(bool coalesced, F f) {
   if (coalesced) return f.template operator()<Coalesced<A>>();
   return f.template operator()<A>();
 }
+// The same with A or A::WithBuiltin, where A has one. A type of its own, so that kernels without it do not load the
+// device heap, whose size is fixed from then on.
+template <class A, class F>
+auto with_variant(bool coalesced, LargeBackend large, F f) {
+  if constexpr (requires { typename A::WithBuiltin; }) {
+    if (large == LargeBackend::builtin) return with_variant<typename A::WithBuiltin>(coalesced, f);
+  }
+  return with_variant<A>(coalesced, f);
+}
 
 template <class A, class Device>
 class StressRun {
@@ -201,7 +210,8 @@ class StressRun {
 
 template <class A, class Device>
 StressResult stress(const Device& device, const StressJob& job) {
-  return with_variant<A>(job.coalesced, [&]<class Variant>() { return StressRun<Variant, Device>(device, job).run(); });
+  return with_variant<A>(job.coalesced, job.options.large_backend,
+                         [&]<class Variant>() { return StressRun<Variant, Device>(device, job).run(); });
 }
 
 }  // namespace heapwood::alloc

@@ -45,8 +45,8 @@ std::vector<Kernel> allocators(const std::vector<simt::DeviceInfo>& devices) {
     Kernel kernel{&entry, {}, {}, {}};
     if (gpu && entry.cuda) {
       kernel.use = entry.cuda->kernel_use(gpu->id, kdtree::RefKind::clipped);
-      kernel.calls = entry.cuda->call_use(gpu->id, false);
-      kernel.coalesced = entry.cuda->call_use(gpu->id, true);
+      kernel.calls = entry.cuda->call_use(gpu->id, false, alloc::LargeBackend::buddy);
+      kernel.coalesced = entry.cuda->call_use(gpu->id, true, alloc::LargeBackend::buddy);
     }
     kernels.push_back(kernel);
   }

@@ -26,7 +26,7 @@ constexpr const char* examples = R"(Examples:
 A LIST is values separated by commas, or the word sweep: the values of the paper.)";
 
 struct StressCommand {
-  std::string test, allocators = "all", format = "table", json;
+  std::string test, allocators = "all", large = "buddy", format = "table", json;
   StressLists lists;
   StressSettings settings;
   DeviceOptions device;
@@ -60,6 +60,7 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   bench.settings = command.settings;
   StressSettings& settings = bench.settings;
   settings.test = parse_stress_test(command.test);
+  settings.large = command.large == "builtin" ? alloc::LargeBackend::builtin : alloc::LargeBackend::buddy;
   bench.allocators = find_allocators(command.allocators);
   if (settings.test != alloc::StressTest::each && settings.requests != 0) {
     throw Error(Exit::usage, fmt::format("stress: --requests does not apply to the test '{}': give the number of "
@@ -138,6 +139,13 @@ void add_stress(CLI::App& app, Invocation& invocation) {
   command->add_flag("--touch", settings.touch, "fill every block, verify it before it is freed");
   command->add_flag("--coalesced", settings.coalesced, "one request a warp, by the coalescing adaptor");
   command->add_flag("--wait", settings.wait, "wait for memory where the pool is full");
+  command
+      ->add_option(
+          "--large", options->large,
+          "large requests of scatter, halloc, xmalloc,\nawmalloc-safe: to a buddy, or to the platform's malloc")
+      ->capture_default_str()
+      ->check(quiet(CLI::IsMember({"buddy", "builtin"})))
+      ->type_name("buddy|builtin");
   command->add_option("--seed", settings.seed, "p: seed of the draws")->capture_default_str()->type_name("N");
   command->add_option("--runs", settings.runs, "timed runs")
       ->capture_default_str()

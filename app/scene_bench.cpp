@@ -102,7 +102,7 @@ void SceneBench::warm_up(Lane& lane) {
     if (job_.device.id.kind == simt::DeviceKind::cuda) {
       const engine::Engine& engine = engine_on(*lane.entry, job_.device);
       result.kernel = engine.kernel_use(job_.device.id, job_.settings.refs);
-      result.calls = engine.call_use(job_.device.id, false);
+      result.calls = engine.call_use(job_.device.id, false, alloc::LargeBackend::buddy);
     }
     if (result.status != Status::incomplete) result.status = Status::ok;
     if (events_.tree_built) events_.tree_built(scene_, result);

@@ -32,12 +32,14 @@ struct StressSettings {
   unsigned lanes = 1;          // of a warp that allocate
   std::uint32_t requests = 0;  // test `alloc`: threads that allocate
   bool touch = false, coalesced = false, wait = false;
+  alloc::LargeBackend large = alloc::LargeBackend::buddy;
   std::uint32_t seed = 1;
   int runs = 5;
   double seconds = 10;  // a launch
 };
 
 const char* name(alloc::StressTest test);
+const char* name(alloc::LargeBackend large);
 // Throws Error{Exit::usage} that lists the tests.
 alloc::StressTest parse_stress_test(const std::string& text);
 // Threads that allocate.

@@ -40,6 +40,7 @@ Json settings_json(const StressRow& row) {
   json["touch"] = settings.touch;
   json["coalesced"] = settings.coalesced;
   json["wait"] = settings.wait;
+  json["large"] = name(settings.large);
   if (settings.test == alloc::StressTest::probability) json["seed"] = settings.seed;
   json["runs"] = settings.runs;
   json["seconds"] = settings.seconds;

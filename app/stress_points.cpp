@@ -58,6 +58,8 @@ const char* name(StressTest test) {
   return "";
 }
 
+const char* name(alloc::LargeBackend large) { return large == alloc::LargeBackend::builtin ? "builtin" : "buddy"; }
+
 StressTest parse_stress_test(const std::string& text) {
   for (const auto& [known, value] : tests) {
     if (text == known) return value;

@@ -61,7 +61,9 @@ class PointBench {
       } else if (point_.pool_bytes < traits.smallest_pool) {
         skip(lane, fmt::format("needs a pool of at least {}", bytes_text(traits.smallest_pool)));
       } else if (bench_.device.id.kind == simt::DeviceKind::cuda) {
-        guarded(lane, [&] { lane.row->calls = engine->call_use(bench_.device.id, bench_.settings.coalesced); });
+        guarded(lane, [&] {
+          lane.row->calls = engine->call_use(bench_.device.id, bench_.settings.coalesced, bench_.settings.large);
+        });
       }
     }
     // Kept for the next point. A smaller pool is the head of a larger one.
@@ -92,6 +94,7 @@ class PointBench {
     job.pool = {memory_.data(), point_.pool_bytes};
     job.options.wait_when_full = settings.wait;
     job.options.page_bytes = point_.page_bytes;
+    job.options.large_backend = settings.large;
     job.test = settings.test;
     job.coalesced = settings.coalesced;
     job.threads = stress_threads(settings, point_);

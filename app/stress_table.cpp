@@ -171,10 +171,11 @@ std::vector<std::string> stress_notes(const std::vector<StressRow>& rows) {
     compared += row.overlaps.has_value();
   }
   lines.push_back(fmt::format(
-      "method: {} of 32 threads allocate{}{}, median of {} run{} after a warm-up, allocators "
+      "method: {} of 32 threads allocate{}{}{}, median of {} run{} after a warm-up, allocators "
       "interleaved, pool reset before each run",
       settings.lanes, settings.lanes == 1 ? "s" : "", settings.coalesced ? ", their requests coalesced" : "",
-      settings.runs, settings.runs == 1 ? "" : "s"));
+      settings.large == alloc::LargeBackend::builtin ? ", large ones from the built-in malloc" : "", settings.runs,
+      settings.runs == 1 ? "" : "s"));
   lines.push_back(
       fmt::format("overlaps: {} by addresses of blocks in use together ({} measurement{}){}", count_text(overlaps),
                   count_text(compared), compared == 1 ? "" : "s",

@@ -36,7 +36,7 @@ struct Engine {
   // Keeps at most `capacity` events.
   kdtree::RecordedRun (*build_recorded)(kdtree::Workspace&, const kdtree::BuildOptions&, std::size_t capacity);
   KernelUse (*kernel_use)(const simt::DeviceId&, kdtree::RefKind);  // of the build kernel
-  CallUse (*call_use)(const simt::DeviceId&, bool coalesced);
+  CallUse (*call_use)(const simt::DeviceId&, bool coalesced, alloc::LargeBackend large);
   // Runs a script of allocator calls (alloc/exercise.hpp): conformance tests, later the generic benchmarks.
   alloc::ExerciseResult (*exercise)(const alloc::ExerciseJob&);
   // Runs a generic test once on a fresh pool (alloc/stress.hpp).

@@ -26,8 +26,8 @@ KernelUse kernel_use(const simt::DeviceId& id, kdtree::RefKind refs) {
 }
 
 template <class Allocator, class Device>
-CallUse call_use(const simt::DeviceId& id, bool coalesced) {
-  return alloc::with_variant<Allocator>(coalesced, [&]<class A>() {
+CallUse call_use(const simt::DeviceId& id, bool coalesced, alloc::LargeBackend large) {
+  return alloc::with_variant<Allocator>(coalesced, large, [&]<class A>() {
     return CallUse{use_of<alloc::stress_detail::AllocateKernel<A>, Device>(id),
                    use_of<alloc::stress_detail::FreeKernel<A>, Device>(id),
                    use_of<alloc::stress_detail::PairKernel<A>, Device>(id)};

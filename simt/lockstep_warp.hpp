@@ -21,6 +21,7 @@
 
 #include "simt/control.hpp"
 #include "simt/math.hpp"
+#include "simt/warp.hpp"
 
 namespace heapwood::simt {
 
@@ -172,7 +173,11 @@ class LockstepWarp {
     control_->fail(code, a, b, c);
   }
   void pause(unsigned turn) const {
-    if (turn >= 4) std::this_thread::yield();
+    if (turn >= long_wait) {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    } else if (turn >= 4) {
+      std::this_thread::yield();
+    }
   }
 
  private:

@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #if !defined(__CUDA_ARCH__)
+#include <chrono>
 #include <thread>
 #endif
 
@@ -27,6 +28,8 @@
 #include "simt/math.hpp"
 
 namespace heapwood::simt {
+
+inline constexpr unsigned long_wait = 1u << 20;  // turns
 
 class SerialWarp {
  public:
@@ -73,10 +76,15 @@ class SerialWarp {
   void fail(std::uint32_t code, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0) const {
     control_->fail(code, a, b, c);
   }
-  // One turn of a wait loop; `turn` counts the turns so far. Gives the processor away after a short spin.
+  // One turn of a wait loop; `turn` counts the turns so far. Gives the processor away after a short spin, and sleeps
+  // after a very long one: the thread that is waited for may be out of its time slice, with others that have one.
   void pause(unsigned turn) const {
 #if !defined(__CUDA_ARCH__)
-    if (turn >= 64) std::this_thread::yield();
+    if (turn >= long_wait) {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    } else if (turn >= 64) {
+      std::this_thread::yield();
+    }
 #endif
   }
 

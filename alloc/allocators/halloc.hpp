@@ -22,26 +22,32 @@
 #include <algorithm>
 
 #include "alloc/primitives/block_pages.hpp"
+#include "alloc/primitives/heap_part.hpp"
 #include "alloc/primitives/large_part.hpp"
 
 namespace heapwood::alloc {
 
-struct Halloc {
-  static constexpr AllocatorTraits traits{.id = "halloc",
-                                          .label = "Halloc",
-                                          .paper = "Adinetz 2014, RegEff 4.5",
-                                          .note = "slabs of one size, searched by hashing; a buddy for large requests",
-                                          .smallest_pool = 8192};
+template <class Large>
+struct HallocOn {
+  using WithBuiltin = HallocOn<HeapPart>;
+
+  static constexpr AllocatorTraits traits{
+      .id = "halloc",
+      .label = "Halloc",
+      .paper = "Adinetz 2014, RegEff 4.5",
+      .note = "slabs of one size, searched by hashing; a buddy (or malloc: stress --large) above 3 KiB",
+      .smallest_pool = 8192,
+      .in_pool = Large::in_pool};
 
   template <class Device>
-  static Halloc create(Pool pool, const AllocatorOptions& options, const Device& device) {
+  static HallocOn create(Pool pool, const AllocatorOptions& options, const Device& device) {
     check_pool(traits, pool);
-    const std::size_t area = pool.bytes / 4 * 3 / 256 * 256;
+    const std::size_t area = Large::offset(pool.bytes, pool.bytes / 4 * 3);
     // 512 slabs or more where that leaves them large enough for several blocks of every class.
     const std::size_t wanted = std::min<std::size_t>(simt::bit_floor(area / 512 | 1), std::size_t{4} << 20);
     const std::size_t slab =
         std::max({wanted, std::min<std::size_t>(simt::bit_floor(area / 32), std::size_t{16} << 10), std::size_t{512}});
-    Halloc a;
+    HallocOn a;
     a.wait_ = options.wait_when_full;
     a.most_ = std::min<std::size_t>(3072, slab / 4);
     const std::uint32_t top = size_class::of(a.most_);
@@ -50,10 +56,10 @@ struct Halloc {
         slabs < 64 ? 1 : static_cast<std::uint32_t>(std::min<std::uint64_t>(16, simt::bit_floor(slabs / 32)));
     a.head_mask_ = heads - 1;
     a.head_stride_ = heads == 1 ? 1 : 32;
-    a.heads_ = reinterpret_cast<std::uint32_t*>(pool.base + LargePart::head_bytes);
+    a.heads_ = reinterpret_cast<std::uint32_t*>(pool.base + Large::head_bytes);
     const std::size_t heads_bytes =
         round_up(std::size_t{top + 1} * heads * a.head_stride_ * sizeof(std::uint32_t), 256);
-    const std::size_t slabs_at = LargePart::head_bytes + heads_bytes;
+    const std::size_t slabs_at = Large::head_bytes + heads_bytes;
     const auto slab_shift = simt::highest_bit(slab);
     // Slabs to begin with, anybody's while they are empty; those of a class apart, because all threads count in them.
     std::vector<std::uint32_t> classes(slabs, BlockPages::none), first(heads_bytes / sizeof(std::uint32_t));
@@ -68,8 +74,12 @@ struct Halloc {
     for (std::uint32_t& head : first) head = head > a.slabs_.pages() ? 0 : head;  // the tables have taken some
     simt::device_upload(device.id(), a.heads_, first.data(), heads_bytes);
     const unsigned page_shift = std::clamp(slab_shift - 2, 6u, 12u);
-    a.large_ = LargePart::create(pool.base, pool.base + area, pool.bytes - area, page_shift, device);
+    a.large_ = Large::create(pool.base, pool.base + area, pool.bytes - area, page_shift, device);
     return a;
+  }
+
+  static void release(Pool pool, const simt::DeviceId& device) requires(!Large::in_pool) {
+    Large::release(pool.base, device);
   }
 
   template <class Thread>
@@ -99,7 +109,7 @@ struct Halloc {
   template <class Thread>
   SIMT_INLINE void deallocate(Thread& thread, void* block) const {
     if (block == nullptr) return;
-    if (large_.owns(block)) return large_.deallocate(block);
+    if (large_.owns(block)) return large_.deallocate(thread, block);
     slabs_.deallocate(thread, block);
   }
 
@@ -123,7 +133,7 @@ struct Halloc {
   static SIMT_INLINE std::uint32_t hash(std::uint32_t n, std::uint32_t range) {
     return static_cast<std::uint32_t>((std::uint64_t{n * 2654435769u} * range) >> 32);
   }
-  const std::byte* origin() const { return reinterpret_cast<const std::byte*>(heads_) - LargePart::head_bytes; }
+  const std::byte* origin() const { return reinterpret_cast<const std::byte*>(heads_) - Large::head_bytes; }
 
   // 64 consecutive counts go to one word of the bitmap, each warp to words of its own.
   template <class Thread>
@@ -225,11 +235,13 @@ struct Halloc {
   }
 
   BlockPages slabs_;
-  LargePart large_;
+  Large large_;
   std::uint32_t* heads_ = nullptr;
   std::size_t most_ = 0;
   std::uint32_t head_mask_ = 0, head_stride_ = 1;
   bool wait_ = false;
 };
+
+using Halloc = HallocOn<LargePart>;
 
 }  // namespace heapwood::alloc

@@ -18,21 +18,27 @@
 #include <algorithm>
 
 #include "alloc/primitives/block_pages.hpp"
+#include "alloc/primitives/heap_part.hpp"
 #include "alloc/primitives/large_part.hpp"
 
 namespace heapwood::alloc {
 
-struct Scatter {
-  static constexpr AllocatorTraits traits{.id = "scatter",
-                                          .label = "ScatterAlloc",
-                                          .paper = "Steinberger 2012, RegEff 4.3",
-                                          .note = "pages found by hashing; a buddy for requests above a page",
-                                          .smallest_pool = 8192};
+template <class Large>
+struct ScatterOn {
+  using WithBuiltin = ScatterOn<HeapPart>;
+
+  static constexpr AllocatorTraits traits{
+      .id = "scatter",
+      .label = "ScatterAlloc",
+      .paper = "Steinberger 2012, RegEff 4.3",
+      .note = "pages found by hashing; a buddy (or malloc: stress --large) above a page",
+      .smallest_pool = 8192,
+      .in_pool = Large::in_pool};
 
   template <class Device>
-  static Scatter create(Pool pool, const AllocatorOptions& options, const Device& device) {
+  static ScatterOn create(Pool pool, const AllocatorOptions& options, const Device& device) {
     check_pool(traits, pool);
-    const std::size_t half = pool.bytes / 2 / 256 * 256;
+    const std::size_t half = Large::offset(pool.bytes, pool.bytes / 2);
     std::size_t page = options.page_bytes;
     if (page == 0) page = std::clamp<std::size_t>(simt::bit_floor(half / 64), 256, 4096);
     if (page < 256 || page != simt::bit_floor(page) || page > std::size_t{64} << 20 || page > half / 2) {
@@ -41,14 +47,17 @@ struct Scatter {
                       " bytes; give a power of two from 256 to 64 MiB that is at most a quarter of the pool");
     }
     const auto page_shift = simt::highest_bit(page);
-    Scatter a;
+    ScatterOn a;
     a.wait_ = options.wait_when_full;
     a.pages_ = BlockPages::create(
-        pool.base + LargePart::head_bytes, half - LargePart::head_bytes,
+        pool.base + Large::head_bytes, half - Large::head_bytes,
         {.page_shift = page_shift, .least = size_class::of(page / most_chunks), .top = size_class::of(page)}, device);
-    a.large_ =
-        LargePart::create(pool.base, pool.base + half, pool.bytes - half, page_shift < 16 ? page_shift : 16, device);
+    a.large_ = Large::create(pool.base, pool.base + half, pool.bytes - half, page_shift < 16 ? page_shift : 16, device);
     return a;
+  }
+
+  static void release(Pool pool, const simt::DeviceId& device) requires(!Large::in_pool) {
+    Large::release(pool.base, device);
   }
 
   template <class Thread>
@@ -74,14 +83,14 @@ struct Scatter {
   template <class Thread>
   SIMT_INLINE void deallocate(Thread& thread, void* block) const {
     if (block == nullptr) return;
-    if (large_.owns(block)) return large_.deallocate(block);
+    if (large_.owns(block)) return large_.deallocate(thread, block);
     pages_.deallocate(thread, block);
   }
 
   template <class Visitor>
   void walk(const HostView& host, Visitor visit) const {
-    visit(Region{0, LargePart::head_bytes, Region::State::metadata});
-    const std::byte* origin = reinterpret_cast<const std::byte*>(pages_.self()) - LargePart::head_bytes;
+    visit(Region{0, Large::head_bytes, Region::State::metadata});
+    const std::byte* origin = reinterpret_cast<const std::byte*>(pages_.self()) - Large::head_bytes;
     pages_.walk(host, origin, visit);
     large_.walk(host, origin, visit);
   }
@@ -152,8 +161,10 @@ struct Scatter {
   }
 
   BlockPages pages_;
-  LargePart large_;
+  Large large_;
   bool wait_ = false;
 };
+
+using Scatter = ScatterOn<LargePart>;
 
 }  // namespace heapwood::alloc

@@ -21,22 +21,30 @@
 #include <vector>
 
 #include "alloc/primitives/buddy.hpp"
+#include "alloc/primitives/heap_part.hpp"
+#include "alloc/primitives/large_part.hpp"
 #include "simt/math.hpp"
 #include "simt/warp.hpp"
 
 namespace heapwood::alloc {
 
-struct XMalloc {
-  static constexpr AllocatorTraits traits{.id = "xmalloc",
-                                          .label = "XMalloc",
-                                          .paper = "Huang et al. 2013",
-                                          .note = "superblocks of 16 blocks a size class; a buddy for large requests",
-                                          .smallest_pool = 8192};
+// Superblocks are always the buddy's; Large says where requests above the largest class go.
+template <class Large>
+struct XMallocOn {
+  using WithBuiltin = XMallocOn<HeapPart>;
+
+  static constexpr AllocatorTraits traits{
+      .id = "xmalloc",
+      .label = "XMalloc",
+      .paper = "Huang et al. 2013",
+      .note = "superblocks of 16 blocks a size class; a buddy (or malloc: stress --large) above 8 KiB",
+      .smallest_pool = 8192,
+      .in_pool = Large::in_pool};
 
   template <class Device>
-  static XMalloc create(Pool pool, const AllocatorOptions& options, const Device& device) {
+  static XMallocOn create(Pool pool, const AllocatorOptions& options, const Device& device) {
     check_pool(traits, pool);
-    XMalloc x;
+    XMallocOn x;
     x.base_ = pool.base;
     x.bytes_ = pool.bytes;
     x.wait_ = options.wait_when_full;
@@ -51,7 +59,13 @@ struct XMalloc {
     x.memory_offset_ = round_up(x.link_offset_ + std::size_t{x.pages_} * sizeof(std::uint32_t), 256);
     simt::device_fill(device.id(), pool.base, 0, x.memory_offset_);
     x.pages_below_ = Buddy::create(pool.base + x.memory_offset_, used - x.memory_offset_, page_shift, device);
+    if constexpr (!Large::in_pool) {
+      x.heap_ = HeapPart::create(pool.base + heap_at, pool.base + pool.bytes, 0, page_shift, device);
+    }
     return x;
+  }
+  static void release(Pool pool, const simt::DeviceId& device) requires(!Large::in_pool) {
+    Large::release(pool.base + heap_at, device);
   }
 
   template <class Thread>
@@ -60,6 +74,9 @@ struct XMalloc {
     SIMT_ROLLED
     while (c < classes && (smallest_block << c) - header < bytes) ++c;
     return attempt_until(thread, wait_, [&]() -> void* {
+      if constexpr (!Large::in_pool) {
+        if (c == classes) return heap_.allocate(thread, bytes);
+      }
       void* block = c < classes ? take(thread, c) : nullptr;
       return block != nullptr ? block : take_pages(thread, bytes);
     });
@@ -68,6 +85,9 @@ struct XMalloc {
   template <class Thread>
   SIMT_INLINE void deallocate(Thread& thread, void* pointer) {
     if (pointer == nullptr) return;
+    if constexpr (!Large::in_pool) {
+      if (heap_.owns(pointer)) return heap_.deallocate(thread, pointer);
+    }
     auto* block = static_cast<std::byte*>(pointer) - header;
     // Pages are aligned to 256 bytes; a block of a class has its header there.
     if (reinterpret_cast<std::uintptr_t>(pointer) % smallest_block == 0) return pages_below_.deallocate(pointer);
@@ -119,7 +139,7 @@ struct XMalloc {
   static constexpr unsigned page_shift = 10;  // a superblock of the smallest class
   static constexpr unsigned bins_each = 4;    // a multiprocessor
   static constexpr std::size_t largest_pool = std::size_t{64} << 30;
-  static constexpr std::size_t bins_at = 256;
+  static constexpr std::size_t heap_at = 256, bins_at = Large::in_pool ? heap_at : heap_at + HeapPart::head_bytes;
   static constexpr unsigned class_shift = blocks;  // in a page's state: class + 1 above the bits of the free blocks
 
   // A superblock is named by its offset in units of 256 bytes, which pages are aligned to.
@@ -316,6 +336,9 @@ struct XMalloc {
   std::uint32_t bins_ = 1, pages_ = 0;
   bool wait_ = false;
   Buddy pages_below_;
+  HeapPart heap_;  // with the built-in malloc
 };
+
+using XMalloc = XMallocOn<LargePart>;
 
 }  // namespace heapwood::alloc

@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: MIT
 // A lock-free buddy allocator of pages: the backend for large requests of the allocators that have none of their own.
 // The published ones call the device's malloc, which does not exist on the CPU, cannot be walked, and is slow. Own
-// design, after the split and merge protocol of TBuddy (bulk, section 4.2) with one bitmap an order (sum_map.hpp) in
-// place of tree nodes. Serves n pages from a block of 2^k >= n and gives the pages behind n back at once. Splitting and
-// merging hold blocks that no bitmap shows; `inflight` counts the threads that do, so that "nothing that large" is only
-// said when nobody does. Limits: up to 2^26 pages; the largest request is the largest block, a power of two. Overhead:
-// 4.25 bytes a page.
+// design: levels of bitmaps (run_map.hpp), where a unit of level l is 64^l pages. A request of up to 32 units of a level
+// is an aligned run of bits in one word there, so that a block is split at most once a level, into 64, and 64 units are
+// merged by one exchange. TBuddy (bulk, section 4.2) halves, which makes chains of up to 20 steps through the few words
+// of the largest blocks.
+// Serves n pages from a block of 2^k >= n and gives the pages behind n back at once.
+//
+// Splitting and merging hold blocks that no bitmap shows. Each level counts the threads that hide something of its
+// sizes (Motion), so that "nothing that large" is said when a search found nothing and nothing of that size or larger
+// was hidden from it: exactly, after a few loads, without a look at the bits. Only a thread that sees blocks of its own
+// level or above split and merged during each of `most_moves` searches gives up without that.
+// Limits: up to 2^30 pages; the largest request is the largest block, a power of two. Overhead: 4.2 bytes a page.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
-#include "alloc/primitives/sum_map.hpp"
+#include "alloc/primitives/run_map.hpp"
+#include "simt/warp.hpp"
 
 namespace heapwood::alloc {
 
@@ -34,29 +41,27 @@ class Buddy {
     b.page_shift_ = page_shift;
     b.base_ = base;
     b.bytes_ = bytes;
-    std::vector<std::uint32_t> tables;
-    std::uint64_t pages = (bytes >> page_shift) + 1;
-    std::uint32_t words = 0;
+    std::vector<RunMap::Shape> shapes;
+    std::uint64_t pages = bytes / ((std::uint64_t{1} << page_shift) + sizeof(std::uint32_t)) + 1;
     do {
       --pages;
-      tables.assign(SumMap::table_entries * std::size_t{most_orders}, 0);
-      words = 0;
-      for (std::uint64_t n = pages, k = 0; n > 0; n /= 2, ++k) {
-        std::uint32_t table[SumMap::table_entries] = {};
-        words += SumMap::plan(static_cast<std::uint32_t>(n), words, table);
-        std::copy(std::begin(table), std::end(table), tables.data() + k * SumMap::table_entries);
+      shapes.clear();
+      std::uint32_t words = 0;
+      for (std::uint64_t n = pages; n > 0; n /= 64) {
+        shapes.push_back(RunMap::Shape::plan(static_cast<std::uint32_t>(n), words));
+        words = shapes.back().end();
       }
-      b.words_offset_ = words_at;
-      b.lengths_offset_ = b.words_offset_ + words * sizeof(std::uint64_t);
+      b.lengths_offset_ = words_at + words * sizeof(std::uint64_t);
       b.memory_offset_ = round_up(b.lengths_offset_ + pages * sizeof(std::uint32_t), 256);
     } while (pages > 0 && b.memory_offset_ + (pages << page_shift) > bytes);
     b.pages_ = static_cast<std::uint32_t>(pages);
+    b.levels_ = static_cast<unsigned>(shapes.size());
     if (pages == 0) {
       b.memory_offset_ = bytes;
       return b;
     }
     simt::device_fill(device.id(), base, 0, b.memory_offset_);
-    simt::device_upload(device.id(), base + tables_at, tables.data(), tables.size() * sizeof(std::uint32_t));
+    simt::device_upload(device.id(), base + shapes_at, shapes.data(), shapes.size() * sizeof(shapes[0]));
     device.for_each(1, FreeAllPages<Buddy>{b});
     return b;
   }
@@ -72,26 +77,27 @@ class Buddy {
     if (bytes > (std::uint64_t{pages_} << page_shift_)) return nullptr;
     std::uint32_t n = static_cast<std::uint32_t>((bytes + (std::uint64_t{1} << page_shift_) - 1) >> page_shift_);
     if (n == 0) n = 1;
-    std::uint32_t k = 0;
-    while ((1u << k) < n) ++k;
+    const unsigned k = n == 1 ? 0 : simt::highest_bit(n - 1) + 1;
     if ((pages_ >> k) == 0) return nullptr;
     const std::uint32_t spread = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
+    std::uint64_t seen = 1;  // as if somebody were inside: the first search goes without a look
     SIMT_ROLLED
-    for (unsigned turn = 0; turn < most_turns; ++turn) {
-      // acquire: an unchanged epoch afterwards says that nobody finished splitting or merging during the search.
-      const std::uint32_t before = counter(epoch_at).load(simt::acquire);
-      const std::uint32_t page = search(k, n, spread);
-      if (page != SumMap::none) {
+    for (unsigned turn = 0, moves = 0; moves < most_moves; ++turn) {
+      // Thorough where a refusal may follow. Else a few attempts a level, before a larger block is split: thousands
+      // that want the few blocks in sight would take them one after the other.
+      const bool thorough = Motion::nobody(seen) || turn % 16 == 15;
+      const std::uint32_t page = search(k, n, spread, thorough ? ~0u : few);
+      if (page != RunMap::none) {
         lengths()[page] = n;
         return memory() + (std::uint64_t{page} << page_shift_);
       }
-      // acquire on both: what threads that left before did to the bitmaps is visible to the last look below.
-      if (counter(inflight_at).load(simt::acquire) == 0 && counter(epoch_at).load(simt::acquire) == before &&
-          !anything(k)) {
-        return nullptr;
-      }
+      if (Motion::nobody(seen) && still(k, seen)) return nullptr;
+      const std::uint64_t now = look(k);
+      moves += now != seen;
+      seen = now;
+      // Those inside are running threads; on the CPU one may be out of its time slice.
+      if (!Motion::nobody(seen)) thread.pause(turn < 64 ? turn + 60 : simt::long_wait);
       if ((turn & 15) == 15 && thread.aborted()) return nullptr;
-      thread.pause(turn + 60);
     }
     return nullptr;
   }
@@ -111,15 +117,20 @@ class Buddy {
     if (pages_ == 0) return;
     std::vector<std::uint32_t> length = host.read(lengths(), pages_);
     std::vector<bool> free(pages_, false);
-    const auto tables = host.read(reinterpret_cast<const std::uint32_t*>(base_ + tables_at),
-                                  SumMap::table_entries * std::size_t{most_orders});
-    for (unsigned k = 0; (pages_ >> k) > 0; ++k) {
-      const std::uint32_t bits = pages_ >> k;
-      const auto map = host.read(words() + tables[k * SumMap::table_entries], (bits + 63) / 64);
-      for (std::uint32_t b = 0; b < bits; ++b) {
-        if ((map[b / 64] >> (b % 64) & 1) == 0) continue;
-        length[b << k] = 1u << k;
-        free[b << k] = true;
+    const auto shapes = host.read(reinterpret_cast<const RunMap::Shape*>(base_ + shapes_at), levels_);
+    for (unsigned level = 0; level < levels_; ++level) {
+      const auto bits = host.read(words() + shapes[level].words_at, shapes[level].words());
+      const auto run = [&](std::uint32_t unit, std::uint32_t units) {  // within a word
+        const std::uint64_t mask = (~std::uint64_t{0} >> (64 - units)) << unit % 64;
+        return (bits[unit / 64] & mask) == mask;
+      };
+      for (std::uint32_t unit = 0, units = 1; unit < shapes[level].units; unit += units) {
+        units = 1;
+        if (!run(unit, 1)) continue;
+        while (units < 32 && unit % (2 * units) == 0 && run(unit, 2 * units)) units *= 2;
+        const std::uint32_t page = unit << unit_shift * level;
+        length[page] = units << unit_shift * level;
+        free[page] = true;
       }
     }
     for (std::uint32_t page = 0; page < pages_; page += length[page]) {
@@ -134,113 +145,101 @@ class Buddy {
   }
 
  private:
-  static constexpr unsigned most_orders = 27;
-  static constexpr unsigned most_turns = 256;
-  // At the base: the two counters, each in a sector of its own, the tables, the words of all maps, the lengths, the
-  // pages.
-  static constexpr std::size_t inflight_at = 0, epoch_at = 64, tables_at = 128;
-  static constexpr std::size_t words_at = 128 + 32 * most_orders;
+  static constexpr unsigned unit_shift = 6;  // a unit of one level is 64 of the level below
+  static constexpr unsigned most_levels = 5;
+  static constexpr unsigned most_moves = 256;
+  static constexpr unsigned few = 4;  // attempts
+  // At the base: a word of Motion a level, each in a sector of its own, the shapes of the levels, the words of all maps,
+  // the lengths, the pages.
+  static constexpr std::size_t motion_stride = 64, shapes_at = most_levels * motion_stride;
+  static constexpr std::size_t words_at = shapes_at + most_levels * sizeof(RunMap::Shape);
+  static_assert(words_at % sizeof(std::uint64_t) == 0);
 
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> counter(std::size_t at) const {
-    return simt::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(base_ + at));
+  SIMT_INLINE std::uint64_t* motion(unsigned level) const {
+    return reinterpret_cast<std::uint64_t*>(base_ + level * motion_stride);
   }
-  SIMT_INLINE std::uint64_t* words() const { return reinterpret_cast<std::uint64_t*>(base_ + words_offset_); }
+  SIMT_INLINE std::uint64_t* words() const { return reinterpret_cast<std::uint64_t*>(base_ + words_at); }
   SIMT_INLINE std::uint32_t* lengths() const { return reinterpret_cast<std::uint32_t*>(base_ + lengths_offset_); }
   SIMT_INLINE std::byte* memory() const { return base_ + memory_offset_; }
-  SIMT_INLINE SumMap map(std::uint32_t order) const {
-    const auto* tables = reinterpret_cast<const std::uint32_t*>(base_ + tables_at);
-    return {words(), tables + order * SumMap::table_entries, pages_ >> order};
-  }
-  // acq_rel on both counters: entering comes before the first block is taken out of sight, leaving after the last one
-  // is back.
-  SIMT_INLINE void enter() const { counter(inflight_at).fetch_add(1, simt::acq_rel); }
-  SIMT_INLINE void leave() const {
-    counter(epoch_at).fetch_add(1, simt::acq_rel);
-    counter(inflight_at).fetch_sub(1, simt::acq_rel);
+  SIMT_INLINE RunMap map(unsigned level) const {
+    return {words(), reinterpret_cast<const RunMap::Shape*>(base_ + shapes_at) + level, motion(level)};
   }
 
-  SIMT_INLINE bool anything(std::uint32_t order) const {
+  // What can hide a block of 2^k pages is announced at its own level or above. Each count only grows while nobody is
+  // inside, so their sum stays the same only if each of them does.
+  SIMT_INLINE std::uint64_t look(unsigned k) const {
+    std::uint64_t sum = 0;
     SIMT_ROLLED
-    for (; (pages_ >> order) > 0; ++order) {
-      if (map(order).any_bit()) return true;
-    }
-    return false;
+    for (unsigned level = k / unit_shift; level < levels_; ++level) sum += Motion::look(motion(level));
+    return sum;
+  }
+  SIMT_INLINE bool still(unsigned k, std::uint64_t seen) const {
+    SIMT_ROLLED
+    for (unsigned level = k / unit_shift; level < levels_; ++level) seen -= Motion::look_again(motion(level));
+    return seen == 0;
   }
 
   // Takes a block of 2^k pages or more and gives all but n pages back. Returns the first page or none.
-  SIMT_INLINE std::uint32_t search(std::uint32_t k, std::uint32_t n, std::uint32_t spread) const {
-    bool entered = false;
+  SIMT_INLINE std::uint32_t search(unsigned k, std::uint32_t n, std::uint32_t spread, unsigned patience) const {
+    const unsigned own = k / unit_shift;
     SIMT_ROLLED
-    for (std::uint32_t order = k; (pages_ >> order) > 0; ++order) {
-      const SumMap m = map(order);
-      std::uint32_t start = static_cast<std::uint32_t>((std::uint64_t{spread} * m.bits()) >> 32);
-      SIMT_ROLLED
-      for (std::uint32_t b; (b = m.find(start)) != SumMap::none; start = b) {
-        const bool whole = n == (1u << order);
-        if (!whole && !entered) {
-          enter();
-          entered = true;
-        }
-        if (m.take(b) == 0) continue;  // somebody else was faster
-        const std::uint32_t first = b << order;
-        if (!whole) give_back(first + n, (1u << order) - n);
-        if (entered) leave();
-        return first;
+    for (unsigned level = own; level < levels_; ++level) {
+      const unsigned shift = unit_shift * level;
+      // Units of lower levels that are given back below are out of sight until then.
+      const bool rest = (n & ((1u << shift) - 1)) != 0;
+      Motion hiding(rest ? motion(level - 1) : nullptr);
+      const std::uint32_t unit =
+          map(level).take(level == own ? k % unit_shift : 0, ((n - 1) >> shift) + 1, spread, patience, hiding);
+      if (unit == RunMap::none) {
+        hiding.end(false);
+        continue;
       }
+      const std::uint32_t first = unit << shift, last = first + n - 1;
+      if (rest) {
+        SIMT_ROLLED
+        for (unsigned l = level; l-- > 0;) {
+          const std::uint32_t behind = (last >> unit_shift * l) + 1;
+          Motion none(nullptr);  // this is in the Motion above; the word was empty and does not become full
+          if (behind % 64 != 0) map(l).give(behind, 64 - behind % 64, none);
+        }
+        hiding.end();
+      }
+      return first;
     }
-    // Took nothing, so the epoch stays: threads that find nothing must not keep each other searching.
-    if (entered) counter(inflight_at).fetch_sub(1, simt::release);
-    return SumMap::none;
+    return RunMap::none;
   }
 
-  // Frees pages [first, first + n) as maximal aligned blocks.
+  // Frees pages [first, first + n), which begin where a block of n or more may.
   SIMT_INLINE void give_back(std::uint32_t first, std::uint32_t n) const {
     SIMT_ROLLED
-    while (n > 0) {
-      std::uint32_t k = 0;
-      SIMT_ROLLED
-      while ((first >> k & 1) == 0 && (2u << k) <= n) ++k;
-      free_block(k, first >> k);
-      first += 1u << k;
-      n -= 1u << k;
+    for (unsigned level = levels_; level-- > 0;) {
+      const unsigned shift = unit_shift * level;
+      if (const std::uint32_t units = n >> shift; units > 0) {
+        free_units(level, first >> shift, units);
+        first += units << shift;
+        n -= units << shift;
+      }
     }
   }
 
-  // Of two threads that free buddies, the later set() sees the earlier one's bit and merges: no merge is lost.
-  SIMT_INLINE void free_block(std::uint32_t k, std::uint32_t b) const {
-    bool entered = false;
+  SIMT_INLINE void free_units(unsigned level, std::uint32_t unit, std::uint32_t n) const {
+    Motion below(nullptr);
     SIMT_ROLLED
-    for (;;) {
-      const SumMap m = map(k);
-      std::uint64_t old = m.set(b);
-      const std::uint32_t left = b & ~1u;
-      bool merged = false;
-      if ((pages_ >> k) > 1) {
-        // While both halves are free: take both, or put back what was got and look again.
-        SIMT_ROLLED
-        while ((old >> ((b ^ 1) % 64) & 1) != 0) {
-          if (!entered) {
-            enter();
-            entered = true;
-          }
-          const std::uint64_t got = m.take(left, 3);
-          merged = got == 3;
-          if (merged || got == 0) break;
-          old = m.raise(left, got);  // somebody took one half meanwhile
-          b = left + (got == 2 ? 1 : 0);
-        }
-      }
-      if (!merged) break;
-      ++k;
-      b /= 2;
+    for (bool full = true; full; n = 1, unit /= 64, ++level) {
+      // What was merged is out of sight until it is free here.
+      Motion here(motion(level));
+      full = map(level).give(unit, n, here);
+      below.end();
+      below = here;
     }
-    if (entered) leave();
+    below.end();
   }
 
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
-  std::uint64_t words_offset_ = 0, lengths_offset_ = 0, memory_offset_ = 0;
+  std::uint64_t lengths_offset_ = 0, memory_offset_ = 0;
   std::uint32_t pages_ = 0;
+  unsigned levels_ = 0;
   unsigned page_shift_ = 12;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The part of a pool that serves what the blocks of an allocator's pages are too small for: a Buddy (buddy.hpp) that
 // lives in the pool itself. The caller's handle keeps two pointers to it, and its calls are out of line, so that large
-// requests cost the path of small ones no registers and no stack.
+// requests cost the path of small ones no registers and no stack. heap_part.hpp stands in for it.
 #pragma once
 
 #include "alloc/primitives/buddy.hpp"
@@ -11,8 +11,12 @@ namespace heapwood::alloc {
 class LargePart {
  public:
   static constexpr std::size_t head_bytes = 256;  // what `head` has room for
+  static constexpr bool in_pool = true;
 
   LargePart() = default;
+
+  // Where it begins in a pool, given how much of that is for small requests.
+  static std::size_t offset(std::size_t /*pool_bytes*/, std::size_t small_bytes) { return small_bytes / 256 * 256; }
 
   // Pages of 2^page_shift bytes in `bytes` at `base`; the tables' description goes to `head`.
   template <class Device>
@@ -35,7 +39,10 @@ class LargePart {
   SIMT_INLINE void* allocate(const Thread& thread, std::size_t bytes) const {
     return out_of_line(buddy_, thread, bytes);
   }
-  SIMT_INLINE void deallocate(void* block) const { buddy_->deallocate(block); }
+  template <class Thread>
+  SIMT_INLINE void deallocate(const Thread&, void* block) const {
+    buddy_->deallocate(block);
+  }
 
   template <class Visitor>
   void walk(const HostView& host, const std::byte* origin, Visitor visit) const {

@@ -4,8 +4,8 @@
 // A hint may be wrong for as long as a thread is inside set() or take(), in either direction, and never for longer: who
 // takes the last bit of a word clears the hint and reads the word again. If a set() came before that clearing, the
 // second read sees its bit (both are read-modify-writes of the summary word, so one orders the other) and the hint is
-// raised again; if it came after, the hint ends raised. find() never trusts a hint; any_bit() does not look at hints at
-// all.
+// raised again; if it came after, the hint ends raised. Only where a bit is taken while it is being set may a hint stay
+// for an empty word, until the word is next used. find() never trusts a hint.
 #pragma once
 
 #include <cstdint>
@@ -38,25 +38,20 @@ class SumMap {
       : words_(words), table_(table), bits_(bits) {}
   SIMT_INLINE std::uint32_t bits() const { return bits_; }
 
-  // Sets a bit; returns its word as it was.
-  SIMT_INLINE std::uint64_t set(std::uint32_t bit) const { return raise(bit, 1); }
-
-  // Sets the bits of `mask` in word `word` (a bit at least); returns the word as it was.
-  SIMT_INLINE std::uint64_t raise(std::uint32_t bit, std::uint64_t mask) const {
+  // Sets a bit.
+  SIMT_INLINE void set(std::uint32_t bit) const {
     // acq_rel, here and below: release hands over what the bit stands for; acquire orders this thread's next summary
     // operation behind that of whoever emptied the word (see above).
-    const std::uint64_t old = word(0, bit / 64).fetch_or(mask << (bit % 64), simt::acq_rel);
-    if (old == 0) hint(1, bit / 64);
-    return old;
+    if (word(0, bit / 64).fetch_or(std::uint64_t{1} << bit % 64, simt::acq_rel) == 0) hint(1, bit / 64);
   }
 
-  // Takes those of the bits `mask` << (bit % 64) that are set; returns them, shifted back. 0: somebody else has them.
-  SIMT_INLINE std::uint64_t take(std::uint32_t bit, std::uint64_t mask = 1) const {
-    const std::uint64_t wanted = mask << (bit % 64);
-    // acquire: what the bits stand for was handed over by set(). release: keeps that chain for the next one.
+  // Takes a bit that is set. False: somebody else has it.
+  SIMT_INLINE bool take(std::uint32_t bit) const {
+    const std::uint64_t wanted = std::uint64_t{1} << bit % 64;
+    // acquire: what the bit stands for was handed over by set(). release: keeps that chain for the next one.
     const std::uint64_t old = word(0, bit / 64).fetch_and(~wanted, simt::acq_rel);
-    if ((old & wanted) != 0 && (old & ~wanted) == 0) emptied(bit / 64);
-    return (old & wanted) >> (bit % 64);
+    if (old == wanted) emptied(bit / 64);
+    return (old & wanted) != 0;
   }
 
   // Some bit that was set a moment ago, searched cyclically from `start`; none if no hint led to one.
@@ -65,14 +60,33 @@ class SumMap {
     return found != none || start == 0 ? found : next(0);
   }
 
-  // Is any bit set? Reads all of level 0.
-  SIMT_INLINE bool any_bit() const {
+  // The same without going round: the first set bit at or behind `at`, or none. Up where a word is empty, down where a
+  // hint is set, always to the right.
+  SIMT_INLINE std::uint32_t next(std::uint32_t at) const {
+    std::uint32_t level = 0, size = bits_;  // of this level
+    const std::uint32_t highest = top();
     SIMT_ROLLED
-    for (std::uint32_t i = 0; i < (bits_ + 63) / 64; ++i) {
-      if (word(0, i).load(simt::relaxed) != 0) return true;
+    for (;;) {
+      if (at >= size) return none;
+      // relaxed: only a place to try.
+      const std::uint64_t w = word(level, at / 64).load(simt::relaxed) & (~std::uint64_t{0} << (at % 64));
+      if (w != 0) {
+        at = at / 64 * 64 + simt::lowest_bit(w);
+        if (level == 0) return at;
+        --level;
+        at *= 64;
+        size = level == 0 ? bits_ : level_size(level);
+      } else {
+        if (level == highest) return none;
+        ++level;
+        at = at / 64 + 1;
+        size = (size + 63) / 64;
+      }
     }
-    return false;
   }
+
+  // Is there a hint that leads to a bit?
+  SIMT_INLINE bool hinted() const { return word(top(), 0).load(simt::relaxed) != 0; }
 
  private:
   SIMT_INLINE std::uint32_t top() const { return table_[table_entries - 1]; }
@@ -98,29 +112,6 @@ class SumMap {
     }
   }
 
-  // The first set bit at or behind `at`: up where a word is empty, down where a hint is set, always to the right.
-  SIMT_INLINE std::uint32_t next(std::uint32_t at) const {
-    std::uint32_t level = 0, size = bits_;  // of this level
-    const std::uint32_t highest = top();
-    SIMT_ROLLED
-    for (;;) {
-      if (at >= size) return none;
-      // relaxed: only a place to try.
-      const std::uint64_t w = word(level, at / 64).load(simt::relaxed) & (~std::uint64_t{0} << (at % 64));
-      if (w != 0) {
-        at = at / 64 * 64 + simt::lowest_bit(w);
-        if (level == 0) return at;
-        --level;
-        at *= 64;
-        size = level == 0 ? bits_ : level_size(level);
-      } else {
-        if (level == highest) return none;
-        ++level;
-        at = at / 64 + 1;
-        size = (size + 63) / 64;
-      }
-    }
-  }
   SIMT_INLINE std::uint32_t level_size(std::uint32_t level) const {
     std::uint32_t size = bits_;
     SIMT_ROLLED

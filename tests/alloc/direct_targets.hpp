@@ -37,6 +37,8 @@ template <class Device>
 void append_all(std::vector<Target>& list, const std::string& suffix, const simt::DeviceId& device) {
   append<Device, Atomic, AwMalloc, AwMallocSafe, CMalloc, CfMalloc, CmMalloc, CfmMalloc, Scatter, Halloc, XMalloc, Fdg,
          CudaMalloc>(list, suffix, device);
+  append<Device, AwMallocSafe::WithBuiltin, Scatter::WithBuiltin, Halloc::WithBuiltin, XMalloc::WithBuiltin>(
+      list, "_builtin" + suffix, device);
 }
 
 void append_serial(std::vector<Target>& list);

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// The malloc and free that come with the platform, for CudaMalloc and for large requests (heap_part.hpp). Blocks do not
+// lie in the pool:
+//   - GPU: create() makes the device heap (cudaLimitMallocHeapSize) at least `bytes` large. It can only grow before the
+//     first kernel that uses it is loaded, so a process should create its largest heap first; a larger one afterwards is
+//     refused with an error that says so. Bytes in use are not counted: free() does not tell how many it gets back.
+//     create() cannot empty the heap: blocks that were leaked stay;
+//   - CPU: requests and a header of 32 bytes each are counted against `bytes`, so that exhaustion can be tested. Live
+//     blocks are listed, for release() to find what a stopped launch left behind: two uncontended locks a block, about
+//     20 ns each, beside malloc's own cost.
+// Limits: alignment 16 (what device malloc documents; checked); the heap's own overhead is unknown, and it cannot be
+// walked.
+#pragma once
+
+#include <cstdlib>
+#include <utility>
+
+#include "alloc/allocator.hpp"
+#include "simt/atomic_ref.hpp"
+
+namespace heapwood::alloc {
+
+class BuiltinHeap {
+ public:
+  struct Block {
+    std::uint64_t size;  // header included
+    Block *previous, *next;
+    std::uint64_t unused;
+  };
+  struct alignas(64) List {
+    std::uint32_t locked;
+    Block* first;
+  };
+  // In the pool, aligned to 64; used on the CPU only.
+  template <unsigned count>
+  struct Head {
+    std::uint64_t live;  // bytes in use, headers included
+    List lists[count];
+  };
+  static_assert(sizeof(Block) % granule == 0);
+
+  BuiltinHeap() = default;
+
+  // Zeroes `head`.
+  template <unsigned count, class Device>
+  static BuiltinHeap create(Head<count>* head, std::uint64_t bytes, const Device& device) {
+    static_assert((count & (count - 1)) == 0);
+    BuiltinHeap heap;
+    heap.live_ = &head->live;
+    heap.lists_ = head->lists;
+    heap.capacity_ = bytes;
+    heap.counts_ = device.id().kind == simt::DeviceKind::cpu;
+    heap.list_mask_ = count - 1;
+    simt::device_fill(device.id(), head, 0, sizeof(*head));
+    if constexpr (requires { device.reserve_heap(bytes); }) {
+      device.reserve_heap(bytes);  // simt::Cuda
+    } else if (!heap.counts_) {
+      throw Error(Exit::failed, "the built-in malloc: this device cannot set the size of its heap");
+    }
+    return heap;
+  }
+  template <unsigned count>
+  static void release(Head<count>* head, const simt::DeviceId& device) {
+    if (device.kind != simt::DeviceKind::cpu) return;
+    for (List& list : head->lists) {
+      while (list.first != nullptr) std::free(std::exchange(list.first, list.first->next));
+    }
+  }
+
+  template <class Thread>
+  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
+    if (bytes > capacity_) return nullptr;
+    if (counts_) return counted(thread, padded(bytes));
+    void* block = malloc(padded(bytes));
+    if (reinterpret_cast<std::uintptr_t>(block) % granule == 0) return block;
+    free(block);
+    return nullptr;
+  }
+
+  template <class Thread>
+  SIMT_INLINE void deallocate(Thread& thread, void* block) const {
+    if (counts_) {
+      block = static_cast<Block*>(block) - 1;
+      unlink(thread, static_cast<Block*>(block));
+    }
+    free(block);
+  }
+
+ private:
+  // malloc is the C library's or the GPU's, whichever this is compiled for; both align to 16 bytes.
+  template <class Thread>
+  SIMT_OUTLINE void* counted(Thread& thread, std::size_t bytes) const {
+    const std::uint64_t size = bytes + sizeof(Block);
+    // relaxed, here and below: only a count; malloc orders the memory itself.
+    simt::atomic_ref<std::uint64_t> live(*live_);
+    std::uint64_t now = live.load(simt::relaxed);
+    do {
+      if (now + size > capacity_) return nullptr;
+    } while (!live.compare_exchange_weak(now, now + size, simt::relaxed, simt::relaxed));
+    auto* block = static_cast<Block*>(malloc(size));
+    if (block == nullptr) {
+      live.fetch_sub(size, simt::relaxed);
+      return nullptr;
+    }
+    List& list = list_of(block);
+    lock(thread, list);
+    *block = {size, nullptr, list.first, 0};
+    if (list.first != nullptr) list.first->previous = block;
+    list.first = block;
+    unlock(list);
+    return block + 1;
+  }
+
+  template <class Thread>
+  SIMT_OUTLINE void unlink(Thread& thread, Block* block) const {
+    List& list = list_of(block);
+    lock(thread, list);
+    (block->previous != nullptr ? block->previous->next : list.first) = block->next;
+    if (block->next != nullptr) block->next->previous = block->previous;
+    unlock(list);
+    simt::atomic_ref<std::uint64_t>(*live_).fetch_sub(block->size, simt::relaxed);
+  }
+
+  SIMT_INLINE List& list_of(const Block* block) const {
+    const auto address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(block));
+    return lists_[(address * 0x9e3779b97f4a7c15u) >> 32 & list_mask_];
+  }
+  // Held for a few instructions by a running CPU thread, so the wait ends.
+  template <class Thread>
+  static SIMT_INLINE void lock(Thread& thread, List& list) {
+    // acquire: what the last holder did to the list.
+    for (unsigned turn = 0; simt::atomic_ref<std::uint32_t>(list.locked).exchange(1, simt::acquire) != 0; ++turn) {
+      thread.pause(turn);
+    }
+  }
+  static SIMT_INLINE void unlock(List& list) { simt::atomic_ref<std::uint32_t>(list.locked).store(0, simt::release); }
+
+  std::uint64_t* live_ = nullptr;
+  List* lists_ = nullptr;
+  std::uint64_t capacity_ = 0;
+  std::uint32_t list_mask_ = 0;
+  bool counts_ = false;  // on the CPU
+};
+
+}  // namespace heapwood::alloc
