@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #if !defined(__CUDA_ARCH__)
+#include <chrono>
 #include <thread>
 #endif
 
@@ -76,6 +77,12 @@ class SerialWarp {
   void pause(unsigned turn) const {
 #if !defined(__CUDA_ARCH__)
     if (turn >= 64) std::this_thread::yield();
+#endif
+  }
+  // For waits that a person ends, such as a build that is watched slowly; no other model of Warp has it.
+  void nap() const {
+#if !defined(__CUDA_ARCH__)
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
 #endif
   }
 
