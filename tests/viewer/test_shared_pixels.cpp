@@ -75,24 +75,62 @@ class HostBuffer : public simt::GlBuffer {
   bool mapped_ = false, waited_ = false;
 };
 
-class SharedPicture : public testing::Test {
+class OnDevice : public testing::Test {
  protected:
   void SetUp() override {
     device_ = device_to_test();
-    const bool cuda = device_.id.kind == simt::DeviceKind::cuda;
+    scenes::Mesh mesh = scenes::load("pipes:1k");
+    const kdtree::Tree tree = render::MedianBuilder::build({mesh.vertices, mesh.triangles});
+    scene_ = make_built_scene("pipes:1k", "pipes", std::move(mesh), tree, device_, "none");
+  }
+  bool on_gpu() const { return device_.id.kind == simt::DeviceKind::cuda; }
+  View view(unsigned width, unsigned height, render::Mode mode, unsigned spp) const {
+    return {scene_, scene_->home, scene_->lighting, mode, width, height, spp};
+  }
+  static render::RenderJob job_of(const View& view) {
+    render::RenderJob job;
+    job.mode = view.mode;
+    job.width = view.width;
+    job.height = view.height;
+    job.spp = view.spp;
+    job.camera = view.camera;
+    job.lighting = view.lighting;
+    job.legend = false;
+    return job;
+  }
+  // The GPU's powers and the host's may be rounded to neighbouring steps.
+  void expect_same(const std::vector<gl::Rgba8>& a, const std::vector<gl::Rgba8>& b) const {
+    ASSERT_EQ(a.size(), b.size());
+    unsigned largest = 0;
+    std::size_t differ = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      const unsigned difference = static_cast<unsigned>(
+          std::max({std::abs(a[i].r - b[i].r), std::abs(a[i].g - b[i].g), std::abs(a[i].b - b[i].b)}));
+      largest = std::max(largest, difference);
+      differ += difference > 0;
+    }
+    EXPECT_LE(largest, on_gpu() ? 1u : 0u);
+    EXPECT_LE(differ, on_gpu() ? a.size() / 1000 : 0);
+  }
+
+  simt::DeviceInfo device_;
+  std::shared_ptr<const BuiltScene> scene_;
+};
+
+class SharedPicture : public OnDevice {
+ protected:
+  void SetUp() override {
+    OnDevice::SetUp();
     std::string reason;
-    context_ = tests::GlContext::make(cuda ? device_.id.index : -1, reason);
+    context_ = tests::GlContext::make(on_gpu() ? device_.id.index : -1, reason);
     if (!context_) GTEST_SKIP() << "no OpenGL: " << reason;
     std::printf("OpenGL: %s, %s\n", gl::vendor().c_str(), gl::renderer().c_str());
-    if (!cuda) {
+    if (!on_gpu()) {
       interop_.refusal = [](const simt::DeviceInfo&) { return std::string(); };
       share_host(-1);
     } else if (const std::string why = interop_.refusal(device_); !why.empty()) {
       GTEST_SKIP() << why;
     }
-    scenes::Mesh mesh = scenes::load("pipes:1k");
-    const kdtree::Tree tree = render::MedianBuilder::build({mesh.vertices, mesh.triangles});
-    scene_ = make_built_scene("pipes:1k", "pipes", std::move(mesh), tree, device_, "none");
   }
   // Mapping works so many times.
   void share_host(int maps) {
@@ -100,9 +138,6 @@ class SharedPicture : public testing::Test {
       ++shared_;
       return std::make_unique<HostBuffer>(buffer, maps);
     };
-  }
-  View view(unsigned width, unsigned height, render::Mode mode, unsigned spp) const {
-    return {scene_, scene_->home, scene_->lighting, mode, width, height, spp};
   }
   // What is in the texture once the picture is there.
   std::vector<gl::Rgba8> shown(Picture& picture, const View& view) {
@@ -119,40 +154,15 @@ class SharedPicture : public testing::Test {
     return texture_.read();
   }
   std::vector<gl::Rgba8> rendered(const View& view) const {
-    render::RenderJob job;
-    job.mode = view.mode;
-    job.width = view.width;
-    job.height = view.height;
-    job.spp = view.spp;
-    job.camera = view.camera;
-    job.lighting = view.lighting;
-    job.legend = false;
-    const render::Image image = render::render(job, *scene_->traced);
+    const render::Image image = render::render(job_of(view), *scene_->traced);
     std::vector<gl::Rgba8> pixels;
     for (const render::Rgb8 c : image.pixels) pixels.push_back({c.r, c.g, c.b, 255});
     return pixels;
   }
-  // The GPU's powers and the host's may be rounded to neighbouring steps.
-  void expect_same(const std::vector<gl::Rgba8>& a, const std::vector<gl::Rgba8>& b) const {
-    ASSERT_EQ(a.size(), b.size());
-    unsigned largest = 0;
-    std::size_t differ = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      const unsigned difference = static_cast<unsigned>(
-          std::max({std::abs(a[i].r - b[i].r), std::abs(a[i].g - b[i].g), std::abs(a[i].b - b[i].b)}));
-      largest = std::max(largest, difference);
-      differ += difference > 0;
-    }
-    const bool cuda = device_.id.kind == simt::DeviceKind::cuda;
-    EXPECT_LE(largest, cuda ? 1u : 0u);
-    EXPECT_LE(differ, cuda ? a.size() / 1000 : 0);
-  }
 
-  simt::DeviceInfo device_;
   std::unique_ptr<tests::GlContext> context_;
   Interop interop_;
   unsigned shared_ = 0;
-  std::shared_ptr<const BuiltScene> scene_;
   gl::Texture texture_;
 };
 
@@ -191,7 +201,7 @@ TEST_F(SharedPicture, IsTheCopiedOneWhereRegisteringFails) {
 
 // The first map is at the start, each further one follows rows that were shown.
 TEST_F(SharedPicture, IsTheCopiedOneOnceMappingFails) {
-  if (device_.id.kind == simt::DeviceKind::cuda) GTEST_SKIP() << "the GPU's mapping does not fail on purpose";
+  if (on_gpu()) GTEST_SKIP() << "the GPU's mapping does not fail on purpose";
   for (const int maps : {0, 1, 2}) {
     share_host(maps);
     Picture picture(interop_);
@@ -217,18 +227,11 @@ TEST_F(SharedPicture, IsTheCopiedOneWhereWaitingFails) {
   EXPECT_EQ(picture.status().copied_because, "waiting fails on purpose");
 }
 
-// The pixels are developed where the film lies.
-TEST_F(SharedPicture, FilmsAreDevelopedAlikeOnTheDevice) {
+// Films are developed where they lie, also without OpenGL.
+TEST_F(OnDevice, DevelopsAsTheHostDoes) {
   for (const render::Mode mode : {render::Mode::shaded, render::Mode::normals, render::Mode::heatmap}) {
     const View one = view(160, 100, mode, 3);
-    render::RenderJob job;
-    job.mode = mode;
-    job.width = one.width;
-    job.height = one.height;
-    job.spp = one.spp;
-    job.camera = one.camera;
-    job.lighting = one.lighting;
-    render::Progressive picture(*scene_->traced, job);
+    render::Progressive picture(*scene_->traced, job_of(one));
     picture.add(3, 60);
     const render::Film film = picture.film();
     const render::Development how{mode, 1.25, 0, false};
