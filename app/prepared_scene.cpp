@@ -59,8 +59,12 @@ kdtree::InstrumentedRun PreparedScene::build_instrumented(const engine::Entry& e
   return engine_on(entry, device_).build_instrumented(*workspace_, build_options());
 }
 
-kdtree::RecordedRun PreparedScene::build_recorded(const engine::Entry& entry, std::size_t capacity) {
-  return engine_on(entry, device_).build_recorded(*workspace_, build_options(), capacity);
+kdtree::RecordedRun PreparedScene::build_recorded(const engine::Entry& entry, std::size_t capacity,
+                                                  alloc::LiveRecording* live) {
+  kdtree::BuildOptions options = build_options();
+  options.live = live;
+  if (live != nullptr && device_.id.kind == simt::DeviceKind::cpu) options.seconds = 1e9;
+  return engine_on(entry, device_).build_recorded(*workspace_, options, capacity);
 }
 
 kdtree::TreeStats PreparedScene::tree_stats() const { return kdtree::measure(workspace_->download(), settings_.costs); }

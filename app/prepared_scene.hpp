@@ -30,7 +30,9 @@ class PreparedScene {
   // One build with this scene's settings; throws what the engine throws.
   kdtree::BuildRun build(const engine::Entry& entry);
   kdtree::InstrumentedRun build_instrumented(const engine::Entry& entry);
-  kdtree::RecordedRun build_recorded(const engine::Entry& entry, std::size_t capacity);
+  // `live`: who watches it, and may hold it up: such a build has no time limit.
+  kdtree::RecordedRun build_recorded(const engine::Entry& entry, std::size_t capacity,
+                                     alloc::LiveRecording* live = nullptr);
   kdtree::TreeStats tree_stats() const;  // of the last build
 
   // Builds; if the pool is `auto`, doubles it and tries again until the build completes. Incomplete: the pool was

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "alloc/recording.hpp"
+#include "alloc/live_recording.hpp"
 #include "alloc/statistics.hpp"
 #include "kdtree/device_mesh.hpp"
 #include "kdtree/tree.hpp"
@@ -30,6 +30,7 @@ struct BuildOptions {
   unsigned warps = 0;         // 0 = as many as are resident at once
   double seconds = 60;        // time limit of one launch
   std::uint64_t fail_at = 0;  // instrumented builds only: allocation number fail_at and all later ones fail; 0 = none
+  alloc::LiveRecording* live = nullptr;  // recorded builds on the CPU only: who watches; outlives the build
 };
 
 // One build.

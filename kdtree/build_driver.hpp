@@ -115,7 +115,7 @@ RecordedRun build_recorded(const Device& device, Workspace& workspace, const Bui
   const alloc::Pool pool = workspace.pool();
   alloc::CountedMemory counted(workspace.device(), pool.bytes);
   alloc::FailingMemory failing(workspace.device(), options.fail_at);
-  alloc::RecordedMemory recorded(workspace.device(), capacity);
+  alloc::RecordedMemory recorded(workspace.device(), capacity, options.live);
   Allocator base{};
   result.instrumented.run = with_ref_kind(workspace.refs(), [&]<RefKind kind>() {
     return build_with<Allocator, kind>(device, workspace, options, [&] {

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "kdtree/traverse.hpp"
-#include "render/shading.hpp"
+#include "render/develop.hpp"
 #include "simt/device.hpp"
 #include "simt/launch.hpp"
 
@@ -34,6 +34,7 @@ struct Backend {
                    const simt::LaunchLimits&);
   double (*trace)(const simt::DeviceId&, const SceneData&, bool any, const kdtree::Ray*, kdtree::Hit*,
                   std::size_t count, const simt::LaunchLimits&);
+  void (*develop)(const simt::DeviceId&, const DevelopPixels&, std::size_t count);
 };
 
 const Backend& cpu_backend();

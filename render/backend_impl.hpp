@@ -65,7 +65,11 @@ struct BackendOf {
     });
   }
 
-  static constexpr Backend table{&fill_records, &render, &trace};
+  static void develop(const simt::DeviceId& device, const DevelopPixels& pixels, std::size_t count) {
+    Launcher(device).for_each(count, pixels);
+  }
+
+  static constexpr Backend table{&fill_records, &render, &trace, &develop};
 };
 
 }  // namespace heapwood::render

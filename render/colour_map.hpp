@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A colour ramp for numbers: near black over purple, red and orange to pale yellow. Lightness rises evenly in OKLab
 // (Ottosson 2020, "A perceptual color space for image processing"), so equal steps of the number look like equal steps,
-// also in grey and to the colour-blind. Host code.
+// also in grey and to the colour-blind.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace heapwood::render {
 
 // Linear RGB of an OKLab colour, cut to what a screen can show.
-inline Vec3 from_oklab(double lightness, double a, double b) {
+SIMT_FN inline Vec3 from_oklab(double lightness, double a, double b) {
   const auto cube = [](double x) { return x * x * x; };
   const double l = cube(lightness + 0.3963377774 * a + 0.2158037573 * b);
   const double m = cube(lightness - 0.1055613458 * a - 0.0638541728 * b);
@@ -25,7 +25,7 @@ inline Vec3 from_oklab(double lightness, double a, double b) {
 }
 
 // 0..1, clamped; NaN is 0.
-inline Vec3 colour_ramp(double x) {
+SIMT_FN inline Vec3 colour_ramp(double x) {
   x = x > 0 ? std::min(x, 1.0) : 0.0;
   const double lightness = 0.12 + 0.84 * x;
   // Chroma vanishes at both ends, where the screen has no saturated colours; hue runs 285 -> 105 degrees through red.

@@ -87,10 +87,22 @@ double Progressive::add_rows(unsigned first, unsigned count, double seconds) {
 
 unsigned Progressive::tile_rows() const { return (job_.height + tile_height - 1) / tile_height; }
 
-std::vector<Pixel> Progressive::rows(unsigned first, unsigned count) const {
+Progressive::Pixels Progressive::pixels(unsigned first, unsigned count) const {
   const std::size_t begin = std::min(first * tile_height, job_.height);
   const std::size_t end = std::min((first + count) * tile_height, job_.height);
-  return film_.download(begin * job_.width, (end - begin) * job_.width);
+  return {begin * job_.width, (end - begin) * job_.width};
+}
+
+std::vector<Pixel> Progressive::rows(unsigned first, unsigned count) const {
+  const Pixels some = pixels(first, count);
+  return film_.download(some.first, some.count);
+}
+
+void Progressive::develop_rows(unsigned first, unsigned count, unsigned samples, const Development& how,
+                               const Range& range, std::uint32_t* rgba) const {
+  const Pixels some = pixels(first, count);
+  backend(scene_->device())
+      .develop(scene_->device(), {film_.data() + some.first, rgba + some.first, samples, how, range}, some.count);
 }
 
 double Progressive::launch(unsigned samples, unsigned first_row, unsigned rows, double seconds) {

@@ -51,8 +51,15 @@ class Progressive {
   void end_pass() { ++frame_.first_sample; }
   // Sums of the pixels in these rows of tiles.
   std::vector<Pixel> rows(unsigned first, unsigned count) const;
+  // Develops them into a picture in the device's own memory: `rgba` is its first pixel (DevelopPixels).
+  void develop_rows(unsigned first, unsigned count, unsigned samples, const Development& how, const Range& range,
+                    std::uint32_t* rgba) const;
 
  private:
+  struct Pixels {
+    std::size_t first, count;
+  };
+  Pixels pixels(unsigned first_row, unsigned rows) const;
   double launch(unsigned samples, unsigned first_row, unsigned rows, double seconds);
 
   const Scene* scene_;

@@ -87,6 +87,12 @@ class SerialWarp {
     }
 #endif
   }
+  // For waits that a person ends, such as a build that is watched slowly; no other model of Warp has it.
+  void nap() const {
+#if !defined(__CUDA_ARCH__)
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+#endif
+  }
 
  private:
   Control* control_;

@@ -61,7 +61,7 @@ export bin device
 
 check "devices" 30 "$bin/heapwood" list devices
 shards=${GPU_SHARDS:-2}
-for program in test_alloc test_kdtree test_render; do
+for program in test_alloc test_kdtree test_render test_shared_pixels; do
   [ -x "$bin/$program" ] || continue
   for (( shard = 0; shard < shards; ++shard )); do
     check "$program $((shard + 1))/$shards" 240 env HEAPWOOD_TEST_DEVICE="$device" GTEST_TOTAL_SHARDS="$shards" \

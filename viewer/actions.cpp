@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include <utility>
+
 #include "app/build_report.hpp"
 #include "render/auto_light.hpp"
 #include "viewer/state.hpp"
@@ -53,6 +55,7 @@ void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
   state.fit_pending = false;
   if (!other) return;
   state.compared.clear();
+  state.heap.watched.reset();
   state.heap.recordings.clear();
   state.heap.visible = false;
 }
@@ -92,9 +95,12 @@ void Places::note(const std::string& name) {
   centre[name] = {(low.x + high.x) / 2, (low.y + high.y) / 2};
 }
 
-void FrameTimes::add(double work_ms, double now) {
+void FrameTimes::add(double work_ms, double thread_ms, double now) {
   ms.push_back(work_ms);
+  const double before = std::exchange(thread_ms_, thread_ms);
+  if (before > 0) cpu_ms.push_back(thread_ms - before);  // what came before the first frame is no frame's
   if (ms.size() > 240) ms.pop_front();
+  if (cpu_ms.size() > 240) cpu_ms.pop_front();
   ++frames_;
   if (now - second_ < 1) return;
   last_second_fps = frames_ / (now - second_);
@@ -137,6 +143,7 @@ void start_recording(State& state) {
     if (!can_build(state, *state.choice.other)) return;
     spec.allocators.push_back(state.choice.other);
   }
+  spec.slowed = state.heap.pace < HeapView::full_pace;
   start(state, spec);
 }
 
@@ -189,10 +196,24 @@ void take_screenshot(State& state, const std::string& path) {
   }
 }
 
+void cancel_all(State& state) {
+  state.jobs.cancel();
+  state.shots.cancel();
+  if (const auto shot = std::exchange(state.shots.panel, std::nullopt)) {
+    state.say(Message::Kind::note, shot->path + ": cancelled, nothing was written");
+    state.shot_cancelled = true;
+  }
+}
+
 void take_outcomes(State& state) {
   while (auto outcome = state.jobs.take()) {
     if (outcome->scene) show_scene(state, outcome->scene);
-    if (!outcome->ended) continue;
+    if (outcome->live) state.heap.watch(*outcome->live);
+    if (!outcome->ended) {
+      if (!outcome->recordings.empty()) state.heap.complete(outcome->recordings.back());
+      continue;
+    }
+    state.heap.watched.reset();  // a build that was stopped
     if (!outcome->error.empty()) {
       state.say(Message::Kind::error, outcome->error);
       state.last_error = Error(outcome->exit, outcome->error);

@@ -48,6 +48,17 @@ unsigned link(const char* text) {
   return program;
 }
 
+unsigned make_buffer() {
+  unsigned name = 0;
+  glGenBuffers(1, &name);
+  return name;
+}
+
+std::string text(unsigned what) {
+  const auto* found = reinterpret_cast<const char*>(glGetString(what));
+  return found ? found : "";
+}
+
 unsigned make_vertex_array() {
   unsigned name = 0;
   glGenVertexArrays(1, &name);
@@ -61,6 +72,15 @@ void delete_program(unsigned name) { glDeleteProgram(name); }
 void delete_buffer(unsigned name) { glDeleteBuffers(1, &name); }
 void delete_vertex_array(unsigned name) { glDeleteVertexArrays(1, &name); }
 void delete_framebuffer(unsigned name) { glDeleteFramebuffers(1, &name); }
+
+std::string vendor() { return text(GL_VENDOR); }
+std::string renderer() { return text(GL_RENDERER); }
+
+PixelBuffer::PixelBuffer(std::size_t bytes) : name_(make_buffer()) {
+  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, name_.get());
+  glBufferData(GL_PIXEL_UNPACK_BUFFER, static_cast<GLsizeiptr>(bytes), nullptr, GL_STREAM_DRAW);
+  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
+}
 
 void Texture::upload(unsigned width, unsigned height, const Rgba8* pixels, bool smooth) {
   if (!name_.get()) name_ = Name<delete_texture>(make_texture());
@@ -86,6 +106,21 @@ void Texture::upload_rows(unsigned first, unsigned count, const Rgba8* pixels) {
   glPixelStorei(GL_UNPACK_ALIGNMENT, 4);
   glTexSubImage2D(GL_TEXTURE_2D, 0, 0, static_cast<int>(first), static_cast<int>(width_), static_cast<int>(count),
                   GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+}
+
+void Texture::upload_rows(unsigned first, unsigned count, const PixelBuffer& picture) {
+  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, picture.name());
+  // With a buffer bound the pointer is an offset into it.
+  upload_rows(first, count, reinterpret_cast<const Rgba8*>(std::uintptr_t{first} * width_ * sizeof(Rgba8)));
+  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
+}
+
+std::vector<Rgba8> Texture::read() const {
+  std::vector<Rgba8> pixels(std::size_t{width_} * height_);
+  glBindTexture(GL_TEXTURE_2D, name_.get());
+  glPixelStorei(GL_PACK_ALIGNMENT, 4);
+  glGetTexImage(GL_TEXTURE_2D, 0, GL_RGBA, GL_UNSIGNED_BYTE, pixels.data());
+  return pixels;
 }
 
 Canvas::Canvas(unsigned width, unsigned height) : width_(width), height_(height), colour_(make_texture()) {
@@ -147,10 +182,7 @@ void Present::draw(const Texture& texture, const Rectangle& area) const {
   glDrawArrays(GL_TRIANGLES, 0, 3);
 }
 
-Lines::Lines() : program_(link(shaders::lines)), array_(make_vertex_array()) {
-  unsigned name = 0;
-  glGenBuffers(1, &name);
-  buffer_ = Name<delete_buffer>(name);
+Lines::Lines() : program_(link(shaders::lines)), array_(make_vertex_array()), buffer_(make_buffer()) {
   glBindVertexArray(array_.get());
   glBindBuffer(GL_ARRAY_BUFFER, buffer_.get());
   glEnableVertexAttribArray(0);

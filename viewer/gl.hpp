@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,10 @@ struct Rgba8 {
   bool operator==(const Rgba8&) const = default;
 };
 static_assert(sizeof(Rgba8) == 4);
+
+// Who makes the current context's OpenGL, and what it runs on.
+std::string vendor();
+std::string renderer();
 
 // A rectangle of pixels from the framebuffer's lower left corner, as glViewport takes it.
 struct Rectangle {
@@ -47,12 +52,25 @@ void delete_buffer(unsigned);
 void delete_vertex_array(unsigned);
 void delete_framebuffer(unsigned);
 
+// Pixels on their way into a texture, in OpenGL's memory.
+class PixelBuffer {
+ public:
+  explicit PixelBuffer(std::size_t bytes);
+  unsigned name() const { return name_.get(); }
+
+ private:
+  Name<delete_buffer> name_;
+};
+
 class Texture {
  public:
   // Rows from the top; the size may change from call to call.
   void upload(unsigned width, unsigned height, const Rgba8* pixels, bool smooth);
   // Replaces rows [first, first + count); `pixels` begins with the first of them.
   void upload_rows(unsigned first, unsigned count, const Rgba8* pixels);
+  // The same rows of a picture of the texture's size.
+  void upload_rows(unsigned first, unsigned count, const PixelBuffer& picture);
+  std::vector<Rgba8> read() const;
   unsigned name() const { return name_.get(); }
   unsigned width() const { return width_; }
   unsigned height() const { return height_; }

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "viewer/theme.hpp"
 
@@ -18,6 +20,9 @@ gl::Rgba8 mix(gl::Rgba8 a, gl::Rgba8 b, double share) {
   return {one(a.r, b.r), one(a.g, b.g), one(a.b, b.b), 255};
 }
 
+// Of the window's time, for lines of a build that is watched.
+constexpr std::chrono::milliseconds most_a_frame(4);
+
 }  // namespace
 
 HeapMap::HeapMap(const Recording& recording, std::uint32_t at, unsigned wide, unsigned high, bool whole)
@@ -26,7 +31,7 @@ HeapMap::HeapMap(const Recording& recording, std::uint32_t at, unsigned wide, un
   const std::uint64_t count = std::uint64_t{columns} * rows;
   cell_bytes = alloc::round_up((bytes + count - 1) / count, alloc::granule);
   cells.resize(count);
-  for (const alloc::Block& block : recording.replay.blocks) {
+  for (const alloc::Block& block : recording.blocks()) {
     if (block.born >= time) break;
     const std::uint64_t end = std::min(block.offset + block.bytes, bytes);
     if (block.offset >= end) continue;
@@ -76,7 +81,7 @@ std::vector<gl::Rgba8> HeapMap::colours(const Recording& recording, HeapColours 
 const alloc::Block* first_block(const Recording& recording, std::uint32_t time, std::uint64_t begin,
                                 std::uint64_t end) {
   const alloc::Block* first = nullptr;
-  for (const alloc::Block& block : recording.replay.blocks) {
+  for (const alloc::Block& block : recording.blocks()) {
     if (block.born >= time) break;
     const bool inside = block.offset < end && begin < block.offset + alloc::padded(block.bytes);
     if (inside && block.occupies(time) && (!first || block.offset < first->offset)) first = &block;
@@ -86,10 +91,54 @@ const alloc::Block* first_block(const Recording& recording, std::uint32_t time, 
 
 void HeapView::show(std::vector<std::shared_ptr<const Recording>> latest) {
   recordings = std::move(latest);
+  watched.reset();
   for (Drawn& one : drawn) one.map.reset();
   visible = true;
+  // Who has watched it slowly has seen it, and sees how it ended; else it is played.
+  playing = !std::exchange(watched_slowly, false);
+  place = playing ? 0 : 1;
+}
+
+void HeapView::watch(const LiveBuild& build) {
+  if (build.index == 0) {
+    recordings.clear();
+    watched_slowly = false;
+    visible = true;
+  }
+  for (Drawn& one : drawn) one.map.reset();
+  const auto recording = std::make_shared<Recording>(build.scene, *build.allocator, build.device, build.pool_bytes);
+  recordings.push_back(recording);
+  watched = Watched{build, recording, {}, 0};
   playing = true;
-  place = 0;
+  place = 1;
+}
+
+void HeapView::complete(const std::shared_ptr<const Recording>& recording) {
+  if (!watched) return;
+  recordings.back() = recording;
+  watched.reset();
+  for (Drawn& one : drawn) one.map.reset();
+}
+
+void HeapView::follow(double seconds) {
+  if (!watched) return;
+  const auto start = std::chrono::steady_clock::now();
+  constexpr std::size_t at_once = 2000;
+  do {
+    lines_.clear();
+    if (!watched->build.lines->read(watched->at, at_once, lines_)) {
+      const LiveBuild& build = watched->build;
+      *watched->recording = Recording(build.scene, *build.allocator, build.device, build.pool_bytes);
+    }
+    watched->recording->add(lines_);
+  } while (lines_.size() == at_once && std::chrono::steady_clock::now() - start < most_a_frame);
+  if (pace >= full_pace && playing) return watched->build.lines->hold_from(~std::uint64_t{0});
+  watched_slowly = true;
+  // As far as the pace says, and never far ahead of what has been seen: a build that was slower does not catch up.
+  const auto seen = static_cast<double>(watched->at.line);
+  if (playing) watched->held_from += pace * seconds;
+  watched->held_from = std::clamp(watched->held_from, seen, seen + std::max(1.0, pace * 0.1));
+  watched->build.lines->hold_from(static_cast<std::uint64_t>(watched->held_from));
 }
 
 std::uint32_t HeapView::time(const Recording& recording) const {

@@ -78,7 +78,7 @@ void Viewer::key(const KeyPress& press) {
       if (s.help) {
         s.help = false;
       } else {
-        s.jobs.cancel();
+        cancel_all(s);
       }
       break;
     case GLFW_KEY_B:

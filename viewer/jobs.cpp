@@ -154,9 +154,22 @@ void Jobs::record(const JobSpec& spec, JobOutcome& outcome) {
   std::size_t done = 1;
   for (const engine::Entry* entry : spec.allocators) {
     tell(done++, spec.allocators.size() + 1, prepared.name() + ": " + entry->traits->label + ", recording");
-    const kdtree::RecordedRun run = prepared.build_recorded(*entry, capacity);
-    outcome.recordings.push_back(
-        std::make_shared<const Recording>(make_recording(prepared.name(), *entry, prepared.pool_bytes(), run)));
+    std::shared_ptr<alloc::LiveRecording> lines;
+    if (spec.device.id.kind == simt::DeviceKind::cpu && entry->traits->in_pool) {
+      lines = std::make_shared<alloc::LiveRecording>();
+      if (spec.slowed) lines->hold_from(0);
+      JobOutcome begins;
+      begins.kind = spec.kind;
+      begins.live = {lines, prepared.name(), spec.device.key, entry, prepared.pool_bytes(), outcome.recordings.size()};
+      put(std::move(begins));
+    }
+    const kdtree::RecordedRun run = prepared.build_recorded(*entry, capacity, lines.get());
+    outcome.recordings.push_back(std::make_shared<const Recording>(
+        make_recording(prepared.name(), *entry, spec.device.key, prepared.pool_bytes(), run)));
+    JobOutcome ended;
+    ended.kind = spec.kind;
+    ended.recordings = {outcome.recordings.back()};
+    put(std::move(ended));
   }
 }
 

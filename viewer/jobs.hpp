@@ -14,7 +14,7 @@
 
 #include "app/bench_runner.hpp"
 #include "viewer/built_scene.hpp"
-#include "viewer/recording.hpp"
+#include "viewer/heap_map.hpp"
 
 namespace heapwood::viewer {
 
@@ -26,6 +26,7 @@ struct JobSpec {
   std::vector<const engine::Entry*> allocators;
   app::BuildSettings settings;
   simt::DeviceInfo device;
+  bool slowed = false;  // a recording begins when its watcher lets it (HeapView::follow)
 };
 
 // What a job brings; empty parts were not its affair.
@@ -33,9 +34,10 @@ struct JobOutcome {
   JobSpec::Kind kind = JobSpec::Kind::build;
   std::shared_ptr<const BuiltScene> scene;  // comes before the job has ended, so that it can be shown
   std::vector<app::Result> results;
-  std::vector<std::shared_ptr<const Recording>> recordings;
-  std::string error;         // why there is nothing
-  Exit exit = Exit::failed;  // what a command would end with for it
+  std::optional<LiveBuild> live;                             // begins; before the job has ended
+  std::vector<std::shared_ptr<const Recording>> recordings;  // each when it is there, and all in the end
+  std::string error;                                         // why there is nothing
+  Exit exit = Exit::failed;                                  // what a command would end with for it
   bool cancelled = false;
   bool ended = false;
 };

@@ -85,7 +85,10 @@ void draw_name(State& state, Edge& edge, const PictureStatus& picture) {
       if (!rays.empty()) ImGui::TextDisabled("%s", rays.c_str());
       const bool gpu = state.scene->device.id.kind == simt::DeviceKind::cuda;
       ImGui::TextDisabled(
-          "%s%s%s", state.scene->device.key.c_str(), gpu ? " (copy through the host)" : "",
+          "%s%s%s", state.scene->device.key.c_str(),
+          !gpu             ? ""
+          : picture.shared ? " (shared with OpenGL)"
+                           : " (copied through the host)",
           state.shots.panel ? "" : fmt::format(", window {:.0f} frames/s", state.frames.last_second_fps).c_str());
     }
     ImGui::PopTextWrapPos();
@@ -215,8 +218,8 @@ void draw_help(State& state) {
                {"K   [   ]", "keep this view; previous and next kept one"},
                {"1 ... 7", "shaded, path, ao, normals, depth, heatmap, leaves"},
                {"B   C   H", "build; compare all allocators; record the heap"},
-               {"Esc", "cancel what is running"},
-               {"Space   ,   .", "play the recording; an event back and forth (Shift: a thousand)"},
+               {"Esc", "cancel what is running, also a screenshot"},
+               {"Space   ,   .", "play the recording, or hold the build; an event back and forth (Shift: a thousand)"},
                {"T   +   -", "boxes of the tree; deeper and shallower"},
                {"P, click", "the ray under the mouse; pin it"},
                {"F1   F2   F3   F4", "these keys; panel; heap map; numbers"},

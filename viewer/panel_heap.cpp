@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The lower part of the window: the pool at a time of a recorded build, for one allocator or two side by side; above it
-// the time, and beside it curves and the tree's growth (panel_heap_plots.cpp).
+// The lower part of the window: the pool at a time of a recorded build, or as it is while the build runs, for one allocator
+// or two side by side; above it the time, and beside it curves and the tree's growth (panel_heap_plots.cpp).
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 
 #include "app/format.hpp"
 #include "viewer/panels.hpp"
@@ -17,14 +19,20 @@ constexpr float cell_pixels = 3;
 
 void update(HeapView& view, HeapView::Drawn& drawn, const Recording& recording, unsigned columns, unsigned rows) {
   const std::uint32_t time = view.time(recording);
-  const bool same = drawn.map && drawn.of == &recording && drawn.map->time == time && drawn.map->columns == columns &&
-                    drawn.map->rows == rows && drawn.whole == view.whole_pool;
-  if (same && drawn.colours == view.colours) return;
-  if (!same) drawn.map.emplace(recording, time, columns, rows, view.whole_pool);
+  const bool same_frame = drawn.map && drawn.of == &recording && drawn.map->columns == columns &&
+                          drawn.map->rows == rows && drawn.whole == view.whole_pool && drawn.colours == view.colours;
+  if (same_frame && drawn.map->time == time) return;
+  // A build that runs changes in every frame: a map of many blocks is drawn less often, so that the window stays smooth.
+  const double now = ImGui::GetTime();
+  if (same_frame && view.watched && now - drawn.drawn_at < 8 * drawn.took) return;
+  const auto start = std::chrono::steady_clock::now();
+  drawn.map.emplace(recording, time, columns, rows, view.whole_pool);
   drawn.of = &recording;
   drawn.whole = view.whole_pool;
   drawn.colours = view.colours;
   drawn.texture.upload(columns, rows, drawn.map->colours(recording, view.colours).data(), false);
+  drawn.drawn_at = now;
+  drawn.took = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 void tell_cell(const Recording& recording, const HeapMap& map, ImVec2 at) {
@@ -53,23 +61,34 @@ void tell_cell(const Recording& recording, const HeapMap& map, ImVec2 at) {
   ImGui::EndTooltip();
 }
 
+// How the map came about, in a word or two.
+std::string origin_text(const HeapView& view, const Recording& recording) {
+  if (view.watched && view.watched->recording.get() == &recording) return view.playing ? "live, " : "live, held, ";
+  if (!recording.finished) return "stopped, ";
+  if (recording.events_in_all > recording.events) return "cut off, ";
+  return recording.device == "cpu" ? "" : "recorded on " + recording.device + ", ";
+}
+
 // The allocator, and how full the pool is at the time: as much of it as the map is wide.
-void draw_map_title(const Recording& recording, std::uint32_t time, float width) {
+void draw_map_title(const HeapView& view, const Recording& recording, float width) {
   ImGui::PushFont(fonts().bold);
   ImGui::TextUnformatted(recording.label.c_str());
   ImGui::PopFont();
   const float room = width - ImGui::GetItemRectSize().x - ImGui::GetStyle().ItemSpacing.x;
   const auto fits = [&](const std::string& text) { return ImGui::CalcTextSize(text.c_str()).x <= room; };
-  const alloc::Gaps now = recording.curve.empty() ? alloc::Gaps{} : recording.curve[recording.point(time)];
+  const alloc::Gaps now = recording.at(view.time(recording)).pool;
   const bool cut_off = recording.events_in_all > recording.events;
-  const std::string used = (cut_off ? "cut off, " : "") + app::bytes_text(now.used_bytes);
-  const std::string gaps = fmt::format(", gaps {:.2f}", now.external());
+  const std::string used = origin_text(view, recording) + app::bytes_text(now.used_bytes);
+  const std::string gaps = fmt::format(", external {:.2f}", now.external_below());
   std::string text = used + " in " + app::compact_text(now.blocks) + " blocks" + gaps;
   if (!fits(text)) text = used + gaps;
   if (!fits(text)) text = used;
   ImGui::SameLine();
-  ImGui::TextColored(cut_off ? colour::warning : colour::dim, "%s", text.c_str());
-  std::string hint = "Bytes in use as they were asked for; gaps: 1 - largest gap / all gaps between blocks.";
+  ImGui::TextColored(cut_off || !recording.finished ? colour::warning : colour::dim, "%s", text.c_str());
+  std::string hint =
+      "Bytes in use as they were asked for; external: 1 - largest gap / all gaps between blocks, below the highest "
+      "address that a block has reached.";
+  if (recording.device != "cpu") hint += " A GPU's recording can be read only when the build has ended.";
   if (cut_off) {
     hint += fmt::format(" The buffer held the first {} of {} events.", app::count_text(recording.events),
                         app::count_text(recording.events_in_all));
@@ -81,7 +100,7 @@ void draw_map(State& state, std::size_t which, float width, float height) {
   HeapView& view = state.heap;
   const Recording& recording = *view.recordings[which];
   ImGui::BeginGroup();
-  draw_map_title(recording, view.time(recording), width);
+  draw_map_title(view, recording, width);
   if (!recording.in_pool) {
     ui::dim_text("Its blocks lie outside of the pool.");
     ImGui::EndGroup();
@@ -106,25 +125,60 @@ void draw_map(State& state, std::size_t which, float width, float height) {
   ImGui::EndGroup();
 }
 
+// A slider whose text can be read under its grab.
+bool text_slider(const char* id, float& value, float low, float high, const std::string& text) {
+  ImVec4 grab = ImGui::GetStyleColorVec4(ImGuiCol_SliderGrab);
+  grab.w *= 0.55f;
+  ImGui::PushStyleColor(ImGuiCol_SliderGrab, grab);
+  const bool changed = ImGui::SliderFloat(id, &value, low, high, text.c_str(), ImGuiSliderFlags_NoInput);
+  ImGui::PopStyleColor();
+  return changed;
+}
+
+// How fast a recorded build may go; its own speed at the right end.
+void draw_pace(State& state) {
+  HeapView& view = state.heap;
+  const bool cpu = state.choice.device.id.kind == simt::DeviceKind::cpu;
+  auto exponent = static_cast<float>(std::log10(view.pace));
+  const auto least = static_cast<float>(std::log10(HeapView::slowest_pace)),
+             most = static_cast<float>(std::log10(HeapView::full_pace));
+  ImGui::BeginDisabled(!cpu);
+  const bool full = view.pace >= HeapView::full_pace;
+  const std::string text =
+      full ? "full speed" : app::compact_text(static_cast<std::uint64_t>(std::llround(view.pace))) + " events/s";
+  if (text_slider("##pace", exponent, least, most, text)) {
+    view.pace = exponent >= most ? HeapView::full_pace : std::pow(10.0, static_cast<double>(exponent));
+  }
+  ImGui::EndDisabled();
+  state.places.note("pace");
+  ui::hint(cpu ? "Speed of a build that is recorded: slowed down, it is seen while it runs."
+               : "A GPU's recording can be read only when the build has ended: it cannot be watched.");
+}
+
 void draw_controls(State& state) {
   HeapView& view = state.heap;
   const Recording& first = *view.recordings.front();
   if (ui::button(state, view.playing ? "Pause" : "Play", true, true, ImGui::GetFontSize() * 4)) {
-    if (!view.playing && view.place >= 1) view.place = 0;
+    if (!view.playing && view.place >= 1 && !view.watched) view.place = 0;
     view.playing = !view.playing;
   }
   ImGui::SameLine();
   // What follows is this wide; where little would be left to the slider it has the line for itself.
-  const float em = ImGui::GetFontSize(), others = em * 37, rest = ImGui::GetContentRegionAvail().x;
+  const float em = ImGui::GetFontSize(), others = em * 45, rest = ImGui::GetContentRegionAvail().x;
   ImGui::SetNextItemWidth(rest - others > em * 8 ? rest - others : -1);
   float place = static_cast<float>(view.place);
-  if (ImGui::SliderFloat(
-          "##time", &place, 0, 1,
-          fmt::format("event {} of {}", app::count_text(view.time(first)), app::count_text(first.events)).c_str())) {
+  const std::string time =
+      view.watched && view.place >= 1
+          ? fmt::format("event {}", app::count_text(view.watched->recording->events))
+          : fmt::format("event {} of {}", app::count_text(view.time(first)), app::count_text(first.events));
+  if (text_slider("##time", place, 0, 1, time)) {
     view.place = place;
-    view.playing = false;
+    view.playing = view.watched && view.playing;  // looking back does not hold the build up
   }
   state.places.note("time");
+  ui::flow(em * 8);
+  ImGui::SetNextItemWidth(em * 8);
+  draw_pace(state);
   ui::flow(em * 6);
   ImGui::SetNextItemWidth(em * 6);
   const char* names[] = {"by state", "by size", "by age"};
@@ -203,8 +257,10 @@ void draw_heap(State& state, const Area& area) {
       ui::dim_text(
           "No build has been recorded yet. 'Heap map' (H) records one with the allocator that is chosen, and shows "
           "the pool while it runs.");
+      ImGui::SetNextItemWidth(ImGui::GetFontSize() * 8);
+      draw_pace(state);
     } else {
-      if (view.playing) {
+      if (view.playing && !view.watched) {
         view.place += view.speed * ImGui::GetIO().DeltaTime;
         if (view.place >= 1) {
           view.place = 1;
@@ -224,13 +280,7 @@ void draw_heap(State& state, const Area& area) {
         ImGui::SameLine();
       }
       ImGui::BeginGroup();
-      if (plots) {
-        const float text = ImGui::GetTextLineHeightWithSpacing(), room = std::max(height - 2 * text, em);
-        ImGui::TextDisabled("bytes in use, gaps");
-        draw_heap_curves(state, side, room * 0.42f);
-        ImGui::TextDisabled("nodes by depth");
-        draw_heap_levels(state, side, room * 0.54f);
-      }
+      if (plots) draw_heap_plots(state, side, height);
       ImGui::EndGroup();
       draw_key(view, *view.recordings.front());
     }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Beside the heap maps: bytes in use and gaps over time, and the nodes by depth that are there at the time, over all that
-// there will be.
+// Beside the heap maps: memory and fragmentation over the build, and the nodes by depth that are there at the time, over
+// all that there will be.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 
 #include "app/format.hpp"
 #include "viewer/panels.hpp"
@@ -11,56 +14,121 @@ namespace heapwood::viewer {
 
 namespace {
 
-// One curve over time; `top` is the value at the upper edge.
-template <class Value>
-void plot(const Recording& recording, ImVec2 at, ImVec2 size, double top, ImU32 shade, Value value) {
+// From 0 to 1 in a plot's height. Bytes are shown by their logarithm, from 1 KiB on: blocks in use are a small part of what
+// a scattering allocator has touched.
+double height_of_bytes(double bytes, double most) {
+  constexpr double least = 1024;
+  return std::log2(std::max(bytes, least) / least) / std::log2(std::max(most, 2 * least) / least);
+}
+double height_of_share(double share, double) { return share; }
+
+// A value at each point of the curves; NaN where there is none.
+struct Line {
+  const char* name;
+  gl::Rgba8 shade;
+  double (*value)(const Recording::Point&);
+};
+
+double number(std::uint64_t n) { return static_cast<double>(n); }
+
+constexpr Line memory_lines[] = {
+    {"in use", {115, 199, 143, 255}, [](const Recording::Point& p) { return number(p.used_bytes); }},
+    {"most", {78, 140, 98, 255}, [](const Recording::Point& p) { return number(p.high_water_bytes); }},
+    {"mark", {130, 140, 148, 255}, [](const Recording::Point& p) { return number(p.pool.mark_bytes); }},
+    {"gap", {107, 173, 242, 255}, [](const Recording::Point& p) { return number(p.pool.largest_below_bytes); }}};
+constexpr const char* memory_hint =
+    "In use, as asked for; the most that was, up to then; mark: the highest address that a block has reached; gap: the "
+    "largest free region below the mark. Logarithmic, from 1 KiB to the highest mark.";
+
+constexpr Line share_lines[] = {
+    {"external", {242, 189, 92, 255}, [](const Recording::Point& p) { return p.pool.external_below(); }},
+    {"of the pool", {140, 112, 62, 255}, [](const Recording::Point& p) { return p.pool.external(); }},
+    {"internal", {226, 121, 156, 255}, [](const Recording::Point& p) { return p.internal.value_or(std::nan("")); }}};
+constexpr const char* share_hint =
+    "External: 1 - largest gap / all gaps, below the mark, and of the whole pool. Internal: mean of (served - asked) / "
+    "served over blocks in use; served is the smallest distance to the next block that one of that size ever had, so "
+    "headers count. Internal is known when the build has ended.";
+
+using Height = double (*)(double value, double most);
+
+// One curve. The second recording is dashed.
+void plot(const Recording& recording, ImVec2 at, ImVec2 size, double most, Height height, const Line& line,
+          bool dashed) {
   ImDrawList& draw = *ImGui::GetWindowDrawList();
+  const float dash = ImGui::GetFontSize() * 0.5f;
   ImVec2 last{};
-  for (std::size_t i = 0; i < recording.times.size(); ++i) {
-    const double x = recording.events ? static_cast<double>(recording.times[i]) / recording.events : 0;
-    const ImVec2 point{at.x + static_cast<float>(x) * size.x,
-                       at.y + size.y * (1 - static_cast<float>(std::clamp(value(i) / top, 0.0, 1.0)))};
-    if (i) draw.AddLine(last, point, shade, 1.6f);
-    last = point;
+  bool begun = false;
+  for (const Recording::Point& point : recording.points) {
+    const double value = line.value(point);
+    if (std::isnan(value)) {
+      begun = false;
+      continue;
+    }
+    const double x = recording.events ? static_cast<double>(point.time) / recording.events : 0;
+    const ImVec2 here{at.x + static_cast<float>(x) * size.x,
+                      at.y + size.y * (1 - 0.95f * static_cast<float>(std::clamp(height(value, most), 0.0, 1.0)))};
+    const bool gap = dashed && std::fmod(here.x - at.x, dash) > 0.6f * dash;
+    if (begun && !gap) draw.AddLine(last, here, packed(line.shade), 1.4f);
+    last = here;
+    begun = true;
   }
 }
 
-}  // namespace
+// The names of the lines, each in its colour.
+void draw_names(std::span<const Line> lines, const char* hint) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (i) ImGui::SameLine();
+    const gl::Rgba8 c = lines[i].shade;
+    ImGui::TextColored({c.r / 255.0f, c.g / 255.0f, c.b / 255.0f, 1}, "%s", lines[i].name);
+    ui::hint(hint);
+  }
+}
 
-void draw_heap_curves(State& state, float width, float height) {
-  const ImVec2 size{width, height};
+template <class Text>
+void tell_values(const HeapView& view, std::span<const Line> lines, double place, const char* hint, Text text) {
+  ImGui::BeginTooltip();
+  for (const auto& recording : view.recordings) {
+    const auto& point = recording->at(static_cast<std::uint32_t>(std::llround(place * recording->events)));
+    ImGui::Text("%s, event %s", recording->label.c_str(), app::count_text(point.time).c_str());
+    for (const Line& line : lines) {
+      const double value = line.value(point);
+      if (!std::isnan(value)) ImGui::TextDisabled("  %s %s", line.name, text(value).c_str());
+    }
+  }
+  ImGui::PushTextWrapPos(ImGui::GetFontSize() * 24);
+  ImGui::TextUnformatted(hint);
+  ImGui::PopTextWrapPos();
+  ImGui::EndTooltip();
+}
+
+// Dragging in it goes through time.
+template <class Text>
+void draw_curves(State& state, const char* id, ImVec2 size, double most, Height height, std::span<const Line> lines,
+                 const char* hint, Text text) {
   HeapView& view = state.heap;
+  draw_names(lines, hint);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   draw.AddRectFilled(at, {at.x + size.x, at.y + size.y}, IM_COL32(255, 255, 255, 7), 4);
-  double most = 1;
-  for (const auto& recording : view.recordings) most = std::max(most, static_cast<double>(recording->high_water_bytes));
-  std::size_t k = 0;
-  for (const auto& recording : view.recordings) {
-    if (recording->curve.empty()) continue;
-    const bool second = k++ == 1;
-    plot(*recording, at, size, most * 1.05, ImGui::GetColorU32(second ? colour::second : colour::accent),
-         [&](std::size_t i) { return static_cast<double>(recording->curve[i].used_bytes); });
-    plot(*recording, at, size, 1.05, second ? IM_COL32(107, 173, 242, 110) : IM_COL32(242, 189, 92, 170),
-         [&](std::size_t i) { return recording->curve[i].external(); });
+  for (std::size_t i = 0; i < view.recordings.size(); ++i) {
+    if (!view.recordings[i]->in_pool) continue;
+    for (const Line& line : lines) plot(*view.recordings[i], at, size, most, height, line, i == 1);
   }
   const float x = at.x + static_cast<float>(view.place) * size.x;
   draw.AddLine({x, at.y}, {x, at.y + size.y}, IM_COL32(255, 255, 255, 110));
-  ImGui::InvisibleButton("curves", size);
+  ImGui::InvisibleButton(id, size);
+  state.places.note(id);
+  const double under = std::clamp((ImGui::GetIO().MousePos.x - at.x) / size.x, 0.0f, 1.0f);
   if (ImGui::IsItemActive()) {
-    view.playing = false;
-    view.place = std::clamp((ImGui::GetIO().MousePos.x - at.x) / size.x, 0.0f, 1.0f);
+    view.playing = view.watched && view.playing;
+    view.place = under;
   }
-  ui::hint(
-      "Green: bytes in use, to the most there were. Amber: gaps, 0 to 1. Blue: the second allocator. Drag to go "
-      "through time.");
+  if (ImGui::IsItemHovered()) tell_values(view, lines, under, hint, text);
 }
 
-void draw_heap_levels(State& state, float width, float height) {
-  const ImVec2 size{width, height};
-  const Recording& recording = *state.heap.recordings.front();
-  const auto& now = recording.levels[recording.point(state.heap.time(recording))];
-  const auto& end = recording.levels.back();
+void draw_levels(const State& state, const Recording& recording, ImVec2 size) {
+  const auto& now = recording.at(state.heap.time(recording)).levels;
+  const auto& end = recording.points.back().levels;
   std::uint32_t most = 1;
   for (const Recording::Level& level : end) most = std::max(most, level.inner + level.leaves);
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -77,11 +145,28 @@ void draw_heap_levels(State& state, float width, float height) {
     draw.AddRectFilled({at.x, y}, {at.x + inner, y + thick}, IM_COL32(104, 196, 134, 255));
     draw.AddRectFilled({at.x + inner, y}, {at.x + inner + leaves, y + thick}, IM_COL32(242, 189, 92, 255));
     if (hovered && ImGui::GetIO().MousePos.y >= y && ImGui::GetIO().MousePos.y < y + bar) {
-      ImGui::SetTooltip("depth %u: %s inner nodes, %s leaves; %s in the end", depth,
-                        app::count_text(now[depth].inner).c_str(), app::count_text(now[depth].leaves).c_str(),
-                        app::count_text(all).c_str());
+      ImGui::SetTooltip("depth %u: %s inner nodes, %s leaves; %s %s", depth, app::count_text(now[depth].inner).c_str(),
+                        app::count_text(now[depth].leaves).c_str(), app::count_text(all).c_str(),
+                        recording.finished ? "in the end" : "so far");
     }
   }
+}
+
+}  // namespace
+
+void draw_heap_plots(State& state, float width, float height) {
+  const auto& recordings = state.heap.recordings;
+  const ImGuiStyle& style = ImGui::GetStyle();
+  const float text = ImGui::GetTextLineHeight() + 2 * style.ItemSpacing.y;
+  const float room = std::max(height - 3 * text, ImGui::GetFontSize());
+  double most = 1;
+  for (const auto& recording : recordings) most = std::max(most, number(recording->reach));
+  draw_curves(state, "memory curves", {width, room * 0.32f}, most, height_of_bytes, memory_lines, memory_hint,
+              [](double v) { return app::bytes_text(static_cast<std::uint64_t>(v)); });
+  draw_curves(state, "share curves", {width, room * 0.30f}, 1, height_of_share, share_lines, share_hint,
+              [](double v) { return fmt::format("{:.3f}", v); });
+  ImGui::TextDisabled("nodes by depth");
+  draw_levels(state, *recordings.front(), {width, room * 0.38f});
 }
 
 }  // namespace heapwood::viewer

@@ -53,6 +53,39 @@ void plot_histogram(const alloc::RequestStats& requests) {
   }
 }
 
+// What a recording of the allocator that was built with tells about the time in between.
+void draw_worst(State& state) {
+  const auto& recordings = state.heap.recordings;
+  const auto found = std::find_if(recordings.begin(), recordings.end(), [&](const auto& recording) {
+    return recording->finished && recording->in_pool && recording->allocator == state.built->allocator;
+  });
+  if (found == recordings.end()) return ui::dim_text("'Heap map' shows fragmentation over the build.");
+  const Recording& recording = **found;
+  const auto worst = [&](auto value) {
+    return *std::max_element(recording.points.begin(), recording.points.end(),
+                             [&](const auto& a, const auto& b) { return value(a) < value(b); });
+  };
+  const auto row = [&](const char* label, const std::string& figure, const Recording::Point& at, const char* hint) {
+    ui::row(label, fmt::format("{} at event {}", figure, app::count_text(at.time)), hint);
+  };
+  if (!ui::begin_rows("over the build")) return;
+  const Recording::Point external = worst([](const auto& p) { return p.pool.external_below(); });
+  row("worst external", app::figure_text(external.pool.external_below()), external,
+      "Of the recorded build: 1 - largest gap / all gaps, below the highest address reached so far.");
+  const Recording::Point internal = worst([](const auto& p) { return p.internal.value_or(-1); });
+  if (internal.internal) {
+    row("worst internal", app::figure_text(*internal.internal), internal,
+        "Of the recorded build: mean of (served - asked) / served over blocks in use, served as the smallest distance "
+        "to "
+        "the next block says.");
+  }
+  ui::row("reached",
+          fmt::format("{}, {} free below", app::bytes_text(recording.reach),
+                      app::bytes_text(recording.points.back().pool.below_bytes)),
+          "Highest address that a block reached; what was free below it in the end.");
+  ui::end_rows();
+}
+
 }  // namespace
 
 void draw_allocations_section(State& state) {
@@ -100,7 +133,7 @@ void draw_memory_section(State& state) {
   }
   if (built.workspace_bytes) ui::row("beside the pool", app::bytes_text(*built.workspace_bytes));
   ui::end_rows();
-  ui::dim_text("'Heap map' shows fragmentation over the build.");
+  draw_worst(state);
 }
 
 }  // namespace heapwood::viewer

@@ -61,6 +61,12 @@ void draw_scene_section(State& state) {
   choose_device(state);
   if (!state.scene || !ui::begin_rows("scene")) return;
   const BuiltScene& scene = *state.scene;
+  if (scene.device.id.kind == simt::DeviceKind::cuda) {
+    const PictureStatus picture = state.picture.status();
+    ui::row("picture", picture.shared ? "shared with OpenGL" : "copied: " + picture.copied_because,
+            "Where the GPU that traces rays also runs OpenGL, it writes the picture's pixels straight into OpenGL's "
+            "memory; else they are copied through the host.");
+  }
   std::string triangles = app::count_text(scene.mesh.triangles.size());
   if (state.built && state.built->degenerate) {
     triangles += fmt::format(" (+ {} of zero area)", app::count_text(state.built->degenerate));

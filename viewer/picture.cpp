@@ -93,7 +93,7 @@ bool View::operator==(const View& other) const {
          lighting.lamp == other.lighting.lamp;
 }
 
-Picture::Picture() : thread_([this] { work(); }) {}
+Picture::Picture(Interop interop) : interop_(std::move(interop)), thread_([this] { work(); }) {}
 
 Picture::~Picture() {
   {
@@ -129,20 +129,66 @@ void Picture::hold(bool held) {
 
 bool Picture::upload(gl::Texture& texture) {
   const std::lock_guard lock(mutex_);
-  if (dirty_first_ >= dirty_last_) return false;
-  if (texture.width() != width_ || texture.height() != height_) {
-    texture.upload(width_, height_, pixels_.data(), true);
-  } else {
-    texture.upload_rows(dirty_first_, dirty_last_ - dirty_first_, pixels_.data() + std::size_t{dirty_first_} * width_);
+  decide_sharing();
+  bool changed = false;
+  if (dirty_first_ < dirty_last_) {
+    if (texture.width() != width_ || texture.height() != height_) {
+      texture.upload(width_, height_, pixels_.data(), true);
+    } else {
+      texture.upload_rows(dirty_first_, dirty_last_ - dirty_first_,
+                          pixels_.data() + std::size_t{dirty_first_} * width_);
+    }
+    dirty_first_ = height_;
+    dirty_last_ = 0;
+    changed = true;
   }
-  dirty_first_ = height_;
-  dirty_last_ = 0;
-  return true;
+  if (turn_ == Turn::written) {
+    turn_ = Turn::free;
+    try {
+      shared_->show(texture, written_first_, written_last_ - written_first_);
+      changed = true;
+    } catch (const Error& error) {
+      copy_from_now_on(error.what());
+      ++version_;  // what was written is lost: the picture is made anew
+    }
+    changed_.notify_all();
+  }
+  return changed;
+}
+
+void Picture::decide_sharing() {
+  if (!wanted_.scene || turn_ == Turn::writing) return;
+  const simt::DeviceInfo& device = wanted_.scene->device;
+  if (device.key != decided_for_) {
+    shared_.reset();
+    turn_ = Turn::free;
+    decided_for_ = device.key;
+    copied_because_ = interop_.refusal(device);
+    changed_.notify_all();
+  }
+  if (!copied_because_.empty()) return shared_.reset();
+  if (width_ == 0 || fits(shared_.get())) return;
+  shared_.reset();
+  turn_ = Turn::free;
+  try {
+    shared_ = std::make_unique<SharedPixels>(interop_, device.id, width_, height_);
+  } catch (const Error& error) {
+    copy_from_now_on(error.what());
+  }
+  changed_.notify_all();
+}
+
+void Picture::copy_from_now_on(const std::string& reason) {
+  shared_.reset();
+  copied_because_ = reason;
 }
 
 PictureStatus Picture::status() const {
   const std::lock_guard lock(mutex_);
-  return status_;
+  PictureStatus status = status_;
+  status.shared = shared_ && copied_because_.empty();
+  status.copied_because = copied_because_;
+  return status;
 }
 
 void Picture::work() {
@@ -250,8 +296,7 @@ void Picture::refine(const View& view, std::uint64_t version, bool coarse_before
       busy += seconds;
       // The first pass is seen as it comes.
       if (picture.samples() == 0 && !first) {
-        const std::vector<render::Pixel> sums = picture.rows(row, count);
-        publish(row * render::tile_height, develop_rows(sums, 1, development_, range_));
+        show_rows(view, version, picture, row, count, 1);
       }
       if (seconds > 2 * slice_seconds) step = std::max(1u, step / 2);
       if (seconds < slice_seconds / 4 && step < rows) step *= 2;
@@ -260,16 +305,19 @@ void Picture::refine(const View& view, std::uint64_t version, bool coarse_before
     seconds_a_pixel_ = busy / pixels;
     const unsigned samples = picture.samples();
     const bool last = samples == view.spp;
-    if (first || last || std::has_single_bit(samples) || seconds_since(shown) > 0.5) {
+    const bool measure = first || last || std::has_single_bit(samples);
+    double largest = 0;
+    if (measure) {
       const render::Film film = picture.film();
-      if (first || last || std::has_single_bit(samples)) {
-        development_ = {view.mode, render::exposure_for(film, view.mode), 0, false};
-        range_ = render::shows_numbers(view.mode) ? render::range_of(film, development_) : render::Range{};
-      }
-      publish(0, develop_rows(film.sums, samples, development_, range_));
+      development_ = {view.mode, render::exposure_for(film, view.mode), 0, false};
+      range_ = render::shows_numbers(view.mode) ? render::range_of(film, development_) : render::Range{};
+      largest = largest_in(film);
+    }
+    if (measure || seconds_since(shown) > 0.5) {
+      show_rows(view, version, picture, 0, rows, samples);
       shown = Clock::now();
       const std::lock_guard lock(mutex_);
-      status_.largest = largest_in(film);
+      if (measure) status_.largest = largest;
       status_.range = range_;
       status_.samples = samples;
       status_.coarse = 1;
@@ -281,6 +329,51 @@ void Picture::refine(const View& view, std::uint64_t version, bool coarse_before
     status_.camera_rays_per_second = busy > 0 ? pixels / busy : 0;
     status_.done = last;
   }
+}
+
+void Picture::show_rows(const View& view, std::uint64_t version, const render::Progressive& picture, unsigned first,
+                        unsigned count, unsigned samples) {
+  if (write_shared(view, version, picture, first, count, samples)) return;
+  publish(first * render::tile_height, develop_rows(picture.rows(first, count), samples, development_, range_));
+}
+
+// False where the device does not share its pixels with OpenGL.
+bool Picture::write_shared(const View& view, std::uint64_t version, const render::Progressive& picture, unsigned first,
+                           unsigned count, unsigned samples) {
+  SharedPixels* target = nullptr;
+  {
+    std::unique_lock lock(mutex_);
+    // Until the window's thread has decided for this device and size, and has shown what was written last.
+    changed_.wait(lock, [&] {
+      if (stop_ || version != version_) return true;
+      if (decided_for_ != view.scene->device.key) return false;
+      return !copied_because_.empty() || (fits(shared_.get()) && turn_ == Turn::free);
+    });
+    if (stop_ || version != version_) return true;  // nobody will see them
+    if (!copied_because_.empty()) return false;
+    turn_ = Turn::writing;
+    target = shared_.get();
+  }
+  std::string failure;
+  try {
+    target->wait();
+    picture.develop_rows(first, count, samples, development_, range_, target->pixels());
+  } catch (const simt::Stopped&) {
+    const std::lock_guard lock(mutex_);
+    turn_ = Turn::free;
+    throw;
+  } catch (const Error& error) {
+    failure = error.what();
+  }
+  const std::lock_guard lock(mutex_);
+  turn_ = failure.empty() ? Turn::written : Turn::free;
+  if (!failure.empty()) {
+    copied_because_ = failure;  // the window's thread drops the pixels: they are OpenGL's
+    return false;
+  }
+  written_first_ = std::min(first * render::tile_height, height_);
+  written_last_ = std::min((first + count) * render::tile_height, height_);
+  return true;
 }
 
 void Picture::publish(unsigned first_row, const std::vector<gl::Rgba8>& rows) {

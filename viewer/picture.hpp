@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The ray tracer beside the window: a thread that makes the picture of the latest view, coarse at first and finer while
-// nothing changes, in short launches so that a new view never waits long. On a GPU the film is copied through the host.
+// nothing changes, in short launches so that a new view never waits long. A GPU develops its film straight into OpenGL's
+// memory where it can (shared_pixels.hpp), else the film is copied through the host.
 #pragma once
 
 #include <condition_variable>
@@ -15,6 +16,7 @@
 #include "render/renderer.hpp"
 #include "viewer/built_scene.hpp"
 #include "viewer/gl.hpp"
+#include "viewer/shared_pixels.hpp"
 
 namespace heapwood::viewer {
 
@@ -39,11 +41,13 @@ struct PictureStatus {
   double largest = 0;   // number in the picture
   bool done = false;    // all samples
   std::string error;    // why there is none
+  bool shared = false;  // with OpenGL; else ...
+  std::string copied_because;
 };
 
 class Picture {
  public:
-  Picture();
+  explicit Picture(Interop interop = {});
   ~Picture();
 
   // The view to make a picture of; equal to the last one: goes on with that.
@@ -61,7 +65,18 @@ class Picture {
   bool make_coarse(const View& view, std::uint64_t version, unsigned factor);
   // `coarse_before`: a coarse picture has chosen exposure and range, so that the first pass can be shown as it comes.
   void refine(const View& view, std::uint64_t version, bool coarse_before);
+  // Shows rows of tiles of a picture as large as the window.
+  void show_rows(const View& view, std::uint64_t version, const render::Progressive& picture, unsigned first,
+                 unsigned count, unsigned samples);
+  bool write_shared(const View& view, std::uint64_t version, const render::Progressive& picture, unsigned first,
+                    unsigned count, unsigned samples);
   void publish(unsigned first_row, const std::vector<gl::Rgba8>& rows);
+  // With the mutex held:
+  void decide_sharing();
+  void copy_from_now_on(const std::string& reason);
+  bool fits(const SharedPixels* pixels) const {
+    return pixels && pixels->width() == width_ && pixels->height() == height_;
+  }
   void wait_while_held(std::uint64_t version);
 
   mutable std::mutex mutex_;
@@ -74,6 +89,16 @@ class Picture {
   unsigned width_ = 0, height_ = 0, dirty_first_ = 0, dirty_last_ = 0;
   std::vector<gl::Rgba8> pixels_;
   PictureStatus status_;
+
+  // Pixels that the device writes itself. They are the worker's while it writes, else the window's thread may show them,
+  // or replace them by others of another size.
+  enum class Turn : std::uint8_t { free, writing, written };
+  std::unique_ptr<SharedPixels> shared_;
+  Turn turn_ = Turn::free;
+  unsigned written_first_ = 0, written_last_ = 0;  // rows
+  std::string decided_for_, copied_because_;       // the device's key; why it does not share
+
+  const Interop interop_;
 
   // The worker's own.
   double seconds_a_pixel_ = 1e-6;  // of a coarse pass, as measured

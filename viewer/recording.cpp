@@ -5,62 +5,102 @@
 
 namespace heapwood::viewer {
 
-std::size_t Recording::point(std::uint32_t time) const {
-  const auto after = std::upper_bound(times.begin(), times.end(), time);
-  return after == times.begin() ? 0 : static_cast<std::size_t>(after - times.begin()) - 1;
+Recording::Recording(std::string scene_name, const engine::Entry& entry, std::string device_key, std::uint64_t pool)
+    : scene(std::move(scene_name)),
+      allocator(entry.traits->id),
+      label(entry.traits->label),
+      device(std::move(device_key)),
+      frees(entry.traits->frees),
+      in_pool(entry.traits->in_pool),
+      pool_bytes(pool),
+      replayer_(frees, in_pool ? pool : 0) {
+  note_point();
 }
 
-Recording make_recording(const std::string& scene, const engine::Entry& entry, std::uint64_t pool_bytes,
-                         const kdtree::RecordedRun& run) {
-  using Kind = alloc::RecordedEvent::Kind;
-  Recording r;
-  r.scene = scene;
-  r.allocator = entry.traits->id;
-  r.label = entry.traits->label;
-  r.frees = entry.traits->frees;
-  r.in_pool = entry.traits->in_pool;
-  r.pool_bytes = pool_bytes;
-  r.events = static_cast<std::uint32_t>(run.events.size());
-  r.events_in_all = run.events_in_all;
-  r.incomplete = run.instrumented.run.incomplete;
-  r.regions = run.regions;
-  r.requests = run.instrumented.requests;
-  r.at_end = run.instrumented.at_end;
-  r.replay = alloc::replay(run.events, r.frees);
-  for (const alloc::Block& block : r.replay.blocks) {
-    r.reach = std::max(r.reach, block.offset + block.bytes);
-    r.largest_block = std::max(r.largest_block, block.bytes);
-  }
-  for (std::size_t i = 0; i <= Recording::curve_points; ++i) {
-    const auto time = static_cast<std::uint32_t>(std::uint64_t{r.events} * i / Recording::curve_points);
-    if (r.times.empty() || time > r.times.back()) r.times.push_back(time);
-  }
-  if (r.in_pool) r.curve = alloc::gaps(r.replay, pool_bytes, r.times);
+const Recording::Point& Recording::at(std::uint32_t time) const {
+  const auto after = std::upper_bound(points.begin(), points.end(), time,
+                                      [](std::uint32_t t, const Point& point) { return t < point.time; });
+  return after == points.begin() ? *after : *std::prev(after);
+}
 
-  std::array<Recording::Level, 64> now{};
-  std::size_t event = 0;
-  std::uint64_t used = 0;
-  std::vector<std::uint64_t> size_at(r.events, 0);  // of the block that a free ends
-  for (const alloc::Block& block : r.replay.blocks) {
-    if (block.released != alloc::never) size_at[block.released] = block.bytes;
-  }
-  for (const std::uint32_t time : r.times) {
-    for (; event < time; ++event) {
-      const alloc::RecordedEvent& e = run.events[event];
-      if (e.kind() == Kind::allocate) {
-        used += e.bytes;
-        r.high_water_bytes = std::max(r.high_water_bytes, used);
-      } else if (e.kind() == Kind::free) {
-        used -= size_at[event];
-      } else {
-        Recording::Level& level = now[e.depth()];
-        (e.kind() == Kind::inner ? level.inner : level.leaves) += 1;
-        r.depth = std::max(r.depth, e.depth());
-      }
+void Recording::add(std::span<const alloc::RecordedEvent> lines) {
+  using Kind = alloc::RecordedEvent::Kind;
+  for (const alloc::RecordedEvent& line : lines) {
+    const alloc::Block* freed = line.kind() == Kind::free ? replayer_.in_use_at(line.offset()) : nullptr;
+    if (freed) used_ -= freed->bytes;
+    replayer_.add(line);
+    if (line.kind() == Kind::allocate) {
+      used_ += line.bytes;
+      high_water_bytes = std::max(high_water_bytes, used_);
+      reach = std::max(reach, line.offset() + line.bytes);
+      largest_block = std::max(largest_block, line.bytes);
+    } else if (line.kind() != Kind::free) {
+      Level& level = levels_[line.depth()];
+      (line.kind() == Kind::inner ? level.inner : level.leaves) += 1;
+      depth = std::max(depth, line.depth());
     }
-    r.levels.push_back(now);
+    if (++events % stride_ == 0) note_point();
   }
-  return r;
+  events_in_all = std::max<std::uint64_t>(events_in_all, events);
+}
+
+void Recording::note_point() {
+  points.push_back({events, replayer_.gaps(), used_, high_water_bytes, std::nullopt, levels_});
+  if (points.size() <= 2 * fewest_points) return;
+  // Every second one goes. The last of an odd number stays.
+  for (std::size_t i = 1; 2 * i < points.size(); ++i) points[i] = points[2 * i];
+  points.resize(fewest_points + 1);
+  stride_ *= 2;
+}
+
+void Recording::finish(const kdtree::RecordedRun& run) {
+  events_in_all = run.events_in_all;
+  incomplete = run.instrumented.run.incomplete;
+  regions = run.regions;
+  requests = run.instrumented.requests;
+  at_end = run.instrumented.at_end;
+  finished = true;
+  if (points.back().time != events) note_point();
+  find_internal();
+}
+
+// A block counts at the points behind its birth, up to its release: both ends are noted, then summed up.
+void Recording::find_internal() {
+  if (!in_pool) return;
+  struct Change {
+    double waste = 0;
+    std::int64_t blocks = 0;
+  };
+  std::vector<Change> changes(points.size() + 1);
+  const auto behind = [&](std::uint32_t time) {  // the first point with a later time
+    return static_cast<std::size_t>(
+        std::upper_bound(points.begin(), points.end(), time,
+                         [](std::uint32_t t, const Point& point) { return t < point.time; }) -
+        points.begin());
+  };
+  for (const alloc::Block& block : blocks()) {
+    const auto served = static_cast<double>(served_bytes(block.bytes));
+    const double waste = served > 0 ? (served - static_cast<double>(block.bytes)) / served : 0;
+    Change &begin = changes[behind(block.born)], &end = changes[behind(block.released)];
+    begin.waste += waste;
+    ++begin.blocks;
+    end.waste -= waste;
+    --end.blocks;
+  }
+  Change now;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    now.waste += changes[i].waste;
+    now.blocks += changes[i].blocks;
+    if (now.blocks > 0) points[i].internal = std::max(0.0, now.waste) / static_cast<double>(now.blocks);
+  }
+}
+
+Recording make_recording(const std::string& scene, const engine::Entry& entry, const std::string& device,
+                         std::uint64_t pool_bytes, const kdtree::RecordedRun& run) {
+  Recording recording(scene, entry, device, pool_bytes);
+  recording.add(run.events);
+  recording.finish(run);
+  return recording;
 }
 
 }  // namespace heapwood::viewer

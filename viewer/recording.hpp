@@ -1,49 +1,82 @@
 // SPDX-License-Identifier: MIT
-// A recorded build as the heap map shows it: the life of every block, and curves over time.
+// A recorded build as the heap map shows it: the life of every block, and curves over time. Made line by line, so that
+// it can be shown while the build runs.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "alloc/recording.hpp"
+#include "alloc/replay.hpp"
 #include "engine/engine.hpp"
 
 namespace heapwood::viewer {
 
-struct Recording {
-  std::string scene, allocator, label;
+class Recording {
+ public:
+  Recording(std::string scene, const engine::Entry& entry, std::string device, std::uint64_t pool_bytes);
+  // The next lines, in order: half a second for a million.
+  void add(std::span<const alloc::RecordedEvent> lines);
+  // What only the end of the build tells. All lines that were kept have been added.
+  void finish(const kdtree::RecordedRun& run);
+
+  std::string scene, allocator, label, device;
   alloc::Frees frees = alloc::Frees::individually;
   bool in_pool = true;
   std::uint64_t pool_bytes = 0;
   std::uint32_t events = 0;         // time runs from 0 to this
   std::uint64_t events_in_all = 0;  // more where the recording was cut off
-  bool incomplete = false;          // the pool was exhausted
-  alloc::Replay replay;
+  bool finished = false;
+  bool incomplete = false;  // the pool was exhausted
   std::uint64_t reach = 0;  // end of the last block that ever was
   std::uint64_t largest_block = 0;
   std::vector<alloc::Region> regions;  // the allocator's own walk at the end
   alloc::RequestStats requests;
   alloc::Fragmentation at_end;
 
-  static constexpr std::size_t curve_points = 400;
-  std::vector<std::uint32_t> times;  // of the curves
-  std::vector<alloc::Gaps> curve;
-  std::uint64_t high_water_bytes = 0;  // over all times, not only those of the curve
-  // Nodes made up to each of `times`, by depth: inner nodes and leaves.
+  const std::vector<alloc::Block>& blocks() const { return replayer_.replay().blocks; }
+  const alloc::Replay& replay() const { return replayer_.replay(); }
+  // What a request of so many bytes was served with, as far as its neighbours tell.
+  std::uint64_t served_bytes(std::uint64_t requested) const {
+    return std::max(replayer_.served_bytes(requested), requested);
+  }
+
   struct Level {
-    std::uint32_t inner = 0, leaves = 0;
+    std::uint32_t inner = 0, leaves = 0;  // nodes made up to the time
   };
-  std::vector<std::array<Level, 64>> levels;
+  struct Point {
+    std::uint32_t time = 0;
+    alloc::Gaps pool;  // of blocks in the pool
+    std::uint64_t used_bytes = 0, high_water_bytes = 0;
+    // Mean of (served - requested) / served over blocks in use, where "served" is Replayer::served_bytes: once the build
+    // has ended.
+    std::optional<double> internal;
+    std::array<Level, 64> levels{};
+  };
+  // Of the curves: between `fewest_points` and twice as many, at even distances, and one for the end.
+  static constexpr std::size_t fewest_points = 400;
+  std::vector<Point> points;
+  std::uint64_t high_water_bytes = 0;
   unsigned depth = 0;  // of the deepest node
 
-  // Index of the curve's point at or before a time.
-  std::size_t point(std::uint32_t time) const;
+  // The curves' point at or before a time.
+  const Point& at(std::uint32_t time) const;
+
+ private:
+  void note_point();
+  void find_internal();
+
+  alloc::Replayer replayer_;
+  std::uint32_t stride_ = 1;  // events between points
+  std::uint64_t used_ = 0;
+  std::array<Level, 64> levels_{};
 };
 
-// Replays the events: half a second for a million.
-Recording make_recording(const std::string& scene, const engine::Entry& entry, std::uint64_t pool_bytes,
-                         const kdtree::RecordedRun& run);
+Recording make_recording(const std::string& scene, const engine::Entry& entry, const std::string& device,
+                         std::uint64_t pool_bytes, const kdtree::RecordedRun& run);
 
 }  // namespace heapwood::viewer

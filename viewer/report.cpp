@@ -3,6 +3,9 @@
 
 #include <imgui.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "app/json_report.hpp"
 #include "app/output_file.hpp"
 #include "render/renderer.hpp"
@@ -14,13 +17,19 @@ namespace {
 
 using app::Json;
 
+Json times_json(const std::deque<double>& ms) {
+  if (ms.empty()) return nullptr;
+  return {{"mean", std::accumulate(ms.begin(), ms.end(), 0.0) / static_cast<double>(ms.size())},
+          {"worst", *std::max_element(ms.begin(), ms.end())}};
+}
+
 Json heap_json(const HeapView& view) {
   Json list = Json::array();
   for (std::size_t i = 0; i < view.recordings.size() && i < 2; ++i) {
     const Recording& r = *view.recordings[i];
     const std::uint32_t time = view.time(r);
     std::uint64_t used = 0, blocks = 0;
-    for (const alloc::Block& block : r.replay.blocks) {
+    for (const alloc::Block& block : r.blocks()) {
       if (!block.in_use(time)) continue;
       used += block.bytes;
       ++blocks;
@@ -37,19 +46,29 @@ Json heap_json(const HeapView& view) {
                  {"blocks", blocks},
                  {"high_water_bytes", r.high_water_bytes},
                  {"requests", r.requests.allocations},
-                 {"unmatched_frees", r.replay.unmatched_frees},
-                 {"overlaps", r.replay.overlaps},
+                 {"unmatched_frees", r.replay().unmatched_frees},
+                 {"overlaps", r.replay().overlaps},
                  {"used_regions_at_end", regions},
                  {"pool_bytes", r.pool_bytes}};
-    if (!r.levels.empty()) {
-      std::uint64_t inner = 0, leaves = 0;
-      for (const Recording::Level& level : r.levels[r.point(time)]) {
-        inner += level.inner;
-        leaves += level.leaves;
-      }
-      json["inner"] = inner;
-      json["leaves"] = leaves;
+    const Recording::Point& point = r.at(time);
+    std::uint64_t inner = 0, leaves = 0;
+    for (const Recording::Level& level : point.levels) {
+      inner += level.inner;
+      leaves += level.leaves;
     }
+    json["inner"] = inner;
+    json["leaves"] = leaves;
+    json["device"] = r.device;
+    json["finished"] = r.finished;
+    json["watched"] = view.watched && view.watched->recording.get() == &r;
+    json["points"] = r.points.size();
+    if (r.in_pool) {
+      json["mark_bytes"] = point.pool.mark_bytes;
+      json["largest_below_bytes"] = point.pool.largest_below_bytes;
+      json["external"] = point.pool.external();
+      json["external_below"] = point.pool.external_below();
+    }
+    if (point.internal) json["internal"] = *point.internal;
     const HeapView::Drawn& drawn = view.drawn[i];
     if (drawn.map) {
       json["columns"] = drawn.map->columns;
@@ -78,14 +97,11 @@ void write_report(const State& state, const std::string& path) {
   const PictureStatus picture = state.picture.status();
   json["samples"] = picture.samples;
   json["done"] = picture.done;
+  json["picture"] = {{"shared", picture.shared}, {"copied_because", picture.copied_because}};
   json["frames_per_second"] = state.frames.last_second_fps;
-  double worst = 0, sum = 0;
-  for (const double ms : state.frames.ms) {
-    worst = std::max(worst, ms);
-    sum += ms;
-  }
-  json["frame_ms"] = {{"mean", state.frames.ms.empty() ? 0 : sum / static_cast<double>(state.frames.ms.size())},
-                      {"worst", worst}};
+  json["frame_ms"] = times_json(state.frames.ms);
+  json["frame_cpu_ms"] = times_json(state.frames.cpu_ms);
+  json["first_picture_seconds"] = state.first_picture;
   json["messages"] = Json::array();
   for (const Message& message : state.messages) json["messages"].push_back(message.text);
   std::vector<app::Result> results = state.compared;

@@ -103,6 +103,7 @@ int parse_and_run(int argc, char** argv) {
     return fail(Exit::usage, fmt::format("{}; see 'heapwood-view --help'", error.what()));
   }
   // What is wrong with these is said before a window opens.
+  simt::find_device(options.device.device, options.device.threads);
   render::parse_mode(options.mode);
   for (const std::string& id : {options.allocator, options.beside}) {
     if (id.empty()) continue;

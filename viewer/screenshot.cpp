@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "viewer/priority.hpp"
@@ -10,10 +12,8 @@
 namespace heapwood::viewer {
 
 Screenshots::~Screenshots() {
-  if (!thread_.joinable()) return;
-  if (running_) simt::interrupt();  // nobody waits for it any more
-  thread_.join();
-  simt::clear_interrupt();
+  cancel();  // nobody waits for it any more
+  if (thread_.joinable()) thread_.join();
 }
 
 bool Screenshots::start(std::shared_ptr<const BuiltScene> scene, const render::RenderJob& job,
@@ -21,21 +21,54 @@ bool Screenshots::start(std::shared_ptr<const BuiltScene> scene, const render::R
   if (running_) return false;
   if (thread_.joinable()) thread_.join();
   running_ = true;
-  done_ = false;
+  done_ = cancelled_ = false;
   share_ = 0;
-  thread_ = std::thread([this, scene = std::move(scene), job = render::RenderJob(job), path]() mutable {
+  thread_ = std::thread([this, scene = std::move(scene), job, path] {
     give_way(nice_picture);
     try {
-      job.progress = [this](unsigned done, unsigned spp) { share_ = static_cast<double>(done) / spp; };
-      render::write_png(render::render(job, *scene->traced), path);
-      finished_ = {true, fmt::format("{}, {}x{}, {} samples a pixel", path, job.width, job.height, job.spp)};
+      make(*scene, job, path);
     } catch (const std::exception& error) {
-      finished_ = {false, error.what()};
+      finished_ = {Finished::How::failed, error.what()};
     }
     done_ = true;  // publishes finished_ (sequentially consistent)
     running_ = false;
   });
   return true;
+}
+
+// render::render's passes in launches of a tenth of a second, so that it can be cancelled between them.
+void Screenshots::make(const BuiltScene& scene, const render::RenderJob& job, const std::string& path) {
+  using Clock = std::chrono::steady_clock;
+  for (;;) {
+    try {
+      render::Progressive picture(*scene.traced, job);
+      unsigned step = 1;
+      while (picture.samples() < job.spp) {
+        for (unsigned row = 0, count = 0; row < picture.tile_rows(); row += count) {
+          if (cancelled_) {
+            finished_ = {Finished::How::cancelled, path + ": cancelled, nothing was written"};
+            return;
+          }
+          const auto start = Clock::now();
+          count = std::min(step, picture.tile_rows() - row);
+          picture.add_rows(row, count, job.seconds);
+          const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+          if (seconds > 0.2) step = std::max(1u, step / 2);
+          if (seconds < 0.05 && step < picture.tile_rows()) step *= 2;
+        }
+        picture.end_pass();
+        share_ = static_cast<double>(picture.samples()) / job.spp;
+      }
+      render::write_png(picture.image(), path);
+      finished_ = {Finished::How::fine,
+                   fmt::format("{}, {}x{}, {} samples a pixel", path, job.width, job.height, job.spp)};
+      return;
+    } catch (const simt::Stopped& stopped) {
+      if (stopped.reason() != simt::Stopped::Reason::interrupted) throw;
+      // A build was cancelled, and its flag stops every launch: begun anew once the flag is down.
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    }
+  }
 }
 
 std::optional<Screenshots::Finished> Screenshots::take() {

@@ -21,9 +21,12 @@ class Screenshots {
   bool start(std::shared_ptr<const BuiltScene> scene, const render::RenderJob& job, const std::string& path);
   bool running() const { return running_; }
   double share() const { return share_; }
+  // Nothing is written.
+  void cancel() { cancelled_ = true; }
   // "picture.png, 1920x1080" of one that was finished since the last call, or what went wrong with it.
   struct Finished {
-    bool fine = false;
+    enum class How { fine, cancelled, failed };
+    How how = How::failed;
     std::string text;
   };
   std::optional<Finished> take();
@@ -37,10 +40,12 @@ class Screenshots {
   std::optional<Panel> panel;
 
  private:
-  std::thread thread_;
-  std::atomic<bool> running_{false}, done_{false};
+  void make(const BuiltScene& scene, const render::RenderJob& job, const std::string& path);
+
+  std::atomic<bool> running_{false}, done_{false}, cancelled_{false};
   std::atomic<double> share_{0};
   Finished finished_;
+  std::thread thread_;  // last: it uses all of the above
 };
 
 // "atrium-001.png": the first number that there is no file of yet, in the current folder.

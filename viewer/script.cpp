@@ -101,6 +101,10 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
       });
     } else if (what == "scene") {
       add(text, [](const Context& c) { return c.state.scene && c.state.picture.status().coarse > 0; });
+    } else if (what == "events") {
+      add(text, [count = std::stoul(w.at(2))](const Context& c) {
+        return c.state.heap.watched && c.state.heap.watched->recording->events >= count;
+      });
     } else if (what == "samples") {
       const auto count = static_cast<unsigned>(std::stoul(w.at(2)));
       add(text, [count](const Context& c) { return c.state.picture.status().samples >= count; });

@@ -4,6 +4,7 @@
 //
 //   wait built|compared|recorded [N]     until that many jobs of the kind have ended (1)
 //   wait scene                           until one is shown
+//   wait events N                        until a build that is watched has made so many
 //   wait samples N | wait idle | wait done | wait file PATH | wait SECONDS
 //   key NAME [shift] [ctrl]              F1, B, Home, Escape, ...
 //   hold NAME SECONDS                    a key that is kept down

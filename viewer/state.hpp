@@ -43,13 +43,16 @@ struct Places {
 };
 
 struct FrameTimes {
-  std::deque<double> ms;  // of the last frames, work only, without waiting
+  std::deque<double> ms;      // of the last frames, from input to the last call of OpenGL
+  std::deque<double> cpu_ms;  // processor time of the window's thread between frames, everything in it
   double last_second_fps = 0;
-  void add(double work_ms, double now);
+  void add(double work_ms, double thread_ms, double now);
+  void leave_out(double thread_ms) { thread_ms_ = thread_ms; }  // what the thread did for no frame of the window
 
  private:
   double second_ = 0;
   int frames_ = 0;
+  double thread_ms_ = 0;  // at the last frame
 };
 
 struct State {
@@ -79,6 +82,8 @@ struct State {
   FrameTimes frames;
   double now = 0;                                                // seconds since the start
   std::optional<Error> last_error;                               // of a job, for runs that nobody watches
+  bool shot_cancelled = false;                                   // the same
+  double first_picture = 0;                                      // seconds from the start to it
   unsigned pictures_built = 0, comparisons = 0, recordings = 0;  // finished jobs, for scripts
 
   Picture picture;
@@ -101,6 +106,7 @@ void add_bookmark(State& state);
 void go_to_bookmark(State& state, std::size_t index);
 // An empty path: a free name in the current folder.
 void take_screenshot(State& state, const std::string& path);
+void cancel_all(State& state);  // jobs, and screenshots that are not there yet
 // Takes what jobs have brought.
 void take_outcomes(State& state);
 

@@ -4,6 +4,7 @@
 #include <backends/imgui_impl_opengl3.h>
 #include <fmt/format.h>
 #include <imgui.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -22,6 +23,13 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 double clock() {
   static const auto start = std::chrono::steady_clock::now();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Processor time of the calling thread.
+double thread_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
 Settings settings_of(const Options& options, std::string& path, std::string& complaint) {
@@ -80,8 +88,9 @@ void Viewer::run() {
   }
   if (script_ && asked_to_close()) throw Error(Exit::failed, "stopped before the script had ended");
   if (options_.screenshot.empty()) {
-    state_.settings.width = std::max(window_.width(), 320);
-    state_.settings.height = std::max(window_.height(), 240);
+    const auto [width, height] = window_.size();
+    state_.settings.width = std::max(width, 320);
+    state_.settings.height = std::max(height, 240);
     save_settings(state_.settings, state_.settings_path);
   }
 }
@@ -110,9 +119,11 @@ void Viewer::step() {
   take_outcomes(state_);
   window_.title(state_.scene ? state_.scene->name + " - Heapwood" : "Heapwood");
   if (auto shot = state_.shots.take()) {
-    state_.say(shot->fine ? Message::Kind::note : Message::Kind::error, shot->text);
-    if (!shot->fine) state_.last_error = Error(Exit::failed, shot->text);
-    shot_taken_ = shot->fine;
+    using How = Screenshots::Finished::How;
+    state_.say(shot->how == How::failed ? Message::Kind::error : Message::Kind::note, shot->text);
+    if (shot->how == How::failed) state_.last_error = Error(Exit::failed, shot->text);
+    state_.shot_cancelled = shot->how == How::cancelled;
+    shot_taken_ = shot->how == How::fine;
   }
   for (const std::string& path : window_.take_drops()) {
     open_scene(state_, path);
@@ -120,6 +131,7 @@ void Viewer::step() {
   }
   state_.picture.hold(state_.jobs.progress().running && state_.jobs.progress().kind != JobSpec::Kind::record &&
                       state_.scene != nullptr);
+  state_.heap.follow(since);
   if (script_) script_->step(state_, window_);
   if (window_.minimised()) return;  // there is nothing to draw on
   if (state_.shots.panel) return capture();
@@ -138,8 +150,12 @@ void Viewer::step() {
   request_picture(at.picture, options_.spp);
   gl::bind_window();
   draw(at);
-  state_.frames.add(1e3 * (clock() - start), state_.now);
+  const double work = clock() - start;
   window_.swap();
+  state_.frames.add(1e3 * work, 1e3 * thread_seconds(), state_.now);
+  if (state_.first_picture == 0 && state_.picture.status().coarse > 0 && picture_.width() > 0) {
+    state_.first_picture = clock();
+  }
 }
 
 Viewer::Layout Viewer::layout(int width, int height) const {
@@ -147,7 +163,7 @@ Viewer::Layout Viewer::layout(int width, int height) const {
   const float scale = window_.scale(), w = static_cast<float>(width), h = static_cast<float>(height);
   // A panel that would cover most of a small window leaves nearly half of it to the picture.
   const float panel = state_.settings.panel ? std::min(state_.settings.panel_width * scale, w * 0.55f) : 0;
-  const float heap = state_.heap.visible ? std::min(300 * scale, h * 0.5f) : 0;
+  const float heap = state_.heap.visible ? std::min(340 * scale, h * 0.5f) : 0;
   // The heap map needs width: where there is little it goes below the panel, too.
   const bool below = w - panel < 720 * scale;
   at.panel = {w - panel, 0, panel, below ? h - heap : h};
@@ -207,7 +223,7 @@ void Viewer::draw_lines(const Layout& at) {
 
 // Draws the window's content at another size until the picture in it is there, then writes it.
 void Viewer::capture() {
-  const Screenshots::Panel& shot = *state_.shots.panel;
+  const Screenshots::Panel shot = *state_.shots.panel;
   try {
     if (!canvas_ || canvas_width_ != shot.width || canvas_height_ != shot.height) {
       canvas_.emplace(static_cast<unsigned>(shot.width), static_cast<unsigned>(shot.height));
@@ -219,6 +235,10 @@ void Viewer::capture() {
     window_.new_frame(std::array{shot.width, shot.height});
     const Layout at = layout(shot.width, shot.height);
     keys();
+    if (!state_.shots.panel) {  // cancelled
+      ImGui::EndFrame();
+      return end_capture();
+    }
     request_picture(at.picture, shot.samples);
     canvas_->bind();
     draw(at);
@@ -230,7 +250,7 @@ void Viewer::capture() {
                        picture_.width() == static_cast<unsigned>(at.picture.width) &&
                        picture_.height() == static_cast<unsigned>(at.picture.height);
     // Dear ImGui settles its sizes in two frames.
-    if (!there || ++canvas_frames_ < 4) return;
+    if (!there || ++canvas_frames_ < 4) return state_.frames.leave_out(1e3 * thread_seconds());
     const std::vector<gl::Rgba8> pixels = canvas_->read();
     render::Image image(static_cast<unsigned>(shot.width), static_cast<unsigned>(shot.height));
     std::transform(pixels.begin(), pixels.end(), image.pixels.begin(), [](gl::Rgba8 c) {
@@ -243,6 +263,11 @@ void Viewer::capture() {
     state_.say(Message::Kind::error, error.what());
     state_.last_error = error;
   }
+  end_capture();
+}
+
+void Viewer::end_capture() {
+  state_.frames.leave_out(1e3 * thread_seconds());
   gl::bind_window();
   canvas_.reset();
   canvas_width_ = 0;
@@ -253,6 +278,7 @@ void Viewer::unattended() {
   if (state_.last_error) throw *state_.last_error;
   if (!state_.scene && state_.pictures_built) throw Error(Exit::failed, "the build was cancelled: there is no picture");
   if (shot_taken_) return window_.close();
+  if (state_.shot_cancelled) throw Error(Exit::failed, "the picture was cancelled before it was written");
   if (!state_.scene || !state_.jobs.settled() || state_.shots.panel || state_.shots.running()) return;
   Settings& s = state_.settings;
   s.shot_width = static_cast<int>(options_.size.width ? options_.size.width : 1280);

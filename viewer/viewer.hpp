@@ -36,6 +36,7 @@ class Viewer {
   void draw(const Layout& at);
   void draw_lines(const Layout& at);
   void capture();
+  void end_capture();
   void unattended();
   bool busy() const;
 

@@ -104,6 +104,11 @@ int Window::height() const {
   return height;
 }
 bool Window::minimised() const { return glfwGetWindowAttrib(window_, GLFW_ICONIFIED) || width() == 0 || height() == 0; }
+std::array<int, 2> Window::size() const {
+  std::array<int, 2> size{};
+  glfwGetWindowSize(window_, &size[0], &size[1]);
+  return size;
+}
 void Window::resize(int width, int height) { glfwSetWindowSize(window_, width, height); }
 void Window::minimise() { glfwIconifyWindow(window_); }
 void Window::restore() { glfwRestoreWindow(window_); }

@@ -39,6 +39,8 @@ class Window {
   int width() const;
   int height() const;
   bool minimised() const;
+  // Of the window, in the units that resize() takes: on some systems those of the screen, not pixels.
+  std::array<int, 2> size() const;
   void resize(int width, int height);
   void minimise();
   void restore();

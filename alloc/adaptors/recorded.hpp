@@ -6,14 +6,15 @@
 // it back; so, where Base orders a free before the allocation that reuses the memory (all that keep live memory do), the
 // counter's own modification order puts the free's number first: relaxed adds suffice.
 // The buffer has a fixed capacity: what comes later is counted and lost, and Recording says how much. Capacity 0
-// switches the adaptor off.
+// switches the adaptor off. On the CPU a recording can be watched and held up while it is written (live_recording.hpp).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "alloc/allocator.hpp"
-#include "alloc/recording.hpp"
+#include "alloc/live_recording.hpp"
 #include "simt/atomic_ref.hpp"
 
 namespace heapwood::alloc {
@@ -21,10 +22,27 @@ namespace heapwood::alloc {
 // Host side: counter and lines, in device memory. Outlives the adaptor.
 class RecordedMemory {
  public:
-  RecordedMemory(const simt::DeviceId& device, std::size_t capacity) : count_(device, 1), events_(device, capacity) {
+  // `live`: who watches; not looked at but on the CPU.
+  RecordedMemory(const simt::DeviceId& device, std::size_t capacity, LiveRecording* live = nullptr)
+      : count_(device, 1), events_(device, capacity), live_(device.kind == simt::DeviceKind::cpu ? live : nullptr) {
+    count_.fill(0);
     reset();
   }
-  void reset() { count_.fill(0); }
+  RecordedMemory(const RecordedMemory&) = delete;
+  RecordedMemory& operator=(const RecordedMemory&) = delete;
+  ~RecordedMemory() {
+    if (live_ != nullptr) live_->close();
+  }
+  void reset() {
+    if (live_ != nullptr) {
+      live_->close();
+      // A line that is there is not 0. New memory is; lines of a build that has to begin anew are not.
+      const std::size_t used = static_cast<std::size_t>(std::min<std::uint64_t>(total(), events_.size()));
+      simt::device_fill(events_.device(), events_.data(), 0, used * sizeof(RecordedEvent));
+      live_->open(events_.data(), events_.size());
+    }
+    count_.fill(0);
+  }
   // Lines that there were to write, and those that found room.
   std::uint64_t total() const { return count_.download().front(); }
   std::vector<RecordedEvent> events() const {
@@ -35,10 +53,12 @@ class RecordedMemory {
   std::uint64_t* count() const { return count_.data(); }
   RecordedEvent* lines() const { return events_.data(); }
   std::size_t capacity() const { return events_.size(); }
+  std::uint64_t* held_from() const { return live_ != nullptr ? live_->held_from() : nullptr; }
 
  private:
   simt::Buffer<std::uint64_t> count_;
   simt::Buffer<RecordedEvent> events_;
+  LiveRecording* live_;
 };
 
 template <class Base>
@@ -50,26 +70,27 @@ struct Recorded {
   std::uint64_t* count = nullptr;
   RecordedEvent* lines = nullptr;
   std::uint64_t capacity = 0;
+  std::uint64_t* held_from = nullptr;  // lines from this number on wait; nullptr: none does
 
   static Recorded create(const Base& base, Pool pool, const RecordedMemory& memory) {
-    return {base, pool.base, memory.count(), memory.lines(), memory.capacity()};
+    return {base, pool.base, memory.count(), memory.lines(), memory.capacity(), memory.held_from()};
   }
 
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     void* const block = base.allocate(thread, bytes);
-    if (block != nullptr) write(RecordedEvent::Kind::allocate, 0, thread.worker(), place(block), bytes);
+    if (block != nullptr) write(thread, RecordedEvent::Kind::allocate, 0, place(block), bytes);
     return block;
   }
   template <class Thread>
   SIMT_INLINE void deallocate(Thread& thread, void* block) {
-    if (block != nullptr) write(RecordedEvent::Kind::free, 0, thread.worker(), place(block), 0);
+    if (block != nullptr) write(thread, RecordedEvent::Kind::free, 0, place(block), 0);
     base.deallocate(thread, block);
   }
   // The builder's own lines: a node was split, or became a leaf.
   template <class Thread>
   SIMT_INLINE void note_node(Thread& thread, unsigned depth, std::uint32_t refs, bool leaf) {
-    write(leaf ? RecordedEvent::Kind::leaf : RecordedEvent::Kind::inner, depth, thread.worker(), 0, refs);
+    write(thread, leaf ? RecordedEvent::Kind::leaf : RecordedEvent::Kind::inner, depth, 0, refs);
   }
 
   template <class Visitor>
@@ -81,12 +102,31 @@ struct Recorded {
   SIMT_INLINE std::uint64_t place(const void* block) const {
     return static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - pool) / granule;
   }
-  SIMT_INLINE void write(RecordedEvent::Kind kind, unsigned depth, unsigned warp, std::uint64_t where,
+  template <class Thread>
+  SIMT_INLINE void write(Thread& thread, RecordedEvent::Kind kind, unsigned depth, std::uint64_t where,
                          std::uint64_t bytes) {
     if (capacity == 0) return;
-    // relaxed: see above; the host reads the lines after the launch.
-    const std::uint64_t line = simt::atomic_ref<std::uint64_t>(*count).fetch_add(1, simt::relaxed);
-    if (line < capacity) lines[line] = RecordedEvent::make(kind, depth, warp, where, bytes);
+    // relaxed: see above; the host reads the lines after the launch, or watches their words.
+    const std::uint64_t number = simt::atomic_ref<std::uint64_t>(*count).fetch_add(1, simt::relaxed);
+    hold(thread, number);
+    if (number >= capacity) return;
+    const RecordedEvent event = RecordedEvent::make(kind, depth, thread.worker(), where, bytes);
+    RecordedEvent& line = lines[number];
+    line.bytes = event.bytes;
+    // release: who sees the word sees the bytes (LiveRecording::read).
+    simt::atomic_ref<std::uint64_t>(line.word).store(event.word, simt::release);
+  }
+  // Outside of Base's calls, so that no lock of the allocator is held meanwhile; whoever waits for this warp's node waits
+  // on, and the launch's abort ends it. Compiled only for threads that can nap: those of the CPU.
+  template <class Thread>
+  SIMT_INLINE void hold(Thread& thread, std::uint64_t number) const {
+    if constexpr (requires { thread.nap(); }) {
+      if (held_from == nullptr) return;
+      // relaxed: it only says how far to go.
+      while (number >= simt::atomic_ref<std::uint64_t>(*held_from).load(simt::relaxed) && !thread.aborted()) {
+        thread.nap();
+      }
+    }
   }
 };
 

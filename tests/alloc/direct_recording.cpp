@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The replay of a recording agrees with the allocator's own walk, also where every atomic operation may yield (yielding/):
 // without that a free that is written down too late goes unnoticed.
-#include "alloc/recording.hpp"
+#include "alloc/replay.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
+#include <thread>
 #include <vector>
 
 #include "alloc/adaptors/recorded.hpp"
@@ -25,7 +27,7 @@ RecordedEvent event(Kind kind, std::uint64_t offset, std::uint64_t bytes = 0) {
 }
 
 TEST(Recording, AnEventKeepsWhatWasPutIn) {
-  const std::uint64_t far = (std::uint64_t{1} << 40) - 1;  // granules: 16 TiB
+  const std::uint64_t far = (std::uint64_t{1} << 39) - 1;  // granules: 8 TiB
   const RecordedEvent e = RecordedEvent::make(Kind::leaf, 60, 0x1fffe, far, 123456789012);
   EXPECT_EQ(e.kind(), Kind::leaf);
   EXPECT_EQ(e.depth(), 60u);
@@ -69,21 +71,96 @@ TEST(Recording, ReplaySeesMemoryHandedOutTwice) {
 TEST(Recording, GapsAreWhatLiesBetween) {
   const std::vector<RecordedEvent> events = {event(Kind::allocate, 16, 20), event(Kind::allocate, 64, 16),
                                              event(Kind::free, 16), event(Kind::free, 64)};
-  const std::vector<std::uint32_t> times = {0, 1, 2, 3, 4};
-  const std::vector<Gaps> g = gaps(replay(events, Frees::individually), 128, times);
-  ASSERT_EQ(g.size(), 5u);
+  Replayer replayer(Frees::individually, 128);
+  std::vector<Gaps> g{replayer.gaps()};
+  for (const RecordedEvent& e : events) {
+    replayer.add(e);
+    g.push_back(replayer.gaps());
+  }
   EXPECT_EQ(g[0].gap_bytes, 128u);
   EXPECT_EQ(g[0].external(), 0);
+  EXPECT_EQ(g[0].mark_bytes, 0u);
+  EXPECT_EQ(g[0].below_bytes, 0u);
+  EXPECT_EQ(g[0].external_below(), 0);
   EXPECT_EQ(g[1].used_bytes, 20u);
   EXPECT_EQ(g[1].gap_bytes, 96u);  // 20 bytes take 32
   EXPECT_EQ(g[1].largest_gap_bytes, 80u);
+  EXPECT_EQ(g[1].mark_bytes, 48u);
+  EXPECT_EQ(g[1].below_bytes, 16u);
+  EXPECT_EQ(g[1].largest_below_bytes, 16u);
   EXPECT_EQ(g[2].blocks, 2u);
   EXPECT_EQ(g[2].gap_bytes, 80u);
   EXPECT_EQ(g[2].largest_gap_bytes, 48u);
   EXPECT_DOUBLE_EQ(g[2].external(), 1 - 48.0 / 80);
+  EXPECT_EQ(g[2].mark_bytes, 80u);
+  EXPECT_EQ(g[2].below_bytes, 32u);  // 0 to 16, 48 to 64
+  EXPECT_DOUBLE_EQ(g[2].external_below(), 0.5);
   EXPECT_EQ(g[3].largest_gap_bytes, 64u);
+  EXPECT_EQ(g[3].largest_below_bytes, 64u);
   EXPECT_EQ(g[4].gap_bytes, 128u);
   EXPECT_EQ(g[4].largest_gap_bytes, 128u);
+  // The mark stays, and all below it is one gap.
+  EXPECT_EQ(g[4].mark_bytes, 80u);
+  EXPECT_EQ(g[4].below_bytes, 80u);
+  EXPECT_EQ(g[4].external_below(), 0);
+}
+
+// Byte by byte, on random lives.
+TEST(Recording, GapsAreThoseOfAPoolOfBytes) {
+  constexpr std::size_t granules = 64;
+  Replayer replayer(Frees::individually, granules * granule);
+  std::vector<int> owner(granules, 0);
+  std::map<std::size_t, std::size_t> live;  // offset -> granules
+  std::size_t mark = 0;
+  std::uint32_t state = 7;
+  for (unsigned step = 0; step < 4000; ++step) {
+    state = state * 1664525u + 1013904223u;
+    const std::size_t at = state >> 26, size = 1 + (state >> 20 & 7);
+    if (const auto found = live.find(at); found != live.end()) {
+      std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(at), found->second, 0);
+      live.erase(found);
+      replayer.add(event(Kind::free, at * granule));
+    } else if (at + size <= granules &&
+               std::all_of(owner.begin() + static_cast<std::ptrdiff_t>(at),
+                           owner.begin() + static_cast<std::ptrdiff_t>(at + size), [](int o) { return o == 0; })) {
+      std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(at), size, 1);
+      live[at] = size;
+      mark = std::max(mark, at + size);
+      replayer.add(event(Kind::allocate, at * granule, size * granule - step % granule));
+    }
+    std::size_t all = 0, largest = 0, below = 0, largest_below = 0, run = 0, run_below = 0;
+    for (std::size_t i = 0; i < granules; ++i) {
+      run = owner[i] ? 0 : run + 1;
+      run_below = owner[i] || i >= mark ? 0 : run_below + 1;
+      all += owner[i] == 0;
+      below += owner[i] == 0 && i < mark;
+      largest = std::max(largest, run);
+      largest_below = std::max(largest_below, run_below);
+    }
+    const Gaps now = replayer.gaps();
+    ASSERT_EQ(now.gap_bytes, all * granule) << step;
+    ASSERT_EQ(now.largest_gap_bytes, largest * granule) << step;
+    ASSERT_EQ(now.mark_bytes, mark * granule) << step;
+    ASSERT_EQ(now.below_bytes, below * granule) << step;
+    ASSERT_EQ(now.largest_below_bytes, largest_below * granule) << step;
+    ASSERT_EQ(now.blocks, live.size()) << step;
+  }
+  EXPECT_EQ(replayer.replay().overlaps, 0u);
+  EXPECT_EQ(replayer.replay().unmatched_frees, 0u);
+}
+
+TEST(Recording, ServedBytesAreTheSmallestDistance) {
+  Replayer replayer(Frees::individually, 1024);
+  EXPECT_EQ(replayer.served_bytes(20), 32u);  // nothing is known: padded
+  replayer.add(event(Kind::allocate, 0, 20));
+  replayer.add(event(Kind::allocate, 256, 20));
+  EXPECT_EQ(replayer.served_bytes(20), 256u);
+  replayer.add(event(Kind::allocate, 64, 40));  // behind the first, before the second
+  EXPECT_EQ(replayer.served_bytes(20), 64u);
+  EXPECT_EQ(replayer.served_bytes(40), 192u);
+  replayer.add(event(Kind::free, 64));
+  replayer.add(event(Kind::allocate, 512, 20));
+  EXPECT_EQ(replayer.served_bytes(20), 64u);
 }
 
 // Every worker allocates and frees at random and ends with some blocks in its hands.
@@ -160,6 +237,47 @@ TYPED_TEST(RecordedChurn, EndsWithTheUsedRegionsOfTheWalk) {
     }
     EXPECT_EQ(used, live.size());
   }
+}
+
+// Held lines come no further than they may, in order; what a watcher reads while the threads run is what is there in the
+// end.
+TEST(Recorded, IsWatchedAndHeldWhileItIsWritten) {
+  const simt::DeviceId id{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 3};
+  const simt::Cpu device(id);
+  const std::size_t bytes = std::size_t{8} << 20;
+  const simt::Memory memory(id, bytes);
+  const Pool pool{memory.data(), bytes};
+  LiveRecording live;
+  live.hold_from(100);
+  RecordedMemory recorded(id, 1 << 16, &live);
+  const CMalloc base = CMalloc::create(pool, AllocatorOptions{}, device);
+  std::vector<RecordedEvent> seen;
+  std::thread watcher([&] {
+    LiveRecording::Place place;
+    while (seen.size() < 100) EXPECT_TRUE(live.read(place, 7, seen));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_TRUE(live.read(place, 1000, seen));
+    EXPECT_EQ(seen.size(), 100u);
+    live.hold_from(~std::uint64_t{0});
+    while (seen.size() < 5000) EXPECT_TRUE(live.read(place, 1000, seen));
+  });
+  device.launch(Churn<Recorded<CMalloc>>{Recorded<CMalloc>::create(base, pool, recorded), 4000}, 3);
+  watcher.join();
+  const std::vector<RecordedEvent> all = recorded.events();
+  ASSERT_GE(all.size(), seen.size());
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    ASSERT_EQ(seen[i].word, all[i].word) << i;
+    ASSERT_EQ(seen[i].bytes, all[i].bytes) << i;
+  }
+  // A build that begins anew tells its watcher so, and its old lines are gone.
+  LiveRecording::Place place;
+  std::vector<RecordedEvent> again;
+  EXPECT_TRUE(live.read(place, 10, again));
+  EXPECT_EQ(again.size(), 10u);
+  recorded.reset();
+  EXPECT_FALSE(live.read(place, 10, again));
+  EXPECT_TRUE(live.read(place, 10, again));
+  EXPECT_EQ(again.size(), 10u);
 }
 
 TEST(Recorded, SaysWhatFoundNoRoom) {

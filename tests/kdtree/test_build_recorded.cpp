@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A recorded build with every allocator: it is the same build, each free matches an allocation, and the nodes that were
 // written down are the tree's.
-#include "alloc/recording.hpp"
+#include "alloc/replay.hpp"
 #include "tests/kdtree/build_support.hpp"
 
 namespace heapwood::kdtree::test {

@@ -2,8 +2,10 @@
 // The viewer's parts without a window: cameras, boxes, rays, heap maps, settings.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <fstream>
+#include <thread>
 
 #include "app/prepared_scene.hpp"
 #include "kdtree/quality.hpp"
@@ -132,7 +134,7 @@ Recording record(const std::string& source, const std::string& allocator) {
   const engine::Entry& entry = *engine::find(allocator);
   app::PreparedScene prepared(source, cpu(), {}, false);
   prepared.build_growing(entry);
-  return make_recording(source, entry, prepared.pool_bytes(), prepared.build_recorded(entry, 1u << 20));
+  return make_recording(source, entry, "cpu", prepared.pool_bytes(), prepared.build_recorded(entry, 1u << 20));
 }
 
 TEST(HeapMap, CellsAreTheBytesThatBlocksCover) {
@@ -142,7 +144,7 @@ TEST(HeapMap, CellsAreTheBytesThatBlocksCover) {
     const HeapMap map(recording, time, 50, 20, false);
     ASSERT_GE(map.cell_bytes * map.cells.size(), map.bytes);
     std::vector<std::uint32_t> owner(map.bytes, 0);  // byte by byte
-    for (const alloc::Block& block : recording.replay.blocks) {
+    for (const alloc::Block& block : recording.blocks()) {
       if (!(block.born < time && time <= block.released)) continue;
       for (std::uint64_t b = block.offset; b < block.offset + block.bytes; ++b) owner[b] = block.born + 1;
     }
@@ -163,7 +165,7 @@ TEST(HeapMap, FirstBlockIsTheLowestInUse) {
   const Recording recording = record("pipes:1k", "cfmmalloc");
   const std::uint32_t time = recording.events / 2;
   std::vector<std::uint32_t> owner(recording.reach + alloc::granule, 0);  // byte by byte: birth + 1
-  for (const alloc::Block& block : recording.replay.blocks) {
+  for (const alloc::Block& block : recording.blocks()) {
     if (!block.occupies(time)) continue;
     std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(block.offset), alloc::padded(block.bytes), block.born + 1);
   }
@@ -200,12 +202,137 @@ TEST(HeapMap, ColoursSayWhatIsThere) {
 
 TEST(Recording, CurvesEndWhereTheBuildEnds) {
   const Recording recording = record("atrium:1k", "cfmmalloc");
-  EXPECT_EQ(recording.times.back(), recording.events);
-  EXPECT_EQ(recording.curve.back().blocks, 0u);
-  EXPECT_EQ(recording.curve.back().gap_bytes, recording.pool_bytes);
+  const Recording::Point& end = recording.points.back();
+  EXPECT_EQ(end.time, recording.events);
+  EXPECT_EQ(end.pool.blocks, 0u);
+  EXPECT_EQ(end.pool.gap_bytes, recording.pool_bytes);
+  EXPECT_EQ(end.used_bytes, 0u);
+  EXPECT_FALSE(end.internal);
   EXPECT_EQ(recording.high_water_bytes, recording.requests.high_water_bytes);  // Counted's, with two threads
-  EXPECT_EQ(recording.point(0), 0u);
-  EXPECT_EQ(recording.point(recording.events), recording.times.size() - 1);
+  EXPECT_EQ(end.high_water_bytes, recording.high_water_bytes);
+  EXPECT_EQ(&recording.at(0), &recording.points.front());
+  EXPECT_EQ(&recording.at(recording.events), &end);
+  EXPECT_EQ(recording.at(recording.points[7].time + 1).time, recording.points[7].time);
+}
+
+// Each point of the curves is what the blocks say at its time.
+TEST(Recording, CurvesAreWhatTheBlocksSay) {
+  for (const char* allocator : {"cfmmalloc", "atomic", "scatter"}) {
+    const Recording recording = record("pipes:1k", allocator);
+    ASSERT_GE(recording.points.size(), Recording::fewest_points);
+    ASSERT_LE(recording.points.size(), 2 * Recording::fewest_points);
+    std::uint64_t most = 0;
+    for (std::size_t i = 1; i < recording.points.size(); i += 37) {
+      const Recording::Point& point = recording.points[i];
+      ASSERT_GT(point.time, recording.points[i - 1].time);
+      std::uint64_t used = 0, mark = 0;
+      double waste = 0;
+      unsigned blocks = 0;
+      for (const alloc::Block& block : recording.blocks()) {
+        if (block.born >= point.time) break;
+        mark = std::max(mark, block.offset + alloc::padded(block.bytes));
+        if (!block.in_use(point.time)) continue;
+        used += block.bytes;
+        ++blocks;
+        const auto served = static_cast<double>(recording.served_bytes(block.bytes));
+        ASSERT_GE(served, static_cast<double>(block.bytes));
+        waste += 1 - static_cast<double>(block.bytes) / served;
+      }
+      EXPECT_EQ(point.used_bytes, used) << allocator;
+      EXPECT_EQ(point.pool.mark_bytes, mark) << allocator;
+      EXPECT_LE(point.pool.largest_below_bytes, point.pool.below_bytes);
+      EXPECT_LE(point.pool.below_bytes, mark);
+      ASSERT_EQ(point.internal.has_value(), blocks > 0);
+      if (blocks > 0) {
+        EXPECT_NEAR(*point.internal, waste / blocks, 1e-9) << allocator;
+      }
+      most = std::max(most, used);
+      EXPECT_GE(point.high_water_bytes, most);
+    }
+    EXPECT_GT(most, 0u);
+  }
+}
+
+// ScatterAlloc serves from chunks of fixed sizes, AtomicMalloc to the granule: more is lost inside of blocks.
+TEST(Recording, InternalFragmentationTellsAllocatorsApart) {
+  const auto largest = [](const Recording& recording) {
+    double most = 0;
+    for (const Recording::Point& point : recording.points) most = std::max(most, point.internal.value_or(0));
+    return most;
+  };
+  const double atomic = largest(record("pipes:2k", "atomic")), scatter = largest(record("pipes:2k", "scatter"));
+  EXPECT_GT(scatter, atomic);
+  EXPECT_LT(atomic, 0.5);
+}
+
+// A recording that comes line by line is the one that is made at once.
+TEST(Recording, IsTheSameInPieces) {
+  const engine::Entry& entry = *engine::find("cmalloc");
+  app::PreparedScene prepared("statue:1k", cpu(), {}, false);
+  prepared.build_growing(entry);
+  const kdtree::RecordedRun run = prepared.build_recorded(entry, 1u << 20);
+  const Recording whole = make_recording("statue:1k", entry, "cpu", prepared.pool_bytes(), run);
+  Recording pieces("statue:1k", entry, "cpu", prepared.pool_bytes());
+  for (std::size_t i = 0; i < run.events.size(); i += 333) {
+    pieces.add({run.events.data() + i, std::min<std::size_t>(333, run.events.size() - i)});
+  }
+  EXPECT_FALSE(pieces.finished);
+  pieces.finish(run);
+  ASSERT_EQ(pieces.points.size(), whole.points.size());
+  for (std::size_t i = 0; i < whole.points.size(); ++i) {
+    EXPECT_EQ(pieces.points[i].time, whole.points[i].time);
+    EXPECT_EQ(pieces.points[i].pool.largest_below_bytes, whole.points[i].pool.largest_below_bytes);
+    EXPECT_EQ(pieces.points[i].internal, whole.points[i].internal);
+  }
+  EXPECT_EQ(pieces.reach, whole.reach);
+}
+
+// A watched build goes no further than its watcher lets it, and ends as the recording that is made of it.
+TEST(HeapView, FollowsABuildAtItsPace) {
+  const engine::Entry& entry = *engine::find("cfmmalloc");
+  app::PreparedScene prepared("statue:2k", cpu(), {}, true);
+  prepared.build_growing(entry);
+  const auto lines = std::make_shared<alloc::LiveRecording>();
+  lines->hold_from(0);
+  kdtree::RecordedRun run;
+  std::jthread build([&] { run = prepared.build_recorded(entry, 1u << 20, lines.get()); });
+  const std::shared_ptr<void> released(nullptr,
+                                       [&](void*) { lines->hold_from(~std::uint64_t{0}); });  // on every way out
+  HeapView view;
+  view.pace = 1000;
+  view.watch({lines, "statue:2k", "cpu", &entry, prepared.pool_bytes(), 0});
+  ASSERT_EQ(view.recordings.size(), 1u);
+  for (unsigned frame = 1; frame <= 20; ++frame) {
+    view.follow(0.016);
+    EXPECT_LE(view.recordings[0]->events, 16 * frame);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_GT(view.recordings[0]->events, 50u);
+  EXPECT_FALSE(view.recordings[0]->finished);
+  // Held, it stands still.
+  view.playing = false;
+  view.follow(0.016);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  view.follow(0.016);
+  const std::uint32_t held = view.recordings[0]->events;
+  for (unsigned frame = 0; frame < 5; ++frame) {
+    view.follow(0.016);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(view.recordings[0]->events, held);
+  view.playing = true;
+  view.pace = HeapView::full_pace;
+  view.follow(0.016);
+  build.join();
+  const Recording whole = make_recording("statue:2k", entry, "cpu", prepared.pool_bytes(), run);
+  ASSERT_GT(whole.events, held);
+  for (std::size_t i = 0; i < view.recordings[0]->blocks().size(); ++i) {
+    EXPECT_EQ(view.recordings[0]->blocks()[i].offset, whole.blocks()[i].offset);
+  }
+  view.show({std::make_shared<const Recording>(whole)});
+  EXPECT_FALSE(view.watched);
+  EXPECT_EQ(view.place, 1);
+  EXPECT_FALSE(view.playing);
 }
 
 TEST(Settings, ComeBackAsTheyWere) {

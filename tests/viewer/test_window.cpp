@@ -283,13 +283,102 @@ TEST_F(Window, KeysWithControlAreNotItsOwn) {
   EXPECT_TRUE(json("alone")["help"].get<bool>());
 }
 
-// The window draws and answers while builds run. How many frames a second depends on the machine and what else runs on it:
-// here only that no frame takes the work of a tenth of a second on average.
+// The window draws and answers while builds run. How many frames a second there are depends on what else the machine does;
+// what the window's own thread needs for one does not: at 1280x720 less than a sixtieth of a second.
 TEST_F(Window, DrawsWhileItBuilds) {
-  expect_fine(view({"atrium:30k", "--runs", "30"},
+  expect_fine(view({"atrium:30k", "--runs", "30", "--size", "1280x720"},
                    "wait built\nkey C\nwait 3\nreport " + path("report") + "\nkey Escape\nwait idle\n"));
-  EXPECT_GT(json("report")["frames_per_second"], 10);
-  EXPECT_LT(json("report")["frame_ms"]["mean"], 100);
+  const Json report = json("report");
+  EXPECT_LT(report["frame_cpu_ms"]["mean"], 16.6);
+  EXPECT_GT(report["frames_per_second"], 5);
+  std::printf("%.1f frames/s, %.1f ms of the thread a frame (%.1f at most), first picture after %.2f s\n",
+              report["frames_per_second"].get<double>(), report["frame_cpu_ms"]["mean"].get<double>(),
+              report["frame_cpu_ms"]["worst"].get<double>(), report["first_picture_seconds"].get<double>());
+}
+
+// A build that is slowed down is seen while it runs: its map grows, is held, and is what the picture shows.
+TEST_F(Window, TheHeapMapGrowsWithTheBuild) {
+  expect_fine(view({"statue:1k", "--allocator", "cmalloc", "--mode", "normals", "--size", "1280x720"},
+                   "wait built\nkey F3\nwait 0.2\nclick pace\nkey H\nwait events 300\nreport " + path("early") +
+                       "\nwait events 1500\nkey Space\nmove 5 5\nwait 0.4\nwindow " + path("held.png") +
+                       " 1280x720 1\nreport " + path("held") + "\nwait 0.4\nreport " + path("still") +
+                       "\nkey Space\nwait recorded\nwait 0.2\nreport " + path("end") + "\n"));
+  const Json early = json("early")["heap"][0], held = json("held")["heap"][0], end = json("end")["heap"][0];
+  EXPECT_TRUE(early["watched"].get<bool>());
+  EXPECT_FALSE(early["finished"].get<bool>());
+  EXPECT_GE(early["events"], 300);
+  EXPECT_GT(held["events"], early["events"]);
+  EXPECT_GT(end["events"], held["events"]);
+  EXPECT_EQ(json("still")["heap"][0]["events"], held["events"]);
+  EXPECT_FALSE(end["watched"].get<bool>());
+  EXPECT_TRUE(end["finished"].get<bool>());
+  EXPECT_EQ(end["time"], end["events"]);  // who has watched it is not shown it again
+  EXPECT_EQ(end["used_bytes"], 0);
+  EXPECT_GT(held["used_bytes"], 0);
+  const render::Image window = picture("held.png");
+  const float x = held["area"][0], y = held["area"][1], width = held["area"][2], height = held["area"][3];
+  const unsigned columns = held["columns"], rows = held["rows"];
+  unsigned used = 0;
+  for (unsigned i = 0; i < columns * rows; ++i) {
+    const auto px =
+        static_cast<unsigned>(x + (static_cast<float>(i % columns) + 0.5f) * width / static_cast<float>(columns));
+    const auto py =
+        static_cast<unsigned>(y + (static_cast<float>(i / columns) + 0.5f) * height / static_cast<float>(rows));
+    const render::Rgb8 c = window.at(px, py);
+    EXPECT_EQ(static_cast<unsigned>(c.r) << 16 | c.g << 8 | c.b, held["colours"][i]) << px << "," << py;
+    used += c.g > 120;
+  }
+  EXPECT_GT(used, 20u);
+}
+
+TEST_F(Window, FragmentationIsShownOverTheBuild) {
+  expect_fine(view({"pipes:1k", "--allocator", "cfmmalloc", "--mode", "normals"},
+                   "wait built\nkey H\nwait recorded\nkey Space\nwait 0.2\nclick memory curves\nwait 0.2\nreport " +
+                       path("middle") + "\nclick share curves\nwait 0.2\nwindow " + path("window.png") +
+                       " 1280x720 1\n"));
+  const Json heap = json("middle")["heap"][0];
+  EXPECT_NEAR(heap["time"].get<double>() / heap["events"].get<double>(), 0.5, 0.02);  // the click went there
+  EXPECT_GE(heap["points"], 400);
+  EXPECT_GT(heap["mark_bytes"], heap["used_bytes"]);
+  EXPECT_LE(heap["largest_below_bytes"], heap["mark_bytes"]);
+  EXPECT_GE(heap["external_below"], 0);
+  EXPECT_LE(heap["external_below"], 1);
+  EXPECT_GT(heap["internal"], 0);
+  EXPECT_LT(heap["internal"], 1);
+  // The lines are drawn in their colours.
+  const render::Image window = picture("window.png");
+  const auto count = [&](render::Rgb8 shade) {
+    return std::count_if(window.pixels.begin(), window.pixels.end(), [&](render::Rgb8 c) {
+      return std::abs(c.r - shade.r) < 12 && std::abs(c.g - shade.g) < 12 && std::abs(c.b - shade.b) < 12;
+    });
+  };
+  EXPECT_GT(count({226, 121, 156}), 50);  // internal
+  EXPECT_GT(count({107, 173, 242}), 50);  // largest gap
+}
+
+TEST_F(Window, EscapeCancelsAScreenshot) {
+  const std::string steps =
+      "wait built\nkey F12\nwait 0.2\nkey Escape\nwait idle\nwait 0.2\nreport " + path("report") + "\n";
+  for (const bool panel : {false, true}) {
+    write_file(path("settings.json"),
+               std::string("{\"shot_spp\": 8192, \"shot_panel\": ") + (panel ? "true}" : "false}"));
+    expect_fine(view({"atrium:3k", "--settings", path("settings.json")}, steps));
+    EXPECT_TRUE(has_message(json("report"), "cancelled, nothing was written")) << json("report")["messages"];
+    EXPECT_FALSE(std::filesystem::exists("atrium-3k-001.png"));
+  }
+}
+
+// On a screen of twice the usual density the window comes back as it was left.
+TEST_F(Window, ItsSizeIsKeptOnADenseScreen) {
+  const auto run = [&](const std::string& steps) {
+    std::ofstream(path("script")) << "wait built\n" << steps << "wait 0.2\nquit\n";
+    expect_fine(Running(wrapper(), {"-dpi", "192", view_, "--device", "cpu", "atrium:1k", "--settings",
+                                    path("settings.json"), "--script", path("script")})
+                    .wait());
+    return std::pair{json("settings.json")["width"].get<int>(), json("settings.json")["height"].get<int>()};
+  };
+  EXPECT_EQ(run("resize 900 500\n"), std::pair(900, 500));
+  EXPECT_EQ(run(""), std::pair(900, 500));
 }
 
 TEST_F(Window, SaysWhyThereIsNone) {
@@ -305,6 +394,8 @@ TEST_F(Window, UsageIsSaidBeforeAWindowOpens) {
   expect_error(Running(view_, {"--allocator", "fdg"}).wait(), 2, {"fdg", "at once"});
   expect_error(Running(view_, {"--panel"}).wait(), 2, {"--panel", "--screenshot"});
   expect_error(Running(view_, {"--scale", "0.1"}).wait(), 2, {"--scale 0.1", "0.5"});
+  expect_error(Running("/usr/bin/env", {"-u", "DISPLAY", "-u", "WAYLAND_DISPLAY", view_, "--device", "cuda:99"}).wait(),
+               4, {"cuda:99"});
   expect_error(Running(view_, {"--screenshot", "/nowhere/a.png"}).wait(), 1, {"/nowhere/a.png", "create its folder"});
   expect_error(view({"/nowhere/lost.obj", "--screenshot", path("none.png")}), 3, {"/nowhere/lost.obj"});
 }

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "alloc/replay.hpp"
+
+#include <algorithm>
+
+namespace heapwood::alloc {
+
+void GapList::take(std::uint64_t begin, std::uint64_t end) {
+  auto gap = gaps_.upper_bound(begin);
+  if (gap == gaps_.begin()) return;
+  --gap;
+  const auto [first, last] = *gap;
+  if (last < end) return;  // over another block: an allocator that does not keep live memory
+  remove(gap);
+  if (first < begin) add(first, begin);
+  if (end < last) add(end, last);
+}
+
+void GapList::give(std::uint64_t begin, std::uint64_t end) {
+  auto next = gaps_.lower_bound(begin);
+  if (next != gaps_.end() && next->first == end) {
+    end = next->second;
+    next = remove(next);
+  }
+  if (next != gaps_.begin()) {
+    const auto before = std::prev(next);
+    if (before->second == begin) {
+      begin = before->first;
+      remove(before);
+    }
+  }
+  add(begin, end);
+}
+
+std::uint64_t GapList::largest_below(std::uint64_t mark) const {
+  if (gaps_.empty()) return 0;
+  const auto [begin, end] = *gaps_.rbegin();
+  if (end <= mark) return largest();
+  const std::uint64_t part = begin < mark ? mark - begin : 0;
+  // The last gap is measured up to the mark; the largest of the others is the first or the second of all.
+  auto size = sizes_.rbegin();
+  if (*size == end - begin) ++size;
+  return size == sizes_.rend() ? part : std::max(part, *size);
+}
+
+void GapList::add(std::uint64_t begin, std::uint64_t end) {
+  gaps_[begin] = end;
+  sizes_.insert(end - begin);
+  bytes_ += end - begin;
+}
+
+GapList::Map::iterator GapList::remove(Map::iterator gap) {
+  sizes_.erase(sizes_.find(gap->second - gap->first));
+  bytes_ -= gap->second - gap->first;
+  return gaps_.erase(gap);
+}
+
+void Replayer::add(const RecordedEvent& event) {
+  if (event.kind() == RecordedEvent::Kind::allocate) born(event);
+  if (event.kind() == RecordedEvent::Kind::free) freed(event);
+  ++time_;
+}
+
+void Replayer::born(const RecordedEvent& event) {
+  const std::uint64_t offset = event.offset(), end = offset + padded(event.bytes);
+  auto next = at_.lower_bound(offset);
+  if (next != at_.begin()) {
+    const auto before = std::prev(next);
+    const Block& block = replay_.blocks[before->second];
+    if (block.offset + padded(block.bytes) > offset) {
+      next = before;
+    } else {
+      see_distance(block.bytes, offset - block.offset);
+    }
+  }
+  // An allocator that never frees may come round and hand memory out again.
+  while (next != at_.end() && next->first < end) {
+    Block& old = replay_.blocks[next->second];
+    replay_.overlaps += old.released > time_;
+    die(old);
+    next = at_.erase(next);
+  }
+  if (next != at_.end()) see_distance(event.bytes, next->first - offset);
+  at_[offset] = static_cast<std::uint32_t>(replay_.blocks.size());
+  replay_.blocks.push_back({offset, event.bytes, time_, never, never, event.warp()});
+  used_ += event.bytes;
+  mark_ = std::max(mark_, end);
+  if (pool_bytes_) list_.take(offset, end);
+}
+
+void Replayer::freed(const RecordedEvent& event) {
+  const auto found = at_.find(event.offset());
+  if (found == at_.end() || replay_.blocks[found->second].released != never) {
+    ++replay_.unmatched_frees;
+    return;
+  }
+  Block& block = replay_.blocks[found->second];
+  block.released = time_;
+  if (frees_ == Frees::never) return;
+  die(block);
+  at_.erase(found);
+}
+
+void Replayer::die(Block& block) {
+  block.died = time_;
+  used_ -= block.bytes;
+  if (pool_bytes_) list_.give(block.offset, block.offset + padded(block.bytes));
+}
+
+void Replayer::see_distance(std::uint64_t requested, std::uint64_t bytes) {
+  const auto [known, is_new] = nearest_.try_emplace(requested, bytes);
+  if (!is_new) known->second = std::min(known->second, bytes);
+}
+
+std::uint64_t Replayer::served_bytes(std::uint64_t requested) const {
+  const auto known = nearest_.find(requested);
+  return known == nearest_.end() ? padded(requested) : known->second;
+}
+
+const Block* Replayer::in_use_at(std::uint64_t offset) const {
+  const auto found = at_.find(offset);
+  if (found == at_.end() || replay_.blocks[found->second].released != never) return nullptr;
+  return &replay_.blocks[found->second];
+}
+
+Gaps Replayer::gaps() const {
+  Gaps now;
+  now.used_bytes = used_;
+  now.blocks = at_.size();
+  if (!pool_bytes_) return now;
+  now.gap_bytes = list_.bytes();
+  now.largest_gap_bytes = list_.largest();
+  now.mark_bytes = std::min(mark_, pool_bytes_);
+  now.below_bytes = now.gap_bytes - std::min(now.gap_bytes, pool_bytes_ - now.mark_bytes);
+  now.largest_below_bytes = list_.largest_below(now.mark_bytes);
+  return now;
+}
+
+Replay replay(std::span<const RecordedEvent> events, Frees frees) {
+  Replayer replayer(frees, 0);
+  for (const RecordedEvent& event : events) replayer.add(event);
+  return replayer.replay();
+}
+
+}  // namespace heapwood::alloc
