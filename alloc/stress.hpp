@@ -8,7 +8,14 @@
 //   P     Probability: `iterations` launches of one kernel. A thread without a block allocates one with probability 3/4, a
 //         thread with one frees it with probability 3/4. RegEff table 2 counts 1450 allocations and 986 deallocations of
 //         960 threads in 10 launches; its rule gives 3840 and 3360 (expected_counts()).
-//   each  Every thread allocates once in one kernel and frees in a second one.
+//   each  Every thread allocates once in one kernel and frees in a second one (Ouroboros section 6.1.1). `mixed`: a thread's
+//         size is drawn, the same for every allocator. `scaling` (6.1.2) is `each` for many numbers of threads.
+//
+// and of what becomes of the memory (Ouroboros section 6.1.3):
+//   utilization  Threads that fill the device allocate until each has been refused once.
+//   range        `iterations` times: every thread allocates in one kernel and frees in a second one.
+//   churn        Until the first refusal, at most `iterations` times: every thread allocates in one kernel; in a second one
+//                each frees that block with probability 1/2. What is kept stays.
 //
 // Requests are padded to 16 bytes before the call, as in RegEff section 6; internal fragmentation counts what was wanted.
 #pragma once
@@ -16,13 +23,31 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "alloc/allocator.hpp"
 #include "alloc/statistics.hpp"
 
 namespace heapwood::alloc {
 
-enum class StressTest : std::uint8_t { alloc_dealloc, cycle, probability, each };
+enum class StressTest : std::uint8_t {
+  alloc_dealloc,
+  cycle,
+  probability,
+  each,
+  mixed,
+  scaling,
+  utilization,
+  range,
+  churn
+};
+
+// One allocation a thread, then a kernel that frees.
+constexpr bool allocates_once(StressTest test) {
+  return test == StressTest::each || test == StressTest::mixed || test == StressTest::scaling;
+}
+// The figures are of memory; each run is looked at.
+constexpr bool measures_space(StressTest test) { return test >= StressTest::utilization; }
 
 struct StressJob {
   simt::DeviceId device;
@@ -32,11 +57,12 @@ struct StressJob {
   bool coalesced = false;      // the allocator inside the coalescing adaptor
   std::uint32_t threads = 32;  // that allocate
   unsigned lanes = 1;          // of each warp that allocate, 1 to 32
-  std::size_t payload = 4;     // bytes wanted
-  unsigned iterations = 1;     // ACD: blocks a thread; P: launches
-  std::uint32_t seed = 1;      // P
+  std::size_t payload = 4;     // bytes wanted; mixed: at most, 16 or more and below 4 GiB
+  unsigned iterations = 1;     // ACD: blocks a thread; P: launches; range, churn: at most
+  std::uint32_t seed = 1;      // P, mixed, churn
   bool touch = false;          // fill every block, and check it before it is freed
-  // Look at the pool between kernels instead of timing them: ACD allocates in one kernel and frees in another.
+  // Look at the pool between kernels instead of timing them: ACD allocates in one kernel and frees in another. Nothing to
+  // tests of space.
   bool inspect = false;
   double seconds = 60;  // time limit of a launch
 };
@@ -55,6 +81,14 @@ struct PoolState {
   Fragmentation fragmentation;
 };
 
+// An iteration of range and churn; utilization is one.
+struct StressStep {
+  double ms = 0;                    // both kernels; where a request was refused, the one that allocates
+  std::uint64_t blocks = 0;         // in use after the first kernel
+  std::uint64_t refused = 0;        // requests
+  std::uint64_t address_bytes = 0;  // from the lowest to the end of the highest block handed out since the reset
+};
+
 struct StressResult {
   double reset_ms = 0;  // create(), the host's clock
   double ms = 0;        // of the test's kernels; each: both kernels
@@ -64,8 +98,14 @@ struct StressResult {
   StressCounts counts;               // of the kernels in `ms`
   std::uint64_t damaged = 0;         // touch: blocks that did not hold what was written
 
-  // Only of jobs with `inspect`. `overlaps`: addresses of blocks in use together, compared on the host.
+  // Tests of space.
+  std::vector<StressStep> steps;
+  std::uint64_t capacity_bytes = 0;  // utilization, churn: the pool, or the heap elsewhere
+  bool out_of_time = false;          // utilization, churn: the last kernel reached the time limit
+
+  // Of jobs with `inspect`, and of tests of space: addresses of blocks in use together, compared on the host.
   std::uint64_t overlaps = 0;
+  // Only of jobs with `inspect`.
   std::optional<PoolState> peak;  // most blocks in use: AD, ACD, each: all of them; P: after the launch that left most
   std::optional<PoolState> end;   // after the last kernel
 };
@@ -79,7 +119,7 @@ ExpectedCounts expected_counts(unsigned launches);
 
 inline constexpr std::uint32_t chance_of_call = 3u << 30;  // of 2^32: 3/4
 
-// What P draws: below chance_of_call, the thread does what it can do. Depends on nothing but its arguments.
+// A number of 32 bits that depends on nothing but its arguments. P: below chance_of_call, the thread does what it can do.
 SIMT_INLINE std::uint32_t draw(std::uint32_t seed, std::uint32_t thread, std::uint32_t launch) {
   std::uint64_t x = (std::uint64_t{seed} << 32 | launch) * 0x9e3779b97f4a7c15u + thread;
   for (int round = 0; round < 2; ++round) {
@@ -88,5 +128,12 @@ SIMT_INLINE std::uint32_t draw(std::uint32_t seed, std::uint32_t thread, std::ui
   }
   return static_cast<std::uint32_t>(x >> 32);
 }
+
+// Of mixed: uniform from 16 to `most`, from a thread's draw.
+SIMT_INLINE std::size_t mixed_bytes(std::uint32_t drawn, std::size_t most) {
+  return granule + static_cast<std::size_t>(std::uint64_t{drawn} * (most - granule + 1) >> 32);
+}
+// Of churn, from a thread's draw of the iteration: with probability 1/2.
+SIMT_INLINE bool frees_half(std::uint32_t drawn) { return drawn >> 31 != 0; }
 
 }  // namespace heapwood::alloc

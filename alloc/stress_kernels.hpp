@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The kernels of StressRun (stress_run.hpp). No warp of them waits for another, so the grid may be larger than what is
+// The kernels of StressDriver (stress_driver.hpp). No warp of them waits for another, so the grid may be larger than what is
 // resident (launch_independent). An allocator may wait for threads inside of it, which have begun; with
 // options.wait_when_full it waits for frees of warps that may not have begun, and then the time limit ends the launch.
 //
@@ -13,6 +13,7 @@
 
 #include "alloc/allocator.hpp"
 #include "alloc/stress.hpp"
+#include "simt/atomic_ref.hpp"
 
 namespace heapwood::alloc {
 
@@ -117,13 +118,23 @@ struct Tally {
   std::uint32_t allocations, deallocations, failures, damaged;
 };
 
-enum Parts : std::uint32_t { allocates = 1, frees = 2, draws = 4 };
+enum Parts : std::uint32_t {
+  allocates = 1,
+  frees = 2,
+  draws = 4,          // P: which of the two is drawn
+  half = 8,           // frees with probability 1/2
+  mixes = 16,         // a thread's size is drawn, up to `bytes`
+  until_refused = 32  // ends with the first refusal; blocks take the next places, whoever's they are
+};
 
 template <class A>
 struct CycleKernel : KernelShape {
   A allocator;
   Share share;
   Tally* tallies;
+  std::uint64_t* taken;  // until_refused: places
+  std::uint64_t places;
+  std::uint64_t stamped;  // blocks of earlier launches, which may still be in use
   std::size_t bytes;
   std::uint32_t iterations, parts, seed, launch, touch;
 
@@ -135,23 +146,35 @@ struct CycleKernel : KernelShape {
     A a = allocator;
     Tally tally = tallies[thread];
     bool allocating = (parts & allocates) != 0, freeing = (parts & frees) != 0;
-    if ((parts & draws) != 0) {
-      const bool calls = draw(seed, thread, launch) < chance_of_call;
-      const bool holds = share.blocks[thread] != nullptr;
-      allocating = calls && !holds;
-      freeing = calls && holds;
+    std::size_t size = bytes;
+    if ((parts & (draws | half | mixes)) != 0) {
+      const std::uint32_t drawn = draw(seed, thread, launch);
+      if ((parts & mixes) != 0) size = padded(mixed_bytes(drawn, bytes));
+      if ((parts & half) != 0) freeing = freeing && frees_half(drawn);
+      if ((parts & draws) != 0) {
+        const bool holds = share.blocks[thread] != nullptr;
+        allocating = drawn < chance_of_call && !holds;
+        freeing = drawn < chance_of_call && holds;
+      }
     }
     const auto place = [&](std::uint32_t i) { return std::size_t{i} * share.threads + thread; };
     // The owner of a block is its place, which nothing else has at the time.
-    const auto stamp = [&](std::uint32_t i) { return Stamp{place(i) + 1, bytes / granule}; };
+    const auto stamp = [&](std::size_t at) { return Stamp{stamped + at + 1, size / granule}; };
     if (allocating) {
       SIMT_ROLLED
       for (std::uint32_t i = 0; i < iterations && !stopped(warp, i); ++i) {
-        void* block = a.allocate(warp, bytes);
-        share.blocks[place(i)] = block;
+        void* block = a.allocate(warp, size);
         tally.allocations += block != nullptr;
         tally.failures += block == nullptr;
-        if (touch != 0 && block != nullptr) stamp(i).write(block);
+        std::size_t at = place(i);
+        if ((parts & until_refused) != 0) {
+          if (block == nullptr) break;
+          // relaxed: only a number. No place is left where more is handed out than there is.
+          at = simt::atomic_ref<std::uint64_t>(*taken).fetch_add(1, simt::relaxed);
+          if (at >= places) break;
+        }
+        share.blocks[at] = block;
+        if (touch != 0 && block != nullptr) stamp(at).write(block);
       }
     }
     if (freeing) {
@@ -159,8 +182,8 @@ struct CycleKernel : KernelShape {
       for (std::uint32_t i = 0; i < iterations && !stopped(warp, i); ++i) {
         void* block = share.blocks[place(i)];
         if (block == nullptr) continue;
-        if (touch != 0) tally.damaged += !stamp(i).intact(block);
-        if ((parts & draws) != 0) share.blocks[place(i)] = nullptr;
+        if (touch != 0) tally.damaged += !stamp(place(i)).intact(block);
+        if ((parts & (draws | half)) != 0) share.blocks[place(i)] = nullptr;
         tally.deallocations += 1;
         a.deallocate(warp, block);
       }

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Runs a StressJob with allocator A on a Device: the host code around the kernels. Included by engine/instance.hpp and by
-// tests that bring their own devices.
+// Runs a StressJob with allocator A on a Device: the tests whose figures are times, and stress() for all of them. Included
+// by engine/instance.hpp and by tests that bring their own devices.
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <vector>
 
 #include "alloc/adaptors/coalesced.hpp"
 #include "alloc/exercise_run.hpp"
 #include "alloc/stress.hpp"
-#include "alloc/stress_kernels.hpp"
-#include "simt/launch.hpp"
+#include "alloc/stress_driver.hpp"
+#include "alloc/stress_space.hpp"
 
 namespace heapwood::alloc {
 
@@ -32,18 +31,17 @@ auto with_variant(bool coalesced, LargeBackend large, F f) {
 }
 
 template <class A, class Device>
-class StressRun {
+class StressRun : StressDriver<A, Device> {
+  using Driver = StressDriver<A, Device>;
+  using Driver::add_tallies, Driver::cycle, Driver::job_, Driver::reset, Driver::result_;
+
  public:
+  // P holds one block a thread at a time, and launches instead of turns.
   StressRun(const Device& device, const StressJob& job)
-      : device_(device), job_(job), bytes_(padded(job.payload)), lanes_(std::min(job.lanes, Device::Warp::width)) {
-    // P holds one block a thread at a time, and launches instead of turns.
-    turns_ = job.test == StressTest::cycle ? job.iterations : 1;
-    blocks_ = simt::Buffer<void*>(job.device, std::size_t{job.threads} * turns_);
-    tallies_ = simt::Buffer<stress_detail::Tally>(job.device, job.threads);
-  }
+      : Driver(device, job, job.test == StressTest::cycle ? job.iterations : 1) {}
 
   StressResult run() {
-    reset(!job_.inspect && job_.test != StressTest::each);
+    reset(!job_.inspect && !allocates_once(job_.test));
     if (job_.inspect) {
       inspect();
     } else if (job_.test == StressTest::probability) {
@@ -62,49 +60,17 @@ class StressRun {
   }
 
  private:
-  stress_detail::Share share() const { return {blocks_.data(), job_.threads, lanes_}; }
-
-  // `frees`: a kernel to come does. No thread waits for memory that nobody gives back.
-  void reset(bool frees) {
-    AllocatorOptions options = job_.options;
-    options.wait_when_full &= frees;
-    const auto start = std::chrono::steady_clock::now();
-    allocator_ = A::create(job_.pool, options, device_);
-    result_.reset_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-    blocks_.fill(0);
-    tallies_.fill(0);
-  }
-
-  template <class Kernel>
-  double launch(const Kernel& kernel) {
-    return device_.launch_independent(kernel, (job_.threads + lanes_ - 1) / lanes_,
-                                      {.seconds = job_.seconds, .what = A::traits.id});
-  }
-
-  double cycle(std::uint32_t parts, std::uint32_t number = 0) {
-    stress_detail::CycleKernel<A> kernel{};
-    kernel.allocator = allocator_;
-    kernel.share = share();
-    kernel.tallies = tallies_.data();
-    kernel.bytes = bytes_;
-    kernel.iterations = turns_;
-    kernel.parts = parts;
-    kernel.seed = job_.seed;
-    kernel.launch = number;
-    kernel.touch = job_.touch;
-    return launch(kernel);
-  }
-
-  // AD and each: kernels with one call.
+  // AD and one allocation a thread: kernels with one call, where sizes do not differ.
   void run_plain() {
     if (job_.test == StressTest::alloc_dealloc) {
-      result_.ms = launch(stress_detail::PairKernel<A>(allocator_, share(), bytes_));
-      result_.counts = counts_of(blocks_.download());
+      result_.ms = this->allocate_and_free();
+      result_.counts = counts_of(this->blocks_.download());
       reset(false);
     }
-    result_.allocate_ms = launch(stress_detail::AllocateKernel<A>(allocator_, share(), bytes_));
-    const StressCounts split = counts_of(blocks_.download());
-    result_.free_ms = launch(stress_detail::FreeKernel<A>(allocator_, share()));
+    const bool mixed = job_.test == StressTest::mixed;
+    result_.allocate_ms = mixed ? cycle(stress_detail::allocates) : this->allocate();
+    const StressCounts split = counts_of(this->blocks_.download());
+    result_.free_ms = this->free();
     finish_split(split);
   }
 
@@ -127,11 +93,11 @@ class StressRun {
   }
 
   void finish_split(const StressCounts& split) {
-    if (job_.test == StressTest::each) {
+    if (job_.test == StressTest::alloc_dealloc) {
+      result_.split_failures = split.failures;
+    } else {
       result_.ms = result_.allocate_ms + result_.free_ms;
       result_.counts = split;
-    } else {
-      result_.split_failures = split.failures;
     }
   }
 
@@ -140,15 +106,6 @@ class StressRun {
     for (const void* block : blocks) ++(block != nullptr ? counts.allocations : counts.failures);
     counts.deallocations = counts.allocations;  // deallocate(nullptr) is none
     return counts;
-  }
-
-  void add_tallies() {
-    for (const stress_detail::Tally& tally : tallies_.download()) {
-      result_.counts.allocations += tally.allocations;
-      result_.counts.deallocations += tally.deallocations;
-      result_.counts.failures += tally.failures;
-      result_.damaged += tally.damaged;
-    }
   }
 
   void inspect() {
@@ -181,8 +138,10 @@ class StressRun {
   std::vector<LiveBlock> live_blocks() const {
     std::vector<LiveBlock> live;
     const auto base = reinterpret_cast<std::uintptr_t>(A::traits.in_pool ? job_.pool.base : nullptr);
-    for (const void* block : blocks_.download()) {
-      if (block != nullptr) live.push_back({reinterpret_cast<std::uintptr_t>(block) - base, job_.payload});
+    std::uint32_t thread = 0;
+    for (const void* block : this->blocks_.download()) {
+      if (block != nullptr) live.push_back({reinterpret_cast<std::uintptr_t>(block) - base, this->wanted(thread)});
+      if (++thread == job_.threads) thread = 0;
     }
     std::sort(live.begin(), live.end(), [](const LiveBlock& a, const LiveBlock& b) { return a.offset < b.offset; });
     return live;
@@ -191,27 +150,19 @@ class StressRun {
   PoolState state(const std::vector<LiveBlock>& live) const {
     PoolState state;
     state.blocks = live.size();
-    state.live_bytes = live.size() * job_.payload;
-    if (A::traits.in_pool && !live.empty()) state.address_bytes = live.back().offset + bytes_;
-    state.fragmentation = fragmentation_of_blocks(regions_of(allocator_, job_.device), live);
+    for (const LiveBlock& block : live) state.live_bytes += block.bytes;
+    if (A::traits.in_pool && !live.empty()) state.address_bytes = live.back().offset + padded(live.back().bytes);
+    state.fragmentation = fragmentation_of_blocks(regions_of(this->allocator_, job_.device), live);
     return state;
   }
-
-  const Device& device_;
-  const StressJob& job_;
-  std::size_t bytes_;
-  unsigned lanes_;
-  std::uint32_t turns_ = 1;
-  A allocator_{};
-  simt::Buffer<void*> blocks_;
-  simt::Buffer<stress_detail::Tally> tallies_;
-  StressResult result_;
 };
 
 template <class A, class Device>
 StressResult stress(const Device& device, const StressJob& job) {
-  return with_variant<A>(job.coalesced, job.options.large_backend,
-                         [&]<class Variant>() { return StressRun<Variant, Device>(device, job).run(); });
+  return with_variant<A>(job.coalesced, job.options.large_backend, [&]<class Variant>() {
+    if (measures_space(job.test)) return StressSpace<Variant, Device>(device, job).run();
+    return StressRun<Variant, Device>(device, job).run();
+  });
 }
 
 }  // namespace heapwood::alloc

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood stress: generic tests of allocators, as RegEff figures 3 to 5 and table 1 (docs/stress.md).
+// heapwood stress: generic tests of allocators, as RegEff figures 3 to 5 and table 1 and Ouroboros figure 3 (docs/stress.md).
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +10,7 @@
 #include "app/commands.hpp"
 #include "app/output_file.hpp"
 #include "app/progress.hpp"
+#include "app/stress_figures.hpp"
 #include "app/stress_report.hpp"
 #include "app/version.hpp"
 
@@ -21,7 +22,9 @@ constexpr const char* examples = R"(Examples:
   heapwood stress ad                              every payload of RegEff figure 3(a)
   heapwood stress acd --pool sweep                figure 3(b); also --iterations sweep
   heapwood stress p                               figure 3(d): 1 to 120 blocks
-  heapwood stress alloc --requests 100000         each thread once, then a kernel that frees
+  heapwood stress alloc --requests 10K,1M         each thread once, then a kernel that frees
+  heapwood stress scaling                         the same for 1 to 1M threads; mixed: random sizes
+  heapwood stress utilization                     how much of the pool can be had
   heapwood stress ad --payload 64 --touch         writes and verifies what it allocates
 A LIST is values separated by commas, or the word sweep: the values of the paper.)";
 
@@ -49,6 +52,11 @@ void print_report(const StressCommand& command, const StressBench& bench, const 
   std::vector<std::string>& notes = tables.back().notes;
   notes.push_back(fmt::format("device: {}; {}", device_text(bench.device), version_line()));
   for (std::string& line : stress_notes(rows)) notes.push_back(std::move(line));
+  std::string left_out;
+  for (const StressPoint& point : bench.left_out)
+    left_out += fmt::format("{}{} of {}", left_out.empty() ? "" : ", ", requests_text(point.requests),
+                            size_text(point.payload));
+  if (!left_out.empty()) notes.push_back("left out, more than the pool: " + left_out);
   for (const Table& table : tables) {
     const std::string text = command.format == "markdown" ? to_markdown(table) : to_text(table, terminal_style());
     fmt::print("{}{}", &table == &tables.front() ? "" : "\n", text);
@@ -62,18 +70,17 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   settings.test = parse_stress_test(command.test);
   settings.large = command.large == "builtin" ? alloc::LargeBackend::builtin : alloc::LargeBackend::buddy;
   bench.allocators = find_allocators(command.allocators);
-  if (settings.test != alloc::StressTest::each && settings.requests != 0) {
-    throw Error(Exit::usage, fmt::format("stress: --requests does not apply to the test '{}': give the number of "
-                                         "threads with --blocks",
-                                         command.test));
-  }
   std::unique_ptr<OutputFile> file;
   if (!command.json.empty()) file = std::make_unique<OutputFile>(command.json);
   bench.device = choose_device(command.device);
   bench.points = stress_points(command.lists, settings.test, bench.device);
-  const bool each = settings.test == alloc::StressTest::each;
-  if (settings.lanes == 0) settings.lanes = each ? 32 : 1;
-  if (settings.requests == 0) settings.requests = bench.device.id.kind == simt::DeviceKind::cpu ? 10000 : 100000;
+  if (settings.test == alloc::StressTest::scaling || settings.test == alloc::StressTest::range)
+    bench.left_out = take_oversized(bench.points);
+  if (bench.points.empty())
+    throw Error(Exit::usage, "stress: all requests together are larger than the pool: give --pool");
+  const bool space = alloc::measures_space(settings.test);
+  if (settings.lanes == 0) settings.lanes = has_requests(settings.test) || space ? 32 : 1;
+  if (settings.runs == 0) settings.runs = space ? 1 : 5;
 
   std::vector<StressRow> rows;
   std::optional<Error> write_error;  // of the last attempt: the table is printed even where the file cannot be written
@@ -109,33 +116,40 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
 
 void add_stress(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<StressCommand>();
-  CLI::App* command = app.add_subcommand("stress", "generic tests of allocators: ad, acd, p, alloc");
+  CLI::App* command = app.add_subcommand("stress", "generic tests of allocators: " + stress_tests());
   command->footer(examples);
-  command->add_option("test", options->test, "ad, acd, p (RegEff), alloc (each thread once)")->type_name("TEST");
+  command
+      ->add_option(
+          "test", options->test,
+          "ad, acd, p (RegEff); alloc (each thread once),\nmixed, scaling, utilization, range, churn\n(Ouroboros)")
+      ->type_name("TEST");
   command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
       ->capture_default_str()
       ->type_name("IDS");
   StressLists& lists = options->lists;
-  command->add_option("--payload", lists.payload, "bytes wanted; default: ad, acd 4 to 128K; p, alloc 4")
+  command->add_option("--payload", lists.payload, "bytes wanted; default: that of the paper; mixed: the\nlargest")
       ->type_name("LIST");
   command->add_option("--pool", lists.pool, "memory for the allocator; default: 2G, on the CPU 64M")->type_name("LIST");
-  command->add_option("--iterations", lists.iterations, "acd: mallocs a thread; p: launches; default: 10")
+  command
+      ->add_option("--iterations", lists.iterations,
+                   "acd: mallocs a thread; p: launches; default: 10; range:\n100; churn: the most")
       ->type_name("LIST");
   command
-      ->add_option(
-          "--blocks", lists.blocks,
-          "of 256 threads; default: 120,fill (fill: as many as\nfit the GPU), on the CPU 120; p: 1 to 120,fill")
+      ->add_option("--blocks", lists.blocks,
+                   "of 256 threads; default: 120,fill (fill: as many as\nfit the GPU), on the CPU 120; p: 1 to "
+                   "120,fill;\nutilization: fill")
       ->type_name("LIST");
   command->add_option("--page-bytes", lists.page_bytes, "size of ScatterAlloc's pages; default: its own choice")
       ->type_name("LIST");
   StressSettings& settings = options->settings;
   settings.lanes = 0;
-  command->add_option("--lanes", settings.lanes, "threads of a warp that allocate; default: 1; alloc: 32")
+  command->add_option("--lanes", settings.lanes, "threads of a warp that allocate; default: ad, acd, p: 1;\nothers: 32")
       ->check(quiet(CLI::Range(1, 32)))
       ->type_name("N");
-  command->add_option("--requests", settings.requests, "alloc: threads; default: 100000, on the CPU 10000")
-      ->check(quiet(CLI::Range(1, 1 << 24)))
-      ->type_name("N");
+  command
+      ->add_option("--requests", lists.requests,
+                   "threads, of alloc, mixed, scaling, range, churn;\ndefault: 100K, on the CPU 10K; scaling: sweep")
+      ->type_name("LIST");
   command->add_flag("--touch", settings.touch, "fill every block, verify it before it is freed");
   command->add_flag("--coalesced", settings.coalesced, "one request a warp, by the coalescing adaptor");
   command->add_flag("--wait", settings.wait, "wait for memory where the pool is full");
@@ -146,9 +160,11 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->check(quiet(CLI::IsMember({"buddy", "builtin"})))
       ->type_name("buddy|builtin");
-  command->add_option("--seed", settings.seed, "p: seed of the draws")->capture_default_str()->type_name("N");
-  command->add_option("--runs", settings.runs, "timed runs")
+  command->add_option("--seed", settings.seed, "seed of the draws of p, mixed, churn")
       ->capture_default_str()
+      ->type_name("N");
+  settings.runs = 0;
+  command->add_option("--runs", settings.runs, "default: 5; utilization, range, churn: 1")
       ->check(quiet(CLI::Range(1, 100000)))
       ->type_name("N");
   command->add_option("--seconds", settings.seconds, "time after which a kernel is stopped")

@@ -21,13 +21,32 @@ const Parameter parameters[] = {
     {"pool", [](const StressPoint& p) { return size_text(p.pool_bytes) + " pool"; }},
     {"iterations", [](const StressPoint& p) { return fmt::format("{} iterations", p.iterations); }},
     {"blocks", [](const StressPoint& p) { return fmt::format("{} block{}", p.blocks, p.blocks == 1 ? "" : "s"); }},
-    {"page", [](const StressPoint& p) { return p.page_bytes ? size_text(p.page_bytes) + " pages" : "own pages"; }}};
+    {"page", [](const StressPoint& p) { return p.page_bytes ? size_text(p.page_bytes) + " pages" : "own pages"; }},
+    {"requests", [](const StressPoint& p) { return requests_text(p.requests); }}};
 
 std::size_t distinct(const std::vector<StressPoint>& points, const Parameter& parameter) {
   std::vector<std::string> texts;
   for (const StressPoint& point : points) texts.push_back(parameter.text(point));
   std::sort(texts.begin(), texts.end());
   return static_cast<std::size_t>(std::unique(texts.begin(), texts.end()) - texts.begin());
+}
+
+// The one with most values, nullptr where all have one.
+const Parameter* main_parameter(const std::vector<StressPoint>& points) {
+  const Parameter* main = nullptr;
+  for (const Parameter& p : parameters) {
+    if (distinct(points, p) > (main ? distinct(points, *main) : 1)) main = &p;
+  }
+  return main;
+}
+
+// The values of the others that vary.
+std::string group_text(const std::vector<StressPoint>& points, const StressPoint& point, const Parameter* main) {
+  std::string group;
+  for (const Parameter& p : parameters) {
+    if (&p != main && distinct(points, p) > 1) group += (group.empty() ? "" : ", ") + p.text(point);
+  }
+  return group;
 }
 
 // Where a list has an item like this one; appended where it has none.
@@ -69,9 +88,21 @@ void add_line(Table& table, const std::string& label, const Line& line) {
 
 }  // namespace
 
+std::string requests_text(std::uint64_t count) {
+  const std::string number = count % 1'000'000 == 0 ? count_text(count / 1'000'000) + "M"
+                             : count % 1'000 == 0   ? count_text(count / 1'000) + "K"
+                                                    : count_text(count);
+  return number + (count == 1 ? " request" : " requests");
+}
+
 StressGrid::StressGrid(const std::vector<StressRow>& rows) {
+  const auto index_of = [&](const StressPoint& point) {
+    return index(points, point, [&](const StressPoint& p) { return p == point; });
+  };
+  for (const StressRow& row : rows) index_of(row.point);
+  gather_groups();
   for (const StressRow& row : rows) {
-    const auto point = index(points, row.point, [&](const StressPoint& p) { return p == row.point; });
+    const auto point = index_of(row.point);
     const auto a = index(allocators, &row, [&](const StressRow* other) { return other->allocator == row.allocator; });
     if (at.size() <= a) at.resize(a + 1);
     if (at[a].size() <= point) at[a].resize(point + 1, nullptr);
@@ -79,6 +110,18 @@ StressGrid::StressGrid(const std::vector<StressRow>& rows) {
   }
   for (auto& line : at) line.resize(points.size(), nullptr);
   for (std::size_t point = 0; point < points.size(); ++point) best.push_back(fastest(point));
+}
+
+void StressGrid::gather_groups() {
+  const Parameter* main = main_parameter(points);
+  std::vector<std::string> groups;
+  std::vector<std::pair<std::size_t, StressPoint>> order;
+  for (const StressPoint& point : points) {
+    const std::string group = group_text(points, point, main);
+    order.emplace_back(index(groups, group, [&](const std::string& other) { return other == group; }), point);
+  }
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (std::size_t i = 0; i < points.size(); ++i) points[i] = order[i].second;
 }
 
 const StressRow* StressGrid::fastest(std::size_t point) const {
@@ -94,29 +137,21 @@ const StressRow* StressGrid::fastest(std::size_t point) const {
 }
 
 void StressGrid::add_columns(Table& table) const {
-  const Parameter* main = nullptr;
-  for (const Parameter& p : parameters) {
-    if (distinct(points, p) > (main ? distinct(points, *main) : 1)) main = &p;
-  }
-  for (const StressPoint& point : points) {
-    std::string group;
-    for (const Parameter& p : parameters) {
-      if (&p != main && distinct(points, p) > 1) group += (group.empty() ? "" : ", ") + p.text(point);
-    }
-    table.columns.push_back({main ? main->text(point) : "", false, false, group});
-  }
+  const Parameter* main = main_parameter(points);
+  for (const StressPoint& point : points)
+    table.columns.push_back({main ? main->text(point) : "", false, false, group_text(points, point, main)});
 }
 
 std::string StressGrid::constants() const {
   const alloc::StressTest test = allocators.front()->settings.test;
-  const bool one_turn = test == alloc::StressTest::each || test == alloc::StressTest::alloc_dealloc;
   std::string text;
   for (const Parameter& p : parameters) {
     const std::string name = p.name;
     if (distinct(points, p) != 1) continue;
     if (name == "page" && points.front().page_bytes == 0) continue;
-    if (name == "blocks" && test == alloc::StressTest::each) continue;
-    if (name == "iterations" && one_turn) continue;
+    if (name == (has_requests(test) ? "blocks" : "requests")) continue;
+    // Of churn it is only a limit.
+    if (name == "iterations" && (!has_iterations(test) || test == alloc::StressTest::churn)) continue;
     text += ", " + p.text(points.front());
   }
   return text;
@@ -124,6 +159,13 @@ std::string StressGrid::constants() const {
 
 std::string StressGrid::label(std::size_t allocator) const {
   return allocators[allocator]->label + (allocators[allocator]->lower_bound ? " *" : "");
+}
+
+Cell status_cell(const StressRow& row, std::string text, Footnotes& footnotes) {
+  const bool measured = row.status == Status::ok || row.status == Status::incomplete;
+  if (!measured) text = name(row.status);
+  if (!row.reason.empty()) text += " " + footnotes.mark(row.label, row.reason);
+  return text;
 }
 
 bool StressFigures::empty(const Figure& figure) {

@@ -6,13 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include "app/footnotes.hpp"
 #include "app/format.hpp"
 #include "app/stress.hpp"
 #include "app/table.hpp"
 
 namespace heapwood::app {
 
-// Allocators in a table's rows, points in its columns.
+std::string requests_text(std::uint64_t count);  // "1 request", "100K requests"
+
+// Allocators in a table's rows, points in its columns: those of a group together.
 struct StressGrid {
   std::vector<StressPoint> points;
   std::vector<const StressRow*> allocators;       // the first row of each
@@ -28,8 +31,12 @@ struct StressGrid {
   std::string label(std::size_t allocator) const;
 
  private:
+  void gather_groups();
   const StressRow* fastest(std::size_t point) const;
 };
+
+// A row's first figure: with a remark where not all is well, or what happened instead.
+Cell status_cell(const StressRow& row, std::string text, Footnotes& footnotes);
 
 // What a figure is called.
 struct FigureName {

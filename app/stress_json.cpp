@@ -31,9 +31,8 @@ Json settings_json(const StressRow& row) {
   json["payload_bytes"] = row.point.payload;
   json["request_bytes"] = alloc::padded(row.point.payload);
   json["pool_bytes"] = row.point.pool_bytes;
-  if (settings.test == alloc::StressTest::cycle || settings.test == alloc::StressTest::probability)
-    json["iterations"] = row.point.iterations;
-  if (settings.test != alloc::StressTest::each) json["blocks"] = row.point.blocks;
+  if (has_iterations(settings.test)) json["iterations"] = row.point.iterations;
+  if (!has_requests(settings.test)) json["blocks"] = row.point.blocks;
   json["threads"] = stress_threads(settings, row.point);
   json["lanes"] = settings.lanes;
   if (row.point.page_bytes) json["page_bytes"] = row.point.page_bytes;
@@ -41,9 +40,32 @@ Json settings_json(const StressRow& row) {
   json["coalesced"] = settings.coalesced;
   json["wait"] = settings.wait;
   json["large"] = name(settings.large);
-  if (settings.test == alloc::StressTest::probability) json["seed"] = settings.seed;
+  using enum alloc::StressTest;
+  if (settings.test == probability || settings.test == mixed || settings.test == churn) json["seed"] = settings.seed;
   json["runs"] = settings.runs;
   json["seconds"] = settings.seconds;
+  return json;
+}
+
+Json space_json(const StressRow& row) {
+  const StressSpaceFigures figures = space_figures(row);
+  Json json;
+  json["capacity_bytes"] = row.capacity_bytes;
+  put(json, "utilization", figures.utilization);
+  put(json, "blocks", figures.blocks);
+  put(json, "first_address_bytes", figures.first_address_bytes);
+  put(json, "address_bytes", figures.address_bytes);
+  put(json, "iterations", figures.iterations);
+  put(json, "iteration_ms", figures.iteration_ms);
+  put(json, "last_ms", figures.last_ms);
+  for (const std::vector<alloc::StressStep>& steps : row.steps) {
+    Json run = Json::array();
+    for (const alloc::StressStep& step : steps) {
+      run.push_back(
+          {{"ms", step.ms}, {"blocks", step.blocks}, {"refused", step.refused}, {"address_bytes", step.address_bytes}});
+    }
+    json["steps"].push_back(std::move(run));
+  }
   return json;
 }
 
@@ -89,6 +111,7 @@ Json to_json(const StressRow& row) {
   if (!overlaps.empty()) json["overlaps"] = overlaps;
   if (row.peak) json["memory"]["peak"] = state_json(*row.peak);
   if (row.end) json["memory"]["end"] = state_json(*row.end);
+  if (!row.steps.empty()) json["space"] = space_json(row);
   if (row.calls) json["calls"] = to_json(*row.calls);
   return json;
 }
@@ -98,93 +121,6 @@ Json stress_report(const std::vector<std::string>& argv, const simt::DeviceInfo&
   Json json = report_head(stress_schema, argv, device);
   for (const StressRow& row : rows) json["results"].push_back(to_json(row));
   return json;
-}
-
-Table stress_flat_table(const std::vector<StressRow>& rows) {
-  Table table;
-  for (const char* title : {"test",
-                            "allocator",
-                            "label",
-                            "lower_bound",
-                            "payload_bytes",
-                            "pool_bytes",
-                            "iterations",
-                            "blocks",
-                            "threads",
-                            "lanes",
-                            "page_bytes",
-                            "touch",
-                            "coalesced",
-                            "status",
-                            "reason",
-                            "runs",
-                            "median_ms",
-                            "q1_ms",
-                            "q3_ms",
-                            "allocate_ms",
-                            "free_ms",
-                            "reset_ms",
-                            "allocations",
-                            "deallocations",
-                            "refused",
-                            "overlaps_by_address",
-                            "overlaps_by_content",
-                            "internal_fragmentation",
-                            "external_fragmentation",
-                            "external_fragmentation_end",
-                            "address_bytes",
-                            "metadata_bytes",
-                            "registers_malloc",
-                            "registers_free",
-                            "registers_both"}) {
-    table.columns.push_back({title});
-  }
-  const auto figure = [](const std::optional<double>& value) {
-    return value && std::isfinite(*value) ? fmt::format("{:.6g}", *value) : std::string();
-  };
-  const auto whole = [](bool have, auto value) { return have ? std::to_string(value) : std::string(); };
-  for (const StressRow& r : rows) {
-    const alloc::StressCounts counts = r.counts.value_or(alloc::StressCounts{});
-    const alloc::PoolState peak = r.peak.value_or(alloc::PoolState{});
-    const engine::CallUse calls = r.calls.value_or(engine::CallUse{});
-    const auto yes_no = [](bool value) { return value ? "yes" : "no"; };
-    table.add({name(r.settings.test),
-               r.allocator,
-               r.label,
-               yes_no(r.lower_bound),
-               std::to_string(r.point.payload),
-               std::to_string(r.point.pool_bytes),
-               std::to_string(r.point.iterations),
-               whole(r.point.blocks > 0, r.point.blocks),
-               std::to_string(stress_threads(r.settings, r.point)),
-               std::to_string(r.settings.lanes),
-               whole(r.point.page_bytes > 0, r.point.page_bytes),
-               yes_no(r.settings.touch),
-               yes_no(r.settings.coalesced),
-               name(r.status),
-               r.reason,
-               std::to_string(r.runs_ms.size()),
-               figure(r.median_ms()),
-               figure(quantile(r.runs_ms, 0.25)),
-               figure(quantile(r.runs_ms, 0.75)),
-               figure(median(r.allocate_ms)),
-               figure(median(r.free_ms)),
-               figure(median(r.reset_ms)),
-               whole(r.counts.has_value(), counts.allocations),
-               whole(r.counts.has_value(), counts.deallocations),
-               whole(r.counts.has_value(), counts.failures),
-               whole(r.overlaps.has_value(), r.overlaps.value_or(0)),
-               whole(r.settings.touch, r.damaged),
-               r.peak ? figure(peak.fragmentation.internal) : "",
-               r.peak ? figure(peak.fragmentation.external) : "",
-               r.end ? figure(r.end->fragmentation.external) : "",
-               whole(r.peak.has_value(), peak.address_bytes),
-               whole(r.peak.has_value(), peak.fragmentation.metadata_bytes),
-               whole(r.calls.has_value(), calls.malloc.registers),
-               whole(r.calls.has_value(), calls.free.registers),
-               whole(r.calls.has_value(), calls.both.registers)});
-  }
-  return table;
 }
 
 }  // namespace heapwood::app

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "app/stress.hpp"
 
@@ -15,7 +16,12 @@ using alloc::StressTest;
 constexpr std::pair<const char*, StressTest> tests[] = {{"ad", StressTest::alloc_dealloc},
                                                         {"acd", StressTest::cycle},
                                                         {"p", StressTest::probability},
-                                                        {"alloc", StressTest::each}};
+                                                        {"alloc", StressTest::each},
+                                                        {"mixed", StressTest::mixed},
+                                                        {"scaling", StressTest::scaling},
+                                                        {"utilization", StressTest::utilization},
+                                                        {"range", StressTest::range},
+                                                        {"churn", StressTest::churn}};
 
 std::size_t parse_count(const std::string& option, const std::string& text) {
   std::size_t value = 0;
@@ -23,6 +29,19 @@ std::size_t parse_count(const std::string& option, const std::string& text) {
   if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > 65536)
     throw Error(Exit::usage, fmt::format("{} '{}': expected a number from 1 to 65536", option, text));
   return value;
+}
+
+// "100K", of 1000; not more than the launches of all tests take.
+std::size_t parse_requests(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string unit(end, text.data() + text.size());
+  if (unit == "K" || unit == "k") value *= 1e3;
+  if (unit == "M" || unit == "m") value *= 1e6;
+  const bool known = unit.empty() || std::string("KkMm").find(unit) != std::string::npos;
+  if (error != std::errc{} || !known || value < 1 || value > 1 << 24 || value != std::floor(value))
+    throw Error(Exit::usage, fmt::format("--requests '{}': expected a number from 1 to 16M: 1000, 10K, 1M", text));
+  return static_cast<std::size_t>(value);
 }
 
 // The elements of a list in their order, without repetitions.
@@ -38,16 +57,58 @@ std::vector<std::size_t> parse_list(const std::string& text, const std::string& 
 
 bool several(const std::string& list) { return list == "sweep" || list.find(',') != std::string::npos; }
 
-// The points of RegEff table 2 (the paper gives ranges; every power of two, every ten iterations) and what runs in seconds
-// on CPU threads.
-struct Sweeps {
-  std::string payload, pool, iterations, blocks, page_bytes;
-};
-const Sweeps of_the_paper{"4,8,16,32,64,128,256,512,1K,2K,4K,8K,16K,32K,64K,128K",
-                          "128K,256K,512K,1M,2M,4M,8M,16M,32M,64M,128M,256M,512M,1G,2G",
-                          "10,20,30,40,50,60,70,80,90,100", "1,2,4,8,15,30,60,90,120",
-                          "4K,8K,16K,64K,256K,1M,4M,16M,64M"};
-const Sweeps of_cpus{"4,64,1K,4K", "128K,1M,8M,64M", "10,40,100", "1,8,30,120", "4K,8K,16K,64K"};
+// What `sweep` stands for: the points of RegEff table 2 (the paper gives ranges; every power of two, every ten iterations)
+// and of Ouroboros figure 3 (requests), and what runs in seconds on CPU threads.
+const StressLists of_the_papers{"4,8,16,32,64,128,256,512,1K,2K,4K,8K,16K,32K,64K,128K",
+                                "128K,256K,512K,1M,2M,4M,8M,16M,32M,64M,128M,256M,512M,1G,2G",
+                                "10,20,30,40,50,60,70,80,90,100",
+                                "1,2,4,8,15,30,60,90,120",
+                                "4K,8K,16K,64K,256K,1M,4M,16M,64M",
+                                "1,10,100,1K,10K,100K,1M"};
+const StressLists of_cpus{"4,64,1K,4K", "128K,1M,8M,64M", "10,40,100",
+                          "1,8,30,120", "4K,8K,16K,64K",  "1,10,100,1K,10K,100K"};
+
+// What a test does where nothing is given.
+StressLists defaults(StressTest test, bool cpu, const StressLists& given) {
+  StressLists lists{"4", cpu ? "64M" : "2G", "1", "", "", cpu ? "10K" : "100K"};
+  switch (test) {
+    case StressTest::cycle:
+      lists.iterations = "10";
+      [[fallthrough]];
+    case StressTest::alloc_dealloc:
+      if (!several(given.pool) && !several(given.iterations)) lists.payload = "sweep";
+      lists.blocks = cpu ? "120" : "120,fill";
+      break;
+    case StressTest::probability:
+      lists.iterations = "10";
+      lists.blocks = cpu ? of_cpus.blocks : of_the_papers.blocks + ",fill";
+      break;
+    case StressTest::each:
+      break;
+    case StressTest::mixed:
+      lists.payload = "8K";
+      break;
+    case StressTest::scaling:
+      lists.payload = "32,128,1K,8K";
+      lists.requests = "sweep";
+      break;
+    case StressTest::utilization:
+      lists.payload = "16";
+      lists.blocks = "fill";
+      if (cpu) lists.pool = "8M";
+      break;
+    case StressTest::range:
+      lists.payload = cpu ? "16,256,1K" : "16,32,64,128,256,512,1K,2K,4K,8K";
+      lists.iterations = cpu ? "10" : "100";
+      break;
+    case StressTest::churn:
+      lists.payload = "16";
+      lists.iterations = "10000";
+      if (cpu) lists.pool = "8M";
+      break;
+  }
+  return lists;
+}
 
 }  // namespace
 
@@ -60,53 +121,67 @@ const char* name(StressTest test) {
 
 const char* name(alloc::LargeBackend large) { return large == alloc::LargeBackend::builtin ? "builtin" : "buddy"; }
 
+std::string stress_tests() {
+  std::string text;
+  for (const auto& [known, value] : tests) text += (text.empty() ? "" : ", ") + std::string(known);
+  return text;
+}
+
 StressTest parse_stress_test(const std::string& text) {
   for (const auto& [known, value] : tests) {
     if (text == known) return value;
   }
-  throw Error(Exit::usage, text.empty() ? "stress: no test given: use one of ad, acd, p, alloc"
-                                        : fmt::format("stress: unknown test '{}': use one of ad, acd, p, alloc", text));
+  const std::string problem = text.empty() ? "no test given" : fmt::format("unknown test '{}'", text);
+  throw Error(Exit::usage, fmt::format("stress: {}: use one of {}", problem, stress_tests()));
+}
+
+bool has_iterations(StressTest test) {
+  return test == StressTest::cycle || test == StressTest::probability || test == StressTest::range ||
+         test == StressTest::churn;
+}
+
+bool has_requests(StressTest test) {
+  return alloc::allocates_once(test) || test == StressTest::range || test == StressTest::churn;
 }
 
 std::uint32_t stress_threads(const StressSettings& settings, const StressPoint& point) {
-  if (settings.test == StressTest::each) return settings.requests;
+  if (point.requests != 0) return point.requests;
   return point.blocks * (stress_block_threads / 32) * settings.lanes;
 }
 
 std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test, const simt::DeviceInfo& device) {
-  const bool cpu = device.id.kind == simt::DeviceKind::cpu;
-  const Sweeps& sweep = cpu ? of_cpus : of_the_paper;
-  // Blocks of 8 warps, 64 warps a multiprocessor; on the CPU as many warps as threads.
-  const std::size_t fill = cpu ? (device.multiprocessors + 7) / 8 : std::size_t{device.multiprocessors} * 8;
-  const auto given = [](const std::string& list, const std::string& otherwise) {
-    return list.empty() ? otherwise : list;
-  };
-  const auto count_of = [](const char* option) {
-    return [option](const std::string& text) { return parse_count(option, text); };
-  };
-  const auto blocks_of = [&](const std::string& text) { return text == "fill" ? fill : parse_count("--blocks", text); };
-
-  const bool cycles = test == StressTest::alloc_dealloc || test == StressTest::cycle;
-  const bool repeats = test == StressTest::cycle || test == StressTest::probability;
-  const bool sweeps_payload = cycles && !several(lists.pool) && !several(lists.iterations);
-  const std::string many_blocks = cpu ? "120" : "120,fill", swept_blocks = cpu ? "sweep" : sweep.blocks + ",fill";
-  const auto payloads = parse_list(given(lists.payload, sweeps_payload ? "sweep" : "4"), sweep.payload, parse_bytes);
-  const auto pools = parse_list(given(lists.pool, cpu ? "64M" : "2G"), sweep.pool, parse_bytes);
-  const auto iterations =
-      parse_list(given(lists.iterations, repeats ? "10" : "1"), sweep.iterations, count_of("--iterations"));
-  auto blocks = parse_list(given(lists.blocks, test == StressTest::probability ? swept_blocks : many_blocks),
-                           sweep.blocks, blocks_of);
-  auto pages = lists.page_bytes.empty() ? std::vector<std::size_t>{0}
-                                        : parse_list(lists.page_bytes, sweep.page_bytes, parse_bytes);
   const auto unused = [&](const std::string& list, const char* option, const char* instead) {
     if (list.empty()) return;
     throw Error(Exit::usage,
                 fmt::format("stress: {} does not apply to the test '{}': {}", option, name(test), instead));
   };
-  if (!repeats) unused(lists.iterations, "--iterations", "it is for acd and p");
-  if (test == StressTest::each) {
-    unused(lists.blocks, "--blocks", "give the number of threads with --requests");
-    blocks = {0};
+  const bool by_requests = has_requests(test);
+  if (!has_iterations(test)) unused(lists.iterations, "--iterations", "it is for acd, p, range and churn");
+  if (by_requests) unused(lists.blocks, "--blocks", "give the number of threads with --requests");
+  if (!by_requests) unused(lists.requests, "--requests", "give the number of threads with --blocks");
+
+  const bool cpu = device.id.kind == simt::DeviceKind::cpu;
+  const StressLists& sweep = cpu ? of_cpus : of_the_papers;
+  const StressLists otherwise = defaults(test, cpu, lists);
+  // Blocks of 8 warps, 64 warps a multiprocessor; on the CPU as many warps as threads.
+  const std::size_t fill = cpu ? (device.multiprocessors + 7) / 8 : std::size_t{device.multiprocessors} * 8;
+  const auto count_of = [](const char* option) {
+    return [option](const std::string& text) { return parse_count(option, text); };
+  };
+  const auto blocks_of = [&](const std::string& text) { return text == "fill" ? fill : parse_count("--blocks", text); };
+  // `none`: where there is no such parameter.
+  const auto values = [&](std::string StressLists::*list, auto parse, bool none = false) {
+    if (none) return std::vector<std::size_t>{0};
+    return parse_list((lists.*list).empty() ? otherwise.*list : lists.*list, sweep.*list, parse);
+  };
+  const auto payloads = values(&StressLists::payload, parse_bytes), pools = values(&StressLists::pool, parse_bytes);
+  const auto iterations = values(&StressLists::iterations, count_of("--iterations"));
+  const auto blocks = values(&StressLists::blocks, blocks_of, by_requests);
+  const auto requests = values(&StressLists::requests, parse_requests, !by_requests);
+  const auto pages = values(&StressLists::page_bytes, parse_bytes, lists.page_bytes.empty());
+  for (const std::size_t payload : payloads) {
+    if (test == StressTest::mixed && (payload < alloc::granule || payload > 1 << 30))
+      throw Error(Exit::usage, "stress: mixed: --payload is the largest size, from 16 to 1G");
   }
 
   std::vector<StressPoint> points;
@@ -114,14 +189,25 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
     for (const std::size_t grid : blocks) {
       for (const std::size_t turns : iterations) {
         for (const std::size_t pool : pools) {
-          for (const std::size_t payload : payloads) {
-            points.push_back({payload, pool, static_cast<unsigned>(turns), static_cast<unsigned>(grid), page});
+          for (const std::size_t count : requests) {
+            for (const std::size_t payload : payloads) {
+              points.push_back({payload, pool, static_cast<unsigned>(turns), static_cast<unsigned>(grid), page,
+                                static_cast<std::uint32_t>(count)});
+            }
           }
         }
       }
     }
   }
   return points;
+}
+
+std::vector<StressPoint> take_oversized(std::vector<StressPoint>& points) {
+  const auto fits = [](const StressPoint& p) { return p.requests * alloc::padded(p.payload) <= p.pool_bytes; };
+  const auto end = std::stable_partition(points.begin(), points.end(), fits);
+  const std::vector<StressPoint> oversized(end, points.end());
+  points.erase(end, points.end());
+  return oversized;
 }
 
 }  // namespace heapwood::app

@@ -15,6 +15,8 @@ inline constexpr const char* stress_schema = "heapwood.stress/1";
 
 // Times, refused requests, counts of P: a column a point, or a column a figure where there is one point.
 Table stress_table(const std::vector<StressRow>& rows);
+// The same of tests of space.
+Table stress_space_table(const std::vector<StressRow>& rows);
 // Fragmentation with most blocks in use and at the end; no columns where no pool could be looked at.
 Table stress_memory_table(const std::vector<StressRow>& rows);
 // What does not depend on the point, or hardly: metadata, registers; no columns where neither is known.

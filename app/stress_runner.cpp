@@ -27,7 +27,8 @@ class PointBench {
 
   void run() {
     prepare();
-    each("warm-up", false, [](StressRow&, const alloc::StressResult&) {});
+    const bool space = alloc::measures_space(bench_.settings.test);
+    if (!space) each("warm-up", false, [](StressRow&, const alloc::StressResult&) {});
     for (int i = 0; i < bench_.settings.runs; ++i) {
       each(fmt::format("run {} of {}", i + 1, bench_.settings.runs), false, [](StressRow& row, const auto& result) {
         row.runs_ms.push_back(result.ms);
@@ -39,19 +40,28 @@ class PointBench {
         if (!row.counts || result.counts.failures > row.counts->failures) row.counts = result.counts;
         row.split_failures = std::max(row.split_failures, result.split_failures);
         row.damaged += result.damaged;
+        row.out_of_time |= result.out_of_time;
+        if (result.steps.empty()) return;
+        row.steps.push_back(result.steps);
+        row.capacity_bytes = result.capacity_bytes;
+        row.overlaps = row.overlaps.value_or(0) + result.overlaps;
       });
     }
+    if (!space) inspect();
+    for (Lane& lane : lanes_) judge(lane);
+  }
+  bool stopped() const { return stopped_; }
+
+ private:
+  void inspect() {
     each("addresses and fragmentation", true, [](StressRow& row, const auto& result) {
       row.overlaps = result.overlaps;
       row.damaged += result.damaged;
       if (result.peak && result.peak->fragmentation.measured) row.peak = result.peak;
       if (result.end && result.end->fragmentation.measured) row.end = result.end;
     });
-    for (Lane& lane : lanes_) judge(lane);
   }
-  bool stopped() const { return stopped_; }
 
- private:
   void prepare() {
     for (Lane& lane : lanes_) {
       const engine::Engine* engine = lane.entry->on(bench_.device.id.kind);
@@ -60,6 +70,8 @@ class PointBench {
         skip(lane, "not compiled for " + bench_.device.key);
       } else if (point_.pool_bytes < traits.smallest_pool) {
         skip(lane, fmt::format("needs a pool of at least {}", bytes_text(traits.smallest_pool)));
+      } else if (const char* reason = meaningless(traits)) {
+        skip(lane, reason);
       } else if (bench_.device.id.kind == simt::DeviceKind::cuda) {
         guarded(lane, [&] {
           lane.row->calls = engine->call_use(bench_.device.id, bench_.settings.coalesced, bench_.settings.large);
@@ -76,6 +88,16 @@ class PointBench {
         if (lane.running) fail(lane, error.what());
       }
     }
+  }
+
+  // Why the test says nothing of such an allocator.
+  const char* meaningless(const alloc::AllocatorTraits& traits) const {
+    const alloc::StressTest test = bench_.settings.test;
+    const bool range = test == alloc::StressTest::range, churn = test == alloc::StressTest::churn;
+    if ((range || churn) && traits.frees == alloc::Frees::all_at_once) return "cannot free single blocks";
+    if (alloc::measures_space(test) && !range && !traits.keeps_live_memory)
+      return "never refuses: hands out memory in use instead";
+    return nullptr;
   }
 
   template <class F>
@@ -144,20 +166,30 @@ class PointBench {
     }
     const std::uint64_t overlaps = row.overlaps.value_or(0), shared = row.damaged + overlaps;
     const alloc::StressCounts& counts = *row.counts;
+    const alloc::StressTest test = bench_.settings.test;
+    const bool churn = test == alloc::StressTest::churn, fills = churn || test == alloc::StressTest::utilization;
     if (shared) {
       const bool published = !lane.entry->traits->keeps_live_memory;
       row.status = published ? Status::incomplete : Status::failed;
       row.reason = fmt::format("handed out memory in use{}: {} blocks overlap, {} were found damaged",
                                published ? ", as published" : "", count_text(overlaps), count_text(row.damaged));
-    } else if (counts.failures || row.split_failures) {
+    } else if (row.out_of_time) {
+      row.status = Status::incomplete;
+      row.reason = fmt::format("not full after {} s (--seconds){}", figure_text(bench_.settings.seconds),
+                               churn ? " in the next iteration" : "");
+    } else if (!fills && (counts.failures || row.split_failures)) {
       row.status = Status::incomplete;
       row.reason = fmt::format("{} of {} requests refused", count_text(std::max(counts.failures, row.split_failures)),
                                count_text(counts.allocations + counts.failures));
     } else {
       row.status = Status::ok;
       const bool partial = row.runs_ms.size() < static_cast<std::size_t>(bench_.settings.runs);
-      row.reason =
-          partial ? fmt::format("interrupted after {} of {} runs", row.runs_ms.size(), bench_.settings.runs) : "";
+      if (partial)
+        row.reason = fmt::format("interrupted after {} of {} runs", row.runs_ms.size(), bench_.settings.runs);
+      else if (churn && counts.failures == 0)
+        row.reason = "nothing was refused: give more --iterations";
+      else
+        row.reason.clear();
     }
   }
 
@@ -172,7 +204,8 @@ class PointBench {
 }  // namespace
 
 std::vector<StressRow> run_stress(const StressBench& bench, const StressEvents& events) {
-  const std::size_t steps = bench.allocators.size() * (static_cast<std::size_t>(bench.settings.runs) + 2);
+  const std::size_t untimed = alloc::measures_space(bench.settings.test) ? 0 : 2;
+  const std::size_t steps = bench.allocators.size() * (static_cast<std::size_t>(bench.settings.runs) + untimed);
   std::vector<StressRow> rows;
   simt::Memory memory;
   std::size_t done = 0;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/footnotes.hpp"
 #include "app/format.hpp"
 #include "app/stress_figures.hpp"
 #include "app/stress_report.hpp"
@@ -13,7 +12,7 @@ namespace heapwood::app {
 
 namespace {
 
-const char* description(alloc::StressTest test) {
+std::string description(alloc::StressTest test) {
   switch (test) {
     case alloc::StressTest::alloc_dealloc:
       return "AD: one malloc and one free a thread, in one kernel";
@@ -21,18 +20,17 @@ const char* description(alloc::StressTest test) {
       return "ACD: mallocs, then as many frees, in one kernel";
     case alloc::StressTest::probability:
       return "P: malloc or free with probability 3/4, a launch an iteration";
-    case alloc::StressTest::each:
-      break;
+    case alloc::StressTest::mixed:
+      return "mixed: one malloc a thread, of 16 bytes up to the size named, in one kernel, one free in another";
+    default:
+      return name(test) + std::string(": one malloc a thread in one kernel, one free in another");
   }
-  return "alloc: one malloc a thread in one kernel, one free in another";
 }
 
-// A figure where there is one, with a remark where not all is well.
 Cell time_cell(const StressRow& row, const StressGrid& grid, Footnotes& footnotes) {
-  const bool timed = row.status == Status::ok || row.status == Status::incomplete;
-  std::string text = timed ? figure_text(row.median_ms()) : name(row.status);
-  if (!row.reason.empty()) text += " " + footnotes.mark(row.label, row.reason);
-  return {std::move(text), std::find(grid.best.begin(), grid.best.end(), &row) != grid.best.end()};
+  Cell cell = status_cell(row, figure_text(row.median_ms()), footnotes);
+  cell.best = std::find(grid.best.begin(), grid.best.end(), &row) != grid.best.end();
+  return cell;
 }
 
 void add_counts(StressFigures& figures, const StressGrid& grid) {
@@ -75,8 +73,9 @@ std::string metadata_text(const std::vector<const StressRow*>& rows) {
 Table stress_table(const std::vector<StressRow>& rows) {
   Table table;
   if (rows.empty()) return table;
-  const StressGrid grid(rows);
   const StressSettings& settings = rows.front().settings;
+  if (alloc::measures_space(settings.test)) return stress_space_table(rows);
+  const StressGrid grid(rows);
   table.title = description(settings.test) + grid.constants();
   Footnotes footnotes;
   StressFigures figures(grid);
@@ -170,12 +169,14 @@ std::vector<std::string> stress_notes(const std::vector<StressRow>& rows) {
     damaged += row.damaged;
     compared += row.overlaps.has_value();
   }
+  const bool space = alloc::measures_space(settings.test);
   lines.push_back(fmt::format(
-      "method: {} of 32 threads allocate{}{}{}, median of {} run{} after a warm-up, allocators "
-      "interleaved, pool reset before each run",
+      "method: {} of 32 threads allocate{}{}{}, {}{} run{}{}, allocators interleaved, pool reset "
+      "before each run",
       settings.lanes, settings.lanes == 1 ? "s" : "", settings.coalesced ? ", their requests coalesced" : "",
-      settings.large == alloc::LargeBackend::builtin ? ", large ones from the built-in malloc" : "", settings.runs,
-      settings.runs == 1 ? "" : "s"));
+      settings.large == alloc::LargeBackend::builtin ? ", large ones from the built-in malloc" : "",
+      space && settings.runs == 1 ? "" : "median of ", settings.runs, settings.runs == 1 ? "" : "s",
+      space ? "" : " after a warm-up"));
   lines.push_back(
       fmt::format("overlaps: {} by addresses of blocks in use together ({} measurement{}){}", count_text(overlaps),
                   count_text(compared), compared == 1 ? "" : "s",

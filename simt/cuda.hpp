@@ -144,6 +144,14 @@ class Cuda {
                                   "); it is fixed once a kernel has used it: run the largest pool first or alone");
   }
 
+  // Gives that heap this very size while no kernel has used it yet; its size in any case.
+  std::size_t fit_heap(std::size_t bytes) const {
+    if (cudaDeviceSetLimit(cudaLimitMallocHeapSize, bytes) != cudaSuccess) cudaGetLastError();
+    std::size_t now = 0;
+    check_cuda(cudaDeviceGetLimit(&now, cudaLimitMallocHeapSize), "device heap");
+    return now;
+  }
+
   // Registers a thread, local memory a thread (bytes) and resident warps a multiprocessor of a kernel, from the driver.
   struct Occupancy {
     int registers = 0;

@@ -74,6 +74,9 @@ done
 for test in ad acd p alloc; do
   check "stress $test" 120 "$bin/heapwood" stress "$test" --device "$device" --payload 4,1K --touch --runs 2
 done
+for test in mixed scaling utilization range churn; do
+  check "stress $test" 240 "$bin/heapwood" stress "$test" --device "$device" --pool 64M --touch --runs 1
+done
 if command -v compute-sanitizer > /dev/null; then
   # "id frees", a line an allocator; trees are built with those that do not free all at once only.
   allocators=$("$bin/heapwood" list allocators --json | grep -oE '"(id|frees)": *"[^"]*"' |

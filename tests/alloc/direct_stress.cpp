@@ -40,6 +40,39 @@ void expect_all_served() {
   }
 }
 
+// Every request of a pool that is large enough; threads of a warp diverge in what they draw.
+template <class A>
+void expect_space_used() {
+  constexpr std::size_t pool_bytes = 1 << 18;
+  const simt::Memory memory({}, pool_bytes);
+  const simt::Lockstep<4> device(4);
+  for (const StressTest test : {StressTest::mixed, StressTest::utilization, StressTest::range, StressTest::churn}) {
+    StressJob job;
+    job.pool = {memory.data(), test == StressTest::utilization ? pool_bytes / 16 : pool_bytes};
+    job.test = test;
+    job.lanes = 4;
+    job.threads = 14;
+    job.iterations = 5;
+    job.touch = true;
+    job.payload = 40;
+    const StressResult result = stress<A>(device, job);
+    EXPECT_EQ(result.damaged + result.overlaps, 0u);
+    if (test == StressTest::mixed) {
+      EXPECT_EQ(result.counts.deallocations, 14u);
+    } else if (test == StressTest::utilization) {
+      EXPECT_EQ(result.counts.failures, 14u);
+      EXPECT_EQ(result.counts.allocations, result.steps.at(0).blocks);
+    } else {
+      EXPECT_EQ(result.counts.failures, 0u);
+      EXPECT_EQ(result.counts.allocations, 70u);
+      EXPECT_EQ(result.steps.size(), 5u);
+    }
+  }
+}
+
+TEST(DirectStress, SpaceOfCMalloc) { expect_space_used<CMalloc>(); }
+TEST(DirectStress, SpaceOfCfmMalloc) { expect_space_used<CfmMalloc>(); }
+
 TEST(DirectStress, CMalloc) { expect_all_served<CMalloc>(); }
 TEST(DirectStress, CfmMalloc) { expect_all_served<CfmMalloc>(); }
 

@@ -4,50 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "alloc/stress.hpp"
-#include "engine/engine.hpp"
-#include "simt/device.hpp"
+#include "tests/alloc/stress_jobs.hpp"
 
 namespace heapwood::alloc {
 namespace {
 
-// Every registered allocator on the device that HEAPWOOD_TEST_DEVICE names.
-class Stress : public testing::Test {
- protected:
-  void SetUp() override {
-    const char* wanted = std::getenv("HEAPWOOD_TEST_DEVICE");
-    const std::string key = wanted != nullptr ? wanted : "cpu";
-    device_ = simt::find_device(key, key == "cpu" ? 4 : 0).id;
-  }
-
-  StressJob job(StressTest test, std::size_t pool_bytes, unsigned warps, unsigned lanes) {
-    memory_ = simt::Memory(device_, pool_bytes);
-    StressJob j;
-    j.device = device_;
-    j.pool = {memory_.data(), pool_bytes};
-    j.test = test;
-    j.threads = warps * lanes;
-    j.lanes = lanes;
-    return j;
-  }
-
-  template <class F>
-  void each_allocator(F f) {
-    for (const engine::Entry& entry : engine::registry()) {
-      const engine::Engine* engine = entry.on(device_.kind);
-      if (engine == nullptr) continue;
-      SCOPED_TRACE(entry.traits->id);
-      f(*engine);
-    }
-  }
-
-  simt::DeviceId device_;
-  simt::Memory memory_;
-};
+using Stress = StressJobs;
 
 // At most 64 blocks in use, which every allocator can serve.
 TEST_F(Stress, EveryThreadGetsItsBlocks) {

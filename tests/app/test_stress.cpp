@@ -41,6 +41,11 @@ TEST_F(StressCommand, WrongUsage) {
   expect_error(stress({"ad", "--iterations", "3"}), 2, {"--iterations", "ad"});
   expect_error(stress({"alloc", "--blocks", "3"}), 2, {"--blocks", "alloc", "--requests"});
   expect_error(stress({"ad", "--requests", "9"}), 2, {"--requests", "ad", "--blocks"});
+  expect_error(stress({"utilization", "--requests", "9"}), 2, {"--requests", "utilization", "--blocks"});
+  for (const char* wrong : {"0", "2.5", "17M", "10G", "many"})
+    expect_error(stress({"alloc", "--requests", wrong}), 2, {"--requests", wrong});
+  expect_error(stress({"mixed", "--payload", "8"}), 2, {"mixed", "--payload"});
+  expect_error(stress({"scaling", "--pool", "1M", "--payload", "8K", "--requests", "1M"}), 2, {"pool"});
   expect_error(stress({"ad", "--lanes", "33"}), 2, {"--lanes"});
   expect_error(stress({"ad", "--allocators", "nonsense"}), 2, {"'nonsense'", "atomic"});
   expect_error(stress({"ad", "--format", "xml"}), 2, {"--format"});
@@ -120,6 +125,79 @@ TEST_F(StressCommand, OtherTests) {
   EXPECT_TRUE(has(markdown, "| allocator | 1 MiB pool | 2 MiB pool |")) << markdown;
 }
 
+TEST_F(StressCommand, ScalingLeavesOutWhatCannotFit) {
+  const Outcome outcome = run(
+      stress({"scaling", "--allocators", "atomic", "--pool", "1M", "--payload", "32,8K", "--requests", "100,1K,100K"}));
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  EXPECT_TRUE(has(outcome.out, "1K requests")) << outcome.out;
+  EXPECT_FALSE(has(outcome.out, "refused")) << outcome.out;
+  EXPECT_TRUE(
+      has(outcome.out, "left out, more than the pool: 1K requests of 8 KiB, 100K requests of 32 B, 100K requests"))
+      << outcome.out;
+}
+
+TEST_F(StressCommand, UtilizationIsASharePerAllocator) {
+  const std::vector<std::string> command{"utilization", "--allocators", "atomic,awmalloc,toy,cuda", "--pool", "1M"};
+  const Outcome outcome = run(stress(command));
+  ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
+  for (const char* word : {"of the pool", "99.98%", "65,520", "skipped [", "never refuses", "blocks", "method:"})
+    EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
+  std::vector<std::string> as_json = command;
+  as_json.insert(as_json.end(), {"--format", "json", "--touch"});
+  const json results = json::parse(run(stress(as_json)).out).at("results");
+  const json& space = results.at(0).at("space");
+  EXPECT_EQ(results.at(0).at("status"), "ok");
+  EXPECT_EQ(results.at(0).at("overlaps").at("by_content"), 0);
+  EXPECT_EQ(space.at("capacity_bytes"), 1 << 20);
+  EXPECT_DOUBLE_EQ(space.at("utilization"), 1 - 256.0 / (1 << 20));
+  EXPECT_EQ(space.at("steps").size(), 2u);  // --runs 2
+  EXPECT_EQ(space.at("steps").at(0).at(0).at("blocks"), 65520);
+  EXPECT_EQ(results.at(1).at("status"), "skipped");
+  EXPECT_FALSE(results.at(1).contains("space"));
+  EXPECT_GT(results.at(2).at("space").at("utilization"), 0);
+  // 16 bytes with a header of 32.
+  EXPECT_NEAR(results.at(3).at("space").at("utilization"), 1 / 3.0, 0.001);
+}
+
+TEST_F(StressCommand, RangeAndChurn) {
+  const std::vector<std::string> range{
+      "range", "--allocators", "atomic,cmalloc,fdg", "--payload", "16,1K", "--iterations", "5", "--requests", "1K"};
+  const Outcome outcome = run(stress(range));
+  ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
+  for (const char* word : {"AtomicMalloc *", "least possible", "15.6 KiB", "78.1 KiB", "1000 KiB", "4.88 MiB",
+                           "cannot free single blocks", "addresses of all iterations"})
+    EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
+
+  // 1 MiB and the head hold 65 times 1000 blocks of 16 bytes, and 536 more.
+  const std::vector<std::string> churn{"churn",      "--allocators", "atomic,cmalloc", "--pool", "1048832", "--touch",
+                                       "--requests", "1K",           "--format",       "json"};
+  const json results = json::parse(run(stress(churn)).out).at("results");
+  const json& space = results.at(0).at("space");
+  EXPECT_EQ(space.at("iterations"), 65);
+  EXPECT_EQ(space.at("steps").at(0).size(), 66u);
+  EXPECT_EQ(space.at("steps").at(0).at(65).at("refused"), 1000 - (1048832 - 256) / 16 % 1000);
+  EXPECT_EQ(space.at("first_address_bytes"), 16000);
+  EXPECT_EQ(results.at(0).at("status"), "ok");
+  EXPECT_EQ(results.at(0).at("settings").at("seed"), 1);
+  // Half of it is given back, so it lasts about twice as long.
+  EXPECT_GT(results.at(1).at("space").at("iterations"), 70);
+  const std::string text = run(stress({"churn", "--allocators", "cmalloc", "--iterations", "3"})).out;
+  EXPECT_TRUE(has(text, "nothing was refused")) << text;
+}
+
+TEST_F(StressCommand, MixedSizes) {
+  const json result = json::parse(run(stress({"mixed", "--requests", "100,1K", "--allocators", "cmalloc", "--touch",
+                                              "--format", "json", "--seed", "4"}))
+                                      .out)
+                          .at("results")
+                          .at(1);
+  EXPECT_EQ(result.at("status"), "ok");
+  EXPECT_EQ(result.at("settings").at("payload_bytes"), 8192);
+  EXPECT_EQ(result.at("settings").at("seed"), 4);
+  EXPECT_EQ(result.at("allocations").at("deallocations"), 1000);
+  EXPECT_NEAR(result.at("memory").at("peak").at("live_bytes").get<double>() / 1000, 4104, 500);
+}
+
 TEST_F(StressCommand, APoolThatIsTooSmallIsSaid) {
   // 80 blocks of 1 KiB. One thread: two that write into the same memory, as AWMalloc makes them, are a race.
   const std::vector<std::string> tight{"acd", "--payload", "1K", "--blocks", "1", "--pool", "16K", "--touch"};
@@ -189,6 +267,16 @@ TEST(StressPoints, ThePapersAreTheDefault) {
   lists.page_bytes = "4K,8K";
   const auto pages = app::stress_points(lists, StressTest::cycle, gpu);
   EXPECT_EQ(pages.size(), 32u);
+  // Ouroboros figure 3.
+  const auto scaling = app::stress_points({}, StressTest::scaling, gpu);
+  ASSERT_EQ(scaling.size(), 28u);  // 4 payloads, 1 to 1M threads
+  EXPECT_EQ(scaling.front(), (app::StressPoint{32, std::size_t{2} << 30, 1, 0, 0, 1}));
+  auto fitting = scaling;
+  EXPECT_EQ(app::take_oversized(fitting), (std::vector{scaling.back()}));  // 8 KiB, a million times
+  EXPECT_EQ(fitting.size(), 27u);
+  EXPECT_EQ(app::stress_points({}, StressTest::range, gpu).size(), 10u);
+  EXPECT_EQ(app::stress_points({}, StressTest::utilization, gpu),
+            (std::vector{app::StressPoint{16, std::size_t{2} << 30, 1, 1056, 0, 0}}));
   // A CPU gets little to do unless asked.
   simt::DeviceInfo cpu;
   cpu.multiprocessors = 2;
@@ -272,6 +360,47 @@ TEST(StressReport, AllocatorsOfWhichTheSameIsSaidShareALine) {
   EXPECT_NE(app::to_text(table).find("not looked at: Heap"), std::string::npos);
   // What varies little is a range.
   EXPECT_NE(app::to_csv(app::stress_allocator_table(rows)).find("A,1.00 KiB to 16.0 KiB\n"), std::string::npos);
+}
+
+// Medians over runs; an iteration that was refused is not one that was served.
+TEST(StressReport, FiguresOfSpace) {
+  app::StressRow row = looked_at("A", 64, 0, 0, 0);
+  row.settings.test = alloc::StressTest::churn;
+  row.point.requests = 100;
+  row.capacity_bytes = 12800;
+  EXPECT_FALSE(app::space_figures(row).utilization);
+  row.steps = {{{1, 100, 0, 6400}, {3, 150, 0, 9600}, {9, 180, 20, 11520}},
+               {{2, 100, 0, 6400}, {4, 150, 0, 9600}, {8, 200, 0, 12800}, {7, 200, 100, 12800}},
+               {{5, 60, 40, 6400}}};
+  const app::StressSpaceFigures figures = app::space_figures(row);
+  EXPECT_EQ(figures.iterations, 2);
+  EXPECT_EQ(figures.blocks, 180);
+  EXPECT_DOUBLE_EQ(*figures.utilization, 0.9);
+  EXPECT_EQ(figures.first_address_bytes, 6400);
+  EXPECT_EQ(figures.address_bytes, 11520);
+  EXPECT_EQ(figures.iteration_ms, 3);  // of 2 and 4
+  EXPECT_EQ(figures.last_ms, 5.5);     // of 3 and 8
+  EXPECT_EQ(
+      app::to_csv(app::stress_table({row})),
+      "allocator,iterations,in the end of the pool,in the end addresses,iteration [ms] median,iteration [ms] last\n"
+      "A,2,90.00%,11.2 KiB,3.00,5.50\n");
+}
+
+// The columns of a group stand together.
+TEST(StressReport, PointsAreGathered) {
+  std::vector<app::StressRow> rows;
+  for (const std::uint32_t requests : {1, 10, 100}) {
+    for (const std::size_t payload : {32, 64}) {
+      rows.push_back(looked_at("A", payload, 0, 0, 0));
+      rows.back().settings.test = alloc::StressTest::scaling;
+      rows.back().point.requests = requests;
+      rows.back().runs_ms = {static_cast<double>(requests) + (payload == 64 ? 0.5 : 0)};
+    }
+  }
+  EXPECT_EQ(app::to_csv(app::stress_table(rows)),
+            "allocator,32 B 1 request,32 B 10 requests,32 B 100 requests,64 B 1 request,64 B 10 requests,"
+            "64 B 100 requests\n"
+            "A,1.00,10.00,100.0,1.50,10.50,100.5\n");
 }
 
 TEST(StressReport, OnePointIsALineAnAllocator) {

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// Which memory is in use, on the host: a bit a granule, in pages that are made where blocks lie, so that a heap of any place
+// can be followed. Finds blocks that overlap without sorting them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "alloc/allocator.hpp"
+
+namespace heapwood::alloc {
+
+class GranuleMap {
+ public:
+  // Marks the block's granules; false where one was marked already.
+  bool take(std::uintptr_t address, std::size_t bytes) {
+    bool free = true;
+    each(address, bytes, [&](std::uint64_t& word, std::uint64_t bits) {
+      free &= (word & bits) == 0;
+      word |= bits;
+    });
+    return free;
+  }
+  void give(std::uintptr_t address, std::size_t bytes) {
+    each(address, bytes, [](std::uint64_t& word, std::uint64_t bits) { word &= ~bits; });
+  }
+
+ private:
+  static constexpr std::uintptr_t page_granules = 1 << 16;  // 1 MiB of memory
+  using Page = std::array<std::uint64_t, page_granules / 64>;
+
+  template <class F>
+  void each(std::uintptr_t address, std::size_t bytes, F f) {
+    const std::uintptr_t end = (address + padded(bytes)) / granule;
+    for (std::uintptr_t i = address / granule; i < end;) {
+      const std::uintptr_t bit = i % 64, count = std::min<std::uintptr_t>(64 - bit, end - i);
+      if (last_ == nullptr || i / page_granules != last_number_) find(i / page_granules);
+      f((*last_)[i % page_granules / 64], ~std::uint64_t{0} >> (64 - count) << bit);
+      i += count;
+    }
+  }
+  void find(std::uintptr_t number) {
+    std::unique_ptr<Page>& page = pages_[number];
+    if (!page) page = std::make_unique<Page>();
+    last_ = page.get();
+    last_number_ = number;
+  }
+
+  std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> pages_;
+  Page* last_ = nullptr;  // blocks are often near each other
+  std::uintptr_t last_number_ = 0;
+};
+
+}  // namespace heapwood::alloc

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// What the generic tests share on the host: an allocator laid out over the pool, the threads and their blocks, launches of
+// the four kernels. StressRun (stress_run.hpp) and StressSpace (stress_space.hpp) are the tests.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "alloc/stress.hpp"
+#include "alloc/stress_kernels.hpp"
+#include "simt/launch.hpp"
+
+namespace heapwood::alloc {
+
+template <class A, class Device>
+class StressDriver {
+ protected:
+  // Each thread may hold `turns` blocks.
+  StressDriver(const Device& device, const StressJob& job, std::uint32_t turns)
+      : device_(device),
+        job_(job),
+        bytes_(padded(job.payload)),
+        lanes_(std::min(job.lanes, Device::Warp::width)),
+        turns_(turns),
+        blocks_(job.device, std::size_t{job.threads} * turns),
+        tallies_(job.device, job.threads),
+        taken_(job.device, 1) {}
+
+  // `frees`: a kernel to come does. No thread waits for memory that nobody gives back.
+  void reset(bool frees) {
+    AllocatorOptions options = job_.options;
+    options.wait_when_full &= frees;
+    const auto start = std::chrono::steady_clock::now();
+    allocator_ = A::create(job_.pool, options, device_);
+    result_.reset_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    blocks_.fill(0);
+    tallies_.fill(0);
+    taken_.fill(0);
+  }
+
+  // Kernels with one call. All return milliseconds.
+  double allocate() { return launch(stress_detail::AllocateKernel<A>(allocator_, share(), bytes_)); }
+  double free() { return launch(stress_detail::FreeKernel<A>(allocator_, share())); }
+  double allocate_and_free() { return launch(stress_detail::PairKernel<A>(allocator_, share(), bytes_)); }
+
+  // The kernel for everything else: `parts` of stress_detail::Parts; `number` of the launch, for its draws.
+  double cycle(std::uint32_t parts, std::uint32_t number = 0) {
+    using namespace stress_detail;
+    const bool mixing = job_.test == StressTest::mixed;
+    CycleKernel<A> kernel{};
+    kernel.allocator = allocator_;
+    kernel.share = share();
+    kernel.tallies = tallies_.data();
+    kernel.taken = taken_.data();
+    kernel.places = blocks_.size();
+    kernel.stamped = job_.test == StressTest::churn ? std::uint64_t{number} * job_.threads : 0;
+    kernel.bytes = mixing ? job_.payload : bytes_;
+    kernel.iterations = (parts & until_refused) != 0 ? ~std::uint32_t{0} : turns_;
+    kernel.parts = parts | (mixing ? mixes : 0u);
+    kernel.seed = job_.seed;
+    kernel.launch = number;
+    kernel.touch = job_.touch;
+    return launch(kernel);
+  }
+
+  // Of all launches of cycle() since the reset.
+  void add_tallies() {
+    for (const stress_detail::Tally& tally : tallies_.download()) {
+      result_.counts.allocations += tally.allocations;
+      result_.counts.deallocations += tally.deallocations;
+      result_.counts.failures += tally.failures;
+      result_.damaged += tally.damaged;
+    }
+  }
+
+  // Bytes that a thread wants for a block.
+  std::size_t wanted(std::uint32_t thread) const {
+    return job_.test == StressTest::mixed ? mixed_bytes(draw(job_.seed, thread, 0), job_.payload) : job_.payload;
+  }
+
+  const Device& device_;
+  const StressJob& job_;
+  const std::size_t bytes_;
+  const unsigned lanes_;
+  const std::uint32_t turns_;
+  A allocator_{};
+  simt::Buffer<void*> blocks_;
+  simt::Buffer<stress_detail::Tally> tallies_;
+  simt::Buffer<std::uint64_t> taken_;  // places of blocks_, by utilization
+  StressResult result_;
+
+ private:
+  stress_detail::Share share() const { return {blocks_.data(), job_.threads, lanes_}; }
+
+  template <class Kernel>
+  double launch(const Kernel& kernel) {
+    return device_.launch_independent(kernel, (job_.threads + lanes_ - 1) / lanes_,
+                                      {.seconds = job_.seconds, .what = A::traits.id});
+  }
+};
+
+}  // namespace heapwood::alloc

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+// The tests of what becomes of memory (Ouroboros section 6.1.3): how much of it can be had, how far blocks lie apart, how
+// long it lasts while half of the blocks stay. The addresses of every iteration are looked at on the host between kernels.
+// A kernel that takes longer than `seconds` is an end, too: in a full pool an allocator may search for very long.
+// Blocks that are left in the end: the next reset of a pool forgets them, a heap elsewhere must be given them back.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "alloc/granule_map.hpp"
+#include "alloc/stress.hpp"
+#include "alloc/stress_driver.hpp"
+#include "simt/error.hpp"
+
+namespace heapwood::alloc {
+
+namespace stress_detail {
+
+// What utilization and churn can fill. A heap elsewhere is made as large as the pool while that is possible.
+template <class A, class Device>
+std::uint64_t capacity(const Device& device, const StressJob& job) {
+  if constexpr (!A::traits.in_pool && requires { device.fit_heap(job.pool.bytes); }) {
+    if (job.test != StressTest::range) return device.fit_heap(job.pool.bytes);
+  }
+  return job.pool.bytes;
+}
+
+// All of what can be filled, in turns of all threads; in range and churn a thread has one block a launch.
+inline std::uint32_t turns(const StressJob& job, std::uint64_t capacity) {
+  if (job.test != StressTest::utilization) return 1;
+  return static_cast<std::uint32_t>(capacity / padded(job.payload) / job.threads + 1);
+}
+
+}  // namespace stress_detail
+
+template <class A, class Device>
+class StressSpace : StressDriver<A, Device> {
+  using Driver = StressDriver<A, Device>;
+  using Driver::blocks_, Driver::bytes_, Driver::cycle, Driver::job_, Driver::result_;
+
+ public:
+  StressSpace(const Device& device, const StressJob& job)
+      : StressSpace(device, job, stress_detail::capacity<A>(device, job)) {}
+
+  StressResult run() {
+    this->reset(false);
+    if (job_.test == StressTest::utilization) {
+      utilization();
+    } else if (job_.test == StressTest::range) {
+      range();
+    } else {
+      churn();
+    }
+    for (const StressStep& step : result_.steps) result_.ms += step.ms;
+    return result_;
+  }
+
+ private:
+  StressSpace(const Device& device, const StressJob& job, std::uint64_t capacity)
+      : Driver(device, job, stress_detail::turns(job, capacity)) {
+    result_.capacity_bytes = capacity;
+  }
+
+  void utilization() {
+    const double ms = allocate(stress_detail::until_refused).value_or(job_.seconds * 1e3);
+    const std::uint64_t taken = std::min<std::uint64_t>(this->taken_.download()[0], blocks_.size());
+    look(blocks_.download(0, taken), ms);
+    count();
+    result_.steps.back().refused = result_.counts.failures;
+    if (needs_frees()) cycle(stress_detail::frees);
+    count_damage();
+  }
+
+  void range() {
+    for (unsigned i = 0; i < job_.iterations; ++i) {
+      const double ms = cycle(stress_detail::allocates);
+      const std::vector<void*> blocks = blocks_.download();
+      look(blocks, ms);
+      result_.steps.back().ms += cycle(stress_detail::frees);
+      for (const void* block : blocks) forget(block);
+    }
+    this->add_tallies();
+  }
+
+  void churn() {
+    std::vector<void*> kept;  // in the order of launches and threads
+    unsigned halved = 0;      // launches that freed half of their blocks
+    while (result_.steps.size() < job_.iterations) {
+      const std::optional<double> ms = allocate(0, halved);
+      const std::vector<void*> blocks = blocks_.download();
+      if (ms) look(blocks, *ms);
+      const bool last = !ms || result_.steps.back().refused > 0;
+      if (!last) result_.steps.back().ms += cycle(stress_detail::frees | stress_detail::half, halved);
+      for (std::uint32_t thread = 0; thread < job_.threads; ++thread) {
+        if (!last && freed(thread, halved)) {
+          forget(blocks[thread]);
+        } else if (needs_frees()) {
+          kept.push_back(blocks[thread]);
+        }
+      }
+      if (last) break;
+      ++halved;
+    }
+    count();
+    if (needs_frees()) free_kept(kept, halved);
+    count_damage();
+  }
+
+  // Milliseconds, or nothing where the time limit came first.
+  std::optional<double> allocate(std::uint32_t parts, std::uint32_t number = 0) {
+    try {
+      return cycle(stress_detail::allocates | parts, number);
+    } catch (const simt::Stopped& stop) {
+      if (stop.reason() != simt::Stopped::Reason::time_limit) throw;
+      result_.out_of_time = true;
+      return std::nullopt;
+    }
+  }
+
+  // Launch by launch, as contents are known by launch and thread.
+  void free_kept(std::span<void* const> kept, unsigned halved) {
+    std::vector<void*> blocks(job_.threads);
+    auto next = kept.begin();
+    for (unsigned launch = 0; next != kept.end(); ++launch) {
+      for (std::uint32_t thread = 0; thread < job_.threads; ++thread) {
+        blocks[thread] = launch < halved && freed(thread, launch) ? nullptr : *next++;
+      }
+      blocks_.upload(blocks);
+      cycle(stress_detail::frees, launch);
+    }
+  }
+
+  bool freed(std::uint32_t thread, unsigned launch) const { return frees_half(draw(job_.seed, thread, launch)); }
+  // What a kernel that was stopped has left of a pool is not for another one.
+  bool needs_frees() const { return A::traits.in_pool ? job_.touch && !result_.out_of_time : true; }
+
+  // What is counted ends here; what is left is freed for its contents only.
+  void count() {
+    this->add_tallies();
+    this->tallies_.fill(0);
+  }
+  void count_damage() {
+    for (const stress_detail::Tally& tally : this->tallies_.download()) result_.damaged += tally.damaged;
+  }
+
+  // After a kernel that allocates: an iteration begins.
+  void look(const std::vector<void*>& blocks, double ms) {
+    StressStep step{.ms = ms};
+    for (const void* block : blocks) {
+      if (block == nullptr) {
+        ++step.refused;
+        continue;
+      }
+      const auto at = reinterpret_cast<std::uintptr_t>(block);
+      result_.overlaps += !in_use_.take(at, bytes_);
+      lowest_ = std::min(lowest_, at);
+      end_ = std::max(end_, at + bytes_);
+      ++live_;
+    }
+    step.blocks = live_;
+    step.address_bytes = end_ > lowest_ ? end_ - lowest_ : 0;
+    result_.steps.push_back(step);
+  }
+  void forget(const void* block) {
+    if (block == nullptr) return;
+    in_use_.give(reinterpret_cast<std::uintptr_t>(block), bytes_);
+    --live_;
+  }
+
+  GranuleMap in_use_;
+  std::uint64_t live_ = 0;
+  std::uintptr_t lowest_ = ~std::uintptr_t{0}, end_ = 0;  // of all blocks since the reset
+};
+
+}  // namespace heapwood::alloc
