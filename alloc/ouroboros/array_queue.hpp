@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// The virtualised array-hierarchy queue of Ouroboros (section 5.1, "VA"): an array of pointers to the pieces
+// (queue_pieces.hpp) of a class's queue. A pointer has the number of its piece, so that none is mistaken for the one
+// that was there a lap before. Overhead: 20 to 40 bytes a chunk with pages in the queue, hardly any with chunks in it.
+#pragma once
+
+#include "alloc/ouroboros/queue_pieces.hpp"
+
+namespace heapwood::alloc::ouroboros {
+
+class ArrayQueue : public QueuePieces<ArrayQueue> {
+ public:
+  std::size_t plan(const Shape& shape, unsigned entry_shift, std::size_t at) {
+    at = round_up(plan_pieces(shape, entry_shift, at), 256);
+    pointers_at_ = at;
+    // As many as there can be pieces of class 0, which has the most.
+    pointers_ = 4;
+    while (pointers_ < ((std::uint64_t{shape.chunks} << entry_shift) >> (shape.chunk_shift - 2)) + pieces + 1) {
+      pointers_ *= 2;
+    }
+    return at + std::size_t{shape.classes()} * pointers_ * sizeof(std::uint64_t);
+  }
+
+  template <class Device>
+  void reset(const Chunks& chunks, const Device& device) const {
+    reset_pieces(chunks, device);
+    for (std::uint32_t q = 0; q < chunks.shape().classes(); ++q) {
+      const std::uint64_t first[pieces] = {pointer(0, q * pieces), pointer(1, q * pieces + 1)};
+      simt::device_upload(device.id(), pointer_at(chunks, q, 0), first, sizeof(first));
+    }
+  }
+
+  template <bool puts, class Thread>
+  SIMT_INLINE std::uint32_t piece_of(const Chunks& chunks, Thread& thread, std::uint32_t q,
+                                     std::uint32_t number) const {
+    const simt::atomic_ref<std::uint64_t> at(*pointer_at(chunks, q, number));
+    std::uint64_t seen = 0;
+    // acquire: its slots are empty.
+    const auto there = [&] {
+      seen = at.load(simt::acquire);
+      return static_cast<std::uint32_t>(seen >> 32) == number && piece_in(seen) != Chunks::none;
+    };
+    // Or the piece of a lap before is still being emptied, or this one about to be attached.
+    return simt::wait_until(thread, there) ? piece_in(seen) : Chunks::none;
+  }
+
+  template <class Thread>
+  SIMT_INLINE void attach(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t piece) const {
+    const std::uint32_t number = next_number(chunks, q);
+    const simt::atomic_ref<std::uint64_t> at(*pointer_at(chunks, q, number));
+    // Another thread may be emptying the last entries of the piece that was here a lap ago.
+    // release: the slots are empty.
+    SIMT_ROLLED
+    for (std::uint64_t seen = 0;
+         !at.compare_exchange_strong(seen, pointer(number, piece), simt::release, simt::relaxed); seen = 0) {
+      if (!simt::wait_until(thread, [&] { return at.load(simt::relaxed) == 0; })) return;
+    }
+  }
+
+  template <class Thread>
+  SIMT_INLINE void recycle(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t number,
+                           std::uint32_t piece) const {
+    simt::atomic_ref<std::uint64_t>(*pointer_at(chunks, q, number)).store(0, simt::relaxed);
+    taken_of(chunks, piece).store(0, simt::relaxed);
+    attach(chunks, thread, q, piece);
+  }
+
+  template <class Visitor>
+  void read(const HostView& host, const Chunks& chunks, std::uint32_t q, std::uint64_t begin, std::uint64_t end,
+            Visitor visit) const {
+    const auto all = host.read(pointer_at(chunks, q, 0), pointers_);
+    read_pieces(host, chunks, begin, end, visit,
+                [&](std::uint32_t number) { return piece_in(all[number & (pointers_ - 1)]); });
+  }
+
+ private:
+  // {number:32, piece + 1:32}; 0: none.
+  static SIMT_INLINE std::uint64_t pointer(std::uint32_t number, std::uint32_t piece) {
+    return std::uint64_t{number} << 32 | (piece + 1);
+  }
+  static SIMT_INLINE std::uint32_t piece_in(std::uint64_t pointer) { return static_cast<std::uint32_t>(pointer) - 1; }
+  SIMT_INLINE std::uint64_t* pointer_at(const Chunks& chunks, std::uint32_t q, std::uint32_t number) const {
+    return reinterpret_cast<std::uint64_t*>(chunks.base() + pointers_at_) + std::size_t{q} * pointers_ +
+           (number & (pointers_ - 1));
+  }
+
+  std::size_t pointers_at_ = 0;
+  std::uint32_t pointers_ = 0;
+};
+
+}  // namespace heapwood::alloc::ouroboros

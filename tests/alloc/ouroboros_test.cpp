@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// What is particular to the variants of Ouroboros: no page and no chunk is forgotten, queues go round many times, chunks
+// change their class (C), and the memory that the queues take.
+#include <gtest/gtest.h>
+
+#include "alloc/allocators/ouroboros_c_s.hpp"
+#include "alloc/allocators/ouroboros_c_va.hpp"
+#include "alloc/allocators/ouroboros_c_vl.hpp"
+#include "alloc/allocators/ouroboros_p_s.hpp"
+#include "alloc/allocators/ouroboros_p_va.hpp"
+#include "alloc/allocators/ouroboros_p_vl.hpp"
+#include "alloc/exercise_run.hpp"
+#include "simt/cpu.hpp"
+#include "tests/alloc/conformance.hpp"
+
+namespace heapwood::alloc::test {
+
+namespace {
+
+const simt::DeviceId threads{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 4};
+
+// Free bytes in the chunks: the large part begins at three quarters.
+std::size_t free_in_chunks(const std::vector<Region>& regions, std::size_t pool) {
+  std::size_t sum = 0;
+  for (const Region& r : regions) sum += r.state == Region::State::free && r.offset < pool / 4 * 3 ? r.bytes : 0;
+  return sum;
+}
+
+// The regions of a pool that nobody has used.
+template <class A>
+std::vector<Region> fresh(std::size_t pool) {
+  ExerciseJob j;
+  j.device = threads;
+  j.pool_bytes = pool;
+  j.phases = {{{{}}}};
+  return exercise<A, simt::Cpu>(j).initial;
+}
+
+// Threads race with blocks of up to `largest` bytes; everything is freed; one thread asks for `bytes` until it is
+// refused; everything is freed.
+template <class A>
+ExerciseResult race_and_fill(std::size_t pool, std::uint32_t largest, std::uint64_t bytes) {
+  constexpr std::uint32_t warps = 4, slots = 300;
+  ExerciseJob j;
+  j.device = threads;
+  j.pool_bytes = pool;
+  j.warps = warps;
+  const auto count = static_cast<std::uint32_t>(pool / bytes);
+  j.slots = std::max(slots, count);
+  j.phases.resize(4);
+  for (std::uint32_t s = 0; s < warps; ++s) {
+    Random random(bytes * 10 + s);
+    std::vector<Op> mix, drain;
+    for (int i = 0; i < 4000; ++i) mix.push_back({Kind::exchange, random(slots), random(largest + 1)});
+    for (std::uint32_t i = s; i < slots; i += warps) drain.push_back({Kind::free, i});
+    j.phases[0].scripts.push_back(mix);
+    j.phases[1].scripts.push_back(drain);
+  }
+  std::vector<Op> fill, empty;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    fill.push_back({Kind::exchange, i, bytes});
+    empty.push_back({Kind::free, i});
+  }
+  j.phases[2].scripts = {fill};
+  j.phases[3].scripts = {empty};
+  return exercise<A, simt::Cpu>(j);
+}
+
+}  // namespace
+
+template <class A>
+class OuroborosVariants : public testing::Test {};
+using All = testing::Types<OuroborosPS, OuroborosPVA, OuroborosPVL, OuroborosCS, OuroborosCVA, OuroborosCVL>;
+TYPED_TEST_SUITE(OuroborosVariants, All);
+
+// 16 bytes at most are of one class: its pages pass through the queue, several times its length.
+TYPED_TEST(OuroborosVariants, EveryPageOfAClassCanBeHadAgain) {
+  constexpr std::size_t pool = 64 << 10, chunk = 256;
+  const ExerciseResult r = race_and_fill<TypeParam>(pool, 16, 16);
+  EXPECT_EQ(r.mismatches, 0u);
+  EXPECT_EQ(bytes_in(r.phases[1].regions, Region::State::used), 0u);
+  EXPECT_EQ(r.phases[2].ops[0].back().offset, OpResult::failed) << "the pool is too large for this test";
+  // The last chunk may find no memory for its place in the queue.
+  EXPECT_LE(free_in_chunks(r.phases[2].regions, pool), chunk);
+  EXPECT_EQ(bytes_in(r.phases[3].regions, Region::State::used), 0u);
+}
+
+template <class A>
+class OuroborosChunks : public testing::Test {};
+using ChunkVariants = testing::Types<OuroborosCS, OuroborosCVA, OuroborosCVL>;
+TYPED_TEST_SUITE(OuroborosChunks, ChunkVariants);
+
+TYPED_TEST(OuroborosChunks, ChunksServeOtherClassesWhenTheyAreEmpty) {
+  constexpr std::size_t pool = 64 << 10, chunk = 256, classes = 5;
+  for (const std::uint64_t bytes : {16u, 64u, 256u}) {
+    const ExerciseResult r = race_and_fill<TypeParam>(pool, 256, bytes);
+    EXPECT_EQ(r.mismatches, 0u);
+    EXPECT_EQ(bytes_in(r.phases[1].regions, Region::State::used), 0u);
+    EXPECT_EQ(r.phases[2].ops[0].back().offset, OpResult::failed) << "the pool is too large for this test";
+    // Each of the other classes keeps an empty chunk.
+    EXPECT_LE(free_in_chunks(r.phases[2].regions, pool), classes * chunk) << bytes;
+    EXPECT_EQ(bytes_in(r.phases[3].regions, Region::State::used), 0u);
+  }
+}
+
+TEST(Ouroboros, VirtualQueuesTakeLessMemory) {
+  constexpr std::size_t pool = 16 << 20;
+  const auto metadata = [](const std::vector<Region>& regions) { return bytes_in(regions, Region::State::metadata); };
+  EXPECT_GT(metadata(fresh<OuroborosPS>(pool)), pool / 5);
+  EXPECT_LT(metadata(fresh<OuroborosPVA>(pool)), pool / 20);
+  EXPECT_LT(metadata(fresh<OuroborosPVL>(pool)), pool / 20);
+  EXPECT_LT(metadata(fresh<OuroborosCS>(pool)), pool / 20);
+}
+
+// Sizes of pools that are just below and above what makes a queue longer.
+TYPED_TEST(OuroborosVariants, UseMostOfAnyPool) {
+  for (std::size_t pool = 2 << 20; pool < 8 << 20; pool = pool / 8 * 9 / 4096 * 4096) {
+    const auto regions = fresh<TypeParam>(pool);
+    EXPECT_GT(bytes_in(regions, Region::State::free), pool * 6 / 10) << pool;
+  }
+}
+
+// Each class by itself, to the largest page, and what is larger.
+TYPED_TEST(OuroborosVariants, PagesLieInChunksAndTheRestDoesNot) {
+  constexpr std::size_t pool = 4 << 20;
+  ExerciseJob j;
+  j.device = threads;
+  j.pool_bytes = pool;
+  j.slots = 24;
+  std::vector<Op> ops;
+  for (std::uint32_t i = 0; i < 12; ++i) {
+    ops.push_back({Kind::exchange, 2 * i, std::uint64_t{16} << i});
+    ops.push_back({Kind::exchange, 2 * i + 1, (std::uint64_t{16} << i) - 1});
+  }
+  j.phases = {{{ops}}};
+  const ExerciseResult r = exercise<TypeParam, simt::Cpu>(j);
+  EXPECT_EQ(r.failures, 0u);
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    EXPECT_EQ(r.phases[0].ops[0][i].offset < pool / 4 * 3, ops[i].bytes <= 8192) << ops[i].bytes;
+  }
+}
+
+}  // namespace heapwood::alloc::test
