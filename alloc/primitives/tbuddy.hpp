@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+// TBuddy: a buddy allocator of pages for thousands of threads (Gelado and Garland 2019, section 4.1). Two stages: a
+// bulk semaphore an order (bulk_semaphore.hpp) gives a thread the right to a block, then it looks for one. A thread
+// that finds too few of an order splits one of the next order and promises the half that it does not need, so that
+// others wait for that half and do not conclude that the pool is full: no false starvation.
+// Differs from the paper:
+// - the static tree is a bitmap an order with summaries (sum_map.hpp): a set bit is an available node, the summaries
+//   are the partial ones. Nothing is locked or propagated; both halves of a block are taken by one fetch_and;
+// - a merge takes the two halves first and pays for them with two units of their order, so that it fails only where
+//   somebody who has a unit needs one of the halves. (Paying first, as published, fails also while another thread pays
+//   for a moment.) What is merged is promised to the next order before it disappears from this one;
+// - blocks serve n pages of 2^k >= n; those behind the n go back at once, and are promised from the beginning.
+// A merge that failed is noted; a search that finds nothing large enough makes up for it first (sweep()), and looks again
+// if somebody has promised something meanwhile.
+// Order of things: a unit is there before its bit. So a thread with a unit finds a bit sooner or later, waiting only
+// for threads between these two operations; and who takes a bit knows that its unit is or was there.
+// Waits end, as each is for threads that are splitting or merging, and these wait only for higher orders. Limits: up to
+// 2^24 pages of a power of two, the rest of the pool is not used. Overhead: 4.25 bytes a page.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "alloc/primitives/bulk_semaphore.hpp"
+#include "alloc/primitives/sum_map.hpp"
+
+namespace heapwood::alloc {
+
+// Run once, by one thread, on zeroed tables.
+template <class Buddy>
+struct FreeEveryPage {
+  Buddy buddy;
+  SIMT_FN void operator()(std::size_t) const { buddy.free_every_page(); }
+};
+
+class TBuddy {
+ public:
+  static constexpr std::uint32_t none = ~0u;
+
+  TBuddy() = default;
+
+  // Lays out `bytes` at `base` (aligned to 256) as tables and pages of 2^page_shift bytes; without room for a page
+  // pages() is 0.
+  template <class Device>
+  static TBuddy create(std::byte* base, std::size_t bytes, unsigned page_shift, const Device& device) {
+    TBuddy t;
+    t.page_shift_ = page_shift;
+    t.base_ = base;
+    t.bytes_ = bytes;
+    std::vector<std::uint32_t> tables;
+    std::uint64_t pages = std::min<std::uint64_t>(bytes >> page_shift, most_pages) + 1;
+    do {
+      --pages;
+      tables.clear();
+      std::uint32_t words = 0;
+      for (std::uint64_t n = pages; n > 0; n /= 2) {
+        std::uint32_t table[SumMap::table_entries] = {};
+        words += SumMap::plan(static_cast<std::uint32_t>(n), words, table);
+        tables.insert(tables.end(), std::begin(table), std::end(table));
+      }
+      const std::size_t orders = tables.size() / SumMap::table_entries;
+      t.tables_at_ = semaphores_at + orders * semaphore_bytes;
+      t.words_at_ = t.tables_at_ + tables.size() * sizeof(std::uint32_t);
+      t.lengths_at_ = t.words_at_ + words * sizeof(std::uint64_t);
+      t.memory_at_ = round_up(t.lengths_at_ + pages * sizeof(std::uint32_t), 256);
+    } while (pages > 0 && t.memory_at_ + (pages << page_shift) > bytes);
+    t.pages_ = static_cast<std::uint32_t>(pages);
+    if (pages == 0) return t;
+    simt::device_fill(device.id(), base, 0, t.memory_at_);
+    simt::device_upload(device.id(), base + t.tables_at_, tables.data(), tables.size() * sizeof(std::uint32_t));
+    device.for_each(1, FreeEveryPage<TBuddy>{t});
+    return t;
+  }
+
+  SIMT_FN void free_every_page() const {
+    for (std::uint32_t k = 0; (pages_ >> k) > 0; ++k) *semaphore_word(k) = BulkSemaphore::initial(0);
+    give_back(0, pages_, 0);
+  }
+
+  SIMT_INLINE std::uint32_t pages() const { return pages_; }
+  SIMT_INLINE unsigned page_shift() const { return page_shift_; }
+  SIMT_INLINE const std::byte* base() const { return base_; }
+  SIMT_INLINE std::byte* memory() const { return base_ + memory_at_; }
+  SIMT_INLINE std::byte* page(std::uint32_t p) const { return memory() + (std::size_t{p} << page_shift_); }
+
+  // `bytes` as whole pages, or nullptr.
+  template <class Thread>
+  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
+    if (bytes > (std::size_t{pages_} << page_shift_)) return nullptr;
+    const std::size_t n = (bytes + (std::size_t{1} << page_shift_) - 1) >> page_shift_;
+    const std::uint32_t first = take_pages(thread, n == 0 ? 1 : static_cast<std::uint32_t>(n), false);
+    return first == none ? nullptr : page(first);
+  }
+  SIMT_INLINE void deallocate(void* block) const {
+    give_pages(static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory()) >> page_shift_));
+  }
+
+  // n pages, aligned to n if that is a power of two: the first one or none. `marked` is what walk() tells of them.
+  template <class Thread>
+  SIMT_OUTLINE std::uint32_t take_pages(Thread thread, std::uint32_t n, bool marked) const {
+    std::uint32_t k = 0;
+    while ((1u << k) < n) ++k;
+    if ((pages_ >> k) == 0) return none;
+    const std::uint32_t behind = (1u << k) - n;
+    promise(behind);
+    std::uint32_t b = take_block(thread, k);
+    SIMT_ROLLED
+    for (unsigned turn = 0; b == none && turn < most_turns && !thread.aborted() && (sweep() || expects(k)); ++turn) {
+      b = take_block(thread, k);
+    }
+    if (b == none) {
+      break_promise(behind);
+      return none;
+    }
+    const std::uint32_t first = b << k;
+    lengths()[first] = n | (marked ? mark : 0);
+    give_back(first + n, behind, 1);
+    return first;
+  }
+  SIMT_OUTLINE void give_pages(std::uint32_t first) const {
+    const std::uint32_t n = lengths()[first] & ~mark;
+    lengths()[first] = 0;  // plain: the page is the caller's until it is given back
+    give_back(first, n, 0);
+  }
+
+  // visit(Region, first page, marked). Offsets are from `origin`. A free block is a region of its own.
+  template <class Visitor>
+  void walk(const HostView& host, const std::byte* origin, Visitor visit) const {
+    using State = Region::State;
+    const auto start = static_cast<std::size_t>(base_ - origin);
+    if (pages_ == 0) return visit(Region{start, bytes_, State::metadata}, none, false);
+    visit(Region{start, memory_at_, State::metadata}, none, false);
+    std::vector<std::uint32_t> length = host.read(lengths(), pages_);
+    std::vector<bool> free(pages_, false);
+    for (std::uint32_t k = 0; (pages_ >> k) > 0; ++k) {
+      const std::uint32_t bits = pages_ >> k;
+      const auto bitmap = host.read(words() + host.read(table(k)), (bits + 63) / 64);
+      for (std::uint32_t b = 0; b < bits; ++b) {
+        if ((bitmap[b / 64] >> (b % 64) & 1) == 0) continue;
+        length[b << k] = 1u << k;
+        free[b << k] = true;
+      }
+    }
+    for (std::uint32_t p = 0; p < pages_; p += length[p] & ~mark) {
+      const std::size_t n = length[p] & ~mark;
+      if (n == 0) throw Error(Exit::failed, "tbuddy: page " + std::to_string(p) + " is neither used nor free");
+      const std::size_t at = start + memory_at_ + (std::size_t{p} << page_shift_);
+      visit(Region{at, n << page_shift_, free[p] ? State::free : State::used}, p, (length[p] & mark) != 0);
+    }
+    const std::size_t end = memory_at_ + (std::size_t{pages_} << page_shift_);
+    if (end < bytes_) visit(Region{start + end, bytes_ - end, State::metadata}, none, false);
+  }
+
+ private:
+  static constexpr std::uint32_t most_pages = 1u << 24, mark = 1u << 31;
+  static constexpr unsigned most_turns = 64;  // of looking again; waiting goes on in the semaphores
+  // At the base: the number of merges that failed; the semaphores, each in a sector of its own; where the maps begin,
+  // the words of all maps, the lengths, the pages.
+  static constexpr std::size_t semaphores_at = 32, semaphore_bytes = 32;
+
+  SIMT_INLINE simt::atomic_ref<std::uint32_t> missed() const {
+    return simt::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(base_));
+  }
+  SIMT_INLINE std::uint64_t* semaphore_word(std::uint32_t order) const {
+    return reinterpret_cast<std::uint64_t*>(base_ + semaphores_at + order * semaphore_bytes);
+  }
+  SIMT_INLINE BulkSemaphore semaphore(std::uint32_t order) const { return BulkSemaphore(semaphore_word(order)); }
+  SIMT_INLINE const std::uint32_t* table(std::uint32_t order) const {
+    return reinterpret_cast<const std::uint32_t*>(base_ + tables_at_) + order * SumMap::table_entries;
+  }
+  SIMT_INLINE std::uint64_t* words() const { return reinterpret_cast<std::uint64_t*>(base_ + words_at_); }
+  SIMT_INLINE std::uint32_t* lengths() const { return reinterpret_cast<std::uint32_t*>(base_ + lengths_at_); }
+  SIMT_INLINE SumMap map(std::uint32_t order) const { return {words(), table(order), pages_ >> order}; }
+  SIMT_INLINE bool is_top(std::uint32_t order) const { return (pages_ >> order) == 1; }
+
+  // A block of each order that has a bit in `orders` will come, or will not.
+  SIMT_INLINE void promise(std::uint32_t orders) const {
+    SIMT_ROLLED
+    for (; orders != 0; orders &= orders - 1) semaphore(simt::lowest_bit(orders)).promise(1);
+  }
+  SIMT_INLINE void break_promise(std::uint32_t orders) const {
+    SIMT_ROLLED
+    for (; orders != 0; orders &= orders - 1) semaphore(simt::lowest_bit(orders)).signal(0, 1);
+  }
+
+  // Is a block of this order or a larger one there, or promised? Who has passed an order before somebody that splits
+  // made a promise there would find nothing in the orders above.
+  SIMT_INLINE bool expects(std::uint32_t order) const {
+    bool any = false;
+    SIMT_ROLLED
+    for (; !any && (pages_ >> order) > 0; ++order) {
+      // relaxed: only whether to look again.
+      const std::uint64_t seen = simt::atomic_ref<std::uint64_t>(*semaphore_word(order)).load(simt::relaxed);
+      any = BulkSemaphore::balance(seen) > 0;
+    }
+    return any;
+  }
+
+  template <class Thread>
+  SIMT_INLINE std::uint32_t take_block(Thread& thread, std::uint32_t order) const {
+    using Wait = BulkSemaphore::Wait;
+    std::uint32_t k = order;
+    Wait answer;
+    SIMT_ROLLED
+    for (;; ++k) {
+      // A batch of two: this thread's half, and one to promise. The top order does not grow: a batch of one promises
+      // nothing.
+      answer = semaphore(k).wait(thread, 1, is_top(k) ? 1 : 2);
+      if (answer != Wait::grow || is_top(k)) break;
+    }
+    if (answer != Wait::got) {
+      SIMT_ROLLED
+      while (k > order) semaphore(--k).signal(0, 1);
+      return none;
+    }
+    std::uint32_t b = find(thread, k);
+    if (b == none) return none;  // aborted
+    SIMT_ROLLED
+    while (k > order) {
+      --k;
+      b *= 2;
+      semaphore(k).signal(1, 1);
+      map(k).set(b + 1);
+    }
+    return b;
+  }
+
+  // For a thread that has a unit of this order; none only if the launch is aborted.
+  template <class Thread>
+  SIMT_INLINE std::uint32_t find(Thread& thread, std::uint32_t order) const {
+    const SumMap m = map(order);
+    const std::uint32_t spread = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
+    std::uint32_t b = static_cast<std::uint32_t>((std::uint64_t{spread} * m.bits()) >> 32);
+    SIMT_ROLLED
+    for (unsigned turn = 0;;) {
+      const std::uint32_t next = m.find(b);
+      if (next != SumMap::none) {
+        if (m.take(next) != 0) return next;
+        b = next;
+      } else {
+        thread.pause(turn++);
+        if (turn % 64 == 0 && thread.aborted()) return none;
+      }
+    }
+  }
+
+  // Pages [first, first + n) as maximal aligned blocks, each of which was promised `promised` times.
+  SIMT_INLINE void give_back(std::uint32_t first, std::uint32_t n, std::uint32_t promised) const {
+    SIMT_ROLLED
+    while (n > 0) {
+      std::uint32_t k = 0;
+      SIMT_ROLLED
+      while ((first >> k & 1) == 0 && (2u << k) <= n) ++k;
+      free_block(k, first >> k, promised);
+      first += 1u << k;
+      n -= 1u << k;
+    }
+  }
+
+  SIMT_INLINE void free_block(std::uint32_t k, std::uint32_t b, std::uint32_t promised) const {
+    SIMT_ROLLED
+    for (;;) {
+      semaphore(k).signal(1, promised);
+      // Of two threads that free buddies, the later one sees the other's bit.
+      const std::uint64_t old = map(k).set(b);
+      if (is_top(k) || (old >> ((b ^ 1) % 64) & 1) == 0 || !merge(k, b)) return;
+      ++k;
+      b /= 2;
+      promised = 1;
+    }
+  }
+
+  // Takes b and its buddy, both of which were free a moment ago, as a block of the next order, which then is promised.
+  SIMT_INLINE bool merge(std::uint32_t k, std::uint32_t b) const {
+    const SumMap m = map(k);
+    const std::uint32_t left = b & ~1u;
+    // Before the halves disappear: who needs a larger block is to wait for this one.
+    semaphore(k + 1).promise(1);
+    SIMT_ROLLED
+    for (std::uint64_t got; (got = m.take(left, 3)) != 0;) {
+      const bool both = got == 3;
+      if (both && semaphore(k).try_wait(2)) return true;
+      const std::uint64_t old = m.raise(left, got) >> (left % 64);
+      if (both) {
+        // Somebody who has a unit needs one of the two, or one that is freed just now. release: after the bits.
+        missed().fetch_add(1, simt::release);
+        break;
+      }
+      // One half was taken meanwhile, and the other has been put back. Go on if the taken one was free again by then.
+      if ((old & 3 & ~got) == 0) break;
+    }
+    semaphore(k + 1).signal(0, 1);
+    return false;
+  }
+
+  // Merges what was missed. False if there is nothing to make up for.
+  SIMT_OUTLINE bool sweep() const {
+    // acquire: see the bits of those merges.
+    if (missed().load(simt::relaxed) == 0 || missed().exchange(0, simt::acq_rel) == 0) return false;
+    SIMT_ROLLED
+    for (std::uint32_t k = 0; !is_top(k); ++k) {
+      SIMT_ROLLED
+      for (std::uint32_t at = 0; at < pages_ >> k; at += 64) {
+        // relaxed: only where to try.
+        std::uint64_t pairs = simt::atomic_ref<std::uint64_t>(words()[table(k)[0] + at / 64]).load(simt::relaxed);
+        pairs &= pairs >> 1 & 0x5555555555555555u;
+        SIMT_ROLLED
+        for (; pairs != 0; pairs &= pairs - 1) {
+          const std::uint32_t b = at + simt::lowest_bit(pairs);
+          if (merge(k, b)) free_block(k + 1, b / 2, 1);
+        }
+      }
+    }
+    return true;
+  }
+
+  std::byte* base_ = nullptr;
+  std::size_t bytes_ = 0;
+  std::uint64_t tables_at_ = 0, words_at_ = 0, lengths_at_ = 0, memory_at_ = 0;
+  std::uint32_t pages_ = 0;
+  unsigned page_shift_ = 12;
+};
+
+}  // namespace heapwood::alloc
