@@ -102,7 +102,7 @@ struct HallocOn {
       const LaneGroup<Thread> part = group.part(seated);
       if (seated) return slabs_.take(thread, part, seats, place(slabs_, thread, seats));
       if (seats.before < busy(slabs_, k)) seats.before = BlockPages::none;  // the others of the group have those
-      return elsewhere(slabs_.self(), thread, part.lanes(), head, seats.page, seats.before, k);
+      return elsewhere(slabs_.self(), thread, part.lanes(), head, head_mask_ + 1, seats.page, seats.before, k);
     });
   }
 
@@ -147,12 +147,15 @@ struct HallocOn {
   // A block for each lane of a group for which the head, with seats in slab `page` or none, is busy or has no room.
   template <class Thread>
   static SIMT_OUTLINE void* elsewhere(const BlockPages* slabs, Thread thread, std::uint32_t lanes, std::uint32_t* head,
-                                      std::uint32_t page, std::uint32_t before, std::uint32_t k) {
+                                      std::uint32_t heads, std::uint32_t page, std::uint32_t before, std::uint32_t k) {
     LaneGroup<Thread> group(thread, lanes);
+    // Searches begin behind slabs that heads begin with.
+    const std::uint32_t stretch = hash(thread.worker() * 16 + k, heads);
+    const std::uint32_t start = stretch * (slabs->pages() / heads) + slabs->top() + 1;
     SIMT_ROLLED
     for (;;) {
       BlockPages::Seats seats{page, before, k};
-      if (group.rank() == 0) seats = renew(slabs, thread, head, seats, group.size());
+      if (group.rank() == 0) seats = renew(slabs, thread, head, seats, start, group.size());
       seats = seats.shared_by(group);
       if (seats.before == BlockPages::none) return nullptr;
       const bool seated = group.rank() < seats.count(*slabs, group.size());
@@ -166,8 +169,8 @@ struct HallocOn {
   // The head is busy, or there is none. Replaces it, unless another thread does so just now, and returns seats.
   template <class Thread>
   static SIMT_INLINE BlockPages::Seats renew(const BlockPages* slabs, const Thread& thread, std::uint32_t* head_word,
-                                             BlockPages::Seats seats, std::uint32_t n) {
-    const std::uint32_t k = seats.k, start = hash(thread.worker() * 16 + k, slabs->pages());
+                                             BlockPages::Seats seats, std::uint32_t start, std::uint32_t n) {
+    const std::uint32_t k = seats.k;
     std::uint32_t last = seats.page;  // the head as this thread has seen it
     bool waited = false;              // for the thread that replaces it
     simt::atomic_ref<std::uint32_t> head(*head_word);
