@@ -192,7 +192,8 @@ class StressRun {
     PoolState state;
     state.blocks = live.size();
     state.live_bytes = live.size() * job_.payload;
-    if (A::traits.in_pool && !live.empty()) state.address_bytes = live.back().offset + bytes_;
+    if (!A::traits.in_pool) return state;  // a walk, if there is one, does not see all blocks
+    if (!live.empty()) state.address_bytes = live.back().offset + bytes_;
     state.fragmentation = fragmentation_of_blocks(regions_of(allocator_, job_.device), live);
     return state;
   }
