@@ -151,7 +151,8 @@ class StressRun : StressDriver<A, Device> {
     PoolState state;
     state.blocks = live.size();
     for (const LiveBlock& block : live) state.live_bytes += block.bytes;
-    if (A::traits.in_pool && !live.empty()) state.address_bytes = live.back().offset + padded(live.back().bytes);
+    if (!A::traits.in_pool) return state;  // a walk, if there is one, does not see all blocks
+    if (!live.empty()) state.address_bytes = live.back().offset + padded(live.back().bytes);
     state.fragmentation = fragmentation_of_blocks(regions_of(this->allocator_, job_.device), live);
     return state;
   }

@@ -79,19 +79,20 @@ class Buddy {
     if (n == 0) n = 1;
     const unsigned k = n == 1 ? 0 : simt::highest_bit(n - 1) + 1;
     if ((pages_ >> k) == 0) return nullptr;
-    const std::uint32_t spread = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
+    std::uint32_t spread = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
     std::uint64_t seen = 1;  // as if somebody were inside: the first search goes without a look
     SIMT_ROLLED
     for (unsigned turn = 0, moves = 0; moves < most_moves; ++turn) {
-      // Thorough where a refusal may follow. Else a few attempts a level, before a larger block is split: thousands
-      // that want the few blocks in sight would take them one after the other.
-      const bool thorough = Motion::nobody(seen) || turn % 16 == 15;
-      const std::uint32_t page = search(k, n, spread, thorough ? ~0u : few);
+      // Thorough where a refusal may follow. Else a few attempts a level before a larger block is split: thousands that
+      // want the few blocks in sight would take them one after the other.
+      const bool thorough = Motion::nobody(seen) || turn % 8 == 7;
+      const std::uint32_t page = search(k, n, spread, {thorough ? ~0u : few, turn > 0});
       if (page != RunMap::none) {
         lengths()[page] = n;
         return memory() + (std::uint64_t{page} << page_shift_);
       }
       if (Motion::nobody(seen) && still(k, seen)) return nullptr;
+      spread += 0x9e3779b9u;
       const std::uint64_t now = look(k);
       moves += now != seen;
       seen = now;
@@ -148,7 +149,7 @@ class Buddy {
   static constexpr unsigned unit_shift = 6;  // a unit of one level is 64 of the level below
   static constexpr unsigned most_levels = 5;
   static constexpr unsigned most_moves = 256;
-  static constexpr unsigned few = 4;  // attempts
+  static constexpr unsigned few = 2;
   // At the base: a word of Motion a level, each in a sector of its own, the shapes of the levels, the words of all maps,
   // the lengths, the pages.
   static constexpr std::size_t motion_stride = 64, shapes_at = most_levels * motion_stride;
@@ -180,7 +181,7 @@ class Buddy {
   }
 
   // Takes a block of 2^k pages or more and gives all but n pages back. Returns the first page or none.
-  SIMT_INLINE std::uint32_t search(unsigned k, std::uint32_t n, std::uint32_t spread, unsigned patience) const {
+  SIMT_INLINE std::uint32_t search(unsigned k, std::uint32_t n, std::uint32_t spread, RunMap::Haste haste) const {
     const unsigned own = k / unit_shift;
     SIMT_ROLLED
     for (unsigned level = own; level < levels_; ++level) {
@@ -189,7 +190,7 @@ class Buddy {
       const bool rest = (n & ((1u << shift) - 1)) != 0;
       Motion hiding(rest ? motion(level - 1) : nullptr);
       const std::uint32_t unit =
-          map(level).take(level == own ? k % unit_shift : 0, ((n - 1) >> shift) + 1, spread, patience, hiding);
+          map(level).take(level == own ? k % unit_shift : 0, ((n - 1) >> shift) + 1, spread, haste, hiding);
       if (unit == RunMap::none) {
         hiding.end(false);
         continue;

@@ -81,14 +81,19 @@ class RunMap {
     std::uint32_t end() const { return hints_at + ranks * hint_words; }
   };
 
+  // How to go about a search that others may be at, too.
+  struct Haste {
+    unsigned attempts = ~0u;  // that fail before it is given up
+    bool scatter = false;     // anywhere, instead of where it fits best
+  };
+
   // `motion`: the word of Motion that whoever searches this map looks at.
   SIMT_INLINE RunMap(std::uint64_t* words, const Shape* shape, std::uint64_t* motion)
       : words_(words), shape_(shape), motion_(motion) {}
 
   // Takes the first n units of some aligned run of 2^k free ones, n <= 2^k <= 32, and returns the first; none if no hint
-  // led to any, or if others were faster `patience` times. `hiding` begins before the first attempt.
-  SIMT_INLINE std::uint32_t take(unsigned k, std::uint32_t n, std::uint32_t spread, unsigned patience,
-                                 Motion& hiding) const {
+  // led to any, or if others were faster as often as `haste` permits. `hiding` begins before the first attempt.
+  SIMT_INLINE std::uint32_t take(unsigned k, std::uint32_t n, std::uint32_t spread, Haste haste, Motion& hiding) const {
     const std::uint32_t words = shape_->words();
     const auto start = static_cast<std::uint32_t>((std::uint64_t{spread} * words) >> 32);
     // All at once, so that an empty map costs one trip to memory.
@@ -105,8 +110,8 @@ class RunMap {
       for (;;) {
         const std::uint32_t i = map.next(at);
         if (i < end) {
-          const std::uint32_t unit = take_in(i, k, n, spread, patience, hiding);
-          if (unit != none || patience == 0) return unit;
+          const std::uint32_t unit = take_in(i, k, n, spread, haste, hiding);
+          if (unit != none || haste.attempts == 0) return unit;
           at = i + 1;
         } else if (!wrapped) {
           wrapped = true;
@@ -120,20 +125,29 @@ class RunMap {
     return none;
   }
 
-  // Gives n units of one word back. Where all 64 of its units then are free, takes the others out instead and returns
-  // true: they are one unit of the map above, and `motion` has begun. A word with fewer than 64 units is never full.
+  // Gives n units of one word back. Where that makes all 64 of its units free, takes them out again and returns true:
+  // they are one unit of the map above, and `motion` has begun. A word with fewer than 64 units is never full.
   SIMT_INLINE bool give(std::uint32_t unit, std::uint32_t n, Motion& motion) const {
     const std::uint32_t i = unit / 64;
     simt::atomic_ref<std::uint64_t> word(words_[shape_->words_at + i]);
-    const std::uint64_t mask = (~std::uint64_t{0} >> (64 - n)) << unit % 64;
-    std::uint64_t before = word.load(simt::relaxed), after = 0;
-    do {
-      after = (before | mask) == ~std::uint64_t{0} ? 0 : before | mask;
-      // Announced before it is done: who gives back more units of the same rank relies on this thread for the hint.
-      if (rank_of(before) != rank_of(after)) motion.begin();
-      // acq_rel: release hands the units over; acquire waits for all that gave units of this word back, and passes on
-      // that they have announced theirs.
-    } while (!word.compare_exchange_weak(before, after, simt::acq_rel, simt::relaxed));
+    const std::uint64_t mask = (~std::uint64_t{0} >> (64 - n)) << unit % 64, full = ~std::uint64_t{0};
+    // Announced before it is done, unless the rank stays: who then gives back more of the same rank relies on this
+    // thread for the hint. release, here and below: hands the units over; acquire: and passes on that those that have
+    // given units of this word back before have announced it.
+    std::uint64_t before = word.load(simt::relaxed);
+    if (rank_of(before) != rank_of(before | mask) || (before | mask) == full ||
+        !word.compare_exchange_strong(before, before | mask, simt::acq_rel, simt::relaxed)) {
+      motion.begin();
+      before = word.fetch_or(mask, simt::acq_rel);
+    }
+    std::uint64_t after = before | mask;
+    // acquire: waits for all that gave units of this word back. Fails if somebody took one: then the last to give them
+    // back does this.
+    if (after == full && word.compare_exchange_strong(after, 0, simt::acquire, simt::relaxed)) {
+      after = 0;
+    } else {
+      after = before | mask;
+    }
     moved(i, before, after, motion);
     return after == 0;
   }
@@ -186,16 +200,18 @@ class RunMap {
     return simt::lowest_bit(behind != 0 ? behind : runs);
   }
 
-  SIMT_INLINE std::uint32_t take_in(std::uint32_t i, unsigned k, std::uint32_t n, std::uint32_t spread,
-                                    unsigned& patience, Motion& hiding) const {
+  SIMT_INLINE std::uint32_t take_in(std::uint32_t i, unsigned k, std::uint32_t n, std::uint32_t spread, Haste& haste,
+                                    Motion& hiding) const {
     simt::atomic_ref<std::uint64_t> word(words_[shape_->words_at + i]);
     std::uint64_t seen = word.load(simt::relaxed);
-    bool lost = false;
+    std::uint64_t runs = starts(seen, k);
+    if (runs == 0) --haste.attempts;
     SIMT_ROLLED
-    for (std::uint64_t runs; (runs = starts(seen, k)) != 0 && patience > 0; lost = true, --patience) {
+    for (; runs != 0 && haste.attempts > 0; runs = starts(seen, k), --haste.attempts) {
       hiding.begin();
       // Best fit, until somebody else was faster: thousands that want the same one need not lose one after the other.
-      const unsigned at = lost ? some_of(runs, spread) : best(runs, k);
+      const unsigned at = haste.scatter ? some_of(runs, spread) : best(runs, k);
+      haste.scatter = true;
       const std::uint64_t mask = (~std::uint64_t{0} >> (64 - n)) << at;
       // acquire: waits for the last owners. A single unit is taken or not whatever else happens to the word.
       bool mine = false;
@@ -212,7 +228,6 @@ class RunMap {
         return i * 64 + at;
       }
     }
-    if (!lost) --patience;
     return none;
   }
 

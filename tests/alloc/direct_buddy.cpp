@@ -63,7 +63,7 @@ struct Bits {
   }
   std::uint32_t take(unsigned k, std::uint32_t n, std::uint32_t spread = 0) {
     Motion none(nullptr);
-    return map().take(k, n, spread, ~0u, none);
+    return map().take(k, n, spread, {}, none);
   }
   void expect_hints() {
     for (std::uint32_t i = 0; i < shape.words(); ++i) {
@@ -127,7 +127,7 @@ TEST(RunMap, AFullWordIsOneUnitOfTheMapAbove) {
 }
 
 TEST(RunMap, HintsAgreeOnceNobodyIsInside) {
-  for (std::uint32_t round = 0; round < 40; ++round) {
+  for (std::uint32_t round = 0; round < 8; ++round) {
     const std::uint32_t units = round % 2 == 0 ? 3 * 64 : 70 * 64;
     Bits bits(units);
     // A unit a word stays away, so that no word is full.
@@ -136,7 +136,7 @@ TEST(RunMap, HintsAgreeOnceNobodyIsInside) {
     in_threads([&](unsigned t) {
       Random random(round * threads + t);
       std::vector<std::pair<std::uint32_t, std::uint32_t>> held;
-      for (int i = 0; i < 300; ++i) {
+      for (int i = 0; i < 100; ++i) {
         const unsigned k = random(6);
         const std::uint32_t n = (1u << k) - (k > 1 ? random(1u << (k - 1)) : 0);
         const std::uint32_t unit = bits.take(k, n, random(~0u));
@@ -223,14 +223,14 @@ TEST(BuddyAlone, IsNotFullWhileSomebodySplits) {
   unsigned pauses = 0;
   Caller waiting{.pauses = &pauses};
   waiting.at_pause = [&] {
-    if (pauses != 200) return;
+    if (pauses != 70) return;
     pages.buddy.deallocate(blocks.back());
     blocks.pop_back();
     other.end();
   };
   void* block = pages.buddy.allocate(waiting, page_bytes);
   EXPECT_NE(block, nullptr);
-  EXPECT_EQ(pauses, 200u);
+  EXPECT_EQ(pauses, 70u);
   EXPECT_EQ(pages.buddy.allocate(waiting, page_bytes), nullptr);
 
   // What is larger than anything that hides pages does not wait.
@@ -261,7 +261,7 @@ TEST(BuddyAlone, GivesBackWhatIsBehindTheRequest) {
 
 // All threads take and free blocks of many sizes: none overlap, and in the end everything is merged.
 TEST(BuddyAlone, BlocksAreDisjointAndMergeAgain) {
-  for (std::uint32_t round = 0; round < 12; ++round) {
+  for (std::uint32_t round = 0; round < 6; ++round) {
     const std::size_t bytes = round % 3 == 0 ? 64 << 10 : round % 3 == 1 ? 200 << 10 : 3 << 20;
     const std::uint32_t most = round % 3 == 2 ? 300 : 40;
     Pages pages(bytes);
@@ -308,7 +308,7 @@ TEST(BuddyAlone, IsFullOnlyWhenItIs) {
     std::atomic<unsigned> refused = 0;
     in_threads([&](unsigned t) {
       Caller caller{.number = t};
-      for (int i = 0; i < 300; ++i) {
+      for (int i = 0; i < 100; ++i) {
         for (std::size_t b = t; b < blocks.size(); b += threads) {
           pages.buddy.deallocate(blocks[b]);
           blocks[b] = pages.buddy.allocate(caller, n * page_bytes);

@@ -93,6 +93,7 @@ TYPED_TEST(Builtin, StressTakesItWhereItIsAskedFor) {
     EXPECT_EQ(result.overlaps, 0u);
     ASSERT_TRUE(result.peak.has_value());
     EXPECT_EQ(result.peak->address_bytes > 0, !builtin);
+    EXPECT_EQ(result.peak->fragmentation.measured, !builtin);
     job.inspect = false;
     EXPECT_EQ(stress<TypeParam>(this->device, job).damaged, 0u);
   }

@@ -49,6 +49,7 @@ TEST_F(StressCommand, WrongUsage) {
   expect_error(stress({"ad", "--lanes", "33"}), 2, {"--lanes"});
   expect_error(stress({"ad", "--allocators", "nonsense"}), 2, {"'nonsense'", "atomic"});
   expect_error(stress({"ad", "--format", "xml"}), 2, {"--format"});
+  expect_error(stress({"ad", "--large", "small"}), 2, {"--large"});
   expect_error(stress({"ad", "--json", "/no/such/folder/out.json"}), 1, {"/no/such/folder/out.json"});
 }
 
@@ -57,6 +58,13 @@ TEST_F(StressCommand, Coalesces) {
       run(stress({"acd", "--coalesced", "--lanes", "32", "--payload", "64", "--allocators", "cfmmalloc", "--touch"}));
   EXPECT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
   EXPECT_NE(outcome.out.find("coalesced"), std::string::npos) << outcome.out;
+}
+
+TEST_F(StressCommand, LargeRequestsMayGoToMalloc) {
+  const Outcome outcome = run(stress({"alloc", "--large", "builtin", "--requests", "20", "--payload", "16K",
+                                      "--allocators", "scatter,halloc,xmalloc,awmalloc-safe", "--touch"}));
+  EXPECT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
+  EXPECT_TRUE(has(outcome.out, "built-in malloc")) << outcome.out;
 }
 
 TEST_F(StressCommand, PrintsTimesAndMemory) {
