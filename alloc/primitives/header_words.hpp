@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Headers of a circular list of chunks, kept in a table beside the memory they describe: one entry a unit of memory, 0
 // where no chunk begins. A header is a state (free, used, busy) and a link: where the next chunk begins (0 behind the
-// last one), and whether this chunk is a root, which is never absorbed. Two forms: both in one word, or a word each.
+// last one), and whether this chunk begins at an anchor, which is never absorbed. Two forms: both in one word, or a
+// word each.
 //
 // busy = claimed for a moment by a running thread that splits, merges or frees. Who meets it knows that memory may
 // appear. A header that is not free is stored to by its owner alone; everybody else only exchanges a free one for a
@@ -17,20 +18,21 @@
 namespace heapwood::alloc {
 
 namespace header {
-inline constexpr std::uint32_t root = 1u << 29;
-inline constexpr std::uint32_t next = root - 1;  // units: 8 GiB of 16-byte ones
+inline constexpr std::uint32_t anchor = 1u << 29;
+inline constexpr std::uint32_t next = anchor - 1;  // units: 8 GiB of 16-byte ones
 inline constexpr std::uint32_t used = 1u << 31;
 inline constexpr std::uint32_t busy = 1u << 30;
 }  // namespace header
 
-// What a walker found at a position, and the link to go on with.
+// What a walker found at a position, and the link to go on with. A chunk that is too small is claimed all the same
+// where the one behind it can be joined to it.
 enum class Found : std::uint32_t { nothing, small, used, busy, claimed };
 struct Visit {
   Found found;
   std::uint32_t link;
 };
 
-// CFMalloc's form: {used:1, busy:1, root:1, next:29}. One load reads a header whole, one exchange claims it whole.
+// CFMalloc's form: {used:1, busy:1, anchor:1, next:29}. One load reads a header whole, one exchange claims it whole.
 struct FusedHeaders {
   static constexpr std::size_t entry_bytes = 4;
   std::uint32_t* word = nullptr;
@@ -43,29 +45,34 @@ struct FusedHeaders {
     word[at] = link | (used ? header::used : 0);
   }
 
-  // Claims the chunk if it is free and has at least `units`.
+  // Claims the chunk if it is free and has at least `units`, or may have them once it is joined to the one behind.
   SIMT_INLINE Visit visit(std::uint32_t at, std::uint32_t units) const {
     const simt::atomic_ref<std::uint32_t> entry(word[at]);
-    // relaxed: a walker that gets ahead of a new header reads 0 there and begins again; the claim below synchronises. On the
-    // GPU an acquire at every hop would drop the multiprocessor's L1 each time.
+    // relaxed: a walker that gets ahead of a new header reads 0 there and begins again; the claim below synchronises.
+    // On the GPU an acquire at every hop would drop the multiprocessor's L1 each time.
     std::uint32_t h = entry.load(simt::relaxed);
     SIMT_ROLLED
     for (;;) {
       const std::uint32_t link = h & ~(header::used | header::busy);
       if (h == 0) return {Found::nothing, 0};
       if ((h & header::used) != 0) return {(h & header::busy) != 0 ? Found::busy : Found::used, link};
-      if ((h & header::next) - at < units) return {Found::small, link};
+      if ((h & header::next) - at < units && !joinable(h & header::next)) return {Found::small, link};
       // acquire: waits for the accesses of the block's last owner, published by publish_free.
       if (entry.compare_exchange_strong(h, h | header::used | header::busy, simt::acquire, simt::relaxed)) {
         return {Found::claimed, link};
       }
     }
   }
-  // Claims the chunk of any size, unless it is a root.
+  // relaxed: a guess, take() decides.
+  SIMT_INLINE bool joinable(std::uint32_t at) const {
+    const std::uint32_t h = entry(at).load(simt::relaxed);
+    return h != 0 && (h & (header::used | header::anchor)) == 0;
+  }
+  // Claims the chunk of any size, unless it begins at an anchor.
   SIMT_INLINE bool take(std::uint32_t at, std::uint32_t& link) const {
     const simt::atomic_ref<std::uint32_t> entry(word[at]);
     std::uint32_t h = entry.load(simt::relaxed);
-    if ((h & (header::used | header::root)) != 0) return false;
+    if ((h & (header::used | header::anchor)) != 0) return false;
     link = h;
     // acquire: what the last owner did with this memory comes before whatever the next one does.
     return entry.compare_exchange_strong(h, h | header::used | header::busy, simt::acquire, simt::relaxed);
@@ -96,7 +103,7 @@ struct FusedHeaders {
 // an old link; the old link is still a position, and the state there decides.
 struct SplitHeaders {
   static constexpr std::size_t entry_bytes = 8;
-  enum State : std::uint32_t { none, free, used, busy };
+  enum State : std::uint32_t { none, free, used, busy, tail };
   std::uint32_t* state = nullptr;
   std::uint32_t* links = nullptr;
 
@@ -106,28 +113,28 @@ struct SplitHeaders {
   }
   SIMT_INLINE void init(std::uint32_t at, std::uint32_t link, bool is_used) const {
     links[at] = link;
-    state[at] = is_used ? used : free;
+    state[at] = is_used ? tail : free;
   }
 
   SIMT_INLINE Visit visit(std::uint32_t at, std::uint32_t units) const {
-    // acquire: the link was published before the state.
-    std::uint32_t s = state_at(at).load(simt::acquire);
-    if (s == none) return {Found::nothing, 0};
-    // relaxed: a walker that gets ahead of a new header reads `none` there and begins again.
+    // relaxed, both, so that they are in flight together, and no acquire drops the multiprocessor's L1 at every hop. A
+    // link older than the state is still a position, but for 0, which only the tail may have: not written yet.
+    std::uint32_t s = state_at(at).load(simt::relaxed);
     std::uint32_t link = link_at(at).load(simt::relaxed);
-    if (s == used) return {Found::used, link};
+    if (s == none || (link == 0 && s != tail)) return {Found::nothing, 0};
     if (s == busy) return {Found::busy, link};
-    // Test, lock, test again: locking first, as published, hides chunks that are too small from every other walker.
-    if ((link & header::next) - at < units) return {Found::small, link};
+    if (s != free) return {Found::used, link};
+    // Test, lock: locking first, as published, hides chunks that are too small from every other walker.
+    if ((link & header::next) - at < units && !joinable(link & header::next)) return {Found::small, link};
     // acquire: waits for the accesses of the block's last owner, published by publish_free.
     if (!state_at(at).compare_exchange_strong(s, busy, simt::acquire, simt::relaxed)) return {Found::busy, link};
-    link = link_at(at).load(simt::relaxed);  // now it stays
-    if ((link & header::next) - at >= units) return {Found::claimed, link};
-    publish_free(at, link);
-    return {Found::busy, link};
+    return {Found::claimed, link_at(at).load(simt::relaxed)};  // now it stays
+  }
+  SIMT_INLINE bool joinable(std::uint32_t at) const {
+    return state_at(at).load(simt::relaxed) == free && (link_at(at).load(simt::relaxed) & header::anchor) == 0;
   }
   SIMT_INLINE bool take(std::uint32_t at, std::uint32_t& link) const {
-    if ((link_at(at).load(simt::relaxed) & header::root) != 0) return false;  // roots stay roots
+    if ((link_at(at).load(simt::relaxed) & header::anchor) != 0) return false;  // anchors stay
     std::uint32_t s = free;
     // acquire: what the last owner did with this memory comes before whatever the next one does.
     if (!state_at(at).compare_exchange_strong(s, busy, simt::acquire, simt::relaxed)) return false;
@@ -148,8 +155,8 @@ struct SplitHeaders {
   SIMT_INLINE simt::atomic_ref<std::uint32_t> link_at(std::uint32_t at) const {
     return simt::atomic_ref<std::uint32_t>(links[at]);
   }
-  // release: the link, so that no walker takes a chunk for the last one; and the block's memory where it is freed. The
-  // header behind the link needs none: a walker that gets ahead of it begins again.
+  // release: the link comes before the state, and the block's memory too where it is freed. The header behind the link
+  // needs none: a walker that gets ahead of it begins again.
   SIMT_INLINE void publish(std::uint32_t at, std::uint32_t link, State s) const {
     link_at(at).store(link, simt::relaxed);
     state_at(at).store(s, simt::release);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// What only the circular lists promise: the chunks of the pre-split stay where they are, walkers join what frees leave
+// in pieces, and where a walk looks is large enough.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+#include "alloc/allocators/cfmalloc.hpp"
+#include "alloc/allocators/cfmmalloc.hpp"
+#include "alloc/allocators/cmalloc.hpp"
+#include "alloc/allocators/cmmalloc.hpp"
+#include "alloc/exercise_run.hpp"
+#include "simt/cpu.hpp"
+#include "tests/alloc/conformance.hpp"
+
+namespace heapwood::alloc {
+namespace {
+
+using K = Op::Kind;
+
+template <class A>
+class CircularList4 : public testing::Test {};
+using Lists = testing::Types<CMalloc, CfMalloc, CmMalloc, CfmMalloc>;
+TYPED_TEST_SUITE(CircularList4, Lists);
+
+std::set<std::size_t> free_starts(const std::vector<Region>& regions) {
+  std::set<std::size_t> starts;
+  for (const Region& r : regions) {
+    if (r.state == Region::State::free) starts.insert(r.offset);
+  }
+  return starts;
+}
+
+// Frees in ascending order merge nothing, as the chunk behind is still used. The largest chunk is whole again only if
+// the walker that needs it joins the pieces.
+TYPED_TEST(CircularList4, WalkersJoinWhatFreesLeftInPieces) {
+  constexpr std::uint32_t slots = 4096;
+  ExerciseJob j;
+  j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1};
+  j.pool_bytes = 64 << 10;
+  j.slots = slots + 1;
+  j.phases.resize(2);
+  std::vector<Op> fill, drain;
+  for (std::uint32_t s = 0; s < slots; ++s) fill.push_back({K::allocate, s, 16});
+  for (std::uint32_t s = 0; s < slots; ++s) drain.push_back({K::free, s, 0});
+  j.phases[0].scripts.push_back(fill);
+  j.phases[1].scripts.push_back(drain);
+  const std::size_t largest = test::largest_free(exercise<TypeParam, simt::Cpu>(j).initial);
+  j.phases[1].scripts[0].push_back({K::allocate, slots, largest});
+  const ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
+  ASSERT_EQ(test::bytes_in(result.phases[0].regions, Region::State::free), 0u) << "the pool is too large for this test";
+  EXPECT_NE(result.phases[1].ops[0].back().offset, OpResult::failed);
+}
+
+TYPED_TEST(CircularList4, PresplitStaysUnderChurn) {
+  constexpr std::uint32_t slots = 64, warps = 4;
+  ExerciseJob j;
+  j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = warps};
+  j.pool_bytes = 128 << 10;
+  j.warps = warps;
+  j.slots = slots;
+  j.phases.resize(2);
+  for (std::uint32_t w = 0; w < warps; ++w) {
+    test::Random random(w);
+    std::vector<Op> mix, drain;
+    for (int i = 0; i < 3000; ++i) mix.push_back({K::exchange, random(slots), random(i % 8 == 0 ? 6000 : 600)});
+    for (std::uint32_t s = w; s < slots; s += warps) drain.push_back({K::free, s, 0});
+    j.phases[0].scripts.push_back(mix);
+    j.phases[1].scripts.push_back(drain);
+  }
+  const ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
+  EXPECT_EQ(result.mismatches, 0u);
+  const std::set<std::size_t> before = free_starts(result.initial), after = free_starts(result.phases[1].regions);
+  EXPECT_GT(before.size(), 100u);
+  for (const std::size_t start : before) EXPECT_EQ(after.count(start), 1u) << start;
+}
+
+}  // namespace
+
+TEST(Presplit, ChunksThatFit) {
+  for (const std::uint32_t units : {100u, 1000u, 65536u, 5'000'000u, header::next}) {
+    for (const std::uint32_t heaps : {1u, 4u, 132u}) {
+      for (const std::uint32_t smallest : {0u, 1u, 4u}) {
+        const PresplitShape s = PresplitShape::choose(units, heaps, smallest);
+        for (std::uint32_t wanted = 1; wanted <= s.root; wanted += 1 + wanted / 3) {
+          const std::uint32_t count = s.fits(wanted);
+          ASSERT_GE(count, 1u);
+          // Level by level: of every chunk that fits, and of no other one but below the anchors.
+          const unsigned last = simt::highest_bit(count);
+          EXPECT_EQ(count, (2u << last) - 1);
+          EXPECT_GE(s.root >> last, wanted);
+          EXPECT_TRUE(last + 1 == s.anchored || (s.root >> (last + 1)) < wanted) << wanted;
+          EXPECT_LE(s.position(s.heaps - 1, count) + (s.root >> last), s.rest());
+        }
+        EXPECT_EQ(s.fits(s.root + 1), 0u);
+      }
+    }
+  }
+}
+
+}  // namespace heapwood::alloc
