@@ -64,7 +64,7 @@ shards=${GPU_SHARDS:-2}
 for program in test_alloc test_kdtree test_render test_shared_pixels; do
   [ -x "$bin/$program" ] || continue
   if missing=$(ldd "$bin/$program" | grep 'not found'); then
-    echo "note: $program not run, missing:" $missing
+    echo "note: $program not run: ${missing//$'\n'/;}"
     continue
   fi
   for (( shard = 0; shard < shards; ++shard )); do
