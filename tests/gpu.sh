@@ -63,6 +63,10 @@ check "devices" 30 "$bin/heapwood" list devices
 shards=${GPU_SHARDS:-2}
 for program in test_alloc test_kdtree test_render test_shared_pixels; do
   [ -x "$bin/$program" ] || continue
+  if missing=$(ldd "$bin/$program" | grep 'not found'); then
+    echo "note: $program not run: ${missing//$'\n'/;}"
+    continue
+  fi
   for (( shard = 0; shard < shards; ++shard )); do
     check "$program $((shard + 1))/$shards" 240 env HEAPWOOD_TEST_DEVICE="$device" GTEST_TOTAL_SHARDS="$shards" \
       GTEST_SHARD_INDEX=$shard "$bin/$program" --gtest_brief=1

@@ -14,11 +14,11 @@ namespace heapwood::viewer {
 
 namespace {
 
-// From 0 to 1 in a plot's height. Bytes are shown by their logarithm, from 1 KiB on: blocks in use are a small part of what
-// a scattering allocator has touched.
+// From 0 to 1 in a plot's height. Bytes are shown by their logarithm, down to a 256th of the most: blocks in use are a small
+// part of what a scattering allocator has touched.
 double height_of_bytes(double bytes, double most) {
-  constexpr double least = 1024;
-  return std::log2(std::max(bytes, least) / least) / std::log2(std::max(most, 2 * least) / least);
+  constexpr double octaves = 8;
+  return bytes > 0 ? 1 + std::log2(bytes / most) / octaves : 0;
 }
 double height_of_share(double share, double) { return share; }
 
@@ -38,7 +38,7 @@ constexpr Line memory_lines[] = {
     {"gap", {107, 173, 242, 255}, [](const Recording::Point& p) { return number(p.pool.largest_below_bytes); }}};
 constexpr const char* memory_hint =
     "In use, as asked for; the most that was, up to then; mark: the highest address that a block has reached; gap: the "
-    "largest free region below the mark. Logarithmic, from 1 KiB to the highest mark.";
+    "largest free region below the mark. Logarithmic, down to a 256th of the highest mark.";
 
 constexpr Line share_lines[] = {
     {"external", {242, 189, 92, 255}, [](const Recording::Point& p) { return p.pool.external_below(); }},

@@ -101,9 +101,10 @@ bool Viewer::busy() const {
 }
 
 void Viewer::step() {
-  // 60 frames a second while something moves, 20 while the picture gets finer, else four: every frame drawn on a machine
-  // without a GPU is taken from the ray tracer.
-  const double interval = busy() ? 1.0 / 60 : state_.picture.status().done ? 0.25 : 0.05;
+  // 60 frames a second while something moves, 20 while the picture gets finer or before there is one, else four: every
+  // frame drawn on a machine without a GPU is taken from the ray tracer and the builder.
+  const bool waiting = !state_.scene && state_.now - last_activity_ > 0.6;
+  const double interval = busy() && !waiting ? 1.0 / 60 : !waiting && state_.picture.status().done ? 0.25 : 0.05;
   const double left = last_frame_ + interval - clock();
   if (left > 0.0005) {
     window_.wait(left);
