@@ -78,8 +78,10 @@ done
 for test in ad acd p alloc; do
   check "stress $test" 120 "$bin/heapwood" stress "$test" --device "$device" --payload 4,1K --touch --runs 2
 done
-for test in mixed scaling utilization range churn; do
-  check "stress $test" 240 "$bin/heapwood" stress "$test" --device "$device" --pool 64M --touch --runs 1
+for test in "mixed --requests 10K" "scaling --pool 256M" "range --requests 10K --iterations 20" "utilization --pool 64M" \
+  "churn --requests 10K --pool 64M"; do
+  read -ra arguments <<< "$test"
+  check "stress ${arguments[0]}" 240 "$bin/heapwood" stress "${arguments[@]}" --device "$device" --touch --runs 1
 done
 if command -v compute-sanitizer > /dev/null; then
   # "id frees", a line an allocator; trees are built with those that do not free all at once only.

@@ -168,6 +168,20 @@ TEST_F(StressSpace, OverlapsAreFoundAndAnEndlessSupplyEnds) {
   EXPECT_EQ(result.overlaps, 2u);
 }
 
+// What there is by then counts.
+TEST_F(StressSpace, TheTimeLimitIsAnEnd) {
+  if (device_.kind != simt::DeviceKind::cpu) GTEST_SKIP() << "a GPU is done before";
+  device_.threads = 1;
+  StressJob j = job(StressTest::utilization, 256 << 20, 1, 1);
+  j.payload = 16;
+  j.seconds = 0.002;
+  const StressResult result = atomic().stress(j);
+  EXPECT_TRUE(result.out_of_time);
+  EXPECT_GT(result.steps.at(0).blocks, 0u);
+  EXPECT_LT(result.steps[0].blocks, ((256 << 20) - head) / 16);
+  EXPECT_EQ(result.steps[0].blocks, result.counts.allocations);
+}
+
 TEST(GranuleMap, FindsWhatIsTaken) {
   GranuleMap map;
   EXPECT_TRUE(map.take(1 << 20, 16));
