@@ -80,7 +80,9 @@ class CudaWarp {
   // wait for lanes that diverge in between.
   SIMT_INLINE std::uint32_t together() const { return (__activemask() & mask()) >> first(); }
   SIMT_INLINE std::uint32_t together(const void* key) const {
-    return __match_any_sync(__activemask() & mask(), reinterpret_cast<unsigned long long>(key)) >> first();
+    const unsigned active = __activemask() & mask();
+    if ((active & (active - 1)) == 0) return active >> first();  // alone: nothing to compare
+    return __match_any_sync(active, reinterpret_cast<unsigned long long>(key)) >> first();
   }
   SIMT_INLINE void sync(std::uint32_t lanes) const { __syncwarp(lanes << first()); }
   SIMT_INLINE std::uint32_t ballot(std::uint32_t lanes, bool predicate) const {
@@ -89,6 +91,16 @@ class CudaWarp {
   template <class T>
   SIMT_INLINE T shfl(std::uint32_t lanes, T value, unsigned source) const {
     return __shfl_sync(lanes << first(), value, static_cast<int>(source), Width);
+  }
+  SIMT_INLINE std::uint64_t reduce_or(std::uint32_t lanes, std::uint64_t value) const {
+#if __CUDA_ARCH__ >= 800
+    const std::uint64_t high = __reduce_or_sync(lanes << first(), static_cast<std::uint32_t>(value >> 32));
+    return high << 32 | __reduce_or_sync(lanes << first(), static_cast<std::uint32_t>(value));
+#else
+    std::uint64_t all = 0;
+    for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) all |= shfl(lanes, value, __ffs(rest) - 1);
+    return all;
+#endif
   }
 
   SIMT_INLINE void scratch_add(std::uint32_t& word, std::uint32_t value) const { atomicAdd(&word, value); }
@@ -123,6 +135,7 @@ class CudaWarp {
   SIMT_FN std::uint32_t ballot(std::uint32_t, bool) const;
   template <class T>
   SIMT_FN T shfl(std::uint32_t, T, unsigned) const;
+  SIMT_FN std::uint64_t reduce_or(std::uint32_t, std::uint64_t) const;
   SIMT_FN void scratch_add(std::uint32_t&, std::uint32_t) const;
   SIMT_FN bool aborted() const;
   SIMT_FN void fail(std::uint32_t, std::uint64_t = 0, std::uint64_t = 0, std::uint64_t = 0) const;

@@ -155,6 +155,13 @@ class LockstepWarp {
     static_assert(std::is_integral_v<T>);
     return exchange(lanes, value, [source](const auto& all) { return static_cast<T>(all[source]); });
   }
+  std::uint64_t reduce_or(std::uint32_t lanes, std::uint64_t value) const {
+    return exchange(lanes, value, [=](const auto& all) {
+      std::uint64_t bits = 0;
+      for (unsigned i = 0; i < Width; ++i) bits |= (lanes >> i & 1) != 0 ? all[i] : 0;
+      return bits;
+    });
+  }
 
   void scratch_add(std::uint32_t& word, std::uint32_t value) const {
     atomic_ref<std::uint32_t>(word).fetch_add(value, relaxed);

@@ -13,7 +13,7 @@
 // as bits, the caller's among them, and the same set for each of its members. Who meets is up to the hardware, so a set is
 // never to be relied on to be large; lanes at different places in the code never meet. The collectives that take a
 // set are for its lanes, all of them and no others, in the same order. sync(lanes) also orders their accesses to memory,
-// as sync() does; ballot(lanes, ...) and shfl(lanes, ...) need not.
+// as sync() does; ballot, shfl and reduce_or need not.
 #pragma once
 
 #include <cstddef>
@@ -64,6 +64,7 @@ class SerialWarp {
   T shfl(std::uint32_t /*lanes*/, T value, unsigned /*source lane*/) const {
     return value;
   }
+  std::uint64_t reduce_or(std::uint32_t /*lanes*/, std::uint64_t value) const { return value; }
 
   // Adds to a word of the warp's Scratch that other lanes of this warp may add to at the same time.
   void scratch_add(std::uint32_t& word, std::uint32_t value) const { word += value; }

@@ -107,6 +107,12 @@ struct Diverged {
   std::uint32_t* shared;  // sets of more than one lane
   std::uint32_t* words;   // a word a lane: sync(lanes) must order plain accesses to them
 
+  static std::uint64_t spread(std::uint32_t lanes) {
+    std::uint64_t bits = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) bits |= std::uint64_t{lanes >> lane & 1} << (2 * lane);
+    return bits;
+  }
+
   template <class Warp>
   void operator()(Warp& warp, Scratch&) const {
     std::uint32_t* mine = words + warp.worker() * Warp::width;
@@ -135,6 +141,7 @@ struct Diverged {
         if ((lanes >> lane & 1) != 0) expected += warp.shfl(lanes, x, lane);
       }
       right &= seen == expected;
+      right &= warp.reduce_or(lanes, std::uint64_t{1} << (2 * warp.lane())) == spread(lanes);
       const std::uint32_t same = warp.together(words + x % 3);
       right &= (same >> warp.lane() & 1) != 0 && warp.shfl(same, x % 3, lowest_bit(same)) == x % 3;
       if (!right) atomic_ref<std::uint32_t>(*wrong).fetch_add(1, relaxed);

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// Lanes of a warp that act as one thread: all of them run the same code on the same values, and an operation on shared
+// memory is done by the first of them for all, `once`. A group is what thread.together() returned, or a part of it.
+// A lane alone is a group that needs no collectives. No lane of a group waits for a lane outside of it.
+#pragma once
+
+#include <cstdint>
+
+#include "simt/config.hpp"
+#include "simt/math.hpp"
+#include "simt/warp.hpp"
+
+namespace heapwood::alloc {
+
+template <class Thread>
+class LaneGroup {
+ public:
+  SIMT_INLINE LaneGroup(const Thread& thread, std::uint32_t lanes) : thread_(&thread), lanes_(lanes) {}
+
+  SIMT_INLINE std::uint32_t lanes() const { return lanes_; }
+  SIMT_INLINE bool alone() const { return Thread::width == 1 || (lanes_ & (lanes_ - 1)) == 0; }
+  SIMT_INLINE std::uint32_t size() const { return Thread::width == 1 ? 1 : simt::popcount(lanes_); }
+  // Of this lane among them.
+  SIMT_INLINE std::uint32_t rank() const {
+    return Thread::width == 1 ? 0 : simt::popcount(lanes_ & ((1u << thread_->lane()) - 1));
+  }
+
+  // What `f` returns to the first lane, the only one that calls it. An order of f is the first lane's: sync().
+  template <class F>
+  SIMT_INLINE auto once(F f) const {
+    decltype(f()) result{};
+    if (rank() == 0) result = f();
+    return alone() ? result : thread_->shfl(lanes_, result, simt::lowest_bit(lanes_));
+  }
+  // Orders the accesses to memory of all its lanes.
+  SIMT_INLINE void sync() const {
+    if (!alone()) thread_->sync(lanes_);
+  }
+  // The bits of all lanes.
+  SIMT_INLINE std::uint64_t join(std::uint64_t bits) const { return alone() ? bits : thread_->reduce_or(lanes_, bits); }
+  // The lanes on this lane's side.
+  SIMT_INLINE LaneGroup part(bool side) const {
+    if (alone()) return *this;
+    const std::uint32_t set = thread_->ballot(lanes_, side);
+    return LaneGroup(*thread_, side ? set : lanes_ & ~set);
+  }
+
+ private:
+  const Thread* thread_;
+  std::uint32_t lanes_;
+};
+
+// Index of the n-th lowest set bit, from 0; more than n are set.
+SIMT_INLINE unsigned nth_bit(std::uint64_t bits, std::uint32_t n) {
+  if (n == 0) return simt::lowest_bit(bits);
+  unsigned at = 0;
+  SIMT_ROLLED
+  for (unsigned half = 32; half > 0; half /= 2) {
+    const unsigned below = simt::popcount(bits >> at & ((std::uint64_t{1} << half) - 1));
+    if (n >= below) {
+      n -= below;
+      at += half;
+    }
+  }
+  return at;
+}
+
+}  // namespace heapwood::alloc
