@@ -9,6 +9,7 @@
 // - chunks from which pages are being taken are not peeked at in the front of the queue, but taken out and kept in
 //   `heads`, up to eight a class. So the queue is one of tickets as in page_items.hpp, and its front is not passed by
 //   threads that have found nothing there;
+// - lanes that call together act as one, on every word that they share;
 // - the last empty chunk of a class stays, or one request in two would bring it and each free take it away again.
 // Protocol. A page is taken by counting it and then setting a clear bit of the chunk's bitmap, freed by clearing the bit
 // and then counting it off, as in primitives/block_pages.hpp: who was counted finds a clear bit. `listed` says that the
