@@ -9,6 +9,7 @@
 // - chunks from which pages are being taken are not peeked at in the front of the queue, but taken out and kept in
 //   `heads`, up to eight a class. So the queue is one of tickets as in page_items.hpp, and its front is not passed by
 //   threads that have found nothing there;
+// - lanes that call together act as one, on every word that they share;
 // - the last empty chunk of a class stays, or one request in two would bring it and each free take it away again.
 // Protocol. A page is taken by counting it and then setting a clear bit of the chunk's bitmap, freed by clearing the bit
 // and then counting it off, as in primitives/block_pages.hpp: who was counted finds a clear bit. `listed` says that the
@@ -22,6 +23,7 @@
 
 #include "alloc/ouroboros/index_queue.hpp"
 #include "alloc/primitives/bulk_semaphore.hpp"
+#include "alloc/primitives/lane_group.hpp"
 
 namespace heapwood::alloc::ouroboros {
 
@@ -52,17 +54,22 @@ class ChunkItems {
   // `self` is a copy of this object in device memory, for what is out of line.
   template <class Thread>
   SIMT_INLINE void* allocate(const ChunkItems* self, Thread& thread, std::uint32_t q) const {
-    const Units::Wait answer = units(q).wait(thread, 1, chunks_.shape().pages(q));
-    if (answer == Units::Wait::grow) return grow(self, thread, q);
-    if (answer == Units::Wait::fail) return nullptr;
+    const LaneGroup<Thread> group(thread, thread.together(chunks_.word_at(q, Chunks::units)));
+    const std::uint32_t n = group.size(), pages = chunks_.shape().pages(q);
+    const auto answer = static_cast<Units::Wait>(
+        group.once([&] { return static_cast<std::uint32_t>(units(q).wait(thread, n, pages, chunks_.dry_word())); }));
+    if (answer != Units::Wait::got) return bring(self, thread, group.lanes(), q, answer == Units::Wait::grow);
+    // The common case: the own head has pages for all, and one more.
     const std::uint32_t own = thread.worker() & head_mask_;
-    const simt::atomic_ref<std::uint64_t> head = chunks_.word(q, Chunks::heads + own);
     // relaxed: which chunk is tried. Its word orders the rest.
-    const std::uint64_t seen = head.load(simt::relaxed);
-    Seat seat;
-    if (seen != 0) seat = reserve(static_cast<std::uint32_t>(seen) - 1, q);
-    if (seat.before + 1 >= chunks_.shape().pages(q)) seat = search(self, thread, q, own, seen, seat);
-    return seat.before == none ? nullptr : page_of(thread, seat, q);
+    const std::uint64_t seen = group.once([&] { return chunks_.word(q, Chunks::heads + own).load(simt::relaxed); });
+    std::uint32_t before = none;
+    if (seen != 0) {
+      const std::uint32_t c = static_cast<std::uint32_t>(seen) - 1;
+      before = group.once([&] { return reserve(c, q, n); });
+      if (before < pages - n && n < pages) return page_of(self, thread, group, c, q, before);
+    }
+    return serve(self, thread, group.lanes(), q, own, seen, before);
   }
 
   template <class Thread>
@@ -72,11 +79,20 @@ class ChunkItems {
     // relaxed: constant while a page is in use.
     const std::uint32_t q = Chunks::kind_of(chunks_.state(c).load(simt::relaxed)) - 1;
     const std::uint32_t i = offset >> chunks_.shape().page_shift(q);
-    // release: hands the page over to who sets this bit.
-    mask(c, i / 64).fetch_and(~(std::uint64_t{1} << i % 64), simt::release);
-    const std::uint64_t old = count_off(self, thread, c);
-    units(q).signal(1, 0);
-    if (count_of(old) == 1) retire(self, c, q);
+    const LaneGroup<Thread> word_mates(thread, thread.together(masks_of(c) + i / 64));
+    const std::uint64_t bits = word_mates.join(std::uint64_t{1} << i % 64);
+    word_mates.sync();
+    // release: hands the pages over to who sets these bits.
+    if (word_mates.rank() == 0) mask(c, i / 64).fetch_and(~bits, simt::release);
+    // Before the pages are counted off: retire() needs their units. Who gets one sooner than the page waits for this thread.
+    const LaneGroup<Thread> class_mates(thread, thread.together(chunks_.word_at(q, Chunks::units)));
+    if (class_mates.rank() == 0) units(q).signal(class_mates.size(), 0);
+    class_mates.sync();
+    const LaneGroup<Thread> chunk_mates(thread, thread.together(masks_of(c)));
+    chunk_mates.sync();  // before the release in count_off()
+    if (chunk_mates.rank() == 0 && count_off(self, thread, c, chunk_mates.size()) == 0) {
+      retire(self, thread, thread.together(chunks_.word_at(q, Chunks::units)), c, q);
+    }
   }
 
   template <class Visitor>
@@ -101,12 +117,6 @@ class ChunkItems {
   using Units = BasicBulkSemaphore<false>;  // pages are handed over by their bits
   static constexpr std::uint32_t none = ~0u - 1;
 
-  // A page that is counted: where it is becomes known with page_of().
-  struct Seat {
-    std::uint32_t chunk = Chunks::none;
-    std::uint32_t before = none;  // pages that were counted before; none: nothing is counted
-  };
-
   // Of a chunk's state: used pages, and a bit a class each for `listed` and for whether its queue has room for the chunk.
   static SIMT_INLINE std::uint32_t count_of(std::uint64_t state) { return static_cast<std::uint32_t>(state); }
   static SIMT_INLINE std::uint64_t listed(std::uint32_t q) { return std::uint64_t{1} << (32 + q); }
@@ -123,35 +133,45 @@ class ChunkItems {
     return simt::atomic_ref<std::uint64_t>(masks_of(c)[w]);
   }
 
-  // Counts a page of class q in the chunk. Who finds that there is none is counted all the same, until it says so by
-  // count_off().
-  SIMT_INLINE Seat reserve(std::uint32_t c, std::uint32_t q) const {
+  // Counts n pages of class q in the chunk. Returns how many were counted before, or none if all were, or if the chunk is
+  // of another class. What is more than there are pages is counted all the same, until undo().
+  SIMT_INLINE std::uint32_t reserve(std::uint32_t c, std::uint32_t q, std::uint32_t n) const {
     // acquire: the chunk may have been of another class before; waits for the last users of its pages.
-    const std::uint64_t old = chunks_.state(c).fetch_add(1, simt::acquire);
-    return {c, has_pages(old, q) ? count_of(old) : none};
+    const std::uint64_t old = chunks_.state(c).fetch_add(n, simt::acquire);
+    return has_pages(old, q) ? count_of(old) : none;
   }
 
-  // The page of a seat. nullptr only if the launch is aborted.
+  // The pages for the lanes of a group, `before` pages being counted before theirs. nullptr only if the launch is aborted.
   template <class Thread>
-  SIMT_INLINE void* page_of(Thread& thread, const Seat& seat, std::uint32_t q) const {
-    const std::uint32_t most = chunks_.shape().pages(q), words = (most + 63) / 64;
-    // As long as nothing is freed, the page behind those that are counted is the first one that is free.
-    std::uint32_t w = seat.before / 64, bit = seat.before % 64;
-    std::uint64_t taken = 0;
+  SIMT_INLINE void* page_of(const ChunkItems* self, Thread& thread, const LaneGroup<Thread>& group, std::uint32_t c,
+                            std::uint32_t q, std::uint32_t before) const {
+    // As long as nothing is freed, the pages behind those that are counted are the first ones that are free.
+    const std::uint32_t i = before + group.rank(), w = i / 64;
+    const LaneGroup<Thread> mates = group.part(w == before / 64);
+    const std::uint64_t row = mates.join(std::uint64_t{1} << i % 64);
+    // acquire: waits for the last users of the pages.
+    const std::uint64_t taken = mates.once([&] { return mask(c, w).fetch_or(row, simt::acquire); });
+    group.sync();  // passes that on, and the acquire of who has counted
+    return (taken >> i % 64 & 1) == 0 ? chunks_.page(c, q, i) : other_page(self, thread, c, q, w, taken | row);
+  }
+
+  // Of a lane for itself: any page. `taken`: pages that were in use in word w.
+  template <class Thread>
+  static SIMT_OUTLINE void* other_page(const ChunkItems* self, Thread thread, std::uint32_t c, std::uint32_t q,
+                                       std::uint32_t w, std::uint64_t taken) {
+    const std::uint32_t most = self->chunks_.shape().pages(q), words = (most + 63) / 64;
     SIMT_ROLLED
     for (std::uint32_t turn = 0;;) {
       if (most < 64) taken |= ~std::uint64_t{0} << most;  // there are no such pages
       if (~taken != 0) {
-        const std::uint64_t behind = ~taken >> bit;
-        bit = behind != 0 ? bit + simt::lowest_bit(behind) : simt::lowest_bit(~taken);
+        const unsigned bit = simt::lowest_bit(~taken);
         const std::uint64_t mine = std::uint64_t{1} << bit;
         // acquire: waits for the last user of the page.
-        taken = mask(seat.chunk, w).fetch_or(mine, simt::acquire);
-        if ((taken & mine) == 0) return chunks_.page(seat.chunk, q, w * 64 + bit);
+        taken = self->mask(c, w).fetch_or(mine, simt::acquire);
+        if ((taken & mine) == 0) return self->chunks_.page(c, q, w * 64 + bit);
       } else {
         w = w + 1 == words ? 0 : w + 1;
-        bit = 0;
-        taken = mask(seat.chunk, w).load(simt::relaxed);
+        taken = self->mask(c, w).load(simt::relaxed);
         if (++turn % words == 0) {
           if (thread.aborted()) return nullptr;  // the page stays counted: the pool ends with the launch
           thread.pause(turn / words);
@@ -160,24 +180,23 @@ class ChunkItems {
     }
   }
 
-  // Counts a page off; returns the state as it was.
+  // Counts n pages off; returns how many are left.
   template <class Thread>
-  SIMT_INLINE std::uint64_t count_off(const ChunkItems* self, Thread& thread, std::uint32_t c) const {
-    // release: hands the page over to who is counted next, or gives the chunk another class.
-    const std::uint64_t old = chunks_.state(c).fetch_sub(1, simt::release);
+  SIMT_INLINE std::uint32_t count_off(const ChunkItems* self, Thread& thread, std::uint32_t c, std::uint32_t n) const {
+    // release: hands the pages over to who is counted next, or gives the chunk another class.
+    const std::uint64_t old = chunks_.state(c).fetch_sub(n, simt::release);
     const std::uint32_t q = Chunks::kind_of(old) - 1;
-    if (q < chunks_.shape().classes() && count_of(old) == chunks_.shape().pages(q) && (old & listed(q)) == 0) {
+    if (q < chunks_.shape().classes() && !has_pages(old, q) && has_pages(old - n, q) && (old & listed(q)) == 0) {
       list(self, thread, c, q);
     }
-    return old;
+    return count_of(old) - n;
   }
-
-  // After a reserve() in vain.
+  // After a reserve() of n pages too many.
   template <class Thread>
-  SIMT_INLINE static void undo(const ChunkItems* self, Thread& thread, std::uint32_t c) {
-    const std::uint64_t old = self->count_off(self, thread, c);
-    const std::uint32_t q = Chunks::kind_of(old) - 1;
-    if (q < self->chunks_.shape().classes() && count_of(old) == 1) retire(self, c, q);
+  static SIMT_INLINE void undo(const ChunkItems* self, Thread& thread, std::uint32_t c, std::uint32_t n) {
+    if (self->count_off(self, thread, c, n) != 0) return;
+    const std::uint32_t q = Chunks::kind_of(self->chunks_.state(c).load(simt::relaxed)) - 1;
+    if (q < self->chunks_.shape().classes()) retire(self, thread, 1u << thread.lane(), c, q);
   }
 
   // Puts the chunk into the queue of class q, unless it is listed there.
@@ -189,7 +208,7 @@ class ChunkItems {
   }
   template <class Thread>
   SIMT_INLINE void push(Thread& thread, std::uint32_t c, std::uint32_t q) const {
-    queue_.put(chunks_, thread, q, c);
+    queue_.put(chunks_, thread, LaneGroup<Thread>(thread, 1u << thread.lane()), q, c);
     chunks_.word(q, Chunks::ready).fetch_add(1, simt::relaxed);
   }
   // A listed chunk; none: there is none at the moment, or the launch is aborted. On the copy in device memory.
@@ -198,7 +217,9 @@ class ChunkItems {
     const simt::atomic_ref<std::uint64_t> ready = chunks_.word(q, Chunks::ready);
     const auto any = [](std::uint64_t n) { return static_cast<std::int64_t>(n) > 0; };
     if (!any(ready.load(simt::relaxed))) return Chunks::none;
-    if (any(ready.fetch_sub(1, simt::relaxed))) return queue_.take(chunks_, thread, q, &queue_, &chunks_);
+    if (any(ready.fetch_sub(1, simt::relaxed))) {
+      return queue_.take(chunks_, thread, LaneGroup<Thread>(thread, 1u << thread.lane()), q, &queue_, &chunks_);
+    }
     ready.fetch_add(1, simt::relaxed);
     return Chunks::none;
   }
@@ -208,75 +229,129 @@ class ChunkItems {
     if (has_pages(chunks_.state(c).fetch_and(~listed(q), simt::relaxed), q)) list(this, thread, c, q);
   }
 
-  // A seat for a thread that has a unit, as another head or in a chunk from the queue. `seat` is what it got in the head
-  // `seen`: no page, or the last.
+  // Pages for a group that has units for them, from a head or a chunk in the queue. `seen` and `before` are what it found
+  // in head h.
   template <class Thread>
-  static SIMT_OUTLINE Seat search(const ChunkItems* self, Thread thread, std::uint32_t q, std::uint32_t h,
-                                  std::uint64_t seen, Seat seat) {
-    const Chunks& chunks = self->chunks_;
-    const std::uint32_t most = chunks.shape().pages(q);
+  static SIMT_OUTLINE void* serve(const ChunkItems* self, Thread thread, std::uint32_t lanes, std::uint32_t q,
+                                  std::uint32_t h, std::uint64_t seen, std::uint32_t before) {
+    LaneGroup<Thread> group(thread, lanes);
+    bool reserved = seen != 0;
     SIMT_ROLLED
     for (unsigned turn = 0;; ++turn) {
-      const simt::atomic_ref<std::uint64_t> head = chunks.word(q, Chunks::heads + h);
-      if (turn > 0) {
-        seen = head.load(simt::relaxed);
-        if (seen != 0) seat = self->reserve(static_cast<std::uint32_t>(seen) - 1, q);
-      }
-      if (seen != 0) {
-        if (seat.before + 1 < most) return seat;
-        if (seat.before == none) undo(self, thread, seat.chunk);
-        // Nothing is left in this head.
-        if (head.compare_exchange_strong(seen, 0, simt::relaxed, simt::relaxed)) self->unlist(thread, seat.chunk, q);
-        if (seat.before != none) return seat;
-      }
-      const std::uint32_t c = self->pop(thread, q);
-      if (c != Chunks::none) {
-        seat = self->reserve(c, q);
-        if (seat.before == none) undo(self, thread, c);
-        if (seat.before + 1 < most) {
-          std::uint64_t nothing = 0;
-          if (!head.compare_exchange_strong(nothing, c + 1, simt::relaxed, simt::relaxed)) self->push(thread, c, q);
-        } else {
-          self->unlist(thread, c, q);
+      // {chunk:32, pages counted before:16, pages for the group:16}
+      const std::uint64_t seats = group.once([&] {
+        if (!reserved) {
+          seen = self->chunks_.word(q, Chunks::heads + h).load(simt::relaxed);
+          if (seen != 0) before = self->reserve(static_cast<std::uint32_t>(seen) - 1, q, group.size());
         }
-        if (seat.before != none) return seat;
+        return self->step(thread, q, h, seen, before, group.size());
+      });
+      reserved = false;
+      const auto count = static_cast<std::uint32_t>(seats & 0xffff);
+      if (count > 0) {
+        const bool seated = group.rank() < count;
+        group = group.part(seated);
+        const auto first = static_cast<std::uint32_t>(seats >> 16 & 0xffff);
+        if (seated) return self->page_of(self, thread, group, static_cast<std::uint32_t>(seats >> 32), q, first);
+        continue;
       }
-      // Some other head, or a thread that is inside, has it.
-      if ((turn & 63) == 63 && thread.aborted()) return {};
+      // Some other head, or a thread that is inside, has them.
+      if ((turn & 63) == 63 && group.once([&] { return std::uint32_t{thread.aborted()}; }) != 0) return nullptr;
       thread.pause(turn);
       h = (h + 1) & self->head_mask_;
     }
   }
-
-  // The caller has been told to bring a chunk.
+  // For one thread, on the copy in device memory: up to n seats in the head `seen`, in which n were reserved, or in the
+  // next chunk of the queue.
   template <class Thread>
-  static SIMT_OUTLINE void* grow(const ChunkItems* self, Thread thread, std::uint32_t q) {
-    const Chunks& chunks = self->chunks_;
-    const std::uint32_t others = chunks.shape().pages(q) - 1;
-    const std::uint32_t c = chunks.take(thread);
-    // The room is the chunk's for ever: it may come back to this class, or still have an entry there.
-    const bool room = c != Chunks::none && ((chunks.state(c).load(simt::relaxed) & roomed(q)) != 0 ||
-                                            self->queue_.make_room(chunks, thread, q));
-    if (!room) {
-      if (c != Chunks::none) chunks.give_back(c);
-      self->units(q).signal(0, others);
-      return nullptr;
+  SIMT_INLINE std::uint64_t step(Thread& thread, std::uint32_t q, std::uint32_t h, std::uint64_t seen,
+                                 std::uint32_t before, std::uint32_t n) const {
+    const simt::atomic_ref<std::uint64_t> head = chunks_.word(q, Chunks::heads + h);
+    const std::uint32_t pages = chunks_.shape().pages(q);
+    SIMT_ROLLED
+    for (bool queued = seen == 0;; queued = true) {
+      const std::uint32_t c = queued ? pop(thread, q) : static_cast<std::uint32_t>(seen) - 1;
+      if (c == Chunks::none) return 0;
+      if (queued) before = reserve(c, q, n);
+      const std::uint32_t left = before == none ? 0 : pages - before, count = left < n ? left : n;
+      if (count < n) undo(this, thread, c, n - count);
+      std::uint64_t expected = queued ? 0 : seen;
+      if (count == 0 || count == left) {
+        // Nothing is left in the chunk: it is removed by who took it out of the queue, or takes it out of the head.
+        if (queued || head.compare_exchange_strong(expected, 0, simt::relaxed, simt::relaxed)) unlist(thread, c, q);
+      } else if (queued && !head.compare_exchange_strong(expected, c + 1, simt::relaxed, simt::relaxed)) {
+        push(thread, c, q);
+      }
+      if (count > 0) return std::uint64_t{c} << 32 | before << 16 | count;
+      if (queued) return 0;
     }
-    chunks.state(c).fetch_or(roomed(q), simt::relaxed);
-    // acquire: waits for the last users of the chunk's pages. From here on others may count pages of it.
-    chunks.state(c).fetch_add(Chunks::of_kind(q + 1) + 1, simt::acquire);
-    if (others > 0) {
-      list(self, thread, c, q);
-      self->units(q).signal(others, others);
-    }
-    return self->page_of(thread, {c, 0}, q);
   }
 
-  // Makes the chunk free if none of its pages is in use, and the class has others.
-  static SIMT_OUTLINE void retire(const ChunkItems* self, std::uint32_t c, std::uint32_t q) {
+  // The group has been told to bring chunks (`grows`), or that there are none. Where there are too few pages for all, the
+  // first lanes get those that are free by now.
+  template <class Thread>
+  static SIMT_OUTLINE void* bring(const ChunkItems* self, Thread thread, std::uint32_t lanes, std::uint32_t q,
+                                  bool grows) {
+    LaneGroup<Thread> group(thread, lanes);
+    if (grows) {
+      void* const page = self->grow(thread, group, q);
+      group = group.part(page != nullptr);
+      if (page != nullptr) return page;
+    }
+    const bool seated = group.rank() < group.once([&] { return self->units(q).take_some(group.size()); });
+    group = group.part(seated);
+    return seated ? serve(self, thread, group.lanes(), q, thread.worker() & self->head_mask_, 0, none) : nullptr;
+  }
+
+  // Brings as many chunks as the group needs; a page for each lane, nullptr where there was none. On the copy in device
+  // memory.
+  template <class Thread>
+  SIMT_INLINE void* grow(Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q) const {
+    const std::uint32_t pages = chunks_.shape().pages(q), i = group.rank() & (pages - 1), rest = group.size();
+    std::uint32_t c = Chunks::none;
+    if (i == 0) {
+      const std::uint32_t behind = rest - group.rank(), kept = behind < pages ? behind : pages;
+      c = new_chunk(thread, q, kept);
+    }
+    c = lane_value(thread, group, group.rank() - i, c);
+    group.sync();  // passes the acquire in new_chunk() on
+    // The pages behind those of the group, all of the last chunk.
+    const std::uint32_t last = (rest - 1) & ~(pages - 1), others = pages - (rest - last);
+    const std::uint32_t from = lane_value(thread, group, last, c);
+    if (others > 0 && group.rank() == 0) {
+      if (from != Chunks::none) list(this, thread, from, q);
+      units(q).signal(from == Chunks::none ? 0 : others, others);
+    }
+    return c == Chunks::none ? nullptr : chunks_.page(c, q, i);
+  }
+  // A chunk of class q, the first `kept` pages of which (up to 32) are in use.
+  template <class Thread>
+  SIMT_INLINE std::uint32_t new_chunk(Thread& thread, std::uint32_t q, std::uint32_t kept) const {
+    const std::uint32_t c = chunks_.take(thread);
+    if (c == Chunks::none) return c;
+    // The room is the chunk's for ever: it may come back to this class, or still have an entry there.
+    if ((chunks_.state(c).load(simt::relaxed) & roomed(q)) == 0) {
+      if (!queue_.make_room(chunks_, thread, q)) {
+        chunks_.put_back(c);
+        return Chunks::none;
+      }
+      chunks_.state(c).fetch_or(roomed(q), simt::relaxed);
+    }
+    // While the chunk has no class, nobody else sets a bit.
+    mask(c, 0).fetch_or((std::uint64_t{1} << kept) - 1, simt::relaxed);
+    // acquire: waits for the last users of the chunk's pages. From here on others may count pages of it.
+    chunks_.state(c).fetch_add(Chunks::of_kind(q + 1) + kept, simt::acquire);
+    return c;
+  }
+
+  // Makes those chunks free, one a lane, none of whose pages are in use, as far as the class has others.
+  template <class Thread>
+  static SIMT_OUTLINE void retire(const ChunkItems* self, Thread thread, std::uint32_t lanes, std::uint32_t c,
+                                  std::uint32_t q) {
+    const LaneGroup<Thread> group(thread, lanes);
     const std::uint32_t pages = self->chunks_.shape().pages(q);
     // Pays for all pages first: no thread with a unit then needs one of them.
-    if (!self->units(q).try_wait(pages, pages)) return;
+    if (group.rank() >= group.once([&] { return self->units(q).take_some(group.size(), pages, pages); })) return;
     const simt::atomic_ref<std::uint64_t> state = self->chunks_.state(c);
     std::uint64_t seen = state.load(simt::relaxed);
     SIMT_ROLLED

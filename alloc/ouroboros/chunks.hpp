@@ -48,6 +48,8 @@ class Chunks {
     shape_ = shape;
     words_at_ = at;
     at = round_up(at + (std::size_t{shape.classes() * words} << shape.word_shift), 256);
+    dry_at_ = at;
+    at += 128;
     levels_at_ = at;
     at += sizeof(std::uint32_t) * SumMap::table_entries;
     map_at_ = at;
@@ -113,16 +115,29 @@ class Chunks {
   // A free chunk, now the caller's; none: there is none. Threads search from places of their own.
   template <class Thread>
   SIMT_INLINE std::uint32_t take(const Thread& thread) const {
+    // relaxed, here and below: a hint for threads that wait for a chunk.
+    const simt::atomic_ref<std::uint32_t> dry(*dry_word());
     const SumMap free = map();
     const std::uint32_t spread = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
     std::uint32_t c = static_cast<std::uint32_t>((std::uint64_t{spread} * shape_.chunks) >> 32);
     SIMT_ROLLED
     while ((c = free.find(c)) != SumMap::none) {
-      if (free.take(c) != 0) return c;
+      if (free.take(c) == 0) continue;
+      if (dry.load(simt::relaxed) != 0) dry.store(0, simt::relaxed);
+      return c;
     }
+    dry.store(1, simt::relaxed);
     return none;
   }
-  SIMT_INLINE void give_back(std::uint32_t c) const { map().set(c); }
+  SIMT_INLINE void give_back(std::uint32_t c) const {
+    map().set(c);
+    const simt::atomic_ref<std::uint32_t> dry(*dry_word());
+    if (dry.load(simt::relaxed) != 0) dry.store(0, simt::relaxed);
+  }
+  // Of one that could not be used for want of another.
+  SIMT_INLINE void put_back(std::uint32_t c) const { map().set(c); }
+  // Not 0 if the last thread that asked for a chunk has found none.
+  SIMT_INLINE std::uint32_t* dry_word() const { return reinterpret_cast<std::uint32_t*>(base_ + dry_at_); }
 
   std::vector<std::uint64_t> read_states(const HostView& host) const {
     return host.read(reinterpret_cast<const std::uint64_t*>(base_ + states_at_), shape_.chunks);
@@ -159,7 +174,7 @@ class Chunks {
 
   std::byte* base_ = nullptr;
   Shape shape_;
-  std::size_t words_at_ = 0, levels_at_ = 0, map_at_ = 0, states_at_ = 0, memory_at_ = 0;
+  std::size_t words_at_ = 0, dry_at_ = 0, levels_at_ = 0, map_at_ = 0, states_at_ = 0, memory_at_ = 0;
 };
 
 }  // namespace heapwood::alloc::ouroboros

@@ -7,9 +7,17 @@
 #pragma once
 
 #include "alloc/ouroboros/chunks.hpp"
+#include "alloc/primitives/lane_group.hpp"
 #include "simt/warp.hpp"
 
 namespace heapwood::alloc::ouroboros {
+
+// What the lane of the group with this rank brings.
+template <class Thread>
+SIMT_INLINE std::uint32_t lane_value(const Thread& thread, const LaneGroup<Thread>& group, std::uint32_t rank,
+                                     std::uint32_t value) {
+  return group.alone() ? value : thread.shfl(group.lanes(), value, nth_bit(group.lanes(), rank));
+}
 
 template <class Slots>
 class IndexQueue {
@@ -35,63 +43,75 @@ class IndexQueue {
     return chunks.word(q, Chunks::placed).fetch_add(n, simt::relaxed);
   }
 
-  // Puts an entry, unless the launch is aborted.
+  // Puts an entry for each lane of the group, unless the launch is aborted.
   template <class Thread>
-  SIMT_INLINE void put(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t entry) const {
+  SIMT_INLINE void put(const Chunks& chunks, Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q,
+                       std::uint32_t entry) const {
+    const std::uint64_t first = group.once([&] { return reserve(chunks, q, group.size()); });
     std::uint32_t run = 0;
-    const Place place = slots_.template find<true>(chunks, thread, q, reserve(chunks, q, 1), run);
-    if (place.slot == nullptr) return;
-    simt::wait_until(thread, [&] { return fill<true>(place.slot, entry); });
+    const Place place = slots_.template find<true>(chunks, thread, q, first + group.rank(), run);
+    if (place.slot != nullptr) simt::wait_until(thread, [&] { return fill<true>(place.slot, entry); });
   }
 
-  // Puts n entries, `step` apart, at reserved positions. They hand nothing over.
+  // Puts n entries, `step` apart, at reserved positions; the lanes of the group share the work. They hand nothing over.
   template <class Thread>
-  SIMT_INLINE void put(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint64_t begin, std::uint32_t n,
-                       std::uint32_t entry, std::uint32_t step) const {
+  SIMT_INLINE void put(const Chunks& chunks, Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q,
+                       std::uint64_t begin, std::uint32_t n, std::uint32_t entry, std::uint32_t step) const {
+    const std::uint32_t lanes = group.size();
     SIMT_ROLLED
     for (std::uint32_t run = 0; n > 0; n -= run, begin += run, entry += run * step) {
       const Place place = slots_.template find<true>(chunks, thread, q, begin, run);
       if (place.slot == nullptr) return;
       if (run > n) run = n;
       SIMT_ROLLED
-      for (std::uint32_t i = 0; i < run; i += 8) {
-        // Eight at a time: each is on its way before it is known what came of the one in front.
+      for (std::uint32_t i = group.rank(); i < run; i += in_flight * lanes) {
+        // Each is on its way before it is known what came of the one in front.
         std::uint32_t missed = 0;
         SIMT_UNROLLED
-        for (std::uint32_t k = i; k < i + 8; ++k) {
-          const bool filled = k >= run || fill<false>(place.slot + k, entry + k * step);
-          missed |= (filled ? 0u : 1u) << (k - i);
+        for (std::uint32_t k = 0; k < in_flight; ++k) {
+          const std::uint32_t at = i + k * lanes;
+          const bool filled = at >= run || fill<false>(place.slot + at, entry + at * step);
+          missed |= (filled ? 0u : 1u) << k;
         }
         // Who is to empty these is inside.
         SIMT_ROLLED
         for (; missed != 0; missed &= missed - 1) {
-          const std::uint32_t k = i + simt::lowest_bit(missed);
-          const auto filled = [&] { return fill<false>(place.slot + k, entry + k * step); };
+          const std::uint32_t at = i + simt::lowest_bit(missed) * lanes;
+          const auto filled = [&] { return fill<false>(place.slot + at, entry + at * step); };
           if (!simt::wait_until(thread, filled)) return;
         }
       }
     }
   }
 
-  // The next entry; empty only if the launch is aborted. `self` and `there` are copies of this object and of the chunks
-  // in device memory, for what is out of line.
+  // The next entry for each lane of the group; empty only if the launch is aborted. `self` and `there` are copies of this
+  // object and of the chunks in device memory, for what is out of line.
   template <class Thread>
-  SIMT_INLINE std::uint32_t take(const Chunks& chunks, Thread& thread, std::uint32_t q, const IndexQueue* self,
-                                 const Chunks* there) const {
+  SIMT_INLINE std::uint32_t take(const Chunks& chunks, Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q,
+                                 const IndexQueue* self, const Chunks* there) const {
     // relaxed: a number that is handed out once.
-    const std::uint64_t position = chunks.word(q, Chunks::taken).fetch_add(1, simt::relaxed);
+    const std::uint64_t first =
+        group.once([&] { return chunks.word(q, Chunks::taken).fetch_add(group.size(), simt::relaxed); });
+    const std::uint64_t position = first + group.rank();
     std::uint32_t run = 0, entry = empty;
     const Place place = slots_.template find<false>(chunks, thread, q, position, run);
-    if (place.slot == nullptr) return empty;
-    const simt::atomic_ref<std::uint32_t> slot(*place.slot);
-    SIMT_ROLLED
-    for (;;) {
-      // acquire: takes over what the entry stands for. An exchange with an empty slot changes nothing.
-      entry = slot.exchange(empty, simt::acquire);
-      if (entry != empty) break;
-      if (!simt::wait_until(thread, [&] { return slot.load(simt::relaxed) != empty; })) return empty;
+    if (place.slot != nullptr) {
+      const simt::atomic_ref<std::uint32_t> slot(*place.slot);
+      const auto full = [&] { return slot.load(simt::relaxed) != empty; };
+      SIMT_ROLLED
+      do {
+        // acquire: takes over what the entry stands for. An exchange with an empty slot changes nothing.
+        entry = slot.exchange(empty, simt::acquire);
+      } while (entry == empty && simt::wait_until(thread, full));
     }
-    if (slots_.leave(chunks, place)) emptied(self, there, thread, q, position, place);
+    if constexpr (pieces > 0) {
+      // Each piece is left for itself, so that leaving one needs no later one.
+      const LaneGroup<Thread> mates = group.part(slots_.same_piece(position, first));
+      mates.sync();  // before the release in leave()
+      if (mates.rank() == 0 && place.slot != nullptr && slots_.leave(chunks, place, mates.size())) {
+        emptied(self, there, thread, q, position, place);
+      }
+    }
     return entry;
   }
 
@@ -104,6 +124,7 @@ class IndexQueue {
 
  private:
   using Place = typename Slots::Place;
+  static constexpr std::uint32_t in_flight = 16;
 
   template <class Thread>
   static SIMT_OUTLINE void emptied(const IndexQueue* self, const Chunks* chunks, Thread thread, std::uint32_t q,

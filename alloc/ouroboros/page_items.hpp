@@ -5,12 +5,15 @@
 // - a chunk that cannot be had is said to the semaphore (published: ignored, and then memory is written that is nobody's);
 // - the queue has room for every page of the class before that page can be freed (static_queue.hpp, queue_pieces.hpp);
 // - places in the queue are reserved before the semaphore is told, so that waiting threads have their slots and do not
-//   crowd at one word, while the pages are put one by one.
+//   crowd at one word, while the pages are put;
+// - lanes that call together act as one: one wait for all their units, one add for all their tickets, and they share the
+//   work of putting a chunk's pages.
 // As published a chunk stays with its class for good.
 #pragma once
 
 #include "alloc/ouroboros/index_queue.hpp"
 #include "alloc/primitives/bulk_semaphore.hpp"
+#include "alloc/primitives/lane_group.hpp"
 
 namespace heapwood::alloc::ouroboros {
 
@@ -35,15 +38,13 @@ class PageItems {
   // `self` is a copy of this object in device memory, for what is out of line.
   template <class Thread>
   SIMT_INLINE void* allocate(const PageItems* self, Thread& thread, std::uint32_t q) const {
-    const Units::Wait answer = units(q).wait(thread, 1, chunks_.shape().pages(q));
-    if (answer == Units::Wait::grow) return grow(self, thread, q);
-    if (answer == Units::Wait::fail) return nullptr;
-    const std::uint32_t entry = queue_.take(chunks_, thread, q, &self->queue_, &self->chunks_);
-    if (entry == Queue::empty) return nullptr;
-    const std::uint32_t c = entry >> 10;
-    // relaxed: whoever frees the page learns the class through this thread, not through the one that brought the chunk.
-    if ((entry & fresh) != 0) chunks_.state(c).store(Chunks::of_kind(q + 1), simt::relaxed);
-    return chunks_.page(c, q, entry >> 1 & 511);
+    const LaneGroup<Thread> group(thread, thread.together(chunks_.word_at(q, Chunks::units)));
+    const auto answer = static_cast<Units::Wait>(group.once([&] {
+      const Units::Wait got = units(q).wait(thread, group.size(), chunks_.shape().pages(q), chunks_.dry_word());
+      return static_cast<std::uint32_t>(got);
+    }));
+    if (answer == Units::Wait::got) return take(self, thread, group, q);
+    return bring(self, thread, group.lanes(), q, answer == Units::Wait::grow);
   }
 
   template <class Thread>
@@ -52,8 +53,10 @@ class PageItems {
     const std::uint32_t c = chunks_.chunk_of(block, offset);
     // relaxed: constant by now.
     const std::uint32_t q = Chunks::kind_of(chunks_.state(c).load(simt::relaxed)) - 1;
-    queue_.put(chunks_, thread, q, entry_of(c, offset >> chunks_.shape().page_shift(q)));
-    units(q).signal(1, 0);
+    const LaneGroup<Thread> group(thread, thread.together(chunks_.word_at(q, Chunks::units)));
+    queue_.put(chunks_, thread, group, q, entry_of(c, offset >> chunks_.shape().page_shift(q)));
+    group.sync();
+    if (group.rank() == 0) units(q).signal(group.size(), 0);
   }
 
   template <class Visitor>
@@ -82,25 +85,65 @@ class PageItems {
 
   SIMT_INLINE Units units(std::uint32_t q) const { return Units(chunks_.word_at(q, Chunks::units)); }
 
-  // The caller has been told to bring a chunk.
+  // A page for each lane of the group, which has units for them.
   template <class Thread>
-  static SIMT_OUTLINE void* grow(const PageItems* self, Thread thread, std::uint32_t q) {
-    const Chunks& chunks = self->chunks_;
-    const std::uint32_t others = chunks.shape().pages(q) - 1;
-    const std::uint32_t c = chunks.take(thread);
-    const bool room = c != Chunks::none && self->queue_.make_room(chunks, thread, q);
-    if (!room) {
-      if (c != Chunks::none) chunks.give_back(c);
-      self->units(q).signal(0, others);
-      return nullptr;
+  SIMT_INLINE void* take(const PageItems* self, Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q) const {
+    const std::uint32_t entry = queue_.take(chunks_, thread, group, q, &self->queue_, &self->chunks_);
+    if (entry == Queue::empty) return nullptr;
+    const std::uint32_t c = entry >> 10;
+    if ((entry & fresh) != 0) know(c, q);
+    return chunks_.page(c, q, entry >> 1 & 511);
+  }
+  // relaxed: whoever frees a page learns its class through the thread that has got it, which therefore writes it too.
+  SIMT_INLINE void know(std::uint32_t c, std::uint32_t q) const {
+    chunks_.state(c).store(Chunks::of_kind(q + 1), simt::relaxed);
+  }
+
+  // The group has been told to bring chunks (`grows`), or that there are none. Where there are too few pages for all, the
+  // first lanes get those that are free by now.
+  template <class Thread>
+  static SIMT_OUTLINE void* bring(const PageItems* self, Thread thread, std::uint32_t lanes, std::uint32_t q,
+                                  bool grows) {
+    LaneGroup<Thread> group(thread, lanes);
+    if (grows) {
+      void* const page = self->grow(thread, group, q);
+      group = group.part(page != nullptr);
+      if (page != nullptr) return page;
     }
-    chunks.state(c).store(Chunks::of_kind(q + 1), simt::relaxed);
+    const bool seated = group.rank() < group.once([&] { return self->units(q).take_some(group.size()); });
+    group = group.part(seated);
+    return seated ? self->take(self, thread, group, q) : nullptr;
+  }
+
+  // Brings as many chunks as the group needs; a page for each lane, nullptr where there was none. On the copy in device
+  // memory.
+  template <class Thread>
+  SIMT_INLINE void* grow(Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q) const {
+    const std::uint32_t pages = chunks_.shape().pages(q), i = group.rank() & (pages - 1);
+    std::uint32_t c = Chunks::none;
+    if (i == 0) {
+      c = chunks_.take(thread);
+      if (c != Chunks::none && !queue_.make_room(chunks_, thread, q)) {
+        chunks_.put_back(c);
+        c = Chunks::none;
+      }
+    }
+    c = lane_value(thread, group, group.rank() - i, c);
+    if (c != Chunks::none) know(c, q);
+    // The pages behind those of the group, all of the last chunk.
+    const std::uint32_t last = (group.size() - 1) & ~(pages - 1), kept = group.size() - last, others = pages - kept;
     if (others > 0) {
-      const std::uint64_t at = self->queue_.reserve(chunks, q, others);
-      self->units(q).signal(others, others);
-      self->queue_.put(chunks, thread, q, at, others, entry_of(c, 1) | fresh, entry_of(0, 1));
+      const std::uint32_t from = lane_value(thread, group, last, c);
+      const std::uint64_t at = group.once([&] {
+        const std::uint64_t position = from == Chunks::none ? 0 : queue_.reserve(chunks_, q, others);
+        units(q).signal(from == Chunks::none ? 0 : others, others);
+        return position;
+      });
+      if (from != Chunks::none) {
+        queue_.put(chunks_, thread, group, q, at, others, entry_of(from, kept) | fresh, entry_of(0, 1));
+      }
     }
-    return chunks.page(c, q, 0);
+    return c == Chunks::none ? nullptr : chunks_.page(c, q, i);
   }
 
   Chunks chunks_;

@@ -43,11 +43,12 @@ class QueuePieces {
     return {slots_of(chunks, piece) + at, piece};
   }
 
-  // Called when the slot has been emptied. True: so has the piece, and the caller has to call emptied().
-  SIMT_INLINE bool leave(const Chunks& chunks, const Place& place) const {
-    // release: the slot is empty; acquire: so are the others.
-    return taken_of(chunks, place.piece).fetch_add(1, simt::acq_rel) + 1 == slots();
+  // Called when n slots of the place's piece have been emptied. True: so has the piece, and the caller has to call emptied().
+  SIMT_INLINE bool leave(const Chunks& chunks, const Place& place, std::uint32_t n) const {
+    // release: the slots are empty; acquire: so are the others.
+    return taken_of(chunks, place.piece).fetch_add(n, simt::acq_rel) + n == slots();
   }
+  SIMT_INLINE bool same_piece(std::uint64_t a, std::uint64_t b) const { return number_of(a) == number_of(b); }
   template <class Thread>
   SIMT_INLINE void emptied(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint64_t position,
                            const Place& place) const {

@@ -41,8 +41,9 @@ class StaticQueue {
     run = length - at;
     return {slots(chunks) + first(q) + at, 0};
   }
-  // Called when the slot has been emptied.
-  SIMT_INLINE bool leave(const Chunks&, const Place&) const { return false; }
+  // Slots that have been emptied need no care.
+  SIMT_INLINE bool leave(const Chunks&, const Place&, std::uint32_t) const { return false; }
+  SIMT_INLINE bool same_piece(std::uint64_t, std::uint64_t) const { return true; }
   template <class Thread>
   SIMT_INLINE void emptied(const Chunks&, Thread&, std::uint32_t, std::uint64_t, const Place&) const {}
 
