@@ -37,7 +37,7 @@ class Ouroboros {
   template <class Thread>
   SIMT_INLINE void deallocate(Thread& thread, void* block) const {
     if (block == nullptr) return;
-    if (large_.owns(block)) return large_.deallocate(block);
+    if (large_.owns(block)) return large_.deallocate(thread, block);
     items_.deallocate(self(), thread, block);
   }
 
