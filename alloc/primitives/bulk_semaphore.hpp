@@ -5,10 +5,12 @@
 //
 //   wait(thread, n, batch)   got: n units are the caller's. grow: the caller brings a batch, keeps n units of it and
 //                            calls signal(batch - n, batch - n), or signal(0, batch - n) if it could not be had.
-//                            fail: the launch is aborted. n <= batch; batch is the same in all calls.
+//                            fail: the launch is aborted, or nothing can be had (below). batch is the same in all
+//                            calls; if n is more, the caller brings as many batches as hold n units.
 //   signal(n, expected)      n units more, `expected` of which were promised.
 //   promise(n)               n units will come, by signal(.., n): others then wait for them.
-//   try_wait(n, keep)        n units if they are there, nobody waits for them, and `keep` stay.
+//   take_some(n, each, keep) up to n times `each` units, as they are there, nobody waits for them, and `keep` stay.
+//   try_wait(n, keep)        n units, in the same way, or none.
 //
 // The papers keep three counts in a word: available C, expected E, reserved by waiting threads R. Here there are two,
 // C and V = C + E - R, the units that would be left if all promises were kept and all waiting threads served. Both may
@@ -21,9 +23,11 @@
 //   arrivals need, as only an arrival that is told to grow increases that need by a batch;
 // - a taker that was too late puts its units back. That changes C only, and who grows is decided by V: no thread sees a
 //   shortage that does not exist, and grows for nothing;
+// - of many waiting threads about as many try to take units as there are; each thread that was too late tries less often;
 // - a waiting thread looks whether units are there, not whether others reserved them (the papers' condition leaves and
 //   reserves again and again while R = C + E). Where a grower has failed V stays negative; who has seen that for
-//   `patience` turns grows in its place. So all waiting ends: with units, or with a failure of one's own.
+//   `patience` turns grows in its place. So all waiting ends: with units, or with a failure of one's own. A caller that
+//   can tell that no batch can be had gives wait() a word, `dry`, that is not 0 then: waiting ends at once.
 // Waits only for threads that grow, which are running. Limits: C, V and the sum of all units asked for at a time are
 // below 2^31.
 #pragma once
@@ -47,10 +51,11 @@ class BasicBulkSemaphore {
   static SIMT_INLINE std::uint64_t initial(std::uint32_t available) { return counts(available, available); }
 
   template <class Thread>
-  SIMT_INLINE Wait wait(Thread& thread, std::uint32_t n, std::uint32_t batch) const {
+  SIMT_INLINE Wait wait(const Thread& thread, std::uint32_t n, std::uint32_t batch,
+                        std::uint32_t* dry = nullptr) const {
     // acquire: what the units stand for.
     const std::uint64_t old = word().fetch_sub(counts(n, n), taking);
-    return available(old) >= static_cast<std::int32_t>(n) ? Wait::got : wait_longer(word_, thread, old, n, batch);
+    return available(old) >= static_cast<std::int32_t>(n) ? Wait::got : wait_longer(word_, thread, old, n, batch, dry);
   }
 
   SIMT_INLINE void signal(std::uint32_t n, std::uint32_t expected) const {
@@ -59,16 +64,19 @@ class BasicBulkSemaphore {
   }
   SIMT_INLINE void promise(std::uint32_t n) const { word().fetch_add(counts(n, 0), simt::relaxed); }
 
-  SIMT_INLINE bool try_wait(std::uint32_t n, std::uint32_t keep = 0) const {
-    const std::int64_t least = std::int64_t{n} + keep;
+  SIMT_INLINE std::uint32_t take_some(std::uint32_t n, std::uint32_t each = 1, std::uint32_t keep = 0) const {
     std::uint64_t seen = word().load(simt::relaxed);
     SIMT_ROLLED
-    while (available(seen) >= static_cast<std::int32_t>(n) && balance(seen) >= least) {
+    for (;;) {
+      const std::int64_t c = available(seen), spare = std::int64_t{balance(seen)} - keep, most = c < spare ? c : spare;
+      if (most < each) return 0;
+      const std::uint32_t times = static_cast<std::uint32_t>(most) / each, k = times < n ? times : n;
+      const std::int64_t units = std::int64_t{k} * each;
       // acquire: what the units stand for.
-      if (word().compare_exchange_weak(seen, seen - counts(n, n), taking, simt::relaxed)) return true;
+      if (word().compare_exchange_weak(seen, seen - counts(units, units), taking, simt::relaxed)) return k;
     }
-    return false;
   }
+  SIMT_INLINE bool try_wait(std::uint32_t n, std::uint32_t keep = 0) const { return take_some(1, n, keep) != 0; }
 
   // For tests: C and V.
   static SIMT_INLINE std::int32_t available(std::uint64_t word) { return static_cast<std::int32_t>(word); }
@@ -79,7 +87,7 @@ class BasicBulkSemaphore {
  private:
   static constexpr auto taking = hands_over ? simt::acquire : simt::relaxed;
   static constexpr auto giving = hands_over ? simt::release : simt::relaxed;
-  static constexpr unsigned patience = 64;  // turns of waiting while nobody promises enough
+  static constexpr unsigned patience = 256;  // turns of waiting while nobody promises enough
 
   // What to add for changes of V and C: a borrow of C's half is part of the sum, and balance() knows it.
   static SIMT_INLINE std::uint64_t counts(std::int64_t balance, std::int64_t available) {
@@ -94,30 +102,41 @@ class BasicBulkSemaphore {
   // There were not enough units. By value: the address of a thread that lives in registers must not escape.
   template <class Thread>
   static SIMT_OUTLINE Wait wait_longer(std::uint64_t* address, Thread thread, std::uint64_t old, std::uint32_t n,
-                                       std::uint32_t batch) {
+                                       std::uint32_t batch, std::uint32_t* dry) {
     const simt::atomic_ref<std::uint64_t> word(*address);
-    const std::int64_t before = balance(old);
+    const std::int64_t before = balance(old), brought = std::int64_t{batches(n, batch)} * batch;
     // relaxed, here and below, where no units are taken: these are numbers.
     if (batches(n - before, batch) > batches(-before, batch)) {
-      word.fetch_add(counts(batch, n), simt::relaxed);
+      word.fetch_add(counts(brought, n), simt::relaxed);
       return Wait::grow;
     }
     // What is asked for stays in V.
     word.fetch_add(counts(0, n), simt::relaxed);
-    unsigned alone = 0;
+    unsigned alone = 0, hope = 0;
+    bool gone = false;
     SIMT_ROLLED
-    for (unsigned turn = 0; (turn & 63) != 63 || !thread.aborted(); ++turn) {
+    for (unsigned turn = 0; !gone; ++turn) {
       thread.pause(turn);
       std::uint64_t seen = word.load(simt::relaxed);
-      if (available(seen) >= static_cast<std::int32_t>(n)) {
+      // As many threads as there may be on a GPU would take one request each; later one of four of these, ...
+      const std::uint32_t dice = (thread.worker() * 32 + thread.lane() + turn) * 2654435769u >> 19;
+      const std::uint32_t turns_away = hope < 7 ? dice & (8191u >> 2 * hope) : 0;
+      if (available(seen) >= static_cast<std::int64_t>(n) * (1 + turns_away)) {
         // acquire: what the units stand for.
         if (available(word.fetch_sub(counts(0, n), taking)) >= static_cast<std::int32_t>(n)) return Wait::got;
         word.fetch_add(counts(0, n), simt::relaxed);
-      } else if (balance(seen) < 0 && ++alone > patience) {
-        if (word.compare_exchange_strong(seen, seen + counts(batch, 0), simt::relaxed, simt::relaxed)) {
-          return Wait::grow;
+        hope = 0;
+      } else {
+        ++hope;
+        if (balance(seen) < 0) {
+          gone = dry != nullptr && simt::atomic_ref<std::uint32_t>(*dry).load(simt::relaxed) != 0;
+          if (++alone > patience && !gone &&
+              word.compare_exchange_strong(seen, seen + counts(brought, 0), simt::relaxed, simt::relaxed)) {
+            return Wait::grow;
+          }
         }
       }
+      gone = gone || ((turn & 63) == 63 && thread.aborted());
     }
     word.fetch_add(counts(n, 0), simt::relaxed);
     return Wait::fail;
