@@ -11,6 +11,7 @@
 #include "app/output_file.hpp"
 #include "app/progress.hpp"
 #include "app/stress_figures.hpp"
+#include "app/stress_primitives.hpp"
 #include "app/stress_report.hpp"
 #include "app/version.hpp"
 
@@ -63,7 +64,21 @@ void print_report(const StressCommand& command, const StressBench& bench, const 
   }
 }
 
+// Tests of primitives have no allocator, and so neither points nor a report.
+Exit primitives(const StressCommand& command) {
+  if (!command.json.empty() || command.format == "json") {
+    throw Error(Exit::usage, fmt::format("stress {}: writes tables only; use --format csv", command.test));
+  }
+  const Table table =
+      stress_primitives(command.test, choose_device(command.device), command.settings.runs, command.settings.seconds);
+  fmt::print("{}", command.format == "csv"        ? to_csv(table)
+                   : command.format == "markdown" ? to_markdown(table)
+                                                  : to_text(table, terminal_style()));
+  return Exit::done;
+}
+
 Exit stress(const StressCommand& command, const std::vector<std::string>& argv) {
+  if (is_primitive_test(command.test)) return primitives(command);
   StressBench bench;
   bench.settings = command.settings;
   StressSettings& settings = bench.settings;
@@ -116,12 +131,12 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
 
 void add_stress(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<StressCommand>();
-  CLI::App* command = app.add_subcommand("stress", "generic tests of allocators: " + stress_tests());
+  CLI::App* command = app.add_subcommand("stress", "generic tests of allocators: " + stress_tests() + "; of primitives: semaphore, rcu");
   command->footer(examples);
   command
       ->add_option(
           "test", options->test,
-          "ad, acd, p (RegEff); alloc (each thread once),\nmixed, scaling, utilization, range, churn\n(Ouroboros)")
+          "ad, acd, p (RegEff); alloc (each thread once),\nmixed, scaling, utilization, range, churn\n(Ouroboros); semaphore, rcu (bulk)")
       ->type_name("TEST");
   command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
       ->capture_default_str()

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // TBuddy: a buddy allocator of pages for thousands of threads (Gelado and Garland 2019, section 4.1). Two stages: a
 // bulk semaphore an order (bulk_semaphore.hpp) gives a thread the right to a block, then it looks for one. A thread
-// that finds too few of an order splits one of the next order and promises the half that it does not need, so that
-// others wait for that half and do not conclude that the pool is full: no false starvation.
+// that finds too few of an order splits a larger one and promises what it does not need of it, so that others wait for
+// that and do not conclude that the pool is full: no false starvation.
 // Differs from the paper:
 // - the static tree is a bitmap an order with summaries (sum_map.hpp): a set bit is an available node, the summaries
 //   are the partial ones. Nothing is locked or propagated; both halves of a block are taken by one fetch_and;
+// - an order grows from the fifth one above it: a block is split into 32 by one fetch_or, and what thousands of threads
+//   wait for is there after a few splits. (Published: into two, so that a whole tree unfolds, a level a trip.) Smaller
+//   blocks are split where there are any;
 // - a merge takes the two halves first and pays for them with two units of their order, so that it fails only where
 //   somebody who has a unit needs one of the halves. (Paying first, as published, fails also while another thread pays
 //   for a moment.) What is merged is promised to the next order before it disappears from this one;
@@ -74,11 +77,13 @@ class TBuddy {
   }
 
   SIMT_FN void free_every_page() const {
-    for (std::uint32_t k = 0; (pages_ >> k) > 0; ++k) *semaphore_word(k) = BulkSemaphore::initial(0);
+    for (std::uint32_t k = 0; (pages_ >> k) > 0; ++k) *semaphore_word(k) = Semaphore::initial(0);
     give_back(0, pages_, 0);
   }
 
   SIMT_INLINE std::uint32_t pages() const { return pages_; }
+  // Not 0: there were not even a few pages a moment ago. Ends waiting for promises that were broken.
+  SIMT_INLINE std::uint32_t* full() const { return reinterpret_cast<std::uint32_t*>(base_) + 1; }
   SIMT_INLINE unsigned page_shift() const { return page_shift_; }
   SIMT_INLINE const std::byte* base() const { return base_; }
   SIMT_INLINE std::byte* memory() const { return base_ + memory_at_; }
@@ -107,6 +112,7 @@ class TBuddy {
     std::uint32_t b = take_block(thread, k);
     SIMT_ROLLED
     for (unsigned turn = 0; b == none && turn < most_turns && !thread.aborted() && (sweep() || expects(k)); ++turn) {
+      thread.pause(turn);
       b = take_block(thread, k);
     }
     if (b == none) {
@@ -122,6 +128,7 @@ class TBuddy {
     const std::uint32_t n = lengths()[first] & ~mark;
     lengths()[first] = 0;  // plain: the page is the caller's until it is given back
     give_back(first, n, 0);
+    simt::atomic_ref<std::uint32_t>(*full()).store(0, simt::relaxed);  // relaxed: a hint
   }
 
   // visit(Region, first page, marked). Offsets are from `origin`. A free block is a region of its own.
@@ -155,7 +162,7 @@ class TBuddy {
  private:
   static constexpr std::uint32_t most_pages = 1u << 24, mark = 1u << 31;
   static constexpr unsigned most_turns = 64;  // of looking again; waiting goes on in the semaphores
-  // At the base: the number of merges that failed; the semaphores, each in a sector of its own; where the maps begin,
+  // At the base: the number of merges that failed, the word for full(); the semaphores, each in a sector of its own; where the maps begin,
   // the words of all maps, the lengths, the pages.
   static constexpr std::size_t semaphores_at = 32, semaphore_bytes = 32;
 
@@ -165,7 +172,9 @@ class TBuddy {
   SIMT_INLINE std::uint64_t* semaphore_word(std::uint32_t order) const {
     return reinterpret_cast<std::uint64_t*>(base_ + semaphores_at + order * semaphore_bytes);
   }
-  SIMT_INLINE BulkSemaphore semaphore(std::uint32_t order) const { return BulkSemaphore(semaphore_word(order)); }
+  // They only count: blocks are handed over with their bits.
+  using Semaphore = BasicBulkSemaphore<false>;
+  SIMT_INLINE Semaphore semaphore(std::uint32_t order) const { return Semaphore(semaphore_word(order)); }
   SIMT_INLINE const std::uint32_t* table(std::uint32_t order) const {
     return reinterpret_cast<const std::uint32_t*>(base_ + tables_at_) + order * SumMap::table_entries;
   }
@@ -184,46 +193,87 @@ class TBuddy {
     for (; orders != 0; orders &= orders - 1) semaphore(simt::lowest_bit(orders)).signal(0, 1);
   }
 
-  // Is a block of this order or a larger one there, or promised? Who has passed an order before somebody that splits
-  // made a promise there would find nothing in the orders above.
+  // Is a block of this order or a larger one there, or promised? A thread that passed an order before somebody who splits
+  // made a promise there finds nothing above, and one that passed the order of a block that is then merged finds nothing
+  // below. So down, after splits, and up, after merges.
   SIMT_INLINE bool expects(std::uint32_t order) const {
     bool any = false;
+    std::uint32_t k = order;
+    while (!is_top(k)) ++k;
     SIMT_ROLLED
-    for (; !any && (pages_ >> order) > 0; ++order) {
+    for (bool up = false; !any; up ? ++k : --k) {
       // relaxed: only whether to look again.
-      const std::uint64_t seen = simt::atomic_ref<std::uint64_t>(*semaphore_word(order)).load(simt::relaxed);
-      any = BulkSemaphore::balance(seen) > 0;
+      const std::uint64_t seen = simt::atomic_ref<std::uint64_t>(*semaphore_word(k)).load(simt::relaxed);
+      any = Semaphore::balance(seen) > 0;
+      if (up && is_top(k)) break;
+      if (k == order) {
+        if (is_top(k)) break;
+        up = true;
+      }
     }
     return any;
   }
 
+  // Orders grow from the fifth one above them, or the top: a batch is what a block of that order is split into.
+  static constexpr std::uint32_t step = 5;
+  SIMT_INLINE std::uint32_t above(std::uint32_t order) const {
+    std::uint32_t up = order;
+    SIMT_ROLLED
+    while (up < order + step && !is_top(up)) ++up;
+    return up;
+  }
+
   template <class Thread>
   SIMT_INLINE std::uint32_t take_block(Thread& thread, std::uint32_t order) const {
-    using Wait = BulkSemaphore::Wait;
-    std::uint32_t k = order;
-    Wait answer;
+    using Wait = Semaphore::Wait;
+    std::uint32_t k = order, low = order;
+    bool got = false;
     SIMT_ROLLED
-    for (;; ++k) {
-      // A batch of two: this thread's half, and one to promise. The top order does not grow: a batch of one promises
-      // nothing.
-      answer = semaphore(k).wait(thread, 1, is_top(k) ? 1 : 2);
-      if (answer != Wait::grow || is_top(k)) break;
-    }
-    if (answer != Wait::got) {
+    for (;;) {
+      // The top order does not grow: a batch of one promises nothing.
+      const std::uint32_t up = above(k);
+      const auto answer = semaphore(k).wait(thread, 1, 1u << (up - k), k <= step ? full() : nullptr);
+      got = answer == Wait::got;
+      if (got || answer == Wait::fail || up == k) break;
+      low = k;
       SIMT_ROLLED
-      while (k > order) semaphore(--k).signal(0, 1);
-      return none;
+      while (!got && ++k < up) got = pay(k, 1);  // a smaller block will do, too
+      if (got) break;
     }
-    std::uint32_t b = find(thread, k);
-    if (b == none) return none;  // aborted
+    // From the largest to the smallest, as promised or because there was none.
+    std::uint32_t b = got ? find(thread, k) : none;
+    // relaxed: a hint for those who wait.
+    if (!got && order <= step) simt::atomic_ref<std::uint32_t>(*full()).store(1, simt::relaxed);
     SIMT_ROLLED
     while (k > order) {
-      --k;
-      b *= 2;
-      semaphore(k).signal(1, 1);
-      map(k).set(b + 1);
+      low = order + (k - 1 - order) / step * step;
+      const std::uint32_t promised = (1u << (above(low) - low)) - 1;
+      if (b == none) {
+        semaphore(low).signal(0, promised);
+      } else {
+        const std::uint32_t n = 1u << (k - low);
+        b <<= k - low;
+        semaphore(low).signal(n - 1, promised);
+        map(low).raise(b, (std::uint64_t{1} << n) - 2);
+      }
+      k = low;
     }
     return b;
+  }
+
+  // Takes n units if they are there. By subtraction: a compare-and-swap on a word that thousands of threads change would
+  // succeed about once a trip to the cache. Who sees too few units for a moment looks again (expects()).
+  SIMT_INLINE bool pay(std::uint32_t order, std::uint32_t n) const {
+    const simt::atomic_ref<std::uint64_t> word(*semaphore_word(order));
+    const auto enough = [n](std::uint64_t seen) {
+      const auto least = static_cast<std::int32_t>(n);
+      return Semaphore::available(seen) >= least && Semaphore::balance(seen) >= least;
+    };
+    // relaxed: units only count.
+    if (!enough(word.load(simt::relaxed))) return false;
+    if (enough(word.fetch_sub(Semaphore::initial(n), simt::relaxed))) return true;
+    word.fetch_add(Semaphore::initial(n), simt::relaxed);
+    return false;
   }
 
   // For a thread that has a unit of this order; none only if the launch is aborted.
@@ -280,7 +330,7 @@ class TBuddy {
     SIMT_ROLLED
     for (std::uint64_t got; (got = m.take(left, 3)) != 0;) {
       const bool both = got == 3;
-      if (both && semaphore(k).try_wait(2)) return true;
+      if (both && pay(k, 2)) return true;
       const std::uint64_t old = m.raise(left, got) >> (left % 64);
       if (both) {
         // Somebody who has a unit needs one of the two, or one that is freed just now. release: after the bits.

@@ -57,6 +57,7 @@ class UAlloc : public UAllocLayout {
     u.memory_ = pages.memory();
     u.page_shift_ = pages.page_shift();
     u.arenas_ = arenas;
+    u.full_ = pages.full();
     simt::device_fill(device.id(), head, 0, head_bytes(arenas));
     simt::device_upload(device.id(), head, &u, sizeof(u));
     simt::device_upload(device.id(), head + pages_at, &pages, sizeof(pages));
@@ -64,8 +65,9 @@ class UAlloc : public UAllocLayout {
     return u;
   }
 
-  SIMT_FN void empty_list(std::uint32_t number) const { list_at(number)->units = BulkSemaphore::initial(0); }
+  SIMT_FN void empty_list(std::uint32_t number) const { list_at(number)->units = Units::initial(0); }
 
+  // For functions out of line: a handle in registers has no address. Those in line read the handle, not memory.
   SIMT_INLINE const UAlloc* self() const { return reinterpret_cast<const UAlloc*>(head_); }
   SIMT_INLINE const TBuddy& pages() const { return *reinterpret_cast<const TBuddy*>(head_ + pages_at); }
 
@@ -82,7 +84,7 @@ class UAlloc : public UAllocLayout {
     std::uint32_t rights = 0;  // the leader's: to blocks that it has not found yet
     SIMT_ROLLED
     for (std::uint32_t done = 0; done < wanted; done += count_of(grant)) {
-      if (rank == 0) grant = obtain(self(), thread, list, k, wanted - done, rights);
+      if (rank == 0) grant = obtain(thread, list, k, wanted - done, rights);
       grant = thread.shfl(lanes, grant, leader);
       if (count_of(grant) == 0) break;
       if (rank >= done && rank - done < count_of(grant)) {
@@ -100,8 +102,9 @@ class UAlloc : public UAllocLayout {
   SIMT_INLINE void deallocate(Thread& thread, void* block) const {
     const Place place = place_of(block);
     Bin* const bin = bin_at(place.page);
-    // relaxed: constant while a block is in use.
+    // relaxed: constant while a block is in use; a first guess.
     const std::uint32_t number = simt::atomic_ref<std::uint32_t>(bin->list).load(simt::relaxed);
+    const std::uint32_t seen = state(bin).load(simt::relaxed);
     const std::uint32_t k = number % lists_each;
     const std::uint32_t i = place.at >> (smallest_shift + k);
     // release: hands the block over to who sets the bit.
@@ -109,7 +112,7 @@ class UAlloc : public UAllocLayout {
     const std::uint32_t lanes = thread.together(bin);
     thread.sync(lanes);  // the bits come before the count
     if (thread.lane() == simt::lowest_bit(lanes)) {
-      give<bins>(self(), list_at(number), k, place.page, simt::popcount(lanes));
+      give<bins>(list_at(number), k, place.page, simt::popcount(lanes), seen);
     }
   }
 
@@ -155,7 +158,9 @@ class UAlloc : public UAllocLayout {
   static SIMT_INLINE simt::atomic_ref<std::uint32_t> spare(List* list) {
     return simt::atomic_ref<std::uint32_t>(list->spare);
   }
-  static SIMT_INLINE BulkSemaphore units(List* list) { return BulkSemaphore(&list->units); }
+  // They only count: what blocks are handed over with is their bin's state and bits.
+  using Units = BasicBulkSemaphore<false>;
+  static SIMT_INLINE Units units(List* list) { return Units(&list->units); }
   struct Link {
     const UAlloc* self;
     SIMT_INLINE std::uint32_t* operator()(std::uint32_t page) const { return &self->bin_at(page)->link; }
@@ -164,17 +169,17 @@ class UAlloc : public UAllocLayout {
   // Up to n blocks of one bin of the list. `rights` is for the caller to keep, 0 in the beginning. Nothing if the list
   // cannot grow.
   template <class Thread>
-  static SIMT_INLINE std::uint64_t obtain(const UAlloc* self, Thread& thread, List* list, std::uint32_t k,
-                                          std::uint32_t n, std::uint32_t& rights) {
+  SIMT_INLINE std::uint64_t obtain(Thread& thread, List* list, std::uint32_t k, std::uint32_t n,
+                                   std::uint32_t& rights) const {
     if (rights == 0) {
-      const std::uint32_t each = self->blocks(k);
+      const std::uint32_t each = blocks(k);
       const std::uint32_t asked = n < each ? n : each;
-      const auto answer = units(list).wait(thread, asked, each);
-      if (answer == BulkSemaphore::Wait::grow) return grow<bins>(self, thread, list, k, asked);
-      if (answer == BulkSemaphore::Wait::fail) return 0;
+      const auto answer = units(list).wait(thread, asked, each, full_);
+      if (answer == Units::Wait::grow) return grow<bins>(self(), thread, list, k, asked);
+      if (answer == Units::Wait::fail) return 0;
       rights = asked;
     }
-    const std::uint64_t grant = find<bins>(self, thread, list, k, rights);
+    const std::uint64_t grant = find<bins>(thread, list, k, rights);
     rights -= count_of(grant);
     return grant;
   }
@@ -182,8 +187,7 @@ class UAlloc : public UAllocLayout {
   // For a thread that has a right to n blocks of the list: a block or more of one bin. Nothing only if the launch is
   // aborted.
   template <Level level, class Thread>
-  static SIMT_INLINE std::uint64_t find(const UAlloc* self, Thread& thread, List* list, std::uint32_t k,
-                                        std::uint32_t n) {
+  SIMT_INLINE std::uint64_t find(Thread& thread, List* list, std::uint32_t k, std::uint32_t n) const {
     const Rcu readers(&list->readers);
     SIMT_ROLLED
     for (unsigned turn = 0;;) {
@@ -192,7 +196,7 @@ class UAlloc : public UAllocLayout {
       std::uint32_t next = simt::atomic_ref<std::uint32_t>(list->first).load(simt::acquire);
       SIMT_ROLLED
       while (next != 0) {
-        Bin* const bin = self->bin_at(next - 1);
+        Bin* const bin = bin_at(next - 1);
         std::uint32_t seen = state(bin).load(simt::relaxed);
         SIMT_ROLLED
         while (free_of(seen) != 0 && (seen & closed) == 0) {
@@ -204,9 +208,9 @@ class UAlloc : public UAllocLayout {
             continue;
           }
           readers.leave(section);  // a bin that misses a block stays
-          if (free == self->blocks(k)) spare(list).fetch_sub(1, simt::relaxed);
-          if (last && (seen & queued) == 0) post<level>(self, list, next - 1);
-          return grant_of(next - 1, self->blocks(k) - free, taken);
+          if (free == blocks(k)) spare(list).fetch_sub(1, simt::relaxed);
+          if (last && (seen & queued) == 0) post<level>(self(), list, next - 1);
+          return grant_of(next - 1, blocks(k) - free, taken);
         }
         next = simt::atomic_ref<std::uint32_t>(bin->next).load(simt::acquire);
       }
@@ -219,8 +223,8 @@ class UAlloc : public UAllocLayout {
   // The number of the grant's block, whose bit the caller sets: the first clear one from the place on, cyclically. Who
   // was counted finds one. none only if the launch is aborted.
   template <class Thread>
-  static SIMT_INLINE std::uint32_t set_bit(const UAlloc* self, Thread& thread, std::uint64_t grant) {
-    Bin* const bin = self->bin_at(page_of(grant));
+  SIMT_INLINE std::uint32_t set_bit(Thread& thread, std::uint64_t grant) const {
+    Bin* const bin = bin_at(page_of(grant));
     std::uint32_t w = start_of(grant) / 64, bit = start_of(grant) % 64, turn = 0;
     std::uint64_t taken = 0;
     SIMT_ROLLED
@@ -244,11 +248,6 @@ class UAlloc : public UAllocLayout {
       }
     }
   }
-  template <class Thread>
-  SIMT_INLINE std::uint32_t set_bit(Thread& thread, std::uint64_t grant) const {
-    return set_bit(this, thread, grant);
-  }
-
   // The caller has promised the list a bin (or a chunk), of which it keeps the first n blocks.
   template <Level level, class Thread>
   static SIMT_OUTLINE std::uint64_t grow(const UAlloc* self, Thread thread, List* list, std::uint32_t k,
@@ -280,22 +279,22 @@ class UAlloc : public UAllocLayout {
   template <class Thread>
   static SIMT_INLINE std::uint32_t take_bin(const UAlloc* self, Thread& thread, List* list) {
     std::uint64_t grant = 0;
-    const auto answer = units(list).wait(thread, 1, self->blocks(chunk_class));
-    if (answer == BulkSemaphore::Wait::grow) grant = grow<chunks>(self, thread, list, chunk_class, 1);
+    const auto answer = units(list).wait(thread, 1, self->blocks(chunk_class), self->full_);
+    if (answer == Units::Wait::grow) grant = grow<chunks>(self, thread, list, chunk_class, 1);
     if (count_of(grant) == 0) {
       const std::uint32_t own = self->number_of(list);
       std::uint32_t number = own;
-      bool got = answer == BulkSemaphore::Wait::got;
+      bool got = answer == Units::Wait::got;
       SIMT_ROLLED
       while (!got) {
         number = (number + lists_each) % (self->arenas_ * lists_each);
         if (number == own) return none;
         got = units(self->list_at(number)).try_wait(1);
       }
-      grant = find<chunks>(self, thread, self->list_at(number), chunk_class, 1);
+      grant = self->template find<chunks>(thread, self->list_at(number), chunk_class, 1);
       if (count_of(grant) == 0) return none;
     }
-    const std::uint32_t i = set_bit(self, thread, grant);
+    const std::uint32_t i = self->set_bit(thread, grant);
     return i == none ? none : page_of(grant) + 1 + i;
   }
 
@@ -307,12 +306,12 @@ class UAlloc : public UAllocLayout {
     for (unsigned turn = 0; turn < 4 && !thread.aborted(); ++turn) {
       std::uint64_t grant = 0;
       std::uint32_t c = k, rights = 0;
-      if (turn > 0) grant = obtain(self, thread, self->list_at(own * lists_each + k), k, 1, rights);
+      if (turn > 0) grant = self->obtain(thread, self->list_at(own * lists_each + k), k, 1, rights);
       SIMT_ROLLED
       for (std::uint32_t i = 0; count_of(grant) == 0 && c < self->class_of(self->most_bytes()) + 1;) {
         List* const list = self->list_at((own + i) % self->arenas_ * lists_each + c);
         if (units(list).try_wait(1)) {
-          grant = find<bins>(self, thread, list, c, 1);
+          grant = self->template find<bins>(thread, list, c, 1);
           if (count_of(grant) == 0) return nullptr;
         } else if (++i == self->arenas_) {
           i = 0;
@@ -320,7 +319,7 @@ class UAlloc : public UAllocLayout {
         }
       }
       if (count_of(grant) != 0) {
-        const std::uint32_t i = set_bit(self, thread, grant);
+        const std::uint32_t i = self->set_bit(thread, grant);
         return i == none ? nullptr : self->address(page_of(grant), i << (smallest_shift + c));
       }
       const std::uint32_t page = self->pages().take_pages(thread, 1, false);
@@ -330,23 +329,22 @@ class UAlloc : public UAllocLayout {
     return nullptr;
   }
 
-  // n blocks of a bin, whose bits are clear, are free again.
+  // n blocks of a bin, whose bits are clear, are free again. `seen`: a state that it had.
   template <Level level>
-  static SIMT_INLINE void give(const UAlloc* self, List* list, std::uint32_t k, std::uint32_t page, std::uint32_t n) {
-    Bin* const bin = self->bin_at(page);
-    std::uint32_t seen = state(bin).load(simt::relaxed);
+  SIMT_INLINE void give(List* list, std::uint32_t k, std::uint32_t page, std::uint32_t n, std::uint32_t seen) const {
+    Bin* const bin = bin_at(page);
     SIMT_ROLLED
     for (;;) {
-      const bool all = free_of(seen) + n == self->blocks(k);
+      const bool all = free_of(seen) + n == blocks(k);
       // relaxed: a hint that the list has an empty bin already.
       const bool close = all && static_cast<std::int32_t>(spare(list).load(simt::relaxed)) > 0;
       const bool first = free_of(seen) == 0 && !close;
-      // release: hands the blocks over, bits and all. acquire: who closes a bin comes behind all its users.
+      // release: these users of the bin come before who gives its page back.
       if (state(bin).compare_exchange_weak(seen, (seen + n) | (close ? closed : 0) | (first ? queued : 0),
-                                           simt::acq_rel, simt::relaxed)) {
+                                           simt::release, simt::relaxed)) {
         // From now on others may close the bin: only who closed it or set `queued` may touch it.
         if (all) spare(list).fetch_add(1, simt::relaxed);
-        if (close ? retire(self, list, k, page, n) : first && (seen & queued) == 0) post<level>(self, list, page);
+        if (close ? retire(self(), list, k, page, n) : first && (seen & queued) == 0) post<level>(self(), list, page);
         if (!close) units(list).signal(n, 0);
         return;
       }
@@ -360,7 +358,7 @@ class UAlloc : public UAllocLayout {
     Bin* const bin = self->bin_at(page);
     const std::uint32_t rest = self->blocks(k) - n;
     const bool paid = rest == 0 || units(list).try_wait(rest);
-    // acq_rel: passes the page on from its users to who gives it back.
+    // acq_rel: passes the page on from all its users to who gives it back.
     const std::uint32_t seen = state(bin).fetch_or(paid ? dead | queued : queued, simt::acq_rel);
     if (!paid) {
       state(bin).fetch_and(~closed, simt::release);
@@ -450,8 +448,8 @@ class UAlloc : public UAllocLayout {
       Bin* const bin = self->bin_at(page);
       next = bin->next;
       std::uint32_t empty = self->blocks(k);
-      // acquire: who closes a bin comes behind all its users. (One that is queued just now is left.)
-      if (state(bin).compare_exchange_strong(empty, empty | closed, simt::acq_rel, simt::relaxed)) {
+      // relaxed: retire() comes behind its users. (A bin that is queued just now is left.)
+      if (state(bin).compare_exchange_strong(empty, empty | closed, simt::relaxed, simt::relaxed)) {
         // The one at work is this thread: it will find what is posted.
         if (retire(self, list, k, page, 0)) Delegation(&list->posted).post(page, Link{self});
       }
@@ -468,9 +466,11 @@ class UAlloc : public UAllocLayout {
       // release: hands the page over to who sets the bit.
       bits(header, i / 64).fetch_and(~(std::uint64_t{1} << i % 64), simt::release);
       const std::uint32_t number = simt::atomic_ref<std::uint32_t>(header->list).load(simt::relaxed);
-      give<chunks>(self, self->list_at(number), chunk_class, chunk, 1);
+      self->template give<chunks>(self->list_at(number), chunk_class, chunk, 1, state(header).load(simt::relaxed));
     }
   }
+
+  std::uint32_t* full_ = nullptr;  // the pages' word
 };
 
 }  // namespace heapwood::alloc

@@ -9,6 +9,7 @@
 #include "alloc/allocators/atomic.hpp"
 #include "alloc/allocators/awmalloc.hpp"
 #include "alloc/allocators/awmalloc_safe.hpp"
+#include "alloc/allocators/bulk.hpp"
 #include "alloc/allocators/cfmalloc.hpp"
 #include "alloc/allocators/cfmmalloc.hpp"
 #include "alloc/allocators/cmalloc.hpp"
@@ -42,7 +43,7 @@ void append(std::vector<Target>& list, const std::string& suffix, const simt::De
 template <class Device>
 void append_all(std::vector<Target>& list, const std::string& suffix, const simt::DeviceId& device) {
   append<Device, Atomic, AwMalloc, AwMallocSafe, CMalloc, CfMalloc, CmMalloc, CfmMalloc, Scatter, Halloc, XMalloc,
-         OuroborosPS, OuroborosPVA, OuroborosPVL, OuroborosCS, OuroborosCVA, OuroborosCVL, Fdg, CudaMalloc>(
+         OuroborosPS, OuroborosPVA, OuroborosPVL, OuroborosCS, OuroborosCVA, OuroborosCVL, Fdg, Bulk, CudaMalloc>(
       list, suffix, device);
   append<Device, AwMallocSafe::WithBuiltin, Scatter::WithBuiltin, Halloc::WithBuiltin, XMalloc::WithBuiltin>(
       list, "_builtin" + suffix, device);

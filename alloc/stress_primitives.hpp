@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// What the synchronization primitives cost by themselves: the experiments of bulk, sections 5.1 and 5.2.
+//   semaphores  Every thread takes one unit of a resource that grows by batches; a batch is one atomic operation, and units
+//               are not looked for. The upper limit of what two-stage allocation can reach (figure 5).
+//   rcu         A doubly linked list. Every thread looks for one tag; those that find it take the element out and give it
+//               back when all readers that may stand on it have left, by a barrier each or by delegation (figure 6).
+#pragma once
+
+#include <cstdint>
+
+#include "simt/device.hpp"
+#include "simt/error.hpp"
+
+namespace heapwood::alloc {
+
+enum class PrimitiveTest : std::uint8_t { counting_semaphore, bulk_semaphore, plain_rcu, delegated_rcu };
+
+struct PrimitiveJob {
+  simt::DeviceId device;
+  PrimitiveTest test = PrimitiveTest::bulk_semaphore;
+  std::uint32_t threads = 1024;
+  std::uint32_t batch = 512;  // semaphores
+  std::uint32_t readers = 1;  // rcu: threads for each one that finds its tag, itself among them
+  double seconds = 60;        // time limit
+};
+
+struct PrimitiveResult {
+  double ms = 0;
+  std::uint64_t done = 0;  // units taken, elements given back: what was to be done if all is well
+  std::uint64_t wanted = 0;
+};
+
+PrimitiveResult run_primitive(const PrimitiveJob& job);
+
+namespace primitives_cuda {
+PrimitiveResult run(const PrimitiveJob& job);  // throws where the program was built without CUDA
+}
+
+}  // namespace heapwood::alloc

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// heapwood stress semaphore, rcu: the synchronization primitives by themselves (alloc/stress_primitives.hpp).
+#pragma once
+
+#include <string>
+
+#include "app/table.hpp"
+#include "simt/device.hpp"
+
+namespace heapwood::app {
+
+bool is_primitive_test(const std::string& test);
+// Medians of `runs` at each number of threads, after a warm-up. Throws where a run lost something.
+Table stress_primitives(const std::string& test, const simt::DeviceInfo& device, int runs, double seconds);
+
+}  // namespace heapwood::app
