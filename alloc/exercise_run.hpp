@@ -250,7 +250,9 @@ template <class A, class Device>
 ExerciseResult exercise(const ExerciseJob& job) {
   const Device device = exercise_detail::make_device<Device>(job);
   // Where blocks lie elsewhere, only the pool's head is used.
-  const std::size_t needed = A::traits.in_pool ? job.pool_bytes : std::min<std::size_t>(job.pool_bytes, 4096);
+  // Where all blocks lie elsewhere, the pool's head is enough.
+  constexpr bool whole = A::traits.in_pool || requires { typename A::WithBuiltin; };
+  const std::size_t needed = whole ? job.pool_bytes : std::min<std::size_t>(job.pool_bytes, 4096);
   const simt::Memory memory(job.device, needed);
   const Pool pool{memory.data(), job.pool_bytes};
   exercise_detail::Script script(job);

@@ -70,7 +70,8 @@ Exit primitives(const StressCommand& command) {
     throw Error(Exit::usage, fmt::format("stress {}: writes tables only; use --format csv", command.test));
   }
   const Table table =
-      stress_primitives(command.test, choose_device(command.device), command.settings.runs, command.settings.seconds);
+      stress_primitives(command.test, choose_device(command.device),
+                        command.settings.runs == 0 ? 5 : command.settings.runs, command.settings.seconds);
   fmt::print("{}", command.format == "csv"        ? to_csv(table)
                    : command.format == "markdown" ? to_markdown(table)
                                                   : to_text(table, terminal_style()));

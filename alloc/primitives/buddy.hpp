@@ -83,10 +83,10 @@ class Buddy {
     std::uint64_t seen = 1;  // as if somebody were inside: the first search goes without a look
     SIMT_ROLLED
     for (unsigned turn = 0, moves = 0; moves < most_moves; ++turn) {
-      // Thorough where a refusal may follow. Else a few attempts a level before a larger block is split: thousands that
-      // want the few blocks in sight would take them one after the other.
-      const bool thorough = Motion::nobody(seen) || turn % 8 == 7;
-      const std::uint32_t page = search(k, n, spread, {thorough ? ~0u : few, turn > 0});
+      // Thorough where a refusal may follow. Else a few attempts a level before a larger block is split, each turn twice
+      // as many: thousands that want the few blocks in sight would take them one after the other.
+      const unsigned attempts = Motion::nobody(seen) || turn > 10 ? ~0u : 2u << turn;
+      const std::uint32_t page = search(k, n, spread, {attempts, turn > 0});
       if (page != RunMap::none) {
         lengths()[page] = n;
         return memory() + (std::uint64_t{page} << page_shift_);
@@ -149,7 +149,6 @@ class Buddy {
   static constexpr unsigned unit_shift = 6;  // a unit of one level is 64 of the level below
   static constexpr unsigned most_levels = 5;
   static constexpr unsigned most_moves = 256;
-  static constexpr unsigned few = 2;
   // At the base: a word of Motion a level, each in a sector of its own, the shapes of the levels, the words of all maps,
   // the lengths, the pages.
   static constexpr std::size_t motion_stride = 64, shapes_at = most_levels * motion_stride;

@@ -36,7 +36,12 @@ void append(std::vector<Target>& list, const std::string& suffix, const simt::De
                    .traits = &A::traits,
                    .run = exercise<A, Device>,
                    .device = device,
-                   .unusable = ""}),
+                   .unusable = "",
+                   .heap_beside = requires { typename A::WithBuiltin;
+}
+&&!A::traits.in_pool
+}  // namespace heapwood::alloc::test
+),
    ...);
 }
 

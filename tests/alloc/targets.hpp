@@ -17,11 +17,12 @@ struct Target {
   const AllocatorTraits* traits = nullptr;
   ExerciseResult (*run)(const ExerciseJob&) = nullptr;
   simt::DeviceId device;
-  std::string unusable;  // why nothing can be run, or empty
+  std::string unusable;      // why nothing can be run, or empty
+  bool heap_beside = false;  // there is a heap beside the pool
 
   bool frees() const { return traits->frees == Frees::individually; }
   // The pool's size bounds what is handed out: not so for the GPU's own heap.
-  bool bounded() const { return traits->in_pool || device.kind == simt::DeviceKind::cpu; }
+  bool bounded() const { return !heap_beside && (traits->in_pool || device.kind == simt::DeviceKind::cpu); }
 };
 
 inline std::ostream& operator<<(std::ostream& out, const Target& target) { return out << target.name; }
