@@ -132,12 +132,13 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
 
 void add_stress(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<StressCommand>();
-  CLI::App* command = app.add_subcommand("stress", "generic tests of allocators: " + stress_tests() + "; of primitives: semaphore, rcu");
+  CLI::App* command = app.add_subcommand(
+      "stress", "generic tests of allocators: " + stress_tests() + "; of primitives: semaphore, rcu");
   command->footer(examples);
   command
-      ->add_option(
-          "test", options->test,
-          "ad, acd, p (RegEff); alloc (each thread once),\nmixed, scaling, utilization, range, churn\n(Ouroboros); semaphore, rcu (bulk)")
+      ->add_option("test", options->test,
+                   "ad, acd, p (RegEff); alloc (each thread once),\nmixed, scaling, utilization, range, "
+                   "churn\n(Ouroboros); semaphore, rcu (bulk)")
       ->type_name("TEST");
   command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
       ->capture_default_str()
