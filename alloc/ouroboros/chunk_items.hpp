@@ -9,7 +9,6 @@
 // - chunks from which pages are being taken are not peeked at in the front of the queue, but taken out and kept in
 //   `heads`, up to eight a class. So the queue is one of tickets as in page_items.hpp, and its front is not passed by
 //   threads that have found nothing there;
-// - lanes that call together act as one, on every word that they share;
 // - the last empty chunk of a class stays, or one request in two would bring it and each free take it away again.
 // Protocol. A page is taken by counting it and then setting a clear bit of the chunk's bitmap, freed by clearing the bit
 // and then counting it off, as in primitives/block_pages.hpp: who was counted finds a clear bit. `listed` says that the
@@ -54,7 +53,7 @@ class ChunkItems {
   // `self` is a copy of this object in device memory, for what is out of line.
   template <class Thread>
   SIMT_INLINE void* allocate(const ChunkItems* self, Thread& thread, std::uint32_t q) const {
-    const LaneGroup<Thread> group(thread, thread.together(chunks_.word_at(q, Chunks::units)));
+    const LaneGroup<Thread> group = alone(thread);
     const std::uint32_t n = group.size(), pages = chunks_.shape().pages(q);
     const auto answer = static_cast<Units::Wait>(
         group.once([&] { return static_cast<std::uint32_t>(units(q).wait(thread, n, pages, chunks_.dry_word())); }));
@@ -79,20 +78,11 @@ class ChunkItems {
     // relaxed: constant while a page is in use.
     const std::uint32_t q = Chunks::kind_of(chunks_.state(c).load(simt::relaxed)) - 1;
     const std::uint32_t i = offset >> chunks_.shape().page_shift(q);
-    const LaneGroup<Thread> word_mates(thread, thread.together(masks_of(c) + i / 64));
-    const std::uint64_t bits = word_mates.join(std::uint64_t{1} << i % 64);
-    word_mates.sync();
-    // release: hands the pages over to who sets these bits.
-    if (word_mates.rank() == 0) mask(c, i / 64).fetch_and(~bits, simt::release);
-    // Before the pages are counted off: retire() needs their units. Who gets one sooner than the page waits for this thread.
-    const LaneGroup<Thread> class_mates(thread, thread.together(chunks_.word_at(q, Chunks::units)));
-    if (class_mates.rank() == 0) units(q).signal(class_mates.size(), 0);
-    class_mates.sync();
-    const LaneGroup<Thread> chunk_mates(thread, thread.together(masks_of(c)));
-    chunk_mates.sync();  // before the release in count_off()
-    if (chunk_mates.rank() == 0 && count_off(self, thread, c, chunk_mates.size()) == 0) {
-      retire(self, thread, thread.together(chunks_.word_at(q, Chunks::units)), c, q);
-    }
+    // release: hands the page over to who sets this bit.
+    mask(c, i / 64).fetch_and(~(std::uint64_t{1} << i % 64), simt::release);
+    // Before the page is counted off: retire() needs its unit. Who gets that sooner than the page waits for this thread.
+    units(q).signal(1, 0);
+    if (count_off(self, thread, c, 1) == 0) retire(self, c, q);
   }
 
   template <class Visitor>
@@ -125,6 +115,11 @@ class ChunkItems {
     return Chunks::kind_of(state) == q + 1 && count_of(state) < chunks_.shape().pages(q);
   }
 
+  // Lanes act for themselves: their chunks differ as soon as malloc and free meet.
+  template <class Thread>
+  static SIMT_INLINE LaneGroup<Thread> alone(const Thread& thread) {
+    return LaneGroup<Thread>(thread, 1u << thread.lane());
+  }
   SIMT_INLINE Units units(std::uint32_t q) const { return Units(chunks_.word_at(q, Chunks::units)); }
   SIMT_INLINE std::uint64_t* masks_of(std::uint32_t c) const {
     return reinterpret_cast<std::uint64_t*>(chunks_.base() + masks_at_) + std::size_t{c} * mask_words_;
@@ -147,8 +142,9 @@ class ChunkItems {
                             std::uint32_t q, std::uint32_t before) const {
     // As long as nothing is freed, the pages behind those that are counted are the first ones that are free.
     const std::uint32_t i = before + group.rank(), w = i / 64;
+    // The lanes with pages in the same word follow each other.
     const LaneGroup<Thread> mates = group.part(w == before / 64);
-    const std::uint64_t row = mates.join(std::uint64_t{1} << i % 64);
+    const std::uint64_t row = ((std::uint64_t{1} << mates.size()) - 1) << (w == before / 64 ? before % 64 : 0);
     // acquire: waits for the last users of the pages.
     const std::uint64_t taken = mates.once([&] { return mask(c, w).fetch_or(row, simt::acquire); });
     group.sync();  // passes that on, and the acquire of who has counted
@@ -196,7 +192,7 @@ class ChunkItems {
   static SIMT_INLINE void undo(const ChunkItems* self, Thread& thread, std::uint32_t c, std::uint32_t n) {
     if (self->count_off(self, thread, c, n) != 0) return;
     const std::uint32_t q = Chunks::kind_of(self->chunks_.state(c).load(simt::relaxed)) - 1;
-    if (q < self->chunks_.shape().classes()) retire(self, thread, 1u << thread.lane(), c, q);
+    if (q < self->chunks_.shape().classes()) retire(self, c, q);
   }
 
   // Puts the chunk into the queue of class q, unless it is listed there.
@@ -208,7 +204,7 @@ class ChunkItems {
   }
   template <class Thread>
   SIMT_INLINE void push(Thread& thread, std::uint32_t c, std::uint32_t q) const {
-    queue_.put(chunks_, thread, LaneGroup<Thread>(thread, 1u << thread.lane()), q, c);
+    queue_.put(chunks_, thread, alone(thread), q, c);
     chunks_.word(q, Chunks::ready).fetch_add(1, simt::relaxed);
   }
   // A listed chunk; none: there is none at the moment, or the launch is aborted. On the copy in device memory.
@@ -218,7 +214,7 @@ class ChunkItems {
     const auto any = [](std::uint64_t n) { return static_cast<std::int64_t>(n) > 0; };
     if (!any(ready.load(simt::relaxed))) return Chunks::none;
     if (any(ready.fetch_sub(1, simt::relaxed))) {
-      return queue_.take(chunks_, thread, LaneGroup<Thread>(thread, 1u << thread.lane()), q, &queue_, &chunks_);
+      return queue_.take(chunks_, thread, alone(thread), q, &queue_, &chunks_);
     }
     ready.fetch_add(1, simt::relaxed);
     return Chunks::none;
@@ -344,14 +340,11 @@ class ChunkItems {
     return c;
   }
 
-  // Makes those chunks free, one a lane, none of whose pages are in use, as far as the class has others.
-  template <class Thread>
-  static SIMT_OUTLINE void retire(const ChunkItems* self, Thread thread, std::uint32_t lanes, std::uint32_t c,
-                                  std::uint32_t q) {
-    const LaneGroup<Thread> group(thread, lanes);
+  // Makes the chunk free if none of its pages is in use, and the class has others.
+  static SIMT_OUTLINE void retire(const ChunkItems* self, std::uint32_t c, std::uint32_t q) {
     const std::uint32_t pages = self->chunks_.shape().pages(q);
     // Pays for all pages first: no thread with a unit then needs one of them.
-    if (group.rank() >= group.once([&] { return self->units(q).take_some(group.size(), pages, pages); })) return;
+    if (!self->units(q).try_wait(pages, pages)) return;
     const simt::atomic_ref<std::uint64_t> state = self->chunks_.state(c);
     std::uint64_t seen = state.load(simt::relaxed);
     SIMT_ROLLED
