@@ -13,8 +13,8 @@
 //   somebody who has a unit needs one of the halves. (Paying first, as published, fails also while another thread pays
 //   for a moment.) What is merged is promised to the next order before it disappears from this one;
 // - blocks serve n pages of 2^k >= n; those behind the n go back at once, and are promised from the beginning.
-// A merge that failed is noted; a search that finds nothing large enough makes up for it first (sweep()), and looks again
-// if somebody has promised something meanwhile.
+// Orders in which a split, or a merge that failed, leaves free buddies are noted; a search that finds nothing large
+// enough makes up for it first (sweep()), and looks again if somebody has promised something meanwhile.
 // Order of things: a unit is there before its bit. So a thread with a unit finds a bit sooner or later, waiting only
 // for threads between these two operations; and who takes a bit knows that its unit is or was there.
 // Waits end, as each is for threads that are splitting or merging, and these wait only for higher orders. Limits: up to
@@ -111,7 +111,7 @@ class TBuddy {
     promise(behind);
     std::uint32_t b = take_block(thread, k);
     SIMT_ROLLED
-    for (unsigned turn = 0; b == none && turn < most_turns && !thread.aborted() && (sweep() || expects(k)); ++turn) {
+    for (unsigned turn = 0; b == none && turn < most_turns && !thread.aborted() && (sweep(k) || expects(k)); ++turn) {
       thread.pause(turn);
       b = take_block(thread, k);
     }
@@ -162,7 +162,7 @@ class TBuddy {
  private:
   static constexpr std::uint32_t most_pages = 1u << 24, mark = 1u << 31;
   static constexpr unsigned most_turns = 64;  // of looking again; waiting goes on in the semaphores
-  // At the base: the number of merges that failed, the word for full(); the semaphores, each in a sector of its own; where the maps begin,
+  // At the base: the orders with free buddies, the word for full(); the semaphores, each in a sector of its own; where the maps begin,
   // the words of all maps, the lengths, the pages.
   static constexpr std::size_t semaphores_at = 32, semaphore_bytes = 32;
 
@@ -255,6 +255,7 @@ class TBuddy {
         b <<= k - low;
         semaphore(low).signal(n - 1, promised);
         map(low).raise(b, (std::uint64_t{1} << n) - 2);
+        if (n > 2) note(low);
       }
       k = low;
     }
@@ -333,8 +334,8 @@ class TBuddy {
       if (both && pay(k, 2)) return true;
       const std::uint64_t old = m.raise(left, got) >> (left % 64);
       if (both) {
-        // Somebody who has a unit needs one of the two, or one that is freed just now. release: after the bits.
-        missed().fetch_add(1, simt::release);
+        // Somebody who has a unit needs one of the two, or one that is freed just now.
+        note(k);
         break;
       }
       // One half was taken meanwhile, and the other has been put back. Go on if the taken one was free again by then.
@@ -344,12 +345,19 @@ class TBuddy {
     return false;
   }
 
-  // Merges what was missed. False if there is nothing to make up for.
-  SIMT_OUTLINE bool sweep() const {
-    // acquire: see the bits of those merges.
-    if (missed().load(simt::relaxed) == 0 || missed().exchange(0, simt::acq_rel) == 0) return false;
+  // Pairs of free buddies of this order may be left. acq_rel: who makes up for it sees their bits.
+  SIMT_INLINE void note(std::uint32_t order) const { missed().fetch_or(1u << order, simt::acq_rel); }
+
+  // Merges pairs that were left in orders below this one. False if there are none.
+  SIMT_OUTLINE bool sweep(std::uint32_t order) const {
+    const std::uint32_t below = (1u << order) - 1;
+    // acquire: see the bits of those pairs.
+    if ((missed().load(simt::relaxed) & below) == 0) return false;
+    std::uint32_t orders = missed().fetch_and(~below, simt::acq_rel) & below;
+    if (orders == 0) return false;
     SIMT_ROLLED
-    for (std::uint32_t k = 0; !is_top(k); ++k) {
+    for (; orders != 0; orders &= orders - 1) {
+      const std::uint32_t k = simt::lowest_bit(orders);
       SIMT_ROLLED
       for (std::uint32_t at = 0; at < pages_ >> k; at += 64) {
         // relaxed: only where to try.
