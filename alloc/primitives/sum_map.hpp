@@ -38,20 +38,25 @@ class SumMap {
       : words_(words), table_(table), bits_(bits) {}
   SIMT_INLINE std::uint32_t bits() const { return bits_; }
 
-  // Sets a bit.
-  SIMT_INLINE void set(std::uint32_t bit) const {
-    // acq_rel, here and below: release hands over what the bit stands for; acquire orders this thread's next summary
+  // Sets a bit; returns its word as it was.
+  SIMT_INLINE std::uint64_t set(std::uint32_t bit) const { return raise(bit, 1); }
+
+  // Sets the bits `mask` << (bit % 64) of the bit's word (one at least); returns the word as it was.
+  SIMT_INLINE std::uint64_t raise(std::uint32_t bit, std::uint64_t mask) const {
+    // acq_rel, here and below: release hands over what the bits stand for; acquire orders this thread's next summary
     // operation behind that of whoever emptied the word (see above).
-    if (word(0, bit / 64).fetch_or(std::uint64_t{1} << bit % 64, simt::acq_rel) == 0) hint(1, bit / 64);
+    const std::uint64_t old = word(0, bit / 64).fetch_or(mask << (bit % 64), simt::acq_rel);
+    if (old == 0) hint(1, bit / 64);
+    return old;
   }
 
-  // Takes a bit that is set. False: somebody else has it.
-  SIMT_INLINE bool take(std::uint32_t bit) const {
-    const std::uint64_t wanted = std::uint64_t{1} << bit % 64;
-    // acquire: what the bit stands for was handed over by set(). release: keeps that chain for the next one.
+  // Takes those of the bits `mask` << (bit % 64) that are set; returns them, shifted back. 0: somebody else has them.
+  SIMT_INLINE std::uint64_t take(std::uint32_t bit, std::uint64_t mask = 1) const {
+    const std::uint64_t wanted = mask << (bit % 64);
+    // acquire: what the bits stand for was handed over by set(). release: keeps that chain for the next one.
     const std::uint64_t old = word(0, bit / 64).fetch_and(~wanted, simt::acq_rel);
-    if (old == wanted) emptied(bit / 64);
-    return (old & wanted) != 0;
+    if ((old & wanted) != 0 && (old & ~wanted) == 0) emptied(bit / 64);
+    return (old & wanted) >> (bit % 64);
   }
 
   // Some bit that was set a moment ago, searched cyclically from `start`; none if no hint led to one.
