@@ -132,8 +132,7 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
 
 void add_stress(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<StressCommand>();
-  CLI::App* command = app.add_subcommand(
-      "stress", "generic tests of allocators: " + stress_tests() + "; of primitives: semaphore, rcu");
+  CLI::App* command = app.add_subcommand("stress", "generic tests of allocators and of their primitives");
   command->footer(examples);
   command
       ->add_option("test", options->test,

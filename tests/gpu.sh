@@ -75,13 +75,16 @@ done
 for scene in atrium:100k statue:100k stadium:60k pipes:100k "$@"; do
   check "tree $(basename "$scene")" 120 bash -c 'same_tree "$1"' _ "$scene"
 done
-for test in ad acd p alloc; do
-  check "stress $test" 120 "$bin/heapwood" stress "$test" --device "$device" --payload 4,1K --touch --runs 2
-done
-for test in "mixed --requests 10K" "scaling --pool 256M" "range --requests 10K --iterations 20" "utilization --pool 64M" \
-  "churn --requests 10K --pool 64M"; do
+# Pools that a walk looks through quickly: the programs share the GPU.
+for test in "ad --blocks 120,fill" "acd --blocks 120,fill" "p --blocks 8,120" "alloc --requests 50K"; do
   read -ra arguments <<< "$test"
-  check "stress ${arguments[0]}" 240 "$bin/heapwood" stress "${arguments[@]}" --device "$device" --touch --runs 1
+  check "stress ${arguments[0]}" 120 "$bin/heapwood" stress "${arguments[@]}" --device "$device" --payload 4,1K \
+    --pool 512M --touch --runs 2 --seconds 30
+done
+for test in "mixed --requests 10K" "scaling --pool 64M" "range --requests 10K --iterations 10" "utilization --pool 32M" \
+  "churn --requests 10K --pool 32M"; do
+  read -ra arguments <<< "$test"
+  check "stress ${arguments[0]}" 120 "$bin/heapwood" stress "${arguments[@]}" --device "$device" --touch --runs 1 --seconds 5
 done
 if command -v compute-sanitizer > /dev/null; then
   # "id frees", a line an allocator; trees are built with those that do not free all at once only.

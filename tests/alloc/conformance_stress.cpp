@@ -83,7 +83,8 @@ TEST_P(Conformance, TenThousandResetsAllBeginTheSame) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   j.cycles = 500;
 #endif
-  if (target().name.ends_with("_lockstep")) j.cycles /= 10;  // a simulation
+  if (target().name.ends_with("_lockstep") || target().name.find("_cuda_") != std::string::npos)
+    j.cycles /= 10;  // a simulation; several calls of the driver each
   j.counted = true;
   ExercisePhase leak;
   for (std::uint32_t s = 0; s < 2; ++s) {
