@@ -90,6 +90,12 @@ void draw_compare_section(State& state) {
         "AtomicMalloc, which only counts up.");
     return;
   }
+  // Above the table, which may be longer than the panel.
+  if (ui::button(state, "Copy CSV")) ImGui::SetClipboardText(app::to_csv(app::flat_table(state.compared)).c_str());
+  ImGui::SameLine();
+  if (ui::button(state, "Copy markdown")) {
+    ImGui::SetClipboardText(app::to_markdown(app::slowdown_table(state.compared)).c_str());
+  }
   constexpr ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerH |
                                     ImGuiTableFlags_SizingStretchProp;
   std::vector<CompareRow> rows = compare_rows(state.compared);
@@ -107,11 +113,6 @@ void draw_compare_section(State& state) {
   ui::dim_text(
       "* lower bound: cannot free, never the fastest. slower: time over AtomicMalloc's. spread: distance of the "
       "quartiles over the median. ext. frag: 1 - largest free region / all free.");
-  if (ui::button(state, "Copy CSV")) ImGui::SetClipboardText(app::to_csv(app::flat_table(state.compared)).c_str());
-  ImGui::SameLine();
-  if (ui::button(state, "Copy markdown")) {
-    ImGui::SetClipboardText(app::to_markdown(app::slowdown_table(state.compared)).c_str());
-  }
 }
 
 }  // namespace heapwood::viewer
