@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "alloc/allocator.hpp"
 #include "alloc/primitives/rcu.hpp"
 
 namespace heapwood::alloc {
