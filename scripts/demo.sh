@@ -13,7 +13,10 @@ read -ra scenes <<< "${SCENES:-atrium statue stadium}"
 
 mkdir -p out
 echo
-"$heapwood" bench "${scenes[@]}" --allocators all --json out/bench.json
+# On CPU threads fewer runs, so that two cores are done in five minutes.
+runs=5
+[ "$PRESET" = cuda ] || runs=3
+"$heapwood" bench "${scenes[@]}" --allocators all --runs "$runs" --json out/bench.json
 made=(out/bench.json)
 for scene in "${scenes[@]}"; do
   name=${scene##*/}  # a path's file name; a procedural scene's name without its size
