@@ -14,14 +14,14 @@ read -ra scenes <<< "${SCENES:-atrium statue stadium}"
 mkdir -p out
 echo
 # On CPU threads fewer runs, so that two cores are done in five minutes.
-runs=5
-[ "$PRESET" = cuda ] || runs=3
+runs=5 samples=16
+[ "$PRESET" = cuda ] || runs=2 samples=4
 "$heapwood" bench "${scenes[@]}" --allocators all --runs "$runs" --json out/bench.json
 made=(out/bench.json)
 for scene in "${scenes[@]}"; do
   name=${scene##*/}  # a path's file name; a procedural scene's name without its size
   name=${name%%[.:]*}
-  "$heapwood" render "$scene" -o "out/$name.png"
+  "$heapwood" render "$scene" --spp "$samples" -o "out/$name.png"
   made+=("out/$name.png")
 done
 echo
