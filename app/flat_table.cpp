@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "app/bench_table.hpp"
+#include "app/format.hpp"
 
 namespace heapwood::app {
 
@@ -42,16 +41,12 @@ Table flat_table(const std::vector<Result>& results) {
                             "registers"}) {
     table.columns.push_back({title});
   }
-  const auto text = [](const std::optional<double>& value) {
-    return value && std::isfinite(*value) ? fmt::format("{:.6g}", *value) : std::string();
-  };
-  const auto whole = [](bool have, std::uint64_t value) { return have ? std::to_string(value) : std::string(); };
   for (const Result& r : results) {
     const kdtree::TreeStats tree = r.tree.value_or(kdtree::TreeStats{});
     const bool sized = r.requests && r.requests->allocations > 0;
-    const auto of_tree = [&](double value) { return r.tree ? text(value) : std::string(); };
+    const auto of_tree = [&](double value) { return r.tree ? csv_text(value) : std::string(); };
     table.add({r.scene,
-               whole(r.tree.has_value(), r.triangles),
+               csv_text(r.tree.has_value(), r.triangles),
                r.allocator,
                r.label,
                r.lower_bound ? "yes" : "no",
@@ -60,27 +55,27 @@ Table flat_table(const std::vector<Result>& results) {
                name(r.status),
                r.reason,
                std::to_string(r.runs_ms.size()),
-               text(r.median_ms()),
-               text(quantile(r.runs_ms, 0.25)),
-               text(quantile(r.runs_ms, 0.75)),
-               text(median(r.reset_ms)),
-               text(r.slowdown),
+               csv_text(r.median_ms()),
+               csv_text(quantile(r.runs_ms, 0.25)),
+               csv_text(quantile(r.runs_ms, 0.75)),
+               csv_text(median(r.reset_ms)),
+               csv_text(r.slowdown),
                r.slowdown_over,
-               text(r.refs_per_triangle()),
+               csv_text(r.refs_per_triangle()),
                of_tree(tree.sah_cost),
                of_tree(tree.sah_cost_1_1),
-               whole(r.tree.has_value(), tree.inner + tree.leaves),
-               whole(r.tree.has_value(), tree.leaves),
-               whole(r.tree.has_value(), tree.depth),
+               csv_text(r.tree.has_value(), tree.inner + tree.leaves),
+               csv_text(r.tree.has_value(), tree.leaves),
+               csv_text(r.tree.has_value(), tree.depth),
                r.tree ? fmt::format("{:016x}", tree.hash) : "",
-               whole(r.requests.has_value(), r.requests ? r.requests->allocations : 0),
-               sized ? text(r.requests->mean_bytes) : "",
-               sized ? text(r.requests->sigma_bytes) : "",
-               whole(r.pool_bytes.has_value(), r.pool_bytes.value_or(0)),
-               whole(r.high_water_bytes().has_value(), r.high_water_bytes().value_or(0)),
-               r.at_end ? text(r.at_end->internal) : "",
-               r.at_end ? text(r.at_end->external) : "",
-               whole(r.kernel.has_value(), r.kernel ? static_cast<std::uint64_t>(r.kernel->registers) : 0)});
+               csv_text(r.requests.has_value(), r.requests ? r.requests->allocations : 0),
+               sized ? csv_text(r.requests->mean_bytes) : "",
+               sized ? csv_text(r.requests->sigma_bytes) : "",
+               csv_text(r.pool_bytes.has_value(), r.pool_bytes.value_or(0)),
+               csv_text(r.high_water_bytes().has_value(), r.high_water_bytes().value_or(0)),
+               r.at_end ? csv_text(r.at_end->internal) : "",
+               r.at_end ? csv_text(r.at_end->external) : "",
+               csv_text(r.kernel.has_value(), r.kernel ? static_cast<std::uint64_t>(r.kernel->registers) : 0)});
   }
   return table;
 }

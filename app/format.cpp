@@ -65,4 +65,10 @@ std::string ratio_text(double value) {
   return count_text(static_cast<std::uint64_t>(std::llround(value)));
 }
 
+std::string csv_text(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? fmt::format("{:.6g}", *value) : std::string();
+}
+
+std::string csv_text(bool have, std::uint64_t value) { return have ? std::to_string(value) : std::string(); }
+
 }  // namespace heapwood::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers as people read them.
+// Numbers as people read them, and as programs do.
 #pragma once
 
 #include <cstdint>
@@ -18,5 +18,9 @@ std::string mib_text(std::uint64_t bytes);    // 1.50, 123, 4,096 (MiB)
 std::string figure_text(double value);        // four significant digits or so, without an exponent where it can
 std::string figure_text(std::optional<double> value);
 std::string ratio_text(double value);  // 1.04, 12.3, 1,234
+
+// For CSV: six significant digits; nothing where there is no figure.
+std::string csv_text(const std::optional<double>& value);
+std::string csv_text(bool have, std::uint64_t value);
 
 }  // namespace heapwood::app

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
-
-#include <cmath>
-
+#include "app/format.hpp"
 #include "app/stress_report.hpp"
 
 namespace heapwood::app {
@@ -53,10 +50,6 @@ Table stress_flat_table(const std::vector<StressRow>& rows) {
                             "registers_both"}) {
     table.columns.push_back({title});
   }
-  const auto figure = [](const std::optional<double>& value) {
-    return value && std::isfinite(*value) ? fmt::format("{:.6g}", *value) : std::string();
-  };
-  const auto whole = [](bool have, auto value) { return have ? std::to_string(value) : std::string(); };
   for (const StressRow& r : rows) {
     const alloc::StressCounts counts = r.counts.value_or(alloc::StressCounts{});
     const alloc::PoolState peak = r.peak.value_or(alloc::PoolState{});
@@ -70,41 +63,41 @@ Table stress_flat_table(const std::vector<StressRow>& rows) {
                std::to_string(r.point.payload),
                std::to_string(r.point.pool_bytes),
                std::to_string(r.point.iterations),
-               whole(r.point.blocks > 0, r.point.blocks),
-               whole(r.point.requests > 0, r.point.requests),
+               csv_text(r.point.blocks > 0, r.point.blocks),
+               csv_text(r.point.requests > 0, r.point.requests),
                std::to_string(stress_threads(r.settings, r.point)),
                std::to_string(r.settings.lanes),
-               whole(r.point.page_bytes > 0, r.point.page_bytes),
+               csv_text(r.point.page_bytes > 0, r.point.page_bytes),
                yes_no(r.settings.touch),
                yes_no(r.settings.coalesced),
                name(r.status),
                r.reason,
                std::to_string(r.runs_ms.size()),
-               figure(r.median_ms()),
-               figure(quantile(r.runs_ms, 0.25)),
-               figure(quantile(r.runs_ms, 0.75)),
-               figure(median(r.allocate_ms)),
-               figure(median(r.free_ms)),
-               figure(median(r.reset_ms)),
-               whole(r.counts.has_value(), counts.allocations),
-               whole(r.counts.has_value(), counts.deallocations),
-               whole(r.counts.has_value(), counts.failures),
-               whole(r.overlaps.has_value(), r.overlaps.value_or(0)),
-               whole(r.settings.touch, r.damaged),
-               r.peak ? figure(peak.fragmentation.internal) : "",
-               r.peak ? figure(peak.fragmentation.external) : "",
-               r.end ? figure(r.end->fragmentation.external) : "",
-               whole(r.peak.has_value(), peak.address_bytes),
-               whole(r.peak.has_value(), peak.fragmentation.metadata_bytes),
-               figure(space.utilization),
-               figure(space.first_address_bytes),
-               figure(space.address_bytes),
-               figure(space.iterations),
-               figure(space.iteration_ms),
-               figure(space.last_ms),
-               whole(r.calls.has_value(), calls.malloc.registers),
-               whole(r.calls.has_value(), calls.free.registers),
-               whole(r.calls.has_value(), calls.both.registers)});
+               csv_text(r.median_ms()),
+               csv_text(quantile(r.runs_ms, 0.25)),
+               csv_text(quantile(r.runs_ms, 0.75)),
+               csv_text(median(r.allocate_ms)),
+               csv_text(median(r.free_ms)),
+               csv_text(median(r.reset_ms)),
+               csv_text(r.counts.has_value(), counts.allocations),
+               csv_text(r.counts.has_value(), counts.deallocations),
+               csv_text(r.counts.has_value(), counts.failures),
+               csv_text(r.overlaps.has_value(), r.overlaps.value_or(0)),
+               csv_text(r.settings.touch, r.damaged),
+               r.peak ? csv_text(peak.fragmentation.internal) : "",
+               r.peak ? csv_text(peak.fragmentation.external) : "",
+               r.end ? csv_text(r.end->fragmentation.external) : "",
+               csv_text(r.peak.has_value(), peak.address_bytes),
+               csv_text(r.peak.has_value(), peak.fragmentation.metadata_bytes),
+               csv_text(space.utilization),
+               csv_text(space.first_address_bytes),
+               csv_text(space.address_bytes),
+               csv_text(space.iterations),
+               csv_text(space.iteration_ms),
+               csv_text(space.last_ms),
+               csv_text(r.calls.has_value(), calls.malloc.registers),
+               csv_text(r.calls.has_value(), calls.free.registers),
+               csv_text(r.calls.has_value(), calls.both.registers)});
   }
   return table;
 }

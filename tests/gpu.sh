@@ -68,7 +68,7 @@ for program in test_alloc test_kdtree test_render test_shared_pixels; do
     continue
   fi
   for (( shard = 0; shard < shards; ++shard )); do
-    check "$program $((shard + 1))/$shards" 240 env HEAPWOOD_TEST_DEVICE="$device" GTEST_TOTAL_SHARDS="$shards" \
+    check "$program $((shard + 1))/$shards" 400 env HEAPWOOD_TEST_DEVICE="$device" GTEST_TOTAL_SHARDS="$shards" \
       GTEST_SHARD_INDEX=$shard "$bin/$program" --gtest_brief=1
   done
 done
@@ -76,10 +76,12 @@ for scene in atrium:100k statue:100k stadium:60k pipes:100k "$@"; do
   check "tree $(basename "$scene")" 120 bash -c 'same_tree "$1"' _ "$scene"
 done
 # Pools that a walk looks through quickly: the programs share the GPU.
-for test in "ad --blocks 120,fill" "acd --blocks 120,fill" "p --blocks 8,120" "alloc --requests 50K"; do
+for test in "ad --blocks 120,fill" "acd --blocks 120,fill" "p --blocks 8,120" "alloc --requests 10K" \
+  "alloc --large builtin --requests 1K --payload 64K --allocators scatter,halloc,xmalloc,awmalloc-safe"; do
   read -ra arguments <<< "$test"
-  check "stress ${arguments[0]}" 120 "$bin/heapwood" stress "${arguments[@]}" --device "$device" --payload 4,1K \
-    --pool 512M --touch --runs 2 --seconds 30
+  [[ $test == *--payload* ]] || arguments+=(--payload 4,1K)
+  check "stress ${test%% --[bpr]*}" 240 "$bin/heapwood" stress "${arguments[@]}" --device "$device" --pool 512M \
+    --touch --runs 2 --seconds 30
 done
 for test in "mixed --requests 10K" "scaling --pool 64M" "range --requests 10K --iterations 10" "utilization --pool 32M" \
   "churn --requests 10K --pool 32M"; do
