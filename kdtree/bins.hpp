@@ -9,6 +9,7 @@
 
 #include "geometry/box.hpp"
 #include "kdtree/sah.hpp"
+#include "simt/arithmetic.hpp"
 #include "simt/math.hpp"
 
 namespace heapwood::kdtree {
@@ -20,8 +21,8 @@ inline constexpr unsigned histogram_words = 3 * bin_count;
 struct BinAxis {
   float lo, width, inverse;
 
-  // False where the axis is too short for bins (the inverse overflows).
-  SIMT_INLINE bool usable() const { return inverse > 0.0f && inverse < 3e38f; }
+  // False where the axis is too short for bins (the inverse would overflow), or infinite.
+  SIMT_INLINE bool usable() const { return width > 3.4e-39f && width < 3e38f; }
   SIMT_INLINE float plane(int b) const { return lo + width * static_cast<float>(b); }
 
   // Where planes are closer than the coordinates' rounding error, the guess can be off by more than one bin.
@@ -34,7 +35,7 @@ struct BinAxis {
     b = b < 0 ? 0 : b > 31 ? 31 : b;
     b -= b > 0 && x < plane(b) ? 1 : 0;
     b += b < 31 && x >= plane(b + 1) ? 1 : 0;
-    if (is_coarse) {
+    if (is_coarse) [[unlikely]] {
       while (b > 0 && x < plane(b)) --b;
       while (b < 31 && x >= plane(b + 1)) ++b;
     }
@@ -44,7 +45,7 @@ struct BinAxis {
   SIMT_INLINE int end(float x, bool is_coarse) const {
     int b = begin(x, is_coarse);
     b -= b > 0 && x <= plane(b) ? 1 : 0;
-    if (is_coarse) {
+    if (is_coarse) [[unlikely]] {
       while (b > 0 && x <= plane(b)) --b;
     }
     return b;
@@ -53,14 +54,16 @@ struct BinAxis {
 
 SIMT_INLINE BinAxis bin_axis(const Box& box, unsigned axis) {
   const float lo = box.lo[axis], extent = box.hi[axis] - lo;
-  return {lo, extent * (1.0f / bin_count), static_cast<float>(bin_count) / extent};
+  // The inverse is only a first guess (begin), so that it need not be the same everywhere.
+  return {lo, extent * (1.0f / bin_count), static_cast<float>(bin_count) * simt::approximate_reciprocal(extent)};
 }
 
 // A histogram word of a warp's Scratch: begins in the low half, ends in the high half (up to 65535 of each).
-// `box` is the ref's, `node` the node's.
+// `box` is the ref's, `node` the node's. Axis by axis in one loop, as everything here: code that fits the instruction cache
+// is worth more than the selects.
 template <class Warp>
 SIMT_INLINE void count_in_bins(Warp& warp, std::uint32_t* histogram, const Box& node, const Box& box) {
-  SIMT_UNROLLED
+  SIMT_ROLLED
   for (unsigned axis = 0; axis < 3; ++axis) {
     const BinAxis bins = bin_axis(node, axis);
     if (!bins.usable()) continue;
@@ -78,34 +81,35 @@ SIMT_INLINE void count_in_bins(Warp& warp, std::uint32_t* histogram, const Box& 
   }
 }
 
-// A lane's share of a histogram: bins lane * per_lane ... of each axis.
-template <class Warp>
+// A histogram of any number of refs, in a warp's Scratch.
 struct BinCounts {
-  static constexpr unsigned per_lane = bin_count / Warp::width;
-  std::uint32_t begins[3 * per_lane] = {};
-  std::uint32_t ends[3 * per_lane] = {};
+  std::uint32_t begins[histogram_words];
+  std::uint32_t ends[histogram_words];
 };
 
 // Considers all bin boundaries.
 template <class Warp>
-SIMT_INLINE void consider_bins(Warp& warp, const BinCounts<Warp>& counts, const SplitCost& cost, const Box& node,
+SIMT_INLINE void consider_bins(Warp& warp, const BinCounts& counts, const SplitCost& cost, const Box& node,
                                std::uint32_t n, Split& best) {
-  constexpr unsigned per_lane = BinCounts<Warp>::per_lane;
-  SIMT_UNROLLED
+  constexpr unsigned per_lane = bin_count / Warp::width;
+  SIMT_ROLLED
   for (unsigned axis = 0; axis < 3; ++axis) {
     const BinAxis bins = bin_axis(node, axis);
+    const unsigned first = warp.lane() * per_lane;
+    const std::uint32_t* const begins = counts.begins + axis * bin_count + first;
+    const std::uint32_t* const ends = counts.ends + axis * bin_count + first;
     std::uint32_t own_begins = 0, own_ends = 0;
     for (unsigned k = 0; k < per_lane; ++k) {
-      own_begins += counts.begins[axis * per_lane + k];
-      own_ends += counts.ends[axis * per_lane + k];
+      own_begins += begins[k];
+      own_ends += ends[k];
     }
     std::uint32_t left = warp.inclusive_add(own_begins) - own_begins;
     std::uint32_t ended = warp.inclusive_add(own_ends) - own_ends;
     if (!bins.usable()) continue;
     for (unsigned k = 0; k < per_lane; ++k) {
-      left += counts.begins[axis * per_lane + k];
-      ended += counts.ends[axis * per_lane + k];
-      const int b = static_cast<int>(warp.lane() * per_lane + k) + 1;
+      left += begins[k];
+      ended += ends[k];
+      const int b = static_cast<int>(first + k) + 1;
       if (b < static_cast<int>(bin_count)) cost.consider(best, axis, bins.plane(b), left, n - ended);
     }
   }
@@ -116,12 +120,9 @@ template <class Warp>
 SIMT_INLINE void consider_tight_cuts(Warp& warp, const Box& tight, const SplitCost& cost, std::uint32_t n,
                                      Split& best) {
   for (unsigned c = warp.lane(); c < 6; c += Warp::width) {
-    const unsigned axis = c % 3;
-    if (c < 3) {
-      cost.consider(best, axis, tight.lo[axis], 0, n, true);
-    } else {
-      cost.consider(best, axis, tight.hi[axis], n, 0);
-    }
+    const bool below = c < 3;  // what is cut off lies below the plane
+    const unsigned axis = below ? c : c - 3;
+    cost.consider(best, axis, below ? tight.lo[axis] : tight.hi[axis], below ? 0 : n, below ? n : 0, below);
   }
 }
 

@@ -223,16 +223,19 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
       Refs::store(right, nr, static_cast<std::uint32_t>(at >> 32) + simt::popcount(right_lanes & lower_lanes), ref.id,
                   sides.right);
     }
-    if (bin_left) gather_tight(warp_, scratch_.tight[0], to_left, sides.left);
-    if (bin_right) gather_tight(warp_, scratch_.tight[1], to_right, sides.right);
-    // One side for every lane first, so that the two sides of a warp are binned together; straddlers again for the other.
+    // One side for every lane first, so that the two sides of a warp are binned together; then straddlers for the other.
     const bool first_right = !to_left;
-    if ((to_left && bin_left) || (first_right && to_right && bin_right)) {
-      count_in_bins(warp_, scratch_.choose.histogram + (first_right ? histogram_words : 0),
-                    select(first_right, above, below), select(first_right, sides.right, sides.left));
-    }
-    if (to_left && to_right && bin_right) {
-      count_in_bins(warp_, scratch_.choose.histogram + histogram_words, above, sides.right);
+    SIMT_ROLLED
+    for (unsigned pass = 0; pass < 2; ++pass) {
+      const bool to_side = pass == 0 ? to_left : to_right, bin_side = pass == 0 ? bin_left : bin_right;
+      if (bin_side) {
+        gather_tight(warp_, scratch_.tight[pass], to_side, select(pass != 0, sides.right, sides.left));
+      }
+      const bool right = pass != 0 || first_right;
+      if (pass == 0 ? (to_left ? bin_left : to_right && bin_right) : to_left && to_right && bin_right) {
+        count_in_bins(warp_, scratch_.choose.histogram + (right ? histogram_words : 0), select(right, above, below),
+                      select(right, sides.right, sides.left));
+      }
     }
   }
   warp_.sync();

@@ -79,13 +79,7 @@ class BuildWorker {
     Split split;
     const SplitCost cost(k_.costs, task.scale, task.box, task.n);
     if (task.depth < max_depth && cost.splittable()) {
-      if (slot != no_slot) {
-        split = choose_shared(warp_, k_.shared[slot], cost);
-      } else if (task.n <= exact_limit) {
-        split = choose_exact<Refs>(warp_, scratch_.choose, task, k_.corners, cost);
-      } else {
-        split = choose_binned<Refs>(warp_, scratch_.choose, task, k_.corners, cost);
-      }
+      split = choose<Refs>(warp_, scratch_.choose, task, k_.corners, cost, slot != no_slot ? &k_.shared[slot] : nullptr);
     }
     std::byte *left = nullptr, *right = nullptr;
     if (!(simt::from_bits(split.cost) < cost.leaf_cost()) || !allocate_children(split.nl(), split.nr(), left, right)) {

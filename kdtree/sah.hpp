@@ -13,12 +13,12 @@
 namespace heapwood::kdtree {
 
 // Which refs a plane p sends where. Those that lie in the plane go to one side only: a split says which (Wald & Havran 2006,
-// section 3.2: walls and floors are worth it).
+// section 3.2: walls and floors are worth it). Without short circuits: the builder's hottest loop, which should not branch.
 SIMT_INLINE bool goes_left(float lo, float hi, float p, bool flats_right = false) {
-  return lo < p || (hi <= p && !flats_right);
+  return bool(int(lo < p) | (int(hi <= p) & int(!flats_right)));
 }
 SIMT_INLINE bool goes_right(float lo, float hi, float p, bool flats_right = false) {
-  return hi > p || (lo >= p && flats_right);
+  return bool(int(hi > p) | (int(lo >= p) & int(flats_right)));
 }
 
 // A candidate split of a node of n refs; the default is "no split". Compared by (cost, axis, nl, plane): of two with the
@@ -35,7 +35,8 @@ struct Split {
   SIMT_INLINE bool flats_right() const { return flats_nr >> 31 != 0; }
   SIMT_INLINE float position() const { return simt::from_ordered_key(plane) + 0.0f; }  // never -0
   SIMT_INLINE bool before(const Split& b) const {
-    return cost < b.cost || (cost == b.cost && (axis_nl < b.axis_nl || (axis_nl == b.axis_nl && plane < b.plane)));
+    const std::uint64_t key = std::uint64_t{cost} << 32 | axis_nl, other = std::uint64_t{b.cost} << 32 | b.axis_nl;
+    return bool(int(key < other) | (int(key == other) & int(plane < b.plane)));
   }
 };
 
@@ -55,7 +56,6 @@ class SplitCost {
   SIMT_INLINE void consider(Split& best, unsigned axis, float p, std::uint32_t nl, std::uint32_t nr,
                             bool flats_right = false) const {
     const float lo = lo_[axis], hi = hi_[axis];
-    if (!(p > lo && p < hi)) return;
     const Vec3 e = (hi_ - lo_) * scale_;
     const float a = axis == 0 ? e.y : e.x;
     const float b = axis == 2 ? e.y : e.z;
@@ -66,7 +66,7 @@ class SplitCost {
                  costs_.intersection * (left * static_cast<float>(nl) + right * static_cast<float>(nr)) * inverse_area_;
     if (nl == 0 || nr == 0) cost = cost * (1.0f - costs_.empty_bonus);
     const Split candidate{simt::bits(cost), axis << 30 | nl, simt::ordered_key(p), nr | (flats_right ? 1u << 31 : 0)};
-    if (candidate.before(best)) best = candidate;
+    if (bool(int(p > lo) & int(p < hi) & int(candidate.before(best)))) best = candidate;
   }
 
  private:

@@ -202,7 +202,7 @@ TEST(ChooseExact, IsTheCheapestOfAllBounds) {
         for (const Box& box : s.refs) consider_bounds(s, cost, axis, box, want);
       }
       expect_same(chosen([&](auto& warp, ChooseScratch& scratch) {
-                    return choose_exact<NodeData::Refs>(warp, scratch, node.task, nullptr, cost);
+                    return choose<NodeData::Refs>(warp, scratch, node.task, nullptr, cost, nullptr);
                   }),
                   want);
     }
@@ -257,7 +257,7 @@ TEST(ChooseBinned, IsTheCheapestBoundaryCutOrBoundNearby) {
         }
       }
       expect_same(chosen([&](auto& warp, ChooseScratch& scratch) {
-                    return choose_binned<NodeData::Refs>(warp, scratch, node.task, nullptr, cost);
+                    return choose<NodeData::Refs>(warp, scratch, node.task, nullptr, cost, nullptr);
                   }),
                   want);
     }
@@ -285,7 +285,10 @@ TEST(ChooseShared, IsTheCheapestBoundaryOrCut) {
     }
     Split boundary;
     const Split want = best_of_bins(s, cost, boundary);
-    expect_same(chosen([&](auto& w, ChooseScratch&) { return choose_shared(w, node, cost); }), want);
+    expect_same(chosen([&](auto& warp, ChooseScratch& scratch) {
+                  return choose<NodeData::Refs>(warp, scratch, node.task, nullptr, cost, &node);
+                }),
+                want);
   }
 }
 
