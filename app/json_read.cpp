@@ -92,7 +92,8 @@ Result result_from_json(const Json& json) {
   result.settings.refs = parse_refs(settings.at("refs"));
   result.settings.pool = parse_pool(settings.at("pool"));
   result.settings.runs = settings.at("runs");
-  result.settings.costs = {settings.at("traversal_cost"), settings.at("intersection_cost"), settings.at("empty_bonus")};
+  result.settings.costs = {settings.at("traversal_cost"), settings.at("intersection_cost"), settings.at("empty_bonus"),
+                           settings.at("duplicate_cost")};
   result.settings.keep_degenerate = settings.at("keep_degenerate");
   result.settings.timeout = settings.at("timeout_s");
   result.runs_ms = json.at("runs_ms").get<std::vector<double>>();

@@ -93,6 +93,7 @@ Json to_json(const BuildSettings& settings) {
   json["traversal_cost"] = as_written(settings.costs.traversal);
   json["intersection_cost"] = as_written(settings.costs.intersection);
   json["empty_bonus"] = as_written(settings.costs.empty_bonus);
+  json["duplicate_cost"] = as_written(settings.costs.duplicate);
   json["keep_degenerate"] = settings.keep_degenerate;
   json["timeout_s"] = settings.timeout;
   return json;

@@ -174,6 +174,10 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
       ->default_str("0.15")
       ->check(quiet(CLI::Range(0.0, 0.99)))
       ->type_name("B");
+  app.add_option("--duplicate-cost", settings.costs.duplicate, "SAH: cost of a ref that a split adds")
+      ->default_str("0.1")
+      ->check(cost)
+      ->type_name("C");
   app.add_flag("--keep-degenerate", settings.keep_degenerate, "keep triangles of zero area");
   app.add_option("--timeout", settings.timeout, "seconds after which a build is stopped")
       ->capture_default_str()

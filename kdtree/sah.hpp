@@ -65,6 +65,7 @@ class SplitCost {
     float cost = costs_.traversal +
                  costs_.intersection * (left * static_cast<float>(nl) + right * static_cast<float>(nr)) * inverse_area_;
     if (nl == 0 || nr == 0) cost = cost * (1.0f - costs_.empty_bonus);
+    cost = cost + costs_.duplicate * static_cast<float>(nl + nr - n_);
     const Split candidate{simt::bits(cost), axis << 30 | nl, simt::ordered_key(p), nr | (flats_right ? 1u << 31 : 0)};
     if (bool(int(p > lo) & int(p < hi) & int(candidate.before(best)))) best = candidate;
   }

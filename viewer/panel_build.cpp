@@ -74,6 +74,8 @@ void choose_costs(State& state) {
   ImGui::SliderFloat("##intersection", &costs.intersection, 0.05f, 10, "%.2f", ImGuiSliderFlags_AlwaysClamp);
   ui::field("empty bonus");
   ImGui::SliderFloat("##bonus", &costs.empty_bonus, 0, 0.9f, "%.2f", ImGuiSliderFlags_AlwaysClamp);
+  ui::field("duplicates");
+  ImGui::SliderFloat("##duplicates", &costs.duplicate, 0, 1, "%.2f", ImGuiSliderFlags_AlwaysClamp);
   ui::field("runs");
   ImGui::SliderInt("##runs", &state.choice.settings.runs, 1, 31, "%d", ImGuiSliderFlags_AlwaysClamp);
   ImGui::TreePop();
