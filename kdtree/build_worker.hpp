@@ -200,17 +200,18 @@ class BuildWorker {
   }
   // Arrays for nl and nr refs, none for 0. False: the pool is exhausted, nothing is held.
   SIMT_INLINE bool allocate_children(std::uint32_t nl, std::uint32_t nr, std::byte*& left, std::byte*& right) {
-    std::byte* mine = nullptr;
-    // On a GPU two lanes at once, so that both requests are in flight together.
-    SIMT_ROLLED
-    for (unsigned side = warp_.lane(); side < 2; side += Warp::width) {
-      const std::uint32_t n = side == 0 ? nl : nr;
-      mine = n == 0 ? nullptr : allocate(n);
-      if (Warp::width == 1 && side == 0) left = mine;
+    if constexpr (Warp::width == 1) {
+      left = nl == 0 ? nullptr : allocate(nl);
+      right = nr == 0 ? nullptr : allocate(nr);
+    } else {
+      // Two lanes at once, so that both requests are in flight together.
+      std::byte* mine = nullptr;
+      const std::uint32_t n = warp_.lane() == 0 ? nl : nr;
+      if (warp_.lane() < 2 && n != 0) mine = allocate(n);
+      warp_.sync();
+      left = warp_.shfl(mine, 0);
+      right = warp_.shfl(mine, 1);
     }
-    warp_.sync();
-    if (Warp::width != 1) left = warp_.shfl(mine, 0);
-    right = warp_.shfl(mine, 1 % Warp::width);
     const bool left_failed = nl != 0 && left == nullptr, right_failed = nr != 0 && right == nullptr;
     if (!left_failed && !right_failed) return true;
     note_failure(std::size_t{left_failed ? nl : nr} * Refs::bytes);
