@@ -22,6 +22,7 @@ constexpr const char* examples = R"(Examples:
   heapwood bench atrium statue --json out.json  every allocator, slowdown table
   heapwood stress ad                            malloc and free, nothing else
   heapwood render stadium -o stadium.png        a picture
+  heapwood trace stadium                        rays a second
 A scene is a name from 'heapwood list scenes' (also atrium:1m for a million
 triangles) or the path of an OBJ or PLY file. 'heapwood COMMAND --help' has more.
 
@@ -100,6 +101,7 @@ int parse_and_run(int argc, char** argv) {
   add_bench(app, invocation);
   add_stress(app, invocation);
   add_render(app, invocation);
+  add_trace(app, invocation);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

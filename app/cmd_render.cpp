@@ -12,7 +12,7 @@
 #include "app/output_file.hpp"
 #include "app/prepared_scene.hpp"
 #include "app/progress.hpp"
-#include "render/auto_camera.hpp"
+#include "app/scene_camera.hpp"
 #include "render/renderer.hpp"
 
 namespace heapwood::app {
@@ -27,21 +27,14 @@ constexpr const char* examples = R"(Examples:
 The camera that was used is printed in the form that --camera takes.)";
 
 struct RenderCommand {
-  std::string scene, output, camera, up, allocator = "cfmmalloc", mode = "shaded";
+  std::string scene, output, allocator = "cfmmalloc", mode = "shaded";
   ImageSize size{1280, 720};
   unsigned spp = 16, seed = 1;
   bool watertight = false;
+  CameraOptions camera;
   BuildSettings settings;
   DeviceOptions device;
 };
-
-render::Camera choose_camera(const RenderCommand& command, const scenes::Mesh& mesh, const render::Scene& scene) {
-  const unsigned up = command.up.empty() ? mesh.up : parse_axis(command.up);
-  if (!command.camera.empty()) return render::parse_camera(command.camera, up);
-  if (mesh.camera && up == mesh.up) return {mesh.camera->eye, mesh.camera->target, mesh.camera->fov, up};
-  return render::auto_camera(scene, up,
-                             static_cast<float>(command.size.width) / static_cast<float>(command.size.height));
-}
 
 void check_usage(const RenderCommand& command) {
   if (command.scene.empty()) {
@@ -51,8 +44,7 @@ void check_usage(const RenderCommand& command) {
   }
   if (command.output.empty()) throw Error(Exit::usage, "render: no file for the picture: add -o FILE.png");
   // What is wrong with these is said before the tree is built, not after.
-  if (!command.camera.empty()) render::make_frame(render::parse_camera(command.camera, 1), 16, 16);
-  if (!command.up.empty()) parse_axis(command.up);
+  check_camera(command.camera);
   render::parse_mode(command.mode);
 }
 
@@ -77,7 +69,8 @@ Exit render_picture(const RenderCommand& command) {
   job.spp = command.spp;
   job.seed = command.seed;
   job.watertight = command.watertight;
-  job.camera = choose_camera(command, scene.mesh(), traced);
+  job.camera =
+      choose_camera(command.camera, command.scene, scene.mesh(), traced, static_cast<double>(job.width) / job.height);
   job.progress = [&](unsigned done, unsigned spp) { progress.update(done, spp, scene.name() + ": samples"); };
   const auto start = std::chrono::steady_clock::now();
   const render::Image image = render::render(job, traced);
@@ -121,11 +114,7 @@ void add_render(CLI::App& app, Invocation& invocation) {
   command->add_option("--mode", options->mode, "shaded, path, ao, normals, depth, heatmap,\nleaves")
       ->capture_default_str()
       ->type_name("MODE");
-  command
-      ->add_option("--camera", options->camera,
-                   "ex,ey,ez,tx,ty,tz,fov: eye, target, vertical\ndegrees; found by looking if left out")
-      ->type_name("CAMERA");
-  command->add_option("--up", options->up, "x, y or z; the scene's own if left out")->type_name("AXIS");
+  add_camera_options(*command, options->camera);
   command->add_option("--seed", options->seed, "of the samples")->capture_default_str()->type_name("N");
   command->add_flag("--watertight", options->watertight, "the slower intersection that leaks at no edge");
   command->add_option("--allocator", options->allocator, "see 'heapwood list allocators'")

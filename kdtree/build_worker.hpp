@@ -79,7 +79,8 @@ class BuildWorker {
     Split split;
     const SplitCost cost(k_.costs, task.scale, task.box, task.n);
     if (task.depth < max_depth && cost.splittable()) {
-      split = choose<Refs>(warp_, scratch_.choose, task, k_.corners, cost, slot != no_slot ? &k_.shared[slot] : nullptr);
+      split =
+          choose<Refs>(warp_, scratch_.choose, task, k_.corners, cost, slot != no_slot ? &k_.shared[slot] : nullptr);
     }
     std::byte *left = nullptr, *right = nullptr;
     if (!(simt::from_bits(split.cost) < cost.leaf_cost()) || !allocate_children(split.nl(), split.nr(), left, right)) {

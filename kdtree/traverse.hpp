@@ -65,14 +65,19 @@ struct NodeWords {
 };
 SIMT_INLINE NodeWords load(const Node* node) { return std::bit_cast<NodeWords>(simt::load_constant(node)); }
 
+// Nodes are addressed by twice their index: so a link without its axis is the place of the pair below it, and bit 1 the side.
+SIMT_INLINE NodeWords load(const Node* nodes, std::uint32_t place) {
+  return load(reinterpret_cast<const Node*>(reinterpret_cast<const std::byte*>(nodes) + std::size_t{place} * 4));
+}
+
 // A child to visit later, and the ray's interval in it. In general it begins where the interval before it ended; cells
 // that overlap by rounding begin on their own.
 struct Entry {
-  std::uint32_t node;
+  std::uint32_t place;
   float end;
 };
 struct ConservativeEntry {
-  std::uint32_t node;
+  std::uint32_t place;
   float end, begin;
 };
 
@@ -82,11 +87,11 @@ SIMT_INLINE bool clip(const Intersection& test, const Ray& ray, const Box& box, 
   begin = ray.tmin;
   end = ray.tmax;
   for (unsigned axis = 0; axis < 3; ++axis) {
-    const float i = test.inverse(axis);
-    const bool negative = i < 0;
+    const auto slope = test.slope(axis);
+    const bool negative = Intersection::negative(slope);
     const float lo = select(box.lo, axis), hi = select(box.hi, axis);
-    begin = simt::max(test.plane(ray, axis, negative ? hi : lo, i) * (1 - Intersection::plane_slack), begin);
-    end = simt::min(test.plane(ray, axis, negative ? lo : hi, i) * (1 + Intersection::plane_slack), end);
+    begin = simt::max(test.plane(ray, axis, negative ? hi : lo, slope) * (1 - Intersection::plane_slack), begin);
+    end = simt::min(test.plane(ray, axis, negative ? lo : hi, slope) * (1 + Intersection::plane_slack), end);
   }
   return begin <= end;
 }
@@ -107,17 +112,16 @@ SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Int
     while ((node.link & 3u) != 3u) {
       count.inner();
       const unsigned axis = node.link & 3u;
-      const float inverse = test.inverse(axis);
-      const float at = test.plane(ray, axis, simt::from_bits(node.first), inverse);
-      // Even index: the child below the plane, the near one of a positive direction.
-      std::uint32_t child = ((node.link >> 1) & ~1u) | (simt::bits(inverse) >> 31);
+      const auto slope = test.slope(axis);
+      const float at = test.plane(ray, axis, simt::from_bits(node.first), slope);
+      std::uint32_t child = Intersection::near_child(node.link, slope);
       const bool far_only = at * (1 + Intersection::plane_slack) < begin;
       // Written so that a NaN (a ray that lies in the plane) means both.
       const bool both = !far_only && !(at * (1 - Intersection::plane_slack) > end);
-      child ^= far_only ? 1u : 0u;
-      node = load(tree.nodes + child);
+      child ^= far_only ? 2u : 0u;
+      node = load(tree.nodes, child);
       if (both) {
-        stack[top].node = child ^ 1u;
+        stack[top].place = child ^ 2u;
         stack[top].end = end;
         if constexpr (Intersection::conservative) {
           const bool within = at == at;
@@ -159,15 +163,15 @@ SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Int
       --top;
     }
     end = stack[top].end;
-    node = load(tree.nodes + stack[top].node);
+    node = load(tree.nodes, stack[top].place);
   }
 }
 
 }  // namespace detail
 
 template <class Intersection, class Count>
-SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Ray& ray, Count& count) {
-  const Intersection test(ray);
+SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Intersection& test, const Ray& ray,
+                            Count& count) {
   Hit hit;
   const std::uint32_t record = detail::traverse<false>(tree, test, ray, hit.t, count);
   if (record != no_triangle) {
@@ -175,6 +179,10 @@ SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Ray& ray, 
     hit.triangle = tree.ids[record];
   }
   return hit;
+}
+template <class Intersection, class Count>
+SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Ray& ray, Count& count) {
+  return closest_hit(tree, Intersection(ray), ray, count);
 }
 template <class Intersection>
 SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Ray& ray) {
@@ -184,11 +192,14 @@ SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Ray& ray) 
 
 // Whether anything lies in the ray's interval.
 template <class Intersection>
-SIMT_INLINE bool any_hit(const TreeView<Intersection>& tree, const Ray& ray) {
+SIMT_INLINE bool any_hit(const TreeView<Intersection>& tree, const Intersection& test, const Ray& ray) {
   NoCounters none;
-  const Intersection test(ray);
   float t;
   return detail::traverse<true>(tree, test, ray, t, none) != no_triangle;
+}
+template <class Intersection>
+SIMT_INLINE bool any_hit(const TreeView<Intersection>& tree, const Ray& ray) {
+  return any_hit(tree, Intersection(ray), ray);
 }
 
 }  // namespace heapwood::kdtree

@@ -26,6 +26,11 @@ struct SceneData {
   Box bounds;
 };
 
+// Steps of rays, summed: inner nodes, leaves (empty ones, too), triangles tested.
+struct StepSums {
+  std::uint64_t inner = 0, leaves = 0, tests = 0;
+};
+
 struct Backend {
   // Writes ref_count records.
   void (*fill_records)(const simt::DeviceId&, const SceneData&, void* records);
@@ -34,6 +39,9 @@ struct Backend {
                    const simt::LaunchLimits&);
   double (*trace)(const simt::DeviceId&, const SceneData&, bool any, const kdtree::Ray*, kdtree::Hit*,
                   std::size_t count, const simt::LaunchLimits&);
+  // Adds what the closest hits of these rays cost to `sums`.
+  void (*count_steps)(const simt::DeviceId&, const SceneData&, const kdtree::Ray*, std::size_t count, StepSums* sums,
+                      const simt::LaunchLimits&);
   void (*develop)(const simt::DeviceId&, const DevelopPixels&, std::size_t count);
 };
 

@@ -2,6 +2,8 @@
 // Body of a Backend for one launcher; included by render_cpu.cpp and render_cuda.cu.
 #pragma once
 
+#include <algorithm>
+
 #include "render/backend.hpp"
 #include "render/kernel.hpp"
 
@@ -59,9 +61,30 @@ struct BackendOf {
   static double trace(const simt::DeviceId& device, const SceneData& scene, bool any, const kdtree::Ray* rays,
                       kdtree::Hit* hits, std::size_t count, const simt::LaunchLimits& limits) {
     const Launcher launcher(device);
-    return with_intersection(scene, [&]<class Intersection>(const SceneView<Intersection>& view) {
-      return any ? launcher.launch(TraceKernel<Intersection, true>{view.tree, rays, hits, count}, 0, limits)
-                 : launcher.launch(TraceKernel<Intersection, false>{view.tree, rays, hits, count}, 0, limits);
+    const auto launch = [&](const auto& kernel) {
+      constexpr unsigned width = Launcher::Warp::width;
+      if constexpr (width == 1) {
+        return launcher.launch(kernel, 0, limits);
+      } else {
+        // A warp for each of its rays, up to the grid's limit: warps that have ended make room for others at once.
+        const std::size_t warps = (count + width - 1) / width;
+        return launcher.launch_independent(
+            kernel, static_cast<unsigned>(std::min<std::size_t>(warps, std::size_t{1} << 24)), limits);
+      }
+    };
+    const auto either = [&]<class Intersection>(const SceneView<Intersection>& view) {
+      return any ? launch(TraceKernel<Intersection, true>{view.tree, rays, hits, count})
+                 : launch(TraceKernel<Intersection, false>{view.tree, rays, hits, count});
+    };
+    return scene.watertight ? either(view<kdtree::WatertightIntersection>(scene))
+                            : either(view<ColumnIntersection>(scene));
+  }
+
+  static void count_steps(const simt::DeviceId& device, const SceneData& scene, const kdtree::Ray* rays,
+                          std::size_t count, StepSums* sums, const simt::LaunchLimits& limits) {
+    const Launcher launcher(device);
+    with_intersection(scene, [&]<class Intersection>(const SceneView<Intersection>& view) {
+      return launcher.launch(CountKernel<Intersection>{view.tree, rays, count, sums}, 0, limits);
     });
   }
 
@@ -69,7 +92,7 @@ struct BackendOf {
     Launcher(device).for_each(count, pixels);
   }
 
-  static constexpr Backend table{&fill_records, &render, &trace, &develop};
+  static constexpr Backend table{&fill_records, &render, &trace, &count_steps, &develop};
 };
 
 }  // namespace heapwood::render

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "render/backend.hpp"
 #include "render/shading.hpp"
 #include "simt/atomic_ref.hpp"
 
@@ -53,13 +54,30 @@ struct RenderKernel {
   }
 };
 
+// A warp's slopes, a column a lane.
+struct SlopeScratch {
+  kdtree::Slope slope[3 * 32];
+};
+using ColumnIntersection = kdtree::PlaneIntersection<kdtree::SlopesInColumn<32>>;
+
+SIMT_INLINE ColumnIntersection make_intersection(const kdtree::Ray& ray, SlopeScratch& scratch, unsigned lane,
+                                                 const kdtree::TreeView<ColumnIntersection>&) {
+  return ColumnIntersection(ray, kdtree::SlopesInColumn<32>(scratch.slope + lane));
+}
+template <class Intersection>
+SIMT_INLINE Intersection make_intersection(const kdtree::Ray& ray, SlopeScratch&, unsigned,
+                                           const kdtree::TreeView<Intersection>&) {
+  return Intersection(ray);
+}
+
 // Rays from a buffer: closest hits, or whether there is any (then only Hit::triangle is set, to 0, for a ray that
-// hits).
+// hits). One ray a lane for as many warps as there are rays, or in turns; rays next to each other should be alike.
 template <class Intersection, bool Any>
 struct TraceKernel {
-  struct Scratch {};
+  using Scratch = SlopeScratch;
   static constexpr unsigned block_threads = 128;
-  static constexpr unsigned blocks_per_multiprocessor = 12;
+  // All the warps that a multiprocessor has, with 32 registers each, where slopes are in Scratch.
+  static constexpr unsigned blocks_per_multiprocessor = Intersection::conservative ? 12 : 16;
 
   kdtree::TreeView<Intersection> tree;
   const kdtree::Ray* rays;
@@ -67,20 +85,53 @@ struct TraceKernel {
   std::size_t count;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
     const std::size_t stride = std::size_t{warp.workers()} * Warp::width;
     std::uint32_t turn = 0;
     for (std::size_t i = std::size_t{warp.worker()} * Warp::width + warp.lane(); i < count; i += stride) {
       if ((++turn & 255u) == 0 && warp.aborted()) return;
       const kdtree::Ray ray = rays[i];
+      const Intersection test = make_intersection(ray, scratch, warp.lane(), tree);
       if constexpr (Any) {
         kdtree::Hit hit;
-        if (kdtree::any_hit(tree, ray)) hit.triangle = 0;
+        if (kdtree::any_hit(tree, test, ray)) hit.triangle = 0;
         hits[i] = hit;
       } else {
-        hits[i] = kdtree::closest_hit(tree, ray);
+        kdtree::NoCounters none;
+        hits[i] = kdtree::closest_hit(tree, test, ray, none);
       }
     }
+  }
+};
+
+// What closest hits cost, summed over all rays.
+template <class Intersection>
+struct CountKernel {
+  struct Scratch {};
+  static constexpr unsigned block_threads = 128;
+  static constexpr unsigned blocks_per_multiprocessor = 8;
+
+  kdtree::TreeView<Intersection> tree;
+  const kdtree::Ray* rays;
+  std::size_t count;
+  StepSums* sums;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    const std::size_t stride = std::size_t{warp.workers()} * Warp::width;
+    StepSums mine;
+    for (std::size_t i = std::size_t{warp.worker()} * Warp::width + warp.lane(); i < count; i += stride) {
+      if (warp.aborted()) return;
+      kdtree::Counters cost;
+      kdtree::closest_hit(tree, rays[i], cost);
+      mine.inner += cost.inner_steps;
+      mine.leaves += cost.leaves;
+      mine.tests += cost.tests;
+    }
+    // relaxed: read after the launch.
+    simt::atomic_ref<std::uint64_t>(sums->inner).fetch_add(mine.inner, simt::relaxed);
+    simt::atomic_ref<std::uint64_t>(sums->leaves).fetch_add(mine.leaves, simt::relaxed);
+    simt::atomic_ref<std::uint64_t>(sums->tests).fetch_add(mine.tests, simt::relaxed);
   }
 };
 

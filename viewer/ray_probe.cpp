@@ -37,13 +37,14 @@ RayPath follow(const BuiltScene& scene, const kdtree::Ray& ray) {
     while (!node.leaf()) {
       ++path.inner_steps;
       const unsigned axis = node.axis();
-      const float inverse = test.inverse(axis), plane = test.plane(ray, axis, node.split, inverse);
+      const kdtree::Slope slope = test.slope(axis);
+      const float plane = test.plane(ray, axis, node.split, slope);
       const auto side_box = [&](unsigned side) {
         Box part = box;
         (side == 0 ? part.hi : part.lo)[axis] = node.split;
         return part;
       };
-      unsigned near = std::signbit(inverse) ? 1 : 0;
+      unsigned near = test.negative(slope) ? 1 : 0;
       const bool far_only = plane < begin, both = !far_only && !(plane > end);
       if (far_only) near ^= 1;
       if (both) {
