@@ -17,10 +17,11 @@
 
 #include "kdtree/triangle_records.hpp"
 #include "simt/arithmetic.hpp"
+#include "simt/scratch_column.hpp"
 
 namespace heapwood::kdtree {
 
-struct Ray {
+struct alignas(16) Ray {
   Vec3 origin;
   float tmin = 0;
   Vec3 direction;
@@ -29,7 +30,7 @@ struct Ray {
 
 inline constexpr std::uint32_t no_triangle = ~0u;
 
-struct Hit {
+struct alignas(16) Hit {
   float t = 0;         // the ray's tmax if there is none
   float u = 0, v = 0;  // weights of the triangle's second and third corner
   std::uint32_t triangle = no_triangle;
@@ -63,32 +64,30 @@ struct Slope {
   }
 };
 
-// Where a ray's slopes are kept: in registers; or in a column of fast memory, whose entries of one axis lie `stride` apart. On
-// a GPU the latter saves the selects and registers of a dynamic axis: 64 instead of 40 warps a multiprocessor.
+// Where a ray's slopes are kept: in registers, or in a column of a warp's Scratch. On a GPU the latter saves the selects and
+// registers of a dynamic axis: 64 instead of 40 warps a multiprocessor.
 class SlopesInRegisters {
  public:
   SIMT_INLINE void set(unsigned axis, Slope slope) { (axis == 0 ? x_ : axis == 1 ? y_ : z_) = slope; }
   SIMT_INLINE Slope operator[](unsigned axis) const {
-    return {axis == 0   ? x_.inverse
-            : axis == 1 ? y_.inverse
-                        : z_.inverse,
-            axis == 0   ? x_.offset
-            : axis == 1 ? y_.offset
-                        : z_.offset};
+    return {axis == 0 ? x_.inverse : axis == 1 ? y_.inverse : z_.inverse,
+            axis == 0 ? x_.offset : axis == 1 ? y_.offset : z_.offset};
   }
 
  private:
   Slope x_, y_, z_;
 };
-template <unsigned stride>
-class SlopesInColumn {
+class SlopesInScratch {
  public:
-  SIMT_INLINE explicit SlopesInColumn(Slope* first) : first_(first) {}
-  SIMT_INLINE void set(unsigned axis, Slope slope) { first_[axis * stride] = slope; }
-  SIMT_INLINE Slope operator[](unsigned axis) const { return first_[axis * stride]; }
+  SIMT_INLINE explicit SlopesInScratch(simt::WordPair* column) : column_(column) {}
+  SIMT_INLINE void set(unsigned axis, Slope slope) { column_.store(axis, {slope.inverse, slope.offset}); }
+  SIMT_INLINE Slope operator[](unsigned axis) const {
+    const simt::WordPair pair = column_.load(axis);
+    return {pair.first, pair.second};
+  }
 
  private:
-  Slope* first_;
+  simt::ScratchColumn<32> column_;
 };
 
 template <class Slopes>
@@ -117,7 +116,7 @@ class PlaneIntersection {
   static SIMT_INLINE bool negative(Slope s) { return (simt::bits(s.offset) & 2u) != 0; }
   // Place of the child that the ray visits first: the upper one in a negative direction.
   static SIMT_INLINE std::uint32_t near_child(std::uint32_t link, Slope s) {
-    return (link & ~3u) | (simt::bits(s.offset) & 3u);
+    return simt::select_bits(link, simt::bits(s.offset), 3);
   }
 
   SIMT_INLINE bool test(const Record* record, const Ray& ray, float lower, float upper, float& t) const {
@@ -175,7 +174,7 @@ class WatertightIntersection {
   }
   static SIMT_INLINE bool negative(float inverse) { return inverse < 0; }
   static SIMT_INLINE std::uint32_t near_child(std::uint32_t link, float inverse) {
-    return (link & ~3u) | (simt::bits(inverse) >> 31 << 1);
+    return simt::select_bits(link, simt::bits(inverse) >> 31 << 1, 3);
   }
 
   SIMT_INLINE bool test(const Record* record, const Ray& ray, float lower, float upper, float& t) const {

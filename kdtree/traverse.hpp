@@ -118,7 +118,7 @@ SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Int
       const bool far_only = at * (1 + Intersection::plane_slack) < begin;
       // Written so that a NaN (a ray that lies in the plane) means both.
       const bool both = !far_only && !(at * (1 - Intersection::plane_slack) > end);
-      child ^= far_only ? 2u : 0u;
+      if (far_only) child ^= 2u;
       node = load(tree.nodes, child);
       if (both) {
         stack[top].place = child ^ 2u;

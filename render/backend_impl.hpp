@@ -2,8 +2,6 @@
 // Body of a Backend for one launcher; included by render_cpu.cpp and render_cuda.cu.
 #pragma once
 
-#include <algorithm>
-
 #include "render/backend.hpp"
 #include "render/kernel.hpp"
 
@@ -66,10 +64,8 @@ struct BackendOf {
       if constexpr (width == 1) {
         return launcher.launch(kernel, 0, limits);
       } else {
-        // A warp for each of its rays, up to the grid's limit: warps that have ended make room for others at once.
         const std::size_t warps = (count + width - 1) / width;
-        return launcher.launch_independent(
-            kernel, static_cast<unsigned>(std::min<std::size_t>(warps, std::size_t{1} << 24)), limits);
+        return launcher.launch_independent(kernel, static_cast<unsigned>(warps), limits);
       }
     };
     const auto either = [&]<class Intersection>(const SceneView<Intersection>& view) {
@@ -77,7 +73,7 @@ struct BackendOf {
                  : launch(TraceKernel<Intersection, false>{view.tree, rays, hits, count});
     };
     return scene.watertight ? either(view<kdtree::WatertightIntersection>(scene))
-                            : either(view<ColumnIntersection>(scene));
+                            : either(view<ScratchIntersection>(scene));
   }
 
   static void count_steps(const simt::DeviceId& device, const SceneData& scene, const kdtree::Ray* rays,

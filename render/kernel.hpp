@@ -56,13 +56,13 @@ struct RenderKernel {
 
 // A warp's slopes, a column a lane.
 struct SlopeScratch {
-  kdtree::Slope slope[3 * 32];
+  simt::WordPair slope[3 * 32];
 };
-using ColumnIntersection = kdtree::PlaneIntersection<kdtree::SlopesInColumn<32>>;
+using ScratchIntersection = kdtree::PlaneIntersection<kdtree::SlopesInScratch>;
 
-SIMT_INLINE ColumnIntersection make_intersection(const kdtree::Ray& ray, SlopeScratch& scratch, unsigned lane,
-                                                 const kdtree::TreeView<ColumnIntersection>&) {
-  return ColumnIntersection(ray, kdtree::SlopesInColumn<32>(scratch.slope + lane));
+SIMT_INLINE ScratchIntersection make_intersection(const kdtree::Ray& ray, SlopeScratch& scratch, unsigned lane,
+                                                 const kdtree::TreeView<ScratchIntersection>&) {
+  return ScratchIntersection(ray, kdtree::SlopesInScratch(scratch.slope + lane));
 }
 template <class Intersection>
 SIMT_INLINE Intersection make_intersection(const kdtree::Ray& ray, SlopeScratch&, unsigned,
@@ -71,7 +71,8 @@ SIMT_INLINE Intersection make_intersection(const kdtree::Ray& ray, SlopeScratch&
 }
 
 // Rays from a buffer: closest hits, or whether there is any (then only Hit::triangle is set, to 0, for a ray that
-// hits). One ray a lane for as many warps as there are rays, or in turns; rays next to each other should be alike.
+// hits). Rays next to each other should be alike. A lane of a GPU has one ray, so the launch needs a warp for each 32: what
+// lives across rays would not fit the registers. It then looks at no abort flag: rays end by themselves, and soon.
 template <class Intersection, bool Any>
 struct TraceKernel {
   using Scratch = SlopeScratch;
@@ -86,21 +87,33 @@ struct TraceKernel {
 
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
-    const std::size_t stride = std::size_t{warp.workers()} * Warp::width;
-    std::uint32_t turn = 0;
-    for (std::size_t i = std::size_t{warp.worker()} * Warp::width + warp.lane(); i < count; i += stride) {
-      if ((++turn & 255u) == 0 && warp.aborted()) return;
-      const kdtree::Ray ray = rays[i];
-      const Intersection test = make_intersection(ray, scratch, warp.lane(), tree);
-      if constexpr (Any) {
-        kdtree::Hit hit;
-        if (kdtree::any_hit(tree, test, ray)) hit.triangle = 0;
-        hits[i] = hit;
-      } else {
-        kdtree::NoCounters none;
-        hits[i] = kdtree::closest_hit(tree, test, ray, none);
+    const std::size_t first = std::size_t{warp.worker()} * Warp::width + warp.lane();
+    if constexpr (Warp::width == 1) {
+      std::uint32_t turn = 0;
+      for (std::size_t i = first; i < count; i += warp.workers()) {
+        if ((++turn & 255u) == 0 && warp.aborted()) return;
+        trace(i, scratch, warp.lane());
       }
+    } else if (first < count) {
+      trace(first, scratch, warp.lane());
     }
+  }
+
+ private:
+  SIMT_INLINE void trace(std::size_t i, Scratch& scratch, unsigned lane) const {
+    // Four words at once.
+    const kdtree::Row* const words = reinterpret_cast<const kdtree::Row*>(rays + i);
+    const kdtree::Row from = simt::load_constant(words), along = simt::load_constant(words + 1);
+    const kdtree::Ray ray{{from.x, from.y, from.z}, from.w, {along.x, along.y, along.z}, along.w};
+    const Intersection test = make_intersection(ray, scratch, lane, tree);
+    kdtree::Hit hit;
+    if constexpr (Any) {
+      if (kdtree::any_hit(tree, test, ray)) hit.triangle = 0;
+    } else {
+      kdtree::NoCounters none;
+      hit = kdtree::closest_hit(tree, test, ray, none);
+    }
+    *reinterpret_cast<kdtree::Row*>(hits + i) = {hit.t, hit.u, hit.v, simt::from_bits(hit.triangle)};
   }
 };
 

@@ -2,6 +2,8 @@
 #include "render/ray_sets.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
 
 #include "render/kernel.hpp"
 #include "render/random.hpp"
@@ -54,7 +56,10 @@ std::vector<kdtree::Ray> diffuse_rays(const Scene& scene, std::span<const kdtree
     const kdtree::Ray& ray = primary[i];
     const Vec3 normal = scene.normal(hits[i].triangle, ray);
     const std::uint32_t h1 = pcg(pixel.y(i) * width + pixel.x(i)), h2 = pcg(h1);
-    const Vec3 direction = cosine_direction(normal, {unit_interval(h1), unit_interval(h2)});
+    const float u = unit_interval(h1), r = std::sqrt(u), phi = 2 * std::numbers::pi_v<float> * unit_interval(h2);
+    Vec3 s, t;
+    basis(normal, s, t);
+    const Vec3 direction = s * (r * std::cos(phi)) + t * (r * std::sin(phi)) + normal * std::sqrt(1 - u);
     rays[k] = {ray.origin + ray.direction * hits[i].t + normal * offset, 0, direction, far_away};
   });
   return rays;

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// Pairs of words in a warp's Scratch, for loops where every register counts. On a GPU the address has 32 bits and an index
+// costs one multiply-add, neither of which nvcc 13.0 makes of a pointer to shared memory.
+#pragma once
+
+#include <cstdint>
+
+#include "simt/config.hpp"
+
+namespace heapwood::simt {
+
+struct alignas(8) WordPair {
+  float first, second;
+};
+
+// Entries `stride` pairs apart. `first` points into Scratch.
+template <unsigned stride>
+class ScratchColumn {
+ public:
+  SIMT_INLINE explicit ScratchColumn(WordPair* first) {
+#if defined(__CUDA_ARCH__)
+    // volatile: to be kept or spilled as it is, not computed again wherever it is used.
+    asm volatile("mov.u32 %0, %1;" : "=r"(first_) : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(first))));
+#else
+    first_ = first;
+#endif
+  }
+  // volatile: keeps loads behind the stores, which the compiler does not see.
+  SIMT_INLINE void store(unsigned index, WordPair pair) const {
+#if defined(__CUDA_ARCH__)
+    asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(first_ + index * bytes), "f"(pair.first), "f"(pair.second));
+#else
+    first_[index * stride] = pair;
+#endif
+  }
+  SIMT_INLINE WordPair load(unsigned index) const {
+#if defined(__CUDA_ARCH__)
+    WordPair pair;
+    asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"
+                 : "=f"(pair.first), "=f"(pair.second)
+                 : "r"(first_ + index * bytes));
+    return pair;
+#else
+    return first_[index * stride];
+#endif
+  }
+
+ private:
+#if defined(__CUDA_ARCH__)
+  static constexpr std::uint32_t bytes = stride * sizeof(WordPair);
+  std::uint32_t first_;
+#else
+  WordPair* first_;
+#endif
+};
+
+}  // namespace heapwood::simt
