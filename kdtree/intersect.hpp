@@ -70,8 +70,12 @@ class SlopesInRegisters {
  public:
   SIMT_INLINE void set(unsigned axis, Slope slope) { (axis == 0 ? x_ : axis == 1 ? y_ : z_) = slope; }
   SIMT_INLINE Slope operator[](unsigned axis) const {
-    return {axis == 0 ? x_.inverse : axis == 1 ? y_.inverse : z_.inverse,
-            axis == 0 ? x_.offset : axis == 1 ? y_.offset : z_.offset};
+    return {axis == 0   ? x_.inverse
+            : axis == 1 ? y_.inverse
+                        : z_.inverse,
+            axis == 0   ? x_.offset
+            : axis == 1 ? y_.offset
+                        : z_.offset};
   }
 
  private:

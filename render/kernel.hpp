@@ -61,7 +61,7 @@ struct SlopeScratch {
 using ScratchIntersection = kdtree::PlaneIntersection<kdtree::SlopesInScratch>;
 
 SIMT_INLINE ScratchIntersection make_intersection(const kdtree::Ray& ray, SlopeScratch& scratch, unsigned lane,
-                                                 const kdtree::TreeView<ScratchIntersection>&) {
+                                                  const kdtree::TreeView<ScratchIntersection>&) {
   return ScratchIntersection(ray, kdtree::SlopesInScratch(scratch.slope + lane));
 }
 template <class Intersection>

@@ -73,6 +73,9 @@ TEST_F(Commands, WrongUsage) {
   expect_error({"render", scene_, "-o", folder_ / "a.png", "--camera", "1,2,3"}, 2, {"camera"});
   expect_error({"render", scene_, "-o", folder_ / "a.png", "--size", "big"}, 2, {"'big'"});
   expect_error({"render", scene_, "-o", folder_ / "a.png", "--mode", "cubist"}, 2, {"cubist"});
+  expect_error({"trace"}, 2, {"no scene"});
+  expect_error({"trace", scene_, "--rays", "primary,secondary"}, 2, {"secondary"});
+  expect_error({"trace", scene_, "--size", "100x30"}, 2, {"100x30", "multiples"});
 }
 
 TEST_F(Commands, UnreadableScenes) {
@@ -243,6 +246,37 @@ TEST_F(Commands, CtrlCKeepsWhatIsMeasured) {
   EXPECT_EQ(results[0].at("status"), "ok");
   EXPECT_EQ(results[0].at("runs_ms").size(), 300u);
   EXPECT_LT(results[2].at("runs_ms").size(), 300u);
+}
+
+TEST_F(Commands, TraceCountsHitsAndReadsTheCameraBeside) {
+  const std::string report = folder_ / "trace.json";
+  const std::vector<std::string> trace{"trace", scene_,     "--size", "64x48",  "--runs",
+                                       "2",     "--device", "cpu",    "--json", report};
+  std::vector<std::string> given = trace;
+  given.insert(given.end(), {"--camera", "-9,3,30,8,6,5,40"});
+  const Outcome outcome = run(given);
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  for (const char* word : {"primary", "diffuse", "Mrays/s", "3,072", "-9,3,30,8,6,5,40"}) {
+    EXPECT_TRUE(has(outcome.out, word)) << outcome.out;
+  }
+  const json first = json::parse(read_file(report));
+  EXPECT_EQ(first.at("schema"), "heapwood.trace/1");
+  ASSERT_EQ(first.at("results").size(), 2u);
+  EXPECT_EQ(first.at("results")[0].at("rays"), 3072);
+  EXPECT_EQ(first.at("results")[0].at("hits"), first.at("results")[1].at("rays"));
+  EXPECT_EQ(first.at("results")[0].at("runs_ms").size(), 2u);
+  EXPECT_GT(first.at("results")[0].at("steps").at("inner"), 0);
+
+  const std::string beside = std::filesystem::path(scene_).replace_extension(".camera").string();
+  write_file(beside, "# from the door\n-9,3,30,8,6,5,40 y\n");
+  ASSERT_EQ(run(trace).exit, 0);
+  const json second = json::parse(read_file(report));
+  EXPECT_EQ(second.at("camera"), first.at("camera"));
+  EXPECT_EQ(second.at("results")[0].at("hits"), first.at("results")[0].at("hits"));
+  for (const char* broken : {"1,2,3 y\n", "-9,3,30,8,6,5,40 w\n", "-9,3,30,8,6,5,40 y more\n", "# nothing\n"}) {
+    write_file(beside, broken);
+    expect_error(trace, 3, {".camera"});
+  }
 }
 
 TEST_F(Commands, RenderWritesAPicture) {
