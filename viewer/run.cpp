@@ -9,6 +9,7 @@
 #include <new>
 
 #include "app/bench_runner.hpp"
+#include "app/host_memory.hpp"
 #include "app/output_file.hpp"
 #include "app/version.hpp"
 #include "render/renderer.hpp"
@@ -96,6 +97,8 @@ int parse_and_run(int argc, char** argv) {
   app.set_version_flag("--version", app::version_line());
   Options options;
   add_options(app, options);
+  app::HostMemoryOptions host;
+  app::add_host_memory_options(app, host);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -120,8 +123,10 @@ int parse_and_run(int argc, char** argv) {
   }
   install_signal_handlers();
   window_is_watched = options.screenshot.empty();
-  Viewer(options).run();
-  return static_cast<int>(Exit::done);
+  return static_cast<int>(app::with_host_memory(host, [&] {
+    Viewer(options).run();
+    return Exit::done;
+  }));
 }
 
 }  // namespace
