@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 
+#include "alloc/host/host_allocator.hpp"
 #include "app/commands.hpp"
 
 namespace heapwood::app {
@@ -34,6 +36,15 @@ std::string known_ids() {
 }
 
 }  // namespace
+
+const char* name(Builder builder) { return builder == Builder::per_level ? "per-level" : "single-kernel"; }
+
+std::string host_label(const std::string& id) {
+  for (const alloc::HostAllocatorInfo& info : alloc::host_allocators()) {
+    if (id == info.id) return info.label;
+  }
+  return id;
+}
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
@@ -179,6 +190,20 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
       ->capture_default_str()
       ->check(quiet(CLI::Range(0.001, 86400.0)))
       ->type_name("SECONDS");
+}
+
+void add_builder_options(CLI::App& app, BuildSettings& settings, bool with_both) {
+  std::map<std::string, Builder> names{{"single", Builder::single}, {"per-level", Builder::per_level}};
+  if (with_both) names["both"] = Builder::both;
+  app.add_option("--builder", settings.builder,
+                 std::string("single (one kernel), per-level (a kernel a phase\nand level, memory from the host)") +
+                     (with_both ? ", both" : ""))
+      ->default_str(with_both ? "both" : "single")
+      ->transform(quiet(CLI::CheckedTransformer(names)))
+      ->type_name("BUILDER");
+  app.add_option("--host-allocator", settings.host_allocator, "of the per-level builder")
+      ->capture_default_str()
+      ->type_name("ID");
 }
 
 simt::DeviceInfo choose_device(const DeviceOptions& options) {
