@@ -13,10 +13,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "simt/device.hpp"
+#include "simt/virtual_range.hpp"
 
 namespace heapwood::alloc {
 
@@ -27,8 +29,9 @@ struct HostStatistics {
   std::uint64_t live_blocks = 0;
   std::size_t requested_bytes = 0;  // by live blocks, as asked for
   std::size_t used_bytes = 0;       // by live blocks, as given
-  std::size_t mapped_bytes = 0;     // physical memory that the allocator holds
-  std::size_t peak_requested_bytes = 0, peak_mapped_bytes = 0;
+  std::size_t peak_requested_bytes = 0;
+  // Physical memory that the allocator holds; absent where the platform does not say.
+  std::optional<std::size_t> mapped_bytes, peak_mapped_bytes;
 };
 
 // A stretch of the address range: walk() reports all that was ever mapped, in order of address, without gaps.
@@ -54,7 +57,7 @@ class HostAllocator {
   // before, lies inside a block, or is foreign.
   virtual void deallocate(void* block) = 0;
   virtual HostStatistics statistics() const = 0;
-  // Nothing is reported by allocators whose memory the platform manages (cudamalloc, cudamallocasync) but live blocks.
+  // Only live blocks, in no order, where the platform manages the memory (cudamalloc, cudamallocasync, mmap).
   virtual void walk(const std::function<void(const HostRegion&)>& visit) const = 0;
   // Unmaps physical memory in which no live block lies; bytes given back to the device.
   virtual std::size_t shrink() = 0;
@@ -70,13 +73,17 @@ struct HostAllocatorInfo {
   const char* id;     // on the command line and in JSON
   const char* label;  // in tables
   const char* note;   // one sentence
-  bool cuda_only;
+  std::optional<simt::DeviceKind> only_on = std::nullopt;
 };
 std::span<const HostAllocatorInfo> host_allocators();
 
 // Throws Error{Exit::usage} that lists the ids where there is none of that name, Error{Exit::device} where it is not for
 // the device.
+const HostAllocatorInfo& find_host_allocator(const std::string& id, const simt::DeviceId& device);
 std::unique_ptr<HostAllocator> make_host_allocator(const std::string& id, const simt::DeviceId& device,
                                                    const HostAllocatorOptions& options = {});
+// The same over a range of the caller's, which must be empty: not for allocators whose memory the platform manages.
+std::unique_ptr<HostAllocator> make_host_allocator(const std::string& id, std::unique_ptr<simt::VirtualRange> range,
+                                                   const HostAllocatorOptions& options);
 
 }  // namespace heapwood::alloc
