@@ -51,6 +51,7 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
   std::unique_ptr<OutputFile> file;
   if (!command.json.empty()) file = std::make_unique<OutputFile>(command.json);
   job.device = choose_device(command.device);
+  if (job.settings.builder != Builder::single) alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
 
   BenchResult bench;
   std::size_t violations = 0;

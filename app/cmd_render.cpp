@@ -61,11 +61,12 @@ Exit render_picture(const RenderCommand& command) {
   const engine::Entry& entry = find_builder(command.allocator);
   const OutputFile writable(command.output);
   const simt::DeviceInfo device = choose_device(command.device);
+  const bool per_level = command.settings.builder == Builder::per_level;
+  if (per_level) alloc::find_host_allocator(command.settings.host_allocator, device.id);
   Progress progress;
   progress.update(0, 1, command.scene + ": loading");
   PreparedScene scene(command.scene, device, command.settings, !entry.traits->lower_bound);
   progress.update(0, 1, scene.name() + ": building");
-  const bool per_level = command.settings.builder == Builder::per_level;
   const kdtree::BuildRun build =
       per_level ? kdtree::BuildRun{.ms = scene.build_per_level().ms} : scene.build_growing(entry);
   const kdtree::Tree tree = scene.tree();

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <map>
 
 #include "alloc/host/host_allocator.hpp"
 #include "app/commands.hpp"
@@ -123,6 +122,13 @@ kdtree::RefKind parse_refs(const std::string& text) {
   wrong("--refs", text, "clipped, ids or boxes");
 }
 
+Builder parse_builder(const std::string& text, bool with_both) {
+  if (text == "single") return Builder::single;
+  if (text == "per-level") return Builder::per_level;
+  if (with_both && text == "both") return Builder::both;
+  wrong("--builder", text, with_both ? "single, per-level or both" : "single or per-level");
+}
+
 const engine::Entry& find_allocator(const std::string& id) {
   const engine::Entry* entry = engine::find(id);
   if (!entry) throw Error(Exit::usage, fmt::format("unknown allocator '{}': use one of {}", id, known_ids()));
@@ -193,13 +199,12 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
 }
 
 void add_builder_options(CLI::App& app, BuildSettings& settings, bool with_both) {
-  std::map<std::string, Builder> names{{"single", Builder::single}, {"per-level", Builder::per_level}};
-  if (with_both) names["both"] = Builder::both;
-  app.add_option("--builder", settings.builder,
-                 std::string("single (one kernel), per-level (a kernel a phase\nand level, memory from the host)") +
-                     (with_both ? ", both" : ""))
+  app.add_option_function<std::string>(
+         "--builder",
+         [&settings, with_both](const std::string& text) { settings.builder = parse_builder(text, with_both); },
+         std::string("single (one kernel), per-level (a kernel a phase\nand level, memory from the host)") +
+             (with_both ? ", both" : ""))
       ->default_str(with_both ? "both" : "single")
-      ->transform(quiet(CLI::CheckedTransformer(names)))
       ->type_name("BUILDER");
   app.add_option("--host-allocator", settings.host_allocator, "of the per-level builder")
       ->capture_default_str()

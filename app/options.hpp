@@ -52,12 +52,13 @@ struct ImageSize {
   unsigned width = 0, height = 0;
 };
 
-std::size_t parse_bytes(const std::string& text);     // "4096", "512M", "1.5G", "64KiB"
-PoolSize parse_pool(const std::string& text);         // "auto", bytes, "200x"
-ImageSize parse_image_size(const std::string& text);  // "1920x1080"
-unsigned parse_axis(const std::string& text);         // "x", "y", "z"
-kdtree::RefKind parse_refs(const std::string& text);  // "clipped", "ids", "boxes"
-std::string host_label(const std::string& id);        // of a host allocator, in tables
+std::size_t parse_bytes(const std::string& text);                // "4096", "512M", "1.5G", "64KiB"
+PoolSize parse_pool(const std::string& text);                    // "auto", bytes, "200x"
+ImageSize parse_image_size(const std::string& text);             // "1920x1080"
+unsigned parse_axis(const std::string& text);                    // "x", "y", "z"
+kdtree::RefKind parse_refs(const std::string& text);             // "clipped", "ids", "boxes"
+std::string host_label(const std::string& id);                   // of a host allocator, in tables
+Builder parse_builder(const std::string& text, bool with_both);  // "single", "per-level", "both"
 std::vector<std::string> split(const std::string& text, char separator);
 
 // The registry's entry, or Error{Exit::usage} that lists the ids.

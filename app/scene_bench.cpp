@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/format.hpp"
 
 namespace heapwood::app {
@@ -64,6 +66,7 @@ void SceneBench::guarded(Lane* lane, F f) {
 }
 
 void SceneBench::choose_pool(std::optional<std::uint64_t> kept_bytes) {
+  if (std::none_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.entry; })) return;
   if (kept_bytes) {
     scene_.set_pool(*kept_bytes);
     return;

@@ -16,9 +16,15 @@ using namespace test;
 class PerLevel : public ::testing::Test {
  protected:
   void SetUp() override {
-    const Subject subject = subjects().front();
-    if (!subject.unusable.empty()) GTEST_SKIP() << subject.unusable;
-    device = subject.device;
+    const char* wanted = std::getenv("HEAPWOOD_TEST_DEVICE");
+    const std::string key = wanted != nullptr ? wanted : "cpu";
+    try {
+      const simt::DeviceInfo found = simt::find_device(key, key == "cpu" ? 4 : 0);
+      if (!found.usable) GTEST_SKIP() << found.reason;
+      device = found.id;
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
   }
   void TearDown() override { simt::clear_interrupt(); }
 
