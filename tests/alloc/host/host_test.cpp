@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -132,6 +134,28 @@ TEST_P(HostAllocators, HoldsContentsOnTheDevice) {
     std::vector<unsigned char> read(content.size());
     simt::device_download(device, read.data(), block, read.size());
     EXPECT_EQ(read, content);
+  }
+}
+
+// Each is served from what was freed, and nothing is mapped for it. Powers of two: of other sizes segregated fit makes no
+// use of a block that just fits.
+TEST_P(HostAllocators, ReusesWhatIsFree) {
+  for (const std::size_t bytes : {std::size_t{200}, 2 * kib, 128 * kib}) {
+    const auto allocator = untouchable(GetParam(), {.capacity = 64 * mib, .growth_bytes = 2 * mib});
+    std::set<void*> first, again;
+    for (int i = 0; i < 300; ++i) first.insert(allocator->allocate(bytes));
+    EXPECT_EQ(first.size(), 300u);
+    EXPECT_EQ(first.count(nullptr), 0u);
+    const std::uint64_t mappings = allocator->statistics().mappings;
+    // Every second one first, so that they are not joined.
+    int i = 0;
+    for (void* block : first) {
+      if (i++ % 2 == 0) allocator->deallocate(block);
+    }
+    for (i = 0; i < 150; ++i) again.insert(allocator->allocate(bytes));
+    EXPECT_EQ(again.size(), 150u);
+    EXPECT_TRUE(std::includes(first.begin(), first.end(), again.begin(), again.end()));
+    EXPECT_EQ(allocator->statistics().mappings, mappings);
   }
 }
 
