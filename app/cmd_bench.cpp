@@ -196,11 +196,14 @@ void add_bench(CLI::App& app, Invocation& invocation) {
       ->type_name("FORMAT");
   command->add_option("--json", options->json, "write everything measured, raw samples too")->type_name("FILE");
   command->add_flag("--resume", options->resume, "keep what FILE has of the same settings");
-  add_builder_options(*command, options->settings, true);
+  add_builder_option(*command, options->settings, true);
   add_build_options(*command, options->settings, true);
   add_device_options(*command, options->device);
   command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] { return bench(*options, invocation.argv); };
+    invocation.action = [options, &invocation] {
+      options->settings.host_allocator = level_allocator(invocation.host);
+      return bench(*options, invocation.argv);
+    };
   });
 }
 

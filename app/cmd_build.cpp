@@ -106,14 +106,17 @@ void add_build(CLI::App& app, Invocation& invocation) {
   command->add_option("--allocator", options->allocator, "see 'heapwood list allocators'")
       ->capture_default_str()
       ->type_name("ID");
-  add_builder_options(*command, options->settings, false);
+  add_builder_option(*command, options->settings, false);
   add_build_options(*command, options->settings, true);
   add_device_options(*command, options->device);
   command->add_flag("--strict", options->strict, "exit 5 if the pool was exhausted");
   command->add_flag("--validate", options->validate, "check the tree against the triangles");
   command->add_option("--json", options->json, "write everything measured, raw samples too")->type_name("FILE");
   command->callback([options, &invocation] {
-    invocation.action = [options, &invocation] { return build(*options, invocation.argv); };
+    invocation.action = [options, &invocation] {
+      options->settings.host_allocator = level_allocator(invocation.host);
+      return build(*options, invocation.argv);
+    };
   });
 }
 

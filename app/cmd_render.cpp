@@ -135,10 +135,15 @@ void add_render(CLI::App& app, Invocation& invocation) {
   command->add_option("--allocator", options->allocator, "see 'heapwood list allocators'")
       ->capture_default_str()
       ->type_name("ID");
-  add_builder_options(*command, options->settings, false);
+  add_builder_option(*command, options->settings, false);
   add_build_options(*command, options->settings, false);
   add_device_options(*command, options->device);
-  command->callback([options, &invocation] { invocation.action = [options] { return render_picture(*options); }; });
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] {
+      options->settings.host_allocator = level_allocator(invocation.host);
+      return render_picture(*options);
+    };
+  });
 }
 
 }  // namespace heapwood::app

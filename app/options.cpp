@@ -198,7 +198,7 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
       ->type_name("SECONDS");
 }
 
-void add_builder_options(CLI::App& app, BuildSettings& settings, bool with_both) {
+void add_builder_option(CLI::App& app, BuildSettings& settings, bool with_both) {
   app.add_option_function<std::string>(
          "--builder",
          [&settings, with_both](const std::string& text) { settings.builder = parse_builder(text, with_both); },
@@ -206,9 +206,6 @@ void add_builder_options(CLI::App& app, BuildSettings& settings, bool with_both)
              (with_both ? ", both" : ""))
       ->default_str(with_both ? "both" : "single")
       ->type_name("BUILDER");
-  app.add_option("--host-allocator", settings.host_allocator, "of the per-level builder")
-      ->capture_default_str()
-      ->type_name("ID");
 }
 
 simt::DeviceInfo choose_device(const DeviceOptions& options) {

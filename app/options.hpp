@@ -45,7 +45,7 @@ struct BuildSettings {
   bool keep_degenerate = false;
   double timeout = 60;  // seconds a launch; of the per-level builder, a build
   Builder builder = Builder::single;
-  std::string host_allocator = "tlsf";  // of the per-level builder
+  std::string host_allocator = "tlsf";  // of the per-level builder (host_memory.hpp)
 };
 
 struct ImageSize {
@@ -70,8 +70,8 @@ std::vector<const engine::Entry*> find_allocators(const std::string& list);
 CLI::Validator quiet(CLI::Validator check);
 void add_device_options(CLI::App& app, DeviceOptions& options);
 void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs);
-// --builder and --host-allocator. `both` is for commands that compare.
-void add_builder_options(CLI::App& app, BuildSettings& settings, bool with_both);
+// --builder. `both` is for commands that compare.
+void add_builder_option(CLI::App& app, BuildSettings& settings, bool with_both);
 
 // The device asked for. Where `auto` had to fall back to the CPU, says so once on standard error with the reason.
 simt::DeviceInfo choose_device(const DeviceOptions& options);
