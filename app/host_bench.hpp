@@ -15,7 +15,7 @@
 
 namespace heapwood::app {
 
-// The benchmark of "device memory managed from the host", section IV, after mimalloc-bench's malloc-large: at each step a
+// The benchmark of the host-managed paper, section IV, after mimalloc-bench's malloc-large: at each step a
 // slot is drawn, what is in it is freed, and a block of a random size is put there.
 struct HostBenchTrace {
   std::uint32_t steps = 4000, slots = 20;

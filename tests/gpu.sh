@@ -62,7 +62,7 @@ export bin device
 
 check "devices" 30 "$bin/heapwood" list devices
 shards=${GPU_SHARDS:-2}
-for program in test_alloc test_kdtree test_render test_shared_pixels; do
+for program in test_alloc test_alloc_host test_kdtree test_render test_shared_pixels; do
   [ -x "$bin/$program" ] || continue
   if missing=$(ldd "$bin/$program" | grep 'not found'); then
     echo "note: $program not run: ${missing//$'\n'/;}"
@@ -88,6 +88,11 @@ for test in "mixed --requests 10K" "scaling --pool 64M" "range --requests 10K --
   "churn --requests 10K --pool 32M"; do
   read -ra arguments <<< "$test"
   check "stress ${arguments[0]}" 120 "$bin/heapwood" stress "${arguments[@]}" --device "$device" --touch --runs 1 --seconds 5
+done
+check "host-bench" 60 "$bin/heapwood" host-bench --device "$device"
+for allocator in tlsf hybrid cudamallocasync; do
+  check "buffers of $allocator" 60 "$bin/heapwood" build statue:20k --device "$device" --host-allocator "$allocator" \
+    --validate
 done
 if command -v compute-sanitizer > /dev/null; then
   # "id frees", a line an allocator; trees are built with those that do not free all at once only.

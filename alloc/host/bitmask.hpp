@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bitmasks ("device memory managed from the host", section II.B): one bit a chunk of 4 KiB, set where the chunk is free; a
+// Bitmasks (host-managed, section II.B): one bit a chunk of 4 KiB, set where the chunk is free; a
 // block is a run of chunks, the first that fits, found a word of 64 chunks at a time. Joining neighbours is implicit.
 // The size of a block is in the hash table.
 // Limits: O(memory) to allocate and O(block) to free, as the paper says; a request occupies whole chunks.

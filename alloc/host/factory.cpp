@@ -61,11 +61,13 @@ std::unique_ptr<HostAllocator> make_host_allocator(const std::string& id, const 
                                                    const HostAllocatorOptions& options) {
   const HostAllocatorInfo& info = find_host_allocator(id, device);
   HostAllocatorOptions with_capacity = options;
-  if (with_capacity.capacity == 0) with_capacity.capacity = simt::describe(device).memory_bytes;
   if (info.only_on) {
+    // The platform knows its limits; on the CPU pages that nobody touches are none of it.
+    if (with_capacity.capacity == 0) with_capacity.capacity = ~std::size_t{0};
     const auto kind = id == "cudamallocasync" ? host::Platform::Kind::async : host::Platform::Kind::plain;
     return std::make_unique<host::Front>(std::make_unique<host::Platform>(device, kind, with_capacity));
   }
+  if (with_capacity.capacity == 0) with_capacity.capacity = simt::describe(device).memory_bytes;
   return make_host_allocator(id, simt::reserve_range(device, addresses(device, with_capacity.capacity)), with_capacity);
 }
 

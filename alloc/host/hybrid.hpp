@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Object pools for requests under 4 KiB, segregated fit for the others ("device memory managed from the host", section
+// Object pools for requests under 4 KiB, segregated fit for the others (host-managed, section
 // III.C). A pool is 64 objects of one size, a multiple of 256 bytes, in a block of segregated fit; a 64-bit mask says which
 // are free. Where there is no room for a pool, an object gets a block of its own.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Segregated fit and two-level segregated fit over device memory that the host cannot read ("device memory managed from
-// the host", algorithms 1 and 2, section III.B).
+// Segregated fit and two-level segregated fit over device memory that the host cannot read (host-managed,
+// algorithms 1 and 2, section III.B).
 //
 // The paper keeps a block's size and neighbours in a hash table in place of boundary tags, and looks neighbours up by
 // address. Here blocks are linked by address, so that one look-up, of the block that is freed, is all. What the printed

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "app/host_bench_report.hpp"
+#include "app/host_memory.hpp"
+#include "simt/memory.hpp"
 #include "tests/app/executable.hpp"
 
 namespace heapwood::app {
@@ -103,6 +105,24 @@ TEST(HostBench, PercentilesNeedEnoughSamples) {
   samples.resize(500);
   EXPECT_FALSE(percentiles(samples).p999.has_value());
   EXPECT_FALSE(percentiles({}).max.has_value());
+}
+
+// As every command is run: what it leaves behind ends a debug build, and is nobody's affair in a release.
+TEST(HostMemoryOption, ADebugBuildFindsWhatWasNotFreed) {
+  const auto leave = [] {
+    simt::device_allocate({}, 100);
+    return Exit::done;
+  };
+  HostMemoryOptions options;
+  options.allocator = "tlsf";
+#ifdef NDEBUG
+  EXPECT_EQ(with_host_memory(options, leave), Exit::done);
+#else
+  EXPECT_THROW(with_host_memory(options, leave), Error);
+#endif
+  // And there is no other source behind it.
+  const simt::Memory memory(simt::DeviceId{}, 100);
+  EXPECT_NE(memory.data(), nullptr);
 }
 
 class HostBenchCommand : public tests::Executable {};
