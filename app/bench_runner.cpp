@@ -25,7 +25,7 @@ Result blank_result(const BenchJob& job, const std::string& source, const engine
   } else {
     result.builder = Builder::per_level;
     result.allocator = job.settings.host_allocator;
-    result.label = fmt::format("per level, {}", host_label(job.settings.host_allocator));
+    result.label = host_label(job.settings.host_allocator);
   }
   result.settings = job.settings;
   result.reason = interrupted_reason;

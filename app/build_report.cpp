@@ -188,7 +188,8 @@ std::string build_text(const Result& result, const std::string& device, const Te
   Lines lines(style.bold);
   std::string title = fmt::format("{}: {}", result.scene, plural(result.triangles, "triangle"));
   if (result.degenerate) title += fmt::format(" ({} of zero area dropped)", count_text(result.degenerate));
-  title += fmt::format(", built with {}, {} refs", result.label, kdtree::name(result.settings.refs));
+  title += fmt::format(", built {} {}, {} refs", result.per_level() ? "per level with" : "with", result.label,
+                       kdtree::name(result.settings.refs));
   lines.raw(style.bold ? "\033[1m" + title + "\033[0m\n" : title + "\n");
   lines.raw(device + "\n");
   if (result.status == Status::incomplete) {

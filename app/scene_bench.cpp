@@ -108,7 +108,7 @@ void SceneBench::build_per_level(Lane& lane, bool timed) {
 
 void SceneBench::warm_up(Lane& lane) {
   Result& result = *lane.result;
-  step_(fmt::format("{}: {}, warm-up", scene_.name(), result.label));
+  step_(fmt::format("{}: {}, warm-up", scene_.name(), lane.name()));
   if (!lane.entry) {
     guarded(&lane, [&] {
       build_per_level(lane, false);
@@ -138,7 +138,7 @@ void SceneBench::warm_up(Lane& lane) {
 void SceneBench::measure() {
   for (int run = 0; run < job_.settings.runs && !stopped_; ++run) {
     for (Lane& lane : lanes_) {
-      step_(fmt::format("{}: {}, run {} of {}", scene_.name(), lane.result->label, run + 1, job_.settings.runs));
+      step_(fmt::format("{}: {}, run {} of {}", scene_.name(), lane.name(), run + 1, job_.settings.runs));
       if (!lane.running()) continue;
       guarded(&lane, [&] {
         if (lane.entry) {

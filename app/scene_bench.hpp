@@ -21,6 +21,7 @@ class SceneBench {
   struct Lane {
     const engine::Entry* entry;
     Result* result;
+    std::string name() const { return (entry ? "" : "per level, ") + result->label; }
     bool running() const { return result->status == Status::ok || result->status == Status::incomplete; }
   };
   // Told before every build (or what would have been one) what it is.

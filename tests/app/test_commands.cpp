@@ -213,7 +213,7 @@ TEST_F(Commands, BenchComparesTheBuilders) {
 TEST_F(Commands, BuildsAndRendersPerLevel) {
   const Outcome outcome = run(build({"--builder", "per-level", "--validate"}));
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
-  for (const char* word : {"per level, TLSF", "host allocator", "launches", "The tree is valid"}) {
+  for (const char* word : {"per level with TLSF", "host allocator", "launches", "The tree is valid"}) {
     EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
   }
   const std::vector<std::string> camera{"--size",   "32x24", "--spp",    "1",

@@ -59,7 +59,7 @@ Result per_level_result() {
   Result result = full_result();
   result.builder = Builder::per_level;
   result.allocator = "tlsf";
-  result.label = "per level, TLSF";
+  result.label = "TLSF";
   result.reset_ms.clear();
   result.requests.reset();
   result.at_end.reset();
