@@ -94,10 +94,8 @@ int parse_and_run(int argc, char** argv) {
   app.set_help_flag("-h,--help", "options and examples");
   app.set_version_flag("--version", version_line(), "version and commit");
   app.require_subcommand(1);
-  HostMemoryOptions host;
-  add_host_memory_options(app, host);
-
   Invocation invocation;
+  add_host_memory_options(app, invocation.host);
   invocation.argv.assign(argv, argv + argc);
   add_list(app, invocation);
   add_build(app, invocation);
@@ -113,7 +111,7 @@ int parse_and_run(int argc, char** argv) {
     return usage_error(app, error, invocation.argv);
   }
   install_signal_handlers();
-  const Exit exit = with_host_memory(host, invocation.action);
+  const Exit exit = with_host_memory(invocation.host, invocation.action);
   return std::fflush(stdout) != 0 || std::ferror(stdout) ? cannot_print() : static_cast<int>(exit);
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/host_memory.hpp"
 #include "simt/error.hpp"
 
 namespace CLI {
@@ -16,6 +17,7 @@ namespace heapwood::app {
 
 struct Invocation {
   std::vector<std::string> argv;
+  HostMemoryOptions host;
   std::function<Exit()> action;  // of the command that was given
 };
 

@@ -10,15 +10,20 @@
 
 namespace heapwood::app {
 
+std::string level_allocator(const HostMemoryOptions& options) {
+  return options.allocator == "auto" ? "tlsf" : options.allocator;
+}
+
 void add_host_memory_options(CLI::App& app, HostMemoryOptions& options) {
   std::vector<std::string> ids{"auto"};
   for (const alloc::HostAllocatorInfo& info : alloc::host_allocators()) {
     ids.emplace_back(info.id);
   }
   app.fallthrough();
-  app.add_option("--host-allocator", options.allocator,
-                 "where device buffers come from:\nauto (the platform's own), segfit, tlsf, bitmask,\nhybrid, "
-                 "cudamalloc, cudamallocasync, mmap")
+  app.add_option(
+         "--host-allocator", options.allocator,
+         "where device buffers come from, and the memory of\nper-level builds: auto (the platform's own; tlsf),\n"
+         "segfit, tlsf, bitmask, hybrid, cudamalloc,\ncudamallocasync, mmap")
       ->capture_default_str()
       ->check(quiet(CLI::IsMember(ids)))
       ->type_name("ID");

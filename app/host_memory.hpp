@@ -18,6 +18,9 @@ struct HostMemoryOptions {
   std::string trace;  // a file; empty: none
 };
 
+// The host allocator of per-level builds: the one that was asked for, TLSF for "auto".
+std::string level_allocator(const HostMemoryOptions& options);
+
 // They may stand before or behind the command.
 void add_host_memory_options(CLI::App& app, HostMemoryOptions& options);
 // The action with its buffers from that allocator. Writes the trace. A debug build throws where the action left a buffer
