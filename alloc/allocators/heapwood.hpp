@@ -4,6 +4,7 @@
 // allocation one add to a word of the multiprocessor's own, or, for a warp with an arena of its own, none at all.
 //   arena/arenas.hpp         the tables: arenas, superblocks, spans of them for large blocks
 //   arena/shared_arenas.hpp  malloc and free for any lanes of any kernel
+//   arena/private_arena.hpp  a warp's own arena, for kernels that keep their warps
 //   arena/layout.hpp         the pool, walk
 // docs/own-allocator.md says why it is right. Related: XMalloc's and Halloc's counted slabs, FDGMalloc's superblocks of a
 // warp, Gallatin's pinned blocks (PPoPP 2024); here sizes are exact, nothing is a list, and no free is waited for.
@@ -12,6 +13,7 @@
 #pragma once
 
 #include "alloc/arena/layout.hpp"
+#include "alloc/arena/private_arena.hpp"
 
 namespace heapwood::alloc {
 
@@ -43,6 +45,13 @@ struct Heapwood {
   SIMT_INLINE void deallocate(Thread& thread, void* block) const {
     if (block != nullptr) shared_.deallocate(thread, block, in_pool());
   }
+
+  // A warp's own arena. All lanes call, together and with the same arguments.
+  template <class Warp>
+  class Context : public arena::PrivateArena<Warp> {
+   public:
+    SIMT_INLINE explicit Context(const Heapwood& heap) : arena::PrivateArena<Warp>(heap.shared_, heap.in_pool()) {}
+  };
 
   template <class Visitor>
   void walk(const HostView& host, Visitor visit) const {

@@ -84,16 +84,19 @@ class Arenas {
   // number for each caller.
   template <class Team>
   SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t r, std::uint32_t value, std::uint32_t spread) const {
+    bool untouched = true;  // there may be arenas that nobody has used yet
     SIMT_ROLLED
-    for (unsigned turn = 0; turn < 2; ++turn, spread = spread * 747796405u + 2891336453u) {
+    for (unsigned turn = 0; untouched && turn < 2; ++turn, spread = spread * 747796405u + 2891336453u) {
       const std::uint32_t used = window(team);
+      untouched = used < arenas;
       const auto at = static_cast<std::uint32_t>((std::uint64_t{spread} * used) >> 32);
       const std::uint32_t a =
           r == 1 ? take_near(team, at & ~(Team::reach - 1), value, spread >> 8) : take_run(team, at / group, r, value);
       if (a != none) return a;
-      if (used == arenas) continue;
-      const std::uint32_t fresh_one = take_fresh(team, r, value);
-      if (fresh_one != none) return fresh_one;
+    }
+    if (untouched) {
+      const std::uint32_t a = take_fresh(team, r, value);
+      if (a != none) return a;
     }
     if (r > 1) return search_run(team, r, value);
     return shared_search(team, *tickets, groups, [&](std::uint32_t s) {
@@ -132,16 +135,14 @@ class Arenas {
   template <class Team>
   SIMT_INLINE bool give_span(const Team& team, std::uint32_t a) const {
     // relaxed: its owner's since the claim. A superblock's word first: of a span's superblocks, the counts mean nothing.
-    if (a % group == 0) {
-      const std::uint32_t word = super(a / group).load(simt::relaxed);
-      if (is_span(word)) {
-        give(team, supers + a / group, word - span, word);
-        return true;
-      }
+    std::uint32_t* words = a % group == 0 ? supers + a / group : counts + a;
+    std::uint32_t word = team.once([&] { return Word(*words).load(simt::relaxed); });
+    if (words != counts + a && !is_span(word)) {
+      words = counts + a;
+      word = team.once([&] { return Word(*words).load(simt::relaxed); });
     }
-    const std::uint32_t word = count(a).load(simt::relaxed);
     if (!is_span(word)) return false;
-    give(team, counts + a, word - span, word);
+    give(team, words, word - span, word);
     return true;
   }
 

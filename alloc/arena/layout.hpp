@@ -27,7 +27,7 @@ struct BeginWords {
       const bool taken_one_by_one = i * Arenas::group < slots || i >= a.whole;
       a.supers[i] = i >= a.groups ? body : taken_one_by_one ? split : 0;
     }
-    if (i < slots) *shared.slot(i) = Slot(i, 0, 0).bits();
+    if (i < slots) shared.slots[i * SharedArenas::slot_stride] = Slot(i, 0, 0).bits();
   }
 };
 

@@ -49,12 +49,34 @@ struct SharedArenas {
 
   // Before the first arena, and where there is none: full, so that the next request finds that it crosses the end.
   SIMT_INLINE std::uint64_t vacant() const { return Slot(Slot::no_arena, 0, arenas.granules()).bits(); }
-  SIMT_INLINE std::uint64_t* slot(std::uint32_t i) const { return slots + (i & slot_mask) * slot_stride; }
+
+  using SlotWord = simt::atomic_ref<std::uint64_t>;
+  SIMT_INLINE SlotWord word(std::uint32_t i) const { return SlotWord(slots[(i & slot_mask) * slot_stride]); }
+
+  // Arenas::claim and claim_span; where these find nothing, again without the arenas that lie idle in slots.
+  template <class Team>
+  SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t value, std::uint32_t spread) const {
+    std::uint32_t a = none;
+    SIMT_ROLLED
+    for (unsigned turn = 0; a == none && (turn == 0 || (turn == 1 && retire_idle(team))); ++turn) {
+      a = arenas.claim(team, 1, value, spread);
+    }
+    return a;
+  }
+  template <class Team>
+  SIMT_INLINE std::byte* claim_span(const Team& team, std::size_t bytes, std::uint32_t spread) const {
+    std::byte* block = nullptr;
+    SIMT_ROLLED
+    for (unsigned turn = 0; block == nullptr && (turn == 0 || (turn == 1 && retire_idle(team))); ++turn) {
+      block = arenas.claim_span(team, bytes, spread);
+    }
+    return block;
+  }
 
   // A block for the calling lane. `self` is a copy of this object in the pool, for calls out of line.
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes, const SharedArenas* self) const {
-    if (bytes > arenas.arena_bytes()) return span_alone(&self->arenas, thread.worker(), thread.lane(), bytes);
+    if (bytes > arenas.arena_bytes()) return span_alone(self, thread.worker(), thread.lane(), bytes);
     const auto n = static_cast<std::uint32_t>(padded(bytes) / granule);
     const LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{n})));
     const std::uint32_t total = n * group.size();
@@ -63,9 +85,8 @@ struct SharedArenas {
     }
     const std::uint32_t i = thread.sm() * slots_a_multiprocessor + thread.worker() % slots_a_multiprocessor;
     // acquire: waits for the last owners of the arena, through the claim and the renewal of the slot.
-    const Slot before(group.once([&] {
-      return simt::atomic_ref<std::uint64_t>(*slot(i)).fetch_add(Slot(0, group.size(), total).bits(), simt::acquire);
-    }));
+    const Slot before(
+        group.once([&] { return word(i).fetch_add(Slot(0, group.size(), total).bits(), simt::acquire); }));
     group.sync();
     if (before.granules() + total > arenas.granules()) return renew(self, thread, group.lanes(), n, i, before.bits());
     return arenas.place(before.arena(), before.granules() + group.rank() * n);
@@ -82,13 +103,41 @@ struct SharedArenas {
     if (group.rank() == 0) arenas.count(a).fetch_sub(group.size(), simt::release);
   }
 
+  // There is no free arena. A block for one lane from any slot that has room.
+  static SIMT_OUTLINE void* elsewhere(const SharedArenas* self, std::uint32_t n) {
+    const Arenas& arenas = self->arenas;
+    void* block = nullptr;
+    shared_search(
+        Alone(), *self->slot_tickets, (self->slot_mask + Alone::reach) / Alone::reach, [&](std::uint32_t piece) {
+          // relaxed: a look.
+          std::uint32_t fits = Alone().mask([&](std::uint32_t i) {
+            return Slot(self->word(piece * Alone::reach + i).load(simt::relaxed)).granules() + n <= arenas.granules();
+          });
+          SIMT_ROLLED
+          for (; fits != 0; fits &= fits - 1) {
+            SlotWord word = self->word(piece * Alone::reach + simt::lowest_bit(fits));
+            const Slot before(word.fetch_add(Slot(0, 1, n).bits(), simt::acquire));  // acquire: as in allocate()
+            if (before.granules() + n <= arenas.granules()) {
+              block = arenas.place(before.arena(), before.granules());
+              return 0u;
+            }
+            if (before.granules() <= arenas.granules() && before.arena() != Slot::no_arena) {
+              arenas.close(before.arena(), before.blocks());
+            }
+            self->vacate(word);
+          }
+          return none;
+        });
+    return block;
+  }
+
  private:
   static constexpr std::uint64_t full = ~std::uint64_t{0};
   static constexpr unsigned most_polls = 6, most_rounds = 8;
 
-  static SIMT_OUTLINE void* span_alone(const Arenas* arenas, std::uint32_t worker, std::uint32_t lane,
+  static SIMT_OUTLINE void* span_alone(const SharedArenas* self, std::uint32_t worker, std::uint32_t lane,
                                        std::size_t bytes) {
-    return arenas->claim_span(Alone(), bytes, spread(*arenas, worker, lane));
+    return self->claim_span(Alone(), bytes, spread(self->arenas, worker, lane));
   }
   static SIMT_OUTLINE bool give_span_alone(const Arenas* arenas, std::uint32_t a) {
     return arenas->give_span(Alone(), a);
@@ -129,22 +178,22 @@ struct SharedArenas {
   template <class Thread>
   SIMT_INLINE std::uint64_t renewed(Thread& thread, std::uint32_t blocks, std::uint32_t n, std::uint32_t i,
                                     bool crosses, unsigned round) const {
-    simt::atomic_ref<std::uint64_t> word(*slot(i));
+    const SlotWord slot = word(i);
     const std::uint64_t request = Slot(0, blocks, blocks * n).bits();
     // relaxed: a look.
-    std::uint64_t now = word.load(simt::relaxed);
+    std::uint64_t now = slot.load(simt::relaxed);
     SIMT_ROLLED
     for (unsigned turn = 0; !crosses && turn < most_polls && exhausted(now); ++turn) {
       thread.pause(turn < 2 ? turn : 2);
-      now = word.load(simt::relaxed);
+      now = slot.load(simt::relaxed);
     }
     if (exhausted(now)) {
-      const std::uint32_t a = arenas.claim(Alone(), 1, open, spread(arenas, thread.worker(), thread.lane()));
+      const std::uint32_t a = claim(Alone(), open, spread(arenas, thread.worker(), thread.lane()));
       const std::uint64_t next = a == none ? vacant() : Slot(a, blocks, blocks * n).bits();
       SIMT_ROLLED
       while (exhausted(now)) {
         // release: what the claim waited for comes before whatever later requests do.
-        if (word.compare_exchange_strong(now, next, simt::release, simt::relaxed)) {
+        if (slot.compare_exchange_strong(now, next, simt::release, simt::relaxed)) {
           return a == none ? full : Slot(a, 0, 0).bits();
         }
       }
@@ -154,8 +203,45 @@ struct SharedArenas {
       }
       if (a != none) arenas.give_up(a, open);
     }
-    return word.fetch_add(request, simt::acquire);  // acquire: as in allocate()
+    return slot.fetch_add(request, simt::acquire);  // acquire: as in allocate()
   }
+  // An exhausted slot for which there is no arena.
+  SIMT_INLINE void vacate(const SlotWord& slot) const {
+    std::uint64_t now = slot.load(simt::relaxed);  // relaxed, here and below: a vacant slot hands nothing over
+    SIMT_ROLLED
+    while (exhausted(now) && !slot.compare_exchange_strong(now, vacant(), simt::relaxed, simt::relaxed)) {
+    }
+  }
+
+  // Takes arenas without a block in use out of their slots and closes them; whether there were any.
+  template <class Team>
+  SIMT_INLINE bool retire_idle(const Team& team) const {
+    const auto idle = [&](std::uint64_t bits) {
+      const Slot slot(bits);
+      return slot.granules() <= arenas.granules() && slot.arena() != Slot::no_arena &&
+             arenas.count(slot.arena()).load(simt::relaxed) == open - slot.blocks();  // relaxed: a look
+    };
+    return team.once([&] {
+      std::uint32_t retired = 0;
+      shared_search(Alone(), *slot_tickets, (slot_mask + Alone::reach) / Alone::reach, [&](std::uint32_t piece) {
+        std::uint32_t bits =
+            Alone().mask([&](std::uint32_t i) { return idle(word(piece * Alone::reach + i).load(simt::relaxed)); });
+        SIMT_ROLLED
+        for (; bits != 0; bits &= bits - 1) {
+          const SlotWord slot = word(piece * Alone::reach + simt::lowest_bit(bits));
+          std::uint64_t now = slot.load(simt::relaxed);
+          // relaxed: the count hands the arena over.
+          if (idle(now) && slot.compare_exchange_strong(now, vacant(), simt::relaxed, simt::relaxed)) {
+            arenas.close(Slot(now).arena(), Slot(now).blocks());
+            ++retired;
+          }
+        }
+        return none;
+      });
+      return retired;
+    }) != 0;
+  }
+
   SIMT_INLINE bool exhausted(std::uint64_t bits) const { return Slot(bits).granules() > arenas.granules(); }
 
   // Blocks for lanes that ask for n granules each, of which few fit into an arena: the first lane of each arena takes it.
@@ -167,39 +253,13 @@ struct SharedArenas {
                         left = group.size() - first;
     std::uint32_t a = none;
     if (in_arena == 0) {
-      a = arenas.claim(Alone(), 1, left < each ? left : each, spread(arenas, thread.worker(), thread.lane()));
+      a = self->claim(Alone(), left < each ? left : each, spread(arenas, thread.worker(), thread.lane()));
     }
     if (!group.alone()) {
       a = thread.shfl(lanes, a, nth_bit(lanes, first));
       group.sync();
     }
     return a == none ? elsewhere(self, n) : arenas.place(a, in_arena * n);
-  }
-
-  // There is no free arena. A block for one lane from any slot that has room.
-  static SIMT_OUTLINE void* elsewhere(const SharedArenas* self, std::uint32_t n) {
-    const Arenas& arenas = self->arenas;
-    void* block = nullptr;
-    shared_search(Alone(), *self->slot_tickets, self->slot_mask + 1, [&](std::uint32_t i) {
-      simt::atomic_ref<std::uint64_t> word(*self->slot(i));
-      std::uint64_t now = word.load(simt::relaxed);  // relaxed: a look
-      if (Slot(now).granules() + n > arenas.granules()) return none;
-      const Slot before(word.fetch_add(Slot(0, 1, n).bits(), simt::acquire));  // acquire: as in allocate()
-      if (before.granules() + n <= arenas.granules()) {
-        block = arenas.place(before.arena(), before.granules());
-        return i;
-      }
-      if (before.granules() <= arenas.granules() && before.arena() != Slot::no_arena) {
-        arenas.close(before.arena(), before.blocks());
-      }
-      // relaxed: a vacant slot hands nothing over.
-      now = word.load(simt::relaxed);
-      SIMT_ROLLED
-      while (self->exhausted(now) && !word.compare_exchange_strong(now, self->vacant(), simt::relaxed, simt::relaxed)) {
-      }
-      return none;
-    });
-    return block;
   }
 };
 
