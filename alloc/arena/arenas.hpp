@@ -84,28 +84,20 @@ class Arenas {
   // number for each caller.
   template <class Team>
   SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t r, std::uint32_t value, std::uint32_t spread) const {
-    bool untouched = true;  // there may be arenas that nobody has used yet
-    SIMT_ROLLED
-    for (unsigned turn = 0; untouched && turn < 2; ++turn, spread = spread * 747796405u + 2891336453u) {
-      const std::uint32_t used = window(team);
-      untouched = used < arenas;
-      const auto at = static_cast<std::uint32_t>((std::uint64_t{spread} * used) >> 32);
-      const std::uint32_t a =
-          r == 1 ? take_near(team, at & ~(Team::reach - 1), value, spread >> 8) : take_run(team, at / group, r, value);
-      if (a != none) return a;
-    }
-    if (untouched) {
-      const std::uint32_t a = take_fresh(team, r, value);
-      if (a != none) return a;
-    }
+    const std::uint32_t used = window(team);
+    const auto at = static_cast<std::uint32_t>((std::uint64_t{spread} * used) >> 32);
+    std::uint32_t a =
+        r == 1 ? take_near(team, at & ~(Team::reach - 1), value, spread >> 8) : take_run(team, at / group, r, value);
+    if (a == none && used < arenas) a = take_fresh(team, r, value);
+    if (a != none) return a;
     if (r > 1) return search_run(team, r, value);
     return shared_search(team, *tickets, groups, [&](std::uint32_t s) {
-      std::uint32_t a = none;
+      std::uint32_t found = none;
       SIMT_ROLLED
-      for (std::uint32_t at = s * group; at < (s + 1) * group && a == none; at += Team::reach) {
-        a = take_near(team, at, value, 0);
+      for (std::uint32_t i = 0; i < group && found == none; i += Team::reach) {
+        found = take_near(team, s * group + i, value, 0);
       }
-      return a;
+      return found;
     });
   }
 

@@ -73,19 +73,24 @@ class Layout {
     device.for_each(std::size_t{a.groups} * Arenas::group, BeginWords{shared, supers(a)});
   }
 
-  // Of an open arena in a slot, what has been handed out is used, or held if all of it is freed already; the rest is free.
-  // A closed one that still has a block in use is used as a whole, and so is a private one. Free are runs of arenas in one
-  // superblock, and of superblocks without a used arena.
+  // Of an open arena in a slot, what has been handed out is used and the rest is free; if all blocks have been freed it is
+  // free as a whole, as whoever finds no free arena takes it. Closed arenas with a block in use are used as a whole, and
+  // so are those of warps. Free are runs of arenas in one superblock, and of superblocks without a used arena.
   template <class Visitor>
   static void walk(Pool pool, const SharedArenas& shared, const HostView& host, Visitor visit) {
     const Arenas& a = shared.arenas;
-    const auto counts = host.read(a.counts, std::size_t{a.groups} * Arenas::group);
+    auto counts = host.read(a.counts, std::size_t{a.groups} * Arenas::group);
     const auto supers = host.read(a.supers, a.groups);
     const auto slots = host.read(shared.slots, (shared.slot_mask + 1) * SharedArenas::slot_stride);
     std::map<std::uint32_t, Slot> in_slot;
     for (std::uint32_t i = 0; i <= shared.slot_mask; ++i) {
       const Slot slot(slots[i * SharedArenas::slot_stride]);
-      if (slot.granules() <= a.granules()) in_slot.emplace(slot.arena(), slot);
+      if (slot.granules() > a.granules() || slot.arena() == Slot::no_arena) continue;
+      if (counts[slot.arena()] == open - slot.blocks()) {
+        counts[slot.arena()] = 0;
+      } else {
+        in_slot.emplace(slot.arena(), slot);
+      }
     }
     const auto empty = [&](std::uint32_t s) {
       if (s >= a.whole || is_span(supers[s])) return false;
@@ -114,8 +119,7 @@ class Layout {
         n = word - span;
       } else if (const auto slot = in_slot.find(i); slot != in_slot.end()) {
         const std::size_t filled = std::size_t{slot->second.granules()} * granule;
-        const bool all_freed = word == open - slot->second.blocks();
-        add(filled, all_freed ? Region::State::held : Region::State::used);
+        add(filled, Region::State::used);
         add(a.arena_bytes() - filled, Region::State::free);
         continue;
       }

@@ -58,7 +58,7 @@ struct SharedArenas {
   SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t value, std::uint32_t spread) const {
     std::uint32_t a = none;
     SIMT_ROLLED
-    for (unsigned turn = 0; a == none && (turn == 0 || (turn == 1 && retire_idle(team))); ++turn) {
+    for (unsigned turn = 0; a == none && (turn == 0 || (turn == 1 && retire(team))); ++turn) {
       a = arenas.claim(team, 1, value, spread);
     }
     return a;
@@ -67,16 +67,21 @@ struct SharedArenas {
   SIMT_INLINE std::byte* claim_span(const Team& team, std::size_t bytes, std::uint32_t spread) const {
     std::byte* block = nullptr;
     SIMT_ROLLED
-    for (unsigned turn = 0; block == nullptr && (turn == 0 || (turn == 1 && retire_idle(team))); ++turn) {
+    for (unsigned turn = 0; block == nullptr && (turn == 0 || (turn == 1 && retire(team))); ++turn) {
       block = arenas.claim_span(team, bytes, spread);
     }
     return block;
   }
 
+  template <class Team>
+  SIMT_INLINE bool retire(const Team& team) const {
+    return team.once([&] { return retire_idle(this); }) != 0;
+  }
+
   // A block for the calling lane. `self` is a copy of this object in the pool, for calls out of line.
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes, const SharedArenas* self) const {
-    if (bytes > arenas.arena_bytes()) return span_alone(self, thread.worker(), thread.lane(), bytes);
+    if (bytes > arenas.arena_bytes()) return span_alone(self, thread.worker() * 32 + thread.lane(), bytes);
     const auto n = static_cast<std::uint32_t>(padded(bytes) / granule);
     const LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{n})));
     const std::uint32_t total = n * group.size();
@@ -104,30 +109,22 @@ struct SharedArenas {
   }
 
   // There is no free arena. A block for one lane from any slot that has room.
-  static SIMT_OUTLINE void* elsewhere(const SharedArenas* self, std::uint32_t n) {
+  static SIMT_INLINE void* elsewhere(const SharedArenas* self, std::uint32_t n) {
     const Arenas& arenas = self->arenas;
     void* block = nullptr;
-    shared_search(
-        Alone(), *self->slot_tickets, (self->slot_mask + Alone::reach) / Alone::reach, [&](std::uint32_t piece) {
-          // relaxed: a look.
-          std::uint32_t fits = Alone().mask([&](std::uint32_t i) {
-            return Slot(self->word(piece * Alone::reach + i).load(simt::relaxed)).granules() + n <= arenas.granules();
-          });
-          SIMT_ROLLED
-          for (; fits != 0; fits &= fits - 1) {
-            SlotWord word = self->word(piece * Alone::reach + simt::lowest_bit(fits));
-            const Slot before(word.fetch_add(Slot(0, 1, n).bits(), simt::acquire));  // acquire: as in allocate()
-            if (before.granules() + n <= arenas.granules()) {
-              block = arenas.place(before.arena(), before.granules());
-              return 0u;
-            }
-            if (before.granules() <= arenas.granules() && before.arena() != Slot::no_arena) {
-              arenas.close(before.arena(), before.blocks());
-            }
-            self->vacate(word);
-          }
-          return none;
-        });
+    const auto fits = [&](std::uint64_t bits) { return Slot(bits).granules() + n <= arenas.granules(); };
+    self->search_slots(fits, [&](const SlotWord& slot) {
+      const Slot before(slot.fetch_add(Slot(0, 1, n).bits(), simt::acquire));  // acquire: as in allocate()
+      if (fits(before.bits())) {
+        block = arenas.place(before.arena(), before.granules());
+        return true;
+      }
+      if (!self->exhausted(before.bits()) && before.arena() != Slot::no_arena) {
+        arenas.close(before.arena(), before.blocks());
+      }
+      self->vacate(slot);
+      return false;
+    });
     return block;
   }
 
@@ -135,16 +132,18 @@ struct SharedArenas {
   static constexpr std::uint64_t full = ~std::uint64_t{0};
   static constexpr unsigned most_polls = 6, most_rounds = 8;
 
-  static SIMT_OUTLINE void* span_alone(const SharedArenas* self, std::uint32_t worker, std::uint32_t lane,
-                                       std::size_t bytes) {
-    return self->claim_span(Alone(), bytes, spread(self->arenas, worker, lane));
+  static SIMT_OUTLINE void* span_alone(const SharedArenas* self, std::uint32_t who, std::size_t bytes) {
+    return self->claim_span(Alone(), bytes, spread(self->arenas, who));
+  }
+  static SIMT_INLINE std::uint32_t claim_alone(const SharedArenas* self, std::uint32_t who, std::uint32_t value) {
+    return self->claim(Alone(), value, spread(self->arenas, who));
   }
   static SIMT_OUTLINE bool give_span_alone(const Arenas* arenas, std::uint32_t a) {
     return arenas->give_span(Alone(), a);
   }
   // relaxed: any number will do, but another one each time that arenas are short.
-  static SIMT_INLINE std::uint32_t spread(const Arenas& arenas, std::uint32_t worker, std::uint32_t lane) {
-    return (worker * 32 + lane + Arenas::Word(*arenas.tickets).load(simt::relaxed)) * 2654435769u;
+  static SIMT_INLINE std::uint32_t spread(const Arenas& arenas, std::uint32_t who) {
+    return (who + Arenas::Word(*arenas.tickets).load(simt::relaxed)) * 2654435769u;
   }
 
   // Blocks for lanes that ask for n granules each and found the slot without room for all of them.
@@ -188,7 +187,7 @@ struct SharedArenas {
       now = slot.load(simt::relaxed);
     }
     if (exhausted(now)) {
-      const std::uint32_t a = claim(Alone(), open, spread(arenas, thread.worker(), thread.lane()));
+      const std::uint32_t a = claim_alone(this, thread.worker() * 32 + thread.lane(), open);
       const std::uint64_t next = a == none ? vacant() : Slot(a, blocks, blocks * n).bits();
       SIMT_ROLLED
       while (exhausted(now)) {
@@ -213,33 +212,37 @@ struct SharedArenas {
     }
   }
 
-  // Takes arenas without a block in use out of their slots and closes them; whether there were any.
-  template <class Team>
-  SIMT_INLINE bool retire_idle(const Team& team) const {
-    const auto idle = [&](std::uint64_t bits) {
+  // Takes arenas without a block in use out of their slots and closes them. How many there were.
+  static SIMT_INLINE std::uint32_t retire_idle(const SharedArenas* self) {
+    const auto idle = [self](std::uint64_t bits) {
       const Slot slot(bits);
-      return slot.granules() <= arenas.granules() && slot.arena() != Slot::no_arena &&
-             arenas.count(slot.arena()).load(simt::relaxed) == open - slot.blocks();  // relaxed: a look
+      return slot.granules() <= self->arenas.granules() && slot.arena() != Slot::no_arena &&
+             self->arenas.count(slot.arena()).load(simt::relaxed) == open - slot.blocks();  // relaxed: a look
     };
-    return team.once([&] {
-      std::uint32_t retired = 0;
-      shared_search(Alone(), *slot_tickets, (slot_mask + Alone::reach) / Alone::reach, [&](std::uint32_t piece) {
-        std::uint32_t bits =
-            Alone().mask([&](std::uint32_t i) { return idle(word(piece * Alone::reach + i).load(simt::relaxed)); });
-        SIMT_ROLLED
-        for (; bits != 0; bits &= bits - 1) {
-          const SlotWord slot = word(piece * Alone::reach + simt::lowest_bit(bits));
-          std::uint64_t now = slot.load(simt::relaxed);
-          // relaxed: the count hands the arena over.
-          if (idle(now) && slot.compare_exchange_strong(now, vacant(), simt::relaxed, simt::relaxed)) {
-            arenas.close(Slot(now).arena(), Slot(now).blocks());
-            ++retired;
-          }
-        }
-        return none;
-      });
-      return retired;
-    }) != 0;
+    std::uint32_t retired = 0;
+    self->search_slots(idle, [&](const SlotWord& slot) {
+      std::uint64_t now = slot.load(simt::relaxed);
+      // relaxed: the count hands the arena over.
+      if (idle(now) && slot.compare_exchange_strong(now, self->vacant(), simt::relaxed, simt::relaxed)) {
+        self->arenas.close(Slot(now).arena(), Slot(now).blocks());
+        ++retired;
+      }
+      return false;
+    });
+    return retired;
+  }
+  // The slots for which `fits` holds, until `use` says true; together with all who search at the same time.
+  template <class Fits, class Use>
+  SIMT_INLINE void search_slots(Fits fits, Use use) const {
+    constexpr std::uint32_t each = Alone::reach;
+    shared_search(Alone(), *slot_tickets, (slot_mask + each) / each, [&](std::uint32_t piece) {
+      SIMT_ROLLED
+      for (std::uint32_t i = piece * each; i < (piece + 1) * each; ++i) {
+        const SlotWord slot = word(i);
+        if (fits(slot.load(simt::relaxed)) && use(slot)) return 0u;  // relaxed: a look
+      }
+      return none;
+    });
   }
 
   SIMT_INLINE bool exhausted(std::uint64_t bits) const { return Slot(bits).granules() > arenas.granules(); }
@@ -253,7 +256,7 @@ struct SharedArenas {
                         left = group.size() - first;
     std::uint32_t a = none;
     if (in_arena == 0) {
-      a = self->claim(Alone(), left < each ? left : each, spread(arenas, thread.worker(), thread.lane()));
+      a = claim_alone(self, thread.worker() * 32 + thread.lane(), left < each ? left : each);
     }
     if (!group.alone()) {
       a = thread.shfl(lanes, a, nth_bit(lanes, first));
