@@ -150,8 +150,9 @@ class Arenas {
   template <class Team>
   SIMT_INLINE std::uint32_t free_words(const Team& team, std::uint32_t at) const {
     const bool whole_span = is_span(super(at / group).load(simt::relaxed));
+    std::uint32_t* const words = counts + at;  // one address, small offsets
     return team.mask(
-        [&](std::uint32_t i) { return static_cast<bool>((count(at + i).load(simt::relaxed) == 0) & !whole_span); });
+        [&](std::uint32_t i) { return static_cast<bool>((Word(words[i]).load(simt::relaxed) == 0) & !whole_span); });
   }
   template <class Team>
   SIMT_INLINE std::uint32_t free_group(const Team& team, std::uint32_t s) const {
@@ -290,7 +291,8 @@ class Arenas {
       for (std::uint32_t at = (whole - 1) / Team::reach * Team::reach + Team::reach; at > 0;) {
         at -= Team::reach;
         // relaxed: a look.
-        std::uint32_t bits = team.mask([&](std::uint32_t i) { return super(at + i).load(simt::relaxed) == 0; });
+        std::uint32_t* const words = supers + at;
+        std::uint32_t bits = team.mask([&](std::uint32_t i) { return Word(words[i]).load(simt::relaxed) == 0; });
         SIMT_ROLLED
         for (std::uint32_t i = Team::reach; i-- > 0;) {
           const bool free = (bits >> i & 1) != 0 || (pass > 0 && at + i < whole && unsplit(team, at + i));
