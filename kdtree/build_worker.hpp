@@ -21,7 +21,7 @@ class BuildWorker {
   using Scratch = typename Kernel::Scratch;
 
   SIMT_INLINE BuildWorker(const Kernel& kernel, Warp& warp, Scratch& scratch)
-      : k_(kernel), warp_(warp), scratch_(scratch), own_(kernel.allocator) {}
+      : k_(kernel), warp_(warp), scratch_(scratch), own_(kernel.allocator, warp, scratch) {}
 
   SIMT_INLINE void run() {
     work();

@@ -46,11 +46,13 @@ struct Heapwood {
     if (block != nullptr) shared_.deallocate(thread, block, in_pool());
   }
 
-  // A warp's own arena. All lanes call, together and with the same arguments.
+  // A warp's own arenas (alloc/allocator.hpp).
+  using WarpState = arena::WarpState;
   template <class Warp>
   class Context : public arena::PrivateArena<Warp> {
    public:
-    SIMT_INLINE explicit Context(const Heapwood& heap) : arena::PrivateArena<Warp>(heap.shared_, heap.in_pool()) {}
+    SIMT_INLINE Context(const Heapwood& heap, Warp& warp, WarpState& state)
+        : arena::PrivateArena<Warp>(heap.shared_, heap.in_pool(), warp, state) {}
   };
 
   template <class Visitor>

@@ -27,7 +27,7 @@ std::uint64_t passed_on(Warp& warp, std::uint64_t& slot, std::uint64_t block) {
 // Every warp puts blocks of its own arena into slots that all share, and frees the ones that were there: most are another
 // warp's. A slot holds {granule of the pool + 1:32 | bytes:32}.
 struct Trade {
-  struct Scratch {};
+  using Scratch = Heapwood::WarpState;
   static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
 
   Heapwood heap;
@@ -37,8 +37,8 @@ struct Trade {
   std::uint64_t *wrong, *refused;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
-    typename Heapwood::Context<Warp> own(heap);
+  SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
+    typename Heapwood::Context<Warp> own(heap, warp, scratch);
     std::uint32_t state = warp.worker() * 2654435769u + 1;
     const auto draw = [&](std::uint32_t below) {
       state = state * 1664525u + 1013904223u;
@@ -141,7 +141,7 @@ TEST(Arena, WarpsTradeBlocksOnSimulatedWarps) {
 
 // One thread alone: what is refused is really not there.
 struct Alone {
-  struct Scratch {};
+  using Scratch = Heapwood::WarpState;
   static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
   Heapwood heap;
   void** blocks;
@@ -150,7 +150,7 @@ struct Alone {
   std::size_t largest;
 
   template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+  SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
     Heapwood h = heap;
     const auto free_all = [&](std::uint64_t n) {
       for (std::uint64_t i = 0; i < n; ++i) h.deallocate(warp, blocks[i]);
@@ -162,7 +162,7 @@ struct Alone {
     if (n > 0) h.deallocate(warp, blocks[n - 1]);
     free_all(n - 1);
     n = 0;
-    typename Heapwood::Context<Warp> own(heap);
+    typename Heapwood::Context<Warp> own(heap, warp, scratch);
     while ((blocks[n] = own.allocate(warp, 16)) != nullptr) ++n;
     counts[1] = n;
     own.end(warp);
