@@ -9,6 +9,7 @@
 //     template <class Thread> SIMT_FN void deallocate(Thread&, void*);              // nullptr is a no-op
 //     template <class Visitor> void walk(const HostView&, Visitor) const;           // at quiescence: every region
 //     static void release(Pool, const simt::DeviceId&);  // optional: gives back what was taken outside the pool
+//     struct WarpState; template <class Warp> class Context;  // optional: a warp's own part of it, below
 //   };
 //
 // allocate returns 16-byte aligned memory or nullptr (full, or the request is larger than it can serve), and never
@@ -122,6 +123,38 @@ class ReleaseAtEnd {
  private:
   Pool pool_;
   simt::DeviceId device_;
+};
+
+// An allocator may have a class template Context: what one warp keeps for itself from a kernel's begin to its end. All
+// lanes of the warp call it, together and with the same arguments, and blocks are freed with their size:
+//     struct WarpState;                                          // in the warp's fast memory
+//     Context(const Example&, Warp&, WarpState&);
+//     void* allocate(Warp&, std::size_t bytes);
+//     void deallocate(Warp&, void*, std::size_t bytes);          // behind a sync: all lanes are done with the block
+//     void end(Warp&);
+// Blocks of a context and others are alike: each may be freed by either. Adaptors have no context.
+struct NoContext {
+  struct WarpState {};
+  template <class... Any>
+  SIMT_INLINE explicit NoContext(const Any&...) {}
+};
+template <class A>
+struct WarpStateOf {
+  using Type = NoContext::WarpState;
+};
+template <class A>
+requires requires { typename A::WarpState; }
+struct WarpStateOf<A> {
+  using Type = typename A::WarpState;
+};
+template <class A, class Warp>
+struct ContextOf {
+  using Type = NoContext;
+};
+template <class A, class Warp>
+requires requires { typename A::template Context<Warp>; }
+struct ContextOf<A, Warp> {
+  using Type = typename A::template Context<Warp>;
 };
 
 // One attempt, or with `wait` attempts until one succeeds or the launch is aborted.

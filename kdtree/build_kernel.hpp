@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "alloc/allocator.hpp"
 #include "kdtree/build.hpp"
 #include "kdtree/choose.hpp"
 #include "kdtree/shared_node.hpp"
@@ -46,7 +47,8 @@ struct BuildKernel {
   static constexpr unsigned stack_size = 64;  // a power of two above max_depth
   static_assert(stack_size > max_depth);
 
-  struct Scratch {
+  // With the allocator's part, where it has a context.
+  struct Scratch : alloc::WarpStateOf<Allocator>::Type {
     ChooseScratch choose;
     std::uint32_t tight[2][6];  // of a chunk's refs, for each child: SharedNode::tight
     Rest rest;

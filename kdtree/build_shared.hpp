@@ -249,7 +249,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uin
   const std::uint32_t nl = node.child_n[0], nr = node.child_n[1];
   std::byte* const left = node.child[0];
   std::byte* const right = node.child[1];
-  free(parent.refs);
+  free(parent.refs, parent.n);
   warp_.sync();
   k_.shared.give_back(warp_, slot);
 

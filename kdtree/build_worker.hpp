@@ -7,7 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
+#include "alloc/allocator.hpp"
 #include "kdtree/build_kernel.hpp"
 
 namespace heapwood::kdtree {
@@ -19,9 +21,15 @@ class BuildWorker {
   using Scratch = typename Kernel::Scratch;
 
   SIMT_INLINE BuildWorker(const Kernel& kernel, Warp& warp, Scratch& scratch)
-      : k_(kernel), warp_(warp), scratch_(scratch) {}
+      : k_(kernel), warp_(warp), scratch_(scratch), own_(kernel.allocator, warp, scratch) {}
 
   SIMT_INLINE void run() {
+    work();
+    if constexpr (has_context) own_.end(warp_);
+  }
+
+ private:
+  SIMT_INLINE void work() {
     if (warp_.lane() == 0) scratch_.rest = {};
     warp_.sync();
     if (warp_.worker() == 0) start();
@@ -55,7 +63,6 @@ class BuildWorker {
     }
   }
 
- private:
   // The next chunk of a phase that found no room in the queue, or kind none.
   SIMT_INLINE WorkItem next_of_rest() {
     const Rest rest = scratch_.rest;
@@ -102,7 +109,7 @@ class BuildWorker {
       descend(task, split, left, right, pair);
     }
     warp_.sync();
-    free(task.refs);
+    free(task.refs, task.n);
     share(look);
   }
   // The next node to split is a shared one.
@@ -194,14 +201,28 @@ class BuildWorker {
     auto allocator = k_.allocator;
     return static_cast<std::byte*>(allocator.allocate(warp_, std::size_t{n} * Refs::bytes));
   }
-  // The caller has made sure that all lanes are done with the array.
-  SIMT_INLINE void free(std::byte* refs) {
-    auto allocator = k_.allocator;
-    if (warp_.lane() == 0) allocator.deallocate(warp_, refs);
+  // The caller has made sure that all lanes are done with the array of n refs.
+  SIMT_INLINE void free(std::byte* refs, [[maybe_unused]] std::uint32_t n) {
+    if constexpr (has_context) {
+      own_.deallocate(warp_, refs, std::size_t{n} * Refs::bytes);
+    } else {
+      auto allocator = k_.allocator;
+      if (warp_.lane() == 0) allocator.deallocate(warp_, refs);
+    }
   }
   // Arrays for nl and nr refs, none for 0. False: the pool is exhausted, nothing is held.
   SIMT_INLINE bool allocate_children(std::uint32_t nl, std::uint32_t nr, std::byte*& left, std::byte*& right) {
-    if constexpr (Warp::width == 1) {
+    if constexpr (has_context) {
+      // A loop, so that the allocator is compiled in once.
+      SIMT_ROLLED
+      for (unsigned side = 0; side < 2; ++side) {
+        const std::uint32_t n = side == 0 ? nl : nr;
+        std::byte* const array =
+            n == 0 ? nullptr : static_cast<std::byte*>(own_.allocate(warp_, std::size_t{n} * Refs::bytes));
+        if (side == 0) left = array;
+        right = array;
+      }
+    } else if constexpr (Warp::width == 1) {
       left = nl == 0 ? nullptr : allocate(nl);
       right = nr == 0 ? nullptr : allocate(nr);
     } else {
@@ -217,7 +238,7 @@ class BuildWorker {
     if (!left_failed && !right_failed) return true;
     note_failure(std::size_t{left_failed ? nl : nr} * Refs::bytes);
     std::byte* const held = left != nullptr ? left : right;
-    if (held != nullptr) free(held);
+    if (held != nullptr) free(held, left != nullptr ? nl : nr);
     return false;
   }
   SIMT_INLINE void note_failure(std::size_t bytes) {
@@ -295,9 +316,13 @@ class BuildWorker {
   SIMT_INLINE void end_split(SharedNode& node, std::uint32_t slot);
   SIMT_INLINE void open_phase(WorkKind kind, std::uint32_t slot, std::uint32_t chunks);
 
+  using Own = typename alloc::ContextOf<decltype(Kernel::allocator), Warp>::Type;
+  static constexpr bool has_context = !std::is_same_v<Own, alloc::NoContext>;
+
   const Kernel& k_;
   Warp& warp_;
   Scratch& scratch_;
+  [[no_unique_address]] Own own_;  // the warp's own part of the allocator, where it has one
 
   NodeTask task_{};
   bool has_task_ = false;

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Heapwood: the project's own allocator. Blocks are cut one behind the other from arenas that count the blocks in use; an
+// arena whose count has come to 0 is free, by that alone, so that a free is one add that nobody waits for, and an
+// allocation one add to a word of the multiprocessor's own, or, for a warp with an arena of its own, none at all.
+//   arena/arenas.hpp         the tables: arenas, superblocks, spans of them for large blocks
+//   arena/shared_arenas.hpp  malloc and free for any lanes of any kernel
+//   arena/private_arena.hpp  a warp's own arena, for kernels that keep their warps
+//   arena/layout.hpp         the pool, walk
+// docs/own-allocator.md says why it is right. Related: XMalloc's and Halloc's counted slabs, FDGMalloc's superblocks of a
+// warp, Gallatin's pinned blocks (PPoPP 2024); here sizes are exact, nothing is a list, and no free is waited for.
+// Limits: a block that lives long holds its arena (16 KiB in pools of 32 MiB and more). Blocks of more than half a MiB
+// (in such pools) occupy whole halves. Requests that fail look through all counts, together with others that fail.
+#pragma once
+
+#include "alloc/arena/layout.hpp"
+#include "alloc/arena/private_arena.hpp"
+
+namespace heapwood::alloc {
+
+struct Heapwood {
+  static constexpr AllocatorTraits traits{
+      .id = "heapwood",
+      .label = "Heapwood",
+      .paper = "none: own design",
+      .note = "arenas that count their blocks, one open for each multiprocessor slot",
+      .smallest_pool = arena::Layout::smallest_pool};
+
+  template <class Device>
+  static Heapwood create(Pool pool, const AllocatorOptions& options, const Device& device) {
+    check_pool(traits, pool);
+    Heapwood h;
+    h.pool_ = pool;
+    h.wait_ = options.wait_when_full;
+    h.shared_ = arena::Layout::plan(pool);
+    arena::Layout::begin(pool, h.shared_, device);
+    return h;
+  }
+
+  template <class Thread>
+  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
+    return attempt_until(thread, wait_, [&] { return shared_.allocate(thread, bytes, in_pool()); });
+  }
+
+  template <class Thread>
+  SIMT_INLINE void deallocate(Thread& thread, void* block) const {
+    if (block != nullptr) shared_.deallocate(thread, block, in_pool());
+  }
+
+  // A warp's own arenas (alloc/allocator.hpp).
+  using WarpState = arena::WarpState;
+  template <class Warp>
+  class Context : public arena::PrivateArena<Warp> {
+   public:
+    SIMT_INLINE Context(const Heapwood& heap, Warp& warp, WarpState& state)
+        : arena::PrivateArena<Warp>(heap.shared_, heap.in_pool(), warp, state) {}
+  };
+
+  template <class Visitor>
+  void walk(const HostView& host, Visitor visit) const {
+    arena::Layout::walk(pool_, shared_, host, visit);
+  }
+
+ private:
+  // What calls out of line are given: the address of a handle that lives in registers must not escape.
+  SIMT_INLINE const arena::SharedArenas* in_pool() const {
+    return reinterpret_cast<const arena::SharedArenas*>(pool_.base);
+  }
+
+  arena::SharedArenas shared_;
+  Pool pool_;
+  bool wait_ = false;
+};
+
+}  // namespace heapwood::alloc

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT
+// A pool cut into arenas of equal size, 32 of them a superblock. An arena's state is one word, its count of live blocks;
+// 0 is free, whoever brought it there, so that who frees a block has one add to do and waits for nothing, and there is no
+// list of free arenas to keep in order. Own design.
+//
+//   counts[a]   0               free
+//               open - f        open: blocks are being handed out, f of them are freed already (below 2^31)
+//               n               closed: n blocks are in use; it comes to 0 by itself
+//               span + r        first of r arenas (at most 32) that are one block; the others are `body`
+//   supers[s]   0               free: as one, or for whoever wants an arena of it
+//               split           its arenas are taken one by one
+//               locked          split, and somebody looks whether it can be made free
+//               span + k        first of k superblocks that are one block; the others are `body`
+//
+// Invariants, each kept by one atomic operation or one order of two (docs/own-allocator.md has the proofs):
+//   1. A word belongs to whoever took it from 0. All others may only subtract from a count what was added for them.
+//   2. While counts[a] is not 0, or taken for `claim` or `unsplit`, the superblock does not leave `split`: unsplit() first
+//      takes all 32 counts from 0.
+//   3. Who takes a count looks at the superblock afterwards, and gives the count back where that is a span's.
+// All changes are read-modify-writes, so each release is seen through later changes by whoever acquires the word.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloc/allocator.hpp"
+#include "alloc/arena/team.hpp"
+#include "simt/atomic_ref.hpp"
+
+namespace heapwood::alloc::arena {
+
+inline constexpr std::uint32_t none = ~0u;
+inline constexpr std::uint32_t open = 1u << 31, span = 3u << 30, body = ~0u;
+inline constexpr std::uint32_t split = 1, locked = 2;
+
+SIMT_INLINE bool is_span(std::uint32_t word) { return word >= span; }
+
+// Pieces of a search that is shared by all who have to make it at the same time: each takes a ticket for the next piece,
+// and has seen all of them, with the others' eyes, when as many have been taken as there are. Alone one looks at all.
+template <class Team, class Look>
+SIMT_INLINE std::uint32_t shared_search(const Team& team, std::uint32_t& tickets, std::uint32_t pieces, Look look) {
+  simt::atomic_ref<std::uint32_t> word(tickets);
+  // relaxed, here and below: only numbers.
+  const std::uint32_t begin = team.once([&] { return word.load(simt::relaxed); });
+  std::uint32_t ticket = 0;
+  SIMT_ROLLED
+  do {
+    ticket = team.once([&] { return word.fetch_add(1, simt::relaxed); });
+    const std::uint32_t found = look(ticket % pieces);
+    if (found != none) return found;
+  } while (ticket - begin < pieces);
+  return none;
+}
+
+class Arenas {
+ public:
+  static constexpr std::uint32_t group = 32;  // arenas a superblock
+
+  using Word = simt::atomic_ref<std::uint32_t>;
+
+  // ---- shape; set by Layout (layout.hpp) ---------------------------------------------------------------------------
+
+  std::byte* memory = nullptr;
+  std::uint32_t* counts = nullptr;   // padded to whole superblocks by `body`
+  std::uint32_t* supers = nullptr;   // padded to 32 by `body`
+  std::uint32_t* fresh = nullptr;    // arenas from here on have probably never been used
+  std::uint32_t* tickets = nullptr;  // of the search for a free arena
+  std::uint32_t arenas = 0;
+  std::uint32_t whole = 0;   // superblocks that can be one block: all but a last one of fewer arenas
+  std::uint32_t groups = 0;  // superblocks
+  std::uint32_t shift = 0;   // log2 of an arena's bytes
+
+  SIMT_INLINE std::uint32_t arena_bytes() const { return 1u << shift; }
+  SIMT_INLINE std::uint32_t granules() const { return 1u << (shift - 4); }  // of an arena
+  SIMT_INLINE std::byte* place(std::uint32_t arena, std::uint32_t granule_in_it) const {
+    return memory + (std::size_t{arena} << shift) + std::size_t{granule_in_it} * granule;
+  }
+  SIMT_INLINE Word count(std::uint32_t a) const { return Word(counts[a]); }
+  SIMT_INLINE Word super(std::uint32_t s) const { return Word(supers[s]); }
+
+  // ---- arenas --------------------------------------------------------------------------------------------------------
+
+  // Takes r arenas in a row, at most 32; `value` goes to the first one's count. `spread` says where to look: another
+  // number for each caller.
+  template <class Team>
+  SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t r, std::uint32_t value, std::uint32_t spread) const {
+    const std::uint32_t used = window(team);
+    const auto at = static_cast<std::uint32_t>((std::uint64_t{spread} * used) >> 32);
+    std::uint32_t a =
+        r == 1 ? take_near(team, at & ~(Team::reach - 1), value, spread >> 8) : take_run(team, at / group, r, value);
+    if (a == none && used < arenas) a = take_fresh(team, r, value);
+    if (a != none) return a;
+    if (r > 1) return search_run(team, r, value);
+    return shared_search(team, *tickets, groups, [&](std::uint32_t s) {
+      std::uint32_t found = none;
+      SIMT_ROLLED
+      for (std::uint32_t i = 0; i < group && found == none; i += Team::reach) {
+        found = take_near(team, s * group + i, value, 0);
+      }
+      return found;
+    });
+  }
+
+  // An open arena gets no more blocks; it has got `blocks`. relaxed: passes the earlier releases on.
+  SIMT_INLINE void close(std::uint32_t a, std::uint32_t blocks) const {
+    count(a).fetch_add(blocks - open, simt::relaxed);
+  }
+  // An arena just claimed for `value` is not needed. relaxed: nothing was written there.
+  SIMT_INLINE void give_up(std::uint32_t a, std::uint32_t value) const { count(a).fetch_sub(value, simt::relaxed); }
+
+  // ---- spans ---------------------------------------------------------------------------------------------------------
+
+  // One block of more than an arena.
+  template <class Team>
+  SIMT_INLINE std::byte* claim_span(const Team& team, std::size_t bytes, std::uint32_t spread) const {
+    const std::size_t r = ((bytes - 1) >> shift) + 1;
+    if (r > arenas) return nullptr;
+    if (r <= group) {
+      const auto n = static_cast<std::uint32_t>(r);
+      const std::uint32_t a = claim(team, n, span + n, spread);
+      return a == none ? nullptr : place(a, 0);
+    }
+    const std::uint32_t s = claim_supers(team, static_cast<std::uint32_t>((r + group - 1) / group));
+    return s == none ? nullptr : place(s * group, 0);
+  }
+  // Gives the block at an arena's first byte back if it is a span.
+  template <class Team>
+  SIMT_INLINE bool give_span(const Team& team, std::uint32_t a) const {
+    // relaxed: its owner's since the claim. A superblock's word first: of a span's superblocks, the counts mean nothing.
+    std::uint32_t* words = a % group == 0 ? supers + a / group : counts + a;
+    std::uint32_t word = team.once([&] { return Word(*words).load(simt::relaxed); });
+    if (words != counts + a && !is_span(word)) {
+      words = counts + a;
+      word = team.once([&] { return Word(*words).load(simt::relaxed); });
+    }
+    if (!is_span(word)) return false;
+    give(team, words, word - span, word);
+    return true;
+  }
+
+ private:
+  // How far arenas have been handed out.
+  template <class Team>
+  SIMT_INLINE std::uint32_t window(const Team& team) const {
+    const std::uint32_t seen = team.once([&] { return Word(*fresh).load(simt::relaxed); });  // relaxed: a hint
+    return seen < arenas ? seen : arenas;
+  }
+
+  // Which of the words at `at`, a multiple of Team::reach, are free arenas. relaxed: a look.
+  template <class Team>
+  SIMT_INLINE std::uint32_t free_words(const Team& team, std::uint32_t at) const {
+    const bool whole_span = is_span(super(at / group).load(simt::relaxed));
+    std::uint32_t* const words = counts + at;  // one address, small offsets
+    return team.mask(
+        [&](std::uint32_t i) { return static_cast<bool>((Word(words[i]).load(simt::relaxed) == 0) & !whole_span); });
+  }
+  template <class Team>
+  SIMT_INLINE std::uint32_t free_group(const Team& team, std::uint32_t s) const {
+    std::uint32_t bits = 0;
+    SIMT_ROLLED
+    for (std::uint32_t i = 0; i < group; i += Team::reach) bits |= free_words(team, s * group + i) << i;
+    return bits;
+  }
+
+  // Takes words[0, r) from 0: the first becomes `value`, the others `body`. All or none.
+  template <class Team>
+  SIMT_INLINE bool seize(const Team& team, std::uint32_t* words, std::uint32_t r, std::uint32_t value) const {
+    std::uint32_t taken = 0;
+    bool mine = true;
+    SIMT_ROLLED
+    for (std::uint32_t i = team.first(); mine && i < r; i += team.step()) {
+      std::uint32_t expected = 0;
+      // acquire: waits for the last owners.
+      mine = Word(words[i]).compare_exchange_strong(expected, i == 0 ? value : body, simt::acquire, simt::relaxed);
+      taken += mine;
+    }
+    if (team.all(mine)) return true;
+    SIMT_ROLLED
+    for (std::uint32_t i = team.first(); taken > 0; --taken, i += team.step()) {
+      Word(words[i]).fetch_sub(i == 0 ? value : body, simt::relaxed);  // relaxed: nothing was written there
+    }
+    return false;
+  }
+  // The opposite. release: hands them over.
+  template <class Team>
+  SIMT_INLINE void give(const Team& team, std::uint32_t* words, std::uint32_t r, std::uint32_t value) const {
+    SIMT_ROLLED
+    for (std::uint32_t i = team.first(); i < r; i += team.step()) {
+      Word(words[i]).fetch_sub(i == 0 ? value : body, simt::release);
+    }
+  }
+
+  // Makes sure that a superblock's arenas are taken one by one; false: it is a span's.
+  SIMT_INLINE bool enter(std::uint32_t s) const {
+    // acquire: waits for the owner of a span that was there.
+    std::uint32_t seen = super(s).load(simt::acquire);
+    if (seen == 0 && super(s).compare_exchange_strong(seen, split, simt::acquire, simt::acquire)) return true;
+    return !is_span(seen);
+  }
+
+  // Invariant 3 for arenas [a, a + r).
+  template <class Team>
+  SIMT_INLINE bool take(const Team& team, std::uint32_t a, std::uint32_t r, std::uint32_t value) const {
+    if (!seize(team, counts + a, r, value)) return false;
+    const bool entered =
+        team.once([&] { return enter(a / group) && (r == 1 || enter((a + r - 1) / group)) ? 1u : 0u; }) != 0;
+    if (entered) return true;
+    SIMT_ROLLED
+    for (std::uint32_t i = team.first(); i < r; i += team.step()) {
+      count(a + i).fetch_sub(i == 0 ? value : body, simt::relaxed);  // relaxed: nothing was written there
+    }
+    return false;
+  }
+
+  // One of the arenas at `at`; `turn` says which first.
+  template <class Team>
+  SIMT_INLINE std::uint32_t take_near(const Team& team, std::uint32_t at, std::uint32_t value,
+                                      std::uint32_t turn) const {
+    std::uint32_t bits = free_words(team, at);
+    SIMT_ROLLED
+    while (bits != 0) {
+      const std::uint32_t behind = bits & ~0u << turn % Team::reach;
+      const std::uint32_t i = simt::lowest_bit(behind != 0 ? behind : bits);
+      // One member takes it: the count of one arena is one word.
+      const bool mine = team.once([&] { return take(Alone(), at + i, 1, value) ? 1u : 0u; }) != 0;
+      if (mine) return at + i;
+      bits &= ~(1u << i);
+    }
+    return none;
+  }
+
+  // r arenas in a row, of which the first is in superblock s.
+  template <class Team>
+  SIMT_INLINE std::uint32_t take_run(const Team& team, std::uint32_t s, std::uint32_t r, std::uint32_t value) const {
+    std::uint64_t bits = free_group(team, s);
+    if (s + 1 < groups) bits |= std::uint64_t{free_group(team, s + 1)} << 32;
+    SIMT_ROLLED
+    for (std::uint32_t have = 1; have < r;) {
+      const std::uint32_t more = have < r - have ? have : r - have;
+      bits &= bits >> more;
+      have += more;
+    }
+    auto starts = static_cast<std::uint32_t>(bits);
+    SIMT_ROLLED
+    while (starts != 0) {
+      const std::uint32_t i = simt::lowest_bit(starts);
+      if (take(team, s * group + i, r, value)) return s * group + i;
+      starts = r < group - i ? starts & ~0u << (i + r) : 0;
+    }
+    return none;
+  }
+  template <class Team>
+  SIMT_INLINE std::uint32_t search_run(const Team& team, std::uint32_t r, std::uint32_t value) const {
+    SIMT_ROLLED
+    for (std::uint32_t s = 0; s < groups; ++s) {
+      const std::uint32_t a = take_run(team, s, r, value);
+      if (a != none) return a;
+    }
+    return none;
+  }
+
+  // r arenas where probably nobody has been yet.
+  template <class Team>
+  SIMT_INLINE std::uint32_t take_fresh(const Team& team, std::uint32_t r, std::uint32_t value) const {
+    SIMT_ROLLED
+    for (;;) {
+      // relaxed: a hint; the counts decide.
+      const std::uint32_t a = team.once([&] { return Word(*fresh).fetch_add(r, simt::relaxed); });
+      if (a >= arenas || r > arenas - a) return none;
+      if (take(team, a, r, value)) return a;
+      // Over the superblocks of a span.
+      team.once([&] {
+        const std::uint32_t s = (a + r - 1) / group;
+        if (is_span(super(s).load(simt::relaxed))) Word(*fresh).fetch_max((s + 1) * group, simt::relaxed);
+        return 0u;
+      });
+    }
+  }
+
+  // ---- superblocks ---------------------------------------------------------------------------------------------------
+
+  // k free superblocks in a row; from the end of the pool, since arenas begin at its start. A second time with those that
+  // have been split and have no used arena any more.
+  template <class Team>
+  SIMT_INLINE std::uint32_t claim_supers(const Team& team, std::uint32_t k) const {
+    if (k > whole) return none;
+    SIMT_ROLLED
+    for (unsigned pass = 0; pass < 2; ++pass) {
+      std::uint32_t run = 0;
+      SIMT_ROLLED
+      for (std::uint32_t at = (whole - 1) / Team::reach * Team::reach + Team::reach; at > 0;) {
+        at -= Team::reach;
+        // relaxed: a look.
+        std::uint32_t* const words = supers + at;
+        std::uint32_t bits = team.mask([&](std::uint32_t i) { return Word(words[i]).load(simt::relaxed) == 0; });
+        SIMT_ROLLED
+        for (std::uint32_t i = Team::reach; i-- > 0;) {
+          const bool free = (bits >> i & 1) != 0 || (pass > 0 && at + i < whole && unsplit(team, at + i));
+          run = free ? run + 1 : 0;
+          if (run < k) continue;
+          if (seize(team, supers + at + i, k, span + k)) return at + i;
+          run = 0;
+        }
+      }
+    }
+    return none;
+  }
+
+  // Makes a split superblock without used arenas free.
+  template <class Team>
+  SIMT_INLINE bool unsplit(const Team& team, std::uint32_t s) const {
+    if (free_group(team, s) != ~0u) return false;
+    const bool mine = team.once([&] {
+      std::uint32_t expected = split;
+      // acquire: of a span's owner before; whoever takes it next sees that through the release below.
+      return super(s).compare_exchange_strong(expected, locked, simt::acquire, simt::relaxed) ? 1u : 0u;
+    }) != 0;
+    if (!mine) return false;
+    const bool empty = seize(team, counts + s * group, group, body);
+    team.sync();
+    // release: hands all arenas over.
+    team.once([&] { return super(s).fetch_sub(empty ? locked : locked - split, simt::release); });
+    team.sync();
+    // Behind that: who takes a count from 0 again sees that the superblock has left `split` (invariant 3).
+    if (empty) give(team, counts + s * group, group, body);
+    return empty;
+  }
+};
+
+}  // namespace heapwood::alloc::arena

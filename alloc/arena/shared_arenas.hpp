@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+// Arenas that many warps fill: malloc for any lanes of any kernel. A slot holds an open arena and how much of it has been
+// handed out, in one word; a warp adds its request to the slot of its multiprocessor, and what the word was before is where
+// its block is. Lanes that ask for the same size together add once.
+//
+//   slot   {arena:24 | blocks:16 | granules:24}: what has been asked for since the arena was put there, in blocks and in
+//          granules. More granules than an arena has: exhausted.
+//
+// Exactly one request crosses the end of an arena: it closes it (adds the blocks that did fit to the count), claims another
+// one and puts that into the slot. Who comes later and finds the slot exhausted waits a little for that and then does the
+// same; of several only one succeeds, and the others give their arena back and go to the new one. So nobody depends on
+// somebody else's progress.
+// Requests of which an arena holds few go past the slots: the lanes are packed into arenas that are closed from the start.
+//
+// Bounds: `granules` wraps after 32,768 requests of half an arena at an exhausted slot; there are fewer than that many
+// warps, and each leaves the slot renewed, or reset if the pool is full, before its next request.
+#pragma once
+
+#include "alloc/arena/arenas.hpp"
+#include "alloc/primitives/lane_group.hpp"
+
+namespace heapwood::alloc::arena {
+
+class Slot {
+ public:
+  static constexpr std::uint32_t no_arena = (1u << 24) - 1;
+
+  SIMT_INLINE explicit Slot(std::uint64_t bits) : bits_(bits) {}
+  SIMT_INLINE Slot(std::uint32_t arena, std::uint32_t blocks, std::uint32_t granules)
+      : bits_(std::uint64_t{arena} << 40 | std::uint64_t{blocks} << 24 | granules) {}
+
+  SIMT_INLINE std::uint64_t bits() const { return bits_; }
+  SIMT_INLINE std::uint32_t arena() const { return static_cast<std::uint32_t>(bits_ >> 40); }
+  SIMT_INLINE std::uint32_t blocks() const { return static_cast<std::uint32_t>(bits_ >> 24) & 0xffffu; }
+  SIMT_INLINE std::uint32_t granules() const { return static_cast<std::uint32_t>(bits_) & 0xffffffu; }
+
+ private:
+  std::uint64_t bits_;
+};
+
+struct SharedArenas {
+  static constexpr std::size_t slot_stride = 128 / sizeof(std::uint64_t);  // a line of the cache each
+  static constexpr unsigned slots_a_multiprocessor = 8;
+
+  Arenas arenas;
+  std::uint64_t* slots = nullptr;
+  std::uint32_t slot_mask = 0;
+  std::uint32_t* slot_tickets = nullptr;  // of the search for room in other slots
+
+  // Before the first arena, and where there is none: full, so that the next request finds that it crosses the end.
+  SIMT_INLINE std::uint64_t vacant() const { return Slot(Slot::no_arena, 0, arenas.granules()).bits(); }
+
+  using SlotWord = simt::atomic_ref<std::uint64_t>;
+  SIMT_INLINE SlotWord word(std::uint32_t i) const { return SlotWord(slots[(i & slot_mask) * slot_stride]); }
+
+  // Arenas::claim and claim_span; where these find nothing, again without the arenas that lie idle in slots.
+  template <class Team>
+  SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t value, std::uint32_t spread) const {
+    std::uint32_t a = none;
+    SIMT_ROLLED
+    for (unsigned turn = 0; a == none && (turn == 0 || (turn == 1 && retire(team))); ++turn) {
+      a = arenas.claim(team, 1, value, spread);
+    }
+    return a;
+  }
+  template <class Team>
+  SIMT_INLINE std::byte* claim_span(const Team& team, std::size_t bytes, std::uint32_t spread) const {
+    std::byte* block = nullptr;
+    SIMT_ROLLED
+    for (unsigned turn = 0; block == nullptr && (turn == 0 || (turn == 1 && retire(team))); ++turn) {
+      block = arenas.claim_span(team, bytes, spread);
+    }
+    return block;
+  }
+
+  template <class Team>
+  SIMT_INLINE bool retire(const Team& team) const {
+    return team.once([&] { return retire_idle(this); }) != 0;
+  }
+
+  // A block for the calling lane. `self` is a copy of this object in the pool, for calls out of line.
+  template <class Thread>
+  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes, const SharedArenas* self) const {
+    if (bytes > arenas.arena_bytes()) return span_alone(self, thread.worker() * 32 + thread.lane(), bytes);
+    const auto n = static_cast<std::uint32_t>(padded(bytes) / granule);
+    const LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{n})));
+    const std::uint32_t total = n * group.size();
+    if (n > arenas.granules() / 4 || total > arenas.granules() / 2) {
+      return packed(self, thread, group.lanes(), n);
+    }
+    const std::uint32_t i = thread.sm() * slots_a_multiprocessor + thread.worker() % slots_a_multiprocessor;
+    // acquire: waits for the last owners of the arena, through the claim and the renewal of the slot.
+    const Slot before(
+        group.once([&] { return word(i).fetch_add(Slot(0, group.size(), total).bits(), simt::acquire); }));
+    group.sync();
+    if (before.granules() + total > arenas.granules()) return renew(self, thread, group.lanes(), n, i, before.bits());
+    return arenas.place(before.arena(), before.granules() + group.rank() * n);
+  }
+
+  template <class Thread>
+  SIMT_INLINE void deallocate(Thread& thread, void* block, const SharedArenas* self) const {
+    const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(block) - arenas.memory);
+    const auto a = static_cast<std::uint32_t>(offset >> arenas.shift);
+    if ((offset & (arenas.arena_bytes() - 1)) == 0 && give_span_alone(&self->arenas, a)) return;
+    const LaneGroup<Thread> group(thread, thread.together(arenas.counts + a));
+    group.sync();  // all of its lanes are done with their blocks
+    // release: hands the blocks over.
+    if (group.rank() == 0) arenas.count(a).fetch_sub(group.size(), simt::release);
+  }
+
+  // There is no free arena. A block for one lane from any slot that has room.
+  static SIMT_INLINE void* elsewhere(const SharedArenas* self, std::uint32_t n) {
+    const Arenas& arenas = self->arenas;
+    void* block = nullptr;
+    const auto fits = [&](std::uint64_t bits) { return Slot(bits).granules() + n <= arenas.granules(); };
+    self->search_slots(fits, [&](const SlotWord& slot) {
+      const Slot before(slot.fetch_add(Slot(0, 1, n).bits(), simt::acquire));  // acquire: as in allocate()
+      if (fits(before.bits())) {
+        block = arenas.place(before.arena(), before.granules());
+        return true;
+      }
+      if (!self->exhausted(before.bits()) && before.arena() != Slot::no_arena) {
+        arenas.close(before.arena(), before.blocks());
+      }
+      self->vacate(slot);
+      return false;
+    });
+    return block;
+  }
+
+ private:
+  static constexpr std::uint64_t full = ~std::uint64_t{0};
+  static constexpr unsigned most_polls = 6, most_rounds = 8;
+
+  static SIMT_OUTLINE void* span_alone(const SharedArenas* self, std::uint32_t who, std::size_t bytes) {
+    return self->claim_span(Alone(), bytes, spread(self->arenas, who));
+  }
+  static SIMT_INLINE std::uint32_t claim_alone(const SharedArenas* self, std::uint32_t who, std::uint32_t value) {
+    return self->claim(Alone(), value, spread(self->arenas, who));
+  }
+  static SIMT_OUTLINE bool give_span_alone(const Arenas* arenas, std::uint32_t a) {
+    return arenas->give_span(Alone(), a);
+  }
+  // relaxed: any number will do, but another one each time that arenas are short.
+  static SIMT_INLINE std::uint32_t spread(const Arenas& arenas, std::uint32_t who) {
+    return (who + Arenas::Word(*arenas.tickets).load(simt::relaxed)) * 2654435769u;
+  }
+
+  // Blocks for lanes that ask for n granules each and found the slot without room for all of them.
+  template <class Thread>
+  static SIMT_OUTLINE void* renew(const SharedArenas* self, Thread thread, std::uint32_t lanes, std::uint32_t n,
+                                  std::uint32_t i, std::uint64_t seen) {
+    const Arenas& arenas = self->arenas;
+    LaneGroup<Thread> group(thread, lanes);
+    SIMT_ROLLED
+    for (unsigned round = 0;; ++round) {
+      const Slot before(seen);
+      if (before.granules() + n * group.size() <= arenas.granules()) {
+        return arenas.place(before.arena(), before.granules() + group.rank() * n);
+      }
+      const bool crosses = before.granules() <= arenas.granules();
+      if (crosses) {
+        const std::uint32_t fit = (arenas.granules() - before.granules()) / n;
+        const bool fits = group.rank() < fit;
+        if (group.rank() == 0 && before.arena() != Slot::no_arena) arenas.close(before.arena(), before.blocks() + fit);
+        const std::uint32_t rank = group.rank();
+        group = group.part(fits);
+        if (fits) return arenas.place(before.arena(), before.granules() + rank * n);
+      }
+      seen = group.once([&] { return self->renewed(thread, group.size(), n, i, crosses, round); });
+      group.sync();
+      if (seen == full) return elsewhere(self, n);
+    }
+  }
+
+  // One lane's part in that: what the slot was before its group's request was in it, or `full`.
+  template <class Thread>
+  SIMT_INLINE std::uint64_t renewed(Thread& thread, std::uint32_t blocks, std::uint32_t n, std::uint32_t i,
+                                    bool crosses, unsigned round) const {
+    const SlotWord slot = word(i);
+    const std::uint64_t request = Slot(0, blocks, blocks * n).bits();
+    // relaxed: a look.
+    std::uint64_t now = slot.load(simt::relaxed);
+    SIMT_ROLLED
+    for (unsigned turn = 0; !crosses && turn < most_polls && exhausted(now); ++turn) {
+      thread.pause(turn < 2 ? turn : 2);
+      now = slot.load(simt::relaxed);
+    }
+    if (exhausted(now)) {
+      const std::uint32_t a = claim_alone(this, thread.worker() * 32 + thread.lane(), open);
+      const std::uint64_t next = a == none ? vacant() : Slot(a, blocks, blocks * n).bits();
+      SIMT_ROLLED
+      while (exhausted(now)) {
+        // release: what the claim waited for comes before whatever later requests do.
+        if (slot.compare_exchange_strong(now, next, simt::release, simt::relaxed)) {
+          return a == none ? full : Slot(a, 0, 0).bits();
+        }
+      }
+      if (a != none && round >= most_rounds) {
+        arenas.close(a, blocks);  // for these blocks alone
+        return Slot(a, 0, 0).bits();
+      }
+      if (a != none) arenas.give_up(a, open);
+    }
+    return slot.fetch_add(request, simt::acquire);  // acquire: as in allocate()
+  }
+  // An exhausted slot for which there is no arena.
+  SIMT_INLINE void vacate(const SlotWord& slot) const {
+    std::uint64_t now = slot.load(simt::relaxed);  // relaxed, here and below: a vacant slot hands nothing over
+    SIMT_ROLLED
+    while (exhausted(now) && !slot.compare_exchange_strong(now, vacant(), simt::relaxed, simt::relaxed)) {
+    }
+  }
+
+  // Takes arenas without a block in use out of their slots and closes them. How many there were.
+  static SIMT_INLINE std::uint32_t retire_idle(const SharedArenas* self) {
+    const auto idle = [self](std::uint64_t bits) {
+      const Slot slot(bits);
+      return slot.granules() <= self->arenas.granules() && slot.arena() != Slot::no_arena &&
+             self->arenas.count(slot.arena()).load(simt::relaxed) == open - slot.blocks();  // relaxed: a look
+    };
+    std::uint32_t retired = 0;
+    self->search_slots(idle, [&](const SlotWord& slot) {
+      std::uint64_t now = slot.load(simt::relaxed);
+      // relaxed: the count hands the arena over.
+      if (idle(now) && slot.compare_exchange_strong(now, self->vacant(), simt::relaxed, simt::relaxed)) {
+        self->arenas.close(Slot(now).arena(), Slot(now).blocks());
+        ++retired;
+      }
+      return false;
+    });
+    return retired;
+  }
+  // The slots for which `fits` holds, until `use` says true; together with all who search at the same time.
+  template <class Fits, class Use>
+  SIMT_INLINE void search_slots(Fits fits, Use use) const {
+    constexpr std::uint32_t each = Alone::reach;
+    shared_search(Alone(), *slot_tickets, (slot_mask + each) / each, [&](std::uint32_t piece) {
+      SIMT_ROLLED
+      for (std::uint32_t i = piece * each; i < (piece + 1) * each; ++i) {
+        const SlotWord slot = word(i);
+        if (fits(slot.load(simt::relaxed)) && use(slot)) return 0u;  // relaxed: a look
+      }
+      return none;
+    });
+  }
+
+  SIMT_INLINE bool exhausted(std::uint64_t bits) const { return Slot(bits).granules() > arenas.granules(); }
+
+  // Blocks for lanes that ask for n granules each, of which few fit into an arena: the first lane of each arena takes it.
+  template <class Thread>
+  static SIMT_OUTLINE void* packed(const SharedArenas* self, Thread thread, std::uint32_t lanes, std::uint32_t n) {
+    const Arenas& arenas = self->arenas;
+    const LaneGroup<Thread> group(thread, lanes);
+    const std::uint32_t each = arenas.granules() / n, in_arena = group.rank() % each, first = group.rank() - in_arena,
+                        left = group.size() - first;
+    std::uint32_t a = none;
+    if (in_arena == 0) {
+      a = claim_alone(self, thread.worker() * 32 + thread.lane(), left < each ? left : each);
+    }
+    if (!group.alone()) {
+      a = thread.shfl(lanes, a, nth_bit(lanes, first));
+      group.sync();
+    }
+    return a == none ? elsewhere(self, n) : arenas.place(a, in_arena * n);
+  }
+};
+
+}  // namespace heapwood::alloc::arena

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// What is Heapwood's own beyond the contract of all allocators: arenas of warps, blocks that are freed by the other form,
+// exhaustion to the last granule, and superblocks that become one block again.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "alloc/allocators/heapwood.hpp"
+#include "alloc/exercise_run.hpp"
+#include "simt/lockstep.hpp"
+
+namespace heapwood::alloc {
+namespace {
+
+template <class Warp>
+std::uint64_t passed_on(Warp& warp, std::uint64_t& slot, std::uint64_t block) {
+  std::uint64_t old = 0;
+  warp.sync();
+  // acq_rel: publishes the block and its contents, and takes those of the other one.
+  if (warp.lane() == 0) old = simt::atomic_ref<std::uint64_t>(slot).exchange(block, simt::acq_rel);
+  old = warp.shfl(old, 0);
+  warp.sync();
+  return old;
+}
+
+// Every warp puts blocks of its own arena into slots that all share, and frees the ones that were there: most are another
+// warp's. A slot holds {granule of the pool + 1:32 | bytes:32}.
+struct Trade {
+  using Scratch = Heapwood::WarpState;
+  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
+
+  Heapwood heap;
+  std::byte* base;
+  std::uint64_t* slots;
+  std::uint32_t slot_count, rounds, largest;
+  std::uint64_t *wrong, *refused;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
+    typename Heapwood::Context<Warp> own(heap, warp, scratch);
+    std::uint32_t state = warp.worker() * 2654435769u + 1;
+    const auto draw = [&](std::uint32_t below) {
+      state = state * 1664525u + 1013904223u;
+      return static_cast<std::uint32_t>((std::uint64_t{state} * below) >> 32);
+    };
+    for (std::uint32_t i = 0; i < rounds && !warp.aborted(); ++i) {
+      const std::uint32_t bytes = draw(draw(8) == 0 ? largest : 100) + 1;
+      auto* block = static_cast<std::byte*>(own.allocate(warp, bytes));
+      const auto at = static_cast<std::uint64_t>(block - base) / granule;
+      if (block == nullptr) {
+        if (warp.lane() == 0) simt::atomic_ref<std::uint64_t>(*refused).fetch_add(1, simt::relaxed);
+      } else {
+        for (std::uint32_t k = warp.lane(); k < bytes; k += Warp::width) block[k] = pattern(at, k);
+      }
+      // Some blocks come straight back, so that the arena's end is taken back and whole arenas begin anew.
+      const bool keep = draw(4) != 0;
+      const std::uint64_t mine = block == nullptr ? 0 : (at + 1) << 32 | bytes;
+      std::uint64_t other = mine;
+      if (keep) {
+        other = passed_on(warp, slots[draw(slot_count)], mine);
+      } else {
+        warp.sync();
+      }
+      if (other != 0) release(warp, own, other, draw(2) == 0);
+    }
+    own.end(warp);
+  }
+
+ private:
+  SIMT_INLINE static std::byte pattern(std::uint64_t at, std::uint32_t k) { return static_cast<std::byte>(at * 7 + k); }
+  template <class Warp, class Own>
+  SIMT_FN void release(Warp& warp, Own& own, std::uint64_t slot, bool sized) const {
+    const std::uint64_t at = (slot >> 32) - 1;
+    const auto bytes = static_cast<std::uint32_t>(slot);
+    std::byte* const block = base + at * granule;
+    for (std::uint32_t k = warp.lane(); k < bytes; k += Warp::width) {
+      if (block[k] != pattern(at, k)) simt::atomic_ref<std::uint64_t>(*wrong).fetch_add(1, simt::relaxed);
+    }
+    warp.sync();
+    if (sized) {
+      own.deallocate(warp, block, bytes);
+    } else if (warp.lane() == 0) {
+      heap.deallocate(warp, block);
+    }
+  }
+};
+
+struct Drain {
+  struct Scratch {};
+  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
+  Heapwood heap;
+  std::byte* base;
+  std::uint64_t* slots;
+  std::uint32_t slot_count;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    for (std::uint32_t i = warp.worker() * Warp::width + warp.lane(); i < slot_count;
+         i += warp.workers() * Warp::width) {
+      if (slots[i] != 0) heap.deallocate(warp, base + ((slots[i] >> 32) - 1) * granule);
+    }
+  }
+};
+
+std::size_t bytes_in(const std::vector<Region>& regions, Region::State state) {
+  std::size_t sum = 0;
+  for (const Region& region : regions) sum += region.state == state ? region.bytes : 0;
+  return sum;
+}
+
+template <class Device>
+void trade(const Device& device, std::size_t pool_bytes, std::uint32_t largest, std::uint32_t rounds, bool tight) {
+  constexpr std::uint32_t slot_count = 12;
+  constexpr unsigned warps = 4;
+  const simt::Memory memory({}, pool_bytes);
+  const Pool pool{memory.data(), pool_bytes};
+  simt::Buffer<std::uint64_t> slots({}, slot_count), counters({}, 2);
+  slots.fill(0);
+  counters.fill(0);
+  const Heapwood heap = Heapwood::create(pool, {}, device);
+  for (int launch = 0; launch < 3; ++launch) {
+    device.launch(
+        Trade{heap, pool.base, slots.data(), slot_count, rounds, largest, counters.data(), counters.data() + 1}, warps);
+  }
+  EXPECT_EQ(counters.download()[0], 0u);
+  EXPECT_EQ(counters.download()[1] > 0, tight);
+  device.launch(Drain{heap, pool.base, slots.data(), slot_count}, 1);
+  const auto regions = regions_of(heap, {});
+  EXPECT_EQ(bytes_in(regions, Region::State::used), 0u);
+}
+
+TEST(Arena, WarpsTradeBlocksOnThreads) {
+  trade(simt::Cpu({.threads = 4}), 256 << 10, 3000, 200, false);
+  trade(simt::Cpu({.threads = 4}), 4096, 900, 60, true);
+}
+TEST(Arena, WarpsTradeBlocksOnSimulatedWarps) {
+  trade(simt::Lockstep<4>(4), 256 << 10, 3000, 40, false);
+  trade(simt::Lockstep<4>(4), 4096, 900, 15, true);
+}
+
+// One thread alone: what is refused is really not there.
+struct Alone {
+  using Scratch = Heapwood::WarpState;
+  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
+  Heapwood heap;
+  void** blocks;
+  std::uint64_t*
+      counts;  // blocks of 16 bytes, the same again with an arena of its own, whether all of the pool was served
+  std::size_t largest;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
+    Heapwood h = heap;
+    const auto free_all = [&](std::uint64_t n) {
+      for (std::uint64_t i = 0; i < n; ++i) h.deallocate(warp, blocks[i]);
+    };
+    std::uint64_t n = 0;
+    while ((blocks[n] = h.allocate(warp, 16)) != nullptr) ++n;
+    counts[0] = n;
+    // An arena that is given back is found.
+    if (n > 0) h.deallocate(warp, blocks[n - 1]);
+    free_all(n - 1);
+    n = 0;
+    typename Heapwood::Context<Warp> own(heap, warp, scratch);
+    while ((blocks[n] = own.allocate(warp, 16)) != nullptr) ++n;
+    counts[1] = n;
+    own.end(warp);
+    free_all(n);
+    void* const all = h.allocate(warp, largest);
+    counts[2] = all != nullptr;
+    h.deallocate(warp, all);
+  }
+};
+
+TEST(Arena, OneThreadGetsEveryGranuleAndThenOneLargeBlock) {
+  for (const std::size_t pool_bytes : {4096u, 65536u, 100'000u, 1u << 20}) {
+    const simt::Memory memory({}, pool_bytes);
+    const Pool pool{memory.data(), pool_bytes};
+    const simt::Cpu device({.threads = 1});
+    const Heapwood heap = Heapwood::create(pool, {}, device);
+    std::size_t largest = 0;
+    for (const Region& region : regions_of(heap, {})) {
+      if (region.state == Region::State::free) largest = std::max(largest, region.bytes);
+    }
+    const std::size_t granules = bytes_in(regions_of(heap, {}), Region::State::free) / granule;
+    simt::Buffer<void*> blocks({}, granules + 1);
+    simt::Buffer<std::uint64_t> counts({}, 3);
+    counts.fill(0);
+    device.launch(Alone{heap, blocks.data(), counts.data(), largest}, 1);
+    EXPECT_EQ(counts.download()[0], granules) << pool_bytes;
+    EXPECT_EQ(counts.download()[1], granules) << pool_bytes;
+    EXPECT_EQ(counts.download()[2], 1u) << pool_bytes;
+  }
+}
+
+}  // namespace
+}  // namespace heapwood::alloc

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: MIT
+// A model of Heapwood's arenas, all of whose interleavings are tried: two arenas of two granules, one superblock, one slot,
+// a few threads. A step is one atomic operation of alloc/arena/; names are those there. Checked in every state: no granule
+// is handed out twice. In every end: nothing is lost. The model is sequentially consistent: orders are ThreadSanitizer's
+// and docs/own-allocator.md's affair. Broken versions of the protocol must be found out.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+namespace heapwood {
+namespace {
+
+constexpr int arenas = 2, granules = 2, most_threads = 3, most_rounds = 2;
+constexpr int open = 100, body = 50;                        // counts
+constexpr int whole = 0, split = 1, locked = 2, span = 40;  // the superblock
+constexpr std::int8_t none = -1;
+
+enum class Bug { no, no_look_at_superblock, counts_before_superblock, close_without_blocks, unsplit_without_lock };
+
+struct Slot {
+  std::int8_t arena = none, blocks = 0, used = granules;  // vacant
+  bool operator==(const Slot&) const = default;
+  bool exhausted() const { return used > granules; }
+};
+
+// What a thread does: a list of calls, each as many steps.
+enum class Call : std::int8_t { allocate, free, whole_block, free_whole, own_arena, free_own, end };
+
+enum class At : std::int8_t {
+  begin,
+  // a block from the slot
+  close_old,
+  look,
+  install,
+  give_up,
+  keep,
+  // claim(): an arena
+
+  take,
+  enter,
+  enter_split,
+  undo,
+  // retire_idle()
+  idle_slot,
+  idle_count,
+  vacate,
+  close_idle,
+  // the superblock as one block
+  super_look,
+  super_take,
+
+  lock,
+  seize,
+  unseize,
+  unlock,
+  give,
+  super_again,
+};
+
+struct Thread {
+  std::int8_t call = 0;
+  At at = At::begin;
+  Slot before, seen;     // registers
+  std::int8_t a = none;  // the arena that is looked at or claimed
+  std::int8_t i = 0, taken = 0, turn = 0, round = 0;
+  std::int8_t mine_arena = none, mine_granule = none;  // the block that is held
+  bool mine_whole = false, crosses = false, refused = false;
+};
+
+struct State {
+  std::int16_t count[arenas] = {};
+  std::int8_t super = whole;
+  Slot slot;
+  bool live[arenas][granules] = {};
+  bool live_whole = false;
+  Thread thread[most_threads];
+};
+
+class Model {
+ public:
+  Model(std::vector<std::vector<Call>> programs, Bug bug) : programs_(std::move(programs)), bug_(bug) {
+    for (auto& program : programs_) program.push_back(Call::end);
+  }
+
+  // What was violated, or empty. `ends`: final states that were seen.
+  std::string explore() {
+    std::vector<State> todo{State{}};
+    std::unordered_set<std::string> seen{key(State{})};
+    while (!todo.empty()) {
+      const State state = todo.back();
+      todo.pop_back();
+      bool ended = true;
+      for (std::size_t t = 0; t < programs_.size(); ++t) {
+        if (programs_[t][static_cast<std::size_t>(state.thread[t].call)] == Call::end) continue;
+        ended = false;
+        State next = state;
+        wrong_.clear();
+        step(next, next.thread[t], programs_[t]);
+        if (!wrong_.empty()) return wrong_;
+        if (seen.insert(key(next)).second) todo.push_back(next);
+      }
+      if (ended) {
+        ++ends;
+        if (std::string lost = check_end(state); !lost.empty()) return lost;
+      }
+    }
+    states = seen.size();
+    return {};
+  }
+  std::size_t states = 0, ends = 0;
+
+ private:
+  static std::string key(const State& s) {
+    std::string bytes;
+    const auto add = [&](auto... values) { (bytes.push_back(static_cast<char>(values)), ...); };
+    const auto add_slot = [&](const Slot& slot) { add(slot.arena, slot.blocks, slot.used); };
+    for (const int c : s.count) add(c & 255, c >> 8);
+    add(s.super, s.live_whole);
+    add_slot(s.slot);
+    for (const auto& arena : s.live) add(arena[0], arena[1]);
+    for (const Thread& t : s.thread) {
+      add(t.call, t.at, t.a, t.i, t.taken, t.turn, t.round, t.mine_arena, t.mine_granule, t.mine_whole, t.crosses);
+      const bool looks_back =
+          t.at == At::close_old || t.at == At::idle_count || t.at == At::vacate || t.at == At::close_idle;
+      add_slot(looks_back ? t.before : Slot{});
+    }
+    return bytes;
+  }
+
+  // Each arena is free, or in the slot with all of its blocks freed; nobody holds the superblock.
+  static std::string check_end(const State& s) {
+    if (s.super != whole && s.super != split) return "the superblock is lost";
+    for (int a = 0; a < arenas; ++a) {
+      const bool idle = s.slot.arena == a && !s.slot.exhausted() && s.count[a] == open - s.slot.blocks;
+      if (s.count[a] != 0 && !idle) return "arena " + std::to_string(a) + " is lost";
+    }
+    return {};
+  }
+
+  void hand_out(State& s, Thread& t, int a, int g) {
+    if (a == none || s.live[a][g] || s.live_whole) {
+      wrong_ = "a granule is handed out twice";
+      return;
+    }
+    s.live[a][g] = true;
+    t.mine_arena = static_cast<std::int8_t>(a);
+    t.mine_granule = static_cast<std::int8_t>(g);
+    done(t);
+  }
+  static void done(Thread& t) {
+    const Thread old = t;
+    t = {};
+    t.call = static_cast<std::int8_t>(old.call + 1);
+    t.mine_arena = old.mine_arena;
+    t.mine_granule = old.mine_granule;
+    t.mine_whole = old.mine_whole;
+  }
+  static void refused(Thread& t) {
+    t.mine_arena = none;
+    t.mine_whole = false;
+    done(t);
+  }
+
+  void step(State& s, Thread& t, const std::vector<Call>& program) {
+    const Call call = program[static_cast<std::size_t>(t.call)];
+    const auto claim = [&] {
+      t.i = 0;
+      t.a = none;
+      t.at = At::take;
+    };
+    const auto claimed = [&] {  // t.a, or none
+      if (call == Call::own_arena) {
+        if (t.a == none) {
+          refused(t);
+        } else {
+          hand_out(s, t, t.a, 0);  // the others of it are cut off later, with no access to shared words
+        }
+      } else {
+        t.at = At::install;
+      }
+    };
+    switch (t.at) {
+      case At::begin:
+        switch (call) {
+          case Call::allocate:
+            t.before = s.slot;
+            s.slot.used += 1;
+            s.slot.blocks += 1;
+            if (t.before.used + 1 <= granules) {
+              hand_out(s, t, t.before.arena, t.before.used);
+              break;
+            }
+            t.crosses = t.before.used <= granules;
+            t.at = t.crosses && t.before.arena != none ? At::close_old : At::look;
+            break;
+          case Call::free:
+          case Call::free_own:
+            if (t.mine_arena != none) {
+              s.live[t.mine_arena][t.mine_granule] = false;
+              // An arena of one's own: closed with its one block, which is freed then; two adds in either order.
+              s.count[t.mine_arena] = static_cast<std::int16_t>(s.count[t.mine_arena] - 1);
+              if (call == Call::free_own && t.turn == 0) {
+                t.turn = 1;
+                t.at = At::keep;
+                break;
+              }
+              t.mine_arena = none;
+            }
+            done(t);
+            break;
+          case Call::whole_block:
+            t.at = At::super_look;
+            step(s, t, program);
+            break;
+          case Call::free_whole:
+            if (t.mine_whole) {
+              s.live_whole = false;
+              s.super -= span;
+              t.mine_whole = false;
+            }
+            done(t);
+            break;
+          case Call::own_arena:
+            claim();
+            step(s, t, program);
+            break;
+          case Call::end:
+            break;
+        }
+        break;
+
+      // ---- SharedArenas::renew
+      case At::close_old:
+        s.count[t.before.arena] = static_cast<std::int16_t>(
+            s.count[t.before.arena] + (bug_ == Bug::close_without_blocks ? 0 : t.before.blocks) - open);
+        t.at = At::look;
+        break;
+      case At::look:
+        if (s.slot.exhausted()) {
+          claim();
+        } else {
+          t.at = At::begin;
+        }
+        break;
+      case At::install:
+        // The exchange is tried until it succeeds or the slot is not exhausted any more.
+        if (s.slot.exhausted()) {
+          s.slot = t.a == none ? Slot{} : Slot{t.a, 1, 1};
+          if (t.a == none) {
+            refused(t);
+          } else {
+            hand_out(s, t, t.a, 0);
+          }
+          break;
+        }
+        t.at = t.a == none ? At::begin : t.round + 1 >= most_rounds ? At::keep : At::give_up;
+        if (t.round < most_rounds) t.round += 1;
+        break;
+      case At::give_up:
+        s.count[t.a] = static_cast<std::int16_t>(s.count[t.a] - open);
+        t.at = At::begin;
+        break;
+      case At::keep:
+        if (call == Call::free_own) {
+          s.count[t.mine_arena] = static_cast<std::int16_t>(s.count[t.mine_arena] + 1 - open);
+          t.mine_arena = none;
+          done(t);
+          break;
+        }
+        s.count[t.a] = static_cast<std::int16_t>(s.count[t.a] + 1 - open);
+        hand_out(s, t, t.a, 0);
+        break;
+
+      // ---- Arenas::claim, for arena t.i
+      case At::take:
+        if (t.i == arenas) {
+          t.at = At::idle_slot;
+          if (t.turn != 0) claimed();
+          break;
+        }
+        if (s.count[t.i] != 0) {
+          t.i += 1;
+          break;
+        }
+        s.count[t.i] = open;
+        t.at = At::enter;
+        if (bug_ == Bug::no_look_at_superblock) {
+          t.a = t.i;
+          claimed();
+        }
+        break;
+      case At::enter:
+        if (s.super >= span) {
+          t.at = At::undo;
+        } else if (s.super == whole) {
+          t.at = At::enter_split;
+        } else {
+          t.a = t.i;
+          claimed();
+        }
+        break;
+      case At::enter_split:
+        if (s.super == whole) {
+          s.super = split;
+          t.a = t.i;
+          claimed();
+        } else {
+          t.at = At::enter;
+        }
+        break;
+      case At::undo:
+        s.count[t.i] = static_cast<std::int16_t>(s.count[t.i] - open);
+        t.i += 1;
+        t.at = At::take;
+        break;
+
+      // ---- SharedArenas::retire_idle, once
+      case At::idle_slot: {
+        t.turn = 1;
+        t.before = s.slot;
+        const bool may_be = !t.before.exhausted() && t.before.arena != none;
+        t.at = may_be ? At::idle_count : At::close_idle;
+        if (!may_be) nothing_retired(t, call, claimed);
+        break;
+      }
+      case At::idle_count:
+        if (s.count[t.before.arena] == open - t.before.blocks) {
+          t.at = At::vacate;
+        } else {
+          nothing_retired(t, call, claimed);
+        }
+        break;
+      case At::vacate:
+        if (s.slot == t.before) {
+          s.slot = {};
+          t.at = At::close_idle;
+        } else {
+          nothing_retired(t, call, claimed);
+        }
+        break;
+      case At::close_idle:
+        s.count[t.before.arena] = static_cast<std::int16_t>(s.count[t.before.arena] + t.before.blocks - open);
+        if (call == Call::whole_block) {
+          t.at = At::super_look;
+        } else {
+          claim();
+        }
+        break;
+
+      // ---- Arenas::claim_supers and unsplit
+      case At::super_look:
+      case At::super_again:
+        if (s.super == whole) {
+          t.at = At::super_take;
+        } else if (s.super == split && t.at == At::super_look) {
+          t.at = At::lock;
+        } else {
+          no_whole(t);
+        }
+        break;
+      case At::super_take:
+        if (s.super != whole) {
+          no_whole(t);
+          break;
+        }
+        s.super = span;
+        for (const auto& arena : s.live) {
+          if (arena[0] || arena[1]) wrong_ = "a granule is handed out twice";
+        }
+        s.live_whole = t.mine_whole = true;
+        done(t);
+        break;
+      case At::lock:
+        if (bug_ == Bug::unsplit_without_lock) {
+          s.super = whole;  // as if all counts were still 0
+          t.at = At::super_again;
+        } else if (s.super != split) {
+          no_whole(t);
+        } else {
+          s.super = locked;
+          t.taken = 0;
+          t.at = At::seize;
+        }
+        break;
+      case At::seize:
+        if (s.count[t.taken] != 0) {
+          t.at = At::unseize;
+          if (t.taken == 0) t.at = At::unlock;
+          t.i = 0;
+        } else {
+          s.count[t.taken] = body;
+          if (++t.taken == arenas) {
+            t.at = bug_ == Bug::counts_before_superblock ? At::give : At::unlock;
+            t.i = 1;
+          }
+        }
+        break;
+      case At::unseize:
+        t.taken -= 1;
+        s.count[t.taken] = static_cast<std::int16_t>(s.count[t.taken] - body);
+        if (t.taken == 0) t.at = At::unlock;
+        break;
+      case At::unlock:  // t.i: all counts were taken
+        s.super -= t.i != 0 ? locked : locked - split;
+        if (t.i == 0) {
+          no_whole(t);
+        } else {
+          t.at = bug_ == Bug::counts_before_superblock ? At::super_again : At::give;
+        }
+        break;
+      case At::give:
+        t.taken -= 1;
+        s.count[t.taken] = static_cast<std::int16_t>(s.count[t.taken] - body);
+        if (t.taken == 0) t.at = bug_ == Bug::counts_before_superblock ? At::unlock : At::super_again;
+        break;
+    }
+  }
+
+  template <class Claimed>
+  static void nothing_retired(Thread& t, Call call, Claimed claimed) {
+    if (call == Call::whole_block) {
+      refused(t);
+    } else {
+      t.a = none;
+      claimed();
+    }
+  }
+  // Nothing found: once more when idle arenas have been retired.
+  static void no_whole(Thread& t) {
+    if (t.turn == 0) {
+      t.at = At::idle_slot;
+    } else {
+      refused(t);
+    }
+  }
+
+  std::vector<std::vector<Call>> programs_;
+  Bug bug_;
+  std::string wrong_;
+};
+
+const std::vector<Call> block{Call::allocate, Call::free};
+const std::vector<Call> two_blocks{Call::allocate, Call::free, Call::allocate, Call::free};
+const std::vector<Call> large{Call::whole_block, Call::free_whole};
+const std::vector<Call> worker{Call::own_arena, Call::free_own};
+
+std::vector<std::vector<std::vector<Call>>> settings() {
+  return {{block, large, large},
+          {two_blocks, worker, large},
+          {two_blocks, block, large},
+          {two_blocks, two_blocks},
+          {block, block, block}};
+}
+
+TEST(ArenaModel, NothingOverlapsAndNothingIsLost) {
+  for (const auto& programs : settings()) {
+    Model model(programs, Bug::no);
+    EXPECT_EQ(model.explore(), "");
+    EXPECT_GT(model.ends, 0u);
+    RecordProperty("states", std::to_string(model.states));
+    std::printf("%zu states, %zu ends\n", model.states, model.ends);
+  }
+}
+
+TEST(ArenaModel, BrokenProtocolsAreFoundOut) {
+  for (const Bug bug : {Bug::no_look_at_superblock, Bug::counts_before_superblock, Bug::close_without_blocks,
+                        Bug::unsplit_without_lock}) {
+    bool found = false;
+    for (const auto& programs : settings()) found = found || !Model(programs, bug).explore().empty();
+    EXPECT_TRUE(found) << static_cast<int>(bug);
+  }
+}
+
+}  // namespace
+}  // namespace heapwood
