@@ -57,7 +57,7 @@ TYPED_TEST(CircularList4, PresplitStaysUnderChurn) {
   constexpr std::uint32_t slots = 64, warps = 4;
   ExerciseJob j;
   j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = warps};
-  j.pool_bytes = 128 << 10;
+  j.pool_bytes = 512 << 10;
   j.warps = warps;
   j.slots = slots;
   j.phases.resize(2);
@@ -78,22 +78,56 @@ TYPED_TEST(CircularList4, PresplitStaysUnderChurn) {
 
 }  // namespace
 
-TEST(Presplit, ChunksThatFit) {
-  for (const std::uint32_t units : {100u, 1000u, 65536u, 5'000'000u, header::next}) {
+TEST(Presplit, PiecesThatFit) {
+  for (const std::uint32_t units : {1u, 100u, 1000u, 65536u, 5'000'000u, header::next}) {
     for (const std::uint32_t heaps : {1u, 4u, 132u}) {
-      for (const std::uint32_t smallest : {0u, 1u, 4u}) {
+      for (const std::uint32_t smallest : {0u, 1u, 4u, 1000u}) {
         const PresplitShape s = PresplitShape::choose(units, heaps, smallest);
-        for (std::uint32_t wanted = 1; wanted <= s.root; wanted += 1 + wanted / 3) {
+        for (std::uint32_t wanted = 1; wanted <= s.root(); wanted += 1 + wanted / 3) {
           const std::uint32_t count = s.fits(wanted);
           ASSERT_GE(count, 1u);
-          // Level by level: of every chunk that fits, and of no other one but below the anchors.
+          // Level by level: every piece that fits, and no other one.
           const unsigned last = simt::highest_bit(count);
           EXPECT_EQ(count, (2u << last) - 1);
-          EXPECT_GE(s.root >> last, wanted);
-          EXPECT_TRUE(last + 1 == s.anchored || (s.root >> (last + 1)) < wanted) << wanted;
-          EXPECT_LE(s.position(s.heaps - 1, count) + (s.root >> last), s.rest());
+          EXPECT_GE(s.root() >> last, wanted);
+          EXPECT_TRUE(last + 1 == s.piece_levels || (s.root() >> (last + 1)) < wanted) << wanted;
+          for (const std::uint32_t chunk : {1u, count / 2 + 1, count}) {
+            const std::uint32_t at = s.position(s.heaps - 1, chunk);
+            EXPECT_EQ(s.piece(at).begin, at);
+            EXPECT_EQ(s.piece(at).end - at, s.root() >> simt::highest_bit(chunk));
+          }
         }
-        EXPECT_EQ(s.fits(s.root + 1), 0u);
+        EXPECT_EQ(s.fits(s.root() + 1), 0u);
+      }
+    }
+  }
+}
+
+TEST(Presplit, PiecesCoverThePool) {
+  for (const std::uint32_t units : {1u, 17u, 1000u, 65536u, 5'000'000u, header::next}) {
+    for (const std::uint32_t heaps : {1u, 4u, 132u}) {
+      for (const std::uint32_t smallest : {0u, 1u, 1000u}) {
+        const PresplitShape s = PresplitShape::choose(units, heaps, smallest);
+        ASSERT_LE(s.rest(), units);
+        std::uint32_t next_index = 0;
+        std::uint32_t pieces = 0;
+        for (std::uint32_t at = 0; at < units; ++pieces) {
+          const Piece piece = s.piece(at);
+          ASSERT_EQ(piece.begin, at);
+          ASSERT_GT(piece.end, at);
+          ASSERT_GE(s.index(at), next_index);  // an entry of its own
+          next_index = s.index(at) + 1;
+          const Piece last = s.piece(piece.end - 1);
+          ASSERT_EQ(last.begin, at);
+          ASSERT_EQ(last.end, piece.end);
+          if (at < s.rest()) {
+            const std::uint32_t after = s.past_smaller(at);
+            ASSERT_TRUE(after == s.rest() || s.piece(after).end - after == s.root());
+          }
+          at = piece.end;
+        }
+        EXPECT_LT(next_index, s.table_size() + 1);
+        EXPECT_LT(pieces, 70'000u);
       }
     }
   }
