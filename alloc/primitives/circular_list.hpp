@@ -72,7 +72,7 @@ class CircularList {
     const std::uint32_t absorbed = absorb(link, piece.end, joins == Joins::one ? 1 : ~0u);
     // The offset of the paper; what was not merged is no news to it.
     if (absorbed != 0) move_offset(thread, link);
-    if (absorbed != 1) pieces_.free_chunks(shape_.index(piece.begin)).fetch_add(1 - absorbed, simt::relaxed);
+    if (absorbed != 1) pieces_.count(shape_.index(piece.begin), 1 - absorbed);
     pieces_.start(shape_.index(piece.begin)).store(at, simt::relaxed);
     headers_.publish_free(at, link);
   }
@@ -125,25 +125,26 @@ class CircularList {
       const std::size_t smallest = (options.smallest_chunk + bytes(1) - 1) >> unit_shift_;
       shape_ = PresplitShape::choose(static_cast<std::uint32_t>(units), most_heaps,
                                      static_cast<std::uint32_t>(std::min<std::size_t>(smallest, units)));
-      needed = shape_.table_size() * PieceTable::entry_bytes;
+      needed = PieceTable::bytes(shape_.table_size());
       if (needed <= pieces_bytes) break;
     }
     const std::size_t pieces_offset =
         table_offset + round_up((std::size_t{shape_.units} + 1) * Headers::entry_bytes, 256);
-    memory_offset_ = pieces_offset + round_up(shape_.table_size() * PieceTable::entry_bytes, 256);
+    memory_offset_ = pieces_offset + round_up(PieceTable::bytes(shape_.table_size()), 256);
     memory_ = pool.base + memory_offset_;
     offsets_ = reinterpret_cast<std::uint32_t*>(pool.base + 256);
     headers_ = Headers::at(pool.base + table_offset, std::uint64_t{shape_.units} + 1);
-    pieces_.words = reinterpret_cast<std::uint32_t*>(pool.base + pieces_offset);
+    pieces_ = PieceTable::at(pool.base + pieces_offset, shape_.table_size());
     simt::device_fill(device.id(), pool.base, 0, memory_offset_);
     device.for_each(shape_.headers(), Presplit<Headers>{headers_, pieces_, shape_});
     device.for_each(shape_.heaps + 1, FirstOffset{offsets_, shape_.heap_units()});
   }
 
  private:
-  // A walk's turns: draws in the heap, a few among so many pieces and then among half as many; draws in the rest; laps.
-  static constexpr std::uint32_t hops_from_offset = 4, hops_a_turn = 16, draws_a_level = 8, first_rest_turn = 256,
-                                 first_lap = first_rest_turn + 4 * draws_a_level;
+  // A walk's turns: draws in heaps, a few among so many pieces and then among half as many; draws in the rest; laps.
+  static constexpr std::uint32_t hops_from_offset = 4, hops_a_turn = 8, draws_a_level = 16,
+                                 first_rest_turn = draws_a_level * 32, first_lap = first_rest_turn + 4 * draws_a_level,
+                                 own_turns = 4;
 
   // Where a walk is. `more` hops are left in its piece; in a lap, whether it has begun in the middle of its piece.
   struct Walk {
@@ -246,7 +247,7 @@ class CircularList {
         } else {
           headers_.publish_free(w.at, v.link);
         }
-        if (absorbed != 0) pieces_.free_chunks(shape_.index(w.piece.begin)).fetch_sub(absorbed, simt::relaxed);
+        if (absorbed != 0) pieces_.count(shape_.index(w.piece.begin), 0 - absorbed);
         if (enough) return std::uint64_t{w.at} << 32 | v.link;
       }
       if (!go_on(thread, w, v, units, lanes)) return 0;
@@ -319,9 +320,9 @@ class CircularList {
   SIMT_INLINE bool next_of_lap(Thread& thread, Walk& w, std::uint32_t units) const {
     SIMT_ROLLED
     for (std::uint32_t begin = w.piece.end;; begin = w.piece.end) {
-      if (begin == shape_.units) {
-        if (++w.turn > first_lap + 2 || thread.aborted()) return false;
-        thread.pause(64);
+      if (begin >= shape_.units) {
+        if (++w.turn > first_lap + 3 || thread.aborted()) return false;
+        if (w.turn == first_lap + 1) thread.pause(64);
         begin = 0;
       }
       w.piece = shape_.piece(begin);
@@ -329,12 +330,16 @@ class CircularList {
         w.piece.end = shape_.past_smaller(begin);
       } else if (enter(w, units)) {
         return true;
+      } else if (const std::uint32_t index = shape_.index(begin); pieces_.none_around(index)) {
+        const std::uint32_t behind = shape_.begin_of(PieceTable::behind(index));
+        w.piece.end = behind > w.piece.end ? behind : w.piece.end;
       }
     }
   }
 
-  // A piece that may have room, another one for each thread and turn: of the caller's heap, of the larger half of it if a
-  // piece was full; then of the rest; then the next one, from which on a lap goes round all. False where that has none.
+  // A piece that may have room, another one for each thread and turn: of the caller's heap, then of any, and of the larger
+  // half of those if one was full; then of the rest; then the next one, from which on a lap goes round all. False where
+  // that has none.
   template <class Thread>
   SIMT_INLINE bool draw(Thread& thread, Walk& w, bool full, std::uint32_t units, std::uint32_t lanes) const {
     const std::uint32_t wanted = units * lanes < shape_.root() || units > shape_.root() ? units * lanes : shape_.root();
@@ -344,16 +349,22 @@ class CircularList {
       h = (h ^ h >> 15) * 0x85ebca77u;
       h ^= h >> 13;
       const auto of = [&](std::uint32_t n) { return static_cast<std::uint32_t>(std::uint64_t{h} * n >> 32); };
-      const std::uint32_t in_heap = w.turn < first_rest_turn ? shape_.fits(wanted) >> w.turn / draws_a_level : 0;
+      const std::uint32_t fit = w.turn < first_rest_turn ? shape_.fits(wanted) >> w.turn / draws_a_level : 0;
+      const bool own = offset_count == Offsets::per_multiprocessor && w.turn < own_turns && fit != 0;
+      const std::uint32_t in_heaps = own ? fit : fit * shape_.heaps;
       // What needs a good part of a piece of the rest finds few of its size in a heap.
-      const bool both = in_heap == 0 || wanted > shape_.rest_piece() / 64;
-      const std::uint32_t n = of(in_heap + (both ? shape_.rest_pieces() : 0));
-      w.piece = shape_.piece(n < in_heap ? shape_.position(heap(thread), 1 + n)
-                                         : shape_.rest() + ((n - in_heap) << shape_.rest_shift));
-      if (in_heap == 0 && w.turn < first_rest_turn) w.turn = first_rest_turn;
+      const bool rest_too = fit == 0 || (!own && wanted > shape_.rest_piece() / 1024);
+      const std::uint32_t n = of(in_heaps + (rest_too ? shape_.rest_pieces() : 0));
+      if (n < in_heaps) {
+        h *= 0x9e3779b1u;
+        w.piece = shape_.piece(shape_.position(own ? heap(thread) : of(shape_.heaps), 1 + (own ? n : n % fit)));
+      } else {
+        w.piece = shape_.piece(shape_.rest() + ((n - in_heaps) << shape_.rest_shift));
+        if (fit == 0 && w.turn < first_rest_turn) w.turn = first_rest_turn;
+      }
       w.turn += full ? draws_a_level : 1;
       if (w.turn >= first_lap) {
-        w.turn = first_lap;
+        w.turn = first_lap + 1;
         return next_of_lap(thread, w, units);
       }
       if (enter(w, units)) return true;
@@ -379,13 +390,13 @@ class CircularList {
           end = v.link;
           ++absorbed;
         }
-        if (absorbed != 0) list.pieces_.free_chunks(list.shape_.index(piece.begin)).fetch_sub(absorbed, simt::relaxed);
+        if (absorbed != 0) list.pieces_.count(shape.index(at), 0 - absorbed);
         if (end == piece.end) {
           list.headers_.mark_busy(at, end);
           at = end;
           if (at - first < units) continue;
           for (std::uint32_t p = first; p < at; p += shape.rest_piece()) {
-            list.pieces_.free_chunks(shape.index(p)).fetch_sub(1, simt::relaxed);
+            list.pieces_.count(shape.index(p), ~0u);
             if (p != first) list.headers_.erase(p);
           }
           list.offset(shape.heaps).store(at < shape.units ? at : shape.rest(), simt::relaxed);
@@ -415,7 +426,7 @@ class CircularList {
     for (std::uint32_t begin = end; begin != at;) {
       const Piece piece = list.shape_.piece(begin - 1);
       begin = piece.begin;
-      list.pieces_.free_chunks(list.shape_.index(piece.begin)).fetch_add(1, simt::relaxed);
+      list.pieces_.count(list.shape_.index(begin), 1);
       list.headers_.publish_free(begin, piece.end);
     }
   }

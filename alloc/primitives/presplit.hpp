@@ -35,7 +35,7 @@ struct PresplitShape {
 
   // smallest: units of a heap's smallest chunk, 0 = chosen. heaps: as many as wanted, fewer if the pool is small.
   static PresplitShape choose(std::uint32_t units, std::uint32_t heaps, std::uint32_t smallest) {
-    constexpr std::uint32_t most_pieces = 12u << 10, most_rest_pieces = 1u << 10, smallest_piece = 16;
+    constexpr std::uint32_t most_pieces = 12u << 10, most_rest_pieces = 1u << 6, smallest_piece = 16;
     PresplitShape s;
     s.units = units;
     s.heaps = heaps * smallest_piece <= units ? heaps : units / smallest_piece;
@@ -90,6 +90,11 @@ struct PresplitShape {
     const std::uint32_t finest = root_shift + 1 - piece_levels;
     return begin < rest() ? begin >> finest : (rest() >> finest) + ((begin - rest()) >> rest_shift);
   }
+  // The other way round, for any entry.
+  SIMT_INLINE std::uint32_t begin_of(std::uint32_t index) const {
+    const std::uint32_t finest = root_shift + 1 - piece_levels, in_heaps = rest() >> finest;
+    return index < in_heaps ? index << finest : rest() + ((index - in_heaps) << rest_shift);
+  }
   // Behind the smallest pieces that follow on the piece at `begin` before larger ones come.
   SIMT_INLINE std::uint32_t past_smaller(std::uint32_t begin) const {
     return begin < rest() ? begin - begin % heap_units() + heap_units() : units;
@@ -104,10 +109,16 @@ struct PresplitShape {
   std::size_t headers() const { return std::size_t{heaps} * heap_chunks() + rest_pieces() + 1; }
 };
 
-// What is known of each piece, in two words.
+// What is known of each piece, in two words, and of the pieces of 256 entries together, in one.
 struct PieceTable {
   std::uint32_t* words = nullptr;
-  static constexpr std::size_t entry_bytes = 8;
+  std::uint32_t* sums = nullptr;
+
+  static constexpr std::size_t bytes(std::size_t entries) { return (2 * entries + (entries >> 8) + 1) * 4; }
+  static PieceTable at(std::byte* table, std::size_t entries) {
+    std::uint32_t* words = reinterpret_cast<std::uint32_t*>(table);
+    return {words, words + 2 * entries};
+  }
 
   // How many free chunks begin in it, those being claimed among them, so that 0 means that it is full. Counted up in front
   // of the release that frees, and down behind the acquire that claims: relaxed, and never below the truth.
@@ -117,6 +128,17 @@ struct PieceTable {
   // Where to begin, as the last one to allocate or to free there has left it: a position in the piece or anything else.
   SIMT_INLINE simt::atomic_ref<std::uint32_t> start(std::uint32_t index) const {
     return simt::atomic_ref<std::uint32_t>(words[2 * index + 1]);
+  }
+  // Whether none of the pieces in its 256 entries has free chunks, and the entry behind those.
+  SIMT_INLINE bool none_around(std::uint32_t index) const {
+    return simt::atomic_ref<std::uint32_t>(sums[index >> 8]).load(simt::relaxed) == 0;
+  }
+  static SIMT_INLINE std::uint32_t behind(std::uint32_t index) { return (index | 255) + 1; }
+
+  // `more` free chunks, modulo 2^32. The sum is one, too, so it needs no order among those who count.
+  SIMT_INLINE void count(std::uint32_t index, std::uint32_t more) const {
+    simt::atomic_ref<std::uint32_t>(sums[index >> 8]).fetch_add(more, simt::relaxed);
+    free_chunks(index).fetch_add(more, simt::relaxed);
   }
 };
 

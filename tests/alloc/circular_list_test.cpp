@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What only the circular lists promise: the chunks of the pre-split stay where they are, walkers join what frees leave
-// in pieces, and where a walk looks is large enough.
+// What only the circular lists promise: the pieces of the pre-split stay where they are, walkers join what frees leave
+// apart, large requests take whole pieces, and a full pool is told by the counts of its pieces.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -9,6 +9,7 @@
 #include "alloc/allocators/cfmalloc.hpp"
 #include "alloc/allocators/cfmmalloc.hpp"
 #include "alloc/allocators/cmalloc.hpp"
+#include "alloc/allocators/cmalloc_r.hpp"
 #include "alloc/allocators/cmmalloc.hpp"
 #include "alloc/exercise_run.hpp"
 #include "simt/cpu.hpp"
@@ -20,9 +21,9 @@ namespace {
 using K = Op::Kind;
 
 template <class A>
-class CircularList4 : public testing::Test {};
-using Lists = testing::Types<CMalloc, CfMalloc, CmMalloc, CfmMalloc>;
-TYPED_TEST_SUITE(CircularList4, Lists);
+class CircularListPieces : public testing::Test {};
+using Lists = testing::Types<CMalloc, CMallocR, CfMalloc, CmMalloc, CfmMalloc>;
+TYPED_TEST_SUITE(CircularListPieces, Lists);
 
 std::set<std::size_t> free_starts(const std::vector<Region>& regions) {
   std::set<std::size_t> starts;
@@ -34,7 +35,7 @@ std::set<std::size_t> free_starts(const std::vector<Region>& regions) {
 
 // Frees in ascending order merge nothing, as the chunk behind is still used. The largest chunk is whole again only if
 // the walker that needs it joins the pieces.
-TYPED_TEST(CircularList4, WalkersJoinWhatFreesLeftInPieces) {
+TYPED_TEST(CircularListPieces, WalkersJoinWhatFreesLeftInPieces) {
   constexpr std::uint32_t slots = 4096;
   ExerciseJob j;
   j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1};
@@ -53,7 +54,54 @@ TYPED_TEST(CircularList4, WalkersJoinWhatFreesLeftInPieces) {
   EXPECT_NE(result.phases[1].ops[0].back().offset, OpResult::failed);
 }
 
-TYPED_TEST(CircularList4, PresplitStaysUnderChurn) {
+// Blocks of several pieces of the rest next to small ones, among threads. What is left in the end can be had as one block.
+TYPED_TEST(CircularListPieces, LargeBlocksTakePiecesAndGiveThemBack) {
+  constexpr std::uint32_t slots = 24, warps = 4;
+  ExerciseJob j;
+  j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = warps};
+  j.pool_bytes = 2 << 20;
+  j.warps = warps;
+  j.slots = slots + 1;
+  j.phases.resize(2);
+  const std::size_t largest = test::largest_free(exercise<TypeParam, simt::Cpu>(j).initial);
+  ASSERT_GT(largest, j.pool_bytes / 4);
+  for (std::uint32_t w = 0; w < warps; ++w) {
+    test::Random random(w + 1);
+    std::vector<Op> mix, drain;
+    for (int i = 0; i < 600; ++i) {
+      const std::uint32_t slot = random(slots);
+      mix.push_back({K::exchange, slot, random(slot % 4 == 0 ? 150'000 : 3000)});
+    }
+    for (std::uint32_t s = w; s < slots; s += warps) drain.push_back({K::free, s, 0});
+    j.phases[0].scripts.push_back(mix);
+    j.phases[1].scripts.push_back(drain);
+  }
+  j.phases.push_back({{{{K::allocate, slots, largest + 1}, {K::allocate, slots, largest}, {K::fill, slots}}}});
+  const ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
+  EXPECT_EQ(result.mismatches, 0u);
+  EXPECT_EQ(result.phases[2].ops[0][0].offset, OpResult::failed);
+  EXPECT_NE(result.phases[2].ops[0][1].offset, OpResult::failed);
+}
+
+// A hundred thousand blocks. Requests that had to look at all of them twice would take longer than the time limit.
+TYPED_TEST(CircularListPieces, AFullPoolRefusesQuickly) {
+  constexpr std::uint32_t slots = 160'000;
+  ExerciseJob j;
+  j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1};
+  j.pool_bytes = 3 << 20;
+  j.slots = slots + 1;
+  j.phases.resize(2);
+  std::vector<Op> fill, more(20'000, {K::allocate, slots, 16});
+  for (std::uint32_t s = 0; s < slots; ++s) fill.push_back({K::allocate, s, 16});
+  j.phases[0].scripts.push_back(fill);
+  j.phases[1].scripts.push_back(more);
+  j.seconds = 20;
+  const ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
+  EXPECT_EQ(test::bytes_in(result.phases[0].regions, Region::State::free), 0u) << "the pool is too large for this test";
+  EXPECT_EQ(result.phases[1].ops[0].back().offset, OpResult::failed);
+}
+
+TYPED_TEST(CircularListPieces, PresplitStaysUnderChurn) {
   constexpr std::uint32_t slots = 64, warps = 4;
   ExerciseJob j;
   j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = warps};
@@ -117,6 +165,7 @@ TEST(Presplit, PiecesCoverThePool) {
           ASSERT_GT(piece.end, at);
           ASSERT_GE(s.index(at), next_index);  // an entry of its own
           next_index = s.index(at) + 1;
+          ASSERT_EQ(s.begin_of(s.index(at)), at);
           const Piece last = s.piece(piece.end - 1);
           ASSERT_EQ(last.begin, at);
           ASSERT_EQ(last.end, piece.end);
