@@ -144,7 +144,7 @@ class CircularList {
   // A walk's turns: draws in heaps, a few among so many pieces and then among half as many; draws in the rest; laps.
   static constexpr std::uint32_t hops_from_offset = 4, hops_a_turn = 8, draws_a_level = 16,
                                  first_rest_turn = draws_a_level * 32, first_lap = first_rest_turn + 4 * draws_a_level,
-                                 own_turns = 4;
+                                 own_turns = 4, most_hops_turn = 16;
 
   // Where a walk is. `more` hops are left in its piece; in a lap, whether it has begun in the middle of its piece.
   struct Walk {
@@ -220,7 +220,11 @@ class CircularList {
       const auto at = static_cast<std::uint32_t>(found >> 32), end = static_cast<std::uint32_t>(found);
       const std::uint32_t blocks = group.alone() ? end != 0 : (end - at) / units, i = group.rank();
       const std::uint32_t mine = at + i * units;
-      if (i < blocks) headers_.publish_used(mine, i + 1 < blocks ? mine + units : end);
+      if (!group.alone() && i < blocks) {
+        // search() has published the whole as one block. Of these headers only the first lane's can be found yet, and a
+        // walker that it leads ahead of the others begins again.
+        headers_.publish_used(mine, i + 1 < blocks ? mine + units : end);
+      }
       // A lane's neighbour may free its block at once, and looks at the header behind it.
       group.sync();
       if (i < blocks) return memory_ + (std::uint64_t{mine} << unit_shift_);
@@ -229,7 +233,7 @@ class CircularList {
     }
   }
 
-  // A chunk for up to `lanes` blocks, at least one: {begin:32, end:32}, claimed. 0 if there is none.
+  // A chunk for up to `lanes` blocks, at least one: {begin:32, end:32}, in use. 0 if there is none.
   template <class Thread>
   SIMT_INLINE std::uint64_t search(Thread& thread, std::uint32_t units, std::uint32_t lanes) const {
     Walk w{.at = offset(heap(thread)).load(simt::relaxed), .piece = {}};
@@ -264,6 +268,8 @@ class CircularList {
     } else {
       ++gone;
     }
+    // Before lanes of the warp wait for each other: none of them may wait for a chunk that another one still holds.
+    headers_.publish_used(w.at, end);
     pieces_.start(shape_.index(w.piece.begin)).store(end, simt::relaxed);
     move_offset(thread, end);
     return end;
@@ -310,7 +316,8 @@ class CircularList {
     const std::uint32_t start = pieces_.start(shape_.index(w.piece.begin)).load(simt::relaxed);
     const bool inside = start > w.piece.begin && start < w.piece.end;
     w.at = inside ? start : w.piece.begin;
-    w.more = w.turn < first_lap ? hops_from_offset + hops_a_turn * w.turn : inside;
+    w.more = w.turn < first_lap ? hops_from_offset + hops_a_turn * (w.turn < most_hops_turn ? w.turn : most_hops_turn)
+                                : inside;
     return free_chunks != 0 && w.piece.end - w.piece.begin >= units;
   }
 
