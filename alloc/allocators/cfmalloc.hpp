@@ -8,7 +8,7 @@
 
 namespace heapwood::alloc {
 
-struct CfMalloc : CircularList<FusedHeaders, false> {
+struct CfMalloc : CircularList<FusedHeaders, Offsets::one> {
   static constexpr AllocatorTraits traits{.id = "cfmalloc",
                                           .label = "CFMalloc",
                                           .paper = "RegEff 5.3",

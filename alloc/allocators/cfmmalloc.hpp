@@ -9,7 +9,7 @@
 
 namespace heapwood::alloc {
 
-struct CfmMalloc : CircularList<FusedHeaders, true> {
+struct CfmMalloc : CircularList<FusedHeaders, Offsets::per_multiprocessor> {
   static constexpr AllocatorTraits traits{.id = "cfmmalloc",
                                           .label = "CFMMalloc",
                                           .paper = "RegEff 5.4",

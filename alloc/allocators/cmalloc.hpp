@@ -8,7 +8,7 @@
 
 namespace heapwood::alloc {
 
-struct CMalloc : CircularList<SplitHeaders, false> {
+struct CMalloc : CircularList<SplitHeaders, Offsets::one> {
   static constexpr AllocatorTraits traits{.id = "cmalloc",
                                           .label = "CMalloc",
                                           .paper = "RegEff 5.2",

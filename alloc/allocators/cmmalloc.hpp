@@ -9,7 +9,7 @@
 
 namespace heapwood::alloc {
 
-struct CmMalloc : CircularList<SplitHeaders, true> {
+struct CmMalloc : CircularList<SplitHeaders, Offsets::per_multiprocessor> {
   static constexpr AllocatorTraits traits{.id = "cmmalloc",
                                           .label = "CMMalloc",
                                           .paper = "RegEff 5.4",

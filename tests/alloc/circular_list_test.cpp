@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What only the circular lists promise: the chunks of the pre-split stay where they are, walkers join what frees leave
-// in pieces, and where a walk looks is large enough.
+// What only the circular lists promise: the pieces of the pre-split stay where they are, walkers join what frees leave
+// apart, large requests take whole pieces, and a full pool is told by the counts of its pieces.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -9,6 +9,7 @@
 #include "alloc/allocators/cfmalloc.hpp"
 #include "alloc/allocators/cfmmalloc.hpp"
 #include "alloc/allocators/cmalloc.hpp"
+#include "alloc/allocators/cmalloc_r.hpp"
 #include "alloc/allocators/cmmalloc.hpp"
 #include "alloc/exercise_run.hpp"
 #include "simt/cpu.hpp"
@@ -20,9 +21,9 @@ namespace {
 using K = Op::Kind;
 
 template <class A>
-class CircularList4 : public testing::Test {};
-using Lists = testing::Types<CMalloc, CfMalloc, CmMalloc, CfmMalloc>;
-TYPED_TEST_SUITE(CircularList4, Lists);
+class CircularListPieces : public testing::Test {};
+using Lists = testing::Types<CMalloc, CMallocR, CfMalloc, CmMalloc, CfmMalloc>;
+TYPED_TEST_SUITE(CircularListPieces, Lists);
 
 std::set<std::size_t> free_starts(const std::vector<Region>& regions) {
   std::set<std::size_t> starts;
@@ -34,7 +35,7 @@ std::set<std::size_t> free_starts(const std::vector<Region>& regions) {
 
 // Frees in ascending order merge nothing, as the chunk behind is still used. The largest chunk is whole again only if
 // the walker that needs it joins the pieces.
-TYPED_TEST(CircularList4, WalkersJoinWhatFreesLeftInPieces) {
+TYPED_TEST(CircularListPieces, WalkersJoinWhatFreesLeftInPieces) {
   constexpr std::uint32_t slots = 4096;
   ExerciseJob j;
   j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1};
@@ -53,11 +54,58 @@ TYPED_TEST(CircularList4, WalkersJoinWhatFreesLeftInPieces) {
   EXPECT_NE(result.phases[1].ops[0].back().offset, OpResult::failed);
 }
 
-TYPED_TEST(CircularList4, PresplitStaysUnderChurn) {
+// Blocks of several pieces of the rest next to small ones, among threads. What is left in the end can be had as one block.
+TYPED_TEST(CircularListPieces, LargeBlocksTakePiecesAndGiveThemBack) {
+  constexpr std::uint32_t slots = 24, warps = 4;
+  ExerciseJob j;
+  j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = warps};
+  j.pool_bytes = 2 << 20;
+  j.warps = warps;
+  j.slots = slots + 1;
+  j.phases.resize(2);
+  const std::size_t largest = test::largest_free(exercise<TypeParam, simt::Cpu>(j).initial);
+  ASSERT_GT(largest, j.pool_bytes / 4);
+  for (std::uint32_t w = 0; w < warps; ++w) {
+    test::Random random(w + 1);
+    std::vector<Op> mix, drain;
+    for (int i = 0; i < 600; ++i) {
+      const std::uint32_t slot = random(slots);
+      mix.push_back({K::exchange, slot, random(slot % 4 == 0 ? 150'000 : 3000)});
+    }
+    for (std::uint32_t s = w; s < slots; s += warps) drain.push_back({K::free, s, 0});
+    j.phases[0].scripts.push_back(mix);
+    j.phases[1].scripts.push_back(drain);
+  }
+  j.phases.push_back({{{{K::allocate, slots, largest + 1}, {K::allocate, slots, largest}, {K::fill, slots}}}});
+  const ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
+  EXPECT_EQ(result.mismatches, 0u);
+  EXPECT_EQ(result.phases[2].ops[0][0].offset, OpResult::failed);
+  EXPECT_NE(result.phases[2].ops[0][1].offset, OpResult::failed);
+}
+
+// A hundred thousand blocks. Requests that had to look at all of them twice would take longer than the time limit.
+TYPED_TEST(CircularListPieces, AFullPoolRefusesQuickly) {
+  constexpr std::uint32_t slots = 160'000;
+  ExerciseJob j;
+  j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1};
+  j.pool_bytes = 3 << 20;
+  j.slots = slots + 1;
+  j.phases.resize(2);
+  std::vector<Op> fill, more(20'000, {K::allocate, slots, 16});
+  for (std::uint32_t s = 0; s < slots; ++s) fill.push_back({K::allocate, s, 16});
+  j.phases[0].scripts.push_back(fill);
+  j.phases[1].scripts.push_back(more);
+  j.seconds = 20;
+  const ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
+  EXPECT_EQ(test::bytes_in(result.phases[0].regions, Region::State::free), 0u) << "the pool is too large for this test";
+  EXPECT_EQ(result.phases[1].ops[0].back().offset, OpResult::failed);
+}
+
+TYPED_TEST(CircularListPieces, PresplitStaysUnderChurn) {
   constexpr std::uint32_t slots = 64, warps = 4;
   ExerciseJob j;
   j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = warps};
-  j.pool_bytes = 128 << 10;
+  j.pool_bytes = 512 << 10;
   j.warps = warps;
   j.slots = slots;
   j.phases.resize(2);
@@ -78,22 +126,57 @@ TYPED_TEST(CircularList4, PresplitStaysUnderChurn) {
 
 }  // namespace
 
-TEST(Presplit, ChunksThatFit) {
-  for (const std::uint32_t units : {100u, 1000u, 65536u, 5'000'000u, header::next}) {
+TEST(Presplit, PiecesThatFit) {
+  for (const std::uint32_t units : {1u, 100u, 1000u, 65536u, 5'000'000u, header::next}) {
     for (const std::uint32_t heaps : {1u, 4u, 132u}) {
-      for (const std::uint32_t smallest : {0u, 1u, 4u}) {
+      for (const std::uint32_t smallest : {0u, 1u, 4u, 1000u}) {
         const PresplitShape s = PresplitShape::choose(units, heaps, smallest);
-        for (std::uint32_t wanted = 1; wanted <= s.root; wanted += 1 + wanted / 3) {
+        for (std::uint32_t wanted = 1; wanted <= s.root(); wanted += 1 + wanted / 3) {
           const std::uint32_t count = s.fits(wanted);
           ASSERT_GE(count, 1u);
-          // Level by level: of every chunk that fits, and of no other one but below the anchors.
+          // Level by level: every piece that fits, and no other one.
           const unsigned last = simt::highest_bit(count);
           EXPECT_EQ(count, (2u << last) - 1);
-          EXPECT_GE(s.root >> last, wanted);
-          EXPECT_TRUE(last + 1 == s.anchored || (s.root >> (last + 1)) < wanted) << wanted;
-          EXPECT_LE(s.position(s.heaps - 1, count) + (s.root >> last), s.rest());
+          EXPECT_GE(s.root() >> last, wanted);
+          EXPECT_TRUE(last + 1 == s.piece_levels || (s.root() >> (last + 1)) < wanted) << wanted;
+          for (const std::uint32_t chunk : {1u, count / 2 + 1, count}) {
+            const std::uint32_t at = s.position(s.heaps - 1, chunk);
+            EXPECT_EQ(s.piece(at).begin, at);
+            EXPECT_EQ(s.piece(at).end - at, s.root() >> simt::highest_bit(chunk));
+          }
         }
-        EXPECT_EQ(s.fits(s.root + 1), 0u);
+        EXPECT_EQ(s.fits(s.root() + 1), 0u);
+      }
+    }
+  }
+}
+
+TEST(Presplit, PiecesCoverThePool) {
+  for (const std::uint32_t units : {1u, 17u, 1000u, 65536u, 5'000'000u, header::next}) {
+    for (const std::uint32_t heaps : {1u, 4u, 132u}) {
+      for (const std::uint32_t smallest : {0u, 1u, 1000u}) {
+        const PresplitShape s = PresplitShape::choose(units, heaps, smallest);
+        ASSERT_LE(s.rest(), units);
+        std::uint32_t next_index = 0;
+        std::uint32_t pieces = 0;
+        for (std::uint32_t at = 0; at < units; ++pieces) {
+          const Piece piece = s.piece(at);
+          ASSERT_EQ(piece.begin, at);
+          ASSERT_GT(piece.end, at);
+          ASSERT_GE(s.index(at), next_index);  // an entry of its own
+          next_index = s.index(at) + 1;
+          ASSERT_EQ(s.begin_of(s.index(at)), at);
+          const Piece last = s.piece(piece.end - 1);
+          ASSERT_EQ(last.begin, at);
+          ASSERT_EQ(last.end, piece.end);
+          if (at < s.rest()) {
+            const std::uint32_t after = s.past_smaller(at);
+            ASSERT_TRUE(after == s.rest() || s.piece(after).end - after == s.root());
+          }
+          at = piece.end;
+        }
+        EXPECT_LT(next_index, s.table_size() + 1);
+        EXPECT_LT(pieces, 70'000u);
       }
     }
   }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Lanes of a warp that act as one, and the two allocators that serve such lanes with one operation on the pages' words:
-// on simulated warps of eight lanes, which meet by chance.
+// Lanes of a warp that act as one, and the allocators that serve such lanes with one operation on the pages' words, or
+// with one walk: on simulated warps of eight lanes, which meet by chance.
 #include <gtest/gtest.h>
 
+#include "alloc/allocators/cfmalloc.hpp"
+#include "alloc/allocators/cmmalloc.hpp"
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/scatter.hpp"
 #include "alloc/exercise_run.hpp"
@@ -98,7 +100,7 @@ TEST(LaneGroup, NthBit) {
 
 template <class A>
 class GroupedLanes : public testing::Test {};
-using Grouped = testing::Types<Scatter, Halloc>;
+using Grouped = testing::Types<Scatter, Halloc, CfMalloc, CmMalloc>;
 TYPED_TEST_SUITE(GroupedLanes, Grouped);
 
 // All lanes ask for one size until nothing is left: groups that find room for some of their lanes, or find it block by

@@ -146,8 +146,8 @@ TEST(Presplit, EveryShapeFits) {
         const PresplitShape s = PresplitShape::choose(units, heaps, smallest);
         EXPECT_GE(s.heaps, 1u);
         EXPECT_GE(s.levels, 1u);
-        EXPECT_LE(std::uint64_t{s.heaps} * s.heap_units, units);
-        EXPECT_TRUE(s.heap_units == 0 || (s.root >> (s.levels - 1)) >= 1);
+        EXPECT_LE(std::uint64_t{s.heaps} * s.heap_units(), units);
+        EXPECT_GE(s.root() >> (s.levels - 1), 1u);
       }
     }
   }
