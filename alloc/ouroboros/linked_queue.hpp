@@ -14,18 +14,21 @@ namespace heapwood::alloc::ouroboros {
 
 class LinkedQueue : public QueuePieces<LinkedQueue> {
  public:
-  std::size_t plan(const Shape& shape, unsigned entry_shift, std::size_t at) {
-    links_at_ = round_up(plan_pieces(shape, entry_shift, at), 256);
+  std::size_t plan(const Shape& shape, bool counts, std::size_t at) {
+    links_at_ = round_up(plan_pieces(shape, counts, at), 256);
     return links_at_ + shape.chunks * sizeof(std::uint64_t);
   }
 
   template <class Device>
   void reset(const Chunks& chunks, const Device& device) const {
     reset_pieces(chunks, device);
+    const std::uint32_t n = chunks.shape().pieces;
     for (std::uint32_t q = 0; q < chunks.shape().classes(); ++q) {
-      const std::uint32_t c = q * pieces;
-      const std::uint64_t links[pieces] = {link(0, c + 1), link(1, Chunks::none)}, first = link(0, c);
-      simt::device_upload(device.id(), link_at(chunks, c), links, sizeof(links));
+      const std::uint32_t c = q * n;
+      std::vector<std::uint64_t> links;
+      for (std::uint32_t i = 0; i < n; ++i) links.push_back(link(i, i + 1 < n ? c + i + 1 : Chunks::none));
+      const std::uint64_t first = link(0, c);
+      simt::device_upload(device.id(), link_at(chunks, c), links.data(), n * sizeof(links[0]));
       simt::device_upload(device.id(), chunks.word_at(q, Chunks::first), &first, sizeof(first));
       simt::device_upload(device.id(), chunks.word_at(q, Chunks::last), &first, sizeof(first));
     }
@@ -34,8 +37,12 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
   template <bool puts, class Thread>
   SIMT_INLINE std::uint32_t piece_of(const Chunks& chunks, Thread& thread, std::uint32_t q,
                                      std::uint32_t number) const {
-    // relaxed: a place to begin, a piece at any rate.
-    const std::uint64_t from = chunks.word(q, puts ? Chunks::last : Chunks::first).load(simt::relaxed);
+    // relaxed: a place to begin, a piece at any rate. `last` unless it lies behind.
+    std::uint64_t from = chunks.word(q, Chunks::last).load(simt::relaxed);
+    if (!puts) {
+      const std::uint64_t first = chunks.word(q, Chunks::first).load(simt::relaxed);
+      if (static_cast<std::int32_t>(number - number_in(from)) < 0) from = first;
+    }
     std::uint32_t c = piece_in(from), hops = 0;
     SIMT_ROLLED
     for (unsigned turn = 0;;) {
@@ -62,17 +69,17 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
   // Called with a piece whose slots are empty.
   template <class Thread>
   SIMT_INLINE void attach(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t piece) const {
-    SIMT_ROLLED
-    do {
-      append(chunks, thread, q, piece);
-      piece = pop_emptied(chunks, q);
-    } while (piece != Chunks::none);
+    append(chunks, thread, q, piece);
+    recycle(chunks, thread, q, 0, 0);
   }
 
   template <class Thread>
   SIMT_INLINE void recycle(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t, std::uint32_t) const {
-    const std::uint32_t piece = pop_emptied(chunks, q);
-    if (piece != Chunks::none) attach(chunks, thread, q, piece);
+    SIMT_ROLLED
+    for (std::uint32_t piece; (piece = pop_emptied(chunks, q)) != Chunks::none;) {
+      append(chunks, thread, q, piece);
+      piece_back(chunks, q);
+    }
   }
 
   template <class Visitor>
