@@ -65,6 +65,12 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
     piece_back(chunks, q);
   }
 
+  // Emptied pieces have been attached again already.
+  template <class Thread>
+  SIMT_INLINE bool reuse(const Chunks&, Thread&, std::uint32_t) const {
+    return false;
+  }
+
   template <class Visitor>
   void read(const HostView& host, const Chunks& chunks, std::uint32_t q, std::uint64_t begin, std::uint64_t end,
             Visitor visit) const {

@@ -11,7 +11,7 @@
 //   threads that have found nothing there;
 // - a chunk that is empty leaves its class when somebody needs a chunk and there is none (reclaim()), or one request in
 //   two would bring it and each free take it away again;
-// - lanes that free pages of one chunk together count them off together.
+// - lanes that free pages together signal their units, and count off those of one chunk, together.
 // Protocol. A page is taken by counting it and then setting a clear bit of the chunk's bitmap, freed by clearing the bit
 // and then counting it off, as in primitives/block_pages.hpp: who was counted finds a clear bit. `listed` says that the
 // chunk has an entry in the queue of class q, or is a head of it, or in the hands of a thread that took it from there.
@@ -80,14 +80,15 @@ class ChunkItems {
   SIMT_INLINE void deallocate(const ChunkItems* self, Thread& thread, std::uint32_t c, std::uint32_t offset,
                               std::uint32_t q) const {
     const std::uint32_t i = offset >> chunks_.shape().page_shift(q);
-    const LaneGroup<Thread> mates(thread, thread.together(masks_of(c)));
     // release: hands the page over to who sets this bit.
     mask(c, i / 64).fetch_and(~(std::uint64_t{1} << i % 64), simt::release);
-    mates.sync();  // what these lanes did with their pages comes before the release in count_off()
-    if (mates.rank() != 0) return;
     // Before the pages are counted off: retire() needs their units. Who gets one sooner than the page waits for this thread.
-    units(q).signal(mates.size(), 0);
-    count_off(self, thread, c, mates.size());
+    const LaneGroup<Thread> class_mates(thread, thread.together(chunks_.word_at(q, Chunks::units)));
+    if (class_mates.rank() == 0) units(q).signal(class_mates.size(), 0);
+    class_mates.sync();
+    const LaneGroup<Thread> chunk_mates(thread, thread.together(masks_of(c)));
+    chunk_mates.sync();  // what these lanes did with their pages comes before the release in count_off()
+    if (chunk_mates.rank() == 0) count_off(self, thread, c, chunk_mates.size());
   }
   // Makes chunks free that are kept although they are empty. False: there are none.
   template <class Thread>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The virtualised linked-chunk queue of Ouroboros (section 5.2, "VL"): the pieces (queue_pieces.hpp) of a class's queue
-// are a list. Those that take entries begin at `first`, the first piece that is not yet emptied, those that put them
-// at `last`, a piece where such a thread was before; from there a thread walks to the piece with its number. Pieces are
-// emptied in any order, and leave the list from the front.
+// are a list. Those that take entries begin at `front`, a piece that is not yet emptied or was not a moment ago, those
+// that put them at `last`, a piece where such a thread was before; from there a thread walks to the piece with its
+// number. Pieces are emptied in any order, and leave the list from its beginning, `first`.
 // Differs from the paper: numbers come from a ticket, so each piece has one predecessor, which links it, and no two
 // threads link the same; a thread that finds a number behind its own starts again from `first`. A slot that has not been
 // left keeps its piece in the list, and all behind it, so that every thread finds its piece. Overhead: 8 bytes a chunk.
@@ -30,6 +30,7 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
       const std::uint64_t first = link(0, c);
       simt::device_upload(device.id(), link_at(chunks, c), links.data(), n * sizeof(links[0]));
       simt::device_upload(device.id(), chunks.word_at(q, Chunks::first), &first, sizeof(first));
+      simt::device_upload(device.id(), chunks.word_at(q, Chunks::front), &first, sizeof(first));
       simt::device_upload(device.id(), chunks.word_at(q, Chunks::last), &first, sizeof(first));
     }
   }
@@ -40,8 +41,8 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     // relaxed: a place to begin, a piece at any rate. `last` unless it lies behind.
     std::uint64_t from = chunks.word(q, Chunks::last).load(simt::relaxed);
     if (!puts) {
-      const std::uint64_t first = chunks.word(q, Chunks::first).load(simt::relaxed);
-      if (static_cast<std::int32_t>(number - number_in(from)) < 0) from = first;
+      const std::uint64_t front = chunks.word(q, Chunks::front).load(simt::relaxed);
+      if (static_cast<std::int32_t>(number - number_in(from)) < 0) from = front;
     }
     std::uint32_t c = piece_in(from), hops = 0;
     SIMT_ROLLED
@@ -70,16 +71,25 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
   template <class Thread>
   SIMT_INLINE void attach(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t piece) const {
     append(chunks, thread, q, piece);
-    recycle(chunks, thread, q, 0, 0);
+    if (!counts()) attach_emptied(chunks, thread, q);
   }
 
+  // A piece has been emptied. Where room is counted it stays where it is until room is wanted.
   template <class Thread>
   SIMT_INLINE void recycle(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t, std::uint32_t) const {
-    SIMT_ROLLED
-    for (std::uint32_t piece; (piece = pop_emptied(chunks, q)) != Chunks::none;) {
-      append(chunks, thread, q, piece);
-      piece_back(chunks, q);
+    if (counts()) {
+      pass_emptied(chunks, q);
+    } else {
+      attach_emptied(chunks, thread, q);
     }
+  }
+  // Attaches an emptied piece again. False: there is none in front.
+  template <class Thread>
+  SIMT_INLINE bool reuse(const Chunks& chunks, Thread& thread, std::uint32_t q) const {
+    const std::uint32_t piece = pop_emptied(chunks, q);
+    if (piece == Chunks::none) return false;
+    append(chunks, thread, q, piece);
+    return true;
   }
 
   template <class Visitor>
@@ -116,6 +126,38 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     link_of(chunks, piece).store(link(number, Chunks::none), simt::release);
     const std::uint32_t before = piece_of<true>(chunks, thread, q, number - 1);
     if (before != Chunks::none) link_of(chunks, before).fetch_add(piece + 1, simt::acq_rel);
+  }
+
+  template <class Thread>
+  SIMT_INLINE void attach_emptied(const Chunks& chunks, Thread& thread, std::uint32_t q) const {
+    SIMT_ROLLED
+    while (reuse(chunks, thread, q)) {
+    }
+  }
+
+  // Moves `front` over pieces that have been emptied. relaxed: it is a hint.
+  SIMT_INLINE void pass_emptied(const Chunks& chunks, std::uint32_t q) const {
+    const simt::atomic_ref<std::uint64_t> front = chunks.word(q, Chunks::front);
+    const std::uint64_t from = front.load(simt::relaxed);
+    std::uint64_t to = from;
+    SIMT_ROLLED
+    for (;;) {
+      const std::uint32_t piece = piece_in(to);
+      const std::uint64_t next = link_of(chunks, piece).load(simt::relaxed);
+      const bool emptied = taken_of(chunks, piece).load(simt::relaxed) == slots();
+      if (number_in(next) != number_in(to)) {
+        // It has left the list.
+        const std::uint64_t first = chunks.word(q, Chunks::first).load(simt::relaxed);
+        if (static_cast<std::int32_t>(number_in(first) - number_in(to)) <= 0) return;
+        to = first;
+      } else if (emptied && piece_in(next) != Chunks::none) {
+        to = link(number_in(to) + 1, piece_in(next));
+      } else {
+        break;
+      }
+    }
+    std::uint64_t seen = from;
+    if (to != from) front.compare_exchange_strong(seen, to, simt::relaxed, simt::relaxed);
   }
 
   // Takes the first piece out of the list if it has been emptied and has a next one; else none. Whoever makes one of

@@ -62,7 +62,7 @@ class QueuePieces {
     const Room::Wait answer = Room(chunks.word_at(q, Chunks::room)).wait(thread, n, slots(), chunks.dry_word());
     return answer == Room::Wait::got || (answer == Room::Wait::grow && bring_piece(self, there, thread, q, n));
   }
-  // The slots of a piece come back where its entries have been taken.
+  // The slots of a piece come back together.
   SIMT_INLINE void give_room(const Chunks&, std::uint32_t, std::uint32_t) const {}
 
  protected:
@@ -87,6 +87,7 @@ class QueuePieces {
     }
   }
 
+  SIMT_INLINE bool counts() const { return counts_; }
   SIMT_INLINE std::uint32_t slots() const { return 1u << slot_shift_; }
   SIMT_INLINE std::uint32_t number_of(std::uint64_t position) const {
     return static_cast<std::uint32_t>(position >> slot_shift_);
@@ -128,6 +129,10 @@ class QueuePieces {
                                        std::uint32_t n) {
     const Room room(chunks->word_at(q, Chunks::room));
     const std::uint32_t others = self->slots() - n;
+    if (self->reuse(*chunks, thread, q)) {
+      room.signal(others, others);
+      return true;
+    }
     const simt::atomic_ref<std::uint64_t> pieces = chunks->word(q, Chunks::pieces);
     // relaxed: a number.
     const bool allowed = pieces.fetch_add(1, simt::relaxed) < chunks->shape().most_pieces;

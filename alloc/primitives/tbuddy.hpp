@@ -292,14 +292,18 @@ class TBuddy {
   template <class Thread>
   SIMT_INLINE std::uint32_t find(Thread& thread, std::uint32_t order) const {
     const SumMap m = map(order);
-    const std::uint32_t spread = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
+    std::uint32_t spread = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
     std::uint32_t b = static_cast<std::uint32_t>((std::uint64_t{spread} * m.bits()) >> 32);
     SIMT_ROLLED
     for (unsigned turn = 0;;) {
       const std::uint32_t next = m.find(b);
       if (next != SumMap::none) {
-        if (m.take(next) != 0) return next;
-        b = next;
+        // Any bit of the word: blocks lie together, and thousands that come from the gap in front of them would take
+        // them one after the other.
+        const std::uint64_t some = m.look(next), behind = some & (~std::uint64_t{0} << (spread >> 26));
+        b = some == 0 ? next : (next & ~63u) + simt::lowest_bit(behind != 0 ? behind : some);
+        if (m.take(b) != 0) return b;
+        spread *= 2654435769u;
       } else {
         thread.pause(turn++);
         if (turn % 64 == 0 && thread.aborted()) return none;
