@@ -48,7 +48,8 @@ void append(std::vector<Target>& list, const std::string& suffix, const simt::De
 template <class Device>
 void append_all(std::vector<Target>& list, const std::string& suffix, const simt::DeviceId& device) {
   append<Device, Atomic, AwMalloc, AwMallocSafe, CMalloc, CfMalloc, CmMalloc, CfmMalloc, Scatter, Halloc, XMalloc,
-         OuroborosPS, OuroborosPVA, OuroborosPVL, OuroborosCS, OuroborosCVA, OuroborosCVL, Fdg, Bulk, CudaMalloc>(list, suffix, device);
+         OuroborosPS, OuroborosPVA, OuroborosPVL, OuroborosCS, OuroborosCVA, OuroborosCVL, Fdg, Bulk, CudaMalloc>(
+      list, suffix, device);
   append<Device, AwMallocSafe::WithBuiltin, Scatter::WithBuiltin, Halloc::WithBuiltin, XMalloc::WithBuiltin>(
       list, "_builtin" + suffix, device);
 }
