@@ -25,7 +25,7 @@ constexpr const char* examples = R"(Examples:
   heapwood stress p                               figure 3(d): 1 to 120 blocks
   heapwood stress alloc --requests 10K,1M         each thread once, then a kernel that frees
   heapwood stress scaling                         the same for 1 to 1M threads; mixed: random sizes
-  heapwood stress exhaust --allocators bulk,cuda  as many as fill the pool: mallocs a second, refused
+  heapwood stress exhaust --allocators bulk,cuda  as many threads as fill the pool
   heapwood stress utilization                     how much of the pool can be had
   heapwood stress ad --payload 64 --touch         writes and verifies what it allocates
 A LIST is values separated by commas, or the word sweep: the values of the paper.)";

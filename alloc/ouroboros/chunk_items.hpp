@@ -95,7 +95,7 @@ class ChunkItems {
   static SIMT_OUTLINE bool collect(const ChunkItems* self, Thread thread) {
     bool any = false;
     SIMT_ROLLED
-    for (std::uint32_t c; (c = self->reclaim(thread)) != Chunks::none; any = true) self->chunks_.give_back(c);
+    for (std::uint32_t c; (c = reclaim(self, thread)) != Chunks::none; any = true) self->chunks_.give_back(c);
     return any;
   }
 
@@ -287,7 +287,7 @@ class ChunkItems {
   template <class Thread>
   SIMT_INLINE std::uint32_t new_chunk(Thread& thread, std::uint32_t q) const {
     std::uint32_t c = chunks_.take(thread);
-    if (c == none) c = reclaim(thread);
+    if (c == none) c = reclaim(this, thread);
     if (c == none) return none;
     // The room is the chunk's for ever: it may come back to this class, or still have an entry there.
     if ((chunks_.state(c).load(simt::relaxed) & roomed(q)) == 0) {
@@ -295,7 +295,7 @@ class ChunkItems {
       bool room = make_room();
       if (!room) {
         // There was no chunk for a piece of the queue.
-        const std::uint32_t spare = reclaim(thread);
+        const std::uint32_t spare = reclaim(this, thread);
         if (spare != none) {
           chunks_.put_back(spare);
           room = make_room();
@@ -314,19 +314,19 @@ class ChunkItems {
     return c;
   }
 
-  // Takes an empty chunk from its class; none: there is none that its class can do without. On the copy in device memory.
+  // Takes an empty chunk from its class; none: there is none that its class can do without.
   template <class Thread>
-  SIMT_INLINE std::uint32_t reclaim(Thread& thread) const {
+  static SIMT_OUTLINE std::uint32_t reclaim(const ChunkItems* self, Thread thread) {
     const std::uint32_t spread = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
-    std::uint32_t c = static_cast<std::uint32_t>((std::uint64_t{spread} * chunks_.shape().chunks) >> 32);
+    std::uint32_t c = static_cast<std::uint32_t>((std::uint64_t{spread} * self->chunks_.shape().chunks) >> 32);
     SIMT_ROLLED
-    for (unsigned misses = 0; misses < 8 && (c = empties().find(c)) != SumMap::none;) {
-      if (empties().take(c) == 0) continue;
-      const std::uint64_t seen = chunks_.state(c).load(simt::relaxed);
-      if (Chunks::kind_of(seen) - 1 >= chunks_.shape().classes() || count_of(seen) != 0) continue;
-      if (retire(c, seen)) return c;
+    for (unsigned misses = 0; misses < 8 && (c = self->empties().find(c)) != SumMap::none;) {
+      if (self->empties().take(c) == 0) continue;
+      const std::uint64_t seen = self->chunks_.state(c).load(simt::relaxed);
+      if (Chunks::kind_of(seen) - 1 >= self->chunks_.shape().classes() || count_of(seen) != 0) continue;
+      if (self->retire(c, seen)) return c;
       // Its pages are about to be used.
-      empties().set(c++);
+      self->empties().set(c++);
       ++misses;
     }
     return none;

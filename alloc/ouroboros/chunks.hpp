@@ -134,8 +134,7 @@ class Chunks {
   // The caller's bitmaps, from 0.
   SIMT_INLINE SumMap map(std::uint32_t i) const { return map_at(i + 1); }
 
-  // A free chunk, now the caller's; none: there is none. Threads search from places of their own. On a copy in device
-  // memory.
+  // A free chunk, now the caller's; none: the bitmap has none. Threads search from places of their own.
   template <class Thread>
   SIMT_INLINE std::uint32_t take(Thread& thread) const {
     const SumMap free = map_at(0);
@@ -143,25 +142,31 @@ class Chunks {
     // Where chunks are in the beginning, or all that start behind these would meet at the first one.
     const auto start = static_cast<std::uint32_t>((std::uint64_t{spread} * shape_.small()) >> 32);
     SIMT_ROLLED
-    do {
-      SIMT_ROLLED
-      for (std::uint32_t c = start; (c = free.find(c)) != SumMap::none;) {
-        if (free.take(c) != 0) return c;
-      }
-      // relaxed, here and below: a hint.
-    } while (hint(dry).load(simt::relaxed) == 0 && more_small(this, thread));
+    for (std::uint32_t c = start; (c = free.find(c)) != SumMap::none;) {
+      if (free.take(c) != 0) return c;
+    }
+    // relaxed, here and below: a hint.
+    hint(dry).store(1, simt::relaxed);
     return none;
   }
   // Of one that was in use. release: what its last users did.
   SIMT_INLINE void give_back(std::uint32_t c) const {
     map_at(0).set(c);
     forget(dry);
+    forget(used_up);
     forget(scattered);
   }
   // Of one that could not be used for want of another.
   SIMT_INLINE void put_back(std::uint32_t c) const { map_at(0).set(c); }
-  // Not 0 if there was nothing when a thread last asked for a chunk.
+  // Not 0 if the bitmap had nothing when a thread last asked for a chunk.
   SIMT_INLINE std::uint32_t* dry_word() const { return hint_at(dry); }
+
+  // For who found no memory for a page: brings chunks from the buddy, one thread at a time; the others wait for it, as it
+  // is inside. True: there are some. Not where a chunk is wanted, but up where little else is in registers.
+  template <class Thread>
+  static SIMT_INLINE bool more_small(const Chunks* self, Thread& thread) {
+    return self->hint(used_up).load(simt::relaxed) == 0 && bring_small(self, thread);
+  }
 
   // A block of more than a chunk. On a copy in device memory.
   template <class Thread>
@@ -175,7 +180,7 @@ class Chunks {
   }
   SIMT_INLINE void give_large(void* block) const {
     buddy_->deallocate(block);
-    forget(dry);
+    forget(used_up);
   }
 
   std::vector<std::uint64_t> read_states(const HostView& host) const {
@@ -209,8 +214,9 @@ class Chunks {
 
  private:
   static constexpr std::uint32_t words = heads + most_heads;  // of a class
-  // dry: no chunk was left. scattered: the bitmap has no full word. moving: a thread brings chunks from the buddy.
-  enum Hint : std::uint32_t { dry, scattered, moving, hints };
+  // dry: the bitmap has no chunk. used_up: nor has the buddy. scattered: the bitmap has no full word. moving: a thread
+  // brings chunks from the buddy.
+  enum Hint : std::uint32_t { dry, used_up, scattered, moving, hints };
 
   SIMT_INLINE SumMap map_at(std::uint32_t i) const {
     return {reinterpret_cast<std::uint64_t*>(base_ + maps_at_) + std::size_t{i} * map_words_,
@@ -226,16 +232,15 @@ class Chunks {
     if (hint(which).load(simt::relaxed) != 0) hint(which).store(0, simt::relaxed);
   }
 
-  // The bitmap had no chunk: brings some from the buddy, one thread at a time; the others wait for it, as it is inside.
-  // True: look again.
   template <class Thread>
-  static SIMT_OUTLINE bool more_small(const Chunks* self, Thread thread) {
+  static SIMT_OUTLINE bool bring_small(const Chunks* self, Thread thread) {
     const simt::atomic_ref<std::uint32_t> moving_now = self->hint(moving);
     // acquire: what the last one brought.
     if (moving_now.exchange(1, simt::acquire) != 0) {
       return simt::wait_until(thread, [&] { return moving_now.load(simt::relaxed) == 0; });
     }
-    bool brought = self->map_at(0).find(0) != SumMap::none;  // by the last one
+    // By the last one, unless somebody has found nothing since.
+    bool brought = self->hint(dry).load(simt::relaxed) == 0 && self->map_at(0).find(0) != SumMap::none;
     SIMT_ROLLED
     for (std::uint32_t n = 64; n > 0 && !brought; n = n == 64 ? 1 : 0) {
       void* const block = self->buddy_->allocate(thread, std::size_t{n} << self->shape_.chunk_shift);
@@ -252,7 +257,11 @@ class Chunks {
       self->map_at(0).raise(c, n == 64 ? ~std::uint64_t{0} : 1);
       brought = true;
     }
-    if (!brought) self->hint(dry).store(1, simt::relaxed);
+    if (brought) {
+      self->forget(dry);
+    } else {
+      self->hint(used_up).store(1, simt::relaxed);
+    }
     moving_now.store(0, simt::release);
     return brought;
   }

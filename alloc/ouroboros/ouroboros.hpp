@@ -30,7 +30,12 @@ class Ouroboros {
     return attempt_until(thread, wait_, [&]() -> void* {
       if (bytes > std::size_t{1} << items_.chunks().shape().chunk_shift) return large(self(), thread, bytes);
       const std::uint32_t q = bytes <= granule ? 0 : simt::highest_bit((bytes - 1) / granule) + 1;
-      return items_.allocate(self(), thread, q);
+      void* block = nullptr;
+      SIMT_ROLLED
+      do {
+        block = items_.allocate(self(), thread, q);
+      } while (block == nullptr && !thread.aborted() && ouroboros::Chunks::more_small(&self()->chunks(), thread));
+      return block;
     });
   }
 

@@ -18,7 +18,6 @@
 #include "alloc/allocators/fdg.hpp"
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/ouroboros_c_s.hpp"
-#include "alloc/allocators/ouroboros_c_va.hpp"
 #include "alloc/allocators/ouroboros_c_vl.hpp"
 #include "alloc/allocators/ouroboros_p_s.hpp"
 #include "alloc/allocators/ouroboros_p_va.hpp"
@@ -48,8 +47,8 @@ void append(std::vector<Target>& list, const std::string& suffix, const simt::De
 template <class Device>
 void append_all(std::vector<Target>& list, const std::string& suffix, const simt::DeviceId& device) {
   append<Device, Atomic, AwMalloc, AwMallocSafe, CMalloc, CfMalloc, CmMalloc, CfmMalloc, Scatter, Halloc, XMalloc,
-         OuroborosPS, OuroborosPVA, OuroborosPVL, OuroborosCS, OuroborosCVA, OuroborosCVL, Fdg, Bulk, CudaMalloc>(
-      list, suffix, device);
+         OuroborosPS, OuroborosPVA, OuroborosPVL, OuroborosCS, OuroborosCVL, Fdg, Bulk, CudaMalloc>(list, suffix,
+                                                                                                    device);
   append<Device, AwMallocSafe::WithBuiltin, Scatter::WithBuiltin, Halloc::WithBuiltin, XMalloc::WithBuiltin>(
       list, "_builtin" + suffix, device);
 }
