@@ -67,8 +67,8 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
 
   // Emptied pieces have been attached again already.
   template <class Thread>
-  SIMT_INLINE bool reuse(const Chunks&, Thread&, std::uint32_t) const {
-    return false;
+  SIMT_INLINE std::uint32_t reuse(const Chunks&, Thread&, std::uint32_t) const {
+    return 0;
   }
 
   template <class Visitor>

@@ -83,13 +83,37 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
       attach_emptied(chunks, thread, q);
     }
   }
-  // Attaches an emptied piece again. False: there is none in front.
+  // Where room is counted: attaches the pieces again that have been emptied at the beginning of the list. How many.
   template <class Thread>
-  SIMT_INLINE bool reuse(const Chunks& chunks, Thread& thread, std::uint32_t q) const {
-    const std::uint32_t piece = pop_emptied(chunks, q);
-    if (piece == Chunks::none) return false;
-    append(chunks, thread, q, piece);
-    return true;
+  SIMT_INLINE std::uint32_t reuse(const Chunks& chunks, Thread& thread, std::uint32_t q) const {
+    const simt::atomic_ref<std::uint64_t> first = chunks.word(q, Chunks::first);
+    // acquire, here and below: their links, and that their slots are empty.
+    std::uint64_t seen = first.load(simt::acquire);
+    const std::uint32_t begin = piece_in(seen);
+    std::uint32_t n = 0, c = begin;
+    SIMT_ROLLED
+    for (; n < most_at_once; ++n) {
+      const std::uint64_t next = link_of(chunks, c).load(simt::acquire);
+      if (number_in(next) != number_in(seen) + n) return 0;  // another thread was faster
+      if (piece_in(next) == Chunks::none || taken_of(chunks, c).load(simt::acquire) != slots()) break;
+      c = piece_in(next);
+    }
+    // acq_rel: as in pop_emptied(). The pieces up to c are this thread's from here on.
+    if (n == 0 || !first.compare_exchange_strong(seen, link(number_in(seen) + n, c), simt::acq_rel, simt::relaxed)) {
+      return 0;
+    }
+    const std::uint32_t number = next_number(chunks, q, n);
+    std::uint32_t at = begin;
+    SIMT_ROLLED
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const std::uint32_t next = piece_in(link_of(chunks, at).load(simt::relaxed));
+      taken_of(chunks, at).store(0, simt::relaxed);
+      // release: the slots are empty, and so says the count.
+      link_of(chunks, at).store(link(number + i, i + 1 < n ? next : Chunks::none), simt::release);
+      at = next;
+    }
+    link_behind(chunks, thread, q, number - 1, begin);
+    return n;
   }
 
   template <class Visitor>
@@ -105,6 +129,8 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
   }
 
  private:
+  static constexpr std::uint32_t most_at_once = 64;
+
   // A piece's {number:32, next piece + 1:32}; `first` has the same form, with the piece itself.
   static SIMT_INLINE std::uint64_t link(std::uint32_t number, std::uint32_t piece) {
     return std::uint64_t{number} << 32 | static_cast<std::uint32_t>(piece + 1);
@@ -124,15 +150,19 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     const std::uint32_t number = next_number(chunks, q);
     // release, here and below: the slots are empty, and so says the count.
     link_of(chunks, piece).store(link(number, Chunks::none), simt::release);
-    const std::uint32_t before = piece_of<true>(chunks, thread, q, number - 1);
+    link_behind(chunks, thread, q, number - 1, piece);
+  }
+  template <class Thread>
+  SIMT_INLINE void link_behind(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t number,
+                               std::uint32_t piece) const {
+    const std::uint32_t before = piece_of<true>(chunks, thread, q, number);
     if (before != Chunks::none) link_of(chunks, before).fetch_add(piece + 1, simt::acq_rel);
   }
 
   template <class Thread>
   SIMT_INLINE void attach_emptied(const Chunks& chunks, Thread& thread, std::uint32_t q) const {
     SIMT_ROLLED
-    while (reuse(chunks, thread, q)) {
-    }
+    for (std::uint32_t piece; (piece = pop_emptied(chunks, q)) != Chunks::none;) append(chunks, thread, q, piece);
   }
 
   // Moves `front` over pieces that have been emptied. relaxed: it is a hint.

@@ -99,9 +99,9 @@ class QueuePieces {
   SIMT_INLINE simt::atomic_ref<std::uint32_t> taken_of(const Chunks& chunks, std::uint32_t piece) const {
     return simt::atomic_ref<std::uint32_t>(reinterpret_cast<std::uint32_t*>(chunks.base() + taken_at_)[piece]);
   }
-  // The number for a piece that is attached.
-  SIMT_INLINE std::uint32_t next_number(const Chunks& chunks, std::uint32_t q) const {
-    return static_cast<std::uint32_t>(chunks.word(q, Chunks::attached).fetch_add(1, simt::relaxed));
+  // The number for a piece that is attached, or the first of n.
+  SIMT_INLINE std::uint32_t next_number(const Chunks& chunks, std::uint32_t q, std::uint32_t n = 1) const {
+    return static_cast<std::uint32_t>(chunks.word(q, Chunks::attached).fetch_add(n, simt::relaxed));
   }
   // A piece has been attached again.
   SIMT_INLINE void piece_back(const Chunks& chunks, std::uint32_t q) const {
@@ -129,9 +129,11 @@ class QueuePieces {
                                        std::uint32_t n) {
     const Room room(chunks->word_at(q, Chunks::room));
     const std::uint32_t others = self->slots() - n;
-    if (self->reuse(*chunks, thread, q)) {
-      room.signal(others, others);
-      return true;
+    if (self->counts()) {
+      if (const std::uint32_t n_pieces = self->reuse(*chunks, thread, q); n_pieces > 0) {
+        room.signal(others + (n_pieces - 1) * self->slots(), others);
+        return true;
+      }
     }
     const simt::atomic_ref<std::uint64_t> pieces = chunks->word(q, Chunks::pieces);
     // relaxed: a number.
