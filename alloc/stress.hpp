@@ -10,6 +10,7 @@
 //         960 threads in 10 launches; its rule gives 3840 and 3360 (expected_counts()).
 //   each  Every thread allocates once in one kernel and frees in a second one (Ouroboros section 6.1.1). `mixed`: a thread's
 //         size is drawn, the same for every allocator. `scaling` (6.1.2) is `each` for many numbers of threads.
+//   exhaust  The same, with exactly as many threads as fill the pool; only the first kernel is timed (bulk section 5.3).
 //
 // and of what becomes of the memory (Ouroboros section 6.1.3):
 //   utilization  Threads that fill the device allocate until each has been refused once.
@@ -37,15 +38,14 @@ enum class StressTest : std::uint8_t {
   each,
   mixed,
   scaling,
+  exhaust,
   utilization,
   range,
   churn
 };
 
 // One allocation a thread, then a kernel that frees.
-constexpr bool allocates_once(StressTest test) {
-  return test == StressTest::each || test == StressTest::mixed || test == StressTest::scaling;
-}
+constexpr bool allocates_once(StressTest test) { return test >= StressTest::each && test <= StressTest::exhaust; }
 // The figures are of memory; each run is looked at.
 constexpr bool measures_space(StressTest test) { return test >= StressTest::utilization; }
 
@@ -60,6 +60,7 @@ struct StressJob {
   std::size_t payload = 4;     // bytes wanted; mixed: at most, 16 or more and below 4 GiB
   unsigned iterations = 1;     // ACD: blocks a thread; P: launches; range, churn: at most
   std::uint32_t seed = 1;      // P, mixed, churn
+  unsigned rounds = 1;         // each, mixed, scaling: of both kernels in one pool; the last one is timed
   bool touch = false;          // fill every block, and check it before it is freed
   // Look at the pool between kernels instead of timing them: ACD allocates in one kernel and frees in another. Nothing to
   // tests of space.
@@ -100,7 +101,7 @@ struct StressResult {
 
   // Tests of space.
   std::vector<StressStep> steps;
-  std::uint64_t capacity_bytes = 0;  // utilization, churn: the pool, or the heap elsewhere
+  std::uint64_t capacity_bytes = 0;  // exhaust, utilization, churn: the pool, or the heap elsewhere
   bool out_of_time = false;          // utilization, churn: the last kernel reached the time limit
 
   // Of jobs with `inspect`, and of tests of space: addresses of blocks in use together, compared on the host.

@@ -41,6 +41,7 @@ class StressRun : StressDriver<A, Device> {
       : Driver(device, job, job.test == StressTest::cycle ? job.iterations : 1) {}
 
   StressResult run() {
+    if (job_.test == StressTest::exhaust) result_.capacity_bytes = stress_detail::capacity<A>(this->device_, job_);
     reset(!job_.inspect && !allocates_once(job_.test));
     if (job_.inspect) {
       inspect();
@@ -68,9 +69,12 @@ class StressRun : StressDriver<A, Device> {
       reset(false);
     }
     const bool mixed = job_.test == StressTest::mixed;
-    result_.allocate_ms = mixed ? cycle(stress_detail::allocates) : this->allocate();
-    const StressCounts split = counts_of(this->blocks_.download());
-    result_.free_ms = this->free();
+    StressCounts split;
+    for (unsigned round = 0; round < rounds(); ++round) {
+      result_.allocate_ms = mixed ? cycle(stress_detail::allocates) : this->allocate();
+      split = counts_of(this->blocks_.download());
+      result_.free_ms = this->free();
+    }
     finish_split(split);
   }
 
@@ -82,21 +86,26 @@ class StressRun : StressDriver<A, Device> {
       add_tallies();
       reset(false);
     }
-    result_.allocate_ms = cycle(allocates);
-    result_.free_ms = cycle(frees);
     const StressCounts before = result_.counts;
-    result_.counts = {};
-    add_tallies();
+    for (unsigned round = 0; round < rounds(); ++round) {
+      if (round > 0) this->tallies_.fill(0);
+      result_.allocate_ms = cycle(allocates);
+      result_.free_ms = cycle(frees);
+      result_.counts = {};
+      add_tallies();  // the damage of all rounds
+    }
     const StressCounts split = result_.counts;
     result_.counts = before;
     finish_split(split);
   }
 
+  unsigned rounds() const { return allocates_once(job_.test) ? job_.rounds : 1; }
+
   void finish_split(const StressCounts& split) {
     if (job_.test == StressTest::alloc_dealloc) {
       result_.split_failures = split.failures;
     } else {
-      result_.ms = result_.allocate_ms + result_.free_ms;
+      result_.ms = result_.allocate_ms + (job_.test == StressTest::exhaust ? 0 : result_.free_ms);
       result_.counts = split;
     }
   }

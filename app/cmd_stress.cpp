@@ -25,6 +25,7 @@ constexpr const char* examples = R"(Examples:
   heapwood stress p                               figure 3(d): 1 to 120 blocks
   heapwood stress alloc --requests 10K,1M         each thread once, then a kernel that frees
   heapwood stress scaling                         the same for 1 to 1M threads; mixed: random sizes
+  heapwood stress exhaust --allocators bulk,cuda  as many threads as fill the pool
   heapwood stress utilization                     how much of the pool can be had
   heapwood stress ad --payload 64 --touch         writes and verifies what it allocates
 A LIST is values separated by commas, or the word sweep: the values of the paper.)";
@@ -85,6 +86,8 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   StressSettings& settings = bench.settings;
   settings.test = parse_stress_test(command.test);
   settings.large = command.large == "builtin" ? alloc::LargeBackend::builtin : alloc::LargeBackend::buddy;
+  if (settings.rounds > 1 && !alloc::allocates_once(settings.test))
+    throw Error(Exit::usage, "stress: --rounds is for alloc, mixed and scaling");
   bench.allocators = find_allocators(command.allocators);
   std::unique_ptr<OutputFile> file;
   if (!command.json.empty()) file = std::make_unique<OutputFile>(command.json);
@@ -137,7 +140,7 @@ void add_stress(CLI::App& app, Invocation& invocation) {
   command
       ->add_option("test", options->test,
                    "ad, acd, p (RegEff); alloc (each thread once),\nmixed, scaling, utilization, range, "
-                   "churn\n(Ouroboros); semaphore, rcu (bulk)")
+                   "churn\n(Ouroboros); exhaust, semaphore, rcu (bulk)")
       ->type_name("TEST");
   command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
       ->capture_default_str()
@@ -166,6 +169,12 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->add_option("--requests", lists.requests,
                    "threads, of alloc, mixed, scaling, range, churn;\ndefault: 100K, on the CPU 10K; scaling: sweep")
       ->type_name("LIST");
+  command
+      ->add_option(
+          "--rounds", settings.rounds,
+          "alloc, mixed, scaling: of both kernels in one pool; the\nlast is timed, with memory that was freed before")
+      ->check(quiet(CLI::Range(1, 100)))
+      ->type_name("N");
   command->add_flag("--touch", settings.touch, "fill every block, verify it before it is freed");
   command->add_flag("--coalesced", settings.coalesced, "one request a warp, by the coalescing adaptor");
   command->add_flag("--wait", settings.wait, "wait for memory where the pool is full");

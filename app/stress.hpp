@@ -35,6 +35,7 @@ struct StressSettings {
   bool touch = false, coalesced = false, wait = false;
   alloc::LargeBackend large = alloc::LargeBackend::buddy;
   std::uint32_t seed = 1;
+  unsigned rounds = 1;  // of a run in one pool; the last one is timed
   int runs = 5;
   double seconds = 10;  // a launch
 };

@@ -36,6 +36,7 @@ Json settings_json(const StressRow& row) {
   json["threads"] = stress_threads(settings, row.point);
   json["lanes"] = settings.lanes;
   if (row.point.page_bytes) json["page_bytes"] = row.point.page_bytes;
+  if (alloc::allocates_once(settings.test)) json["rounds"] = settings.rounds;
   json["touch"] = settings.touch;
   json["coalesced"] = settings.coalesced;
   json["wait"] = settings.wait;
@@ -97,6 +98,7 @@ Json to_json(const StressRow& row) {
     if (row.settings.test == alloc::StressTest::alloc_dealloc)
       json["allocations"]["refused_split"] = row.split_failures;
   }
+  if (row.settings.test == alloc::StressTest::exhaust) json["capacity_bytes"] = row.capacity_bytes;
   if (row.settings.test == alloc::StressTest::probability) {
     const double threads = stress_threads(row.settings, row.point);
     const alloc::ExpectedCounts expected = alloc::expected_counts(row.point.iterations);

@@ -13,15 +13,12 @@ namespace {
 
 using alloc::StressTest;
 
-constexpr std::pair<const char*, StressTest> tests[] = {{"ad", StressTest::alloc_dealloc},
-                                                        {"acd", StressTest::cycle},
-                                                        {"p", StressTest::probability},
-                                                        {"alloc", StressTest::each},
-                                                        {"mixed", StressTest::mixed},
-                                                        {"scaling", StressTest::scaling},
-                                                        {"utilization", StressTest::utilization},
-                                                        {"range", StressTest::range},
-                                                        {"churn", StressTest::churn}};
+constexpr std::pair<const char*, StressTest> tests[] = {
+    {"ad", StressTest::alloc_dealloc}, {"acd", StressTest::cycle},
+    {"p", StressTest::probability},    {"alloc", StressTest::each},
+    {"mixed", StressTest::mixed},      {"scaling", StressTest::scaling},
+    {"exhaust", StressTest::exhaust},  {"utilization", StressTest::utilization},
+    {"range", StressTest::range},      {"churn", StressTest::churn}};
 
 std::size_t parse_count(const std::string& option, const std::string& text) {
   std::size_t value = 0;
@@ -92,6 +89,10 @@ StressLists defaults(StressTest test, bool cpu, const StressLists& given) {
       lists.payload = "32,128,1K,8K";
       lists.requests = "sweep";
       break;
+    case StressTest::exhaust:
+      // The largest pool first: the heap of the device's own malloc is made as large, and stays so.
+      lists.payload = cpu ? "4K,256,16" : "512K,256K,128K,64K,32K,16K,8K,4K,2K,1K,512,256,128,64,32,16";
+      break;
     case StressTest::utilization:
       lists.payload = "16";
       lists.blocks = "fill";
@@ -155,7 +156,8 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
     throw Error(Exit::usage,
                 fmt::format("stress: {} does not apply to the test '{}': {}", option, name(test), instead));
   };
-  const bool by_requests = has_requests(test);
+  const bool by_requests = has_requests(test), exhausts = test == StressTest::exhaust;
+  if (exhausts) unused(lists.requests, "--requests", "as many as fill the pool are made");
   if (!has_iterations(test)) unused(lists.iterations, "--iterations", "it is for acd, p, range and churn");
   if (by_requests) unused(lists.blocks, "--blocks", "give the number of threads with --requests");
   if (!by_requests) unused(lists.requests, "--requests", "give the number of threads with --blocks");
@@ -189,9 +191,16 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
     for (const std::size_t grid : blocks) {
       for (const std::size_t turns : iterations) {
         for (const std::size_t pool : pools) {
-          for (const std::size_t count : requests) {
+          for (std::size_t count : requests) {
             for (const std::size_t payload : payloads) {
-              points.push_back({payload, pool, static_cast<unsigned>(turns), static_cast<unsigned>(grid), page,
+              // As many as fill the pool, a given one or that of bulk section 5.3: 2^20 requests, 512 MiB at most.
+              std::size_t bytes = pool;
+              if (exhausts) {
+                const std::size_t size = alloc::padded(payload), most = cpu ? 1 << 13 : 1 << 20;
+                if (lists.pool.empty()) bytes = most * std::min<std::size_t>(size, 512);
+                count = std::clamp<std::size_t>(bytes / size, 1, 1 << 24);
+              }
+              points.push_back({payload, bytes, static_cast<unsigned>(turns), static_cast<unsigned>(grid), page,
                                 static_cast<std::uint32_t>(count)});
             }
           }

@@ -41,9 +41,9 @@ class PointBench {
         row.split_failures = std::max(row.split_failures, result.split_failures);
         row.damaged += result.damaged;
         row.out_of_time |= result.out_of_time;
+        row.capacity_bytes = result.capacity_bytes;
         if (result.steps.empty()) return;
         row.steps.push_back(result.steps);
-        row.capacity_bytes = result.capacity_bytes;
         row.overlaps = row.overlaps.value_or(0) + result.overlaps;
       });
     }
@@ -124,6 +124,7 @@ class PointBench {
     job.payload = point_.payload;
     job.iterations = point_.iterations;
     job.seed = settings.seed;
+    job.rounds = settings.rounds;
     job.touch = settings.touch;
     job.inspect = inspect;
     job.seconds = settings.seconds;
@@ -167,7 +168,8 @@ class PointBench {
     const std::uint64_t overlaps = row.overlaps.value_or(0), shared = row.damaged + overlaps;
     const alloc::StressCounts& counts = *row.counts;
     const alloc::StressTest test = bench_.settings.test;
-    const bool churn = test == alloc::StressTest::churn, fills = churn || test == alloc::StressTest::utilization;
+    const bool churn = test == alloc::StressTest::churn, exhausts = test == alloc::StressTest::exhaust;
+    const bool fills = churn || exhausts || test == alloc::StressTest::utilization;
     if (shared) {
       const bool published = !lane.entry->traits->keeps_live_memory;
       row.status = published ? Status::incomplete : Status::failed;

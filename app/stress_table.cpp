@@ -22,6 +22,8 @@ std::string description(alloc::StressTest test) {
       return "P: malloc or free with probability 3/4, a launch an iteration";
     case alloc::StressTest::mixed:
       return "mixed: one malloc a thread, of 16 bytes up to the size named, in one kernel, one free in another";
+    case alloc::StressTest::exhaust:
+      return "exhaust: one malloc a thread, exactly as many as fill the pool (bulk, figure 7)";
     default:
       return name(test) + std::string(": one malloc a thread in one kernel, one free in another");
   }
@@ -52,6 +54,19 @@ void add_counts(StressFigures& figures, const StressGrid& grid) {
   figures.add({"mallocs / frees", "mallocs / frees", "", true}, counted, std::move(expectation));
 }
 
+// Mallocs a second, the refused ones too, as in the paper; and how many were refused.
+void add_rates(StressFigures& figures, Footnotes& footnotes) {
+  figures.add({"mallocs a second [M/s]", "mallocs [M/s]"}, [&](const StressRow& row) -> Cell {
+    const std::optional<double> ms = row.median_ms();
+    return status_cell(row, ms ? figure_text(row.point.requests / *ms / 1e3) : missing, footnotes);
+  });
+  figures.add({"refused [%]", "refused [%]"}, [](const StressRow& row) -> Cell {
+    // A heap elsewhere may be larger than the pool.
+    if (!row.counts || row.capacity_bytes != row.point.pool_bytes) return missing;
+    return fmt::format("{:.1f}", 100.0 * static_cast<double>(row.counts->failures) / row.point.requests);
+  });
+}
+
 bool looked_at(const StressRow& row) { return row.peak && row.end; }
 
 // The least and the greatest of all points, as tables of an allocator hardly depend on the test.
@@ -77,16 +92,22 @@ Table stress_table(const std::vector<StressRow>& rows) {
   if (alloc::measures_space(settings.test)) return stress_space_table(rows);
   const StressGrid grid(rows);
   table.title = description(settings.test) + grid.constants();
+  if (settings.rounds > 1) table.title += fmt::format(", round {} in one pool", settings.rounds);
   Footnotes footnotes;
   StressFigures figures(grid);
-  figures.add({"time [ms]", "time [ms]"}, [&](const StressRow& row) { return time_cell(row, grid, footnotes); });
-  figures.add({"kernel that only allocates [ms]", "only mallocs [ms]"},
-              [](const StressRow& row) -> Cell { return figure_text(median(row.allocate_ms)); });
-  figures.add({"kernel that only frees [ms]", "only frees [ms]"},
-              [](const StressRow& row) -> Cell { return figure_text(median(row.free_ms)); });
-  add_counts(figures, grid);
+  if (settings.test == alloc::StressTest::exhaust) {
+    add_rates(figures, footnotes);
+  } else {
+    figures.add({"time [ms]", "time [ms]"}, [&](const StressRow& row) { return time_cell(row, grid, footnotes); });
+    figures.add({"kernel that only allocates [ms]", "only mallocs [ms]"},
+                [](const StressRow& row) -> Cell { return figure_text(median(row.allocate_ms)); });
+    figures.add({"kernel that only frees [ms]", "only frees [ms]"},
+                [](const StressRow& row) -> Cell { return figure_text(median(row.free_ms)); });
+    add_counts(figures, grid);
+  }
   figures.write(table);
-  if (std::any_of(grid.best.begin(), grid.best.end(), [](const StressRow* row) { return row; }))
+  if (settings.test != alloc::StressTest::exhaust &&
+      std::any_of(grid.best.begin(), grid.best.end(), [](const StressRow* row) { return row; }))
     table.notes.push_back("◂ fastest allocator that frees");
   if (std::any_of(rows.begin(), rows.end(), [](const StressRow& row) { return row.lower_bound; }))
     table.notes.push_back("* lower bound: cannot free, never named the fastest");

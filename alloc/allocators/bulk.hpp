@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "alloc/primitives/lane_group.hpp"
 #include "alloc/primitives/ualloc.hpp"
 
 namespace heapwood::alloc {
@@ -69,13 +70,28 @@ struct Bulk {
   // By value: the address of a thread that lives in registers must not escape.
   template <class Thread>
   static SIMT_OUTLINE void* large(const UAlloc* small, Thread thread, std::size_t bytes) {
-    void* block = nullptr;
+    const TBuddy& pages = small->pages();
+    void* block = together(pages, thread, bytes);
     SIMT_ROLLED
-    for (unsigned turn = 0; (block = small->pages().allocate(thread, bytes)) == nullptr && turn < 4; ++turn) {
+    for (unsigned turn = 0; block == nullptr && (block = pages.allocate(thread, bytes)) == nullptr && turn < 4;
+         ++turn) {
       if (thread.aborted() || !UAlloc::collect(small)) break;
     }
     return block;
   }
+  // Lanes that ask for as many pages together get one run of them, where there is one: what a lane does alone takes
+  // dozens of trips, which those of a warp would make after each other. nullptr: each for itself.
+  template <class Thread>
+  static SIMT_INLINE void* together(const TBuddy& pages, Thread& thread, std::size_t bytes) {
+    if (bytes > most_shared) return nullptr;
+    const std::uint32_t n = pages.pages_for(bytes);
+    const LaneGroup<Thread> group(thread, thread.together(pages.base() + n));
+    if (group.alone()) return nullptr;
+    const std::uint32_t first = group.once([&] { return pages.take_run(thread, n, group.size()); });
+    group.sync();  // passes the acquire on, and the blocks' lengths
+    return first == TBuddy::none ? nullptr : pages.page(first + group.rank() * n);
+  }
+  static constexpr std::size_t most_shared = 64 << 10;
 
   UAlloc small_;
   bool wait_ = false;

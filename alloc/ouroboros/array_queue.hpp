@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The virtualised array-hierarchy queue of Ouroboros (section 5.1, "VA"): an array of pointers to the pieces
 // (queue_pieces.hpp) of a class's queue. A pointer has the number of its piece, so that none is mistaken for the one
-// that was there a lap before. Overhead: 20 to 40 bytes a chunk with pages in the queue, hardly any with chunks in it.
+// that was there a lap before. Overhead: 3 to 5 bytes a chunk with pages in the queue, hardly any with chunks in it.
 #pragma once
 
 #include "alloc/ouroboros/queue_pieces.hpp"
@@ -10,23 +10,22 @@ namespace heapwood::alloc::ouroboros {
 
 class ArrayQueue : public QueuePieces<ArrayQueue> {
  public:
-  std::size_t plan(const Shape& shape, unsigned entry_shift, std::size_t at) {
-    at = round_up(plan_pieces(shape, entry_shift, at), 256);
+  std::size_t plan(const Shape& shape, bool counts, std::size_t at) {
+    at = round_up(plan_pieces(shape, counts, at), 256);
     pointers_at_ = at;
-    // As many as there can be pieces of class 0, which has the most.
     pointers_ = 4;
-    while (pointers_ < ((std::uint64_t{shape.chunks} << entry_shift) >> (shape.chunk_shift - 2)) + pieces + 1) {
-      pointers_ *= 2;
-    }
+    while (pointers_ < shape.most_pieces) pointers_ *= 2;
     return at + std::size_t{shape.classes()} * pointers_ * sizeof(std::uint64_t);
   }
 
   template <class Device>
   void reset(const Chunks& chunks, const Device& device) const {
     reset_pieces(chunks, device);
+    const std::uint32_t n = chunks.shape().pieces;
     for (std::uint32_t q = 0; q < chunks.shape().classes(); ++q) {
-      const std::uint64_t first[pieces] = {pointer(0, q * pieces), pointer(1, q * pieces + 1)};
-      simt::device_upload(device.id(), pointer_at(chunks, q, 0), first, sizeof(first));
+      std::vector<std::uint64_t> first;
+      for (std::uint32_t i = 0; i < n; ++i) first.push_back(pointer(i, q * n + i));
+      simt::device_upload(device.id(), pointer_at(chunks, q, 0), first.data(), n * sizeof(first[0]));
     }
   }
 
@@ -63,6 +62,13 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
     simt::atomic_ref<std::uint64_t>(*pointer_at(chunks, q, number)).store(0, simt::relaxed);
     taken_of(chunks, piece).store(0, simt::relaxed);
     attach(chunks, thread, q, piece);
+    piece_back(chunks, q);
+  }
+
+  // Emptied pieces have been attached again already.
+  template <class Thread>
+  SIMT_INLINE std::uint32_t reuse(const Chunks&, Thread&, std::uint32_t) const {
+    return 0;
   }
 
   template <class Visitor>

@@ -1,76 +1,92 @@
 // SPDX-License-Identifier: MIT
 // The chunks of Ouroboros (section 3): equal pieces of memory, of up to 8 KiB, that are free, or hold the pages of one
-// size class, or a piece of a queue. Class q has pages of 16 << q bytes, up to a whole chunk.
-// Differs from the paper: which chunks are free is a bitmap with summaries (primitives/sum_map.hpp), in place of a bump
-// of never-used chunks and a queue of those to be reused; what a chunk is says a table, not a header in front of it.
+// size class, or a piece of a queue, or are part of a larger block. Class q has pages of 16 << q bytes, up to a chunk.
+// Differs from the paper:
+// - which chunks are free is a bitmap with summaries (primitives/sum_map.hpp), in place of a bump of never-used chunks
+//   and a queue of those to be reused; what a chunk is says a table, not a header in front of it;
+// - a buddy allocator (primitives/buddy.hpp) whose pages are the chunks serves what is larger than one. In the beginning
+//   it has a quarter of them. Where one side has nothing left, it gets 64 chunks in a row from the other: what the
+//   bitmap has in a word. So no memory is kept for small or for large requests.
 // Here are also the words that all threads of a class share: tickets, counts, and the ends of its queue.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "alloc/primitives/buddy.hpp"
 #include "alloc/primitives/sum_map.hpp"
 
 namespace heapwood::alloc::ouroboros {
 
 struct Shape {
   std::uint32_t chunks = 0;
-  std::uint32_t rows = 0;        // a power of two, at least `chunks`
-  unsigned chunk_shift = 13;     // log2 of the bytes of a chunk
-  unsigned word_shift = 7;       // log2 of the bytes from one shared word to the next
-  std::uint32_t for_queues = 0;  // chunks that are pieces of queues from the beginning: the first ones
+  unsigned chunk_shift = 13;  // log2 of the bytes of a chunk
+  unsigned word_shift = 7;    // log2 of the bytes from one shared word to the next
+  std::uint32_t slots = 0;    // of a queue in an array, at most
+  std::uint32_t pieces = 0;   // chunks that are pieces of a class's queue from the beginning: the first ones
+  std::uint32_t most_pieces = 0;
 
   SIMT_INLINE std::uint32_t classes() const { return chunk_shift - 3; }
   SIMT_INLINE unsigned page_shift(std::uint32_t q) const { return 4 + q; }
   SIMT_INLINE std::uint32_t pages(std::uint32_t q) const { return 1u << (chunk_shift - 4 - q); }
+  // For chunks and queue pieces: the first three quarters, whole words of the bitmap where there are some.
+  SIMT_INLINE std::uint32_t small() const { return chunks < 256 ? chunks / 4 * 3 : chunks / 256 * 192; }
+};
+
+// Marks the chunks that the buddy has in the beginning.
+template <class Chunks>
+struct MarkLarge {
+  Chunks chunks;
+  std::uint32_t first;
+  SIMT_FN void operator()(std::size_t i) const { chunks.mark_large(first + static_cast<std::uint32_t>(i)); }
 };
 
 class Chunks {
  public:
   static constexpr std::uint32_t none = ~0u;
-  static constexpr std::uint32_t most_chunks = (1u << 22) - 1;  // 32 GiB of 8 KiB
+  static constexpr std::uint32_t most_chunks =
+      (1u << 22) - 1;  // 32 GiB of 8 KiB: of a larger pool the rest is the buddy's
 
   // Of a class. units: the bulk semaphore of its pages. placed, taken: tickets of its queue. ready: entries that may be
-  // taken (chunk queues). room, attached, first, last: of queues in pieces. heads: the open chunks (chunk queues).
-  enum Word : std::uint32_t { units, placed, taken, ready, room, attached, first, last, heads };
+  // taken (chunk queues). room, pieces: what there is for entries. attached, first, front, last: of queues in pieces.
+  // heads: the open chunks (chunk queues).
+  enum Word : std::uint32_t { units, placed, taken, ready, room, pieces, attached, first, front, last, heads };
   static constexpr std::uint32_t most_heads = 8;
 
-  // A chunk's state: {class + 1, or 0: free, or queue_piece} above bits of the caller's.
+  // A chunk's state: {class + 1, or 0: free, or one of these} above bits of the caller's.
   static constexpr unsigned kind_shift = 56;
-  static constexpr std::uint32_t queue_piece = 0xff;
+  static constexpr std::uint32_t queue_piece = 0xfe, large = 0xff;
   static SIMT_INLINE std::uint32_t kind_of(std::uint64_t state) {
     return static_cast<std::uint32_t>(state >> kind_shift);
   }
   static SIMT_INLINE std::uint64_t of_kind(std::uint32_t kind) { return std::uint64_t{kind} << kind_shift; }
 
-  // Where the tables end if they begin at `at`, a multiple of 256. The memory is at the end of all tables: settle().
-  std::size_t plan(const Shape& shape, std::size_t at) {
+  // Where the tables end if they begin at `at`, a multiple of 256. `maps`: bitmaps of chunks for the caller.
+  std::size_t plan(const Shape& shape, std::uint32_t maps, std::size_t at) {
     shape_ = shape;
     words_at_ = at;
     at = round_up(at + (std::size_t{shape.classes() * words} << shape.word_shift), 256);
-    dry_at_ = at;
-    at += 128;
+    hints_at_ = at;
+    at += hints * 64;
     levels_at_ = at;
     at += sizeof(std::uint32_t) * SumMap::table_entries;
-    map_at_ = at;
+    maps_at_ = at;
     std::uint32_t levels[SumMap::table_entries] = {};
-    at += SumMap::plan(shape.chunks, 0, levels) * sizeof(std::uint64_t);
+    map_words_ = SumMap::plan(shape.chunks, 0, levels);
+    at += (std::size_t{maps} + 1) * map_words_ * sizeof(std::uint64_t);
     states_at_ = at;
     return at + shape.chunks * sizeof(std::uint64_t);
   }
-  // Returns the offset behind the memory.
-  std::size_t settle(std::byte* base, std::size_t tables_end) {
-    base_ = base;
-    memory_at_ = round_up(tables_end, 256);
-    return memory_at_ + (std::size_t{shape_.chunks} << shape_.chunk_shift);
-  }
-
-  // On tables that are zero.
+  // On tables that are zero, and with the buddy behind them. `buddy` is where its handle is.
   template <class Device>
-  void reset(const Device& device) const {
+  void settle(std::byte* base, const Buddy* buddy, std::byte* memory, const Device& device) {
+    base_ = base;
+    buddy_ = buddy;
+    memory_ = memory;
     std::uint32_t levels[SumMap::table_entries] = {};
     std::vector<std::uint64_t> map(SumMap::plan(shape_.chunks, 0, levels));
-    for (std::uint32_t c = shape_.for_queues; c < shape_.chunks; ++c) map[c / 64] |= std::uint64_t{1} << c % 64;
+    const std::uint32_t for_queues = shape_.pieces * shape_.classes();
+    for (std::uint32_t c = for_queues; c < shape_.small(); ++c) map[c / 64] |= std::uint64_t{1} << c % 64;
     for (std::uint32_t level = 1, n = shape_.chunks; level <= levels[SumMap::table_entries - 1]; ++level) {
       n = (n + 63) / 64;
       for (std::uint32_t i = 0; i < n; ++i) {
@@ -79,27 +95,31 @@ class Chunks {
       }
     }
     simt::device_upload(device.id(), base_ + levels_at_, levels, sizeof(levels));
-    simt::device_upload(device.id(), base_ + map_at_, map.data(), map.size() * sizeof(map[0]));
-    const std::vector<std::uint64_t> queues(shape_.for_queues, of_kind(queue_piece));
+    simt::device_upload(device.id(), base_ + maps_at_, map.data(), map.size() * sizeof(map[0]));
+    const std::vector<std::uint64_t> queues(for_queues, of_kind(queue_piece));
     if (!queues.empty()) {
       simt::device_upload(device.id(), base_ + states_at_, queues.data(), queues.size() * sizeof(queues[0]));
     }
+    device.for_each(shape_.chunks - shape_.small(), MarkLarge<Chunks>{*this, shape_.small()});
   }
+  SIMT_FN void mark_large(std::uint32_t c) const { state(c).store(of_kind(large), simt::relaxed); }
 
   SIMT_INLINE const Shape& shape() const { return shape_; }
   SIMT_INLINE std::byte* base() const { return base_; }
-  SIMT_INLINE std::size_t memory_at() const { return memory_at_; }
-  SIMT_INLINE std::byte* chunk(std::uint32_t c) const {
-    return base_ + memory_at_ + (std::size_t{c} << shape_.chunk_shift);
-  }
+  SIMT_INLINE std::byte* chunk(std::uint32_t c) const { return memory_ + (std::size_t{c} << shape_.chunk_shift); }
   SIMT_INLINE std::byte* page(std::uint32_t c, std::uint32_t q, std::uint32_t i) const {
     return chunk(c) + (std::size_t{i} << shape_.page_shift(q));
   }
   // Of an address in the memory: its chunk, and its offset in there.
   SIMT_INLINE std::uint32_t chunk_of(const void* block, std::uint32_t& offset) const {
-    const auto at = static_cast<std::size_t>(static_cast<const std::byte*>(block) - (base_ + memory_at_));
+    const auto at = static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory_);
     offset = static_cast<std::uint32_t>(at) & ((1u << shape_.chunk_shift) - 1);
     return static_cast<std::uint32_t>(at >> shape_.chunk_shift);
+  }
+  // Its class, or `large` - 1 for a block of the buddy's.
+  SIMT_INLINE std::uint32_t class_of(std::uint32_t c) const {
+    // relaxed: constant while a block is in use.
+    return c < shape_.chunks ? kind_of(state(c).load(simt::relaxed)) - 1 : large - 1;
   }
 
   SIMT_INLINE std::uint64_t* word_at(std::uint32_t q, std::uint32_t which) const {
@@ -111,70 +131,171 @@ class Chunks {
   SIMT_INLINE simt::atomic_ref<std::uint64_t> state(std::uint32_t c) const {
     return simt::atomic_ref<std::uint64_t>(reinterpret_cast<std::uint64_t*>(base_ + states_at_)[c]);
   }
+  // The caller's bitmaps, from 0.
+  SIMT_INLINE SumMap map(std::uint32_t i) const { return map_at(i + 1); }
 
-  // A free chunk, now the caller's; none: there is none. Threads search from places of their own.
+  // A free chunk, now the caller's; none: the bitmap has none. Threads search from places of their own.
   template <class Thread>
-  SIMT_INLINE std::uint32_t take(const Thread& thread) const {
-    // relaxed, here and below: a hint for threads that wait for a chunk.
-    const simt::atomic_ref<std::uint32_t> dry(*dry_word());
-    const SumMap free = map();
+  SIMT_INLINE std::uint32_t take(Thread& thread) const {
+    const SumMap free = map_at(0);
     const std::uint32_t spread = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
-    std::uint32_t c = static_cast<std::uint32_t>((std::uint64_t{spread} * shape_.chunks) >> 32);
+    // Where chunks are in the beginning, or all that start behind these would meet at the first one.
+    const auto start = static_cast<std::uint32_t>((std::uint64_t{spread} * shape_.small()) >> 32);
     SIMT_ROLLED
-    while ((c = free.find(c)) != SumMap::none) {
-      if (free.take(c) == 0) continue;
-      if (dry.load(simt::relaxed) != 0) dry.store(0, simt::relaxed);
-      return c;
+    for (std::uint32_t c = start; (c = free.find(c)) != SumMap::none;) {
+      if (free.take(c) != 0) return c;
     }
-    dry.store(1, simt::relaxed);
+    // relaxed, here and below: a hint.
+    hint(dry).store(1, simt::relaxed);
     return none;
   }
+  // Of one that was in use. release: what its last users did.
   SIMT_INLINE void give_back(std::uint32_t c) const {
-    map().set(c);
-    const simt::atomic_ref<std::uint32_t> dry(*dry_word());
-    if (dry.load(simt::relaxed) != 0) dry.store(0, simt::relaxed);
+    map_at(0).set(c);
+    forget(dry);
+    forget(used_up);
+    forget(scattered);
   }
   // Of one that could not be used for want of another.
-  SIMT_INLINE void put_back(std::uint32_t c) const { map().set(c); }
-  // Not 0 if the last thread that asked for a chunk has found none.
-  SIMT_INLINE std::uint32_t* dry_word() const { return reinterpret_cast<std::uint32_t*>(base_ + dry_at_); }
+  SIMT_INLINE void put_back(std::uint32_t c) const { map_at(0).set(c); }
+  // Not 0 if the bitmap had nothing when a thread last asked for a chunk.
+  SIMT_INLINE std::uint32_t* dry_word() const { return hint_at(dry); }
+
+  // For who found no memory for a page: brings chunks from the buddy, one thread at a time; the others wait for it, as it
+  // is inside. True: there are some. Not where a chunk is wanted, but up where little else is in registers.
+  template <class Thread>
+  static SIMT_INLINE bool more_small(const Chunks* self, Thread& thread) {
+    return self->hint(used_up).load(simt::relaxed) == 0 && bring_small(self, thread);
+  }
+
+  // A block of more than a chunk. On a copy in device memory.
+  template <class Thread>
+  SIMT_INLINE void* take_large(Thread& thread, std::size_t bytes) const {
+    void* block = nullptr;
+    SIMT_ROLLED
+    do {
+      block = buddy_->allocate(thread, bytes);
+    } while (block == nullptr && bytes <= std::size_t{64} << shape_.chunk_shift && more_large(thread));
+    return block;
+  }
+  SIMT_INLINE void give_large(void* block) const {
+    buddy_->deallocate(block);
+    forget(used_up);
+  }
 
   std::vector<std::uint64_t> read_states(const HostView& host) const {
     return host.read(reinterpret_cast<const std::uint64_t*>(base_ + states_at_), shape_.chunks);
   }
 
-  // Reports every chunk. is_used(c, q, i): is page i of chunk c, of class q, in use?
-  template <class Visitor, class IsUsed>
-  void walk(const HostView& host, Visitor visit, IsUsed is_used) const {
+  // Reports the chunks and the buddy. is_used(c, q, i): is page i of chunk c, of class q, in use? A chunk that is_empty(c)
+  // is one free region.
+  template <class Visitor, class IsEmpty, class IsUsed>
+  void walk(const HostView& host, Visitor visit, IsEmpty is_empty, IsUsed is_used) const {
     using State = Region::State;
     const std::size_t bytes = std::size_t{1} << shape_.chunk_shift;
     const auto states = read_states(host);
-    for (std::uint32_t c = 0; c < shape_.chunks; ++c) {
-      const std::size_t at = memory_at_ + c * bytes;
-      const std::uint32_t kind = kind_of(states[c]);
-      if (kind == 0 || kind == queue_piece) {
-        visit(Region{at, bytes, kind == 0 ? State::free : State::metadata});
-        continue;
+    const auto visit_chunk = [&](std::uint32_t c) {
+      const std::uint32_t kind = c < shape_.chunks ? kind_of(states[c]) : large;
+      if (kind == large) return false;
+      const std::size_t at = static_cast<std::size_t>(chunk(c) - base_);
+      if (kind == 0 || kind == queue_piece || is_empty(c)) {
+        visit(Region{at, bytes, kind == queue_piece ? State::metadata : State::free});
+        return true;
       }
       const std::uint32_t q = kind - 1;
       const std::size_t page_bytes = std::size_t{1} << shape_.page_shift(q);
       for (std::uint32_t i = 0; i < shape_.pages(q); ++i) {
         visit(Region{at + i * page_bytes, page_bytes, is_used(c, q, i) ? State::used : State::free});
       }
-    }
+      return true;
+    };
+    host.read(buddy_).walk(host, base_, visit, visit_chunk);
   }
 
  private:
   static constexpr std::uint32_t words = heads + most_heads;  // of a class
+  // dry: the bitmap has no chunk. used_up: nor has the buddy. scattered: the bitmap has no full word. moving: a thread
+  // brings chunks from the buddy.
+  enum Hint : std::uint32_t { dry, used_up, scattered, moving, hints };
 
-  SIMT_INLINE SumMap map() const {
-    return {reinterpret_cast<std::uint64_t*>(base_ + map_at_),
+  SIMT_INLINE SumMap map_at(std::uint32_t i) const {
+    return {reinterpret_cast<std::uint64_t*>(base_ + maps_at_) + std::size_t{i} * map_words_,
             reinterpret_cast<const std::uint32_t*>(base_ + levels_at_), shape_.chunks};
+  }
+  SIMT_INLINE std::uint32_t* hint_at(Hint which) const {
+    return reinterpret_cast<std::uint32_t*>(base_ + hints_at_ + which * 64);
+  }
+  SIMT_INLINE simt::atomic_ref<std::uint32_t> hint(Hint which) const {
+    return simt::atomic_ref<std::uint32_t>(*hint_at(which));
+  }
+  SIMT_INLINE void forget(Hint which) const {
+    if (hint(which).load(simt::relaxed) != 0) hint(which).store(0, simt::relaxed);
+  }
+
+  template <class Thread>
+  static SIMT_OUTLINE bool bring_small(const Chunks* self, Thread thread) {
+    const simt::atomic_ref<std::uint32_t> moving_now = self->hint(moving);
+    // acquire: what the last one brought.
+    if (moving_now.exchange(1, simt::acquire) != 0) {
+      return simt::wait_until(thread, [&] { return moving_now.load(simt::relaxed) == 0; });
+    }
+    // By the last one, unless somebody has found nothing since.
+    bool brought = self->hint(dry).load(simt::relaxed) == 0 && self->map_at(0).find(0) != SumMap::none;
+    SIMT_ROLLED
+    for (std::uint32_t n = 64; n > 0 && !brought; n = n == 64 ? 1 : 0) {
+      void* const block = self->buddy_->allocate(thread, std::size_t{n} << self->shape_.chunk_shift);
+      if (block == nullptr) continue;
+      std::uint32_t offset = 0;
+      const std::uint32_t c = self->chunk_of(block, offset);
+      if (c + n > self->shape_.chunks) {
+        self->buddy_->deallocate(block);
+        continue;
+      }
+      // relaxed: the bitmap publishes them.
+      SIMT_ROLLED
+      for (std::uint32_t i = 0; i < n; ++i) self->state(c + i).fetch_sub(of_kind(large), simt::relaxed);
+      self->map_at(0).raise(c, n == 64 ? ~std::uint64_t{0} : 1);
+      brought = true;
+    }
+    if (brought) {
+      self->forget(dry);
+    } else {
+      self->hint(used_up).store(1, simt::relaxed);
+    }
+    moving_now.store(0, simt::release);
+    return brought;
+  }
+
+  // Gives 64 chunks in a row to the buddy. False: there are none.
+  template <class Thread>
+  SIMT_INLINE bool more_large(const Thread& thread) const {
+    if (hint(scattered).load(simt::relaxed) != 0) return false;
+    const SumMap free = map_at(0);
+    const std::uint32_t rows = shape_.chunks / 64, spread = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
+    const auto start = static_cast<std::uint32_t>((std::uint64_t{spread} * rows) >> 32);
+    SIMT_ROLLED
+    for (std::uint32_t i = 0; i < rows; ++i) {
+      const std::uint32_t c = (i + start < rows ? i + start : i + start - rows) * 64;
+      if (free.look(c) != ~std::uint64_t{0}) continue;
+      const std::uint64_t got = free.take(c, ~std::uint64_t{0});
+      if (got == ~std::uint64_t{0}) {
+        SIMT_ROLLED
+        for (std::uint32_t k = 0; k < 64; ++k) state(c + k).fetch_add(of_kind(large), simt::relaxed);
+        buddy_->adopt(c, 64);
+        return true;
+      }
+      if (got != 0) free.raise(c, got);
+    }
+    hint(scattered).store(1, simt::relaxed);
+    return false;
   }
 
   std::byte* base_ = nullptr;
+  std::byte* memory_ = nullptr;
+  const Buddy* buddy_ = nullptr;
   Shape shape_;
-  std::size_t words_at_ = 0, dry_at_ = 0, levels_at_ = 0, map_at_ = 0, states_at_ = 0, memory_at_ = 0;
+  std::size_t words_at_ = 0, hints_at_ = 0, levels_at_ = 0, maps_at_ = 0, states_at_ = 0;
+  std::uint32_t map_words_ = 0;
 };
 
 }  // namespace heapwood::alloc::ouroboros

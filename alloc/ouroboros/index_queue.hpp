@@ -23,21 +23,21 @@ template <class Slots>
 class IndexQueue {
  public:
   static constexpr std::uint32_t empty = ~0u;
-  static constexpr std::uint32_t pieces = Slots::pieces;
+  static constexpr bool in_pieces = Slots::in_pieces;
 
-  std::size_t plan(const Shape& shape, unsigned entry_shift, std::size_t at) {
-    return slots_.plan(shape, entry_shift, at);
-  }
+  std::size_t plan(const Shape& shape, bool counts, std::size_t at) { return slots_.plan(shape, counts, at); }
   template <class Device>
   void reset(const Chunks& chunks, const Device& device) const {
     slots_.reset(chunks, device);
   }
+  // `self` and `there`: as in take().
   template <class Thread>
-  SIMT_INLINE bool make_room(const Chunks& chunks, Thread& thread, std::uint32_t q) const {
-    return slots_.make_room(chunks, thread, q);
+  SIMT_INLINE bool make_room(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t n,
+                             const IndexQueue* self, const Chunks* there) const {
+    return slots_.make_room(&self->slots_, chunks, there, thread, q, n);
   }
 
-  // n consecutive positions for entries; they must then be put.
+  // n consecutive positions for entries for which there is room; they must then be put.
   SIMT_INLINE std::uint64_t reserve(const Chunks& chunks, std::uint32_t q, std::uint32_t n) const {
     // relaxed: a number that is handed out once.
     return chunks.word(q, Chunks::placed).fetch_add(n, simt::relaxed);
@@ -104,7 +104,9 @@ class IndexQueue {
         entry = slot.exchange(empty, simt::acquire);
       } while (entry == empty && simt::wait_until(thread, full));
     }
-    if constexpr (pieces > 0) {
+    if constexpr (!in_pieces) {
+      if (group.rank() == 0) slots_.give_room(chunks, q, group.size());
+    } else {
       // Each piece is left for itself, so that leaving one needs no later one.
       const LaneGroup<Thread> mates = group.part(slots_.same_piece(position, first));
       mates.sync();  // before the release in leave()

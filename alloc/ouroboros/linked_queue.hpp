@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The virtualised linked-chunk queue of Ouroboros (section 5.2, "VL"): the pieces (queue_pieces.hpp) of a class's queue
-// are a list. Those that take entries begin at `first`, the first piece that is not yet emptied, those that put them
-// at `last`, a piece where such a thread was before; from there a thread walks to the piece with its number. Pieces are
-// emptied in any order, and leave the list from the front.
+// are a list. Those that take entries begin at `front`, a piece that is not yet emptied or was not a moment ago, those
+// that put them at `last`, a piece where such a thread was before; from there a thread walks to the piece with its
+// number. Pieces are emptied in any order, and leave the list from its beginning, `first`.
 // Differs from the paper: numbers come from a ticket, so each piece has one predecessor, which links it, and no two
 // threads link the same; a thread that finds a number behind its own starts again from `first`. A slot that has not been
 // left keeps its piece in the list, and all behind it, so that every thread finds its piece. Overhead: 8 bytes a chunk.
@@ -14,19 +14,23 @@ namespace heapwood::alloc::ouroboros {
 
 class LinkedQueue : public QueuePieces<LinkedQueue> {
  public:
-  std::size_t plan(const Shape& shape, unsigned entry_shift, std::size_t at) {
-    links_at_ = round_up(plan_pieces(shape, entry_shift, at), 256);
+  std::size_t plan(const Shape& shape, bool counts, std::size_t at) {
+    links_at_ = round_up(plan_pieces(shape, counts, at), 256);
     return links_at_ + shape.chunks * sizeof(std::uint64_t);
   }
 
   template <class Device>
   void reset(const Chunks& chunks, const Device& device) const {
     reset_pieces(chunks, device);
+    const std::uint32_t n = chunks.shape().pieces;
     for (std::uint32_t q = 0; q < chunks.shape().classes(); ++q) {
-      const std::uint32_t c = q * pieces;
-      const std::uint64_t links[pieces] = {link(0, c + 1), link(1, Chunks::none)}, first = link(0, c);
-      simt::device_upload(device.id(), link_at(chunks, c), links, sizeof(links));
+      const std::uint32_t c = q * n;
+      std::vector<std::uint64_t> links;
+      for (std::uint32_t i = 0; i < n; ++i) links.push_back(link(i, i + 1 < n ? c + i + 1 : Chunks::none));
+      const std::uint64_t first = link(0, c);
+      simt::device_upload(device.id(), link_at(chunks, c), links.data(), n * sizeof(links[0]));
       simt::device_upload(device.id(), chunks.word_at(q, Chunks::first), &first, sizeof(first));
+      simt::device_upload(device.id(), chunks.word_at(q, Chunks::front), &first, sizeof(first));
       simt::device_upload(device.id(), chunks.word_at(q, Chunks::last), &first, sizeof(first));
     }
   }
@@ -34,8 +38,12 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
   template <bool puts, class Thread>
   SIMT_INLINE std::uint32_t piece_of(const Chunks& chunks, Thread& thread, std::uint32_t q,
                                      std::uint32_t number) const {
-    // relaxed: a place to begin, a piece at any rate.
-    const std::uint64_t from = chunks.word(q, puts ? Chunks::last : Chunks::first).load(simt::relaxed);
+    // relaxed: a place to begin, a piece at any rate. `last` unless it lies behind.
+    std::uint64_t from = chunks.word(q, Chunks::last).load(simt::relaxed);
+    if (!puts) {
+      const std::uint64_t front = chunks.word(q, Chunks::front).load(simt::relaxed);
+      if (static_cast<std::int32_t>(number - number_in(from)) < 0) from = front;
+    }
     std::uint32_t c = piece_in(from), hops = 0;
     SIMT_ROLLED
     for (unsigned turn = 0;;) {
@@ -62,17 +70,50 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
   // Called with a piece whose slots are empty.
   template <class Thread>
   SIMT_INLINE void attach(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t piece) const {
-    SIMT_ROLLED
-    do {
-      append(chunks, thread, q, piece);
-      piece = pop_emptied(chunks, q);
-    } while (piece != Chunks::none);
+    append(chunks, thread, q, piece);
+    if (!counts()) attach_emptied(chunks, thread, q);
   }
 
+  // A piece has been emptied. Where room is counted it stays where it is until room is wanted.
   template <class Thread>
   SIMT_INLINE void recycle(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t, std::uint32_t) const {
-    const std::uint32_t piece = pop_emptied(chunks, q);
-    if (piece != Chunks::none) attach(chunks, thread, q, piece);
+    if (counts()) {
+      pass_emptied(chunks, q);
+    } else {
+      attach_emptied(chunks, thread, q);
+    }
+  }
+  // Where room is counted: attaches the pieces again that have been emptied at the beginning of the list. How many.
+  template <class Thread>
+  SIMT_INLINE std::uint32_t reuse(const Chunks& chunks, Thread& thread, std::uint32_t q) const {
+    const simt::atomic_ref<std::uint64_t> first = chunks.word(q, Chunks::first);
+    // acquire, here and below: their links, and that their slots are empty.
+    std::uint64_t seen = first.load(simt::acquire);
+    const std::uint32_t begin = piece_in(seen);
+    std::uint32_t n = 0, c = begin;
+    SIMT_ROLLED
+    for (; n < most_at_once; ++n) {
+      const std::uint64_t next = link_of(chunks, c).load(simt::acquire);
+      if (number_in(next) != number_in(seen) + n) return 0;  // another thread was faster
+      if (piece_in(next) == Chunks::none || taken_of(chunks, c).load(simt::acquire) != slots()) break;
+      c = piece_in(next);
+    }
+    // acq_rel: as in pop_emptied(). The pieces up to c are this thread's from here on.
+    if (n == 0 || !first.compare_exchange_strong(seen, link(number_in(seen) + n, c), simt::acq_rel, simt::relaxed)) {
+      return 0;
+    }
+    const std::uint32_t number = next_number(chunks, q, n);
+    std::uint32_t at = begin;
+    SIMT_ROLLED
+    for (std::uint32_t i = 0; i < n; ++i) {
+      const std::uint32_t next = piece_in(link_of(chunks, at).load(simt::relaxed));
+      taken_of(chunks, at).store(0, simt::relaxed);
+      // release: the slots are empty, and so says the count.
+      link_of(chunks, at).store(link(number + i, i + 1 < n ? next : Chunks::none), simt::release);
+      at = next;
+    }
+    link_behind(chunks, thread, q, number - 1, begin);
+    return n;
   }
 
   template <class Visitor>
@@ -88,6 +129,8 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
   }
 
  private:
+  static constexpr std::uint32_t most_at_once = 64;
+
   // A piece's {number:32, next piece + 1:32}; `first` has the same form, with the piece itself.
   static SIMT_INLINE std::uint64_t link(std::uint32_t number, std::uint32_t piece) {
     return std::uint64_t{number} << 32 | static_cast<std::uint32_t>(piece + 1);
@@ -107,8 +150,44 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     const std::uint32_t number = next_number(chunks, q);
     // release, here and below: the slots are empty, and so says the count.
     link_of(chunks, piece).store(link(number, Chunks::none), simt::release);
-    const std::uint32_t before = piece_of<true>(chunks, thread, q, number - 1);
+    link_behind(chunks, thread, q, number - 1, piece);
+  }
+  template <class Thread>
+  SIMT_INLINE void link_behind(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t number,
+                               std::uint32_t piece) const {
+    const std::uint32_t before = piece_of<true>(chunks, thread, q, number);
     if (before != Chunks::none) link_of(chunks, before).fetch_add(piece + 1, simt::acq_rel);
+  }
+
+  template <class Thread>
+  SIMT_INLINE void attach_emptied(const Chunks& chunks, Thread& thread, std::uint32_t q) const {
+    SIMT_ROLLED
+    for (std::uint32_t piece; (piece = pop_emptied(chunks, q)) != Chunks::none;) append(chunks, thread, q, piece);
+  }
+
+  // Moves `front` over pieces that have been emptied. relaxed: it is a hint.
+  SIMT_INLINE void pass_emptied(const Chunks& chunks, std::uint32_t q) const {
+    const simt::atomic_ref<std::uint64_t> front = chunks.word(q, Chunks::front);
+    const std::uint64_t from = front.load(simt::relaxed);
+    std::uint64_t to = from;
+    SIMT_ROLLED
+    for (;;) {
+      const std::uint32_t piece = piece_in(to);
+      const std::uint64_t next = link_of(chunks, piece).load(simt::relaxed);
+      const bool emptied = taken_of(chunks, piece).load(simt::relaxed) == slots();
+      if (number_in(next) != number_in(to)) {
+        // It has left the list.
+        const std::uint64_t first = chunks.word(q, Chunks::first).load(simt::relaxed);
+        if (static_cast<std::int32_t>(number_in(first) - number_in(to)) <= 0) return;
+        to = first;
+      } else if (emptied && piece_in(next) != Chunks::none) {
+        to = link(number_in(to) + 1, piece_in(next));
+      } else {
+        break;
+      }
+    }
+    std::uint64_t seen = from;
+    if (to != from) front.compare_exchange_strong(seen, to, simt::relaxed, simt::relaxed);
   }
 
   // Takes the first piece out of the list if it has been emptied and has a next one; else none. Whoever makes one of

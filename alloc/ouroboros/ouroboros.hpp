@@ -7,18 +7,18 @@
 //
 //   page_items.hpp, chunk_items.hpp                      P, C        what is in the queue
 //   static_queue.hpp, array_queue.hpp, linked_queue.hpp  S, VA, VL   where its slots are (queue_pieces.hpp: VA and VL)
-//   index_queue.hpp, chunks.hpp, ../primitives/bulk_semaphore.hpp    tickets and slots; memory; who brings a chunk
+//   index_queue.hpp, ../primitives/bulk_semaphore.hpp                tickets and slots; who brings a chunk
+//   chunks.hpp, page_spill.hpp                                       memory; free pages that have no slot
 //
 // malloc and free may run in the same kernel. What the paper leaves open or to chance is said in the parts' headers.
-// Differs from the paper as a whole: three quarters of the pool are chunks, and a buddy allocator in the last quarter
-// serves requests above a chunk; the paper asks an instance with larger chunks, or the device's malloc. Chunks shrink
-// with pools below 2 MiB, so that there are enough of them.
+// Differs from the paper as a whole: requests above a chunk are served from the same chunks, by a buddy allocator; the
+// paper asks an instance with larger chunks, or the device's malloc. Chunks shrink with pools below 2 MiB, so that there
+// are enough of them.
 #pragma once
 
 #include <algorithm>
 
 #include "alloc/ouroboros/chunks.hpp"
-#include "alloc/primitives/large_part.hpp"
 
 namespace heapwood::alloc {
 
@@ -28,78 +28,89 @@ class Ouroboros {
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     return attempt_until(thread, wait_, [&]() -> void* {
-      if (bytes > std::size_t{1} << items_.chunks().shape().chunk_shift) return large_.allocate(thread, bytes);
+      if (bytes > std::size_t{1} << items_.chunks().shape().chunk_shift) return large(self(), thread, bytes);
       const std::uint32_t q = bytes <= granule ? 0 : simt::highest_bit((bytes - 1) / granule) + 1;
-      return items_.allocate(self(), thread, q);
+      void* block = nullptr;
+      SIMT_ROLLED
+      do {
+        block = items_.allocate(self(), thread, q);
+      } while (block == nullptr && !thread.aborted() && ouroboros::Chunks::more_small(&self()->chunks(), thread));
+      return block;
     });
   }
 
   template <class Thread>
   SIMT_INLINE void deallocate(Thread& thread, void* block) const {
     if (block == nullptr) return;
-    if (large_.owns(block)) return large_.deallocate(thread, block);
-    items_.deallocate(self(), thread, block);
+    std::uint32_t offset = 0;
+    const ouroboros::Chunks& chunks = items_.chunks();
+    const std::uint32_t c = chunks.chunk_of(block, offset), q = chunks.class_of(c);
+    if (q >= chunks.shape().classes()) return chunks.give_large(block);
+    items_.deallocate(self(), thread, c, offset, q);
   }
 
   template <class Visitor>
   void walk(const HostView& host, Visitor visit) const {
-    const ouroboros::Chunks& chunks = items_.chunks();
-    visit(Region{0, chunks.memory_at(), Region::State::metadata});
-    items_.walk(host, visit);
-    const std::size_t end = chunks.memory_at() + (std::size_t{chunks.shape().chunks} << chunks.shape().chunk_shift);
-    if (end < large_at_) visit(Region{end, large_at_ - end, Region::State::metadata});
-    large_.walk(host, chunks.base(), visit);
+    visit(Region{0, tables_, Region::State::metadata});
+    std::size_t end = tables_;
+    items_.walk(host, [&](const Region& region) {
+      end = region.offset + region.bytes;
+      visit(region);
+    });
+    if (unused_ > 0) visit(Region{end, unused_, Region::State::metadata});
   }
 
  protected:
   template <class Device>
   void lay_out(const AllocatorTraits& traits, Pool pool, const AllocatorOptions& options, const Device& device) {
-    static_assert(sizeof(Items) <= items_bytes);
+    static_assert(sizeof(Items) <= items_bytes && sizeof(Buddy) <= buddy_bytes);
     check_pool(traits, pool);
     wait_ = options.wait_when_full;
-    large_at_ = pool.bytes / 4 * 3 / 256 * 256;
     ouroboros::Shape shape;
     shape.chunk_shift = simt::highest_bit(std::clamp<std::size_t>(pool.bytes / 256, 256, 8192));
     shape.word_shift = pool.bytes < std::size_t{8} << 20 ? 3 : 7;
-    shape.for_queues = Items::pieces * shape.classes();
-    // The most chunks that fit, whichever length of the queues allows that.
-    ouroboros::Shape best = shape;
-    for (shape.rows = 1; shape.rows <= ouroboros::Chunks::most_chunks; shape.rows *= 2) {
-      shape.chunks = 0;
-      for (std::uint32_t step = shape.rows; step > 0; step /= 2) {
-        shape.chunks += step;
-        if (shape.chunks > std::min(shape.rows, ouroboros::Chunks::most_chunks) || end_of(pool, shape) > large_at_) {
-          shape.chunks -= step;
-        }
-      }
-      if (shape.chunks > best.chunks) best = shape;
+    // As many chunks as there is room for beside their tables.
+    std::size_t most = std::min<std::size_t>(pool.bytes >> shape.chunk_shift, ouroboros::Chunks::most_chunks);
+    std::uint32_t pages = 0;
+    for (;; most = pages) {
+      shape.chunks = static_cast<std::uint32_t>(most);
+      Items::choose(shape, pool.bytes);
+      tables_ = round_up(items_.plan(shape, buddy_bytes + items_bytes), 256);
+      pages = tables_ < pool.bytes ? Buddy::pages_in(pool.bytes - tables_, shape.chunk_shift) : 0;
+      if (pages >= most) break;
     }
-    if (best.chunks <= best.for_queues) {
+    if (shape.small() <= shape.pieces * shape.classes()) {
       throw Error(Exit::usage, std::string(traits.id) + ": the pool is too small for its queues");
     }
-    end_of(pool, best);
-    simt::device_fill(device.id(), pool.base, 0, items_.chunks().memory_at());
-    simt::device_upload(device.id(), pool.base + LargePart::head_bytes, &items_, sizeof(items_));
-    items_.reset(device);
-    large_ = LargePart::create(pool.base, pool.base + large_at_, pool.bytes - large_at_,
-                               std::min(best.chunk_shift, 12u), device);
+    std::size_t rest = pool.bytes - tables_;
+    // No page of the buddy's that is no chunk.
+    if (most < ouroboros::Chunks::most_chunks) {
+      for (; pages > most; pages = Buddy::pages_in(rest, shape.chunk_shift))
+        rest -= std::size_t{1} << shape.chunk_shift;
+    }
+    unused_ = pool.bytes - tables_ - rest;
+    simt::device_fill(device.id(), pool.base, 0, tables_);
+    const Buddy buddy = Buddy::create(pool.base + tables_, rest, shape.chunk_shift, device, shape.small());
+    simt::device_upload(device.id(), pool.base, &buddy, sizeof(buddy));
+    items_.reset(pool.base, reinterpret_cast<const Buddy*>(pool.base), buddy.page(0), device);
+    simt::device_upload(device.id(), pool.base + buddy_bytes, &items_, sizeof(items_));
   }
 
  private:
-  // At the base: the large part's description, a copy of the items' for functions out of line, the tables, the chunks.
-  static constexpr std::size_t items_bytes = 256;
-  SIMT_INLINE const Items* self() const {
-    return reinterpret_cast<const Items*>(items_.chunks().base() + LargePart::head_bytes);
-  }
+  // At the base: the buddy's handle, a copy of the items' for functions out of line, the tables, the buddy.
+  static constexpr std::size_t buddy_bytes = 128, items_bytes = 256;
+  SIMT_INLINE const Items* self() const { return reinterpret_cast<const Items*>(items_.chunks().base() + buddy_bytes); }
 
-  // Lays the items out; returns the offset behind the chunks.
-  std::size_t end_of(Pool pool, const ouroboros::Shape& shape) {
-    return items_.settle(pool.base, items_.plan(shape, LargePart::head_bytes + items_bytes));
+  // By value: the address of a thread that lives in registers must not escape.
+  template <class Thread>
+  static SIMT_OUTLINE void* large(const Items* items, Thread thread, std::size_t bytes) {
+    void* block = items->chunks().take_large(thread, bytes);
+    if (block == nullptr && Items::collect(items, thread)) block = items->chunks().take_large(thread, bytes);
+    return block;
   }
 
   Items items_;
-  LargePart large_;
-  std::size_t large_at_ = 0;
+  std::size_t tables_ = 0, unused_ = 0;
   bool wait_ = false;
 };
 

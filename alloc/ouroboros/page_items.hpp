@@ -3,7 +3,8 @@
 // bulk semaphore counts them and says who brings a chunk; such a thread keeps a page and puts the others into the queue.
 // Differs from the paper:
 // - a chunk that cannot be had is said to the semaphore (published: ignored, and then memory is written that is nobody's);
-// - the queue has room for every page of the class before that page can be freed (static_queue.hpp, queue_pieces.hpp);
+// - there is room in the queue before a page is put there, and pages without room are in lists (page_spill.hpp). Who finds
+//   the queue empty takes those first. They are no units of the semaphore;
 // - places in the queue are reserved before the semaphore is told, so that waiting threads have their slots and do not
 //   crowd at one word, while the pages are put;
 // - lanes that call together act as one: one wait for all their units, one add for all their tickets, and they share the
@@ -11,7 +12,10 @@
 // As published a chunk stays with its class for good.
 #pragma once
 
+#include <algorithm>
+
 #include "alloc/ouroboros/index_queue.hpp"
+#include "alloc/ouroboros/page_spill.hpp"
 #include "alloc/primitives/bulk_semaphore.hpp"
 #include "alloc/primitives/lane_group.hpp"
 
@@ -20,16 +24,21 @@ namespace heapwood::alloc::ouroboros {
 template <class Queue>
 class PageItems {
  public:
-  static constexpr std::uint32_t pieces = Queue::pieces;
-
+  // The parts of a shape that are this one's choice. A class may have a 32nd of the chunks for its queue.
+  static void choose(Shape& shape, std::size_t pool) {
+    shape.slots = 32;
+    while (shape.slots * std::size_t{4096} <= pool) shape.slots *= 2;
+    shape.pieces = Queue::in_pieces ? std::clamp(shape.chunks / 4096, 2u, 64u) : 0;
+    shape.most_pieces = shape.pieces + shape.chunks / 32;
+  }
   // Where the tables end if they begin at `at`.
   std::size_t plan(const Shape& shape, std::size_t at) {
-    return queue_.plan(shape, shape.chunk_shift - 4, chunks_.plan(shape, at));
+    at = chunks_.plan(shape, shape.classes(), at);
+    return queue_.plan(shape, true, spill_.plan(shape, at));
   }
-  std::size_t settle(std::byte* base, std::size_t tables_end) { return chunks_.settle(base, tables_end); }
   template <class Device>
-  void reset(const Device& device) const {
-    chunks_.reset(device);
+  void reset(std::byte* base, const Buddy* buddy, std::byte* memory, const Device& device) {
+    chunks_.settle(base, buddy, memory, device);
     queue_.reset(chunks_, device);
   }
 
@@ -47,16 +56,24 @@ class PageItems {
     return bring(self, thread, group.lanes(), q, answer == Units::Wait::grow);
   }
 
+  // What begins at `offset` in chunk c, of class q.
   template <class Thread>
-  SIMT_INLINE void deallocate(const PageItems*, Thread& thread, void* block) const {
-    std::uint32_t offset = 0;
-    const std::uint32_t c = chunks_.chunk_of(block, offset);
-    // relaxed: constant by now.
-    const std::uint32_t q = Chunks::kind_of(chunks_.state(c).load(simt::relaxed)) - 1;
+  SIMT_INLINE void deallocate(const PageItems* self, Thread& thread, std::uint32_t c, std::uint32_t offset,
+                              std::uint32_t q) const {
+    const std::uint32_t i = offset >> chunks_.shape().page_shift(q);
     const LaneGroup<Thread> group(thread, thread.together(chunks_.word_at(q, Chunks::units)));
-    queue_.put(chunks_, thread, group, q, entry_of(c, offset >> chunks_.shape().page_shift(q)));
+    const bool room = group.once([&] {
+      return std::uint32_t{queue_.make_room(chunks_, thread, q, group.size(), &self->queue_, &self->chunks_)};
+    }) != 0;
+    if (!room) return spill(self, thread, c, i, q);
+    queue_.put(chunks_, thread, group, q, entry_of(c, i));
     group.sync();
     if (group.rank() == 0) units(q).signal(group.size(), 0);
+  }
+  // What is kept although it is free.
+  template <class Thread>
+  static SIMT_INLINE bool collect(const PageItems*, Thread&) {
+    return false;
   }
 
   template <class Visitor>
@@ -72,8 +89,13 @@ class PageItems {
         free[i] = true;
       });
     }
-    chunks_.walk(host, visit,
-                 [&](std::uint32_t c, std::uint32_t, std::uint32_t i) { return !free[(std::size_t{c} << 9) + i]; });
+    spill_.read(host, chunks_, [&](std::uint32_t c, std::uint32_t i) {
+      if (free[(std::size_t{c} << 9) + i]) throw Error(Exit::failed, "ouroboros: a free page is in two places");
+      free[(std::size_t{c} << 9) + i] = true;
+    });
+    chunks_.walk(
+        host, visit, [](std::uint32_t) { return false; },
+        [&](std::uint32_t c, std::uint32_t, std::uint32_t i) { return !free[(std::size_t{c} << 9) + i]; });
   }
 
  private:
@@ -99,17 +121,33 @@ class PageItems {
     chunks_.state(c).store(Chunks::of_kind(q + 1), simt::relaxed);
   }
 
-  // The group has been told to bring chunks (`grows`), or that there are none. Where there are too few pages for all, the
+  // By value: the address of a thread that lives in registers must not escape.
+  template <class Thread>
+  static SIMT_OUTLINE void spill(const PageItems* self, Thread thread, std::uint32_t c, std::uint32_t i,
+                                 std::uint32_t q) {
+    const LaneGroup<Thread> alone(thread, 1u << thread.lane());
+    self->spill_.put(self->chunks_, alone, q, c, i, 1);
+  }
+
+  // The group has been told to bring chunks (`grows`), or that nobody will. Where there are too few pages for all, the
   // first lanes get those that are free by now.
   template <class Thread>
   static SIMT_OUTLINE void* bring(const PageItems* self, Thread thread, std::uint32_t lanes, std::uint32_t q,
                                   bool grows) {
     LaneGroup<Thread> group(thread, lanes);
-    if (grows) {
-      void* const page = self->grow(thread, group, q);
+    // Others wait for the pages behind those of this group.
+    const std::uint32_t pages = self->chunks_.shape().pages(q);
+    std::uint32_t promised = grows ? (0 - group.size()) & (pages - 1) : 0;
+    if (group.once([&] { return std::uint32_t{self->spill_.any(self->chunks_, q)}; }) != 0) {
+      if (promised != 0 && group.rank() == 0) self->units(q).signal(0, promised);
+      promised = 0;
+      void* const page = self->spill_.take(self->chunks_, group, q);
       group = group.part(page != nullptr);
       if (page != nullptr) return page;
     }
+    void* const page = self->grow(thread, group, q, promised);
+    group = group.part(page != nullptr);
+    if (page != nullptr) return page;
     const bool seated = group.rank() < group.once([&] { return self->units(q).take_some(group.size()); });
     group = group.part(seated);
     return seated ? self->take(self, thread, group, q) : nullptr;
@@ -118,35 +156,38 @@ class PageItems {
   // Brings as many chunks as the group needs; a page for each lane, nullptr where there was none. On the copy in device
   // memory.
   template <class Thread>
-  SIMT_INLINE void* grow(Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q) const {
+  SIMT_INLINE void* grow(Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q,
+                         std::uint32_t promised) const {
     const std::uint32_t pages = chunks_.shape().pages(q), i = group.rank() & (pages - 1);
     std::uint32_t c = Chunks::none;
-    if (i == 0) {
-      c = chunks_.take(thread);
-      if (c != Chunks::none && !queue_.make_room(chunks_, thread, q)) {
-        chunks_.put_back(c);
-        c = Chunks::none;
-      }
-    }
+    if (i == 0) c = chunks_.take(thread);
     c = lane_value(thread, group, group.rank() - i, c);
     if (c != Chunks::none) know(c, q);
     // The pages behind those of the group, all of the last chunk.
     const std::uint32_t last = (group.size() - 1) & ~(pages - 1), kept = group.size() - last, others = pages - kept;
-    if (others > 0) {
-      const std::uint32_t from = lane_value(thread, group, last, c);
-      const std::uint64_t at = group.once([&] {
-        const std::uint64_t position = from == Chunks::none ? 0 : queue_.reserve(chunks_, q, others);
-        units(q).signal(from == Chunks::none ? 0 : others, others);
-        return position;
-      });
-      if (from != Chunks::none) {
+    const std::uint32_t from = lane_value(thread, group, last, c);
+    if (others > 0 && from != Chunks::none) {
+      const bool room = group.once([&] {
+        return std::uint32_t{queue_.make_room(chunks_, thread, q, others, &queue_, &chunks_)};
+      }) != 0;
+      if (room) {
+        const std::uint64_t at = group.once([&] {
+          const std::uint64_t position = queue_.reserve(chunks_, q, others);
+          units(q).signal(others, promised);
+          return position;
+        });
+        promised = 0;
         queue_.put(chunks_, thread, group, q, at, others, entry_of(from, kept) | fresh, entry_of(0, 1));
+      } else {
+        spill_.put(chunks_, group, q, from, kept, others);
       }
     }
+    if (promised != 0 && group.rank() == 0) units(q).signal(0, promised);
     return c == Chunks::none ? nullptr : chunks_.page(c, q, i);
   }
 
   Chunks chunks_;
+  PageSpill spill_;
   Queue queue_;
 };
 

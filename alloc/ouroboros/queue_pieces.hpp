@@ -4,16 +4,15 @@
 // derived class's: an array of pointers ("VA") or a list ("VL"). A piece that has been filled and emptied, as a count
 // tells, is attached again behind the last one, with a new number.
 // Differs from the paper:
-// - a free must never need memory, since there may be none. So room is made when a class gets a chunk, not when
-//   an entry is put: a bulk semaphore of room, whose batch is a piece. Position p is put when fewer than T entries are
-//   in the queue, T being what the class's chunks can bring; they and p lie in (T - 1) / slots + 2 pieces at most,
-//   which is how many there are: the first two have room for as many entries as one has slots. All pieces in front of these are being emptied by running threads, and
-//   then are attached again, so that who waits for a piece waits for running threads;
+// - who puts entries has room for them before it takes tickets: a bulk semaphore of slots, whose batch is a piece. So a
+//   free that finds no memory for a piece learns it in time, and who looks for the piece of its ticket finds it. Chunks
+//   that are in queues of chunks (C) get room once, when they come to the class, so that a free never needs any;
 // - pieces stay with their class. So it does no harm to look at a piece that has been emptied meanwhile: what is there
 //   is a piece, and its number tells. (The published list leaves ten old pieces alone before they are used for something
 //   else, and hopes that no thread is later than that.)
-// - one count a piece, of entries taken; an entry that was taken was put.
-// Overhead: 4 bytes an entry that the chunks in use can bring, two chunks a class, 4 bytes a chunk.
+// - one count a piece, of entries taken; an entry that was taken was put;
+// - a class has a few pieces from the beginning, for the first thousands of threads.
+// Overhead: 4 bytes an entry of the longest queue there was, 4 bytes a chunk.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +25,7 @@ namespace heapwood::alloc::ouroboros {
 template <class Derived>
 class QueuePieces {
  public:
-  static constexpr std::uint32_t pieces = 2;
+  static constexpr bool in_pieces = true;
 
   struct Place {
     std::uint32_t* slot = nullptr;  // nullptr: the launch is aborted
@@ -55,49 +54,40 @@ class QueuePieces {
     derived().recycle(chunks, thread, q, number_of(position), place.piece);
   }
 
+  // Room for n entries (not more than a piece has slots), which are then put. False: there is none. `self` and `there`
+  // are copies of this object and of the chunks in device memory, for what is out of line.
   template <class Thread>
-  SIMT_INLINE bool make_room(const Chunks& chunks, Thread& thread, std::uint32_t q) const {
-    const Room room(chunks.word_at(q, Chunks::room));
-    const std::uint32_t batch = chunks_of_piece(q);
-    const Room::Wait answer = room.wait(thread, 1, batch);
-    if (answer != Room::Wait::grow) return answer == Room::Wait::got;
-    const std::uint32_t piece = chunks.take(thread);
-    if (piece == Chunks::none) {
-      room.signal(0, batch - 1);
-      return false;
-    }
-    // acquire: waits for the last users of its pages.
-    chunks.state(piece).fetch_add(Chunks::of_kind(Chunks::queue_piece), simt::acquire);
-    SIMT_UNROLLED_4
-    for (std::uint32_t i = 0; i < slots(); ++i) {
-      simt::atomic_ref<std::uint32_t>(slots_of(chunks, piece)[i]).store(~0u, simt::relaxed);
-    }
-    derived().attach(chunks, thread, q, piece);
-    room.signal(batch - 1, batch - 1);
-    return true;
+  SIMT_INLINE bool make_room(const Derived* self, const Chunks& chunks, const Chunks* there, Thread& thread,
+                             std::uint32_t q, std::uint32_t n) const {
+    const Room::Wait answer = Room(chunks.word_at(q, Chunks::room)).wait(thread, n, slots(), chunks.dry_word());
+    return answer == Room::Wait::got || (answer == Room::Wait::grow && bring_piece(self, there, thread, q, n));
   }
+  // The slots of a piece come back together.
+  SIMT_INLINE void give_room(const Chunks&, std::uint32_t, std::uint32_t) const {}
 
  protected:
-  std::size_t plan_pieces(const Shape& shape, unsigned entry_shift, std::size_t at) {
+  std::size_t plan_pieces(const Shape& shape, bool counts, std::size_t at) {
     slot_shift_ = shape.chunk_shift - 2;
-    entry_shift_ = entry_shift;
+    counts_ = counts;
     taken_at_ = round_up(at, 256);
     return taken_at_ + shape.chunks * sizeof(std::uint32_t);
   }
-  // The first chunks are the pieces with numbers 0 and 1 of each class.
+  // The first chunks are the first pieces, class by class.
   template <class Device>
   void reset_pieces(const Chunks& chunks, const Device& device) const {
-    const std::uint32_t classes = chunks.shape().classes();
+    const Shape& shape = chunks.shape();
     simt::device_fill(device.id(), slots_of(chunks, 0), 0xff,
-                      (std::size_t{classes} * pieces) << chunks.shape().chunk_shift);
-    const std::uint64_t two = pieces;
-    for (std::uint32_t q = 0; q < classes; ++q) {
-      const std::uint64_t room = Room::initial(chunks_of_piece(q));
+                      (std::size_t{shape.classes()} * shape.pieces) << shape.chunk_shift);
+    // Where room is for ever, T entries and the next position lie in up to (T - 1) / slots + 2 pieces.
+    const std::uint64_t pieces = shape.pieces, room = Room::initial((shape.pieces - (counts_ ? 0 : 1)) << slot_shift_);
+    for (std::uint32_t q = 0; q < shape.classes(); ++q) {
       simt::device_upload(device.id(), chunks.word_at(q, Chunks::room), &room, sizeof(room));
-      simt::device_upload(device.id(), chunks.word_at(q, Chunks::attached), &two, sizeof(two));
+      simt::device_upload(device.id(), chunks.word_at(q, Chunks::attached), &pieces, sizeof(pieces));
+      simt::device_upload(device.id(), chunks.word_at(q, Chunks::pieces), &pieces, sizeof(pieces));
     }
   }
 
+  SIMT_INLINE bool counts() const { return counts_; }
   SIMT_INLINE std::uint32_t slots() const { return 1u << slot_shift_; }
   SIMT_INLINE std::uint32_t number_of(std::uint64_t position) const {
     return static_cast<std::uint32_t>(position >> slot_shift_);
@@ -109,9 +99,13 @@ class QueuePieces {
   SIMT_INLINE simt::atomic_ref<std::uint32_t> taken_of(const Chunks& chunks, std::uint32_t piece) const {
     return simt::atomic_ref<std::uint32_t>(reinterpret_cast<std::uint32_t*>(chunks.base() + taken_at_)[piece]);
   }
-  // The number for a piece that is attached.
-  SIMT_INLINE std::uint32_t next_number(const Chunks& chunks, std::uint32_t q) const {
-    return static_cast<std::uint32_t>(chunks.word(q, Chunks::attached).fetch_add(1, simt::relaxed));
+  // The number for a piece that is attached, or the first of n.
+  SIMT_INLINE std::uint32_t next_number(const Chunks& chunks, std::uint32_t q, std::uint32_t n = 1) const {
+    return static_cast<std::uint32_t>(chunks.word(q, Chunks::attached).fetch_add(n, simt::relaxed));
+  }
+  // A piece has been attached again.
+  SIMT_INLINE void piece_back(const Chunks& chunks, std::uint32_t q) const {
+    if (counts_) Room(chunks.word_at(q, Chunks::room)).signal(slots(), 0);
   }
 
   // The slots of positions [begin, end); piece(number) finds a piece, on the host.
@@ -127,14 +121,43 @@ class QueuePieces {
   }
 
  private:
-  using Room = BasicBulkSemaphore<false>;  // counts chunks whose entries have room
+  using Room = BasicBulkSemaphore<false>;  // counts slots; pieces are handed over where they are attached
 
-  SIMT_INLINE std::uint32_t chunks_of_piece(std::uint32_t q) const {
-    return slots() >> (entry_shift_ > q ? entry_shift_ - q : 0);
+  // The caller has promised a piece, and keeps n slots of it.
+  template <class Thread>
+  static SIMT_OUTLINE bool bring_piece(const Derived* self, const Chunks* chunks, Thread thread, std::uint32_t q,
+                                       std::uint32_t n) {
+    const Room room(chunks->word_at(q, Chunks::room));
+    const std::uint32_t others = self->slots() - n;
+    if (self->counts()) {
+      if (const std::uint32_t n_pieces = self->reuse(*chunks, thread, q); n_pieces > 0) {
+        room.signal(others + (n_pieces - 1) * self->slots(), others);
+        return true;
+      }
+    }
+    const simt::atomic_ref<std::uint64_t> pieces = chunks->word(q, Chunks::pieces);
+    // relaxed: a number.
+    const bool allowed = pieces.fetch_add(1, simt::relaxed) < chunks->shape().most_pieces;
+    const std::uint32_t piece = allowed ? chunks->take(thread) : Chunks::none;
+    if (piece == Chunks::none) {
+      pieces.fetch_sub(1, simt::relaxed);
+      room.signal(0, others);
+      return false;
+    }
+    // acquire: waits for the last users of its pages.
+    chunks->state(piece).fetch_add(Chunks::of_kind(Chunks::queue_piece), simt::acquire);
+    SIMT_UNROLLED_4
+    for (std::uint32_t i = 0; i < self->slots(); ++i) {
+      simt::atomic_ref<std::uint32_t>(self->slots_of(*chunks, piece)[i]).store(~0u, simt::relaxed);
+    }
+    self->attach(*chunks, thread, q, piece);
+    room.signal(others, others);
+    return true;
   }
   SIMT_INLINE const Derived& derived() const { return static_cast<const Derived&>(*this); }
 
-  unsigned slot_shift_ = 0, entry_shift_ = 0;
+  unsigned slot_shift_ = 0;
+  bool counts_ = false;
   std::size_t taken_at_ = 0;
 };
 

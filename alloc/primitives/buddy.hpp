@@ -34,29 +34,21 @@ class Buddy {
  public:
   Buddy() = default;
 
-  // Lays out `bytes` at `base` (aligned to 256) as tables and pages of 2^page_shift bytes.
-  template <class Device>
-  static Buddy create(std::byte* base, std::size_t bytes, unsigned page_shift, const Device& device) {
-    Buddy b;
-    b.page_shift_ = page_shift;
-    b.base_ = base;
-    b.bytes_ = bytes;
+  // How many pages of 2^page_shift bytes there are room for, beside their tables.
+  static std::uint32_t pages_in(std::size_t bytes, unsigned page_shift) {
     std::vector<RunMap::Shape> shapes;
-    std::uint64_t pages = bytes / ((std::uint64_t{1} << page_shift) + sizeof(std::uint32_t)) + 1;
-    do {
-      --pages;
-      shapes.clear();
-      std::uint32_t words = 0;
-      for (std::uint64_t n = pages; n > 0; n /= 64) {
-        shapes.push_back(RunMap::Shape::plan(static_cast<std::uint32_t>(n), words));
-        words = shapes.back().end();
-      }
-      b.lengths_offset_ = words_at + words * sizeof(std::uint64_t);
-      b.memory_offset_ = round_up(b.lengths_offset_ + pages * sizeof(std::uint32_t), 256);
-    } while (pages > 0 && b.memory_offset_ + (pages << page_shift) > bytes);
-    b.pages_ = static_cast<std::uint32_t>(pages);
-    b.levels_ = static_cast<unsigned>(shapes.size());
-    if (pages == 0) {
+    return plan(nullptr, bytes, page_shift, shapes).pages_;
+  }
+
+  // Lays out `bytes` at `base` (aligned to 256) as tables and pages of 2^page_shift bytes. The first `taken` pages are the
+  // caller's: as if it had asked for them.
+  template <class Device>
+  static Buddy create(std::byte* base, std::size_t bytes, unsigned page_shift, const Device& device,
+                      std::uint32_t taken = 0) {
+    std::vector<RunMap::Shape> shapes;
+    Buddy b = plan(base, bytes, page_shift, shapes);
+    b.taken_ = taken;
+    if (b.pages_ == 0) {
       b.memory_offset_ = bytes;
       return b;
     }
@@ -66,7 +58,18 @@ class Buddy {
     return b;
   }
 
-  SIMT_INLINE void free_all_pages() const { give_back(0, pages_); }
+  SIMT_FN void free_all_pages() const {
+    SIMT_ROLLED
+    for (std::uint32_t first = taken_, n = 0; first < pages_; first += n) {
+      const std::uint32_t aligned = first & (~first + 1), rest = pages_ - first;
+      n = first == 0 || aligned > rest ? rest : aligned;
+      give_back(first, n);
+    }
+  }
+
+  SIMT_INLINE std::uint32_t pages() const { return pages_; }
+  // Where a page is.
+  SIMT_INLINE std::byte* page(std::uint32_t p) const { return memory() + (std::size_t{p} << page_shift_); }
 
   SIMT_INLINE bool owns(const void* block) const {
     return static_cast<const std::byte*>(block) >= base_ && static_cast<const std::byte*>(block) < base_ + bytes_;
@@ -110,9 +113,18 @@ class Buddy {
     give_back(page, n);
   }
 
+  // The same for pages that were handed out in other blocks, or were the caller's from the beginning: n of them (1 to 64,
+  // in one aligned 64).
+  SIMT_INLINE void adopt(std::uint32_t first, std::uint32_t n) const { give_back(first, n); }
+
   // Offsets are from `origin`. A free block is a region of its own, as it can be served.
   template <class Visitor>
   void walk(const HostView& host, const std::byte* origin, Visitor visit) const {
+    walk(host, origin, visit, [](std::uint32_t) { return false; });
+  }
+  // is_elsewhere(p): the caller has page p, and has just reported it.
+  template <class Visitor, class IsElsewhere>
+  void walk(const HostView& host, const std::byte* origin, Visitor visit, IsElsewhere is_elsewhere) const {
     const auto start = static_cast<std::size_t>(base_ - origin);
     visit(Region{start, memory_offset_, Region::State::metadata});
     if (pages_ == 0) return;
@@ -135,6 +147,10 @@ class Buddy {
       }
     }
     for (std::uint32_t page = 0; page < pages_; page += length[page]) {
+      if (is_elsewhere(page)) {
+        length[page] = 1;
+        continue;
+      }
       if (length[page] == 0)
         throw Error(Exit::failed, "buddy: page " + std::to_string(page) + " is neither used nor free");
       const std::size_t at = start + memory_offset_ + (std::size_t{page} << page_shift_);
@@ -146,6 +162,28 @@ class Buddy {
   }
 
  private:
+  static Buddy plan(std::byte* base, std::size_t bytes, unsigned page_shift, std::vector<RunMap::Shape>& shapes) {
+    Buddy b;
+    b.page_shift_ = page_shift;
+    b.base_ = base;
+    b.bytes_ = bytes;
+    std::uint64_t pages = bytes / ((std::uint64_t{1} << page_shift) + sizeof(std::uint32_t)) + 1;
+    do {
+      --pages;
+      shapes.clear();
+      std::uint32_t words = 0;
+      for (std::uint64_t n = pages; n > 0; n /= 64) {
+        shapes.push_back(RunMap::Shape::plan(static_cast<std::uint32_t>(n), words));
+        words = shapes.back().end();
+      }
+      b.lengths_offset_ = words_at + words * sizeof(std::uint64_t);
+      b.memory_offset_ = round_up(b.lengths_offset_ + pages * sizeof(std::uint32_t), 256);
+    } while (pages > 0 && b.memory_offset_ + (pages << page_shift) > bytes);
+    b.pages_ = static_cast<std::uint32_t>(pages);
+    b.levels_ = static_cast<unsigned>(shapes.size());
+    return b;
+  }
+
   static constexpr unsigned unit_shift = 6;  // a unit of one level is 64 of the level below
   static constexpr unsigned most_levels = 5;
   static constexpr unsigned most_moves = 256;
@@ -238,7 +276,7 @@ class Buddy {
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
   std::uint64_t lengths_offset_ = 0, memory_offset_ = 0;
-  std::uint32_t pages_ = 0;
+  std::uint32_t pages_ = 0, taken_ = 0;
   unsigned levels_ = 0;
   unsigned page_shift_ = 12;
 };

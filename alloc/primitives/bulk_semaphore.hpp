@@ -87,7 +87,8 @@ class BasicBulkSemaphore {
  private:
   static constexpr auto taking = hands_over ? simt::acquire : simt::relaxed;
   static constexpr auto giving = hands_over ? simt::release : simt::relaxed;
-  static constexpr unsigned patience = 256;  // turns of waiting while nobody promises enough
+  static constexpr unsigned eager = 8;      // turns before a waiting thread looks less often
+  static constexpr unsigned patience = 32;  // turns of waiting while nobody promises enough
 
   // What to add for changes of V and C: a borrow of C's half is part of the sum, and balance() knows it.
   static SIMT_INLINE std::uint64_t counts(std::int64_t balance, std::int64_t available) {
@@ -116,7 +117,10 @@ class BasicBulkSemaphore {
     bool gone = false;
     SIMT_ROLLED
     for (unsigned turn = 0; !gone; ++turn) {
-      thread.pause(turn);
+      // Thousands that look five times a microsecond would take all that the word's part of the L2 cache can do, and those
+      // who bring something need it, too.
+      SIMT_ROLLED
+      for (unsigned rest = turn < eager ? 1 : 8; rest > 0; --rest) thread.pause(turn);
       std::uint64_t seen = word.load(simt::relaxed);
       // As many threads as there may be on a GPU would take one request each; later one of four of these, ...
       const std::uint32_t dice = (thread.worker() * 32 + thread.lane() + turn) * 2654435769u >> 19;

@@ -90,6 +90,9 @@ class SumMap {
     }
   }
 
+  // A bit's word. relaxed: only what to try.
+  SIMT_INLINE std::uint64_t look(std::uint32_t bit) const { return word(0, bit / 64).load(simt::relaxed); }
+
   // Is there a hint that leads to a bit?
   SIMT_INLINE bool hinted() const { return word(top(), 0).load(simt::relaxed) != 0; }
 

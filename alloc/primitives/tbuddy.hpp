@@ -93,9 +93,12 @@ class TBuddy {
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     if (bytes > (std::size_t{pages_} << page_shift_)) return nullptr;
-    const std::size_t n = (bytes + (std::size_t{1} << page_shift_) - 1) >> page_shift_;
-    const std::uint32_t first = take_pages(thread, n == 0 ? 1 : static_cast<std::uint32_t>(n), false);
+    const std::uint32_t first = take_pages(thread, pages_for(bytes), false);
     return first == none ? nullptr : page(first);
+  }
+  // Of a block of so many bytes, which are not more than there are.
+  SIMT_INLINE std::uint32_t pages_for(std::size_t bytes) const {
+    return bytes == 0 ? 1 : static_cast<std::uint32_t>((bytes + (std::size_t{1} << page_shift_) - 1) >> page_shift_);
   }
   SIMT_INLINE void deallocate(void* block) const {
     give_pages(static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory()) >> page_shift_));
@@ -122,6 +125,14 @@ class TBuddy {
     const std::uint32_t first = b << k;
     lengths()[first] = n | (marked ? mark : 0);
     give_back(first + n, behind, 1);
+    return first;
+  }
+  // Pages for `times` blocks of n, one behind the other, each of which is given back by itself: the first one or none.
+  template <class Thread>
+  SIMT_INLINE std::uint32_t take_run(Thread& thread, std::uint32_t n, std::uint32_t times) const {
+    const std::uint32_t first = take_pages(thread, n * times, false);
+    SIMT_ROLLED
+    for (std::uint32_t i = 0; first != none && i < times; ++i) lengths()[first + i * n] = n;
     return first;
   }
   SIMT_OUTLINE void give_pages(std::uint32_t first) const {
@@ -281,14 +292,18 @@ class TBuddy {
   template <class Thread>
   SIMT_INLINE std::uint32_t find(Thread& thread, std::uint32_t order) const {
     const SumMap m = map(order);
-    const std::uint32_t spread = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
+    std::uint32_t spread = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
     std::uint32_t b = static_cast<std::uint32_t>((std::uint64_t{spread} * m.bits()) >> 32);
     SIMT_ROLLED
     for (unsigned turn = 0;;) {
       const std::uint32_t next = m.find(b);
       if (next != SumMap::none) {
-        if (m.take(next) != 0) return next;
-        b = next;
+        // Any bit of the word: blocks lie together, and thousands that come from the gap in front of them would take
+        // them one after the other.
+        const std::uint64_t some = m.look(next), behind = some & (~std::uint64_t{0} << (spread >> 26));
+        b = some == 0 ? next : (next & ~63u) + simt::lowest_bit(behind != 0 ? behind : some);
+        if (m.take(b) != 0) return b;
+        spread *= 2654435769u;
       } else {
         thread.pause(turn++);
         if (turn % 64 == 0 && thread.aborted()) return none;

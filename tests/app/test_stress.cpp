@@ -42,6 +42,7 @@ TEST_F(StressCommand, WrongUsage) {
   expect_error(stress({"alloc", "--blocks", "3"}), 2, {"--blocks", "alloc", "--requests"});
   expect_error(stress({"ad", "--requests", "9"}), 2, {"--requests", "ad", "--blocks"});
   expect_error(stress({"utilization", "--requests", "9"}), 2, {"--requests", "utilization", "--blocks"});
+  expect_error(stress({"exhaust", "--requests", "9"}), 2, {"--requests", "exhaust"});
   for (const char* wrong : {"0", "2.5", "17M", "10G", "many"})
     expect_error(stress({"alloc", "--requests", wrong}), 2, {"--requests", wrong});
   expect_error(stress({"mixed", "--payload", "8"}), 2, {"mixed", "--payload"});
@@ -142,6 +143,46 @@ TEST_F(StressCommand, ScalingLeavesOutWhatCannotFit) {
   EXPECT_TRUE(
       has(outcome.out, "left out, more than the pool: 1K requests of 8 KiB, 100K requests of 32 B, 100K requests"))
       << outcome.out;
+}
+
+// Tables take a part of it, so some are refused.
+TEST_F(StressCommand, ExhaustFillsThePool) {
+  const Outcome outcome =
+      run(stress({"exhaust", "--allocators", "atomic,toy", "--payload", "256,16", "--format", "json"}));
+  ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
+  const json results = json::parse(outcome.out).at("results");
+  ASSERT_EQ(results.size(), 4u);
+  for (const json& result : results) {
+    const json &counts = result.at("allocations"), &settings = result.at("settings");
+    EXPECT_EQ(result.at("status"), "ok");
+    EXPECT_EQ(settings.at("threads"), 8192);
+    EXPECT_EQ(result.at("capacity_bytes"), 8192 * settings.at("payload_bytes").get<int>());
+    EXPECT_EQ(counts.at("count").get<int>() + counts.at("refused").get<int>(), 8192);
+    EXPECT_GT(counts.at("refused"), 0);
+  }
+  const std::string table = run(stress({"exhaust", "--allocators", "atomic", "--payload", "16", "--pool", "64K"})).out;
+  EXPECT_TRUE(has(table, "4,096 requests")) << table;
+  EXPECT_TRUE(has(table, "0.4")) << table;  // 256 bytes of 64 KiB
+}
+
+// The second round allocates what the first one has freed.
+TEST_F(StressCommand, RoundsGoOnInOnePool) {
+  const std::vector<std::string> command{"alloc",      "--allocators", "atomic,cfmalloc", "--payload", "64",
+                                         "--requests", "1000",         "--pool",          "96K",       "--touch",
+                                         "--format",   "json"};
+  const auto refused = [&](std::vector<std::string> arguments) {
+    std::vector<int> counts;
+    const json report = json::parse(run(stress(arguments)).out);
+    for (const json& result : report.at("results")) counts.push_back(result.at("allocations").at("refused"));
+    return counts;
+  };
+  EXPECT_EQ(refused(command), (std::vector{0, 0}));
+  std::vector<std::string> twice = command;
+  twice.insert(twice.end(), {"--rounds", "2"});
+  const std::vector<int> second = refused(twice);
+  EXPECT_GT(second[0], 0);  // AtomicMalloc frees nothing
+  EXPECT_EQ(second[1], 0);
+  expect_error(stress({"ad", "--rounds", "2"}), 2, {"--rounds", "alloc"});
 }
 
 TEST_F(StressCommand, UtilizationIsASharePerAllocator) {
@@ -285,6 +326,10 @@ TEST(StressPoints, ThePapersAreTheDefault) {
   EXPECT_EQ(app::stress_points({}, StressTest::range, gpu).size(), 10u);
   EXPECT_EQ(app::stress_points({}, StressTest::utilization, gpu),
             (std::vector{app::StressPoint{16, std::size_t{2} << 30, 1, 1056, 0, 0}}));
+  const auto exhaust = app::stress_points({}, StressTest::exhaust, gpu);  // bulk figure 7
+  ASSERT_EQ(exhaust.size(), 16u);
+  EXPECT_EQ(exhaust.front(), (app::StressPoint{512 << 10, std::size_t{512} << 20, 1, 0, 0, 1 << 10}));
+  EXPECT_EQ(exhaust.back(), (app::StressPoint{16, std::size_t{16} << 20, 1, 0, 0, 1 << 20}));
   // A CPU gets little to do unless asked.
   simt::DeviceInfo cpu;
   cpu.multiprocessors = 2;
