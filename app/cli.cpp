@@ -21,6 +21,7 @@ constexpr const char* examples = R"(Examples:
   heapwood build atrium                         one tree: time, quality, memory
   heapwood bench atrium statue --json out.json  every allocator, slowdown table
   heapwood stress ad                            malloc and free, nothing else
+  heapwood reproduce --out out/reproduce        the papers' tables and figures
   heapwood render stadium -o stadium.png        a picture
 A scene is a name from 'heapwood list scenes' (also atrium:1m for a million
 triangles) or the path of an OBJ or PLY file. 'heapwood COMMAND --help' has more.
@@ -99,6 +100,7 @@ int parse_and_run(int argc, char** argv) {
   add_build(app, invocation);
   add_bench(app, invocation);
   add_stress(app, invocation);
+  add_reproduce(app, invocation);
   add_render(app, invocation);
   try {
     app.parse(argc, argv);
