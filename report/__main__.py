@@ -10,7 +10,9 @@ from .results import Results, ResultsError, merge, read
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="report", description="One self-contained page of results of 'heapwood reproduce'.")
+    parser = argparse.ArgumentParser(
+        prog="report", description="One self-contained page of results of 'heapwood reproduce'."
+    )
     parser.add_argument("results", nargs="+", help="results.json; several: parts of one measurement")
     parser.add_argument("-o", "--output", default="report.html", help="the page (default: %(default)s)")
     parser.add_argument("--against", nargs="+", default=[], metavar="OLD", help="earlier results to compare with")

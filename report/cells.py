@@ -40,7 +40,7 @@ def outcome(row, value, notes):
     reason, status = row.get("reason"), row.get("status")
     note = notes.number(reason) if reason and status != "ok" else None
     if value is None:
-        return cell({"skipped": "not run", "incomplete": "incomplete"}.get(status, "failed"), None, note)
+        return cell({"ok": MISSING, "skipped": "not run", "incomplete": "incomplete"}.get(status, "failed"), None, note)
     return cell(figure(value), value, note)
 
 
@@ -51,8 +51,14 @@ def row_median(row, key="runs_ms"):
 
 def table(title, columns, rows, notes=(), allocators=None):
     """`allocators`: of each row, for the filter; None where a row is of none."""
-    return {"kind": "table", "title": title, "columns": columns, "rows": rows, "notes": list(notes),
-            "allocators": allocators or [None] * len(rows)}
+    return {
+        "kind": "table",
+        "title": title,
+        "columns": columns,
+        "rows": rows,
+        "notes": list(notes),
+        "allocators": allocators or [None] * len(rows),
+    }
 
 
 def published_table(item):
@@ -74,7 +80,7 @@ def grid(results, title, unit, rows, x, value, x_text, names=None):
     notes = Notes()
     points = sorted({row[x] for row in rows})
     found = {(row["allocator"], row[x]): row for row in rows}
-    allocators = [a for a in (names or results.labels()) if any((a, p) in found for p in points)]
+    allocators = [a for a in names or results.labels() if any((a, p) in found for p in points)]
     lines = []
     for allocator in allocators:
         line = [cell(names[allocator], heading=True) if names else name_cell(results, allocator)]
@@ -82,8 +88,13 @@ def grid(results, title, unit, rows, x, value, x_text, names=None):
             row = found.get((allocator, point))
             line.append(cell(MISSING) if row is None else outcome(row, value(row), notes))
         lines.append(line)
-    return table(f"{title}, {unit}" if unit else title, [""] + [x_text(p) for p in points], lines,
-                 [f"{i + 1}: {line}" for i, line in enumerate(notes.lines)], None if names else allocators)
+    return table(
+        f"{title}, {unit}" if unit else title,
+        [""] + [x_text(p) for p in points],
+        lines,
+        [f"{i + 1}: {line}" for i, line in enumerate(notes.lines)],
+        None if names else allocators,
+    )
 
 
 def bytes_text(value):

@@ -74,6 +74,7 @@ def judge_all(results):
 
 # What rules are made of.
 
+
 def label(results, allocator):
     return results.labels().get(allocator, allocator)
 
@@ -138,7 +139,8 @@ def ratios(results, item, first, second, x, **settings):
 
 
 def usually_faster(results, pairs, share=0.8):
-    """(answer, evidence): `first` faster than `second` at this share of the decided points of all (item, first, second, x, settings)."""
+    """(answer, evidence): whether `first` is faster than `second` at this share of the points that are decided, of all
+    pairs (item, first, second, x, settings)."""
     faster = slower = undecided = 0
     for item, first, second, x, settings in pairs:
         f, s, u = duels(results, item, first, second, x, **settings)

@@ -17,11 +17,20 @@ def variants(results, item, first, second):
     return need(found, "both variants")
 
 
-@claim("bulk-semaphore", "Bulk", "section 5.1, figure 5", "bulk-5", "Bulk semaphores allow more allocations a second than counting semaphores",
-       "with 1,000 threads or more, faster wherever the 95% interval of the ratio decides, and somewhere it does")
+@claim(
+    "bulk-semaphore",
+    "Bulk",
+    "section 5.1, figure 5",
+    "bulk-5",
+    "Bulk semaphores allow more allocations a second than counting semaphores",
+    "with 1,000 threads or more, faster wherever the 95% interval of the ratio decides, and somewhere it does",
+)
 def _(results):
-    intervals = [ratio_interval(bulk, counting) for about, counting, bulk in variants(results, "bulk-5", "counting", "bulk")
-                 if about["threads"] >= 1000]
+    intervals = [
+        ratio_interval(bulk, counting)
+        for about, counting, bulk in variants(results, "bulk-5", "counting", "bulk")
+        if about["threads"] >= 1000
+    ]
     decided = [i for i in intervals if i and not i[0] <= 1 <= i[1]]
     if not decided:
         return None, "no interval decides"
@@ -29,36 +38,69 @@ def _(results):
     return faster == len(decided), f"faster at {faster} of {len(decided)} decided numbers of threads"
 
 
-@claim("bulk-peak", "Bulk", "section 5.1, figure 5", "bulk-5", "The rate falls before the number of threads has peaked",
-       "the most units a second are not taken with the most threads, by at least 5%")
+@claim(
+    "bulk-peak",
+    "Bulk",
+    "section 5.1, figure 5",
+    "bulk-5",
+    "The rate falls before the number of threads has peaked",
+    "the most units a second are not taken with the most threads, by at least 5%",
+)
 def _(results):
-    rates = {about["threads"]: about["threads"] / median(bulk) for about, _, bulk in variants(results, "bulk-5", "counting", "bulk")}
+    rates = {
+        about["threads"]: about["threads"] / median(bulk)
+        for about, _, bulk in variants(results, "bulk-5", "counting", "bulk")
+    }
     best, most = max(rates, key=rates.get), max(rates)
-    return rates[best] >= 1.05 * rates[most], f"{figure(rates[best] / 1e3)} M/s with {best} threads, {figure(rates[most] / 1e3)} with {most}"
+    return (
+        rates[best] >= 1.05 * rates[most],
+        f"{figure(rates[best] / 1e3)} M/s with {best} threads, {figure(rates[most] / 1e3)} with {most}",
+    )
 
 
 def delegation(results):
-    return {(about["threads"], about["readers"]): median(plain) / median(delegated)
-            for about, plain, delegated in variants(results, "bulk-6", "plain", "delegated")}
+    return {
+        (about["threads"], about["readers"]): median(plain) / median(delegated)
+        for about, plain, delegated in variants(results, "bulk-6", "plain", "delegated")
+    }
 
 
-@claim("rcu-best", "Bulk", "section 5.2, figure 6", "bulk-6", "Delegation makes RCU up to 14 times faster",
-       "the largest ratio of the medians is within a factor of 2 of that")
+@claim(
+    "rcu-best",
+    "Bulk",
+    "section 5.2, figure 6",
+    "bulk-6",
+    "Delegation makes RCU up to 14 times faster",
+    "the largest ratio of the medians is within a factor of 2 of that",
+)
 def _(results):
     speed = delegation(results)
     best = max(speed, key=speed.get)
     return 7 <= speed[best] <= 28, f"{figure(speed[best])} times ({best[0]} threads, 1:{best[1]})"
 
 
-@claim("rcu-worst", "Bulk", "section 5.2, figure 6", "bulk-6", "Delegation is at worst 1.01% slower", "no ratio of the medians is below 0.95")
+@claim(
+    "rcu-worst",
+    "Bulk",
+    "section 5.2, figure 6",
+    "bulk-6",
+    "Delegation is at worst 1.01% slower",
+    "no ratio of the medians is below 0.95",
+)
 def _(results):
     speed = delegation(results)
     worst = min(speed, key=speed.get)
     return speed[worst] >= 0.95, f"{figure(speed[worst])} ({worst[0]} threads, 1:{worst[1]})"
 
 
-@claim("rcu-few", "Bulk", "section 5.2, figure 6", "bulk-6", "With few threads RCU with and without delegation are alike",
-       "with at most 64 threads the median ratio is between 0.9 and 1.1")
+@claim(
+    "rcu-few",
+    "Bulk",
+    "section 5.2, figure 6",
+    "bulk-6",
+    "With few threads RCU with and without delegation are alike",
+    "with at most 64 threads the median ratio is between 0.9 and 1.1",
+)
 def _(results):
     values = need([v for (threads, _), v in delegation(results).items() if threads <= 64], "few threads")
     return 0.9 <= median(values) <= 1.1, f"{figure(min(values))} to {figure(max(values))}"
@@ -77,34 +119,71 @@ def exhausting(results, allocator):
 
 def rates(results):
     bulk, cuda = exhausting(results, "bulk"), exhausting(results, "cuda")
-    return need({x: bulk[x][0] / cuda[x][0] for x in sorted(bulk.keys() & cuda.keys())}, "sizes that both were measured with")
+    return need(
+        {x: bulk[x][0] / cuda[x][0] for x in sorted(bulk.keys() & cuda.keys())}, "sizes that both were measured with"
+    )
 
 
-@claim("bulk-average", "Bulk", "section 5.3, figure 7", "bulk-7", "The allocation rate is 16.56 times that of CUDA's allocator on average",
-       "the mean over the sizes of the ratio of rates, refused requests counted as in the paper, is within a factor of 2 of that")
+@claim(
+    "bulk-average",
+    "Bulk",
+    "section 5.3, figure 7",
+    "bulk-7",
+    "The allocation rate is 16.56 times that of CUDA's allocator on average",
+    "the mean over the sizes of the ratio of rates, refused requests counted as in the paper, is within a factor of 2"
+    " of that",
+)
 def _(results):
     values = rates(results)
     mean = statistics.fmean(values.values())
-    return 16.56 / 2 <= mean <= 16.56 * 2, f"{figure(mean)} ({figure(min(values.values()))} to {figure(max(values.values()))}; published 0.22 to 346)"
+    return (
+        16.56 / 2 <= mean <= 16.56 * 2,
+        f"{figure(mean)} ({figure(min(values.values()))} to {figure(max(values.values()))}; published 0.22 to 346)",
+    )
 
 
-@claim("bulk-where", "Bulk", "section 5.3, figure 7", "bulk-7", "It is faster than CUDA's allocator at all sizes but 2, 4, 64 and 128 KB",
-       "at every other size that was measured its rate is higher")
+@claim(
+    "bulk-where",
+    "Bulk",
+    "section 5.3, figure 7",
+    "bulk-7",
+    "It is faster than CUDA's allocator at all sizes but 2, 4, 64 and 128 KB",
+    "at every other size that was measured its rate is higher",
+)
 def _(results):
     values = rates(results)
     slow = [x for x, v in values.items() if v < 1 and x not in (2048, 4096, 65536, 131072)]
-    return not slow, f"slower at {', '.join(map(str, slow))} bytes" if slow else f"faster at all {len(values)} others that were measured"
+    return not slow, (
+        f"slower at {', '.join(map(str, slow))} bytes"
+        if slow
+        else f"faster at all {len(values)} others that were measured"
+    )
 
 
-@claim("bulk-2k", "Bulk", "section 5.3, figure 7", "bulk-7", "Half of the requests of 2 KB fail", "40 to 60% of them are refused", needs="")
+@claim(
+    "bulk-2k",
+    "Bulk",
+    "section 5.3, figure 7",
+    "bulk-7",
+    "Half of the requests of 2 KB fail",
+    "40 to 60% of them are refused",
+    needs="",
+)
 def _(results):
     served = exhausting(results, "bulk")
     need(2048 in served, "2 KiB")
     return 0.4 <= served[2048][1] <= 0.6, f"{100 * served[2048][1]:.1f}%"
 
 
-@claim("bulk-large", "Bulk", "section 5.3, figure 7", "bulk-7", "Requests larger than 4 KB never fail",
-       "beyond 4 KiB at most one block's worth of the pool, or 1% of the requests, is refused", needs="full")
+@claim(
+    "bulk-large",
+    "Bulk",
+    "section 5.3, figure 7",
+    "bulk-7",
+    "Requests larger than 4 KB never fail",
+    "beyond 4 KiB at most one block's worth of the pool, or 1% of the requests, is refused",
+    needs="full",
+)
 def _(results):
     large = {x: v for x, v in exhausting(results, "bulk").items() if x > 4096}
     worst = max(need(large, "more than 4 KiB"), key=lambda x: large[x][1])
@@ -113,11 +192,21 @@ def _(results):
         refused, asked = row["allocations"]["refused"], row["allocations"]["refused"] + row["allocations"]["count"]
         if row["payload_bytes"] in large and refused > max(1, 0.01 * asked):
             bad[row["payload_bytes"]] = f"{refused} of {asked}"
-    return not bad, "; ".join(f"{x // 1024} KiB: {v}" for x, v in bad.items()) or f"at most {100 * large[worst][1]:.2f}% ({worst // 1024} KiB)"
+    return (
+        not bad,
+        "; ".join(f"{x // 1024} KiB: {v}" for x, v in bad.items())
+        or f"at most {100 * large[worst][1]:.2f}% ({worst // 1024} KiB)",
+    )
 
 
-@claim("bulk-failures", "Bulk", "section 5.3, figure 7", "bulk-7", "It refuses far fewer requests than CUDA's allocator",
-       "the mean share of refused requests over the sizes is at most half of that of CUDA's allocator")
+@claim(
+    "bulk-failures",
+    "Bulk",
+    "section 5.3, figure 7",
+    "bulk-7",
+    "It refuses far fewer requests than CUDA's allocator",
+    "the mean share of refused requests over the sizes is at most half of that of CUDA's allocator",
+)
 def _(results):
     bulk, cuda = exhausting(results, "bulk"), exhausting(results, "cuda")
     shared = need(bulk.keys() & cuda.keys(), "sizes that both were measured with")
@@ -130,12 +219,35 @@ def not_yet(results):
 
 
 for name, item, where, statement, rule in (
-        ("host-latency", "host-3", "figure 3", "Segregated fit on the host is two orders of magnitude faster than cudaMalloc and cudaFree",
-         "the ratio of the median latencies of malloc, and of free, is at least 50"),
-        ("host-outliers", "host-3", "figure 3", "Outliers of up to 2 ms in the beginning disappear in the steady state",
-         "the slowest malloc of the second half of the steps takes less than a tenth of the slowest of the first"),
-        ("host-half", "host-4", "figure 4", "About half of the mapped memory is in use with segregated fit",
-         "the median over the steps of memory in use over memory mapped is between 0.4 and 0.6"),
-        ("host-tlsf", "host-4", "section IV", "TLSF fragments less than segregated fit",
-         "the median of memory in use over memory mapped is higher with TLSF")):
-    claim(name, "Host-managed", f"section IV, {where}" if where.startswith("figure") else where, item, statement, rule)(not_yet)
+    (
+        "host-latency",
+        "host-3",
+        "figure 3",
+        "Segregated fit on the host is two orders of magnitude faster than cudaMalloc and cudaFree",
+        "the ratio of the median latencies of malloc, and of free, is at least 50",
+    ),
+    (
+        "host-outliers",
+        "host-3",
+        "figure 3",
+        "Outliers of up to 2 ms in the beginning disappear in the steady state",
+        "the slowest malloc of the second half of the steps takes less than a tenth of the slowest of the first",
+    ),
+    (
+        "host-half",
+        "host-4",
+        "figure 4",
+        "About half of the mapped memory is in use with segregated fit",
+        "the median over the steps of memory in use over memory mapped is between 0.4 and 0.6",
+    ),
+    (
+        "host-tlsf",
+        "host-4",
+        "section IV",
+        "TLSF fragments less than segregated fit",
+        "the median of memory in use over memory mapped is higher with TLSF",
+    ),
+):
+    claim(name, "Host-managed", f"section IV, {where}" if where.startswith("figure") else where, item, statement, rule)(
+        not_yet
+    )

@@ -9,7 +9,7 @@ import jinja2
 import markupsafe
 import plotly.offline
 
-from . import claims_ouroboros, claims_others, claims_regeff  # noqa: F401  each adds its claims
+from . import claims_builds, claims_ouroboros, claims_others, claims_regeff  # noqa: F401  each adds its claims
 from .cells import cell, number, published_table, table
 from .claims import FAILS, HOLDS, OPEN, judge_all
 from .panels import PANELS
@@ -21,7 +21,10 @@ PAPERS = {"RegEff": "regeff", "Ouroboros": "ouroboros", "Bulk": "bulk", "Host-ma
 
 
 def published():
-    return {paper: json.loads((FOLDER / "published" / f"{name}.json").read_text(encoding="utf-8")) for paper, name in PAPERS.items()}
+    return {
+        paper: json.loads((FOLDER / "published" / f"{name}.json").read_text(encoding="utf-8"))
+        for paper, name in PAPERS.items()
+    }
 
 
 def item_section(results, item, papers, verdicts):
@@ -49,7 +52,10 @@ def item_section(results, item, papers, verdicts):
         "published": published_table(told) if told and "rows" in told else None,
         "states": told.get("states", []) if told else [],
         "source": told["source"] if told else None,
-        "wide": bool(told and len(told.get("columns", [])) > 7),
+        "wide": (
+            bool(told and len(told.get("columns", ())) > 7)
+            or any(len(block.get("columns", ())) > 9 for block in blocks)
+        ),
         "claims": [v for v in claims if v.verdict != OPEN],
         "open_claims": open_claims,
     }
@@ -59,9 +65,21 @@ def tally(verdicts):
     """Papers in rows, verdicts in columns."""
     counts = collections.Counter((v.claim.paper, v.verdict) for v in verdicts)
     papers = list(dict.fromkeys(v.claim.paper for v in verdicts))
-    lines = [[cell(paper, heading=True), *(number(counts[paper, verdict]) for verdict in (HOLDS, FAILS, OPEN)),
-              number(sum(counts[paper, verdict] for verdict in (HOLDS, FAILS, OPEN)))] for paper in papers]
-    lines.append([cell("all", heading=True), *(number(sum(counts[p, v] for p in papers)) for v in (HOLDS, FAILS, OPEN)), number(len(verdicts))])
+    lines = [
+        [
+            cell(paper, heading=True),
+            *(number(counts[paper, verdict]) for verdict in (HOLDS, FAILS, OPEN)),
+            number(sum(counts[paper, verdict] for verdict in (HOLDS, FAILS, OPEN))),
+        ]
+        for paper in papers
+    ]
+    lines.append(
+        [
+            cell("all", heading=True),
+            *(number(sum(counts[p, v] for p in papers)) for v in (HOLDS, FAILS, OPEN)),
+            number(len(verdicts)),
+        ]
+    )
     return table("Claims and what became of them", ["paper", HOLDS, FAILS, OPEN, "all"], lines)
 
 
@@ -77,12 +95,24 @@ def comparison(results, against):
             verdict, interval = compare(row["runs_ms"], before["runs_ms"])
             counts[verdict] += 1
             ratio = median(row["runs_ms"]) / median(before["runs_ms"])
-            lines.append([cell(key, heading=True), cell(row["label"]), number(median(before["runs_ms"])), number(median(row["runs_ms"])),
-                          number(ratio, 3), cell("–" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"), cell(verdict)])
+            lines.append(
+                [
+                    cell(key, heading=True),
+                    cell(row["label"]),
+                    number(median(before["runs_ms"])),
+                    number(median(row["runs_ms"])),
+                    number(ratio, 3),
+                    cell("–" if interval is None else f"{interval[0]:.3f} to {interval[1]:.3f}"),
+                    cell(verdict),
+                ]
+            )
     lines.sort(key=lambda line: ("SLOWER", "FASTER", "UNCLEAR", "SAME").index(line[-1]["text"]))
     columns = ["case", "allocator", "before, ms", "now, ms", "now / before", "95% interval", "verdict"]
-    rule = (f"SAME: the interval lies within {1 / ALIKE:.2f} and {ALIKE:.2f}; FASTER, SLOWER: it lies below or above 1; else UNCLEAR. "
-            "The interval is Welch's, of the ratio of geometric means of the raw samples; fewer than three samples are UNCLEAR.")
+    rule = (
+        f"SAME: the interval lies within {1 / ALIKE:.2f} and {ALIKE:.2f}; FASTER, SLOWER: it lies below or above 1;"
+        " else UNCLEAR. The interval is Welch's, of the ratio of geometric means of the raw samples; fewer than three"
+        " samples are UNCLEAR."
+    )
     return {"counts": counts, "table": table("Measured twice", columns, lines, [rule])}
 
 
@@ -99,8 +129,13 @@ def render(results, against=None):
             if block["kind"] == "plot":
                 block["index"] = len(plots)
                 plots.append({key: block[key] for key in ("title", "x", "y", "curves")})
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(FOLDER / "templates"), autoescape=True, trim_blocks=True,
-                                     lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(FOLDER / "templates"),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
 
     def source(name):
         return markupsafe.Markup((FOLDER / "templates" / name).read_text(encoding="utf-8"))
@@ -110,9 +145,21 @@ def render(results, against=None):
         return markupsafe.Markup(json.dumps(value, allow_nan=False, separators=(",", ":")).replace("</", "<\\/"))
 
     return environment.get_template("page.html").render(
-        results=results, papers=papers, groups=groups, verdicts=verdicts, symbols=SYMBOLS, tally=tally(verdicts),
-        labels=results.labels(), runs=results.content["runs"], cases=len(results.cases),
+        results=results,
+        papers=papers,
+        groups=groups,
+        verdicts=verdicts,
+        symbols=SYMBOLS,
+        tally=tally(verdicts),
+        labels=results.labels(),
+        runs=results.content["runs"],
+        cases=len(results.cases),
         seconds=sum(case["seconds"] for case in results.cases.values()),
-        comparison=comparison(results, against) if against else None, against=against,
-        plots=inlined(plots), allocators=inlined(results.labels()), style=source("page.css"), script=source("page.js"),
-        plotly=markupsafe.Markup(plotly.offline.get_plotlyjs()))
+        comparison=comparison(results, against) if against else None,
+        against=against,
+        plots=inlined(plots),
+        allocators=inlined(results.labels()),
+        style=source("page.css"),
+        script=source("page.js"),
+        plotly=markupsafe.Markup(plotly.offline.get_plotlyjs()),
+    )

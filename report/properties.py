@@ -3,7 +3,8 @@
 
 from .cells import cell, name_cell, table
 from .claims import NotMeasured, figure, medians, spread
-from .claims_regeff import P120, build_medians, growth, registers
+from .claims_builds import build_medians
+from .claims_regeff import P120, growth, registers
 from .samples import median
 
 GRADED = ("cuda", "atomic", "cmalloc", "cfmmalloc", "scatter", "fdg", "halloc")
@@ -24,20 +25,30 @@ def blocks_growth(results, allocator):
 
 
 def build_slowdown(results, allocator):
-    found = [times[allocator] / times["atomic"] for times in build_medians(results, "regeff-t3").values()
-             if allocator in times and "atomic" in times]
+    found = [
+        times[allocator] / times["atomic"]
+        for times in build_medians(results, "regeff-t3").values()
+        if allocator in times and "atomic" in times
+    ]
     if not found:
         raise NotMeasured("builds")
     return median(found)
 
 
 # Column, figure, at most this is +, at most that is 0.
-RULES = (("registers", "registers over the fewest of all", fewest_registers, 2.5, 4),
-         ("variable requests", "slowest over fastest payload of figure 3(a)",
-          lambda results, a: spread(results, "regeff-3a", a, "payload_bytes", **P120), 2, 5),
-         ("successive requests", "100 over 10 allocations of figure 3(c)", growth, 5, 15),
-         ("scaling", "120 blocks over 1 of figure 3(d)", blocks_growth, 2, 8),
-         ("speed", "median slowdown of table 3", build_slowdown, 1.5, 3))
+RULES = (
+    ("registers", "registers over the fewest of all", fewest_registers, 2.5, 4),
+    (
+        "variable requests",
+        "slowest over fastest payload of figure 3(a)",
+        lambda results, a: spread(results, "regeff-3a", a, "payload_bytes", **P120),
+        2,
+        5,
+    ),
+    ("successive requests", "100 over 10 allocations of figure 3(c)", growth, 5, 15),
+    ("scaling", "120 blocks over 1 of figure 3(d)", blocks_growth, 2, 8),
+    ("speed", "median slowdown of table 3", build_slowdown, 1.5, 3),
+)
 
 
 def properties(results):
@@ -55,5 +66,7 @@ def properties(results):
                 line.append(cell("not measured"))
         lines.append(line)
         names.append(allocator)
-    rules = [f"{column}: {text}; + up to {good}, 0 up to {average}, - above." for column, text, _, good, average in RULES]
+    rules = [
+        f"{column}: {text}; + up to {good}, 0 up to {average}, - above." for column, text, _, good, average in RULES
+    ]
     return [table("Properties by rule", ["", *(rule[0] for rule in RULES)], lines, rules, names)]

@@ -28,8 +28,9 @@ def merge(files):
     for other in files[1:]:
         same = all(other["device"].get(key) == first["device"].get(key) for key in ("kind", "name", "multiprocessors"))
         if not same or other["scale"] != first["scale"]:
-            raise ResultsError("files of different devices or scales are no parts of one measurement; "
-                               "compare them with --against")
+            raise ResultsError(
+                "files of different devices or scales are no parts of one measurement; compare them with --against"
+            )
     merged = {**first, "runs": [], "items": [], "cases": []}
     cases, items = {}, {}
     for content in files:
@@ -64,7 +65,10 @@ class Results:
     def device_text(self):
         device = self.device
         if self.on_gpu:
-            return f"{device['name']} ({device.get('multiprocessors')} multiprocessors, {device.get('driver', 'driver unknown')})"
+            return (
+                f"{device['name']} ({device.get('multiprocessors')} multiprocessors,"
+                f" {device.get('driver', 'driver unknown')})"
+            )
         return f"{device['name']} ({device.get('threads')} CPU threads)"
 
     def cases_of(self, item):

@@ -4,9 +4,24 @@
 import math
 import statistics
 
-# Quantiles of Student's t, 97.5%, by degrees of freedom; between two lines the upper one holds, which is the wider interval.
-T_975 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262, 10: 2.228, 12: 2.179,
-         15: 2.131, 20: 2.086, 30: 2.042, 60: 2.000}
+# Quantiles of Student's t, 97.5%, by degrees of freedom. Between two the lower one holds: a wider interval.
+T_975 = {
+    1: 12.706,
+    2: 4.303,
+    3: 3.182,
+    4: 2.776,
+    5: 2.571,
+    6: 2.447,
+    7: 2.365,
+    8: 2.306,
+    9: 2.262,
+    10: 2.228,
+    12: 2.179,
+    15: 2.131,
+    20: 2.086,
+    30: 2.042,
+    60: 2.000,
+}
 
 ALIKE = 1.05  # ratios from 1/1.05 to 1.05 are the same speed
 

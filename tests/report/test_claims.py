@@ -47,16 +47,32 @@ class Claims(unittest.TestCase):
 
     def test_registers(self):
         def made(lists, others):
-            use = {**{a: lists for a in ("cmalloc", "cfmalloc", "cmmalloc", "cfmmalloc")}, "scatter": others, "halloc": others}
-            return results({"regeff-t1": [("registers", {}, [row(a, calls={"both": {"registers": n}}) for a, n in use.items()])]})
+            use = {
+                **{a: lists for a in ("cmalloc", "cfmalloc", "cmmalloc", "cfmmalloc")},
+                "scatter": others,
+                "halloc": others,
+            }
+            return results(
+                {"regeff-t1": [("registers", {}, [row(a, calls={"both": {"registers": n}}) for a, n in use.items()])]}
+            )
 
         self.assertEqual(verdict("registers-lists", made(30, 80)), HOLDS)
         self.assertEqual(verdict("registers-lists", made(80, 80)), FAILS)
 
     def test_the_fastest_builder_of_each_scene(self):
         def made(cmalloc):
-            return results({"regeff-t4": [(f"build {s}", {"scene": s}, [row("halloc", [5], median_ms=5), row("cmalloc", [cmalloc], median_ms=cmalloc)])
-                                          for s in ("a", "b")]})
+            return results(
+                {
+                    "regeff-t4": [
+                        (
+                            f"build {s}",
+                            {"scene": s},
+                            [row("halloc", [5], median_ms=5), row("cmalloc", [cmalloc], median_ms=cmalloc)],
+                        )
+                        for s in ("a", "b")
+                    ]
+                }
+            )
 
         self.assertEqual(verdict("build-20-lists", made(4)), HOLDS)
         self.assertEqual(verdict("build-20-lists", made(6)), FAILS)
@@ -75,8 +91,28 @@ class Claims(unittest.TestCase):
     def test_refused_requests(self):
         def made(refused):
             counts = {"count": 100 - refused, "refused": refused}
-            return results({"bulk-7": [("alloc", {}, [row("bulk", [1], allocate_ms=[1], allocations=counts, status="incomplete",
-                                                          settings={"payload_bytes": 2048})])]}, scale="quick", kind="cpu")
+            return results(
+                {
+                    "bulk-7": [
+                        (
+                            "alloc",
+                            {},
+                            [
+                                row(
+                                    "bulk",
+                                    [1],
+                                    allocate_ms=[1],
+                                    allocations=counts,
+                                    status="incomplete",
+                                    settings={"payload_bytes": 2048},
+                                )
+                            ],
+                        )
+                    ]
+                },
+                scale="quick",
+                kind="cpu",
+            )
 
         self.assertEqual(verdict("bulk-2k", made(50)), HOLDS)
         self.assertEqual(verdict("bulk-2k", made(5)), FAILS)

@@ -18,7 +18,9 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 
 def make_page(*arguments):
-    return subprocess.run([sys.executable, "-m", "report", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "report", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
 
 
 class Page(unittest.TestCase):
@@ -26,9 +28,28 @@ class Page(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         for out in ("now", "before"):
-            subprocess.run([os.environ["HEAPWOOD_BINARY"], "reproduce", ITEMS if out == "now" else "regeff-3b", "--device", "cpu", "--out",
-                            cls.folder / out, "--allocators", "atomic,cfmmalloc,scatter"], check=True, stdout=subprocess.DEVNULL)
-        made = make_page(cls.folder / "now/results.json", "-o", cls.folder / "page.html", "--against", cls.folder / "before/results.json")
+            subprocess.run(
+                [
+                    os.environ["HEAPWOOD_BINARY"],
+                    "reproduce",
+                    ITEMS if out == "now" else "regeff-3b",
+                    "--device",
+                    "cpu",
+                    "--out",
+                    cls.folder / out,
+                    "--allocators",
+                    "atomic,cfmmalloc,scatter",
+                ],
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
+        made = make_page(
+            cls.folder / "now/results.json",
+            "-o",
+            cls.folder / "page.html",
+            "--against",
+            cls.folder / "before/results.json",
+        )
         assert made.returncode == 0, made.stderr
         playwright = cls.enterClassContext(sync_playwright())
         # Containers have no sandbox for a browser; the page is our own.
@@ -36,7 +57,9 @@ class Page(unittest.TestCase):
         cls.addClassCleanup(cls.browser.close)
 
     def setUp(self):
-        context = self.browser.new_context(offline=True, viewport={"width": 1400, "height": 1000}, permissions=["clipboard-read", "clipboard-write"])
+        context = self.browser.new_context(
+            offline=True, viewport={"width": 1400, "height": 1000}, permissions=["clipboard-read", "clipboard-write"]
+        )
         self.addCleanup(context.close)
         self.page = context.new_page()
         self.errors, self.requests = [], []
