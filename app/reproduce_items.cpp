@@ -11,7 +11,7 @@ namespace heapwood::app {
 
 namespace {
 
-constexpr const char* not_yet = "not in this build yet: the command '{}' is missing";
+constexpr const char* not_yet = "not in this build yet: {} is missing";
 
 // RegEff table 3: what the paper's pool of 200 root nodes holds without a free.
 const std::vector<PaperScene> small_scenes{{"Hand", "hand", "statue:20k"},
@@ -165,7 +165,9 @@ std::vector<ReproduceItem> ouroboros() {
 }
 
 std::vector<ReproduceItem> others() {
-  static const std::string host = fmt::format(not_yet, "host-bench"), trace = fmt::format(not_yet, "trace");
+  static const std::string host = fmt::format(not_yet, "the command 'host-bench'"),
+                           trace = fmt::format(not_yet, "the command 'trace'"),
+                           levels = fmt::format(not_yet, "the per-level builder");
   const Experiment own = builds(
       {own_scenes, {{"atrium", "", "atrium:10k"}, {"statue", "", "statue:10k"}}, kdtree::RefKind::clipped, "auto"});
   return {
@@ -186,6 +188,7 @@ std::vector<ReproduceItem> others() {
                 {{"2K", "", "atrium:2k"}, {"5K", "", "atrium:5k"}, {"10K", "", "atrium:10k"}},
                 kdtree::RefKind::clipped,
                 "auto"})}},
+      {"own-builder", "Heapwood", "Builders", "One kernel against kernels for each level", {}, levels.c_str()},
       {"own-slowdown", "Heapwood", "Slowdown", "Slowdown with every allocator, clipped refs", {own}},
       {"own-share", "Heapwood", "Share", "At least this much of a build is allocation", {own}},
       {"own-pool",

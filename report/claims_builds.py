@@ -283,3 +283,22 @@ def _(results):
     ]
     need(values, "fragmentation after builds")
     return 0.94 <= median(values) <= 0.995, span(values)
+
+
+@claim(
+    "single-kernel",
+    "RegEff",
+    "section 6",
+    "own-builder",
+    "A build in a single kernel is 25 to 45% faster than one with kernels for each level",
+    "the median over scenes of the per-level builder's time over the single kernel's, with the fastest allocator that"
+    " frees, is at least 1.25",
+)
+def _(results):
+    times = {}
+    for row in results.rows("own-builder"):
+        if row.get("status") == "ok" and not row.get("lower_bound"):
+            builder = times.setdefault(row["scene"], {})
+            builder[row["builder"]] = min(row["median_ms"], builder.get(row["builder"], row["median_ms"]))
+    values = need([t["per-level"] / t["single-kernel"] for t in times.values() if len(t) == 2], "both builders")
+    return median(values) >= 1.25, span(values)

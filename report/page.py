@@ -9,7 +9,7 @@ import jinja2
 import markupsafe
 import plotly.offline
 
-from . import claims_builds, claims_ouroboros, claims_others, claims_regeff  # noqa: F401  each adds its claims
+from . import claims_builds, claims_bulk, claims_host, claims_ouroboros, claims_regeff  # noqa: F401  they add claims
 from .cells import cell, number, published_table, table
 from .claims import FAILS, HOLDS, OPEN, judge_all
 from .panels import PANELS

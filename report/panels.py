@@ -4,7 +4,8 @@
 from .cells import bytes_text, count_text, grid, row_median
 from .plots import PAYLOAD, TIME, axis, sampled
 from .properties import properties
-from .panels_builds import builds, share, pool_over_build
+from .panels_builds import builders, builds, share, pool_over_build
+from .panels_host import latency, memory
 from .panels_others import each, address_range, churn, utilization, semaphores, rcu, exhausting
 from .panels_regeff import registers, calls_of_p, pages, fragmentation
 
@@ -63,7 +64,10 @@ PANELS = {
     "bulk-5": semaphores,
     "bulk-6": rcu,
     "bulk-7": exhausting,
+    "host-3": latency,
+    "host-4": memory,
     "own-triangles": builds("own-triangles", "atomic"),
+    "own-builder": builders,
     "own-slowdown": builds("own-slowdown", "atomic"),
     "own-share": share,
     "own-pool": pool_over_build,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Panels of builds: RegEff's tables 3 and 4, and Heapwood's own."""
 
-from .cells import Notes, cell, name_cell, number, outcome, table
+from .cells import Notes, cell, count_text, grid, name_cell, number, outcome, row_median, table
 from .plots import TIME, axis, curve, plot, sampled
 
 
@@ -135,4 +135,21 @@ def pool_over_build(results):
         plot("Highest address over the build", event, axis("MiB"), curves(3, 1 << 20)),
         plot("External fragmentation below the highest address", event, axis("fragmentation", log=False), curves(5)),
         table("The pool over the build", columns, lines, (), [row["allocator"] for row in rows]),
+    ]
+
+
+def builders(results):
+    """The single kernel with each allocator, and the builder that has kernels for each level."""
+    rows = [
+        {**row, "allocator": f"{row['allocator']} {row['builder']}", "name": row["label"]}
+        for row in results.rows("own-builder")
+    ]
+    names = {}
+    for row in rows:
+        names[row["allocator"]] = f"{row['name']}, {row['builder']}"
+    title = "Build time of the two builders"
+    complete = [row for row in rows if row["status"] == "ok"]
+    return [
+        sampled(results, title, axis("triangles"), TIME, complete, "triangles", names=names),
+        grid(results, title, "ms", complete, "triangles", row_median, count_text, names),
     ]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""What the papers on bulk semaphores and on host-managed allocators claim."""
+"""What Bulk claims."""
 
 import statistics
 
-from .claims import NotMeasured, claim, figure, need
+from .claims import claim, figure, need
 from .samples import median, ratio_interval
 
 
@@ -212,42 +212,3 @@ def _(results):
     shared = need(bulk.keys() & cuda.keys(), "sizes that both were measured with")
     mine, theirs = (statistics.fmean(each[x][1] for x in shared) for each in (bulk, cuda))
     return mine <= theirs / 2, f"{100 * mine:.1f}% against {100 * theirs:.1f}%; the device heap is not exactly the pool"
-
-
-def not_yet(results):
-    raise NotMeasured("host-bench's results have no rule yet")
-
-
-for name, item, where, statement, rule in (
-    (
-        "host-latency",
-        "host-3",
-        "figure 3",
-        "Segregated fit on the host is two orders of magnitude faster than cudaMalloc and cudaFree",
-        "the ratio of the median latencies of malloc, and of free, is at least 50",
-    ),
-    (
-        "host-outliers",
-        "host-3",
-        "figure 3",
-        "Outliers of up to 2 ms in the beginning disappear in the steady state",
-        "the slowest malloc of the second half of the steps takes less than a tenth of the slowest of the first",
-    ),
-    (
-        "host-half",
-        "host-4",
-        "figure 4",
-        "About half of the mapped memory is in use with segregated fit",
-        "the median over the steps of memory in use over memory mapped is between 0.4 and 0.6",
-    ),
-    (
-        "host-tlsf",
-        "host-4",
-        "section IV",
-        "TLSF fragments less than segregated fit",
-        "the median of memory in use over memory mapped is higher with TLSF",
-    ),
-):
-    claim(name, "Host-managed", f"section IV, {where}" if where.startswith("figure") else where, item, statement, rule)(
-        not_yet
-    )
