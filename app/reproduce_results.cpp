@@ -61,12 +61,11 @@ ReproduceResults::ReproduceResults(const std::string& folder, const ReproduceSet
   for (const char* key : {"runs", "items", "cases"}) head[key] = Json::array();
   json_ = earlier_file(file_.path(), head);
 
-  Json run = report_head("", argv, setup.device);
-  run.erase("schema");
-  run.erase("results");
-  run["compilers"] = compilers();
-  run["started"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-  json_["runs"].push_back(std::move(run));
+  run_ = report_head("", argv, setup.device);
+  run_.erase("schema");
+  run_.erase("results");
+  run_["compilers"] = compilers();
+  run_["started"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
 }
 
 Json* ReproduceResults::find(const std::string& key) {
@@ -90,6 +89,8 @@ bool ReproduceResults::has(const ReproduceCase& one) const {
 }
 
 void ReproduceResults::add(const ReproduceCase& one, double seconds, Json results) {
+  if (!run_.empty()) json_["runs"].push_back(std::move(run_));
+  run_.clear();
   Json* place = find(one.key);
   if (!place) place = &json_["cases"].emplace_back();
   *place = {{"key", one.key}, {"run", json_["runs"].size() - 1}, {"seconds", std::round(seconds * 1e3) / 1e3}};

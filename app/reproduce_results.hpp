@@ -34,7 +34,7 @@ class ReproduceResults {
   Json* find(const std::string& key);
 
   OutputFile file_;
-  Json json_;
+  Json json_, run_;  // run_: this run's entry, until it has added something
 };
 
 }  // namespace heapwood::app

@@ -16,7 +16,7 @@ python_packages() {  # REQUIREMENTS...: into an environment of their own, when t
   [[ -f $stamp && $(< "$stamp") == "$wanted" ]] && return
   scripts/setup.sh wheels
   python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check $(printf -- '-r %s ' "$@")
+  "$venv/bin/pip" install --quiet --disable-pip-version-check "${@/#/--requirement=}"
   echo "$wanted" > "$stamp"
 }
 
