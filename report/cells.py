@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Tables of the page: cells that know how to be sorted, and reasons as numbered notes below."""
 
-from .claims import figure
 from .samples import median
+from .text import figure
 
 MISSING = "–"
 
@@ -95,17 +95,3 @@ def grid(results, title, unit, rows, x, value, x_text, names=None):
         [f"{i + 1}: {line}" for i, line in enumerate(notes.lines)],
         None if names else allocators,
     )
-
-
-def bytes_text(value):
-    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if value >= size:
-            return f"{value / size:g} {unit}"
-    return f"{value} B"
-
-
-def count_text(value):
-    for unit, size in (("M", 10**6), ("K", 10**3)):
-        if value >= size and value % (size // 10) == 0:
-            return f"{value / size:g}{unit}"
-    return f"{value:,}"

@@ -6,6 +6,7 @@ import typing
 
 from .results import Results
 from .samples import median, ratio_interval
+from .text import figure  # noqa: F401  for the claims
 
 HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be told"
 
@@ -54,7 +55,7 @@ def claim(name, paper, where, items, statement, rule, needs="gpu"):
 
 def judge(one: Claim, results: Results):
     for item in one.items:
-        reason = results.missing(item)
+        reason = results.incomplete(item)
         if reason:
             return Verdict(one, OPEN, reason)
     if one.needs == "gpu" and not results.on_gpu:
@@ -97,13 +98,6 @@ def need(values, what):
 
 def medians(*arguments, **settings):
     return {x: median(samples) for x, samples in series(*arguments, **settings).items()}
-
-
-def figure(value):
-    """Three significant digits, without an exponent."""
-    if value is None:
-        return "–"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def spread(results, item, allocator, x, **settings):

@@ -5,6 +5,7 @@ import statistics
 
 from .claims import claim, figure, need
 from .samples import median, ratio_interval
+from .text import bytes_text
 
 
 def variants(results, item, first, second):
@@ -194,8 +195,8 @@ def _(results):
             bad[row["payload_bytes"]] = f"{refused} of {asked}"
     return (
         not bad,
-        "; ".join(f"{x // 1024} KiB: {v}" for x, v in bad.items())
-        or f"at most {100 * large[worst][1]:.2f}% ({worst // 1024} KiB)",
+        "; ".join(f"{bytes_text(x)}: {v}" for x, v in bad.items())
+        or f"at most {100 * large[worst][1]:.2f}% ({bytes_text(worst)})",
     )
 
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """What the page shows of each item: tables and plots, from what was measured. A new item is a line in PANELS."""
 
-from .cells import bytes_text, count_text, grid, row_median
+from .cells import grid, row_median
 from .plots import PAYLOAD, TIME, axis, sampled
 from .properties import properties
 from .panels_builds import builders, builds, share, pool_over_build
 from .panels_host import latency, memory
 from .panels_others import each, address_range, churn, utilization, semaphores, rcu, exhausting
 from .panels_regeff import registers, calls_of_p, pages, fragmentation
+from .text import bytes_text, count_text
 
 
 def generic(item, x, x_axis, x_text, title, **settings):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Panels of builds: RegEff's tables 3 and 4, and Heapwood's own."""
 
-from .cells import Notes, cell, count_text, grid, name_cell, number, outcome, row_median, table
+from .cells import Notes, cell, grid, name_cell, number, outcome, row_median, table
 from .plots import TIME, axis, curve, plot, sampled
+from .text import count_text
 
 
 def builds(item, over):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Panels of Ouroboros and Bulk."""
 
-from .cells import Notes, bytes_text, cell, count_text, grid, name_cell, number, outcome, row_median, table
+from .cells import Notes, cell, grid, name_cell, number, outcome, row_median, table
 from .plots import PAYLOAD, TIME, axis, curve, plot, sampled, valued
+from .text import bytes_text, count_text
 
 
 def each(item):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Panels of RegEff's tables 1 and 2 and figures 4 and 5."""
 
-from .cells import Notes, bytes_text, grid, name_cell, number, outcome, row_median, table
+from .cells import Notes, grid, name_cell, number, outcome, row_median, table
 from .plots import PAYLOAD, TIME, axis, sampled, valued
 from .results import blocks_shown
+from .text import bytes_text
 
 
 def registers(results):

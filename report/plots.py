@@ -2,7 +2,7 @@
 """Plots of the page, as data: page.js draws them. Error bars are the smallest and the largest raw sample."""
 
 from .cells import row_median
-from .claims import figure
+from .text import figure
 
 
 def axis(title, log=True, sizes=False):

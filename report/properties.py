@@ -2,10 +2,11 @@
 """RegEff table 5 again: a grade from figures, by a rule that is said beside it."""
 
 from .cells import cell, name_cell, table
-from .claims import NotMeasured, figure, medians, spread
+from .claims import NotMeasured, medians, spread
 from .claims_builds import build_medians
 from .claims_regeff import P120, growth, registers
 from .samples import median
+from .text import figure
 
 GRADED = ("cuda", "atomic", "cmalloc", "cfmmalloc", "scatter", "fdg", "halloc")
 

@@ -106,6 +106,11 @@ class Results:
             return "not measured yet"
         return None
 
+    def incomplete(self, item):
+        """Why an item is not yet to be judged by, or None."""
+        planned, there = len(self.items.get(item, {}).get("cases", [])), len(self.cases_of(item))
+        return self.missing(item) or (f"{there} of {planned} cases are measured" if there < planned else None)
+
 
 def blocks_shown(results, item):
     """The grid that a figure is drawn for: the paper's 120 blocks where there are several."""

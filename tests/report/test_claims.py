@@ -133,3 +133,9 @@ class Claims(unittest.TestCase):
         self.assertEqual(verdict("host-tlsf", made(2, 1.1)), HOLDS)
         self.assertEqual(verdict("host-tlsf", made(2, 2.1)), FAILS)
         self.assertEqual(len(PANELS["host-4"](made(2, 1.1))[1]["rows"]), 2)
+
+    def test_half_an_item_is_no_verdict(self):
+        made = results(sweep("regeff-3a", "payload_bytes", {64: {"scatter": 1}, 131072: {"scatter": 9}}, blocks=120))
+        made.items["regeff-3a"]["cases"].append("another payload")
+        one = judge(BY_ID["ad-scatter-large"], made)
+        self.assertEqual((one.verdict, one.evidence), (OPEN, "2 of 3 cases are measured"))
