@@ -72,6 +72,7 @@ struct BuildPlan {
   kdtree::RefKind refs;
   const char* pool;
   int runs = 5;
+  const char* only = "";
 };
 Experiment builds(const BuildPlan& plan);
 // The pool over a build: what is in use and how the rest is cut up.

@@ -110,7 +110,7 @@ struct ChosenScene {
 ReproduceCase build_case(const ChosenScene& scene, const BuildPlan& plan, const ReproduceSetup& setup) {
   BenchJob job;
   job.scenes = {scene.source};
-  job.allocators = setup.allocators;
+  job.allocators = only(setup.allocators, plan.only);
   job.settings.refs = plan.refs;
   job.settings.pool = parse_pool(plan.pool);
   job.settings.runs = setup.full ? plan.runs : std::min(plan.runs, 3);
@@ -242,6 +242,7 @@ Experiment generic_test(const StressPlan& plan) {
 Experiment builds(const BuildPlan& plan) {
   return [plan](const ReproduceSetup& setup) {
     std::vector<ReproduceCase> cases;
+    if (only(setup.allocators, plan.only).empty()) return cases;
     for (const PaperScene& scene : setup.full ? plan.full : plan.quick)
       cases.push_back(build_case(ChosenScene(scene, setup), plan, setup));
     return cases;

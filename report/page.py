@@ -83,6 +83,26 @@ def tally(verdicts):
     return table("Claims and what became of them", ["paper", HOLDS, FAILS, OPEN, "all"], lines)
 
 
+def verdicts_in_order(results):
+    return sorted(judge_all(results), key=lambda v: list(PAPERS).index(v.claim.paper))
+
+
+def verdicts_markdown(results):
+    """The claims' verdicts as a table for a document."""
+    verdicts = verdicts_in_order(results)
+    counts = collections.Counter(v.verdict for v in verdicts)
+    lines = [
+        f"{results.device_text()}, version {results.content['runs'][-1]['git']['sha']}, {len(results.cases)} cases: "
+        + ", ".join(f"{counts[verdict]} {verdict}" for verdict in SYMBOLS)
+        + ".",
+        "",
+        "| paper | claim | verdict | found |",
+        "| :--- | :--- | :--- | :--- |",
+    ]
+    lines += [f"| {v.claim.paper} | {v.claim.statement} | {v.verdict} | {v.evidence} |" for v in verdicts]
+    return "\n".join(lines)
+
+
 def comparison(results, against):
     """Every pair of samples that both files have."""
     lines, counts = [], collections.Counter()
@@ -118,7 +138,7 @@ def comparison(results, against):
 
 def render(results, against=None):
     papers = published()
-    verdicts = sorted(judge_all(results), key=lambda v: list(PAPERS).index(v.claim.paper))
+    verdicts = verdicts_in_order(results)
     sections = [item_section(results, item, papers, verdicts) for item in results.content["items"]]
     groups = {}
     for section in sections:
