@@ -110,7 +110,7 @@ def comparison(results, against):
         old = {row["allocator"]: row for row in against.cases.get(key, {}).get("results", [])}
         for row in case["results"]:
             before = old.get(row["allocator"])
-            if not row.get("runs_ms") or not before or not before.get("runs_ms"):
+            if not row.get("runs_ms") or not before or not before.get("runs_ms") or min(before["runs_ms"]) <= 0:
                 continue
             verdict, interval = compare(row["runs_ms"], before["runs_ms"])
             counts[verdict] += 1
