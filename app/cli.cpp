@@ -8,6 +8,7 @@
 #include <new>
 
 #include "app/commands.hpp"
+#include "app/host_memory.hpp"
 #include "app/progress.hpp"
 #include "app/version.hpp"
 #include "simt/device.hpp"
@@ -93,6 +94,8 @@ int parse_and_run(int argc, char** argv) {
   app.set_help_flag("-h,--help", "options and examples");
   app.set_version_flag("--version", version_line(), "version and commit");
   app.require_subcommand(1);
+  HostMemoryOptions host;
+  add_host_memory_options(app, host);
 
   Invocation invocation;
   invocation.argv.assign(argv, argv + argc);
@@ -102,6 +105,7 @@ int parse_and_run(int argc, char** argv) {
   add_stress(app, invocation);
   add_reproduce(app, invocation);
   add_render(app, invocation);
+  add_host_bench(app, invocation);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -109,7 +113,7 @@ int parse_and_run(int argc, char** argv) {
     return usage_error(app, error, invocation.argv);
   }
   install_signal_handlers();
-  const Exit exit = invocation.action();
+  const Exit exit = with_host_memory(host, invocation.action);
   return std::fflush(stdout) != 0 || std::ferror(stdout) ? cannot_print() : static_cast<int>(exit);
 }
 

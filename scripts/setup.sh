@@ -11,7 +11,7 @@ for purpose in "${@:-build}"; do
   case $purpose in
     build)
       packages+=(g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libgtest-dev libcu++-dev libstb-dev
-                 libtinyobjloader-dev) ;;
+                 libtinyobjloader-dev robin-map-dev) ;;
     check) packages+=(clang-format-14 clang-tidy-14 codespell) ;;  # by version: they must agree on every machine
     viewer)
       packages+=(pkg-config libglfw3-dev libimgui-dev libepoxy-dev libgl1-mesa-dri fonts-inter xvfb xdotool) ;;

@@ -22,5 +22,10 @@ void upload(int, void*, const void*, std::size_t) { absent(); }
 void download(int, void*, const void*, std::size_t) { absent(); }
 void fill(int, void*, int, std::size_t) { absent(); }
 std::size_t available(int) { return 0; }
+void* pool_allocate(int, std::size_t) { absent(); }
+void pool_free(int, void*) noexcept {}
+void pool_trim(int) { absent(); }
+std::size_t pool_reserved(int) { return 0; }
+std::unique_ptr<VirtualRange> reserve_range(int, std::size_t) { absent(); }
 
 }  // namespace heapwood::simt::cuda_runtime

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "simt/cuda_runtime.hpp"
 
+#include <cstdint>
+#include <mutex>
 #include <string>
 
 #include "simt/cuda.hpp"
@@ -73,13 +75,11 @@ void* allocate(int device, std::size_t bytes) {
   check_cuda(cudaSetDevice(device), "cudaSetDevice");
   void* pointer = nullptr;
   const cudaError_t status = cudaMalloc(&pointer, bytes);
-  if (status != cudaSuccess) {
-    cudaGetLastError();
-    throw Error(Exit::failed, "cuda:" + std::to_string(device) + ": cannot allocate " + std::to_string(bytes >> 20) +
-                                  " MiB of device memory (" + std::to_string(available(device) >> 20) +
-                                  " MiB free): " + cudaGetErrorString(status) + "; use a smaller --pool or scene");
-  }
-  return pointer;
+  if (status == cudaSuccess) return pointer;
+  cudaGetLastError();
+  if (status == cudaErrorMemoryAllocation) return nullptr;
+  check_cuda(status, "cudaMalloc");
+  return nullptr;
 }
 
 void free(int device, void* pointer) noexcept {
@@ -108,6 +108,50 @@ std::size_t available(int device) {
   cudaSetDevice(device);
   if (cudaMemGetInfo(&free_bytes, &total) != cudaSuccess) return 0;
   return free_bytes;
+}
+
+namespace {
+
+// The device's own pool. Without a threshold it gives everything back at each synchronization.
+cudaMemPool_t memory_pool(int device) {
+  cudaMemPool_t pool{};
+  check_cuda(cudaDeviceGetDefaultMemPool(&pool, device), "cudaDeviceGetDefaultMemPool");
+  return pool;
+}
+
+}  // namespace
+
+void* pool_allocate(int device, std::size_t bytes) {
+  static std::once_flag keep[64];
+  check_cuda(cudaSetDevice(device), "cudaSetDevice");
+  std::call_once(keep[device % 64], [device] {
+    std::uint64_t all = ~std::uint64_t{0};
+    check_cuda(cudaMemPoolSetAttribute(memory_pool(device), cudaMemPoolAttrReleaseThreshold, &all), "memory pool");
+  });
+  void* pointer = nullptr;
+  const cudaError_t status = cudaMallocAsync(&pointer, bytes, nullptr);
+  if (status == cudaSuccess) return pointer;
+  cudaGetLastError();
+  if (status == cudaErrorMemoryAllocation) return nullptr;
+  check_cuda(status, "cudaMallocAsync");
+  return nullptr;
+}
+
+void pool_free(int device, void* pointer) noexcept {
+  cudaSetDevice(device);
+  cudaFreeAsync(pointer, nullptr);
+}
+
+void pool_trim(int device) {
+  check_cuda(cudaSetDevice(device), "cudaSetDevice");
+  check_cuda(cudaDeviceSynchronize(), "memory pool");  // frees take effect in the stream's order
+  check_cuda(cudaMemPoolTrimTo(memory_pool(device), 0), "cudaMemPoolTrimTo");
+}
+
+std::size_t pool_reserved(int device) {
+  std::uint64_t bytes = 0;
+  check_cuda(cudaMemPoolGetAttribute(memory_pool(device), cudaMemPoolAttrReservedMemCurrent, &bytes), "memory pool");
+  return bytes;
 }
 
 }  // namespace heapwood::simt::cuda_runtime

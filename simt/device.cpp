@@ -12,6 +12,7 @@
 #include "simt/cuda_runtime.hpp"
 #include "simt/launch.hpp"
 #include "simt/memory.hpp"
+#include "simt/memory_source.hpp"
 
 namespace heapwood::simt {
 
@@ -19,6 +20,8 @@ namespace {
 
 std::atomic<bool> interrupt_flag{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
+
+std::atomic<MemorySource*> memory_source{nullptr};
 
 std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
@@ -88,24 +91,48 @@ void interrupt() noexcept { interrupt_flag.store(true, std::memory_order_relaxed
 bool interrupted() noexcept { return interrupt_flag.load(std::memory_order_relaxed); }
 void clear_interrupt() noexcept { interrupt_flag.store(false, std::memory_order_relaxed); }
 
-void* device_allocate(const DeviceId& device, std::size_t bytes) {
+void set_memory_source(MemorySource* source) noexcept { memory_source.store(source, std::memory_order_release); }
+
+void* platform_allocate(const DeviceId& device, std::size_t bytes) {
   if (device.kind == DeviceKind::cuda) return cuda_runtime::allocate(device.index, bytes);
-  if (bytes > available_memory()) {
-    throw Error(Exit::failed, "cpu: cannot allocate " + std::to_string(bytes >> 20) + " MiB of memory (" +
-                                  std::to_string(available_memory() >> 20) +
-                                  " MiB available); use a smaller --pool or scene");
-  }
+  if (bytes > available_memory()) return nullptr;
   // Untouched pages cost nothing: a pool many times larger than what a build touches is cheap.
   void* pointer = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (pointer == MAP_FAILED) {
-    throw Error(Exit::failed, "cpu: cannot map " + std::to_string(bytes >> 20) + " MiB: " + std::strerror(errno));
+  return pointer == MAP_FAILED ? nullptr : pointer;
+}
+
+void platform_free(const DeviceId& device, void* block, std::size_t bytes) noexcept {
+  if (device.kind == DeviceKind::cuda) return cuda_runtime::free(device.index, block);
+  munmap(block, bytes);
+}
+
+std::size_t platform_available(const DeviceId& device) {
+  return device.kind == DeviceKind::cuda ? cuda_runtime::available(device.index) : available_memory();
+}
+
+void* pool_allocate(const DeviceId& device, std::size_t bytes) {
+  return cuda_runtime::pool_allocate(device.index, bytes);
+}
+void pool_free(const DeviceId& device, void* block) noexcept { cuda_runtime::pool_free(device.index, block); }
+void pool_trim(const DeviceId& device) { cuda_runtime::pool_trim(device.index); }
+std::size_t pool_reserved(const DeviceId& device) { return cuda_runtime::pool_reserved(device.index); }
+
+void* device_allocate(const DeviceId& device, std::size_t bytes) {
+  MemorySource* source = memory_source.load(std::memory_order_acquire);  // acquire: sees the source that was made
+  void* pointer = source ? source->allocate(device, bytes) : platform_allocate(device, bytes);
+  if (pointer == nullptr) {
+    const std::string name = device.kind == DeviceKind::cuda ? "cuda:" + std::to_string(device.index) : "cpu";
+    throw Error(Exit::failed, name + ": cannot allocate " + std::to_string(bytes >> 20) + " MiB of device memory (" +
+                                  std::to_string(device_available(device) >> 20) +
+                                  " MiB available); use a smaller --pool or scene");
   }
   return pointer;
 }
 
 void device_free(const DeviceId& device, void* pointer, std::size_t bytes) noexcept {
-  if (device.kind == DeviceKind::cuda) return cuda_runtime::free(device.index, pointer);
-  munmap(pointer, bytes);
+  MemorySource* source = memory_source.load(std::memory_order_acquire);
+  if (source) return source->deallocate(device, pointer);
+  platform_free(device, pointer, bytes);
 }
 
 void device_upload(const DeviceId& device, void* to, const void* from_host, std::size_t bytes) {
@@ -124,7 +151,8 @@ void device_fill(const DeviceId& device, void* to, int byte, std::size_t bytes) 
 }
 
 std::size_t device_available(const DeviceId& device) {
-  return device.kind == DeviceKind::cuda ? cuda_runtime::available(device.index) : available_memory();
+  MemorySource* source = memory_source.load(std::memory_order_acquire);
+  return source ? source->available(device) : platform_available(device);
 }
 
 void check_outcome(std::uint32_t code, const std::uint64_t (&operand)[3], bool stopped, bool was_interrupted,

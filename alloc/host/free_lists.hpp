@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Free blocks by size, one list a class, and a bitmap that says which lists are not empty: O(1) by find-first-set.
+//
+// Classes as in TLSF (Masmano, Ripoll, Crespo and Real 2004, section 3): powers of two, each divided linearly into 2^s
+// classes; sizes below 2^s units have a class each. With s = 0 it is segregated fit, with s = 5 two-level segregated
+// fit of 32 second-level lists. A block is in the class of its own size; a request takes the first list whose blocks are
+// all large enough, so that its head will do: what is lost by that is a factor of 2 or of 1 + 1/32.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace heapwood::alloc::host {
+
+using BlockIndex = std::uint32_t;
+inline constexpr BlockIndex none = ~BlockIndex{0};
+
+struct Block {
+  enum class State : std::uint8_t { free, used, unmapped, vacant };  // vacant: an unused entry of the table
+  std::size_t offset = 0, bytes = 0;
+  std::size_t requested = 0;                         // of a used one
+  BlockIndex before = none, after = none;            // by address: with the hash table they stand for boundary tags
+  BlockIndex list_before = none, list_after = none;  // in the list of its class, or of unmapped or vacant ones
+  State state = State::free;
+};
+
+// A doubly linked list of blocks through their list_ links; the last one in comes first.
+class BlockList {
+ public:
+  BlockIndex first() const { return first_; }
+  void push(std::vector<Block>& blocks, BlockIndex index) {
+    blocks[index].list_before = none;
+    blocks[index].list_after = first_;
+    if (first_ != none) blocks[first_].list_before = index;
+    first_ = index;
+  }
+  void remove(std::vector<Block>& blocks, BlockIndex index) {
+    const Block& block = blocks[index];
+    if (block.list_before != none) blocks[block.list_before].list_after = block.list_after;
+    if (block.list_after != none) blocks[block.list_after].list_before = block.list_before;
+    if (first_ == index) first_ = block.list_after;
+  }
+
+ private:
+  BlockIndex first_ = none;
+};
+
+class FreeLists {
+ public:
+  explicit FreeLists(unsigned second_level_bits);
+
+  void push(std::vector<Block>& blocks, BlockIndex index);
+  void remove(std::vector<Block>& blocks, BlockIndex index);
+  // A block of at least `bytes`; `none` if there is none in the lists where all are.
+  BlockIndex find(std::size_t bytes) const;
+  // Calls visit(index) for all blocks that may hold `bytes`, smaller classes first, until it returns true.
+  template <class Visit>
+  void for_each_from(const std::vector<Block>& blocks, std::size_t bytes, Visit visit) const {
+    for (std::size_t list = class_of(bytes); list < lists_.size(); ++list) {
+      for (BlockIndex i = lists_[list].first(); i != none; i = blocks[i].list_after) {
+        if (visit(i)) return;
+      }
+    }
+  }
+
+  std::size_t class_of(std::size_t bytes) const;   // of a block of that size
+  std::size_t class_for(std::size_t bytes) const;  // first class whose blocks all hold a request of that size
+
+ private:
+  unsigned bits_;
+  std::vector<BlockList> lists_;
+  std::vector<std::uint64_t> filled_;  // bit i of word w: list 64 w + i is not empty
+  std::uint64_t filled_words_ = 0;     // bit w: filled_[w] is not 0
+};
+
+}  // namespace heapwood::alloc::host

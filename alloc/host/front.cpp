@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "alloc/host/front.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace heapwood::alloc::host {
+
+namespace {
+
+std::string hexadecimal(std::uintptr_t address) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "0x%llx", static_cast<unsigned long long>(address));
+  return text;
+}
+
+}  // namespace
+
+void refuse_free(const Policy& policy, const void* block) {
+  const auto address = reinterpret_cast<std::uintptr_t>(block);
+  std::string why = "the address is foreign: it is in no memory of this allocator; free it where it came from";
+  policy.walk([&](const HostRegion& region) {
+    if (address - region.address >= region.bytes) return;
+    switch (region.state) {
+      case HostRegion::State::used:
+        why = "the address lies inside the block that begins at " + hexadecimal(region.address) + " (" +
+              std::to_string(region.requested) + " bytes); free that";
+        break;
+      case HostRegion::State::free:
+        why = "the address lies in free memory: it was freed before, or never handed out";
+        break;
+      case HostRegion::State::unmapped:
+        why = "the address lies in memory that was given back to the device: it was freed before";
+        break;
+    }
+  });
+  throw Error(Exit::failed, "host allocator: free of " + hexadecimal(address) + ": " + why);
+}
+
+Front::Front(std::unique_ptr<Policy> policy) : policy_(std::move(policy)) { note_mapped(); }
+
+void Front::note_mapped() {
+  figures_.mapped_bytes = policy_->mapped_bytes();
+  figures_.mappings = policy_->mappings();
+  if (figures_.mapped_bytes)
+    figures_.peak_mapped_bytes = std::max(figures_.peak_mapped_bytes.value_or(0), *figures_.mapped_bytes);
+}
+
+void* Front::allocate(std::size_t bytes, std::size_t alignment) {
+  if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > largest_alignment) {
+    throw Error(Exit::usage, "host allocator: alignment " + std::to_string(alignment) +
+                                 ": expected a power of two, at most " + std::to_string(largest_alignment));
+  }
+  const std::lock_guard lock(mutex_);
+  const LiveBlock block = policy_->allocate(std::max<std::size_t>(bytes, 1), alignment);
+  if (policy_->mappings() != figures_.mappings) note_mapped();
+  if (block.address == nullptr) {
+    ++figures_.refused;
+    return nullptr;
+  }
+  ++figures_.allocations;
+  ++figures_.live_blocks;
+  figures_.requested_bytes += block.requested;
+  figures_.used_bytes += block.used;
+  figures_.peak_requested_bytes = std::max(figures_.peak_requested_bytes, figures_.requested_bytes);
+  return block.address;
+}
+
+void Front::deallocate(void* block) {
+  if (block == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  const LiveBlock was = policy_->deallocate(block);
+  ++figures_.deallocations;
+  --figures_.live_blocks;
+  figures_.requested_bytes -= was.requested;
+  figures_.used_bytes -= was.used;
+}
+
+HostStatistics Front::statistics() const {
+  const std::lock_guard lock(mutex_);
+  HostStatistics figures = figures_;
+  figures.mapped_bytes = policy_->mapped_bytes();
+  if (figures.mapped_bytes)
+    figures.peak_mapped_bytes = std::max(figures.peak_mapped_bytes.value_or(0), *figures.mapped_bytes);
+  return figures;
+}
+
+void Front::walk(const std::function<void(const HostRegion&)>& visit) const {
+  const std::lock_guard lock(mutex_);
+  policy_->walk(visit);
+}
+
+std::size_t Front::shrink() {
+  const std::lock_guard lock(mutex_);
+  const std::size_t bytes = policy_->shrink();
+  note_mapped();
+  return bytes;
+}
+
+}  // namespace heapwood::alloc::host

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// All device memory of a program from host allocators: while a HostMemory lives, simt's Memory and Buffer get theirs from
+// one allocator for each device, made when the device is first used.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "alloc/host/trace.hpp"
+#include "simt/memory_source.hpp"
+
+namespace heapwood::alloc {
+
+class HostMemory final : public simt::MemorySource {
+ public:
+  // `id` is one of host_allocators(), or "auto": the platform's own. With `record`, traces are kept. There must be no
+  // other source, and no buffer yet.
+  explicit HostMemory(std::string id, bool record = false);
+  ~HostMemory() override;
+  HostMemory(const HostMemory&) = delete;
+  HostMemory& operator=(const HostMemory&) = delete;
+
+  void* allocate(const simt::DeviceId& device, std::size_t bytes) override;
+  void deallocate(const simt::DeviceId& device, void* block) noexcept override;
+  std::size_t available(const simt::DeviceId& device) override;
+
+  // One line for each device with blocks that nobody has freed.
+  std::vector<std::string> leaks() const;
+  // Of the device that was used first; empty where nothing was recorded.
+  HostTrace trace() const;
+
+ private:
+  struct OnDevice {
+    std::pair<simt::DeviceKind, int> key;
+    std::unique_ptr<HostAllocator> allocator;
+    RecordedHostAllocator* recorded = nullptr;
+  };
+  HostAllocator& on(const simt::DeviceId& device);
+
+  std::string id_;
+  bool record_;
+  mutable std::mutex mutex_;  // of the list
+  std::vector<std::unique_ptr<OnDevice>> devices_;
+};
+
+}  // namespace heapwood::alloc

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Every request goes to the platform: cudaMalloc and cudaFree, cudaMallocAsync and cudaFreeAsync, mmap and munmap. What
+// the others are compared with; the table of live blocks is for figures and for errors.
+#pragma once
+
+#include "alloc/host/address_table.hpp"
+#include "alloc/host/policy.hpp"
+
+namespace heapwood::alloc::host {
+
+class Platform final : public Policy {
+ public:
+  enum class Kind { plain, async };  // async: in the order of CUDA's default stream
+  Platform(const simt::DeviceId& device, Kind kind, const HostAllocatorOptions& options)
+      : device_(device), kind_(kind), capacity_(options.capacity) {}
+  ~Platform() override;
+
+  LiveBlock allocate(std::size_t bytes, std::size_t alignment) override;
+  LiveBlock deallocate(void* block) override;
+  void walk(const std::function<void(const HostRegion&)>& visit) const override;
+  std::size_t shrink() override;
+  std::optional<std::size_t> mapped_bytes() const override;
+  std::uint64_t mappings() const override { return 0; }
+
+ private:
+  struct Piece {
+    void* begin;  // as the platform gave it
+    std::size_t bytes, requested;
+  };
+  void give_back(const Piece& piece) noexcept;
+
+  simt::DeviceId device_;
+  Kind kind_;
+  std::size_t capacity_, taken_ = 0;
+  AddressTable<Piece> live_;
+};
+
+}  // namespace heapwood::alloc::host

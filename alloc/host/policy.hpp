@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// One way to manage device memory from the host, without the lock and the figures, which are the front's (front.hpp).
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "alloc/host/host_allocator.hpp"
+
+namespace heapwood::alloc::host {
+
+// Sizes and places are multiples of it: the alignment that cudaMalloc promises, so that most requests need no padding.
+inline constexpr std::size_t unit = HostAllocator::default_alignment;
+inline constexpr std::size_t largest_alignment = std::size_t{2} << 20;
+
+struct LiveBlock {
+  void* address = nullptr;  // nullptr: refused
+  std::size_t requested = 0, used = 0;
+};
+
+class Policy {
+ public:
+  virtual ~Policy() = default;
+  // `bytes` is at least 1, the alignment a power of two up to largest_alignment.
+  virtual LiveBlock allocate(std::size_t bytes, std::size_t alignment) = 0;
+  // What the block was. Throws and changes nothing where it is none (refuse_free).
+  virtual LiveBlock deallocate(void* block) = 0;
+  virtual void walk(const std::function<void(const HostRegion&)>& visit) const = 0;
+  virtual std::size_t shrink() = 0;
+  virtual std::optional<std::size_t> mapped_bytes() const = 0;
+  virtual std::uint64_t mappings() const = 0;
+};
+
+// Throws the error of a free of what is no live block, in words taken from the regions that the policy reports.
+[[noreturn]] void refuse_free(const Policy& policy, const void* block);
+
+}  // namespace heapwood::alloc::host

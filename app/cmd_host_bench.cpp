@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// heapwood host-bench: device memory managed from the host against the platform's own (docs/host-allocators.md).
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "app/commands.hpp"
+#include "app/format.hpp"
+#include "app/host_bench_report.hpp"
+#include "app/options.hpp"
+#include "app/output_file.hpp"
+#include "app/progress.hpp"
+#include "app/version.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+constexpr const char* examples = R"(Examples:
+  heapwood host-bench                              20 live blocks of 1 KiB to 16 MiB
+  heapwood host-bench --initial 256M --growth 2M   with memory mapped from the beginning
+  heapwood build atrium --host-trace t.csv         what the application itself asks for
+  heapwood host-bench --trace t.csv                and the same of every allocator)";
+
+struct HostBenchCommand {
+  std::string allocators = "all", trace, save_trace, format = "table", json;
+  HostBenchTrace generated;
+  alloc::HostAllocatorOptions options;
+  int passes = 3;
+  DeviceOptions device;
+};
+
+std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream content;
+  if (file) content << file.rdbuf();
+  if (!file || file.bad()) throw Error(Exit::failed, fmt::format("{}: cannot be read", path));
+  return content.str();
+}
+
+std::vector<const alloc::HostAllocatorInfo*> chosen(const std::string& list, const simt::DeviceId& device) {
+  std::vector<const alloc::HostAllocatorInfo*> infos;
+  if (list == "all") {
+    for (const alloc::HostAllocatorInfo& info : alloc::host_allocators()) {
+      if (!info.only_on || *info.only_on == device.kind) infos.push_back(&info);
+    }
+    return infos;
+  }
+  for (const std::string& id : split(list, ',')) {
+    const alloc::HostAllocatorInfo* info = &alloc::find_host_allocator(id, device);
+    if (std::find(infos.begin(), infos.end(), info) == infos.end()) infos.push_back(info);
+  }
+  return infos;
+}
+
+void print_report(const HostBenchCommand& command, const HostBench& bench, const std::vector<HostBenchRow>& rows,
+                  const Json& report) {
+  if (command.format == "json") return fmt::print("{}", json_text(report));
+  if (command.format == "csv") return fmt::print("{}", to_csv(host_flat_table(rows)));
+  std::vector<Table> tables{host_latency_table(bench, rows, true)};
+  if (bench.passes > 1) tables.push_back(host_latency_table(bench, rows, false));
+  tables.push_back(host_memory_table(rows));
+  std::vector<std::string>& notes = tables.back().notes;
+  notes.push_back(fmt::format("device: {}; {}", device_text(bench.device), version_line()));
+  notes.push_back(fmt::format("memory is mapped {} at a time, {} in the beginning",
+                              bytes_text(bench.options.growth_bytes), bytes_text(bench.options.initial_bytes)));
+  for (const Table& table : tables) {
+    const std::string text = command.format == "markdown" ? to_markdown(table) : to_text(table, terminal_style());
+    fmt::print("{}{}", &table == &tables.front() ? "" : "\n", text);
+  }
+}
+
+Exit host_bench(const HostBenchCommand& command, const std::vector<std::string>& argv) {
+  const HostBenchTrace& generated = command.generated;
+  if (generated.smallest > generated.largest)
+    throw Error(Exit::usage, "host-bench: --smallest is larger than --largest");
+  HostBench bench;
+  bench.options = command.options;
+  bench.passes = command.passes;
+  if (command.trace.empty()) {
+    bench.trace = host_bench_trace(generated);
+    bench.trace_name = fmt::format("{} to {}", size_text(generated.smallest), size_text(generated.largest));
+  } else {
+    bench.trace = alloc::parse_host_trace(read_file(command.trace), command.trace);
+    bench.trace_name = command.trace;
+  }
+  if (!command.save_trace.empty()) OutputFile(command.save_trace).write(alloc::host_trace_text(bench.trace));
+  std::unique_ptr<OutputFile> file;
+  if (!command.json.empty()) file = std::make_unique<OutputFile>(command.json);
+  bench.device = choose_device(command.device);
+  bench.allocators = chosen(command.allocators, bench.device.id);
+
+  std::vector<HostBenchRow> rows;
+  {
+    Progress progress;
+    rows = run_host_bench(
+        bench, [&](std::size_t done, std::size_t all, const std::string& what) { progress.update(done, all, what); });
+  }
+  const Json report = host_bench_report(argv, bench, rows);
+  print_report(command, bench, rows, report);
+  if (file) file->write(json_text(report));
+  if (simt::interrupted()) throw Error(Exit::failed, "host-bench: interrupted; what was measured is above");
+  for (const HostBenchRow& row : rows) {
+    if (row.status == Status::failed)
+      throw Error(Exit::failed, fmt::format("host-bench: {}: {}", row.allocator, row.reason));
+  }
+  return Exit::done;
+}
+
+}  // namespace
+
+void add_host_bench(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<HostBenchCommand>();
+  CLI::App* command = app.add_subcommand("host-bench", "device memory managed from the host");
+  command->footer(examples);
+  const auto bytes_option = [&](const char* name, std::size_t& value, const char* what, const char* shown) {
+    command
+        ->add_option_function<std::string>(
+            name, [&value](const std::string& text) { value = text == "0" ? 0 : parse_bytes(text); }, what)
+        ->default_str(shown)
+        ->type_name("BYTES");
+  };
+  command->add_option("--allocators", options->allocators, "all, or ids separated by commas: segfit, tlsf,\n...")
+      ->capture_default_str()
+      ->type_name("IDS");
+  command->add_option("--trace", options->trace, "CSV of requests to replay: op,id,bytes")->type_name("FILE");
+  command->add_option("--save-trace", options->save_trace, "write the requests that are played")->type_name("FILE");
+  HostBenchTrace& generated = options->generated;
+  command->add_option("--steps", generated.steps, "requests, without --trace")
+      ->capture_default_str()
+      ->check(quiet(CLI::Range(1, 10000000)))
+      ->type_name("N");
+  command->add_option("--slots", generated.slots, "blocks live at once")
+      ->capture_default_str()
+      ->check(quiet(CLI::Range(1, 1000000)))
+      ->type_name("N");
+  bytes_option("--smallest", generated.smallest, "of the sizes, which are uniform", "1K");
+  bytes_option("--largest", generated.largest, "of the sizes", "16M");
+  command->add_option("--seed", generated.seed, "of slots and sizes")->capture_default_str()->type_name("N");
+  command->add_option("--passes", options->passes, "times that the requests are played; the first is\nreported apart")
+      ->capture_default_str()
+      ->check(quiet(CLI::Range(1, 1000)))
+      ->type_name("N");
+  bytes_option("--initial", options->options.initial_bytes, "mapped before the first request", "0");
+  bytes_option("--growth", options->options.growth_bytes, "mapped at a time, or more where it is needed", "16M");
+  bytes_option("--capacity", options->options.capacity, "most that is mapped", "the device's memory");
+  command->add_option("--format", options->format, "table, markdown, csv (a line a pass), json")
+      ->capture_default_str()
+      ->check(quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
+      ->type_name("FORMAT");
+  command->add_option("--json", options->json, "write everything, also latency and memory over time")
+      ->type_name("FILE");
+  add_device_options(*command, options->device);
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] { return host_bench(*options, invocation.argv); };
+  });
+}
+
+}  // namespace heapwood::app

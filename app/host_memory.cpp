@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#include "app/host_memory.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "alloc/host/host_memory.hpp"
+#include "app/options.hpp"
+#include "app/output_file.hpp"
+
+namespace heapwood::app {
+
+void add_host_memory_options(CLI::App& app, HostMemoryOptions& options) {
+  std::vector<std::string> ids{"auto"};
+  for (const alloc::HostAllocatorInfo& info : alloc::host_allocators()) {
+    ids.emplace_back(info.id);
+  }
+  app.fallthrough();
+  app.add_option("--host-allocator", options.allocator,
+                 "where device buffers come from:\nauto (the platform's own), segfit, tlsf, bitmask,\nhybrid, "
+                 "cudamalloc, cudamallocasync, mmap")
+      ->capture_default_str()
+      ->check(quiet(CLI::IsMember(ids)))
+      ->type_name("ID");
+  app.add_option("--host-trace", options.trace, "write requests for device buffers (host-bench --trace)")
+      ->type_name("FILE");
+}
+
+Exit with_host_memory(const HostMemoryOptions& options, const std::function<Exit()>& action) {
+  std::unique_ptr<OutputFile> file;
+  if (!options.trace.empty()) file = std::make_unique<OutputFile>(options.trace);
+  alloc::HostMemory memory(options.allocator, file != nullptr);
+  const Exit exit = action();
+  if (file) file->write(alloc::host_trace_text(memory.trace()));
+#ifndef NDEBUG
+  for (const std::string& leak : memory.leaks()) throw Error(Exit::failed, "device memory: " + leak);
+#endif
+  return exit;
+}
+
+}  // namespace heapwood::app
