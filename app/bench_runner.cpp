@@ -12,22 +12,30 @@ namespace heapwood::app {
 
 namespace {
 
-Result blank_result(const BenchJob& job, const std::string& source, const engine::Entry& entry) {
+// An entry of nullptr is the per-level builder, everywhere below.
+Result blank_result(const BenchJob& job, const std::string& source, const engine::Entry* entry) {
   Result result;
   result.source = source;
   result.scene = source;
-  result.allocator = entry.traits->id;
-  result.label = entry.traits->label;
-  result.frees = entry.traits->frees;
-  result.lower_bound = entry.traits->lower_bound;
+  if (entry) {
+    result.allocator = entry->traits->id;
+    result.label = entry->traits->label;
+    result.frees = entry->traits->frees;
+    result.lower_bound = entry->traits->lower_bound;
+  } else {
+    result.builder = Builder::per_level;
+    result.allocator = job.settings.host_allocator;
+    result.label = fmt::format("per level, {}", host_label(job.settings.host_allocator));
+  }
   result.settings = job.settings;
   result.reason = interrupted_reason;
   return result;
 }
 
-const Result* find_kept(const BenchJob& job, const std::string& source, const engine::Entry& entry) {
+const Result* find_kept(const BenchJob& job, const std::string& source, const engine::Entry* entry) {
+  const std::string allocator = entry ? entry->traits->id : job.settings.host_allocator;
   for (const Result& result : job.kept) {
-    if (result.source == source && result.allocator == entry.traits->id) return &result;
+    if (result.source == source && result.per_level() == !entry && result.allocator == allocator) return &result;
   }
   return nullptr;
 }
@@ -85,6 +93,7 @@ const engine::Entry& find_builder(const std::string& id) {
 void compute_slowdowns(std::vector<Result*>& scene) {
   const Result* reference = nullptr;
   for (const Result* result : scene) {
+    if (result->per_level()) continue;
     if (result->status != Status::ok || !result->median_ms() || *result->median_ms() <= 0) continue;
     if (result->allocator == "atomic") {
       reference = result;
@@ -103,10 +112,12 @@ void compute_slowdowns(std::vector<Result*>& scene) {
 
 BenchResult run_bench(const BenchJob& job, const BenchEvents& events) {
   BenchResult bench;
+  std::vector<const engine::Entry*> contenders = job.allocators;
+  if (job.settings.builder != Builder::single) contenders.push_back(nullptr);
   const std::size_t steps_of_one = static_cast<std::size_t>(job.settings.runs) + 2;
   std::size_t total = 0, done = 0;
   for (const std::string& source : job.scenes) {
-    for (const engine::Entry* entry : job.allocators) total += find_kept(job, source, *entry) ? 0 : steps_of_one;
+    for (const engine::Entry* entry : contenders) total += find_kept(job, source, entry) ? 0 : steps_of_one;
   }
   const auto announce = [&](const std::string& what) {
     if (events.progress) events.progress(done, total, what);
@@ -117,20 +128,20 @@ BenchResult run_bench(const BenchJob& job, const BenchEvents& events) {
 
   for (const std::string& source : job.scenes) {
     const std::size_t first = bench.results.size();
-    for (const engine::Entry* entry : job.allocators) {
-      const Result* kept = find_kept(job, source, *entry);
-      bench.results.push_back(kept ? *kept : blank_result(job, source, *entry));
+    for (const engine::Entry* entry : contenders) {
+      const Result* kept = find_kept(job, source, entry);
+      bench.results.push_back(kept ? *kept : blank_result(job, source, entry));
     }
     std::vector<SceneBench::Lane> lanes;
     std::vector<Result*> scene_results;
     std::optional<std::uint64_t> kept_pool;
-    for (std::size_t i = 0; i < job.allocators.size(); ++i) {
+    for (std::size_t i = 0; i < contenders.size(); ++i) {
       Result& result = bench.results[first + i];
       scene_results.push_back(&result);
-      if (find_kept(job, source, *job.allocators[i]))
+      if (!find_kept(job, source, contenders[i]))
+        lanes.push_back({contenders[i], &result});
+      else if (contenders[i])
         kept_pool = result.pool_bytes;
-      else
-        lanes.push_back({job.allocators[i], &result});
     }
     if (simt::interrupted()) bench.interrupted = true;
     if (!lanes.empty() && !bench.interrupted) {

@@ -22,8 +22,8 @@ class PreparedScene;
 
 struct BenchJob {
   std::vector<std::string> scenes;
-  std::vector<const engine::Entry*> allocators;
-  BuildSettings settings;
+  std::vector<const engine::Entry*> allocators;  // of the single-kernel builder
+  BuildSettings settings;                        // whose builder says whether the per-level builder is measured, too
   simt::DeviceInfo device;
   // Decides the size of an automatic pool; nullptr: each allocator of the job in turn.
   const engine::Entry* pool_probe = nullptr;
@@ -32,7 +32,7 @@ struct BenchJob {
 };
 
 struct BenchResult {
-  std::vector<Result> results;  // scene by scene, allocators in the job's order
+  std::vector<Result> results;  // scene by scene, allocators in the job's order, then the per-level builder
   bool interrupted = false;
   std::optional<Error> scene_error;  // a scene could not be read: measuring ended there
 };
@@ -54,7 +54,8 @@ const char* cannot_build(const engine::Entry& entry);
 // find_allocator(), and Error{Exit::usage} also where it cannot build.
 const engine::Entry& find_builder(const std::string& id);
 
-// Fills in slowdowns of one scene's results: over AtomicMalloc's median, else over the first complete one that frees.
+// Fills in slowdowns of one scene's results: over AtomicMalloc's median, else over the first complete one that frees; never
+// over the per-level builder's.
 void compute_slowdowns(std::vector<Result*>& scene);
 
 }  // namespace heapwood::app

@@ -13,6 +13,15 @@ namespace heapwood::app {
 
 namespace {
 
+// The tables of allocators are about one builder.
+std::vector<Result> of_single_kernel(const std::vector<Result>& results) {
+  std::vector<Result> single;
+  for (const Result& result : results) {
+    if (!result.per_level()) single.push_back(result);
+  }
+  return single;
+}
+
 // The results of a scene, in a table's column, and the allocators, in its rows.
 struct Grid {
   std::vector<std::string> sources;
@@ -124,10 +133,12 @@ std::string slowdown_cell(const Result& result, const std::string& scene, Footno
 
 }  // namespace
 
-Table slowdown_table(const std::vector<Result>& results) {
+Table slowdown_table(const std::vector<Result>& all) {
+  const std::vector<Result> results = of_single_kernel(all);
   const Grid grid(results);
   Footnotes footnotes;
   Table table;
+  if (results.empty()) return table;
   table.title = "Build times of k-d trees by allocator";
   table.columns.push_back({"scene", true});
   for (const std::string& title : grid.titles) table.columns.push_back({title});
@@ -195,7 +206,8 @@ Table slowdown_table(const std::vector<Result>& results) {
   return table;
 }
 
-Table fragmentation_table(const std::vector<Result>& results) {
+Table fragmentation_table(const std::vector<Result>& all) {
+  const std::vector<Result> results = of_single_kernel(all);
   const Grid grid(results);
   Table table;
   const auto internal = [](const Result& r) { return r.at_end && r.at_end->internal; };

@@ -14,6 +14,9 @@ namespace heapwood::app {
 Table slowdown_table(const std::vector<Result>& results);
 // Memory at the end of the instrumented builds: a group of columns a scene.
 Table fragmentation_table(const std::vector<Result>& results);
+// The single kernel, with the fastest allocator that frees, against the per-level builder: a row a scene. No columns where
+// the latter was not measured.
+Table builder_table(const std::vector<Result>& results);
 // A row a result with every figure, for --format csv: raw numbers, empty where not measured.
 Table flat_table(const std::vector<Result>& results);
 

@@ -45,6 +45,12 @@ void add_time(Lines& lines, const Result& result) {
     lines.line("speed", figure_text(static_cast<double>(result.triangles) / *result.median_ms() / 1e3),
                "million triangles a second");
   }
+  if (result.levels) {
+    const std::optional<double> share = result.levels->allocation_share(result.runs_ms);
+    lines.line("host allocator", figure_text(median(result.levels->allocation_ms)) + " ms",
+               share ? fmt::format("of it, {:.1f}%", 100 * *share) : "");
+    return;
+  }
   lines.line("reset of the pool", figure_text(median(result.reset_ms)) + " ms", "before each build, not in its time");
 }
 
@@ -64,6 +70,25 @@ void add_quality(Lines& lines, const Result& result) {
       fmt::format("{} empty; the largest has {}", count_text(tree.empty_leaves), plural(tree.largest_leaf, "ref")));
   lines.line("nodes", count_text(tree.inner + tree.leaves), fmt::format("depth {}", tree.depth));
   lines.line("hash", "", fmt::format("{:016x}", tree.hash));
+}
+
+void add_levels(Lines& lines, const Result& result) {
+  const kdtree::LevelRun& run = result.levels->run;
+  lines.heading("Levels");
+  lines.line("levels", count_text(run.levels));
+  lines.line("launches", count_text(run.launches),
+             fmt::format("{:.1f} a level", static_cast<double>(run.launches) / std::max(run.levels, 1u)));
+  lines.heading("Memory");
+  lines.line("most in use at once", bytes_text(run.peak_bytes), "corner copies, two levels, the tree so far");
+  lines.line("the tree", bytes_text(run.tree_bytes));
+  if (result.levels->mapped_bytes)
+    lines.line("mapped", bytes_text(*result.levels->mapped_bytes), "physical memory that the host allocator held");
+  lines.heading("Allocations");
+  lines.line("allocations", count_text(run.allocations), "on the host; all but the tree's given back");
+  if (run.allocations > 0) {
+    lines.line("mean size", bytes_text(static_cast<std::uint64_t>(static_cast<double>(run.requested_bytes) /
+                                                                  static_cast<double>(run.allocations))));
+  }
 }
 
 void add_memory(Lines& lines, const Result& result) {
@@ -172,6 +197,10 @@ std::string build_text(const Result& result, const std::string& device, const Te
   }
   add_time(lines, result);
   add_quality(lines, result);
+  if (result.levels) {
+    add_levels(lines, result);
+    return lines.text();
+  }
   add_memory(lines, result);
   add_requests(lines, result);
   add_kernel(lines, result);

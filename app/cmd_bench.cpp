@@ -71,9 +71,12 @@ Earlier read_earlier(const BenchOptions& options, const BenchJob& job) {
   const Json settings = to_json(job.settings);
   for (const Json& json : report.results) {
     const std::string source = json.value("source", ""), allocator = json.value("allocator", "");
-    const bool asked = std::find(job.scenes.begin(), job.scenes.end(), source) != job.scenes.end() &&
-                       std::any_of(job.allocators.begin(), job.allocators.end(),
-                                   [&](const engine::Entry* entry) { return allocator == entry->traits->id; });
+    const bool per_level = json.value("builder", "") == name(Builder::per_level);
+    const bool measured = per_level
+                              ? job.settings.builder != Builder::single && allocator == job.settings.host_allocator
+                              : std::any_of(job.allocators.begin(), job.allocators.end(),
+                                            [&](const engine::Entry* entry) { return allocator == entry->traits->id; });
+    const bool asked = measured && std::find(job.scenes.begin(), job.scenes.end(), source) != job.scenes.end();
     const bool settled = same(json.value("settings", Json()), settings);
     if (asked && settled && reusable(json, job.settings))
       earlier.kept.push_back(result_from_json(json));
@@ -82,7 +85,7 @@ Earlier read_earlier(const BenchOptions& options, const BenchJob& job) {
   }
   if (!earlier.kept.empty()) {
     note(fmt::format("{}: {} of {} results kept{}", options.json, earlier.kept.size(),
-                     job.scenes.size() * job.allocators.size(),
+                     job.scenes.size() * (job.allocators.size() + (job.settings.builder != Builder::single ? 1 : 0)),
                      report.git_sha == git_sha() ? "" : ", measured with version " + report.git_sha));
   }
   return earlier;
@@ -97,17 +100,22 @@ void print_report(const BenchOptions& options, const BenchJob& job, const BenchR
     fmt::print("{}", to_csv(flat_table(bench.results)));
     return;
   }
-  Table slowdowns = slowdown_table(bench.results);
-  Table memory = fragmentation_table(bench.results);
-  Table& last = memory.columns.empty() ? slowdowns : memory;
+  std::vector<Table> tables;
+  for (Table table :
+       {slowdown_table(bench.results), fragmentation_table(bench.results), builder_table(bench.results)}) {
+    if (!table.columns.empty()) tables.push_back(std::move(table));
+  }
   for (std::string& line : method_lines(bench.results, device_text(job.device), version_line()))
-    last.notes.push_back(line);
+    tables.back().notes.push_back(line);
   const bool markdown = options.format == "markdown";
   const auto text = [&](const Table& table) {
     return markdown ? to_markdown(table) : to_text(table, terminal_style());
   };
-  fmt::print("{}", text(slowdowns));
-  if (!memory.columns.empty()) fmt::print("\n{}", text(memory));
+  const char* between = "";
+  for (const Table& table : tables) {
+    fmt::print("{}{}", between, text(table));
+    between = "\n";
+  }
 }
 
 Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
@@ -116,11 +124,12 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   check_scenes(options.scenes);
   BenchJob job;
   job.scenes = options.scenes;
-  job.allocators = find_allocators(options.allocators);
+  if (options.settings.builder != Builder::per_level) job.allocators = find_allocators(options.allocators);
   job.settings = options.settings;
   std::unique_ptr<OutputFile> file;
   if (!options.json.empty()) file = std::make_unique<OutputFile>(options.json);
   job.device = choose_device(options.device);
+  if (job.settings.builder != Builder::single) alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
   // The same pool whichever allocators are asked for: what AtomicMalloc needs.
   job.pool_probe = engine::find("atomic");
   Earlier earlier = read_earlier(options, job);
@@ -139,7 +148,9 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
       // Kept results of scenes still to come are in the file all the time.
       std::vector<Json> others = earlier.others;
       for (const Result& kept : job.kept) {
-        const auto is_kept = [&](const Result& r) { return r.source == kept.source && r.allocator == kept.allocator; };
+        const auto is_kept = [&](const Result& r) {
+          return r.source == kept.source && r.builder == kept.builder && r.allocator == kept.allocator;
+        };
         if (std::none_of(so_far.results.begin(), so_far.results.end(), is_kept)) others.push_back(to_json(kept));
       }
       try {
@@ -172,7 +183,8 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
 
 void add_bench(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<BenchOptions>();
-  CLI::App* command = app.add_subcommand("bench", "build times of every allocator, slowdown table");
+  options->settings.builder = Builder::both;
+  CLI::App* command = app.add_subcommand("bench", "build times of every allocator, slowdown table, builders");
   command->footer(examples);
   command->add_option("scene", options->scenes, "names or paths (heapwood list scenes)")->type_name("SCENE");
   command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
@@ -184,6 +196,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
       ->type_name("FORMAT");
   command->add_option("--json", options->json, "write everything measured, raw samples too")->type_name("FILE");
   command->add_flag("--resume", options->resume, "keep what FILE has of the same settings");
+  add_builder_options(*command, options->settings, true);
   add_build_options(*command, options->settings, true);
   add_device_options(*command, options->device);
   command->callback([options, &invocation] {

@@ -22,6 +22,7 @@ constexpr const char* examples = R"(Examples:
   heapwood build atrium
   heapwood build statue:1m --allocator cmalloc --device cuda:0
   heapwood build model.obj --refs ids --pool 20x --strict
+  heapwood build atrium --builder per-level --host-allocator segfit
   heapwood build pipes --validate --json pipes.json)";
 
 struct BuildCommand {
@@ -32,7 +33,7 @@ struct BuildCommand {
 };
 
 void validate_tree(PreparedScene& scene, std::size_t& violations, std::string& first) {
-  const std::vector<std::string> found = kdtree::validate(scene.workspace().download(), scene.view());
+  const std::vector<std::string> found = kdtree::validate(scene.tree(), scene.view());
   violations = found.size();
   if (!found.empty()) first = found.front();
 }
@@ -45,11 +46,12 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
   }
   BenchJob job;
   job.scenes = {command.scene};
-  job.allocators = {&find_builder(command.allocator)};
+  if (command.settings.builder == Builder::single) job.allocators = {&find_builder(command.allocator)};
   job.settings = command.settings;
   std::unique_ptr<OutputFile> file;
   if (!command.json.empty()) file = std::make_unique<OutputFile>(command.json);
   job.device = choose_device(command.device);
+  if (job.settings.builder != Builder::single) alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
 
   BenchResult bench;
   std::size_t violations = 0;
@@ -104,6 +106,7 @@ void add_build(CLI::App& app, Invocation& invocation) {
   command->add_option("--allocator", options->allocator, "see 'heapwood list allocators'")
       ->capture_default_str()
       ->type_name("ID");
+  add_builder_options(*command, options->settings, false);
   add_build_options(*command, options->settings, true);
   add_device_options(*command, options->device);
   command->add_flag("--strict", options->strict, "exit 5 if the pool was exhausted");

@@ -61,12 +61,15 @@ Exit render_picture(const RenderCommand& command) {
   const engine::Entry& entry = find_builder(command.allocator);
   const OutputFile writable(command.output);
   const simt::DeviceInfo device = choose_device(command.device);
+  const bool per_level = command.settings.builder == Builder::per_level;
+  if (per_level) alloc::find_host_allocator(command.settings.host_allocator, device.id);
   Progress progress;
   progress.update(0, 1, command.scene + ": loading");
   PreparedScene scene(command.scene, device, command.settings, !entry.traits->lower_bound);
   progress.update(0, 1, scene.name() + ": building");
-  const kdtree::BuildRun build = scene.build_growing(entry);
-  const kdtree::Tree tree = scene.workspace().download();
+  const kdtree::BuildRun build =
+      per_level ? kdtree::BuildRun{.ms = scene.build_per_level().ms} : scene.build_growing(entry);
+  const kdtree::Tree tree = scene.tree();
 
   progress.update(0, command.spp, scene.name() + ": looking for a camera");
   const render::Scene traced(device.id, tree, scene.view(), command.watertight);
@@ -86,7 +89,8 @@ Exit render_picture(const RenderCommand& command) {
   clear_progress_line();
 
   fmt::print("{}: {} triangles\n{}\n\n", scene.name(), count_text(scene.triangles()), device_text(device));
-  fmt::print("  build    {:>10} ms   {}, {} refs{}\n", figure_text(build.ms), entry.traits->label,
+  fmt::print("  build    {:>10} ms   {}, {} refs{}\n", figure_text(build.ms),
+             per_level ? "per level, " + host_label(command.settings.host_allocator) : std::string(entry.traits->label),
              kdtree::name(command.settings.refs), build.incomplete ? ", INCOMPLETE" : "");
   fmt::print("  render   {:>10} ms   {}, {}x{}, {} sample{} a pixel\n", figure_text(1e3 * seconds),
              render::name(job.mode), job.width, job.height, job.spp, job.spp == 1 ? "" : "s");
@@ -131,6 +135,7 @@ void add_render(CLI::App& app, Invocation& invocation) {
   command->add_option("--allocator", options->allocator, "see 'heapwood list allocators'")
       ->capture_default_str()
       ->type_name("ID");
+  add_builder_options(*command, options->settings, false);
   add_build_options(*command, options->settings, false);
   add_device_options(*command, options->device);
   command->callback([options, &invocation] { invocation.action = [options] { return render_picture(*options); }; });

@@ -38,11 +38,19 @@ Table flat_table(const std::vector<Result>& results) {
                             "high_water_bytes",
                             "internal_fragmentation",
                             "external_fragmentation",
-                            "registers"}) {
+                            "registers",
+                            "levels",
+                            "launches",
+                            "host_allocations",
+                            "host_allocation_share",
+                            "peak_bytes",
+                            "mapped_bytes",
+                            "tree_bytes"}) {
     table.columns.push_back({title});
   }
   for (const Result& r : results) {
     const kdtree::TreeStats tree = r.tree.value_or(kdtree::TreeStats{});
+    const LevelFigures levels = r.levels.value_or(LevelFigures{});
     const bool sized = r.requests && r.requests->allocations > 0;
     const auto of_tree = [&](double value) { return r.tree ? csv_text(value) : std::string(); };
     table.add({r.scene,
@@ -50,7 +58,7 @@ Table flat_table(const std::vector<Result>& results) {
                r.allocator,
                r.label,
                r.lower_bound ? "yes" : "no",
-               r.builder,
+               name(r.builder),
                kdtree::name(r.settings.refs),
                name(r.status),
                r.reason,
@@ -75,7 +83,14 @@ Table flat_table(const std::vector<Result>& results) {
                csv_text(r.high_water_bytes().has_value(), r.high_water_bytes().value_or(0)),
                r.at_end ? csv_text(r.at_end->internal) : "",
                r.at_end ? csv_text(r.at_end->external) : "",
-               csv_text(r.kernel.has_value(), r.kernel ? static_cast<std::uint64_t>(r.kernel->registers) : 0)});
+               csv_text(r.kernel.has_value(), r.kernel ? static_cast<std::uint64_t>(r.kernel->registers) : 0),
+               csv_text(r.levels.has_value(), levels.run.levels),
+               csv_text(r.levels.has_value(), levels.run.launches),
+               csv_text(r.levels.has_value(), levels.run.allocations),
+               csv_text(levels.allocation_share(r.runs_ms)),
+               csv_text(r.levels.has_value(), levels.run.peak_bytes),
+               csv_text(levels.mapped_bytes.has_value(), levels.mapped_bytes.value_or(0)),
+               csv_text(r.levels.has_value(), levels.run.tree_bytes)});
   }
   return table;
 }

@@ -48,6 +48,19 @@ alloc::RequestStats requests_from_json(const Json& json) {
   return requests;
 }
 
+LevelFigures levels_from_json(const Json& json, const Json& memory) {
+  LevelFigures levels;
+  levels.run.levels = json.at("levels");
+  levels.run.launches = json.at("launches");
+  levels.run.allocations = json.at("host_allocations");
+  levels.run.requested_bytes = json.at("requested_bytes");
+  levels.allocation_ms = json.at("host_allocation_ms").get<std::vector<double>>();
+  levels.run.peak_bytes = memory.at("peak_bytes");
+  levels.run.tree_bytes = memory.at("tree_bytes");
+  levels.mapped_bytes = get<std::uint64_t>(memory, "mapped_bytes");
+  return levels;
+}
+
 void memory_from_json(Result& result, const Json& json) {
   result.pool_bytes = get<std::uint64_t>(json, "pool_bytes");
   result.workspace_bytes = get<std::uint64_t>(json, "workspace_bytes");
@@ -87,7 +100,7 @@ Result result_from_json(const Json& json) {
   result.frees = enum_from_text(json.at("frees").get<std::string>(),
                                 {alloc::Frees::never, alloc::Frees::all_at_once, alloc::Frees::individually});
   result.lower_bound = json.at("lower_bound");
-  result.builder = json.at("builder");
+  result.builder = enum_from_text(json.at("builder").get<std::string>(), {Builder::single, Builder::per_level});
   const Json& settings = json.at("settings");
   result.settings.refs = parse_refs(settings.at("refs"));
   result.settings.pool = parse_pool(settings.at("pool"));
@@ -110,6 +123,7 @@ Result result_from_json(const Json& json) {
   if (json.contains("tree")) result.tree = tree_from_json(json.at("tree"));
   if (json.contains("allocations")) result.requests = requests_from_json(json.at("allocations"));
   if (json.contains("memory")) memory_from_json(result, json.at("memory"));
+  if (json.contains("per_level")) result.levels = levels_from_json(json.at("per_level"), json.at("memory"));
   result.warps = json.value("warps", 0u);
   if (const auto kernel = json.find("kernel"); kernel != json.end()) {
     result.kernel = engine::KernelUse{kernel->at("registers"), kernel->at("stack_bytes"), kernel->at("shared_bytes"),
@@ -155,7 +169,7 @@ bool reusable(const Json& result, const BuildSettings& settings) {
   try {
     const Result earlier = result_from_json(result);
     const bool measured = earlier.status == Status::ok || earlier.status == Status::incomplete;
-    return measured && same(to_json(earlier.settings), to_json(settings)) && earlier.requests &&
+    return measured && same(to_json(earlier.settings), to_json(settings)) && (earlier.requests || earlier.levels) &&
            earlier.runs_ms.size() == static_cast<std::size_t>(settings.runs);
   } catch (const std::exception&) {
     return false;

@@ -49,6 +49,18 @@ Json allocations_json(const alloc::RequestStats& requests) {
   return json;
 }
 
+Json per_level_json(const Result& result) {
+  const LevelFigures& levels = *result.levels;
+  Json json;
+  json["levels"] = levels.run.levels;
+  json["launches"] = levels.run.launches;
+  json["host_allocations"] = levels.run.allocations;
+  json["requested_bytes"] = levels.run.requested_bytes;
+  json["host_allocation_ms"] = levels.allocation_ms;
+  put(json, "host_allocation_share", levels.allocation_share(result.runs_ms));
+  return json;
+}
+
 Json memory_json(const Result& result) {
   Json json;
   put(json, "pool_bytes", result.pool_bytes);
@@ -65,6 +77,11 @@ Json memory_json(const Result& result) {
     json["metadata_bytes"] = result.at_end->metadata_bytes;
   }
   put(json, "workspace_bytes", result.workspace_bytes);
+  if (result.levels) {
+    json["peak_bytes"] = result.levels->run.peak_bytes;
+    put(json, "mapped_bytes", result.levels->mapped_bytes);
+    json["tree_bytes"] = result.levels->run.tree_bytes;
+  }
   return json;
 }
 
@@ -117,7 +134,7 @@ Json to_json(const Result& result) {
   json["label"] = result.label;
   json["frees"] = name(result.frees);
   json["lower_bound"] = result.lower_bound;
-  json["builder"] = result.builder;
+  json["builder"] = name(result.builder);
   json["settings"] = to_json(result.settings);
   json["runs_ms"] = result.runs_ms;
   json["reset_ms"] = result.reset_ms;
@@ -134,6 +151,7 @@ Json to_json(const Result& result) {
   }
   if (result.tree) json["tree"] = tree_json(result);
   if (result.requests) json["allocations"] = allocations_json(*result.requests);
+  if (result.levels) json["per_level"] = per_level_json(result);
   const Json memory = memory_json(result);
   if (!memory.empty()) json["memory"] = memory;
   if (result.warps) json["warps"] = result.warps;

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "alloc/host/host_allocator.hpp"
 #include "app/commands.hpp"
 
 namespace heapwood::app {
@@ -34,6 +35,15 @@ std::string known_ids() {
 }
 
 }  // namespace
+
+const char* name(Builder builder) { return builder == Builder::per_level ? "per-level" : "single-kernel"; }
+
+std::string host_label(const std::string& id) {
+  for (const alloc::HostAllocatorInfo& info : alloc::host_allocators()) {
+    if (id == info.id) return info.label;
+  }
+  return id;
+}
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts;
@@ -112,6 +122,13 @@ kdtree::RefKind parse_refs(const std::string& text) {
   wrong("--refs", text, "clipped, ids or boxes");
 }
 
+Builder parse_builder(const std::string& text, bool with_both) {
+  if (text == "single") return Builder::single;
+  if (text == "per-level") return Builder::per_level;
+  if (with_both && text == "both") return Builder::both;
+  wrong("--builder", text, with_both ? "single, per-level or both" : "single or per-level");
+}
+
 const engine::Entry& find_allocator(const std::string& id) {
   const engine::Entry* entry = engine::find(id);
   if (!entry) throw Error(Exit::usage, fmt::format("unknown allocator '{}': use one of {}", id, known_ids()));
@@ -179,6 +196,19 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
       ->capture_default_str()
       ->check(quiet(CLI::Range(0.001, 86400.0)))
       ->type_name("SECONDS");
+}
+
+void add_builder_options(CLI::App& app, BuildSettings& settings, bool with_both) {
+  app.add_option_function<std::string>(
+         "--builder",
+         [&settings, with_both](const std::string& text) { settings.builder = parse_builder(text, with_both); },
+         std::string("single (one kernel), per-level (a kernel a phase\nand level, memory from the host)") +
+             (with_both ? ", both" : ""))
+      ->default_str(with_both ? "both" : "single")
+      ->type_name("BUILDER");
+  app.add_option("--host-allocator", settings.host_allocator, "of the per-level builder")
+      ->capture_default_str()
+      ->type_name("ID");
 }
 
 simt::DeviceInfo choose_device(const DeviceOptions& options) {

@@ -32,6 +32,10 @@ struct DeviceOptions {
   int threads = 0;  // CPU; 0 = one a hardware thread
 };
 
+// One kernel with a device allocator inside, or a kernel a phase and level with memory from a host allocator.
+enum class Builder { single, per_level, both };
+const char* name(Builder builder);  // "single-kernel", "per-level": as JSON has it
+
 // What decides a build besides scene, allocator and device.
 struct BuildSettings {
   kdtree::RefKind refs = kdtree::RefKind::clipped;
@@ -39,18 +43,22 @@ struct BuildSettings {
   PoolSize pool;
   int runs = 5;
   bool keep_degenerate = false;
-  double timeout = 60;  // seconds a launch
+  double timeout = 60;  // seconds a launch; of the per-level builder, a build
+  Builder builder = Builder::single;
+  std::string host_allocator = "tlsf";  // of the per-level builder
 };
 
 struct ImageSize {
   unsigned width = 0, height = 0;
 };
 
-std::size_t parse_bytes(const std::string& text);     // "4096", "512M", "1.5G", "64KiB"
-PoolSize parse_pool(const std::string& text);         // "auto", bytes, "200x"
-ImageSize parse_image_size(const std::string& text);  // "1920x1080"
-unsigned parse_axis(const std::string& text);         // "x", "y", "z"
-kdtree::RefKind parse_refs(const std::string& text);  // "clipped", "ids", "boxes"
+std::size_t parse_bytes(const std::string& text);                // "4096", "512M", "1.5G", "64KiB"
+PoolSize parse_pool(const std::string& text);                    // "auto", bytes, "200x"
+ImageSize parse_image_size(const std::string& text);             // "1920x1080"
+unsigned parse_axis(const std::string& text);                    // "x", "y", "z"
+kdtree::RefKind parse_refs(const std::string& text);             // "clipped", "ids", "boxes"
+std::string host_label(const std::string& id);                   // of a host allocator, in tables
+Builder parse_builder(const std::string& text, bool with_both);  // "single", "per-level", "both"
 std::vector<std::string> split(const std::string& text, char separator);
 
 // The registry's entry, or Error{Exit::usage} that lists the ids.
@@ -62,6 +70,8 @@ std::vector<const engine::Entry*> find_allocators(const std::string& list);
 CLI::Validator quiet(CLI::Validator check);
 void add_device_options(CLI::App& app, DeviceOptions& options);
 void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs);
+// --builder and --host-allocator. `both` is for commands that compare.
+void add_builder_options(CLI::App& app, BuildSettings& settings, bool with_both);
 
 // The device asked for. Where `auto` had to fall back to the CPU, says so once on standard error with the reason.
 simt::DeviceInfo choose_device(const DeviceOptions& options);

@@ -40,6 +40,7 @@ PreparedScene::PreparedScene(const std::string& source, const simt::DeviceInfo& 
   name_ = scene_label(source, mesh_);
   if (!settings.keep_degenerate) degenerate_ = scenes::drop_degenerate(mesh_);
   device_mesh_ = std::make_unique<kdtree::DeviceMesh>(device.id, view());
+  if (settings.builder == Builder::per_level) return;
   workspace_ =
       std::make_unique<kdtree::Workspace>(*device_mesh_, settings.refs, first_pool(settings, triangles(), frees));
 }
@@ -52,22 +53,34 @@ kdtree::BuildOptions PreparedScene::build_options() const {
 }
 
 kdtree::BuildRun PreparedScene::build(const engine::Entry& entry) {
+  per_level_last_ = false;
   return engine_on(entry, device_).build(*workspace_, build_options());
 }
 
 kdtree::InstrumentedRun PreparedScene::build_instrumented(const engine::Entry& entry) {
+  per_level_last_ = false;
   return engine_on(entry, device_).build_instrumented(*workspace_, build_options());
 }
 
 kdtree::RecordedRun PreparedScene::build_recorded(const engine::Entry& entry, std::size_t capacity,
                                                   alloc::LiveRecording* live) {
+  per_level_last_ = false;
   kdtree::BuildOptions options = build_options();
   options.live = live;
   if (live != nullptr && device_.id.kind == simt::DeviceKind::cpu) options.seconds = 1e9;
   return engine_on(entry, device_).build_recorded(*workspace_, options, capacity);
 }
 
-kdtree::TreeStats PreparedScene::tree_stats() const { return kdtree::measure(workspace_->download(), settings_.costs); }
+kdtree::LevelRun PreparedScene::build_per_level() {
+  if (!levels_) {
+    host_ = alloc::make_host_allocator(settings_.host_allocator, device_.id);
+    levels_ = std::make_unique<kdtree::LevelBuilder>(*device_mesh_, settings_.refs, *host_);
+  }
+  per_level_last_ = true;
+  return levels_->build(build_options());
+}
+
+kdtree::Tree PreparedScene::tree() const { return per_level_last_ ? levels_->download() : workspace_->download(); }
 
 std::size_t PreparedScene::pool_limit() const {
   // A part is left for output arrays that grow. Beyond a thousand times the root's array more memory does not help:

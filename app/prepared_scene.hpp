@@ -6,7 +6,7 @@
 #include <string>
 
 #include "app/options.hpp"
-#include "kdtree/build.hpp"
+#include "kdtree/level_builder.hpp"
 #include "kdtree/quality.hpp"
 #include "scenes/mesh.hpp"
 
@@ -15,7 +15,8 @@ namespace heapwood::app {
 class PreparedScene {
  public:
   // Loads (Error{Exit::scene}), drops triangles of zero area unless they are to be kept, uploads. `frees`: whether the
-  // allocators to come all free, for the pool that `auto` begins with.
+  // allocators to come all free, for the pool that `auto` begins with. With the per-level builder alone there is neither
+  // workspace nor pool.
   PreparedScene(const std::string& source, const simt::DeviceInfo& device, const BuildSettings& settings, bool frees);
 
   const std::string& source() const { return source_; }
@@ -24,7 +25,7 @@ class PreparedScene {
   kdtree::MeshView view() const { return {mesh_.vertices, mesh_.triangles}; }
   std::size_t triangles() const { return mesh_.triangles.size(); }
   std::size_t degenerate() const { return degenerate_; }
-  std::size_t pool_bytes() const { return workspace_->pool().bytes; }
+  std::size_t pool_bytes() const { return workspace_ ? workspace_->pool().bytes : 0; }
   kdtree::Workspace& workspace() { return *workspace_; }
 
   // One build with this scene's settings; throws what the engine throws.
@@ -33,7 +34,12 @@ class PreparedScene {
   // `live`: who watches it, and may hold it up: such a build has no time limit.
   kdtree::RecordedRun build_recorded(const engine::Entry& entry, std::size_t capacity,
                                      alloc::LiveRecording* live = nullptr);
-  kdtree::TreeStats tree_stats() const;  // of the last build
+  // With the settings' host allocator; what the last one took is given back first.
+  kdtree::LevelRun build_per_level();
+  alloc::HostStatistics host_statistics() const { return host_->statistics(); }  // after a per-level build
+
+  kdtree::Tree tree() const;  // of the last build, whichever builder's
+  kdtree::TreeStats tree_stats() const { return kdtree::measure(tree(), settings_.costs); }
 
   // Builds; if the pool is `auto`, doubles it and tries again until the build completes. Incomplete: the pool was
   // given, or the largest one that the device's memory allows was not enough.
@@ -52,6 +58,9 @@ class PreparedScene {
   std::size_t degenerate_ = 0;
   std::unique_ptr<kdtree::DeviceMesh> device_mesh_;
   std::unique_ptr<kdtree::Workspace> workspace_;
+  std::unique_ptr<alloc::HostAllocator> host_;
+  std::unique_ptr<kdtree::LevelBuilder> levels_;
+  bool per_level_last_ = false;
 };
 
 // `atrium:1m` for a procedural scene, the file's stem for a path.

@@ -2,6 +2,7 @@
 // What was measured for one scene and one allocator: the row of a table, the element of `results` in JSON.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "app/options.hpp"
 #include "app/samples.hpp"
 #include "engine/engine.hpp"
+#include "kdtree/level_builder.hpp"
 #include "kdtree/quality.hpp"
 
 namespace heapwood::app {
@@ -23,6 +25,22 @@ std::string registers_text(const engine::CallUse& use);  // "18 / 14 / 22": of m
 // The same apart; what is not known is `missing`.
 std::array<std::string, 3> register_figures(const std::optional<engine::CallUse>& use);
 
+// What only a per-level build has. The last build's, but for the time in the host allocator: every timed one's.
+struct LevelFigures {
+  kdtree::LevelRun run;
+  std::vector<double> allocation_ms;
+  std::optional<std::uint64_t> mapped_bytes;  // most physical memory that the host allocator held
+
+  // Of the builds' time.
+  std::optional<double> allocation_share(const std::vector<double>& runs_ms) const {
+    std::vector<double> shares;
+    for (std::size_t i = 0; i < std::min(runs_ms.size(), allocation_ms.size()); ++i) {
+      if (runs_ms[i] > 0) shares.push_back(allocation_ms[i] / runs_ms[i]);
+    }
+    return median(shares);
+  }
+};
+
 struct Result {
   std::string source;            // the scene as given: `atrium:1m`, a path
   std::string scene;             // its name in tables
@@ -31,7 +49,7 @@ struct Result {
   std::string allocator, label;
   alloc::Frees frees = alloc::Frees::individually;
   bool lower_bound = false;
-  std::string builder = "single-kernel";
+  Builder builder = Builder::single;
   BuildSettings settings;
 
   Status status = Status::skipped;
@@ -51,7 +69,9 @@ struct Result {
   std::optional<engine::KernelUse> kernel;  // CUDA
   std::optional<engine::CallUse> calls;     // CUDA
   std::optional<std::uint64_t> pool_bytes, workspace_bytes;
+  std::optional<LevelFigures> levels;  // of the per-level builder
 
+  bool per_level() const { return builder == Builder::per_level; }
   std::optional<double> median_ms() const { return median(runs_ms); }
   std::optional<double> refs_per_triangle() const {
     if (!tree || triangles == 0) return std::nullopt;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/format.hpp"
 
 namespace heapwood::app {
@@ -64,6 +66,7 @@ void SceneBench::guarded(Lane* lane, F f) {
 }
 
 void SceneBench::choose_pool(std::optional<std::uint64_t> kept_bytes) {
+  if (std::none_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.entry; })) return;
   if (kept_bytes) {
     scene_.set_pool(*kept_bytes);
     return;
@@ -81,17 +84,40 @@ void SceneBench::choose_pool(std::optional<std::uint64_t> kept_bytes) {
 void SceneBench::warm_up() {
   for (const bool keeps : {true, false}) {
     for (Lane& lane : lanes_) {
-      if (lane.entry->traits->keeps_live_memory == keeps) warm_up(lane);
+      const bool careful = !lane.entry || lane.entry->traits->keeps_live_memory;
+      if (careful == keeps) warm_up(lane);
       if (stopped_) return;
     }
   }
-  for (Lane& lane : lanes_) lane.result->pool_bytes = scene_.pool_bytes();
+  for (Lane& lane : lanes_) {
+    if (lane.entry) lane.result->pool_bytes = scene_.pool_bytes();
+  }
   compare_trees();
+}
+
+void SceneBench::build_per_level(Lane& lane, bool timed) {
+  Result& result = *lane.result;
+  const kdtree::LevelRun run = scene_.build_per_level();
+  if (!result.levels) result.levels.emplace();
+  result.levels->run = run;
+  result.levels->mapped_bytes = scene_.host_statistics().peak_mapped_bytes;
+  if (!timed) return;
+  result.runs_ms.push_back(run.ms);
+  result.levels->allocation_ms.push_back(run.allocation_ms);
 }
 
 void SceneBench::warm_up(Lane& lane) {
   Result& result = *lane.result;
   step_(fmt::format("{}: {}, warm-up", scene_.name(), result.label));
+  if (!lane.entry) {
+    guarded(&lane, [&] {
+      build_per_level(lane, false);
+      result.tree = scene_.tree_stats();
+      result.status = Status::ok;
+      if (events_.tree_built) events_.tree_built(scene_, result);
+    });
+    return;
+  }
   result.pool_bytes = scene_.pool_bytes();
   if (!may_run(lane)) return;
   guarded(&lane, [&] {
@@ -115,10 +141,14 @@ void SceneBench::measure() {
       step_(fmt::format("{}: {}, run {} of {}", scene_.name(), lane.result->label, run + 1, job_.settings.runs));
       if (!lane.running()) continue;
       guarded(&lane, [&] {
-        const kdtree::BuildRun build = scene_.build(*lane.entry);
-        note_run(*lane.result, build);
-        lane.result->runs_ms.push_back(build.ms);
-        lane.result->reset_ms.push_back(build.reset_ms);
+        if (lane.entry) {
+          const kdtree::BuildRun build = scene_.build(*lane.entry);
+          note_run(*lane.result, build);
+          lane.result->runs_ms.push_back(build.ms);
+          lane.result->reset_ms.push_back(build.reset_ms);
+        } else {
+          build_per_level(lane, true);
+        }
         if (run + 1 == job_.settings.runs) compare_with_first(*lane.result);
       });
       if (stopped_) break;
@@ -130,7 +160,7 @@ void SceneBench::instrument() {
   for (Lane& lane : lanes_) {
     if (stopped_) break;
     step_(fmt::format("{}: {}, requests and fragmentation", scene_.name(), lane.result->label));
-    if (!lane.running()) continue;
+    if (!lane.running() || !lane.entry) continue;
     guarded(&lane, [&] {
       const kdtree::InstrumentedRun run = scene_.build_instrumented(*lane.entry);
       lane.result->requests = run.requests;

@@ -17,7 +17,7 @@ inline constexpr const char* interrupted_reason = "interrupted before it was mea
 
 class SceneBench {
  public:
-  // An allocator to be measured.
+  // An allocator to be measured; no entry: the per-level builder.
   struct Lane {
     const engine::Entry* entry;
     Result* result;
@@ -43,6 +43,7 @@ class SceneBench {
   template <class F>
   void guarded(Lane* lane, F f);
   void warm_up(Lane& lane);
+  void build_per_level(Lane& lane, bool timed);
   bool may_run(Lane& lane);
   bool pool_holds_all();
   void compare_trees();

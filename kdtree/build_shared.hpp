@@ -112,18 +112,6 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_bounds(SharedNode& node, std::ui
   owed_ += 1;
 }
 
-template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::flush_histogram(SharedNode& node, const std::uint32_t* histogram) {
-  for (unsigned k = warp_.lane(); k < histogram_words; k += Warp::width) {
-    const std::uint32_t word = histogram[k];
-    // relaxed: read after the phase, ordered by `done`.
-    if (word != 0) {
-      simt::atomic_ref<std::uint64_t>(node.histogram[k])
-          .fetch_add(std::uint64_t{word >> 16} << 32 | (word & 0xffffu), simt::relaxed);
-    }
-  }
-}
-
 // Fills the root's array and bins it.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::init_chunk(SharedNode& node, std::uint32_t first, std::uint32_t last) {
@@ -134,7 +122,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::init_chunk(SharedNode& node, std::ui
     count_in_bins(warp_, scratch_.choose.histogram, task.box, box);
   }
   warp_.sync();
-  flush_histogram(node, scratch_.choose.histogram);
+  node.add_histogram(warp_, scratch_.choose.histogram);
 }
 
 // Writes a shared node's split down and opens the phase that moves its refs.
@@ -238,12 +226,12 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
   warp_.sync();
   if (bin_left) {
     SharedNode& child = k_.shared[node.child_slot[0]];
-    flush_histogram(child, scratch_.choose.histogram);
+    child.add_histogram(warp_, scratch_.choose.histogram);
     child.grow_tight(warp_, scratch_.tight[0]);
   }
   if (bin_right) {
     SharedNode& child = k_.shared[node.child_slot[1]];
-    flush_histogram(child, scratch_.choose.histogram + histogram_words);
+    child.add_histogram(warp_, scratch_.choose.histogram + histogram_words);
     child.grow_tight(warp_, scratch_.tight[1]);
   }
 }

@@ -298,7 +298,6 @@ class BuildWorker {
   SIMT_INLINE void end_bounds(SharedNode& node, std::uint32_t slot);
   SIMT_INLINE void end_split(SharedNode& node, std::uint32_t slot);
   SIMT_INLINE void open_phase(WorkKind kind, std::uint32_t slot, std::uint32_t chunks);
-  SIMT_INLINE void flush_histogram(SharedNode& node, const std::uint32_t* histogram);
 
   const Kernel& k_;
   Warp& warp_;

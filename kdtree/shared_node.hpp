@@ -46,6 +46,17 @@ struct alignas(128) SharedNode {
       simt::atomic_ref<std::uint32_t>(tight[k]).fetch_max(gathered[k], simt::relaxed);
     }
   }
+  // Adds a warp's histogram (bins.hpp); the same.
+  template <class Warp>
+  SIMT_INLINE void add_histogram(Warp& warp, const std::uint32_t* counted) {
+    for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width) {
+      const std::uint32_t word = counted[k];
+      if (word != 0) {
+        simt::atomic_ref<std::uint64_t>(histogram[k])
+            .fetch_add(std::uint64_t{word >> 16} << 32 | (word & 0xffffu), simt::relaxed);
+      }
+    }
+  }
   template <class Warp>
   SIMT_INLINE void clear(Warp& warp) {
     for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width) histogram[k] = 0;

@@ -14,6 +14,7 @@
 #include "simt/control.hpp"
 #include "simt/device.hpp"
 #include "simt/launch.hpp"
+#include "simt/stream.hpp"
 #include "simt/warp.hpp"
 
 namespace heapwood::simt {
@@ -93,6 +94,8 @@ class Cpu {
       }
     });
   }
+
+  HostStream<Cpu> stream(const LaunchLimits& limits) const { return {*this, limits}; }
 
   template <class F>
   void for_each(std::size_t n, F f) const {

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstring>
 #include <map>
 #include <string>
 #include <thread>
@@ -21,6 +22,7 @@
 #include "simt/cuda_warp.hpp"
 #include "simt/device.hpp"
 #include "simt/launch.hpp"
+#include "simt/stream.hpp"
 
 namespace heapwood::simt {
 
@@ -63,6 +65,47 @@ class DeviceControl {
   cudaStream_t stream_{};
 };
 
+class CudaEvent {
+ public:
+  CudaEvent() { check_cuda(cudaEventCreate(&event_), "cudaEventCreate"); }
+  ~CudaEvent() { cudaEventDestroy(event_); }
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
+  void record() { check_cuda(cudaEventRecord(event_), "cudaEventRecord"); }
+  cudaEvent_t get() const { return event_; }
+  float ms_since(const CudaEvent& begin) const {
+    float ms = 0;
+    check_cuda(cudaEventElapsedTime(&ms, begin.event_, event_), "cudaEventElapsedTime");
+    return ms;
+  }
+
+ private:
+  cudaEvent_t event_{};
+};
+
+// Waits until all before `end` is done; raises the abort flag at the time limit, counted from `start`, and on Ctrl-C.
+struct CudaWait {
+  bool stopped = false, was_interrupted = false;
+
+  CudaWait(const CudaEvent& end, DeviceControl& control, const LaunchLimits& limits,
+           std::chrono::steady_clock::time_point start) {
+    for (cudaError_t status; (status = cudaEventQuery(end.get())) != cudaSuccess;) {
+      if (status != cudaErrorNotReady) check_cuda(status, limits.what);
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      if (!stopped && (seconds > limits.seconds || interrupted())) {
+        stopped = true;
+        was_interrupted = seconds <= limits.seconds;
+        control.raise_abort();
+      }
+      if (seconds > limits.seconds + 20) {
+        throw Error(Exit::failed,
+                    std::string(limits.what) + ": the GPU does not answer the abort flag; restart the program");
+      }
+      if (seconds > 0.02) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+  }
+};
+
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::block_threads, Kernel::blocks_per_multiprocessor)
     run_kernel(const __grid_constant__ Kernel kernel, Control* control) {
@@ -78,6 +121,69 @@ __global__ void run_for_each(std::size_t n, const __grid_constant__ F f) {
     f(i);
   }
 }
+
+// Launches in order (stream.hpp), in the default stream. A kernel that failed is known at the next read() or finish(): those
+// launched behind it have run by then.
+class CudaStream {
+ public:
+  explicit CudaStream(const LaunchLimits& limits) : limits_(limits) {
+    check_cuda(cudaMallocHost(&landing_, landing_bytes + sizeof(Control)), "landing zone");
+    start_ = std::chrono::steady_clock::now();
+    begin_.record();
+  }
+  CudaStream(const CudaStream&) = delete;
+  CudaStream& operator=(const CudaStream&) = delete;
+  // Also where the host has thrown in between: what was launched must not outlive the memory that it uses.
+  ~CudaStream() {
+    cudaStreamSynchronize(nullptr);
+    cudaFreeHost(landing_);
+  }
+
+  template <class Kernel>
+  void launch(const Kernel& kernel, std::size_t items) {
+    constexpr std::size_t block_warps = Kernel::block_threads / 32;
+    const std::size_t blocks = (items + block_warps - 1) / block_warps;
+    run_kernel<Kernel><<<static_cast<unsigned>(blocks), Kernel::block_threads>>>(kernel, control_.device());
+    check_cuda(cudaGetLastError(), limits_.what);
+    ++launches_;
+  }
+  template <class T>
+  T read(const T* from) {
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= landing_bytes);
+    check_cuda(cudaMemcpyAsync(landing_, from, sizeof(T), cudaMemcpyDeviceToHost), limits_.what);
+    wait();
+    T copy;
+    std::memcpy(&copy, landing_, sizeof(T));
+    return copy;
+  }
+  double finish() {
+    wait();
+    return end_.ms_since(begin_);
+  }
+  unsigned launches() const { return launches_; }
+
+ private:
+  static constexpr std::size_t landing_bytes = 2048;  // page-locked: the copy is in order with the kernels
+
+  void wait() {
+    void* const outcome = static_cast<std::byte*>(landing_) + landing_bytes;
+    check_cuda(cudaMemcpyAsync(outcome, control_.device(), sizeof(Control), cudaMemcpyDeviceToHost), limits_.what);
+    end_.record();
+    const CudaWait waited(end_, control_, limits_, start_);
+    Control control;
+    std::memcpy(&control, outcome, sizeof(Control));
+    const bool interrupt = interrupted();
+    check_outcome(control.code, control.operand, waited.stopped || interrupt, waited.was_interrupted || interrupt,
+                  limits_);
+  }
+
+  LaunchLimits limits_;
+  DeviceControl control_;
+  CudaEvent begin_, end_;
+  void* landing_ = nullptr;
+  std::chrono::steady_clock::time_point start_;
+  unsigned launches_ = 0;
+};
 
 class Cuda {
  public:
@@ -112,6 +218,8 @@ class Cuda {
     constexpr unsigned block_warps = Kernel::block_threads / 32;
     return launch_blocks(kernel, (warps + block_warps - 1) / block_warps, limits);
   }
+
+  CudaStream stream(const LaunchLimits& limits) const { return CudaStream(limits); }
 
   template <class F>
   void for_each(std::size_t n, F f) const {
@@ -168,44 +276,18 @@ class Cuda {
   }
 
  private:
-  struct Event {
-    Event() { check_cuda(cudaEventCreate(&event), "cudaEventCreate"); }
-    ~Event() { cudaEventDestroy(event); }
-    Event(const Event&) = delete;
-    Event& operator=(const Event&) = delete;
-    void record() { check_cuda(cudaEventRecord(event), "cudaEventRecord"); }
-    cudaEvent_t event{};
-  };
-
   template <class Kernel>
   double launch_blocks(const Kernel& kernel, unsigned blocks, const LaunchLimits& limits) const {
     DeviceControl control;
-    Event begin, end;
+    CudaEvent begin, end;
     begin.record();
     run_kernel<Kernel><<<blocks, Kernel::block_threads>>>(kernel, control.device());
     check_cuda(cudaGetLastError(), limits.what);
     end.record();
-
-    const auto start = std::chrono::steady_clock::now();
-    bool stopped = false, was_interrupted = false;
-    for (cudaError_t status; (status = cudaEventQuery(end.event)) != cudaSuccess;) {
-      if (status != cudaErrorNotReady) check_cuda(status, limits.what);
-      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      if (!stopped && (seconds > limits.seconds || interrupted())) {
-        stopped = true;
-        was_interrupted = seconds <= limits.seconds;
-        control.raise_abort();
-      }
-      if (seconds > limits.seconds + 20) {
-        throw Error(Exit::failed,
-                    std::string(limits.what) + ": the GPU does not answer the abort flag; restart the program");
-      }
-      if (seconds > 0.02) std::this_thread::sleep_for(std::chrono::microseconds(200));
-    }
-    float ms = 0;
-    check_cuda(cudaEventElapsedTime(&ms, begin.event, end.event), limits.what);
+    const CudaWait waited(end, control, limits, std::chrono::steady_clock::now());
+    const double ms = end.ms_since(begin);
     const Control outcome = control.read();
-    check_outcome(outcome.code, outcome.operand, stopped, was_interrupted, limits);
+    check_outcome(outcome.code, outcome.operand, waited.stopped, waited.was_interrupted, limits);
     return ms;
   }
 

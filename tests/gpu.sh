@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The GPU suite in one call, one line a test: tests/gpu.sh [BIN-FOLDER] [SCENE-FILE...]
 #   1. the test programs with HEAPWOOD_TEST_DEVICE=cuda:0 (allocator conformance, builder, rays and pictures);
-#   2. the same tree hash on CPU and GPU, for the procedural scenes and the files named;
+#   2. the same tree hash on CPU and GPU and of both builders, for the procedural scenes and the files named;
 #   3. heapwood stress with contents verified;
 #   4. compute-sanitizer's memcheck, racecheck and synccheck over a small build with every allocator, and over a picture.
 # Needs a GPU and the binaries of `cmake --build --preset cuda`; logs go to ${OUT:-out}/gpu. GPU_JOBS (6) run side by side, each
@@ -36,16 +36,17 @@ one() {
     tee -a "$results"
 }
 
-tree_hash() { # SCENE DEVICE
-  "$bin/heapwood" build "$1" --device "$2" --allocator atomic --runs 1 --json /dev/stdout 2> /dev/null |
+tree_hash() { # SCENE DEVICE [OPTION...]
+  "$bin/heapwood" build "$1" --device "$2" --allocator atomic --runs 1 --json /dev/stdout "${@:3}" 2> /dev/null |
     grep -o '"hash": *"[^"]*"' | head -1
 }
 same_tree() { # SCENE
-  local cpu gpu
+  local cpu gpu levels
   cpu=$(tree_hash "$1" cpu)
   gpu=$(tree_hash "$1" "$device")
-  echo "cpu $cpu, $device $gpu"
-  [ -n "$cpu" ] && [ "$cpu" = "$gpu" ]
+  levels=$(tree_hash "$1" "$device" --builder per-level)
+  echo "cpu $cpu, $device $gpu, per level $levels"
+  [ -n "$cpu" ] && [ "$cpu" = "$gpu" ] && [ "$cpu" = "$levels" ]
 }
 sanitize() { # TOOL ARGUMENTS...
   local tool=$1
@@ -96,6 +97,8 @@ if command -v compute-sanitizer > /dev/null; then
     while read -r id what; do
       check "$tool $id" 200 bash -c 'sanitize_allocator "$@"' _ "$tool" "$id" "$what"
     done <<< "$allocators"
+    check "$tool per level" 120 bash -c 'sanitize "$@"' _ \
+      "$tool" build atrium:2k --device "$device" --builder per-level --runs 1 --timeout 100
     check "$tool render" 120 bash -c 'sanitize "$@"' _ \
       "$tool" render atrium:2k --device "$device" --size 64x48 --spp 1 -o "$logs/$tool.png" --timeout 100
   done

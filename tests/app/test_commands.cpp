@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The executable as its users meet it: what it prints, and how it fails.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -20,6 +21,9 @@ class Commands : public Executable {
   // Followed by options that keep a run short.
   std::vector<std::string> bench(std::vector<std::string> more) const {
     more.insert(more.begin(), {"bench", scene_, "--device", "cpu", "--threads", "2", "--runs", "2"});
+    if (std::find(more.begin(), more.end(), "--builder") == more.end()) {
+      more.insert(more.end(), {"--builder", "single"});
+    }
     return more;
   }
   std::vector<std::string> build(std::vector<std::string> more) const {
@@ -56,6 +60,8 @@ TEST_F(Commands, WrongUsage) {
   expect_error({"bench"}, 2, {"no scene", "atrium"});
   expect_error({"render"}, 2, {"no scene"});
   expect_error({"render", scene_}, 2, {"-o"});
+  expect_error(build({"--builder", "fast"}), 2, {"'fast'", "single or per-level"});
+  expect_error(build({"--builder", "per-level", "--host-allocator", "nonsense"}), 2, {"'nonsense'", "tlsf"});
   expect_error(build({"--allocator", "nonsense"}), 2, {"'nonsense'", "atomic", "cfmmalloc"});
   expect_error(build({"--allocator", "fdg"}), 2, {"fdg", "one by one", "list allocators"});
   expect_error({"render", scene_, "-o", folder_ / "a.png", "--allocator", "fdg"}, 2, {"fdg", "list allocators"});
@@ -177,6 +183,52 @@ TEST_F(Commands, BenchFormats) {
   EXPECT_EQ(report.at("results").size(), 2u);
 }
 
+// The default of bench.
+TEST_F(Commands, BenchComparesTheBuilders) {
+  const std::string report = folder_ / "out.json";
+  const std::vector<std::string> both = bench({"--allocators", "atomic", "--builder", "both", "--json", report});
+  const Outcome outcome = run(both);
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  for (const char* word : {"AtomicMalloc *", "Builders:", "per level", "launches", "host share", "in use at once"}) {
+    EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
+  }
+  const json results = json::parse(read_file(report)).at("results");
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0].at("builder"), "single-kernel");
+  EXPECT_EQ(results[1].at("builder"), "per-level");
+  EXPECT_EQ(results[1].at("allocator"), "tlsf");
+  EXPECT_EQ(results[1].at("tree").at("hash"), results[0].at("tree").at("hash"));
+  EXPECT_EQ(results[1].at("slowdown_over"), "atomic");
+  EXPECT_GE(results[1].at("per_level").at("launches"), 3 * results[1].at("per_level").at("levels").get<unsigned>());
+  std::vector<std::string> again = both;
+  again.emplace_back("--resume");
+  EXPECT_TRUE(has(run(again).err, "2 of 2 results kept"));
+  // And alone, without a workspace or pool.
+  const Outcome alone = run(bench({"--builder", "per-level", "--host-allocator", "segfit", "--refs", "ids"}));
+  ASSERT_EQ(alone.exit, 0) << alone.err;
+  EXPECT_TRUE(has(alone.out, "SegFit")) << alone.out;
+  EXPECT_FALSE(has(alone.out, "AtomicMalloc")) << alone.out;
+}
+
+TEST_F(Commands, BuildsAndRendersPerLevel) {
+  const Outcome outcome = run(build({"--builder", "per-level", "--validate"}));
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  for (const char* word : {"per level, TLSF", "host allocator", "launches", "The tree is valid"}) {
+    EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
+  }
+  const std::vector<std::string> camera{"--size",   "32x24", "--spp",    "1",
+                                        "--device", "cpu",   "--camera", "-9,3,30,8,6,5,40"};
+  std::string pictures[2];
+  for (const char* builder : {"single", "per-level"}) {
+    std::string& picture = pictures[builder == std::string("single") ? 0 : 1];
+    std::vector<std::string> arguments{"render", scene_, "-o", folder_ / "a.png", "--builder", builder};
+    arguments.insert(arguments.end(), camera.begin(), camera.end());
+    ASSERT_EQ(run(arguments).exit, 0);
+    picture = read_file(folder_ / "a.png");
+  }
+  EXPECT_TRUE(pictures[0] == pictures[1]);
+}
+
 TEST_F(Commands, OutputThatCannotBeWrittenIsSaidBeforeMeasuring) {
   const auto start = std::chrono::steady_clock::now();
   expect_error(bench({"--timeout", "5", "--json", "/no/such/folder/out.json"}), 1,
@@ -227,7 +279,7 @@ TEST_F(Commands, CtrlCKeepsWhatIsMeasured) {
   write_file(large, obj_text(20000));
   // The first scene is written as soon as it is done; the second would take minutes.
   Running running(binary_, {"bench", scene_, large, "--device", "cpu", "--threads", "1", "--allocators",
-                            "atomic,cfmmalloc", "--runs", "300", "--json", report});
+                            "atomic,cfmmalloc", "--builder", "single", "--runs", "300", "--json", report});
   for (int i = 0; i < 2000 && !running.ended() && !std::filesystem::exists(report); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/bench_table.hpp"
+#include "app/format.hpp"
 #include "app/json_report.hpp"
 #include "app/output_file.hpp"
 #include "tests/app/executable.hpp"
@@ -51,6 +52,31 @@ Result full_result() {
   result.calls = engine::CallUse{{24, 0}, {16, 0}, {26, 8}};
   result.pool_bytes = 1 << 20;
   result.workspace_bytes = 2 << 20;
+  return result;
+}
+
+Result per_level_result() {
+  Result result = full_result();
+  result.builder = Builder::per_level;
+  result.allocator = "tlsf";
+  result.label = "per level, TLSF";
+  result.reset_ms.clear();
+  result.requests.reset();
+  result.at_end.reset();
+  result.kernel.reset();
+  result.calls.reset();
+  result.pool_bytes.reset();
+  result.workspace_bytes.reset();
+  result.warps = 0;
+  result.levels = LevelFigures{};
+  result.levels->run.levels = 40;
+  result.levels->run.launches = 130;
+  result.levels->run.allocations = 170;
+  result.levels->run.requested_bytes = 1 << 20;
+  result.levels->run.peak_bytes = 300000;
+  result.levels->run.tree_bytes = 100000;
+  result.levels->allocation_ms = {0.3, 0.2, 0.4};  // of 3, 1, 2 ms
+  result.levels->mapped_bytes = 16 << 20;
   return result;
 }
 
@@ -131,18 +157,60 @@ TEST(JsonReport, TablesCanBeWrittenAgainFromTheFile) {
   incomplete.slowdown.reset();
   incomplete.slowdown_over.clear();
   incomplete.refused_splits = 5;
-  const std::vector<Result> results{atomic, full_result(), incomplete};
+  const std::vector<Result> results{atomic, full_result(), incomplete, per_level_result()};
   std::vector<Result> read;
   for (const Result& result : results) read.push_back(result_from_json(Json::parse(json_text(to_json(result)))));
   EXPECT_EQ(to_text(slowdown_table(read)), to_text(slowdown_table(results)));
   EXPECT_EQ(to_text(fragmentation_table(read)), to_text(fragmentation_table(results)));
   EXPECT_EQ(to_csv(flat_table(read)), to_csv(flat_table(results)));
+  EXPECT_EQ(to_text(builder_table(read)), to_text(builder_table(results)));
   // Registers are said of every allocator, AtomicMalloc in its own block too.
   const std::string csv = to_csv(slowdown_table(read));
   std::size_t registers = 0;
   for (std::size_t at = 0; (at = csv.find("24 / 16 / 26", at)) != std::string::npos; ++at) ++registers;
   EXPECT_EQ(registers, 3u) << csv;
   for (std::size_t i = 0; i < results.size(); ++i) EXPECT_EQ(to_json(read[i]), to_json(results[i]));
+}
+
+TEST(JsonReport, PerLevel) {
+  const Json json = to_json(per_level_result());
+  EXPECT_EQ(json.at("builder"), "per-level");
+  EXPECT_EQ(json.at("per_level").at("launches"), 130);
+  EXPECT_EQ(json.at("per_level").at("host_allocation_ms"), Json({0.3, 0.2, 0.4}));
+  EXPECT_DOUBLE_EQ(json.at("per_level").at("host_allocation_share").get<double>(), 0.2);
+  EXPECT_EQ(json.at("memory").at("peak_bytes"), 300000);
+  for (const char* key : {"pool_bytes", "high_water_bytes", "workspace_bytes"}) {
+    EXPECT_FALSE(json.at("memory").contains(key)) << key;
+  }
+  EXPECT_FALSE(json.contains("allocations"));
+  EXPECT_FALSE(to_json(full_result()).contains("per_level"));
+}
+
+TEST(JsonReport, BuilderTable) {
+  EXPECT_TRUE(builder_table({full_result()}).columns.empty());
+  Result slow = full_result(), bound = full_result();
+  slow.label = "Slow";
+  slow.runs_ms = {8};
+  bound.label = "Bound";
+  bound.lower_bound = true;
+  bound.runs_ms = {1};
+  // The fastest that frees: 2 ms, the same as the per-level builder's.
+  Table table = builder_table({bound, slow, full_result(), per_level_result()});
+  ASSERT_EQ(table.rows.size(), 1u);
+  std::vector<std::string> cells;
+  for (const Cell& cell : table.rows[0].cells) cells.push_back(cell.text);
+  EXPECT_EQ(cells, (std::vector<std::string>{"atrium", "2.00 [1]", "2.00", "1.00", "40", "130", "20.0%", "2.00 MiB",
+                                             "293 KiB", "3.00 MiB", "16.0 MiB"}));
+  EXPECT_EQ(table.notes.back(), "[1] CFMMalloc: the fastest allocator that frees");
+  // What is missing is said, not made up.
+  Result failed = per_level_result();
+  failed.status = Status::failed;
+  failed.reason = "no room";
+  table = builder_table({failed});
+  ASSERT_EQ(table.rows.size(), 1u);
+  EXPECT_EQ(table.rows[0].cells[1].text, missing);
+  EXPECT_EQ(table.rows[0].cells[2].text, "failed [1]");
+  EXPECT_EQ(table.rows[0].cells.size(), table.columns.size());
 }
 
 TEST(JsonReport, OnlyCompleteResultsOfTheSameSettingsAreReused) {

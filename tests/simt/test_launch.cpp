@@ -175,6 +175,58 @@ TEST(Launch, FailureCarriesCodeAndOperands) {
   expect_failure(Lockstep<4>());
 }
 
+// Every item of a launch sees what the launches before it have written.
+struct Advance {
+  struct Scratch {};
+  std::uint32_t* steps;  // [items]
+  std::size_t items;
+  std::uint32_t step;
+  template <class Warp>
+  void operator()(Warp& warp, Scratch&) const {
+    for_items(warp, items, [&](std::size_t item) {
+      if (steps[item] != step) warp.fail(7, item, steps[item]);
+      warp.sync();
+      if (warp.lane() == 0) steps[item] = step + 1;
+    });
+  }
+};
+
+template <class Device>
+void expect_order(const Device& device) {
+  std::vector<std::uint32_t> steps(100);
+  auto stream = device.stream({.seconds = 60, .what = "the stream"});
+  for (std::uint32_t step = 0; step < 3; ++step) {
+    stream.launch(Advance{steps.data(), steps.size(), step}, steps.size());
+    EXPECT_EQ(stream.read(&steps[99]), step + 1);
+  }
+  EXPECT_EQ(steps, std::vector<std::uint32_t>(100, 3));
+  EXPECT_EQ(stream.launches(), 3u);
+  EXPECT_GT(stream.finish(), 0.0);
+  EXPECT_THROW(stream.launch(Advance{steps.data(), steps.size(), 0}, steps.size()), KernelFailure);
+}
+
+TEST(Stream, LaunchesRunInOrder) {
+  expect_order(Cpu({.kind = DeviceKind::cpu, .index = 0, .threads = 3}));
+  expect_order(Lockstep<4>());
+}
+
+// The limit is for all of it, also for what the host does in between.
+TEST(Stream, LimitAndInterrupt) {
+  std::uint32_t step = 0;
+  auto stream = Cpu().stream({.seconds = 0.02, .what = "the stream"});
+  stream.launch(Advance{&step, 1, 0}, 1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  EXPECT_THROW(stream.read(&step), Stopped);
+  EXPECT_THROW(stream.launch(Advance{&step, 1, 1}, 1), Stopped);
+  EXPECT_EQ(step, 1u);
+  auto other = Cpu().stream({.seconds = 60, .what = "the stream"});
+  interrupt();
+  EXPECT_THROW(other.launch(Advance{&step, 1, 1}, 1), Stopped);
+  clear_interrupt();
+  other.launch(Advance{&step, 1, 1}, 1);
+  EXPECT_EQ(other.read(&step), 2u);
+}
+
 TEST(Control, TheFirstErrorWins) {
   Control control;
   EXPECT_FALSE(control.aborted());

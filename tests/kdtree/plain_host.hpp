@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// A host allocator for tests: the device's own memory, block by block, which counts, and refuses from a given request on.
+#pragma once
+
+#include <map>
+
+#include "alloc/host/host_allocator.hpp"
+#include "simt/memory.hpp"
+
+namespace heapwood::kdtree::test {
+
+class PlainHost final : public alloc::HostAllocator {
+ public:
+  explicit PlainHost(const simt::DeviceId& device) : device_(device) {}
+
+  void* allocate(std::size_t bytes, std::size_t) override {
+    if (++requests_ == refuse_) {
+      ++statistics_.refused;
+      return nullptr;
+    }
+    simt::Memory block(device_, bytes);
+    block.fill(0xa5);  // nobody may count on zeros
+    void* const address = block.data();
+    statistics_.allocations += 1;
+    statistics_.live_blocks += 1;
+    statistics_.requested_bytes += bytes;
+    statistics_.peak_requested_bytes = std::max(statistics_.peak_requested_bytes, statistics_.requested_bytes);
+    blocks_.emplace(address, std::move(block));
+    return address;
+  }
+  void deallocate(void* address) override {
+    const auto at = blocks_.find(address);
+    if (at == blocks_.end()) throw Error(Exit::failed, "not a live block");
+    at->second.fill(0x5a);  // whoever still reads it sees rubbish
+    statistics_.deallocations += 1;
+    statistics_.live_blocks -= 1;
+    statistics_.requested_bytes -= at->second.bytes();
+    blocks_.erase(at);
+  }
+  alloc::HostStatistics statistics() const override { return statistics_; }
+  void walk(const std::function<void(const alloc::HostRegion&)>&) const override {}
+  std::size_t shrink() override { return 0; }
+
+  // The k-th request from now on is refused; 0: none.
+  void refuse(std::uint64_t k) { refuse_ = k == 0 ? 0 : requests_ + k; }
+
+ private:
+  simt::DeviceId device_;
+  std::map<void*, simt::Memory> blocks_;
+  alloc::HostStatistics statistics_;
+  std::uint64_t requests_ = 0, refuse_ = 0;
+};
+
+}  // namespace heapwood::kdtree::test

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+// The per-level builder makes the tree of the single kernel, on every device and width of a warp, and gives back what it took,
+// also where it is refused memory or stopped.
+#include "kdtree/level_builder.hpp"
+
+#include "kdtree/level_driver.hpp"
+#include "simt/lockstep.hpp"
+#include "tests/kdtree/build_support.hpp"
+#include "tests/kdtree/plain_host.hpp"
+
+namespace heapwood::kdtree {
+namespace {
+
+using namespace test;
+
+class PerLevel : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const char* wanted = std::getenv("HEAPWOOD_TEST_DEVICE");
+    const std::string key = wanted != nullptr ? wanted : "cpu";
+    try {
+      const simt::DeviceInfo found = simt::find_device(key, key == "cpu" ? 4 : 0);
+      if (!found.usable) GTEST_SKIP() << found.reason;
+      device = found.id;
+    } catch (const Error& error) {
+      GTEST_SKIP() << error.what();
+    }
+  }
+  void TearDown() override { simt::clear_interrupt(); }
+
+  simt::DeviceId device;
+};
+
+Soup small_soup() {
+  Soup soup = random_soup(sanitized ? 1200 : 3000, 51, 0.02f);
+  const Soup grid = grid_soup(200, 52, 8);
+  for (const Triangle& t : grid.triangles)
+    soup.add(grid.vertices[t.v[0]], grid.vertices[t.v[1]], grid.vertices[t.v[2]]);
+  return soup;
+}
+
+TEST_F(PerLevel, SameTreeAsTheSingleKernel) {
+  for (const RefKind kind : all_ref_kinds) {
+    const std::size_t divisor = (sanitized ? 3 : 1) * (kind == RefKind::ids ? 3 : 1);
+    const std::pair<const char*, Soup> soups[] = {{"random", random_soup(24000 / divisor, 11, 0.01f)},
+                                                  {"grid", grid_soup(4000 / divisor, 12)},
+                                                  {"slivers", slivers(900 / divisor, 13)},
+                                                  {"cluster", cluster(4500 / divisor, 14)}};
+    for (const auto& [title, soup] : soups) {
+      SCOPED_TRACE(std::string(name(kind)) + ", " + title);
+      const Expected want = expected(soup.view(), kind);
+      const DeviceMesh mesh(device, soup.view());
+      PlainHost host(device);
+      {
+        LevelBuilder builder(mesh, kind, host);
+        for (int again = 0; again < 2; ++again) {
+          const LevelRun run = builder.build();
+          const Tree tree = builder.download();
+          const TreeStats stats = measure(tree, {});
+          EXPECT_EQ(stats.hash, want.built.stats.hash);
+          EXPECT_EQ(tree.bounds, want.built.tree.bounds);
+          EXPECT_EQ(run.levels, stats.depth + 1);
+          EXPECT_EQ(tree.nodes.size(), stats.inner + stats.leaves + 1);  // nodes[1] is unused
+          EXPECT_EQ(tree.refs.size(), stats.refs);
+          EXPECT_EQ(host.statistics().requested_bytes, run.tree_bytes);
+          EXPECT_EQ(run.tree_bytes, 8 * tree.nodes.size() + 4 * tree.refs.size());
+        }
+      }
+      EXPECT_EQ(host.statistics().live_blocks, 0u);
+    }
+  }
+}
+
+TEST_F(PerLevel, OtherCosts) {
+  const Soup soup = small_soup();
+  const SahCosts costs{1, 3, 0};
+  const DeviceMesh mesh(device, soup.view());
+  PlainHost host(device);
+  LevelBuilder builder(mesh, RefKind::clipped, host);
+  BuildOptions options;
+  options.costs = costs;
+  builder.build(options);
+  EXPECT_EQ(measure(builder.download(), costs).hash, expected(soup.view(), RefKind::clipped, costs).built.stats.hash);
+}
+
+TEST_F(PerLevel, FewTriangles) {
+  Soup equal, flat, points;
+  for (int i = 0; i < 1500; ++i) {
+    const float x = static_cast<float>(i);
+    equal.add({0, 0, 0}, {1, 0, 0}, {0, 1, 1});
+    flat.add({x, 0, 0}, {x + 1, 0, 0}, {x, 0, 1});
+    points.add({1, 2, 3}, {1, 2, 3}, {1, 2, 3});
+  }
+  for (const Soup& soup : {Soup{}, random_soup(1, 53), random_soup(33, 54), random_soup(1024, 55),
+                           random_soup(1025, 56), equal, flat, points}) {
+    for (const RefKind kind : all_ref_kinds) {
+      SCOPED_TRACE(std::to_string(soup.triangles.size()) + ", " + name(kind));
+      const DeviceMesh mesh(device, soup.view());
+      PlainHost host(device);
+      LevelBuilder builder(mesh, kind, host);
+      builder.build();
+      EXPECT_EQ(measure(builder.download(), {}).hash, expected(soup.view(), kind).built.stats.hash);
+    }
+  }
+}
+
+// The sums are those of the allocator, and the most in use at once is between a level's refs and all that was asked for.
+TEST_F(PerLevel, Account) {
+  const Soup soup = small_soup();
+  const DeviceMesh mesh(device, soup.view());
+  PlainHost host(device);
+  LevelBuilder builder(mesh, RefKind::clipped, host);
+  const LevelRun run = builder.build();
+  EXPECT_EQ(run.allocations, host.statistics().allocations);
+  EXPECT_EQ(run.peak_bytes, host.statistics().peak_requested_bytes);
+  EXPECT_GT(run.peak_bytes, soup.triangles.size() * (32 + 48));
+  EXPECT_LT(run.peak_bytes, run.requested_bytes);
+  EXPECT_GE(run.launches, 3 * run.levels);
+  EXPECT_GT(run.allocation_ms, 0.0);
+  EXPECT_LT(run.allocation_ms, run.ms);
+}
+
+// Whatever request is refused: one line says so, and nothing is held.
+TEST_F(PerLevel, RefusedMemory) {
+  const Soup soup = small_soup();
+  const DeviceMesh mesh(device, soup.view());
+  PlainHost host(device);
+  LevelBuilder builder(mesh, RefKind::clipped, host);
+  const std::uint64_t requests = builder.build().allocations;
+  const std::uint64_t hash = measure(builder.download(), {}).hash;
+  for (std::uint64_t k = 1; k <= requests; k += sanitized ? 7 : 1) {
+    host.refuse(k);
+    try {
+      builder.build();
+      FAIL() << "request " << k << " was refused";
+    } catch (const Error& error) {
+      const std::string what = error.what();
+      EXPECT_EQ(error.exit(), Exit::failed);
+      EXPECT_NE(what.find("no room for"), std::string::npos) << what;
+      EXPECT_EQ(what.find('\n'), std::string::npos) << what;
+    }
+    EXPECT_EQ(host.statistics().live_blocks, 0u) << k;
+    EXPECT_EQ(builder.download().refs.size(), 0u);
+  }
+  host.refuse(0);
+  builder.build();
+  EXPECT_EQ(measure(builder.download(), {}).hash, hash);
+}
+
+TEST_F(PerLevel, StoppedAndStartedAgain) {
+  const Soup soup = small_soup();
+  const DeviceMesh mesh(device, soup.view());
+  PlainHost host(device);
+  LevelBuilder builder(mesh, RefKind::ids, host);
+  BuildOptions options;
+  options.seconds = 0;
+  const auto expect_stop = [&](simt::Stopped::Reason reason) {
+    try {
+      builder.build(options);
+      ADD_FAILURE() << "not stopped";
+    } catch (const simt::Stopped& stopped) {
+      EXPECT_EQ(stopped.reason(), reason);
+      EXPECT_NE(std::string(stopped.what()).find("per-level"), std::string::npos);
+    }
+    EXPECT_EQ(host.statistics().live_blocks, 0u);
+  };
+  expect_stop(simt::Stopped::Reason::time_limit);
+  options.seconds = 60;
+  simt::interrupt();
+  expect_stop(simt::Stopped::Reason::interrupted);
+  simt::clear_interrupt();
+  builder.build(options);
+  EXPECT_EQ(measure(builder.download(), {}).hash, expected(soup.view(), RefKind::ids).built.stats.hash);
+}
+
+// Lanes that race: what the GPU's would do, as ThreadSanitizer sees it.
+template <unsigned width>
+std::uint64_t lockstep_hash(const Soup& soup, RefKind kind, unsigned warps) {
+  const DeviceMesh mesh({}, soup.view());
+  PlainHost host({});
+  LevelMemory memory({}, host);
+  LevelTree tree;
+  build_levels(simt::Lockstep<width>(warps), LevelJob{mesh, kind, memory, {}}, tree);
+  return measure(download(tree), {}).hash;
+}
+
+TEST(PerLevelLockstep, SameTree) {
+  const Soup soup = random_soup(1300, 57, 0.01f), few = random_soup(60, 58, 0.05f);
+  for (const RefKind kind : all_ref_kinds) {
+    SCOPED_TRACE(name(kind));
+    if (kind != RefKind::ids || !sanitized) {
+      EXPECT_EQ(lockstep_hash<4>(soup, kind, 2), expected(soup.view(), kind).built.stats.hash);
+    }
+    EXPECT_EQ(lockstep_hash<32>(few, kind, 1), expected(few.view(), kind).built.stats.hash);
+  }
+}
+
+}  // namespace
+}  // namespace heapwood::kdtree
