@@ -73,6 +73,7 @@ struct BuildPlan {
   const char* pool;
   int runs = 5;
   const char* only = "";
+  bool per_level = false;  // the per-level builder, too
 };
 Experiment builds(const BuildPlan& plan);
 // The pool over a build: what is in use and how the rest is cut up.
@@ -80,6 +81,8 @@ Experiment recorded_builds(const std::vector<PaperScene>& full, const std::vecto
 
 enum class Primitive { semaphore, rcu };
 Experiment primitive_test(Primitive primitive);
+// `heapwood host-bench`: the platform's own and all host allocators.
+Experiment host_managed();
 // Of kernels with one malloc, one free and one of each (RegEff table 1).
 Experiment registers();
 

@@ -115,10 +115,12 @@ ReproduceCase build_case(const ChosenScene& scene, const BuildPlan& plan, const 
   job.settings.pool = parse_pool(plan.pool);
   job.settings.runs = setup.full ? plan.runs : std::min(plan.runs, 3);
   job.settings.timeout = setup.seconds;
+  if (plan.per_level) job.settings.builder = Builder::both;
   job.device = setup.device;
   job.pool_probe = engine::find("atomic");
   ReproduceCase one{fmt::format("build {} refs={} pool={} runs={}", scene.label, kdtree::name(plan.refs), plan.pool,
-                                job.settings.runs),
+                                job.settings.runs) +
+                        (plan.per_level ? " builders=both" : ""),
                     job.allocators, scene.about};
   one.measure = [job = std::move(job)](const Announce& announce) {
     BenchEvents events;

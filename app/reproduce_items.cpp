@@ -161,7 +161,11 @@ std::vector<ReproduceItem> ouroboros() {
        "Ouroboros",
        "Figure 3, bottom right",
        "Address range while half is freed, until memory is out",
-       {generic_test({.test = "churn", .full = {}, .quick = {.pool = "2M", .requests = "2K"}, .runs = 1})}},
+       {generic_test({.test = "churn",
+                      .full = {.pool = "512M"},
+                      .quick = {.pool = "2M", .requests = "2K"},
+                      .only = "atomic,scatter,halloc,ouroboros-p-s,ouroboros-p-va,ouroboros-p-vl,bulk,heapwood,cuda",
+                      .runs = 1})}},
       {"ouroboros-utilization",
        "Ouroboros",
        "Section 6.1.3",
@@ -171,9 +175,7 @@ std::vector<ReproduceItem> ouroboros() {
 }
 
 std::vector<ReproduceItem> others() {
-  static const std::string host = fmt::format(not_yet, "the command 'host-bench'"),
-                           trace = fmt::format(not_yet, "the command 'trace'"),
-                           levels = fmt::format(not_yet, "the per-level builder");
+  static const std::string trace = fmt::format(not_yet, "the command 'trace'");
   const Experiment own = builds(
       {own_scenes, {{"atrium", "", "atrium:10k"}, {"statue", "", "statue:10k"}}, kdtree::RefKind::clipped, "auto"});
   return {
@@ -184,8 +186,8 @@ std::vector<ReproduceItem> others() {
        {primitive_test(Primitive::semaphore)}},
       {"bulk-6", "Bulk", "Figure 6", "RCU with delegation against a barrier each", {primitive_test(Primitive::rcu)}},
       {"bulk-7", "Bulk", "Figure 7", "Allocations a second until the pool is exhausted", exhausting()},
-      {"host-3", "Host-managed", "Figure 3", "Latency of malloc and free on the host", {}, host.c_str()},
-      {"host-4", "Host-managed", "Figure 4", "Memory in use and memory mapped", {}, host.c_str()},
+      {"host-3", "Host-managed", "Figure 3", "Latency of malloc and free on the host", {host_managed()}},
+      {"host-4", "Host-managed", "Figure 4", "Memory in use and memory mapped", {host_managed()}},
       {"own-triangles",
        "Heapwood",
        "Build time",
@@ -194,7 +196,17 @@ std::vector<ReproduceItem> others() {
                 {{"2K", "", "atrium:2k"}, {"5K", "", "atrium:5k"}, {"10K", "", "atrium:10k"}},
                 kdtree::RefKind::clipped,
                 "auto"})}},
-      {"own-builder", "Heapwood", "Builders", "One kernel against kernels for each level", {}, levels.c_str()},
+      {"own-builder",
+       "Heapwood",
+       "Builders",
+       "One kernel against kernels for each level",
+       {builds({own_scenes,
+                {{"atrium", "", "atrium:10k"}},
+                kdtree::RefKind::clipped,
+                "auto",
+                5,
+                "atomic,awmalloc-safe,cfmmalloc,heapwood",
+                true})}},
       {"own-slowdown", "Heapwood", "Slowdown", "Slowdown with every allocator, clipped refs", {own}},
       {"own-share", "Heapwood", "Share", "At least this much of a build is allocation", {own}},
       {"own-pool",
