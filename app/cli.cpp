@@ -22,6 +22,7 @@ constexpr const char* examples = R"(Examples:
   heapwood build atrium                         one tree: time, quality, memory
   heapwood bench atrium statue --json out.json  every allocator, slowdown table
   heapwood stress ad                            malloc and free, nothing else
+  heapwood reproduce --out out/reproduce        the papers' tables and figures
   heapwood render stadium -o stadium.png        a picture
   heapwood trace stadium                        rays a second
 A scene is a name from 'heapwood list scenes' (also atrium:1m for a million
@@ -101,6 +102,7 @@ int parse_and_run(int argc, char** argv) {
   add_build(app, invocation);
   add_bench(app, invocation);
   add_stress(app, invocation);
+  add_reproduce(app, invocation);
   add_render(app, invocation);
   add_trace(app, invocation);
   add_host_bench(app, invocation);

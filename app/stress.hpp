@@ -54,7 +54,7 @@ std::uint32_t stress_threads(const StressSettings& settings, const StressPoint& 
 
 // The values of each parameter as given on the command line: "4,64,1K", "sweep" (the paper's), "" (the test's own).
 struct StressLists {
-  std::string payload, pool, iterations, blocks, page_bytes, requests;
+  std::string payload{}, pool{}, iterations{}, blocks{}, page_bytes{}, requests{};
 };
 // Every combination, the last-named parameters outermost. Small values on the CPU where nothing is given.
 std::vector<StressPoint> stress_points(const StressLists& lists, alloc::StressTest test,

@@ -12,10 +12,12 @@ namespace {
 constexpr const char* built_version = HEAPWOOD_VERSION;
 constexpr const char* built_sha = HEAPWOOD_GIT_SHA;
 constexpr int built_dirty = HEAPWOOD_GIT_DIRTY;  // -1 unknown
+constexpr const char* built_compilers = HEAPWOOD_COMPILERS;
 #else
 constexpr const char* built_version = "unknown";
 constexpr const char* built_sha = "";
 constexpr int built_dirty = -1;
+constexpr const char* built_compilers = "unknown";
 #endif
 }  // namespace
 
@@ -29,6 +31,8 @@ std::optional<bool> git_dirty() {
 }
 
 std::string git_text() { return git_sha() + (git_dirty().value_or(false) ? "+changes" : ""); }
+
+std::string compilers() { return built_compilers; }
 
 std::string version_line() { return "heapwood " + version() + (git_sha() == "unknown" ? "" : " (" + git_text() + ")"); }
 

@@ -33,7 +33,7 @@ tidy() {
 }
 
 step "format (make format mends it)" clang-format-14 --dry-run -Werror "${sources[@]}"
-step "spelling" codespell "${ROOMS[@]}" cmake docs scripts ./*.md CMakeLists.txt Makefile
+step "spelling" codespell "${ROOMS[@]}" report cmake docs scripts ./*.md CMakeLists.txt Makefile
 step "rules of the house" bash tests/structure/conventions.sh .
 if [[ ${1:-} != quick ]]; then
   step "every header by itself" bash tests/structure/headers.sh . g++

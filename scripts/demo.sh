@@ -27,3 +27,4 @@ done
 echo
 echo "Made:"
 printf '  %s\n' "${made[@]}"
+echo "Next: make report   the papers' tables and figures measured again, as one page (quick: minutes)"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Installs what is missing with apt-get (Debian 12, Ubuntu 24.04); silent where nothing is.
-#   scripts/setup.sh [build] [check] [wheels] [viewer]   what for: building and testing, `make check`,
-#                                                        scripts/fetch_nvcc.sh, heapwood-view and its tests
+#   scripts/setup.sh [build] [check] [wheels] [viewer] [browser]   what for: building and testing, `make check`, Python packages
+#                                                                  (scripts/fetch_nvcc.sh, the page of `make report`),
+#                                                                  heapwood-view and its tests, the tests of that page
 set -euo pipefail
 
 packages=()
@@ -15,7 +16,8 @@ for purpose in "${@:-build}"; do
     viewer)
       packages+=(pkg-config libglfw3-dev libimgui-dev libepoxy-dev libgl1-mesa-dri fonts-inter xvfb xdotool) ;;
     wheels) packages+=(python3-venv) ;;
-    *) echo "setup: error: unknown purpose '$purpose'; one of build, check, viewer, wheels" >&2; exit 2 ;;
+    browser) packages+=(python3-venv chromium) ;;
+    *) echo "setup: error: unknown purpose '$purpose'; one of build, check, viewer, wheels, browser" >&2; exit 2 ;;
   esac
 done
 

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// heapwood reproduce: the papers' tables and figures measured again, case by case, into results.json.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+#include "app/commands.hpp"
+#include "app/format.hpp"
+#include "app/progress.hpp"
+#include "app/reproduce_results.hpp"
+#include "app/table.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+constexpr const char* examples = R"(Examples:
+  heapwood reproduce --list                              items, and how many cases each has
+  heapwood reproduce --out out/reproduce                 all of them, small: minutes on a CPU
+  heapwood reproduce --full --out h200 --scenes meshes   the papers' parameters, on a GPU
+  heapwood reproduce regeff-t3,bulk --full --out h200    some more of it, into the same file
+  heapwood reproduce --full --out h200 --minutes 9       ends after 9 minutes; again goes on
+Then 'make report' makes a page of it (docs/reproduction.md).)";
+
+struct ReproduceOptions {
+  std::string items = "all", allocators = "all", out, scenes;
+  bool quick = false, full = false, list = false;
+  double minutes = 0, seconds = 10;
+  DeviceOptions device;
+};
+
+using Clock = std::chrono::steady_clock;
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// A line an item: how many of its cases there are, are measured, and have a result that is not `ok`.
+Table overview(const std::vector<const ReproduceItem*>& items, const ReproduceSetup& setup,
+               const ReproduceResults* measured) {
+  Table table;
+  table.title = fmt::format("Items, {}", setup.full ? "with the papers' parameters" : "quick");
+  table.columns = {{"item", true}, {"cases"}};
+  if (measured) table.columns.insert(table.columns.end(), {{"measured"}, {"with a reason"}});
+  table.columns.push_back({"what", true, true});
+  for (const ReproduceItem* item : items) {
+    const std::vector<ReproduceCase> cases = reproduce_cases({item}, setup);
+    std::size_t there = 0, reasons = 0;
+    for (const ReproduceCase& one : cases) {
+      const Json* results = measured ? measured->results(one.key) : nullptr;
+      if (!results) continue;
+      ++there;
+      for (const Json& result : *results) reasons += result.value("status", "") != "ok";
+    }
+    std::vector<Cell> cells{item->id, count_text(cases.size())};
+    if (measured) cells.insert(cells.end(), {count_text(there), count_text(reasons)});
+    const std::string title = fmt::format("{}, {}: {}", item->paper, item->figure, item->title);
+    cells.push_back(*item->absent ? fmt::format("{} ({})", title, item->absent) : title);
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+struct Done {
+  std::size_t measured = 0, kept = 0, left = 0;
+};
+
+Done measure(const std::vector<ReproduceCase>& cases, const ReproduceOptions& options, ReproduceResults& results) {
+  const Clock::time_point start = Clock::now();
+  Progress progress;
+  Done done;
+  std::vector<const ReproduceCase*> missing_cases;
+  for (const ReproduceCase& one : cases) {
+    if (!results.has(one)) missing_cases.push_back(&one);
+  }
+  done.kept = cases.size() - missing_cases.size();
+  for (const ReproduceCase* one : missing_cases) {
+    const bool late = options.minutes > 0 && since(start) > options.minutes * 60;
+    if (late || simt::interrupted()) break;
+    const Clock::time_point begin = Clock::now();
+    Json measured = one->measure(
+        [&](const std::string& what) { progress.update(done.measured, missing_cases.size(), one->key + ": " + what); });
+    if (simt::interrupted()) break;  // what there is of this case is not all of it
+    results.add(*one, since(begin), std::move(measured));
+    results.write();
+    ++done.measured;
+  }
+  done.left = missing_cases.size() - done.measured;
+  return done;
+}
+
+Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& argv) {
+  const std::vector<const ReproduceItem*> items = find_items(options.items);
+  ReproduceSetup setup;
+  setup.full = options.full;
+  setup.scenes = options.scenes;
+  setup.seconds = options.seconds;
+  setup.allocators = find_allocators(options.allocators);
+  std::error_code ignored;
+  if (!setup.scenes.empty() && !std::filesystem::is_directory(setup.scenes, ignored))
+    throw Error(Exit::usage, fmt::format("--scenes '{}': no such folder", setup.scenes));
+  if (options.out.empty() && !options.list)
+    throw Error(Exit::usage, "reproduce: no folder for the results: add --out DIR");
+  setup.device = choose_device(options.device);
+  if (options.list) {
+    fmt::print("{}", to_text(overview(items, setup, nullptr), terminal_style()));
+    return Exit::done;
+  }
+  ReproduceResults results(options.out, setup, argv);
+  results.describe(reproduce_items(), setup);
+  results.write();
+  const Done done = measure(reproduce_cases(items, setup), options, results);
+
+  Table table = overview(items, setup, &results);
+  table.notes.push_back(fmt::format("device: {}", device_text(setup.device)));
+  table.notes.push_back(fmt::format("{}: {} cases measured, {} kept from earlier, {} left", results.path(),
+                                    done.measured, done.kept, done.left));
+  fmt::print("{}", to_text(table, terminal_style()));
+  if (simt::interrupted())
+    throw Error(
+        Exit::failed,
+        fmt::format("reproduce: interrupted; what was measured is in {}; the same command goes on", results.path()));
+  if (done.left)
+    note(fmt::format("{} cases left after {} minutes; the same command goes on", done.left, options.minutes));
+  return Exit::done;
+}
+
+}  // namespace
+
+void add_reproduce(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<ReproduceOptions>();
+  CLI::App* command = app.add_subcommand("reproduce", "the papers' tables and figures again");
+  command->footer(examples);
+  command
+      ->add_option("items", options->items,
+                   "all, ids, or groups: regeff, ouroboros, bulk,\nhost, own; separated by commas")
+      ->type_name("ITEMS");
+  command->add_option("--out", options->out, "folder of results.json; what is in it is not\nmeasured again")
+      ->type_name("DIR");
+  CLI::Option* quick = command->add_flag("--quick", options->quick, "small parameters (the default)");
+  command->add_flag("--full", options->full, "the papers' parameters")->excludes(quick);
+  command
+      ->add_option("--scenes", options->scenes,
+                   "folder with the papers' meshes (conference.ply,\nhappy_buddha.ply, ...); without: procedural "
+                   "scenes\nwith their numbers of triangles")
+      ->type_name("DIR");
+  command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
+      ->capture_default_str()
+      ->type_name("IDS");
+  command->add_option("--minutes", options->minutes, "begin no case after this time; 0 = no limit")
+      ->capture_default_str()
+      ->check(quiet(CLI::Range(0.0, 1e6)))
+      ->type_name("M");
+  command->add_option("--seconds", options->seconds, "time after which a kernel is stopped")
+      ->capture_default_str()
+      ->check(quiet(CLI::Range(0.001, 86400.0)))
+      ->type_name("S");
+  command->add_flag("--list", options->list, "show the items, measure nothing");
+  add_device_options(*command, options->device);
+  command->callback([options, &invocation] {
+    invocation.action = [options, &invocation] { return reproduce(*options, invocation.argv); };
+  });
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+// The list of items. Parameters are the papers' where they give any; RegEff gives ranges, here every power of two.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "app/reproduce.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+constexpr const char* not_yet = "not in this build yet: {} is missing";
+
+// RegEff table 3: what the paper's pool of 200 root nodes holds without a free.
+const std::vector<PaperScene> small_scenes{{"Hand", "hand", "statue:20k"},
+                                           {"Sponza", "sponza", "atrium:76k"},
+                                           {"Sibenik", "sibenik", "atrium:80k"},
+                                           {"Fairy Forest", "fairy_forest", "stadium:174k"},
+                                           {"Crytek Sponza", "crytek_sponza", "atrium:262k"},
+                                           {"Conference", "conference", "pipes:283k"},
+                                           {"Armadillo", "armadillo", "statue:307k"},
+                                           {"Dragon", "dragon", "statue:871k"},
+                                           {"Happy Buddha", "happy_buddha", "statue:1087k"},
+                                           {"Blade", "blade", "statue:1765k"},
+                                           {"Sodahall", "sodahall", "atrium:2169k"}};
+const std::vector<PaperScene> large_scenes{{"House 3x3", "house", "atrium:3275k"},
+                                           {"Asian Dragon", "asian_dragon", "statue:7219k"},
+                                           {"San Miguel", "san_miguel", "stadium:7881k"},
+                                           {"MPII subset", "mpii", "atrium:10762k"},
+                                           {"Powerplant", "powerplant", "pipes:12749k"}};
+const std::vector<PaperScene> growing_scenes{{"10K", "", "atrium:10k"},   {"30K", "", "atrium:30k"},
+                                             {"100K", "", "atrium:100k"}, {"300K", "", "atrium:300k"},
+                                             {"1M", "", "atrium:1m"},     {"3M", "", "atrium:3m"}};
+const std::vector<PaperScene> own_scenes{{"atrium", "", "atrium:200k"},
+                                         {"statue", "", "statue:200k"},
+                                         {"stadium", "", "stadium:200k"},
+                                         {"pipes", "", "pipes:200k"}};
+
+const char* const sizes = "16,32,64,128,256,512,1K,2K,4K,8K";
+
+Experiment scaling(const char* payload) {
+  return generic_test({.test = "scaling",
+                       .full = {.payload = payload},
+                       .quick = {.payload = payload, .requests = "1,100,10K"},
+                       .runs = 3});
+}
+
+// As many threads as exhaust the pool: 2^20 up to 512 bytes, then 512 MiB. With the smallest block of 16 bytes, half of the
+// requests of 8 bytes are refused in the paper's pool of 8 MiB.
+std::vector<Experiment> exhausting() {
+  std::vector<Experiment> points;
+  for (std::size_t bytes = 8; bytes <= 512 << 10; bytes *= 2) {
+    const std::size_t pool = std::min<std::size_t>(bytes << 20, 512 << 20),
+                      cpu_pool = std::min<std::size_t>(pool, 4 << 20);
+    points.push_back(generic_test({.test = "alloc",
+                                   .full = {.payload = std::to_string(bytes),
+                                            .pool = std::to_string(pool),
+                                            .requests = std::to_string(pool / bytes)},
+                                   .quick = {.payload = std::to_string(bytes),
+                                             .pool = std::to_string(cpu_pool),
+                                             .requests = std::to_string(std::min<std::size_t>(cpu_pool / bytes, 8192))},
+                                   .only = "atomic,halloc,scatter,ouroboros-p-s,bulk,heapwood,cuda",
+                                   .runs = 3}));
+  }
+  return points;
+}
+
+std::vector<ReproduceItem> regeff() {
+  const Experiment ad = generic_test(
+      {.test = "ad", .full = {.payload = "sweep", .blocks = "120,fill"}, .quick = {.payload = "4,64,1K,16K"}});
+  return {
+      {"regeff-t1", "RegEff", "Table 1", "Registers of a malloc and a free", {registers()}},
+      {"regeff-t2",
+       "RegEff",
+       "Table 2",
+       "Settings of the generic tests; calls of P",
+       {generic_test({.test = "p", .full = {.blocks = "120"}, .quick = {.blocks = "120"}})}},
+      {"regeff-3a", "RegEff", "Figure 3(a)", "Alloc Dealloc over the payload", {ad}},
+      {"regeff-3b",
+       "RegEff",
+       "Figure 3(b)",
+       "Alloc Cycle Dealloc over the pool",
+       {generic_test({.test = "acd",
+                      .full = {.payload = "4", .pool = "sweep", .blocks = "120"},
+                      .quick = {.payload = "4", .pool = "1M,8M,64M"}})}},
+      {"regeff-3c",
+       "RegEff",
+       "Figure 3(c)",
+       "Alloc Cycle Dealloc over successive allocations",
+       {generic_test({.test = "acd",
+                      .full = {.payload = "4", .iterations = "sweep", .blocks = "120,fill"},
+                      .quick = {.payload = "4", .iterations = "10,40,100"}})}},
+      {"regeff-3d",
+       "RegEff",
+       "Figure 3(d)",
+       "Probability over the number of blocks",
+       {generic_test(
+           {.test = "p", .full = {.blocks = "1,2,4,8,15,30,60,90,120,fill"}, .quick = {.blocks = "1,8,30,120"}})}},
+      {"regeff-4",
+       "RegEff",
+       "Figure 4",
+       "ScatterAlloc's pages in Alloc Cycle Dealloc",
+       {generic_test({.test = "acd",
+                      .full = {.payload = "16,64,256,1K,4K,16K,128K", .blocks = "120", .page_bytes = "sweep"},
+                      .quick = {.payload = "16,1K", .page_bytes = "4K,16K"},
+                      .only = "scatter"})}},
+      {"regeff-t3",
+       "RegEff",
+       "Table 3",
+       "Builds with a pool of 200 root nodes",
+       {builds(
+           {small_scenes, {{"Hand", "", "statue:5k"}, {"Sponza", "", "atrium:10k"}}, kdtree::RefKind::ids, "200x"})}},
+      {"regeff-t4",
+       "RegEff",
+       "Table 4",
+       "Builds with a pool of 20 root nodes",
+       {builds(
+           {large_scenes,
+            {{"House 3x3", "", "atrium:10k"}},
+            kdtree::RefKind::ids,
+            "20x",
+            1,
+            "atomic,awmalloc-safe,cmalloc,cfmalloc,cmmalloc,cfmmalloc,scatter,halloc,ouroboros-p-s,heapwood,cuda"})}},
+      {"regeff-5a", "RegEff", "Figure 5(a)", "Internal fragmentation over the payload", {ad}},
+      {"regeff-5b", "RegEff", "Figure 5(b)", "External fragmentation over the payload", {ad}},
+      {"regeff-t5",
+       "RegEff",
+       "Table 5",
+       "Properties of the allocators: from tables 1 and 3, figures 3(a) and 3(c)",
+       {}},
+  };
+}
+
+std::vector<ReproduceItem> ouroboros() {
+  const auto top = [](const char* requests, const char* quick) {
+    return std::vector<Experiment>{
+        generic_test({.test = "alloc",
+                      .full = {.payload = sizes, .requests = requests},
+                      .quick = {.payload = "16,256,4K", .requests = quick},
+                      .runs = 3}),
+        generic_test({.test = "mixed", .full = {.requests = requests}, .quick = {.requests = quick}, .runs = 3})};
+  };
+  return {
+      {"ouroboros-10k", "Ouroboros", "Figure 3, top left", "10,000 allocations over the size", top("10K", "1K")},
+      {"ouroboros-100k", "Ouroboros", "Figure 3, top right", "100,000 allocations over the size", top("100K", "5K")},
+      {"ouroboros-32", "Ouroboros", "Figure 3, 32 B", "32 bytes over the number of threads", {scaling("32")}},
+      {"ouroboros-128", "Ouroboros", "Figure 3, 128 B", "128 bytes over the number of threads", {scaling("128")}},
+      {"ouroboros-1k", "Ouroboros", "Figure 3, 1 KiB", "1 KiB over the number of threads", {scaling("1K")}},
+      {"ouroboros-8k", "Ouroboros", "Figure 3, 8 KiB", "8 KiB over the number of threads", {scaling("8K")}},
+      {"ouroboros-range",
+       "Ouroboros",
+       "Figure 3, bottom left",
+       "Address range of 100,000 allocations",
+       {generic_test({.test = "range",
+                      .full = {.payload = sizes, .iterations = "10"},
+                      .quick = {.payload = "16,256", .iterations = "5", .requests = "2K"},
+                      .runs = 1})}},
+      {"ouroboros-churn",
+       "Ouroboros",
+       "Figure 3, bottom right",
+       "Address range while half is freed, until memory is out",
+       {generic_test({.test = "churn",
+                      .full = {.pool = "512M"},
+                      .quick = {.pool = "2M", .requests = "2K"},
+                      .only = "atomic,scatter,halloc,ouroboros-p-s,ouroboros-p-va,ouroboros-p-vl,bulk,heapwood,cuda",
+                      .runs = 1})}},
+      {"ouroboros-utilization",
+       "Ouroboros",
+       "Section 6.1.3",
+       "How much of the memory 16-byte blocks can have",
+       {generic_test({.test = "utilization", .full = {}, .quick = {.pool = "4M"}, .runs = 1})}},
+  };
+}
+
+std::vector<ReproduceItem> others() {
+  static const std::string trace = fmt::format(not_yet, "the command 'trace'");
+  const Experiment own = builds(
+      {own_scenes, {{"atrium", "", "atrium:10k"}, {"statue", "", "statue:10k"}}, kdtree::RefKind::clipped, "auto"});
+  return {
+      {"bulk-5",
+       "Bulk",
+       "Figure 5",
+       "Two-stage allocation by counting and bulk semaphores",
+       {primitive_test(Primitive::semaphore)}},
+      {"bulk-6", "Bulk", "Figure 6", "RCU with delegation against a barrier each", {primitive_test(Primitive::rcu)}},
+      {"bulk-7", "Bulk", "Figure 7", "Allocations a second until the pool is exhausted", exhausting()},
+      {"host-3", "Host-managed", "Figure 3", "Latency of malloc and free on the host", {host_managed()}},
+      {"host-4", "Host-managed", "Figure 4", "Memory in use and memory mapped", {host_managed()}},
+      {"own-triangles",
+       "Heapwood",
+       "Build time",
+       "Build time over the number of triangles",
+       {builds({growing_scenes,
+                {{"2K", "", "atrium:2k"}, {"5K", "", "atrium:5k"}, {"10K", "", "atrium:10k"}},
+                kdtree::RefKind::clipped,
+                "auto"})}},
+      {"own-builder",
+       "Heapwood",
+       "Builders",
+       "One kernel against kernels for each level",
+       {builds({own_scenes,
+                {{"atrium", "", "atrium:10k"}},
+                kdtree::RefKind::clipped,
+                "auto",
+                5,
+                "atomic,awmalloc-safe,cfmmalloc,heapwood",
+                true})}},
+      {"own-slowdown", "Heapwood", "Slowdown", "Slowdown with every allocator, clipped refs", {own}},
+      {"own-share", "Heapwood", "Share", "At least this much of a build is allocation", {own}},
+      {"own-pool",
+       "Heapwood",
+       "The pool",
+       "Memory in use and fragmentation over a build",
+       {recorded_builds({{"atrium", "", "atrium:100k"}}, {{"atrium", "", "atrium:5k"}})}},
+      {"own-trace", "Heapwood", "Rays", "Rays a second through the tree", {}, trace.c_str()},
+  };
+}
+
+std::string group(const ReproduceItem& item) {
+  const std::string id = item.id;
+  return id.substr(0, id.find('-'));
+}
+
+}  // namespace
+
+const std::vector<ReproduceItem>& reproduce_items() {
+  static const std::vector<ReproduceItem> items = [] {
+    std::vector<ReproduceItem> all = regeff();
+    for (std::vector<ReproduceItem>& more : std::array{ouroboros(), others()})
+      std::move(more.begin(), more.end(), std::back_inserter(all));
+    return all;
+  }();
+  return items;
+}
+
+std::vector<const ReproduceItem*> find_items(const std::string& list) {
+  std::set<std::string> asked;
+  for (const std::string& part : split(list, ',')) asked.insert(part);
+  std::set<std::string> unknown = asked;
+  unknown.erase("all");
+  std::vector<const ReproduceItem*> found;
+  for (const ReproduceItem& item : reproduce_items()) {
+    unknown.erase(item.id);
+    unknown.erase(group(item));
+    if (asked.contains("all") || asked.contains(item.id) || asked.contains(group(item))) found.push_back(&item);
+  }
+  if (unknown.empty()) return found;
+  throw Error(Exit::usage,
+              fmt::format("reproduce: unknown item '{}': use all, a group (regeff, ouroboros, bulk, host, own) or an "
+                          "item of 'heapwood reproduce --list'",
+                          *unknown.begin()));
+}
+
+std::vector<ReproduceCase> reproduce_cases(const std::vector<const ReproduceItem*>& items,
+                                           const ReproduceSetup& setup) {
+  std::vector<ReproduceCase> cases;
+  std::set<std::string> keys;
+  for (const ReproduceItem* item : items) {
+    for (const Experiment& experiment : item->experiments) {
+      for (ReproduceCase& one : experiment(setup)) {
+        if (keys.insert(one.key).second) cases.push_back(std::move(one));
+      }
+    }
+  }
+  return cases;
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+"""python -m report RESULTS.json... -o report.html [--against OLD.json...]"""
+
+import argparse
+import pathlib
+import sys
+
+from .page import render, verdicts_markdown
+from .results import Results, ResultsError, merge, read
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        prog="report", description="One self-contained page of results of 'heapwood reproduce'."
+    )
+    parser.add_argument("results", nargs="+", help="results.json; several: parts of one measurement")
+    parser.add_argument("-o", "--output", default="report.html", help="the page (default: %(default)s)")
+    parser.add_argument("--against", nargs="+", default=[], metavar="OLD", help="earlier results to compare with")
+    parser.add_argument("--verdicts", action="store_true", help="print the claims' verdicts as markdown, make no page")
+    options = parser.parse_args()
+    try:
+        results = Results(merge([read(path) for path in options.results]))
+        against = Results(merge([read(path) for path in options.against])) if options.against else None
+        if options.verdicts:
+            print(verdicts_markdown(results))
+            return 0
+        pathlib.Path(options.output).write_text(render(results, against), encoding="utf-8")
+    except (ResultsError, OSError) as error:
+        print(f"report: error: {error}", file=sys.stderr)
+        return 1
+    print(options.output)
+    return 0
+
+
+sys.exit(main())

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""Tables of the page: cells that know how to be sorted, and reasons as numbered notes below."""
+
+from .samples import median
+from .text import figure
+
+MISSING = "–"
+
+
+class Notes:
+    """Reasons, each said once; cells refer to their numbers."""
+
+    def __init__(self):
+        self.lines = []
+
+    def number(self, text):
+        if text not in self.lines:
+            self.lines.append(text)
+        return self.lines.index(text) + 1
+
+
+def cell(text, value=None, note=None, heading=False):
+    """`value`: what the column is sorted by; the text itself where there is none."""
+    return {"text": str(text), "value": value, "note": note, "heading": heading}
+
+
+def number(value, decimals=None):
+    if value is None:
+        return cell(MISSING)
+    return cell(figure(value) if decimals is None else f"{value:,.{decimals}f}", value)
+
+
+def plain(value):
+    """Of published tables: as printed there."""
+    return cell(value, value if isinstance(value, (int, float)) else None)
+
+
+def outcome(row, value, notes):
+    """A result's figure, or what happened instead; the reason is a note."""
+    reason, status = row.get("reason"), row.get("status")
+    note = notes.number(reason) if reason and status != "ok" else None
+    if value is None:
+        return cell({"ok": MISSING, "skipped": "not run", "incomplete": "incomplete"}.get(status, "failed"), None, note)
+    return cell(figure(value), value, note)
+
+
+def row_median(row, key="runs_ms"):
+    samples = row.get(key)
+    return median(samples) if samples else None
+
+
+def table(title, columns, rows, notes=(), allocators=None):
+    """`allocators`: of each row, for the filter; None where a row is of none."""
+    return {
+        "kind": "table",
+        "title": title,
+        "columns": columns,
+        "rows": rows,
+        "notes": list(notes),
+        "allocators": allocators or [None] * len(rows),
+    }
+
+
+def published_table(item):
+    rows = [[cell(row[0], heading=True), *map(plain, row[1:])] for row in item["rows"]]
+    return table(f"Published: {item['source']}", item["columns"], rows, item.get("notes", ()))
+
+
+def name_cell(results, allocator):
+    for case in results.content["cases"]:
+        for row in case["results"]:
+            if row.get("allocator") == allocator and "frees" in row:
+                star = " *" if row.get("lower_bound") or row["frees"] != "individually" else ""
+                return cell(row["label"] + star, heading=True)
+    return cell(allocator, heading=True)
+
+
+def grid(results, title, unit, rows, x, value, x_text, names=None):
+    """Allocators in rows, points in columns."""
+    notes = Notes()
+    points = sorted({row[x] for row in rows})
+    found = {(row["allocator"], row[x]): row for row in rows}
+    allocators = [a for a in names or results.labels() if any((a, p) in found for p in points)]
+    lines = []
+    for allocator in allocators:
+        line = [cell(names[allocator], heading=True) if names else name_cell(results, allocator)]
+        for point in points:
+            row = found.get((allocator, point))
+            line.append(cell(MISSING) if row is None else outcome(row, value(row), notes))
+        lines.append(line)
+    return table(
+        f"{title}, {unit}" if unit else title,
+        [""] + [x_text(p) for p in points],
+        lines,
+        [f"{i + 1}: {line}" for i, line in enumerate(notes.lines)],
+        None if names else allocators,
+    )

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: MIT
+"""What Bulk claims."""
+
+import statistics
+
+from .claims import claim, figure, need
+from .samples import median, ratio_interval
+from .text import bytes_text
+
+
+def variants(results, item, first, second):
+    """[(case's parameters, samples, samples)] where both variants of a primitive ran."""
+    found = []
+    for case in results.cases_of(item):
+        runs = {row["allocator"]: row["runs_ms"] for row in case["results"] if row["status"] == "ok" and row["runs_ms"]}
+        if first in runs and second in runs:
+            found.append((case["about"], runs[first], runs[second]))
+    return need(found, "both variants")
+
+
+@claim(
+    "bulk-semaphore",
+    "Bulk",
+    "section 5.1, figure 5",
+    "bulk-5",
+    "Bulk semaphores allow more allocations a second than counting semaphores",
+    "with 1,000 threads or more, faster wherever the 95% interval of the ratio decides, and somewhere it does",
+)
+def _(results):
+    intervals = [
+        ratio_interval(bulk, counting)
+        for about, counting, bulk in variants(results, "bulk-5", "counting", "bulk")
+        if about["threads"] >= 1000
+    ]
+    decided = [i for i in intervals if i and not i[0] <= 1 <= i[1]]
+    if not decided:
+        return None, "no interval decides"
+    faster = sum(i[1] < 1 for i in decided)
+    return faster == len(decided), f"faster at {faster} of {len(decided)} decided numbers of threads"
+
+
+@claim(
+    "bulk-peak",
+    "Bulk",
+    "section 5.1, figure 5",
+    "bulk-5",
+    "The rate falls before the number of threads has peaked",
+    "the most units a second are not taken with the most threads, by at least 5%",
+)
+def _(results):
+    rates = {
+        about["threads"]: about["threads"] / median(bulk)
+        for about, _, bulk in variants(results, "bulk-5", "counting", "bulk")
+    }
+    best, most = max(rates, key=rates.get), max(rates)
+    return (
+        rates[best] >= 1.05 * rates[most],
+        f"{figure(rates[best] / 1e3)} M/s with {best} threads, {figure(rates[most] / 1e3)} with {most}",
+    )
+
+
+def delegation(results):
+    return {
+        (about["threads"], about["readers"]): median(plain) / median(delegated)
+        for about, plain, delegated in variants(results, "bulk-6", "plain", "delegated")
+    }
+
+
+@claim(
+    "rcu-best",
+    "Bulk",
+    "section 5.2, figure 6",
+    "bulk-6",
+    "Delegation makes RCU up to 14 times faster",
+    "the largest ratio of the medians is within a factor of 2 of that",
+)
+def _(results):
+    speed = delegation(results)
+    best = max(speed, key=speed.get)
+    return 7 <= speed[best] <= 28, f"{figure(speed[best])} times ({best[0]} threads, 1:{best[1]})"
+
+
+@claim(
+    "rcu-worst",
+    "Bulk",
+    "section 5.2, figure 6",
+    "bulk-6",
+    "Delegation is at worst 1.01% slower",
+    "no ratio of the medians is below 0.95",
+)
+def _(results):
+    speed = delegation(results)
+    worst = min(speed, key=speed.get)
+    return speed[worst] >= 0.95, f"{figure(speed[worst])} ({worst[0]} threads, 1:{worst[1]})"
+
+
+@claim(
+    "rcu-few",
+    "Bulk",
+    "section 5.2, figure 6",
+    "bulk-6",
+    "With few threads RCU with and without delegation are alike",
+    "with at most 64 threads the median ratio is between 0.9 and 1.1",
+)
+def _(results):
+    values = need([v for (threads, _), v in delegation(results).items() if threads <= 64], "few threads")
+    return 0.9 <= median(values) <= 1.1, f"{figure(min(values))} to {figure(max(values))}"
+
+
+def exhausting(results, allocator):
+    """{payload: (requests served a ms, share refused)}; refusals are part of the experiment."""
+    found = {}
+    for row in results.rows("bulk-7", allocator):
+        if row.get("allocate_ms") and row["status"] in ("ok", "incomplete"):
+            counts = row["allocations"]
+            asked = counts["count"] + counts["refused"]
+            found[row["payload_bytes"]] = (asked / median(row["allocate_ms"]), counts["refused"] / asked)
+    return need(found, "runs until the pool is exhausted")
+
+
+def rates(results):
+    bulk, cuda = exhausting(results, "bulk"), exhausting(results, "cuda")
+    return need(
+        {x: bulk[x][0] / cuda[x][0] for x in sorted(bulk.keys() & cuda.keys())}, "sizes that both were measured with"
+    )
+
+
+@claim(
+    "bulk-average",
+    "Bulk",
+    "section 5.3, figure 7",
+    "bulk-7",
+    "The allocation rate is 16.56 times that of CUDA's allocator on average",
+    "the mean over the sizes of the ratio of rates, refused requests counted as in the paper, is within a factor of 2"
+    " of that",
+)
+def _(results):
+    values = rates(results)
+    mean = statistics.fmean(values.values())
+    return (
+        16.56 / 2 <= mean <= 16.56 * 2,
+        f"{figure(mean)} ({figure(min(values.values()))} to {figure(max(values.values()))}; published 0.22 to 346)",
+    )
+
+
+@claim(
+    "bulk-where",
+    "Bulk",
+    "section 5.3, figure 7",
+    "bulk-7",
+    "It is faster than CUDA's allocator at all sizes but 2, 4, 64 and 128 KB",
+    "at every other size that was measured its rate is higher",
+)
+def _(results):
+    values = rates(results)
+    slow = [x for x, v in values.items() if v < 1 and x not in (2048, 4096, 65536, 131072)]
+    return not slow, (
+        f"slower at {', '.join(map(str, slow))} bytes"
+        if slow
+        else f"faster at all {len(values)} others that were measured"
+    )
+
+
+@claim(
+    "bulk-2k",
+    "Bulk",
+    "section 5.3, figure 7",
+    "bulk-7",
+    "Half of the requests of 2 KB fail",
+    "40 to 60% of them are refused",
+    needs="",
+)
+def _(results):
+    served = exhausting(results, "bulk")
+    need(2048 in served, "2 KiB")
+    return 0.4 <= served[2048][1] <= 0.6, f"{100 * served[2048][1]:.1f}%"
+
+
+@claim(
+    "bulk-large",
+    "Bulk",
+    "section 5.3, figure 7",
+    "bulk-7",
+    "Requests larger than 4 KB never fail",
+    "beyond 4 KiB at most one block's worth of the pool, or 1% of the requests, is refused",
+    needs="full",
+)
+def _(results):
+    large = {x: v for x, v in exhausting(results, "bulk").items() if x > 4096}
+    worst = max(need(large, "more than 4 KiB"), key=lambda x: large[x][1])
+    bad = {}
+    for row in results.rows("bulk-7", "bulk"):
+        refused, asked = row["allocations"]["refused"], row["allocations"]["refused"] + row["allocations"]["count"]
+        if row["payload_bytes"] in large and refused > max(1, 0.01 * asked):
+            bad[row["payload_bytes"]] = f"{refused} of {asked}"
+    return (
+        not bad,
+        "; ".join(f"{bytes_text(x)}: {v}" for x, v in bad.items())
+        or f"at most {100 * large[worst][1]:.2f}% ({bytes_text(worst)})",
+    )
+
+
+@claim(
+    "bulk-failures",
+    "Bulk",
+    "section 5.3, figure 7",
+    "bulk-7",
+    "It refuses far fewer requests than CUDA's allocator",
+    "the mean share of refused requests over the sizes is at most half of that of CUDA's allocator",
+)
+def _(results):
+    bulk, cuda = exhausting(results, "bulk"), exhausting(results, "cuda")
+    shared = need(bulk.keys() & cuda.keys(), "sizes that both were measured with")
+    mine, theirs = (statistics.fmean(each[x][1] for x in shared) for each in (bulk, cuda))
+    return mine <= theirs / 2, f"{100 * mine:.1f}% against {100 * theirs:.1f}%; the device heap is not exactly the pool"

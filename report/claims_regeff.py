@@ -1,0 +1,439 @@
+# SPDX-License-Identifier: MIT
+"""What RegEff claims about registers and the generic tests."""
+
+from .claims import LISTS, REGEFF_FULL, NotMeasured, claim, figure, label, medians, need, ratios, spread, usually_faster
+from .samples import median
+from .text import bytes_text
+
+P120 = {"blocks": 120}
+# The generic tests' figures, and what each is drawn over.
+GENERIC = (
+    ("regeff-3a", "payload_bytes"),
+    ("regeff-3b", "pool_bytes"),
+    ("regeff-3c", "iterations"),
+    ("regeff-3d", "blocks"),
+)
+
+
+def registers(results, coalesced=False):
+    key = "calls_coalesced" if coalesced else "calls"
+    return need(
+        {row["allocator"]: row[key]["both"]["registers"] for row in results.rows("regeff-t1") if key in row},
+        "registers",
+    )
+
+
+@claim(
+    "registers-lists",
+    "RegEff",
+    "table 1",
+    "regeff-t1",
+    "CMalloc and its variants need fewer registers than ScatterAlloc and Halloc",
+    "the most registers of a malloc and a free of the four are fewer than the fewest of the two",
+)
+def _(results):
+    use = registers(results)
+    lists, others = [use[a] for a in LISTS if a in use], [use[a] for a in ("scatter", "halloc") if a in use]
+    need(lists and others, "both kinds of allocators")
+    return max(lists) < min(others), f"{min(lists)} to {max(lists)} against {min(others)} to {max(others)}"
+
+
+@claim(
+    "registers-atomic",
+    "RegEff",
+    "table 1",
+    "regeff-t1",
+    "AtomicMalloc needs the fewest registers of all",
+    "no allocator of the paper has fewer registers in a kernel with a malloc and a free",
+)
+def _(results):
+    use = registers(results)
+    need("atomic" in use, "AtomicMalloc")
+    others = need({a: use[a] for a in ("awmalloc", "fdg", *REGEFF_FULL) if a in use}, "another allocator")
+    fewest = min(others, key=others.get)
+    return use["atomic"] <= others[fewest], f"{use['atomic']}; next {label(results, fewest)} with {others[fewest]}"
+
+
+@claim(
+    "registers-coalescing",
+    "RegEff",
+    "table 1",
+    "regeff-t1",
+    "Coalescing costs at most 11 registers",
+    "of the paper's allocators none has more than 11 registers more with the coalescing adaptor",
+)
+def _(results):
+    plain, coalesced = registers(results), registers(results, coalesced=True)
+    more = {
+        a: coalesced[a] - plain[a] for a in ("atomic", "awmalloc", "fdg", *REGEFF_FULL) if a in plain and a in coalesced
+    }
+    most = max(more, key=more.get)
+    return more[most] <= 11, f"{min(more.values())} to {more[most]} ({label(results, most)})"
+
+
+@claim(
+    "p-counts",
+    "RegEff",
+    "table 2",
+    "regeff-t2",
+    "The Probability test with 120 blocks makes 1450 allocations and 986 deallocations",
+    "both counts are within 5% of that",
+    needs="",
+)
+def _(results):
+    rows = need([row for row in results.rows("regeff-t2") if row.get("status") == "ok"], "a complete run of P")
+    count, frees = rows[0]["allocations"]["count"], rows[0]["allocations"]["deallocations"]
+    expected = rows[0]["expected"]
+    return (
+        abs(count - 1450) <= 73 and abs(frees - 986) <= 49,
+        f"{count} and {frees}; by the paper's rule {expected['count']:.0f} and {expected['deallocations']:.0f}",
+    )
+
+
+@claim(
+    "ad-slowest",
+    "RegEff",
+    "section 7, figure 3(a)",
+    "regeff-3a",
+    "CudaMalloc and FDGMalloc are by far the slowest in Alloc Dealloc",
+    "at three quarters of the payloads up to 4 KiB, both take at least twice as long as every other of the paper's"
+    " allocators",
+)
+def _(results):
+    times = {
+        a: medians(results, "regeff-3a", a, "payload_bytes", **P120)
+        for a in ("atomic", "awmalloc", "fdg", *REGEFF_FULL)
+    }
+    slow, rest = [times.pop(a) for a in ("cuda", "fdg")], list(times.values())
+    points = [x for x in slow[0] if x <= 4096 and x in slow[1]]
+    need(points, "CudaMalloc and FDGMalloc")
+    far = {a: sum(s[x] >= 2 * max(r[x] for r in rest if x in r) for x in points) for a, s in zip(("cuda", "fdg"), slow)}
+    return (
+        all(n >= 0.75 * len(points) for n in far.values()),
+        f"CudaMalloc at {far['cuda']}, FDGMalloc at {far['fdg']} of {len(points)} payloads",
+    )
+
+
+@claim(
+    "ad-fdg-cuda",
+    "RegEff",
+    "section 7, figure 3(a)",
+    "regeff-3a",
+    "FDGMalloc is slower than CudaMalloc in Alloc Dealloc",
+    "CudaMalloc is faster at 80% of the points where the 95% intervals decide",
+)
+def _(results):
+    return usually_faster(results, [("regeff-3a", "cuda", "fdg", "payload_bytes", P120)])
+
+
+@claim(
+    "ad-constant",
+    "RegEff",
+    "section 7, figure 3(a)",
+    "regeff-3a",
+    "Most allocators take the same time whatever the payload",
+    "slowest over fastest median is at most 2 for more than half of the paper's allocators without CudaMalloc",
+)
+def _(results):
+    found = {}
+    for allocator in ("atomic", "awmalloc", "fdg", "scatter", "halloc", *LISTS):
+        try:
+            found[allocator] = spread(results, "regeff-3a", allocator, "payload_bytes", **P120)
+        except NotMeasured:
+            continue
+    need(found, "times over the payload")
+    constant = [label(results, a) for a, s in found.items() if s <= 2]
+    return len(constant) > len(found) / 2, f"{len(constant)} of {len(found)}: {', '.join(constant) or 'none'}"
+
+
+def falls_off(results, allocator):
+    times = need(medians(results, "regeff-3a", allocator, "payload_bytes", **P120), label(results, allocator))
+    small, large = times.get(64) or min(times.values()), times[max(times)]
+    return large >= 3 * small, f"{figure(small)} ms at 64 bytes, {figure(large)} ms at {bytes_text(max(times))}"
+
+
+@claim(
+    "ad-scatter-large",
+    "RegEff",
+    "section 7, figure 3(a)",
+    "regeff-3a",
+    "ScatterAlloc falls off at requests larger than its pages",
+    "the median at the largest payload is at least 3 times that at 64 bytes",
+)
+def _(results):
+    return falls_off(results, "scatter")
+
+
+@claim(
+    "ad-halloc-large",
+    "RegEff",
+    "section 7, figure 3(a)",
+    "regeff-3a",
+    "Halloc falls off at large requests, which go to CudaMalloc",
+    "the median at the largest payload is at least 3 times that at 64 bytes",
+)
+def _(results):
+    return falls_off(results, "halloc")
+
+
+@claim(
+    "pages-large-requests",
+    "RegEff",
+    "section 7, figure 4",
+    "regeff-4",
+    "ScatterAlloc takes prohibitively long for requests larger than a page",
+    "with the smallest page, the slowest median beyond a page is at least 10 times the fastest within one",
+)
+def _(results):
+    rows = [row for row in results.rows("regeff-4", "scatter") if row.get("median_ms")]
+    need(rows, "ScatterAlloc with several pages")
+    page = min(row["page_bytes"] for row in rows)
+    within = [row["median_ms"] for row in rows if row["page_bytes"] == page and row["payload_bytes"] < page]
+    beyond = [row["median_ms"] for row in rows if row["page_bytes"] == page and row["payload_bytes"] > page]
+    need(within and beyond, "requests on both sides of the page's size")
+    return (
+        max(beyond) >= 10 * min(within),
+        f"pages of {page} bytes: {figure(min(within))} ms within, {figure(max(beyond))} ms beyond",
+    )
+
+
+@claim(
+    "pages-cost",
+    "RegEff",
+    "section 7, figure 4",
+    "regeff-4",
+    "Larger pages cost ScatterAlloc time at every size",
+    "at the smallest payload, the median grows by 10% or more from the smallest page to the largest that completes",
+)
+def _(results):
+    rows = [row for row in results.rows("regeff-4", "scatter") if row.get("status") == "ok" and row.get("median_ms")]
+    need(rows, "ScatterAlloc with several pages")
+    payload = min(row["payload_bytes"] for row in rows)
+    times = {row["page_bytes"]: row["median_ms"] for row in rows if row["payload_bytes"] == payload}
+    first, last = times[min(times)], times[max(times)]
+    need(len(times) > 1, "two sizes of pages")
+    return (
+        last >= 1.1 * first,
+        f"{figure(first)} ms with {bytes_text(min(times))}, {figure(last)} ms with {bytes_text(max(times))}",
+    )
+
+
+@claim(
+    "pool-cuda",
+    "RegEff",
+    "section 7, figure 3(b)",
+    "regeff-3b",
+    "CudaMalloc gets slower with a larger pool",
+    "the median with the largest pool is at least 1.5 times that with the smallest complete one",
+)
+def _(results):
+    times = need(medians(results, "regeff-3b", "cuda", "pool_bytes"), "CudaMalloc")
+    first, last = times[min(times)], times[max(times)]
+    return (
+        last >= 1.5 * first,
+        f"{figure(first)} ms, then {figure(last)} ms; the device heap here is not made anew for each pool",
+    )
+
+
+@claim(
+    "pool-scatter",
+    "RegEff",
+    "section 7, figure 3(b)",
+    "regeff-3b",
+    "ScatterAlloc is slower in a small pool than in a large one",
+    "the median with the smallest complete pool is at least 1.1 times that with the largest",
+)
+def _(results):
+    times = need(medians(results, "regeff-3b", "scatter", "pool_bytes"), "ScatterAlloc")
+    first, last = times[min(times)], times[max(times)]
+    return (
+        first >= 1.1 * last,
+        f"{figure(first)} ms in {bytes_text(min(times))}, {figure(last)} ms in {bytes_text(max(times))}",
+    )
+
+
+@claim(
+    "pool-halloc",
+    "RegEff",
+    "section 7, figure 3(b)",
+    "regeff-3b",
+    "Halloc does not start with a pool of 256 MB or less",
+    "no complete run with 256 MiB or less, and one with more",
+    needs="",
+)
+def _(results):
+    pools = [row["pool_bytes"] for row in results.rows("regeff-3b", "halloc") if row.get("status") == "ok"]
+    need(pools, "Halloc")
+    smallest = min(pools)
+    if smallest > 256 << 20:
+        return True, f"smallest pool that serves all: {bytes_text(smallest)}"
+    return False, f"serves all in {bytes_text(smallest)}: slabs are cut to the pool here"
+
+
+@claim(
+    "pool-others",
+    "RegEff",
+    "section 7, figure 3(b)",
+    "regeff-3b",
+    "The other allocators hardly depend on the size of the pool",
+    "slowest over fastest median is at most 1.5 for AtomicMalloc, AWMalloc, CMalloc and its variants",
+)
+def _(results):
+    found = {a: spread(results, "regeff-3b", a, "pool_bytes") for a in ("atomic", "awmalloc", *LISTS)}
+    worst = max(found, key=found.get)
+    return found[worst] <= 1.5, f"at most {figure(found[worst])} ({label(results, worst)})"
+
+
+def growth(results, allocator):
+    times = need(medians(results, "regeff-3c", allocator, "iterations", **P120), label(results, allocator))
+    need(min(times) <= 10 and max(times) >= 100, "10 and 100 iterations")
+    return times[max(times)] / times[min(times)]
+
+
+@claim(
+    "cycle-fdg-constant",
+    "RegEff",
+    "section 7, figure 3(c)",
+    "regeff-3c",
+    "FDGMalloc takes almost the same time whatever the number of successive allocations",
+    "100 allocations a thread take at most twice as long as 10",
+)
+def _(results):
+    value = growth(results, "fdg")
+    return value <= 2, f"{figure(value)} times"
+
+
+@claim(
+    "cycle-linear",
+    "RegEff",
+    "section 7, figure 3(c)",
+    "regeff-3c",
+    "Most allocators take time in proportion to the successive allocations",
+    "100 allocations a thread take 5 to 20 times as long as 10 for more than half of the paper's others",
+)
+def _(results):
+    found = {a: growth(results, a) for a in ("atomic", "awmalloc", *REGEFF_FULL)}
+    linear = [a for a, value in found.items() if 5 <= value <= 20]
+    return len(linear) > len(found) / 2, ", ".join(f"{label(results, a)} {figure(v)}" for a, v in found.items())
+
+
+@claim(
+    "cycle-fdg-late",
+    "RegEff",
+    "section 7, figure 3(c)",
+    "regeff-3c",
+    "Only from more than 70 successive allocations on does FDGMalloc overtake others than CudaMalloc",
+    "at 10 to 70 iterations none of the paper's others is slower than FDGMalloc; at 80 to 100 one is",
+)
+def _(results):
+    fdg = need(medians(results, "regeff-3c", "fdg", "iterations", **P120), "FDGMalloc")
+    others = [
+        medians(results, "regeff-3c", a, "iterations", **P120)
+        for a in ("atomic", "awmalloc", "scatter", "halloc", *LISTS)
+    ]
+    passed = [x for x, t in fdg.items() if any(o.get(x, 0) > t for o in others)]
+    return bool(passed) and min(passed) > 70, (
+        f"faster than another at {min(passed)} iterations already" if passed else "never"
+    )
+
+
+@claim(
+    "cycle-halloc",
+    "RegEff",
+    "section 7, figure 3(c)",
+    "regeff-3c",
+    "With many successive allocations Halloc is faster than CMalloc and its variants",
+    "at the most iterations its median is below that of each of the four",
+)
+def _(results):
+    times = {
+        a: need(medians(results, "regeff-3c", a, "iterations", **P120), label(results, a)) for a in ("halloc", *LISTS)
+    }
+    most = max(times["halloc"])
+    best = min((a for a in LISTS), key=lambda a: times[a][most])
+    return (
+        times["halloc"][most] < times[best][most],
+        f"Halloc {figure(times['halloc'][most])} ms, {label(results, best)} {figure(times[best][most])} ms",
+    )
+
+
+@claim(
+    "p-flat",
+    "RegEff",
+    "section 7, figure 3(d)",
+    "regeff-3d",
+    "AtomicMalloc, AWMalloc, ScatterAlloc and Halloc take almost as long with 120 blocks as with one",
+    "the median with 120 blocks is at most twice that with one, for each of the four",
+)
+def _(results):
+    found = {}
+    for allocator in ("atomic", "awmalloc", "scatter", "halloc"):
+        times = need(medians(results, "regeff-3d", allocator, "blocks"), label(results, allocator))
+        need(1 in times and 120 in times, "1 and 120 blocks")
+        found[allocator] = times[120] / times[1]
+    return max(found.values()) <= 2, ", ".join(f"{label(results, a)} {figure(v)}" for a, v in found.items())
+
+
+def generic_pairs(first, second, figures=GENERIC):
+    return [(item, first, second, x, {} if x == "blocks" else P120) for item, x in figures]
+
+
+@claim(
+    "aw-atomic",
+    "RegEff",
+    "section 7, figure 3",
+    "regeff-3a regeff-3b regeff-3c regeff-3d",
+    "AWMalloc is faster than AtomicMalloc in all generic tests",
+    "faster at 80% of the points where the 95% intervals decide",
+)
+def _(results):
+    return usually_faster(results, generic_pairs("awmalloc", "atomic"))
+
+
+@claim(
+    "scatter-atomic",
+    "RegEff",
+    "section 7, figure 3",
+    "regeff-3c regeff-3d",
+    "ScatterAlloc comes near AtomicMalloc in the generic tests",
+    "the median of its times over AtomicMalloc's in figures 3(c) and 3(d) is at most 1.5",
+)
+def _(results):
+    values = [
+        r
+        for item, x in GENERIC[2:]
+        for r in ratios(results, item, "scatter", "atomic", x, **({} if x == "blocks" else P120)).values()
+    ]
+    return median(values) <= 1.5, f"{figure(min(values))} to {figure(max(values))}, median {figure(median(values))}"
+
+
+@claim(
+    "multi-generic",
+    "RegEff",
+    "section 7, figure 3",
+    "regeff-3a regeff-3b regeff-3c regeff-3d",
+    "An offset a multiprocessor makes CMMalloc and CFMMalloc faster than CMalloc and CFMalloc in the generic tests",
+    "faster at 80% of the points where the 95% intervals decide, both together",
+)
+def _(results):
+    return usually_faster(results, generic_pairs("cmmalloc", "cmalloc") + generic_pairs("cfmmalloc", "cfmalloc"))
+
+
+@claim(
+    "cfmm-scatter",
+    "RegEff",
+    "section 7, figures 3(c), 3(d)",
+    "regeff-3c regeff-3d",
+    "CFMMalloc takes 1.57 to 2.09 times as long as ScatterAlloc in figures 3(c) and 3(d)",
+    "the median of the ratios over all points is in that range, give or take a quarter",
+)
+def _(results):
+    values = [
+        r
+        for item, x in GENERIC[2:]
+        for r in ratios(results, item, "cfmmalloc", "scatter", x, **({} if x == "blocks" else P120)).values()
+    ]
+    return (
+        1.57 * 0.75 <= median(values) <= 2.09 * 1.25,
+        f"{figure(min(values))} to {figure(max(values))}, median {figure(median(values))}",
+    )

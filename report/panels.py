@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""What the page shows of each item: tables and plots, from what was measured. A new item is a line in PANELS."""
+
+from .cells import grid, row_median
+from .plots import PAYLOAD, TIME, axis, sampled
+from .properties import properties
+from .panels_builds import builders, builds, share, pool_over_build
+from .panels_host import latency, memory
+from .panels_others import each, address_range, churn, utilization, semaphores, rcu, exhausting
+from .panels_regeff import registers, calls_of_p, pages, fragmentation
+from .text import bytes_text, count_text
+
+
+def generic(item, x, x_axis, x_text, title, **settings):
+    """Times of a generic test over one parameter: a plot and its table for each size of grid."""
+
+    def panels(results):
+        blocks = []
+        grids = sorted({row.get("blocks") for row in results.rows(item, **settings)}, key=lambda b: (b != 120, b or 0))
+        for count in [None] if x == "blocks" else grids:
+            rows = [row for row in results.rows(item, **settings) if count is None or row.get("blocks") == count]
+            name = f"{title}, {count} blocks" if count else title
+            blocks += [
+                sampled(results, name, x_axis, TIME, rows, x),
+                grid(results, name, "ms", rows, x, row_median, x_text),
+            ]
+        return blocks
+
+    return panels
+
+
+def scaling(item):
+    return generic(item, "threads", axis("threads"), count_text, "Allocate once, free once")
+
+
+PANELS = {
+    "regeff-t1": registers,
+    "regeff-t2": calls_of_p,
+    "regeff-3a": generic("regeff-3a", "payload_bytes", PAYLOAD, bytes_text, "Alloc Dealloc"),
+    "regeff-3b": generic(
+        "regeff-3b", "pool_bytes", axis("size of the pool", sizes=True), bytes_text, "Alloc Cycle Dealloc"
+    ),
+    "regeff-3c": generic(
+        "regeff-3c", "iterations", axis("successive allocations a thread", log=False), str, "Alloc Cycle Dealloc"
+    ),
+    "regeff-3d": generic(
+        "regeff-3d", "blocks", axis("blocks of 8 allocating threads"), str, "Probability, 10 launches"
+    ),
+    "regeff-4": pages,
+    "regeff-t3": builds("regeff-t3", "atomic"),
+    "regeff-t4": builds("regeff-t4", "halloc"),
+    "regeff-t5": properties,
+    "regeff-5a": fragmentation(
+        "regeff-5a", "peak", "internal_fragmentation", "Internal fragmentation, all blocks in use"
+    ),
+    "regeff-5b": fragmentation(
+        "regeff-5b", "end", "external_fragmentation", "External fragmentation, all blocks freed"
+    ),
+    "ouroboros-10k": each("ouroboros-10k"),
+    "ouroboros-100k": each("ouroboros-100k"),
+    **{item: scaling(item) for item in ("ouroboros-32", "ouroboros-128", "ouroboros-1k", "ouroboros-8k")},
+    "ouroboros-range": address_range,
+    "ouroboros-churn": churn,
+    "ouroboros-utilization": utilization,
+    "bulk-5": semaphores,
+    "bulk-6": rcu,
+    "bulk-7": exhausting,
+    "host-3": latency,
+    "host-4": memory,
+    "own-triangles": builds("own-triangles", "atomic"),
+    "own-builder": builders,
+    "own-slowdown": builds("own-slowdown", "atomic"),
+    "own-share": share,
+    "own-pool": pool_over_build,
+}

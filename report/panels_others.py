@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+"""Panels of Ouroboros and Bulk."""
+
+from .cells import Notes, cell, grid, name_cell, number, outcome, row_median, table
+from .plots import PAYLOAD, TIME, axis, curve, plot, sampled, valued
+from .text import bytes_text, count_text
+
+
+def each(item):
+    """Ouroboros' allocations: a plot over the sizes, tables of malloc and of free, mixed sizes in their last column."""
+
+    def panels(results):
+        rows = results.rows(item, test="alloc")
+        threads = rows[0]["threads"] if rows else 0
+        blocks = [
+            sampled(results, f"{threads:,} threads allocate once", PAYLOAD, TIME, rows, "payload_bytes", "allocate_ms")
+        ]
+        mixed = [{**row, "payload_bytes": 1 << 40} for row in results.rows(item, test="mixed")]
+        for key, what in (("allocate_ms", "Allocation"), ("free_ms", "Free")):
+            blocks.append(
+                grid(
+                    results,
+                    f"{what} alone, {threads:,} threads",
+                    "ms",
+                    rows + mixed,
+                    "payload_bytes",
+                    lambda row, key=key: row_median(row, key),
+                    lambda p: "mixed" if p == 1 << 40 else bytes_text(p),
+                )
+            )
+        return blocks
+
+    return panels
+
+
+def address_range(results):
+    rows = results.rows("ouroboros-range")
+
+    def times(row):
+        got = row.get("space", {}).get("first_address_bytes")
+        return got / (row["threads"] * row["request_bytes"]) if got else None
+
+    title = "Range of addresses over the bytes asked for, first iteration"
+    return [
+        valued(results, title, PAYLOAD, axis("range / bytes asked for"), rows, "payload_bytes", times),
+        grid(results, title, "", rows, "payload_bytes", times, bytes_text),
+    ]
+
+
+def churn(results):
+    rows = [row for row in results.rows("ouroboros-churn") if row.get("space", {}).get("steps")]
+    curves, lines, names = [], [], []
+    for row in rows:
+        space = row["space"]
+        steps = space["steps"][0]
+        # Thinned when it was written: the last step is the iteration after the last complete one.
+        last = max(space.get("iterations", len(steps)), 1)
+        x = [1 + i * last / max(len(steps) - 1, 1) for i in range(len(steps))]
+        curves.append(
+            curve(row["label"], x, [step["address_bytes"] / (1 << 20) for step in steps], allocator=row["allocator"])
+        )
+        lines.append(
+            [
+                name_cell(results, row["allocator"]),
+                number(space.get("iterations")),
+                number(100 * space.get("utilization", 0), 1),
+                number(space.get("iteration_ms")),
+                number(space.get("last_ms")),
+                cell(row.get("reason", "")),
+            ]
+        )
+        names.append(row["allocator"])
+    columns = ["", "iterations", "in use then, %", "median iteration, ms", "last, ms", "remark"]
+    return [
+        plot(
+            "Range of addresses while half of each iteration's blocks are freed",
+            axis("iteration", log=False),
+            axis("MiB"),
+            curves,
+        ),
+        table("Until the first request is refused", columns, lines, (), names),
+    ]
+
+
+def utilization(results):
+    rows = results.rows("ouroboros-utilization")
+    notes, lines = Notes(), []
+    for row in rows:
+        value = row.get("space", {}).get("utilization")
+        line = outcome(row, None if value is None else 100 * value, notes)
+        lines.append([name_cell(results, row["allocator"]), line])
+    capacity = max((row.get("space", {}).get("capacity_bytes", 0) for row in rows), default=0)
+    return [
+        table(
+            f"Share of {bytes_text(capacity)} handed out in blocks of 16 bytes, %",
+            ["", "share, %"],
+            lines,
+            [f"{i + 1}: {line}" for i, line in enumerate(notes.lines)],
+            [row["allocator"] for row in rows],
+        )
+    ]
+
+
+def primitive_rows(results, item):
+    return [{**case["about"], **row} for case in results.cases_of(item) for row in case["results"]]
+
+
+def semaphores(results):
+    rows = primitive_rows(results, "bulk-5")
+    names = {row["allocator"]: row["label"] for row in rows}
+    title = "Units taken a second"
+    return [
+        sampled(
+            results,
+            title,
+            axis("threads"),
+            axis("millions a second"),
+            rows,
+            "threads",
+            scale=lambda row, ms: row["threads"] / ms / 1e3,
+            names=names,
+        ),
+        grid(
+            results,
+            title,
+            "millions",
+            rows,
+            "threads",
+            lambda row: row["threads"] / row["median_ms"] / 1e3 if row.get("median_ms") else None,
+            count_text,
+            names,
+        ),
+    ]
+
+
+def rcu(results):
+    at = {(row["threads"], row["readers"], row["allocator"]): row for row in primitive_rows(results, "bulk-6")}
+    rows, names = [], {}
+    for (threads, readers, variant), row in at.items():
+        other = at.get((threads, readers, "delegated"))
+        if variant != "plain" or not other or not row.get("median_ms") or not other.get("median_ms"):
+            continue
+        names[str(readers)] = f"1 : {readers}"
+        rows.append(
+            {
+                "allocator": str(readers),
+                "threads": threads,
+                "status": "ok",
+                "speed": row["median_ms"] / other["median_ms"],
+            }
+        )
+    curves = []
+    for readers, name in sorted(names.items(), key=lambda pair: int(pair[0])):
+        points = sorted((row["threads"], row["speed"]) for row in rows if row["allocator"] == readers)
+        curves.append(curve(f"writers : readers {name}", [p[0] for p in points], [p[1] for p in points]))
+    title = "Time with a barrier each over time with delegation"
+    return [
+        plot(title, axis("threads"), axis("ratio"), curves),
+        grid(results, title, "", rows, "threads", lambda row: row["speed"], count_text, names),
+    ]
+
+
+def exhausting(results):
+    # Refused requests are part of the experiment, and a table of their own.
+    rows = [{**row, "status": "ok"} for row in results.rows("bulk-7") if row.get("allocate_ms")]
+
+    def asked(row):
+        return row["allocations"]["count"] + row["allocations"]["refused"]
+
+    title = "Requests a second until the pool is exhausted"
+    return [
+        sampled(
+            results,
+            title,
+            PAYLOAD,
+            axis("millions a second"),
+            rows,
+            "payload_bytes",
+            "allocate_ms",
+            scale=lambda row, ms: asked(row) / ms / 1e3,
+        ),
+        grid(
+            results,
+            title,
+            "millions",
+            rows,
+            "payload_bytes",
+            lambda row: asked(row) / row_median(row, "allocate_ms") / 1e3,
+            bytes_text,
+        ),
+        grid(
+            results,
+            "Refused",
+            "%",
+            rows,
+            "payload_bytes",
+            lambda row: 100 * row["allocations"]["refused"] / asked(row),
+            bytes_text,
+        ),
+    ]

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""Raw samples: medians, ranges, and whether two sets of them differ."""
+
+import math
+import statistics
+
+# Quantiles of Student's t, 97.5%, by degrees of freedom. Between two the lower one holds: a wider interval.
+T_975 = {
+    1: 12.706,
+    2: 4.303,
+    3: 3.182,
+    4: 2.776,
+    5: 2.571,
+    6: 2.447,
+    7: 2.365,
+    8: 2.306,
+    9: 2.262,
+    10: 2.228,
+    12: 2.179,
+    15: 2.131,
+    20: 2.086,
+    30: 2.042,
+    60: 2.000,
+}
+
+ALIKE = 1.05  # ratios from 1/1.05 to 1.05 are the same speed
+
+
+def median(samples):
+    return statistics.median(samples) if samples else None
+
+
+def geometric_mean(values):
+    values = [value for value in values if value and value > 0]
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else None
+
+
+def ratio_interval(new, old):
+    """95% interval of the ratio of the geometric means of two sets of times: Welch's t interval of their logarithms.
+    None with fewer than three samples on a side."""
+    if len(new) < 3 or len(old) < 3 or min(*new, *old) <= 0:
+        return None
+    logs = [[math.log(value) for value in side] for side in (new, old)]
+    means = [statistics.fmean(side) for side in logs]
+    errors = [statistics.variance(side) / len(side) for side in logs]
+    difference, error = means[0] - means[1], sum(errors)
+    if error == 0:
+        return math.exp(difference), math.exp(difference)
+    freedom = error**2 / sum(e**2 / (len(side) - 1) for e, side in zip(errors, logs))
+    t = T_975[max((known for known in T_975 if known <= freedom), default=1)]
+    return tuple(math.exp(difference + sign * t * math.sqrt(error)) for sign in (-1, 1))
+
+
+def compare(new, old):
+    """SAME, FASTER, SLOWER or UNCLEAR, and the interval: how the new times stand to the old."""
+    interval = ratio_interval(new, old)
+    if interval is None:
+        return "UNCLEAR", None
+    low, high = interval
+    if 1 / ALIKE <= low and high <= ALIKE:
+        return "SAME", interval
+    if high < 1:
+        return "FASTER", interval
+    if low > 1:
+        return "SLOWER", interval
+    return "UNCLEAR", interval

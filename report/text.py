@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+"""Numbers as people read them."""
+
+
+def figure(value):
+    """Three significant digits, without an exponent."""
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def bytes_text(value):
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if value >= size:
+            return f"{value / size:g} {unit}"
+    return f"{value} B"
+
+
+def count_text(value):
+    for unit, size in (("M", 10**6), ("K", 10**3)):
+        if value >= size and value % (size // 10) == 0:
+            return f"{value / size:g}{unit}"
+    return f"{value:,}"

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// heapwood reproduce: which cases it measures, results.json, going on with what there is, and how it fails.
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include "app/reproduce.hpp"
+#include "tests/app/executable.hpp"
+
+namespace heapwood::tests {
+namespace {
+
+using nlohmann::json;
+
+class Reproduce : public Executable {
+ protected:
+  std::vector<std::string> reproduce(std::vector<std::string> more,
+                                     const std::string& allocators = "atomic,cfmmalloc") const {
+    more.insert(more.begin(), "reproduce");
+    more.insert(more.end(), {"--out", out_, "--device", "cpu", "--threads", "2", "--allocators", allocators});
+    return more;
+  }
+  json results() const { return json::parse(read_file(out_ + "/results.json")); }
+  static const json& find(const json& all, const std::string& id) {
+    for (const json& item : all.at("items")) {
+      if (item.at("id") == id) return item;
+    }
+    throw std::out_of_range(id);
+  }
+
+  const std::string out_ = folder_ / "results";
+};
+
+TEST(ReproduceItems, EveryItemHasCasesOrAReason) {
+  app::ReproduceSetup setup;
+  setup.device = simt::find_device("cpu", 2);
+  setup.allocators = app::find_allocators("all");
+  std::set<std::string> ids;
+  for (const app::ReproduceItem& item : app::reproduce_items()) {
+    EXPECT_TRUE(ids.insert(item.id).second) << item.id;
+    for (const bool full : {false, true}) {
+      setup.full = full;
+      const std::size_t cases = app::reproduce_cases({&item}, setup).size();
+      const bool derived = std::string(item.id) == "regeff-t5";
+      EXPECT_EQ(cases > 0, *item.absent == 0 && !derived) << item.id;
+    }
+  }
+}
+
+TEST(ReproduceItems, CasesThatItemsShareAreMeasuredOnce) {
+  app::ReproduceSetup setup;
+  setup.device = simt::find_device("cpu", 2);
+  setup.allocators = app::find_allocators("atomic");
+  const auto count = [&](const char* list) { return app::reproduce_cases(app::find_items(list), setup).size(); };
+  EXPECT_EQ(count("regeff-3a"), count("regeff-3a,regeff-5a,regeff-5b"));
+  EXPECT_EQ(count("bulk-5,bulk-6,bulk-7"), count("bulk"));
+  EXPECT_GT(count("all"), count("regeff") + count("ouroboros"));
+}
+
+TEST_F(Reproduce, WrongUsage) {
+  expect_error({"reproduce"}, 2, {"--out"});
+  expect_error(reproduce({"table9"}), 2, {"'table9'", "regeff", "--list"});
+  expect_error(reproduce({"--quick", "--full"}), 2, {"--full"});
+  expect_error(reproduce({"--scenes", folder_ / "none"}), 2, {"--scenes", "none"});
+  expect_error({"reproduce", "--out", "/proc/none", "--device", "cpu"}, 1, {"/proc/none", "--out"});
+  const Outcome list = run({"reproduce", "--list", "--device", "cpu"});
+  EXPECT_EQ(list.exit, 0) << list.err;
+  for (const char* word : {"regeff-t3", "ouroboros-churn", "bulk-7", "host-3", "own-pool"})
+    EXPECT_NE(list.out.find(word), std::string::npos) << word;
+}
+
+TEST_F(Reproduce, WritesResultsAndGoesOn) {
+  ASSERT_EQ(run(reproduce({"regeff-3b"})).exit, 0);
+  const json first = results();
+  EXPECT_EQ(first.at("schema"), "heapwood.reproduce/1");
+  EXPECT_EQ(first.at("scale"), "quick");
+  EXPECT_EQ(first.at("device").at("kind"), "cpu");
+  for (const char* key : {"argv", "version", "git", "device", "compilers", "started"})
+    EXPECT_TRUE(first.at("runs").at(0).contains(key)) << key;
+  ASSERT_EQ(first.at("cases").size(), find(first, "regeff-3b").at("cases").size());
+  EXPECT_NE(find(first, "own-trace").at("absent").get<std::string>().find("not in this build yet"), std::string::npos);
+  for (const json& one : first.at("cases")) {
+    ASSERT_EQ(one.at("results").size(), 2u);
+    EXPECT_EQ(one.at("results").at(0).at("runs_ms").size(), 3u);
+  }
+
+  const Outcome again = run(reproduce({"regeff-3b,bulk-5,regeff-t3,own-pool"}));
+  ASSERT_EQ(again.exit, 0) << again.err;
+  EXPECT_NE(again.out.find(std::to_string(first.at("cases").size()) + " kept"), std::string::npos) << again.out;
+  const json second = results();
+  EXPECT_EQ(second.at("runs").size(), 2u);
+  EXPECT_EQ(second.at("cases").at(0), first.at("cases").at(0));
+  bool tree = false, curve = false;
+  for (const json& one : second.at("cases")) {
+    const json& last = one.at("results").back();
+    EXPECT_EQ(last.at("status"), "ok") << last.dump();
+    tree |= last.contains("tree") && one.at("about").at("procedural") == true;
+    curve |= last.contains("points") && last.at("points").size() > 100;
+  }
+  EXPECT_TRUE(tree && curve);
+  // Another allocator: its cases are measured again, side by side with the others.
+  ASSERT_EQ(run(reproduce({"regeff-3b"}, "atomic,cfmmalloc,cmalloc")).exit, 0);
+  EXPECT_EQ(results().at("cases").at(0).at("results").size(), 3u);
+}
+
+TEST_F(Reproduce, TakesOverNothingOfAnotherKind) {
+  std::filesystem::create_directories(out_);
+  write_file(out_ + "/results.json", "{\"schema\": \"heapwood.bench/1\"}");
+  expect_error(reproduce({"regeff-3b"}), 1, {"results.json", "heapwood.reproduce/1"});
+  std::filesystem::remove(out_ + "/results.json");
+  ASSERT_EQ(run(reproduce({"regeff-t1"})).exit, 0);
+  EXPECT_EQ(results().at("cases").at(0).at("results").at(0).at("status"), "skipped");
+  expect_error(reproduce({"regeff-t1", "--full"}), 2, {"results.json", "quick"});
+}
+
+TEST_F(Reproduce, CtrlCKeepsWhatIsDone) {
+  const std::string file = out_ + "/results.json";
+  Running running(binary_, reproduce({"ouroboros"}, "all"));
+  const auto cases = [&] {
+    const json all = std::filesystem::exists(file) ? json::parse(read_file(file), nullptr, false) : json();
+    return all.is_object() ? all.at("cases").size() : 0;
+  };
+  for (int i = 0; i < 600 && cases() < 2 && !running.ended(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  running.send(SIGINT);
+  const Outcome outcome = running.wait();
+  EXPECT_EQ(outcome.exit, 1) << outcome.out;
+  EXPECT_NE(outcome.err.find("interrupted"), std::string::npos) << outcome.err;
+  EXPECT_GE(cases(), 2u);
+}
+
+}  // namespace
+}  // namespace heapwood::tests

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""Results files made by hand, small enough to know what must come out."""
+
+from report.results import SCHEMA, Results
+
+LABELS = {
+    "atomic": "AtomicMalloc",
+    "awmalloc": "AWMalloc",
+    "cmalloc": "CMalloc",
+    "cfmalloc": "CFMalloc",
+    "cmmalloc": "CMMalloc",
+    "cfmmalloc": "CFMMalloc",
+    "scatter": "ScatterAlloc",
+    "halloc": "Halloc",
+    "fdg": "FDGMalloc",
+    "cuda": "CudaMalloc",
+    "ouroboros-p-s": "Ouroboros-P-S",
+    "bulk": "Bulk",
+}
+
+
+def row(allocator, runs_ms=(), status="ok", **more):
+    return {
+        "allocator": allocator,
+        "label": LABELS.get(allocator, allocator),
+        "frees": "individually",
+        "lower_bound": False,
+        "status": status,
+        "runs_ms": list(runs_ms),
+        **more,
+    }
+
+
+def content(items, kind="cuda", scale="full", name="Test GPU"):
+    """items: {id: [(key, about, [rows])]}"""
+    run = {
+        "argv": ["heapwood", "reproduce"],
+        "version": "0",
+        "git": {"sha": "0", "dirty": False},
+        "device": {"name": name, "kind": kind},
+        "compilers": "none",
+        "started": "2026-01-01T00:00:00Z",
+    }
+    cases = {
+        key: {"key": key, "run": 0, "seconds": 1.0, "about": about, "results": rows}
+        for entries in items.values()
+        for key, about, rows in entries
+    }
+    return {
+        "schema": SCHEMA,
+        "device": {"kind": kind, "name": name, "multiprocessors": 1},
+        "scale": scale,
+        "runs": [run],
+        "items": [
+            {
+                "id": item,
+                "paper": "RegEff",
+                "figure": "Figure",
+                "title": "title",
+                "cases": [key for key, _, _ in entries],
+            }
+            for item, entries in items.items()
+        ],
+        "cases": list(cases.values()),
+    }
+
+
+def results(items, **more):
+    return Results(content(items, **more))
+
+
+def sweep(item, x, points, **common):
+    """{item: cases} from {x: {allocator: median}}: three samples 1% apart."""
+    return {
+        item: [
+            (
+                f"{item} {value}",
+                {},
+                [row(a, [t * 0.99, t, t * 1.01], settings={x: value, **common}) for a, t in times.items()],
+            )
+            for value, times in points.items()
+        ]
+    }

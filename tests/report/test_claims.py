@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+import unittest
+
+from report import page  # every claim
+from report.claims import CLAIMS, FAILS, HOLDS, OPEN, judge, judge_all, usually_faster
+from report.panels import PANELS
+
+from .made import LABELS, results, row, sweep
+
+BY_ID = {claim.id: claim for claim in CLAIMS}
+
+
+def verdict(name, made):
+    return judge(BY_ID[name], made).verdict
+
+
+class Claims(unittest.TestCase):
+    def test_there_are_enough_of_each_paper_and_each_has_a_rule(self):
+        self.assertGreaterEqual(len(CLAIMS), 25)
+        self.assertEqual(len(BY_ID), len(CLAIMS))
+        self.assertEqual({claim.paper for claim in CLAIMS}, set(page.PAPERS))
+        for claim in CLAIMS:
+            self.assertTrue(claim.rule and claim.where and claim.items, claim.id)
+
+    def test_published_items_and_panels_belong_together(self):
+        for paper in page.published().values():
+            for item, told in paper["items"].items():
+                self.assertIn(item, PANELS)
+                self.assertTrue(told.get("rows") or told.get("states"), item)
+                for line in told.get("rows", []):
+                    self.assertEqual(len(line), len(told["columns"]), item)
+
+    def test_nothing_measured_is_no_verdict(self):
+        for one in judge_all(results({})):
+            self.assertEqual(one.verdict, OPEN, one.claim.id)
+            self.assertTrue(one.evidence)
+
+    def test_cpu_and_quick_parameters_leave_claims_about_gpus_open(self):
+        made = sweep("regeff-3a", "payload_bytes", {64: {"scatter": 1}, 131072: {"scatter": 9}}, blocks=120)
+        self.assertEqual(verdict("ad-scatter-large", results(made)), HOLDS)
+        self.assertEqual(verdict("ad-scatter-large", results(made, kind="cpu")), OPEN)
+        self.assertEqual(verdict("ad-scatter-large", results(made, scale="quick")), OPEN)
+
+    def test_a_sharp_fall_holds_and_a_flat_curve_does_not(self):
+        flat = sweep("regeff-3a", "payload_bytes", {64: {"scatter": 1}, 131072: {"scatter": 2.9}}, blocks=120)
+        self.assertEqual(verdict("ad-scatter-large", results(flat)), FAILS)
+
+    def test_registers(self):
+        def made(lists, others):
+            use = {
+                **{a: lists for a in ("cmalloc", "cfmalloc", "cmmalloc", "cfmmalloc")},
+                "scatter": others,
+                "halloc": others,
+            }
+            return results(
+                {"regeff-t1": [("registers", {}, [row(a, calls={"both": {"registers": n}}) for a, n in use.items()])]}
+            )
+
+        self.assertEqual(verdict("registers-lists", made(30, 80)), HOLDS)
+        self.assertEqual(verdict("registers-lists", made(80, 80)), FAILS)
+
+    def test_the_fastest_builder_of_each_scene(self):
+        def made(cmalloc):
+            return results(
+                {
+                    "regeff-t4": [
+                        (
+                            f"build {s}",
+                            {"scene": s},
+                            [row("halloc", [5], median_ms=5), row("cmalloc", [cmalloc], median_ms=cmalloc)],
+                        )
+                        for s in ("a", "b")
+                    ]
+                }
+            )
+
+        self.assertEqual(verdict("build-20-lists", made(4)), HOLDS)
+        self.assertEqual(verdict("build-20-lists", made(6)), FAILS)
+
+    def test_who_is_usually_faster(self):
+        points = {x: {"atomic": 2, "awmalloc": 1 if x < 9 else 3} for x in range(1, 11)}
+        pairs = [("regeff-3b", "awmalloc", "atomic", "pool_bytes", {})]
+        answer, evidence = usually_faster(results(sweep("regeff-3b", "pool_bytes", points)), pairs)
+        self.assertTrue(answer)
+        self.assertEqual(evidence, "faster at 8, slower at 2 points, 0 undecided")
+        answer, _ = usually_faster(results(sweep("regeff-3b", "pool_bytes", points)), pairs, share=0.9)
+        self.assertFalse(answer)
+        alike = {x: {"atomic": 1, "awmalloc": 1.001} for x in (1, 2)}
+        self.assertIsNone(usually_faster(results(sweep("regeff-3b", "pool_bytes", alike)), pairs)[0])
+
+    def test_refused_requests(self):
+        def made(refused):
+            counts = {"count": 100 - refused, "refused": refused}
+            return results(
+                {
+                    "bulk-7": [
+                        (
+                            "alloc",
+                            {},
+                            [
+                                row(
+                                    "bulk",
+                                    [1],
+                                    allocate_ms=[1],
+                                    allocations=counts,
+                                    status="incomplete",
+                                    settings={"payload_bytes": 2048},
+                                )
+                            ],
+                        )
+                    ]
+                },
+                scale="quick",
+                kind="cpu",
+            )
+
+        self.assertEqual(verdict("bulk-2k", made(50)), HOLDS)
+        self.assertEqual(verdict("bulk-2k", made(5)), FAILS)
+
+    def test_labels_are_those_of_the_registry(self):
+        self.assertEqual(results(sweep("x", "y", {1: {a: 1 for a in LABELS}})).labels(), LABELS)
+
+    def test_host_managed_memory(self):
+        def made(segfit, tlsf):
+            rows = [
+                row(a, passes=[{"mapped_over_requested_mean": ratio, "windows": []}])
+                for a, ratio in (("segfit", segfit), ("tlsf", tlsf))
+            ]
+            return results({"host-4": [("host-bench", {}, rows)]})
+
+        self.assertEqual(verdict("host-half", made(2, 1.1)), HOLDS)
+        self.assertEqual(verdict("host-half", made(4, 1.1)), FAILS)
+        self.assertEqual(verdict("host-tlsf", made(2, 1.1)), HOLDS)
+        self.assertEqual(verdict("host-tlsf", made(2, 2.1)), FAILS)
+        self.assertEqual(len(PANELS["host-4"](made(2, 1.1))[1]["rows"]), 2)
+
+    def test_half_an_item_is_no_verdict(self):
+        made = results(sweep("regeff-3a", "payload_bytes", {64: {"scatter": 1}, 131072: {"scatter": 9}}, blocks=120))
+        made.items["regeff-3a"]["cases"].append("another payload")
+        one = judge(BY_ID["ad-scatter-large"], made)
+        self.assertEqual((one.verdict, one.evidence), (OPEN, "2 of 3 cases are measured"))

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""The page in a real browser without a network: measured by the program that HEAPWOOD_BINARY names, on the CPU."""
+
+import csv
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from playwright.sync_api import sync_playwright
+
+ITEMS = "host,own-builder,regeff-t1,regeff-3b,regeff-t3,ouroboros-utilization,bulk-5,own-pool"
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def make_page(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "report", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        for out in ("now", "before"):
+            subprocess.run(
+                [
+                    os.environ["HEAPWOOD_BINARY"],
+                    "reproduce",
+                    ITEMS if out == "now" else "regeff-3b",
+                    "--device",
+                    "cpu",
+                    "--out",
+                    cls.folder / out,
+                    "--allocators",
+                    "atomic,cfmmalloc,scatter",
+                ],
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
+        made = make_page(
+            cls.folder / "now/results.json",
+            "-o",
+            cls.folder / "page.html",
+            "--against",
+            cls.folder / "before/results.json",
+        )
+        assert made.returncode == 0, made.stderr
+        playwright = cls.enterClassContext(sync_playwright())
+        # Containers have no sandbox for a browser; the page is our own.
+        cls.browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        cls.addClassCleanup(cls.browser.close)
+
+    def setUp(self):
+        context = self.browser.new_context(
+            offline=True, viewport={"width": 1400, "height": 1000}, permissions=["clipboard-read", "clipboard-write"]
+        )
+        self.addCleanup(context.close)
+        self.page = context.new_page()
+        self.errors, self.requests = [], []
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto((self.folder / "page.html").as_uri())
+        self.page.wait_for_selector("html[data-ready]")
+
+    def tearDown(self):
+        self.assertEqual(self.errors, [])
+        self.assertEqual([url for url in self.requests if not url.startswith(("file:", "data:", "blob:"))], [])
+
+    def column(self, table, number):
+        return self.page.locator(f"#{table} tbody tr:not([hidden]) > :nth-child({number})").all_inner_texts()
+
+    def test_every_plot_is_drawn_when_it_comes_into_sight(self):
+        canvases = self.page.locator(".canvas")
+        self.assertGreater(canvases.count(), 4)
+        for i in range(canvases.count()):
+            canvases.nth(i).scroll_into_view_if_needed()
+            canvases.nth(i).locator(".main-svg").first.wait_for()
+            self.assertGreater(canvases.nth(i).locator(".scatterlayer .trace").count(), 1)
+            self.assertGreater(len(canvases.nth(i).get_attribute("aria-label")), 60)
+
+    def test_tables_sort_by_value_with_the_keyboard(self):
+        table = "regeff-3b-2"
+        self.page.locator(f"#{table} thead button").nth(1).focus()
+        self.page.keyboard.press("Enter")
+        values = [float(text) for text in self.column(table, 2)]
+        self.assertEqual(values, sorted(values))
+        self.page.keyboard.press("Enter")
+        self.assertEqual([float(text) for text in self.column(table, 2)], sorted(values, reverse=True))
+        self.assertEqual(self.page.locator(f"#{table} th").nth(1).get_attribute("aria-sort"), "descending")
+
+    def test_the_filter_hides_rows_and_curves(self):
+        canvas = self.page.locator("#regeff-3b .canvas").first
+        canvas.scroll_into_view_if_needed()
+        canvas.locator(".main-svg").first.wait_for()
+        self.assertEqual(canvas.locator(".scatterlayer .trace").count(), 3)
+        self.page.locator("input[value=scatter]").uncheck()
+        self.assertEqual([text.strip(" *") for text in self.column("regeff-3b-2", 1)], ["AtomicMalloc", "CFMMalloc"])
+        self.page.wait_for_function("document.querySelectorAll('#regeff-3b .scatterlayer .trace').length === 2")
+
+    def test_a_table_is_copied_as_csv(self):
+        self.page.locator("#regeff-t3-published .copy").click()
+        self.page.wait_for_selector("#said:not(:empty)")
+        rows = list(csv.reader(self.page.evaluate("navigator.clipboard.readText()").splitlines()))
+        told = json.loads((ROOT / "report/published/regeff.json").read_text(encoding="utf-8"))["items"]["regeff-t3"]
+        self.assertEqual(len(rows), 1 + len(told["rows"]))
+        self.assertEqual(float(rows[6][1]), told["rows"][5][1])
+
+    def test_claims_are_filtered_and_have_reasons(self):
+        self.page.locator("#claims-verdict").select_option("cannot be told")
+        evidence = self.column("claims-table", 4)
+        self.assertGreater(len(evidence), 25)
+        self.assertTrue(all(evidence))
+        self.assertIn(str(len(evidence)), self.page.locator("#claims-shown").inner_text())
+
+    def test_reasons_stand_where_figures_are_missing(self):
+        self.assertIn("not run", self.page.locator("#regeff-t1-1").inner_text())
+        self.assertIn("registers are those of GPU kernels", self.page.locator("#regeff-t1-1").inner_text())
+        self.assertIn("not in this build yet", self.page.locator("#own-trace").inner_text())
+
+    def test_dark_and_light(self):
+        colours = []
+        for _ in range(2):
+            colours.append(self.page.evaluate("getComputedStyle(document.body).backgroundColor"))
+            self.page.locator("#theme").click()
+        self.assertNotEqual(colours[0], colours[1])
+
+    def test_two_files_are_compared(self):
+        verdicts = self.column("comparison-table", 7)
+        self.assertEqual(len(verdicts), 9)
+        self.assertLessEqual(set(verdicts), {"SAME", "FASTER", "SLOWER", "UNCLEAR"})
+
+    def test_wrong_files_are_one_line(self):
+        failed = make_page(self.folder / "none.json")
+        self.assertEqual(failed.returncode, 1)
+        self.assertEqual(failed.stderr.count("\n"), 1)
+        self.assertTrue(failed.stderr.startswith("report: error: "), failed.stderr)
