@@ -38,7 +38,7 @@ class CpuRange final : public VirtualRange {
   }
   void unmap(std::size_t offset, std::size_t bytes) noexcept override {
     // A fresh mapping in its place: the pages go back to the system.
-    mmap(base_ + offset, bytes, PROT_NONE, flags | MAP_FIXED, -1, 0);
+    [[maybe_unused]] void* fresh = mmap(base_ + offset, bytes, PROT_NONE, flags | MAP_FIXED, -1, 0);
   }
 
  private:

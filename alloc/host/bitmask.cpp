@@ -81,7 +81,7 @@ LiveBlock Bitmask::allocate(std::size_t bytes, std::size_t alignment) {
   set_run(free_, at, chunks, false);
   const std::uintptr_t address = range_.base() + at * chunk;
   live_.emplace(address, Run{chunks, bytes});
-  return {reinterpret_cast<void*>(address), bytes, chunks * chunk};
+  return {pointer_to(address), bytes, chunks * chunk};
 }
 
 // Maps what is not mapped of the first run for which there is memory enough.

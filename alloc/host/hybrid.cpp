@@ -43,7 +43,7 @@ std::uint32_t Hybrid::add_pool(std::size_t size) {
 void Hybrid::drop(std::uint32_t pool) {
   unlink(pool);
   pool_at_.erase(pools_[pool].base);
-  blocks_.deallocate(reinterpret_cast<void*>(pools_[pool].base));
+  blocks_.deallocate(pointer_to(pools_[pool].base));
   pools_[pool].base = 0;
   unused_.push_back(pool);
 }
@@ -70,7 +70,7 @@ LiveBlock Hybrid::allocate(std::size_t bytes, std::size_t alignment) {
       if (p.free == 0) unlink(pool);
       const std::uintptr_t address = p.base + index * size;
       live_.emplace(address, Object{pool, index, bytes});
-      return {reinterpret_cast<void*>(address), bytes, size};
+      return {pointer_to(address), bytes, size};
     }
   }
   LiveBlock block = blocks_.allocate(bytes, alignment);

@@ -20,7 +20,7 @@ LiveBlock Platform::allocate(std::size_t bytes, std::size_t alignment) {
   taken_ += piece.bytes;
   const std::uintptr_t address = (reinterpret_cast<std::uintptr_t>(piece.begin) + alignment - 1) & ~(alignment - 1);
   live_.emplace(address, piece);
-  return {reinterpret_cast<void*>(address), bytes, piece.bytes};
+  return {pointer_to(address), bytes, piece.bytes};
 }
 
 LiveBlock Platform::deallocate(void* block) {

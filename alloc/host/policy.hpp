@@ -13,6 +13,11 @@ namespace heapwood::alloc::host {
 inline constexpr std::size_t unit = HostAllocator::default_alignment;
 inline constexpr std::size_t largest_alignment = std::size_t{2} << 20;
 
+// Device addresses are numbers here: nobody dereferences them.
+inline void* pointer_to(std::uintptr_t address) {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 struct LiveBlock {
   void* address = nullptr;  // nullptr: refused
   std::size_t requested = 0, used = 0;

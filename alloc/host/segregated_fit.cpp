@@ -101,7 +101,7 @@ LiveBlock SegregatedFit::take(BlockIndex index, std::size_t bytes, std::size_t a
   blocks_[index].requested = requested;
   const std::uintptr_t address = range_.base() + offset;
   live_.emplace(address, index);
-  return {reinterpret_cast<void*>(address), requested, bytes};
+  return {pointer_to(address), requested, bytes};
 }
 
 LiveBlock SegregatedFit::deallocate(void* block) {
