@@ -85,9 +85,10 @@ class Arenas {
   template <class Team>
   SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t r, std::uint32_t value, std::uint32_t spread) const {
     const std::uint32_t used = window(team);
-    const auto at = static_cast<std::uint32_t>((std::uint64_t{spread} * used) >> 32);
+    const std::uint32_t hash = (spread + used) * 2654435769u;  // multiples of the golden ratio lie evenly
+    const auto at = static_cast<std::uint32_t>((std::uint64_t{hash} * used) >> 32);
     std::uint32_t a =
-        r == 1 ? take_near(team, at & ~(Team::reach - 1), value, spread >> 8) : take_run(team, at / group, r, value);
+        r == 1 ? take_near(team, at & ~(Team::reach - 1), value, hash >> 8) : take_run(team, at / group, r, value);
     if (a == none && used < arenas) a = take_fresh(team, r, value);
     if (a != none) return a;
     if (r > 1) return search_run(team, r, value);

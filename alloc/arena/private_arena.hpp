@@ -144,7 +144,7 @@ class PrivateArena {
   }
   SIMT_INLINE std::uint32_t spread(Warp& warp) const {
     const std::uint32_t arena = Whole<Warp>(warp).once([&] { return state_.now.arena; });
-    return (warp.worker() + arena * 40503u) * 2654435769u;
+    return warp.worker() + arena * 40503u;
   }
 
   const Arenas& arenas_;

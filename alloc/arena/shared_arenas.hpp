@@ -143,7 +143,7 @@ struct SharedArenas {
   }
   // relaxed: any number will do, but another one each time that arenas are short.
   static SIMT_INLINE std::uint32_t spread(const Arenas& arenas, std::uint32_t who) {
-    return (who + Arenas::Word(*arenas.tickets).load(simt::relaxed)) * 2654435769u;
+    return who + Arenas::Word(*arenas.tickets).load(simt::relaxed);
   }
 
   // Blocks for lanes that ask for n granules each and found the slot without room for all of them.
