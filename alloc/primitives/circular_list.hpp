@@ -57,7 +57,7 @@ class CircularList {
         void* block = attempt(thread, units);
         if (block != nullptr || !large) return block;
       }
-      return join_pieces(thread, *this, units);
+      return join_pieces(thread, units);
     });
   }
 
@@ -68,7 +68,7 @@ class CircularList {
     std::uint32_t link = headers_.owned(at);
     headers_.mark_busy(at, link);
     const Piece piece = shape_.piece(at);
-    if (link > piece.end) return free_pieces(*this, at, link);
+    if (link > piece.end) return free_pieces(at, link);
     const std::uint32_t absorbed = absorb(link, piece.end, joins == Joins::one ? 1 : ~0u);
     // The offset of the paper; what was not merged is no news to it.
     if (absorbed != 0) move_offset(thread, link);
@@ -144,7 +144,7 @@ class CircularList {
   // A walk's turns: draws in heaps, a few among so many pieces and then among half as many; draws in the rest; laps.
   static constexpr std::uint32_t hops_from_offset = 4, hops_a_turn = 8, draws_a_level = 16,
                                  first_rest_turn = draws_a_level * 32, first_lap = first_rest_turn + 4 * draws_a_level,
-                                 own_turns = 4, most_hops_turn = 16;
+                                 own_turns = 18, most_hops_turn = 16;
 
   // Where a walk is. `more` hops are left in its piece; in a lap, whether it has begun in the middle of its piece.
   struct Walk {
@@ -378,63 +378,64 @@ class CircularList {
     }
   }
 
-  // Whole pieces of the rest, one behind the other, for a request that is larger than one. Until it has all, nothing is erased, and every piece that it holds is busy: who looks for memory there looks again.
+  // Whole pieces of the rest, one behind the other, for a request that is larger than one. Until it has all, nothing is
+  // erased, and every piece that it holds is busy: who looks for memory there looks again. All of this is compiled in:
+  // a call out of line makes a kernel that is short of registers spill around it.
   template <class Thread>
-  SIMT_OUTLINE static void* join_pieces(Thread& thread, const CircularList list, std::uint32_t units) {
-    const PresplitShape& shape = list.shape_;
-    if (units > shape.units - shape.rest()) return nullptr;
-    std::uint32_t at = list.offset(shape.heaps).load(simt::relaxed), first = at;  // it holds what is between them
-    bool again = false;  // a chunk was in another thread's hands
+  SIMT_INLINE void* join_pieces(Thread& thread, std::uint32_t units) const {
+    if (units > shape_.units - shape_.rest()) return nullptr;
+    std::uint32_t at = offset(shape_.heaps).load(simt::relaxed), first = at;  // it holds what is between them
+    bool again = false;                                                       // a chunk was in another thread's hands
     SIMT_ROLLED
     for (unsigned laps = 0;;) {
-      const Piece piece = shape.piece(at);
-      Visit v = list.headers_.visit(at, 1, piece.end);  // that of the tail is used
+      const Piece piece = shape_.piece(at);
+      Visit v = headers_.visit(at, 1, piece.end);  // that of the tail is used
       if (v.found == Found::claimed) {
         std::uint32_t end = v.link, absorbed = 0;
         SIMT_ROLLED
-        while (end < piece.end && (v = list.headers_.visit(end, 1, piece.end)).found == Found::claimed) {
-          list.headers_.erase(end);
+        while (end < piece.end && (v = headers_.visit(end, 1, piece.end)).found == Found::claimed) {
+          headers_.erase(end);
           end = v.link;
           ++absorbed;
         }
-        if (absorbed != 0) list.pieces_.count(shape.index(at), 0 - absorbed);
+        if (absorbed != 0) pieces_.count(shape_.index(at), 0 - absorbed);
         if (end == piece.end) {
-          list.headers_.mark_busy(at, end);
+          headers_.mark_busy(at, end);
           at = end;
           if (at - first < units) continue;
-          for (std::uint32_t p = first; p < at; p += shape.rest_piece()) {
-            list.pieces_.count(shape.index(p), ~0u);
-            if (p != first) list.headers_.erase(p);
+          for (std::uint32_t p = first; p < at; p += shape_.rest_piece()) {
+            pieces_.count(shape_.index(p), ~0u);
+            if (p != first) headers_.erase(p);
           }
-          list.offset(shape.heaps).store(at < shape.units ? at : shape.rest(), simt::relaxed);
-          list.headers_.publish_used(first, at);
-          return list.memory_ + (std::uint64_t{first} << list.unit_shift_);
+          offset(shape_.heaps).store(at < shape_.units ? at : shape_.rest(), simt::relaxed);
+          headers_.publish_used(first, at);
+          return memory_ + (std::uint64_t{first} << unit_shift_);
         }
-        list.headers_.publish_free(at, end);
+        headers_.publish_free(at, end);
       }
       again |= v.found == Found::busy;
-      for (std::uint32_t p = first; p < at; p += shape.rest_piece()) {
-        list.headers_.publish_free(p, shape.piece(p).end);
+      for (std::uint32_t p = first; p < at; p += shape_.rest_piece()) {
+        headers_.publish_free(p, shape_.piece(p).end);
       }
       at = piece.end;
-      if (at >= shape.units || shape.units - at < units) {
+      if (at >= shape_.units || shape_.units - at < units) {
         if (again) laps = 0;
         if (++laps > 2 || thread.aborted()) return nullptr;
         if (again) thread.pause(64);
         again = false;
-        at = shape.rest();
+        at = shape_.rest();
       }
       first = at;
     }
   }
 
   // A block of several pieces becomes that again, the last one first.
-  SIMT_OUTLINE static void free_pieces(const CircularList list, std::uint32_t at, std::uint32_t end) {
+  SIMT_INLINE void free_pieces(std::uint32_t at, std::uint32_t end) const {
     for (std::uint32_t begin = end; begin != at;) {
-      const Piece piece = list.shape_.piece(begin - 1);
+      const Piece piece = shape_.piece(begin - 1);
       begin = piece.begin;
-      list.pieces_.count(list.shape_.index(begin), 1);
-      list.headers_.publish_free(begin, piece.end);
+      pieces_.count(shape_.index(begin), 1);
+      headers_.publish_free(begin, piece.end);
     }
   }
 
