@@ -37,12 +37,12 @@ Json earlier_file(const std::string& path, const Json& head) {
   std::ifstream file(path);
   if (!file) return head;
   Json json = Json::parse(file, nullptr, false);
-  const bool ours = json.is_object() && json.value("schema", Json()) == reproduce_schema && json.contains("cases") &&
+  const bool ours = json.is_object() && json.value("schema", "") == reproduce_schema && json.contains("cases") &&
                     json["cases"].is_array() && json.contains("runs") && json["runs"].is_array() &&
                     json.contains("device");
   if (!ours)
     throw Error(Exit::failed, fmt::format("{}: not a {} file; name another folder with --out", path, reproduce_schema));
-  if (!same(identity(json["device"]), identity(head["device"])) || json.value("scale", "") != head["scale"]) {
+  if (!same(identity(json["device"]), identity(head["device"])) || json.value("scale", "") != head["scale"].get<std::string>()) {
     throw Error(Exit::usage,
                 fmt::format("{}: was measured on {}, {}; name another folder with --out", path,
                             json["device"].value("name", "another device"), json.value("scale", "otherwise")));
