@@ -42,7 +42,8 @@ Json earlier_file(const std::string& path, const Json& head) {
                     json.contains("device");
   if (!ours)
     throw Error(Exit::failed, fmt::format("{}: not a {} file; name another folder with --out", path, reproduce_schema));
-  if (!same(identity(json["device"]), identity(head["device"])) || json.value("scale", "") != head["scale"].get<std::string>()) {
+  if (!same(identity(json["device"]), identity(head["device"])) ||
+      json.value("scale", "") != head["scale"].get<std::string>()) {
     throw Error(Exit::usage,
                 fmt::format("{}: was measured on {}, {}; name another folder with --out", path,
                             json["device"].value("name", "another device"), json.value("scale", "otherwise")));
