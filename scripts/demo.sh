@@ -9,11 +9,13 @@ scripts/setup.sh build
 choose_preset
 build heapwood
 heapwood=build/$PRESET/bin/heapwood
-read -ra scenes <<< "${SCENES:-atrium statue stadium}"
+default="atrium statue stadium"
+[ "$PRESET" = cuda ] || default="atrium:50k statue:100k stadium:30k"
+read -ra scenes <<< "${SCENES:-$default}"
 
 mkdir -p out
 echo
-# On CPU threads fewer runs, so that two cores are done in five minutes.
+# On CPU threads fewer runs and smaller scenes, so that two cores are done in five minutes.
 runs=5 samples=16
 [ "$PRESET" = cuda ] || runs=2 samples=4
 "$heapwood" bench "${scenes[@]}" --allocators all --runs "$runs" --json out/bench.json

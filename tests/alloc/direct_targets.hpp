@@ -19,7 +19,6 @@
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/heapwood.hpp"
 #include "alloc/allocators/ouroboros_c_s.hpp"
-#include "alloc/allocators/ouroboros_c_vl.hpp"
 #include "alloc/allocators/ouroboros_p_s.hpp"
 #include "alloc/allocators/ouroboros_p_va.hpp"
 #include "alloc/allocators/ouroboros_p_vl.hpp"
@@ -48,8 +47,7 @@ void append(std::vector<Target>& list, const std::string& suffix, const simt::De
 template <class Device>
 void append_all(std::vector<Target>& list, const std::string& suffix, const simt::DeviceId& device) {
   append<Device, Atomic, AwMalloc, AwMallocSafe, CMalloc, CfMalloc, CmMalloc, CfmMalloc, Scatter, Halloc, XMalloc,
-         OuroborosPS, OuroborosPVA, OuroborosPVL, OuroborosCS, OuroborosCVL, Fdg, Bulk, Heapwood, CudaMalloc>(
-      list, suffix, device);
+         OuroborosPS, OuroborosPVA, OuroborosPVL, OuroborosCS, Fdg, Bulk, Heapwood, CudaMalloc>(list, suffix, device);
   append<Device, AwMallocSafe::WithBuiltin, Scatter::WithBuiltin, Halloc::WithBuiltin, XMalloc::WithBuiltin>(
       list, "_builtin" + suffix, device);
 }

@@ -332,7 +332,7 @@ TEST_F(Window, TheHeapMapGrowsWithTheBuild) {
 }
 
 TEST_F(Window, FragmentationIsShownOverTheBuild) {
-  expect_fine(view({"pipes:1k", "--allocator", "cfmmalloc", "--mode", "normals"},
+  expect_fine(view({"pipes:1k", "--allocator", "scatter", "--mode", "normals"},
                    "wait built\nkey H\nwait recorded\nkey Space\nwait 0.2\nclick memory curves\nwait 0.2\nreport " +
                        path("middle") + "\nclick share curves\nwait 0.2\nwindow " + path("window.png") +
                        " 1280x720 1\n"));
