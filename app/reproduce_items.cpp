@@ -61,7 +61,7 @@ std::vector<Experiment> exhausting() {
                                    .quick = {.payload = std::to_string(bytes),
                                              .pool = std::to_string(cpu_pool),
                                              .requests = std::to_string(std::min<std::size_t>(cpu_pool / bytes, 8192))},
-                                   .only = "atomic,halloc,scatter,ouroboros-p-s,bulk,heapwood,cuda",
+                                   .only = "atomic,halloc,scatter,bulk,heapwood,cuda",
                                    .runs = 3}));
   }
   return points;
@@ -116,13 +116,12 @@ std::vector<ReproduceItem> regeff() {
        "RegEff",
        "Table 4",
        "Builds with a pool of 20 root nodes",
-       {builds(
-           {large_scenes,
-            {{"House 3x3", "", "atrium:10k"}},
-            kdtree::RefKind::ids,
-            "20x",
-            1,
-            "atomic,awmalloc-safe,cmalloc,cfmalloc,cmmalloc,cfmmalloc,scatter,halloc,ouroboros-p-s,heapwood,cuda"})}},
+       {builds({large_scenes,
+                {{"House 3x3", "", "atrium:10k"}},
+                kdtree::RefKind::ids,
+                "20x",
+                1,
+                "atomic,awmalloc-safe,cmalloc,cfmalloc,cmmalloc,cfmmalloc,scatter,halloc,heapwood,cuda"})}},
       {"regeff-5a", "RegEff", "Figure 5(a)", "Internal fragmentation over the payload", {ad}},
       {"regeff-5b", "RegEff", "Figure 5(b)", "External fragmentation over the payload", {ad}},
       {"regeff-t5",
@@ -164,7 +163,7 @@ std::vector<ReproduceItem> ouroboros() {
        {generic_test({.test = "churn",
                       .full = {.pool = "512M"},
                       .quick = {.pool = "2M", .requests = "2K"},
-                      .only = "atomic,scatter,halloc,ouroboros-p-s,ouroboros-p-va,ouroboros-p-vl,bulk,heapwood,cuda",
+                      .only = "atomic,scatter,halloc,bulk,heapwood,cuda",
                       .runs = 1})}},
       {"ouroboros-utilization",
        "Ouroboros",

@@ -18,10 +18,6 @@
 #include "alloc/allocators/fdg.hpp"
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/heapwood.hpp"
-#include "alloc/allocators/ouroboros_c_s.hpp"
-#include "alloc/allocators/ouroboros_p_s.hpp"
-#include "alloc/allocators/ouroboros_p_va.hpp"
-#include "alloc/allocators/ouroboros_p_vl.hpp"
 #include "alloc/allocators/scatter.hpp"
 #include "alloc/allocators/xmalloc.hpp"
 #include "alloc/exercise_run.hpp"
@@ -46,8 +42,8 @@ void append(std::vector<Target>& list, const std::string& suffix, const simt::De
 
 template <class Device>
 void append_all(std::vector<Target>& list, const std::string& suffix, const simt::DeviceId& device) {
-  append<Device, Atomic, AwMalloc, AwMallocSafe, CMalloc, CfMalloc, CmMalloc, CfmMalloc, Scatter, Halloc, XMalloc,
-         OuroborosPS, OuroborosPVA, OuroborosPVL, OuroborosCS, Fdg, Bulk, Heapwood, CudaMalloc>(list, suffix, device);
+  append<Device, Atomic, AwMalloc, AwMallocSafe, CMalloc, CfMalloc, CmMalloc, CfmMalloc, Scatter, Halloc, XMalloc, Fdg,
+         Bulk, Heapwood, CudaMalloc>(list, suffix, device);
   append<Device, AwMallocSafe::WithBuiltin, Scatter::WithBuiltin, Halloc::WithBuiltin, XMalloc::WithBuiltin>(
       list, "_builtin" + suffix, device);
 }
