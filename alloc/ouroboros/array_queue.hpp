@@ -21,17 +21,18 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
   template <class Device>
   void reset(const Chunks& chunks, const Device& device) const {
     reset_pieces(chunks, device);
-    const std::uint32_t n = chunks.shape().pieces;
+    const std::uint64_t n = chunks.shape().pieces;
     for (std::uint32_t q = 0; q < chunks.shape().classes(); ++q) {
+      simt::device_upload(device.id(), chunks.word_at(q, Chunks::attached), &n, sizeof(n));
       std::vector<std::uint64_t> first;
-      for (std::uint32_t i = 0; i < n; ++i) first.push_back(pointer(i, q * n + i));
+      for (std::uint32_t i = 0; i < n; ++i) first.push_back(pointer(i, static_cast<std::uint32_t>(q * n) + i));
       simt::device_upload(device.id(), pointer_at(chunks, q, 0), first.data(), n * sizeof(first[0]));
     }
   }
 
   template <bool puts, class Thread>
-  SIMT_INLINE std::uint32_t piece_of(const Chunks& chunks, Thread& thread, std::uint32_t q,
-                                     std::uint32_t number) const {
+  SIMT_INLINE std::uint32_t piece_of(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t number,
+                                     const ArrayQueue*, const Chunks*) const {
     const simt::atomic_ref<std::uint64_t> at(*pointer_at(chunks, q, number));
     std::uint64_t seen = 0;
     // acquire: its slots are empty.
@@ -45,7 +46,8 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
 
   template <class Thread>
   SIMT_INLINE void attach(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t piece) const {
-    const std::uint32_t number = next_number(chunks, q);
+    // relaxed: a number that is handed out once.
+    const auto number = static_cast<std::uint32_t>(chunks.word(q, Chunks::attached).fetch_add(1, simt::relaxed));
     const simt::atomic_ref<std::uint64_t> at(*pointer_at(chunks, q, number));
     // Another thread may be emptying the last entries of the piece that was here a lap ago.
     // release: the slots are empty.
@@ -63,12 +65,6 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
     taken_of(chunks, piece).store(0, simt::relaxed);
     attach(chunks, thread, q, piece);
     piece_back(chunks, q);
-  }
-
-  // Emptied pieces have been attached again already.
-  template <class Thread>
-  SIMT_INLINE std::uint32_t reuse(const Chunks&, Thread&, std::uint32_t) const {
-    return 0;
   }
 
   template <class Visitor>

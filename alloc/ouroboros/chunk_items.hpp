@@ -11,7 +11,8 @@
 //   threads that have found nothing there;
 // - a chunk that is empty leaves its class when somebody needs a chunk and there is none (reclaim()), or one request in
 //   two would bring it and each free take it away again;
-// - lanes that free pages together signal their units, and count off those of one chunk, together.
+// - lanes that ask for pages together wait for their units as one; those that free pages together signal their units, and
+//   count off those of one chunk, as one.
 // Protocol. A page is taken by counting it and then setting a clear bit of the chunk's bitmap, freed by clearing the bit
 // and then counting it off, as in primitives/block_pages.hpp: who was counted finds a clear bit. `listed` says that the
 // chunk has an entry in the queue of class q, or is a head of it, or in the hands of a thread that took it from there.
@@ -55,13 +56,18 @@ class ChunkItems {
 
   SIMT_INLINE const Chunks& chunks() const { return chunks_; }
 
-  // `self` is a copy of this object in device memory, for what is out of line. Lanes act for themselves: their chunks
-  // differ as soon as malloc and free meet.
+  // `self` is a copy of this object in device memory, for what is out of line. Lanes that call together wait for their units
+  // as one, where a chunk has pages for all of them, and then act for themselves: their chunks differ as soon as malloc and
+  // free meet. Where each of them waited, one that brings a chunk would run in the pauses of 31 others.
   template <class Thread>
   SIMT_INLINE void* allocate(const ChunkItems* self, Thread& thread, std::uint32_t q) const {
     const std::uint32_t pages = chunks_.shape().pages(q);
-    const auto answer = units(q).wait(thread, 1, pages, chunks_.dry_word());
-    if (answer != Units::Wait::got) return bring(self, thread, q, answer == Units::Wait::grow);
+    const bool together = pages >= 32;
+    const LaneGroup<Thread> group(
+        thread, together ? thread.together(chunks_.word_at(q, Chunks::units)) : alone(thread).lanes());
+    const auto answer = static_cast<typename Units::Wait>(group.once(
+        [&] { return static_cast<std::uint32_t>(units(q).wait(thread, group.size(), pages, chunks_.dry_word())); }));
+    if (answer != Units::Wait::got) return bring(self, thread, group.lanes(), q, answer == Units::Wait::grow);
     // The common case: the own head has a page, and one more.
     const std::uint32_t own = thread.worker() & head_mask_;
     // relaxed: which chunk is tried. Its word orders the rest.
@@ -202,9 +208,10 @@ class ChunkItems {
     const std::uint64_t old = self->chunks_.state(c).fetch_or(listed(q), simt::relaxed);
     if ((old & listed(q)) == 0) self->push(thread, c, q);
   }
+  // On the copy in device memory.
   template <class Thread>
   SIMT_INLINE void push(Thread& thread, std::uint32_t c, std::uint32_t q) const {
-    queue_.put(chunks_, thread, alone(thread), q, c);
+    queue_.put(chunks_, thread, alone(thread), q, c, &queue_, &chunks_);
     chunks_.word(q, Chunks::ready).fetch_add(1, simt::relaxed);
   }
   // A listed chunk; none: there is none at the moment, or the launch is aborted. On the copy in device memory.
@@ -269,19 +276,27 @@ class ChunkItems {
     }
   }
 
-  // The thread has been told to bring a chunk (`grows`), or that nobody will.
+  // The group has been told to bring a chunk (`grows`), or that nobody will. Where there are too few pages for all, the
+  // first lanes get those that are free by now.
   template <class Thread>
-  static SIMT_OUTLINE void* bring(const ChunkItems* self, Thread thread, std::uint32_t q, bool grows) {
-    const std::uint32_t others = self->chunks_.shape().pages(q) - 1, promised = grows ? others : 0;
-    const std::uint32_t c = self->new_chunk(thread, q);
-    if (c != none) {
-      if (others > 0) list(self, thread, c, q);
+  static SIMT_OUTLINE void* bring(const ChunkItems* self, Thread thread, std::uint32_t lanes, std::uint32_t q,
+                                  bool grows) {
+    const LaneGroup<Thread> group(thread, lanes);
+    const std::uint32_t n = group.size(), others = self->chunks_.shape().pages(q) - n, promised = grows ? others : 0;
+    std::uint32_t c = none;  // the first lane's, which gets its first page
+    const std::uint32_t seats = group.once([&] {
+      c = self->new_chunk(thread, q);
+      if (c == none) {
+        self->units(q).signal(0, promised);
+        return self->units(q).take_some(n);
+      }
+      if (n + others > 1) list(self, thread, c, q);
       self->units(q).signal(others, promised);
-      return self->chunks_.page(c, q, 0);
-    }
-    self->units(q).signal(0, promised);
-    // What has become free meanwhile.
-    return self->units(q).try_wait(1) ? serve(self, thread, q, thread.worker() & self->head_mask_, 0, none) : nullptr;
+      return n;
+    });
+    if (c != none) return self->chunks_.page(c, q, 0);
+    if (group.rank() >= seats) return nullptr;
+    return serve(self, thread, q, thread.worker() & self->head_mask_, 0, none);
   }
   // A chunk of class q, the first page of which is in use. On the copy in device memory.
   template <class Thread>
@@ -309,8 +324,9 @@ class ChunkItems {
     }
     // While the chunk has no class, nobody else sets a bit.
     mask(c, 0).fetch_or(1, simt::relaxed);
-    // acquire: waits for the last users of the chunk's pages. From here on others may count pages of it.
-    chunks_.state(c).fetch_add(Chunks::of_kind(q + 1) + 1, simt::acquire);
+    // acquire: waits for the last users of the chunk's pages. release: passes those on who had it in a large block.
+    // From here on others may count pages of it.
+    chunks_.state(c).fetch_add(Chunks::of_kind(q + 1) + 1, simt::acq_rel);
     return c;
   }
 

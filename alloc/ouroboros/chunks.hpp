@@ -48,9 +48,23 @@ class Chunks {
       (1u << 22) - 1;  // 32 GiB of 8 KiB: of a larger pool the rest is the buddy's
 
   // Of a class. units: the bulk semaphore of its pages. placed, taken: tickets of its queue. ready: entries that may be
-  // taken (chunk queues). room, pieces: what there is for entries. attached, first, front, last: of queues in pieces.
-  // heads: the open chunks (chunk queues).
-  enum Word : std::uint32_t { units, placed, taken, ready, room, pieces, attached, first, front, last, heads };
+  // taken (chunk queues). room, pieces: what there is for entries. attached (arrays), first to linking (lists): of queues in
+  // pieces. heads: the open chunks (chunk queues).
+  enum Word : std::uint32_t {
+    units,
+    placed,
+    taken,
+    ready,
+    room,
+    pieces,
+    attached,
+    first,
+    front,
+    last,
+    end,
+    linking,
+    heads
+  };
   static constexpr std::uint32_t most_heads = 8;
 
   // A chunk's state: {class + 1, or 0: free, or one of these} above bits of the caller's.

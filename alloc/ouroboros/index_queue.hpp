@@ -43,24 +43,25 @@ class IndexQueue {
     return chunks.word(q, Chunks::placed).fetch_add(n, simt::relaxed);
   }
 
-  // Puts an entry for each lane of the group, unless the launch is aborted.
+  // Puts an entry for each lane of the group, unless the launch is aborted. `self` and `there`: as in take().
   template <class Thread>
   SIMT_INLINE void put(const Chunks& chunks, Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q,
-                       std::uint32_t entry) const {
+                       std::uint32_t entry, const IndexQueue* self, const Chunks* there) const {
     const std::uint64_t first = group.once([&] { return reserve(chunks, q, group.size()); });
     std::uint32_t run = 0;
-    const Place place = slots_.template find<true>(chunks, thread, q, first + group.rank(), run);
+    const Place place = slots_.template find<true>(chunks, thread, q, first + group.rank(), run, &self->slots_, there);
     if (place.slot != nullptr) simt::wait_until(thread, [&] { return fill<true>(place.slot, entry); });
   }
 
-  // Puts n entries, `step` apart, at reserved positions; the lanes of the group share the work. They hand nothing over.
+  // Puts n entries, `step` apart, at reserved positions; the lanes of the group share the work. They hand nothing over. On
+  // the copy in device memory.
   template <class Thread>
   SIMT_INLINE void put(const Chunks& chunks, Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q,
                        std::uint64_t begin, std::uint32_t n, std::uint32_t entry, std::uint32_t step) const {
     const std::uint32_t lanes = group.size();
     SIMT_ROLLED
     for (std::uint32_t run = 0; n > 0; n -= run, begin += run, entry += run * step) {
-      const Place place = slots_.template find<true>(chunks, thread, q, begin, run);
+      const Place place = slots_.template find<true>(chunks, thread, q, begin, run, &slots_, &chunks);
       if (place.slot == nullptr) return;
       if (run > n) run = n;
       SIMT_ROLLED
@@ -94,7 +95,7 @@ class IndexQueue {
         group.once([&] { return chunks.word(q, Chunks::taken).fetch_add(group.size(), simt::relaxed); });
     const std::uint64_t position = first + group.rank();
     std::uint32_t run = 0, entry = empty;
-    const Place place = slots_.template find<false>(chunks, thread, q, position, run);
+    const Place place = slots_.template find<false>(chunks, thread, q, position, run, &self->slots_, there);
     if (place.slot != nullptr) {
       const simt::atomic_ref<std::uint32_t> slot(*place.slot);
       const auto full = [&] { return slot.load(simt::relaxed) != empty; };

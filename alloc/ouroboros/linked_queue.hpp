@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: MIT
 // The virtualised linked-chunk queue of Ouroboros (section 5.2, "VL"): the pieces (queue_pieces.hpp) of a class's queue
-// are a list. Those that take entries begin at `front`, a piece that is not yet emptied or was not a moment ago, those
-// that put them at `last`, a piece where such a thread was before; from there a thread walks to the piece with its
-// number. Pieces are emptied in any order, and leave the list from its beginning, `first`.
-// Differs from the paper: numbers come from a ticket, so each piece has one predecessor, which links it, and no two
-// threads link the same; a thread that finds a number behind its own starts again from `first`. A slot that has not been
-// left keeps its piece in the list, and all behind it, so that every thread finds its piece. Overhead: 8 bytes a chunk.
+// are a list, in the order of their numbers, from `first` to `end`. Threads that take entries begin at `front`, a piece
+// that is not yet emptied or was not a moment ago, those that put them at `last`, a piece where such a thread was before;
+// from there they walk to the piece with their number. Pieces are emptied in any order.
+// Differs from the paper:
+// - emptied pieces stay where they are until somebody wants a piece behind the last one; then those at the beginning get
+//   the next numbers and go to the end, without a chunk taken or given back, and while others only walk;
+// - the list is changed by one thread at a time. Others look whether their piece is there, and never wait for their turn
+//   but with a new piece in hands. (Published: whoever gets a piece's first slot links the next piece, and whoever moves
+//   the front gives the piece back that is ten behind.)
+// - a slot that has not been left keeps its piece in the list, and all behind it, so that every thread finds its piece; one
+//   that finds a number behind its own starts again from `first`.
+// Overhead: 8 bytes a chunk.
 #pragma once
 
 #include "alloc/ouroboros/queue_pieces.hpp"
@@ -27,17 +33,18 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
       const std::uint32_t c = q * n;
       std::vector<std::uint64_t> links;
       for (std::uint32_t i = 0; i < n; ++i) links.push_back(link(i, i + 1 < n ? c + i + 1 : Chunks::none));
-      const std::uint64_t first = link(0, c);
+      const std::uint64_t first = link(0, c), end = link(n - 1, c + n - 1);
       simt::device_upload(device.id(), link_at(chunks, c), links.data(), n * sizeof(links[0]));
       simt::device_upload(device.id(), chunks.word_at(q, Chunks::first), &first, sizeof(first));
       simt::device_upload(device.id(), chunks.word_at(q, Chunks::front), &first, sizeof(first));
       simt::device_upload(device.id(), chunks.word_at(q, Chunks::last), &first, sizeof(first));
+      simt::device_upload(device.id(), chunks.word_at(q, Chunks::end), &end, sizeof(end));
     }
   }
 
   template <bool puts, class Thread>
-  SIMT_INLINE std::uint32_t piece_of(const Chunks& chunks, Thread& thread, std::uint32_t q,
-                                     std::uint32_t number) const {
+  SIMT_INLINE std::uint32_t piece_of(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t number,
+                                     const LinkedQueue* self, const Chunks* there) const {
     // relaxed: a place to begin, a piece at any rate. `last` unless it lies behind.
     std::uint64_t from = chunks.word(q, Chunks::last).load(simt::relaxed);
     if (!puts) {
@@ -56,8 +63,13 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
         ++hops;
         continue;
       }
-      // About to be linked; or it was emptied and has a new number, or lies in front of `last`.
-      if (behind < 0) c = piece_in(chunks.word(q, Chunks::first).load(simt::relaxed));
+      if (behind < 0) {
+        // It has a new number, or lies in front of `last`.
+        c = piece_in(chunks.word(q, Chunks::first).load(simt::relaxed));
+      } else if (puts && extend(self, there, q)) {
+        continue;
+      }
+      // About to be linked, or to be emptied.
       if ((turn & 63) == 63 && thread.aborted()) return Chunks::none;
       if (turn > 0) thread.pause(turn);
       ++turn;
@@ -70,50 +82,17 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
   // Called with a piece whose slots are empty.
   template <class Thread>
   SIMT_INLINE void attach(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t piece) const {
-    append(chunks, thread, q, piece);
-    if (!counts()) attach_emptied(chunks, thread, q);
+    if (!simt::wait_until(thread, [&] { return begin_linking(chunks, q); })) return;
+    const std::uint64_t end = chunks.word(q, Chunks::end).load(simt::relaxed);
+    chunks.word(q, Chunks::end).store(append(chunks, end, piece), simt::relaxed);
+    end_linking(chunks, q);
   }
 
-  // A piece has been emptied. Where room is counted it stays where it is until room is wanted.
+  // A piece has been emptied.
   template <class Thread>
-  SIMT_INLINE void recycle(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t, std::uint32_t) const {
-    if (counts()) {
-      pass_emptied(chunks, q);
-    } else {
-      attach_emptied(chunks, thread, q);
-    }
-  }
-  // Where room is counted: attaches the pieces again that have been emptied at the beginning of the list. How many.
-  template <class Thread>
-  SIMT_INLINE std::uint32_t reuse(const Chunks& chunks, Thread& thread, std::uint32_t q) const {
-    const simt::atomic_ref<std::uint64_t> first = chunks.word(q, Chunks::first);
-    // acquire, here and below: their links, and that their slots are empty.
-    std::uint64_t seen = first.load(simt::acquire);
-    const std::uint32_t begin = piece_in(seen);
-    std::uint32_t n = 0, c = begin;
-    SIMT_ROLLED
-    for (; n < most_at_once; ++n) {
-      const std::uint64_t next = link_of(chunks, c).load(simt::acquire);
-      if (number_in(next) != number_in(seen) + n) return 0;  // another thread was faster
-      if (piece_in(next) == Chunks::none || taken_of(chunks, c).load(simt::acquire) != slots()) break;
-      c = piece_in(next);
-    }
-    // acq_rel: as in pop_emptied(). The pieces up to c are this thread's from here on.
-    if (n == 0 || !first.compare_exchange_strong(seen, link(number_in(seen) + n, c), simt::acq_rel, simt::relaxed)) {
-      return 0;
-    }
-    const std::uint32_t number = next_number(chunks, q, n);
-    std::uint32_t at = begin;
-    SIMT_ROLLED
-    for (std::uint32_t i = 0; i < n; ++i) {
-      const std::uint32_t next = piece_in(link_of(chunks, at).load(simt::relaxed));
-      taken_of(chunks, at).store(0, simt::relaxed);
-      // release: the slots are empty, and so says the count.
-      link_of(chunks, at).store(link(number + i, i + 1 < n ? next : Chunks::none), simt::release);
-      at = next;
-    }
-    link_behind(chunks, thread, q, number - 1, begin);
-    return n;
+  SIMT_INLINE void recycle(const Chunks& chunks, Thread&, std::uint32_t q, std::uint32_t, std::uint32_t) const {
+    pass_emptied(chunks, q);
+    piece_back(chunks, q);
   }
 
   template <class Visitor>
@@ -131,7 +110,7 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
  private:
   static constexpr std::uint32_t most_at_once = 64;
 
-  // A piece's {number:32, next piece + 1:32}; `first` has the same form, with the piece itself.
+  // A piece's {number:32, next piece + 1:32}; `first` to `end` have the same form, with the piece itself.
   static SIMT_INLINE std::uint64_t link(std::uint32_t number, std::uint32_t piece) {
     return std::uint64_t{number} << 32 | static_cast<std::uint32_t>(piece + 1);
   }
@@ -144,25 +123,43 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     return simt::atomic_ref<std::uint64_t>(*link_at(chunks, piece));
   }
 
-  // The piece behind which this one comes cannot be emptied and leave before it has a next one.
-  template <class Thread>
-  SIMT_INLINE void append(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t piece) const {
-    const std::uint32_t number = next_number(chunks, q);
-    // release, here and below: the slots are empty, and so says the count.
-    link_of(chunks, piece).store(link(number, Chunks::none), simt::release);
-    link_behind(chunks, thread, q, number - 1, piece);
+  // Who changes the list, `first` and `end`. False: another thread does. acquire: what that has left.
+  SIMT_INLINE bool begin_linking(const Chunks& chunks, std::uint32_t q) const {
+    const simt::atomic_ref<std::uint64_t> busy = chunks.word(q, Chunks::linking);
+    return busy.load(simt::relaxed) == 0 && busy.exchange(1, simt::acquire) == 0;
   }
-  template <class Thread>
-  SIMT_INLINE void link_behind(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t number,
-                               std::uint32_t piece) const {
-    const std::uint32_t before = piece_of<true>(chunks, thread, q, number);
-    if (before != Chunks::none) link_of(chunks, before).fetch_add(piece + 1, simt::acq_rel);
+  SIMT_INLINE void end_linking(const Chunks& chunks, std::uint32_t q) const {
+    chunks.word(q, Chunks::linking).store(0, simt::release);  // release: as above
   }
 
-  template <class Thread>
-  SIMT_INLINE void attach_emptied(const Chunks& chunks, Thread& thread, std::uint32_t q) const {
+  // Links an empty piece behind `end`; returns the new end. release: the slots are empty, and so says the count.
+  SIMT_INLINE std::uint64_t append(const Chunks& chunks, std::uint64_t end, std::uint32_t piece) const {
+    const std::uint32_t number = number_in(end) + 1;
+    link_of(chunks, piece).store(link(number, Chunks::none), simt::release);
+    link_of(chunks, piece_in(end)).store(link(number_in(end), piece), simt::release);
+    return link(number, piece);
+  }
+
+  // Moves the pieces from the list's beginning to its end that have been emptied. False: there is none, or another
+  // thread is at the list.
+  static SIMT_OUTLINE bool extend(const LinkedQueue* self, const Chunks* chunks, std::uint32_t q) {
+    if (!self->begin_linking(*chunks, q)) return false;
+    const simt::atomic_ref<std::uint64_t> first = chunks->word(q, Chunks::first), last = chunks->word(q, Chunks::end);
+    std::uint64_t begin = first.load(simt::relaxed), end = last.load(simt::relaxed);
+    std::uint32_t n = 0;
     SIMT_ROLLED
-    for (std::uint32_t piece; (piece = pop_emptied(chunks, q)) != Chunks::none;) append(chunks, thread, q, piece);
+    for (; n < most_at_once; ++n) {
+      const std::uint32_t piece = piece_in(begin), next = piece_in(self->link_of(*chunks, piece).load(simt::relaxed));
+      // acquire: its slots are empty.
+      if (next == Chunks::none || self->taken_of(*chunks, piece).load(simt::acquire) != self->slots()) break;
+      begin = link(number_in(begin) + 1, next);
+      first.store(begin, simt::relaxed);
+      self->taken_of(*chunks, piece).store(0, simt::relaxed);
+      end = self->append(*chunks, end, piece);
+    }
+    last.store(end, simt::relaxed);
+    self->end_linking(*chunks, q);
+    return n > 0;
   }
 
   // Moves `front` over pieces that have been emptied. relaxed: it is a hint.
@@ -188,28 +185,6 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     }
     std::uint64_t seen = from;
     if (to != from) front.compare_exchange_strong(seen, to, simt::relaxed, simt::relaxed);
-  }
-
-  // Takes the first piece out of the list if it has been emptied and has a next one; else none. Whoever makes one of
-  // these true, or makes a piece the first, looks here afterwards. `first` and the count are read by read-modify-writes:
-  // so of two that do so at the same time the later one sees what the other did.
-  SIMT_INLINE std::uint32_t pop_emptied(const Chunks& chunks, std::uint32_t q) const {
-    const simt::atomic_ref<std::uint64_t> first = chunks.word(q, Chunks::first);
-    // acq_rel, here and below: as above.
-    std::uint64_t seen = first.fetch_add(0, simt::acq_rel);
-    SIMT_ROLLED
-    for (;;) {
-      const std::uint32_t piece = piece_in(seen);
-      if (taken_of(chunks, piece).fetch_add(0, simt::acq_rel) != slots()) return Chunks::none;
-      const std::uint64_t next = link_of(chunks, piece).load(simt::acquire);
-      // Another thread has taken it out meanwhile: then `first` has changed, and that thread looks on.
-      if (number_in(next) != number_in(seen) || piece_in(next) == Chunks::none) return Chunks::none;
-      const std::uint64_t moved = link(number_in(seen) + 1, piece_in(next));
-      if (first.compare_exchange_strong(seen, moved, simt::acq_rel, simt::acquire)) {
-        taken_of(chunks, piece).store(0, simt::relaxed);
-        return piece;
-      }
-    }
   }
 
   std::size_t links_at_ = 0;

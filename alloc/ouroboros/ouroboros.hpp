@@ -11,6 +11,16 @@
 //   chunks.hpp, page_spill.hpp                                       memory; free pages that have no slot
 //
 // malloc and free may run in the same kernel. What the paper leaves open or to chance is said in the parts' headers.
+// What a page's last user did happens before what its next one does. Each way from one to the other is a chain of a release
+// and an acquire on one word, and the next release comes after that acquire:
+//   a page, freed and taken (P)    its slot: put(), take(); or its chunk's list: PageSpill::give(), take_list()
+//   a page, freed and taken (C)    its bit: deallocate(), page_of(); counts of the chunk's state keep the chain of all pages
+//   an empty chunk (C)             the state: count_off(), retire(); then the bitmap or new_chunk()
+//   a chunk in the bitmap          its bit: give_back(), bring_small(); take()
+//   a large block, and chunks that change sides    the buddy's bits, and the bitmap's behind or in front of them
+//   a chunk that is brought to a class             the state: grow(), take_over() (P); new_chunk(), reserve() (C)
+//   a chunk as a piece of a queue  its pointer (VA) or link (VL): attach(), piece_of()
+// The semaphores and tickets only count. Lanes that act as one pass on what one of them has acquired by sync().
 // Differs from the paper as a whole: requests above a chunk are served from the same chunks, by a buddy allocator; the
 // paper asks an instance with larger chunks, or the device's malloc. Chunks shrink with pools below 2 MiB, so that there
 // are enough of them.

@@ -66,7 +66,7 @@ class PageItems {
       return std::uint32_t{queue_.make_room(chunks_, thread, q, group.size(), &self->queue_, &self->chunks_)};
     }) != 0;
     if (!room) return spill(self, thread, c, i, q);
-    queue_.put(chunks_, thread, group, q, entry_of(c, i));
+    queue_.put(chunks_, thread, group, q, entry_of(c, i), &self->queue_, &self->chunks_);
     group.sync();
     if (group.rank() == 0) units(q).signal(group.size(), 0);
   }
@@ -101,7 +101,8 @@ class PageItems {
  private:
   using Units = BasicBulkSemaphore<false>;  // pages are handed over in the slots
 
-  // An entry is {chunk:22, page:9, fresh:1}. A fresh page was never used.
+  // An entry is {chunk:22, page:9, fresh:1}. A fresh page was not used since its chunk was brought: what was there before,
+  // as part of a large block, is handed over by the chunk's state, once for all its pages.
   static constexpr std::uint32_t fresh = 1;
   static SIMT_INLINE std::uint32_t entry_of(std::uint32_t c, std::uint32_t i) { return c << 10 | i << 1; }
 
@@ -113,12 +114,15 @@ class PageItems {
     const std::uint32_t entry = queue_.take(chunks_, thread, group, q, &self->queue_, &self->chunks_);
     if (entry == Queue::empty) return nullptr;
     const std::uint32_t c = entry >> 10;
-    if ((entry & fresh) != 0) know(c, q);
+    if ((entry & fresh) != 0 && !take_over(thread, c, q)) return nullptr;
     return chunks_.page(c, q, entry >> 1 & 511);
   }
-  // relaxed: whoever frees a page learns its class through the thread that has got it, which therefore writes it too.
-  SIMT_INLINE void know(std::uint32_t c, std::uint32_t q) const {
-    chunks_.state(c).store(Chunks::of_kind(q + 1), simt::relaxed);
+  // Of a chunk that somebody else has brought. False: the launch is aborted.
+  template <class Thread>
+  SIMT_INLINE bool take_over(Thread& thread, std::uint32_t c, std::uint32_t q) const {
+    // acquire: its class, for whoever frees the page, and what its last users did.
+    const auto known = [&] { return chunks_.state(c).load(simt::acquire) == Chunks::of_kind(q + 1); };
+    return simt::wait_until(thread, known);
   }
 
   // By value: the address of a thread that lives in registers must not escape.
@@ -161,8 +165,10 @@ class PageItems {
     const std::uint32_t pages = chunks_.shape().pages(q), i = group.rank() & (pages - 1);
     std::uint32_t c = Chunks::none;
     if (i == 0) c = chunks_.take(thread);
+    // release: hands the chunk over to those that take its fresh pages.
+    if (i == 0 && c != Chunks::none) chunks_.state(c).store(Chunks::of_kind(q + 1), simt::release);
     c = lane_value(thread, group, group.rank() - i, c);
-    if (c != Chunks::none) know(c, q);
+    group.sync();  // passes the chunks on
     // The pages behind those of the group, all of the last chunk.
     const std::uint32_t last = (group.size() - 1) & ~(pages - 1), kept = group.size() - last, others = pages - kept;
     const std::uint32_t from = lane_value(thread, group, last, c);

@@ -2,7 +2,7 @@
 // What the virtualised queues of Ouroboros (section 5) have in common: their slots are in pieces, which are chunks, and
 // position p of a queue is in the piece with number p / slots of a piece. How a piece is found by its number is the
 // derived class's: an array of pointers ("VA") or a list ("VL"). A piece that has been filled and emptied, as a count
-// tells, is attached again behind the last one, with a new number.
+// tells, is attached again behind the last one, with a new number: at once (VA) or when it is wanted (VL).
 // Differs from the paper:
 // - who puts entries has room for them before it takes tickets: a bulk semaphore of slots, whose batch is a piece. So a
 //   free that finds no memory for a piece learns it in time, and who looks for the piece of its ticket finds it. Chunks
@@ -32,12 +32,13 @@ class QueuePieces {
     std::uint32_t piece = 0;        // a chunk
   };
 
+  // The slot of a position, and in `run` how many slots follow each other from there on. puts: for who puts an entry.
   template <bool puts, class Thread>
   SIMT_INLINE Place find(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint64_t position,
-                         std::uint32_t& run) const {
+                         std::uint32_t& run, const Derived* self, const Chunks* there) const {
     const auto at = static_cast<std::uint32_t>(position) & (slots() - 1);
     run = slots() - at;
-    const std::uint32_t piece = derived().template piece_of<puts>(chunks, thread, q, number_of(position));
+    const std::uint32_t piece = derived().template piece_of<puts>(chunks, thread, q, number_of(position), self, there);
     if (piece == Chunks::none) return {};
     return {slots_of(chunks, piece) + at, piece};
   }
@@ -82,12 +83,10 @@ class QueuePieces {
     const std::uint64_t pieces = shape.pieces, room = Room::initial((shape.pieces - (counts_ ? 0 : 1)) << slot_shift_);
     for (std::uint32_t q = 0; q < shape.classes(); ++q) {
       simt::device_upload(device.id(), chunks.word_at(q, Chunks::room), &room, sizeof(room));
-      simt::device_upload(device.id(), chunks.word_at(q, Chunks::attached), &pieces, sizeof(pieces));
       simt::device_upload(device.id(), chunks.word_at(q, Chunks::pieces), &pieces, sizeof(pieces));
     }
   }
 
-  SIMT_INLINE bool counts() const { return counts_; }
   SIMT_INLINE std::uint32_t slots() const { return 1u << slot_shift_; }
   SIMT_INLINE std::uint32_t number_of(std::uint64_t position) const {
     return static_cast<std::uint32_t>(position >> slot_shift_);
@@ -99,11 +98,7 @@ class QueuePieces {
   SIMT_INLINE simt::atomic_ref<std::uint32_t> taken_of(const Chunks& chunks, std::uint32_t piece) const {
     return simt::atomic_ref<std::uint32_t>(reinterpret_cast<std::uint32_t*>(chunks.base() + taken_at_)[piece]);
   }
-  // The number for a piece that is attached, or the first of n.
-  SIMT_INLINE std::uint32_t next_number(const Chunks& chunks, std::uint32_t q, std::uint32_t n = 1) const {
-    return static_cast<std::uint32_t>(chunks.word(q, Chunks::attached).fetch_add(n, simt::relaxed));
-  }
-  // A piece has been attached again.
+  // A piece is there for entries again.
   SIMT_INLINE void piece_back(const Chunks& chunks, std::uint32_t q) const {
     if (counts_) Room(chunks.word_at(q, Chunks::room)).signal(slots(), 0);
   }
@@ -129,12 +124,6 @@ class QueuePieces {
                                        std::uint32_t n) {
     const Room room(chunks->word_at(q, Chunks::room));
     const std::uint32_t others = self->slots() - n;
-    if (self->counts()) {
-      if (const std::uint32_t n_pieces = self->reuse(*chunks, thread, q); n_pieces > 0) {
-        room.signal(others + (n_pieces - 1) * self->slots(), others);
-        return true;
-      }
-    }
     const simt::atomic_ref<std::uint64_t> pieces = chunks->word(q, Chunks::pieces);
     // relaxed: a number.
     const bool allowed = pieces.fetch_add(1, simt::relaxed) < chunks->shape().most_pieces;

@@ -41,8 +41,8 @@ class StaticQueue {
 
   // The slot of a position, and in `run` how many slots follow each other from there on. puts: for who puts an entry.
   template <bool puts, class Thread>
-  SIMT_INLINE Place find(const Chunks& chunks, Thread&, std::uint32_t q, std::uint64_t position,
-                         std::uint32_t& run) const {
+  SIMT_INLINE Place find(const Chunks& chunks, Thread&, std::uint32_t q, std::uint64_t position, std::uint32_t& run,
+                         const StaticQueue*, const Chunks*) const {
     const std::uint32_t n = length(q), at = static_cast<std::uint32_t>(position) & (n - 1);
     run = n - at;
     return {slots(chunks) + first(q) + at, 0};
@@ -76,7 +76,7 @@ class StaticQueue {
             Visitor visit) const {
     while (begin < end) {
       std::uint32_t run = 0;
-      const Place place = find<false>(chunks, host, q, begin, run);
+      const Place place = find<false>(chunks, host, q, begin, run, this, &chunks);
       const auto count = end - begin < run ? static_cast<std::uint32_t>(end - begin) : run;
       for (const std::uint32_t entry : host.read(place.slot, count)) visit(entry);
       begin += count;

@@ -13,6 +13,7 @@
 #include "alloc/allocators/ouroboros_p_vl.hpp"
 #include "alloc/exercise_run.hpp"
 #include "simt/cpu.hpp"
+#include "simt/memory.hpp"
 #include "tests/alloc/conformance.hpp"
 
 namespace heapwood::alloc::test {
@@ -136,6 +137,65 @@ TYPED_TEST(OuroborosVariants, SmallAndLargeRequestsShareThePool) {
   j.phases.erase(j.phases.begin(), j.phases.begin() + 2);
   r = exercise<TypeParam, simt::Cpu>(j);
   EXPECT_GE(served(r.phases[0]) * large, pool * 3 / 4);
+}
+
+// Three threads in turn: one writes and frees large blocks, one asks for pages until it has got two of chunks that were part
+// of such a block, and the third writes into the next page. The turns are relaxed, so that nothing but the allocator orders
+// the two writes, and ThreadSanitizer sees whether it does.
+template <class A>
+struct LargeThenPages {
+  struct Scratch {};
+  static constexpr std::size_t large = 512, small = 16;  // bytes; a chunk has 256
+
+  A allocator;
+  std::byte* base;
+  std::uint32_t* turn;
+  std::uint32_t* was_large;  // a chunk of the pool
+  std::uint32_t* reused;     // the third thread's page was part of a large block
+
+  // Not by memset(): ThreadSanitizer does not see the stores that GCC makes of that.
+  static void write(void* block, std::size_t bytes, std::uint32_t value) {
+    for (std::size_t i = 0; i < bytes / sizeof(value); ++i) static_cast<std::uint32_t*>(block)[i] = value;
+  }
+  std::uint32_t& chunk(void* block) const { return was_large[(static_cast<std::byte*>(block) - base) / 256]; }
+
+  template <class Warp>
+  void operator()(Warp& warp, Scratch&) const {
+    using word = simt::atomic_ref<std::uint32_t>;
+    const word now(*turn);
+    A a = allocator;
+    if (!simt::wait_until(warp, [&] { return now.load(simt::relaxed) == warp.worker(); })) return;
+    if (warp.worker() == 0) {
+      std::vector<void*> blocks;
+      for (void* b; (b = a.allocate(warp, large)) != nullptr; blocks.push_back(b)) {
+        write(b, large, 1);
+        word(chunk(b)).store(1, simt::relaxed);
+      }
+      for (void* b : blocks) a.deallocate(warp, b);
+    } else if (warp.worker() == 1) {
+      // The second page comes from where the third thread finds the next one.
+      for (std::uint32_t found = 0; found < 2;) {
+        void* b = a.allocate(warp, small);
+        if (b == nullptr) break;
+        found += word(chunk(b)).load(simt::relaxed);
+      }
+    } else if (void* b = a.allocate(warp, small)) {
+      write(b, small, 2);
+      *reused = word(chunk(b)).load(simt::relaxed);
+    }
+    now.fetch_add(1, simt::relaxed);
+  }
+};
+
+TYPED_TEST(OuroborosVariants, PagesOfLargeBlocksAreHandedOver) {
+  constexpr std::size_t pool = 64 << 10;
+  const simt::Cpu device(threads);
+  const simt::Memory memory(threads, pool);
+  simt::Buffer<std::uint32_t> words(threads, pool / 256 + 2);
+  words.fill(0);
+  const auto a = TypeParam::create({memory.data(), pool}, {}, device);
+  device.launch(LargeThenPages<TypeParam>{a, memory.data(), words.data(), words.data() + 2, words.data() + 1}, 3);
+  EXPECT_EQ(words.download()[1], 1u);
 }
 
 // Each class by itself, to the largest page, and what is larger.
