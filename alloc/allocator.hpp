@@ -126,11 +126,13 @@ class ReleaseAtEnd {
 };
 
 // An allocator may have a class template Context: what one warp keeps for itself from a kernel's begin to its end. All
-// lanes of the warp call it, together and with the same arguments, and blocks are freed with their size:
+// lanes of the warp call it together, and blocks are freed with their size:
 //     struct WarpState;                                          // in the warp's fast memory
 //     Context(const Example&, Warp&, WarpState&);
-//     void* allocate(Warp&, std::size_t bytes);
-//     void deallocate(Warp&, void*, std::size_t bytes);          // behind a sync: all lanes are done with the block
+//     void* allocate_each(Warp&, std::size_t bytes);             // a block for each lane; 0 bytes: none, nullptr
+//     void deallocate_each(Warp&, void*, std::size_t bytes);     // behind a sync: all lanes are done with all blocks
+//     void* allocate(Warp&, std::size_t bytes);                  // one block for the warp: the same arguments
+//     void deallocate(Warp&, void*, std::size_t bytes);
 //     void end(Warp&);
 // Blocks of a context and others are alike: each may be freed by either. Adaptors have no context.
 struct NoContext {

@@ -17,6 +17,8 @@
 //   range        `iterations` times: every thread allocates in one kernel and frees in a second one.
 //   churn        Until the first refusal, at most `iterations` times: every thread allocates in one kernel; in a second one
 //                each frees that block with probability 1/2. What is kept stays.
+//   lifetimes    `iterations` kernels of blocks of random sizes that are freed in an order (stress_lifetimes.hpp).
+//   soak         The same with contents, in random order, for `seconds`.
 //
 // Requests are padded to 16 bytes before the call, as in RegEff section 6; internal fragmentation counts what was wanted.
 #pragma once
@@ -41,11 +43,18 @@ enum class StressTest : std::uint8_t {
   exhaust,
   utilization,
   range,
-  churn
+  churn,
+  lifetimes,
+  soak
 };
+
+// In which order blocks are freed: lifetimes.
+enum class Lifetimes : std::uint8_t { random, lifo, immortal };
 
 // One allocation a thread, then a kernel that frees.
 constexpr bool allocates_once(StressTest test) { return test >= StressTest::each && test <= StressTest::exhaust; }
+// With blocks of random sizes and lifetimes.
+constexpr bool has_lifetimes(StressTest test) { return test >= StressTest::lifetimes; }
 // The figures are of memory; each run is looked at.
 constexpr bool measures_space(StressTest test) { return test >= StressTest::utilization; }
 
@@ -57,15 +66,16 @@ struct StressJob {
   bool coalesced = false;      // the allocator inside the coalescing adaptor
   std::uint32_t threads = 32;  // that allocate
   unsigned lanes = 1;          // of each warp that allocate, 1 to 32
-  std::size_t payload = 4;     // bytes wanted; mixed: at most, 16 or more and below 4 GiB
-  unsigned iterations = 1;     // ACD: blocks a thread; P: launches; range, churn: at most
-  std::uint32_t seed = 1;      // P, mixed, churn
-  unsigned rounds = 1;         // each, mixed, scaling: of both kernels in one pool; the last one is timed
-  bool touch = false;          // fill every block, and check it before it is freed
+  std::size_t payload = 4;     // bytes wanted; mixed, lifetimes: at most, 16 or more and below 2 GiB
+  unsigned iterations = 1;     // ACD: blocks a thread; P, lifetimes: launches; range, churn: at most
+  Lifetimes order = Lifetimes::random;
+  std::uint32_t seed = 1;  // P, mixed, churn, lifetimes
+  unsigned rounds = 1;     // each, mixed, scaling: of both kernels in one pool; the last one is timed
+  bool touch = false;      // fill every block, and check it before it is freed
   // Look at the pool between kernels instead of timing them: ACD allocates in one kernel and frees in another. Nothing to
   // tests of space.
   bool inspect = false;
-  double seconds = 60;  // time limit of a launch
+  double seconds = 60;  // time limit of a launch; soak: its duration
 };
 
 struct StressCounts {
@@ -82,7 +92,7 @@ struct PoolState {
   Fragmentation fragmentation;
 };
 
-// An iteration of range and churn; utilization is one.
+// An iteration of range and churn; utilization is one; lifetimes: a look.
 struct StressStep {
   double ms = 0;                    // both kernels; where a request was refused, the one that allocates
   std::uint64_t blocks = 0;         // in use after the first kernel
@@ -95,6 +105,7 @@ struct StressResult {
   double ms = 0;        // of the test's kernels; each: both kernels
   // AD and each: two kernels instead of one.
   double allocate_ms = 0, free_ms = 0;
+  double floor_ms = 0;               // tests of time: a kernel of as many threads that does nothing
   std::uint64_t split_failures = 0;  // AD: of the allocate kernel
   StressCounts counts;               // of the kernels in `ms`
   std::uint64_t damaged = 0;         // touch: blocks that did not hold what was written
@@ -103,11 +114,14 @@ struct StressResult {
   std::vector<StressStep> steps;
   std::uint64_t capacity_bytes = 0;  // exhaust, utilization, churn: the pool, or the heap elsewhere
   bool out_of_time = false;          // utilization, churn: the last kernel reached the time limit
+  // utilization: milliseconds of a call that is refused, as a thread sees it while all others make some, too.
+  std::optional<double> refusal_ms;
 
   // Of jobs with `inspect`, and of tests of space: addresses of blocks in use together, compared on the host.
   std::uint64_t overlaps = 0;
-  // Only of jobs with `inspect`.
-  std::optional<PoolState> peak;  // most blocks in use: AD, ACD, each: all of them; P: after the launch that left most
+  // Only of jobs with `inspect`, and lifetimes.
+  std::optional<PoolState> peak;  // most blocks in use: AD, ACD, each: all of them; P: after the launch that left most;
+                                  // lifetimes: before all are freed
   std::optional<PoolState> end;   // after the last kernel
 };
 

@@ -7,6 +7,8 @@
 #include <chrono>
 #include <vector>
 
+#include "alloc/exercise_run.hpp"
+#include "alloc/statistics.hpp"
 #include "alloc/stress.hpp"
 #include "alloc/stress_kernels.hpp"
 #include "simt/launch.hpp"
@@ -44,8 +46,10 @@ class StressDriver {
   double free() { return launch(stress_detail::FreeKernel<A>(allocator_, share())); }
   double allocate_and_free() { return launch(stress_detail::PairKernel<A>(allocator_, share(), bytes_)); }
 
+  double nothing() { return launch(stress_detail::EmptyKernel()); }
+
   // The kernel for everything else: `parts` of stress_detail::Parts; `number` of the launch, for its draws.
-  double cycle(std::uint32_t parts, std::uint32_t number = 0) {
+  double cycle(std::uint32_t parts, std::uint32_t number = 0, std::uint32_t vain_turns = 0) {
     using namespace stress_detail;
     const bool mixing = job_.test == StressTest::mixed;
     CycleKernel<A> kernel{};
@@ -56,7 +60,7 @@ class StressDriver {
     kernel.places = blocks_.size();
     kernel.stamped = job_.test == StressTest::churn ? std::uint64_t{number} * job_.threads : 0;
     kernel.bytes = mixing ? job_.payload : bytes_;
-    kernel.iterations = (parts & until_refused) != 0 ? ~std::uint32_t{0} : turns_;
+    kernel.iterations = (parts & until_refused) != 0 ? ~std::uint32_t{0} : (parts & vain) != 0 ? vain_turns : turns_;
     kernel.parts = parts | (mixing ? mixes : 0u);
     kernel.seed = job_.seed;
     kernel.launch = number;
@@ -74,9 +78,40 @@ class StressDriver {
     }
   }
 
+  // Blocks in use, in order of offset; wanted(i): bytes of blocks[i].
+  template <class Wanted>
+  std::vector<LiveBlock> live_blocks(const std::vector<void*>& blocks, Wanted wanted) const {
+    std::vector<LiveBlock> live;
+    const auto base = reinterpret_cast<std::uintptr_t>(A::traits.in_pool ? job_.pool.base : nullptr);
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      if (blocks[i] != nullptr) live.push_back({reinterpret_cast<std::uintptr_t>(blocks[i]) - base, wanted(i)});
+    }
+    std::sort(live.begin(), live.end(), [](const LiveBlock& a, const LiveBlock& b) { return a.offset < b.offset; });
+    return live;
+  }
+
+  PoolState state(const std::vector<LiveBlock>& live) const {
+    PoolState state;
+    state.blocks = live.size();
+    for (const LiveBlock& block : live) state.live_bytes += block.bytes;
+    if (!A::traits.in_pool) return state;  // a walk, if there is one, does not see all blocks
+    if (!live.empty()) state.address_bytes = live.back().offset + padded(live.back().bytes);
+    state.fragmentation = fragmentation_of_blocks(regions_of(allocator_, job_.device), live);
+    return state;
+  }
+
   // Bytes that a thread wants for a block.
   std::size_t wanted(std::uint32_t thread) const {
     return job_.test == StressTest::mixed ? mixed_bytes(draw(job_.seed, thread, 0), job_.payload) : job_.payload;
+  }
+
+  stress_detail::Share share() const { return {blocks_.data(), job_.threads, lanes_}; }
+
+  template <class Kernel>
+  double launch(const Kernel& kernel) {
+    return device_.launch_independent(
+        kernel, (job_.threads + lanes_ - 1) / lanes_,
+        {.seconds = job_.test == StressTest::soak ? 60 : job_.seconds, .what = A::traits.id});
   }
 
   const Device& device_;
@@ -89,15 +124,6 @@ class StressDriver {
   simt::Buffer<stress_detail::Tally> tallies_;
   simt::Buffer<std::uint64_t> taken_;  // places of blocks_, by utilization
   StressResult result_;
-
- private:
-  stress_detail::Share share() const { return {blocks_.data(), job_.threads, lanes_}; }
-
-  template <class Kernel>
-  double launch(const Kernel& kernel) {
-    return device_.launch_independent(kernel, (job_.threads + lanes_ - 1) / lanes_,
-                                      {.seconds = job_.seconds, .what = A::traits.id});
-  }
 };
 
 }  // namespace heapwood::alloc

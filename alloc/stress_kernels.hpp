@@ -38,6 +38,12 @@ struct KernelShape {
   static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 1;
 };
 
+// What a launch of that many threads takes by itself.
+struct EmptyKernel : KernelShape {
+  template <class Warp>
+  SIMT_FN void operator()(Warp&, Scratch&) const {}
+};
+
 template <class A>
 struct AllocateKernel : KernelShape {
   A allocator;
@@ -121,10 +127,11 @@ struct Tally {
 enum Parts : std::uint32_t {
   allocates = 1,
   frees = 2,
-  draws = 4,          // P: which of the two is drawn
-  half = 8,           // frees with probability 1/2
-  mixes = 16,         // a thread's size is drawn, up to `bytes`
-  until_refused = 32  // ends with the first refusal; blocks take the next places, whoever's they are
+  draws = 4,           // P: which of the two is drawn
+  half = 8,            // frees with probability 1/2
+  mixes = 16,          // a thread's size is drawn, up to `bytes`
+  until_refused = 32,  // ends with the first refusal; blocks take the next places, whoever's they are
+  vain = 64            // in a full pool: what is handed out nevertheless is forgotten
 };
 
 template <class A>
@@ -168,6 +175,7 @@ struct CycleKernel : KernelShape {
         void* block = a.allocate(warp, size);
         tally.allocations += block != nullptr;
         tally.failures += block == nullptr;
+        if ((parts & vain) != 0) continue;
         std::size_t at = place(i);
         if ((parts & until_refused) != 0) {
           if (block == nullptr) break;

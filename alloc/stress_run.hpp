@@ -3,13 +3,13 @@
 // by engine/instance.hpp and by tests that bring their own devices.
 #pragma once
 
-#include <algorithm>
 #include <vector>
 
 #include "alloc/adaptors/coalesced.hpp"
 #include "alloc/exercise_run.hpp"
 #include "alloc/stress.hpp"
 #include "alloc/stress_driver.hpp"
+#include "alloc/stress_lifetimes.hpp"
 #include "alloc/stress_space.hpp"
 
 namespace heapwood::alloc {
@@ -33,7 +33,7 @@ auto with_variant(bool coalesced, LargeBackend large, F f) {
 template <class A, class Device>
 class StressRun : StressDriver<A, Device> {
   using Driver = StressDriver<A, Device>;
-  using Driver::add_tallies, Driver::cycle, Driver::job_, Driver::reset, Driver::result_;
+  using Driver::add_tallies, Driver::cycle, Driver::job_, Driver::reset, Driver::result_, Driver::state;
 
  public:
   // P holds one block a thread at a time, and launches instead of turns.
@@ -57,6 +57,7 @@ class StressRun : StressDriver<A, Device> {
     } else {
       run_plain();
     }
+    if (!job_.inspect) result_.floor_ms = this->nothing();
     return result_;
   }
 
@@ -145,30 +146,16 @@ class StressRun : StressDriver<A, Device> {
   }
 
   std::vector<LiveBlock> live_blocks() const {
-    std::vector<LiveBlock> live;
-    const auto base = reinterpret_cast<std::uintptr_t>(A::traits.in_pool ? job_.pool.base : nullptr);
-    std::uint32_t thread = 0;
-    for (const void* block : this->blocks_.download()) {
-      if (block != nullptr) live.push_back({reinterpret_cast<std::uintptr_t>(block) - base, this->wanted(thread)});
-      if (++thread == job_.threads) thread = 0;
-    }
-    std::sort(live.begin(), live.end(), [](const LiveBlock& a, const LiveBlock& b) { return a.offset < b.offset; });
-    return live;
-  }
-
-  PoolState state(const std::vector<LiveBlock>& live) const {
-    PoolState state;
-    state.blocks = live.size();
-    for (const LiveBlock& block : live) state.live_bytes += block.bytes;
-    if (!A::traits.in_pool) return state;  // a walk, if there is one, does not see all blocks
-    if (!live.empty()) state.address_bytes = live.back().offset + padded(live.back().bytes);
-    state.fragmentation = fragmentation_of_blocks(regions_of(this->allocator_, job_.device), live);
-    return state;
+    return Driver::live_blocks(this->blocks_.download(), [this](std::size_t i) {
+      return this->wanted(static_cast<std::uint32_t>(i % job_.threads));
+    });
   }
 };
 
 template <class A, class Device>
 StressResult stress(const Device& device, const StressJob& job) {
+  // Of no variant: one kernel less to compile for each.
+  if (has_lifetimes(job.test)) return StressLifetimes<A, Device>(device, job).run();
   return with_variant<A>(job.coalesced, job.options.large_backend, [&]<class Variant>() {
     if (measures_space(job.test)) return StressSpace<Variant, Device>(device, job).run();
     return StressRun<Variant, Device>(device, job).run();

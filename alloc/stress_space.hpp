@@ -71,6 +71,7 @@ class StressSpace : StressDriver<A, Device> {
     look(blocks_.download(0, taken), ms);
     count();
     result_.steps.back().refused = result_.counts.failures;
+    if (A::traits.in_pool && !result_.out_of_time) time_refusals();
     if (needs_frees()) cycle(stress_detail::frees);
     count_damage();
   }
@@ -110,10 +111,25 @@ class StressSpace : StressDriver<A, Device> {
     count_damage();
   }
 
+  // Every thread asks for more of what there is no more of.
+  void time_refusals() {
+    constexpr std::uint32_t turns = 4;
+    const std::optional<double> ms = allocate(stress_detail::vain, 0, turns);
+    std::uint64_t served = 0, refused = 0;
+    for (const stress_detail::Tally& tally : this->tallies_.download()) {
+      served += tally.allocations;
+      refused += tally.failures;
+    }
+    this->tallies_.fill(0);
+    // Threads that do not run at once wait for their turn.
+    const std::uint32_t at_once = this->device_.template resident_warps<stress_detail::CycleKernel<A>>() * this->lanes_;
+    if (ms && refused > 99 * served) result_.refusal_ms = *ms / turns * std::min(1.0, 1.0 * at_once / job_.threads);
+  }
+
   // Milliseconds, or nothing where the time limit came first.
-  std::optional<double> allocate(std::uint32_t parts, std::uint32_t number = 0) {
+  std::optional<double> allocate(std::uint32_t parts, std::uint32_t number = 0, std::uint32_t vain_turns = 0) {
     try {
-      return cycle(stress_detail::allocates | parts, number);
+      return cycle(stress_detail::allocates | parts, number, vain_turns);
     } catch (const simt::Stopped& stop) {
       if (stop.reason() != simt::Stopped::Reason::time_limit) throw;
       result_.out_of_time = true;

@@ -19,7 +19,7 @@ namespace heapwood::app {
 
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* stress_examples = R"(Examples:
   heapwood stress ad                              every payload of RegEff figure 3(a)
   heapwood stress acd --pool sweep                figure 3(b); also --iterations sweep
   heapwood stress p                               figure 3(d): 1 to 120 blocks
@@ -27,11 +27,13 @@ constexpr const char* examples = R"(Examples:
   heapwood stress scaling                         the same for 1 to 1M threads; mixed: random sizes
   heapwood stress exhaust --allocators bulk,cuda  as many threads as fill the pool
   heapwood stress utilization                     how much of the pool can be had
+  heapwood stress lifetimes --order lifo          what is held over what is in use
+  heapwood stress soak --seconds 600              random sizes and lifetimes, contents verified
   heapwood stress ad --payload 64 --touch         writes and verifies what it allocates
 A LIST is values separated by commas, or the word sweep: the values of the paper.)";
 
 struct StressCommand {
-  std::string test, allocators = "all", large = "buddy", format = "table", json;
+  std::string test, allocators = "all", large = "buddy", order = "random", format = "table", json;
   StressLists lists;
   StressSettings settings;
   DeviceOptions device;
@@ -85,9 +87,12 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   bench.settings = command.settings;
   StressSettings& settings = bench.settings;
   settings.test = parse_stress_test(command.test);
+  settings.order = parse_order(command.order);
   settings.large = command.large == "builtin" ? alloc::LargeBackend::builtin : alloc::LargeBackend::buddy;
   if (settings.rounds > 1 && !alloc::allocates_once(settings.test))
     throw Error(Exit::usage, "stress: --rounds is for alloc, mixed and scaling");
+  if (alloc::has_lifetimes(settings.test) && (settings.coalesced || settings.large == alloc::LargeBackend::builtin))
+    throw Error(Exit::usage, fmt::format("stress: {}: neither --coalesced nor --large builtin", name(settings.test)));
   bench.allocators = find_allocators(command.allocators);
   std::unique_ptr<OutputFile> file;
   if (!command.json.empty()) file = std::make_unique<OutputFile>(command.json);
@@ -136,11 +141,11 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
 void add_stress(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<StressCommand>();
   CLI::App* command = app.add_subcommand("stress", "generic tests of allocators and of their primitives");
-  command->footer(examples);
+  command->footer(stress_examples);
   command
       ->add_option("test", options->test,
                    "ad, acd, p (RegEff); alloc (each thread once),\nmixed, scaling, utilization, range, "
-                   "churn\n(Ouroboros); exhaust, semaphore, rcu (bulk)")
+                   "churn\n(Ouroboros); exhaust, semaphore, rcu (bulk); lifetimes,\nsoak")
       ->type_name("TEST");
   command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
       ->capture_default_str()
@@ -151,7 +156,8 @@ void add_stress(CLI::App& app, Invocation& invocation) {
   command->add_option("--pool", lists.pool, "memory for the allocator; default: 2G, on the CPU 64M")->type_name("LIST");
   command
       ->add_option("--iterations", lists.iterations,
-                   "acd: mallocs a thread; p: launches; default: 10; range:\n100; churn: the most")
+                   "acd: mallocs a thread; p: launches; default: 10; range:\n100; churn: the most; lifetimes: "
+                   "launches, 16")
       ->type_name("LIST");
   command
       ->add_option("--blocks", lists.blocks,
@@ -167,7 +173,8 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->type_name("N");
   command
       ->add_option("--requests", lists.requests,
-                   "threads, of alloc, mixed, scaling, range, churn;\ndefault: 100K, on the CPU 10K; scaling: sweep")
+                   "threads, of alloc, mixed, scaling, range, churn, lifetimes,\nsoak; default: 100K, on the CPU 10K "
+                   "(the last two 1K);\nscaling: sweep")
       ->type_name("LIST");
   command
       ->add_option(
@@ -185,14 +192,17 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->check(quiet(CLI::IsMember({"buddy", "builtin"})))
       ->type_name("buddy|builtin");
-  command->add_option("--seed", settings.seed, "seed of the draws of p, mixed, churn")
+  command->add_option("--order", options->order, "in which blocks are freed, of lifetimes: random, lifo,\nimmortal")
+      ->capture_default_str()
+      ->type_name("ORDER");
+  command->add_option("--seed", settings.seed, "seed of the draws of p, mixed, churn, lifetimes, soak")
       ->capture_default_str()
       ->type_name("N");
   settings.runs = 0;
   command->add_option("--runs", settings.runs, "default: 5; utilization, range, churn: 1")
       ->check(quiet(CLI::Range(1, 100000)))
       ->type_name("N");
-  command->add_option("--seconds", settings.seconds, "time after which a kernel is stopped")
+  command->add_option("--seconds", settings.seconds, "time after which a kernel is stopped; soak: how long it\ntakes")
       ->capture_default_str()
       ->check(quiet(CLI::Range(0.001, 86400.0)))
       ->type_name("S");

@@ -34,18 +34,24 @@ struct StressSettings {
   unsigned lanes = 1;  // of a warp that allocate
   bool touch = false, coalesced = false, wait = false;
   alloc::LargeBackend large = alloc::LargeBackend::buddy;
+  alloc::Lifetimes order = alloc::Lifetimes::random;  // lifetimes
   std::uint32_t seed = 1;
   unsigned rounds = 1;  // of a run in one pool; the last one is timed
   int runs = 5;
-  double seconds = 10;  // a launch
+  double seconds = 10;  // a launch; soak: all of them
+  // Seconds of timed runs after which an allocator's other runs at this point are left out; 0 = none are.
+  double enough = 0;
+  bool inspect = true;  // one more run, untimed, for addresses and fragmentation
 };
 
 const char* name(alloc::StressTest test);
 const char* name(alloc::LargeBackend large);
+const char* name(alloc::Lifetimes order);
 // "ad, acd, ...": what parse_stress_test knows.
 std::string stress_tests();
 // Throws Error{Exit::usage} that lists the tests.
 alloc::StressTest parse_stress_test(const std::string& text);
+alloc::Lifetimes parse_order(const std::string& text);
 // Which parameters the test has: launches or turns; a number of threads instead of blocks of 256.
 bool has_iterations(alloc::StressTest test);
 bool has_requests(alloc::StressTest test);
@@ -72,13 +78,14 @@ struct StressRow {
 
   Status status = Status::skipped;
   std::string reason;
-  std::vector<double> runs_ms, allocate_ms, free_ms, reset_ms;
+  std::vector<double> runs_ms, allocate_ms, free_ms, reset_ms, floor_ms;
   std::optional<alloc::StressCounts> counts;  // of the run that was refused most
   std::uint64_t split_failures = 0;           // the same, of the allocate kernel of `ad`
   std::uint64_t damaged = 0;                  // touch: blocks that had changed, all runs
   std::optional<std::uint64_t> overlaps;      // addresses compared
   std::optional<alloc::PoolState> peak, end;  // absent where the pool cannot be walked
   std::optional<engine::CallUse> calls;       // CUDA
+  std::vector<double> refusal_ms;             // utilization
   // Tests of space: the iterations of each run.
   std::vector<std::vector<alloc::StressStep>> steps;
   std::uint64_t capacity_bytes = 0;  // the pool, or the heap elsewhere
@@ -97,6 +104,8 @@ struct StressSpaceFigures {
   std::optional<double> iteration_ms, last_ms;  // of those: median, the last one
 };
 StressSpaceFigures space_figures(const StressRow& row);
+// What is neither free nor the allocator's own tables, over what was wanted for the blocks in use: lifetimes, soak.
+std::optional<double> held_over_live(const StressRow& row);
 
 struct StressBench {
   std::vector<const engine::Entry*> allocators;

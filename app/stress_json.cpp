@@ -42,7 +42,10 @@ Json settings_json(const StressRow& row) {
   json["wait"] = settings.wait;
   json["large"] = name(settings.large);
   using enum alloc::StressTest;
-  if (settings.test == probability || settings.test == mixed || settings.test == churn) json["seed"] = settings.seed;
+  if (settings.test == probability || settings.test == mixed || settings.test == churn ||
+      alloc::has_lifetimes(settings.test))
+    json["seed"] = settings.seed;
+  if (settings.test == lifetimes) json["order"] = name(settings.order);
   json["runs"] = settings.runs;
   json["seconds"] = settings.seconds;
   return json;
@@ -59,6 +62,8 @@ Json space_json(const StressRow& row) {
   put(json, "iterations", figures.iterations);
   put(json, "iteration_ms", figures.iteration_ms);
   put(json, "last_ms", figures.last_ms);
+  put(json, "refusal_ms", median(row.refusal_ms));
+  put(json, "held_over_live", held_over_live(row));
   for (const std::vector<alloc::StressStep>& steps : row.steps) {
     Json run = Json::array();
     for (const alloc::StressStep& step : steps) {
@@ -88,6 +93,7 @@ Json to_json(const StressRow& row) {
     json["free_ms"] = row.free_ms;
   }
   json["reset_ms"] = row.reset_ms;
+  if (!row.floor_ms.empty()) json["floor_ms"] = row.floor_ms;
   put(json, "median_ms", row.median_ms());
   put(json, "q1_ms", quantile(row.runs_ms, 0.25));
   put(json, "q3_ms", quantile(row.runs_ms, 0.75));

@@ -14,11 +14,15 @@ namespace {
 using alloc::StressTest;
 
 constexpr std::pair<const char*, StressTest> tests[] = {
-    {"ad", StressTest::alloc_dealloc}, {"acd", StressTest::cycle},
-    {"p", StressTest::probability},    {"alloc", StressTest::each},
-    {"mixed", StressTest::mixed},      {"scaling", StressTest::scaling},
-    {"exhaust", StressTest::exhaust},  {"utilization", StressTest::utilization},
-    {"range", StressTest::range},      {"churn", StressTest::churn}};
+    {"ad", StressTest::alloc_dealloc},    {"acd", StressTest::cycle},
+    {"p", StressTest::probability},       {"alloc", StressTest::each},
+    {"mixed", StressTest::mixed},         {"scaling", StressTest::scaling},
+    {"exhaust", StressTest::exhaust},     {"utilization", StressTest::utilization},
+    {"range", StressTest::range},         {"churn", StressTest::churn},
+    {"lifetimes", StressTest::lifetimes}, {"soak", StressTest::soak}};
+
+constexpr std::pair<const char*, alloc::Lifetimes> orders[] = {
+    {"random", alloc::Lifetimes::random}, {"lifo", alloc::Lifetimes::lifo}, {"immortal", alloc::Lifetimes::immortal}};
 
 std::size_t parse_count(const std::string& option, const std::string& text) {
   std::size_t value = 0;
@@ -107,6 +111,13 @@ StressLists defaults(StressTest test, bool cpu, const StressLists& given) {
       lists.iterations = "10000";
       if (cpu) lists.pool = "8M";
       break;
+    case StressTest::lifetimes:
+      lists.iterations = "16";
+      [[fallthrough]];
+    case StressTest::soak:
+      lists.payload = "2K";
+      if (cpu) lists.requests = "1K";
+      break;
   }
   return lists;
 }
@@ -118,6 +129,20 @@ const char* name(StressTest test) {
     if (value == test) return text;
   }
   return "";
+}
+
+const char* name(alloc::Lifetimes order) {
+  for (const auto& [text, value] : orders) {
+    if (value == order) return text;
+  }
+  return "";
+}
+
+alloc::Lifetimes parse_order(const std::string& text) {
+  for (const auto& [known, value] : orders) {
+    if (text == known) return value;
+  }
+  throw Error(Exit::usage, fmt::format("--order '{}': use random, lifo or immortal", text));
 }
 
 const char* name(alloc::LargeBackend large) { return large == alloc::LargeBackend::builtin ? "builtin" : "buddy"; }
@@ -138,11 +163,12 @@ StressTest parse_stress_test(const std::string& text) {
 
 bool has_iterations(StressTest test) {
   return test == StressTest::cycle || test == StressTest::probability || test == StressTest::range ||
-         test == StressTest::churn;
+         test == StressTest::churn || test == StressTest::lifetimes;
 }
 
 bool has_requests(StressTest test) {
-  return alloc::allocates_once(test) || test == StressTest::range || test == StressTest::churn;
+  return alloc::allocates_once(test) || test == StressTest::range || test == StressTest::churn ||
+         alloc::has_lifetimes(test);
 }
 
 std::uint32_t stress_threads(const StressSettings& settings, const StressPoint& point) {
@@ -158,7 +184,7 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
   };
   const bool by_requests = has_requests(test), exhausts = test == StressTest::exhaust;
   if (exhausts) unused(lists.requests, "--requests", "as many as fill the pool are made");
-  if (!has_iterations(test)) unused(lists.iterations, "--iterations", "it is for acd, p, range and churn");
+  if (!has_iterations(test)) unused(lists.iterations, "--iterations", "it is for acd, p, range, churn and lifetimes");
   if (by_requests) unused(lists.blocks, "--blocks", "give the number of threads with --requests");
   if (!by_requests) unused(lists.requests, "--requests", "give the number of threads with --blocks");
 
@@ -182,8 +208,8 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
   const auto requests = values(&StressLists::requests, parse_requests, !by_requests);
   const auto pages = values(&StressLists::page_bytes, parse_bytes, lists.page_bytes.empty());
   for (const std::size_t payload : payloads) {
-    if (test == StressTest::mixed && (payload < alloc::granule || payload > 1 << 30))
-      throw Error(Exit::usage, "stress: mixed: --payload is the largest size, from 16 to 1G");
+    if ((test == StressTest::mixed || alloc::has_lifetimes(test)) && (payload < alloc::granule || payload > 1 << 30))
+      throw Error(Exit::usage, fmt::format("stress: {}: --payload is the largest size, from 16 to 1G", name(test)));
   }
 
   std::vector<StressPoint> points;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "app/format.hpp"
+#include "app/samples.hpp"
 #include "app/scene_bench.hpp"
 #include "app/stress.hpp"
 #include "simt/memory.hpp"
@@ -30,9 +31,10 @@ class PointBench {
     const bool space = alloc::measures_space(bench_.settings.test);
     if (!space) each("warm-up", false, [](StressRow&, const alloc::StressResult&) {});
     for (int i = 0; i < bench_.settings.runs; ++i) {
-      each(fmt::format("run {} of {}", i + 1, bench_.settings.runs), false, [](StressRow& row, const auto& result) {
+      each(fmt::format("run {} of {}", i + 1, bench_.settings.runs), false, [&](StressRow& row, const auto& result) {
         row.runs_ms.push_back(result.ms);
         row.reset_ms.push_back(result.reset_ms);
+        if (result.floor_ms > 0) row.floor_ms.push_back(result.floor_ms);
         if (result.allocate_ms > 0) {
           row.allocate_ms.push_back(result.allocate_ms);
           row.free_ms.push_back(result.free_ms);
@@ -42,12 +44,14 @@ class PointBench {
         row.damaged += result.damaged;
         row.out_of_time |= result.out_of_time;
         row.capacity_bytes = result.capacity_bytes;
+        if (result.refusal_ms) row.refusal_ms.push_back(*result.refusal_ms);
         if (result.steps.empty()) return;
         row.steps.push_back(result.steps);
         row.overlaps = row.overlaps.value_or(0) + result.overlaps;
+        note_states(row, result);
       });
     }
-    if (!space) inspect();
+    if (!space && bench_.settings.inspect) inspect();
     for (Lane& lane : lanes_) judge(lane);
   }
   bool stopped() const { return stopped_; }
@@ -57,9 +61,12 @@ class PointBench {
     each("addresses and fragmentation", true, [](StressRow& row, const auto& result) {
       row.overlaps = result.overlaps;
       row.damaged += result.damaged;
-      if (result.peak && result.peak->fragmentation.measured) row.peak = result.peak;
-      if (result.end && result.end->fragmentation.measured) row.end = result.end;
+      note_states(row, result);
     });
+  }
+  static void note_states(StressRow& row, const alloc::StressResult& result) {
+    if (result.peak && result.peak->fragmentation.measured) row.peak = result.peak;
+    if (result.end && result.end->fragmentation.measured) row.end = result.end;
   }
 
   void prepare() {
@@ -94,7 +101,9 @@ class PointBench {
   const char* meaningless(const alloc::AllocatorTraits& traits) const {
     const alloc::StressTest test = bench_.settings.test;
     const bool range = test == alloc::StressTest::range, churn = test == alloc::StressTest::churn;
-    if ((range || churn) && traits.frees == alloc::Frees::all_at_once) return "cannot free single blocks";
+    const bool lifetimes = alloc::has_lifetimes(test);
+    if ((range || churn || lifetimes) && traits.frees == alloc::Frees::all_at_once) return "cannot free single blocks";
+    if (lifetimes && traits.frees == alloc::Frees::never) return "cannot free";
     if (alloc::measures_space(test) && !range && !traits.keeps_live_memory)
       return "never refuses: hands out memory in use instead";
     return nullptr;
@@ -104,9 +113,13 @@ class PointBench {
   void each(const std::string& what, bool inspect, F f) {
     for (Lane& lane : lanes_) {
       step_(fmt::format("{}: {}", lane.row->label, what));
-      if (!lane.running) continue;
+      if (!lane.running || enough(*lane.row, inspect)) continue;
       guarded(lane, [&] { f(*lane.row, lane.entry->on(bench_.device.id.kind)->stress(job(inspect))); });
     }
+  }
+
+  bool enough(const StressRow& row, bool inspect) const {
+    return !inspect && bench_.settings.enough > 0 && sum(row.runs_ms) > 1e3 * bench_.settings.enough;
   }
 
   alloc::StressJob job(bool inspect) const {
@@ -123,6 +136,7 @@ class PointBench {
     job.lanes = settings.lanes;
     job.payload = point_.payload;
     job.iterations = point_.iterations;
+    job.order = settings.order;
     job.seed = settings.seed;
     job.rounds = settings.rounds;
     job.touch = settings.touch;
@@ -187,7 +201,8 @@ class PointBench {
       row.status = Status::ok;
       const bool partial = row.runs_ms.size() < static_cast<std::size_t>(bench_.settings.runs);
       if (partial)
-        row.reason = fmt::format("interrupted after {} of {} runs", row.runs_ms.size(), bench_.settings.runs);
+        row.reason = fmt::format("{} {} of {} runs", stopped_ ? "interrupted after" : "slow: only", row.runs_ms.size(),
+                                 bench_.settings.runs);
       else if (churn && counts.failures == 0)
         row.reason = "nothing was refused: give more --iterations";
       else

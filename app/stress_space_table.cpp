@@ -18,6 +18,10 @@ const char* description(StressTest test) {
       return "utilization: all threads allocate until each has been refused";
     case StressTest::range:
       return "range: one malloc a thread, then one free a thread, again and again";
+    case StressTest::lifetimes:
+      return "lifetimes: blocks of random sizes";
+    case StressTest::soak:
+      return "soak: blocks of random sizes and lifetimes, contents verified";
     default:
       return "churn: one malloc a thread, half of them freed, until a request is refused";
   }
@@ -64,7 +68,7 @@ StressSpaceFigures space_figures(const StressRow& row) {
     if (steps.empty()) continue;
     const auto in_use = static_cast<double>(steps.back().blocks);
     blocks.push_back(in_use);
-    if (row.capacity_bytes)
+    if (row.capacity_bytes && !alloc::has_lifetimes(row.settings.test))
       utilization.push_back(in_use * static_cast<double>(row.point.payload) / static_cast<double>(row.capacity_bytes));
     first.push_back(static_cast<double>(steps.front().address_bytes));
     last.push_back(static_cast<double>(steps.back().address_bytes));
@@ -81,6 +85,13 @@ StressSpaceFigures space_figures(const StressRow& row) {
           median(iterations),  median(iteration_ms), median(last_ms)};
 }
 
+std::optional<double> held_over_live(const StressRow& row) {
+  if (!alloc::has_lifetimes(row.settings.test) || !row.peak || row.peak->live_bytes == 0) return std::nullopt;
+  const alloc::Fragmentation& f = row.peak->fragmentation;
+  return static_cast<double>(row.point.pool_bytes - f.free_bytes - f.metadata_bytes) /
+         static_cast<double>(row.peak->live_bytes);
+}
+
 Table stress_space_table(const std::vector<StressRow>& rows) {
   Table table;
   if (rows.empty()) return table;
@@ -89,10 +100,23 @@ Table stress_space_table(const std::vector<StressRow>& rows) {
   StressFigures figures(grid);
   Footnotes footnotes;
   table.title = description(test) + grid.constants();
+  if (test == StressTest::lifetimes) table.title += fmt::format(", {} order", name(rows.front().settings.order));
   if (test == StressTest::utilization) {
     add_utilization(figures, footnotes);
     add(figures, {"blocks", "blocks"}, [](const StressSpaceFigures& f) { return optional_count(f.blocks); });
     figures.add({"time [ms]", "time [ms]"}, [](const StressRow& row) -> Cell { return figure_text(row.median_ms()); });
+    figures.add({"time of a refused call [us]", "a refused call [us]"}, [](const StressRow& row) -> Cell {
+      const std::optional<double> ms = median(row.refusal_ms);
+      return ms ? figure_text(*ms * 1e3) : missing;
+    });
+  } else if (alloc::has_lifetimes(test)) {
+    figures.add({"held / live", "held / live"},
+                [&](const StressRow& row) { return status_cell(row, figure_text(held_over_live(row)), footnotes); });
+    figures.add({"mallocs", "mallocs"}, [](const StressRow& row) -> Cell {
+      return row.counts ? count_text(row.counts->allocations) : missing;
+    });
+    figures.add({"time of the kernels [ms]", "kernels [ms]"},
+                [](const StressRow& row) -> Cell { return figure_text(row.median_ms()); });
   } else if (test == StressTest::range) {
     add_range(figures, grid, footnotes);
     add(figures, {"addresses of all iterations", "all iterations", "addresses"},
@@ -116,6 +140,12 @@ Table stress_space_table(const std::vector<StressRow>& rows) {
   figures.write(table);
   if (test == StressTest::utilization) {
     table.notes.push_back("of the pool: bytes wanted by all blocks / the pool, the allocator's own tables included");
+    table.notes.push_back("a refused call: as a thread sees it while all threads make four each");
+  } else if (alloc::has_lifetimes(test)) {
+    table.notes.push_back(
+        "held: what is neither free nor the allocator's own tables, before all are freed; live: bytes wanted by blocks "
+        "in "
+        "use");
   } else {
     table.notes.push_back("addresses: from the lowest to the end of the highest block handed out so far");
   }

@@ -12,7 +12,7 @@ namespace heapwood::app {
 
 namespace {
 
-std::string description(alloc::StressTest test) {
+std::string title_of(alloc::StressTest test) {
   switch (test) {
     case alloc::StressTest::alloc_dealloc:
       return "AD: one malloc and one free a thread, in one kernel";
@@ -91,7 +91,7 @@ Table stress_table(const std::vector<StressRow>& rows) {
   const StressSettings& settings = rows.front().settings;
   if (alloc::measures_space(settings.test)) return stress_space_table(rows);
   const StressGrid grid(rows);
-  table.title = description(settings.test) + grid.constants();
+  table.title = title_of(settings.test) + grid.constants();
   if (settings.rounds > 1) table.title += fmt::format(", round {} in one pool", settings.rounds);
   Footnotes footnotes;
   StressFigures figures(grid);
@@ -198,6 +198,11 @@ std::vector<std::string> stress_notes(const std::vector<StressRow>& rows) {
       settings.large == alloc::LargeBackend::builtin ? ", large ones from the built-in malloc" : "",
       space && settings.runs == 1 ? "" : "median of ", settings.runs, settings.runs == 1 ? "" : "s",
       space ? "" : " after a warm-up"));
+  std::vector<double> floors;
+  for (const StressRow& row : rows) floors.insert(floors.end(), row.floor_ms.begin(), row.floor_ms.end());
+  if (!floors.empty())
+    lines.push_back(fmt::format("launch: a kernel of as many threads that does nothing takes {} ms (median of all)",
+                                figure_text(median(floors))));
   lines.push_back(
       fmt::format("overlaps: {} by addresses of blocks in use together ({} measurement{}){}", count_text(overlaps),
                   count_text(compared), compared == 1 ? "" : "s",

@@ -66,8 +66,7 @@ class Arenas {
   std::uint32_t* fresh = nullptr;    // arenas from here on have probably never been used
   std::uint32_t* tickets = nullptr;  // of the search for a free arena
   std::uint32_t arenas = 0;
-  std::uint32_t whole = 0;   // superblocks that can be one block: all but a last one of fewer arenas
-  std::uint32_t groups = 0;  // superblocks
+  std::uint32_t groups = 0;  // superblocks; the last one may have fewer arenas
   std::uint32_t shift = 0;   // log2 of an arena's bytes
 
   SIMT_INLINE std::uint32_t arena_bytes() const { return 1u << shift; }
@@ -77,20 +76,24 @@ class Arenas {
   }
   SIMT_INLINE Word count(std::uint32_t a) const { return Word(counts[a]); }
   SIMT_INLINE Word super(std::uint32_t s) const { return Word(supers[s]); }
+  SIMT_INLINE std::uint32_t members(std::uint32_t s) const {
+    return s + 1 < groups ? group : arenas - (groups - 1) * group;
+  }
 
   // ---- arenas --------------------------------------------------------------------------------------------------------
 
   // Takes r arenas in a row, at most 32; `value` goes to the first one's count. `spread` says where to look: another
-  // number for each caller.
+  // number for each caller. Everywhere only if `thorough`, which costs a look at every count.
   template <class Team>
-  SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t r, std::uint32_t value, std::uint32_t spread) const {
+  SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t r, std::uint32_t value, std::uint32_t spread,
+                                  bool thorough) const {
     const std::uint32_t used = window(team);
     const std::uint32_t hash = (spread + used) * 2654435769u;  // multiples of the golden ratio lie evenly
     const auto at = static_cast<std::uint32_t>((std::uint64_t{hash} * used) >> 32);
     std::uint32_t a =
         r == 1 ? take_near(team, at & ~(Team::reach - 1), value, hash >> 8) : take_run(team, at / group, r, value);
     if (a == none && used < arenas) a = take_fresh(team, r, value);
-    if (a != none) return a;
+    if (a != none || !thorough) return a;
     if (r > 1) return search_run(team, r, value);
     return shared_search(team, *tickets, groups, [&](std::uint32_t s) {
       std::uint32_t found = none;
@@ -113,15 +116,15 @@ class Arenas {
 
   // One block of more than an arena.
   template <class Team>
-  SIMT_INLINE std::byte* claim_span(const Team& team, std::size_t bytes, std::uint32_t spread) const {
+  SIMT_INLINE std::byte* claim_span(const Team& team, std::size_t bytes, std::uint32_t spread, bool thorough) const {
     const std::size_t r = ((bytes - 1) >> shift) + 1;
     if (r > arenas) return nullptr;
     if (r <= group) {
       const auto n = static_cast<std::uint32_t>(r);
-      const std::uint32_t a = claim(team, n, span + n, spread);
+      const std::uint32_t a = claim(team, n, span + n, spread, thorough);
       return a == none ? nullptr : place(a, 0);
     }
-    const std::uint32_t s = claim_supers(team, static_cast<std::uint32_t>((r + group - 1) / group));
+    const std::uint32_t s = thorough ? claim_supers(team, static_cast<std::uint32_t>(r)) : none;
     return s == none ? nullptr : place(s * group, 0);
   }
   // Gives the block at an arena's first byte back if it is a span.
@@ -280,25 +283,25 @@ class Arenas {
 
   // ---- superblocks ---------------------------------------------------------------------------------------------------
 
-  // k free superblocks in a row; from the end of the pool, since arenas begin at its start. A second time with those that
-  // have been split and have no used arena any more.
+  // Free superblocks in a row, of r arenas together; from the end of the pool, since arenas begin at its start. A second
+  // time with those that have been split and have no used arena any more.
   template <class Team>
-  SIMT_INLINE std::uint32_t claim_supers(const Team& team, std::uint32_t k) const {
-    if (k > whole) return none;
+  SIMT_INLINE std::uint32_t claim_supers(const Team& team, std::uint32_t r) const {
+    const std::uint32_t k = (r + group - 1) / group;
     SIMT_ROLLED
     for (unsigned pass = 0; pass < 2; ++pass) {
       std::uint32_t run = 0;
       SIMT_ROLLED
-      for (std::uint32_t at = (whole - 1) / Team::reach * Team::reach + Team::reach; at > 0;) {
+      for (std::uint32_t at = (groups - 1) / Team::reach * Team::reach + Team::reach; at > 0;) {
         at -= Team::reach;
         // relaxed: a look.
         std::uint32_t* const words = supers + at;
         std::uint32_t bits = team.mask([&](std::uint32_t i) { return Word(words[i]).load(simt::relaxed) == 0; });
         SIMT_ROLLED
         for (std::uint32_t i = Team::reach; i-- > 0;) {
-          const bool free = (bits >> i & 1) != 0 || (pass > 0 && at + i < whole && unsplit(team, at + i));
+          const bool free = (bits >> i & 1) != 0 || (pass > 0 && at + i < groups && unsplit(team, at + i));
           run = free ? run + 1 : 0;
-          if (run < k) continue;
+          if (run < k || r > arenas - (at + i) * group) continue;  // the last superblock may be too small
           if (seize(team, supers + at + i, k, span + k)) return at + i;
           run = 0;
         }
@@ -310,20 +313,21 @@ class Arenas {
   // Makes a split superblock without used arenas free.
   template <class Team>
   SIMT_INLINE bool unsplit(const Team& team, std::uint32_t s) const {
-    if (free_group(team, s) != ~0u) return false;
+    const std::uint32_t n = members(s);
+    if (free_group(team, s) != ~0u >> (group - n)) return false;
     const bool mine = team.once([&] {
       std::uint32_t expected = split;
       // acquire: of a span's owner before; whoever takes it next sees that through the release below.
       return super(s).compare_exchange_strong(expected, locked, simt::acquire, simt::relaxed) ? 1u : 0u;
     }) != 0;
     if (!mine) return false;
-    const bool empty = seize(team, counts + s * group, group, body);
+    const bool empty = seize(team, counts + s * group, n, body);
     team.sync();
     // release: hands all arenas over.
     team.once([&] { return super(s).fetch_sub(empty ? locked : locked - split, simt::release); });
     team.sync();
     // Behind that: who takes a count from 0 again sees that the superblock has left `split` (invariant 3).
-    if (empty) give(team, counts + s * group, group, body);
+    if (empty) give(team, counts + s * group, n, body);
     return empty;
   }
 };

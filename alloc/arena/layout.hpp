@@ -22,12 +22,11 @@ struct BeginWords {
     const Arenas& a = shared.arenas;
     const std::uint32_t slots = shared.slot_mask + 1;
     a.counts[i] = i < slots ? open : i < a.arenas ? 0 : body;
-    if (i < supers) {
-      // A last superblock of fewer arenas is never one block.
-      const bool taken_one_by_one = i * Arenas::group < slots || i >= a.whole;
-      a.supers[i] = i >= a.groups ? body : taken_one_by_one ? split : 0;
+    if (i < supers) a.supers[i] = i >= a.groups ? body : i * Arenas::group < slots ? split : 0;
+    if (i < slots) {
+      shared.slots[i * SharedArenas::slot_stride] = Slot(i, 0, 0).bits();
+      shared.slots[i * SharedArenas::slot_stride + 1] = Refusals::none;
     }
-    if (i < slots) shared.slots[i * SharedArenas::slot_stride] = Slot(i, 0, 0).bits();
   }
 };
 
@@ -45,7 +44,6 @@ class Layout {
     for (std::uint64_t n = pool.bytes >> a.shift;; --n) {
       a.arenas = static_cast<std::uint32_t>(n);
       a.groups = (a.arenas + Arenas::group - 1) / Arenas::group;
-      a.whole = a.arenas / Arenas::group;
       shared.slot_mask = std::min(most_slots, static_cast<std::uint32_t>(simt::bit_floor(n / 16 + 1))) - 1;
       const std::size_t slots_at = head_bytes + 3 * line;
       const std::size_t supers_at = slots_at + (shared.slot_mask + 1) * line;
@@ -93,9 +91,9 @@ class Layout {
       }
     }
     const auto empty = [&](std::uint32_t s) {
-      if (s >= a.whole || is_span(supers[s])) return false;
-      return std::all_of(counts.begin() + s * Arenas::group, counts.begin() + (s + 1) * Arenas::group,
-                         [](std::uint32_t c) { return c == 0; });
+      if (s >= a.groups || is_span(supers[s])) return false;
+      const auto first = counts.begin() + s * Arenas::group;
+      return std::all_of(first, first + a.members(s), [](std::uint32_t c) { return c == 0; });
     };
     std::size_t at = 0;
     const auto add = [&](std::size_t bytes, Region::State state) {
@@ -108,10 +106,11 @@ class Layout {
       n = 1;
       Region::State state = Region::State::used;
       if (i % Arenas::group == 0 && is_span(supers[s])) {
-        n = (supers[s] - span) * Arenas::group;
+        n = std::min((supers[s] - span) * Arenas::group, a.arenas - i);
       } else if (i % Arenas::group == 0 && empty(s)) {
         state = Region::State::free;
-        for (n = Arenas::group; empty((i + n) / Arenas::group);) n += Arenas::group;
+        n = a.members(s);
+        for (std::uint32_t next = s + 1; empty(next); ++next) n += a.members(next);
       } else if (word == 0) {
         state = Region::State::free;
         while ((i + n) % Arenas::group != 0 && i + n < a.arenas && counts[i + n] == 0) ++n;

@@ -38,6 +38,40 @@ class Slot {
   std::uint64_t bits_;
 };
 
+// Beside a slot: what was last searched for in vain, and how often that has been refused since. Who finds nothing has looked
+// at every count, and so would the next one; that is spared for as many requests as there are superblocks, or until somebody
+// finds something.
+//   refusals   {granules searched for:32 | refused since:32}
+class Refusals {
+ public:
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
+  static constexpr std::uint32_t some = 1u << 31;
+  using Word = simt::atomic_ref<std::uint64_t>;
+
+  SIMT_INLINE explicit Refusals(std::uint64_t& word) : word_(word) {}
+
+  // `some` where the word is not `none`, and the number of this refusal, from 1; without that a search is due. relaxed, here
+  // and below: only numbers.
+  SIMT_INLINE std::uint32_t refuse(std::uint32_t granules, std::uint32_t most) const {
+    const std::uint64_t seen = word_.load(simt::relaxed);
+    if (seen == none) return 0;
+    if (granules < seen >> 32) return some;
+    const auto before = static_cast<std::uint32_t>(word_.fetch_add(1, simt::relaxed));
+    return some | (before < most ? before + 1 : 0);
+  }
+  SIMT_INLINE std::uint32_t begin(std::uint32_t granules) const {
+    word_.store(std::uint64_t{granules} << 32, simt::relaxed);
+    return 0;
+  }
+  SIMT_INLINE std::uint32_t end() const {
+    word_.store(none, simt::relaxed);
+    return 0;
+  }
+
+ private:
+  Word word_;
+};
+
 struct SharedArenas {
   static constexpr std::size_t slot_stride = 128 / sizeof(std::uint64_t);  // a line of the cache each
   static constexpr unsigned slots_a_multiprocessor = 8;
@@ -52,43 +86,52 @@ struct SharedArenas {
 
   using SlotWord = simt::atomic_ref<std::uint64_t>;
   SIMT_INLINE SlotWord word(std::uint32_t i) const { return SlotWord(slots[(i & slot_mask) * slot_stride]); }
+  template <class Thread>
+  SIMT_INLINE static std::uint32_t slot_of(const Thread& thread) {
+    return thread.sm() * slots_a_multiprocessor + thread.worker() % slots_a_multiprocessor;
+  }
 
-  // Arenas::claim and claim_span; where these find nothing, again without the arenas that lie idle in slots.
+  // Arenas::claim and claim_span; where these find nothing, again without the arenas that lie idle in slots. Thorough only
+  // where slot i has not just refused as much; then *searched is set.
   template <class Team>
-  SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t value, std::uint32_t spread) const {
+  SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t i, std::uint32_t n, std::uint32_t value,
+                                  std::uint32_t spread, bool& searched) const {
     std::uint32_t a = none;
+    const std::uint32_t refusal = refuse(team, i, n);
+    searched = (refusal & ~Refusals::some) == 0;
     SIMT_ROLLED
-    for (unsigned turn = 0; a == none && (turn == 0 || (turn == 1 && retire(team))); ++turn) {
-      a = arenas.claim(team, 1, value, spread);
+    for (unsigned turn = 0; a == none && (turn == 0 || (turn == 1 && searched && retire(team))); ++turn) {
+      a = arenas.claim(team, 1, value, spread + refusal * 40503u, searched);
     }
+    if (a != none && refusal != 0) team.once([&] { return refusals(i).end(); });
     return a;
   }
   template <class Team>
-  SIMT_INLINE std::byte* claim_span(const Team& team, std::size_t bytes, std::uint32_t spread) const {
+  SIMT_INLINE std::byte* claim_span(const Team& team, std::uint32_t i, std::size_t bytes, std::uint32_t spread) const {
+    const std::size_t granules = bytes / granule;
+    const std::uint32_t n = granules < most_granules ? static_cast<std::uint32_t>(granules) : most_granules;
     std::byte* block = nullptr;
+    const std::uint32_t refusal = refuse(team, i, n);
+    const bool thorough = (refusal & ~Refusals::some) == 0;
     SIMT_ROLLED
-    for (unsigned turn = 0; block == nullptr && (turn == 0 || (turn == 1 && retire(team))); ++turn) {
-      block = arenas.claim_span(team, bytes, spread);
+    for (unsigned turn = 0; block == nullptr && (turn == 0 || (turn == 1 && thorough && retire(team))); ++turn) {
+      block = arenas.claim_span(team, bytes, spread + refusal * 40503u, thorough);
     }
+    if (block == nullptr && thorough) team.once([&] { return refusals(i).begin(n); });
     return block;
-  }
-
-  template <class Team>
-  SIMT_INLINE bool retire(const Team& team) const {
-    return team.once([&] { return retire_idle(this); }) != 0;
   }
 
   // A block for the calling lane. `self` is a copy of this object in the pool, for calls out of line.
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes, const SharedArenas* self) const {
-    if (bytes > arenas.arena_bytes()) return span_alone(self, thread.worker() * 32 + thread.lane(), bytes);
+    if (bytes > arenas.arena_bytes()) return span_alone(self, thread, bytes);
     const auto n = static_cast<std::uint32_t>(padded(bytes) / granule);
     const LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{n})));
     const std::uint32_t total = n * group.size();
     if (n > arenas.granules() / 4 || total > arenas.granules() / 2) {
       return packed(self, thread, group.lanes(), n);
     }
-    const std::uint32_t i = thread.sm() * slots_a_multiprocessor + thread.worker() % slots_a_multiprocessor;
+    const std::uint32_t i = slot_of(thread);
     // acquire: waits for the last owners of the arena, through the claim and the renewal of the slot.
     const Slot before(
         group.once([&] { return word(i).fetch_add(Slot(0, group.size(), total).bits(), simt::acquire); }));
@@ -108,8 +151,8 @@ struct SharedArenas {
     if (group.rank() == 0) arenas.count(a).fetch_sub(group.size(), simt::release);
   }
 
-  // There is no free arena. A block for one lane from any slot that has room.
-  static SIMT_INLINE void* elsewhere(const SharedArenas* self, std::uint32_t n) {
+  // There is no free arena. A block for one lane, of slot i, from any slot that has room.
+  static SIMT_INLINE void* elsewhere(const SharedArenas* self, std::uint32_t i, std::uint32_t n) {
     const Arenas& arenas = self->arenas;
     void* block = nullptr;
     const auto fits = [&](std::uint64_t bits) { return Slot(bits).granules() + n <= arenas.granules(); };
@@ -125,25 +168,38 @@ struct SharedArenas {
       self->vacate(slot);
       return false;
     });
+    if (block == nullptr) self->refusals(i).begin(n);
     return block;
   }
 
  private:
-  static constexpr std::uint64_t full = ~std::uint64_t{0};
+  static constexpr std::uint64_t full = ~std::uint64_t{0}, refused = full - 1;
   static constexpr unsigned most_polls = 6, most_rounds = 8;
+  static constexpr std::uint32_t most_granules = ~1u;
+  static constexpr std::uint32_t small_pool = 64;  // superblocks: there each search is a thorough one
 
-  static SIMT_OUTLINE void* span_alone(const SharedArenas* self, std::uint32_t who, std::size_t bytes) {
-    return self->claim_span(Alone(), bytes, spread(self->arenas, who));
+  template <class Team>
+  SIMT_INLINE bool retire(const Team& team) const {
+    return team.once([&] { return retire_idle(this); }) != 0;
   }
-  static SIMT_INLINE std::uint32_t claim_alone(const SharedArenas* self, std::uint32_t who, std::uint32_t value) {
-    return self->claim(Alone(), value, spread(self->arenas, who));
+  SIMT_INLINE Refusals refusals(std::uint32_t i) const { return Refusals(slots[(i & slot_mask) * slot_stride + 1]); }
+  template <class Team>
+  SIMT_INLINE std::uint32_t refuse(const Team& team, std::uint32_t i, std::uint32_t n) const {
+    if (arenas.groups <= small_pool) return 0;
+    return team.once([&] { return refusals(i).refuse(n, arenas.groups); });
+  }
+
+  template <class Thread>
+  static SIMT_OUTLINE void* span_alone(const SharedArenas* self, Thread thread, std::size_t bytes) {
+    return self->claim_span(Alone(), slot_of(thread), bytes, spread(self->arenas, thread));
   }
   static SIMT_OUTLINE bool give_span_alone(const Arenas* arenas, std::uint32_t a) {
     return arenas->give_span(Alone(), a);
   }
   // relaxed: any number will do, but another one each time that arenas are short.
-  static SIMT_INLINE std::uint32_t spread(const Arenas& arenas, std::uint32_t who) {
-    return who + Arenas::Word(*arenas.tickets).load(simt::relaxed);
+  template <class Thread>
+  static SIMT_INLINE std::uint32_t spread(const Arenas& arenas, const Thread& thread) {
+    return thread.worker() * 32 + thread.lane() + Arenas::Word(*arenas.tickets).load(simt::relaxed);
   }
 
   // Blocks for lanes that ask for n granules each and found the slot without room for all of them.
@@ -169,11 +225,12 @@ struct SharedArenas {
       }
       seen = group.once([&] { return self->renewed(thread, group.size(), n, i, crosses, round); });
       group.sync();
-      if (seen == full) return elsewhere(self, n);
+      if (seen == full) return elsewhere(self, i, n);
+      if (seen == refused) return nullptr;
     }
   }
 
-  // One lane's part in that: what the slot was before its group's request was in it, or `full`.
+  // One lane's part in that: what the slot was before its group's request was in it, `full`, or `refused`.
   template <class Thread>
   SIMT_INLINE std::uint64_t renewed(Thread& thread, std::uint32_t blocks, std::uint32_t n, std::uint32_t i,
                                     bool crosses, unsigned round) const {
@@ -187,13 +244,14 @@ struct SharedArenas {
       now = slot.load(simt::relaxed);
     }
     if (exhausted(now)) {
-      const std::uint32_t a = claim_alone(this, thread.worker() * 32 + thread.lane(), open);
+      bool searched = false;
+      const std::uint32_t a = claim(Alone(), i, n, open, spread(arenas, thread), searched);
       const std::uint64_t next = a == none ? vacant() : Slot(a, blocks, blocks * n).bits();
       SIMT_ROLLED
       while (exhausted(now)) {
         // release: what the claim waited for comes before whatever later requests do.
         if (slot.compare_exchange_strong(now, next, simt::release, simt::relaxed)) {
-          return a == none ? full : Slot(a, 0, 0).bits();
+          return a != none ? Slot(a, 0, 0).bits() : searched ? full : refused;
         }
       }
       if (a != none && round >= most_rounds) {
@@ -254,15 +312,19 @@ struct SharedArenas {
     const LaneGroup<Thread> group(thread, lanes);
     const std::uint32_t each = arenas.granules() / n, in_arena = group.rank() % each, first = group.rank() - in_arena,
                         left = group.size() - first;
+    const std::uint32_t i = slot_of(thread);
     std::uint32_t a = none;
+    bool searched = false;
     if (in_arena == 0) {
-      a = claim_alone(self, thread.worker() * 32 + thread.lane(), left < each ? left : each);
+      a = self->claim(Alone(), i, n, left < each ? left : each, spread(arenas, thread), searched);
     }
     if (!group.alone()) {
       a = thread.shfl(lanes, a, nth_bit(lanes, first));
+      searched = thread.shfl(lanes, searched ? 1u : 0u, nth_bit(lanes, first)) != 0;
       group.sync();
     }
-    return a == none ? elsewhere(self, n) : arenas.place(a, in_arena * n);
+    if (a != none) return arenas.place(a, in_arena * n);
+    return searched ? elsewhere(self, i, n) : nullptr;
   }
 };
 

@@ -24,9 +24,8 @@ std::uint64_t passed_on(Warp& warp, std::uint64_t& slot, std::uint64_t block) {
   return old;
 }
 
-// Every warp puts blocks of its own arena into slots that all share, and frees the ones that were there: most are another
-// warp's. A slot holds {granule of the pool + 1:32 | bytes:32}.
-struct Trade {
+// What the kernels below trade with, and how they draw.
+struct TradeParts {
   using Scratch = Heapwood::WarpState;
   static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
 
@@ -35,15 +34,22 @@ struct Trade {
   std::uint64_t* slots;
   std::uint32_t slot_count, rounds, largest;
   std::uint64_t *wrong, *refused;
+};
+struct Draw {
+  std::uint32_t state;
+  SIMT_INLINE std::uint32_t operator()(std::uint32_t below) {
+    state = state * 1664525u + 1013904223u;
+    return static_cast<std::uint32_t>((std::uint64_t{state} * below) >> 32);
+  }
+};
 
+// Every warp puts blocks of its own arena into slots that all share, and frees the ones that were there: most are another
+// warp's. A slot holds {granule of the pool + 1:32 | bytes:32}.
+struct Trade : TradeParts {
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
     typename Heapwood::Context<Warp> own(heap, warp, scratch);
-    std::uint32_t state = warp.worker() * 2654435769u + 1;
-    const auto draw = [&](std::uint32_t below) {
-      state = state * 1664525u + 1013904223u;
-      return static_cast<std::uint32_t>((std::uint64_t{state} * below) >> 32);
-    };
+    Draw draw{warp.worker() * 2654435769u + 1};
     for (std::uint32_t i = 0; i < rounds && !warp.aborted(); ++i) {
       const std::uint32_t bytes = draw(draw(8) == 0 ? largest : 100) + 1;
       auto* block = static_cast<std::byte*>(own.allocate(warp, bytes));
@@ -86,6 +92,41 @@ struct Trade {
   }
 };
 
+// The same for lanes that ask and free each for itself, and not all of them. The largest blocks are spans.
+struct TradeEach : TradeParts {
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
+    typename Heapwood::Context<Warp> own(heap, warp, scratch);
+    Draw draw{(warp.worker() * Warp::width + warp.lane()) * 2654435769u + 1};
+    for (std::uint32_t i = 0; i < rounds && !warp.any(warp.aborted()); ++i) {
+      const std::uint32_t bytes = draw(4) == 0 ? 0 : draw(draw(16) == 0 ? largest : 100) + 1;
+      auto* block = static_cast<std::byte*>(own.allocate_each(warp, bytes));
+      if (block == nullptr && bytes != 0) simt::atomic_ref<std::uint64_t>(*refused).fetch_add(1, simt::relaxed);
+      if (bytes == 0 && block != nullptr) simt::atomic_ref<std::uint64_t>(*wrong).fetch_add(1, simt::relaxed);
+      const auto at = static_cast<std::uint64_t>(block - base) / granule;
+      std::uint64_t slot = block == nullptr ? 0 : (at + 1) << 32 | bytes;
+      for (std::uint32_t k = 0; block != nullptr && k < bytes; ++k) block[k] = pattern(at, k);
+      // acq_rel: publishes the block and its contents, and takes those of the other one.
+      if (draw(4) != 0) slot = simt::atomic_ref<std::uint64_t>(slots[draw(slot_count)]).exchange(slot, simt::acq_rel);
+      std::byte* const other = slot == 0 ? nullptr : base + ((slot >> 32) - 1) * granule;
+      const auto length = static_cast<std::uint32_t>(slot);
+      for (std::uint32_t k = 0; k < length; ++k) {
+        if (other[k] != pattern((slot >> 32) - 1, k)) {
+          simt::atomic_ref<std::uint64_t>(*wrong).fetch_add(1, simt::relaxed);
+        }
+      }
+      const bool sized = draw(4) != 0;
+      warp.sync();
+      own.deallocate_each(warp, sized ? other : nullptr, length);
+      if (!sized) heap.deallocate(warp, other);
+    }
+    own.end(warp);
+  }
+
+ private:
+  SIMT_INLINE static std::byte pattern(std::uint64_t at, std::uint32_t k) { return static_cast<std::byte>(at * 7 + k); }
+};
+
 struct Drain {
   struct Scratch {};
   static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
@@ -109,7 +150,7 @@ std::size_t bytes_in(const std::vector<Region>& regions, Region::State state) {
   return sum;
 }
 
-template <class Device>
+template <class Kernel, class Device>
 void trade(const Device& device, std::size_t pool_bytes, std::uint32_t largest, std::uint32_t rounds, bool tight) {
   constexpr std::uint32_t slot_count = 12;
   constexpr unsigned warps = 4;
@@ -121,7 +162,8 @@ void trade(const Device& device, std::size_t pool_bytes, std::uint32_t largest, 
   const Heapwood heap = Heapwood::create(pool, {}, device);
   for (int launch = 0; launch < 3; ++launch) {
     device.launch(
-        Trade{heap, pool.base, slots.data(), slot_count, rounds, largest, counters.data(), counters.data() + 1}, warps);
+        Kernel{{heap, pool.base, slots.data(), slot_count, rounds, largest, counters.data(), counters.data() + 1}},
+        warps);
   }
   EXPECT_EQ(counters.download()[0], 0u);
   EXPECT_EQ(counters.download()[1] > 0, tight);
@@ -131,12 +173,18 @@ void trade(const Device& device, std::size_t pool_bytes, std::uint32_t largest, 
 }
 
 TEST(Arena, WarpsTradeBlocksOnThreads) {
-  trade(simt::Cpu({.threads = 4}), 256 << 10, 3000, 200, false);
-  trade(simt::Cpu({.threads = 4}), 4096, 900, 60, true);
+  trade<Trade>(simt::Cpu({.threads = 4}), 256 << 10, 3000, 200, false);
+  trade<Trade>(simt::Cpu({.threads = 4}), 4096, 900, 60, true);
+  trade<TradeEach>(simt::Cpu({.threads = 4}), 256 << 10, 3000, 200, false);
 }
 TEST(Arena, WarpsTradeBlocksOnSimulatedWarps) {
-  trade(simt::Lockstep<4>(4), 256 << 10, 3000, 40, false);
-  trade(simt::Lockstep<4>(4), 4096, 900, 15, true);
+  trade<Trade>(simt::Lockstep<4>(4), 256 << 10, 3000, 40, false);
+  trade<Trade>(simt::Lockstep<4>(4), 4096, 900, 15, true);
+}
+TEST(Arena, LanesTradeBlocksOnSimulatedWarps) {
+  trade<TradeEach>(simt::Lockstep<4>(4), 256 << 10, 3000, 20, false);
+  trade<TradeEach>(simt::Lockstep<4>(4), 4096, 900, 10, true);
+  trade<TradeEach>(simt::Lockstep<8>(2), 512 << 10, 900, 10, false);
 }
 
 // One thread alone: what is refused is really not there.
@@ -192,6 +240,43 @@ TEST(Arena, OneThreadGetsEveryGranuleAndThenOneLargeBlock) {
     EXPECT_EQ(counts.download()[1], granules) << pool_bytes;
     EXPECT_EQ(counts.download()[2], 1u) << pool_bytes;
   }
+}
+
+// In a large pool a slot that has searched in vain refuses so many requests more; then it looks again.
+struct Impatient {
+  struct Scratch {};
+  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
+  Heapwood heap;
+  void** blocks;
+  std::uint64_t* counts;  // blocks, requests in vain after an arena has been freed
+  std::uint32_t one_arena;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    Heapwood h = heap;
+    std::uint64_t n = 0;
+    while ((blocks[n] = h.allocate(warp, 256)) != nullptr) ++n;
+    for (std::uint32_t i = 0; i < one_arena; ++i) h.deallocate(warp, blocks[n / 2 - n / 2 % one_arena + i]);
+    std::uint64_t vain = 0;
+    while (vain < n && h.allocate(warp, 256) == nullptr) ++vain;
+    counts[0] = n;
+    counts[1] = vain;
+  }
+};
+
+TEST(Arena, ASlotThatRefusesLooksAgain) {
+  constexpr std::size_t pool_bytes = 7 << 19;  // 3.5 MiB: arenas of 1 KiB, more than 100 superblocks
+  const simt::Memory memory({}, pool_bytes);
+  const Pool pool{memory.data(), pool_bytes};
+  const simt::Cpu device({.threads = 1});
+  const Heapwood heap = Heapwood::create(pool, {}, device);
+  simt::Buffer<void*> blocks({}, pool_bytes / 256 + 1);
+  simt::Buffer<std::uint64_t> counts({}, 2);
+  counts.fill(0);
+  device.launch(Impatient{heap, blocks.data(), counts.data(), 4}, 1);
+  EXPECT_GT(counts.download()[0], pool_bytes / 256 * 99 / 100);
+  EXPECT_GT(counts.download()[1], 0u);
+  EXPECT_LE(counts.download()[1], pool_bytes / 1024 / 32 + 1);
 }
 
 }  // namespace

@@ -13,11 +13,17 @@
 #include "alloc/allocators/cfmalloc.hpp"
 #include "alloc/allocators/cfmmalloc.hpp"
 #include "alloc/allocators/cmalloc.hpp"
+#include "alloc/allocators/cmalloc_r.hpp"
 #include "alloc/allocators/cmmalloc.hpp"
 #include "alloc/allocators/cuda_malloc.hpp"
 #include "alloc/allocators/fdg.hpp"
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/heapwood.hpp"
+#include "alloc/allocators/ouroboros_c_s.hpp"
+#include "alloc/allocators/ouroboros_c_vl.hpp"
+#include "alloc/allocators/ouroboros_p_s.hpp"
+#include "alloc/allocators/ouroboros_p_va.hpp"
+#include "alloc/allocators/ouroboros_p_vl.hpp"
 #include "alloc/allocators/scatter.hpp"
 #include "alloc/allocators/xmalloc.hpp"
 #include "alloc/exercise_run.hpp"
@@ -42,8 +48,9 @@ void append(std::vector<Target>& list, const std::string& suffix, const simt::De
 
 template <class Device>
 void append_all(std::vector<Target>& list, const std::string& suffix, const simt::DeviceId& device) {
-  append<Device, Atomic, AwMalloc, AwMallocSafe, CMalloc, CfMalloc, CmMalloc, CfmMalloc, Scatter, Halloc, XMalloc, Fdg,
-         Bulk, Heapwood, CudaMalloc>(list, suffix, device);
+  append<Device, Atomic, AwMalloc, AwMallocSafe, CMalloc, CMallocR, CfMalloc, CmMalloc, CfmMalloc, Scatter, Halloc,
+         XMalloc, OuroborosPS, OuroborosPVA, OuroborosPVL, OuroborosCS, OuroborosCVL, Fdg, Bulk, Heapwood, CudaMalloc>(
+      list, suffix, device);
   append<Device, AwMallocSafe::WithBuiltin, Scatter::WithBuiltin, Halloc::WithBuiltin, XMalloc::WithBuiltin>(
       list, "_builtin" + suffix, device);
 }

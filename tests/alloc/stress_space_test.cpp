@@ -34,6 +34,7 @@ TEST_F(StressSpace, UtilizationIsAllButTheHead) {
     EXPECT_EQ(result.counts.allocations, blocks);
     EXPECT_EQ(result.overlaps, 0u);
     EXPECT_GT(result.ms, 0);
+    EXPECT_GT(result.refusal_ms.value_or(0), 0);
   }
 }
 
@@ -194,6 +195,42 @@ TEST(GranuleMap, FindsWhatIsTaken) {
   EXPECT_TRUE(map.take((2 << 20) + 16, 16));
   EXPECT_TRUE(map.take((2 << 20) - 32, 32));
   EXPECT_TRUE(map.take(std::uintptr_t{1} << 46, 1));
+}
+
+TEST_F(StressSpace, LifetimesKeepContentsInEveryOrder) {
+  each_allocator([&](const engine::Engine& engine) {
+    if (engine.traits->frees != Frees::individually || !engine.traits->keeps_live_memory) return;
+    if (std::string(engine.traits->id) == "toy") return;  // has 64 cells
+    for (const Lifetimes order : {Lifetimes::random, Lifetimes::lifo, Lifetimes::immortal}) {
+      StressJob j = job(StressTest::lifetimes, 8 << 20, 8, 8);
+      j.payload = 512;
+      j.iterations = 70;
+      j.order = order;
+      j.touch = true;
+      const StressResult result = engine.stress(j);
+      EXPECT_EQ(result.damaged, 0u);
+      EXPECT_EQ(result.overlaps, 0u);
+      EXPECT_EQ(result.counts.failures, 0u);
+      EXPECT_EQ(result.counts.allocations, result.counts.deallocations);
+      EXPECT_GT(result.counts.allocations, 64u * 70 * 32 / 4);
+      ASSERT_EQ(result.steps.size(), 2u);  // after 64 launches, and in the end
+      EXPECT_GT(result.steps[1].blocks, 64u);
+      if (!engine.traits->in_pool) continue;
+      EXPECT_GT(result.peak->live_bytes, result.peak->blocks * 16);
+      EXPECT_LE(result.peak->live_bytes, result.peak->fragmentation.used_bytes);
+      EXPECT_EQ(result.end->blocks, 0u);
+    }
+  });
+}
+
+TEST_F(StressSpace, SoakLastsAsLongAsItShould) {
+  StressJob j = job(StressTest::soak, 4 << 20, 4, 8);
+  j.payload = 512;
+  j.seconds = 0.2;
+  const StressResult result = engine::find("heapwood")->on(device_.kind)->stress(j);
+  EXPECT_EQ(result.damaged + result.overlaps + result.counts.failures, 0u);
+  EXPECT_GT(result.counts.allocations, 1000u);
+  EXPECT_EQ(result.counts.allocations, result.counts.deallocations);
 }
 
 }  // namespace

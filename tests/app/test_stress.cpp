@@ -234,6 +234,29 @@ TEST_F(StressCommand, RangeAndChurn) {
   EXPECT_TRUE(has(text, "nothing was refused")) << text;
 }
 
+TEST_F(StressCommand, LifetimesAndSoak) {
+  const json results =
+      json::parse(run(stress({"lifetimes", "--allocators", "atomic,heapwood", "--order", "lifo", "--pool", "8M",
+                              "--requests", "64", "--iterations", "2", "--format", "json"}))
+                      .out)
+          .at("results");
+  EXPECT_EQ(results.at(0).at("status"), "skipped");  // cannot free
+  const json& result = results.at(1);
+  EXPECT_EQ(result.at("status"), "ok");
+  EXPECT_EQ(result.at("settings").at("order"), "lifo");
+  EXPECT_EQ(result.at("allocations").at("count"), result.at("allocations").at("deallocations"));
+  EXPECT_GE(result.at("space").at("held_over_live"), 1);
+  EXPECT_FALSE(result.at("space").contains("utilization"));
+  EXPECT_EQ(result.at("memory").at("end").at("blocks"), 0);
+  expect_error(stress({"lifetimes", "--order", "fifo"}), 2, {"fifo", "lifo", "immortal"});
+
+  const Outcome soak =
+      run(stress({"soak", "--allocators", "heapwood", "--pool", "8M", "--requests", "64", "--seconds", "0.1"}));
+  EXPECT_EQ(soak.exit, 0) << soak.err;
+  for (const char* word : {"soak:", "held / live", "Heapwood", "0 by addresses"})
+    EXPECT_TRUE(has(soak.out, word)) << word;
+}
+
 TEST_F(StressCommand, MixedSizes) {
   const json result = json::parse(run(stress({"mixed", "--requests", "100,1K", "--allocators", "cmalloc", "--touch",
                                               "--format", "json", "--seed", "4"}))

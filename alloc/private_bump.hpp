@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// PrivateBump: as near to no cost as an allocator can be that still hands out memory. Each warp takes 64 KiB at a time and
+// hands them out one behind the other; a free does nothing. For comparison (kdtree/profile.hpp), not in the registry.
+// What it does cost: a build never touches memory twice, so that its arrays come from memory and not from a cache. Against an
+// allocator that reuses what was just freed it may lose.
+#pragma once
+
+#include "alloc/allocator.hpp"
+#include "simt/atomic_ref.hpp"
+#include "simt/math.hpp"
+
+namespace heapwood::alloc {
+
+struct PrivateBump {
+  static constexpr AllocatorTraits traits{.id = "bump",
+                                          .label = "Private bump",
+                                          .paper = "none",
+                                          .note = "a stretch of memory a warp; never frees",
+                                          .frees = Frees::never,
+                                          .lower_bound = true};
+  static constexpr std::uint64_t stretch = 64 << 10, header = 256;
+
+  std::byte* memory = nullptr;  // behind the header
+  std::uint64_t capacity = 0;
+  std::uint64_t* next = nullptr;  // bytes asked for so far, failed requests included
+
+  template <class Device>
+  static PrivateBump create(Pool pool, const AllocatorOptions&, const Device& device) {
+    check_pool(traits, pool);
+    simt::device_fill(device.id(), pool.base, 0, header);
+    return {pool.base + header, (pool.bytes - header) / granule * granule, reinterpret_cast<std::uint64_t*>(pool.base)};
+  }
+
+  // One lane calls. The offset of `bytes`, or beyond the pool. relaxed: every byte is handed out once.
+  SIMT_INLINE std::uint64_t take(std::uint64_t bytes) const {
+    if (bytes > capacity) return capacity;
+    return simt::atomic_ref<std::uint64_t>(*next).fetch_add(bytes, simt::relaxed);
+  }
+
+  struct WarpState {};
+  template <class Warp>
+  class Context {
+   public:
+    SIMT_INLINE Context(const PrivateBump& shared, Warp&, WarpState&) : shared_(shared) {}
+
+    SIMT_INLINE void* allocate(Warp& warp, std::size_t bytes) {
+      const std::uint64_t size = padded(bytes);
+      if (end_ - next_ < size) {
+        const bool alone = size > stretch / 4;  // the rest of the stretch is kept
+        const std::uint64_t wanted = alone ? size : stretch;
+        std::uint64_t at = 0;
+        if (warp.lane() == 0) at = shared_.take(wanted);
+        at = warp.shfl(at, 0);
+        if (at > shared_.capacity || wanted > shared_.capacity - at) return nullptr;
+        if (alone) return shared_.memory + at;
+        next_ = at;
+        end_ = at + stretch;
+      }
+      const std::uint64_t at = next_;
+      next_ += size;
+      return shared_.memory + at;
+    }
+    SIMT_INLINE void* allocate_each(Warp& warp, std::size_t bytes) {
+      void* mine = nullptr;
+      SIMT_ROLLED
+      for (std::uint32_t rest = warp.ballot(bytes != 0); rest != 0; rest &= rest - 1) {
+        const unsigned lane = simt::lowest_bit(rest);
+        void* const block = allocate(warp, warp.shfl(bytes, lane));
+        if (warp.lane() == lane) mine = block;
+      }
+      return mine;
+    }
+    SIMT_INLINE void deallocate(Warp&, void*, std::size_t) {}
+    SIMT_INLINE void deallocate_each(Warp&, void*, std::size_t) {}
+    SIMT_INLINE void end(Warp&) {}
+
+   private:
+    const PrivateBump& shared_;
+    std::uint64_t next_ = 0, end_ = 0;  // offsets, the same in all lanes
+  };
+};
+
+}  // namespace heapwood::alloc
