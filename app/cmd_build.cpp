@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "app/bench_runner.hpp"
+#include "app/build_profile.hpp"
 #include "app/build_report.hpp"
 #include "app/commands.hpp"
 #include "app/json_report.hpp"
@@ -18,15 +19,16 @@ namespace heapwood::app {
 
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* build_examples = R"(Examples:
   heapwood build atrium
   heapwood build statue:1m --allocator cmalloc --device cuda:0
   heapwood build model.obj --refs ids --pool 20x --strict
   heapwood build atrium --builder per-level --host-allocator segfit
-  heapwood build pipes --validate --json pipes.json)";
+  heapwood build pipes --validate --json pipes.json
+  heapwood build atrium --allocator heapwood --profile atrium.json)";
 
 struct BuildCommand {
-  std::string scene, allocator = "cfmmalloc", json;
+  std::string scene, allocator = "cfmmalloc", json, profile;
   bool strict = false, validate = false;
   BuildSettings settings;
   DeviceOptions device;
@@ -38,12 +40,30 @@ void validate_tree(PreparedScene& scene, std::size_t& violations, std::string& f
   if (!found.empty()) first = found.front();
 }
 
-Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
-  if (command.scene.empty()) {
-    throw Error(Exit::usage,
-                "build: no scene given: try 'heapwood build atrium', or name an OBJ or PLY file; "
-                "see 'heapwood list scenes'");
+Exit profile(const BuildCommand& command, const std::vector<std::string>& argv) {
+  const engine::Entry& entry = find_builder(command.allocator);
+  check_profile(command.settings, command.allocator);
+  OutputFile file(command.profile);
+  const simt::DeviceInfo device = choose_device(command.device);
+  ProfiledBuild built;
+  {
+    Progress progress;
+    std::size_t step = 0;
+    const auto announce = [&](const std::string& what) { progress.update(step++, 4, what); };
+    announce(command.scene + ": loading");
+    PreparedScene scene(command.scene, device, command.settings, !entry.traits->lower_bound);
+    built = profile_build(scene, entry, command.settings, announce);
   }
+  fmt::print("{}", to_text(profile_table(built), terminal_style()));
+  Json json = report_head(profile_schema, argv, device);
+  json["settings"] = app::to_json(command.settings);
+  json["results"].push_back(to_json(built));
+  file.write(json_text(json));
+  if (built.profile.run.incomplete) warning("the pool was exhausted and the tree is incomplete; use --pool auto");
+  return Exit::done;
+}
+
+Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
   BenchJob job;
   job.scenes = {command.scene};
   if (command.settings.builder == Builder::single) job.allocators = {&find_builder(command.allocator)};
@@ -101,7 +121,7 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
 void add_build(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<BuildCommand>();
   CLI::App* command = app.add_subcommand("build", "one tree: time, quality, memory, requests");
-  command->footer(examples);
+  command->footer(build_examples);
   command->add_option("scene", options->scene, "a name or a path (heapwood list scenes)")->type_name("SCENE");
   command->add_option("--allocator", options->allocator, "see 'heapwood list allocators'")
       ->capture_default_str()
@@ -112,10 +132,22 @@ void add_build(CLI::App& app, Invocation& invocation) {
   command->add_flag("--strict", options->strict, "exit 5 if the pool was exhausted");
   command->add_flag("--validate", options->validate, "check the tree against the triangles");
   command->add_option("--json", options->json, "write everything measured, raw samples too")->type_name("FILE");
+  CLI::Option* profile_file =
+      command
+          ->add_option("--profile", options->profile,
+                       "instead: write what warps do, phase by phase and over\ntime, and what the allocator costs "
+                       "(docs/profile.md);\nfor the allocators heapwood and atomic")
+          ->type_name("FILE");
+  for (const char* other : {"--strict", "--validate", "--json"}) profile_file->excludes(command->get_option(other));
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] {
+      if (options->scene.empty()) {
+        throw Error(Exit::usage,
+                    "build: no scene given: try 'heapwood build atrium', or name an OBJ or PLY file; "
+                    "see 'heapwood list scenes'");
+      }
       options->settings.host_allocator = level_allocator(invocation.host);
-      return build(*options, invocation.argv);
+      return options->profile.empty() ? build(*options, invocation.argv) : profile(*options, invocation.argv);
     };
   });
 }

@@ -23,10 +23,10 @@ double timed(F f) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-template <class Allocator, RefKind kind, class Device>
+template <class Allocator, RefKind kind, class Device, class Probe = NoProbe>
 BuildRun launch_build(const Device& device, Workspace& workspace, const Allocator& allocator,
-                      const BuildOptions& options) {
-  using Kernel = BuildKernel<Allocator, kind>;
+                      const BuildOptions& options, const Probe& probe = {}) {
+  using Kernel = BuildKernel<Allocator, kind, Probe>;
   Workspace::Parts& p = workspace.parts();
   Kernel kernel{
       .allocator = allocator,
@@ -34,6 +34,7 @@ BuildRun launch_build(const Device& device, Workspace& workspace, const Allocato
       .vertices = p.mesh->vertices.data(),
       .triangles = p.mesh->triangles.data(),
       .triangle_count = static_cast<std::uint32_t>(p.mesh->triangles.size()),
+      .probe = probe,
       .corners = p.corners.data(),
       .queue = TaskQueue(p.queue.data(), p.ring.data(), static_cast<std::uint32_t>(p.ring.size())),
       .shared = SharedNodes(p.shared_counters.data(), p.shared.data(), static_cast<std::uint32_t>(p.shared.size())),
@@ -56,14 +57,17 @@ BuildRun launch_build(const Device& device, Workspace& workspace, const Allocato
 }
 
 // Resets everything with `make_allocator()` (Allocator, or adaptors round it), builds, and starts again with larger output arrays where they overflow.
-template <class Allocator, RefKind kind, class Device, class Make>
-BuildRun build_with(const Device& device, Workspace& workspace, const BuildOptions& options, Make make_allocator) {
+template <class Allocator, RefKind kind, class Device, class Make, class MakeProbe = NoProbe (*)()>
+BuildRun build_with(
+    const Device& device, Workspace& workspace, const BuildOptions& options, Make make_allocator,
+    MakeProbe make_probe = [] { return NoProbe{}; }) {
   for (;;) {
     std::optional<decltype(make_allocator())> allocator;
     const double create_ms = timed([&] { allocator.emplace(make_allocator()); });
     const alloc::ReleaseAtEnd<Allocator> release(workspace.pool(), workspace.device());
     try {
-      BuildRun run = launch_build<decltype(make_allocator()), kind>(device, workspace, *allocator, options);
+      BuildRun run =
+          launch_build<decltype(make_allocator()), kind>(device, workspace, *allocator, options, make_probe());
       run.reset_ms += create_ms;
       return run;
     } catch (const simt::KernelFailure& failure) {

@@ -9,6 +9,7 @@
 
 #include "alloc/allocator.hpp"
 #include "kdtree/build.hpp"
+#include "kdtree/build_probe.hpp"
 #include "kdtree/choose.hpp"
 #include "kdtree/shared_node.hpp"
 #include "kdtree/task_queue.hpp"
@@ -37,9 +38,11 @@ struct BuildCounters {
   Box bounds;                      // of the scene, written by one warp
 };
 
-template <class Allocator, RefKind kind>
+// `ProbeType` is told what each warp is doing (build_probe.hpp).
+template <class Allocator, RefKind kind, class ProbeType = NoProbe>
 struct BuildKernel {
   using Refs = RefArray<kind>;
+  using Probe = ProbeType;
   // Blocks of two warps give the finest steps of registers a warp; warps are independent of their block. Spilled registers
   // cost more than warps here, because acquires drop L1: 16 warps with 128 registers each beat 20 with spills.
   static constexpr unsigned block_threads = 64;
@@ -47,8 +50,8 @@ struct BuildKernel {
   static constexpr unsigned stack_size = 64;  // a power of two above max_depth
   static_assert(stack_size > max_depth);
 
-  // With the allocator's part, where it has a context.
-  struct Scratch : alloc::WarpStateOf<Allocator>::Type {
+  // With the allocator's part, where it has a context, and the probe's.
+  struct Scratch : alloc::WarpStateOf<Allocator>::Type, Probe::State {
     ChooseScratch choose;
     std::uint32_t tight[2][6];  // of a chunk's refs, for each child: SharedNode::tight
     Rest rest;
@@ -60,6 +63,7 @@ struct BuildKernel {
   const Vec3* vertices;
   const Triangle* triangles;
   std::uint32_t triangle_count;  // at least 1
+  Probe probe;                   // an empty one is in what would be padding
   PackedCorners* corners;
   TaskQueue queue;
   SharedNodes shared;

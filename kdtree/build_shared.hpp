@@ -15,7 +15,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::start() {
   if (warp_.lane() == 0) slot = k_.shared.take();
   slot = warp_.shfl(slot, 0);
   SharedNode& node = k_.shared[slot];
-  const std::uint32_t n = k_.triangle_count, chunk = chunk_size(n);
+  const std::uint32_t n = k_.triangle_count, chunk = chunk_of(n);
   if (warp_.lane() == 0) {
     node.task = {nullptr, n, 0, {}, 0, 1.0f};
     node.chunk = chunk;
@@ -27,6 +27,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::start() {
 // Hands the chunks of a phase out, or, where the queue has no room, does all of them itself.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::open_phase(WorkKind kind, std::uint32_t slot, std::uint32_t chunks) {
+  [[maybe_unused]] const auto in = probe_.in(Phase::give);
   warp_.sync();
   if (k_.queue.push_shared(warp_, kind, slot, chunks)) return;
   if (warp_.lane() == 0) scratch_.rest = {{kind, slot, 0}, chunks};
@@ -39,6 +40,10 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::run_chunk(const WorkItem& item) {
   SharedNode& node = k_.shared[slot];
   const std::uint32_t n = node.task.n, first = item.chunk * node.chunk;
   const std::uint32_t last = n - first < node.chunk ? n : first + node.chunk;
+  [[maybe_unused]] const auto in = probe_.in(item.kind == WorkKind::bounds_chunk ? Phase::bounds
+                                             : item.kind == WorkKind::init_chunk ? Phase::init
+                                                                                 : Phase::move,
+                                             node.task.depth);
   for (unsigned k = warp_.lane(); k < 2 * histogram_words; k += Warp::width) scratch_.choose.histogram[k] = 0;
   for (unsigned k = warp_.lane(); k < 12; k += Warp::width) scratch_.tight[k / 6][k % 6] = 0;
   warp_.sync();
@@ -106,8 +111,10 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_bounds(SharedNode& node, std::ui
   const std::uint32_t at = take_refs(n);
   if (stop_) return;
   for (std::uint32_t i = warp_.lane(); i < n; i += Warp::width) k_.refs[at + i] = i;
-  if (warp_.lane() == 0) k_.nodes[0] = Node::make_leaf(at, n);
-  note_node(k_.shared[slot].task, true);
+  if (warp_.lane() == 0) {
+    k_.nodes[0] = Node::make_leaf(at, n);
+    note_node(node.task, true);
+  }
   k_.shared.give_back(warp_, slot);
   owed_ += 1;
 }
@@ -119,7 +126,11 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::init_chunk(SharedNode& node, std::ui
   for (std::uint32_t i = first + warp_.lane(); i < last; i += Warp::width) {
     const Box box = bounds(k_.corners[i].unpack());
     Refs::store(task.refs, task.n, i, i, box);
-    count_in_bins(warp_, scratch_.choose.histogram, task.box, box);
+    if constexpr (!is_serial) count_in_bins(warp_, scratch_.choose.histogram, task.box, box);
+  }
+  if constexpr (is_serial) {
+    bin_for(node, task.refs, task.n, first, last, task.box);
+    return;
   }
   warp_.sync();
   node.add_histogram(warp_, scratch_.choose.histogram);
@@ -130,7 +141,7 @@ template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const NodeTask& task, const Split& split,
                                                        std::byte* left, std::byte* right, std::uint32_t pair) {
   SharedNode& node = k_.shared[slot];
-  const std::uint32_t chunk = chunk_size(task.n), chunks = (task.n + chunk - 1) / chunk;
+  const std::uint32_t chunk = chunk_of(task.n), chunks = (task.n + chunk - 1) / chunk;
   const unsigned axis = split.axis();
   const float p = split.position();
   if (warp_.lane() == 0) {
@@ -159,6 +170,10 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const
 // Moves a chunk's refs to the children and bins them for those that are shared in turn.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::uint32_t first, std::uint32_t last) {
+  if constexpr (is_serial) {
+    split_chunk_serial(node, first, last);
+    return;
+  }
   const NodeTask task = node.task;
   const unsigned axis = node.axis;
   const float p = node.plane;
@@ -239,6 +254,32 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
   }
 }
 
+// The same by one thread: places are taken once for all of the chunk, and what has moved is binned afterwards, side by side.
+template <class Kernel, class Warp>
+void BuildWorker<Kernel, Warp>::split_chunk_serial(SharedNode& node, std::uint32_t first, std::uint32_t last) {
+  const NodeTask task = node.task;
+  const Cut cut{node.axis, node.plane, node.flats_right};
+  const Moved sides = count_sides(task.refs, task.n, first, last, cut, k_.corners);
+  // relaxed: places are handed out once.
+  const std::uint64_t at = simt::atomic_ref<std::uint64_t>(node.cursor)
+                               .fetch_add(sides.left | std::uint64_t{sides.right} << 32, simt::relaxed);
+  const Target left{node.child[0], node.child_n[0], static_cast<std::uint32_t>(at)};
+  const Target right{node.child[1], node.child_n[1], static_cast<std::uint32_t>(at >> 32)};
+  // A guard, not a case: the choice counted with the same comparisons.
+  if (left.next + sides.left > left.n || right.next + sides.right > right.n) {
+    warp_.fail(count_mismatch, task.n, std::uint64_t{left.n} << 32 | right.n, at);
+    stop_ = true;
+    return;
+  }
+  move_refs(task.refs, task.n, first, last, cut, k_.corners, left, right);
+  const auto bin_child = [&](unsigned side, const Target& child, std::uint32_t moved, const Box& box) {
+    if (node.child_slot[side] == no_slot) return;
+    bin_for(k_.shared[node.child_slot[side]], child.refs, child.n, child.next, child.next + moved, box);
+  };
+  bin_child(0, left, sides.left, {task.box.lo, set(task.box.hi, cut.axis, cut.plane)});
+  bin_child(1, right, sides.right, {set(task.box.lo, cut.axis, cut.plane), task.box.hi});
+}
+
 // The last reader frees the parent's array, goes on with one child and publishes the other.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uint32_t slot) {
@@ -277,9 +318,9 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uin
   if (!none_shared || tasks > 1) share(k_.queue.look(warp_));
 }
 
-template <class Allocator, RefKind kind>
+template <class Allocator, RefKind kind, class ProbeType>
 template <class Warp>
-SIMT_INLINE void BuildKernel<Allocator, kind>::operator()(Warp& warp, Scratch& scratch) const {
+SIMT_INLINE void BuildKernel<Allocator, kind, ProbeType>::operator()(Warp& warp, Scratch& scratch) const {
   BuildWorker<BuildKernel, Warp>(*this, warp, scratch).run();
 }
 

@@ -21,11 +21,16 @@ class BuildWorker {
   using Scratch = typename Kernel::Scratch;
 
   SIMT_INLINE BuildWorker(const Kernel& kernel, Warp& warp, Scratch& scratch)
-      : k_(kernel), warp_(warp), scratch_(scratch), own_(kernel.allocator, warp, scratch) {}
+      : k_(kernel),
+        warp_(warp),
+        scratch_(scratch),
+        own_(kernel.allocator, warp, scratch),
+        probe_(kernel.probe, warp, scratch) {}
 
   SIMT_INLINE void run() {
     work();
     if constexpr (has_context) own_.end(warp_);
+    probe_.end();
   }
 
  private:
@@ -49,7 +54,7 @@ class BuildWorker {
           owed_ = 0;
           continue;
         }
-        item = k_.queue.pop(warp_, task_);
+        item = wait_for_work();
         if (item.kind == WorkKind::exit) return;
       }
       if (item.kind == WorkKind::task) {
@@ -63,6 +68,10 @@ class BuildWorker {
     }
   }
 
+  SIMT_INLINE WorkItem wait_for_work() {
+    [[maybe_unused]] const auto in = probe_.in(Phase::wait);
+    return k_.queue.pop(warp_, task_);
+  }
   // The next chunk of a phase that found no room in the queue, or kind none.
   SIMT_INLINE WorkItem next_of_rest() {
     const Rest rest = scratch_.rest;
@@ -83,6 +92,10 @@ class BuildWorker {
     const std::uint32_t slot = slot_;
     slot_ = no_slot;
     has_task_ = false;
+    [[maybe_unused]] const auto in = probe_.in(slot != no_slot         ? Phase::choose
+                                               : task.n <= exact_limit ? Phase::exact
+                                                                       : Phase::binned,
+                                               task.depth);
     Split split;
     const SplitCost cost(k_.costs, task.scale, task.box, task.n);
     if (task.depth < max_depth && cost.splittable()) {
@@ -99,8 +112,10 @@ class BuildWorker {
     } else {
       const std::uint32_t pair = take_pair();
       if (stop_) return;
-      note_node(task, false);
-      if (warp_.lane() == 0) k_.nodes[task.node] = Node::make_inner(split.position(), split.axis(), pair);
+      if (warp_.lane() == 0) {
+        note_node(task, false);
+        k_.nodes[task.node] = Node::make_inner(split.position(), split.axis(), pair);
+      }
       if (slot != no_slot) {
         open_split(slot, task, split, left, right, pair);
         return;
@@ -127,8 +142,14 @@ class BuildWorker {
     const bool flats_right = split.flats_right();
     const std::uint32_t lower_lanes = (1u << warp_.lane()) - 1u;
     std::uint32_t moved_left = 0, moved_right = 0;
+    if constexpr (is_serial) {
+      const Moved moved =
+          move_refs(task.refs, task.n, 0, task.n, {axis, p, flats_right}, k_.corners, {left, nl, 0}, {right, nr, 0});
+      moved_left = moved.left;
+      moved_right = moved.right;
+    }
     SIMT_ROLLED
-    for (std::uint32_t base = 0; base < task.n; base += Warp::width) {
+    for (std::uint32_t base = is_serial ? task.n : 0; base < task.n; base += Warp::width) {
       const std::uint32_t i = base + warp_.lane();
       Ref ref{};
       bool to_left = false, to_right = false;
@@ -170,11 +191,11 @@ class BuildWorker {
     if (warp_.lane() == 0) {
       if (task.n == 0) {
         k_.nodes[task.node] = Node::make_leaf(0, 0);
+        note_node(task, true);
       } else {
         scratch_.stack[top_ % Kernel::stack_size] = task;
       }
     }
-    if (task.n == 0) note_node(task, true);
     top_ += task.n == 0 ? 0 : 1;
     warp_.sync();
   }
@@ -187,6 +208,7 @@ class BuildWorker {
   // Gives the oldest, largest node of the stack to a waiting warp, if `look` saw one.
   SIMT_INLINE void share(std::uint64_t look) {
     if (!TaskQueue::someone_waits(warp_.shfl(look, 0)) || top_ == bottom_) return;
+    [[maybe_unused]] const auto in = probe_.in(Phase::give);
     if (warp_.lane() == 0) {
       k_.queue.add_pending(1);
       k_.queue.push_task(warp_, scratch_.stack[bottom_ % Kernel::stack_size]);
@@ -197,12 +219,22 @@ class BuildWorker {
 
   // ---- memory ------------------------------------------------------------------------------------------------------
 
-  SIMT_INLINE std::byte* allocate(std::uint32_t n) {
-    auto allocator = k_.allocator;
-    return static_cast<std::byte*>(allocator.allocate(warp_, std::size_t{n} * Refs::bytes));
+  // Each lane gets an array of its own for n refs; nullptr for n = 0, and where there is no memory.
+  SIMT_INLINE std::byte* allocate_each(std::uint32_t n) {
+    [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
+    void* array = nullptr;
+    if constexpr (has_context) {
+      array = own_.allocate_each(warp_, std::size_t{n} * Refs::bytes);
+    } else {
+      auto allocator = k_.allocator;
+      if (n != 0) array = allocator.allocate(warp_, std::size_t{n} * Refs::bytes);
+      warp_.sync();
+    }
+    return static_cast<std::byte*>(array);
   }
   // The caller has made sure that all lanes are done with the array of n refs.
   SIMT_INLINE void free(std::byte* refs, [[maybe_unused]] std::uint32_t n) {
+    [[maybe_unused]] const auto in = probe_.in(Phase::free);
     if constexpr (has_context) {
       own_.deallocate(warp_, refs, std::size_t{n} * Refs::bytes);
     } else {
@@ -212,37 +244,24 @@ class BuildWorker {
   }
   // Arrays for nl and nr refs, none for 0. False: the pool is exhausted, nothing is held.
   SIMT_INLINE bool allocate_children(std::uint32_t nl, std::uint32_t nr, std::byte*& left, std::byte*& right) {
-    if constexpr (has_context) {
-      // A loop, so that the allocator is compiled in once.
-      SIMT_ROLLED
-      for (unsigned side = 0; side < 2; ++side) {
-        const std::uint32_t n = side == 0 ? nl : nr;
-        std::byte* const array =
-            n == 0 ? nullptr : static_cast<std::byte*>(own_.allocate(warp_, std::size_t{n} * Refs::bytes));
-        if (side == 0) left = array;
-        right = array;
-      }
-    } else if constexpr (Warp::width == 1) {
-      left = nl == 0 ? nullptr : allocate(nl);
-      right = nr == 0 ? nullptr : allocate(nr);
+    if constexpr (Warp::width == 1) {
+      left = allocate_each(nl);
+      right = allocate_each(nr);
     } else {
       // Two lanes at once, so that both requests are in flight together.
-      std::byte* mine = nullptr;
-      const std::uint32_t n = warp_.lane() == 0 ? nl : nr;
-      if (warp_.lane() < 2 && n != 0) mine = allocate(n);
-      warp_.sync();
+      std::byte* const mine = allocate_each(warp_.lane() == 0 ? nl : warp_.lane() == 1 ? nr : 0);
       left = warp_.shfl(mine, 0);
       right = warp_.shfl(mine, 1);
     }
     const bool left_failed = nl != 0 && left == nullptr, right_failed = nr != 0 && right == nullptr;
     if (!left_failed && !right_failed) return true;
-    note_failure(std::size_t{left_failed ? nl : nr} * Refs::bytes);
+    if (warp_.lane() == 0) note_failure(std::size_t{left_failed ? nl : nr} * Refs::bytes);
     std::byte* const held = left != nullptr ? left : right;
     if (held != nullptr) free(held, left != nullptr ? nl : nr);
     return false;
   }
+  // One lane calls.
   SIMT_INLINE void note_failure(std::size_t bytes) {
-    if (warp_.lane() != 0) return;
     // relaxed: read after the launch.
     simt::atomic_ref<std::uint64_t>(k_.counters->failed_splits).fetch_add(1, simt::relaxed);
     std::uint64_t none = 0;
@@ -288,19 +307,22 @@ class BuildWorker {
   }
   // Copies the ids to the output; the array is the caller's to free.
   SIMT_INLINE void write_leaf(const NodeTask& task) {
+    [[maybe_unused]] const auto in = probe_.in(Phase::leaf);
     const std::uint32_t first = take_refs(task.n);
     if (stop_) return;
     for (std::uint32_t i = warp_.lane(); i < task.n; i += Warp::width) {
       k_.refs[first + i] = Refs::load_id(task.refs, i);
     }
-    if (warp_.lane() == 0) k_.nodes[task.node] = Node::make_leaf(first, task.n);
+    if (warp_.lane() != 0) return;
+    k_.nodes[task.node] = Node::make_leaf(first, task.n);
     note_node(task, true);
   }
-  // A recording allocator is told of every node, too (alloc/adaptors/recorded.hpp); of any other this is no code at all.
+  // A recording allocator is told of every node, too (alloc/adaptors/recorded.hpp); of any other this is no code at all. One
+  // lane calls.
   SIMT_INLINE void note_node(const NodeTask& task, bool leaf) {
     auto allocator = k_.allocator;
     if constexpr (requires { allocator.note_node(warp_, 0u, 0u, true); }) {
-      if (warp_.lane() == 0) allocator.note_node(warp_, task.depth, task.n, leaf);
+      allocator.note_node(warp_, task.depth, task.n, leaf);
     }
   }
 
@@ -312,17 +334,35 @@ class BuildWorker {
   SIMT_INLINE void bounds_chunk(SharedNode& node, std::uint32_t first, std::uint32_t last);
   SIMT_INLINE void init_chunk(SharedNode& node, std::uint32_t first, std::uint32_t last);
   SIMT_INLINE void split_chunk(SharedNode& node, std::uint32_t first, std::uint32_t last);
+  void split_chunk_serial(SharedNode& node, std::uint32_t first, std::uint32_t last);
+  // Bins the refs [first, last) of an array of n, which is or becomes the shared node's.
+  void bin_for(SharedNode& node, const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last,
+               const Box& box) {
+    const Box tight = bin_refs(refs, n, first, last, box, scratch_.choose.sums);
+    node.add(scratch_.choose.sums, tight);
+  }
+  // A thread takes a chunk at a time, not a round of lanes: larger ones, as long as every thread has some.
+  SIMT_INLINE std::uint32_t chunk_of(std::uint32_t n) const {
+    if constexpr (is_serial) {
+      const std::uint32_t even = n / (4 * warp_.workers());
+      return even < 512 ? 512 : even > 16384 ? 16384 : even;
+    }
+    return chunk_size(n);
+  }
   SIMT_INLINE void end_bounds(SharedNode& node, std::uint32_t slot);
   SIMT_INLINE void end_split(SharedNode& node, std::uint32_t slot);
   SIMT_INLINE void open_phase(WorkKind kind, std::uint32_t slot, std::uint32_t chunks);
 
   using Own = typename alloc::ContextOf<decltype(Kernel::allocator), Warp>::Type;
+  // A CPU thread with clipped refs: vectors in place of lanes (serial_refs.hpp).
+  static constexpr bool is_serial = Warp::width == 1 && Refs::stores_bounds;
   static constexpr bool has_context = !std::is_same_v<Own, alloc::NoContext>;
 
   const Kernel& k_;
   Warp& warp_;
   Scratch& scratch_;
   [[no_unique_address]] Own own_;  // the warp's own part of the allocator, where it has one
+  [[no_unique_address]] typename Kernel::Probe::template Of<Warp> probe_;
 
   NodeTask task_{};
   bool has_task_ = false;

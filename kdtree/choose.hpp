@@ -5,11 +5,15 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "kdtree/bins.hpp"
 #include "kdtree/refs.hpp"
 #include "kdtree/sah.hpp"
+#include "kdtree/serial_choice.hpp"
+#include "kdtree/serial_refs.hpp"
 #include "kdtree/shared_node.hpp"
+#include "simt/arithmetic.hpp"
 
 namespace heapwood::kdtree {
 
@@ -32,13 +36,17 @@ struct ChooseScratch {
 static_assert(refine_limit <= 3 * exact_limit);
 
 // Planes to be tried one by one: the bounds of m intervals on each of `axes` axes from `axis` on. `left` and `right` more refs
-// are on that side whatever the plane; only planes strictly between `above` and `below` count.
+// are on that side whatever the plane; only planes strictly between `above` and `below` count. An axis' intervals are followed
+// by no_interval up to a multiple of four.
 struct Candidates {
   std::uint32_t m = 0;
   unsigned axis = 0, axes = 3;
   std::uint32_t left = 0, right = 0;
   float above = -3.4e38f, below = 3.4e38f;
+  bool flats = false;  // some interval lies in a plane
 };
+inline constexpr Interval no_interval{std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::quiet_NaN()};
+SIMT_INLINE std::uint32_t in_fours(std::uint32_t m) { return (m + 3) & ~3u; }
 
 // Considers the candidates. There is one copy of this loop, the builder's hottest.
 template <class Warp>
@@ -49,31 +57,33 @@ SIMT_INLINE void consider_candidates(Warp& warp, const ChooseScratch& scratch, c
   SIMT_ROLLED
   for (std::uint32_t c = warp.lane(); c < 2 * candidates.axes * m; c += Warp::width) {
     const unsigned step = c >= 4 * m ? 2 : c >= 2 * m ? 1 : 0;
-    const Interval* const interval = scratch.interval + step * m;
+    const Interval* const interval = scratch.interval + step * in_fours(m);
     const std::uint32_t k = c - 2 * m * step;
     const Interval from = interval[k >> 1];
     const float p = (k & 1) ? from.hi : from.lo;
     if (!(p > candidates.above && p < candidates.below)) continue;
-    std::uint32_t nl = candidates.left, nr = candidates.right;
-    SIMT_UNROLLED_4
-    for (std::uint32_t i = 0; i < m; ++i) {
-      const Interval other = interval[i];
-      nl += goes_left(other.lo, other.hi, p) ? 1 : 0;
-      nr += goes_right(other.lo, other.hi, p) ? 1 : 0;
+    std::uint32_t begin_below = 0, end_above = 0;
+    SIMT_ROLLED
+    for (std::uint32_t i = 0; i < m; i += 4) {
+      SIMT_UNROLLED
+      for (std::uint32_t j = 0; j < 4; ++j) {
+        const Interval other = interval[i + j];
+        begin_below += simt::counted_less(other.lo, p);
+        end_above += simt::counted_less(p, other.hi);
+      }
     }
-    // A flat interval's two bounds are one plane: the second one is tried with flats on the right. Counted apart: most scenes
-    // have few flat refs.
-    const bool flats_right = (k & 1) && from.lo == from.hi;
-    if (flats_right) {
+    // Those in the plane go left. A flat interval's two bounds are one plane: at the second they go right.
+    std::uint32_t in_plane = 0;
+    if (candidates.flats) {
       SIMT_ROLLED
       for (std::uint32_t i = 0; i < m; ++i) {
         const Interval other = interval[i];
-        const std::uint32_t in_plane = other.lo == p && other.hi == p ? 1 : 0;
-        nl -= in_plane;
-        nr += in_plane;
+        in_plane += static_cast<std::uint32_t>(int(other.lo == p) & int(other.hi == p));
       }
     }
-    cost.consider(best, candidates.axis + step, p, nl, nr, flats_right);
+    const bool flats_right = (k & 1) && from.lo == from.hi;
+    cost.consider(best, candidates.axis + step, p, candidates.left + begin_below + (flats_right ? 0 : in_plane),
+                  candidates.right + end_above + (flats_right ? in_plane : 0), flats_right);
   }
 }
 
@@ -81,15 +91,24 @@ SIMT_INLINE void consider_candidates(Warp& warp, const ChooseScratch& scratch, c
 template <class Refs, class Warp>
 SIMT_INLINE Candidates gather_all(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
                                   const PackedCorners* corners) {
-  const std::uint32_t n = task.n;
-  for (std::uint32_t i = warp.lane(); i < n; i += Warp::width) {
-    const Box box = Refs::load(task.refs, n, i, task.box, corners).box;
-    scratch.interval[i] = {box.lo.x, box.hi.x};
-    scratch.interval[n + i] = {box.lo.y, box.hi.y};
-    scratch.interval[2 * n + i] = {box.lo.z, box.hi.z};
+  const std::uint32_t n = task.n, stride = in_fours(n);
+  bool flat = false;
+  for (std::uint32_t i = warp.lane(); i < stride; i += Warp::width) {
+    Interval x = no_interval, y = no_interval, z = no_interval;
+    if (i < n) {
+      const Box box = Refs::load(task.refs, n, i, task.box, corners).box;
+      x = {box.lo.x, box.hi.x};
+      y = {box.lo.y, box.hi.y};
+      z = {box.lo.z, box.hi.z};
+    }
+    scratch.interval[i] = x;
+    scratch.interval[stride + i] = y;
+    scratch.interval[2 * stride + i] = z;
+    flat = flat || x.lo == x.hi || y.lo == y.hi || z.lo == z.hi;
   }
+  flat = warp.any(flat);
   warp.sync();
-  return {.m = n};
+  return {.m = n, .flats = flat};
 }
 
 // The bounds between the neighbours of the best bin boundary become candidates; the rest of the refs are constants there.
@@ -119,11 +138,16 @@ SIMT_INLINE Candidates gather_near(Warp& warp, ChooseScratch& scratch, const Nod
     const std::uint32_t at = near.m + simt::popcount(inside_lanes & ((1u << warp.lane()) - 1u));
     if (inside && at < refine_limit) scratch.interval[at] = interval;
     near.m += simt::popcount(inside_lanes);
+    near.flats = near.flats || (inside && interval.lo == interval.hi);
   }
+  near.flats = warp.any(near.flats);
   near.left = warp.reduce_add(near.left);
   near.right = warp.reduce_add(near.right);
   warp.sync();
   if (near.m > refine_limit) near.m = 0;
+  for (std::uint32_t i = near.m + warp.lane(); i < in_fours(near.m); i += Warp::width)
+    scratch.interval[i] = no_interval;
+  warp.sync();
   return near;
 }
 
@@ -173,10 +197,85 @@ SIMT_INLINE Box gather_bins(Warp& warp, ChooseScratch& scratch, const SharedNode
   return node.tight_box();
 }
 
+// ---- one thread: the same choice with vectors (serial_choice.hpp) ---------------------------------------------------------
+
+template <class Refs>
+Split choose_exact_serial(const NodeTask& task, const PackedCorners* corners, const SplitCost& cost) {
+  SerialIntervals axes[3];
+  for (std::uint32_t i = 0; i < task.n; ++i) {
+    const Box box = Refs::load(task.refs, task.n, i, task.box, corners).box;
+    const auto put = [&](SerialIntervals& on, float lo, float hi) {
+      on.bounds[i] = lo;
+      on.bounds[task.n + i] = hi;
+      on.flats += lo == hi ? 1 : 0;
+    };
+    put(axes[0], box.lo.x, box.hi.x);
+    put(axes[1], box.lo.y, box.hi.y);
+    put(axes[2], box.lo.z, box.hi.z);
+  }
+  Split best;
+  consider_intervals(axes, task.n, 0, 3, {}, cost, best);
+  return best;
+}
+
+// The bounds between the neighbours of the best bin boundary, as gather_near().
+template <class Refs>
+void refine_serial(const NodeTask& task, const PackedCorners* corners, const SplitCost& cost, const Split& boundary,
+                   Split& best) {
+  const unsigned axis = boundary.axis();
+  const BinAxis bins = bin_axis(task.box, axis);
+  const int b = bins.begin(boundary.position(), bins.coarse(task.box.hi[axis]));
+  SerialRange range{.above = bins.plane(b - 1), .below = bins.plane(b + 1)};
+  SerialIntervals near;
+  static_assert(SerialIntervals::most >= refine_limit);
+  float upper[refine_limit + 1];  // the last one, and what is behind the lower bounds, takes what is too much
+  std::uint32_t m = 0;
+  for (std::uint32_t i = 0; i < task.n; ++i) {
+    const Box box = Refs::load(task.refs, task.n, i, task.box, corners).box;
+    const float lo = box.lo[axis], hi = box.hi[axis];
+    const bool inside =
+        bool((int(lo > range.above) & int(lo < range.below)) | (int(hi > range.above) & int(hi < range.below)));
+    const std::uint32_t at = m < refine_limit ? m : refine_limit;
+    near.bounds[at] = lo;
+    upper[at] = hi;
+    m += inside ? 1 : 0;
+    near.flats += inside && lo == hi ? 1 : 0;
+    range.left += !inside && lo <= range.above ? 1 : 0;
+    range.right += !inside && hi >= range.below ? 1 : 0;
+  }
+  if (m > refine_limit) return;
+  for (std::uint32_t i = 0; i < m; ++i) near.bounds[m + i] = upper[i];
+  consider_intervals(&near, m, axis, 1, range, cost, best);
+}
+
+template <class Refs, class Warp>
+Box gather_bins_serial(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners) {
+  if constexpr (Refs::stores_bounds) {
+    return bin_refs(task.refs, task.n, 0, task.n, task.box, scratch.sums);
+  } else {
+    return gather_bins<Refs>(warp, scratch, task, corners);
+  }
+}
+
+template <class Refs, class Warp>
+Split choose_serial(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners,
+                    const SplitCost& cost, const SharedNode* shared) {
+  if (task.n <= exact_limit) return choose_exact_serial<Refs>(task, corners, cost);
+  const Box tight =
+      shared != nullptr ? gather_bins(warp, scratch, *shared) : gather_bins_serial<Refs>(warp, scratch, task, corners);
+  Split best;
+  consider_bins(scratch.sums, cost, task.box, task.n, best);
+  const Split boundary = best;
+  if (task.n <= shared_limit && boundary.cost != Split{}.cost) refine_serial<Refs>(task, corners, cost, boundary, best);
+  consider_tight_cuts(warp, tight, cost, task.n, best);
+  return best;
+}
+
 // The cheapest split of a node that has area. `shared` is the node's gathered counts, or nullptr: then this warp counts.
 template <class Refs, class Warp>
 SIMT_INLINE Split choose(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners,
                          const SplitCost& cost, const SharedNode* shared) {
+  if constexpr (Warp::width == 1) return choose_serial<Refs>(warp, scratch, task, corners, cost, shared);
   Split best;
   Candidates candidates;
   if (task.n <= exact_limit) {

@@ -53,6 +53,20 @@ class SplitCost {
   SIMT_INLINE bool splittable() const { return inverse_area_ > 0.0f && inverse_area_ < 3e38f; }
   SIMT_INLINE float leaf_cost() const { return costs_.intersection * static_cast<float>(n_); }
 
+  // What consider() computes the cost of a plane from, for code that considers several planes at once (serial_choice.cpp).
+  struct Terms {
+    SahCosts costs;
+    unsigned axis;
+    float lo, hi, scale, side, face, inverse_area;
+    std::uint32_t n;
+  };
+  Terms terms(unsigned axis) const {
+    const Vec3 e = (hi_ - lo_) * scale_;
+    const float a = axis == 0 ? e.y : e.x;
+    const float b = axis == 2 ? e.y : e.z;
+    return {costs_, axis, lo_[axis], hi_[axis], scale_, a + b, a * b, inverse_area_, n_};
+  }
+
   SIMT_INLINE void consider(Split& best, unsigned axis, float p, std::uint32_t nl, std::uint32_t nr,
                             bool flats_right = false) const {
     const float lo = lo_[axis], hi = hi_[axis];

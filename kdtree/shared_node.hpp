@@ -57,6 +57,17 @@ struct alignas(128) SharedNode {
       }
     }
   }
+  // Adds what one thread has counted; the same.
+  void add(const BinCounts& counts, const Box& tight_box) {
+    for (unsigned k = 0; k < histogram_words; ++k) {
+      const std::uint64_t word = std::uint64_t{counts.ends[k]} << 32 | counts.begins[k];
+      if (word != 0) simt::atomic_ref<std::uint64_t>(histogram[k]).fetch_add(word, simt::relaxed);
+    }
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      simt::atomic_ref<std::uint32_t>(tight[axis]).fetch_max(~simt::ordered_key(tight_box.lo[axis]), simt::relaxed);
+      simt::atomic_ref<std::uint32_t>(tight[3 + axis]).fetch_max(simt::ordered_key(tight_box.hi[axis]), simt::relaxed);
+    }
+  }
   template <class Warp>
   SIMT_INLINE void clear(Warp& warp) {
     for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width) histogram[k] = 0;

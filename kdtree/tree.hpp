@@ -14,12 +14,13 @@ namespace heapwood::kdtree {
 
 // Surface area heuristic: cost(split) = traversal + intersection * (SA_l n_l + SA_r n_r) / SA, times (1 - empty_bonus) when
 // one side is empty, plus duplicate * (n_l + n_r - n) for the refs that it adds; cost(leaf) = intersection * n. The published
-// heuristic has no `duplicate`: a tenth makes trees up to a fifth smaller, for half a percent of cost (docs/performance.md).
+// heuristic has no `duplicate`: a little makes trees smaller at hardly a cost, as does a
+// traversal that is dearer than it is (docs/performance.md).
 struct SahCosts {
-  float traversal = 1.0f;
+  float traversal = 1.5f;
   float intersection = 1.0f;
   float empty_bonus = 0.15f;
-  float duplicate = 0.1f;
+  float duplicate = 0.05f;
 };
 
 inline constexpr unsigned max_depth = 60;  // of a leaf; the root has depth 0. Traversal stacks hold this many entries.

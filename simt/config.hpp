@@ -28,3 +28,12 @@
 #define SIMT_UNROLLED_4
 #define SIMT_ROLLED
 #endif
+
+// Functions of the CPU that exist once for every x86-64 processor and once for those with AVX2 (lanes.hpp). Not under sanitizers,
+// whose runtime is not there yet when the program chooses, and not where the linker cannot choose.
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__CUDACC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define SIMT_CLONED __attribute__((target_clones("avx2", "default")))
+#else
+#define SIMT_CLONED
+#endif

@@ -98,7 +98,10 @@ void* platform_allocate(const DeviceId& device, std::size_t bytes) {
   if (bytes > available_memory()) return nullptr;
   // Untouched pages cost nothing: a pool many times larger than what a build touches is cheap.
   void* pointer = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return pointer == MAP_FAILED ? nullptr : pointer;
+  if (pointer == MAP_FAILED) return nullptr;
+  // Large pages where the system has them for the asking: trees are read all over the place.
+  if (bytes >= (std::size_t{4} << 20)) madvise(pointer, bytes, MADV_HUGEPAGE);
+  return pointer;
 }
 
 void platform_free(const DeviceId& device, void* block, std::size_t bytes) noexcept {

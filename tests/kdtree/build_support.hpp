@@ -118,12 +118,14 @@ inline Expected expected(const MeshView& mesh, RefKind kind, const SahCosts& cos
           .total_bytes = static_cast<std::uint64_t>(requests.mean_bytes * static_cast<double>(requests.allocations))};
 }
 
-// A pool that is large enough whatever the allocator does with freed memory. Of the GPU's heap the size is always the same,
-// because it is fixed at its first use.
+// A pool that is large enough whatever the allocator does with freed memory, and whatever it keeps for each of some thousand
+// warps of a GPU (Heapwood: two arenas of up to 16 KiB). Of the GPU's heap the size is always the same, because it is fixed
+// at its first use.
 inline std::size_t ample_pool(const Subject& subject, const Expected& expected) {
   if (!subject.bounded()) return std::size_t{1} << 30;
   const std::size_t padding = expected.allocations * 64;
-  return alloc::round_up(2 * (expected.total_bytes + padding) + (std::size_t{4} << 20), std::size_t{1} << 20);
+  const std::size_t warps = std::size_t{subject.device.kind == simt::DeviceKind::cpu ? 4u : 96u} << 20;
+  return alloc::round_up(2 * (expected.total_bytes + padding) + warps, std::size_t{1} << 20);
 }
 
 // At a split each child that has refs gets an array, and the root has one: as many as nodes that are not empty leaves.

@@ -33,6 +33,22 @@ float snap(float x, const BinAxis& bins, Random& random) {
   }
 }
 
+// Few values, so that many planes are the same, and many boxes: candidates of equal cost.
+Scene crowded(std::size_t n, std::uint64_t seed) {
+  Scene s{"crowded", {{0, 0, 0}, {1, 1, 1}}, {}};
+  Random random(seed);
+  for (std::size_t i = 0; i < n; ++i) {
+    Box box;
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      const float a = 0.25f * static_cast<float>(random.below(5)), b = 0.25f * static_cast<float>(random.below(5));
+      box.lo[axis] = std::min(a, b);
+      box.hi[axis] = std::max(a, b);
+    }
+    s.refs.push_back(box);
+  }
+  return s;
+}
+
 Scene scene(const char* name, Vec3 lo, Vec3 extent, std::size_t n, std::uint64_t seed, bool aligned) {
   Scene s{name, {lo, lo + extent}, {}};
   Random random(seed);
@@ -68,7 +84,8 @@ std::vector<Scene> scenes(std::size_t n) {
           scene("far and odd", {123456.7f, -98765.4f, 1e7f}, {1, 0.125f, 33}, n, 6, true),
           scene("flat", {0, 0, 0.3f}, {1, 1, 0}, n, 7, true),
           scene("tiny", {0, 0, 0}, {1e-20f, 2e-20f, 1e-20f}, n, 8, true),
-          scene("huge", {-1e20f, 0, 0}, {2e20f, 1e20f, 3e20f}, n, 9, true)};
+          scene("huge", {-1e20f, 0, 0}, {2e20f, 1e20f, 3e20f}, n, 9, true),
+          crowded(n, 10)};
 }
 
 std::uint32_t left_of(const Scene& s, unsigned axis, float p, bool flats_right = false) {

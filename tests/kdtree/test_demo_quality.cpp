@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The demo scenes' trees against the exact SAH's: within 5%; with the default cost of duplicates within 7%, and smaller.
+// The demo scenes' trees against the exact SAH's: within 5%, with the default cost of duplicates, too, which makes them smaller.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -37,8 +37,8 @@ TEST_P(DemoQuality, AgainstTheReference) {
     const BuildRun lean = engine::find("cfmmalloc")->cpu->build(workspace, {});
     EXPECT_FALSE(lean.incomplete);
     const TreeStats stats = measure(workspace.download(), costs);
-    EXPECT_LE(stats.sah_cost, 1.07 * exact);
-    EXPECT_LT(stats.refs, 0.95 * static_cast<double>(measure(tree, costs).refs));
+    EXPECT_LE(stats.sah_cost, 1.05 * exact);
+    EXPECT_LT(stats.refs, 0.96 * static_cast<double>(measure(tree, costs).refs));
     printf("%s %s: SAH %.2f, exact %.2f (%+.1f%%); default %+.1f%%, refs %+.1f%%\n", GetParam(), name(kind), cost,
            exact, 100 * (cost / exact - 1), 100 * (stats.sah_cost / exact - 1),
            100 * (static_cast<double>(stats.refs) / static_cast<double>(measure(tree, costs).refs) - 1));

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#include "kdtree/profile_driver.hpp"
+#include "simt/cpu.hpp"
+
+namespace heapwood::kdtree {
+
+BuildProfile build_profiled_cpu(const ProfileJob& job) {
+  return build_profiled_on(simt::Cpu(job.workspace.device()), job);
+}
+
+BuildRun build_without_cost_cpu(const ProfileJob& job) {
+  return build_without_cost_on(simt::Cpu(job.workspace.device()), job);
+}
+
+}  // namespace heapwood::kdtree

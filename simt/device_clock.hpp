@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// A clock that all warps of a launch share, for profiles. On a GPU it is the global timer, whose steps are up to 1 us: a
+// single short interval says little, sums of many are right.
+#pragma once
+
+#include <cstdint>
+#if !defined(__CUDA_ARCH__)
+#include <chrono>
+#endif
+
+#include "simt/config.hpp"
+
+namespace heapwood::simt {
+
+SIMT_INLINE std::uint64_t device_nanoseconds() {
+#if defined(__CUDA_ARCH__)
+  std::uint64_t now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  return now;
+#else
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+#endif
+}
+
+}  // namespace heapwood::simt

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Short vectors for CPU code that works on several numbers at once: GCC's and Clang's vector types, which every processor
+// has (two or four operations where its registers are shorter), with the operators of the language and no intrinsics.
+// A comparison gives -1 or 0 in each lane; `mask ? a : b` selects lane by lane. Host code only.
+//
+// Functions that use these are SIMT_CLONED: x86-64 programs then hold them a second time, for processors with AVX2, and choose
+// when they start. Arithmetic is that of the scalar code, operation by operation, so the results are the same.
+#pragma once
+
+#include <cstring>
+
+namespace heapwood::simt {
+
+template <unsigned width>
+struct Lanes {
+  using Floats [[gnu::vector_size(4 * width)]] = float;
+  using Ints [[gnu::vector_size(4 * width)]] = int;
+};
+using Floats8 = Lanes<8>::Floats;
+using Ints8 = Lanes<8>::Ints;
+using Floats4 = Lanes<4>::Floats;
+using Ints4 = Lanes<4>::Ints;
+
+}  // namespace heapwood::simt

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// The builder's profile: its sums agree with one another, with the warps' lifetimes and with the tree.
+#include <numeric>
+
+#include "kdtree/profile.hpp"
+#include "tests/kdtree/build_support.hpp"
+
+namespace heapwood::kdtree::test {
+namespace {
+
+class Profile : public ::testing::TestWithParam<const char*> {
+ protected:
+  static simt::DeviceId device() {
+    const char* wanted = std::getenv("HEAPWOOD_TEST_DEVICE");
+    const std::string key = wanted != nullptr ? wanted : "cpu";
+    return simt::find_device(key, key == "cpu" ? 4 : 0).id;
+  }
+};
+
+std::uint64_t sum(const std::uint64_t* words, std::size_t count) {
+  return std::accumulate(words, words + count, std::uint64_t{0});
+}
+
+TEST_P(Profile, SumsAgreeWithTheWhole) {
+  const Soup soup = random_soup(3000, 7);
+  const DeviceMesh mesh(device(), soup.view());
+  Workspace workspace(mesh, RefKind::clipped, std::size_t{64} << 20);
+  const BuildProfile profile = build_profiled(workspace, GetParam(), {});
+  ASSERT_FALSE(profile.run.incomplete);
+  ASSERT_EQ(profile.warps.size(), profile.run.warps);
+
+  const std::uint64_t lifetime = profile.lifetime_ns();
+  EXPECT_GT(lifetime, 0u);
+  EXPECT_EQ(sum(profile.sums.ns, profile_levels * phase_count), lifetime);
+  EXPECT_EQ(sum(&profile.sums.at[0][0], profile_buckets * phase_count), lifetime);
+  std::uint64_t phases = 0;
+  for (unsigned i = 0; i < phase_count; ++i) {
+    const auto phase = static_cast<Phase>(i);
+    std::uint64_t over_time = 0;
+    for (const auto& bucket : profile.sums.at) over_time += bucket[i];
+    EXPECT_EQ(over_time, profile.phase_ns(phase)) << name(phase);
+    phases += profile.phase_ns(phase);
+  }
+  EXPECT_EQ(phases, lifetime);
+  EXPECT_LE(lifetime, profile.wall_ns() * profile.run.warps);
+  EXPECT_LT(profile.wall_ns(), profile.bucket_ns * profile_buckets);
+  EXPECT_LE(static_cast<double>(profile.wall_ns()), 1.01e6 * profile.run.ms + 1e4);
+  EXPECT_LE(sum(profile.sums.waits, wait_buckets), profile.phase_visits(Phase::wait));
+
+  // The same tree as without the probe, and each of its nodes was visited.
+  const TreeStats tree = measure(workspace.download(), {});
+  const std::uint64_t visits =
+      profile.phase_visits(Phase::choose) + profile.phase_visits(Phase::binned) + profile.phase_visits(Phase::exact);
+  if (device().kind == simt::DeviceKind::cpu) {
+    EXPECT_EQ(visits, tree.inner + tree.leaves - tree.empty_leaves);
+    EXPECT_EQ(profile.phase_visits(Phase::leaf), tree.leaves - tree.empty_leaves);
+  }
+  for (const Phase phase : {Phase::bounds, Phase::init, Phase::choose, Phase::move, Phase::binned, Phase::exact,
+                            Phase::allocate, Phase::free, Phase::give, Phase::wait}) {
+    EXPECT_GT(profile.phase_visits(phase), 0u) << name(phase);
+  }
+  const engine::Entry* entry = engine::find(GetParam());
+  ASSERT_NE(entry, nullptr);
+  entry->on(device().kind)->build(workspace, {});
+  EXPECT_EQ(measure(workspace.download(), {}).hash, tree.hash);
+}
+INSTANTIATE_TEST_SUITE_P(Allocators, Profile, ::testing::Values("atomic", "heapwood"));
+
+TEST(ProfileOf, MemoryAtNoCostBuildsWholeTrees) {
+  const simt::DeviceId cpu = simt::find_device("cpu", 4).id;
+  const Soup soup = random_soup(3000, 7);
+  const DeviceMesh mesh(cpu, soup.view());
+  WithoutCost builds(mesh, {});
+  const BuildRun run = builds.build();
+  EXPECT_FALSE(run.incomplete);
+  EXPECT_GT(run.ms, 0);
+}
+
+TEST(ProfileOf, OtherAllocatorsAndRefsAreAnError) {
+  const Soup soup = random_soup(10, 7);
+  const DeviceMesh mesh(simt::find_device("cpu", 1).id, soup.view());
+  Workspace ids(mesh, RefKind::ids, std::size_t{1} << 20), clipped(mesh, RefKind::clipped, std::size_t{1} << 20);
+  EXPECT_THROW(build_profiled(ids, "heapwood", {}), Error);
+  EXPECT_THROW(build_profiled(clipped, "cmalloc", {}), Error);
+}
+
+}  // namespace
+}  // namespace heapwood::kdtree::test
