@@ -59,6 +59,12 @@ struct BackendOf {
   static double trace(const simt::DeviceId& device, const SceneData& scene, bool any, const kdtree::Ray* rays,
                       kdtree::Hit* hits, std::size_t count, const simt::LaunchLimits& limits) {
     const Launcher launcher(device);
+    if constexpr (Launcher::Warp::width == 1) {
+      if (!scene.watertight && !any) {
+        return launcher.launch(SerialTraceKernel{view<kdtree::FastIntersection>(scene).tree, rays, hits, count}, 0,
+                               limits);
+      }
+    }
     const auto launch = [&](const auto& kernel) {
       constexpr unsigned width = Launcher::Warp::width;
       if constexpr (width == 1) {

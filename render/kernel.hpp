@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kdtree/serial_rays.hpp"
 #include "render/backend.hpp"
 #include "render/shading.hpp"
 #include "simt/atomic_ref.hpp"
@@ -114,6 +115,24 @@ struct TraceKernel {
       hit = kdtree::closest_hit(tree, test, ray, none);
     }
     *reinterpret_cast<kdtree::Row*>(hits + i) = {hit.t, hit.u, hit.v, simt::from_bits(hit.triangle)};
+  }
+};
+
+// Closest hits of rays from a buffer by CPU threads (kdtree/serial_rays.hpp), which take blocks of them in turn.
+struct SerialTraceKernel {
+  struct Scratch {};
+  static constexpr std::size_t block = 4096;
+
+  kdtree::TreeView<kdtree::FastIntersection> tree;
+  const kdtree::Ray* rays;
+  kdtree::Hit* hits;
+  std::size_t count;
+
+  template <class Warp>
+  void operator()(Warp& warp, Scratch&) const {
+    for (std::size_t i = warp.worker() * block; i < count && !warp.aborted(); i += warp.workers() * block) {
+      kdtree::closest_hits(tree, rays + i, hits + i, count - i < block ? count - i : block);
+    }
   }
 };
 

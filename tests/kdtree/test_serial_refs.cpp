@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+// What a CPU thread does with refs in vectors against the code of warps: the same bins, the same bounds of clipped parts.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kdtree/reference.hpp"
+#include "kdtree/serial_refs.hpp"
+#include "simt/control.hpp"
+#include "simt/warp.hpp"
+#include "tests/kdtree/soup.hpp"
+
+namespace heapwood::kdtree {
+namespace {
+
+using Refs = RefArray<RefKind::clipped>;
+
+struct Array {
+  explicit Array(std::size_t refs) : storage(2 * refs), n(static_cast<std::uint32_t>(refs)) {}
+  std::byte* data() { return reinterpret_cast<std::byte*>(storage.data()); }
+  Ref operator[](std::uint32_t i) { return Refs::load(data(), n, i, {}, nullptr); }
+  std::vector<Float4> storage;
+  std::uint32_t n;
+};
+
+std::vector<Soup> soups() {
+  return {random_soup(700, 1, 0.3f),
+          grid_soup(700, 2, 4),
+          slivers(300, 3),
+          flat_soup(200, 4, 1, 0.5f),
+          degenerate(200, 5),
+          transformed(random_soup(300, 6, 0.4f), 1e-3f, {1e3f, -1e3f, 0}),
+          transformed(random_soup(300, 7, 0.4f), 1e20f)};
+}
+
+class SerialRefs : public testing::TestWithParam<std::size_t> {
+ protected:
+  void SetUp() override {
+    soup_ = soups()[GetParam()];
+    for (std::uint32_t i = 0; i < soup_.triangles.size(); ++i) {
+      const Corners t = corners(soup_.view(), i);
+      corners_.push_back({{t.a.x, t.a.y, t.a.z, 0}, {t.b.x, t.b.y, t.b.z, 0}, {t.c.x, t.c.y, t.c.z, 0}});
+      Refs::store(refs_.data(), refs_.n, i, i, bounds(t));
+      node_.grow(bounds(t));
+    }
+  }
+
+  Soup soup_;
+  std::vector<PackedCorners> corners_;
+  Array refs_{soups()[GetParam()].triangles.size()};
+  Box node_;
+};
+
+TEST_P(SerialRefs, AreBinnedAsByAWarp) {
+  simt::Control control;
+  simt::SerialWarp warp(0, 1, &control);
+  const std::uint32_t first = 3, last = refs_.n - 5;
+  std::vector<std::uint32_t> want(histogram_words, 0);
+  Box tight;
+  for (std::uint32_t i = first; i < last; ++i) {
+    count_in_bins(warp, want.data(), node_, refs_[i].box);
+    tight.grow(refs_[i].box);
+  }
+  BinCounts counts;
+  EXPECT_EQ(bin_refs(refs_.data(), refs_.n, first, last, node_, counts), tight);
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    if (!bin_axis(node_, axis).usable()) continue;
+    for (unsigned k = axis * bin_count; k < (axis + 1) * bin_count; ++k) {
+      ASSERT_EQ(counts.begins[k], want[k] & 0xffffu) << k;
+      ASSERT_EQ(counts.ends[k], want[k] >> 16) << k;
+    }
+  }
+}
+
+TEST_P(SerialRefs, AreMovedAndClippedAsByAWarp) {
+  unsigned clipped = 0;
+  for (std::uint32_t candidate = 0; candidate < refs_.n; candidate += 37) {
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      const Box chosen = refs_[candidate].box;
+      const bool flats_right = candidate % 2 != 0;
+      const float p = candidate % 3 == 0 ? chosen.lo[axis] : chosen.centre()[axis];
+      const Cut cut{axis, p, flats_right};
+      std::vector<Ref> left, right;
+      for (std::uint32_t i = 0; i < refs_.n; ++i) {
+        const Ref ref = refs_[i];
+        const bool to_left = goes_left(ref.box.lo[axis], ref.box.hi[axis], p, flats_right);
+        const bool to_right = goes_right(ref.box.lo[axis], ref.box.hi[axis], p, flats_right);
+        Sides sides{ref.box, ref.box};
+        if (to_left && to_right) sides = split_bounds(corners_[ref.id].unpack(), ref.box, axis, p);
+        if (to_left) left.push_back({ref.id, sides.left});
+        if (to_right) right.push_back({ref.id, sides.right});
+        clipped += to_left && to_right ? 1 : 0;
+      }
+      const Moved sides = count_sides(refs_.data(), refs_.n, 0, refs_.n, cut, corners_.data());
+      ASSERT_EQ(sides.left, left.size());
+      ASSERT_EQ(sides.right, right.size());
+      // Behind what another chunk has moved.
+      Array to_left(left.size() + 2), to_right(right.size() + 1);
+      const Moved moved = move_refs(refs_.data(), refs_.n, 0, refs_.n, cut, corners_.data(),
+                                    {to_left.data(), to_left.n, 2}, {to_right.data(), to_right.n, 1});
+      ASSERT_EQ(moved.left, left.size());
+      ASSERT_EQ(moved.right, right.size());
+      for (std::uint32_t i = 0; i < left.size(); ++i) {
+        ASSERT_EQ(to_left[i + 2].id, left[i].id);
+        ASSERT_EQ(to_left[i + 2].box, left[i].box);
+      }
+      for (std::uint32_t i = 0; i < right.size(); ++i) {
+        ASSERT_EQ(to_right[i + 1].id, right[i].id);
+        ASSERT_EQ(to_right[i + 1].box, right[i].box);
+      }
+    }
+  }
+  if (GetParam() < 2) {
+    EXPECT_GT(clipped, 100u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Soups, SerialRefs, testing::Range(std::size_t{0}, soups().size()));
+
+}  // namespace
+}  // namespace heapwood::kdtree

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Rays that a CPU thread traces several at a time: each has the hit that it has alone, to the bit.
+#include <gtest/gtest.h>
+
+#include "kdtree/reference.hpp"
+#include "kdtree/serial_rays.hpp"
+#include "render/scene.hpp"
+#include "tests/render/trees.hpp"
+
+namespace heapwood::render {
+namespace {
+
+using kdtree::Hit;
+using kdtree::Ray;
+
+// From in and around the unit cube: everywhere, nearly the same way, in planes of triangles and of the tree, with intervals that
+// end among the triangles, and with zeros of both signs.
+std::vector<Ray> rays_of_all_kinds(std::size_t n) {
+  Random random(7);
+  std::vector<Ray> rays;
+  Vec3 way{1, 0, 0};
+  for (std::size_t i = 0; i < n; ++i) {
+    if (i % 40 == 0) way = random.point(-1, 1);
+    const Vec3 origin = random.point(-0.7f, 1.7f);
+    Vec3 direction = i % 3 == 0 ? random.point(-1, 1) : way + random.point(-0.05f, 0.05f);
+    if (i % 7 == 0) direction = {random.below(2) != 0 ? 0.0f : -0.0f, random.below(2) != 0 ? 1.0f : -1.0f, 0.0f};
+    if (i % 11 == 0) direction.z = 1e-30f;
+    rays.push_back({origin, i % 5 == 0 ? 0.2f : 0.0f, direction, i % 4 == 0 ? 0.6f : 1e30f});
+    if (i % 13 == 0) rays.back().origin = {0.5f, 0.25f, 0};
+  }
+  return rays;
+}
+
+void compare(const Soup& soup, const Tree& tree) {
+  std::vector<kdtree::PlaneRecord> records(tree.refs.size());
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    kdtree::make_record(kdtree::corners(soup.view(), tree.refs[i]), records[i]);
+  }
+  const kdtree::TreeView<kdtree::FastIntersection> view{
+      tree.nodes.data(), records.data(), tree.refs.data(), tree.bounds,
+      kdtree::FastIntersection::diagonal_slack * length(tree.bounds.extent())};
+  const std::vector<Ray> all = rays_of_all_kinds(9001);
+  for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{100}, all.size()}) {
+    std::vector<Hit> hits(n + 1);
+    hits.back().t = -5;
+    kdtree::closest_hits(view, all.data(), hits.data(), n);
+    EXPECT_EQ(hits.back().t, -5) << "written behind the end";
+    unsigned found = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const Hit alone = kdtree::closest_hit(view, all[i]);
+      ASSERT_EQ(hits[i].triangle, alone.triangle) << i;
+      ASSERT_EQ(simt::bits(hits[i].t), simt::bits(alone.t)) << i;
+      ASSERT_EQ(simt::bits(hits[i].u), simt::bits(alone.u)) << i;
+      ASSERT_EQ(simt::bits(hits[i].v), simt::bits(alone.v)) << i;
+      found += alone.found() ? 1 : 0;
+    }
+    if (n == all.size()) {
+      EXPECT_GT(found, 300u);
+    }
+  }
+}
+
+TEST(SerialRays, HitWhatEachHitsAlone) {
+  for (const Soup& soup :
+       {kdtree::random_soup(3000, 1), kdtree::grid_soup(500, 2), kdtree::flat_soup(500, 3, 1, 0.5f, 0.3f)}) {
+    SCOPED_TRACE(soup.triangles.size());
+    compare(soup, MedianBuilder::build(soup.view()));
+    compare(soup, kdtree::build_reference(soup.view(), {}));
+  }
+}
+
+}  // namespace
+}  // namespace heapwood::render
