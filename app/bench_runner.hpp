@@ -27,6 +27,9 @@ struct BenchJob {
   simt::DeviceInfo device;
   // Decides the size of an automatic pool; nullptr: each allocator of the job in turn.
   const engine::Entry* pool_probe = nullptr;
+  // Seconds of timed builds after which an allocator's other runs are left out; 0 = none are.
+  double enough = 0;
+  bool instrument_all = true;  // false: requests of the first complete tree only
   // Earlier results with the same settings and device: taken over, not measured again.
   std::vector<Result> kept;
 };

@@ -20,7 +20,7 @@ namespace heapwood::app {
 
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* bench_examples = R"(Examples:
   heapwood bench atrium statue stadium
   heapwood bench atrium:1m --allocators atomic,cfmmalloc --runs 11
   heapwood bench sponza.obj --refs ids --pool 200x        as in the papers
@@ -185,7 +185,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<BenchOptions>();
   options->settings.builder = Builder::both;
   CLI::App* command = app.add_subcommand("bench", "build times of every allocator, slowdown table, builders");
-  command->footer(examples);
+  command->footer(bench_examples);
   command->add_option("scene", options->scenes, "names or paths (heapwood list scenes)")->type_name("SCENE");
   command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
       ->capture_default_str()

@@ -20,7 +20,7 @@ namespace heapwood::app {
 
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* host_bench_examples = R"(Examples:
   heapwood host-bench                              20 live blocks of 1 KiB to 16 MiB
   heapwood host-bench --initial 256M --growth 2M   with memory mapped from the beginning
   heapwood build atrium --host-trace t.csv         what the application itself asks for
@@ -116,7 +116,7 @@ Exit host_bench(const HostBenchCommand& command, const std::vector<std::string>&
 void add_host_bench(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<HostBenchCommand>();
   CLI::App* command = app.add_subcommand("host-bench", "device memory managed from the host");
-  command->footer(examples);
+  command->footer(host_bench_examples);
   const auto bytes_option = [&](const char* name, std::size_t& value, const char* what, const char* shown) {
     command
         ->add_option_function<std::string>(

@@ -17,7 +17,7 @@ namespace heapwood::app {
 
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* list_examples = R"(Examples:
   heapwood list
   heapwood list devices         and why one cannot be used
   heapwood list scenes --json)";
@@ -180,7 +180,7 @@ Exit list(const ListOptions& options) {
 void add_list(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<ListOptions>();
   CLI::App* command = app.add_subcommand("list", "allocators, scenes, devices: what there is");
-  command->footer(examples);
+  command->footer(list_examples);
   command->add_option("what", options->what, "allocators, scenes or devices; all if left out")
       ->check(quiet(CLI::IsMember({"allocators", "scenes", "devices"})))
       ->type_name("");

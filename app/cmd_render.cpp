@@ -19,7 +19,7 @@ namespace heapwood::app {
 
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* render_examples = R"(Examples:
   heapwood render atrium -o atrium.png
   heapwood render statue:1m -o statue.png --mode path --spp 256 --size 1920x1080
   heapwood render stadium -o steps.png --mode heatmap
@@ -103,7 +103,7 @@ Exit render_picture(const RenderCommand& command) {
 void add_render(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<RenderCommand>();
   CLI::App* command = app.add_subcommand("render", "a picture of a scene, as PNG");
-  command->footer(examples);
+  command->footer(render_examples);
   command->add_option("scene", options->scene, "a name or a path (heapwood list scenes)")->type_name("SCENE");
   command->add_option("-o,--output", options->output, "the PNG file to write")->type_name("FILE");
   command

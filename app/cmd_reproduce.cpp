@@ -17,7 +17,7 @@ namespace heapwood::app {
 
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* reproduce_examples = R"(Examples:
   heapwood reproduce --list                              items, and how many cases each has
   heapwood reproduce --out out/reproduce                 all of them, small: minutes on a CPU
   heapwood reproduce --full --out h200 --scenes meshes   the papers' parameters, on a GPU
@@ -65,7 +65,8 @@ struct Done {
   std::size_t measured = 0, kept = 0, left = 0;
 };
 
-Done measure(const std::vector<ReproduceCase>& cases, const ReproduceOptions& options, ReproduceResults& results) {
+Done measure(const std::vector<ReproduceCase>& cases, const ReproduceOptions& options, const ReproduceSetup& setup,
+             ReproduceResults& results) {
   const Clock::time_point start = Clock::now();
   Progress progress;
   Done done;
@@ -74,6 +75,7 @@ Done measure(const std::vector<ReproduceCase>& cases, const ReproduceOptions& op
     if (!results.has(one)) missing_cases.push_back(&one);
   }
   done.kept = cases.size() - missing_cases.size();
+  if (!missing_cases.empty()) open_platform_heap(setup);
   for (const ReproduceCase* one : missing_cases) {
     const bool late = options.minutes > 0 && since(start) > options.minutes * 60;
     if (late || simt::interrupted()) break;
@@ -109,7 +111,7 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
   ReproduceResults results(options.out, setup, argv);
   results.describe(reproduce_items(), setup);
   results.write();
-  const Done done = measure(reproduce_cases(items, setup), options, results);
+  const Done done = measure(reproduce_cases(items, setup), options, setup, results);
 
   Table table = overview(items, setup, &results);
   table.notes.push_back(fmt::format("device: {}", device_text(setup.device)));
@@ -130,7 +132,7 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
 void add_reproduce(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<ReproduceOptions>();
   CLI::App* command = app.add_subcommand("reproduce", "the papers' tables and figures again");
-  command->footer(examples);
+  command->footer(reproduce_examples);
   command
       ->add_option("items", options->items,
                    "all, ids, or groups: regeff, ouroboros, bulk,\nhost, own; separated by commas")
@@ -151,7 +153,9 @@ void add_reproduce(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->check(quiet(CLI::Range(0.0, 1e6)))
       ->type_name("M");
-  command->add_option("--seconds", options->seconds, "time after which a kernel is stopped")
+  command
+      ->add_option("--seconds", options->seconds,
+                   "time after which a kernel is stopped, and after\nwhich a case has enough runs of an allocator")
       ->capture_default_str()
       ->check(quiet(CLI::Range(0.001, 86400.0)))
       ->type_name("S");

@@ -22,7 +22,7 @@ struct ReproduceSetup {
   simt::DeviceInfo device;
   std::vector<const engine::Entry*> allocators;
   std::string scenes;   // a folder with meshes of the papers' scenes; "" = procedural scenes of their size instead
-  double seconds = 10;  // limit of a kernel
+  double seconds = 10;  // limit of a kernel, and of an allocator's timed runs in a case
 };
 
 struct ReproduceCase {
@@ -58,6 +58,7 @@ struct StressPlan {
   StressLists full{}, quick{};
   const char* only = "";  // ids: of the allocators asked for, these
   int runs = 5;
+  bool memory = false;  // look at addresses and fragmentation, which takes longer than the runs in a large pool
 };
 Experiment generic_test(const StressPlan& plan);
 
@@ -73,16 +74,26 @@ struct BuildPlan {
   const char* pool;
   int runs = 5;
   const char* only = "";
-  bool per_level = false;  // the per-level builder, too
+  bool per_level = false;       // the per-level builder, too
+  bool requests_of_all = true;  // false: of one allocator; they depend on the tree alone, fragmentation does not
 };
 Experiment builds(const BuildPlan& plan);
 // The pool over a build: what is in use and how the rest is cut up.
 Experiment recorded_builds(const std::vector<PaperScene>& full, const std::vector<PaperScene>& quick);
 
+// Rays a second through the trees: the measurement of `heapwood trace`.
+Experiment traces(const std::vector<PaperScene>& full, const std::vector<PaperScene>& quick);
+
+// `heapwood build --profile`, for those allocators that it is there for.
+Experiment profiles(const std::vector<PaperScene>& full, const std::vector<PaperScene>& quick);
+
 enum class Primitive { semaphore, rcu };
 Experiment primitive_test(Primitive primitive);
 // `heapwood host-bench`: the platform's own and all host allocators.
 Experiment host_managed();
+// The heap of the platform's malloc on a GPU keeps the size that its first use gives it (alloc/primitives/builtin_heap.hpp):
+// uses it, as large as the generic tests' pools, so that figures do not depend on which case comes first.
+void open_platform_heap(const ReproduceSetup& setup);
 // Of kernels with one malloc, one free and one of each (RegEff table 1).
 Experiment registers();
 

@@ -8,11 +8,13 @@
 #include "alloc/replay.hpp"
 #include "alloc/stress_primitives.hpp"
 #include "app/bench_runner.hpp"
+#include "app/build_profile.hpp"
 #include "app/format.hpp"
 #include "app/prepared_scene.hpp"
 #include "app/reproduce.hpp"
 #include "app/scene_bench.hpp"
 #include "app/stress_report.hpp"
+#include "app/trace_bench.hpp"
 #include "simt/memory.hpp"
 
 namespace heapwood::app {
@@ -114,7 +116,8 @@ ReproduceCase build_case(const ChosenScene& scene, const BuildPlan& plan, const 
   job.settings.refs = plan.refs;
   job.settings.pool = parse_pool(plan.pool);
   job.settings.runs = setup.full ? plan.runs : std::min(plan.runs, 3);
-  job.settings.timeout = setup.seconds;
+  job.settings.timeout = job.enough = setup.seconds;
+  job.instrument_all = plan.requests_of_all;
   if (plan.per_level) job.settings.builder = Builder::both;
   job.device = setup.device;
   job.pool_probe = engine::find("atomic");
@@ -181,6 +184,68 @@ ReproduceCase recorded_case(const ChosenScene& scene, const ReproduceSetup& setu
   return one;
 }
 
+ReproduceCase trace_case(const ChosenScene& scene, const ReproduceSetup& setup) {
+  TraceBench bench;
+  bench.scene = scene.source;
+  bench.device = setup.device;
+  bench.settings.timeout = setup.seconds;
+  if (!setup.full) bench.size = {256, 256};
+  bench.runs = setup.full ? 5 : 3;
+  // Whoever builds it, the tree is the same.
+  for (const engine::Entry* entry : setup.allocators) {
+    if (!bench.entry && entry->on(setup.device.id.kind) && !cannot_build(*entry)) bench.entry = entry;
+  }
+  ReproduceCase one{
+      fmt::format("trace {} size={}x{} runs={}", scene.label, bench.size.width, bench.size.height, bench.runs),
+      {},
+      scene.about};
+  one.measure = [bench = std::move(bench)](const Announce& announce) {
+    Json results = Json::array();
+    Json all{{"allocator", "primary"}, {"label", "Primary rays"}};
+    guarded(all, [&] {
+      if (!bench.entry) throw Error(Exit::failed, "none of the allocators can build the tree");
+      const TraceResult traced = run_trace(bench, announce);
+      if (traced.incomplete) throw Error(Exit::failed, "the tree is incomplete");
+      for (const TraceRow& row : traced.rows) {
+        Json result{{"allocator", row.kind}, {"label", row.kind == "primary" ? "Primary rays" : "Diffuse rays"}};
+        set_status(result, Status::ok, "");
+        result["triangles"] = traced.triangles;
+        result["built_with"] = bench.entry->traits->id;
+        result.update(to_json(row));
+        results.push_back(std::move(result));
+      }
+    });
+    if (results.empty()) results.push_back(std::move(all));
+    return results;
+  };
+  return one;
+}
+
+ReproduceCase profile_case(const ChosenScene& scene, const std::vector<const engine::Entry*>& allocators,
+                           const ReproduceSetup& setup) {
+  BuildSettings settings;
+  settings.timeout = setup.seconds;
+  settings.runs = setup.full ? 5 : 3;
+  ReproduceCase one{fmt::format("profile {} refs=clipped runs={}", scene.label, settings.runs), allocators,
+                    scene.about};
+  one.measure = [source = scene.source, settings, allocators, setup](const Announce& announce) {
+    PreparedScene prepared(source, setup.device, settings, false);
+    Json results = Json::array();
+    for (const engine::Entry* entry : allocators) {
+      Json result = blank(*entry);
+      guarded(result, [&] {
+        const ProfiledBuild built = profile_build(prepared, *entry, settings, announce);
+        const bool whole = !built.profile.run.incomplete;
+        set_status(result, whole ? Status::ok : Status::incomplete, whole ? "" : "the tree is incomplete");
+        result.update(to_json(built));
+      });
+      results.push_back(std::move(result));
+    }
+    return results;
+  };
+  return one;
+}
+
 struct Variant {
   alloc::PrimitiveTest test;
   const char* id;
@@ -228,7 +293,8 @@ Experiment generic_test(const StressPlan& plan) {
     settings.test = parse_stress_test(plan.test);
     settings.lanes = has_requests(settings.test) || alloc::measures_space(settings.test) ? 32 : 1;
     settings.runs = setup.full ? plan.runs : std::min(plan.runs, 3);
-    settings.seconds = setup.seconds;
+    settings.seconds = settings.enough = setup.seconds;
+    settings.inspect = plan.memory;
     std::vector<StressPoint> points = stress_points(setup.full ? plan.full : plan.quick, settings.test, setup.device);
     if (settings.test == alloc::StressTest::scaling || settings.test == alloc::StressTest::range)
       take_oversized(points);
@@ -260,6 +326,27 @@ Experiment recorded_builds(const std::vector<PaperScene>& full, const std::vecto
   };
 }
 
+Experiment traces(const std::vector<PaperScene>& full, const std::vector<PaperScene>& quick) {
+  return [full, quick](const ReproduceSetup& setup) {
+    std::vector<ReproduceCase> cases;
+    for (const PaperScene& scene : setup.full ? full : quick)
+      cases.push_back(trace_case(ChosenScene(scene, setup), setup));
+    return cases;
+  };
+}
+
+Experiment profiles(const std::vector<PaperScene>& full, const std::vector<PaperScene>& quick) {
+  return [full, quick](const ReproduceSetup& setup) {
+    std::vector<const engine::Entry*> allocators = setup.allocators;
+    std::erase_if(allocators, [](const engine::Entry* entry) { return !kdtree::can_profile(entry->traits->id); });
+    std::vector<ReproduceCase> cases;
+    for (const PaperScene& scene : setup.full ? full : quick) {
+      if (!allocators.empty()) cases.push_back(profile_case(ChosenScene(scene, setup), allocators, setup));
+    }
+    return cases;
+  };
+}
+
 // Threads and ratios as in `heapwood stress semaphore` and `rcu`; on the CPU a warp is one thread.
 Experiment primitive_test(Primitive primitive) {
   return [primitive](const ReproduceSetup& setup) {
@@ -286,6 +373,19 @@ Experiment primitive_test(Primitive primitive) {
     }
     return cases;
   };
+}
+
+void open_platform_heap(const ReproduceSetup& setup) {
+  const engine::Entry* entry = engine::find("cuda");
+  const engine::Engine* engine = entry ? entry->on(setup.device.id.kind) : nullptr;
+  if (setup.device.id.kind == simt::DeviceKind::cpu || !engine) return;
+  alloc::StressJob job;
+  job.device = setup.device.id;
+  const simt::Memory head(job.device, entry->traits->smallest_pool);
+  job.pool = {head.data(), std::size_t{2} << 30};  // blocks lie elsewhere: of the pool only the head is touched
+  job.seconds = setup.seconds;
+  Json its_cases_say_so;
+  guarded(its_cases_say_so, [&] { engine->stress(job); });
 }
 
 Experiment registers() {

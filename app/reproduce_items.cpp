@@ -11,8 +11,6 @@ namespace heapwood::app {
 
 namespace {
 
-constexpr const char* not_yet = "not in this build yet: {} is missing";
-
 // RegEff table 3: what the paper's pool of 200 root nodes holds without a free.
 const std::vector<PaperScene> small_scenes{{"Hand", "hand", "statue:20k"},
                                            {"Sponza", "sponza", "atrium:76k"},
@@ -20,11 +18,11 @@ const std::vector<PaperScene> small_scenes{{"Hand", "hand", "statue:20k"},
                                            {"Fairy Forest", "fairy_forest", "stadium:174k"},
                                            {"Crytek Sponza", "crytek_sponza", "atrium:262k"},
                                            {"Conference", "conference", "pipes:283k"},
-                                           {"Armadillo", "armadillo", "statue:307k"},
-                                           {"Dragon", "dragon", "statue:871k"},
-                                           {"Happy Buddha", "happy_buddha", "statue:1087k"},
-                                           {"Blade", "blade", "statue:1765k"},
-                                           {"Sodahall", "sodahall", "atrium:2169k"}};
+                                           {"Armadillo", "armadillo", "statue:307k"}};
+const std::vector<PaperScene> medium_scenes{{"Dragon", "dragon", "statue:871k"},
+                                            {"Happy Buddha", "happy_buddha", "statue:1087k"},
+                                            {"Blade", "blade", "statue:1765k"},
+                                            {"Sodahall", "sodahall", "atrium:2169k"}};
 const std::vector<PaperScene> large_scenes{{"House 3x3", "house", "atrium:3275k"},
                                            {"Asian Dragon", "asian_dragon", "statue:7219k"},
                                            {"San Miguel", "san_miguel", "stadium:7881k"},
@@ -38,6 +36,15 @@ const std::vector<PaperScene> own_scenes{{"atrium", "", "atrium:200k"},
                                          {"stadium", "", "stadium:200k"},
                                          {"pipes", "", "pipes:200k"}};
 
+// Meshes where they are there, else scenes of their size.
+const std::vector<PaperScene> traced_scenes{{"Sponza", "sponza", "atrium:76k"},
+                                            {"Conference", "conference", "pipes:283k"},
+                                            {"Happy Buddha", "happy_buddha", "statue:1087k"},
+                                            {"atrium", "", "atrium:200k"},
+                                            {"statue", "", "statue:200k"},
+                                            {"stadium", "", "stadium:200k"},
+                                            {"pipes", "", "pipes:200k"}};
+
 const char* const sizes = "16,32,64,128,256,512,1K,2K,4K,8K";
 
 Experiment scaling(const char* payload) {
@@ -47,29 +54,14 @@ Experiment scaling(const char* payload) {
                        .runs = 3});
 }
 
-// As many threads as exhaust the pool: 2^20 up to 512 bytes, then 512 MiB. With the smallest block of 16 bytes, half of the
-// requests of 8 bytes are refused in the paper's pool of 8 MiB.
-std::vector<Experiment> exhausting() {
-  std::vector<Experiment> points;
-  for (std::size_t bytes = 8; bytes <= 512 << 10; bytes *= 2) {
-    const std::size_t pool = std::min<std::size_t>(bytes << 20, 512 << 20),
-                      cpu_pool = std::min<std::size_t>(pool, 4 << 20);
-    points.push_back(generic_test({.test = "alloc",
-                                   .full = {.payload = std::to_string(bytes),
-                                            .pool = std::to_string(pool),
-                                            .requests = std::to_string(pool / bytes)},
-                                   .quick = {.payload = std::to_string(bytes),
-                                             .pool = std::to_string(cpu_pool),
-                                             .requests = std::to_string(std::min<std::size_t>(cpu_pool / bytes, 8192))},
-                                   .only = "atomic,halloc,scatter,bulk,heapwood,cuda",
-                                   .runs = 3}));
-  }
-  return points;
-}
+// The paper's sizes, 8 bytes to 512 KiB. The smallest block is 16 bytes: the first point is that of 16 with less wanted.
+const char* const exhausting = "512K,256K,128K,64K,32K,16K,8K,4K,2K,1K,512,256,128,64,32,16,8";
 
 std::vector<ReproduceItem> regeff() {
-  const Experiment ad = generic_test(
-      {.test = "ad", .full = {.payload = "sweep", .blocks = "120,fill"}, .quick = {.payload = "4,64,1K,16K"}});
+  const Experiment ad = generic_test({.test = "ad",
+                                      .full = {.payload = "sweep", .blocks = "120,fill"},
+                                      .quick = {.payload = "4,64,1K,16K"},
+                                      .memory = true});
   return {
       {"regeff-t1", "RegEff", "Table 1", "Registers of a malloc and a free", {registers()}},
       {"regeff-t2",
@@ -84,7 +76,8 @@ std::vector<ReproduceItem> regeff() {
        "Alloc Cycle Dealloc over the pool",
        {generic_test({.test = "acd",
                       .full = {.payload = "4", .pool = "sweep", .blocks = "120"},
-                      .quick = {.payload = "4", .pool = "1M,8M,64M"}})}},
+                      .quick = {.payload = "4", .pool = "1M,8M,64M"},
+                      .memory = true})}},
       {"regeff-3c",
        "RegEff",
        "Figure 3(c)",
@@ -110,18 +103,26 @@ std::vector<ReproduceItem> regeff() {
        "RegEff",
        "Table 3",
        "Builds with a pool of 200 root nodes",
-       {builds(
-           {small_scenes, {{"Hand", "", "statue:5k"}, {"Sponza", "", "atrium:10k"}}, kdtree::RefKind::ids, "200x"})}},
+       {builds({small_scenes, {{"Hand", "", "statue:5k"}, {"Sponza", "", "atrium:10k"}}, kdtree::RefKind::ids, "200x"}),
+        builds({.full = medium_scenes,
+                .quick = {},
+                .refs = kdtree::RefKind::ids,
+                .pool = "200x",
+                .runs = 3,
+                .requests_of_all = false})}},
       {"regeff-t4",
        "RegEff",
        "Table 4",
        "Builds with a pool of 20 root nodes",
-       {builds({large_scenes,
-                {{"House 3x3", "", "atrium:10k"}},
-                kdtree::RefKind::ids,
-                "20x",
-                1,
-                "atomic,awmalloc-safe,cmalloc,cfmalloc,cmmalloc,cfmmalloc,scatter,halloc,heapwood,cuda"})}},
+       {builds(
+           {.full = large_scenes,
+            .quick = {{"House 3x3", "", "atrium:10k"}},
+            .refs = kdtree::RefKind::ids,
+            .pool = "20x",
+            .runs = 1,
+            .only =
+                "atomic,awmalloc-safe,cmalloc,cfmalloc,cmmalloc,cfmmalloc,scatter,halloc,ouroboros-p-s,heapwood,cuda",
+            .requests_of_all = false})}},
       {"regeff-5a", "RegEff", "Figure 5(a)", "Internal fragmentation over the payload", {ad}},
       {"regeff-5b", "RegEff", "Figure 5(b)", "External fragmentation over the payload", {ad}},
       {"regeff-t5",
@@ -163,7 +164,7 @@ std::vector<ReproduceItem> ouroboros() {
        {generic_test({.test = "churn",
                       .full = {.pool = "512M"},
                       .quick = {.pool = "2M", .requests = "2K"},
-                      .only = "atomic,scatter,halloc,bulk,heapwood,cuda",
+                      .only = "atomic,scatter,halloc,ouroboros-p-s,ouroboros-p-va,ouroboros-p-vl,bulk,heapwood,cuda",
                       .runs = 1})}},
       {"ouroboros-utilization",
        "Ouroboros",
@@ -174,7 +175,6 @@ std::vector<ReproduceItem> ouroboros() {
 }
 
 std::vector<ReproduceItem> others() {
-  static const std::string trace = fmt::format(not_yet, "the command 'trace'");
   const Experiment own = builds(
       {own_scenes, {{"atrium", "", "atrium:10k"}, {"statue", "", "statue:10k"}}, kdtree::RefKind::clipped, "auto"});
   return {
@@ -184,7 +184,15 @@ std::vector<ReproduceItem> others() {
        "Two-stage allocation by counting and bulk semaphores",
        {primitive_test(Primitive::semaphore)}},
       {"bulk-6", "Bulk", "Figure 6", "RCU with delegation against a barrier each", {primitive_test(Primitive::rcu)}},
-      {"bulk-7", "Bulk", "Figure 7", "Allocations a second until the pool is exhausted", exhausting()},
+      {"bulk-7",
+       "Bulk",
+       "Figure 7",
+       "Allocations a second until the pool is exhausted",
+       {generic_test({.test = "exhaust",
+                      .full = {.payload = exhausting},
+                      .quick = {.payload = "16K,2K,256,16", .pool = "4M"},
+                      .only = "atomic,halloc,scatter,ouroboros-p-s,bulk,heapwood,cuda",
+                      .runs = 3})}},
       {"host-3", "Host-managed", "Figure 3", "Latency of malloc and free on the host", {host_managed()}},
       {"host-4", "Host-managed", "Figure 4", "Memory in use and memory mapped", {host_managed()}},
       {"own-triangles",
@@ -208,12 +216,22 @@ std::vector<ReproduceItem> others() {
                 true})}},
       {"own-slowdown", "Heapwood", "Slowdown", "Slowdown with every allocator, clipped refs", {own}},
       {"own-share", "Heapwood", "Share", "At least this much of a build is allocation", {own}},
+      {"own-profile",
+       "Heapwood",
+       "Profile",
+       "What the warps of a build do, and what of it the allocator is",
+       {profiles({{"Conference", "conference", "pipes:283k"}, {"atrium", "", "atrium:200k"}},
+                 {{"atrium", "", "atrium:10k"}})}},
       {"own-pool",
        "Heapwood",
        "The pool",
        "Memory in use and fragmentation over a build",
-       {recorded_builds({{"atrium", "", "atrium:100k"}}, {{"atrium", "", "atrium:5k"}})}},
-      {"own-trace", "Heapwood", "Rays", "Rays a second through the tree", {}, trace.c_str()},
+       {recorded_builds({{"atrium", "", "atrium:50k"}}, {{"atrium", "", "atrium:5k"}})}},
+      {"own-trace",
+       "Heapwood",
+       "Rays",
+       "Rays a second through the tree",
+       {traces(traced_scenes, {{"atrium", "", "atrium:5k"}, {"statue", "", "statue:5k"}})}},
   };
 }
 

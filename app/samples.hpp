@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <vector>
 
 namespace heapwood::app {
+
+inline double sum(const std::vector<double>& samples) { return std::accumulate(samples.begin(), samples.end(), 0.0); }
 
 // Linear interpolation between order statistics; absent if there is no sample.
 inline std::optional<double> quantile(std::vector<double> samples, double q) {

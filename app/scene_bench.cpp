@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "app/format.hpp"
+#include "app/samples.hpp"
 
 namespace heapwood::app {
 
@@ -139,7 +140,7 @@ void SceneBench::measure() {
   for (int run = 0; run < job_.settings.runs && !stopped_; ++run) {
     for (Lane& lane : lanes_) {
       step_(fmt::format("{}: {}, run {} of {}", scene_.name(), lane.name(), run + 1, job_.settings.runs));
-      if (!lane.running()) continue;
+      if (!lane.running() || enough(*lane.result)) continue;
       guarded(&lane, [&] {
         if (lane.entry) {
           const kdtree::BuildRun build = scene_.build(*lane.entry);
@@ -149,11 +150,15 @@ void SceneBench::measure() {
         } else {
           build_per_level(lane, true);
         }
-        if (run + 1 == job_.settings.runs) compare_with_first(*lane.result);
+        if (run + 1 == job_.settings.runs || enough(*lane.result)) compare_with_first(*lane.result);
       });
       if (stopped_) break;
     }
   }
+}
+
+bool SceneBench::enough(const Result& result) const {
+  return job_.enough > 0 && sum(result.runs_ms) > 1e3 * job_.enough;
 }
 
 void SceneBench::instrument() {
@@ -166,6 +171,7 @@ void SceneBench::instrument() {
       lane.result->requests = run.requests;
       if (lane.entry->traits->in_pool) lane.result->at_end = run.at_end;
     });
+    if (!job_.instrument_all && lane.result->requests && lane.result->status == Status::ok) break;
   }
 }
 
@@ -180,7 +186,8 @@ void SceneBench::finish() {
       result.reason = interrupted_reason;
     } else if (result.status == Status::ok) {
       const bool partial = done < static_cast<std::size_t>(job_.settings.runs);
-      result.reason = partial ? fmt::format("interrupted after {} of {} runs", done, job_.settings.runs) : "";
+      const char* why = stopped_ ? "interrupted after" : "slow: only";
+      result.reason = partial ? fmt::format("{} {} of {} runs", why, done, job_.settings.runs) : "";
     }
   }
 }

@@ -47,6 +47,7 @@ class SceneBench {
   void build_per_level(Lane& lane, bool timed);
   bool may_run(Lane& lane);
   bool pool_holds_all();
+  bool enough(const Result& result) const;  // of runs
   void compare_trees();
   void compare_with_first(Result& result);
 

@@ -2,10 +2,11 @@
 """python -m report RESULTS.json... -o report.html [--against OLD.json...]"""
 
 import argparse
+import json
 import pathlib
 import sys
 
-from .page import render, verdicts_markdown
+from .page import render, verdicts_markdown, write_verdicts
 from .results import Results, ResultsError, merge, read
 
 
@@ -17,12 +18,23 @@ def main():
     parser.add_argument("-o", "--output", default="report.html", help="the page (default: %(default)s)")
     parser.add_argument("--against", nargs="+", default=[], metavar="OLD", help="earlier results to compare with")
     parser.add_argument("--verdicts", action="store_true", help="print the claims' verdicts as markdown, make no page")
+    parser.add_argument("--merged", metavar="FILE", help="write the parts as one results file, make no page")
+    parser.add_argument("--verdicts-into", metavar="FILE", help="the same between the two marks of a document")
     options = parser.parse_args()
     try:
-        results = Results(merge([read(path) for path in options.results]))
+        merged = merge([read(path) for path in options.results])
+        results = Results(merged)
         against = Results(merge([read(path) for path in options.against])) if options.against else None
         if options.verdicts:
             print(verdicts_markdown(results))
+            return 0
+        if options.merged:
+            pathlib.Path(options.merged).write_text(json.dumps(merged, indent=1), encoding="utf-8")
+            print(options.merged)
+            return 0
+        if options.verdicts_into:
+            write_verdicts(options.verdicts_into, results)
+            print(options.verdicts_into)
             return 0
         pathlib.Path(options.output).write_text(render(results, against), encoding="utf-8")
     except (ResultsError, OSError) as error:

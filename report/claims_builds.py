@@ -77,30 +77,55 @@ def _(results):
     return max(values) <= 1.5, span(values)
 
 
-@claim(
-    "build-cuda",
-    "RegEff",
-    "section 7, table 3",
-    "regeff-t3",
-    "CudaMalloc builds take 2.5 to 20.6 times as long as AtomicMalloc's",
-    "its median slowdown is in that range",
+# Median slowdowns over the scenes: name, where, item, who, over whom, range, statement.
+SLOWDOWNS = (
+    (
+        "build-cuda",
+        "section 7, table 3",
+        "regeff-t3",
+        ("cuda", "atomic"),
+        (2.5, 20.62),
+        "CudaMalloc builds take 2.5 to 20.6 times as long as AtomicMalloc's",
+    ),
+    (
+        "build-aw",
+        "section 7, table 3",
+        "regeff-t3",
+        ("awmalloc", "atomic"),
+        (0.8, 1.1),
+        "AWMalloc builds as fast as AtomicMalloc (0.83 to 1.07)",
+    ),
+    (
+        "build-scatter-lists",
+        "section 9",
+        "regeff-t4",
+        ("scatter", "cmalloc"),
+        (1.4, 4.6),
+        "On large scenes builds with CMalloc are 1.4 to 4.6 times faster than with ScatterAlloc",
+    ),
+    (
+        "build-halloc-lists",
+        "section 7, table 4",
+        "regeff-t4",
+        ("halloc", "cmalloc"),
+        (1.5, 2.3),
+        "On large scenes CMalloc is 1.5 to 2.3 times faster than Halloc",
+    ),
 )
-def _(results):
-    values = slowdowns(results, "regeff-t3", ("cuda",))
-    return 2.5 <= median(values) <= 20.62, span(values)
 
 
-@claim(
-    "build-aw",
-    "RegEff",
-    "section 7, table 3",
-    "regeff-t3",
-    "AWMalloc builds as fast as AtomicMalloc (0.83 to 1.07)",
-    "its median slowdown is between 0.8 and 1.1",
-)
-def _(results):
-    values = slowdowns(results, "regeff-t3", ("awmalloc",))
-    return 0.8 <= median(values) <= 1.1, span(values)
+def add_slowdowns():
+    for name, where, item, (who, over), (low, high), statement in SLOWDOWNS:
+
+        def check(results, item=item, who=who, over=over, low=low, high=high):
+            values = slowdowns(results, item, (who,), over)
+            return low <= median(values) <= high, span(values)
+
+        rule = f"the median over the scenes of the ratio of their times is between {low} and {high}"
+        claim(name, "RegEff", where, item, statement, rule)(check)
+
+
+add_slowdowns()
 
 
 @claim(
@@ -169,32 +194,6 @@ def _(results):
     ]
     need(values, "both kinds of list allocators")
     return median(values) >= 1, span(values)
-
-
-@claim(
-    "build-scatter-lists",
-    "RegEff",
-    "section 9",
-    "regeff-t4",
-    "On large scenes builds with CMalloc are 1.4 to 4.6 times faster than with ScatterAlloc",
-    "the median of ScatterAlloc's times over CMalloc's is in that range",
-)
-def _(results):
-    values = slowdowns(results, "regeff-t4", ("scatter",), over="cmalloc")
-    return 1.4 <= median(values) <= 4.6, span(values)
-
-
-@claim(
-    "build-halloc-lists",
-    "RegEff",
-    "section 7, table 4",
-    "regeff-t4",
-    "On large scenes CMalloc is 1.5 to 2.3 times faster than Halloc",
-    "the median of Halloc's times over CMalloc's is in that range",
-)
-def _(results):
-    values = slowdowns(results, "regeff-t4", ("halloc",), over="cmalloc")
-    return 1.5 <= median(values) <= 2.3, span(values)
 
 
 def peak(results, item, allocator, which, key):

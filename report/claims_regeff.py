@@ -146,34 +146,22 @@ def _(results):
     return len(constant) > len(found) / 2, f"{len(constant)} of {len(found)}: {', '.join(constant) or 'none'}"
 
 
-def falls_off(results, allocator):
-    times = need(medians(results, "regeff-3a", allocator, "payload_bytes", **P120), label(results, allocator))
-    small, large = times.get(64) or min(times.values()), times[max(times)]
-    return large >= 3 * small, f"{figure(small)} ms at 64 bytes, {figure(large)} ms at {bytes_text(max(times))}"
+def add_large():
+    for allocator, statement in (
+        ("scatter", "ScatterAlloc falls off at requests larger than its pages"),
+        ("halloc", "Halloc falls off at large requests, which go to CudaMalloc"),
+    ):
+
+        def check(results, allocator=allocator):
+            times = need(medians(results, "regeff-3a", allocator, "payload_bytes", **P120), label(results, allocator))
+            small, large = times.get(64) or min(times.values()), times[max(times)]
+            return large >= 3 * small, f"{figure(small)} ms at 64 bytes, {figure(large)} ms at {bytes_text(max(times))}"
+
+        rule = "the median at the largest payload is at least 3 times that at 64 bytes"
+        claim(f"ad-{allocator}-large", "RegEff", "section 7, figure 3(a)", "regeff-3a", statement, rule)(check)
 
 
-@claim(
-    "ad-scatter-large",
-    "RegEff",
-    "section 7, figure 3(a)",
-    "regeff-3a",
-    "ScatterAlloc falls off at requests larger than its pages",
-    "the median at the largest payload is at least 3 times that at 64 bytes",
-)
-def _(results):
-    return falls_off(results, "scatter")
-
-
-@claim(
-    "ad-halloc-large",
-    "RegEff",
-    "section 7, figure 3(a)",
-    "regeff-3a",
-    "Halloc falls off at large requests, which go to CudaMalloc",
-    "the median at the largest payload is at least 3 times that at 64 bytes",
-)
-def _(results):
-    return falls_off(results, "halloc")
+add_large()
 
 
 @claim(

@@ -13,6 +13,7 @@ from . import claims_builds, claims_bulk, claims_host, claims_ouroboros, claims_
 from .cells import cell, number, published_table, table
 from .claims import FAILS, HOLDS, OPEN, judge_all
 from .panels import PANELS
+from .results import ResultsError
 from .samples import ALIKE, compare, median
 
 FOLDER = pathlib.Path(__file__).parent
@@ -103,6 +104,17 @@ def verdicts_markdown(results):
     return "\n".join(lines)
 
 
+def write_verdicts(path, results):
+    """Replaces what stands between the marks of a document."""
+    path = pathlib.Path(path)
+    text = path.read_text(encoding="utf-8")
+    begin, end = "<!-- verdicts:begin -->\n", "<!-- verdicts:end -->"
+    if text.count(begin) != 1 or end not in text.split(begin)[1]:
+        raise ResultsError(f"{path}: the marks '{begin.strip()}' and '{end}' are not there")
+    before, after = text.split(begin)
+    path.write_text(before + begin + verdicts_markdown(results) + "\n" + end + after.split(end)[1], encoding="utf-8")
+
+
 def comparison(results, against):
     """Every pair of samples that both files have."""
     lines, counts = [], collections.Counter()
@@ -148,7 +160,7 @@ def render(results, against=None):
         for block in section["blocks"]:
             if block["kind"] == "plot":
                 block["index"] = len(plots)
-                plots.append({key: block[key] for key in ("title", "x", "y", "curves")})
+                plots.append({key: block[key] for key in ("title", "x", "y", "curves", "style")})
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(FOLDER / "templates"),
         autoescape=True,

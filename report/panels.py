@@ -4,8 +4,9 @@
 from .cells import grid, row_median
 from .plots import PAYLOAD, TIME, axis, sampled
 from .properties import properties
-from .panels_builds import builders, builds, share, pool_over_build
+from .panels_builds import builders, builds, rays, share, pool_over_build
 from .panels_host import latency, memory
+from .panels_profile import profile
 from .panels_others import each, address_range, churn, utilization, semaphores, rcu, exhausting
 from .panels_regeff import registers, calls_of_p, pages, fragmentation
 from .text import bytes_text, count_text
@@ -71,5 +72,7 @@ PANELS = {
     "own-builder": builders,
     "own-slowdown": builds("own-slowdown", "atomic"),
     "own-share": share,
+    "own-profile": profile,
     "own-pool": pool_over_build,
+    "own-trace": rays,
 }

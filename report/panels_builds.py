@@ -105,6 +105,42 @@ def share(results):
     ]
 
 
+def rays(results):
+    """Millions of rays a second over the scenes' triangles."""
+    kinds, steps = ("primary", "diffuse"), {"inner": "inner nodes", "leaves": "leaves", "triangles": "triangles"}
+    rows = [row for row in results.rows("own-trace") if row["status"] == "ok"]
+    scenes = {}
+    for row in rows:
+        scenes.setdefault(row["key"], {})[row["kind"]] = row
+    lines = []
+    for of in scenes.values():
+        scene = next(iter(of.values()))
+        source = scene["source"] + (", procedural" if scene["procedural"] else "")
+        line = [cell(scene["scene"], heading=True), cell(source), number(scene["triangles"])]
+        for kind in kinds:
+            one = of.get(kind, {})
+            line.append(number(one.get("mrays_per_second")))
+            line += [number(one["steps"][key] / one["rays"], 1) if one.get("rays") else number(None) for key in steps]
+        lines.append(line)
+    columns = ["", "source", "triangles"]
+    for kind in kinds:
+        columns += [f"{kind}, Mrays/s", *(f"{kind}: {what} a ray" for what in steps.values())]
+    title = "Closest hits a second"
+    return [
+        sampled(
+            results,
+            title,
+            axis("triangles"),
+            axis("millions a second"),
+            rows,
+            "triangles",
+            scale=lambda row, ms: row["rays"] / ms / 1e3,
+            names={kind: f"{kind.capitalize()} rays" for kind in kinds},
+        ),
+        table(f"{title} and steps of a ray", columns, lines),
+    ]
+
+
 def pool_over_build(results):
     rows = [row for row in results.rows("own-pool") if row.get("points")]
 

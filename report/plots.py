@@ -18,15 +18,21 @@ def curve(name, x, y, low=None, high=None, allocator=None):
     return {"name": name, "allocator": allocator, "x": x, "y": y, "low": low, "high": high}
 
 
-def plot(title, x, y, curves):
+def plot(title, x, y, curves, style="lines"):
+    """`style`: lines, stacked (areas on one another) or bars."""
     curves = [c for c in curves if c["x"]]
-    return {"kind": "plot", "title": title, "x": x, "y": y, "curves": curves, "alt": alt_text(title, x, y, curves)}
+    alt = alt_text(title, x, y, curves, style)
+    return {"kind": "plot", "title": title, "x": x, "y": y, "curves": curves, "style": style, "alt": alt}
 
 
-def alt_text(title, x, y, curves):
+def alt_text(title, x, y, curves, style):
     """What somebody who does not see the plot is told; the table below has the figures."""
     if not curves:
         return f"{title}: nothing was measured."
+    if style != "lines":
+        kind = "areas on one another" if style == "stacked" else "groups of bars"
+        names = ", ".join(c["name"] for c in curves)
+        return f"{title}. {len(curves)} {kind}, {y['title']} against {x['title']}: {names}. The table below has all figures."
     ends = {c["name"]: c["y"][-1] for c in curves if c["y"][-1] is not None}
     text = f"{title}. {len(curves)} curves, {x['title']} against {y['title']}."
     if len(ends) > 1:

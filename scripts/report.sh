@@ -4,6 +4,7 @@
 #   scripts/report.sh                          measures with quick parameters into out/reproduce, makes out/report.html of it
 #   RESULTS="a.json b.json" scripts/report.sh  the page of these results (parts of one measurement); nothing is built
 #   AGAINST=old.json scripts/report.sh         with a comparison
+#   RESULTS=full.json scripts/report.sh verdicts   writes the verdicts into docs/reproduction.md
 #   scripts/report.sh test                     the tests of the page, in a headless Chromium (tests/report)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -27,6 +28,14 @@ if [[ ${1:-} == test ]]; then
   build heapwood
   python_packages report/requirements.txt report/requirements-test.txt
   HEAPWOOD_BINARY=$PWD/build/$PRESET/bin/heapwood "$venv/bin/python" -m unittest discover --start-directory tests/report --top-level-directory .
+  exit
+fi
+
+if [[ ${1:-} == verdicts ]]; then
+  : "${RESULTS:?report.sh verdicts: RESULTS=results.json...}"
+  python_packages report/requirements.txt
+  read -ra results <<< "$RESULTS"
+  "$venv/bin/python" -m report "${results[@]}" --verdicts-into docs/reproduction.md
   exit
 fi
 

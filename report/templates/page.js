@@ -20,7 +20,8 @@
 
   function axis(spec, values) {
     const ink = getComputedStyle(root).getPropertyValue("--ink"), line = getComputedStyle(root).getPropertyValue("--line");
-    const positive = values.every((v) => v > 0);
+    const words = values.some((v) => typeof v === "string");
+    const positive = !words && values.every((v) => v > 0);
     const log = spec.log && positive;
     const ends = [Math.min(...values), Math.max(...values)];
     const decades = log ? Math.log10(ends[1] / ends[0]) : 0;
@@ -28,7 +29,7 @@
     const some = points.filter((_, i) => points.length <= 9 || i % 2 === 0);
     return {
       tickvals: spec.sizes ? some : undefined, ticktext: spec.sizes ? some.map(size) : undefined,
-      title: { text: spec.title }, type: log ? "log" : "linear", color: ink, gridcolor: line, zerolinecolor: line,
+      title: { text: spec.title }, type: words ? "category" : log ? "log" : "linear", color: ink, gridcolor: line, zerolinecolor: line,
       automargin: true, exponentformat: "SI", dtick: log && decades > 1.5 ? 1 : undefined, rangemode: log ? undefined : "tozero",
     };
   }
@@ -49,6 +50,12 @@
         marker: { symbol: symbols[n % 20], size: 8 },
         hovertemplate: "%{fullData.name}<br>%{x}: %{y:.4s}<extra></extra>",
       };
+      if (plot.style === "stacked") {
+        Object.assign(trace, { mode: "lines", stackgroup: "all", line: { color: trace.line.color, width: 0.5 },
+                               fillpattern: { shape: n >= 8 ? "/" : "" } });
+      } else if (plot.style === "bars") {
+        Object.assign(trace, { type: "bar", mode: undefined, line: undefined, marker: { color: trace.line.color } });
+      }
       if (curve.low) {
         trace.error_y = { type: "data", symmetric: false, array: curve.high.map((v, i) => v - curve.y[i]),
                           arrayminus: curve.low.map((v, i) => curve.y[i] - v), thickness: 1, width: 3 };

@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "app/bench_runner.hpp"
 #include "app/reproduce.hpp"
 #include "tests/app/executable.hpp"
 
@@ -58,12 +59,45 @@ TEST(ReproduceItems, CasesThatItemsShareAreMeasuredOnce) {
   EXPECT_GT(count("all"), count("regeff") + count("ouroboros"));
 }
 
+TEST(ReproduceItems, SlowAllocatorsHaveFewerRuns) {
+  app::StressBench stress;
+  stress.device = simt::find_device("cpu", 2);
+  stress.allocators = app::find_allocators("atomic");
+  stress.points = {{.payload = 16, .pool_bytes = 1 << 20, .blocks = 1}};
+  stress.settings.runs = 3;
+  stress.settings.inspect = false;
+  app::BenchJob bench;
+  bench.device = stress.device;
+  bench.allocators = app::find_allocators("atomic,cfmmalloc");
+  bench.scenes = {"atrium:1k"};
+  bench.settings.runs = 3;
+  bench.instrument_all = false;
+  for (const bool slow : {true, false}) {
+    stress.settings.enough = bench.enough = slow ? 1e-9 : 60;
+    const auto expect = [&](const auto& row) {
+      EXPECT_EQ(row.status, app::Status::ok) << row.reason;
+      EXPECT_EQ(row.runs_ms.size(), slow ? 1u : 3u);
+      EXPECT_EQ(row.reason, slow ? "slow: only 1 of 3 runs" : "");
+    };
+    const app::StressRow row = app::run_stress(stress, {}).front();
+    expect(row);
+    EXPECT_FALSE(row.overlaps || row.end);
+    const std::vector<app::Result> built = app::run_bench(bench, {}).results;
+    ASSERT_EQ(built.size(), 2u);
+    for (const app::Result& result : built) expect(result);
+    EXPECT_TRUE(built.front().requests && !built.back().requests);
+  }
+}
+
 TEST_F(Reproduce, WrongUsage) {
   expect_error({"reproduce"}, 2, {"--out"});
   expect_error(reproduce({"table9"}), 2, {"'table9'", "regeff", "--list"});
   expect_error(reproduce({"--quick", "--full"}), 2, {"--full"});
   expect_error(reproduce({"--scenes", folder_ / "none"}), 2, {"--scenes", "none"});
   expect_error({"reproduce", "--out", "/proc/none", "--device", "cpu"}, 1, {"/proc/none", "--out"});
+  const std::vector<std::string> profile{"build", "atrium:1k", "--device",
+                                         "cpu",   "--profile", folder_ / "profile.json"};
+  expect_error(profile, 2, {"--profile", "heapwood", "cfmmalloc"});
   const Outcome list = run({"reproduce", "--list", "--device", "cpu"});
   EXPECT_EQ(list.exit, 0) << list.err;
   for (const char* word : {"regeff-t3", "ouroboros-churn", "bulk-7", "host-3", "own-pool"})
@@ -79,26 +113,32 @@ TEST_F(Reproduce, WritesResultsAndGoesOn) {
   for (const char* key : {"argv", "version", "git", "device", "compilers", "started"})
     EXPECT_TRUE(first.at("runs").at(0).contains(key)) << key;
   ASSERT_EQ(first.at("cases").size(), find(first, "regeff-3b").at("cases").size());
-  EXPECT_NE(find(first, "own-trace").at("absent").get<std::string>().find("not in this build yet"), std::string::npos);
   for (const json& one : first.at("cases")) {
     ASSERT_EQ(one.at("results").size(), 2u);
     EXPECT_EQ(one.at("results").at(0).at("runs_ms").size(), 3u);
   }
 
-  const Outcome again = run(reproduce({"regeff-3b,bulk-5,regeff-t3,own-pool"}));
+  const Outcome again = run(reproduce({"regeff-3b,bulk-5,regeff-t3,own-pool,own-trace,own-profile"}));
   ASSERT_EQ(again.exit, 0) << again.err;
   EXPECT_NE(again.out.find(std::to_string(first.at("cases").size()) + " kept"), std::string::npos) << again.out;
   const json second = results();
   EXPECT_EQ(second.at("runs").size(), 2u);
   EXPECT_EQ(second.at("cases").at(0), first.at("cases").at(0));
-  bool tree = false, curve = false;
+  bool tree = false, curve = false, rays = false, profile = false;
   for (const json& one : second.at("cases")) {
     const json& last = one.at("results").back();
     EXPECT_EQ(last.at("status"), "ok") << last.dump();
     tree |= last.contains("tree") && one.at("about").at("procedural") == true;
+    rays |= last.value("kind", "") == "diffuse" && last.at("mrays_per_second") > 0;
+    if (last.contains("phases")) {
+      double phases = 0;
+      for (const json& phase : last.at("phases")) phases += phase.at("warp_ms").get<double>();
+      EXPECT_NEAR(phases, last.at("warp_ms"), 1e-6 * phases);
+      profile = last.at("timeline").at("shares").at("wait").size() > 1;
+    }
     curve |= last.contains("points") && last.at("points").size() > 100;
   }
-  EXPECT_TRUE(tree && curve);
+  EXPECT_TRUE(tree && curve && rays && profile);
   // Another allocator: its cases are measured again, side by side with the others.
   ASSERT_EQ(run(reproduce({"regeff-3b"}, "atomic,cfmmalloc,cmalloc")).exit, 0);
   EXPECT_EQ(results().at("cases").at(0).at("results").size(), 3u);

@@ -13,7 +13,7 @@ import unittest
 
 from playwright.sync_api import sync_playwright
 
-ITEMS = "host,own-builder,regeff-t1,regeff-3b,regeff-t3,ouroboros-utilization,bulk-5,own-pool"
+ITEMS = "host,own-builder,own-trace,own-profile,regeff-t1,regeff-3b,regeff-t3,ouroboros-utilization,bulk-5,own-pool"
 ROOT = pathlib.Path(__file__).parents[2]
 
 
@@ -82,7 +82,7 @@ class Page(unittest.TestCase):
         for i in range(canvases.count()):
             canvases.nth(i).scroll_into_view_if_needed()
             canvases.nth(i).locator(".main-svg").first.wait_for()
-            self.assertGreater(canvases.nth(i).locator(".scatterlayer .trace").count(), 1)
+            self.assertGreaterEqual(canvases.nth(i).locator(".scatterlayer .trace, .barlayer .trace").count(), 1)
             self.assertGreater(len(canvases.nth(i).get_attribute("aria-label")), 60)
 
     def test_tables_sort_by_value_with_the_keyboard(self):
@@ -122,7 +122,7 @@ class Page(unittest.TestCase):
     def test_reasons_stand_where_figures_are_missing(self):
         self.assertIn("not run", self.page.locator("#regeff-t1-1").inner_text())
         self.assertIn("registers are those of GPU kernels", self.page.locator("#regeff-t1-1").inner_text())
-        self.assertIn("not in this build yet", self.page.locator("#own-trace").inner_text())
+        self.assertIn("not measured yet", self.page.locator("#own-share").inner_text())
 
     def test_dark_and_light(self):
         colours = []
@@ -135,6 +135,40 @@ class Page(unittest.TestCase):
         verdicts = self.column("comparison-table", 7)
         self.assertEqual(len(verdicts), 9)
         self.assertLessEqual(set(verdicts), {"SAME", "FASTER", "SLOWER", "UNCLEAR"})
+
+    def test_rays_a_second(self):
+        self.assertIn("atrium:5k, procedural", self.page.locator("#own-trace-2").inner_text())
+        speeds = [float(text) for text in self.column("own-trace-2", 4)]
+        self.assertEqual(len(speeds), 2)
+        self.assertGreater(min(speeds), 0)
+
+    def test_the_profile_adds_up_to_all_warps(self):
+        shares = [float(text) for text in self.column("own-profile-3", 2)]
+        self.assertEqual(len(shares), 12)
+        self.assertLess(abs(sum(shares) - 100), 1)
+        self.assertEqual(self.column("own-profile-5", 1), ["AtomicMalloc *"])
+
+    def test_verdicts_are_written_between_the_marks_of_a_document(self):
+        document, results = self.folder / "document.md", self.folder / "now/results.json"
+        document.write_text("before\n<!-- verdicts:begin -->\nold\n<!-- verdicts:end -->\nafter\n")
+        for _ in range(2):  # the second time nothing changes
+            self.assertEqual(make_page(results, "--verdicts-into", document).returncode, 0)
+        printed = make_page(results, "--verdicts").stdout
+        self.assertEqual(
+            document.read_text(),
+            f"before\n<!-- verdicts:begin -->\n{printed}<!-- verdicts:end -->\nafter\n",
+        )
+        document.write_text("no marks")
+        self.assertIn("marks", make_page(results, "--verdicts-into", document).stderr)
+
+    def test_parts_are_written_as_one_file(self):
+        merged = self.folder / "merged.json"
+        parts = [self.folder / out / "results.json" for out in ("now", "before")]
+        self.assertEqual(make_page(*parts, "--merged", merged).returncode, 0)
+        both = json.loads(merged.read_text())
+        keys = {case["key"] for part in parts for case in json.loads(part.read_text())["cases"]}
+        self.assertEqual({case["key"] for case in both["cases"]}, keys)
+        self.assertEqual(make_page(merged, "--verdicts").returncode, 0)
 
     def test_wrong_files_are_one_line(self):
         failed = make_page(self.folder / "none.json")
