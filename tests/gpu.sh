@@ -85,7 +85,7 @@ for test in "ad --blocks 120,fill" "acd --blocks 120,fill" "p --blocks 8,120" "a
     --touch --runs 2 --seconds 30
 done
 for test in "mixed --requests 10K" "scaling --pool 64M" "range --requests 10K --iterations 10" "utilization --pool 32M" \
-  "churn --requests 10K --pool 32M"; do
+  "churn --requests 10K --pool 32M" "lifetimes --requests 10K --order immortal" "soak --requests 10K"; do
   read -ra arguments <<< "$test"
   check "stress ${arguments[0]}" 120 "$bin/heapwood" stress "${arguments[@]}" --device "$device" --touch --runs 1 --seconds 5
 done
