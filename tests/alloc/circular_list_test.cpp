@@ -3,6 +3,7 @@
 // apart, large requests take whole pieces, and a full pool is told by the counts of its pieces.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <vector>
 
@@ -99,6 +100,35 @@ TYPED_TEST(CircularListPieces, AFullPoolRefusesQuickly) {
   const ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
   EXPECT_EQ(test::bytes_in(result.phases[0].regions, Region::State::free), 0u) << "the pool is too large for this test";
   EXPECT_EQ(result.phases[1].ops[0].back().offset, OpResult::failed);
+}
+
+// Every second block at the end of a full pool is freed, and asked for again: the counts of full pieces hide none of them.
+TYPED_TEST(CircularListPieces, TheLastFreeChunksAreFound) {
+  constexpr std::uint32_t slots = 100'000, holes = 60;
+  ExerciseJob j;
+  j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1};
+  j.pool_bytes = 3 << 19;
+  j.slots = slots;
+  j.phases.resize(1);
+  j.phases[0].scripts.resize(1);
+  for (std::uint32_t s = 0; s < slots; ++s) j.phases[0].scripts[0].push_back({K::allocate, s, 16});
+  const ExerciseResult full = exercise<TypeParam, simt::Cpu>(j);
+  ASSERT_EQ(test::bytes_in(full.phases[0].regions, Region::State::free), 0u) << "the pool is too large for this test";
+  std::map<std::uint64_t, std::uint32_t> slot_at;
+  for (std::uint32_t s = 0; s < slots; ++s) {
+    const std::uint64_t offset = full.phases[0].ops[0][s].offset;
+    if (offset != OpResult::failed) slot_at[offset] = s;
+  }
+  ASSERT_GT(slot_at.size(), 2 * holes);
+  std::vector<Op> drain, again;
+  for (auto block = slot_at.rbegin(); drain.size() < holes; ++block, ++block) {
+    drain.push_back({K::free, block->second, 0});
+    again.push_back({K::allocate, block->second, 16});
+  }
+  j.phases.push_back({{drain}});
+  j.phases.push_back({{again}});
+  const ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
+  for (const OpResult& op : result.phases[2].ops[0]) EXPECT_NE(op.offset, OpResult::failed);
 }
 
 TYPED_TEST(CircularListPieces, PresplitStaysUnderChurn) {
