@@ -1,7 +1,7 @@
 # Two commands do all: `make demo` and `make test`. The work is in scripts/ and CMakePresets.json.
-# Variables: CUDA=auto|on|off (auto: where a GPU answers), JOBS=N, SCENES="atrium statue:1m my.obj"; of `make report`
-# RESULTS="results.json ..." AGAINST="old.json ..." (scripts/report.sh).
-export CUDA JOBS SCENES WERROR RESULTS AGAINST
+# Variables: CUDA=auto|on|off (auto: where a GPU answers), VIEWER=auto|off (auto: where its libraries are), JOBS=N,
+# SCENES="atrium statue:1m my.obj"; of `make report` RESULTS="results.json ..." AGAINST="old.json ..." (scripts/report.sh).
+export CUDA VIEWER JOBS SCENES WERROR RESULTS AGAINST
 
 help:
 	@echo 'make demo     install what is missing, build, bench every allocator on three scenes, render them (into out/)'

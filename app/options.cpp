@@ -178,23 +178,17 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
         ->check(quiet(CLI::Range(1, 100000)))
         ->type_name("N");
   }
-  const CLI::Validator cost = quiet(CLI::Range(0.0, 1e6));
-  app.add_option("--traversal-cost", settings.costs.traversal, "SAH: cost of a step")
-      ->default_str("1")
-      ->check(cost)
-      ->type_name("C");
-  app.add_option("--intersection-cost", settings.costs.intersection, "SAH: cost of a triangle")
-      ->default_str("1")
-      ->check(quiet(CLI::Range(1e-6, 1e6)))
-      ->type_name("C");
-  app.add_option("--empty-bonus", settings.costs.empty_bonus, "SAH: discount where one side is empty")
-      ->default_str("0.15")
-      ->check(quiet(CLI::Range(0.0, 0.99)))
-      ->type_name("B");
-  app.add_option("--duplicate-cost", settings.costs.duplicate, "SAH: cost of a ref that a split adds")
-      ->default_str("0.1")
-      ->check(cost)
-      ->type_name("C");
+  const auto add_cost = [&](const char* option, float& value, const char* about, double least, double most, const char* type) {
+    app.add_option(option, value, about)
+        ->default_str(fmt::format("{}", value))  // as it is written: CLI11 captures .05f with all its digits
+        ->check(quiet(CLI::Range(least, most)))
+        ->type_name(type);
+  };
+  kdtree::SahCosts& costs = settings.costs;
+  add_cost("--traversal-cost", costs.traversal, "SAH: cost of a step", 0, 1e6, "C");
+  add_cost("--intersection-cost", costs.intersection, "SAH: cost of a triangle", 1e-6, 1e6, "C");
+  add_cost("--empty-bonus", costs.empty_bonus, "SAH: discount where one side is empty", 0, .99, "B");
+  add_cost("--duplicate-cost", costs.duplicate, "SAH: cost of a ref that a split adds", 0, 1e6, "C");
   app.add_flag("--keep-degenerate", settings.keep_degenerate, "keep triangles of zero area");
   app.add_option("--timeout", settings.timeout, "seconds after which a build is stopped")
       ->capture_default_str()

@@ -1,5 +1,10 @@
 # heapwood-view, where GLFW, Dear ImGui and epoxy are installed (scripts/setup.sh viewer); else one line says what is missing.
+set(HEAPWOOD_VIEWER_MODE auto CACHE STRING "Build the viewer: auto (where its libraries are), off")
 set(HEAPWOOD_VIEWER OFF)
+if(HEAPWOOD_VIEWER_MODE STREQUAL "off")
+  message(STATUS "Viewer: not built (HEAPWOOD_VIEWER_MODE is off)")
+  return()
+endif()
 find_package(PkgConfig QUIET)
 set(missing "")
 if(PkgConfig_FOUND)

@@ -64,7 +64,7 @@ choose_preset() {
 build() {
   local log=build/$PRESET.configure.log
   mkdir -p build
-  if ! cmake --preset "$PRESET" -DHEAPWOOD_WERROR="${WERROR:-OFF}" > "$log" 2>&1; then
+  if ! cmake --preset "$PRESET" -DHEAPWOOD_WERROR="${WERROR:-OFF}" -DHEAPWOOD_VIEWER_MODE="${VIEWER:-auto}" > "$log" 2>&1; then
     cat "$log" >&2
     exit 1
   fi
