@@ -28,7 +28,7 @@ constexpr const char* build_examples = R"(Examples:
   heapwood build atrium --allocator heapwood --profile atrium.json)";
 
 struct BuildCommand {
-  std::string scene, allocator = "cfmmalloc", json, profile;
+  std::string scene, allocator = default_allocator, json, profile;
   bool strict = false, validate = false;
   BuildSettings settings;
   DeviceOptions device;

@@ -27,7 +27,7 @@ constexpr const char* render_examples = R"(Examples:
 The camera that was used is printed in the form that --camera takes.)";
 
 struct RenderCommand {
-  std::string scene, output, allocator = "cfmmalloc", mode = "shaded";
+  std::string scene, output, allocator = default_allocator, mode = "shaded";
   ImageSize size{1280, 720};
   unsigned spp = 16, seed = 1;
   bool watertight = false;

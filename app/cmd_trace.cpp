@@ -28,7 +28,7 @@ at their hits (render/ray_sets.hpp has the rules).)";
 constexpr const char* trace_schema = "heapwood.trace/1";
 
 struct TraceCommand {
-  std::string rays = "primary,diffuse", json, allocator = "cfmmalloc";
+  std::string rays = "primary,diffuse", json, allocator = default_allocator;
   TraceBench bench;
   DeviceOptions device;
 };

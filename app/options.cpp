@@ -178,7 +178,8 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
         ->check(quiet(CLI::Range(1, 100000)))
         ->type_name("N");
   }
-  const auto add_cost = [&](const char* option, float& value, const char* about, double least, double most, const char* type) {
+  const auto add_cost = [&](const char* option, float& value, const char* about, double least, double most,
+                            const char* type) {
     app.add_option(option, value, about)
         ->default_str(fmt::format("{}", value))  // as it is written: CLI11 captures .05f with all its digits
         ->check(quiet(CLI::Range(least, most)))

@@ -19,6 +19,9 @@ class Validator;
 
 namespace heapwood::app {
 
+// What trees are built with where nothing else is asked for: the fastest that frees (docs/performance.md).
+inline constexpr const char* default_allocator = "heapwood";
+
 struct PoolSize {
   enum class Kind { automatic, bytes, root_multiple };
   Kind kind = Kind::automatic;

@@ -10,7 +10,7 @@ namespace heapwood::viewer {
 
 struct Options {
   std::string scene = "atrium";
-  std::string allocator = "cfmmalloc";
+  std::string allocator = app::default_allocator;
   std::string beside;  // a second allocator in the heap map
   std::string mode = "shaded";
   std::string camera, up;  // as `heapwood render` takes them; empty: the scene's own

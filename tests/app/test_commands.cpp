@@ -120,7 +120,7 @@ TEST_F(Commands, BuildTellsTimeTreeMemoryAndRequests) {
   const Outcome outcome = run(build({"--json", report, "--validate"}));
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "");
-  for (const char* word : {"400 triangles", "CFMMalloc", "median of 2", "SAH cost", "refs per triangle", "hash", "pool",
+  for (const char* word : {"400 triangles", "Heapwood", "median of 2", "SAH cost", "refs per triangle", "hash", "pool",
                            "allocations", "sigma", "valid"}) {
     EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
   }

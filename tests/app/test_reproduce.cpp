@@ -95,8 +95,8 @@ TEST_F(Reproduce, WrongUsage) {
   expect_error(reproduce({"--quick", "--full"}), 2, {"--full"});
   expect_error(reproduce({"--scenes", folder_ / "none"}), 2, {"--scenes", "none"});
   expect_error({"reproduce", "--out", "/proc/none", "--device", "cpu"}, 1, {"/proc/none", "--out"});
-  const std::vector<std::string> profile{"build", "atrium:1k", "--device",
-                                         "cpu",   "--profile", folder_ / "profile.json"};
+  const std::vector<std::string> profile{"build",       "atrium:1k", "--device",  "cpu",
+                                         "--allocator", "cfmmalloc", "--profile", folder_ / "profile.json"};
   expect_error(profile, 2, {"--profile", "heapwood", "cfmmalloc"});
   const Outcome list = run({"reproduce", "--list", "--device", "cpu"});
   EXPECT_EQ(list.exit, 0) << list.err;
