@@ -3,12 +3,12 @@
 // exhaustion to the last granule, and superblocks that become one block again.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <vector>
 
 #include "alloc/allocators/heapwood.hpp"
 #include "alloc/exercise_run.hpp"
 #include "simt/lockstep.hpp"
+#include "tests/alloc/conformance.hpp"
 
 namespace heapwood::alloc {
 namespace {
@@ -144,12 +144,6 @@ struct Drain {
   }
 };
 
-std::size_t bytes_in(const std::vector<Region>& regions, Region::State state) {
-  std::size_t sum = 0;
-  for (const Region& region : regions) sum += region.state == state ? region.bytes : 0;
-  return sum;
-}
-
 template <class Kernel, class Device>
 void trade(const Device& device, std::size_t pool_bytes, std::uint32_t largest, std::uint32_t rounds, bool tight) {
   constexpr std::uint32_t slot_count = 12;
@@ -169,7 +163,7 @@ void trade(const Device& device, std::size_t pool_bytes, std::uint32_t largest, 
   EXPECT_EQ(counters.download()[1] > 0, tight);
   device.launch(Drain{heap, pool.base, slots.data(), slot_count}, 1);
   const auto regions = regions_of(heap, {});
-  EXPECT_EQ(bytes_in(regions, Region::State::used), 0u);
+  EXPECT_EQ(test::bytes_in(regions, Region::State::used), 0u);
 }
 
 TEST(Arena, WarpsTradeBlocksOnThreads) {
@@ -227,11 +221,9 @@ TEST(Arena, OneThreadGetsEveryGranuleAndThenOneLargeBlock) {
     const Pool pool{memory.data(), pool_bytes};
     const simt::Cpu device({.threads = 1});
     const Heapwood heap = Heapwood::create(pool, {}, device);
-    std::size_t largest = 0;
-    for (const Region& region : regions_of(heap, {})) {
-      if (region.state == Region::State::free) largest = std::max(largest, region.bytes);
-    }
-    const std::size_t granules = bytes_in(regions_of(heap, {}), Region::State::free) / granule;
+    const std::vector<Region> regions = regions_of(heap, {});
+    const std::size_t largest = test::largest_free(regions);
+    const std::size_t granules = test::bytes_in(regions, Region::State::free) / granule;
     simt::Buffer<void*> blocks({}, granules + 1);
     simt::Buffer<std::uint64_t> counts({}, 3);
     counts.fill(0);

@@ -408,7 +408,7 @@ TEST_F(Window, AScriptIsCheckedBeforeItRuns) {
 // A picture that cannot come is not waited for.
 TEST_F(Window, NoTreeIsNoPicture) {
   const std::string picture = path("none.png");
-  expect_error(view({"statue:20k", "--timeout", "0.001", "--screenshot", picture}), 1, {"CFMMalloc"});
+  expect_error(view({"statue:20k", "--timeout", "0.001", "--screenshot", picture}), 1, {"Heapwood"});
   expect_error(view({"statue:2k", "--allocator", "scatter", "--pool", "1K", "--screenshot", picture}), 1,
                {"ScatterAlloc", "skipped"});
   EXPECT_FALSE(std::filesystem::exists(picture));
