@@ -201,6 +201,13 @@ SIMT_INLINE Box gather_bins(Warp& warp, ChooseScratch& scratch, const SharedNode
 
 template <class Refs>
 Split choose_exact_serial(const NodeTask& task, const PackedCorners* corners, const SplitCost& cost) {
+  if constexpr (Refs::stores_bounds) {
+    // From here on a ref will be clipped about once, and most triangles are met for the first time in a while.
+    constexpr std::uint32_t first_visit = exact_limit / 2;
+    for (std::uint32_t i = 0; task.n > first_visit && i < task.n; ++i)
+      __builtin_prefetch(corners + Refs::load_id(task.refs, i));
+    return choose_exact(task.refs, task.n, cost);
+  }
   SerialIntervals axes[3];
   for (std::uint32_t i = 0; i < task.n; ++i) {
     const Box box = Refs::load(task.refs, task.n, i, task.box, corners).box;

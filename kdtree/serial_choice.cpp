@@ -128,7 +128,7 @@ template <bool flats>
 
 }  // namespace
 
-SIMT_CLONED
+SIMT_CLONED_512
 void consider_intervals(SerialIntervals* intervals, std::uint32_t n, unsigned first_axis, unsigned axes,
                         const SerialRange& range, const SplitCost& cost, Split& best) {
   LaneBest found;
@@ -148,7 +148,7 @@ void consider_intervals(SerialIntervals* intervals, std::uint32_t n, unsigned fi
   found.finish(best);
 }
 
-SIMT_CLONED
+SIMT_CLONED_512
 void consider_bins(const BinCounts& counts, const SplitCost& cost, const Box& node, std::uint32_t n, Split& best) {
   const Ints8 first_lanes{1, 2, 3, 4, 5, 6, 7, 8};
   LaneBest found;

@@ -4,6 +4,7 @@
 // split. Compiled once, in serial_choice.cpp, not once an allocator.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "kdtree/bins.hpp"
@@ -27,6 +28,9 @@ struct SerialRange {
 // Considers the bounds of n refs on each of `axes` axes. Writes behind them, two whole vectors.
 void consider_intervals(SerialIntervals* intervals, std::uint32_t n, unsigned first_axis, unsigned axes,
                         const SerialRange& range, const SplitCost& cost, Split& best);
+
+// The cheapest of all bounds of n clipped refs, at most 32.
+Split choose_exact(const std::byte* refs, std::uint32_t n, const SplitCost& cost);
 
 // Considers all bin boundaries of a node of n refs: consider_bins() of bins.hpp.
 void consider_bins(const BinCounts& counts, const SplitCost& cost, const Box& node, std::uint32_t n, Split& best);

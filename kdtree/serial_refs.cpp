@@ -44,19 +44,30 @@ struct BinLanes {
     width = Floats8{1, x.width, y.width, z.width, x.width, y.width, z.width, 1};
     inverse = Floats8{1, x.inverse, y.inverse, z.inverse, x.inverse, y.inverse, z.inverse, 1};
   }
-  // BinAxis::begin of the lower bounds and BinAxis::end of the upper ones, where no axis is coarse.
+  // BinAxis::begin of the lower bounds and BinAxis::end of the upper ones, where no axis is coarse: then the guess is less than
+  // a bin off.
   [[gnu::always_inline]] void find(const Floats8& bounds, Ints8& b) const {
-    constexpr int last = static_cast<int>(bin_count) - 1;
-    Floats8 guess = (bounds - lo) * inverse;
-    guess = guess > 0.0f ? guess : 0.0f;  // NaN, too
-    guess = guess < static_cast<float>(last) ? guess : static_cast<float>(last);
-    b = __builtin_convertvector(guess, Ints8);
-    b += (b > 0) & (bounds < lo + width * __builtin_convertvector(b, Floats8));
-    b -= (b < last) & (bounds >= lo + width * __builtin_convertvector(b + 1, Floats8));
-    const Ints8 is_upper{0, 0, 0, 0, -1, -1, -1, 0};
-    b += is_upper & (b > 0) & (bounds <= lo + width * __builtin_convertvector(b, Floats8));
+    const Ints8 upper{0, 0, 0, 0, -1, -1, -1, 0}, zero{}, last = zero + static_cast<int>(bin_count - 1);
+    b = __builtin_convertvector((bounds - lo) * inverse, Ints8);
+    const Floats8 guess = __builtin_convertvector(b, Floats8);
+    const Floats8 below = lo + width * guess, above = lo + width * (guess + 1.0f);
+    b += (bounds < below) | (upper & (bounds == below));
+    b -= (bounds > above) | (~upper & (bounds == above));
+    b = b > zero ? b : zero;
+    b = b < last ? b : last;
   }
 };
+
+// In whole vectors: a few refs are binned in less time than it takes to begin a memset.
+[[gnu::always_inline]] inline void clear(BinCounts& counts) {
+  constexpr unsigned vectors = sizeof counts / sizeof(Ints8);
+  static_assert(vectors * sizeof(Ints8) == sizeof counts);
+#pragma GCC unroll 24
+  for (unsigned k = 0; k < vectors; ++k) {
+    const Ints8 zero{};
+    std::memcpy(reinterpret_cast<std::byte*>(&counts) + k * sizeof zero, &zero, sizeof zero);
+  }
+}
 
 // A coarse axis again, by itself: instead of what was counted for it.
 void bin_coarse(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last, const BinAxis& bins,
@@ -73,9 +84,13 @@ void bin_coarse(const std::byte* refs, std::uint32_t n, std::uint32_t first, std
 
 struct Box4 {
   Floats4 lo, hi;
-  [[gnu::always_inline]] void grow(const Floats4& p, const Ints4& where) {
-    lower(lo, where ? p : Floats4{} + infinite);
-    raise(hi, where ? p : Floats4{} - infinite);
+  // The point p, or an empty box.
+  [[gnu::always_inline]] static Box4 of(const Floats4& p, const Ints4& where) {
+    return {where ? p : Floats4{} + infinite, where ? p : Floats4{} - infinite};
+  }
+  [[gnu::always_inline]] void grow(const Box4& box) {
+    lower(lo, box.lo);
+    raise(hi, box.hi);
   }
   [[gnu::always_inline]] void settle(const Box4& within) {
     raise(lo, within.lo);
@@ -88,7 +103,8 @@ struct Box4 {
   }
 };
 
-// split_bounds() of clip.hpp. Distances of the corners to the plane are the same in all lanes.
+// split_bounds() of clip.hpp. Distances of the corners to the plane are the same in all lanes. The points where edges cross the
+// plane belong to both sides and are gathered once: in which order a box grows makes no difference.
 struct Clipper {
   unsigned axis;
   float plane;
@@ -98,39 +114,37 @@ struct Clipper {
     is_axis = Ints4{0, 1, 2, 3} == static_cast<int>(axis);
   }
   [[gnu::always_inline]] void split(const PackedCorners& corners, const Box4& box, Box4& left, Box4& right) const {
-    Floats4 a, b, c;
-    load(a, &corners.a);
-    load(b, &corners.b);
-    load(c, &corners.c);
-    const auto distance = [&](const Float4& corner) {
-      return (axis == 0 ? corner.x : axis == 1 ? corner.y : corner.z) - plane;
-    };
-    const Floats4 da = Floats4{} + distance(corners.a), db = Floats4{} + distance(corners.b),
-                  dc = Floats4{} + distance(corners.c);
-    left = right = {Floats4{} + infinite, Floats4{} - infinite};
-    edge(a, b, da, db, left, right);
-    edge(b, c, db, dc, left, right);
-    edge(c, a, dc, da, left, right);
+    const Corner a(corners.a, *this), b(corners.b, *this), c(corners.c, *this);
+    left = crossing(a, b);
+    left.grow(crossing(b, c));
+    left.grow(crossing(c, a));
+    right = left;
+    for (const Corner* corner : {&a, &b, &c}) {
+      left.grow(Box4::of(corner->p, corner->d <= 0.0f));
+      right.grow(Box4::of(corner->p, corner->d >= 0.0f));
+    }
     const Floats4 at = Floats4{} + plane;
     left.settle({box.lo, is_axis ? at : box.hi});
     right.settle({is_axis ? at : box.lo, box.hi});
   }
 
  private:
-  // Corner a and edge a-b.
-  [[gnu::always_inline]] static void edge(const Floats4& a, const Floats4& b, const Floats4& da, const Floats4& db,
-                                          Box4& left, Box4& right) {
-    left.grow(a, da <= 0.0f);
-    right.grow(a, da >= 0.0f);
-    Floats4 least = a, most = a, q = a + (b - a) * (da / (da - db));
-    lower(least, b);
-    raise(most, b);
-    Floats4 inside = most;
-    lower(inside, q);
-    raise(least, inside);
-    const Ints4 crosses = ((da < 0.0f) & (db > 0.0f)) | ((da > 0.0f) & (db < 0.0f));
-    left.grow(least, crosses);
-    right.grow(least, crosses);
+  struct Corner {
+    Floats4 p, d;
+    [[gnu::always_inline]] Corner(const Float4& corner, const Clipper& cut) {
+      load(p, &corner);
+      d = Floats4{} + (reinterpret_cast<const float*>(&corner)[cut.axis] - cut.plane);
+    }
+  };
+  // Where the edge a-b crosses the plane, if it does.
+  [[gnu::always_inline]] static Box4 crossing(const Corner& a, const Corner& b) {
+    Floats4 least = a.p, most = a.p;
+    lower(least, b.p);
+    raise(most, b.p);
+    const Floats4 q = a.p + (b.p - a.p) * (a.d / (a.d - b.d));
+    lower(most, q);
+    raise(least, most);
+    return Box4::of(least, ((a.d < 0.0f) & (b.d > 0.0f)) | ((a.d > 0.0f) & (b.d < 0.0f)));
   }
 };
 
@@ -138,13 +152,35 @@ struct Clipper {
 [[gnu::always_inline]] inline Box4 box_of(const Floats4& first, const Floats4& second) {
   return {__builtin_shufflevector(first, Floats4{}, 1, 2, 3, 4), second};
 }
-[[gnu::always_inline]] inline void store(Float4* to, std::size_t n, const Floats4& id, const Box4& box) {
-  const Floats4 first = __builtin_shufflevector(id, box.lo, 0, 4, 5, 6);
-  const Floats4 second = __builtin_shufflevector(box.hi, Floats4{}, 0, 1, 2, 4);
-  std::memcpy(to, &first, sizeof first);
-  std::memcpy(to + n, &second, sizeof second);
+// Where the next ref of a side goes. Numbers, because of a selection of pointers the compiler makes a branch.
+struct Place {
+  std::uintptr_t next, second;  // first half; how far behind it the second one is
+
+  explicit Place(const Target& target)
+      : next(reinterpret_cast<std::uintptr_t>(target.refs) + sizeof(Float4) * target.next),
+        second(sizeof(Float4) * target.n) {}
+  Place(std::uintptr_t first_half, std::uintptr_t second_half) : next(first_half), second(second_half) {}
+
+  [[gnu::always_inline]] static Place select(std::uint32_t side, const Place& a, const Place& b) {
+    const std::uintptr_t mask = -std::uintptr_t{side};
+    return {a.next ^ ((a.next ^ b.next) & mask), a.second ^ ((a.second ^ b.second) & mask)};
+  }
+  [[gnu::always_inline]] void put(const Floats4& first_half, const Floats4& second_half) const {
+    std::memcpy(reinterpret_cast<void*>(next), &first_half, sizeof first_half);
+    std::memcpy(reinterpret_cast<void*>(next + second), &second_half, sizeof second_half);
+  }
+  [[gnu::always_inline]] void advance(std::uint32_t refs) { next += sizeof(Float4) * refs; }
+  std::uint32_t since(const Target& target) const {
+    return static_cast<std::uint32_t>((next - Place(target).next) / sizeof(Float4));
+  }
+};
+[[gnu::always_inline]] inline void put(const Place& to, const Floats4& id, const Box4& box) {
+  to.put(__builtin_shufflevector(id, box.lo, 0, 4, 5, 6), __builtin_shufflevector(box.hi, Floats4{}, 0, 1, 2, 4));
 }
 
+[[gnu::always_inline]] inline std::uint32_t load_id(const Float4* array, std::uint32_t i) {
+  return simt::bits(array[i].x);
+}
 [[gnu::always_inline]] inline float lower_bound(const Float4* array, std::uint32_t i, unsigned axis) {
   return reinterpret_cast<const float*>(array + i)[1 + axis];
 }
@@ -154,13 +190,13 @@ struct Clipper {
 
 }  // namespace
 
-SIMT_CLONED
+SIMT_CLONED_512
 Box bin_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last, const Box& node,
              BinCounts& counts) {
   const Float4* const array = reinterpret_cast<const Float4*>(refs);
   const BinLanes lanes(node);
   const Ints8 row{0, 0, bin_count, 2 * bin_count, 0, bin_count, 2 * bin_count, 0};
-  counts = {};
+  clear(counts);
   Floats8 least = Floats8{} + infinite, most = Floats8{} - infinite;
   for (std::uint32_t i = first; i < last; ++i) {
     Floats4 low, high;
@@ -172,13 +208,14 @@ Box bin_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::u
     Ints8 bins;
     lanes.find(bounds, bins);
     bins += row;
-    std::uint32_t words[8];
-    std::memcpy(words, &bins, sizeof words);
-    for (unsigned axis = 0; axis < 3; ++axis) {
-      const std::uint32_t begin = words[1 + axis], end = words[4 + axis];
-      ++counts.begins[begin < end ? begin : end];  // a ref in a boundary begins and ends below it
-      ++counts.ends[end];
-    }
+    const Ints4 ends = __builtin_shufflevector(bins, bins, 3, 4, 5, 6);
+    Ints4 begins = __builtin_shufflevector(bins, bins, 0, 1, 2, 3);
+    lower(begins, ends);  // a ref in a boundary begins and ends below it
+    std::uint32_t begin[4], end[4];
+    std::memcpy(begin, &begins, sizeof begin);
+    std::memcpy(end, &ends, sizeof end);
+    ++counts.begins[begin[1]], ++counts.begins[begin[2]], ++counts.begins[begin[3]];
+    ++counts.ends[end[1]], ++counts.ends[end[2]], ++counts.ends[end[3]];
   }
   for (unsigned axis = 0; axis < 3; ++axis) {
     const BinAxis bins = bin_axis(node, axis);
@@ -207,38 +244,49 @@ Moved count_sides(const std::byte* refs, std::uint32_t n, std::uint32_t first, s
   return moved;
 }
 
-SIMT_CLONED
+SIMT_CLONED_512
 Moved move_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last, const Cut& cut,
                 const PackedCorners* corners, const Target& left, const Target& right) {
   const Float4* const array = reinterpret_cast<const Float4*>(refs);
   const Clipper clipper(cut);
-  // Where the next ref of each side goes, by the side: a selection, not a branch that nobody can predict.
-  Float4* next[2] = {reinterpret_cast<Float4*>(left.refs) + left.next,
-                     reinterpret_cast<Float4*>(right.refs) + right.next};
-  const std::size_t second[2] = {left.n, right.n};
-  const unsigned flats_right = cut.flats_right ? 1 : 0;
+  Place to_left(left), to_right(right);
+  const std::uint32_t flats_right = cut.flats_right ? 1 : 0;
+  const unsigned axis = cut.axis;
   const float plane = cut.plane;
-  for (std::uint32_t i = first; i < last; ++i) {
-    const float lo = lower_bound(array, i, cut.axis), hi = upper_bound(array, n, i, cut.axis);
-    // goes_left and goes_right: both where the ref straddles; one of neither lies in the plane.
-    const unsigned begins = lo < plane ? 1 : 0, goes_on = hi > plane ? 1 : 0;
-    Floats4 low, high;
-    load(low, array + i);
-    load(high, array + n + i);
-    if ((begins & goes_on) != 0) {
+  // In two passes, neither of which has a branch that nobody can predict. The first one writes those that straddle to the right,
+  // where it writes the next one that stays there, too.
+  constexpr std::uint32_t block = 64;
+  std::uint32_t straddlers[block];
+  for (std::uint32_t i = first; i < last;) {
+    const std::uint32_t end = last - i < block ? last : i + block;
+    std::uint32_t straddling = 0;
+    for (; i < end; ++i) {
+      Floats4 low, high;
+      load(low, array + i);
+      load(high, array + n + i);
+      // goes_left and goes_right: both where the ref straddles; one of neither lies in the plane.
+      const std::uint32_t begins = lower_bound(array, i, axis) < plane ? 1 : 0;
+      const std::uint32_t goes_on = upper_bound(array, n, i, axis) > plane ? 1 : 0;
+      const std::uint32_t side = goes_on | (flats_right & ~begins), both = begins & goes_on;
+      Place::select(side, to_left, to_right).put(low, high);
+      to_left.advance(side ^ 1);
+      to_right.advance(side ^ both);
+      straddlers[straddling] = i;
+      straddling += both;
+    }
+    for (std::uint32_t k = 0; k < straddling; ++k) {
+      Floats4 low, high;
+      load(low, array + straddlers[k]);
+      load(high, array + n + straddlers[k]);
       Box4 below, above;
-      clipper.split(corners[simt::bits(array[i].x)], box_of(low, high), below, above);
-      store(next[0]++, left.n, low, below);
-      store(next[1]++, right.n, low, above);
-    } else {
-      const unsigned side = goes_on | (flats_right & ~begins);
-      Float4* const to = next[side]++;
-      std::memcpy(to, &low, sizeof low);
-      std::memcpy(to + second[side], &high, sizeof high);
+      clipper.split(corners[load_id(array, straddlers[k])], box_of(low, high), below, above);
+      put(to_left, low, below);
+      put(to_right, low, above);
+      to_left.advance(1);
+      to_right.advance(1);
     }
   }
-  return {static_cast<std::uint32_t>(next[0] - reinterpret_cast<Float4*>(left.refs)) - left.next,
-          static_cast<std::uint32_t>(next[1] - reinterpret_cast<Float4*>(right.refs)) - right.next};
+  return {to_left.since(left), to_right.since(right)};
 }
 
 }  // namespace heapwood::kdtree

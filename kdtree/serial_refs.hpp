@@ -34,7 +34,8 @@ struct Moved {
 // How many of the refs [first, last) of an array of n go to each side.
 Moved count_sides(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last, const Cut& cut,
                   const PackedCorners* corners);
-// Moves them, in order: those that straddle go to both sides, each with the bounds of its part. The targets have room for them.
+// Moves them, in some order: those that straddle go to both sides, each with the bounds of its part. The targets have room for
+// them.
 Moved move_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last, const Cut& cut,
                 const PackedCorners* corners, const Target& left, const Target& right);
 

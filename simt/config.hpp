@@ -29,11 +29,18 @@
 #define SIMT_ROLLED
 #endif
 
-// Functions of the CPU that exist once for every x86-64 processor and once for those with AVX2 (lanes.hpp). Not under sanitizers,
-// whose runtime is not there yet when the program chooses, and not where the linker cannot choose.
+// Functions of the CPU that exist once for every x86-64 processor and once for those with AVX2 (lanes.hpp); SIMT_CLONED_512 once more
+// for those with AVX-512, whose masks and 32 registers help vectors of eight numbers, too. Not under sanitizers, whose runtime is not
+// there yet when the program chooses, and not where the linker cannot choose.
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__CUDACC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define SIMT_CLONED __attribute__((target_clones("avx2", "default")))
+#if __GNUC__ >= 12
+#define SIMT_CLONED_512 __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#else
+#define SIMT_CLONED_512 SIMT_CLONED
+#endif
 #else
 #define SIMT_CLONED
+#define SIMT_CLONED_512
 #endif

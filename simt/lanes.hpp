@@ -3,8 +3,9 @@
 // has (two or four operations where its registers are shorter), with the operators of the language and no intrinsics.
 // A comparison gives -1 or 0 in each lane; `mask ? a : b` selects lane by lane. Host code only.
 //
-// Functions that use these are SIMT_CLONED: x86-64 programs then hold them a second time, for processors with AVX2, and choose
-// when they start. Arithmetic is that of the scalar code, operation by operation, so the results are the same.
+// Functions that use these are SIMT_CLONED or SIMT_CLONED_512: x86-64 programs then hold them again for processors with AVX2, or
+// with AVX2 and AVX-512, and choose when they start. Arithmetic is that of the scalar code, operation by operation, so the results
+// are the same.
 #pragma once
 
 #include <cstring>

@@ -208,7 +208,7 @@ void consider_bounds(const Scene& s, const SplitCost& cost, unsigned axis, const
 }
 
 TEST(ChooseExact, IsTheCheapestOfAllBounds) {
-  for (const std::size_t n : {1u, 2u, 3u, 7u, 31u, 32u}) {
+  for (std::size_t n = 1; n <= exact_limit; ++n) {
     for (const Scene& s : scenes(n)) {
       SCOPED_TRACE(s.name + std::string(", ") + std::to_string(n));
       const NodeData node(s);

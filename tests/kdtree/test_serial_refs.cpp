@@ -20,9 +20,26 @@ struct Array {
   explicit Array(std::size_t refs) : storage(2 * refs), n(static_cast<std::uint32_t>(refs)) {}
   std::byte* data() { return reinterpret_cast<std::byte*>(storage.data()); }
   Ref operator[](std::uint32_t i) { return Refs::load(data(), n, i, {}, nullptr); }
+  std::vector<Ref> from(std::uint32_t first) {
+    std::vector<Ref> refs;
+    for (std::uint32_t i = first; i < n; ++i) refs.push_back((*this)[i]);
+    return refs;
+  }
   std::vector<Float4> storage;
   std::uint32_t n;
 };
+
+// In any order.
+void expect_same(std::vector<Ref> a, std::vector<Ref> b) {
+  const auto by_id = [](const Ref& x, const Ref& y) { return x.id < y.id; };
+  std::sort(a.begin(), a.end(), by_id);
+  std::sort(b.begin(), b.end(), by_id);
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ASSERT_EQ(a[i].id, b[i].id);
+    ASSERT_EQ(a[i].box, b[i].box);
+  }
+}
 
 std::vector<Soup> soups() {
   return {random_soup(700, 1, 0.3f),
@@ -101,14 +118,8 @@ TEST_P(SerialRefs, AreMovedAndClippedAsByAWarp) {
                                     {to_left.data(), to_left.n, 2}, {to_right.data(), to_right.n, 1});
       ASSERT_EQ(moved.left, left.size());
       ASSERT_EQ(moved.right, right.size());
-      for (std::uint32_t i = 0; i < left.size(); ++i) {
-        ASSERT_EQ(to_left[i + 2].id, left[i].id);
-        ASSERT_EQ(to_left[i + 2].box, left[i].box);
-      }
-      for (std::uint32_t i = 0; i < right.size(); ++i) {
-        ASSERT_EQ(to_right[i + 1].id, right[i].id);
-        ASSERT_EQ(to_right[i + 1].box, right[i].box);
-      }
+      expect_same(to_left.from(2), left);
+      expect_same(to_right.from(1), right);
     }
   }
   if (GetParam() < 2) {
