@@ -23,12 +23,13 @@ constexpr std::size_t ray_block = 4096;
 
 // Whether any lane of the masks is set: bit 0 for a, bit 1 for b.
 [[gnu::always_inline]] inline unsigned any_of(const Ints8& a, const Ints8& b) {
-  using Ints4 = simt::Ints4;
-  const Ints8 both = (a & 1) | (b & 2);
-  Ints4 four = __builtin_shufflevector(both, both, 0, 1, 2, 3) | __builtin_shufflevector(both, both, 4, 5, 6, 7);
-  four |= __builtin_shufflevector(four, four, 2, 3, 0, 1);
-  four |= __builtin_shufflevector(four, four, 1, 0, 3, 2);
-  return static_cast<unsigned>(four[0]);
+  using Pairs4 [[gnu::vector_size(32)]] = std::int64_t;
+  const Ints8 lane = (a & 1) | (b & 2);
+  Pairs4 pairs;
+  std::memcpy(&pairs, &lane, sizeof pairs);
+  const auto two = __builtin_shufflevector(pairs, pairs, 0, 1) | __builtin_shufflevector(pairs, pairs, 2, 3);
+  const std::int64_t pair = two[0] | two[1];
+  return static_cast<unsigned>(pair | pair >> 32);
 }
 
 struct Vec8 {
@@ -126,6 +127,9 @@ struct Packet {
     }
   }
 
+  // `coherent`: these go mostly where the packet before them went, so that the processor foresees who pushes. Of others it could only
+  // guess: they write the entry always, and count it or not.
+  template <bool coherent>
   [[gnu::always_inline]] void traverse(const Tree& tree) {
     const auto node_at = [&tree](std::uint32_t place) __attribute__((always_inline)) {
       return reinterpret_cast<const Node*>(reinterpret_cast<const std::byte*>(tree.nodes) + std::size_t{place} * 4);
@@ -147,9 +151,9 @@ struct Packet {
           continue;
         }
         node = node_at(child);
-        // Whether to push could only be guessed: the entry is written always, and counted or not.
+        if (coherent && sides != 3) continue;
         stack[top] = {far_begin, end, child ^ 2u};
-        top += sides >> 1;
+        top += coherent ? 1 : sides >> 1;
         end = near_end;
       }
       test_leaf(tree, node->first, node->first + node->count());
@@ -166,6 +170,7 @@ struct Packet {
   }
 };
 
+template <bool coherent>
 [[gnu::always_inline]] inline void trace_packet(const Tree& tree, const Ray* rays, Hit* hits,
                                                 const std::uint32_t* which, std::uint32_t count) {
   Packet packet;
@@ -173,7 +178,7 @@ struct Packet {
     for (std::uint32_t k = 0; k < count; ++k) hits[which[k]] = closest_hit(tree, rays[which[k]]);
     return;
   }
-  packet.traverse(tree);
+  packet.traverse<coherent>(tree);
   for (std::uint32_t k = 0; k < count; ++k) {
     const Ray& ray = rays[which[k]];
     const auto record = static_cast<std::uint32_t>(packet.found[k]);
@@ -188,14 +193,20 @@ struct Packet {
 
 // Rays with the same signs of direction.
 SIMT_CLONED
-void trace_together(const Tree& tree, const Ray* rays, Hit* hits, const std::uint32_t* which, std::uint32_t count) {
+void trace_coherent(const Tree& tree, const Ray* rays, Hit* hits, const std::uint32_t* which, std::uint32_t count) {
   for (std::uint32_t i = 0; i < count; i += lanes) {
-    trace_packet(tree, rays, hits, which + i, std::min(lanes, count - i));
+    trace_packet<true>(tree, rays, hits, which + i, std::min(lanes, count - i));
+  }
+}
+SIMT_CLONED
+void trace_scattered(const Tree& tree, const Ray* rays, Hit* hits, const std::uint32_t* which, std::uint32_t count) {
+  for (std::uint32_t i = 0; i < count; i += lanes) {
+    trace_packet<false>(tree, rays, hits, which + i, std::min(lanes, count - i));
   }
 }
 
 // By kind: the signs of the directions decide the order of children.
-void trace_block(const Tree& tree, const Ray* rays, Hit* hits, std::span<const RayPlace> block) {
+void trace_block(const Tree& tree, const Ray* rays, Hit* hits, std::span<const RayPlace> block, bool coherent) {
   constexpr unsigned kinds = 8;
   std::uint32_t which[ray_block], end[kinds] = {}, begin[kinds], sum = 0;
   for (const RayPlace place : block) ++end[place.signs];
@@ -205,7 +216,8 @@ void trace_block(const Tree& tree, const Ray* rays, Hit* hits, std::span<const R
     end[k] = begin[k];
   }
   for (const RayPlace place : block) which[end[place.signs]++] = place.index;
-  for (unsigned k = 0; k < kinds; ++k) trace_together(tree, rays, hits, which + begin[k], end[k] - begin[k]);
+  const auto trace = coherent ? trace_coherent : trace_scattered;
+  for (unsigned k = 0; k < kinds; ++k) trace(tree, rays, hits, which + begin[k], end[k] - begin[k]);
 }
 
 }  // namespace
@@ -216,7 +228,7 @@ void closest_hits(const TreeView<FastIntersection>& tree, const Ray* rays, Hit* 
     const std::size_t n = std::min(ray_span, count - base);
     const std::span<const RayPlace> places = order.of({rays + base, n});
     for (std::size_t i = 0; i < n; i += ray_block) {
-      trace_block(tree, rays + base, hits + base, places.subspan(i, std::min(ray_block, n - i)));
+      trace_block(tree, rays + base, hits + base, places.subspan(i, std::min(ray_block, n - i)), order.together());
     }
   }
 }

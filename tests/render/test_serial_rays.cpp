@@ -78,6 +78,13 @@ TEST(SerialRays, HitTheSameInManySpans) {
   compare(soup, MedianBuilder::build(soup.view()), rays_of_all_kinds(2 * kdtree::ray_span + 5000), 2000);
 }
 
+TEST(SerialRays, HitTheSameFromOnePoint) {
+  const Soup soup = kdtree::random_soup(3000, 1);
+  std::vector<Ray> rays = rays_of_all_kinds(9001);
+  for (Ray& ray : rays) ray.origin = {0.5f, 0.4f, -0.2f};
+  compare(soup, MedianBuilder::build(soup.view()), rays, 300);
+}
+
 // So large that a plane's distance overflows for a direction near zero: inf - inf, not a number, which visits both sides.
 TEST(SerialRays, HitTheSameWhereDistancesOverflow) {
   constexpr float large = 1e19f;
@@ -100,6 +107,7 @@ TEST(RayOrder, IsOneOfAllAndKeepsWhatStartsTogether) {
     SCOPED_TRACE(pass == 0 ? "scattered" : "from one point");
     const std::span<const kdtree::RayPlace> places = order.of(rays);
     ASSERT_EQ(places.size(), rays.size());
+    EXPECT_EQ(order.together(), pass == 1);
     std::vector<unsigned> seen(rays.size());
     for (std::size_t i = 0; i < places.size(); ++i) {
       const std::uint32_t index = places[i].index;
