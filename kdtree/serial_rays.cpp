@@ -223,6 +223,10 @@ void trace_block(const Tree& tree, const Ray* rays, Hit* hits, std::span<const R
 }  // namespace
 
 void closest_hits(const TreeView<FastIntersection>& tree, const Ray* rays, Hit* hits, std::size_t count) {
+  if (!simt::has_eight_lanes()) {
+    for (std::size_t i = 0; i < count; ++i) hits[i] = closest_hit(tree, rays[i]);
+    return;
+  }
   RayOrder order;
   for (std::size_t base = 0; base < count; base += ray_span) {
     const std::size_t n = std::min(ray_span, count - base);
