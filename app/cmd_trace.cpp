@@ -64,6 +64,9 @@ Table rays_table(const TraceBench& bench, const TraceResult& result) {
                   count_text(result.triangles), count_text(tree.inner + tree.leaves), count_text(tree.refs),
                   figure_text(tree.sah_cost_1_1), tree.depth, bytes_text(result.node_bytes),
                   bytes_text(result.record_bytes)),
+      fmt::format("first ray: {} ms after the scene is on the device: tree {} ms, triangle records {} ms",
+                  figure_text(result.first_ray.ms()), figure_text(median(result.first_ray.build_ms)),
+                  figure_text(median(result.first_ray.records_ms))),
       fmt::format("camera: {} --up {}", render::to_string(result.camera), "xyz"[result.camera.up]),
       fmt::format("method: {} intersection, median of {} runs after a warm-up; rays and hits in buffers",
                   bench.watertight ? "watertight" : "fast", bench.runs)};
@@ -88,6 +91,7 @@ Json trace_report(const TraceBench& bench, const TraceResult& result, const std:
                   {"hash", fmt::format("{:016x}", tree.hash)},
                   {"node_bytes", result.node_bytes},
                   {"record_bytes", result.record_bytes}};
+  json["first_ray"] = to_json(result.first_ray);
   for (const TraceRow& row : result.rows) json["results"].push_back(to_json(row));
   return json;
 }
@@ -134,7 +138,7 @@ void add_trace(CLI::App& app, Invocation& invocation) {
       ->type_name("WxH");
   command->add_option("--rays", options->rays, "primary, diffuse")->capture_default_str()->type_name("KINDS");
   command->add_flag("--watertight", options->bench.watertight, "the slower intersection that leaks at no edge");
-  command->add_option("--runs", options->bench.runs, "timed launches, after a warm-up")
+  command->add_option("--runs", options->bench.runs, "timed builds and launches, after a warm-up")
       ->capture_default_str()
       ->check(quiet(CLI::Range(1, 1000)))
       ->type_name("N");

@@ -13,12 +13,15 @@ double TraceRow::mrays() const {
   return ms && *ms > 0 ? 1e-3 * static_cast<double>(rays.rays) / *ms : 0;
 }
 
+double FirstRay::ms() const { return median(build_ms).value_or(0) + median(records_ms).value_or(0); }
+
 TraceResult run_trace(const TraceBench& bench, const std::function<void(const std::string&)>& announce) {
   announce(bench.scene + ": loading");
   PreparedScene scene(bench.scene, bench.device, bench.settings, !bench.entry->traits->lower_bound);
   announce(scene.name() + ": building");
   TraceResult result;
   result.incomplete = scene.build_growing(*bench.entry).incomplete;
+  for (int run = 0; run < bench.runs; ++run) result.first_ray.build_ms.push_back(scene.build(*bench.entry).ms);
   result.scene = scene.name();
   result.triangles = scene.triangles();
   result.pool_bytes = scene.pool_bytes();
@@ -26,6 +29,7 @@ TraceResult run_trace(const TraceBench& bench, const std::function<void(const st
   result.node_bytes = sizeof(kdtree::Node) * (result.tree.inner + result.tree.leaves);
   result.record_bytes = (sizeof(kdtree::PlaneRecord) + sizeof(std::uint32_t)) * result.tree.refs;
   const render::Scene traced(bench.device.id, scene.workspace().download(), scene.view(), bench.watertight);
+  for (int run = 0; run < bench.runs; ++run) result.first_ray.records_ms.push_back(traced.fill_records());
   const auto [width, height] = bench.size;
   result.camera =
       choose_camera(bench.camera, bench.scene, scene.mesh(), traced, static_cast<double>(width) / std::max(1u, height));
@@ -54,6 +58,16 @@ Json to_json(const TraceRow& row) {
   put(json, "median_ms", median(rays.runs_ms));
   json["mrays_per_second"] = row.mrays();
   json["steps"] = {{"inner", rays.steps.inner}, {"leaves", rays.steps.leaves}, {"triangles", rays.steps.tests}};
+  return json;
+}
+
+Json to_json(const FirstRay& first_ray) {
+  Json json;
+  json["build_runs_ms"] = first_ray.build_ms;
+  json["records_runs_ms"] = first_ray.records_ms;
+  put(json, "build_median_ms", median(first_ray.build_ms));
+  put(json, "records_median_ms", median(first_ray.records_ms));
+  json["ms"] = first_ray.ms();
   return json;
 }
 

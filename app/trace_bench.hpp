@@ -33,12 +33,20 @@ struct TraceRow {
   double mrays() const;  // millions of rays a second, by the median
 };
 
+// From the scene on the device until the first ray can be traced: the tree's build and the triangle records, each measured alone
+// and after a warm-up.
+struct FirstRay {
+  std::vector<double> build_ms, records_ms;  // every run
+  double ms() const;                         // the sum of the medians
+};
+
 struct TraceResult {
   std::string scene;
   std::size_t triangles = 0, pool_bytes = 0;
   bool incomplete = false;  // the tree, for want of memory
   kdtree::TreeStats tree;
   std::size_t node_bytes = 0, record_bytes = 0;
+  FirstRay first_ray;
   render::Camera camera;
   std::vector<TraceRow> rows;
 };
@@ -47,5 +55,6 @@ struct TraceResult {
 TraceResult run_trace(const TraceBench& bench, const std::function<void(const std::string&)>& announce);
 
 Json to_json(const TraceRow& row);
+Json to_json(const FirstRay& first_ray);
 
 }  // namespace heapwood::app

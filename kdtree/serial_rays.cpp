@@ -2,8 +2,11 @@
 #include "kdtree/serial_rays.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <vector>
 
+#include "kdtree/ray_order.hpp"
 #include "simt/lanes.hpp"
 
 namespace heapwood::kdtree {
@@ -14,17 +17,19 @@ using simt::Ints8;
 using Tree = TreeView<FastIntersection>;
 
 constexpr unsigned lanes = 8;
+constexpr std::size_t ray_block = 4096;
 
 [[gnu::always_inline]] inline void load(Floats8& to, const float* from) { std::memcpy(&to, from, sizeof to); }
 
 // Whether any lane of the masks is set: bit 0 for a, bit 1 for b.
 [[gnu::always_inline]] inline unsigned any_of(const Ints8& a, const Ints8& b) {
-  using Ints4 = simt::Ints4;
-  const Ints8 both = (a & 1) | (b & 2);
-  Ints4 four = __builtin_shufflevector(both, both, 0, 1, 2, 3) | __builtin_shufflevector(both, both, 4, 5, 6, 7);
-  four |= __builtin_shufflevector(four, four, 2, 3, 0, 1);
-  four |= __builtin_shufflevector(four, four, 1, 0, 3, 2);
-  return static_cast<unsigned>(four[0]);
+  using Pairs4 [[gnu::vector_size(32)]] = std::int64_t;
+  const Ints8 lane = (a & 1) | (b & 2);
+  Pairs4 pairs;
+  std::memcpy(&pairs, &lane, sizeof pairs);
+  const auto two = __builtin_shufflevector(pairs, pairs, 0, 1) | __builtin_shufflevector(pairs, pairs, 2, 3);
+  const std::int64_t pair = two[0] | two[1];
+  return static_cast<unsigned>(pair | pair >> 32);
 }
 
 struct Vec8 {
@@ -34,23 +39,27 @@ struct Vec8 {
   to = row.x * p.x + row.y * p.y + row.z * p.z + row.w;
 }
 
-// A child to visit later: who visits it, and each one's interval in it.
+// A child to visit later, and each ray's interval in it.
 struct PacketEntry {
-  Ints8 active;
   Floats8 begin, end;
   std::uint32_t place;
 };
 
-// detail::traverse() for eight rays; comparisons of floats are the same, in the same order.
+// detail::traverse() for eight rays: the same planes, and what comparisons decide there, minima and maxima decide here. A ray
+// takes part in a node while its interval there is not empty, begin <= end: a near child ends where the plane is met, a far child
+// begins there, and once empty an interval stays so. Before a NaN this does not hold: see start().
 struct Packet {
+  static constexpr float never = -HUGE_VALF;  // end of an interval that is to be empty
+
   Floats8 inverse[3], offset[3];
   Vec8 origin, direction;
   Floats8 tmin, closest, begin, end;
-  Ints8 active, found;
+  Ints8 found;
   std::uint32_t side[3];  // bits of the slopes' offsets that near_child() looks at
 
-  // FastIntersection's slopes and detail::clip, with the first of `count` rays in the lanes that have none.
-  [[gnu::always_inline]] void start(const Tree& tree, const Ray* rays, const std::uint32_t* which,
+  // FastIntersection's slopes and detail::clip, with the first of `count` rays in the lanes that have none. False: a plane's
+  // distance overflows, and these rays must go one by one. (Every plane lies between two faces of the box, and so do distances.)
+  [[gnu::always_inline]] bool start(const Tree& tree, const Ray* rays, const std::uint32_t* which,
                                     std::uint32_t count) {
     alignas(32) float from[3][lanes], along[3][lanes], least[lanes], most[lanes];
     for (unsigned k = 0; k < lanes; ++k) {
@@ -66,6 +75,7 @@ struct Packet {
     load(closest, most);
     begin = tmin;
     end = closest;
+    Ints8 finite = Ints8{} - 1;
     for (unsigned axis = 0; axis < 3; ++axis) {
       Floats8& o = axis == 0 ? origin.x : axis == 1 ? origin.y : origin.z;
       Floats8& d = axis == 0 ? direction.x : axis == 1 ? direction.y : direction.z;
@@ -83,25 +93,29 @@ struct Packet {
       const float lo = tree.bounds.lo[axis], hi = tree.bounds.hi[axis];
       const Floats8 enter = (negative ? hi : lo) * inverse[axis] + offset[axis];
       const Floats8 leave = (negative ? lo : hi) * inverse[axis] + offset[axis];
+      finite &= (enter - enter == 0.0f) & (leave - leave == 0.0f);
       begin = enter > begin ? enter : begin;
       end = leave < end ? leave : end;
     }
-    active = (begin <= end) & (Ints8{0, 1, 2, 3, 4, 5, 6, 7} < static_cast<int>(count));
+    end = Ints8{0, 1, 2, 3, 4, 5, 6, 7} < static_cast<int>(count) ? end : never;
     found = Ints8{} + static_cast<int>(no_triangle);
+    return any_of(~finite, ~finite) == 0;
   }
 
   [[gnu::always_inline]] void test_leaf(const Tree& tree, std::uint32_t first, std::uint32_t last) {
+    if (first == last) return;
     Floats8 lower = begin * (1 - FastIntersection::relative_slack) - tree.slack;
     Floats8 upper = end * (1 + FastIntersection::relative_slack) + tree.slack;
     lower = lower > tmin ? lower : tmin;
     upper = upper < closest ? upper : closest;
+    const Ints8 inside = begin <= end;
     for (std::uint32_t k = first; k < last; ++k) {
       const PlaneRecord& record = tree.records[k];
       Floats8 distance, u, v;
       at(record.plane, origin, distance);
       const Floats8 along = record.plane.x * direction.x + record.plane.y * direction.y + record.plane.z * direction.z;
       const Floats8 h = -distance * (1.0f / along);
-      Ints8 hit = active & (h >= lower) & (h < upper);
+      Ints8 hit = inside & (h >= lower) & (h < upper);
       if (any_of(hit, hit) == 0) continue;
       const Vec8 p{origin.x + direction.x * h, origin.y + direction.y * h, origin.z + direction.z * h};
       at(record.u, p, u);
@@ -113,61 +127,58 @@ struct Packet {
     }
   }
 
-  // What will be read after this node: its children, or its triangles.
-  [[gnu::always_inline]] static void prefetch(const Tree& tree, const detail::NodeWords& node) {
-    const std::byte* const children = reinterpret_cast<const std::byte*>(tree.nodes) + std::size_t{node.link & ~3u} * 4;
-    const std::byte* const records = reinterpret_cast<const std::byte*>(tree.records + node.first);
-    __builtin_prefetch((node.link & 3u) == 3u ? records : children);
-  }
-
+  // `coherent`: these go mostly where the packet before them went, so that the processor foresees who pushes. Of others it could only
+  // guess: they write the entry always, and count it or not.
+  template <bool coherent>
   [[gnu::always_inline]] void traverse(const Tree& tree) {
-    PacketEntry stack[max_depth];
+    const auto node_at = [&tree](std::uint32_t place) __attribute__((always_inline)) {
+      return reinterpret_cast<const Node*>(reinterpret_cast<const std::byte*>(tree.nodes) + std::size_t{place} * 4);
+    };
+    PacketEntry stack[max_depth + 1];  // one more is written than counted
     unsigned top = 0;
-    if (any_of(active, active) == 0) return;
-    detail::NodeWords node = detail::load(tree.nodes);
+    Ints8 inside = begin <= end;
+    if (any_of(inside, inside) == 0) return;
+    const Node* node = tree.nodes;
     for (;;) {
-      while ((node.link & 3u) != 3u) {
-        const unsigned axis = node.link & 3u;
-        const Floats8 plane = simt::from_bits(node.first) * inverse[axis] + offset[axis];
-        const std::uint32_t child = simt::select_bits(node.link, side[axis], 3);
-        // A NaN means both, as there.
-        const Ints8 far_only = plane < begin;
-        const Ints8 to_near = active & ~far_only, to_far = active & ~(plane > end);
-        // Both at once: a pair lies in one line of the cache.
-        const detail::NodeWords near_node = detail::load(tree.nodes, child),
-                                far_node = detail::load(tree.nodes, child ^ 2u);
-        const unsigned sides = any_of(to_near, to_far);
-        node = sides == 2 ? far_node : near_node;
-        if (sides == 3) {
-          prefetch(tree, far_node);
-          PacketEntry& entry = stack[top++];
-          entry.place = child ^ 2u;
-          entry.active = to_far;
-          entry.begin = far_only ? begin : plane;
-          entry.end = end;
-          active = to_near;
-          end = to_far ? plane : end;
+      while (!node->leaf()) {
+        const unsigned axis = node->axis();
+        const Floats8 plane = node->split * inverse[axis] + offset[axis];
+        const std::uint32_t child = simt::select_bits(node->link, side[axis], 3);
+        const Floats8 near_end = plane < end ? plane : end, far_begin = plane > begin ? plane : begin;
+        const unsigned sides = any_of(begin <= near_end, far_begin <= end);
+        if (sides == 2) {
+          node = node_at(child ^ 2u);
+          continue;
         }
+        node = node_at(child);
+        if (coherent && sides != 3) continue;
+        stack[top] = {far_begin, end, child ^ 2u};
+        top += coherent ? 1 : sides >> 1;
+        end = near_end;
       }
-      if (node.link != 3u) test_leaf(tree, node.first, node.first + (node.link >> 2));
+      test_leaf(tree, node->first, node->first + node->count());
       do {
         if (top == 0) return;
         --top;
         // Who has a hit in front of this interval has ended.
         begin = stack[top].begin;
-        active = stack[top].active & ~(closest <= begin);
-      } while (any_of(active, active) == 0);
-      end = stack[top].end;
-      node = detail::load(tree.nodes, stack[top].place);
+        end = begin < closest ? stack[top].end : never;
+        inside = begin <= end;
+      } while (any_of(inside, inside) == 0);
+      node = node_at(stack[top].place);
     }
   }
 };
 
-SIMT_CLONED
-void trace_together(const Tree& tree, const Ray* rays, Hit* hits, const std::uint32_t* which, std::uint32_t count) {
+template <bool coherent>
+[[gnu::always_inline]] inline void trace_packet(const Tree& tree, const Ray* rays, Hit* hits,
+                                                const std::uint32_t* which, std::uint32_t count) {
   Packet packet;
-  packet.start(tree, rays, which, count);
-  packet.traverse(tree);
+  if (!packet.start(tree, rays, which, count)) {
+    for (std::uint32_t k = 0; k < count; ++k) hits[which[k]] = closest_hit(tree, rays[which[k]]);
+    return;
+  }
+  packet.traverse<coherent>(tree);
   for (std::uint32_t k = 0; k < count; ++k) {
     const Ray& ray = rays[which[k]];
     const auto record = static_cast<std::uint32_t>(packet.found[k]);
@@ -180,33 +191,48 @@ void trace_together(const Tree& tree, const Ray* rays, Hit* hits, const std::uin
   }
 }
 
-// The signs of the directions, which decide the order of children.
-constexpr unsigned kinds = 8;
-[[gnu::always_inline]] inline unsigned kind_of(const Ray& ray) {
-  const Vec3 d = ray.direction;
-  return simt::bits(d.x) >> 31 | simt::bits(d.y) >> 31 << 1 | simt::bits(d.z) >> 31 << 2;
+// Rays with the same signs of direction.
+SIMT_CLONED
+void trace_coherent(const Tree& tree, const Ray* rays, Hit* hits, const std::uint32_t* which, std::uint32_t count) {
+  for (std::uint32_t i = 0; i < count; i += lanes) {
+    trace_packet<true>(tree, rays, hits, which + i, std::min(lanes, count - i));
+  }
+}
+SIMT_CLONED
+void trace_scattered(const Tree& tree, const Ray* rays, Hit* hits, const std::uint32_t* which, std::uint32_t count) {
+  for (std::uint32_t i = 0; i < count; i += lanes) {
+    trace_packet<false>(tree, rays, hits, which + i, std::min(lanes, count - i));
+  }
+}
+
+// By kind: the signs of the directions decide the order of children.
+void trace_block(const Tree& tree, const Ray* rays, Hit* hits, std::span<const RayPlace> block, bool coherent) {
+  constexpr unsigned kinds = 8;
+  std::uint32_t which[ray_block], end[kinds] = {}, begin[kinds], sum = 0;
+  for (const RayPlace place : block) ++end[place.signs];
+  for (unsigned k = 0; k < kinds; ++k) {
+    begin[k] = sum;
+    sum += end[k];
+    end[k] = begin[k];
+  }
+  for (const RayPlace place : block) which[end[place.signs]++] = place.index;
+  const auto trace = coherent ? trace_coherent : trace_scattered;
+  for (unsigned k = 0; k < kinds; ++k) trace(tree, rays, hits, which + begin[k], end[k] - begin[k]);
 }
 
 }  // namespace
 
 void closest_hits(const TreeView<FastIntersection>& tree, const Ray* rays, Hit* hits, std::size_t count) {
-  constexpr std::size_t block = 4096;
-  std::uint32_t order[block];
-  for (std::size_t base = 0; base < count; base += block) {
-    const std::size_t n = std::min(block, count - base);
-    std::uint32_t end[kinds] = {};
-    for (std::size_t i = 0; i < n; ++i) ++end[kind_of(rays[base + i])];
-    std::uint32_t begin[kinds], sum = 0;
-    for (unsigned k = 0; k < kinds; ++k) {
-      begin[k] = sum;
-      sum += end[k];
-      end[k] = begin[k];
-    }
-    for (std::size_t i = 0; i < n; ++i) order[end[kind_of(rays[base + i])]++] = static_cast<std::uint32_t>(i);
-    for (unsigned k = 0; k < kinds; ++k) {
-      for (std::uint32_t i = begin[k]; i < end[k]; i += lanes) {
-        trace_together(tree, rays + base, hits + base, order + i, std::min(lanes, end[k] - i));
-      }
+  if (!simt::has_eight_lanes()) {
+    for (std::size_t i = 0; i < count; ++i) hits[i] = closest_hit(tree, rays[i]);
+    return;
+  }
+  RayOrder order;
+  for (std::size_t base = 0; base < count; base += ray_span) {
+    const std::size_t n = std::min(ray_span, count - base);
+    const std::span<const RayPlace> places = order.of({rays + base, n});
+    for (std::size_t i = 0; i < n; i += ray_block) {
+      trace_block(tree, rays + base, hits + base, places.subspan(i, std::min(ray_block, n - i)), order.together());
     }
   }
 }

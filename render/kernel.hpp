@@ -2,6 +2,7 @@
 // The kernels that trace rays, for every launcher of simt/: pictures, and rays from a buffer.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -121,7 +122,6 @@ struct TraceKernel {
 // Closest hits of rays from a buffer by CPU threads (kdtree/serial_rays.hpp), which take blocks of them in turn.
 struct SerialTraceKernel {
   struct Scratch {};
-  static constexpr std::size_t block = 4096;
 
   kdtree::TreeView<kdtree::FastIntersection> tree;
   const kdtree::Ray* rays;
@@ -130,6 +130,8 @@ struct SerialTraceKernel {
 
   template <class Warp>
   void operator()(Warp& warp, Scratch&) const {
+    // Long enough to be worth an order, short enough for every thread to get some.
+    const std::size_t block = std::clamp<std::size_t>(count / (4 * warp.workers()), 4096, kdtree::ray_span);
     for (std::size_t i = warp.worker() * block; i < count && !warp.aborted(); i += warp.workers() * block) {
       kdtree::closest_hits(tree, rays + i, hits + i, count - i < block ? count - i : block);
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "render/scene.hpp"
 
+#include <chrono>
+
 namespace heapwood::render {
 namespace {
 
@@ -21,7 +23,13 @@ Scene::Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtre
       watertight,   nodes_.data(),         records_.data(),        refs_.data(),
       refs_.size(), mesh_.vertices.data(), mesh_.triangles.data(), static_cast<std::uint32_t>(mesh.triangles.size()),
       tree.bounds};
-  backend(device).fill_records(device, data_, records_.data());
+  fill_records();
+}
+
+double Scene::fill_records() const {
+  const auto start = std::chrono::steady_clock::now();
+  backend(device()).fill_records(device(), data_, records_.data());
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
 std::size_t Scene::device_bytes() const {

@@ -22,4 +22,13 @@ using Ints8 = Lanes<8>::Ints;
 using Floats4 = Lanes<4>::Floats;
 using Ints4 = Lanes<4>::Ints;
 
+// Whether this processor has eight of them in a register. Without, GCC takes comparisons and selections of eight apart, one by one.
+inline bool has_eight_lanes() {
+#if defined(__x86_64__) && defined(__GNUC__)
+  return __builtin_cpu_supports("avx2");
+#else
+  return false;
+#endif
+}
+
 }  // namespace heapwood::simt

@@ -308,7 +308,7 @@ TEST_F(Commands, TraceCountsHitsAndReadsTheCameraBeside) {
   given.insert(given.end(), {"--camera", "-9,3,30,8,6,5,40"});
   const Outcome outcome = run(given);
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
-  for (const char* word : {"primary", "diffuse", "Mrays/s", "3,072", "-9,3,30,8,6,5,40"}) {
+  for (const char* word : {"primary", "diffuse", "Mrays/s", "3,072", "first ray", "-9,3,30,8,6,5,40"}) {
     EXPECT_TRUE(has(outcome.out, word)) << outcome.out;
   }
   const json first = json::parse(read_file(report));
@@ -318,6 +318,13 @@ TEST_F(Commands, TraceCountsHitsAndReadsTheCameraBeside) {
   EXPECT_EQ(first.at("results")[0].at("hits"), first.at("results")[1].at("rays"));
   EXPECT_EQ(first.at("results")[0].at("runs_ms").size(), 2u);
   EXPECT_GT(first.at("results")[0].at("steps").at("inner"), 0);
+  const json& first_ray = first.at("first_ray");
+  for (const char* part : {"build", "records"}) {
+    EXPECT_EQ(first_ray.at(std::string(part) + "_runs_ms").size(), 2u);
+    for (const double ms : first_ray.at(std::string(part) + "_runs_ms")) EXPECT_GT(ms, 0);
+  }
+  EXPECT_DOUBLE_EQ(first_ray.at("ms"),
+                   first_ray.at("build_median_ms").get<double>() + first_ray.at("records_median_ms").get<double>());
 
   const std::string beside = std::filesystem::path(scene_).replace_extension(".camera").string();
   write_file(beside, "# from the door\n-9,3,30,8,6,5,40 y\n");

@@ -2,6 +2,9 @@
 // Rays that a CPU thread traces several at a time: each has the hit that it has alone, to the bit.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "kdtree/ray_order.hpp"
 #include "kdtree/reference.hpp"
 #include "kdtree/serial_rays.hpp"
 #include "render/scene.hpp"
@@ -31,7 +34,7 @@ std::vector<Ray> rays_of_all_kinds(std::size_t n) {
   return rays;
 }
 
-void compare(const Soup& soup, const Tree& tree) {
+void compare(const Soup& soup, const Tree& tree, const std::vector<Ray>& all, unsigned least) {
   std::vector<kdtree::PlaneRecord> records(tree.refs.size());
   for (std::size_t i = 0; i < records.size(); ++i) {
     kdtree::make_record(kdtree::corners(soup.view(), tree.refs[i]), records[i]);
@@ -39,7 +42,6 @@ void compare(const Soup& soup, const Tree& tree) {
   const kdtree::TreeView<kdtree::FastIntersection> view{
       tree.nodes.data(), records.data(), tree.refs.data(), tree.bounds,
       kdtree::FastIntersection::diagonal_slack * length(tree.bounds.extent())};
-  const std::vector<Ray> all = rays_of_all_kinds(9001);
   for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{100}, all.size()}) {
     std::vector<Hit> hits(n + 1);
     hits.back().t = -5;
@@ -55,18 +57,86 @@ void compare(const Soup& soup, const Tree& tree) {
       found += alone.found() ? 1 : 0;
     }
     if (n == all.size()) {
-      EXPECT_GT(found, 300u);
+      EXPECT_GT(found, least);
     }
   }
 }
 
 TEST(SerialRays, HitWhatEachHitsAlone) {
+  const std::vector<Ray> rays = rays_of_all_kinds(9001);
   for (const Soup& soup :
        {kdtree::random_soup(3000, 1), kdtree::grid_soup(500, 2), kdtree::flat_soup(500, 3, 1, 0.5f, 0.3f)}) {
     SCOPED_TRACE(soup.triangles.size());
-    compare(soup, MedianBuilder::build(soup.view()));
-    compare(soup, kdtree::build_reference(soup.view(), {}));
+    compare(soup, MedianBuilder::build(soup.view()), rays, 300);
+    compare(soup, kdtree::build_reference(soup.view(), {}), rays, 300);
   }
+}
+
+// Spans that are put into order, and a last one that is not whole.
+TEST(SerialRays, HitTheSameInManySpans) {
+  const Soup soup = kdtree::random_soup(300, 4);
+  compare(soup, MedianBuilder::build(soup.view()), rays_of_all_kinds(2 * kdtree::ray_span + 5000), 2000);
+}
+
+TEST(SerialRays, HitTheSameFromOnePoint) {
+  const Soup soup = kdtree::random_soup(3000, 1);
+  std::vector<Ray> rays = rays_of_all_kinds(9001);
+  for (Ray& ray : rays) ray.origin = {0.5f, 0.4f, -0.2f};
+  compare(soup, MedianBuilder::build(soup.view()), rays, 300);
+}
+
+// So large that a plane's distance overflows for a direction near zero: inf - inf, not a number, which visits both sides.
+TEST(SerialRays, HitTheSameWhereDistancesOverflow) {
+  constexpr float large = 1e19f;
+  Soup soup = kdtree::grid_soup(500, 2);
+  for (Vec3& vertex : soup.vertices) vertex = vertex * large;
+  std::vector<Ray> rays = rays_of_all_kinds(9001);
+  for (std::size_t i = 0; i < rays.size(); ++i) {
+    rays[i].origin = rays[i].origin * large;
+    rays[i].tmin *= large;
+    rays[i].tmax = i % 4 == 0 ? rays[i].tmax * large : 1e38f;
+  }
+  compare(soup, MedianBuilder::build(soup.view()), rays, 300);
+}
+
+TEST(RayOrder, IsOneOfAllAndKeepsWhatStartsTogether) {
+  kdtree::RayOrder order;
+  EXPECT_TRUE(order.of({}).empty());
+  std::vector<Ray> rays = rays_of_all_kinds(5000);
+  for (int pass = 0; pass < 2; ++pass) {
+    SCOPED_TRACE(pass == 0 ? "scattered" : "from one point");
+    const std::span<const kdtree::RayPlace> places = order.of(rays);
+    ASSERT_EQ(places.size(), rays.size());
+    EXPECT_EQ(order.together(), pass == 1);
+    std::vector<unsigned> seen(rays.size());
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const std::uint32_t index = places[i].index;
+      ASSERT_LT(index, rays.size());
+      ++seen[index];
+      const Vec3 d = rays[index].direction;
+      EXPECT_EQ(places[i].signs,
+                (std::signbit(d.x) ? 1u : 0u) | (std::signbit(d.y) ? 2u : 0u) | (std::signbit(d.z) ? 4u : 0u));
+      if (pass == 1) {
+        EXPECT_EQ(index, i);
+      } else if (i > 0 && rays[index].origin == rays[places[i - 1].index].origin) {
+        EXPECT_GT(index, places[i - 1].index);
+      }
+    }
+    EXPECT_EQ(seen, std::vector<unsigned>(rays.size(), 1));
+    for (Ray& ray : rays) ray.origin = {1, 2, 3};
+  }
+}
+
+TEST(RayOrder, BringsNeighboursTogether) {
+  const std::vector<Ray> rays = rays_of_all_kinds(5000);
+  float before = 0, after = 0;
+  kdtree::RayOrder order;
+  const std::span<const kdtree::RayPlace> places = order.of(rays);
+  for (std::size_t i = 1; i < rays.size(); ++i) {
+    before += length(rays[i].origin - rays[i - 1].origin);
+    after += length(rays[places[i].index].origin - rays[places[i - 1].index].origin);
+  }
+  EXPECT_LT(after, before / 5);
 }
 
 }  // namespace
