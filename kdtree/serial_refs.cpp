@@ -45,11 +45,15 @@ struct BinLanes {
     inverse = Floats8{1, x.inverse, y.inverse, z.inverse, x.inverse, y.inverse, z.inverse, 1};
   }
   // BinAxis::begin of the lower bounds and BinAxis::end of the upper ones, where no axis is coarse: then the guess is less than
-  // a bin off.
+  // a bin off. Elsewhere it may be any number, or none, and becomes some bin.
   [[gnu::always_inline]] void find(const Floats8& bounds, Ints8& b) const {
     const Ints8 upper{0, 0, 0, 0, -1, -1, -1, 0}, zero{}, last = zero + static_cast<int>(bin_count - 1);
-    b = __builtin_convertvector((bounds - lo) * inverse, Ints8);
-    const Floats8 guess = __builtin_convertvector(b, Floats8);
+    const Floats8 first_bin{}, last_bin = first_bin + static_cast<float>(bin_count - 1);
+    Floats8 guess = (bounds - lo) * inverse;
+    guess = guess > first_bin ? guess : first_bin;
+    guess = guess < last_bin ? guess : last_bin;
+    b = __builtin_convertvector(guess, Ints8);
+    guess = __builtin_convertvector(b, Floats8);
     const Floats8 below = lo + width * guess, above = lo + width * (guess + 1.0f);
     b += (bounds < below) | (upper & (bounds == below));
     b -= (bounds > above) | (~upper & (bounds == above));

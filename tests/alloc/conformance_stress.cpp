@@ -83,8 +83,10 @@ TEST_P(Conformance, TenThousandResetsAllBeginTheSame) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   j.cycles = 500;
 #endif
-  if (target().name.ends_with("_lockstep") || target().name.find("_cuda_") != std::string::npos)
-    j.cycles /= 10;  // a simulation; several calls of the driver each
+  // A simulation; threads without the engine (there with it all are made); several calls of the driver each.
+  if (target().name.ends_with("_lockstep") || target().name.ends_with("_threads") ||
+      target().name.find("_cuda_") != std::string::npos)
+    j.cycles /= 10;
   j.counted = true;
   ExercisePhase leak;
   for (std::uint32_t s = 0; s < 2; ++s) {
