@@ -12,7 +12,7 @@ help:
 	@echo 'make format   rewrite the sources as .clang-format says'
 	@echo 'make clean    remove build/ and out/'
 	@echo
-	@echo 'Variables: CUDA=auto|on|off  JOBS=N  SCENES="atrium statue:1m my.obj"  RESULTS="results.json ..." (make report)'
+	@echo 'Variables: CUDA=auto|on|off  VIEWER=auto|off  JOBS=N  SCENES="atrium statue:1m my.obj"  RESULTS="results.json ..." (make report)'
 
 demo:
 	@scripts/demo.sh
