@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Measures the tables of docs/performance.md again, into ${OUT:-out}/figures (a JSON file and a log each).
+# Measures the tables of docs/performance.md again, with the default costs, into ${OUT:-out}/figures (a JSON file and a log each).
 #   scripts/figures.sh builds SCENE...   builds with AtomicMalloc, AWMalloc-safe, CFMMalloc, Heapwood; 4-byte ids; both builders
 #   scripts/figures.sh rays SCENE...     closest hits at 4096x4096, both intersections; a scene's camera is SCENE.camera beside it
 #   scripts/figures.sh scaling           statue from 69 thousand triangles to 20 million
