@@ -46,7 +46,7 @@ SIMT_INLINE float select(Vec3 v, unsigned axis) { return axis == 0 ? v.x : axis 
 SIMT_INLINE float away_from_zero(float d) { return std::fabs(d) < 1e-20f ? std::copysign(1e-20f, d) : d; }
 SIMT_INLINE Vec3 away_from_zero(Vec3 d) { return {away_from_zero(d.x), away_from_zero(d.y), away_from_zero(d.z)}; }
 
-SIMT_INLINE float at(const Row& row, Vec3 p) { return row.x * p.x + row.y * p.y + row.z * p.z + row.w; }
+SIMT_INLINE float at(const Row& row, Vec3 p) { return row.w + row.x * p.x + row.y * p.y + row.z * p.z; }
 SIMT_INLINE float along(const Row& row, Vec3 d) { return row.x * d.x + row.y * d.y + row.z * d.z; }
 
 }  // namespace detail

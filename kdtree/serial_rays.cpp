@@ -36,7 +36,7 @@ struct Vec8 {
   Floats8 x, y, z;
 };
 [[gnu::always_inline]] inline void at(const Row& row, const Vec8& p, Floats8& to) {
-  to = row.x * p.x + row.y * p.y + row.z * p.z + row.w;
+  to = row.w + row.x * p.x + row.y * p.y + row.z * p.z;
 }
 
 // A child to visit later, and each ray's interval in it.

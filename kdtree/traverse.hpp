@@ -20,6 +20,7 @@
 
 #include "kdtree/intersect.hpp"
 #include "kdtree/tree.hpp"
+#include "simt/local_stack.hpp"
 
 namespace heapwood::kdtree {
 
@@ -70,15 +71,51 @@ SIMT_INLINE NodeWords load(const Node* nodes, std::uint32_t place) {
   return load(reinterpret_cast<const Node*>(reinterpret_cast<const std::byte*>(nodes) + std::size_t{place} * 4));
 }
 
-// A child to visit later, and the ray's interval in it. In general it begins where the interval before it ended; cells
+// Children to visit later, each with the ray's interval in it. In general it begins where the interval before it ended; cells
 // that overlap by rounding begin on their own.
-struct Entry {
-  std::uint32_t place;
-  float end;
+template <bool conservative>
+class FarChildren {
+ public:
+  using Memory = simt::LocalStackMemory<max_depth>;
+
+  SIMT_INLINE FarChildren(Memory& memory, float tmin) : stack_(memory, tmin) {}
+  SIMT_INLINE void push(std::uint32_t place, float, float end) { stack_.push(place, end); }
+  // False: there was none.
+  SIMT_INLINE bool pop(std::uint32_t& place, float& begin, float& end) {
+    begin = end;
+    stack_.pop(place, end);
+    return place != simt::LocalStack::none;
+  }
+  SIMT_INLINE float tmin() const { return stack_.kept(); }
+
+ private:
+  simt::LocalStack stack_;
 };
-struct ConservativeEntry {
-  std::uint32_t place;
-  float end, begin;
+template <>
+class FarChildren<true> {
+ public:
+  struct Entry {
+    std::uint32_t place;
+    float begin, end;
+  };
+  using Memory = Entry[max_depth];
+
+  SIMT_INLINE FarChildren(Memory& memory, float tmin) : entries_(memory), tmin_(tmin) {}
+  SIMT_INLINE void push(std::uint32_t place, float begin, float end) { entries_[top_++] = {place, begin, end}; }
+  SIMT_INLINE bool pop(std::uint32_t& place, float& begin, float& end) {
+    if (top_ == 0) return false;
+    --top_;
+    place = entries_[top_].place;
+    begin = entries_[top_].begin;
+    end = entries_[top_].end;
+    return true;
+  }
+  SIMT_INLINE float tmin() const { return tmin_; }
+
+ private:
+  Entry* entries_;
+  unsigned top_ = 0;
+  float tmin_;
 };
 
 // The part of the ray inside the box: false if there is none.
@@ -100,8 +137,8 @@ SIMT_INLINE bool clip(const Intersection& test, const Ray& ray, const Box& box, 
 template <bool Any, class Intersection, class Count>
 SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Intersection& test, const Ray& ray,
                                    float& closest, Count& count) {
-  std::conditional_t<Intersection::conservative, ConservativeEntry, Entry> stack[max_depth];
-  unsigned top = 0;
+  typename FarChildren<Intersection::conservative>::Memory memory;
+  FarChildren<Intersection::conservative> later(memory, ray.tmin);
   std::uint32_t found = no_triangle;
   closest = ray.tmax;
 
@@ -121,49 +158,46 @@ SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Int
       if (far_only) child ^= 2u;
       node = load(tree.nodes, child);
       if (both) {
-        stack[top].place = child ^ 2u;
-        stack[top].end = end;
         if constexpr (Intersection::conservative) {
           const bool within = at == at;
-          stack[top].begin = within ? simt::max(at * (1 - Intersection::plane_slack), begin) : begin;
+          later.push(child ^ 2u, within ? simt::max(at * (1 - Intersection::plane_slack), begin) : begin, end);
           end = within ? simt::min(at * (1 + Intersection::plane_slack), end) : end;
         } else {
+          later.push(child ^ 2u, at, end);
           end = at;
         }
-        ++top;
       }
     }
     const std::uint32_t first = node.first, last = first + (node.link >> 2);
     count.leaf(last - first);
-    float lower = ray.tmin, upper = closest;
-    if constexpr (Intersection::culls) {
-      lower = simt::max(begin * (1 - Intersection::relative_slack) - tree.slack, lower);
-      upper = simt::min(end * (1 + Intersection::relative_slack) + tree.slack, upper);
-    }
-    SIMT_ROLLED
-    for (std::uint32_t k = first; k < last; ++k) {
-      count.test();
-      if (test.test(tree.records + k, ray, lower, upper, upper)) {
-        closest = upper;
-        found = k;
-        count.hit();
-        if constexpr (Any) return found;
+    if (first != last) {
+      float lower = later.tmin(), upper = closest;
+      if constexpr (Intersection::culls) {
+        lower = simt::max(begin * (1 - Intersection::relative_slack) - tree.slack, lower);
+        upper = simt::min(end * (1 + Intersection::relative_slack) + tree.slack, upper);
+      }
+      SIMT_ROLLED
+      for (std::uint32_t k = first; k != last; ++k) {
+        count.test();
+        if (test.test(tree.records + k, ray, lower, upper, upper)) {
+          simt::keep_branch();
+          closest = upper;
+          found = k;
+          count.hit();
+          if constexpr (Any) return found;
+        }
       }
     }
+    std::uint32_t place;
     if constexpr (Intersection::conservative) {
       // Cells overlap, so each says for itself whether it may hold something closer.
       do {
-        if (top == 0) return found;
-        --top;
-      } while (closest < stack[top].begin);
-      begin = stack[top].begin;
+        if (!later.pop(place, begin, end)) return found;
+      } while (closest < begin);
     } else {
-      if (closest <= end || top == 0) return found;
-      begin = end;
-      --top;
+      if (closest <= end || !later.pop(place, begin, end)) return found;
     }
-    end = stack[top].end;
-    node = load(tree.nodes, stack[top].place);
+    node = load(tree.nodes, place);
   }
 }
 

@@ -40,6 +40,13 @@ SIMT_INLINE float approximate_reciprocal(float x) {
 #endif
 }
 
+// Keeps the branch around it: without it nvcc 13.0 makes selects of a few assignments, which those pay who do not take it.
+SIMT_INLINE void keep_branch() {
+#if defined(__CUDA_ARCH__)
+  asm volatile("");
+#endif
+}
+
 // 1 if a < b, else 0, also where one of them is not a number. For sums of many: by the difference's sign, an addition and one
 // more operation on the GPU; of a comparison nvcc 13.0 makes three. The difference must not overflow.
 SIMT_INLINE std::uint32_t counted_less(float a, float b) {
