@@ -126,15 +126,18 @@ class ReleaseAtEnd {
 };
 
 // An allocator may have a class template Context: what one warp keeps for itself from a kernel's begin to its end. All
-// lanes of the warp call it together, and blocks are freed with their size:
+// lanes of the warp call it together, with the same arguments, and get the same; blocks are freed with their size:
 //     struct WarpState;                                          // in the warp's fast memory
 //     Context(const Example&, Warp&, WarpState&);
-//     void* allocate_each(Warp&, std::size_t bytes);             // a block for each lane; 0 bytes: none, nullptr
-//     void deallocate_each(Warp&, void*, std::size_t bytes);     // behind a sync: all lanes are done with all blocks
-//     void* allocate(Warp&, std::size_t bytes);                  // one block for the warp: the same arguments
-//     void deallocate(Warp&, void*, std::size_t bytes);
+//     void* allocate(Warp&, std::size_t bytes);
+//     BlockPair allocate_two(Warp&, std::size_t first, std::size_t second);  // 0 bytes: none, nullptr
+//     void deallocate(Warp&, void*, std::size_t bytes);          // behind a sync: all lanes are done with the block
 //     void end(Warp&);
 // Blocks of a context and others are alike: each may be freed by either. Adaptors have no context.
+struct BlockPair {
+  void* first = nullptr;
+  void* second = nullptr;
+};
 struct NoContext {
   struct WarpState {};
   template <class... Any>

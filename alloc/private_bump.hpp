@@ -60,18 +60,11 @@ struct PrivateBump {
       next_ += size;
       return shared_.memory + at;
     }
-    SIMT_INLINE void* allocate_each(Warp& warp, std::size_t bytes) {
-      void* mine = nullptr;
-      SIMT_ROLLED
-      for (std::uint32_t rest = warp.ballot(bytes != 0); rest != 0; rest &= rest - 1) {
-        const unsigned lane = simt::lowest_bit(rest);
-        void* const block = allocate(warp, warp.shfl(bytes, lane));
-        if (warp.lane() == lane) mine = block;
-      }
-      return mine;
+    SIMT_INLINE BlockPair allocate_two(Warp& warp, std::size_t first, std::size_t second) {
+      void* const block = first != 0 ? allocate(warp, first) : nullptr;
+      return {block, second != 0 ? allocate(warp, second) : nullptr};
     }
     SIMT_INLINE void deallocate(Warp&, void*, std::size_t) {}
-    SIMT_INLINE void deallocate_each(Warp&, void*, std::size_t) {}
     SIMT_INLINE void end(Warp&) {}
 
    private:

@@ -96,14 +96,13 @@ template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::end_bounds(SharedNode& node, std::uint32_t slot) {
   const std::uint32_t n = node.task.n;
   const Box scene = node.tight_box();
-  std::byte *root = nullptr, *none = nullptr;
-  const bool fits = allocate_children(n, 0, root, none);
+  std::byte* const root = allocate(n);
   if (warp_.lane() == 0) {
     k_.counters->bounds = scene;
     node.task = {root, n, 0, scene, 0, scale_of(scene)};
     node.done = 0;
   }
-  if (fits) {
+  if (root != nullptr) {
     open_phase(WorkKind::init_chunk, slot, node.chunks);
     return;
   }

@@ -219,19 +219,6 @@ class BuildWorker {
 
   // ---- memory ------------------------------------------------------------------------------------------------------
 
-  // Each lane gets an array of its own for n refs; nullptr for n = 0, and where there is no memory.
-  SIMT_INLINE std::byte* allocate_each(std::uint32_t n) {
-    [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
-    void* array = nullptr;
-    if constexpr (has_context) {
-      array = own_.allocate_each(warp_, std::size_t{n} * Refs::bytes);
-    } else {
-      auto allocator = k_.allocator;
-      if (n != 0) array = allocator.allocate(warp_, std::size_t{n} * Refs::bytes);
-      warp_.sync();
-    }
-    return static_cast<std::byte*>(array);
-  }
   // The caller has made sure that all lanes are done with the array of n refs.
   SIMT_INLINE void free(std::byte* refs, [[maybe_unused]] std::uint32_t n) {
     [[maybe_unused]] const auto in = probe_.in(Phase::free);
@@ -242,31 +229,61 @@ class BuildWorker {
       if (warp_.lane() == 0) allocator.deallocate(warp_, refs);
     }
   }
+  // An array for n refs, n > 0; nullptr: the pool is exhausted.
+  SIMT_INLINE std::byte* allocate(std::uint32_t n) {
+    [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
+    void* array = nullptr;
+    if constexpr (has_context) {
+      array = own_.allocate(warp_, std::size_t{n} * Refs::bytes);
+    } else {
+      auto allocator = k_.allocator;
+      if (warp_.lane() == 0) array = allocator.allocate(warp_, std::size_t{n} * Refs::bytes);
+      array = from_lane(array, 0);
+    }
+    if (array == nullptr) note_failure(n);
+    return static_cast<std::byte*>(array);
+  }
   // Arrays for nl and nr refs, none for 0. False: the pool is exhausted, nothing is held.
   SIMT_INLINE bool allocate_children(std::uint32_t nl, std::uint32_t nr, std::byte*& left, std::byte*& right) {
-    if constexpr (Warp::width == 1) {
-      left = allocate_each(nl);
-      right = allocate_each(nr);
+    [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
+    const std::size_t left_bytes = std::size_t{nl} * Refs::bytes, right_bytes = std::size_t{nr} * Refs::bytes;
+    alloc::BlockPair arrays;
+    if constexpr (has_context) {
+      arrays = own_.allocate_two(warp_, left_bytes, right_bytes);
     } else {
-      // Two lanes at once, so that both requests are in flight together.
-      std::byte* const mine = allocate_each(warp_.lane() == 0 ? nl : warp_.lane() == 1 ? nr : 0);
-      left = warp_.shfl(mine, 0);
-      right = warp_.shfl(mine, 1);
+      auto allocator = k_.allocator;
+      if constexpr (Warp::width == 1) {
+        if (nl != 0) arrays.first = allocator.allocate(warp_, left_bytes);
+        if (nr != 0) arrays.second = allocator.allocate(warp_, right_bytes);
+      } else {
+        // Two lanes at once, so that both requests are in flight together.
+        const std::size_t wanted = warp_.lane() == 0 ? left_bytes : warp_.lane() == 1 ? right_bytes : 0;
+        void* const mine = wanted != 0 ? allocator.allocate(warp_, wanted) : nullptr;
+        warp_.sync();
+        arrays = {from_lane(mine, 0), from_lane(mine, 1)};
+      }
+      void* const held = arrays.first == nullptr ? arrays.second : arrays.second == nullptr ? arrays.first : nullptr;
+      if (held != nullptr && nl != 0 && nr != 0) {
+        if (warp_.lane() == 0) allocator.deallocate(warp_, held);
+        arrays = {};
+      }
     }
-    const bool left_failed = nl != 0 && left == nullptr, right_failed = nr != 0 && right == nullptr;
-    if (!left_failed && !right_failed) return true;
-    if (warp_.lane() == 0) note_failure(std::size_t{left_failed ? nl : nr} * Refs::bytes);
-    std::byte* const held = left != nullptr ? left : right;
-    if (held != nullptr) free(held, left != nullptr ? nl : nr);
+    left = static_cast<std::byte*>(arrays.first);
+    right = static_cast<std::byte*>(arrays.second);
+    if (left != nullptr || right != nullptr) return true;
+    note_failure(nl > nr ? nl : nr);
     return false;
   }
-  // One lane calls.
-  SIMT_INLINE void note_failure(std::size_t bytes) {
+  SIMT_INLINE void* from_lane(void* pointer, unsigned lane) {
+    return reinterpret_cast<void*>(warp_.shfl(reinterpret_cast<std::uintptr_t>(pointer), lane));
+  }
+  SIMT_INLINE void note_failure(std::uint32_t n) {
+    if (warp_.lane() != 0) return;
     // relaxed: read after the launch.
     simt::atomic_ref<std::uint64_t>(k_.counters->failed_splits).fetch_add(1, simt::relaxed);
     std::uint64_t none = 0;
     simt::atomic_ref<std::uint64_t>(k_.counters->failed_bytes)
-        .compare_exchange_strong(none, bytes, simt::relaxed, simt::relaxed);
+        .compare_exchange_strong(none, std::size_t{n} * Refs::bytes, simt::relaxed, simt::relaxed);
   }
 
   // ---- output ------------------------------------------------------------------------------------------------------

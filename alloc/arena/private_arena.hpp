@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A warp's own arenas, for kernels whose warps allocate and free all the time: blocks are cut off, and usually given back,
-// with no access to memory that others see. The context of an allocator (alloc/allocator.hpp). All lanes of the warp call it
-// together, each for itself. Its state is in the warp's fast memory: such kernels are short of registers. They are short
-// of the instruction cache, too, so that what is inlined is what happens nearly always; the rest is called.
+// with no access to memory that others see. The context of an allocator (alloc/allocator.hpp). Its state is in the warp's fast
+// memory: such kernels are short of registers. They are short of the instruction cache, too, so that what is inlined is what
+// happens nearly always; the rest is called.
 //
 // There are two: the present one, which blocks are cut from, and the one before, which is full. What the warp frees of them
 // stays its own affair, and an arena whose blocks are all free begins anew. Why it may: `live` counts the blocks that were
@@ -44,70 +44,27 @@ class PrivateArena {
     warp.sync();
   }
 
-  // A block for each lane that asks for some bytes; nullptr for one that asks for none, or is refused.
-  SIMT_INLINE void* allocate_each(Warp& warp, std::size_t bytes) {
-    // {granules:26 | blocks:6}, so that one sum over the lanes is both. What no arena has room for is 2^20 granules.
-    std::uint32_t wanted = bytes == 0 ? 0 : granules_of(bytes) << 6 | 1;
-    void* result = nullptr;
-    SIMT_ROLLED
-    for (;;) {
-      const WarpArena now = state_.own[0];
-      const std::uint32_t sum = warp.inclusive_add(wanted);
-      const bool fits = now.used + granules_in(sum) <= arenas_.granules();
-      const std::uint32_t taken = warp.reduce_max(fits ? sum : 0);
-      if (fits && wanted != 0) {
-        result = arenas_.place(now.arena, now.used + granules_in(sum - wanted));
-        wanted = 0;
-      }
-      warp.sync();  // all have read
-      if (warp.lane() == 0) {
-        state_.own[0].used = now.used + granules_in(taken);
-        state_.own[0].live = now.live + blocks_in(taken);
-      }
-      warp.sync();
-      const std::uint32_t left = warp.ballot(wanted != 0);
-      if (left == 0) return result;
-      const unsigned first = simt::lowest_bit(left);
-      void* const served = beyond(self_, warp, state_, warp.shfl(bytes, first));
-      if (served != try_again() && warp.lane() == first) {
-        result = served;
-        wanted = 0;
-      }
-    }
-  }
-  // The opposite. `bytes` as asked for. All lanes are done with all of the blocks, and have said so by a sync.
-  SIMT_INLINE void deallocate_each(Warp& warp, void* block, std::size_t bytes) {
-    const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(block) - arenas_.memory);
-    const auto a = static_cast<std::uint32_t>(offset >> arenas_.shift);
-    const std::uint32_t pending = state_.pending_count, blocks = warp.ballot(block != nullptr);
-    const std::uint32_t in_now = blocks & warp.ballot(a == state_.own[0].arena);
-    const std::uint32_t in_before = blocks & warp.ballot(a == state_.own[1].arena);
-    const std::uint32_t others = blocks & ~(in_now | in_before);
+  // Two blocks, or none if one is refused; nullptr for 0 bytes.
+  SIMT_INLINE BlockPair allocate_two(Warp& warp, std::size_t first, std::size_t second) {
+    const WarpArena now = state_.own[0];
+    const std::uint32_t n = granules_of(first), used = now.used + n + granules_of(second);
+    if (used > arenas_.granules()) return both(self_, warp, state_, first, second);
     warp.sync();  // all have read
-    SIMT_UNROLLED
-    for (std::uint32_t i = warp.lane(); i < 2; i += Warp::width) {
-      const std::uint32_t live = state_.own[i].live - simt::popcount(i == 0 ? in_now : in_before);
-      state_.own[i].live = live;
-      if (live == 0) state_.own[i].used = 0;
-    }
-    if (others != 0) {
-      const bool mine = (others >> warp.lane() & 1) != 0, is_span = mine && bytes > arenas_.arena_bytes();
-      if (warp.any(is_span || pending + simt::popcount(others) > WarpState::most_pending)) {
-        free_elsewhere(self_, warp, state_, a, mine, is_span);
-      } else {
-        put_down(warp, state_, pending, a, mine, others);
-      }
+    if (warp.lane() == 0) {
+      state_.own[0].used = used;
+      state_.own[0].live = now.live + (first != 0) + (second != 0);
     }
     warp.sync();
+    std::byte* const at = arenas_.place(now.arena, now.used);
+    return {first != 0 ? at : nullptr, second != 0 ? at + std::size_t{n} * granule : nullptr};
   }
-
-  // One block for the warp: all lanes with the same arguments.
+  // One; of 0 bytes it is one of 1.
   SIMT_INLINE void* allocate(Warp& warp, std::size_t bytes) {
-    void* const block = allocate_each(warp, warp.lane() != 0 ? 0 : bytes == 0 ? 1 : bytes);
-    return reinterpret_cast<void*>(warp.shfl(reinterpret_cast<std::uintptr_t>(block), 0));
+    return one(self_, warp, state_, bytes == 0 ? 1 : bytes);
   }
+  // `bytes` as asked for. All lanes are done with the block, and have said so by a sync.
   SIMT_INLINE void deallocate(Warp& warp, void* block, std::size_t bytes) {
-    deallocate_each(warp, warp.lane() == 0 ? block : nullptr, bytes);
+    give(self_, arenas_, warp, state_, block, bytes);
   }
 
   // At the end of the kernel. A warp that stops without it keeps its arenas until the pool is laid out anew.
@@ -117,16 +74,42 @@ class PrivateArena {
   static constexpr std::uint32_t too_many = 1u << 20;  // granules, of which no arena has as many
 
   SIMT_INLINE static std::uint32_t granules_of(std::size_t bytes) {
-    return bytes > std::size_t{too_many} * granule ? too_many : static_cast<std::uint32_t>(padded(bytes) / granule);
+    return bytes > std::size_t{too_many} * granule ? too_many : static_cast<std::uint32_t>((bytes + granule - 1) / granule);
   }
-  SIMT_INLINE static std::uint32_t granules_in(std::uint32_t sum) { return sum >> 6; }
-  SIMT_INLINE static std::uint32_t blocks_in(std::uint32_t sum) { return sum & 63; }
 
   // No block: there is another present arena, with room for what was asked for.
   SIMT_INLINE static void* try_again() { return reinterpret_cast<void*>(std::uintptr_t{1}); }
 
-  // A block that the present arena has no room for; the same for all lanes.
-  static SIMT_OUTLINE void* beyond(const SharedArenas* self, Warp warp, WarpState& state, std::size_t bytes) {
+  static SIMT_OUTLINE BlockPair both(const SharedArenas* self, Warp warp, WarpState& state, std::size_t first,
+                                     std::size_t second) {
+    void* const block = first != 0 ? one(self, warp, state, first) : nullptr;
+    if (second == 0 || (first != 0 && block == nullptr)) return {block, nullptr};
+    void* const other = one(self, warp, state, second);
+    if (other != nullptr || block == nullptr) return {block, other};
+    give(self, self->arenas, warp, state, block, first);
+    return {};
+  }
+  static SIMT_OUTLINE void* one(const SharedArenas* self, Warp warp, WarpState& state, std::size_t bytes) {
+    const std::uint32_t n = granules_of(bytes);
+    SIMT_ROLLED
+    for (;;) {
+      const WarpArena now = state.own[0];
+      warp.sync();  // all have read
+      if (now.used + n > self->arenas.granules()) {
+        void* const served = beyond(self, warp, state, bytes);
+        if (served != try_again()) return served;
+        continue;
+      }
+      if (warp.lane() == 0) {
+        state.own[0].used = now.used + n;
+        state.own[0].live = now.live + 1;
+      }
+      warp.sync();
+      return self->arenas.place(now.arena, now.used);
+    }
+  }
+  // A block that the present arena has no room for.
+  static SIMT_INLINE void* beyond(const SharedArenas* self, Warp warp, WarpState& state, std::size_t bytes) {
     const Arenas& arenas = self->arenas;
     const Whole<Warp> team(warp);
     const WarpArena now = state.own[0], before = state.own[1];
@@ -165,20 +148,40 @@ class PrivateArena {
     state.own[1] = now;
   }
 
-  SIMT_INLINE static void put_down(Warp& warp, WarpState& state, std::uint32_t pending, std::uint32_t a, bool mine,
-                                   std::uint32_t lanes) {
-    if (mine) state.pending[pending + simt::popcount(lanes & ((1u << warp.lane()) - 1))] = a;
-    if (warp.lane() == 0) state.pending_count = pending + simt::popcount(lanes);
-  }
-  // Spans, or more than can be put down.
-  static SIMT_OUTLINE void free_elsewhere(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t a,
-                                          bool mine, bool is_span) {
-    SIMT_ROLLED
-    for (std::uint32_t spans = warp.ballot(is_span); spans != 0; spans &= spans - 1) {
-      self->arenas.give_span(Whole<Warp>(warp), warp.shfl(a, simt::lowest_bit(spans)));
+  SIMT_INLINE static void give(const SharedArenas* self, const Arenas& arenas, Warp& warp, WarpState& state, void* block,
+                               std::size_t bytes) {
+    const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(block) - arenas.memory);
+    const auto a = static_cast<std::uint32_t>(offset >> arenas.shift);
+    const std::uint32_t pending = state.pending_count;
+    const bool in_present = a == state.own[0].arena, mine = in_present || a == state.own[1].arena;
+    if (!mine && (bytes > arenas.arena_bytes() || pending == WarpState::most_pending)) {
+      return free_elsewhere(self, warp, state, a, bytes > arenas.arena_bytes());
     }
-    hand_over(self->arenas, warp, state, 0);
-    put_down(warp, state, 0, a, mine && !is_span, warp.ballot(mine && !is_span));
+    warp.sync();  // all have read
+    if (warp.lane() == 0) {
+      if (mine) {
+        WarpArena& own = state.own[in_present ? 0 : 1];
+        if (--own.live == 0) own.used = 0;
+      } else {
+        state.pending[pending] = a;
+        state.pending_count = pending + 1;
+      }
+    }
+    warp.sync();
+  }
+  // A span, or one more than can be put down.
+  static SIMT_OUTLINE void free_elsewhere(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t a,
+                                          bool is_span) {
+    if (is_span) {
+      self->arenas.give_span(Whole<Warp>(warp), a);
+    } else {
+      hand_over(self->arenas, warp, state, 0);
+      if (warp.lane() == 0) {
+        state.pending[0] = a;
+        state.pending_count = 1;
+      }
+    }
+    warp.sync();
   }
   // What is pending, and with `closing` the arena before, with 2 the present one, too.
   SIMT_INLINE static void hand_over(const Arenas& arenas, Warp& warp, WarpState& state, std::uint32_t closing) {

@@ -44,7 +44,7 @@ struct Draw {
 };
 
 // Every warp puts blocks of its own arena into slots that all share, and frees the ones that were there: most are another
-// warp's. A slot holds {granule of the pool + 1:32 | bytes:32}.
+// warp's. A slot holds {granule of the pool + 1:32 | bytes:32}. Blocks come one or two at a time.
 struct Trade : TradeParts {
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
@@ -52,28 +52,44 @@ struct Trade : TradeParts {
     Draw draw{warp.worker() * 2654435769u + 1};
     for (std::uint32_t i = 0; i < rounds && !warp.aborted(); ++i) {
       const std::uint32_t bytes = draw(draw(8) == 0 ? largest : 100) + 1;
-      auto* block = static_cast<std::byte*>(own.allocate(warp, bytes));
-      const auto at = static_cast<std::uint64_t>(block - base) / granule;
-      if (block == nullptr) {
-        if (warp.lane() == 0) simt::atomic_ref<std::uint64_t>(*refused).fetch_add(1, simt::relaxed);
-      } else {
-        for (std::uint32_t k = warp.lane(); k < bytes; k += Warp::width) block[k] = pattern(at, k);
+      if (draw(2) == 0) {
+        trade(warp, own, draw, static_cast<std::byte*>(own.allocate(warp, bytes)), bytes);
+        continue;
       }
-      // Some blocks come straight back, so that the arena's end is taken back and whole arenas begin anew.
-      const bool keep = draw(4) != 0;
-      const std::uint64_t mine = block == nullptr ? 0 : (at + 1) << 32 | bytes;
-      std::uint64_t other = mine;
-      if (keep) {
-        other = passed_on(warp, slots[draw(slot_count)], mine);
-      } else {
-        warp.sync();
-      }
-      if (other != 0) release(warp, own, other, draw(2) == 0);
+      const std::uint32_t left = draw(3) == 0 ? 0 : bytes, right = draw(3) == 0 ? 0 : draw(100) + 1;
+      const BlockPair blocks = own.allocate_two(warp, left, right);
+      const bool refuses = (left != 0 && blocks.first == nullptr) || (right != 0 && blocks.second == nullptr);
+      if (warp.lane() == 0 && (left == 0 || refuses) && blocks.first != nullptr) count(*wrong);
+      if (warp.lane() == 0 && (right == 0 || refuses) && blocks.second != nullptr) count(*wrong);
+      if (left != 0) trade(warp, own, draw, static_cast<std::byte*>(blocks.first), left);
+      if (right != 0) trade(warp, own, draw, static_cast<std::byte*>(blocks.second), right);
     }
     own.end(warp);
   }
 
  private:
+  SIMT_INLINE static void count(std::uint64_t& word) {
+    simt::atomic_ref<std::uint64_t>(word).fetch_add(1, simt::relaxed);
+  }
+  template <class Warp, class Own>
+  SIMT_FN void trade(Warp& warp, Own& own, Draw& draw, std::byte* block, std::uint32_t bytes) const {
+    const auto at = static_cast<std::uint64_t>(block - base) / granule;
+    if (block == nullptr) {
+      if (warp.lane() == 0) count(*refused);
+    } else {
+      for (std::uint32_t k = warp.lane(); k < bytes; k += Warp::width) block[k] = pattern(at, k);
+    }
+    // Some blocks come straight back, so that whole arenas begin anew.
+    const bool keep = draw(4) != 0;
+    const std::uint64_t mine = block == nullptr ? 0 : (at + 1) << 32 | bytes;
+    std::uint64_t other = mine;
+    if (keep) {
+      other = passed_on(warp, slots[draw(slot_count)], mine);
+    } else {
+      warp.sync();
+    }
+    if (other != 0) release(warp, own, other, draw(2) == 0);
+  }
   SIMT_INLINE static std::byte pattern(std::uint64_t at, std::uint32_t k) { return static_cast<std::byte>(at * 7 + k); }
   template <class Warp, class Own>
   SIMT_FN void release(Warp& warp, Own& own, std::uint64_t slot, bool sized) const {
@@ -81,7 +97,7 @@ struct Trade : TradeParts {
     const auto bytes = static_cast<std::uint32_t>(slot);
     std::byte* const block = base + at * granule;
     for (std::uint32_t k = warp.lane(); k < bytes; k += Warp::width) {
-      if (block[k] != pattern(at, k)) simt::atomic_ref<std::uint64_t>(*wrong).fetch_add(1, simt::relaxed);
+      if (block[k] != pattern(at, k)) count(*wrong);
     }
     warp.sync();
     if (sized) {
@@ -90,41 +106,6 @@ struct Trade : TradeParts {
       heap.deallocate(warp, block);
     }
   }
-};
-
-// The same for lanes that ask and free each for itself, and not all of them. The largest blocks are spans.
-struct TradeEach : TradeParts {
-  template <class Warp>
-  SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
-    typename Heapwood::Context<Warp> own(heap, warp, scratch);
-    Draw draw{(warp.worker() * Warp::width + warp.lane()) * 2654435769u + 1};
-    for (std::uint32_t i = 0; i < rounds && !warp.any(warp.aborted()); ++i) {
-      const std::uint32_t bytes = draw(4) == 0 ? 0 : draw(draw(16) == 0 ? largest : 100) + 1;
-      auto* block = static_cast<std::byte*>(own.allocate_each(warp, bytes));
-      if (block == nullptr && bytes != 0) simt::atomic_ref<std::uint64_t>(*refused).fetch_add(1, simt::relaxed);
-      if (bytes == 0 && block != nullptr) simt::atomic_ref<std::uint64_t>(*wrong).fetch_add(1, simt::relaxed);
-      const auto at = static_cast<std::uint64_t>(block - base) / granule;
-      std::uint64_t slot = block == nullptr ? 0 : (at + 1) << 32 | bytes;
-      for (std::uint32_t k = 0; block != nullptr && k < bytes; ++k) block[k] = pattern(at, k);
-      // acq_rel: publishes the block and its contents, and takes those of the other one.
-      if (draw(4) != 0) slot = simt::atomic_ref<std::uint64_t>(slots[draw(slot_count)]).exchange(slot, simt::acq_rel);
-      std::byte* const other = slot == 0 ? nullptr : base + ((slot >> 32) - 1) * granule;
-      const auto length = static_cast<std::uint32_t>(slot);
-      for (std::uint32_t k = 0; k < length; ++k) {
-        if (other[k] != pattern((slot >> 32) - 1, k)) {
-          simt::atomic_ref<std::uint64_t>(*wrong).fetch_add(1, simt::relaxed);
-        }
-      }
-      const bool sized = draw(4) != 0;
-      warp.sync();
-      own.deallocate_each(warp, sized ? other : nullptr, length);
-      if (!sized) heap.deallocate(warp, other);
-    }
-    own.end(warp);
-  }
-
- private:
-  SIMT_INLINE static std::byte pattern(std::uint64_t at, std::uint32_t k) { return static_cast<std::byte>(at * 7 + k); }
 };
 
 struct Drain {
@@ -169,18 +150,12 @@ void trade(const Device& device, std::size_t pool_bytes, std::uint32_t largest, 
 TEST(Arena, WarpsTradeBlocksOnThreads) {
   trade<Trade>(simt::Cpu({.threads = 4}), 256 << 10, 3000, 200, false);
   trade<Trade>(simt::Cpu({.threads = 4}), 4096, 900, 60, true);
-  trade<TradeEach>(simt::Cpu({.threads = 4}), 256 << 10, 3000, 200, false);
 }
 TEST(Arena, WarpsTradeBlocksOnSimulatedWarps) {
   trade<Trade>(simt::Lockstep<4>(4), 256 << 10, 3000, 40, false);
   trade<Trade>(simt::Lockstep<4>(4), 4096, 900, 15, true);
+  trade<Trade>(simt::Lockstep<8>(2), 512 << 10, 40000, 20, false);
 }
-TEST(Arena, LanesTradeBlocksOnSimulatedWarps) {
-  trade<TradeEach>(simt::Lockstep<4>(4), 256 << 10, 3000, 20, false);
-  trade<TradeEach>(simt::Lockstep<4>(4), 4096, 900, 10, true);
-  trade<TradeEach>(simt::Lockstep<8>(2), 512 << 10, 900, 10, false);
-}
-
 // One thread alone: what is refused is really not there.
 struct Alone {
   using Scratch = Heapwood::WarpState;
