@@ -130,7 +130,7 @@ class ReleaseAtEnd {
 //     struct WarpState;                                          // in the warp's fast memory
 //     Context(const Example&, Warp&, WarpState&);
 //     void* allocate(Warp&, std::size_t bytes);
-//     BlockPair allocate_two(Warp&, std::size_t first, std::size_t second);  // 0 bytes: none, nullptr
+//     BlockPair allocate_two(Warp&, std::size_t first, std::size_t second);  // both or none; 0 bytes: nullptr
 //     void deallocate(Warp&, void*, std::size_t bytes);          // behind a sync: all lanes are done with the block
 //     void end(Warp&);
 // Blocks of a context and others are alike: each may be freed by either. Adaptors have no context.

@@ -61,8 +61,10 @@ struct PrivateBump {
       return shared_.memory + at;
     }
     SIMT_INLINE BlockPair allocate_two(Warp& warp, std::size_t first, std::size_t second) {
-      void* const block = first != 0 ? allocate(warp, first) : nullptr;
-      return {block, second != 0 ? allocate(warp, second) : nullptr};
+      BlockPair blocks;
+      if (first != 0) blocks.first = allocate(warp, first);
+      if (second != 0 && (first == 0 || blocks.first != nullptr)) blocks.second = allocate(warp, second);
+      return second != 0 && blocks.second == nullptr ? BlockPair{} : blocks;
     }
     SIMT_INLINE void deallocate(Warp&, void*, std::size_t) {}
     SIMT_INLINE void end(Warp&) {}

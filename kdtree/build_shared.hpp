@@ -11,8 +11,8 @@ namespace heapwood::kdtree {
 // Worker 0 opens the first phase; the root's unit of pending work was announced before the launch.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::start() {
-  std::uint32_t slot = 0;
-  if (warp_.lane() == 0) slot = k_.shared.take();
+  std::uint32_t slot = 0, none = no_slot;
+  if (warp_.lane() == 0) k_.shared.take(true, false, slot, none);
   slot = warp_.shfl(slot, 0);
   SharedNode& node = k_.shared[slot];
   const std::uint32_t n = k_.triangle_count, chunk = chunk_of(n);
@@ -151,10 +151,11 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const
     node.chunk = chunk;
     node.chunks = chunks;
     node.done = 0;
-    SIMT_ROLLED
+    std::uint32_t slots[2];
+    k_.shared.take(split.nl() > shared_limit, split.nr() > shared_limit, slots[0], slots[1]);
+    SIMT_UNROLLED
     for (unsigned side = 0; side < 2; ++side) {
-      const std::uint32_t n = side == 0 ? split.nl() : split.nr();
-      const std::uint32_t child = n > shared_limit ? k_.shared.take() : no_slot;
+      const std::uint32_t n = side == 0 ? split.nl() : split.nr(), child = slots[side];
       node.child[side] = side == 0 ? left : right;
       node.child_n[side] = n;
       node.child_slot[side] = child;
@@ -279,7 +280,8 @@ void BuildWorker<Kernel, Warp>::split_chunk_serial(SharedNode& node, std::uint32
   bin_child(1, right, sides.right, {set(task.box.lo, cut.axis, cut.plane), task.box.hi});
 }
 
-// The last reader frees the parent's array, goes on with one child and publishes the other.
+// The last reader publishes one child, frees the parent's array, and goes on with the other child. Whatever nobody waits for comes
+// last: of a large node the way from level to level is what the build waits for.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uint32_t slot) {
   const NodeTask parent = node.task;
@@ -289,32 +291,41 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uin
   const std::uint32_t nl = node.child_n[0], nr = node.child_n[1];
   std::byte* const left = node.child[0];
   std::byte* const right = node.child[1];
-  free(parent.refs, parent.n);
-  warp_.sync();
-  k_.shared.give_back(warp_, slot);
-
-  // The parent's unit passes to one child; another child brings its own.
-  if (slot_left != no_slot && slot_right != no_slot) {
-    if (warp_.lane() == 0) k_.queue.add_pending(1);
-    take_shared(slot_right);
-    if (k_.queue.push_shared(warp_, WorkKind::choose, slot_left, 1)) return;
-    k_.shared.give_back(warp_, slot_left);  // no room: this warp will split it alone
-    keep(child_task(parent, axis, p, 0, left, nl, pair));
-    owed_ += 1;
-    return;
-  }
+  emptied_ = slot;
+  const bool both_shared = slot_left != no_slot && slot_right != no_slot;
   const bool none_shared = slot_left == no_slot && slot_right == no_slot;
-  owed_ += none_shared ? 1 : 0;
-  if (!none_shared) take_shared(slot_left != no_slot ? slot_left : slot_right);
-  // The stack's tasks need a unit between them: the parent's, or a new one.
-  if (!none_shared && owed_ == 0) {
+  bool left_is_small = slot_left == no_slot;
+  // The parent's unit passes to one child; another child brings its own.
+  if (both_shared) {
+    if (warp_.lane() == 0) k_.queue.add_pending(1);
+    if (!k_.queue.push_shared(warp_, WorkKind::choose, slot_left, 1)) {
+      k_.shared.give_back(warp_, slot_left);  // no room: this warp will split it alone
+      left_is_small = true;
+      owed_ += 1;
+    }
+  } else if (none_shared) {
+    owed_ += 1;
+  } else if (owed_ == 0) {
+    // The stack's tasks need a unit between them: a new one.
     if (warp_.lane() == 0) k_.queue.add_pending(1);
     owed_ = 1;
   }
-  if (slot_left == no_slot) keep(child_task(parent, axis, p, 0, left, nl, pair));
+  if (left_is_small) keep(child_task(parent, axis, p, 0, left, nl, pair));
   if (slot_right == no_slot) keep(child_task(parent, axis, p, 1, right, nr, pair));
-  const std::uint32_t tasks = top_ - bottom_;
-  if (!none_shared || tasks > 1) share(k_.queue.look(warp_));
+  warp_.sync();
+  free(parent.refs, parent.n);
+  if (!both_shared) {
+    const std::uint32_t tasks = top_ - bottom_;
+    if (!none_shared || tasks > 1) share(k_.queue.look(warp_));
+  }
+  if (!none_shared) take_shared(slot_right != no_slot ? slot_right : slot_left);
+}
+// The shared node whose children end_split() has seen to.
+template <class Kernel, class Warp>
+SIMT_INLINE void BuildWorker<Kernel, Warp>::give_back_emptied() {
+  if (emptied_ == no_slot) return;
+  k_.shared.give_back(warp_, emptied_);
+  emptied_ = no_slot;
 }
 
 template <class Allocator, RefKind kind, class ProbeType>

@@ -43,6 +43,7 @@ class BuildWorker {
         split_node();
         continue;
       }
+      give_back_emptied();
       WorkItem item = next_of_rest();
       if (item.kind == WorkKind::none) {
         if (top_ != bottom_) {
@@ -368,6 +369,7 @@ class BuildWorker {
   }
   SIMT_INLINE void end_bounds(SharedNode& node, std::uint32_t slot);
   SIMT_INLINE void end_split(SharedNode& node, std::uint32_t slot);
+  SIMT_INLINE void give_back_emptied();
   SIMT_INLINE void open_phase(WorkKind kind, std::uint32_t slot, std::uint32_t chunks);
 
   using Own = typename alloc::ContextOf<decltype(Kernel::allocator), Warp>::Type;
@@ -386,7 +388,8 @@ class BuildWorker {
   bool stop_ = false;
   std::uint32_t top_ = 0, bottom_ = 0;  // of the stack: entries [bottom, top) modulo its size
   std::uint32_t owed_ = 0;
-  std::uint32_t slot_ = no_slot;  // task_ is this shared node
+  std::uint32_t slot_ = no_slot;     // task_ is this shared node
+  std::uint32_t emptied_ = no_slot;  // a shared node that is to be given back
   std::uint32_t pair_next_ = 0, pair_end_ = 0, ref_next_ = 0, ref_end_ = 0;
 };
 

@@ -96,7 +96,8 @@ SIMT_INLINE void gather_tight(Warp& warp, std::uint32_t* gathered, bool has_box,
   gather(5, simt::ordered_key(box.hi.z));
 }
 
-// The free list: a stack with a tag against ABA, over an array of which the first `fresh` were ever used.
+// The array of shared nodes: the first `fresh` of them have been used, and those that came back are on a stack with a tag
+// against ABA.
 class SharedNodes {
  public:
   struct alignas(128) Counters {
@@ -110,24 +111,18 @@ class SharedNodes {
 
   SIMT_INLINE SharedNode& operator[](std::uint32_t slot) const { return nodes_[slot]; }
 
-  // A cleared node, or no_slot. One lane calls.
-  SIMT_INLINE std::uint32_t take() const {
-    simt::atomic_ref<std::uint64_t> top(counters_->top);
-    // acquire: the node was cleared by whoever gave it back.
-    std::uint64_t seen = top.load(simt::acquire);
-    while (static_cast<std::uint32_t>(seen) != 0) {
-      const std::uint32_t slot = static_cast<std::uint32_t>(seen) - 1;
-      const std::uint32_t next = simt::atomic_ref<std::uint32_t>(nodes_[slot].next_free).load(simt::relaxed);
-      if (top.compare_exchange_weak(seen, (seen >> 32 << 32) + (std::uint64_t{1} << 32) + next, simt::acq_rel,
-                                    simt::acquire)) {
-        return slot;
-      }
-    }
+  // A cleared node for each child that wants one, else no_slot. One lane calls. Nodes that were never used come first: for both
+  // children one add, where the free list costs three operations that wait for each other. The count of these may run past
+  // the array; a build takes fewer than 2^32.
+  SIMT_INLINE void take(bool left, bool right, std::uint32_t& left_slot, std::uint32_t& right_slot) const {
+    left_slot = right_slot = no_slot;
+    if (!left && !right) return;
     // relaxed: fresh nodes were cleared before the launch.
-    simt::atomic_ref<std::uint32_t> fresh(counters_->fresh);
-    if (fresh.load(simt::relaxed) >= count_) return no_slot;
-    const std::uint32_t slot = fresh.fetch_add(1, simt::relaxed);
-    return slot < count_ ? slot : no_slot;
+    const std::uint32_t first =
+        simt::atomic_ref<std::uint32_t>(counters_->fresh).fetch_add(left && right ? 2 : 1, simt::relaxed);
+    if (left) left_slot = first < count_ ? first : take_used();
+    const std::uint32_t second = left ? first + 1 : first;
+    if (right) right_slot = second < count_ ? second : take_used();
   }
   // Gives back a node that no warp uses any more. All lanes call.
   template <class Warp>
@@ -145,6 +140,21 @@ class SharedNodes {
   }
 
  private:
+  SIMT_INLINE std::uint32_t take_used() const {
+    simt::atomic_ref<std::uint64_t> top(counters_->top);
+    // acquire: the node was cleared by whoever gave it back.
+    std::uint64_t seen = top.load(simt::acquire);
+    while (static_cast<std::uint32_t>(seen) != 0) {
+      const std::uint32_t slot = static_cast<std::uint32_t>(seen) - 1;
+      const std::uint32_t next = simt::atomic_ref<std::uint32_t>(nodes_[slot].next_free).load(simt::relaxed);
+      if (top.compare_exchange_weak(seen, (seen >> 32 << 32) + (std::uint64_t{1} << 32) + next, simt::acq_rel,
+                                    simt::acquire)) {
+        return slot;
+      }
+    }
+    return no_slot;
+  }
+
   Counters* counters_ = nullptr;
   SharedNode* nodes_ = nullptr;
   std::uint32_t count_ = 0;
