@@ -43,7 +43,7 @@ namespace detail {
 SIMT_INLINE float select(Vec3 v, unsigned axis) { return axis == 0 ? v.x : axis == 1 ? v.y : v.z; }
 
 // Directions of exactly zero become tiny, sign kept: planes then lie at +-huge distances and every comparison works.
-SIMT_INLINE float away_from_zero(float d) { return std::fabs(d) < 1e-20f ? std::copysign(1e-20f, d) : d; }
+SIMT_INLINE float away_from_zero(float d) { return std::copysign(simt::max(std::fabs(d), 1e-20f), d); }
 SIMT_INLINE Vec3 away_from_zero(Vec3 d) { return {away_from_zero(d.x), away_from_zero(d.y), away_from_zero(d.z)}; }
 
 SIMT_INLINE float at(const Row& row, Vec3 p) { return row.w + row.x * p.x + row.y * p.y + row.z * p.z; }
@@ -117,7 +117,6 @@ class PlaneIntersection {
   SIMT_INLINE Slope slope(unsigned axis) const { return slopes_[axis]; }
   // Where the ray meets the plane `axis = at`.
   SIMT_INLINE float plane(const Ray&, unsigned, float at, Slope s) const { return at * s.inverse + s.offset; }
-  static SIMT_INLINE bool negative(Slope s) { return (simt::bits(s.offset) & 2u) != 0; }
   // Place of the child that the ray visits first: the upper one in a negative direction.
   static SIMT_INLINE std::uint32_t near_child(std::uint32_t link, Slope s) {
     return simt::select_bits(link, simt::bits(s.offset), 3);
@@ -176,7 +175,6 @@ class WatertightIntersection {
   SIMT_INLINE float plane(const Ray& ray, unsigned axis, float at, float inverse) const {
     return (at - detail::select(ray.origin, axis)) * inverse;
   }
-  static SIMT_INLINE bool negative(float inverse) { return inverse < 0; }
   static SIMT_INLINE std::uint32_t near_child(std::uint32_t link, float inverse) {
     return simt::select_bits(link, simt::bits(inverse) >> 31 << 1, 3);
   }

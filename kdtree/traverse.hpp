@@ -78,15 +78,15 @@ class FarChildren {
  public:
   using Memory = simt::LocalStackMemory<max_depth>;
 
-  SIMT_INLINE FarChildren(Memory& memory, float tmin) : stack_(memory, tmin) {}
+  SIMT_INLINE explicit FarChildren(Memory& memory) : stack_(memory) {}
   SIMT_INLINE void push(std::uint32_t place, float, float end) { stack_.push(place, end); }
-  // False: there was none.
+  // False: there is none.
   SIMT_INLINE bool pop(std::uint32_t& place, float& begin, float& end) {
+    if (stack_.empty()) return false;
     begin = end;
     stack_.pop(place, end);
-    return place != simt::LocalStack::none;
+    return true;
   }
-  SIMT_INLINE float tmin() const { return stack_.kept(); }
 
  private:
   simt::LocalStack stack_;
@@ -100,7 +100,7 @@ class FarChildren<true> {
   };
   using Memory = Entry[max_depth];
 
-  SIMT_INLINE FarChildren(Memory& memory, float tmin) : entries_(memory), tmin_(tmin) {}
+  SIMT_INLINE explicit FarChildren(Memory& memory) : entries_(memory) {}
   SIMT_INLINE void push(std::uint32_t place, float begin, float end) { entries_[top_++] = {place, begin, end}; }
   SIMT_INLINE bool pop(std::uint32_t& place, float& begin, float& end) {
     if (top_ == 0) return false;
@@ -110,12 +110,10 @@ class FarChildren<true> {
     end = entries_[top_].end;
     return true;
   }
-  SIMT_INLINE float tmin() const { return tmin_; }
 
  private:
   Entry* entries_;
   unsigned top_ = 0;
-  float tmin_;
 };
 
 // The part of the ray inside the box: false if there is none.
@@ -125,7 +123,7 @@ SIMT_INLINE bool clip(const Intersection& test, const Ray& ray, const Box& box, 
   end = ray.tmax;
   for (unsigned axis = 0; axis < 3; ++axis) {
     const auto slope = test.slope(axis);
-    const bool negative = Intersection::negative(slope);
+    const bool negative = simt::bits(select(ray.direction, axis)) >> 31 != 0;  // as the slope's, zeros included
     const float lo = select(box.lo, axis), hi = select(box.hi, axis);
     begin = simt::max(test.plane(ray, axis, negative ? hi : lo, slope) * (1 - Intersection::plane_slack), begin);
     end = simt::min(test.plane(ray, axis, negative ? lo : hi, slope) * (1 + Intersection::plane_slack), end);
@@ -138,7 +136,7 @@ template <bool Any, class Intersection, class Count>
 SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Intersection& test, const Ray& ray,
                                    float& closest, Count& count) {
   typename FarChildren<Intersection::conservative>::Memory memory;
-  FarChildren<Intersection::conservative> later(memory, ray.tmin);
+  FarChildren<Intersection::conservative> later(memory);
   std::uint32_t found = no_triangle;
   closest = ray.tmax;
 
@@ -171,7 +169,7 @@ SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Int
     const std::uint32_t first = node.first, last = first + (node.link >> 2);
     count.leaf(last - first);
     if (first != last) {
-      float lower = later.tmin(), upper = closest;
+      float lower = ray.tmin, upper = closest;
       if constexpr (Intersection::culls) {
         lower = simt::max(begin * (1 - Intersection::relative_slack) - tree.slack, lower);
         upper = simt::min(end * (1 + Intersection::relative_slack) + tree.slack, upper);

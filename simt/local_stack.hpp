@@ -2,8 +2,6 @@
 // A thread's stack of pairs of words, for loops where every instruction and register counts. On a GPU it lies in local memory
 // and its top is kept as an address of 32 bits, so that a push is a store and an addition under one predicate; of an array and
 // an index nvcc 13.0 makes an address for each push, and of a pointer additions of 64 bits.
-//
-// One more word lies below the lowest entry, for a value that is seldom read and not worth a register.
 #pragma once
 
 #include <cstdint>
@@ -20,26 +18,20 @@ struct alignas(8) LocalStackEntry {
 // Its memory is an object apart, so that the compiler does not keep the top in memory, too.
 template <unsigned capacity>
 struct LocalStackMemory {
-  LocalStackEntry entries[capacity + 1];
+  LocalStackEntry entries[capacity];
 };
 
-// The caller pushes no more entries than the memory has room for, and words other than `none`.
+// The caller pushes no more entries than the memory has room for, and pops only what is there.
 class LocalStack {
  public:
-  static constexpr std::uint32_t none = ~0u;
-
   template <unsigned capacity>
-  SIMT_INLINE LocalStack(LocalStackMemory<capacity>& memory, float kept) : bottom_(memory.entries), top_(bottom()) {
-    push(none, kept);
-  }
-  // What was given to the constructor.
-  SIMT_INLINE float kept() const { return bottom_->number; }
+  SIMT_INLINE explicit LocalStack(LocalStackMemory<capacity>& memory) : bottom_(memory.entries), top_(bottom()) {}
+  SIMT_INLINE bool empty() const { return top_ == bottom(); }
 #if defined(__CUDA_ARCH__)
   SIMT_INLINE void push(std::uint32_t word, float number) {
     asm volatile("st.local.v2.b32 [%0], {%1, %2};" ::"r"(top_), "r"(word), "r"(__float_as_uint(number)) : "memory");
     top_ += std::uint32_t{sizeof(LocalStackEntry)};
   }
-  // The word is `none` if the stack was empty; it is not to be used again then.
   SIMT_INLINE void pop(std::uint32_t& word, float& number) {
     top_ -= std::uint32_t{sizeof(LocalStackEntry)};
     asm volatile("ld.local.v2.b32 {%0, %1}, [%2];" : "=r"(word), "=f"(number) : "r"(top_) : "memory");
@@ -56,9 +48,12 @@ class LocalStack {
  private:
 #if defined(__CUDA_ARCH__)
   using Address = std::uint32_t;
+  // volatile: computed where it is wanted instead of kept.
   SIMT_INLINE Address bottom() const {
     Address address;
-    asm volatile("{.reg .u64 local; cvta.to.local.u64 local, %1; cvt.u32.u64 %0, local;}" : "=r"(address) : "l"(bottom_));
+    asm volatile("{.reg .u64 local; cvta.to.local.u64 local, %1; cvt.u32.u64 %0, local;}"
+                 : "=r"(address)
+                 : "l"(bottom_));
     return address;
   }
 #else

@@ -64,6 +64,7 @@ class Arenas {
   std::uint32_t* counts = nullptr;   // padded to whole superblocks by `body`
   std::uint32_t* supers = nullptr;   // padded to 32 by `body`
   std::uint32_t* fresh = nullptr;    // arenas from here on have probably never been used
+  std::uint32_t* runs = nullptr;     // arenas that runs have taken in turn (claim_run_quickly)
   std::uint32_t* tickets = nullptr;  // of the search for a free arena
   std::uint32_t arenas = 0;
   std::uint32_t groups = 0;  // superblocks; the last one may have fewer arenas
@@ -87,9 +88,8 @@ class Arenas {
   template <class Team>
   SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t r, std::uint32_t value, std::uint32_t spread,
                                   bool thorough) const {
-    const std::uint32_t used = window(team);
-    const std::uint32_t hash = (spread + used) * 2654435769u;  // multiples of the golden ratio lie evenly
-    const auto at = static_cast<std::uint32_t>((std::uint64_t{hash} * used) >> 32);
+    const std::uint32_t used = window(team), hash = hashed(spread + used);
+    const std::uint32_t at = scaled(hash, used);
     std::uint32_t a =
         r == 1 ? take_near(team, at & ~(Team::reach - 1), value, hash >> 8) : take_run(team, at / group, r, value);
     if (a == none && used < arenas) a = take_fresh(team, r, value);
@@ -103,6 +103,40 @@ class Arenas {
       }
       return found;
     });
+  }
+
+  // The same for one arena, or r, and a whole warp, as far as no search is needed: one look, one attempt, and where nothing is
+  // free there, one attempt behind all that were ever used. Short, because it is called from kernels that fill the instruction
+  // cache: there, code that is run seldom costs more by what it pushes out than by what it does.
+  template <class Warp>
+  SIMT_INLINE std::uint32_t claim_quickly(Warp& warp, std::uint32_t value, std::uint32_t spread) const {
+    const Whole<Warp> team(warp);
+    const std::uint32_t used = window(team), hash = hashed(spread + used);
+    std::uint32_t a = scaled(hash, used) & ~(group - 1);
+    std::uint32_t* const words = counts + a;
+    // relaxed: a look.
+    const std::uint32_t bits = team.mask([&](std::uint32_t i) { return Word(words[i]).load(simt::relaxed) == 0; });
+    const std::uint32_t behind = bits & ~0u << (hash >> 8) % group;
+    a += simt::lowest_bit(behind != 0 ? behind : bits);
+    return team.once([&] {
+      if (bits == 0) a = used < arenas ? Word(*fresh).fetch_add(1, simt::relaxed) : none;  // relaxed: the counts decide
+      return a < arenas && take_one(a, value) ? a : none;
+    });
+  }
+  // r arenas, at most 32, from where runs of them are handed out from the first time, downwards from three quarters of the
+  // pool: single arenas begin at its start, and superblocks at its end.
+  template <class Warp>
+  SIMT_INLINE std::uint32_t claim_run_quickly(Warp& warp, std::uint32_t r, std::uint32_t value) const {
+    const Whole<Warp> team(warp);
+    const std::uint32_t top = arenas / 4 * 3;
+    // relaxed: hints; the counts decide.
+    const std::uint32_t down = team.once([&] {
+      const std::uint32_t taken = Word(*runs).load(simt::relaxed);
+      return taken < top ? Word(*runs).fetch_add(r, simt::relaxed) : top;
+    });
+    if (down >= top || r > top - down) return none;
+    const std::uint32_t a = top - down - r;
+    return take(team, a, r, value) ? a : none;
   }
 
   // An open arena gets no more blocks; it has got `blocks`. relaxed: passes the earlier releases on.
@@ -148,6 +182,13 @@ class Arenas {
   SIMT_INLINE std::uint32_t window(const Team& team) const {
     const std::uint32_t seen = team.once([&] { return Word(*fresh).load(simt::relaxed); });  // relaxed: a hint
     return seen < arenas ? seen : arenas;
+  }
+
+  SIMT_INLINE static std::uint32_t hashed(std::uint32_t number) {
+    return number * 2654435769u;  // multiples of the golden ratio lie evenly
+  }
+  SIMT_INLINE static std::uint32_t scaled(std::uint32_t hash, std::uint32_t below) {
+    return static_cast<std::uint32_t>((std::uint64_t{hash} * below) >> 32);
   }
 
   // Which of the words at `at`, a multiple of Team::reach, are free arenas. relaxed: a look.
@@ -216,6 +257,16 @@ class Arenas {
     return false;
   }
 
+  // One arena, by one lane.
+  SIMT_INLINE bool take_one(std::uint32_t a, std::uint32_t value) const {
+    std::uint32_t expected = 0;
+    // acquire: waits for the last owner.
+    if (!count(a).compare_exchange_strong(expected, value, simt::acquire, simt::relaxed)) return false;
+    if (enter(a / group)) return true;
+    give_up(a, value);
+    return false;
+  }
+
   // One of the arenas at `at`; `turn` says which first.
   template <class Team>
   SIMT_INLINE std::uint32_t take_near(const Team& team, std::uint32_t at, std::uint32_t value,
@@ -226,7 +277,7 @@ class Arenas {
       const std::uint32_t behind = bits & ~0u << turn % Team::reach;
       const std::uint32_t i = simt::lowest_bit(behind != 0 ? behind : bits);
       // One member takes it: the count of one arena is one word.
-      const bool mine = team.once([&] { return take(Alone(), at + i, 1, value) ? 1u : 0u; }) != 0;
+      const bool mine = team.once([&] { return take_one(at + i, value) ? 1u : 0u; }) != 0;
       if (mine) return at + i;
       bits &= ~(1u << i);
     }

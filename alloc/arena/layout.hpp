@@ -45,7 +45,7 @@ class Layout {
       a.arenas = static_cast<std::uint32_t>(n);
       a.groups = (a.arenas + Arenas::group - 1) / Arenas::group;
       shared.slot_mask = std::min(most_slots, static_cast<std::uint32_t>(simt::bit_floor(n / 16 + 1))) - 1;
-      const std::size_t slots_at = head_bytes + 3 * line;
+      const std::size_t slots_at = head_bytes + hints * line;
       const std::size_t supers_at = slots_at + (shared.slot_mask + 1) * line;
       const std::size_t counts_at = supers_at + round_up(supers(a) * sizeof(std::uint32_t), line);
       const std::size_t memory_at = round_up(counts_at + a.groups * line, 256);
@@ -53,6 +53,7 @@ class Layout {
       a.fresh = word(pool, head_bytes);
       a.tickets = word(pool, head_bytes + line);
       shared.slot_tickets = word(pool, head_bytes + 2 * line);
+      a.runs = word(pool, head_bytes + 3 * line);
       shared.slots = reinterpret_cast<std::uint64_t*>(pool.base + slots_at);
       a.supers = word(pool, supers_at);
       a.counts = word(pool, counts_at);
@@ -64,7 +65,7 @@ class Layout {
   template <class Device>
   static void begin(Pool pool, const SharedArenas& shared, const Device& device) {
     const Arenas& a = shared.arenas;
-    simt::device_fill(device.id(), pool.base, 0, head_bytes + 3 * line);
+    simt::device_fill(device.id(), pool.base, 0, head_bytes + hints * line);
     simt::device_upload(device.id(), pool.base, &shared, sizeof(shared));
     const std::uint32_t used = shared.slot_mask + 1;
     simt::device_upload(device.id(), a.fresh, &used, sizeof(used));
@@ -132,7 +133,7 @@ class Layout {
  private:
   static constexpr unsigned least_shift = 8, usual_shift = 14;
   static constexpr std::uint32_t most_slots = 1024;
-  static constexpr std::size_t head_bytes = 256, line = 128;
+  static constexpr std::size_t head_bytes = 256, line = 128, hints = 4;
   static_assert(sizeof(SharedArenas) <= head_bytes);
   static_assert(Arenas::group * sizeof(std::uint32_t) == line);
 

@@ -59,9 +59,7 @@ class PrivateArena {
     return {first != 0 ? at : nullptr, second != 0 ? at + std::size_t{n} * granule : nullptr};
   }
   // One; of 0 bytes it is one of 1.
-  SIMT_INLINE void* allocate(Warp& warp, std::size_t bytes) {
-    return one(self_, warp, state_, bytes == 0 ? 1 : bytes);
-  }
+  SIMT_INLINE void* allocate(Warp& warp, std::size_t bytes) { return one(self_, warp, state_, bytes == 0 ? 1 : bytes); }
   // `bytes` as asked for. All lanes are done with the block, and have said so by a sync.
   SIMT_INLINE void deallocate(Warp& warp, void* block, std::size_t bytes) {
     give(self_, arenas_, warp, state_, block, bytes);
@@ -74,7 +72,8 @@ class PrivateArena {
   static constexpr std::uint32_t too_many = 1u << 20;  // granules, of which no arena has as many
 
   SIMT_INLINE static std::uint32_t granules_of(std::size_t bytes) {
-    return bytes > std::size_t{too_many} * granule ? too_many : static_cast<std::uint32_t>((bytes + granule - 1) / granule);
+    return bytes > std::size_t{too_many} * granule ? too_many
+                                                   : static_cast<std::uint32_t>((bytes + granule - 1) / granule);
   }
 
   // No block: there is another present arena, with room for what was asked for.
@@ -111,13 +110,14 @@ class PrivateArena {
   // A block that the present arena has no room for.
   static SIMT_INLINE void* beyond(const SharedArenas* self, Warp warp, WarpState& state, std::size_t bytes) {
     const Arenas& arenas = self->arenas;
-    const Whole<Warp> team(warp);
     const WarpArena now = state.own[0], before = state.own[1];
     const std::uint32_t spread = warp.worker() + now.arena * 40503u;
-    const std::uint32_t slot = SharedArenas::slot_of(warp);
     void* block = try_again();
     if (bytes > arenas.arena_bytes()) {
-      block = self->claim_span(team, slot, bytes, spread);
+      const std::size_t r = (bytes + arenas.arena_bytes() - 1) >> arenas.shift;
+      const auto n = static_cast<std::uint32_t>(r);
+      const std::uint32_t a = r <= Arenas::group ? arenas.claim_run_quickly(warp, n, span + n) : none;
+      block = a != none ? arenas.place(a, 0) : span_slowly(self, warp, bytes, spread);
     } else if (before.live == 0) {
       change_to(warp, state, before, now);
     } else {
@@ -125,21 +125,32 @@ class PrivateArena {
       const std::uint32_t n = granules_of(bytes);
       const bool change = n < now.used;
       hand_over(arenas, warp, state, change ? 1 : 0);
-      bool searched = false;
-      const std::uint32_t a = self->claim(team, slot, n, change ? open : 1, spread, searched);
-      if (a == none) {
-        block = reinterpret_cast<void*>(team.once([&] {
-          return searched ? reinterpret_cast<std::uintptr_t>(SharedArenas::elsewhere(self, slot, n))
-                          : std::uintptr_t{0};
-        }));
-      } else if (change) {
-        change_to(warp, state, {.arena = a, .used = 0, .live = 0}, now);
-      } else {
-        block = arenas.place(a, 0);
-      }
+      const std::uint32_t a = arenas.claim_quickly(warp, change ? open : 1, spread);
+      block = a != none ? use(arenas, warp, state, a, change) : claim_slowly(self, warp, state, n, spread, change);
     }
     warp.sync();  // passes the claim's acquire on
     return block;
+  }
+  // An arena that was claimed: as the present one, or for one block.
+  static SIMT_INLINE void* use(const Arenas& arenas, Warp& warp, WarpState& state, std::uint32_t a, bool change) {
+    if (!change) return arenas.place(a, 0);
+    change_to(warp, state, {.arena = a, .used = 0, .live = 0}, state.own[0]);
+    return try_again();
+  }
+  // With a search; where there is none, a block of n granules from a slot.
+  static SIMT_OUTLINE void* claim_slowly(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t n,
+                                         std::uint32_t spread, bool change) {
+    const Whole<Warp> team(warp);
+    const std::uint32_t slot = SharedArenas::slot_of(warp);
+    bool searched = false;
+    const std::uint32_t a = self->claim(team, slot, n, change ? open : 1, spread, searched);
+    if (a != none) return use(self->arenas, warp, state, a, change);
+    return reinterpret_cast<void*>(team.once([&] {
+      return searched ? reinterpret_cast<std::uintptr_t>(SharedArenas::elsewhere(self, slot, n)) : std::uintptr_t{0};
+    }));
+  }
+  static SIMT_OUTLINE void* span_slowly(const SharedArenas* self, Warp warp, std::size_t bytes, std::uint32_t spread) {
+    return self->claim_span(Whole<Warp>(warp), SharedArenas::slot_of(warp), bytes, spread);
   }
   SIMT_INLINE static void change_to(Warp& warp, WarpState& state, WarpArena next, WarpArena now) {
     warp.sync();  // all have read
@@ -148,8 +159,8 @@ class PrivateArena {
     state.own[1] = now;
   }
 
-  SIMT_INLINE static void give(const SharedArenas* self, const Arenas& arenas, Warp& warp, WarpState& state, void* block,
-                               std::size_t bytes) {
+  SIMT_INLINE static void give(const SharedArenas* self, const Arenas& arenas, Warp& warp, WarpState& state,
+                               void* block, std::size_t bytes) {
     const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(block) - arenas.memory);
     const auto a = static_cast<std::uint32_t>(offset >> arenas.shift);
     const std::uint32_t pending = state.pending_count;
