@@ -11,11 +11,12 @@
 // Where a search has been in vain the slot says so itself: then a request is refused by the one add and a look at a few
 // arenas, until the slot has refused so many that it must be asked again whether a search is due (Refusals).
 //
-// Bounds: of a slot's word `blocks` wraps at 2^16, `granules` at 2^24. A refusing slot refuses fewer than refuses_at_most()
-// blocks, that is 4,096 and 2^20 granules. Any other request at an exhausted slot adds to it once, and does not return
-// before it has seen the slot with another arena, vacant, or refusing anew. Pools in which slots refuse have 128 of them or
-// more, so that at most 4,096 of a GPU's lanes (fewer than 2^19) share one, each with at most a quarter of an arena. Together
-// that is 2^13 blocks; granules 2^21 with arenas of 1,024, and 2^20 + 2^23 with the largest, of 8,192 in pools of 2 TiB.
+// Bounds: of a slot's word `blocks` wraps at 2^16, `granules` at 2^24. A refusing slot begins with fewer than 2^17 granules,
+// and refuses fewer than refuses_at_most() blocks, that is 2^12 and 2^20 granules. Any other request at an exhausted slot
+// adds to it once, and does not return before it has seen the slot with another arena, vacant, or refusing anew. Pools in
+// which slots refuse have 128 of them or more: of 256 multiprocessors the lanes of at most 16 share one, 2^15 lanes, each
+// with at most a quarter of an arena. Together that is 2^12 + 2^15 blocks and, with arenas of 1,024 granules, 2^17 + 2^20 +
+// 2^23 granules. Where arenas are larger there are 1,024 slots, for two multiprocessors each: no more up to 2 TiB.
 #pragma once
 
 #include "alloc/arena/arenas.hpp"
@@ -232,13 +233,13 @@ struct SharedArenas {
     const SlotWord slot = word(i);
     const Slot before(seen);
     const std::uint64_t request = Slot(0, blocks, blocks * n).bits();
-    std::uint32_t refusal = Refusals::some | (before.blocks() + 1);
+    std::uint32_t refusal = Refusals::some | before.granules();  // in place of a number
     std::uint64_t now = seen + request;
     if (refuses(before, blocks, n)) {
       if (!sights(place_for(thread, refusal))) return refused;
     } else {
-      // Of an arena, or of what the slot may refuse.
-      const bool crosses = before.granules() <= arenas.granules() || refuses(before, 0, n);
+      // The end of an arena, or of what the slot may refuse: of a number, or of larger ones only.
+      const bool crosses = before.granules() <= arenas.granules() || refuses(before, 0, most_in_slot());
       now = slot.load(simt::relaxed);  // relaxed, here and below: a look
       SIMT_ROLLED
       for (unsigned turn = 0; !crosses && turn < most_polls && to_renew(now, blocks, n); ++turn) {
@@ -254,7 +255,7 @@ struct SharedArenas {
     const bool searched = Refusals::search_due(refusal);
     const std::uint64_t next = a != none  ? Slot(a, blocks, blocks * n).bits()
                                : searched ? vacant()
-                                          : Slot(Slot::no_arena - n, 0, arenas.granules() + 1).bits();
+                                          : to_refuse(n, refusal);
     SIMT_ROLLED
     while (a != none ? exhausted(now) : to_renew(now, blocks, n)) {
       // release: what the claim waited for comes before whatever later requests do.
@@ -268,6 +269,11 @@ struct SharedArenas {
     }
     if (a != none) arenas.give_up(a, open);
     return slot.fetch_add(request, simt::acquire);
+  }
+  // A slot after a refusal of n granules. What it begins with says, too, where those look whom it refuses (renewed): each
+  // time elsewhere.
+  SIMT_INLINE std::uint64_t to_refuse(std::uint32_t n, std::uint32_t refusal) const {
+    return Slot(Slot::no_arena - n, 0, arenas.granules() + 1 + (refusal * 40503u & 0xffffu)).bits();
   }
   // An exhausted slot for which there is no arena.
   SIMT_INLINE void vacate(const SlotWord& slot) const {
