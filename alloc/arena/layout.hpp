@@ -40,7 +40,8 @@ class Layout {
     SharedArenas shared;
     Arenas& a = shared.arenas;
     a.shift = std::clamp(simt::highest_bit(pool.bytes / 2048 + 1), least_shift, usual_shift);
-    while ((pool.bytes >> a.shift) >= Slot::no_arena) ++a.shift;
+    // The ids above are those of slots without an arena.
+    while ((pool.bytes >> a.shift) + shared.most_in_slot() >= Slot::no_arena) ++a.shift;
     for (std::uint64_t n = pool.bytes >> a.shift;; --n) {
       a.arenas = static_cast<std::uint32_t>(n);
       a.groups = (a.arenas + Arenas::group - 1) / Arenas::group;

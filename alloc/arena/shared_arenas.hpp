@@ -1,76 +1,29 @@
 // SPDX-License-Identifier: MIT
-// Arenas that many warps fill: malloc for any lanes of any kernel. A slot holds an open arena and how much of it has been
-// handed out, in one word; a warp adds its request to the slot of its multiprocessor, and what the word was before is where
-// its block is. Lanes that ask for the same size together add once.
-//
-//   slot   {arena:24 | blocks:16 | granules:24}: what has been asked for since the arena was put there, in blocks and in
-//          granules. More granules than an arena has: exhausted.
+// Arenas that many warps fill: malloc for any lanes of any kernel. A slot (slot.hpp) holds an open arena and how much of it
+// has been handed out, in one word; a warp adds its request to the slot of its multiprocessor, and what the word was before
+// is where its block is. Lanes that ask for the same size together add once.
 //
 // Exactly one request crosses the end of an arena: it closes it (adds the blocks that did fit to the count), claims another
 // one and puts that into the slot. Who comes later and finds the slot exhausted waits a little for that and then does the
 // same; of several only one succeeds, and the others give their arena back and go to the new one. So nobody depends on
 // somebody else's progress.
 // Requests of which an arena holds few go past the slots: the lanes are packed into arenas that are closed from the start.
+// Where a search has been in vain the slot says so itself: then a request is refused by the one add and a look at a few
+// arenas, until the slot has refused so many that it must be asked again whether a search is due (Refusals).
 //
-// Bounds: `granules` wraps after 32,768 requests of half an arena at an exhausted slot; there are fewer than that many
-// warps, and each leaves the slot renewed, or reset if the pool is full, before its next request.
+// Bounds: of a slot's word `blocks` wraps at 2^16, `granules` at 2^24. A refusing slot begins with fewer than 2^17 granules,
+// and refuses fewer than refuses_at_most() blocks, that is 2^12 and 2^20 granules. Any other request at an exhausted slot
+// adds to it once, and does not return before it has seen the slot with another arena, vacant, or refusing anew. Pools in
+// which slots refuse have 128 of them or more: of 256 multiprocessors the lanes of at most 16 share one, 2^15 lanes, each
+// with at most a quarter of an arena. Together that is 2^12 + 2^15 blocks and, with arenas of 1,024 granules, 2^17 + 2^20 +
+// 2^23 granules. Where arenas are larger there are 1,024 slots, for two multiprocessors each: no more up to 2 TiB.
 #pragma once
 
 #include "alloc/arena/arenas.hpp"
+#include "alloc/arena/slot.hpp"
 #include "alloc/primitives/lane_group.hpp"
 
 namespace heapwood::alloc::arena {
-
-class Slot {
- public:
-  static constexpr std::uint32_t no_arena = (1u << 24) - 1;
-
-  SIMT_INLINE explicit Slot(std::uint64_t bits) : bits_(bits) {}
-  SIMT_INLINE Slot(std::uint32_t arena, std::uint32_t blocks, std::uint32_t granules)
-      : bits_(std::uint64_t{arena} << 40 | std::uint64_t{blocks} << 24 | granules) {}
-
-  SIMT_INLINE std::uint64_t bits() const { return bits_; }
-  SIMT_INLINE std::uint32_t arena() const { return static_cast<std::uint32_t>(bits_ >> 40); }
-  SIMT_INLINE std::uint32_t blocks() const { return static_cast<std::uint32_t>(bits_ >> 24) & 0xffffu; }
-  SIMT_INLINE std::uint32_t granules() const { return static_cast<std::uint32_t>(bits_) & 0xffffffu; }
-
- private:
-  std::uint64_t bits_;
-};
-
-// Beside a slot: what was last searched for in vain, and how often that has been refused since. Who finds nothing has looked
-// at every count, and so would the next one; that is spared for as many requests as there are superblocks, or until somebody
-// finds something.
-//   refusals   {granules searched for:32 | refused since:32}
-class Refusals {
- public:
-  static constexpr std::uint64_t none = ~std::uint64_t{0};
-  static constexpr std::uint32_t some = 1u << 31;
-  using Word = simt::atomic_ref<std::uint64_t>;
-
-  SIMT_INLINE explicit Refusals(std::uint64_t& word) : word_(word) {}
-
-  // `some` where the word is not `none`, and the number of this refusal, from 1; without that a search is due. relaxed, here
-  // and below: only numbers.
-  SIMT_INLINE std::uint32_t refuse(std::uint32_t granules, std::uint32_t most) const {
-    const std::uint64_t seen = word_.load(simt::relaxed);
-    if (seen == none) return 0;
-    if (granules < seen >> 32) return some;
-    const auto before = static_cast<std::uint32_t>(word_.fetch_add(1, simt::relaxed));
-    return some | (before < most ? before + 1 : 0);
-  }
-  SIMT_INLINE std::uint32_t begin(std::uint32_t granules) const {
-    word_.store(std::uint64_t{granules} << 32, simt::relaxed);
-    return 0;
-  }
-  SIMT_INLINE std::uint32_t end() const {
-    word_.store(none, simt::relaxed);
-    return 0;
-  }
-
- private:
-  Word word_;
-};
 
 struct SharedArenas {
   static constexpr std::size_t slot_stride = 128 / sizeof(std::uint64_t);  // a line of the cache each
@@ -80,6 +33,9 @@ struct SharedArenas {
   std::uint64_t* slots = nullptr;
   std::uint32_t slot_mask = 0;
   std::uint32_t* slot_tickets = nullptr;  // of the search for room in other slots
+
+  // Granules of a request that slots serve.
+  SIMT_INLINE std::uint32_t most_in_slot() const { return arenas.granules() / 4; }
 
   // Before the first arena, and where there is none: full, so that the next request finds that it crosses the end.
   SIMT_INLINE std::uint64_t vacant() const { return Slot(Slot::no_arena, 0, arenas.granules()).bits(); }
@@ -96,14 +52,10 @@ struct SharedArenas {
   template <class Team>
   SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t i, std::uint32_t n, std::uint32_t value,
                                   std::uint32_t spread, bool& searched) const {
-    std::uint32_t a = none;
     const std::uint32_t refusal = refuse(team, i, n);
-    searched = (refusal & ~Refusals::some) == 0;
-    SIMT_ROLLED
-    for (unsigned turn = 0; a == none && (turn == 0 || (turn == 1 && searched && retire(team))); ++turn) {
-      a = arenas.claim(team, 1, value, spread + refusal * 40503u, searched);
-    }
-    if (a != none && refusal != 0) team.once([&] { return refusals(i).end(); });
+    searched = Refusals::search_due(refusal);
+    const std::uint32_t a = claim_after(team, refusal, value, spread + refusal * 40503u);
+    if (a != none && refusal != 0) team.once([&] { return found(i); });
     return a;
   }
   template <class Team>
@@ -112,7 +64,7 @@ struct SharedArenas {
     const std::uint32_t n = granules < most_granules ? static_cast<std::uint32_t>(granules) : most_granules;
     std::byte* block = nullptr;
     const std::uint32_t refusal = refuse(team, i, n);
-    const bool thorough = (refusal & ~Refusals::some) == 0;
+    const bool thorough = Refusals::search_due(refusal);
     SIMT_ROLLED
     for (unsigned turn = 0; block == nullptr && (turn == 0 || (turn == 1 && thorough && retire(team))); ++turn) {
       block = arenas.claim_span(team, bytes, spread + refusal * 40503u, thorough);
@@ -128,7 +80,7 @@ struct SharedArenas {
     const auto n = static_cast<std::uint32_t>(padded(bytes) / granule);
     const LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{n})));
     const std::uint32_t total = n * group.size();
-    if (n > arenas.granules() / 4 || total > arenas.granules() / 2) {
+    if (n > most_in_slot() || total > arenas.granules() / 2) {
       return packed(self, thread, group.lanes(), n);
     }
     const std::uint32_t i = slot_of(thread);
@@ -184,22 +136,66 @@ struct SharedArenas {
   }
   SIMT_INLINE Refusals refusals(std::uint32_t i) const { return Refusals(slots[(i & slot_mask) * slot_stride + 1]); }
   template <class Team>
-  SIMT_INLINE std::uint32_t refuse(const Team& team, std::uint32_t i, std::uint32_t n) const {
+  SIMT_INLINE std::uint32_t refuse(const Team& team, std::uint32_t i, std::uint32_t n,
+                                   std::uint32_t requests = 1) const {
     if (arenas.groups <= small_pool) return 0;
-    return team.once([&] { return refusals(i).refuse(n, arenas.groups); });
+    return team.once([&] { return refusals(i).refuse(n, requests, arenas.groups); });
+  }
+  // Blocks that a slot refuses before the word beside it is asked again: no more than superblocks, so that a lane alone is
+  // refused no more often than that allows, and no more than 2^20 granules.
+  SIMT_INLINE std::uint32_t refuses_at_most() const {
+    const std::uint32_t counted = (1u << 26) >> arenas.shift;
+    return arenas.groups < counted ? arenas.groups : counted;
+  }
+  // A slot that refuses so many blocks of n granules without a search. Then it is exhausted, too.
+  SIMT_INLINE bool refuses(Slot slot, std::uint32_t blocks, std::uint32_t n) const {
+    return slot.in_vain_for(n) && slot.blocks() + blocks < refuses_at_most();
+  }
+
+  // Somebody has found an arena at slot i: what was in vain need not be any more.
+  SIMT_INLINE std::uint32_t found(std::uint32_t i) const {
+    // relaxed: a look.
+    if (Slot(word(i).load(simt::relaxed)).in_vain_for(most_in_slot())) vacate(word(i));
+    return refusals(i).end();
+  }
+
+  // claim() after refuse(): only one look, where that says so.
+  template <class Team>
+  SIMT_INLINE std::uint32_t claim_after(const Team& team, std::uint32_t refusal, std::uint32_t value,
+                                        std::uint32_t spread) const {
+    std::uint32_t a = none;
+    const bool thorough = Refusals::search_due(refusal);
+    SIMT_ROLLED
+    for (unsigned turn = 0; a == none && (turn == 0 || (turn == 1 && thorough && retire(team))); ++turn) {
+      a = arenas.claim(team, 1, value, spread, thorough);
+    }
+    return a;
+  }
+  // Where one lane looks then. relaxed: any number will do, but another one each time that arenas are short. Who is refused
+  // takes the number of that, not a word that all would look at.
+  template <class Thread>
+  SIMT_INLINE std::uint32_t place_for(const Thread& thread, std::uint32_t refusal) const {
+    const std::uint32_t other =
+        Refusals::search_due(refusal) ? Arenas::Word(*arenas.tickets).load(simt::relaxed) : refusal * 40503u;
+    return thread.worker() * 32 + thread.lane() + other;
+  }
+  // Whether there is a free arena where Arenas::claim looks first in a pool all of which has been used. relaxed: a look.
+  SIMT_INLINE bool sights(std::uint32_t spread) const {
+    const std::uint32_t hash = (spread + arenas.arenas) * 2654435769u;
+    const std::uint32_t at =
+        static_cast<std::uint32_t>((std::uint64_t{hash} * arenas.arenas) >> 32) & ~(Alone::reach - 1);
+    const bool whole_span = is_span(arenas.super(at / Arenas::group).load(simt::relaxed));
+    return Alone().mask([&](std::uint32_t k) {
+      return static_cast<bool>((arenas.count(at + k).load(simt::relaxed) == 0) & !whole_span);
+    }) != 0;
   }
 
   template <class Thread>
   static SIMT_OUTLINE void* span_alone(const SharedArenas* self, Thread thread, std::size_t bytes) {
-    return self->claim_span(Alone(), slot_of(thread), bytes, spread(self->arenas, thread));
+    return self->claim_span(Alone(), slot_of(thread), bytes, self->place_for(thread, 0));
   }
   static SIMT_OUTLINE bool give_span_alone(const Arenas* arenas, std::uint32_t a) {
     return arenas->give_span(Alone(), a);
-  }
-  // relaxed: any number will do, but another one each time that arenas are short.
-  template <class Thread>
-  static SIMT_INLINE std::uint32_t spread(const Arenas& arenas, const Thread& thread) {
-    return thread.worker() * 32 + thread.lane() + Arenas::Word(*arenas.tickets).load(simt::relaxed);
   }
 
   // Blocks for lanes that ask for n granules each and found the slot without room for all of them.
@@ -223,7 +219,7 @@ struct SharedArenas {
         group = group.part(fits);
         if (fits) return arenas.place(before.arena(), before.granules() + rank * n);
       }
-      seen = group.once([&] { return self->renewed(thread, group.size(), n, i, crosses, round); });
+      seen = group.once([&] { return self->renewed(thread, group.size(), n, i, seen, round); });
       group.sync();
       if (seen == full) return elsewhere(self, i, n);
       if (seen == refused) return nullptr;
@@ -233,34 +229,51 @@ struct SharedArenas {
   // One lane's part in that: what the slot was before its group's request was in it, `full`, or `refused`.
   template <class Thread>
   SIMT_INLINE std::uint64_t renewed(Thread& thread, std::uint32_t blocks, std::uint32_t n, std::uint32_t i,
-                                    bool crosses, unsigned round) const {
+                                    std::uint64_t seen, unsigned round) const {
     const SlotWord slot = word(i);
+    const Slot before(seen);
     const std::uint64_t request = Slot(0, blocks, blocks * n).bits();
-    // relaxed: a look.
-    std::uint64_t now = slot.load(simt::relaxed);
-    SIMT_ROLLED
-    for (unsigned turn = 0; !crosses && turn < most_polls && exhausted(now); ++turn) {
-      thread.pause(turn < 2 ? turn : 2);
-      now = slot.load(simt::relaxed);
-    }
-    if (exhausted(now)) {
-      bool searched = false;
-      const std::uint32_t a = claim(Alone(), i, n, open, spread(arenas, thread), searched);
-      const std::uint64_t next = a == none ? vacant() : Slot(a, blocks, blocks * n).bits();
+    std::uint32_t refusal = Refusals::some | before.granules();  // in place of a number
+    std::uint64_t now = seen + request;
+    if (refuses(before, blocks, n)) {
+      if (!sights(place_for(thread, refusal))) return refused;
+    } else {
+      // The end of an arena, or of what the slot may refuse: of a number, or of larger ones only.
+      const bool crosses = before.granules() <= arenas.granules() || refuses(before, 0, most_in_slot());
+      now = slot.load(simt::relaxed);  // relaxed, here and below: a look
       SIMT_ROLLED
-      while (exhausted(now)) {
-        // release: what the claim waited for comes before whatever later requests do.
-        if (slot.compare_exchange_strong(now, next, simt::release, simt::relaxed)) {
-          return a != none ? Slot(a, 0, 0).bits() : searched ? full : refused;
-        }
+      for (unsigned turn = 0; !crosses && turn < most_polls && to_renew(now, blocks, n); ++turn) {
+        thread.pause(turn < 2 ? turn : 2);
+        now = slot.load(simt::relaxed);
       }
-      if (a != none && round >= most_rounds) {
-        arenas.close(a, blocks);  // for these blocks alone
-        return Slot(a, 0, 0).bits();
-      }
-      if (a != none) arenas.give_up(a, open);
+      if (!to_renew(now, blocks, n)) return slot.fetch_add(request, simt::acquire);  // acquire: as in allocate()
+      // With those that the slot has refused by itself.
+      refusal = refuse(Alone(), i, n, before.in_vain_for(n) ? before.blocks() / blocks + 1 : 1);
     }
-    return slot.fetch_add(request, simt::acquire);  // acquire: as in allocate()
+    const std::uint32_t a = claim_after(Alone(), refusal, open, place_for(thread, refusal));
+    if (a != none && refusal != 0) refusals(i).end();
+    const bool searched = Refusals::search_due(refusal);
+    const std::uint64_t next = a != none  ? Slot(a, blocks, blocks * n).bits()
+                               : searched ? vacant()
+                                          : to_refuse(n, refusal);
+    SIMT_ROLLED
+    while (a != none ? exhausted(now) : to_renew(now, blocks, n)) {
+      // release: what the claim waited for comes before whatever later requests do.
+      if (slot.compare_exchange_strong(now, next, simt::release, simt::relaxed)) {
+        return a != none ? Slot(a, 0, 0).bits() : searched ? full : refused;
+      }
+    }
+    if (a != none && round >= most_rounds) {
+      arenas.close(a, blocks);  // for these blocks alone
+      return Slot(a, 0, 0).bits();
+    }
+    if (a != none) arenas.give_up(a, open);
+    return slot.fetch_add(request, simt::acquire);
+  }
+  // A slot after a refusal of n granules. What it begins with says, too, where those look whom it refuses (renewed): each
+  // time elsewhere.
+  SIMT_INLINE std::uint64_t to_refuse(std::uint32_t n, std::uint32_t refusal) const {
+    return Slot(Slot::no_arena - n, 0, arenas.granules() + 1 + (refusal * 40503u & 0xffffu)).bits();
   }
   // An exhausted slot for which there is no arena.
   SIMT_INLINE void vacate(const SlotWord& slot) const {
@@ -304,6 +317,10 @@ struct SharedArenas {
   }
 
   SIMT_INLINE bool exhausted(std::uint64_t bits) const { return Slot(bits).granules() > arenas.granules(); }
+  // Exhausted, and of no use for such a request either as one that refuses it.
+  SIMT_INLINE bool to_renew(std::uint64_t bits, std::uint32_t blocks, std::uint32_t n) const {
+    return exhausted(bits) && !refuses(Slot(bits), blocks, n);
+  }
 
   // Blocks for lanes that ask for n granules each, of which few fit into an arena: the first lane of each arena takes it.
   template <class Thread>
@@ -316,7 +333,11 @@ struct SharedArenas {
     std::uint32_t a = none;
     bool searched = false;
     if (in_arena == 0) {
-      a = self->claim(Alone(), i, n, left < each ? left : each, spread(arenas, thread), searched);
+      const std::uint32_t refusal = self->refuse(Alone(), i, n);
+      searched = Refusals::search_due(refusal);
+      const std::uint32_t at = self->place_for(thread, refusal);
+      if (searched || self->sights(at)) a = self->claim_after(Alone(), refusal, left < each ? left : each, at);
+      if (a != none && refusal != 0) self->found(i);
     }
     if (!group.alone()) {
       a = thread.shfl(lanes, a, nth_bit(lanes, first));

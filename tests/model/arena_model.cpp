@@ -17,7 +17,7 @@ namespace {
 constexpr int arenas = 2, granules = 2, most_threads = 3, most_rounds = 2;
 constexpr int open = 100, body = 50;                        // counts
 constexpr int whole = 0, split = 1, locked = 2, span = 40;  // the superblock
-constexpr std::int8_t none = -1;
+constexpr std::int8_t none = -1, in_vain = -2, refuses_at_most = 2;
 
 enum class Bug { no, no_look_at_superblock, counts_before_superblock, close_without_blocks, unsplit_without_lock };
 
@@ -25,6 +25,8 @@ struct Slot {
   std::int8_t arena = none, blocks = 0, used = granules;  // vacant
   bool operator==(const Slot&) const = default;
   bool exhausted() const { return used > granules; }
+  bool refuses() const { return arena == in_vain && blocks + 1 < refuses_at_most; }
+  bool to_renew() const { return exhausted() && !refuses(); }
 };
 
 // What a thread does: a list of calls, each as many steps.
@@ -33,6 +35,7 @@ enum class Call : std::int8_t { allocate, free, whole_block, free_whole, own_are
 enum class At : std::int8_t {
   begin,
   // a block from the slot
+  sight,
   close_old,
   look,
   install,
@@ -68,7 +71,7 @@ struct Thread {
   std::int8_t a = none;  // the arena that is looked at or claimed
   std::int8_t i = 0, taken = 0, turn = 0, round = 0;
   std::int8_t mine_arena = none, mine_granule = none;  // the block that is held
-  bool mine_whole = false, crosses = false, refused = false;
+  bool mine_whole = false, crosses = false, vacant = false;
 };
 
 struct State {
@@ -101,7 +104,9 @@ class Model {
         wrong_.clear();
         step(next, next.thread[t], programs_[t]);
         if (!wrong_.empty()) return wrong_;
-        if (seen.insert(key(next)).second) todo.push_back(next);
+        if (!seen.insert(key(next)).second) continue;
+        todo.push_back(next);
+        found_again += state.thread[t].at == At::sight && next.thread[t].at == At::take;
       }
       if (ended) {
         ++ends;
@@ -111,7 +116,7 @@ class Model {
     states = seen.size();
     return {};
   }
-  std::size_t states = 0, ends = 0;
+  std::size_t states = 0, ends = 0, found_again = 0;  // found_again: an arena, by somebody whom the slot refused
 
  private:
   static std::string key(const State& s) {
@@ -123,7 +128,8 @@ class Model {
     add_slot(s.slot);
     for (const auto& arena : s.live) add(arena[0], arena[1]);
     for (const Thread& t : s.thread) {
-      add(t.call, t.at, t.a, t.i, t.taken, t.turn, t.round, t.mine_arena, t.mine_granule, t.mine_whole, t.crosses);
+      add(t.call, t.at, t.a, t.i, t.taken, t.turn, t.round, t.mine_arena, t.mine_granule, t.mine_whole, t.crosses,
+          t.vacant);
       const bool looks_back =
           t.at == At::close_old || t.at == At::idle_count || t.at == At::vacate || t.at == At::close_idle;
       add_slot(looks_back ? t.before : Slot{});
@@ -142,7 +148,7 @@ class Model {
   }
 
   void hand_out(State& s, Thread& t, int a, int g) {
-    if (a == none || s.live[a][g] || s.live_whole) {
+    if (a < 0 || s.live[a][g] || s.live_whole) {
       wrong_ = "a granule is handed out twice";
       return;
     }
@@ -194,7 +200,12 @@ class Model {
               hand_out(s, t, t.before.arena, t.before.used);
               break;
             }
+            if (t.before.refuses()) {
+              t.at = At::sight;
+              break;
+            }
             t.crosses = t.before.used <= granules;
+            t.vacant = t.before.arena == none;
             t.at = t.crosses && t.before.arena != none ? At::close_old : At::look;
             break;
           case Call::free:
@@ -234,22 +245,30 @@ class Model {
         break;
 
       // ---- SharedArenas::renew
+      case At::sight:
+        if (s.count[t.call % arenas] != 0) {
+          refused(t);
+        } else {
+          claim();
+        }
+        break;
       case At::close_old:
         s.count[t.before.arena] = static_cast<std::int16_t>(
             s.count[t.before.arena] + (bug_ == Bug::close_without_blocks ? 0 : t.before.blocks) - open);
         t.at = At::look;
         break;
       case At::look:
-        if (s.slot.exhausted()) {
+        if (s.slot.to_renew()) {
           claim();
         } else {
           t.at = At::begin;
         }
         break;
       case At::install:
-        // The exchange is tried until it succeeds or the slot is not exhausted any more.
-        if (s.slot.exhausted()) {
-          s.slot = t.a == none ? Slot{} : Slot{t.a, 1, 1};
+        // The exchange is tried until it succeeds or the slot is not to be renewed any more. Who finds nothing a second
+        // time lets the slot refuse.
+        if (t.a != none ? s.slot.exhausted() : s.slot.to_renew()) {
+          s.slot = t.a != none ? Slot{t.a, 1, 1} : t.vacant ? Slot{in_vain, 0, granules + 1} : Slot{};
           if (t.a == none) {
             refused(t);
           } else {
@@ -449,21 +468,21 @@ const std::vector<Call> large{Call::whole_block, Call::free_whole};
 const std::vector<Call> worker{Call::own_arena, Call::free_own};
 
 std::vector<std::vector<std::vector<Call>>> settings() {
-  return {{block, large, large},
-          {two_blocks, worker, large},
-          {two_blocks, block, large},
-          {two_blocks, two_blocks},
-          {block, block, block}};
+  return {{block, large, large},           {two_blocks, worker, large}, {two_blocks, block, large},
+          {two_blocks, two_blocks, large}, {two_blocks, two_blocks},    {block, block, block}};
 }
 
 TEST(ArenaModel, NothingOverlapsAndNothingIsLost) {
+  std::size_t found_again = 0;
   for (const auto& programs : settings()) {
     Model model(programs, Bug::no);
     EXPECT_EQ(model.explore(), "");
     EXPECT_GT(model.ends, 0u);
     RecordProperty("states", std::to_string(model.states));
     std::printf("%zu states, %zu ends\n", model.states, model.ends);
+    found_again += model.found_again;
   }
+  EXPECT_GT(found_again, 0u);
 }
 
 TEST(ArenaModel, BrokenProtocolsAreFoundOut) {

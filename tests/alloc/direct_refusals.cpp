@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+// What Heapwood's slots refuse in a full pool, and how: by the slot's own word, without a search, but never for long, and
+// never a smaller request than what was searched for. Pools of 3.5 MiB: arenas of 1 KiB, above a hundred superblocks.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "alloc/allocators/heapwood.hpp"
+#include "alloc/exercise_run.hpp"
+#include "simt/lockstep.hpp"
+#include "tests/alloc/conformance.hpp"
+
+namespace heapwood::alloc {
+namespace {
+
+using arena::Slot;
+
+constexpr std::size_t pool_bytes = 7 << 19;
+constexpr std::uint32_t large = 16, medium = 12, small = 4;  // granules; an arena has 64
+constexpr unsigned kernel_threads = 64;
+
+// What the test knows of the pool besides its allocator.
+struct Inside {
+  arena::SharedArenas shared;
+
+  explicit Inside(Pool pool) : shared(arena::Layout::plan(pool)) {}
+  SIMT_INLINE Slot slot(std::uint32_t i) const { return Slot(shared.word(i).load(simt::relaxed)); }
+  SIMT_INLINE bool refusing(Slot slot, std::uint32_t n) const { return slot.arena() == Slot::no_arena - n; }
+  // Pieces of all searches so far.
+  SIMT_INLINE std::uint32_t pieces() const { return arena::Arenas::Word(*shared.arenas.tickets).load(simt::relaxed); }
+  std::uint64_t arena_of(const void* block) const {
+    return static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - shared.arenas.memory) >>
+           shared.arenas.shift;
+  }
+  // Blocks of n granules for which there is room in slots.
+  std::uint64_t room(std::uint32_t n) const {
+    std::uint64_t blocks = 0;
+    for (std::uint32_t i = 0; i <= shared.slot_mask; ++i) {
+      if (slot(i).granules() <= shared.arenas.granules()) blocks += (shared.arenas.granules() - slot(i).granules()) / n;
+    }
+    return blocks;
+  }
+};
+
+template <class F>
+struct Kernel {
+  struct Scratch {};
+  static constexpr unsigned block_threads = kernel_threads, blocks_per_multiprocessor = 1;
+  F f;
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    f(warp);
+  }
+};
+
+// A warp whose requests are slot i's.
+template <class Warp>
+struct AtSlot : Warp {
+  std::uint32_t i;
+  AtSlot(const Warp& warp, std::uint32_t slot) : Warp(warp), i(slot) {}
+  unsigned worker() const { return i % arena::SharedArenas::slots_a_multiprocessor; }
+  unsigned sm() const { return i / arena::SharedArenas::slots_a_multiprocessor; }
+};
+
+// One thread and a pool for it; its requests are slot 0's.
+class AFullPool : public testing::Test {
+ protected:
+  // By blocks of n granules.
+  template <class Warp>
+  void fill(Warp& warp, std::uint32_t n) {
+    while (void* block = heap.allocate(warp, n * granule)) blocks.push_back(block);
+  }
+  template <class F>
+  void run(F f) {
+    device.launch(Kernel<F>{f}, 1);
+  }
+
+  const simt::Memory memory{{}, pool_bytes};
+  const Pool pool{memory.data(), pool_bytes};
+  const simt::Cpu device{{.threads = 1}};
+  Heapwood heap = Heapwood::create(pool, {}, device);
+  const Inside inside{pool};
+  std::vector<void*> blocks;
+};
+using ArenaRefusals = AFullPool;
+
+TEST_F(ArenaRefusals, AreCountedBySlotsWithoutASearch) {
+  run([this](auto& warp) {
+    fill(warp, large);
+    EXPECT_EQ(heap.allocate(warp, large * granule), nullptr);
+    ASSERT_TRUE(inside.refusing(inside.slot(0), large));
+    const std::uint32_t pieces = inside.pieces(), most = inside.shared.arenas.groups;
+    ASSERT_GT(most, 64u);
+    for (std::uint32_t i = 1; i + 1 < most; ++i) {
+      EXPECT_EQ(heap.allocate(warp, large * granule), nullptr);
+      ASSERT_TRUE(inside.refusing(inside.slot(0), large)) << i;
+      EXPECT_EQ(inside.slot(0).blocks(), i);
+    }
+    EXPECT_EQ(inside.pieces(), pieces);
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(heap.allocate(warp, large * granule), nullptr);
+    EXPECT_GE(inside.pieces() - pieces, most);
+  });
+}
+
+TEST_F(ArenaRefusals, OfOneSlotNeverOverflowItsWord) {
+  run([this](auto& warp) {
+    fill(warp, large);
+    const std::uint32_t before = inside.pieces(), groups = inside.shared.arenas.groups;
+    const std::uint32_t begin = inside.shared.arenas.granules() + (1u << 16);
+    for (std::uint32_t i = 0; i < 100'000; ++i) {
+      ASSERT_EQ(heap.allocate(warp, large * granule), nullptr);
+      const Slot slot = inside.slot(0);
+      ASSERT_TRUE(slot.bits() == inside.shared.vacant() || inside.refusing(slot, large)) << i;
+      ASSERT_LT(slot.blocks(), groups);
+      ASSERT_LE(slot.granules(), begin + slot.blocks() * large);
+      ASSERT_GE(slot.granules(), inside.shared.arenas.granules() + slot.blocks() * large);
+    }
+    // A search looks at each superblock, and at one more to know that.
+    EXPECT_LE(inside.pieces() - before, (100'000 / groups + 1) * (groups + 1));
+  });
+}
+
+TEST_F(ArenaRefusals, EndWhenAnArenaIsFreed) {
+  run([this](auto& warp) {
+    fill(warp, large);
+    const std::uint32_t groups = inside.shared.arenas.groups;
+    for (std::uint32_t turn = 0; turn < 20; ++turn) {
+      for (std::uint32_t i = 0; i < turn * 7; ++i) EXPECT_EQ(heap.allocate(warp, large * granule), nullptr);
+      const std::size_t in_arena = 4, first = blocks.size() / 2 / in_arena * in_arena;
+      for (std::size_t i = 0; i < in_arena; ++i) heap.deallocate(warp, blocks[first + i]);
+      std::uint32_t vain = 0;
+      void* block = nullptr;
+      while ((block = heap.allocate(warp, large * granule)) == nullptr && vain <= groups) ++vain;
+      EXPECT_LE(vain, groups);
+      blocks[first] = block;
+      for (std::size_t i = 1; i < in_arena; ++i) blocks[first + i] = heap.allocate(warp, large * granule);
+      for (std::size_t i = 0; i < in_arena; ++i) ASSERT_NE(blocks[first + i], nullptr);
+    }
+  });
+}
+
+TEST_F(ArenaRefusals, AreNotForSmallerRequests) {
+  run([this](auto& warp) {
+    // Each slot has an arena of five medium blocks, and room for one small one.
+    for (std::uint32_t i = 0; i <= inside.shared.slot_mask; ++i) {
+      AtSlot other(warp, i);
+      EXPECT_NE(heap.allocate(other, medium * granule), nullptr);
+    }
+    fill(warp, medium);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(heap.allocate(warp, medium * granule), nullptr);
+    ASSERT_TRUE(inside.refusing(inside.slot(0), medium));
+    const std::uint64_t room = inside.room(small);
+    ASSERT_GT(room, 60u);
+    std::uint64_t served = 0;
+    while (heap.allocate(warp, small * granule) != nullptr) ++served;
+    EXPECT_EQ(served, room);
+    // What is in vain for small requests is for larger ones.
+    EXPECT_EQ(heap.allocate(warp, small * granule), nullptr);
+    ASSERT_TRUE(inside.refusing(inside.slot(0), small));
+    EXPECT_EQ(heap.allocate(warp, medium * granule), nullptr);
+    EXPECT_EQ(inside.slot(0).blocks(), 1u);
+    // One above what slots serve finds an arena, and so ends what they refuse.
+    void* one = nullptr;
+    const std::uint64_t arena = inside.arena_of(blocks[100]);
+    for (void* block : blocks) {
+      if (inside.arena_of(block) == arena) heap.deallocate(warp, block);
+    }
+    for (std::uint32_t i = 0; one == nullptr && i <= inside.shared.arenas.groups; ++i) {
+      one = heap.allocate(warp, (large + 1) * granule);
+    }
+    ASSERT_NE(one, nullptr);
+    EXPECT_EQ(inside.slot(0).bits(), inside.shared.vacant());
+  });
+}
+
+// Lanes that hold a few blocks each of a pool in which there is next to nothing else, and ask for more.
+struct Crowd {
+  struct Scratch {};
+  static constexpr unsigned block_threads = kernel_threads, blocks_per_multiprocessor = 1;
+  static constexpr std::uint32_t held = 6;
+
+  Heapwood heap;
+  Inside inside;
+  std::uint32_t requests;
+  std::uint64_t *wrong, *refused;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    AtSlot lane(warp, 0);
+    const std::uint32_t id = warp.worker() * Warp::width + warp.lane() + 1;
+    std::uint32_t state = id * 2654435769u;
+    std::uint32_t* blocks[held] = {};
+    for (std::uint32_t i = 0; i < requests && !warp.aborted(); ++i) {
+      state = state * 1664525u + 1013904223u;
+      const std::uint32_t n = (state >> 28) == 0 ? large + 1 : (state >> 20) % large + 1;
+      std::uint32_t*& block = blocks[(state >> 8) % held];
+      if ((state >> 16) % 16 == 0) give(lane, block, id);
+      if (block != nullptr) continue;
+      block = static_cast<std::uint32_t*>(heap.allocate(lane, n * granule));
+      if (block == nullptr) count(*refused);
+      if (block != nullptr) *block = id;
+      const Slot slot = inside.slot(0);
+      const bool live = slot.arena() < inside.shared.arenas.arenas;
+      const bool refusing = Slot::no_arena - slot.arena() <= inside.shared.most_in_slot();
+      if (!live && !refusing) count(*wrong);
+      if (!live && slot.blocks() > inside.shared.arenas.groups + 64) count(*wrong);
+    }
+    for (auto& block : blocks) give(lane, block, id);
+  }
+
+ private:
+  template <class Lane>
+  SIMT_FN void give(Lane& lane, std::uint32_t*& block, std::uint32_t id) const {
+    if (block != nullptr && *block != id) count(*wrong);
+    heap.deallocate(lane, block);
+    block = nullptr;
+  }
+  SIMT_INLINE static void count(std::uint64_t& word) {
+    simt::atomic_ref<std::uint64_t>(word).fetch_add(1, simt::relaxed);
+  }
+};
+
+template <class Device>
+void crowd(const Device& device, unsigned warps, std::uint32_t requests) {
+  const simt::Memory memory({}, pool_bytes);
+  const Pool pool{memory.data(), pool_bytes};
+  simt::Buffer<std::uint64_t> counters({}, 2);
+  counters.fill(0);
+  Heapwood heap = Heapwood::create(pool, {}, device);
+  std::vector<void*> blocks;
+  const auto fill = [&](auto& warp) {
+    while (void* block = heap.allocate(warp, large * granule)) blocks.push_back(block);
+    for (std::size_t i = 0; i < 20; ++i) {  // arenas are left, too few for all
+      heap.deallocate(warp, blocks.back());
+      blocks.pop_back();
+    }
+  };
+  const auto give_back = [&](auto& warp) {
+    for (void* block : blocks) heap.deallocate(warp, block);
+  };
+  const simt::Cpu alone({.threads = 1});
+  alone.launch(Kernel<decltype(fill)>{fill}, 1);
+  device.launch(Crowd{heap, Inside(pool), requests, counters.data(), counters.data() + 1}, warps);
+  EXPECT_EQ(counters.download()[0], 0u);
+  EXPECT_GT(counters.download()[1], requests);
+  alone.launch(Kernel<decltype(give_back)>{give_back}, 1);
+  EXPECT_EQ(test::bytes_in(regions_of(heap, {}), Region::State::used), 0u);
+}
+
+TEST(ArenaRefusalsOfACrowd, AtOneSlotOnThreads) { crowd(simt::Cpu({.threads = 4}), 4, 30'000); }
+TEST(ArenaRefusalsOfACrowd, AtOneSlotOnSimulatedWarps) { crowd(simt::Lockstep<4>(2), 2, 1'000); }
+
+// Beside a slot.
+TEST(ArenaRefusalsBesideASlot, AreCountedFromAVainSearch) {
+  std::uint64_t word = arena::Refusals::none;
+  const arena::Refusals refusals(word);
+  constexpr std::uint32_t some = arena::Refusals::some, most = 100;
+  for (const std::uint32_t requests : {1u, 1u << 31, 1u << 31, 5u}) EXPECT_EQ(refusals.refuse(7, requests, most), 0u);
+  refusals.begin(8);
+  EXPECT_EQ(refusals.refuse(8, 1, most), some | 1u);
+  EXPECT_EQ(refusals.refuse(7, 1, most), some);
+  EXPECT_EQ(refusals.refuse(9, 90, most), some | 92u);
+  EXPECT_EQ(refusals.refuse(8, 8, most), some | 100u);
+  EXPECT_EQ(refusals.refuse(8, 1, most), some);
+  refusals.end();
+  EXPECT_EQ(refusals.refuse(8, 1, most), 0u);
+}
+
+}  // namespace
+}  // namespace heapwood::alloc
