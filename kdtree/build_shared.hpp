@@ -284,23 +284,18 @@ void BuildWorker<Kernel, Warp>::split_chunk_serial(SharedNode& node, std::uint32
 // last: of a large node the way from level to level is what the build waits for.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uint32_t slot) {
-  const NodeTask parent = node.task;
-  const unsigned axis = node.axis;
-  const float p = node.plane;
-  const std::uint32_t slot_left = node.child_slot[0], slot_right = node.child_slot[1], pair = node.pair;
-  const std::uint32_t nl = node.child_n[0], nr = node.child_n[1];
-  std::byte* const left = node.child[0];
-  std::byte* const right = node.child[1];
-  emptied_ = slot;
+  // What is needed late is read late: the kernel has no register to spare.
+  const std::uint32_t slot_left = node.child_slot[0], slot_right = node.child_slot[1];
   const bool both_shared = slot_left != no_slot && slot_right != no_slot;
   const bool none_shared = slot_left == no_slot && slot_right == no_slot;
-  bool left_is_small = slot_left == no_slot;
+  std::uint32_t small = (slot_left == no_slot ? 1u : 0u) | (slot_right == no_slot ? 2u : 0u);
+  emptied_ = slot;
   // The parent's unit passes to one child; another child brings its own.
   if (both_shared) {
     if (warp_.lane() == 0) k_.queue.add_pending(1);
     if (!k_.queue.push_shared(warp_, WorkKind::choose, slot_left, 1)) {
       k_.shared.give_back(warp_, slot_left);  // no room: this warp will split it alone
-      left_is_small = true;
+      small = 1;
       owed_ += 1;
     }
   } else if (none_shared) {
@@ -310,14 +305,15 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uin
     if (warp_.lane() == 0) k_.queue.add_pending(1);
     owed_ = 1;
   }
-  if (left_is_small) keep(child_task(parent, axis, p, 0, left, nl, pair));
-  if (slot_right == no_slot) keep(child_task(parent, axis, p, 1, right, nr, pair));
-  warp_.sync();
-  free(parent.refs, parent.n);
-  if (!both_shared) {
-    const std::uint32_t tasks = top_ - bottom_;
-    if (!none_shared || tasks > 1) share(k_.queue.look(warp_));
+  SIMT_ROLLED
+  for (unsigned side = 0; side < 2; ++side) {
+    if ((small >> side & 1) == 0) continue;
+    keep(child_task(node.task, node.axis, node.plane, side, node.child[side], node.child_n[side], node.pair));
   }
+  warp_.sync();
+  free(node.task.refs, node.task.n);
+  const std::uint32_t tasks = top_ - bottom_;
+  if (!both_shared && (!none_shared || tasks > 1)) share(k_.queue.look(warp_));
   if (!none_shared) take_shared(slot_right != no_slot ? slot_right : slot_left);
 }
 // The shared node whose children end_split() has seen to.

@@ -19,4 +19,12 @@ inline constexpr auto acquire = cuda::memory_order_acquire;
 inline constexpr auto release = cuda::memory_order_release;
 inline constexpr auto acq_rel = cuda::memory_order_acq_rel;
 
+// Orders all of a thread's accesses before it against all behind it, in device scope: for many words at once. Not for CPU code,
+// where ThreadSanitizer does not know fences.
+#if defined(__CUDA_ARCH__)
+__device__ __forceinline__ void fence_acq_rel() {
+  cuda::atomic_thread_fence(cuda::memory_order_acq_rel, cuda::thread_scope_device);
+}
+#endif
+
 }  // namespace heapwood::simt
