@@ -105,6 +105,7 @@ Result result_from_json(const Json& json) {
   result.settings.refs = parse_refs(settings.at("refs"));
   result.settings.pool = parse_pool(settings.at("pool"));
   result.settings.runs = settings.at("runs");
+  result.settings.prefer = &parse_prefer(settings.at("prefer"));
   result.settings.costs = {settings.at("traversal_cost"), settings.at("intersection_cost"), settings.at("empty_bonus"),
                            settings.at("duplicate_cost")};
   result.settings.keep_degenerate = settings.at("keep_degenerate");

@@ -107,6 +107,7 @@ Json to_json(const BuildSettings& settings) {
   json["refs"] = kdtree::name(settings.refs);
   json["pool"] = settings.pool.text;
   json["runs"] = settings.runs;
+  json["prefer"] = settings.prefer->name;
   json["traversal_cost"] = as_written(settings.costs.traversal);
   json["intersection_cost"] = as_written(settings.costs.intersection);
   json["empty_bonus"] = as_written(settings.costs.empty_bonus);

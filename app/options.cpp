@@ -122,6 +122,13 @@ kdtree::RefKind parse_refs(const std::string& text) {
   wrong("--refs", text, "clipped, ids or boxes");
 }
 
+const kdtree::CostPreset& parse_prefer(const std::string& text) {
+  for (const kdtree::CostPreset& preset : kdtree::cost_presets) {
+    if (text == preset.name) return preset;
+  }
+  wrong("--prefer", text, "balanced, build or trace");
+}
+
 Builder parse_builder(const std::string& text, bool with_both) {
   if (text == "single") return Builder::single;
   if (text == "per-level") return Builder::per_level;
@@ -178,6 +185,17 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
         ->check(quiet(CLI::Range(1, 100000)))
         ->type_name("N");
   }
+  // Before the costs: options take effect in the order in which they are added here, so that a cost on the command line wins
+  // wherever it stands.
+  app.add_option_function<std::string>(
+         "--prefer",
+         [&](const std::string& text) {
+           settings.prefer = &parse_prefer(text);
+           settings.costs = settings.prefer->costs;
+         },
+         "costs below for: quick builds (build), quick rays\n(trace), or both (balanced)")
+      ->default_str(settings.prefer->name)
+      ->type_name("WHAT");
   const auto add_cost = [&](const char* option, float& value, const char* about, double least, double most,
                             const char* type) {
     app.add_option(option, value, about)

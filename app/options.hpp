@@ -42,7 +42,8 @@ const char* name(Builder builder);  // "single-kernel", "per-level": as JSON has
 // What decides a build besides scene, allocator and device.
 struct BuildSettings {
   kdtree::RefKind refs = kdtree::RefKind::clipped;
-  kdtree::SahCosts costs;
+  const kdtree::CostPreset* prefer = kdtree::cost_presets;  // where `costs` come from, but for those given one by one
+  kdtree::SahCosts costs = prefer->costs;
   PoolSize pool;
   int runs = 5;
   bool keep_degenerate = false;
@@ -55,13 +56,14 @@ struct ImageSize {
   unsigned width = 0, height = 0;
 };
 
-std::size_t parse_bytes(const std::string& text);                // "4096", "512M", "1.5G", "64KiB"
-PoolSize parse_pool(const std::string& text);                    // "auto", bytes, "200x"
-ImageSize parse_image_size(const std::string& text);             // "1920x1080"
-unsigned parse_axis(const std::string& text);                    // "x", "y", "z"
-kdtree::RefKind parse_refs(const std::string& text);             // "clipped", "ids", "boxes"
-std::string host_label(const std::string& id);                   // of a host allocator, in tables
-Builder parse_builder(const std::string& text, bool with_both);  // "single", "per-level", "both"
+std::size_t parse_bytes(const std::string& text);                 // "4096", "512M", "1.5G", "64KiB"
+PoolSize parse_pool(const std::string& text);                     // "auto", bytes, "200x"
+ImageSize parse_image_size(const std::string& text);              // "1920x1080"
+unsigned parse_axis(const std::string& text);                     // "x", "y", "z"
+kdtree::RefKind parse_refs(const std::string& text);              // "clipped", "ids", "boxes"
+const kdtree::CostPreset& parse_prefer(const std::string& text);  // "balanced", "build", "trace"
+std::string host_label(const std::string& id);                    // of a host allocator, in tables
+Builder parse_builder(const std::string& text, bool with_both);   // "single", "per-level", "both"
 std::vector<std::string> split(const std::string& text, char separator);
 
 // The registry's entry, or Error{Exit::usage} that lists the ids.

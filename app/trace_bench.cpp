@@ -13,7 +13,9 @@ double TraceRow::mrays() const {
   return ms && *ms > 0 ? 1e-3 * static_cast<double>(rays.rays) / *ms : 0;
 }
 
-double FirstRay::ms() const { return median(build_ms).value_or(0) + median(records_ms).value_or(0); }
+double FirstRay::ms() const {
+  return median(build_ms).value_or(0) + order_ms.value_or(0) + median(records_ms).value_or(0);
+}
 
 TraceResult run_trace(const TraceBench& bench, const std::function<void(const std::string&)>& announce) {
   announce(bench.scene + ": loading");
@@ -29,6 +31,7 @@ TraceResult run_trace(const TraceBench& bench, const std::function<void(const st
   result.node_bytes = sizeof(kdtree::Node) * (result.tree.inner + result.tree.leaves);
   result.record_bytes = (sizeof(kdtree::PlaneRecord) + sizeof(std::uint32_t)) * result.tree.refs;
   const render::Scene traced(bench.device.id, scene.workspace().download(), scene.view(), bench.watertight);
+  result.first_ray.order_ms = traced.order_ms();
   for (int run = 0; run < bench.runs; ++run) result.first_ray.records_ms.push_back(traced.fill_records());
   const auto [width, height] = bench.size;
   result.camera =
@@ -66,6 +69,7 @@ Json to_json(const FirstRay& first_ray) {
   json["build_runs_ms"] = first_ray.build_ms;
   json["records_runs_ms"] = first_ray.records_ms;
   put(json, "build_median_ms", median(first_ray.build_ms));
+  put(json, "order_ms", first_ray.order_ms);
   put(json, "records_median_ms", median(first_ray.records_ms));
   json["ms"] = first_ray.ms();
   return json;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,10 +35,11 @@ struct TraceRow {
 };
 
 // From the scene on the device until the first ray can be traced: the tree's build and the triangle records, each measured alone
-// and after a warm-up.
+// and after a warm-up, and between them, where the device's trees are ordered (render::Scene), the host's time for that, once.
 struct FirstRay {
   std::vector<double> build_ms, records_ms;  // every run
-  double ms() const;                         // the sum of the medians
+  std::optional<double> order_ms;
+  double ms() const;  // the sum of the medians and of what there is of order_ms
 };
 
 struct TraceResult {

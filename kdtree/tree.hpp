@@ -23,6 +23,19 @@ struct SahCosts {
   float duplicate = 0.05f;
 };
 
+// Costs by name; the first are the defaults. Of all triples tried that keep the SAH cost with 1 and 1 within 2% of the exact
+// builder's, `build` makes the fewest nodes, which is what builds take their time for. `trace` believes in a step that costs as
+// much as a triangle and in free duplicates: more nodes, and a GPU's rays are 2 to 5% quicker (docs/architecture.md).
+struct CostPreset {
+  const char* name;
+  SahCosts costs;
+};
+inline constexpr CostPreset cost_presets[] = {
+    {"balanced", {}},
+    {"build", {.traversal = 2, .empty_bonus = 0.17f, .duplicate = 0.02f}},
+    {"trace", {.traversal = 1, .empty_bonus = 0.1f, .duplicate = 0}},
+};
+
 inline constexpr unsigned max_depth = 60;  // of a leaf; the root has depth 0. Traversal stacks hold this many entries.
 
 // nodes[0] is the root, nodes[1] is unused; the arrays may hold unused entries that no node refers to.

@@ -2,6 +2,7 @@
 // A tree and its triangles in a device's memory, ready for rays.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,8 @@ class Scene {
   const SceneData& data() const { return data_; }
   std::size_t device_bytes() const;
 
+  // How long the host took to put the tree into depth-first order; absent where the device traces it as it came.
+  std::optional<double> order_ms() const { return order_ms_; }
   // Makes the triangle records once more, for who wants to know how long it takes: milliseconds by the host's clock, from before
   // the launch until it has ended.
   double fill_records() const;
@@ -43,6 +46,7 @@ class Scene {
   simt::Buffer<kdtree::Node> nodes_;
   simt::Buffer<std::uint32_t> refs_;
   simt::Memory records_;
+  std::optional<double> order_ms_;
   SceneData data_{};
 };
 

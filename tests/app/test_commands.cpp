@@ -70,6 +70,7 @@ TEST_F(Commands, WrongUsage) {
   expect_error(build({"--runs", "many"}), 2, {"--runs"});
   expect_error(build({"--pool", "much"}), 2, {"--pool", "'much'"});
   expect_error(build({"--refs", "fancy"}), 2, {"--refs", "'fancy'"});
+  expect_error(build({"--prefer", "speed"}), 2, {"--prefer", "'speed'", "balanced, build or trace"});
   expect_error(build({"--nonsense"}), 2, {"--nonsense"});
   expect_error(bench({"--format", "xml"}), 2, {"--format"});
   expect_error(bench({"--resume"}), 2, {"--json"});
@@ -323,6 +324,8 @@ TEST_F(Commands, TraceCountsHitsAndReadsTheCameraBeside) {
     EXPECT_EQ(first_ray.at(std::string(part) + "_runs_ms").size(), 2u);
     for (const double ms : first_ray.at(std::string(part) + "_runs_ms")) EXPECT_GT(ms, 0);
   }
+  EXPECT_EQ(first.at("settings").at("prefer"), "balanced");
+  EXPECT_FALSE(first_ray.contains("order_ms")) << "trees are not ordered for CPU threads";
   EXPECT_DOUBLE_EQ(first_ray.at("ms"),
                    first_ray.at("build_median_ms").get<double>() + first_ray.at("records_median_ms").get<double>());
 

@@ -23,6 +23,7 @@ Result full_result() {
   result.label = "CFMMalloc";
   result.settings.runs = 3;
   result.settings.pool = parse_pool("200x");
+  result.settings.prefer = &parse_prefer("build");
   result.settings.refs = kdtree::RefKind::ids;
   result.status = Status::ok;
   result.runs_ms = {3, 1, 2};
@@ -117,6 +118,7 @@ TEST(JsonReport, HasTheKeysOfTheContract) {
   EXPECT_EQ(result.at("tree").at("hash"), "fedcba9876543210");
   EXPECT_EQ(result.at("tree").at("nodes"), 21);
   EXPECT_EQ(result.at("tree").at("refs_per_triangle"), 4.5);
+  EXPECT_EQ(result.at("settings").at("prefer"), "build");
   EXPECT_EQ(result.at("settings").at("empty_bonus").dump(), "0.15");
   EXPECT_EQ(result.at("registers"), 128);
   EXPECT_EQ(result.at("calls").at("malloc").at("registers"), 24);

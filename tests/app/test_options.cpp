@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
 #include "app/options.hpp"
 
 namespace heapwood::app {
@@ -67,6 +70,51 @@ TEST(ParseAxis, Letters) {
 TEST(ParseRefs, Names) {
   for (kdtree::RefKind kind : kdtree::all_ref_kinds) EXPECT_EQ(parse_refs(kdtree::name(kind)), kind);
   usage_error([] { parse_refs("fancy"); });
+}
+
+TEST(ParsePrefer, NamesAndTheirCosts) {
+  EXPECT_EQ(parse_prefer("build").costs.traversal, 2);
+  EXPECT_EQ(parse_prefer("trace").costs.duplicate, 0);
+  EXPECT_EQ(&parse_prefer("balanced"), BuildSettings().prefer);
+  for (const kdtree::CostPreset& preset : kdtree::cost_presets) {
+    EXPECT_EQ(&parse_prefer(preset.name), &preset);
+    EXPECT_EQ(preset.costs.intersection, 1) << preset.name;
+    EXPECT_NE(usage_error([] { parse_prefer("speed"); }).find(preset.name), std::string::npos);
+  }
+}
+
+// What a command line makes of the defaults.
+BuildSettings parsed(std::vector<std::string> arguments) {
+  CLI::App app;
+  BuildSettings settings;
+  add_build_options(app, settings, true);
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+  app.parse(arguments);
+  return settings;
+}
+
+TEST(Prefer, SetsAllCosts) {
+  const kdtree::SahCosts defaults, costs = parsed({}).costs, build = parsed({"--prefer", "build"}).costs;
+  EXPECT_EQ(costs.traversal, defaults.traversal);
+  EXPECT_EQ(costs.empty_bonus, defaults.empty_bonus);
+  EXPECT_EQ(costs.duplicate, defaults.duplicate);
+  EXPECT_EQ(build.traversal, 2);
+  EXPECT_EQ(build.intersection, 1);
+  EXPECT_EQ(build.empty_bonus, 0.17f);
+  EXPECT_EQ(build.duplicate, 0.02f);
+}
+
+TEST(Prefer, ACostGivenByItselfWinsWhereverItStands) {
+  for (const BuildSettings& settings :
+       {parsed({"--prefer", "trace", "--empty-bonus", ".3", "--intersection-cost", "4"}),
+        parsed({"--intersection-cost", "4", "--empty-bonus", ".3", "--prefer", "trace"}),
+        parsed({"--empty-bonus", ".3", "--prefer", "trace", "--intersection-cost", "4"})}) {
+    EXPECT_STREQ(settings.prefer->name, "trace");
+    EXPECT_EQ(settings.costs.traversal, 1);
+    EXPECT_EQ(settings.costs.intersection, 4);
+    EXPECT_EQ(settings.costs.empty_bonus, 0.3f);
+    EXPECT_EQ(settings.costs.duplicate, 0);
+  }
 }
 
 TEST(FindAllocators, KeepsTheOrderAndDropsRepetitions) {

@@ -9,6 +9,7 @@
 #include "kdtree/quality.hpp"
 #include "kdtree/reference.hpp"
 #include "simt/error.hpp"
+#include "tests/kdtree/shuffled.hpp"
 #include "tests/kdtree/soup.hpp"
 
 namespace heapwood::kdtree {
@@ -74,27 +75,6 @@ TEST(Measure, NoNanWithoutArea) {
   tree.bounds.hi = {2, 0, 0};
   tree.nodes[3] = Node::make_inner(1.5f, 0, 2);
   EXPECT_TRUE(std::isfinite(measure(tree, unit).sah_cost));
-}
-
-// Pairs in reverse order, leaves of the ref array in another order with gaps, ids within leaves reversed.
-Tree shuffled(const Tree& tree) {
-  const auto pairs = static_cast<std::uint32_t>(tree.nodes.size() / 2);
-  Tree other;
-  other.bounds = tree.bounds;
-  other.nodes.resize(tree.nodes.size() + 2);
-  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
-    Node node = tree.nodes[i];
-    if (i != 1 && node.leaf()) {
-      const auto first = static_cast<std::uint32_t>(other.refs.size()) + 1;
-      other.refs.push_back(12345);
-      for (std::uint32_t k = node.count(); k-- > 0;) other.refs.push_back(tree.refs[node.first + k]);
-      node = Node::make_leaf(first, node.count());
-    } else if (i != 1) {
-      node = Node::make_inner(node.split, node.axis(), pairs - node.child(0) / 2);
-    }
-    other.nodes[i < 2 ? i : 2 * (pairs - i / 2) + i % 2] = node;
-  }
-  return other;
 }
 
 TEST(Hash, IgnoresTheLayout) {

@@ -8,7 +8,9 @@
 #include <optional>
 
 #include "kdtree/reference.hpp"
+#include "kdtree/tree_order.hpp"
 #include "render/scene.hpp"
+#include "tests/kdtree/shuffled.hpp"
 #include "tests/render/trees.hpp"
 
 namespace heapwood::render {
@@ -272,6 +274,22 @@ TEST_P(Rays, UnusedRefsAreNotFollowed) {
   Tree tree = MedianBuilder::build(soup.view());
   tree.refs.insert(tree.refs.end(), {0xdeadbeefu, ~0u, 0u});
   compare(soup, tree, mixed_rays(200, 34));
+}
+
+TEST_P(Rays, DoNotDependOnTheTreesLayout) {
+  const Soup soup = kdtree::random_soup(600, 35);
+  const Tree tree = kdtree::shuffled(kdtree::build_reference(soup.view(), {}));
+  const Scene mixed(test_device(), tree, soup.view(), GetParam());
+  const Scene ordered(test_device(), kdtree::depth_first(tree), soup.view(), GetParam());
+  const std::vector<Ray> rays = mixed_rays(2000, 36);
+  const std::vector<Hit> a = mixed.closest(rays), b = ordered.closest(rays);
+  for (std::size_t i = 0; i < rays.size(); ++i) {
+    EXPECT_EQ(a[i].triangle, b[i].triangle) << i;
+    if (a[i].found()) {
+      EXPECT_EQ(a[i].t, b[i].t) << i;
+    }
+  }
+  EXPECT_EQ(mixed.order_ms().has_value(), test_device().kind != simt::DeviceKind::cpu);
 }
 
 INSTANTIATE_TEST_SUITE_P(Intersection, Rays, testing::Bool(),
