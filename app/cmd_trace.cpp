@@ -65,10 +65,12 @@ Table rays_table(const TraceBench& bench, const TraceResult& result) {
                   count_text(result.triangles), count_text(tree.inner + tree.leaves), count_text(tree.refs),
                   figure_text(tree.sah_cost_1_1), tree.depth, bytes_text(result.node_bytes),
                   bytes_text(result.record_bytes)),
-      fmt::format("first ray: {} ms after the scene is on the device: tree {} ms{}, triangle records {} ms",
+      fmt::format("first ray: {} ms after the scene is on the device: tree {} ms, triangle records {} ms{}",
                   figure_text(first_ray.ms()), figure_text(median(first_ray.build_ms)),
-                  first_ray.order_ms ? fmt::format(", its order {} ms", figure_text(*first_ray.order_ms)) : "",
-                  figure_text(median(first_ray.records_ms))),
+                  figure_text(median(first_ray.records_ms)),
+                  first_ray.order_ms
+                      ? fmt::format("; in depth-first order {} ms later", figure_text(*first_ray.order_ms))
+                      : ""),
       fmt::format("camera: {} --up {}", render::to_string(result.camera), "xyz"[result.camera.up]),
       fmt::format("method: {} intersection, median of {} runs after a warm-up; rays and hits in buffers",
                   bench.watertight ? "watertight" : "fast", bench.runs)};

@@ -14,7 +14,7 @@ double TraceRow::mrays() const {
 }
 
 double FirstRay::ms() const {
-  return median(build_ms).value_or(0) + order_ms.value_or(0) + median(records_ms).value_or(0);
+  return median(build_ms).value_or(0) + median(records_ms).value_or(0);
 }
 
 TraceResult run_trace(const TraceBench& bench, const std::function<void(const std::string&)>& announce) {

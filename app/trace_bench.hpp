@@ -35,11 +35,12 @@ struct TraceRow {
 };
 
 // From the scene on the device until the first ray can be traced: the tree's build and the triangle records, each measured alone
-// and after a warm-up, and between them, where the device's trees are ordered (render::Scene), the host's time for that, once.
+// and after a warm-up. Where the device's trees are ordered for speed (render::Scene), the host's time for that stands apart: rays
+// do not need it.
 struct FirstRay {
   std::vector<double> build_ms, records_ms;  // every run
   std::optional<double> order_ms;
-  double ms() const;  // the sum of the medians and of what there is of order_ms
+  double ms() const;  // the sum of the medians
 };
 
 struct TraceResult {

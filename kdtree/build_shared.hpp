@@ -184,6 +184,26 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
   const bool bin_left = node.child_slot[0] != no_slot, bin_right = node.child_slot[1] != no_slot;
   const Box below{task.box.lo, set(task.box.hi, axis, p)}, above{set(task.box.lo, axis, p), task.box.hi};
   const std::uint32_t lower_lanes = (1u << warp_.lane()) - 1u;
+  // Places {left:32 | right:32}: for all of the chunk at once where its refs are loaded quickly a second time, else a round's.
+  const auto take_places = [&](std::uint64_t wanted) {
+    std::uint64_t at = 0;
+    // relaxed: places are handed out once.
+    if (warp_.lane() == 0) at = simt::atomic_ref<std::uint64_t>(node.cursor).fetch_add(wanted, simt::relaxed);
+    return warp_.shfl(at, 0);
+  };
+  std::uint64_t at = 0;
+  if constexpr (Refs::stores_bounds) {
+    // A chunk has far fewer than 2^16 refs.
+    std::uint32_t sides = 0;
+    SIMT_UNROLLED_4
+    for (std::uint32_t i = first + warp_.lane(); i < last; i += Warp::width) {
+      float lo, hi;
+      Refs::load_bounds(task.refs, task.n, i, axis, lo, hi);
+      sides += (goes_left(lo, hi, p, flats_right) ? 1u : 0u) + (goes_right(lo, hi, p, flats_right) ? 1u << 16 : 0u);
+    }
+    sides = warp_.reduce_add(sides);
+    at = take_places((sides & 0xffffu) | std::uint64_t{sides >> 16} << 32);
+  }
   SIMT_ROLLED
   for (std::uint32_t base = first; base < last; base += Warp::width) {
     const std::uint32_t i = base + warp_.lane();
@@ -195,12 +215,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
       to_right = goes_right(ref.box.lo[axis], ref.box.hi[axis], p, flats_right);
     }
     const std::uint32_t left_lanes = warp_.ballot(to_left), right_lanes = warp_.ballot(to_right);
-    std::uint64_t at = 0;
-    if (warp_.lane() == 0) {
-      // relaxed: places are handed out once.
-      at = simt::atomic_ref<std::uint64_t>(node.cursor)
-               .fetch_add(simt::popcount(left_lanes) | std::uint64_t{simt::popcount(right_lanes)} << 32, simt::relaxed);
-    }
+    const std::uint64_t round = simt::popcount(left_lanes) | std::uint64_t{simt::popcount(right_lanes)} << 32;
+    if constexpr (!Refs::stores_bounds) at = take_places(round);
     Sides sides{ref.box, ref.box};
     if constexpr (Refs::stores_bounds) {
       if (to_left && to_right) sides = split_bounds(k_.corners[ref.id].unpack(), ref.box, axis, p);
@@ -209,7 +225,6 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
       if (to_left && bin_left) sides.left = Refs::clip(k_.corners, ref.id, below);
       if (to_right && bin_right) sides.right = Refs::clip(k_.corners, ref.id, above);
     }
-    at = warp_.shfl(at, 0);
     // A guard, not a case: the choice counted with the same comparisons.
     const bool fits = static_cast<std::uint32_t>(at) + simt::popcount(left_lanes) <= nl &&
                       static_cast<std::uint32_t>(at >> 32) + simt::popcount(right_lanes) <= nr;
@@ -226,6 +241,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
       Refs::store(right, nr, static_cast<std::uint32_t>(at >> 32) + simt::popcount(right_lanes & lower_lanes), ref.id,
                   sides.right);
     }
+    at += round;
     // One side for every lane first, so that the two sides of a warp are binned together; then straddlers for the other.
     const bool first_right = !to_left;
     SIMT_ROLLED

@@ -41,6 +41,13 @@ struct RefArray<RefKind::clipped> {
     const Float4 a = first[i], b = first[std::size_t{n} + i];
     return {simt::bits(a.x), {{a.y, a.z, a.w}, {b.x, b.y, b.z}}};
   }
+  // The ref's bounds on one axis.
+  static SIMT_INLINE void load_bounds(const std::byte* array, std::uint32_t n, std::uint32_t i, unsigned axis,
+                                      float& lo, float& hi) {
+    const float* const words = reinterpret_cast<const float*>(array);
+    lo = words[std::size_t{4} * i + axis + 1];
+    hi = words[4 * (std::size_t{n} + i) + axis];
+  }
   static SIMT_INLINE std::uint32_t load_id(const std::byte* array, std::uint32_t i) {
     return reinterpret_cast<const std::uint32_t*>(array)[std::size_t{4} * i];
   }

@@ -78,9 +78,10 @@ SIMT_INLINE Intersection make_intersection(const kdtree::Ray& ray, SlopeScratch&
 template <class Intersection, bool Any>
 struct TraceKernel {
   using Scratch = SlopeScratch;
-  static constexpr unsigned block_threads = 128;
-  // All the warps that a multiprocessor has, with 32 registers each, where slopes are in Scratch.
-  static constexpr unsigned blocks_per_multiprocessor = Intersection::conservative ? 12 : 16;
+  // All the warps that a multiprocessor has, with 32 registers each, where slopes are in Scratch. Small blocks: the next one
+  // begins when the last of its rays has ended.
+  static constexpr unsigned block_threads = 64;
+  static constexpr unsigned blocks_per_multiprocessor = Intersection::conservative ? 24 : 32;
 
   kdtree::TreeView<Intersection> tree;
   const kdtree::Ray* rays;
