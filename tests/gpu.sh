@@ -87,7 +87,7 @@ done
 for test in "mixed --requests 10K" "scaling --pool 64M" "range --requests 10K --iterations 10" "utilization --pool 32M" \
   "churn --requests 10K --pool 32M" "lifetimes --requests 10K --order immortal" "soak --requests 10K"; do
   read -ra arguments <<< "$test"
-  check "stress ${arguments[0]}" 120 "$bin/heapwood" stress "${arguments[@]}" --device "$device" --touch --runs 1 --seconds 5
+  check "stress ${arguments[0]}" 240 "$bin/heapwood" stress "${arguments[@]}" --device "$device" --touch --runs 1 --seconds 5
 done
 check "host-bench" 60 "$bin/heapwood" host-bench --device "$device"
 for allocator in tlsf hybrid cudamallocasync; do
