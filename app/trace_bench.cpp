@@ -13,9 +13,7 @@ double TraceRow::mrays() const {
   return ms && *ms > 0 ? 1e-3 * static_cast<double>(rays.rays) / *ms : 0;
 }
 
-double FirstRay::ms() const {
-  return median(build_ms).value_or(0) + median(records_ms).value_or(0);
-}
+double FirstRay::ms() const { return median(build_ms).value_or(0) + median(records_ms).value_or(0); }
 
 TraceResult run_trace(const TraceBench& bench, const std::function<void(const std::string&)>& announce) {
   announce(bench.scene + ": loading");

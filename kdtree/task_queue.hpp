@@ -192,7 +192,12 @@ class TaskQueue {
   template <class Warp>
   SIMT_INLINE void publish_all(Warp& warp, std::uint32_t first, std::uint32_t count, WorkKind kind,
                                std::uint32_t slot) const {
-#if defined(__CUDA_ARCH__)
+    if constexpr (!simt::one_fence_for_many) {
+      for (std::uint32_t k = warp.lane(); k < count; k += Warp::width) {
+        if (wait_free(warp, first + k)) publish(first + k, kind, slot, k);
+      }
+      return;
+    }
     constexpr std::uint32_t each = 4;
     SIMT_ROLLED
     for (std::uint32_t i = warp.lane(); i < count; i += each * Warp::width) {
@@ -212,11 +217,6 @@ class TaskQueue {
         simt::atomic_ref<std::uint64_t>(entry(first + k).flag).store(flag_of(first + k, kind, slot, k), simt::relaxed);
       }
     }
-#else
-    for (std::uint32_t k = warp.lane(); k < count; k += Warp::width) {
-      if (wait_free(warp, first + k)) publish(first + k, kind, slot, k);
-    }
-#endif
   }
 
   Counters* counters_ = nullptr;

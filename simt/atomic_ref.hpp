@@ -5,6 +5,8 @@
 
 #include <cuda/atomic>
 
+#include "simt/config.hpp"
+
 namespace heapwood::simt {
 
 template <class T>
@@ -19,12 +21,17 @@ inline constexpr auto acquire = cuda::memory_order_acquire;
 inline constexpr auto release = cuda::memory_order_release;
 inline constexpr auto acq_rel = cuda::memory_order_acq_rel;
 
-// Orders all of a thread's accesses before it against all behind it, in device scope: for many words at once. Not for CPU code,
-// where ThreadSanitizer does not know fences.
+// Orders all of a thread's accesses before it against all behind it, in device scope: for many words at once, where
+// `one_fence_for_many`. Not on CPU threads, for ThreadSanitizer does not know fences: there each operation has its order.
 #if defined(__CUDA_ARCH__)
-__device__ __forceinline__ void fence_acq_rel() {
-  cuda::atomic_thread_fence(cuda::memory_order_acq_rel, cuda::thread_scope_device);
-}
+inline constexpr bool one_fence_for_many = true;
+#else
+inline constexpr bool one_fence_for_many = false;
 #endif
+SIMT_INLINE void fence_acq_rel() {
+#if defined(__CUDA_ARCH__)
+  cuda::atomic_thread_fence(cuda::memory_order_acq_rel, cuda::thread_scope_device);
+#endif
+}
 
 }  // namespace heapwood::simt
