@@ -24,7 +24,7 @@ struct WarpArena {
 };
 
 struct WarpState {
-  static constexpr std::uint32_t most_pending = 32;  // no fewer than a warp's lanes
+  static constexpr std::uint32_t most_pending = 32;  // handed over side by side: as many as a GPU's warp has lanes
 
   WarpArena own[2];  // the present one, the one before
   std::uint32_t pending_count = 0;

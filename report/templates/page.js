@@ -70,7 +70,7 @@
     const layout = {
       xaxis: axis(plot.x, all("x")), yaxis: axis(plot.y, all("y")),
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: getComputedStyle(root).getPropertyValue("--ink") },
-      margin: { t: 10, r: 10, b: 40, l: 50 }, legend: { font: { size: 11 } }, hovermode: "closest", uirevision: "kept",
+      margin: { t: 34, r: 10, b: 40, l: 50 }, legend: { font: { size: 11 } }, hovermode: "closest", uirevision: "kept",
     };
     element.dataset.drawn = "yes";
     return Plotly.react(element, traces(plot), layout, { responsive: true, displaylogo: false });
