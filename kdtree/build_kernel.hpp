@@ -34,7 +34,7 @@ struct BuildCounters {
   alignas(128) std::uint64_t pairs = 1;  // node pairs taken; pair 0 is the root's
   alignas(128) std::uint64_t refs = 0;   // entries of the output taken
   alignas(128) std::uint64_t failed_splits = 0;
-  std::uint64_t failed_bytes = 0;  // the first request that failed
+  std::uint64_t failed_bytes = 0;  // the larger one of the first two requests of which one failed
   Box bounds;                      // of the scene, written by one warp
 };
 

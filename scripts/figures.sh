@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Measures the tables of docs/performance.md again, with the default costs, into ${OUT:-out}/figures (a JSON file and a log each).
-#   scripts/figures.sh builds SCENE...   builds with AtomicMalloc, AWMalloc-safe, CFMMalloc, Heapwood; 4-byte ids; both builders
-#   scripts/figures.sh rays SCENE...     closest hits at 4096x4096, both intersections; a scene's camera is SCENE.camera beside it
+# Measures the tables of docs/performance.md again, into ${OUT:-out}/figures (a JSON file and a log each).
+#   scripts/figures.sh builds SCENE...   builds with AtomicMalloc, AWMalloc-safe, CFMMalloc, Heapwood, also with --prefer build; 4-byte ids;
+#                                        both builders
+#   scripts/figures.sh rays SCENE...     closest hits at 4096x4096, --prefer trace with both intersections, and the default costs; a
+#                                        scene's camera is SCENE.camera beside it
 #   scripts/figures.sh scaling           statue from 69 thousand triangles to 20 million
 #   scripts/figures.sh allocators        malloc and free alone: AD, ACD, one allocation a thread, mixed sizes
 #   scripts/figures.sh all SCENE...
@@ -27,6 +29,7 @@ run() {  # NAME ARGUMENT...: heapwood with them, its table on the terminal and i
 
 builds() {
   run builds bench "$@" --allocators atomic,awmalloc-safe,cfmmalloc,heapwood --builder single --runs 9
+  run builds-prefer bench "$@" --allocators atomic,awmalloc-safe,cfmmalloc,heapwood --builder single --runs 9 --prefer build
   run builds-ids bench "$@" --allocators atomic,heapwood --builder single --refs ids --runs 3
   run builders bench "$@" --allocators heapwood --builder both --runs 5
 }
@@ -34,8 +37,9 @@ rays() {
   for scene; do
     local name
     name=$(basename "${scene%.*}")
-    run "rays-$name" trace "$scene" --size 4096x4096 --allocator heapwood
-    run "rays-$name-watertight" trace "$scene" --size 4096x4096 --allocator heapwood --watertight
+    run "rays-$name" trace "$scene" --size 4096x4096 --prefer trace
+    run "rays-$name-watertight" trace "$scene" --size 4096x4096 --prefer trace --watertight
+    run "rays-$name-default" trace "$scene" --size 4096x4096
   done
 }
 scaling() {
@@ -61,7 +65,7 @@ case $what in
     rays "$@"
     scaling
     allocators ;;
-  *) sed -n '3,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '3,12s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 if (( ${#failed[@]} )); then
   echo "figures: not measured: ${failed[*]}" >&2

@@ -81,6 +81,14 @@ class Arenas {
     return s + 1 < groups ? group : arenas - (groups - 1) * group;
   }
 
+  // Where a search begins: a hash, and the same as a number below another.
+  SIMT_INLINE static std::uint32_t hashed(std::uint32_t number) {
+    return number * 2654435769u;  // multiples of the golden ratio lie evenly
+  }
+  SIMT_INLINE static std::uint32_t scaled(std::uint32_t hash, std::uint32_t below) {
+    return static_cast<std::uint32_t>((std::uint64_t{hash} * below) >> 32);
+  }
+
   // ---- arenas --------------------------------------------------------------------------------------------------------
 
   // Takes r arenas in a row, at most 32; `value` goes to the first one's count. `spread` says where to look: another
@@ -182,13 +190,6 @@ class Arenas {
   SIMT_INLINE std::uint32_t window(const Team& team) const {
     const std::uint32_t seen = team.once([&] { return Word(*fresh).load(simt::relaxed); });  // relaxed: a hint
     return seen < arenas ? seen : arenas;
-  }
-
-  SIMT_INLINE static std::uint32_t hashed(std::uint32_t number) {
-    return number * 2654435769u;  // multiples of the golden ratio lie evenly
-  }
-  SIMT_INLINE static std::uint32_t scaled(std::uint32_t hash, std::uint32_t below) {
-    return static_cast<std::uint32_t>((std::uint64_t{hash} * below) >> 32);
   }
 
   // Which of the words at `at`, a multiple of Team::reach, are free arenas. relaxed: a look.

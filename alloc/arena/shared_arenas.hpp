@@ -181,9 +181,8 @@ struct SharedArenas {
   }
   // Whether there is a free arena where Arenas::claim looks first in a pool all of which has been used. relaxed: a look.
   SIMT_INLINE bool sights(std::uint32_t spread) const {
-    const std::uint32_t hash = (spread + arenas.arenas) * 2654435769u;
-    const std::uint32_t at =
-        static_cast<std::uint32_t>((std::uint64_t{hash} * arenas.arenas) >> 32) & ~(Alone::reach - 1);
+    const std::uint32_t all = arenas.arenas;
+    const std::uint32_t at = Arenas::scaled(Arenas::hashed(spread + all), all) & ~(Alone::reach - 1);
     const bool whole_span = is_span(arenas.super(at / Arenas::group).load(simt::relaxed));
     return Alone().mask([&](std::uint32_t k) {
       return static_cast<bool>((arenas.count(at + k).load(simt::relaxed) == 0) & !whole_span);
