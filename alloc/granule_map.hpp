@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Which memory is in use, on the host: a bit a granule, in pages that are made where blocks lie, so that a heap of any place
-// can be followed. Finds blocks that overlap without sorting them.
+// can be followed. Pages of a place that was announced stand in a row: blocks of many threads in turn are each in another one,
+// and looking each page up takes longer than all the rest. Finds blocks that overlap without sorting them.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "alloc/allocator.hpp"
 
@@ -16,6 +18,11 @@ namespace heapwood::alloc {
 
 class GranuleMap {
  public:
+  // Most blocks lie here.
+  void expect(std::uintptr_t address, std::size_t bytes) {
+    first_ = address / granule / page_granules;
+    row_.resize((address + bytes) / granule / page_granules + 1 - first_);
+  }
   // Marks the block's granules; false where one was marked already.
   bool take(std::uintptr_t address, std::size_t bytes) {
     bool free = true;
@@ -38,20 +45,23 @@ class GranuleMap {
     const std::uintptr_t end = (address + padded(bytes)) / granule;
     for (std::uintptr_t i = address / granule; i < end;) {
       const std::uintptr_t bit = i % 64, count = std::min<std::uintptr_t>(64 - bit, end - i);
-      if (last_ == nullptr || i / page_granules != last_number_) find(i / page_granules);
+      const std::uintptr_t number = i / page_granules;
+      if (last_ == nullptr || number != last_number_) find(number);
       f((*last_)[i % page_granules / 64], ~std::uint64_t{0} >> (64 - count) << bit);
       i += count;
     }
   }
   void find(std::uintptr_t number) {
-    std::unique_ptr<Page>& page = pages_[number];
+    std::unique_ptr<Page>& page = number - first_ < row_.size() ? row_[number - first_] : pages_[number];
     if (!page) page = std::make_unique<Page>();
     last_ = page.get();
     last_number_ = number;
   }
 
-  std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> pages_;
-  Page* last_ = nullptr;  // blocks are often near each other
+  std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> pages_;  // elsewhere
+  std::vector<std::unique_ptr<Page>> row_;
+  std::uintptr_t first_ = 0;  // of the row
+  Page* last_ = nullptr;      // blocks are often near each other
   std::uintptr_t last_number_ = 0;
 };
 

@@ -76,6 +76,9 @@ struct StressJob {
   // tests of space.
   bool inspect = false;
   double seconds = 60;  // time limit of a launch; soak: its duration
+  // Of all launches of a run together and what is done between them, its pool laid out anew included; 0 = no limit. Blocks of
+  // a heap elsewhere are given back beyond it.
+  double run_seconds = 0;
 };
 
 struct StressCounts {
@@ -113,7 +116,7 @@ struct StressResult {
   // Tests of space.
   std::vector<StressStep> steps;
   std::uint64_t capacity_bytes = 0;  // exhaust, utilization, churn: the pool, or the heap elsewhere
-  bool out_of_time = false;          // utilization, churn: the last kernel reached the time limit
+  bool out_of_time = false;          // utilization, range, churn: the time limit came first
   // utilization: milliseconds of a call that is refused, as a thread sees it while all others make some, too.
   std::optional<double> refusal_ms;
 

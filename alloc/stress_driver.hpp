@@ -11,6 +11,7 @@
 #include "alloc/statistics.hpp"
 #include "alloc/stress.hpp"
 #include "alloc/stress_kernels.hpp"
+#include "simt/error.hpp"
 #include "simt/launch.hpp"
 
 namespace heapwood::alloc {
@@ -33,9 +34,9 @@ class StressDriver {
   void reset(bool frees) {
     AllocatorOptions options = job_.options;
     options.wait_when_full &= frees;
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = Clock::now();
     allocator_ = A::create(job_.pool, options, device_);
-    result_.reset_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    result_.reset_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
     blocks_.fill(0);
     tallies_.fill(0);
     taken_.fill(0);
@@ -43,7 +44,7 @@ class StressDriver {
 
   // Kernels with one call. All return milliseconds.
   double allocate() { return launch(stress_detail::AllocateKernel<A>(allocator_, share(), bytes_)); }
-  double free() { return launch(stress_detail::FreeKernel<A>(allocator_, share())); }
+  double free() { return launch(stress_detail::FreeKernel<A>(allocator_, share()), returning()); }
   double allocate_and_free() { return launch(stress_detail::PairKernel<A>(allocator_, share(), bytes_)); }
 
   double nothing() { return launch(stress_detail::EmptyKernel()); }
@@ -65,7 +66,7 @@ class StressDriver {
     kernel.seed = job_.seed;
     kernel.launch = number;
     kernel.touch = job_.touch;
-    return launch(kernel);
+    return launch(kernel, (parts & allocates) != 0 ? limit() : returning());
   }
 
   // Of all launches of cycle() since the reset.
@@ -107,12 +108,37 @@ class StressDriver {
 
   stress_detail::Share share() const { return {blocks_.data(), job_.threads, lanes_}; }
 
+  // Seconds that the run has left: of a launch at most `seconds`. The last ones of a run get a moment in any case: what is quick
+  // is not to fail because the machine has stalled.
+  double limit() const {
+    if (job_.test == StressTest::soak) return patience;
+    if (job_.run_seconds <= 0) return job_.seconds;
+    return std::min(job_.seconds, std::max(job_.run_seconds - elapsed(), 0.1));
+  }
+  bool late() const { return job_.run_seconds > 0 && elapsed() >= job_.run_seconds; }
+  [[noreturn]] static void stop() { throw simt::Stopped(simt::Stopped::Reason::time_limit, A::traits.id); }
+  // Before each of many launches.
+  void stop_if_late() const {
+    if (late() && elapsed() > 0.1) stop();
+  }
+  // Of a launch that frees. A heap elsewhere is not laid out anew: what was not given back would be missing in all tests that
+  // follow.
+  double returning() const { return A::traits.in_pool ? limit() : patience; }
+
   template <class Kernel>
   double launch(const Kernel& kernel) {
-    return device_.launch_independent(
-        kernel, (job_.threads + lanes_ - 1) / lanes_,
-        {.seconds = job_.test == StressTest::soak ? 60 : job_.seconds, .what = A::traits.id});
+    return launch(kernel, limit());
   }
+  template <class Kernel>
+  double launch(const Kernel& kernel, double seconds) {
+    return device_.launch_independent(kernel, (job_.threads + lanes_ - 1) / lanes_,
+                                      {.seconds = seconds, .what = A::traits.id});
+  }
+
+  using Clock = std::chrono::steady_clock;
+  double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+  static constexpr double patience = 60;
 
   const Device& device_;
   const StressJob& job_;
@@ -124,6 +150,7 @@ class StressDriver {
   simt::Buffer<stress_detail::Tally> tallies_;
   simt::Buffer<std::uint64_t> taken_;  // places of blocks_, by utilization
   StressResult result_;
+  const Clock::time_point start_ = Clock::now();
 };
 
 }  // namespace heapwood::alloc

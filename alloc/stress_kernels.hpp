@@ -35,6 +35,7 @@ struct Share {
 
 struct KernelShape {
   struct Scratch {};
+  static constexpr bool independent = true;
   static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 1;
 };
 
@@ -202,10 +203,11 @@ struct CycleKernel : KernelShape {
   }
 
  private:
-  // The abort flag is looked at now and then: a load from memory every turn would be in the time.
+  // The abort flag is looked at now and then: a load from memory every turn would be in the time. Each time where that is
+  // nobody's figure, and where calls may take long, in a pool that is nearly full.
   template <class Warp>
-  SIMT_INLINE static bool stopped(Warp& warp, std::uint32_t turn) {
-    return (turn & 15) == 15 && warp.aborted();
+  SIMT_INLINE bool stopped(Warp& warp, std::uint32_t turn) const {
+    return ((turn & 15) == 15 || (parts & until_refused) != 0) && warp.aborted();
   }
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The tests of what becomes of memory (Ouroboros section 6.1.3): how much of it can be had, how far blocks lie apart, how
 // long it lasts while half of the blocks stay. The addresses of every iteration are looked at on the host between kernels.
-// A kernel that takes longer than `seconds` is an end, too: in a full pool an allocator may search for very long.
+// A kernel that takes longer than `seconds` is an end, too, and so are `run_seconds`: in a full pool an allocator may search
+// for very long.
 // Blocks that are left in the end: the next reset of a pool forgets them, a heap elsewhere must be given them back.
 #pragma once
 
@@ -63,37 +64,49 @@ class StressSpace : StressDriver<A, Device> {
   StressSpace(const Device& device, const StressJob& job, std::uint64_t capacity)
       : Driver(device, job, stress_detail::turns(job, capacity)) {
     result_.capacity_bytes = capacity;
+    if (A::traits.in_pool) in_use_.expect(reinterpret_cast<std::uintptr_t>(job.pool.base), job.pool.bytes);
   }
 
   void utilization() {
-    const double ms = allocate(stress_detail::until_refused).value_or(job_.seconds * 1e3);
+    const double most_ms = this->limit() * 1e3;
+    const std::optional<double> ms = allocate(stress_detail::until_refused);
+    result_.out_of_time = !ms;
     const std::uint64_t taken = std::min<std::uint64_t>(this->taken_.download()[0], blocks_.size());
-    look(blocks_.download(0, taken), ms);
+    begin(ms.value_or(most_ms));
+    // A few megabytes at a time: a large pool has gigabytes of addresses.
+    constexpr std::uint64_t part = 1 << 20;
+    for (std::uint64_t first = 0; first < taken; first += part)
+      look(blocks_.download(first, std::min(part, taken - first)));
     count();
     result_.steps.back().refused = result_.counts.failures;
-    if (A::traits.in_pool && !result_.out_of_time) time_refusals();
+    if (A::traits.in_pool && ms) time_refusals();
     if (needs_frees()) cycle(stress_detail::frees);
     count_damage();
   }
 
   void range() {
-    for (unsigned i = 0; i < job_.iterations; ++i) {
-      const double ms = cycle(stress_detail::allocates);
+    for (unsigned i = 0; i < job_.iterations && !result_.out_of_time; ++i) {
+      const std::optional<double> ms = allocate(0);
       const std::vector<void*> blocks = blocks_.download();
-      look(blocks, ms);
-      result_.steps.back().ms += cycle(stress_detail::frees);
+      if (ms) begin(*ms, blocks);
+      // What a kernel that was stopped has left of a pool is not for another one.
+      const double free_ms = ms || !A::traits.in_pool ? cycle(stress_detail::frees) : 0;
+      result_.out_of_time = !ms || (i + 1 < job_.iterations && this->late());
+      if (!ms) break;
+      result_.steps.back().ms += free_ms;
       for (const void* block : blocks) forget(block);
     }
+    if (result_.steps.empty()) this->stop();
     this->add_tallies();
   }
 
   void churn() {
     std::vector<void*> kept;  // in the order of launches and threads
     unsigned halved = 0;      // launches that freed half of their blocks
-    while (result_.steps.size() < job_.iterations) {
+    while (result_.steps.size() < job_.iterations && !result_.out_of_time) {
       const std::optional<double> ms = allocate(0, halved);
       const std::vector<void*> blocks = blocks_.download();
-      if (ms) look(blocks, *ms);
+      if (ms) begin(*ms, blocks);
       const bool last = !ms || result_.steps.back().refused > 0;
       if (!last) result_.steps.back().ms += cycle(stress_detail::frees | stress_detail::half, halved);
       for (std::uint32_t thread = 0; thread < job_.threads; ++thread) {
@@ -103,6 +116,7 @@ class StressSpace : StressDriver<A, Device> {
           kept.push_back(blocks[thread]);
         }
       }
+      if (!ms || (!last && this->late())) result_.out_of_time = true;
       if (last) break;
       ++halved;
     }
@@ -128,11 +142,12 @@ class StressSpace : StressDriver<A, Device> {
 
   // Milliseconds, or nothing where the time limit came first.
   std::optional<double> allocate(std::uint32_t parts, std::uint32_t number = 0, std::uint32_t vain_turns = 0) {
+    if (!A::traits.in_pool) blocks_.fill(0);  // who does not begin in time has none, and not that of before
     try {
       return cycle(stress_detail::allocates | parts, number, vain_turns);
     } catch (const simt::Stopped& stop) {
       if (stop.reason() != simt::Stopped::Reason::time_limit) throw;
-      result_.out_of_time = true;
+      stopped_ = true;
       return std::nullopt;
     }
   }
@@ -152,7 +167,7 @@ class StressSpace : StressDriver<A, Device> {
 
   bool freed(std::uint32_t thread, unsigned launch) const { return frees_half(draw(job_.seed, thread, launch)); }
   // What a kernel that was stopped has left of a pool is not for another one.
-  bool needs_frees() const { return A::traits.in_pool ? job_.touch && !result_.out_of_time : true; }
+  bool needs_frees() const { return A::traits.in_pool ? job_.touch && !stopped_ : true; }
 
   // What is counted ends here; what is left is freed for its contents only.
   void count() {
@@ -164,8 +179,13 @@ class StressSpace : StressDriver<A, Device> {
   }
 
   // After a kernel that allocates: an iteration begins.
-  void look(const std::vector<void*>& blocks, double ms) {
-    StressStep step{.ms = ms};
+  void begin(double ms, const std::vector<void*>& blocks = {}) {
+    result_.steps.push_back({.ms = ms});
+    look(blocks);
+  }
+  // Blocks of this iteration, or some of them.
+  void look(const std::vector<void*>& blocks) {
+    StressStep& step = result_.steps.back();
     for (const void* block : blocks) {
       if (block == nullptr) {
         ++step.refused;
@@ -179,7 +199,6 @@ class StressSpace : StressDriver<A, Device> {
     }
     step.blocks = live_;
     step.address_bytes = end_ > lowest_ ? end_ - lowest_ : 0;
-    result_.steps.push_back(step);
   }
   void forget(const void* block) {
     if (block == nullptr) return;
@@ -188,6 +207,7 @@ class StressSpace : StressDriver<A, Device> {
   }
 
   GranuleMap in_use_;
+  bool stopped_ = false;  // a kernel that allocates, by the time limit
   std::uint64_t live_ = 0;
   std::uintptr_t lowest_ = ~std::uintptr_t{0}, end_ = 0;  // of all blocks since the reset
 };

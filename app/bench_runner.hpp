@@ -27,7 +27,8 @@ struct BenchJob {
   simt::DeviceInfo device;
   // Decides the size of an automatic pool; nullptr: each allocator of the job in turn.
   const engine::Entry* pool_probe = nullptr;
-  // Seconds of timed builds after which an allocator's other runs are left out; 0 = none are.
+  // An allocator's share of a scene, in seconds of its builds, the warm-up's too. It has no run that its last one says would not
+  // fit, and if there is no room for any, the warm-up is the only one. 0 = no limit.
   double enough = 0;
   bool instrument_all = true;  // false: requests of the first complete tree only
   // Earlier results with the same settings and device: taken over, not measured again.

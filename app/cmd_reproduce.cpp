@@ -23,37 +23,40 @@ constexpr const char* reproduce_examples = R"(Examples:
   heapwood reproduce --full --out h200 --scenes meshes   the papers' parameters, on a GPU
   heapwood reproduce regeff-t3,bulk --full --out h200    some more of it, into the same file
   heapwood reproduce --full --out h200 --minutes 9       ends after 9 minutes; again goes on
+  heapwood reproduce --full --out h200/2 --part 2/4      the second of four parts
 Then 'make report' makes a page of it (docs/reproduction.md).)";
 
 struct ReproduceOptions {
-  std::string items = "all", allocators = "all", out, scenes;
+  std::string items = "all", allocators = "all", out, scenes, part = "1/1";
   bool quick = false, full = false, list = false;
-  double minutes = 0, seconds = 10;
+  double minutes = 0, seconds = 0;
   DeviceOptions device;
 };
 
 using Clock = std::chrono::steady_clock;
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// A line an item: how many of its cases there are, are measured, and have a result that is not `ok`.
+// A line an item: how many of its cases there are, are measured, have a result that is not `ok`, and what they took.
 Table overview(const std::vector<const ReproduceItem*>& items, const ReproduceSetup& setup,
                const ReproduceResults* measured) {
   Table table;
   table.title = fmt::format("Items, {}", setup.full ? "with the papers' parameters" : "quick");
   table.columns = {{"item", true}, {"cases"}};
-  if (measured) table.columns.insert(table.columns.end(), {{"measured"}, {"with a reason"}});
+  if (measured) table.columns.insert(table.columns.end(), {{"measured"}, {"with a reason"}, {"seconds"}});
   table.columns.push_back({"what", true, true});
   for (const ReproduceItem* item : items) {
     const std::vector<ReproduceCase> cases = reproduce_cases({item}, setup);
     std::size_t there = 0, reasons = 0;
+    double seconds = 0;
     for (const ReproduceCase& one : cases) {
       const Json* results = measured ? measured->results(one.key) : nullptr;
       if (!results) continue;
       ++there;
+      seconds += measured->seconds(one.key);
       for (const Json& result : *results) reasons += result.value("status", "") != "ok";
     }
     std::vector<Cell> cells{item->id, count_text(cases.size())};
-    if (measured) cells.insert(cells.end(), {count_text(there), count_text(reasons)});
+    if (measured) cells.insert(cells.end(), {count_text(there), count_text(reasons), fmt::format("{:.1f}", seconds)});
     const std::string title = fmt::format("{}, {}: {}", item->paper, item->figure, item->title);
     cells.push_back(*item->absent ? fmt::format("{} ({})", title, item->absent) : title);
     table.add(std::move(cells));
@@ -96,7 +99,8 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
   ReproduceSetup setup;
   setup.full = options.full;
   setup.scenes = options.scenes;
-  setup.seconds = options.seconds;
+  setup.seconds = options.seconds > 0 ? options.seconds : options.full ? 2 : 10;
+  const Part part = parse_part(options.part);
   setup.allocators = find_allocators(options.allocators);
   std::error_code ignored;
   if (!setup.scenes.empty() && !std::filesystem::is_directory(setup.scenes, ignored))
@@ -111,7 +115,7 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
   ReproduceResults results(options.out, setup, argv);
   results.describe(reproduce_items(), setup);
   results.write();
-  const Done done = measure(reproduce_cases(items, setup), options, setup, results);
+  const Done done = measure(part_of(reproduce_cases(items, setup), part), options, setup, results);
 
   Table table = overview(items, setup, &results);
   table.notes.push_back(fmt::format("device: {}", device_text(setup.device)));
@@ -155,10 +159,13 @@ void add_reproduce(CLI::App& app, Invocation& invocation) {
       ->type_name("M");
   command
       ->add_option("--seconds", options->seconds,
-                   "time after which a kernel is stopped, and after\nwhich a case has enough runs of an allocator")
-      ->capture_default_str()
+                   "time after which a kernel is stopped, and an\nallocator's share of a case (10; with --full 2)")
       ->check(quiet(CLI::Range(0.001, 86400.0)))
       ->type_name("S");
+  command
+      ->add_option("--part", options->part,
+                   "the K-th of N parts, which take about as long:\neach into a folder of its own")
+      ->type_name("K/N");
   command->add_flag("--list", options->list, "show the items, measure nothing");
   add_device_options(*command, options->device);
   command->callback([options, &invocation] {

@@ -22,7 +22,7 @@ struct ReproduceSetup {
   simt::DeviceInfo device;
   std::vector<const engine::Entry*> allocators;
   std::string scenes;   // a folder with meshes of the papers' scenes; "" = procedural scenes of their size instead
-  double seconds = 10;  // limit of a kernel, and of an allocator's timed runs in a case
+  double seconds = 10;  // limit of a kernel, and an allocator's share of a case
 };
 
 struct ReproduceCase {
@@ -51,6 +51,14 @@ const std::vector<ReproduceItem>& reproduce_items();
 std::vector<const ReproduceItem*> find_items(const std::string& list);
 // The items' cases, each once.
 std::vector<ReproduceCase> reproduce_cases(const std::vector<const ReproduceItem*>& items, const ReproduceSetup& setup);
+// One of several parts that together are all of them: each case that is `count` behind the last one. Neighbours take about as
+// long, so that the parts do, too.
+struct Part {
+  std::size_t number = 1, count = 1;
+};
+// "2/4". Throws Error{Exit::usage}.
+Part parse_part(const std::string& text);
+std::vector<ReproduceCase> part_of(std::vector<ReproduceCase> cases, const Part& part);
 
 // A generic test at every point of the lists; `lists` of the quick run are the paper's unless given.
 struct StressPlan {
@@ -59,6 +67,7 @@ struct StressPlan {
   const char* only = "";  // ids: of the allocators asked for, these
   int runs = 5;
   bool memory = false;  // look at addresses and fragmentation, which takes longer than the runs in a large pool
+  double patience = 1;  // of the setup's seconds
 };
 Experiment generic_test(const StressPlan& plan);
 
@@ -76,6 +85,7 @@ struct BuildPlan {
   const char* only = "";
   bool per_level = false;       // the per-level builder, too
   bool requests_of_all = true;  // false: of one allocator; they depend on the tree alone, fragmentation does not
+  double patience = 1;          // of the setup's seconds
 };
 Experiment builds(const BuildPlan& plan);
 // The pool over a build: what is in use and how the rest is cut up.

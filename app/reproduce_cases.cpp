@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include "alloc/replay.hpp"
@@ -56,10 +57,9 @@ void guarded(Json& result, F f) {
 }
 
 // Curves are drawn: a few hundred points of thousands do, and the last one.
-template <class T>
-std::vector<T> thinned(const std::vector<T>& all, std::size_t most = 200) {
+Json thinned(const Json& all, std::size_t most = 200) {
   if (all.size() <= most) return all;
-  std::vector<T> some;
+  Json some = Json::array();
   for (std::size_t i = 0; i + 1 < most; ++i) some.push_back(all[i * all.size() / (most - 1)]);
   some.push_back(all.back());
   return some;
@@ -79,9 +79,10 @@ ReproduceCase stress_case(StressBench bench) {
     StressEvents events;
     events.progress = [&](std::size_t, std::size_t, const std::string& what) { announce(what); };
     Json results = Json::array();
-    for (StressRow& row : run_stress(bench, events)) {
-      for (auto& steps : row.steps) steps = thinned(steps);
-      results.push_back(to_json(row));
+    for (const StressRow& row : run_stress(bench, events)) {
+      results.push_back(to_json(row));  // its figures are of all iterations
+      if (!results.back().contains("space")) continue;
+      for (Json& steps : results.back()["space"]["steps"]) steps = thinned(steps);
     }
     return results;
   };
@@ -116,7 +117,7 @@ ReproduceCase build_case(const ChosenScene& scene, const BuildPlan& plan, const 
   job.settings.refs = plan.refs;
   job.settings.pool = parse_pool(plan.pool);
   job.settings.runs = setup.full ? plan.runs : std::min(plan.runs, 3);
-  job.settings.timeout = job.enough = setup.seconds;
+  job.settings.timeout = job.enough = setup.seconds * plan.patience;
   job.instrument_all = plan.requests_of_all;
   if (plan.per_level) job.settings.builder = Builder::both;
   job.device = setup.device;
@@ -246,6 +247,9 @@ ReproduceCase profile_case(const ChosenScene& scene, const std::vector<const eng
   return one;
 }
 
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
 struct Variant {
   alloc::PrimitiveTest test;
   const char* id;
@@ -266,11 +270,25 @@ ReproduceCase primitive_case(const char* what, alloc::PrimitiveJob job, int runs
       std::vector<double> runs_ms;
       guarded(result, [&] {
         set_status(result, Status::ok, "");
+        const Clock::time_point start = Clock::now();
+        double warm_up_ms = 0, last = 0;
         for (int run = -1; run < runs && !simt::interrupted(); ++run) {  // the first one warms up
+          const double before = seconds_since(start);
+          if (run >= 0 && before + last > job.seconds) break;  // its share is over
           const alloc::PrimitiveResult measured = alloc::run_primitive(job);
           if (measured.done != measured.wanted)
             throw Error(Exit::failed, fmt::format("{} of {} were done", measured.done, measured.wanted));
-          if (run >= 0) runs_ms.push_back(measured.ms);
+          if (run >= 0)
+            runs_ms.push_back(measured.ms);
+          else
+            warm_up_ms = measured.ms;
+          last = seconds_since(start) - before;
+        }
+        if (runs_ms.empty()) {
+          runs_ms.push_back(warm_up_ms);
+          set_status(result, Status::ok, "slow: only the warm-up");
+        } else if (runs_ms.size() < static_cast<std::size_t>(runs)) {
+          set_status(result, Status::ok, fmt::format("slow: only {} of {} runs", runs_ms.size(), runs));
         }
       });
       result["runs_ms"] = runs_ms;
@@ -293,7 +311,7 @@ Experiment generic_test(const StressPlan& plan) {
     settings.test = parse_stress_test(plan.test);
     settings.lanes = has_requests(settings.test) || alloc::measures_space(settings.test) ? 32 : 1;
     settings.runs = setup.full ? plan.runs : std::min(plan.runs, 3);
-    settings.seconds = settings.enough = setup.seconds;
+    settings.seconds = settings.enough = setup.seconds * plan.patience;
     settings.inspect = plan.memory;
     std::vector<StressPoint> points = stress_points(setup.full ? plan.full : plan.quick, settings.test, setup.device);
     if (settings.test == alloc::StressTest::scaling || settings.test == alloc::StressTest::range)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "app/reproduce.hpp"
@@ -122,7 +123,8 @@ std::vector<ReproduceItem> regeff() {
             .runs = 1,
             .only =
                 "atomic,awmalloc-safe,cmalloc,cfmalloc,cmmalloc,cfmmalloc,scatter,halloc,ouroboros-p-s,heapwood,cuda",
-            .requests_of_all = false})}},
+            .requests_of_all = false,
+            .patience = 2})}},
       {"regeff-5a", "RegEff", "Figure 5(a)", "Internal fragmentation over the payload", {ad}},
       {"regeff-5b", "RegEff", "Figure 5(b)", "External fragmentation over the payload", {ad}},
       {"regeff-t5",
@@ -165,12 +167,13 @@ std::vector<ReproduceItem> ouroboros() {
                       .full = {.pool = "512M"},
                       .quick = {.pool = "2M", .requests = "2K"},
                       .only = "atomic,scatter,halloc,ouroboros-p-s,ouroboros-p-va,ouroboros-p-vl,bulk,heapwood,cuda",
-                      .runs = 1})}},
+                      .runs = 1,
+                      .patience = 5})}},
       {"ouroboros-utilization",
        "Ouroboros",
        "Section 6.1.3",
        "How much of the memory 16-byte blocks can have",
-       {generic_test({.test = "utilization", .full = {}, .quick = {.pool = "4M"}, .runs = 1})}},
+       {generic_test({.test = "utilization", .full = {}, .quick = {.pool = "4M"}, .runs = 1, .patience = 2})}},
   };
 }
 
@@ -268,6 +271,26 @@ std::vector<const ReproduceItem*> find_items(const std::string& list) {
               fmt::format("reproduce: unknown item '{}': use all, a group (regeff, ouroboros, bulk, host, own) or an "
                           "item of 'heapwood reproduce --list'",
                           *unknown.begin()));
+}
+
+Part parse_part(const std::string& text) {
+  const auto read = [](const std::string& digits, std::size_t& number) {
+    const char* const end = digits.data() + digits.size();
+    const auto [behind, error] = std::from_chars(digits.data(), end, number);
+    return error == std::errc{} && behind == end;
+  };
+  Part part;
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  if (slash < text.size() && read(text.substr(0, slash), part.number) && read(text.substr(slash + 1), part.count) &&
+      part.number >= 1 && part.number <= part.count)
+    return part;
+  throw Error(Exit::usage, fmt::format("--part '{}': expected K/N, the K-th of N parts: 2/4", text));
+}
+
+std::vector<ReproduceCase> part_of(std::vector<ReproduceCase> cases, const Part& part) {
+  std::vector<ReproduceCase> some;
+  for (std::size_t i = part.number - 1; i < cases.size(); i += part.count) some.push_back(std::move(cases[i]));
+  return some;
 }
 
 std::vector<ReproduceCase> reproduce_cases(const std::vector<const ReproduceItem*>& items,

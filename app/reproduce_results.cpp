@@ -81,6 +81,11 @@ const Json* ReproduceResults::results(const std::string& key) const {
   return one && one->contains("results") ? &one->at("results") : nullptr;
 }
 
+double ReproduceResults::seconds(const std::string& key) const {
+  const Json* one = const_cast<ReproduceResults*>(this)->find(key);
+  return one ? one->value("seconds", 0.0) : 0;
+}
+
 bool ReproduceResults::has(const ReproduceCase& one) const {
   const Json* measured = results(one.key);
   return measured && std::all_of(one.allocators.begin(), one.allocators.end(), [&](const engine::Entry* entry) {

@@ -28,6 +28,7 @@ class ReproduceResults {
 
   // Of a case: its results, or nullptr.
   const Json* results(const std::string& key) const;
+  double seconds(const std::string& key) const;  // that it took
   const std::string& path() const { return file_.path(); }
 
  private:

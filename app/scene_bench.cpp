@@ -123,7 +123,10 @@ void SceneBench::warm_up(Lane& lane) {
   if (!may_run(lane)) return;
   guarded(&lane, [&] {
     const bool grow = growing_ && lane.entry->traits->keeps_live_memory;
-    note_run(result, grow ? scene_.build_growing(*lane.entry) : scene_.build(*lane.entry));
+    const kdtree::BuildRun build = grow ? scene_.build_growing(*lane.entry) : scene_.build(*lane.entry);
+    note_run(result, build);
+    lane.warm_up_ms = build.ms;
+    lane.warm_up_reset_ms = build.reset_ms;
     result.tree = scene_.tree_stats();
     result.workspace_bytes = scene_.workspace().overhead_bytes();
     if (job_.device.id.kind == simt::DeviceKind::cuda) {
@@ -140,7 +143,7 @@ void SceneBench::measure() {
   for (int run = 0; run < job_.settings.runs && !stopped_; ++run) {
     for (Lane& lane : lanes_) {
       step_(fmt::format("{}: {}, run {} of {}", scene_.name(), lane.name(), run + 1, job_.settings.runs));
-      if (!lane.running() || enough(*lane.result)) continue;
+      if (!lane.running() || enough(lane)) continue;
       guarded(&lane, [&] {
         if (lane.entry) {
           const kdtree::BuildRun build = scene_.build(*lane.entry);
@@ -150,15 +153,26 @@ void SceneBench::measure() {
         } else {
           build_per_level(lane, true);
         }
-        if (run + 1 == job_.settings.runs || enough(*lane.result)) compare_with_first(*lane.result);
+        if (run + 1 == job_.settings.runs || enough(lane)) compare_with_first(*lane.result);
       });
       if (stopped_) break;
     }
   }
+  for (Lane& lane : lanes_) keep_warm_up(lane);
 }
 
-bool SceneBench::enough(const Result& result) const {
-  return job_.enough > 0 && sum(result.runs_ms) > 1e3 * job_.enough;
+// Whether another run is too much, if it takes as long as the last one.
+bool SceneBench::enough(const Lane& lane) const {
+  const std::vector<double>& runs = lane.result->runs_ms;
+  const double last = runs.empty() ? lane.warm_up_ms : runs.back();
+  return job_.enough > 0 && last > 0 && lane.warm_up_ms + sum(runs) + last > 1e3 * job_.enough;
+}
+
+void SceneBench::keep_warm_up(Lane& lane) {
+  lane.only_warm_up = lane.running() && !stopped_ && lane.result->runs_ms.empty() && lane.warm_up_ms > 0;
+  if (!lane.only_warm_up) return;
+  lane.result->runs_ms.push_back(lane.warm_up_ms);
+  if (lane.entry) lane.result->reset_ms.push_back(lane.warm_up_reset_ms);
 }
 
 void SceneBench::instrument() {
@@ -188,6 +202,7 @@ void SceneBench::finish() {
       const bool partial = done < static_cast<std::size_t>(job_.settings.runs);
       const char* why = stopped_ ? "interrupted after" : "slow: only";
       result.reason = partial ? fmt::format("{} {} of {} runs", why, done, job_.settings.runs) : "";
+      if (lane.only_warm_up) result.reason = "slow: only the warm-up";
     }
   }
 }

@@ -21,6 +21,8 @@ class SceneBench {
   struct Lane {
     const engine::Entry* entry;
     Result* result;
+    double warm_up_ms = 0, warm_up_reset_ms = 0;
+    bool only_warm_up = false;
     std::string name() const { return (entry ? "" : "per level, ") + result->label; }
     bool running() const { return result->status == Status::ok || result->status == Status::incomplete; }
   };
@@ -47,7 +49,8 @@ class SceneBench {
   void build_per_level(Lane& lane, bool timed);
   bool may_run(Lane& lane);
   bool pool_holds_all();
-  bool enough(const Result& result) const;  // of runs
+  bool enough(const Lane& lane) const;  // of runs
+  void keep_warm_up(Lane& lane);        // as the only run
   void compare_trees();
   void compare_with_first(Result& result);
 

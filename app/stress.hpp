@@ -39,7 +39,8 @@ struct StressSettings {
   unsigned rounds = 1;  // of a run in one pool; the last one is timed
   int runs = 5;
   double seconds = 10;  // a launch; soak: all of them
-  // Seconds of timed runs after which an allocator's other runs at this point are left out; 0 = none are.
+  // An allocator's share of a point, in seconds: warm-up and runs, with all that they take on the host. It has no run that its
+  // last one says would not fit, and if there is no room for any, the warm-up is the only one. 0 = no limit.
   double enough = 0;
   bool inspect = true;  // one more run, untimed, for addresses and fragmentation
 };
@@ -90,6 +91,7 @@ struct StressRow {
   std::vector<std::vector<alloc::StressStep>> steps;
   std::uint64_t capacity_bytes = 0;  // the pool, or the heap elsewhere
   bool out_of_time = false;          // of a run
+  double seconds = 0;                // that the point took of the clock, for this allocator
 
   std::optional<double> median_ms() const { return median(runs_ms); }
 };

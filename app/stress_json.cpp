@@ -87,6 +87,7 @@ Json to_json(const StressRow& row) {
   json["settings"] = settings_json(row);
   json["status"] = name(row.status);
   if (!row.reason.empty()) json["reason"] = row.reason;
+  json["seconds"] = std::round(row.seconds * 1e3) / 1e3;
   json["runs_ms"] = row.runs_ms;
   if (!row.allocate_ms.empty()) {
     json["allocate_ms"] = row.allocate_ms;

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "app/format.hpp"
-#include "app/samples.hpp"
 #include "app/scene_bench.hpp"
 #include "app/stress.hpp"
 #include "simt/memory.hpp"
@@ -17,6 +17,9 @@ struct Lane {
   const engine::Entry* entry;
   StressRow* row;
   bool running = true;
+  std::optional<alloc::StressResult> warm_up{};
+  double last = 0;  // seconds that its last job took
+  bool only_warm_up = false;
 };
 
 // All allocators at one point.
@@ -29,27 +32,14 @@ class PointBench {
   void run() {
     prepare();
     const bool space = alloc::measures_space(bench_.settings.test);
-    if (!space) each("warm-up", false, [](StressRow&, const alloc::StressResult&) {});
+    if (!space) each("warm-up", false, [](Lane& lane, const auto& result) { lane.warm_up = result; });
     for (int i = 0; i < bench_.settings.runs; ++i) {
-      each(fmt::format("run {} of {}", i + 1, bench_.settings.runs), false, [&](StressRow& row, const auto& result) {
-        row.runs_ms.push_back(result.ms);
-        row.reset_ms.push_back(result.reset_ms);
-        if (result.floor_ms > 0) row.floor_ms.push_back(result.floor_ms);
-        if (result.allocate_ms > 0) {
-          row.allocate_ms.push_back(result.allocate_ms);
-          row.free_ms.push_back(result.free_ms);
-        }
-        if (!row.counts || result.counts.failures > row.counts->failures) row.counts = result.counts;
-        row.split_failures = std::max(row.split_failures, result.split_failures);
-        row.damaged += result.damaged;
-        row.out_of_time |= result.out_of_time;
-        row.capacity_bytes = result.capacity_bytes;
-        if (result.refusal_ms) row.refusal_ms.push_back(*result.refusal_ms);
-        if (result.steps.empty()) return;
-        row.steps.push_back(result.steps);
-        row.overlaps = row.overlaps.value_or(0) + result.overlaps;
-        note_states(row, result);
-      });
+      each(fmt::format("run {} of {}", i + 1, bench_.settings.runs), false,
+           [](Lane& lane, const auto& result) { note_run(*lane.row, result); });
+    }
+    for (Lane& lane : lanes_) {
+      lane.only_warm_up = lane.running && !stopped_ && lane.row->runs_ms.empty() && lane.warm_up;
+      if (lane.only_warm_up) note_run(*lane.row, *lane.warm_up);
     }
     if (!space && bench_.settings.inspect) inspect();
     for (Lane& lane : lanes_) judge(lane);
@@ -58,11 +48,31 @@ class PointBench {
 
  private:
   void inspect() {
-    each("addresses and fragmentation", true, [](StressRow& row, const auto& result) {
+    each("addresses and fragmentation", true, [](Lane& lane, const auto& result) {
+      StressRow& row = *lane.row;
       row.overlaps = result.overlaps;
       row.damaged += result.damaged;
       note_states(row, result);
     });
+  }
+  static void note_run(StressRow& row, const alloc::StressResult& result) {
+    row.runs_ms.push_back(result.ms);
+    row.reset_ms.push_back(result.reset_ms);
+    if (result.floor_ms > 0) row.floor_ms.push_back(result.floor_ms);
+    if (result.allocate_ms > 0) {
+      row.allocate_ms.push_back(result.allocate_ms);
+      row.free_ms.push_back(result.free_ms);
+    }
+    if (!row.counts || result.counts.failures > row.counts->failures) row.counts = result.counts;
+    row.split_failures = std::max(row.split_failures, result.split_failures);
+    row.damaged += result.damaged;
+    row.out_of_time |= result.out_of_time;
+    row.capacity_bytes = result.capacity_bytes;
+    if (result.refusal_ms) row.refusal_ms.push_back(*result.refusal_ms);
+    if (result.steps.empty()) return;
+    row.steps.push_back(result.steps);
+    row.overlaps = row.overlaps.value_or(0) + result.overlaps;
+    note_states(row, result);
   }
   static void note_states(StressRow& row, const alloc::StressResult& result) {
     if (result.peak && result.peak->fragmentation.measured) row.peak = result.peak;
@@ -113,13 +123,17 @@ class PointBench {
   void each(const std::string& what, bool inspect, F f) {
     for (Lane& lane : lanes_) {
       step_(fmt::format("{}: {}", lane.row->label, what));
-      if (!lane.running || enough(*lane.row, inspect)) continue;
-      guarded(lane, [&] { f(*lane.row, lane.entry->on(bench_.device.id.kind)->stress(job(inspect))); });
+      if (!lane.running || (!inspect && enough(lane))) continue;
+      const auto start = std::chrono::steady_clock::now();
+      guarded(lane, [&] { f(lane, lane.entry->on(bench_.device.id.kind)->stress(job(inspect))); });
+      lane.last = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      lane.row->seconds += lane.last;
     }
   }
 
-  bool enough(const StressRow& row, bool inspect) const {
-    return !inspect && bench_.settings.enough > 0 && sum(row.runs_ms) > 1e3 * bench_.settings.enough;
+  // Whether another run is too much, if it takes as long as the last one.
+  bool enough(const Lane& lane) const {
+    return bench_.settings.enough > 0 && lane.last > 0 && lane.row->seconds + lane.last > bench_.settings.enough;
   }
 
   alloc::StressJob job(bool inspect) const {
@@ -142,6 +156,7 @@ class PointBench {
     job.touch = settings.touch;
     job.inspect = inspect;
     job.seconds = settings.seconds;
+    if (!inspect) job.run_seconds = settings.enough;
     return job;
   }
 
@@ -156,7 +171,7 @@ class PointBench {
       if (stop.reason() == simt::Stopped::Reason::interrupted)
         stopped_ = true;
       else
-        fail(lane, fmt::format("not finished after {} s (--seconds)", figure_text(bench_.settings.seconds)));
+        fail(lane, fmt::format("not finished after {} s (--seconds)", figure_text(limit())));
     } catch (const std::exception& error) {
       fail(lane, error.what());
     }
@@ -191,8 +206,7 @@ class PointBench {
                                published ? ", as published" : "", count_text(overlaps), count_text(row.damaged));
     } else if (row.out_of_time) {
       row.status = Status::incomplete;
-      row.reason = fmt::format("not full after {} s (--seconds){}", figure_text(bench_.settings.seconds),
-                               churn ? " in the next iteration" : "");
+      row.reason = out_of_time(row);
     } else if (!fills && (counts.failures || row.split_failures)) {
       row.status = Status::incomplete;
       row.reason = fmt::format("{} of {} requests refused", count_text(std::max(counts.failures, row.split_failures)),
@@ -200,7 +214,9 @@ class PointBench {
     } else {
       row.status = Status::ok;
       const bool partial = row.runs_ms.size() < static_cast<std::size_t>(bench_.settings.runs);
-      if (partial)
+      if (lane.only_warm_up)
+        row.reason = "slow: only the warm-up";
+      else if (partial)
         row.reason = fmt::format("{} {} of {} runs", stopped_ ? "interrupted after" : "slow: only", row.runs_ms.size(),
                                  bench_.settings.runs);
       else if (churn && counts.failures == 0)
@@ -208,6 +224,25 @@ class PointBench {
       else
         row.reason.clear();
     }
+  }
+
+  std::string out_of_time(const StressRow& row) const {
+    const std::string after = fmt::format("after {} s (--seconds)", figure_text(limit()));
+    const std::size_t steps = row.steps.empty() ? 0 : row.steps.back().size();
+    switch (bench_.settings.test) {
+      case alloc::StressTest::range:
+        return fmt::format("{} of {} iterations {}", steps, point_.iterations, after);
+      case alloc::StressTest::churn:
+        if (bench_.settings.enough <= 0) return fmt::format("not full {} in the next iteration", after);
+        return fmt::format("not full {}, {} iterations", after, count_text(steps));
+      default:
+        return "not full " + after;
+    }
+  }
+  // Seconds after which a job is stopped.
+  double limit() const {
+    const StressSettings& settings = bench_.settings;
+    return settings.enough > 0 ? std::min(settings.seconds, settings.enough) : settings.seconds;
   }
 
   const StressBench& bench_;

@@ -6,8 +6,8 @@ import json
 import pathlib
 import sys
 
-from .page import render, verdicts_markdown, write_verdicts
 from .results import Results, ResultsError, merge, read
+from .times import times_text
 
 
 def main():
@@ -19,18 +19,25 @@ def main():
     parser.add_argument("--against", nargs="+", default=[], metavar="OLD", help="earlier results to compare with")
     parser.add_argument("--verdicts", action="store_true", help="print the claims' verdicts as markdown, make no page")
     parser.add_argument("--merged", metavar="FILE", help="write the parts as one results file, make no page")
+    parser.add_argument("--times", action="store_true", help="print what items and cases took, make no page")
     parser.add_argument("--verdicts-into", metavar="FILE", help="the same between the two marks of a document")
     options = parser.parse_args()
     try:
         merged = merge([read(path) for path in options.results])
         results = Results(merged)
         against = Results(merge([read(path) for path in options.against])) if options.against else None
-        if options.verdicts:
-            print(verdicts_markdown(results))
-            return 0
         if options.merged:
             pathlib.Path(options.merged).write_text(json.dumps(merged, indent=1), encoding="utf-8")
             print(options.merged)
+            return 0
+        if options.times:
+            print(times_text(results))
+            return 0
+        # What a page is made with. The rest needs no more than Python, so that it works where the measuring is done.
+        from .page import render, verdicts_markdown, write_verdicts
+
+        if options.verdicts:
+            print(verdicts_markdown(results))
             return 0
         if options.verdicts_into:
             write_verdicts(options.verdicts_into, results)

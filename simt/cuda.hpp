@@ -109,6 +109,12 @@ struct CudaWait {
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::block_threads, Kernel::blocks_per_multiprocessor)
     run_kernel(const __grid_constant__ Kernel kernel, Control* control) {
+  // What waits for its turn when the time is over has none: device malloc() knows no abort flag, and a grid may be many times
+  // what is resident. The first blocks begin at once anyway, and do not pay for the look. (A `return` would cost kernels with
+  // calls out of line two registers, which are counted.)
+  if constexpr (requires { Kernel::independent; }) {
+    if (blockIdx.x >= 1024 && control->aborted()) asm volatile("exit;");
+  }
   __shared__ typename Kernel::Scratch scratch[Kernel::block_threads / 32];
   CudaWarp<32> warp(control);
   kernel(warp, scratch[threadIdx.x / 32]);

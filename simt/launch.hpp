@@ -9,6 +9,7 @@
 //   double launch(const Kernel&, unsigned warps, const LaunchLimits&) const;     milliseconds; warps 0 = as many as fit
 //   double launch_independent(const Kernel&, unsigned warps, const LaunchLimits&) const;   any number of warps, not all
 //                                                                                at once: none may wait for another
+//     With Kernel::independent, warps that have not begun at the time limit do not.
 //   Stream stream(const LaunchLimits&) const;                                    launches one after another (stream.hpp)
 //   void for_each(std::size_t n, F) const;                                       F(i) for all i, in parallel
 //   unsigned resident_warps<Kernel>() const;

@@ -183,18 +183,45 @@ TEST_F(StressSpace, TheTimeLimitIsAnEnd) {
   EXPECT_EQ(result.steps[0].blocks, result.counts.allocations);
 }
 
+// Of a run: its launches and what is done between them. It ends behind the iteration that it is over in.
+TEST_F(StressSpace, ARunHasALimitToo) {
+  if (device_.kind != simt::DeviceKind::cpu) GTEST_SKIP() << "a GPU is done before";
+  device_.threads = 1;
+  for (const StressTest test : {StressTest::range, StressTest::churn}) {
+    StressJob j = job(test, 256 << 20, 10, 10);
+    j.payload = 16;
+    j.iterations = 100000;
+    j.run_seconds = 0.05;
+    const StressResult result = atomic().stress(j);
+    EXPECT_TRUE(result.out_of_time);
+    ASSERT_FALSE(result.steps.empty());
+    EXPECT_LT(result.steps.size(), 100000u);
+    EXPECT_EQ(result.counts.allocations, result.steps.size() * 100);
+    // Nothing is left of it in one that has the time.
+    j.iterations = 2;
+    j.run_seconds = 60;
+    EXPECT_FALSE(atomic().stress(j).out_of_time);
+    EXPECT_EQ(atomic().stress(j).steps.size(), 2u);
+  }
+}
+
 TEST(GranuleMap, FindsWhatIsTaken) {
-  GranuleMap map;
-  EXPECT_TRUE(map.take(1 << 20, 16));
-  EXPECT_FALSE(map.take(1 << 20, 16));
-  EXPECT_TRUE(map.take((1 << 20) + 16, 4096));     // many words
-  EXPECT_FALSE(map.take((1 << 20) + 4096, 4096));  // its last granule
-  EXPECT_TRUE(map.take((2 << 20) - 32, 64));       // two pages
-  EXPECT_FALSE(map.take((2 << 20) + 16, 16));
-  map.give((2 << 20) - 32, 64);
-  EXPECT_TRUE(map.take((2 << 20) + 16, 16));
-  EXPECT_TRUE(map.take((2 << 20) - 32, 32));
-  EXPECT_TRUE(map.take(std::uintptr_t{1} << 46, 1));
+  for (const bool expected : {false, true}) {
+    GranuleMap map;
+    if (expected) map.expect((1 << 20) + 100, 1 << 20);  // the first and the second page; not the last block
+    EXPECT_TRUE(map.take(1 << 20, 16));
+    EXPECT_FALSE(map.take(1 << 20, 16));
+    EXPECT_TRUE(map.take((1 << 20) + 16, 4096));     // many words
+    EXPECT_FALSE(map.take((1 << 20) + 4096, 4096));  // its last granule
+    EXPECT_TRUE(map.take((2 << 20) - 32, 64));       // two pages
+    EXPECT_FALSE(map.take((2 << 20) + 16, 16));
+    map.give((2 << 20) - 32, 64);
+    EXPECT_TRUE(map.take((2 << 20) + 16, 16));
+    EXPECT_TRUE(map.take((2 << 20) - 32, 32));
+    EXPECT_TRUE(map.take((1 << 20) - 16, 16));  // before all that was expected
+    EXPECT_TRUE(map.take(std::uintptr_t{1} << 46, 1));
+    EXPECT_FALSE(map.take(std::uintptr_t{1} << 46, 1));
+  }
 }
 
 TEST_F(StressSpace, LifetimesKeepContentsInEveryOrder) {

@@ -59,6 +59,25 @@ TEST(ReproduceItems, CasesThatItemsShareAreMeasuredOnce) {
   EXPECT_GT(count("all"), count("regeff") + count("ouroboros"));
 }
 
+TEST(ReproduceItems, PartsAreTheWhole) {
+  app::ReproduceSetup setup;
+  setup.full = true;
+  setup.device = simt::find_device("cpu", 2);
+  setup.allocators = app::find_allocators("atomic,scatter");
+  const auto all = app::reproduce_cases(app::find_items("all"), setup);
+  for (const std::size_t parts : {1, 4, 7}) {
+    std::multiset<std::string> keys;
+    for (std::size_t i = 1; i <= parts; ++i) {
+      const auto part = app::part_of(app::reproduce_cases(app::find_items("all"), setup), {i, parts});
+      EXPECT_LE(part.size(), all.size() / parts + 1);
+      for (const app::ReproduceCase& one : part) keys.insert(one.key);
+    }
+    EXPECT_EQ(keys.size(), all.size());
+    for (const app::ReproduceCase& one : all) EXPECT_EQ(keys.count(one.key), 1u) << one.key;
+  }
+  EXPECT_TRUE(app::part_of({}, {2, 3}).empty());
+}
+
 TEST(ReproduceItems, SlowAllocatorsHaveFewerRuns) {
   app::StressBench stress;
   stress.device = simt::find_device("cpu", 2);
@@ -73,20 +92,111 @@ TEST(ReproduceItems, SlowAllocatorsHaveFewerRuns) {
   bench.settings.runs = 3;
   bench.instrument_all = false;
   for (const bool slow : {true, false}) {
+    // Nothing fits a share of no time: what there is of the warm-up counts.
     stress.settings.enough = bench.enough = slow ? 1e-9 : 60;
     const auto expect = [&](const auto& row) {
       EXPECT_EQ(row.status, app::Status::ok) << row.reason;
       EXPECT_EQ(row.runs_ms.size(), slow ? 1u : 3u);
-      EXPECT_EQ(row.reason, slow ? "slow: only 1 of 3 runs" : "");
+      EXPECT_EQ(row.reason, slow ? "slow: only the warm-up" : "");
     };
     const app::StressRow row = app::run_stress(stress, {}).front();
     expect(row);
     EXPECT_FALSE(row.overlaps || row.end);
+    EXPECT_GE(1e3 * row.seconds, app::sum(row.runs_ms));
     const std::vector<app::Result> built = app::run_bench(bench, {}).results;
     ASSERT_EQ(built.size(), 2u);
     for (const app::Result& result : built) expect(result);
     EXPECT_TRUE(built.front().requests && !built.back().requests);
   }
+}
+
+// A share that is used up after a run or two: whoever is as fast as this has about that many.
+TEST(ReproduceItems, AShareIsForAllThatAnAllocatorTakes) {
+  app::StressBench bench;
+  bench.device = simt::find_device("cpu", 1);
+  bench.allocators = app::find_allocators("atomic");
+  bench.points = {{.payload = 16, .pool_bytes = 64 << 20, .requests = 200000}};
+  bench.settings.test = alloc::StressTest::each;
+  bench.settings.inspect = false;
+  bench.settings.runs = 200;
+  bench.settings.enough = 0.2;
+  const app::StressRow row = app::run_stress(bench, {}).front();
+  EXPECT_EQ(row.status, app::Status::ok) << row.reason;
+  EXPECT_LT(row.runs_ms.size(), 200u);
+  EXPECT_NE(row.reason.find("slow: only"), std::string::npos) << row.reason;
+  EXPECT_LT(row.seconds, 2);  // a stalled machine
+}
+
+TEST(ReproduceItems, AllocatorsThatReachTheLimitAreNotRunAgain) {
+  app::StressBench bench;
+  bench.device = simt::find_device("cpu", 1);
+  bench.allocators = app::find_allocators("atomic,cuda");
+  bench.points = {{.payload = 16, .pool_bytes = 512 << 20, .requests = 16 << 20}};
+  bench.settings.test = alloc::StressTest::each;
+  bench.settings.runs = 20;
+  bench.settings.seconds = bench.settings.enough = 0.001;
+  for (const app::StressRow& row : app::run_stress(bench, {})) {
+    EXPECT_EQ(row.status, app::Status::failed);
+    EXPECT_EQ(row.reason, "not finished after 0.001 s (--seconds)");
+    EXPECT_TRUE(row.runs_ms.empty());
+  }
+}
+
+// Churn and range would go on for hours with an allocator that gets slower and slower.
+TEST(ReproduceItems, TestsOfSpaceEndWithTheShare) {
+  app::StressBench bench;
+  bench.device = simt::find_device("cpu", 1);
+  bench.allocators = app::find_allocators("atomic,cuda");
+  bench.points = {{.payload = 16, .pool_bytes = 512 << 20, .iterations = 60000, .requests = 1000}};
+  bench.settings.runs = 1;
+  bench.settings.seconds = bench.settings.enough = 0.2;
+  for (const auto test : {alloc::StressTest::churn, alloc::StressTest::range}) {
+    bench.settings.test = test;
+    for (const app::StressRow& row : app::run_stress(bench, {})) {
+      SCOPED_TRACE(row.allocator);
+      EXPECT_EQ(row.status, app::Status::incomplete);
+      ASSERT_EQ(row.steps.size(), 1u);
+      EXPECT_GT(row.steps[0].size(), 0u);
+      EXPECT_LT(row.steps[0].size(), 60000u);
+      const bool churn = test == alloc::StressTest::churn;
+      EXPECT_NE(row.reason.find(churn ? "not full after 0.200 s" : "of 60000 iterations after 0.200 s"),
+                std::string::npos)
+          << row.reason;
+      EXPECT_EQ(row.reason.find(std::to_string(row.steps[0].size()) + " of") == 0, !churn) << row.reason;
+      EXPECT_LT(row.seconds, 5);
+    }
+  }
+}
+
+// Of the steps as many are kept as a curve needs.
+TEST(ReproduceItems, FiguresAreOfAllIterations) {
+  app::ReproduceSetup setup;
+  setup.device = simt::find_device("cpu", 1);
+  setup.allocators = app::find_allocators("atomic");
+  const app::StressLists lists{.payload = "16", .pool = "1M", .requests = "100"};
+  const auto cases = app::generic_test({.test = "churn", .quick = lists, .runs = 1})(setup);
+  ASSERT_EQ(cases.size(), 1u);
+  const app::Json results = cases.front().measure([](const std::string&) {});
+  EXPECT_EQ(results.at(0).at("space").at("steps").at(0).size(), 200u);
+  EXPECT_EQ(results.at(0).at("space").at("iterations"), ((1 << 20) - 256) / 1600);  // AtomicMalloc keeps all
+  EXPECT_GT(results.at(0).at("seconds"), 0);
+}
+
+TEST_F(Reproduce, PartsAndTheTimeTheyTook) {
+  const Outcome first = run(reproduce({"regeff-3d", "--part", "1/2"}));
+  ASSERT_EQ(first.exit, 0) << first.err;
+  const std::size_t all = find(results(), "regeff-3d").at("cases").size(), half = results().at("cases").size();
+  EXPECT_EQ(half, (all + 1) / 2);
+  EXPECT_NE(first.out.find("seconds"), std::string::npos);
+  EXPECT_NE(first.out.find(std::to_string(half) + " cases measured"), std::string::npos) << first.out;
+  ASSERT_EQ(run(reproduce({"regeff-3d", "--part", "2/2"})).exit, 0);
+  const json whole = results();
+  EXPECT_EQ(whole.at("cases").size(), all);
+  double seconds = 0;
+  for (const json& one : whole.at("cases")) seconds += one.at("seconds").get<double>();
+  EXPECT_GT(seconds, 0);
+  for (const char* wrong : {"0/2", "3/2", "2", "1/0", "a/b", "1/2/3", "-1/2", ""})
+    expect_error(reproduce({"regeff-3d", "--part", wrong}), 2, {"--part", wrong});
 }
 
 TEST_F(Reproduce, WrongUsage) {

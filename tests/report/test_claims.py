@@ -2,7 +2,7 @@
 import unittest
 
 from report import page  # every claim
-from report.claims import CLAIMS, FAILS, HOLDS, OPEN, judge, judge_all, usually_faster
+from report.claims import CLAIMS, FAILS, HOLDS, OPEN, PAGES, judge, judge_all, usually_faster
 from report.panels import PANELS
 
 from .made import LABELS, results, row, sweep
@@ -44,6 +44,27 @@ class Claims(unittest.TestCase):
     def test_a_sharp_fall_holds_and_a_flat_curve_does_not(self):
         flat = sweep("regeff-3a", "payload_bytes", {64: {"scatter": 1}, 131072: {"scatter": 2.9}}, blocks=120)
         self.assertEqual(verdict("ad-scatter-large", results(flat)), FAILS)
+
+    def test_what_the_time_limit_cut_is_no_end(self):
+        def made(**cut):
+            def rows(key, figures):
+                return [row(a, status=cut.get(a, "ok"), space={key: value}) for a, value in figures.items()]
+
+            pages = {a: 0.98 for a in PAGES}
+            shares = {"scatter": 0.5, "halloc": 0.4, **pages}
+            lasted = {"scatter": 200, "halloc": 100, **{a: 300 for a in pages}}
+            return results(
+                {
+                    "ouroboros-utilization": [("u", {}, rows("utilization", shares))],
+                    "ouroboros-churn": [("c", {}, rows("iterations", lasted))],
+                }
+            )
+
+        for name in ("utilization-order", "churn-lasts"):
+            self.assertEqual(verdict(name, made()), HOLDS)
+            self.assertEqual(verdict(name, made(halloc="incomplete")), OPEN)
+        none_filled = made(**{a: "incomplete" for a in PAGES})
+        self.assertEqual(verdict("utilization", none_filled), OPEN)
 
     def test_registers(self):
         def made(lists, others):

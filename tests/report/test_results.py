@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: MIT
 import json
 import math
+import os
+import pathlib
+import subprocess
+import sys
 import tempfile
 import unittest
 
 from report.results import Results, ResultsError, merge, read
 from report.samples import compare, ratio_interval
+from report.times import times_text
 
 from .made import content, results, row
+
+ROOT = pathlib.Path(__file__).parents[2]
 
 
 class Files(unittest.TestCase):
@@ -34,6 +41,56 @@ class Files(unittest.TestCase):
             merge([first, content({}, name="Another GPU")])
         with self.assertRaises(ResultsError):
             merge([first, content({}, scale="quick")])
+
+    def test_times_say_what_took_long(self):
+        made = content(
+            {
+                "a": [("quick", {}, [row("atomic", [1], seconds=0.01)]), ("slow", {}, [row("cuda", [2], seconds=2.5)])],
+                "b": [("other", {}, [row("atomic", [3])])],
+            }
+        )
+        made["cases"][1]["seconds"] = 61.0
+        made["items"][1]["cases"].append("never measured")
+        lines = times_text(Results(made), most=2).splitlines()
+        self.assertEqual(lines[0], "3 cases, 63 s (1.1 minutes)")
+        cells = [line.split() for line in lines]
+        self.assertIn(["1", "2026-01-01T00:00:00Z", "63.0"], cells)
+        self.assertIn(["a", "2/2", "62.0"], cells)
+        self.assertIn(["b", "1/2", "1.0"], cells)
+        self.assertEqual(cells[-2], ["slow", "61.0", "cuda", "2.5"])
+        self.assertEqual(len(cells[-1]), 2)  # of the others nothing is known
+
+    def test_parts_and_times_need_no_package(self):
+        with tempfile.TemporaryDirectory() as folder:
+            parts = [f"{folder}/{name}.json" for name in ("one", "two")]
+            for path in parts:
+                with open(path, "w", encoding="utf-8") as file:
+                    json.dump(content({"a": [(path, {}, [row("atomic", [1])])]}), file)
+            bare = [sys.executable, "-S", "-m", "report"]  # without the packages that are installed
+            merged = f"{folder}/all.json"
+            for more in ([*parts, "--merged", merged], [merged, "--times"]):
+                told = subprocess.run([*bare, *more], cwd=ROOT, capture_output=True, text=True, check=True)
+            self.assertIn("2 cases, 2 s", told.stdout)
+
+    @unittest.skipUnless(os.environ.get("HEAPWOOD_BINARY"), "needs the program: scripts/report.sh test")
+    def test_the_script_measures_all_parts_and_merges_them(self):
+        with tempfile.TemporaryDirectory() as folder:
+            environment = {**os.environ, "HEAPWOOD": os.environ["HEAPWOOD_BINARY"], "GPUS": "0 1", "PARTS": "3"}
+            options = "bulk-5,regeff-t1 --device cpu --threads 2 --allocators atomic".split()
+            script = [ROOT / "scripts/reproduce_full.sh", folder]
+            told = subprocess.run([*script, *options], env=environment, capture_output=True, text=True)
+            self.assertEqual(told.returncode, 0, told.stderr)
+            merged = Results(read(f"{folder}/results.json"))
+            for item in ("bulk-5", "regeff-t1"):
+                self.assertIsNone(merged.incomplete(item))
+            self.assertEqual(len(merged.content["runs"]), 3)
+            self.assertIn(f"{len(merged.cases)} cases", told.stdout)
+            # Nothing is begun when there is no time: exit 1 says that there is more to do.
+            environment["MINUTES"] = "1e-9"
+            more = [*script, "bulk-6", *options[1:]]
+            told = subprocess.run(more, env=environment, capture_output=True, text=True)
+            self.assertEqual(told.returncode, 1)
+            self.assertIn("cases left", told.stderr)
 
     def test_what_is_missing_has_a_reason(self):
         made = content({"a": [], "b": []})

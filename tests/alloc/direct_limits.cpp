@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// A test of heapwood stress whose time is over: the heap of device malloc() is one for all tests, and what a stopped kernel has
+// taken from it must be there for the next one.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "alloc/stress_run.hpp"
+#include "simt/cpu.hpp"
+
+namespace heapwood::alloc {
+namespace {
+
+std::atomic<int> taken, returned;
+
+// Each call takes a millisecond; it refuses nothing.
+struct SlowHeap {
+  static constexpr AllocatorTraits traits{.id = "slow", .label = "SlowHeap", .paper = "", .note = "", .in_pool = false};
+
+  template <class Device>
+  static SlowHeap create(Pool, const AllocatorOptions&, const Device&) {
+    return {};
+  }
+  template <class Thread>
+  void* allocate(Thread&, std::size_t bytes) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ++taken;
+    return std::malloc(bytes);
+  }
+  template <class Thread>
+  void deallocate(Thread&, void* block) {
+    if (block != nullptr) ++returned;
+    std::free(block);
+  }
+  template <class Visitor>
+  void walk(const HostView&, Visitor) const {}
+};
+
+class Limits : public testing::Test {
+ protected:
+  void SetUp() override { taken = returned = 0; }
+  void TearDown() override {
+    EXPECT_GT(taken, 0);
+    EXPECT_EQ(taken, returned);
+  }
+  StressJob job(StressTest test, std::uint32_t threads) const {
+    StressJob j;
+    j.pool = {memory_.data(), memory_.bytes()};
+    j.test = test;
+    j.threads = threads;
+    j.payload = 16;
+    j.iterations = 1000;
+    j.rounds = 1000;
+    return j;
+  }
+
+  const simt::Cpu device_{{.threads = 2}};
+  const simt::Memory memory_{{}, 1 << 20};
+};
+
+TEST_F(Limits, OneAllocationAThread) {
+  for (const StressTest test : {StressTest::each, StressTest::mixed}) {
+    StressJob j = job(test, 100000);
+    j.seconds = 0.05;
+    EXPECT_THROW((StressRun<SlowHeap, simt::Cpu>(device_, j).run()), simt::Stopped);
+  }
+}
+
+TEST_F(Limits, InALaterRound) {
+  StressJob j = job(StressTest::each, 50);
+  j.run_seconds = 0.5;
+  // No launch is long, and some are done in time; a stopped one leaves blocks of its own only.
+  EXPECT_THROW((StressRun<SlowHeap, simt::Cpu>(device_, j).run()), simt::Stopped);
+}
+
+TEST_F(Limits, Utilization) {
+  StressJob j = job(StressTest::utilization, 4);
+  j.run_seconds = 0.1;
+  const StressResult result = StressSpace<SlowHeap, simt::Cpu>(device_, j).run();
+  EXPECT_TRUE(result.out_of_time);
+  EXPECT_EQ(result.steps.at(0).blocks, static_cast<std::uint64_t>(taken.load()));
+}
+
+TEST_F(Limits, RangeAndChurn) {
+  for (const StressTest test : {StressTest::range, StressTest::churn}) {
+    StressJob j = job(test, 40);
+    j.run_seconds = 0.3;
+    const StressResult result = StressSpace<SlowHeap, simt::Cpu>(device_, j).run();
+    EXPECT_TRUE(result.out_of_time);
+    EXPECT_GT(result.steps.size(), 0u);
+    EXPECT_LT(result.steps.size(), 100u);
+    EXPECT_EQ(result.overlaps, 0u);
+  }
+  // There is no first iteration to tell of.
+  StressJob j = job(StressTest::range, 100000);
+  j.run_seconds = 0.05;
+  EXPECT_THROW((StressSpace<SlowHeap, simt::Cpu>(device_, j).run()), simt::Stopped);
+}
+
+}  // namespace
+}  // namespace heapwood::alloc
