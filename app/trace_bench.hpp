@@ -35,8 +35,8 @@ struct TraceRow {
 };
 
 // From the scene on the device until the first ray can be traced: the tree's build and the triangle records, each measured alone
-// and after a warm-up. Where the device's trees are ordered for speed (render::Scene), the host's time for that stands apart: rays
-// do not need it.
+// and after a warm-up. Where the device's trees are ordered for speed (render::Scene), the time for that stands apart: rays do not
+// need it.
 struct FirstRay {
   std::vector<double> build_ms, records_ms;  // every run
   std::optional<double> order_ms;

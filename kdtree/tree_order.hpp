@@ -1,14 +1,59 @@
 // SPDX-License-Identifier: MIT
 // A tree laid out for rays. Builders hand out pairs of nodes and places for refs as warps come; rays go down, below a plane
-// before above it, and find there what lies next in memory.
+// before above it, and find there what lies next in memory. All of it happens where the tree is; the kernels are in
+// tree_order_kernels.hpp.
 #pragma once
 
-#include "kdtree/tree.hpp"
+#include <algorithm>
+#include <string>
+
+#include "kdtree/tree_order_kernels.hpp"
+#include "simt/launch.hpp"
+#include "simt/memory.hpp"
 
 namespace heapwood::kdtree {
 
-// The same tree: pairs in depth-first preorder, the child below first, and refs leaf by leaf in that order, with nothing unused in
-// between. The structure must be sound. On one thread, as quick as memory is.
-Tree depth_first(const Tree& tree);
+// The arrays of a tree in a device's memory.
+struct TreeArrays {
+  simt::Buffer<Node> nodes;
+  simt::Buffer<std::uint32_t> refs;
+};
+
+// Replaces the arrays by those of the same tree: pairs in depth-first preorder, the child below first, and refs leaf by leaf in that
+// order, with nothing unused in between. Returns the launches' milliseconds; memory for the new arrays, and 12 bytes a pair that are
+// given back, is outside of them. `warps`: 0 is as many as pay. Throws Error where the memory does not suffice, and where the
+// structure is not sound, as far as that is looked at.
+template <class Device>
+double depth_first(const Device& device, TreeArrays& tree, unsigned warps = 0) {
+  if (tree.nodes.size() == 0) return 0;
+  const auto pairs = static_cast<std::uint32_t>(tree.nodes.size() / 2);
+  const OrderState start{};
+  simt::Buffer<OrderState> state(device.id(), {&start, 1});
+  simt::Buffer<std::uint32_t> list(device.id(), pairs);
+  simt::Buffer<OrderExtent> extents(device.id(), pairs);
+  const OrderInput input{tree.nodes.data(), tree.refs.data(), pairs,       static_cast<std::uint32_t>(tree.refs.size()),
+                         list.data(),       extents.data(),   state.data()};
+  if (warps == 0) {
+    // Each warp has to come to every barrier. A few steps in flight for each lane hide the trips to memory; more warps do not.
+    constexpr std::size_t pairs_a_warp = 256, warps_a_multiprocessor = 16;
+    warps = static_cast<unsigned>(std::min<std::size_t>(
+        {pairs / pairs_a_warp + 1, warps_a_multiprocessor * device.multiprocessors(),
+         device.template resident_warps<OrderCounts>(), device.template resident_warps<OrderPlaces>()}));
+  }
+  const simt::LaunchLimits limits{.seconds = 60, .what = "putting the tree into depth-first order"};
+  try {
+    double ms = device.launch(OrderCounts{input}, warps, limits);
+    const OrderExtent all = state.download().front().all;
+    const std::size_t roots = std::min<std::size_t>(2, tree.nodes.size());
+    TreeArrays ordered{{device.id(), roots + 2 * std::size_t{all.pairs}}, {device.id(), all.refs}};
+    ms += device.launch(OrderPlaces{input, ordered.nodes.data(), ordered.refs.data(), roots == 2}, warps, limits);
+    tree = std::move(ordered);
+    return ms;
+  } catch (const simt::KernelFailure& failure) {
+    throw Error(Exit::failed, "internal error: the tree cannot be put into depth-first order, it is deeper than " +
+                                  std::to_string(max_depth) + " or its links lead nowhere (at " +
+                                  std::to_string(failure.operand[0]) + "); please report the scene");
+  }
+}
 
 }  // namespace heapwood::kdtree

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "kdtree/traverse.hpp"
+#include "kdtree/tree_order.hpp"
 #include "render/develop.hpp"
 #include "simt/device.hpp"
 #include "simt/launch.hpp"
@@ -32,6 +33,8 @@ struct StepSums {
 };
 
 struct Backend {
+  // Puts the tree into depth-first order (kdtree/tree_order.hpp) and returns milliseconds.
+  double (*order)(const simt::DeviceId&, kdtree::TreeArrays&);
   // Writes ref_count records.
   void (*fill_records)(const simt::DeviceId&, const SceneData&, void* records);
   // Both return milliseconds. `ticket` holds the first tile; Frame::end_tile ends the launch.

@@ -22,6 +22,10 @@ auto with_intersection(const SceneData& scene, F f) {
 
 template <class Launcher>
 struct BackendOf {
+  static double order(const simt::DeviceId& device, kdtree::TreeArrays& tree) {
+    return kdtree::depth_first(Launcher(device), tree);
+  }
+
   static void fill_records(const simt::DeviceId& device, const SceneData& scene, void* records) {
     const Launcher launcher(device);
     const auto fill = [&](auto* typed) {
@@ -94,7 +98,7 @@ struct BackendOf {
     Launcher(device).for_each(count, pixels);
   }
 
-  static constexpr Backend table{&fill_records, &render, &trace, &count_steps, &develop};
+  static constexpr Backend table{&order, &fill_records, &render, &trace, &count_steps, &develop};
 };
 
 }  // namespace heapwood::render

@@ -49,9 +49,10 @@ class PixelRandom {
   std::uint32_t pixel_;
 };
 
-// Two unit vectors perpendicular to n and each other (Duff et al. 2017, "Building an orthonormal basis, revisited").
+// Two unit vectors perpendicular to n and each other (Duff et al. 2017, "Building an orthonormal basis, revisited"). Differs from
+// it: there -0 has a basis of its own. Here equal normals have equal bases, whichever way round a wall's corners go.
 SIMT_INLINE void basis(Vec3 n, Vec3& s, Vec3& t) {
-  const float sign = std::copysign(1.0f, n.z);
+  const float sign = n.z >= 0 ? 1.0f : -1.0f;
   const float a = -1.0f / (sign + n.z);
   const float b = n.x * n.y * a;
   s = {1.0f + sign * n.x * n.x * a, sign * b, -sign * n.x};

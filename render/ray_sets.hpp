@@ -5,7 +5,8 @@
 //   diffuse   one from each primary hit, in the same order: cosine-weighted about the geometric normal on the ray's side, from
 //             hit + 1e-4 of the scene's diagonal along the normal. For pixel (x, y) of a picture of width W: h1 = pcg(y W + x),
 //             h2 = pcg(h1), u = (h >> 8) / 2^24, r = sqrt(u1), phi = 2 pi u2, z = sqrt(1 - u1), in the basis of Duff and others
-//             2017, "Building an orthonormal basis, revisited". pcg is the hash of Jarzynski and Olano 2020.
+//             2017, "Building an orthonormal basis, revisited", with sign 1 where the normal's z is a zero of either sign. pcg is the
+//             hash of Jarzynski and Olano 2020.
 #pragma once
 
 #include <cstdint>

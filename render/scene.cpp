@@ -3,8 +3,6 @@
 
 #include <chrono>
 
-#include "kdtree/tree_order.hpp"
-
 namespace heapwood::render {
 namespace {
 
@@ -20,24 +18,17 @@ double milliseconds_since(Clock::time_point start) {
 
 Scene::Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtree::MeshView& mesh, bool watertight)
     : host_(mesh), mesh_(device, mesh) {
-  // A GPU's warps hand out nodes and refs all over, and its rays gain up to 4% from order (docs/performance.md). On CPU threads
-  // trees are nearly in order as they come: rays gain nothing that shows, and ordering would be a fifteenth of a build's time.
-  kdtree::Tree ordered;
-  if (device.kind != simt::DeviceKind::cpu) {
-    const auto start = Clock::now();
-    ordered = kdtree::depth_first(tree);
-    order_ms_ = milliseconds_since(start);
-  }
-  const kdtree::Tree& traced = order_ms_ ? ordered : tree;
   const std::vector empty{kdtree::Node::make_leaf(0, 0)};  // what a tree without nodes (an empty scene) becomes
-  nodes_ = {device, traced.nodes.empty() ? empty : traced.nodes};
-  refs_ = {device, traced.refs};
-  records_ = {device, traced.refs.size() * sizeof(kdtree::PlaneRecord)};
+  tree_ = {{device, tree.nodes.empty() ? empty : tree.nodes}, {device, tree.refs}};
+  // A GPU's warps hand out nodes and refs all over, and its rays gain up to 4% from order (docs/performance.md). On CPU threads
+  // trees are nearly in order as they come: rays gain nothing that shows.
+  if (device.kind != simt::DeviceKind::cpu) order_ms_ = backend(device).order(device, tree_);
+  records_ = {device, tree_.refs.size() * sizeof(kdtree::PlaneRecord)};
   data_ = {watertight,
-           nodes_.data(),
+           tree_.nodes.data(),
            records_.data(),
-           refs_.data(),
-           traced.refs.size(),
+           tree_.refs.data(),
+           tree_.refs.size(),
            mesh_.vertices.data(),
            mesh_.triangles.data(),
            static_cast<std::uint32_t>(mesh.triangles.size()),
@@ -52,7 +43,7 @@ double Scene::fill_records() const {
 }
 
 std::size_t Scene::device_bytes() const {
-  return mesh_.vertices.bytes() + mesh_.triangles.bytes() + nodes_.bytes() + refs_.bytes() + records_.bytes();
+  return mesh_.vertices.bytes() + mesh_.triangles.bytes() + tree_.nodes.bytes() + tree_.refs.bytes() + records_.bytes();
 }
 
 std::vector<kdtree::Hit> Scene::closest(std::span<const kdtree::Ray> rays) const { return trace(rays, false); }

@@ -24,7 +24,7 @@ class Scene {
   const SceneData& data() const { return data_; }
   std::size_t device_bytes() const;
 
-  // How long the host took to put the tree into depth-first order; absent where the device traces it as it came.
+  // How long the device took to put the tree into depth-first order, its launches alone; absent where it traces the tree as it came.
   std::optional<double> order_ms() const { return order_ms_; }
   // Makes the triangle records once more, for who wants to know how long it takes: milliseconds by the host's clock, from before
   // the launch until it has ended.
@@ -43,8 +43,7 @@ class Scene {
 
   kdtree::MeshView host_;
   kdtree::DeviceMesh mesh_;
-  simt::Buffer<kdtree::Node> nodes_;
-  simt::Buffer<std::uint32_t> refs_;
+  kdtree::TreeArrays tree_;
   simt::Memory records_;
   std::optional<double> order_ms_;
   SceneData data_{};

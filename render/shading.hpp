@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "kdtree/clip.hpp"
 #include "kdtree/traverse.hpp"
 #include "render/camera.hpp"
 #include "render/lighting.hpp"
@@ -61,11 +62,9 @@ struct Surface {
 };
 
 SIMT_INLINE Vec3 geometric_normal(const Corners& t) {
-  // Scaled, so that the squares of tiny and huge edges stay in range.
-  const auto scaled = [](Vec3 v) {
-    const float m = simt::max(simt::max(std::fabs(v.x), std::fabs(v.y)), std::fabs(v.z));
-    return v * (1.0f / simt::max(m, 1e-37f));
-  };
+  // Scaled, so that the squares of tiny and huge edges stay in range; by powers of two, so that nothing is rounded: a component
+  // that is zero stays zero, and which of two bases the normal gets (basis()) is not left to noise.
+  const auto scaled = [](Vec3 v) { return v * kdtree::scale_of({{}, max(v, -v)}); };
   return normalize(cross(scaled(t.b - t.a), scaled(t.c - t.a)));
 }
 

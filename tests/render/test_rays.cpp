@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "kdtree/reference.hpp"
-#include "kdtree/tree_order.hpp"
 #include "render/scene.hpp"
+#include "tests/kdtree/depth_first.hpp"
 #include "tests/kdtree/shuffled.hpp"
 #include "tests/render/trees.hpp"
 
