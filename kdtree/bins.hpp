@@ -115,14 +115,14 @@ SIMT_INLINE void consider_bins(Warp& warp, const BinCounts& counts, const SplitC
   }
 }
 
-// Considers the six planes that cut off only empty space: `tight` holds the bounds of all refs.
+// Considers the six planes that cut off only empty space: `bounds` holds those of all refs, as ordered keys of -lo.xyz, hi.xyz.
 template <class Warp>
-SIMT_INLINE void consider_tight_cuts(Warp& warp, const Box& tight, const SplitCost& cost, std::uint32_t n,
+SIMT_INLINE void consider_tight_cuts(Warp& warp, const std::uint32_t* bounds, const SplitCost& cost, std::uint32_t n,
                                      Split& best) {
   for (unsigned c = warp.lane(); c < 6; c += Warp::width) {
     const bool below = c < 3;  // what is cut off lies below the plane
-    const unsigned axis = below ? c : c - 3;
-    cost.consider(best, axis, below ? tight.lo[axis] : tight.hi[axis], below ? 0 : n, below ? n : 0, below);
+    const float bound = simt::from_ordered_key(bounds[c]);
+    cost.consider(best, below ? c : c - 3, below ? -bound : bound, below ? 0 : n, below ? n : 0, below);
   }
 }
 

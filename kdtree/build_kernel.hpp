@@ -49,6 +49,9 @@ struct BuildKernel {
   static constexpr unsigned blocks_per_multiprocessor = 8;
   static constexpr unsigned stack_size = 64;  // a power of two above max_depth
   static_assert(stack_size > max_depth);
+  // Refs of the least node that is given to another warp: the way there costs both warps about as much as a split. With many
+  // nodes on a warp's stack any is given: where each split cuts most refs in two, few refs become many nodes.
+  static constexpr std::uint32_t worth_sharing = 12, many = 6;
 
   // With the allocator's part, where it has a context, and the probe's.
   struct Scratch : alloc::WarpStateOf<Allocator>::Type, Probe::State {

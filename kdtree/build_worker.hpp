@@ -206,15 +206,23 @@ class BuildWorker {
     has_task_ = true;
     warp_.sync();
   }
-  // Gives the oldest, largest node of the stack to a waiting warp, if `look` saw one.
+  // Gives the oldest node of the stack, nearly always a large one, to a waiting warp, if `look` saw one. A node that is not
+  // worth the way comes to the top instead.
   SIMT_INLINE void share(std::uint64_t look) {
     if (!TaskQueue::someone_waits(warp_.shfl(look, 0)) || top_ == bottom_) return;
     [[maybe_unused]] const auto in = probe_.in(Phase::give);
+    const NodeTask& oldest = scratch_.stack[bottom_ % Kernel::stack_size];
+    const bool worth = oldest.n >= Kernel::worth_sharing || top_ - bottom_ > Kernel::many;
     if (warp_.lane() == 0) {
-      k_.queue.add_pending(1);
-      k_.queue.push_task(warp_, scratch_.stack[bottom_ % Kernel::stack_size]);
+      if (worth) {
+        k_.queue.add_pending(1);
+        k_.queue.push_task(warp_, oldest);
+      } else {
+        scratch_.stack[top_ % Kernel::stack_size] = oldest;
+      }
     }
     ++bottom_;
+    top_ += worth ? 0 : 1;
     warp_.sync();
   }
 

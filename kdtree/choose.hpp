@@ -32,6 +32,7 @@ struct ChooseScratch {
     BinCounts sums;
   };
   std::uint32_t histogram[2 * histogram_words];  // the second half for a shared node's second child
+  std::uint32_t bounds[6];                       // of all refs: SharedNode::tight
 };
 static_assert(refine_limit <= 3 * exact_limit);
 
@@ -151,11 +152,12 @@ SIMT_INLINE Candidates gather_near(Warp& warp, ChooseScratch& scratch, const Nod
   return near;
 }
 
-// Bins the refs into the scratch's sums and returns the bounds of all of them. n > exact_limit, by one warp.
+// Bins the refs into the scratch's sums, and their bounds into its bounds. n > exact_limit, by one warp.
 template <class Refs, class Warp>
-SIMT_INLINE Box gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners) {
+SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners) {
   Box tight;
   BinCounts& sums = scratch.sums;
+  SIMT_ROLLED
   for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width) {
     scratch.histogram[k] = 0;
     sums.begins[k] = sums.ends[k] = 0;
@@ -173,6 +175,7 @@ SIMT_INLINE Box gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask& 
       count_in_bins(warp, scratch.histogram, task.box, box);
     }
     warp.sync();
+    SIMT_ROLLED
     for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width) {
       sums.begins[k] += scratch.histogram[k] & 0xffffu;
       sums.ends[k] += scratch.histogram[k] >> 16;
@@ -180,21 +183,29 @@ SIMT_INLINE Box gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask& 
     }
     warp.sync();
   }
-  const auto least = [&](float x) { return simt::from_ordered_key(warp.reduce_min(simt::ordered_key(x))); };
-  const auto most = [&](float x) { return simt::from_ordered_key(warp.reduce_max(simt::ordered_key(x))); };
-  return {{least(tight.lo.x), least(tight.lo.y), least(tight.lo.z)},
-          {most(tight.hi.x), most(tight.hi.y), most(tight.hi.z)}};
+  // Six maxima, round by round in one place. The key of -x is the complement of that of x.
+  Vec3 next = Vec3{-tight.lo.x, -tight.lo.y, -tight.lo.z}, later = tight.hi;
+  SIMT_ROLLED
+  for (unsigned k = 0; k < 6; ++k) {
+    const std::uint32_t most = warp.reduce_max(simt::ordered_key(next.x));
+    if (warp.lane() == 0) scratch.bounds[k] = most;
+    const float done = next.x;
+    next = {next.y, next.z, later.x};
+    later = {later.y, later.z, done};
+  }
+  warp.sync();
 }
 
 // The same from what all warps have gathered in a shared node.
 template <class Warp>
-SIMT_INLINE Box gather_bins(Warp& warp, ChooseScratch& scratch, const SharedNode& node) {
+SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const SharedNode& node) {
+  for (unsigned k = warp.lane(); k < 6; k += Warp::width) scratch.bounds[k] = node.tight[k];
+  SIMT_ROLLED
   for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width) {
     scratch.sums.begins[k] = static_cast<std::uint32_t>(node.histogram[k]);
     scratch.sums.ends[k] = static_cast<std::uint32_t>(node.histogram[k] >> 32);
   }
   warp.sync();
-  return node.tight_box();
 }
 
 // ---- one thread: the same choice with vectors (serial_choice.hpp) ---------------------------------------------------------
@@ -256,11 +267,15 @@ void refine_serial(const NodeTask& task, const PackedCorners* corners, const Spl
 }
 
 template <class Refs, class Warp>
-Box gather_bins_serial(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners) {
+void gather_bins_serial(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners) {
   if constexpr (Refs::stores_bounds) {
-    return bin_refs(task.refs, task.n, 0, task.n, task.box, scratch.sums);
+    const Box tight = bin_refs(task.refs, task.n, 0, task.n, task.box, scratch.sums);
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      scratch.bounds[axis] = ~simt::ordered_key(tight.lo[axis]);
+      scratch.bounds[3 + axis] = simt::ordered_key(tight.hi[axis]);
+    }
   } else {
-    return gather_bins<Refs>(warp, scratch, task, corners);
+    gather_bins<Refs>(warp, scratch, task, corners);
   }
 }
 
@@ -268,13 +283,16 @@ template <class Refs, class Warp>
 Split choose_serial(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners,
                     const SplitCost& cost, const SharedNode* shared) {
   if (task.n <= exact_limit) return choose_exact_serial<Refs>(task, corners, cost);
-  const Box tight =
-      shared != nullptr ? gather_bins(warp, scratch, *shared) : gather_bins_serial<Refs>(warp, scratch, task, corners);
+  if (shared != nullptr) {
+    gather_bins(warp, scratch, *shared);
+  } else {
+    gather_bins_serial<Refs>(warp, scratch, task, corners);
+  }
   Split best;
   consider_bins(scratch.sums, cost, task.box, task.n, best);
   const Split boundary = best;
   if (task.n <= shared_limit && boundary.cost != Split{}.cost) refine_serial<Refs>(task, corners, cost, boundary, best);
-  consider_tight_cuts(warp, tight, cost, task.n, best);
+  consider_tight_cuts(warp, scratch.bounds, cost, task.n, best);
   return best;
 }
 
@@ -288,14 +306,17 @@ SIMT_INLINE Split choose(Warp& warp, ChooseScratch& scratch, const NodeTask& tas
   if (task.n <= exact_limit) {
     candidates = gather_all<Refs>(warp, scratch, task, corners);
   } else {
-    const Box tight =
-        shared != nullptr ? gather_bins(warp, scratch, *shared) : gather_bins<Refs>(warp, scratch, task, corners);
+    if (shared != nullptr) {
+      gather_bins(warp, scratch, *shared);
+    } else {
+      gather_bins<Refs>(warp, scratch, task, corners);
+    }
     consider_bins(warp, scratch.sums, cost, task.box, task.n, best);
     if (task.n <= shared_limit) {
       const Split boundary = best_of(warp, best);
       if (boundary.cost != Split{}.cost) candidates = gather_near<Refs>(warp, scratch, task, corners, boundary);
     }
-    consider_tight_cuts(warp, tight, cost, task.n, best);
+    consider_tight_cuts(warp, scratch.bounds, cost, task.n, best);
   }
   consider_candidates(warp, scratch, candidates, cost, best);
   warp.sync();

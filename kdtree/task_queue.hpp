@@ -83,16 +83,13 @@ class TaskQueue {
       const std::uint64_t lap = lap_of(ticket);
       const simt::atomic_ref<std::uint64_t> word(entry(ticket).flag);
       const auto mine = [&] { return flag != 0 && ((flag >> 52) & 255u) == lap; };
-      // acquire: everything its pusher wrote (refs, shared node, task) is visible. While waiting the load is relaxed: on the
+      // acquire: everything its pusher wrote (refs, shared node, task) is visible. Until it is there loads are relaxed: on the
       // GPU each acquire drops the multiprocessor's L1, which the working warps need.
-      flag = word.load(simt::acquire);
-      if (!mine()) {
-        const bool got = simt::wait_until(warp, [&] {
-          flag = word.load(simt::relaxed);
-          return mine();
-        });
-        flag = got ? word.load(simt::acquire) : static_cast<std::uint64_t>(WorkKind::exit) << 60;
-      }
+      const bool got = simt::wait_until(warp, [&] {
+        flag = word.load(simt::relaxed);
+        return mine();
+      });
+      flag = got ? word.load(simt::acquire) : static_cast<std::uint64_t>(WorkKind::exit) << 60;
     }
     ticket = warp.shfl(ticket, 0);
     flag = warp.shfl(flag, 0);
@@ -186,7 +183,7 @@ class TaskQueue {
   SIMT_INLINE void publish(std::uint32_t ticket, WorkKind kind, std::uint32_t slot, std::uint32_t chunk) const {
     simt::atomic_ref<std::uint64_t>(entry(ticket).flag).store(flag_of(ticket, kind, slot, chunk), simt::release);
   }
-  // Publishes items 0 ... count - 1 under the tickets from `first` on. On a GPU a lane looks at four entries at once, then one fence
+  // Publishes items 0 ... count - 1 under the tickets from `first` on. On a GPU a lane looks at eight entries at once, then one fence
   // stands for the acquires of these looks and for the releases of the flags behind it: one by one each of them is a trip
   // to L2 and a wait for the warp's stores, 68 times for a large node, and while they last the other warps wait for chunks.
   template <class Warp>
@@ -198,7 +195,7 @@ class TaskQueue {
       }
       return;
     }
-    constexpr std::uint32_t each = 4;
+    constexpr std::uint32_t each = 8;
     SIMT_ROLLED
     for (std::uint32_t i = warp.lane(); i < count; i += each * Warp::width) {
       std::uint64_t taken = 0;
@@ -211,9 +208,8 @@ class TaskQueue {
         if (!wait_free(warp, first + k)) return;  // aborted
       }
       simt::fence_acq_rel();
-      SIMT_UNROLLED
-      for (std::uint32_t k = i; k < i + each * Warp::width; k += Warp::width) {
-        if (k >= count) break;
+      SIMT_ROLLED
+      for (std::uint32_t k = i; k < count && k < i + each * Warp::width; k += Warp::width) {
         simt::atomic_ref<std::uint64_t>(entry(first + k).flag).store(flag_of(first + k, kind, slot, k), simt::relaxed);
       }
     }
