@@ -54,7 +54,8 @@ SIMT_INLINE std::uint32_t shared_search(const Team& team, std::uint32_t& tickets
 
 class Arenas {
  public:
-  static constexpr std::uint32_t group = 32;  // arenas a superblock
+  static constexpr std::uint32_t group = 32;    // arenas a superblock
+  static constexpr std::uint32_t attempts = 4;  // of a claim that does not search
 
   using Word = simt::atomic_ref<std::uint32_t>;
 
@@ -64,7 +65,7 @@ class Arenas {
   std::uint32_t* counts = nullptr;   // padded to whole superblocks by `body`
   std::uint32_t* supers = nullptr;   // padded to 32 by `body`
   std::uint32_t* fresh = nullptr;    // arenas from here on have probably never been used
-  std::uint32_t* runs = nullptr;     // arenas that runs have taken in turn (claim_run_quickly)
+  std::uint32_t* runs = nullptr;     // arenas that runs have taken in turn, and superblocks (claim_spans_quickly)
   std::uint32_t* tickets = nullptr;  // of the search for a free arena
   std::uint32_t arenas = 0;
   std::uint32_t groups = 0;  // superblocks; the last one may have fewer arenas
@@ -113,38 +114,63 @@ class Arenas {
     });
   }
 
-  // The same for one arena, or r, and a whole warp, as far as no search is needed: one look, one attempt, and where nothing is
-  // free there, one attempt behind all that were ever used. Short, because it is called from kernels that fill the instruction
+  // The same for one arena and a whole warp, as far as no search is needed: a look among the first `known`, in the warp's fast memory,
+  // and an attempt; where nothing is free there, one behind all that were ever used, and then more of them are known. Short, because it is called from kernels that fill the instruction
   // cache: there, code that is run seldom costs more by what it pushes out than by what it does.
   template <class Warp>
-  SIMT_INLINE std::uint32_t claim_quickly(Warp& warp, std::uint32_t value, std::uint32_t spread) const {
+  SIMT_INLINE std::uint32_t claim_quickly(Warp& warp, std::uint32_t value, std::uint32_t spread,
+                                          std::uint32_t& known) const {
     const Whole<Warp> team(warp);
-    const std::uint32_t used = window(team), hash = hashed(spread + used);
-    std::uint32_t a = scaled(hash, used) & ~(group - 1);
-    std::uint32_t* const words = counts + a;
-    // relaxed: a look.
-    const std::uint32_t bits = team.mask([&](std::uint32_t i) { return Word(words[i]).load(simt::relaxed) == 0; });
-    const std::uint32_t behind = bits & ~0u << (hash >> 8) % group;
-    a += simt::lowest_bit(behind != 0 ? behind : bits);
-    return team.once([&] {
-      if (bits == 0) a = used < arenas ? Word(*fresh).fetch_add(1, simt::relaxed) : none;  // relaxed: the counts decide
-      return a < arenas && take_one(a, value) ? a : none;
-    });
+    const std::uint32_t used = known;
+    std::uint32_t taken = none;
+    SIMT_ROLLED
+    for (std::uint32_t attempt = 0; attempt < attempts && taken == none; ++attempt) {
+      const std::uint32_t hash = hashed(spread + used + attempt);
+      std::uint32_t a = scaled(hash, used) & ~(group - 1);
+      std::uint32_t* const words = counts + a;
+      // relaxed: a look.
+      const std::uint32_t bits = team.mask([&](std::uint32_t i) { return Word(words[i]).load(simt::relaxed) == 0; });
+      const std::uint32_t behind = bits & ~0u << (hash >> 8) % group;
+      a += simt::lowest_bit(behind != 0 ? behind : bits);
+      taken = team.once([&] {
+        if (bits == 0) {
+          a = used < arenas ? Word(*fresh).fetch_add(1, simt::relaxed) : none;  // relaxed: the counts decide
+          known = a < arenas ? a + 1 : arenas;
+        }
+        return a < arenas && take_one(a, value) ? a : none;
+      });
+    }
+    return taken;
   }
-  // r arenas, at most 32, from where runs of them are handed out from the first time, downwards from three quarters of the
-  // pool: single arenas begin at its start, and superblocks at its end.
+  // One block of more than an arena, or two (`second` may be 0), side by side, from where runs of arenas or superblocks are
+  // handed out from the first time: arenas downwards from three quarters of the pool, superblocks from its end to there. Single
+  // arenas begin at its start. None where one needs superblocks and the other does not.
   template <class Warp>
-  SIMT_INLINE std::uint32_t claim_run_quickly(Warp& warp, std::uint32_t r, std::uint32_t value) const {
+  SIMT_INLINE BlockPair claim_spans_quickly(Warp& warp, std::size_t first, std::size_t second) const {
     const Whole<Warp> team(warp);
-    const std::uint32_t top = arenas / 4 * 3;
-    // relaxed: hints; the counts decide.
-    const std::uint32_t down = team.once([&] {
-      const std::uint32_t taken = Word(*runs).load(simt::relaxed);
-      return taken < top ? Word(*runs).fetch_add(r, simt::relaxed) : top;
-    });
-    if (down >= top || r > top - down) return none;
-    const std::uint32_t a = top - down - r;
-    return take(team, a, r, value) ? a : none;
+    const std::size_t r[2] = {run_of(first), run_of(second)};
+    const bool whole = r[0] > group;
+    if (r[0] + r[1] > arenas / 8 || (r[1] != 0 && whole != (r[1] > group))) return {};
+    const auto units = [&](std::size_t run) {
+      return static_cast<std::uint32_t>(whole ? (run + group - 1) / group : run);
+    };
+    const std::uint32_t n = units(r[0]), more = units(r[1]), all = n + more;
+    const auto value = [&](std::uint32_t i) { return i == 0 ? span + n : i == n ? span + more : body; };
+    // The last superblock may have fewer arenas.
+    const std::uint32_t top = whole ? groups - 1 : arenas / 4 * 3, room = whole ? top / 4 : top;
+    const Word hint(runs[whole ? 1 : 0]);
+    SIMT_ROLLED
+    for (std::uint32_t attempt = 0; attempt < attempts; ++attempt) {
+      // relaxed: a hint; the counts decide.
+      const std::uint32_t down = team.once([&] { return hint.fetch_add(all, simt::relaxed) % room; });
+      if (all > room - down) continue;
+      const std::uint32_t a = top - down - all;
+      if (!seize(team, (whole ? supers : counts) + a, all, value)) continue;
+      if (!whole && !entered(team, a, all, value)) continue;
+      const std::uint32_t scale = whole ? group : 1;
+      return {place(a * scale, 0), more != 0 ? place((a + n) * scale, 0) : nullptr};
+    }
+    return {};
   }
 
   // An open arena gets no more blocks; it has got `blocks`. relaxed: passes the earlier releases on.
@@ -208,24 +234,31 @@ class Arenas {
     return bits;
   }
 
-  // Takes words[0, r) from 0: the first becomes `value`, the others `body`. All or none.
-  template <class Team>
-  SIMT_INLINE bool seize(const Team& team, std::uint32_t* words, std::uint32_t r, std::uint32_t value) const {
+  // Arenas that a block of more than one has.
+  SIMT_INLINE std::size_t run_of(std::size_t bytes) const { return bytes == 0 ? 0 : ((bytes - 1) >> shift) + 1; }
+
+  // Takes words[0, r) from 0: word i becomes value(i). All or none.
+  template <class Team, class Value>
+  SIMT_INLINE bool seize(const Team& team, std::uint32_t* words, std::uint32_t r, Value value) const {
     std::uint32_t taken = 0;
     bool mine = true;
     SIMT_ROLLED
     for (std::uint32_t i = team.first(); mine && i < r; i += team.step()) {
       std::uint32_t expected = 0;
       // acquire: waits for the last owners.
-      mine = Word(words[i]).compare_exchange_strong(expected, i == 0 ? value : body, simt::acquire, simt::relaxed);
+      mine = Word(words[i]).compare_exchange_strong(expected, value(i), simt::acquire, simt::relaxed);
       taken += mine;
     }
     if (team.all(mine)) return true;
     SIMT_ROLLED
     for (std::uint32_t i = team.first(); taken > 0; --taken, i += team.step()) {
-      Word(words[i]).fetch_sub(i == 0 ? value : body, simt::relaxed);  // relaxed: nothing was written there
+      Word(words[i]).fetch_sub(value(i), simt::relaxed);  // relaxed: nothing was written there
     }
     return false;
+  }
+  // The first word `value`, the others `body`.
+  static SIMT_INLINE auto headed(std::uint32_t value) {
+    return [value](std::uint32_t i) { return i == 0 ? value : body; };
   }
   // The opposite. release: hands them over.
   template <class Team>
@@ -247,13 +280,20 @@ class Arenas {
   // Invariant 3 for arenas [a, a + r).
   template <class Team>
   SIMT_INLINE bool take(const Team& team, std::uint32_t a, std::uint32_t r, std::uint32_t value) const {
-    if (!seize(team, counts + a, r, value)) return false;
-    const bool entered =
-        team.once([&] { return enter(a / group) && (r == 1 || enter((a + r - 1) / group)) ? 1u : 0u; }) != 0;
-    if (entered) return true;
+    return seize(team, counts + a, r, headed(value)) && entered(team, a, r, headed(value));
+  }
+  // The same for arenas whose counts are taken already; if a superblock is a span's they are given back.
+  template <class Team, class Value>
+  SIMT_INLINE bool entered(const Team& team, std::uint32_t a, std::uint32_t r, Value value) const {
+    bool split_all = true;
+    SIMT_ROLLED
+    for (std::uint32_t s = a / group + team.first(); s <= (a + r - 1) / group; s += team.step()) {
+      split_all = enter(s) && split_all;
+    }
+    if (team.all(split_all)) return true;
     SIMT_ROLLED
     for (std::uint32_t i = team.first(); i < r; i += team.step()) {
-      count(a + i).fetch_sub(i == 0 ? value : body, simt::relaxed);  // relaxed: nothing was written there
+      count(a + i).fetch_sub(value(i), simt::relaxed);  // relaxed: nothing was written there
     }
     return false;
   }
@@ -354,7 +394,7 @@ class Arenas {
           const bool free = (bits >> i & 1) != 0 || (pass > 0 && at + i < groups && unsplit(team, at + i));
           run = free ? run + 1 : 0;
           if (run < k || r > arenas - (at + i) * group) continue;  // the last superblock may be too small
-          if (seize(team, supers + at + i, k, span + k)) return at + i;
+          if (seize(team, supers + at + i, k, headed(span + k))) return at + i;
           run = 0;
         }
       }
@@ -373,7 +413,7 @@ class Arenas {
       return super(s).compare_exchange_strong(expected, locked, simt::acquire, simt::relaxed) ? 1u : 0u;
     }) != 0;
     if (!mine) return false;
-    const bool empty = seize(team, counts + s * group, n, body);
+    const bool empty = seize(team, counts + s * group, n, headed(body));
     team.sync();
     // release: hands all arenas over.
     team.once([&] { return super(s).fetch_sub(empty ? locked : locked - split, simt::release); });

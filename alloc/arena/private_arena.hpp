@@ -4,7 +4,7 @@
 // memory: such kernels are short of registers. They are short of the instruction cache, too, so that what is inlined is what
 // happens nearly always; the rest is called.
 //
-// There are two: the present one, which blocks are cut from, and the one before, which is full. What the warp frees of them
+// There are two, where the pool has enough: the present one, which blocks are cut from, and the one before, which is full. What the warp frees of them
 // stays its own affair, and an arena whose blocks are all free begins anew. Why it may: `live` counts the blocks that were
 // handed out and not freed by this warp; where that is 0 all have been freed here, so that nobody else has changed the
 // count or will.
@@ -24,9 +24,11 @@ struct WarpArena {
 };
 
 struct WarpState {
-  static constexpr std::uint32_t most_pending = 32;  // handed over side by side: as many as a GPU's warp has lanes
+  static constexpr std::uint32_t most_pending =
+      30;  // handed over side by side, with the two arenas: a GPU's warp has 32 lanes
 
-  WarpArena own[2];  // the present one, the one before
+  WarpArena own[2];          // the present one, the one before
+  std::uint32_t window = 0;  // arenas that have been in use, as far as this warp knows
   std::uint32_t pending_count = 0;
   std::uint32_t pending[most_pending];  // arenas of blocks that this warp has freed, one entry a block
 };
@@ -39,36 +41,54 @@ class PrivateArena {
       : arenas_(shared.arenas), self_(self), state_(state) {
     if (warp.lane() == 0) {
       state_.own[0] = state_.own[1] = {};
-      state_.pending_count = 0;
+      state_.window = state_.pending_count = 0;
     }
     warp.sync();
   }
 
   // Two blocks, or none if one is refused; nullptr for 0 bytes.
   SIMT_INLINE BlockPair allocate_two(Warp& warp, std::size_t first, std::size_t second) {
-    const WarpArena now = state_.own[0];
-    const std::uint32_t n = granules_of(first), used = now.used + n + granules_of(second);
-    if (used > arenas_.granules()) return both(self_, warp, state_, first, second);
-    warp.sync();  // all have read
-    if (warp.lane() == 0) {
-      state_.own[0].used = used;
-      state_.own[0].live = now.live + (first != 0) + (second != 0);
+    const std::uint32_t n = granules_of(first), both = n + granules_of(second);
+    const unsigned blocks = (first != 0) + (second != 0);
+    WarpArena from = cut(arenas_, warp, state_, both, blocks);
+    if (from.arena == none) {
+      if (!renew(self_, warp, state_, both)) return apart(self_, warp, state_, first, second);
+      from = cut(arenas_, warp, state_, both, blocks);
     }
-    warp.sync();
-    std::byte* const at = arenas_.place(now.arena, now.used);
+    std::byte* const at = arenas_.place(from.arena, from.used);
     return {first != 0 ? at : nullptr, second != 0 ? at + std::size_t{n} * granule : nullptr};
   }
   // One; of 0 bytes it is one of 1.
   SIMT_INLINE void* allocate(Warp& warp, std::size_t bytes) { return one(self_, warp, state_, bytes == 0 ? 1 : bytes); }
   // `bytes` as asked for. All lanes are done with the block, and have said so by a sync.
   SIMT_INLINE void deallocate(Warp& warp, void* block, std::size_t bytes) {
-    give(self_, arenas_, warp, state_, block, bytes);
+    if (bytes > arenas_.arena_bytes()) return free_span(self_, warp, block);
+    give(arenas_, warp, state_, block);
   }
 
   // At the end of the kernel. A warp that stops without it keeps its arenas until the pool is laid out anew.
   SIMT_INLINE void end(Warp& warp) { hand_over(self_->arenas, warp, state_, 2); }
 
  private:
+  // The place of n granules, with `blocks` blocks in them, of the present arena; `arena` is none where it has no room, or the
+  // list is full. Only lane 0 looks at the state, so that nobody has to wait for the others to read.
+  SIMT_INLINE static WarpArena cut(const Arenas& arenas, Warp& warp, WarpState& state, std::uint32_t n,
+                                   unsigned blocks) {
+    WarpArena from;
+    if (warp.lane() == 0) {
+      from = state.own[0];
+      if (from.used + n <= arenas.granules() && state.pending_count < WarpState::most_pending) {
+        state.own[0].used = from.used + n;
+        state.own[0].live = from.live + blocks;
+      } else {
+        from.arena = none;
+      }
+    }
+    from.arena = warp.shfl(from.arena, 0);
+    from.used = warp.shfl(from.used, 0);
+    return from;
+  }
+
   static constexpr std::uint32_t too_many = 1u << 20;  // granules, of which no arena has as many
 
   SIMT_INLINE static std::uint32_t granules_of(std::size_t bytes) {
@@ -79,63 +99,96 @@ class PrivateArena {
   // No block: there is another present arena, with room for what was asked for.
   SIMT_INLINE static void* try_again() { return reinterpret_cast<void*>(std::uintptr_t{1}); }
 
-  static SIMT_OUTLINE BlockPair both(const SharedArenas* self, Warp warp, WarpState& state, std::size_t first,
-                                     std::size_t second) {
+  // Sees to room in the list, and to a present arena with room for n more granules. False: that would need a search, or the
+  // present arena has more room than a new one would have left.
+  static SIMT_OUTLINE bool renew(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t n) {
+    const Arenas& arenas = self->arenas;
+    warp.sync();  // lane 0 has written
+    const WarpArena now = state.own[0], before = state.own[1];
+    const bool full = state.pending_count == WarpState::most_pending;
+    warp.sync();  // all have read
+    if (full) hand_over(arenas, warp, state, 0);
+    if (now.used + n <= arenas.granules()) return true;
+    if (n > arenas.granules() || n >= now.used) return false;
+    WarpArena next = before;
+    if (before.live != 0) {
+      if (fewer_than(arenas, warp, 1)) return false;
+      hand_over(arenas, warp, state, fewer_than(arenas, warp, 3) ? 2 : 1);
+      next = {.arena = arenas.claim_quickly(warp, open, spread_of(warp, now), state.window), .used = 0, .live = 0};
+    }
+    if (next.arena != none) change_to(warp, state, next);
+    warp.sync();  // passes the claim's acquire on
+    return next.arena != none;
+  }
+  static SIMT_OUTLINE BlockPair apart(const SharedArenas* self, Warp warp, WarpState& state, std::size_t first,
+                                      std::size_t second) {
+    if (first > self->arenas.arena_bytes() && second > self->arenas.arena_bytes()) {
+      const BlockPair blocks = runs(self, warp, first, second);
+      if (blocks.first != nullptr) return blocks;
+    }
     void* const block = first != 0 ? one(self, warp, state, first) : nullptr;
     if (second == 0 || (first != 0 && block == nullptr)) return {block, nullptr};
     void* const other = one(self, warp, state, second);
     if (other != nullptr || block == nullptr) return {block, other};
-    give(self, self->arenas, warp, state, block, first);
+    if (first > self->arenas.arena_bytes()) {
+      free_span(self, warp, block);
+    } else {
+      give(self->arenas, warp, state, block);
+    }
     return {};
   }
   static SIMT_OUTLINE void* one(const SharedArenas* self, Warp warp, WarpState& state, std::size_t bytes) {
+    const Arenas& arenas = self->arenas;
     const std::uint32_t n = granules_of(bytes);
     SIMT_ROLLED
     for (;;) {
-      const WarpArena now = state.own[0];
-      warp.sync();  // all have read
-      if (now.used + n > self->arenas.granules()) {
-        void* const served = beyond(self, warp, state, bytes);
-        if (served != try_again()) return served;
-        continue;
+      if (n > arenas.granules()) {
+        void* const block = runs(self, warp, bytes, 0).first;
+        return block != nullptr ? block : span_slowly(self, warp, state, bytes);
       }
-      if (warp.lane() == 0) {
-        state.own[0].used = now.used + n;
-        state.own[0].live = now.live + 1;
-      }
-      warp.sync();
-      return self->arenas.place(now.arena, now.used);
+      const WarpArena from = cut(arenas, warp, state, n, 1);
+      if (from.arena != none) return arenas.place(from.arena, from.used);
+      if (fewer_than(arenas, warp, 1)) return shared(self, warp, state, bytes);
+      if (renew(self, warp, state, n)) continue;
+      void* const block = alone(self, warp, state, n);
+      if (block != try_again()) return block;
     }
   }
-  // A block that the present arena has no room for.
-  static SIMT_INLINE void* beyond(const SharedArenas* self, Warp warp, WarpState& state, std::size_t bytes) {
+  // Whether the pool has fewer arenas than that for each warp: two of its own, and some for large blocks. With fewer than 3 a warp
+  // has only the present one, with fewer than 1 none.
+  SIMT_INLINE static bool fewer_than(const Arenas& arenas, Warp& warp, std::uint32_t each) {
+    return arenas.arenas / each < warp.workers();
+  }
+  static SIMT_OUTLINE void* shared(const SharedArenas* self, Warp warp, WarpState& state, std::size_t bytes) {
+    hand_over(self->arenas, warp, state, 0);
+    void* const block = reinterpret_cast<void*>(
+        Whole<Warp>(warp).once([&] { return reinterpret_cast<std::uintptr_t>(self->allocate(warp, bytes, self)); }));
+    warp.sync();  // passes the acquire on
+    return block;
+  }
+  // A block of n granules in an arena of its own, or, where none is found, in a slot's; or a new present arena: of that and the
+  // present one, that with more room is kept open.
+  static SIMT_OUTLINE void* alone(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t n) {
     const Arenas& arenas = self->arenas;
-    const WarpArena now = state.own[0], before = state.own[1];
-    const std::uint32_t spread = warp.worker() + now.arena * 40503u;
-    void* block = try_again();
-    if (bytes > arenas.arena_bytes()) {
-      const std::size_t r = (bytes + arenas.arena_bytes() - 1) >> arenas.shift;
-      const auto n = static_cast<std::uint32_t>(r);
-      const std::uint32_t a = r <= Arenas::group ? arenas.claim_run_quickly(warp, n, span + n) : none;
-      block = a != none ? arenas.place(a, 0) : span_slowly(self, warp, bytes, spread);
-    } else if (before.live == 0) {
-      change_to(warp, state, before, now);
-    } else {
-      // Of the present arena and a new one, that with more room is kept open.
-      const std::uint32_t n = granules_of(bytes);
-      const bool change = n < now.used;
-      hand_over(arenas, warp, state, change ? 1 : 0);
-      const std::uint32_t a = arenas.claim_quickly(warp, change ? open : 1, spread);
-      block = a != none ? use(arenas, warp, state, a, change) : claim_slowly(self, warp, state, n, spread, change);
-    }
+    warp.sync();  // lane 0 has written
+    const WarpArena now = state.own[0];
+    const std::uint32_t spread = spread_of(warp, now);
+    const bool change = n < now.used;
+    hand_over(arenas, warp, state, change ? 1 : 0);
+    const std::uint32_t a = change ? none : arenas.claim_quickly(warp, 1, spread, state.window);
+    void* const block = a != none ? arenas.place(a, 0) : claim_slowly(self, warp, state, n, spread, change);
     warp.sync();  // passes the claim's acquire on
     return block;
   }
-  // An arena that was claimed: as the present one, or for one block.
-  static SIMT_INLINE void* use(const Arenas& arenas, Warp& warp, WarpState& state, std::uint32_t a, bool change) {
-    if (!change) return arenas.place(a, 0);
-    change_to(warp, state, {.arena = a, .used = 0, .live = 0}, state.own[0]);
-    return try_again();
+  SIMT_INLINE static std::uint32_t spread_of(Warp& warp, const WarpArena& now) {
+    return warp.worker() + now.arena * 40503u;
+  }
+  // One or two blocks of more than an arena, as far as no search is needed.
+  static SIMT_OUTLINE BlockPair runs(const SharedArenas* self, Warp warp, std::size_t first, std::size_t second) {
+    warp.sync();  // lane 0 has written
+    const BlockPair blocks = self->arenas.claim_spans_quickly(warp, first, second);
+    warp.sync();  // passes the claim's acquire on
+    return blocks;
   }
   // With a search; where there is none, a block of n granules from a slot.
   static SIMT_OUTLINE void* claim_slowly(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t n,
@@ -144,66 +197,65 @@ class PrivateArena {
     const std::uint32_t slot = SharedArenas::slot_of(warp);
     bool searched = false;
     const std::uint32_t a = self->claim(team, slot, n, change ? open : 1, spread, searched);
-    if (a != none) return use(self->arenas, warp, state, a, change);
+    if (a != none && !change) return self->arenas.place(a, 0);
+    if (a != none) {
+      change_to(warp, state, {.arena = a, .used = 0, .live = 0});
+      return try_again();
+    }
     return reinterpret_cast<void*>(team.once([&] {
       return searched ? reinterpret_cast<std::uintptr_t>(SharedArenas::elsewhere(self, slot, n)) : std::uintptr_t{0};
     }));
   }
-  static SIMT_OUTLINE void* span_slowly(const SharedArenas* self, Warp warp, std::size_t bytes, std::uint32_t spread) {
-    return self->claim_span(Whole<Warp>(warp), SharedArenas::slot_of(warp), bytes, spread);
+  static SIMT_OUTLINE void* span_slowly(const SharedArenas* self, Warp warp, WarpState& state, std::size_t bytes) {
+    void* const block =
+        self->claim_span(Whole<Warp>(warp), SharedArenas::slot_of(warp), bytes, spread_of(warp, state.own[0]));
+    warp.sync();  // passes the claim's acquire on
+    return block;
   }
-  SIMT_INLINE static void change_to(Warp& warp, WarpState& state, WarpArena next, WarpArena now) {
+  // The present arena becomes the one before.
+  SIMT_INLINE static void change_to(Warp& warp, WarpState& state, WarpArena next) {
     warp.sync();  // all have read
     if (warp.lane() != 0) return;
+    state.own[1] = state.own[0];
     state.own[0] = next;
-    state.own[1] = now;
   }
 
-  SIMT_INLINE static void give(const SharedArenas* self, const Arenas& arenas, Warp& warp, WarpState& state,
-                               void* block, std::size_t bytes) {
+  // Of not more than an arena. As in cut() only lane 0 looks at the state; what the list has no room for is counted off at once.
+  SIMT_INLINE static void give(const Arenas& arenas, Warp& warp, WarpState& state, void* block) {
+    if (warp.lane() != 0) return;
     const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(block) - arenas.memory);
     const auto a = static_cast<std::uint32_t>(offset >> arenas.shift);
-    const std::uint32_t pending = state.pending_count;
-    const bool in_present = a == state.own[0].arena, mine = in_present || a == state.own[1].arena;
-    if (!mine && (bytes > arenas.arena_bytes() || pending == WarpState::most_pending)) {
-      return free_elsewhere(self, warp, state, a, bytes > arenas.arena_bytes());
-    }
-    warp.sync();  // all have read
-    if (warp.lane() == 0) {
-      if (mine) {
-        WarpArena& own = state.own[in_present ? 0 : 1];
-        if (--own.live == 0) own.used = 0;
-      } else {
-        state.pending[pending] = a;
-        state.pending_count = pending + 1;
-      }
-    }
-    warp.sync();
-  }
-  // A span, or one more than can be put down.
-  static SIMT_OUTLINE void free_elsewhere(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t a,
-                                          bool is_span) {
-    if (is_span) {
-      self->arenas.give_span(Whole<Warp>(warp), a);
+    const bool in_present = a == state.own[0].arena;
+    if (in_present || a == state.own[1].arena) {
+      WarpArena& own = state.own[in_present ? 0 : 1];
+      if (--own.live == 0) own.used = 0;
+    } else if (state.pending_count < WarpState::most_pending) {
+      state.pending[state.pending_count++] = a;
     } else {
-      hand_over(self->arenas, warp, state, 0);
-      if (warp.lane() == 0) {
-        state.pending[0] = a;
-        state.pending_count = 1;
-      }
+      arenas.count(a).fetch_sub(1, simt::release);  // release: hands the block over
     }
+  }
+  static SIMT_OUTLINE void free_span(const SharedArenas* self, Warp warp, void* block) {
+    const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(block) - self->arenas.memory);
+    self->arenas.give_span(Whole<Warp>(warp), static_cast<std::uint32_t>(offset >> self->arenas.shift));
     warp.sync();
   }
   // What is pending, and with `closing` the arena before, with 2 the present one, too.
   SIMT_INLINE static void hand_over(const Arenas& arenas, Warp& warp, WarpState& state, std::uint32_t closing) {
+    warp.sync();  // all lanes are done with the blocks, and lane 0 has written
     const std::uint32_t pending = state.pending_count;
-    warp.sync();  // all lanes are done with the blocks
+    constexpr std::uint32_t most = WarpState::most_pending;
     SIMT_ROLLED
-    for (std::uint32_t i = warp.lane(); i < pending + closing; i += Warp::width) {
-      const WarpArena& own = state.own[i == pending ? 1 : 0];
-      const std::uint32_t a = i < pending ? state.pending[i] : own.arena;
+    for (std::uint32_t i = warp.lane(); i < most + 2; i += Warp::width) {
+      std::uint32_t a = none, blocks = ~0u;
+      if (i < pending) a = state.pending[i];
+      if (i >= most && i - most < closing) {
+        const WarpArena own = state.own[most + 1 - i];
+        a = own.arena;
+        blocks = own.live - open;
+      }
       // release: hands the blocks over that this warp has freed.
-      if (a != none) arenas.count(a).fetch_add(i < pending ? ~0u : own.live - open, simt::release);
+      if (a != none) arenas.count(a).fetch_add(blocks, simt::release);
     }
     warp.sync();  // all have read
     if (warp.lane() == 0) {
