@@ -122,6 +122,7 @@ class Arenas {
                                           std::uint32_t& known) const {
     const Whole<Warp> team(warp);
     const std::uint32_t used = known;
+    team.sync();  // all have read
     std::uint32_t taken = none;
     SIMT_ROLLED
     for (std::uint32_t attempt = 0; attempt < attempts && taken == none; ++attempt) {
