@@ -52,6 +52,8 @@ struct BuildKernel {
   // Refs of the least node that is given to another warp: the way there costs both warps about as much as a split. With many
   // nodes on a warp's stack any is given: where each split cuts most refs in two, few refs become many nodes.
   static constexpr std::uint32_t worth_sharing = 12, many = 6;
+  // Whoever comes to the top leaves fewer than `many` below, and splits on down to the last level.
+  static_assert(stack_size >= many - 1 + max_depth - 1);
 
   // With the allocator's part, where it has a context, and the probe's.
   struct Scratch : alloc::WarpStateOf<Allocator>::Type, Probe::State {
