@@ -134,14 +134,14 @@ def ratios(results, item, first, second, x, **settings):
 
 def usually_faster(results, pairs, share=0.8):
     """(answer, evidence): whether `first` is faster than `second` at this share of the points that are decided, of all
-    pairs (item, first, second, x, settings)."""
+    pairs (item, first, second, x, settings); None where fewer than a quarter of the points are decided."""
     faster = slower = undecided = 0
     for item, first, second, x, settings in pairs:
         f, s, u = duels(results, item, first, second, x, **settings)
         faster, slower, undecided = faster + f, slower + s, undecided + u
     decided = faster + slower
     evidence = f"faster at {faster}, slower at {slower} points, {undecided} undecided"
-    if decided == 0:
+    if 4 * decided < decided + undecided or decided == 0:
         return None, evidence
     return faster >= share * decided, evidence
 
