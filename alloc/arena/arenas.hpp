@@ -114,9 +114,10 @@ class Arenas {
     });
   }
 
-  // The same for one arena and a whole warp, as far as no search is needed: a look among the first `known`, in the warp's fast memory,
-  // and an attempt; where nothing is free there, one behind all that were ever used, and then more of them are known. Short, because it is called from kernels that fill the instruction
-  // cache: there, code that is run seldom costs more by what it pushes out than by what it does.
+  // The same for one arena and a whole warp, as far as no search is needed: a look among the first `known` arenas, and an attempt;
+  // where nothing is free there, an attempt behind all that were ever used, and then more of them are known (a word in the warp's
+  // fast memory). Short, because it is called from kernels that fill the instruction cache: there, code that is run seldom costs
+  // more by what it pushes out than by what it does.
   template <class Warp>
   SIMT_INLINE std::uint32_t claim_quickly(Warp& warp, std::uint32_t value, std::uint32_t spread,
                                           std::uint32_t& known) const {
