@@ -18,8 +18,8 @@ namespace heapwood::kdtree {
 namespace {
 
 bool same_bits(const Tree& a, const Tree& b) {
-  return a.nodes.size() == b.nodes.size() && a.refs == b.refs &&
-         std::memcmp(a.nodes.data(), b.nodes.data(), a.nodes.size() * sizeof(Node)) == 0;
+  if (a.nodes.size() != b.nodes.size() || a.refs != b.refs) return false;
+  return a.nodes.empty() || std::memcmp(a.nodes.data(), b.nodes.data(), a.nodes.size() * sizeof(Node)) == 0;
 }
 
 template <class Device>
