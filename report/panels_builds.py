@@ -58,11 +58,14 @@ def builds(item, over):
         ]
         said = [f"Slowdowns over {label}'s time. * cannot free single blocks. Scenes: {'; '.join(sources)}."]
         said += [f"{i + 1}: {line}" for i, line in enumerate(notes.lines)]
+        panels = [table("Builds: times and slowdowns", ["", *scenes], lines, said, names)]
         complete = [row for row in rows if row["status"] == "ok"]
-        return [
-            table("Builds: times and slowdowns", ["", *scenes], lines, said, names),
-            sampled(results, "Build time over triangles", axis("triangles"), TIME, complete, "triangles"),
-        ]
+        sizes = [row["triangles"] for row in complete]
+        if sizes and max(sizes) > 2 * min(sizes):  # else there is nothing to see over them
+            panels.append(
+                sampled(results, "Build time over triangles", axis("triangles"), TIME, complete, "triangles")
+            )
+        return panels
 
     return panels
 

@@ -89,10 +89,14 @@ def utilization(results):
         value = row.get("space", {}).get("utilization")
         line = outcome(row, None if value is None else 100 * value, notes)
         lines.append([name_cell(results, row["allocator"]), line])
-    capacity = max((row.get("space", {}).get("capacity_bytes", 0) for row in rows), default=0)
+    # The platform's heap has a size of its own.
+    sizes = {row["allocator"]: row.get("space", {}).get("capacity_bytes", 0) for row in rows}
+    capacity = max((size for name, size in sizes.items() if name != "cuda"), default=0)
+    heap = sizes.get("cuda", 0)
+    beside = f" (CudaMalloc: of {bytes_text(heap)})" if heap not in (0, capacity) else ""
     return [
         table(
-            f"Share of {bytes_text(capacity)} handed out in blocks of 16 bytes, %",
+            f"Share of {bytes_text(capacity)}{beside} handed out in blocks of 16 bytes, %",
             ["", "share, %"],
             lines,
             [f"{i + 1}: {line}" for i, line in enumerate(notes.lines)],
