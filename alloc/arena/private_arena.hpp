@@ -4,10 +4,10 @@
 // memory: such kernels are short of registers. They are short of the instruction cache, too, so that what is inlined is what
 // happens nearly always; the rest is called.
 //
-// There are two, where the pool has enough: the present one, which blocks are cut from, and the one before, which is full. What the warp frees of them
-// stays its own affair, and an arena whose blocks are all free begins anew. Why it may: `live` counts the blocks that were
-// handed out and not freed by this warp; where that is 0 all have been freed here, so that nobody else has changed the
-// count or will.
+// There are two, where the pool has enough: the present one, which blocks are cut from, and the one before, which is full.
+// What the warp frees of them stays its own affair, and an arena whose blocks are all free begins anew. Why it may: `live`
+// counts the blocks that were handed out and not freed by this warp; where that is 0 all have been freed here, so that nobody
+// else has changed the count or will.
 // Frees elsewhere are put down, and handed over when the warp needs another arena: a free's release waits for the warp's
 // own stores, and one wait does for as many words as there are lanes.
 #pragma once
@@ -24,8 +24,8 @@ struct WarpArena {
 };
 
 struct WarpState {
-  static constexpr std::uint32_t most_pending =
-      30;  // handed over side by side, with the two arenas: a GPU's warp has 32 lanes
+  // Handed over side by side, with the two arenas: a GPU's warp has 32 lanes.
+  static constexpr std::uint32_t most_pending = 30;
 
   WarpArena own[2];          // the present one, the one before
   std::uint32_t window = 0;  // arenas that have been in use, as far as this warp knows
