@@ -44,7 +44,7 @@ RayPath follow(const BuiltScene& scene, const kdtree::Ray& ray) {
         (side == 0 ? part.hi : part.lo)[axis] = node.split;
         return part;
       };
-      unsigned near = test.negative(slope) ? 1 : 0;
+      unsigned near = kdtree::FastIntersection::near_child(node.link, slope) >> 1 & 1;  // a place is twice the index
       const bool far_only = plane < begin, both = !far_only && !(plane > end);
       if (far_only) near ^= 1;
       if (both) {
