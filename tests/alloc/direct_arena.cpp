@@ -209,6 +209,21 @@ TEST(Arena, OneThreadGetsEveryGranuleAndThenOneLargeBlock) {
   }
 }
 
+// Each of an H200's 2,112 warps may keep two arenas and leave a third, in pools of 48 MiB and more.
+TEST(Arena, SizesGrowWithThePool) {
+  const auto arena_bytes = [](std::size_t mebibytes) {
+    return arena::Layout::plan({nullptr, mebibytes << 20}).arenas.arena_bytes();
+  };
+  EXPECT_EQ(arena_bytes(1), 512);
+  EXPECT_EQ(arena_bytes(8), 4096);
+  EXPECT_EQ(arena_bytes(47), 4096);
+  EXPECT_EQ(arena_bytes(48), 8192);
+  EXPECT_EQ(arena_bytes(96), 16384);
+  EXPECT_EQ(arena_bytes(191), 16384);
+  EXPECT_EQ(arena_bytes(192), 32768);
+  EXPECT_EQ(arena_bytes(64 << 10), 32768);
+}
+
 // In a large pool a slot that has searched in vain refuses so many requests more; then it looks again.
 struct Impatient {
   struct Scratch {};
