@@ -8,8 +8,9 @@
 
 namespace heapwood::kdtree {
 
-// Inner node: `split` is the plane, `link` is pair << 2 | axis (0..2); its children are nodes[2 * pair] (below the plane)
-// and nodes[2 * pair + 1]. Leaf: `first` is the index of its first ref in the tree's ref array, `link` is count << 2 | 3.
+// Inner node: `split` is the plane, `link` is pair << 2 | axis + 1 (1 to 3); its children are nodes[2 * pair] (below the plane)
+// and nodes[2 * pair + 1]. Leaf: `first` is the index of its first ref in the tree's ref array, `link` is count << 2. A GPU has
+// the axis and whether it is a leaf by one operation: that of the kind, which says whether it is 0.
 struct alignas(8) Node {
   union {
     float split;
@@ -17,21 +18,21 @@ struct alignas(8) Node {
   };
   std::uint32_t link;
 
-  SIMT_INLINE bool leaf() const { return (link & 3u) == 3u; }
-  SIMT_INLINE unsigned axis() const { return link & 3u; }
+  SIMT_INLINE bool leaf() const { return (link & 3u) == 0; }
+  SIMT_INLINE unsigned axis() const { return (link & 3u) - 1; }
   SIMT_INLINE std::uint32_t child(unsigned side) const { return 2 * (link >> 2) + side; }
   SIMT_INLINE std::uint32_t count() const { return link >> 2; }
 
   static SIMT_INLINE Node make_inner(float split, unsigned axis, std::uint32_t pair) {
     Node node;
     node.split = split;
-    node.link = pair << 2 | axis;
+    node.link = pair << 2 | (axis + 1);
     return node;
   }
   static SIMT_INLINE Node make_leaf(std::uint32_t first, std::uint32_t count) {
     Node node;
     node.first = first;
-    node.link = count << 2 | 3u;
+    node.link = count << 2;
     return node;
   }
 };

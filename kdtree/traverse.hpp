@@ -144,9 +144,9 @@ SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Int
   if (!clip(test, ray, tree.bounds, begin, end)) return found;
   NodeWords node = load(tree.nodes);
   for (;;) {
-    while ((node.link & 3u) != 3u) {
+    while (const unsigned kind = node.link & 3u) {
       count.inner();
-      const unsigned axis = node.link & 3u;
+      const unsigned axis = kind - 1;
       const auto slope = test.slope(axis);
       const float at = test.plane(ray, axis, simt::from_bits(node.first), slope);
       std::uint32_t child = Intersection::near_child(node.link, slope);

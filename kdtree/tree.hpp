@@ -33,7 +33,7 @@ struct CostPreset {
 inline constexpr CostPreset cost_presets[] = {
     {"balanced", {}},
     {"build", {.traversal = 2, .empty_bonus = 0.17f, .duplicate = 0.02f}},
-    {"trace", {.traversal = 1, .empty_bonus = 0.1f, .duplicate = 0}},
+    {"trace", {.traversal = 1.15f, .empty_bonus = 0.045f, .duplicate = 0}},
 };
 
 inline constexpr unsigned max_depth = 60;  // of a leaf; the root has depth 0. Traversal stacks hold this many entries.

@@ -82,6 +82,8 @@ struct TraceKernel {
   // begins when the last of its rays has ended.
   static constexpr unsigned block_threads = 64;
   static constexpr unsigned blocks_per_multiprocessor = Intersection::conservative ? 24 : 32;
+  // How many rays ahead of its own a lane sees to a ray's being in L2: half as many as an H200 has in flight.
+  static constexpr std::size_t ahead = std::size_t{1} << 17;
 
   kdtree::TreeView<Intersection> tree;
   const kdtree::Ray* rays;
@@ -106,7 +108,8 @@ struct TraceKernel {
   SIMT_INLINE void trace(std::size_t i, Scratch& scratch, unsigned lane) const {
     // Four words at once.
     const kdtree::Row* const words = reinterpret_cast<const kdtree::Row*>(rays + i);
-    const kdtree::Row from = simt::load_constant(words), along = simt::load_constant(words + 1);
+    const kdtree::Row from = simt::load_once(words), along = simt::load_once(words + 1);
+    if (i + ahead < count) simt::prefetch(rays + i + ahead);
     const kdtree::Ray ray{{from.x, from.y, from.z}, from.w, {along.x, along.y, along.z}, along.w};
     const Intersection test = make_intersection(ray, scratch, lane, tree);
     kdtree::Hit hit;

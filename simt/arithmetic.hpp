@@ -29,6 +29,29 @@ SIMT_INLINE T load_constant(const T* from) {
 #endif
 }
 
+// The same of 16 bytes that are read once: they take no room in L1 from what is read again.
+template <class T>
+SIMT_INLINE T load_once(const T* from) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) == 16 && alignof(T) == 16);
+#if defined(__CUDA_ARCH__)
+  uint4 words;
+  asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+      : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
+      : "l"(from));
+  return std::bit_cast<T>(words);
+#else
+  return *from;
+#endif
+}
+
+// Asks for the line at an address, to have it nearer (in L2) when somebody loads from it. Of no effect on a CPU, whose own prefetcher
+// follows such streams.
+SIMT_INLINE void prefetch([[maybe_unused]] const void* at) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+#endif
+}
+
 // 1/x to about 1 ulp; 1/0 and 1/denormal are infinite. A true division costs ten times as much on the GPU.
 SIMT_INLINE float approximate_reciprocal(float x) {
 #if defined(__CUDA_ARCH__)

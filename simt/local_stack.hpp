@@ -48,14 +48,8 @@ class LocalStack {
  private:
 #if defined(__CUDA_ARCH__)
   using Address = std::uint32_t;
-  // volatile: computed where it is wanted instead of kept.
-  SIMT_INLINE Address bottom() const {
-    Address address;
-    asm volatile("{.reg .u64 local; cvta.to.local.u64 local, %1; cvt.u32.u64 %0, local;}"
-                 : "=r"(address)
-                 : "l"(bottom_));
-    return address;
-  }
+  // By the intrinsic, of which the compiler makes the stack pointer and an offset; of the same in assembler four operations.
+  SIMT_INLINE Address bottom() const { return static_cast<Address>(__cvta_generic_to_local(bottom_)); }
 #else
   using Address = LocalStackEntry*;
   Address bottom() const { return bottom_; }

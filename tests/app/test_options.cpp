@@ -110,7 +110,7 @@ TEST(Prefer, ACostGivenByItselfWinsWhereverItStands) {
         parsed({"--intersection-cost", "4", "--empty-bonus", ".3", "--prefer", "trace"}),
         parsed({"--empty-bonus", ".3", "--prefer", "trace", "--intersection-cost", "4"})}) {
     EXPECT_STREQ(settings.prefer->name, "trace");
-    EXPECT_EQ(settings.costs.traversal, 1);
+    EXPECT_EQ(settings.costs.traversal, 1.15f);
     EXPECT_EQ(settings.costs.intersection, 4);
     EXPECT_EQ(settings.costs.empty_bonus, 0.3f);
     EXPECT_EQ(settings.costs.duplicate, 0);
