@@ -64,6 +64,8 @@ struct AllocatorOptions {
   std::size_t smallest_chunk =
       0;                       // circular lists: bytes of the smallest chunk of the pre-split (RegEff: 16); 0 = chosen
   std::size_t page_bytes = 0;  // scatter: 0 = chosen
+  // heapwood: warps with contexts of their own do most of it, and what they allocate they soon free. Then larger arenas pay.
+  bool warps_stay = false;
   // heeded by stress() (stress_run.hpp), where the allocator has a type WithBuiltin; create() does not look at it
   LargeBackend large_backend = LargeBackend::buddy;
 };

@@ -34,14 +34,16 @@ class Layout {
  public:
   static constexpr std::size_t smallest_pool = 4096;
 
-  // Arenas of 4 KiB, or smaller ones if those are few; larger ones, up to 32 KiB, if those are many still: they are claimed less often,
-  // but where each warp of a large GPU keeps two there must be some left, for the others and for blocks of more than one. A sixteenth of the arenas may be open in slots, of which there are at most as many as
-  // the multiprocessors of a large GPU make use of.
-  static SharedArenas plan(Pool pool) {
+  // Arenas of 4 KiB, smaller ones in small pools, of which an arena is about a 2,000th, and up to 16 KiB in larger ones: these are
+  // claimed less often, but where each warp of a large GPU keeps two there must be enough left, for others and for blocks of more than
+  // one. Warps that stay get 32 KiB from large pools; where lifetimes are mixed, a block that lives on would hold as much.
+  // A sixteenth of the arenas may be open in slots, of which there are at most as many as the multiprocessors of a large GPU make use of.
+  static SharedArenas plan(Pool pool, bool warps_stay = false) {
     SharedArenas shared;
     Arenas& a = shared.arenas;
-    a.shift = std::max(std::clamp(simt::highest_bit(pool.bytes / few_arenas + 1), least_shift, usual_shift),
-                       std::min(simt::highest_bit(pool.bytes / many_arenas + 1), most_shift));
+    a.shift = std::clamp(simt::highest_bit(pool.bytes / 2048 + 1), least_shift, usual_shift);
+    for (const std::size_t mebibytes : {48, 96}) a.shift += pool.bytes >> 20 >= mebibytes ? 1 : 0;
+    if (warps_stay && pool.bytes >> 20 >= 384) ++a.shift;
     // The ids above are those of slots without an arena.
     while ((pool.bytes >> a.shift) + shared.most_in_slot() >= Slot::no_arena) ++a.shift;
     for (std::uint64_t n = pool.bytes >> a.shift;; --n) {
@@ -134,8 +136,7 @@ class Layout {
   }
 
  private:
-  static constexpr unsigned least_shift = 8, usual_shift = 12, most_shift = 15;
-  static constexpr std::size_t few_arenas = 2048, many_arenas = 6144;
+  static constexpr unsigned least_shift = 8, usual_shift = 12;
   static constexpr std::uint32_t most_slots = 1024;
   static constexpr std::size_t head_bytes = 256, line = 128, hints = 4;
   static_assert(sizeof(SharedArenas) <= head_bytes);

@@ -211,17 +211,17 @@ TEST(Arena, OneThreadGetsEveryGranuleAndThenOneLargeBlock) {
 
 // Each of an H200's 2,112 warps may keep two arenas and leave a third, in pools of 48 MiB and more.
 TEST(Arena, SizesGrowWithThePool) {
-  const auto arena_bytes = [](std::size_t mebibytes) {
-    return arena::Layout::plan({nullptr, mebibytes << 20}).arenas.arena_bytes();
+  const auto arena_bytes = [](std::size_t mebibytes, bool warps_stay = false) {
+    return arena::Layout::plan({nullptr, mebibytes << 20}, warps_stay).arenas.arena_bytes();
   };
   EXPECT_EQ(arena_bytes(1), 512);
   EXPECT_EQ(arena_bytes(8), 4096);
   EXPECT_EQ(arena_bytes(47), 4096);
   EXPECT_EQ(arena_bytes(48), 8192);
   EXPECT_EQ(arena_bytes(96), 16384);
-  EXPECT_EQ(arena_bytes(191), 16384);
-  EXPECT_EQ(arena_bytes(192), 32768);
-  EXPECT_EQ(arena_bytes(64 << 10), 32768);
+  EXPECT_EQ(arena_bytes(64 << 10), 16384);
+  EXPECT_EQ(arena_bytes(383, true), 16384);
+  EXPECT_EQ(arena_bytes(384, true), 32768);
 }
 
 // In a large pool a slot that has searched in vain refuses so many requests more; then it looks again.
