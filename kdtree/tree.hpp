@@ -24,8 +24,8 @@ struct SahCosts {
 };
 
 // Costs by name; the first are the defaults. Of all triples tried that keep the SAH cost with 1 and 1 within 2% of the exact
-// builder's, `build` makes the fewest nodes, which is what builds take their time for. `trace` believes in a step that costs as
-// much as a triangle and in free duplicates: more nodes, and a GPU's rays are 2 to 5% quicker (docs/architecture.md).
+// builder's, `build` makes the fewest nodes, which is what builds take their time for. `trace` believes in a cheaper step and in
+// free duplicates, and cuts off less empty space: more nodes, and a GPU's rays are as quick or up to 7% quicker (docs/architecture.md).
 struct CostPreset {
   const char* name;
   SahCosts costs;
