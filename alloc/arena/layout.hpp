@@ -34,14 +34,15 @@ class Layout {
  public:
   static constexpr std::size_t smallest_pool = 4096;
 
-  // Arenas of 4 KiB, smaller ones in small pools, of which an arena is about a 2,000th, and up to 16 KiB in larger ones: these are
-  // claimed less often, but where each warp of a large GPU keeps two there must be enough left, for others and for blocks of more than
-  // one. Warps that stay get 32 KiB from large pools; where lifetimes are mixed, a block that lives on would hold as much.
-  // A sixteenth of the arenas may be open in slots, of which there are at most as many as the multiprocessors of a large GPU make use of.
+  // An arena is about a 2,000th of the pool, and of 4 KiB at most, or of 8 or 16 where that leaves 6,144: larger ones are claimed
+  // less often, but where each of 2,048 warps keeps two, a third for each must be left, for others and for blocks of more than one.
+  // Warps that stay get 32 KiB where that leaves 12,288; where lifetimes are mixed, a block that lives on would hold as much.
+  // A sixteenth of the arenas may be open in slots, of which there are at most as many as the multiprocessors of a large GPU make
+  // use of.
   static SharedArenas plan(Pool pool, bool warps_stay = false) {
     SharedArenas shared;
     Arenas& a = shared.arenas;
-    a.shift = std::clamp(simt::highest_bit(pool.bytes / 2048 + 1), least_shift, usual_shift);
+    a.shift = std::clamp(simt::highest_bit(pool.bytes / 2048 + 1), least_shift, small_pool_shift);
     for (const std::size_t mebibytes : {48, 96}) a.shift += pool.bytes >> 20 >= mebibytes ? 1 : 0;
     if (warps_stay && pool.bytes >> 20 >= 384) ++a.shift;
     // The ids above are those of slots without an arena.
@@ -136,7 +137,7 @@ class Layout {
   }
 
  private:
-  static constexpr unsigned least_shift = 8, usual_shift = 12;
+  static constexpr unsigned least_shift = 8, small_pool_shift = 12;
   static constexpr std::uint32_t most_slots = 1024;
   static constexpr std::size_t head_bytes = 256, line = 128, hints = 4;
   static_assert(sizeof(SharedArenas) <= head_bytes);
