@@ -128,12 +128,15 @@ class ReleaseAtEnd {
 };
 
 // An allocator may have a class template Context: what one warp keeps for itself from a kernel's begin to its end. All
-// lanes of the warp call it together, with the same arguments, and get the same; blocks are freed with their size:
+// lanes of the warp call it together, with the same arguments, and get the same, and sync between two calls. Sizes are in
+// granules, in 32 bits, and below 2^30: that is less to execute. Blocks are freed with their size:
 //     struct WarpState;                                          // in the warp's fast memory
 //     Context(const Example&, Warp&, WarpState&);
-//     void* allocate(Warp&, std::size_t bytes);
-//     BlockPair allocate_two(Warp&, std::size_t first, std::size_t second);  // both or none; 0 bytes: nullptr
-//     void deallocate(Warp&, void*, std::size_t bytes);          // behind a sync: all lanes are done with the block
+//     void* allocate(Warp&, std::uint32_t n);
+//     BlockPair allocate_two(Warp&, std::uint32_t first, std::uint32_t second);
+//                            // both or none, which the first says; of 0 granules it is an address that means nothing
+//     void deallocate(Warp&, void*, std::uint32_t n);            // syncs: behind it all lanes are done with the block
+//     void idle(Warp&);                                          // the warp is about to wait
 //     void end(Warp&);
 // Blocks of a context and others are alike: each may be freed by either. Adaptors have no context.
 struct BlockPair {

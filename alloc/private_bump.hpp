@@ -43,8 +43,8 @@ struct PrivateBump {
    public:
     SIMT_INLINE Context(const PrivateBump& shared, Warp&, WarpState&) : shared_(shared) {}
 
-    SIMT_INLINE void* allocate(Warp& warp, std::size_t bytes) {
-      const std::uint64_t size = padded(bytes);
+    SIMT_INLINE void* allocate(Warp& warp, std::uint32_t n) {
+      const std::uint64_t size = std::uint64_t{n == 0 ? 1 : n} * granule;
       if (end_ - next_ < size) {
         const bool alone = size > stretch / 4;  // the rest of the stretch is kept
         const std::uint64_t wanted = alone ? size : stretch;
@@ -60,13 +60,12 @@ struct PrivateBump {
       next_ += size;
       return shared_.memory + at;
     }
-    SIMT_INLINE BlockPair allocate_two(Warp& warp, std::size_t first, std::size_t second) {
-      BlockPair blocks;
-      if (first != 0) blocks.first = allocate(warp, first);
-      if (second != 0 && (first == 0 || blocks.first != nullptr)) blocks.second = allocate(warp, second);
-      return second != 0 && blocks.second == nullptr ? BlockPair{} : blocks;
+    SIMT_INLINE BlockPair allocate_two(Warp& warp, std::uint32_t first, std::uint32_t second) {
+      std::byte* const both = static_cast<std::byte*>(allocate(warp, first + second));
+      return {both, both != nullptr ? both + std::size_t{first} * granule : nullptr};
     }
-    SIMT_INLINE void deallocate(Warp&, void*, std::size_t) {}
+    SIMT_INLINE void deallocate(Warp& warp, void*, std::uint32_t) { warp.sync(); }
+    SIMT_INLINE void idle(Warp&) {}
     SIMT_INLINE void end(Warp&) {}
 
    private:

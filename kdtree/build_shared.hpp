@@ -326,7 +326,6 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uin
     if ((small >> side & 1) == 0) continue;
     keep(child_task(node.task, node.axis, node.plane, side, node.child[side], node.child_n[side], node.pair));
   }
-  warp_.sync();
   free(node.task.refs, node.task.n);
   const std::uint32_t tasks = top_ - bottom_;
   if (!both_shared && (!none_shared || tasks > 1)) share(k_.queue.look(warp_));

@@ -71,6 +71,7 @@ class BuildWorker {
 
   SIMT_INLINE WorkItem wait_for_work() {
     [[maybe_unused]] const auto in = probe_.in(Phase::wait);
+    if constexpr (has_context) own_.idle(warp_);
     return k_.queue.pop(warp_, task_);
   }
   // The next chunk of a phase that found no room in the queue, or kind none.
@@ -124,7 +125,6 @@ class BuildWorker {
       partition(task, split, left, right);
       descend(task, split, left, right, pair);
     }
-    warp_.sync();
     free(task.refs, task.n);
     share(look);
   }
@@ -228,22 +228,28 @@ class BuildWorker {
 
   // ---- memory ------------------------------------------------------------------------------------------------------
 
-  // The caller has made sure that all lanes are done with the array of n refs.
+  // Syncs: behind it all lanes are done with the array of n refs.
   SIMT_INLINE void free(std::byte* refs, [[maybe_unused]] std::uint32_t n) {
     [[maybe_unused]] const auto in = probe_.in(Phase::free);
     if constexpr (has_context) {
-      own_.deallocate(warp_, refs, std::size_t{n} * Refs::bytes);
+      own_.deallocate(warp_, refs, granules_of(n));
     } else {
+      warp_.sync();
       auto allocator = k_.allocator;
       if (warp_.lane() == 0) allocator.deallocate(warp_, refs);
     }
+  }
+  SIMT_INLINE static std::uint32_t granules_of(std::uint32_t n) {
+    constexpr std::uint32_t refs_each = Refs::bytes < alloc::granule ? alloc::granule / Refs::bytes : 1,
+                            granules_each = (Refs::bytes + alloc::granule - 1) / alloc::granule;
+    return (n + refs_each - 1) / refs_each * granules_each;
   }
   // An array for n refs, n > 0; nullptr: the pool is exhausted.
   SIMT_INLINE std::byte* allocate(std::uint32_t n) {
     [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
     void* array = nullptr;
     if constexpr (has_context) {
-      array = own_.allocate(warp_, std::size_t{n} * Refs::bytes);
+      array = own_.allocate(warp_, granules_of(n));
     } else {
       auto allocator = k_.allocator;
       if (warp_.lane() == 0) array = allocator.allocate(warp_, std::size_t{n} * Refs::bytes);
@@ -255,11 +261,11 @@ class BuildWorker {
   // Arrays for nl and nr refs, none for 0. False: the pool is exhausted, nothing is held.
   SIMT_INLINE bool allocate_children(std::uint32_t nl, std::uint32_t nr, std::byte*& left, std::byte*& right) {
     [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
-    const std::size_t left_bytes = std::size_t{nl} * Refs::bytes, right_bytes = std::size_t{nr} * Refs::bytes;
     alloc::BlockPair arrays;
     if constexpr (has_context) {
-      arrays = own_.allocate_two(warp_, left_bytes, right_bytes);
+      arrays = own_.allocate_two(warp_, granules_of(nl), granules_of(nr));
     } else {
+      const std::size_t left_bytes = std::size_t{nl} * Refs::bytes, right_bytes = std::size_t{nr} * Refs::bytes;
       auto allocator = k_.allocator;
       if constexpr (Warp::width == 1) {
         if (nl != 0) arrays.first = allocator.allocate(warp_, left_bytes);
@@ -279,7 +285,7 @@ class BuildWorker {
     }
     left = static_cast<std::byte*>(arrays.first);
     right = static_cast<std::byte*>(arrays.second);
-    if (left != nullptr || right != nullptr) return true;
+    if (left != nullptr || (!has_context && right != nullptr)) return true;
     note_failure(nl > nr ? nl : nr);
     return false;
   }

@@ -68,11 +68,13 @@ class Arenas {
   std::uint32_t* runs = nullptr;     // arenas that runs have taken in turn, and superblocks (claim_spans_quickly)
   std::uint32_t* tickets = nullptr;  // of the search for a free arena
   std::uint32_t arenas = 0;
-  std::uint32_t groups = 0;  // superblocks; the last one may have fewer arenas
-  std::uint32_t shift = 0;   // log2 of an arena's bytes
+  std::uint32_t groups = 0;                   // superblocks; the last one may have fewer arenas
+  std::uint32_t shift = 0;                    // log2 of an arena's bytes
+  std::uint32_t run_first = 0, run_room = 0;  // where runs of arenas are handed out: a power of two of them
+  std::uint32_t granules_each = 0;  // of an arena: by itself, because a warp that allocates needs it every time
 
   SIMT_INLINE std::uint32_t arena_bytes() const { return 1u << shift; }
-  SIMT_INLINE std::uint32_t granules() const { return 1u << (shift - 4); }  // of an arena
+  SIMT_INLINE std::uint32_t granules() const { return granules_each; }
   SIMT_INLINE std::byte* place(std::uint32_t arena, std::uint32_t granule_in_it) const {
     return memory + (std::size_t{arena} << shift) + std::size_t{granule_in_it} * granule;
   }
@@ -91,6 +93,16 @@ class Arenas {
   }
 
   // ---- arenas --------------------------------------------------------------------------------------------------------
+
+  // One arena, by one lane.
+  SIMT_INLINE bool take_one(std::uint32_t a, std::uint32_t value) const {
+    std::uint32_t expected = 0;
+    // acquire: waits for the last owner.
+    if (!count(a).compare_exchange_strong(expected, value, simt::acquire, simt::relaxed)) return false;
+    if (enter(a / group)) return true;
+    give_up(a, value);
+    return false;
+  }
 
   // Takes r arenas in a row, at most 32; `value` goes to the first one's count. `spread` says where to look: another
   // number for each caller. Everywhere only if `thorough`, which costs a look at every count.
@@ -144,36 +156,38 @@ class Arenas {
     }
     return taken;
   }
-  // One block of more than an arena, or two (`second` may be 0), side by side, from where runs of arenas or superblocks are
-  // handed out from the first time: arenas downwards from three quarters of the pool, superblocks from its end to there. Single
-  // arenas begin at its start. None where one needs superblocks and the other does not.
+  // One block of so many granules, or two (`second` may be 0), side by side, each with arenas or superblocks of its own, from
+  // where such runs are handed out in turn: arenas in what Layout says, superblocks in the last quarter, from its end. Single
+  // arenas begin at the pool's start. None where one needs superblocks and the other does not.
   template <class Warp>
-  SIMT_INLINE BlockPair claim_spans_quickly(Warp& warp, std::size_t first, std::size_t second) const {
+  SIMT_INLINE BlockPair claim_runs(Warp& warp, std::uint32_t first, std::uint32_t second) const {
     const Whole<Warp> team(warp);
-    const std::size_t r[2] = {run_of(first), run_of(second)};
-    const bool whole = r[0] > group;
-    if (r[0] + r[1] > arenas / 8 || (r[1] != 0 && whole != (r[1] > group))) return {};
-    const auto units = [&](std::size_t run) {
-      return static_cast<std::uint32_t>(whole ? (run + group - 1) / group : run);
-    };
-    const std::uint32_t n = units(r[0]), more = units(r[1]), all = n + more;
-    const auto value = [&](std::uint32_t i) { return i == 0 ? span + n : i == n ? span + more : body; };
-    // The last superblock may have fewer arenas.
-    const std::uint32_t top = whole ? groups - 1 : arenas / 4 * 3, room = whole ? top / 4 : top;
+    const std::uint32_t r0 = run_of(first), r1 = run_of(second);
+    const bool whole = r0 > group || r1 > group;
+    if (r0 + r1 > arenas / 8 || (whole && (r0 - 1 < group || r1 - 1 < group))) return {};
+    const std::uint32_t up = whole ? group - 1 : 0, down = whole ? 5 : 0;
+    const std::uint32_t n = (r0 + up) >> down, more = (r1 + up) >> down, all = n + more;
+    const std::uint32_t head = headed_by(n, whole), second_head = headed_by(more, whole);
+    const auto value = [&](std::uint32_t i) { return i == n ? second_head : i == 0 ? head : body; };
+    // The last superblock may have fewer arenas. Powers of two, so that the hint may wrap.
+    const std::uint32_t room = whole ? static_cast<std::uint32_t>(simt::bit_floor((groups - 1) / 4)) : run_room;
+    std::uint32_t* const words = whole ? supers : counts;
     const Word hint(runs[whole ? 1 : 0]);
     SIMT_ROLLED
     for (std::uint32_t attempt = 0; attempt < attempts; ++attempt) {
       // relaxed: a hint; the counts decide.
-      const std::uint32_t down = team.once([&] { return hint.fetch_add(all, simt::relaxed) % room; });
-      if (all > room - down) continue;
-      const std::uint32_t a = top - down - all;
-      if (!seize(team, (whole ? supers : counts) + a, all, value)) continue;
+      const std::uint32_t below = team.once([&] { return hint.fetch_add(all, simt::relaxed); }) & (room - 1);
+      if (all > room - below) continue;
+      const std::uint32_t a = whole ? groups - 1 - below - all : run_first + below;
+      if (!seize(team, words + a, all, value)) continue;
       if (!whole && !entered(team, a, all, value)) continue;
-      const std::uint32_t scale = whole ? group : 1;
-      return {place(a * scale, 0), more != 0 ? place((a + n) * scale, 0) : nullptr};
+      team.sync();  // passes the acquires on
+      return {place(a << down, 0), place((a + n) << down, 0)};
     }
     return {};
   }
+  // What the first word of n arenas or superblocks becomes that are one block; the others are `body`.
+  SIMT_INLINE static std::uint32_t headed_by(std::uint32_t n, bool whole) { return n == 1 && !whole ? 1 : span + n; }
 
   // An open arena gets no more blocks; it has got `blocks`. relaxed: passes the earlier releases on.
   SIMT_INLINE void close(std::uint32_t a, std::uint32_t blocks) const {
@@ -181,6 +195,9 @@ class Arenas {
   }
   // An arena just claimed for `value` is not needed. relaxed: nothing was written there.
   SIMT_INLINE void give_up(std::uint32_t a, std::uint32_t value) const { count(a).fetch_sub(value, simt::relaxed); }
+
+  // Arenas of a block of so many granules.
+  SIMT_INLINE std::uint32_t run_of(std::uint32_t n) const { return (n + granules() - 1) >> (shift - 4); }
 
   // ---- spans ---------------------------------------------------------------------------------------------------------
 
@@ -211,6 +228,13 @@ class Arenas {
     give(team, words, word - span, word);
     return true;
   }
+  // The same for a block of which it is known that it has r arenas, more than one.
+  template <class Team>
+  SIMT_INLINE void give_run(const Team& team, std::uint32_t a, std::uint32_t r) const {
+    const bool whole = r > group;
+    const std::uint32_t n = whole ? (r + group - 1) / group : r;
+    give(team, whole ? supers + a / group : counts + a, n, span + n);
+  }
 
  private:
   // How far arenas have been handed out.
@@ -235,9 +259,6 @@ class Arenas {
     for (std::uint32_t i = 0; i < group; i += Team::reach) bits |= free_words(team, s * group + i) << i;
     return bits;
   }
-
-  // Arenas that a block of more than one has.
-  SIMT_INLINE std::size_t run_of(std::size_t bytes) const { return bytes == 0 ? 0 : ((bytes - 1) >> shift) + 1; }
 
   // Takes words[0, r) from 0: word i becomes value(i). All or none.
   template <class Team, class Value>
@@ -297,16 +318,6 @@ class Arenas {
     for (std::uint32_t i = team.first(); i < r; i += team.step()) {
       count(a + i).fetch_sub(value(i), simt::relaxed);  // relaxed: nothing was written there
     }
-    return false;
-  }
-
-  // One arena, by one lane.
-  SIMT_INLINE bool take_one(std::uint32_t a, std::uint32_t value) const {
-    std::uint32_t expected = 0;
-    // acquire: waits for the last owner.
-    if (!count(a).compare_exchange_strong(expected, value, simt::acquire, simt::relaxed)) return false;
-    if (enter(a / group)) return true;
-    give_up(a, value);
     return false;
   }
 

@@ -44,9 +44,10 @@ class Layout {
     Arenas& a = shared.arenas;
     a.shift = std::clamp(simt::highest_bit(pool.bytes / 2048 + 1), least_shift, small_pool_shift);
     for (const std::size_t mebibytes : {48, 96}) a.shift += pool.bytes >> 20 >= mebibytes ? 1 : 0;
-    if (warps_stay && pool.bytes >> 20 >= 384) ++a.shift;
+    if (warps_stay && pool.bytes >> 20 >= 384) a.shift = most_shift + 1;
     // The ids above are those of slots without an arena.
     while ((pool.bytes >> a.shift) + shared.most_in_slot() >= Slot::no_arena) ++a.shift;
+    a.granules_each = 1u << (a.shift - 4);
     for (std::uint64_t n = pool.bytes >> a.shift;; --n) {
       a.arenas = static_cast<std::uint32_t>(n);
       a.groups = (a.arenas + Arenas::group - 1) / Arenas::group;
@@ -56,6 +57,11 @@ class Layout {
       const std::size_t counts_at = supers_at + round_up(supers(a) * sizeof(std::uint32_t), line);
       const std::size_t memory_at = round_up(counts_at + a.groups * line, 256);
       if (memory_at + (std::size_t{a.arenas} << a.shift) > pool.bytes) continue;
+      // Runs of arenas lie where warps that stay do not begin (PrivateArena::begin), and not among superblocks, or few of them.
+      const std::uint64_t quarter = std::max<std::uint64_t>(n / 4, 1);
+      const bool roomy = a.shift > most_shift;
+      a.run_room = static_cast<std::uint32_t>(simt::bit_floor(roomy ? 2 * quarter : quarter));
+      a.run_first = static_cast<std::uint32_t>(3 * quarter) - (roomy ? a.run_room : 0);
       a.fresh = word(pool, head_bytes);
       a.tickets = word(pool, head_bytes + line);
       shared.slot_tickets = word(pool, head_bytes + 2 * line);
@@ -137,7 +143,7 @@ class Layout {
   }
 
  private:
-  static constexpr unsigned least_shift = 8, small_pool_shift = 12;
+  static constexpr unsigned least_shift = 8, small_pool_shift = 12, most_shift = 14;
   static constexpr std::uint32_t most_slots = 1024;
   static constexpr std::size_t head_bytes = 256, line = 128, hints = 4;
   static_assert(sizeof(SharedArenas) <= head_bytes);

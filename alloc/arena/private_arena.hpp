@@ -8,29 +8,70 @@
 // What the warp frees of them stays its own affair, and an arena whose blocks are all free begins anew. Why it may: `live`
 // counts the blocks that were handed out and not freed by this warp; where that is 0 all have been freed here, so that nobody
 // else has changed the count or will.
-// Frees elsewhere are put down, and handed over when the warp needs another arena: a free's release waits for the warp's
-// own stores, and one wait does for as many words as there are lanes.
+// Frees elsewhere are put down, and looked through when the list is full or the warp needs another arena. What is of other
+// arenas is handed over together: a free's release waits for the warp's own stores, and one wait does for as many words as there
+// are lanes.
 #pragma once
 
 #include "alloc/arena/shared_arenas.hpp"
 
 namespace heapwood::alloc::arena {
 
-// No arena, until there is one: it has no room, and is never empty.
-struct WarpArena {
-  std::uint32_t arena = none;
+// No arena, until there is one: it has no room, no block lies in it, and it is never empty.
+struct alignas(16) WarpArena {
   std::uint32_t used = 1u << 26;  // granules handed out
   std::uint32_t live = 1;         // blocks handed out and not freed by this warp
+  std::byte* base = nullptr;
+
+  SIMT_INLINE bool contains(const void* block, const Arenas& arenas) const {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(block) - base) <
+           std::size_t{arenas.granules()} * granule;
+  }
+  SIMT_INLINE std::uint32_t index(const Arenas& arenas) const {
+    return static_cast<std::uint32_t>(static_cast<std::size_t>(base - arenas.memory) >> arenas.shift);
+  }
 };
 
 struct WarpState {
   // Handed over side by side, with the two arenas: a GPU's warp has 32 lanes.
-  static constexpr std::uint32_t most_pending = 30;
+  static constexpr std::uint32_t most_listed = 30;
 
   WarpArena own[2];          // the present one, the one before
   std::uint32_t window = 0;  // arenas that have been in use, as far as this warp knows
-  std::uint32_t pending_count = 0;
-  std::uint32_t pending[most_pending];  // arenas of blocks that this warp has freed, one entry a block
+  std::uint32_t listed_count = 0;
+  bool lists_runs = false;            // blocks of several arenas
+  std::uint64_t listed[most_listed];  // freed by this warp: Freed
+  Arenas arenas;                      // for calls out of line: in the pool it is a trip to L2 away, behind each acquire
+};
+
+// What a free takes from one arena's count: the address of the block, or of the part of it that is the arena's, and in its last
+// four bits what the arena is to the block.
+class Freed {
+ public:
+  static constexpr std::uint32_t most_arenas = 14;  // of a block
+
+  // A block of one arena or less: r = 1; the first of r arenas; another one of several: 0.
+  SIMT_INLINE Freed(void* at, std::uint32_t r)
+      : bits_(reinterpret_cast<std::uintptr_t>(at) | (r == 0   ? other_part
+                                                      : r == 1 ? 0
+                                                               : r)) {}
+  SIMT_INLINE explicit Freed(std::uint64_t bits) : bits_(bits) {}
+
+  SIMT_INLINE std::uint64_t bits() const { return bits_; }
+  SIMT_INLINE const std::byte* block() const {
+    return reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(bits_));
+  }
+  SIMT_INLINE std::uint32_t arena(const Arenas& arenas) const {
+    return static_cast<std::uint32_t>(static_cast<std::size_t>(block() - arenas.memory) >> arenas.shift);
+  }
+  SIMT_INLINE std::uint32_t loss() const {
+    const auto code = static_cast<std::uint32_t>(bits_) & 15;
+    return code == 0 ? 1 : code == other_part ? body : span + code;
+  }
+
+ private:
+  static constexpr std::uint32_t other_part = most_arenas + 1;
+  std::uint64_t bits_;
 };
 
 template <class Warp>
@@ -41,115 +82,153 @@ class PrivateArena {
       : arenas_(shared.arenas), self_(self), state_(state) {
     if (warp.lane() == 0) {
       state_.own[0] = state_.own[1] = {};
-      state_.window = state_.pending_count = 0;
+      state_.window = state_.listed_count = 0;
+      state_.lists_runs = false;
+      state_.arenas = shared.arenas;
     }
     warp.sync();
+    // Worker 0 begins what the others wait for.
+    if (warp.worker() != 0 && !fewer_than(arenas_, warp, 3)) begin(arenas_, warp, state, shared.slot_mask + 1);
   }
 
-  // Two blocks, or none if one is refused; nullptr for 0 bytes.
-  SIMT_INLINE BlockPair allocate_two(Warp& warp, std::size_t first, std::size_t second) {
-    const std::uint32_t n = granules_of(first), both = n + granules_of(second);
-    const unsigned blocks = (first != 0) + (second != 0);
-    WarpArena from = cut(arenas_, warp, state_, both, blocks);
-    if (from.arena == none) {
-      if (!renew(self_, warp, state_, both)) return apart(self_, warp, state_, first, second);
-      from = cut(arenas_, warp, state_, both, blocks);
+  // Two blocks; none, the first being nullptr, if one is refused. Of 0 granules it is some address.
+  SIMT_INLINE BlockPair allocate_two(Warp& warp, std::uint32_t first, std::uint32_t second) {
+    const WarpArena from = state_.own[0];
+    const std::uint32_t used = from.used + first + second;
+    if (used > arenas_.granules()) return two_slowly(self_, warp, state_, first, second);
+    const std::uint32_t live = from.live + (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0);
+    warp.sync();  // all have read
+    if (warp.lane() == 0) {
+      state_.own[0].used = used;
+      state_.own[0].live = live;
     }
-    std::byte* const at = arenas_.place(from.arena, from.used);
-    return {first != 0 ? at : nullptr, second != 0 ? at + std::size_t{n} * granule : nullptr};
+    std::byte* const at = from.base + std::size_t{from.used} * granule;
+    return {at, at + std::size_t{first} * granule};
   }
-  // One; of 0 bytes it is one of 1.
-  SIMT_INLINE void* allocate(Warp& warp, std::size_t bytes) { return one(self_, warp, state_, bytes == 0 ? 1 : bytes); }
-  // `bytes` as asked for. All lanes are done with the block, and have said so by a sync.
-  SIMT_INLINE void deallocate(Warp& warp, void* block, std::size_t bytes) {
-    if (bytes > arenas_.arena_bytes()) return free_span(self_, warp, block);
-    give(arenas_, warp, state_, block);
+  // One; of 0 granules it is one of 1.
+  SIMT_INLINE void* allocate(Warp& warp, std::uint32_t n) { return one(self_, warp, state_, n == 0 ? 1 : n); }
+  // With as many granules as it was asked for with. Behind the call all lanes are done with the block.
+  SIMT_INLINE void deallocate(Warp& warp, void* block, std::uint32_t n) {
+    const WarpArena own = state_.own[0];
+    if (own.contains(block, arenas_)) {
+      const std::uint32_t live = own.live - 1;
+      warp.sync();  // all have read
+      if (warp.lane() == 0) {
+        state_.own[0].used = live == 0 ? 0 : own.used;
+        state_.own[0].live = live;
+      }
+    } else if (const std::uint32_t listed = state_.listed_count;
+               n <= arenas_.granules() && listed < WarpState::most_listed) {
+      warp.sync();  // all have read
+      if (warp.lane() == 0) {
+        state_.listed[listed] = Freed(block, 1).bits();
+        state_.listed_count = listed + 1;
+      }
+    } else {
+      free_slowly(warp, state_, block, n);
+    }
   }
 
+  // Before the warp waits for something: large blocks that it has freed do not wait with it.
+  SIMT_INLINE void idle(Warp& warp) {
+    if (state_.lists_runs) hand_over(warp, state_, 0);
+  }
   // At the end of the kernel. A warp that stops without it keeps its arenas until the pool is laid out anew.
-  SIMT_INLINE void end(Warp& warp) { hand_over(self_->arenas, warp, state_, 2); }
+  SIMT_INLINE void end(Warp& warp) { hand_over(warp, state_, 2); }
 
  private:
-  // The place of n granules, with `blocks` blocks in them, of the present arena; `arena` is none where it has no room, or the
-  // list is full. Only lane 0 looks at the state, so that nobody has to wait for the others to read.
-  SIMT_INLINE static WarpArena cut(const Arenas& arenas, Warp& warp, WarpState& state, std::uint32_t n,
-                                   unsigned blocks) {
-    WarpArena from;
-    if (warp.lane() == 0) {
-      from = state.own[0];
-      if (from.used + n <= arenas.granules() && state.pending_count < WarpState::most_pending) {
-        state.own[0].used = from.used + n;
-        state.own[0].live = from.live + blocks;
-      } else {
-        from.arena = none;
-      }
-    }
-    from.arena = warp.shfl(from.arena, 0);
-    from.used = warp.shfl(from.used, 0);
-    return from;
-  }
-
-  static constexpr std::uint32_t too_many = 1u << 20;  // granules, of which no arena has as many
-
-  SIMT_INLINE static std::uint32_t granules_of(std::size_t bytes) {
-    return bytes > std::size_t{too_many} * granule ? too_many
-                                                   : static_cast<std::uint32_t>((bytes + granule - 1) / granule);
-  }
-
   // No block: there is another present arena, with room for what was asked for.
   SIMT_INLINE static void* try_again() { return reinterpret_cast<void*>(std::uintptr_t{1}); }
 
-  // Sees to room in the list, and to a present arena with room for n more granules. False: that would need a search, or the
-  // present arena has more room than a new one would have left.
-  static SIMT_OUTLINE bool renew(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t n) {
-    const Arenas& arenas = self->arenas;
-    warp.sync();  // lane 0 has written
-    const WarpArena now = state.own[0], before = state.own[1];
-    const bool full = state.pending_count == WarpState::most_pending;
+  // Both arenas, or one where there are few, before there is anything to do: a warp that claims its first one with work in hand keeps
+  // those waiting that wait for what it makes of it. Which they are is agreed on: behind those that slots begin with. Who finds
+  // its own taken goes without.
+  SIMT_INLINE static void begin(const Arenas& arenas, Warp& warp, WarpState& state, std::uint32_t first) {
+    const std::uint32_t each = fewer_than(arenas, warp, 6) ? 1 : 2;
+    for (std::uint32_t i = warp.lane(); i < each; i += Warp::width) {
+      const std::uint32_t a = first + each * warp.worker() + i;
+      if (a < arenas.arenas && arenas.take_one(a, open)) {
+        state.own[i] = {.used = 0, .live = 0, .base = arenas.place(a, 0)};
+      }
+    }
+    // relaxed: a hint.
+    if (warp.lane() == 0 && warp.worker() == 1) {
+      Arenas::Word(*arenas.fresh).fetch_max(first + each * warp.workers(), simt::relaxed);
+    }
+    warp.sync();  // passes the claims' acquires on
+  }
+  static SIMT_OUTLINE BlockPair two_slowly(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t first,
+                                           std::uint32_t second) {
+    const std::uint32_t both = first + second;
     warp.sync();  // all have read
-    if (full) hand_over(arenas, warp, state, 0);
+    if (both > state.arenas.granules()) {
+      if (are_runs(state.arenas, first) && are_runs(state.arenas, second)) {
+        const BlockPair blocks = state.arenas.claim_runs(warp, first, second);
+        if (blocks.first != nullptr) return blocks;
+      }
+    } else if (renew(warp, state, both)) {
+      std::byte* const at = cut(warp, state, both, (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0));
+      return {at, at + std::size_t{first} * granule};
+    }
+    return apart(self, warp, state, first, second);
+  }
+  // Whether a block that does not fit the present arena together with another one gets arenas of its own without a look there: one of
+  // several does, and any where arenas are so large that few blocks are of this kind.
+  SIMT_INLINE static bool are_runs(const Arenas& arenas, std::uint32_t n) {
+    return few_are_large(arenas) || n == 0 || n > arenas.granules();
+  }
+  SIMT_INLINE static bool few_are_large(const Arenas& arenas) { return arenas.shift >= 15; }
+  // n granules, with `blocks` blocks in them, of the present arena, which has room.
+  SIMT_INLINE static std::byte* cut(Warp& warp, WarpState& state, std::uint32_t n, std::uint32_t blocks) {
+    const WarpArena from = state.own[0];
+    warp.sync();  // all have read
+    if (warp.lane() == 0) {
+      state.own[0].used = from.used + n;
+      state.own[0].live = from.live + blocks;
+    }
+    warp.sync();
+    return from.base + std::size_t{from.used} * granule;
+  }
+  // Sees to a present arena with room for n more granules. False: that would need a search, or the present arena has more room
+  // than a new one would have left.
+  static SIMT_OUTLINE bool renew(Warp warp, WarpState& state, std::uint32_t n) {
+    const Arenas& arenas = state.arenas;
+    settle(warp, state);
+    const WarpArena now = state.own[0], before = state.own[1];
     if (now.used + n <= arenas.granules()) return true;
     if (n > arenas.granules() || n >= now.used) return false;
-    WarpArena next = before;
+    WarpArena next{.used = 0, .live = 0, .base = before.base};
     if (before.live != 0) {
       if (fewer_than(arenas, warp, 1)) return false;
-      hand_over(arenas, warp, state, fewer_than(arenas, warp, 3) ? 2 : 1);
-      next = {.arena = arenas.claim_quickly(warp, open, spread_of(warp, now), state.window), .used = 0, .live = 0};
+      hand_over(warp, state, fewer_than(arenas, warp, 3) ? 2 : 1);
+      const std::uint32_t a = arenas.claim_quickly(warp, open, spread_of(warp, now, arenas), state.window);
+      if (a == none) return false;
+      next.base = arenas.place(a, 0);
     }
-    if (next.arena != none) change_to(warp, state, next);
-    warp.sync();  // passes the claim's acquire on
-    return next.arena != none;
+    change_to(warp, state, next);
+    return true;
   }
-  static SIMT_OUTLINE BlockPair apart(const SharedArenas* self, Warp warp, WarpState& state, std::size_t first,
-                                      std::size_t second) {
-    if (first > self->arenas.arena_bytes() && second > self->arenas.arena_bytes()) {
-      const BlockPair blocks = runs(self, warp, first, second);
-      if (blocks.first != nullptr) return blocks;
-    }
+  static SIMT_OUTLINE BlockPair apart(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t first,
+                                      std::uint32_t second) {
     void* const block = first != 0 ? one(self, warp, state, first) : nullptr;
-    if (second == 0 || (first != 0 && block == nullptr)) return {block, nullptr};
+    if (second == 0 || (first != 0 && block == nullptr)) return {block, block};
     void* const other = one(self, warp, state, second);
-    if (other != nullptr || block == nullptr) return {block, other};
-    if (first > self->arenas.arena_bytes()) {
-      free_span(self, warp, block);
-    } else {
-      give(self->arenas, warp, state, block);
-    }
+    if (other != nullptr) return {first != 0 ? block : other, other};
+    if (block != nullptr) free_slowly(warp, state, block, first);
     return {};
   }
-  static SIMT_OUTLINE void* one(const SharedArenas* self, Warp warp, WarpState& state, std::size_t bytes) {
-    const Arenas& arenas = self->arenas;
-    const std::uint32_t n = granules_of(bytes);
+  static SIMT_OUTLINE void* one(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t n) {
+    const Arenas& arenas = state.arenas;
     SIMT_ROLLED
     for (;;) {
+      warp.sync();  // lane 0 has written
       if (n > arenas.granules()) {
-        void* const block = runs(self, warp, bytes, 0).first;
-        return block != nullptr ? block : span_slowly(self, warp, state, bytes);
+        void* const block = run(warp, state, n);
+        return block != nullptr ? block : span_slowly(self, warp, state, n);
       }
-      const WarpArena from = cut(arenas, warp, state, n, 1);
-      if (from.arena != none) return arenas.place(from.arena, from.used);
-      if (fewer_than(arenas, warp, 1)) return shared(self, warp, state, bytes);
-      if (renew(self, warp, state, n)) continue;
+      if (state.own[0].used + n <= arenas.granules()) return cut(warp, state, n, 1);
+      if (fewer_than(arenas, warp, 1)) return shared(self, warp, state, n);
+      if (renew(warp, state, n)) continue;
       void* const block = alone(self, warp, state, n);
       if (block != try_again()) return block;
     }
@@ -159,36 +238,32 @@ class PrivateArena {
   SIMT_INLINE static bool fewer_than(const Arenas& arenas, Warp& warp, std::uint32_t each) {
     return arenas.arenas / each < warp.workers();
   }
-  static SIMT_OUTLINE void* shared(const SharedArenas* self, Warp warp, WarpState& state, std::size_t bytes) {
-    hand_over(self->arenas, warp, state, 0);
-    void* const block = reinterpret_cast<void*>(
-        Whole<Warp>(warp).once([&] { return reinterpret_cast<std::uintptr_t>(self->allocate(warp, bytes, self)); }));
+  static SIMT_OUTLINE void* shared(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t n) {
+    hand_over(warp, state, 0);
+    void* const block = reinterpret_cast<void*>(Whole<Warp>(warp).once(
+        [&] { return reinterpret_cast<std::uintptr_t>(self->allocate(warp, std::size_t{n} * granule, self)); }));
     warp.sync();  // passes the acquire on
     return block;
   }
   // A block of n granules in an arena of its own, or, where none is found, in a slot's; or a new present arena: of that and the
   // present one, that with more room is kept open.
   static SIMT_OUTLINE void* alone(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t n) {
-    const Arenas& arenas = self->arenas;
-    warp.sync();  // lane 0 has written
+    const Arenas& arenas = state.arenas;
     const WarpArena now = state.own[0];
-    const std::uint32_t spread = spread_of(warp, now);
+    const std::uint32_t spread = spread_of(warp, now, arenas);
     const bool change = n < now.used;
-    hand_over(arenas, warp, state, change ? 1 : 0);
+    hand_over(warp, state, change ? 1 : 0);
     const std::uint32_t a = change ? none : arenas.claim_quickly(warp, 1, spread, state.window);
     void* const block = a != none ? arenas.place(a, 0) : claim_slowly(self, warp, state, n, spread, change);
     warp.sync();  // passes the claim's acquire on
     return block;
   }
-  SIMT_INLINE static std::uint32_t spread_of(Warp& warp, const WarpArena& now) {
-    return warp.worker() + now.arena * 40503u;
+  SIMT_INLINE static std::uint32_t spread_of(Warp& warp, const WarpArena& now, const Arenas& arenas) {
+    return warp.worker() + now.index(arenas) * 40503u;
   }
-  // One or two blocks of more than an arena, as far as no search is needed.
-  static SIMT_OUTLINE BlockPair runs(const SharedArenas* self, Warp warp, std::size_t first, std::size_t second) {
-    warp.sync();  // lane 0 has written
-    const BlockPair blocks = self->arenas.claim_spans_quickly(warp, first, second);
-    warp.sync();  // passes the claim's acquire on
-    return blocks;
+  // A block of more than an arena, as far as no search is needed.
+  static SIMT_OUTLINE void* run(Warp warp, WarpState& state, std::uint32_t n) {
+    return state.arenas.claim_runs(warp, n, 0).first;
   }
   // With a search; where there is none, a block of n granules from a slot.
   static SIMT_OUTLINE void* claim_slowly(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t n,
@@ -199,67 +274,106 @@ class PrivateArena {
     const std::uint32_t a = self->claim(team, slot, n, change ? open : 1, spread, searched);
     if (a != none && !change) return self->arenas.place(a, 0);
     if (a != none) {
-      change_to(warp, state, {.arena = a, .used = 0, .live = 0});
+      change_to(warp, state, {.used = 0, .live = 0, .base = self->arenas.place(a, 0)});
       return try_again();
     }
     return reinterpret_cast<void*>(team.once([&] {
       return searched ? reinterpret_cast<std::uintptr_t>(SharedArenas::elsewhere(self, slot, n)) : std::uintptr_t{0};
     }));
   }
-  static SIMT_OUTLINE void* span_slowly(const SharedArenas* self, Warp warp, WarpState& state, std::size_t bytes) {
-    void* const block =
-        self->claim_span(Whole<Warp>(warp), SharedArenas::slot_of(warp), bytes, spread_of(warp, state.own[0]));
+  static SIMT_OUTLINE void* span_slowly(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t n) {
+    void* const block = self->claim_span(Whole<Warp>(warp), SharedArenas::slot_of(warp), std::size_t{n} * granule,
+                                         spread_of(warp, state.own[0], state.arenas));
     warp.sync();  // passes the claim's acquire on
     return block;
   }
-  // The present arena becomes the one before.
-  SIMT_INLINE static void change_to(Warp& warp, WarpState& state, WarpArena next) {
+  // The present arena becomes the one before. The sync behind it passes the claim's acquire on, too.
+  SIMT_INLINE static void change_to(Warp& warp, WarpState& state, const WarpArena& next) {
     warp.sync();  // all have read
-    if (warp.lane() != 0) return;
-    state.own[1] = state.own[0];
-    state.own[0] = next;
-  }
-
-  // Of not more than an arena. As in cut() only lane 0 looks at the state; what the list has no room for is counted off at once.
-  SIMT_INLINE static void give(const Arenas& arenas, Warp& warp, WarpState& state, void* block) {
-    if (warp.lane() != 0) return;
-    const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(block) - arenas.memory);
-    const auto a = static_cast<std::uint32_t>(offset >> arenas.shift);
-    const bool in_present = a == state.own[0].arena;
-    if (in_present || a == state.own[1].arena) {
-      WarpArena& own = state.own[in_present ? 0 : 1];
-      if (--own.live == 0) own.used = 0;
-    } else if (state.pending_count < WarpState::most_pending) {
-      state.pending[state.pending_count++] = a;
-    } else {
-      arenas.count(a).fetch_sub(1, simt::release);  // release: hands the block over
+    if (warp.lane() == 0) {
+      state.own[1] = state.own[0];
+      state.own[0] = next;
     }
-  }
-  static SIMT_OUTLINE void free_span(const SharedArenas* self, Warp warp, void* block) {
-    const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(block) - self->arenas.memory);
-    self->arenas.give_span(Whole<Warp>(warp), static_cast<std::uint32_t>(offset >> self->arenas.shift));
     warp.sync();
   }
-  // What is pending, and with `closing` the arena before, with 2 the present one, too.
-  SIMT_INLINE static void hand_over(const Arenas& arenas, Warp& warp, WarpState& state, std::uint32_t closing) {
+
+  // A free for which the list has no room, or of a block of several arenas. These are put down, too, where arenas are so large that
+  // only few blocks are larger.
+  static SIMT_OUTLINE void free_slowly(Warp warp, WarpState& state, void* block, std::uint32_t n) {
+    const Arenas& arenas = state.arenas;
+    const std::uint32_t r = arenas.run_of(n);
+    warp.sync();  // all lanes are done with the block
+    if (r > 1 && (r > Freed::most_arenas || !few_are_large(arenas))) {
+      arenas.give_run(Whole<Warp>(warp), Freed(block, 1).arena(arenas), r);
+      warp.sync();
+      return;
+    }
+    if (state.listed_count + r > WarpState::most_listed) {
+      settle(warp, state);
+      // Not one settling for each free.
+      if (state.listed_count + r > WarpState::most_listed / 3 * 2) hand_over(warp, state, 0);
+    }
+    const std::uint32_t listed = state.listed_count;
+    warp.sync();  // all have read
+    for (std::uint32_t i = warp.lane(); i < r; i += Warp::width) {
+      state.listed[listed + i] =
+          Freed(static_cast<std::byte*>(block) + (std::size_t{i} << arenas.shift), i == 0 ? r : 0).bits();
+    }
+    if (warp.lane() == 0) {
+      state.listed_count = listed + r;
+      state.lists_runs = state.lists_runs || r > 1;
+    }
+    warp.sync();
+  }
+  // Looks through the list: what is of the warp's arena before is counted off there, the rest stays. Of the present one there
+  // is nothing: what was when it was put down has been looked through when the arenas changed.
+  SIMT_INLINE static void settle(Warp& warp, WarpState& state) {
     warp.sync();  // all lanes are done with the blocks, and lane 0 has written
-    const std::uint32_t pending = state.pending_count;
-    constexpr std::uint32_t most = WarpState::most_pending;
+    const WarpArena before = state.own[1];
+    const std::uint32_t listed = state.listed_count, lower_lanes = (1u << warp.lane()) - 1u;
+    std::uint32_t kept = 0;
+    SIMT_ROLLED
+    for (std::uint32_t first = 0; first < listed; first += Warp::width) {
+      const std::uint32_t i = first + warp.lane();
+      const Freed freed(i < listed ? state.listed[i] : 0);
+      const bool keeps = i < listed && !before.contains(freed.block(), state.arenas);
+      const std::uint32_t keep_lanes = warp.ballot(keeps);
+      warp.sync();  // all have read
+      if (keeps) state.listed[kept + simt::popcount(keep_lanes & lower_lanes)] = freed.bits();
+      kept += simt::popcount(keep_lanes);
+    }
+    if (warp.lane() == 0) {
+      state.listed_count = kept;
+      state.own[1].live = before.live - (listed - kept);
+    }
+    warp.sync();
+  }
+  // The list, and with `closing` the arena before, with 2 the present one, too.
+  static SIMT_OUTLINE void hand_over(Warp warp, WarpState& state, std::uint32_t closing) {
+    const Arenas& arenas = state.arenas;
+    settle(warp, state);
+    const std::uint32_t listed = state.listed_count;
+    constexpr std::uint32_t most = WarpState::most_listed;
     SIMT_ROLLED
     for (std::uint32_t i = warp.lane(); i < most + 2; i += Warp::width) {
-      std::uint32_t a = none, blocks = ~0u;
-      if (i < pending) a = state.pending[i];
+      std::uint32_t a = none, blocks = 0;
+      if (i < listed) {
+        const Freed freed(state.listed[i]);
+        a = freed.arena(arenas);
+        blocks = freed.loss();
+      }
       if (i >= most && i - most < closing) {
         const WarpArena own = state.own[most + 1 - i];
-        a = own.arena;
-        blocks = own.live - open;
+        if (own.base != nullptr) a = own.index(arenas);
+        blocks = open - own.live;
       }
       // release: hands the blocks over that this warp has freed.
-      if (a != none) arenas.count(a).fetch_add(blocks, simt::release);
+      if (a != none) arenas.count(a).fetch_sub(blocks, simt::release);
     }
     warp.sync();  // all have read
     if (warp.lane() == 0) {
-      state.pending_count = 0;
+      state.listed_count = 0;
+      state.lists_runs = false;
       if (closing > 0) state.own[1] = {};
       if (closing > 1) state.own[0] = {};
     }

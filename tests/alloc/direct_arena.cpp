@@ -53,21 +53,22 @@ struct Trade : TradeParts {
     for (std::uint32_t i = 0; i < rounds && !warp.aborted(); ++i) {
       const std::uint32_t bytes = draw(draw(8) == 0 ? largest : 100) + 1;
       if (draw(2) == 0) {
-        trade(warp, own, draw, static_cast<std::byte*>(own.allocate(warp, bytes)), bytes);
+        trade(warp, own, draw, static_cast<std::byte*>(own.allocate(warp, granules_of(bytes))), bytes);
         continue;
       }
       const std::uint32_t left = draw(3) == 0 ? 0 : bytes, right = draw(3) == 0 ? 0 : draw(100) + 1;
-      const BlockPair blocks = own.allocate_two(warp, left, right);
-      const bool refuses = (left != 0 && blocks.first == nullptr) || (right != 0 && blocks.second == nullptr);
-      if (warp.lane() == 0 && (left == 0 || refuses) && blocks.first != nullptr) count(*wrong);
-      if (warp.lane() == 0 && (right == 0 || refuses) && blocks.second != nullptr) count(*wrong);
+      const BlockPair blocks = own.allocate_two(warp, granules_of(left), granules_of(right));
+      if (warp.lane() == 0 && blocks.first == nullptr && blocks.second != nullptr) count(*wrong);
+      if (warp.lane() == 0 && blocks.first != nullptr && right != 0 && blocks.second == nullptr) count(*wrong);
       if (left != 0) trade(warp, own, draw, static_cast<std::byte*>(blocks.first), left);
       if (right != 0) trade(warp, own, draw, static_cast<std::byte*>(blocks.second), right);
+      if (draw(8) == 0) own.idle(warp);
     }
     own.end(warp);
   }
 
  private:
+  SIMT_INLINE static std::uint32_t granules_of(std::uint32_t bytes) { return (bytes + granule - 1) / granule; }
   SIMT_INLINE static void count(std::uint64_t& word) {
     simt::atomic_ref<std::uint64_t>(word).fetch_add(1, simt::relaxed);
   }
@@ -101,7 +102,8 @@ struct Trade : TradeParts {
     }
     warp.sync();
     if (sized) {
-      own.deallocate(warp, block, bytes);
+      own.deallocate(warp, block, granules_of(bytes));
+      warp.sync();
     } else if (warp.lane() == 0) {
       heap.deallocate(warp, block);
     }
@@ -126,7 +128,8 @@ struct Drain {
 };
 
 template <class Kernel, class Device>
-void trade(const Device& device, std::size_t pool_bytes, std::uint32_t largest, std::uint32_t rounds, bool tight) {
+void trade(const Device& device, std::size_t pool_bytes, std::uint32_t largest, std::uint32_t rounds, bool tight,
+           const AllocatorOptions& options = {}) {
   constexpr std::uint32_t slot_count = 12;
   constexpr unsigned warps = 4;
   const simt::Memory memory({}, pool_bytes);
@@ -134,7 +137,7 @@ void trade(const Device& device, std::size_t pool_bytes, std::uint32_t largest, 
   simt::Buffer<std::uint64_t> slots({}, slot_count), counters({}, 2);
   slots.fill(0);
   counters.fill(0);
-  const Heapwood heap = Heapwood::create(pool, {}, device);
+  const Heapwood heap = Heapwood::create(pool, options, device);
   for (int launch = 0; launch < 3; ++launch) {
     device.launch(
         Kernel{{heap, pool.base, slots.data(), slot_count, rounds, largest, counters.data(), counters.data() + 1}},
@@ -155,6 +158,12 @@ TEST(Arena, WarpsTradeBlocksOnSimulatedWarps) {
   trade<Trade>(simt::Lockstep<4>(4), 256 << 10, 3000, 40, false);
   trade<Trade>(simt::Lockstep<4>(4), 4096, 900, 15, true);
   trade<Trade>(simt::Lockstep<8>(2), 512 << 10, 40000, 20, false);
+}
+// Arenas of 32 KiB: blocks of more than one are put down like others.
+TEST(Arena, WarpsThatStayTradeBlocksOfManyArenas) {
+  constexpr std::size_t pool_bytes = std::size_t{400} << 20;
+  trade<Trade>(simt::Cpu({.threads = 4}), pool_bytes, 600'000, 200, false, {.warps_stay = true});
+  trade<Trade>(simt::Lockstep<8>(4), pool_bytes, 200'000, 30, false, {.warps_stay = true});
 }
 // One thread alone: what is refused is really not there.
 struct Alone {
@@ -180,7 +189,7 @@ struct Alone {
     free_all(n - 1);
     n = 0;
     typename Heapwood::Context<Warp> own(heap, warp, scratch);
-    while ((blocks[n] = own.allocate(warp, 16)) != nullptr) ++n;
+    while ((blocks[n] = own.allocate(warp, 1)) != nullptr) ++n;
     counts[1] = n;
     own.end(warp);
     free_all(n);
