@@ -342,6 +342,7 @@ class PrivateArena {
       if (keeps) state.listed[kept + simt::popcount(keep_lanes & lower_lanes)] = freed.bits();
       kept += simt::popcount(keep_lanes);
     }
+    warp.sync();  // all have read
     if (warp.lane() == 0) {
       state.listed_count = kept;
       state.own[1].live = before.live - (listed - kept);
