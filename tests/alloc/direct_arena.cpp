@@ -62,6 +62,7 @@ struct Trade : TradeParts {
       if (warp.lane() == 0 && blocks.first != nullptr && right != 0 && blocks.second == nullptr) count(*wrong);
       if (left != 0) trade(warp, own, draw, static_cast<std::byte*>(blocks.first), left);
       if (right != 0) trade(warp, own, draw, static_cast<std::byte*>(blocks.second), right);
+      warp.sync();
       if (draw(8) == 0) own.idle(warp);
     }
     own.end(warp);
