@@ -65,7 +65,7 @@ class Arenas {
   std::uint32_t* counts = nullptr;   // padded to whole superblocks by `body`
   std::uint32_t* supers = nullptr;   // padded to 32 by `body`
   std::uint32_t* fresh = nullptr;    // arenas from here on have probably never been used
-  std::uint32_t* runs = nullptr;     // arenas that runs have taken in turn, and superblocks (claim_spans_quickly)
+  std::uint32_t* runs = nullptr;     // arenas that runs have taken in turn, and superblocks (claim_runs)
   std::uint32_t* tickets = nullptr;  // of the search for a free arena
   std::uint32_t arenas = 0;
   std::uint32_t groups = 0;                   // superblocks; the last one may have fewer arenas

@@ -177,6 +177,7 @@ class PrivateArena {
   SIMT_INLINE static bool are_runs(const Arenas& arenas, std::uint32_t n) {
     return few_are_large(arenas) || n == 0 || n > arenas.granules();
   }
+  // Of 32 KiB, which builders have from large pools: 1,024 clipped refs, as many as a node has that one warp splits.
   SIMT_INLINE static bool few_are_large(const Arenas& arenas) { return arenas.shift >= 15; }
   // n granules, with `blocks` blocks in them, of the present arena, which has room.
   SIMT_INLINE static std::byte* cut(Warp& warp, WarpState& state, std::uint32_t n, std::uint32_t blocks) {
