@@ -30,7 +30,7 @@ one() {
   if [ $status = FAIL ]; then
     note=$(grep -aE 'FAILED  \]|ERROR SUMMARY|RACECHECK SUMMARY|error' "$log" | tail -1 | cut -c1-150)
   else
-    note=$(grep -aE 'PASSED  \]' "$log" | tail -1)
+    note=$(grep -aE 'PASSED  \]|^note: ' "$log" | tail -1)
   fi
   printf '%-4s %-44s %6.1f s  %s\n' "$status" "$name" "$(awk "BEGIN { print $EPOCHREALTIME - $start }")" "$note" |
     tee -a "$results"
@@ -55,9 +55,28 @@ sanitize() { # TOOL ARGUMENTS...
 }
 sanitize_allocator() { # TOOL ID both|stress
   sanitize "$1" stress acd --allocators "$2" --device "$device" --payload 16,1K --blocks 4 --touch --runs 1 || return
-  [ "$3" = stress ] || sanitize "$1" build atrium:2k --device "$device" --allocator "$2" --runs 1 --timeout 100
+  [ "$3" = stress ] && return
+  local build=(build atrium:2k --device "$device" --allocator "$2" --runs 1 --timeout 100)
+  if [ "$1 $2" = "memcheck cuda" ]; then
+    sanitize_builtin "${build[@]}"
+  else
+    sanitize "$1" "${build[@]}"
+  fi
 }
-export -f same_tree tree_hash sanitize sanitize_allocator
+# memcheck keeps its own account of device malloc, and in 15 of 160 of these builds finds a free for which it has no block. It
+# does so as often (4 of 60) with a word in front of each block that an exchange lets be freed once only, and that word never
+# saw a second free, nor did 6,000 builds without memcheck. Only for that message a build is repeated, three times at most.
+sanitize_builtin() {
+  local turn log
+  for turn in 1 2 3 4; do
+    log=$(sanitize memcheck "$@" 2>&1) && echo "$log" && return
+    echo "$log"
+    grep -q 'Malloc/Free Error encountered' <<< "$log" || return
+    echo "note: memcheck's account of device malloc, build $turn"
+  done
+  return 1
+}
+export -f same_tree tree_hash sanitize sanitize_allocator sanitize_builtin
 export bin device
 
 check "devices" 30 "$bin/heapwood" list devices
