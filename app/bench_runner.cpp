@@ -122,9 +122,8 @@ BenchResult run_bench(const BenchJob& job, const BenchEvents& events) {
   const auto announce = [&](const std::string& what) {
     if (events.progress) events.progress(done, total, what);
   };
-  const bool frees = std::none_of(job.allocators.begin(), job.allocators.end(),
-                                  [](const engine::Entry* entry) { return entry->traits->lower_bound; }) &&
-                     !(job.pool_probe && job.pool_probe->traits->lower_bound);
+  std::vector<const engine::Entry*> in_pool = job.allocators;
+  if (job.pool_probe) in_pool.push_back(job.pool_probe);
 
   for (const std::string& source : job.scenes) {
     const std::size_t first = bench.results.size();
@@ -147,7 +146,7 @@ BenchResult run_bench(const BenchJob& job, const BenchEvents& events) {
     if (!lanes.empty() && !bench.interrupted) {
       try {
         announce(source + ": loading");
-        PreparedScene scene(source, job.device, job.settings, frees);
+        PreparedScene scene(source, job.device, job.settings, pool_needs(in_pool));
         SceneBench measure(job, events, scene, lanes, scene_results,
                            [&, counted = false](const std::string& what) mutable {
                              if (counted) ++done;

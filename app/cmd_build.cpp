@@ -51,7 +51,7 @@ Exit profile(const BuildCommand& command, const std::vector<std::string>& argv) 
     std::size_t step = 0;
     const auto announce = [&](const std::string& what) { progress.update(step++, 4, what); };
     announce(command.scene + ": loading");
-    PreparedScene scene(command.scene, device, command.settings, !entry.traits->lower_bound);
+    PreparedScene scene(command.scene, device, command.settings, pool_needs({&entry}));
     built = profile_build(scene, entry, command.settings, announce);
   }
   fmt::print("{}", to_text(profile_table(built), terminal_style()));

@@ -57,7 +57,7 @@ Exit render_picture(const RenderCommand& command) {
   if (per_level) alloc::find_host_allocator(command.settings.host_allocator, device.id);
   Progress progress;
   progress.update(0, 1, command.scene + ": loading");
-  PreparedScene scene(command.scene, device, command.settings, !entry.traits->lower_bound);
+  PreparedScene scene(command.scene, device, command.settings, pool_needs({&entry}));
   progress.update(0, 1, scene.name() + ": building");
   const kdtree::BuildRun build =
       per_level ? kdtree::BuildRun{.ms = scene.build_per_level().ms} : scene.build_growing(entry);

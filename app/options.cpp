@@ -175,7 +175,7 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
       ->type_name("KIND");
   app.add_option_function<std::string>(
          "--pool", [&](const std::string& text) { settings.pool = parse_pool(text); },
-         "memory for the allocator: auto (doubled until the\nbuild completes), 512M, 2G, or 200x the root node\nat 4 "
+         "memory for the allocator: auto (enlarged until the\nbuild completes), 512M, 2G, or 200x the root node\nat 4 "
          "bytes a triangle (the papers)")
       ->default_str("auto")
       ->type_name("SIZE");

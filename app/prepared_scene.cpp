@@ -9,9 +9,10 @@ namespace heapwood::app {
 
 namespace {
 
-constexpr std::size_t pool_unit = std::size_t{1} << 20;
+constexpr std::size_t pool_unit = std::size_t{1} << 20, least_automatic = 4 * pool_unit;
 
-std::size_t first_pool(const BuildSettings& settings, std::size_t triangles, bool frees) {
+std::size_t first_pool(const BuildSettings& settings, std::size_t triangles, const simt::DeviceInfo& device,
+                       const PoolNeeds& needs) {
   switch (settings.pool.kind) {
     case PoolSize::Kind::bytes:
       return settings.pool.bytes;
@@ -20,8 +21,10 @@ std::size_t first_pool(const BuildSettings& settings, std::size_t triangles, boo
     case PoolSize::Kind::automatic:
       break;
   }
-  const std::size_t suggested = kdtree::Workspace::suggested_pool(triangles, settings.refs, frees);
-  return alloc::round_up(std::max(suggested, pool_unit), pool_unit);
+  const std::size_t warps =
+      device.multiprocessors * (device.id.kind == simt::DeviceKind::cuda ? kdtree::warps_a_multiprocessor : 1);
+  const std::size_t suggested = kdtree::Workspace::suggested_pool(triangles, settings.refs, needs.frees);
+  return alloc::round_up(std::max(suggested + warps * needs.bytes_a_warp, least_automatic), pool_unit);
 }
 
 }  // namespace
@@ -34,15 +37,24 @@ std::string scene_label(const std::string& source, const scenes::Mesh& mesh) {
   return mesh.name.empty() ? source : mesh.name;
 }
 
+PoolNeeds pool_needs(const std::vector<const engine::Entry*>& allocators) {
+  PoolNeeds needs;
+  for (const engine::Entry* entry : allocators) {
+    needs.frees = needs.frees && !entry->traits->lower_bound;
+    needs.bytes_a_warp = std::max(needs.bytes_a_warp, entry->traits->bytes_a_warp);
+  }
+  return needs;
+}
+
 PreparedScene::PreparedScene(const std::string& source, const simt::DeviceInfo& device, const BuildSettings& settings,
-                             bool frees)
-    : source_(source), device_(device), settings_(settings), mesh_(scenes::load(source)) {
+                             const PoolNeeds& needs)
+    : source_(source), device_(device), settings_(settings), mesh_(scenes::load(source)), frees_(needs.frees) {
   name_ = scene_label(source, mesh_);
   if (!settings.keep_degenerate) degenerate_ = scenes::drop_degenerate(mesh_);
   device_mesh_ = std::make_unique<kdtree::DeviceMesh>(device.id, view());
   if (settings.builder == Builder::per_level) return;
-  workspace_ =
-      std::make_unique<kdtree::Workspace>(*device_mesh_, settings.refs, first_pool(settings, triangles(), frees));
+  workspace_ = std::make_unique<kdtree::Workspace>(*device_mesh_, settings.refs,
+                                                   first_pool(settings, triangles(), device, needs));
 }
 
 kdtree::BuildOptions PreparedScene::build_options() const {
@@ -95,7 +107,9 @@ kdtree::BuildRun PreparedScene::build_growing(const engine::Entry& entry) {
   kdtree::BuildRun run = build(entry);
   if (settings_.pool.kind != PoolSize::Kind::automatic || !run.incomplete) return run;
   for (const std::size_t limit = pool_limit(); run.incomplete && pool_bytes() < limit; run = build(entry)) {
-    workspace_->resize_pool(std::min(2 * pool_bytes(), limit));
+    // Where arrays are freed a pool that is too small is soon found out.
+    const std::size_t more = alloc::round_up(pool_bytes() / 2 * (frees_ ? 3 : 4), pool_unit);
+    workspace_->resize_pool(std::min(more, limit));
   }
   return run;
 }

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "app/options.hpp"
 #include "kdtree/level_builder.hpp"
@@ -12,12 +13,19 @@
 
 namespace heapwood::app {
 
+// What the pool that `auto` begins with depends on.
+struct PoolNeeds {
+  bool frees = true;             // all allocators to come do
+  std::size_t bytes_a_warp = 0;  // the most that one of them keeps (AllocatorTraits)
+};
+PoolNeeds pool_needs(const std::vector<const engine::Entry*>& allocators);
+
 class PreparedScene {
  public:
-  // Loads (Error{Exit::scene}), drops triangles of zero area unless they are to be kept, uploads. `frees`: whether the
-  // allocators to come all free, for the pool that `auto` begins with. With the per-level builder alone there is neither
-  // workspace nor pool.
-  PreparedScene(const std::string& source, const simt::DeviceInfo& device, const BuildSettings& settings, bool frees);
+  // Loads (Error{Exit::scene}), drops triangles of zero area unless they are to be kept, uploads. With the per-level builder
+  // alone there is neither workspace nor pool.
+  PreparedScene(const std::string& source, const simt::DeviceInfo& device, const BuildSettings& settings,
+                const PoolNeeds& needs);
 
   const std::string& source() const { return source_; }
   const std::string& name() const { return name_; }
@@ -41,7 +49,7 @@ class PreparedScene {
   kdtree::Tree tree() const;  // of the last build, whichever builder's
   kdtree::TreeStats tree_stats() const { return kdtree::measure(tree(), settings_.costs); }
 
-  // Builds; if the pool is `auto`, doubles it and tries again until the build completes. Incomplete: the pool was
+  // Builds; if the pool is `auto`, enlarges it and tries again until the build completes. Incomplete: the pool was
   // given, or the largest one that the device's memory allows was not enough.
   kdtree::BuildRun build_growing(const engine::Entry& entry);
   // Replaces an automatic pool's size (a resumed benchmark goes on with the size it had).
@@ -56,6 +64,7 @@ class PreparedScene {
   BuildSettings settings_;
   scenes::Mesh mesh_;
   std::size_t degenerate_ = 0;
+  bool frees_ = true;
   std::unique_ptr<kdtree::DeviceMesh> device_mesh_;
   std::unique_ptr<kdtree::Workspace> workspace_;
   std::unique_ptr<alloc::HostAllocator> host_;

@@ -156,7 +156,7 @@ ReproduceCase recorded_case(const ChosenScene& scene, const ReproduceSetup& setu
   one.measure = [source = scene.source, setup](const Announce& announce) {
     BuildSettings settings;
     settings.timeout = setup.seconds;
-    PreparedScene prepared(source, setup.device, settings, false);
+    PreparedScene prepared(source, setup.device, settings, {.frees = false});
     if (const engine::Entry* atomic = engine::find("atomic"); atomic && atomic->on(setup.device.id.kind))
       prepared.build_growing(*atomic);
     Json results = Json::array();
@@ -230,7 +230,7 @@ ReproduceCase profile_case(const ChosenScene& scene, const std::vector<const eng
   ReproduceCase one{fmt::format("profile {} refs=clipped runs={}", scene.label, settings.runs), allocators,
                     scene.about};
   one.measure = [source = scene.source, settings, allocators, setup](const Announce& announce) {
-    PreparedScene prepared(source, setup.device, settings, false);
+    PreparedScene prepared(source, setup.device, settings, {.frees = false});
     Json results = Json::array();
     for (const engine::Entry* entry : allocators) {
       Json result = blank(*entry);

@@ -17,7 +17,7 @@ double FirstRay::ms() const { return median(build_ms).value_or(0) + median(recor
 
 TraceResult run_trace(const TraceBench& bench, const std::function<void(const std::string&)>& announce) {
   announce(bench.scene + ": loading");
-  PreparedScene scene(bench.scene, bench.device, bench.settings, !bench.entry->traits->lower_bound);
+  PreparedScene scene(bench.scene, bench.device, bench.settings, pool_needs({bench.entry}));
   announce(scene.name() + ": building");
   TraceResult result;
   result.incomplete = scene.build_growing(*bench.entry).incomplete;

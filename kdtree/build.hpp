@@ -68,6 +68,9 @@ struct WorkspaceLimits {
   std::size_t output = 0;
 };
 
+// Resident on a GPU, for each multiprocessor (BuildKernel).
+inline constexpr unsigned warps_a_multiprocessor = 16;
+
 // Everything that a build needs besides the allocator: pool, task queue, output arrays. Sized for one mesh; shared by all
 // allocators and all runs. A build that overruns the output arrays grows them and starts again.
 class Workspace {
@@ -81,7 +84,8 @@ class Workspace {
   RefKind refs() const;
   const simt::DeviceId& device() const;
   alloc::Pool pool() const;
-  // Pool for `--pool auto` to begin with, and the paper's "N times the root node's size" (4 bytes a triangle).
+  // Pool for `--pool auto` to begin with, for allocators that free and keep nothing for themselves or for one that never frees, and
+  // the paper's "N times the root node's size" (4 bytes a triangle).
   static std::size_t suggested_pool(std::size_t triangles, RefKind refs, bool frees);
   static std::size_t pool_of_root_multiples(std::size_t triangles, double multiple);
   void resize_pool(std::size_t bytes);

@@ -46,7 +46,7 @@ struct BuildKernel {
   // Blocks of two warps give the finest steps of registers a warp; warps are independent of their block. Spilled registers
   // cost more than warps here, because acquires drop L1: 16 warps with 128 registers each beat 20 with spills.
   static constexpr unsigned block_threads = 64;
-  static constexpr unsigned blocks_per_multiprocessor = 8;
+  static constexpr unsigned blocks_per_multiprocessor = warps_a_multiprocessor * 32 / block_threads;
   static constexpr unsigned stack_size = 64;  // a power of two above max_depth
   static_assert(stack_size > max_depth);
   // Refs of the least node that is given to another warp: the way there costs both warps about as much as a split. With many
@@ -83,9 +83,9 @@ struct BuildKernel {
 };
 
 // Refs a chunk of a shared node has: enough for a warp to be worth waking, few enough to feed all of them.
-SIMT_INLINE std::uint32_t chunk_size(std::uint32_t n) {
-  const std::uint32_t even = (n / 2048 + 31) / 32 * 32;
-  return even < 128 ? 128 : even > 512 ? 512 : even;
+SIMT_INLINE std::uint32_t chunk_size(std::uint32_t n, bool few_refs = false) {
+  const std::uint32_t even = (n / (few_refs ? 512 : 2048) + 31) / 32 * 32, least = few_refs ? 32 : 128;
+  return even < least ? least : even > 512 ? 512 : even;
 }
 
 // The task of one side's child. Built from selected components: selecting whole structs would put them into local memory.

@@ -373,13 +373,14 @@ class BuildWorker {
     const Box tight = bin_refs(refs, n, first, last, box, scratch_.choose.sums);
     node.add(scratch_.choose.sums, tight);
   }
-  // A thread takes a chunk at a time, not a round of lanes: larger ones, as long as every thread has some.
+  // Smaller ones where the scene's are not enough for all warps anyway. A thread takes a chunk at a time, not a round of lanes: larger
+  // ones, as long as every thread has some.
   SIMT_INLINE std::uint32_t chunk_of(std::uint32_t n) const {
     if constexpr (is_serial) {
       const std::uint32_t even = n / (4 * warp_.workers());
       return even < 512 ? 512 : even > 16384 ? 16384 : even;
     }
-    return chunk_size(n);
+    return chunk_size(n, k_.triangle_count < 64 * warp_.workers());
   }
   SIMT_INLINE void end_bounds(SharedNode& node, std::uint32_t slot);
   SIMT_INLINE void end_split(SharedNode& node, std::uint32_t slot);

@@ -64,10 +64,12 @@ const simt::DeviceId& Workspace::device() const { return parts_->mesh->device();
 alloc::Pool Workspace::pool() const { return {parts_->pool.data(), parts_->pool.bytes()}; }
 
 std::size_t Workspace::suggested_pool(std::size_t triangles, RefKind refs, bool frees) {
-  // Refs handed out over a whole build, and live at once, as seen on scenes of all kinds; doubled where they do not suffice.
-  const std::size_t refs_each = frees ? 12 : 48;
+  // Live at once are two refs a triangle on most scenes, a node's and its children's, and half as much again should do; over a
+  // whole build as many as seen on scenes of all kinds.
+  const std::size_t refs_each = frees ? 3 : 48;
   const std::size_t per_ref = std::max<std::size_t>(ref_bytes(refs), alloc::granule / 2);
-  return alloc::round_up(triangles * refs_each * per_ref + (std::size_t{4} << 20), pool_alignment);
+  const std::size_t beside = frees ? 0 : std::size_t{4} << 20;
+  return alloc::round_up(triangles * refs_each * per_ref + beside, pool_alignment);
 }
 
 std::size_t Workspace::pool_of_root_multiples(std::size_t triangles, double multiple) {

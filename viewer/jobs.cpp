@@ -144,9 +144,7 @@ void Jobs::measure(const JobSpec& spec, JobOutcome& outcome) {
 
 void Jobs::record(const JobSpec& spec, JobOutcome& outcome) {
   tell(0, spec.allocators.size() + 1, spec.source + ": loading");
-  const bool frees = std::none_of(spec.allocators.begin(), spec.allocators.end(),
-                                  [](const engine::Entry* entry) { return entry->traits->lower_bound; });
-  app::PreparedScene prepared(spec.source, spec.device, spec.settings, frees);
+  app::PreparedScene prepared(spec.source, spec.device, spec.settings, app::pool_needs(spec.allocators));
   tell(1, spec.allocators.size() + 1, prepared.name() + ": size of the pool");
   // One pool for all, large enough for each, so that the maps can be compared.
   for (const engine::Entry* entry : spec.allocators) prepared.build_growing(*entry);

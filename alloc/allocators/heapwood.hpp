@@ -23,7 +23,8 @@ struct Heapwood {
       .label = "Heapwood",
       .paper = "none: own design",
       .note = "arenas that count their blocks, one open for each multiprocessor slot",
-      .smallest_pool = arena::Layout::smallest_pool};
+      .smallest_pool = arena::Layout::smallest_pool,
+      .bytes_a_warp = 32 << 10};
 
   template <class Device>
   static Heapwood create(Pool pool, const AllocatorOptions& options, const Device& device) {

@@ -128,7 +128,8 @@ class Arenas {
 
   // The same for one arena and a whole warp, as far as no search is needed: a look among the first `known` arenas, and an attempt;
   // where nothing is free there, an attempt behind all that were ever used, and then more of them are known (a word in the warp's
-  // fast memory). Short, because it is called from kernels that fill the instruction cache: there, code that is run seldom costs
+  // fast memory). With three eighths of the pool in use it looks elsewhere first: single arenas all over leave no room for large
+  // blocks. Short, because it is called from kernels that fill the instruction cache: there, code that is run seldom costs
   // more by what it pushes out than by what it does.
   template <class Warp>
   SIMT_INLINE std::uint32_t claim_quickly(Warp& warp, std::uint32_t value, std::uint32_t spread,
@@ -148,6 +149,7 @@ class Arenas {
       a += simt::lowest_bit(behind != 0 ? behind : bits);
       taken = team.once([&] {
         if (bits == 0) {
+          if (used > arenas / 8 * 3 && attempt + 1 < attempts) return none;
           a = used < arenas ? Word(*fresh).fetch_add(1, simt::relaxed) : none;  // relaxed: the counts decide
           known = a < arenas ? a + 1 : arenas;
         }

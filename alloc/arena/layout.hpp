@@ -60,7 +60,7 @@ class Layout {
       // Runs of arenas lie where warps that stay do not begin (PrivateArena::begin), and not among superblocks, or few of them.
       const std::uint64_t quarter = std::max<std::uint64_t>(n / 4, 1);
       const bool roomy = a.shift > most_shift;
-      a.run_room = static_cast<std::uint32_t>(simt::bit_floor(roomy ? 2 * quarter : quarter));
+      a.run_room = static_cast<std::uint32_t>(simt::bit_floor(quarter));
       a.run_first = static_cast<std::uint32_t>(3 * quarter) - (roomy ? a.run_room : 0);
       a.fresh = word(pool, head_bytes);
       a.tickets = word(pool, head_bytes + line);

@@ -144,7 +144,7 @@ class PrivateArena {
   // those waiting that wait for what it makes of it. Which they are is agreed on: behind those that slots begin with. Who finds
   // its own taken goes without.
   SIMT_INLINE static void begin(const Arenas& arenas, Warp& warp, WarpState& state, std::uint32_t first) {
-    const std::uint32_t each = fewer_than(arenas, warp, 6) ? 1 : 2;
+    const std::uint32_t each = fewer_than(arenas, warp, 12) ? 1 : 2;
     for (std::uint32_t i = warp.lane(); i < each; i += Warp::width) {
       const std::uint32_t a = first + each * warp.worker() + i;
       if (a < arenas.arenas && arenas.take_one(a, open)) {

@@ -27,7 +27,7 @@ namespace {
 simt::DeviceInfo cpu() { return simt::find_device("cpu", 2); }
 
 std::shared_ptr<const BuiltScene> built(const std::string& source) {
-  app::PreparedScene prepared(source, cpu(), {}, true);
+  app::PreparedScene prepared(source, cpu(), {}, {});
   prepared.build_growing(*engine::find("cfmmalloc"));
   return make_built_scene(source, prepared.name(), prepared.mesh(), prepared.workspace().download(), cpu(),
                           "cfmmalloc");
@@ -132,7 +132,7 @@ TEST(RayProbe, FollowsTheTraversal) {
 
 Recording record(const std::string& source, const std::string& allocator) {
   const engine::Entry& entry = *engine::find(allocator);
-  app::PreparedScene prepared(source, cpu(), {}, false);
+  app::PreparedScene prepared(source, cpu(), {}, {.frees = false});
   prepared.build_growing(entry);
   return make_recording(source, entry, "cpu", prepared.pool_bytes(), prepared.build_recorded(entry, 1u << 20));
 }
@@ -268,7 +268,7 @@ TEST(Recording, InternalFragmentationTellsAllocatorsApart) {
 // A recording that comes line by line is the one that is made at once.
 TEST(Recording, IsTheSameInPieces) {
   const engine::Entry& entry = *engine::find("cmalloc");
-  app::PreparedScene prepared("statue:1k", cpu(), {}, false);
+  app::PreparedScene prepared("statue:1k", cpu(), {}, {.frees = false});
   prepared.build_growing(entry);
   const kdtree::RecordedRun run = prepared.build_recorded(entry, 1u << 20);
   const Recording whole = make_recording("statue:1k", entry, "cpu", prepared.pool_bytes(), run);
@@ -290,7 +290,7 @@ TEST(Recording, IsTheSameInPieces) {
 // A watched build goes no further than its watcher lets it, and ends as the recording that is made of it.
 TEST(HeapView, FollowsABuildAtItsPace) {
   const engine::Entry& entry = *engine::find("cfmmalloc");
-  app::PreparedScene prepared("statue:2k", cpu(), {}, true);
+  app::PreparedScene prepared("statue:2k", cpu(), {}, {});
   prepared.build_growing(entry);
   const auto lines = std::make_shared<alloc::LiveRecording>();
   lines->hold_from(0);
