@@ -103,14 +103,18 @@ std::size_t PreparedScene::pool_limit() const {
   return std::min(available / 10 * 9, useful) / pool_unit * pool_unit;
 }
 
+bool PreparedScene::enlarge_pool() {
+  const std::size_t limit = pool_limit();
+  if (settings_.pool.kind != PoolSize::Kind::automatic || pool_bytes() >= limit) return false;
+  // Where arrays are freed a pool that is too small is soon found out.
+  const std::size_t more = alloc::round_up(pool_bytes() / 2 * (frees_ ? 3 : 4), pool_unit);
+  workspace_->resize_pool(std::min(more, limit));
+  return true;
+}
+
 kdtree::BuildRun PreparedScene::build_growing(const engine::Entry& entry) {
   kdtree::BuildRun run = build(entry);
-  if (settings_.pool.kind != PoolSize::Kind::automatic || !run.incomplete) return run;
-  for (const std::size_t limit = pool_limit(); run.incomplete && pool_bytes() < limit; run = build(entry)) {
-    // Where arrays are freed a pool that is too small is soon found out.
-    const std::size_t more = alloc::round_up(pool_bytes() / 2 * (frees_ ? 3 : 4), pool_unit);
-    workspace_->resize_pool(std::min(more, limit));
-  }
+  while (run.incomplete && enlarge_pool()) run = build(entry);
   return run;
 }
 

@@ -52,6 +52,8 @@ class PreparedScene {
   // Builds; if the pool is `auto`, enlarges it and tries again until the build completes. Incomplete: the pool was
   // given, or the largest one that the device's memory allows was not enough.
   kdtree::BuildRun build_growing(const engine::Entry& entry);
+  // Only a pool that is `auto`; false: it stays as it is.
+  bool enlarge_pool();
   // Replaces an automatic pool's size (a resumed benchmark goes on with the size it had).
   void set_pool(std::size_t bytes);
 

@@ -139,14 +139,33 @@ void SceneBench::warm_up(Lane& lane) {
   });
 }
 
+// Warps come in another order each time, and a pool in which the warm-up found room can lack it later: all runs are
+// made again, then, in a larger one.
 void SceneBench::measure() {
+  while (!measure_runs()) {
+    for (Lane& lane : lanes_) {
+      Result& result = *lane.result;
+      result.runs_ms.clear();
+      result.reset_ms.clear();
+      if (result.levels) result.levels->allocation_ms.clear();
+      if (lane.entry) result.pool_bytes = scene_.pool_bytes();
+    }
+  }
+  for (Lane& lane : lanes_) keep_warm_up(lane);
+}
+
+// False: the pool was too small and has been enlarged.
+bool SceneBench::measure_runs() {
   for (int run = 0; run < job_.settings.runs && !stopped_; ++run) {
     for (Lane& lane : lanes_) {
       step_(fmt::format("{}: {}, run {} of {}", scene_.name(), lane.name(), run + 1, job_.settings.runs));
       if (!lane.running() || enough(lane)) continue;
+      bool enlarged = false;
       guarded(&lane, [&] {
         if (lane.entry) {
           const kdtree::BuildRun build = scene_.build(*lane.entry);
+          enlarged = build.incomplete && growing_ && scene_.enlarge_pool();
+          if (enlarged) return;
           note_run(*lane.result, build);
           lane.result->runs_ms.push_back(build.ms);
           lane.result->reset_ms.push_back(build.reset_ms);
@@ -155,10 +174,11 @@ void SceneBench::measure() {
         }
         if (run + 1 == job_.settings.runs || enough(lane)) compare_with_first(*lane.result);
       });
+      if (enlarged) return false;
       if (stopped_) break;
     }
   }
-  for (Lane& lane : lanes_) keep_warm_up(lane);
+  return true;
 }
 
 // Whether another run is too much, if it takes as long as the last one.

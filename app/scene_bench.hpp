@@ -47,6 +47,7 @@ class SceneBench {
   void guarded(Lane* lane, F f);
   void warm_up(Lane& lane);
   void build_per_level(Lane& lane, bool timed);
+  bool measure_runs();
   bool may_run(Lane& lane);
   bool pool_holds_all();
   bool enough(const Lane& lane) const;  // of runs
@@ -61,7 +62,7 @@ class SceneBench {
   std::vector<Result*> all_;
   Step step_;
   std::optional<bool> holds_all_;  // whether an allocator that never frees completes in this pool
-  bool growing_ = false;           // warm-up builds make the pool larger until they complete
+  bool growing_ = false;           // builds that lack memory make the pool larger
   bool stopped_ = false;
 };
 

@@ -242,7 +242,7 @@ void crowd(const Device& device, unsigned warps, std::uint32_t requests) {
   alone.launch(Kernel<decltype(fill)>{fill}, 1);
   device.launch(Crowd{heap, Inside(pool), requests, counters.data(), counters.data() + 1}, warps);
   EXPECT_EQ(counters.download()[0], 0u);
-  EXPECT_GT(counters.download()[1], requests);
+  EXPECT_GT(counters.download()[1], requests / 4);  // of four or two warps, who may run one after another
   alone.launch(Kernel<decltype(give_back)>{give_back}, 1);
   EXPECT_EQ(test::bytes_in(regions_of(heap, {}), Region::State::used), 0u);
 }

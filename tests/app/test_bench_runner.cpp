@@ -43,6 +43,15 @@ kdtree::BuildRun build_greedy(kdtree::Workspace& workspace, const kdtree::BuildO
   return run;
 }
 
+// Lacks memory in the second timed run, and from then on in a pool of that size.
+std::vector<std::size_t> pools;
+kdtree::BuildRun build_late(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
+  pools.push_back(workspace.pool().bytes);
+  kdtree::BuildRun run = real().build(workspace, options);
+  run.incomplete = pools.size() > 2 && pools.back() == pools.front();
+  return run;
+}
+
 // Another tree: the costs are not those that were asked for.
 kdtree::BuildRun build_other(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
   kdtree::BuildOptions other = options;
@@ -218,6 +227,25 @@ TEST_F(BenchRunner, ThePoolGrowsUntilTheBuildCompletes) {
   EXPECT_FALSE(small.results[0].slowdown);
   EXPECT_NE(small.results[0].reason.find("4.00 KiB request refused, 7 nodes not split"), std::string::npos)
       << small.results[0].reason;
+}
+
+TEST_F(BenchRunner, ARunThatLacksMemoryInAnAutomaticPoolIsMadeAgainInALargerOne) {
+  const Fake late("late", build_late), ten("ten", build_taking<10>);
+  job_.allocators = {ten.entry(), late.entry()};
+  job_.pool_probe = nullptr;
+  job_.settings.pool = parse_pool("auto");
+  pools.clear();
+  for (const Result& result : run_bench(job_, {}).results) {
+    EXPECT_EQ(result.status, Status::ok) << result.reason;
+    EXPECT_EQ(result.runs_ms.size(), 3u);
+    EXPECT_EQ(result.pool_bytes, pools.back());
+  }
+  EXPECT_GT(pools.back(), pools.front());
+  EXPECT_GE(pools.size(), 3 + 3u);
+
+  job_.settings.pool = parse_pool("4M");
+  pools.clear();
+  EXPECT_EQ(run_bench(job_, {}).results[1].status, Status::incomplete);
 }
 
 // The pool of --pool auto is known only when the others have found theirs.
