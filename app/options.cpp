@@ -77,7 +77,8 @@ std::size_t parse_bytes(const std::string& text) {
 PoolSize parse_pool(const std::string& text) {
   PoolSize pool;
   pool.text = text;
-  if (text == "auto") return pool;
+  pool.for_speed = text == "fast";
+  if (text == "fast" || text == "auto") return pool;
   if (text.size() > 1 && (text.back() == 'x' || text.back() == 'X')) {
     const std::optional<double> multiple = number(text.substr(0, text.size() - 1));
     if (!multiple || *multiple <= 0 || *multiple > 1e9)
@@ -87,7 +88,7 @@ PoolSize parse_pool(const std::string& text) {
     return pool;
   }
   if (text.find_first_of("0123456789") != 0 && text.find('.') != 0)
-    wrong("--pool", text, "auto, a size (512M, 2G) or a multiple (200x)");
+    wrong("--pool", text, "fast, auto, a size (512M, 2G) or a multiple (200x)");
   pool.kind = PoolSize::Kind::bytes;
   pool.bytes = parse_bytes(text);
   return pool;
@@ -175,9 +176,10 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
       ->type_name("KIND");
   app.add_option_function<std::string>(
          "--pool", [&](const std::string& text) { settings.pool = parse_pool(text); },
-         "memory for the allocator: auto (enlarged until the\nbuild completes), 512M, 2G, or 200x the root node\nat 4 "
-         "bytes a triangle (the papers)")
-      ->default_str("auto")
+         "memory for the allocator: auto (about what a build\nneeds), fast (and room for what allocators keep for\n"
+         "each warp), both enlarged until the build completes;\n512M, 2G, or 200x the root node at 4 bytes a\ntriangle "
+         "(the papers)")
+      ->default_str("fast")
       ->type_name("SIZE");
   if (with_runs) {
     app.add_option("--runs", settings.runs, "timed builds of an allocator")

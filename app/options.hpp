@@ -25,9 +25,10 @@ inline constexpr const char* default_allocator = "heapwood";
 struct PoolSize {
   enum class Kind { automatic, bytes, root_multiple };
   Kind kind = Kind::automatic;
+  bool for_speed = true;  // automatic: with room for what allocators keep for each warp; false: no more than needed
   std::size_t bytes = 0;
   double multiple = 0;
-  std::string text = "auto";  // as given
+  std::string text = "fast";  // as given
 };
 
 struct DeviceOptions {
@@ -57,7 +58,7 @@ struct ImageSize {
 };
 
 std::size_t parse_bytes(const std::string& text);                 // "4096", "512M", "1.5G", "64KiB"
-PoolSize parse_pool(const std::string& text);                     // "auto", bytes, "200x"
+PoolSize parse_pool(const std::string& text);                     // "fast", "auto", bytes, "200x"
 ImageSize parse_image_size(const std::string& text);              // "1920x1080"
 unsigned parse_axis(const std::string& text);                     // "x", "y", "z"
 kdtree::RefKind parse_refs(const std::string& text);              // "clipped", "ids", "boxes"

@@ -9,7 +9,7 @@ namespace heapwood::app {
 
 namespace {
 
-constexpr std::size_t pool_unit = std::size_t{1} << 20, least_automatic = 4 * pool_unit;
+constexpr std::size_t pool_unit = std::size_t{1} << 16, least_automatic = std::size_t{4} << 20;
 
 std::size_t first_pool(const BuildSettings& settings, std::size_t triangles, const simt::DeviceInfo& device,
                        const PoolNeeds& needs) {
@@ -21,10 +21,12 @@ std::size_t first_pool(const BuildSettings& settings, std::size_t triangles, con
     case PoolSize::Kind::automatic:
       break;
   }
-  const std::size_t warps =
-      device.multiprocessors * (device.id.kind == simt::DeviceKind::cuda ? kdtree::warps_a_multiprocessor : 1);
-  const std::size_t suggested = kdtree::Workspace::suggested_pool(triangles, settings.refs, needs.frees);
-  return alloc::round_up(std::max(suggested + warps * needs.bytes_a_warp, least_automatic), pool_unit);
+  std::size_t bytes = kdtree::Workspace::suggested_pool(triangles, settings.refs, needs.frees);
+  if (settings.pool.for_speed) {
+    const bool gpu = device.id.kind == simt::DeviceKind::cuda;
+    bytes += device.multiprocessors * (gpu ? kdtree::warps_a_multiprocessor : 1) * needs.bytes_a_warp;
+  }
+  return alloc::round_up(std::max(bytes, least_automatic), pool_unit);
 }
 
 }  // namespace

@@ -60,6 +60,8 @@ struct BuildKernel {
     ChooseScratch choose;
     std::uint32_t tight[2][6];  // of a chunk's refs, for each child: SharedNode::tight
     Rest rest;
+    bool refused;            // this warp has just been refused memory, or has given back what it kept
+    std::uint32_t last_try;  // the node for which all warps have given back what they kept
     NodeTask stack[stack_size];
   };
 

@@ -306,9 +306,10 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uin
   const bool none_shared = slot_left == no_slot && slot_right == no_slot;
   std::uint32_t small = (slot_left == no_slot ? 1u : 0u) | (slot_right == no_slot ? 2u : 0u);
   emptied_ = slot;
+  std::uint32_t set_aside = 0;
   // The parent's unit passes to one child; another child brings its own.
   if (both_shared) {
-    if (warp_.lane() == 0) k_.queue.add_pending(1);
+    if (warp_.lane() == 0) set_aside = k_.queue.add_pending(1);
     if (!k_.queue.push_shared(warp_, WorkKind::choose, slot_left, 1)) {
       k_.shared.give_back(warp_, slot_left);  // no room: this warp will split it alone
       small = 1;
@@ -327,6 +328,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uin
     keep(child_task(node.task, node.axis, node.plane, side, node.child[side], node.child_n[side], node.pair));
   }
   free(node.task.refs, node.task.n);
+  // Now there is memory. Where nodes are small somebody finishes a unit all the time; here nobody does.
+  if (sets_aside && warp_.any(set_aside != 0)) TaskQueue::push_retry(k_.queue, warp_);
   const std::uint32_t tasks = top_ - bottom_;
   if (!both_shared && (!none_shared || tasks > 1)) share(k_.queue.look(warp_));
   if (!none_shared) take_shared(slot_right != no_slot ? slot_right : slot_left);

@@ -19,6 +19,7 @@ class BuildWorker {
  public:
   using Refs = typename Kernel::Refs;
   using Scratch = typename Kernel::Scratch;
+  using Allocator = decltype(Kernel::allocator);
 
   SIMT_INLINE BuildWorker(const Kernel& kernel, Warp& warp, Scratch& scratch)
       : k_(kernel),
@@ -35,7 +36,11 @@ class BuildWorker {
 
  private:
   SIMT_INLINE void work() {
-    if (warp_.lane() == 0) scratch_.rest = {};
+    if (warp_.lane() == 0) {
+      scratch_.rest = {};
+      scratch_.refused = false;
+      scratch_.last_try = no_node;
+    }
     warp_.sync();
     if (warp_.worker() == 0) start();
     while (!stop_) {
@@ -50,19 +55,27 @@ class BuildWorker {
           pop_own();
           continue;
         }
+        if constexpr (has_context) own_.idle(warp_);
         if (owed_ != 0) {
-          if (k_.queue.finish(warp_, owed_)) return;
+          const TaskQueue::Left left = k_.queue.finish(warp_, owed_);
           owed_ = 0;
-          continue;
+          if (left == TaskQueue::Left::nothing) return;
+          if (!sets_aside || left == TaskQueue::Left::work) continue;
+          item = {WorkKind::retry, left == TaskQueue::Left::only_set_aside ? alone : 0};
+        } else {
+          item = wait_for_work();
+          if (item.kind == WorkKind::exit) return;
         }
-        item = wait_for_work();
-        if (item.kind == WorkKind::exit) return;
       }
       if (item.kind == WorkKind::task) {
         has_task_ = true;
         owed_ = 1;
       } else if (item.kind == WorkKind::choose) {
         take_shared(item.slot);
+      } else if (sets_aside && item.kind == WorkKind::trim) {
+        trim();
+      } else if (sets_aside && item.kind == WorkKind::retry) {
+        try_again(item.slot == alone);
       } else {
         run_chunk(item);
       }
@@ -71,7 +84,6 @@ class BuildWorker {
 
   SIMT_INLINE WorkItem wait_for_work() {
     [[maybe_unused]] const auto in = probe_.in(Phase::wait);
-    if constexpr (has_context) own_.idle(warp_);
     return k_.queue.pop(warp_, task_);
   }
   // The next chunk of a phase that found no room in the queue, or kind none.
@@ -105,12 +117,17 @@ class BuildWorker {
           choose<Refs>(warp_, scratch_.choose, task, k_.corners, cost, slot != no_slot ? &k_.shared[slot] : nullptr);
     }
     std::byte *left = nullptr, *right = nullptr;
-    if (!(simt::from_bits(split.cost) < cost.leaf_cost()) || !allocate_children(split.nl(), split.nr(), left, right)) {
-      write_leaf(task);
-      if (slot != no_slot) {
-        k_.shared.give_back(warp_, slot);
-        owed_ += 1;
+    const bool splits = simt::from_bits(split.cost) < cost.leaf_cost();
+    if (!splits || !allocate_children(split.nl(), split.nr(), left, right)) {
+      if (slot != no_slot) owed_ += 1;
+      if (splits) {
+        if constexpr (sets_aside) {
+          if (set_aside(task, slot)) return;
+        }
+        note_failure(split.nl() > split.nr() ? split.nl() : split.nr());
       }
+      write_leaf(task);
+      if (slot != no_slot) k_.shared.give_back(warp_, slot);
     } else {
       const std::uint32_t pair = take_pair();
       if (stop_) return;
@@ -286,8 +303,59 @@ class BuildWorker {
     left = static_cast<std::byte*>(arrays.first);
     right = static_cast<std::byte*>(arrays.second);
     if (left != nullptr || (!has_context && right != nullptr)) return true;
-    note_failure(nl > nr ? nl : nr);
     return false;
+  }
+  // Puts a node that was refused memory aside: others may give some back. False: nobody will.
+  SIMT_INLINE bool set_aside(const NodeTask& task, std::uint32_t slot) {
+    if (warp_.lane() == 0) scratch_.stack[top_ % Kernel::stack_size] = task;
+    return put_aside(k_.queue, warp_, scratch_, top_ % Kernel::stack_size, slot);
+  }
+  static SIMT_OUTLINE bool put_aside(TaskQueue queue, Warp warp, Scratch& scratch, std::uint32_t at,
+                                     std::uint32_t slot) {
+    bool aside = false;
+    if (warp.lane() == 0) {
+      const NodeTask& task = scratch.stack[at];
+      aside = task.node != scratch.last_try && queue.set_aside(warp, task, slot);
+      scratch.refused = aside;
+    }
+    aside = warp.any(aside);
+    warp.sync();
+    return aside;
+  }
+  // Takes such a node up again, unless this warp has just tried in vain. `is_alone`: nobody has work. Then all warps give back first
+  // what they keep, whoever does so last tries, and a node that is refused all the same is a leaf.
+  SIMT_INLINE void try_again(bool is_alone) {
+    const std::uint32_t found = take_up(k_.queue, warp_, scratch_, top_ % Kernel::stack_size, is_alone);
+    if (found == found_nothing) return;
+    if (found == found_trim) {
+      trim();
+    } else if (found == no_slot) {
+      owed_ = 1;
+      ++top_;
+    } else {
+      take_shared(found);
+    }
+  }
+  // A shared node's slot, or no_slot: the task is in the stack's entry `at`.
+  static SIMT_OUTLINE std::uint32_t take_up(TaskQueue queue, Warp warp, Scratch& scratch, std::uint32_t at,
+                                            bool is_alone) {
+    const bool refused = scratch.refused;
+    warp.sync();  // all have read
+    if (warp.lane() == 0) scratch.refused = false;
+    if (refused && !is_alone) return found_nothing;
+    if (has_context && is_alone && TaskQueue::trim(queue, warp)) return found_trim;
+    std::uint32_t found = found_nothing;
+    if (warp.lane() == 0 && queue.take_set_aside(warp, scratch.stack[at], found) && is_alone)
+      scratch.last_try = scratch.stack[at].node;
+    found = warp.shfl(found, 0);
+    warp.sync();
+    return found;
+  }
+  SIMT_INLINE void trim() {
+    if constexpr (has_context) own_.end(warp_);
+    if (warp_.lane() == 0) scratch_.refused = true;
+    warp_.sync();
+    owed_ = 1;
   }
   SIMT_INLINE void* from_lane(void* pointer, unsigned lane) {
     return reinterpret_cast<void*>(warp_.shfl(reinterpret_cast<std::uintptr_t>(pointer), lane));
@@ -390,7 +458,12 @@ class BuildWorker {
   using Own = typename alloc::ContextOf<decltype(Kernel::allocator), Warp>::Type;
   // A CPU thread with clipped refs: vectors in place of lanes (serial_refs.hpp).
   static constexpr bool is_serial = Warp::width == 1 && Refs::stores_bounds;
+  static constexpr std::uint32_t no_node = ~0u;
+  static constexpr std::uint32_t alone = 1;                              // a retry item's `slot`: nobody has work
+  static constexpr std::uint32_t found_nothing = ~1u, found_trim = ~2u;  // beside slots and no_slot
   static constexpr bool has_context = !std::is_same_v<Own, alloc::NoContext>;
+  // What is refused memory is put aside where others may give some back.
+  static constexpr bool sets_aside = Allocator::traits.frees == alloc::Frees::individually;
 
   const Kernel& k_;
   Warp& warp_;

@@ -6,6 +6,8 @@
 // The ring cannot overflow. Items of shared nodes take room first, and where there is none the caller does the work itself: a
 // full ring costs speed, never the build. A task is pushed only after a look() that saw a warp waiting, and one per look, so
 // unclaimed tasks never outnumber the warps; the ring has that many entries beyond the room.
+// Beside the ring lie nodes that were refused memory, until somebody has finished a unit of work, and so given memory back. Only
+// a node that is refused while nobody else has work is a leaf for want of memory.
 // All ticket counting is by fetch_add: a compare-and-swap loop on a word that thousands of warps change succeeds about once a
 // round trip to L2, which would limit the whole build.
 #pragma once
@@ -30,7 +32,8 @@ struct alignas(16) NodeTask {
 };
 static_assert(sizeof(NodeTask) == 48);
 
-enum class WorkKind : std::uint32_t { none, task, choose, bounds_chunk, init_chunk, split_chunk, exit };
+// retry: look at what is set aside. trim: give memory back that is kept for later.
+enum class WorkKind : std::uint32_t { none, task, choose, bounds_chunk, init_chunk, split_chunk, retry, trim, exit };
 
 struct WorkItem {
   WorkKind kind = WorkKind::none;
@@ -44,13 +47,26 @@ class TaskQueue {
     std::uint64_t flag = 0;  // 0 = free; else kind:4 | lap:8 | slot:20 | chunk:32
     NodeTask task;
   };
+  // A node that was set aside: as a task, or a shared one's slot.
+  struct alignas(64) SetAside {
+    std::uint32_t state = 0;  // free, busy, full
+    std::uint32_t slot = 0;
+    NodeTask task;
+  };
   struct alignas(128) Counters {
     std::uint64_t tickets =
         0;  // tail:32 (items pushed) | head:32 (tickets taken); in one word, so one load tells who waits
-    alignas(128) std::int32_t room = 0;      // items of shared nodes that still fit
-    alignas(128) std::uint32_t pending = 0;  // shared nodes and published tasks whose subtrees are not finished
+    alignas(128) std::int32_t room = 0;  // items of shared nodes that still fit
+    // Nodes set aside:32 | units:32, shared nodes and published tasks whose subtrees are not finished. What is set aside is no unit's.
+    alignas(128) std::uint64_t pending = 0;
+    std::uint32_t trimmed =
+        0;  // by all warps since work was last taken from what is set aside; theirs who finish the last unit
   };
   static constexpr std::uint32_t most_slots = 1u << 20;
+  static constexpr std::uint32_t most_set_aside = 1024;
+
+  // What there is to do when units have been finished.
+  enum class Left : std::uint32_t { work, some_set_aside, only_set_aside, nothing };
 
   // For a ring of `size` entries and `warps` warps; pending starts with the root's unit.
   static Counters initial(std::size_t size, std::size_t warps) {
@@ -61,7 +77,8 @@ class TaskQueue {
   }
 
   TaskQueue() = default;
-  TaskQueue(Counters* counters, RingEntry* ring, std::uint32_t size) : counters_(counters), ring_(ring), size_(size) {}
+  TaskQueue(Counters* counters, RingEntry* ring, std::uint32_t size, SetAside* set_aside)
+      : counters_(counters), ring_(ring), set_aside_(set_aside), size_(size) {}
 
   // Warps that wait for work, minus items that wait for a warp. relaxed: a hint.
   template <class Warp>
@@ -138,28 +155,109 @@ class TaskQueue {
     return true;
   }
 
-  // Adds to the units that must finish before the build has ended. relaxed: the caller holds a unit itself.
-  SIMT_INLINE void add_pending(std::uint32_t units) const {
-    simt::atomic_ref<std::uint32_t>(counters_->pending).fetch_add(units, simt::relaxed);
+  // Adds to the units that must finish before the build has ended. relaxed: the caller holds a unit itself. How many nodes are set
+  // aside.
+  SIMT_INLINE std::uint32_t add_pending(std::uint32_t units) const {
+    return static_cast<std::uint32_t>(
+        simt::atomic_ref<std::uint64_t>(counters_->pending).fetch_add(units, simt::relaxed) >> 32);
   }
-  // Finishes units; whoever finishes the last one sends every other warp home. All lanes call; true: the build has ended.
+  // Finishes units; whoever finishes the last one, while nothing is set aside, sends every other warp home. All lanes call. Where
+  // only_set_aside is left the caller has to take that.
   template <class Warp>
-  SIMT_INLINE bool finish(Warp& warp, std::uint32_t units) const {
+  SIMT_INLINE Left finish(Warp& warp, std::uint32_t units) const {
     warp.sync();
-    bool last = false;
-    // acq_rel: the last one has seen the ends of all others.
+    Left left = Left::work;
     if (warp.lane() == 0) {
-      last = simt::atomic_ref<std::uint32_t>(counters_->pending).fetch_sub(units, simt::acq_rel) == units;
+      // acq_rel: the last one has seen the ends of all others.
+      const std::uint64_t seen = simt::atomic_ref<std::uint64_t>(counters_->pending).fetch_sub(units, simt::acq_rel);
+      const bool last = static_cast<std::uint32_t>(seen) == units;
+      left =
+          seen >> 32 == 0 ? (last ? Left::nothing : Left::work) : (last ? Left::only_set_aside : Left::some_set_aside);
     }
-    if (!warp.any(last)) return false;
+    left = static_cast<Left>(warp.shfl(static_cast<std::uint32_t>(left), 0));
+    if (left != Left::nothing) return left;
     // Every other warp holds, or will take, exactly one of the tickets behind the last item.
     const std::uint32_t first =
         static_cast<std::uint32_t>(simt::atomic_ref<std::uint64_t>(counters_->tickets).load(simt::relaxed) >> 32);
     publish_all(warp, first, warp.workers() - 1, WorkKind::exit, 0);
+    return left;
+  }
+
+  // What follows is called, not inlined: it seldom happens, and kernels are short of the instruction cache.
+
+  // For who finishes the last unit while nodes are set aside: every warp, this one too, gets a unit in which to trim. All lanes call.
+  // False: they have done so, or the queue has no room.
+  template <class Warp>
+  static SIMT_OUTLINE bool trim(TaskQueue queue, Warp warp) {
+    bool trims = false;
+    if (warp.lane() == 0) {
+      const simt::atomic_ref<std::uint32_t> trimmed(queue.counters_->trimmed);
+      trims = trimmed.load(simt::relaxed) == 0;  // relaxed, here and below: ordered by the units
+      trimmed.store(trims ? 1 : 0, simt::relaxed);
+      if (trims) queue.add_pending(warp.workers());
+    }
+    if (!warp.any(trims)) return false;
+    if (queue.push_shared(warp, WorkKind::trim, 0, warp.workers() - 1)) return true;
+    if (warp.lane() == 0) {
+      simt::atomic_ref<std::uint64_t>(queue.counters_->pending).fetch_sub(warp.workers(), simt::relaxed);
+      simt::atomic_ref<std::uint32_t>(queue.counters_->trimmed).store(0, simt::relaxed);
+    }
+    return false;
+  }
+  // Has some warp look at what is set aside, if there is room. All lanes call.
+  template <class Warp>
+  static SIMT_OUTLINE void push_retry(TaskQueue queue, Warp warp) {
+    queue.push_shared(warp, WorkKind::retry, 0, 1);
+  }
+  // Puts a node aside that was refused memory; its unit stays the caller's. False: there are too many. One lane calls.
+  template <class Warp>
+  SIMT_INLINE bool set_aside(Warp& warp, const NodeTask& task, std::uint32_t slot) const {
+    const simt::atomic_ref<std::uint64_t> pending(counters_->pending);
+    std::uint64_t seen = pending.load(simt::relaxed);
+    do {
+      if (seen >> 32 == most_set_aside) return false;
+    } while (!pending.compare_exchange_weak(seen, seen + one_set_aside, simt::relaxed, simt::relaxed));
+    SetAside& place = set_aside_[seen >> 32];
+    if (!change(warp, place, SetAsideState::free, SetAsideState::busy)) return true;  // aborted
+    place.task = task;
+    place.slot = slot;
+    // release: publishes the task, and the refs or the shared node behind it.
+    simt::atomic_ref<std::uint32_t>(place.state).store(SetAsideState::full, simt::release);
+    return true;
+  }
+  // Takes the last node that was set aside, with a unit for it. False: there is none any more. One lane calls.
+  template <class Warp>
+  SIMT_INLINE bool take_set_aside(Warp& warp, NodeTask& task, std::uint32_t& slot) const {
+    const simt::atomic_ref<std::uint64_t> pending(counters_->pending);
+    std::uint64_t seen = pending.load(simt::relaxed);
+    do {
+      if (seen >> 32 == 0) return false;
+    } while (!pending.compare_exchange_weak(seen, seen - one_set_aside + 1, simt::relaxed, simt::relaxed));
+    SetAside& place = set_aside_[(seen >> 32) - 1];
+    if (!change(warp, place, SetAsideState::full, SetAsideState::busy)) return false;  // aborted
+    task = place.task;
+    slot = place.slot;
+    // release: it has been read.
+    simt::atomic_ref<std::uint32_t>(place.state).store(SetAsideState::free, simt::release);
     return true;
   }
 
  private:
+  static constexpr std::uint64_t one_set_aside = std::uint64_t{1} << 32;
+  struct SetAsideState {
+    static constexpr std::uint32_t free = 0, busy = 1, full = 2;
+  };
+  // Waits for the warp that uses the place, which waits for nobody but one of the opposite kind that was before it. acquire: what
+  // that one wrote, or that it has read.
+  template <class Warp>
+  SIMT_INLINE static bool change(Warp& warp, SetAside& place, std::uint32_t from, std::uint32_t to) {
+    const simt::atomic_ref<std::uint32_t> state(place.state);
+    return simt::wait_until(warp, [&] {
+      std::uint32_t expected = from;
+      return state.compare_exchange_strong(expected, to, simt::acquire, simt::relaxed);
+    });
+  }
+
   SIMT_INLINE RingEntry& entry(std::uint32_t ticket) const { return ring_[ticket & (size_ - 1)]; }
   SIMT_INLINE std::uint64_t lap_of(std::uint32_t ticket) const { return (ticket / size_) & 255u; }
 
@@ -217,6 +315,7 @@ class TaskQueue {
 
   Counters* counters_ = nullptr;
   RingEntry* ring_ = nullptr;
+  SetAside* set_aside_ = nullptr;
   std::uint32_t size_ = 0;  // a power of two, at least four times the warps
 };
 

@@ -46,6 +46,7 @@ Workspace::Workspace(const DeviceMesh& mesh, RefKind refs, std::size_t pool_byte
   p.shared = simt::Buffer<SharedNode>(device, limits.shared_nodes != 0
                                                   ? limits.shared_nodes
                                                   : std::min<std::size_t>(64 + n / 256, TaskQueue::most_slots));
+  p.set_aside = simt::Buffer<TaskQueue::SetAside>(device, TaskQueue::most_set_aside);
   p.queue = simt::Buffer<TaskQueue::Counters>(device, 1);
   p.shared_counters = simt::Buffer<SharedNodes::Counters>(device, 1);
   p.counters = simt::Buffer<BuildCounters>(device, 1);
@@ -64,12 +65,12 @@ const simt::DeviceId& Workspace::device() const { return parts_->mesh->device();
 alloc::Pool Workspace::pool() const { return {parts_->pool.data(), parts_->pool.bytes()}; }
 
 std::size_t Workspace::suggested_pool(std::size_t triangles, RefKind refs, bool frees) {
-  // Live at once are two refs a triangle on most scenes, a node's and its children's, and half as much again should do; over a
-  // whole build as many as seen on scenes of all kinds.
-  const std::size_t refs_each = frees ? 3 : 48;
+  // Live at once are two refs a triangle on most scenes, a node's and its children's, and half as much again will do, less a little;
+  // over a whole build as many as seen on scenes of all kinds. In tenths.
+  const std::size_t refs_each = frees ? 29 : 480;
   const std::size_t per_ref = std::max<std::size_t>(ref_bytes(refs), alloc::granule / 2);
   const std::size_t beside = frees ? 0 : std::size_t{4} << 20;
-  return alloc::round_up(triangles * refs_each * per_ref + beside, pool_alignment);
+  return triangles * refs_each / 10 * per_ref + beside;
 }
 
 std::size_t Workspace::pool_of_root_multiples(std::size_t triangles, double multiple) {

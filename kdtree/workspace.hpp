@@ -16,6 +16,7 @@ struct Workspace::Parts {
   simt::Memory pool;
   simt::Buffer<PackedCorners> corners;
   simt::Buffer<TaskQueue::RingEntry> ring;
+  simt::Buffer<TaskQueue::SetAside> set_aside;
   simt::Buffer<TaskQueue::Counters> queue;
   simt::Buffer<SharedNode> shared;
   simt::Buffer<SharedNodes::Counters> shared_counters;
@@ -32,6 +33,7 @@ struct Workspace::Parts {
     shared_counters.upload({&none, 1});
     counters.upload({&zero, 1});
     ring.fill(0);
+    set_aside.fill(0);
     shared.fill(0);
   }
   void grow(std::uint32_t error) {

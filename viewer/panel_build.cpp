@@ -47,7 +47,7 @@ void choose_pool(State& state) {
     }
   }
   state.places.note("pool");
-  ui::hint("auto (doubled until the build completes), a size such as 512M or 2G, or 200x the root node.");
+  ui::hint("fast or auto (enlarged until the build completes), a size such as 512M or 2G, or 200x the root node.");
   if (!complaint.empty()) ImGui::TextColored(colour::warning, "%s", complaint.c_str());
 }
 

@@ -45,6 +45,7 @@ class Layout {
     a.shift = std::clamp(simt::highest_bit(pool.bytes / 2048 + 1), least_shift, small_pool_shift);
     for (const std::size_t mebibytes : {48, 96}) a.shift += pool.bytes >> 20 >= mebibytes ? 1 : 0;
     if (warps_stay && pool.bytes >> 20 >= 384) a.shift = most_shift + 1;
+    if (warps_stay && pool.bytes >> 20 >= 8 && pool.bytes >> 20 < 16) --a.shift;
     // The ids above are those of slots without an arena.
     while ((pool.bytes >> a.shift) + shared.most_in_slot() >= Slot::no_arena) ++a.shift;
     a.granules_each = 1u << (a.shift - 4);

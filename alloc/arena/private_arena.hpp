@@ -39,7 +39,7 @@ struct WarpState {
   WarpArena own[2];          // the present one, the one before
   std::uint32_t window = 0;  // arenas that have been in use, as far as this warp knows
   std::uint32_t listed_count = 0;
-  bool lists_runs = false;            // blocks of several arenas
+  bool idles_without = false;         // has something that it is not to keep while it waits
   std::uint64_t listed[most_listed];  // freed by this warp: Freed
   Arenas arenas;                      // for calls out of line: in the pool it is a trip to L2 away, behind each acquire
 };
@@ -83,12 +83,12 @@ class PrivateArena {
     if (warp.lane() == 0) {
       state_.own[0] = state_.own[1] = {};
       state_.window = state_.listed_count = 0;
-      state_.lists_runs = false;
+      state_.idles_without = fewer_than(shared.arenas, warp, 4);
       state_.arenas = shared.arenas;
     }
     warp.sync();
     // Worker 0 begins what the others wait for.
-    if (warp.worker() != 0 && !fewer_than(arenas_, warp, 3)) begin(arenas_, warp, state, shared.slot_mask + 1);
+    if (warp.worker() != 0 && !fewer_than(arenas_, warp, 4)) begin(arenas_, warp, state, shared.slot_mask + 1);
   }
 
   // Two blocks; none, the first being nullptr, if one is refused. Of 0 granules it is some address.
@@ -129,12 +129,16 @@ class PrivateArena {
     }
   }
 
-  // Before the warp waits for something: large blocks that it has freed do not wait with it.
+  // Before the warp waits for something: large blocks that it has freed do not wait with it; where arenas are few, these do not, either.
   SIMT_INLINE void idle(Warp& warp) {
-    if (state_.lists_runs) hand_over(warp, state_, 0);
+    if (state_.idles_without) hand_over(warp, state_, fewer_than(state_.arenas, warp, 4) ? 2 : 0);
   }
-  // At the end of the kernel. A warp that stops without it keeps its arenas until the pool is laid out anew.
-  SIMT_INLINE void end(Warp& warp) { hand_over(warp, state_, 2); }
+  // At the end of the kernel, or of what is worth keeping arenas for: other warps may have freed what was in vain searched for, too.
+  // A warp that stops without it keeps its arenas until the pool is laid out anew.
+  SIMT_INLINE void end(Warp& warp) {
+    hand_over(warp, state_, 2);
+    if (warp.lane() == 0) self_->forget(SharedArenas::slot_of(warp));
+  }
 
  private:
   // No block: there is another present arena, with room for what was asked for.
@@ -283,8 +287,8 @@ class PrivateArena {
     }));
   }
   static SIMT_OUTLINE void* span_slowly(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t n) {
-    void* const block = self->claim_span(Whole<Warp>(warp), SharedArenas::slot_of(warp), std::size_t{n} * granule,
-                                         spread_of(warp, state.own[0], state.arenas));
+    void* const block = self->claim_span(Whole<Warp>(warp), std::size_t{n} * granule,
+                                         spread_of(warp, state.own[0], state.arenas), true);
     warp.sync();  // passes the claim's acquire on
     return block;
   }
@@ -322,7 +326,7 @@ class PrivateArena {
     }
     if (warp.lane() == 0) {
       state.listed_count = listed + r;
-      state.lists_runs = state.lists_runs || r > 1;
+      state.idles_without = state.idles_without || r > 1;
     }
     warp.sync();
   }
@@ -375,7 +379,7 @@ class PrivateArena {
     warp.sync();  // all have read
     if (warp.lane() == 0) {
       state.listed_count = 0;
-      state.lists_runs = false;
+      state.idles_without = fewer_than(arenas, warp, 4);
       if (closing > 0) state.own[1] = {};
       if (closing > 1) state.own[0] = {};
     }

@@ -62,16 +62,24 @@ struct SharedArenas {
   SIMT_INLINE std::byte* claim_span(const Team& team, std::uint32_t i, std::size_t bytes, std::uint32_t spread) const {
     const std::size_t granules = bytes / granule;
     const std::uint32_t n = granules < most_granules ? static_cast<std::uint32_t>(granules) : most_granules;
-    std::byte* block = nullptr;
     const std::uint32_t refusal = refuse(team, i, n);
     const bool thorough = Refusals::search_due(refusal);
-    SIMT_ROLLED
-    for (unsigned turn = 0; block == nullptr && (turn == 0 || (turn == 1 && thorough && retire(team))); ++turn) {
-      block = arenas.claim_span(team, bytes, spread + refusal * 40503u, thorough);
-    }
+    std::byte* const block = claim_span(team, bytes, spread + refusal * 40503u, thorough);
     if (block == nullptr && thorough) team.once([&] { return refusals(i).begin(n); });
     return block;
   }
+  // The same whatever slots have refused.
+  template <class Team>
+  SIMT_INLINE std::byte* claim_span(const Team& team, std::size_t bytes, std::uint32_t spread, bool thorough) const {
+    std::byte* block = nullptr;
+    SIMT_ROLLED
+    for (unsigned turn = 0; block == nullptr && (turn == 0 || (turn == 1 && thorough && retire(team))); ++turn) {
+      block = arenas.claim_span(team, bytes, spread, thorough);
+    }
+    return block;
+  }
+  // The next request at slot i is searched for.
+  SIMT_INLINE void forget(std::uint32_t i) const { refusals(i).end(); }
 
   // A block for the calling lane. `self` is a copy of this object in the pool, for calls out of line.
   template <class Thread>

@@ -42,6 +42,10 @@ TEST(ParseBytes, NamesWhatIsWrong) {
 
 TEST(ParsePool, AutoSizeOrMultiple) {
   EXPECT_EQ(parse_pool("auto").kind, PoolSize::Kind::automatic);
+  EXPECT_FALSE(parse_pool("auto").for_speed);
+  EXPECT_EQ(parse_pool("fast").kind, PoolSize::Kind::automatic);
+  EXPECT_TRUE(parse_pool("fast").for_speed);
+  EXPECT_EQ(parse_pool("fast").text, PoolSize{}.text);
   EXPECT_EQ(parse_pool("512M").bytes, 512u << 20);
   const PoolSize multiple = parse_pool("200x");
   EXPECT_EQ(multiple.kind, PoolSize::Kind::root_multiple);

@@ -8,6 +8,7 @@
 #include "alloc/allocators/cfmalloc.hpp"
 #include "kdtree/build_driver.hpp"
 #include "kdtree/quality.hpp"
+#include "kdtree/validate.hpp"
 #include "simt/cpu.hpp"
 #include "simt/lockstep.hpp"
 #include "tests/kdtree/soup.hpp"
@@ -85,6 +86,89 @@ TYPED_TEST(BuildWarps, LockstepInstrumented) {
   EXPECT_TRUE(failing.run.incomplete);
   EXPECT_EQ(failing.requests.allocations, 49u);
   EXPECT_EQ(failing.requests.deallocations, 49u);
+}
+
+// Refuses some of a build's requests, by their numbers.
+template <class Base>
+struct Refusing {
+  static constexpr alloc::AllocatorTraits traits = Base::traits;
+  Base base;
+  std::uint64_t *calls, *refused;
+  std::uint64_t first, end;  // of those in turn
+  bool half;                 // every second one of the others, too
+
+  template <class Thread>
+  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+    const std::uint64_t call = simt::atomic_ref<std::uint64_t>(*calls).fetch_add(1, simt::relaxed) + 1;
+    if ((call >= first && call < end) || (half && call % 2 == 0 && call > 3)) {
+      simt::atomic_ref<std::uint64_t>(*refused).fetch_add(1, simt::relaxed);
+      return nullptr;
+    }
+    return base.allocate(thread, bytes);
+  }
+  template <class Thread>
+  SIMT_INLINE void deallocate(Thread& thread, void* block) {
+    base.deallocate(thread, block);
+  }
+};
+
+template <class Device>
+BuildRun build_refusing(const Device& device, Case& c, std::uint64_t first, std::uint64_t end, bool half,
+                        std::uint64_t& refused) {
+  simt::Buffer<std::uint64_t> counters({}, 2);
+  counters.fill(0);
+  BuildOptions options;
+  options.seconds = 100;
+  const auto make = [&] {
+    return Refusing<alloc::CfMalloc>{alloc::CfMalloc::create(c.workspace.pool(), {}, device),
+                                     counters.data(),
+                                     counters.data() + 1,
+                                     first,
+                                     end,
+                                     half};
+  };
+  const BuildRun run = build_with<alloc::CfMalloc, RefKind::clipped>(device, c.workspace, options, make);
+  refused = counters.download()[1];
+  return run;
+}
+
+// A node that is refused memory while others have work is split later.
+TEST(BuildRefusals, OfAWhileChangeNothing) {
+  Case c(RefKind::clipped);
+  const auto check = [&](const auto& device, std::uint64_t first, std::uint64_t count) {
+    SCOPED_TRACE(first);
+    std::uint64_t refused = 0;
+    const BuildRun run = build_refusing(device, c, first, first + count, false, refused);
+    EXPECT_EQ(refused, count);
+    EXPECT_FALSE(run.incomplete);
+    EXPECT_EQ(measure(c.workspace.download(), {}).hash, c.want);
+  };
+  for (const std::uint64_t first : {100, 300, 1000}) {
+    for (const std::uint64_t count : {1, 2}) {
+      check(threads(1), first, count);
+      check(threads(4), first, count);
+      check(simt::Lockstep<4>(3), first, count);
+    }
+  }
+}
+
+// More than there are others for.
+TEST(BuildRefusals, EndTheBuildAllTheSame) {
+  Case c(RefKind::clipped);
+  const auto check = [&](const auto& device, std::uint64_t first, std::uint64_t end, bool half) {
+    std::uint64_t refused = 0;
+    const BuildRun run = build_refusing(device, c, first, end, half, refused);
+    const Tree tree = c.workspace.download();
+    EXPECT_TRUE(validate(tree, c.soup.view()).empty());
+    EXPECT_GT(refused, run.failed_splits);
+    return run.failed_splits;
+  };
+  // The first split's, twice.
+  EXPECT_EQ(check(threads(1), 2, 6, false), 1u);
+  EXPECT_EQ(check(threads(4), 2, 6, false), 1u);
+  for (const int count : {1, 4, 7}) EXPECT_GT(check(threads(count), 0, 0, true), 0u);
+  EXPECT_GT(check(threads(4), 50, ~std::uint64_t{0}, false), 0u);
+  check(simt::Lockstep<4>(3), 0, 0, true);
 }
 
 // A full ring and no shared nodes, with lanes that race.
