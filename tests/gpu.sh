@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT
 # The GPU suite in one call, one line a test: tests/gpu.sh [BIN-FOLDER] [SCENE-FILE...]
 #   1. the test programs with HEAPWOOD_TEST_DEVICE=cuda:0 (allocator conformance, builder, rays and pictures);
-#   2. the same tree hash on CPU and GPU and of both builders, for the procedural scenes and the files named;
+#   2. the same tree hash on CPU and GPU, of both builders, and in little memory, for the procedural scenes and the files named;
 #   3. heapwood stress with contents verified;
-#   4. compute-sanitizer's memcheck, racecheck and synccheck over a small build with every allocator, and over a picture.
+#   4. compute-sanitizer's memcheck, racecheck and synccheck over a small build with every allocator, in little memory, and over a
+#      picture.
 # Needs a GPU and the binaries of `cmake --build --preset cuda`; logs go to ${OUT:-out}/gpu. GPU_JOBS (6) run side by side, each
 # test program in GPU_SHARDS (2) parts. A program that hangs is killed at its limit. Exit 1 if anything failed.
 set -u
@@ -48,6 +49,15 @@ same_tree() { # SCENE
   echo "cpu $cpu, $device $gpu, per level $levels"
   [ -n "$cpu" ] && [ "$cpu" = "$gpu" ] && [ "$cpu" = "$levels" ]
 }
+# In a pool where nodes are refused memory, and wait for it.
+same_tree_in_little() { # SCENE
+  local tight ample
+  tight=$("$bin/heapwood" build "$1" --device "$device" --allocator heapwood --pool auto --strict --runs 5 \
+    --json /dev/stdout | grep -o '"hash": *"[^"]*"' | head -1)
+  ample=$(tree_hash "$1" "$device")
+  echo "in little memory $tight, in ample $ample"
+  [ -n "$tight" ] && [ "$tight" = "$ample" ]
+}
 sanitize() { # TOOL ARGUMENTS...
   local tool=$1
   shift
@@ -76,7 +86,7 @@ sanitize_builtin() {
   done
   return 1
 }
-export -f same_tree tree_hash sanitize sanitize_allocator sanitize_builtin
+export -f same_tree same_tree_in_little tree_hash sanitize sanitize_allocator sanitize_builtin
 export bin device
 
 check "devices" 30 "$bin/heapwood" list devices
@@ -94,6 +104,7 @@ for program in test_alloc test_alloc_host test_kdtree test_render test_shared_pi
 done
 for scene in atrium:100k statue:100k stadium:60k pipes:100k "$@"; do
   check "tree $(basename "$scene")" 120 bash -c 'same_tree "$1"' _ "$scene"
+  check "tree in little memory $(basename "$scene")" 120 bash -c 'same_tree_in_little "$1"' _ "$scene"
 done
 # Pools that a walk looks through quickly: the programs share the GPU.
 for test in "ad --blocks 120,fill" "acd --blocks 120,fill" "p --blocks 8,120" "alloc --requests 10K" \
@@ -121,6 +132,10 @@ if command -v compute-sanitizer > /dev/null; then
     while read -r id what; do
       check "$tool $id" 200 bash -c 'sanitize_allocator "$@"' _ "$tool" "$id" "$what"
     done <<< "$allocators"
+    for id in heapwood cfmmalloc; do
+      check "$tool $id, little memory" 200 bash -c 'sanitize "$@"' _ \
+        "$tool" build atrium:2k --device "$device" --allocator "$id" --pool 256K --runs 1 --timeout 100
+    done
     check "$tool per level" 120 bash -c 'sanitize "$@"' _ \
       "$tool" build atrium:2k --device "$device" --builder per-level --runs 1 --timeout 100
     check "$tool render" 120 bash -c 'sanitize "$@"' _ \
