@@ -46,7 +46,7 @@ struct AllocatorTraits {
   bool lower_bound = false;          // cannot free: marked with * in tables, never named the winner
   bool keeps_live_memory = true;     // false: may hand out memory that is still in use (AWMalloc as published)
   std::size_t smallest_pool = 4096;  // bytes below which create() throws Error{Exit::usage}
-  std::size_t bytes_a_warp = 0;      // kept for each warp that stays and allocates all the time; for `--pool auto`
+  std::size_t bytes_a_warp = 0;      // kept for each warp that stays and allocates all the time; for `--pool fast`
   bool in_pool = true;  // blocks lie inside the pool; false: elsewhere (device malloc), walk() reports nothing
 };
 

@@ -55,12 +55,12 @@ class BuildWorker {
           pop_own();
           continue;
         }
-        if constexpr (has_context) own_.idle(warp_);
         if (owed_ != 0) {
           const TaskQueue::Left left = k_.queue.finish(warp_, owed_);
           owed_ = 0;
           if (left == TaskQueue::Left::nothing) return;
-          if (!sets_aside || left == TaskQueue::Left::work) continue;
+          if (!sets_aside || left == TaskQueue::Left::work) [[likely]]
+            continue;
           item = {WorkKind::retry, left == TaskQueue::Left::only_set_aside ? alone : 0};
         } else {
           item = wait_for_work();
@@ -72,10 +72,11 @@ class BuildWorker {
         owed_ = 1;
       } else if (item.kind == WorkKind::choose) {
         take_shared(item.slot);
-      } else if (sets_aside && item.kind == WorkKind::trim) {
-        trim();
-      } else if (sets_aside && item.kind == WorkKind::retry) {
-        try_again(item.slot == alone);
+      } else if (sets_aside && item.kind >= WorkKind::retry) [[unlikely]] {
+        if (item.kind == WorkKind::trim)
+          trim();
+        else
+          try_again(item.slot == alone);
       } else {
         run_chunk(item);
       }
@@ -84,6 +85,7 @@ class BuildWorker {
 
   SIMT_INLINE WorkItem wait_for_work() {
     [[maybe_unused]] const auto in = probe_.in(Phase::wait);
+    if constexpr (has_context) own_.idle(warp_);
     return k_.queue.pop(warp_, task_);
   }
   // The next chunk of a phase that found no room in the queue, or kind none.
@@ -120,11 +122,8 @@ class BuildWorker {
     const bool splits = simt::from_bits(split.cost) < cost.leaf_cost();
     if (!splits || !allocate_children(split.nl(), split.nr(), left, right)) {
       if (slot != no_slot) owed_ += 1;
-      if (splits) {
-        if constexpr (sets_aside) {
-          if (set_aside(task, slot)) return;
-        }
-        note_failure(split.nl() > split.nr() ? split.nl() : split.nr());
+      if (splits) [[unlikely]] {
+        if (set_aside(task, slot, split.nl() > split.nr() ? split.nl() : split.nr())) return;
       }
       write_leaf(task);
       if (slot != no_slot) k_.shared.give_back(warp_, slot);
@@ -272,7 +271,7 @@ class BuildWorker {
       if (warp_.lane() == 0) array = allocator.allocate(warp_, std::size_t{n} * Refs::bytes);
       array = from_lane(array, 0);
     }
-    if (array == nullptr) note_failure(n);
+    if (array == nullptr) note_failure(*k_.counters, warp_, n);
     return static_cast<std::byte*>(array);
   }
   // Arrays for nl and nr refs, none for 0. False: the pool is exhausted, nothing is held.
@@ -305,13 +304,18 @@ class BuildWorker {
     if (left != nullptr || (!has_context && right != nullptr)) return true;
     return false;
   }
-  // Puts a node that was refused memory aside: others may give some back. False: nobody will.
-  SIMT_INLINE bool set_aside(const NodeTask& task, std::uint32_t slot) {
-    if (warp_.lane() == 0) scratch_.stack[top_ % Kernel::stack_size] = task;
-    return put_aside(k_.queue, warp_, scratch_, top_ % Kernel::stack_size, slot);
+  // Puts a node aside that was refused memory for n refs: others may give some back. False: nobody will.
+  SIMT_INLINE bool set_aside(const NodeTask& task, std::uint32_t slot, std::uint32_t n) {
+    if (!sets_aside) {
+      note_failure(*k_.counters, warp_, n);
+      return false;
+    }
+    const std::uint32_t at = top_ % Kernel::stack_size;
+    if (warp_.lane() == 0) scratch_.stack[at] = task;
+    return put_aside(k_.queue, k_.counters, warp_, scratch_, at, slot, n);
   }
-  static SIMT_OUTLINE bool put_aside(TaskQueue queue, Warp warp, Scratch& scratch, std::uint32_t at,
-                                     std::uint32_t slot) {
+  static SIMT_OUTLINE bool put_aside(TaskQueue queue, BuildCounters* counters, Warp warp, Scratch& scratch,
+                                     std::uint32_t at, std::uint32_t slot, std::uint32_t n) {
     bool aside = false;
     if (warp.lane() == 0) {
       const NodeTask& task = scratch.stack[at];
@@ -320,6 +324,7 @@ class BuildWorker {
     }
     aside = warp.any(aside);
     warp.sync();
+    if (!aside) note_failure(*counters, warp, n);
     return aside;
   }
   // Takes such a node up again, unless this warp has just tried in vain. `is_alone`: nobody has work. Then all warps give back first
@@ -360,12 +365,12 @@ class BuildWorker {
   SIMT_INLINE void* from_lane(void* pointer, unsigned lane) {
     return reinterpret_cast<void*>(warp_.shfl(reinterpret_cast<std::uintptr_t>(pointer), lane));
   }
-  SIMT_INLINE void note_failure(std::uint32_t n) {
-    if (warp_.lane() != 0) return;
+  SIMT_INLINE static void note_failure(BuildCounters& counters, Warp& warp, std::uint32_t n) {
+    if (warp.lane() != 0) return;
     // relaxed: read after the launch.
-    simt::atomic_ref<std::uint64_t>(k_.counters->failed_splits).fetch_add(1, simt::relaxed);
+    simt::atomic_ref<std::uint64_t>(counters.failed_splits).fetch_add(1, simt::relaxed);
     std::uint64_t none = 0;
-    simt::atomic_ref<std::uint64_t>(k_.counters->failed_bytes)
+    simt::atomic_ref<std::uint64_t>(counters.failed_bytes)
         .compare_exchange_strong(none, std::size_t{n} * Refs::bytes, simt::relaxed, simt::relaxed);
   }
 

@@ -59,8 +59,7 @@ class TaskQueue {
     alignas(128) std::int32_t room = 0;  // items of shared nodes that still fit
     // Nodes set aside:32 | units:32, shared nodes and published tasks whose subtrees are not finished. What is set aside is no unit's.
     alignas(128) std::uint64_t pending = 0;
-    std::uint32_t trimmed =
-        0;  // by all warps since work was last taken from what is set aside; theirs who finish the last unit
+    std::uint32_t trimmed = 0;  // 1: all warps have given back what they keep, and nothing has been set aside since
   };
   static constexpr std::uint32_t most_slots = 1u << 20;
   static constexpr std::uint32_t most_set_aside = 1024;
@@ -217,6 +216,7 @@ class TaskQueue {
     do {
       if (seen >> 32 == most_set_aside) return false;
     } while (!pending.compare_exchange_weak(seen, seen + one_set_aside, simt::relaxed, simt::relaxed));
+    simt::atomic_ref<std::uint32_t>(counters_->trimmed).store(0, simt::relaxed);  // a last attempt needs another round
     SetAside& place = set_aside_[seen >> 32];
     if (!change(warp, place, SetAsideState::free, SetAsideState::busy)) return true;  // aborted
     place.task = task;

@@ -131,7 +131,7 @@ class PrivateArena {
 
   // Before the warp waits for something: large blocks that it has freed do not wait with it; where arenas are few, these do not, either.
   SIMT_INLINE void idle(Warp& warp) {
-    if (state_.idles_without) hand_over(warp, state_, fewer_than(state_.arenas, warp, 4) ? 2 : 0);
+    if (state_.idles_without) hand_over_for_others(warp, state_);
   }
   // At the end of the kernel, or of what is worth keeping arenas for: other warps may have freed what was in vain searched for, too.
   // A warp that stops without it keeps its arenas until the pool is laid out anew.
@@ -353,6 +353,9 @@ class PrivateArena {
       state.own[1].live = before.live - (listed - kept);
     }
     warp.sync();
+  }
+  static SIMT_OUTLINE void hand_over_for_others(Warp warp, WarpState& state) {
+    hand_over(warp, state, fewer_than(state.arenas, warp, 4) ? 2 : 0);
   }
   // The list, and with `closing` the arena before, with 2 the present one, too.
   static SIMT_OUTLINE void hand_over(Warp warp, WarpState& state, std::uint32_t closing) {
