@@ -55,6 +55,7 @@ class BuildWorker {
           pop_own();
           continue;
         }
+        if constexpr (has_context) own_.idle(warp_);  // before a unit is finished: what is set aside may need it
         if (owed_ != 0) {
           const TaskQueue::Left left = k_.queue.finish(warp_, owed_);
           owed_ = 0;
@@ -85,7 +86,6 @@ class BuildWorker {
 
   SIMT_INLINE WorkItem wait_for_work() {
     [[maybe_unused]] const auto in = probe_.in(Phase::wait);
-    if constexpr (has_context) own_.idle(warp_);
     return k_.queue.pop(warp_, task_);
   }
   // The next chunk of a phase that found no room in the queue, or kind none.

@@ -62,7 +62,7 @@ class TaskQueue {
     std::uint32_t trimmed = 0;  // 1: all warps have given back what they keep, and nothing has been set aside since
   };
   static constexpr std::uint32_t most_slots = 1u << 20;
-  static constexpr std::uint32_t most_set_aside = 1024;
+  static constexpr std::uint32_t most_set_aside = 16384;
 
   // What there is to do when units have been finished.
   enum class Left : std::uint32_t { work, some_set_aside, only_set_aside, nothing };
