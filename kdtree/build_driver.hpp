@@ -9,6 +9,7 @@
 #include "alloc/adaptors/counted.hpp"
 #include "alloc/adaptors/failing.hpp"
 #include "alloc/adaptors/recorded.hpp"
+#include "kdtree/build_refused.hpp"
 #include "kdtree/build_shared.hpp"
 #include "kdtree/workspace.hpp"
 #include "simt/launch.hpp"
@@ -39,7 +40,8 @@ BuildRun launch_build(const Device& device, Workspace& workspace, const Allocato
       .triangle_count = static_cast<std::uint32_t>(p.mesh->triangles.size()),
       .probe = probe,
       .corners = p.corners.data(),
-      .queue = TaskQueue(p.queue.data(), p.ring.data(), static_cast<std::uint32_t>(p.ring.size()), p.set_aside.data()),
+      .queue = TaskQueue(p.queue.data(), p.ring.data(), static_cast<std::uint32_t>(p.ring.size()),
+                         SetAside(p.set_aside.data())),
       .shared = SharedNodes(p.shared_counters.data(), p.shared.data(), static_cast<std::uint32_t>(p.shared.size())),
       .counters = p.counters.data(),
       .nodes = p.nodes.data(),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One warp's part in a build: where its work comes from, and how it splits small nodes. Its part in shared nodes is in
-// build_shared.hpp.
+// build_shared.hpp, that in nodes for which there is no memory in build_refused.hpp.
 //
 // The build ends by a count of pending units: a shared node is one, a published task is one (its private descendants belong
 // to it). `owed` is what this warp will finish once its stack is empty.
@@ -304,64 +304,6 @@ class BuildWorker {
     if (left != nullptr || (!has_context && right != nullptr)) return true;
     return false;
   }
-  // Puts a node aside that was refused memory for n refs: others may give some back. False: nobody will.
-  SIMT_INLINE bool set_aside(const NodeTask& task, std::uint32_t slot, std::uint32_t n) {
-    if (!sets_aside) {
-      note_failure(*k_.counters, warp_, n);
-      return false;
-    }
-    const std::uint32_t at = top_ % Kernel::stack_size;
-    if (warp_.lane() == 0) scratch_.stack[at] = task;
-    return put_aside(k_.queue, k_.counters, warp_, scratch_, at, slot, n);
-  }
-  static SIMT_OUTLINE bool put_aside(TaskQueue queue, BuildCounters* counters, Warp warp, Scratch& scratch,
-                                     std::uint32_t at, std::uint32_t slot, std::uint32_t n) {
-    bool aside = false;
-    if (warp.lane() == 0) {
-      const NodeTask& task = scratch.stack[at];
-      aside = task.node != scratch.last_try && queue.set_aside(warp, task, slot);
-      scratch.refused = aside;
-    }
-    aside = warp.any(aside);
-    warp.sync();
-    if (!aside) note_failure(*counters, warp, n);
-    return aside;
-  }
-  // Takes such a node up again, unless this warp has just tried in vain. `is_alone`: nobody has work. Then all warps give back first
-  // what they keep, whoever does so last tries, and a node that is refused all the same is a leaf.
-  SIMT_INLINE void try_again(bool is_alone) {
-    const std::uint32_t found = take_up(k_.queue, warp_, scratch_, top_ % Kernel::stack_size, is_alone);
-    if (found == found_nothing) return;
-    if (found == found_trim) {
-      trim();
-    } else if (found == no_slot) {
-      owed_ = 1;
-      ++top_;
-    } else {
-      take_shared(found);
-    }
-  }
-  // A shared node's slot, or no_slot: the task is in the stack's entry `at`.
-  static SIMT_OUTLINE std::uint32_t take_up(TaskQueue queue, Warp warp, Scratch& scratch, std::uint32_t at,
-                                            bool is_alone) {
-    const bool refused = scratch.refused;
-    warp.sync();  // all have read
-    if (warp.lane() == 0) scratch.refused = false;
-    if (refused && !is_alone) return found_nothing;
-    if (has_context && is_alone && TaskQueue::trim(queue, warp)) return found_trim;
-    std::uint32_t found = found_nothing;
-    if (warp.lane() == 0 && queue.take_set_aside(warp, scratch.stack[at], found) && is_alone)
-      scratch.last_try = scratch.stack[at].node;
-    found = warp.shfl(found, 0);
-    warp.sync();
-    return found;
-  }
-  SIMT_INLINE void trim() {
-    if constexpr (has_context) own_.end(warp_);
-    if (warp_.lane() == 0) scratch_.refused = true;
-    warp_.sync();
-    owed_ = 1;
-  }
   SIMT_INLINE void* from_lane(void* pointer, unsigned lane) {
     return reinterpret_cast<void*>(warp_.shfl(reinterpret_cast<std::uintptr_t>(pointer), lane));
   }
@@ -430,6 +372,15 @@ class BuildWorker {
       allocator.note_node(warp_, task.depth, task.n, leaf);
     }
   }
+
+  // ---- nodes that are refused memory: build_refused.hpp ---------------------------------------------------------------
+  SIMT_INLINE bool set_aside(const NodeTask& task, std::uint32_t slot, std::uint32_t n);
+  static SIMT_OUTLINE bool put_aside(TaskQueue queue, BuildCounters* counters, Warp warp, Scratch& scratch,
+                                     std::uint32_t at, std::uint32_t slot, std::uint32_t n);
+  SIMT_INLINE void try_again(bool is_alone);
+  static SIMT_OUTLINE std::uint32_t take_up(TaskQueue queue, Warp warp, Scratch& scratch, std::uint32_t at,
+                                            bool is_alone);
+  SIMT_INLINE void trim();
 
   // ---- shared nodes: build_shared.hpp --------------------------------------------------------------------------------
   SIMT_INLINE void start();

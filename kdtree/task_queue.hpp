@@ -15,22 +15,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "geometry/box.hpp"
+#include "kdtree/set_aside.hpp"
 #include "simt/atomic_ref.hpp"
 #include "simt/warp.hpp"
 
 namespace heapwood::kdtree {
-
-// A node still to be split, with its refs.
-struct alignas(16) NodeTask {
-  std::byte* refs;
-  std::uint32_t n;
-  std::uint32_t node;  // index in the tree
-  Box box;
-  std::uint32_t depth;
-  float scale;  // of the scene, for SplitCost
-};
-static_assert(sizeof(NodeTask) == 48);
 
 // retry: look at what is set aside. trim: give memory back that is kept for later.
 enum class WorkKind : std::uint32_t { none, task, choose, bounds_chunk, init_chunk, split_chunk, retry, trim, exit };
@@ -47,12 +36,6 @@ class TaskQueue {
     std::uint64_t flag = 0;  // 0 = free; else kind:4 | lap:8 | slot:20 | chunk:32
     NodeTask task;
   };
-  // A node that was set aside: as a task, or a shared one's slot.
-  struct alignas(64) SetAside {
-    std::uint32_t state = 0;  // free, busy, full
-    std::uint32_t slot = 0;
-    NodeTask task;
-  };
   struct alignas(128) Counters {
     std::uint64_t tickets =
         0;  // tail:32 (items pushed) | head:32 (tickets taken); in one word, so one load tells who waits
@@ -62,7 +45,6 @@ class TaskQueue {
     std::uint32_t trimmed = 0;  // 1: all warps have given back what they keep, and nothing has been set aside since
   };
   static constexpr std::uint32_t most_slots = 1u << 20;
-  static constexpr std::uint32_t most_set_aside = 16384;
 
   // What there is to do when units have been finished.
   enum class Left : std::uint32_t { work, some_set_aside, only_set_aside, nothing };
@@ -76,7 +58,7 @@ class TaskQueue {
   }
 
   TaskQueue() = default;
-  TaskQueue(Counters* counters, RingEntry* ring, std::uint32_t size, SetAside* set_aside)
+  TaskQueue(Counters* counters, RingEntry* ring, std::uint32_t size, const SetAside& set_aside)
       : counters_(counters), ring_(ring), set_aside_(set_aside), size_(size) {}
 
   // Warps that wait for work, minus items that wait for a warp. relaxed: a hint.
@@ -214,15 +196,10 @@ class TaskQueue {
     const simt::atomic_ref<std::uint64_t> pending(counters_->pending);
     std::uint64_t seen = pending.load(simt::relaxed);
     do {
-      if (seen >> 32 == most_set_aside) return false;
+      if (seen >> 32 == SetAside::most) return false;
     } while (!pending.compare_exchange_weak(seen, seen + one_set_aside, simt::relaxed, simt::relaxed));
     simt::atomic_ref<std::uint32_t>(counters_->trimmed).store(0, simt::relaxed);  // a last attempt needs another round
-    SetAside& place = set_aside_[seen >> 32];
-    if (!change(warp, place, SetAsideState::free, SetAsideState::busy)) return true;  // aborted
-    place.task = task;
-    place.slot = slot;
-    // release: publishes the task, and the refs or the shared node behind it.
-    simt::atomic_ref<std::uint32_t>(place.state).store(SetAsideState::full, simt::release);
+    set_aside_.put(warp, static_cast<std::uint32_t>(seen >> 32), task, slot);
     return true;
   }
   // Takes the last node that was set aside, with a unit for it. False: there is none any more. One lane calls.
@@ -233,30 +210,11 @@ class TaskQueue {
     do {
       if (seen >> 32 == 0) return false;
     } while (!pending.compare_exchange_weak(seen, seen - one_set_aside + 1, simt::relaxed, simt::relaxed));
-    SetAside& place = set_aside_[(seen >> 32) - 1];
-    if (!change(warp, place, SetAsideState::full, SetAsideState::busy)) return false;  // aborted
-    task = place.task;
-    slot = place.slot;
-    // release: it has been read.
-    simt::atomic_ref<std::uint32_t>(place.state).store(SetAsideState::free, simt::release);
-    return true;
+    return set_aside_.take(warp, static_cast<std::uint32_t>(seen >> 32) - 1, task, slot);
   }
 
  private:
   static constexpr std::uint64_t one_set_aside = std::uint64_t{1} << 32;
-  struct SetAsideState {
-    static constexpr std::uint32_t free = 0, busy = 1, full = 2;
-  };
-  // Waits for the warp that uses the place, which waits for nobody but one of the opposite kind that was before it. acquire: what
-  // that one wrote, or that it has read.
-  template <class Warp>
-  SIMT_INLINE static bool change(Warp& warp, SetAside& place, std::uint32_t from, std::uint32_t to) {
-    const simt::atomic_ref<std::uint32_t> state(place.state);
-    return simt::wait_until(warp, [&] {
-      std::uint32_t expected = from;
-      return state.compare_exchange_strong(expected, to, simt::acquire, simt::relaxed);
-    });
-  }
 
   SIMT_INLINE RingEntry& entry(std::uint32_t ticket) const { return ring_[ticket & (size_ - 1)]; }
   SIMT_INLINE std::uint64_t lap_of(std::uint32_t ticket) const { return (ticket / size_) & 255u; }
@@ -315,7 +273,7 @@ class TaskQueue {
 
   Counters* counters_ = nullptr;
   RingEntry* ring_ = nullptr;
-  SetAside* set_aside_ = nullptr;
+  SetAside set_aside_;
   std::uint32_t size_ = 0;  // a power of two, at least four times the warps
 };
 

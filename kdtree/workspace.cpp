@@ -46,7 +46,7 @@ Workspace::Workspace(const DeviceMesh& mesh, RefKind refs, std::size_t pool_byte
   p.shared = simt::Buffer<SharedNode>(device, limits.shared_nodes != 0
                                                   ? limits.shared_nodes
                                                   : std::min<std::size_t>(64 + n / 256, TaskQueue::most_slots));
-  p.set_aside = simt::Buffer<TaskQueue::SetAside>(device, TaskQueue::most_set_aside);
+  p.set_aside = simt::Buffer<SetAside::Place>(device, SetAside::most);
   p.queue = simt::Buffer<TaskQueue::Counters>(device, 1);
   p.shared_counters = simt::Buffer<SharedNodes::Counters>(device, 1);
   p.counters = simt::Buffer<BuildCounters>(device, 1);

@@ -16,7 +16,7 @@ struct Workspace::Parts {
   simt::Memory pool;
   simt::Buffer<PackedCorners> corners;
   simt::Buffer<TaskQueue::RingEntry> ring;
-  simt::Buffer<TaskQueue::SetAside> set_aside;
+  simt::Buffer<SetAside::Place> set_aside;
   simt::Buffer<TaskQueue::Counters> queue;
   simt::Buffer<SharedNode> shared;
   simt::Buffer<SharedNodes::Counters> shared_counters;
