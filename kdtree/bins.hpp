@@ -23,30 +23,36 @@ struct BinAxis {
 
   // False where the axis is too short for bins (the inverse would overflow), or infinite.
   SIMT_INLINE bool usable() const { return width > 3.4e-39f && width < 3e38f; }
-  SIMT_INLINE float plane(int b) const { return lo + width * static_cast<float>(b); }
+  SIMT_INLINE float plane(float b) const { return lo + width * b; }
+  SIMT_INLINE float plane(int b) const { return plane(static_cast<float>(b)); }
 
   // Where planes are closer than the coordinates' rounding error, the guess can be off by more than one bin.
   SIMT_INLINE bool coarse(float hi) const {
     return hi - lo <= 1e-5f * simt::max(simt::max(lo, -lo), simt::max(hi, -hi));
   }
   // Largest b with plane(b) <= x.
-  SIMT_INLINE int begin(float x, bool is_coarse) const {
-    int b = static_cast<int>((x - lo) * inverse);
-    b = b < 0 ? 0 : b > 31 ? 31 : b;
-    b -= b > 0 && x < plane(b) ? 1 : 0;
-    b += b < 31 && x >= plane(b + 1) ? 1 : 0;
-    if (is_coarse) [[unlikely]] {
-      while (b > 0 && x < plane(b)) --b;
-      while (b < 31 && x >= plane(b + 1)) ++b;
-    }
-    return b;
-  }
+  SIMT_INLINE int begin(float x, bool is_coarse) const { return static_cast<int>(whole_begin(x, is_coarse)); }
   // Smallest b with x <= plane(b + 1).
   SIMT_INLINE int end(float x, bool is_coarse) const {
-    int b = begin(x, is_coarse);
-    b -= b > 0 && x <= plane(b) ? 1 : 0;
+    float b = whole_begin(x, is_coarse);
+    b -= b > 0.0f && x <= plane(b) ? 1.0f : 0.0f;
     if (is_coarse) [[unlikely]] {
-      while (b > 0 && x <= plane(b)) --b;
+      while (b > 0.0f && x <= plane(b)) b -= 1.0f;
+    }
+    return static_cast<int>(b);
+  }
+
+ private:
+  // As a float: a GPU converts a quarter as many numbers as it adds.
+  SIMT_INLINE float whole_begin(float x, bool is_coarse) const {
+    constexpr float rounds = 12582912.0f;  // 1.5 * 2^23: a sum with it is a whole number
+    float b = ((x - lo) * inverse + rounds) - rounds;
+    b = simt::min(simt::max(b, 0.0f), 31.0f);
+    b -= b > 0.0f && x < plane(b) ? 1.0f : 0.0f;
+    b += b < 31.0f && x >= plane(b + 1.0f) ? 1.0f : 0.0f;
+    if (is_coarse) [[unlikely]] {
+      while (b > 0.0f && x < plane(b)) b -= 1.0f;
+      while (b < 31.0f && x >= plane(b + 1.0f)) b += 1.0f;
     }
     return b;
   }

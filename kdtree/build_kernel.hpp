@@ -84,9 +84,12 @@ struct BuildKernel {
   SIMT_INLINE void operator()(Warp& warp, Scratch& scratch) const;  // build_worker.hpp
 };
 
-// Refs a chunk of a shared node has: enough for a warp to be worth waking, few enough to feed all of them.
-SIMT_INLINE std::uint32_t chunk_size(std::uint32_t n, bool few_refs = false) {
-  const std::uint32_t even = (n / (few_refs ? 512 : 2048) + 31) / 32 * 32, least = few_refs ? 32 : 128;
+// Refs a chunk of a shared node has: enough for a warp to be worth waking, few enough to feed all of them. Fewer where that many
+// warps have nothing else to do: then the build waits for this node, and a chunk's time goes with its rounds of 32 refs.
+SIMT_INLINE std::uint32_t chunk_size(std::uint32_t n, std::uint32_t waiting = 0) {
+  const auto in_rounds = [](std::uint32_t refs) { return (refs + 31) / 32 * 32; };
+  const std::uint32_t even = in_rounds(n / 2048), one_each = waiting == 0 ? 128 : in_rounds(n / waiting);
+  const std::uint32_t least = one_each < 32 ? 32 : one_each > 128 ? 128 : one_each;
   return even < least ? least : even > 512 ? 512 : even;
 }
 

@@ -15,7 +15,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::start() {
   if (warp_.lane() == 0) k_.shared.take(true, false, slot, none);
   slot = warp_.shfl(slot, 0);
   SharedNode& node = k_.shared[slot];
-  const std::uint32_t n = k_.triangle_count, chunk = chunk_of(n);
+  const std::uint32_t n = k_.triangle_count, chunk = chunk_of(n, warp_.workers());
   if (warp_.lane() == 0) {
     node.task = {nullptr, n, 0, {}, 0, 1.0f};
     node.chunk = chunk;
@@ -138,9 +138,11 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::init_chunk(SharedNode& node, std::ui
 // Writes a shared node's split down and opens the phase that moves its refs.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const NodeTask& task, const Split& split,
-                                                       std::byte* left, std::byte* right, std::uint32_t pair) {
+                                                       std::byte* left, std::byte* right, std::uint32_t pair,
+                                                       std::uint64_t look) {
   SharedNode& node = k_.shared[slot];
-  const std::uint32_t chunk = chunk_of(task.n), chunks = (task.n + chunk - 1) / chunk;
+  const std::uint32_t chunk = chunk_of(task.n, TaskQueue::waiting(warp_.shfl(look, 0))),
+                      chunks = (task.n + chunk - 1) / chunk;
   const unsigned axis = split.axis();
   const float p = split.position();
   if (warp_.lane() == 0) {

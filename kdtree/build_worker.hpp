@@ -135,7 +135,7 @@ class BuildWorker {
         k_.nodes[task.node] = Node::make_inner(split.position(), split.axis(), pair);
       }
       if (slot != no_slot) {
-        open_split(slot, task, split, left, right, pair);
+        open_split(slot, task, split, left, right, pair, look);
         return;
       }
       partition(task, split, left, right);
@@ -225,7 +225,7 @@ class BuildWorker {
   // Gives the oldest node of the stack, nearly always a large one, to a waiting warp, if `look` saw one. A node that is not
   // worth the way comes to the top instead.
   SIMT_INLINE void share(std::uint64_t look) {
-    if (!TaskQueue::someone_waits(warp_.shfl(look, 0)) || top_ == bottom_) return;
+    if (TaskQueue::waiting(warp_.shfl(look, 0)) == 0 || top_ == bottom_) return;
     [[maybe_unused]] const auto in = probe_.in(Phase::give);
     const NodeTask& oldest = scratch_.stack[bottom_ % Kernel::stack_size];
     const bool worth = oldest.n >= Kernel::worth_sharing || top_ - bottom_ > Kernel::many;
@@ -385,7 +385,7 @@ class BuildWorker {
   // ---- shared nodes: build_shared.hpp --------------------------------------------------------------------------------
   SIMT_INLINE void start();
   SIMT_INLINE void open_split(std::uint32_t slot, const NodeTask& task, const Split& split, std::byte* left,
-                              std::byte* right, std::uint32_t pair);
+                              std::byte* right, std::uint32_t pair, std::uint64_t look);
   SIMT_INLINE void run_chunk(const WorkItem& item);
   SIMT_INLINE void bounds_chunk(SharedNode& node, std::uint32_t first, std::uint32_t last);
   SIMT_INLINE void init_chunk(SharedNode& node, std::uint32_t first, std::uint32_t last);
@@ -397,14 +397,13 @@ class BuildWorker {
     const Box tight = bin_refs(refs, n, first, last, box, scratch_.choose.sums);
     node.add(scratch_.choose.sums, tight);
   }
-  // Smaller ones where the scene's are not enough for all warps anyway. A thread takes a chunk at a time, not a round of lanes: larger
-  // ones, as long as every thread has some.
-  SIMT_INLINE std::uint32_t chunk_of(std::uint32_t n) const {
+  // A thread takes a chunk at a time, not a round of lanes: larger ones, as long as every thread has some.
+  SIMT_INLINE std::uint32_t chunk_of(std::uint32_t n, std::uint32_t waiting) const {
     if constexpr (is_serial) {
       const std::uint32_t even = n / (4 * warp_.workers());
       return even < 512 ? 512 : even > 16384 ? 16384 : even;
     }
-    return chunk_size(n, k_.triangle_count < 64 * warp_.workers());
+    return chunk_size(n, waiting);
   }
   SIMT_INLINE void end_bounds(SharedNode& node, std::uint32_t slot);
   SIMT_INLINE void end_split(SharedNode& node, std::uint32_t slot);

@@ -66,8 +66,10 @@ class TaskQueue {
   SIMT_INLINE std::uint64_t look(Warp&) const {
     return simt::atomic_ref<std::uint64_t>(counters_->tickets).load(simt::relaxed);
   }
-  static SIMT_INLINE bool someone_waits(std::uint64_t look) {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(look) - static_cast<std::uint32_t>(look >> 32)) > 0;
+  static SIMT_INLINE std::uint32_t waiting(std::uint64_t look) {
+    const auto more =
+        static_cast<std::int32_t>(static_cast<std::uint32_t>(look) - static_cast<std::uint32_t>(look >> 32));
+    return more > 0 ? static_cast<std::uint32_t>(more) : 0;
   }
 
   // Takes a ticket and waits for its item; all lanes get it. A task's payload goes to `task`. exit also when aborted.
