@@ -96,12 +96,18 @@ SIMT_INLINE void gather_tight(Warp& warp, std::uint32_t* gathered, bool has_box,
   gather(5, simt::ordered_key(box.hi.z));
 }
 
-// The array of shared nodes: the first `fresh` of them have been used, and those that came back are on a stack with a tag
-// against ABA.
+// The array of shared nodes: the first `fresh` of them have been used, and those that came back are on stacks with tags against ABA.
+// There are many stacks, since each change of a top waits for the one before: on one stack thousands of nodes
+// that end at once would queue.
 class SharedNodes {
  public:
+  static constexpr std::uint32_t stack_count = 64;
+
   struct alignas(128) Counters {
-    std::uint64_t top = 0;  // tag:32 | index + 1:32
+    struct alignas(128) Stack {
+      std::uint64_t top = 0;  // tag:32 | index + 1:32
+    };
+    Stack stacks[stack_count];
     alignas(128) std::uint32_t fresh = 0;
   };
 
@@ -112,17 +118,20 @@ class SharedNodes {
   SIMT_INLINE SharedNode& operator[](std::uint32_t slot) const { return nodes_[slot]; }
 
   // A cleared node for each child that wants one, else no_slot. One lane calls. Nodes that were never used come first: for both
-  // children one add, where the free list costs three operations that wait for each other. The count of these may run past
-  // the array; a build takes fewer than 2^32.
+  // children one add. The count of these may run past the array; a build takes fewer than 2^32.
   SIMT_INLINE void take(bool left, bool right, std::uint32_t& left_slot, std::uint32_t& right_slot) const {
     left_slot = right_slot = no_slot;
     if (!left && !right) return;
     // relaxed: fresh nodes were cleared before the launch.
-    const std::uint32_t first =
+    std::uint32_t fresh =
         simt::atomic_ref<std::uint32_t>(counters_->fresh).fetch_add(left && right ? 2 : 1, simt::relaxed);
-    if (left) left_slot = first < count_ ? first : take_used();
-    const std::uint32_t second = left ? first + 1 : first;
-    if (right) right_slot = second < count_ ? second : take_used();
+    SIMT_ROLLED
+    for (unsigned side = 0; side < 2; ++side) {
+      if (!(side == 0 ? left : right)) continue;
+      const std::uint32_t slot = fresh < count_ ? fresh : take_used(fresh);
+      ++fresh;
+      (side == 0 ? left_slot : right_slot) = slot;
+    }
   }
   // Gives back a node that no warp uses any more. All lanes call.
   template <class Warp>
@@ -130,7 +139,7 @@ class SharedNodes {
     nodes_[slot].clear(warp);
     warp.sync();
     if (warp.lane() != 0) return;
-    simt::atomic_ref<std::uint64_t> top(counters_->top);
+    const simt::atomic_ref<std::uint64_t> top(counters_->stacks[slot % stack_count].top);
     std::uint64_t seen = top.load(simt::relaxed);
     do {
       simt::atomic_ref<std::uint32_t>(nodes_[slot].next_free).store(static_cast<std::uint32_t>(seen), simt::relaxed);
@@ -140,16 +149,20 @@ class SharedNodes {
   }
 
  private:
-  SIMT_INLINE std::uint32_t take_used() const {
-    simt::atomic_ref<std::uint64_t> top(counters_->top);
-    // acquire: the node was cleared by whoever gave it back.
-    std::uint64_t seen = top.load(simt::acquire);
-    while (static_cast<std::uint32_t>(seen) != 0) {
-      const std::uint32_t slot = static_cast<std::uint32_t>(seen) - 1;
-      const std::uint32_t next = simt::atomic_ref<std::uint32_t>(nodes_[slot].next_free).load(simt::relaxed);
-      if (top.compare_exchange_weak(seen, (seen >> 32 << 32) + (std::uint64_t{1} << 32) + next, simt::acq_rel,
-                                    simt::acquire)) {
-        return slot;
+  // One that came back; `first` says which stack is looked at first.
+  SIMT_INLINE std::uint32_t take_used(std::uint32_t first) const {
+    SIMT_ROLLED
+    for (std::uint32_t i = 0; i < stack_count; ++i) {
+      const simt::atomic_ref<std::uint64_t> top(counters_->stacks[(first + i) % stack_count].top);
+      // acquire: the node was cleared by whoever gave it back.
+      std::uint64_t seen = top.load(simt::acquire);
+      while (static_cast<std::uint32_t>(seen) != 0) {
+        const std::uint32_t slot = static_cast<std::uint32_t>(seen) - 1;
+        const std::uint32_t next = simt::atomic_ref<std::uint32_t>(nodes_[slot].next_free).load(simt::relaxed);
+        if (top.compare_exchange_weak(seen, (seen >> 32 << 32) + (std::uint64_t{1} << 32) + next, simt::acq_rel,
+                                      simt::acquire)) {
+          return slot;
+        }
       }
     }
     return no_slot;
