@@ -78,6 +78,10 @@ class Arenas {
   SIMT_INLINE std::byte* place(std::uint32_t arena, std::uint32_t granule_in_it) const {
     return memory + (std::size_t{arena} << shift) + std::size_t{granule_in_it} * granule;
   }
+  // The arena that a block lies in.
+  SIMT_INLINE std::uint32_t index(const void* block) const {
+    return static_cast<std::uint32_t>(static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory) >> shift);
+  }
   SIMT_INLINE Word count(std::uint32_t a) const { return Word(counts[a]); }
   SIMT_INLINE Word super(std::uint32_t s) const { return Word(supers[s]); }
   SIMT_INLINE std::uint32_t members(std::uint32_t s) const {
@@ -100,6 +104,17 @@ class Arenas {
     // acquire: waits for the last owner.
     if (!count(a).compare_exchange_strong(expected, value, simt::acquire, simt::relaxed)) return false;
     if (enter(a / group)) return true;
+    give_up(a, value);
+    return false;
+  }
+
+  // The same; false also where the superblock is not split yet.
+  SIMT_INLINE bool take_in_split(std::uint32_t a, std::uint32_t value) const {
+    std::uint32_t expected = 0;
+    // acquire: waits for the last owner.
+    if (!count(a).compare_exchange_strong(expected, value, simt::acquire, simt::relaxed)) return false;
+    // acquire, behind the count: invariant 3.
+    if (super(a / group).load(simt::acquire) == split) return true;
     give_up(a, value);
     return false;
   }

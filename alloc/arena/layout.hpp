@@ -22,7 +22,9 @@ struct BeginWords {
     const Arenas& a = shared.arenas;
     const std::uint32_t slots = shared.slot_mask + 1;
     a.counts[i] = i < slots ? open : i < a.arenas ? 0 : body;
-    if (i < supers) a.supers[i] = i >= a.groups ? body : i * Arenas::group < slots ? split : 0;
+    // Split where slots begin, and where runs of arenas are handed out.
+    const std::uint32_t from_run = i * Arenas::group - a.run_first;
+    if (i < supers) a.supers[i] = i >= a.groups ? body : i * Arenas::group < slots || from_run < a.run_room ? split : 0;
     if (i < slots) {
       shared.slots[i * SharedArenas::slot_stride] = Slot(i, 0, 0).bits();
       shared.slots[i * SharedArenas::slot_stride + 1] = Refusals::none;

@@ -8,8 +8,8 @@
 // What the warp frees of them stays its own affair, and an arena whose blocks are all free begins anew. Why it may: `live`
 // counts the blocks that were handed out and not freed by this warp; where that is 0 all have been freed here, so that nobody
 // else has changed the count or will.
-// Frees elsewhere are put down, and looked through when the list is full or the warp needs another arena. What is of other
-// arenas is handed over together: a free's release waits for the warp's own stores, and one wait does for as many words as there
+// Frees elsewhere, of an arena or less, are put down, and looked through when the list is full or the warp needs another arena. What is
+// of other arenas is handed over together: a free's release waits for the warp's own stores, and one wait does for as many words as there
 // are lanes.
 #pragma once
 
@@ -27,9 +27,7 @@ struct alignas(16) WarpArena {
     return static_cast<std::size_t>(static_cast<const std::byte*>(block) - base) <
            std::size_t{arenas.granules()} * granule;
   }
-  SIMT_INLINE std::uint32_t index(const Arenas& arenas) const {
-    return static_cast<std::uint32_t>(static_cast<std::size_t>(base - arenas.memory) >> arenas.shift);
-  }
+  SIMT_INLINE std::uint32_t index(const Arenas& arenas) const { return arenas.index(base); }
 };
 
 struct WarpState {
@@ -39,39 +37,9 @@ struct WarpState {
   WarpArena own[2];          // the present one, the one before
   std::uint32_t window = 0;  // arenas that have been in use, as far as this warp knows
   std::uint32_t listed_count = 0;
-  bool idles_without = false;         // has something that it is not to keep while it waits
-  std::uint64_t listed[most_listed];  // freed by this warp: Freed
-  Arenas arenas;                      // for calls out of line: in the pool it is a trip to L2 away, behind each acquire
-};
-
-// What a free takes from one arena's count: the address of the block, or of the part of it that is the arena's, and in its last
-// four bits what the arena is to the block.
-class Freed {
- public:
-  static constexpr std::uint32_t most_arenas = 14;  // of a block
-
-  // A block of one arena or less: r = 1; the first of r arenas; another one of several: 0.
-  SIMT_INLINE Freed(void* at, std::uint32_t r)
-      : bits_(reinterpret_cast<std::uintptr_t>(at) | (r == 0   ? other_part
-                                                      : r == 1 ? 0
-                                                               : r)) {}
-  SIMT_INLINE explicit Freed(std::uint64_t bits) : bits_(bits) {}
-
-  SIMT_INLINE std::uint64_t bits() const { return bits_; }
-  SIMT_INLINE const std::byte* block() const {
-    return reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(bits_));
-  }
-  SIMT_INLINE std::uint32_t arena(const Arenas& arenas) const {
-    return static_cast<std::uint32_t>(static_cast<std::size_t>(block() - arenas.memory) >> arenas.shift);
-  }
-  SIMT_INLINE std::uint32_t loss() const {
-    const auto code = static_cast<std::uint32_t>(bits_) & 15;
-    return code == 0 ? 1 : code == other_part ? body : span + code;
-  }
-
- private:
-  static constexpr std::uint32_t other_part = most_arenas + 1;
-  std::uint64_t bits_;
+  bool ample = false;              // there are four arenas a warp: it may keep something while it waits
+  std::byte* listed[most_listed];  // freed by this warp
+  Arenas arenas;                   // for calls out of line: in the pool it is a trip to L2 away, behind each acquire
 };
 
 template <class Warp>
@@ -83,7 +51,7 @@ class PrivateArena {
     if (warp.lane() == 0) {
       state_.own[0] = state_.own[1] = {};
       state_.window = state_.listed_count = 0;
-      state_.idles_without = fewer_than(shared.arenas, warp, 4);
+      state_.ample = !fewer_than(shared.arenas, warp, 4);
       state_.arenas = shared.arenas;
     }
     warp.sync();
@@ -95,7 +63,10 @@ class PrivateArena {
   SIMT_INLINE BlockPair allocate_two(Warp& warp, std::uint32_t first, std::uint32_t second) {
     const WarpArena from = state_.own[0];
     const std::uint32_t used = from.used + first + second;
-    if (used > arenas_.granules()) return two_slowly(self_, warp, state_, first, second);
+    if (used > arenas_.granules()) {
+      return first + second > arenas_.granules() ? two_runs(self_, warp, state_, first, second)
+                                                 : two_in_next(self_, warp, state_, first, second);
+    }
     const std::uint32_t live = from.live + (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0);
     warp.sync();  // all have read
     if (warp.lane() == 0) {
@@ -121,7 +92,7 @@ class PrivateArena {
                n <= arenas_.granules() && listed < WarpState::most_listed) {
       warp.sync();  // all have read
       if (warp.lane() == 0) {
-        state_.listed[listed] = Freed(block, 1).bits();
+        state_.listed[listed] = static_cast<std::byte*>(block);
         state_.listed_count = listed + 1;
       }
     } else {
@@ -129,9 +100,9 @@ class PrivateArena {
     }
   }
 
-  // Before the warp waits for something: large blocks that it has freed do not wait with it; where arenas are few, these do not, either.
+  // Before the warp waits for something: where arenas are few, none waits with it.
   SIMT_INLINE void idle(Warp& warp) {
-    if (state_.idles_without) hand_over_for_others(warp, state_);
+    if (!state_.ample) hand_over_for_others(warp, state_);
   }
   // At the end of the kernel, or of what is worth keeping arenas for: other warps may have freed what was in vain searched for, too.
   // A warp that stops without it keeps its arenas until the pool is laid out anew.
@@ -161,8 +132,76 @@ class PrivateArena {
     }
     warp.sync();  // passes the claims' acquires on
   }
-  static SIMT_OUTLINE BlockPair two_slowly(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t first,
-                                           std::uint32_t second) {
+  // Two blocks for which the present arena has no room, of another one, where arenas are ample. Of what is called this is nearly
+  // all, so it is one piece of code: it closes the arena before, hands over what is listed, and claims.
+  static SIMT_OUTLINE BlockPair two_in_next(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t first,
+                                            std::uint32_t second) {
+    const Arenas& arenas = state.arenas;
+    if (!state.ample) return rarely(self, warp, state, first, second);
+    const std::uint32_t both = first + second;
+    const WarpArena now = state.own[0], before = state.own[1];
+    // Where the present arena has more room than a new one would have left, the blocks have that for themselves.
+    const bool change = both < now.used;
+    const std::uint32_t blocks = (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0);
+    warp.sync();  // all lanes are done with the blocks
+    const std::uint32_t listed = state.listed_count;
+    std::uint32_t in_before = 0;
+    for (std::uint32_t i = warp.lane(); i < WarpState::most_listed; i += Warp::width) {
+      in_before += i < listed && before.contains(state.listed[i], arenas) ? 1 : 0;
+    }
+    const std::uint32_t live = before.live - warp.reduce_add(in_before);
+    for (std::uint32_t i = warp.lane(); i < WarpState::most_listed + 1; i += Warp::width) {
+      std::uint32_t a = none, loss = open - live;
+      if (i < listed) {
+        loss = 1;
+        if (!before.contains(state.listed[i], arenas)) a = arenas.index(state.listed[i]);
+      } else if (i == WarpState::most_listed && change && live != 0 && before.base != nullptr) {
+        a = before.index(arenas);
+      }
+      // release: hands the blocks over that this warp has freed.
+      if (a != none) arenas.count(a).fetch_sub(loss, simt::release);
+    }
+    std::byte* base = before.base;
+    if (!change || live != 0) {
+      const std::uint32_t a =
+          arenas.claim_quickly(warp, change ? open : blocks, spread_of(warp, now, arenas), state.window);
+      base = a != none ? arenas.place(a, 0) : nullptr;
+    }
+    warp.sync();  // all have read; passes the claim's acquire on
+    if (warp.lane() == 0) {
+      state.listed_count = 0;
+      state.own[1].live = live;
+      if (change) state.own[1] = base != nullptr ? now : WarpArena{};
+      if (change && base != nullptr) state.own[0] = {.used = both, .live = blocks, .base = base};
+    }
+    if (base == nullptr) return rarely(self, warp, state, first, second);
+    return {base, base + std::size_t{first} * granule};
+  }
+  // Two blocks that are more than an arena together get arenas of their own, where such runs are handed out in turn: a lane an arena,
+  // and one attempt. All warps may wait for a large node's split, so this is as short as can be.
+  static SIMT_OUTLINE BlockPair two_runs(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t first,
+                                         std::uint32_t second) {
+    const Arenas& arenas = state.arenas;
+    const std::uint32_t n = arenas.run_of(first), all = n + arenas.run_of(second);
+    if (all > Warp::width || !state.ample) return rarely(self, warp, state, first, second);
+    const std::uint32_t i = warp.lane();
+    // relaxed: a hint; the counts decide.
+    std::uint32_t below = i == 0 ? Arenas::Word(arenas.runs[0]).fetch_add(all, simt::relaxed) : 0;
+    below = warp.shfl(below, 0) & (arenas.run_room - 1);
+    const std::uint32_t a = arenas.run_first + below, head = Arenas::headed_by(i < n ? n : all - n, false);
+    const std::uint32_t value = i == 0 || i == n ? head : body;
+    const bool taken = i < all && below + i < arenas.run_room && arenas.take_in_split(a + i, value);
+    if (warp.any(i < all && !taken)) {
+      if (taken) arenas.give_up(a + i, value);
+      return rarely(self, warp, state, first, second);
+    }
+    warp.sync();  // passes the acquires on
+    std::byte* const block = arenas.place(a, 0);
+    return {block, block + (std::size_t{n} << arenas.shift)};
+  }
+  // Where arenas are few, or the attempt was in vain, or would be.
+  static SIMT_OUTLINE BlockPair rarely(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t first,
+                                       std::uint32_t second) {
     const std::uint32_t both = first + second;
     warp.sync();  // all have read
     if (both > state.arenas.granules()) {
@@ -308,25 +347,19 @@ class PrivateArena {
     const Arenas& arenas = state.arenas;
     const std::uint32_t r = arenas.run_of(n);
     warp.sync();  // all lanes are done with the block
-    if (r > 1 && (r > Freed::most_arenas || !few_are_large(arenas))) {
-      arenas.give_run(Whole<Warp>(warp), Freed(block, 1).arena(arenas), r);
+    if (r > 1) {
+      arenas.give_run(Whole<Warp>(warp), arenas.index(block), r);
       warp.sync();
       return;
     }
-    if (state.listed_count + r > WarpState::most_listed) {
-      settle(warp, state);
-      // Not one settling for each free.
-      if (state.listed_count + r > WarpState::most_listed / 3 * 2) hand_over(warp, state, 0);
-    }
+    settle(warp, state);
+    // Not one settling for each free.
+    if (state.listed_count > WarpState::most_listed / 3 * 2) hand_over(warp, state, 0);
     const std::uint32_t listed = state.listed_count;
     warp.sync();  // all have read
-    for (std::uint32_t i = warp.lane(); i < r; i += Warp::width) {
-      state.listed[listed + i] =
-          Freed(static_cast<std::byte*>(block) + (std::size_t{i} << arenas.shift), i == 0 ? r : 0).bits();
-    }
     if (warp.lane() == 0) {
-      state.listed_count = listed + r;
-      state.idles_without = state.idles_without || r > 1;
+      state.listed[listed] = static_cast<std::byte*>(block);
+      state.listed_count = listed + 1;
     }
     warp.sync();
   }
@@ -340,11 +373,11 @@ class PrivateArena {
     SIMT_ROLLED
     for (std::uint32_t first = 0; first < listed; first += Warp::width) {
       const std::uint32_t i = first + warp.lane();
-      const Freed freed(i < listed ? state.listed[i] : 0);
-      const bool keeps = i < listed && !before.contains(freed.block(), state.arenas);
+      std::byte* const freed = i < listed ? state.listed[i] : nullptr;
+      const bool keeps = i < listed && !before.contains(freed, state.arenas);
       const std::uint32_t keep_lanes = warp.ballot(keeps);
       warp.sync();  // all have read
-      if (keeps) state.listed[kept + simt::popcount(keep_lanes & lower_lanes)] = freed.bits();
+      if (keeps) state.listed[kept + simt::popcount(keep_lanes & lower_lanes)] = freed;
       kept += simt::popcount(keep_lanes);
     }
     warp.sync();  // all have read
@@ -354,9 +387,7 @@ class PrivateArena {
     }
     warp.sync();
   }
-  static SIMT_OUTLINE void hand_over_for_others(Warp warp, WarpState& state) {
-    hand_over(warp, state, fewer_than(state.arenas, warp, 4) ? 2 : 0);
-  }
+  static SIMT_OUTLINE void hand_over_for_others(Warp warp, WarpState& state) { hand_over(warp, state, 2); }
   // The list, and with `closing` the arena before, with 2 the present one, too.
   static SIMT_OUTLINE void hand_over(Warp warp, WarpState& state, std::uint32_t closing) {
     const Arenas& arenas = state.arenas;
@@ -367,9 +398,8 @@ class PrivateArena {
     for (std::uint32_t i = warp.lane(); i < most + 2; i += Warp::width) {
       std::uint32_t a = none, blocks = 0;
       if (i < listed) {
-        const Freed freed(state.listed[i]);
-        a = freed.arena(arenas);
-        blocks = freed.loss();
+        a = arenas.index(state.listed[i]);
+        blocks = 1;
       }
       if (i >= most && i - most < closing) {
         const WarpArena own = state.own[most + 1 - i];
@@ -382,7 +412,6 @@ class PrivateArena {
     warp.sync();  // all have read
     if (warp.lane() == 0) {
       state.listed_count = 0;
-      state.idles_without = fewer_than(arenas, warp, 4);
       if (closing > 0) state.own[1] = {};
       if (closing > 1) state.own[0] = {};
     }
