@@ -78,6 +78,9 @@ class Arenas {
   SIMT_INLINE std::byte* place(std::uint32_t arena, std::uint32_t granule_in_it) const {
     return memory + (std::size_t{arena} << shift) + std::size_t{granule_in_it} * granule;
   }
+  // Whether superblocks of which runs are handed out are split from the beginning: where arenas have 16 KiB. In smaller pools whole
+  // superblocks are wanted as much.
+  SIMT_INLINE bool runs_begin_split() const { return shift >= 14; }
   // The arena that a block lies in.
   SIMT_INLINE std::uint32_t index(const void* block) const {
     return static_cast<std::uint32_t>(static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory) >> shift);

@@ -23,8 +23,9 @@ struct BeginWords {
     const std::uint32_t slots = shared.slot_mask + 1;
     a.counts[i] = i < slots ? open : i < a.arenas ? 0 : body;
     // Split where slots begin, and where runs of arenas are handed out.
-    const std::uint32_t from_run = i * Arenas::group - a.run_first;
-    if (i < supers) a.supers[i] = i >= a.groups ? body : i * Arenas::group < slots || from_run < a.run_room ? split : 0;
+    const std::uint32_t from_run = a.runs_begin_split() ? i * Arenas::group - a.run_first : a.run_room;
+    const bool is_split = i * Arenas::group < slots || from_run < a.run_room;
+    if (i < supers) a.supers[i] = i >= a.groups ? body : is_split ? split : 0;
     if (i < slots) {
       shared.slots[i * SharedArenas::slot_stride] = Slot(i, 0, 0).bits();
       shared.slots[i * SharedArenas::slot_stride + 1] = Refusals::none;

@@ -38,6 +38,7 @@ struct WarpState {
   std::uint32_t window = 0;  // arenas that have been in use, as far as this warp knows
   std::uint32_t listed_count = 0;
   bool ample = false;              // there are four arenas a warp: it may keep something while it waits
+  bool runs_at_once = false;       // and pairs that are more than an arena get runs without a look at the present one
   std::byte* listed[most_listed];  // freed by this warp
   Arenas arenas;                   // for calls out of line: in the pool it is a trip to L2 away, behind each acquire
 };
@@ -52,6 +53,7 @@ class PrivateArena {
       state_.own[0] = state_.own[1] = {};
       state_.window = state_.listed_count = 0;
       state_.ample = !fewer_than(shared.arenas, warp, 4);
+      state_.runs_at_once = state_.ample && shared.arenas.runs_begin_split();
       state_.arenas = shared.arenas;
     }
     warp.sync();
@@ -183,7 +185,7 @@ class PrivateArena {
                                          std::uint32_t second) {
     const Arenas& arenas = state.arenas;
     const std::uint32_t n = arenas.run_of(first), all = n + arenas.run_of(second);
-    if (all > Warp::width || !state.ample) return rarely(self, warp, state, first, second);
+    if (all > Warp::width || !state.runs_at_once) return rarely(self, warp, state, first, second);
     const std::uint32_t i = warp.lane();
     // relaxed: a hint; the counts decide.
     std::uint32_t below = i == 0 ? Arenas::Word(arenas.runs[0]).fetch_add(all, simt::relaxed) : 0;
@@ -199,7 +201,7 @@ class PrivateArena {
     std::byte* const block = arenas.place(a, 0);
     return {block, block + (std::size_t{n} << arenas.shift)};
   }
-  // Where arenas are few, or the attempt was in vain, or would be.
+  // Where arenas are few or small, or the attempt was in vain.
   static SIMT_OUTLINE BlockPair rarely(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t first,
                                        std::uint32_t second) {
     const std::uint32_t both = first + second;
