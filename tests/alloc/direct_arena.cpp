@@ -3,6 +3,7 @@
 // exhaustion to the last granule, and superblocks that become one block again.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "alloc/allocators/heapwood.hpp"
@@ -160,11 +161,80 @@ TEST(Arena, WarpsTradeBlocksOnSimulatedWarps) {
   trade<Trade>(simt::Lockstep<4>(4), 4096, 900, 15, true);
   trade<Trade>(simt::Lockstep<8>(2), 512 << 10, 40000, 20, false);
 }
-// Arenas of 32 KiB: blocks of more than one are put down like others.
+// Arenas of 32 KiB: pairs that are more than one get runs at once.
 TEST(Arena, WarpsThatStayTradeBlocksOfManyArenas) {
   constexpr std::size_t pool_bytes = std::size_t{400} << 20;
   trade<Trade>(simt::Cpu({.threads = 4}), pool_bytes, 600'000, 200, false, {.warps_stay = true});
   trade<Trade>(simt::Lockstep<8>(4), pool_bytes, 200'000, 30, false, {.warps_stay = true});
+}
+// A warp takes more pairs of runs than there is room for where they are handed out, gives back every third, and takes as many again:
+// it meets its own. `blocks` holds 2 * most.
+struct Runs {
+  using Scratch = Heapwood::WarpState;
+  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
+  static constexpr std::uint32_t first = 2500, second = 4000;  // granules: 2 arenas each
+  Heapwood heap;
+  void** blocks;
+  std::uint32_t most;
+  std::uint32_t* taken;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
+    typename Heapwood::Context<Warp> own(heap, warp, scratch);
+    const auto take = [&](std::uint32_t i) {
+      const BlockPair pair = own.allocate_two(warp, first, second);
+      if (warp.lane() == 0) {
+        blocks[2 * i] = pair.first;
+        blocks[2 * i + 1] = pair.second;
+      }
+      warp.sync();
+      return pair.first != nullptr;
+    };
+    const auto give = [&](std::uint32_t i) {
+      own.deallocate(warp, blocks[2 * i], first);
+      warp.sync();
+      own.deallocate(warp, blocks[2 * i + 1], second);
+      warp.sync();
+    };
+    std::uint32_t n = 0;
+    while (n < most && take(n)) ++n;
+    for (std::uint32_t i = 0; i < n; i += 3) give(i);
+    std::uint32_t again = 0;
+    for (std::uint32_t i = 0; i < n; i += 3) again += take(i) ? 1 : 0;
+    if (warp.lane() == 0) {
+      taken[0] = n;
+      taken[1] = again;
+    }
+    own.end(warp);
+  }
+};
+TEST(Arena, RunsMeetRunsAndNothingIsLost) {
+  constexpr std::size_t pool_bytes = std::size_t{400} << 20;
+  constexpr std::uint32_t arenas = pool_bytes >> 15, most = arenas / 12;
+  const simt::Memory memory({}, pool_bytes);
+  const Pool pool{memory.data(), pool_bytes};
+  const simt::Lockstep<8> device(1);
+  const Heapwood heap = Heapwood::create(pool, {.warps_stay = true}, device);
+  std::vector<void*> blocks(2 * most);
+  std::uint32_t taken[2] = {};
+  device.launch(Runs{heap, blocks.data(), most, taken}, 1);
+  EXPECT_EQ(taken[0], most);
+  EXPECT_EQ(taken[1], (taken[0] + 2) / 3);
+  blocks.resize(std::size_t{2} * taken[0]);
+  std::vector<void*> sorted = blocks;
+  std::sort(sorted.begin(), sorted.end());
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    const auto apart = static_cast<std::byte*>(sorted[i]) - static_cast<std::byte*>(sorted[i - 1]);
+    ASSERT_GE(apart, std::ptrdiff_t{2} << 15);
+  }
+  simt::Buffer<std::uint64_t> slots({}, blocks.size());
+  std::vector<std::uint64_t> words;
+  for (void* const block : blocks) {
+    words.push_back((static_cast<std::uint64_t>(static_cast<std::byte*>(block) - pool.base) / granule + 1) << 32);
+  }
+  slots.upload(words);
+  device.launch(Drain{heap, pool.base, slots.data(), static_cast<std::uint32_t>(words.size())}, 1);
+  EXPECT_EQ(test::bytes_in(regions_of(heap, {}), Region::State::used), 0u);
 }
 // One thread alone: what is refused is really not there.
 struct Alone {
