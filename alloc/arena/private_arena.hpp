@@ -343,8 +343,7 @@ class PrivateArena {
     warp.sync();
   }
 
-  // A free for which the list has no room, or of a block of several arenas. These are put down, too, where arenas are so large that
-  // only few blocks are larger.
+  // A free for which the list has no room, or of a block of several arenas, which goes back at once.
   static SIMT_OUTLINE void free_slowly(Warp warp, WarpState& state, void* block, std::uint32_t n) {
     const Arenas& arenas = state.arenas;
     const std::uint32_t r = arenas.run_of(n);
