@@ -97,11 +97,10 @@ SIMT_INLINE void gather_tight(Warp& warp, std::uint32_t* gathered, bool has_box,
 }
 
 // The array of shared nodes: the first `fresh` of them have been used, and those that came back are on stacks with tags against ABA.
-// There are many stacks, since each change of a top waits for the one before: on one stack thousands of nodes
-// that end at once would queue.
+// There are many stacks, since each change of a top waits for the one before: on one, thousands of nodes that end at once would queue.
 class SharedNodes {
  public:
-  static constexpr std::uint32_t stack_count = 64;
+  static constexpr std::uint32_t stack_count = 64;  // some 30 warps of a large GPU to each; a search looks at all
 
   struct alignas(128) Counters {
     struct alignas(128) Stack {

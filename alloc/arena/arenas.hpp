@@ -78,8 +78,8 @@ class Arenas {
   SIMT_INLINE std::byte* place(std::uint32_t arena, std::uint32_t granule_in_it) const {
     return memory + (std::size_t{arena} << shift) + std::size_t{granule_in_it} * granule;
   }
-  // Whether superblocks of which runs are handed out are split from the beginning: where arenas have 16 KiB. In smaller pools whole
-  // superblocks are wanted as much.
+  // Whether superblocks of which runs are handed out are split from the beginning: where arenas have 16 KiB or more. In smaller pools
+  // whole superblocks are wanted as much.
   SIMT_INLINE bool runs_begin_split() const { return shift >= 14; }
   // The arena that a block lies in.
   SIMT_INLINE std::uint32_t index(const void* block) const {
@@ -111,7 +111,7 @@ class Arenas {
     return false;
   }
 
-  // The same; false also where the superblock is not split yet.
+  // The same; false also where the superblock is not split yet. Less code, for where all warps may wait for it.
   SIMT_INLINE bool take_in_split(std::uint32_t a, std::uint32_t value) const {
     std::uint32_t expected = 0;
     // acquire: waits for the last owner.
