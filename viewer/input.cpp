@@ -172,7 +172,7 @@ void Viewer::mouse(const Area& area) {
 void Viewer::fly(double seconds) {
   const ImGuiIO& io = ImGui::GetIO();
   if (!state_.scene || !state_.settings.fly || io.WantTextInput || io.KeyCtrl) return;
-  const auto down = [&](int key) { return ImGui::IsKeyDown(key) ? 1.0f : 0.0f; };
+  const auto down = [&](int key) { return window_.is_down(key) ? 1.0f : 0.0f; };
   const Vec3 way{down(GLFW_KEY_D) - down(GLFW_KEY_A), down(GLFW_KEY_E) - down(GLFW_KEY_Q),
                  down(GLFW_KEY_W) - down(GLFW_KEY_S)};
   if (way == Vec3{}) return;

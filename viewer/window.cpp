@@ -61,7 +61,7 @@ Window::Window(int width, int height, float scale) : asked_scale_(scale) {
   glfwSetScrollCallback(window_, [](GLFWwindow* w, double x, double y) { self(w).on_scroll(x, y); });
   glfwSetCursorEnterCallback(window_, ImGui_ImplGlfw_CursorEnterCallback);
   glfwSetWindowFocusCallback(window_, ImGui_ImplGlfw_WindowFocusCallback);
-  glfwSetCursorPosCallback(window_, [](GLFWwindow* w, double, double) { self(w).activity_ = true; });
+  glfwSetCursorPosCallback(window_, [](GLFWwindow* w, double x, double y) { self(w).on_move(x, y); });
   glfwSetFramebufferSizeCallback(window_, [](GLFWwindow* w, int, int) { self(w).activity_ = true; });
   glfwSetWindowRefreshCallback(window_, [](GLFWwindow* w) { self(w).activity_ = true; });
   glfwSetDropCallback(window_, [](GLFWwindow* w, int count, const char** paths) {
@@ -127,11 +127,15 @@ void Window::new_frame(std::optional<std::array<int, 2>> size) {
     io.DisplayFramebufferScale = {1, 1};
   }
   if (scripted_mouse_) {
+#if IMGUI_VERSION_NUM >= 18700
+    io.AddMousePosEvent((*scripted_mouse_)[0], (*scripted_mouse_)[1]);
+#else
     io.MousePos = {(*scripted_mouse_)[0], (*scripted_mouse_)[1]};
     for (int i = 0; i < 3; ++i) {
       const auto at = static_cast<std::size_t>(i);
       io.MouseDown[i] = scripted_down_[at] || std::exchange(scripted_pressed_[at], false);
     }
+#endif
   }
   ImGui::NewFrame();
 }
@@ -139,6 +143,10 @@ void Window::new_frame(std::optional<std::array<int, 2>> size) {
 void Window::on_key(int key, int action, int mods) {
   activity_ = true;
   ImGui_ImplGlfw_KeyCallback(window_, key, 0, action, mods);
+  if (action == GLFW_RELEASE)
+    down_.erase(key);
+  else
+    down_.insert(key);
   if (action != GLFW_RELEASE && !ImGui::GetIO().WantTextInput) keys_.push_back({key, mods, action == GLFW_REPEAT});
 }
 void Window::on_char(unsigned code) {
@@ -152,6 +160,12 @@ void Window::on_button(int button, int action, int mods) {
     scripted_down_[static_cast<std::size_t>(button)] = action == GLFW_PRESS;
     if (action == GLFW_PRESS) scripted_pressed_[static_cast<std::size_t>(button)] = true;
   }
+}
+void Window::on_move([[maybe_unused]] double x, [[maybe_unused]] double y) {
+  activity_ = true;
+#if IMGUI_VERSION_NUM >= 18700  // from there on it is told, and no longer asks by itself
+  if (!scripted_mouse_) ImGui_ImplGlfw_CursorPosCallback(window_, x, y);
+#endif
 }
 void Window::on_scroll(double x, double y) {
   activity_ = true;

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,7 @@ class Window {
   void on_key(int key, int action, int mods);
   void on_char(unsigned code);
   void on_button(int button, int action, int mods);
+  void on_move(double x, double y);
   void on_scroll(double x, double y);
   void on_drop(std::vector<std::string> paths);
   void on_scale(float scale);
@@ -61,6 +63,8 @@ class Window {
 
   // Since the last call. Keys that a text field takes are not among them.
   std::vector<KeyPress> take_keys();
+  // Also of a key that a text field takes.
+  bool is_down(int key) const { return down_.contains(key); }
   std::vector<std::string> take_drops();
   // Something has happened since the last call.
   bool take_activity();
@@ -71,6 +75,7 @@ class Window {
   bool scale_changed_ = false, activity_ = true;
   std::string title_;
   std::vector<KeyPress> keys_;
+  std::set<int> down_;
   std::vector<std::string> drops_;
   std::optional<std::array<float, 2>> scripted_mouse_;
   std::array<bool, 3> scripted_down_{}, scripted_pressed_{};

@@ -27,6 +27,15 @@ class Window : public Program {
     EXPECT_EQ(outcome.err.find('\n', at), outcome.err.size() - 1) << outcome.err;
     for (const std::string& word : words) EXPECT_NE(outcome.err.find(word, at), std::string::npos) << outcome.err;
   }
+  // The viewer's reports "ready" and "after", with what xdotool does between them.
+  Outcome while_it_waits(const std::string& xdotool) const {
+    std::ofstream(path("script")) << "wait built\nreport " << path("ready") << "\nwait file " << path("pressed")
+                                  << "\nwait 0.5\nreport " << path("after") << "\nquit\n";
+    return on_display({"bash", "-c",
+                       "'" + view_ + "' --settings none --device cpu atrium:1k --script '" + path("script") +
+                           "' & until [ -s '" + path("ready") + "' ] || ! kill -0 $!; do sleep 0.1; done; xdotool " +
+                           xdotool + "; touch '" + path("pressed") + "'; wait $!"});
+  }
 };
 
 bool has_message(const Json& report, const std::string& word) {
@@ -86,21 +95,29 @@ TEST_F(Window, ALargePictureIsThatOfRenderToo) {
   EXPECT_EQ(render::compare(shown, rendered, 1).above, 0);
 }
 
+// The window system's own events, not a script's.
 TEST_F(Window, RealKeysArrive) {
   if (std::system("command -v xdotool > /dev/null") != 0) GTEST_SKIP() << "xdotool is not installed";
-  std::ofstream(path("script")) << "wait built\nreport " << path("ready") << "\nwait file " << path("pressed")
-                                << "\nwait 0.5\nreport " << path("after") << "\nquit\n";
-  const std::string command =
-      "'" + view_ + "' --settings none --device cpu atrium:1k --script '" + path("script") + "' & until [ -s '" +
-      path("ready") +
-      "' ] || ! kill -0 $!; do sleep 0.1; done; xdotool mousemove 300 300 key F1 key F2 key 6; touch '" +
-      path("pressed") + "'; wait $!";
-  expect_fine(on_display({"bash", "-c", command}));
+  expect_fine(while_it_waits("mousemove 300 300 key F1 key F2 key 6"));
   EXPECT_FALSE(json("ready")["help"].get<bool>());
   EXPECT_TRUE(json("ready")["panel"].get<bool>());
   EXPECT_TRUE(json("after")["help"].get<bool>());
   EXPECT_FALSE(json("after")["panel"].get<bool>());
   EXPECT_EQ(json("after")["mode"], "heatmap");
+}
+
+TEST_F(Window, ARealMouseTurnsTheCamera) {
+  if (std::system("command -v xdotool > /dev/null") != 0) GTEST_SKIP() << "xdotool is not installed";
+  expect_fine(
+      while_it_waits("mousemove 250 300 sleep 0.3 mousedown 1 sleep 0.3 mousemove 300 320 sleep 0.3 "
+                     "mousemove 330 330 sleep 0.3 mouseup 1"));
+  EXPECT_NE(json("ready")["camera"], json("after")["camera"]);
+}
+
+TEST_F(Window, ARealKeyThatIsHeldFlies) {
+  if (std::system("command -v xdotool > /dev/null") != 0) GTEST_SKIP() << "xdotool is not installed";
+  expect_fine(while_it_waits("mousemove 300 300 key o keydown w sleep 0.5 keyup w"));
+  EXPECT_NE(json("ready")["camera"], json("after")["camera"]);
 }
 
 TEST_F(Window, TheTableShowsWhatWasMeasured) {
