@@ -142,7 +142,7 @@ class StressLifetimes : StressDriver<A, Device> {
     kernel.seed = job_.seed;
     kernel.launch = number;
     kernel.order = job_.order;
-    kernel.touch = job_.touch || job_.test == StressTest::soak;
+    kernel.touch = job_.touch;
     kernel.ending = ending;
     return Driver::launch(kernel);
   }

@@ -130,7 +130,7 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   if (!options.json.empty()) file = std::make_unique<OutputFile>(options.json);
   job.device = choose_device(options.device);
   if (job.settings.builder != Builder::single) alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
-  // The same pool whichever allocators are asked for: what AtomicMalloc needs.
+  // One pool for all: what AtomicMalloc needs, and room for the warps of those that keep some (pool_needs()).
   job.pool_probe = engine::find("atomic");
   Earlier earlier = read_earlier(options, job);
   job.kept = std::move(earlier.kept);

@@ -136,7 +136,7 @@ void add_build(CLI::App& app, Invocation& invocation) {
       command
           ->add_option("--profile", options->profile,
                        "instead: write what warps do, phase by phase and over\ntime, and what the allocator costs "
-                       "(docs/profile.md);\nfor the allocators heapwood and atomic")
+                       "(docs/profile.md);\nfor heapwood and atomic, clipped refs, on one kernel")
           ->type_name("FILE");
   for (const char* other : {"--strict", "--validate", "--json"}) profile_file->excludes(command->get_option(other));
   command->callback([options, &invocation] {

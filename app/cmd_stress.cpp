@@ -105,6 +105,7 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   const bool space = alloc::measures_space(settings.test);
   if (settings.lanes == 0) settings.lanes = has_requests(settings.test) || space ? 32 : 1;
   if (settings.runs == 0) settings.runs = space ? 1 : 5;
+  settings.touch = settings.touch || settings.test == alloc::StressTest::soak;
 
   std::vector<StressRow> rows;
   std::optional<Error> write_error;  // of the last attempt: the table is printed even where the file cannot be written
@@ -155,9 +156,10 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->type_name("LIST");
   command->add_option("--pool", lists.pool, "memory for the allocator; default: 2G, on the CPU 64M")->type_name("LIST");
   command
-      ->add_option("--iterations", lists.iterations,
-                   "acd: mallocs a thread; p: launches; default: 10; range:\n100; churn: the most; lifetimes: "
-                   "launches, 16")
+      ->add_option(
+          "--iterations", lists.iterations,
+          "acd: mallocs a thread; p: launches; default: 10; range:\n100, on the CPU 10; churn: the most; lifetimes:\n"
+          "launches, 16")
       ->type_name("LIST");
   command
       ->add_option("--blocks", lists.blocks,
@@ -199,7 +201,7 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->type_name("N");
   settings.runs = 0;
-  command->add_option("--runs", settings.runs, "default: 5; utilization, range, churn: 1")
+  command->add_option("--runs", settings.runs, "default: 5; utilization, range, churn, lifetimes,\nsoak: 1")
       ->check(quiet(CLI::Range(1, 100000)))
       ->type_name("N");
   command->add_option("--seconds", settings.seconds, "time after which a kernel is stopped; soak: how long it\ntakes")

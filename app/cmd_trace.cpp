@@ -73,7 +73,7 @@ Table rays_table(const TraceBench& bench, const TraceResult& result) {
                       : ""),
       fmt::format("camera: {} --up {}", render::to_string(result.camera), "xyz"[result.camera.up]),
       fmt::format("method: {} intersection, median of {} runs after a warm-up; rays and hits in buffers",
-                  bench.watertight ? "watertight" : "fast", bench.runs)};
+                  bench.watertight ? "watertight" : "fast", bench.settings.runs)};
   return table;
 }
 
@@ -81,6 +81,7 @@ Json trace_report(const TraceBench& bench, const TraceResult& result, const std:
   const kdtree::TreeStats& tree = result.tree;
   Json json = report_head(trace_schema, argv, bench.device);
   json["scene"] = {{"name", result.scene}, {"source", bench.scene}, {"triangles", result.triangles}};
+  json["allocator"] = bench.entry->traits->id;
   json["settings"] = app::to_json(bench.settings);
   json["width"] = bench.size.width;
   json["height"] = bench.size.height;
@@ -142,7 +143,7 @@ void add_trace(CLI::App& app, Invocation& invocation) {
       ->type_name("WxH");
   command->add_option("--rays", options->rays, "primary, diffuse")->capture_default_str()->type_name("KINDS");
   command->add_flag("--watertight", options->bench.watertight, "the slower intersection that leaks at no edge");
-  command->add_option("--runs", options->bench.runs, "timed builds and launches, after a warm-up")
+  command->add_option("--runs", options->bench.settings.runs, "timed builds and launches, after a warm-up")
       ->capture_default_str()
       ->check(quiet(CLI::Range(1, 1000)))
       ->type_name("N");

@@ -191,13 +191,13 @@ ReproduceCase trace_case(const ChosenScene& scene, const ReproduceSetup& setup) 
   bench.device = setup.device;
   bench.settings.timeout = setup.seconds;
   if (!setup.full) bench.size = {256, 256};
-  bench.runs = setup.full ? 5 : 3;
+  bench.settings.runs = setup.full ? 5 : 3;
   // Whoever builds it, the tree is the same.
   for (const engine::Entry* entry : setup.allocators) {
     if (!bench.entry && entry->on(setup.device.id.kind) && !cannot_build(*entry)) bench.entry = entry;
   }
   ReproduceCase one{
-      fmt::format("trace {} size={}x{} runs={}", scene.label, bench.size.width, bench.size.height, bench.runs),
+      fmt::format("trace {} size={}x{} runs={}", scene.label, bench.size.width, bench.size.height, bench.settings.runs),
       {},
       scene.about};
   one.measure = [bench = std::move(bench)](const Announce& announce) {

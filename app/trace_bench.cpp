@@ -21,7 +21,7 @@ TraceResult run_trace(const TraceBench& bench, const std::function<void(const st
   announce(scene.name() + ": building");
   TraceResult result;
   result.incomplete = scene.build_growing(*bench.entry).incomplete;
-  for (int run = 0; run < bench.runs; ++run) result.first_ray.build_ms.push_back(scene.build(*bench.entry).ms);
+  for (int run = 0; run < bench.settings.runs; ++run) result.first_ray.build_ms.push_back(scene.build(*bench.entry).ms);
   result.scene = scene.name();
   result.triangles = scene.triangles();
   result.pool_bytes = scene.pool_bytes();
@@ -30,13 +30,13 @@ TraceResult run_trace(const TraceBench& bench, const std::function<void(const st
   result.record_bytes = (sizeof(kdtree::PlaneRecord) + sizeof(std::uint32_t)) * result.tree.refs;
   const render::Scene traced(bench.device.id, scene.workspace().download(), scene.view(), bench.watertight);
   result.first_ray.order_ms = traced.order_ms();
-  for (int run = 0; run < bench.runs; ++run) result.first_ray.records_ms.push_back(traced.fill_records());
+  for (int run = 0; run < bench.settings.runs; ++run) result.first_ray.records_ms.push_back(traced.fill_records());
   const auto [width, height] = bench.size;
   result.camera =
       choose_camera(bench.camera, bench.scene, scene.mesh(), traced, static_cast<double>(width) / std::max(1u, height));
 
   const auto measure = [&](const char* kind, const std::vector<kdtree::Ray>& rays) {
-    result.rows.push_back({kind, render::measure_rays(traced, rays, bench.runs, bench.settings.timeout)});
+    result.rows.push_back({kind, render::measure_rays(traced, rays, bench.settings.runs, bench.settings.timeout)});
   };
   announce(scene.name() + ": primary rays");
   const std::vector<kdtree::Ray> primary = render::primary_rays(result.camera, width, height);

@@ -19,12 +19,11 @@ struct TraceBench {
   std::string scene;
   const engine::Entry* entry = nullptr;  // the allocator that the tree is built with
   simt::DeviceInfo device;
-  BuildSettings settings;
+  BuildSettings settings;  // runs: of the build, and of each kind of rays
   CameraOptions camera;
   ImageSize size{1024, 1024};
   bool primary = true, diffuse = true;
   bool watertight = false;
-  int runs = 5;
 };
 
 // One kind of rays (render/ray_sets.hpp).

@@ -50,8 +50,11 @@ class Layout {
     if (warps_stay && pool.bytes >> 20 >= 384) a.shift = most_shift + 1;
     if (warps_stay && pool.bytes >> 20 >= 8 && pool.bytes >> 20 < 16) --a.shift;
     // The ids above are those of slots without an arena.
-    while ((pool.bytes >> a.shift) + shared.most_in_slot() >= Slot::no_arena) ++a.shift;
-    a.granules_each = 1u << (a.shift - 4);
+    const auto too_many = [&] {
+      a.granules_each = 1u << (a.shift - 4);
+      return (pool.bytes >> a.shift) + shared.most_in_slot() >= Slot::no_arena;
+    };
+    while (too_many()) ++a.shift;
     for (std::uint64_t n = pool.bytes >> a.shift;; --n) {
       a.arenas = static_cast<std::uint32_t>(n);
       a.groups = (a.arenas + Arenas::group - 1) / Arenas::group;

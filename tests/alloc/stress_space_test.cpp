@@ -253,6 +253,7 @@ TEST_F(StressSpace, LifetimesKeepContentsInEveryOrder) {
 TEST_F(StressSpace, SoakLastsAsLongAsItShould) {
   StressJob j = job(StressTest::soak, 4 << 20, 4, 8);
   j.payload = 512;
+  j.touch = true;
   j.seconds = 0.2;
   const StressResult result = engine::find("heapwood")->on(device_.kind)->stress(j);
   EXPECT_EQ(result.damaged + result.overlaps + result.counts.failures, 0u);

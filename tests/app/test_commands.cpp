@@ -324,6 +324,8 @@ TEST_F(Commands, TraceCountsHitsAndReadsTheCameraBeside) {
     EXPECT_EQ(first_ray.at(std::string(part) + "_runs_ms").size(), 2u);
     for (const double ms : first_ray.at(std::string(part) + "_runs_ms")) EXPECT_GT(ms, 0);
   }
+  EXPECT_EQ(first.at("allocator"), "heapwood");
+  EXPECT_EQ(first.at("settings").at("runs"), 2);
   EXPECT_EQ(first.at("settings").at("prefer"), "balanced");
   EXPECT_FALSE(first_ray.contains("order_ms")) << "trees are not ordered for CPU threads";
   EXPECT_DOUBLE_EQ(first_ray.at("ms"),

@@ -253,7 +253,7 @@ TEST_F(StressCommand, LifetimesAndSoak) {
   const Outcome soak =
       run(stress({"soak", "--allocators", "heapwood", "--pool", "8M", "--requests", "64", "--seconds", "0.1"}));
   EXPECT_EQ(soak.exit, 0) << soak.err;
-  for (const char* word : {"soak:", "held / live", "Heapwood", "0 by addresses"})
+  for (const char* word : {"soak:", "held / live", "Heapwood", "0 by addresses", "0 blocks damaged"})
     EXPECT_TRUE(has(soak.out, word)) << word;
 }
 
