@@ -21,7 +21,7 @@ enum class Phase : std::uint8_t {
   choose,    // the split of a shared node
   move,      // a chunk of a shared node: refs to the children, and their bins
   binned,    // a node that one warp splits by bins and refinement
-  exact,     // one that it splits by all candidates, or several at once
+  exact,     // one that it splits by all candidates
   leaf,      // ids to the output
   allocate,  // in the allocator
   free,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A large node that many warps split together, in phases over chunks of its refs; the warp that finishes a phase opens the
 // next. While refs move to a child they are also binned for it, so a level is one pass. Shared nodes live in a fixed array
-// and are reused through a free list; with none left, a large node is split by one warp (the same tree, slower).
+// and are reused through stacks; with none left, a large node is split by one warp (the same tree, slower).
 #pragma once
 
 #include <cstddef>

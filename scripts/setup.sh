@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Installs what is missing with apt-get (Debian 12, Ubuntu 24.04); silent where nothing is.
+# Installs what is missing with apt-get (Debian 12 and 13, Ubuntu 24.04); silent where nothing is.
 #   scripts/setup.sh [build] [check] [wheels] [viewer] [browser]   what for: building and testing, `make check`, Python packages
 #                                                                  (scripts/fetch_nvcc.sh, the page of `make report`),
 #                                                                  heapwood-view and its tests, the tests of that page

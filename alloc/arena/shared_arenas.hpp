@@ -15,8 +15,8 @@
 // and refuses fewer than refuses_at_most() blocks, that is 2^12 and 2^20 granules. Any other request at an exhausted slot
 // adds to it once, and does not return before it has seen the slot with another arena, vacant, or refusing anew. Pools in
 // which slots refuse have 128 of them or more: of 256 multiprocessors the lanes of at most 16 share one, 2^15 lanes, each
-// with at most a quarter of an arena. Together that is 2^12 + 2^15 blocks and, with arenas of 1,024 granules, 2^17 + 2^20 +
-// 2^23 granules. Where arenas are larger there are 1,024 slots, for two multiprocessors each: no more up to 2 TiB.
+// with at most a quarter of an arena, and larger arenas come with more slots. Together that is 2^12 + 2^15 blocks and 2^17 +
+// 2^20 + 2^22 granules at most, up to pools of 2 TiB (docs/own-allocator.md).
 #pragma once
 
 #include "alloc/arena/arenas.hpp"

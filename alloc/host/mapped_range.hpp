@@ -32,7 +32,7 @@ class MappedRange {
     return (bytes + g - 1) / g * g;
   }
 
-  // Maps `need` bytes from `offset` on, or a growth step where that is more: mapping takes hundreds of microseconds,
+  // Maps `need` bytes from `offset` on, or a growth step where that is more: mapping takes tens of microseconds,
   // hardly more for more bytes. Nothing is mapped in the `most` bytes there. Bytes mapped, 0 if there is no memory.
   std::size_t grow(std::size_t offset, std::size_t need, std::size_t most) {
     if (need > room()) return 0;
