@@ -7,15 +7,18 @@
 
 #include "app/format.hpp"
 #include "app/scene_bench.hpp"
+#include "scenes/scene.hpp"
 
 namespace heapwood::app {
 
 namespace {
 
 // An entry of nullptr is the per-level builder, everywhere below.
-Result blank_result(const BenchJob& job, const std::string& source, const engine::Entry* entry) {
+Result blank_result(const BenchJob& job, const std::string& source, const std::string& digest,
+                    const engine::Entry* entry) {
   Result result;
   result.source = source;
+  result.digest = digest;
   result.scene = source;
   if (entry) {
     result.allocator = entry->traits->id;
@@ -127,9 +130,10 @@ BenchResult run_bench(const BenchJob& job, const BenchEvents& events) {
 
   for (const std::string& source : job.scenes) {
     const std::size_t first = bench.results.size();
+    const std::string digest = scenes::digest(source);
     for (const engine::Entry* entry : contenders) {
       const Result* kept = find_kept(job, source, entry);
-      bench.results.push_back(kept ? *kept : blank_result(job, source, entry));
+      bench.results.push_back(kept ? *kept : blank_result(job, source, digest, entry));
     }
     std::vector<SceneBench::Lane> lanes;
     std::vector<Result*> scene_results;

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <new>
 
 #include "app/commands.hpp"
 #include "app/host_memory.hpp"
+#include "app/process.hpp"
 #include "app/progress.hpp"
 #include "app/version.hpp"
 #include "simt/device.hpp"
@@ -33,16 +33,6 @@ Exit codes: 0 done, 1 failed while running, 2 wrong usage, 3 unreadable scene,
 
 void on_signal(int) { simt::interrupt(); }
 
-void install_signal_handlers() {
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  sigemptyset(&action.sa_mask);
-  // The second signal finds the default action and ends the process at once.
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
-
 // One line whatever was in it: messages of libraries and names of files may hold line breaks.
 std::string one_line(std::string text) {
   for (char& c : text) {
@@ -56,7 +46,7 @@ int fail(Exit exit, const std::string& message) {
   clear_progress_line();
   // What was written before the error belongs before it also where both streams end in one file.
   std::fflush(stdout);
-  fmt::print(stderr, "heapwood: error: {}\n", one_line(message));
+  write_error(fmt::format("heapwood: error: {}\n", one_line(message)));
   return static_cast<int>(exit);
 }
 
@@ -87,6 +77,16 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, const std::ve
   return fail(Exit::usage, fmt::format("{}: {}; see 'heapwood {} --help'", name, error.what(), name));
 }
 
+// An option whose value is "", as of a variable that is not set in a script.
+std::string empty_option(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& value : option->results()) {
+      if (value.empty() && !option->get_positional()) return option->get_name();
+    }
+  }
+  return "";
+}
+
 int parse_and_run(int argc, char** argv) {
   CLI::App app{"Heapwood builds k-d trees on the GPU in one kernel, with the memory allocator as a parameter.",
                "heapwood"};
@@ -112,7 +112,12 @@ int parse_and_run(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     return usage_error(app, error, invocation.argv);
   }
-  install_signal_handlers();
+  for (const CLI::App* command : app.get_subcommands()) {
+    if (const std::string name = empty_option(*command); !name.empty())
+      return fail(Exit::usage, fmt::format("{}: {}: nothing given; see 'heapwood {} --help'", command->get_name(), name,
+                                           command->get_name()));
+  }
+  install_signal_handlers(on_signal);
   const Exit exit = with_host_memory(invocation.host, invocation.action);
   return std::fflush(stdout) != 0 || std::ferror(stdout) ? cannot_print() : static_cast<int>(exit);
 }
@@ -121,16 +126,17 @@ int parse_and_run(int argc, char** argv) {
 
 void note(const std::string& text) {
   clear_progress_line();
-  fmt::print(stderr, "heapwood: note: {}\n", one_line(text));
+  write_error(fmt::format("heapwood: note: {}\n", one_line(text)));
 }
 
 void warning(const std::string& text) {
   clear_progress_line();
   std::fflush(stdout);
-  fmt::print(stderr, "heapwood: warning: {}\n", one_line(text));
+  write_error(fmt::format("heapwood: warning: {}\n", one_line(text)));
 }
 
 int run(int argc, char** argv) {
+  hold_standard_streams();
   try {
     return parse_and_run(argc, argv);
   } catch (const Error& error) {

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include "app/bench_runner.hpp"
@@ -69,8 +70,17 @@ Earlier read_earlier(const BenchOptions& options, const BenchJob& job) {
   if (!options.resume) return earlier;
   const EarlierReport report = read_report(options.json, job.device);
   const Json settings = to_json(job.settings);
+  std::map<std::string, std::string> digests;
+  for (const std::string& scene : job.scenes) digests[scene] = scenes::digest(scene);
+  bool changed = false;
   for (const Json& json : report.results) {
     const std::string source = json.value("source", ""), allocator = json.value("allocator", "");
+    // The path may have another mesh by now; files of earlier versions do not say which one they had.
+    if (const auto now = digests.find(source);
+        now != digests.end() && json.value("digest", now->second) != now->second) {
+      changed = true;
+      continue;
+    }
     const bool per_level = json.value("builder", "") == name(Builder::per_level);
     const bool measured = per_level
                               ? job.settings.builder != Builder::single && allocator == job.settings.host_allocator
@@ -83,6 +93,7 @@ Earlier read_earlier(const BenchOptions& options, const BenchJob& job) {
     else if (!asked || !settled)
       earlier.others.push_back(json);
   }
+  if (changed) note(options.json + ": a scene's file has changed since: measured again");
   if (!earlier.kept.empty()) {
     note(fmt::format("{}: {} of {} results kept{}", options.json, earlier.kept.size(),
                      job.scenes.size() * (job.allocators.size() + (job.settings.builder != Builder::single ? 1 : 0)),
@@ -127,7 +138,7 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   if (options.settings.builder != Builder::per_level) job.allocators = find_allocators(options.allocators);
   job.settings = options.settings;
   std::unique_ptr<OutputFile> file;
-  if (!options.json.empty()) file = std::make_unique<OutputFile>(options.json);
+  if (!options.json.empty()) file = std::make_unique<OutputFile>(options.json, options.scenes);
   job.device = choose_device(options.device);
   if (job.settings.builder != Builder::single) alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
   // One pool for all: what AtomicMalloc needs, and room for the warps of those that keep some (pool_needs()).

@@ -43,7 +43,7 @@ void validate_tree(PreparedScene& scene, std::size_t& violations, std::string& f
 Exit profile(const BuildCommand& command, const std::vector<std::string>& argv) {
   const engine::Entry& entry = find_builder(command.allocator);
   check_profile(command.settings, command.allocator);
-  OutputFile file(command.profile);
+  OutputFile file(command.profile, {command.scene});
   const simt::DeviceInfo device = choose_device(command.device);
   ProfiledBuild built;
   {
@@ -69,7 +69,7 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
   if (command.settings.builder == Builder::single) job.allocators = {&find_builder(command.allocator)};
   job.settings = command.settings;
   std::unique_ptr<OutputFile> file;
-  if (!command.json.empty()) file = std::make_unique<OutputFile>(command.json);
+  if (!command.json.empty()) file = std::make_unique<OutputFile>(command.json, std::vector{command.scene});
   job.device = choose_device(command.device);
   if (job.settings.builder != Builder::single) alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
 

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -35,6 +36,9 @@ struct HostBenchCommand {
 };
 
 std::string read_file(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
+    throw Error(Exit::failed, fmt::format("{}: is no file; give one that --save-trace or --host-trace wrote", path));
   std::ifstream file(path, std::ios::binary);
   std::ostringstream content;
   if (file) content << file.rdbuf();
@@ -88,9 +92,11 @@ Exit host_bench(const HostBenchCommand& command, const std::vector<std::string>&
     bench.trace = alloc::parse_host_trace(read_file(command.trace), command.trace);
     bench.trace_name = command.trace;
   }
-  if (!command.save_trace.empty()) OutputFile(command.save_trace).write(alloc::host_trace_text(bench.trace));
+  if (!command.save_trace.empty())
+    OutputFile(command.save_trace, {command.trace}).write(alloc::host_trace_text(bench.trace));
   std::unique_ptr<OutputFile> file;
-  if (!command.json.empty()) file = std::make_unique<OutputFile>(command.json);
+  if (!command.json.empty())
+    file = std::make_unique<OutputFile>(command.json, std::vector{command.trace, command.save_trace});
   bench.device = choose_device(command.device);
   bench.allocators = chosen(command.allocators, bench.device.id);
 
@@ -132,18 +138,18 @@ void add_host_bench(CLI::App& app, Invocation& invocation) {
   HostBenchTrace& generated = options->generated;
   command->add_option("--steps", generated.steps, "requests, without --trace")
       ->capture_default_str()
-      ->check(quiet(CLI::Range(1, 10000000)))
+      ->check(between(1, 10000000))
       ->type_name("N");
   command->add_option("--slots", generated.slots, "blocks live at once")
       ->capture_default_str()
-      ->check(quiet(CLI::Range(1, 1000000)))
+      ->check(between(1, 1000000))
       ->type_name("N");
   bytes_option("--smallest", generated.smallest, "of the sizes, which are uniform", "1K");
   bytes_option("--largest", generated.largest, "of the sizes", "16M");
   command->add_option("--seed", generated.seed, "of slots and sizes")->capture_default_str()->type_name("N");
   command->add_option("--passes", options->passes, "times that the requests are played; the first is\nreported apart")
       ->capture_default_str()
-      ->check(quiet(CLI::Range(1, 1000)))
+      ->check(between(1, 1000))
       ->type_name("N");
   bytes_option("--initial", options->options.initial_bytes, "mapped before the first request", "0");
   bytes_option("--growth", options->options.growth_bytes, "mapped at a time, or more where it is needed", "16M");

@@ -51,7 +51,7 @@ void check_usage(const RenderCommand& command) {
 Exit render_picture(const RenderCommand& command) {
   check_usage(command);
   const engine::Entry& entry = find_builder(command.allocator);
-  const OutputFile writable(command.output);
+  OutputFile file(command.output, {command.scene});
   const simt::DeviceInfo device = choose_device(command.device);
   const bool per_level = command.settings.builder == Builder::per_level;
   if (per_level) alloc::find_host_allocator(command.settings.host_allocator, device.id);
@@ -63,6 +63,12 @@ Exit render_picture(const RenderCommand& command) {
       per_level ? kdtree::BuildRun{.ms = scene.build_per_level().ms} : scene.build_growing(entry);
   const kdtree::Tree tree = scene.tree();
 
+  if (build.incomplete) {
+    warning(fmt::format(
+        "{}: pool of {} exhausted, tree incomplete: the picture will be right but slow to trace; use --pool auto or a "
+        "larger --pool",
+        entry.traits->id, bytes_text(scene.pool_bytes())));
+  }
   progress.update(0, command.spp, scene.name() + ": looking for a camera");
   const render::Scene traced(device.id, tree, scene.view(), command.watertight);
   render::RenderJob job;
@@ -78,7 +84,7 @@ Exit render_picture(const RenderCommand& command) {
   const auto start = std::chrono::steady_clock::now();
   const render::Image image = render::render(job, traced);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  render::write_png(image, command.output);
+  file.write(render::to_png(image));
   clear_progress_line();
 
   fmt::print("{}: {} triangles\n{}\n\n", scene.name(), count_text(scene.triangles()), device_text(device));
@@ -89,12 +95,6 @@ Exit render_picture(const RenderCommand& command) {
              render::name(job.mode), job.width, job.height, job.spp, job.spp == 1 ? "" : "s");
   fmt::print("  camera   {} --up {}\n", render::to_string(job.camera), "xyz"[job.camera.up]);
   fmt::print("  picture  {}\n", command.output);
-  if (build.incomplete) {
-    warning(fmt::format(
-        "{}: pool of {} exhausted, tree incomplete: the picture is right but slow to trace; use --pool auto or a "
-        "larger --pool",
-        entry.traits->id, bytes_text(scene.pool_bytes())));
-  }
   return Exit::done;
 }
 
@@ -113,7 +113,7 @@ void add_render(CLI::App& app, Invocation& invocation) {
       ->type_name("WxH");
   command->add_option("--spp", options->spp, "samples a pixel")
       ->capture_default_str()
-      ->check(quiet(CLI::Range(1u, render::max_spp)))
+      ->check(between(1u, render::max_spp))
       ->type_name("N");
   command->add_option("--mode", options->mode, "shaded, path, ao, normals, depth, heatmap,\nleaves")
       ->capture_default_str()

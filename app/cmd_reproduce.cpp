@@ -155,12 +155,12 @@ void add_reproduce(CLI::App& app, Invocation& invocation) {
       ->type_name("IDS");
   command->add_option("--minutes", options->minutes, "begin no case after this time; 0 = no limit")
       ->capture_default_str()
-      ->check(quiet(CLI::Range(0.0, 1e6)))
+      ->check(between(0.0, 1e6))
       ->type_name("M");
   command
       ->add_option("--seconds", options->seconds,
                    "time after which a kernel is stopped, and an\nallocator's share of a case (10; with --full 2)")
-      ->check(quiet(CLI::Range(0.001, 86400.0)))
+      ->check(between(0.001, 86400.0))
       ->type_name("S");
   command
       ->add_option("--part", options->part,

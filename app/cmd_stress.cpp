@@ -171,7 +171,7 @@ void add_stress(CLI::App& app, Invocation& invocation) {
   StressSettings& settings = options->settings;
   settings.lanes = 0;
   command->add_option("--lanes", settings.lanes, "threads of a warp that allocate; default: ad, acd, p: 1;\nothers: 32")
-      ->check(quiet(CLI::Range(1, 32)))
+      ->check(between(1, 32))
       ->type_name("N");
   command
       ->add_option("--requests", lists.requests,
@@ -182,7 +182,7 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->add_option(
           "--rounds", settings.rounds,
           "alloc, mixed, scaling: of both kernels in one pool; the\nlast is timed, with memory that was freed before")
-      ->check(quiet(CLI::Range(1, 100)))
+      ->check(between(1, 100))
       ->type_name("N");
   command->add_flag("--touch", settings.touch, "fill every block, verify it before it is freed");
   command->add_flag("--coalesced", settings.coalesced, "one request a warp, by the coalescing adaptor");
@@ -202,11 +202,11 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->type_name("N");
   settings.runs = 0;
   command->add_option("--runs", settings.runs, "default: 5; utilization, range, churn, lifetimes,\nsoak: 1")
-      ->check(quiet(CLI::Range(1, 100000)))
+      ->check(between(1, 100000))
       ->type_name("N");
   command->add_option("--seconds", settings.seconds, "time after which a kernel is stopped; soak: how long it\ntakes")
       ->capture_default_str()
-      ->check(quiet(CLI::Range(0.001, 86400.0)))
+      ->check(between(0.001, 86400.0))
       ->type_name("S");
   command->add_option("--format", options->format, "table, markdown, csv (a line a result), json")
       ->capture_default_str()

@@ -112,7 +112,7 @@ Exit trace(TraceCommand command, const std::vector<std::string>& argv) {
   parse_kinds(command.rays, bench);
   bench.entry = &find_builder(command.allocator);
   std::unique_ptr<OutputFile> file;
-  if (!command.json.empty()) file = std::make_unique<OutputFile>(command.json);
+  if (!command.json.empty()) file = std::make_unique<OutputFile>(command.json, std::vector{bench.scene});
   bench.device = choose_device(command.device);
   Progress progress;
   std::size_t step = 0;
@@ -145,7 +145,7 @@ void add_trace(CLI::App& app, Invocation& invocation) {
   command->add_flag("--watertight", options->bench.watertight, "the slower intersection that leaks at no edge");
   command->add_option("--runs", options->bench.settings.runs, "timed builds and launches, after a warm-up")
       ->capture_default_str()
-      ->check(quiet(CLI::Range(1, 1000)))
+      ->check(between(1, 1000))
       ->type_name("N");
   command->add_option("--allocator", options->allocator, "that the tree is built with")
       ->capture_default_str()

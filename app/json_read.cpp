@@ -93,6 +93,7 @@ Result result_from_json(const Json& json) {
   Result result;
   result.scene = json.at("scene");
   result.source = json.at("source");
+  result.digest = json.value("digest", "");
   result.triangles = get<std::uint64_t>(json, "triangles").value_or(0);
   result.degenerate = get<std::uint64_t>(json, "degenerate").value_or(0);
   result.allocator = json.at("allocator");

@@ -128,6 +128,7 @@ Json to_json(const Result& result) {
   Json json;
   json["scene"] = result.scene;
   json["source"] = result.source;
+  if (!result.digest.empty()) json["digest"] = result.digest;
   if (result.tree) {  // else the scene may never have been loaded
     json["triangles"] = result.triangles;
     json["degenerate"] = result.degenerate;

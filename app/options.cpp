@@ -158,13 +158,22 @@ std::vector<const engine::Entry*> find_allocators(const std::string& list) {
 
 CLI::Validator quiet(CLI::Validator check) { return check.description(""); }
 
+CLI::Validator between(double least, double most) {
+  const auto problem = [least, most](const std::string& text) {
+    double value = 0;
+    if (!CLI::detail::lexical_cast(text, value)) return fmt::format("'{}' is no number", text);
+    return value >= least && value <= most ? "" : fmt::format("{} is not between {} and {}", text, least, most);
+  };
+  return quiet(CLI::Validator(problem, ""));
+}
+
 void add_device_options(CLI::App& app, DeviceOptions& options) {
   app.add_option("--device", options.device, "auto (first usable GPU, else CPU), cuda:N, cpu")
       ->capture_default_str()
       ->type_name("DEVICE");
   app.add_option("--threads", options.threads, "CPU threads; 0 = all")
       ->capture_default_str()
-      ->check(quiet(CLI::Range(0, 4096)))
+      ->check(between(0, 4096))
       ->type_name("N");
 }
 
@@ -184,7 +193,7 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
   if (with_runs) {
     app.add_option("--runs", settings.runs, "timed builds of an allocator")
         ->capture_default_str()
-        ->check(quiet(CLI::Range(1, 100000)))
+        ->check(between(1, 100000))
         ->type_name("N");
   }
   // Before the costs: options take effect in the order in which they are added here, so that a cost on the command line wins
@@ -202,7 +211,7 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
                             const char* type) {
     app.add_option(option, value, about)
         ->default_str(fmt::format("{}", value))  // as it is written: CLI11 captures .05f with all its digits
-        ->check(quiet(CLI::Range(least, most)))
+        ->check(between(least, most))
         ->type_name(type);
   };
   kdtree::SahCosts& costs = settings.costs;
@@ -213,7 +222,7 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
   app.add_flag("--keep-degenerate", settings.keep_degenerate, "keep triangles of zero area");
   app.add_option("--timeout", settings.timeout, "seconds after which a build is stopped")
       ->capture_default_str()
-      ->check(quiet(CLI::Range(0.001, 86400.0)))
+      ->check(between(0.001, 86400.0))
       ->type_name("SECONDS");
 }
 

@@ -23,15 +23,37 @@ namespace {
   throw Error(Exit::failed, fmt::format("{}: cannot write: {}; {}", path, std::strerror(error), advice));
 }
 
-int open_for_writing(const std::string& path) { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666); }
+bool same_file(const struct stat& a, const struct stat& b) {
+  return S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+// What the program prints is written there, too: through the same descriptor, so that one stands behind the other.
+int open_in_place(const std::string& path) {
+  struct stat file {
+  }, printed{};
+  if (::stat(path.c_str(), &file) == 0 && ::fstat(STDOUT_FILENO, &printed) == 0 && same_file(file, printed)) {
+    std::fflush(stdout);
+    return ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+  }
+  return ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+}
+
+int open_for_writing(const std::string& path) {
+  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+}
 
 }  // namespace
 
-OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+OutputFile::OutputFile(std::string path, const std::vector<std::string>& others) : path_(std::move(path)) {
   struct stat status {};
   const bool exists = ::stat(path_.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) cannot_write(path_, EISDIR);
   if (exists && ::access(path_.c_str(), W_OK) != 0) cannot_write(path_, errno);
+  for (const std::string& other : others) {
+    struct stat used {};
+    if (other == path_ || (exists && ::stat(other.c_str(), &used) == 0 && same_file(status, used)))
+      throw Error(Exit::usage, fmt::format("{}: is used for something else in this command; name another file", path_));
+  }
   // A pipe, a device or a link (/dev/stdout) is written in place: renaming would replace it.
   struct stat link {};
   const bool in_place = ::lstat(path_.c_str(), &link) == 0 && !S_ISREG(link.st_mode);
@@ -47,7 +69,7 @@ OutputFile::~OutputFile() {
 }
 
 void OutputFile::write(const std::string& content) {
-  const int file = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int file = temporary_ == path_ ? open_in_place(path_) : open_for_writing(temporary_);
   if (file < 0) cannot_write(path_, errno);
   int error = 0;
   for (std::size_t done = 0; done < content.size() && !error;) {

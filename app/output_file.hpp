@@ -3,14 +3,16 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace heapwood::app {
 
 // Writes into a file beside the one that is named, then renames it.
 class OutputFile {
  public:
-  // Throws Error{Exit::failed} now if the file could not be written later (no such folder, no permission, a folder).
-  explicit OutputFile(std::string path);
+  // Throws Error{Exit::failed} now if the file could not be written later (no such folder, no permission, a folder), and
+  // Error{Exit::usage} if it is one of `others`, which the program reads or writes, too.
+  explicit OutputFile(std::string path, const std::vector<std::string>& others = {});
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;

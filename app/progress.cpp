@@ -7,6 +7,8 @@
 
 #include <cmath>
 
+#include "app/process.hpp"
+
 namespace heapwood::app {
 
 namespace {
@@ -45,15 +47,13 @@ void Progress::update(std::size_t done, std::size_t total, const std::string& wh
   std::string text = progress_text(done, total, std::chrono::duration<double>(now - start_).count(), what);
   // A line longer than the terminal would wrap, and the carriage return would not get back to its beginning.
   if (text.size() >= terminal_columns()) text.resize(terminal_columns() - 1);
-  fmt::print(stderr, "\r\033[K{}", text);
-  std::fflush(stderr);
+  write_error("\r\033[K" + text);
   line_showing = true;
 }
 
 void clear_progress_line() {
   if (!line_showing) return;
-  fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
+  write_error("\r\033[K");
   line_showing = false;
 }
 

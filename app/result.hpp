@@ -43,6 +43,7 @@ struct LevelFigures {
 
 struct Result {
   std::string source;            // the scene as given: `atrium:1m`, a path
+  std::string digest;            // of a file's content (scenes::digest)
   std::string scene;             // its name in tables
   std::uint64_t triangles = 0;   // that the tree was built over
   std::uint64_t degenerate = 0;  // dropped, or kept with --keep-degenerate

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "app/scene_camera.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
 
+#include "app/commands.hpp"
 #include "app/options.hpp"
 #include "render/auto_camera.hpp"
 #include "simt/error.hpp"
@@ -34,6 +38,18 @@ std::optional<render::Camera> camera_beside(const std::string& source) {
   }
 }
 
+// Rays square lengths, and multiply edges: outside of this range floats end first. Trees do not mind.
+void check_extent(const std::string& source, const scenes::Mesh& mesh) {
+  const double least = 1e-18, most = 1e18;
+  const Vec3 extent = scenes::bounds(mesh).extent();
+  const double longest = std::max({extent.x, extent.y, extent.z});
+  if (mesh.triangles.empty() || longest == 0 || (longest >= least && longest <= most)) return;
+  const std::string problem = fmt::format("{}: the scene's extent is {:.3g}; rays are traced between {:g} and {:g}",
+                                          source, longest, least, most);
+  if (!(longest < 1e37)) throw Error(Exit::scene, problem + ": scale its coordinates");
+  warning(problem + ": surfaces may be missing; scale its coordinates");
+}
+
 }  // namespace
 
 void add_camera_options(CLI::App& app, CameraOptions& options) {
@@ -51,6 +67,7 @@ void check_camera(const CameraOptions& options) {
 
 render::Camera choose_camera(const CameraOptions& options, const std::string& source, const scenes::Mesh& mesh,
                              const render::Scene& scene, double aspect) {
+  check_extent(source, mesh);
   const unsigned up = options.up.empty() ? mesh.up : parse_axis(options.up);
   if (!options.camera.empty()) return render::parse_camera(options.camera, up);
   if (std::optional<render::Camera> beside = camera_beside(source)) {

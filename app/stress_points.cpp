@@ -158,7 +158,7 @@ StressTest parse_stress_test(const std::string& text) {
     if (text == known) return value;
   }
   const std::string problem = text.empty() ? "no test given" : fmt::format("unknown test '{}'", text);
-  throw Error(Exit::usage, fmt::format("stress: {}: use one of {}", problem, stress_tests()));
+  throw Error(Exit::usage, fmt::format("stress: {}: use one of {}, semaphore, rcu", problem, stress_tests()));
 }
 
 bool has_iterations(StressTest test) {

@@ -26,9 +26,8 @@ struct Image {
   bool operator==(const Image&) const = default;
 };
 
-// Writes beside the target and renames, so that a failure leaves no broken picture and keeps an older one. Throws
-// Error{Exit::failed}, one line with the path and the system's reason.
-void write_png(const Image& image, const std::string& path);
+// The bytes of a PNG file. Throws Error{Exit::failed} for a picture without pixels.
+std::string to_png(const Image& image);
 // Throws Error{Exit::failed} if the file is not a PNG that can be read.
 Image read_png(const std::string& path);
 

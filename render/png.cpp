@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 
 #include "render/image.hpp"
@@ -27,42 +26,20 @@ struct Closer {
 
 // stb calls this for every piece of the file.
 void append(void* context, void* data, int size) {
-  auto& bytes = *static_cast<std::vector<unsigned char>*>(context);
-  const auto* begin = static_cast<const unsigned char*>(data);
-  bytes.insert(bytes.end(), begin, begin + size);
+  static_cast<std::string*>(context)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
 }
 
 }  // namespace
 
-void write_png(const Image& image, const std::string& path) {
-  std::vector<unsigned char> bytes;
+std::string to_png(const Image& image) {
+  std::string bytes;
   const int width = static_cast<int>(image.width), height = static_cast<int>(image.height);
   if (image.pixels.empty() ||
       !stbi_write_png_to_func(append, &bytes, width, height, 3, image.pixels.data(), width * 3)) {
-    throw Error(Exit::failed, path + ": the picture of " + std::to_string(image.width) + "x" +
-                                  std::to_string(image.height) + " pixels cannot be encoded");
+    throw Error(Exit::failed, "the picture of " + std::to_string(image.width) + "x" + std::to_string(image.height) +
+                                  " pixels cannot be encoded");
   }
-  // Not a plain file (/dev/stdout, a pipe): written in place, it must not be replaced.
-  std::error_code ignored;
-  const bool in_place = std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
-  const std::string part = in_place ? path : path + ".part";
-  std::unique_ptr<std::FILE, Closer> file(std::fopen(part.c_str(), "wb"));
-  if (!file) fail(path, "cannot write", errno);
-  // A full disk may show as late as the close.
-  bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
-  int error = errno;
-  if (std::fclose(file.release()) != 0 && written) {
-    written = false;
-    error = errno;
-  }
-  if (written && !in_place && std::rename(part.c_str(), path.c_str()) != 0) {
-    written = false;
-    error = errno;
-  }
-  if (!written) {
-    if (!in_place) std::remove(part.c_str());
-    fail(path, "cannot write", error);
-  }
+  return bytes;
 }
 
 Image read_png(const std::string& path) {

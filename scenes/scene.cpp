@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "scenes/scene.hpp"
 
+#include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <new>
+#include <vector>
 
 #include "scenes/cache.hpp"
 #include "scenes/file.hpp"
@@ -48,6 +51,23 @@ Mesh load(const std::string& name_or_path) {
   }
   throw Error(Exit::usage, "there is no scene `" + shown + "`: give a path that ends in .obj, .ply or " +
                                cache_extension + ", or NAME[:COUNT][:SEED] with a name of " + known_names());
+}
+
+std::string digest(const std::string& name_or_path) {
+  std::error_code ignored;
+  if (parse_scene_name(name_or_path) || !std::filesystem::is_regular_file(name_or_path, ignored)) return "";
+  std::ifstream file(name_or_path, std::ios::binary);
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  std::vector<char> piece(1 << 16);
+  while (file) {
+    file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    for (std::streamsize i = 0; i < file.gcount(); ++i) {
+      hash = (hash ^ static_cast<unsigned char>(piece[static_cast<std::size_t>(i)])) * 0x100000001b3u;
+    }
+  }
+  char digits[17];
+  std::snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(hash));
+  return digits;
 }
 
 }  // namespace heapwood::scenes

@@ -35,4 +35,7 @@ Mesh generate(const SceneName& name, unsigned threads = 0);
 // or byte, and the reason. The result has passed check(). Zero-area triangles are still in it: see drop_degenerate().
 Mesh load(const std::string& name_or_path);
 
+// Of a file's content, 16 hexadecimal digits (FNV-1a); empty for a name, and where there is nothing to be read.
+std::string digest(const std::string& name_or_path);
+
 }  // namespace heapwood::scenes

@@ -5,12 +5,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 #include <new>
 
 #include "app/bench_runner.hpp"
 #include "app/host_memory.hpp"
+#include "app/options.hpp"
 #include "app/output_file.hpp"
+#include "app/process.hpp"
 #include "app/version.hpp"
 #include "render/renderer.hpp"
 #include "viewer/priority.hpp"
@@ -35,19 +36,10 @@ void on_signal(int) {
   simt::interrupt();
 }
 
-void install_signal_handlers() {
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  sigemptyset(&action.sa_mask);
-  action.sa_flags = static_cast<int>(SA_RESETHAND);  // the second signal ends the process at once
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-}
-
 int fail(Exit exit, std::string message) {
   std::replace_if(
       message.begin(), message.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-  fmt::print(stderr, "heapwood-view: error: {}\n", message);
+  app::write_error(fmt::format("heapwood-view: error: {}\n", message));
   return static_cast<int>(exit);
 }
 
@@ -71,7 +63,7 @@ void add_options(CLI::App& app, Options& options) {
       ->type_name("WxH");
   app.add_option("--spp", options.spp, "samples a pixel after which the picture rests")
       ->capture_default_str()
-      ->check(app::quiet(CLI::Range(1u, render::max_spp)))
+      ->check(app::between(1u, render::max_spp))
       ->type_name("N");
   app.add_option("--scale", options.scale, "of text and panel, 0.5 to 4; 0 = the screen's")
       ->capture_default_str()
@@ -81,7 +73,7 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--frames", options.frames, "samples a pixel of the screenshot")
       ->needs(screenshot)
       ->capture_default_str()
-      ->check(app::quiet(CLI::Range(1u, render::max_spp)))
+      ->check(app::between(1u, render::max_spp))
       ->type_name("N");
   app.add_flag("--panel", options.panel, "the screenshot shows the whole window")->needs(screenshot);
   app.add_option("--script", options.script, "timed input (viewer/script.hpp)")->type_name("FILE");
@@ -121,7 +113,7 @@ int parse_and_run(int argc, char** argv) {
   if (!options.screenshot.empty()) {
     const app::OutputFile writable(options.screenshot);
   }
-  install_signal_handlers();
+  app::install_signal_handlers(on_signal);
   window_is_watched = options.screenshot.empty();
   return static_cast<int>(app::with_host_memory(host, [&] {
     Viewer(options).run();
@@ -132,6 +124,7 @@ int parse_and_run(int argc, char** argv) {
 }  // namespace
 
 int run(int argc, char** argv) {
+  app::hold_standard_streams();
   try {
     return parse_and_run(argc, argv);
   } catch (const Error& error) {

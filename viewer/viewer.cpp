@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 
+#include "app/output_file.hpp"
 #include "viewer/camera_control.hpp"
 #include "viewer/theme.hpp"
 
@@ -257,7 +258,7 @@ void Viewer::capture() {
     std::transform(pixels.begin(), pixels.end(), image.pixels.begin(), [](gl::Rgba8 c) {
       return render::Rgb8{c.r, c.g, c.b};
     });
-    render::write_png(image, shot.path);
+    app::OutputFile(shot.path).write(render::to_png(image));
     state_.say(Message::Kind::note, fmt::format("{}, {}x{}", shot.path, shot.width, shot.height));
     shot_taken_ = true;
   } catch (const Error& error) {

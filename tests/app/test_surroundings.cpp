@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// What surrounds the executable: streams that are closed or full, signals, files that change, or that are named twice, and numbers
+// and scenes at the ends of what floats can hold.
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/app/executable.hpp"
+
+namespace heapwood::tests {
+namespace {
+
+using nlohmann::json;
+
+class Surroundings : public Executable {
+ protected:
+  void SetUp() override {
+    Executable::SetUp();
+    scene_ = folder_ / "scene.obj";
+    write_file(scene_, obj_text(200));
+  }
+  // By a shell, with the program in $H and the scene in $S.
+  Outcome shell(const std::string& command) const {
+    return Running("/bin/sh", {"-c", "H='" + binary_ + "' S='" + scene_ + "'\n" + command}).wait();
+  }
+  std::vector<std::string> bench(const std::vector<std::string>& more) const {
+    std::vector<std::string> all{"bench", scene_, "--device", "cpu", "--allocators", "atomic"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  std::string scene_;
+};
+
+TEST_F(Surroundings, ErrorsThatCannotBePrintedKeepTheirExitCode) {
+  for (const char* stream : {"2>&-", "2>/dev/full"}) {
+    EXPECT_EQ(shell(std::string("$H build nope ") + stream).exit, 2) << stream;
+    EXPECT_EQ(shell(std::string("$H build $S --runs 1 ") + stream).exit, 0) << stream;
+  }
+  EXPECT_EQ(shell("$H list >&-").exit, 1);
+  EXPECT_EQ(shell("$H list >/dev/full").exit, 1);
+}
+
+// With a closed stream the file would get its number, and what is printed would be in it.
+TEST_F(Surroundings, NothingIsPrintedIntoAFileInAStreamsPlace) {
+  const std::string report = folder_ / "report.json";
+  EXPECT_EQ(shell("$H build $S --runs 1 --device cpu --json " + report + " 2>&- <&-").exit, 0);
+  EXPECT_NO_THROW(json::parse(read_file(report)));
+}
+
+TEST_F(Surroundings, ResultsBehindEachOtherInOneFile) {
+  const Outcome outcome = shell("$H build $S --runs 1 --device cpu --json /dev/stdout");
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("200 triangles"), std::string::npos);
+  const std::size_t at = outcome.out.find("\n{");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(json::parse(outcome.out.substr(at)).at("schema"), "heapwood.bench/1");
+}
+
+// As when the terminal is closed.
+TEST_F(Surroundings, AHangUpEndsABenchLikeCtrlC) {
+  const std::string report = folder_ / "report.json";
+  Running running(binary_, bench({"--runs", "100000", "--json", report}));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  running.send(SIGHUP);
+  EXPECT_EQ(running.wait().exit, 1);
+  EXPECT_NO_THROW(json::parse(read_file(report)));
+}
+
+TEST_F(Surroundings, NoOutputReplacesAnInput) {
+  const std::string before = read_file(scene_), link = folder_ / "link.obj";
+  std::filesystem::create_symlink(scene_, link);
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"render", scene_, "-o", scene_},
+                                                  {"build", scene_, "--json", scene_},
+                                                  {"build", link, "--json", scene_},
+                                                  {"build", scene_, "--allocator", "atomic", "--profile", scene_},
+                                                  {"trace", scene_, "--json", scene_},
+                                                  bench({"--json", scene_})}) {
+    expect_error(command, 2, {"scene.obj", "name another file"});
+  }
+  EXPECT_EQ(read_file(scene_), before);
+  const std::string trace = folder_ / "trace.csv";
+  ASSERT_EQ(run({"host-bench", "--steps", "10", "--passes", "1", "--save-trace", trace, "--device", "cpu"}).exit, 0);
+  expect_error({"host-bench", "--trace", trace, "--json", trace}, 2, {"trace.csv"});
+  expect_error({"host-bench", "--trace", "/dev/zero"}, 1, {"/dev/zero", "no file"});
+}
+
+// Nothing half written, and what is there is not replaced by something of another kind.
+TEST_F(Surroundings, PicturesAreWrittenWholeOrNotAtAll) {
+  const auto render = [&](const std::string& to) {
+    return std::vector<std::string>{"render", scene_, "--size", "32x24", "--spp", "1", "--device", "cpu", "-o", to};
+  };
+  expect_error(render(folder_ / "no/such/folder/a.png"), 1, {"a.png", "No such file", "create its folder"});
+  expect_error(render("/dev/full"), 1, {"/dev/full", "No space left", "free some space"});
+  std::filesystem::create_directory(folder_ / "folder.png");
+  expect_error(render(folder_ / "folder.png"), 1, {"folder.png", "directory"});
+  const std::string link = folder_ / "link.png", target = folder_ / "target.png";
+  write_file(target, "old");
+  std::filesystem::create_symlink(target, link);
+  ASSERT_EQ(run(render(link)).exit, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(read_file(target).substr(1, 3), "PNG");
+  std::size_t files = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder_.path())) ++files;
+  EXPECT_EQ(files, 4u) << "scene.obj, folder.png, link.png, target.png";
+}
+
+TEST_F(Surroundings, ResumeKeepsNothingOfAnotherMesh) {
+  const std::string report = folder_ / "report.json";
+  ASSERT_EQ(run(bench({"--json", report})).exit, 0);
+  const Outcome same = run(bench({"--json", report, "--resume"}));
+  EXPECT_NE(same.err.find("results kept"), std::string::npos) << same.err;
+  write_file(scene_, obj_text(300));
+  const Outcome other = run(bench({"--json", report, "--resume"}));
+  EXPECT_EQ(other.exit, 0) << other.err;
+  EXPECT_NE(other.err.find("has changed"), std::string::npos) << other.err;
+  for (const json& result : json::parse(read_file(report)).at("results")) EXPECT_EQ(result.at("triangles"), 300);
+}
+
+TEST_F(Surroundings, NumbersThatAreNone) {
+  for (const char* option :
+       {"--traversal-cost", "--intersection-cost", "--empty-bonus", "--duplicate-cost", "--timeout"})
+    for (const char* number : {"nan", "-nan", "inf", "1e400", "x"})
+      expect_error({"build", scene_, option, number}, 2, {option});
+  expect_error({"stress", "ad", "--seconds", "nan"}, 2, {"--seconds", "nan"});
+  expect_error({"reproduce", "--minutes", "nan"}, 2, {"--minutes", "nan"});
+}
+
+// As of a variable of a script that is not set.
+TEST_F(Surroundings, ValuesThatAreEmpty) {
+  for (const char* option : {"--json", "--allocator", "--profile"})
+    expect_error({"build", scene_, option, ""}, 2, {option, "nothing given"});
+  expect_error({"render", scene_, "-o", folder_ / "a.png", "--camera", ""}, 2, {"--camera"});
+}
+
+TEST_F(Surroundings, ScenesThatRaysCannotMeasure) {
+  const auto scaled = [&](const std::string& scale) {
+    const std::string path = folder_ / "scaled.obj";
+    write_file(path, "v 0 0 0\nv " + scale + " 0 0\nv 0 " + scale + " 0\nf 1 2 3\n");
+    return std::vector<std::string>{"trace", path, "--size", "64x48", "--runs", "1", "--device", "cpu"};
+  };
+  EXPECT_EQ(run(scaled("1e6")).err.find("extent"), std::string::npos);
+  for (const char* scale : {"1e-25", "1e25"}) {
+    const Outcome outcome = run(scaled(scale));
+    EXPECT_EQ(outcome.exit, 0) << outcome.err;
+    EXPECT_NE(outcome.err.find("heapwood: warning: "), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("extent is 1e"), std::string::npos) << outcome.err;
+  }
+  expect_error(scaled("3e38"), 3, {"scaled.obj", "extent is 3e+38", "scale its coordinates"});
+}
+
+}  // namespace
+}  // namespace heapwood::tests
