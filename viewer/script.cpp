@@ -128,7 +128,9 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
       return true;
     });
   } else if (w[0] == "resize" && w.size() == 3) {
-    add(text, [x = std::stoi(w[1]), y = std::stoi(w[2])](const Context& c) {
+    const int x = std::stoi(w[1]), y = std::stoi(w[2]);
+    if (x < 1 || y < 1) throw std::invalid_argument("no such size");
+    add(text, [x, y](const Context& c) {
       if (c.waited == 0) c.window.resize(x, y);
       return c.waited > 0.2;
     });
@@ -142,6 +144,7 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
     const int samples = std::stoi(at(3, "16"));
     const bool panel = w[0] == "window";
     add(text, [=, path = w[1]](const Context& c) {
+      if (!c.state.scene) throw Error(Exit::failed, "script: '" + text + "': there is no scene to take a picture of");
       Settings& s = c.state.settings;
       const Settings before = s;
       s.shot_width = static_cast<int>(size.width);

@@ -431,6 +431,14 @@ TEST_F(Window, NoTreeIsNoPicture) {
   EXPECT_FALSE(std::filesystem::exists(picture));
 }
 
+TEST_F(Window, AScriptWhosePictureCannotBeTakenFails) {
+  const std::string picture = path("none.png");
+  expect_error(view({path("none.ply")}, "wait 0.5\nwindow " + picture + " 320x240 1\nquit\n"), 1,
+               {"no scene", picture});
+  expect_error(view({"atrium:1k"}, "resize -5 -5\nquit\n"), 2, {"resize -5 -5"});
+  EXPECT_FALSE(std::filesystem::exists(picture));
+}
+
 TEST_F(Window, StoppedEarlyIsAFailure) {
   std::ofstream(path("script")) << "wait built\nreport " << path("ready") << "\nwait 100\n";
   const std::string command = "'" + view_ + "' --settings none --device cpu atrium:1k --script '" + path("script") +
