@@ -155,9 +155,10 @@ EarlierReport read_report(const std::string& path, const simt::DeviceInfo& devic
   Json mine = to_json(device), theirs = json.value("device", Json::object());
   for (Json* each : {&mine, &theirs}) each->erase("memory_bytes");
   if (!same(mine, theirs)) {
-    throw Error(Exit::usage,
-                fmt::format("{}: was measured on another device ({}); name another file with --json", path,
-                            theirs.is_object() ? theirs.value("name", Json("unknown")).dump() : "unknown"));
+    const bool known = theirs.is_object() && theirs.contains("name");
+    const std::string threads = known && theirs.contains("threads") ? ", " + theirs["threads"].dump() + " threads" : "";
+    throw Error(Exit::usage, fmt::format("{}: was measured on another device ({}{}); name another file with --json",
+                                         path, known ? theirs["name"].dump() : "unknown", threads));
   }
   for (const Json& result : json["results"]) {
     if (result.is_object()) report.results.push_back(result);

@@ -39,8 +39,12 @@ Camera parse_camera(const std::string& text, unsigned up) {
     number[i] = std::strtof(at, &end);
     const char expected = i < 6 ? ',' : '\0';
     if (end == at || *end != expected) {
-      throw Error(Exit::usage, "camera '" + text + "': number " + std::to_string(i + 1) +
-                                   " of 7 cannot be read; expected ex,ey,ez,tx,ty,tz,fov");
+      const std::string problem = end == at          ? "cannot be read"
+                                  : *end == '\0'     ? "is the last, 7 are needed"
+                                  : expected == '\0' ? "is not the last"
+                                                     : "is followed by something else than a comma";
+      throw Error(Exit::usage, "camera '" + text + "': number " + std::to_string(i + 1) + " " + problem +
+                                   "; expected ex,ey,ez,tx,ty,tz,fov");
     }
     at = end + 1;
   }

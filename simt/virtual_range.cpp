@@ -22,8 +22,9 @@ class CpuRange final : public VirtualRange {
     reserved_bytes_ = bytes_ + granularity_;  // mmap aligns to pages only
     reserved_ = mmap(nullptr, reserved_bytes_, PROT_NONE, flags, -1, 0);
     if (reserved_ == MAP_FAILED) {
-      throw Error(Exit::failed,
-                  "cpu: cannot reserve " + std::to_string(bytes >> 20) + " MiB of addresses: " + std::strerror(errno));
+      throw Error(Exit::failed, "cpu: cannot reserve " + std::to_string(bytes >> 20) +
+                                    " MiB of addresses: " + std::strerror(errno) +
+                                    "; raise the limit (ulimit -v), or use --host-allocator mmap");
     }
     const auto begin = reinterpret_cast<std::uintptr_t>(reserved_);
     base_ = static_cast<std::byte*>(reserved_) + (granularity_ - begin % granularity_) % granularity_;
