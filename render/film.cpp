@@ -2,6 +2,7 @@
 #include "render/film.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -27,36 +28,53 @@ std::string number(double v) {
   return text;
 }
 
-// A panel in the lower left corner: a title, the ramp, its numbers. Left out of pictures that are too small for it.
-void draw_legend(Image& image, const Film& film, Mode mode, const Range& range) {
-  const unsigned scale = std::max(1u, image.height / 360);
-  const unsigned width = 160 * scale, bar = 8 * scale, gap = 4 * scale;
-  const unsigned text = glyph_height * scale;
-  const unsigned panel_width = width + 6 * gap, panel_height = 2 * text + bar + 4 * gap;
-  if (panel_width + 2 * gap > image.width || panel_height + 2 * gap > image.height / 2) return;
-  double largest = 0;
-  for (const Pixel& p : film.sums) largest = std::max(largest, number_of(p));
-  const std::string title = mode == Mode::heatmap  ? "steps a ray (max " + number(largest) + ")"
-                            : mode == Mode::leaves ? "triangles in the leaf (max " + number(largest) + ")"
-                                                   : "distance";
-  const Rgb8 ink{240, 240, 240};
-  const int left = static_cast<int>(2 * gap);
-  const int top = static_cast<int>(image.height - panel_height - 2 * gap);
-  shade_rectangle(image, left, top, panel_width, panel_height, {16, 16, 20}, 0.72);
-  const int x = left + static_cast<int>(3 * gap);
-  int y = top + static_cast<int>(gap);
-  draw_text(image, x, y, title, ink, scale);
-  y += static_cast<int>(text + gap);
-  for (unsigned i = 0; i < width; ++i) {
-    const double v = range.low + (range.high - range.low) * (i + 0.5) / width;
-    shade_rectangle(image, x + static_cast<int>(i), y, 1, bar, encode(ramp(mode, range, v)), 1);
+// A panel in the lower left corner: a title, the ramp, its numbers.
+struct Legend {
+  std::string title;
+  std::array<std::string, 3> labels;  // below the ramp's ends and its middle
+  unsigned width = 0;                 // of the ramp, in pixels of the font: the title and the labels fit, none touching
+
+  Legend(const Film& film, Mode mode, const Range& range) {
+    double largest = 0;
+    for (const Pixel& p : film.sums) largest = std::max(largest, number_of(p));
+    title = mode == Mode::heatmap  ? "steps a ray (max " + number(largest) + ")"
+            : mode == Mode::leaves ? "triangles in the leaf (max " + number(largest) + ")"
+                                   : "distance";
+    for (unsigned tick = 0; tick < 3; ++tick) labels[tick] = number(range.low + (range.high - range.low) * tick / 2);
+    const unsigned end = std::max(text_width(labels[0], 1), text_width(labels[2], 1));
+    width = std::max({160u, text_width(title, 1), text_width(labels[1], 1) + 2 * (end + glyph_advance)});
   }
-  y += static_cast<int>(bar + gap);
-  for (unsigned tick = 0; tick <= 2; ++tick) {
-    const std::string label = number(range.low + (range.high - range.low) * tick / 2);
-    const int centre = x + static_cast<int>(width * tick / 2);
-    shade_rectangle(image, centre - (tick == 2), y - static_cast<int>(gap), 1, gap / 2, ink, 1);
-    draw_text(image, centre - static_cast<int>(text_width(label, scale)) / 2, y, label, ink, scale);
+};
+
+// As large as a picture of that height wants it, smaller where that is too wide, left out where there is no room at all.
+void draw_legend(Image& image, const Film& film, Mode mode, const Range& range) {
+  const Legend legend(film, mode, range);
+  for (unsigned scale = std::max(1u, image.height / 360); scale > 0; --scale) {
+    const unsigned width = legend.width * scale, bar = 8 * scale, gap = 4 * scale;
+    const unsigned text = glyph_height * scale;
+    const unsigned panel_width = width + 6 * gap, panel_height = 2 * text + bar + 4 * gap;
+    if (panel_width + 2 * gap > image.width || panel_height + 2 * gap > image.height / 2) continue;
+    const Rgb8 ink{240, 240, 240};
+    const int left = static_cast<int>(2 * gap);
+    const int top = static_cast<int>(image.height - panel_height - 2 * gap);
+    shade_rectangle(image, left, top, panel_width, panel_height, {16, 16, 20}, 0.72);
+    const int x = left + static_cast<int>(3 * gap);
+    int y = top + static_cast<int>(gap);
+    draw_text(image, x, y, legend.title, ink, scale);
+    y += static_cast<int>(text + gap);
+    for (unsigned i = 0; i < width; ++i) {
+      const double v = range.low + (range.high - range.low) * (i + 0.5) / width;
+      shade_rectangle(image, x + static_cast<int>(i), y, 1, bar, encode(ramp(mode, range, v)), 1);
+    }
+    y += static_cast<int>(bar + gap);
+    for (unsigned tick = 0; tick <= 2; ++tick) {
+      shade_rectangle(image, x + static_cast<int>(width * tick / 2) - (tick == 2), y - static_cast<int>(gap), 1,
+                      gap / 2, ink, 1);
+      // At the left end, in the middle, at the right end of the ramp.
+      const unsigned space = width - text_width(legend.labels[tick], scale);
+      draw_text(image, x + static_cast<int>(space * tick / 2), y, legend.labels[tick], ink, scale);
+    }
+    return;
   }
 }
 

@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <tuple>
+#include <utility>
 
 #include "render/colour_map.hpp"
 #include "render/film.hpp"
@@ -81,6 +84,44 @@ TEST(Film, LegendOnlyWhereThereIsRoom) {
     const Image plain = develop(film, how);
     how.legend = true;
     EXPECT_EQ(develop(film, how) == plain, width == 40);
+  }
+}
+
+// What a legend changes is a rectangle whose edge is all panel: nothing runs out of it, nothing is cut off.
+TEST(Film, LegendsKeepInsideTheirPanel) {
+  for (const auto& [mode, low, high] :
+       {std::tuple{Mode::leaves, 5.0f, 123456.0f}, std::tuple{Mode::heatmap, 5.0f, 1234567.0f},
+        std::tuple{Mode::depth, 0.1234f, 0.343f}, std::tuple{Mode::depth, 1.23e-20f, 4.03e-20f}}) {
+    for (const auto& [width, height] : {std::pair{320u, 240u}, {960u, 540u}, {420u, 720u}, {250u, 2000u}}) {
+      Film film{width, height, 1, {}};
+      film.sums.assign(std::size_t{width} * height, Pixel{low, 0, 0, 1});
+      std::fill_n(film.sums.begin(), std::size_t{width} * height / 10, Pixel{high, 0, 0, 1});
+      Development how{mode, 1, 0, false};
+      const Image plain = develop(film, how);
+      how.legend = true;
+      const Image image = develop(film, how);
+      unsigned left = width, right = 0, top = height, bottom = 0, inked = 0;
+      for (unsigned y = 0; y < height; ++y) {
+        for (unsigned x = 0; x < width; ++x) {
+          if (image.at(x, y) == plain.at(x, y)) continue;
+          left = std::min(left, x), right = std::max(right, x), top = std::min(top, y), bottom = std::max(bottom, y);
+          inked += image.at(x, y) == Rgb8{240, 240, 240};
+        }
+      }
+      const std::string where = name(mode) + (" " + std::to_string(width) + "x" + std::to_string(height));
+      ASSERT_GT(inked, 100u) << where;
+      EXPECT_GT(left, 0u) << where;
+      EXPECT_LT(right, width - 1) << where;
+      const Rgb8 panel = image.at(left, top);
+      for (unsigned x = left; x <= right; ++x) {
+        EXPECT_EQ(image.at(x, top), panel) << where;
+        EXPECT_EQ(image.at(x, bottom), panel) << where;
+      }
+      for (unsigned y = top; y <= bottom; ++y) {
+        EXPECT_EQ(image.at(left, y), panel) << where;
+        EXPECT_EQ(image.at(right, y), panel) << where;
+      }
+    }
   }
 }
 
