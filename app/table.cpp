@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace heapwood::app {
 
@@ -32,8 +33,8 @@ void trim_end(std::string& line) {
 // A block: the first column and columns [first, last) that fit beside it.
 class TextBlock {
  public:
-  TextBlock(const Table& table, const TextStyle& style, const std::vector<std::size_t>& widths, bool marks)
-      : table_(table), style_(style), widths_(widths), marks_(marks) {}
+  TextBlock(const Table& table, const TextStyle& style, std::vector<std::size_t> widths, bool marks)
+      : table_(table), style_(style), widths_(std::move(widths)), marks_(marks) {}
 
   std::string write(std::size_t first, std::size_t last) const {
     std::string out;
@@ -118,7 +119,7 @@ class TextBlock {
 
   const Table& table_;
   const TextStyle& style_;
-  const std::vector<std::size_t>& widths_;
+  std::vector<std::size_t> widths_;
   bool marks_;
 };
 
@@ -185,26 +186,41 @@ std::string to_text(const Table& table, const TextStyle& style) {
       marks |= row.cells[c].best;
     }
   }
-  const auto full_width = [&](std::size_t c) {
-    return widths[c] + gap_width + (marks && !table.columns[c].left ? 2 : 0);
-  };
   const std::size_t count = table.columns.size();
+  const auto full_width = [&](std::size_t c, std::size_t width) {
+    return width + gap_width + (marks && !table.columns[c].left ? 2 : 0);
+  };
+  // The widths in a block of columns [first, last): those of a group are together as wide as its name.
+  const auto widths_of = [&](std::size_t first, std::size_t last) {
+    std::vector<std::size_t> all = widths;
+    for (std::size_t c = first, end = c; c < last; c = end) {
+      const std::string& name = table.columns[c].group;
+      std::size_t used = 0;
+      for (; end < last && table.columns[end].group == name; ++end) used += full_width(end, all[end]);
+      const std::size_t wanted = name.empty() ? 0 : display_width(name) + gap_width;
+      for (std::size_t i = 0; used < wanted; ++i, ++used) ++all[c + i % (end - c)];
+    }
+    return all;
+  };
+  const auto block_width = [&](std::size_t first, std::size_t last) {
+    const std::vector<std::size_t> all = widths_of(first, last);
+    std::size_t used = full_width(0, all[0]) - gap_width;
+    for (std::size_t c = first; c < last; ++c) used += full_width(c, all[c]);
+    return used;
+  };
   if (count > 1 && table.columns.back().wrap) {
-    std::size_t used = 0;
-    for (std::size_t c = 0; c + 1 < count; ++c) used += full_width(c);
+    const std::size_t used = block_width(1, count - 1) + gap_width;
     widths.back() = std::min(widths.back(), std::max<std::size_t>(style.width > used ? style.width - used : 0, 24));
   }
 
   std::string out = table.title.empty() ? "" : bold(table.title, style.bold) + "\n\n";
-  const TextBlock block(table, style, widths, marks);
   std::size_t first = 1;
   do {
-    std::size_t used = full_width(0) - gap_width;
     std::size_t last = first;
-    while (last < count && (last == first || used + full_width(last) <= style.width)) used += full_width(last++);
+    while (last < count && (last == first || block_width(first, last + 1) <= style.width)) ++last;
     last = whole_groups(table, first, last);
     if (first > 1) out += "\n";
-    out += block.write(first, last);
+    out += TextBlock(table, style, widths_of(first, last), marks).write(first, last);
     first = last;
   } while (first < count);
   if (!table.notes.empty()) out += "\n";

@@ -121,6 +121,29 @@ TEST(Table, GroupsStandAboveTheirColumns) {
   EXPECT_LT(text.find("right"), text.find("row"));
 }
 
+// A name wider than its columns makes them wider, in every block that has some of them.
+TEST(Table, GroupsEndWhereTheirColumnsEnd) {
+  Table table;
+  table.columns = {
+      {"", true}, {"a", false, false, "a long name"}, {"b", false, false, "another"}, {"c", false, false, "another"}};
+  table.add({"row", "1", "2", "3"});
+  EXPECT_EQ(to_text(table),
+            "     a long name  another\n"
+            "               a    b   c\n"
+            "─────────────────────────\n"
+            "row            1    2   3\n");
+  table.rows.front().cells[1].best = true;
+  const std::string marked = to_text(table);
+  EXPECT_NE(marked.find("     a long name   another\n             a    b    c\n"), std::string::npos) << marked;
+  // A block is not wider than asked for, and a group that is broken has its name over each part.
+  for (unsigned i = 0; i < 4; ++i) table.columns.push_back({"d", false, false, "broken"});
+  for (unsigned i = 0; i < 4; ++i) table.rows.front().cells.push_back({"4"});
+  for (const std::size_t width : {16, 20, 24, 30, 60}) {
+    std::istringstream lines(to_text(table, {width, false}));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), width) << line;
+  }
+}
+
 TEST(Table, ABlockEndsBetweenGroups) {
   Table table;
   table.columns.push_back({"name", true});
