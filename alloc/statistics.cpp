@@ -33,6 +33,7 @@ Fragmentation fragmentation_of(std::span<const Region> regions, Requested reques
   Fragmentation f;
   f.measured = !regions.empty();
   double waste = 0;
+  bool shared = false;  // more is asked for of a region than it has: blocks share memory, and nothing tells the waste
   std::uint64_t known = 0, run = 0, longest_run = 0;  // run: free bytes since the last region that is not free
   for (const Region& region : regions) {
     run = region.state == Region::State::free ? run + region.bytes : 0;
@@ -45,6 +46,7 @@ Fragmentation fragmentation_of(std::span<const Region> regions, Requested reques
       case Region::State::used: {
         f.used_bytes += region.bytes;
         const std::uint64_t bytes = requested(region);
+        shared |= bytes > region.bytes;
         if (bytes > 0) {
           const double size = static_cast<double>(region.bytes);
           waste += (size - static_cast<double>(bytes)) / size;
@@ -59,7 +61,7 @@ Fragmentation fragmentation_of(std::span<const Region> regions, Requested reques
         break;
     }
   }
-  if (known > 0) f.internal = waste / static_cast<double>(known);
+  if (known > 0 && !shared) f.internal = waste / static_cast<double>(known);
   if (f.free_bytes > 0) {
     f.external = 1.0 - static_cast<double>(f.largest_free_bytes) / static_cast<double>(f.free_bytes);
     f.external_merged = 1.0 - static_cast<double>(longest_run) / static_cast<double>(f.free_bytes);
@@ -90,12 +92,14 @@ Fragmentation fragmentation_by_region(std::span<const Region> regions, std::span
 
 Fragmentation fragmentation_of_blocks(std::span<const Region> regions, std::span<const LiveBlock> blocks) {
   auto block = blocks.begin();
-  return fragmentation_of(regions, [&](const Region& region) {
+  Fragmentation f = fragmentation_of(regions, [&](const Region& region) {
     std::uint64_t bytes = 0;
     while (block != blocks.end() && block->offset < region.offset) ++block;
     for (; block != blocks.end() && block->offset < region.offset + region.bytes; ++block) bytes += block->bytes;
     return bytes;
   });
+  if (count_overlaps(blocks) > 0) f.internal.reset();
+  return f;
 }
 
 std::uint64_t count_overlaps(std::span<const LiveBlock> blocks) {

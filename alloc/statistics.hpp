@@ -25,9 +25,10 @@ struct RequestStats {
 
 struct Fragmentation {
   bool measured = false;  // false: there were no regions (the allocator cannot be walked); the rest means nothing
-  std::optional<double> internal;  // mean over used regions of (size - requested) / size; absent if none is used
-  double external = 0;             // 1 - largest free region / all free bytes; 0 if nothing is free
-  double external_merged = 0;      // the same, had adjacent free regions been joined
+  // Mean over used regions of (size - requested) / size. Absent if none is used, and where blocks share memory.
+  std::optional<double> internal;
+  double external = 0;         // 1 - largest free region / all free bytes; 0 if nothing is free
+  double external_merged = 0;  // the same, had adjacent free regions been joined
   std::uint64_t free_bytes = 0;
   std::uint64_t largest_free_bytes = 0;
   std::uint64_t used_bytes = 0;

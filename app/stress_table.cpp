@@ -69,6 +69,10 @@ void add_rates(StressFigures& figures, Footnotes& footnotes) {
 
 bool looked_at(const StressRow& row) { return row.peak && row.end; }
 
+bool shares_memory(const StressRow* row) {
+  return row && looked_at(*row) && row->overlaps.value_or(0) > 0 && !row->peak->fragmentation.internal;
+}
+
 // The least and the greatest of all points, as tables of an allocator hardly depend on the test.
 std::string metadata_text(const std::vector<const StressRow*>& rows) {
   std::optional<std::uint64_t> least, most;
@@ -140,10 +144,15 @@ Table stress_memory_table(const std::vector<StressRow>& rows) {
       "memory; "
       "address: from the pool's start to the end of the highest block; looked at between kernels of a run that is not "
       "timed");
-  std::vector<std::string> absent;
+  std::vector<std::string> absent, shared;
   for (std::size_t a = 0; a < grid.at.size(); ++a) {
     if (std::none_of(grid.at[a].begin(), grid.at[a].end(), [](const StressRow* row) { return row && looked_at(*row); }))
       absent.push_back(grid.allocators[a]->label);
+    if (std::any_of(grid.at[a].begin(), grid.at[a].end(), shares_memory)) shared.push_back(grid.allocators[a]->label);
+  }
+  if (!shared.empty()) {
+    table.notes.push_back(
+        fmt::format("no internal fragmentation can be told: {} (blocks in use share memory)", fmt::join(shared, ", ")));
   }
   if (!absent.empty()) {
     table.notes.push_back(

@@ -65,6 +65,22 @@ TEST(Fragmentation, WhatIsUnknownIsAbsent) {
   EXPECT_EQ(f.external, 0);
 }
 
+// AWMalloc after a lap: two blocks at one place, of which the walk sees 16 bytes.
+TEST(Fragmentation, BlocksThatShareMemoryHaveNoInternalOne) {
+  const std::vector<Region> regions = {{0, 16, State::used}, {16, 48, State::free}};
+  const std::vector<LiveBlock> blocks{{0, 16}, {0, 16}, {16, 16}}, small{{0, 4}, {0, 4}};
+  const Fragmentation f = fragmentation_of_blocks(regions, blocks);
+  EXPECT_TRUE(f.measured);
+  EXPECT_FALSE(f.internal.has_value());
+  EXPECT_EQ(f.used_bytes, 16u);
+  EXPECT_FALSE(fragmentation_of_blocks(regions, small).internal.has_value());  // no more than the region has
+  const std::vector<std::uint64_t> requested{32, 0}, fits{16, 0};
+  EXPECT_FALSE(fragmentation_by_region(regions, requested).internal.has_value());
+  EXPECT_TRUE(fragmentation_by_region(regions, fits).internal.has_value());
+  const std::vector<std::uint32_t> log{32};
+  EXPECT_FALSE(fragmentation(regions, log).internal.has_value());
+}
+
 TEST(RequestStats, SumsOfSquaresBeyond64Bits) {
   CounterWords words{};
   EXPECT_EQ(request_stats(words).mean_bytes, 0);

@@ -434,6 +434,24 @@ TEST(StressReport, AllocatorsOfWhichTheSameIsSaidShareALine) {
             "all,4.00 KiB,4.00 KiB\n"                                       // address
             "A,0.125,0.125\nB,0.250,0.250\nC,0.375,0.375\nD,0.500,0.500\n");
   EXPECT_NE(app::to_text(table).find("not looked at: Heap"), std::string::npos);
+  // What cannot be told is absent: no line, no key, an empty field.
+  for (app::StressRow& row : rows) {
+    if (row.label != "A") continue;
+    row.overlaps = 1;
+    row.peak->fragmentation.internal.reset();
+  }
+  EXPECT_NE(app::to_text(app::stress_memory_table(rows)).find("told: A ("), std::string::npos);
+  const std::string less = app::to_csv(app::stress_memory_table(rows));
+  EXPECT_EQ(less.find("A,"), less.find("A,0.125,0.125"));
+  EXPECT_FALSE(app::to_json(rows.front())["memory"]["peak"].contains("internal_fragmentation"));
+  EXPECT_TRUE(app::to_json(rows[1])["memory"]["peak"].contains("internal_fragmentation"));
+  const app::Table flat = app::stress_flat_table(rows);
+  const auto column = std::find_if(flat.columns.begin(), flat.columns.end(),
+                                   [](const auto& c) { return c.title == "internal_fragmentation"; });
+  ASSERT_NE(column, flat.columns.end());
+  const auto internal = static_cast<std::size_t>(column - flat.columns.begin());
+  EXPECT_EQ(flat.rows[0].cells[internal].text, "");
+  EXPECT_NE(flat.rows[1].cells[internal].text, "");
   // What varies little is a range.
   EXPECT_NE(app::to_csv(app::stress_allocator_table(rows)).find("A,1.00 KiB to 16.0 KiB\n"), std::string::npos);
 }
