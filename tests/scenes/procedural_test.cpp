@@ -100,6 +100,26 @@ TEST(Families, HaveTheTrianglesTheyPromise) {
   EXPECT_GT(slim / static_cast<double>(pipes.triangles.size()), 0.15);
 }
 
+// The floor of an atrium without tiles: no slit between it and what stands on it, and as before where it is not plain.
+TEST(Families, FloorOfAnAtriumMeetsItsWalls) {
+  for (const char* name : {"atrium:1k", "atrium:5k", "atrium:20k", "atrium:50k", "atrium:100k"}) {
+    const Mesh mesh = make(name);
+    const bool plain = mesh.triangles.size() < 36'000;
+    const Box box = bounds(mesh);
+    EXPECT_EQ(box.lo.y, plain ? 0 : -0.02f) << name;
+    // It goes on behind the wall at the back, which stands on it.
+    float floor = 0, wall = 0;
+    for (const Triangle& t : mesh.triangles) {
+      const Vec3 a = mesh.vertices[t.v[0]], b = mesh.vertices[t.v[1]], c = mesh.vertices[t.v[2]];
+      const float low = std::min({a.y, b.y, c.y}), high = std::max({a.y, b.y, c.y});
+      if (low == box.lo.y && high == low) floor = std::min({floor, a.x, b.x, c.x});
+      if (low == 0 && high > 12 && a.x == b.x && b.x == c.x) wall = std::min(wall, a.x);
+    }
+    EXPECT_LT(wall, -3) << name;
+    EXPECT_NEAR(wall - floor, plain ? 0.1f : 0, 1e-5f) << name;
+  }
+}
+
 TEST(Degenerate, ScenesAreWhatTheirNamesSay) {
   EXPECT_TRUE(make("empty").triangles.empty());
   EXPECT_EQ(make("single").triangles.size(), 1u);
