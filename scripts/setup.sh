@@ -28,8 +28,8 @@ fi
 
 missing=()
 for package in "${packages[@]}"; do
-  status=$(dpkg-query -W -f='${Status}' "$package" 2> /dev/null || true)
-  [[ $status == "install ok installed" ]] || missing+=("$package")
+  # A line for each architecture that it is installed for.
+  dpkg-query -W -f='${Status}\n' "$package" 2> /dev/null | grep -qx 'install ok installed' || missing+=("$package")
 done
 (( ${#missing[@]} )) || exit 0
 
