@@ -72,8 +72,8 @@ void Atrium::shell() {
 
 void Atrium::floor() {
   // Below the tiles. Without them it meets the walls and columns, and goes on under the walls, so that no ray gets out
-  // between. (Without them, but not plain: as it was, for figures measured with such scenes.)
-  const float low = plain ? 0 : -0.02f, under = plain ? 0.1f : 0;
+  // between.
+  const float low = rich ? -0.02f : 0, under = rich ? 0 : 0.1f;
   quad(model, {-half - under, low, -outer - under}, {2 * (half + under), 0, 0}, {0, 0, 2 * (outer + under)});
   if (!rich) return;
   // Bevelled edges, each tile a hair out of level.
