@@ -124,6 +124,7 @@ Exit trace(TraceCommand command, const std::vector<std::string>& argv) {
     warning(fmt::format("{}: pool of {} exhausted, tree incomplete: the figures are of a worse tree; use --pool auto",
                         bench.entry->traits->id, bytes_text(result.pool_bytes)));
   }
+  if (result.interrupted) throw Error(Exit::failed, "trace: interrupted; what was measured is above");
   return Exit::done;
 }
 

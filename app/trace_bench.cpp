@@ -38,14 +38,19 @@ TraceResult run_trace(const TraceBench& bench, const std::function<void(const st
   const auto measure = [&](const char* kind, const std::vector<kdtree::Ray>& rays) {
     result.rows.push_back({kind, render::measure_rays(traced, rays, bench.settings.runs, bench.settings.timeout)});
   };
-  announce(scene.name() + ": primary rays");
-  const std::vector<kdtree::Ray> primary = render::primary_rays(result.camera, width, height);
-  measure("primary", primary);
-  if (bench.diffuse) {
-    announce(scene.name() + ": diffuse rays");
-    measure("diffuse", render::diffuse_rays(traced, primary, result.rows.front().rays.found, width));
+  try {
+    announce(scene.name() + ": primary rays");
+    const std::vector<kdtree::Ray> primary = render::primary_rays(result.camera, width, height);
+    measure("primary", primary);
+    if (bench.diffuse) {
+      announce(scene.name() + ": diffuse rays");
+      measure("diffuse", render::diffuse_rays(traced, primary, result.rows.front().rays.found, width));
+    }
+  } catch (const simt::Stopped& stop) {
+    if (stop.reason() != simt::Stopped::Reason::interrupted) throw;
+    result.interrupted = true;
   }
-  if (!bench.primary) result.rows.erase(result.rows.begin());
+  if (!bench.primary && !result.rows.empty()) result.rows.erase(result.rows.begin());
   return result;
 }
 

@@ -45,7 +45,8 @@ struct FirstRay {
 struct TraceResult {
   std::string scene;
   std::size_t triangles = 0, pool_bytes = 0;
-  bool incomplete = false;  // the tree, for want of memory
+  bool incomplete = false;   // the tree, for want of memory
+  bool interrupted = false;  // rows are those that were measured before
   kdtree::TreeStats tree;
   std::size_t node_bytes = 0, record_bytes = 0;
   FirstRay first_ray;
@@ -53,7 +54,7 @@ struct TraceResult {
   std::vector<TraceRow> rows;
 };
 
-// `announce` is told what comes next: 4 steps. Throws what loading, building and tracing throw.
+// `announce` is told what comes next: 4 steps. Throws what loading and building throw, and what tracing throws but an interruption.
 TraceResult run_trace(const TraceBench& bench, const std::function<void(const std::string&)>& announce);
 
 Json to_json(const TraceRow& row);

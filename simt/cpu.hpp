@@ -23,6 +23,7 @@ namespace heapwood::simt {
 template <class Body>
 double run_threads(unsigned threads, const LaunchLimits& limits, Control& control, Body body) {
   using Clock = std::chrono::steady_clock;
+  check_interruption(limits);
   std::mutex mutex;
   std::condition_variable finished;
   unsigned running = threads;

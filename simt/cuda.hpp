@@ -284,6 +284,7 @@ class Cuda {
  private:
   template <class Kernel>
   double launch_blocks(const Kernel& kernel, unsigned blocks, const LaunchLimits& limits) const {
+    check_interruption(limits);
     DeviceControl control;
     CudaEvent begin, end;
     begin.record();

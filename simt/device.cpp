@@ -172,4 +172,6 @@ void check_outcome(std::uint32_t code, const std::uint64_t (&operand)[3], bool s
                                                  " s, stopped; raise --timeout if it may take longer");
 }
 
+void check_interruption(const LaunchLimits& limits) { check_outcome(0, {}, interrupted(), true, limits); }
+
 }  // namespace heapwood::simt

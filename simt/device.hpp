@@ -40,7 +40,7 @@ std::vector<DeviceInfo> list_devices();
 DeviceInfo find_device(const std::string& key, int threads = 0);
 DeviceInfo describe(const DeviceId& id);
 
-// Asks running launches to stop (Ctrl-C). Async-signal-safe.
+// Asks running launches to stop, and lets none begin (Ctrl-C). Async-signal-safe.
 void interrupt() noexcept;
 bool interrupted() noexcept;
 void clear_interrupt() noexcept;

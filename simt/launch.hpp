@@ -41,4 +41,7 @@ class KernelFailure : public Error {
 void check_outcome(std::uint32_t code, const std::uint64_t (&operand)[3], bool stopped, bool interrupted,
                    const LaunchLimits& limits);
 
+// Throws Stopped after an interruption: many short launches would each be over before they look for one.
+void check_interruption(const LaunchLimits& limits);
+
 }  // namespace heapwood::simt

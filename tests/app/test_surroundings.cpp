@@ -3,6 +3,7 @@
 // and scenes at the ends of what floats can hold.
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "tests/app/executable.hpp"
@@ -83,6 +84,42 @@ TEST_F(Surroundings, NoOutputReplacesAnInput) {
   ASSERT_EQ(run({"host-bench", "--steps", "10", "--passes", "1", "--save-trace", trace, "--device", "cpu"}).exit, 0);
   expect_error({"host-bench", "--trace", trace, "--json", trace}, 2, {"trace.csv"});
   expect_error({"host-bench", "--trace", "/dev/zero"}, 1, {"/dev/zero", "no file"});
+}
+
+// Also where a run is many short launches, none of which lasts until it looks.
+TEST_F(Surroundings, CtrlCEndsEveryTestSoon) {
+  for (const char* test : {"p --iterations 65536 --blocks 1", "soak --seconds 100", "lifetimes --iterations 65536",
+                           "range --iterations 65536", "semaphore --runs 100000"}) {
+    std::istringstream words(test);
+    std::vector<std::string> command{"stress"};
+    for (std::string word; words >> word;) command.push_back(word);
+    command.insert(command.end(), {"--device", "cpu"});
+    if (command[1] != "semaphore") command.insert(command.end(), {"--allocators", "heapwood", "--requests", "256"});
+    if (command[1] == "p") command.resize(command.size() - 2);
+    Running running(binary_, command);
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    running.send(SIGINT);
+    const auto sent = std::chrono::steady_clock::now();
+    const Outcome outcome = running.wait();
+    EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - sent).count(), 10) << test;
+    EXPECT_EQ(outcome.exit, 1) << test << ": " << outcome.err;
+    EXPECT_NE(outcome.err.find("interrupted"), std::string::npos) << test << ": " << outcome.err;
+  }
+}
+
+TEST_F(Surroundings, CtrlCKeepsWhatTraceHasMeasured) {
+  const std::string report = folder_ / "trace.json";
+  Running running(binary_,
+                  {"trace", scene_, "--size", "512x512", "--runs", "1000", "--device", "cpu", "--json", report});
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  running.send(SIGINT);
+  const Outcome outcome = running.wait();
+  EXPECT_EQ(outcome.exit, 1);
+  EXPECT_NE(outcome.err.find("interrupted; what was measured is above"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.out.find("first ray"), std::string::npos) << outcome.out;
+  const json trace = json::parse(read_file(report));
+  EXPECT_EQ(trace.at("first_ray").at("build_runs_ms").size(), 1000u);
+  EXPECT_LT(trace.at("results").size(), 2u);
 }
 
 // Nothing half written, and what is there is not replaced by something of another kind.

@@ -134,6 +134,9 @@ TEST(Launch, Interrupt) {
   }
   EXPECT_LT(seconds_since(start), 2);
   EXPECT_TRUE(interrupted());
+  std::vector<std::uint32_t> visits(1);
+  EXPECT_THROW(Cpu().launch(Visit{visits.data()}, 1), Stopped);  // none begins any more, however short
+  EXPECT_EQ(visits.front(), 0u);
   clear_interrupt();
   EXPECT_FALSE(interrupted());
   expect_meeting(Cpu(), 2);  // and all is as before
