@@ -8,7 +8,7 @@
 //   arena/layout.hpp         the pool, walk
 // docs/own-allocator.md says why it is right. Related: XMalloc's and Halloc's counted slabs, FDGMalloc's superblocks of a
 // warp, Gallatin's pinned blocks (PPoPP 2024); here sizes are exact, nothing is a list, and no free is waited for.
-// Limits: a block that lives long holds its arena (4 KiB in a pool of 8 MiB, 8 in one of 48, 16 of 96; 32 of 384 where warps stay). Blocks of more than 32
+// Limits: a block that lives long holds its arena (4 KiB in a pool of 8 MiB, 8 in one of 48, 16 of 96; where warps stay 32 of 384 to 256 of 3 GiB). Blocks of more than 32
 // arenas occupy whole superblocks. Requests that fail look through all counts, together with others that fail.
 #pragma once
 
@@ -24,7 +24,7 @@ struct Heapwood {
       .paper = "none: own design",
       .note = "arenas that count their blocks, one open for each multiprocessor slot",
       .smallest_pool = arena::Layout::smallest_pool,
-      .bytes_a_warp = 32 << 10};
+      .bytes_a_warp = 1536 << 10};
 
   template <class Device>
   static Heapwood create(Pool pool, const AllocatorOptions& options, const Device& device) {

@@ -302,6 +302,11 @@ TEST(Arena, SizesGrowWithThePool) {
   EXPECT_EQ(arena_bytes(64 << 10), 16384);
   EXPECT_EQ(arena_bytes(383, true), 16384);
   EXPECT_EQ(arena_bytes(384, true), 32768);
+  EXPECT_EQ(arena_bytes(767, true), 32768);
+  EXPECT_EQ(arena_bytes(768, true), 65536);
+  EXPECT_EQ(arena_bytes(1536, true), 131072);
+  EXPECT_EQ(arena_bytes(3072, true), 262144);
+  EXPECT_EQ(arena_bytes(64 << 10, true), 262144);
 }
 
 // In a large pool a slot that has searched in vain refuses so many requests more; then it looks again.
