@@ -84,6 +84,8 @@ class Workspace {
   RefKind refs() const;
   const simt::DeviceId& device() const;
   alloc::Pool pool() const;
+  // For what a build's warps allocate from: the pool beyond what `--pool auto` begins with is room for them.
+  alloc::AllocatorOptions allocator_options() const;
   // Bytes for `--pool auto` to begin with, for allocators that free or for one that never does, and the paper's "N times the root node's size" (4 bytes a triangle).
   static std::size_t suggested_pool(std::size_t triangles, RefKind refs, bool frees);
   static std::size_t pool_of_root_multiples(std::size_t triangles, double multiple);

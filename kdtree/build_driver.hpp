@@ -16,9 +16,6 @@
 
 namespace heapwood::kdtree {
 
-// For what a build's warps allocate from.
-inline constexpr alloc::AllocatorOptions builders_allocator{.warps_stay = true};
-
 // Milliseconds that f takes on the host's clock.
 template <class F>
 double timed(F f) {
@@ -106,8 +103,9 @@ template <class Allocator, class Device>
 BuildRun build(const Device& device, Workspace& workspace, const BuildOptions& options) {
   if (workspace.mesh().triangles.size() == 0) return {};
   return with_ref_kind(workspace.refs(), [&]<RefKind kind>() {
-    return build_with<Allocator, kind>(device, workspace, options,
-                                       [&] { return Allocator::create(workspace.pool(), builders_allocator, device); });
+    return build_with<Allocator, kind>(device, workspace, options, [&] {
+      return Allocator::create(workspace.pool(), workspace.allocator_options(), device);
+    });
   });
 }
 
@@ -130,7 +128,7 @@ RecordedRun build_recorded(const Device& device, Workspace& workspace, const Bui
       counted.reset();
       failing.reset();
       recorded.reset();
-      base = Allocator::create(pool, builders_allocator, device);
+      base = Allocator::create(pool, workspace.allocator_options(), device);
       return Instrumented::create(Counted::create(Failing::create(base, failing), pool, counted), pool, recorded);
     });
   });

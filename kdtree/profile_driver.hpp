@@ -62,7 +62,7 @@ BuildProfile profile_of(const Device& device, const ProfileJob& job) {
     shift = wanted;
     profile.run = build_with<Allocator, RefKind::clipped>(
         device, job.workspace, job.options,
-        [&] { return Allocator::create(job.workspace.pool(), builders_allocator, device); },
+        [&] { return Allocator::create(job.workspace.pool(), job.workspace.allocator_options(), device); },
         [&] { return memory.probe(shift); });
     memory.download(profile);
     while (profile.wall_ns() >> wanted >= profile_buckets) ++wanted;
@@ -80,7 +80,7 @@ BuildProfile build_profiled_on(const Device& device, const ProfileJob& job) {
 template <class Device>
 BuildRun build_without_cost_on(const Device& device, const ProfileJob& job) {
   return build_with<alloc::PrivateBump, RefKind::clipped>(device, job.workspace, job.options, [&] {
-    return alloc::PrivateBump::create(job.workspace.pool(), builders_allocator, device);
+    return alloc::PrivateBump::create(job.workspace.pool(), job.workspace.allocator_options(), device);
   });
 }
 

@@ -63,6 +63,10 @@ const DeviceMesh& Workspace::mesh() const { return *parts_->mesh; }
 RefKind Workspace::refs() const { return parts_->refs; }
 const simt::DeviceId& Workspace::device() const { return parts_->mesh->device(); }
 alloc::Pool Workspace::pool() const { return {parts_->pool.data(), parts_->pool.bytes()}; }
+alloc::AllocatorOptions Workspace::allocator_options() const {
+  const std::size_t needed = suggested_pool(triangles_of(mesh()), refs(), true);
+  return {.warps_stay = true, .room_for_warps = pool().bytes - std::min(needed, pool().bytes)};
+}
 
 std::size_t Workspace::suggested_pool(std::size_t triangles, RefKind refs, bool frees) {
   // Live at once are two refs a triangle on most scenes, a node's and its children's, and half as much again will do, less a little;

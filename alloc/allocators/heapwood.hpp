@@ -8,7 +8,7 @@
 //   arena/layout.hpp         the pool, walk
 // docs/own-allocator.md says why it is right. Related: XMalloc's and Halloc's counted slabs, FDGMalloc's superblocks of a
 // warp, Gallatin's pinned blocks (PPoPP 2024); here sizes are exact, nothing is a list, and no free is waited for.
-// Limits: a block that lives long holds its arena (4 KiB in a pool of 8 MiB, 8 in one of 48, 16 of 96; where warps stay 32 of 384 to 256 of 3 GiB). Blocks of more than 32
+// Limits: a block that lives long holds its arena (4 KiB in a pool of 8 MiB, 8 in one of 48, 16 of 96; where warps stay 32 of 384, to 256 with 3 GiB to spare). Blocks of more than 32
 // arenas occupy whole superblocks. Requests that fail look through all counts, together with others that fail.
 #pragma once
 
@@ -32,7 +32,7 @@ struct Heapwood {
     Heapwood h;
     h.pool_ = pool;
     h.wait_ = options.wait_when_full;
-    h.shared_ = arena::Layout::plan(pool, options.warps_stay);
+    h.shared_ = arena::Layout::plan(pool, options.warps_stay, options.room_for_warps);
     arena::Layout::begin(pool, h.shared_, device);
     return h;
   }

@@ -39,22 +39,25 @@ class Layout {
 
   // An arena is about a 2,000th of the pool, and of 4 KiB at most, or of 8 or 16 where that leaves 6,144: larger ones are claimed
   // less often, but where each of 2,048 warps keeps two, a third for each must be left, for others and for blocks of more than one.
-  // Warps that stay get as large ones as leave 12,288, of 32 to 256 KiB: the larger, the less often a warp needs another one. Where
-  // lifetimes are mixed, a block that lives on would hold as much.
+  // Warps that stay get 32 KiB where that leaves 12,288, and up to 256 where the room for warps has as many: the larger, the less often
+  // a warp needs another one. Where lifetimes are mixed, a block that lives on would hold as much.
   // A sixteenth of the arenas may be open in slots, of which there are at most as many as the multiprocessors of a large GPU make
   // use of.
-  static SharedArenas plan(Pool pool, bool warps_stay = false) {
+  static SharedArenas plan(Pool pool, bool warps_stay = false, std::size_t room_for_warps = 0) {
     SharedArenas shared;
     Arenas& a = shared.arenas;
     a.shift = std::clamp(simt::highest_bit(pool.bytes / 2048 + 1), least_shift, small_pool_shift);
     for (const std::size_t mebibytes : {48, 96}) a.shift += pool.bytes >> 20 >= mebibytes ? 1 : 0;
-    const unsigned roomy_shift = std::min(simt::highest_bit(pool.bytes / arenas_for_warps | 1), roomy_most_shift);
-    if (warps_stay && roomy_shift > most_shift) a.shift = roomy_shift;
+    if (warps_stay && pool.bytes / arenas_for_warps >> (most_shift + 1) > 0) {
+      const unsigned roomy_shift = simt::highest_bit(room_for_warps / arenas_for_warps | 1);
+      a.shift = std::clamp(roomy_shift, most_shift + 1, roomy_most_shift);
+    }
     if (warps_stay && pool.bytes >> 20 >= 8 && pool.bytes >> 20 < 16) --a.shift;
     // The ids above are those of slots without an arena.
     const auto too_many = [&] {
       a.granules_each = 1u << (a.shift - 4);
-      return (pool.bytes >> a.shift) + shared.most_in_slot() >= Slot::no_arena;
+      shared.most_in_slot = std::min(a.granules_each / 4, most_granules_in_slot);
+      return (pool.bytes >> a.shift) + shared.most_in_slot >= Slot::no_arena;
     };
     while (too_many()) ++a.shift;
     for (std::uint64_t n = pool.bytes >> a.shift;; --n) {
@@ -155,6 +158,8 @@ class Layout {
   static constexpr unsigned least_shift = 8, small_pool_shift = 12, most_shift = 14, roomy_most_shift = 18;
   static constexpr std::size_t arenas_for_warps = 12288;
   static constexpr std::uint32_t most_slots = 1024;
+  // Else all lanes that share a slot could make its 24 bits wrap.
+  static constexpr std::uint32_t most_granules_in_slot = 512;
   static constexpr std::size_t head_bytes = 256, line = 128, hints = 4;
   static_assert(sizeof(SharedArenas) <= head_bytes);
   static_assert(Arenas::group * sizeof(std::uint32_t) == line);

@@ -32,10 +32,8 @@ struct SharedArenas {
   Arenas arenas;
   std::uint64_t* slots = nullptr;
   std::uint32_t slot_mask = 0;
+  std::uint32_t most_in_slot = 0;         // granules of a request that slots serve
   std::uint32_t* slot_tickets = nullptr;  // of the search for room in other slots
-
-  // Granules of a request that slots serve.
-  SIMT_INLINE std::uint32_t most_in_slot() const { return arenas.granules() / 4; }
 
   // Before the first arena, and where there is none: full, so that the next request finds that it crosses the end.
   SIMT_INLINE std::uint64_t vacant() const { return Slot(Slot::no_arena, 0, arenas.granules()).bits(); }
@@ -88,7 +86,7 @@ struct SharedArenas {
     const auto n = static_cast<std::uint32_t>(padded(bytes) / granule);
     const LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{n})));
     const std::uint32_t total = n * group.size();
-    if (n > most_in_slot() || total > arenas.granules() / 2) {
+    if (n > most_in_slot || total > arenas.granules() / 2) {
       return packed(self, thread, group.lanes(), n);
     }
     const std::uint32_t i = slot_of(thread);
@@ -163,7 +161,7 @@ struct SharedArenas {
   // Somebody has found an arena at slot i: what was in vain need not be any more.
   SIMT_INLINE std::uint32_t found(std::uint32_t i) const {
     // relaxed: a look.
-    if (Slot(word(i).load(simt::relaxed)).in_vain_for(most_in_slot())) vacate(word(i));
+    if (Slot(word(i).load(simt::relaxed)).in_vain_for(most_in_slot)) vacate(word(i));
     return refusals(i).end();
   }
 
@@ -246,7 +244,7 @@ struct SharedArenas {
       if (!sights(place_for(thread, refusal))) return refused;
     } else {
       // The end of an arena, or of what the slot may refuse: of a number, or of larger ones only.
-      const bool crosses = before.granules() <= arenas.granules() || refuses(before, 0, most_in_slot());
+      const bool crosses = before.granules() <= arenas.granules() || refuses(before, 0, most_in_slot);
       now = slot.load(simt::relaxed);  // relaxed, here and below: a look
       SIMT_ROLLED
       for (unsigned turn = 0; !crosses && turn < most_polls && to_renew(now, blocks, n); ++turn) {

@@ -166,6 +166,8 @@ TEST(Arena, WarpsThatStayTradeBlocksOfManyArenas) {
   constexpr std::size_t pool_bytes = std::size_t{400} << 20;
   trade<Trade>(simt::Cpu({.threads = 4}), pool_bytes, 600'000, 200, false, {.warps_stay = true});
   trade<Trade>(simt::Lockstep<8>(4), pool_bytes, 200'000, 30, false, {.warps_stay = true});
+  const AllocatorOptions roomy{.warps_stay = true, .room_for_warps = 2 * pool_bytes};  // arenas of 64 KiB
+  trade<Trade>(simt::Cpu({.threads = 4}), 2 * pool_bytes, 600'000, 200, false, roomy);
 }
 // A warp takes more pairs of runs than there is room for where they are handed out, gives back every third, and takes as many again:
 // it meets its own. `blocks` holds 2 * most.
@@ -291,8 +293,8 @@ TEST(Arena, OneThreadGetsEveryGranuleAndThenOneLargeBlock) {
 
 // Each of an H200's 2,112 warps may keep two arenas and leave a third, in pools of 48 MiB and more.
 TEST(Arena, SizesGrowWithThePool) {
-  const auto arena_bytes = [](std::size_t mebibytes, bool warps_stay = false) {
-    return arena::Layout::plan({nullptr, mebibytes << 20}, warps_stay).arenas.arena_bytes();
+  const auto arena_bytes = [](std::size_t mebibytes, bool warps_stay = false, std::size_t for_warps = 0) {
+    return arena::Layout::plan({nullptr, mebibytes << 20}, warps_stay, for_warps << 20).arenas.arena_bytes();
   };
   EXPECT_EQ(arena_bytes(1), 512);
   EXPECT_EQ(arena_bytes(8), 4096);
@@ -302,11 +304,14 @@ TEST(Arena, SizesGrowWithThePool) {
   EXPECT_EQ(arena_bytes(64 << 10), 16384);
   EXPECT_EQ(arena_bytes(383, true), 16384);
   EXPECT_EQ(arena_bytes(384, true), 32768);
-  EXPECT_EQ(arena_bytes(767, true), 32768);
-  EXPECT_EQ(arena_bytes(768, true), 65536);
-  EXPECT_EQ(arena_bytes(1536, true), 131072);
-  EXPECT_EQ(arena_bytes(3072, true), 262144);
-  EXPECT_EQ(arena_bytes(64 << 10, true), 262144);
+  EXPECT_EQ(arena_bytes(64 << 10, true), 32768);
+  // Larger ones only in memory that nobody else wants.
+  EXPECT_EQ(arena_bytes(64 << 10, true, 767), 32768);
+  EXPECT_EQ(arena_bytes(1000, true, 768), 65536);
+  EXPECT_EQ(arena_bytes(3000, true, 1536), 131072);
+  EXPECT_EQ(arena_bytes(4000, true, 3072), 262144);
+  EXPECT_EQ(arena_bytes(64 << 10, true, 64 << 10), 262144);
+  EXPECT_EQ(arena_bytes(64 << 10, false, 64 << 10), 16384);
 }
 
 // In a large pool a slot that has searched in vain refuses so many requests more; then it looks again.

@@ -201,7 +201,7 @@ struct Crowd {
       if (block != nullptr) *block = id;
       const Slot slot = inside.slot(0);
       const bool live = slot.arena() < inside.shared.arenas.arenas;
-      const bool refusing = Slot::no_arena - slot.arena() <= inside.shared.most_in_slot();
+      const bool refusing = Slot::no_arena - slot.arena() <= inside.shared.most_in_slot;
       if (!live && !refusing) count(*wrong);
       if (!live && slot.blocks() > inside.shared.arenas.groups + 64) count(*wrong);
     }
