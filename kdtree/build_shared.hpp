@@ -19,9 +19,9 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::start() {
   if (warp_.lane() == 0) {
     node.task = {nullptr, n, 0, {}, 0, 1.0f};
     node.chunk = chunk;
-    node.chunks = (n + chunk - 1) / chunk;
+    node.chunks = root_pieces + (n + chunk - 1) / chunk;
   }
-  open_phase(WorkKind::bounds_chunk, slot, (n + chunk - 1) / chunk);
+  open_phase(WorkKind::bounds_chunk, slot, root_pieces + (n + chunk - 1) / chunk);
 }
 
 // Hands the chunks of a phase out, or, where the queue has no room, does all of them itself.
@@ -38,7 +38,8 @@ template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::run_chunk(const WorkItem& item) {
   const std::uint32_t slot = item.slot;
   SharedNode& node = k_.shared[slot];
-  const std::uint32_t n = node.task.n, first = item.chunk * node.chunk;
+  const bool is_bounds = item.kind == WorkKind::bounds_chunk;
+  const std::uint32_t n = node.task.n, first = (item.chunk - (is_bounds ? root_pieces : 0)) * node.chunk;
   const std::uint32_t last = n - first < node.chunk ? n : first + node.chunk;
   [[maybe_unused]] const auto in = probe_.in(item.kind == WorkKind::bounds_chunk ? Phase::bounds
                                              : item.kind == WorkKind::init_chunk ? Phase::init
@@ -47,7 +48,10 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::run_chunk(const WorkItem& item) {
   for (unsigned k = warp_.lane(); k < 2 * histogram_words; k += Warp::width) scratch_.choose.histogram[k] = 0;
   for (unsigned k = warp_.lane(); k < 12; k += Warp::width) scratch_.tight[k / 6][k % 6] = 0;
   warp_.sync();
-  if (item.kind == WorkKind::bounds_chunk) {
+  if (root_pieces != 0 && is_bounds && item.chunk == 0) {
+    std::byte* const root = allocate(n);
+    if (warp_.lane() == 0) node.task.refs = root;
+  } else if (is_bounds) {
     bounds_chunk(node, first, last);
   } else if (item.kind == WorkKind::init_chunk) {
     init_chunk(node, first, last);
@@ -62,7 +66,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::run_chunk(const WorkItem& item) {
     ended = simt::atomic_ref<std::uint32_t>(node.done).fetch_add(1, simt::acq_rel) + 1 == chunks;
   }
   if (!warp_.any(ended)) return;
-  if (item.kind == WorkKind::bounds_chunk) {
+  if (is_bounds) {
     end_bounds(node, slot);
   } else if (item.kind == WorkKind::init_chunk && n > shared_limit) {
     take_shared(slot);
@@ -96,14 +100,17 @@ template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::end_bounds(SharedNode& node, std::uint32_t slot) {
   const std::uint32_t n = node.task.n;
   const Box scene = node.tight_box();
-  std::byte* const root = allocate(n);
+  std::byte* const root = root_pieces != 0 ? node.task.refs : allocate(n);
+  const std::uint32_t chunks = node.chunks - root_pieces;
+  warp_.sync();  // all have read
   if (warp_.lane() == 0) {
     k_.counters->bounds = scene;
     node.task = {root, n, 0, scene, 0, scale_of(scene)};
+    node.chunks = chunks;
     node.done = 0;
   }
   if (root != nullptr) {
-    open_phase(WorkKind::init_chunk, slot, node.chunks);
+    open_phase(WorkKind::init_chunk, slot, chunks);
     return;
   }
   // Not even the root fits: one leaf with every triangle.

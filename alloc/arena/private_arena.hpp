@@ -59,6 +59,8 @@ class PrivateArena {
     warp.sync();
     // Worker 0 begins what the others wait for.
     if (warp.worker() != 0 && !fewer_than(arenas_, warp, 4)) begin(arenas_, warp, state, shared.slot_mask + 1);
+    const bool rehearses = warp.worker() % 2 == 1 && warp.worker() < warp.workers() / 8 + 2;
+    if (state.runs_at_once && rehearses) rehearse(warp);
   }
 
   // Two blocks; none, the first being nullptr, if one is refused. Of 0 granules it is some address.
@@ -133,6 +135,14 @@ class PrivateArena {
       Arenas::Word(*arenas.fresh).fetch_max(first + each * warp.workers(), simt::relaxed);
     }
     warp.sync();  // passes the claims' acquires on
+  }
+  // Takes a run and gives it back, so that the code has come into the multiprocessor's cache before all warps wait for who splits the
+  // first large nodes there. Of a kernel with 16 warps a multiprocessor, in blocks of two that are dealt out in turn, one warp of each
+  // has to; of any other, some.
+  SIMT_INLINE void rehearse(Warp& warp) {
+    const std::uint32_t n = arenas_.granules() + 1;
+    void* const block = two_runs(self_, warp, state_, n, 0).first;
+    if (block != nullptr) free_slowly(warp, state_, block, n);
   }
   // Two blocks for which the present arena has no room, of another one, where arenas are ample. Of what is called this is nearly
   // all, so it is one piece of code: it closes the arena before, hands over what is listed, and claims.
