@@ -21,6 +21,7 @@ struct Atrium {
   unsigned bays;
   bool bare, plain, rich, fluted;  // what the budget allows; rich: tiles, balusters, coffers
   float half;                      // of the length
+  float ground;                    // where walls begin; tiles lie above it
 
   explicit Atrium(const Request& request) : random(request.seed) {
     const std::uint64_t n = request.triangles;
@@ -30,6 +31,7 @@ struct Atrium {
     rich = n >= 60'000;
     fluted = n >= 2'000'000;
     half = 0.5f * bay * static_cast<float>(bays);
+    ground = rich ? -0.02f : 0;
   }
 
   float column_x(unsigned i) const { return -half + bay * static_cast<float>(i); }
@@ -48,7 +50,7 @@ struct Atrium {
 void Atrium::shell() {
   const float length = 2 * half;
   for (const float side : {-1.0f, 1.0f}) {
-    quad(model, {-half, 0, side * outer}, {length, 0, 0}, {0, gallery + 1.1f, 0});
+    quad(model, {-half, ground, side * outer}, {length, 0, 0}, {0, gallery + 1.1f - ground, 0});
     // Gallery: its floor, and the beams below it.
     box(model, {}, {-half, gallery - slab, side > 0 ? half_nave - 0.55f : -outer},
         {half, gallery, side > 0 ? outer : -half_nave + 0.55f});
@@ -67,28 +69,27 @@ void Atrium::shell() {
       }
     }
   }
-  quad(model, {-half, 0, -outer}, {0, 0, 2 * outer}, {0, cornice, 0});  // behind the usual view
+  quad(model, {-half, ground, -outer}, {0, 0, 2 * outer}, {0, cornice - ground, 0});  // behind the usual view
 }
 
 void Atrium::floor() {
-  // Below the tiles. Without them it meets the walls and columns, and goes on under the walls, so that no ray gets out
-  // between.
-  const float low = rich ? -0.02f : 0, under = rich ? 0 : 0.1f;
-  quad(model, {-half - under, low, -outer - under}, {2 * (half + under), 0, 0}, {0, 0, 2 * (outer + under)});
+  // It goes on under the walls, so that no ray gets out between.
+  const float under = 0.1f;
+  quad(model, {-half - under, ground, -outer - under}, {2 * (half + under), 0, 0}, {0, 0, 2 * (outer + under)});
   if (!rich) return;
   // Bevelled edges, each tile a hair out of level.
   for (float x = -half; x < half - 0.5f; x += tile) {
     for (float z = -outer; z < outer - 0.5f; z += tile) {
       const float gap = 0.004f, bevel = 0.02f, low = -0.015f;
-      Vec3 foot[4], top[4];
+      Vec3 base[4], top[4];
       for (unsigned i = 0; i < 4; ++i) {
         const float right = i == 1 || i == 2 ? 1 : 0, back = i >= 2 ? 1 : 0;
         const float edge_x = 1 - 2 * right, edge_z = 1 - 2 * back;  // inwards
-        foot[i] = {x + right * tile + edge_x * gap, low, z + back * tile + edge_z * gap};
-        top[i] = foot[i] + Vec3{edge_x * bevel, -low + random.uniform(-0.0015f, 0.0015f), edge_z * bevel};
+        base[i] = {x + right * tile + edge_x * gap, low, z + back * tile + edge_z * gap};
+        top[i] = base[i] + Vec3{edge_x * bevel, -low + random.uniform(-0.0015f, 0.0015f), edge_z * bevel};
       }
       facet(model, top[0], top[1], top[2], top[3]);
-      for (unsigned i = 0; i < 4; ++i) facet(model, foot[i], foot[(i + 1) % 4], top[(i + 1) % 4], top[i]);
+      for (unsigned i = 0; i < 4; ++i) facet(model, base[i], base[(i + 1) % 4], top[(i + 1) % 4], top[i]);
     }
   }
 }
@@ -233,8 +234,8 @@ void Atrium::end_wall() {
         .least = 6,
         .moulding = plain ? 0 : 0.2f});
   for (const float side : {-1.0f, 1.0f}) {
-    quad(model, {half, 0, side * radius}, {0, top, 0}, {0, 0, side * (outer - radius)});
-    quad(model, {half, 0, side * radius}, {1, 0, 0}, {0, spring, 0});
+    quad(model, {half, ground, side * radius}, {0, top - ground, 0}, {0, 0, side * (outer - radius)});
+    quad(model, {half, ground, side * radius}, {1, 0, 0}, {0, spring - ground, 0});
     quad(model, {half, top, side * half_nave}, {0, cornice - top, 0}, {0, 0, side * aisle});
     if (!plain)
       column(model, place({half - 0.35f, 0, side * (radius + 0.55f)}),
@@ -253,19 +254,21 @@ void Atrium::end_wall() {
   };
   quad(model, {half + 0.02f, cornice, -half_nave}, {0, 0.6f, 0}, {0, 0, 2 * half_nave});  // behind its corners
   model.add({.at = lunette, .cells_u = 48, .least_u = 16, .closed = true});
-  // The apse: half a cylinder, half a dome.
-  const auto apse = [=, half = half](float u, float v) {
-    const float a = pi * (u - 0.5f), y = spring * v;
-    return Vec3{half + 1 + radius * std::cos(a), y, radius * std::sin(a)};
+  // The apse: half a cylinder, half a dome. Their corners are not each other's, nor the arch's, so each begins behind what is in
+  // front of it.
+  const float back = half + 0.9f, wide = radius + 0.06f, wider = wide + 0.06f;
+  const auto apse = [=, ground = ground](float u, float v) {
+    const float a = pi * (u - 0.5f), y = ground + (spring + 0.15f - ground) * v;
+    return Vec3{back + wide * std::cos(a), y, wide * std::sin(a)};
   };
-  const auto dome = [=, half = half](float u, float v) {
+  const auto dome = [=](float u, float v) {
     const float a = pi * (u - 0.5f), b = 0.5f * pi * v;
-    return Vec3{half + 1 + radius * std::cos(a) * std::cos(b), spring + radius * std::sin(b),
-                radius * std::sin(a) * std::cos(b)};
+    return Vec3{back + wider * std::cos(a) * std::cos(b), spring + wider * std::sin(b),
+                wider * std::sin(a) * std::cos(b)};
   };
   model.add({.at = apse, .cells_u = 24, .cells_v = 3, .least_u = 6});
   model.add({.at = dome, .cells_u = 24, .cells_v = 16, .least_u = 6, .least_v = 3, .pole_last = true});
-  quad(model, {half, 0.01f, -radius}, {1 + radius, 0, 0}, {0, 0, 2 * radius});
+  quad(model, {half, 0.01f, -wide}, {1 + radius, 0, 0}, {0, 0, 2 * wide});
   for (unsigned i = 0; i < (plain ? 0u : 3u); ++i) {
     const float step = static_cast<float>(i);
     lathe(model, place({half + 1, 0.16f * step, 0}), {{2.2f - 0.3f * step, 0}, {2.2f - 0.3f * step, 0.16f}, {0, 0.16f}},
