@@ -8,8 +8,9 @@
 //   arena/layout.hpp         the pool, walk
 // docs/own-allocator.md says why it is right. Related: XMalloc's and Halloc's counted slabs, FDGMalloc's superblocks of a
 // warp, Gallatin's pinned blocks (PPoPP 2024); here sizes are exact, nothing is a list, and no free is waited for.
-// Limits: a block that lives long holds its arena (4 KiB in a pool of 8 MiB, 8 in one of 48, 16 of 96; where warps stay 32 of 384, to 256 with 3 GiB to spare). Blocks of more than 32
-// arenas occupy whole superblocks. Requests that fail look through all counts, together with others that fail.
+// Limits: a block that lives long holds its arena (4 KiB in a pool of 8 MiB, 8 in one of 48, 16 of 96; where warps stay 32 of
+// 384, to 256 with 3 GiB to spare). Blocks of more than 32 arenas occupy whole superblocks. Requests that fail look through all
+// counts, together with others that fail.
 #pragma once
 
 #include "alloc/arena/layout.hpp"

@@ -4,11 +4,13 @@
 // rounding.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
 #include "kdtree/reference.hpp"
 #include "render/scene.hpp"
+#include "scenes/scene.hpp"
 #include "tests/kdtree/depth_first.hpp"
 #include "tests/kdtree/shuffled.hpp"
 #include "tests/render/trees.hpp"
@@ -334,6 +336,34 @@ TEST_P(ClosedSurface, WatertightHasNoLeaks) {
 
 INSTANTIATE_TEST_SUITE_P(Shape, ClosedSurface, testing::Values(0.0f, 0.3f, 1.0f),
                          [](const auto& info) { return "Round" + std::to_string(static_cast<int>(info.param * 10)); });
+
+// No light comes in where the parts of the demo scene's hall meet: along the feet of its walls, and in the apse.
+TEST(Atrium, HasNoSlits) {
+  for (const char* name : {"atrium:20k", "atrium:50k", "atrium:60k"}) {
+    const scenes::Mesh mesh = scenes::load(name);
+    const MeshView view{mesh.vertices, mesh.triangles};
+    const Tree tree = MedianBuilder::build(view);
+    std::vector<Ray> rays;
+    const auto aim = [&](Vec3 eye, Vec3 at) { rays.push_back({eye, 0, at - eye, 1e30f}); };
+    // The apse's arch is 5 wide and 6 high below its half circle, and ends 2.5 before the deepest point or a little more.
+    const float arch = tree.bounds.hi.x - 2.6f, across = 4.6f / 100, up = 0.01f;
+    for (float z = -2.3f; z < 2.3f; z += across) {
+      for (float y = 0.2f; y < 6 || (y - 6) * (y - 6) + z * z < 2.3f * 2.3f; y += up)
+        aim({arch - 11, 4, 0}, {arch, y, z});
+    }
+    const float length = 2 * (arch - 1), wall = 7.6f;  // the aisles' walls from the middle
+    for (float x = -0.49f * length; x < 0.49f * length; x += 0.05f) {
+      for (const float side : {-1.0f, 1.0f}) {
+        // Over the tiles' edges, and so low that the floor behind a wall would be missed.
+        for (float y = -0.02f; y < 0.004f; y += 0.001f) aim({x, 0.3f, side * (wall - 3)}, {x, y, side * wall});
+      }
+    }
+    const Scene scene(test_device(), tree, view, true);
+    const std::vector<Hit> hits = scene.closest(rays);
+    const auto out = std::count_if(hits.begin(), hits.end(), [](const Hit& hit) { return !hit.found(); });
+    EXPECT_EQ(out, 0) << name << ", of " << rays.size();
+  }
+}
 
 TEST(TriangleRecords, AreFiniteForAnyTriangle) {
   for (const float scale : {1e-38f, 1e-20f, 1.0f, 1e15f, 1e37f}) {
