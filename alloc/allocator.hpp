@@ -134,6 +134,7 @@ class ReleaseAtEnd {
 // granules, in 32 bits, and below 2^30: that is less to execute. Blocks are freed with their size:
 //     struct WarpState;                                          // in the warp's fast memory
 //     Context(const Example&, Warp&, WarpState&);
+//     void begin(Warp&);                                         // the warp will wait for its first work; need not be called
 //     void* allocate(Warp&, std::uint32_t n);
 //     BlockPair allocate_two(Warp&, std::uint32_t first, std::uint32_t second);
 //                            // both or none, which the first says; of 0 granules it is an address that means nothing

@@ -65,6 +65,7 @@ struct PrivateBump {
       return {both, both != nullptr ? both + std::size_t{first} * granule : nullptr};
     }
     SIMT_INLINE void deallocate(Warp& warp, void*, std::uint32_t) { warp.sync(); }
+    SIMT_INLINE void begin(Warp&) {}
     SIMT_INLINE void idle(Warp&) {}
     SIMT_INLINE void end(Warp&) {}
 

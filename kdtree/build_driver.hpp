@@ -10,6 +10,7 @@
 #include "alloc/adaptors/failing.hpp"
 #include "alloc/adaptors/recorded.hpp"
 #include "kdtree/build_refused.hpp"
+#include "kdtree/build_root.hpp"
 #include "kdtree/build_shared.hpp"
 #include "kdtree/workspace.hpp"
 #include "simt/launch.hpp"

@@ -29,6 +29,9 @@ struct Rest {
   std::uint32_t end = 0;
 };
 
+// unknown: the scene's bounds are not. open: the root's array is there to be filled. refused: there is none.
+enum class RootState : std::uint32_t { unknown, open, refused };
+
 // Words that all warps add to, each on its own line.
 struct BuildCounters {
   alignas(128) std::uint64_t pairs = 1;  // node pairs taken; pair 0 is the root's
@@ -36,6 +39,10 @@ struct BuildCounters {
   alignas(128) std::uint64_t failed_splits = 0;
   std::uint64_t failed_bytes = 0;  // the larger one of the first two requests of which one failed
   Box bounds;                      // of the scene, written by one warp
+  // The root's phases (build_root.hpp): pieces finished:32 | taken:32, and what is between them.
+  alignas(128) std::uint64_t bounds_pieces = 0;
+  alignas(128) std::uint64_t init_pieces = 0;
+  alignas(128) RootState root = RootState::unknown;
 };
 
 // `ProbeType` is told what each warp is doing (build_probe.hpp).
@@ -43,8 +50,8 @@ template <class Allocator, RefKind kind, class ProbeType = NoProbe>
 struct BuildKernel {
   using Refs = RefArray<kind>;
   using Probe = ProbeType;
-  // Blocks of two warps give the finest steps of registers a warp; warps are independent of their block. Spilled registers
-  // cost more than warps here, because acquires drop L1: 16 warps with 128 registers each beat 20 with spills.
+  // Blocks of two warps give the finest steps of registers a warp; warps are independent of their block. With 96
+  // registers each, some of them spilled, 20 beat 16 with as many as they like, but in scenes too small for either.
   static constexpr unsigned block_threads = 64;
   static constexpr unsigned blocks_per_multiprocessor = warps_a_multiprocessor * 32 / block_threads;
   static constexpr unsigned stack_size = 64;  // a power of two above max_depth
@@ -58,7 +65,6 @@ struct BuildKernel {
   // With the allocator's part, where it has a context, and the probe's.
   struct Scratch : alloc::WarpStateOf<Allocator>::Type, Probe::State {
     ChooseScratch choose;
-    std::uint32_t tight[2][6];  // of a chunk's refs, for each child: SharedNode::tight
     Rest rest;
     bool refused;            // this warp has just been refused memory, or has given back what it kept
     std::uint32_t last_try;  // the node for which all warps have given back what they kept

@@ -175,7 +175,7 @@ struct TimeProbe {
 
   // relaxed: only numbers; the host reads them after the launch.
   static SIMT_INLINE void add(std::uint64_t& word, std::uint64_t value) {
-    simt::atomic_ref<std::uint64_t>(word).fetch_add(value, simt::relaxed);
+    simt::global_ref(word).fetch_add(value, simt::relaxed);
   }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A warp's part in nodes that many warps split: bounds -> init for the root, then choose -> split for every large node.
+// A warp's part in nodes that many warps split: choose -> split, level by level. The root's phases before are in build_root.hpp.
 #pragma once
 
 #include <cstdint>
@@ -8,29 +8,13 @@
 
 namespace heapwood::kdtree {
 
-// Worker 0 opens the first phase; the root's unit of pending work was announced before the launch.
+// Hands a split's chunks out, or, where the queue has no room, does all of them itself.
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::start() {
-  std::uint32_t slot = 0, none = no_slot;
-  if (warp_.lane() == 0) k_.shared.take(true, false, slot, none);
-  slot = warp_.shfl(slot, 0);
-  SharedNode& node = k_.shared[slot];
-  const std::uint32_t n = k_.triangle_count, chunk = chunk_of(n, warp_.workers());
-  if (warp_.lane() == 0) {
-    node.task = {nullptr, n, 0, {}, 0, 1.0f};
-    node.chunk = chunk;
-    node.chunks = root_pieces + (n + chunk - 1) / chunk;
-  }
-  open_phase(WorkKind::bounds_chunk, slot, root_pieces + (n + chunk - 1) / chunk);
-}
-
-// Hands the chunks of a phase out, or, where the queue has no room, does all of them itself.
-template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::open_phase(WorkKind kind, std::uint32_t slot, std::uint32_t chunks) {
+SIMT_INLINE void BuildWorker<Kernel, Warp>::hand_out(std::uint32_t slot, std::uint32_t chunks, std::int32_t room) {
   [[maybe_unused]] const auto in = probe_.in(Phase::give);
   warp_.sync();
-  if (k_.queue.push_shared(warp_, kind, slot, chunks)) return;
-  if (warp_.lane() == 0) scratch_.rest = {{kind, slot, 0}, chunks};
+  if (k_.queue.push_shared(warp_, WorkKind::split_chunk, slot, chunks, room)) return;
+  if (warp_.lane() == 0) scratch_.rest = {{WorkKind::split_chunk, slot, 0}, chunks};
   warp_.sync();
 }
 
@@ -38,26 +22,8 @@ template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::run_chunk(const WorkItem& item) {
   const std::uint32_t slot = item.slot;
   SharedNode& node = k_.shared[slot];
-  const bool is_bounds = item.kind == WorkKind::bounds_chunk;
-  const std::uint32_t n = node.task.n, first = (item.chunk - (is_bounds ? root_pieces : 0)) * node.chunk;
-  const std::uint32_t last = n - first < node.chunk ? n : first + node.chunk;
-  [[maybe_unused]] const auto in = probe_.in(item.kind == WorkKind::bounds_chunk ? Phase::bounds
-                                             : item.kind == WorkKind::init_chunk ? Phase::init
-                                                                                 : Phase::move,
-                                             node.task.depth);
-  for (unsigned k = warp_.lane(); k < 2 * histogram_words; k += Warp::width) scratch_.choose.histogram[k] = 0;
-  for (unsigned k = warp_.lane(); k < 12; k += Warp::width) scratch_.tight[k / 6][k % 6] = 0;
-  warp_.sync();
-  if (root_pieces != 0 && is_bounds && item.chunk == 0) {
-    std::byte* const root = allocate(n);
-    if (warp_.lane() == 0) node.task.refs = root;
-  } else if (is_bounds) {
-    bounds_chunk(node, first, last);
-  } else if (item.kind == WorkKind::init_chunk) {
-    init_chunk(node, first, last);
-  } else {
-    split_chunk(node, first, last);
-  }
+  [[maybe_unused]] const auto in = probe_.in(Phase::move, node.task.depth);
+  split_chunk(node, item.chunk);
   const std::uint32_t chunks = node.chunks;
   warp_.sync();
   bool ended = false;
@@ -65,81 +31,13 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::run_chunk(const WorkItem& item) {
   if (warp_.lane() == 0) {
     ended = simt::atomic_ref<std::uint32_t>(node.done).fetch_add(1, simt::acq_rel) + 1 == chunks;
   }
-  if (!warp_.any(ended)) return;
-  if (is_bounds) {
-    end_bounds(node, slot);
-  } else if (item.kind == WorkKind::init_chunk && n > shared_limit) {
-    take_shared(slot);
-  } else if (item.kind == WorkKind::init_chunk) {
-    task_ = node.task;
-    has_task_ = true;
-    owed_ += 1;
-    k_.shared.give_back(warp_, slot);
-  } else {
-    end_split(node, slot);
-  }
+  if (warp_.any(ended)) end_split(node, slot);
 }
-
-// Copies the triangles' corners, so that they can be read in order of their ids, and gathers the scene's bounds.
+// Of a chunk's refs, in Scratch.
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::bounds_chunk(SharedNode& node, std::uint32_t first, std::uint32_t last) {
-  Box box;
-  for (std::uint32_t i = first + warp_.lane(); i < last; i += Warp::width) {
-    const Triangle t = k_.triangles[i];
-    const Vec3 zero{0.0f, 0.0f, 0.0f};  // adding it turns -0 into +0: equal coordinates have equal bits from here on
-    const Vec3 a = k_.vertices[t.v[0]] + zero, b = k_.vertices[t.v[1]] + zero, c = k_.vertices[t.v[2]] + zero;
-    k_.corners[i] = {{a.x, a.y, a.z, 0.0f}, {b.x, b.y, b.z, 0.0f}, {c.x, c.y, c.z, 0.0f}};
-    box.grow(bounds(Corners{a, b, c}));
-  }
-  gather_tight(warp_, scratch_.tight[0], true, box);
+SIMT_INLINE void BuildWorker<Kernel, Warp>::clear_sums() {
+  for (unsigned k = warp_.lane(); k < 2 * histogram_words; k += Warp::width) scratch_.choose.histogram[k] = 0;
   warp_.sync();
-  node.grow_tight(warp_, scratch_.tight[0]);
-}
-
-template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::end_bounds(SharedNode& node, std::uint32_t slot) {
-  const std::uint32_t n = node.task.n;
-  const Box scene = node.tight_box();
-  std::byte* const root = root_pieces != 0 ? node.task.refs : allocate(n);
-  const std::uint32_t chunks = node.chunks - root_pieces;
-  warp_.sync();  // all have read
-  if (warp_.lane() == 0) {
-    k_.counters->bounds = scene;
-    node.task = {root, n, 0, scene, 0, scale_of(scene)};
-    node.chunks = chunks;
-    node.done = 0;
-  }
-  if (root != nullptr) {
-    open_phase(WorkKind::init_chunk, slot, chunks);
-    return;
-  }
-  // Not even the root fits: one leaf with every triangle.
-  const std::uint32_t at = take_refs(n);
-  if (stop_) return;
-  for (std::uint32_t i = warp_.lane(); i < n; i += Warp::width) k_.refs[at + i] = i;
-  if (warp_.lane() == 0) {
-    k_.nodes[0] = Node::make_leaf(at, n);
-    note_node(node.task, true);
-  }
-  k_.shared.give_back(warp_, slot);
-  owed_ += 1;
-}
-
-// Fills the root's array and bins it.
-template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::init_chunk(SharedNode& node, std::uint32_t first, std::uint32_t last) {
-  const NodeTask task = node.task;
-  for (std::uint32_t i = first + warp_.lane(); i < last; i += Warp::width) {
-    const Box box = bounds(k_.corners[i].unpack());
-    Refs::store(task.refs, task.n, i, i, box);
-    if constexpr (!is_serial) count_in_bins(warp_, scratch_.choose.histogram, task.box, box);
-  }
-  if constexpr (is_serial) {
-    bin_for(node, task.refs, task.n, first, last, task.box);
-    return;
-  }
-  warp_.sync();
-  node.add_histogram(warp_, scratch_.choose.histogram);
 }
 
 // Writes a shared node's split down and opens the phase that moves its refs.
@@ -152,6 +50,16 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const
                       chunks = (task.n + chunk - 1) / chunk;
   const unsigned axis = split.axis();
   const float p = split.position();
+  // Two trips to L2, side by side: room in the queue, and the children's slots, by a lane each.
+  std::int32_t room = 0;
+  std::uint32_t slots[2] = {no_slot, no_slot};
+  constexpr unsigned second = Warp::width == 1 ? 0 : 1;
+  if (warp_.lane() == 0) room = k_.queue.ask_for_room(chunks);
+  if (warp_.lane() == second) {
+    k_.shared.take(split.nl() > shared_limit, split.nr() > shared_limit, slots[0], slots[1]);
+  }
+  SIMT_UNROLLED
+  for (unsigned side = 0; side < 2; ++side) slots[side] = warp_.shfl(slots[side], second);
   if (warp_.lane() == 0) {
     node.axis = axis;
     node.plane = p;
@@ -160,8 +68,6 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const
     node.chunk = chunk;
     node.chunks = chunks;
     node.done = 0;
-    std::uint32_t slots[2];
-    k_.shared.take(split.nl() > shared_limit, split.nr() > shared_limit, slots[0], slots[1]);
     SIMT_UNROLLED
     for (unsigned side = 0; side < 2; ++side) {
       const std::uint32_t n = side == 0 ? split.nl() : split.nr(), child = slots[side];
@@ -173,16 +79,17 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const
       }
     }
   }
-  open_phase(WorkKind::split_chunk, slot, chunks);
+  hand_out(slot, chunks, room);
 }
 
 // Moves a chunk's refs to the children and bins them for those that are shared in turn.
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::uint32_t first, std::uint32_t last) {
+SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::uint32_t chunk) {
   if constexpr (is_serial) {
-    split_chunk_serial(node, first, last);
+    split_chunk_serial(node, chunk);
     return;
   }
+  // All of what is read of the node is on its way before anything is waited for.
   const NodeTask task = node.task;
   const unsigned axis = node.axis;
   const float p = node.plane;
@@ -191,13 +98,15 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
   std::byte* const right = node.child[1];
   const std::uint32_t nl = node.child_n[0], nr = node.child_n[1];
   const bool bin_left = node.child_slot[0] != no_slot, bin_right = node.child_slot[1] != no_slot;
+  const std::uint32_t size = node.chunk, first = chunk * size, last = task.n - first < size ? task.n : first + size;
+  clear_sums();
   const Box below{task.box.lo, set(task.box.hi, axis, p)}, above{set(task.box.lo, axis, p), task.box.hi};
   const std::uint32_t lower_lanes = (1u << warp_.lane()) - 1u;
   // Places {left:32 | right:32}: for all of the chunk at once where its refs are loaded quickly a second time, else a round's.
   const auto take_places = [&](std::uint64_t wanted) {
     std::uint64_t at = 0;
     // relaxed: places are handed out once.
-    if (warp_.lane() == 0) at = simt::atomic_ref<std::uint64_t>(node.cursor).fetch_add(wanted, simt::relaxed);
+    if (warp_.lane() == 0) at = simt::global_ref(node.cursor).fetch_add(wanted, simt::relaxed);
     return warp_.shfl(at, 0);
   };
   std::uint64_t at = 0;
@@ -213,6 +122,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
     sides = warp_.reduce_add(sides);
     at = take_places((sides & 0xffffu) | std::uint64_t{sides >> 16} << 32);
   }
+  GatheredBounds<Warp, 2> tight;
   SIMT_ROLLED
   for (std::uint32_t base = first; base < last; base += Warp::width) {
     const std::uint32_t i = base + warp_.lane();
@@ -257,7 +167,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
     for (unsigned pass = 0; pass < 2; ++pass) {
       const bool to_side = pass == 0 ? to_left : to_right, bin_side = pass == 0 ? bin_left : bin_right;
       if (bin_side) {
-        gather_tight(warp_, scratch_.tight[pass], to_side, select(pass != 0, sides.right, sides.left));
+        tight.add(warp_, to_side, select(pass != 0, sides.right, sides.left), pass);
       }
       const bool right = pass != 0 || first_right;
       if (pass == 0 ? (to_left ? bin_left : to_right && bin_right) : to_left && to_right && bin_right) {
@@ -270,24 +180,25 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
   if (bin_left) {
     SharedNode& child = k_.shared[node.child_slot[0]];
     child.add_histogram(warp_, scratch_.choose.histogram);
-    child.grow_tight(warp_, scratch_.tight[0]);
+    tight.add_to(child, warp_, 0);
   }
   if (bin_right) {
     SharedNode& child = k_.shared[node.child_slot[1]];
     child.add_histogram(warp_, scratch_.choose.histogram + histogram_words);
-    child.grow_tight(warp_, scratch_.tight[1]);
+    tight.add_to(child, warp_, 1);
   }
 }
 
 // The same by one thread: places are taken once for all of the chunk, and what has moved is binned afterwards, side by side.
 template <class Kernel, class Warp>
-void BuildWorker<Kernel, Warp>::split_chunk_serial(SharedNode& node, std::uint32_t first, std::uint32_t last) {
+void BuildWorker<Kernel, Warp>::split_chunk_serial(SharedNode& node, std::uint32_t chunk) {
   const NodeTask task = node.task;
+  const std::uint32_t size = node.chunk, first = chunk * size, last = task.n - first < size ? task.n : first + size;
   const Cut cut{node.axis, node.plane, node.flats_right};
   const Moved sides = count_sides(task.refs, task.n, first, last, cut, k_.corners);
   // relaxed: places are handed out once.
-  const std::uint64_t at = simt::atomic_ref<std::uint64_t>(node.cursor)
-                               .fetch_add(sides.left | std::uint64_t{sides.right} << 32, simt::relaxed);
+  const std::uint64_t at =
+      simt::global_ref(node.cursor).fetch_add(sides.left | std::uint64_t{sides.right} << 32, simt::relaxed);
   const Target left{node.child[0], node.child_n[0], static_cast<std::uint32_t>(at)};
   const Target right{node.child[1], node.child_n[1], static_cast<std::uint32_t>(at >> 32)};
   // A guard, not a case: the choice counted with the same comparisons.

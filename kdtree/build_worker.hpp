@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One warp's part in a build: where its work comes from, and how it splits small nodes. Its part in shared nodes is in
-// build_shared.hpp, that in nodes for which there is no memory in build_refused.hpp.
+// One warp's part in a build: where its work comes from, and how it splits small nodes. Its part in the root's first phases is in
+// build_root.hpp, in shared nodes in build_shared.hpp, in nodes for which there is no memory in build_refused.hpp.
 //
 // The build ends by a count of pending units: a shared node is one, a published task is one (its private descendants belong
 // to it). `owed` is what this warp will finish once its stack is empty.
@@ -42,7 +42,7 @@ class BuildWorker {
       scratch_.last_try = no_node;
     }
     warp_.sync();
-    if (warp_.worker() == 0) start();
+    begin_tree();
     while (!stop_) {
       if (has_task_) {
         // With a context this loop of its own is a branch less a node; without one the kernel is up to 2% slower with it.
@@ -312,7 +312,7 @@ class BuildWorker {
   SIMT_INLINE static void note_failure(BuildCounters& counters, Warp& warp, std::uint32_t n) {
     if (warp.lane() != 0) return;
     // relaxed: read after the launch.
-    simt::atomic_ref<std::uint64_t>(counters.failed_splits).fetch_add(1, simt::relaxed);
+    simt::global_ref(counters.failed_splits).fetch_add(1, simt::relaxed);
     std::uint64_t none = 0;
     simt::atomic_ref<std::uint64_t>(counters.failed_bytes)
         .compare_exchange_strong(none, std::size_t{n} * Refs::bytes, simt::relaxed, simt::relaxed);
@@ -329,7 +329,7 @@ class BuildWorker {
                                  BuildError error) {
     std::uint64_t first = 0;
     if (warp_.lane() == 0) {
-      first = simt::atomic_ref<std::uint64_t>(counter).fetch_add(count, simt::relaxed);
+      first = simt::global_ref(counter).fetch_add(count, simt::relaxed);
       if (first + count > capacity) warp_.fail(error, first + count);
     }
     first = warp_.shfl(first, 0);
@@ -385,14 +385,12 @@ class BuildWorker {
   SIMT_INLINE void trim();
 
   // ---- shared nodes: build_shared.hpp --------------------------------------------------------------------------------
-  SIMT_INLINE void start();
   SIMT_INLINE void open_split(std::uint32_t slot, const NodeTask& task, const Split& split, std::byte* left,
                               std::byte* right, std::uint32_t pair, std::uint64_t look);
   SIMT_INLINE void run_chunk(const WorkItem& item);
-  SIMT_INLINE void bounds_chunk(SharedNode& node, std::uint32_t first, std::uint32_t last);
-  SIMT_INLINE void init_chunk(SharedNode& node, std::uint32_t first, std::uint32_t last);
-  SIMT_INLINE void split_chunk(SharedNode& node, std::uint32_t first, std::uint32_t last);
-  void split_chunk_serial(SharedNode& node, std::uint32_t first, std::uint32_t last);
+  SIMT_INLINE void clear_sums();
+  SIMT_INLINE void split_chunk(SharedNode& node, std::uint32_t chunk);
+  void split_chunk_serial(SharedNode& node, std::uint32_t chunk);
   // Bins the refs [first, last) of an array of n, which is or becomes the shared node's.
   void bin_for(SharedNode& node, const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last,
                const Box& box) {
@@ -407,10 +405,20 @@ class BuildWorker {
     }
     return chunk_size(n, waiting);
   }
-  SIMT_INLINE void end_bounds(SharedNode& node, std::uint32_t slot);
   SIMT_INLINE void end_split(SharedNode& node, std::uint32_t slot);
   SIMT_INLINE void give_back_emptied();
-  SIMT_INLINE void open_phase(WorkKind kind, std::uint32_t slot, std::uint32_t chunks);
+  SIMT_INLINE void hand_out(std::uint32_t slot, std::uint32_t chunks, std::int32_t room);
+
+  // ---- the root: build_root.hpp --------------------------------------------------------------------------------------
+  SIMT_INLINE void begin_tree();
+  SIMT_INLINE std::uint64_t take_piece(std::uint64_t& pieces, std::uint64_t finished = 0);
+  template <class Do>
+  SIMT_INLINE bool do_pieces(std::uint64_t& pieces, std::uint64_t seen, std::uint32_t count, Do piece);
+  SIMT_INLINE void bounds_piece(SharedNode& root, std::uint32_t first, std::uint32_t chunk);
+  SIMT_INLINE void end_bounds(SharedNode& root);
+  SIMT_INLINE RootState wait_for_bounds();
+  SIMT_INLINE void init_piece(SharedNode& root, std::uint32_t first, std::uint32_t chunk);
+  SIMT_INLINE void end_init(SharedNode& root);
 
   using Own = typename alloc::ContextOf<decltype(Kernel::allocator), Warp>::Type;
   // A CPU thread with clipped refs: vectors in place of lanes (serial_refs.hpp).
@@ -419,7 +427,7 @@ class BuildWorker {
   static constexpr std::uint32_t alone = 1;                              // a retry item's `slot`: nobody has work
   static constexpr std::uint32_t found_nothing = ~1u, found_trim = ~2u;  // beside slots and no_slot
   static constexpr bool has_context = !std::is_same_v<Own, alloc::NoContext>;
-  // Where an allocation is a call the root's array is the first piece of the bounds' phase: all would wait for it behind that.
+  // Where an allocation is a call the root's array is a piece beside those of the bounds: all would wait for it behind them.
   static constexpr std::uint32_t root_pieces = has_context ? 1 : 0;
   // What is refused memory is put aside where others may give some back.
   static constexpr bool sets_aside = Allocator::traits.frees == alloc::Frees::individually;

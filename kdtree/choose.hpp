@@ -199,11 +199,16 @@ SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask&
 // The same from what all warps have gathered in a shared node.
 template <class Warp>
 SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const SharedNode& node) {
+  constexpr unsigned each = histogram_words / Warp::width;
+  static_assert(histogram_words % Warp::width == 0);
+  std::uint64_t words[each];  // all are on their way before the first is waited for
+  SIMT_UNROLLED
+  for (unsigned i = 0; i < each; ++i) words[i] = node.histogram[i * Warp::width + warp.lane()];
   for (unsigned k = warp.lane(); k < 6; k += Warp::width) scratch.bounds[k] = node.tight[k];
-  SIMT_ROLLED
-  for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width) {
-    scratch.sums.begins[k] = static_cast<std::uint32_t>(node.histogram[k]);
-    scratch.sums.ends[k] = static_cast<std::uint32_t>(node.histogram[k] >> 32);
+  SIMT_UNROLLED
+  for (unsigned i = 0; i < each; ++i) {
+    scratch.sums.begins[i * Warp::width + warp.lane()] = static_cast<std::uint32_t>(words[i]);
+    scratch.sums.ends[i * Warp::width + warp.lane()] = static_cast<std::uint32_t>(words[i] >> 32);
   }
   warp.sync();
 }

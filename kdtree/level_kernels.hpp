@@ -20,9 +20,7 @@ namespace heapwood::kdtree {
 struct LevelBounds {
   static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 8;
   static constexpr std::uint32_t piece = 256;
-  struct Scratch {
-    std::uint32_t tight[6];
-  };
+  struct Scratch {};
 
   const Vec3* vertices;
   const Triangle* triangles;
@@ -31,10 +29,8 @@ struct LevelBounds {
   SharedNode* scene;
 
   template <class Warp>
-  SIMT_INLINE void operator()(Warp& warp, Scratch& scratch) const {
+  SIMT_INLINE void operator()(Warp& warp, Scratch&) const {
     simt::for_items(warp, (count + piece - 1) / piece, [&](std::size_t item) {
-      for (unsigned k = warp.lane(); k < 6; k += Warp::width) scratch.tight[k] = 0;
-      warp.sync();
       const std::uint32_t first = static_cast<std::uint32_t>(item) * piece;
       const std::uint32_t last = count - first < piece ? count : first + piece;
       Box box;
@@ -46,10 +42,9 @@ struct LevelBounds {
         corners[i] = {{a.x, a.y, a.z, 0.0f}, {b.x, b.y, b.z, 0.0f}, {c.x, c.y, c.z, 0.0f}};
         box.grow(bounds(Corners{a, b, c}));
       }
-      gather_tight(warp, scratch.tight, true, box);
-      warp.sync();
-      scene->grow_tight(warp, scratch.tight);
-      warp.sync();
+      GatheredBounds<Warp> tight;
+      tight.add(warp, true, box);
+      tight.add_to(*scene, warp);
     });
   }
 };
@@ -84,7 +79,6 @@ struct LevelBin {
   static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 6;
   struct Scratch {
     std::uint32_t histogram[histogram_words];
-    std::uint32_t tight[6];
   };
 
   LevelView level;
@@ -94,7 +88,6 @@ struct LevelBin {
   SIMT_INLINE void operator()(Warp& warp, Scratch& scratch) const {
     simt::for_items(warp, level.chunk_count, [&](std::size_t item) {
       for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width) scratch.histogram[k] = 0;
-      for (unsigned k = warp.lane(); k < 6; k += Warp::width) scratch.tight[k] = 0;
       warp.sync();
       const LevelChunk chunk = level.chunks[item];
       SharedNode& sums = level.large[chunk.node];
@@ -108,10 +101,11 @@ struct LevelBin {
         tight.grow(box);
         count_in_bins(warp, scratch.histogram, task.box, box);
       }
-      gather_tight(warp, scratch.tight, true, tight);
+      GatheredBounds<Warp> bounds;
+      bounds.add(warp, true, tight);
       warp.sync();
       sums.add_histogram(warp, scratch.histogram);
-      sums.grow_tight(warp, scratch.tight);
+      bounds.add_to(sums, warp);
       warp.sync();
     });
   }
@@ -213,8 +207,7 @@ struct LevelPlacement {
       warp.sync();
       // A lane a word, so that they are in flight together. relaxed: places are handed out once.
       for (unsigned w = warp.lane(); w < LevelTotals::words; w += Warp::width) {
-        scratch.first[w] =
-            simt::atomic_ref<std::uint64_t>(totals->line[w].value).fetch_add(scratch.sum[w], simt::relaxed);
+        scratch.first[w] = simt::global_ref(totals->line[w].value).fetch_add(scratch.sum[w], simt::relaxed);
       }
       warp.sync();
       SIMT_UNROLLED
@@ -315,7 +308,7 @@ struct LevelMove {
       std::uint64_t at = moved;
       if (cursor != nullptr) {
         // relaxed: places are handed out once.
-        if (warp.lane() == 0) at = simt::atomic_ref<std::uint64_t>(*cursor).fetch_add(more, simt::relaxed);
+        if (warp.lane() == 0) at = simt::global_ref(*cursor).fetch_add(more, simt::relaxed);
       }
       Sides sides{ref.box, ref.box};
       if constexpr (Refs::stores_bounds) {

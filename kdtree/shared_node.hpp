@@ -13,7 +13,7 @@
 
 namespace heapwood::kdtree {
 
-inline constexpr std::uint32_t no_slot = 0xffffffffu;
+inline constexpr std::uint32_t no_slot = 0xffffffffu, root_slot = 0;
 
 struct alignas(128) SharedNode {
   // Written by the warp that opens a phase, read by those that join it (ordered by the queue's flags).
@@ -39,21 +39,13 @@ struct alignas(128) SharedNode {
     return {{simt::from_ordered_key(~tight[0]), simt::from_ordered_key(~tight[1]), simt::from_ordered_key(~tight[2])},
             {simt::from_ordered_key(tight[3]), simt::from_ordered_key(tight[4]), simt::from_ordered_key(tight[5])}};
   }
-  // Adds a warp's gathered bounds; all lanes call. relaxed: read only after the phase, ordered by `done`.
-  template <class Warp>
-  SIMT_INLINE void grow_tight(Warp& warp, const std::uint32_t* gathered) {
-    for (unsigned k = warp.lane(); k < 6; k += Warp::width) {
-      simt::atomic_ref<std::uint32_t>(tight[k]).fetch_max(gathered[k], simt::relaxed);
-    }
-  }
-  // Adds a warp's histogram (bins.hpp); the same.
+  // Adds a warp's histogram (bins.hpp); all lanes call. relaxed: read only after the phase, ordered by its last chunk.
   template <class Warp>
   SIMT_INLINE void add_histogram(Warp& warp, const std::uint32_t* counted) {
     for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width) {
       const std::uint32_t word = counted[k];
       if (word != 0) {
-        simt::atomic_ref<std::uint64_t>(histogram[k])
-            .fetch_add(std::uint64_t{word >> 16} << 32 | (word & 0xffffu), simt::relaxed);
+        simt::global_ref(histogram[k]).fetch_add(std::uint64_t{word >> 16} << 32 | (word & 0xffffu), simt::relaxed);
       }
     }
   }
@@ -61,7 +53,7 @@ struct alignas(128) SharedNode {
   void add(const BinCounts& counts, const Box& tight_box) {
     for (unsigned k = 0; k < histogram_words; ++k) {
       const std::uint64_t word = std::uint64_t{counts.ends[k]} << 32 | counts.begins[k];
-      if (word != 0) simt::atomic_ref<std::uint64_t>(histogram[k]).fetch_add(word, simt::relaxed);
+      if (word != 0) simt::global_ref(histogram[k]).fetch_add(word, simt::relaxed);
     }
     for (unsigned axis = 0; axis < 3; ++axis) {
       simt::atomic_ref<std::uint32_t>(tight[axis]).fetch_max(~simt::ordered_key(tight_box.lo[axis]), simt::relaxed);
@@ -80,21 +72,38 @@ struct alignas(128) SharedNode {
   }
 };
 
-// Adds the boxes of the lanes that have one to six maxima in the warp's Scratch. In Scratch, because twelve registers held
-// over a whole chunk would spill.
-template <class Warp>
-SIMT_INLINE void gather_tight(Warp& warp, std::uint32_t* gathered, bool has_box, const Box& box) {
-  const auto gather = [&](unsigned k, std::uint32_t key) {
-    const std::uint32_t most = warp.reduce_max(has_box ? key : 0);
-    if (warp.lane() == 0 && most > gathered[k]) gathered[k] = most;
-  };
-  gather(0, ~simt::ordered_key(box.lo.x));
-  gather(1, ~simt::ordered_key(box.lo.y));
-  gather(2, ~simt::ordered_key(box.lo.z));
-  gather(3, simt::ordered_key(box.hi.x));
-  gather(4, simt::ordered_key(box.hi.y));
-  gather(5, simt::ordered_key(box.hi.z));
-}
+// The bounds of refs that a warp comes by, of `boxes` sets of them: six maxima each of ordered keys (SharedNode::tight), each of them in
+// one lane. A lane that had all of them would hold twelve registers over a whole chunk.
+template <class Warp, unsigned boxes = 1>
+class GatheredBounds {
+ public:
+  // Adds the boxes of the lanes that have one to set `of`. All lanes call.
+  SIMT_INLINE void add(Warp& warp, bool has_box, const Box& box, unsigned of = 0) {
+    const auto gather = [&](unsigned k, std::uint32_t key) {
+      const std::uint32_t most = warp.reduce_max(has_box ? key : 0);
+      std::uint32_t& own = own_[each == 1 ? 0 : (6 * of + k) / Warp::width];
+      if (warp.lane() == (6 * of + k) % Warp::width && most > own) own = most;
+    };
+    gather(0, ~simt::ordered_key(box.lo.x));
+    gather(1, ~simt::ordered_key(box.lo.y));
+    gather(2, ~simt::ordered_key(box.lo.z));
+    gather(3, simt::ordered_key(box.hi.x));
+    gather(4, simt::ordered_key(box.hi.y));
+    gather(5, simt::ordered_key(box.hi.z));
+  }
+  // Adds set `of` to the node's bounds. All lanes call. relaxed: read only after the phase, ordered by its last chunk.
+  SIMT_INLINE void add_to(SharedNode& node, Warp& warp, unsigned of = 0) const {
+    SIMT_UNROLLED
+    for (unsigned i = 0; i < each; ++i) {
+      const unsigned k = i * Warp::width + warp.lane() - 6 * of;
+      if (k < 6) simt::atomic_ref<std::uint32_t>(node.tight[k]).fetch_max(own_[i], simt::relaxed);
+    }
+  }
+
+ private:
+  static constexpr unsigned each = (6 * boxes + Warp::width - 1) / Warp::width;
+  std::uint32_t own_[each] = {};
+};
 
 // The array of shared nodes: the first `fresh` of them have been used, and those that came back are on stacks with tags against ABA.
 // There are many stacks, since each change of a top waits for the one before: on one, thousands of nodes that end at once would queue.
@@ -107,7 +116,7 @@ class SharedNodes {
       std::uint64_t top = 0;  // tag:32 | index + 1:32
     };
     Stack stacks[stack_count];
-    alignas(128) std::uint32_t fresh = 0;
+    alignas(128) std::uint32_t fresh = root_slot + 1;
   };
 
   SharedNodes() = default;

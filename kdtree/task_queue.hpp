@@ -22,7 +22,7 @@
 namespace heapwood::kdtree {
 
 // retry: look at what is set aside. trim: give memory back that is kept for later.
-enum class WorkKind : std::uint32_t { none, task, choose, bounds_chunk, init_chunk, split_chunk, retry, trim, exit };
+enum class WorkKind : std::uint32_t { none, task, choose, split_chunk, retry, trim, exit };
 
 struct WorkItem {
   WorkKind kind = WorkKind::none;
@@ -78,8 +78,7 @@ class TaskQueue {
     std::uint32_t ticket = 0;
     std::uint64_t flag = 0;
     if (warp.lane() == 0) {
-      ticket =
-          static_cast<std::uint32_t>(simt::atomic_ref<std::uint64_t>(counters_->tickets).fetch_add(1, simt::relaxed));
+      ticket = static_cast<std::uint32_t>(simt::global_ref(counters_->tickets).fetch_add(1, simt::relaxed));
       const std::uint64_t lap = lap_of(ticket);
       const simt::atomic_ref<std::uint64_t> word(entry(ticket).flag);
       const auto mine = [&] { return flag != 0 && ((flag >> 52) & 255u) == lap; };
@@ -98,10 +97,14 @@ class TaskQueue {
     if (item.kind == WorkKind::exit) return item;
     if (item.kind == WorkKind::task) task = entry(ticket).task;
     warp.sync();
-    // release: the payload has been read; the pusher of the next lap may overwrite it.
     if (warp.lane() == 0) {
-      simt::atomic_ref<std::uint64_t>(entry(ticket).flag).store(0, simt::release);
-      if (item.kind != WorkKind::task) simt::atomic_ref<std::int32_t>(counters_->room).fetch_add(1, simt::relaxed);
+      const simt::global_ref word(entry(ticket).flag);
+      if (item.kind == WorkKind::task) {
+        word.store(0, simt::release);  // the payload has been read; the pusher of the next lap may overwrite it
+      } else {
+        word.clear();  // all that was read is the flag; an earlier lap's reader may have had a payload, which its pusher has acquired
+        simt::atomic_ref<std::int32_t>(counters_->room).fetch_add(1, simt::relaxed);
+      }
     }
     return item;
   }
@@ -118,17 +121,25 @@ class TaskQueue {
   // Publishes `count` items of a shared node, chunks 0 ... count - 1. All lanes call. False: no room.
   template <class Warp>
   SIMT_INLINE bool push_shared(Warp& warp, WorkKind kind, std::uint32_t slot, std::uint32_t count) const {
+    return push_shared(warp, kind, slot, count, warp.lane() == 0 ? ask_for_room(count) : 0);
+  }
+  // The same in two steps, for who has something else to do meanwhile: one lane asks, and lane 0 has the answer.
+  SIMT_INLINE std::int32_t ask_for_room(std::uint32_t count) const {
+    // relaxed: only a number; the entries' flags publish.
+    return simt::atomic_ref<std::int32_t>(counters_->room).fetch_sub(static_cast<std::int32_t>(count), simt::relaxed);
+  }
+  template <class Warp>
+  SIMT_INLINE bool push_shared(Warp& warp, WorkKind kind, std::uint32_t slot, std::uint32_t count,
+                               std::int32_t answer) const {
     std::uint32_t first = 0;
     bool room = false;
     if (warp.lane() == 0) {
-      // relaxed: only a number; the entries' flags publish.
-      const simt::atomic_ref<std::int32_t> free_entries(counters_->room);
       const std::int32_t wanted = static_cast<std::int32_t>(count);
-      room = free_entries.fetch_sub(wanted, simt::relaxed) >= wanted;
+      room = answer >= wanted;
       if (room) {
         first = take_tickets(count);
       } else {
-        free_entries.fetch_add(wanted, simt::relaxed);
+        simt::atomic_ref<std::int32_t>(counters_->room).fetch_add(wanted, simt::relaxed);
       }
     }
     if (!warp.any(room)) return false;
@@ -141,8 +152,7 @@ class TaskQueue {
   // Adds to the units that must finish before the build has ended. relaxed: the caller holds a unit itself. How many nodes are set
   // aside.
   SIMT_INLINE std::uint32_t add_pending(std::uint32_t units) const {
-    return static_cast<std::uint32_t>(
-        simt::atomic_ref<std::uint64_t>(counters_->pending).fetch_add(units, simt::relaxed) >> 32);
+    return static_cast<std::uint32_t>(simt::global_ref(counters_->pending).fetch_add(units, simt::relaxed) >> 32);
   }
   // Finishes units; whoever finishes the last one, while nothing is set aside, sends every other warp home. All lanes call. Where
   // only_set_aside is left the caller has to take that.
@@ -152,7 +162,7 @@ class TaskQueue {
     Left left = Left::work;
     if (warp.lane() == 0) {
       // acq_rel: the last one has seen the ends of all others.
-      const std::uint64_t seen = simt::atomic_ref<std::uint64_t>(counters_->pending).fetch_sub(units, simt::acq_rel);
+      const std::uint64_t seen = simt::global_ref(counters_->pending).fetch_sub(units, simt::acq_rel);
       const bool last = static_cast<std::uint32_t>(seen) == units;
       left =
           seen >> 32 == 0 ? (last ? Left::nothing : Left::work) : (last ? Left::only_set_aside : Left::some_set_aside);
@@ -182,7 +192,7 @@ class TaskQueue {
     if (!warp.any(trims)) return false;
     if (queue.push_shared(warp, WorkKind::trim, 0, warp.workers() - 1)) return true;
     if (warp.lane() == 0) {
-      simt::atomic_ref<std::uint64_t>(queue.counters_->pending).fetch_sub(warp.workers(), simt::relaxed);
+      simt::global_ref(queue.counters_->pending).fetch_sub(warp.workers(), simt::relaxed);
       simt::atomic_ref<std::uint32_t>(queue.counters_->trimmed).store(0, simt::relaxed);
     }
     return false;
@@ -219,12 +229,12 @@ class TaskQueue {
   static constexpr std::uint64_t one_set_aside = std::uint64_t{1} << 32;
 
   SIMT_INLINE RingEntry& entry(std::uint32_t ticket) const { return ring_[ticket & (size_ - 1)]; }
-  SIMT_INLINE std::uint64_t lap_of(std::uint32_t ticket) const { return (ticket / size_) & 255u; }
+  SIMT_INLINE std::uint64_t lap_of(std::uint32_t ticket) const { return (ticket >> simt::popcount(size_ - 1)) & 255u; }
 
   SIMT_INLINE std::uint32_t take_tickets(std::uint32_t count) const {
     // relaxed: the entries' flags publish, not the tickets.
     return static_cast<std::uint32_t>(
-        simt::atomic_ref<std::uint64_t>(counters_->tickets).fetch_add(std::uint64_t{count} << 32, simt::relaxed) >> 32);
+        simt::global_ref(counters_->tickets).fetch_add(std::uint64_t{count} << 32, simt::relaxed) >> 32);
   }
   // Waits for the warp that took the entry's last item and is still reading it. acquire: its reads are done.
   template <class Warp>
@@ -241,9 +251,9 @@ class TaskQueue {
   SIMT_INLINE void publish(std::uint32_t ticket, WorkKind kind, std::uint32_t slot, std::uint32_t chunk) const {
     simt::atomic_ref<std::uint64_t>(entry(ticket).flag).store(flag_of(ticket, kind, slot, chunk), simt::release);
   }
-  // Publishes items 0 ... count - 1 under the tickets from `first` on. On a GPU a lane looks at eight entries at once, then one fence
-  // stands for the acquires of these looks and for the releases of the flags behind it: one by one each of them is a trip
-  // to L2 and a wait for the warp's stores, 68 times for a large node, and while they last the other warps wait for chunks.
+  // Publishes items 0 ... count - 1 under the tickets from `first` on. On a GPU a lane looks at sixteen entries at once, and one fence
+  // stands for the acquires of all looks and for the releases of all flags: one by one each of them is a trip to L2 and a wait
+  // for the warp's stores, 64 times for a large node, and while they last the other warps wait for chunks.
   template <class Warp>
   SIMT_INLINE void publish_all(Warp& warp, std::uint32_t first, std::uint32_t count, WorkKind kind,
                                std::uint32_t slot) const {
@@ -253,23 +263,24 @@ class TaskQueue {
       }
       return;
     }
-    constexpr std::uint32_t each = 8;
+    constexpr std::uint32_t each = 16;
+    std::uint64_t taken = 0;
     SIMT_ROLLED
     for (std::uint32_t i = warp.lane(); i < count; i += each * Warp::width) {
-      std::uint64_t taken = 0;
       SIMT_UNROLLED
-      for (std::uint32_t k = i; k < i + each * Warp::width; k += Warp::width) {
+      for (std::uint32_t j = 0; j < each; ++j) {
+        const std::uint32_t k = i + j * Warp::width;
         if (k < count) taken |= simt::atomic_ref<std::uint64_t>(entry(first + k).flag).load(simt::relaxed);
       }
-      SIMT_ROLLED
-      for (std::uint32_t k = i; taken != 0 && k < count && k < i + each * Warp::width; k += Warp::width) {
-        if (!wait_free(warp, first + k)) return;  // aborted
-      }
-      simt::fence_acq_rel();
-      SIMT_ROLLED
-      for (std::uint32_t k = i; k < count && k < i + each * Warp::width; k += Warp::width) {
-        simt::atomic_ref<std::uint64_t>(entry(first + k).flag).store(flag_of(first + k, kind, slot, k), simt::relaxed);
-      }
+    }
+    SIMT_ROLLED
+    for (std::uint32_t k = warp.lane(); taken != 0 && k < count; k += Warp::width) {
+      if (!wait_free(warp, first + k)) return;  // aborted
+    }
+    simt::fence_acq_rel();
+    SIMT_ROLLED
+    for (std::uint32_t k = warp.lane(); k < count; k += Warp::width) {
+      simt::atomic_ref<std::uint64_t>(entry(first + k).flag).store(flag_of(first + k, kind, slot, k), simt::relaxed);
     }
   }
 

@@ -69,7 +69,7 @@ class Layout {
       const std::size_t counts_at = supers_at + round_up(supers(a) * sizeof(std::uint32_t), line);
       const std::size_t memory_at = round_up(counts_at + a.groups * line, 256);
       if (memory_at + (std::size_t{a.arenas} << a.shift) > pool.bytes) continue;
-      // Runs of arenas lie where warps that stay do not begin (PrivateArena::begin), and not among superblocks, or few of them.
+      // Runs of arenas lie where warps that stay do not begin (PrivateArena::claim), and not among superblocks, or few of them.
       const std::uint64_t quarter = std::max<std::uint64_t>(n / 4, 1);
       const bool roomy = a.shift > most_shift;
       a.run_room = static_cast<std::uint32_t>(simt::bit_floor(quarter));

@@ -57,10 +57,12 @@ class PrivateArena {
       state_.arenas = shared.arenas;
     }
     warp.sync();
-    // Worker 0 begins what the others wait for.
-    if (warp.worker() != 0 && !fewer_than(arenas_, warp, 4)) begin(arenas_, warp, state, shared.slot_mask + 1);
+  }
+  // Once, when the warp would have to wait: arenas before there is anything to do. It need not be called.
+  SIMT_INLINE void begin(Warp& warp) {
+    if (state_.ample) claim(arenas_, warp, state_, self_->slot_mask + 1);
     const bool rehearses = warp.worker() % 2 == 1 && warp.worker() < warp.workers() / 8 + 2;
-    if (state.runs_at_once && rehearses) rehearse(warp);
+    if (state_.runs_at_once && rehearses) rehearse(warp);
   }
 
   // Two blocks; none, the first being nullptr, if one is refused. Of 0 granules it is some address.
@@ -122,7 +124,7 @@ class PrivateArena {
   // Both arenas, or one where there are few, before there is anything to do: a warp that claims its first one with work in hand keeps
   // those waiting that wait for what it makes of it. Which they are is agreed on: behind those that slots begin with. Who finds
   // its own taken goes without.
-  SIMT_INLINE static void begin(const Arenas& arenas, Warp& warp, WarpState& state, std::uint32_t first) {
+  SIMT_INLINE static void claim(const Arenas& arenas, Warp& warp, WarpState& state, std::uint32_t first) {
     const std::uint32_t each = fewer_than(arenas, warp, 12) ? 1 : 2;
     for (std::uint32_t i = warp.lane(); i < each; i += Warp::width) {
       const std::uint32_t a = first + each * warp.worker() + i;
@@ -137,8 +139,8 @@ class PrivateArena {
     warp.sync();  // passes the claims' acquires on
   }
   // Takes a run and gives it back, so that the code has come into the multiprocessor's cache before all warps wait for who splits the
-  // first large nodes there. Of a kernel with 16 warps a multiprocessor, in blocks of two that are dealt out in turn, one warp of each
-  // has to; of any other, some.
+  // first large nodes there. Of a kernel with 16 warps a multiprocessor or more, in blocks of two that are dealt out in turn, one of each
+  // does; of any other, some.
   SIMT_INLINE void rehearse(Warp& warp) {
     const std::uint32_t n = arenas_.granules() + 1;
     void* const block = two_runs(self_, warp, state_, n, 0).first;

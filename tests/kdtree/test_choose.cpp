@@ -291,12 +291,13 @@ TEST(ChooseShared, IsTheCheapestBoundaryOrCut) {
     node.task = data.task;
     simt::Control control;
     simt::SerialWarp warp(0, 1, &control);
-    std::uint32_t histogram[histogram_words] = {}, tight[6] = {};
+    std::uint32_t histogram[histogram_words] = {};
+    GatheredBounds<simt::SerialWarp> tight;
     for (const Box& box : s.refs) {
       count_in_bins(warp, histogram, s.node, box);
-      gather_tight(warp, tight, true, box);
+      tight.add(warp, true, box);
     }
-    node.grow_tight(warp, tight);
+    tight.add_to(node, warp);
     for (unsigned k = 0; k < histogram_words; ++k) {
       node.histogram[k] = std::uint64_t{histogram[k] >> 16} << 32 | (histogram[k] & 0xffffu);
     }
