@@ -278,7 +278,7 @@ class TaskQueue {
       if (!wait_free(warp, first + k)) return;  // aborted
     }
     simt::fence_acq_rel();
-    SIMT_ROLLED
+    SIMT_UNROLLED_4
     for (std::uint32_t k = warp.lane(); k < count; k += Warp::width) {
       simt::atomic_ref<std::uint64_t>(entry(first + k).flag).store(flag_of(first + k, kind, slot, k), simt::relaxed);
     }
