@@ -140,6 +140,7 @@ class ReleaseAtEnd {
 //                            // both or none, which the first says; of 0 granules it is an address that means nothing
 //     void deallocate(Warp&, void*, std::uint32_t n);            // syncs: behind it all lanes are done with the block
 //     void idle(Warp&);                                          // the warp is about to wait
+//     bool may_keep() const;                                     // the warp may free what it is done with a little later
 //     void end(Warp&);                                           // keeps nothing; also in between
 // Blocks of a context and others are alike: each may be freed by either. Adaptors have no context.
 struct BlockPair {

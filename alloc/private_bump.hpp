@@ -67,6 +67,7 @@ struct PrivateBump {
     SIMT_INLINE void deallocate(Warp& warp, void*, std::uint32_t) { warp.sync(); }
     SIMT_INLINE void begin(Warp&) {}
     SIMT_INLINE void idle(Warp&) {}
+    SIMT_INLINE bool may_keep() const { return true; }
     SIMT_INLINE void end(Warp&) {}
 
    private:

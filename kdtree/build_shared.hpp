@@ -247,7 +247,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uin
     if ((small >> side & 1) == 0) continue;
     keep(child_task(node.task, node.axis, node.plane, side, node.child[side], node.child_n[side], node.pair));
   }
-  free(node.task.refs, node.task.n);
+  if (!frees_late()) free(node.task.refs, node.task.n);
   // Now there is memory. Where nodes are small somebody finishes a unit all the time; here nobody does.
   if (sets_aside && warp_.any(set_aside != 0)) TaskQueue::push_retry(k_.queue, warp_);
   const std::uint32_t tasks = top_ - bottom_;
@@ -258,6 +258,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uin
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::give_back_emptied() {
   if (emptied_ == no_slot) return;
+  const NodeTask& task = k_.shared[emptied_].task;
+  if (frees_late()) free(task.refs, task.n);
   k_.shared.give_back(warp_, emptied_);
   emptied_ = no_slot;
 }

@@ -257,6 +257,11 @@ class BuildWorker {
       if (warp_.lane() == 0) allocator.deallocate(warp_, refs);
     }
   }
+  // Whether a shared node's array is freed only when the warp has split the child that it goes on with, since others wait for that split.
+  SIMT_INLINE bool frees_late() const {
+    if constexpr (has_context) return own_.may_keep();
+    return false;
+  }
   SIMT_INLINE static std::uint32_t granules_of(std::uint32_t n) {
     constexpr std::uint32_t refs_each = Refs::bytes < alloc::granule ? alloc::granule / Refs::bytes : 1,
                             granules_each = (Refs::bytes + alloc::granule - 1) / alloc::granule;

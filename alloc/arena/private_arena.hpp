@@ -110,6 +110,8 @@ class PrivateArena {
   SIMT_INLINE void idle(Warp& warp) {
     if (!state_.ample) hand_over_for_others(warp, state_);
   }
+  // Whether blocks that are no longer needed may be freed a little later.
+  SIMT_INLINE bool may_keep() const { return state_.ample; }
   // At the end of the kernel, or of what is worth keeping arenas for: other warps may have freed what was in vain searched for, too.
   // A warp that stops without it keeps its arenas until the pool is laid out anew.
   SIMT_INLINE void end(Warp& warp) {
