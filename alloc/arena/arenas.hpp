@@ -62,15 +62,17 @@ class Arenas {
   // ---- shape; set by Layout (layout.hpp) ---------------------------------------------------------------------------
 
   std::byte* memory = nullptr;
-  std::uint32_t* counts = nullptr;   // padded to whole superblocks by `body`
-  std::uint32_t* supers = nullptr;   // padded to 32 by `body`
-  std::uint32_t* fresh = nullptr;    // arenas from here on have probably never been used
-  std::uint32_t* runs = nullptr;     // arenas that runs have taken in turn, and superblocks (claim_runs)
+  std::uint32_t* counts = nullptr;  // padded to whole superblocks by `body`
+  std::uint32_t* supers = nullptr;  // padded to 32 by `body`
+  std::uint32_t* fresh = nullptr;   // arenas from here on have probably never been used
+  std::uint64_t* runs =
+      nullptr;  // arenas that runs have taken in turn, and superblocks (claim_runs); of 64 bits: never wraps
   std::uint32_t* tickets = nullptr;  // of the search for a free arena
   std::uint32_t arenas = 0;
   std::uint32_t groups = 0;                   // superblocks; the last one may have fewer arenas
   std::uint32_t shift = 0;                    // log2 of an arena's bytes
   std::uint32_t run_first = 0, run_room = 0;  // where runs of arenas are handed out: a power of two of them
+  std::uint32_t reserve = 0;                  // the first of these that begin as taken: all, or none (take_reserved)
   std::uint32_t granules_each = 0;  // of an arena: by itself, because a warp that allocates needs it every time
 
   SIMT_INLINE std::uint32_t arena_bytes() const { return 1u << shift; }
@@ -144,6 +146,24 @@ class Arenas {
     });
   }
 
+  // An arena that was free when a lane of the group looked, or none: everywhere, each lane at another superblock, together with all who
+  // search at the same time (shared_search).
+  template <class Group>
+  SIMT_INLINE std::uint32_t sight(const Group& searchers) const {
+    const Word word(*tickets);
+    // relaxed, here and below: only numbers.
+    const std::uint32_t begin = searchers.once([&] { return word.load(simt::relaxed); });
+    std::uint32_t ticket = 0;
+    SIMT_ROLLED
+    do {
+      ticket = searchers.once([&] { return word.fetch_add(searchers.size(), simt::relaxed); });
+      const std::uint32_t s = (ticket + searchers.rank()) % groups, bits = free_group(Alone(), s);
+      const std::uint32_t found = searchers.first_of(bits != 0, s * group + simt::lowest_bit(bits), none);
+      if (found != none) return found;
+    } while (ticket - begin < groups);
+    return none;
+  }
+
   // The same for one arena and a whole warp, as far as no search is needed: a look among the first `known` arenas, and an attempt;
   // where nothing is free there, an attempt behind all that were ever used, and then more of them are known (a word in the warp's
   // fast memory). With three eighths of the pool in use it looks elsewhere first: single arenas all over leave no room for large
@@ -169,6 +189,7 @@ class Arenas {
         if (bits == 0) {
           if (used > arenas / 8 * 3 && attempt + 1 < attempts) return none;
           a = used < arenas ? Word(*fresh).fetch_add(1, simt::relaxed) : none;  // relaxed: the counts decide
+          if (a - run_first < reserve) Word(*fresh).fetch_max(run_first + reserve, simt::relaxed);
           known = a < arenas ? a + 1 : arenas;
         }
         return a < arenas && take_one(a, value) ? a : none;
@@ -192,19 +213,48 @@ class Arenas {
     // The last superblock may have fewer arenas. Powers of two, so that the hint may wrap.
     const std::uint32_t room = whole ? static_cast<std::uint32_t>(simt::bit_floor((groups - 1) / 4)) : run_room;
     std::uint32_t* const words = whole ? supers : counts;
-    const Word hint(runs[whole ? 1 : 0]);
     SIMT_ROLLED
     for (std::uint32_t attempt = 0; attempt < attempts; ++attempt) {
-      // relaxed: a hint; the counts decide.
-      const std::uint32_t below = team.once([&] { return hint.fetch_add(all, simt::relaxed); }) & (room - 1);
-      if (all > room - below) continue;
+      // relaxed: behind the reserve a hint; the counts decide.
+      const std::uint64_t ticket =
+          team.once([&] { return simt::global_ref(runs[whole ? 1 : 0]).fetch_add(all, simt::relaxed); });
+      const std::uint32_t below = static_cast<std::uint32_t>(ticket) & (room - 1);
       const std::uint32_t a = whole ? groups - 1 - below - all : run_first + below;
-      if (!seize(team, words + a, all, value)) continue;
-      if (!whole && !entered(team, a, all, value)) continue;
+      if (!whole && ticket < reserve) {
+        if (!take_reserved(team, below, n, more)) continue;
+      } else if (all > room - below || !seize(team, words + a, all, value) ||
+                 (!whole && !entered(team, a, all, value))) {
+        continue;
+      }
       team.sync();  // passes the acquires on
       return {place(a << down, 0), place((a + n) << down, 0)};
     }
     return {};
+  }
+  // The reserve: where it is large the room for runs begins as taken, so that nobody looks for an arena there. Tickets of runs[0] hand
+  // it out, each part of it once and without a look at the counts, of which only a block's first is written. Who searches in vain gives up
+  // what is left; from then on these arenas are like others. A ticket that is only partly within it gives that part up.
+  // For n and `more` arenas, at `below`, which is within the reserve. False: not all of them are.
+  template <class Team>
+  SIMT_INLINE bool take_reserved(const Team& team, std::uint32_t below, std::uint32_t n, std::uint32_t more) const {
+    const bool fits = n + more <= reserve - below;
+    if (!fits) {
+      give_up_reserved(team, below);
+    } else if (team.first() == 0) {
+      // relaxed: whoever frees the block has got it from here.
+      if (n != 0) count(run_first + below).store(headed_by(n, false), simt::relaxed);
+      if (more != 0) count(run_first + below + n).store(headed_by(more, false), simt::relaxed);
+    }
+    return fits;
+  }
+  // How many arenas that were.
+  template <class Team>
+  SIMT_INLINE std::uint32_t give_up_reserve(const Team& team) const {
+    if (reserve == 0) return 0;
+    const std::uint64_t ticket = team.once([&] { return simt::global_ref(runs[0]).fetch_add(reserve, simt::relaxed); });
+    if (ticket >= reserve) return 0;
+    give_up_reserved(team, static_cast<std::uint32_t>(ticket));
+    return reserve - static_cast<std::uint32_t>(ticket);
   }
   // What the first word of n arenas or superblocks becomes that are one block; the others are `body`.
   SIMT_INLINE static std::uint32_t headed_by(std::uint32_t n, bool whole) { return n == 1 && !whole ? 1 : span + n; }
@@ -278,6 +328,12 @@ class Arenas {
     SIMT_ROLLED
     for (std::uint32_t i = 0; i < group; i += Team::reach) bits |= free_words(team, s * group + i) << i;
     return bits;
+  }
+
+  template <class Team>
+  SIMT_INLINE void give_up_reserved(const Team& team, std::uint32_t below) const {
+    SIMT_ROLLED
+    for (std::uint32_t i = below + team.first(); i < reserve; i += team.step()) give_up(run_first + i, body);
   }
 
   // Takes words[0, r) from 0: word i becomes value(i). All or none.
@@ -397,10 +453,11 @@ class Arenas {
       const std::uint32_t a = team.once([&] { return Word(*fresh).fetch_add(r, simt::relaxed); });
       if (a >= arenas || r > arenas - a) return none;
       if (take(team, a, r, value)) return a;
-      // Over the superblocks of a span.
+      // Over the superblocks of a span, and over the reserve.
       team.once([&] {
-        const std::uint32_t s = (a + r - 1) / group;
+        const std::uint32_t last = a + r - 1, s = last / group;
         if (is_span(super(s).load(simt::relaxed))) Word(*fresh).fetch_max((s + 1) * group, simt::relaxed);
+        if (last - run_first < reserve) Word(*fresh).fetch_max(run_first + reserve, simt::relaxed);
         return 0u;
       });
     }

@@ -21,7 +21,7 @@ struct BeginWords {
     const auto i = static_cast<std::uint32_t>(index);
     const Arenas& a = shared.arenas;
     const std::uint32_t slots = shared.slot_mask + 1;
-    a.counts[i] = i < slots ? open : i < a.arenas ? 0 : body;
+    a.counts[i] = i < slots ? open : i < a.arenas && i - a.run_first >= a.reserve ? 0 : body;
     // Split where slots begin, and where runs of arenas are handed out.
     const std::uint32_t from_run = a.runs_begin_split() ? i * Arenas::group - a.run_first : a.run_room;
     const bool is_split = i * Arenas::group < slots || from_run < a.run_room;
@@ -74,10 +74,11 @@ class Layout {
       const bool roomy = a.shift > most_shift;
       a.run_room = static_cast<std::uint32_t>(simt::bit_floor(quarter));
       a.run_first = static_cast<std::uint32_t>(3 * quarter) - (roomy ? a.run_room : 0);
+      a.reserve = roomy ? a.run_room : 0;
       a.fresh = word(pool, head_bytes);
       a.tickets = word(pool, head_bytes + line);
       shared.slot_tickets = word(pool, head_bytes + 2 * line);
-      a.runs = word(pool, head_bytes + 3 * line);
+      a.runs = reinterpret_cast<std::uint64_t*>(pool.base + head_bytes + 3 * line);
       shared.slots = reinterpret_cast<std::uint64_t*>(pool.base + slots_at);
       a.supers = word(pool, supers_at);
       a.counts = word(pool, counts_at);
@@ -105,6 +106,7 @@ class Layout {
     auto counts = host.read(a.counts, std::size_t{a.groups} * Arenas::group);
     const auto supers = host.read(a.supers, a.groups);
     const auto slots = host.read(shared.slots, (shared.slot_mask + 1) * SharedArenas::slot_stride);
+    for (std::uint64_t i = host.read(a.runs); i < a.reserve; ++i) counts[a.run_first + i] = 0;
     std::map<std::uint32_t, Slot> in_slot;
     for (std::uint32_t i = 0; i <= shared.slot_mask; ++i) {
       const Slot slot(slots[i * SharedArenas::slot_stride]);

@@ -14,6 +14,7 @@
 #pragma once
 
 #include "alloc/arena/shared_arenas.hpp"
+#include "simt/scratch_ref.hpp"
 
 namespace heapwood::alloc::arena {
 
@@ -40,7 +41,9 @@ struct WarpState {
   bool ample = false;              // there are four arenas a warp: it may keep something while it waits
   bool runs_at_once = false;       // and pairs that are more than an arena get runs without a look at the present one
   std::byte* listed[most_listed];  // freed by this warp
-  Arenas arenas;                   // for calls out of line: in the pool it is a trip to L2 away, behind each acquire
+  const SharedArenas* self =
+      nullptr;  // in the pool; and a copy of its arenas, which is a trip to L2 nearer, behind each acquire
+  Arenas arenas;
 };
 
 template <class Warp>
@@ -48,19 +51,20 @@ class PrivateArena {
  public:
   // `self` is the copy of `shared` in the pool.
   SIMT_INLINE PrivateArena(const SharedArenas& shared, const SharedArenas* self, Warp& warp, WarpState& state)
-      : arenas_(shared.arenas), self_(self), state_(state) {
+      : arenas_(shared.arenas), state_(state) {
     if (warp.lane() == 0) {
       state_.own[0] = state_.own[1] = {};
       state_.window = state_.listed_count = 0;
       state_.ample = !fewer_than(shared.arenas, warp, 4);
       state_.runs_at_once = state_.ample && shared.arenas.runs_begin_split();
       state_.arenas = shared.arenas;
+      state_.self = self;
     }
     warp.sync();
   }
   // Once, when the warp would have to wait: arenas before there is anything to do. It need not be called.
   SIMT_INLINE void begin(Warp& warp) {
-    if (state_.ample) claim(arenas_, warp, state_, self_->slot_mask + 1);
+    if (state_.ample) claim(arenas_, warp, state_, state_.self->slot_mask + 1);
     const bool rehearses = warp.worker() % 2 == 1 && warp.worker() < warp.workers() / 8 + 2;
     if (state_.runs_at_once && rehearses) rehearse(warp);
   }
@@ -70,8 +74,8 @@ class PrivateArena {
     const WarpArena from = state_.own[0];
     const std::uint32_t used = from.used + first + second;
     if (used > arenas_.granules()) {
-      return first + second > arenas_.granules() ? two_runs(self_, warp, state_, first, second)
-                                                 : two_in_next(self_, warp, state_, first, second);
+      return first + second > arenas_.granules() ? two_runs(warp, state_, first, second)
+                                                 : two_in_next(warp, state_, first, second);
     }
     const std::uint32_t live = from.live + (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0);
     warp.sync();  // all have read
@@ -83,7 +87,7 @@ class PrivateArena {
     return {at, at + std::size_t{first} * granule};
   }
   // One; of 0 granules it is one of 1.
-  SIMT_INLINE void* allocate(Warp& warp, std::uint32_t n) { return one(self_, warp, state_, n == 0 ? 1 : n); }
+  SIMT_INLINE void* allocate(Warp& warp, std::uint32_t n) { return one(warp, state_, n == 0 ? 1 : n); }
   // With as many granules as it was asked for with. Behind the call all lanes are done with the block.
   SIMT_INLINE void deallocate(Warp& warp, void* block, std::uint32_t n) {
     const WarpArena own = state_.own[0];
@@ -116,10 +120,13 @@ class PrivateArena {
   // A warp that stops without it keeps its arenas until the pool is laid out anew.
   SIMT_INLINE void end(Warp& warp) {
     hand_over(warp, state_, 2);
-    if (warp.lane() == 0) self_->forget(SharedArenas::slot_of(warp));
+    if (warp.lane() == 0) state_.self->forget(SharedArenas::slot_of(warp));
   }
 
  private:
+  // What is called gets the state like this, for the sake of registers (docs/own-allocator.md).
+  using State = simt::ScratchRef<WarpState>;
+
   // No block: there is another present arena, with room for what was asked for.
   SIMT_INLINE static void* try_again() { return reinterpret_cast<void*>(std::uintptr_t{1}); }
 
@@ -145,15 +152,15 @@ class PrivateArena {
   // does; of any other, some.
   SIMT_INLINE void rehearse(Warp& warp) {
     const std::uint32_t n = arenas_.granules() + 1;
-    void* const block = two_runs(self_, warp, state_, n, 0).first;
+    void* const block = two_runs(warp, state_, n, 0).first;
     if (block != nullptr) free_slowly(warp, state_, block, n);
   }
   // Two blocks for which the present arena has no room, of another one, where arenas are ample. Of what is called this is nearly
   // all, so it is one piece of code: it closes the arena before, hands over what is listed, and claims.
-  static SIMT_OUTLINE BlockPair two_in_next(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t first,
-                                            std::uint32_t second) {
+  static SIMT_OUTLINE BlockPair two_in_next(Warp warp, State at, std::uint32_t first, std::uint32_t second) {
+    WarpState& state = *at;
     const Arenas& arenas = state.arenas;
-    if (!state.ample) return rarely(self, warp, state, first, second);
+    if (!state.ample) return rarely(warp, state, first, second);
     const std::uint32_t both = first + second;
     const WarpArena now = state.own[0], before = state.own[1];
     // Where the present arena has more room than a new one would have left, the blocks have that for themselves.
@@ -190,34 +197,47 @@ class PrivateArena {
       if (change) state.own[1] = base != nullptr ? now : WarpArena{};
       if (change && base != nullptr) state.own[0] = {.used = both, .live = blocks, .base = base};
     }
-    if (base == nullptr) return rarely(self, warp, state, first, second);
+    if (base == nullptr) return rarely(warp, state, first, second);
     return {base, base + std::size_t{first} * granule};
   }
-  // Two blocks that are more than an arena together get arenas of their own, where such runs are handed out in turn: a lane an arena,
-  // and one attempt. All warps may wait for a large node's split, so this is as short as can be.
-  static SIMT_OUTLINE BlockPair two_runs(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t first,
-                                         std::uint32_t second) {
+  // Two blocks that are more than an arena together get arenas of their own, where such runs are handed out in turn. All warps may
+  // wait for a large node's split, so this is as short as can be: one trip to L2.
+  static SIMT_OUTLINE BlockPair two_runs(Warp warp, State at, std::uint32_t first, std::uint32_t second) {
+    WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     const std::uint32_t n = arenas.run_of(first), all = n + arenas.run_of(second);
-    if (all > Warp::width || !state.runs_at_once) return rarely(self, warp, state, first, second);
+    if (all > Warp::width || !state.runs_at_once) return rarely(warp, state, first, second);
+    // relaxed: within the reserve each ticket is handed out once; behind it a hint, and the counts decide.
+    std::uint64_t ticket = warp.lane() == 0 ? simt::global_ref(arenas.runs[0]).fetch_add(all, simt::relaxed) : 0;
+    ticket = warp.shfl(ticket, 0);
+    const std::uint32_t below = static_cast<std::uint32_t>(ticket) & (arenas.run_room - 1);
+    if (ticket >= arenas.reserve) return runs_in_turn(warp, at, first, second, below);
+    if (!arenas.take_reserved(Whole<Warp>(warp), below, n, all - n)) return rarely(warp, at, first, second);
+    warp.sync();
+    std::byte* const block = arenas.place(arenas.run_first + below, 0);
+    return {block, block + (std::size_t{n} << arenas.shift)};
+  }
+  // The same where there is no reserve left: a lane an arena, and one attempt.
+  static SIMT_OUTLINE BlockPair runs_in_turn(Warp warp, State at, std::uint32_t first, std::uint32_t second,
+                                             std::uint32_t below) {
+    WarpState& state = *at;
+    const Arenas& arenas = state.arenas;
+    const std::uint32_t n = arenas.run_of(first), all = n + arenas.run_of(second);
     const std::uint32_t i = warp.lane();
-    // relaxed: a hint; the counts decide.
-    std::uint32_t below = i == 0 ? Arenas::Word(arenas.runs[0]).fetch_add(all, simt::relaxed) : 0;
-    below = warp.shfl(below, 0) & (arenas.run_room - 1);
     const std::uint32_t a = arenas.run_first + below, head = Arenas::headed_by(i < n ? n : all - n, false);
     const std::uint32_t value = i == 0 || i == n ? head : body;
     const bool taken = i < all && below + i < arenas.run_room && arenas.take_in_split(a + i, value);
     if (warp.any(i < all && !taken)) {
       if (taken) arenas.give_up(a + i, value);
-      return rarely(self, warp, state, first, second);
+      return rarely(warp, state, first, second);
     }
     warp.sync();  // passes the acquires on
     std::byte* const block = arenas.place(a, 0);
     return {block, block + (std::size_t{n} << arenas.shift)};
   }
   // Where arenas are few or small, or the attempt was in vain.
-  static SIMT_OUTLINE BlockPair rarely(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t first,
-                                       std::uint32_t second) {
+  static SIMT_OUTLINE BlockPair rarely(Warp warp, State at, std::uint32_t first, std::uint32_t second) {
+    WarpState& state = *at;
     const std::uint32_t both = first + second;
     warp.sync();  // all have read
     if (both > state.arenas.granules()) {
@@ -226,10 +246,10 @@ class PrivateArena {
         if (blocks.first != nullptr) return blocks;
       }
     } else if (renew(warp, state, both)) {
-      std::byte* const at = cut(warp, state, both, (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0));
-      return {at, at + std::size_t{first} * granule};
+      std::byte* const block = cut(warp, state, both, (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0));
+      return {block, block + std::size_t{first} * granule};
     }
-    return apart(self, warp, state, first, second);
+    return apart(warp, state, first, second);
   }
   // Whether a block that does not fit the present arena together with another one gets arenas of its own without a look there: one of
   // several does, and any where arenas are so large that few blocks are of this kind.
@@ -251,7 +271,8 @@ class PrivateArena {
   }
   // Sees to a present arena with room for n more granules. False: that would need a search, or the present arena has more room
   // than a new one would have left.
-  static SIMT_OUTLINE bool renew(Warp warp, WarpState& state, std::uint32_t n) {
+  static SIMT_OUTLINE bool renew(Warp warp, State at, std::uint32_t n) {
+    WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     settle(warp, state);
     const WarpArena now = state.own[0], before = state.own[1];
@@ -268,28 +289,31 @@ class PrivateArena {
     change_to(warp, state, next);
     return true;
   }
-  static SIMT_OUTLINE BlockPair apart(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t first,
-                                      std::uint32_t second) {
-    void* const block = first != 0 ? one(self, warp, state, first) : nullptr;
+  static SIMT_OUTLINE BlockPair apart(Warp warp, State at, std::uint32_t first, std::uint32_t second) {
+    WarpState& state = *at;
+    void* const block = first != 0 ? one(warp, state, first) : nullptr;
     if (second == 0 || (first != 0 && block == nullptr)) return {block, block};
-    void* const other = one(self, warp, state, second);
+    void* const other = one(warp, state, second);
     if (other != nullptr) return {first != 0 ? block : other, other};
     if (block != nullptr) free_slowly(warp, state, block, first);
     return {};
   }
-  static SIMT_OUTLINE void* one(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t n) {
+  static SIMT_OUTLINE void* one(Warp warp, State at, std::uint32_t n) {
+    WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     SIMT_ROLLED
     for (;;) {
       warp.sync();  // lane 0 has written
       if (n > arenas.granules()) {
         void* const block = run(warp, state, n);
-        return block != nullptr ? block : span_slowly(self, warp, state, n);
+        if (block != nullptr) return block;
+        void* const found = span_slowly(warp, state, n);
+        return found != nullptr || !retire(warp, state) ? found : span_slowly(warp, state, n);
       }
       if (state.own[0].used + n <= arenas.granules()) return cut(warp, state, n, 1);
-      if (fewer_than(arenas, warp, 1)) return shared(self, warp, state, n);
+      if (fewer_than(arenas, warp, 1)) return shared(warp, state, n);
       if (renew(warp, state, n)) continue;
-      void* const block = alone(self, warp, state, n);
+      void* const block = alone(warp, state, n);
       if (block != try_again()) return block;
     }
   }
@@ -298,23 +322,27 @@ class PrivateArena {
   SIMT_INLINE static bool fewer_than(const Arenas& arenas, Warp& warp, std::uint32_t each) {
     return arenas.arenas / each < warp.workers();
   }
-  static SIMT_OUTLINE void* shared(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t n) {
+  SIMT_INLINE static void* shared(Warp warp, State at, std::uint32_t n) {
+    WarpState& state = *at;
     hand_over(warp, state, 0);
-    void* const block = reinterpret_cast<void*>(Whole<Warp>(warp).once(
-        [&] { return reinterpret_cast<std::uintptr_t>(self->allocate(warp, std::size_t{n} * granule, self)); }));
+    void* const block = reinterpret_cast<void*>(Whole<Warp>(warp).once([&] {
+      OneLane<Warp> lane(warp);
+      return reinterpret_cast<std::uintptr_t>(state.self->allocate_granules(lane, n, state.self));
+    }));
     warp.sync();  // passes the acquire on
     return block;
   }
   // A block of n granules in an arena of its own, or, where none is found, in a slot's; or a new present arena: of that and the
   // present one, that with more room is kept open.
-  static SIMT_OUTLINE void* alone(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t n) {
+  static SIMT_OUTLINE void* alone(Warp warp, State at, std::uint32_t n) {
+    WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     const WarpArena now = state.own[0];
     const std::uint32_t spread = spread_of(warp, now, arenas);
     const bool change = n < now.used;
     hand_over(warp, state, change ? 1 : 0);
     const std::uint32_t a = change ? none : arenas.claim_quickly(warp, 1, spread, state.window);
-    void* const block = a != none ? arenas.place(a, 0) : claim_slowly(self, warp, state, n, spread, change);
+    void* const block = a != none ? arenas.place(a, 0) : claim_slowly(warp, state, n, spread, change);
     warp.sync();  // passes the claim's acquire on
     return block;
   }
@@ -322,31 +350,35 @@ class PrivateArena {
     return warp.worker() + now.index(arenas) * 40503u;
   }
   // A block of more than an arena, as far as no search is needed.
-  static SIMT_OUTLINE void* run(Warp warp, WarpState& state, std::uint32_t n) {
+  static SIMT_OUTLINE void* run(Warp warp, State at, std::uint32_t n) {
+    WarpState& state = *at;
     return state.arenas.claim_runs(warp, n, 0).first;
   }
   // With a search; where there is none, a block of n granules from a slot.
-  static SIMT_OUTLINE void* claim_slowly(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t n,
-                                         std::uint32_t spread, bool change) {
+  static SIMT_OUTLINE void* claim_slowly(Warp warp, State at, std::uint32_t n, std::uint32_t spread, bool change) {
+    WarpState& state = *at;
     const Whole<Warp> team(warp);
     const std::uint32_t slot = SharedArenas::slot_of(warp);
     bool searched = false;
-    const std::uint32_t a = self->claim(team, slot, n, change ? open : 1, spread, searched);
-    if (a != none && !change) return self->arenas.place(a, 0);
+    const std::uint32_t a = state.self->claim(team, slot, n, change ? open : 1, spread, searched);
+    if (a != none && !change) return state.self->arenas.place(a, 0);
     if (a != none) {
-      change_to(warp, state, {.used = 0, .live = 0, .base = self->arenas.place(a, 0)});
+      change_to(warp, state, {.used = 0, .live = 0, .base = state.self->arenas.place(a, 0)});
       return try_again();
     }
     return reinterpret_cast<void*>(team.once([&] {
-      return searched ? reinterpret_cast<std::uintptr_t>(SharedArenas::elsewhere(self, slot, n)) : std::uintptr_t{0};
+      return searched ? reinterpret_cast<std::uintptr_t>(SharedArenas::elsewhere(state.self, slot, n))
+                      : std::uintptr_t{0};
     }));
   }
-  static SIMT_OUTLINE void* span_slowly(const SharedArenas* self, Warp warp, WarpState& state, std::uint32_t n) {
-    void* const block = self->claim_span(Whole<Warp>(warp), std::size_t{n} * granule,
-                                         spread_of(warp, state.own[0], state.arenas), true);
+  static SIMT_OUTLINE void* span_slowly(Warp warp, State at, std::uint32_t n) {
+    WarpState& state = *at;
+    void* const block = state.self->arenas.claim_span(Whole<Warp>(warp), std::size_t{n} * granule,
+                                                      spread_of(warp, state.own[0], state.arenas), true);
     warp.sync();  // passes the claim's acquire on
     return block;
   }
+  static SIMT_OUTLINE bool retire(Warp warp, State at) { return (*at).self->retire(Whole<Warp>(warp)); }
   // The present arena becomes the one before. The sync behind it passes the claim's acquire on, too.
   SIMT_INLINE static void change_to(Warp& warp, WarpState& state, const WarpArena& next) {
     warp.sync();  // all have read
@@ -358,7 +390,8 @@ class PrivateArena {
   }
 
   // A free for which the list has no room, or of a block of several arenas, which goes back at once.
-  static SIMT_OUTLINE void free_slowly(Warp warp, WarpState& state, void* block, std::uint32_t n) {
+  static SIMT_OUTLINE void free_slowly(Warp warp, State at, void* block, std::uint32_t n) {
+    WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     const std::uint32_t r = arenas.run_of(n);
     warp.sync();  // all lanes are done with the block
@@ -402,9 +435,10 @@ class PrivateArena {
     }
     warp.sync();
   }
-  static SIMT_OUTLINE void hand_over_for_others(Warp warp, WarpState& state) { hand_over(warp, state, 2); }
+  static SIMT_OUTLINE void hand_over_for_others(Warp warp, State at) { hand_over(warp, at, 2); }
   // The list, and with `closing` the arena before, with 2 the present one, too.
-  static SIMT_OUTLINE void hand_over(Warp warp, WarpState& state, std::uint32_t closing) {
+  static SIMT_OUTLINE void hand_over(Warp warp, State at, std::uint32_t closing) {
+    WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     settle(warp, state);
     const std::uint32_t listed = state.listed_count;
@@ -434,7 +468,6 @@ class PrivateArena {
   }
 
   const Arenas& arenas_;
-  const SharedArenas* self_;
   WarpState& state_;
 };
 

@@ -63,7 +63,7 @@ struct SharedArenas {
     const std::uint32_t refusal = refuse(team, i, n);
     const bool thorough = Refusals::search_due(refusal);
     std::byte* const block = claim_span(team, bytes, spread + refusal * 40503u, thorough);
-    if (block == nullptr && thorough) team.once([&] { return refusals(i).begin(n); });
+    if (thorough) team.once([&] { return block == nullptr ? refusals(i).begin(n) : refusals(i).end(); });
     return block;
   }
   // The same whatever slots have refused.
@@ -76,6 +76,10 @@ struct SharedArenas {
     }
     return block;
   }
+  template <class Team>
+  SIMT_INLINE bool retire(const Team& team) const {
+    return team.once([&] { return retire_idle(this); }) != 0;
+  }
   // The next request at slot i is searched for.
   SIMT_INLINE void forget(std::uint32_t i) const { refusals(i).end(); }
 
@@ -83,7 +87,11 @@ struct SharedArenas {
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes, const SharedArenas* self) const {
     if (bytes > arenas.arena_bytes()) return span_alone(self, thread, bytes);
-    const auto n = static_cast<std::uint32_t>(padded(bytes) / granule);
+    return allocate_granules(thread, static_cast<std::uint32_t>(padded(bytes) / granule), self);
+  }
+  // The same for n granules, no more than an arena has.
+  template <class Thread>
+  SIMT_INLINE void* allocate_granules(Thread& thread, std::uint32_t n, const SharedArenas* self) const {
     const LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{n})));
     const std::uint32_t total = n * group.size();
     if (n > most_in_slot || total > arenas.granules() / 2) {
@@ -126,20 +134,16 @@ struct SharedArenas {
       self->vacate(slot);
       return false;
     });
-    if (block == nullptr) self->refusals(i).begin(n);
+    block == nullptr ? self->refusals(i).begin(n) : self->refusals(i).end();
     return block;
   }
 
  private:
-  static constexpr std::uint64_t full = ~std::uint64_t{0}, refused = full - 1;
+  static constexpr std::uint64_t full = ~std::uint64_t{0}, refused = full - 1, to_search = full - 2;
   static constexpr unsigned most_polls = 6, most_rounds = 8;
   static constexpr std::uint32_t most_granules = ~1u;
   static constexpr std::uint32_t small_pool = 64;  // superblocks: there each search is a thorough one
 
-  template <class Team>
-  SIMT_INLINE bool retire(const Team& team) const {
-    return team.once([&] { return retire_idle(this); }) != 0;
-  }
   SIMT_INLINE Refusals refusals(std::uint32_t i) const { return Refusals(slots[(i & slot_mask) * slot_stride + 1]); }
   template <class Team>
   SIMT_INLINE std::uint32_t refuse(const Team& team, std::uint32_t i, std::uint32_t n,
@@ -226,20 +230,29 @@ struct SharedArenas {
       }
       seen = group.once([&] { return self->renewed(thread, group.size(), n, i, seen, round); });
       group.sync();
+      SIMT_ROLLED
+      while (seen == to_search) {
+        const std::uint32_t sighted = arenas.sight(group);
+        if (sighted == none && group.join(retire_idle(self)) != 0) {
+          group.once([&] { return self->refusals(i).end(); });
+          continue;
+        }
+        seen = group.once([&] { return self->renewed_by(sighted, group.size(), n, i, round); });
+        group.sync();
+      }
       if (seen == full) return elsewhere(self, i, n);
       if (seen == refused) return nullptr;
     }
   }
 
-  // One lane's part in that: what the slot was before its group's request was in it, `full`, or `refused`.
+  // One lane's part in that: what the slot was before its group's request was in it, `refused`, or `to_search`.
   template <class Thread>
   SIMT_INLINE std::uint64_t renewed(Thread& thread, std::uint32_t blocks, std::uint32_t n, std::uint32_t i,
                                     std::uint64_t seen, unsigned round) const {
     const SlotWord slot = word(i);
     const Slot before(seen);
-    const std::uint64_t request = Slot(0, blocks, blocks * n).bits();
     std::uint32_t refusal = Refusals::some | before.granules();  // in place of a number
-    std::uint64_t now = seen + request;
+    std::uint64_t now = seen + Slot(0, blocks, blocks * n).bits();
     if (refuses(before, blocks, n)) {
       if (!sights(place_for(thread, refusal))) return refused;
     } else {
@@ -251,29 +264,62 @@ struct SharedArenas {
         thread.pause(turn < 2 ? turn : 2);
         now = slot.load(simt::relaxed);
       }
-      if (!to_renew(now, blocks, n)) return slot.fetch_add(request, simt::acquire);  // acquire: as in allocate()
+      if (!to_renew(now, blocks, n)) return with_request(slot, blocks, n);
       // With those that the slot has refused by itself.
       refusal = refuse(Alone(), i, n, before.in_vain_for(n) ? before.blocks() / blocks + 1 : 1);
     }
-    const std::uint32_t a = claim_after(Alone(), refusal, open, place_for(thread, refusal));
-    if (a != none && refusal != 0) refusals(i).end();
-    const bool searched = Refusals::search_due(refusal);
-    const std::uint64_t next = a != none  ? Slot(a, blocks, blocks * n).bits()
-                               : searched ? vacant()
-                                          : to_refuse(n, refusal);
+    const std::uint32_t a = arenas.claim(Alone(), 1, open, place_for(thread, refusal), false);
+    if (a != none) {
+      if (refusal != 0) refusals(i).end();
+      return with_arena(slot, now, a, blocks, n, round);
+    }
+    if (Refusals::search_due(refusal)) return to_search;
+    return without_arena(slot, now, to_refuse(n, refusal), blocks, n) ? refused : with_request(slot, blocks, n);
+  }
+  // The same when all lanes have searched, and one has sighted an arena, or none has; then it may be `full`, too.
+  SIMT_INLINE std::uint64_t renewed_by(std::uint32_t sighted, std::uint32_t blocks, std::uint32_t n, std::uint32_t i,
+                                       unsigned round) const {
+    const SlotWord slot = word(i);
+    std::uint64_t now = slot.load(simt::relaxed);  // relaxed: a look
+    if (sighted == none) {
+      // Where it refuses others meanwhile, so it does this one.
+      const bool is_full = without_arena(slot, now, vacant(), blocks, n) || exhausted(now);
+      return is_full ? full : with_request(slot, blocks, n);
+    }
+    if (!arenas.take_one(sighted, open)) return to_search;
+    refusals(i).end();
+    return with_arena(slot, now, sighted, blocks, n, round);
+  }
+  // acquire: as in allocate().
+  SIMT_INLINE std::uint64_t with_request(const SlotWord& slot, std::uint32_t blocks, std::uint32_t n) const {
+    return slot.fetch_add(Slot(0, blocks, blocks * n).bits(), simt::acquire);
+  }
+  // An exhausted slot gets the arena that has been claimed. Where it is not any more, the arena is not needed.
+  SIMT_INLINE std::uint64_t with_arena(const SlotWord& slot, std::uint64_t now, std::uint32_t a, std::uint32_t blocks,
+                                       std::uint32_t n, unsigned round) const {
     SIMT_ROLLED
-    while (a != none ? exhausted(now) : to_renew(now, blocks, n)) {
+    while (exhausted(now)) {
       // release: what the claim waited for comes before whatever later requests do.
-      if (slot.compare_exchange_strong(now, next, simt::release, simt::relaxed)) {
-        return a != none ? Slot(a, 0, 0).bits() : searched ? full : refused;
+      if (slot.compare_exchange_strong(now, Slot(a, blocks, blocks * n).bits(), simt::release, simt::relaxed)) {
+        return Slot(a, 0, 0).bits();
       }
     }
-    if (a != none && round >= most_rounds) {
+    if (round >= most_rounds) {
       arenas.close(a, blocks);  // for these blocks alone
       return Slot(a, 0, 0).bits();
     }
-    if (a != none) arenas.give_up(a, open);
-    return slot.fetch_add(request, simt::acquire);
+    arenas.give_up(a, open);
+    return with_request(slot, blocks, n);
+  }
+  // An exhausted slot for which there is no arena becomes `next`, unless `now` says that it is not, or refuses such requests already.
+  SIMT_INLINE bool without_arena(const SlotWord& slot, std::uint64_t& now, std::uint64_t next, std::uint32_t blocks,
+                                 std::uint32_t n) const {
+    SIMT_ROLLED
+    while (to_renew(now, blocks, n)) {
+      // relaxed: hands nothing over.
+      if (slot.compare_exchange_strong(now, next, simt::relaxed, simt::relaxed)) return true;
+    }
+    return false;
   }
   // A slot after a refusal of n granules. What it begins with says, too, where those look whom it refuses (renewed): each
   // time elsewhere.
@@ -288,14 +334,14 @@ struct SharedArenas {
     }
   }
 
-  // Takes arenas without a block in use out of their slots and closes them. How many there were.
+  // Takes arenas without a block in use out of their slots and closes them, and gives up the reserve. How many there were.
   static SIMT_INLINE std::uint32_t retire_idle(const SharedArenas* self) {
     const auto idle = [self](std::uint64_t bits) {
       const Slot slot(bits);
       return slot.granules() <= self->arenas.granules() && slot.arena() != Slot::no_arena &&
              self->arenas.count(slot.arena()).load(simt::relaxed) == open - slot.blocks();  // relaxed: a look
     };
-    std::uint32_t retired = 0;
+    std::uint32_t retired = self->arenas.give_up_reserve(Alone());
     self->search_slots(idle, [&](const SlotWord& slot) {
       std::uint64_t now = slot.load(simt::relaxed);
       // relaxed: the count hands the arena over.
@@ -335,18 +381,22 @@ struct SharedArenas {
     const std::uint32_t each = arenas.granules() / n, in_arena = group.rank() % each, first = group.rank() - in_arena,
                         left = group.size() - first;
     const std::uint32_t i = slot_of(thread);
+    // In the name of all arenas that the group asks for.
+    const std::uint32_t refusal =
+        group.once([&] { return self->refuse(Alone(), i, n, (group.size() + each - 1) / each); });
+    const bool searched = Refusals::search_due(refusal);
+    // Where a search has been in vain before, all lanes look for something to claim first.
+    const bool is_somewhere =
+        refusal == 0 || (searched && (arenas.sight(group) != none || group.join(retire_idle(self)) != 0));
     std::uint32_t a = none;
-    bool searched = false;
     if (in_arena == 0) {
-      const std::uint32_t refusal = self->refuse(Alone(), i, n);
-      searched = Refusals::search_due(refusal);
       const std::uint32_t at = self->place_for(thread, refusal);
-      if (searched || self->sights(at)) a = self->claim_after(Alone(), refusal, left < each ? left : each, at);
+      if (searched ? is_somewhere : self->sights(at))
+        a = self->claim_after(Alone(), refusal, left < each ? left : each, at);
       if (a != none && refusal != 0) self->found(i);
     }
     if (!group.alone()) {
       a = thread.shfl(lanes, a, nth_bit(lanes, first));
-      searched = thread.shfl(lanes, searched ? 1u : 0u, nth_bit(lanes, first)) != 0;
       group.sync();
     }
     if (a != none) return arenas.place(a, in_arena * n);

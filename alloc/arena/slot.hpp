@@ -47,15 +47,16 @@ class Refusals {
 
   SIMT_INLINE explicit Refusals(std::uint64_t& word) : word_(word) {}
 
-  // For a request that stands for so many. `some` where the word is not `none`, and the number of this refusal, from 1;
-  // without that a search is due. relaxed, here and below: only numbers.
+  // For a request that stands for so many. `some` where the word is not `none`, and the number of this refusal, from 1; without that a
+  // search is due. Of those who are too many the first searches, and then begins anew or ends this; others are refused meanwhile.
+  // relaxed, here and below: only numbers.
   SIMT_INLINE std::uint32_t refuse(std::uint32_t granules, std::uint32_t requests, std::uint32_t most) const {
     const std::uint64_t before = word_.fetch_add(std::uint64_t{requests} << 32, simt::relaxed);
     const auto searched_for = static_cast<std::uint32_t>(before);
     if (searched_for == none) return 0;
     if (granules < searched_for) return some;
-    const std::uint32_t number = static_cast<std::uint32_t>(before >> 32) + requests;
-    return some | (number <= most ? number : 0);
+    const auto since = static_cast<std::uint32_t>(before >> 32);
+    return some | (since > most ? since : since + requests > most ? 0 : since + requests);
   }
   SIMT_INLINE static bool search_due(std::uint32_t refusal) { return (refusal & ~some) == 0; }
 

@@ -64,4 +64,14 @@ class Whole {
   Warp& warp_;
 };
 
+// The calling lane of a warp as a thread without others: what joins lanes is no code at all then.
+template <class Warp>
+class OneLane : public Warp {
+ public:
+  static constexpr unsigned width = 1;
+  SIMT_INLINE explicit OneLane(const Warp& warp) : Warp(warp) {}
+  SIMT_INLINE static unsigned lane() { return 0; }
+  SIMT_INLINE static std::uint32_t together(const void*) { return 1; }
+};
+
 }  // namespace heapwood::alloc::arena

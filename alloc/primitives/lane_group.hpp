@@ -38,6 +38,13 @@ class LaneGroup {
   }
   // The bits of all lanes.
   SIMT_INLINE std::uint64_t join(std::uint64_t bits) const { return alone() ? bits : thread_->reduce_or(lanes_, bits); }
+  // The value of the first lane that has one, or `other`.
+  template <class T>
+  SIMT_INLINE T first_of(bool has, T value, T other) const {
+    if (alone()) return has ? value : other;
+    const std::uint32_t which = thread_->ballot(lanes_, has);
+    return which == 0 ? other : thread_->shfl(lanes_, value, simt::lowest_bit(which));
+  }
   // The lanes on this lane's side.
   SIMT_INLINE LaneGroup part(bool side) const {
     if (alone()) return *this;

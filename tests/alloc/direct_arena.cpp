@@ -245,8 +245,8 @@ struct Alone {
   Heapwood heap;
   void** blocks;
   std::uint64_t*
-      counts;  // blocks of 16 bytes, the same again with an arena of its own, whether all of the pool was served
-  std::size_t largest;
+      counts;  // blocks of `bytes`, the same again with an arena of its own, whether all of the pool was served
+  std::size_t largest, bytes;
 
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
@@ -255,14 +255,14 @@ struct Alone {
       for (std::uint64_t i = 0; i < n; ++i) h.deallocate(warp, blocks[i]);
     };
     std::uint64_t n = 0;
-    while ((blocks[n] = h.allocate(warp, 16)) != nullptr) ++n;
+    while (bytes != 0 && (blocks[n] = h.allocate(warp, bytes)) != nullptr) ++n;
     counts[0] = n;
     // An arena that is given back is found.
     if (n > 0) h.deallocate(warp, blocks[n - 1]);
-    free_all(n - 1);
+    if (n > 0) free_all(n - 1);
     n = 0;
     typename Heapwood::Context<Warp> own(heap, warp, scratch);
-    while ((blocks[n] = own.allocate(warp, 1)) != nullptr) ++n;
+    while (bytes != 0 && (blocks[n] = own.allocate(warp, static_cast<std::uint32_t>(bytes / granule))) != nullptr) ++n;
     counts[1] = n;
     own.end(warp);
     free_all(n);
@@ -272,24 +272,32 @@ struct Alone {
   }
 };
 
-TEST(Arena, OneThreadGetsEveryGranuleAndThenOneLargeBlock) {
-  for (const std::size_t pool_bytes : {4096u, 65536u, 100'000u, 1u << 20}) {
-    const simt::Memory memory({}, pool_bytes);
-    const Pool pool{memory.data(), pool_bytes};
-    const simt::Cpu device({.threads = 1});
-    const Heapwood heap = Heapwood::create(pool, {}, device);
-    const std::vector<Region> regions = regions_of(heap, {});
-    const std::size_t largest = test::largest_free(regions);
-    const std::size_t granules = test::bytes_in(regions, Region::State::free) / granule;
-    simt::Buffer<void*> blocks({}, granules + 1);
-    simt::Buffer<std::uint64_t> counts({}, 3);
+// Blocks of `bytes`, with which an arena is full, until there are no more; and in a pool laid out anew all of it as one block.
+void gets_everything(std::size_t pool_bytes, std::size_t bytes, const AllocatorOptions& options) {
+  const simt::Memory memory({}, pool_bytes);
+  const Pool pool{memory.data(), pool_bytes};
+  const simt::Cpu device({.threads = 1});
+  const Heapwood heap = Heapwood::create(pool, options, device);
+  const std::vector<Region> regions = regions_of(heap, {});
+  const std::size_t largest = test::largest_free(regions);
+  const std::size_t most = test::bytes_in(regions, Region::State::free) / bytes;
+  simt::Buffer<void*> blocks({}, most + 1);
+  simt::Buffer<std::uint64_t> counts({}, 3);
+  for (const bool only_large : {false, true}) {
     counts.fill(0);
-    device.launch(Alone{heap, blocks.data(), counts.data(), largest}, 1);
-    EXPECT_EQ(counts.download()[0], granules) << pool_bytes;
-    EXPECT_EQ(counts.download()[1], granules) << pool_bytes;
+    const Heapwood fresh = Heapwood::create(pool, options, device);
+    device.launch(Alone{fresh, blocks.data(), counts.data(), largest, only_large ? 0 : bytes}, 1);
+    EXPECT_EQ(counts.download()[0], only_large ? 0 : most) << pool_bytes;
+    EXPECT_EQ(counts.download()[1], only_large ? 0 : most) << pool_bytes;
     EXPECT_EQ(counts.download()[2], 1u) << pool_bytes;
+    EXPECT_EQ(test::bytes_in(regions_of(fresh, {}), Region::State::used), 0u);
   }
 }
+TEST(Arena, OneThreadGetsEveryGranuleAndThenOneLargeBlock) {
+  for (const std::size_t pool_bytes : {4096u, 65536u, 100'000u, 1u << 20}) gets_everything(pool_bytes, granule, {});
+}
+// The room for runs begins as taken; whoever needs it gets it.
+TEST(Arena, OneThreadGetsTheReserve) { gets_everything(std::size_t{400} << 20, 32 << 10, {.warps_stay = true}); }
 
 // Each of an H200's 2,112 warps may keep two arenas and leave a third, in pools of 48 MiB and more.
 TEST(Arena, SizesGrowWithThePool) {

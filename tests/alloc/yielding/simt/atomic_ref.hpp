@@ -44,6 +44,8 @@ class atomic_ref {
 template <class T>
 using system_atomic_ref = cuda::atomic_ref<T, cuda::thread_scope_system>;
 
+using global_ref = atomic_ref<std::uint64_t>;
+
 inline constexpr auto relaxed = cuda::memory_order_relaxed;
 inline constexpr auto acquire = cuda::memory_order_acquire;
 inline constexpr auto release = cuda::memory_order_release;

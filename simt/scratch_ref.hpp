@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// A reference to an object in a warp's fast memory (Scratch), for functions out of line. On the GPU it is 32 bits, and says to the
+// compiler which memory it is; from a plain reference a function that is called must ask that at each access.
+#pragma once
+
+#include <cstdint>
+
+#include "simt/config.hpp"
+
+namespace heapwood::simt {
+
+template <class T>
+class ScratchRef {
+ public:
+#if defined(__CUDA_ARCH__)
+  SIMT_INLINE ScratchRef(T& object) : at_(static_cast<std::uint32_t>(__cvta_generic_to_shared(&object))) {}
+  SIMT_INLINE T& operator*() const { return *static_cast<T*>(__cvta_shared_to_generic(at_)); }
+
+ private:
+  std::uint32_t at_;
+#else
+  SIMT_INLINE ScratchRef(T& object) : object_(&object) {}
+  SIMT_INLINE T& operator*() const { return *object_; }
+
+ private:
+  T* object_;
+#endif
+};
+
+}  // namespace heapwood::simt
