@@ -4,8 +4,8 @@
 // options.wait_when_full it waits for frees of warps that may not have begun, and then the time limit ends the launch.
 //
 // AllocateKernel, FreeKernel and PairKernel hold one call of malloc, one of free, and one of each: RegEff table 1 counts
-// their registers. No launch bound holds those down. All other choices are run-time parameters of CycleKernel, so that an
-// allocator is compiled four times and not once for every test.
+// their registers. No launch bound holds those down. OwnPairKernel has one of each of an allocator's context. All other
+// choices are run-time parameters of CycleKernel, so that an allocator is not compiled once for every test.
 #pragma once
 
 #include <cstddef>
@@ -92,6 +92,26 @@ struct PairKernel : KernelShape {
     // The address is used, or an add could do without its result; and the host counts the failures.
     share.blocks[thread] = block;
     a.deallocate(warp, block);
+  }
+};
+
+// The same by a warp's own part of the allocator (Context). Kernels with one keep their warps, and are compiled for as many of them
+// as shall be resident: here 48 a multiprocessor, with 40 registers a thread.
+template <class A>
+struct OwnPairKernel {
+  struct Scratch : WarpStateOf<A>::Type {};
+  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 24;
+  A allocator;
+  void** blocks;
+  std::uint32_t granules;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
+    typename ContextOf<A, Warp>::Type own(allocator, warp, scratch);
+    void* const block = own.allocate(warp, granules);
+    blocks[warp.worker()] = block;
+    warp.sync();
+    own.deallocate(warp, block, granules);
   }
 };
 

@@ -76,6 +76,7 @@ Table register_table(const std::vector<Kernel>& kernels) {
   for (const char* group : {"alone", "coalesced"}) {
     for (const char* kernel : {"malloc", "free", "both"}) table.columns.push_back({kernel, false, false, group});
   }
+  table.columns.push_back({"own"});
   table.columns.push_back({"build"});
   for (const Kernel& kernel : kernels) {
     if (!kernel.use) continue;
@@ -84,13 +85,15 @@ Table register_table(const std::vector<Kernel>& kernels) {
       const auto figures = register_figures(use);
       cells.insert(cells.end(), figures.begin(), figures.end());
     }
+    const bool has_own = kernel.calls && kernel.calls->own;
+    cells.emplace_back(has_own ? std::to_string(kernel.calls->own->registers) : missing);
     cells.emplace_back(std::to_string(kernel.use->registers));
     table.add(std::move(cells));
   }
   table.notes.push_back(
-      "malloc, free, both: kernels with one call of each; coalesced: inside the coalescing adaptor; build: the "
-      "builder's "
-      "kernel, clipped refs");
+      "malloc, free, both: kernels with one call of each; coalesced: inside the coalescing adaptor; own: both, by a "
+      "warp's own "
+      "part of the allocator, compiled for 48 warps a multiprocessor; build: the builder's kernel, clipped refs");
   return table;
 }
 

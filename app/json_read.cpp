@@ -138,6 +138,7 @@ Result result_from_json(const Json& json) {
       return engine::KernelUse{use.at("registers"), use.at("stack_bytes")};
     };
     result.calls = engine::CallUse{one("malloc"), one("free"), one("both")};
+    if (calls->contains("own")) result.calls->own = one("own");
   }
   return result;
 }

@@ -121,7 +121,9 @@ Json to_json(const engine::CallUse& calls) {
   const auto one = [](const engine::KernelUse& use) {
     return Json{{"registers", use.registers}, {"stack_bytes", use.local_bytes}};
   };
-  return {{"malloc", one(calls.malloc)}, {"free", one(calls.free)}, {"both", one(calls.both)}};
+  Json json{{"malloc", one(calls.malloc)}, {"free", one(calls.free)}, {"both", one(calls.both)}};
+  if (calls.own) json["own"] = one(*calls.own);
+  return json;
 }
 
 Json to_json(const Result& result) {

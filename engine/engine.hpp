@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -22,9 +23,11 @@ struct KernelUse {
   unsigned warps_per_multiprocessor = 0;
 };
 
-// Of kernels with one malloc, one free, one of each (RegEff table 1).
+// Of kernels with one malloc, one free, one of each (RegEff table 1); and with one of each by a warp's own part of the allocator,
+// where it has one.
 struct CallUse {
   KernelUse malloc, free, both;
+  std::optional<KernelUse> own = {};
 };
 
 struct Engine {

@@ -26,11 +26,20 @@ KernelUse kernel_use(const simt::DeviceId& id, kdtree::RefKind refs) {
 }
 
 template <class Allocator, class Device>
+std::optional<KernelUse> own_call_use([[maybe_unused]] const simt::DeviceId& id) {
+  if constexpr (requires { typename Allocator::WarpState; }) {
+    return use_of<alloc::stress_detail::OwnPairKernel<Allocator>, Device>(id);
+  } else {
+    return {};
+  }
+}
+
+template <class Allocator, class Device>
 CallUse call_use(const simt::DeviceId& id, bool coalesced, alloc::LargeBackend large) {
   return alloc::with_variant<Allocator>(coalesced, large, [&]<class A>() {
     return CallUse{use_of<alloc::stress_detail::AllocateKernel<A>, Device>(id),
                    use_of<alloc::stress_detail::FreeKernel<A>, Device>(id),
-                   use_of<alloc::stress_detail::PairKernel<A>, Device>(id)};
+                   use_of<alloc::stress_detail::PairKernel<A>, Device>(id), own_call_use<A, Device>(id)};
   });
 }
 

@@ -123,6 +123,7 @@ TEST(JsonReport, HasTheKeysOfTheContract) {
   EXPECT_EQ(result.at("registers"), 128);
   EXPECT_EQ(result.at("calls").at("malloc").at("registers"), 24);
   EXPECT_EQ(result.at("calls").at("both").at("stack_bytes"), 8);
+  EXPECT_FALSE(result.at("calls").contains("own"));  // only of allocators with a part of each warp
 }
 
 TEST(JsonReport, WhatWasNotMeasuredIsAbsent) {
@@ -152,6 +153,7 @@ TEST(JsonReport, TablesCanBeWrittenAgainFromTheFile) {
   atomic.lower_bound = true;
   atomic.frees = alloc::Frees::never;
   atomic.at_end->internal = 0.01;
+  atomic.calls->own = engine::KernelUse{32, 16};
   incomplete.allocator = "small";
   incomplete.label = "Small";
   incomplete.status = Status::incomplete;
@@ -172,6 +174,7 @@ TEST(JsonReport, TablesCanBeWrittenAgainFromTheFile) {
   for (std::size_t at = 0; (at = csv.find("24 / 16 / 26", at)) != std::string::npos; ++at) ++registers;
   EXPECT_EQ(registers, 3u) << csv;
   for (std::size_t i = 0; i < results.size(); ++i) EXPECT_EQ(to_json(read[i]), to_json(results[i]));
+  EXPECT_EQ(to_json(read[0]).at("calls").at("own"), Json({{"registers", 32}, {"stack_bytes", 16}}));
 }
 
 TEST(JsonReport, PerLevel) {
