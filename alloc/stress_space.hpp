@@ -125,19 +125,34 @@ class StressSpace : StressDriver<A, Device> {
     count_damage();
   }
 
-  // Every thread asks for more of what there is no more of.
+  // Every thread asks for more of what there is no more of: four times, or as often as it takes until what a launch costs is little
+  // beside it.
   void time_refusals() {
-    constexpr std::uint32_t turns = 4;
-    const std::optional<double> ms = allocate(stress_detail::vain, 0, turns);
-    std::uint64_t served = 0, refused = 0;
-    for (const stress_detail::Tally& tally : this->tallies_.download()) {
-      served += tally.allocations;
-      refused += tally.failures;
+    constexpr std::uint32_t most_turns = 1024;
+    std::optional<double> ms, floor_ms;
+    for (int i = 0; i < 3; ++i) {
+      ms = allocate(stress_detail::vain);
+      if (!ms) return;
+      floor_ms = std::min(*ms, floor_ms.value_or(*ms));
     }
+    std::uint64_t served = 0, refused = 0;
+    std::uint32_t turns = 1;
+    do {
+      turns *= 4;
+      this->tallies_.fill(0);
+      ms = allocate(stress_detail::vain, 0, turns);
+      served = refused = 0;
+      for (const stress_detail::Tally& tally : this->tallies_.download()) {
+        served += tally.allocations;
+        refused += tally.failures;
+      }
+    } while (ms && *ms < 100 * *floor_ms && turns < most_turns);
     this->tallies_.fill(0);
     // Threads that do not run at once wait for their turn.
     const std::uint32_t at_once = this->device_.template resident_warps<stress_detail::CycleKernel<A>>() * this->lanes_;
-    if (ms && refused > 99 * served) result_.refusal_ms = *ms / turns * std::min(1.0, 1.0 * at_once / job_.threads);
+    if (ms > floor_ms && refused > 99 * served) {
+      result_.refusal_ms = (*ms - *floor_ms) / turns * std::min(1.0, 1.0 * at_once / job_.threads);
+    }
   }
 
   // Milliseconds, or nothing where the time limit came first.

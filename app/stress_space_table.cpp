@@ -140,7 +140,7 @@ Table stress_space_table(const std::vector<StressRow>& rows) {
   figures.write(table);
   if (test == StressTest::utilization) {
     table.notes.push_back("of the pool: bytes wanted by all blocks / the pool, the allocator's own tables included");
-    table.notes.push_back("a refused call: as a thread sees it while all threads make four each");
+    table.notes.push_back("a refused call: as a thread sees it while all threads make some, without the launch");
   } else if (alloc::has_lifetimes(test)) {
     table.notes.push_back(
         "held: what is neither free nor the allocator's own tables, before all are freed; live: bytes wanted by blocks "
