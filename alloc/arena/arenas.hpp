@@ -6,7 +6,7 @@
 //   counts[a]   0               free
 //               open - f        open: blocks are being handed out, f of them are freed already (below 2^31)
 //               n               closed: n blocks are in use; it comes to 0 by itself
-//               span + r        first of r arenas (at most 32) that are one block; the others are `body`
+//               span + r        first of r arenas that are one block (at most 32, but from the reserve); the others are `body`
 //   supers[s]   0               free: as one, or for whoever wants an arena of it
 //               split           its arenas are taken one by one
 //               locked          split, and somebody looks whether it can be made free
@@ -25,6 +25,7 @@
 
 #include "alloc/allocator.hpp"
 #include "alloc/arena/team.hpp"
+#include "alloc/primitives/lane_group.hpp"
 #include "simt/atomic_ref.hpp"
 
 namespace heapwood::alloc::arena {
@@ -34,6 +35,11 @@ inline constexpr std::uint32_t open = 1u << 31, span = 3u << 30, body = ~0u;
 inline constexpr std::uint32_t split = 1, locked = 2;
 
 SIMT_INLINE bool is_span(std::uint32_t word) { return word >= span; }
+// The first word of a span: of arenas, or of whole superblocks.
+struct SpanWord {
+  std::uint32_t word;
+  bool whole;
+};
 
 // Pieces of a search that is shared by all who have to make it at the same time: each takes a ticket for the next piece,
 // and has seen all of them, with the others' eyes, when as many have been taken as there are. Alone one looks at all.
@@ -144,6 +150,21 @@ class Arenas {
       }
       return found;
     });
+  }
+
+  // The same for one arena and a lane beside which others claim, as far as no search is needed: of arenas that nobody has had, one
+  // add gives one to each.
+  template <class Thread>
+  SIMT_INLINE std::uint32_t claim_beside(const Thread& thread, std::uint32_t value, std::uint32_t spread) const {
+    const std::uint32_t used = window(Alone()), hash = hashed(spread + used);
+    std::uint32_t a = take_near(Alone(), scaled(hash, used) & ~(Alone::reach - 1), value, hash >> 8);
+    if (a == none && used < arenas) {
+      const LaneGroup<Thread> claimers(thread, thread.together());
+      // relaxed: a hint; the counts decide.
+      a = claimers.once([&] { return Word(*fresh).fetch_add(claimers.size(), simt::relaxed); }) + claimers.rank();
+      if (a >= arenas || !take_one(a, value)) a = none;
+    }
+    return a;
   }
 
   // An arena that was free when a lane of the group looked, or none: everywhere, each lane at another superblock, together with all who
@@ -284,26 +305,24 @@ class Arenas {
     const std::uint32_t s = thorough ? claim_supers(team, static_cast<std::uint32_t>(r)) : none;
     return s == none ? nullptr : place(s * group, 0);
   }
-  // Gives the block at an arena's first byte back if it is a span.
+  // What begins at an arena's first byte. relaxed: its owner's since the claim. A superblock's word comes first: of a span's
+  // superblocks, the counts mean nothing. Both are on their way at once.
+  SIMT_INLINE SpanWord span_at(std::uint32_t a) const {
+    const std::uint32_t s = a % group == 0 ? super(a / group).load(simt::relaxed) : 0, c = count(a).load(simt::relaxed);
+    return {is_span(s) ? s : c, is_span(s)};
+  }
+  // Gives such a span back.
   template <class Team>
-  SIMT_INLINE bool give_span(const Team& team, std::uint32_t a) const {
-    // relaxed: its owner's since the claim. A superblock's word first: of a span's superblocks, the counts mean nothing.
-    std::uint32_t* words = a % group == 0 ? supers + a / group : counts + a;
-    std::uint32_t word = team.once([&] { return Word(*words).load(simt::relaxed); });
-    if (words != counts + a && !is_span(word)) {
-      words = counts + a;
-      word = team.once([&] { return Word(*words).load(simt::relaxed); });
-    }
-    if (!is_span(word)) return false;
-    give(team, words, word - span, word);
-    return true;
+  SIMT_INLINE void give_span(const Team& team, std::uint32_t a, SpanWord head) const {
+    give(team, head.whole ? supers + a / group : counts + a, head.word - span, head.word);
   }
   // The same for a block of which it is known that it has r arenas, more than one.
   template <class Team>
   SIMT_INLINE void give_run(const Team& team, std::uint32_t a, std::uint32_t r) const {
-    const bool whole = r > group;
+    // Of more than a superblock it may be a run from the reserve, or superblocks.
+    const bool whole = r > group && team.once([&] { return span_at(a).whole ? 1u : 0u; }) != 0;
     const std::uint32_t n = whole ? (r + group - 1) / group : r;
-    give(team, whole ? supers + a / group : counts + a, n, span + n);
+    give_span(team, a, {span + n, whole});
   }
 
  private:

@@ -159,7 +159,7 @@ class Layout {
  private:
   static constexpr unsigned least_shift = 8, small_pool_shift = 12, most_shift = 14, roomy_most_shift = 18;
   static constexpr std::size_t arenas_for_warps = 12288;
-  static constexpr std::uint32_t most_slots = 1024;
+  static constexpr std::uint32_t most_slots = 2048;
   // Else all lanes that share a slot could make its 24 bits wrap.
   static constexpr std::uint32_t most_granules_in_slot = 512;
   static constexpr std::size_t head_bytes = 256, line = 128, hints = 4;

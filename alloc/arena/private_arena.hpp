@@ -206,12 +206,16 @@ class PrivateArena {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     const std::uint32_t n = arenas.run_of(first), all = n + arenas.run_of(second);
-    if (all > Warp::width || !state.runs_at_once) return rarely(warp, state, first, second);
+    // The reserve has runs of any length; behind it a lane takes an arena.
+    const std::uint32_t most = arenas.reserve != 0 ? arenas.reserve / 4 : Warp::width;
+    if (all > most || !state.runs_at_once) return rarely(warp, state, first, second);
     // relaxed: within the reserve each ticket is handed out once; behind it a hint, and the counts decide.
     std::uint64_t ticket = warp.lane() == 0 ? simt::global_ref(arenas.runs[0]).fetch_add(all, simt::relaxed) : 0;
     ticket = warp.shfl(ticket, 0);
     const std::uint32_t below = static_cast<std::uint32_t>(ticket) & (arenas.run_room - 1);
-    if (ticket >= arenas.reserve) return runs_in_turn(warp, at, first, second, below);
+    if (ticket >= arenas.reserve) {
+      return all > Warp::width ? rarely(warp, at, first, second) : runs_in_turn(warp, at, first, second, below);
+    }
     if (!arenas.take_reserved(Whole<Warp>(warp), below, n, all - n)) return rarely(warp, at, first, second);
     warp.sync();
     std::byte* const block = arenas.place(arenas.run_first + below, 0);

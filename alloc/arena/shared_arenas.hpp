@@ -110,7 +110,10 @@ struct SharedArenas {
   SIMT_INLINE void deallocate(Thread& thread, void* block, const SharedArenas* self) const {
     const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(block) - arenas.memory);
     const auto a = static_cast<std::uint32_t>(offset >> arenas.shift);
-    if ((offset & (arenas.arena_bytes() - 1)) == 0 && give_span_alone(&self->arenas, a)) return;
+    if ((offset & (arenas.arena_bytes() - 1)) == 0) {
+      const SpanWord head = arenas.span_at(a);
+      if (is_span(head.word)) return give_span_alone(&self->arenas, a, head);
+    }
     const LaneGroup<Thread> group(thread, thread.together(arenas.counts + a));
     group.sync();  // all of its lanes are done with their blocks
     // release: hands the blocks over.
@@ -203,8 +206,8 @@ struct SharedArenas {
   static SIMT_OUTLINE void* span_alone(const SharedArenas* self, Thread thread, std::size_t bytes) {
     return self->claim_span(Alone(), slot_of(thread), bytes, self->place_for(thread, 0));
   }
-  static SIMT_OUTLINE bool give_span_alone(const Arenas* arenas, std::uint32_t a) {
-    return arenas->give_span(Alone(), a);
+  static SIMT_OUTLINE void give_span_alone(const Arenas* arenas, std::uint32_t a, SpanWord head) {
+    arenas->give_span(Alone(), a, head);
   }
 
   // Blocks for lanes that ask for n granules each and found the slot without room for all of them.
@@ -388,11 +391,11 @@ struct SharedArenas {
     // Where a search has been in vain before, all lanes look for something to claim first.
     const bool is_somewhere =
         refusal == 0 || (searched && (arenas.sight(group) != none || group.join(retire_idle(self)) != 0));
+    const std::uint32_t at = self->place_for(thread, refusal), value = left < each ? left : each;
     std::uint32_t a = none;
-    if (in_arena == 0) {
-      const std::uint32_t at = self->place_for(thread, refusal);
-      if (searched ? is_somewhere : self->sights(at))
-        a = self->claim_after(Alone(), refusal, left < each ? left : each, at);
+    if (refusal == 0 && in_arena == 0) a = arenas.claim_beside(thread, value, at);
+    if (in_arena == 0 && a == none) {
+      if (searched ? is_somewhere : self->sights(at)) a = self->claim_after(Alone(), refusal, value, at);
       if (a != none && refusal != 0) self->found(i);
     }
     if (!group.alone()) {

@@ -71,6 +71,7 @@ class OneLane : public Warp {
   static constexpr unsigned width = 1;
   SIMT_INLINE explicit OneLane(const Warp& warp) : Warp(warp) {}
   SIMT_INLINE static unsigned lane() { return 0; }
+  SIMT_INLINE static std::uint32_t together() { return 1; }
   SIMT_INLINE static std::uint32_t together(const void*) { return 1; }
 };
 

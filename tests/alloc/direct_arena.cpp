@@ -166,6 +166,9 @@ TEST(Arena, WarpsThatStayTradeBlocksOfManyArenas) {
   constexpr std::size_t pool_bytes = std::size_t{400} << 20;
   trade<Trade>(simt::Cpu({.threads = 4}), pool_bytes, 600'000, 200, false, {.warps_stay = true});
   trade<Trade>(simt::Lockstep<8>(4), pool_bytes, 200'000, 30, false, {.warps_stay = true});
+  // And of more than a superblock, from the reserve as long as there is one.
+  trade<Trade>(simt::Cpu({.threads = 4}), pool_bytes, 1'500'000, 200, false, {.warps_stay = true});
+  trade<Trade>(simt::Lockstep<8>(2), pool_bytes, 1'500'000, 40, false, {.warps_stay = true});
   const AllocatorOptions roomy{.warps_stay = true, .room_for_warps = 2 * pool_bytes};  // arenas of 64 KiB
   trade<Trade>(simt::Cpu({.threads = 4}), 2 * pool_bytes, 600'000, 200, false, roomy);
 }
