@@ -71,8 +71,8 @@ class Arenas {
   std::uint32_t* counts = nullptr;  // padded to whole superblocks by `body`
   std::uint32_t* supers = nullptr;  // padded to 32 by `body`
   std::uint32_t* fresh = nullptr;   // arenas from here on have probably never been used
-  std::uint64_t* runs =
-      nullptr;  // arenas that runs have taken in turn, and superblocks (claim_runs); of 64 bits: never wraps
+  // Arenas that runs have taken in turn, and superblocks (claim_runs). Of 64 bits, so that they never wrap.
+  std::uint64_t* runs = nullptr;
   std::uint32_t* tickets = nullptr;  // of the search for a free arena
   std::uint32_t arenas = 0;
   std::uint32_t groups = 0;                   // superblocks; the last one may have fewer arenas
@@ -252,7 +252,7 @@ class Arenas {
     }
     return {};
   }
-  // The reserve: where it is large the room for runs begins as taken, so that nobody looks for an arena there. Tickets of runs[0] hand
+  // The reserve: where memory is spare the room for runs begins as taken, so that nobody looks for an arena there. Tickets of runs[0] hand
   // it out, each part of it once and without a look at the counts, of which only a block's first is written. Who searches in vain gives up
   // what is left; from then on these arenas are like others. A ticket that is only partly within it gives that part up.
   // For n and `more` arenas, at `below`, which is within the reserve. False: not all of them are.

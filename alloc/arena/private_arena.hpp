@@ -41,9 +41,8 @@ struct WarpState {
   bool ample = false;              // there are four arenas a warp: it may keep something while it waits
   bool runs_at_once = false;       // and pairs that are more than an arena get runs without a look at the present one
   std::byte* listed[most_listed];  // freed by this warp
-  const SharedArenas* self =
-      nullptr;  // in the pool; and a copy of its arenas, which is a trip to L2 nearer, behind each acquire
-  Arenas arenas;
+  const SharedArenas* self = nullptr;  // in the pool
+  Arenas arenas;                       // a copy of its arenas: a trip to L2 nearer, behind each acquire
 };
 
 template <class Warp>

@@ -167,8 +167,10 @@ TEST(Arena, WarpsThatStayTradeBlocksOfManyArenas) {
   trade<Trade>(simt::Cpu({.threads = 4}), pool_bytes, 600'000, 200, false, {.warps_stay = true});
   trade<Trade>(simt::Lockstep<8>(4), pool_bytes, 200'000, 30, false, {.warps_stay = true});
   // And of more than a superblock, from the reserve as long as there is one.
-  trade<Trade>(simt::Cpu({.threads = 4}), pool_bytes, 1'500'000, 200, false, {.warps_stay = true});
-  trade<Trade>(simt::Lockstep<8>(2), pool_bytes, 1'500'000, 40, false, {.warps_stay = true});
+  const AllocatorOptions spare{.warps_stay = true, .room_for_warps = pool_bytes / 2};
+  trade<Trade>(simt::Cpu({.threads = 4}), pool_bytes, 600'000, 200, false, spare);
+  trade<Trade>(simt::Cpu({.threads = 4}), pool_bytes, 1'500'000, 200, false, spare);
+  trade<Trade>(simt::Lockstep<8>(2), pool_bytes, 1'500'000, 40, false, spare);
   const AllocatorOptions roomy{.warps_stay = true, .room_for_warps = 2 * pool_bytes};  // arenas of 64 KiB
   trade<Trade>(simt::Cpu({.threads = 4}), 2 * pool_bytes, 600'000, 200, false, roomy);
 }
@@ -300,7 +302,21 @@ TEST(Arena, OneThreadGetsEveryGranuleAndThenOneLargeBlock) {
   for (const std::size_t pool_bytes : {4096u, 65536u, 100'000u, 1u << 20}) gets_everything(pool_bytes, granule, {});
 }
 // The room for runs begins as taken; whoever needs it gets it.
-TEST(Arena, OneThreadGetsTheReserve) { gets_everything(std::size_t{400} << 20, 32 << 10, {.warps_stay = true}); }
+TEST(Arena, OneThreadGetsTheReserve) {
+  constexpr std::size_t pool_bytes = std::size_t{400} << 20;
+  gets_everything(pool_bytes, 32 << 10, {.warps_stay = true, .room_for_warps = pool_bytes / 2});
+}
+TEST(Arena, AReserveIsHalfOfWhatIsSpareAtMost) {
+  for (const std::size_t mebibytes : {400, 4000, 64 << 10}) {
+    for (const std::size_t spare : {std::size_t{0}, mebibytes / 8, mebibytes / 2}) {
+      const arena::Arenas a = arena::Layout::plan({nullptr, mebibytes << 20}, true, spare << 20).arenas;
+      EXPECT_LE(std::size_t{a.reserve} << a.shift, (spare << 20) / 2);
+      if (spare == mebibytes / 2) {
+        EXPECT_GT(a.reserve, 0u) << mebibytes;
+      }
+    }
+  }
+}
 
 // Each of an H200's 2,112 warps may keep two arenas and leave a third, in pools of 48 MiB and more.
 TEST(Arena, SizesGrowWithThePool) {
