@@ -74,7 +74,7 @@ class Layout {
       const bool roomy = a.shift > most_shift;
       a.run_room = static_cast<std::uint32_t>(simt::bit_floor(quarter));
       a.run_first = static_cast<std::uint32_t>(3 * quarter) - (roomy ? a.run_room : 0);
-      // What is kept for runs until somebody searches in vain must not be what others wait for.
+      // Kept from everybody else until a search is in vain: at most half of what is spare, so that none waits for it.
       const bool spare = room_for_warps / 2 >= std::size_t{a.run_room} << a.shift;
       a.reserve = roomy && spare ? a.run_room : 0;
       a.fresh = word(pool, head_bytes);
