@@ -139,6 +139,10 @@ class ReleaseAtEnd {
 //     BlockPair allocate_two(Warp&, std::uint32_t first, std::uint32_t second);
 //                            // both or none, which the first says; of 0 granules it is an address that means nothing
 //     void deallocate(Warp&, void*, std::uint32_t n);            // syncs: behind it all lanes are done with the block
+//     bool try_exchange(Warp&, void*, std::uint32_t n, std::uint32_t first, std::uint32_t second, BlockPair&);
+//                            // frees a block of n and allocates two, not both of 0, if that takes no call out of line;
+//                            // false: nothing has happened. What was freed can be read until the warp's next call
+//     bool try_deallocate(Warp&, void*, std::uint32_t n);        // in the same way
 //     void idle(Warp&);                                          // the warp is about to wait
 //     bool may_keep() const;                                     // the warp may free what it is done with a little later
 //     void end(Warp&);                                           // keeps nothing; also in between

@@ -65,6 +65,15 @@ struct PrivateBump {
       return {both, both != nullptr ? both + std::size_t{first} * granule : nullptr};
     }
     SIMT_INLINE void deallocate(Warp& warp, void*, std::uint32_t) { warp.sync(); }
+    SIMT_INLINE bool try_exchange(Warp& warp, void*, std::uint32_t, std::uint32_t first, std::uint32_t second,
+                                  BlockPair& blocks) {
+      blocks = allocate_two(warp, first, second);
+      return blocks.first != nullptr;
+    }
+    SIMT_INLINE bool try_deallocate(Warp& warp, void*, std::uint32_t) {
+      warp.sync();
+      return true;
+    }
     SIMT_INLINE void begin(Warp&) {}
     SIMT_INLINE void idle(Warp&) {}
     SIMT_INLINE bool may_keep() const { return true; }

@@ -43,9 +43,11 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::clear_sums() {
 // Writes a shared node's split down and opens the phase that moves its refs.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const NodeTask& task, const Split& split,
-                                                       std::byte* left, std::byte* right, std::uint32_t pair,
+                                                       const alloc::BlockPair& arrays, std::uint32_t pair,
                                                        std::uint64_t look) {
   SharedNode& node = k_.shared[slot];
+  std::byte* const left = static_cast<std::byte*>(arrays.first);
+  std::byte* const right = static_cast<std::byte*>(arrays.second);
   const std::uint32_t chunk = chunk_of(task.n, TaskQueue::waiting(warp_.shfl(look, 0))),
                       chunks = (task.n + chunk - 1) / chunk;
   const unsigned axis = split.axis();

@@ -45,9 +45,15 @@ class BuildWorker {
     begin_tree();
     while (!stop_) {
       if (has_task_) {
-        // With a context this loop of its own is a branch less a node; without one the kernel is up to 2% slower with it.
-        do split_node();
-        while (has_context && has_task_ && !stop_);
+        has_task_ = false;
+        if constexpr (Kernel::splits_in_loop) {
+          if (split_nodes() == Next::finish) {
+            const Split split = scratch_.unfinished.split;
+            finish_node(split, split.cost != Split{}.cost, scratch_.unfinished.look);
+          }
+        } else {
+          split_node();
+        }
         continue;
       }
       give_back_emptied();
@@ -55,6 +61,7 @@ class BuildWorker {
       if (item.kind == WorkKind::none) {
         if (top_ != bottom_) {
           pop_own();
+          has_task_ = true;
           continue;
         }
         if constexpr (has_context) own_.idle(warp_);  // before a unit is finished: what is set aside may need it
@@ -102,14 +109,27 @@ class BuildWorker {
 
   // ---- splitting -------------------------------------------------------------------------------------------------
 
-  // Splits task_, or makes it a leaf. A small node's refs are moved at once and the warp goes on with the larger child, so
-  // that the stack ends with the small ones; a shared node's refs are moved by all warps.
-  SIMT_INLINE void split_node() {
+  // What comes after a node: its larger child, in task_; another one, of the stack; the rest of it, by finish_node(); or nothing.
+  enum class Next : std::uint32_t { task, pop, finish, nothing };
+
+  // Splits task_, or makes it a leaf, and so on down to the last node of the stack. Nearly all of a build is this loop. It calls
+  // nothing out of line, not even where that would hardly ever be: the barriers of branches have to survive calls, and then warps
+  // wait wherever branches meet. So what takes a call is left to finish_node().
+  SIMT_INLINE Next split_nodes() {
+    SIMT_ROLLED
+    for (;;) {
+      const Next next = split_node();
+      if (next > Next::pop) return next;
+      if (next == Next::pop) {
+        if (top_ == bottom_) return Next::nothing;
+        pop_own();
+      }
+    }
+  }
+  SIMT_INLINE Next split_node() {
     const std::uint64_t look = k_.queue.look(warp_);  // looked at later: the load's latency hides behind the choice
     const NodeTask task = task_;
     const std::uint32_t slot = slot_;
-    slot_ = no_slot;
-    has_task_ = false;
     [[maybe_unused]] const auto in = probe_.in(slot != no_slot         ? Phase::choose
                                                : task.n <= exact_limit ? Phase::exact
                                                                        : Phase::binned,
@@ -120,9 +140,59 @@ class BuildWorker {
       split =
           choose<Refs>(warp_, scratch_.choose, task, k_.corners, cost, slot != no_slot ? &k_.shared[slot] : nullptr);
     }
-    std::byte *left = nullptr, *right = nullptr;
     const bool splits = simt::from_bits(split.cost) < cost.leaf_cost();
-    if (!splits || !allocate_children(split.nl(), split.nr(), left, right)) {
+    if constexpr (!Kernel::splits_in_loop) {
+      finish_node(split, splits, look);
+      return Next::nothing;
+    } else {
+      alloc::BlockPair arrays;
+      if constexpr (has_context) {
+        if (slot == no_slot) {
+          if (splits) {
+            if (exchange(task, split, arrays)) return end_small(task, split, arrays, look);
+          } else if (free_early(task)) {
+            return end_leaf(task, look);
+          }
+        }
+      } else if (splits) {  // one copy of the allocator's code, for shared nodes, too
+        arrays = allocate_children(split.nl(), split.nr());
+        if (is_there(arrays) && slot == no_slot) return end_small(task, split, arrays, look);
+      } else if (slot == no_slot) {
+        return end_leaf(task, look);
+      }
+      if (warp_.lane() == 0) scratch_.unfinished = {splits ? split : Split{}, arrays, look};
+      warp_.sync();
+      return Next::finish;
+    }
+  }
+  // A small node's refs are moved at once, and the warp goes on with the larger child, so that the stack ends with the small ones.
+  SIMT_INLINE Next end_small(const NodeTask& task, const Split& split, const alloc::BlockPair& arrays,
+                             std::uint64_t look) {
+    const std::uint32_t pair = take_pair();
+    if (stop_) return Next::nothing;
+    split_small(task, split, arrays, pair);
+    if constexpr (!has_context) free(task.refs, task.n);
+    share(look);
+    return Next::task;
+  }
+  SIMT_INLINE Next end_leaf(const NodeTask& task, std::uint64_t look) {
+    write_leaf(task);
+    if (stop_) return Next::nothing;
+    if constexpr (!has_context) free(task.refs, task.n);
+    share(look);
+    return Next::pop;
+  }
+  // The rest of a node that is a shared one, or for which there was no memory at hand.
+  SIMT_INLINE void finish_node(const Split split, const bool splits, const std::uint64_t look) {
+    const NodeTask task = task_;
+    const std::uint32_t slot = slot_;
+    slot_ = no_slot;
+    alloc::BlockPair arrays;
+    if constexpr (Kernel::splits_in_loop) arrays = scratch_.unfinished.arrays;
+    if constexpr (!allocates_in_loop) {
+      if (splits) arrays = allocate_children(split.nl(), split.nr());
+    }
+    if (!is_there(arrays)) {
       if (slot != no_slot) owed_ += 1;
       if (splits) [[unlikely]] {
         if (set_aside(task, slot, split.nl() > split.nr() ? split.nl() : split.nr())) return;
@@ -132,19 +202,29 @@ class BuildWorker {
     } else {
       const std::uint32_t pair = take_pair();
       if (stop_) return;
-      if (warp_.lane() == 0) {
-        note_node(task, false);
-        k_.nodes[task.node] = Node::make_inner(split.position(), split.axis(), pair);
-      }
       if (slot != no_slot) {
-        open_split(slot, task, split, left, right, pair, look);
+        note_inner(task, split, pair);
+        open_split(slot, task, split, arrays, pair, look);
         return;
       }
-      partition(task, split, left, right);
-      descend(task, split, left, right, pair);
+      if constexpr (!allocates_in_loop) split_small(task, split, arrays, pair);
+      has_task_ = true;
     }
     free(task.refs, task.n);
     share(look);
+  }
+  SIMT_INLINE void note_inner(const NodeTask& task, const Split& split, std::uint32_t pair) {
+    if (warp_.lane() != 0) return;
+    note_node(task, false);
+    k_.nodes[task.node] = Node::make_inner(split.position(), split.axis(), pair);
+  }
+  SIMT_INLINE void split_small(const NodeTask& task, const Split& split, const alloc::BlockPair& arrays,
+                               std::uint32_t pair) {
+    std::byte* const left = static_cast<std::byte*>(arrays.first);
+    std::byte* const right = static_cast<std::byte*>(arrays.second);
+    note_inner(task, split, pair);
+    partition(task, split, left, right);
+    descend(task, split, left, right, pair);
   }
   // The next node to split is a shared one.
   SIMT_INLINE void take_shared(std::uint32_t slot) {
@@ -198,7 +278,6 @@ class BuildWorker {
                            std::uint32_t pair) {
     const std::uint32_t nl = split.nl(), nr = split.nr();
     const unsigned first = nl >= nr ? 0 : 1;
-    has_task_ = true;
     task_ = child_task(parent, split.axis(), split.position(), first, first == 0 ? left : right, first == 0 ? nl : nr,
                        pair);
     keep(child_task(parent, split.axis(), split.position(), 1 - first, first == 0 ? right : left, first == 0 ? nr : nl,
@@ -221,7 +300,6 @@ class BuildWorker {
   SIMT_INLINE void pop_own() {
     --top_;
     task_ = scratch_.stack[top_ % Kernel::stack_size];
-    has_task_ = true;
     warp_.sync();
   }
   // Gives the oldest node of the stack, nearly always a large one, to a waiting warp, if `look` saw one. A node that is not
@@ -281,8 +359,8 @@ class BuildWorker {
     if (array == nullptr) note_failure(*k_.counters, warp_, n);
     return static_cast<std::byte*>(array);
   }
-  // Arrays for nl and nr refs, none for 0. False: the pool is exhausted, nothing is held.
-  SIMT_INLINE bool allocate_children(std::uint32_t nl, std::uint32_t nr, std::byte*& left, std::byte*& right) {
+  // Arrays for nl and nr refs, none for 0. No array at all: the pool is exhausted, nothing is held.
+  SIMT_INLINE alloc::BlockPair allocate_children(std::uint32_t nl, std::uint32_t nr) {
     [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
     alloc::BlockPair arrays;
     if constexpr (has_context) {
@@ -306,10 +384,21 @@ class BuildWorker {
         arrays = {};
       }
     }
-    left = static_cast<std::byte*>(arrays.first);
-    right = static_cast<std::byte*>(arrays.second);
-    if (left != nullptr || (!has_context && right != nullptr)) return true;
-    return false;
+    return arrays;
+  }
+  SIMT_INLINE static bool is_there(const alloc::BlockPair& arrays) {
+    return arrays.first != nullptr || (!has_context && arrays.second != nullptr);
+  }
+  // Arrays for a small node's children in exchange for its own, which can still be read, if that takes no call.
+  SIMT_INLINE bool exchange(const NodeTask& task, const Split& split, alloc::BlockPair& arrays) {
+    [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
+    return own_.try_exchange(warp_, task.refs, granules_of(task.n), granules_of(split.nl()), granules_of(split.nr()),
+                             arrays);
+  }
+  // Frees a leaf's array, which can still be read, if that takes no call.
+  SIMT_INLINE bool free_early(const NodeTask& task) {
+    [[maybe_unused]] const auto in = probe_.in(Phase::free);
+    return own_.try_deallocate(warp_, task.refs, granules_of(task.n));
   }
   SIMT_INLINE void* from_lane(void* pointer, unsigned lane) {
     return reinterpret_cast<void*>(warp_.shfl(reinterpret_cast<std::uintptr_t>(pointer), lane));
@@ -390,8 +479,8 @@ class BuildWorker {
   SIMT_INLINE void trim();
 
   // ---- shared nodes: build_shared.hpp --------------------------------------------------------------------------------
-  SIMT_INLINE void open_split(std::uint32_t slot, const NodeTask& task, const Split& split, std::byte* left,
-                              std::byte* right, std::uint32_t pair, std::uint64_t look);
+  SIMT_INLINE void open_split(std::uint32_t slot, const NodeTask& task, const Split& split,
+                              const alloc::BlockPair& arrays, std::uint32_t pair, std::uint64_t look);
   SIMT_INLINE void run_chunk(const WorkItem& item);
   SIMT_INLINE void clear_sums();
   SIMT_INLINE void split_chunk(SharedNode& node, std::uint32_t chunk);
@@ -434,6 +523,7 @@ class BuildWorker {
   static constexpr bool has_context = !std::is_same_v<Own, alloc::NoContext>;
   // Where an allocation is a call the root's array is a piece beside those of the bounds: all would wait for it behind them.
   static constexpr std::uint32_t root_pieces = has_context ? 1 : 0;
+  static constexpr bool allocates_in_loop = Kernel::splits_in_loop && !has_context;
   // What is refused memory is put aside where others may give some back.
   static constexpr bool sets_aside = Allocator::traits.frees == alloc::Frees::individually;
 

@@ -85,46 +85,76 @@ class PrivateArena {
     std::byte* const at = from.base + std::size_t{from.used} * granule;
     return {at, at + std::size_t{first} * granule};
   }
+  // Two blocks in exchange for one of n granules, as far as that takes no call out of line. False: nothing has happened. What is freed
+  // stays as it is until this warp's next call: an arena begins anew, and the list is handed over, in no other way.
+  SIMT_INLINE bool try_exchange(Warp& warp, void* block, std::uint32_t n, std::uint32_t first, std::uint32_t second,
+                                BlockPair& blocks) {
+    const WarpArena own = state_.own[0];
+    const std::uint32_t used = own.used + first + second;
+    if (used > arenas_.granules()) return false;
+    std::uint32_t live = own.live + (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0);
+    if (own.contains(block, arenas_)) {
+      --live;
+    } else if (!put_down(warp, block, n)) {
+      return false;
+    }
+    warp.sync();  // all have read
+    if (warp.lane() == 0) {
+      state_.own[0].used = used;
+      state_.own[0].live = live;
+    }
+    std::byte* const at = own.base + std::size_t{own.used} * granule;
+    blocks = {at, at + std::size_t{first} * granule};
+    return true;
+  }
+  // deallocate() in the same way.
+  SIMT_INLINE bool try_deallocate(Warp& warp, void* block, std::uint32_t n) {
+    const WarpArena own = state_.own[0];
+    if (!own.contains(block, arenas_)) return put_down(warp, block, n);
+    const std::uint32_t live = own.live - 1;
+    warp.sync();  // all have read
+    if (warp.lane() == 0) {
+      state_.own[0].used = live == 0 ? 0 : own.used;
+      state_.own[0].live = live;
+    }
+    return true;
+  }
   // One; of 0 granules it is one of 1.
   SIMT_INLINE void* allocate(Warp& warp, std::uint32_t n) { return one(warp, state_, n == 0 ? 1 : n); }
   // With as many granules as it was asked for with. Behind the call all lanes are done with the block.
   SIMT_INLINE void deallocate(Warp& warp, void* block, std::uint32_t n) {
-    const WarpArena own = state_.own[0];
-    if (own.contains(block, arenas_)) {
-      const std::uint32_t live = own.live - 1;
-      warp.sync();  // all have read
-      if (warp.lane() == 0) {
-        state_.own[0].used = live == 0 ? 0 : own.used;
-        state_.own[0].live = live;
-      }
-    } else if (const std::uint32_t listed = state_.listed_count;
-               n <= arenas_.granules() && listed < WarpState::most_listed) {
-      warp.sync();  // all have read
-      if (warp.lane() == 0) {
-        state_.listed[listed] = static_cast<std::byte*>(block);
-        state_.listed_count = listed + 1;
-      }
-    } else {
-      free_slowly(warp, state_, block, n);
-    }
+    if (!try_deallocate(warp, block, n)) free_slowly(warp, state_, block, n);
+    warp.sync();
   }
 
   // Before the warp waits for something: where arenas are few, none waits with it.
   SIMT_INLINE void idle(Warp& warp) {
-    if (!state_.ample) hand_over_for_others(warp, state_);
+    if (!state_.ample) hand_all_over(warp, state_);
   }
-  // Whether blocks that are no longer needed may be freed a little later.
-  SIMT_INLINE bool may_keep() const { return state_.ample; }
+  // Whether blocks that are no longer needed may be freed a little later: where memory is spare.
+  SIMT_INLINE bool may_keep() const { return arenas_.reserve != 0; }
   // At the end of the kernel, or of what is worth keeping arenas for: other warps may have freed what was in vain searched for, too.
   // A warp that stops without it keeps its arenas until the pool is laid out anew.
   SIMT_INLINE void end(Warp& warp) {
-    hand_over(warp, state_, 2);
+    hand_all_over(warp, state_);
     if (warp.lane() == 0) state_.self->forget(SharedArenas::slot_of(warp));
   }
 
  private:
   // What is called gets the state like this, for the sake of registers (docs/own-allocator.md).
   using State = simt::ScratchRef<WarpState>;
+
+  // A block that is not the present arena's. False: there is no room in the list, or it is of several arenas.
+  SIMT_INLINE bool put_down(Warp& warp, void* block, std::uint32_t n) {
+    const std::uint32_t listed = state_.listed_count;
+    if (n > arenas_.granules() || listed == WarpState::most_listed) return false;
+    warp.sync();  // all have read
+    if (warp.lane() == 0) {
+      state_.listed[listed] = static_cast<std::byte*>(block);
+      state_.listed_count = listed + 1;
+    }
+    return true;
+  }
 
   // No block: there is another present arena, with room for what was asked for.
   SIMT_INLINE static void* try_again() { return reinterpret_cast<void*>(std::uintptr_t{1}); }
@@ -438,7 +468,32 @@ class PrivateArena {
     }
     warp.sync();
   }
-  static SIMT_OUTLINE void hand_over_for_others(Warp warp, State at) { hand_over(warp, at, 2); }
+  // The list, and both arenas. Short, because all warps do so at once when a kernel ends, and have not done so before. What is listed of
+  // the arena before is still among its `live`, and counted off there as by anybody.
+  static SIMT_OUTLINE void hand_all_over(Warp warp, State at) {
+    WarpState& state = *at;
+    const Arenas& arenas = state.arenas;
+    warp.sync();  // all lanes are done with the blocks, and lane 0 has written
+    const std::uint32_t listed = state.listed_count;
+    SIMT_ROLLED
+    for (std::uint32_t i = warp.lane(); i < WarpState::most_listed + 2; i += Warp::width) {
+      const std::byte* place = nullptr;
+      std::uint32_t blocks = 1;
+      if (i < listed) place = state.listed[i];
+      if (i >= WarpState::most_listed) {
+        place = state.own[i - WarpState::most_listed].base;
+        blocks = open - state.own[i - WarpState::most_listed].live;
+      }
+      // release: hands the blocks over that this warp has freed.
+      if (place != nullptr) arenas.count(arenas.index(place)).fetch_sub(blocks, simt::release);
+    }
+    warp.sync();  // all have read
+    if (warp.lane() == 0) {
+      state.listed_count = 0;
+      state.own[0] = state.own[1] = {};
+    }
+    warp.sync();
+  }
   // The list, and with `closing` the arena before, with 2 the present one, too.
   static SIMT_OUTLINE void hand_over(Warp warp, State at, std::uint32_t closing) {
     WarpState& state = *at;

@@ -34,7 +34,7 @@ struct TradeParts {
   std::byte* base;
   std::uint64_t* slots;
   std::uint32_t slot_count, rounds, largest;
-  std::uint64_t *wrong, *refused;
+  std::uint64_t *wrong, *refused, *exchanged;
 };
 struct Draw {
   std::uint32_t state;
@@ -57,6 +57,10 @@ struct Trade : TradeParts {
         trade(warp, own, draw, static_cast<std::byte*>(own.allocate(warp, granules_of(bytes))), bytes);
         continue;
       }
+      if (draw(3) == 0) {
+        exchange(warp, own, draw, bytes);
+        continue;
+      }
       const std::uint32_t left = draw(3) == 0 ? 0 : bytes, right = draw(3) == 0 ? 0 : draw(100) + 1;
       const BlockPair blocks = own.allocate_two(warp, granules_of(left), granules_of(right));
       if (warp.lane() == 0 && blocks.first == nullptr && blocks.second != nullptr) count(*wrong);
@@ -76,15 +80,14 @@ struct Trade : TradeParts {
   }
   template <class Warp, class Own>
   SIMT_FN void trade(Warp& warp, Own& own, Draw& draw, std::byte* block, std::uint32_t bytes) const {
-    const auto at = static_cast<std::uint64_t>(block - base) / granule;
     if (block == nullptr) {
       if (warp.lane() == 0) count(*refused);
     } else {
-      for (std::uint32_t k = warp.lane(); k < bytes; k += Warp::width) block[k] = pattern(at, k);
+      write(warp, block, bytes);
     }
     // Some blocks come straight back, so that whole arenas begin anew.
     const bool keep = draw(4) != 0;
-    const std::uint64_t mine = block == nullptr ? 0 : (at + 1) << 32 | bytes;
+    const std::uint64_t mine = block == nullptr ? 0 : (granule_of(block) + 1) << 32 | bytes;
     std::uint64_t other = mine;
     if (keep) {
       other = passed_on(warp, slots[draw(slot_count)], mine);
@@ -93,15 +96,59 @@ struct Trade : TradeParts {
     }
     if (other != 0) release(warp, own, other, draw(2) == 0);
   }
+  // What is freed by an exchange, or early, can be read behind it.
+  template <class Warp, class Own>
+  SIMT_FN void exchange(Warp& warp, Own& own, Draw& draw, std::uint32_t bytes) const {
+    auto* const block = static_cast<std::byte*>(own.allocate(warp, granules_of(bytes)));
+    if (block == nullptr) {
+      if (warp.lane() == 0) count(*refused);
+      warp.sync();
+      return;
+    }
+    write(warp, block, bytes);
+    warp.sync();
+    const std::uint32_t left = draw(100) + 1, right = draw(3) == 0 ? 0 : draw(100) + 1;
+    BlockPair blocks;
+    const bool done = own.try_exchange(warp, block, granules_of(bytes), granules_of(left), granules_of(right), blocks);
+    warp.sync();
+    if (done) {
+      if (warp.lane() == 0) count(*exchanged);
+      write(warp, static_cast<std::byte*>(blocks.first), left);
+      if (right != 0) write(warp, static_cast<std::byte*>(blocks.second), right);
+    } else if (!own.try_deallocate(warp, block, granules_of(bytes))) {
+      check(warp, block, bytes);
+      warp.sync();
+      own.deallocate(warp, block, granules_of(bytes));
+      warp.sync();
+      return;
+    }
+    warp.sync();
+    check(warp, block, bytes);
+    warp.sync();
+    if (!done) return;
+    trade(warp, own, draw, static_cast<std::byte*>(blocks.first), left);
+    if (right != 0) trade(warp, own, draw, static_cast<std::byte*>(blocks.second), right);
+  }
+  template <class Warp>
+  SIMT_FN void write(Warp& warp, std::byte* block, std::uint32_t bytes) const {
+    for (std::uint32_t k = warp.lane(); k < bytes; k += Warp::width) block[k] = pattern(granule_of(block), k);
+  }
+  template <class Warp>
+  SIMT_FN void check(Warp& warp, const std::byte* block, std::uint32_t bytes) const {
+    for (std::uint32_t k = warp.lane(); k < bytes; k += Warp::width) {
+      if (block[k] != pattern(granule_of(block), k)) count(*wrong);
+    }
+  }
+  SIMT_INLINE std::uint64_t granule_of(const std::byte* block) const {
+    return static_cast<std::uint64_t>(block - base) / granule;
+  }
   SIMT_INLINE static std::byte pattern(std::uint64_t at, std::uint32_t k) { return static_cast<std::byte>(at * 7 + k); }
   template <class Warp, class Own>
   SIMT_FN void release(Warp& warp, Own& own, std::uint64_t slot, bool sized) const {
     const std::uint64_t at = (slot >> 32) - 1;
     const auto bytes = static_cast<std::uint32_t>(slot);
     std::byte* const block = base + at * granule;
-    for (std::uint32_t k = warp.lane(); k < bytes; k += Warp::width) {
-      if (block[k] != pattern(at, k)) count(*wrong);
-    }
+    check(warp, block, bytes);
     warp.sync();
     if (sized) {
       own.deallocate(warp, block, granules_of(bytes));
@@ -136,17 +183,20 @@ void trade(const Device& device, std::size_t pool_bytes, std::uint32_t largest, 
   constexpr unsigned warps = 4;
   const simt::Memory memory({}, pool_bytes);
   const Pool pool{memory.data(), pool_bytes};
-  simt::Buffer<std::uint64_t> slots({}, slot_count), counters({}, 2);
+  simt::Buffer<std::uint64_t> slots({}, slot_count), counters({}, 3);
   slots.fill(0);
   counters.fill(0);
   const Heapwood heap = Heapwood::create(pool, options, device);
   for (int launch = 0; launch < 3; ++launch) {
-    device.launch(
-        Kernel{{heap, pool.base, slots.data(), slot_count, rounds, largest, counters.data(), counters.data() + 1}},
-        warps);
+    device.launch(Kernel{{heap, pool.base, slots.data(), slot_count, rounds, largest, counters.data(),
+                          counters.data() + 1, counters.data() + 2}},
+                  warps);
   }
   EXPECT_EQ(counters.download()[0], 0u);
   EXPECT_EQ(counters.download()[1] > 0, tight);
+  if (!tight) {
+    EXPECT_GT(counters.download()[2], 0u);
+  }
   device.launch(Drain{heap, pool.base, slots.data(), slot_count}, 1);
   const auto regions = regions_of(heap, {});
   EXPECT_EQ(test::bytes_in(regions, Region::State::used), 0u);
