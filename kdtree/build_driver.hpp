@@ -9,6 +9,7 @@
 #include "alloc/adaptors/counted.hpp"
 #include "alloc/adaptors/failing.hpp"
 #include "alloc/adaptors/recorded.hpp"
+#include "kdtree/build_memory.hpp"
 #include "kdtree/build_refused.hpp"
 #include "kdtree/build_root.hpp"
 #include "kdtree/build_shared.hpp"

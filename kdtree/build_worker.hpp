@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One warp's part in a build: where its work comes from, and how it splits small nodes. Its part in the root's first phases is in
-// build_root.hpp, in shared nodes in build_shared.hpp, in nodes for which there is no memory in build_refused.hpp.
+// build_root.hpp, in shared nodes in build_shared.hpp, in nodes for which there is no memory in build_refused.hpp; how it
+// asks for memory in build_memory.hpp.
 //
 // The build ends by a count of pending units: a shared node is one, a published task is one (its private descendants belong
 // to it). `owed` is what this warp will finish once its stack is empty.
@@ -322,19 +323,9 @@ class BuildWorker {
     warp_.sync();
   }
 
-  // ---- memory ------------------------------------------------------------------------------------------------------
-
+  // ---- memory: build_memory.hpp --------------------------------------------------------------------------------------
   // Syncs: behind it all lanes are done with the array of n refs.
-  SIMT_INLINE void free(std::byte* refs, [[maybe_unused]] std::uint32_t n) {
-    [[maybe_unused]] const auto in = probe_.in(Phase::free);
-    if constexpr (has_context) {
-      own_.deallocate(warp_, refs, granules_of(n));
-    } else {
-      warp_.sync();
-      auto allocator = k_.allocator;
-      if (warp_.lane() == 0) allocator.deallocate(warp_, refs);
-    }
-  }
+  SIMT_INLINE void free(std::byte* refs, std::uint32_t n);
   // Whether a shared node's array is freed only when the warp has split the child that it goes on with, since others wait for that split.
   SIMT_INLINE bool frees_late() const {
     if constexpr (has_context) return own_.may_keep();
@@ -346,71 +337,20 @@ class BuildWorker {
     return (n + refs_each - 1) / refs_each * granules_each;
   }
   // An array for n refs, n > 0; nullptr: the pool is exhausted.
-  SIMT_INLINE std::byte* allocate(std::uint32_t n) {
-    [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
-    void* array = nullptr;
-    if constexpr (has_context) {
-      array = own_.allocate(warp_, granules_of(n));
-    } else {
-      auto allocator = k_.allocator;
-      if (warp_.lane() == 0) array = allocator.allocate(warp_, std::size_t{n} * Refs::bytes);
-      array = from_lane(array, 0);
-    }
-    if (array == nullptr) note_failure(*k_.counters, warp_, n);
-    return static_cast<std::byte*>(array);
-  }
+  SIMT_INLINE std::byte* allocate(std::uint32_t n);
   // Arrays for nl and nr refs, none for 0. No array at all: the pool is exhausted, nothing is held.
-  SIMT_INLINE alloc::BlockPair allocate_children(std::uint32_t nl, std::uint32_t nr) {
-    [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
-    alloc::BlockPair arrays;
-    if constexpr (has_context) {
-      arrays = own_.allocate_two(warp_, granules_of(nl), granules_of(nr));
-    } else {
-      const std::size_t left_bytes = std::size_t{nl} * Refs::bytes, right_bytes = std::size_t{nr} * Refs::bytes;
-      auto allocator = k_.allocator;
-      if constexpr (Warp::width == 1) {
-        if (nl != 0) arrays.first = allocator.allocate(warp_, left_bytes);
-        if (nr != 0) arrays.second = allocator.allocate(warp_, right_bytes);
-      } else {
-        // Two lanes at once, so that both requests are in flight together.
-        const std::size_t wanted = warp_.lane() == 0 ? left_bytes : warp_.lane() == 1 ? right_bytes : 0;
-        void* const mine = wanted != 0 ? allocator.allocate(warp_, wanted) : nullptr;
-        warp_.sync();
-        arrays = {from_lane(mine, 0), from_lane(mine, 1)};
-      }
-      void* const held = arrays.first == nullptr ? arrays.second : arrays.second == nullptr ? arrays.first : nullptr;
-      if (held != nullptr && nl != 0 && nr != 0) {
-        if (warp_.lane() == 0) allocator.deallocate(warp_, held);
-        arrays = {};
-      }
-    }
-    return arrays;
-  }
+  SIMT_INLINE alloc::BlockPair allocate_children(std::uint32_t nl, std::uint32_t nr);
   SIMT_INLINE static bool is_there(const alloc::BlockPair& arrays) {
     return arrays.first != nullptr || (!has_context && arrays.second != nullptr);
   }
   // Arrays for a small node's children in exchange for its own, which can still be read, if that takes no call.
-  SIMT_INLINE bool exchange(const NodeTask& task, const Split& split, alloc::BlockPair& arrays) {
-    [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
-    return own_.try_exchange(warp_, task.refs, granules_of(task.n), granules_of(split.nl()), granules_of(split.nr()),
-                             arrays);
-  }
+  SIMT_INLINE bool exchange(const NodeTask& task, const Split& split, alloc::BlockPair& arrays);
   // Frees a leaf's array, which can still be read, if that takes no call.
-  SIMT_INLINE bool free_early(const NodeTask& task) {
-    [[maybe_unused]] const auto in = probe_.in(Phase::free);
-    return own_.try_deallocate(warp_, task.refs, granules_of(task.n));
-  }
+  SIMT_INLINE bool free_early(const NodeTask& task);
   SIMT_INLINE void* from_lane(void* pointer, unsigned lane) {
     return reinterpret_cast<void*>(warp_.shfl(reinterpret_cast<std::uintptr_t>(pointer), lane));
   }
-  SIMT_INLINE static void note_failure(BuildCounters& counters, Warp& warp, std::uint32_t n) {
-    if (warp.lane() != 0) return;
-    // relaxed: read after the launch.
-    simt::global_ref(counters.failed_splits).fetch_add(1, simt::relaxed);
-    std::uint64_t none = 0;
-    simt::atomic_ref<std::uint64_t>(counters.failed_bytes)
-        .compare_exchange_strong(none, std::size_t{n} * Refs::bytes, simt::relaxed, simt::relaxed);
-  }
+  SIMT_INLINE static void note_failure(BuildCounters& counters, Warp& warp, std::uint32_t n);
 
   // ---- output ------------------------------------------------------------------------------------------------------
 
