@@ -64,18 +64,35 @@ SIMT_INLINE BinAxis bin_axis(const Box& box, unsigned axis) {
   return {lo, extent * (1.0f / bin_count), static_cast<float>(bin_count) * simt::approximate_reciprocal(extent)};
 }
 
-// A histogram word of a warp's Scratch: begins in the low half, ends in the high half (up to 65535 of each).
-// `box` is the ref's, `node` the node's. Axis by axis in one loop, as everything here: code that fits the instruction cache
-// is worth more than the selects.
+// What a ref is counted with on an axis of its node, in a warp's Scratch: one load for twenty instructions.
+struct alignas(16) CountingAxis {
+  BinAxis bins;
+  enum : std::uint32_t { unusable, usual, coarse } kind;
+};
+SIMT_INLINE CountingAxis counting_axis(const Box& node, unsigned axis) {
+  const BinAxis bins = bin_axis(node, axis);
+  return {bins, !bins.usable()               ? CountingAxis::unusable
+                : bins.coarse(node.hi[axis]) ? CountingAxis::coarse
+                                             : CountingAxis::usual};
+}
+// All three; the caller syncs.
 template <class Warp>
-SIMT_INLINE void count_in_bins(Warp& warp, std::uint32_t* histogram, const Box& node, const Box& box) {
+SIMT_INLINE void set_counting_axes(Warp& warp, CountingAxis* axes, const Box& node) {
+  for (unsigned axis = warp.lane(); axis < 3; axis += Warp::width) axes[axis] = counting_axis(node, axis);
+}
+
+// A histogram word of a warp's Scratch: begins in the low half, ends in the high half (up to 65535 of each).
+// `axes` are the node's three, `box` is the ref's. Axis by axis in one loop, as everything here: code that fits the instruction
+// cache is worth more than the selects.
+template <class Warp>
+SIMT_INLINE void count_in_bins(Warp& warp, std::uint32_t* histogram, const CountingAxis* axes, const Box& box) {
   SIMT_ROLLED
   for (unsigned axis = 0; axis < 3; ++axis) {
-    const BinAxis bins = bin_axis(node, axis);
-    if (!bins.usable()) continue;
-    const bool coarse = bins.coarse(node.hi[axis]);
-    int begin = bins.begin(box.lo[axis], coarse);
-    const int end = bins.end(box.hi[axis], coarse);
+    const CountingAxis of = axes[axis];
+    if (of.kind == CountingAxis::unusable) continue;
+    const bool coarse = of.kind == CountingAxis::coarse;
+    int begin = of.bins.begin(box.lo[axis], coarse);
+    const int end = of.bins.end(box.hi[axis], coarse);
     begin = begin < end ? begin : end;  // a ref in plane(b) begins and ends below it: it goes left
     std::uint32_t* const words = histogram + axis * bin_count;
     if (begin == end) {

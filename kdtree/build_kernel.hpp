@@ -57,9 +57,10 @@ struct BuildKernel {
   static constexpr unsigned blocks_per_multiprocessor = warps_a_multiprocessor * 32 / block_threads;
   static constexpr unsigned stack_size = 64;  // a power of two above max_depth
   static_assert(stack_size > max_depth);
-  // Refs of the least node that is given to another warp: the way there costs both warps about as much as a split. With many
-  // nodes on a warp's stack any is given: where each split cuts most refs in two, few refs become many nodes.
-  static constexpr std::uint32_t worth_sharing = 12, many = 6;
+  // Refs of the least node that is given to another warp: the way there costs both warps about as much as a split, and, when most
+  // warps have nothing to do, only the giver. With many nodes on a warp's stack any is given: where each split cuts most refs in
+  // two, few refs become many nodes.
+  static constexpr std::uint32_t worth_sharing = 12, worth_sharing_when_most_wait = 4, many = 6;
   // Whoever comes to the top leaves fewer than `many` below, and splits on down to the last level.
   static_assert(stack_size >= many - 1 + max_depth - 1);
 

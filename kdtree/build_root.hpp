@@ -122,11 +122,12 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::init_piece(SharedNode& root, std::ui
   [[maybe_unused]] const auto in = probe_.in(Phase::init, 0);
   const NodeTask task = root.task;
   const std::uint32_t last = task.n - first < chunk ? task.n : first + chunk;
+  set_counting_axes(warp_, scratch_.choose.axes, task.box);
   clear_sums();
   for (std::uint32_t i = first + warp_.lane(); i < last; i += Warp::width) {
     const Box box = bounds(k_.corners[i].unpack());
     Refs::store(task.refs, task.n, i, i, box);
-    if constexpr (!is_serial) count_in_bins(warp_, scratch_.choose.histogram, task.box, box);
+    if constexpr (!is_serial) count_in_bins(warp_, scratch_.choose.histogram, scratch_.choose.axes, box);
   }
   if constexpr (is_serial) {
     bin_for(root, task.refs, task.n, first, last, task.box);

@@ -101,8 +101,10 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
   const std::uint32_t nl = node.child_n[0], nr = node.child_n[1];
   const bool bin_left = node.child_slot[0] != no_slot, bin_right = node.child_slot[1] != no_slot;
   const std::uint32_t size = node.chunk, first = chunk * size, last = task.n - first < size ? task.n : first + size;
-  clear_sums();
   const Box below{task.box.lo, set(task.box.hi, axis, p)}, above{set(task.box.lo, axis, p), task.box.hi};
+  for (unsigned k = warp_.lane(); k < 6; k += Warp::width)
+    scratch_.choose.axes[k] = counting_axis(select(k >= 3, above, below), k % 3);
+  clear_sums();
   const std::uint32_t lower_lanes = (1u << warp_.lane()) - 1u;
   // Places {left:32 | right:32}: for all of the chunk at once where its refs are loaded quickly a second time, else a round's.
   const auto take_places = [&](std::uint64_t wanted) {
@@ -173,8 +175,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
       }
       const bool right = pass != 0 || first_right;
       if (pass == 0 ? (to_left ? bin_left : to_right && bin_right) : to_left && to_right && bin_right) {
-        count_in_bins(warp_, scratch_.choose.histogram + (right ? histogram_words : 0), select(right, above, below),
-                      select(right, sides.right, sides.left));
+        count_in_bins(warp_, scratch_.choose.histogram + (right ? histogram_words : 0),
+                      scratch_.choose.axes + (right ? 3 : 0), select(right, sides.right, sides.left));
       }
     }
   }
@@ -228,10 +230,9 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uin
   const bool none_shared = slot_left == no_slot && slot_right == no_slot;
   std::uint32_t small = (slot_left == no_slot ? 1u : 0u) | (slot_right == no_slot ? 2u : 0u);
   emptied_ = slot;
-  std::uint32_t set_aside = 0;
   // The parent's unit passes to one child; another child brings its own.
   if (both_shared) {
-    if (warp_.lane() == 0) set_aside = k_.queue.add_pending(1);
+    if (warp_.lane() == 0) k_.queue.add_pending(1);
     if (!k_.queue.push_shared(warp_, WorkKind::choose, slot_left, 1)) {
       k_.shared.give_back(warp_, slot_left);  // no room: this warp will split it alone
       small = 1;
@@ -250,18 +251,18 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uin
     keep(child_task(node.task, node.axis, node.plane, side, node.child[side], node.child_n[side], node.pair));
   }
   if (!frees_late()) free(node.task.refs, node.task.n);
-  // Now there is memory. Where nodes are small somebody finishes a unit all the time; here nobody does.
-  if (sets_aside && warp_.any(set_aside != 0)) TaskQueue::push_retry(k_.queue, warp_);
   const std::uint32_t tasks = top_ - bottom_;
   if (!both_shared && (!none_shared || tasks > 1)) share(k_.queue.look(warp_));
   if (!none_shared) take_shared(slot_right != no_slot ? slot_right : slot_left);
 }
-// The shared node whose children end_split() has seen to.
+// The shared node whose children end_split() has seen to. Now there is memory for what was refused some: where nodes are small somebody
+// finishes a unit all the time; here nobody does.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::give_back_emptied() {
   if (emptied_ == no_slot) return;
   const NodeTask& task = k_.shared[emptied_].task;
   if (frees_late()) free(task.refs, task.n);
+  if (sets_aside && k_.queue.some_set_aside(warp_)) TaskQueue::push_retry(k_.queue, warp_);
   k_.shared.give_back(warp_, emptied_);
   emptied_ = no_slot;
 }

@@ -306,10 +306,13 @@ class BuildWorker {
   // Gives the oldest node of the stack, nearly always a large one, to a waiting warp, if `look` saw one. A node that is not
   // worth the way comes to the top instead.
   SIMT_INLINE void share(std::uint64_t look) {
-    if (TaskQueue::waiting(warp_.shfl(look, 0)) == 0 || top_ == bottom_) return;
+    const std::uint32_t waiting = TaskQueue::waiting(warp_.shfl(look, 0));
+    if (waiting == 0 || top_ == bottom_) return;
     [[maybe_unused]] const auto in = probe_.in(Phase::give);
     const NodeTask& oldest = scratch_.stack[bottom_ % Kernel::stack_size];
-    const bool worth = oldest.n >= Kernel::worth_sharing || top_ - bottom_ > Kernel::many;
+    const std::uint32_t least =
+        waiting > warp_.workers() / 2 ? Kernel::worth_sharing_when_most_wait : Kernel::worth_sharing;
+    const bool worth = oldest.n >= least || top_ - bottom_ > Kernel::many;
     if (warp_.lane() == 0) {
       if (worth) {
         k_.queue.add_pending(1);
@@ -460,7 +463,7 @@ class BuildWorker {
   static constexpr std::uint32_t no_node = ~0u;
   static constexpr std::uint32_t alone = 1;                              // a retry item's `slot`: nobody has work
   static constexpr std::uint32_t found_nothing = ~1u, found_trim = ~2u;  // beside slots and no_slot
-  static constexpr bool has_context = !std::is_same_v<Own, alloc::NoContext>;
+  static constexpr bool has_context = Kernel::has_context;
   // Where an allocation is a call the root's array is a piece beside those of the bounds: all would wait for it behind them.
   static constexpr std::uint32_t root_pieces = has_context ? 1 : 0;
   static constexpr bool allocates_in_loop = Kernel::splits_in_loop && !has_context;

@@ -32,6 +32,7 @@ struct ChooseScratch {
     BinCounts sums;
   };
   std::uint32_t histogram[2 * histogram_words];  // the second half for a shared node's second child
+  CountingAxis axes[2 * 3];                      // likewise
   std::uint32_t bounds[6];                       // of all refs: SharedNode::tight
 };
 static_assert(refine_limit <= 3 * exact_limit);
@@ -162,6 +163,7 @@ SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask&
     scratch.histogram[k] = 0;
     sums.begins[k] = sums.ends[k] = 0;
   }
+  set_counting_axes(warp, scratch.axes, task.box);
   warp.sync();
   // Blocks keep the 16-bit halves of the histogram words from overflowing.
   constexpr std::uint32_t block = 32768;
@@ -172,7 +174,7 @@ SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask&
     for (std::uint32_t i = first + warp.lane(); i < last; i += Warp::width) {
       const Box box = Refs::load(task.refs, task.n, i, task.box, corners).box;
       tight.grow(box);
-      count_in_bins(warp, scratch.histogram, task.box, box);
+      count_in_bins(warp, scratch.histogram, scratch.axes, box);
     }
     warp.sync();
     SIMT_ROLLED

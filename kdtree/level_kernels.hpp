@@ -79,6 +79,7 @@ struct LevelBin {
   static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 6;
   struct Scratch {
     std::uint32_t histogram[histogram_words];
+    CountingAxis axes[3];
   };
 
   LevelView level;
@@ -88,10 +89,11 @@ struct LevelBin {
   SIMT_INLINE void operator()(Warp& warp, Scratch& scratch) const {
     simt::for_items(warp, level.chunk_count, [&](std::size_t item) {
       for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width) scratch.histogram[k] = 0;
-      warp.sync();
       const LevelChunk chunk = level.chunks[item];
       SharedNode& sums = level.large[chunk.node];
       const NodeTask task = sums.task;
+      set_counting_axes(warp, scratch.axes, task.box);
+      warp.sync();
       const std::uint32_t size = chunk_size(task.n);
       const std::uint32_t last = task.n - chunk.first < size ? task.n : chunk.first + size;
       Box tight;
@@ -99,7 +101,7 @@ struct LevelBin {
       for (std::uint32_t i = chunk.first + warp.lane(); i < last; i += Warp::width) {
         const Box box = RefArray<kind>::load(task.refs, task.n, i, task.box, corners).box;
         tight.grow(box);
-        count_in_bins(warp, scratch.histogram, task.box, box);
+        count_in_bins(warp, scratch.histogram, scratch.axes, box);
       }
       GatheredBounds<Warp> bounds;
       bounds.add(warp, true, tight);

@@ -149,10 +149,14 @@ class TaskQueue {
     return true;
   }
 
-  // Adds to the units that must finish before the build has ended. relaxed: the caller holds a unit itself. How many nodes are set
-  // aside.
-  SIMT_INLINE std::uint32_t add_pending(std::uint32_t units) const {
-    return static_cast<std::uint32_t>(simt::global_ref(counters_->pending).fetch_add(units, simt::relaxed) >> 32);
+  // Adds to the units that must finish before the build has ended. relaxed: the caller holds a unit itself.
+  SIMT_INLINE void add_pending(std::uint32_t units) const {
+    simt::global_ref(counters_->pending).fetch_add(units, simt::relaxed);
+  }
+  // relaxed: a hint.
+  template <class Warp>
+  SIMT_INLINE bool some_set_aside(Warp& warp) const {
+    return warp.any(simt::atomic_ref<std::uint64_t>(counters_->pending).load(simt::relaxed) >> 32 != 0);
   }
   // Finishes units; whoever finishes the last one, while nothing is set aside, sends every other warp home. All lanes call. Where
   // only_set_aside is left the caller has to take that.

@@ -104,7 +104,9 @@ TEST(Bins, CountWhatThePartitionMoves) {
     simt::Control control;
     simt::SerialWarp warp(0, 1, &control);
     std::vector<std::uint32_t> histogram(histogram_words, 0);
-    for (const Box& box : s.refs) count_in_bins(warp, histogram.data(), s.node, box);
+    CountingAxis axes[3];
+    set_counting_axes(warp, axes, s.node);
+    for (const Box& box : s.refs) count_in_bins(warp, histogram.data(), axes, box);
     for (unsigned axis = 0; axis < 3; ++axis) {
       const BinAxis bins = bin_axis(s.node, axis);
       if (!bins.usable()) continue;
@@ -292,9 +294,11 @@ TEST(ChooseShared, IsTheCheapestBoundaryOrCut) {
     simt::Control control;
     simt::SerialWarp warp(0, 1, &control);
     std::uint32_t histogram[histogram_words] = {};
+    CountingAxis axes[3];
+    set_counting_axes(warp, axes, s.node);
     GatheredBounds<simt::SerialWarp> tight;
     for (const Box& box : s.refs) {
-      count_in_bins(warp, histogram, s.node, box);
+      count_in_bins(warp, histogram, axes, box);
       tight.add(warp, true, box);
     }
     tight.add_to(node, warp);

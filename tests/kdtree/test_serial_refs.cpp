@@ -74,9 +74,11 @@ TEST_P(SerialRefs, AreBinnedAsByAWarp) {
   simt::SerialWarp warp(0, 1, &control);
   const std::uint32_t first = 3, last = refs_.n - 5;
   std::vector<std::uint32_t> want(histogram_words, 0);
+  CountingAxis axes[3];
+  set_counting_axes(warp, axes, node_);
   Box tight;
   for (std::uint32_t i = first; i < last; ++i) {
-    count_in_bins(warp, want.data(), node_, refs_[i].box);
+    count_in_bins(warp, want.data(), axes, refs_[i].box);
     tight.grow(refs_[i].box);
   }
   BinCounts counts;
