@@ -10,9 +10,11 @@
 #include "alloc/adaptors/failing.hpp"
 #include "alloc/adaptors/recorded.hpp"
 #include "kdtree/build_memory.hpp"
+#include "kdtree/build_output.hpp"
 #include "kdtree/build_refused.hpp"
 #include "kdtree/build_root.hpp"
 #include "kdtree/build_shared.hpp"
+#include "kdtree/build_small.hpp"
 #include "kdtree/workspace.hpp"
 #include "simt/launch.hpp"
 

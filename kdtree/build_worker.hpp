@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One warp's part in a build: where its work comes from, and how it splits small nodes. Its part in the root's first phases is in
-// build_root.hpp, in shared nodes in build_shared.hpp, in nodes for which there is no memory in build_refused.hpp; how it
-// asks for memory in build_memory.hpp.
+// One warp's part in a build: where its work comes from, and the loop in which it splits nodes. How it moves small ones is in
+// build_small.hpp, what it writes down in build_output.hpp, how it asks for memory in build_memory.hpp; its part in the root's first
+// phases in build_root.hpp, in shared nodes in build_shared.hpp, in nodes for which there is no memory in build_refused.hpp.
 //
 // The build ends by a count of pending units: a shared node is one, a published task is one (its private descendants belong
 // to it). `owed` is what this warp will finish once its stack is empty.
@@ -214,19 +214,6 @@ class BuildWorker {
     free(task.refs, task.n);
     share(look);
   }
-  SIMT_INLINE void note_inner(const NodeTask& task, const Split& split, std::uint32_t pair) {
-    if (warp_.lane() != 0) return;
-    note_node(task, false);
-    k_.nodes[task.node] = Node::make_inner(split.position(), split.axis(), pair);
-  }
-  SIMT_INLINE void split_small(const NodeTask& task, const Split& split, const alloc::BlockPair& arrays,
-                               std::uint32_t pair) {
-    std::byte* const left = static_cast<std::byte*>(arrays.first);
-    std::byte* const right = static_cast<std::byte*>(arrays.second);
-    note_inner(task, split, pair);
-    partition(task, split, left, right);
-    descend(task, split, left, right, pair);
-  }
   // The next node to split is a shared one.
   SIMT_INLINE void take_shared(std::uint32_t slot) {
     slot_ = slot;
@@ -234,97 +221,19 @@ class BuildWorker {
     has_task_ = true;
   }
 
-  // Moves the refs of a small node to its children's arrays.
-  SIMT_INLINE void partition(const NodeTask& task, const Split& split, std::byte* left, std::byte* right) {
-    const unsigned axis = split.axis();
-    const float p = split.position();
-    const std::uint32_t nl = split.nl(), nr = split.nr();
-    const bool flats_right = split.flats_right();
-    const std::uint32_t lower_lanes = (1u << warp_.lane()) - 1u;
-    std::uint32_t moved_left = 0, moved_right = 0;
-    if constexpr (is_serial) {
-      const Moved moved =
-          move_refs(task.refs, task.n, 0, task.n, {axis, p, flats_right}, k_.corners, {left, nl, 0}, {right, nr, 0});
-      moved_left = moved.left;
-      moved_right = moved.right;
-    }
-    SIMT_ROLLED
-    for (std::uint32_t base = is_serial ? task.n : 0; base < task.n; base += Warp::width) {
-      const std::uint32_t i = base + warp_.lane();
-      Ref ref{};
-      bool to_left = false, to_right = false;
-      if (i < task.n) {
-        ref = Refs::load(task.refs, task.n, i, task.box, k_.corners);
-        to_left = goes_left(ref.box.lo[axis], ref.box.hi[axis], p, flats_right);
-        to_right = goes_right(ref.box.lo[axis], ref.box.hi[axis], p, flats_right);
-      }
-      const std::uint32_t left_lanes = warp_.ballot(to_left), right_lanes = warp_.ballot(to_right);
-      Sides sides{ref.box, ref.box};
-      if constexpr (Refs::stores_bounds) {
-        if (to_left && to_right) sides = split_bounds(k_.corners[ref.id].unpack(), ref.box, axis, p);
-      }
-      if (to_left) Refs::store(left, nl, moved_left + simt::popcount(left_lanes & lower_lanes), ref.id, sides.left);
-      if (to_right)
-        Refs::store(right, nr, moved_right + simt::popcount(right_lanes & lower_lanes), ref.id, sides.right);
-      moved_left += simt::popcount(left_lanes);
-      moved_right += simt::popcount(right_lanes);
-    }
-    if (moved_left != nl || moved_right != nr) {
-      if (warp_.lane() == 0)
-        warp_.fail(count_mismatch, task.n, std::uint64_t{nl} << 32 | nr, std::uint64_t{moved_left} << 32 | moved_right);
-    }
-  }
-
+  // ---- small nodes: build_small.hpp ----------------------------------------------------------------------------------
+  // Moves a small node's refs to its children's arrays, and goes on with the larger child.
+  SIMT_INLINE void split_small(const NodeTask& task, const Split& split, const alloc::BlockPair& arrays,
+                               std::uint32_t pair);
+  SIMT_INLINE void partition(const NodeTask& task, const Split& split, std::byte* left, std::byte* right);
   SIMT_INLINE void descend(const NodeTask& parent, const Split& split, std::byte* left, std::byte* right,
-                           std::uint32_t pair) {
-    const std::uint32_t nl = split.nl(), nr = split.nr();
-    const unsigned first = nl >= nr ? 0 : 1;
-    task_ = child_task(parent, split.axis(), split.position(), first, first == 0 ? left : right, first == 0 ? nl : nr,
-                       pair);
-    keep(child_task(parent, split.axis(), split.position(), 1 - first, first == 0 ? right : left, first == 0 ? nr : nl,
-                    pair));
-  }
-
+                           std::uint32_t pair);
   // Puts a node on the private stack; an empty one is a leaf at once.
-  SIMT_INLINE void keep(const NodeTask& task) {
-    if (warp_.lane() == 0) {
-      if (task.n == 0) {
-        k_.nodes[task.node] = Node::make_leaf(0, 0);
-        note_node(task, true);
-      } else {
-        scratch_.stack[top_ % Kernel::stack_size] = task;
-      }
-    }
-    top_ += task.n == 0 ? 0 : 1;
-    warp_.sync();
-  }
-  SIMT_INLINE void pop_own() {
-    --top_;
-    task_ = scratch_.stack[top_ % Kernel::stack_size];
-    warp_.sync();
-  }
+  SIMT_INLINE void keep(const NodeTask& task);
+  SIMT_INLINE void pop_own();
   // Gives the oldest node of the stack, nearly always a large one, to a waiting warp, if `look` saw one. A node that is not
   // worth the way comes to the top instead.
-  SIMT_INLINE void share(std::uint64_t look) {
-    const std::uint32_t waiting = TaskQueue::waiting(warp_.shfl(look, 0));
-    if (waiting == 0 || top_ == bottom_) return;
-    [[maybe_unused]] const auto in = probe_.in(Phase::give);
-    const NodeTask& oldest = scratch_.stack[bottom_ % Kernel::stack_size];
-    const std::uint32_t least =
-        waiting > warp_.workers() / 2 ? Kernel::worth_sharing_when_most_wait : Kernel::worth_sharing;
-    const bool worth = oldest.n >= least || top_ - bottom_ > Kernel::many;
-    if (warp_.lane() == 0) {
-      if (worth) {
-        k_.queue.add_pending(1);
-        k_.queue.push_task(warp_, oldest);
-      } else {
-        scratch_.stack[top_ % Kernel::stack_size] = oldest;
-      }
-    }
-    ++bottom_;
-    top_ += worth ? 0 : 1;
-    warp_.sync();
-  }
+  SIMT_INLINE void share(std::uint64_t look);
 
   // ---- memory: build_memory.hpp --------------------------------------------------------------------------------------
   // Syncs: behind it all lanes are done with the array of n refs.
@@ -355,62 +264,21 @@ class BuildWorker {
   }
   SIMT_INLINE static void note_failure(BuildCounters& counters, Warp& warp, std::uint32_t n);
 
-  // ---- output ------------------------------------------------------------------------------------------------------
-
+  // ---- output: build_output.hpp --------------------------------------------------------------------------------------
   // Takes `count` units of an output counter, in batches so that warps do not queue at it. relaxed: units are handed out
   // once. On overflow the build stops, and the driver makes the array larger.
   // Batches of pairs begin behind the root's, so that one is used up where the next one would begin.
   static constexpr std::uint32_t pair_batch = 8, ref_batch = 64, first_pair = BuildCounters{}.pairs % pair_batch;
 
-  SIMT_INLINE std::uint64_t take(std::uint64_t& counter, std::uint32_t count, std::uint64_t capacity,
-                                 BuildError error) {
-    std::uint64_t first = 0;
-    if (warp_.lane() == 0) {
-      first = simt::global_ref(counter).fetch_add(count, simt::relaxed);
-      if (first + count > capacity) warp_.fail(error, first + count);
-    }
-    first = warp_.shfl(first, 0);
-    stop_ = stop_ || first + count > capacity;
-    return first;
-  }
-  SIMT_INLINE std::uint32_t take_pair() {
-    if (pair_next_ % pair_batch == first_pair) {
-      pair_next_ = static_cast<std::uint32_t>(take(k_.counters->pairs, pair_batch, k_.pair_capacity, nodes_overflow));
-    }
-    return pair_next_++;
-  }
-  SIMT_INLINE std::uint32_t take_refs(std::uint32_t n) {
-    if (n >= ref_batch) {
-      return static_cast<std::uint32_t>(take(k_.counters->refs, n, k_.ref_capacity, refs_overflow));
-    }
-    if (ref_end_ - ref_next_ < n) {
-      ref_next_ = static_cast<std::uint32_t>(take(k_.counters->refs, ref_batch, k_.ref_capacity, refs_overflow));
-      ref_end_ = ref_next_ + ref_batch;
-    }
-    const std::uint32_t first = ref_next_;
-    ref_next_ += n;
-    return first;
-  }
+  SIMT_INLINE std::uint64_t take(std::uint64_t& counter, std::uint32_t count, std::uint64_t capacity, BuildError error);
+  SIMT_INLINE std::uint32_t take_pair();
+  SIMT_INLINE std::uint32_t take_refs(std::uint32_t n);
   // Copies the ids to the output; the array is the caller's to free.
-  SIMT_INLINE void write_leaf(const NodeTask& task) {
-    [[maybe_unused]] const auto in = probe_.in(Phase::leaf);
-    const std::uint32_t first = take_refs(task.n);
-    if (stop_) return;
-    for (std::uint32_t i = warp_.lane(); i < task.n; i += Warp::width) {
-      k_.refs[first + i] = Refs::load_id(task.refs, i);
-    }
-    if (warp_.lane() != 0) return;
-    k_.nodes[task.node] = Node::make_leaf(first, task.n);
-    note_node(task, true);
-  }
+  SIMT_INLINE void write_leaf(const NodeTask& task);
+  SIMT_INLINE void note_inner(const NodeTask& task, const Split& split, std::uint32_t pair);
   // A recording allocator is told of every node, too (alloc/adaptors/recorded.hpp); of any other this is no code at all. One
   // lane calls.
-  SIMT_INLINE void note_node(const NodeTask& task, bool leaf) {
-    auto allocator = k_.allocator;
-    if constexpr (requires { allocator.note_node(warp_, 0u, 0u, true); }) {
-      allocator.note_node(warp_, task.depth, task.n, leaf);
-    }
-  }
+  SIMT_INLINE void note_node(const NodeTask& task, bool leaf);
 
   // ---- nodes that are refused memory: build_refused.hpp ---------------------------------------------------------------
   SIMT_INLINE bool set_aside(const NodeTask& task, std::uint32_t slot, std::uint32_t n);

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// How a small node's refs are moved by one warp, and the private stack that its children go to.
+#pragma once
+
+#include <cstdint>
+
+#include "kdtree/build_worker.hpp"
+
+namespace heapwood::kdtree {
+
+template <class Kernel, class Warp>
+SIMT_INLINE void BuildWorker<Kernel, Warp>::split_small(const NodeTask& task, const Split& split,
+                                                        const alloc::BlockPair& arrays, std::uint32_t pair) {
+  std::byte* const left = static_cast<std::byte*>(arrays.first);
+  std::byte* const right = static_cast<std::byte*>(arrays.second);
+  note_inner(task, split, pair);
+  partition(task, split, left, right);
+  descend(task, split, left, right, pair);
+}
+
+template <class Kernel, class Warp>
+SIMT_INLINE void BuildWorker<Kernel, Warp>::partition(const NodeTask& task, const Split& split, std::byte* left,
+                                                      std::byte* right) {
+  const unsigned axis = split.axis();
+  const float p = split.position();
+  const std::uint32_t nl = split.nl(), nr = split.nr();
+  const bool flats_right = split.flats_right();
+  const std::uint32_t lower_lanes = (1u << warp_.lane()) - 1u;
+  std::uint32_t moved_left = 0, moved_right = 0;
+  if constexpr (is_serial) {
+    const Moved moved =
+        move_refs(task.refs, task.n, 0, task.n, {axis, p, flats_right}, k_.corners, {left, nl, 0}, {right, nr, 0});
+    moved_left = moved.left;
+    moved_right = moved.right;
+  }
+  SIMT_ROLLED
+  for (std::uint32_t base = is_serial ? task.n : 0; base < task.n; base += Warp::width) {
+    const std::uint32_t i = base + warp_.lane();
+    Ref ref{};
+    bool to_left = false, to_right = false;
+    if (i < task.n) {
+      ref = Refs::load(task.refs, task.n, i, task.box, k_.corners);
+      to_left = goes_left(ref.box.lo[axis], ref.box.hi[axis], p, flats_right);
+      to_right = goes_right(ref.box.lo[axis], ref.box.hi[axis], p, flats_right);
+    }
+    const std::uint32_t left_lanes = warp_.ballot(to_left), right_lanes = warp_.ballot(to_right);
+    Sides sides{ref.box, ref.box};
+    if constexpr (Refs::stores_bounds) {
+      if (to_left && to_right) sides = split_bounds(k_.corners[ref.id].unpack(), ref.box, axis, p);
+    }
+    if (to_left) Refs::store(left, nl, moved_left + simt::popcount(left_lanes & lower_lanes), ref.id, sides.left);
+    if (to_right) Refs::store(right, nr, moved_right + simt::popcount(right_lanes & lower_lanes), ref.id, sides.right);
+    moved_left += simt::popcount(left_lanes);
+    moved_right += simt::popcount(right_lanes);
+  }
+  if (moved_left != nl || moved_right != nr) {
+    if (warp_.lane() == 0)
+      warp_.fail(count_mismatch, task.n, std::uint64_t{nl} << 32 | nr, std::uint64_t{moved_left} << 32 | moved_right);
+  }
+}
+
+template <class Kernel, class Warp>
+SIMT_INLINE void BuildWorker<Kernel, Warp>::descend(const NodeTask& parent, const Split& split, std::byte* left,
+                                                    std::byte* right, std::uint32_t pair) {
+  const std::uint32_t nl = split.nl(), nr = split.nr();
+  const unsigned first = nl >= nr ? 0 : 1;
+  task_ =
+      child_task(parent, split.axis(), split.position(), first, first == 0 ? left : right, first == 0 ? nl : nr, pair);
+  keep(child_task(parent, split.axis(), split.position(), 1 - first, first == 0 ? right : left, first == 0 ? nr : nl,
+                  pair));
+}
+
+template <class Kernel, class Warp>
+SIMT_INLINE void BuildWorker<Kernel, Warp>::keep(const NodeTask& task) {
+  if (warp_.lane() == 0) {
+    if (task.n == 0) {
+      k_.nodes[task.node] = Node::make_leaf(0, 0);
+      note_node(task, true);
+    } else {
+      scratch_.stack[top_ % Kernel::stack_size] = task;
+    }
+  }
+  top_ += task.n == 0 ? 0 : 1;
+  warp_.sync();
+}
+
+template <class Kernel, class Warp>
+SIMT_INLINE void BuildWorker<Kernel, Warp>::pop_own() {
+  --top_;
+  task_ = scratch_.stack[top_ % Kernel::stack_size];
+  warp_.sync();
+}
+
+template <class Kernel, class Warp>
+SIMT_INLINE void BuildWorker<Kernel, Warp>::share(std::uint64_t look) {
+  const std::uint32_t waiting = TaskQueue::waiting(warp_.shfl(look, 0));
+  if (waiting == 0 || top_ == bottom_) return;
+  [[maybe_unused]] const auto in = probe_.in(Phase::give);
+  const NodeTask& oldest = scratch_.stack[bottom_ % Kernel::stack_size];
+  const std::uint32_t least =
+      waiting > warp_.workers() / 2 ? Kernel::worth_sharing_when_most_wait : Kernel::worth_sharing;
+  const bool worth = oldest.n >= least || top_ - bottom_ > Kernel::many;
+  if (warp_.lane() == 0) {
+    if (worth) {
+      k_.queue.add_pending(1);
+      k_.queue.push_task(warp_, oldest);
+    } else {
+      scratch_.stack[top_ % Kernel::stack_size] = oldest;
+    }
+  }
+  ++bottom_;
+  top_ += worth ? 0 : 1;
+  warp_.sync();
+}
+
+}  // namespace heapwood::kdtree
