@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <chrono>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -183,6 +185,28 @@ TEST(StressRule, ExpectationOfP) {
   EXPECT_NEAR(expected_counts(1).allocations, 0.75, 1e-12);
   EXPECT_NEAR(expected_counts(1).allocations_sigma, std::sqrt(0.75 * 0.25), 1e-12);
   EXPECT_EQ(expected_counts(1).deallocations, 0);
+  // Of few: all sequences of calls, by their number.
+  for (unsigned launches = 0; launches <= 12; ++launches) {
+    double sum[2] = {}, squares[2] = {};
+    for (unsigned calls = 0; calls < 1u << launches; ++calls) {
+      const int k = std::popcount(calls);
+      const double chance = std::pow(0.75, k) * std::pow(0.25, static_cast<int>(launches) - k);
+      const double counts[2] = {(k + 1) / 2 * 1.0, k / 2 * 1.0};
+      for (int i = 0; i < 2; ++i) {
+        sum[i] += chance * counts[i];
+        squares[i] += chance * counts[i] * counts[i];
+      }
+    }
+    const ExpectedCounts few = expected_counts(launches);
+    EXPECT_NEAR(few.allocations, sum[0], 1e-12);
+    EXPECT_NEAR(few.deallocations, sum[1], 1e-12);
+    EXPECT_NEAR(few.allocations_sigma * few.allocations_sigma, squares[0] - sum[0] * sum[0], 1e-12);
+    EXPECT_NEAR(few.deallocations_sigma * few.deallocations_sigma, squares[1] - sum[1] * sum[1], 1e-12);
+  }
+  // Of many it takes no time: a table has a row of them for each allocator, and is still to be printed after Ctrl-C.
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 100; ++i) EXPECT_NEAR(expected_counts(1u << 20).allocations, 0.375 * (1 << 20), 1);
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 1);
 
   // The generator follows it: five sigma of 20,000 threads, for several seeds.
   for (const std::uint32_t seed : {1u, 2u, 77u}) {
