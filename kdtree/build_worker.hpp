@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "alloc/allocator.hpp"
 #include "kdtree/build_kernel.hpp"
