@@ -142,6 +142,7 @@ SIMT_INLINE void consider_bins(Warp& warp, const BinCounts& counts, const SplitC
 template <class Warp>
 SIMT_INLINE void consider_tight_cuts(Warp& warp, const std::uint32_t* bounds, const SplitCost& cost, std::uint32_t n,
                                      Split& best) {
+  SIMT_ROLLED
   for (unsigned c = warp.lane(); c < 6; c += Warp::width) {
     const bool below = c < 3;  // what is cut off lies below the plane
     const float bound = simt::from_ordered_key(bounds[c]);

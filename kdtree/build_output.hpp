@@ -31,12 +31,13 @@ SIMT_INLINE std::uint32_t BuildWorker<Kernel, Warp>::take_pair() {
 
 template <class Kernel, class Warp>
 SIMT_INLINE std::uint32_t BuildWorker<Kernel, Warp>::take_refs(std::uint32_t n) {
-  if (n >= ref_batch) {
-    return static_cast<std::uint32_t>(take(k_.counters->refs, n, k_.ref_capacity, refs_overflow));
-  }
   if (ref_end_ - ref_next_ < n) {
-    ref_next_ = static_cast<std::uint32_t>(take(k_.counters->refs, ref_batch, k_.ref_capacity, refs_overflow));
-    ref_end_ = ref_next_ + ref_batch;
+    const bool alone = n > ref_batch;
+    const std::uint64_t taken = take(k_.counters->refs, alone ? n : ref_batch, k_.ref_capacity, refs_overflow);
+    const std::uint32_t first = static_cast<std::uint32_t>(taken);
+    if (alone) return first;
+    ref_next_ = first;
+    ref_end_ = first + ref_batch;
   }
   const std::uint32_t first = ref_next_;
   ref_next_ += n;
