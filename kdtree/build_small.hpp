@@ -33,13 +33,17 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::partition(const NodeTask& task, cons
     moved_left = moved.left;
     moved_right = moved.right;
   }
+  const auto load = [&](std::uint32_t i) { return Refs::load(task.refs, task.n, i, task.box, k_.corners); };
+  Ref next{};  // clipped refs: the next round's are on their way while this one's are moved
+  if (Refs::stores_bounds && !is_serial && warp_.lane() < task.n) next = load(warp_.lane());
   SIMT_ROLLED
   for (std::uint32_t base = is_serial ? task.n : 0; base < task.n; base += Warp::width) {
     const std::uint32_t i = base + warp_.lane();
-    Ref ref{};
+    Ref ref = next;
     bool to_left = false, to_right = false;
+    if (Refs::stores_bounds && i + Warp::width < task.n) next = load(i + Warp::width);
     if (i < task.n) {
-      ref = Refs::load(task.refs, task.n, i, task.box, k_.corners);
+      if (!Refs::stores_bounds) ref = load(i);
       to_left = goes_left(ref.box.lo[axis], ref.box.hi[axis], p, flats_right);
       to_right = goes_right(ref.box.lo[axis], ref.box.hi[axis], p, flats_right);
     }
@@ -97,8 +101,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::share(std::uint64_t look) {
   if (waiting == 0 || top_ == bottom_) return;
   [[maybe_unused]] const auto in = probe_.in(Phase::give);
   const NodeTask& oldest = scratch_.stack[bottom_ % Kernel::stack_size];
-  const std::uint32_t least =
-      waiting > warp_.workers() / 2 ? Kernel::worth_sharing_when_most_wait : Kernel::worth_sharing;
+  const std::uint32_t least = most_wait(waiting) ? Kernel::worth_sharing_when_most_wait : Kernel::worth_sharing;
   const bool worth = oldest.n >= least || top_ - bottom_ > Kernel::many;
   if (warp_.lane() == 0) {
     if (worth) {

@@ -213,6 +213,7 @@ class BuildWorker {
     free(task.refs, task.n);
     share(look);
   }
+  SIMT_INLINE bool most_wait(std::uint32_t waiting) const { return waiting > warp_.workers() / 2; }
   // The next node to split is a shared one.
   SIMT_INLINE void take_shared(std::uint32_t slot) {
     slot_ = slot;

@@ -95,6 +95,7 @@ SIMT_INLINE Candidates gather_all(Warp& warp, ChooseScratch& scratch, const Node
                                   const PackedCorners* corners) {
   const std::uint32_t n = task.n, stride = in_fours(n);
   bool flat = false;
+  SIMT_ROLLED
   for (std::uint32_t i = warp.lane(); i < stride; i += Warp::width) {
     Interval x = no_interval, y = no_interval, z = no_interval;
     if (i < n) {
@@ -113,6 +114,16 @@ SIMT_INLINE Candidates gather_all(Warp& warp, ChooseScratch& scratch, const Node
   return {.m = n, .flats = flat};
 }
 
+// Largest b with plane(b) <= p, as BinAxis::begin(), but, where a warp has a lane for each bin, in five instructions.
+template <class Warp>
+SIMT_INLINE int bin_of_plane(Warp& warp, const BinAxis& bins, float p, float hi) {
+  if constexpr (Warp::width == bin_count) {
+    return static_cast<int>(simt::popcount(warp.ballot(bins.plane(static_cast<int>(warp.lane())) <= p))) - 1;
+  } else {
+    return bins.begin(p, bins.coarse(hi));
+  }
+}
+
 // The bounds between the neighbours of the best bin boundary become candidates; the rest of the refs are constants there.
 template <class Refs, class Warp>
 SIMT_INLINE Candidates gather_near(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
@@ -120,17 +131,31 @@ SIMT_INLINE Candidates gather_near(Warp& warp, ChooseScratch& scratch, const Nod
   const unsigned axis = boundary.axis();
   const BinAxis bins = bin_axis(task.box, axis);
   const float p = boundary.position();
-  const int b = bins.begin(p, bins.coarse(task.box.hi[axis]));
+  const int b = bin_of_plane(warp, bins, p, task.box.hi[axis]);
   Candidates near{.m = 0, .axis = axis, .axes = 1, .above = bins.plane(b - 1), .below = bins.plane(b + 1)};
+  // Of clipped refs the next round's bounds are on their way while this one's are looked at; of others they would have to be computed.
+  const auto load = [&](std::uint32_t i) {
+    Interval interval{0, 0};
+    if (i < task.n) {
+      if constexpr (Refs::stores_bounds) {
+        Refs::load_bounds(task.refs, task.n, i, axis, interval.lo, interval.hi);
+      } else {
+        const Box box = Refs::load(task.refs, task.n, i, task.box, corners).box;
+        interval = {box.lo[axis], box.hi[axis]};
+      }
+    }
+    return interval;
+  };
+  Interval next{0, 0};
+  if constexpr (Refs::stores_bounds) next = load(warp.lane());
   warp.sync();
   SIMT_ROLLED
   for (std::uint32_t base = 0; base < task.n; base += Warp::width) {
     const std::uint32_t i = base + warp.lane();
     bool inside = false;
-    Interval interval{0, 0};
+    const Interval interval = Refs::stores_bounds ? next : load(i);
+    if constexpr (Refs::stores_bounds) next = load(i + Warp::width);
     if (i < task.n) {
-      const Box box = Refs::load(task.refs, task.n, i, task.box, corners).box;
-      interval = {box.lo[axis], box.hi[axis]};
       inside = (interval.lo > near.above && interval.lo < near.below) ||
                (interval.hi > near.above && interval.hi < near.below);
       near.left += !inside && interval.lo <= near.above ? 1 : 0;
@@ -147,6 +172,7 @@ SIMT_INLINE Candidates gather_near(Warp& warp, ChooseScratch& scratch, const Nod
   near.right = warp.reduce_add(near.right);
   warp.sync();
   if (near.m > refine_limit) near.m = 0;
+  SIMT_ROLLED
   for (std::uint32_t i = near.m + warp.lane(); i < in_fours(near.m); i += Warp::width)
     scratch.interval[i] = no_interval;
   warp.sync();
@@ -170,9 +196,14 @@ SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask&
   SIMT_ROLLED
   for (std::uint32_t first = 0; first < task.n; first += block) {
     const std::uint32_t last = task.n - first < block ? task.n : first + block;
+    // As in gather_near().
+    const auto load = [&](std::uint32_t i) { return Refs::load(task.refs, task.n, i, task.box, corners).box; };
+    Box next;
+    if (Refs::stores_bounds && first + warp.lane() < last) next = load(first + warp.lane());
     SIMT_ROLLED
     for (std::uint32_t i = first + warp.lane(); i < last; i += Warp::width) {
-      const Box box = Refs::load(task.refs, task.n, i, task.box, corners).box;
+      const Box box = Refs::stores_bounds ? next : load(i);
+      if (Refs::stores_bounds && i + Warp::width < last) next = load(i + Warp::width);
       tight.grow(box);
       count_in_bins(warp, scratch.histogram, scratch.axes, box);
     }
