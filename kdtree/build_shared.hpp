@@ -48,8 +48,9 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const
   SharedNode& node = k_.shared[slot];
   std::byte* const left = static_cast<std::byte*>(arrays.first);
   std::byte* const right = static_cast<std::byte*>(arrays.second);
-  const std::uint32_t chunk = chunk_of(task.n, TaskQueue::waiting(warp_.shfl(look, 0))),
-                      chunks = (task.n + chunk - 1) / chunk;
+  const std::uint32_t waiting = TaskQueue::waiting(warp_.shfl(look, 0));
+  const std::uint32_t chunk = chunk_of(task.n, waiting), chunks = (task.n + chunk - 1) / chunk;
+  const std::uint32_t most_alone = !is_serial && most_wait(waiting) ? Kernel::shared_when_most_wait : shared_limit;
   const unsigned axis = split.axis();
   const float p = split.position();
   // Two trips to L2, side by side: room in the queue, and the children's slots, by a lane each.
@@ -58,7 +59,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const
   constexpr unsigned second = Warp::width == 1 ? 0 : 1;
   if (warp_.lane() == 0) room = k_.queue.ask_for_room(chunks);
   if (warp_.lane() == second) {
-    k_.shared.take(split.nl() > shared_limit, split.nr() > shared_limit, slots[0], slots[1]);
+    k_.shared.take(split.nl() > most_alone, split.nr() > most_alone, slots[0], slots[1]);
   }
   SIMT_UNROLLED
   for (unsigned side = 0; side < 2; ++side) slots[side] = warp_.shfl(slots[side], second);
@@ -121,7 +122,9 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
     for (std::uint32_t i = first + warp_.lane(); i < last; i += Warp::width) {
       float lo, hi;
       Refs::load_bounds(task.refs, task.n, i, axis, lo, hi);
-      sides += (goes_left(lo, hi, p, flats_right) ? 1u : 0u) + (goes_right(lo, hi, p, flats_right) ? 1u << 16 : 0u);
+      const bool to_left = goes_left(lo, hi, p, flats_right), to_right = goes_right(lo, hi, p, flats_right);
+      sides += (to_left ? 1u : 0u) + (to_right ? 1u << 16 : 0u);
+      if (to_left && to_right) k_.corners[Refs::load_id(task.refs, i)].prefetch();
     }
     sides = warp_.reduce_add(sides);
     at = take_places((sides & 0xffffu) | std::uint64_t{sides >> 16} << 32);

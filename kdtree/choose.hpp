@@ -18,7 +18,7 @@
 namespace heapwood::kdtree {
 
 inline constexpr std::uint32_t exact_limit = 32;
-inline constexpr std::uint32_t shared_limit = 1024;  // larger nodes are split by many warps, without refinement
+inline constexpr std::uint32_t shared_limit = 1024;  // larger nodes are not refined, and always split by many warps
 inline constexpr std::uint32_t refine_limit = 96;    // refs with a bound between the planes around the best boundary
 
 struct Interval {

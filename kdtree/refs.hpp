@@ -8,6 +8,7 @@
 
 #include "kdtree/build.hpp"
 #include "kdtree/clip.hpp"
+#include "simt/arithmetic.hpp"
 
 namespace heapwood::kdtree {
 
@@ -19,6 +20,11 @@ struct alignas(16) Float4 {
 struct PackedCorners {
   Float4 a, b, c;
   SIMT_INLINE Corners unpack() const { return {{a.x, a.y, a.z}, {b.x, b.y, b.z}, {c.x, c.y, c.z}}; }
+  // Two sectors, wherever they begin.
+  SIMT_INLINE void prefetch() const {
+    simt::prefetch_l1(&a);
+    simt::prefetch_l1(&c);
+  }
 };
 
 struct Ref {

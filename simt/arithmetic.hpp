@@ -44,6 +44,13 @@ SIMT_INLINE T load_once(const T* from) {
 #endif
 }
 
+// Asks for the sector at an address, to have it in L1 soon. Of no effect on a CPU.
+SIMT_INLINE void prefetch_l1([[maybe_unused]] const void* at) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("prefetch.global.L1 [%0];" ::"l"(at));
+#endif
+}
+
 // Asks for the line at an address, to have it nearer (in L2) when somebody loads from it. Of no effect on a CPU, whose own prefetcher
 // follows such streams.
 SIMT_INLINE void prefetch([[maybe_unused]] const void* at) {
