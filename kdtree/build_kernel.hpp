@@ -61,8 +61,8 @@ struct BuildKernel {
   // warps have nothing to do, only the giver. With many nodes on a warp's stack any is given: where each split cuts most refs in
   // two, few refs become many nodes.
   static constexpr std::uint32_t worth_sharing = 12, worth_sharing_when_most_wait = 4, many = 6;
-  // Refs that a node has more than, to be split by many warps while most have nothing to do: then the build waits for it. Otherwise
-  // more than shared_limit. The tree is the same.
+  // A shared node's child that has more refs than this is shared, too, while most warps have nothing to do: then the build waits for it.
+  // The best by little of 256, 384 and 512 (docs/performance.md, "One node behind the other"). The tree is the same.
   static constexpr std::uint32_t shared_when_most_wait = 384;
   static_assert(shared_when_most_wait >= exact_limit && shared_when_most_wait <= shared_limit);
   // Whoever comes to the top leaves fewer than `many` below, and splits on down to the last level.

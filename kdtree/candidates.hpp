@@ -16,7 +16,7 @@
 namespace heapwood::kdtree {
 
 inline constexpr std::uint32_t exact_limit = 32;
-inline constexpr std::uint32_t shared_limit = 1024;  // larger nodes are not refined, and always split by many warps
+inline constexpr std::uint32_t shared_limit = 1024;  // more: not refined, split by many warps if there is a slot
 inline constexpr std::uint32_t refine_limit = 96;    // refs with a bound between the planes around the best boundary
 
 struct Interval {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How one warp chooses the split of a node. Exact SAH over the bounds of all refs up to `exact_limit` refs; above, bins, the
 // six tight cuts around the refs, and, up to `shared_limit` refs, exact SAH inside the two bins around the best boundary.
-// The tree depends on these limits, and on nothing else: not on who chooses, how wide a warp is, or in which order refs stand.
+// The tree depends on these limits (candidates.hpp), and on nothing else: not on who chooses, how wide a warp is, or in which order refs stand.
 #pragma once
 
 #include <cstdint>
