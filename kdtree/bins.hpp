@@ -83,9 +83,11 @@ SIMT_INLINE void set_counting_axes(Warp& warp, CountingAxis* axes, const Box& no
 
 // A histogram word of a warp's Scratch: begins in the low half, ends in the high half (up to 65535 of each).
 // `axes` are the node's three, `box` is the ref's. Axis by axis in one loop, as everything here: code that fits the instruction
-// cache is worth more than the selects.
+// cache is worth more than the selects. A lane without a ref comes along, with `counts` false: on a GPU lanes that wait behind this loop
+// may be let go before the others are through, and then the warp does the rest of the round in two halves (docs/performance.md).
 template <class Warp>
-SIMT_INLINE void count_in_bins(Warp& warp, std::uint32_t* histogram, const CountingAxis* axes, const Box& box) {
+SIMT_INLINE void count_in_bins(Warp& warp, std::uint32_t* histogram, const CountingAxis* axes, const Box& box,
+                               bool counts = true) {
   SIMT_ROLLED
   for (unsigned axis = 0; axis < 3; ++axis) {
     const CountingAxis of = axes[axis];
@@ -95,6 +97,7 @@ SIMT_INLINE void count_in_bins(Warp& warp, std::uint32_t* histogram, const Count
     const int end = of.bins.end(box.hi[axis], coarse);
     begin = begin < end ? begin : end;  // a ref in plane(b) begins and ends below it: it goes left
     std::uint32_t* const words = histogram + axis * bin_count;
+    if (!counts) continue;
     if (begin == end) {
       warp.scratch_add(words[begin], 0x00010001u);
     } else {

@@ -177,9 +177,10 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
         tight.add(warp_, to_side, select(pass != 0, sides.right, sides.left), pass);
       }
       const bool right = pass != 0 || first_right;
-      if (pass == 0 ? (to_left ? bin_left : to_right && bin_right) : to_left && to_right && bin_right) {
+      const bool counts = pass == 0 ? (to_left ? bin_left : to_right && bin_right) : to_left && to_right && bin_right;
+      if (warp_.any(counts)) {
         count_in_bins(warp_, scratch_.choose.histogram + (right ? histogram_words : 0),
-                      scratch_.choose.axes + (right ? 3 : 0), select(right, sides.right, sides.left));
+                      scratch_.choose.axes + (right ? 3 : 0), select(right, sides.right, sides.left), counts);
       }
     }
   }

@@ -39,11 +39,13 @@ SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask&
     Box next;
     if (Refs::stores_bounds && first + warp.lane() < last) next = load(first + warp.lane());
     SIMT_ROLLED
-    for (std::uint32_t i = first + warp.lane(); i < last; i += Warp::width) {
-      const Box box = Refs::stores_bounds ? next : load(i);
+    for (std::uint32_t base = first; base < last; base += Warp::width) {
+      const std::uint32_t i = base + warp.lane();
+      const bool counts = i < last;
+      const Box box = Refs::stores_bounds ? next : counts ? load(i) : Box{};
       if (Refs::stores_bounds && i + Warp::width < last) next = load(i + Warp::width);
-      tight.grow(box);
-      count_in_bins(warp, scratch.histogram, scratch.axes, box);
+      tight.grow(box);  // without a ref an empty one, or the lane's last one once more
+      count_in_bins(warp, scratch.histogram, scratch.axes, box, counts);
     }
     warp.sync();
     SIMT_ROLLED

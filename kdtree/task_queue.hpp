@@ -76,29 +76,28 @@ class TaskQueue {
   template <class Warp>
   SIMT_INLINE WorkItem pop(Warp& warp, NodeTask& task) const {
     std::uint32_t ticket = 0;
-    std::uint64_t flag = 0;
     if (warp.lane() == 0) {
       ticket = static_cast<std::uint32_t>(simt::global_ref(counters_->tickets).fetch_add(1, simt::relaxed));
-      const std::uint64_t lap = lap_of(ticket);
-      const simt::atomic_ref<std::uint64_t> word(entry(ticket).flag);
-      const auto mine = [&] { return flag != 0 && ((flag >> 52) & 255u) == lap; };
-      // acquire: everything its pusher wrote (refs, shared node, task) is visible. Until it is there loads are relaxed: on the
-      // GPU each acquire drops the multiprocessor's L1, which the working warps need.
-      const bool got = simt::wait_until(warp, [&] {
-        flag = word.load(simt::relaxed);
-        return mine();
-      });
-      flag = got ? word.load(simt::acquire) : static_cast<std::uint64_t>(WorkKind::exit) << 60;
     }
     ticket = warp.shfl(ticket, 0);
-    flag = warp.shfl(flag, 0);
+    RingEntry& own = entry(ticket);
+    const std::uint64_t lap = lap_of(ticket);
+    const simt::atomic_ref<std::uint64_t> word(own.flag);
+    std::uint64_t flag = 0;
+    const bool got = simt::wait_together(warp, [&] {
+      flag = word.load(simt::relaxed);
+      return flag != 0 && ((flag >> 52) & 255u) == lap;
+    });
+    // acquire: everything its pusher wrote (refs, shared node, task) is visible. Until it is there loads are relaxed: on the
+    // GPU each acquire drops the multiprocessor's L1, which the working warps need.
+    flag = got ? word.load(simt::acquire) : static_cast<std::uint64_t>(WorkKind::exit) << 60;
     const WorkItem item{static_cast<WorkKind>(flag >> 60), static_cast<std::uint32_t>(flag >> 32) & (most_slots - 1),
                         static_cast<std::uint32_t>(flag)};
     if (item.kind == WorkKind::exit) return item;
-    if (item.kind == WorkKind::task) task = entry(ticket).task;
+    if (item.kind == WorkKind::task) task = own.task;
     warp.sync();
     if (warp.lane() == 0) {
-      const simt::global_ref word(entry(ticket).flag);
+      const simt::global_ref word(own.flag);
       if (item.kind == WorkKind::task) {
         word.store(0, simt::release);  // the payload has been read; the pusher of the next lap may overwrite it
       } else {

@@ -111,6 +111,17 @@ SIMT_FN bool wait_until(Warp& warp, Done done) {
   return true;
 }
 
+// The same by all lanes of a warp, until it holds for each of them. Where all of them wait, they are together behind it: a loop of one
+// lane's, for which the others wait, a GPU may leave in two halves, which then execute one by one what follows.
+template <class Warp, class Done>
+SIMT_FN bool wait_together(Warp& warp, Done done) {
+  for (unsigned turn = 0; warp.any(!done()); ++turn) {
+    if ((turn & 63) == 63 && warp.any(warp.aborted())) return false;
+    warp.pause(turn);
+  }
+  return true;
+}
+
 // Sum of `value` (below 2^bits) over the lanes of the set in front of this one, and over all of them. A vote a bit:
 // unlike a tree of shuffles it does not mind gaps in the set.
 struct LaneSum {

@@ -33,11 +33,27 @@ struct Meet {
   }
 };
 
-template <class Device>
+// The same by all lanes together. Some have nothing to wait for; none goes on before the others.
+struct MeetTogether {
+  struct Scratch {};
+  std::uint32_t* arrived;
+  std::uint32_t* seen;
+  template <class Warp>
+  void operator()(Warp& warp, Scratch&) const {
+    const atomic_ref<std::uint32_t> count(*arrived);
+    if (warp.lane() == 0) count.fetch_add(1, release);
+    const bool waits = warp.lane() == warp.width - 1;
+    const bool met = wait_together(warp, [&] { return !waits || count.load(acquire) == warp.workers(); });
+    const bool all = count.load(acquire) == warp.workers();
+    if (warp.ballot(met && all) == (2u << (warp.width - 1)) - 1 && warp.lane() == 0) seen[warp.worker()] += 1;
+  }
+};
+
+template <class Kernel = Meet, class Device>
 void expect_meeting(const Device& device, unsigned workers) {
   std::uint32_t arrived = 0;
   std::vector<std::uint32_t> seen(workers);
-  device.launch(Meet{&arrived, seen.data()}, workers);
+  device.launch(Kernel{&arrived, seen.data()}, workers);
   EXPECT_EQ(arrived, workers);
   EXPECT_EQ(seen, std::vector<std::uint32_t>(workers, 1));
 }
@@ -46,6 +62,12 @@ TEST(Launch, AllWarpsRunAtOnce) {
   expect_meeting(Cpu(), 1);
   expect_meeting(Cpu(), 9);
   expect_meeting(Lockstep<4>(), 3);
+}
+
+TEST(Launch, LanesWaitTogether) {
+  expect_meeting<MeetTogether>(Cpu(), 9);
+  expect_meeting<MeetTogether>(Lockstep<4>(), 3);
+  expect_meeting<MeetTogether>(Lockstep<32>(), 2);
 }
 
 TEST(Launch, ThreadsOfTheDeviceAreTheDefault) {
@@ -98,11 +120,20 @@ struct Spin {
   }
 };
 
-template <class Device>
+struct SpinTogether {
+  struct Scratch {};
+  template <class Warp>
+  void operator()(Warp& warp, Scratch&) const {
+    const bool met = wait_together(warp, [&] { return warp.lane() != 0; });
+    if (met) warp.fail(1);
+  }
+};
+
+template <class Kernel = Spin, class Device>
 void expect_time_limit(const Device& device) {
   const auto start = std::chrono::steady_clock::now();
   try {
-    device.launch(Spin{}, 2, {.seconds = 0.05, .what = "the spinning kernel"});
+    device.launch(Kernel{}, 2, {.seconds = 0.05, .what = "the spinning kernel"});
     FAIL() << "not stopped";
   } catch (const Stopped& stopped) {
     EXPECT_EQ(stopped.reason(), Stopped::Reason::time_limit);
@@ -116,6 +147,8 @@ void expect_time_limit(const Device& device) {
 TEST(Launch, TimeLimit) {
   expect_time_limit(Cpu());
   expect_time_limit(Lockstep<4>());
+  expect_time_limit<SpinTogether>(Cpu());
+  expect_time_limit<SpinTogether>(Lockstep<4>());
 }
 
 TEST(Launch, Interrupt) {
