@@ -83,8 +83,9 @@ SIMT_INLINE void set_counting_axes(Warp& warp, CountingAxis* axes, const Box& no
 
 // A histogram word of a warp's Scratch: begins in the low half, ends in the high half (up to 65535 of each).
 // `axes` are the node's three, `box` is the ref's. Axis by axis in one loop, as everything here: code that fits the instruction
-// cache is worth more than the selects. A lane without a ref comes along, with `counts` false: on a GPU lanes that wait behind this loop
-// may be let go before the others are through, and then the warp does the rest of the round in two halves (docs/performance.md).
+// cache is worth more than the selects. A lane without a ref comes along, with `counts` false: on a GPU lanes that wait behind this
+// loop may be let go before the others are through, and the warp does what follows in two halves (docs/performance.md, "Lanes that
+// wait stay together").
 template <class Warp>
 SIMT_INLINE void count_in_bins(Warp& warp, std::uint32_t* histogram, const CountingAxis* axes, const Box& box,
                                bool counts = true) {
