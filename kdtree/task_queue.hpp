@@ -95,7 +95,7 @@ class TaskQueue {
                         static_cast<std::uint32_t>(flag)};
     if (item.kind == WorkKind::exit) return item;
     if (item.kind == WorkKind::task) task = own.task;
-    warp.sync();
+    warp.sync();  // all lanes have read the entry
     if (warp.lane() == 0) {
       const simt::global_ref word(own.flag);
       if (item.kind == WorkKind::task) {
