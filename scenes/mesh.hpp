@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "geometry/triangle.hpp"
+#include "geometry/vec3d.hpp"
 
 namespace heapwood::scenes {
 
@@ -18,8 +19,11 @@ struct CameraHint {
   bool operator==(const CameraHint&) const = default;
 };
 
+// Vertices are relative to `origin`: a vertex v lies at origin + v in the file's coordinates. The origin is 0 for scenes
+// about the file's origin, and near the scene's centre for scenes far from it, so that single precision keeps their shape.
 struct Mesh {
   std::string name;  // "atrium", "conference"
+  Vec3d origin;
   std::vector<Vec3> vertices;
   std::vector<Triangle> triangles;
   unsigned up = 1;                   // axis: 0 x, 1 y, 2 z

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Three doubles: coordinates as a file states them, which may be too large for single precision to hold a model's shape.
+#pragma once
+
+#include "geometry/vec.hpp"
+
+namespace heapwood {
+
+struct Vec3d {
+  double x = 0, y = 0, z = 0;
+  bool operator==(const Vec3d&) const = default;
+};
+
+SIMT_INLINE Vec3d operator+(Vec3d a, Vec3d b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
+SIMT_INLINE Vec3d operator-(Vec3d a, Vec3d b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
+
+SIMT_INLINE Vec3d to_double(Vec3 v) { return {v.x, v.y, v.z}; }
+SIMT_INLINE Vec3 to_float(Vec3d v) { return {static_cast<float>(v.x), static_cast<float>(v.y), static_cast<float>(v.z)}; }
+
+}  // namespace heapwood
