@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "app/commands.hpp"
+#include "scenes/file.hpp"
 #include "scenes/scene.hpp"
 
 namespace heapwood::app {
@@ -37,7 +39,7 @@ std::string scene_label(const std::string& source, const scenes::Mesh& mesh) {
   for (const scenes::Procedural& scene : scenes::procedural_scenes()) {
     if (family == scene.name) return source;
   }
-  return mesh.name.empty() ? source : mesh.name;
+  return scenes::printable(mesh.name.empty() ? source : mesh.name, source.size() + mesh.name.size());
 }
 
 PoolNeeds pool_needs(const std::vector<const engine::Entry*>& allocators) {
@@ -53,7 +55,10 @@ PreparedScene::PreparedScene(const std::string& source, const simt::DeviceInfo& 
                              const PoolNeeds& needs)
     : source_(source), device_(device), settings_(settings), mesh_(scenes::load(source)), frees_(needs.frees) {
   name_ = scene_label(source, mesh_);
+  for (const std::string& text : mesh_.notes) warning(text);
+  const bool had_triangles = !mesh_.triangles.empty();
   if (!settings.keep_degenerate) degenerate_ = scenes::drop_degenerate(mesh_);
+  if (had_triangles) scenes::require_triangles(mesh_, scenes::printable(source, source.size()));
   device_mesh_ = std::make_unique<kdtree::DeviceMesh>(device.id, view());
   if (settings.builder == Builder::per_level) return;
   workspace_ = std::make_unique<kdtree::Workspace>(*device_mesh_, settings.refs,

@@ -17,7 +17,7 @@ static_assert(std::endian::native == std::endian::little);
 
 struct Head {
   char magic[8] = {'H', 'W', 'M', 'E', 'S', 'H', '\r', '\n'};  // a transfer as text would change the line end
-  std::uint32_t version = 1;
+  std::uint32_t version = 2;
   std::uint8_t up = 1;
   std::uint8_t has_camera = 0;
   std::uint16_t name_bytes = 0;
@@ -28,6 +28,7 @@ struct Head {
   std::uint64_t checksum = 0;  // of the file with this field 0
 };
 static_assert(sizeof(Head) == 64);
+static_assert(sizeof(Vec3d) == 24);
 
 // Not cryptographic: it is to notice damage. Four lanes, so that it costs less than reading the file.
 class Checksum {
@@ -53,11 +54,12 @@ class Checksum {
   std::uint64_t state_ = factor;
 };
 
-std::uint64_t checksum(Head head, std::span<const std::byte> name, std::span<const std::byte> vertices,
-                       std::span<const std::byte> triangles) {
+std::uint64_t checksum(Head head, std::span<const std::byte> origin, std::span<const std::byte> name,
+                       std::span<const std::byte> vertices, std::span<const std::byte> triangles) {
   head.checksum = 0;
   Checksum sum;
   sum.add(std::as_bytes(std::span(&head, 1)));
+  if (!origin.empty()) sum.add(origin);
   for (const auto part : {name, vertices, triangles}) sum.add(part);
   return sum.value();
 }
@@ -69,6 +71,7 @@ Mesh parse_cache(std::span<const std::byte> file, const std::string& source) {
   const auto fail = [&](const std::string& reason) { throw Error(Exit::scene, shown + ": " + reason); };
   const Head ours;
   Head head;
+  if (file.empty()) require_triangles({}, shown);
   if (file.size() < sizeof(Head)) {
     fail("its " + std::to_string(file.size()) + " bytes are too few for a " + cache_extension + " file");
   }
@@ -76,27 +79,30 @@ Mesh parse_cache(std::span<const std::byte> file, const std::string& source) {
   if (std::memcmp(head.magic, ours.magic, sizeof(ours.magic)) != 0) {
     fail(std::string("byte 0: it is not a ") + cache_extension + " file");
   }
-  if (head.version != ours.version) {
-    fail("byte 8: it has version " + std::to_string(head.version) + ", this program reads " +
+  if (head.version != 1 && head.version != ours.version) {
+    fail("byte 8: it has version " + std::to_string(head.version) + ", this program reads 1 and " +
          std::to_string(ours.version) + ": write it again from the original");
   }
   const std::uint64_t vertex_bytes = std::uint64_t{head.vertices} * sizeof(Vec3);
   const std::uint64_t triangle_bytes = std::uint64_t{head.triangles} * sizeof(Triangle);
-  const std::uint64_t claimed = sizeof(Head) + head.name_bytes + vertex_bytes + triangle_bytes;
+  const std::size_t origin_bytes = head.version == 1 ? 0 : sizeof(Vec3d);
+  const std::uint64_t claimed = sizeof(Head) + origin_bytes + head.name_bytes + vertex_bytes + triangle_bytes;
   if (claimed != file.size()) {
     fail("it claims " + std::to_string(head.vertices) + " vertices and " + std::to_string(head.triangles) +
          " triangles, " + std::to_string(claimed) + " bytes in all, but has " + std::to_string(file.size()));
   }
-  const auto name = file.subspan(sizeof(Head), head.name_bytes);
-  const auto vertices = file.subspan(sizeof(Head) + head.name_bytes, vertex_bytes);
+  const auto origin = file.subspan(sizeof(Head), origin_bytes);
+  const auto name = file.subspan(sizeof(Head) + origin_bytes, head.name_bytes);
+  const auto vertices = file.subspan(sizeof(Head) + origin_bytes + head.name_bytes, vertex_bytes);
   const auto triangles = file.last(triangle_bytes);
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION  // a fuzzer never gets past a checksum
-  if (checksum(head, name, vertices, triangles) != head.checksum) fail("its checksum is wrong: the file is damaged");
+  if (checksum(head, origin, name, vertices, triangles) != head.checksum)
+    fail("its checksum is wrong: the file is damaged");
 #endif
   if (head.up > 2) fail("byte 12: axis " + std::to_string(head.up) + " is none of 0, 1, 2");
 
   Mesh mesh;
-  mesh.name.assign(reinterpret_cast<const char*>(name.data()), name.size());
+  mesh.name = printable({reinterpret_cast<const char*>(name.data()), name.size()}, name.size());
   mesh.up = head.up;
   if (head.has_camera != 0) {
     const float* c = head.camera;
@@ -112,7 +118,13 @@ Mesh parse_cache(std::span<const std::byte> file, const std::string& source) {
   copy(mesh.vertices.data(), vertices);
   mesh.triangles.resize(head.triangles);
   copy(mesh.triangles.data(), triangles);
+  copy(&mesh.origin, origin);
+  if (!(std::isfinite(mesh.origin.x) && std::isfinite(mesh.origin.y) && std::isfinite(mesh.origin.z))) {
+    fail("byte 64: the origin is not finite");
+  }
   check(mesh, shown);
+  require_triangles(mesh, shown);
+  if (head.version == 1) place_vertices(mesh);
   return mesh;
 }
 
@@ -137,8 +149,9 @@ void save_cache(const Mesh& mesh, const std::string& path) {
   const auto name = std::as_bytes(std::span(mesh.name.data(), head.name_bytes));
   const auto vertices = std::as_bytes(std::span(mesh.vertices));
   const auto triangles = std::as_bytes(std::span(mesh.triangles));
-  head.checksum = checksum(head, name, vertices, triangles);
-  write_file(path, {std::as_bytes(std::span(&head, 1)), name, vertices, triangles});
+  const auto origin = std::as_bytes(std::span(&mesh.origin, 1));
+  head.checksum = checksum(head, origin, name, vertices, triangles);
+  write_file(path, {std::as_bytes(std::span(&head, 1)), origin, name, vertices, triangles});
 }
 
 }  // namespace heapwood::scenes

@@ -2,9 +2,10 @@
 // The project's own binary form of a mesh, `.hwmesh`: what the other readers keep, loaded at the speed of the disk.
 //
 //   64 bytes   Head: magic, version, counts, upward axis, camera, checksum
+//   24 bytes   origin: three float64 (not in version 1, whose origin is 0)
 //   name, then vertices of three float32, then triangles of three uint32; all little-endian, nothing between
 //
-// Nothing writes one unasked. Limits: a file of another version is refused, not converted.
+// Nothing writes one unasked. Version 2 is written, 1 and 2 are read; others are refused.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ namespace heapwood::scenes {
 
 inline constexpr const char* cache_extension = ".hwmesh";
 
-// Throws Error{Exit::scene}, "source: reason". Vertices are finite and indices in range in what is returned.
+// Throws Error{Exit::scene}, "source: reason". What is returned has a triangle, finite vertices and indices in range.
 Mesh parse_cache(std::span<const std::byte> file, const std::string& source);
 Mesh load_cache(const std::string& path);
 

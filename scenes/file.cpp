@@ -34,6 +34,45 @@ struct Descriptor {
   throw Error(Exit::scene, shown(path) + ": cannot be read: " + reason);
 }
 
+// The bytes of the character that the text begins with; 0: it is not UTF-8.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : 4;
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  // Longer than needed, a surrogate, or beyond U+10FFFF.
+  const unsigned second = byte(1);
+  const bool refused = (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
+                       (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);
+  return refused ? 0 : length;
+}
+
+// One character: C0, DEL, C1 (U+0080 to U+009F), U+2028 to U+202E (lines, paragraphs, direction), U+2066 to U+2069.
+bool is_control(std::string_view character) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
+  if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7f;
+  if (character.size() == 2) return byte(0) == 0xc2 && byte(1) < 0xa0;
+  if (character.size() != 3 || byte(0) != 0xe2) return false;
+  return (byte(1) == 0x80 && byte(2) >= 0xa8 && byte(2) <= 0xae) ||
+         (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9);
+}
+
+void append_escaped(std::string& text, char c) {
+  constexpr std::string_view named = "\n\r\t\v\f", letters = "nrtvf";
+  text += '\\';
+  if (const std::size_t i = named.find(c); i != named.npos) {
+    text += letters[i];
+    return;
+  }
+  constexpr const char* digits = "0123456789abcdef";
+  const auto byte = static_cast<unsigned char>(c);
+  text.append({'x', digits[byte / 16], digits[byte % 16]});
+}
+
 }  // namespace
 
 FileBytes read_file(const std::string& path) {
@@ -78,12 +117,24 @@ void write_file(const std::string& path, std::initializer_list<std::span<const s
 }
 
 std::string printable(std::string_view text, std::size_t limit) {
-  std::string result(text.substr(0, limit));
-  for (char& c : result) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  std::string result;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t length = utf8_length(text.substr(at));
+    if (at + std::max<std::size_t>(length, 1) > limit) break;
+    if (length == 0 || is_control(text.substr(at, length))) {
+      for (const char c : text.substr(at, std::max<std::size_t>(length, 1))) append_escaped(result, c);
+    } else {
+      result += text.substr(at, length);
+    }
+    at += std::max<std::size_t>(length, 1);
   }
-  if (text.size() > limit) result += "...";
+  if (at < text.size()) result += "...";
   return result;
+}
+
+std::string_view without_byte_order_mark(std::string_view text) {
+  return text.starts_with("\xef\xbb\xbf") ? text.substr(3) : text;
 }
 
 std::string stem_of(const std::string& path) { return std::filesystem::path(path).stem().string(); }

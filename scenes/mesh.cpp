@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "simt/error.hpp"
 
@@ -17,7 +18,86 @@ bool zero_area(const Corners& t) {
   return uy * vz - uz * vy == 0 && uz * vx - ux * vz == 0 && ux * vy - uy * vx == 0;
 }
 
+// Coordinates of vertex i, given as x y z x y z ...
+struct Doubles {
+  std::span<const double> xyz;
+  std::size_t size() const { return xyz.size() / 3; }
+  Vec3d operator[](std::size_t i) const { return {xyz[3 * i], xyz[3 * i + 1], xyz[3 * i + 2]}; }
+};
+
+struct Floats {
+  std::span<const Vec3> vertices;
+  std::size_t size() const { return vertices.size(); }
+  Vec3d operator[](std::size_t i) const { return to_double(vertices[i]); }
+};
+
+struct Interval {
+  double lo = std::numeric_limits<double>::infinity(), hi = -std::numeric_limits<double>::infinity();
+  void grow(double x) {
+    lo = std::min(lo, x);
+    hi = std::max(hi, x);
+  }
+  double extent() const { return hi - lo; }
+  double centre() const { return lo / 2 + hi / 2; }
+};
+
+double origin_of(const Interval& axis, double extent) {
+  const double centre = axis.centre();
+  if (!(extent > 0) || std::abs(centre) <= 2 * extent) return 0;
+  int exponent = 0;
+  const double fraction = std::frexp(extent, &exponent);
+  const double unit = std::ldexp(1.0, fraction == 0.5 ? exponent - 1 : exponent);
+  return std::round(centre / unit) * unit;
+}
+
+template <class Coordinates>
+Vec3d choose_origin(const Mesh& mesh, const Coordinates& at) {
+  Interval x, y, z;
+  for (const Triangle& triangle : mesh.triangles) {
+    for (const std::uint32_t v : triangle.v) {
+      const Vec3d p = at[v];
+      x.grow(p.x);
+      y.grow(p.y);
+      z.grow(p.z);
+    }
+  }
+  if (mesh.triangles.empty()) return {};
+  const double extent = std::max({x.extent(), y.extent(), z.extent()});
+  return {origin_of(x, extent), origin_of(y, extent), origin_of(z, extent)};
+}
+
+// A vertex that no triangle refers to may be out of range once it is relative to the origin.
+float clamped(double x) {
+  constexpr double most = std::numeric_limits<float>::max();
+  return static_cast<float>(std::clamp(x, -most, most));
+}
+Vec3 relative(Vec3d p, Vec3d origin) {
+  const Vec3d d = p - origin;
+  return {clamped(d.x), clamped(d.y), clamped(d.z)};
+}
+
 }  // namespace
+
+void place_vertices(Mesh& mesh, std::span<const double> coordinates) {
+  const Doubles at{coordinates};
+  mesh.origin = choose_origin(mesh, at);
+  mesh.vertices.resize(at.size());
+  for (std::size_t i = 0; i < at.size(); ++i) mesh.vertices[i] = relative(at[i], mesh.origin);
+}
+
+void place_vertices(Mesh& mesh) {
+  mesh.origin = choose_origin(mesh, Floats{mesh.vertices});
+  if (mesh.origin == Vec3d{}) return;
+  for (Vec3& p : mesh.vertices) p = relative(to_double(p), mesh.origin);
+  if (!mesh.camera) return;
+  mesh.camera->eye = relative(to_double(mesh.camera->eye), mesh.origin);
+  mesh.camera->target = relative(to_double(mesh.camera->target), mesh.origin);
+}
+
+void require_triangles(const Mesh& mesh, const std::string& source) {
+  if (!mesh.triangles.empty()) return;
+  throw Error(Exit::scene, source + ": there is no triangle in it; points and lines cannot be traced");
+}
 
 void check(const Mesh& mesh, const std::string& source) {
   for (std::size_t i = 0; i < mesh.vertices.size(); ++i) {
@@ -43,7 +123,9 @@ std::size_t drop_degenerate(Mesh& mesh) {
 
 Box bounds(const Mesh& mesh) {
   Box box;
-  for (const Vec3& p : mesh.vertices) box.grow(p);
+  for (const Triangle& triangle : mesh.triangles) {
+    for (const std::uint32_t v : triangle.v) box.grow(mesh.vertices[v]);
+  }
   return box;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@
 
 namespace heapwood::scenes {
 
-// A view that shows a scene well; procedural scenes know theirs.
+// A view that shows a scene well; procedural scenes know theirs. Relative to the mesh's origin, as the vertices are.
 struct CameraHint {
   Vec3 eye, target;
   float fov = 45;  // vertical, degrees
@@ -28,7 +29,20 @@ struct Mesh {
   std::vector<Triangle> triangles;
   unsigned up = 1;                   // axis: 0 x, 1 y, 2 z
   std::optional<CameraHint> camera;  // none: look at the bounds
+  std::vector<std::string> notes;    // for the user, one line each: what in the file could not be read exactly
 };
+
+// Chooses the origin and sets the vertices from coordinates as the file has them, x y z of each vertex; `triangles` are set.
+// An axis has origin 0 unless the centre of the referenced vertices is farther from 0 than twice the scene's largest extent.
+// Each axis decides for itself: a terrain far away in x and y keeps its heights. The origin is then the centre, rounded to a
+// multiple of the largest extent rounded up to a power of two. At that distance the difference of a coordinate in single
+// precision and the origin is exact, and integers stay integers.
+void place_vertices(Mesh& mesh, std::span<const double> coordinates);
+// The same for coordinates in single precision, which `vertices` hold; the camera moves along.
+void place_vertices(Mesh& mesh);
+
+// Throws Error{Exit::scene} if the mesh, which `source` should hold, has no triangle.
+void require_triangles(const Mesh& mesh, const std::string& source);
 
 // Throws Error{Exit::scene} naming the first vertex that is not finite or the first index out of range.
 void check(const Mesh& mesh, const std::string& source);
@@ -37,7 +51,7 @@ void check(const Mesh& mesh, const std::string& source);
 // of the others and the vertices stay.
 std::size_t drop_degenerate(Mesh& mesh);
 
-// The box of all vertices, also of those that no triangle uses; empty for none.
+// The box of the vertices that triangles refer to; empty for none.
 Box bounds(const Mesh& mesh);
 
 }  // namespace heapwood::scenes

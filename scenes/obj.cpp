@@ -5,7 +5,9 @@
 
 #include <istream>
 #include <streambuf>
+#include <type_traits>
 
+#include "scenes/faces.hpp"
 #include "scenes/file.hpp"
 #include "scenes/obj_lines.hpp"
 #include "simt/error.hpp"
@@ -13,32 +15,19 @@
 namespace heapwood::scenes {
 namespace {
 
+static_assert(std::is_same_v<tinyobj::real_t, double>, "compile with TINYOBJLOADER_USE_DOUBLE");
+
 // Reads from a string without a copy of it.
 class StringBuffer : public std::streambuf {
  public:
   explicit StringBuffer(std::string& text) { setg(text.data(), text.data(), text.data() + text.size()); }
 };
 
-float squared_distance(Vec3 a, Vec3 b) { return dot(b - a, b - a); }
-
-// The corners of one face as triangles: a quad at its shorter diagonal, anything larger as a fan.
-void add_face(Mesh& mesh, const tinyobj::index_t* corners, std::size_t count) {
-  const auto id = [&](std::size_t i) { return static_cast<std::uint32_t>(corners[i].vertex_index); };
-  const auto at = [&](std::size_t i) { return mesh.vertices[id(i)]; };
-  if (count == 4 && squared_distance(at(1), at(3)) < squared_distance(at(0), at(2))) {
-    mesh.triangles.push_back({{id(0), id(1), id(3)}});
-    mesh.triangles.push_back({{id(1), id(2), id(3)}});
-    return;
-  }
-  for (std::size_t i = 2; i < count; ++i) mesh.triangles.push_back({{id(0), id(i - 1), id(i)}});
-}
-
 }  // namespace
 
 Mesh parse_obj(std::string_view text, const std::string& source) {
   const std::string shown = printable(source, source.size());
-  obj::Lines lines = obj::validate(text, shown);
-  if (lines.faces == 0) throw Error(Exit::scene, shown + ": there is no face in it: is it a Wavefront OBJ file?");
+  obj::Lines lines = obj::validate(without_byte_order_mark(text), shown);
 
   tinyobj::attrib_t attributes;
   std::vector<tinyobj::shape_t> shapes;
@@ -49,29 +38,44 @@ Mesh parse_obj(std::string_view text, const std::string& source) {
   if (!tinyobj::LoadObj(&attributes, &shapes, &materials, &warning, &error, &stream, nullptr, false, false)) {
     throw Error(Exit::scene, shown + ": cannot be read: " + printable(error, 200));
   }
+  lines.text = {};
 
   Mesh mesh;
-  mesh.name = stem_of(source);
-  mesh.vertices.resize(attributes.vertices.size() / 3);
-  for (std::size_t i = 0; i < mesh.vertices.size(); ++i) {
-    const float* p = &attributes.vertices[3 * i];
-    mesh.vertices[i] = {p[0], p[1], p[2]};
-  }
+  mesh.name = printable(stem_of(source), source.size());
   mesh.triangles.reserve(lines.faces);
+  const std::size_t vertices = attributes.vertices.size() / 3;
+  Faces faces(mesh.triangles);
+  std::size_t face = 0;
+  auto large = lines.large_faces.begin();
+  const auto add_large = [&] {
+    for (; large != lines.large_faces.end() && large->place == face; ++large) {
+      for (const std::uint32_t vertex : large->corners) faces.add_corner(vertex);
+      faces.end_face();
+    }
+  };
   for (const tinyobj::shape_t& shape : shapes) {
     std::size_t first = 0;
     for (const std::size_t count : shape.mesh.num_face_vertices) {
+      add_large();
       for (std::size_t i = first; i < first + count; ++i) {
         const int index = shape.mesh.indices[i].vertex_index;
-        if (index < 0 || static_cast<std::size_t>(index) >= mesh.vertices.size()) {
+        if (index < 0 || static_cast<std::size_t>(index) >= vertices) {
           throw Error(Exit::scene, shown + ": a face refers to vertex " + std::to_string(index + 1LL) +
-                                       ", but there are " + std::to_string(mesh.vertices.size()));
+                                       ", but there are " + std::to_string(vertices));
         }
+        faces.add_corner(static_cast<std::uint32_t>(index));
       }
-      add_face(mesh, &shape.mesh.indices[first], count);
+      faces.end_face();
       first += count;
+      ++face;
     }
   }
+  add_large();
+  shapes = {};
+  require_triangles(mesh, shown);
+  place_vertices(mesh, attributes.vertices);
+  attributes = {};
+  faces.triangulate(mesh, shown);
   check(mesh, shown);
   return mesh;
 }

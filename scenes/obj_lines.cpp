@@ -18,7 +18,17 @@ namespace {
 
 constexpr std::size_t most_corners = 255;  // tinyobjloader counts a face's corners in a byte
 
-// Lines one by one: \n, \r\n or \r ends one; `\` at its end joins the next.
+constexpr std::string_view blanks = " \t\v\f";
+
+// `#` at the start of a line or behind a blank.
+bool has_comment(std::string_view line) {
+  for (std::size_t at = line.find('#'); at != line.npos; at = line.find('#', at + 1)) {
+    if (at == 0 || blanks.find(line[at - 1]) != blanks.npos) return true;
+  }
+  return false;
+}
+
+// Lines one by one: \n, \r\n or \r ends one; `\` at its end joins the next, unless it ends a comment.
 class LineReader {
  public:
   explicit LineReader(std::string_view text) : text_(text) {}
@@ -30,9 +40,9 @@ class LineReader {
     number_ += lines_in_last_;
     lines_in_last_ = 1;
     line = physical();
-    if (!line.ends_with('\\')) return true;
+    if (!continues(line)) return true;
     joined_.clear();
-    while (line.ends_with('\\')) {
+    while (continues(line)) {
       joined_.append(line.substr(0, line.size() - 1)).push_back(' ');
       line = {};
       if (at_ == text_.size()) break;
@@ -45,6 +55,8 @@ class LineReader {
   }
 
  private:
+  static bool continues(std::string_view line) { return line.ends_with('\\') && !has_comment(line); }
+
   std::string_view physical() {
     const std::size_t begin = at_;
     while (at_ < text_.size() && text_[at_] != '\n' && text_[at_] != '\r') ++at_;
@@ -59,9 +71,9 @@ class LineReader {
 };
 
 std::string_view next_word(std::string_view& line) {
-  const std::size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
+  const std::size_t begin = std::min(line.find_first_not_of(blanks), line.size());
   line.remove_prefix(begin);
-  const std::string_view word = line.substr(0, std::min(line.find_first_of(" \t"), line.size()));
+  const std::string_view word = line.substr(0, std::min(line.find_first_of(blanks), line.size()));
   line.remove_prefix(word.size());
   return word;
 }
@@ -130,15 +142,16 @@ class Validator {
       corners_.push_back(corner(word));
     }
     if (corners_.size() < 3) return;
-    // Pieces of a fan around the first corner.
-    for (std::size_t first = 1; first + 1 < corners_.size(); first += most_corners - 2) {
-      lines_.text += 'f';
-      append(corners_[0]);
-      const std::size_t end = std::min(corners_.size(), first + most_corners - 1);
-      for (std::size_t i = first; i < end; ++i) append(corners_[i]);
-      lines_.text += '\n';
-      ++lines_.faces;
+    if (corners_.size() > most_corners) {
+      LargeFace& large = lines_.large_faces.emplace_back();
+      large.place = lines_.faces;
+      for (const std::size_t one_based : corners_) large.corners.push_back(static_cast<std::uint32_t>(one_based - 1));
+      return;
     }
+    lines_.text += 'f';
+    for (const std::size_t one_based : corners_) append(one_based);
+    lines_.text += '\n';
+    ++lines_.faces;
   }
 
   void append(std::size_t one_based) {

@@ -3,15 +3,24 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace heapwood::scenes::obj {
+
+// A face that tinyobjloader, which counts corners in a byte, cannot read.
+struct LargeFace {
+  std::size_t place = 0;               // the number of faces in `text` before it
+  std::vector<std::uint32_t> corners;  // from 0
+};
 
 struct Lines {
   std::string text;  // `v X Y Z` and `f I J K ...` alone: finite numbers, 3 to 255 corners, indices in range
   std::size_t vertices = 0;
-  std::size_t faces = 0;  // lines: a polygon of more than 255 corners is several
+  std::size_t faces = 0;  // in `text`
+  std::vector<LargeFace> large_faces;
 };
 
 // Throws Error{Exit::scene} naming the first line at fault.

@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include "scenes/faces.hpp"
 #include "scenes/file.hpp"
 #include "scenes/ply_header.hpp"
 #include "scenes/ply_readers.hpp"
@@ -26,33 +27,43 @@ class Body {
   Mesh run() {
     const Element* vertices = only("vertex");
     const Element* faces = only("face");
+    const Element* strips = only("tristrips");
+    if (claims_none(faces) && claims_none(strips)) return {};
     if (vertices == nullptr) place_.fail(header_.body, "there is no element `vertex`");
-    if (faces == nullptr) place_.fail(header_.body, "there is no element `face`: points alone cannot be traced");
     if (vertices->count >= std::numeric_limits<std::uint32_t>::max()) {
       place_.fail(header_.body, std::to_string(vertices->count) + " vertices are more than 32-bit indices can name");
     }
     vertex_count_ = vertices->count;
     for (const Element& element : header_.elements) {
       current_.element = &element;
+      const bool is_face = &element == faces || &element == strips;
       if (element.properties.empty()) {
-        if (element.count != 0 && (&element == vertices || &element == faces)) {
-          place_.fail(header_.body, "element `" + element.name + "` has no properties");
+        if (element.count != 0 && (&element == vertices || is_face)) {
+          place_.fail(header_.body, "element `" + printable(element.name) + "` has no properties");
         }
         continue;  // takes no bytes, whatever its count
       }
       require_room(element);
       if (&element == vertices) {
         read_vertices(element);
-      } else if (&element == faces) {
-        read_faces(element);
+      } else if (is_face) {
+        read_faces(element, &element == strips);
       } else {
         skip(element);
       }
     }
+    if (coordinates_.empty()) {
+      place_vertices(mesh_);
+    } else {
+      place_vertices(mesh_, std::exchange(coordinates_, {}));
+    }
+    faces_.triangulate(mesh_, place_.source);
     return std::move(mesh_);
   }
 
  private:
+  static bool claims_none(const Element* element) { return element == nullptr || element->count == 0; }
+
   const Element* only(std::string_view name) const {
     const Element* found = nullptr;
     for (const Element& element : header_.elements) {
@@ -67,9 +78,10 @@ class Body {
     const Property* found = nullptr;
     for (const Property& property : element.properties) {
       if (property.name != name && property.name != other) continue;
-      if (found != nullptr) place_.fail(header_.body, "property `" + property.name + "` stands there twice");
+      if (found != nullptr) place_.fail(header_.body, "property `" + printable(property.name) + "` stands there twice");
       if (property.list_count.has_value() != list) {
-        place_.fail(header_.body, "property `" + property.name + (list ? "` must be a list" : "` must not be a list"));
+        place_.fail(header_.body,
+                    "property `" + printable(property.name) + (list ? "` must be a list" : "` must not be a list"));
       }
       found = &property;
     }
@@ -111,56 +123,95 @@ class Body {
   void read_vertices(const Element& element) {
     const Property* axes[] = {&only(element, "x", "x", false), &only(element, "y", "y", false),
                               &only(element, "z", "z", false)};
-    mesh_.vertices.reserve(element.count);
+    // Text, double and 32-bit integers hold more digits than single precision.
+    const bool wide = place_.lines || std::any_of(axes, axes + 3, [](const Property* axis) {
+                        return axis->type == Type::f64 || axis->type == Type::i32 || axis->type == Type::u32;
+                      });
+    if (wide) {
+      coordinates_.reserve(3 * element.count);
+    } else {
+      mesh_.vertices.reserve(element.count);
+    }
     for (current_.index = 0; current_.index < element.count; ++current_.index) {
       const std::size_t begin = reader_.offset();
-      float p[3] = {};
+      double p[3] = {};
       for (const Property& property : element.properties) {
         unsigned axis = 0;
         while (axis < 3 && axes[axis] != &property) ++axis;
         if (axis == 3) {
           skip(property);
         } else {
-          p[axis] = static_cast<float>(reader_.read(property.type, current_));
+          p[axis] = reader_.read(property.type, current_);
         }
       }
-      if (!(std::isfinite(p[0]) && std::isfinite(p[1]) && std::isfinite(p[2]))) {
+      const Vec3 rounded = to_float(Vec3d{p[0], p[1], p[2]});
+      if (!(std::isfinite(rounded.x) && std::isfinite(rounded.y) && std::isfinite(rounded.z))) {
         place_.fail(after_space(begin), current_.text() + " is not finite");
       }
-      mesh_.vertices.push_back({p[0], p[1], p[2]});
+      if (wide) {
+        coordinates_.insert(coordinates_.end(), p, p + 3);
+      } else {
+        mesh_.vertices.push_back(rounded);
+      }
     }
   }
 
-  void read_faces(const Element& element) {
+  void read_faces(const Element& element, bool strips) {
     const Property& corners = only(element, "vertex_indices", "vertex_index", true);
     // Triangles are what most files hold; the count alone may be of faces of one byte.
     const std::size_t triangle = Reader::smallest(*corners.list_count) + 3 * Reader::smallest(corners.type);
-    mesh_.triangles.reserve(std::min<std::uint64_t>(element.count, reader_.left() / triangle + 1));
+    if (!strips) mesh_.triangles.reserve(std::min<std::uint64_t>(element.count, reader_.left() / triangle + 1));
     for (current_.index = 0; current_.index < element.count; ++current_.index) {
       for (const Property& property : element.properties) {
-        if (&property == &corners) {
-          read_face(property);
-        } else {
+        if (&property != &corners) {
           skip(property);
+        } else if (strips) {
+          read_strips(property);
+        } else {
+          read_face(property);
         }
       }
     }
   }
 
+  std::uint32_t vertex(double index, std::size_t begin) const {
+    if (!(index >= 0 && index < static_cast<double>(vertex_count_) && index == std::floor(index))) {
+      place_.fail(after_space(begin), current_.text() + " refers to vertex " + number(index) + ", but there are " +
+                                          std::to_string(vertex_count_));
+    }
+    return static_cast<std::uint32_t>(index);
+  }
+
   void read_face(const Property& property) {
-    const std::uint64_t n = length(property);
-    Triangle fan;
-    for (std::uint64_t i = 0; i < n; ++i) {
+    for (std::uint64_t n = length(property); n > 0; --n) {
+      const std::size_t begin = reader_.offset();
+      faces_.add_corner(vertex(reader_.read(property.type, current_), begin));
+    }
+    faces_.end_face();
+  }
+
+  // Strips of triangles in one list, -1 between them. In a strip each corner makes a triangle with the two before it, of
+  // alternating winding; triangles with a repeated corner only connect parts of a strip.
+  void read_strips(const Property& property) {
+    std::uint32_t last[2] = {};
+    std::uint64_t corners = 0;  // of the strip
+    for (std::uint64_t n = length(property); n > 0; --n) {
       const std::size_t begin = reader_.offset();
       const double index = reader_.read(property.type, current_);
-      if (!(index >= 0 && index < static_cast<double>(vertex_count_) && index == std::floor(index))) {
-        place_.fail(after_space(begin), current_.text() + " refers to vertex " + number(index) + ", but there are " +
-                                            std::to_string(vertex_count_));
+      const bool restart = index == -1 || (property.type == Type::u32 && index == 4294967295.0);
+      if (restart) {
+        corners = 0;
+        continue;
       }
-      fan.v[std::min<std::uint64_t>(i, 2)] = static_cast<std::uint32_t>(index);
-      if (i < 2) continue;
-      mesh_.triangles.push_back(fan);
-      fan.v[1] = fan.v[2];
+      const std::uint32_t third = vertex(index, begin);
+      const auto [first, second] = last;
+      if (corners >= 2 && first != second && second != third && third != first) {
+        mesh_.triangles.push_back(corners % 2 == 0 ? Triangle{{first, second, third}}
+                                                   : Triangle{{second, first, third}});
+      }
+      last[0] = second;
+      last[1] = third;
+      ++corners;
     }
   }
 
@@ -182,6 +233,8 @@ class Body {
   Current current_;
   std::uint64_t vertex_count_ = 0;
   Mesh mesh_;
+  std::vector<double> coordinates_;  // in place of mesh_.vertices where those would lose digits
+  Faces faces_{mesh_.triangles};
 };
 
 Mesh parse(std::span<const std::byte> file, const std::string& source) {
@@ -202,23 +255,34 @@ Mesh parse(std::span<const std::byte> file, const std::string& source) {
 }  // namespace ply
 
 Mesh parse_ply(std::span<const std::byte> file, const std::string& source) {
-  Mesh mesh = ply::parse(file, printable(source, source.size()));
-  mesh.name = stem_of(source);
+  const std::string shown = printable(source, source.size());
+  Mesh mesh = file.empty() ? Mesh{} : ply::parse(file, shown);
+  require_triangles(mesh, shown);
+  mesh.name = printable(stem_of(source), source.size());
   return mesh;
 }
 
 void write_ply(const Mesh& mesh, const std::string& path) {
-  const std::string header =
-      "ply\nformat binary_little_endian 1.0\ncomment written by heapwood\nelement vertex " +
-      std::to_string(mesh.vertices.size()) + "\nproperty float x\nproperty float y\nproperty float z\nelement face " +
-      std::to_string(mesh.triangles.size()) + "\nproperty list uchar int vertex_indices\nend_header\n";
+  // Where an origin is added, single precision would lose the digits that the origin saved.
+  const bool far = mesh.origin != Vec3d{};
+  const std::string type = far ? "double" : "float";
+  const std::string header = "ply\nformat binary_little_endian 1.0\ncomment written by heapwood\nelement vertex " +
+                             std::to_string(mesh.vertices.size()) + "\nproperty " + type + " x\nproperty " + type +
+                             " y\nproperty " + type + " z\nelement face " + std::to_string(mesh.triangles.size()) +
+                             "\nproperty list uchar int vertex_indices\nend_header\n";
+  std::vector<Vec3d> moved;
+  if (far) {
+    moved.reserve(mesh.vertices.size());
+    for (const Vec3& vertex : mesh.vertices) moved.push_back(mesh.origin + to_double(vertex));
+  }
   constexpr std::size_t face_bytes = 1 + sizeof(Triangle);
   std::vector<std::byte> faces(mesh.triangles.size() * face_bytes);
   for (std::size_t i = 0; i < mesh.triangles.size(); ++i) {
     faces[i * face_bytes] = std::byte{3};
     std::memcpy(&faces[i * face_bytes + 1], &mesh.triangles[i], sizeof(Triangle));
   }
-  write_file(path, {std::as_bytes(std::span(header)), std::as_bytes(std::span(mesh.vertices)), faces});
+  const auto vertices = far ? std::as_bytes(std::span<const Vec3d>(moved)) : std::as_bytes(std::span(mesh.vertices));
+  write_file(path, {std::as_bytes(std::span(header)), vertices, faces});
 }
 
 }  // namespace heapwood::scenes

@@ -22,13 +22,15 @@ constexpr TypeName type_names[] = {
     {"float", Type::f32}, {"float32", Type::f32}, {"double", Type::f64}, {"float64", Type::f64},
 };
 
+constexpr std::string_view blanks = " \t\v\f\r";
+
 std::vector<std::string_view> words_of(std::string_view line) {
   std::vector<std::string_view> words;
   while (true) {
-    const std::size_t begin = line.find_first_not_of(" \t\r");
+    const std::size_t begin = line.find_first_not_of(blanks);
     if (begin == std::string_view::npos) return words;
     line.remove_prefix(begin);
-    const std::size_t end = std::min(line.find_first_of(" \t\r"), line.size());
+    const std::size_t end = std::min(line.find_first_of(blanks), line.size());
     words.push_back(line.substr(0, end));
     line.remove_prefix(end);
   }
@@ -37,10 +39,15 @@ std::vector<std::string_view> words_of(std::string_view line) {
 class Parser {
  public:
   Parser(std::span<const std::byte> file, const std::string& source)
-      : place_{file, source}, text_(reinterpret_cast<const char*>(file.data()), file.size()) {}
+      : place_{file, source}, text_(reinterpret_cast<const char*>(file.data()), file.size()) {
+    next_ = text_.size() - without_byte_order_mark(text_).size();
+    const std::size_t end = text_.find_first_of("\r\n", next_);
+    ends_in_cr_ = end != text_.npos && text_[end] == '\r' && !text_.substr(end).starts_with("\r\n");
+  }
 
   Header run() {
-    if (next_line() != "ply") fail("a PLY file opens with the line `ply`, this one does not");
+    const std::vector<std::string_view> first = words_of(next_line());
+    if (first.size() != 1 || first[0] != "ply") fail("a PLY file opens with the line `ply`, this one does not");
     bool has_format = false;
     while (true) {
       const std::string_view line = next_line();
@@ -66,10 +73,10 @@ class Parser {
  private:
   [[noreturn]] void fail(const std::string& reason) const { place_.fail(begin_, reason); }
 
-  // Without its end, \n or \r\n.
+  // Without its end: \n or \r\n, or \r in a header whose first line ends so. Then a \n behind the last \r is data.
   std::string_view next_line() {
     begin_ = next_;
-    const std::size_t end = text_.find('\n', begin_);
+    const std::size_t end = text_.find(ends_in_cr_ ? '\r' : '\n', begin_);
     if (end == std::string_view::npos) fail("the file ends before `end_header`");
     next_ = end + 1;
     std::string_view line = text_.substr(begin_, end - begin_);
@@ -123,6 +130,7 @@ class Parser {
   Place place_;
   std::string_view text_;
   std::size_t begin_ = 0, next_ = 0;  // of the current line, of the next
+  bool ends_in_cr_ = false;
   Header header_;
 };
 
@@ -137,7 +145,12 @@ void Place::fail(std::size_t offset, const std::string& reason) const {
   std::string where = "byte " + std::to_string(offset);
   if (lines) {
     const auto head = file.first(std::min(offset, file.size()));
-    where = "line " + std::to_string(1 + std::count(head.begin(), head.end(), std::byte('\n')));
+    // Ends of lines: \n, \r\n and \r.
+    std::size_t line = 1;
+    for (std::size_t i = 0; i < head.size(); ++i) {
+      line += head[i] == std::byte('\n') ? i == 0 || head[i - 1] != std::byte('\r') : head[i] == std::byte('\r');
+    }
+    where = "line " + std::to_string(line);
   }
   throw Error(Exit::scene, source + ": " + where + ": " + reason);
 }

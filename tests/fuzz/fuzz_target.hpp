@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What every fuzzer asserts: a sound mesh, or Error{Exit::scene} of one line. Anything else ends the process.
 //   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. tests/fuzz/fuzz_ply.cpp \
-//     scenes/{ply,ply_header,mesh,file}.cpp -o fuzz_ply && ./fuzz_ply -max_len=4096 -max_total_time=60 -rss_limit_mb=1024
-// fuzz_obj: scenes/{obj,obj_lines,mesh,file}.cpp and tinyobjloader; fuzz_cache: scenes/{cache,mesh,file}.cpp, and
+//     scenes/{ply,ply_header,faces,polygon,ear_clipping,mesh,file}.cpp -o fuzz_ply && \
+//     ./fuzz_ply -max_len=4096 -max_total_time=60 -rss_limit_mb=1024
+// fuzz_obj: scenes/{obj,obj_lines,faces,polygon,ear_clipping,mesh,file}.cpp and tinyobjloader, both with
+// -DTINYOBJLOADER_USE_DOUBLE; fuzz_cache: scenes/{cache,mesh,file}.cpp, and
 // -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION, which leaves out the checksum.
 #pragma once
 
