@@ -40,11 +40,44 @@ TEST(Cache, RoundTripKeepsEverything) {
   EXPECT_EQ(again.camera, saved.mesh.camera);
 }
 
-TEST(Cache, AnEmptyMeshIsAMesh) {
+TEST(Cache, AnEmptyMeshIsAnError) {
   const Folder folder;
   save_cache({}, folder / "a.hwmesh");
+  expect_error(Exit::scene, {"there is no triangle in it"}, [&] { load_cache(folder / "a.hwmesh"); });
+  expect_error(Exit::scene, {"there is no triangle in it"}, [] { parse_cache({}, "a.hwmesh"); });
+}
+
+TEST(Cache, KeepsTheOriginAndAPrintableName) {
+  const Folder folder;
+  Mesh mesh;
+  mesh.name = "a\nb";
+  mesh.origin = {500032, 4649776, -0.5};
+  mesh.vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
+  mesh.triangles = {{{0, 1, 2}}};
+  save_cache(mesh, folder / "a.hwmesh");
   const Mesh again = load_cache(folder / "a.hwmesh");
-  EXPECT_TRUE(again.vertices.empty() && again.triangles.empty() && again.name.empty() && !again.camera);
+  EXPECT_EQ(again.origin, mesh.origin);
+  testing::expect_same(again, mesh);
+  EXPECT_EQ(again.name, "a\\nb");
+}
+
+// Written by version 1: a triangle at x = 100 with a camera.
+TEST(Cache, ReadsVersion1) {
+  std::string file("HWMESH\r\n", 8);
+  file += testing::raw(std::uint32_t{1}) + std::string("\x02\x01\x03\x00", 4);
+  file += testing::raw(std::uint32_t{3}) + testing::raw(std::uint32_t{1});
+  for (const float x : {100.0f, 0.0f, 4.0f, 100.0f, 0.0f, 0.0f, 50.0f}) file += testing::raw(x);
+  file += std::string(4, '\0') + testing::raw(std::uint64_t{0xbad51b2b6b1c5ff9}) + "old";
+  for (const float x : {100.0f, 0.0f, 0.0f, 101.0f, 0.0f, 0.0f, 100.0f, 1.0f, 0.0f}) file += testing::raw(x);
+  for (const std::uint32_t v : {0u, 1u, 2u}) file += testing::raw(v);
+  const Mesh mesh = parse_cache(bytes_of(file), "old.hwmesh");
+  EXPECT_EQ(mesh.name, "old");
+  EXPECT_EQ(mesh.up, 2u);
+  EXPECT_EQ(mesh.origin + to_double(mesh.vertices[1]), (Vec3d{101, 0, 0}));
+  EXPECT_NE(mesh.origin.x, 0);
+  ASSERT_TRUE(mesh.camera);
+  EXPECT_EQ(mesh.origin + to_double(mesh.camera->eye), (Vec3d{100, 0, 4}));
+  EXPECT_EQ(mesh.camera->fov, 50);
 }
 
 TEST(Cache, TheSameMeshIsTheSameFile) {
@@ -70,7 +103,7 @@ TEST(Cache, EveryFlippedBitIsNoticed) {
 
 TEST(Cache, RefusesWhatIsCutOffOrTooLong) {
   const Saved saved;
-  for (const std::size_t length : {0ul, 1ul, 63ul, 64ul, 65ul, saved.bytes.size() - 1}) {
+  for (const std::size_t length : {1ul, 63ul, 64ul, 65ul, saved.bytes.size() - 1}) {
     expect_error(Exit::scene, {length < 64 ? "too few" : "it claims"},
                  [&] { parse_cache(bytes_of(std::string_view(saved.bytes).substr(0, length)), "a.hwmesh"); });
   }
@@ -83,8 +116,8 @@ TEST(Cache, RefusesOtherFilesAndVersions) {
   other[0] = 'X';
   expect_error(Exit::scene, {"a.hwmesh: byte 0", "not a .hwmesh"}, [&] { parse_cache(bytes_of(other), "a.hwmesh"); });
   other = saved.bytes;
-  other[8] = 2;
-  expect_error(Exit::scene, {"byte 8", "version 2"}, [&] { parse_cache(bytes_of(other), "a.hwmesh"); });
+  other[8] = 3;
+  expect_error(Exit::scene, {"byte 8", "version 3"}, [&] { parse_cache(bytes_of(other), "a.hwmesh"); });
 }
 
 TEST(Cache, ClaimsBeyondTheFileCostNothing) {
@@ -104,11 +137,15 @@ TEST(Cache, ChecksWhatItLoads) {
   mesh.triangles = {{{0, 1, 3}}};
   save_cache(mesh, folder / "a.hwmesh");
   expect_error(Exit::scene, {"triangle 0 refers to vertex 3"}, [&] { load_cache(folder / "a.hwmesh"); });
-  mesh.triangles.clear();
+  mesh.triangles[0].v[2] = 2;
   mesh.vertices[1].y = NAN;
   save_cache(mesh, folder / "a.hwmesh");
   expect_error(Exit::scene, {"vertex 1 is not finite"}, [&] { load_cache(folder / "a.hwmesh"); });
-  mesh.vertices.clear();
+  mesh.vertices[1].y = 0;
+  mesh.origin.y = INFINITY;
+  save_cache(mesh, folder / "a.hwmesh");
+  expect_error(Exit::scene, {"the origin is not finite"}, [&] { load_cache(folder / "a.hwmesh"); });
+  mesh.origin = {};
   mesh.camera = CameraHint{{INFINITY, 0, 0}, {0, 0, 0}, 45};
   save_cache(mesh, folder / "a.hwmesh");
   expect_error(Exit::scene, {"camera is not finite"}, [&] { load_cache(folder / "a.hwmesh"); });

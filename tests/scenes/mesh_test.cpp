@@ -67,11 +67,77 @@ TEST(Mesh, SlimTrianglesStay) {
   EXPECT_EQ(drop_degenerate(mesh), 0u);
 }
 
-TEST(Mesh, BoundsHoldEveryVertex) {
+TEST(Mesh, BoundsHoldTheVerticesOfTriangles) {
   EXPECT_TRUE(bounds(Mesh{}).empty());
   Mesh mesh = square();
   mesh.vertices.push_back({-3, 5, 7});
+  EXPECT_EQ(bounds(mesh), (Box{{0, 0, 0}, {1, 1, 0}}));
+  mesh.triangles.push_back({{0, 1, 4}});
   EXPECT_EQ(bounds(mesh), (Box{{-3, 0, 0}, {1, 5, 7}}));
+}
+
+TEST(Mesh, WithoutATriangleIsOneError) {
+  EXPECT_NO_THROW(require_triangles(square(), "a.ply"));
+  expect_error(Exit::scene, {"a.ply: there is no triangle in it"}, [] { require_triangles({}, "a.ply"); });
+}
+
+// The square, moved, by both ways of placing vertices.
+std::vector<Mesh> placed(Vec3d offset) {
+  std::vector<Mesh> meshes(2, square());
+  std::vector<double> coordinates;
+  for (Vec3& p : meshes[0].vertices) {
+    const Vec3d q = offset + to_double(p);
+    coordinates.insert(coordinates.end(), {q.x, q.y, q.z});
+    p = to_float(q);
+  }
+  place_vertices(meshes[0]);
+  meshes[1].vertices.clear();
+  place_vertices(meshes[1], coordinates);
+  return meshes;
+}
+
+TEST(Mesh, VerticesNearTheOriginStayAsTheyAre) {
+  for (const Vec3d offset : {Vec3d{}, Vec3d{1.5, -2.5, 1}, Vec3d{0, 1e-30, 0}}) {
+    for (const Mesh& mesh : placed(offset)) {
+      EXPECT_EQ(mesh.origin, Vec3d{});
+      EXPECT_EQ(mesh.vertices[2], to_float(offset + Vec3d{1, 1, 0}));
+    }
+  }
+}
+
+TEST(Mesh, VerticesFarAwayAreRelativeToANearOrigin) {
+  for (const Vec3d offset :
+       {Vec3d{1e4, -1e4, 6667}, Vec3d{5e5, 4.6e6, -1.25}, Vec3d{0, 0, 3}, Vec3d{16777215, -3, 9}}) {
+    for (const Mesh& mesh : placed(offset)) {
+      for (unsigned i = 0; i < 4; ++i) {
+        const Vec3 p = mesh.vertices[i];
+        EXPECT_EQ(mesh.origin + to_double(p), offset + to_double(square().vertices[i]));
+        for (unsigned axis = 0; axis < 3; ++axis) EXPECT_LE(std::abs(p[axis]), 2.5f);
+      }
+      EXPECT_EQ(mesh.origin.x, std::round(mesh.origin.x));
+      EXPECT_EQ(mesh.origin.y, std::round(mesh.origin.y));
+      EXPECT_NE(mesh.origin, Vec3d{});
+    }
+  }
+}
+
+TEST(Mesh, OnlyVerticesOfTrianglesDecideOnTheOrigin) {
+  Mesh mesh = square();
+  for (Vec3& p : mesh.vertices) p = p + Vec3{1000, 0, 0};
+  mesh.vertices.push_back({-3e38f, 0, 0});
+  mesh.camera = CameraHint{{1000, 0, 4}, {1000, 0, 0}, 45};
+  place_vertices(mesh);
+  EXPECT_EQ(mesh.origin.y, 0);
+  EXPECT_NEAR(mesh.origin.x, 1000, 1);
+  EXPECT_NO_THROW(check(mesh, "far"));
+  EXPECT_EQ(mesh.origin.x + double{mesh.camera->eye.x}, 1000);
+  EXPECT_EQ(mesh.camera->eye.z, 4);
+
+  Mesh one;  // no extent: nothing to keep
+  one.vertices = {{1e9f, 0, 0}};
+  one.triangles = {{{0, 0, 0}}};
+  place_vertices(one);
+  EXPECT_EQ(one.origin, Vec3d{});
 }
 
 }  // namespace

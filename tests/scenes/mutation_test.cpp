@@ -98,6 +98,10 @@ TEST(Mutations, OfPlyFiles) {
     }
     seeds.push_back(data);
   }
+  seeds.push_back(
+      "ply\nformat ascii 1.0\nelement vertex 4\nproperty double x\nproperty double y\nproperty double z\n"
+      "element tristrips 1\nproperty list int int vertex_indices\nend_header\n"
+      "50000.5 0 0\n50001 0 0\n50001 1 0\n50000 1 0\n8 0 1 2 3 -1 1 2 3\n");
   survives(seeds,
            {"4294967295", "18446744073709551615", "-1", "nan", "1e999", "uint", "double", "list", "\n", " ", "vertex",
             "element face 9999999\n", "property list uint uint vertex_index\n", "\xff\xff\xff\xff", "end_header\n"},
