@@ -45,8 +45,8 @@ void EarClipper::queue_all() {
   for (std::uint32_t i = 0; i < left_; ++i, corner = next_[corner]) queue_.push_back({corner, versions_[corner]});
 }
 
-// The corner `other` lies in the corner's triangle, so that the triangle is not an ear. Touching the triangle's border is
-// allowed unless an edge goes from there into the triangle: bridges to holes run along borders.
+// The corner `other` lies in the corner's triangle, so that the triangle is not an ear. Touching the triangle's
+// border is allowed unless an edge goes from there into the triangle: bridges to holes run along borders.
 bool EarClipper::blocks(std::uint32_t other, std::uint32_t corner, Rule rule) const {
   const std::uint32_t before = previous_[corner], after = next_[corner];
   if (other == before || other == corner || other == after) return false;

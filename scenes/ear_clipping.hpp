@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Ear clipping of a polygon in the plane. An ear is a convex corner whose triangle with its two neighbours lies inside the
-// polygon; a polygon without self-intersections has one, and is smaller by a corner without it.
-// Whether a triangle lies inside depends on the corners that are not convex, which are kept in a tree of boxes. A corner
-// that is no ear stays none until one of its neighbours is clipped, so each corner is tested about three times.
+// Ear clipping of a polygon in the plane. An ear is a convex corner whose triangle with its two neighbours lies
+// inside the polygon; a polygon without self-intersections has one, and is smaller by a corner without it.
+// Whether a triangle lies inside depends on the corners that are not convex, which are kept in a tree of boxes. A
+// corner that is no ear stays none until one of its neighbours is clipped, so each corner is tested about three times.
 #pragma once
 
 #include <cstdint>
@@ -57,8 +57,8 @@ class EarClipper {
   bool met_no_ear_ = false, gave_up_ = false;
 };
 
-// Whether two edges of the outline cross each other at a point inside both. Looks at a bounded number of pairs of edges:
-// in outlines of thousands of corners a crossing may be missed.
+// Whether two edges of the outline cross each other at a point inside both. Looks at a bounded number of pairs of
+// edges: in outlines of thousands of corners a crossing may be missed.
 bool has_crossing(std::span<const Point2> outline);
 
 }  // namespace heapwood::scenes

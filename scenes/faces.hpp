@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The faces of a mesh that is being read. A polygon is a fan of triangles until all vertices are known, and is triangulated
-// in place then: files may list faces before vertices.
+// The faces of a mesh that is being read. A polygon is a fan of triangles until all vertices are known, and is
+// triangulated in place then: files may list faces before vertices.
 #pragma once
 
 #include <cstddef>
@@ -28,8 +28,8 @@ class Faces {
     corners_ = 0;
   }
 
-  // Triangulates the polygons, by the mesh's vertices; `mesh.triangles` are those that the faces were added to. Polygons
-  // that intersect themselves are noted in `mesh.notes`, once.
+  // Triangulates the polygons, by the mesh's vertices; `mesh.triangles` are those that the faces were added to.
+  // Polygons that intersect themselves are noted in `mesh.notes`, once.
   void triangulate(Mesh& mesh, const std::string& source) const;
 
  private:

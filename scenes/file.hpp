@@ -25,8 +25,8 @@ FileBytes read_file(const std::string& path);
 // Writes the parts one behind the other. Throws Error{Exit::failed}; what is written so far then stays.
 void write_file(const std::string& path, std::initializer_list<std::span<const std::byte>> parts);
 
-// The text on one line, cut after `limit` bytes: control characters, separators of lines, marks that change the direction
-// of writing, and bytes that are not UTF-8 are shown escaped, `\n` or `\x1b`.
+// The text on one line, cut after `limit` bytes: control characters, separators of lines, marks that change the
+// direction of writing, and bytes that are not UTF-8 are shown escaped, `\n` or `\x1b`.
 std::string printable(std::string_view text, std::size_t limit = 40);
 
 // A text without the UTF-8 byte order mark that editors on Windows begin files with.

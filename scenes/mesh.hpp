@@ -20,8 +20,9 @@ struct CameraHint {
   bool operator==(const CameraHint&) const = default;
 };
 
-// Vertices are relative to `origin`: a vertex v lies at origin + v in the file's coordinates. The origin is 0 for scenes
-// about the file's origin, and near the scene's centre for scenes far from it, so that single precision keeps their shape.
+// Vertices are relative to `origin`: a vertex v lies at origin + v in the file's coordinates. The origin is 0 for
+// scenes about the file's origin, and near the scene's centre for scenes far from it, so that single precision keeps
+// their shape.
 struct Mesh {
   std::string name;  // "atrium", "conference"
   Vec3d origin;
@@ -32,11 +33,11 @@ struct Mesh {
   std::vector<std::string> notes;    // for the user, one line each: what in the file could not be read exactly
 };
 
-// Chooses the origin and sets the vertices from coordinates as the file has them, x y z of each vertex; `triangles` are set.
-// An axis has origin 0 unless the centre of the referenced vertices is farther from 0 than twice the scene's largest extent.
-// Each axis decides for itself: a terrain far away in x and y keeps its heights. The origin is then the centre, rounded to a
-// multiple of the largest extent rounded up to a power of two. At that distance the difference of a coordinate in single
-// precision and the origin is exact, and integers stay integers.
+// Chooses the origin and sets the vertices from coordinates as the file has them, x y z of each vertex; `triangles`
+// are set. An axis has origin 0 unless the centre of the referenced vertices is farther from 0 than twice the scene's
+// largest extent. Each axis decides for itself: a terrain far away in x and y keeps its heights. The origin is then
+// the centre, rounded to a multiple of the largest extent rounded up to a power of two. At that distance the
+// difference of a coordinate in single precision and the origin is exact, and integers stay integers.
 void place_vertices(Mesh& mesh, std::span<const double> coordinates);
 // The same for coordinates in single precision, which `vertices` hold; the camera moves along.
 void place_vertices(Mesh& mesh);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// On which side of a line a point lies in the plane, without rounding error: polygons with corners on one line are common,
-// and a wrong sign there turns an outline inside out. (Shewchuk, "Adaptive Precision Floating-Point Arithmetic and Fast
-// Robust Geometric Predicates", 1997: an error bound first, an exact sum where the bound does not decide.)
+// On which side of a line a point lies in the plane, without rounding error: polygons with corners on one line are
+// common, and a wrong sign there turns an outline inside out. (Shewchuk, "Adaptive Precision Floating-Point
+// Arithmetic and Fast Robust Geometric Predicates", 1997: an error bound first, an exact sum where the bound does not
+// decide.)
 #pragma once
 
 #include <cmath>

@@ -190,8 +190,8 @@ class Body {
     faces_.end_face();
   }
 
-  // Strips of triangles in one list, -1 between them. In a strip each corner makes a triangle with the two before it, of
-  // alternating winding; triangles with a repeated corner only connect parts of a strip.
+  // Strips of triangles in one list, -1 between them. In a strip each corner makes a triangle with the two before it,
+  // of alternating winding; triangles with a repeated corner only connect parts of a strip.
   void read_strips(const Property& property) {
     std::uint32_t last[2] = {};
     std::uint64_t corners = 0;  // of the strip
