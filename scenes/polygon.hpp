@@ -4,10 +4,10 @@
 // - A polygon whose corner 0 sees every other corner, as in any strictly convex polygon, is a fan around corner 0.
 // - Any other polygon is triangulated by ear clipping (Meisters 1975). Corners on a line, repeated corners and the
 //   bridges that connect a hole to its outline are handled; triangles of zero area arise from repeated corners and
-// spikes only.
+//   spikes only.
 // - A polygon that intersects itself has no right answer: its corners are connected, areas may be covered twice.
 // Limit: ear clipping takes O(n log n) for ordinary outlines and O(n^2) for some. Beyond 512 steps per corner the
-// rest of the polygon becomes a fan: a polygon of a million corners takes half a minute at most, usually a few seconds.
+// rest of the polygon becomes a fan: a polygon of a million corners stays below a minute.
 #pragma once
 
 #include <cstdint>
