@@ -28,6 +28,9 @@ find "${rooms[@]}" -type f \
     may["app"] = "simt geometry alloc kdtree scenes render bench engine app"
     may["viewer"] = "simt geometry alloc kdtree scenes render bench engine app viewer"
     may["tests"] = "simt geometry alloc kdtree scenes render bench engine app viewer tests"
+    libm = "std::(a?(sin|cos|tan)h?|atan2|pow|exp[2m]?1?|log(2|10|1p|b)?|cbrt|hypot|[tl]gamma|erfc?|lerp|shuffle|" \
+           "[a-z_]*_distribution|default_random_engine)[fl]? *[(<{]|" \
+           "[^a-zA-Z0-9_:.](a?(sin|cos|tan)h?|atan2|pow|exp2?|expm1|log2?|log10|log1p|cbrt|hypot)[fl] *[(]"
     cuda = "__CUDACC__|__CUDA_ARCH__|__NVCC__|__global__|__device__|__host__|__shared__|__launch_bounds__|__syncthreads|" \
            "__syncwarp|__threadfence|threadIdx|blockIdx|blockDim|gridDim|<<<|cudaError_t|cuda[A-Z][A-Za-z]*[(]|" \
            "#include *<(cuda|cooperative_groups)"
@@ -69,6 +72,10 @@ find "${rooms[@]}" -type f \
   }
   room != "simt" && FILENAME ~ /\.hpp$/ && match(code, /std::(count[lr]_(zero|one)|popcount|bit_(width|ceil|floor)|has_single_bit)/) {
     report(substr(code, RSTART, RLENGTH) " in a header: nvcc gets it wrong on the GPU, see simt/math.hpp")
+  }
+  # Procedural scenes are the same to the bit everywhere; scenes/exact_math.hpp has functions that are.
+  room == "scenes" && match(code, libm) {
+    report(substr(code, RSTART, RLENGTH) " in scenes/: differs between C libraries, see scenes/exact_math.hpp")
   }
   room != "simt" && room != "tests" && FILENAME != "engine/instance.in" && match(code, cuda) {
     report("CUDA (" substr(code, RSTART, RLENGTH) ") outside simt/")
