@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # The rules of the house that a machine can see; names file and line of every breach.
 #   tests/structure/conventions.sh ROOT
-# Includes run one way, macros and CUDA stay in simt/, every source opens with its licence, no file is longer than 600 lines.
+# Includes run one way, macros and CUDA stay in simt/, no function of the C library that varies in scenes/, every source opens with
+# its licence, no file is longer than 600 lines.
 # Comments are free. Limit: a line is judged alone, so `/* */` comments of several lines are not known as such.
 set -euo pipefail
 cd "$1"
