@@ -3,6 +3,7 @@
 // Walls of two triangles stand beside mouldings and cloth of thousands.
 #include <cmath>
 
+#include "scenes/exact_math.hpp"
 #include "scenes/families.hpp"
 #include "scenes/ornaments.hpp"
 #include "scenes/random.hpp"
@@ -170,7 +171,7 @@ void Atrium::vault() {
   // Angles from the springing, 0 at z = +half_nave; the middle is open to the sky.
   const float radius = half_nave - 0.35f, open = 0.3f * pi;
   const auto on = [=](float x, float angle, float raised) {
-    return Vec3{x, cornice + (radius - raised) * std::sin(angle), (radius - raised) * std::cos(angle)};
+    return Vec3{x, cornice + (radius - raised) * exact::sin(angle), (radius - raised) * exact::cos(angle)};
   };
   for (const float side : {0.0f, 1.0f}) {
     const auto angle = [=](float t) { return side == 0 ? t * open : pi - t * open; };
@@ -245,7 +246,7 @@ void Atrium::end_wall() {
   // Under the vault a half disc with a round window.
   const float eye = 1.1f, eye_y = cornice + 1.75f;
   const auto lunette = [=, half = half](float u, float v) {
-    const float a = 2 * pi * u, dy = std::sin(a), dz = std::cos(a);
+    const float a = 2 * pi * u, dy = exact::sin(a), dz = exact::cos(a);
     const float up = eye_y - cornice, b = up * dy;
     float reach = -b + std::sqrt(b * b + half_nave * half_nave - up * up);
     if (dy < 0) reach = std::fmin(reach, -up / dy);
@@ -259,12 +260,12 @@ void Atrium::end_wall() {
   const float back = half + 0.9f, wide = radius + 0.06f, wider = wide + 0.06f;
   const auto apse = [=, ground = ground](float u, float v) {
     const float a = pi * (u - 0.5f), y = ground + (spring + 0.15f - ground) * v;
-    return Vec3{back + wide * std::cos(a), y, wide * std::sin(a)};
+    return Vec3{back + wide * exact::cos(a), y, wide * exact::sin(a)};
   };
   const auto dome = [=](float u, float v) {
     const float a = pi * (u - 0.5f), b = 0.5f * pi * v;
-    return Vec3{back + wider * std::cos(a) * std::cos(b), spring + wider * std::sin(b),
-                wider * std::sin(a) * std::cos(b)};
+    return Vec3{back + wider * exact::cos(a) * exact::cos(b), spring + wider * exact::sin(b),
+                wider * exact::sin(a) * exact::cos(b)};
   };
   model.add({.at = apse, .cells_u = 24, .cells_v = 3, .least_u = 6});
   model.add({.at = dome, .cells_u = 24, .cells_v = 16, .least_u = 6, .least_v = 3, .pole_last = true});
@@ -309,7 +310,8 @@ void Atrium::furniture() {
       }
       const Vec3 niche = {x, 0, side * (outer - 0.75f)};
       pedestal(model, place(niche), 0.7f, 0.9f);
-      vase(model, place(niche + Vec3{0, 0.9f, 0}), random.uniform(0.8f, 1.2f), random.below(12));
+      const unsigned kind = random.below(12);
+      vase(model, place(niche + Vec3{0, 0.9f, 0}), random.uniform(0.8f, 1.2f), kind);
       if (i % 2 == 1) lantern(model, {x, gallery - slab, side * (half_nave + 0.5f * aisle)}, 1.6f);
     }
   }
@@ -319,7 +321,8 @@ void Atrium::furniture() {
       const Vec3 spot = {column_x(i), 0, side * (half_nave - 1.1f)};
       pedestal(model, place(spot), 0.6f, 0.55f);
       if (random.chance(0.5f)) {
-        vase(model, place(spot + Vec3{0, 0.55f, 0}), random.uniform(0.9f, 1.1f), random.below(12));
+        const unsigned kind = random.below(12);
+        vase(model, place(spot + Vec3{0, 0.55f, 0}), random.uniform(0.9f, 1.1f), kind);
       } else {
         ball(model, place(spot + Vec3{0, 0.87f, 0}), 0.32f, 48, 10);
       }

@@ -2,6 +2,7 @@
 // Scenes that break builders and allocators: nothing, one, many in one place, no volume, no area, extreme sizes.
 #include <cmath>
 
+#include "scenes/exact_math.hpp"
 #include "scenes/families.hpp"
 #include "scenes/random.hpp"
 
@@ -15,7 +16,7 @@ Vec3 anywhere(Random& random, float size) {
 // Small triangles all over a cube of edge 2 * size.
 Mesh soup(const Request& request, float size) {
   Random random(request.seed);
-  const float edge = size / std::cbrt(static_cast<float>(request.triangles) + 1);
+  const float edge = size / exact::cbrt(static_cast<float>(request.triangles) + 1);
   Mesh mesh;
   for (std::uint32_t i = 0; i < request.triangles; ++i) {
     const Vec3 middle = anywhere(random, size);

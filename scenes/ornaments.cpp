@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "scenes/exact_math.hpp"
 #include "scenes/random.hpp"
 
 namespace heapwood::scenes {
@@ -37,7 +38,7 @@ void column(Model& model, const Frame& frame, const Column& c) {
   if (c.fluted) {
     flutes = [=](float angle, float y) {
       const float ends = std::min({1.0f, (y - bottom) / (0.5f * r), (neck - y) / (0.5f * r)});
-      return 1 - 0.045f * std::max(ends, 0.0f) * (1 - std::fabs(std::sin(10 * angle)));
+      return 1 - 0.045f * std::max(ends, 0.0f) * (1 - std::fabs(exact::sin(10 * angle)));
     };
   }
   lathe(model, frame, {{r, bottom}, {r * 0.98f, bottom + 0.4f * (neck - bottom), 0.004f}, {0.86f * r, neck}}, 28, 0.35f,
@@ -48,7 +49,7 @@ void column(Model& model, const Frame& frame, const Column& c) {
   const auto leaves = [=](float angle, float y) {
     const float t = (y - bell) / rise;
     const float row = t * 2 - std::floor(t * 2);
-    const float petal = std::fabs(std::cos(4 * angle + (t < 0.5f ? 0 : pi / 2)));
+    const float petal = std::fabs(exact::cos(4 * angle + (t < 0.5f ? 0 : pi / 2)));
     return 1 + 0.16f * petal * row * row;
   };
   lathe(model, frame, {{0.86f * r, bell}, {1.32f * r, bell + rise, -0.12f}}, 44, 0.035f, 10, leaves);
@@ -88,7 +89,7 @@ void vase(Model& model, const Frame& frame, float height, unsigned kind) {
   if (kind % 4 >= 2) {
     ribs = [=](float angle, float y) {
       const float t = y / h;
-      return 1 + 0.05f * std::cos(14 * angle) * std::max(0.0f, 1 - std::fabs(t - 0.45f) * 3);
+      return 1 + 0.05f * exact::cos(14 * angle) * std::max(0.0f, 1 - std::fabs(t - 0.45f) * 3);
     };
   }
   lathe(model, frame,
@@ -109,18 +110,19 @@ void vase(Model& model, const Frame& frame, float height, unsigned kind) {
 void knot(Model& model, const Frame& frame, float radius) {
   // A trefoil stood upright; its tube swells and thins three times around.
   const float s = radius / 3;
-  tube(model, {.path =
-                   [=](float t) {
-                     const float a = 2 * pi * t;
-                     return frame({s * (std::sin(a) + 2 * std::sin(2 * a)),
-                                   1.12f * radius + s * (std::cos(a) - 2 * std::cos(2 * a)), s * std::sin(3 * a)});
-                   },
-               .radius = [=](float t) { return s * (0.62f + 0.12f * std::cos(6 * pi * t)) * length(frame.y); },
-               .side = frame.z * 1.0f,
-               .around = 48,
-               .along = 260,
-               .least_around = 8,
-               .least_along = 32});
+  tube(model,
+       {.path =
+            [=](float t) {
+              const float a = 2 * pi * t;
+              return frame({s * (exact::sin(a) + 2 * exact::sin(2 * a)),
+                            1.12f * radius + s * (exact::cos(a) - 2 * exact::cos(2 * a)), s * exact::sin(3 * a)});
+            },
+        .radius = [=](float t) { return s * (0.62f + 0.12f * exact::cos(6 * pi * t)) * length(frame.y); },
+        .side = frame.z * 1.0f,
+        .around = 48,
+        .along = 260,
+        .least_around = 8,
+        .least_along = 32});
 }
 
 void lantern(Model& model, Vec3 top, float drop) {
@@ -138,7 +140,7 @@ void lantern(Model& model, Vec3 top, float drop) {
         24, 0.03f, 6);
   for (unsigned i = 0; i < 6; ++i) {
     const float a = pi / 3 * static_cast<float>(i);
-    const Vec3 out = {std::cos(a), 0, std::sin(a)};
+    const Vec3 out = {exact::cos(a), 0, exact::sin(a)};
     rod(model, frame.origin + out * 0.25f + Vec3{0, 0.18f, 0}, frame.origin + out * 0.25f + Vec3{0, 0.44f, 0}, 0.01f, 6,
         4);
   }
@@ -182,7 +184,7 @@ void teapot(Model& model, const Frame& frame, float height, float around) {
                    [=](float t) {
                      return f(bezier({-0.5f, 0.7f, 0}, {-1.25f, 0.86f, 0}, {-1.05f, 0.2f, 0}, {-0.58f, 0.22f, 0}, t));
                    },
-               .radius = [=](float t) { return scale * (0.045f + 0.012f * std::cos(2 * pi * t)); },
+               .radius = [=](float t) { return scale * (0.045f + 0.012f * exact::cos(2 * pi * t)); },
                .side = f.z * 1.0f,
                .around = 0.3f * around,
                .along = 0.7f * around,
@@ -195,12 +197,12 @@ void cloth(Model& model, const Frame& frame, const Cloth& c) {
     // Drawn together towards the tie, loose again below it.
     const float tie = 0.62f;
     const float pull =
-        c.gather * std::exp(-std::pow((v - tie) * 3.2f, 2.0f)) + 0.35f * c.gather * std::max(0.0f, v - tie);
+        c.gather * exact::exp(-((v - tie) * 3.2f) * ((v - tie) * 3.2f)) + 0.35f * c.gather * std::max(0.0f, v - tie);
     const float x = (u - 0.5f) * c.width;
     const float sway = noise({3 * u, 2 * v, 0.5f}, c.seed) * 0.35f + noise({9 * u, 1.5f * v, 7.5f}, c.seed) * 0.15f;
     const float phase = 2 * pi * c.folds * u + 1.6f * noise({1.5f * u, 1.2f * v, 3.5f}, c.seed);
-    const float z = c.depth * ((0.35f + 0.65f * v) * std::sin(phase) * (1 + 0.5f * pull) + sway * v);
-    return frame({x * (1 - pull) + c.side * pull, -c.height * (v + 0.012f * std::sin(phase) * v), z});
+    const float z = c.depth * ((0.35f + 0.65f * v) * exact::sin(phase) * (1 + 0.5f * pull) + sway * v);
+    return frame({x * (1 - pull) + c.side * pull, -c.height * (v + 0.012f * exact::sin(phase) * v), z});
   };
   model.add(
       {.at = at, .cells_u = 2.5f * c.width / c.cell, .cells_v = 0.6f * c.height / c.cell, .least_u = 4, .least_v = 2});

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "scenes/exact_math.hpp"
 #include "scenes/families.hpp"
 #include "scenes/ornaments.hpp"
 #include "scenes/random.hpp"
@@ -22,7 +23,7 @@ struct Plant {
   float width, height, depth;
 
   explicit Plant(const Request& request) : random(request.seed) {
-    const float size = std::cbrt(static_cast<float>(request.triangles) / 150'000);
+    const float size = exact::cbrt(static_cast<float>(request.triangles) / 150'000);
     plain = request.triangles < 30'000;
     const auto bays = [&](float at_default) { return std::max(1u, static_cast<unsigned>(at_default * size + 0.5f)); };
     nx = bays(5);
@@ -101,7 +102,7 @@ void Plant::tank(Vec3 foot, float radius, float tall) {
   if (plain) return;
   for (unsigned i = 0; i < 6; ++i) {
     const float a = pi / 3 * static_cast<float>(i);
-    const Vec3 out = {0.85f * r * std::cos(a), 0, 0.85f * r * std::sin(a)};
+    const Vec3 out = {0.85f * r * exact::cos(a), 0, 0.85f * r * exact::sin(a)};
     rod(model, foot + out, foot + out + Vec3{0, 0.7f, 0}, 0.12f, 8, 5);
   }
   for (float y = 1; y < tall - cap; y += 1.6f) {  // hoops
@@ -184,8 +185,9 @@ void Plant::bundle(unsigned bends) {
 void Plant::tanks() {
   const unsigned count = std::max(1u, nx * nz / 4);
   for (unsigned i = 0; i < count; ++i) {
-    const Vec3 corner = node(random.below(nx), 0, random.below(nz));
-    tank(corner + Vec3{0.5f * bay, 0, 0.5f * bay}, random.uniform(1.4f, 2.2f), random.uniform(0.5f, 0.9f) * height);
+    const unsigned z = random.below(nz), x = random.below(nx);
+    const float tall = random.uniform(0.5f, 0.9f) * height, radius = random.uniform(1.4f, 2.2f);
+    tank(node(x, 0, z) + Vec3{0.5f * bay, 0, 0.5f * bay}, radius, tall);
   }
   if (plain) return;
   for (unsigned i = 0; i < std::max(1u, nx / 4); ++i) {  // chimneys and their guys
@@ -195,8 +197,8 @@ void Plant::tanks() {
           {{1.3f * r, 0}, {r, tall}, {1.15f * r, tall}, {1.15f * r, tall + 0.6f}, {0.9f * r, tall + 0.6f}}, 32, 0, 8);
     for (unsigned k = 0; k < 3; ++k) {
       const float a = 2 * pi / 3 * static_cast<float>(k) + 0.4f;
-      rod(model, foot + Vec3{0.4f * tall * std::cos(a), 0, 0.4f * tall * std::sin(a)}, foot + Vec3{0, 0.9f * tall, 0},
-          0.02f, 6, 3);
+      rod(model, foot + Vec3{0.4f * tall * exact::cos(a), 0, 0.4f * tall * exact::sin(a)},
+          foot + Vec3{0, 0.9f * tall, 0}, 0.02f, 6, 3);
     }
   }
 }

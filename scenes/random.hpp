@@ -20,6 +20,8 @@ inline std::uint64_t mix(std::uint64_t x) {
 // In [0, 1), from the upper 24 bits.
 inline float unit_float(std::uint64_t bits) { return static_cast<float>(bits >> 40) * 0x1p-24f; }
 
+// Two draws within one expression have no order unless they are in one list in braces: arguments of a call are evaluated
+// in the compiler's order.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(mix(seed)) {}

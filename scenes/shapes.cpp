@@ -4,19 +4,21 @@
 #include <cmath>
 #include <utility>
 
+#include "scenes/exact_math.hpp"
+
 namespace heapwood::scenes {
 namespace {
 
 float per(float length, float cell) { return cell > 0 ? length / cell : 0; }
 
 Vec3 about_y(float radius, float y, float u) {
-  return {radius * std::cos(2 * pi * u), y, -radius * std::sin(2 * pi * u)};
+  return {radius * exact::cos(2 * pi * u), y, -radius * exact::sin(2 * pi * u)};
 }
 
 }  // namespace
 
 Frame place(Vec3 origin, float scale, float turn) {
-  const float c = scale * std::cos(turn), s = scale * std::sin(turn);
+  const float c = scale * exact::cos(turn), s = scale * exact::sin(turn);
   return {origin, {c, 0, -s}, {0, scale, 0}, {s, 0, c}};
 }
 
@@ -62,7 +64,7 @@ void lathe(Model& model, const Frame& frame, Profile profile, float around, floa
     };
     model.add({.at = at,
                .cells_u = around,
-               .cells_v = per(std::hypot(dr, dy) * (1 + 2 * std::fabs(to.bulge)), cell),
+               .cells_v = per(exact::hypot(dr, dy) * (1 + 2 * std::fabs(to.bulge)), cell),
                .least_u = least,
                .least_v = to.bulge != 0 && least > 8 ? 2u : 1u,
                .closed = true,
@@ -74,7 +76,7 @@ void lathe(Model& model, const Frame& frame, Profile profile, float around, floa
 
 void ball(Model& model, const Frame& frame, float radius, float around, unsigned least) {
   const auto at = [=](float u, float v) {
-    return frame(about_y(radius * std::sin(pi * v), -radius * std::cos(pi * v), u));
+    return frame(about_y(radius * exact::sin(pi * v), -radius * exact::cos(pi * v), u));
   };
   model.add({.at = at,
              .cells_u = around,
@@ -102,7 +104,7 @@ void tube(Model& model, Tube tube) {
     const Vec3 tangent = normalize(tube.path(std::fmin(v + step, 1.0f)) - tube.path(std::fmax(v - step, 0.0f)));
     const Vec3 a = normalize(cross(tangent, tube.side));
     const Vec3 b = cross(a, tangent);
-    return tube.path(v) + (a * std::cos(2 * pi * u) + b * std::sin(2 * pi * u)) * tube.radius(v);
+    return tube.path(v) + (a * exact::cos(2 * pi * u) + b * exact::sin(2 * pi * u)) * tube.radius(v);
   };
   model.add(
       {.at = at, .cells_u = around, .cells_v = along, .least_u = least_around, .least_v = least_along, .closed = true});
@@ -121,7 +123,7 @@ void rod(Model& model, Vec3 from, Vec3 to, float radius, float around, unsigned 
 
 void arch(Model& model, const Frame& frame, const Arch& a) {
   const auto edge = [=](float u, float radius) {
-    return Vec3{-radius * std::cos(pi * u), a.spring + radius * std::sin(pi * u), 0};
+    return Vec3{-radius * exact::cos(pi * u), a.spring + radius * exact::sin(pi * u), 0};
   };
   for (const float side : {-0.5f, 0.5f}) {
     model.add({.at =

@@ -2,6 +2,7 @@
 // A teapot in the middle of a stadium: nearly all triangles within a hand's breadth of a hall of 180 metres.
 #include <cmath>
 
+#include "scenes/exact_math.hpp"
 #include "scenes/families.hpp"
 #include "scenes/ornaments.hpp"
 #include "scenes/random.hpp"
@@ -14,8 +15,8 @@ constexpr float half_x = 58, half_z = 40, step_depth = 0.9f, step_height = 0.45f
 
 // A rounded rectangle, `out` outside the innermost row.
 Vec3 around(float u, float out, float y) {
-  const float a = 2 * pi * u, c = std::cos(a), s = std::sin(a);
-  const auto flat = [](float x) { return std::copysign(std::pow(std::fabs(x), 0.7f), x); };
+  const float a = 2 * pi * u, c = exact::cos(a), s = exact::sin(a);
+  const auto flat = [](float x) { return std::copysign(exact::pow(std::fabs(x), 0.7f), x); };
   return {(half_x + out) * flat(c), y, (half_z + out) * flat(s)};
 }
 
@@ -39,7 +40,7 @@ float stand(Model& model, unsigned rows, float out, float y, float scale, float 
 
 void roof(Model& model, unsigned trusses, float out, float y) {
   const auto on = [=](float u, float t, float drop) {
-    return around(u, out - 26 * t, y + 5 * std::sin(1.2f * t) - drop);
+    return around(u, out - 26 * t, y + 5 * exact::sin(1.2f * t) - drop);
   };
   for (unsigned i = 0; i < trusses; ++i) {
     const float u = static_cast<float>(i) / static_cast<float>(trusses), next = u + 1 / static_cast<float>(trusses);

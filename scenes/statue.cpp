@@ -6,6 +6,7 @@
 #include <cmath>
 #include <memory>
 
+#include "scenes/exact_math.hpp"
 #include "scenes/families.hpp"
 #include "scenes/ornaments.hpp"
 #include "scenes/random.hpp"
@@ -94,7 +95,7 @@ struct Face {
   bool upright;
 
   Vec3 at(float a, float b) const {
-    const auto even = [](float s) { return s <= -1 ? -1 : s >= 1 ? 1 : std::tan(0.25f * pi * s); };
+    const auto even = [](float s) { return s <= -1 ? -1 : s >= 1 ? 1 : exact::tan(0.25f * pi * s); };
     const Vec3 p = normal + u * even(a) + (v.y != 0 ? v * b : v * even(b));
     return {p.x, p.y * box_height, p.z};
   }

@@ -8,6 +8,8 @@
 //                            fail: the launch is aborted, or nothing can be had (below). batch is the same in all
 //                            calls; if n is more, the caller brings as many batches as hold n units.
 //   signal(n, expected)      n units more, `expected` of which were promised.
+//   wait_and_move(...)       the same for a caller that divides what it gets: a move (moves.hpp) begins before the units are
+//                            taken, and if they are got, the caller ends it. Units are taken only where some are seen.
 //   promise(n)               n units will come, by signal(.., n): others then wait for them.
 //   take_some(n, each, keep) up to n times `each` units, as they are there, nobody waits for them, and `keep` stay.
 //   try_wait(n, keep)        n units, in the same way, or none.
@@ -34,6 +36,7 @@
 
 #include <cstdint>
 
+#include "alloc/primitives/moves.hpp"
 #include "simt/atomic_ref.hpp"
 #include "simt/config.hpp"
 
@@ -55,7 +58,29 @@ class BasicBulkSemaphore {
                         std::uint32_t* dry = nullptr) const {
     // acquire: what the units stand for.
     const std::uint64_t old = word().fetch_sub(counts(n, n), taking);
-    return available(old) >= static_cast<std::int32_t>(n) ? Wait::got : wait_longer(word_, thread, old, n, batch, dry);
+    return available(old) >= static_cast<std::int32_t>(n)
+               ? Wait::got
+               : wait_longer(word_, thread, old, n, n, batch, dry, NoMoves());
+  }
+
+  template <class Thread>
+  SIMT_INLINE Wait wait_and_move(const Thread& thread, std::uint32_t n, std::uint32_t batch, std::uint32_t* dry,
+                                 Moves moves) const {
+    const auto wanted = static_cast<std::int32_t>(n);
+    // relaxed: whether to try. A thread that finds nothing must not appear as a move, or threads that fail would wait
+    // for each other.
+    std::uint64_t old = word().load(simt::relaxed);
+    if (available(old) >= wanted) {
+      moves.begin();
+      // acquire: what the units stand for. release: see moves.hpp.
+      old = word().fetch_sub(counts(n, n), moving);
+      if (available(old) >= wanted) return Wait::got;
+      word().fetch_add(counts(0, n), simt::relaxed);
+      moves.cancel();
+    } else {
+      old = word().fetch_sub(counts(n, 0), simt::relaxed);
+    }
+    return wait_longer(word_, thread, old, n, 0, batch, dry, moves);
   }
 
   SIMT_INLINE void signal(std::uint32_t n, std::uint32_t expected) const {
@@ -86,9 +111,16 @@ class BasicBulkSemaphore {
 
  private:
   static constexpr auto taking = hands_over ? simt::acquire : simt::relaxed;
+  static constexpr auto moving = hands_over ? simt::acq_rel : simt::release;
   static constexpr auto giving = hands_over ? simt::release : simt::relaxed;
   static constexpr unsigned eager = 8;      // turns before a waiting thread looks less often
   static constexpr unsigned patience = 32;  // turns of waiting while nobody promises enough
+
+  struct NoMoves {
+    static constexpr bool counted = false;
+    SIMT_INLINE void begin() const {}
+    SIMT_INLINE void cancel() const {}
+  };
 
   // What to add for changes of V and C: a borrow of C's half is part of the sum, and balance() knows it.
   static SIMT_INLINE std::uint64_t counts(std::int64_t balance, std::int64_t available) {
@@ -100,19 +132,20 @@ class BasicBulkSemaphore {
     return uncovered <= 0 ? 0 : (static_cast<std::uint32_t>(uncovered) + batch - 1) / batch;
   }
 
-  // There were not enough units. By value: the address of a thread that lives in registers must not escape.
-  template <class Thread>
+  // There were not enough units; `owed` of them have been subtracted from C all the same. By value: the address of a
+  // thread that lives in registers must not escape.
+  template <class Thread, class Move>
   static SIMT_OUTLINE Wait wait_longer(std::uint64_t* address, Thread thread, std::uint64_t old, std::uint32_t n,
-                                       std::uint32_t batch, std::uint32_t* dry) {
+                                       std::uint32_t owed, std::uint32_t batch, std::uint32_t* dry, Move move) {
     const simt::atomic_ref<std::uint64_t> word(*address);
     const std::int64_t before = balance(old), brought = std::int64_t{batches(n, batch)} * batch;
     // relaxed, here and below, where no units are taken: these are numbers.
     if (batches(n - before, batch) > batches(-before, batch)) {
-      word.fetch_add(counts(brought, n), simt::relaxed);
+      word.fetch_add(counts(brought, owed), simt::relaxed);
       return Wait::grow;
     }
     // What is asked for stays in V.
-    word.fetch_add(counts(0, n), simt::relaxed);
+    if (owed != 0) word.fetch_add(counts(0, owed), simt::relaxed);
     unsigned alone = 0, hope = 0;
     bool gone = false;
     SIMT_ROLLED
@@ -126,9 +159,12 @@ class BasicBulkSemaphore {
       const std::uint32_t dice = (thread.worker() * 32 + thread.lane() + turn) * 2654435769u >> 19;
       const std::uint32_t turns_away = hope < 7 ? dice & (8191u >> 2 * hope) : 0;
       if (available(seen) >= static_cast<std::int64_t>(n) * (1 + turns_away)) {
-        // acquire: what the units stand for.
-        if (available(word.fetch_sub(counts(0, n), taking)) >= static_cast<std::int32_t>(n)) return Wait::got;
+        move.begin();
+        // acquire: what the units stand for. release: see moves.hpp.
+        constexpr auto order = Move::counted ? moving : taking;
+        if (available(word.fetch_sub(counts(0, n), order)) >= static_cast<std::int32_t>(n)) return Wait::got;
         word.fetch_add(counts(0, n), simt::relaxed);
+        move.cancel();
         hope = 0;
       } else {
         ++hope;

@@ -14,11 +14,18 @@
 //   for a moment.) What is merged is promised to the next order before it disappears from this one;
 // - blocks serve n pages of 2^k >= n; those behind the n go back at once, and are promised from the beginning.
 // Orders in which a split, or a merge that failed, leaves free buddies are noted; a search that finds nothing large
-// enough makes up for it first (sweep()), and looks again if somebody has promised something meanwhile.
-// Order of things: a unit is there before its bit. So a thread with a unit finds a bit sooner or later, waiting only
-// for threads between these two operations; and who takes a bit knows that its unit is or was there.
-// Waits end, as each is for threads that are splitting or merging, and these wait only for higher orders. Limits: up to
-// 2^24 pages of a power of two, the rest of the pool is not used. Overhead: 4.25 bytes a page.
+// enough makes up for it first (sweep()).
+// No false starvation: a thread takes units out of one order to put their memory into another only within a move
+// (moves.hpp), which is counted at the higher of the two orders. A request is refused only when supply() has seen no
+// unit in its order and above, and no move there meanwhile. So all memory of these orders was in use or taken by other
+// requests at that moment, however long any thread was suspended. (A bound on the number of attempts, and a look at
+// promises, do not suffice: a suspended thread may hold the only block, a promise may be one that fails, and a block
+// may pass below or above the order that is looked at.) tests/model/tbuddy_model.cpp tries all interleavings.
+// Order of operations: a unit is there before its bit. So a thread with a unit finds a bit sooner or later, waiting only
+// for threads between these two operations; and a thread that takes a bit knows that its unit is or was there.
+// Waits end: a thread within a move waits only for bits of units that are there. A request that sees blocks or moves
+// over and over, but always loses them to others, is refused after max_turns.
+// Limits: up to 2^24 pages of a power of two, the rest of the pool is not used. Overhead: 4.25 bytes per page.
 #pragma once
 
 #include <algorithm>
@@ -26,6 +33,7 @@
 #include <vector>
 
 #include "alloc/primitives/bulk_semaphore.hpp"
+#include "alloc/primitives/moves.hpp"
 #include "alloc/primitives/sum_map.hpp"
 
 namespace heapwood::alloc {
@@ -82,7 +90,8 @@ class TBuddy {
   }
 
   SIMT_INLINE std::uint32_t pages() const { return pages_; }
-  // Not 0: there were not even a few pages a moment ago. Ends waiting for promises that were broken.
+  // Not 0: a request for a few pages has been refused, and nothing was freed since. A hint, which may be outdated: ends
+  // waiting for promises that were broken.
   SIMT_INLINE std::uint32_t* full() const { return reinterpret_cast<std::uint32_t*>(base_) + 1; }
   SIMT_INLINE unsigned page_shift() const { return page_shift_; }
   SIMT_INLINE const std::byte* base() const { return base_; }
@@ -112,19 +121,16 @@ class TBuddy {
     if ((pages_ >> k) == 0) return none;
     const std::uint32_t behind = (1u << k) - n;
     promise(behind);
-    std::uint32_t b = take_block(thread, k);
-    SIMT_ROLLED
-    for (unsigned turn = 0; b == none && turn < most_turns && !thread.aborted() && (sweep(k) || expects(k)); ++turn) {
-      thread.pause(turn);
-      b = take_block(thread, k);
-    }
-    if (b == none) {
+    Taken taken = take_block(thread, k, behind != 0, full());
+    if (taken.block == none) taken = take_block_slow(thread, k, behind != 0);
+    if (taken.block == none) {
       break_promise(behind);
       return none;
     }
-    const std::uint32_t first = b << k;
+    const std::uint32_t first = taken.block << k;
     lengths()[first] = n | (marked ? mark : 0);
     give_back(first + n, behind, 1);
+    if (taken.from != none) moves(taken.from).end();
     return first;
   }
   // Pages for `times` blocks of n, one behind the other, each of which is given back by itself: the first one or none.
@@ -172,9 +178,9 @@ class TBuddy {
 
  private:
   static constexpr std::uint32_t most_pages = 1u << 24, mark = 1u << 31;
-  static constexpr unsigned most_turns = 64;  // of looking again; waiting goes on in the semaphores
-  // At the base: the orders with free buddies, the word for full(); the semaphores, each in a sector of its own; where the maps begin,
-  // the words of all maps, the lengths, the pages.
+  static constexpr unsigned max_turns = 1u << 20, max_sweeps = 64;  // of a request that others are faster than
+  // At the base: the orders with free buddies, the word for full(); the semaphores, each in a sector with its order's
+  // moves; where the maps begin, the words of all maps, the lengths, the pages.
   static constexpr std::size_t semaphores_at = 32, semaphore_bytes = 32;
 
   SIMT_INLINE simt::atomic_ref<std::uint32_t> missed() const {
@@ -186,6 +192,8 @@ class TBuddy {
   // They only count: blocks are handed over with their bits.
   using Semaphore = BasicBulkSemaphore<false>;
   SIMT_INLINE Semaphore semaphore(std::uint32_t order) const { return Semaphore(semaphore_word(order)); }
+  // Of blocks of this order that are split, and of buddies that become blocks of this order.
+  SIMT_INLINE Moves moves(std::uint32_t order) const { return Moves(semaphore_word(order) + 1); }
   SIMT_INLINE const std::uint32_t* table(std::uint32_t order) const {
     return reinterpret_cast<const std::uint32_t*>(base_ + tables_at_) + order * SumMap::table_entries;
   }
@@ -193,6 +201,7 @@ class TBuddy {
   SIMT_INLINE std::uint32_t* lengths() const { return reinterpret_cast<std::uint32_t*>(base_ + lengths_at_); }
   SIMT_INLINE SumMap map(std::uint32_t order) const { return {words(), table(order), pages_ >> order}; }
   SIMT_INLINE bool is_top(std::uint32_t order) const { return (pages_ >> order) == 1; }
+  SIMT_INLINE std::uint32_t top() const { return simt::highest_bit(pages_); }
 
   // A block of each order that has a bit in `orders` will come, or will not.
   SIMT_INLINE void promise(std::uint32_t orders) const {
@@ -204,25 +213,62 @@ class TBuddy {
     for (; orders != 0; orders &= orders - 1) semaphore(simt::lowest_bit(orders)).signal(0, 1);
   }
 
-  // Is a block of this order or a larger one there, or promised? A thread that passed an order before somebody who splits
-  // made a promise there finds nothing above, and one that passed the order of a block that is then merged finds nothing
-  // below. So down, after splits, and up, after merges.
-  SIMT_INLINE bool expects(std::uint32_t order) const {
-    bool any = false;
-    std::uint32_t k = order;
-    while (!is_top(k)) ++k;
+  enum class Supply : std::uint32_t { none, moving, pairs, some };
+
+  // Of blocks of this order and above; pairs: smaller ones may be merged (looked at if `sweeps`). From the top: a move
+  // changes the units of the order that counts it and of lower ones, so each count is read before and after all units
+  // that its moves change.
+  SIMT_INLINE Supply supply(std::uint32_t order, bool sweeps) const {
+    std::uint64_t before = 0, after = 0;
     SIMT_ROLLED
-    for (bool up = false; !any; up ? ++k : --k) {
-      // relaxed: only whether to look again.
-      const std::uint64_t seen = simt::atomic_ref<std::uint64_t>(*semaphore_word(k)).load(simt::relaxed);
-      any = Semaphore::balance(seen) > 0;
-      if (up && is_top(k)) break;
-      if (k == order) {
-        if (is_top(k)) break;
-        up = true;
-      }
+    for (std::uint32_t k = top() + 1; k-- > order;) {
+      before += moves(k).read();
+      // acquire: whoever sees units missing sees the move of them below.
+      const std::uint64_t seen = simt::atomic_ref<std::uint64_t>(*semaphore_word(k)).load(simt::acquire);
+      if (Semaphore::available(seen) > 0) return Supply::some;
     }
-    return any;
+    // Between the two readings: a split notes its pairs before it ends; a thread that sweeps them is a move at the top.
+    // acquire: see that move below.
+    if (sweeps && (missed().load(simt::acquire) & ((1u << order) - 1)) != 0) return Supply::pairs;
+    if (Moves::in_progress(before) != 0) return Supply::moving;
+    SIMT_ROLLED
+    for (std::uint32_t k = order; k <= top(); ++k) after += moves(k).read_again();
+    return before == after ? Supply::none : Supply::moving;
+  }
+
+  // `from`: unless none, the block was taken from this order within a move, which the caller ends.
+  struct Taken {
+    std::uint32_t block, from;
+  };
+
+  // The first attempt has failed. none: there is nothing, or others were faster many times, or the launch is aborted.
+  // By value: the address of a thread that lives in registers must not escape.
+  template <class Thread>
+  SIMT_OUTLINE Taken take_block_slow(Thread thread, std::uint32_t order, bool divides) const {
+    const simt::atomic_ref<std::uint32_t> is_full(*full());
+    unsigned sweeps = 0;
+    SIMT_ROLLED
+    for (unsigned turn = 0; turn < max_turns; ++turn) {
+      const Supply seen = supply(order, sweeps < max_sweeps);
+      if (seen == Supply::none) {
+        // relaxed, here and below: a hint for those who wait.
+        if (order <= step) is_full.store(1, simt::relaxed);
+        break;
+      }
+      if (seen == Supply::pairs) {
+        ++sweeps;
+        sweep(order);
+        continue;
+      }
+      thread.pause(turn);
+      if ((turn & 63) == 63 && thread.aborted()) break;
+      if (seen == Supply::moving) continue;
+      if (is_full.load(simt::relaxed) != 0) is_full.store(0, simt::relaxed);
+      // Without the hint: all threads that wait might leave because of it, and none would split what is there.
+      const Taken taken = take_block(thread, order, divides, nullptr);
+      if (taken.block != none) return taken;
+    }
+    return {none, none};
   }
 
   // Orders grow from the fifth one above them, or the top: a batch is what a block of that order is split into.
@@ -234,27 +280,31 @@ class TBuddy {
     return up;
   }
 
+  // One attempt. divides: the caller puts a part of the block back.
   template <class Thread>
-  SIMT_INLINE std::uint32_t take_block(Thread& thread, std::uint32_t order) const {
+  SIMT_INLINE Taken take_block(Thread& thread, std::uint32_t order, bool divides, std::uint32_t* dry) const {
     using Wait = Semaphore::Wait;
     std::uint32_t k = order, low = order;
     bool got = false;
     SIMT_ROLLED
     for (;;) {
       // The top order does not grow: a batch of one promises nothing.
-      const std::uint32_t up = above(k);
-      const auto answer = semaphore(k).wait(thread, 1, 1u << (up - k), k <= step ? full() : nullptr);
+      const std::uint32_t up = above(k), batch = 1u << (up - k);
+      std::uint32_t* const hint = k <= step ? dry : nullptr;
+      const bool whole = k == order && !divides;
+      const auto answer = whole ? semaphore(k).wait(thread, 1, batch, hint)
+                                : semaphore(k).wait_and_move(thread, 1, batch, hint, moves(k));
       got = answer == Wait::got;
       if (got || answer == Wait::fail || up == k) break;
-      low = k;
       SIMT_ROLLED
-      while (!got && ++k < up) got = pay(k, 1);  // a smaller block will do, too
+      while (!got && ++k < up) got = take_unit(k);  // a smaller block will do, too
       if (got) break;
     }
+    const bool is_move = got && (k != order || divides);
     // From the largest to the smallest, as promised or because there was none.
     std::uint32_t b = got ? find(thread, k) : none;
-    // relaxed: a hint for those who wait.
-    if (!got && order <= step) simt::atomic_ref<std::uint32_t>(*full()).store(1, simt::relaxed);
+    const std::uint32_t from = is_move && b != none ? k : none;
+    if (is_move && b == none) moves(k).end();
     SIMT_ROLLED
     while (k > order) {
       low = order + (k - 1 - order) / step * step;
@@ -270,20 +320,32 @@ class TBuddy {
       }
       k = low;
     }
-    return b;
+    return {b, from};
   }
 
-  // Takes n units if they are there. By subtraction: a compare-and-swap on a word that thousands of threads change would
-  // succeed about once a trip to the cache. Who sees too few units for a moment looks again (expects()).
+  // Takes a unit of a block to split within a move, which the caller ends. The load: see wait_and_move().
+  SIMT_INLINE bool take_unit(std::uint32_t order) const {
+    // relaxed: whether to try.
+    if (Semaphore::available(simt::atomic_ref<std::uint64_t>(*semaphore_word(order)).load(simt::relaxed)) < 1)
+      return false;
+    moves(order).begin();
+    if (pay(order, 1)) return true;
+    moves(order).cancel();
+    return false;
+  }
+
+  // Takes n units if they are there, within a move. By subtraction: a compare-and-swap on a word that thousands of
+  // threads change would succeed about once per trip to the cache. Others may see too few units for a moment; for what
+  // that means see supply().
   SIMT_INLINE bool pay(std::uint32_t order, std::uint32_t n) const {
     const simt::atomic_ref<std::uint64_t> word(*semaphore_word(order));
     const auto enough = [n](std::uint64_t seen) {
       const auto least = static_cast<std::int32_t>(n);
       return Semaphore::available(seen) >= least && Semaphore::balance(seen) >= least;
     };
-    // relaxed: units only count.
+    // relaxed: units only count. release: see moves.hpp.
     if (!enough(word.load(simt::relaxed))) return false;
-    if (enough(word.fetch_sub(Semaphore::initial(n), simt::relaxed))) return true;
+    if (enough(word.fetch_sub(Semaphore::initial(n), simt::release))) return true;
     word.fetch_add(Semaphore::initial(n), simt::relaxed);
     return false;
   }
@@ -324,24 +386,29 @@ class TBuddy {
     }
   }
 
-  SIMT_INLINE void free_block(std::uint32_t k, std::uint32_t b, std::uint32_t promised) const {
+  // merged: the block comes from merge().
+  SIMT_INLINE void free_block(std::uint32_t k, std::uint32_t b, std::uint32_t promised, bool merged = false) const {
     SIMT_ROLLED
     for (;;) {
       semaphore(k).signal(1, promised);
+      if (merged) moves(k).end();
       // Of two threads that free buddies, the later one sees the other's bit.
       const std::uint64_t old = map(k).set(b);
       if (is_top(k) || (old >> ((b ^ 1) % 64) & 1) == 0 || !merge(k, b)) return;
       ++k;
       b /= 2;
       promised = 1;
+      merged = true;
     }
   }
 
-  // Takes b and its buddy, both of which were free a moment ago, as a block of the next order, which then is promised.
+  // Takes b and its buddy, both of which were free a moment ago, as a block of the next order, which then is promised,
+  // within a move, which free_block() ends.
   SIMT_INLINE bool merge(std::uint32_t k, std::uint32_t b) const {
     const SumMap m = map(k);
     const std::uint32_t left = b & ~1u;
-    // Before the halves disappear: who needs a larger block is to wait for this one.
+    // Before the halves disappear: a thread that needs a larger block is to wait for this one.
+    moves(k + 1).begin();
     semaphore(k + 1).promise(1);
     SIMT_ROLLED
     for (std::uint64_t got; (got = m.take(left, 3)) != 0;) {
@@ -357,19 +424,19 @@ class TBuddy {
       if ((old & 3 & ~got) == 0) break;
     }
     semaphore(k + 1).signal(0, 1);
+    moves(k + 1).end();
     return false;
   }
 
   // Pairs of free buddies of this order may be left. acq_rel: who makes up for it sees their bits.
   SIMT_INLINE void note(std::uint32_t order) const { missed().fetch_or(1u << order, simt::acq_rel); }
 
-  // Merges pairs that were left in orders below this one. False if there are none.
-  SIMT_OUTLINE bool sweep(std::uint32_t order) const {
+  // Merges pairs that were left in orders below this one.
+  SIMT_OUTLINE void sweep(std::uint32_t order) const {
     const std::uint32_t below = (1u << order) - 1;
-    // acquire: see the bits of those pairs.
-    if ((missed().load(simt::relaxed) & below) == 0) return false;
+    moves(top()).begin();
+    // acquire: see the bits of those pairs. release: whoever sees the note missing sees the move.
     std::uint32_t orders = missed().fetch_and(~below, simt::acq_rel) & below;
-    if (orders == 0) return false;
     SIMT_ROLLED
     for (; orders != 0; orders &= orders - 1) {
       const std::uint32_t k = simt::lowest_bit(orders);
@@ -381,11 +448,11 @@ class TBuddy {
         SIMT_ROLLED
         for (; pairs != 0; pairs &= pairs - 1) {
           const std::uint32_t b = at + simt::lowest_bit(pairs);
-          if (merge(k, b)) free_block(k + 1, b / 2, 1);
+          if (merge(k, b)) free_block(k + 1, b / 2, 1, true);
         }
       }
     }
-    return true;
+    moves(top()).end();
   }
 
   std::byte* base_ = nullptr;

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # The rules of the house that a machine can see; names file and line of every breach.
 #   tests/structure/conventions.sh ROOT
-# Includes run one way, macros and CUDA stay in simt/, every source opens with its licence, no file is longer than 600 lines.
+# Includes run one way, macros and CUDA stay in simt/, no function of the C library that varies in scenes/, every source opens with
+# its licence, no file is longer than 600 lines.
 # Comments are free. Limit: a line is judged alone, so `/* */` comments of several lines are not known as such.
 set -euo pipefail
 cd "$1"
@@ -28,6 +29,9 @@ find "${rooms[@]}" -type f \
     may["app"] = "simt geometry alloc kdtree scenes render bench engine app"
     may["viewer"] = "simt geometry alloc kdtree scenes render bench engine app viewer"
     may["tests"] = "simt geometry alloc kdtree scenes render bench engine app viewer tests"
+    libm = "std::(a?(sin|cos|tan)h?|atan2|pow|exp[2m]?1?|log(2|10|1p|b)?|cbrt|hypot|[tl]gamma|erfc?|lerp|shuffle|" \
+           "[a-z_]*_distribution|default_random_engine)[fl]? *[(<{]|" \
+           "[^a-zA-Z0-9_:.](a?(sin|cos|tan)h?|atan2|pow|exp2?|expm1|log2?|log10|log1p|cbrt|hypot)[fl] *[(]"
     cuda = "__CUDACC__|__CUDA_ARCH__|__NVCC__|__global__|__device__|__host__|__shared__|__launch_bounds__|__syncthreads|" \
            "__syncwarp|__threadfence|threadIdx|blockIdx|blockDim|gridDim|<<<|cudaError_t|cuda[A-Z][A-Za-z]*[(]|" \
            "#include *<(cuda|cooperative_groups)"
@@ -69,6 +73,10 @@ find "${rooms[@]}" -type f \
   }
   room != "simt" && FILENAME ~ /\.hpp$/ && match(code, /std::(count[lr]_(zero|one)|popcount|bit_(width|ceil|floor)|has_single_bit)/) {
     report(substr(code, RSTART, RLENGTH) " in a header: nvcc gets it wrong on the GPU, see simt/math.hpp")
+  }
+  # Procedural scenes are the same to the bit everywhere; scenes/exact_math.hpp has functions that are.
+  room == "scenes" && match(code, libm) {
+    report(substr(code, RSTART, RLENGTH) " in scenes/: differs between C libraries, see scenes/exact_math.hpp")
   }
   room != "simt" && room != "tests" && FILENAME != "engine/instance.in" && match(code, cuda) {
     report("CUDA (" substr(code, RSTART, RLENGTH) ") outside simt/")

@@ -5,7 +5,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
-mkdir -p "$tree"/{simt,alloc,kdtree,render,engine,app,scripts}
+mkdir -p "$tree"/{simt,alloc,kdtree,scenes,render,engine,app,scripts}
 spdx='// SPDX-License-Identifier: MIT'
 
 file() { printf '%s\n' "${@:2}" > "$tree/$1"; }
@@ -44,6 +44,12 @@ file alloc/atomic.hpp "$spdx" '#include <cuda/atomic>'
 expect alloc/atomic.hpp:2 'CUDA'
 file alloc/bits.hpp "$spdx" 'inline int low(unsigned x) { return std::countr_zero(x); }'
 expect alloc/bits.hpp:2 'simt/math.hpp'
+file scenes/wave.cpp "$spdx" 'float wave(float x) { return std::sin(x); }'
+expect scenes/wave.cpp:2 'std::sin( in scenes/'
+file scenes/power.cpp "$spdx" 'float power(float x) { return powf(x, 0.7f); }'
+expect scenes/power.cpp:2 'powf( in scenes/'
+file scenes/dice.cpp "$spdx" 'std::uniform_int_distribution<int> dice(1, 6);'
+expect scenes/dice.cpp:2 'std::uniform_int_distribution< in scenes/'
 file app/bare.cpp 'int x;'
 expect app/bare.cpp:1 'SPDX'
 file scripts/bare.sh '#!/bin/sh' 'true'

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: MIT
+// A model of TBuddy (alloc/primitives/tbuddy.hpp), all of whose interleavings are tried: four pages, orders 0 to 2, two
+// threads that allocate and free for ever. A step (tbuddy_model.cpp) is one atomic operation; names are those there.
+// Checked in every state: no page is handed out twice, and a request that is entitled to a block is not refused, however
+// long the other thread stands still. From every state, one can be reached in which both threads are idle; then all pages
+// are back, counted once. The model is sequentially consistent: orders are explained in moves.hpp. Numbers of turns are
+// left out: a thread may lose patience at any moment.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+namespace heapwood::tbuddy_model {
+
+inline constexpr int orders = 3, top = orders - 1, pages = 1 << top, threads = 2;
+inline constexpr std::int8_t none = -1;
+
+enum class Bug {
+  no,
+  attempts_are_bounded,  // refuses although supply() is not none
+  ignores_moves,         // refuses although a move is in progress
+  reads_moves_once,
+  merges_outside_moves,
+  splits_outside_moves,
+  tails_outside_moves,
+  sweeps_outside_moves,
+  forgets_pairs,
+};
+
+// What each thread does, any number of times: it takes a block of so many pages and gives it back.
+struct Program {
+  int pages_wanted;
+  bool entitled;  // is never to be refused
+};
+struct Setting {
+  const char* what;
+  Program program[threads];
+  bool in_pieces = false;  // begins with single pages, noted, not with one block
+};
+
+enum class At : std::int8_t {
+  begin,
+  promise_tail,
+  // take_block()
+  arrive,
+  peek,
+  begin_move,
+  take,
+  restore,
+  cancel,
+  reserve,
+  longer,
+  wait,
+  look_if_full,
+  leave,
+  wait_begin_move,
+  wait_take,
+  wait_restore,
+  wait_cancel,
+  unit_peek,
+  unit_begin_move,
+  unit_pay_peek,
+  unit_pay,
+  unit_restore,
+  unit_cancel,
+  find,
+  signal_rest,
+  raise_rest,
+  note_rest,
+  break_batch,
+  end_move,
+  // take_block_slow()
+  sweep_begin,
+  sweep_clear,
+  sweep_read,
+  sweep_end,
+  supply_moves,
+  supply_units,
+  supply_pairs,
+  supply_again,
+  set_full,
+  clear_full,
+  break_tail,
+  // give_back(), free_block() and merge()
+  signal,
+  end_merge,
+  set_bit,
+  merge_begin,
+  merge_promise,
+  merge_take,
+  merge_pay_peek,
+  merge_pay,
+  merge_restore,
+  merge_raise,
+  merge_note,
+  merge_break,
+  merge_end,
+  freed_full,
+};
+
+// All bytes, so that a state is its own key.
+struct Thread {
+  At at = At::begin;
+  std::int8_t order = 0, tail = 0, page = none;
+  std::int8_t k = 0, before = 0, owed = 0, b = 0, from = none;
+  std::int8_t first_attempt = 1;
+  // supply()
+  std::int8_t moving = 0;
+  // sweep()
+  std::int8_t sweeping = 0, pairs = 0, sweep_order = 0;
+  // free_block(): the block, then the pages that are still to be given back
+  std::int8_t free_k = 0, free_b = 0, promised = 0, merged = 0, taken = 0, rest = 0, rest_first = 0, freeing = 0;
+};
+
+struct State {
+  std::int8_t c[orders] = {}, v[orders] = {}, map[orders] = {}, moves[orders] = {};
+  std::int8_t missed = 0, full = 0, live = 0;
+  Thread thread[threads];
+};
+
+class Model {
+ public:
+  Model(const Setting& setting, Bug bug) : setting_(setting), bug_(bug) {}
+
+  // What was violated, or empty.
+  std::string explore() {
+    State start;
+    if (setting_.in_pieces) {
+      start.c[0] = start.v[0] = pages;
+      start.map[0] = (1 << pages) - 1;
+      start.missed = 1;
+    } else {
+      start.c[top] = start.v[top] = start.map[top] = 1;
+    }
+    visit(start, none);
+    for (std::size_t at = 0; at < all_.size() && wrong_.empty(); ++at) {
+      bool idle = true;
+      for (int t = 0; t < threads; ++t) {
+        idle = idle && all_[at].thread[t].at == At::begin && all_[at].thread[t].page == none;
+        for (int choice = 0; choice < 4 && wrong_.empty(); ++choice) {
+          State next = all_[at];
+          choices_ = 1;
+          step(next, next.thread[t], t, choice);
+          visit(next, static_cast<std::int32_t>(at));
+          if (choice + 1 >= choices_) break;
+        }
+      }
+      if (idle) {
+        idle_states.push_back(static_cast<std::int32_t>(at));
+        check_idle(all_[at]);
+      }
+    }
+    if (wrong_.empty()) check_that_all_end();
+    return wrong_;
+  }
+  std::vector<std::int32_t> idle_states;
+
+ private:
+  void visit(const State& s, std::int32_t from) {
+    static_assert(sizeof(State) == 4 * orders + 3 + threads * sizeof(Thread));
+    all_.push_back(s);
+    const auto [place, is_new] = seen_.insert(static_cast<std::int32_t>(all_.size()) - 1);
+    if (!is_new) all_.pop_back();
+    if (from != none && from != *place) edges_.emplace_back(*place, from);
+  }
+
+  void check_idle(const State& s) {
+    int there = 0;
+    for (int k = 0; k < orders; ++k) {
+      const int bits = __builtin_popcount(static_cast<unsigned>(s.map[k]));
+      there += bits << k;
+      if (s.c[k] != bits || s.v[k] != bits) wrong_ = "units and bits differ";
+      if (s.moves[k] != 0) wrong_ = "a move has not ended";
+    }
+    if (there != pages) wrong_ = "pages are lost";
+  }
+
+  // No thread waits for what cannot come.
+  void check_that_all_end() {
+    std::vector<std::int32_t> first(all_.size() + 1), reached(idle_states), back(edges_.size());
+    for (const auto& [to, from] : edges_) ++first[static_cast<std::size_t>(to) + 1];
+    for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
+    std::vector<std::int32_t> next(first);
+    for (const auto& [to, from] : edges_) back[static_cast<std::size_t>(next[static_cast<std::size_t>(to)]++)] = from;
+    std::vector<bool> known(all_.size());
+    for (const std::int32_t end : idle_states) known[static_cast<std::size_t>(end)] = true;
+    for (std::size_t i = 0; i < reached.size(); ++i) {
+      const auto to = static_cast<std::size_t>(reached[i]);
+      for (auto e = first[to]; e < first[to + 1]; ++e) {
+        const std::int32_t from = back[static_cast<std::size_t>(e)];
+        if (!known[static_cast<std::size_t>(from)]) reached.push_back(from);
+        known[static_cast<std::size_t>(from)] = true;
+      }
+    }
+    if (reached.size() != all_.size()) wrong_ = "a thread waits for ever";
+  }
+
+  static int batches(int uncovered, int batch) { return uncovered <= 0 ? 0 : (uncovered + batch - 1) / batch; }
+  static int batch(const Thread& t) { return 1 << (top - t.k); }
+  static int pair_of(int b) { return 3 << (b & ~1); }
+
+  // Within moves: what is not the request's own order, and what is divided.
+  bool is_move(const Thread& t) const {
+    if (t.k != t.order) return bug_ != Bug::splits_outside_moves;
+    return t.tail != 0 && bug_ != Bug::tails_outside_moves;
+  }
+  // Ended moves are not counted: each thread that compares two readings is told.
+  static void end_move(State& s, int k) {
+    --s.moves[k];
+    for (Thread& t : s.thread) {
+      const bool first =
+          ((t.at == At::supply_units || t.at == At::supply_pairs) && k >= t.k) || (t.at == At::supply_moves && k > t.k);
+      const bool second = t.at == At::supply_again && k >= t.k;
+      if (first || second) t.moving = 1;
+    }
+  }
+
+  void arrive(Thread& t, int k) const {
+    t.k = static_cast<std::int8_t>(k);
+    t.at = is_move(t) ? At::peek : At::arrive;
+  }
+  void attempt(Thread& t) const {
+    t.moving = 0;
+    forget_freed(t);
+    arrive(t, t.order);
+  }
+  static void forget_freed(Thread& t) {
+    t.free_k = t.free_b = t.promised = t.merged = t.taken = t.rest = t.rest_first = t.pairs = t.sweep_order = 0;
+  }
+  void got(Thread& t) const {
+    t.before = t.owed = t.first_attempt = 0;
+    t.from = is_move(t) ? t.k : none;
+    t.at = At::find;
+  }
+  // The caller is to make a batch.
+  void grow(Thread& t) const {
+    if (t.k == top) return fail(t);
+    next_order(t);
+  }
+  void next_order(Thread& t) const {
+    ++t.k;
+    if (t.k == top) {
+      arrive(t, top);
+    } else {
+      t.at = At::unit_peek;
+    }
+  }
+  // No block: what was promised is taken back.
+  void fail(Thread& t) const {
+    if (t.k > t.order) {
+      t.at = At::break_batch;
+    } else {
+      slow(t);
+    }
+  }
+  void slow(Thread& t) const {
+    t.first_attempt = 0;
+    look_at_supply(t);
+  }
+  void refuse(Thread& t, int program) {
+    if (setting_.program[program].entitled) wrong_ = "a request is refused";
+    if (t.tail != 0) {
+      t.at = At::break_tail;
+    } else {
+      t = {};
+    }
+  }
+  static void look_at_supply(Thread& t) {
+    t.k = top;
+    t.moving = 0;
+    forget_freed(t);
+    t.at = At::supply_moves;
+  }
+  void have_block(State& s, Thread& t) {
+    const int first = t.b << t.order, mask = ((1 << ((1 << t.order) - t.tail)) - 1) << first;
+    if ((s.live & mask) != 0) wrong_ = "a page is handed out twice";
+    s.live = static_cast<std::int8_t>(s.live | mask);
+    t.page = static_cast<std::int8_t>(first);
+    if (t.tail != 0) {
+      give_back(t, (t.b << t.order) + (1 << t.order) - t.tail, t.tail, 1);
+    } else {
+      after_tail(t);
+    }
+  }
+  static void after_tail(Thread& t) {
+    if (t.from != none) {
+      t.at = At::end_move;
+    } else {
+      done(t);
+    }
+  }
+  // Registers are forgotten, here and elsewhere, so that states are equal that go on equally.
+  static void done(Thread& t) {
+    const std::int8_t page = t.page;
+    t = {};
+    t.page = page;
+  }
+
+  // The next maximal aligned block of `rest` pages.
+  void give_back(Thread& t, int first, int rest, int promised) {
+    if (rest == 0) {
+      if (t.freeing != 0) {
+        t.at = At::freed_full;
+      } else {
+        after_tail(t);
+      }
+      return;
+    }
+    int k = 0;
+    while ((first >> k & 1) == 0 && (2 << k) <= rest) ++k;
+    t.free_k = static_cast<std::int8_t>(k);
+    t.free_b = static_cast<std::int8_t>(first >> k);
+    t.promised = static_cast<std::int8_t>(promised);
+    t.merged = 0;
+    t.rest_first = static_cast<std::int8_t>(first + (1 << k));
+    t.rest = static_cast<std::int8_t>(rest - (1 << k));
+    t.at = At::signal;
+  }
+  // A block is as large as it gets.
+  void settled(Thread& t) {
+    if (t.sweeping != 0) {
+      next_pair(t);
+    } else {
+      give_back(t, t.rest_first, t.rest, t.freeing != 0 ? 0 : 1);
+    }
+  }
+
+  void after_pairs(Thread& t, int program) {
+    if (t.moving != 0 || bug_ == Bug::reads_moves_once) {
+      after_supply(t, program);
+    } else {
+      t.at = At::supply_again;
+    }
+  }
+  void after_supply(Thread& t, int program) {
+    if (t.moving == 0 || bug_ == Bug::ignores_moves) {
+      t.at = At::set_full;
+    } else if (bug_ == Bug::attempts_are_bounded) {
+      refuse(t, program);
+    } else {
+      slow(t);
+    }
+  }
+
+  void next_pair(Thread& t) {
+    if (t.pairs != 0) {
+      t.free_k = t.sweep_order;
+      t.free_b = static_cast<std::int8_t>(__builtin_ctz(static_cast<unsigned>(t.pairs)));
+      t.pairs = static_cast<std::int8_t>(t.pairs & (t.pairs - 1));
+      t.merged = 0;
+      t.at = merge_at();
+      return;
+    }
+    t.sweeping = static_cast<std::int8_t>(t.sweeping & (t.sweeping - 1));
+    if (t.sweeping != 0) t.sweep_order = static_cast<std::int8_t>(__builtin_ctz(static_cast<unsigned>(t.sweeping)));
+    t.at = t.sweeping != 0 ? At::sweep_read : At::sweep_end;
+  }
+  At merge_at() const { return bug_ == Bug::merges_outside_moves ? At::merge_promise : At::merge_begin; }
+
+  void step(State& s, Thread& t, int program, int choice);
+
+  const Setting& setting_;
+  Bug bug_;
+  std::string wrong_;
+  int choices_ = 1;
+  std::vector<State> all_;
+  std::vector<std::pair<std::int32_t, std::int32_t>> edges_;
+  // Places in all_, by what is there.
+  struct Hash {
+    const std::vector<State>& all;
+    std::size_t operator()(std::int32_t at) const {
+      const State& s = all[static_cast<std::size_t>(at)];
+      return std::hash<std::string_view>()({reinterpret_cast<const char*>(&s), sizeof s});
+    }
+  };
+  struct Equal {
+    const std::vector<State>& all;
+    bool operator()(std::int32_t a, std::int32_t b) const {
+      return std::memcmp(&all[static_cast<std::size_t>(a)], &all[static_cast<std::size_t>(b)], sizeof(State)) == 0;
+    }
+  };
+  std::unordered_set<std::int32_t, Hash, Equal> seen_{1 << 16, Hash{all_}, Equal{all_}};
+};
+
+}  // namespace heapwood::tbuddy_model
