@@ -1,106 +1,41 @@
 // SPDX-License-Identifier: MIT
 // Ray against triangle, in two ways; traverse.hpp is a template over them.
 //
-//   FastIntersection        plane first, then two more planes (triangle_records.hpp). A ray within rounding of an edge
-//                           that two triangles share may slip between them.
+//   FastIntersection        plane first, then two more planes (plane_test.hpp). Triangles count as larger by the test's
+//                           rounding errors, so that a ray hardly ever slips between two that share an edge.
 //   WatertightIntersection  Woop, Benthin, Wald 2013, "Watertight Ray/Triangle Intersection": never slips between two
 //                           triangles that share an edge. Its plane distances are exact in sign, and traversal visits
 //                           both sides of a plane when the order is within rounding, so that the tree does not leak
 //                           either.
 //
-// A ray's interval is [tmin, tmax): tmin >= 0; the direction need not have unit length (t counts in its units) and may
-// have zeros. Both sides of a triangle are hit.
+// Both sides of a triangle are hit.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 
+#include "kdtree/plane_test.hpp"
+#include "kdtree/ray.hpp"
+#include "kdtree/slope.hpp"
 #include "kdtree/triangle_records.hpp"
 #include "simt/arithmetic.hpp"
-#include "simt/scratch_column.hpp"
 
 namespace heapwood::kdtree {
-
-struct alignas(16) Ray {
-  Vec3 origin;
-  float tmin = 0;
-  Vec3 direction;
-  float tmax = 0;
-};
-
-inline constexpr std::uint32_t no_triangle = ~0u;
-
-struct alignas(16) Hit {
-  float t = 0;         // the ray's tmax if there is none
-  float u = 0, v = 0;  // weights of the triangle's second and third corner
-  std::uint32_t triangle = no_triangle;
-
-  SIMT_INLINE bool found() const { return triangle != no_triangle; }
-};
 
 namespace detail {
 
 SIMT_INLINE float select(Vec3 v, unsigned axis) { return axis == 0 ? v.x : axis == 1 ? v.y : v.z; }
 
-// Directions of exactly zero become tiny, sign kept: planes then lie at +-huge distances and every comparison works.
-SIMT_INLINE float away_from_zero(float d) { return std::copysign(simt::max(std::fabs(d), 1e-20f), d); }
-SIMT_INLINE Vec3 away_from_zero(Vec3 d) { return {away_from_zero(d.x), away_from_zero(d.y), away_from_zero(d.z)}; }
-
-SIMT_INLINE float at(const Row& row, Vec3 p) { return row.w + row.x * p.x + row.y * p.y + row.z * p.z; }
-SIMT_INLINE float along(const Row& row, Vec3 d) { return row.x * d.x + row.y * d.y + row.z * d.z; }
-
 }  // namespace detail
 
-// A ray along one axis: it meets the plane `axis = at` at t = at * inverse + offset. The offset's two lowest bits are not its
-// own: 2 where the direction is negative, else 0, so that a node's link and they make the near child's place in one
-// operation. That moves planes by 3 ulps of the offset at most, for every ray and plane alike.
-struct Slope {
-  float inverse, offset;
-
-  static SIMT_INLINE Slope of(float origin, float direction) {
-    const float inverse = simt::approximate_reciprocal(direction);
-    const std::uint32_t side = direction < 0 ? 2 : 0;
-    return {inverse, simt::from_bits((simt::bits(-(origin * inverse)) & ~3u) | side)};
-  }
-};
-
-// Where a ray's slopes are kept: in registers, or in a column of a warp's Scratch. On a GPU the latter saves the selects and
-// registers of a dynamic axis: 64 instead of 40 warps a multiprocessor.
-class SlopesInRegisters {
- public:
-  SIMT_INLINE void set(unsigned axis, Slope slope) { (axis == 0 ? x_ : axis == 1 ? y_ : z_) = slope; }
-  SIMT_INLINE Slope operator[](unsigned axis) const {
-    return {axis == 0   ? x_.inverse
-            : axis == 1 ? y_.inverse
-                        : z_.inverse,
-            axis == 0   ? x_.offset
-            : axis == 1 ? y_.offset
-                        : z_.offset};
-  }
-
- private:
-  Slope x_, y_, z_;
-};
-class SlopesInScratch {
- public:
-  SIMT_INLINE explicit SlopesInScratch(simt::WordPair* column) : column_(column) {}
-  SIMT_INLINE void set(unsigned axis, Slope slope) { column_.store(axis, {slope.inverse, slope.offset}); }
-  SIMT_INLINE Slope operator[](unsigned axis) const {
-    const simt::WordPair pair = column_.load(axis);
-    return {pair.first, pair.second};
-  }
-
- private:
-  simt::ScratchColumn<32> column_;
-};
-
+// The fast test: PlaneTest's, with a ray's slopes kept as Slopes says.
 template <class Slopes>
-class PlaneIntersection {
+class PlaneIntersection : public PlaneTest<PlaneRecord> {
  public:
   using Record = PlaneRecord;
   // How far a hit may lie outside the leaf's interval of the ray: relative, and relative to the scene's diagonal. Hits
-  // further out belong to another leaf, and two of three rows need not be read. Only relative would lose hits near t =
-  // 0.
+  // further out belong to another leaf, and the rest of the record need not be read. Only relative would lose hits near
+  // t = 0.
   static constexpr bool culls = true;
   static constexpr float relative_slack = 2e-4f;
   static constexpr float diagonal_slack = 2e-5f;
@@ -116,29 +51,10 @@ class PlaneIntersection {
 
   SIMT_INLINE Slope slope(unsigned axis) const { return slopes_[axis]; }
   // Where the ray meets the plane `axis = at`.
-  SIMT_INLINE float plane(const Ray&, unsigned, float at, Slope s) const { return at * s.inverse + s.offset; }
+  SIMT_INLINE float plane(const Ray&, unsigned, float at, Slope s) const { return s.distance(at); }
   // Place of the child that the ray visits first: the upper one in a negative direction.
   static SIMT_INLINE std::uint32_t near_child(std::uint32_t link, Slope s) {
-    return simt::select_bits(link, simt::bits(s.offset), 3);
-  }
-
-  SIMT_INLINE bool test(const Record* record, const Ray& ray, float lower, float upper, float& t) const {
-    const Row plane = simt::load_constant(&record->plane);
-    const float h = -detail::at(plane, ray.origin) * simt::approximate_reciprocal(detail::along(plane, ray.direction));
-    // Parallel rays give inf or NaN: both fail.
-    if (!(h >= lower && h < upper)) return false;
-    const Vec3 p = ray.origin + ray.direction * h;
-    const float u = detail::at(simt::load_constant(&record->u), p);
-    const float v = detail::at(simt::load_constant(&record->v), p);
-    if (!(u >= 0 && v >= 0 && u + v <= 1)) return false;
-    t = h;
-    return true;
-  }
-
-  SIMT_INLINE void coordinates(const Record* record, const Ray& ray, float t, float& u, float& v) const {
-    const Vec3 p = ray.origin + ray.direction * t;
-    u = detail::at(simt::load_constant(&record->u), p);
-    v = detail::at(simt::load_constant(&record->v), p);
+    return simt::select_bits(link, s.side_bits(), 3);
   }
 
  private:

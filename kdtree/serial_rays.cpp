@@ -35,8 +35,50 @@ constexpr std::size_t ray_block = 4096;
 struct Vec8 {
   Floats8 x, y, z;
 };
+
+// PlaneTest::test() for eight rays: whether a ray's distance h lies in [lower, upper), and whether its point is in the triangle.
+[[gnu::always_inline]] inline void dot(Vec3 a, const Vec8& b, Floats8& to) { to = a.x * b.x + a.y * b.y + a.z * b.z; }
+[[gnu::always_inline]] inline void smaller(const Floats8& a, const Floats8& b, Floats8& to) { to = a < b ? a : b; }
+
+[[gnu::always_inline]] inline bool test(const LocalPlaneRecord& record, const Vec8& origin, const Vec8& direction,
+                                        const Floats8& lower, const Floats8& upper, Ints8& hit, Floats8& h) {
+  using Test = PlaneTest<LocalPlaneRecord>;
+  const Vec3 a = LocalPlaneRecord::a(record.a_nx), n = LocalPlaneRecord::n(record.a_nx, record.nyz);
+  const Vec8 s{origin.x - a.x, origin.y - a.y, origin.z - a.z};
+  Floats8 distance, along, u, v, error, least;
+  dot(n, direction, along);
+  dot(n, s, distance);
+  const Floats8 inverse = 1.0f / along;
+  h = -distance * inverse;
+  hit &= (h >= lower) & (h < upper);
+  if (any_of(hit, hit) == 0) return false;
+  const Vec8 p{s.x + direction.x * h, s.y + direction.y * h, s.z + direction.z * h};
+  dot(LocalPlaneRecord::u(record.uxy, record.uz_v), p, u);
+  dot(LocalPlaneRecord::v(record.uz_v), p, v);
+  const Floats8 product = h * inverse;
+  smaller(product < 0.0f ? -product : product, Floats8{} + Test::most_tolerance / Test::tolerance, error);
+  smaller(u, v, least);
+  smaller(least, 1.0f - u - v, least);
+  hit &= least + error * Test::tolerance >= -Test::least_tolerance;
+  return true;
+}
+
 [[gnu::always_inline]] inline void at(const Row& row, const Vec8& p, Floats8& to) {
   to = row.w + row.x * p.x + row.y * p.y + row.z * p.z;
+}
+[[gnu::always_inline]] inline bool test(const AbsolutePlaneRecord& record, const Vec8& origin, const Vec8& direction,
+                                        const Floats8& lower, const Floats8& upper, Ints8& hit, Floats8& h) {
+  Floats8 distance, along, u, v;
+  at(record.plane, origin, distance);
+  dot({record.plane.x, record.plane.y, record.plane.z}, direction, along);
+  h = -distance * (1.0f / along);
+  hit &= (h >= lower) & (h < upper);
+  if (any_of(hit, hit) == 0) return false;
+  const Vec8 p{origin.x + direction.x * h, origin.y + direction.y * h, origin.z + direction.z * h};
+  at(record.u, p, u);
+  at(record.v, p, v);
+  hit &= (u >= 0.0f) & (v >= 0.0f) & (u + v <= 1.0f);
+  return true;
 }
 
 // A child to visit later, and each ray's interval in it.
@@ -45,17 +87,47 @@ struct PacketEntry {
   std::uint32_t place;
 };
 
+[[gnu::always_inline]] inline void set_low_bits(Floats8& x, int low) {
+  Ints8 bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  bits = (bits & ~3) | low;
+  std::memcpy(&x, &bits, sizeof bits);
+}
+
+// Slope of eight rays.
+struct Slopes8 {
+#if defined(HEAPWOOD_OFFSET_SLOPES)
+  Floats8 inverse, second;
+
+  [[gnu::always_inline]] void set(const Floats8& from, const Floats8& direction, int side) {
+    inverse = 1.0f / direction;
+    second = -(from * inverse);
+    set_low_bits(second, side);
+  }
+  [[gnu::always_inline]] void distance(float at, Floats8& to) const { to = at * inverse + second; }
+#else
+  Floats8 origin, inverse;
+
+  [[gnu::always_inline]] void set(const Floats8& from, const Floats8& direction, int side) {
+    origin = from;
+    inverse = 1.0f / direction;
+    set_low_bits(inverse, side);
+  }
+  [[gnu::always_inline]] void distance(float at, Floats8& to) const { to = (at - origin) * inverse; }
+#endif
+};
+
 // detail::traverse() for eight rays: the same planes, and what comparisons decide there, minima and maxima decide here. A ray
 // takes part in a node while its interval there is not empty, begin <= end: a near child ends where the plane is met, a far child
 // begins there, and once empty an interval stays so. Before a NaN this does not hold: see start().
 struct Packet {
   static constexpr float never = -HUGE_VALF;  // end of an interval that is to be empty
 
-  Floats8 inverse[3], offset[3];
+  Slopes8 slopes[3];
   Vec8 origin, direction;
   Floats8 tmin, closest, begin, end;
   Ints8 found;
-  std::uint32_t side[3];  // bits of the slopes' offsets that near_child() looks at
+  std::uint32_t side[3];  // bits of the slopes that near_child() looks at
 
   // FastIntersection's slopes and detail::clip, with the first of `count` rays in the lanes that have none. False: a plane's
   // distance overflows, and these rays must go one by one. (Every plane lies between two faces of the box, and so do distances.)
@@ -84,15 +156,11 @@ struct Packet {
       const bool negative = std::signbit(along[axis][0]);
       side[axis] = negative ? 2 : 0;
       const Floats8 tiny = Floats8{} + (negative ? -1e-20f : 1e-20f);
-      inverse[axis] = 1.0f / (((d < 1e-20f) & (d > -1e-20f)) ? tiny : d);
-      Floats8 product = -(o * inverse[axis]);
-      Ints8 bits;
-      std::memcpy(&bits, &product, sizeof bits);
-      bits = (bits & ~3) | static_cast<int>(side[axis]);
-      std::memcpy(&offset[axis], &bits, sizeof bits);
+      slopes[axis].set(o, ((d < 1e-20f) & (d > -1e-20f)) ? tiny : d, static_cast<int>(side[axis]));
       const float lo = tree.bounds.lo[axis], hi = tree.bounds.hi[axis];
-      const Floats8 enter = (negative ? hi : lo) * inverse[axis] + offset[axis];
-      const Floats8 leave = (negative ? lo : hi) * inverse[axis] + offset[axis];
+      Floats8 enter, leave;
+      slopes[axis].distance(negative ? hi : lo, enter);
+      slopes[axis].distance(negative ? lo : hi, leave);
       finite &= (enter - enter == 0.0f) & (leave - leave == 0.0f);
       begin = enter > begin ? enter : begin;
       end = leave < end ? leave : end;
@@ -110,17 +178,9 @@ struct Packet {
     upper = upper < closest ? upper : closest;
     const Ints8 inside = begin <= end;
     for (std::uint32_t k = first; k < last; ++k) {
-      const PlaneRecord& record = tree.records[k];
-      Floats8 distance, u, v;
-      at(record.plane, origin, distance);
-      const Floats8 along = record.plane.x * direction.x + record.plane.y * direction.y + record.plane.z * direction.z;
-      const Floats8 h = -distance * (1.0f / along);
-      Ints8 hit = inside & (h >= lower) & (h < upper);
-      if (any_of(hit, hit) == 0) continue;
-      const Vec8 p{origin.x + direction.x * h, origin.y + direction.y * h, origin.z + direction.z * h};
-      at(record.u, p, u);
-      at(record.v, p, v);
-      hit &= (u >= 0.0f) & (v >= 0.0f) & (u + v <= 1.0f);
+      Floats8 h;
+      Ints8 hit = inside;
+      if (!test(tree.records[k], origin, direction, lower, upper, hit, h)) continue;
       upper = hit ? h : upper;
       closest = hit ? h : closest;
       found = hit ? static_cast<int>(k) : found;
@@ -142,7 +202,8 @@ struct Packet {
     for (;;) {
       while (!node->leaf()) {
         const unsigned axis = node->axis();
-        const Floats8 plane = node->split * inverse[axis] + offset[axis];
+        Floats8 plane;
+        slopes[axis].distance(node->split, plane);
         const std::uint32_t child = simt::select_bits(node->link, side[axis], 3);
         const Floats8 near_end = plane < end ? plane : end, far_begin = plane > begin ? plane : begin;
         const unsigned sides = any_of(begin <= near_end, far_begin <= end);

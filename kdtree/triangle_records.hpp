@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Triangles as the intersection tests read them: one 48-byte record a ref, in the order of the leaves, so that a leaf's
-// triangles lie side by side. Three rows of 16 bytes, each one load.
+// Triangles as the intersection tests read them: one 48-byte record per ref, in the order of the leaves, so that a leaf's
+// triangles lie side by side. Three rows of 16 bytes, each one load. All rows are computed in double and then rounded.
 //
-//   PlaneRecord   fast test: the triangle's plane and the two planes that give its barycentric coordinates (Woop 2004,
-//                 "A ray tracing hardware architecture for dynamic scenes", the affine triangle transformation). A ray
-//                 that misses the plane's interval reads one row of three.
-//   CornerRecord  watertight test: the corners themselves (Woop, Benthin, Wald 2013).
+//   LocalPlaneRecord     fast test: the triangle's normal and the two planes that give its barycentric coordinates (Woop
+//                        2004, "A ray tracing hardware architecture for dynamic scenes", the affine triangle
+//                        transformation), all relative to corner a. Rounding errors grow with the ray's length, not with
+//                        the distance from the origin.
+//   AbsolutePlaneRecord  the same three planes in absolute coordinates: fewer operations per test, but rounding errors
+//                        grow with the distance from the origin.
+//   CornerRecord         watertight test: the corners themselves (Woop, Benthin, Wald 2013).
 //
-// Differs from the paper: rows are planes in world space with a unit normal, computed in double and then rounded, so
-// the distance is a true distance and no inverse matrix is needed. Limits: a triangle whose rows do not fit a float
-// (edges under 1e-38 of its distance from the origin) is treated as degenerate.
+// Limits: a triangle whose rows do not fit a float (edges under 1e-38 of its distance from the origin) is treated as
+// degenerate.
 #pragma once
 
 #include <cmath>
@@ -23,16 +25,41 @@ namespace heapwood::kdtree {
 struct alignas(16) Row {
   float x = 0, y = 0, z = 0, w = 0;
 };
+struct alignas(8) RowPart {
+  float x = 0, y = 0;
+};
 
-// plane.(p, 1) = 0 on the triangle's plane; u.(p, 1) and v.(p, 1) are the weights of corners b and c.
-struct PlaneRecord {
+// For a point p: n.(p - a) = 0 on the triangle's plane; there u.(p - a) and v.(p - a) are the weights of corners b and c.
+// The length of n is the triangle's least height, within limits: the test derives its tolerance from it.
+struct LocalPlaneRecord {
+  Row a_nx;          // a, first component of n
+  RowPart nyz, uxy;  // apart from each other: u is not read, nor held in registers, before the plane has been hit
+  Row uz_v;
+
+  SIMT_INLINE static Vec3 a(const Row& a_nx) { return {a_nx.x, a_nx.y, a_nx.z}; }
+  SIMT_INLINE static Vec3 n(const Row& a_nx, const RowPart& nyz) { return {a_nx.w, nyz.x, nyz.y}; }
+  SIMT_INLINE static Vec3 u(const RowPart& uxy, const Row& uz_v) { return {uxy.x, uxy.y, uz_v.x}; }
+  SIMT_INLINE static Vec3 v(const Row& uz_v) { return {uz_v.y, uz_v.z, uz_v.w}; }
+};
+
+// plane.(p, 1) = 0 on the triangle's plane; there u.(p, 1) and v.(p, 1) are the weights of corners b and c of a triangle
+// that is larger on all sides by the rounding errors of the test, so that neighbours overlap. With t the square of the
+// normal's length, a weight w of the larger triangle is the weight w + t (3 w - 1) of the triangle itself.
+struct AbsolutePlaneRecord {
   Row plane, u, v;
 };
 
 struct CornerRecord {
   Row a, b, c;  // w unused
 };
-static_assert(sizeof(PlaneRecord) == 48 && sizeof(CornerRecord) == 48);
+static_assert(sizeof(LocalPlaneRecord) == 48 && sizeof(AbsolutePlaneRecord) == 48 && sizeof(CornerRecord) == 48);
+
+// The record of the fast test: LocalPlaneRecord or AbsolutePlaneRecord.
+#if defined(HEAPWOOD_ABSOLUTE_PLANES)
+using PlaneRecord = AbsolutePlaneRecord;
+#else
+using PlaneRecord = LocalPlaneRecord;
+#endif
 
 namespace detail {
 
@@ -47,12 +74,12 @@ SIMT_INLINE Double3 cross(const Double3& a, const Double3& b) {
 }
 SIMT_INLINE double dot(const Double3& a, const Double3& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 
-// The plane with this normal times `scale`, through p.
-SIMT_INLINE Row plane_through(const Double3& normal, double scale, Vec3 p) {
-  const Double3 n{normal.x * scale, normal.y * scale, normal.z * scale};
-  return {static_cast<float>(n.x), static_cast<float>(n.y), static_cast<float>(n.z),
-          static_cast<float>(-dot(n, {p.x, p.y, p.z}))};
+SIMT_INLINE double larger(double a, double b) { return a > b ? a : b; }
+SIMT_INLINE double limited(double x, double least, double most) { return x < least ? least : x > most ? most : x; }
+SIMT_INLINE Vec3 rounded(const Double3& a, double scale) {
+  return {static_cast<float>(a.x * scale), static_cast<float>(a.y * scale), static_cast<float>(a.z * scale)};
 }
+
 SIMT_INLINE bool finite(const Row& r) {
   // A sum of absolute values is finite only if all of them are.
   return std::fabs(r.x) + std::fabs(r.y) + std::fabs(r.z) + std::fabs(r.w) < 3.4e38f;
@@ -64,29 +91,75 @@ SIMT_INLINE bool degenerate(const Double3& ab, const Double3& ac, const Double3&
   return !(dot(normal, normal) > flat_ratio * flat_ratio * dot(ab, ab) * dot(ac, ac));
 }
 
+// A triangle in double: two edges, the normal that is their product, and the planes of the weights of b and c.
+struct TriangleFrame {
+  Double3 normal, u, v;
+  double area, least_height;  // area of the parallelogram
+  bool degenerate;
+
+  SIMT_INLINE explicit TriangleFrame(const Corners& t) {
+    const Double3 ab = difference(t.b, t.a), ac = difference(t.c, t.a);
+    normal = detail::cross(ab, ac);
+    const double square = detail::dot(normal, normal);
+    degenerate = detail::degenerate(ab, ac, normal);
+    area = std::sqrt(square);
+    const Double3 bc = difference(t.c, t.b);
+    const double longest = larger(larger(detail::dot(ab, ab), detail::dot(ac, ac)), detail::dot(bc, bc));
+    least_height = area / std::sqrt(longest);
+    const Double3 along_u = detail::cross(ac, normal), along_v = detail::cross(normal, ab);
+    u = {along_u.x / square, along_u.y / square, along_u.z / square};
+    v = {along_v.x / square, along_v.y / square, along_v.z / square};
+  }
+};
+
 }  // namespace detail
 
-// A plane that no ray reaches: the distance comes out as -1/0 = -inf, below every interval, and no NaN on the way.
-SIMT_INLINE void make_unhittable(PlaneRecord& record) {
-  record = PlaneRecord{{0, 0, 0, 1}, {0, 0, 0, -1}, {0, 0, 0, -1}};
+// A plane that no ray reaches: the distance comes out as -inf, below every interval, or as NaN.
+SIMT_INLINE void make_unhittable(AbsolutePlaneRecord& record) {
+  record = AbsolutePlaneRecord{{0, 0, 0, 1}, {0, 0, 0, -1}, {0, 0, 0, -1}};
 }
+SIMT_INLINE void make_unhittable(LocalPlaneRecord& record) { record = LocalPlaneRecord{}; }
 // Three equal corners: all edge functions are exactly zero, which the watertight test rejects.
 SIMT_INLINE void make_unhittable(CornerRecord& record) { record = CornerRecord{}; }
 
-SIMT_INLINE void make_record(const Corners& t, PlaneRecord& record) {
-  using namespace detail;
-  const Double3 ab = difference(t.b, t.a);
-  const Double3 ac = difference(t.c, t.a);
-  const Double3 normal = detail::cross(ab, ac);
-  const double square = detail::dot(normal, normal);
-  if (degenerate(ab, ac, normal)) return make_unhittable(record);
-  record.plane = plane_through(normal, 1 / std::sqrt(square), t.a);
-  record.u = plane_through(detail::cross(ac, normal), 1 / square, t.a);
-  record.v = plane_through(detail::cross(normal, ab), 1 / square, t.a);
-  if (!(finite(record.plane) && finite(record.u) && finite(record.v))) make_unhittable(record);
+SIMT_INLINE void make_record(const Corners& t, float, LocalPlaneRecord& record) {
+  const detail::TriangleFrame frame(t);
+  if (frame.degenerate) return make_unhittable(record);
+  // The limits keep products of the normal with distances up to 1e20 finite.
+  const double scale = detail::limited(frame.least_height, 0x1p-60, 0x1p+60) / frame.area;
+  const Vec3 n = detail::rounded(frame.normal, scale), u = detail::rounded(frame.u, 1), v = detail::rounded(frame.v, 1);
+  record = {{t.a.x, t.a.y, t.a.z, n.x}, {n.y, n.z}, {u.x, u.y}, {u.z, v.x, v.y, v.z}};
+  if (!(detail::finite(record.a_nx) && detail::finite({n.y, n.z, u.x, u.y}) && detail::finite(record.uz_v))) {
+    make_unhittable(record);
+  }
 }
 
-SIMT_INLINE void make_record(const Corners& t, CornerRecord& record) {
+// The largest absolute coordinate in a box: `reach` below.
+SIMT_INLINE float reach_of(const Box& box) {
+  const Vec3 most = max(max(box.lo, -box.lo), max(box.hi, -box.hi));
+  return simt::max(simt::max(most.x, most.y), most.z);
+}
+
+// Rays start from coordinates of at most about `reach`.
+SIMT_INLINE void make_record(const Corners& t, float reach, AbsolutePlaneRecord& record) {
+  const detail::TriangleFrame frame(t);
+  if (frame.degenerate) return make_unhittable(record);
+  const Vec3 most = max(max(max(t.a, -t.a), max(t.b, -t.b)), max(t.c, -t.c));
+  const double error = 0x1p-22 * (detail::larger(detail::larger(most.x, most.y), most.z) + reach);
+  const double tolerance = detail::limited(error / frame.least_height, 0x1p-24, 0x1p-5);
+  const auto plane = [&](const detail::Double3& normal, double scale, double at_a) {
+    const Vec3 n = detail::rounded(normal, scale);
+    const double w = at_a - scale * detail::dot(normal, {t.a.x, t.a.y, t.a.z});
+    return Row{n.x, n.y, n.z, static_cast<float>(w)};
+  };
+  const double shrink = 1 / (1 + 3 * tolerance);
+  record.plane = plane(frame.normal, std::sqrt(tolerance) / frame.area, 0);
+  record.u = plane(frame.u, shrink, tolerance * shrink);
+  record.v = plane(frame.v, shrink, tolerance * shrink);
+  if (!(detail::finite(record.plane) && detail::finite(record.u) && detail::finite(record.v))) make_unhittable(record);
+}
+
+SIMT_INLINE void make_record(const Corners& t, float, CornerRecord& record) {
   const detail::Double3 ab = detail::difference(t.b, t.a);
   const detail::Double3 ac = detail::difference(t.c, t.a);
   if (detail::degenerate(ab, ac, detail::cross(ab, ac))) return make_unhittable(record);
@@ -102,12 +175,13 @@ struct FillRecords {
   std::uint32_t triangle_count;
   const std::uint32_t* refs;
   Record* records;
+  float reach = 0;  // the largest absolute coordinate of the scene
 
   SIMT_FN void operator()(std::size_t i) const {
     Record record;
     if (refs[i] < triangle_count) {
       const Triangle t = triangles[refs[i]];
-      make_record({vertices[t.v[0]], vertices[t.v[1]], vertices[t.v[2]]}, record);
+      make_record({vertices[t.v[0]], vertices[t.v[1]], vertices[t.v[2]]}, reach, record);
     } else {
       make_unhittable(record);
     }

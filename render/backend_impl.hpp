@@ -30,8 +30,9 @@ struct BackendOf {
     const Launcher launcher(device);
     const auto fill = [&](auto* typed) {
       using Record = std::remove_pointer_t<decltype(typed)>;
-      launcher.for_each(scene.ref_count, kdtree::FillRecords<Record>{scene.vertices, scene.triangles,
-                                                                     scene.triangle_count, scene.refs, typed});
+      launcher.for_each(scene.ref_count,
+                        kdtree::FillRecords<Record>{scene.vertices, scene.triangles, scene.triangle_count, scene.refs,
+                                                    typed, kdtree::reach_of(scene.bounds)});
     };
     if (scene.watertight) {
       fill(static_cast<kdtree::CornerRecord*>(records));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <optional>
 
 #include "kdtree/reference.hpp"
@@ -370,12 +371,17 @@ TEST(TriangleRecords, AreFiniteForAnyTriangle) {
     for (const Soup& soup : {kdtree::random_soup(50, 50), kdtree::degenerate(50, 51), kdtree::slivers(50, 52, 1e-7f)}) {
       const Soup scaled = kdtree::transformed(soup, scale);
       for (std::uint32_t i = 0; i < scaled.triangles.size(); ++i) {
-        kdtree::PlaneRecord plane;
+        const Corners corners = kdtree::corners(scaled.view(), i);
+        kdtree::LocalPlaneRecord local;
+        kdtree::AbsolutePlaneRecord absolute;
         kdtree::CornerRecord corner;
-        kdtree::make_record(kdtree::corners(scaled.view(), i), plane);
-        kdtree::make_record(kdtree::corners(scaled.view(), i), corner);
-        for (const kdtree::Row& row : {plane.plane, plane.u, plane.v, corner.a, corner.b, corner.c}) {
-          for (const float x : {row.x, row.y, row.z, row.w}) ASSERT_TRUE(std::isfinite(x)) << scale;
+        kdtree::make_record(corners, scale, local);
+        kdtree::make_record(corners, scale, absolute);
+        kdtree::make_record(corners, scale, corner);
+        for (const auto& words :
+             {std::bit_cast<std::array<float, 12>>(local), std::bit_cast<std::array<float, 12>>(absolute),
+              std::bit_cast<std::array<float, 12>>(corner)}) {
+          for (const float x : words) ASSERT_TRUE(std::isfinite(x)) << scale;
         }
       }
     }

@@ -37,7 +37,7 @@ std::vector<Ray> rays_of_all_kinds(std::size_t n) {
 void compare(const Soup& soup, const Tree& tree, const std::vector<Ray>& all, unsigned least) {
   std::vector<kdtree::PlaneRecord> records(tree.refs.size());
   for (std::size_t i = 0; i < records.size(); ++i) {
-    kdtree::make_record(kdtree::corners(soup.view(), tree.refs[i]), records[i]);
+    kdtree::make_record(kdtree::corners(soup.view(), tree.refs[i]), kdtree::reach_of(tree.bounds), records[i]);
   }
   const kdtree::TreeView<kdtree::FastIntersection> view{
       tree.nodes.data(), records.data(), tree.refs.data(), tree.bounds,

@@ -122,6 +122,27 @@ inline Soup closed_surface(unsigned n, float round, Vec3 centre = {}, float radi
   return soup;
 }
 
+// A closed ring around the y axis, of rings x sides quads.
+inline Soup closed_torus(unsigned rings, unsigned sides, double radius, double thickness) {
+  Soup soup;
+  for (unsigned i = 0; i < rings; ++i) {
+    for (unsigned j = 0; j < sides; ++j) {
+      const double a = 2 * std::numbers::pi * i / rings, b = 2 * std::numbers::pi * j / sides;
+      const double r = radius + thickness * std::cos(b);
+      soup.vertices.push_back({static_cast<float>(r * std::cos(a)), static_cast<float>(thickness * std::sin(b)),
+                               static_cast<float>(r * std::sin(a))});
+    }
+  }
+  for (unsigned i = 0; i < rings; ++i) {
+    for (unsigned j = 0; j < sides; ++j) {
+      const unsigned next = (i + 1) % rings, up = (j + 1) % sides;
+      soup.triangles.push_back({{i * sides + j, next * sides + j, next * sides + up}});
+      soup.triangles.push_back({{i * sides + j, next * sides + up, i * sides + up}});
+    }
+  }
+  return soup;
+}
+
 inline void append(Soup& to, const Soup& from) {
   const auto first = static_cast<std::uint32_t>(to.vertices.size());
   to.vertices.insert(to.vertices.end(), from.vertices.begin(), from.vertices.end());

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: MIT
+// Closest hits of every traversal against brute force in double, on random meshes of many kinds, sizes and places.
+//
+// The rule. For each triangle the test knows where the ray meets its plane in double (Meeting), and how far a traversal in
+// float may err there: e = 16 * 2^-24 * (distance from the ray's origin to the triangle's farthest corner) / cosine in
+// distance, and e / (least height) in weights. A hit is certain if its weights and its distance are inside by more than
+// that, and possible if they are outside by less. The watertight test interpolates the distance between the corners: its
+// error is that of a weight times the longest edge, if that is more. Then
+//   - a ray with a certain hit hits something, at a distance no greater than the certain hit's but for both errors;
+//   - what it hits is possible, and distance and weights are right but for the errors.
+// So ties (duplicates, coplanar triangles, shared edges) are free: the distance decides, not the triangle.
+//
+// HEAPWOOD_TEST_MESHES: how many meshes (default 500); scripts/differential.sh runs more. HEAPWOOD_TEST_SEED: the first.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "kdtree/reference.hpp"
+#include "render/scene.hpp"
+#include "tests/render/double_reference.hpp"
+#include "tests/render/trees.hpp"
+
+namespace heapwood::render {
+namespace {
+
+using kdtree::Hit;
+using kdtree::Ray;
+
+std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+Vec3 unit_direction(Random& random) {
+  for (;;) {
+    const Vec3 v = random.point(-1, 1);
+    if (length(v) > 0.1f && length(v) < 1) return normalize(v);
+  }
+}
+
+// A surface over a grid, some of its quads of no area.
+Soup height_field(Random& random) {
+  Soup soup;
+  const unsigned n = 3 + random.below(6);
+  const float height = random.below(3) == 0 ? 0.0f : random.uniform(0, 0.3f);
+  for (unsigned i = 0; i <= n; ++i) {
+    for (unsigned j = 0; j <= n; ++j) {
+      soup.vertices.push_back({static_cast<float>(i) / static_cast<float>(n), height * random.uniform(),
+                               static_cast<float>(j) / static_cast<float>(n)});
+    }
+  }
+  for (unsigned i = 0; i < n; ++i) {
+    for (unsigned j = 0; j < n; ++j) {
+      const unsigned at = i * (n + 1) + j;
+      soup.triangles.push_back({{at, at + 1, at + n + 2}});
+      soup.triangles.push_back({{at, at + n + 2, at + n + 1}});
+    }
+  }
+  return soup;
+}
+
+// Layers in one plane, or within a few roundings of each other.
+Soup coplanar_stack(Random& random) {
+  Soup soup;
+  const unsigned axis = random.below(3);
+  for (unsigned layer = 0; layer < 6; ++layer) {
+    const float at = 0.5f * (1 + static_cast<float>(random.below(4)) * 0x1p-23f);
+    append(soup, kdtree::flat_soup(20, random.next(), axis, at, 0.3f));
+  }
+  return soup;
+}
+
+// Long needles from one point, as in a cap of a cylinder.
+Soup fan(Random& random) {
+  Soup soup;
+  const unsigned n = 10 + random.below(150);
+  soup.vertices.push_back({0.5f, 0.5f, 0.5f});
+  for (unsigned i = 0; i < n; ++i) {
+    const float a = 6.2831853f * static_cast<float>(i) / static_cast<float>(n);
+    soup.vertices.push_back({0.5f + 0.5f * std::cos(a), 0.5f, 0.5f + 0.5f * std::sin(a)});
+    soup.triangles.push_back({{0, 1 + i, 1 + (i + 1) % n}});
+  }
+  return soup;
+}
+
+constexpr const char* families[] = {"random", "large",   "height field", "coplanar", "slivers", "shells",
+                                    "same",   "on grid", "cluster",      "fan",      "outlier"};
+
+Soup unit_mesh(unsigned family, Random& random) {
+  switch (family) {
+    case 0:
+      return kdtree::random_soup(150, random.next(), 0.15f);
+    case 1:
+      return kdtree::random_soup(40, random.next(), 0.8f);
+    case 2:
+      return height_field(random);
+    case 3:
+      return coplanar_stack(random);
+    case 4:
+      return kdtree::slivers(60, random.next(), std::pow(10.0f, random.uniform(-5, -1)));
+    case 5: {
+      Soup soup;
+      for (int shell = 0; shell < 4; ++shell) {
+        append(soup, closed_surface(2, static_cast<float>(random.below(2)), {0.5f, 0.5f, 0.5f},
+                                    0.5f - 0.1f * static_cast<float>(shell)));
+      }
+      return soup;
+    }
+    case 6: {
+      Soup soup = kdtree::identical(10);
+      append(soup, kdtree::random_soup(20, random.next(), 0.3f));
+      append(soup, soup);
+      return soup;
+    }
+    case 7:
+      return kdtree::grid_soup(120, random.next(), 8);
+    case 8:
+      return kdtree::cluster(120, random.next());
+    case 9:
+      return fan(random);
+    default: {
+      Soup soup = kdtree::random_soup(100, random.next(), 0.15f);
+      const float far = std::pow(10.0f, random.uniform(1, 4));
+      soup.add({far, far, 0}, {far, far, far / 2}, {far, far * 1.1f, 0});
+      return soup;
+    }
+  }
+}
+
+struct Case {
+  std::string name;
+  Soup soup;
+  Tree tree;
+  std::vector<Ray> rays;
+};
+
+// Aimed at points of triangles, at corners and along edges; from anywhere, along axes, from surfaces; with intervals.
+std::vector<Ray> rays_for(const Soup& soup, Random& random, float scale, Vec3 offset) {
+  std::vector<Ray> rays;
+  while (rays.size() < 160) {
+    const Corners c = kdtree::corners(soup.view(), random.below(static_cast<std::uint32_t>(soup.triangles.size())));
+    float u = random.uniform(), v = random.uniform() * (1 - u);
+    if (random.below(6) == 0) u = 0;
+    if (random.below(6) == 0) v = 1 - u;
+    const Vec3 at = c.a + (c.b - c.a) * u + (c.c - c.a) * v;
+    const float reach = random.below(4) == 0 ? 10.0f : 1.0f;
+    Ray ray{random.point(-reach, 1 + reach) * scale + offset, 0, unit_direction(random), 1e30f};
+    const unsigned kind = random.below(8);
+    if (kind < 5) {
+      const Vec3 way = at - ray.origin;
+      if (!(length(way) > 0)) continue;
+      ray.direction = normalize(way);
+    } else if (kind == 5) {
+      ray.direction = set({}, random.below(3), random.below(2) != 0 ? 1.0f : -1.0f);
+    } else if (kind == 6) {
+      ray.origin = at;
+    }
+    if (random.below(8) == 0) ray.tmax = scale * random.uniform(0, 2);
+    if (random.below(8) == 0) ray.tmin = std::min(ray.tmax, scale * random.uniform(0, 1));
+    rays.push_back(ray);
+  }
+  return rays;
+}
+
+Case make_case(std::uint64_t seed) {
+  Random random(seed);
+  const unsigned family = static_cast<unsigned>(seed % std::size(families));
+  const float scale = std::pow(10.0f, random.uniform(-6, 6));
+  Vec3 offset;
+  if (random.below(3) != 0) {
+    const float most = std::min(std::pow(10.0f, random.uniform(-6, 6)), 1e6f * scale);
+    offset = random.point(-most, most);
+  }
+  Case test;
+  test.soup = kdtree::transformed(unit_mesh(family, random), scale, offset);
+  const bool medians = random.below(2) != 0;
+  test.tree = medians ? MedianBuilder::build(test.soup.view()) : kdtree::build_reference(test.soup.view(), {}, 1);
+  test.rays = rays_for(test.soup, random, scale, offset);
+  test.name = "seed " + std::to_string(seed) + ", " + families[family] + ", scale " + std::to_string(scale) +
+              ", offset " + std::to_string(length(offset)) + (medians ? ", tree of medians" : ", reference tree");
+  return test;
+}
+
+// How a traversal may err.
+struct Precision {
+  double reach = 0;           // extra length whose rounding counts; 0 for tests relative to the triangle
+  bool interpolates = false;  // distances, between the corners
+};
+
+// A meeting and its errors.
+struct Bounded {
+  Meeting at;
+  double distance_error, weight_error;
+
+  Bounded(const Meeting& m, const Ray& ray, const Precision& precision) : at(m) {
+    const double error = 0x1p-20 * (m.ray_length + precision.reach) / m.cosine;
+    weight_error = error / m.least_height;
+    distance_error = (precision.interpolates ? std::max(error, weight_error * m.longest_edge) : error) /
+                     length(in_double(ray.direction));
+  }
+  bool certain(const Ray& ray) const {
+    return at.least_weight() > weight_error && at.t > ray.tmin + distance_error && at.t < ray.tmax - distance_error;
+  }
+  bool possible(const Ray& ray) const {
+    return at.least_weight() > -weight_error && at.t > ray.tmin - distance_error && at.t < ray.tmax + distance_error;
+  }
+};
+
+struct Sums {
+  std::size_t rays = 0, certain = 0, hits = 0;
+};
+
+// Nothing if the hits obey the rule; else what is wrong.
+std::string judge(const Case& test, const std::vector<Hit>& hits, const Precision& precision, Sums& sums) {
+  for (std::size_t i = 0; i < hits.size(); ++i) {
+    const Ray& ray = test.rays[i];
+    const Hit& hit = hits[i];
+    double latest = HUGE_VAL;
+    std::optional<Bounded> own;
+    for (std::uint32_t k = 0; k < test.soup.triangles.size(); ++k) {
+      const auto meeting = meet(ray, kdtree::corners(test.soup.view(), k));
+      if (!meeting) continue;
+      const Bounded bounded(*meeting, ray, precision);
+      if (bounded.certain(ray)) latest = std::min(latest, meeting->t + bounded.distance_error);
+      if (k == hit.triangle) own = bounded;
+    }
+    const std::string where = test.name + ", ray " + std::to_string(i) + ": ";
+    ++sums.rays;
+    sums.certain += latest < HUGE_VAL;
+    sums.hits += hit.found();
+    if (!hit.found()) {
+      if (latest < HUGE_VAL) return where + "missed a hit at " + std::to_string(latest);
+      continue;
+    }
+    if (!own) return where + "hit a triangle without area, or parallel to the ray";
+    if (!own->possible(ray))
+      return where + "hit a triangle that it misses by " + std::to_string(-own->at.least_weight());
+    if (!(std::fabs(hit.t - own->at.t) <= own->distance_error)) {
+      return where + "distance " + std::to_string(hit.t) + " is " + std::to_string(own->at.t);
+    }
+    if (!(hit.t <= latest + own->distance_error)) {
+      return where + "hit at " + std::to_string(hit.t) + " behind one at " + std::to_string(latest);
+    }
+    if (!(std::max(std::fabs(hit.u - own->at.u), std::fabs(hit.v - own->at.v)) <= own->weight_error)) {
+      return where + "weights differ by more than " + std::to_string(own->weight_error);
+    }
+  }
+  return "";
+}
+
+// Each on the CPU, one ray at a time, without packets.
+template <class Intersection>
+std::vector<Hit> trace_scalar(const Case& test) {
+  std::vector<typename Intersection::Record> records(test.tree.refs.size());
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    kdtree::make_record(kdtree::corners(test.soup.view(), test.tree.refs[i]), kdtree::reach_of(test.tree.bounds),
+                        records[i]);
+  }
+  const kdtree::TreeView<Intersection> view{test.tree.nodes.data(), records.data(), test.tree.refs.data(),
+                                            test.tree.bounds,
+                                            Intersection::diagonal_slack * length(test.tree.bounds.extent())};
+  std::vector<Hit> hits;
+  for (const Ray& ray : test.rays) hits.push_back(kdtree::closest_hit(view, ray));
+  return hits;
+}
+
+// In absolute coordinates the fast test errs by those.
+Precision fast_precision(const Case& test) {
+  if (!std::is_same_v<kdtree::PlaneRecord, kdtree::AbsolutePlaneRecord>) return {};
+  double reach = kdtree::reach_of(test.tree.bounds);
+  for (const Ray& ray : test.rays) reach = std::max(reach, length(in_double(ray.origin)));
+  return {2 * reach, false};
+}
+
+TEST(Differential, ClosestHitsAreThoseOfBruteForce) {
+  const std::uint64_t first = number_from("HEAPWOOD_TEST_SEED", 1), count = number_from("HEAPWOOD_TEST_MESHES", 500);
+  Sums sums;
+  unsigned wrong = 0;
+  for (std::uint64_t seed = first; seed < first + count && wrong < 10; ++seed) {
+    const Case test = make_case(seed);
+    const Precision fast = fast_precision(test), watertight{0, true};
+    const auto check = [&](const char* traversal, const std::vector<Hit>& hits, const Precision& precision) {
+      const std::string error = judge(test, hits, precision, sums);
+      if (error.empty()) return;
+      ++wrong;
+      ADD_FAILURE() << traversal << ": " << error;
+    };
+    // On a GPU its kernels, on the CPU packets for the fast test.
+    check("fast", Scene(test_device(), test.tree, test.soup.view(), false).closest(test.rays), fast);
+    check("watertight", Scene(test_device(), test.tree, test.soup.view(), true).closest(test.rays), watertight);
+    check("fast, one by one", trace_scalar<kdtree::FastIntersection>(test), fast);
+    check("watertight, one by one", trace_scalar<kdtree::WatertightIntersection>(test), watertight);
+  }
+  EXPECT_GT(sums.certain, sums.rays / 4) << "the rule decides too few rays";
+  RecordProperty("rays", static_cast<int>(sums.rays));
+  RecordProperty("certain", static_cast<int>(sums.certain));
+  RecordProperty("hits", static_cast<int>(sums.hits));
+}
+
+}  // namespace
+}  // namespace heapwood::render
