@@ -2,6 +2,7 @@
 #include "app/prepared_scene.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "scenes/scene.hpp"
 
@@ -67,9 +68,11 @@ kdtree::BuildOptions PreparedScene::build_options() const {
   return options;
 }
 
-kdtree::BuildRun PreparedScene::build(const engine::Entry& entry) {
+kdtree::BuildRun PreparedScene::build(const engine::Entry& entry) { return build(entry, build_options()); }
+
+kdtree::BuildRun PreparedScene::build(const engine::Entry& entry, const kdtree::BuildOptions& options) {
   per_level_last_ = false;
-  return engine_on(entry, device_).build(*workspace_, build_options());
+  return engine_on(entry, device_).build(*workspace_, options);
 }
 
 kdtree::InstrumentedRun PreparedScene::build_instrumented(const engine::Entry& entry) {
@@ -116,8 +119,10 @@ bool PreparedScene::enlarge_pool() {
 }
 
 kdtree::BuildRun PreparedScene::build_growing(const engine::Entry& entry) {
-  kdtree::BuildRun run = build(entry);
-  while (run.incomplete && enlarge_pool()) run = build(entry);
+  kdtree::BuildOptions options = build_options();
+  options.started = std::chrono::steady_clock::now();
+  kdtree::BuildRun run = build(entry, options);
+  while (run.incomplete && enlarge_pool()) run = build(entry, options);
   return run;
 }
 
