@@ -4,14 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
 
 #include "app/commands.hpp"
 #include "app/format.hpp"
 #include "app/host_bench_report.hpp"
+#include "app/input_file.hpp"
 #include "app/options.hpp"
 #include "app/output_file.hpp"
 #include "app/progress.hpp"
@@ -34,17 +32,6 @@ struct HostBenchCommand {
   int passes = 3;
   DeviceOptions device;
 };
-
-std::string read_file(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
-    throw Error(Exit::failed, fmt::format("{}: is no file; give one that --save-trace or --host-trace wrote", path));
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  if (file) content << file.rdbuf();
-  if (!file || file.bad()) throw Error(Exit::failed, fmt::format("{}: cannot be read", path));
-  return content.str();
-}
 
 std::vector<const alloc::HostAllocatorInfo*> chosen(const std::string& list, const simt::DeviceId& device) {
   std::vector<const alloc::HostAllocatorInfo*> infos;
@@ -89,7 +76,10 @@ Exit host_bench(const HostBenchCommand& command, const std::vector<std::string>&
     bench.trace = host_bench_trace(generated);
     bench.trace_name = fmt::format("{} to {}", size_text(generated.smallest), size_text(generated.largest));
   } else {
-    bench.trace = alloc::parse_host_trace(read_file(command.trace), command.trace);
+    const std::optional<std::string> trace = read_text(command.trace, Exit::failed);
+    if (!trace)
+      throw Error(Exit::failed, command.trace + ": there is no such file; --save-trace and --host-trace write some");
+    bench.trace = alloc::parse_host_trace(*trace, command.trace);
     bench.trace_name = command.trace;
   }
   if (!command.save_trace.empty())

@@ -24,7 +24,8 @@ constexpr const char* render_examples = R"(Examples:
   heapwood render statue:1m -o statue.png --mode path --spp 256 --size 1920x1080
   heapwood render stadium -o steps.png --mode heatmap
   heapwood render model.obj -o view.png --camera 0,1.5,4,0,1,0,45
-The camera that was used is printed in the form that --camera takes.)";
+The camera that was used is printed, 'ex,ey,ez,tx,ty,tz,fov --up y'. With --camera before it,
+or as the line of model.camera beside model.obj, it makes the same picture again.)";
 
 struct RenderCommand {
   std::string scene, output, allocator = default_allocator, mode = "shaded";
@@ -93,7 +94,7 @@ Exit render_picture(const RenderCommand& command) {
              kdtree::name(command.settings.refs), build.incomplete ? ", INCOMPLETE" : "");
   fmt::print("  render   {:>10} ms   {}, {}x{}, {} sample{} a pixel\n", figure_text(1e3 * seconds),
              render::name(job.mode), job.width, job.height, job.spp, job.spp == 1 ? "" : "s");
-  fmt::print("  camera   {} --up {}\n", render::to_string(job.camera), "xyz"[job.camera.up]);
+  fmt::print("  camera   {}\n", render::to_arguments(job.camera, scene.mesh().origin));
   fmt::print("  picture  {}\n", command.output);
   return Exit::done;
 }

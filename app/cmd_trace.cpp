@@ -71,7 +71,7 @@ Table rays_table(const TraceBench& bench, const TraceResult& result) {
                   first_ray.order_ms
                       ? fmt::format("; in depth-first order {} ms later", figure_text(*first_ray.order_ms))
                       : ""),
-      fmt::format("camera: {} --up {}", render::to_string(result.camera), "xyz"[result.camera.up]),
+      fmt::format("camera: {}", render::to_arguments(result.camera, result.origin)),
       fmt::format("method: {} intersection, median of {} runs after a warm-up; rays and hits in buffers",
                   bench.watertight ? "watertight" : "fast", bench.settings.runs)};
   return table;
@@ -85,7 +85,7 @@ Json trace_report(const TraceBench& bench, const TraceResult& result, const std:
   json["settings"] = app::to_json(bench.settings);
   json["width"] = bench.size.width;
   json["height"] = bench.size.height;
-  json["camera"] = render::to_string(result.camera);
+  json["camera"] = render::to_string(result.camera, result.origin);
   json["up"] = std::string(1, "xyz"[result.camera.up]);
   json["watertight"] = bench.watertight;
   json["tree"] = {{"inner", tree.inner},
@@ -152,6 +152,10 @@ void add_trace(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->type_name("ID");
   add_build_options(*command, options->bench.settings, false);
+  command->get_option("--timeout")
+      ->description(
+          "seconds for one build, restarts with larger arrays\nor a larger pool included, and for one launch of rays;\n"
+          "what takes longer is stopped (exit 1)");
   add_device_options(*command, options->device);
   command->add_option("--json", options->json, "write everything measured, raw samples too")->type_name("FILE");
   command->callback([options, &invocation] {

@@ -45,7 +45,8 @@ Table flat_table(const std::vector<Result>& results) {
                             "host_allocation_share",
                             "peak_bytes",
                             "mapped_bytes",
-                            "tree_bytes"}) {
+                            "tree_bytes",
+                            "source"}) {
     table.columns.push_back({title});
   }
   for (const Result& r : results) {
@@ -90,7 +91,8 @@ Table flat_table(const std::vector<Result>& results) {
                csv_text(levels.allocation_share(r.runs_ms)),
                csv_text(r.levels.has_value(), levels.run.peak_bytes),
                csv_text(levels.mapped_bytes.has_value(), levels.mapped_bytes.value_or(0)),
-               csv_text(r.levels.has_value(), levels.run.tree_bytes)});
+               csv_text(r.levels.has_value(), levels.run.tree_bytes),
+               r.source});
   }
   return table;
 }

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <fstream>
 
+#include "app/input_file.hpp"
 #include "app/json_report.hpp"
 
 namespace heapwood::app {
@@ -145,9 +145,9 @@ Result result_from_json(const Json& json) {
 
 EarlierReport read_report(const std::string& path, const simt::DeviceInfo& device) {
   EarlierReport report;
-  std::ifstream file(path);
-  if (!file) return report;
-  const Json json = Json::parse(file, nullptr, false);
+  const std::optional<std::string> text = read_text(path, Exit::failed);
+  if (!text) return report;
+  const Json json = Json::parse(*text, nullptr, false);
   if (!json.is_object() || json.value("schema", Json()) != bench_schema || !json.contains("results") ||
       !json["results"].is_array()) {
     throw Error(Exit::failed,

@@ -220,7 +220,10 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
   add_cost("--empty-bonus", costs.empty_bonus, "SAH: discount where one side is empty", 0, .99, "B");
   add_cost("--duplicate-cost", costs.duplicate, "SAH: cost of a ref that a split adds", 0, 1e6, "C");
   app.add_flag("--keep-degenerate", settings.keep_degenerate, "keep triangles of zero area");
-  app.add_option("--timeout", settings.timeout, "seconds after which a build is stopped")
+  app.add_option(
+         "--timeout", settings.timeout,
+         "seconds for one build, restarts with larger arrays\nor a larger pool included; a build that takes longer\n"
+         "is stopped (exit 1)")
       ->capture_default_str()
       ->check(between(0.001, 86400.0))
       ->type_name("SECONDS");

@@ -48,7 +48,7 @@ struct BuildSettings {
   PoolSize pool;
   int runs = 5;
   bool keep_degenerate = false;
-  double timeout = 60;  // seconds a launch; of the per-level builder, a build
+  double timeout = 60;  // seconds for one build with its restarts; in trace, also for each launch of rays
   Builder builder = Builder::single;
   std::string host_allocator = "tlsf";  // of the per-level builder (host_memory.hpp)
 };

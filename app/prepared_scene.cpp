@@ -2,6 +2,7 @@
 #include "app/prepared_scene.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "app/commands.hpp"
 #include "scenes/file.hpp"
@@ -72,9 +73,11 @@ kdtree::BuildOptions PreparedScene::build_options() const {
   return options;
 }
 
-kdtree::BuildRun PreparedScene::build(const engine::Entry& entry) {
+kdtree::BuildRun PreparedScene::build(const engine::Entry& entry) { return build(entry, build_options()); }
+
+kdtree::BuildRun PreparedScene::build(const engine::Entry& entry, const kdtree::BuildOptions& options) {
   per_level_last_ = false;
-  return engine_on(entry, device_).build(*workspace_, build_options());
+  return engine_on(entry, device_).build(*workspace_, options);
 }
 
 kdtree::InstrumentedRun PreparedScene::build_instrumented(const engine::Entry& entry) {
@@ -121,8 +124,10 @@ bool PreparedScene::enlarge_pool() {
 }
 
 kdtree::BuildRun PreparedScene::build_growing(const engine::Entry& entry) {
-  kdtree::BuildRun run = build(entry);
-  while (run.incomplete && enlarge_pool()) run = build(entry);
+  kdtree::BuildOptions options = build_options();
+  options.started = std::chrono::steady_clock::now();
+  kdtree::BuildRun run = build(entry, options);
+  while (run.incomplete && enlarge_pool()) run = build(entry, options);
   return run;
 }
 

@@ -50,7 +50,7 @@ class PreparedScene {
   kdtree::TreeStats tree_stats() const { return kdtree::measure(tree(), settings_.costs); }
 
   // Builds; if the pool is `auto`, enlarges it and tries again until the build completes. Incomplete: the pool was
-  // given, or the largest one that the device's memory allows was not enough.
+  // given, or the largest one that the device's memory allows was not enough. The time limit is for all tries together.
   kdtree::BuildRun build_growing(const engine::Entry& entry);
   // Only a pool that is `auto`; false: it stays as it is.
   bool enlarge_pool();
@@ -59,6 +59,7 @@ class PreparedScene {
 
  private:
   kdtree::BuildOptions build_options() const;
+  kdtree::BuildRun build(const engine::Entry& entry, const kdtree::BuildOptions& options);
   std::size_t pool_limit() const;
 
   std::string source_, name_;

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 
+#include "app/input_file.hpp"
 #include "app/version.hpp"
 
 namespace heapwood::app {
@@ -34,9 +34,9 @@ Json identity(const Json& device) {
 }
 
 Json earlier_file(const std::string& path, const Json& head) {
-  std::ifstream file(path);
-  if (!file) return head;
-  Json json = Json::parse(file, nullptr, false);
+  const std::optional<std::string> text = read_text(path, Exit::failed);
+  if (!text) return head;
+  Json json = Json::parse(*text, nullptr, false);
   const bool ours = json.is_object() && json.value("schema", "") == reproduce_schema && json.contains("cases") &&
                     json["cases"].is_array() && json.contains("runs") && json["runs"].is_array() &&
                     json.contains("device");

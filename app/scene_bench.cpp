@@ -160,12 +160,11 @@ bool SceneBench::measure_runs() {
     for (Lane& lane : lanes_) {
       step_(fmt::format("{}: {}, run {} of {}", scene_.name(), lane.name(), run + 1, job_.settings.runs));
       if (!lane.running() || enough(lane)) continue;
-      bool enlarged = false;
+      const std::size_t pool = scene_.pool_bytes();
       guarded(&lane, [&] {
         if (lane.entry) {
-          const kdtree::BuildRun build = scene_.build(*lane.entry);
-          enlarged = build.incomplete && growing_ && scene_.enlarge_pool();
-          if (enlarged) return;
+          const kdtree::BuildRun build = growing_ ? scene_.build_growing(*lane.entry) : scene_.build(*lane.entry);
+          if (scene_.pool_bytes() != pool) return;
           note_run(*lane.result, build);
           lane.result->runs_ms.push_back(build.ms);
           lane.result->reset_ms.push_back(build.reset_ms);
@@ -174,7 +173,7 @@ bool SceneBench::measure_runs() {
         }
         if (run + 1 == job_.settings.runs || enough(lane)) compare_with_first(*lane.result);
       });
-      if (enlarged) return false;
+      if (scene_.pool_bytes() != pool) return false;
       if (stopped_) break;
     }
   }

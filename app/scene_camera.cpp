@@ -5,12 +5,14 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <sstream>
+#include <vector>
 
 #include "app/commands.hpp"
+#include "app/input_file.hpp"
 #include "app/options.hpp"
 #include "render/auto_camera.hpp"
 #include "simt/error.hpp"
@@ -18,23 +20,28 @@
 namespace heapwood::app {
 namespace {
 
-std::optional<render::Camera> camera_beside(const std::string& source) {
+// The words of the first line that has any; '#' begins a comment.
+std::vector<std::string> first_words(const std::string& text) {
+  std::istringstream lines(text);
+  std::vector<std::string> words;
+  for (std::string line; words.empty() && std::getline(lines, line);) {
+    std::istringstream in_line(line.substr(0, line.find('#')));
+    for (std::string word; in_line >> word;) words.push_back(word);
+  }
+  return words;
+}
+
+std::optional<render::Camera> camera_beside(const std::string& source, const Vec3d& origin) {
   std::error_code unreadable;
   if (!std::filesystem::is_regular_file(source, unreadable)) return {};  // a procedural scene
-  const std::filesystem::path path = std::filesystem::path(source).replace_extension(".camera");
-  std::ifstream file(path);
-  if (!file) return {};
-  std::string line, numbers, up = "y", rest;
-  while (numbers.empty() && std::getline(file, line)) {
-    std::istringstream words(line.substr(0, line.find('#')));
-    words >> numbers >> up >> rest;
-    if (up.empty()) up = "y";
-  }
+  const std::string path = std::filesystem::path(source).replace_extension(".camera").string();
+  const std::optional<std::string> text = read_text(path, Exit::scene);
+  if (!text) return {};
   try {
-    if (!rest.empty()) throw Error(Exit::usage, "'" + rest + "' follows the up axis");
-    return render::parse_camera(numbers, parse_axis(up));
+    return parse_camera_line(*text, origin);
   } catch (const Error& error) {
-    throw Error(Exit::scene, path.string() + ": " + error.what() + " (ex,ey,ez,tx,ty,tz,fov and an up axis)");
+    throw Error(Exit::scene,
+                fmt::format("{}: {}; the file holds one line: ex,ey,ez,tx,ty,tz,fov [--up x|y|z]", path, error.what()));
   }
 }
 
@@ -50,18 +57,51 @@ void check_extent(const std::string& source, const scenes::Mesh& mesh) {
   warning(problem + ": surfaces may be missing; scale its coordinates");
 }
 
+// Whether any of the picture's rays hits, tried with few before many.
+bool sees_scene(const render::Scene& scene, const render::Camera& camera, double aspect) {
+  for (const double count : {600.0, 230400.0}) {
+    const auto height = static_cast<unsigned>(std::max(1.0, std::sqrt(count / aspect)));
+    const auto width = static_cast<unsigned>(std::max(1.0, height * aspect));
+    const render::CameraFrame frame = render::make_frame(camera, width, height);
+    std::vector<kdtree::Ray> rays;
+    for (unsigned y = 0; y < height; ++y) {
+      for (unsigned x = 0; x < width; ++x) {
+        rays.push_back(frame.ray(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f, render::far_away));
+      }
+    }
+    for (const kdtree::Hit& hit : scene.occluded(rays)) {
+      if (hit.found()) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
+
+render::Camera parse_camera_line(const std::string& text, const Vec3d& origin) {
+  std::vector<std::string> words = first_words(text);
+  if (!words.empty() && (words[0] == "--camera" || words[0] == "camera" || words[0] == "camera:")) {
+    words.erase(words.begin());
+  }
+  if (words.empty()) throw Error(Exit::usage, "no camera in it");
+  if (words.size() > 1 && words[1] == "--up") {
+    words.erase(words.begin() + 1);
+    if (words.size() == 1) throw Error(Exit::usage, "--up without an axis");
+  }
+  if (words.size() > 2) throw Error(Exit::usage, fmt::format("'{}' follows the up axis", words[2]));
+  return render::parse_camera(words[0], words.size() > 1 ? parse_axis(words[1]) : 1, origin);
+}
 
 void add_camera_options(CLI::App& app, CameraOptions& options) {
   app.add_option("--camera", options.camera,
-                 "ex,ey,ez,tx,ty,tz,fov: eye, target, vertical\ndegrees; else SCENE.camera beside the scene,\nelse "
-                 "found by looking")
+                 "ex,ey,ez,tx,ty,tz,fov: eye, target, vertical\ndegrees, in the scene's coordinates; else the line of\n"
+                 "SCENE.camera beside the scene file (these numbers,\n[--up AXIS]); else found by looking")
       ->type_name("CAMERA");
   app.add_option("--up", options.up, "x, y or z; the scene's own if left out")->type_name("AXIS");
 }
 
 void check_camera(const CameraOptions& options) {
-  if (!options.camera.empty()) render::make_frame(render::parse_camera(options.camera, 1), 16, 16);
+  if (!options.camera.empty()) render::check_camera_text(options.camera);
   if (!options.up.empty()) parse_axis(options.up);
 }
 
@@ -69,13 +109,21 @@ render::Camera choose_camera(const CameraOptions& options, const std::string& so
                              const render::Scene& scene, double aspect) {
   check_extent(source, mesh);
   const unsigned up = options.up.empty() ? mesh.up : parse_axis(options.up);
-  if (!options.camera.empty()) return render::parse_camera(options.camera, up);
-  if (std::optional<render::Camera> beside = camera_beside(source)) {
-    if (!options.up.empty()) beside->up = up;
-    return *beside;
+  const auto choose = [&]() -> render::Camera {
+    if (!options.camera.empty()) return render::parse_camera(options.camera, up, mesh.origin);
+    if (std::optional<render::Camera> beside = camera_beside(source, mesh.origin)) {
+      if (!options.up.empty()) beside->up = up;
+      return *beside;
+    }
+    if (mesh.camera && up == mesh.up) return {mesh.camera->eye, mesh.camera->target, mesh.camera->fov, up};
+    return render::auto_camera(scene, up, static_cast<float>(aspect));
+  };
+  const render::Camera camera = render::representable(choose(), mesh.origin);
+  if (!sees_scene(scene, camera, aspect)) {
+    warning(fmt::format("{}: the camera sees nothing of the scene: --camera {}", source,
+                        render::to_arguments(camera, mesh.origin)));
   }
-  if (mesh.camera && up == mesh.up) return {mesh.camera->eye, mesh.camera->target, mesh.camera->fov, up};
-  return render::auto_camera(scene, up, static_cast<float>(aspect));
+  return camera;
 }
 
 }  // namespace heapwood::app

@@ -23,6 +23,7 @@ TraceResult run_trace(const TraceBench& bench, const std::function<void(const st
   result.incomplete = scene.build_growing(*bench.entry).incomplete;
   for (int run = 0; run < bench.settings.runs; ++run) result.first_ray.build_ms.push_back(scene.build(*bench.entry).ms);
   result.scene = scene.name();
+  result.origin = scene.mesh().origin;
   result.triangles = scene.triangles();
   result.pool_bytes = scene.pool_bytes();
   result.tree = scene.tree_stats();

@@ -51,6 +51,7 @@ struct TraceResult {
   std::size_t node_bytes = 0, record_bytes = 0;
   FirstRay first_ray;
   render::Camera camera;
+  Vec3d origin;  // of the mesh: to_string(camera, origin)
   std::vector<TraceRow> rows;
 };
 

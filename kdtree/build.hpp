@@ -3,9 +3,11 @@
 // The kernel itself, a template over the allocator, is in build_kernel.hpp; engine/ instantiates it.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "alloc/live_recording.hpp"
@@ -27,8 +29,9 @@ std::size_t ref_bytes(RefKind kind);
 
 struct BuildOptions {
   SahCosts costs;
-  unsigned warps = 0;         // 0 = as many as are resident at once
-  double seconds = 60;        // time limit of one launch
+  unsigned warps = 0;   // 0 = as many as are resident at once
+  double seconds = 60;  // time limit of a build, all its launches and restarts with larger arrays included
+  std::optional<std::chrono::steady_clock::time_point> started;  // when the limit begins, if not with the call
   std::uint64_t fail_at = 0;  // instrumented builds only: allocation number fail_at and all later ones fail; 0 = none
   alloc::LiveRecording* live = nullptr;  // recorded builds on the CPU only: who watches; outlives the build
 };
@@ -72,7 +75,8 @@ struct WorkspaceLimits {
 inline constexpr unsigned warps_a_multiprocessor = 20;
 
 // Everything that a build needs besides the allocator: pool, task queue, output arrays. Sized for one mesh; shared by all
-// allocators and all runs. A build that overruns the output arrays grows them and starts again.
+// allocators and all runs. A build that overruns the output arrays grows them and starts again, within
+// the same time limit.
 class Workspace {
  public:
   // `mesh` must outlive the workspace.

@@ -9,6 +9,7 @@
 #include "alloc/adaptors/counted.hpp"
 #include "alloc/adaptors/failing.hpp"
 #include "alloc/adaptors/recorded.hpp"
+#include "kdtree/build_deadline.hpp"
 #include "kdtree/build_memory.hpp"
 #include "kdtree/build_output.hpp"
 #include "kdtree/build_refused.hpp"
@@ -30,7 +31,7 @@ double timed(F f) {
 
 template <class Allocator, RefKind kind, class Device, class Probe = NoProbe>
 BuildRun launch_build(const Device& device, Workspace& workspace, const Allocator& allocator,
-                      const BuildOptions& options, const Probe& probe = {}) {
+                      const BuildOptions& options, const BuildDeadline& deadline, const Probe& probe = {}) {
   using Kernel = BuildKernel<Allocator, kind, Probe>;
   Workspace::Parts& p = workspace.parts();
   Kernel kernel{
@@ -53,8 +54,7 @@ BuildRun launch_build(const Device& device, Workspace& workspace, const Allocato
   run.warps = device.template resident_warps<Kernel>();
   if (options.warps != 0 && options.warps < run.warps) run.warps = options.warps;
   run.reset_ms = timed([&] { p.reset(run.warps); });
-  const std::string what = std::string(Allocator::traits.id) + ": build";
-  run.ms = device.launch(kernel, run.warps, {.seconds = options.seconds, .what = what.c_str()});
+  run.ms = deadline.launch([&](const simt::LaunchLimits& limits) { return device.launch(kernel, run.warps, limits); });
   const BuildCounters counters = p.counters.download().front();
   run.failed_splits = counters.failed_splits;
   run.failed_bytes = counters.failed_bytes;
@@ -67,13 +67,14 @@ template <class Allocator, RefKind kind, class Device, class Make, class MakePro
 BuildRun build_with(
     const Device& device, Workspace& workspace, const BuildOptions& options, Make make_allocator,
     MakeProbe make_probe = [] { return NoProbe{}; }) {
+  const BuildDeadline deadline(std::string(Allocator::traits.id) + ": build", options);
   for (;;) {
     std::optional<decltype(make_allocator())> allocator;
     const double create_ms = timed([&] { allocator.emplace(make_allocator()); });
     const alloc::ReleaseAtEnd<Allocator> release(workspace.pool(), workspace.device());
     try {
-      BuildRun run =
-          launch_build<decltype(make_allocator()), kind>(device, workspace, *allocator, options, make_probe());
+      BuildRun run = launch_build<decltype(make_allocator()), kind>(device, workspace, *allocator, options, deadline,
+                                                                    make_probe());
       run.reset_ms += create_ms;
       return run;
     } catch (const simt::KernelFailure& failure) {
@@ -84,6 +85,7 @@ BuildRun build_with(
                                       "); please report the scene");
       }
       if (failure.code != nodes_overflow && failure.code != refs_overflow) throw;
+      deadline.check();
       workspace.parts().grow(failure.code);
     }
   }

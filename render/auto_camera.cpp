@@ -8,6 +8,8 @@
 #include <numbers>
 #include <set>
 
+#include "render/main_part.hpp"
+
 namespace heapwood::render {
 namespace {
 
@@ -37,12 +39,17 @@ struct Axes {
   Vec3 level(float azimuth) const { return front * std::cos(azimuth) + side * std::sin(azimuth); }
 };
 
-// Corners of triangles spread over the mesh, enough to frame it. A mesh may hold vertices that no triangle uses.
-std::vector<Vec3> silhouette(const kdtree::MeshView& mesh) {
+bool contains(const Box& box, Vec3 p) { return intersect(box, {p, p}) == Box{p, p}; }
+
+// Corners of triangles spread over the mesh, enough to frame what of it is in the box. A mesh may hold vertices that no
+// triangle uses.
+std::vector<Vec3> silhouette(const kdtree::MeshView& mesh, const Box& box) {
   std::vector<Vec3> points;
   const std::size_t step = std::max<std::size_t>(1, mesh.triangles.size() / 30000);
   for (std::size_t i = 0; i < mesh.triangles.size(); i += step) {
-    for (const std::uint32_t v : mesh.triangles[i].v) points.push_back(mesh.vertices[v]);
+    for (const std::uint32_t v : mesh.triangles[i].v) {
+      if (contains(box, mesh.vertices[v])) points.push_back(mesh.vertices[v]);
+    }
   }
   return points;
 }
@@ -91,11 +98,15 @@ std::vector<Camera> inside_views(const Box& box, unsigned up) {
   return views;
 }
 
-// How far the scene closes around the points inside it: the share of level rays that hit, from points spread over the
-// lower part of the box. Points inside a solid do not count: where faces look outwards they see backs only.
-double enclosure(const Scene& scene, unsigned up, bool oriented) {
+// How the scene looks from points spread over the lower part of the box.
+struct Inside {
+  double enclosure = 0;  // share of level rays that hit
+  double hidden = 0;     // share of pairs of enclosed points that do not see each other
+};
+
+// Points inside a solid do not count: where faces look outwards they see backs only.
+Inside look_inside(const Scene& scene, const Box& box, unsigned up, bool oriented) {
   constexpr unsigned level = 7, heights = 3, directions = 12;
-  const Box& box = scene.bounds();
   const Axes axes(up);
   std::vector<kdtree::Ray> rays;
   for (unsigned i = 0; i < level * level * heights; ++i) {
@@ -112,6 +123,7 @@ double enclosure(const Scene& scene, unsigned up, bool oriented) {
   }
   const std::vector<kdtree::Hit> hits = scene.closest(rays);
   double open = 0, closed = 0;
+  std::vector<Vec3> enclosed;
   for (std::size_t point = 0; point < rays.size(); point += directions) {
     unsigned found = 0, backs = 0;
     for (std::size_t i = point; i < point + directions; ++i) {
@@ -121,13 +133,27 @@ double enclosure(const Scene& scene, unsigned up, bool oriented) {
     if (oriented && backs * 2 > directions) continue;
     closed += found;
     open += directions - found;
+    if (found == directions) enclosed.push_back(rays[point].origin);
   }
-  return closed > 0 ? closed / (closed + open) : 0;
+  if (closed == 0) return {};
+  Inside inside{closed / (closed + open), 0};
+  rays.clear();
+  for (std::size_t apart = 1; apart < enclosed.size(); apart += 2) {
+    for (std::size_t i = 0; i + apart < enclosed.size(); ++i) {
+      const Vec3 to = enclosed[i + apart] - enclosed[i];
+      rays.push_back({enclosed[i], 0, normalize(to), length(to)});
+    }
+  }
+  if (rays.empty()) return inside;
+  for (const kdtree::Hit& hit : scene.occluded(rays)) inside.hidden += hit.found();
+  inside.hidden /= static_cast<double>(rays.size());
+  return inside;
 }
 
-}  // namespace
+// A room is seen from within; a closed shape that is convex and empty has nothing in it to see: it is an object.
+bool is_room(const Inside& inside) { return inside.enclosure >= 0.85 && inside.hidden > 0.005; }
 
-ViewScore judge_view(const Scene& scene, const Camera& camera, float aspect) {
+ViewScore judge_view(const Scene& scene, const Camera& camera, float aspect, float diagonal) {
   const CameraFrame frame = make_frame(camera, static_cast<unsigned>(1000 * aspect), 1000);
   std::vector<kdtree::Ray> rays;
   for (unsigned y = 0; y < grid_height; ++y) {
@@ -137,7 +163,6 @@ ViewScore judge_view(const Scene& scene, const Camera& camera, float aspect) {
     }
   }
   const std::vector<kdtree::Hit> hits = scene.closest(rays);
-  const float diagonal = length(scene.bounds().extent());
   std::map<int, unsigned> depths, normals;
   std::set<std::uint32_t> triangles;
   ViewScore view;
@@ -165,11 +190,18 @@ ViewScore judge_view(const Scene& scene, const Camera& camera, float aspect) {
   return view;
 }
 
+}  // namespace
+
+ViewScore judge_view(const Scene& scene, const Camera& camera, float aspect) {
+  return judge_view(scene, camera, aspect, length(main_part(scene.mesh(), scene.bounds()).extent()));
+}
+
 Camera auto_camera(const Scene& scene, unsigned up, float aspect) {
   Camera best;
   best.up = up;
-  const Box& box = scene.bounds();
-  if (box.empty() || !(length(box.extent()) > 0)) return best;
+  const Box box = main_part(scene.mesh(), scene.bounds());
+  const float diagonal = box.empty() ? 0 : length(box.extent());
+  if (!(diagonal > 0)) return best;
   double best_score = -1e30;
   const auto consider = [&](const Camera& camera, double score) {
     if (score > best_score + 1e-9) {
@@ -178,20 +210,20 @@ Camera auto_camera(const Scene& scene, unsigned up, float aspect) {
     }
   };
   bool oriented = false;
-  const std::vector<Vec3> points = silhouette(scene.mesh());
+  const std::vector<Vec3> points = silhouette(scene.mesh(), box);
   for (const float azimuth : {28.0f, -28.0f, 152.0f, -152.0f, 75.0f, -75.0f}) {
     for (const float elevation : {12.0f, 24.0f}) {
       const Camera camera = outside_view(points, up, radians(azimuth), radians(elevation), aspect);
-      const ViewScore view = judge_view(scene, camera, aspect);
+      const ViewScore view = judge_view(scene, camera, aspect, diagonal);
       oriented = oriented || (view.coverage > 0 && view.backs < 0.05);
       // Models mostly face the front.
       consider(camera, view.score + (std::fabs(azimuth) < 90 ? 0.1 : 0.0) + (std::fabs(azimuth) < 45 ? 0.15 : 0.0));
     }
   }
-  if (enclosure(scene, up, oriented) < 0.85) return best;
+  if (!is_room(look_inside(scene, box, up, oriented))) return best;
   best_score = -1e30;
   for (const Camera& camera : inside_views(box, up)) {
-    const ViewScore view = judge_view(scene, camera, aspect);
+    const ViewScore view = judge_view(scene, camera, aspect, diagonal);
     const bool solid = oriented && view.backs > 0.5;
     if (!solid) consider(camera, view.score - 2 * std::max(0.0, 0.9 - view.coverage));
   }

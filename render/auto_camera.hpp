@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A camera that shows an unknown scene well, found by looking. A scene that closes around the points inside it (a hall,
-// a courtyard) is shown from inside, along its length; any other from outside, in a three-quarter view of the whole
-// box. Each is traced at low resolution and judged by how much there is to see: variety of distances, of normals, of
+// a courtyard) and has something in it is shown from inside, along its length; any other, also a closed shape that is convex
+// and empty, from outside, in a three-quarter view of its main part (main_part.hpp), without far outliers. Each is traced at low resolution and judged by how much there is to see: variety of distances, of normals, of
 // triangles, little that is too near, few backs of faces. Deterministic; about 150,000 rays on the scene's device.
 // Limits: the best of a few hundred guesses, not of all; a scene of several rooms gets one.
 #pragma once

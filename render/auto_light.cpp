@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "render/main_part.hpp"
+
 namespace heapwood::render {
 namespace {
 
@@ -13,10 +15,10 @@ constexpr unsigned grid_width = 40, grid_height = 24;
 struct Seen {
   std::vector<Surface> surfaces;
   std::vector<float> distances;  // sorted
-  bool outside = false;          // the camera is outside the scene's box
+  bool outside = false;          // the camera is outside the box
 };
 
-Seen look(const Scene& scene, const Camera& camera) {
+Seen look(const Scene& scene, const Camera& camera, const Box& box) {
   const CameraFrame frame = make_frame(camera, grid_width, grid_height);
   std::vector<kdtree::Ray> rays;
   for (unsigned y = 0; y < grid_height; ++y) {
@@ -28,11 +30,11 @@ Seen look(const Scene& scene, const Camera& camera) {
   Seen seen;
   for (std::size_t i = 0; i < rays.size(); ++i) {
     if (!hits[i].found()) continue;
-    seen.surfaces.push_back({rays[i].origin + rays[i].direction * hits[i].t, scene.normal(hits[i].triangle, rays[i])});
+    seen.surfaces.push_back({rays[i].origin + rays[i].direction * hits[i].t, scene.normal(hits[i].triangle, rays[i]),
+                             surface_offset(kdtree::corners(scene.mesh(), hits[i].triangle), hits[i].t)});
     seen.distances.push_back(hits[i].t);
   }
   std::sort(seen.distances.begin(), seen.distances.end());
-  const Box& box = scene.bounds();
   for (unsigned axis = 0; axis < 3; ++axis) {
     seen.outside = seen.outside || camera.eye[axis] < box.lo[axis] || camera.eye[axis] > box.hi[axis];
   }
@@ -43,14 +45,14 @@ Seen look(const Scene& scene, const Camera& camera) {
 struct Reach {
   double brightness = 0, share = 0;
 };
-Reach reach(const Scene& scene, const Seen& seen, const Lighting& lighting, float offset) {
+Reach reach(const Scene& scene, const Seen& seen, const Lighting& lighting) {
   std::vector<kdtree::Ray> rays;
   std::vector<double> strength;
   for (const Surface& s : seen.surfaces) {
     const LightSample light = sample_key(lighting, s.position, {0, 0});
     const float cosine = dot(s.normal, light.direction);
     if (!(cosine > 0.02f)) continue;
-    rays.push_back({s.position + s.normal * offset, 0, light.direction, light.distance});
+    rays.push_back({start_above(s), 0, light.direction, light.distance});
     strength.push_back(cosine * light.colour.y);
   }
   const std::vector<kdtree::Hit> hits = scene.occluded(rays);
@@ -69,11 +71,10 @@ Reach reach(const Scene& scene, const Seen& seen, const Lighting& lighting, floa
 Lighting choose_lighting(const Scene& scene, const Camera& camera) {
   Lighting lighting;
   lighting.up = camera.up;
-  const Box& box = scene.bounds();
+  const Box box = main_part(scene.mesh(), scene.bounds());
   if (box.empty()) return lighting;
   const float diagonal = length(box.extent());
-  const float offset = 1e-4f * diagonal;
-  const Seen seen = look(scene, camera);
+  const Seen seen = look(scene, camera, box);
   lighting.ambient_reach = (seen.outside ? 0.35f : 0.12f) * diagonal;
   lighting.floor = seen.outside && camera.eye[camera.up] > box.lo[camera.up];
   lighting.floor_height = box.lo[camera.up];
@@ -90,7 +91,7 @@ Lighting choose_lighting(const Scene& scene, const Camera& camera) {
   double best_share = 0;
   for (const Vec3& c : candidates) {
     lighting.key = normalize(back * c.x + right * c.y + up * c.z);
-    const Reach got = reach(scene, seen, lighting, offset);
+    const Reach got = reach(scene, seen, lighting);
     if (got.share > best_share) {
       best = lighting;
       best_share = got.share;
@@ -115,7 +116,7 @@ Lighting choose_lighting(const Scene& scene, const Camera& camera) {
       lighting.key_radius = 0.03f * median;
       lighting.lamp_reach = 1.2f * median;
       lighting.key_colour = Vec3{0.95f, 0.84f, 0.70f};
-      const Reach got = reach(scene, seen, lighting, offset);
+      const Reach got = reach(scene, seen, lighting);
       if (got.brightness > best_brightness) {
         best_brightness = got.brightness;
         best = lighting;

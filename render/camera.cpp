@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "render/camera.hpp"
 
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <numbers>
 
 #include "simt/error.hpp"
@@ -11,16 +14,92 @@
 namespace heapwood::render {
 namespace {
 
+constexpr const char* same_point = "camera: eye and target are the same point";
+
 bool finite(Vec3 v) { return std::isfinite(v.x) && std::isfinite(v.y) && std::isfinite(v.z); }
+
+void check_fov(float fov) {
+  if (!(fov > 0 && fov < 180)) {
+    throw Error(Exit::usage, "camera: the vertical field of view must be between 0 and 180 degrees");
+  }
+}
 
 void check(const Camera& camera) {
   if (!finite(camera.eye) || !finite(camera.target) || !std::isfinite(camera.fov)) {
     throw Error(Exit::usage, "camera: all seven numbers must be finite");
   }
-  if (camera.eye == camera.target) throw Error(Exit::usage, "camera: eye and target are the same point");
-  if (!(camera.fov > 0 && camera.fov < 180)) {
-    throw Error(Exit::usage, "camera: the vertical field of view must be between 0 and 180 degrees");
+  if (camera.eye == camera.target) throw Error(Exit::usage, same_point);
+  check_fov(camera.fov);
+}
+
+// A component of a camera in the file's coordinates, and back. An origin of 0 changes nothing, not even the sign of 0.
+double in_file(float value, double origin) { return origin == 0 ? double{value} : origin + value; }
+float in_mesh(double value, double origin) { return static_cast<float>(value - origin); }
+
+// The nearest component that in_mesh() gives for in_file() of itself. Rounding may take a second step.
+float representable(float value, double origin) {
+  for (int step = 0; step < 4; ++step) {
+    const float back = in_mesh(in_file(value, origin), origin);
+    if (back == value) return back;
+    value = back;
   }
+  return value;
+}
+
+template <class T>
+std::string shortest(T value) {
+  char text[64];
+  const double magnitude = std::fabs(static_cast<double>(value));
+  // 100000 and not 1e+05: coordinates are read by people, too.
+  const bool plain = magnitude == 0 || (magnitude >= 1e-5 && magnitude < 1e15);
+  const auto end =
+      std::to_chars(text, text + sizeof text, value, plain ? std::chars_format::fixed : std::chars_format::general).ptr;
+  return {text, end};
+}
+
+// The fewest digits that are read as this component.
+std::string text_of(float value, double origin) {
+  const auto reads_back = [&](double number) {
+    const float back = in_mesh(number, origin);
+    return back == value && std::signbit(back) == std::signbit(value);
+  };
+  if (origin == 0) {
+    std::string text = shortest(value);
+    if (reads_back(std::strtod(text.c_str(), nullptr))) return text;
+  }
+  const double number = in_file(value, origin);
+  for (int digits = 1; digits < std::numeric_limits<double>::max_digits10; ++digits) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.*e", digits - 1, number);
+    const double rounded = std::strtod(text, nullptr);
+    if (reads_back(rounded)) return shortest(rounded);
+  }
+  return shortest(number);
+}
+
+std::array<double, 7> parse_numbers(const std::string& text) {
+  std::array<double, 7> number;
+  const char* at = text.c_str();
+  for (unsigned i = 0; i < 7; ++i) {
+    char* end = nullptr;
+    number[i] = std::strtod(at, &end);
+    const char expected = i < 6 ? ',' : '\0';
+    if (end == at || *end != expected) {
+      const std::string problem = end == at          ? "cannot be read"
+                                  : *end == '\0'     ? "is the last, 7 are needed"
+                                  : expected == '\0' ? "is not the last"
+                                                     : "is followed by something else than a comma";
+      throw Error(Exit::usage, "camera '" + text + "': number " + std::to_string(i + 1) + " " + problem +
+                                   "; expected ex,ey,ez,tx,ty,tz,fov");
+    }
+    if (!(std::fabs(number[i]) <= std::numeric_limits<float>::max())) {
+      throw Error(Exit::usage, "camera: all seven numbers must be finite");
+    }
+    at = end + 1;
+  }
+  if (number[0] == number[3] && number[1] == number[4] && number[2] == number[5]) throw Error(Exit::usage, same_point);
+  check_fov(static_cast<float>(number[6]));
+  return number;
 }
 
 Vec3 normalize_in_double(Vec3 v) {
@@ -31,33 +110,37 @@ Vec3 normalize_in_double(Vec3 v) {
 
 }  // namespace
 
-Camera parse_camera(const std::string& text, unsigned up) {
-  float number[7];
-  const char* at = text.c_str();
-  for (unsigned i = 0; i < 7; ++i) {
-    char* end = nullptr;
-    number[i] = std::strtof(at, &end);
-    const char expected = i < 6 ? ',' : '\0';
-    if (end == at || *end != expected) {
-      const std::string problem = end == at          ? "cannot be read"
-                                  : *end == '\0'     ? "is the last, 7 are needed"
-                                  : expected == '\0' ? "is not the last"
-                                                     : "is followed by something else than a comma";
-      throw Error(Exit::usage, "camera '" + text + "': number " + std::to_string(i + 1) + " " + problem +
-                                   "; expected ex,ey,ez,tx,ty,tz,fov");
-    }
-    at = end + 1;
-  }
-  const Camera camera{{number[0], number[1], number[2]}, {number[3], number[4], number[5]}, number[6], up};
+void check_camera_text(const std::string& text) { parse_numbers(text); }
+
+Camera parse_camera(const std::string& text, unsigned up, const Vec3d& origin) {
+  const std::array<double, 7> number = parse_numbers(text);
+  const auto point = [&](unsigned first) {
+    return Vec3{in_mesh(number[first], origin.x), in_mesh(number[first + 1], origin.y),
+                in_mesh(number[first + 2], origin.z)};
+  };
+  const Camera camera{point(0), point(3), static_cast<float>(number[6]), up};
   check(camera);
   return camera;
 }
 
-std::string to_string(const Camera& camera) {
-  char text[256];
-  std::snprintf(text, sizeof text, "%.6g,%.6g,%.6g,%.6g,%.6g,%.6g,%.6g", camera.eye.x, camera.eye.y, camera.eye.z,
-                camera.target.x, camera.target.y, camera.target.z, camera.fov);
-  return text;
+std::string to_string(const Camera& camera, const Vec3d& origin) {
+  std::string text;
+  for (const Vec3& point : {camera.eye, camera.target}) {
+    text += text_of(point.x, origin.x) + "," + text_of(point.y, origin.y) + "," + text_of(point.z, origin.z) + ",";
+  }
+  return text + text_of(camera.fov, 0);
+}
+
+std::string to_arguments(const Camera& camera, const Vec3d& origin) {
+  return to_string(camera, origin) + " --up " + "xyz"[camera.up];
+}
+
+Camera representable(const Camera& camera, const Vec3d& origin) {
+  const auto nearest = [&](Vec3 point) {
+    return Vec3{representable(point.x, origin.x), representable(point.y, origin.y), representable(point.z, origin.z)};
+  };
+  const Camera moved{nearest(camera.eye), nearest(camera.target), camera.fov, camera.up};
+  return moved.eye == moved.target ? camera : moved;
 }
 
 CameraFrame make_frame(const Camera& camera, unsigned width, unsigned height) {

@@ -6,10 +6,12 @@
 
 #include <string>
 
+#include "geometry/vec3d.hpp"
 #include "kdtree/intersect.hpp"
 
 namespace heapwood::render {
 
+// Eye and target are relative to the mesh's origin (scenes::Mesh), as its vertices are.
 struct Camera {
   Vec3 eye{0, 0, 1};
   Vec3 target{0, 0, 0};
@@ -17,9 +19,19 @@ struct Camera {
   unsigned up = 1;  // axis: 0 x, 1 y, 2 z
 };
 
-// `ex,ey,ez,tx,ty,tz,fov`. Throws Error{Exit::usage} saying which part is wrong.
-Camera parse_camera(const std::string& text, unsigned up);
-std::string to_string(const Camera& camera);
+// A camera as text, `ex,ey,ez,tx,ty,tz,fov`, is in the file's coordinates: a number is read as a double, then the mesh's
+// origin is subtracted, then it is rounded to float. Throws Error{Exit::usage} saying which part is wrong.
+Camera parse_camera(const std::string& text, unsigned up, const Vec3d& origin = {});
+// The same checks where the origin is not known yet; only points that are too close for float are found by parse_camera() alone.
+void check_camera_text(const std::string& text);
+// The fewest digits that parse_camera() reads back to the same bits. Coordinates that double cannot hold beside the origin
+// read back to those of representable().
+std::string to_string(const Camera& camera, const Vec3d& origin = {});
+// `ex,ey,ez,tx,ty,tz,fov --up y`: what follows --camera on a command line, and what a .camera file holds.
+std::string to_arguments(const Camera& camera, const Vec3d& origin = {});
+// The nearest camera that has a text: doubles near a large origin are too coarse for the finest floats near 0. The camera itself
+// where eye and target would become the same point.
+Camera representable(const Camera& camera, const Vec3d& origin);
 
 // A camera ready to make rays of a picture.
 struct CameraFrame {

@@ -18,13 +18,6 @@ constexpr struct {
 } modes[] = {{Mode::shaded, "shaded"}, {Mode::path, "path"},       {Mode::ao, "ao"},        {Mode::normals, "normals"},
              {Mode::depth, "depth"},   {Mode::heatmap, "heatmap"}, {Mode::leaves, "leaves"}};
 
-// Far enough from the surface that rounding of the hit point cannot put the ray's start behind it.
-float surface_offset(const Box& bounds) {
-  if (bounds.empty()) return 0;
-  const Vec3 far_corner = max(max(-bounds.lo, bounds.hi), Vec3{});
-  return 5e-5f * length(bounds.extent()) + 1e-6f * length(far_corner);
-}
-
 void check(const RenderJob& job) {
   if (job.width < 1 || job.height < 1 || job.width > max_side || job.height > max_side) {
     throw Error(Exit::usage, "picture size " + std::to_string(job.width) + "x" + std::to_string(job.height) +
@@ -68,7 +61,6 @@ Progressive::Progressive(const Scene& scene, const RenderJob& job) : scene_(&sce
   frame_.occlusion_rays = std::clamp(32u / job.spp, job.mode == Mode::ao ? 2u : 1u, 16u);
   frame_.bounces = job.bounces;
   frame_.seed = job.seed;
-  frame_.offset = surface_offset(scene.bounds());
   frame_.mode = job.mode;
   film_ = simt::Buffer<Pixel>(scene.device(), std::size_t{job.width} * job.height);
   film_.fill(0);

@@ -39,7 +39,6 @@ struct Frame {
   std::uint32_t occlusion_rays;         // a sample, shaded and ao
   std::uint32_t bounces;                // path
   std::uint32_t seed;
-  float offset;  // of a ray that starts on a surface, along the normal
   Mode mode;
 };
 
@@ -59,7 +58,17 @@ inline constexpr std::uint32_t filter = 0, light = 2, occlusion = 4, reach = 6, 
 
 struct Surface {
   Vec3 position, normal;  // the normal faces where the ray came from
+  float offset;           // of rays that start here, along the normal
 };
+
+// Far enough from a triangle that rounding cannot put the start of a ray from a hit behind it: some 16 units in the last place
+// of the corners and of the distance that the hit was computed from. The scene's size does not matter: a small model on a
+// large plain keeps its shadows.
+SIMT_INLINE float surface_offset(const Corners& t, float distance) {
+  const Vec3 corner = max(max(max(t.a, -t.a), max(t.b, -t.b)), max(t.c, -t.c));
+  return 2e-6f * (simt::max(corner.x, simt::max(corner.y, corner.z)) + distance);
+}
+SIMT_INLINE Vec3 start_above(const Surface& at) { return at.position + at.normal * at.offset; }
 
 SIMT_INLINE Vec3 geometric_normal(const Corners& t) {
   // Scaled, so that the squares of tiny and huge edges stay in range; by powers of two, so that nothing is rounded: a component
@@ -71,8 +80,9 @@ SIMT_INLINE Vec3 geometric_normal(const Corners& t) {
 template <class Intersection>
 SIMT_INLINE Surface surface_at(const SceneView<Intersection>& scene, const kdtree::Ray& ray, const kdtree::Hit& hit) {
   const Triangle t = scene.triangles[hit.triangle];
-  const Vec3 n = geometric_normal({scene.vertices[t.v[0]], scene.vertices[t.v[1]], scene.vertices[t.v[2]]});
-  return {ray.origin + ray.direction * hit.t, dot(n, ray.direction) > 0 ? -n : n};
+  const Corners corners{scene.vertices[t.v[0]], scene.vertices[t.v[1]], scene.vertices[t.v[2]]};
+  const Vec3 n = geometric_normal(corners);
+  return {ray.origin + ray.direction * hit.t, dot(n, ray.direction) > 0 ? -n : n, surface_offset(corners, hit.t)};
 }
 
 SIMT_INLINE float tent(float u) { return u < 0.5f ? std::sqrt(2 * u) - 1 : 1 - std::sqrt(simt::max(0.0f, 2 - 2 * u)); }
@@ -94,7 +104,7 @@ SIMT_INLINE Vec3 key_light(const SceneView<Intersection>& scene, const Frame& fr
   const LightSample light = sample_key(frame.lighting, at.position, disc(u));
   const float cosine = dot(at.normal, light.direction);
   if (!(cosine > 0)) return {};
-  const kdtree::Ray shadow{at.position + at.normal * frame.offset, 0, light.direction, light.distance};
+  const kdtree::Ray shadow{start_above(at), 0, light.direction, light.distance};
   return kdtree::any_hit(scene.tree, shadow) ? Vec3{} : light.colour * cosine;
 }
 
@@ -109,7 +119,7 @@ SIMT_INLINE Vec3 ambient_light(const SceneView<Intersection>& scene, const Frame
     const std::uint32_t k = sample * rays + i;
     const Vec3 d = cosine_direction(at.normal, random.even_point(k, dimension::occlusion));
     const float reach = frame.lighting.ambient_reach * (0.05f + 0.95f * random.even_value(k, dimension::reach));
-    const kdtree::Ray ray{at.position + at.normal * frame.offset, 0, d, reach};
+    const kdtree::Ray ray{start_above(at), 0, d, reach};
     const Vec3 light = surroundings(frame.lighting, d);
     sum = sum + (kdtree::any_hit(scene.tree, ray) ? light * frame.lighting.occluded : light);
   }
@@ -123,7 +133,8 @@ SIMT_INLINE bool floor_at(const Lighting& lighting, const kdtree::Ray& ray, Surf
   if (!lighting.floor || !(down < 0)) return false;
   const float t = (lighting.floor_height - dot(ray.origin, up)) / down;
   if (!(t > 0)) return false;
-  surface = {ray.origin + ray.direction * t, up};
+  const Vec3 position = ray.origin + ray.direction * t;
+  surface = {position, up, surface_offset({position, position, position}, t)};
   return true;
 }
 
@@ -133,7 +144,7 @@ template <class Intersection>
 SIMT_INLINE float floor_share(const SceneView<Intersection>& scene, const Frame& frame, const PixelRandom& random,
                               const Surface& at, std::uint32_t sample, std::uint32_t rays, float reach) {
   const LightSample light = sample_key(frame.lighting, at.position, disc(random.even_point(sample, dimension::light)));
-  const Vec3 start = at.position + at.normal * frame.offset;
+  const Vec3 start = start_above(at);
   float open = light.colour.y * simt::max(0.0f, dot(at.normal, light.direction)), got = open;
   if (open > 0 && kdtree::any_hit(scene.tree, {start, 0, light.direction, light.distance})) got = 0;
   for (std::uint32_t i = 0; i < rays; ++i) {
@@ -223,7 +234,7 @@ struct Occlusion {
         const std::uint32_t k = sample * frame.occlusion_rays + i;
         const Vec3 d = cosine_direction(at.normal, random.even_point(k, dimension::occlusion));
         const float reach = frame.lighting.ambient_reach * (0.05f + 0.95f * random.even_value(k, dimension::reach));
-        free += kdtree::any_hit(scene.tree, {at.position + at.normal * frame.offset, 0, d, reach}) ? 0 : 1;
+        free += kdtree::any_hit(scene.tree, {start_above(at), 0, d, reach}) ? 0 : 1;
       }
       open = static_cast<float>(free) / static_cast<float>(frame.occlusion_rays);
     }
@@ -261,7 +272,7 @@ struct PathTraced {
       const std::uint32_t first = dimension::bounce + 6 * bounce;
       light = light + throughput * key_light(scene, frame, at, random.point(sample, first));
       const Vec3 d = cosine_direction(at.normal, random.point(sample, first + 2));
-      ray = {at.position + at.normal * frame.offset, 0, d, far_away};
+      ray = {start_above(at), 0, d, far_away};
     }
     sum.r += light.x;
     sum.g += light.y;

@@ -38,6 +38,16 @@ bool can_build(State& state, const engine::Entry& entry) {
   return false;
 }
 
+// What can be read may still be wrong for the scene: two points that are one in single precision.
+void take_camera(State& state, const std::string& name, const std::string& text, unsigned up) {
+  try {
+    state.camera = render::parse_camera(text, up, state.scene->mesh.origin);
+  } catch (const Error& error) {
+    state.say(Message::Kind::error, fmt::format("{}: {}", name, error.what()));
+    state.last_error = error;
+  }
+}
+
 void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
   const bool other = !state.scene || state.scene->source != scene->source;
   state.scene = scene;
@@ -49,7 +59,7 @@ void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
   }
   // The command line's camera is for the first scene.
   if (state.fit_pending && !state.options.camera.empty()) {
-    state.camera = render::parse_camera(state.options.camera, scene->home.up);
+    take_camera(state, "--camera", state.options.camera, scene->home.up);
     light_view(state);
   }
   state.fit_pending = false;
@@ -160,7 +170,8 @@ void light_view(State& state) {
 void add_bookmark(State& state) {
   if (!state.scene) return;
   std::vector<Bookmark>& list = state.settings.bookmarks[state.scene->source];
-  list.push_back({fmt::format("View {}", list.size() + 1), state.camera});
+  list.push_back({fmt::format("View {}", list.size() + 1), render::to_string(state.camera, state.scene->mesh.origin),
+                  state.camera.up});
   state.bookmark = list.size() - 1;
   state.say(Message::Kind::note, fmt::format("{} is kept for {}.", list.back().name, state.scene->name));
 }
@@ -173,7 +184,8 @@ void go_to_bookmark(State& state, std::size_t index) {
     return;
   }
   state.bookmark = index % list.size();
-  state.camera = list[state.bookmark].camera;
+  const Bookmark& kept = list[state.bookmark];
+  take_camera(state, kept.name, kept.camera, kept.up);
 }
 
 void take_screenshot(State& state, const std::string& path) {

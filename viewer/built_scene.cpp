@@ -21,6 +21,7 @@ std::shared_ptr<const BuiltScene> make_built_scene(std::string source, std::stri
   const bool as_made = shown.camera && up.value_or(shown.up) == shown.up;
   scene->home = as_made ? render::Camera{shown.camera->eye, shown.camera->target, shown.camera->fov, shown.up}
                         : render::auto_camera(*scene->traced, up.value_or(shown.up));
+  scene->home = render::representable(scene->home, shown.origin);
   scene->lighting = render::choose_lighting(*scene->traced, scene->home);
   return scene;
 }

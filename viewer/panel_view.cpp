@@ -77,10 +77,8 @@ void draw_view_section(State& state) {
                        ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_AlwaysClamp);
   }
   if (state.scene) list_bookmarks(state);
-  const std::string camera = render::to_string(state.camera);
-  if (ui::button(state, "Copy camera")) {
-    ImGui::SetClipboardText(fmt::format("--camera {} --up {}", camera, "xyz"[state.camera.up]).c_str());
-  }
+  const std::string camera = render::to_arguments(state.camera, state.scene ? state.scene->mesh.origin : Vec3d{});
+  if (ui::button(state, "Copy camera")) ImGui::SetClipboardText(("--camera " + camera).c_str());
   ui::hint(("as 'heapwood render' takes it: " + camera).c_str());
 }
 

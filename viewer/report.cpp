@@ -90,7 +90,7 @@ void write_report(const State& state, const std::string& path) {
   Json json;
   json["schema"] = "heapwood.view/1";
   json["scene"] = state.scene ? Json(state.scene->source) : Json();
-  json["camera"] = render::to_string(state.camera);
+  json["camera"] = render::to_string(state.camera, state.scene ? state.scene->mesh.origin : Vec3d{});
   json["mode"] = render::name(state.mode);
   json["panel"] = state.settings.panel;
   json["help"] = state.help;

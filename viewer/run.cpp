@@ -54,7 +54,9 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--mode", options.mode, "shaded, path, ao, normals, depth, heatmap,\nleaves")
       ->capture_default_str()
       ->type_name("MODE");
-  app.add_option("--camera", options.camera, "ex,ey,ez,tx,ty,tz,fov; the scene's own if left out")->type_name("CAMERA");
+  app.add_option("--camera", options.camera,
+                 "ex,ey,ez,tx,ty,tz,fov, in the scene's coordinates; the\nscene's own if left out")
+      ->type_name("CAMERA");
   app.add_option("--up", options.up, "x, y or z; the scene's own if left out")->type_name("AXIS");
   app.add_option_function<std::string>(
          "--size", [&](const std::string& text) { options.size = app::parse_image_size(text); },
@@ -105,7 +107,7 @@ int parse_and_run(int argc, char** argv) {
     if (const char* reason = app::cannot_build(app::find_allocator(id))) throw Error(Exit::usage, id + ": " + reason);
   }
   if (!options.up.empty()) app::parse_axis(options.up);
-  if (!options.camera.empty()) render::make_frame(render::parse_camera(options.camera, 1), 16, 16);
+  if (!options.camera.empty()) render::check_camera_text(options.camera);
   if (options.scale != 0 && !(options.scale >= smallest_scale && options.scale <= largest_scale)) {
     throw Error(Exit::usage, fmt::format("--scale {}: expected 0 (the screen's) or {} to {}", options.scale,
                                          smallest_scale, largest_scale));

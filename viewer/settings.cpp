@@ -5,10 +5,11 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "app/input_file.hpp"
 #include "app/output_file.hpp"
+#include "render/camera.hpp"
 
 namespace heapwood::viewer {
 
@@ -27,7 +28,7 @@ void get(const Json& json, const char* key, T& value, T low, T high) {
 }
 
 Json to_json(const Bookmark& bookmark) {
-  return {{"name", bookmark.name}, {"camera", render::to_string(bookmark.camera)}, {"up", bookmark.camera.up}};
+  return {{"name", bookmark.name}, {"camera", bookmark.camera}, {"up", bookmark.up}};
 }
 
 }  // namespace
@@ -42,10 +43,11 @@ std::string default_settings_path() {
 
 Settings load_settings(const std::string& path, std::string& complaint) {
   Settings settings;
-  std::ifstream file(path);
-  if (path.empty() || !file) return settings;
+  if (path.empty()) return settings;
   try {
-    const Json json = Json::parse(file);
+    const std::optional<std::string> text = app::read_text(path, Exit::failed);
+    if (!text) return settings;
+    const Json json = Json::parse(*text);
     get(json, "width", settings.width, 320, 16384);
     get(json, "height", settings.height, 240, 16384);
     get(json, "panel", settings.panel);
@@ -60,8 +62,9 @@ Settings load_settings(const std::string& path, std::string& complaint) {
     if (const auto scenes = json.find("bookmarks"); scenes != json.end()) {
       for (const auto& [scene, list] : scenes->items()) {
         for (const Json& one : list) {
+          render::check_camera_text(one.at("camera"));
           settings.bookmarks[scene].push_back(
-              {one.at("name"), render::parse_camera(one.at("camera"), std::min(2u, one.at("up").get<unsigned>()))});
+              {one.at("name"), one.at("camera"), std::min(2u, one.at("up").get<unsigned>())});
         }
       }
     }

@@ -6,13 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "render/camera.hpp"
-
 namespace heapwood::viewer {
 
 struct Bookmark {
   std::string name;
-  render::Camera camera;
+  std::string camera;  // as --camera takes it: in the coordinates of the scene's file
+  unsigned up = 1;     // axis
 };
 
 struct Settings {

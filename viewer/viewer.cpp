@@ -176,6 +176,8 @@ Viewer::Layout Viewer::layout(int width, int height) const {
 
 void Viewer::request_picture(const Area& area, unsigned spp) {
   if (!state_.scene || area.width < 1 || area.height < 1) return;
+  // What is shown can be copied as text, and read back, to the bit.
+  state_.camera = render::representable(state_.camera, state_.scene->mesh.origin);
   View view;
   view.scene = state_.scene;
   view.camera = state_.camera;

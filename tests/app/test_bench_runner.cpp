@@ -2,9 +2,13 @@
 // The measuring itself, with allocators that misbehave on purpose: real builds whose outcome is changed on the way out.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "app/bench_runner.hpp"
 #include "app/bench_table.hpp"
 #include "app/prepared_scene.hpp"
+#include "kdtree/build_deadline.hpp"
 #include "tests/app/executable.hpp"
 
 namespace heapwood::app {
@@ -49,6 +53,18 @@ kdtree::BuildRun build_late(kdtree::Workspace& workspace, const kdtree::BuildOpt
   pools.push_back(workspace.pool().bytes);
   kdtree::BuildRun run = real().build(workspace, options);
   run.incomplete = pools.size() > 2 && pools.back() == pools.front();
+  return run;
+}
+
+// Never has enough, and takes its time to say so.
+std::vector<kdtree::BuildOptions> limits;
+kdtree::BuildRun build_insatiable(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
+  limits.push_back(options);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  // What the real driver does between its launches.
+  kdtree::BuildDeadline("insatiable: build", options).check();
+  kdtree::BuildRun run = real().build(workspace, options);
+  run.incomplete = true;
   return run;
 }
 
@@ -246,6 +262,25 @@ TEST_F(BenchRunner, ARunThatLacksMemoryInAnAutomaticPoolIsMadeAgainInALargerOne)
   job_.settings.pool = parse_pool("4M");
   pools.clear();
   EXPECT_EQ(run_bench(job_, {}).results[1].status, Status::incomplete);
+}
+
+// A build that starts again in larger pools gets no new time limit each time.
+TEST_F(BenchRunner, LargerPoolsShareTheTimeLimit) {
+  const Fake insatiable("insatiable", build_insatiable);
+  job_.allocators = {insatiable.entry()};
+  job_.pool_probe = nullptr;
+  job_.settings.timeout = 0.1;
+  limits.clear();
+  const BenchResult bench = run_bench(job_, {});
+  EXPECT_EQ(bench.results[0].status, Status::failed);
+  EXPECT_NE(bench.results[0].reason.find("time limit of 0.1 s"), std::string::npos) << bench.results[0].reason;
+  ASSERT_GT(limits.size(), 1u);
+  EXPECT_LE(limits.size(), 6u);
+  for (const kdtree::BuildOptions& options : limits) {
+    EXPECT_EQ(options.seconds, 0.1);
+    EXPECT_EQ(options.started, limits.front().started);
+    EXPECT_TRUE(options.started.has_value());
+  }
 }
 
 // The pool of --pool auto is known only when the others have found theirs.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <thread>
+#include <tuple>
 
 #include "tests/app/executable.hpp"
 
@@ -337,10 +338,74 @@ TEST_F(Commands, TraceCountsHitsAndReadsTheCameraBeside) {
   const json second = json::parse(read_file(report));
   EXPECT_EQ(second.at("camera"), first.at("camera"));
   EXPECT_EQ(second.at("results")[0].at("hits"), first.at("results")[0].at("hits"));
-  for (const char* broken : {"1,2,3 y\n", "-9,3,30,8,6,5,40 w\n", "-9,3,30,8,6,5,40 y more\n", "# nothing\n"}) {
+  // As render and trace print it, and as the viewer copies it.
+  for (const char* line : {"-9,3,30,8,6,5,40 z", "-9,3,30,8,6,5,40 --up z # printed",
+                           "--camera -9,3,30,8,6,5,40 --up z", "  camera   -9,3,30,8,6,5,40 --up z\r\n"}) {
+    write_file(beside, line);
+    ASSERT_EQ(run(trace).exit, 0) << line;
+    const json again = json::parse(read_file(report));
+    EXPECT_EQ(again.at("camera"), "-9,3,30,8,6,5,40") << line;
+    EXPECT_EQ(again.at("up"), "z") << line;
+  }
+  for (const char* broken : {"1,2,3 y\n", "-9,3,30,8,6,5,40 --up\n", "-9,3,30,8,6,5,40 --up w\n",
+                             "-9,3,30,8,6,5,40 w\n", "-9,3,30,8,6,5,40 y more\n", "# nothing\n"}) {
     write_file(beside, broken);
     expect_error(trace, 3, {".camera"});
   }
+}
+
+// What is printed makes the same picture again, also where the camera was found by looking.
+TEST_F(Commands, ThePrintedCameraMakesTheSamePicture) {
+  const auto picture = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> command{"render", scene_,  "-o", folder_ / "a.png", "--size",
+                                     "64x48",  "--spp", "1",  "--device",        "cpu"};
+    command.insert(command.end(), more.begin(), more.end());
+    const Outcome outcome = run(command);
+    EXPECT_EQ(outcome.exit, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    const std::size_t line = outcome.out.find("camera   ");
+    std::istringstream words(outcome.out.substr(line));
+    std::string label, numbers, option, up;
+    words >> label >> numbers >> option >> up;
+    return std::tuple{read_file(folder_ / "a.png"), numbers, option + up};
+  };
+  const auto first = picture({"--up", "z"});
+  EXPECT_EQ(std::get<2>(first), "--upz");
+  EXPECT_EQ(picture({"--camera", std::get<1>(first), "--up", "z"}), first);
+  write_file(std::filesystem::path(scene_).replace_extension(".camera"), std::get<1>(first) + " --up z\n");
+  EXPECT_EQ(picture({}), first);
+}
+
+TEST_F(Commands, SaysWhenNothingIsInView) {
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"render", scene_, "-o", folder_ / "a.png", "--size", "64x48", "--spp", "1"},
+        {"trace", scene_, "--size", "64x48", "--runs", "1"}}) {
+    std::vector<std::string> away = command;
+    away.insert(away.end(), {"--device", "cpu", "--camera", "-9,3,30,-10,3,60,40"});
+    const Outcome outcome = run(away);
+    EXPECT_EQ(outcome.exit, 0) << outcome.err;
+    EXPECT_EQ(outcome.err.rfind("heapwood: warning: ", 0), 0u) << outcome.err;
+    EXPECT_TRUE(has(outcome.err, "sees nothing of the scene")) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  }
+}
+
+TEST_F(Commands, CsvTellsFilesOfOneNameApart) {
+  const std::string other = folder_ / "other/scene.obj";
+  std::filesystem::create_directory(folder_ / "other");
+  write_file(other, obj_text(300));
+  const Outcome outcome = run(bench({other, "--allocators", "atomic", "--format", "csv"}));
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  std::istringstream lines(outcome.out);
+  std::string head, first, second;
+  std::getline(lines, head);
+  std::getline(lines, first);
+  std::getline(lines, second);
+  const auto last = [](const std::string& line) { return line.substr(line.rfind(',') + 1); };
+  EXPECT_EQ(head.substr(0, head.find(',')), "scene");
+  EXPECT_EQ(last(head), "source");
+  EXPECT_EQ(last(first), scene_);
+  EXPECT_EQ(last(second), other);
 }
 
 TEST_F(Commands, RenderWritesAPicture) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What surrounds the executable: streams that are closed or full, signals, files that change, or that are named twice, and numbers
 // and scenes at the ends of what floats can hold.
+#include <sys/stat.h>
+
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -83,7 +85,30 @@ TEST_F(Surroundings, NoOutputReplacesAnInput) {
   const std::string trace = folder_ / "trace.csv";
   ASSERT_EQ(run({"host-bench", "--steps", "10", "--passes", "1", "--save-trace", trace, "--device", "cpu"}).exit, 0);
   expect_error({"host-bench", "--trace", trace, "--json", trace}, 2, {"trace.csv"});
-  expect_error({"host-bench", "--trace", "/dev/zero"}, 1, {"/dev/zero", "no file"});
+  expect_error({"host-bench", "--trace", "/dev/zero"}, 1, {"/dev/zero", "not a regular file"});
+}
+
+// A pipe without a writer would be waited for, and a device read without end.
+TEST_F(Surroundings, PipesAndDevicesAreNotRead) {
+  const auto ends = [&](const std::string& arguments, int exit, const std::string& word) {
+    const Outcome outcome = shell("timeout -s KILL 20 $H " + arguments + " --device cpu");
+    EXPECT_EQ(outcome.exit, exit) << arguments << ": " << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << arguments << ": " << outcome.err;
+    EXPECT_NE(outcome.err.find(word), std::string::npos) << arguments << ": " << outcome.err;
+  };
+  const std::string pipe = folder_ / "pipe.obj", device = folder_ / "zero.ply";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::filesystem::create_symlink("/dev/zero", device);
+  for (const std::string& input : {pipe, device}) {
+    ends("build " + input, 3, "not a regular file");
+    ends("bench " + input, 3, "not a regular file");
+    ends("trace " + input, 3, "not a regular file");
+    ends("bench $S --resume --json " + input, 1, "not a regular file");
+    ends("host-bench --trace " + input, 1, "not a regular file");
+  }
+  ends("build /dev/stdin </dev/zero", 3, "/dev/stdin");
+  ASSERT_EQ(mkfifo((folder_ / "scene.camera").c_str(), 0600), 0);
+  ends("render $S -o " + (folder_ / "a.png"), 3, "scene.camera: cannot be read: it is not a regular file");
 }
 
 // Also where a run is many short launches, none of which lasts until it looks.

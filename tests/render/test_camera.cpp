@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 #include "render/auto_camera.hpp"
 #include "render/auto_light.hpp"
+#include "render/main_part.hpp"
 #include "render/renderer.hpp"
 #include "tests/render/trees.hpp"
 
@@ -73,6 +76,60 @@ TEST(Camera, IsReadAndWritten) {
   }
 }
 
+std::array<std::uint32_t, 7> bits(const Camera& c) {
+  return {simt::bits(c.eye.x),    simt::bits(c.eye.y),    simt::bits(c.eye.z), simt::bits(c.target.x),
+          simt::bits(c.target.y), simt::bits(c.target.z), simt::bits(c.fov)};
+}
+
+TEST(Camera, IsWrittenInTheFewestDigits) {
+  EXPECT_EQ(to_string({{0.1f, 1e-3f, 100000}, {1.0f / 3, -1.5e-7f, 16777216}, 49.9f}),
+            "0.1,0.001,100000,0.33333334,-1.5e-07,16777216,49.9");
+  const Vec3d origin{500000, 4600000, 0.25};
+  EXPECT_EQ(to_string({{0.125f, 100, 0}, {-1, 0.1f, 0.5f}, 40}, origin),
+            "500000.125,4600100,0.25,499999,4600000.1,0.75,40");
+  EXPECT_EQ(to_arguments({{1, 2, 3}, {4, 5, 6}, 40, 2}), "1,2,3,4,5,6,40 --up z");
+}
+
+TEST(Camera, ReadsBackToTheSameBits) {
+  Random random(77);
+  const auto number = [&] {
+    const float magnitude = std::pow(10.0f, 18 * random.uniform() - 9);
+    return (random.uniform() < 0.5f ? -1 : 1) * magnitude * random.uniform();
+  };
+  std::vector<Vec3d> origins(5);
+  for (std::size_t i = 2; i < 20; ++i) origins.push_back({number(), 1e3 * number(), 1.0 / number()});
+  origins.push_back({5e5, 4.6e6, -1e-3});
+  for (const Vec3d& origin : origins) {
+    for (int i = 0; i < 200; ++i) {
+      Camera camera{{number(), number(), number()}, {number(), number(), number()}, 1 + 170 * random.uniform(), 2};
+      if (i == 0) camera = {{-0.0f, 0, 1e-38f}, {3e37f, -0.0f, 1e-45f}, 1e-3f, 2};
+      camera = representable(camera, origin);
+      const std::string text = to_string(camera, origin);
+      EXPECT_EQ(bits(parse_camera(text, 2, origin)), bits(camera)) << text;
+      EXPECT_EQ(bits(representable(camera, origin)), bits(camera)) << text;
+    }
+  }
+}
+
+TEST(Camera, IsInTheFilesCoordinates) {
+  const Vec3d origin{500000, 4600000, 0};
+  const Camera camera = parse_camera("500010.0625,4600020.5,3,500010.0626,4600020.5,0.1,40", 1, origin);
+  EXPECT_EQ(camera.eye, (Vec3{10.0625f, 20.5f, 3}));
+  EXPECT_EQ(camera.target, (Vec3{static_cast<float>(500010.0626 - 500000), 20.5f, 0.1f}));
+  // Points that are one in single precision, but not beside the scene's origin.
+  EXPECT_NO_THROW(check_camera_text("500010.0625,4600020.5,3,500010.0626,4600020.5,3,40"));
+  EXPECT_NO_THROW(parse_camera("500010.0625,4600020.5,3,500010.0626,4600020.5,3,40", 1, origin));
+  EXPECT_THROW(parse_camera("500010.0625,4600020.5,3,500010.0626,4600020.5,3,40", 1), Error);
+  EXPECT_THROW(check_camera_text("1,2,3,1,2,3,40"), Error);
+  EXPECT_THROW(check_camera_text("1e39,2,3,1,2,3,40"), Error);
+}
+
+// Nothing that moves a camera may collapse it: then it stays as it is, and its text is the nearest there is.
+TEST(Camera, StaysACameraWhereItsPointsCannotBeWritten) {
+  const Camera tiny{{1e-12f, 0, 0}, {2e-12f, 0, 0}, 40, 1};
+  EXPECT_NO_THROW(make_frame(representable(tiny, {1e7, 1e7, 1e7}), 16, 9));
+}
+
 bool outside(const Camera& camera, const Box& box) {
   bool out = false;
   for (unsigned axis = 0; axis < 3; ++axis)
@@ -111,6 +168,66 @@ TEST(AutoCamera, ShowsAHallFromInside) {
   // A closed room needs a lamp.
   EXPECT_TRUE(choose_lighting(scene, camera).lamp);
   EXPECT_FALSE(choose_lighting(scene, camera).floor);
+}
+
+// A hand-written cube's faces may be wound in any order.
+TEST(AutoCamera, ShowsAClosedConvexObjectFromOutside) {
+  for (const float round : {0.0f, 1.0f}) {
+    for (const unsigned turned : {1u, 2u, 3u}) {  // every, every second, every third triangle
+      Soup object = closed_surface(round == 0 ? 1 : 6, round, {5, 5, 5}, 2);
+      for (std::size_t i = 0; i < object.triangles.size(); i += turned) {
+        std::swap(object.triangles[i].v[1], object.triangles[i].v[2]);
+      }
+      const Scene scene(test_device(), MedianBuilder::build(object.view()), object.view());
+      for (unsigned up = 0; up < 3; ++up) EXPECT_TRUE(outside(auto_camera(scene, up), scene.bounds()));
+    }
+  }
+}
+
+TEST(AutoCamera, IgnoresAFarOutlier) {
+  const Soup ball = closed_surface(8, 1, {2e4f, 0, 2e4f}, 3);
+  Soup both = ball;
+  both.add({0, 0, 0}, {1, 0, 0}, {0, 1, 0});
+  const Scene alone(test_device(), MedianBuilder::build(ball.view()), ball.view());
+  const Scene scene(test_device(), MedianBuilder::build(both.view()), both.view());
+  EXPECT_EQ(bits(auto_camera(scene, 1)), bits(auto_camera(alone, 1)));
+  const Lighting light = choose_lighting(scene, auto_camera(scene, 1));
+  EXPECT_LT(light.ambient_reach, 10);
+  EXPECT_EQ(light.floor_height, alone.bounds().lo.y);
+}
+
+TEST(MainPart, LosesFarOutliersOfLittleAreaOnly) {
+  const auto part = [](const Soup& soup) {
+    Box all;
+    for (const Vec3& v : soup.vertices) all.grow(v);
+    return main_part(soup.view(), all);
+  };
+  const Soup model = closed_surface(4, 1, {50, 60, 70}, 2);
+  const Box box = part(model);
+  Soup several = model;
+  for (int i = 0; i < 5; ++i) {
+    const float at = 300.0f * static_cast<float>(i * i) - 1000;
+    several.add({at, -at, 0}, {at + 1, -at, 0}, {at, -at, 1});
+  }
+  EXPECT_EQ(part(several), box);
+  // Near enough to belong to it.
+  Soup beside = model;
+  beside.add({70, 60, 70}, {71, 60, 70}, {70, 61, 70});
+  EXPECT_EQ(part(beside).hi.x, 71);
+  // As large as the other.
+  Soup pair = model;
+  append(pair, closed_surface(4, 1, {5000, 60, 70}, 2));
+  EXPECT_EQ(part(pair).hi.x, 5002);
+  // One of many triangles, which a sample would miss.
+  Soup many;
+  for (int i = 0; i < 70000; ++i) {
+    const float x = static_cast<float>(i % 100), y = static_cast<float>(i / 100) / 7;
+    many.add({x, y, 0}, {x + 1, y, 0}, {x, y + 1, 0});
+  }
+  const Box plane = part(many);
+  many.add({0, 0, 1e6f}, {1, 0, 1e6f}, {0, 1, 1e6f});
+  EXPECT_EQ(part(many), plane);
+  EXPECT_TRUE(part(Soup{}).empty());
 }
 
 TEST(AutoCamera, TakesAnyScene) {

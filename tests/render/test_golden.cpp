@@ -109,7 +109,6 @@ TEST(RenderKernel, WarpWidthDoesNotMatter) {
   frame.height = job.height;
   frame.samples = frame.total_samples = 2;
   frame.occlusion_rays = 2;
-  frame.offset = 1e-4f;
   using Kernel = RenderKernel<kdtree::FastIntersection, Shaded>;
   const auto run = [&](const auto& launcher) {
     std::vector<Pixel> film(std::size_t{job.width} * job.height);
@@ -183,6 +182,24 @@ TEST(Renderer, ReportsProgress) {
   render(job, test_device(), Tree{}, MeshView{});
   EXPECT_EQ(last, 8u);
   EXPECT_GT(calls, 1u);
+}
+
+// A block on a plain, in modes whose rays start on surfaces: the plain's size, and with it the scene's, must not show.
+TEST(Renderer, ASmallModelOnALargePlainKeepsItsShadows) {
+  const auto block_on_plain = [](float size) {
+    Soup soup = closed_surface(2, 0, {0, 1, 0});
+    soup.add({-size, 0, -size}, {size, 0, size}, {size, 0, -size});
+    soup.add({-size, 0, -size}, {-size, 0, size}, {size, 0, size});
+    return soup;
+  };
+  for (const Mode mode : {Mode::ao, Mode::shaded}) {
+    RenderJob job = still_life_job(mode);
+    job.camera = {{3, 3, 5}, {0, 0.5f, 0}, 38, 1};
+    const Soup near = block_on_plain(40), far = block_on_plain(3e4f);
+    const Image expected = render(job, test_device(), MedianBuilder::build(near.view()), near.view());
+    const Image image = render(job, test_device(), MedianBuilder::build(far.view()), far.view());
+    EXPECT_LE(compare(expected, image, 40).mean, 0.05) << name(mode);
+  }
 }
 
 }  // namespace

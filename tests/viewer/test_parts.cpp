@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The viewer's parts without a window: cameras, boxes, rays, heap maps, settings.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <cmath>
@@ -340,7 +341,7 @@ TEST(Settings, ComeBackAsTheyWere) {
   Settings settings;
   settings.fly = true;
   settings.width = 900;
-  settings.bookmarks["atrium"] = {{"the arch", {{1, 2, 3}, {4, 5, 6}, 50, 2}}};
+  settings.bookmarks["atrium"] = {{"the arch", "500000.1,2,3,4,5,6,50", 2}};
   save_settings(settings, folder / "deep/view.json");
   std::string complaint;
   const Settings back = load_settings(folder / "deep/view.json", complaint);
@@ -349,11 +350,14 @@ TEST(Settings, ComeBackAsTheyWere) {
   EXPECT_EQ(back.width, 900);
   ASSERT_EQ(back.bookmarks.at("atrium").size(), 1u);
   EXPECT_EQ(back.bookmarks.at("atrium")[0].name, "the arch");
-  EXPECT_EQ(back.bookmarks.at("atrium")[0].camera.up, 2u);
-  EXPECT_EQ(back.bookmarks.at("atrium")[0].camera.eye, (Vec3{1, 2, 3}));
+  EXPECT_EQ(back.bookmarks.at("atrium")[0].up, 2u);
+  EXPECT_EQ(back.bookmarks.at("atrium")[0].camera, "500000.1,2,3,4,5,6,50");
   tests::write_file(folder / "broken.json", "{\"width\": ");
   EXPECT_EQ(load_settings(folder / "broken.json", complaint).width, Settings{}.width);
   EXPECT_NE(complaint.find("broken.json"), std::string::npos);
+  ASSERT_EQ(mkfifo((folder / "pipe.json").c_str(), 0600), 0);
+  EXPECT_EQ(load_settings(folder / "pipe.json", complaint = "").width, Settings{}.width);
+  EXPECT_NE(complaint.find("not a regular file"), std::string::npos) << complaint;
   EXPECT_EQ(load_settings(folder / "none.json", complaint = "").width, Settings{}.width);
   EXPECT_EQ(complaint, "");
 }

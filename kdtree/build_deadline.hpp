@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// The time limit of a build. Its launches share it: a build that starts again with larger arrays gets no new one.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "kdtree/build.hpp"
+#include "simt/launch.hpp"
+
+namespace heapwood::kdtree {
+
+class BuildDeadline {
+ public:
+  // `what` is named in messages. The limit begins at options.started, else now.
+  BuildDeadline(std::string what, const BuildOptions& options)
+      : what_(std::move(what)), seconds_(options.seconds), started_(options.started.value_or(Clock::now())) {}
+
+  // Calls f with the limits of one launch, and returns its milliseconds. Throws simt::Stopped.
+  template <class F>
+  double launch(F f) const {
+    try {
+      return f(simt::LaunchLimits{.seconds = left(), .what = what_.c_str()});
+    } catch (const simt::Stopped& stop) {
+      if (stop.reason() != simt::Stopped::Reason::time_limit) throw;
+      stop_late();
+    }
+  }
+
+  // Before a restart: throws simt::Stopped when the time is up, and after an interruption.
+  void check() const {
+    simt::check_interruption({.what = what_.c_str()});
+    if (left() <= 0) stop_late();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  double left() const { return seconds_ - std::chrono::duration<double>(Clock::now() - started_).count(); }
+
+  // States the whole limit, not what the last launch had of it.
+  [[noreturn]] void stop_late() const {
+    char limit[32];
+    std::snprintf(limit, sizeof limit, "%g", seconds_);
+    throw simt::Stopped(simt::Stopped::Reason::time_limit, what_ + ": not finished within the time limit of " + limit +
+                                                               " s; raise --timeout if it may take longer");
+  }
+
+  std::string what_;
+  double seconds_;
+  Clock::time_point started_;
+};
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// The time limit is a build's: restarts with larger output arrays share it.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "alloc/allocators/atomic.hpp"
+#include "kdtree/build_driver.hpp"
+#include "simt/cpu.hpp"
+#include "tests/kdtree/soup.hpp"
+
+namespace heapwood::kdtree {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Restarts : ::testing::Test {
+  Restarts() : soup(random_soup(900, 5, 0.01f)), mesh({}, soup.view()) {
+    // Each restart doubles an array: about ten of each.
+    limits.nodes = 2;
+    limits.output = 1;
+    workspace.emplace(mesh, RefKind::clipped, std::size_t{16} << 20, limits);
+  }
+  ~Restarts() override { simt::clear_interrupt(); }
+
+  // Builds with an allocator that takes 20 ms to make; `made` counts them.
+  BuildRun build(const BuildOptions& options) {
+    const simt::Cpu device({.kind = simt::DeviceKind::cpu, .index = 0, .threads = 2});
+    return build_with<alloc::Atomic, RefKind::clipped>(device, *workspace, options, [&] {
+      ++made;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      if (made == interrupt_at) simt::interrupt();
+      return alloc::Atomic::create(workspace->pool(), workspace->allocator_options(), device);
+    });
+  }
+  // What the build is stopped with.
+  std::string stopped(const BuildOptions& options, simt::Stopped::Reason reason) {
+    try {
+      build(options);
+    } catch (const simt::Stopped& stop) {
+      EXPECT_EQ(stop.reason(), reason);
+      return stop.what();
+    }
+    ADD_FAILURE() << "not stopped after " << made << " starts";
+    return "";
+  }
+
+  Soup soup;
+  DeviceMesh mesh;
+  WorkspaceLimits limits;
+  std::optional<Workspace> workspace;
+  int made = 0, interrupt_at = 0;
+};
+
+TEST_F(Restarts, AreMany) {
+  EXPECT_FALSE(build({}).incomplete);
+  EXPECT_GE(made, 10);
+}
+
+TEST_F(Restarts, ShareTheTimeLimit) {
+  BuildOptions options;
+  options.seconds = 0.1;
+  const std::string message = stopped(options, simt::Stopped::Reason::time_limit);
+  EXPECT_EQ(message,
+            "atomic: build: not finished within the time limit of 0.1 s; raise --timeout if it may take longer");
+  EXPECT_GE(made, 2);
+  EXPECT_LE(made, 6);
+}
+
+// The caller's own restarts count, too.
+TEST_F(Restarts, TheLimitBeginsWhenTheCallerSays) {
+  BuildOptions options;
+  options.started = Clock::now() - std::chrono::seconds(59) - std::chrono::milliseconds(970);
+  const std::string message = stopped(options, simt::Stopped::Reason::time_limit);
+  EXPECT_NE(message.find("time limit of 60 s"), std::string::npos) << message;
+  EXPECT_LE(made, 3);
+}
+
+TEST_F(Restarts, EndWithAnInterruption) {
+  interrupt_at = 3;
+  const std::string message = stopped({}, simt::Stopped::Reason::interrupted);
+  EXPECT_NE(message.find("interrupted"), std::string::npos) << message;
+  EXPECT_EQ(made, 3);
+}
+
+}  // namespace
+}  // namespace heapwood::kdtree
