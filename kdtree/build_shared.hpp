@@ -22,7 +22,7 @@ template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::run_chunk(const WorkItem& item) {
   const std::uint32_t slot = item.slot;
   SharedNode& node = k_.shared[slot];
-  [[maybe_unused]] const auto in = probe_.in(Phase::move, node.task.depth);
+  [[maybe_unused]] const auto in = probe_.in(Phase::move, node.task.path.depth());
   split_chunk(node, item.chunk);
   const std::uint32_t chunks = node.chunks;
   warp_.sync();
@@ -67,6 +67,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const
     node.axis = axis;
     node.plane = p;
     node.flats_right = split.flats_right();
+    node.is_poor = split.is_poor();
     node.pair = pair;
     node.chunk = chunk;
     node.chunks = chunks;
@@ -78,7 +79,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const
       node.child_n[side] = n;
       node.child_slot[side] = child;
       if (child != no_slot) {
-        k_.shared[child].task = child_task(task, axis, p, side, side == 0 ? left : right, n, pair);
+        k_.shared[child].task = child_task(task, parent_split(split), side, side == 0 ? left : right, pair);
       }
     }
   }
@@ -252,7 +253,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uin
   SIMT_ROLLED
   for (unsigned side = 0; side < 2; ++side) {
     if ((small >> side & 1) == 0) continue;
-    keep(child_task(node.task, node.axis, node.plane, side, node.child[side], node.child_n[side], node.pair));
+    keep(child_task(node.task, {node.axis, node.plane, node.child_n[0], node.child_n[1], node.is_poor}, side,
+                    node.child[side], node.pair));
   }
   if (!frees_late()) free(node.task.refs, node.task.n);
   const std::uint32_t tasks = top_ - bottom_;

@@ -47,12 +47,15 @@ class BuildWorker {
       if (has_task_) {
         has_task_ = false;
         if constexpr (Kernel::splits_in_loop) {
-          if (split_nodes() == Next::finish) {
+          const Next next = split_nodes();
+          if (next == Next::finish) {
             const Split split = scratch_.unfinished.split;
             finish_node(split, split.cost != Split{}.cost, scratch_.unfinished.look);
+          } else if (next == Next::middle) {
+            split_in_middle();
           }
-        } else {
-          split_node();
+        } else if (split_node() == Next::middle) {
+          split_in_middle();
         }
         continue;
       }
@@ -109,8 +112,9 @@ class BuildWorker {
 
   // ---- splitting -------------------------------------------------------------------------------------------------
 
-  // What comes after a node: its larger child, in task_; another one, of the stack; the rest of it, by finish_node(); or nothing.
-  enum class Next : std::uint32_t { task, pop, finish, nothing };
+  // What comes after a node: its larger child, in task_; another one, of the stack; the rest of it, by finish_node(); a split
+  // in the middle, by split_in_middle(); or nothing.
+  enum class Next : std::uint32_t { task, pop, finish, middle, nothing };
 
   // Splits task_, or makes it a leaf, and so on down to the last node of the stack. Nearly all of a build is this loop. It calls
   // nothing out of line, not even where that would hardly ever be: the barriers of branches have to survive calls, and then warps
@@ -133,14 +137,18 @@ class BuildWorker {
     [[maybe_unused]] const auto in = probe_.in(slot != no_slot         ? Phase::choose
                                                : task.n <= exact_limit ? Phase::exact
                                                                        : Phase::binned,
-                                               task.depth);
+                                               task.path.depth());
     Split split;
-    const SplitCost cost(k_.costs, task.scale, task.box, task.n);
-    if (task.depth < max_depth && cost.splittable()) {
+    const SplitCost cost(k_.costs, task.path.scale(), task.box, task.n);
+    if (task.path.is_split_in_middle()) {
+      split = scratch_.middle;
+    } else if (task.path.depth() < max_depth && cost.splittable()) {
       split =
           choose<Refs>(warp_, scratch_.choose, task, k_.corners, cost, slot != no_slot ? &k_.shared[slot] : nullptr);
     }
-    const bool splits = simt::from_bits(split.cost) < cost.leaf_cost();
+    const bool splits = is_worth(split, task, cost);
+    if (!splits && may_split_in_middle(task, cost)) [[unlikely]]
+      return Next::middle;
     if constexpr (!Kernel::splits_in_loop) {
       finish_node(split, splits, look);
       return Next::nothing;
@@ -184,7 +192,8 @@ class BuildWorker {
   }
   // The rest of a node that is a shared one, or for which there was no memory at hand.
   SIMT_INLINE void finish_node(const Split split, const bool splits, const std::uint64_t look) {
-    const NodeTask task = task_;
+    NodeTask task = task_;
+    task.path = task.path.split_in_middle(false);  // wherever it is taken up again, the split is chosen again
     const std::uint32_t slot = slot_;
     slot_ = no_slot;
     alloc::BlockPair arrays;
@@ -212,6 +221,21 @@ class BuildWorker {
     }
     free(task.refs, task.n);
     share(look);
+  }
+  // Looks for a split in the middle of task_, and takes the node up again: to split it so, or as a leaf.
+  SIMT_INLINE void split_in_middle() {
+    const Split split = middle_of(warp_, scratch_, k_.corners, k_.costs, task_);
+    task_.path = split.is_poor() ? task_.path.split_in_middle(true) : task_.path.without_poor_splits();
+    has_task_ = true;
+  }
+  // The split is left in Scratch, too.
+  static SIMT_OUTLINE Split middle_of(Warp warp, Scratch& scratch, const PackedCorners* corners, SahCosts costs,
+                                      NodeTask task) {
+    const SplitCost cost(costs, task.path.scale(), task.box, task.n);
+    const Split split = choose_middle<Refs>(warp, scratch.choose, task, corners, cost);
+    if (warp.lane() == 0) scratch.middle = split;
+    warp.sync();
+    return split;
   }
   SIMT_INLINE bool most_wait(std::uint32_t waiting) const { return waiting > warp_.workers() / 2; }
   // The next node to split is a shared one.

@@ -156,7 +156,7 @@ struct NodeData {
         reinterpret_cast<std::byte*>(storage.data()), static_cast<std::uint32_t>(s.refs.size()), 0, s.node, 0, scale};
     for (std::uint32_t i = 0; i < task.n; ++i) Refs::store(task.refs, task.n, i, i, s.refs[i]);
   }
-  SplitCost cost() const { return SplitCost(SahCosts{}, task.scale, task.box, task.n); }
+  SplitCost cost() const { return SplitCost(SahCosts{}, task.path.scale(), task.box, task.n); }
 
   using Refs = RefArray<RefKind::clipped>;
   std::vector<Float4> storage;
