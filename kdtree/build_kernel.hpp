@@ -83,7 +83,6 @@ struct BuildKernel {
   // With the allocator's part, where it has a context, and the probe's.
   struct Scratch : alloc::WarpStateOf<Allocator>::Type, Probe::State {
     ChooseScratch choose;
-    Split middle;  // of the node in hand, where its path says so
     [[no_unique_address]] std::conditional_t<splits_in_loop, Unfinished, Nothing> unfinished;
     Rest rest;
     bool refused;            // this warp has just been refused memory, or has given back what it kept
@@ -124,24 +123,28 @@ struct ParentSplit {
   unsigned axis;
   float plane;
   std::uint32_t nl, nr;
-  bool is_poor;
+  NodePath path;  // the children's
+  float allowance;
 };
-SIMT_INLINE ParentSplit parent_split(const Split& split) {
-  return {split.axis(), split.position(), split.nl(), split.nr(), split.is_poor()};
+SIMT_INLINE ParentSplit parent_split(const NodeTask& parent, const Split& split) {
+  return {split.axis(),
+          split.position(),
+          split.nl(),
+          split.nr(),
+          parent.path.below(split.is_poor()),
+          allowance_below(parent.allowance, parent.n, split.added(parent.n))};
 }
 
 // The task of one side's child. Built from selected components: selecting whole structs would put them into local memory.
 SIMT_INLINE NodeTask child_task(const NodeTask& parent, const ParentSplit& split, unsigned side, std::byte* refs,
                                 std::uint32_t pair) {
-  const std::uint32_t spare = parent.spare - (split.nl + split.nr - parent.n);
-  const std::uint32_t left = left_share(spare, split.nl, split.nr);
   return {refs,
           side == 0 ? split.nl : split.nr,
           2 * pair + side,
           {set(parent.box.lo, side == 0 ? 3 : split.axis, split.plane),
            set(parent.box.hi, side == 0 ? split.axis : 3, split.plane)},
-          parent.path.below(split.is_poor),
-          side == 0 ? left : spare - left};
+          split.path,
+          split.allowance};
 }
 
 }  // namespace heapwood::kdtree

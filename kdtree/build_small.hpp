@@ -67,7 +67,7 @@ template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::descend(const NodeTask& parent, const Split& split, std::byte* left,
                                                     std::byte* right, std::uint32_t pair) {
   const unsigned first = split.nl() >= split.nr() ? 0 : 1;
-  const ParentSplit cut = parent_split(split);
+  const ParentSplit cut = parent_split(parent, split);
   task_ = child_task(parent, cut, first, first == 0 ? left : right, pair);
   keep(child_task(parent, cut, 1 - first, first == 0 ? right : left, pair));
 }

@@ -52,10 +52,11 @@ class BuildWorker {
             const Split split = scratch_.unfinished.split;
             finish_node(split, split.cost != Split{}.cost, scratch_.unfinished.look);
           } else if (next == Next::middle) {
-            split_in_middle();
+            const Split split = middle_of_task();
+            finish_node(split, split.is_poor(), k_.queue.look(warp_));
           }
-        } else if (split_node() == Next::middle) {
-          split_in_middle();
+        } else {
+          split_node();
         }
         continue;
       }
@@ -112,8 +113,8 @@ class BuildWorker {
 
   // ---- splitting -------------------------------------------------------------------------------------------------
 
-  // What comes after a node: its larger child, in task_; another one, of the stack; the rest of it, by finish_node(); a split
-  // in the middle, by split_in_middle(); or nothing.
+  // What comes after a node: its larger child, in task_; another one, of the stack; the rest of it, by finish_node(); that with
+  // a split in the middle, which is still to be found; or nothing.
   enum class Next : std::uint32_t { task, pop, finish, middle, nothing };
 
   // Splits task_, or makes it a leaf, and so on down to the last node of the stack. Nearly all of a build is this loop. It calls
@@ -140,15 +141,16 @@ class BuildWorker {
                                                task.path.depth());
     Split split;
     const SplitCost cost(k_.costs, task.path.scale(), task.box, task.n);
-    if (task.path.is_split_in_middle()) {
-      split = scratch_.middle;
-    } else if (task.path.depth() < max_depth && cost.splittable()) {
+    if (task.path.depth() < max_depth && cost.splittable()) {
       split =
           choose<Refs>(warp_, scratch_.choose, task, k_.corners, cost, slot != no_slot ? &k_.shared[slot] : nullptr);
     }
-    const bool splits = is_worth(split, task, cost);
-    if (!splits && may_split_in_middle(task, cost)) [[unlikely]]
-      return Next::middle;
+    bool splits = is_worth(split, task, cost);
+    if (!splits && may_split_in_middle(task, cost)) [[unlikely]] {
+      if constexpr (Kernel::splits_in_loop) return Next::middle;
+      split = middle_of_task();
+      splits = split.is_poor();
+    }
     if constexpr (!Kernel::splits_in_loop) {
       finish_node(split, splits, look);
       return Next::nothing;
@@ -192,15 +194,14 @@ class BuildWorker {
   }
   // The rest of a node that is a shared one, or for which there was no memory at hand.
   SIMT_INLINE void finish_node(const Split split, const bool splits, const std::uint64_t look) {
-    NodeTask task = task_;
-    task.path = task.path.split_in_middle(false);  // wherever it is taken up again, the split is chosen again
+    const NodeTask task = task_;
     const std::uint32_t slot = slot_;
     slot_ = no_slot;
     alloc::BlockPair arrays;
-    if constexpr (Kernel::splits_in_loop) arrays = scratch_.unfinished.arrays;
-    if constexpr (!allocates_in_loop) {
-      if (splits) arrays = allocate_children(split.nl(), split.nr());
+    if constexpr (allocates_in_loop) {
+      if (!split.is_poor()) arrays = scratch_.unfinished.arrays;
     }
+    if (splits && (!allocates_in_loop || split.is_poor())) arrays = allocate_children(split.nl(), split.nr());
     if (!is_there(arrays)) {
       if (slot != no_slot) owed_ += 1;
       if (splits) [[unlikely]] {
@@ -216,26 +217,18 @@ class BuildWorker {
         open_split(slot, task, split, arrays, pair, look);
         return;
       }
-      if constexpr (!allocates_in_loop) split_small(task, split, arrays, pair);
+      split_small(task, split, arrays, pair);
       has_task_ = true;
     }
     free(task.refs, task.n);
     share(look);
   }
-  // Looks for a split in the middle of task_, and takes the node up again: to split it so, or as a leaf.
-  SIMT_INLINE void split_in_middle() {
-    const Split split = middle_of(warp_, scratch_, k_.corners, k_.costs, task_);
-    task_.path = split.is_poor() ? task_.path.split_in_middle(true) : task_.path.without_poor_splits();
-    has_task_ = true;
-  }
-  // The split is left in Scratch, too.
+  // The split in the middle of task_, or none.
+  SIMT_INLINE Split middle_of_task() { return middle_of(warp_, scratch_, k_.corners, k_.costs, task_); }
   static SIMT_OUTLINE Split middle_of(Warp warp, Scratch& scratch, const PackedCorners* corners, SahCosts costs,
                                       NodeTask task) {
     const SplitCost cost(costs, task.path.scale(), task.box, task.n);
-    const Split split = choose_middle<Refs>(warp, scratch.choose, task, corners, cost);
-    if (warp.lane() == 0) scratch.middle = split;
-    warp.sync();
-    return split;
+    return choose_middle<Refs>(warp, scratch.choose, task, corners, cost);
   }
   SIMT_INLINE bool most_wait(std::uint32_t waiting) const { return waiting > warp_.workers() / 2; }
   // The next node to split is a shared one.

@@ -201,14 +201,18 @@ SIMT_INLINE Split choose(Warp& warp, ChooseScratch& scratch, const NodeTask& tas
   return best_of(warp, best);
 }
 
+// Whether the scene's limit of refs allows what a split adds.
+SIMT_INLINE bool is_allowed(const Split& split, const NodeTask& task) {
+  return static_cast<float>(split.nl() + split.nr()) <= task.allowance * static_cast<float>(task.n);
+}
 // Whether a node is split so: that looks better than a leaf, and the scene's limit of refs allows what it adds.
 SIMT_INLINE bool is_worth(const Split& split, const NodeTask& task, const SplitCost& cost) {
-  return simt::from_bits(split.cost) < cost.leaf_cost() && split.added(task.n) <= task.spare;
+  return simt::from_bits(split.cost) < cost.leaf_cost() && is_allowed(split, task);
 }
 
 // Where no split of a large node looks better than a leaf, several in a row often are: hair, cables, cones. Such a node is split
 // in its middle, up to max_poor_splits times in a row (pbrt calls these bad refines).
-inline constexpr std::uint32_t min_poor_refs = 64;
+inline constexpr std::uint32_t min_poor_refs = 128;
 inline constexpr unsigned max_poor_splits = 3;
 SIMT_INLINE bool may_split_in_middle(const NodeTask& task, const SplitCost& cost) {
   return task.n > min_poor_refs && task.path.poor_splits() < max_poor_splits && task.path.depth() < max_depth &&
@@ -245,7 +249,7 @@ SIMT_INLINE Split choose_middle(Warp& warp, ChooseScratch& scratch, const NodeTa
     right = warp.reduce_add(right);
     cost.consider(best, axis, p, left, right);
   }
-  if (best.cost == Split{}.cost || best.added(task.n) > task.spare) return {};
+  if (best.cost == Split{}.cost || !is_allowed(best, task)) return {};
   best.cost = Split::poor_cost;
   return best;
 }

@@ -100,8 +100,8 @@ struct RoundedNormal {
 // Grows `part` by the point where the box edge through (u, v) of the two other axes, parallel to `axis`, passes through
 // the triangle's inside, give or take rounding: of a triangle that is nearly parallel to the edge that may be the whole edge.
 // Distances are multiplied by `scale` and the normal is of the scaled triangle.
-SIMT_INLINE void add_box_edge(const Corners& t, const RoundedNormal& rounded, float scale, unsigned axis, float u,
-                              float v, const Box& box, Box& part) {
+SIMT_INLINE void add_box_edge(const Corners& t, const RoundedNormal& rounded, float scale, float unscale, unsigned axis,
+                              float u, float v, const Box& box, Box& part) {
   const Vec3 normal = rounded.value;
   const float n = normal[axis], error = rounded.error[axis];
   if (n == 0.0f && error == 0.0f) return;
@@ -113,13 +113,13 @@ SIMT_INLINE void add_box_edge(const Corners& t, const RoundedNormal& rounded, fl
   if (!inside) return;
   const Vec3 on_edge = set(set(t.a, i, u), j, v);
   float lo = box.lo[axis], hi = box.hi[axis];
-  if (simt::max(n, -n) > error) {
-    const float up = (au * normal[i] + av * normal[j]) / n;
+  if (simt::max(n, -n) > 2.0f * error) {
+    const float inverse = 1.0f / n, up = (au * normal[i] + av * normal[j]) * inverse;
     const float slack =
-        (simt::max(au, -au) * rounded.error[i] + simt::max(av, -av) * rounded.error[j] + simt::max(up, -up) * error) /
-        (simt::max(n, -n) - error);
-    lo = simt::max(lo, t.a[axis] + (up - slack) / scale);
-    hi = simt::min(hi, t.a[axis] + (up + slack) / scale);
+        2.0f * simt::max(inverse, -inverse) *
+        (simt::max(au, -au) * rounded.error[i] + simt::max(av, -av) * rounded.error[j] + simt::max(up, -up) * error);
+    lo = simt::max(lo, t.a[axis] + (up - slack) * unscale);
+    hi = simt::min(hi, t.a[axis] + (up + slack) * unscale);
     if (!(lo <= hi)) return;
   }
   part.grow(set(on_edge, axis, lo));
@@ -143,7 +143,7 @@ SIMT_INLINE Box clip_bounds(const Corners& t, const Box& box) {
   add_segment(t.a, t.b, box, part);
   add_segment(t.b, t.c, box, part);
   add_segment(t.c, t.a, box, part);
-  const float scale = scale_of(full);
+  const float scale = scale_of(full), unscale = 1.0f / scale;
   const RoundedNormal normal = RoundedNormal::of((t.b - t.a) * scale, (t.c - t.a) * scale);
   SIMT_ROLLED
   for (unsigned axis = 0; axis < 3; ++axis) {
@@ -151,7 +151,7 @@ SIMT_INLINE Box clip_bounds(const Corners& t, const Box& box) {
     SIMT_ROLLED
     for (unsigned corner = 0; corner < 4; ++corner) {
       const float u = (corner & 1) ? box.hi[i] : box.lo[i], v = (corner & 2) ? box.hi[j] : box.lo[j];
-      add_box_edge(t, normal, scale, axis, u, v, box, part);
+      add_box_edge(t, normal, scale, unscale, axis, u, v, box, part);
     }
   }
   if (part.empty()) return whole;

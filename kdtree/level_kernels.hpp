@@ -278,7 +278,8 @@ struct LevelMove {
       // The right child comes behind the left one where both are of a kind.
       const std::uint32_t behind = side == 1 && nl != 0 && (nl > shared_limit) == large ? 1 : 0;
       const std::uint32_t index = (large ? node.place.large : next.large_count + node.place.small) + behind;
-      const NodeTask task = child_task(node.task, parent_split(node.split), side, child_refs(node, side), pair);
+      const NodeTask task =
+          child_task(node.task, parent_split(node.task, node.split), side, child_refs(node, side), pair);
       next.add(warp, index, task, node.place.chunk + (side == 0 ? 0 : chunks_of(nl)));
     }
   }

@@ -11,10 +11,10 @@
 namespace heapwood::kdtree {
 
 // A tree holds at most this many refs per triangle of the scene.
-inline constexpr std::uint32_t max_refs_per_triangle = 16;
+inline constexpr float max_refs_per_triangle = 16;
 
-// In one word: the node's depth, the number of splits in a row above it that looked no better than a leaf, whether the next
-// split of it is one of those, and the scene's scale for SplitCost, a power of two of which only the exponent is kept.
+// In one word: the node's depth, the number of splits in a row above it that looked no better than a leaf, and the scene's
+// scale for SplitCost, a power of two of which only the exponent is kept.
 class NodePath {
  public:
   NodePath() = default;
@@ -24,22 +24,13 @@ class NodePath {
   SIMT_INLINE unsigned depth() const { return word_ & depth_mask; }
   SIMT_INLINE float scale() const { return simt::from_bits(word_ & scale_mask); }
   SIMT_INLINE unsigned poor_splits() const { return (word_ & poor_mask) / poor_unit; }
-  SIMT_INLINE bool is_split_in_middle() const { return (word_ & middle_bit) != 0; }
-  // The path of the same node whose next split is `in_middle` or an ordinary one.
-  SIMT_INLINE NodePath split_in_middle(bool in_middle) const {
-    return NodePath((word_ & ~middle_bit) | (in_middle ? middle_bit : 0));
-  }
-  // The path of the same node, which is to become a leaf where no split looks better.
-  SIMT_INLINE NodePath without_poor_splits() const { return NodePath(word_ | poor_mask); }
-  // The path of a child.
+  // A child's.
   SIMT_INLINE NodePath below(bool split_is_poor) const {
-    const std::uint32_t next = (word_ & ~middle_bit) + 1;
-    return NodePath(split_is_poor ? next + poor_unit : next & ~poor_mask);
+    return NodePath(split_is_poor ? word_ + 1 + poor_unit : (word_ & ~poor_mask) + 1);
   }
 
  private:
-  static constexpr std::uint32_t depth_mask = 0xffu, poor_unit = 0x100u, poor_mask = 0x700u, middle_bit = 0x800u,
-                                 scale_mask = 0x7f800000u;
+  static constexpr std::uint32_t depth_mask = 0xffu, poor_unit = 0x100u, poor_mask = 0x700u, scale_mask = 0x7f800000u;
   SIMT_INLINE explicit NodePath(std::uint32_t word) : word_(word) {}
 
   std::uint32_t word_ = 0;
@@ -51,24 +42,20 @@ struct alignas(16) NodeTask {
   std::uint32_t node;  // index in the tree
   Box box;
   NodePath path;
-  std::uint32_t spare;  // refs that splits below may add to n in all
+  float allowance;  // the leaves below may hold this many refs per ref of the node
 };
 static_assert(sizeof(NodeTask) == 48);
 
-// The spare refs of a scene of n triangles; n is below 2^28.
-SIMT_INLINE std::uint32_t spare_refs(std::uint32_t n) { return n * (max_refs_per_triangle - 1); }
-
-// The left child's share of `spare` refs: about nl / (nl + nr) of them, and never more than there are. The right child gets the
-// rest, so that the sum over all leaves stays within the scene's limit. A quarter of a percent off, the same on every device,
-// and cheaper than a division.
-SIMT_INLINE std::uint32_t left_share(std::uint32_t spare, std::uint32_t nl, std::uint32_t nr) {
-  if (nr == 0) return spare;
-  const float whole = static_cast<float>(nl + nr);
-  const float guess = simt::from_bits(0x7ef311c7u - simt::bits(whole));  // 1 / whole within 13%
-  const float inverse = guess * (2.0f - whole * guess);                  // one step of Newton's method
-  const float share = static_cast<float>(spare) * (static_cast<float>(nl) * inverse);
-  const std::uint32_t whole_share = static_cast<std::uint32_t>(share);
-  return whole_share < spare ? whole_share : spare;
+// The allowance of both children of a node whose split adds refs, so that the limit of the parent, allowance * n, is divided
+// among them by their numbers of refs: allowance * n / (n + added). Never more than that, at most .01% less, the same on every
+// device, and cheaper than a division.
+SIMT_INLINE float allowance_below(float allowance, std::uint32_t n, std::uint32_t added) {
+  if (added == 0) return allowance;
+  const float whole = static_cast<float>(n + added);
+  float inverse = simt::from_bits(0x7ef311c7u - simt::bits(whole));  // 1 / whole within 13%
+  inverse = inverse * (2.0f - whole * inverse);                      // Newton's method comes from below
+  inverse = inverse * (2.0f - whole * inverse);
+  return allowance * (static_cast<float>(n) * inverse);
 }
 
 }  // namespace heapwood::kdtree

@@ -71,30 +71,28 @@ TEST(SplitsInTheMiddle, LargeNodesWithoutAGoodFirstSplitAreSplit) {
 TEST(SplitsInTheMiddle, AreThreeInARowAtMost) {
   NodePath path(0.25f);
   EXPECT_EQ(path.scale(), 0.25f);
-  for (unsigned depth = 1; depth <= 3; ++depth) {
-    path = path.split_in_middle(true).below(true);
+  for (unsigned depth = 1; depth <= max_poor_splits; ++depth) {
+    path = path.below(true);
     EXPECT_EQ(path.depth(), depth);
     EXPECT_EQ(path.poor_splits(), depth);
-    EXPECT_FALSE(path.is_split_in_middle());
   }
-  EXPECT_EQ(path.poor_splits(), max_poor_splits);
   EXPECT_EQ(path.below(false).poor_splits(), 0u);
+  EXPECT_EQ(path.below(false).depth(), max_poor_splits + 1);
   EXPECT_EQ(path.below(false).scale(), 0.25f);
-  EXPECT_GE(NodePath(1.0f).without_poor_splits().poor_splits(), max_poor_splits);
 }
 
-TEST(SpareRefs, ChildrenShareWhatTheirParentHas) {
+// What the two children may hold is never more than what their parent may, and hardly less.
+TEST(Allowance, IsDividedAmongTheChildren) {
   Random random(7);
   for (int i = 0; i < 100000; ++i) {
-    const std::uint32_t spare = static_cast<std::uint32_t>(random.next() >> (32 + random.below(32)));
-    const std::uint32_t nl = random.below(1u << random.below(29)), nr = 1 + random.below(1u << random.below(28));
-    const std::uint32_t left = left_share(spare, nl, nr);
-    ASSERT_LE(left, spare);
-    ASSERT_NEAR(left, static_cast<double>(spare) * nl / (static_cast<double>(nl) + nr), 0.003 * spare + 1);
+    const std::uint32_t n = 1 + random.below(1u << random.below(28)), added = random.below(n + 1);
+    const float allowance = random.uniform(1, 16);
+    const double limit = static_cast<double>(allowance) * n,
+                 children = static_cast<double>(allowance_below(allowance, n, added)) * (double(n) + added);
+    ASSERT_LE(children, limit * (1 + 1e-6));  // the rounding of floats
+    ASSERT_GE(children, limit * (1 - 3e-4));
   }
-  EXPECT_EQ(left_share(100, 7, 0), 100u);
-  EXPECT_EQ(left_share(100, 0, 7), 0u);
-  EXPECT_EQ(spare_refs((1u << 28) - 1), ((1u << 28) - 1) * 15u);
+  EXPECT_EQ(allowance_below(7, 100, 0), 7.0f);
 }
 
 }  // namespace
