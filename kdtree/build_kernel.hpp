@@ -118,15 +118,33 @@ SIMT_INLINE std::uint32_t chunk_size(std::uint32_t n, std::uint32_t waiting = 0)
   return even < least ? least : even > 512 ? 512 : even;
 }
 
+// What a child needs to know of its parent's split.
+struct ParentSplit {
+  unsigned axis;
+  float plane;
+  std::uint32_t nl, nr;
+  NodePath path;  // the children's
+  float allowance;
+};
+SIMT_INLINE ParentSplit parent_split(const NodeTask& parent, const Split& split) {
+  return {split.axis(),
+          split.position(),
+          split.nl(),
+          split.nr(),
+          parent.path.below(split.is_poor()),
+          allowance_below(parent.allowance, parent.n, split.added(parent.n))};
+}
+
 // The task of one side's child. Built from selected components: selecting whole structs would put them into local memory.
-SIMT_INLINE NodeTask child_task(const NodeTask& parent, unsigned axis, float p, unsigned side, std::byte* refs,
-                                std::uint32_t n, std::uint32_t pair) {
+SIMT_INLINE NodeTask child_task(const NodeTask& parent, const ParentSplit& split, unsigned side, std::byte* refs,
+                                std::uint32_t pair) {
   return {refs,
-          n,
+          side == 0 ? split.nl : split.nr,
           2 * pair + side,
-          {set(parent.box.lo, side == 0 ? 3 : axis, p), set(parent.box.hi, side == 0 ? axis : 3, p)},
-          parent.depth + 1,
-          parent.scale};
+          {set(parent.box.lo, side == 0 ? 3 : split.axis, split.plane),
+           set(parent.box.hi, side == 0 ? split.axis : 3, split.plane)},
+          split.path,
+          split.allowance};
 }
 
 }  // namespace heapwood::kdtree

@@ -68,7 +68,7 @@ template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::note_node(const NodeTask& task, bool leaf) {
   auto allocator = k_.allocator;
   if constexpr (requires { allocator.note_node(warp_, 0u, 0u, true); }) {
-    allocator.note_node(warp_, task.depth, task.n, leaf);
+    allocator.note_node(warp_, task.path.depth(), task.n, leaf);
   }
 }
 

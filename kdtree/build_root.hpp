@@ -83,7 +83,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_bounds(SharedNode& root) {
   warp_.sync();  // all have read
   if (warp_.lane() == 0) {
     k_.counters->bounds = scene;
-    root.task = {array, n, 0, scene, 0, scale_of(scene)};
+    root.task = {array, n, 0, scene, NodePath(scale_of(scene)), max_refs_per_triangle};
     // release: publishes the scene's bounds, and everything that was written to the root's pieces.
     simt::atomic_ref<RootState>(k_.counters->root)
         .store(array != nullptr ? RootState::open : RootState::refused, simt::release);

@@ -22,7 +22,7 @@ template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::run_chunk(const WorkItem& item) {
   const std::uint32_t slot = item.slot;
   SharedNode& node = k_.shared[slot];
-  [[maybe_unused]] const auto in = probe_.in(Phase::move, node.task.depth);
+  [[maybe_unused]] const auto in = probe_.in(Phase::move, node.task.path.depth());
   split_chunk(node, item.chunk);
   const std::uint32_t chunks = node.chunks;
   warp_.sync();
@@ -64,9 +64,12 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const
   SIMT_UNROLLED
   for (unsigned side = 0; side < 2; ++side) slots[side] = warp_.shfl(slots[side], second);
   if (warp_.lane() == 0) {
+    const ParentSplit cut = parent_split(task, split);
     node.axis = axis;
     node.plane = p;
     node.flats_right = split.flats_right();
+    node.child_path = cut.path;
+    node.child_allowance = cut.allowance;
     node.pair = pair;
     node.chunk = chunk;
     node.chunks = chunks;
@@ -78,7 +81,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const
       node.child_n[side] = n;
       node.child_slot[side] = child;
       if (child != no_slot) {
-        k_.shared[child].task = child_task(task, axis, p, side, side == 0 ? left : right, n, pair);
+        k_.shared[child].task = child_task(task, cut, side, side == 0 ? left : right, pair);
       }
     }
   }
@@ -252,7 +255,9 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uin
   SIMT_ROLLED
   for (unsigned side = 0; side < 2; ++side) {
     if ((small >> side & 1) == 0) continue;
-    keep(child_task(node.task, node.axis, node.plane, side, node.child[side], node.child_n[side], node.pair));
+    keep(child_task(node.task,
+                    {node.axis, node.plane, node.child_n[0], node.child_n[1], node.child_path, node.child_allowance},
+                    side, node.child[side], node.pair));
   }
   if (!frees_late()) free(node.task.refs, node.task.n);
   const std::uint32_t tasks = top_ - bottom_;

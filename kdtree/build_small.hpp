@@ -66,12 +66,10 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::partition(const NodeTask& task, cons
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::descend(const NodeTask& parent, const Split& split, std::byte* left,
                                                     std::byte* right, std::uint32_t pair) {
-  const std::uint32_t nl = split.nl(), nr = split.nr();
-  const unsigned first = nl >= nr ? 0 : 1;
-  task_ =
-      child_task(parent, split.axis(), split.position(), first, first == 0 ? left : right, first == 0 ? nl : nr, pair);
-  keep(child_task(parent, split.axis(), split.position(), 1 - first, first == 0 ? right : left, first == 0 ? nr : nl,
-                  pair));
+  const unsigned first = split.nl() >= split.nr() ? 0 : 1;
+  const ParentSplit cut = parent_split(parent, split);
+  task_ = child_task(parent, cut, first, first == 0 ? left : right, pair);
+  keep(child_task(parent, cut, 1 - first, first == 0 ? right : left, pair));
 }
 
 template <class Kernel, class Warp>

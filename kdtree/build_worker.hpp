@@ -47,9 +47,13 @@ class BuildWorker {
       if (has_task_) {
         has_task_ = false;
         if constexpr (Kernel::splits_in_loop) {
-          if (split_nodes() == Next::finish) {
+          const Next next = split_nodes();
+          if (next == Next::finish) {
             const Split split = scratch_.unfinished.split;
             finish_node(split, split.cost != Split{}.cost, scratch_.unfinished.look);
+          } else if (next == Next::middle) {
+            const Split split = middle_of_task();
+            finish_node(split, split.is_poor(), k_.queue.look(warp_));
           }
         } else {
           split_node();
@@ -109,8 +113,9 @@ class BuildWorker {
 
   // ---- splitting -------------------------------------------------------------------------------------------------
 
-  // What comes after a node: its larger child, in task_; another one, of the stack; the rest of it, by finish_node(); or nothing.
-  enum class Next : std::uint32_t { task, pop, finish, nothing };
+  // What comes after a node: its larger child, in task_; another one, of the stack; the rest of it, by finish_node(); that with
+  // a split in the middle, which is still to be found; or nothing.
+  enum class Next : std::uint32_t { task, pop, finish, middle, nothing };
 
   // Splits task_, or makes it a leaf, and so on down to the last node of the stack. Nearly all of a build is this loop. It calls
   // nothing out of line, not even where that would hardly ever be: the barriers of branches have to survive calls, and then warps
@@ -133,14 +138,19 @@ class BuildWorker {
     [[maybe_unused]] const auto in = probe_.in(slot != no_slot         ? Phase::choose
                                                : task.n <= exact_limit ? Phase::exact
                                                                        : Phase::binned,
-                                               task.depth);
+                                               task.path.depth());
     Split split;
-    const SplitCost cost(k_.costs, task.scale, task.box, task.n);
-    if (task.depth < max_depth && cost.splittable()) {
+    const SplitCost cost(k_.costs, task.path.scale(), task.box, task.n);
+    if (task.path.depth() < max_depth && cost.splittable()) {
       split =
           choose<Refs>(warp_, scratch_.choose, task, k_.corners, cost, slot != no_slot ? &k_.shared[slot] : nullptr);
     }
-    const bool splits = simt::from_bits(split.cost) < cost.leaf_cost();
+    bool splits = is_worth(split, task, cost);
+    if (!splits && may_split_in_middle(task, cost)) [[unlikely]] {
+      if constexpr (Kernel::splits_in_loop) return Next::middle;
+      split = middle_of_task();
+      splits = split.is_poor();
+    }
     if constexpr (!Kernel::splits_in_loop) {
       finish_node(split, splits, look);
       return Next::nothing;
@@ -188,10 +198,10 @@ class BuildWorker {
     const std::uint32_t slot = slot_;
     slot_ = no_slot;
     alloc::BlockPair arrays;
-    if constexpr (Kernel::splits_in_loop) arrays = scratch_.unfinished.arrays;
-    if constexpr (!allocates_in_loop) {
-      if (splits) arrays = allocate_children(split.nl(), split.nr());
+    if constexpr (allocates_in_loop) {
+      if (!split.is_poor()) arrays = scratch_.unfinished.arrays;
     }
+    if (splits && (!allocates_in_loop || split.is_poor())) arrays = allocate_children(split.nl(), split.nr());
     if (!is_there(arrays)) {
       if (slot != no_slot) owed_ += 1;
       if (splits) [[unlikely]] {
@@ -207,11 +217,18 @@ class BuildWorker {
         open_split(slot, task, split, arrays, pair, look);
         return;
       }
-      if constexpr (!allocates_in_loop) split_small(task, split, arrays, pair);
+      split_small(task, split, arrays, pair);
       has_task_ = true;
     }
     free(task.refs, task.n);
     share(look);
+  }
+  // The split in the middle of task_, or none.
+  SIMT_INLINE Split middle_of_task() { return middle_of(warp_, scratch_, k_.corners, k_.costs, task_); }
+  static SIMT_OUTLINE Split middle_of(Warp warp, Scratch& scratch, const PackedCorners* corners, SahCosts costs,
+                                      NodeTask task) {
+    const SplitCost cost(costs, task.path.scale(), task.box, task.n);
+    return choose_middle<Refs>(warp, scratch.choose, task, corners, cost);
   }
   SIMT_INLINE bool most_wait(std::uint32_t waiting) const { return waiting > warp_.workers() / 2; }
   // The next node to split is a shared one.

@@ -201,4 +201,57 @@ SIMT_INLINE Split choose(Warp& warp, ChooseScratch& scratch, const NodeTask& tas
   return best_of(warp, best);
 }
 
+// Whether the scene's limit of refs allows what a split adds.
+SIMT_INLINE bool is_allowed(const Split& split, const NodeTask& task) {
+  return static_cast<float>(split.nl() + split.nr()) <= task.allowance * static_cast<float>(task.n);
+}
+// Whether a node is split so: that looks better than a leaf, and the scene's limit of refs allows what it adds.
+SIMT_INLINE bool is_worth(const Split& split, const NodeTask& task, const SplitCost& cost) {
+  return simt::from_bits(split.cost) < cost.leaf_cost() && is_allowed(split, task);
+}
+
+// Where no split of a large node looks better than a leaf, several in a row often are: hair, cables, cones. Such a node is split
+// in its middle, up to max_poor_splits times in a row (pbrt calls these bad refines).
+inline constexpr std::uint32_t min_poor_refs = 128;
+inline constexpr unsigned max_poor_splits = 3;
+SIMT_INLINE bool may_split_in_middle(const NodeTask& task, const SplitCost& cost) {
+  return task.n > min_poor_refs && task.path.poor_splits() < max_poor_splits && task.path.depth() < max_depth &&
+         cost.splittable();
+}
+
+// Of the planes in the middle of each axis the cheapest; cost poor_cost, or no split. It may send every ref to both sides: their
+// parts on either side have smaller boxes, so that later splits may cut off empty space. For the node that choose() was just
+// called for: of more than shared_limit refs it uses the sums that are still in Scratch.
+template <class Refs, class Warp>
+SIMT_INLINE Split choose_middle(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners,
+                                const SplitCost& cost) {
+  constexpr int middle = bin_count / 2;
+  Split best;
+  SIMT_ROLLED
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    const BinAxis bins = bin_axis(task.box, axis);
+    if (!bins.usable()) continue;
+    const float p = bins.plane(middle);
+    std::uint32_t left = 0, right = 0;
+    if (task.n > shared_limit) {
+      for (unsigned b = warp.lane(); b < middle; b += Warp::width) {
+        left += scratch.sums.begins[axis * bin_count + b];
+        right += scratch.sums.ends[axis * bin_count + middle + b];
+      }
+    } else {
+      for (std::uint32_t i = warp.lane(); i < task.n; i += Warp::width) {
+        const Box box = Refs::load(task.refs, task.n, i, task.box, corners).box;
+        left += goes_left(box.lo[axis], box.hi[axis], p) ? 1 : 0;
+        right += goes_right(box.lo[axis], box.hi[axis], p) ? 1 : 0;
+      }
+    }
+    left = warp.reduce_add(left);
+    right = warp.reduce_add(right);
+    cost.consider(best, axis, p, left, right);
+  }
+  if (best.cost == Split{}.cost || !is_allowed(best, task)) return {};
+  best.cost = Split::poor_cost;
+  return best;
+}
+
 }  // namespace heapwood::kdtree

@@ -86,21 +86,44 @@ SIMT_INLINE void add_segment(Vec3 a, Vec3 b, const Box& box, Box& part) {
   part.grow(max(least, min(most, a + d * t1)));
 }
 
+// The normal of a triangle, and how far each component may be off by rounding: much, relative to it, where the triangle is
+// a needle.
+struct RoundedNormal {
+  Vec3 value, error;
+
+  static SIMT_INLINE RoundedNormal of(Vec3 e, Vec3 f) {
+    const Vec3 p{e.y * f.z, e.z * f.x, e.x * f.y}, q{e.z * f.y, e.x * f.z, e.y * f.x};
+    return {p - q, (max(p, -p) + max(q, -q)) * 2.4e-7f};  // 4 * 2^-24: two differences, the product, the subtraction
+  }
+};
+
 // Grows `part` by the point where the box edge through (u, v) of the two other axes, parallel to `axis`, passes through
-// the triangle's inside. Distances are multiplied by `scale` and `normal` is of the scaled triangle.
-SIMT_INLINE void add_box_edge(const Corners& t, Vec3 normal, float scale, unsigned axis, float u, float v,
-                              const Box& box, Box& part) {
-  const float n = normal[axis];
-  if (n == 0.0f) return;
+// the triangle's inside, give or take rounding: of a triangle that is nearly parallel to the edge that may be the whole edge.
+// Distances are multiplied by `scale` and the normal is of the scaled triangle.
+SIMT_INLINE void add_box_edge(const Corners& t, const RoundedNormal& rounded, float scale, float unscale, unsigned axis,
+                              float u, float v, const Box& box, Box& part) {
+  const Vec3 normal = rounded.value;
+  const float n = normal[axis], error = rounded.error[axis];
+  if (n == 0.0f && error == 0.0f) return;
   const unsigned i = axis == 0 ? 1 : 0, j = axis == 2 ? 1 : 2;
   const float au = (t.a[i] - u) * scale, av = (t.a[j] - v) * scale, bu = (t.b[i] - u) * scale;
   const float bv = (t.b[j] - v) * scale, cu = (t.c[i] - u) * scale, cv = (t.c[j] - v) * scale;
   const float ab = au * bv - av * bu, bc = bu * cv - bv * cu, ca = cu * av - cv * au;
   const bool inside = (ab >= 0.0f && bc >= 0.0f && ca >= 0.0f) || (ab <= 0.0f && bc <= 0.0f && ca <= 0.0f);
   if (!inside) return;
-  const float w = t.a[axis] + (au * normal[i] + av * normal[j]) / n / scale;
-  if (!(w >= box.lo[axis] && w <= box.hi[axis])) return;
-  part.grow(set(set(set(t.a, i, u), j, v), axis, w));
+  const Vec3 on_edge = set(set(t.a, i, u), j, v);
+  float lo = box.lo[axis], hi = box.hi[axis];
+  if (simt::max(n, -n) > 2.0f * error) {
+    const float inverse = 1.0f / n, up = (au * normal[i] + av * normal[j]) * inverse;
+    const float slack =
+        2.0f * simt::max(inverse, -inverse) *
+        (simt::max(au, -au) * rounded.error[i] + simt::max(av, -av) * rounded.error[j] + simt::max(up, -up) * error);
+    lo = simt::max(lo, t.a[axis] + (up - slack) * unscale);
+    hi = simt::min(hi, t.a[axis] + (up + slack) * unscale);
+    if (!(lo <= hi)) return;
+  }
+  part.grow(set(on_edge, axis, lo));
+  part.grow(set(on_edge, axis, hi));
 }
 
 // 2^-exponent of the box's largest extent: brings areas near 1 without rounding, whatever the unit of the scene.
@@ -120,15 +143,15 @@ SIMT_INLINE Box clip_bounds(const Corners& t, const Box& box) {
   add_segment(t.a, t.b, box, part);
   add_segment(t.b, t.c, box, part);
   add_segment(t.c, t.a, box, part);
-  const float scale = scale_of(full);
-  const Vec3 normal = cross((t.b - t.a) * scale, (t.c - t.a) * scale);
+  const float scale = scale_of(full), unscale = 1.0f / scale;
+  const RoundedNormal normal = RoundedNormal::of((t.b - t.a) * scale, (t.c - t.a) * scale);
   SIMT_ROLLED
   for (unsigned axis = 0; axis < 3; ++axis) {
     const unsigned i = axis == 0 ? 1 : 0, j = axis == 2 ? 1 : 2;
     SIMT_ROLLED
     for (unsigned corner = 0; corner < 4; ++corner) {
       const float u = (corner & 1) ? box.hi[i] : box.lo[i], v = (corner & 2) ? box.hi[j] : box.lo[j];
-      add_box_edge(t, normal, scale, axis, u, v, box, part);
+      add_box_edge(t, normal, scale, unscale, axis, u, v, box, part);
     }
   }
   if (part.empty()) return whole;

@@ -128,13 +128,15 @@ struct LevelChoose {
   SIMT_INLINE void operator()(Warp& warp, Scratch& scratch) const {
     simt::for_items(warp, level.count, [&](std::size_t item) {
       const NodeTask task = level.nodes[item].task;
-      const SplitCost cost(costs, task.scale, task.box, task.n);
+      const SplitCost cost(costs, task.path.scale(), task.box, task.n);
       Split split;
-      if (task.depth < max_depth && cost.splittable()) {
+      if (task.path.depth() < max_depth && cost.splittable()) {
         split =
             choose<Refs>(warp, scratch, task, corners, cost, item < level.large_count ? &level.large[item] : nullptr);
       }
-      if (!(simt::from_bits(split.cost) < cost.leaf_cost())) split = {};
+      if (!is_worth(split, task, cost)) {
+        split = may_split_in_middle(task, cost) ? choose_middle<Refs>(warp, scratch, task, corners, cost) : Split{};
+      }
       if (warp.lane() == 0) level.nodes[item].split = split;
       warp.sync();
     });
@@ -277,7 +279,7 @@ struct LevelMove {
       const std::uint32_t behind = side == 1 && nl != 0 && (nl > shared_limit) == large ? 1 : 0;
       const std::uint32_t index = (large ? node.place.large : next.large_count + node.place.small) + behind;
       const NodeTask task =
-          child_task(node.task, node.split.axis(), node.split.position(), side, child_refs(node, side), n, pair);
+          child_task(node.task, parent_split(node.task, node.split), side, child_refs(node, side), pair);
       next.add(warp, index, task, node.place.chunk + (side == 0 ? 0 : chunks_of(nl)));
     }
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kdtree/clip_exact.hpp"
+#include "kdtree/node_task.hpp"
 
 namespace heapwood::kdtree {
 namespace {
@@ -98,6 +99,7 @@ class Sweep {
 struct Work {
   Box box;
   unsigned depth = 0;
+  double allowance = max_refs_per_triangle;  // NodeTask::allowance
   std::vector<std::uint32_t> ids;
   std::vector<Box> bounds;
 
@@ -166,8 +168,15 @@ class Builder {
     if (work.ids.empty() || work.depth >= max_depth) return {};
     ReferenceSplit split = sweep.best(work.bounds, work.box);
     const double as_leaf = static_cast<double>(costs_.intersection) * static_cast<double>(work.ids.size());
-    split.found = split.found && split.cost < as_leaf;
+    split.found = split.found && split.cost < as_leaf && is_allowed(work, split);
     return split;
+  }
+
+  // The builders' limit of refs per triangle.
+  static bool is_allowed(const Work& work, const ReferenceSplit& split) {
+    double refs = 0;
+    for (const Box& box : work.bounds) refs += (split.goes_below(box) ? 1 : 0) + (split.goes_above(box) ? 1 : 0);
+    return refs <= work.allowance * static_cast<double>(work.ids.size());
   }
 
   std::pair<Work, Work> divide(Work work, const ReferenceSplit& split) const {
@@ -185,6 +194,8 @@ class Builder {
         (goes_below ? below : above).add(work.ids[i], work.bounds[i]);
       }
     }
+    below.allowance = above.allowance = work.allowance * static_cast<double>(work.ids.size()) /
+                                        static_cast<double>(below.ids.size() + above.ids.size());
     return {std::move(below), std::move(above)};
   }
 

@@ -33,6 +33,11 @@ struct Split {
   SIMT_INLINE std::uint32_t nl() const { return axis_nl & 0x3fffffffu; }
   SIMT_INLINE std::uint32_t nr() const { return flats_nr & 0x7fffffffu; }
   SIMT_INLINE bool flats_right() const { return flats_nr >> 31 != 0; }
+  // Refs that it adds, of a node of n.
+  SIMT_INLINE std::uint32_t added(std::uint32_t n) const { return nl() + nr() - n; }
+  // A split that was taken although no split looked better than a leaf: its cost is -0, below every cost of a leaf.
+  static constexpr std::uint32_t poor_cost = 0x80000000u;
+  SIMT_INLINE bool is_poor() const { return cost == poor_cost; }
   SIMT_INLINE float position() const { return simt::from_ordered_key(plane) + 0.0f; }  // never -0
   SIMT_INLINE bool before(const Split& b) const {
     const std::uint64_t key = std::uint64_t{cost} << 32 | axis_nl, other = std::uint64_t{b.cost} << 32 | b.axis_nl;

@@ -25,6 +25,8 @@ struct alignas(128) SharedNode {
   std::uint32_t axis;
   float plane;
   bool flats_right;
+  NodePath child_path;  // of both children, as their allowance
+  float child_allowance;
   std::uint32_t chunk;  // refs in a chunk
   std::uint32_t chunks;
   std::uint32_t next_free;

@@ -5,10 +5,14 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <string>
 
 #include "kdtree/build_kernel.hpp"
 
 namespace heapwood::kdtree {
+
+// A link holds 30 bits of pair; the same limit for refs, of which an index has 32 bits, keeps sums of them from wrapping.
+inline constexpr std::size_t max_tree_nodes = std::size_t{1} << 31, max_tree_refs = std::size_t{1} << 31;
 
 struct Workspace::Parts {
   const DeviceMesh* mesh = nullptr;
@@ -36,17 +40,26 @@ struct Workspace::Parts {
     set_aside.fill(0);
     shared.fill(0);
   }
+  // Makes the array that `error` names twice as large. Throws Error{Exit::failed} beyond what a node's link can name.
   void grow(std::uint32_t error) {
-    const simt::DeviceId device = mesh->device();
     if (error == nodes_overflow) {
-      const std::size_t count = nodes.size() * 2;
-      nodes = {};
-      nodes = simt::Buffer<Node>(device, count);
+      replace(nodes, doubled(nodes.size(), max_tree_nodes, "nodes"));
     } else {
-      const std::size_t count = output.size() * 2;
-      output = {};
-      output = simt::Buffer<std::uint32_t>(device, count);
+      replace(output, doubled(output.size(), max_tree_refs, "refs"));
     }
+  }
+  static std::size_t doubled(std::size_t count, std::size_t limit, const char* what) {
+    if (count >= limit) {
+      throw Error(Exit::failed, std::string("the tree needs more than 2^31 ") + what + "; use a smaller scene");
+    }
+    return std::min(2 * count, limit);
+  }
+
+ private:
+  template <class T>
+  void replace(simt::Buffer<T>& buffer, std::size_t count) const {
+    buffer = {};  // the old array first, so that both need not fit
+    buffer = simt::Buffer<T>(mesh->device(), count);
   }
 };
 

@@ -152,11 +152,15 @@ struct NodeData {
     const Vec3 e = s.node.extent();
     const float most = std::max({e.x, e.y, e.z});
     scale = std::ldexp(1.0f, -std::ilogb(most));
-    task = {
-        reinterpret_cast<std::byte*>(storage.data()), static_cast<std::uint32_t>(s.refs.size()), 0, s.node, 0, scale};
+    task = {reinterpret_cast<std::byte*>(storage.data()),
+            static_cast<std::uint32_t>(s.refs.size()),
+            0,
+            s.node,
+            NodePath(scale),
+            max_refs_per_triangle};
     for (std::uint32_t i = 0; i < task.n; ++i) Refs::store(task.refs, task.n, i, i, s.refs[i]);
   }
-  SplitCost cost() const { return SplitCost(SahCosts{}, task.scale, task.box, task.n); }
+  SplitCost cost() const { return SplitCost(SahCosts{}, task.path.scale(), task.box, task.n); }
 
   using Refs = RefArray<RefKind::clipped>;
   std::vector<Float4> storage;

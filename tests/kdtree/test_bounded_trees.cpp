@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Trees are bounded on every mesh: refs per triangle, and the refs that the build moves, on families of meshes made to break
+// one or the other; and large nodes without a good first split are split all the same.
+//
+// HEAPWOOD_FAMILY_TRIANGLES sets the number of triangles of each family (default: 1,000 and 5,000).
+#include <cstdlib>
+
+#include "kdtree/choose.hpp"
+#include "tests/kdtree/build_support.hpp"
+#include "tests/kdtree/families.hpp"
+
+namespace heapwood::kdtree {
+namespace {
+
+using namespace test;
+
+std::vector<std::uint32_t> sizes() {
+  if (const char* given = std::getenv("HEAPWOOD_FAMILY_TRIANGLES")) {
+    return {static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10))};
+  }
+  return sanitized ? std::vector<std::uint32_t>{1000} : std::vector<std::uint32_t>{1000, 5000};
+}
+
+class Families : public ::testing::TestWithParam<Family> {};
+
+// The work of a build is moving refs: each array that it asks for is filled once. 300 refs per triangle are about six times
+// what a statue's build moves.
+TEST_P(Families, RefsAndWorkAreBounded) {
+  for (const std::uint32_t n : sizes()) {
+    SCOPED_TRACE(n);
+    const Soup soup = GetParam().make(n);
+    const double triangles = static_cast<double>(soup.triangles.size());
+    const Expected want = expected(soup.view(), RefKind::clipped);
+    EXPECT_LE(static_cast<double>(want.built.stats.refs), max_refs_per_triangle * triangles);
+    EXPECT_LE(static_cast<double>(want.total_bytes) / static_cast<double>(ref_bytes(RefKind::clipped)),
+              300 * triangles);
+    RecordProperty("refs_per_triangle_" + std::to_string(n), std::to_string(want.built.stats.refs / triangles));
+    if (n > 5000) continue;
+    expect_sound(want.built, soup.view());
+    // The same tree on the device under test, by many warps, by both builders' rules (test_level_builder.cpp has the other).
+    const Subject subject = subjects().front();
+    if (!subject.unusable.empty()) continue;
+    const DeviceMesh mesh(subject.device, soup.view());
+    Workspace workspace(mesh, RefKind::clipped, ample_pool(subject, want));
+    EXPECT_EQ(build(subject, workspace).stats.hash, want.built.stats.hash);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Nasty, Families, ::testing::ValuesIn(nasty_families),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// Rounding in `ids`, which clips a whole triangle to each node, must not lose a triangle where its corners differ by twelve
+// decades.
+TEST(Clipping, IdsKeepTrianglesOfAllScales) {
+  for (const std::uint32_t n : {50u, 200u, sanitized ? 300u : 1000u}) {
+    const Soup soup = families::all_scales(n);
+    expect_sound(expected(soup.view(), RefKind::ids).built, soup.view(), tolerant(RefKind::ids));
+  }
+}
+
+// A leaf of all triangles would cost n.
+TEST(SplitsInTheMiddle, LargeNodesWithoutAGoodFirstSplitAreSplit) {
+  constexpr std::uint32_t n = 4000;
+  for (const auto make :
+       {families::slivers_across, families::slivers_along_diagonal, families::cone, families::cables}) {
+    const Soup soup = make(n);
+    EXPECT_LT(expected(soup.view(), RefKind::clipped).built.stats.sah_cost, n / 2);
+  }
+}
+
+TEST(SplitsInTheMiddle, AreThreeInARowAtMost) {
+  NodePath path(0.25f);
+  EXPECT_EQ(path.scale(), 0.25f);
+  for (unsigned depth = 1; depth <= max_poor_splits; ++depth) {
+    path = path.below(true);
+    EXPECT_EQ(path.depth(), depth);
+    EXPECT_EQ(path.poor_splits(), depth);
+  }
+  EXPECT_EQ(path.below(false).poor_splits(), 0u);
+  EXPECT_EQ(path.below(false).depth(), max_poor_splits + 1);
+  EXPECT_EQ(path.below(false).scale(), 0.25f);
+}
+
+// What the two children may hold is never more than what their parent may, and hardly less.
+TEST(Allowance, IsDividedAmongTheChildren) {
+  Random random(7);
+  for (int i = 0; i < 100000; ++i) {
+    const std::uint32_t n = 1 + random.below(1u << random.below(28)), added = random.below(n + 1);
+    const float allowance = random.uniform(1, 16);
+    const double limit = static_cast<double>(allowance) * n,
+                 children = static_cast<double>(allowance_below(allowance, n, added)) * (double(n) + added);
+    ASSERT_LE(children, limit * (1 + 1e-6));  // the rounding of floats
+    ASSERT_GE(children, limit * (1 - 3e-4));
+  }
+  EXPECT_EQ(allowance_below(7, 100, 0), 7.0f);
+}
+
+}  // namespace
+}  // namespace heapwood::kdtree
