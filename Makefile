@@ -4,9 +4,9 @@
 export CUDA VIEWER JOBS SCENES WERROR RESULTS AGAINST V
 
 help:
-	@echo 'make demo       build, bench every allocator on three scenes, render the scenes (results in out/)'
+	@echo 'make demo       build, bench every allocator on three scenes, render them (results in out/)'
 	@echo 'make test       build, run every test that needs no GPU'
-	@echo 'make report     build, measure the papers'"'"' tables and figures (quick), write out/report.html'
+	@echo 'make report     build, measure the papers (quick), write out/report.html'
 	@echo 'make view       build the viewer, open it on the first of SCENES'
 	@echo 'make check      format, spelling, conventions, headers, clang-tidy'
 	@echo 'make format     format the sources with clang-format'

@@ -26,8 +26,8 @@ if(HEAPWOOD_WERROR)
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
 if(HEAPWOOD_SANITIZE)
-  # Without UBSan's checks of null pointers and object sizes: AddressSanitizer detects these errors too, and
-  # the checks cost a third of the compile time.
+  # Without UBSan's checks of null pointers and object sizes: AddressSanitizer detects these errors
+  # too, and the checks cost a third of the compile time.
   add_compile_options(-fsanitize=${HEAPWOOD_SANITIZE} -fno-sanitize=null,object-size,pointer-overflow
                       -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${HEAPWOOD_SANITIZE})

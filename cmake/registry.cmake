@@ -1,10 +1,10 @@
-# Generates registries of allocators from registry.def files. A line is `header Type [cpu]`: the header is
-# allocators/header.hpp beside the file; `cpu` excludes the allocator from GPU builds. Each line becomes
-# one CPU and, with CUDA, one CUDA translation unit (engine/instance.in): they compile in parallel, and
-# once for all registries that contain them.
+# Generates registries of allocators from registry.def files. A line is `header Type [cpu]`: the
+# header is allocators/header.hpp beside the file; `cpu` excludes the allocator from GPU builds.
+# Each line becomes one CPU and, with CUDA, one CUDA translation unit (engine/instance.in): they
+# compile in parallel, and once for all registries that contain them.
 
-# heapwood_instances(FILE PREFIX): creates the object library of FILE's lines. Sets PREFIX_library to its
-# name, PREFIX_declarations and PREFIX_entries to the lines of a registry's table.
+# heapwood_instances(FILE PREFIX): creates the object library of FILE's lines. Sets PREFIX_library
+# to its name, PREFIX_declarations and PREFIX_entries to the lines of a registry's table.
 function(heapwood_instances file prefix)
   set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   get_filename_component(folder ${file} DIRECTORY)
@@ -56,8 +56,8 @@ function(heapwood_instances file prefix)
   set(${prefix}_entries "${entries}" PARENT_SCOPE)
 endfunction()
 
-# heapwood_registry(NAME FILE...): creates a library that defines heapwood::engine::registry() for the
-# allocators of FILEs, in order.
+# heapwood_registry(NAME FILE...): creates a library that defines heapwood::engine::registry() for
+# the allocators of FILEs, in order.
 function(heapwood_registry name)
   set(objects "")
   set(declarations "")

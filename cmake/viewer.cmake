@@ -1,5 +1,5 @@
-# heapwood-view, if GLFW, Dear ImGui and epoxy are installed (scripts/setup.sh viewer); else one line names
-# the missing packages.
+# heapwood-view, if GLFW, Dear ImGui and epoxy are installed (scripts/setup.sh viewer); else one
+# line names the missing packages.
 set(HEAPWOOD_VIEWER_MODE auto CACHE STRING "Build the viewer: auto (if its libraries are installed), off")
 set(HEAPWOOD_VIEWER OFF)
 if(HEAPWOOD_VIEWER_MODE STREQUAL "off")

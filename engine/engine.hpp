@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// An allocator compiled for a device, behind function pointers, which the command line, the viewer, the
-// benchmarks and the tests call. One Engine per registry line and kind of device; cmake/registry.cmake
-// generates the table.
+// An allocator compiled for a device, behind function pointers, which the command line, the viewer,
+// the benchmarks and the tests call. One Engine per registry line and kind of device;
+// cmake/registry.cmake generates the table.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ struct KernelUse {
   unsigned warps_per_multiprocessor = 0;
 };
 
-// Resources of kernels with one malloc, one free, and one of each (RegEff table 1); `own`: with one of
-// each through the allocator's per-warp context, if it has one.
+// Resources of kernels with one malloc, one free, and one of each (RegEff table 1); `own`: with one
+// of each through the allocator's per-warp context, if it has one.
 struct CallUse {
   KernelUse malloc, free, both;
   std::optional<KernelUse> own = {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Constructs the Engine of one allocator for one kind of device. Included by the generated translation
-// units only.
+// Constructs the Engine of one allocator for one kind of device. Included by the generated
+// translation units only.
 #pragma once
 
 #include "alloc/exercise_run.hpp"

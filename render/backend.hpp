@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The render kernels behind function pointers. render_cpu.cpp and render_cuda.cu instantiate the same
-// templates (backend_impl.hpp); in builds without CUDA, render_cuda_absent.cpp reports an error.
+// The render kernels behind function pointers. render_cpu.cpp and render_cuda.cu instantiate the
+// same templates (backend_impl.hpp); in builds without CUDA, render_cuda_absent.cpp reports an
+// error.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +38,8 @@ struct Backend {
   double (*order)(const simt::DeviceId&, kdtree::TreeArrays&);
   // Writes ref_count records.
   void (*fill_records)(const simt::DeviceId&, const SceneData&, void* records);
-  // render and trace return milliseconds. `ticket` holds the first tile; Frame::end_tile is the end of
-  // the tiles to render.
+  // render and trace return milliseconds. `ticket` holds the first tile; Frame::end_tile is the end
+  // of the tiles to render.
   double (*render)(const simt::DeviceId&, const SceneData&, const Frame&, Pixel* film, std::uint32_t* ticket,
                    const simt::LaunchLimits&);
   double (*trace)(const simt::DeviceId&, const SceneData&, bool any, const kdtree::Ray*, kdtree::Hit*,

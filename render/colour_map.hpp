@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A colour ramp for numbers: from near black through purple, red and orange to pale yellow. Lightness is
-// linear in OKLab (Ottosson 2020, "A perceptual color space for image processing"), so equal differences
-// look equal, also in greyscale and to colour-blind readers.
+// A colour ramp for numbers: from near black through purple, red and orange to pale yellow.
+// Lightness is linear in OKLab (Ottosson 2020, "A perceptual color space for image processing"), so
+// equal differences look equal, also in greyscale and to colour-blind readers.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +28,8 @@ SIMT_FN inline Vec3 from_oklab(double lightness, double a, double b) {
 SIMT_FN inline Vec3 colour_ramp(double x) {
   x = x > 0 ? std::min(x, 1.0) : 0.0;
   const double lightness = 0.12 + 0.84 * x;
-  // Chroma is near 0 at both ends, where sRGB has no saturated colours. Hue goes from 285 degrees through
-  // red to 105.
+  // Chroma is near 0 at both ends, where sRGB has no saturated colours. Hue goes from 285 degrees
+  // through red to 105.
   const double chroma = 0.34 * std::pow(x, 0.75) * (1 - x) + 0.07 * x + 0.02;
   const double hue = (285 + 180 * x) * std::numbers::pi / 180;
   return from_oklab(lightness, chroma * std::cos(hue), chroma * std::sin(hue));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Converts the sum of a pixel's samples to a displayed colour: exposure, tone curve and sRGB, or a colour
-// ramp in modes that show numbers. Computed in double, so that host and device give the same picture.
+// Converts the sum of a pixel's samples to a displayed colour: exposure, tone curve and sRGB, or a
+// colour ramp in modes that show numbers. Computed in double, so that host and device give the same
+// picture.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace heapwood::render {
 struct Development {
   Mode mode = Mode::shaded;
   double exposure = 1;  // factor on linear light
-  double largest = 0;   // end of the colour ramp of heatmap and leaves; 0 = 99.8th percentile of the pixels
+  double largest = 0;   // end of the colour ramp of heatmap and leaves; 0 = 99.8th percentile
   bool legend = true;   // draw a legend in modes that show numbers
 };
 
@@ -29,7 +30,8 @@ SIMT_FN inline bool shows_numbers(Mode mode) {
   return mode == Mode::depth || mode == Mode::heatmap || mode == Mode::leaves;
 }
 
-// Linear up to 2/3, then smoothly towards 1, which is never reached: highlights keep their contrast.
+// Linear up to 2/3, then smoothly towards 1, which is never reached: highlights keep their
+// contrast.
 SIMT_FN inline double tone_curve(double x) {
   constexpr double knee = 2.0 / 3;
   if (!(x > 0)) return 0;
@@ -73,7 +75,8 @@ SIMT_FN inline Rgb8 develop(const Pixel& p, unsigned samples, const Development&
   return encode({light(p.r), light(p.g), light(p.b)});
 }
 
-// Develops pixel i of a film in device memory to RGBA: red in the lowest byte, then green, blue, 255.
+// Develops pixel i of a film in device memory to RGBA: red in the lowest byte, then green, blue,
+// 255.
 struct DevelopPixels {
   const Pixel* sums;
   std::uint32_t* rgba;

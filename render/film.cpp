@@ -31,8 +31,8 @@ std::string number(double v) {
 // Text and width of the legend: a title, the colour ramp, and the numbers at its ends and middle.
 struct Legend {
   std::string title;
-  std::array<std::string, 3> labels;  // below the left end, the middle and the right end of the ramp
-  unsigned width = 0;                 // of the ramp, in font pixels: title and labels fit without touching
+  std::array<std::string, 3> labels;  // below the ramp: at its left end, middle and right end
+  unsigned width = 0;                 // of the ramp, in font pixels; title and labels fit into it
 
   Legend(const Film& film, Mode mode, const Range& range) {
     double largest = 0;
@@ -46,8 +46,8 @@ struct Legend {
   }
 };
 
-// Draws the legend in the lower left corner, scaled with the picture's height; smaller if it would be too
-// wide; omitted if it does not fit at all.
+// Draws the legend in the lower left corner, scaled with the picture's height; smaller if it would
+// be too wide; omitted if it does not fit at all.
 void draw_legend(Image& image, const Film& film, Mode mode, const Range& range) {
   const Legend legend(film, mode, range);
   for (unsigned scale = std::max(1u, image.height / 360); scale > 0; --scale) {

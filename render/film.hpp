@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Develops sums of samples into a picture on the host (develop.hpp), with a legend in modes that show
-// numbers.
+// Develops sums of samples into a picture on the host (develop.hpp), with a legend in modes that
+// show numbers.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The kernels that trace rays, for every launcher of simt/: they render pictures and trace rays from a
-// buffer.
+// The kernels that trace rays, for every launcher of simt/: they render pictures and trace rays
+// from a buffer.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace heapwood::render {
 
-// Renders a picture: each warp repeatedly takes the next tile of 8 x 4 pixels, which balances expensive
-// and cheap regions.
+// Renders a picture: each warp repeatedly takes the next tile of 8 x 4 pixels, which balances
+// expensive and cheap regions.
 inline constexpr std::uint32_t tile_width = 8, tile_height = 4;
 
 template <class Intersection, class Integrator>
@@ -74,18 +74,19 @@ SIMT_INLINE Intersection make_intersection(const kdtree::Ray& ray, SlopeScratch&
   return Intersection(ray);
 }
 
-// Traces rays from a buffer: closest hits, or with Any whether there is a hit (then only Hit::triangle is
-// set, to 0, for a ray that hits). Adjacent rays should be coherent. On a GPU each lane traces one ray, so
-// the launch needs one warp per 32 rays: state that lives across rays would not fit the registers. The
-// abort flag is not polled there, since every ray ends soon.
+// Traces rays from a buffer: closest hits, or with Any whether there is a hit (then only
+// Hit::triangle is set, to 0, for a ray that hits). Adjacent rays should be coherent. On a GPU each
+// lane traces one ray, so the launch needs one warp per 32 rays: state that lives across rays would
+// not fit the registers. The abort flag is not polled there, since every ray ends soon.
 template <class Intersection, bool Any>
 struct TraceKernel {
   using Scratch = SlopeScratch;
-  // Full occupancy, with 32 registers per thread, if the slopes are in Scratch. Small blocks, since a
-  // block is replaced only when the last of its rays has ended.
+  // Full occupancy, with 32 registers per thread, if the slopes are in Scratch. Small blocks, since
+  // a block is replaced only when the last of its rays has ended.
   static constexpr unsigned block_threads = 64;
   static constexpr unsigned blocks_per_multiprocessor = Intersection::conservative ? 24 : 32;
-  // Each lane prefetches into L2 the ray this far behind its own: half of the rays in flight on an H200.
+  // Each lane prefetches into L2 the ray this far behind its own: half of the rays in flight on an
+  // H200.
   static constexpr std::size_t prefetch_distance = std::size_t{1} << 17;
 
   kdtree::TreeView<Intersection> tree;
@@ -126,8 +127,8 @@ struct TraceKernel {
   }
 };
 
-// Closest hits of rays from a buffer on CPU threads (kdtree/serial_rays.hpp). Each thread traces every
-// workers()-th block of rays.
+// Closest hits of rays from a buffer on CPU threads (kdtree/serial_rays.hpp). Each thread traces
+// every workers()-th block of rays.
 struct SerialTraceKernel {
   struct Scratch {};
 
@@ -138,7 +139,8 @@ struct SerialTraceKernel {
 
   template <class Warp>
   void operator()(Warp& warp, Scratch&) const {
-    // Long enough that sorting the rays pays off, short enough that every thread gets several blocks.
+    // Long enough that sorting the rays pays off, short enough that every thread gets several
+    // blocks.
     const std::size_t block = std::clamp<std::size_t>(count / (4 * warp.workers()), 4096, kdtree::ray_span);
     for (std::size_t i = warp.worker() * block; i < count && !warp.aborted(); i += warp.workers() * block) {
       kdtree::closest_hits(tree, rays + i, hits + i, count - i < block ? count - i : block);

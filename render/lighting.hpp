@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The lights of a scene: a key light (distant, or a small lamp in an interior), ambient light of sky and
-// ground, a weak light at the camera, and a background. Colours are linear; a distant key light of colour
-// 1 gives a white surface that faces it brightness 1.
+// The lights of a scene: a key light (distant, or a small lamp in an interior), ambient light of
+// sky and ground, a weak light at the camera, and a background. Colours are linear; a distant key
+// light of colour 1 gives a white surface that faces it brightness 1.
 #pragma once
 
 #include "geometry/vec.hpp"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Stateless random numbers: a value depends on seed, pixel, sample and dimension only, so a picture does
-// not depend on the number of threads or the order of pixels, and is the same on CPU and GPU. The hash is
-// PCG's output function (Jarzynski & Olano 2020, "Hash functions for GPU rendering"). Low-discrepancy
-// points are additive recurrences on generalised golden ratios (Roberts 2018, "The unreasonable
-// effectiveness of quasirandom sequences"), shifted per pixel, in 32-bit integers, so that both devices
-// round identically.
+// Stateless random numbers: a value depends on seed, pixel, sample and dimension only, so a picture
+// does not depend on the number of threads or the order of pixels, and is the same on CPU and GPU.
+// The hash is PCG's output function (Jarzynski & Olano 2020, "Hash functions for GPU rendering").
+// Low-discrepancy points are additive recurrences on generalised golden ratios (Roberts 2018, "The
+// unreasonable effectiveness of quasirandom sequences"), shifted per pixel, in 32-bit integers, so
+// that both devices round identically.
 #pragma once
 
 #include <cmath>
@@ -50,9 +50,9 @@ class PixelRandom {
   std::uint32_t pixel_;
 };
 
-// Two unit vectors perpendicular to n and to each other (Duff et al. 2017, "Building an orthonormal basis,
-// revisited"). Difference from the paper: n.z = -0 is treated as +0, so that normals that compare equal
-// have equal bases, independent of a triangle's winding order.
+// Two unit vectors perpendicular to n and to each other (Duff et al. 2017, "Building an orthonormal
+// basis, revisited"). Difference from the paper: n.z = -0 is treated as +0, so that normals that
+// compare equal have equal bases, independent of a triangle's winding order.
 SIMT_INLINE void basis(Vec3 n, Vec3& s, Vec3& t) {
   const float sign = n.z >= 0 ? 1.0f : -1.0f;
   const float a = -1.0f / (sign + n.z);

@@ -18,8 +18,8 @@ constexpr struct {
 } modes[] = {{Mode::shaded, "shaded"}, {Mode::path, "path"},       {Mode::ao, "ao"},        {Mode::normals, "normals"},
              {Mode::depth, "depth"},   {Mode::heatmap, "heatmap"}, {Mode::leaves, "leaves"}};
 
-// Offset of a secondary ray's origin from the surface: larger than the rounding error of a hit point, so
-// that the origin is never behind the surface.
+// Offset of a secondary ray's origin from the surface: larger than the rounding error of a hit
+// point, so that the origin is never behind the surface.
 float surface_offset(const Box& bounds) {
   if (bounds.empty()) return 0;
   const Vec3 far_corner = max(max(-bounds.lo, bounds.hi), Vec3{});
@@ -39,8 +39,8 @@ void check(const RenderJob& job) {
 
 }  // namespace
 
-// The exposure at which 90% of the pixels have at most brightness 0.75. In shaded mode it is limited to a
-// narrow range, since the lighting is chosen to need no correction.
+// The exposure at which 90% of the pixels have at most brightness 0.75. In shaded mode it is
+// limited to a narrow range, since the lighting is chosen to need no correction.
 double exposure_for(const Film& film, Mode mode) {
   if (mode != Mode::shaded && mode != Mode::path) return 1;
   const double lowest = mode == Mode::path ? 0.25 : 0.8, highest = mode == Mode::path ? 8 : 1.6;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Renders pictures of a tree and its mesh on any device.
 //
-// A job always gives the same picture, for any number of threads. CPU and GPU differ by the rounding of
-// rays, sine and cosine (tests/render/test_golden.cpp states the tolerance).
+// A job always gives the same picture, for any number of threads. CPU and GPU differ by the
+// rounding of rays, sine and cosine (tests/render/test_golden.cpp states the tolerance).
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,9 @@ struct RenderJob {
   std::optional<Lighting> lighting;  // absent: choose_lighting() for the camera
   unsigned bounces = 5;              // of path mode
   double exposure = 0;               // 0: exposure_for()
-  double largest = 0;                // end of the colour ramp of heatmap and leaves; 0: from the picture
+  double largest = 0;                // end of the ramp of heatmap and leaves; 0: from the picture
   bool legend = true;
-  double seconds = 3600;                                      // time limit; then simt::Stopped is thrown
+  double seconds = 3600;                                      // then simt::Stopped is thrown
   std::function<void(unsigned done, unsigned spp)> progress;  // called after every launch
 };
 
@@ -35,8 +35,8 @@ inline constexpr unsigned max_side = 16384, max_spp = 1u << 16;
 // A picture that is refined by adding samples.
 class Progressive {
  public:
-  // The scene must outlive the picture. Throws Error{Exit::usage} if a size or the number of samples is out
-  // of range.
+  // The scene must outlive the picture. Throws Error{Exit::usage} if a size or the number of
+  // samples is out of range.
   Progressive(const Scene& scene, const RenderJob& job);
 
   // Adds `samples` samples per pixel in one launch; returns its milliseconds.
@@ -45,8 +45,8 @@ class Progressive {
   Film film() const;
   Image image() const;
 
-  // Adds one sample per pixel in short launches: add_rows() for all rows of tiles, [first, first + count)
-  // at a time, then end_pass().
+  // Adds one sample per pixel in short launches: add_rows() for all rows of tiles, [first, first +
+  // count) at a time, then end_pass().
   unsigned tile_rows() const;
   double add_rows(unsigned first, unsigned count, double seconds);
   void end_pass() { ++frame_.first_sample; }

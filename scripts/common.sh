@@ -7,8 +7,8 @@ MODULES=(simt geometry alloc kdtree scenes render engine app viewer tests)
 
 source scripts/stages.sh
 
-# Number of parallel compile jobs: one per core, and at least 2 GiB of memory for each. A translation
-# unit of the builder takes about 1 GiB.
+# Number of parallel compile jobs: one per core, and at least 2 GiB of memory for each. A
+# translation unit of the builder takes about 1 GiB.
 jobs() {
   if [[ -n ${JOBS:-} ]]; then
     echo "$JOBS"
@@ -36,8 +36,8 @@ find_nvcc() {
   return 1
 }
 
-# Sets PRESET (cpu or cuda) according to CUDA=auto|on|off and GPU to the name of the first GPU (empty
-# if there is none), fetches nvcc if it is missing, and prints the decision in one line.
+# Sets PRESET (cpu or cuda) according to CUDA=auto|on|off and GPU to the name of the first GPU
+# (empty if there is none), fetches nvcc if it is missing, and prints the decision in one line.
 choose_preset() {
   PRESET=cpu
   GPU=$(nvidia-smi --query-gpu=name --format=csv,noheader 2> /dev/null | head -n 1) || GPU=

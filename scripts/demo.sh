@@ -20,8 +20,8 @@ fi
 read -ra scenes <<< "${SCENES:-$default}"
 mkdir -p out
 
-# A benchmark that was interrupted resumes; one with other arguments, or after a complete one, starts
-# afresh. out/bench.json is complete whenever it exists.
+# A benchmark that was interrupted resumes; one with other arguments, or after a complete one,
+# starts afresh. out/bench.json is complete whenever it exists.
 partial=out/bench.partial.json
 arguments=("${scenes[@]}" --allocators all --runs "$runs" --device "$device")
 if [[ ! -f $partial.arguments || $(< "$partial.arguments") != "${arguments[*]}" ]]; then

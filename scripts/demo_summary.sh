@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Shows the slowdown table of `heapwood bench` in at most 25 lines and one sentence that reads it.
-#   scripts/demo_summary.sh BENCH_TEXT DEVICE     DEVICE cpu adds that CPU times do not apply to GPUs
+#   scripts/demo_summary.sh BENCH_TEXT DEVICE     DEVICE cpu: adds a warning about CPU times
 set -euo pipefail
 
-# Left out: the scenes' properties, empty lines, allocators that were skipped in every scene with their
-# footnotes. The notes are joined into one line.
+# Left out: the scenes' properties, empty lines, allocators that were skipped in every scene with
+# their footnotes. The notes are joined into one line.
 table=$(awk '
   /^(Memory|Builders):/ { exit }
   /^scene / { print; next }

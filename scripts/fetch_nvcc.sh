@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Installs nvcc and its dependencies into build/nvcc from NVIDIA's wheels on PyPI (about 105 MB). The
-# version is the driver's CUDA version (13.0 without a driver): a driver rejects programs that were
-# compiled by a newer CUDA version.
+# Installs nvcc and its dependencies into build/nvcc from NVIDIA's wheels on PyPI (about 105 MB).
+# The version is the driver's CUDA version (13.0 without a driver): a driver rejects programs that
+# were compiled by a newer CUDA version.
 # Limit: CUDA 13 and later. The wheels of CUDA 12 contain ptxas, but no nvcc.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # Measures the tables of docs/performance.md into ${OUT:-out}/figures (a JSON file and a log each).
 #   scripts/figures.sh builds SCENE...   builds with AtomicMalloc, AWMalloc-safe, CFMMalloc and
-#                                        Heapwood, also with --prefer build; 4-byte ids; both builders
+#                                        Heapwood, also with --prefer build; 4-byte ids; both
+#                                        builders
 #   scripts/figures.sh rays SCENE...     closest hits at 4096x4096: --prefer trace with both
 #                                        intersection tests, and the default costs; the camera of a
 #                                        scene is read from SCENE.camera beside it
@@ -10,9 +11,9 @@
 #   scripts/figures.sh allocators        malloc and free alone: AD, ACD, one allocation per thread,
 #                                        mixed sizes
 #   scripts/figures.sh all SCENE...      all of these
-# HEAPWOOD is the program (default: build/cuda/bin/heapwood, else build/cpu/bin/heapwood), DEVICE its
-# device (auto), SECONDS_EACH the time limit of each run (120). A run that fails does not stop the
-# others: it is named at the end, and the exit status is 1.
+# HEAPWOOD is the program (default: build/cuda/bin/heapwood, else build/cpu/bin/heapwood), DEVICE
+# its device (auto), SECONDS_EACH the time limit of each run (120). A run that fails does not stop
+# the others: it is named at the end, and the exit status is 1.
 set -uo pipefail
 if [[ -z ${HEAPWOOD:-} ]]; then
   HEAPWOOD=build/cuda/bin/heapwood
@@ -74,7 +75,7 @@ case $what in
     rays "$@"
     scaling
     allocators ;;
-  *) sed -n '3,16s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '3,17s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 if (( ${#failed[@]} )); then
   echo "figures: not measured: ${failed[*]}" >&2

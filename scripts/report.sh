@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Measures the papers' tables and figures and writes them as one page. `make report` calls it.
-#   scripts/report.sh                              measures with quick parameters into out/reproduce,
-#                                                  writes out/report.html
+#   scripts/report.sh                              measures with quick parameters into
+#                                                  out/reproduce, writes out/report.html
 #   RESULTS="a.json b.json" scripts/report.sh      the page of these results (parts of one
 #                                                  measurement); nothing is built
 #   AGAINST=old.json scripts/report.sh             the page with a comparison

@@ -3,11 +3,11 @@
 # Measures with the papers' parameters on GPUs: `heapwood reproduce --full` in parts, DIR/part1 to
 # DIR/partN, merged into DIR/results.json.
 #   scripts/reproduce_full.sh DIR [OPTION...]                  one part after another
-#   GPUS="0 1 2 3" scripts/reproduce_full.sh DIR [OPTION...]   in parallel on these GPUs, which must be
-#                                                              of the same model
-# OPTIONs are passed to `heapwood reproduce`, for example --scenes meshes. PARTS is the number of parts
-# (default: the number of GPUS, else 4). A part starts no further case after MINUTES (8). The exit
-# status is 1 while cases are missing; the same command measures them. HEAPWOOD is the program.
+#   GPUS="0 1 2 3" scripts/reproduce_full.sh DIR [OPTION...]   in parallel on these GPUs, which must
+#                                                              be of the same model
+# OPTIONs are passed to `heapwood reproduce`, for example --scenes meshes. PARTS is the number of
+# parts (default: the number of GPUS, else 4). A part starts no further case after MINUTES (8). The
+# exit status is 1 while cases are missing; the same command measures them. HEAPWOOD is the program.
 set -euo pipefail
 [[ ${1:-} && $1 != -* ]] || { sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 out=$1

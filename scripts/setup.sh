@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Installs missing packages with apt-get (Debian 12 and 13, Ubuntu 24.04); silent if none is missing.
+# Installs missing packages with apt-get (Debian 12 and 13, Ubuntu 24.04); silent if none is
+# missing.
 #   scripts/setup.sh [PURPOSE...]
 #     build     building and testing (the default)
 #     check     `make check`

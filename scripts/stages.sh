@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Stages of a script: one line per stage with its elapsed time; the command's output is in build/log/.
-# V=1 shows the output instead. Sourced by common.sh.
+# Stages of a script: one line per stage with its elapsed time; the command's output is in
+# build/log/. V=1 shows the output instead. Sourced by common.sh.
 #
-# While a stage runs, its progress is shown: on a terminal in one line that is updated, elsewhere in a
-# line every 30 s. ninja's [k/n] and ctest's k/n are recognized and give an estimate.
+# While a stage runs, its progress is shown: on a terminal in one line that is updated, elsewhere in
+# a line every 30 s. ninja's [k/n] and ctest's k/n are recognized and give an estimate.
 
 trap 'echo "interrupted; the same command resumes" >&2; exit 130' INT
 
@@ -27,8 +27,8 @@ stage() {
   end_stage "$name" "$log" "$from" "$status"
 }
 
-# stage_with_progress NAME COMMAND...: as stage, for a COMMAND that shows its own progress on standard
-# error if that is a terminal, and writes its results to files.
+# stage_with_progress NAME COMMAND...: as stage, for a COMMAND that shows its own progress on
+# standard error if that is a terminal, and writes its results to files.
 stage_with_progress() {
   local name=$1 log=build/log/${1// /-}.log from=$SECONDS status=0
   if verbose || [[ ! -t 2 ]]; then
@@ -107,7 +107,7 @@ log_and_show_progress() {  # NAME LOG
   [[ -z $terminal ]] || printf '\r\033[K' >&2
 }
 
-# Of log_and_show_progress: how many of how many, and an estimate once there is something to judge by.
+# Part of log_and_show_progress: steps done and total, and an estimate after the first 5 steps.
 progress_text() {
   (( total )) || return 0
   printf ', %d of %d' "$count" "$total"

@@ -10,7 +10,8 @@ scripts/setup.sh build
 choose_preset
 build all
 
-# ctest lists the skipped tests behind its verdict: that part of its output is replaced by a summary.
+# ctest lists the skipped tests behind its verdict: that part of its output is replaced by a
+# summary.
 log=build/log/test.log
 mkdir -p build/log
 run_tests() { ctest --preset "$PRESET" --parallel "$(jobs)" "$@"; }

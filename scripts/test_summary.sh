@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The end of a ctest run in few lines: output of the tests that failed, their names, the number of
 # skipped tests, and ctest's verdict as the last line.
-#   scripts/test_summary.sh LOG [brief]     LOG: ctest's output; brief: without the output of the tests
+#   scripts/test_summary.sh LOG [brief]     LOG: ctest's output; brief: without the tests' output
 set -euo pipefail
 log=$1
 verdict=$(grep -E '% tests passed, [0-9]+ tests failed out of [0-9]+$' "$log" | tail -n 1) || {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Operations that have a GPU instruction but no C++ expression: vector loads of read-only memory,
-// prefetches, an approximate reciprocal, a product that the compiler may not fuse. On the CPU each is
-// the plain expression.
+// prefetches, an approximate reciprocal, a product that the compiler may not fuse. On the CPU each
+// is the plain expression.
 #pragma once
 
 #include <bit>
@@ -12,8 +12,8 @@
 
 namespace heapwood::simt {
 
-// Loads 4, 8 or 16 bytes, aligned to their size, in one instruction. No thread may write them while the
-// kernel runs.
+// Loads 4, 8 or 16 bytes, aligned to their size, in one instruction. No thread may write them while
+// the kernel runs.
 template <class T>
 SIMT_INLINE T load_constant(const T* from) {
   static_assert(std::is_trivially_copyable_v<T> && (sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16) &&
@@ -31,8 +31,8 @@ SIMT_INLINE T load_constant(const T* from) {
 #endif
 }
 
-// Loads 16 read-only bytes that are read once: no line is allocated in L1, so data that is read again
-// stays there.
+// Loads 16 read-only bytes that are read once: no line is allocated in L1, so data that is read
+// again stays there.
 template <class T>
 SIMT_INLINE T load_streaming(const T* from) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) == 16 && alignof(T) == 16);
@@ -62,7 +62,8 @@ SIMT_INLINE void prefetch([[maybe_unused]] const void* at) {
 #endif
 }
 
-// 1/x to about 1 ulp; 1/0 and 1/denormal are infinite. A division costs ten times as much on the GPU.
+// 1/x to about 1 ulp; 1/0 and 1/denormal are infinite. A division costs ten times as much on the
+// GPU.
 SIMT_INLINE float approximate_reciprocal(float x) {
 #if defined(__CUDA_ARCH__)
   float r;
@@ -81,9 +82,9 @@ SIMT_INLINE void keep_branch() {
 #endif
 }
 
-// 1 if a < b, else 0, also if either is NaN. For counting on the GPU: the sign of the difference costs an
-// addition and one more operation, where nvcc 13.0 compiles a comparison to three. The difference must
-// not overflow.
+// 1 if a < b, else 0, also if either is NaN. For counting on the GPU: the sign of the difference
+// costs an addition and one more operation, where nvcc 13.0 compiles a comparison to three. The
+// difference must not overflow.
 SIMT_INLINE std::uint32_t counted_less(float a, float b) {
 #if defined(__CUDA_ARCH__)
   return std::bit_cast<std::uint32_t>(a - b) >> 31;
@@ -92,8 +93,8 @@ SIMT_INLINE std::uint32_t counted_less(float a, float b) {
 #endif
 }
 
-// The bits of b where the mask is 1, of a where it is 0. One operation on the GPU; nvcc 13.0 compiles
-// the expression to more.
+// The bits of b where the mask is 1, of a where it is 0. One operation on the GPU; nvcc 13.0
+// compiles the expression to more.
 SIMT_INLINE std::uint32_t select_bits(std::uint32_t a, std::uint32_t b, std::uint32_t mask) {
 #if defined(__CUDA_ARCH__)
   std::uint32_t r;

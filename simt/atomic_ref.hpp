@@ -21,10 +21,10 @@ inline constexpr auto acquire = cuda::memory_order_acquire;
 inline constexpr auto release = cuda::memory_order_release;
 inline constexpr auto acq_rel = cuda::memory_order_acq_rel;
 
-// atomic_ref of a 64-bit word that is known to be in global memory. libcu++ takes generic addresses:
-// for each 64-bit addition the compiler emits a test for shared memory, so the warp waits for the answer
-// from L2 even if the result is unused, and about 20 instructions that are never executed occupy the
-// instruction cache.
+// atomic_ref of a 64-bit word that is known to be in global memory. libcu++ takes generic
+// addresses: for each 64-bit addition the compiler emits a test for shared memory, so the warp
+// waits for the answer from L2 even if the result is unused, and about 20 instructions that are
+// never executed occupy the instruction cache.
 class global_ref : public cuda::atomic_ref<std::uint64_t, cuda::thread_scope_device> {
  public:
   SIMT_INLINE explicit global_ref(std::uint64_t& word)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A barrier for all warps of a launch(). They are all resident (launch.hpp), so every wait ends; not for
-// launch_independent(). Each use costs one addition per warp to a shared word and a round trip to
-// memory, less than a launch.
+// A barrier for all warps of a launch(). They are all resident (launch.hpp), so every wait ends;
+// not for launch_independent(). Each use costs one addition per warp to a shared word and a round
+// trip to memory, less than a launch.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace heapwood::simt {
 
-// One warp's view of the barrier; every lane holds a copy. Constructed in each launch on a word that is 0
-// when the launch begins.
+// One warp's view of the barrier; every lane holds a copy. Constructed in each launch on a word
+// that is 0 when the launch begins.
 class Barrier {
  public:
   SIMT_INLINE explicit Barrier(std::uint32_t* arrived) : arrived_(arrived) {}
 
-  // Returns when all warps have called it equally often: every warp may then read what any warp wrote
-  // before its call. All lanes call together. False: the launch was aborted or another warp has failed;
-  // the caller must return.
+  // Returns when all warps have called it equally often: every warp may then read what any warp
+  // wrote before its call. All lanes call together. False: the launch was aborted or another warp
+  // has failed; the caller must return.
   template <class Warp>
   SIMT_INLINE bool arrive_and_wait(Warp& warp) {
     warp.sync();  // the other lanes' writes come before lane 0's release
@@ -27,11 +27,11 @@ class Barrier {
     bool arrived_all = true;
     if (warp.lane() == 0) {
       const atomic_ref<std::uint32_t> arrived(*arrived_);
-      // release: publishes this warp's writes to every warp that reads the sum: later additions continue
-      // the release sequence.
+      // release: publishes this warp's writes to every warp that reads the sum: later additions
+      // continue the release sequence.
       arrived.fetch_add(1, release);
-      // relaxed while waiting: on a GPU each acquire invalidates the multiprocessor's L1. The difference
-      // is signed, as the sum may wrap.
+      // relaxed while waiting: on a GPU each acquire invalidates the multiprocessor's L1. The
+      // difference is signed, as the sum may wrap.
       arrived_all = wait_until(warp, [&] { return static_cast<std::int32_t>(arrived.load(relaxed) - wanted_) >= 0; });
       // acquire: makes visible what all warps have released with their additions.
       arrived.load(acquire);

@@ -10,8 +10,8 @@
 #define SIMT_INLINE inline
 #endif
 
-// For large functions on slow paths: not inlined, so that they are compiled once and cost their callers
-// no registers.
+// For large functions on slow paths: not inlined, so that they are compiled once and cost their
+// callers no registers.
 #if defined(__CUDACC__)
 #define SIMT_OUTLINE __host__ __device__ __noinline__
 #else
@@ -19,7 +19,8 @@
 #endif
 
 // Loops on the GPU: unrolled, if indices must be constants; unrolled by 4; kept rolled, if
-// instruction-cache misses would cost more than the loop's branches. The host compiler decides itself.
+// instruction-cache misses would cost more than the loop's branches. The host compiler decides
+// itself.
 #if defined(__CUDA_ARCH__)
 #define SIMT_UNROLLED _Pragma("unroll")
 #define SIMT_UNROLLED_4 _Pragma("unroll 4")
@@ -31,9 +32,9 @@
 #endif
 
 // CPU functions that are compiled for every x86-64 processor and again for AVX2 (lanes.hpp);
-// SIMT_CLONED_512 again for AVX-512, whose masks and 32 registers also help vectors of 8. The dynamic
-// linker selects a version at program start. Disabled under sanitizers, whose runtime is not initialized
-// at that time, and where the linker cannot select.
+// SIMT_CLONED_512 again for AVX-512, whose masks and 32 registers also help vectors of 8. The
+// dynamic linker selects a version at program start. Disabled under sanitizers, whose runtime is
+// not initialized at that time, and where the linker cannot select.
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__CUDACC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define SIMT_CLONED __attribute__((target_clones("avx2", "default")))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Communication between host and a running kernel: an abort flag from the host, an error code from the
-// kernel. The block is in the device's memory; the host raises the flag while the kernel runs.
+// Communication between host and a running kernel: an abort flag from the host, an error code from
+// the kernel. The block is in the device's memory; the host raises the flag while the kernel runs.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct Control {
   std::uint32_t code = 0;   // 0 = no error; else defined by the kernel
   std::uint64_t operand[3] = {};
 
-  // Records the error, unless there is one already, and requests every thread to stop. Any thread of a
-  // kernel may call it.
+  // Records the error, unless there is one already, and requests every thread to stop. Any thread
+  // of a kernel may call it.
   SIMT_FN void fail(std::uint32_t error, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0) {
     std::uint32_t none = 0;
     if (system_atomic_ref<std::uint32_t>(code).compare_exchange_strong(none, error, relaxed, relaxed)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Launches kernels on a GPU; included by .cu files only. All warps of launch() are resident, so a warp
-// may wait for another one; launch_independent() takes any grid, for kernels whose warps never wait.
-// Times are measured by CUDA events around the kernel.
+// Launches kernels on a GPU; included by .cu files only. All warps of launch() are resident, so a
+// warp may wait for another one; launch_independent() takes any grid, for kernels whose warps never
+// wait. Times are measured by CUDA events around the kernel.
 #pragma once
 
 #if !defined(__CUDACC__)
@@ -33,8 +33,8 @@ inline void check_cuda(cudaError_t status, const char* what) {
   }
 }
 
-// The control block, in device memory, where waiting warps poll it without crossing the bus. The host
-// raises the abort flag by a copy on a separate stream, concurrently with the kernel.
+// The control block, in device memory, where waiting warps poll it without crossing the bus. The
+// host raises the abort flag by a copy on a separate stream, concurrently with the kernel.
 class DeviceControl {
  public:
   DeviceControl() {
@@ -83,8 +83,8 @@ class CudaEvent {
   cudaEvent_t event_{};
 };
 
-// Waits until all work before `end` has completed. Raises the abort flag at the time limit, counted from
-// `start`, and on Ctrl-C.
+// Waits until all work before `end` has completed. Raises the abort flag at the time limit, counted
+// from `start`, and on Ctrl-C.
 struct CudaWait {
   bool stopped = false, was_interrupted = false;
 
@@ -110,10 +110,10 @@ struct CudaWait {
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::block_threads, Kernel::blocks_per_multiprocessor)
     run_kernel(const __grid_constant__ Kernel kernel, Control* control) {
-  // Blocks that start after the time limit exit at once: device malloc() does not poll the abort flag,
-  // and a grid may be many times larger than what is resident. The first blocks start with the launch
-  // and skip the test. `exit` rather than `return`: a return costs kernels with non-inlined calls two
-  // registers, which are reported.
+  // Blocks that start after the time limit exit at once: device malloc() does not poll the abort
+  // flag, and a grid may be many times larger than what is resident. The first blocks start with
+  // the launch and skip the test. `exit` rather than `return`: a return costs kernels with
+  // non-inlined calls two registers, which are reported.
   if constexpr (requires { Kernel::independent; }) {
     if (blockIdx.x >= 1024 && control->aborted()) asm volatile("exit;");
   }
@@ -239,9 +239,9 @@ class Cuda {
     check_cuda(cudaDeviceSynchronize(), "for_each");
   }
 
-  // Makes the heap of device malloc() at least this large. The size is fixed once a kernel that uses it
-  // is loaded, so the first call reserves at least 1/16 of the device's memory: later pools may be larger
-  // than the first.
+  // Makes the heap of device malloc() at least this large. The size is fixed once a kernel that
+  // uses it is loaded, so the first call reserves at least 1/16 of the device's memory: later pools
+  // may be larger than the first.
   void reserve_heap(std::size_t bytes) const {
     // The driver may reserve less than requested without an error, and rejects a second request.
     static std::map<int, std::size_t> requested;
@@ -270,8 +270,8 @@ class Cuda {
     return now;
   }
 
-  // A kernel's registers and local memory per thread, shared memory per block and resident warps per
-  // multiprocessor, from the driver.
+  // A kernel's registers and local memory per thread, shared memory per block and resident warps
+  // per multiprocessor, from the driver.
   struct Occupancy {
     int registers = 0;
     std::size_t local_bytes = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The CUDA runtime functions that simt/ needs, without CUDA's headers: implemented by cuda_runtime.cu,
-// and by cuda_absent.cpp in builds without CUDA.
+// The CUDA runtime functions that simt/ needs, without CUDA's headers: implemented by
+// cuda_runtime.cu, and by cuda_absent.cpp in builds without CUDA.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The Warp concept on the GPU: `Width` consecutive lanes of a hardware warp (32; 8 or 16 for tiles).
-// Collectives are the *_sync intrinsics with the tile's mask, which are correct under independent thread
-// scheduling (Volta and later). The bodies exist in the device pass only; the functions are
-// host-device so that templates over Warp compile for both.
+// The Warp concept on the GPU: `Width` consecutive lanes of a hardware warp (32; 8 or 16 for
+// tiles). Collectives are the *_sync intrinsics with the tile's mask, which are correct under
+// independent thread scheduling (Volta and later). The bodies exist in the device pass only; the
+// functions are host-device so that templates over Warp compile for both.
 #pragma once
 
 #include <cstdint>
@@ -77,8 +77,8 @@ class CudaWarp {
     return value;
   }
 
-  // All lanes of an active mask have read the same mask, so each of them reaches the *_sync operations
-  // that take it; those wait for lanes that diverge in between.
+  // All lanes of an active mask have read the same mask, so each of them reaches the *_sync
+  // operations that take it; those wait for lanes that diverge in between.
   SIMT_INLINE std::uint32_t together() const { return (__activemask() & mask()) >> first(); }
   SIMT_INLINE std::uint32_t together(const void* key) const {
     const unsigned active = __activemask() & mask();

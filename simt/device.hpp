@@ -33,12 +33,12 @@ struct DeviceInfo {
   std::string driver;          // CUDA driver and runtime versions; "" for the CPU
 };
 
-// All devices of this machine, the CPU last. Contains an unusable CUDA entry with the reason if there is
-// no usable GPU.
+// All devices of this machine, the CPU last. Contains an unusable CUDA entry with the reason if
+// there is no usable GPU.
 std::vector<DeviceInfo> list_devices();
 
-// Resolves "auto" (the first usable GPU, else the CPU), "cpu" and "cuda:N". Throws Error{Exit::device}
-// with the reason, or Error{Exit::usage} for other names.
+// Resolves "auto" (the first usable GPU, else the CPU), "cpu" and "cuda:N". Throws
+// Error{Exit::device} with the reason, or Error{Exit::usage} for other names.
 DeviceInfo find_device(const std::string& key, int threads = 0);
 DeviceInfo describe(const DeviceId& id);
 

@@ -14,7 +14,8 @@ namespace heapwood::simt {
 
 namespace {
 
-// As check_cuda, but clears the error: the caller has a fallback, and the next launch must not report it.
+// As check_cuda, but clears the error: the caller has a fallback, and the next launch must not
+// report it.
 void check_gl(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   cudaGetLastError();

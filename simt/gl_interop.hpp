@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// CUDA access to OpenGL buffers, so that pictures are displayed without a copy through the host. Needs
-// neither CUDA's nor OpenGL's headers: implemented by gl_interop.cu, and by gl_interop_absent.cpp in
-// builds without CUDA.
+// CUDA access to OpenGL buffers, so that pictures are displayed without a copy through the host.
+// Needs neither CUDA's nor OpenGL's headers: implemented by gl_interop.cu, and by
+// gl_interop_absent.cpp in builds without CUDA.
 #pragma once
 
 #include <memory>
@@ -19,9 +19,9 @@ struct GlDevices {
 };
 GlDevices gl_devices();
 
-// An OpenGL buffer object as device memory. OpenGL must not access it while it is mapped; kernels must
-// not access it while it is not. All functions but wait() must be called by the thread whose context
-// created the buffer; all throw Error.
+// An OpenGL buffer object as device memory. OpenGL must not access it while it is mapped; kernels
+// must not access it while it is not. All functions but wait() must be called by the thread whose
+// context created the buffer; all throw Error.
 class GlBuffer {
  public:
   virtual ~GlBuffer() = default;

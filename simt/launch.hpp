@@ -5,8 +5,8 @@
 //   struct Scratch;                       the warp's fast memory: shared memory on the GPU
 //   static constexpr unsigned block_threads, blocks_per_multiprocessor;   launch bounds on the GPU
 //   template <class Warp> void operator()(Warp&, Scratch&) const;
-// Launchers are Cpu (cpu.hpp), Cuda (cuda.hpp, in .cu files only) and Lockstep<W> (lockstep.hpp, for
-// tests). Each has
+// Launchers are Cpu (cpu.hpp), Cuda (cuda.hpp, in .cu files only) and Lockstep<W> (lockstep.hpp,
+// for tests). Each has
 //   double launch(const Kernel&, unsigned warps, const LaunchLimits&) const;
 //     Returns milliseconds. All warps are resident; 0 warps = as many as fit.
 //   double launch_independent(const Kernel&, unsigned warps, const LaunchLimits&) const;
@@ -17,7 +17,8 @@
 //   void for_each(std::size_t n, F) const;
 //     Calls F(i) for all i < n, in parallel.
 //   unsigned resident_warps<Kernel>() const;
-// Launches throw KernelFailure if the kernel called fail(), Stopped after the time limit or interrupt().
+// Launches throw KernelFailure if the kernel called fail(), Stopped after the time limit or
+// interrupt().
 #pragma once
 
 #include <cstdint>
@@ -45,8 +46,8 @@ class KernelFailure : public Error {
 void check_outcome(std::uint32_t code, const std::uint64_t (&operand)[3], bool stopped, bool interrupted,
                    const LaunchLimits& limits);
 
-// Throws Stopped after an interruption. Each launch begins with it: a short launch would end before its
-// first test for an interruption.
+// Throws Stopped after an interruption. Each launch begins with it: a short launch would end before
+// its first test for an interruption.
 void check_interruption(const LaunchLimits& limits);
 
 }  // namespace heapwood::simt

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A per-thread stack of word pairs, for loops where every instruction and register counts. On a GPU it
-// is in local memory and its top is a 32-bit address, so a push is a store and an addition under one
-// predicate. With an array and an index nvcc 13.0 computes an address per push; with a pointer it adds
-// 64-bit numbers.
+// A per-thread stack of word pairs, for loops where every instruction and register counts. On a GPU
+// it is in local memory and its top is a 32-bit address, so a push is a store and an addition under
+// one predicate. With an array and an index nvcc 13.0 computes an address per push; with a pointer
+// it adds 64-bit numbers.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +49,8 @@ class LocalStack {
  private:
 #if defined(__CUDA_ARCH__)
   using Address = std::uint32_t;
-  // The compiler folds the intrinsic into the stack pointer plus an offset; inline assembly would cost
-  // four operations.
+  // The compiler folds the intrinsic into the stack pointer plus an offset; inline assembly would
+  // cost four operations.
   SIMT_INLINE Address bottom() const { return static_cast<Address>(__cvta_generic_to_local(bottom_)); }
 #else
   using Address = LocalStackEntry*;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The Warp concept for tests: Width CPU threads that synchronize at a barrier in every collective. Slow,
-// but warp-collective code is executed by concurrent threads with private variables, so ThreadSanitizer
-// detects its races. Which diverged lanes together() returns depends on timing, as on a GPU.
+// The Warp concept for tests: Width CPU threads that synchronize at a barrier in every collective.
+// Slow, but warp-collective code is executed by concurrent threads with private variables, so
+// ThreadSanitizer detects its races. Which diverged lanes together() returns depends on timing, as
+// on a GPU.
 #pragma once
 
 #include <algorithm>
@@ -30,8 +31,8 @@ class LockstepWarp {
  public:
   static constexpr unsigned width = Width;
 
-  // Source location of a call of together(): a set contains only lanes at the same location, since the
-  // same collectives must follow for all of them.
+  // Source location of a call of together(): a set contains only lanes at the same location, since
+  // the same collectives must follow for all of them.
   using Site = std::pair<const char*, std::uint_least32_t>;
   // A barrier for the lanes of a set.
   struct Gate {
@@ -105,8 +106,8 @@ class LockstepWarp {
     });
   }
 
-  // The first lane to arrive waits for others, for a time that varies per call: from none to long enough
-  // for all lanes.
+  // The first lane to arrive waits for others, for a time that varies per call: from none to long
+  // enough for all lanes.
   std::uint32_t together(std::source_location place = std::source_location::current()) const {
     std::unique_lock lock(group_->mutex);
     std::uint32_t& arriving = group_->arriving[Site(place.file_name(), place.line())];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scalar functions with the same results on CPU and GPU. min and max are single instructions on both and
-// do not handle NaN.
+// Scalar functions with the same results on CPU and GPU. min and max are single instructions on
+// both and do not handle NaN.
 #pragma once
 
 #include <bit>
@@ -27,8 +27,8 @@ SIMT_INLINE float max(float a, float b) {
 SIMT_INLINE std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 SIMT_INLINE float from_bits(std::uint32_t b) { return std::bit_cast<float>(b); }
 
-// Maps a float, finite or infinite, to an unsigned integer in the same order, so that integer min and max
-// apply to floats.
+// Maps a float, finite or infinite, to an unsigned integer in the same order, so that integer min
+// and max apply to floats.
 SIMT_INLINE std::uint32_t ordered_key(float x) {
   const std::uint32_t b = bits(x);
   return b ^ ((b & 0x80000000u) ? 0xffffffffu : 0x80000000u);

@@ -13,9 +13,9 @@
 
 namespace heapwood::simt {
 
-// Raw operations on device memory. `device_allocate` throws Error{Exit::failed} with the size if memory
-// is exhausted; CPU memory is untouched zero pages, contents of GPU memory are unspecified. Copies are
-// complete when the call returns.
+// Raw operations on device memory. `device_allocate` throws Error{Exit::failed} with the size if
+// memory is exhausted; CPU memory is untouched zero pages, contents of GPU memory are unspecified.
+// Copies are complete when the call returns.
 void* device_allocate(const DeviceId& device, std::size_t bytes);
 void device_free(const DeviceId& device, void* pointer, std::size_t bytes) noexcept;
 void device_upload(const DeviceId& device, void* to, const void* from_host, std::size_t bytes);

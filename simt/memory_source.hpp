@@ -18,18 +18,18 @@ class MemorySource {
   virtual std::size_t available(const DeviceId& device) = 0;
 };
 
-// nullptr selects the platform. A block is freed to the source that is set at that time, so the source
-// must be changed only while no block is allocated.
+// nullptr selects the platform. A block is freed to the source that is set at that time, so the
+// source must be changed only while no block is allocated.
 void set_memory_source(MemorySource* source) noexcept;
 
-// Platform memory, independent of the source; nullptr if memory is exhausted. CPU memory is untouched
-// zero pages.
+// Platform memory, independent of the source; nullptr if memory is exhausted. CPU memory is
+// untouched zero pages.
 void* platform_allocate(const DeviceId& device, std::size_t bytes);
 void platform_free(const DeviceId& device, void* block, std::size_t bytes) noexcept;
 std::size_t platform_available(const DeviceId& device);
 
-// Memory from the device's CUDA memory pool, in the order of the default stream. The pool keeps freed
-// memory until pool_trim(). GPU only.
+// Memory from the device's CUDA memory pool, in the order of the default stream. The pool keeps
+// freed memory until pool_trim(). GPU only.
 void* pool_allocate(const DeviceId& device, std::size_t bytes);
 void pool_free(const DeviceId& device, void* block) noexcept;
 void pool_trim(const DeviceId& device);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A strided array of word pairs in a warp's Scratch, for loops where every register counts. On a GPU the
-// address has 32 bits and indexing costs one multiply-add; nvcc 13.0 achieves neither with a pointer to
-// shared memory.
+// A strided array of word pairs in a warp's Scratch, for loops where every register counts. On a
+// GPU the address has 32 bits and indexing costs one multiply-add; nvcc 13.0 achieves neither with
+// a pointer to shared memory.
 #pragma once
 
 #include <cstdint>

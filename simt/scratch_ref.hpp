@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A reference to an object in a warp's Scratch, for arguments of functions that are not inlined. On the
-// GPU it has 32 bits, and the compiler knows that it refers to shared memory; through a plain reference
-// each access would be generic.
+// A reference to an object in a warp's Scratch, for arguments of functions that are not inlined. On
+// the GPU it has 32 bits, and the compiler knows that it refers to shared memory; through a plain
+// reference each access would be generic.
 #pragma once
 
 #include <cstdint>

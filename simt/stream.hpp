@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// A stream: launches that run one after another under one time limit, interleaved with host code. On a
-// GPU launch() does not wait (CudaStream in cuda.hpp); on CPU threads the kernel has ended when launch()
-// returns.
+// A stream: launches that run one after another under one time limit, interleaved with host code.
+// On a GPU launch() does not wait (CudaStream in cuda.hpp); on CPU threads the kernel has ended
+// when launch() returns.
 //
 //   auto stream = device.stream(limits);
-//   stream.launch(kernel, items);   launches enough warps for `items` items; no warp may wait for another
-//   stream.read(pointer);           waits; returns *pointer from the device, after all launches so far
-//   stream.finish();                waits; returns milliseconds since the stream was created, including
-//                                   the host's share
+//   stream.launch(kernel, items);   launches enough warps for `items` items; no warp may wait for
+//                                   another
+//   stream.read(pointer);           waits for all launches; returns *pointer from the device
+//   stream.finish();                waits; returns milliseconds since the stream was created,
+//                                   including the host's share
 //
-// All throw as Launcher::launch does (launch.hpp). No kernel runs after read() or finish() has returned
-// or thrown.
+// All throw as Launcher::launch does (launch.hpp). No kernel runs after read() or finish() has
+// returned or thrown.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +24,8 @@
 
 namespace heapwood::simt {
 
-// Distributes the items of a kernel over its warps: calls f(item) for every workers()-th item, starting
-// with worker(). Ends at most one item after the abort flag was raised.
+// Distributes the items of a kernel over its warps: calls f(item) for every workers()-th item,
+// starting with worker(). Ends at most one item after the abort flag was raised.
 template <class Warp, class F>
 SIMT_INLINE void for_items(Warp& warp, std::size_t items, F f) {
   SIMT_ROLLED

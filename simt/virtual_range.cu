@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// VirtualRange on a GPU by CUDA's virtual memory management. The driver's functions are looked up at run
-// time, so that the program starts without a driver.
+// VirtualRange on a GPU by CUDA's virtual memory management. The driver's functions are looked up
+// at run time, so that the program starts without a driver.
 #include <cuda.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A reserved range of device addresses into which physical memory is mapped piecewise: CUDA's virtual
-// memory management (cuMemAddressReserve, cuMemCreate, cuMemMap); mmap and mprotect on the CPU.
+// A reserved range of device addresses into which physical memory is mapped piecewise: CUDA's
+// virtual memory management (cuMemAddressReserve, cuMemCreate, cuMemMap); mmap and mprotect on the
+// CPU.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +34,8 @@ class VirtualRange {
   std::size_t bytes_ = 0, granularity_ = std::size_t{2} << 20;
 };
 
-// Rounds `bytes` up to the granularity. Throws Error{Exit::failed} if the addresses cannot be reserved.
+// Rounds `bytes` up to the granularity. Throws Error{Exit::failed} if the addresses cannot be
+// reserved.
 std::unique_ptr<VirtualRange> reserve_range(const DeviceId& device, std::size_t bytes);
 
 }  // namespace heapwood::simt

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
-// The Warp concept: one lane's view of the threads that execute a kernel in lockstep. Its models are
+// The Warp concept: one lane's view of the threads that execute a kernel in lockstep. Its models:
 //   CudaWarp<W>      W lanes of a GPU warp (cuda_warp.hpp);
 //   SerialWarp       one CPU thread, width 1: every collective is the identity (this file);
-//   LockstepWarp<W>  W CPU threads and a barrier, so that tests run warp-collective code concurrently on
-//                    the CPU (lockstep_warp.hpp).
+//   LockstepWarp<W>  W CPU threads and a barrier, so that tests run warp-collective code
+//                    concurrently on the CPU (lockstep_warp.hpp).
 //
 // A kernel is a functor with operator()(Warp&, Scratch&) (launch.hpp). Loops over work are written
 //   for (i = warp.lane(); i < n; i += Warp::width)
 // and every collective must be called by all lanes of the warp.
 //
-// Diverged lanes may still cooperate. together() returns the set of lanes, as bits, that reached the call
-// together: it contains the caller and is the same for each of its members. The hardware determines the
-// set, so code must not depend on its size; lanes at different places in the code are never in one set.
-// Collectives that take a set must be called by all lanes of the set and no others, in the same order.
-// sync(lanes) also orders the lanes' memory accesses, as sync() does; ballot, shfl and reduce_or need not.
+// Diverged lanes may still cooperate. together() returns the set of lanes, as bits, that reached
+// the call together: it contains the caller and is the same for each of its members. The hardware
+// determines the set, so code must not depend on its size; lanes at different places in the code
+// are never in one set. Collectives that take a set must be called by all lanes of the set and no
+// others, in the same order. sync(lanes) also orders the lanes' memory accesses, as sync() does;
+// ballot, shfl and reduce_or need not.
 #pragma once
 
 #include <cstddef>
@@ -77,9 +78,9 @@ class SerialWarp {
   void fail(std::uint32_t code, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0) const {
     control_->fail(code, a, b, c);
   }
-  // One turn of a wait loop; `turn` counts the turns so far. Yields the processor after a short spin, and
-  // sleeps after a long one: the awaited thread may be preempted, and waiting threads must leave it a
-  // processor.
+  // One turn of a wait loop; `turn` counts the turns so far. Yields the processor after a short
+  // spin, and sleeps after a long one: the awaited thread may be preempted, and waiting threads
+  // must leave it a processor.
   void pause(unsigned turn) const {
 #if !defined(__CUDA_ARCH__)
     if (turn >= long_wait) {
@@ -113,9 +114,10 @@ SIMT_FN bool wait_until(Warp& warp, Done done) {
   return true;
 }
 
-// wait_until for all lanes of a warp: waits until `done()` is true for each of them. Lanes that wait in
-// the same loop stay converged. If a single lane waits and the others wait for it, a GPU may leave the
-// warp split into two halves, which then execute the subsequent code one after the other.
+// wait_until for all lanes of a warp: waits until `done()` is true for each of them. Lanes that
+// wait in the same loop stay converged. If a single lane waits and the others wait for it, a GPU
+// may leave the warp split into two halves, which then execute the subsequent code one after the
+// other.
 template <class Warp, class Done>
 SIMT_FN bool wait_until_all(Warp& warp, Done done) {
   for (unsigned turn = 0; warp.any(!done()); ++turn) {
@@ -125,8 +127,9 @@ SIMT_FN bool wait_until_all(Warp& warp, Done done) {
   return true;
 }
 
-// Prefix sum and total of `value` (below 2^bits) over the lanes of a set: `before` is the sum over the
-// lanes below this one. One ballot per bit, which, unlike a tree of shuffles, works for sets with gaps.
+// Prefix sum and total of `value` (below 2^bits) over the lanes of a set: `before` is the sum over
+// the lanes below this one. One ballot per bit, which, unlike a tree of shuffles, works for sets
+// with gaps.
 struct LaneSum {
   std::uint32_t before = 0, total = 0;
 };

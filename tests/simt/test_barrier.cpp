@@ -14,7 +14,8 @@ namespace {
 struct Rounds {
   struct Scratch {};
   std::uint32_t* arrived;
-  std::uint32_t* words;  // [round % 2][worker * width + lane]: a warp that is a round ahead writes to the other half
+  // [round % 2][worker * width + lane]: a warp that is a round ahead writes to the other half.
+  std::uint32_t* words;
   std::uint32_t* wrong;
   std::uint32_t rounds;
 

@@ -33,8 +33,8 @@ struct Meet {
   }
 };
 
-// As Meet, but all lanes wait with wait_until_all: the condition of some lanes is true from the start, and no
-// lane continues before the others.
+// As Meet, but all lanes wait with wait_until_all: the condition of some lanes is true from the
+// start, and no lane continues before the others.
 struct MeetAllLanes {
   struct Scratch {};
   std::uint32_t* arrived;
@@ -169,7 +169,8 @@ TEST(Launch, Interrupt) {
   EXPECT_LT(seconds_since(start), 2);
   EXPECT_TRUE(interrupted());
   std::vector<std::uint32_t> visits(1);
-  EXPECT_THROW(Cpu().launch(Visit{visits.data()}, 1), Stopped);  // no launch begins after an interruption
+  // No launch begins after an interruption.
+  EXPECT_THROW(Cpu().launch(Visit{visits.data()}, 1), Stopped);
   EXPECT_EQ(visits.front(), 0u);
   clear_interrupt();
   EXPECT_FALSE(interrupted());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Checks the collectives of the CPU's Warp models against loops over the lanes. The GPU's are tested
-// through the allocators and the builder, whose results must be the same on every device.
+// Checks the collectives of the CPU's Warp models against loops over the lanes. The GPU's are
+// tested through the allocators and the builder, whose results must be the same on every device.
 #include <gtest/gtest.h>
 
 #include <algorithm>
