@@ -32,7 +32,7 @@ bench() {
   "$heapwood" bench "${arguments[@]}" --json "$partial" --resume > out/bench.txt
 }
 stage_with_progress bench bench || {
-  echo "what was measured: out/bench.txt" >&2
+  [[ ! -s out/bench.txt ]] || echo "results so far: out/bench.txt" >&2
   exit 1
 }
 mv "$partial" out/bench.json
@@ -52,6 +52,7 @@ done
 rm -f out/render.txt
 
 echo
+! verbose || cat out/bench.txt
 scripts/demo_summary.sh out/bench.txt "$device"
 echo "Details: out/bench.txt (memory, builders, method), out/bench.json"
 echo "Pictures: ${pictures[*]}"
