@@ -7,7 +7,7 @@ set -euo pipefail
 log=$1
 verdict=$(grep -E '% tests passed, [0-9]+ tests failed out of [0-9]+$' "$log" | tail -n 1) || {
   tail -n 25 "$log"
-  echo "error: ctest ended without a verdict; complete log: $log"
+  echo "ctest printed no verdict; complete log: $log"
   exit
 }
 
@@ -22,6 +22,6 @@ awk '/^The following tests did not run:/ { skipped = 1; failed = 0; next }
      /^[^ \t]/ { skipped = failed = 0 }
      skipped && NF { ++count }
      failed && NF
-     END { if (count) printf "%d tests were skipped: this machine lacks what they need; names: %s\n", count, log_file }
+     END { if (count) printf "%d tests were skipped; their names are in %s\n", count, log_file }
     ' log_file="$log" "$log"
 echo "$verdict"
