@@ -10,7 +10,12 @@ trap 'echo "interrupted; the same command resumes" >&2; exit 130' INT
 
 verbose() { [[ ${V:-0} != 0 ]]; }
 
-clock() { printf '%d:%02d' $(( $1 / 60 )) $(( $1 % 60 )); }  # SECONDS as minutes:seconds
+clock() {  # SECONDS as minutes:seconds or hours:minutes:seconds
+  local format='%d:%02d'
+  (( $1 < 3600 )) || format="$(( $1 / 3600 )):%02d:%02d"
+  # shellcheck disable=SC2059  # the format is one of these two
+  printf "$format" $(( $1 / 60 % 60 )) $(( $1 % 60 ))
+}
 
 # stage NAME COMMAND...: runs COMMAND. Returns its status; on failure the end of the log is shown.
 stage() {
