@@ -73,7 +73,6 @@ failure_excerpt() {  # LOG
 # when it ends, and must not be killed by writing to a closed pipe while it saves its results.
 log_and_show_progress() {  # NAME LOG
   local name=$1 from=$SECONDS shown=$SECONDS interval=30 terminal='' line partial='' status
-  # shellcheck disable=SC2034  # progress_text reads them
   local -i count=0 total=0 counted=0 counted_at=0
   trap '' INT
   if [[ -t 2 ]]; then
@@ -86,6 +85,7 @@ log_and_show_progress() {  # NAME LOG
       if [[ $line =~ ^\[?\ *([0-9]+)/([0-9]+)(\]|\ Test) ]]; then
         # A new total begins a new count: cmake's own [0/1] precedes the build's.
         if (( BASH_REMATCH[2] != total )); then
+          # shellcheck disable=SC2034  # progress_text reads them
           counted=${BASH_REMATCH[1]} counted_at=$SECONDS
         fi
         count=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
