@@ -48,8 +48,9 @@ if [[ ${1:-} == verdicts ]]; then
   exit
 fi
 
-# Before hours of measuring: the page cannot be written without these packages.
+# Installed before the measurement, since the page cannot be written without them.
 install_python_packages report/requirements.txt
+mkdir -p out
 if [[ -z ${RESULTS:-} ]]; then
   scripts/setup.sh build
   choose_preset
@@ -64,7 +65,6 @@ if [[ -z ${RESULTS:-} ]]; then
   cat out/reproduce.txt
   RESULTS=out/reproduce/results.json
 fi
-mkdir -p out
 read -ra results <<< "$RESULTS"
 read -ra against <<< "${AGAINST:-}"
 "$venv/bin/python" -m report "${results[@]}" -o out/report.html \
