@@ -1,18 +1,21 @@
-# Two commands do all: `make demo` and `make test`. The work is in scripts/ and CMakePresets.json.
-# Variables: CUDA=auto|on|off (auto: where a GPU answers), VIEWER=auto|off (auto: where its libraries are), JOBS=N,
-# SCENES="atrium statue:1m my.obj"; of `make report` RESULTS="results.json ..." AGAINST="old.json ..." (scripts/report.sh).
-export CUDA VIEWER JOBS SCENES WERROR RESULTS AGAINST
+# `make demo` and `make test` do everything. The work is done in scripts/ and CMakePresets.json.
+# CUDA=auto: on if there is a GPU. VIEWER=auto: on if its libraries are installed.
+# For `make report`: RESULTS="results.json ..." AGAINST="old.json ..." (scripts/report.sh).
+export CUDA VIEWER JOBS SCENES WERROR RESULTS AGAINST V
 
 help:
-	@echo 'make demo     install what is missing, build, bench every allocator on three scenes, render them (into out/)'
-	@echo 'make test     install what is missing, build, run every test that needs no GPU'
-	@echo 'make report   install what is missing, build, measure the papers'"'"' tables and figures (quick), make out/report.html'
-	@echo 'make view     install what is missing, build the viewer, open it on the first of SCENES'
-	@echo 'make check    format, spelling, rules of the house, headers, clang-tidy'
-	@echo 'make format   rewrite the sources as .clang-format says'
-	@echo 'make clean    remove build/ and out/'
+	@echo 'make demo       build, bench every allocator on three scenes, render them (results in out/)'
+	@echo 'make test       build, run every test that needs no GPU'
+	@echo 'make report     build, measure the papers (quick), write out/report.html'
+	@echo 'make view       build the viewer, open it on the first of SCENES'
+	@echo 'make check      format, spelling, conventions, headers, clang-tidy'
+	@echo 'make format     format the sources with clang-format'
+	@echo 'make clean      remove what was built and measured; keep downloads (nvcc, Python packages)'
+	@echo 'make distclean  remove build/ and out/'
 	@echo
-	@echo 'Variables: CUDA=auto|on|off  VIEWER=auto|off  JOBS=N  SCENES="atrium statue:1m my.obj"  RESULTS="results.json ..." (make report)'
+	@echo 'Each of them installs missing packages first. Variables:'
+	@echo '  CUDA=auto|on|off   VIEWER=auto|off   JOBS=N   V=1 (show every command'"'"'s output)'
+	@echo '  SCENES="atrium statue:1m my.obj"   RESULTS="results.json ..." (make report)'
 
 demo:
 	@scripts/demo.sh
@@ -32,7 +35,13 @@ check:
 format:
 	@scripts/check.sh format
 
+# nvcc links to nvcc-wheels.
 clean:
+	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 \
+	  ! -name nvcc ! -name nvcc-wheels ! -name report-venv -exec rm -rf {} +
+	rm -rf out
+
+distclean:
 	rm -rf build out
 
-.PHONY: help demo test report view check format clean
+.PHONY: help demo test report view check format clean distclean

@@ -24,8 +24,8 @@ namespace stress_detail {
 // What utilization and churn can fill. A heap elsewhere is made as large as the pool while that is possible.
 template <class A, class Device>
 std::uint64_t capacity(const Device& device, const StressJob& job) {
-  if constexpr (!A::traits.in_pool && requires { device.fit_heap(job.pool.bytes); }) {
-    if (job.test != StressTest::range) return device.fit_heap(job.pool.bytes);
+  if constexpr (!A::traits.in_pool && requires { device.set_heap_size(job.pool.bytes); }) {
+    if (job.test != StressTest::range) return device.set_heap_size(job.pool.bytes);
   }
   return job.pool.bytes;
 }

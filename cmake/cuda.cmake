@@ -1,10 +1,10 @@
-# CUDA, where there is a compiler. Sets HEAPWOOD_CUDA and says in one line what was decided, and why.
+# Enables CUDA if a compiler is found. Sets HEAPWOOD_CUDA and reports the decision with its reason.
 set(HEAPWOOD_CUDA_MODE auto CACHE STRING "Build the CUDA part: auto (if nvcc is found), on, off")
-option(HEAPWOOD_FAST_COMPILE "CUDA compiles quickly and runs slowly: for a check that it compiles" OFF)
+option(HEAPWOOD_FAST_COMPILE "Compile CUDA code quickly, to check that it compiles; it runs slowly" OFF)
 set(HEAPWOOD_CUDA OFF)
 
 if(NOT HEAPWOOD_CUDA_MODE STREQUAL "off")
-  # Where scripts/fetch_nvcc.sh and NVIDIA's installer put it.
+  # Searches where scripts/fetch_nvcc.sh and NVIDIA's installer place nvcc.
   if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
     find_program(HEAPWOOD_NVCC nvcc HINTS ${CMAKE_SOURCE_DIR}/build/nvcc/bin PATHS /usr/local/cuda/bin)
     if(HEAPWOOD_NVCC)
@@ -16,12 +16,13 @@ if(NOT HEAPWOOD_CUDA_MODE STREQUAL "off")
   if(CMAKE_CUDA_COMPILER)
     set(HEAPWOOD_CUDA ON)
   elseif(HEAPWOOD_CUDA_MODE STREQUAL "on")
-    message(FATAL_ERROR "CUDA: no compiler found; scripts/fetch_nvcc.sh gets one, or set CMAKE_CUDA_COMPILER to your nvcc")
+    message(FATAL_ERROR "CUDA: no compiler found; run scripts/fetch_nvcc.sh, or set CMAKE_CUDA_COMPILER "
+                        "to your nvcc")
   endif()
 endif()
 
 if(HEAPWOOD_CUDA)
-  # For the GPU that is here; without one, for Hopper (its code carries PTX, which later GPUs take too).
+  # For the GPUs of this machine; without one, for Hopper, with PTX for later GPUs.
   if(NOT CMAKE_CUDA_ARCHITECTURES)
     execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
                     OUTPUT_VARIABLE capabilities ERROR_QUIET RESULT_VARIABLE failed)
@@ -34,7 +35,7 @@ if(HEAPWOOD_CUDA)
     set(CMAKE_CUDA_ARCHITECTURES ${capabilities} CACHE STRING "GPU architectures")
   endif()
   enable_language(CUDA)
-  # CMake 3.25 does not know CUDA 13's C++20.
+  # CMake 3.25 does not support C++20 with CUDA 13: the option is passed directly.
   if("cuda_std_20" IN_LIST CMAKE_CUDA_COMPILE_FEATURES)
     set(CMAKE_CUDA_STANDARD 20)
   else()
@@ -48,10 +49,10 @@ if(HEAPWOOD_CUDA)
   set(how "")
   if(HEAPWOOD_FAST_COMPILE AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)
     add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=max>)
-    set(how ", compiled quickly: not for measuring")
+    set(how ", with --Ofast-compile: not for measuring")
   endif()
   list(JOIN CMAKE_CUDA_ARCHITECTURES ", sm_" names)
-  message(STATUS "CUDA: built by nvcc ${CMAKE_CUDA_COMPILER_VERSION} for sm_${names}${how}")
+  message(STATUS "CUDA: compiled by nvcc ${CMAKE_CUDA_COMPILER_VERSION} for sm_${names}${how}")
 elseif(HEAPWOOD_CUDA_MODE STREQUAL "off")
   message(STATUS "CUDA: not built (HEAPWOOD_CUDA_MODE is off)")
 else()

@@ -1,15 +1,15 @@
-# Tables of allocators from registry.def files. A line of such a file is `header Type`, and `cpu` behind them keeps an
-# allocator off the GPU; the header is
-# allocators/header.hpp beside the file. Each line becomes one CPU and, with CUDA, one CUDA translation unit
-# (engine/instance.in), so that they compile side by side, and once only however many tables they stand in.
+# Generates registries of allocators from registry.def files. A line is `header Type [cpu]`: the
+# header is allocators/header.hpp beside the file; `cpu` excludes the allocator from GPU builds.
+# Each line becomes one CPU and, with CUDA, one CUDA translation unit (engine/instance.in): they
+# compile in parallel, and once for all registries that contain them.
 
-# heapwood_instances(FILE PREFIX): the object library that FILE's lines become; its name in PREFIX_library, the rows for a
-# table in PREFIX_declarations and PREFIX_entries.
+# heapwood_instances(FILE PREFIX): creates the object library of FILE's lines. Sets PREFIX_library
+# to its name, PREFIX_declarations and PREFIX_entries to the lines of a registry's table.
 function(heapwood_instances file prefix)
   set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   get_filename_component(folder ${file} DIRECTORY)
-  file(RELATIVE_PATH room ${CMAKE_SOURCE_DIR} ${folder})
-  string(MAKE_C_IDENTIFIER "heapwood_instances_${room}" library)
+  file(RELATIVE_PATH module ${CMAKE_SOURCE_DIR} ${folder})
+  string(MAKE_C_IDENTIFIER "heapwood_instances_${module}" library)
   set(languages cpp)
   if(HEAPWOOD_CUDA)
     list(APPEND languages cu)
@@ -48,7 +48,7 @@ function(heapwood_instances file prefix)
   if(NOT TARGET ${library})
     add_library(${library} OBJECT ${sources})
     target_link_libraries(${library} PUBLIC heapwood_kdtree)
-    # Splits are decided by plain multiplications and additions: the tree must not depend on the device.
+    # Without fused multiply-add: split decisions, and so the tree, must not depend on the device.
     target_compile_options(${library} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>)
   endif()
   set(${prefix}_library ${library} PARENT_SCOPE)
@@ -56,16 +56,17 @@ function(heapwood_instances file prefix)
   set(${prefix}_entries "${entries}" PARENT_SCOPE)
 endfunction()
 
-# heapwood_registry(NAME FILE...): a library that defines heapwood::engine::registry() for the allocators of FILEs, in order.
+# heapwood_registry(NAME FILE...): creates a library that defines heapwood::engine::registry() for
+# the allocators of FILEs, in order.
 function(heapwood_registry name)
   set(objects "")
   set(declarations "")
   set(entries "")
   foreach(file IN LISTS ARGN)
-    heapwood_instances(${file} one)
-    list(APPEND objects $<TARGET_OBJECTS:${one_library}>)
-    string(APPEND declarations "${one_declarations}")
-    string(APPEND entries "${one_entries}")
+    heapwood_instances(${file} instances)
+    list(APPEND objects $<TARGET_OBJECTS:${instances_library}>)
+    string(APPEND declarations "${instances_declarations}")
+    string(APPEND entries "${instances_entries}")
   endforeach()
   set(generated ${CMAKE_BINARY_DIR}/generated/${name})
   file(CONFIGURE OUTPUT ${generated}/registry_table.inc

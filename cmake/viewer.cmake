@@ -1,5 +1,6 @@
-# heapwood-view, where GLFW, Dear ImGui and epoxy are installed (scripts/setup.sh viewer); else one line says what is missing.
-set(HEAPWOOD_VIEWER_MODE auto CACHE STRING "Build the viewer: auto (where its libraries are), off")
+# heapwood-view, if GLFW, Dear ImGui and epoxy are installed (scripts/setup.sh viewer); else one
+# line names the missing packages.
+set(HEAPWOOD_VIEWER_MODE auto CACHE STRING "Build the viewer: auto (if its libraries are installed), off")
 set(HEAPWOOD_VIEWER OFF)
 if(HEAPWOOD_VIEWER_MODE STREQUAL "off")
   message(STATUS "Viewer: not built (HEAPWOOD_VIEWER_MODE is off)")
@@ -28,7 +29,7 @@ endif()
 set(HEAPWOOD_VIEWER ON)
 message(STATUS "Viewer: built with GLFW ${VIEWER_glfw3_VERSION}, Dear ImGui ${VIEWER_imgui_VERSION}")
 
-# Shaders are compiled into the program: each becomes a string in viewer_shaders.hpp.
+# Shaders are embedded in the program: each becomes a string in viewer_shaders.hpp.
 set(declarations "")
 file(GLOB shaders CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/viewer/shaders/*.glsl)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${shaders})
@@ -41,9 +42,9 @@ set(generated ${CMAKE_BINARY_DIR}/generated/viewer)
 file(CONFIGURE OUTPUT ${generated}/viewer_shaders.hpp
      CONTENT "#pragma once\nnamespace heapwood::viewer::shaders {\n@declarations@}\n" @ONLY)
 
-# The viewer is the library `viewer` with a table of allocators, as the command line is.
+# The viewer is the library `viewer` linked with a registry of allocators, as the command line is.
 heapwood_library(viewer heapwood_app PkgConfig::VIEWER_glfw3 PkgConfig::VIEWER_imgui PkgConfig::VIEWER_epoxy)
 target_include_directories(heapwood_viewer PRIVATE ${generated})
-target_compile_options(heapwood_viewer PRIVATE -O1)  # rays and builds are in other libraries
+target_compile_options(heapwood_viewer PRIVATE -O1)  # nothing in it is performance-critical
 add_executable(heapwood-view viewer/main/main.cpp)
 target_link_libraries(heapwood-view PRIVATE heapwood_viewer heapwood_engines)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Makes the Engine of one allocator on one kind of device; included by the generated translation units only.
+// Constructs the Engine of one allocator for one kind of device. Included by the generated
+// translation units only.
 #pragma once
 
 #include "alloc/exercise_run.hpp"
@@ -10,7 +11,7 @@
 namespace heapwood::engine {
 
 template <class Kernel, class Device>
-KernelUse use_of(const simt::DeviceId& id) {
+KernelUse resources_of(const simt::DeviceId& id) {
   if constexpr (requires(const Device& device) { device.template occupancy<Kernel>(); }) {
     const auto o = Device(id).template occupancy<Kernel>();
     return {o.registers, o.local_bytes, o.shared_bytes, o.warps_per_multiprocessor};
@@ -22,13 +23,13 @@ KernelUse use_of(const simt::DeviceId& id) {
 template <class Allocator, class Device>
 KernelUse kernel_use(const simt::DeviceId& id, kdtree::RefKind refs) {
   return kdtree::with_ref_kind(
-      refs, [&]<kdtree::RefKind kind>() { return use_of<kdtree::BuildKernel<Allocator, kind>, Device>(id); });
+      refs, [&]<kdtree::RefKind kind>() { return resources_of<kdtree::BuildKernel<Allocator, kind>, Device>(id); });
 }
 
 template <class Allocator, class Device>
 std::optional<KernelUse> own_call_use([[maybe_unused]] const simt::DeviceId& id) {
   if constexpr (requires { typename Allocator::WarpState; }) {
-    return use_of<alloc::stress_detail::OwnPairKernel<Allocator>, Device>(id);
+    return resources_of<alloc::stress_detail::OwnPairKernel<Allocator>, Device>(id);
   } else {
     return {};
   }
@@ -37,9 +38,9 @@ std::optional<KernelUse> own_call_use([[maybe_unused]] const simt::DeviceId& id)
 template <class Allocator, class Device>
 CallUse call_use(const simt::DeviceId& id, bool coalesced, alloc::LargeBackend large) {
   return alloc::with_variant<Allocator>(coalesced, large, [&]<class A>() {
-    return CallUse{use_of<alloc::stress_detail::AllocateKernel<A>, Device>(id),
-                   use_of<alloc::stress_detail::FreeKernel<A>, Device>(id),
-                   use_of<alloc::stress_detail::PairKernel<A>, Device>(id), own_call_use<A, Device>(id)};
+    return CallUse{resources_of<alloc::stress_detail::AllocateKernel<A>, Device>(id),
+                   resources_of<alloc::stress_detail::FreeKernel<A>, Device>(id),
+                   resources_of<alloc::stress_detail::PairKernel<A>, Device>(id), own_call_use<A, Device>(id)};
   });
 }
 

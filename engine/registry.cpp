@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Compiled once a table: registry_table.inc is generated from a registry.def.
+// Compiled once per registry: registry_table.inc is generated from registry.def files
+// (cmake/registry.cmake).
 #include "engine/engine.hpp"
 
 namespace heapwood::engine {

@@ -28,7 +28,7 @@ struct Box {
   bool operator==(const Box&) const = default;
 };
 
-// first ? a : b, component by component: selecting whole structs would put them into local memory on the GPU.
+// first ? a : b per component: selecting whole structs would place them in local memory on the GPU.
 SIMT_INLINE Vec3 select(bool first, Vec3 a, Vec3 b) {
   return {first ? a.x : b.x, first ? a.y : b.y, first ? a.z : b.z};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Three floats and the operations that the rest needs; plain IEEE single precision, the same on CPU and GPU.
+// A vector of three floats in IEEE single precision, with identical results on CPU and GPU.
 #pragma once
 
 #include <cmath>

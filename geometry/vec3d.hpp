@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Three doubles: coordinates as a file states them, which may be too large for single precision to hold a model's shape.
+// A vector of three doubles, for coordinates as given in a file: they may be so large that single
+// precision would lose the model's shape.
 #pragma once
 
 #include "geometry/vec.hpp"
@@ -15,6 +16,8 @@ SIMT_INLINE Vec3d operator+(Vec3d a, Vec3d b) { return {a.x + b.x, a.y + b.y, a.
 SIMT_INLINE Vec3d operator-(Vec3d a, Vec3d b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
 
 SIMT_INLINE Vec3d to_double(Vec3 v) { return {v.x, v.y, v.z}; }
-SIMT_INLINE Vec3 to_float(Vec3d v) { return {static_cast<float>(v.x), static_cast<float>(v.y), static_cast<float>(v.z)}; }
+SIMT_INLINE Vec3 to_float(Vec3d v) {
+  return {static_cast<float>(v.x), static_cast<float>(v.y), static_cast<float>(v.z)};
+}
 
 }  // namespace heapwood

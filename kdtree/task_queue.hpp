@@ -84,7 +84,7 @@ class TaskQueue {
     const std::uint64_t lap = lap_of(ticket);
     const simt::atomic_ref<std::uint64_t> word(own.flag);
     std::uint64_t flag = 0;
-    const bool got = simt::wait_together(warp, [&] {
+    const bool got = simt::wait_until_all(warp, [&] {
       flag = word.load(simt::relaxed);
       return flag != 0 && ((flag >> 52) & 255u) == lap;
     });
@@ -260,7 +260,7 @@ class TaskQueue {
   template <class Warp>
   SIMT_INLINE void publish_all(Warp& warp, std::uint32_t first, std::uint32_t count, WorkKind kind,
                                std::uint32_t slot) const {
-    if constexpr (!simt::one_fence_for_many) {
+    if constexpr (!simt::has_device_fence) {
       for (std::uint32_t k = warp.lane(); k < count; k += Warp::width) {
         if (wait_free(warp, first + k)) publish(first + k, kind, slot, k);
       }

@@ -88,7 +88,7 @@ struct OrderCounts {
     simt::Barrier barrier(&tree.state->arrived[0]);
     std::uint32_t begin = 0, end = 1, level = 0;
     for (;; ++level) {
-      if (!list_children(warp, begin, end, level) || !barrier.meet(warp)) return;
+      if (!list_children(warp, begin, end, level) || !barrier.arrive_and_wait(warp)) return;
       // Complete: what is added from now on goes to the next level's word.
       const std::uint32_t more = tree.state->level[level + 1];
       if (more == 0) break;
@@ -103,7 +103,7 @@ struct OrderCounts {
       for_lanes(warp, begin, end, [&](std::uint32_t k, bool mine) {
         if (mine) add_up(warp, tree.list[k], level == 0);
       });
-      if (level == 0 || !barrier.meet(warp)) return;
+      if (level == 0 || !barrier.arrive_and_wait(warp)) return;
       end = begin;
       begin -= tree.state->level[level - 1];
     }
@@ -193,7 +193,7 @@ struct OrderPlaces {
     for (std::uint32_t level = 1;; ++level) {
       for_lanes(warp, begin, end, [&](std::uint32_t k, bool mine) { place(warp, mine ? tree.list[k] : 0, mine); });
       const std::uint32_t more = tree.state->level[level];
-      if (more == 0 || !barrier.meet(warp)) return;
+      if (more == 0 || !barrier.arrive_and_wait(warp)) return;
       begin = end;
       end += more;
     }

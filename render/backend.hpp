@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The kernels behind function pointers: render_cpu.cpp and render_cuda.cu instantiate the same templates
-// (backend_impl.hpp); where CUDA is not built render_cuda_absent.cpp says so.
+// The render kernels behind function pointers. render_cpu.cpp and render_cuda.cu instantiate the
+// same templates (backend_impl.hpp); in builds without CUDA, render_cuda_absent.cpp reports an
+// error.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@
 
 namespace heapwood::render {
 
-// Pointers into a device's memory. `records` are PlaneRecord, or CornerRecord if watertight.
+// Pointers to device memory. `records` are PlaneRecord, or CornerRecord if watertight.
 struct SceneData {
   bool watertight;
   const kdtree::Node* nodes;
@@ -27,29 +28,30 @@ struct SceneData {
   Box bounds;
 };
 
-// Steps of rays, summed: inner nodes, leaves (empty ones, too), triangles tested.
+// Traversal steps summed over rays: inner nodes, leaves including empty ones, triangle tests.
 struct StepSums {
   std::uint64_t inner = 0, leaves = 0, tests = 0;
 };
 
 struct Backend {
-  // Puts the tree into depth-first order (kdtree/tree_order.hpp) and returns milliseconds.
+  // Reorders the tree depth-first (kdtree/tree_order.hpp); returns milliseconds.
   double (*order)(const simt::DeviceId&, kdtree::TreeArrays&);
   // Writes ref_count records.
   void (*fill_records)(const simt::DeviceId&, const SceneData&, void* records);
-  // Both return milliseconds. `ticket` holds the first tile; Frame::end_tile ends the launch.
+  // render and trace return milliseconds. `ticket` holds the first tile; Frame::end_tile is the end
+  // of the tiles to render.
   double (*render)(const simt::DeviceId&, const SceneData&, const Frame&, Pixel* film, std::uint32_t* ticket,
                    const simt::LaunchLimits&);
   double (*trace)(const simt::DeviceId&, const SceneData&, bool any, const kdtree::Ray*, kdtree::Hit*,
                   std::size_t count, const simt::LaunchLimits&);
-  // Adds what the closest hits of these rays cost to `sums`.
+  // Adds the traversal steps of these rays' closest hits to `sums`.
   void (*count_steps)(const simt::DeviceId&, const SceneData&, const kdtree::Ray*, std::size_t count, StepSums* sums,
                       const simt::LaunchLimits&);
   void (*develop)(const simt::DeviceId&, const DevelopPixels&, std::size_t count);
 };
 
 const Backend& cpu_backend();
-const Backend& cuda_backend();  // throws Error{Exit::device} where CUDA is not built
+const Backend& cuda_backend();  // throws Error{Exit::device} in builds without CUDA
 inline const Backend& backend(const simt::DeviceId& device) {
   return device.kind == simt::DeviceKind::cpu ? cpu_backend() : cuda_backend();
 }

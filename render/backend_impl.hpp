@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Body of a Backend for one launcher; included by render_cpu.cpp and render_cuda.cu.
+// The functions of a Backend for one launcher. Included by render_cpu.cpp and render_cuda.cu.
 #pragma once
 
 #include "render/backend.hpp"
@@ -14,7 +14,7 @@ SceneView<Intersection> view(const SceneData& scene) {
   return {{scene.nodes, records, scene.refs, scene.bounds, slack}, scene.vertices, scene.triangles};
 }
 
-// Calls f with the intersection that the scene's records are for.
+// Calls f with a view whose intersection test matches the scene's records.
 template <class F>
 auto with_intersection(const SceneData& scene, F f) {
   return scene.watertight ? f(view<kdtree::WatertightIntersection>(scene)) : f(view<kdtree::FastIntersection>(scene));

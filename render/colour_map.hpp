@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A colour ramp for numbers: near black over purple, red and orange to pale yellow. Lightness rises evenly in OKLab
-// (Ottosson 2020, "A perceptual color space for image processing"), so equal steps of the number look like equal steps,
-// also in grey and to the colour-blind.
+// A colour ramp for numbers: from near black through purple, red and orange to pale yellow.
+// Lightness is linear in OKLab (Ottosson 2020, "A perceptual color space for image processing"), so
+// equal differences look equal, also in greyscale and to colour-blind readers.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace heapwood::render {
 
-// Linear RGB of an OKLab colour, cut to what a screen can show.
+// Linear RGB of an OKLab colour, clamped to the gamut of sRGB.
 SIMT_FN inline Vec3 from_oklab(double lightness, double a, double b) {
   const auto cube = [](double x) { return x * x * x; };
   const double l = cube(lightness + 0.3963377774 * a + 0.2158037573 * b);
@@ -24,11 +24,12 @@ SIMT_FN inline Vec3 from_oklab(double lightness, double a, double b) {
           cut(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s)};
 }
 
-// 0..1, clamped; NaN is 0.
+// The colour of x in [0, 1]; x is clamped, NaN is 0.
 SIMT_FN inline Vec3 colour_ramp(double x) {
   x = x > 0 ? std::min(x, 1.0) : 0.0;
   const double lightness = 0.12 + 0.84 * x;
-  // Chroma vanishes at both ends, where the screen has no saturated colours; hue runs 285 -> 105 degrees through red.
+  // Chroma is near 0 at both ends, where sRGB has no saturated colours. Hue goes from 285 degrees
+  // through red to 105.
   const double chroma = 0.34 * std::pow(x, 0.75) * (1 - x) + 0.07 * x + 0.02;
   const double hue = (285 + 180 * x) * std::numbers::pi / 180;
   return from_oklab(lightness, chroma * std::cos(hue), chroma * std::sin(hue));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// From the sum of a pixel's samples to what the screen shows: exposure, tone curve, sRGB; a colour ramp in modes that show
-// numbers. In double, on the host and where the film lies, so that both give the same picture.
+// Converts the sum of a pixel's samples to a displayed colour: exposure, tone curve and sRGB, or a
+// colour ramp in modes that show numbers. Computed in double, so that host and device give the same
+// picture.
 #pragma once
 
 #include <algorithm>
@@ -16,20 +17,21 @@ namespace heapwood::render {
 struct Development {
   Mode mode = Mode::shaded;
   double exposure = 1;  // factor on linear light
-  double largest = 0;   // end of the colour ramp of heatmap and leaves; 0 = from the picture (99.8% of pixels)
-  bool legend = true;   // draw one in modes that show numbers
+  double largest = 0;   // end of the colour ramp of heatmap and leaves; 0 = 99.8th percentile
+  bool legend = true;   // draw a legend in modes that show numbers
 };
 
-// Numbers that a colour ramp runs over.
+// The range of numbers that a colour ramp covers; fraction_of(v) is v's position in it, 0 to 1.
 struct Range {
   double low = 0, high = 1;
-  SIMT_FN double place(double v) const { return high > low ? (v - low) / (high - low) : 0; }
+  SIMT_FN double fraction_of(double v) const { return high > low ? (v - low) / (high - low) : 0; }
 };
 SIMT_FN inline bool shows_numbers(Mode mode) {
   return mode == Mode::depth || mode == Mode::heatmap || mode == Mode::leaves;
 }
 
-// Straight up to two thirds, then bent smoothly towards 1, which is never reached: highlights keep their shape.
+// Linear up to 2/3, then smoothly towards 1, which is never reached: highlights keep their
+// contrast.
 SIMT_FN inline double tone_curve(double x) {
   constexpr double knee = 2.0 / 3;
   if (!(x > 0)) return 0;
@@ -45,24 +47,24 @@ SIMT_FN inline unsigned char srgb(double linear) {
 
 SIMT_FN inline Rgb8 encode(Vec3 c) { return {srgb(c.x), srgb(c.y), srgb(c.z)}; }
 
-// The number that a pixel shows: the mean over samples that have one.
+// The number of a pixel: the mean over the samples that have one.
 SIMT_FN inline double number_of(const Pixel& p) { return p.a > 0 ? p.r / p.a : 0; }
 
 SIMT_FN inline Vec3 ramp(Mode mode, const Range& range, double v) {
-  // Near is bright.
-  return colour_ramp(mode == Mode::depth ? 1 - range.place(v) : range.place(v));
+  // Depth is inverted: near is bright.
+  return colour_ramp(mode == Mode::depth ? 1 - range.fraction_of(v) : range.fraction_of(v));
 }
 
-// One pixel of a picture: the sums of `samples` samples.
+// The colour of a pixel whose sums are over `samples` samples.
 SIMT_FN inline Rgb8 develop(const Pixel& p, unsigned samples, const Development& how, const Range& range) {
   const double share = samples > 0 ? 1.0 / samples : 0;
   if (shows_numbers(how.mode)) {
     const auto hit = static_cast<float>(p.a * share), missed = static_cast<float>(1 - p.a * share);
-    const Vec3 blank{0.90f, 0.91f, 0.93f};  // what pixels without a number are shown as
+    const Vec3 blank{0.90f, 0.91f, 0.93f};  // colour of pixels without a number
     return encode(blank * missed + ramp(how.mode, range, number_of(p)) * hit);
   }
   if (how.mode == Mode::normals) {
-    // Normals are shown as they are, not as light: encoded values would be bent twice.
+    // Normals are stored without sRGB encoding and tone curve: they are not light.
     const double back = 0.12 * (1 - p.a * share);
     const auto plain = [&](double sum) {
       return static_cast<std::uint8_t>(std::lround(255 * std::min(1.0, sum * share + back)));
@@ -73,7 +75,8 @@ SIMT_FN inline Rgb8 develop(const Pixel& p, unsigned samples, const Development&
   return encode({light(p.r), light(p.g), light(p.b)});
 }
 
-// The same for pixel i of a film, in memory of the device that runs it: red in the lowest byte, then green, blue, 255.
+// Develops pixel i of a film in device memory to RGBA: red in the lowest byte, then green, blue,
+// 255.
 struct DevelopPixels {
   const Pixel* sums;
   std::uint32_t* rgba;

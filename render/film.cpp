@@ -12,7 +12,7 @@
 namespace heapwood::render {
 namespace {
 
-// Numbers that people like: 1, 2, 2.5 or 5 times a power of ten, not below x.
+// The smallest round number >= x: one of the steps below times a power of ten.
 double round_up(double x) {
   if (!(x > 0)) return 1;
   const double power = std::pow(10, std::floor(std::log10(x)));
@@ -28,16 +28,16 @@ std::string number(double v) {
   return text;
 }
 
-// A panel in the lower left corner: a title, the ramp, its numbers.
+// Text and width of the legend: a title, the colour ramp, and the numbers at its ends and middle.
 struct Legend {
   std::string title;
-  std::array<std::string, 3> labels;  // below the ramp's ends and its middle
-  unsigned width = 0;                 // of the ramp, in pixels of the font: the title and the labels fit, none touching
+  std::array<std::string, 3> labels;  // below the ramp: at its left end, middle and right end
+  unsigned width = 0;                 // of the ramp, in font pixels; title and labels fit into it
 
   Legend(const Film& film, Mode mode, const Range& range) {
     double largest = 0;
     for (const Pixel& p : film.sums) largest = std::max(largest, number_of(p));
-    title = mode == Mode::heatmap  ? "steps a ray (max " + number(largest) + ")"
+    title = mode == Mode::heatmap  ? "steps per ray (max " + number(largest) + ")"
             : mode == Mode::leaves ? "triangles in the leaf (max " + number(largest) + ")"
                                    : "distance";
     for (unsigned tick = 0; tick < 3; ++tick) labels[tick] = number(range.low + (range.high - range.low) * tick / 2);
@@ -46,7 +46,8 @@ struct Legend {
   }
 };
 
-// As large as a picture of that height wants it, smaller where that is too wide, left out where there is no room at all.
+// Draws the legend in the lower left corner, scaled with the picture's height; smaller if it would
+// be too wide; omitted if it does not fit at all.
 void draw_legend(Image& image, const Film& film, Mode mode, const Range& range) {
   const Legend legend(film, mode, range);
   for (unsigned scale = std::max(1u, image.height / 360); scale > 0; --scale) {
@@ -70,7 +71,7 @@ void draw_legend(Image& image, const Film& film, Mode mode, const Range& range) 
     for (unsigned tick = 0; tick <= 2; ++tick) {
       shade_rectangle(image, x + static_cast<int>(width * tick / 2) - (tick == 2), y - static_cast<int>(gap), 1,
                       gap / 2, ink, 1);
-      // At the left end, in the middle, at the right end of the ramp.
+      // Aligned left, centred, aligned right.
       const unsigned space = width - text_width(legend.labels[tick], scale);
       draw_text(image, x + static_cast<int>(space * tick / 2), y, legend.labels[tick], ink, scale);
     }

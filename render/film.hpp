@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From sums of samples to a picture (develop.hpp), with a legend in modes that show numbers. On the host.
+// Develops sums of samples into a picture on the host (develop.hpp), with a legend in modes that
+// show numbers.
 #pragma once
 
 #include <span>
@@ -11,13 +12,13 @@ namespace heapwood::render {
 
 struct Film {
   unsigned width = 0, height = 0;
-  unsigned samples = 0;     // a pixel
+  unsigned samples = 0;     // per pixel
   std::vector<Pixel> sums;  // rows from the top
 };
 
 Image develop(const Film& film, const Development& how);
 
-// The range that a picture of numbers is shown in.
+// The range of the colour ramp in modes that show numbers.
 Range range_of(const Film& film, const Development& how);
 
 }  // namespace heapwood::render

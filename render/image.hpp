@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A finished picture: 8-bit sRGB, and PNG files of it.
+// A picture in 8-bit sRGB, PNG files, and the comparison of two pictures.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +26,12 @@ struct Image {
   bool operator==(const Image&) const = default;
 };
 
-// The bytes of a PNG file. Throws Error{Exit::failed} for a picture without pixels.
+// Encodes a PNG file. Throws Error{Exit::failed} for a picture without pixels.
 std::string to_png(const Image& image);
-// Throws Error{Exit::failed} if the file is not a PNG that can be read.
+// Throws Error{Exit::failed} if the file is not a valid PNG.
 Image read_png(const std::string& path);
 
-// How two pictures differ; they must have the same size.
+// Difference of two pictures, which must have the same size.
 struct Difference {
   double mean = 0;  // of |a - b| over all channels, in steps of 1/255
   unsigned largest = 0;

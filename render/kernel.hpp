@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The kernels that trace rays, for every launcher of simt/: pictures, and rays from a buffer.
+// The kernels that trace rays, for every launcher of simt/: they render pictures and trace rays
+// from a buffer.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,8 @@
 
 namespace heapwood::render {
 
-// Pictures: a warp takes tiles of 8 x 4 pixels, whichever is next, so that dear and cheap regions even out.
+// Renders a picture: each warp repeatedly takes the next tile of 8 x 4 pixels, which balances
+// expensive and cheap regions.
 inline constexpr std::uint32_t tile_width = 8, tile_height = 4;
 
 template <class Intersection, class Integrator>
@@ -24,7 +26,7 @@ struct RenderKernel {
 
   SceneView<Intersection> scene;
   Frame frame;
-  Pixel* film;            // samples are added to it
+  Pixel* film;            // samples are added to these sums
   std::uint32_t* ticket;  // the first tile at launch
 
   template <class Warp>
@@ -56,7 +58,7 @@ struct RenderKernel {
   }
 };
 
-// A warp's slopes, a column a lane.
+// The slopes of a warp's rays, one column per lane.
 struct SlopeScratch {
   simt::WordPair slope[3 * 32];
 };
@@ -72,18 +74,20 @@ SIMT_INLINE Intersection make_intersection(const kdtree::Ray& ray, SlopeScratch&
   return Intersection(ray);
 }
 
-// Rays from a buffer: closest hits, or whether there is any (then only Hit::triangle is set, to 0, for a ray that
-// hits). Rays next to each other should be alike. A lane of a GPU has one ray, so the launch needs a warp for each 32: what
-// lives across rays would not fit the registers. It then looks at no abort flag: rays end by themselves, and soon.
+// Traces rays from a buffer: closest hits, or with Any whether there is a hit (then only
+// Hit::triangle is set, to 0, for a ray that hits). Adjacent rays should be coherent. On a GPU each
+// lane traces one ray, so the launch needs one warp per 32 rays: state that lives across rays would
+// not fit the registers. The abort flag is not polled there, since every ray ends soon.
 template <class Intersection, bool Any>
 struct TraceKernel {
   using Scratch = SlopeScratch;
-  // All the warps that a multiprocessor has, with 32 registers each, where slopes are in Scratch. Small blocks: the next one
-  // begins when the last of its rays has ended.
+  // Full occupancy, with 32 registers per thread, if the slopes are in Scratch. Small blocks, since
+  // a block is replaced only when the last of its rays has ended.
   static constexpr unsigned block_threads = 64;
   static constexpr unsigned blocks_per_multiprocessor = Intersection::conservative ? 24 : 32;
-  // How many rays ahead of its own a lane sees to a ray's being in L2: half as many as an H200 has in flight.
-  static constexpr std::size_t ahead = std::size_t{1} << 17;
+  // Each lane prefetches into L2 the ray this far behind its own: half of the rays in flight on an
+  // H200.
+  static constexpr std::size_t prefetch_distance = std::size_t{1} << 17;
 
   kdtree::TreeView<Intersection> tree;
   const kdtree::Ray* rays;
@@ -106,10 +110,10 @@ struct TraceKernel {
 
  private:
   SIMT_INLINE void trace(std::size_t i, Scratch& scratch, unsigned lane) const {
-    // Four words at once.
+    // Loads of four words each.
     const kdtree::Row* const words = reinterpret_cast<const kdtree::Row*>(rays + i);
-    const kdtree::Row from = simt::load_once(words), along = simt::load_once(words + 1);
-    if (i + ahead < count) simt::prefetch(rays + i + ahead);
+    const kdtree::Row from = simt::load_streaming(words), along = simt::load_streaming(words + 1);
+    if (i + prefetch_distance < count) simt::prefetch(rays + i + prefetch_distance);
     const kdtree::Ray ray{{from.x, from.y, from.z}, from.w, {along.x, along.y, along.z}, along.w};
     const Intersection test = make_intersection(ray, scratch, lane, tree);
     kdtree::Hit hit;
@@ -123,7 +127,8 @@ struct TraceKernel {
   }
 };
 
-// Closest hits of rays from a buffer by CPU threads (kdtree/serial_rays.hpp), which take blocks of them in turn.
+// Closest hits of rays from a buffer on CPU threads (kdtree/serial_rays.hpp). Each thread traces
+// every workers()-th block of rays.
 struct SerialTraceKernel {
   struct Scratch {};
 
@@ -134,7 +139,8 @@ struct SerialTraceKernel {
 
   template <class Warp>
   void operator()(Warp& warp, Scratch&) const {
-    // Long enough to be worth an order, short enough for every thread to get some.
+    // Long enough that sorting the rays pays off, short enough that every thread gets several
+    // blocks.
     const std::size_t block = std::clamp<std::size_t>(count / (4 * warp.workers()), 4096, kdtree::ray_span);
     for (std::size_t i = warp.worker() * block; i < count && !warp.aborted(); i += warp.workers() * block) {
       kdtree::closest_hits(tree, rays + i, hits + i, count - i < block ? count - i : block);
@@ -142,7 +148,7 @@ struct SerialTraceKernel {
   }
 };
 
-// What closest hits cost, summed over all rays.
+// Sums the traversal steps of closest hits over all rays.
 template <class Intersection>
 struct CountKernel {
   struct Scratch {};
@@ -166,7 +172,7 @@ struct CountKernel {
       mine.leaves += cost.leaves;
       mine.tests += cost.tests;
     }
-    // relaxed: read after the launch.
+    // relaxed: the host reads the sums after the launch.
     simt::atomic_ref<std::uint64_t>(sums->inner).fetch_add(mine.inner, simt::relaxed);
     simt::atomic_ref<std::uint64_t>(sums->leaves).fetch_add(mine.leaves, simt::relaxed);
     simt::atomic_ref<std::uint64_t>(sums->tests).fetch_add(mine.tests, simt::relaxed);

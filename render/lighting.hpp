@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The lights that a model is shown in: a key light (distant, or a small lamp where a room has a ceiling), light of the
-// sky and the ground, a weak light at the eye, a background. Colours are linear; a distant key light of colour 1 makes
-// a white surface that faces it 1 bright.
+// The lights of a scene: a key light (distant, or a small lamp in an interior), ambient light of
+// sky and ground, a weak light at the camera, and a background. Colours are linear; a distant key
+// light of colour 1 gives a white surface that faces it brightness 1.
 #pragma once
 
 #include "geometry/vec.hpp"
@@ -11,19 +11,19 @@ namespace heapwood::render {
 
 struct Lighting {
   Vec3 albedo{0.82f, 0.77f, 0.71f};
-  bool lamp = false;            // the key light is at a point
+  bool lamp = false;            // the key light has a position
   Vec3 key{0.4f, 0.8f, 0.45f};  // unit vector to the light; a lamp's position
-  float key_radius = 0.04f;     // of its disc: at distance 1; of a lamp, in the scene's unit
-  float lamp_reach = 1;         // at this distance a lamp's light is half of what it is close by
+  float key_radius = 0.04f;     // of its disc: at distance 1; of a lamp, in scene units
+  float lamp_reach = 1;         // distance at which a lamp's light has fallen to half
   Vec3 key_colour{0.80f, 0.71f, 0.58f};
   Vec3 sky{0.25f, 0.31f, 0.40f};
   Vec3 ground{0.15f, 0.13f, 0.11f};
-  float ambient_reach = 1;  // occluders further away than this do not count
-  float occluded = 0.08f;   // share of the ambient light that comes back from an occluder
+  float ambient_reach = 1;  // occluders beyond this distance are ignored
+  float occluded = 0.08f;   // share of the ambient light that an occluder reflects
   float headlight = 0.04f;
   Vec3 background_top{0.30f, 0.41f, 0.56f};
   Vec3 background_bottom{0.74f, 0.77f, 0.80f};
-  bool floor = false;  // a floor that shows the model's shadow, and nothing else
+  bool floor = false;  // an invisible floor that receives the model's shadow
   float floor_height = 0;
   unsigned up = 1;
 };
@@ -34,7 +34,7 @@ struct LightSample {
   Vec3 colour;
 };
 
-// Light from a point of the key light's disc towards a point of the scene.
+// Samples the key light's disc as seen from `position`.
 SIMT_INLINE LightSample sample_key(const Lighting& lighting, Vec3 position, Point2 on_disc) {
   const Vec3 to = lighting.lamp ? lighting.key - position : lighting.key;
   Vec3 s, t;
@@ -46,14 +46,14 @@ SIMT_INLINE LightSample sample_key(const Lighting& lighting, Vec3 position, Poin
   return {target * (1 / distance), distance, lighting.key_colour * (1 / (1 + r * r))};
 }
 
-// Light that comes from a direction when nothing is in the way: ground below, sky above, smooth between.
+// Unoccluded ambient light from a direction: interpolates between ground (below) and sky (above).
 SIMT_INLINE Vec3 surroundings(const Lighting& lighting, Vec3 direction) {
   const float height = lighting.up == 0 ? direction.x : lighting.up == 1 ? direction.y : direction.z;
   const float share = 0.5f + 0.5f * height;
   return lighting.ground * (1 - share) + lighting.sky * share;
 }
 
-// `row`: 0 at the top of the picture, 1 at the bottom.
+// Background colour; `row` is 0 at the top of the picture, 1 at the bottom.
 SIMT_INLINE Vec3 background(const Lighting& lighting, float row) {
   const float s = row * row * (3 - 2 * row);
   return lighting.background_top * (1 - s) + lighting.background_bottom * s;

@@ -24,7 +24,7 @@ struct Closer {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-// stb calls this for every piece of the file.
+// Called by stb for each piece of the file.
 void append(void* context, void* data, int size) {
   static_cast<std::string*>(context)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
 }
@@ -36,8 +36,8 @@ std::string to_png(const Image& image) {
   const int width = static_cast<int>(image.width), height = static_cast<int>(image.height);
   if (image.pixels.empty() ||
       !stbi_write_png_to_func(append, &bytes, width, height, 3, image.pixels.data(), width * 3)) {
-    throw Error(Exit::failed, "the picture of " + std::to_string(image.width) + "x" + std::to_string(image.height) +
-                                  " pixels cannot be encoded");
+    throw Error(Exit::failed, "cannot encode a picture of " + std::to_string(image.width) + "x" +
+                                  std::to_string(image.height) + " pixels");
   }
   return bytes;
 }
@@ -48,14 +48,15 @@ Image read_png(const std::string& path) {
   int width = 0, height = 0, channels = 0;
   const std::unique_ptr<stbi_uc, decltype(&stbi_image_free)> data(
       stbi_load_from_file(file.get(), &width, &height, &channels, 3), &stbi_image_free);
-  if (!data) throw Error(Exit::failed, path + ": not a picture that can be read: " + stbi_failure_reason());
+  if (!data) throw Error(Exit::failed, path + ": not a readable picture: " + stbi_failure_reason());
   Image image(static_cast<unsigned>(width), static_cast<unsigned>(height));
   std::memcpy(image.pixels.data(), data.get(), image.pixels.size() * sizeof(Rgb8));
   return image;
 }
 
 Difference compare(const Image& a, const Image& b, unsigned threshold) {
-  if (a.width != b.width || a.height != b.height) throw Error(Exit::failed, "pictures of different sizes are compared");
+  if (a.width != b.width || a.height != b.height)
+    throw Error(Exit::failed, "cannot compare pictures of different sizes");
   Difference difference;
   std::size_t above = 0;
   double sum = 0;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Random numbers without state: a value depends on seed, pixel, sample and dimension alone, so a picture depends on
-// neither the number of threads nor the order of pixels, and is the same on CPU and GPU. The hash is PCG's output
-// function (Jarzynski & Olano 2020, "Hash functions for GPU rendering"); well spread samples are additive recurrences
-// on generalised golden ratios (Roberts 2018, "The unreasonable effectiveness of quasirandom sequences"), shifted for
-// every pixel, in 32-bit integers, so that both devices round alike.
+// Stateless random numbers: a value depends on seed, pixel, sample and dimension only, so a picture
+// does not depend on the number of threads or the order of pixels, and is the same on CPU and GPU.
+// The hash is PCG's output function (Jarzynski & Olano 2020, "Hash functions for GPU rendering").
+// Low-discrepancy points are additive recurrences on generalised golden ratios (Roberts 2018, "The
+// unreasonable effectiveness of quasirandom sequences"), shifted per pixel, in 32-bit integers, so
+// that both devices round identically.
 #pragma once
 
 #include <cmath>
@@ -25,7 +26,7 @@ struct Point2 {
   float x, y;
 };
 
-// The numbers of one pixel.
+// The random numbers of one pixel.
 class PixelRandom {
  public:
   SIMT_INLINE PixelRandom(std::uint32_t seed, std::uint32_t pixel) : pixel_(pcg(pixel ^ pcg(seed))) {}
@@ -36,7 +37,7 @@ class PixelRandom {
   SIMT_INLINE Point2 point(std::uint32_t sample, std::uint32_t dimension) const {
     return {value(sample, dimension), value(sample, dimension + 1)};
   }
-  // Over sample = 0, 1, 2, ... these fill the square evenly, however many there are.
+  // Low-discrepancy points: any number of samples 0, 1, 2, ... covers the square evenly.
   SIMT_INLINE Point2 even_point(std::uint32_t sample, std::uint32_t dimension) const {
     return {unit_interval(pcg(pixel_ + pcg(dimension)) + sample * 0xc13fa9a9u),
             unit_interval(pcg(pixel_ + pcg(dimension + 1)) + sample * 0x91e10da5u)};
@@ -49,8 +50,9 @@ class PixelRandom {
   std::uint32_t pixel_;
 };
 
-// Two unit vectors perpendicular to n and each other (Duff et al. 2017, "Building an orthonormal basis, revisited"). Differs from
-// it: there -0 has a basis of its own. Here equal normals have equal bases, whichever way round a wall's corners go.
+// Two unit vectors perpendicular to n and to each other (Duff et al. 2017, "Building an orthonormal
+// basis, revisited"). Difference from the paper: n.z = -0 is treated as +0, so that normals that
+// compare equal have equal bases, independent of a triangle's winding order.
 SIMT_INLINE void basis(Vec3 n, Vec3& s, Vec3& t) {
   const float sign = n.z >= 0 ? 1.0f : -1.0f;
   const float a = -1.0f / (sign + n.z);
@@ -59,7 +61,7 @@ SIMT_INLINE void basis(Vec3 n, Vec3& s, Vec3& t) {
   t = {b, sign + n.y * n.y * a, -n.y};
 }
 
-// Cosine-weighted direction about n.
+// A cosine-weighted direction around n.
 SIMT_INLINE Vec3 cosine_direction(Vec3 n, Point2 u) {
   const float r = std::sqrt(u.x);
   const float phi = 6.28318530718f * u.y;
@@ -68,7 +70,7 @@ SIMT_INLINE Vec3 cosine_direction(Vec3 n, Point2 u) {
   return normalize(s * (r * std::cos(phi)) + t * (r * std::sin(phi)) + n * std::sqrt(simt::max(0.0f, 1 - u.x)));
 }
 
-// A point of the unit disc, spread evenly.
+// A uniformly distributed point of the unit disc.
 SIMT_INLINE Point2 disc(Point2 u) {
   const float r = std::sqrt(u.x);
   const float phi = 6.28318530718f * u.y;

@@ -13,7 +13,7 @@
 namespace heapwood::render {
 namespace {
 
-// Pixel of the i-th primary ray.
+// The pixel of the i-th primary ray.
 struct PixelOf {
   std::uint32_t columns;
   std::uint32_t x(std::size_t i) const {
@@ -31,7 +31,7 @@ std::vector<kdtree::Ray> primary_rays(const Camera& camera, unsigned width, unsi
   if (width % tile_width != 0 || height % tile_height != 0 || width == 0 || height == 0) {
     throw Error(Exit::usage,
                 "picture size " + std::to_string(width) + "x" + std::to_string(height) +
-                    ": rays are made in tiles of 8x4 pixels: width and height must be multiples of 8 and 4");
+                    ": width must be a multiple of 8 and height of 4 (rays are generated in tiles of 8x4 pixels)");
   }
   const CameraFrame frame = make_frame(camera, width, height);
   const PixelOf pixel{width / tile_width};

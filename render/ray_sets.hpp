@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Rays to measure closest hits with, the same for every device and for other programs that follow these rules:
+// Ray sets for measuring closest hits. They are identical on every device, and other programs can
+// reproduce them:
 //
-//   primary   through the centres of a picture's pixels, in tiles of 8 x 4 pixels, row by row of tiles and of pixels;
-//   diffuse   one from each primary hit, in the same order: cosine-weighted about the geometric normal on the ray's side, from
-//             hit + 1e-4 of the scene's diagonal along the normal. For pixel (x, y) of a picture of width W: h1 = pcg(y W + x),
-//             h2 = pcg(h1), u = (h >> 8) / 2^24, r = sqrt(u1), phi = 2 pi u2, z = sqrt(1 - u1), in the basis of Duff and others
-//             2017, "Building an orthonormal basis, revisited", with sign 1 where the normal's z is a zero of either sign. pcg is the
-//             hash of Jarzynski and Olano 2020.
+//   primary   through the pixel centres of a picture, in tiles of 8 x 4 pixels; tiles and the pixels
+//             of a tile are in row-major order;
+//   diffuse   one per primary hit, in the same order: cosine-weighted around the geometric normal on
+//             the ray's side, starting at the hit + 1e-4 of the scene's diagonal along the normal.
+//             For pixel (x, y) of a picture of width W: h1 = pcg(y W + x), h2 = pcg(h1),
+//             u = (h >> 8) / 2^24, r = sqrt(u1), phi = 2 pi u2, z = sqrt(1 - u1), in the basis of
+//             Duff et al. 2017, "Building an orthonormal basis, revisited", with sign 1 if the
+//             normal's z is a zero of either sign. pcg is the hash of Jarzynski and Olano 2020
+//             (random.hpp).
 #pragma once
 
 #include <cstdint>
@@ -26,11 +30,11 @@ std::vector<kdtree::Ray> diffuse_rays(const Scene& scene, std::span<const kdtree
 
 struct RayMeasurement {
   std::size_t rays = 0, hits = 0;
-  std::vector<double> runs_ms;  // after a warm-up
+  std::vector<double> runs_ms;  // without the warm-up
   StepSums steps;
-  std::vector<kdtree::Hit> found;  // of each ray
+  std::vector<kdtree::Hit> found;  // per ray
 };
-// Throws what the device throws; simt::Stopped after `seconds` for one launch.
+// `seconds` is the time limit of each launch. Throws as Launcher::launch does (simt/launch.hpp).
 RayMeasurement measure_rays(const Scene& scene, std::span<const kdtree::Ray> rays, int runs, double seconds);
 
 }  // namespace heapwood::render

@@ -24,14 +24,15 @@ void check(const RenderJob& job) {
                                  ": each side must be 1 to " + std::to_string(max_side) + " pixels");
   }
   if (job.spp < 1 || job.spp > max_spp) {
-    throw Error(Exit::usage, "samples a pixel: " + std::to_string(job.spp) + " is not 1 to " + std::to_string(max_spp));
+    throw Error(Exit::usage,
+                "samples per pixel: " + std::to_string(job.spp) + ": expected 1 to " + std::to_string(max_spp));
   }
 }
 
 }  // namespace
 
-// Exposure at which nine tenths of the picture are no brighter than three quarters. A clay model is lit to be right as
-// it is, so it is only nudged.
+// The exposure at which 90% of the pixels have at most brightness 0.75. In shaded mode it is
+// limited to a narrow range, since the lighting is chosen to need no correction.
 double exposure_for(const Film& film, Mode mode) {
   if (mode != Mode::shaded && mode != Mode::path) return 1;
   const double lowest = mode == Mode::path ? 0.25 : 0.8, highest = mode == Mode::path ? 8 : 1.6;
@@ -57,7 +58,7 @@ Progressive::Progressive(const Scene& scene, const RenderJob& job) : scene_(&sce
   frame_.width = job.width;
   frame_.height = job.height;
   frame_.total_samples = job.spp;
-  // About 32 a pixel are enough to look smooth; more samples need fewer each.
+  // About 32 occlusion rays per pixel look smooth, so they are divided by the number of samples.
   frame_.occlusion_rays = std::clamp(32u / job.spp, job.mode == Mode::ao ? 2u : 1u, 16u);
   frame_.bounces = job.bounces;
   frame_.seed = job.seed;
@@ -120,12 +121,13 @@ Image render(const RenderJob& job, const Scene& scene) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   Progressive picture(scene, job);
-  // Short launches: the time limit, Ctrl-C and progress are looked at between them.
+  // Short launches: time limit, Ctrl-C and progress are handled between them.
   const std::size_t pixels = std::size_t{job.width} * job.height;
-  const auto at_once = static_cast<unsigned>(std::clamp<std::size_t>((std::size_t{4} << 20) / pixels, 1, max_spp));
+  const auto samples_per_launch =
+      static_cast<unsigned>(std::clamp<std::size_t>((std::size_t{4} << 20) / pixels, 1, max_spp));
   while (picture.samples() < job.spp) {
     const double left = job.seconds - std::chrono::duration<double>(Clock::now() - start).count();
-    picture.add(std::min(at_once, job.spp - picture.samples()), std::max(left, 0.0));
+    picture.add(std::min(samples_per_launch, job.spp - picture.samples()), std::max(left, 0.0));
     if (job.progress) job.progress(picture.samples(), job.spp);
   }
   return picture.image();
@@ -150,7 +152,7 @@ Mode parse_mode(const std::string& text) {
     if (text == entry.name) return entry.mode;
     all += (all.empty() ? "" : ", ") + std::string(entry.name);
   }
-  throw Error(Exit::usage, "mode '" + text + "': not one of " + all);
+  throw Error(Exit::usage, "mode '" + text + "': expected one of " + all);
 }
 
 }  // namespace heapwood::render

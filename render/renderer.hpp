@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Pictures of a tree and its mesh, on any device.
+// Renders pictures of a tree and its mesh on any device.
 //
-// The same job gives the same picture every time and for any number of threads; CPU and GPU differ by rounding of rays
-// and of sine and cosine (tests/render/test_golden.cpp states the tolerance).
+// A job always gives the same picture, for any number of threads. CPU and GPU differ by the
+// rounding of rays, sine and cosine (tests/render/test_golden.cpp states the tolerance).
 #pragma once
 
 #include <cstdint>
@@ -17,41 +17,42 @@ namespace heapwood::render {
 struct RenderJob {
   Mode mode = Mode::shaded;
   unsigned width = 1280, height = 720;
-  unsigned spp = 16;  // samples a pixel
+  unsigned spp = 16;  // samples per pixel
   Camera camera;
   bool watertight = false;
   std::uint32_t seed = 1;
   std::optional<Lighting> lighting;  // absent: choose_lighting() for the camera
-  unsigned bounces = 5;              // path
-  double exposure = 0;               // 0: from the picture's brightness
-  double largest = 0;                // end of the colour ramp of heatmap and leaves; 0: from the picture
+  unsigned bounces = 5;              // of path mode
+  double exposure = 0;               // 0: exposure_for()
+  double largest = 0;                // end of the ramp of heatmap and leaves; 0: from the picture
   bool legend = true;
-  double seconds = 3600;                                      // time limit; simt::Stopped is thrown when it passes
-  std::function<void(unsigned done, unsigned spp)> progress;  // after every pass
+  double seconds = 3600;                                      // then simt::Stopped is thrown
+  std::function<void(unsigned done, unsigned spp)> progress;  // called after every launch
 };
 
 inline constexpr unsigned max_side = 16384, max_spp = 1u << 16;
 
-// A picture that gets better while one watches.
+// A picture that is refined by adding samples.
 class Progressive {
  public:
-  // The scene must outlive it. Throws Error{Exit::usage} for sizes or numbers of samples out of range.
+  // The scene must outlive the picture. Throws Error{Exit::usage} if a size or the number of
+  // samples is out of range.
   Progressive(const Scene& scene, const RenderJob& job);
 
-  // Adds up to `samples` samples a pixel in one launch, and returns its milliseconds.
+  // Adds `samples` samples per pixel in one launch; returns its milliseconds.
   double add(unsigned samples, double seconds);
   unsigned samples() const { return frame_.first_sample; }
   Film film() const;
   Image image() const;
 
-  // The same pass in short launches: one sample a pixel for rows [first, first + count) of tiles, then end_pass() once
-  // all of them had theirs.
+  // Adds one sample per pixel in short launches: add_rows() for all rows of tiles, [first, first +
+  // count) at a time, then end_pass().
   unsigned tile_rows() const;
   double add_rows(unsigned first, unsigned count, double seconds);
   void end_pass() { ++frame_.first_sample; }
-  // Sums of the pixels in these rows of tiles.
+  // Sums of the pixels in rows [first, first + count) of tiles.
   std::vector<Pixel> rows(unsigned first, unsigned count) const;
-  // Develops them into a picture in the device's own memory: `rgba` is its first pixel (DevelopPixels).
+  // Develops these rows into a picture in device memory, which starts at `rgba` (DevelopPixels).
   void develop_rows(unsigned first, unsigned count, unsigned samples, const Development& how, const Range& range,
                     std::uint32_t* rgba) const;
 
@@ -69,17 +70,17 @@ class Progressive {
   simt::Buffer<std::uint32_t> ticket_;
 };
 
-// Renders job.spp samples a pixel. The scene's own `watertight` counts, not the job's.
+// Renders job.spp samples per pixel. Ignores job.watertight: the scene has its own.
 Image render(const RenderJob& job, const Scene& scene);
-// Uploads and renders.
+// Uploads the tree and the mesh and renders.
 Image render(const RenderJob& job, const simt::DeviceId& device, const kdtree::Tree& tree,
              const kdtree::MeshView& mesh);
 
-// Exposure that `render` gives a picture without one of its own.
+// The exposure of a job without one.
 double exposure_for(const Film& film, Mode mode);
 
 const char* name(Mode mode);
-// Throws Error{Exit::usage} naming all modes.
+// Throws Error{Exit::usage}, which names all modes.
 Mode parse_mode(const std::string& name);
 
 }  // namespace heapwood::render

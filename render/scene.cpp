@@ -18,10 +18,12 @@ double milliseconds_since(Clock::time_point start) {
 
 Scene::Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtree::MeshView& mesh, bool watertight)
     : host_(mesh), mesh_(device, mesh) {
-  const std::vector empty{kdtree::Node::make_leaf(0, 0)};  // what a tree without nodes (an empty scene) becomes
+  // Replaces a tree without nodes (an empty scene).
+  const std::vector empty{kdtree::Node::make_leaf(0, 0)};
   tree_ = {{device, tree.nodes.empty() ? empty : tree.nodes}, {device, tree.refs}};
-  // A GPU's warps hand out nodes and refs all over, and its rays gain up to 4% from order (docs/performance.md). On CPU threads
-  // trees are nearly in order as they come: rays gain nothing that shows.
+  // On a GPU the warps allocate nodes and refs in no order, and depth-first order makes rays up to
+  // 4% faster (docs/performance.md). Trees built by CPU threads are nearly in that order;
+  // reordering them has no measurable effect.
   if (device.kind != simt::DeviceKind::cpu) order_ms_ = backend(device).order(device, tree_);
   records_ = {device, tree_.refs.size() * sizeof(kdtree::PlaneRecord)};
   data_ = {watertight,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A tree and its triangles in a device's memory, ready for rays.
+// A tree and its mesh in device memory, ready for tracing.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ namespace heapwood::render {
 
 class Scene {
  public:
-  // Uploads tree and mesh and makes the triangle records there. The mesh must outlive the scene, the tree need not.
-  // Throws Error if the memory does not suffice.
+  // Uploads tree and mesh and computes the triangle records on the device. The mesh must outlive
+  // the scene, the tree need not. Throws Error if memory is exhausted.
   Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtree::MeshView& mesh, bool watertight = false);
 
   const simt::DeviceId& device() const { return mesh_.device(); }
@@ -24,18 +24,21 @@ class Scene {
   const SceneData& data() const { return data_; }
   std::size_t device_bytes() const;
 
-  // How long the device took to put the tree into depth-first order, its launches alone; absent where it traces the tree as it came.
+  // Milliseconds of the launches that reordered the tree depth-first; absent if the tree was not
+  // reordered.
   std::optional<double> order_ms() const { return order_ms_; }
-  // Makes the triangle records once more, for who wants to know how long it takes: milliseconds by the host's clock, from before
-  // the launch until it has ended.
+  // Computes the triangle records again; returns milliseconds by the host's clock, including the
+  // launch.
   double fill_records() const;
 
-  // Closest hits of rays from the host. occluded: Hit::found() says whether there is any hit; the rest is not set.
+  // Trace rays from host memory. closest: closest hits. occluded: Hit::found() tells whether there
+  // is any hit; the other members are not set.
   std::vector<kdtree::Hit> closest(std::span<const kdtree::Ray> rays) const;
   std::vector<kdtree::Hit> occluded(std::span<const kdtree::Ray> rays) const;
-  // Unit normal of a triangle, on the side that the ray comes from.
+  // Unit normal of a triangle, on the ray's side.
   Vec3 normal(std::uint32_t triangle, const kdtree::Ray& ray) const;
-  // Whether the ray sees its corners in clockwise order.
+  // True if the ray hits the triangle's back: its corners are in clockwise order as seen from the
+  // origin.
   bool seen_from_behind(std::uint32_t triangle, const kdtree::Ray& ray) const;
 
  private:

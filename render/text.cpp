@@ -76,7 +76,7 @@ const Glyph* find(char c) {
 void draw_text(Image& image, int x, int y, std::string_view text, Rgb8 colour, unsigned scale) {
   for (const char c : text) {
     if (const Glyph* glyph = find(c)) {
-      // These hang below the line.
+      // Characters with descenders.
       const unsigned drop = std::string_view("gpqy,").find(glyph->character) != std::string_view::npos ? scale : 0;
       for (unsigned row = 0; row < glyph_height; ++row) {
         for (unsigned column = 0; column < 5; ++column) {

@@ -14,13 +14,13 @@ def main():
     parser = argparse.ArgumentParser(
         prog="report", description="One self-contained page of results of 'heapwood reproduce'."
     )
-    parser.add_argument("results", nargs="+", help="results.json; several: parts of one measurement")
+    parser.add_argument("results", nargs="+", help="results.json; several files are parts of one measurement")
     parser.add_argument("-o", "--output", default="report.html", help="the page (default: %(default)s)")
     parser.add_argument("--against", nargs="+", default=[], metavar="OLD", help="earlier results to compare with")
-    parser.add_argument("--verdicts", action="store_true", help="print the claims' verdicts as markdown, make no page")
-    parser.add_argument("--merged", metavar="FILE", help="write the parts as one results file, make no page")
-    parser.add_argument("--times", action="store_true", help="print what items and cases took, make no page")
-    parser.add_argument("--verdicts-into", metavar="FILE", help="the same between the two marks of a document")
+    parser.add_argument("--verdicts", action="store_true", help="print the claims' verdicts as markdown, write no page")
+    parser.add_argument("--merged", metavar="FILE", help="write the merged results to FILE, write no page")
+    parser.add_argument("--times", action="store_true", help="print the time of items and cases, write no page")
+    parser.add_argument("--verdicts-into", metavar="FILE", help="write the verdicts between the two marks of a document")
     options = parser.parse_args()
     try:
         merged = merge([read(path) for path in options.results])
@@ -33,7 +33,7 @@ def main():
         if options.times:
             print(times_text(results))
             return 0
-        # What a page is made with. The rest needs no more than Python, so that it works where the measuring is done.
+        # Imported here: only the page needs packages; all above works on the machine that measures.
         from .page import render, verdicts_markdown, write_verdicts
 
         if options.verdicts:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables of the page: cells that know how to be sorted, and reasons as numbered notes below."""
+"""Tables of the page: cells with a value to sort by, and reasons as numbered notes."""
 
 from .samples import median
 from .text import figure
@@ -8,7 +8,7 @@ MISSING = "–"
 
 
 class Notes:
-    """Reasons, each said once; cells refer to their numbers."""
+    """Reasons without duplicates; cells refer to their numbers."""
 
     def __init__(self):
         self.lines = []
@@ -20,7 +20,7 @@ class Notes:
 
 
 def cell(text, value=None, note=None, heading=False):
-    """`value`: what the column is sorted by; the text itself where there is none."""
+    """`value` is the key to sort the column by; if None, the text is."""
     return {"text": str(text), "value": value, "note": note, "heading": heading}
 
 
@@ -31,12 +31,12 @@ def number(value, decimals=None):
 
 
 def plain(value):
-    """Of published tables: as printed there."""
+    """A cell of a published table, as printed there."""
     return cell(value, value if isinstance(value, (int, float)) else None)
 
 
 def outcome(row, value, notes):
-    """A result's figure, or what happened instead; the reason is a note."""
+    """A result's figure, or its status if there is none, with the reason as a note."""
     reason, status = row.get("reason"), row.get("status")
     note = notes.number(reason) if reason and status != "ok" else None
     if value is None:
@@ -50,7 +50,7 @@ def row_median(row, key="runs_ms"):
 
 
 def table(title, columns, rows, notes=(), allocators=None):
-    """`allocators`: of each row, for the filter; None where a row is of none."""
+    """`allocators`: the allocator of each row, for the filter; None for a row without one."""
     return {
         "kind": "table",
         "title": title,
@@ -76,7 +76,7 @@ def name_cell(results, allocator):
 
 
 def grid(results, title, unit, rows, x, value, x_text, names=None):
-    """Allocators in rows, points in columns."""
+    """A table with a row per allocator and a column per point."""
     notes = Notes()
     points = sorted({row[x] for row in rows})
     found = {(row["allocator"], row[x]): row for row in rows}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a claim is, how it is judged, and what the rules are made of. The claims themselves are in claims_*.py."""
+"""Claims, their verdicts, and helper functions of their rules. The claims are in claims_*.py."""
 
 import dataclasses
 import typing
@@ -8,17 +8,17 @@ from .results import Results
 from .samples import median, ratio_interval
 from .text import figure  # noqa: F401  for the claims
 
-HOLDS, FAILS, OPEN = "holds", "does not hold", "cannot be told"
+HOLDS, FAILS, OPEN = "holds", "does not hold", "undecided"
 
 LISTS = ("cmalloc", "cfmalloc", "cmmalloc", "cfmmalloc")
-# What RegEff compared, besides the lower bounds.
+# The allocators that RegEff compared, without the lower bounds.
 REGEFF_FULL = ("cuda", "scatter", "halloc", *LISTS)
 PAGES = ("ouroboros-p-s", "ouroboros-p-va", "ouroboros-p-vl")
 CHUNKS = ("ouroboros-c-s", "ouroboros-c-va", "ouroboros-c-vl")
 
 
 class NotMeasured(Exception):
-    """What a rule would need and does not find."""
+    """A figure that a rule needs was not measured."""
 
 
 @dataclasses.dataclass
@@ -26,10 +26,10 @@ class Claim:
     id: str
     paper: str
     where: str  # in the paper
-    items: tuple  # what it is judged by
+    items: tuple  # the items that it is judged by
     statement: str
     rule: str
-    needs: str  # what it can be judged by: "gpu" (and full parameters), "full" (on any device) or "" (anything)
+    needs: str  # "gpu": full parameters on a GPU; "full": on any device; "": any results
     check: typing.Callable  # (Results) -> (True, False or None, evidence)
 
 
@@ -44,7 +44,7 @@ CLAIMS = []
 
 
 def claim(name, paper, where, items, statement, rule, needs="gpu"):
-    """Makes a claim of a function that judges it."""
+    """Decorator: registers a claim that the function judges."""
 
     def add(check):
         CLAIMS.append(Claim(name, paper, where, tuple(items.split()), statement, rule, needs, check))
@@ -59,9 +59,9 @@ def judge(one: Claim, results: Results):
         if reason:
             return Verdict(one, OPEN, reason)
     if one.needs == "gpu" and not results.on_gpu:
-        return Verdict(one, OPEN, "the claim is about a GPU, and this was measured on CPU threads")
+        return Verdict(one, OPEN, "the claim is about a GPU; these results are from CPU threads")
     if one.needs and not results.full:
-        return Verdict(one, OPEN, "the claim is about the paper's parameters, and these are the quick ones")
+        return Verdict(one, OPEN, "the claim is about the paper's parameters; these results used quick ones")
     try:
         answer, evidence = one.check(results)
     except NotMeasured as reason:
@@ -73,7 +73,7 @@ def judge_all(results):
     return [judge(one, results) for one in CLAIMS]
 
 
-# What rules are made of.
+# Helper functions of the rules.
 
 
 def label(results, allocator):
@@ -81,7 +81,7 @@ def label(results, allocator):
 
 
 def series(results, item, allocator, x, y="runs_ms", status=("ok",), **settings):
-    """{x: samples} of an allocator in an item, where it has them."""
+    """{x: samples} of an allocator in an item, for each point that has samples."""
     found = {}
     for row in results.rows(item, allocator, **settings):
         samples = row.get(y)
@@ -109,7 +109,7 @@ def spread(results, item, allocator, x, **settings):
 
 
 def duels(results, item, first, second, x, **settings):
-    """Points at which `first` is faster, slower, and neither for sure: the 95% interval of the ratio decides."""
+    """Numbers of points at which `first` is faster, slower or undecided (95% interval of the ratio)."""
     one, other = (series(results, item, each, x, **settings) for each in (first, second))
     faster = slower = undecided = 0
     for point in one.keys() & other.keys():
@@ -124,17 +124,17 @@ def duels(results, item, first, second, x, **settings):
 
 
 def ratios(results, item, first, second, x, **settings):
-    """Medians of `first` over those of `second`, by point."""
+    """Medians of `first` divided by those of `second`, per point."""
     one, other = (medians(results, item, each, x, **settings) for each in (first, second))
     shared = sorted(one.keys() & other.keys())
     if not shared:
-        raise NotMeasured(f"no point of both {label(results, first)} and {label(results, second)}")
+        raise NotMeasured(f"no common point of {label(results, first)} and {label(results, second)}")
     return {point: one[point] / other[point] for point in shared}
 
 
 def usually_faster(results, pairs, share=0.8):
-    """(answer, evidence): whether `first` is faster than `second` at this share of the points that are decided, of all
-    pairs (item, first, second, x, settings); None where fewer than a quarter of the points are decided."""
+    """(answer, evidence): whether `first` is faster than `second` at this share of the decided points
+    of all pairs (item, first, second, x, settings). None if fewer than 1/4 of the points are decided."""
     faster = slower = undecided = 0
     for item, first, second, x, settings in pairs:
         f, s, u = duels(results, item, first, second, x, **settings)

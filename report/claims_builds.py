@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What RegEff claims about builds and fragmentation."""
+"""RegEff's claims about builds and fragmentation."""
 
 from .claims import LISTS, REGEFF_FULL, claim, figure, label, need, ratios
 from .claims_regeff import P120
@@ -7,7 +7,7 @@ from .samples import median
 
 
 def build_medians(results, item):
-    """{scene: {allocator: median}} of complete trees."""
+    """{scene: {allocator: median}} of complete builds."""
     scenes = {}
     for row in results.rows(item):
         if row.get("status") == "ok" and row.get("median_ms"):
@@ -16,7 +16,7 @@ def build_medians(results, item):
 
 
 def slowdowns(results, item, allocators, over="atomic"):
-    """All slowdowns of these allocators."""
+    """The slowdowns of these allocators on all scenes."""
     return need(
         [
             times[a] / times[over]
@@ -77,7 +77,7 @@ def _(results):
     return max(values) <= 1.5, span(values)
 
 
-# Median slowdowns over the scenes: name, where, item, who, over whom, range, statement.
+# Median slowdowns over the scenes: name, where, item, (allocator, reference), range, statement.
 SLOWDOWNS = (
     (
         "build-cuda",
@@ -115,10 +115,10 @@ SLOWDOWNS = (
 
 
 def add_slowdowns():
-    for name, where, item, (who, over), (low, high), statement in SLOWDOWNS:
+    for name, where, item, (allocator, over), (low, high), statement in SLOWDOWNS:
 
-        def check(results, item=item, who=who, over=over, low=low, high=high):
-            values = slowdowns(results, item, (who,), over)
+        def check(results, item=item, allocator=allocator, over=over, low=low, high=high):
+            values = slowdowns(results, item, (allocator,), over)
             return low <= median(values) <= high, span(values)
 
         rule = f"the median over the scenes of the ratio of their times is between {low} and {high}"
@@ -180,7 +180,7 @@ def _(results):
     "RegEff",
     "section 7, table 4",
     "regeff-t3 regeff-t4",
-    "In builds an offset a multiprocessor does not help: CMMalloc and CFMMalloc are often slower than CMalloc and"
+    "In builds an offset per multiprocessor does not help: CMMalloc and CFMMalloc are often slower than CMalloc and"
     " CFMalloc",
     "the median over scenes of CMMalloc over CMalloc and of CFMMalloc over CFMalloc is 1 or more",
 )
@@ -257,11 +257,11 @@ def _(results):
     "section 8",
     "regeff-t3",
     "In builds internal fragmentation of CMalloc is below 0.01",
-    "a walk after the build finds no block in use; it would have to be looked at during the build",
+    "not decidable: no block is in use after the build, when the pool can be walked",
     needs="full",
 )
 def _(results):
-    return None, "every array is freed when the pool can be looked at"
+    return None, "every array has been freed when the pool is walked"
 
 
 @claim(
@@ -289,7 +289,7 @@ def _(results):
     "RegEff",
     "section 6",
     "own-builder",
-    "A build in a single kernel is 25 to 45% faster than one with kernels for each level",
+    "A build in a single kernel is 25 to 45% faster than one with kernels per level",
     "the median over scenes of the per-level builder's time over the single kernel's, with the fastest allocator that"
     " frees, is at least 1.25",
 )

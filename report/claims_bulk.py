@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What Bulk claims."""
+"""Bulk's claims."""
 
 import statistics
 
@@ -9,7 +9,7 @@ from .text import bytes_text
 
 
 def variants(results, item, first, second):
-    """[(case's parameters, samples, samples)] where both variants of a primitive ran."""
+    """[(parameters, samples of first, samples of second)] of cases in which both variants ran."""
     found = []
     for case in results.cases_of(item):
         runs = {row["allocator"]: row["runs_ms"] for row in case["results"] if row["status"] == "ok" and row["runs_ms"]}
@@ -23,8 +23,8 @@ def variants(results, item, first, second):
     "Bulk",
     "section 5.1, figure 5",
     "bulk-5",
-    "Bulk semaphores allow more allocations a second than counting semaphores",
-    "with 1,000 threads or more, faster wherever the 95% interval of the ratio decides, and somewhere it does",
+    "Bulk semaphores allow more allocations per second than counting semaphores",
+    "with 1,000 threads or more, faster at all points that the 95% interval of the ratio decides, at least one",
 )
 def _(results):
     intervals = [
@@ -45,7 +45,7 @@ def _(results):
     "section 5.1, figure 5",
     "bulk-5",
     "The rate falls before the number of threads has peaked",
-    "the most units a second are not taken with the most threads, by at least 5%",
+    "the max rate of units per second is at least 5% above the rate with the most threads",
 )
 def _(results):
     rates = {
@@ -99,7 +99,7 @@ def _(results):
     "Bulk",
     "section 5.2, figure 6",
     "bulk-6",
-    "With few threads RCU with and without delegation are alike",
+    "With few threads RCU takes the same time with and without delegation",
     "with at most 64 threads the median ratio is between 0.9 and 1.1",
 )
 def _(results):
@@ -108,20 +108,20 @@ def _(results):
 
 
 def exhausting(results, allocator):
-    """{payload: (requests served a ms, share refused)}; refusals are part of the experiment."""
+    """{payload: (requests per ms, share refused)}. The requests include refused ones."""
     found = {}
     for row in results.rows("bulk-7", allocator):
         if row.get("allocate_ms") and row["status"] in ("ok", "incomplete"):
             counts = row["allocations"]
-            asked = counts["count"] + counts["refused"]
-            found[row["payload_bytes"]] = (asked / median(row["allocate_ms"]), counts["refused"] / asked)
+            requested = counts["count"] + counts["refused"]
+            found[row["payload_bytes"]] = (requested / median(row["allocate_ms"]), counts["refused"] / requested)
     return need(found, "runs until the pool is exhausted")
 
 
 def rates(results):
     bulk, cuda = exhausting(results, "bulk"), exhausting(results, "cuda")
     return need(
-        {x: bulk[x][0] / cuda[x][0] for x in sorted(bulk.keys() & cuda.keys())}, "sizes that both were measured with"
+        {x: bulk[x][0] / cuda[x][0] for x in sorted(bulk.keys() & cuda.keys())}, "sizes measured with both"
     )
 
 
@@ -131,7 +131,7 @@ def rates(results):
     "section 5.3, figure 7",
     "bulk-7",
     "The allocation rate is 16.56 times that of CUDA's allocator on average",
-    "the mean over the sizes of the ratio of rates, refused requests counted as in the paper, is within a factor of 2"
+    "the mean over the sizes of the ratio of rates, with refused requests as in the paper, is within a factor of 2"
     " of that",
 )
 def _(results):
@@ -149,7 +149,7 @@ def _(results):
     "section 5.3, figure 7",
     "bulk-7",
     "It is faster than CUDA's allocator at all sizes but 2, 4, 64 and 128 KB",
-    "at every other size that was measured its rate is higher",
+    "its rate is higher at every other size that was measured",
 )
 def _(results):
     values = rates(results)
@@ -157,7 +157,7 @@ def _(results):
     return not slow, (
         f"slower at {', '.join(map(str, slow))} bytes"
         if slow
-        else f"faster at all {len(values)} others that were measured"
+        else f"faster at all {len(values)} other sizes that were measured"
     )
 
 
@@ -182,7 +182,7 @@ def _(results):
     "section 5.3, figure 7",
     "bulk-7",
     "Requests larger than 4 KB never fail",
-    "beyond 4 KiB at most one block's worth of the pool, or 1% of the requests, is refused",
+    "above 4 KiB at most one block's worth of the pool, or 1% of the requests, is refused",
     needs="full",
 )
 def _(results):
@@ -190,9 +190,9 @@ def _(results):
     worst = max(need(large, "more than 4 KiB"), key=lambda x: large[x][1])
     bad = {}
     for row in results.rows("bulk-7", "bulk"):
-        refused, asked = row["allocations"]["refused"], row["allocations"]["refused"] + row["allocations"]["count"]
-        if row["payload_bytes"] in large and refused > max(1, 0.01 * asked):
-            bad[row["payload_bytes"]] = f"{refused} of {asked}"
+        refused, requested = row["allocations"]["refused"], row["allocations"]["refused"] + row["allocations"]["count"]
+        if row["payload_bytes"] in large and refused > max(1, 0.01 * requested):
+            bad[row["payload_bytes"]] = f"{refused} of {requested}"
     return (
         not bad,
         "; ".join(f"{bytes_text(x)}: {v}" for x, v in bad.items())
@@ -210,6 +210,6 @@ def _(results):
 )
 def _(results):
     bulk, cuda = exhausting(results, "bulk"), exhausting(results, "cuda")
-    shared = need(bulk.keys() & cuda.keys(), "sizes that both were measured with")
+    shared = need(bulk.keys() & cuda.keys(), "sizes measured with both")
     mine, theirs = (statistics.fmean(each[x][1] for x in shared) for each in (bulk, cuda))
     return mine <= theirs / 2, f"{100 * mine:.1f}% against {100 * theirs:.1f}%; the device heap is not exactly the pool"

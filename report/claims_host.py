@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What the paper on host-managed allocators claims. Results are those of `heapwood host-bench`: passes over one trace."""
+"""The claims of the paper on host-managed allocators.
+
+The results are from `heapwood host-bench`: passes over one trace."""
 
 from .claims import claim, figure, need
 
@@ -30,7 +32,7 @@ def _(results):
     "Host-managed",
     "section IV, figure 3",
     "host-3",
-    "Outliers of up to 2 ms in the beginning disappear in the steady state",
+    "Outliers of up to 2 ms at the start disappear in the steady state",
     "the slowest call of segregated fit in the second half of the first pass takes less than a tenth of the slowest in"
     " the first half",
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What Ouroboros claims about allocation (sections 6.1.1 to 6.1.3)."""
+"""Ouroboros' claims about allocation (sections 6.1.1 to 6.1.3)."""
 
 import statistics
 
@@ -22,7 +22,7 @@ EACH = {"test": "alloc"}
 
 
 def mean_ratio(results, item, slower, faster):
-    """Mean over the sizes of one allocator's times over another's, the mean of those of `faster` that are there."""
+    """Mean ratio of `slower`'s times to those of `faster`, over the sizes and the allocators."""
     values = []
     for allocator in faster:
         try:
@@ -96,7 +96,7 @@ def _(results):
     "section 6.1.1",
     "ouroboros-100k",
     "CUDA's allocator takes the same time for all sizes up to 64 bytes",
-    "slowest over fastest median of 16, 32 and 64 bytes is at most 1.5, allocations alone",
+    "slowest over fastest median of 16, 32 and 64 bytes is at most 1.5, without frees",
 )
 def _(results):
     times = medians(results, "ouroboros-100k", "cuda", "payload_bytes", y="allocate_ms", **EACH)
@@ -111,7 +111,7 @@ def _(results):
     "section 6.1.1",
     "ouroboros-100k",
     "CUDA's allocator gets slower with the size from 64 bytes to 1 KiB",
-    "the medians of allocations alone grow from each size to the next",
+    "the medians, without frees, grow from each size to the next",
 )
 def _(results):
     times = medians(results, "ouroboros-100k", "cuda", "payload_bytes", y="allocate_ms", **EACH)
@@ -126,7 +126,7 @@ def _(results):
     "section 6.1.1",
     "ouroboros-100k",
     "CUDA's allocator is 110 to 160 times faster with 2048 bytes than with 1024",
-    "the ratio of the medians of allocations alone is in that range, give or take a factor of 2",
+    "the ratio of the medians, without frees, is in that range within a factor of 2",
 )
 def _(results):
     times = medians(results, "ouroboros-100k", "cuda", "payload_bytes", y="allocate_ms", **EACH)
@@ -165,7 +165,7 @@ def _(results):
     "section 6.1.2",
     "ouroboros-8k",
     "With 8 KiB, queues of pages are faster than ScatterAlloc, Halloc and CUDA's allocator",
-    "faster at 80% of the points where the 95% intervals decide, a quarter of all at least, against all three",
+    "against all three, faster at 80% of the points that the 95% intervals decide, which are at least a quarter of all",
 )
 def _(results):
     pairs = [("ouroboros-8k", PAGES[0], other, "threads", {}) for other in ("scatter", "halloc", "cuda")]
@@ -191,7 +191,7 @@ def _(results):
     "Ouroboros",
     "section 6.1.2",
     "ouroboros-32 ouroboros-128",
-    "With 32 and 128 bytes, queues of pages are level with ScatterAlloc and Halloc",
+    "With 32 and 128 bytes, queues of pages are as fast as ScatterAlloc and Halloc",
     "the median ratio of the times of Ouroboros-P-S to either is between 0.5 and 2",
 )
 def _(results):
@@ -235,7 +235,7 @@ def _(results):
     "Ouroboros",
     "section 6.1.3, figure 3",
     "ouroboros-range",
-    "Ouroboros' addresses stay very close to what was asked for",
+    "Ouroboros' address range stays very close to the requested bytes",
     "at every size the range of the first iteration is at most 1.5 times the bytes requested, for each variant",
     needs="full",
 )
@@ -255,7 +255,7 @@ def _(results):
     "Ouroboros",
     "section 6.1.3, figure 3",
     "ouroboros-range",
-    "ScatterAlloc's addresses are far apart even where little is asked for",
+    "ScatterAlloc's addresses are far apart even for small requests",
     "with 16 bytes its range is at least 10 times the bytes requested",
     needs="full",
 )
@@ -284,8 +284,8 @@ def utilization(results):
     "Ouroboros",
     "section 6.1.3",
     "ouroboros-utilization",
-    "Ouroboros hands out 98.35% of the memory in blocks of 16 bytes",
-    "the best variant hands out at least 95%",
+    "Ouroboros allocates 98.35% of the memory in blocks of 16 bytes",
+    "the best variant allocates at least 95%",
     needs="full",
 )
 def _(results):
@@ -300,7 +300,7 @@ def _(results):
     "Ouroboros",
     "section 6.1.3",
     "ouroboros-utilization",
-    "Ouroboros hands out more than ScatterAlloc, ScatterAlloc more than Halloc",
+    "Ouroboros allocates a larger share than ScatterAlloc, ScatterAlloc a larger one than Halloc",
     "the shares are in that order",
     needs="full",
 )
@@ -319,29 +319,29 @@ def _(results):
     "Ouroboros",
     "section 6.1.3",
     "ouroboros-utilization",
-    "CUDA's allocator hands out just 17.2%",
-    "at most 30%, and the test was not cut off by its time limit",
+    "CUDA's allocator allocates only 17.2%",
+    "at most 30%, and the test ended before its time limit",
 )
 def _(results):
     rows = need([row for row in results.rows("ouroboros-utilization", "cuda") if "space" in row], "CUDA's allocator")
     value = rows[0]["space"].get("utilization", 0)
     if rows[0]["status"] != "ok":
         return (
-            (False, f"{100 * value:.1f}% when time was over")
+            (False, f"{100 * value:.1f}% at the time limit")
             if value > 0.3
-            else (None, f"{100 * value:.1f}% when time was over")
+            else (None, f"{100 * value:.1f}% at the time limit")
         )
     return value <= 0.3, f"{100 * value:.1f}%"
 
 
-def lasted(results, allocator, to_the_end=True):
-    """To the end: until a request was refused, and not until the time limit."""
+def churn_result(results, allocator, to_the_end=True):
+    """The churn result of an allocator; to_the_end: only if it ended by a refused request."""
     rows = [
         row
         for row in results.rows("ouroboros-churn", allocator)
         if row.get("space", {}).get("iterations") is not None and (row["status"] == "ok" or not to_the_end)
     ]
-    need(rows, label(results, allocator) + (" until memory is out" if to_the_end else ""))
+    need(rows, label(results, allocator) + (" until memory is exhausted" if to_the_end else ""))
     return rows[0]
 
 
@@ -355,8 +355,8 @@ def lasted(results, allocator, to_the_end=True):
     needs="full",
 )
 def _(results):
-    best = max(lasted(results, a)["space"]["iterations"] for a in PAGES)
-    scatter, halloc = (lasted(results, a)["space"]["iterations"] for a in ("scatter", "halloc"))
+    best = max(churn_result(results, a)["space"]["iterations"] for a in PAGES)
+    scatter, halloc = (churn_result(results, a)["space"]["iterations"] for a in ("scatter", "halloc"))
     return best > scatter > halloc, f"{best:.0f}, {scatter:.0f} and {halloc:.0f} iterations"
 
 
@@ -369,7 +369,7 @@ def _(results):
     "the last complete iteration takes at least twice as long as the median one",
 )
 def _(results):
-    space = lasted(results, "cuda", to_the_end=False)["space"]
+    space = churn_result(results, "cuda", to_the_end=False)["space"]
     need("last_ms" in space, "iterations of CUDA's allocator")
     return (
         space["last_ms"] >= 2 * space["iteration_ms"],
@@ -388,7 +388,7 @@ def _(results):
 def _(results):
     found = {}
     for allocator in ("halloc", *PAGES):
-        space = lasted(results, allocator)["space"]
+        space = churn_result(results, allocator)["space"]
         need("last_ms" in space, "iterations")
         found[allocator] = space["last_ms"] / space["iteration_ms"]
     return max(found.values()) <= 2, ", ".join(f"{label(results, a)} {figure(v)}" for a, v in found.items())

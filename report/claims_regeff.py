@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""What RegEff claims about registers and the generic tests."""
+"""RegEff's claims about registers and the generic tests."""
 
 from .claims import LISTS, REGEFF_FULL, NotMeasured, claim, figure, label, medians, need, ratios, spread, usually_faster
 from .samples import median
 from .text import bytes_text
 
 P120 = {"blocks": 120}
-# The generic tests' figures, and what each is drawn over.
+# The generic tests' figures and their x axes.
 GENERIC = (
     ("regeff-3a", "payload_bytes"),
     ("regeff-3b", "pool_bytes"),
@@ -29,7 +29,7 @@ def registers(results, coalesced=False):
     "table 1",
     "regeff-t1",
     "CMalloc and its variants need fewer registers than ScatterAlloc and Halloc",
-    "the most registers of a malloc and a free of the four are fewer than the fewest of the two",
+    "the max number of registers of a malloc and a free of the four is below the min of the two",
 )
 def _(results):
     use = registers(results)
@@ -44,7 +44,7 @@ def _(results):
     "table 1",
     "regeff-t1",
     "AtomicMalloc needs the fewest registers of all",
-    "no allocator of the paper has fewer registers in a kernel with a malloc and a free",
+    "no allocator of the paper needs fewer registers in a kernel with a malloc and a free",
 )
 def _(results):
     use = registers(results)
@@ -60,7 +60,7 @@ def _(results):
     "table 1",
     "regeff-t1",
     "Coalescing costs at most 11 registers",
-    "of the paper's allocators none has more than 11 registers more with the coalescing adaptor",
+    "none of the paper's allocators needs more than 11 additional registers with the coalescing adaptor",
 )
 def _(results):
     plain, coalesced = registers(results), registers(results, coalesced=True)
@@ -120,7 +120,7 @@ def _(results):
     "section 7, figure 3(a)",
     "regeff-3a",
     "FDGMalloc is slower than CudaMalloc in Alloc Dealloc",
-    "CudaMalloc is faster at 80% of the points where the 95% intervals decide, a quarter of all at least",
+    "CudaMalloc is faster at 80% of the points that the 95% intervals decide, which are at least a quarter of all",
 )
 def _(results):
     return usually_faster(results, [("regeff-3a", "cuda", "fdg", "payload_bytes", P120)])
@@ -131,8 +131,8 @@ def _(results):
     "RegEff",
     "section 7, figure 3(a)",
     "regeff-3a",
-    "Most allocators take the same time whatever the payload",
-    "slowest over fastest median is at most 2 for more than half of the paper's allocators without CudaMalloc",
+    "Most allocators take the same time for every payload",
+    "slowest over fastest median is at most 2 for more than half of the paper's allocators except CudaMalloc",
 )
 def _(results):
     found = {}
@@ -148,8 +148,8 @@ def _(results):
 
 def add_large():
     for allocator, statement in (
-        ("scatter", "ScatterAlloc falls off at requests larger than its pages"),
-        ("halloc", "Halloc falls off at large requests, which go to CudaMalloc"),
+        ("scatter", "ScatterAlloc is slow for requests larger than its pages"),
+        ("halloc", "Halloc is slow for large requests, which it passes to CudaMalloc"),
     ):
 
         def check(results, allocator=allocator):
@@ -170,7 +170,7 @@ add_large()
     "section 7, figure 4",
     "regeff-4",
     "ScatterAlloc takes prohibitively long for requests larger than a page",
-    "with the smallest page, the slowest median beyond a page is at least 10 times the fastest within one",
+    "with the smallest page size, the slowest median above a page is at least 10 times the fastest within one",
 )
 def _(results):
     rows = [row for row in results.rows("regeff-4", "scatter") if row.get("median_ms")]
@@ -178,7 +178,7 @@ def _(results):
     page = min(row["page_bytes"] for row in rows)
     within = [row["median_ms"] for row in rows if row["page_bytes"] == page and row["payload_bytes"] < page]
     beyond = [row["median_ms"] for row in rows if row["page_bytes"] == page and row["payload_bytes"] > page]
-    need(within and beyond, "requests on both sides of the page's size")
+    need(within and beyond, "requests below and above the page size")
     return (
         max(beyond) >= 10 * min(within),
         f"pages of {page} bytes: {figure(min(within))} ms within, {figure(max(beyond))} ms beyond",
@@ -211,7 +211,7 @@ def _(results):
     "RegEff",
     "section 7, figure 3(b)",
     "regeff-3b",
-    "CudaMalloc gets slower with a larger pool",
+    "CudaMalloc is slower with a larger pool",
     "the median with the largest pool is at least 1.5 times that with the smallest complete one",
 )
 def _(results):
@@ -219,7 +219,7 @@ def _(results):
     first, last = times[min(times)], times[max(times)]
     return (
         last >= 1.5 * first,
-        f"{figure(first)} ms, then {figure(last)} ms; the device heap here is not made anew for each pool",
+        f"{figure(first)} ms, then {figure(last)} ms; the device heap is not recreated for each pool here",
     )
 
 
@@ -254,8 +254,8 @@ def _(results):
     need(pools, "Halloc")
     smallest = min(pools)
     if smallest > 256 << 20:
-        return True, f"smallest pool that serves all: {bytes_text(smallest)}"
-    return False, f"serves all in {bytes_text(smallest)}: slabs are cut to the pool here"
+        return True, f"smallest pool without refusals: {bytes_text(smallest)}"
+    return False, f"no refusals in {bytes_text(smallest)}: slabs are sized to the pool here"
 
 
 @claim(
@@ -283,8 +283,8 @@ def growth(results, allocator):
     "RegEff",
     "section 7, figure 3(c)",
     "regeff-3c",
-    "FDGMalloc takes almost the same time whatever the number of successive allocations",
-    "100 allocations a thread take at most twice as long as 10",
+    "FDGMalloc takes almost the same time for every number of successive allocations",
+    "100 allocations per thread take at most twice as long as 10",
 )
 def _(results):
     value = growth(results, "fdg")
@@ -297,7 +297,7 @@ def _(results):
     "section 7, figure 3(c)",
     "regeff-3c",
     "Most allocators take time in proportion to the successive allocations",
-    "100 allocations a thread take 5 to 20 times as long as 10 for more than half of the paper's others",
+    "100 allocations per thread take 5 to 20 times as long as 10 for more than half of the paper's others",
 )
 def _(results):
     found = {a: growth(results, a) for a in ("atomic", "awmalloc", *REGEFF_FULL)}
@@ -310,7 +310,7 @@ def _(results):
     "RegEff",
     "section 7, figure 3(c)",
     "regeff-3c",
-    "Only from more than 70 successive allocations on does FDGMalloc overtake others than CudaMalloc",
+    "FDGMalloc overtakes allocators other than CudaMalloc only at more than 70 successive allocations",
     "at 10 to 70 iterations none of the paper's others is slower than FDGMalloc; at 80 to 100 one is",
 )
 def _(results):
@@ -321,7 +321,7 @@ def _(results):
     ]
     passed = [x for x, t in fdg.items() if any(o.get(x, 0) > t for o in others)]
     return bool(passed) and min(passed) > 70, (
-        f"faster than another at {min(passed)} iterations already" if passed else "never"
+        f"faster than another from {min(passed)} iterations on" if passed else "never"
     )
 
 
@@ -331,7 +331,7 @@ def _(results):
     "section 7, figure 3(c)",
     "regeff-3c",
     "With many successive allocations Halloc is faster than CMalloc and its variants",
-    "at the most iterations its median is below that of each of the four",
+    "at the max number of iterations its median is below that of each of the four",
 )
 def _(results):
     times = {
@@ -372,7 +372,7 @@ def generic_pairs(first, second, figures=GENERIC):
     "section 7, figure 3",
     "regeff-3a regeff-3b regeff-3c regeff-3d",
     "AWMalloc is faster than AtomicMalloc in all generic tests",
-    "faster at 80% of the points where the 95% intervals decide, a quarter of all at least",
+    "faster at 80% of the points that the 95% intervals decide, which are at least a quarter of all",
 )
 def _(results):
     return usually_faster(results, generic_pairs("awmalloc", "atomic"))
@@ -383,8 +383,8 @@ def _(results):
     "RegEff",
     "section 7, figure 3",
     "regeff-3c regeff-3d",
-    "ScatterAlloc comes near AtomicMalloc in the generic tests",
-    "the median of its times over AtomicMalloc's in figures 3(c) and 3(d) is at most 1.5",
+    "ScatterAlloc is nearly as fast as AtomicMalloc in the generic tests",
+    "the median of the ratio to AtomicMalloc's times in figures 3(c) and 3(d) is at most 1.5",
 )
 def _(results):
     values = [
@@ -400,8 +400,8 @@ def _(results):
     "RegEff",
     "section 7, figure 3",
     "regeff-3a regeff-3b regeff-3c regeff-3d",
-    "An offset a multiprocessor makes CMMalloc and CFMMalloc faster than CMalloc and CFMalloc in the generic tests",
-    "faster at 80% of the points where the 95% intervals decide, a quarter of all at least, both together",
+    "An offset per multiprocessor makes CMMalloc and CFMMalloc faster than CMalloc and CFMalloc in the generic tests",
+    "faster at 80% of the points that the 95% intervals decide, which are at least a quarter of all, both together",
 )
 def _(results):
     return usually_faster(results, generic_pairs("cmmalloc", "cmalloc") + generic_pairs("cfmmalloc", "cfmalloc"))
@@ -413,7 +413,7 @@ def _(results):
     "section 7, figures 3(c), 3(d)",
     "regeff-3c regeff-3d",
     "CFMMalloc takes 1.57 to 2.09 times as long as ScatterAlloc in figures 3(c) and 3(d)",
-    "the median of the ratios over all points is in that range, give or take a quarter",
+    "the median of the ratios over all points is in that range, within 25%",
 )
 def _(results):
     values = [

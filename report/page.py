@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page: everything in one file, plotly.js too, so that it needs no network."""
+"""Renders the page: one file that includes plotly.js, so that it needs no network."""
 
 import collections
 import json
@@ -9,7 +9,8 @@ import jinja2
 import markupsafe
 import plotly.offline
 
-from . import claims_builds, claims_bulk, claims_host, claims_ouroboros, claims_regeff  # noqa: F401  they add claims
+# Importing them registers the claims.
+from . import claims_builds, claims_bulk, claims_host, claims_ouroboros, claims_regeff  # noqa: F401
 from .cells import cell, number, published_table, table
 from .claims import FAILS, HOLDS, OPEN, judge_all
 from .panels import PANELS
@@ -29,18 +30,18 @@ def published():
 
 
 def item_section(results, item, papers, verdicts):
-    """A table or figure: measured, published, and what becomes of the claims about it."""
+    """A table or figure of a paper: measured and published results, verdicts of its claims."""
     paper = papers.get(item["paper"])
-    told = paper["items"].get(item["id"]) if paper else None
+    printed = paper["items"].get(item["id"]) if paper else None
     reason = results.missing(item["id"])
     blocks = [] if reason or item["id"] not in PANELS else PANELS[item["id"]](results)
     blocks = [block for block in blocks if block.get("curves") or block.get("rows")]
     cases = results.cases_of(item["id"])
     left = len(item["cases"]) - len(cases)
     if not blocks and not reason:
-        reason = "nothing that was measured can be shown"
+        reason = "no measured result can be shown"
     claims = [v for v in verdicts if item["id"] in v.claim.items]
-    open_claims = {}  # by reason: most have the same
+    open_claims = {}  # by reason, which most of them share
     for v in claims:
         if v.verdict == OPEN:
             open_claims.setdefault(v.evidence, []).append(v)
@@ -50,11 +51,11 @@ def item_section(results, item, papers, verdicts):
         "reason": reason,
         "left": left,
         "seconds": sum(case["seconds"] for case in cases),
-        "published": published_table(told) if told and "rows" in told else None,
-        "states": told.get("states", []) if told else [],
-        "source": told["source"] if told else None,
+        "published": published_table(printed) if printed and "rows" in printed else None,
+        "states": printed.get("states", []) if printed else [],
+        "source": printed["source"] if printed else None,
         "wide": (
-            bool(told and len(told.get("columns", ())) > 7)
+            bool(printed and len(printed.get("columns", ())) > 7)
             or any(len(block.get("columns", ())) > 9 for block in blocks)
         ),
         "claims": [v for v in claims if v.verdict != OPEN],
@@ -63,7 +64,7 @@ def item_section(results, item, papers, verdicts):
 
 
 def tally(verdicts):
-    """Papers in rows, verdicts in columns."""
+    """The number of verdicts per paper."""
     counts = collections.Counter((v.claim.paper, v.verdict) for v in verdicts)
     papers = list(dict.fromkeys(v.claim.paper for v in verdicts))
     lines = [
@@ -81,7 +82,7 @@ def tally(verdicts):
             number(len(verdicts)),
         ]
     )
-    return table("Claims and what became of them", ["paper", HOLDS, FAILS, OPEN, "all"], lines)
+    return table("Claims by verdict", ["paper", HOLDS, FAILS, OPEN, "all"], lines)
 
 
 def verdicts_in_order(results):
@@ -97,7 +98,7 @@ def verdicts_markdown(results):
         + ", ".join(f"{counts[verdict]} {verdict}" for verdict in SYMBOLS)
         + ".",
         "",
-        "| paper | claim | verdict | found |",
+        "| paper | claim | verdict | evidence |",
         "| :--- | :--- | :--- | :--- |",
     ]
     lines += [f"| {v.claim.paper} | {v.claim.statement} | {v.verdict} | {v.evidence} |" for v in verdicts]
@@ -105,18 +106,18 @@ def verdicts_markdown(results):
 
 
 def write_verdicts(path, results):
-    """Replaces what stands between the marks of a document."""
+    """Replaces the text between the marks of a document by the verdicts."""
     path = pathlib.Path(path)
     text = path.read_text(encoding="utf-8")
     begin, end = "<!-- verdicts:begin -->\n", "<!-- verdicts:end -->"
     if text.count(begin) != 1 or end not in text.split(begin)[1]:
-        raise ResultsError(f"{path}: the marks '{begin.strip()}' and '{end}' are not there")
+        raise ResultsError(f"{path}: the marks '{begin.strip()}' and '{end}' are missing")
     before, after = text.split(begin)
     path.write_text(before + begin + verdicts_markdown(results) + "\n" + end + after.split(end)[1], encoding="utf-8")
 
 
 def comparison(results, against):
-    """Every pair of samples that both files have."""
+    """Compares every set of samples that both files contain."""
     lines, counts = [], collections.Counter()
     for key, case in results.cases.items():
         old = {row["allocator"]: row for row in against.cases.get(key, {}).get("results", [])}
@@ -139,13 +140,13 @@ def comparison(results, against):
                 ]
             )
     lines.sort(key=lambda line: ("SLOWER", "FASTER", "UNCLEAR", "SAME").index(line[-1]["text"]))
-    columns = ["case", "allocator", "before, ms", "now, ms", "now / before", "95% interval", "verdict"]
+    columns = ["case", "allocator", "old, ms", "new, ms", "new / old", "95% interval", "verdict"]
     rule = (
-        f"SAME: the interval lies within {1 / ALIKE:.2f} and {ALIKE:.2f}; FASTER, SLOWER: it lies below or above 1;"
-        " else UNCLEAR. The interval is Welch's, of the ratio of geometric means of the raw samples; fewer than three"
-        " samples are UNCLEAR."
+        f"SAME: the interval is within {1 / ALIKE:.2f} and {ALIKE:.2f}; FASTER: it is below 1; SLOWER: it is above 1;"
+        " UNCLEAR: otherwise, or fewer than three samples. The interval is Welch's, for the ratio of the geometric"
+        " means of the raw samples."
     )
-    return {"counts": counts, "table": table("Measured twice", columns, lines, [rule])}
+    return {"counts": counts, "table": table("Old and new results", columns, lines, [rule])}
 
 
 def render(results, against=None):
@@ -173,7 +174,7 @@ def render(results, against=None):
         return markupsafe.Markup((FOLDER / "templates" / name).read_text(encoding="utf-8"))
 
     def inlined(value):
-        # "</script>" in a label must not end the element.
+        # Escapes "</", since "</script>" in a label would end the element.
         return markupsafe.Markup(json.dumps(value, allow_nan=False, separators=(",", ":")).replace("</", "<\\/"))
 
     return environment.get_template("page.html").render(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the page shows of each item: tables and plots, from what was measured. A new item is a line in PANELS."""
+"""The panels of each item: tables and plots of its results. A new item is a line in PANELS."""
 
 from .cells import grid, row_median
 from .plots import PAYLOAD, TIME, axis, sampled
@@ -13,7 +13,7 @@ from .text import bytes_text, count_text
 
 
 def generic(item, x, x_axis, x_text, title, **settings):
-    """Times of a generic test over one parameter: a plot and its table for each size of grid."""
+    """Panels of a generic test over one parameter: a plot and its table per grid size."""
 
     def panels(results):
         blocks = []
@@ -42,7 +42,7 @@ PANELS = {
         "regeff-3b", "pool_bytes", axis("size of the pool", sizes=True), bytes_text, "Alloc Cycle Dealloc"
     ),
     "regeff-3c": generic(
-        "regeff-3c", "iterations", axis("successive allocations a thread", log=False), str, "Alloc Cycle Dealloc"
+        "regeff-3c", "iterations", axis("successive allocations per thread", log=False), str, "Alloc Cycle Dealloc"
     ),
     "regeff-3d": generic(
         "regeff-3d", "blocks", axis("blocks of 8 allocating threads"), str, "Probability, 10 launches"

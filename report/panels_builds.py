@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Panels of builds: RegEff's tables 3 and 4, and Heapwood's own."""
+"""Panels of builds: RegEff's tables 3 and 4, and items of this project."""
 
 from .cells import Notes, cell, grid, name_cell, number, outcome, row_median, table
 from .plots import TIME, axis, curve, plot, sampled
@@ -7,7 +7,7 @@ from .text import count_text
 
 
 def builds(item, over):
-    """Tables 3 and 4: scenes in columns, properties of the requests, then slowdowns over one allocator's time."""
+    """A table with a column per scene: properties of the requests, slowdowns relative to `over`."""
 
     def panels(results):
         rows = results.rows(item)
@@ -19,7 +19,7 @@ def builds(item, over):
             lines.append([first, *cells])
             names.append(allocator)
 
-        # Of any allocator whose build was complete: requests depend on the tree alone.
+        # From any complete build: requests depend on the tree only.
         whole = {s: next((row for row in rows if row["scene"] == s and row["status"] == "ok"), {}) for s in scenes}
         add(cell("triangles", heading=True), [number(whole[s].get("triangles")) for s in scenes])
         add(
@@ -56,12 +56,12 @@ def builds(item, over):
             for s in scenes
             if whole[s]
         ]
-        said = [f"Slowdowns over {label}'s time. * cannot free single blocks. Scenes: {'; '.join(sources)}."]
+        said = [f"Slowdowns are relative to {label}. * cannot free single blocks. Scenes: {'; '.join(sources)}."]
         said += [f"{i + 1}: {line}" for i, line in enumerate(notes.lines)]
         panels = [table("Builds: times and slowdowns", ["", *scenes], lines, said, names)]
         complete = [row for row in rows if row["status"] == "ok"]
         sizes = [row["triangles"] for row in complete]
-        if sizes and max(sizes) > 2 * min(sizes):  # else there is nothing to see over them
+        if sizes and max(sizes) > 2 * min(sizes):  # a plot needs a range of sizes
             panels.append(
                 sampled(results, "Build time over triangles", axis("triangles"), TIME, complete, "triangles")
             )
@@ -71,7 +71,7 @@ def builds(item, over):
 
 
 def share(results):
-    """What an allocator costs beyond the bare minimum: build time above the fastest lower bound's, over build time."""
+    """The min share of build time due to the allocator: time above the fastest lower bound."""
     rows = [row for row in results.rows("own-share") if row["status"] == "ok"]
     bound = {}
     for row in rows:
@@ -99,17 +99,17 @@ def share(results):
         names.append(allocator)
     return [
         table(
-            "At least this share of the build is the allocator, %",
+            "Min share of the build time that is the allocator, %",
             ["", *scenes],
             lines,
-            ["Build time above that of the faster allocator that never frees, which costs something itself."],
+            ["Build time above that of the faster of the allocators that never free, whose own cost is not included."],
             names,
         )
     ]
 
 
 def rays(results):
-    """Millions of rays a second over the scenes' triangles."""
+    """Rays per second over the scenes' numbers of triangles."""
     kinds, steps = ("primary", "diffuse"), {"inner": "inner nodes", "leaves": "leaves", "triangles": "triangles"}
     rows = [row for row in results.rows("own-trace") if row["status"] == "ok"]
     scenes = {}
@@ -127,20 +127,20 @@ def rays(results):
         lines.append(line)
     columns = ["", "source", "triangles"]
     for kind in kinds:
-        columns += [f"{kind}, Mrays/s", *(f"{kind}: {what} a ray" for what in steps.values())]
-    title = "Closest hits a second"
+        columns += [f"{kind}, Mrays/s", *(f"{kind}: {what} per ray" for what in steps.values())]
+    title = "Closest hits per second"
     return [
         sampled(
             results,
             title,
             axis("triangles"),
-            axis("millions a second"),
+            axis("millions per second"),
             rows,
             "triangles",
             scale=lambda row, ms: row["rays"] / ms / 1e3,
             names={kind: f"{kind.capitalize()} rays" for kind in kinds},
         ),
-        table(f"{title} and steps of a ray", columns, lines),
+        table(f"{title} and steps per ray", columns, lines),
     ]
 
 
@@ -158,7 +158,7 @@ def pool_over_build(results):
             for row in rows
         ]
 
-    columns = ["", "most in use, MiB", "highest address, MiB", "worst external fragmentation below it", "at the end"]
+    columns = ["", "max in use, MiB", "highest address, MiB", "max external fragmentation below it", "at the end"]
     lines = [
         [
             name_cell(results, row["allocator"]),
@@ -179,7 +179,7 @@ def pool_over_build(results):
 
 
 def builders(results):
-    """The single kernel with each allocator, and the builder that has kernels for each level."""
+    """The single-kernel builder with each allocator, and the per-level builder."""
     rows = [
         {**row, "allocator": f"{row['allocator']} {row['builder']}", "name": row["label"]}
         for row in results.rows("own-builder")

@@ -59,7 +59,7 @@ def memory(results):
                 number(first.get("mappings")),
             ]
         )
-    columns = ["", "most requested, MiB", "most mapped, MiB", "in use of mapped, means", "mappings"]
+    columns = ["", "max requested, MiB", "max mapped, MiB", "mean share of mapped in use", "mappings"]
     return [
         plot("Memory mapped over the first pass", CALL, axis("MiB", log=False), curves),
         table("Memory, first pass", columns, lines),

@@ -7,7 +7,7 @@ from .text import bytes_text, count_text
 
 
 def each(item):
-    """Ouroboros' allocations: a plot over the sizes, tables of malloc and of free, mixed sizes in their last column."""
+    """Ouroboros' allocation test: a plot over the sizes; tables of malloc and free."""
 
     def panels(results):
         rows = results.rows(item, test="alloc")
@@ -20,7 +20,7 @@ def each(item):
             blocks.append(
                 grid(
                     results,
-                    f"{what} alone, {threads:,} threads",
+                    f"{what} only, {threads:,} threads",
                     "ms",
                     rows + mixed,
                     "payload_bytes",
@@ -40,9 +40,9 @@ def address_range(results):
         got = row.get("space", {}).get("first_address_bytes")
         return got / (row["threads"] * row["request_bytes"]) if got else None
 
-    title = "Range of addresses over the bytes asked for, first iteration"
+    title = "Address range over requested bytes, first iteration"
     return [
-        valued(results, title, PAYLOAD, axis("range / bytes asked for"), rows, "payload_bytes", times),
+        valued(results, title, PAYLOAD, axis("range / requested bytes"), rows, "payload_bytes", times),
         grid(results, title, "", rows, "payload_bytes", times, bytes_text),
     ]
 
@@ -53,7 +53,7 @@ def churn(results):
     for row in rows:
         space = row["space"]
         steps = space["steps"][0]
-        # Thinned when it was written: the last step is the iteration after the last complete one.
+        # The steps are thinned. The last one is the iteration after the last complete one.
         last = max(space.get("iterations", len(steps)), 1)
         x = [1 + i * last / max(len(steps) - 1, 1) for i in range(len(steps))]
         curves.append(
@@ -70,10 +70,10 @@ def churn(results):
             ]
         )
         names.append(row["allocator"])
-    columns = ["", "iterations", "in use then, %", "median iteration, ms", "last, ms", "remark"]
+    columns = ["", "iterations", "in use at the end, %", "median iteration, ms", "last iteration, ms", "remark"]
     return [
         plot(
-            "Range of addresses while half of each iteration's blocks are freed",
+            "Address range while half of each iteration's blocks are freed",
             axis("iteration", log=False),
             axis("MiB"),
             curves,
@@ -89,14 +89,14 @@ def utilization(results):
         value = row.get("space", {}).get("utilization")
         line = outcome(row, None if value is None else 100 * value, notes)
         lines.append([name_cell(results, row["allocator"]), line])
-    # The platform's heap has a size of its own.
+    # The platform's heap may differ in size from the pool.
     sizes = {row["allocator"]: row.get("space", {}).get("capacity_bytes", 0) for row in rows}
     capacity = max((size for name, size in sizes.items() if name != "cuda"), default=0)
     heap = sizes.get("cuda", 0)
     beside = f" (CudaMalloc: of {bytes_text(heap)})" if heap not in (0, capacity) else ""
     return [
         table(
-            f"Share of {bytes_text(capacity)}{beside} handed out in blocks of 16 bytes, %",
+            f"Share of {bytes_text(capacity)}{beside} allocated in blocks of 16 bytes, %",
             ["", "share, %"],
             lines,
             [f"{i + 1}: {line}" for i, line in enumerate(notes.lines)],
@@ -112,13 +112,13 @@ def primitive_rows(results, item):
 def semaphores(results):
     rows = primitive_rows(results, "bulk-5")
     names = {row["allocator"]: row["label"] for row in rows}
-    title = "Units taken a second"
+    title = "Units acquired per second"
     return [
         sampled(
             results,
             title,
             axis("threads"),
-            axis("millions a second"),
+            axis("millions per second"),
             rows,
             "threads",
             scale=lambda row, ms: row["threads"] / ms / 1e3,
@@ -157,7 +157,7 @@ def rcu(results):
     for readers, name in sorted(names.items(), key=lambda pair: int(pair[0])):
         points = sorted((row["threads"], row["speed"]) for row in rows if row["allocator"] == readers)
         curves.append(curve(f"writers : readers {name}", [p[0] for p in points], [p[1] for p in points]))
-    title = "Time with a barrier each over time with delegation"
+    title = "Time with one barrier per writer over time with delegation"
     return [
         plot(title, axis("threads"), axis("ratio"), curves),
         grid(results, title, "", rows, "threads", lambda row: row["speed"], count_text, names),
@@ -165,23 +165,23 @@ def rcu(results):
 
 
 def exhausting(results):
-    # Refused requests are part of the experiment, and a table of their own.
+    # Refused requests are part of the experiment and have a separate table.
     rows = [{**row, "status": "ok"} for row in results.rows("bulk-7") if row.get("allocate_ms")]
 
-    def asked(row):
+    def requested(row):
         return row["allocations"]["count"] + row["allocations"]["refused"]
 
-    title = "Requests a second until the pool is exhausted"
+    title = "Requests per second until the pool is exhausted"
     return [
         sampled(
             results,
             title,
             PAYLOAD,
-            axis("millions a second"),
+            axis("millions per second"),
             rows,
             "payload_bytes",
             "allocate_ms",
-            scale=lambda row, ms: asked(row) / ms / 1e3,
+            scale=lambda row, ms: requested(row) / ms / 1e3,
         ),
         grid(
             results,
@@ -189,7 +189,7 @@ def exhausting(results):
             "millions",
             rows,
             "payload_bytes",
-            lambda row: asked(row) / row_median(row, "allocate_ms") / 1e3,
+            lambda row: requested(row) / row_median(row, "allocate_ms") / 1e3,
             bytes_text,
         ),
         grid(
@@ -198,7 +198,7 @@ def exhausting(results):
             "%",
             rows,
             "payload_bytes",
-            lambda row: 100 * row["allocations"]["refused"] / asked(row),
+            lambda row: 100 * row["allocations"]["refused"] / requested(row),
             bytes_text,
         ),
     ]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Panel of the builder's profile: what its warps do, over time and in all, and what the allocator costs."""
+"""Panels of the builder's profile: phases of its warps, and the allocator's cost."""
 
 from .cells import Notes, cell, name_cell, number, outcome, table
 from .plots import axis, curve, plot
 
-# Work first, from the bottom; waiting on top of it.
+# Stacked from the bottom: work, then waiting.
 PHASES = ("bounds", "init", "choose", "move", "binned", "exact", "leaf", "allocate", "free", "give", "other", "wait")
 
 
@@ -16,7 +16,7 @@ def profile(results):
         middles = [bucket * (i + 0.5) for i in range(len(shares["wait"]))]
         blocks.append(
             plot(
-                f"{row['scene']} with {row['label']}: what {row['warps']:,} warps do over the build",
+                f"{row['scene']} with {row['label']}: phases of {row['warps']:,} warps over the build",
                 axis("milliseconds", log=False),
                 axis("% of the warps", log=False),
                 [curve(phase, middles, [100 * share for share in shares[phase]]) for phase in PHASES],
@@ -36,7 +36,7 @@ def profile(results):
 
 
 def by_level(rows, names):
-    """Time of each level of the tree, whatever its phase."""
+    """Time per level of the tree, over all phases."""
     of = [{level["depth"]: sum(level["warp_ms"].values()) for level in row["levels"]} for row in rows]
     depths = sorted({depth for one in of for depth in one})
     curves = [
@@ -64,9 +64,9 @@ def allocators(results):
         )
         of.append(row["allocator"])
     said = [
-        "In calls: of the time that warps do not wait. Saved: what the build would be faster by if each warp handed out a"
-        " stretch of memory of its own and a free did nothing; below 0 where memory that is never used again costs more.",
+        "In calls: share of the time that warps do not wait. Saved: reduction of the build time if each warp allocated by"
+        " incrementing an offset in memory of its own and free did nothing; negative if never reusing memory costs more.",
         *(f"{i + 1}: {line}" for i, line in enumerate(notes.lines)),
     ]
-    columns = ["", "scene", "build, ms", "with the probe, ms", "in calls, %", "saved without them, %"]
-    return [table("What the allocator costs", columns, lines, said, of)]
+    columns = ["", "scene", "build, ms", "with profiling, ms", "in calls, %", "saved without them, %"]
+    return [table("Cost of the allocator", columns, lines, said, of)]

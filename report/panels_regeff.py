@@ -21,7 +21,7 @@ def registers(results):
         names.append(row["allocator"])
     columns = ["", "malloc", "free", "both", "malloc, coalesced", "free, coalesced", "both, coalesced"]
     return [
-        table("Registers a thread", columns, lines, [f"{i + 1}: {line}" for i, line in enumerate(notes.lines)], names)
+        table("Registers per thread", columns, lines, [f"{i + 1}: {line}" for i, line in enumerate(notes.lines)], names)
     ]
 
 
@@ -40,10 +40,10 @@ def calls_of_p(results):
     ]
     return [
         table(
-            "Calls in P, 120 blocks, 10 launches",
+            "Calls of the Probability test, 120 blocks, 10 launches",
             columns,
             lines,
-            ["Expected: by the paper's rule, which its own counts do not follow."],
+            ["Expected: by the paper's rule; the paper's own counts differ from it."],
             [row["allocator"] for row in rows],
         )
     ]

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Plots of the page, as data: page.js draws them. Error bars are the smallest and the largest raw sample."""
+"""Plots of the page as data, which page.js draws. Error bars are the min and max raw sample."""
 
 from .cells import row_median
 from .text import figure
 
 
 def axis(title, log=True, sizes=False):
-    """`sizes`: ticks at the points themselves, written as KiB and MiB."""
+    """`sizes`: ticks at the points, labelled in KiB and MiB."""
     return {"title": title, "log": log, "sizes": sizes}
 
 
-PAYLOAD = axis("bytes asked for", sizes=True)
+PAYLOAD = axis("requested bytes", sizes=True)
 TIME = axis("milliseconds")
 
 
@@ -19,18 +19,18 @@ def curve(name, x, y, low=None, high=None, allocator=None):
 
 
 def plot(title, x, y, curves, style="lines"):
-    """`style`: lines, stacked (areas on one another) or bars."""
+    """`style`: lines, stacked (areas) or bars."""
     curves = [c for c in curves if c["x"]]
     alt = alt_text(title, x, y, curves, style)
     return {"kind": "plot", "title": title, "x": x, "y": y, "curves": curves, "style": style, "alt": alt}
 
 
 def alt_text(title, x, y, curves, style):
-    """What somebody who does not see the plot is told; the table below has the figures."""
+    """Text for screen readers; the table below the plot has the figures."""
     if not curves:
         return f"{title}: nothing was measured."
     if style != "lines":
-        kind = "areas on one another" if style == "stacked" else "groups of bars"
+        kind = "stacked areas" if style == "stacked" else "groups of bars"
         names = ", ".join(c["name"] for c in curves)
         return f"{title}. {len(curves)} {kind}, {y['title']} against {x['title']}: {names}. The table below has all figures."
     ends = {c["name"]: c["y"][-1] for c in curves if c["y"][-1] is not None}
@@ -42,7 +42,7 @@ def alt_text(title, x, y, curves, style):
 
 
 def sampled(results, title, x_axis, y_axis, rows, x, samples="runs_ms", scale=lambda row, value: value, names=None):
-    """A curve an allocator: medians of samples over x. A row that was refused something is drawn, a failed one is not."""
+    """A curve per allocator: medians of samples over x. Rows with refused requests are included."""
     curves = []
     for allocator, name in (names or results.labels()).items():
         mine = sorted(
@@ -62,7 +62,7 @@ def sampled(results, title, x_axis, y_axis, rows, x, samples="runs_ms", scale=la
             )
             for row in mine
         ]
-        # Sorted: lowest, median, highest, also where the scale turns time into a rate.
+        # Sorted as min, median, max, also if the scale turns times into rates.
         curves.append(
             curve(
                 name,
@@ -77,7 +77,7 @@ def sampled(results, title, x_axis, y_axis, rows, x, samples="runs_ms", scale=la
 
 
 def valued(results, title, x_axis, y_axis, rows, x, value):
-    """A curve an allocator of single values."""
+    """A curve per allocator of single values."""
     curves = []
     for allocator, name in results.labels().items():
         points = sorted(

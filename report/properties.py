@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""RegEff table 5 again: a grade from figures, by a rule that is said beside it."""
+"""RegEff table 5: grades computed from figures by the rules that are shown below the table."""
 
 from .cells import cell, name_cell, table
 from .claims import NotMeasured, medians, spread
@@ -36,7 +36,7 @@ def build_slowdown(results, allocator):
     return median(found)
 
 
-# Column, figure, at most this is +, at most that is 0.
+# Column, figure, function, max value of grade +, max value of grade 0.
 RULES = (
     ("registers", "registers over the fewest of all", fewest_registers, 2.5, 4),
     (

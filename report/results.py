@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Results files: read, put together, looked up."""
+"""Reads, merges and queries results files."""
 
 import json
 
@@ -7,29 +7,29 @@ SCHEMA = "heapwood.reproduce/1"
 
 
 class ResultsError(Exception):
-    """One line: which file, what is wrong, what to do."""
+    """One line: the file, what is wrong, what to do."""
 
 
 def read(path):
-    """A results file as written by `heapwood reproduce`."""
+    """Reads a results file of `heapwood reproduce`."""
     try:
         with open(path, encoding="utf-8") as file:
             content = json.load(file)
     except (OSError, ValueError) as error:
-        raise ResultsError(f"{path}: cannot be read: {error}") from error
+        raise ResultsError(f"{path}: cannot read: {error}") from error
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
-        raise ResultsError(f"{path}: not a {SCHEMA} file; make one with 'heapwood reproduce --out DIR'")
+        raise ResultsError(f"{path}: not a {SCHEMA} file; write one with 'heapwood reproduce --out DIR'")
     return content
 
 
 def merge(files):
-    """Parts of one measurement: the cases of all, a later file's where two have the same one."""
+    """Merges the parts of one measurement; a later file replaces cases of an earlier one."""
     first = files[0]
     for other in files[1:]:
         same = all(other["device"].get(key) == first["device"].get(key) for key in ("kind", "name", "multiprocessors"))
         if not same or other["scale"] != first["scale"]:
             raise ResultsError(
-                "files of different devices or scales are no parts of one measurement; compare them with --against"
+                "files of different devices or scales cannot be merged; compare them with --against"
             )
     merged = {**first, "runs": [], "items": [], "cases": []}
     cases, items = {}, {}
@@ -46,7 +46,7 @@ def merge(files):
 
 
 class Results:
-    """What was measured, by item."""
+    """The results of a measurement, by item."""
 
     def __init__(self, content):
         self.content = content
@@ -75,7 +75,7 @@ class Results:
         return [self.cases[key] for key in self.items.get(item, {}).get("cases", []) if key in self.cases]
 
     def rows(self, item, allocator=None, **settings):
-        """Results of an item: each with its settings and its case's `about` beside its own keys."""
+        """The results of an item, each merged with its settings and its case's `about`."""
         found = []
         for case in self.cases_of(item):
             for result in case["results"]:
@@ -87,7 +87,7 @@ class Results:
         return found
 
     def labels(self):
-        """Allocators' ids with their labels, in the order of the registry."""
+        """{id: label} of all allocators, in the order of the registry."""
         labels = {}
         for case in self.content["cases"]:
             for result in case["results"]:
@@ -96,7 +96,7 @@ class Results:
         return labels
 
     def missing(self, item):
-        """Why there is nothing of an item, or None."""
+        """The reason why an item has no results, or None."""
         entry = self.items.get(item)
         if entry is None:
             return "not in this results file"
@@ -107,12 +107,12 @@ class Results:
         return None
 
     def incomplete(self, item):
-        """Why an item is not yet to be judged by, or None."""
+        """The reason why claims cannot be judged by an item, or None."""
         planned, there = len(self.items.get(item, {}).get("cases", [])), len(self.cases_of(item))
         return self.missing(item) or (f"{there} of {planned} cases are measured" if there < planned else None)
 
 
 def blocks_shown(results, item):
-    """The grid that a figure is drawn for: the paper's 120 blocks where there are several."""
+    """The grid size of a figure: the paper's 120 blocks if it was measured, else the smallest."""
     blocks = sorted({row["blocks"] for row in results.rows(item) if "blocks" in row})
     return 120 if 120 in blocks else blocks[0] if blocks else None

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Raw samples: medians, ranges, and whether two sets of them differ."""
+"""Statistics of raw samples: medians, and whether two sets differ."""
 
 import math
 import statistics
 
-# Quantiles of Student's t, 97.5%, by degrees of freedom. Between two the lower one holds: a wider interval.
+# 97.5% quantiles of Student's t by degrees of freedom. Between two entries the lower one is used,
+# which gives a wider interval.
 T_975 = {
     1: 12.706,
     2: 4.303,
@@ -23,7 +24,7 @@ T_975 = {
     60: 2.000,
 }
 
-ALIKE = 1.05  # ratios from 1/1.05 to 1.05 are the same speed
+ALIKE = 1.05  # ratios from 1/1.05 to 1.05 count as the same speed
 
 
 def median(samples):
@@ -36,8 +37,8 @@ def geometric_mean(values):
 
 
 def ratio_interval(new, old):
-    """95% interval of the ratio of the geometric means of two sets of times: Welch's t interval of their logarithms.
-    None with fewer than three samples on a side."""
+    """95% interval of the ratio of the geometric means of two sets of times: Welch's t interval of
+    their logarithms. None if a set has fewer than three samples."""
     if len(new) < 3 or len(old) < 3 or min(*new, *old) <= 0:
         return None
     logs = [[math.log(value) for value in side] for side in (new, old)]
@@ -52,7 +53,7 @@ def ratio_interval(new, old):
 
 
 def compare(new, old):
-    """SAME, FASTER, SLOWER or UNCLEAR, and the interval: how the new times stand to the old."""
+    """SAME, FASTER, SLOWER or UNCLEAR: new times against old, and the interval of the ratio."""
     interval = ratio_interval(new, old)
     if interval is None:
         return "UNCLEAR", None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Numbers as people read them."""
+"""Formats numbers for readers."""
 
 
 def figure(value):

@@ -1,24 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""What the measurement took, in the seconds of the clock that each case says: by run (a part is one), by item, the slowest cases."""
+"""Wall-clock time of a measurement: per run (a part is a run), per item, and the slowest cases."""
 
 import collections
 
 
 def lines_of(columns, rows):
-    """Left the first column, right all others."""
+    """Text table: first column left-aligned, the others right-aligned."""
     widths = [max(len(str(row[i])) for row in [columns, *rows]) for i in range(len(columns))]
     for row in [columns, *rows]:
         cells = [str(cell).rjust(width) for cell, width in zip(row[1:], widths[1:])]
         yield "  ".join([str(row[0]).ljust(widths[0]), *cells]).rstrip()
 
 
-def slowest_allocators(case, most=3):
-    """Only the generic tests say what an allocator's share was."""
+def slowest_allocators(case, max_listed=3):
+    """The slowest allocators of a case. Only generic tests record the time per allocator."""
     shares = sorted(((row.get("seconds", 0), row["allocator"]) for row in case["results"]), reverse=True)
-    return ", ".join(f"{allocator} {seconds:.1f}" for seconds, allocator in shares[:most] if seconds >= 0.05)
+    return ", ".join(f"{allocator} {seconds:.1f}" for seconds, allocator in shares[:max_listed] if seconds >= 0.05)
 
 
-def times_text(results, most=20):
+def times_text(results, max_cases=20):
     content = results.content
     cases = content["cases"]
     runs, items = collections.Counter(), []
@@ -27,12 +27,12 @@ def times_text(results, most=20):
     for item in results.items.values():
         own = results.cases_of(item["id"])
         items.append((item["id"], f"{len(own)}/{len(item['cases'])}", f"{sum(case['seconds'] for case in own):.1f}"))
-    slow = sorted(cases, key=lambda case: -case["seconds"])[:most]
+    slow = sorted(cases, key=lambda case: -case["seconds"])[:max_cases]
     total = sum(case["seconds"] for case in cases)
     blocks = [
         [f"{len(cases)} cases, {total:.0f} s ({total / 60:.1f} minutes)"],
         lines_of(
-            ("run", "begun", "seconds"),
+            ("run", "started", "seconds"),
             [(run + 1, content["runs"][run]["started"], f"{seconds:.1f}") for run, seconds in sorted(runs.items())],
         ),
         lines_of(("item", "cases", "seconds"), items),

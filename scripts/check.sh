@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# What a reader of a change would otherwise say: format, spelling, rules of the house, clang-tidy. `make check` calls it.
-#   scripts/check.sh            all
-#   scripts/check.sh quick      what takes seconds: neither clang-tidy nor every header by itself
-#   scripts/check.sh format     rewrites the sources as .clang-format says, and checks nothing
+# Checks format, spelling, conventions and clang-tidy. `make check` calls it.
+#   scripts/check.sh            everything
+#   scripts/check.sh quick      the checks that take seconds: without clang-tidy and the compilation
+#                               of each header by itself
+#   scripts/check.sh format     formats the sources with clang-format, and checks nothing
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/common.sh
 
 scripts/setup.sh build check
-mapfile -t sources < <(find "${ROOMS[@]}" -name '*.hpp' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | sort)
+mapfile -t sources < <(find "${MODULES[@]}" -name '*.hpp' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | sort)
 
 if [[ ${1:-} == format ]]; then
   clang-format-14 -i "${sources[@]}"
@@ -17,7 +18,7 @@ if [[ ${1:-} == format ]]; then
 fi
 
 failed=()
-step() {  # NAME COMMAND...: all steps run, so that one run shows all there is to mend
+step() {  # NAME COMMAND...: a failed step does not stop the others, so one run shows every problem
   local name=$1
   shift
   echo "== $name"
@@ -25,16 +26,17 @@ step() {  # NAME COMMAND...: all steps run, so that one run shows all there is t
 }
 
 tidy() {
-  # Only the compilation database is needed, nothing is built. Allocators' units are generated: one stands for all.
+  # Needs the compilation database only, no build. The allocators' translation units are generated
+  # from one template, so one of them is checked for all.
   cmake --preset cpu > /dev/null || return
   { printf '%s\n' "${sources[@]}" | grep '\.cpp$' | grep -v '_absent\|^tests/'
     find build/cpu/generated/heapwood_instances_alloc -name '*.cpp' | head -n 1
   } | xargs -P "$(jobs)" -n 2 clang-tidy-14 -p build/cpu --quiet 2> /dev/null
 }
 
-step "format (make format mends it)" clang-format-14 --dry-run -Werror "${sources[@]}"
-step "spelling" codespell "${ROOMS[@]}" report cmake docs scripts ./*.md CMakeLists.txt Makefile
-step "rules of the house" bash tests/structure/conventions.sh .
+step "format (make format repairs it)" clang-format-14 --dry-run -Werror "${sources[@]}"
+step "spelling" codespell "${MODULES[@]}" report cmake docs scripts ./*.md CMakeLists.txt Makefile
+step "conventions" bash tests/structure/conventions.sh .
 if [[ ${1:-} != quick ]]; then
   step "every header by itself" bash tests/structure/headers.sh . g++
   step "clang-tidy" tidy
@@ -44,4 +46,4 @@ if (( ${#failed[@]} )); then
   printf 'check: failed: %s\n' "${failed[@]}" >&2
   exit 1
 fi
-echo "check: all is well"
+echo "check: passed"

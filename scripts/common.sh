@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Sourced by the scripts beside it, from the root of the repository: what `make demo` and `make test` share.
+# Functions shared by the other scripts, which source this file from the root of the repository.
 
-# shellcheck disable=SC2034  # for the scripts that source this one
-ROOMS=(simt geometry alloc kdtree scenes render engine app viewer tests)
+# shellcheck disable=SC2034  # used by the scripts that source this file
+MODULES=(simt geometry alloc kdtree scenes render engine app viewer tests)
 
-# As many compilers as there are cores, and 2 GiB for each: a translation unit of the builder takes about one.
+source scripts/stages.sh
+
+# Number of parallel compile jobs: one per core, and at least 2 GiB of memory for each. A
+# translation unit of the builder takes about 1 GiB.
 jobs() {
   if [[ -n ${JOBS:-} ]]; then
     echo "$JOBS"
@@ -17,11 +20,14 @@ jobs() {
   echo $(( memory < 1 ? 1 : memory < cores ? memory : cores ))
 }
 
-# Exports CUDACXX: the first nvcc that knows C++20. A fetched one comes first, since it was fetched for a reason.
+# Exports CUDACXX: the first nvcc that supports C++20. A fetched nvcc precedes an installed one: it
+# was fetched because the installed one was unusable.
 find_nvcc() {
   local candidate release
-  for candidate in "${CUDACXX:-}" "$PWD/build/nvcc/bin/nvcc" "$(command -v nvcc)" /usr/local/cuda/bin/nvcc; do
-    release=$("$candidate" --version 2> /dev/null | sed -n 's/.*release \([0-9]*\)\..*/\1/p') || true
+  for candidate in "${CUDACXX:-}" "$PWD/build/nvcc/bin/nvcc" "$(command -v nvcc)" \
+                   /usr/local/cuda/bin/nvcc; do
+    release=$("$candidate" --version 2> /dev/null |
+              sed -n 's/.*release \([0-9]*\)\..*/\1/p') || true
     if (( ${release:-0} >= 12 )); then
       export CUDACXX=$candidate
       return 0
@@ -30,43 +36,40 @@ find_nvcc() {
   return 1
 }
 
-# Sets PRESET to cpu or cuda after CUDA=auto|on|off, says why in one line, and gets nvcc where it is missing.
+# Sets PRESET (cpu or cuda) according to CUDA=auto|on|off and GPU to the name of the first GPU
+# (empty if there is none), fetches nvcc if it is missing, and prints the decision in one line.
 choose_preset() {
-  local why
   PRESET=cpu
+  GPU=$(nvidia-smi --query-gpu=name --format=csv,noheader 2> /dev/null | head -n 1) || GPU=
   case ${CUDA:-auto} in
     off)
-      echo "CUDA: not built (CUDA=off)"
+      echo "note: CUDA=off: CPU threads only"
       return ;;
-    on) why="CUDA=on" ;;
+    on) ;;
     auto)
-      if ! why=$(nvidia-smi --query-gpu=name --format=csv,noheader 2> /dev/null | head -n 1) || [[ -z $why ]]; then
-        echo "CUDA: not built, no GPU answers (CUDA=on builds it all the same)"
+      if [[ -z $GPU ]]; then
+        echo "note: no GPU found: CPU threads only"
         return
       fi ;;
     *)
-      echo "error: CUDA=$CUDA is none of auto, on, off" >&2
+      echo "error: CUDA=$CUDA: expected auto, on or off" >&2
       exit 2 ;;
   esac
   if ! find_nvcc && ! { scripts/fetch_nvcc.sh && find_nvcc; }; then
     if [[ ${CUDA:-auto} == on ]]; then
-      echo "error: CUDA=on, but there is no nvcc" >&2
+      echo "error: CUDA=on, but no nvcc was found" >&2
       exit 1
     fi
-    echo "CUDA: not built, there is no nvcc for the GPU ($why)"
+    echo "note: no nvcc for $GPU: CPU threads only"
     return
   fi
   PRESET=cuda
-  echo "CUDA: built by $CUDACXX ($why)"
+  echo "note: CUDA for ${GPU:-no GPU (CUDA=on)}, compiled by $CUDACXX"
 }
 
-# build TARGET...: configures PRESET and builds. The configuration's details are in the log, and shown when it fails.
+# build TARGET...: configures PRESET and builds the targets, as two stages.
 build() {
-  local log=build/$PRESET.configure.log
-  mkdir -p build
-  if ! cmake --preset "$PRESET" -DHEAPWOOD_WERROR="${WERROR:-OFF}" -DHEAPWOOD_VIEWER_MODE="${VIEWER:-auto}" > "$log" 2>&1; then
-    cat "$log" >&2
-    exit 1
-  fi
-  cmake --build --preset "$PRESET" --parallel "$(jobs)" --target "$@"
+  stage configure cmake --preset "$PRESET" -DHEAPWOOD_WERROR="${WERROR:-OFF}" \
+    -DHEAPWOOD_VIEWER_MODE="${VIEWER:-auto}"
+  stage compile cmake --build --preset "$PRESET" --parallel "$(jobs)" --target "$@"
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The main job: every allocator builds the tree of each scene, and each scene becomes a picture. `make demo` calls it.
+# Builds the k-d tree of each scene with every allocator, renders each scene, and shows the results.
+# `make demo` calls it; after Ctrl-C the same command resumes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/common.sh
@@ -9,24 +10,50 @@ scripts/setup.sh build
 choose_preset
 build heapwood
 heapwood=build/$PRESET/bin/heapwood
-default="atrium statue stadium"
-[ "$PRESET" = cuda ] || default="atrium:50k statue:100k stadium:30k"
-read -ra scenes <<< "${SCENES:-$default}"
 
+# CPU threads: smaller scenes and fewer runs, so that two cores need less than five minutes.
+if [[ $PRESET == cuda && $GPU ]]; then
+  device=auto runs=5 samples=16 default="atrium statue stadium"
+else
+  device=cpu runs=2 samples=4 default="atrium:50k statue:100k stadium:30k"
+fi
+read -ra scenes <<< "${SCENES:-$default}"
 mkdir -p out
-echo
-# On CPU threads fewer runs and smaller scenes, so that two cores are done in five minutes.
-runs=5 samples=16
-[ "$PRESET" = cuda ] || runs=2 samples=4
-"$heapwood" bench "${scenes[@]}" --allocators all --runs "$runs" --json out/bench.json
-made=(out/bench.json)
+
+# A benchmark that was interrupted resumes; one with other arguments, or after a complete one,
+# starts afresh. out/bench.json is complete whenever it exists.
+partial=out/bench.partial.json
+arguments=("${scenes[@]}" --allocators all --runs "$runs" --device "$device")
+if [[ ! -f $partial.arguments || $(< "$partial.arguments") != "${arguments[*]}" ]]; then
+  rm -f "$partial"
+  echo "${arguments[*]}" > "$partial.arguments"
+fi
+bench() {
+  "$heapwood" bench "${arguments[@]}" --json "$partial" --resume > out/bench.txt
+}
+stage_with_progress bench bench || {
+  [[ ! -s out/bench.txt ]] || echo "results so far: out/bench.txt" >&2
+  exit 1
+}
+mv "$partial" out/bench.json
+rm -f "$partial.arguments"
+
+pictures=()
 for scene in "${scenes[@]}"; do
-  name=${scene##*/}  # a path's file name; a procedural scene's name without its size
+  name=${scene##*/}  # a path's file name, or a procedural scene's name without its size
   name=${name%%[.:]*}
-  "$heapwood" render "$scene" --spp "$samples" -o "out/$name.png"
-  made+=("out/$name.png")
+  picture=out/$name.png
+  render() {
+    "$heapwood" render "$scene" --spp "$samples" --device "$device" -o "$picture" > out/render.txt
+  }
+  stage_with_progress "render $name" render
+  pictures+=("$picture")
 done
+rm -f out/render.txt
+
 echo
-echo "Made:"
-printf '  %s\n' "${made[@]}"
-echo "Next: make report   the papers' tables and figures measured again, as one page (quick: minutes)"
+! verbose || cat out/bench.txt
+scripts/demo_summary.sh out/bench.txt "$device"
+echo "Details: out/bench.txt (memory, builders, method), out/bench.json"
+echo "Pictures: ${pictures[*]}"
+echo "Next: make report   measures the papers' tables and figures, as one page"

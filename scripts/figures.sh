@@ -1,35 +1,44 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Measures the tables of docs/performance.md again, into ${OUT:-out}/figures (a JSON file and a log each).
-#   scripts/figures.sh builds SCENE...   builds with AtomicMalloc, AWMalloc-safe, CFMMalloc, Heapwood, also with --prefer build; 4-byte ids;
-#                                        both builders
-#   scripts/figures.sh rays SCENE...     closest hits at 4096x4096, --prefer trace with both intersections, and the default costs; a
-#                                        scene's camera is SCENE.camera beside it
+# Measures the tables of docs/performance.md into ${OUT:-out}/figures (a JSON file and a log each).
+#   scripts/figures.sh builds SCENE...   builds with AtomicMalloc, AWMalloc-safe, CFMMalloc and
+#                                        Heapwood, also with --prefer build; 4-byte ids; both
+#                                        builders
+#   scripts/figures.sh rays SCENE...     closest hits at 4096x4096: --prefer trace with both
+#                                        intersection tests, and the default costs; the camera of a
+#                                        scene is read from SCENE.camera beside it
 #   scripts/figures.sh scaling           statue from 69 thousand triangles to 20 million
-#   scripts/figures.sh allocators        malloc and free alone: AD, ACD, one allocation a thread, mixed sizes
-#   scripts/figures.sh all SCENE...
-# HEAPWOOD is the program (build/cuda/bin/heapwood, else build/cpu/bin/heapwood), DEVICE what it runs on (auto), SECONDS_EACH (120) the
-# most that one of its runs may take. One that fails is named at the end, and the others go on; exit 1 then.
+#   scripts/figures.sh allocators        malloc and free alone: AD, ACD, one allocation per thread,
+#                                        mixed sizes
+#   scripts/figures.sh all SCENE...      all of these
+# HEAPWOOD is the program (default: build/cuda/bin/heapwood, else build/cpu/bin/heapwood), DEVICE
+# its device (auto), SECONDS_EACH the time limit of each run (120). A run that fails does not stop
+# the others: it is named at the end, and the exit status is 1.
 set -uo pipefail
 if [[ -z ${HEAPWOOD:-} ]]; then
   HEAPWOOD=build/cuda/bin/heapwood
   [[ -x $HEAPWOOD ]] || HEAPWOOD=build/cpu/bin/heapwood
 fi
-[[ -x $HEAPWOOD ]] || { echo "figures: error: no program $HEAPWOOD: make test builds it" >&2; exit 2; }
+[[ -x $HEAPWOOD ]] || {
+  echo "figures: error: $HEAPWOOD not found: build it with make demo" >&2
+  exit 2
+}
 out=${OUT:-out}/figures
 mkdir -p "$out"
 failed=()
 
-run() {  # NAME ARGUMENT...: heapwood with them, its table on the terminal and in NAME.log
+run() {  # NAME ARGUMENT...: runs heapwood; its table is printed and written to NAME.log
   local name=$1
   shift
   echo "== $name: heapwood $*"
-  timeout "${SECONDS_EACH:-120}" "$HEAPWOOD" "$@" --device "${DEVICE:-auto}" --json "$out/$name.json" 2>&1 | tee "$out/$name.log" || failed+=("$name")
+  timeout "${SECONDS_EACH:-120}" "$HEAPWOOD" "$@" --device "${DEVICE:-auto}" \
+    --json "$out/$name.json" 2>&1 | tee "$out/$name.log" || failed+=("$name")
 }
 
 builds() {
-  run builds bench "$@" --allocators atomic,awmalloc-safe,cfmmalloc,heapwood --builder single --runs 9
-  run builds-prefer bench "$@" --allocators atomic,awmalloc-safe,cfmmalloc,heapwood --builder single --runs 9 --prefer build
+  local allocators=atomic,awmalloc-safe,cfmmalloc,heapwood
+  run builds bench "$@" --allocators "$allocators" --builder single --runs 9
+  run builds-prefer bench "$@" --allocators "$allocators" --builder single --runs 9 --prefer build
   run builds-ids bench "$@" --allocators atomic,heapwood --builder single --refs ids --runs 3
   run builders bench "$@" --allocators heapwood --builder both --runs 5
 }
@@ -43,7 +52,8 @@ rays() {
   done
 }
 scaling() {
-  run scaling bench statue:69k statue:200k statue:1m statue:4m statue:20m --allocators atomic,heapwood --builder single --runs 3
+  run scaling bench statue:69k statue:200k statue:1m statue:4m statue:20m \
+    --allocators atomic,heapwood --builder single --runs 3
 }
 allocators() {
   run ad stress ad --payload 16,256,128K --blocks fill --runs 7
@@ -56,16 +66,16 @@ what=${1:-}
 shift || true
 case $what in
   builds | rays)
-    (( $# )) || { echo "figures: error: $what of which scenes?" >&2; exit 2; }
+    (( $# )) || { echo "figures: error: $what: no SCENE given" >&2; exit 2; }
     "$what" "$@" ;;
   scaling | allocators) "$what" ;;
   all)
-    (( $# )) || { echo "figures: error: all of which scenes?" >&2; exit 2; }
+    (( $# )) || { echo "figures: error: all: no SCENE given" >&2; exit 2; }
     builds "$@"
     rays "$@"
     scaling
     allocators ;;
-  *) sed -n '3,12s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '3,17s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 if (( ${#failed[@]} )); then
   echo "figures: not measured: ${failed[*]}" >&2

@@ -1,21 +1,29 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The page of the papers' tables and figures, measured again. `make report` calls it.
-#   scripts/report.sh                          measures with quick parameters into out/reproduce, makes out/report.html of it
-#   RESULTS="a.json b.json" scripts/report.sh  the page of these results (parts of one measurement); nothing is built
-#   AGAINST=old.json scripts/report.sh         with a comparison
+# Measures the papers' tables and figures and writes them as one page. `make report` calls it.
+#   scripts/report.sh                              measures with quick parameters into
+#                                                  out/reproduce, writes out/report.html
+#   RESULTS="a.json b.json" scripts/report.sh      the page of these results (parts of one
+#                                                  measurement); nothing is built
+#   AGAINST=old.json scripts/report.sh             the page with a comparison
 #   RESULTS=full.json scripts/report.sh verdicts   writes the verdicts into docs/reproduction.md
-#   scripts/report.sh test                     the tests of the page, in a headless Chromium (tests/report)
+#   scripts/report.sh test                         tests the page in a headless Chromium
+#                                                  (tests/report)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/common.sh
 
 venv=build/report-venv
-python_packages() {  # REQUIREMENTS...: into an environment of their own, when they changed
+# install_python_packages REQUIREMENTS...: into a virtual environment, if the requirements changed.
+install_python_packages() {
   local stamp=$venv/installed wanted
   wanted=$(cat "$@")
   [[ -f $stamp && $(< "$stamp") == "$wanted" ]] && return
   scripts/setup.sh wheels
+  if ! python3 -c 'import ensurepip, venv' 2> /dev/null; then
+    echo "error: Python's venv module is missing; install python3-venv" >&2
+    return 1
+  fi
   python3 -m venv "$venv"
   "$venv/bin/pip" install --quiet --disable-pip-version-check "${@/#/--requirement=}"
   echo "$wanted" > "$stamp"
@@ -26,28 +34,38 @@ if [[ ${1:-} == test ]]; then
   export CUDA=off
   choose_preset
   build heapwood
-  python_packages report/requirements.txt report/requirements-test.txt
-  HEAPWOOD_BINARY=$PWD/build/$PRESET/bin/heapwood "$venv/bin/python" -m unittest discover --start-directory tests/report --top-level-directory .
+  install_python_packages report/requirements.txt report/requirements-test.txt
+  HEAPWOOD_BINARY=$PWD/build/$PRESET/bin/heapwood \
+    "$venv/bin/python" -m unittest discover --start-directory tests/report --top-level-directory .
   exit
 fi
 
 if [[ ${1:-} == verdicts ]]; then
-  : "${RESULTS:?report.sh verdicts: RESULTS=results.json...}"
-  python_packages report/requirements.txt
+  : "${RESULTS:?report.sh verdicts: set RESULTS to the results file}"
+  install_python_packages report/requirements.txt
   read -ra results <<< "$RESULTS"
   "$venv/bin/python" -m report "${results[@]}" --verdicts-into docs/reproduction.md
   exit
 fi
 
+# Installed before the measurement, since the page cannot be written without them.
+install_python_packages report/requirements.txt
+mkdir -p out
 if [[ -z ${RESULTS:-} ]]; then
   scripts/setup.sh build
   choose_preset
   build heapwood
-  "build/$PRESET/bin/heapwood" reproduce --quick --out out/reproduce
+  device=auto
+  [[ $PRESET == cuda && $GPU ]] || device=cpu
+  reproduce() {
+    "build/$PRESET/bin/heapwood" reproduce --quick --device "$device" --out out/reproduce \
+      > out/reproduce.txt
+  }
+  stage_with_progress measure reproduce
+  cat out/reproduce.txt
   RESULTS=out/reproduce/results.json
 fi
-python_packages report/requirements.txt
-mkdir -p out
 read -ra results <<< "$RESULTS"
 read -ra against <<< "${AGAINST:-}"
-"$venv/bin/python" -m report "${results[@]}" -o out/report.html ${against[@]:+--against "${against[@]}"}
+"$venv/bin/python" -m report "${results[@]}" -o out/report.html \
+  ${against[@]:+--against "${against[@]}"}

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Builds everything and runs every test that needs no GPU. `make test` calls it; arguments go to ctest.
+# Builds everything and runs every test that needs no GPU; the last line is the verdict. `make test`
+# calls it; arguments go to ctest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/common.sh
@@ -8,4 +9,19 @@ source scripts/common.sh
 scripts/setup.sh build
 choose_preset
 build all
-ctest --preset "$PRESET" --parallel "$(jobs)" "$@"
+
+# ctest lists the skipped tests behind its verdict: that part of its output is replaced by a
+# summary.
+log=build/log/test.log
+mkdir -p build/log
+run_tests() { ctest --preset "$PRESET" --parallel "$(jobs)" "$@"; }
+from=$SECONDS status=0 brief=''
+if verbose; then
+  run_tests "$@" 2>&1 | tee "$log" | sed -u '/% tests passed, /,$d' || status=$?
+  brief=brief  # the failed tests' output has been shown
+else
+  run_tests "$@" 2>&1 | log_and_show_progress test "$log" || status=$?
+  printf '%-16s %s\n' test "$(clock $((SECONDS - from)))"
+fi
+scripts/test_summary.sh "$log" $brief
+exit "$status"

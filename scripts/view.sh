@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Opens the viewer. `make view` calls it; arguments go to heapwood-view.
+# Builds the viewer and opens it on the first of SCENES. `make view` calls it; arguments go to
+# heapwood-view.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/common.sh

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the GPU has an instruction for and C++ has no word: loads of read-only memory in one piece, a quick reciprocal,
-// a product that the compiler may not fuse. On the CPU the plain expression.
+// Operations that have a GPU instruction but no C++ expression: vector loads of read-only memory,
+// prefetches, an approximate reciprocal, a product that the compiler may not fuse. On the CPU each
+// is the plain expression.
 #pragma once
 
 #include <bit>
@@ -11,7 +12,8 @@
 
 namespace heapwood::simt {
 
-// Loads 4, 8 or 16 bytes (aligned to their size) that nobody writes while the kernel runs.
+// Loads 4, 8 or 16 bytes, aligned to their size, in one instruction. No thread may write them while
+// the kernel runs.
 template <class T>
 SIMT_INLINE T load_constant(const T* from) {
   static_assert(std::is_trivially_copyable_v<T> && (sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16) &&
@@ -29,9 +31,10 @@ SIMT_INLINE T load_constant(const T* from) {
 #endif
 }
 
-// The same of 16 bytes that are read once: they take no room in L1 from what is read again.
+// Loads 16 read-only bytes that are read once: no line is allocated in L1, so data that is read
+// again stays there.
 template <class T>
-SIMT_INLINE T load_once(const T* from) {
+SIMT_INLINE T load_streaming(const T* from) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) == 16 && alignof(T) == 16);
 #if defined(__CUDA_ARCH__)
   uint4 words;
@@ -44,22 +47,23 @@ SIMT_INLINE T load_once(const T* from) {
 #endif
 }
 
-// Asks for the sector at an address, to have it in L1 soon. Of no effect on a CPU.
+// Prefetches the sector at an address into L1. No effect on a CPU.
 SIMT_INLINE void prefetch_l1([[maybe_unused]] const void* at) {
 #if defined(__CUDA_ARCH__)
   asm volatile("prefetch.global.L1 [%0];" ::"l"(at));
 #endif
 }
 
-// Asks for the line at an address, to have it nearer (in L2) when somebody loads from it. Of no effect on a CPU, whose own prefetcher
-// follows such streams.
+// Prefetches the line at an address into L2. No effect on a CPU, whose hardware prefetcher follows
+// sequential streams.
 SIMT_INLINE void prefetch([[maybe_unused]] const void* at) {
 #if defined(__CUDA_ARCH__)
   asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
 #endif
 }
 
-// 1/x to about 1 ulp; 1/0 and 1/denormal are infinite. A true division costs ten times as much on the GPU.
+// 1/x to about 1 ulp; 1/0 and 1/denormal are infinite. A division costs ten times as much on the
+// GPU.
 SIMT_INLINE float approximate_reciprocal(float x) {
 #if defined(__CUDA_ARCH__)
   float r;
@@ -70,15 +74,17 @@ SIMT_INLINE float approximate_reciprocal(float x) {
 #endif
 }
 
-// Keeps the branch around it: without it nvcc 13.0 makes selects of a few assignments, which those pay who do not take it.
+// Keeps the branch around it a branch: nvcc 13.0 turns a few conditional assignments into selects,
+// which threads that do not take the branch execute as well.
 SIMT_INLINE void keep_branch() {
 #if defined(__CUDA_ARCH__)
   asm volatile("");
 #endif
 }
 
-// 1 if a < b, else 0, also where one of them is not a number. For sums of many: by the difference's sign, an addition and one
-// more operation on the GPU; of a comparison nvcc 13.0 makes three. The difference must not overflow.
+// 1 if a < b, else 0, also if either is NaN. For counting on the GPU: the sign of the difference
+// costs an addition and one more operation, where nvcc 13.0 compiles a comparison to three. The
+// difference must not overflow.
 SIMT_INLINE std::uint32_t counted_less(float a, float b) {
 #if defined(__CUDA_ARCH__)
   return std::bit_cast<std::uint32_t>(a - b) >> 31;
@@ -87,7 +93,8 @@ SIMT_INLINE std::uint32_t counted_less(float a, float b) {
 #endif
 }
 
-// The bits of b where the mask has ones, of a elsewhere. One operation, which nvcc 13.0 does not make of the expression.
+// The bits of b where the mask is 1, of a where it is 0. One operation on the GPU; nvcc 13.0
+// compiles the expression to more.
 SIMT_INLINE std::uint32_t select_bits(std::uint32_t a, std::uint32_t b, std::uint32_t mask) {
 #if defined(__CUDA_ARCH__)
   std::uint32_t r;
@@ -98,7 +105,8 @@ SIMT_INLINE std::uint32_t select_bits(std::uint32_t a, std::uint32_t b, std::uin
 #endif
 }
 
-// A product that is never fused with an addition, for results that must round alike wherever they are computed.
+// A product that is never fused with an addition, for results that must round identically on every
+// device.
 SIMT_INLINE float rounded_product(float a, float b) {
 #if defined(__CUDA_ARCH__)
   return __fmul_rn(a, b);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Atomic access to a plain word, in device scope on the GPU and between threads on the CPU (where ThreadSanitizer sees
-// it). Allocators and builders use this and nothing else to touch a word that two threads may touch at once.
+// Atomic access to a plain word: device scope on the GPU, between threads on the CPU, where
+// ThreadSanitizer observes it. Allocators and builders access every word that several threads may
+// access concurrently through these types only.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +21,10 @@ inline constexpr auto acquire = cuda::memory_order_acquire;
 inline constexpr auto release = cuda::memory_order_release;
 inline constexpr auto acq_rel = cuda::memory_order_acq_rel;
 
-// The same for 64 bits that are known to be in global memory. What libcu++ takes is a generic address, and behind each addition of 64
-// bits at one the compiler asks whether it was shared memory after all: then no warp goes on before the answer has come from L2, be
-// the result of any use or not, and twenty instructions lie in the cache that nobody executes.
+// atomic_ref of a 64-bit word that is known to be in global memory. libcu++ takes generic
+// addresses: for each 64-bit addition the compiler emits a test for shared memory, so the warp
+// waits for the answer from L2 even if the result is unused, and about 20 instructions that are
+// never executed occupy the instruction cache.
 class global_ref : public cuda::atomic_ref<std::uint64_t, cuda::thread_scope_device> {
  public:
   SIMT_INLINE explicit global_ref(std::uint64_t& word)
@@ -31,7 +33,8 @@ class global_ref : public cuda::atomic_ref<std::uint64_t, cuda::thread_scope_dev
     global_ = __cvta_generic_to_global(&word);
 #endif
   }
-  // Sets it to 0, relaxed, by a read-modify-write: whoever acquires the 0 sees what was released with the value before.
+  // Stores 0, relaxed, as a read-modify-write: it continues the release sequence, so a thread that
+  // acquires the 0 sees everything that was released with the preceding value.
   SIMT_INLINE void clear() const {
 #if defined(__CUDA_ARCH__)
     [[maybe_unused]] std::uint64_t old;
@@ -46,7 +49,7 @@ class global_ref : public cuda::atomic_ref<std::uint64_t, cuda::thread_scope_dev
     std::uint64_t old;
     if (order == relaxed) {
       asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], %2;" : "=l"(old) : "l"(global_), "l"(value) : "memory");
-    } else {  // nobody needs one half of it alone
+    } else {  // no caller needs acquire or release alone
       asm volatile("atom.acq_rel.gpu.global.add.u64 %0, [%1], %2;" : "=l"(old) : "l"(global_), "l"(value) : "memory");
     }
     return old;
@@ -60,16 +63,17 @@ class global_ref : public cuda::atomic_ref<std::uint64_t, cuda::thread_scope_dev
 #endif
 };
 
-// For words shared between host and GPU while a kernel runs (the abort flag).
+// For words that host and GPU access while a kernel runs (the abort flag).
 template <class T>
 using system_atomic_ref = cuda::atomic_ref<T, cuda::thread_scope_system>;
 
-// Orders all of a thread's accesses before it against all behind it, in device scope: for many words at once, where
-// `one_fence_for_many`. Not on CPU threads, for ThreadSanitizer does not know fences: there each operation has its order.
+// fence_acq_rel() orders all of a thread's preceding accesses before all subsequent ones, in device
+// scope: one fence for many words, if `has_device_fence`. CPU threads do not use it, since
+// ThreadSanitizer does not support fences: there each operation states its own order.
 #if defined(__CUDA_ARCH__)
-inline constexpr bool one_fence_for_many = true;
+inline constexpr bool has_device_fence = true;
 #else
-inline constexpr bool one_fence_for_many = false;
+inline constexpr bool has_device_fence = false;
 #endif
 SIMT_INLINE void fence_acq_rel() {
 #if defined(__CUDA_ARCH__)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The only macros of the project: what a function that runs on the GPU and on CPU threads is marked with.
+// The project's only macros: attributes of functions that run on the GPU and on CPU threads.
 #pragma once
 
 #if defined(__CUDACC__)
@@ -10,15 +10,17 @@
 #define SIMT_INLINE inline
 #endif
 
-// For large functions off the hot path: kept out of line, so that they are compiled once and cost the callers no registers.
+// For large functions on slow paths: not inlined, so that they are compiled once and cost their
+// callers no registers.
 #if defined(__CUDACC__)
 #define SIMT_OUTLINE __host__ __device__ __noinline__
 #else
 #define SIMT_OUTLINE inline
 #endif
 
-// Loops on the GPU: unrolled, where indices must be constants; partly unrolled; kept rolled, where instruction-cache misses
-// would cost more than the loop's own branches. The host compiler decides for itself.
+// Loops on the GPU: unrolled, if indices must be constants; unrolled by 4; kept rolled, if
+// instruction-cache misses would cost more than the loop's branches. The host compiler decides
+// itself.
 #if defined(__CUDA_ARCH__)
 #define SIMT_UNROLLED _Pragma("unroll")
 #define SIMT_UNROLLED_4 _Pragma("unroll 4")
@@ -29,9 +31,10 @@
 #define SIMT_ROLLED
 #endif
 
-// Functions of the CPU that exist once for every x86-64 processor and once for those with AVX2 (lanes.hpp); SIMT_CLONED_512 once more
-// for those with AVX-512, whose masks and 32 registers help vectors of eight numbers, too. Not under sanitizers, whose runtime is not
-// there yet when the program chooses, and not where the linker cannot choose.
+// CPU functions that are compiled for every x86-64 processor and again for AVX2 (lanes.hpp);
+// SIMT_CLONED_512 again for AVX-512, whose masks and 32 registers also help vectors of 8. The
+// dynamic linker selects a version at program start. Disabled under sanitizers, whose runtime is
+// not initialized at that time, and where the linker cannot select.
 #if defined(__x86_64__) && defined(__gnu_linux__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__CUDACC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define SIMT_CLONED __attribute__((target_clones("avx2", "default")))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What host and kernel tell each other while a kernel runs: "stop" in one direction, "this went wrong" in the other.
-// Lives where the kernel runs; the host raises the flag while the kernel spins.
+// Communication between host and a running kernel: an abort flag from the host, an error code from
+// the kernel. The block is in the device's memory; the host raises the flag while the kernel runs.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,18 @@
 
 namespace heapwood::simt {
 
-// First error of a launch wins; the operands are for the message.
+// Holds the first error of a launch; the operands are for the message.
 struct Control {
   std::uint32_t abort = 0;  // raised by the host (time limit, Ctrl-C) or by fail()
-  std::uint32_t code = 0;   // 0 = no error; else a code of the kernel's own
+  std::uint32_t code = 0;   // 0 = no error; else defined by the kernel
   std::uint64_t operand[3] = {};
 
-  // Called by any thread of a kernel: records the error (the first one wins) and asks every thread to stop.
+  // Records the error, unless there is one already, and requests every thread to stop. Any thread
+  // of a kernel may call it.
   SIMT_FN void fail(std::uint32_t error, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0) {
     std::uint32_t none = 0;
     if (system_atomic_ref<std::uint32_t>(code).compare_exchange_strong(none, error, relaxed, relaxed)) {
-      // Plain stores: the host reads them after the launch has ended.
+      // Plain stores suffice: the host reads them after the launch has ended.
       operand[0] = a;
       operand[1] = b;
       operand[2] = c;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Launches kernels on CPU threads: one std::jthread a warp of width 1.
+// Launches kernels on CPU threads: one std::jthread per warp, of width 1.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,8 @@
 
 namespace heapwood::simt {
 
-// Runs `threads` copies of body(index) and raises control.abort when the limit passes. Returns milliseconds.
+// Runs body(index) on `threads` threads and raises control.abort at the time limit and on Ctrl-C.
+// Returns milliseconds.
 template <class Body>
 double run_threads(unsigned threads, const LaunchLimits& limits, Control& control, Body body) {
   using Clock = std::chrono::steady_clock;
@@ -82,7 +83,7 @@ class Cpu {
     });
   }
 
-  // The threads run the warps in turn.
+  // Each thread runs several warps, one after another.
   template <class Kernel>
   double launch_independent(const Kernel& kernel, unsigned warps, const LaunchLimits& limits = {}) const {
     const unsigned workers = std::max(1u, std::min(warps, threads()));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Launches kernels on a GPU; included by .cu files only. launch() never makes the grid larger than what is resident at
-// once, so that a warp may wait for another one; launch_independent() takes any grid, for kernels whose warps do not.
-// Times are those of CUDA events around the one kernel.
+// Launches kernels on a GPU; included by .cu files only. All warps of launch() are resident, so a
+// warp may wait for another one; launch_independent() takes any grid, for kernels whose warps never
+// wait. Times are measured by CUDA events around the kernel.
 #pragma once
 
 #if !defined(__CUDACC__)
-#error "simt/cuda.hpp is for files that nvcc compiles"
+#error "simt/cuda.hpp must be compiled by nvcc"
 #endif
 
 #include <cuda_runtime.h>
@@ -33,8 +33,8 @@ inline void check_cuda(cudaError_t status, const char* what) {
   }
 }
 
-// The control block in device memory, where waiting warps can poll it without crossing the bus; the host raises the abort
-// flag with a copy on a stream of its own, beside the running kernel.
+// The control block, in device memory, where waiting warps poll it without crossing the bus. The
+// host raises the abort flag by a copy on a separate stream, concurrently with the kernel.
 class DeviceControl {
  public:
   DeviceControl() {
@@ -83,7 +83,8 @@ class CudaEvent {
   cudaEvent_t event_{};
 };
 
-// Waits until all before `end` is done; raises the abort flag at the time limit, counted from `start`, and on Ctrl-C.
+// Waits until all work before `end` has completed. Raises the abort flag at the time limit, counted
+// from `start`, and on Ctrl-C.
 struct CudaWait {
   bool stopped = false, was_interrupted = false;
 
@@ -99,7 +100,7 @@ struct CudaWait {
       }
       if (seconds > limits.seconds + 20) {
         throw Error(Exit::failed,
-                    std::string(limits.what) + ": the GPU does not answer the abort flag; restart the program");
+                    std::string(limits.what) + ": the kernel ignores the abort flag; restart the program");
       }
       if (seconds > 0.02) std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
@@ -109,9 +110,10 @@ struct CudaWait {
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::block_threads, Kernel::blocks_per_multiprocessor)
     run_kernel(const __grid_constant__ Kernel kernel, Control* control) {
-  // What waits for its turn when the time is over has none: device malloc() knows no abort flag, and a grid may be many times
-  // what is resident. The first blocks begin at once anyway, and do not pay for the look. (A `return` would cost kernels with
-  // calls out of line two registers, which are counted.)
+  // Blocks that start after the time limit exit at once: device malloc() does not poll the abort
+  // flag, and a grid may be many times larger than what is resident. The first blocks start with
+  // the launch and skip the test. `exit` rather than `return`: a return costs kernels with
+  // non-inlined calls two registers, which are reported.
   if constexpr (requires { Kernel::independent; }) {
     if (blockIdx.x >= 1024 && control->aborted()) asm volatile("exit;");
   }
@@ -128,38 +130,38 @@ __global__ void run_for_each(std::size_t n, const __grid_constant__ F f) {
   }
 }
 
-// Launches in order (stream.hpp), in the default stream. A kernel that failed is known at the next read() or finish(): those
-// launched behind it have run by then.
+// Launches in order (stream.hpp) on the default stream. A kernel's failure is reported by the next
+// read() or finish(); kernels launched after it have run by then.
 class CudaStream {
  public:
   explicit CudaStream(const LaunchLimits& limits) : limits_(limits) {
-    check_cuda(cudaMallocHost(&landing_, landing_bytes + sizeof(Control)), "landing zone");
+    check_cuda(cudaMallocHost(&pinned_, pinned_bytes + sizeof(Control)), "pinned memory");
     start_ = std::chrono::steady_clock::now();
     begin_.record();
   }
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
-  // Also where the host has thrown in between: what was launched must not outlive the memory that it uses.
+  // Waits, also if the host has thrown: kernels must not outlive the memory that they use.
   ~CudaStream() {
     cudaStreamSynchronize(nullptr);
-    cudaFreeHost(landing_);
+    cudaFreeHost(pinned_);
   }
 
   template <class Kernel>
   void launch(const Kernel& kernel, std::size_t items) {
-    constexpr std::size_t block_warps = Kernel::block_threads / 32;
-    const std::size_t blocks = (items + block_warps - 1) / block_warps;
+    constexpr std::size_t warps_per_block = Kernel::block_threads / 32;
+    const std::size_t blocks = (items + warps_per_block - 1) / warps_per_block;
     run_kernel<Kernel><<<static_cast<unsigned>(blocks), Kernel::block_threads>>>(kernel, control_.device());
     check_cuda(cudaGetLastError(), limits_.what);
     ++launches_;
   }
   template <class T>
   T read(const T* from) {
-    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= landing_bytes);
-    check_cuda(cudaMemcpyAsync(landing_, from, sizeof(T), cudaMemcpyDeviceToHost), limits_.what);
+    static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= pinned_bytes);
+    check_cuda(cudaMemcpyAsync(pinned_, from, sizeof(T), cudaMemcpyDeviceToHost), limits_.what);
     wait();
     T copy;
-    std::memcpy(&copy, landing_, sizeof(T));
+    std::memcpy(&copy, pinned_, sizeof(T));
     return copy;
   }
   double finish() {
@@ -169,10 +171,10 @@ class CudaStream {
   unsigned launches() const { return launches_; }
 
  private:
-  static constexpr std::size_t landing_bytes = 2048;  // page-locked: the copy is in order with the kernels
+  static constexpr std::size_t pinned_bytes = 2048;  // page-locked: copies stay in stream order
 
   void wait() {
-    void* const outcome = static_cast<std::byte*>(landing_) + landing_bytes;
+    void* const outcome = static_cast<std::byte*>(pinned_) + pinned_bytes;
     check_cuda(cudaMemcpyAsync(outcome, control_.device(), sizeof(Control), cudaMemcpyDeviceToHost), limits_.what);
     end_.record();
     const CudaWait waited(end_, control_, limits_, start_);
@@ -186,7 +188,7 @@ class CudaStream {
   LaunchLimits limits_;
   DeviceControl control_;
   CudaEvent begin_, end_;
-  void* landing_ = nullptr;
+  void* pinned_ = nullptr;
   std::chrono::steady_clock::time_point start_;
   unsigned launches_ = 0;
 };
@@ -213,16 +215,16 @@ class Cuda {
 
   template <class Kernel>
   double launch(const Kernel& kernel, unsigned warps = 0, const LaunchLimits& limits = {}) const {
-    constexpr unsigned block_warps = Kernel::block_threads / 32;
+    constexpr unsigned warps_per_block = Kernel::block_threads / 32;
     const unsigned resident = resident_warps<Kernel>();
     if (warps == 0 || warps > resident) warps = resident;
-    return launch_blocks(kernel, (warps + block_warps - 1) / block_warps, limits);
+    return launch_blocks(kernel, (warps + warps_per_block - 1) / warps_per_block, limits);
   }
 
   template <class Kernel>
   double launch_independent(const Kernel& kernel, unsigned warps, const LaunchLimits& limits = {}) const {
-    constexpr unsigned block_warps = Kernel::block_threads / 32;
-    return launch_blocks(kernel, (warps + block_warps - 1) / block_warps, limits);
+    constexpr unsigned warps_per_block = Kernel::block_threads / 32;
+    return launch_blocks(kernel, (warps + warps_per_block - 1) / warps_per_block, limits);
   }
 
   CudaStream stream(const LaunchLimits& limits) const { return CudaStream(limits); }
@@ -231,42 +233,45 @@ class Cuda {
   void for_each(std::size_t n, F f) const {
     if (n == 0) return;
     const std::size_t blocks = (n + 255) / 256;
-    const std::size_t most = std::size_t{multiprocessors()} * 16;
-    run_for_each<F><<<static_cast<unsigned>(blocks < most ? blocks : most), 256>>>(n, f);
+    const std::size_t max_blocks = std::size_t{multiprocessors()} * 16;
+    run_for_each<F><<<static_cast<unsigned>(blocks < max_blocks ? blocks : max_blocks), 256>>>(n, f);
     check_cuda(cudaGetLastError(), "for_each");
     check_cuda(cudaDeviceSynchronize(), "for_each");
   }
 
-  // Makes the heap of device malloc() at least this large. It is fixed once a kernel that uses it is loaded, so that the
-  // first call takes a sixteenth of the device's memory at once: later pools may be larger than the first.
+  // Makes the heap of device malloc() at least this large. The size is fixed once a kernel that
+  // uses it is loaded, so the first call reserves at least 1/16 of the device's memory: later pools
+  // may be larger than the first.
   void reserve_heap(std::size_t bytes) const {
-    // The driver may give less than it is asked for, without an error, and refuses to be asked again.
-    static std::map<int, std::size_t> asked;
+    // The driver may reserve less than requested without an error, and rejects a second request.
+    static std::map<int, std::size_t> requested;
     std::size_t now = 0, free_bytes = 0, total = 0;
     check_cuda(cudaMemGetInfo(&free_bytes, &total), "device heap");
     check_cuda(cudaDeviceGetLimit(&now, cudaLimitMallocHeapSize), "device heap");
-    if (std::max(now, asked[id_.index]) >= bytes) return;
+    if (std::max(now, requested[id_.index]) >= bytes) return;
     const std::size_t wanted = std::max(bytes, total / 16);
     const cudaError_t status = cudaDeviceSetLimit(cudaLimitMallocHeapSize, wanted);
     if (status == cudaSuccess) {
-      asked[id_.index] = wanted;
+      requested[id_.index] = wanted;
       return;
     }
-    cudaGetLastError();  // not for the next launch to report
-    throw Error(Exit::failed, "cuda: the device heap of " + std::to_string(now) + " bytes cannot grow to " +
-                                  std::to_string(bytes) + " (" + cudaGetErrorName(status) +
-                                  "); it is fixed once a kernel has used it: run the largest pool first or alone");
+    cudaGetLastError();  // cleared: the next launch must not report it
+    throw Error(Exit::failed,
+                "cuda: the device heap of " + std::to_string(now) + " bytes cannot grow to " + std::to_string(bytes) +
+                    " (" + cudaGetErrorName(status) +
+                    "); its size is fixed once a kernel has used it: run the largest pool first or alone");
   }
 
-  // Gives that heap this very size while no kernel has used it yet; its size in any case.
-  std::size_t fit_heap(std::size_t bytes) const {
+  // Sets the size of that heap to `bytes` unless a kernel has used it; returns its size.
+  std::size_t set_heap_size(std::size_t bytes) const {
     if (cudaDeviceSetLimit(cudaLimitMallocHeapSize, bytes) != cudaSuccess) cudaGetLastError();
     std::size_t now = 0;
     check_cuda(cudaDeviceGetLimit(&now, cudaLimitMallocHeapSize), "device heap");
     return now;
   }
 
-  // Registers a thread, local memory a thread (bytes) and resident warps a multiprocessor of a kernel, from the driver.
+  // A kernel's registers and local memory per thread, shared memory per block and resident warps
+  // per multiprocessor, from the driver.
   struct Occupancy {
     int registers = 0;
     std::size_t local_bytes = 0;

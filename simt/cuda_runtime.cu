@@ -22,7 +22,7 @@ DeviceInfo unusable(const std::string& reason) {
   return info;
 }
 
-// Whether this binary holds code for the device: asks the runtime about one of our own kernels.
+// A kernel whose attributes tell whether this binary contains code for a device.
 __global__ void probe() {}
 
 DeviceInfo describe_gpu(int index) {
@@ -32,7 +32,7 @@ DeviceInfo describe_gpu(int index) {
   cudaDeviceProp properties{};
   if (const auto status = cudaGetDeviceProperties(&properties, index); status != cudaSuccess) {
     info.name = "CUDA";
-    info.reason = std::string("its properties cannot be read: ") + cudaGetErrorString(status);
+    info.reason = std::string("cannot read the device's properties: ") + cudaGetErrorString(status);
     return info;
   }
   info.name = properties.name;
@@ -65,7 +65,7 @@ std::vector<DeviceInfo> list() {
     return {unusable(driver == 0 ? "no CUDA driver on this machine; install the NVIDIA driver"
                                  : "the driver supports CUDA " + version(driver) + " only; update the NVIDIA driver")};
   }
-  if (status != cudaSuccess) return {unusable(std::string("no GPU answers: ") + cudaGetErrorString(status))};
+  if (status != cudaSuccess) return {unusable(std::string("no usable GPU: ") + cudaGetErrorString(status))};
   std::vector<DeviceInfo> all;
   for (int i = 0; i < count; ++i) all.push_back(describe_gpu(i));
   return all;
@@ -112,7 +112,8 @@ std::size_t available(int device) {
 
 namespace {
 
-// The device's own pool. Without a threshold it gives everything back at each synchronization.
+// The device's default memory pool. With its default threshold of 0 it releases all free memory at
+// each synchronization.
 cudaMemPool_t memory_pool(int device) {
   cudaMemPool_t pool{};
   check_cuda(cudaDeviceGetDefaultMemPool(&pool, device), "cudaDeviceGetDefaultMemPool");
@@ -122,9 +123,9 @@ cudaMemPool_t memory_pool(int device) {
 }  // namespace
 
 void* pool_allocate(int device, std::size_t bytes) {
-  static std::once_flag keep[64];
+  static std::once_flag keep_memory[64];
   check_cuda(cudaSetDevice(device), "cudaSetDevice");
-  std::call_once(keep[device % 64], [device] {
+  std::call_once(keep_memory[device % 64], [device] {
     std::uint64_t all = ~std::uint64_t{0};
     check_cuda(cudaMemPoolSetAttribute(memory_pool(device), cudaMemPoolAttrReleaseThreshold, &all), "memory pool");
   });
@@ -144,7 +145,7 @@ void pool_free(int device, void* pointer) noexcept {
 
 void pool_trim(int device) {
   check_cuda(cudaSetDevice(device), "cudaSetDevice");
-  check_cuda(cudaDeviceSynchronize(), "memory pool");  // frees take effect in the stream's order
+  check_cuda(cudaDeviceSynchronize(), "memory pool");  // frees take effect in stream order
   check_cuda(cudaMemPoolTrimTo(memory_pool(device), 0), "cudaMemPoolTrimTo");
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The CUDA runtime as the rest of simt/ needs it, without its headers: cuda_runtime.cu implements it where CUDA is built,
-// cuda_absent.cpp where it is not.
+// The CUDA runtime functions that simt/ needs, without CUDA's headers: implemented by
+// cuda_runtime.cu, and by cuda_absent.cpp in builds without CUDA.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 
 namespace heapwood::simt::cuda_runtime {
 
-// One entry a GPU; where none can be used, one unusable entry that says why.
+// One entry per GPU; if there is none, one unusable entry with the reason.
 std::vector<DeviceInfo> list();
-void* allocate(int device, std::size_t bytes);  // nullptr where there is not enough; throws Error
+void* allocate(int device, std::size_t bytes);  // nullptr if memory is exhausted; throws Error
 void free(int device, void* pointer) noexcept;
 void upload(int device, void* to, const void* from, std::size_t bytes);
 void download(int device, void* to, const void* from, std::size_t bytes);
 void fill(int device, void* to, int byte, std::size_t bytes);
 std::size_t available(int device);
 
-// cudaMallocAsync and cudaFreeAsync on the default stream, whose order kernels and copies have.
+// cudaMallocAsync and cudaFreeAsync on the default stream, in order with kernels and copies.
 void* pool_allocate(int device, std::size_t bytes);
 void pool_free(int device, void* pointer) noexcept;
 void pool_trim(int device);

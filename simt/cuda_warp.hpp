@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The Warp concept on the GPU: `Width` consecutive lanes of a hardware warp (32 by default; 8 or 16 for tiles).
-// Uses the *_sync intrinsics with the tile's own mask: correct under independent thread scheduling (Volta and later).
-// The bodies exist only in the device pass; the functions are host-device so that templates over Warp compile for both.
+// The Warp concept on the GPU: `Width` consecutive lanes of a hardware warp (32; 8 or 16 for
+// tiles). Collectives are the *_sync intrinsics with the tile's mask, which are correct under
+// independent thread scheduling (Volta and later). The bodies exist in the device pass only; the
+// functions are host-device so that templates over Warp compile for both.
 #pragma once
 
 #include <cstdint>
@@ -76,12 +77,12 @@ class CudaWarp {
     return value;
   }
 
-  // All lanes of an active mask have read the same one, so each of them reaches the *_sync operations that name it; those
-  // wait for lanes that diverge in between.
+  // All lanes of an active mask have read the same mask, so each of them reaches the *_sync
+  // operations that take it; those wait for lanes that diverge in between.
   SIMT_INLINE std::uint32_t together() const { return (__activemask() & mask()) >> first(); }
   SIMT_INLINE std::uint32_t together(const void* key) const {
     const unsigned active = __activemask() & mask();
-    if ((active & (active - 1)) == 0) return active >> first();  // alone: nothing to compare
+    if ((active & (active - 1)) == 0) return active >> first();  // a single lane
     return __match_any_sync(active, reinterpret_cast<unsigned long long>(key)) >> first();
   }
   SIMT_INLINE void sync(std::uint32_t lanes) const { __syncwarp(lanes << first()); }
@@ -115,7 +116,7 @@ class CudaWarp {
   SIMT_INLINE unsigned first() const { return (threadIdx.x & 31u) & ~(Width - 1); }
   SIMT_INLINE unsigned mask() const { return Width == 32 ? 0xffffffffu : ((1u << Width) - 1) << first(); }
 #else
-  // Host pass: declarations only. Nothing calls them.
+  // Host pass: declarations only, never called.
   SIMT_FN unsigned lane() const;
   SIMT_FN unsigned worker() const;
   SIMT_FN unsigned workers() const;

@@ -31,7 +31,7 @@ std::string processor_name() {
   return "CPU";
 }
 
-// Bytes that the system says can be taken without swapping (/proc/meminfo, MemAvailable).
+// Bytes that can be allocated without swapping (MemAvailable of /proc/meminfo).
 std::size_t available_memory() {
   std::ifstream file("/proc/meminfo");
   std::string key;
@@ -73,14 +73,14 @@ DeviceInfo find_device(const std::string& key, int threads) {
   }
   const bool well_formed = key.size() > 5 && key.rfind("cuda:", 0) == 0 && key.size() < 9 &&
                            key.find_first_not_of("0123456789", 5) == std::string::npos;
-  if (!well_formed) throw Error(Exit::usage, "device '" + key + "': not one of auto, cpu, cuda:N");
+  if (!well_formed) throw Error(Exit::usage, "device '" + key + "': expected auto, cpu or cuda:N");
   for (const DeviceInfo& info : cuda_runtime::list()) {
     if (info.usable && info.key == key) return info;
     if (!info.usable && (info.key == key || info.key == "cuda:0")) {
       throw Error(Exit::device, "device '" + key + "': " + info.reason + " (or use --device cpu)");
     }
   }
-  throw Error(Exit::device, "device '" + key + "': there is no such GPU; see 'heapwood list devices'");
+  throw Error(Exit::device, "device '" + key + "': no such GPU; see 'heapwood list devices'");
 }
 
 DeviceInfo describe(const DeviceId& id) {
@@ -96,10 +96,10 @@ void set_memory_source(MemorySource* source) noexcept { memory_source.store(sour
 void* platform_allocate(const DeviceId& device, std::size_t bytes) {
   if (device.kind == DeviceKind::cuda) return cuda_runtime::allocate(device.index, bytes);
   if (bytes > available_memory()) return nullptr;
-  // Untouched pages cost nothing: a pool many times larger than what a build touches is cheap.
+  // Untouched pages cost nothing, so a pool may be many times larger than what a build touches.
   void* pointer = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (pointer == MAP_FAILED) return nullptr;
-  // Large pages where the system has them for the asking: trees are read all over the place.
+  // Huge pages, if the system grants them: a tree's accesses are scattered.
   if (bytes >= (std::size_t{4} << 20)) madvise(pointer, bytes, MADV_HUGEPAGE);
   return pointer;
 }
@@ -121,7 +121,8 @@ void pool_trim(const DeviceId& device) { cuda_runtime::pool_trim(device.index); 
 std::size_t pool_reserved(const DeviceId& device) { return cuda_runtime::pool_reserved(device.index); }
 
 void* device_allocate(const DeviceId& device, std::size_t bytes) {
-  MemorySource* source = memory_source.load(std::memory_order_acquire);  // acquire: sees the source that was made
+  // acquire: makes the constructed source visible.
+  MemorySource* source = memory_source.load(std::memory_order_acquire);
   void* pointer = source ? source->allocate(device, bytes) : platform_allocate(device, bytes);
   if (pointer == nullptr) {
     const std::string name = device.kind == DeviceKind::cuda ? "cuda:" + std::to_string(device.index) : "cpu";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A clock that all warps of a launch share, for profiles. On a GPU it is the global timer, whose steps are up to 1 us: a
-// single short interval says little, sums of many are right.
+// A clock shared by all warps of a launch, for profiles. On a GPU it is the global timer, whose
+// resolution is as coarse as 1 us: sums of many intervals are accurate, single short ones are not.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The exceptions that end a command. The message is one line: what, where, what to do.
+// Exceptions that end a command. The message is one line: what failed, where, what to do.
 #pragma once
 
 #include <stdexcept>
@@ -21,7 +21,7 @@ class Error : public std::runtime_error {
 
 namespace simt {
 
-// A launch that was stopped by its time limit or by interrupt().
+// Thrown when a launch was stopped by its time limit or by interrupt().
 class Stopped : public Error {
  public:
   enum class Reason { time_limit, interrupted };

@@ -3,18 +3,19 @@
 
 #include "simt/cuda.hpp"
 
-// A machine that only computes may have no OpenGL headers, and has no use for this file.
+// Without OpenGL's headers, as on a compute node, the functions below report that.
 #if __has_include(<GL/gl.h>)
 
 #include <GL/gl.h>
-// OpenGL's header first: on some processors NVIDIA's does not include it.
+// GL/gl.h precedes NVIDIA's header, which does not include it on every architecture.
 #include <cuda_gl_interop.h>
 
 namespace heapwood::simt {
 
 namespace {
 
-// As check_cuda, but a refusal here is no error of the program, and is not for the next launch to report.
+// As check_cuda, but clears the error: the caller has a fallback, and the next launch must not
+// report it.
 void check_gl(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   cudaGetLastError();
@@ -25,9 +26,9 @@ class CudaGlBuffer : public GlBuffer {
  public:
   CudaGlBuffer(int device, unsigned buffer) : device_(device) {
     use_device();
-    // A stream that does not wait for those of builds and rays: mapping must not make the window wait.
+    // A non-blocking stream: mapping must not wait for kernels of builds and rays.
     check_gl(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
-    // Without flags, what was there stays: kernels write some rows, and leave the others.
+    // Without flags the contents are preserved: kernels write some rows and keep the others.
     const cudaError_t status = cudaGraphicsGLRegisterBuffer(&resource_, buffer, cudaGraphicsRegisterFlagsNone);
     if (status == cudaSuccess) return;
     cudaStreamDestroy(stream_);
@@ -52,7 +53,7 @@ class CudaGlBuffer : public GlBuffer {
     check_gl(cudaGraphicsResourceGetMappedPointer(&pointer, &bytes, resource_), "cudaGraphicsResourceGetMappedPointer");
     return pointer;
   }
-  // map() has put the wait for OpenGL into the stream.
+  // map() has enqueued the wait for OpenGL in the stream.
   void wait() override {
     use_device();
     check_gl(cudaStreamSynchronize(stream_), "waiting for OpenGL");

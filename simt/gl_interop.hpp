@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// CUDA's side of pictures that OpenGL shows without a copy through the host, without CUDA's headers or OpenGL's:
-// gl_interop.cu implements it where CUDA is built, gl_interop_absent.cpp where it is not.
+// CUDA access to OpenGL buffers, so that pictures are displayed without a copy through the host.
+// Needs neither CUDA's nor OpenGL's headers: implemented by gl_interop.cu, and by
+// gl_interop_absent.cpp in builds without CUDA.
 #pragma once
 
 #include <memory>
@@ -11,27 +12,27 @@
 
 namespace heapwood::simt {
 
-// GPUs that OpenGL's current context runs on, by CUDA's numbers; or why they are not known.
+// CUDA ordinals of the GPUs that the current OpenGL context runs on, or why they are unknown.
 struct GlDevices {
   std::vector<int> indices;
   std::string error;
 };
 GlDevices gl_devices();
 
-// A buffer object of OpenGL as memory of a GPU. By turns OpenGL's and the GPU's: OpenGL must not touch it while it is
-// mapped, and no kernel while it is not. All but wait() is for the thread whose context has made the buffer; all throw
-// Error.
+// An OpenGL buffer object as device memory. OpenGL must not access it while it is mapped; kernels
+// must not access it while it is not. All functions but wait() must be called by the thread whose
+// context created the buffer; all throw Error.
 class GlBuffer {
  public:
   virtual ~GlBuffer() = default;
-  // Does not wait for OpenGL: whoever launches a kernel on it does.
+  // Does not wait for OpenGL: the caller calls wait() before it launches a kernel on the memory.
   virtual void* map() = 0;
-  // Until OpenGL is through with what it was told before map(). For any thread.
+  // Waits until OpenGL has completed the commands issued before map(). Any thread may call it.
   virtual void wait() = 0;
-  // Kernels that write to it have ended.
+  // Kernels that access the memory must have ended.
   virtual void unmap() = 0;
 };
-// The buffer must have its size.
+// The buffer's storage must have been allocated.
 std::unique_ptr<GlBuffer> share_gl_buffer(const DeviceId& device, unsigned buffer);
 
 }  // namespace heapwood::simt

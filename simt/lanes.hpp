@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Short vectors for CPU code that works on several numbers at once: GCC's and Clang's vector types, which every processor
-// has (two or four operations where its registers are shorter), with the operators of the language and no intrinsics.
-// A comparison gives -1 or 0 in each lane; `mask ? a : b` selects lane by lane. Host code only.
+// SIMD vectors for CPU code: the vector types of GCC and Clang with the operators of the language,
+// no intrinsics. They compile for every processor; each operation is split where registers are
+// shorter. A comparison yields -1 or 0 per lane; `mask ? a : b` selects per lane. Host code only.
 //
-// Functions that use these are SIMT_CLONED or SIMT_CLONED_512: x86-64 programs then hold them again for processors with AVX2, or
-// with AVX2 and AVX-512, and choose when they start. Arithmetic is that of the scalar code, operation by operation, so the results
-// are the same.
+// Functions that use them are SIMT_CLONED or SIMT_CLONED_512 (config.hpp): x86-64 programs contain
+// versions for AVX2 and AVX-512 and select one at start. Arithmetic is that of the scalar code,
+// operation by operation, so results are identical.
 #pragma once
 
 #include <cstring>
@@ -22,7 +22,8 @@ using Ints8 = Lanes<8>::Ints;
 using Floats4 = Lanes<4>::Floats;
 using Ints4 = Lanes<4>::Ints;
 
-// Whether this processor has eight of them in a register. Without, GCC takes comparisons and selections of eight apart, one by one.
+// Whether a register of this processor holds 8 floats. Otherwise GCC splits comparisons and
+// selections of 8 into scalar operations.
 inline bool has_eight_lanes() {
 #if defined(__x86_64__) && defined(__GNUC__)
   return __builtin_cpu_supports("avx2");

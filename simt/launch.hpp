@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: MIT
-// What a launch is told and tells, on every device.
+// Kernels and launchers: their interface, limits and errors, on every device.
 //
 // A kernel is a trivially copyable functor with
-//   struct Scratch;                                                  the warp's own fast memory
-//   static constexpr unsigned block_threads, blocks_per_multiprocessor;  shape on the GPU
+//   struct Scratch;                       the warp's fast memory: shared memory on the GPU
+//   static constexpr unsigned block_threads, blocks_per_multiprocessor;   launch bounds on the GPU
 //   template <class Warp> void operator()(Warp&, Scratch&) const;
-// Launchers: Cpu (cpu.hpp), Cuda (cuda.hpp, only in .cu files), Lockstep<W> (lockstep.hpp, tests). All have
-//   double launch(const Kernel&, unsigned warps, const LaunchLimits&) const;     milliseconds; warps 0 = as many as fit
-//   double launch_independent(const Kernel&, unsigned warps, const LaunchLimits&) const;   any number of warps, not all
-//                                                                                at once: none may wait for another
-//     With Kernel::independent, warps that have not begun at the time limit do not.
-//   Stream stream(const LaunchLimits&) const;                                    launches one after another (stream.hpp)
-//   void for_each(std::size_t n, F) const;                                       F(i) for all i, in parallel
+// Launchers are Cpu (cpu.hpp), Cuda (cuda.hpp, in .cu files only) and Lockstep<W> (lockstep.hpp,
+// for tests). Each has
+//   double launch(const Kernel&, unsigned warps, const LaunchLimits&) const;
+//     Returns milliseconds. All warps are resident; 0 warps = as many as fit.
+//   double launch_independent(const Kernel&, unsigned warps, const LaunchLimits&) const;
+//     Any number of warps, not all resident: none may wait for another. With Kernel::independent,
+//     warps that have not started at the time limit do not start.
+//   Stream stream(const LaunchLimits&) const;
+//     For several launches in order (stream.hpp).
+//   void for_each(std::size_t n, F) const;
+//     Calls F(i) for all i < n, in parallel.
 //   unsigned resident_warps<Kernel>() const;
-// and throw KernelFailure when the kernel called fail(), Stopped when the time limit passed or interrupt() was called.
+// Launches throw KernelFailure if the kernel called fail(), Stopped after the time limit or
+// interrupt().
 #pragma once
 
 #include <cstdint>
@@ -24,11 +29,11 @@
 namespace heapwood::simt {
 
 struct LaunchLimits {
-  double seconds = 60;              // then the abort flag is raised
-  const char* what = "the kernel";  // named in the message: "cfmmalloc: build of atrium"
+  double seconds = 60;              // until the abort flag is raised
+  const char* what = "the kernel";  // subject of messages: "cfmmalloc: build of atrium"
 };
 
-// A kernel called fail(code, a, b, c).
+// Thrown when a kernel called fail(code, a, b, c).
 class KernelFailure : public Error {
  public:
   KernelFailure(std::uint32_t code, std::uint64_t a, std::uint64_t b, std::uint64_t c, const std::string& what)
@@ -37,11 +42,12 @@ class KernelFailure : public Error {
   std::uint64_t operand[3];
 };
 
-// Throws what a finished launch's control block calls for; returns quietly if all is well.
+// Throws KernelFailure or Stopped according to the outcome of a finished launch; else returns.
 void check_outcome(std::uint32_t code, const std::uint64_t (&operand)[3], bool stopped, bool interrupted,
                    const LaunchLimits& limits);
 
-// Throws Stopped after an interruption: many short launches would each be over before they look for one.
+// Throws Stopped after an interruption. Each launch begins with it: a short launch would end before
+// its first test for an interruption.
 void check_interruption(const LaunchLimits& limits);
 
 }  // namespace heapwood::simt

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A thread's stack of pairs of words, for loops where every instruction and register counts. On a GPU it lies in local memory
-// and its top is kept as an address of 32 bits, so that a push is a store and an addition under one predicate; of an array and
-// an index nvcc 13.0 makes an address for each push, and of a pointer additions of 64 bits.
+// A per-thread stack of word pairs, for loops where every instruction and register counts. On a GPU
+// it is in local memory and its top is a 32-bit address, so a push is a store and an addition under
+// one predicate. With an array and an index nvcc 13.0 computes an address per push; with a pointer
+// it adds 64-bit numbers.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,13 @@ struct alignas(8) LocalStackEntry {
   float number;
 };
 
-// Its memory is an object apart, so that the compiler does not keep the top in memory, too.
+// The stack's memory is a separate object, so that the compiler keeps the top in a register.
 template <unsigned capacity>
 struct LocalStackMemory {
   LocalStackEntry entries[capacity];
 };
 
-// The caller pushes no more entries than the memory has room for, and pops only what is there.
+// The caller must not push more than `capacity` entries, nor pop from an empty stack.
 class LocalStack {
  public:
   template <unsigned capacity>
@@ -48,7 +49,8 @@ class LocalStack {
  private:
 #if defined(__CUDA_ARCH__)
   using Address = std::uint32_t;
-  // By the intrinsic, of which the compiler makes the stack pointer and an offset; of the same in assembler four operations.
+  // The compiler folds the intrinsic into the stack pointer plus an offset; inline assembly would
+  // cost four operations.
   SIMT_INLINE Address bottom() const { return static_cast<Address>(__cvta_generic_to_local(bottom_)); }
 #else
   using Address = LocalStackEntry*;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Launches kernels on simulated warps of Width CPU threads each (tests only).
+// Launches kernels on simulated warps of Width CPU threads each; for tests.
 #pragma once
 
 #include <memory>
@@ -41,7 +41,7 @@ class Lockstep {
     });
   }
 
-  // All at once: tests have few warps.
+  // All warps are resident: tests have few.
   template <class Kernel>
   double launch_independent(const Kernel& kernel, unsigned warps, const LaunchLimits& limits = {}) const {
     return launch(kernel, warps, limits);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The Warp concept for tests: Width CPU threads that meet at a barrier in every collective. Slow, but warp-collective code
-// is really run by racing threads, with a lane's private variables private, so that ThreadSanitizer sees what a GPU would do.
-// Lanes that have diverged meet by chance, as the scheduler will have it.
+// The Warp concept for tests: Width CPU threads that synchronize at a barrier in every collective.
+// Slow, but warp-collective code is executed by concurrent threads with private variables, so
+// ThreadSanitizer detects its races. Which diverged lanes together() returns depends on timing, as
+// on a GPU.
 #pragma once
 
 #include <algorithm>
@@ -30,24 +31,26 @@ class LockstepWarp {
  public:
   static constexpr unsigned width = Width;
 
-  // A place in the source that calls together(): lanes meet only where the same collectives follow.
+  // Source location of a call of together(): a set contains only lanes at the same location, since
+  // the same collectives must follow for all of them.
   using Site = std::pair<const char*, std::uint_least32_t>;
-  // Where the lanes of a set wait for each other.
+  // A barrier for the lanes of a set.
   struct Gate {
-    unsigned here = 0, round = 0;
+    unsigned arrived = 0, round = 0;
   };
-  // What the lanes of one warp share.
+  // Shared by the lanes of one warp.
   struct Group {
     std::barrier<> barrier{Width};
     std::array<std::uint64_t, Width> slot{};
-    // For sets of lanes; guarded by the mutex.
+    // For sets of lanes; all below is guarded by the mutex.
     std::mutex mutex;
     std::condition_variable changed;
-    std::map<Site, std::uint32_t>
-        gathering;  // together(): the lanes that wait until the first of them has waited enough
-    std::array<std::uint32_t, Width> met{};  // ... and then find here whom they met
-    std::uint32_t meetings = 0;
-    // By set: a lane that serves others, which wait for it at their gate, may pass gates of other sets meanwhile.
+    // together(): the lanes that have arrived, until the wait of the first of them ends ...
+    std::map<Site, std::uint32_t> arriving;
+    // ... and then, per lane, the resulting set; 0 while the lane waits.
+    std::array<std::uint32_t, Width> formed{};
+    std::uint32_t waits = 0;
+    // Per set, since a lane may pass gates of other sets while the lanes of one set wait for it.
     std::map<std::uint32_t, Gate> gate;
   };
 
@@ -103,25 +106,26 @@ class LockstepWarp {
     });
   }
 
-  // The first lane waits for others for a while that varies from call to call, from not at all to long enough for all.
+  // The first lane to arrive waits for others, for a time that varies per call: from none to long
+  // enough for all lanes.
   std::uint32_t together(std::source_location place = std::source_location::current()) const {
     std::unique_lock lock(group_->mutex);
-    std::uint32_t& gathering = group_->gathering[Site(place.file_name(), place.line())];
-    const bool first = gathering == 0;
-    gathering |= 1u << lane_;
+    std::uint32_t& arriving = group_->arriving[Site(place.file_name(), place.line())];
+    const bool first = arriving == 0;
+    arriving |= 1u << lane_;
     group_->changed.notify_all();
     if (first) {
-      const std::chrono::microseconds patience((++group_->meetings * 2654435769u) >> 26);
-      group_->changed.wait_for(lock, patience, [&] { return popcount(gathering) == Width; });
+      const std::chrono::microseconds max_wait((++group_->waits * 2654435769u) >> 26);
+      group_->changed.wait_for(lock, max_wait, [&] { return popcount(arriving) == Width; });
       for (unsigned i = 0; i < Width; ++i) {
-        if ((gathering >> i & 1) != 0) group_->met[i] = gathering;
+        if ((arriving >> i & 1) != 0) group_->formed[i] = arriving;
       }
-      gathering = 0;
+      arriving = 0;
       group_->changed.notify_all();
     } else {
-      group_->changed.wait(lock, [&] { return group_->met[lane_] != 0; });
+      group_->changed.wait(lock, [&] { return group_->formed[lane_] != 0; });
     }
-    return std::exchange(group_->met[lane_], 0);
+    return std::exchange(group_->formed[lane_], 0);
   }
   std::uint32_t together(const void* key, std::source_location place = std::source_location::current()) const {
     const std::uint32_t lanes = together(place);
@@ -136,8 +140,8 @@ class LockstepWarp {
     std::unique_lock lock(group_->mutex);
     Gate& gate = group_->gate[lanes];
     const unsigned round = gate.round;
-    if (++gate.here == popcount(lanes)) {
-      gate.here = 0;
+    if (++gate.arrived == popcount(lanes)) {
+      gate.arrived = 0;
       ++gate.round;
       group_->changed.notify_all();
     } else {
@@ -181,7 +185,7 @@ class LockstepWarp {
   }
 
  private:
-  // Every lane deposits a word, sees all of them, and leaves only when all have looked.
+  // Every lane stores a word and reads all words; no lane returns before all have read.
   template <class Read>
   auto exchange(std::uint64_t word, Read read) const {
     group_->slot[lane_] = word;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scalar helpers that mean the same on CPU and GPU. min and max are single instructions on both (no NaN handling).
+// Scalar functions with the same results on CPU and GPU. min and max are single instructions on
+// both and do not handle NaN.
 #pragma once
 
 #include <bit>
@@ -26,7 +27,8 @@ SIMT_INLINE float max(float a, float b) {
 SIMT_INLINE std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 SIMT_INLINE float from_bits(std::uint32_t b) { return std::bit_cast<float>(b); }
 
-// An unsigned integer that orders like the float does (finite or infinite), so that integer min and max work on floats.
+// Maps a float, finite or infinite, to an unsigned integer in the same order, so that integer min
+// and max apply to floats.
 SIMT_INLINE std::uint32_t ordered_key(float x) {
   const std::uint32_t b = bits(x);
   return b ^ ((b & 0x80000000u) ? 0xffffffffu : 0x80000000u);
@@ -35,8 +37,8 @@ SIMT_INLINE float from_ordered_key(std::uint32_t key) {
   return from_bits(key ^ ((key & 0x80000000u) ? 0x80000000u : 0xffffffffu));
 }
 
-// Bit counts. Those of <bit> must not be called on the GPU: there nvcc 13.0 turns std::countr_zero of anything, and
-// std::countl_zero of 64 bits, into a constant (tests/structure/conventions.sh looks for them).
+// Bit counts, which replace those of <bit>: in device code nvcc 13.0 compiles std::countr_zero, and
+// std::countl_zero of 64 bits, to a constant (tests/structure/conventions.sh rejects them).
 SIMT_INLINE unsigned popcount(std::uint32_t x) {
 #if defined(__CUDA_ARCH__)
   return static_cast<unsigned>(__popc(x));
@@ -75,7 +77,7 @@ SIMT_INLINE unsigned highest_bit(std::uint64_t x) {
 #endif
 }
 
-// The largest power of two up to x; x != 0.
+// The largest power of two <= x; x != 0.
 SIMT_INLINE std::uint64_t bit_floor(std::uint64_t x) { return std::uint64_t{1} << highest_bit(x); }
 
 }  // namespace heapwood::simt

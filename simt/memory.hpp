@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory of a device, owned: Memory is bytes, Buffer<T> is an array of trivially copyable T.
+// Owned device memory: Memory is bytes, Buffer<T> is an array of trivially copyable T.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,15 @@
 
 namespace heapwood::simt {
 
-// Raw operations on device memory. `device_allocate` throws Error{Exit::failed} naming the size when there is not enough;
-// CPU memory comes as untouched zero pages, GPU memory unspecified. Copies are complete when the call returns.
+// Raw operations on device memory. `device_allocate` throws Error{Exit::failed} with the size if
+// memory is exhausted; CPU memory is untouched zero pages, contents of GPU memory are unspecified.
+// Copies are complete when the call returns.
 void* device_allocate(const DeviceId& device, std::size_t bytes);
 void device_free(const DeviceId& device, void* pointer, std::size_t bytes) noexcept;
 void device_upload(const DeviceId& device, void* to, const void* from_host, std::size_t bytes);
 void device_download(const DeviceId& device, void* to_host, const void* from, std::size_t bytes);
 void device_fill(const DeviceId& device, void* to, int byte, std::size_t bytes);
-// Bytes of memory that an allocation may still take.
+// Bytes that can still be allocated.
 std::size_t device_available(const DeviceId& device);
 
 class Memory {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Pairs of words in a warp's Scratch, for loops where every register counts. On a GPU the address has 32 bits and an index
-// costs one multiply-add, neither of which nvcc 13.0 makes of a pointer to shared memory.
+// A strided array of word pairs in a warp's Scratch, for loops where every register counts. On a
+// GPU the address has 32 bits and indexing costs one multiply-add; nvcc 13.0 achieves neither with
+// a pointer to shared memory.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +20,13 @@ class ScratchColumn {
  public:
   SIMT_INLINE explicit ScratchColumn(WordPair* first) {
 #if defined(__CUDA_ARCH__)
-    // volatile: to be kept or spilled as it is, not computed again wherever it is used.
+    // volatile: the address is kept or spilled, not recomputed at each use.
     asm volatile("mov.u32 %0, %1;" : "=r"(first_) : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(first))));
 #else
     first_ = first;
 #endif
   }
-  // volatile: keeps loads behind the stores, which the compiler does not see.
+  // volatile: keeps loads behind stores, whose memory accesses the compiler does not see.
   SIMT_INLINE void store(unsigned index, WordPair pair) const {
 #if defined(__CUDA_ARCH__)
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(first_ + index * bytes), "f"(pair.first), "f"(pair.second));

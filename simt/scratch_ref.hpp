@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A reference to an object in a warp's fast memory (Scratch), for functions out of line. On the GPU it is 32 bits, and says to the
-// compiler which memory it is; from a plain reference a function that is called must ask that at each access.
+// A reference to an object in a warp's Scratch, for arguments of functions that are not inlined. On
+// the GPU it has 32 bits, and the compiler knows that it refers to shared memory; through a plain
+// reference each access would be generic.
 #pragma once
 
 #include <cstdint>

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
-// A stream: launches that run one after another under one time limit, with the host in between. On a GPU launch() does not
-// wait (CudaStream in cuda.hpp); where kernels run on the host's own threads, each has ended when launch() returns.
+// A stream: launches that run one after another under one time limit, interleaved with host code.
+// On a GPU launch() does not wait (CudaStream in cuda.hpp); on CPU threads the kernel has ended
+// when launch() returns.
 //
 //   auto stream = device.stream(limits);
-//   stream.launch(kernel, items);   enough warps for so many pieces of work; none may wait for another
-//   stream.read(pointer);           waits; the device's *pointer as the launches before have left it
-//   stream.finish();                waits; milliseconds since the stream was made, the host's part of them included
+//   stream.launch(kernel, items);   launches enough warps for `items` items; no warp may wait for
+//                                   another
+//   stream.read(pointer);           waits for all launches; returns *pointer from the device
+//   stream.finish();                waits; returns milliseconds since the stream was created,
+//                                   including the host's share
 //
-// All throw as Launcher::launch does (launch.hpp). When read() or finish() has returned or thrown, nothing runs any more.
+// All throw as Launcher::launch does (launch.hpp). No kernel runs after read() or finish() has
+// returned or thrown.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +24,8 @@
 
 namespace heapwood::simt {
 
-// The share of item `warp.worker()` in a kernel of independent items: f(item) for every workers()-th one. Whoever raised the
-// abort flag waits for one item at most.
+// Distributes the items of a kernel over its warps: calls f(item) for every workers()-th item,
+// starting with worker(). Ends at most one item after the abort flag was raised.
 template <class Warp, class F>
 SIMT_INLINE void for_items(Warp& warp, std::size_t items, F f) {
   SIMT_ROLLED
@@ -32,7 +36,7 @@ SIMT_INLINE void for_items(Warp& warp, std::size_t items, F f) {
   }
 }
 
-// For launchers on the host's threads.
+// The stream of launchers that use CPU threads.
 template <class Device>
 class HostStream {
  public:
@@ -43,10 +47,11 @@ class HostStream {
     check();
     LaunchLimits rest = limits_;
     rest.seconds -= elapsed();
-    // A thread costs about as much as this many small items.
-    constexpr std::size_t worth_a_thread = 8;
-    const std::size_t most = device_.template resident_warps<Kernel>();
-    device_.launch(kernel, static_cast<unsigned>(std::clamp<std::size_t>(items / worth_a_thread, 1, most)), rest);
+    // Starting a thread costs about as much as this many small items.
+    constexpr std::size_t min_items_per_warp = 8;
+    const std::size_t max_warps = device_.template resident_warps<Kernel>();
+    const auto warps = std::clamp<std::size_t>(items / min_items_per_warp, 1, max_warps);
+    device_.launch(kernel, static_cast<unsigned>(warps), rest);
     ++launches_;
   }
   template <class T>

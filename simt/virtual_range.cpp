@@ -14,12 +14,12 @@ namespace heapwood::simt {
 
 namespace {
 
-// Reserved addresses are PROT_NONE: touching what is not mapped ends the process, as it stops a kernel on a GPU.
+// Reserved addresses are PROT_NONE: an access to unmapped memory faults, as on a GPU.
 class CpuRange final : public VirtualRange {
  public:
   explicit CpuRange(std::size_t bytes) {
     bytes_ = (bytes + granularity_ - 1) / granularity_ * granularity_;
-    reserved_bytes_ = bytes_ + granularity_;  // mmap aligns to pages only
+    reserved_bytes_ = bytes_ + granularity_;  // for alignment: mmap aligns to pages only
     reserved_ = mmap(nullptr, reserved_bytes_, PROT_NONE, flags, -1, 0);
     if (reserved_ == MAP_FAILED) {
       throw Error(Exit::failed, "cpu: cannot reserve " + std::to_string(bytes >> 20) +
@@ -38,7 +38,7 @@ class CpuRange final : public VirtualRange {
     throw Error(Exit::failed, "cpu: cannot map " + std::to_string(bytes >> 20) + " MiB: " + std::strerror(errno));
   }
   void unmap(std::size_t offset, std::size_t bytes) noexcept override {
-    // A fresh mapping in its place: the pages go back to the system.
+    // Replaced by a new mapping, which returns the pages to the system.
     [[maybe_unused]] void* fresh = mmap(base_ + offset, bytes, PROT_NONE, flags | MAP_FIXED, -1, 0);
   }
 

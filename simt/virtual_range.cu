@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// VirtualRange by CUDA's virtual memory management. Its functions are the driver's; they are looked up at run time, so
-// that the program starts where no driver is installed.
+// VirtualRange on a GPU by CUDA's virtual memory management. The driver's functions are looked up
+// at run time, so that the program starts without a driver.
 #include <cuda.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ void look_up(Function*& function, const char* name) {
 #endif
   if (status != cudaSuccess || found != cudaDriverEntryPointSuccess || entry == nullptr) {
     cudaGetLastError();
-    throw Error(Exit::device, std::string("the driver has no ") + name + "; use --host-allocator cudamalloc");
+    throw Error(Exit::device, std::string("the driver does not provide ") + name + "; use --host-allocator cudamalloc");
   }
   function = reinterpret_cast<Function*>(entry);
 }

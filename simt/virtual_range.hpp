@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A range of device addresses that physical memory is mapped into piece by piece: CUDA's virtual memory management
-// (cuMemAddressReserve, cuMemCreate, cuMemMap), mmap and mprotect on the CPU.
+// A reserved range of device addresses into which physical memory is mapped piecewise: CUDA's
+// virtual memory management (cuMemAddressReserve, cuMemCreate, cuMemMap); mmap and mprotect on the
+// CPU.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +17,15 @@ class VirtualRange {
   VirtualRange(const VirtualRange&) = delete;
   VirtualRange& operator=(const VirtualRange&) = delete;
 
-  // Reserved; aligned to the granularity. Memory that is not mapped must not be touched.
+  // Aligned to the granularity. Unmapped memory must not be accessed.
   std::byte* base() const { return base_; }
   std::size_t bytes() const { return bytes_; }
-  // Offsets and sizes of map() are multiples of it.
+  // Offsets and sizes passed to map() must be multiples of it.
   std::size_t granularity() const { return granularity_; }
 
-  // False where the device has not that much memory. Throws Error{Exit::failed} on any other failure.
+  // False if the device's memory is exhausted. Throws Error{Exit::failed} on any other failure.
   virtual bool map(std::size_t offset, std::size_t bytes) = 0;
-  // What one map() mapped, as a whole. No kernel may still use it.
+  // Unmaps exactly what one call of map() has mapped. No kernel may be using it.
   virtual void unmap(std::size_t offset, std::size_t bytes) noexcept = 0;
 
  protected:
@@ -33,7 +34,8 @@ class VirtualRange {
   std::size_t bytes_ = 0, granularity_ = std::size_t{2} << 20;
 };
 
-// `bytes` is rounded up to the granularity. Throws Error{Exit::failed} where the addresses cannot be had.
+// Rounds `bytes` up to the granularity. Throws Error{Exit::failed} if the addresses cannot be
+// reserved.
 std::unique_ptr<VirtualRange> reserve_range(const DeviceId& device, std::size_t bytes);
 
 }  // namespace heapwood::simt

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
-// The Warp concept: the threads that run a kernel's code together, as one of them sees it. Three models:
-//   CudaWarp<W>     (cuda_warp.hpp)      W lanes of a GPU warp;
-//   SerialWarp      (this file)          one CPU thread, width 1: every collective is the identity;
-//   LockstepWarp<W> (lockstep_warp.hpp)  W CPU threads and a barrier: tests race warp-collective code on the CPU.
+// The Warp concept: one lane's view of the threads that execute a kernel in lockstep. Its models:
+//   CudaWarp<W>      W lanes of a GPU warp (cuda_warp.hpp);
+//   SerialWarp       one CPU thread, width 1: every collective is the identity (this file);
+//   LockstepWarp<W>  W CPU threads and a barrier, so that tests run warp-collective code
+//                    concurrently on the CPU (lockstep_warp.hpp).
 //
-// A kernel is a trivially copyable functor `template <class Warp> void operator()(Warp&, Scratch&) const` with a member
-// type Scratch (the warp's own fast memory: shared memory on the GPU). Loops over work are written
+// A kernel is a functor with operator()(Warp&, Scratch&) (launch.hpp). Loops over work are written
 //   for (i = warp.lane(); i < n; i += Warp::width)
-// and every collective call must be reached by all lanes of the warp.
+// and every collective must be called by all lanes of the warp.
 //
-// Lanes that have diverged may still act together. together() says which lanes reached the call together: a set of lanes
-// as bits, the caller's among them, and the same set for each of its members. Who meets is up to the hardware, so a set is
-// never to be relied on to be large; lanes at different places in the code never meet. The collectives that take a
-// set are for its lanes, all of them and no others, in the same order. sync(lanes) also orders their accesses to memory,
-// as sync() does; ballot, shfl and reduce_or need not.
+// Diverged lanes may still cooperate. together() returns the set of lanes, as bits, that reached
+// the call together: it contains the caller and is the same for each of its members. The hardware
+// determines the set, so code must not depend on its size; lanes at different places in the code
+// are never in one set. Collectives that take a set must be called by all lanes of the set and no
+// others, in the same order. sync(lanes) also orders the lanes' memory accesses, as sync() does;
+// ballot, shfl and reduce_or need not.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +30,8 @@
 
 namespace heapwood::simt {
 
-inline constexpr unsigned long_wait = 1u << 20;  // turns
+// Turns of a wait loop after which pause() sleeps.
+inline constexpr unsigned long_wait = 1u << 20;
 
 class SerialWarp {
  public:
@@ -39,10 +41,10 @@ class SerialWarp {
       : control_(control), worker_(worker), workers_(workers) {}
 
   unsigned lane() const { return 0; }
-  // Which warp of the launch this is, and how many there are.
+  // Index of this warp in the launch, and the number of warps.
   unsigned worker() const { return worker_; }
   unsigned workers() const { return workers_; }
-  // A number that is likely different for warps that run on different multiprocessors. Only a hint to spread contention.
+  // Usually differs between warps on different multiprocessors: a hint for spreading contention.
   unsigned sm() const { return worker_; }
 
   void sync() const {}
@@ -59,7 +61,7 @@ class SerialWarp {
   std::uint32_t inclusive_add(std::uint32_t value) const { return value; }
 
   std::uint32_t together() const { return 1; }
-  // Those of them that bring the same key.
+  // The lanes of that set that pass the same key.
   std::uint32_t together(const void* /*key*/) const { return 1; }
   void sync(std::uint32_t /*lanes*/) const {}
   std::uint32_t ballot(std::uint32_t /*lanes*/, bool predicate) const { return predicate ? 1u : 0u; }
@@ -69,15 +71,16 @@ class SerialWarp {
   }
   std::uint64_t reduce_or(std::uint32_t /*lanes*/, std::uint64_t value) const { return value; }
 
-  // Adds to a word of the warp's Scratch that other lanes of this warp may add to at the same time.
+  // Adds to a word of the warp's Scratch; other lanes of the warp may do so concurrently.
   void scratch_add(std::uint32_t& word, std::uint32_t value) const { word += value; }
 
   bool aborted() const { return control_->aborted(); }
   void fail(std::uint32_t code, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0) const {
     control_->fail(code, a, b, c);
   }
-  // One turn of a wait loop; `turn` counts the turns so far. Gives the processor away after a short spin, and sleeps
-  // after a very long one: the thread that is waited for may be out of its time slice, with others that have one.
+  // One turn of a wait loop; `turn` counts the turns so far. Yields the processor after a short
+  // spin, and sleeps after a long one: the awaited thread may be preempted, and waiting threads
+  // must leave it a processor.
   void pause(unsigned turn) const {
 #if !defined(__CUDA_ARCH__)
     if (turn >= long_wait) {
@@ -87,7 +90,7 @@ class SerialWarp {
     }
 #endif
   }
-  // For waits that a person ends, such as a build that is watched slowly; no other model of Warp has it.
+  // Sleeps in waits that a user ends, such as a build in slow motion. SerialWarp only.
   void nap() const {
 #if !defined(__CUDA_ARCH__)
     std::this_thread::sleep_for(std::chrono::microseconds(500));
@@ -100,8 +103,8 @@ class SerialWarp {
   unsigned workers_;
 };
 
-// Waits until `done()` holds, politely; gives up when the launch is aborted. Only for conditions that a thread which is
-// already running will make true.
+// Waits until `done()` is true, with back-off. Returns false if the launch is aborted. Only for
+// conditions that a thread which is already running makes true, so that the wait ends.
 template <class Warp, class Done>
 SIMT_FN bool wait_until(Warp& warp, Done done) {
   for (unsigned turn = 0; !done(); ++turn) {
@@ -111,10 +114,12 @@ SIMT_FN bool wait_until(Warp& warp, Done done) {
   return true;
 }
 
-// The same by all lanes of a warp, until it holds for each of them. Where all of them wait, they are together behind it: a loop of one
-// lane's, for which the others wait, a GPU may leave in two halves, which then execute one by one what follows.
+// wait_until for all lanes of a warp: waits until `done()` is true for each of them. Lanes that
+// wait in the same loop stay converged. If a single lane waits and the others wait for it, a GPU
+// may leave the warp split into two halves, which then execute the subsequent code one after the
+// other.
 template <class Warp, class Done>
-SIMT_FN bool wait_together(Warp& warp, Done done) {
+SIMT_FN bool wait_until_all(Warp& warp, Done done) {
   for (unsigned turn = 0; warp.any(!done()); ++turn) {
     if ((turn & 63) == 63 && warp.any(warp.aborted())) return false;
     warp.pause(turn);
@@ -122,8 +127,9 @@ SIMT_FN bool wait_together(Warp& warp, Done done) {
   return true;
 }
 
-// Sum of `value` (below 2^bits) over the lanes of the set in front of this one, and over all of them. A vote a bit:
-// unlike a tree of shuffles it does not mind gaps in the set.
+// Prefix sum and total of `value` (below 2^bits) over the lanes of a set: `before` is the sum over
+// the lanes below this one. One ballot per bit, which, unlike a tree of shuffles, works for sets
+// with gaps.
 struct LaneSum {
   std::uint32_t before = 0, total = 0;
 };

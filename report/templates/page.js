@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Plots, the filter of allocators, sorting, copying. Without scripts every table is there all the same.
+// Plots, the allocator filter, sorting and copying of tables. Tables are readable without scripts.
 "use strict";
 (() => {
   const plots = JSON.parse(document.getElementById("plots").textContent);
   const allocators = Object.keys(JSON.parse(document.getElementById("allocators").textContent));
   const root = document.documentElement;
 
-  // Distinct without colour: a symbol and a dash pattern of its own for each of 40 curves.
+  // Curves differ without colour: each of 40 has a distinct pair of symbol and dash pattern.
   const symbols = ["circle", "square", "diamond", "cross", "x", "triangle-up", "triangle-down", "star",
                    "circle-open", "square-open", "diamond-open", "hexagon", "pentagon", "triangle-left", "triangle-right",
                    "hourglass", "bowtie", "star-open", "hexagon-open", "pentagon-open"];
@@ -41,7 +41,7 @@
 
   function traces(plot) {
     return plot.curves.map((curve, index) => {
-      // The same allocator looks the same in every plot.
+      // An allocator has the same symbol and colour in every plot.
       const n = curve.allocator ? allocators.indexOf(curve.allocator) : index;
       const trace = {
         name: curve.name, x: curve.x, y: curve.y, mode: curve.x.length > 60 ? "lines" : "lines+markers", type: "scatter",
@@ -77,7 +77,7 @@
   }
   const canvases = [...document.querySelectorAll(".canvas")];
   const redraw = () => canvases.filter((c) => c.dataset.drawn).forEach(draw);
-  // Dozens of plots: each is drawn when it comes near the window.
+  // There are dozens of plots, so each is drawn only when it approaches the viewport.
   const near = new IntersectionObserver((entries) => {
     for (const entry of entries) {
       if (!entry.isIntersecting) continue;
@@ -105,7 +105,7 @@
     redraw();
   }
 
-  // Figures by value, then cells without one; text by itself.
+  // Columns with values sort by value, with cells without one last; other columns sort as text.
   function sort(button) {
     const head = button.closest("th"), table = head.closest("table"), column = head.cellIndex;
     const down = head.getAttribute("aria-sort") === "ascending";

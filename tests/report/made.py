@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Results files made by hand, small enough to know what must come out."""
+"""Small results files, written so that the expected verdicts are known."""
 
 from report.results import SCHEMA, Results
 
@@ -70,7 +70,7 @@ def results(items, **more):
 
 
 def sweep(item, x, points, **common):
-    """{item: cases} from {x: {allocator: median}}: three samples 1% apart."""
+    """{item: cases} from {x: {allocator: median}}, with three samples 1% apart each."""
     return {
         item: [
             (

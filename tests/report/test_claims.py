@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 import unittest
 
-from report import page  # every claim
+from report import page  # registers every claim
 from report.claims import CLAIMS, FAILS, HOLDS, OPEN, PAGES, judge, judge_all, usually_faster
 from report.panels import PANELS
 
@@ -15,48 +15,48 @@ def verdict(name, made):
 
 
 class Claims(unittest.TestCase):
-    def test_there_are_enough_of_each_paper_and_each_has_a_rule(self):
+    def test_every_paper_has_claims_and_every_claim_a_rule(self):
         self.assertGreaterEqual(len(CLAIMS), 25)
         self.assertEqual(len(BY_ID), len(CLAIMS))
         self.assertEqual({claim.paper for claim in CLAIMS}, set(page.PAPERS))
         for claim in CLAIMS:
             self.assertTrue(claim.rule and claim.where and claim.items, claim.id)
 
-    def test_published_items_and_panels_belong_together(self):
+    def test_published_items_have_panels(self):
         for paper in page.published().values():
-            for item, told in paper["items"].items():
+            for item, published in paper["items"].items():
                 self.assertIn(item, PANELS)
-                self.assertTrue(told.get("rows") or told.get("states"), item)
-                for line in told.get("rows", []):
-                    self.assertEqual(len(line), len(told["columns"]), item)
+                self.assertTrue(published.get("rows") or published.get("states"), item)
+                for line in published.get("rows", []):
+                    self.assertEqual(len(line), len(published["columns"]), item)
 
-    def test_nothing_measured_is_no_verdict(self):
+    def test_claims_without_results_are_undecided(self):
         for one in judge_all(results({})):
             self.assertEqual(one.verdict, OPEN, one.claim.id)
             self.assertTrue(one.evidence)
 
-    def test_cpu_and_quick_parameters_leave_claims_about_gpus_open(self):
+    def test_claims_about_gpus_are_undecided_on_cpus_and_with_quick_parameters(self):
         made = sweep("regeff-3a", "payload_bytes", {64: {"scatter": 1}, 131072: {"scatter": 9}}, blocks=120)
         self.assertEqual(verdict("ad-scatter-large", results(made)), HOLDS)
         self.assertEqual(verdict("ad-scatter-large", results(made, kind="cpu")), OPEN)
         self.assertEqual(verdict("ad-scatter-large", results(made, scale="quick")), OPEN)
 
-    def test_a_sharp_fall_holds_and_a_flat_curve_does_not(self):
+    def test_a_flat_curve_contradicts_a_claimed_rise(self):
         flat = sweep("regeff-3a", "payload_bytes", {64: {"scatter": 1}, 131072: {"scatter": 2.9}}, blocks=120)
         self.assertEqual(verdict("ad-scatter-large", results(flat)), FAILS)
 
-    def test_what_the_time_limit_cut_is_no_end(self):
+    def test_results_cut_by_the_time_limit_are_undecided(self):
         def made(**cut):
             def rows(key, figures):
                 return [row(a, status=cut.get(a, "ok"), space={key: value}) for a, value in figures.items()]
 
             pages = {a: 0.98 for a in PAGES}
             shares = {"scatter": 0.5, "halloc": 0.4, **pages}
-            lasted = {"scatter": 200, "halloc": 100, **{a: 300 for a in pages}}
+            iterations = {"scatter": 200, "halloc": 100, **{a: 300 for a in pages}}
             return results(
                 {
                     "ouroboros-utilization": [("u", {}, rows("utilization", shares))],
-                    "ouroboros-churn": [("c", {}, rows("iterations", lasted))],
+                    "ouroboros-churn": [("c", {}, rows("iterations", iterations))],
                 }
             )
 
@@ -80,7 +80,7 @@ class Claims(unittest.TestCase):
         self.assertEqual(verdict("registers-lists", made(30, 80)), HOLDS)
         self.assertEqual(verdict("registers-lists", made(80, 80)), FAILS)
 
-    def test_the_fastest_builder_of_each_scene(self):
+    def test_fastest_allocator_of_each_scene(self):
         def made(cmalloc):
             return results(
                 {
@@ -98,7 +98,7 @@ class Claims(unittest.TestCase):
         self.assertEqual(verdict("build-20-lists", made(4)), HOLDS)
         self.assertEqual(verdict("build-20-lists", made(6)), FAILS)
 
-    def test_who_is_usually_faster(self):
+    def test_usually_faster(self):
         points = {x: {"atomic": 2, "awmalloc": 1 if x < 9 else 3} for x in range(1, 11)}
         pairs = [("regeff-3b", "awmalloc", "atomic", "pool_bytes", {})]
         answer, evidence = usually_faster(results(sweep("regeff-3b", "pool_bytes", points)), pairs)
@@ -108,7 +108,7 @@ class Claims(unittest.TestCase):
         self.assertFalse(answer)
         alike = {x: {"atomic": 1, "awmalloc": 1.001} for x in (1, 2)}
         self.assertIsNone(usually_faster(results(sweep("regeff-3b", "pool_bytes", alike)), pairs)[0])
-        # One point of five says nothing.
+        # One decided point of five is too few.
         alike = {x: {"atomic": 1, "awmalloc": 0.5 if x == 1 else 1.001} for x in (1, 2, 3, 4, 5)}
         self.assertIsNone(usually_faster(results(sweep("regeff-3b", "pool_bytes", alike)), pairs)[0])
 
@@ -158,7 +158,7 @@ class Claims(unittest.TestCase):
         self.assertEqual(verdict("host-tlsf", made(2, 2.1)), FAILS)
         self.assertEqual(len(PANELS["host-4"](made(2, 1.1))[1]["rows"]), 2)
 
-    def test_half_an_item_is_no_verdict(self):
+    def test_incomplete_items_are_undecided(self):
         made = results(sweep("regeff-3a", "payload_bytes", {64: {"scatter": 1}, 131072: {"scatter": 9}}, blocks=120))
         made.items["regeff-3a"]["cases"].append("another payload")
         one = judge(BY_ID["ad-scatter-large"], made)

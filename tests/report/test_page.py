@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The page in a real browser without a network: measured by the program that HEAPWOOD_BINARY names, on the CPU."""
+"""Tests the page in a browser without network access; results are HEAPWOOD_BINARY's, on the CPU."""
 
 import csv
 import json
@@ -52,7 +52,7 @@ class Page(unittest.TestCase):
         )
         assert made.returncode == 0, made.stderr
         playwright = cls.enterClassContext(sync_playwright())
-        # Containers have no sandbox for a browser; the page is our own.
+        # Chromium's sandbox does not work in containers; the page is trusted.
         cls.browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         cls.addClassCleanup(cls.browser.close)
 
@@ -76,7 +76,7 @@ class Page(unittest.TestCase):
     def column(self, table, number):
         return self.page.locator(f"#{table} tbody tr:not([hidden]) > :nth-child({number})").all_inner_texts()
 
-    def test_every_plot_is_drawn_when_it_comes_into_sight(self):
+    def test_plots_are_drawn_when_they_become_visible(self):
         canvases = self.page.locator(".canvas")
         self.assertGreater(canvases.count(), 4)
         for i in range(canvases.count()):
@@ -95,7 +95,7 @@ class Page(unittest.TestCase):
         self.assertEqual([float(text) for text in self.column(table, 2)], sorted(values, reverse=True))
         self.assertEqual(self.page.locator(f"#{table} th").nth(1).get_attribute("aria-sort"), "descending")
 
-    def test_the_filter_hides_rows_and_curves(self):
+    def test_filter_hides_rows_and_curves(self):
         canvas = self.page.locator("#regeff-3b .canvas").first
         canvas.scroll_into_view_if_needed()
         canvas.locator(".main-svg").first.wait_for()
@@ -104,22 +104,22 @@ class Page(unittest.TestCase):
         self.assertEqual([text.strip(" *") for text in self.column("regeff-3b-2", 1)], ["AtomicMalloc", "CFMMalloc"])
         self.page.wait_for_function("document.querySelectorAll('#regeff-3b .scatterlayer .trace').length === 2")
 
-    def test_a_table_is_copied_as_csv(self):
+    def test_tables_are_copied_as_csv(self):
         self.page.locator("#regeff-t3-published .copy").click()
         self.page.wait_for_selector("#said:not(:empty)")
         rows = list(csv.reader(self.page.evaluate("navigator.clipboard.readText()").splitlines()))
-        told = json.loads((ROOT / "report/published/regeff.json").read_text(encoding="utf-8"))["items"]["regeff-t3"]
-        self.assertEqual(len(rows), 1 + len(told["rows"]))
-        self.assertEqual(float(rows[6][1]), told["rows"][5][1])
+        published = json.loads((ROOT / "report/published/regeff.json").read_text(encoding="utf-8"))["items"]["regeff-t3"]
+        self.assertEqual(len(rows), 1 + len(published["rows"]))
+        self.assertEqual(float(rows[6][1]), published["rows"][5][1])
 
     def test_claims_are_filtered_and_have_reasons(self):
-        self.page.locator("#claims-verdict").select_option("cannot be told")
+        self.page.locator("#claims-verdict").select_option("undecided")
         evidence = self.column("claims-table", 4)
         self.assertGreater(len(evidence), 25)
         self.assertTrue(all(evidence))
         self.assertIn(str(len(evidence)), self.page.locator("#claims-shown").inner_text())
 
-    def test_reasons_stand_where_figures_are_missing(self):
+    def test_missing_figures_have_reasons(self):
         self.assertIn("not run", self.page.locator("#regeff-t1-1").inner_text())
         self.assertIn("registers are those of GPU kernels", self.page.locator("#regeff-t1-1").inner_text())
         self.assertIn("not measured yet", self.page.locator("#own-share").inner_text())
@@ -131,18 +131,18 @@ class Page(unittest.TestCase):
             self.page.locator("#theme").click()
         self.assertNotEqual(colours[0], colours[1])
 
-    def test_two_files_are_compared(self):
+    def test_comparison_of_two_files(self):
         verdicts = self.column("comparison-table", 7)
         self.assertEqual(len(verdicts), 9)
         self.assertLessEqual(set(verdicts), {"SAME", "FASTER", "SLOWER", "UNCLEAR"})
 
-    def test_rays_a_second(self):
+    def test_rays_per_second(self):
         self.assertIn("atrium:5k, procedural", self.page.locator("#own-trace-2").inner_text())
         speeds = [float(text) for text in self.column("own-trace-2", 4)]
         self.assertEqual(len(speeds), 2)
         self.assertGreater(min(speeds), 0)
 
-    def test_the_profile_adds_up_to_all_warps(self):
+    def test_profile_shares_sum_to_100_percent(self):
         shares = [float(text) for text in self.column("own-profile-3", 2)]
         self.assertEqual(len(shares), 12)
         self.assertLess(abs(sum(shares) - 100), 1)
@@ -151,7 +151,7 @@ class Page(unittest.TestCase):
     def test_verdicts_are_written_between_the_marks_of_a_document(self):
         document, results = self.folder / "document.md", self.folder / "now/results.json"
         document.write_text("before\n<!-- verdicts:begin -->\nold\n<!-- verdicts:end -->\nafter\n")
-        for _ in range(2):  # the second time nothing changes
+        for _ in range(2):  # writing twice gives the same text
             self.assertEqual(make_page(results, "--verdicts-into", document).returncode, 0)
         printed = make_page(results, "--verdicts").stdout
         self.assertEqual(
@@ -161,7 +161,7 @@ class Page(unittest.TestCase):
         document.write_text("no marks")
         self.assertIn("marks", make_page(results, "--verdicts-into", document).stderr)
 
-    def test_parts_are_written_as_one_file(self):
+    def test_parts_are_merged_into_one_file(self):
         merged = self.folder / "merged.json"
         parts = [self.folder / out / "results.json" for out in ("now", "before")]
         self.assertEqual(make_page(*parts, "--merged", merged).returncode, 0)
@@ -170,7 +170,7 @@ class Page(unittest.TestCase):
         self.assertEqual({case["key"] for case in both["cases"]}, keys)
         self.assertEqual(make_page(merged, "--verdicts").returncode, 0)
 
-    def test_wrong_files_are_one_line(self):
+    def test_errors_are_one_line(self):
         failed = make_page(self.folder / "none.json")
         self.assertEqual(failed.returncode, 1)
         self.assertEqual(failed.stderr.count("\n"), 1)

@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 
 class Files(unittest.TestCase):
-    def test_other_files_are_refused(self):
+    def test_files_without_the_schema_are_rejected(self):
         for text in ("", "[]", '{"schema": "heapwood.bench/1"}'):
             with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
                 file.write(text)
@@ -28,7 +28,7 @@ class Files(unittest.TestCase):
         with self.assertRaisesRegex(ResultsError, "none.json"):
             read("/none.json")
 
-    def test_parts_are_put_together(self):
+    def test_parts_are_merged(self):
         first = content({"a": [("one", {}, [row("atomic", [1])])], "b": []})
         second = content({"a": [], "b": [("two", {}, [row("atomic", [2])])]})
         second["items"][0]["cases"] = ["one", "three"]
@@ -42,7 +42,7 @@ class Files(unittest.TestCase):
         with self.assertRaises(ResultsError):
             merge([first, content({}, scale="quick")])
 
-    def test_times_say_what_took_long(self):
+    def test_times_list_the_slowest_cases(self):
         made = content(
             {
                 "a": [("quick", {}, [row("atomic", [1], seconds=0.01)]), ("slow", {}, [row("cuda", [2], seconds=2.5)])],
@@ -51,48 +51,48 @@ class Files(unittest.TestCase):
         )
         made["cases"][1]["seconds"] = 61.0
         made["items"][1]["cases"].append("never measured")
-        lines = times_text(Results(made), most=2).splitlines()
+        lines = times_text(Results(made), max_cases=2).splitlines()
         self.assertEqual(lines[0], "3 cases, 63 s (1.1 minutes)")
         cells = [line.split() for line in lines]
         self.assertIn(["1", "2026-01-01T00:00:00Z", "63.0"], cells)
         self.assertIn(["a", "2/2", "62.0"], cells)
         self.assertIn(["b", "1/2", "1.0"], cells)
         self.assertEqual(cells[-2], ["slow", "61.0", "cuda", "2.5"])
-        self.assertEqual(len(cells[-1]), 2)  # of the others nothing is known
+        self.assertEqual(len(cells[-1]), 2)  # no time per allocator
 
-    def test_parts_and_times_need_no_package(self):
+    def test_merging_and_times_need_no_packages(self):
         with tempfile.TemporaryDirectory() as folder:
             parts = [f"{folder}/{name}.json" for name in ("one", "two")]
             for path in parts:
                 with open(path, "w", encoding="utf-8") as file:
                     json.dump(content({"a": [(path, {}, [row("atomic", [1])])]}), file)
-            bare = [sys.executable, "-S", "-m", "report"]  # without the packages that are installed
+            bare = [sys.executable, "-S", "-m", "report"]  # without site-packages
             merged = f"{folder}/all.json"
             for more in ([*parts, "--merged", merged], [merged, "--times"]):
-                told = subprocess.run([*bare, *more], cwd=ROOT, capture_output=True, text=True, check=True)
-            self.assertIn("2 cases, 2 s", told.stdout)
+                process = subprocess.run([*bare, *more], cwd=ROOT, capture_output=True, text=True, check=True)
+            self.assertIn("2 cases, 2 s", process.stdout)
 
-    @unittest.skipUnless(os.environ.get("HEAPWOOD_BINARY"), "needs the program: scripts/report.sh test")
-    def test_the_script_measures_all_parts_and_merges_them(self):
+    @unittest.skipUnless(os.environ.get("HEAPWOOD_BINARY"), "HEAPWOOD_BINARY is not set: run scripts/report.sh test")
+    def test_script_measures_all_parts_and_merges_them(self):
         with tempfile.TemporaryDirectory() as folder:
             environment = {**os.environ, "HEAPWOOD": os.environ["HEAPWOOD_BINARY"], "GPUS": "0 1", "PARTS": "3"}
             options = "bulk-5,regeff-t1 --device cpu --threads 2 --allocators atomic".split()
             script = [ROOT / "scripts/reproduce_full.sh", folder]
-            told = subprocess.run([*script, *options], env=environment, capture_output=True, text=True)
-            self.assertEqual(told.returncode, 0, told.stderr)
+            process = subprocess.run([*script, *options], env=environment, capture_output=True, text=True)
+            self.assertEqual(process.returncode, 0, process.stderr)
             merged = Results(read(f"{folder}/results.json"))
             for item in ("bulk-5", "regeff-t1"):
                 self.assertIsNone(merged.incomplete(item))
             self.assertEqual(len(merged.content["runs"]), 3)
-            self.assertIn(f"{len(merged.cases)} cases", told.stdout)
-            # Nothing is begun when there is no time: exit 1 says that there is more to do.
+            self.assertIn(f"{len(merged.cases)} cases", process.stdout)
+            # Without time no case is started; exit status 1 reports missing cases.
             environment["MINUTES"] = "1e-9"
             more = [*script, "bulk-6", *options[1:]]
-            told = subprocess.run(more, env=environment, capture_output=True, text=True)
-            self.assertEqual(told.returncode, 1)
-            self.assertIn("cases left", told.stderr)
+            process = subprocess.run(more, env=environment, capture_output=True, text=True)
+            self.assertEqual(process.returncode, 1)
+            self.assertIn("cases left", process.stderr)
 
-    def test_what_is_missing_has_a_reason(self):
+    def test_missing_items_have_a_reason(self):
         made = content({"a": [], "b": []})
         made["items"][0]["absent"] = "not in this build yet"
         made["items"][1]["cases"] = ["never measured"]
@@ -104,7 +104,8 @@ class Files(unittest.TestCase):
 
 class Samples(unittest.TestCase):
     def test_interval_of_known_samples(self):
-        # Logarithms 0, 1, 2 and 1, 2, 3: means 1 apart, standard error sqrt(2/3), 4 degrees of freedom.
+        # Logarithms 0, 1, 2 and 1, 2, 3: means 1 apart, standard error sqrt(2/3), 4 degrees of
+        # freedom.
         low, high = ratio_interval([math.e, math.e**2, math.e**3], [1, math.e, math.e**2])
         self.assertAlmostEqual(math.log(low), 1 - 2.776 * math.sqrt(2 / 3), places=6)
         self.assertAlmostEqual(math.log(high), 1 + 2.776 * math.sqrt(2 / 3), places=6)

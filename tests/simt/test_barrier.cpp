@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Barrier: nobody is ahead, everybody sees what was written, and nobody waits for a warp that has failed.
+// Barrier: no warp runs ahead, every warp sees all writes, and no warp waits for a failed one.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -10,11 +10,12 @@
 namespace heapwood::simt {
 namespace {
 
-// In each round every lane writes its own word and then looks at those of all lanes.
+// In each round every lane writes its own word and then checks the words of all lanes.
 struct Rounds {
   struct Scratch {};
   std::uint32_t* arrived;
-  std::uint32_t* words;  // [round % 2][worker * width + lane]: who is a round ahead writes into the other half
+  // [round % 2][worker * width + lane]: a warp that is a round ahead writes to the other half.
+  std::uint32_t* words;
   std::uint32_t* wrong;
   std::uint32_t rounds;
 
@@ -25,7 +26,7 @@ struct Rounds {
     for (std::uint32_t round = 1; round <= rounds; ++round) {
       std::uint32_t* const half = words + round % 2 * lanes;
       half[warp.worker() * Warp::width + warp.lane()] = round;
-      if (!barrier.meet(warp)) return;
+      if (!barrier.arrive_and_wait(warp)) return;
       for (std::uint32_t i = 0; i < lanes; ++i) {
         if (half[i] != round) atomic_ref<std::uint32_t>(*wrong).fetch_add(1, relaxed);
       }
@@ -42,7 +43,7 @@ void expect_rounds(const Device& device, unsigned warps) {
   EXPECT_EQ(arrived, 50 * warps);
 }
 
-TEST(Barrier, NobodyIsAhead) {
+TEST(Barrier, NoWarpRunsAhead) {
   for (const unsigned warps : {1u, 2u, 7u}) expect_rounds(Cpu(), warps);
   expect_rounds(Lockstep<4>(), 1);
   expect_rounds(Lockstep<4>(), 3);
@@ -59,7 +60,7 @@ struct OneFails {
       return;
     }
     Barrier barrier(arrived);
-    if (barrier.meet(warp)) atomic_ref<std::uint32_t>(*passed).fetch_add(1, relaxed);
+    if (barrier.arrive_and_wait(warp)) atomic_ref<std::uint32_t>(*passed).fetch_add(1, relaxed);
   }
 };
 
@@ -75,7 +76,7 @@ void expect_failure(const Device& device, unsigned warps) {
   EXPECT_EQ(passed, 0u);
 }
 
-TEST(Barrier, NobodyWaitsForAWarpThatHasFailed) {
+TEST(Barrier, NoWarpWaitsForAFailedWarp) {
   expect_failure(Cpu(), 4);
   expect_failure(Lockstep<4>(), 3);
 }

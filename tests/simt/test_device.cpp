@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Devices by name, with a reason for what cannot be used; memory that is owned once.
+// Devices by name, with a reason for each unusable one; ownership of device memory.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -12,7 +12,7 @@
 namespace heapwood::simt {
 namespace {
 
-TEST(Devices, TheListEndsWithTheCpuAndNamesCuda) {
+TEST(Devices, ListEndsWithTheCpuAndNamesCuda) {
   const std::vector<DeviceInfo> all = list_devices();
   ASSERT_GE(all.size(), 2u);
   const DeviceInfo& cpu = all.back();
@@ -76,8 +76,8 @@ static_assert(!std::is_copy_constructible_v<Memory> && !std::is_copy_assignable_
 static_assert(!std::is_copy_constructible_v<Buffer<int>>);
 static_assert(std::is_nothrow_move_constructible_v<Memory> && std::is_nothrow_move_assignable_v<Memory>);
 
-// On every device of this machine that can be used.
-std::vector<DeviceId> usable() {
+// All usable devices of this machine.
+std::vector<DeviceId> usable_devices() {
   std::vector<DeviceId> ids;
   for (const DeviceInfo& info : list_devices()) {
     if (info.usable) ids.push_back(info.id);
@@ -85,12 +85,12 @@ std::vector<DeviceId> usable() {
   return ids;
 }
 
-TEST(Memory, IsOwnedOnce) {
-  for (const DeviceId& device : usable()) {
+TEST(Memory, HasOneOwner) {
+  for (const DeviceId& device : usable_devices()) {
     Memory a(device, 1000);
     std::byte* const data = a.data();
     ASSERT_NE(data, nullptr);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % 256, 0u);  // what alloc::Pool asks for
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % 256, 0u);  // as alloc::Pool requires
     Memory b(std::move(a));
     EXPECT_EQ(b.data(), data);
     EXPECT_EQ(b.bytes(), 1000u);
@@ -111,7 +111,7 @@ TEST(Memory, IsOwnedOnce) {
   }
 }
 
-TEST(Memory, NoneIsNone) {
+TEST(Memory, EmptyMemoryIsValid) {
   Memory none(DeviceId{}, 0);
   EXPECT_EQ(none.data(), nullptr);
   none.fill(1);
@@ -121,11 +121,11 @@ TEST(Memory, NoneIsNone) {
   empty.upload({});
 }
 
-TEST(Memory, TooMuchIsAnErrorThatNamesTheSize) {
-  for (const DeviceId& device : usable()) {
+TEST(Memory, ExhaustionIsAnErrorThatNamesTheSize) {
+  for (const DeviceId& device : usable_devices()) {
     try {
       const Memory memory(device, std::size_t{1} << 50);
-      ADD_FAILURE() << "a pebibyte";
+      ADD_FAILURE() << "allocated a pebibyte";
     } catch (const Error& error) {
       EXPECT_EQ(error.exit(), Exit::failed);
       EXPECT_NE(std::string(error.what()).find_first_of("0123456789"), std::string::npos);
@@ -135,7 +135,7 @@ TEST(Memory, TooMuchIsAnErrorThatNamesTheSize) {
 }
 
 TEST(Memory, RoundTrip) {
-  for (const DeviceId& device : usable()) {
+  for (const DeviceId& device : usable_devices()) {
     std::vector<std::uint32_t> host(1000);
     std::iota(host.begin(), host.end(), 7u);
     Buffer<std::uint32_t> buffer(device, std::span<const std::uint32_t>(host));

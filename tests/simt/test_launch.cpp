@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Launches end: with the kernel's own error, at the time limit, on Ctrl-C, and never by hanging.
+// Every launch ends: normally, with the kernel's error, at the time limit, or on Ctrl-C.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -18,7 +18,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Every worker says that it was there; warps wait for one another, which needs all of them to be resident.
+// Every warp waits for all others, which requires that all are resident, and then counts itself.
 struct Meet {
   struct Scratch {};
   std::uint32_t* arrived;
@@ -33,8 +33,9 @@ struct Meet {
   }
 };
 
-// The same by all lanes together. Some have nothing to wait for; none goes on before the others.
-struct MeetTogether {
+// As Meet, but all lanes wait with wait_until_all: the condition of some lanes is true from the
+// start, and no lane continues before the others.
+struct MeetAllLanes {
   struct Scratch {};
   std::uint32_t* arrived;
   std::uint32_t* seen;
@@ -43,7 +44,7 @@ struct MeetTogether {
     const atomic_ref<std::uint32_t> count(*arrived);
     if (warp.lane() == 0) count.fetch_add(1, release);
     const bool waits = warp.lane() == warp.width - 1;
-    const bool met = wait_together(warp, [&] { return !waits || count.load(acquire) == warp.workers(); });
+    const bool met = wait_until_all(warp, [&] { return !waits || count.load(acquire) == warp.workers(); });
     const bool all = count.load(acquire) == warp.workers();
     if (warp.ballot(met && all) == (2u << (warp.width - 1)) - 1 && warp.lane() == 0) seen[warp.worker()] += 1;
   }
@@ -65,9 +66,9 @@ TEST(Launch, AllWarpsRunAtOnce) {
 }
 
 TEST(Launch, LanesWaitTogether) {
-  expect_meeting<MeetTogether>(Cpu(), 9);
-  expect_meeting<MeetTogether>(Lockstep<4>(), 3);
-  expect_meeting<MeetTogether>(Lockstep<32>(), 2);
+  expect_meeting<MeetAllLanes>(Cpu(), 9);
+  expect_meeting<MeetAllLanes>(Lockstep<4>(), 3);
+  expect_meeting<MeetAllLanes>(Lockstep<32>(), 2);
 }
 
 TEST(Launch, ThreadsOfTheDeviceAreTheDefault) {
@@ -90,7 +91,7 @@ TEST(Launch, ForEachVisitsEveryIndexOnce) {
   }
 }
 
-// Every worker says that it was there.
+// Every warp counts itself.
 struct Visit {
   struct Scratch {};
   std::uint32_t* visits;  // [worker]
@@ -120,11 +121,11 @@ struct Spin {
   }
 };
 
-struct SpinTogether {
+struct SpinAllLanes {
   struct Scratch {};
   template <class Warp>
   void operator()(Warp& warp, Scratch&) const {
-    const bool met = wait_together(warp, [&] { return warp.lane() != 0; });
+    const bool met = wait_until_all(warp, [&] { return warp.lane() != 0; });
     if (met) warp.fail(1);
   }
 };
@@ -147,8 +148,8 @@ void expect_time_limit(const Device& device) {
 TEST(Launch, TimeLimit) {
   expect_time_limit(Cpu());
   expect_time_limit(Lockstep<4>());
-  expect_time_limit<SpinTogether>(Cpu());
-  expect_time_limit<SpinTogether>(Lockstep<4>());
+  expect_time_limit<SpinAllLanes>(Cpu());
+  expect_time_limit<SpinAllLanes>(Lockstep<4>());
 }
 
 TEST(Launch, Interrupt) {
@@ -168,14 +169,15 @@ TEST(Launch, Interrupt) {
   EXPECT_LT(seconds_since(start), 2);
   EXPECT_TRUE(interrupted());
   std::vector<std::uint32_t> visits(1);
-  EXPECT_THROW(Cpu().launch(Visit{visits.data()}, 1), Stopped);  // none begins any more, however short
+  // No launch begins after an interruption.
+  EXPECT_THROW(Cpu().launch(Visit{visits.data()}, 1), Stopped);
   EXPECT_EQ(visits.front(), 0u);
   clear_interrupt();
   EXPECT_FALSE(interrupted());
-  expect_meeting(Cpu(), 2);  // and all is as before
+  expect_meeting(Cpu(), 2);  // launches work again
 }
 
-// One worker fails, all others wait for something that never comes.
+// One warp fails, all others wait for a condition that never becomes true.
 struct Fail {
   struct Scratch {};
   template <class Warp>
@@ -211,7 +213,7 @@ TEST(Launch, FailureCarriesCodeAndOperands) {
   expect_failure(Lockstep<4>());
 }
 
-// Every item of a launch sees what the launches before it have written.
+// Each item checks that it sees the writes of all preceding launches.
 struct Advance {
   struct Scratch {};
   std::uint32_t* steps;  // [items]
@@ -246,7 +248,7 @@ TEST(Stream, LaunchesRunInOrder) {
   expect_order(Lockstep<4>());
 }
 
-// The limit is for all of it, also for what the host does in between.
+// The time limit covers all launches of a stream and the host code between them.
 TEST(Stream, LimitAndInterrupt) {
   std::uint32_t step = 0;
   auto stream = Cpu().stream({.seconds = 0.02, .what = "the stream"});
@@ -263,7 +265,7 @@ TEST(Stream, LimitAndInterrupt) {
   EXPECT_EQ(other.read(&step), 2u);
 }
 
-TEST(Control, TheFirstErrorWins) {
+TEST(Control, RecordsTheFirstError) {
   Control control;
   EXPECT_FALSE(control.aborted());
   control.fail(3, 30, 31, 32);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The collectives of the CPU's models of a warp against loops over the lanes. The GPU's are tested through the allocators and
-// the builder, which must give the same results there.
+// Checks the collectives of the CPU's Warp models against loops over the lanes. The GPU's are
+// tested through the allocators and the builder, whose results must be the same on every device.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -100,12 +100,12 @@ void check(const Device& device, unsigned workers) {
   }
 }
 
-// Lanes that come to a call at different times, or not at all.
+// Lanes that reach a call at different times, or not at all.
 struct Diverged {
   struct Scratch {};
-  std::uint32_t* wrong;   // answers that cannot be
-  std::uint32_t* shared;  // sets of more than one lane
-  std::uint32_t* words;   // a word a lane: sync(lanes) must order plain accesses to them
+  std::uint32_t* wrong;   // counts wrong results
+  std::uint32_t* shared;  // counts sets of more than one lane
+  std::uint32_t* words;   // one per lane: sync(lanes) must order plain accesses to them
 
   static std::uint64_t spread(std::uint32_t lanes) {
     std::uint64_t bits = 0;
@@ -158,7 +158,7 @@ void check_diverged(const Device& device, unsigned workers) {
   device.launch(Diverged{&wrong, &shared, words.data()}, workers);
   EXPECT_EQ(wrong, 0u);
   if (width > 1) {
-    EXPECT_GT(shared, 0u);  // or the test tests nothing
+    EXPECT_GT(shared, 0u);  // otherwise no set was tested
   }
 }
 
