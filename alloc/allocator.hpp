@@ -46,8 +46,9 @@ struct AllocatorTraits {
   bool lower_bound = false;          // cannot free: marked with * in tables, never named the winner
   bool keeps_live_memory = true;     // false: may hand out memory that is still in use (AWMalloc as published)
   std::size_t smallest_pool = 4096;  // bytes below which create() throws Error{Exit::usage}
-  std::size_t bytes_a_warp = 0;  // made use of for each warp that stays and allocates all the time; for `--pool fast`
-  bool in_pool = true;           // blocks lie inside the pool; false: elsewhere (device malloc), walk() reports nothing
+  std::size_t cache_bytes_per_warp =
+      0;                // made use of for each warp that stays and allocates all the time; for `--pool fast`
+  bool in_pool = true;  // blocks lie inside the pool; false: elsewhere (device malloc), walk() reports nothing
 };
 
 // One block of device memory, aligned to 256 bytes.
@@ -66,8 +67,8 @@ struct AllocatorOptions {
       0;                       // circular lists: bytes of the smallest chunk of the pre-split (RegEff: 16); 0 = chosen
   std::size_t page_bytes = 0;  // scatter: 0 = chosen
   // heapwood: warps with contexts of their own do most of it, and what they allocate they soon free. Then larger arenas pay.
-  bool warps_stay = false;
-  std::size_t room_for_warps = 0;  // of the pool, bytes beyond what is in use at once: such warps may keep them
+  bool has_persistent_warps = false;
+  std::size_t spare_bytes_for_warps = 0;  // of the pool, bytes beyond what is in use at once: such warps may keep them
   // heeded by stress() (stress_run.hpp), where the allocator has a type WithBuiltin; create() does not look at it
   LargeBackend large_backend = LargeBackend::buddy;
 };

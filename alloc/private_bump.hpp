@@ -60,14 +60,14 @@ struct PrivateBump {
       next_ += size;
       return shared_.memory + at;
     }
-    SIMT_INLINE BlockPair allocate_two(Warp& warp, std::uint32_t first, std::uint32_t second) {
+    SIMT_INLINE BlockPair allocate_pair(Warp& warp, std::uint32_t first, std::uint32_t second) {
       std::byte* const both = static_cast<std::byte*>(allocate(warp, first + second));
       return {both, both != nullptr ? both + std::size_t{first} * granule : nullptr};
     }
     SIMT_INLINE void deallocate(Warp& warp, void*, std::uint32_t) { warp.sync(); }
     SIMT_INLINE bool try_exchange(Warp& warp, void*, std::uint32_t, std::uint32_t first, std::uint32_t second,
                                   BlockPair& blocks) {
-      blocks = allocate_two(warp, first, second);
+      blocks = allocate_pair(warp, first, second);
       return blocks.first != nullptr;
     }
     SIMT_INLINE bool try_deallocate(Warp& warp, void*, std::uint32_t) {
@@ -75,8 +75,8 @@ struct PrivateBump {
       return true;
     }
     SIMT_INLINE void begin(Warp&) {}
-    SIMT_INLINE void idle(Warp&) {}
-    SIMT_INLINE bool may_keep() const { return true; }
+    SIMT_INLINE void release_if_scarce(Warp&) {}
+    SIMT_INLINE bool may_delay_frees() const { return true; }
     SIMT_INLINE void end(Warp&) {}
 
    private:

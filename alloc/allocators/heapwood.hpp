@@ -25,7 +25,7 @@ struct Heapwood {
       .paper = "none: own design",
       .note = "arenas that count their blocks, one open for each multiprocessor slot",
       .smallest_pool = arena::Layout::smallest_pool,
-      .bytes_a_warp = 1536 << 10};
+      .cache_bytes_per_warp = 1536 << 10};
 
   template <class Device>
   static Heapwood create(Pool pool, const AllocatorOptions& options, const Device& device) {
@@ -33,8 +33,8 @@ struct Heapwood {
     Heapwood h;
     h.pool_ = pool;
     h.wait_ = options.wait_when_full;
-    h.shared_ = arena::Layout::plan(pool, options.warps_stay, options.room_for_warps);
-    arena::Layout::begin(pool, h.shared_, device);
+    h.shared_ = arena::Layout::plan(pool, options.has_persistent_warps, options.spare_bytes_for_warps);
+    arena::Layout::initialize(pool, h.shared_, device);
     return h;
   }
 
