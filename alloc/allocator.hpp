@@ -48,7 +48,7 @@ struct AllocatorTraits {
   const char* id;     // on the command line and in JSON
   const char* label;  // in tables: "CFMalloc"
   const char* paper;  // where it was published, short: "RegEff 5.3"
-  // What a user should know, in one sentence; shown by `list`.
+  // One sentence for the user; shown by `list`.
   const char* note = "";
   Frees frees = Frees::individually;
   // Cannot free: marked with * in tables, never named the winner.
@@ -68,8 +68,8 @@ struct Pool {
   std::size_t bytes = 0;
 };
 
-// Where allocators that serve only small requests send large ones: to a buddy in their pool, or to
-// the platform's malloc, as the published ones do (primitives/large_part.hpp, heap_part.hpp).
+// The backend for large requests of allocators that serve only small ones: a buddy in their pool,
+// or the platform's malloc, as in the published ones (primitives/large_part.hpp, heap_part.hpp).
 enum class LargeBackend : std::uint8_t { buddy, builtin };
 
 struct AllocatorOptions {

@@ -153,7 +153,8 @@ class PrivateArena {
   }
 
  private:
-  // How functions out of line receive the state, to save registers (docs/own-allocator.md).
+  // The form in which out-of-line functions receive the state; saves registers
+  // (docs/own-allocator.md).
   using State = simt::ScratchRef<WarpState>;
 
   // Defers the free of a block outside the current arena. Returns false if the list is full or the
@@ -291,7 +292,7 @@ class PrivateArena {
     std::byte* const block = arenas.place(a, 0);
     return {block, block + (std::size_t{n} << arenas.shift)};
   }
-  // Where arenas are scarce or small, or after a failed attempt.
+  // Slow path of allocate_pair: arenas are scarce or small, or an attempt has failed.
   static SIMT_OUTLINE BlockPair allocate_pair_slow(Warp warp, State at, std::uint32_t first, std::uint32_t second) {
     WarpState& state = *at;
     const std::uint32_t total = first + second;

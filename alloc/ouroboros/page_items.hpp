@@ -107,8 +107,8 @@ class PageItems {
   using Units = BasicBulkSemaphore<false>;  // pages are handed over in the slots
 
   // An entry is {chunk:22, page:9, fresh:1}. A fresh page has not been used since its chunk was
-  // added. What the memory contained before, as part of a large block, is handed over through the
-  // chunk's state, once for all its pages.
+  // added. The previous accesses to the memory, as part of a large block, are handed over through
+  // the chunk's state, once for all its pages.
   static constexpr std::uint32_t fresh = 1;
   static SIMT_INLINE std::uint32_t entry_of(std::uint32_t c, std::uint32_t i) { return c << 10 | i << 1; }
 

@@ -40,7 +40,7 @@ class UAllocLayout {
  protected:
   static constexpr std::uint32_t header_bytes = 128, bitmap_words = 4, min_shift = 4;
 
-  // Which members are atomic, and who owns the others: see ualloc.hpp.
+  // ualloc.hpp states which members are atomic, and which thread owns the others.
   struct Bin {
     std::uint64_t used[bitmap_words];  // bit i: block i. Also set if there is no such block
     std::uint32_t state;               // {dead, closed, queued, free blocks:16}
