@@ -81,8 +81,8 @@ class PrivateArena {
     const WarpArena from = state_.own[0];
     const std::uint32_t used = from.used + first + second;
     if (used > arenas_.granules()) {
-      return first + second > arenas_.granules() ? allocate_pair_as_runs(warp, state_, first, second)
-                                                 : allocate_pair_from_next_arena(warp, state_, first, second);
+      return first + second > arenas_.granules() ? allocate_pair_as_ticket_runs(warp, state_, first, second)
+                                                 : allocate_pair_in_next(warp, state_, first, second);
     }
     const std::uint32_t live = from.live + (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0);
     warp.sync();  // all lanes have read
@@ -129,7 +129,9 @@ class PrivateArena {
     return true;
   }
   // Allocates one block; a request of 0 granules gets 1.
-  SIMT_INLINE void* allocate(Warp& warp, std::uint32_t n) { return allocate_one(warp, state_, n == 0 ? 1 : n); }
+  SIMT_INLINE void* allocate(Warp& warp, std::uint32_t n) {
+    return allocate_one_block_or_run(warp, state_, n == 0 ? 1 : n);
+  }
   // Frees a block of n granules, the size it was allocated with. Syncs: after the call all lanes
   // are done with the block.
   SIMT_INLINE void deallocate(Warp& warp, void* block, std::uint32_t n) {
@@ -139,7 +141,7 @@ class PrivateArena {
 
   // Called before the warp waits: where arenas are scarce, a waiting warp holds none.
   SIMT_INLINE void release_if_scarce(Warp& warp) {
-    if (!state_.has_ample_arenas) release_all(warp, state_);
+    if (!state_.has_ample_arenas) release_arenas_and_frees(warp, state_);
   }
   // Whether blocks that are no longer needed may be freed a little later. True where memory is
   // spare.
@@ -148,13 +150,14 @@ class PrivateArena {
   // Also clears the failed searches of its slot, because other warps may have freed memory since. A
   // warp that ends without this call keeps its arenas until the pool is initialized again.
   SIMT_INLINE void end(Warp& warp) {
-    release_all(warp, state_);
+    release_arenas_and_frees(warp, state_);
     if (warp.lane() == 0) state_.self->clear_refusals(SharedArenas::slot_index(warp));
   }
 
  private:
   // The form in which out-of-line functions receive the state; saves registers
-  // (docs/own-allocator.md).
+  // (docs/own-allocator.md). ptxas places these functions, and assigns their registers, in the
+  // order of their mangled names: renaming one may change the machine code of a kernel.
   using State = simt::ScratchRef<WarpState>;
 
   // Defers the free of a block outside the current arena. Returns false if the list is full or the
@@ -198,17 +201,16 @@ class PrivateArena {
   // multiprocessor does this; in other kernels, some warps do.
   SIMT_INLINE void warm_instruction_cache(Warp& warp) {
     const std::uint32_t n = arenas_.granules() + 1;
-    void* const block = allocate_pair_as_runs(warp, state_, n, 0).first;
+    void* const block = allocate_pair_as_ticket_runs(warp, state_, n, 0).first;
     if (block != nullptr) deallocate_slow(warp, state_, block, n);
   }
   // Allocates two blocks that do not fit the current arena from another one, where arenas are
   // ample. Nearly all calls out of line are to this function, so it does everything in one piece:
   // it closes the previous arena, flushes the deferred frees and claims the next arena.
-  static SIMT_OUTLINE BlockPair allocate_pair_from_next_arena(Warp warp, State at, std::uint32_t first,
-                                                              std::uint32_t second) {
+  static SIMT_OUTLINE BlockPair allocate_pair_in_next(Warp warp, State at, std::uint32_t first, std::uint32_t second) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;
-    if (!state.has_ample_arenas) return allocate_pair_slow(warp, state, first, second);
+    if (!state.has_ample_arenas) return allocate_pair_slow_fallback(warp, state, first, second);
     const std::uint32_t total = first + second;
     const WarpArena current = state.own[0], previous = state.own[1];
     // If the current arena has more space left than a new one would have, the blocks get an arena
@@ -246,37 +248,38 @@ class PrivateArena {
       if (replace_current) state.own[1] = base != nullptr ? current : WarpArena{};
       if (replace_current && base != nullptr) state.own[0] = {.used = total, .live = blocks, .base = base};
     }
-    if (base == nullptr) return allocate_pair_slow(warp, state, first, second);
+    if (base == nullptr) return allocate_pair_slow_fallback(warp, state, first, second);
     return {base, base + std::size_t{first} * granule};
   }
   // Allocates two blocks of more than an arena together as runs of arenas, where runs are allocated
   // in turn. All warps may be waiting for a large node's split, so the latency is the minimum: one
   // access to L2.
-  static SIMT_OUTLINE BlockPair allocate_pair_as_runs(Warp warp, State at, std::uint32_t first, std::uint32_t second) {
+  static SIMT_OUTLINE BlockPair allocate_pair_as_ticket_runs(Warp warp, State at, std::uint32_t first,
+                                                             std::uint32_t second) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     const std::uint32_t n = arenas.arenas_for(first), all = n + arenas.arenas_for(second);
     // The reserve serves runs of any length; past it each lane takes one arena.
     const std::uint32_t most = arenas.reserve != 0 ? arenas.reserve / 4 : Warp::width;
-    if (all > most || !state.allocates_runs_directly) return allocate_pair_slow(warp, state, first, second);
+    if (all > most || !state.allocates_runs_directly) return allocate_pair_slow_fallback(warp, state, first, second);
     // relaxed: within the reserve each ticket is handed out once; past it the ticket is a hint, and
     // the counts decide.
     std::uint64_t ticket = warp.lane() == 0 ? simt::global_ref(arenas.run_tickets[0]).fetch_add(all, simt::relaxed) : 0;
     ticket = warp.shfl(ticket, 0);
     const std::uint32_t below = static_cast<std::uint32_t>(ticket) & (arenas.run_capacity - 1);
     if (ticket >= arenas.reserve) {
-      return all > Warp::width ? allocate_pair_slow(warp, at, first, second)
-                               : take_runs_per_lane(warp, at, first, second, below);
+      return all > Warp::width ? allocate_pair_slow_fallback(warp, at, first, second)
+                               : claim_runs_lane_by_lane(warp, at, first, second, below);
     }
     if (!arenas.take_reserved(WholeWarp<Warp>(warp), below, n, all - n))
-      return allocate_pair_slow(warp, at, first, second);
+      return allocate_pair_slow_fallback(warp, at, first, second);
     warp.sync();
     std::byte* const block = arenas.place(arenas.run_first + below, 0);
     return {block, block + (std::size_t{n} << arenas.shift)};
   }
   // The same once the reserve is used up: each lane takes one arena, in a single attempt.
-  static SIMT_OUTLINE BlockPair take_runs_per_lane(Warp warp, State at, std::uint32_t first, std::uint32_t second,
-                                                   std::uint32_t below) {
+  static SIMT_OUTLINE BlockPair claim_runs_lane_by_lane(Warp warp, State at, std::uint32_t first, std::uint32_t second,
+                                                        std::uint32_t below) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     const std::uint32_t n = arenas.arenas_for(first), all = n + arenas.arenas_for(second);
@@ -286,14 +289,15 @@ class PrivateArena {
     const bool taken = i < all && below + i < arenas.run_capacity && arenas.take_arena_if_split(a + i, value);
     if (warp.any(i < all && !taken)) {
       if (taken) arenas.undo_claim(a + i, value);
-      return allocate_pair_slow(warp, state, first, second);
+      return allocate_pair_slow_fallback(warp, state, first, second);
     }
     warp.sync();  // makes the acquires visible to all lanes
     std::byte* const block = arenas.place(a, 0);
     return {block, block + (std::size_t{n} << arenas.shift)};
   }
   // Slow path of allocate_pair: arenas are scarce or small, or an attempt has failed.
-  static SIMT_OUTLINE BlockPair allocate_pair_slow(Warp warp, State at, std::uint32_t first, std::uint32_t second) {
+  static SIMT_OUTLINE BlockPair allocate_pair_slow_fallback(Warp warp, State at, std::uint32_t first,
+                                                            std::uint32_t second) {
     WarpState& state = *at;
     const std::uint32_t total = first + second;
     warp.sync();  // all lanes have read
@@ -302,11 +306,11 @@ class PrivateArena {
         const BlockPair blocks = state.arenas.claim_runs(warp, first, second);
         if (blocks.first != nullptr) return blocks;
       }
-    } else if (ensure_capacity(warp, state, total)) {
+    } else if (ensure_capacity_of_current(warp, state, total)) {
       std::byte* const block = bump_allocate(warp, state, total, (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0));
       return {block, block + std::size_t{first} * granule};
     }
-    return allocate_separately(warp, state, first, second);
+    return allocate_pair_individually(warp, state, first, second);
   }
   // Whether a block that does not fit the current arena together with a second one gets a run
   // without a look at the current arena. True for a block of several arenas, and for any block
@@ -330,7 +334,7 @@ class PrivateArena {
   }
   // Ensures the current arena has space for n granules. Returns false if that would need a search,
   // or if the current arena has more space left than a new one would have.
-  static SIMT_OUTLINE bool ensure_capacity(Warp warp, State at, std::uint32_t n) {
+  static SIMT_OUTLINE bool ensure_capacity_of_current(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     apply_deferred_to_previous(warp, state);
@@ -340,7 +344,7 @@ class PrivateArena {
     WarpArena next{.used = 0, .live = 0, .base = previous.base};
     if (previous.live != 0) {
       if (has_fewer_per_warp(arenas, warp, 1)) return false;
-      flush_deferred_frees(warp, state, has_fewer_per_warp(arenas, warp, 3) ? 2 : 1);
+      flush_frees_and_close_arenas(warp, state, has_fewer_per_warp(arenas, warp, 3) ? 2 : 1);
       const std::uint32_t a =
           arenas.claim_without_search(warp, open, search_seed(warp, current, arenas), state.known_used);
       if (a == none) return false;
@@ -349,31 +353,32 @@ class PrivateArena {
     set_current(warp, state, next);
     return true;
   }
-  static SIMT_OUTLINE BlockPair allocate_separately(Warp warp, State at, std::uint32_t first, std::uint32_t second) {
+  static SIMT_OUTLINE BlockPair allocate_pair_individually(Warp warp, State at, std::uint32_t first,
+                                                           std::uint32_t second) {
     WarpState& state = *at;
-    void* const block = first != 0 ? allocate_one(warp, state, first) : nullptr;
+    void* const block = first != 0 ? allocate_one_block_or_run(warp, state, first) : nullptr;
     if (second == 0 || (first != 0 && block == nullptr)) return {block, block};
-    void* const other = allocate_one(warp, state, second);
+    void* const other = allocate_one_block_or_run(warp, state, second);
     if (other != nullptr) return {first != 0 ? block : other, other};
     if (block != nullptr) deallocate_slow(warp, state, block, first);
     return {};
   }
-  static SIMT_OUTLINE void* allocate_one(Warp warp, State at, std::uint32_t n) {
+  static SIMT_OUTLINE void* allocate_one_block_or_run(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     SIMT_ROLLED
     for (;;) {
       warp.sync();  // lane 0 has written
       if (n > arenas.granules()) {
-        void* const block = allocate_run(warp, state, n);
+        void* const block = allocate_run_from_tickets(warp, state, n);
         if (block != nullptr) return block;
-        void* const found = allocate_span_slow(warp, state, n);
-        return found != nullptr || !retire(warp, state) ? found : allocate_span_slow(warp, state, n);
+        void* const found = search_for_span(warp, state, n);
+        return found != nullptr || !retire_idle_arenas_of_slots(warp, state) ? found : search_for_span(warp, state, n);
       }
       if (state.own[0].used + n <= arenas.granules()) return bump_allocate(warp, state, n, 1);
       if (has_fewer_per_warp(arenas, warp, 1)) return allocate_shared(warp, state, n);
-      if (ensure_capacity(warp, state, n)) continue;
-      void* const block = allocate_dedicated(warp, state, n);
+      if (ensure_capacity_of_current(warp, state, n)) continue;
+      void* const block = allocate_with_fresh_arena(warp, state, n);
       if (block != retry_marker()) return block;
     }
   }
@@ -385,7 +390,7 @@ class PrivateArena {
   }
   SIMT_INLINE static void* allocate_shared(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
-    flush_deferred_frees(warp, state, 0);
+    flush_frees_and_close_arenas(warp, state, 0);
     void* const block = reinterpret_cast<void*>(WholeWarp<Warp>(warp).once([&] {
       IsolatedLane<Warp> lane(warp);
       return reinterpret_cast<std::uintptr_t>(state.self->allocate_granules(lane, n, state.self));
@@ -396,15 +401,15 @@ class PrivateArena {
   // Allocates a block of n granules in an arena of its own, or from a slot if no arena is found; or
   // replaces the current arena. Of the new and the current arena, the one with more space left
   // stays open.
-  static SIMT_OUTLINE void* allocate_dedicated(Warp warp, State at, std::uint32_t n) {
+  static SIMT_OUTLINE void* allocate_with_fresh_arena(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     const WarpArena current = state.own[0];
     const std::uint32_t seed = search_seed(warp, current, arenas);
     const bool replace_current = n < current.used;
-    flush_deferred_frees(warp, state, replace_current ? 1 : 0);
+    flush_frees_and_close_arenas(warp, state, replace_current ? 1 : 0);
     const std::uint32_t a = replace_current ? none : arenas.claim_without_search(warp, 1, seed, state.known_used);
-    void* const block = a != none ? arenas.place(a, 0) : claim_slow(warp, state, n, seed, replace_current);
+    void* const block = a != none ? arenas.place(a, 0) : claim_with_full_search(warp, state, n, seed, replace_current);
     warp.sync();  // makes the claim's acquire visible to all lanes
     return block;
   }
@@ -412,12 +417,13 @@ class PrivateArena {
     return warp.worker() + current.index(arenas) * 40503u;
   }
   // Allocates a block of more than an arena without a search.
-  static SIMT_OUTLINE void* allocate_run(Warp warp, State at, std::uint32_t n) {
+  static SIMT_OUTLINE void* allocate_run_from_tickets(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
     return state.arenas.claim_runs(warp, n, 0).first;
   }
   // Claims an arena with a search; if there is none, allocates n granules from a slot.
-  static SIMT_OUTLINE void* claim_slow(Warp warp, State at, std::uint32_t n, std::uint32_t seed, bool replace_current) {
+  static SIMT_OUTLINE void* claim_with_full_search(Warp warp, State at, std::uint32_t n, std::uint32_t seed,
+                                                   bool replace_current) {
     WarpState& state = *at;
     const WholeWarp<Warp> team(warp);
     const std::uint32_t slot = SharedArenas::slot_index(warp);
@@ -433,14 +439,16 @@ class PrivateArena {
                       : std::uintptr_t{0};
     }));
   }
-  static SIMT_OUTLINE void* allocate_span_slow(Warp warp, State at, std::uint32_t n) {
+  static SIMT_OUTLINE void* search_for_span(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
     void* const block = state.self->arenas.claim_span(WholeWarp<Warp>(warp), std::size_t{n} * granule,
                                                       search_seed(warp, state.own[0], state.arenas), true);
     warp.sync();  // makes the claim's acquire visible to all lanes
     return block;
   }
-  static SIMT_OUTLINE bool retire(Warp warp, State at) { return (*at).self->retire(WholeWarp<Warp>(warp)); }
+  static SIMT_OUTLINE bool retire_idle_arenas_of_slots(Warp warp, State at) {
+    return (*at).self->retire(WholeWarp<Warp>(warp));
+  }
   // Makes the current arena the previous one. The last sync also makes the claim's acquire visible
   // to all lanes.
   SIMT_INLINE static void set_current(Warp& warp, WarpState& state, const WarpArena& next) {
@@ -466,7 +474,7 @@ class PrivateArena {
     }
     apply_deferred_to_previous(warp, state);
     // Flushes early, so that not every further free has to scan the list.
-    if (state.deferred_count > WarpState::max_deferred / 3 * 2) flush_deferred_frees(warp, state, 0);
+    if (state.deferred_count > WarpState::max_deferred / 3 * 2) flush_frees_and_close_arenas(warp, state, 0);
     const std::uint32_t deferred = state.deferred_count;
     warp.sync();  // all lanes have read
     if (warp.lane() == 0) {
@@ -504,7 +512,7 @@ class PrivateArena {
   // time when a kernel ends, and have not called it before. Deferred frees of the previous arena
   // are still included in its `live`, so they are subtracted from the count like those of any other
   // arena.
-  static SIMT_OUTLINE void release_all(Warp warp, State at) {
+  static SIMT_OUTLINE void release_arenas_and_frees(Warp warp, State at) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     warp.sync();  // all lanes are done with the blocks, and lane 0 has written
@@ -530,7 +538,7 @@ class PrivateArena {
   }
   // Hands over the deferred frees; if `closing` is 1 or 2, also the previous arena; if it is 2,
   // also the current one.
-  static SIMT_OUTLINE void flush_deferred_frees(Warp warp, State at, std::uint32_t closing) {
+  static SIMT_OUTLINE void flush_frees_and_close_arenas(Warp warp, State at, std::uint32_t closing) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     apply_deferred_to_previous(warp, state);

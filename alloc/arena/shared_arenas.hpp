@@ -98,7 +98,7 @@ struct SharedArenas {
   // calls out of line.
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes, const SharedArenas* self) const {
-    if (bytes > arenas.arena_bytes()) return allocate_span_slow(self, thread, bytes);
+    if (bytes > arenas.arena_bytes()) return allocate_span(self, thread, bytes);
     return allocate_granules(thread, static_cast<std::uint32_t>(padded(bytes) / granule), self);
   }
   // The same for n granules, at most an arena's.
@@ -107,7 +107,7 @@ struct SharedArenas {
     const LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{n})));
     const std::uint32_t total = n * group.size();
     if (n > max_slot_request || total > arenas.granules() / 2) {
-      return allocate_packed(self, thread, group.lanes(), n);
+      return allocate_packed_slow(self, thread, group.lanes(), n);
     }
     const std::uint32_t i = slot_index(thread);
     // acquire: synchronizes with the frees of the arena's last owners, through the claim and the
@@ -116,7 +116,7 @@ struct SharedArenas {
         group.once([&] { return slot_word(i).fetch_add(Slot(0, group.size(), total).bits(), simt::acquire); }));
     group.sync();
     if (before.granules() + total > arenas.granules())
-      return allocate_slow(self, thread, group.lanes(), n, i, before.bits());
+      return allocate_block_slow(self, thread, group.lanes(), n, i, before.bits());
     return arenas.place(before.arena(), before.granules() + group.rank() * n);
   }
 
@@ -224,7 +224,7 @@ struct SharedArenas {
   }
 
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_span_slow(const SharedArenas* self, Thread thread, std::size_t bytes) {
+  static SIMT_OUTLINE void* allocate_span(const SharedArenas* self, Thread thread, std::size_t bytes) {
     return self->claim_span(SingleLane(), slot_index(thread), bytes, self->search_seed(thread, 0));
   }
   static SIMT_OUTLINE void free_span_slow(const Arenas* arenas, std::uint32_t a, SpanHead head) {
@@ -234,8 +234,8 @@ struct SharedArenas {
   // Allocates n granules for each of `lanes`, after a request that found too little space in the
   // slot.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_slow(const SharedArenas* self, Thread thread, std::uint32_t lanes, std::uint32_t n,
-                                          std::uint32_t i, std::uint64_t seen) {
+  static SIMT_OUTLINE void* allocate_block_slow(const SharedArenas* self, Thread thread, std::uint32_t lanes,
+                                                std::uint32_t n, std::uint32_t i, std::uint64_t seen) {
     const Arenas& arenas = self->arenas;
     LaneGroup<Thread> group(thread, lanes);
     SIMT_ROLLED
@@ -412,8 +412,8 @@ struct SharedArenas {
   // Allocates n granules for each lane, where an arena holds only a few such blocks. The first lane
   // of each arena claims it.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_packed(const SharedArenas* self, Thread thread, std::uint32_t lanes,
-                                            std::uint32_t n) {
+  static SIMT_OUTLINE void* allocate_packed_slow(const SharedArenas* self, Thread thread, std::uint32_t lanes,
+                                                 std::uint32_t n) {
     const Arenas& arenas = self->arenas;
     const LaneGroup<Thread> group(thread, lanes);
     const std::uint32_t blocks_per_arena = arenas.granules() / n, in_arena = group.rank() % blocks_per_arena,

@@ -24,7 +24,7 @@ struct Inside {
   arena::SharedArenas shared;
 
   explicit Inside(Pool pool) : shared(arena::Layout::plan(pool)) {}
-  SIMT_INLINE Slot slot(std::uint32_t i) const { return Slot(shared.word(i).load(simt::relaxed)); }
+  SIMT_INLINE Slot slot(std::uint32_t i) const { return Slot(shared.slot_word(i).load(simt::relaxed)); }
   SIMT_INLINE bool refusing(Slot slot, std::uint32_t n) const { return slot.arena() == Slot::no_arena - n; }
   // Pieces of all searches so far.
   SIMT_INLINE std::uint32_t pieces() const {
