@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Runs an ExerciseJob with allocator A on a Device: the kernel that interprets scripts, and the host code around it.
-// Own design; included by engine/instance.hpp and by tests that bring their own devices.
+// Runs an ExerciseJob with allocator A on a Device: the kernel that interprets scripts, and its
+// host code. Own design; included by engine/instance.hpp and by tests that provide their own
+// devices.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +28,8 @@ std::vector<Region> regions_of(const A& allocator, const simt::DeviceId& device)
 
 namespace exercise_detail {
 
-// What a block contains: known from the number of the operation that allocated it. Blocks of more than 4 KiB are
-// written and read in about 1,000 places, the last bytes always among them.
+// The contents of a block, derived from the number of the operation that allocated it. Blocks of
+// more than 4 KiB are written and read in about 1,000 places, always including the last bytes.
 struct Pattern {
   std::uint32_t seed;
   std::uint64_t bytes;
@@ -86,7 +87,8 @@ struct Kernel {
 
  private:
   SIMT_INLINE Pattern pattern(std::uint32_t id) const { return {id, ops[id - 1].bytes}; }
-  // acq_rel: release publishes the block's address and contents, acquire takes those of the block that was there.
+  // acq_rel: release publishes the block's address and contents, acquire reads those of the
+  // previous block.
   SIMT_INLINE std::uint32_t swap(std::uint32_t slot, std::uint32_t id) const {
     return simt::atomic_ref<std::uint32_t>(slots[slot]).exchange(id, simt::acq_rel);
   }
@@ -99,7 +101,8 @@ struct Kernel {
   SIMT_INLINE OpResult run(Warp& warp, A& a, std::uint32_t i) const {
     const Op op = ops[i];
     OpResult result;
-    void* surplus = nullptr;  // to be freed in the end: one call of the allocator each, or it is compiled in many times
+    // Freed at the end: one call to the allocator each, so that it is compiled in only once.
+    void* surplus = nullptr;
     const bool exchange = op.kind == Op::Kind::exchange;
     if (exchange || op.kind == Op::Kind::allocate) {
       void* block = a.allocate(warp, op.bytes);
@@ -145,7 +148,7 @@ Device make_device(const ExerciseJob& job) {
   }
 }
 
-// The job's operations and all that the kernel writes, in device memory.
+// The job's operations and all data that the kernel writes, in device memory.
 struct Script {
   explicit Script(const ExerciseJob& job) : slots(job.device, std::max<std::size_t>(1, job.slots)) {
     std::vector<Op> all;
@@ -162,7 +165,7 @@ struct Script {
         throw Error(Exit::usage, "exercise: slot " + std::to_string(op.slot) + " of too few");
     }
     count = all.size();
-    all.push_back({});  // no empty buffers
+    all.push_back({});  // avoids empty buffers
     ops = simt::Buffer<Op>(job.device, all);
     script = simt::Buffer<std::uint32_t>(job.device, begins);
     blocks = simt::Buffer<void*>(job.device, all.size());
@@ -194,7 +197,7 @@ inline std::vector<std::vector<OpResult>> results_of(const ExerciseJob& job, std
 
 }  // namespace exercise_detail
 
-// `wrap(base)` puts the job's adaptors round a freshly created allocator.
+// `wrap(base)` applies the job's adaptors to a newly created allocator.
 template <class A, class Device, class Wrap>
 void exercise_cycle(const ExerciseJob& job, const Device& device, Pool pool, exercise_detail::Script& script,
                     const CountedMemory* counted, Wrap wrap, ExerciseResult& result) {
@@ -249,8 +252,7 @@ void exercise_cycle(const ExerciseJob& job, const Device& device, Pool pool, exe
 template <class A, class Device>
 ExerciseResult exercise(const ExerciseJob& job) {
   const Device device = exercise_detail::make_device<Device>(job);
-  // Where blocks lie elsewhere, only the pool's head is used.
-  // Where all blocks lie elsewhere, the pool's head is enough.
+  // If all blocks lie outside the pool, only its head is used.
   constexpr bool whole = A::traits.in_pool || requires { typename A::WithBuiltin; };
   const std::size_t needed = whole ? job.pool_bytes : std::min<std::size_t>(job.pool_bytes, 4096);
   const simt::Memory memory(job.device, needed);

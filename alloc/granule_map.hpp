@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Which memory is in use, on the host: a bit a granule, in pages that are made where blocks lie, so that a heap of any place
-// can be followed. Pages of a place that was announced stand in a row: blocks of many threads in turn are each in another one,
-// and looking each page up takes longer than all the rest. Finds blocks that overlap without sorting them.
+// Records on the host which memory is in use: one bit per granule, in pages that are created where
+// blocks lie, so that a heap at any address can be tracked. Pages of an expected range are stored
+// adjacently, because consecutive blocks of many threads are often in different pages, and looking
+// up each page would dominate. Detects overlapping blocks without sorting them.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +19,12 @@ namespace heapwood::alloc {
 
 class GranuleMap {
  public:
-  // Most blocks lie here.
+  // Announces the range that contains most blocks.
   void expect(std::uintptr_t address, std::size_t bytes) {
     first_ = address / granule / page_granules;
     row_.resize((address + bytes) / granule / page_granules + 1 - first_);
   }
-  // Marks the block's granules; false where one was marked already.
+  // Marks the block's granules; returns false if one was already marked.
   bool take(std::uintptr_t address, std::size_t bytes) {
     bool free = true;
     each(address, bytes, [&](std::uint64_t& word, std::uint64_t bits) {
@@ -58,10 +59,10 @@ class GranuleMap {
     last_number_ = number;
   }
 
-  std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> pages_;  // elsewhere
+  std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> pages_;  // outside the expected range
   std::vector<std::unique_ptr<Page>> row_;
   std::uintptr_t first_ = 0;  // of the row
-  Page* last_ = nullptr;      // blocks are often near each other
+  Page* last_ = nullptr;      // consecutive blocks are often close to each other
   std::uintptr_t last_number_ = 0;
 };
 

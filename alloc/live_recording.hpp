@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A recording that somebody watches while it is written, and holds up so that one can see it. Only on devices whose memory
-// the host reads while a kernel runs, so on the CPU: elsewhere nothing is ever there to read, and nothing waits.
+// A recording that is observed while it is written, and that the observer can pause. Only on
+// devices whose memory the host can read while a kernel runs, that is, on the CPU. On other devices
+// nothing can be read and nothing waits.
 #pragma once
 
 #include <algorithm>
@@ -15,13 +16,14 @@ namespace heapwood::alloc {
 
 class LiveRecording {
  public:
-  // Where a watcher is.
+  // The position of an observer.
   struct Place {
-    unsigned round = 0;  // builds begin anew where their output arrays were too small
+    unsigned round = 0;  // builds are repeated if their output arrays were too small
     std::size_t line = 0;
   };
 
-  // The build's side. `lines` are zero when they are opened; a line is there once its word is not 0.
+  // The build's side. `lines` are zero when opened; an event has been written once its word is not
+  // 0.
   void open(RecordedEvent* lines, std::size_t capacity) {
     const std::lock_guard lock(mutex_);
     lines_ = lines;
@@ -32,25 +34,25 @@ class LiveRecording {
     const std::lock_guard lock(mutex_);
     lines_ = nullptr;
   }
-  // Lines from this number on wait.
+  // Events from this number on wait.
   std::uint64_t* held_from() { return &held_from_; }
 
-  // The watcher's side, from any thread.
+  // The observer's side, from any thread.
   void hold_from(std::uint64_t line) {
-    // relaxed: it only says how far to go.
+    // relaxed: only a limit.
     simt::atomic_ref<std::uint64_t>(held_from_).store(line, simt::relaxed);
   }
-  // Appends up to `most` lines behind the watcher's place, without gaps. False, and nothing else, where a new round has
-  // begun: what was read before is void.
-  bool read(Place& place, std::size_t most, std::vector<RecordedEvent>& into) {
-    const std::lock_guard lock(mutex_);  // the lines stay where they are meanwhile
+  // Appends up to `max_events` events after the observer's position, without gaps. Returns false,
+  // without any events, if a new round has begun: everything read before is invalid.
+  bool read(Place& place, std::size_t max_events, std::vector<RecordedEvent>& into) {
+    const std::lock_guard lock(mutex_);  // the buffer stays valid meanwhile
     if (place.round != round_) {
       const bool first = place.round == 0;
       place = {round_, 0};
       if (!first) return false;
     }
     if (lines_ == nullptr) return true;
-    for (const std::size_t end = std::min(capacity_, place.line + most); place.line < end; ++place.line) {
+    for (const std::size_t end = std::min(capacity_, place.line + max_events); place.line < end; ++place.line) {
       RecordedEvent& line = lines_[place.line];
       // acquire: its bytes were written before its word.
       const std::uint64_t word = simt::atomic_ref<std::uint64_t>(line.word).load(simt::acquire);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// PrivateBump: as near to no cost as an allocator can be that still hands out memory. Each warp takes 64 KiB at a time and
-// hands them out one behind the other; a free does nothing. For comparison (kdtree/profile.hpp), not in the registry.
-// What it does cost: a build never touches memory twice, so that its arrays come from memory and not from a cache. Against an
-// allocator that reuses what was just freed it may lose.
+// PrivateBump: nearly the lowest cost possible for an allocator that still hands out memory. Each
+// warp takes 64 KiB at a time and bump-allocates from it; a free does nothing. A baseline
+// (kdtree/profile.hpp), not in the registry.
+//
+// Remaining cost: a build never touches memory twice, so its arrays come from memory and not from a
+// cache. It may lose against an allocator that reuses recently freed memory.
 #pragma once
 
 #include "alloc/allocator.hpp"
@@ -18,11 +20,11 @@ struct PrivateBump {
                                           .note = "a stretch of memory a warp; never frees",
                                           .frees = Frees::never,
                                           .lower_bound = true};
-  static constexpr std::uint64_t stretch = 64 << 10, header = 256;
+  static constexpr std::uint64_t batch_bytes = 64 << 10, header = 256;
 
-  std::byte* memory = nullptr;  // behind the header
+  std::byte* memory = nullptr;  // after the header
   std::uint64_t capacity = 0;
-  std::uint64_t* next = nullptr;  // bytes asked for so far, failed requests included
+  std::uint64_t* next = nullptr;  // bytes requested so far, failed requests included
 
   template <class Device>
   static PrivateBump create(Pool pool, const AllocatorOptions&, const Device& device) {
@@ -31,7 +33,8 @@ struct PrivateBump {
     return {pool.base + header, (pool.bytes - header) / granule * granule, reinterpret_cast<std::uint64_t*>(pool.base)};
   }
 
-  // One lane calls. The offset of `bytes`, or beyond the pool. relaxed: every byte is handed out once.
+  // Called by one lane. Returns the offset of `bytes` bytes, possibly beyond the pool. relaxed:
+  // every byte is handed out once.
   SIMT_INLINE std::uint64_t take(std::uint64_t bytes) const {
     if (bytes > capacity) return capacity;
     return simt::atomic_ref<std::uint64_t>(*next).fetch_add(bytes, simt::relaxed);
@@ -46,28 +49,28 @@ struct PrivateBump {
     SIMT_INLINE void* allocate(Warp& warp, std::uint32_t n) {
       const std::uint64_t size = std::uint64_t{n == 0 ? 1 : n} * granule;
       if (end_ - next_ < size) {
-        const bool alone = size > stretch / 4;  // the rest of the stretch is kept
-        const std::uint64_t wanted = alone ? size : stretch;
+        const bool is_separate = size > batch_bytes / 4;  // the rest of the batch is kept
+        const std::uint64_t wanted = is_separate ? size : batch_bytes;
         std::uint64_t at = 0;
         if (warp.lane() == 0) at = shared_.take(wanted);
         at = warp.shfl(at, 0);
         if (at > shared_.capacity || wanted > shared_.capacity - at) return nullptr;
-        if (alone) return shared_.memory + at;
+        if (is_separate) return shared_.memory + at;
         next_ = at;
-        end_ = at + stretch;
+        end_ = at + batch_bytes;
       }
       const std::uint64_t at = next_;
       next_ += size;
       return shared_.memory + at;
     }
-    SIMT_INLINE BlockPair allocate_two(Warp& warp, std::uint32_t first, std::uint32_t second) {
+    SIMT_INLINE BlockPair allocate_pair(Warp& warp, std::uint32_t first, std::uint32_t second) {
       std::byte* const both = static_cast<std::byte*>(allocate(warp, first + second));
       return {both, both != nullptr ? both + std::size_t{first} * granule : nullptr};
     }
     SIMT_INLINE void deallocate(Warp& warp, void*, std::uint32_t) { warp.sync(); }
     SIMT_INLINE bool try_exchange(Warp& warp, void*, std::uint32_t, std::uint32_t first, std::uint32_t second,
                                   BlockPair& blocks) {
-      blocks = allocate_two(warp, first, second);
+      blocks = allocate_pair(warp, first, second);
       return blocks.first != nullptr;
     }
     SIMT_INLINE bool try_deallocate(Warp& warp, void*, std::uint32_t) {
@@ -75,8 +78,8 @@ struct PrivateBump {
       return true;
     }
     SIMT_INLINE void begin(Warp&) {}
-    SIMT_INLINE void idle(Warp&) {}
-    SIMT_INLINE bool may_keep() const { return true; }
+    SIMT_INLINE void release_if_scarce(Warp&) {}
+    SIMT_INLINE bool may_delay_frees() const { return true; }
     SIMT_INLINE void end(Warp&) {}
 
    private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the Recorded adaptor writes down: a line an event. replay.hpp makes the life of every block from it.
+// The events written by the Recorded adaptor. replay.hpp reconstructs the life of every block from
+// them.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +10,19 @@
 
 namespace heapwood::alloc {
 
-// One line of a recording; its number is its place in time.
+// An event of a recording; its index is its time.
 struct RecordedEvent {
   enum class Kind : std::uint8_t {
     allocate,
     free,
-    inner,  // the program's own: a node of the tree was split ...
+    inner,  // an event of the program: a node of the tree was split ...
     leaf,   // ... or became a leaf
   };
   static constexpr std::uint64_t written = std::uint64_t{1} << 63;
-  // written | place << 24 | warp << 8 | depth << 2 | kind: never 0, so that whoever watches knows a line that is there.
+  // written | place << 24 | warp << 8 | depth << 2 | kind: never 0, so that an observer can
+  // recognize a written event.
   std::uint64_t word = 0;
-  std::uint64_t bytes = 0;  // as requested; of a node, its refs
+  std::uint64_t bytes = 0;  // as requested; for a node, its refs
 
   static SIMT_INLINE RecordedEvent make(Kind kind, unsigned depth, unsigned warp, std::uint64_t place,
                                         std::uint64_t bytes) {
@@ -30,8 +32,10 @@ struct RecordedEvent {
   }
   Kind kind() const { return static_cast<Kind>(word & 3u); }
   unsigned depth() const { return static_cast<unsigned>(word >> 2 & 63u); }
-  unsigned warp() const { return static_cast<unsigned>(word >> 8 & 0xffffu); }  // the last 16 bits of its number
-  std::uint64_t offset() const { return ((word & ~written) >> 24) * granule; }  // from the pool's base
+  // The last 16 bits of its number.
+  unsigned warp() const { return static_cast<unsigned>(word >> 8 & 0xffffu); }
+  // From the pool's base.
+  std::uint64_t offset() const { return ((word & ~written) >> 24) * granule; }
 };
 static_assert(sizeof(RecordedEvent) == 16);
 

@@ -10,7 +10,7 @@ void GapList::take(std::uint64_t begin, std::uint64_t end) {
   if (gap == gaps_.begin()) return;
   --gap;
   const auto [first, last] = *gap;
-  if (last < end) return;  // over another block: an allocator that does not keep live memory
+  if (last < end) return;  // overlaps another block: an allocator that does not keep live memory
   remove(gap);
   if (first < begin) add(first, begin);
   if (end < last) add(end, last);
@@ -37,7 +37,8 @@ std::uint64_t GapList::largest_below(std::uint64_t mark) const {
   const auto [begin, end] = *gaps_.rbegin();
   if (end <= mark) return largest();
   const std::uint64_t part = begin < mark ? mark - begin : 0;
-  // The last gap is measured up to the mark; the largest of the others is the first or the second of all.
+  // The last gap is measured up to the mark; the largest of the others is the first or second
+  // largest of all gaps.
   auto size = sizes_.rbegin();
   if (*size == end - begin) ++size;
   return size == sizes_.rend() ? part : std::max(part, *size);
@@ -70,17 +71,17 @@ void Replayer::born(const RecordedEvent& event) {
     if (block.offset + padded(block.bytes) > offset) {
       next = before;
     } else {
-      see_distance(block.bytes, offset - block.offset);
+      note_distance(block.bytes, offset - block.offset);
     }
   }
-  // An allocator that never frees may come round and hand memory out again.
+  // An allocator that never frees may wrap around and reuse memory.
   while (next != at_.end() && next->first < end) {
     Block& old = replay_.blocks[next->second];
     replay_.overlaps += old.released > time_;
     die(old);
     next = at_.erase(next);
   }
-  if (next != at_.end()) see_distance(event.bytes, next->first - offset);
+  if (next != at_.end()) note_distance(event.bytes, next->first - offset);
   at_[offset] = static_cast<std::uint32_t>(replay_.blocks.size());
   replay_.blocks.push_back({offset, event.bytes, time_, never, never, event.warp()});
   used_ += event.bytes;
@@ -107,7 +108,7 @@ void Replayer::die(Block& block) {
   if (pool_bytes_) list_.give(block.offset, block.offset + padded(block.bytes));
 }
 
-void Replayer::see_distance(std::uint64_t requested, std::uint64_t bytes) {
+void Replayer::note_distance(std::uint64_t requested, std::uint64_t bytes) {
   const auto [known, is_new] = nearest_.try_emplace(requested, bytes);
   if (!is_new) known->second = std::min(known->second, bytes);
 }

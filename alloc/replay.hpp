@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a recording (recording.hpp) tells afterwards, or while it is written: the life of every block, and the gaps
-// between blocks. Host code.
+// Reconstructs the life of every block and the gaps between blocks from a recording
+// (recording.hpp), afterwards or while it is written. Host code.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace heapwood::alloc {
 
 inline constexpr std::uint32_t never = ~0u;
 
-// Times are numbers of events. A block is in use from `born` up to, and not including, `released`; its memory can be
-// handed out again from `died` on, which is the same time where the allocator frees.
+// Times are numbers of events. A block is in use from `born` up to, and not including, `released`.
+// Its memory can be reused from `died` on, which is the same time if the allocator frees.
 struct Block {
   std::uint64_t offset = 0, bytes = 0;
   std::uint32_t born = 0, released = never, died = never;
@@ -28,18 +28,22 @@ struct Block {
 };
 
 struct Replay {
-  std::vector<Block> blocks;          // by birth
-  std::uint64_t unmatched_frees = 0;  // of addresses where no block was: 0 unless the recording was cut off
-  std::uint64_t overlaps = 0;         // blocks born over memory in use: 0 for an allocator that keeps live memory
+  std::vector<Block> blocks;  // in order of birth
+  // Of addresses without a block: 0 unless the recording was cut off.
+  std::uint64_t unmatched_frees = 0;
+  // Blocks born over memory in use: 0 for an allocator that keeps live memory.
+  std::uint64_t overlaps = 0;
 };
 
-// The pool at a time, from the recording alone: what blocks were asked for, padded to the granule, counts as used,
-// everything between as a gap. Below the mark (the end of the highest block so far) lies what the allocator has touched;
-// the rest of the pool is one gap, and so hides what happens below.
+// The pool at one time, from the recording alone: the requested bytes of blocks, padded to the
+// granule, count as used, and everything between them as gaps. The mark is the end of the highest
+// block so far. Memory below it has been touched by the allocator; the rest of the pool is one gap,
+// which would hide the gaps below.
 struct Gaps {
   std::uint64_t used_bytes = 0, blocks = 0;  // used: as requested
   std::uint64_t gap_bytes = 0, largest_gap_bytes = 0;
-  std::uint64_t mark_bytes = 0, below_bytes = 0, largest_below_bytes = 0;  // the mark; gaps below it
+  // The mark; gaps below it.
+  std::uint64_t mark_bytes = 0, below_bytes = 0, largest_below_bytes = 0;
   double external() const { return share(largest_gap_bytes, gap_bytes); }
   double external_below() const { return share(largest_below_bytes, below_bytes); }
 
@@ -49,7 +53,7 @@ struct Gaps {
   }
 };
 
-// The gaps between blocks, kept up to date block by block.
+// The gaps between blocks, updated with each block.
 class GapList {
  public:
   explicit GapList(std::uint64_t pool_bytes) {
@@ -59,7 +63,7 @@ class GapList {
   void give(std::uint64_t begin, std::uint64_t end);
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t largest() const { return sizes_.empty() ? 0 : *sizes_.rbegin(); }
-  // The largest piece of a gap below `mark`, where no gap but the last one reaches beyond it.
+  // The largest part of a gap below `mark`; only the last gap may extend beyond it.
   std::uint64_t largest_below(std::uint64_t mark) const;
 
  private:
@@ -72,11 +76,11 @@ class GapList {
   std::uint64_t bytes_ = 0;
 };
 
-// Takes a recording line by line.
+// Processes a recording event by event.
 class Replayer {
  public:
-  // `frees`: with an allocator that never frees, released blocks keep their memory. `pool_bytes` 0: offsets are not of
-  // the pool, and there are no gaps.
+  // `frees`: with an allocator that never frees, released blocks keep their memory. `pool_bytes` 0:
+  // offsets are not relative to the pool, and there are no gaps.
   Replayer(Frees frees, std::uint64_t pool_bytes) : frees_(frees), pool_bytes_(pool_bytes), list_(pool_bytes) {}
 
   void add(const RecordedEvent& event);
@@ -85,22 +89,24 @@ class Replayer {
   // The block in use that begins at this offset, or nullptr.
   const Block* in_use_at(std::uint64_t offset) const;
 
-  // How many bytes a request seems to be served with: the smallest distance from a block of that size to the next block
-  // that there has been so far, headers and all. Exact once two blocks have lain side by side, if requests of a size are
-  // always served alike; the size itself, padded, where no block ever lay behind one.
+  // Estimates how many bytes a request occupies: the min distance so far from a block of that size
+  // to the next block, headers included. Exact once two such blocks have been adjacent, if all
+  // requests of a size are served alike; the padded size itself if no block was ever found after
+  // one.
   std::uint64_t served_bytes(std::uint64_t requested) const;
 
  private:
   void born(const RecordedEvent& event);
   void freed(const RecordedEvent& event);
   void die(Block& block);
-  void see_distance(std::uint64_t requested, std::uint64_t bytes);
+  void note_distance(std::uint64_t requested, std::uint64_t bytes);
 
   Frees frees_;
   std::uint64_t pool_bytes_;
   std::uint32_t time_ = 0;
   Replay replay_;
-  std::map<std::uint64_t, std::uint32_t> at_;  // blocks that occupy memory, by offset: their numbers
+  // Blocks that occupy memory, by offset: their numbers.
+  std::map<std::uint64_t, std::uint32_t> at_;
   GapList list_;
   std::uint64_t used_ = 0, mark_ = 0;
   std::unordered_map<std::uint64_t, std::uint64_t> nearest_;  // by bytes requested

@@ -27,14 +27,16 @@ RequestStats request_stats(const CounterWords& words) {
 
 namespace {
 
-// `requested(region)`: bytes asked for by the blocks in it; called in order of offset.
+// `requested(region)`: bytes requested by the blocks in it; called in order of offset.
 template <class Requested>
 Fragmentation fragmentation_of(std::span<const Region> regions, Requested requested) {
   Fragmentation f;
   f.measured = !regions.empty();
   double waste = 0;
-  bool shared = false;  // more is asked for of a region than it has: blocks share memory, and nothing tells the waste
-  std::uint64_t known = 0, run = 0, longest_run = 0;  // run: free bytes since the last region that is not free
+  // More is requested in a region than it has: blocks share memory, so the waste is unknown.
+  bool shared = false;
+  // Run: free bytes since the last region that is not free.
+  std::uint64_t known = 0, run = 0, longest_run = 0;
   for (const Region& region : regions) {
     run = region.state == Region::State::free ? run + region.bytes : 0;
     longest_run = std::max(longest_run, run);
@@ -82,7 +84,7 @@ Fragmentation fragmentation(std::span<const Region> regions, std::span<const std
 }
 
 Fragmentation fragmentation_by_region(std::span<const Region> regions, std::span<const std::uint64_t> requested) {
-  // fragmentation_of asks for the used regions only, each of them once.
+  // fragmentation_of asks only for the used regions, once each.
   std::size_t next = 0;
   return fragmentation_of(regions, [&](const Region& region) {
     while (&regions[next] != &region) ++next;

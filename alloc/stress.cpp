@@ -5,8 +5,9 @@
 
 namespace heapwood::alloc {
 
-// k calls of n launches, binomially distributed, are (k + odd) / 2 allocations and (k - odd) / 2 deallocations, where `odd` is 1 if k is:
-// then a block is held. E[(-1)^k] = q^n and E[k (-1)^k] = -n p q^(n-1) with q = 1 - 2p, from the generating function (1 - p + p x)^n at -1.
+// k calls in n launches, binomially distributed, are (k + odd) / 2 allocations and (k - odd) / 2
+// deallocations, where `odd` is 1 if k is odd: a block is held then. E[(-1)^k] = q^n and E[k
+// (-1)^k] = -n p q^(n-1) with q = 1 - 2p, from the generating function (1 - p + p x)^n at -1.
 ExpectedCounts expected_counts(unsigned launches) {
   constexpr double p = chance_of_call / 4294967296.0, q = 1 - 2 * p;
   const double n = launches, mean = n * p, odd = (1 - std::pow(q, n)) / 2;

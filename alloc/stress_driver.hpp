@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the generic tests share on the host: an allocator laid out over the pool, the threads and their blocks, launches of
-// the four kernels. StressRun (stress_run.hpp) and StressSpace (stress_space.hpp) are the tests.
+// The host code shared by the generic tests: an allocator created over the pool, the threads and
+// their blocks, launches of the four kernels. StressRun (stress_run.hpp) and StressSpace
+// (stress_space.hpp) are the tests.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +31,8 @@ class StressDriver {
         tallies_(job.device, job.threads),
         taken_(job.device, 1) {}
 
-  // `frees`: a kernel to come does. No thread waits for memory that nobody gives back.
+  // `frees`: whether a later kernel frees. Otherwise no thread waits for memory, because none is
+  // freed.
   void reset(bool frees) {
     AllocatorOptions options = job_.options;
     options.wait_when_full &= frees;
@@ -44,13 +46,14 @@ class StressDriver {
 
   // Kernels with one call. All return milliseconds.
   double allocate() { return launch(stress_detail::AllocateKernel<A>(allocator_, share(), bytes_)); }
-  double free() { return launch(stress_detail::FreeKernel<A>(allocator_, share()), returning()); }
+  double free() { return launch(stress_detail::FreeKernel<A>(allocator_, share()), free_limit()); }
   double allocate_and_free() { return launch(stress_detail::PairKernel<A>(allocator_, share(), bytes_)); }
 
-  double nothing() { return launch(stress_detail::EmptyKernel()); }
+  double run_empty_kernel() { return launch(stress_detail::EmptyKernel()); }
 
-  // The kernel for everything else: `parts` of stress_detail::Parts; `number` of the launch, for its draws.
-  double cycle(std::uint32_t parts, std::uint32_t number = 0, std::uint32_t vain_turns = 0) {
+  // The kernel for all other cases. `parts`: of stress_detail::Parts. `number`: of the launch, for
+  // its draws.
+  double cycle(std::uint32_t parts, std::uint32_t number = 0, std::uint32_t refusal_turns = 0) {
     using namespace stress_detail;
     const bool mixing = job_.test == StressTest::mixed;
     CycleKernel<A> kernel{};
@@ -61,15 +64,17 @@ class StressDriver {
     kernel.places = blocks_.size();
     kernel.stamped = job_.test == StressTest::churn ? std::uint64_t{number} * job_.threads : 0;
     kernel.bytes = mixing ? job_.payload : bytes_;
-    kernel.iterations = (parts & until_refused) != 0 ? ~std::uint32_t{0} : (parts & vain) != 0 ? vain_turns : turns_;
+    kernel.iterations = (parts & until_refused) != 0   ? ~std::uint32_t{0}
+                        : (parts & refusals_only) != 0 ? refusal_turns
+                                                       : turns_;
     kernel.parts = parts | (mixing ? mixes : 0u);
     kernel.seed = job_.seed;
     kernel.launch = number;
     kernel.touch = job_.touch;
-    return launch(kernel, (parts & allocates) != 0 ? limit() : returning());
+    return launch(kernel, (parts & allocates) != 0 ? limit() : free_limit());
   }
 
-  // Of all launches of cycle() since the reset.
+  // Sums over all launches of cycle() since the reset.
   void add_tallies() {
     for (const stress_detail::Tally& tally : tallies_.download()) {
       result_.counts.allocations += tally.allocations;
@@ -108,22 +113,23 @@ class StressDriver {
 
   stress_detail::Share share() const { return {blocks_.data(), job_.threads, lanes_}; }
 
-  // Seconds that the run has left: of a launch at most `seconds`. The last ones of a run get a moment in any case: what is quick
-  // is not to fail because the machine has stalled.
+  // The time limit of a launch: the seconds that the run has left, at most `seconds`. The last
+  // launches of a run always get a moment, so that a quick one does not fail because the machine
+  // has stalled.
   double limit() const {
-    if (job_.test == StressTest::soak) return patience;
+    if (job_.test == StressTest::soak) return max_free_seconds;
     if (job_.run_seconds <= 0) return job_.seconds;
     return std::min(job_.seconds, std::max(job_.run_seconds - elapsed(), 0.1));
   }
-  bool late() const { return job_.run_seconds > 0 && elapsed() >= job_.run_seconds; }
+  bool is_late() const { return job_.run_seconds > 0 && elapsed() >= job_.run_seconds; }
   [[noreturn]] static void stop() { throw simt::Stopped(simt::Stopped::Reason::time_limit, A::traits.id); }
-  // Before each of many launches.
+  // Called before each of many launches.
   void stop_if_late() const {
-    if (late() && elapsed() > 0.1) stop();
+    if (is_late() && elapsed() > 0.1) stop();
   }
-  // Of a launch that frees. A heap elsewhere is not laid out anew: what was not given back would be missing in all tests that
-  // follow.
-  double returning() const { return A::traits.in_pool ? limit() : patience; }
+  // The time limit of a launch that frees. A heap elsewhere is not reset: blocks that were not
+  // freed would be missing in all later tests.
+  double free_limit() const { return A::traits.in_pool ? limit() : max_free_seconds; }
 
   template <class Kernel>
   double launch(const Kernel& kernel) {
@@ -138,7 +144,7 @@ class StressDriver {
   using Clock = std::chrono::steady_clock;
   double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
-  static constexpr double patience = 60;
+  static constexpr double max_free_seconds = 60;
 
   const Device& device_;
   const StressJob& job_;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The kernels of StressDriver (stress_driver.hpp). No warp of them waits for another, so the grid may be larger than what is
-// resident (launch_independent). An allocator may wait for threads inside of it, which have begun; with
-// options.wait_when_full it waits for frees of warps that may not have begun, and then the time limit ends the launch.
+// The kernels of StressDriver (stress_driver.hpp). None of their warps waits for another one, so
+// the grid may be larger than the resident warps (launch_independent). An allocator may wait for
+// threads inside it, which are running. With options.wait_when_full it waits for frees of warps
+// that may not have started; then the time limit ends the launch.
 //
-// AllocateKernel, FreeKernel and PairKernel hold one call of malloc, one of free, and one of each: RegEff table 1 counts
-// their registers. No launch bound holds those down. OwnPairKernel has one of each of an allocator's context. All other
-// choices are run-time parameters of CycleKernel, so that an allocator is not compiled once for every test.
+// AllocateKernel, FreeKernel and PairKernel contain one call of malloc, one of free, and one of
+// each: RegEff table 1 counts their registers. No launch bound limits those. OwnPairKernel has one
+// of each of an allocator's context. All other choices are run-time parameters of CycleKernel, so
+// that an allocator is not compiled once per test.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +21,8 @@ namespace heapwood::alloc {
 
 namespace stress_detail {
 
-// Who takes part: the first `lanes` lanes of each warp, until there are `threads` threads. A thread keeps its blocks in
-// blocks[thread], blocks[thread + threads], ...
+// The participating threads: the first `lanes` lanes of each warp, up to `threads` threads. A
+// thread keeps its blocks in blocks[thread], blocks[thread + threads], ...
 struct Share {
   void** blocks;
   std::uint32_t threads;
@@ -39,7 +41,7 @@ struct KernelShape {
   static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 1;
 };
 
-// What a launch of that many threads takes by itself.
+// Measures the cost of a launch with that many threads.
 struct EmptyKernel : KernelShape {
   template <class Warp>
   SIMT_FN void operator()(Warp&, Scratch&) const {}
@@ -89,14 +91,16 @@ struct PairKernel : KernelShape {
     if (!share.takes_part(warp, thread)) return;
     A a = allocator;
     void* block = a.allocate(warp, bytes);
-    // The address is used, or an add could do without its result; and the host counts the failures.
+    // The address is stored, so that the allocator needs the result of its add, and so that the
+    // host can count the failures.
     share.blocks[thread] = block;
     a.deallocate(warp, block);
   }
 };
 
-// The same by a warp's own part of the allocator (Context). Kernels with one keep their warps, and are compiled for as many of them
-// as shall be resident: here 48 a multiprocessor, with 40 registers a thread.
+// The same through a warp's own part of the allocator (Context). Kernels with one use persistent
+// warps and are compiled for the number to be resident: here 48 per multiprocessor, with 40
+// registers per thread.
 template <class A>
 struct OwnPairKernel {
   struct Scratch : WarpStateOf<A>::Type {};
@@ -115,7 +119,8 @@ struct OwnPairKernel {
   }
 };
 
-// What a block contains under `touch`: in every granule the block's owner, round and the granule's number.
+// The contents of a block under `touch`: the block's owner and round, and the granule's number, in
+// every granule.
 struct Stamp {
   std::uint64_t owner;
   std::uint64_t granules;
@@ -140,7 +145,7 @@ struct Stamp {
   }
 };
 
-// A thread's own; nobody else writes it.
+// Belongs to one thread; no other thread writes it.
 struct Tally {
   std::uint32_t allocations, deallocations, failures, damaged;
 };
@@ -148,27 +153,30 @@ struct Tally {
 enum Parts : std::uint32_t {
   allocates = 1,
   frees = 2,
-  draws = 4,           // P: which of the two is drawn
-  half = 8,            // frees with probability 1/2
-  mixes = 16,          // a thread's size is drawn, up to `bytes`
-  until_refused = 32,  // ends with the first refusal; blocks take the next places, whoever's they are
-  vain = 64            // in a full pool: what is handed out nevertheless is forgotten
+  draws = 4,   // P: a draw decides which of the two
+  half = 8,    // frees with probability 1/2
+  mixes = 16,  // a thread's size is drawn, up to `bytes`
+  // Ends with the first refusal; blocks take the next places, regardless of the thread.
+  until_refused = 32,
+  refusals_only = 64  // in a full pool: blocks that are allocated nevertheless are leaked
 };
 
 template <class A>
 struct CycleKernel : KernelShape {
-  // With 96 registers two blocks are resident, and the time is that of the waves. Nobody counts this kernel's registers.
+  // With 96 registers two blocks would be resident, and the time would be that of the waves. The
+  // registers of this kernel are not reported.
   static constexpr unsigned blocks_per_multiprocessor = 4;
   A allocator;
   Share share;
   Tally* tallies;
   std::uint64_t* taken;  // until_refused: places
   std::uint64_t places;
-  std::uint64_t stamped;  // blocks of earlier launches, which may still be in use
+  // Blocks of earlier launches, which may still be in use.
+  std::uint64_t stamped;
   std::size_t bytes;
   std::uint32_t iterations, parts, seed, launch, touch;
 
-  // One call of malloc and one of free, or the allocator is compiled in more often than that.
+  // One call of malloc and one of free, so that the allocator is compiled in only once.
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch&) const {
     std::uint32_t thread = 0;
@@ -188,7 +196,7 @@ struct CycleKernel : KernelShape {
       }
     }
     const auto place = [&](std::uint32_t i) { return std::size_t{i} * share.threads + thread; };
-    // The owner of a block is its place, which nothing else has at the time.
+    // The owner of a block is its place, which is unique at the time.
     const auto stamp = [&](std::size_t at) { return Stamp{stamped + at + 1, size / granule}; };
     if (allocating) {
       SIMT_ROLLED
@@ -196,11 +204,11 @@ struct CycleKernel : KernelShape {
         void* block = a.allocate(warp, size);
         tally.allocations += block != nullptr;
         tally.failures += block == nullptr;
-        if ((parts & vain) != 0) continue;
+        if ((parts & refusals_only) != 0) continue;
         std::size_t at = place(i);
         if ((parts & until_refused) != 0) {
           if (block == nullptr) break;
-          // relaxed: only a number. No place is left where more is handed out than there is.
+          // relaxed: only a number. No place is left if more is allocated than the pool has.
           at = simt::atomic_ref<std::uint64_t>(*taken).fetch_add(1, simt::relaxed);
           if (at >= places) break;
         }
@@ -223,8 +231,9 @@ struct CycleKernel : KernelShape {
   }
 
  private:
-  // The abort flag is looked at now and then: a load from memory every turn would be in the time. Each time where that is
-  // nobody's figure, and where calls may take long, in a pool that is nearly full.
+  // The abort flag is read only now and then, because a load from memory every turn would add to
+  // the time. It is read every turn if that time is not reported, and in a nearly full pool, where
+  // calls may take long.
   template <class Warp>
   SIMT_INLINE bool stopped(Warp& warp, std::uint32_t turn) const {
     return ((turn & 15) == 15 || (parts & until_refused) != 0) && warp.aborted();

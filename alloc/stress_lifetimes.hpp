@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// What memory costs that is freed in an order of its own, and whether it stays in order for long: the tests `lifetimes` and
-// `soak`. A thread has a few places. Again and again it takes one: a block that is there is freed, and where there is none it
-// allocates one, of a size drawn anew. Half of the places are filled on average.
+// The memory cost of freeing blocks in a given order, and correctness over a long time: the tests
+// `lifetimes` and `soak`. A thread has a few places. It repeatedly selects one: a block that is
+// there is freed; otherwise it allocates one of a random size. Half of the places are filled on
+// average.
 //
-//   random    any place: lifetimes are geometrical
-//   lifo      a stack that grows or shrinks by one block, with equal chance
-//   immortal  random, but one block of 256 stays until the end
+//   random    any place: lifetimes are distributed geometrically
+//   lifo      a stack that grows or shrinks by one block, with equal probability
+//   immortal  random, but one block in 256 stays until the end
 //
-// The pool is walked while no kernel runs. What is held over what is live is the price of the order: arenas, slabs and
-// chunks that cannot be used again because of a block that lives on.
+// The pool is walked while no kernel runs. The ratio of held to live memory is the cost of the
+// order: arenas, slabs and chunks that cannot be reused because of one long-lived block.
 #pragma once
 
 #include <algorithm>
@@ -31,12 +32,13 @@ struct LifetimesKernel : KernelShape {
   A allocator;
   Share share;
   Tally* tallies;
-  std::uint32_t* wanted;  // bytes of the block at each place, and whether it is immortal
-  std::uint32_t* held;    // lifo: blocks of each thread
-  std::uint32_t most;     // bytes
+  // Bytes of the block at each place, and whether it is immortal.
+  std::uint32_t* wanted;
+  std::uint32_t* held;      // lifo: blocks of each thread
+  std::uint32_t max_bytes;  // bytes
   std::uint32_t turns, seed, launch;
   Lifetimes order;
-  bool touch, ending;  // ending: each thread frees all that it has
+  bool touch, ending;  // ending: each thread frees all its blocks
 
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch&) const {
@@ -59,7 +61,7 @@ struct LifetimesKernel : KernelShape {
       void* block = share.blocks[place];
       if (block == nullptr) {
         if (ending) continue;
-        const std::uint32_t bytes = size(draw(seed, thread, 2 * (launch * turns + i) + 1), most);
+        const std::uint32_t bytes = size(draw(seed, thread, 2 * (launch * turns + i) + 1), max_bytes);
         block = a.allocate(warp, padded(bytes));
         tally.allocations += block != nullptr;
         tally.failures += block == nullptr;
@@ -81,9 +83,9 @@ struct LifetimesKernel : KernelShape {
   }
 
  private:
-  // Every order of magnitude is as likely.
-  SIMT_INLINE static std::uint32_t size(std::uint32_t drawn, std::uint32_t most) {
-    const std::uint32_t limit = most >> (drawn & 7);
+  // Every order of magnitude is equally likely.
+  SIMT_INLINE static std::uint32_t size(std::uint32_t drawn, std::uint32_t max_bytes) {
+    const std::uint32_t limit = max_bytes >> (drawn & 7);
     return static_cast<std::uint32_t>(mixed_bytes(drawn, limit < granule ? granule : limit));
   }
   SIMT_INLINE static Stamp stamp(std::size_t place, std::uint32_t bytes) {
@@ -110,16 +112,16 @@ class StressLifetimes : StressDriver<A, Device> {
     held_.fill(0);
     result_.capacity_bytes = job_.pool.bytes;
     const auto start = std::chrono::steady_clock::now();
-    const auto over = [&](unsigned launch) {
+    const auto is_over = [&](unsigned launch) {
       if (job_.test == StressTest::lifetimes) return launch == job_.iterations;
       return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() >= job_.seconds;
     };
     unsigned launches = 0;
     do {
       result_.ms += launch(launches, false);
-      if (++launches % launches_a_look == 0) look();
-    } while (!over(launches));
-    if (launches % launches_a_look != 0) look();
+      if (++launches % launches_per_inspection == 0) inspect();
+    } while (!is_over(launches));
+    if (launches % launches_per_inspection != 0) inspect();
     result_.ms += launch(launches, true);
     result_.end = this->state({});
     this->add_tallies();
@@ -127,7 +129,7 @@ class StressLifetimes : StressDriver<A, Device> {
   }
 
  private:
-  static constexpr unsigned launches_a_look = 64;
+  static constexpr unsigned launches_per_inspection = 64;
   static constexpr std::uint32_t turns = 32;
 
   double launch(unsigned number, bool ending) {
@@ -137,7 +139,7 @@ class StressLifetimes : StressDriver<A, Device> {
     kernel.tallies = this->tallies_.data();
     kernel.wanted = wanted_.data();
     kernel.held = held_.data();
-    kernel.most = static_cast<std::uint32_t>(std::max(job_.payload, granule));
+    kernel.max_bytes = static_cast<std::uint32_t>(std::max(job_.payload, granule));
     kernel.turns = turns;
     kernel.seed = job_.seed;
     kernel.launch = number;
@@ -147,8 +149,8 @@ class StressLifetimes : StressDriver<A, Device> {
     return Driver::launch(kernel);
   }
 
-  // All blocks in use: do they overlap, and what do they hold?
-  void look() {
+  // Inspects all blocks in use: whether they overlap, and the memory they hold.
+  void inspect() {
     const std::vector<void*> blocks = blocks_.download();
     const std::vector<std::uint32_t> wanted = wanted_.download();
     const std::vector<LiveBlock> live =

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What the synchronization primitives cost by themselves: the experiments of bulk, sections 5.1 and 5.2.
-//   semaphores  Every thread takes one unit of a resource that grows by batches; a batch is one atomic operation, and units
-//               are not looked for. The upper limit of what two-stage allocation can reach (figure 5).
-//   rcu         A doubly linked list. Every thread looks for one tag; those that find it take the element out and give it
-//               back when all readers that may stand on it have left, by a barrier each or by delegation (figure 6).
+// The cost of the synchronization primitives alone: the experiments of bulk, sections 5.1 and 5.2.
+//   semaphores  Every thread takes one unit of a resource that grows in batches. A batch is one
+//               atomic operation, and units are not searched for. An upper bound for two-stage
+//               allocation (figure 5).
+//   rcu         A doubly linked list. Every thread searches for one tag. A thread that finds it
+//               removes the element and reclaims it when all readers that may stand on it have
+//               left, by a barrier each or by delegation (figure 6).
 #pragma once
 
 #include <cstdint>
@@ -20,20 +22,21 @@ struct PrimitiveJob {
   PrimitiveTest test = PrimitiveTest::bulk_semaphore;
   std::uint32_t threads = 1024;
   std::uint32_t batch = 512;  // semaphores
-  std::uint32_t readers = 1;  // rcu: threads for each one that finds its tag, itself among them
-  double seconds = 60;        // time limit
+  // Rcu: threads for each one that finds its tag, itself included.
+  std::uint32_t readers = 1;
+  double seconds = 60;  // time limit
 };
 
 struct PrimitiveResult {
   double ms = 0;
-  std::uint64_t done = 0;  // units taken, elements given back: what was to be done if all is well
+  std::uint64_t done = 0;  // units taken, elements reclaimed: equal to `wanted` if all is well
   std::uint64_t wanted = 0;
 };
 
 PrimitiveResult run_primitive(const PrimitiveJob& job);
 
 namespace primitives_cuda {
-PrimitiveResult run(const PrimitiveJob& job);  // throws where the program was built without CUDA
+PrimitiveResult run(const PrimitiveJob& job);  // throws if the program was built without CUDA
 }
 
 }  // namespace heapwood::alloc

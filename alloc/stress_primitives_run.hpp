@@ -25,8 +25,8 @@ struct Shared {
   alignas(64) std::uint32_t batches;
   alignas(64) std::uint64_t done;
   alignas(64) RcuState readers;
-  alignas(64) std::uint32_t writing;  // mutex of who changes the list
-  alignas(64) std::uint32_t waiting;  // mutex of who waits for readers, or the delegation
+  alignas(64) std::uint32_t writing;  // mutex of threads that change the list
+  alignas(64) std::uint32_t waiting;  // mutex of threads that wait for readers, or the delegation
 };
 
 struct SemaphoreKernel : KernelShape {
@@ -37,7 +37,7 @@ struct SemaphoreKernel : KernelShape {
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch&) const {
     if (warp.worker() * Warp::width + warp.lane() >= threads) return;
-    // An aborted launch says so itself.
+    // An aborted launch is reported by the launch itself.
     if (bulk) {
       const BulkSemaphore semaphore(&shared->semaphore);
       if (semaphore.wait(warp, 1, batch) == BulkSemaphore::Wait::grow) {
@@ -75,7 +75,7 @@ struct RcuKernel : KernelShape {
     SIMT_ROLLED
     while (at != 0 && elements[at].tag != thread) at = next_of(at).load(simt::acquire);
     rcu.leave(section);
-    if (at != 0) take_out(warp, rcu, at);
+    if (at != 0) remove(warp, rcu, at);
   }
 
  private:
@@ -83,28 +83,28 @@ struct RcuKernel : KernelShape {
     return simt::atomic_ref<std::uint32_t>(elements[i].next);
   }
 
-  // Only this thread looks for the element, so nobody else takes it out.
+  // Only this thread searches for the element, so no other thread removes it.
   template <class Warp>
-  SIMT_INLINE void take_out(Warp& warp, const Rcu& rcu, std::uint32_t i) const {
-    const std::uint32_t alone = 1u << warp.lane();
+  SIMT_INLINE void remove(Warp& warp, const Rcu& rcu, std::uint32_t i) const {
+    const std::uint32_t own_lane = 1u << warp.lane();
     const CollectiveMutex writing(&shared->writing), waiting(&shared->waiting);
-    if (!writing.lock(warp, alone)) return;
+    if (!writing.lock(warp, own_lane)) return;
     const std::uint32_t next = elements[i].next;
-    // release: the element behind it.
+    // release: the next element.
     next_of(elements[i].previous).store(next, simt::release);
     if (next != 0) elements[next].previous = elements[i].previous;
-    writing.unlock(warp, alone);
-    const auto give_back = [this](std::uint32_t e) {
+    writing.unlock(warp, own_lane);
+    const auto reclaim = [this](std::uint32_t e) {
       elements[e].tag = ~0u;
       simt::atomic_ref<std::uint64_t>(shared->done).fetch_add(1, simt::relaxed);
     };
     if (delegated) {
       rcu.retire(
-          warp, Delegation(&shared->waiting), i, [this](std::uint32_t e) { return &elements[e].link; }, give_back);
-    } else if (waiting.lock(warp, alone)) {
+          warp, Delegation(&shared->waiting), i, [this](std::uint32_t e) { return &elements[e].link; }, reclaim);
+    } else if (waiting.lock(warp, own_lane)) {
       rcu.barrier(warp);
-      waiting.unlock(warp, alone);
-      give_back(i);
+      waiting.unlock(warp, own_lane);
+      reclaim(i);
     }
   }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs a StressJob with allocator A on a Device: the tests whose figures are times, and stress() for all of them. Included
-// by engine/instance.hpp and by tests that bring their own devices.
+// Runs a StressJob with allocator A on a Device: the tests that measure time, and stress() for all
+// tests. Included by engine/instance.hpp and by tests that provide their own devices.
 #pragma once
 
 #include <vector>
@@ -20,8 +20,8 @@ auto with_variant(bool coalesced, F f) {
   if (coalesced) return f.template operator()<Coalesced<A>>();
   return f.template operator()<A>();
 }
-// The same with A or A::WithBuiltin, where A has one. A type of its own, so that kernels without it do not load the
-// device heap, whose size is fixed from then on.
+// The same with A or A::WithBuiltin, if A has one. A separate type, so that kernels without it do
+// not load the device heap, whose size is fixed from then on.
 template <class A, class F>
 auto with_variant(bool coalesced, LargeBackend large, F f) {
   if constexpr (requires { typename A::WithBuiltin; }) {
@@ -36,7 +36,7 @@ class StressRun : StressDriver<A, Device> {
   using Driver::add_tallies, Driver::cycle, Driver::job_, Driver::reset, Driver::result_, Driver::state;
 
  public:
-  // P holds one block a thread at a time, and launches instead of turns.
+  // P holds one block per thread at a time, and repeats launches instead of turns.
   StressRun(const Device& device, const StressJob& job)
       : Driver(device, job, job.test == StressTest::cycle ? job.iterations : 1) {}
 
@@ -51,7 +51,7 @@ class StressRun : StressDriver<A, Device> {
         result_.ms += cycle(stress_detail::draws, launch);
       }
       add_tallies();
-      give_back();
+      free_remaining();
     } else if (job_.test == StressTest::cycle) {
       result_.ms = cycle(stress_detail::allocates | stress_detail::frees);
       add_tallies();
@@ -60,12 +60,12 @@ class StressRun : StressDriver<A, Device> {
     } else {
       run_plain();
     }
-    if (!job_.inspect) result_.floor_ms = this->nothing();
+    if (!job_.inspect) result_.floor_ms = this->run_empty_kernel();
     return result_;
   }
 
  private:
-  // AD and one allocation a thread: kernels with one call, where sizes do not differ.
+  // AD and one allocation per thread: kernels with a single call, unless sizes differ.
   void run_plain() {
     if (job_.test == StressTest::alloc_dealloc) {
       result_.ms = this->allocate_and_free();
@@ -104,11 +104,13 @@ class StressRun : StressDriver<A, Device> {
     finish_split(split);
   }
 
-  // A launch of which the blocks are known. What a heap elsewhere has handed out when the time is over goes back to it.
+  // A launch after which the blocks are known. If the time limit stops it, blocks of a heap
+  // elsewhere are freed.
   template <class F>
   double allocating(unsigned round, F launch) {
     this->stop_if_late();
-    if (!A::traits.in_pool && round > 0) this->blocks_.fill(0);  // who did not begin has none, and not that of before
+    // A thread that did not start has no block, in particular not its previous one.
+    if (!A::traits.in_pool && round > 0) this->blocks_.fill(0);
     try {
       return launch();
     } catch (const simt::Stopped&) {
@@ -131,7 +133,7 @@ class StressRun : StressDriver<A, Device> {
   static StressCounts counts_of(const std::vector<void*>& blocks) {
     StressCounts counts;
     for (const void* block : blocks) ++(block != nullptr ? counts.allocations : counts.failures);
-    counts.deallocations = counts.allocations;  // deallocate(nullptr) is none
+    counts.deallocations = counts.allocations;  // deallocate(nullptr) does not count
     return counts;
   }
 
@@ -154,11 +156,12 @@ class StressRun : StressDriver<A, Device> {
       result_.end = state({});
     }
     add_tallies();
-    give_back();
+    free_remaining();
   }
 
-  // P ends with blocks in use. A heap elsewhere cannot be reset, and would be fuller in each run.
-  void give_back() {
+  // P ends with blocks in use. A heap elsewhere cannot be reset, and would become fuller with each
+  // run.
+  void free_remaining() {
     if (!A::traits.in_pool && job_.test == StressTest::probability) cycle(stress_detail::frees);
   }
 
@@ -171,7 +174,7 @@ class StressRun : StressDriver<A, Device> {
 
 template <class A, class Device>
 StressResult stress(const Device& device, const StressJob& job) {
-  // Of no variant: one kernel less to compile for each.
+  // Without variants: one kernel less to compile for each.
   if (has_lifetimes(job.test)) return StressLifetimes<A, Device>(device, job).run();
   return with_variant<A>(job.coalesced, job.options.large_backend, [&]<class Variant>() {
     if (measures_space(job.test)) return StressSpace<Variant, Device>(device, job).run();

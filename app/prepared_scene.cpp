@@ -28,7 +28,7 @@ std::size_t first_pool(const BuildSettings& settings, std::size_t triangles, con
   if (settings.pool.for_speed) {
     const bool gpu = device.id.kind == simt::DeviceKind::cuda;
     const std::size_t warps = device.multiprocessors * (gpu ? kdtree::warps_a_multiprocessor : 1);
-    bytes += std::min(warps * needs.bytes_a_warp, device.memory_bytes / 16);
+    bytes += std::min(warps * needs.cache_bytes_per_warp, device.memory_bytes / 16);
   }
   return alloc::round_up(std::max(bytes, least_automatic), pool_unit);
 }
@@ -47,7 +47,7 @@ PoolNeeds pool_needs(const std::vector<const engine::Entry*>& allocators) {
   PoolNeeds needs;
   for (const engine::Entry* entry : allocators) {
     needs.frees = needs.frees && !entry->traits->lower_bound;
-    needs.bytes_a_warp = std::max(needs.bytes_a_warp, entry->traits->bytes_a_warp);
+    needs.cache_bytes_per_warp = std::max(needs.cache_bytes_per_warp, entry->traits->cache_bytes_per_warp);
   }
   return needs;
 }

@@ -15,8 +15,8 @@ namespace heapwood::app {
 
 // What the pool that `auto` begins with depends on.
 struct PoolNeeds {
-  bool frees = true;             // all allocators to come do
-  std::size_t bytes_a_warp = 0;  // the most that one of them keeps (AllocatorTraits)
+  bool frees = true;                     // all allocators to come do
+  std::size_t cache_bytes_per_warp = 0;  // the most that one of them keeps (AllocatorTraits)
 };
 PoolNeeds pool_needs(const std::vector<const engine::Entry*>& allocators);
 

@@ -42,7 +42,7 @@ SIMT_INLINE alloc::BlockPair BuildWorker<Kernel, Warp>::allocate_children(std::u
   [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
   alloc::BlockPair arrays;
   if constexpr (has_context) {
-    arrays = own_.allocate_two(warp_, granules_of(nl), granules_of(nr));
+    arrays = own_.allocate_pair(warp_, granules_of(nl), granules_of(nr));
   } else {
     const std::size_t left_bytes = std::size_t{nl} * Refs::bytes, right_bytes = std::size_t{nr} * Refs::bytes;
     auto allocator = k_.allocator;

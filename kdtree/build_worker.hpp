@@ -68,7 +68,8 @@ class BuildWorker {
           has_task_ = true;
           continue;
         }
-        if constexpr (has_context) own_.idle(warp_);  // before a unit is finished: what is set aside may need it
+        if constexpr (has_context)
+          own_.release_if_scarce(warp_);  // before a unit is finished: what is set aside may need it
         if (owed_ != 0) {
           const TaskQueue::Left left = k_.queue.finish(warp_, owed_);
           owed_ = 0;
@@ -257,7 +258,7 @@ class BuildWorker {
   SIMT_INLINE void free(std::byte* refs, std::uint32_t n);
   // Whether a shared node's array is freed only when the warp has split the child that it goes on with, since others wait for that split.
   SIMT_INLINE bool frees_late() const {
-    if constexpr (has_context) return own_.may_keep();
+    if constexpr (has_context) return own_.may_delay_frees();
     return false;
   }
   SIMT_INLINE static std::uint32_t granules_of(std::uint32_t n) {

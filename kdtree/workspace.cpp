@@ -65,7 +65,7 @@ const simt::DeviceId& Workspace::device() const { return parts_->mesh->device();
 alloc::Pool Workspace::pool() const { return {parts_->pool.data(), parts_->pool.bytes()}; }
 alloc::AllocatorOptions Workspace::allocator_options() const {
   const std::size_t needed = suggested_pool(triangles_of(mesh()), refs(), true);
-  return {.warps_stay = true, .room_for_warps = pool().bytes - std::min(needed, pool().bytes)};
+  return {.has_persistent_warps = true, .spare_bytes_for_warps = pool().bytes - std::min(needed, pool().bytes)};
 }
 
 std::size_t Workspace::suggested_pool(std::size_t triangles, RefKind refs, bool frees) {

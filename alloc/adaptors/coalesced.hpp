@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Coalesced<Base>: one request of Base for the lanes of a warp that call together, given back when the last of them has
-// freed its part. After the "coalesced" variants of RegEff section 7 and XMalloc (Huang et al. 2010, 2013).
-// Differs: works over any allocator and any subset of a warp's lanes, because simt's together() names the lanes instead
-// of the warp being taken to be in step; blocks stay aligned to 16 bytes.
-// Memory: 16 bytes a block, and 16 a group. A block that is shared begins with the number of parts still in use; in front
-// of each part stands how far behind that it lies, 0 for one that has a block of its own.
-// Limits: one part that is in use holds the whole group. Requests above `largest_part` bytes, and lanes that call alone
-// (on the CPU all do), get blocks of their own; so does every lane when Base has no room for the group.
+// Coalesced<Base>: one request to Base for the lanes of a warp that call together; the block is
+// freed when the last of them has freed its part. After the "coalesced" variants of RegEff section
+// 7 and XMalloc (Huang et al. 2010, 2013).
+//
+// Differs: works over any allocator and any subset of a warp's lanes, because simt's together()
+// returns the lanes and the warp is not assumed to be in lock step; blocks stay aligned to 16
+// bytes.
+//
+// Memory: 16 bytes per block and 16 per group. A shared block begins with the number of parts still
+// in use. In front of each part is its distance from the start of the shared block, 0 for a part
+// that has a block of its own.
+//
+// Limits: one part in use holds the whole group. Requests above `largest_part` bytes, and lanes
+// that call alone (on the CPU all do), get blocks of their own; so does every lane if Base has no
+// space for the group.
 #pragma once
 
 #include "alloc/allocator.hpp"
@@ -37,9 +44,11 @@ struct Coalesced {
     bool shares = bytes <= largest_part && (group & (group - 1)) != 0;
     const auto granules = static_cast<std::uint32_t>(shares ? 1 + padded(bytes) / granule : 0);
     const simt::LaneSum sum = simt::sum_over<part_bits>(thread, lanes, granules);
-    if (bytes > ~std::size_t{0} - 256) return nullptr;  // no room for the header; such a lane does not share
+    // Too large for the header to be added; such a lane does not share.
+    if (bytes > ~std::size_t{0} - 256) return nullptr;
 
-    // A second turn for lanes whose group found no room: a loop, so that Base is compiled in once.
+    // A second iteration for lanes whose group request failed: a loop, so that Base is compiled in
+    // once.
     SIMT_ROLLED
     for (;;) {
       std::byte* block = nullptr;
@@ -50,10 +59,12 @@ struct Coalesced {
         block = static_cast<std::byte*>(base.allocate(thread, wanted));
       }
       if (!shares) return block == nullptr ? nullptr : finish(block, 0);
-      // Plain: nobody has the address yet; the sync below brings it in front of the other lanes' publishing of theirs.
+      // Plain: no other thread has the address yet; the sync below orders it before the other lanes
+      // publish theirs.
       if (asks && block != nullptr) *reinterpret_cast<std::uint32_t*>(block) = simt::popcount(group);
       block = reinterpret_cast<std::byte*>(thread.shfl(group, reinterpret_cast<std::uintptr_t>(block), leader));
-      // The leader's acquire in Base waits for the last owners; this passes it on, before the first access.
+      // The leader's acquire in Base synchronizes with the last owners; this extends it to all
+      // lanes, before their first access.
       thread.sync(group);
       if (block != nullptr) return finish(block + (std::size_t{sum.before} + 1) * granule, sum.before + 1);
       shares = false;
@@ -68,12 +79,14 @@ struct Coalesced {
     block -= std::size_t{back} * granule;
     bool last = back == 0;
     if (!last) {
-      // Parts that are freed together leave by one operation.
+      // Parts that are freed together are subtracted by one operation.
       const std::uint32_t lanes = thread.together(block);
-      thread.sync(lanes);  // what these lanes did with their parts comes before the leader's release
+      // Orders these lanes' accesses to their parts before the leader's release.
+      thread.sync(lanes);
       if (thread.lane() != simt::lowest_bit(lanes)) return;
       const std::uint32_t parts = simt::popcount(lanes);
-      // acq_rel: release hands the parts over, acquire waits for the others that were, as the last one frees them all.
+      // acq_rel: release hands the parts over; acquire synchronizes with the owners of all other
+      // parts, because the last one frees them all.
       last =
           simt::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(block)).fetch_sub(parts, simt::acq_rel) ==
           parts;

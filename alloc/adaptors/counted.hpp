@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Counted<Base>: counts requests and logs how many bytes each live block was asked for. For instrumented runs, whose
-// time means nothing: every call adds to a dozen words that all threads share.
-// The log is one u32 a granule of the pool (0: no block starts there; requests of 4 GiB and more are logged as 2^32-1).
-// Where Base's blocks lie outside the pool (traits.in_pool), each gets a header of 16 bytes for its size instead.
+// Counted<Base>: counts requests and logs the requested size of each live block. For instrumented
+// runs, whose times are meaningless: every call adds to a dozen words that all threads share.
+//
+// The log is one u32 per granule of the pool (0: no block starts there; requests of 4 GiB or more
+// are logged as 2^32-1). If Base's blocks lie outside the pool (traits.in_pool), each gets a header
+// of 16 bytes for its size instead.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +18,7 @@
 
 namespace heapwood::alloc {
 
-// A stretch of the log that one thread sums, and the region it belongs to.
+// A part of the log that one thread sums, and the region it belongs to.
 struct LogPiece {
   std::uint64_t first, last;
   std::uint64_t region;
@@ -49,17 +51,17 @@ class CountedMemory {
   RequestStats result() const { return request_stats(words_.download().front()); }
   // By granule of the pool: for fragmentation().
   std::vector<std::uint32_t> requested() const { return log_.download(); }
-  // Bytes that the blocks in each region were asked for; 0 for regions that are not in use. Summed on the device: the
-  // log of a large pool takes seconds to download.
+  // Bytes requested by the blocks in each region; 0 for regions that are not in use. Summed on the
+  // device, because the log of a large pool takes seconds to download.
   template <class Device>
   std::vector<std::uint64_t> requested(std::span<const Region> regions, const Device& device) const {
-    constexpr std::uint64_t most = 1024;  // granules a piece
+    constexpr std::uint64_t max_granules = 1024;  // granules per piece
     std::vector<LogPiece> pieces;
     for (std::size_t r = 0; r < regions.size(); ++r) {
       if (regions[r].state != Region::State::used) continue;
       const std::uint64_t end = std::min<std::uint64_t>((regions[r].offset + regions[r].bytes) / granule, log_.size());
-      for (std::uint64_t first = regions[r].offset / granule; first < end; first += most) {
-        pieces.push_back({first, std::min(end, first + most), r});
+      for (std::uint64_t first = regions[r].offset / granule; first < end; first += max_granules) {
+        pieces.push_back({first, std::min(end, first + max_granules), r});
       }
     }
     if (pieces.empty()) return std::vector<std::uint64_t>(regions.size());
@@ -129,7 +131,7 @@ struct Counted {
       std::uint64_t bytes = 0;
       if constexpr (traits.in_pool) {
         const std::size_t i = index(block);
-        if (i < log_size) {  // a pointer that was never handed out is Guarded's to report
+        if (i < log_size) {  // a pointer that was never allocated is reported by Guarded
           bytes = log[i];
           log[i] = 0;
         }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Guarded<Base>: checks the allocator and its caller. Every block gets 16 bytes in front and 16 to 31 behind that must
-// not change; two bits a granule of the pool, kept outside of it, say which granules are in use and where blocks begin.
-// Found are
+// Guarded<Base>: checks the allocator and its caller. Every block gets 16 guard bytes before it and
+// 16 to 31 after it that must not change. Two bits per granule of the pool, stored outside it,
+// record which granules are in use and where blocks begin. Detected errors:
 //   overlap       the allocator handed out a granule that is in use
 //   misaligned    ... a block that is not aligned to 16 bytes
 //   outside       ... a block that is not wholly in the pool
-//   underrun, overrun   the bytes in front of or behind a block were changed (seen when it is freed)
-//   double_free   no block begins there (any more)
+//   underrun, overrun   bytes before or after a block were changed (detected when it is freed)
+//   double_free   no block begins there, or it has been freed already
 //   foreign       the pointer lies outside the pool, or is misaligned
-// Errors are counted; the run goes on. A block that may not be freed is not passed on to Base.
-// Limits: where Base's blocks lie outside the pool (traits.in_pool), only underrun and overrun are found. Freed all at
-// once: not supported. Two threads that free the same block at once are told apart, and one of them is right.
+// Errors are counted and the run continues. A block that may not be freed is not passed on to Base.
+//
+// Limits: if Base's blocks lie outside the pool (traits.in_pool), only underrun and overrun are
+// detected. Freeing everything at once is not supported. If two threads free the same block
+// concurrently, exactly one of them is reported.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +67,7 @@ class GuardedMemory {
 template <class Base>
 struct Guarded {
   static constexpr AllocatorTraits traits = Base::traits;
-  static constexpr std::size_t overhead = 3 * granule;  // at most, for a block
+  static constexpr std::size_t overhead = 3 * granule;  // max, for a block
 
   Base base;
   Pool pool;
@@ -79,7 +81,8 @@ struct Guarded {
 
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
-    if (bytes > ~std::size_t{0} - 256) return nullptr;  // no room for the guards
+    // Too large for the guards to be added.
+    if (bytes > ~std::size_t{0} - 256) return nullptr;
     const std::size_t total = padded(bytes) + 2 * granule;
     auto* block = static_cast<std::byte*>(base.allocate(thread, total));
     if (block == nullptr) return nullptr;
@@ -108,14 +111,14 @@ struct Guarded {
     const auto offset = static_cast<std::uint64_t>(block - pool.base);
     if constexpr (traits.in_pool) {
       if (offset >= pool.bytes || offset % granule != 0) return report(GuardErrors::Kind::foreign, offset, 0);
-      // relaxed: two threads that free the same block are told apart by the word alone.
+      // relaxed: this word alone decides which of two threads that free the same block is right.
       const std::uint32_t was = bit(begins, offset / granule).fetch_and(~mask(offset / granule), simt::relaxed);
       if ((was & mask(offset / granule)) == 0) return report(GuardErrors::Kind::double_free, offset, 0);
     }
     const auto* front = reinterpret_cast<const std::uint64_t*>(block);
     const std::uint64_t bytes = front[0];
     if (front[1] != check_word(block, bytes)) {
-      // Its size is not known any more: leave it where it is.
+      // Its size is no longer known, so it is not freed.
       return report(GuardErrors::Kind::underrun, offset, 0);
     }
     const std::size_t total = padded(bytes) + 2 * granule;
@@ -142,7 +145,8 @@ struct Guarded {
     return simt::atomic_ref<std::uint32_t>(map[index / 32]);
   }
 
-  // Marks the granules of a block as in use, or not; returns a word that is not 0 if some were already.
+  // Marks the granules of a block as in use, or not; returns a word that is not 0 if some were
+  // already.
   SIMT_INLINE std::uint32_t change(std::uint64_t offset, std::size_t bytes, bool use) {
     std::uint64_t first = offset / granule;
     const std::uint64_t end = first + bytes / granule;
@@ -151,7 +155,8 @@ struct Guarded {
     while (first < end) {
       const std::uint64_t count = end - first < 32 - first % 32 ? end - first : 32 - first % 32;
       const std::uint32_t bits = (count == 32 ? ~0u : (1u << count) - 1) << (first % 32);
-      // relaxed: as above. Clearing comes before the release with which the allocator takes the block back.
+      // relaxed: as above. Clearing comes before the release with which the allocator takes the
+      // block back.
       if (use) {
         already |= bit(in_use, first).fetch_or(bits, simt::relaxed) & bits;
       } else {

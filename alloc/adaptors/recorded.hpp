@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Recorded<Base>: writes every request and every free down, in an order that agrees with what happened to each byte. For
-// the viewer's heap map and for tests; a run that is recorded is not timed.
+// Recorded<Base>: records every request and every free, in an order that is consistent with the use
+// of each byte. For the viewer's heap map and for tests; a recorded run is not timed.
 //
-// A line's number comes from one counter. A block is written down after Base handed it out and its free before Base gets
-// it back; so, where Base orders a free before the allocation that reuses the memory (all that keep live memory do), the
-// counter's own modification order puts the free's number first: relaxed adds suffice.
-// The buffer has a fixed capacity: what comes later is counted and lost, and Recording says how much. Capacity 0
-// switches the adaptor off. On the CPU a recording can be watched and held up while it is written (live_recording.hpp).
+// The number of an event comes from one counter. An allocation is recorded after Base has returned
+// the block and a free before Base gets it back. If Base orders a free before the allocation that
+// reuses the memory (as all allocators that keep live memory do), the modification order of the
+// counter puts the free's number first, so relaxed adds suffice.
+//
+// The buffer has a fixed capacity: later events are counted and lost, and Recording reports how
+// many. Capacity 0 switches the adaptor off. On the CPU a recording can be watched and paused while
+// it is written (live_recording.hpp).
 #pragma once
 
 #include <algorithm>
@@ -19,10 +22,10 @@
 
 namespace heapwood::alloc {
 
-// Host side: counter and lines, in device memory. Outlives the adaptor.
+// Host side: the counter and the events, in device memory. Outlives the adaptor.
 class RecordedMemory {
  public:
-  // `live`: who watches; not looked at but on the CPU.
+  // `live`: the observer; used on the CPU only.
   RecordedMemory(const simt::DeviceId& device, std::size_t capacity, LiveRecording* live = nullptr)
       : count_(device, 1), events_(device, capacity), live_(device.kind == simt::DeviceKind::cpu ? live : nullptr) {
     count_.fill(0);
@@ -36,14 +39,15 @@ class RecordedMemory {
   void reset() {
     if (live_ != nullptr) {
       live_->close();
-      // A line that is there is not 0. New memory is; lines of a build that has to begin anew are not.
+      // A written event is not 0. New memory is zeroed; the events of a build that is repeated must
+      // be cleared.
       const std::size_t used = static_cast<std::size_t>(std::min<std::uint64_t>(total(), events_.size()));
       simt::device_fill(events_.device(), events_.data(), 0, used * sizeof(RecordedEvent));
       live_->open(events_.data(), events_.size());
     }
     count_.fill(0);
   }
-  // Lines that there were to write, and those that found room.
+  // Events that occurred, and those that fit into the buffer.
   std::uint64_t total() const { return count_.download().front(); }
   std::vector<RecordedEvent> events() const {
     const std::uint64_t all = total();
@@ -70,7 +74,7 @@ struct Recorded {
   std::uint64_t* count = nullptr;
   RecordedEvent* lines = nullptr;
   std::uint64_t capacity = 0;
-  std::uint64_t* held_from = nullptr;  // lines from this number on wait; nullptr: none does
+  std::uint64_t* held_from = nullptr;  // events from this number on wait; nullptr: none do
 
   static Recorded create(const Base& base, Pool pool, const RecordedMemory& memory) {
     return {base, pool.base, memory.count(), memory.lines(), memory.capacity(), memory.held_from()};
@@ -87,7 +91,7 @@ struct Recorded {
     if (block != nullptr) write(thread, RecordedEvent::Kind::free, 0, place(block), 0);
     base.deallocate(thread, block);
   }
-  // The builder's own lines: a node was split, or became a leaf.
+  // The builder's own events: a node was split, or became a leaf.
   template <class Thread>
   SIMT_INLINE void note_node(Thread& thread, unsigned depth, std::uint32_t refs, bool leaf) {
     write(thread, leaf ? RecordedEvent::Kind::leaf : RecordedEvent::Kind::inner, depth, 0, refs);
@@ -106,23 +110,24 @@ struct Recorded {
   SIMT_INLINE void write(Thread& thread, RecordedEvent::Kind kind, unsigned depth, std::uint64_t where,
                          std::uint64_t bytes) {
     if (capacity == 0) return;
-    // relaxed: see above; the host reads the lines after the launch, or watches their words.
+    // relaxed: see above; the host reads the events after the launch, or watches their words.
     const std::uint64_t number = simt::atomic_ref<std::uint64_t>(*count).fetch_add(1, simt::relaxed);
     hold(thread, number);
     if (number >= capacity) return;
     const RecordedEvent event = RecordedEvent::make(kind, depth, thread.worker(), where, bytes);
     RecordedEvent& line = lines[number];
     line.bytes = event.bytes;
-    // release: who sees the word sees the bytes (LiveRecording::read).
+    // release: a thread that sees the word sees the bytes (LiveRecording::read).
     simt::atomic_ref<std::uint64_t>(line.word).store(event.word, simt::release);
   }
-  // Outside of Base's calls, so that no lock of the allocator is held meanwhile; whoever waits for this warp's node waits
-  // on, and the launch's abort ends it. Compiled only for threads that can nap: those of the CPU.
+  // Called outside Base, so that no lock of the allocator is held meanwhile. Threads that wait for
+  // this warp's node keep waiting, and aborting the launch ends the wait. Compiled only for threads
+  // that can nap: those of the CPU.
   template <class Thread>
   SIMT_INLINE void hold(Thread& thread, std::uint64_t number) const {
     if constexpr (requires { thread.nap(); }) {
       if (held_from == nullptr) return;
-      // relaxed: it only says how far to go.
+      // relaxed: only a limit.
       while (number >= simt::atomic_ref<std::uint64_t>(*held_from).load(simt::relaxed) && !thread.aborted()) {
         thread.nap();
       }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
-// AtomicMalloc (RegEff section 4.1): one fetch_add on one offset; nothing is ever freed. The papers' lower bound.
-// Differs from the paper: a 64-bit offset (a 32-bit one wraps after enough failed requests and hands out live memory
-// again), and nullptr instead of a pointer outside the pool. A request that fails still moves the offset: nothing may
-// be taken back, or a later request could overlap one that was served in between.
-// Limits: largest request = what is left of the pool.
+// AtomicMalloc (RegEff section 4.1): one fetch_add on one offset; memory is never freed. The
+// papers' lower bound.
+//
+// Differs from the paper: a 64-bit offset (a 32-bit one wraps after enough failed requests and
+// hands out live memory again), and nullptr instead of a pointer outside the pool. A request that
+// fails still moves the offset: undoing the add could make a later request overlap one that was
+// served in between.
+//
+// Limits: the largest request is what is left of the pool.
 #pragma once
 
 #include "alloc/allocator.hpp"
@@ -19,12 +23,13 @@ struct Atomic {
                                           .frees = Frees::never,
                                           .lower_bound = true};
 
-  std::byte* memory = nullptr;    // behind the header
+  std::byte* memory = nullptr;    // after the header
   std::uint64_t capacity = 0;     // bytes
-  std::uint64_t* next = nullptr;  // bytes asked for so far, failed requests included
-  std::size_t slack = 0;          // bytes behind the last whole granule
+  std::uint64_t* next = nullptr;  // bytes requested so far, failed requests included
+  std::size_t slack = 0;          // bytes after the last whole granule
 
-  static constexpr std::size_t header = 256;  // the offset has its own cache line, off the data's
+  // The offset has its own cache line, apart from the data.
+  static constexpr std::size_t header = 256;
 
   template <class Device>
   static Atomic create(Pool pool, const AllocatorOptions&, const Device& device) {
@@ -38,7 +43,7 @@ struct Atomic {
     return a;
   }
 
-  // relaxed: every byte is handed out once, so there is no earlier owner to wait for.
+  // relaxed: every byte is handed out once, so there is no earlier owner to synchronize with.
   template <class Thread>
   SIMT_INLINE void* allocate(Thread&, std::size_t bytes) {
     if (bytes > capacity) return nullptr;  // could overflow the offset

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
-// AWMalloc, AtomicWrapMalloc (RegEff section 5.1): AtomicMalloc's one add, and back to the start of the pool when the
-// end is reached. As published it hands out memory that may still be in use after a wrap; awmalloc_safe.hpp does not.
-// Differs from the paper: a 64-bit offset (32 bits overflow while many threads stand past the end), and a request
-// larger than the pool gets nullptr (the published loop never ends for it).
-// Limits: largest request = the pool less 256 bytes. Never reports "full": only a build that allocates less than the
-// pool in total, or frees in about the order it allocates, gets correct results.
+// AWMalloc, AtomicWrapMalloc (RegEff section 5.1): AtomicMalloc's one atomic add, and back to the
+// start of the pool when the end is reached. As published it hands out memory that may still be in
+// use after a wrap; awmalloc_safe.hpp does not.
+//
+// Differs from the paper: a 64-bit offset (32 bits overflow while many threads are past the end),
+// and a request larger than the pool gets nullptr (the published loop never ends for it).
+//
+// Limits: the largest request is the pool less 256 bytes. Never reports exhaustion: only a build
+// that allocates less than the pool in total, or frees in about the order it allocates, gets
+// correct results.
 #pragma once
 
 #include "alloc/allocator.hpp"
@@ -21,12 +25,13 @@ struct AwMalloc {
                                           .lower_bound = true,
                                           .keeps_live_memory = false};
 
-  std::byte* memory = nullptr;    // behind the header
+  std::byte* memory = nullptr;    // after the header
   std::uint64_t capacity = 0;     // bytes
   std::uint64_t* next = nullptr;  // bytes; above capacity only while some thread is about to wrap
-  std::size_t slack = 0;          // bytes behind the last whole granule
+  std::size_t slack = 0;          // bytes after the last whole granule
 
-  static constexpr std::size_t header = 256;  // the offset has its own cache line, off the data's
+  // The offset has its own cache line, apart from the data.
+  static constexpr std::size_t header = 256;
 
   template <class Device>
   static AwMalloc create(Pool pool, const AllocatorOptions&, const Device& device) {
@@ -40,9 +45,9 @@ struct AwMalloc {
     return a;
   }
 
-  // relaxed throughout: no order could make the reuse of live memory safe, and none is claimed. The loop is lock-free:
-  // a failed exchange means that another thread moved the offset, and each thread that finds it past the end moves it
-  // back.
+  // relaxed throughout: no order could make the reuse of live memory safe, and none is claimed. The
+  // loop is lock-free: a failed exchange means that another thread moved the offset, and each
+  // thread that finds it past the end moves it back.
   template <class Thread>
   SIMT_INLINE void* allocate(Thread&, std::size_t bytes) {
     if (bytes > capacity) return nullptr;
@@ -53,7 +58,8 @@ struct AwMalloc {
     while (at + size > capacity) {
       std::uint64_t seen = at + size;
       while (seen + size > capacity) {
-        if (offset.compare_exchange_strong(seen, size, simt::relaxed, simt::relaxed)) return memory;  // wrapped
+        // wrapped.
+        if (offset.compare_exchange_strong(seen, size, simt::relaxed, simt::relaxed)) return memory;
       }
       at = offset.fetch_add(size, simt::relaxed);  // another thread has wrapped
     }
@@ -63,7 +69,8 @@ struct AwMalloc {
   template <class Thread>
   SIMT_INLINE void deallocate(Thread&, void*) {}
 
-  // Only the ring's position is known: bytes in front of it count as used, those behind it as free, on every lap.
+  // Only the ring's position is known: bytes before it count as used, bytes after it as free, on
+  // every lap.
   template <class Visitor>
   void walk(const HostView& host, Visitor visit) const {
     const std::uint64_t seen = host.read(next);

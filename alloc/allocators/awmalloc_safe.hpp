@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: MIT
-// AWMalloc that never overwrites live memory: own design after RegEff section 5.1. Half of the pool is a ring of
-// segments, filled one after the other with AWMalloc's bump of one offset, which runs on for ever: the n-th segment that
-// it reaches lies at n modulo their number. Each segment counts its live blocks and says for which n it is open; it is
-// opened for a later one when its count is 0, else the offset leaps over it. The other half is a buddy allocator
-// (primitives/buddy.hpp) for requests of more than a quarter of a segment; each half helps out when the other is full.
-// Differs from the paper: frees really free, "full" is said instead of overwriting, one more atomic add an allocation.
-// Limits: one long-lived block holds its whole segment; the largest request is the buddy's largest block. Many threads
-// at once may leap further than they need, past an empty segment: then the other half helps out.
+// AWMalloc that never overwrites live memory: own design after RegEff section 5.1. Half of the pool
+// is a ring of segments, filled in turn with AWMalloc's bump of one offset. The offset only grows:
+// the n-th segment that it reaches is segment n modulo their number. Each segment counts its live
+// blocks and records the n for which it is open. It is opened for a later n if its count is 0;
+// otherwise the offset skips it. The other half is a buddy allocator (primitives/buddy.hpp) for
+// requests of more than a quarter of a segment. Each half also serves requests of the other when
+// that is full.
+//
+// Differs from the paper: frees really free, exhaustion is reported and no live memory overwritten,
+// one more atomic add per allocation.
+//
+// Limits: one long-lived block holds its whole segment; the largest request is the buddy's largest
+// block. Many concurrent threads may skip further than they need, past an empty segment; then the
+// other half serves the request.
 #pragma once
 
 #include <algorithm>
@@ -35,9 +41,9 @@ struct AwMallocSafeOn {
     a.wait_ = options.wait_when_full;
     a.base_ = pool.base;
     const std::size_t half = Large::offset(pool.bytes, pool.bytes / 2);
-    // 128 to 255 segments once the pool is large, at least 256 bytes each before that.
+    // 128 to 255 segments in large pools; in small ones fewer, of at least 256 bytes each.
     a.segment_shift_ = 8;
-    while (((half - segments_at) >> a.segment_shift_) >= most_segments) ++a.segment_shift_;
+    while (((half - segments_at) >> a.segment_shift_) >= max_segments) ++a.segment_shift_;
     a.segments_ = static_cast<std::uint32_t>((half - segments_at) >> a.segment_shift_);
     do {
       a.memory_offset_ = round_up(segments_at + a.segments_ * sizeof(std::uint64_t), 256);
@@ -59,7 +65,8 @@ struct AwMallocSafeOn {
     const bool small = bytes <= std::size_t{1} << (segment_shift_ - 2);
     const auto granules = static_cast<std::uint32_t>(fits ? padded(bytes) / granule : 0);
     return attempt_until(thread, wait_, [&] {
-      // The half meant for it first, then the other: two turns of a loop, so that each is compiled in once.
+      // First the half meant for it, then the other: two iterations of a loop, so that each is
+      // compiled in once.
       void* block = nullptr;
       bool ring = small;
       SIMT_ROLLED
@@ -79,12 +86,12 @@ struct AwMallocSafeOn {
     if (block == nullptr) return;
     if (large_.owns(block)) return large_.deallocate(thread, block);
     const auto s = static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory()) >> segment_shift_);
-    // release: hands the block to whoever opens the segment again.
+    // release: hands the block to the thread that opens the segment again.
     simt::atomic_ref<std::uint64_t>(segments()[s]).fetch_sub(1, simt::release);
   }
 
-  // A closed segment with live blocks is one used region. Of the open one, what is handed out is used, or held if all
-  // of it has been freed: it can be used again only when the ring comes round.
+  // A closed segment with live blocks is one used region. Of the open one, the part handed out is
+  // used, or held if all of it has been freed: it can be reused only on the next lap of the ring.
   template <class Visitor>
   void walk(const HostView& host, Visitor visit) const {
     visit(Region{0, memory_offset_, Region::State::metadata});
@@ -104,7 +111,7 @@ struct AwMallocSafeOn {
   }
 
  private:
-  static constexpr std::uint32_t most_segments = 256;
+  static constexpr std::uint32_t max_segments = 256;
   // At the base: the offset, the head of the buddy, the segments' states, the segments.
   static constexpr std::size_t large_at = 256, segments_at = large_at + Large::head_bytes;
 
@@ -112,13 +119,13 @@ struct AwMallocSafeOn {
   SIMT_INLINE std::uint64_t* segments() const { return reinterpret_cast<std::uint64_t*>(base_ + segments_at); }
   SIMT_INLINE std::byte* memory() const { return base_ + memory_offset_; }
 
-  // The offset counts granules. Numbers of segments are taken modulo 2^32, so a thread that stands still while 2^32 of
-  // them are filled may take its own for one of them.
+  // The offset counts granules. Segment numbers are taken modulo 2^32, so a thread that stalls
+  // while 2^32 segments are filled may mistake one of them for its own.
   SIMT_INLINE std::uint32_t number(std::uint64_t offset) const {
     return static_cast<std::uint32_t>(offset >> (segment_shift_ - 4));
   }
-  SIMT_INLINE std::uint64_t taken(std::uint64_t offset) const { return offset & (granules_each() - 1); }
-  SIMT_INLINE std::uint64_t granules_each() const { return (std::uint64_t{1} << segment_shift_) / granule; }
+  SIMT_INLINE std::uint64_t taken(std::uint64_t offset) const { return offset & (granules_per_segment() - 1); }
+  SIMT_INLINE std::uint64_t granules_per_segment() const { return (std::uint64_t{1} << segment_shift_) / granule; }
   static_assert(granule == 16);
 
   // The state of a segment is {open for number:32, live blocks:32}.
@@ -127,35 +134,36 @@ struct AwMallocSafeOn {
 
   SIMT_INLINE void* bump(std::uint32_t granules) const {
     simt::atomic_ref<std::uint64_t> offset(*cursor());
-    // relaxed, here and below: the offset only gives out places; that they are free is for their segment to say.
+    // relaxed, here and below: the offset only assigns places; their segment decides whether they
+    // are free.
     std::uint64_t c = offset.load(simt::relaxed);
     SIMT_ROLLED
     for (;;) {
-      // Looks first: what does not fit must not cost the segment the rest of it.
-      if (taken(c) + granules <= granules_each()) {
+      // Looks first: a request that does not fit must not use up the rest of the segment.
+      if (taken(c) + granules <= granules_per_segment()) {
         c = offset.fetch_add(granules, simt::relaxed);
-        if (taken(c) + granules > granules_each()) {
-          c += granules;  // across the border: lost until the ring comes round
+        if (taken(c) + granules > granules_per_segment()) {
+          c += granules;  // across the border: lost until the next lap of the ring
           continue;
         }
         const std::uint32_t n = number(c), s = n % segments_;
-        if (join(s, n)) return memory() + (std::size_t{s} << segment_shift_) + taken(c) * granule;
+        if (count_block(s, n)) return memory() + (std::size_t{s} << segment_shift_) + taken(c) * granule;
       }
-      // The next empty segment behind this one.
-      const std::uint64_t border = (c | (granules_each() - 1)) + 1;
-      const std::uint32_t away = empty_from(number(border));
-      if (away == segments_) return nullptr;
-      const std::uint64_t leap = border + away * granules_each();
-      c = offset.fetch_max(leap, simt::relaxed);
-      if (c < leap) c = leap;
+      // The next empty segment after this one.
+      const std::uint64_t border = (c | (granules_per_segment() - 1)) + 1;
+      const std::uint32_t distance = distance_to_empty(number(border));
+      if (distance == segments_) return nullptr;
+      const std::uint64_t target = border + distance * granules_per_segment();
+      c = offset.fetch_max(target, simt::relaxed);
+      if (c < target) c = target;
     }
   }
 
-  // Counts a block in segment s, if that is open for `n` or empty.
-  SIMT_INLINE bool join(std::uint32_t s, std::uint32_t n) const {
+  // Counts a block in segment s if it is open for `n` or empty.
+  SIMT_INLINE bool count_block(std::uint32_t s, std::uint32_t n) const {
     simt::atomic_ref<std::uint64_t> state(segments()[s]);
-    // acquire, here and below: waits for the last owners of the blocks. All changes are read-modify-writes, so the
-    // releases by those that freed are seen through each other's.
+    // acquire, here and below: synchronizes with the last owners of the blocks. All changes are
+    // read-modify-writes, so they continue the release sequences of all threads that freed.
     std::uint64_t seen = state.load(simt::relaxed);
     SIMT_ROLLED
     while (opened_for(seen) != n) {
@@ -164,21 +172,22 @@ struct AwMallocSafeOn {
       if (state.compare_exchange_strong(seen, open, simt::acquire, simt::relaxed)) return true;
     }
     if (opened_for(state.fetch_add(1, simt::acquire)) == n) return true;
-    // The ring has come round meanwhile. relaxed: nothing was written there.
+    // The ring has wrapped meanwhile. relaxed: nothing was written there.
     state.fetch_sub(1, simt::relaxed);
     return false;
   }
 
-  // How many segments from number n on have live blocks, one after the other; segments_ if all have.
-  SIMT_INLINE std::uint32_t empty_from(std::uint32_t n) const {
-    std::uint32_t s = n % segments_, away = 0;
+  // The number of consecutive segments from number n on that have live blocks; segments_ if all
+  // have.
+  SIMT_INLINE std::uint32_t distance_to_empty(std::uint32_t n) const {
+    std::uint32_t s = n % segments_, distance = 0;
     SIMT_UNROLLED_4
-    for (; away < segments_; ++away) {
-      // relaxed: only a place to try.
+    for (; distance < segments_; ++distance) {
+      // relaxed: only a candidate.
       if (live(simt::atomic_ref<std::uint64_t>(segments()[s]).load(simt::relaxed)) == 0) break;
       s = s + 1 == segments_ ? 0 : s + 1;
     }
-    return away;
+    return distance;
   }
 
   std::byte* base_ = nullptr;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// CFMMalloc, fused and multi-offset (RegEff section 5.4): CFMalloc with one offset and one binary heap of chunks a
-// multiprocessor. A walk goes on into the neighbour's heap when its own is full.
-// Differs from the paper: headers in a side table, exact out-of-memory, permanent heap roots, an offset in a sector of
-// its own (primitives/circular_list.hpp). Limits: as there; overhead 4 bytes in 20.
+// CFMMalloc, fused and multi-offset (RegEff section 5.4): CFMalloc with one offset and one binary
+// heap of chunks per multiprocessor. A walk continues in the next heap when its own is full.
+// Differs from the paper: headers in a side table, exact out-of-memory, permanent heap roots, each
+// offset in a sector of its own (primitives/circular_list.hpp). Limits: as there; overhead 4 bytes
+// in 20.
 #pragma once
 
 #include "alloc/primitives/circular_list.hpp"

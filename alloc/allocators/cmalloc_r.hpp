@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// CMalloc-R: CMalloc with recursive concatenation, which RegEff section 9 leaves to the future: a free joins all free
-// chunks behind its block, not only the first of them. In front of it nothing is joined: a header has no link back.
-// Differs from CMalloc in nothing else (primitives/circular_list.hpp): pieces of the pre-split stay apart, or the pool
-// would melt into one chunk that all threads then ask. Limits: as CMalloc; overhead 8 bytes in 24.
+// CMalloc-R: CMalloc with recursive concatenation, which RegEff section 9 leaves to the future: a
+// free merges all free chunks that follow its block, not only the first one. Chunks before the
+// block are not merged, because a header has no back link. Otherwise identical to CMalloc
+// (primitives/circular_list.hpp): pieces of the pre-split stay separate, or the pool would merge
+// into one chunk that all threads contend for. Limits: as CMalloc; overhead 8 bytes in 24.
 #pragma once
 
 #include "alloc/primitives/circular_list.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// CMMalloc, multi-offset (RegEff section 5.4): CMalloc with one offset and one binary heap of chunks a multiprocessor.
-// A walk goes on into the neighbour's heap when its own is full.
-// Differs from the paper: headers in a side table, exact out-of-memory, permanent heap roots, an offset in a sector of
-// its own (primitives/circular_list.hpp). Limits: as there; overhead 8 bytes in 24.
+// CMMalloc, multi-offset (RegEff section 5.4): CMalloc with one offset and one binary heap of
+// chunks per multiprocessor. A walk continues in the next heap when its own is full. Differs from
+// the paper: headers in a side table, exact out-of-memory, permanent heap roots, each offset in a
+// sector of its own (primitives/circular_list.hpp). Limits: as there; overhead 8 bytes in 24.
 #pragma once
 
 #include "alloc/primitives/circular_list.hpp"

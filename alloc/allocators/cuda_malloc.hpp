@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// CudaMalloc (RegEff section 4.2): the allocator that comes with the platform, as the baseline. On the GPU malloc() and
-// free() in device code; on the CPU those of the C library (primitives/builtin_heap.hpp). Blocks do not lie in the pool;
-// of the pool only its size counts, as the heap's, and its first words. A pool that is smaller than one before it is
-// served from the larger heap.
-// The heap cannot be walked: walk() reports nothing, and its fragmentation is unknown.
+// CudaMalloc (RegEff section 4.2): the platform's own allocator, as the baseline. On the GPU it is
+// malloc() and free() in device code, on the CPU the C library's (primitives/builtin_heap.hpp).
+// Blocks do not lie in the pool: only the pool's size is used, as the heap's, and its first words.
+// A pool smaller than an earlier one is served from the larger heap. The heap cannot be walked:
+// walk() reports nothing, and its fragmentation is unknown.
 #pragma once
 
 #include "alloc/primitives/builtin_heap.hpp"

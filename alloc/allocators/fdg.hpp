@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
-// FDGMalloc (Widmer et al. 2013; RegEff section 4.4): every warp fills superblocks of its own by moving an offset, and
-// the lanes of a warp that call together do so as one; nothing is freed singly, all memory comes back at once.
-// Differs from the paper: a superblock is the next one of the pool, not a block of the device's malloc, so "at once" is
-// the next create() for all warps instead of a call at a warp's end; an atomic offset in place of one that the whole
-// warp must move in step; no list of superblocks, for lack of anybody who would walk it.
-// Limits: the end of a superblock is lost when a request does not fit there, a request larger than one takes whole ones.
-// More warps than there are slots share them.
+// FDGMalloc (Widmer et al. 2013; RegEff section 4.4): every warp bump-allocates from superblocks of
+// its own, and lanes of a warp that call together do so as one. Blocks are not freed individually;
+// all memory is freed at once.
+//
+// Differs from the paper: a superblock is the next one of the pool, not a block of the device's
+// malloc, so memory is freed by the next create() for all warps, not by a call at a warp's end; an
+// atomic offset replaces one that the whole warp must move in lock step; there is no list of
+// superblocks, because nothing would walk it.
+//
+// Limits: the end of a superblock is lost if a request does not fit there; a request larger than a
+// superblock takes whole ones. If there are more warps than slots, warps share slots.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +35,8 @@ struct Fdg {
     Fdg f;
     f.base_ = pool.base;
     f.bytes_ = pool.bytes;
-    // 8 KiB as published, less in a pool that would have few of them; a slot for each warp that can be resident.
+    // 8 KiB as published, less in a pool that would have few of them; one slot per warp that can be
+    // resident.
     while (f.granules_ > 32 && pool.bytes / (f.granules_ * granule) < 256) f.granules_ /= 2;
     const std::size_t superblock = f.granules_ * granule;
     f.slots_ = static_cast<std::uint32_t>(
@@ -51,11 +56,12 @@ struct Fdg {
     const std::uint32_t group = thread.ballot(lanes, small);
     const auto own = static_cast<std::uint32_t>(small ? padded(bytes) / granule : 0);
     const simt::LaneSum sum = simt::sum_over<10>(thread, lanes, own);
-    if (!small) return whole(bytes);
+    if (!small) return allocate_superblocks(bytes);
     const unsigned leader = simt::lowest_bit(group);
     std::byte* first = nullptr;
     if (thread.lane() == leader) {
-      first = static_cast<std::byte*>(sum.total <= granules_ ? part(thread, sum.total) : whole(sum.total * granule));
+      first = static_cast<std::byte*>(sum.total <= granules_ ? allocate_from_slot(thread, sum.total)
+                                                             : allocate_superblocks(sum.total * granule));
     }
     first = reinterpret_cast<std::byte*>(thread.shfl(group, reinterpret_cast<std::uintptr_t>(first), leader));
     return first == nullptr ? nullptr : first + std::size_t{sum.before} * granule;
@@ -64,7 +70,7 @@ struct Fdg {
   template <class Thread>
   SIMT_INLINE void deallocate(Thread&, void*) {}
 
-  // What a warp could still fill is free, what it left behind in a superblock is held.
+  // Space that a warp can still allocate is free; space left behind in a superblock is held.
   template <class Visitor>
   void walk(const HostView& host, Visitor visit) const {
     visit(Region{0, memory_offset_, Region::State::metadata});
@@ -95,7 +101,8 @@ struct Fdg {
   }
 
  private:
-  static constexpr std::size_t slots_at = 256, slot_bytes = 32;  // a slot has a sector of its own
+  // Each slot has a sector of its own.
+  static constexpr std::size_t slots_at = 256, slot_bytes = 32;
   static constexpr std::uint32_t none = ~0u, closed = ~0u;
 
   SIMT_INLINE std::uint64_t* next() const { return reinterpret_cast<std::uint64_t*>(base_); }
@@ -104,28 +111,31 @@ struct Fdg {
     return base_ + memory_offset_ + superblock * granules_ * granule;
   }
 
-  // The first of `count` superblocks, or none. Every one is handed out once, so relaxed order is enough, here and below.
+  // Takes `count` superblocks and returns the first one, or `none`. Each is handed out once, so
+  // relaxed order suffices, here and below.
   SIMT_INLINE std::uint64_t take(std::uint64_t count) const {
     simt::atomic_ref<std::uint64_t> word(*next());
-    // Looks first: a request that is refused must not cost the smaller ones what is left.
+    // Looks first: a request that cannot be served must not use up what is left for smaller ones.
     if (word.load(simt::relaxed) + count > superblocks_) return none;
     const std::uint64_t s = word.fetch_add(count, simt::relaxed);
     return s + count <= superblocks_ ? s : none;
   }
 
-  SIMT_INLINE void* whole(std::size_t bytes) const {
+  SIMT_INLINE void* allocate_superblocks(std::size_t bytes) const {
     const std::size_t size = granules_ * granule;
     if (bytes > superblocks_ * size) return nullptr;
     const std::uint64_t s = take((bytes + size - 1) / size);
     if (s == none) return nullptr;
-    filled_words()[s] = static_cast<std::uint32_t>(padded(bytes) / granule);  // plain: for walk() alone
+    // Plain: only for walk().
+    filled_words()[s] = static_cast<std::uint32_t>(padded(bytes) / granule);
     return memory(s);
   }
 
-  // A slot is {granules handed out:32, superblock + 1:32}; without a superblock it is as if one of 0 granules were full.
-  // Who crosses the end brings the next superblock, and those that come behind it wait for that.
+  // A slot is {granules allocated:32, superblock + 1:32}; without a superblock it behaves like a
+  // full one of 0 granules. The request that crosses the end brings the next superblock, and later
+  // requests wait for that.
   template <class Thread>
-  SIMT_INLINE void* part(Thread& thread, std::uint32_t granules) const {
+  SIMT_INLINE void* allocate_from_slot(Thread& thread, std::uint32_t granules) const {
     auto* slot = reinterpret_cast<std::uint64_t*>(base_ + slots_at + thread.worker() % slots_ * slot_bytes);
     simt::atomic_ref<std::uint64_t> word(*slot);
     SIMT_ROLLED
@@ -136,9 +146,10 @@ struct Fdg {
       if (s == closed) return nullptr;
       if (at + granules <= size) return memory(s - 1) + at * granule;
       if (at <= size) {
-        if (s != 0) filled_words()[s - 1] = static_cast<std::uint32_t>(at);  // plain: for walk() alone
+        // Plain: only for walk().
+        if (s != 0) filled_words()[s - 1] = static_cast<std::uint32_t>(at);
         const std::uint64_t fresh = take(1);
-        // Nothing is ever given back, so a slot that found nothing once stays closed.
+        // Nothing is ever freed, so a slot that once found no superblock stays closed.
         word.store(fresh == none ? closed : std::uint64_t{granules} << 32 | (fresh + 1), simt::relaxed);
         return fresh == none ? nullptr : memory(fresh);
       }
@@ -149,7 +160,7 @@ struct Fdg {
 
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0, filled_offset_ = 0, memory_offset_ = 0;
-  std::uint32_t granules_ = 512;  // of a superblock
+  std::uint32_t granules_ = 512;  // per superblock
   std::uint32_t superblocks_ = 0, slots_ = 0;
 };
 

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: MIT
-// Heapwood: the project's own allocator. Blocks are cut one behind the other from arenas that count the blocks in use; an
-// arena whose count has come to 0 is free, by that alone, so that a free is one add that nobody waits for, and an
-// allocation one add to a word of the multiprocessor's own, or, for a warp with an arena of its own, none at all.
+// Heapwood: the project's own allocator. Blocks are bump-allocated from arenas that count their
+// live blocks. An arena whose count reaches 0 is free without any further step. A free is therefore
+// one atomic add whose result no thread waits for. An allocation is one atomic add to a word of the
+// multiprocessor, or needs no atomic operation at all for a warp with an arena of its own.
 //   arena/arenas.hpp         the tables: arenas, superblocks, spans of them for large blocks
 //   arena/shared_arenas.hpp  malloc and free for any lanes of any kernel
-//   arena/private_arena.hpp  a warp's own arena, for kernels that keep their warps
-//   arena/layout.hpp         the pool, walk
-// docs/own-allocator.md says why it is right. Related: XMalloc's and Halloc's counted slabs, FDGMalloc's superblocks of a
-// warp, Gallatin's pinned blocks (PPoPP 2024); here sizes are exact, nothing is a list, and no free is waited for.
-// Limits: a block that lives long holds its arena (4 KiB in a pool of 8 MiB, 8 in one of 48, 16 of 96; where warps stay 32 of
-// 384, to 256 with 3 GiB to spare). Blocks of more than 32 arenas occupy whole superblocks. Requests that fail look through all
-// counts, together with others that fail.
+//   arena/private_arena.hpp  a warp's own arenas, for persistent warps
+//   arena/layout.hpp         the layout of the pool, walk
+//
+// docs/own-allocator.md has the correctness arguments. Related: XMalloc's and Halloc's counted
+// slabs, FDGMalloc's per-warp superblocks, Gallatin's pinned blocks (PPoPP 2024). Here sizes are
+// exact, there are no lists, and no free waits.
+//
+// Limits: a long-lived block pins its arena (4 KiB in pools from 8 MiB, 8 KiB from 48 MiB, 16 KiB
+// from 96 MiB; with persistent warps 32 KiB from 384 MiB, up to 256 KiB with 3 GiB to spare).
+// Blocks of more than 32 arenas occupy whole superblocks. Requests that fail scan all counts,
+// cooperatively with other failing requests.
 #pragma once
 
 #include "alloc/arena/layout.hpp"
@@ -25,7 +30,7 @@ struct Heapwood {
       .paper = "none: own design",
       .note = "arenas that count their blocks, one open for each multiprocessor slot",
       .smallest_pool = arena::Layout::smallest_pool,
-      .bytes_a_warp = 1536 << 10};
+      .cache_bytes_per_warp = 1536 << 10};
 
   template <class Device>
   static Heapwood create(Pool pool, const AllocatorOptions& options, const Device& device) {
@@ -33,8 +38,8 @@ struct Heapwood {
     Heapwood h;
     h.pool_ = pool;
     h.wait_ = options.wait_when_full;
-    h.shared_ = arena::Layout::plan(pool, options.warps_stay, options.room_for_warps);
-    arena::Layout::begin(pool, h.shared_, device);
+    h.shared_ = arena::Layout::plan(pool, options.has_persistent_warps, options.spare_bytes_for_warps);
+    arena::Layout::initialize(pool, h.shared_, device);
     return h;
   }
 
@@ -63,7 +68,7 @@ struct Heapwood {
   }
 
  private:
-  // What calls out of line are given: the address of a handle that lives in registers must not escape.
+  // Passed to functions out of line: the address of a handle kept in registers must not escape.
   SIMT_INLINE const arena::SharedArenas* in_pool() const {
     return reinterpret_cast<const arena::SharedArenas*>(pool_.base);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Ouroboros (ouroboros/ouroboros.hpp) with a queue of chunks with free pages a size class, the slots of which are in
-// an array (section 4).
+// Ouroboros (ouroboros/ouroboros.hpp) with one queue of chunks with free pages per size class,
+// whose slots are an array (section 4).
 #pragma once
 
 #include "alloc/ouroboros/chunk_items.hpp"

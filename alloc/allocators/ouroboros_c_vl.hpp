@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Ouroboros (ouroboros/ouroboros.hpp) with a queue of chunks with free pages a size class, the slots of which are in
-// chunks, which are a list (section 5.2).
+// Ouroboros (ouroboros/ouroboros.hpp) with one queue of chunks with free pages per size class,
+// whose slots are in a list of chunks (section 5.2).
 #pragma once
 
 #include "alloc/ouroboros/chunk_items.hpp"

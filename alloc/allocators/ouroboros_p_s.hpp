@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Ouroboros (ouroboros/ouroboros.hpp) with a queue of pages a size class, the slots of which are in
-// an array (section 4).
+// Ouroboros (ouroboros/ouroboros.hpp) with one queue of pages per size class, whose slots are an
+// array (section 4).
 #pragma once
 
 #include "alloc/ouroboros/ouroboros.hpp"

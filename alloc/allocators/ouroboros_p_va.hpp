@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Ouroboros (ouroboros/ouroboros.hpp) with a queue of pages a size class, the slots of which are in
-// chunks, found through an array (section 5.1).
+// Ouroboros (ouroboros/ouroboros.hpp) with one queue of pages per size class, whose slots are in
+// chunks that are found through an array (section 5.1).
 #pragma once
 
 #include "alloc/ouroboros/array_queue.hpp"

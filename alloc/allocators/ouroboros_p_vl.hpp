@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Ouroboros (ouroboros/ouroboros.hpp) with a queue of pages a size class, the slots of which are in
-// chunks, which are a list (section 5.2).
+// Ouroboros (ouroboros/ouroboros.hpp) with one queue of pages per size class, whose slots are in a
+// list of chunks (section 5.2).
 #pragma once
 
 #include "alloc/ouroboros/linked_queue.hpp"

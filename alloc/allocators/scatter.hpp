@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: MIT
-// ScatterAlloc: M. Steinberger, M. Kenzel, B. Kainz, D. Schmalstieg, "ScatterAlloc: Massively Parallel Dynamic Memory
-// Allocation for the GPU", InPar 2012; RegEff section 4.3. Half of the pool is pages. A request is hashed to a page by
-// its size and by its warp, so that warps do not meet; the page is divided into equal chunks when it is first used.
+// ScatterAlloc: M. Steinberger, M. Kenzel, B. Kainz, D. Schmalstieg, "ScatterAlloc: Massively
+// Parallel Dynamic Memory Allocation for the GPU", InPar 2012; RegEff section 4.3. Half of the pool
+// consists of pages. A request is hashed to a page by its size and its warp, so that warps do not
+// contend; the page is divided into equal chunks when it is first used.
+//
 // Differs from the paper:
-// - sizes are rounded to classes (primitives/size_class.hpp); the paper gives a page the size of its first request;
-// - bitmaps are in a table, not at the end of each page, and size and count of a page are one word, so that an empty
-//   page changes its size in one exchange (primitives/block_pages.hpp). The paper's pages keep theirs by default;
-// - where hashing fails, hints lead to a page, exactly. The paper's regions count failed searches, and all pages are
-//   searched for every request that cannot be served;
-// - requests above a page go to a buddy allocator in the other half; the paper locks runs of pages under one mutex,
-//   which "serializes all allocation requests of large memory chunks" (RegEff).
-// As in the paper a page has at most 1024 chunks (so a page of 64 MiB serves nothing below 64 KiB), and a chunk of up
-// to twice the size serves a request that finds no better one.
-// Limits: the largest request is the buddy's largest block. Overhead: 1% at 4 KiB a page.
+//   - sizes are rounded to classes (primitives/size_class.hpp); in the paper a page gets the size
+//     of its first request;
+//   - bitmaps are in a table, not at the end of each page, and the size and count of a page are one
+//     word, so that an empty page changes its size with one exchange (primitives/block_pages.hpp).
+//     The paper's pages keep theirs by default;
+//   - where hashing fails, hints lead to a suitable page, exactly. The paper's regions count failed
+//     searches, and all pages are searched for every request that cannot be served;
+//   - requests larger than a page go to a buddy allocator in the other half; the paper locks runs
+//     of pages under one mutex, which "serializes all allocation requests of large memory chunks"
+//     (RegEff). As in the paper a page has at most 1024 chunks (so a page of 64 MiB serves nothing
+//     below 64 KiB), and a chunk of up to twice the size serves a request that finds no better one.
+//
+// Limits: the largest request is the buddy's largest block. Overhead: 1% at 4 KiB per page.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +56,7 @@ struct ScatterOn {
     a.wait_ = options.wait_when_full;
     a.pages_ = BlockPages::create(
         pool.base + Large::head_bytes, half - Large::head_bytes,
-        {.page_shift = page_shift, .least = size_class::of(page / most_chunks), .top = size_class::of(page)}, device);
+        {.page_shift = page_shift, .least = size_class::of(page / max_chunks), .top = size_class::of(page)}, device);
     a.large_ = Large::create(pool.base, pool.base + half, pool.bytes - half, page_shift < 16 ? page_shift : 16, device);
     return a;
   }
@@ -66,17 +71,17 @@ struct ScatterOn {
       if (bytes > pages_.page_bytes()) return large_.allocate(thread, bytes);
       const std::uint32_t k = class_of(bytes);
       const std::uint32_t start = hash(thread.worker(), thread.lane(), k);
-      // Lanes that ask for the same in the same place ask together.
+      // Lanes that make the same request to the same page act as one.
       const std::uintptr_t request = std::uintptr_t{start} << 6 | k;
       const LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(request)));
       const std::uint32_t n = group.size();
       const std::uint32_t before = group.once([&] { return pages_.enter(start, k, n); });
       const BlockPages::Seats seats{start, before, k};
-      const bool seated = group.rank() < seats.count(pages_, n);
-      const LaneGroup<Thread> part = group.part(seated);
-      // As long as nothing is freed, the chunks behind those that are counted are the first ones that are free.
-      if (seated) return pages_.take(thread, part, seats, before);
-      return elsewhere(pages_.self(), thread, part.lanes(), k, start);
+      const bool has_seat = group.rank() < seats.count(pages_, n);
+      const LaneGroup<Thread> part = group.part(has_seat);
+      // As long as no chunk is freed, the chunks after the counted ones are the first free ones.
+      if (has_seat) return pages_.take(thread, part, seats, before);
+      return allocate_slow(pages_.self(), thread, part.lanes(), k, start);
     });
   }
 
@@ -96,28 +101,29 @@ struct ScatterOn {
   }
 
  private:
-  static constexpr std::uint32_t most_chunks = 1024;  // in a page
-  static constexpr std::uint32_t probes = 8;          // pages that are tried, from the hash on
+  static constexpr std::uint32_t max_chunks = 1024;  // per page
+  static constexpr std::uint32_t probes = 8;         // pages that are tried, starting at the hash
 
-  // Three quarters of a page or of half a page would leave the last quarter unused.
+  // A class of three quarters of a page or of half a page would leave the last quarter unused.
   SIMT_INLINE std::uint32_t class_of(std::size_t bytes) const {
     const std::uint32_t k = size_class::of(bytes) | (bytes > pages_.page_bytes() / 4 ? 1 : 0);
     return k < pages_.least() ? pages_.least() : k;
   }
 
-  // Multiples of the golden ratio spread consecutive numbers evenly, so two warps share a page only when there are more
-  // warps than pages. Factors as in the paper, where they separate sizes and multiprocessors; here the second one
-  // separates those lanes of a warp whose chunks do not fit into one page.
+  // Multiples of the golden ratio spread consecutive numbers evenly, so two warps share a page only
+  // if there are more warps than pages. The factors are those of the paper, where they separate
+  // sizes and multiprocessors; here the second one separates lanes of a warp whose chunks do not
+  // fit into one page.
   SIMT_INLINE std::uint32_t hash(std::uint32_t worker, std::uint32_t lane, std::uint32_t k) const {
     const auto group = static_cast<std::uint32_t>((lane * size_class::bytes(k)) >> pages_.page_shift());
-    const std::uint32_t spread = (worker + 38183 * k + 17497 * group) * 2654435769u;
-    return static_cast<std::uint32_t>((std::uint64_t{spread} * pages_.pages()) >> 32);
+    const std::uint32_t seed = (worker + 38183 * k + 17497 * group) * 2654435769u;
+    return static_cast<std::uint32_t>((std::uint64_t{seed} * pages_.pages()) >> 32);
   }
 
-  // A block for each lane that found none in the page that it was hashed to.
+  // Allocates a block for each lane that found none in the page that it was hashed to.
   template <class Thread>
-  static SIMT_OUTLINE void* elsewhere(const BlockPages* pages, Thread thread, std::uint32_t lanes, std::uint32_t k,
-                                      std::uint32_t start) {
+  static SIMT_OUTLINE void* allocate_slow(const BlockPages* pages, Thread thread, std::uint32_t lanes, std::uint32_t k,
+                                          std::uint32_t start) {
     LaneGroup<Thread> group(thread, lanes);
     SIMT_ROLLED
     for (;;) {
@@ -125,31 +131,34 @@ struct ScatterOn {
       if (group.rank() == 0) seats = search(pages, k, start, group.size());
       seats = seats.shared_by(group);
       if (seats.before == BlockPages::none) return nullptr;
-      const bool seated = group.rank() < seats.count(*pages, group.size());
-      group = group.part(seated);
-      if (seated) return pages->take(thread, group, seats, seats.before);
+      const bool has_seat = group.rank() < seats.count(*pages, group.size());
+      group = group.part(has_seat);
+      if (has_seat) return pages->take(thread, group, seats, seats.before);
     }
   }
 
-  // Seats in one of the pages behind, in a page of the right chunks, an empty one, or one of chunks of up to twice the
-  // size.
+  // Finds seats in a following page: one with the right chunks, an empty one, or one with chunks of
+  // up to twice the size.
   static SIMT_INLINE BlockPages::Seats search(const BlockPages* pages, std::uint32_t k, std::uint32_t start,
                                               std::uint32_t n) {
-    const auto behind = [=](std::uint32_t i) {
+    const auto page_after = [=](std::uint32_t i) {
       return start + i < pages->pages() ? start + i : start + i - pages->pages();
     };
-    std::uint32_t fit = 0;  // bit i: the i-th of them looks as if it served; loads that do not wait for each other
+    // Bit i: the i-th page appears to have space. The loads are in flight together.
+    std::uint32_t fit = 0;
     SIMT_UNROLLED
     for (std::uint32_t i = 1; i < probes; ++i) {
-      if (i < pages->pages()) fit |= std::uint32_t{pages->fits(pages->state(behind(i)).load(simt::relaxed), k)} << i;
+      if (i < pages->pages())
+        fit |= std::uint32_t{pages->fits(pages->state(page_after(i)).load(simt::relaxed), k)} << i;
     }
     SIMT_ROLLED
     for (; fit != 0; fit &= fit - 1) {
-      const std::uint32_t page = behind(simt::lowest_bit(fit));
+      const std::uint32_t page = page_after(simt::lowest_bit(fit));
       const std::uint32_t before = BlockPages::look_and_enter(pages, page, k, n);
       if (before != BlockPages::none) return {page, before, k};
     }
-    // The search for an empty page also brings pages of the right chunks to light, and takes the first one.
+    // The search for an empty page also finds hidden pages with the right chunks, and takes the
+    // first one.
     BlockPages::Seats seats;
     SIMT_ROLLED
     for (std::uint32_t i = 0; i < 4 && seats.before == BlockPages::none; ++i) {

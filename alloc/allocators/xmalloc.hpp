@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: MIT
-// XMalloc (Huang et al. 2010, 2013; RegEff section 2): size classes in powers of two; a class is served from
-// superblocks of 16 basic blocks; superblocks and large requests come from a general allocator underneath.
+// XMalloc (Huang et al. 2010, 2013; RegEff section 2): size classes in powers of two; a class is
+// served from superblocks of 16 basic blocks; superblocks and large requests come from a general
+// allocator.
+//
 // Differs from the paper:
-//   - the first-level buffer of a class is one word that names the superblock in use, those of its blocks that may be
-//     handed out, and how many have been: an allocation is one fetch_add. The published FIFOs of single blocks take
-//     several dependent compare-and-swaps, and one thread fills them with 16 blocks while the others wait;
-//   - superblocks with free blocks are on stacks, a stack beside each such word, instead of one FIFO a class;
-//   - the general allocator is primitives/buddy.hpp, and superblocks that have become free go back to it when it has
-//     nothing left; the published ones stay what they are;
-//   - basic blocks begin at 64 bytes, not 512: lanes are not coalesced here (adaptors/coalesced.hpp does that for any
-//     allocator), so small requests do come;
-//   - 16 bytes in front of a block say where it belongs (8 published), so that blocks are aligned to 16 bytes.
-// Limits: sizes up to 8176 bytes are rounded up to 2^k - 16, larger ones to whole pages of 1 KiB; the largest is the
-// buddy's largest block. A block in use holds its superblock for its class. "Full" may be said while another thread is
-// giving superblocks back. Pools above 64 GiB are used up to there.
+//   - the first-level buffer of a class is one word that names the current superblock, its blocks
+//     that may be allocated, and how many have been: an allocation is one fetch_add. The published
+//     FIFOs of single blocks take several dependent compare-and-swaps, and one thread fills them
+//     with 16 blocks while the others wait;
+//   - superblocks with free blocks are on stacks, one stack per such word, not in one FIFO per
+//     class;
+//   - the general allocator is primitives/buddy.hpp, and free superblocks are returned to it when
+//     it is exhausted; the published ones are permanent;
+//   - basic blocks start at 64 bytes, not 512: lanes are not coalesced here (adaptors/coalesced.hpp
+//     does that for any allocator), so small requests do occur;
+//   - a header of 16 bytes in front of a block says where it belongs (8 published), so that blocks
+//     are aligned to 16 bytes. Limits: sizes up to 8176 bytes are rounded up to 2^k - 16, larger
+//     ones to whole pages of 1 KiB; the largest is the buddy's largest block. A block in use keeps
+//     its superblock in its class. An allocation may fail while another thread is returning
+//     superblocks. Pools above 64 GiB are used up to there.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +33,8 @@
 
 namespace heapwood::alloc {
 
-// Superblocks are always the buddy's; Large says where requests above the largest class go.
+// Superblocks always come from the buddy; Large determines where requests above the largest class
+// go.
 template <class Large>
 struct XMallocOn {
   using WithBuiltin = XMallocOn<HeapPart>;
@@ -48,17 +54,18 @@ struct XMallocOn {
     x.base_ = pool.base;
     x.bytes_ = pool.bytes;
     x.wait_ = options.wait_when_full;
-    // Bins hold superblocks in hand: at most a sixteenth of the pool, a superblock of each class and bin.
-    constexpr std::size_t in_hand = blocks * (smallest_block << classes);
-    x.bins_ = static_cast<std::uint32_t>(
-        std::clamp<std::size_t>(pool.bytes / 16 / in_hand, 1, std::size_t{bins_each} * device.multiprocessors()));
+    // Bins hold open superblocks: at most a sixteenth of the pool, one superblock per class and
+    // bin.
+    constexpr std::size_t bytes_per_bin = blocks * (smallest_block << classes);
+    x.bins_ = static_cast<std::uint32_t>(std::clamp<std::size_t>(
+        pool.bytes / 16 / bytes_per_bin, 1, std::size_t{bins_per_multiprocessor} * device.multiprocessors()));
     const std::size_t used = std::min(pool.bytes, largest_pool);
     x.pages_ = static_cast<std::uint32_t>((used >> page_shift) + 1);
     x.state_offset_ = bins_at + std::size_t{x.bins_} * classes * sizeof(Bin);
     x.link_offset_ = x.state_offset_ + std::size_t{x.pages_} * sizeof(std::uint32_t);
     x.memory_offset_ = round_up(x.link_offset_ + std::size_t{x.pages_} * sizeof(std::uint32_t), 256);
     simt::device_fill(device.id(), pool.base, 0, x.memory_offset_);
-    x.pages_below_ = Buddy::create(pool.base + x.memory_offset_, used - x.memory_offset_, page_shift, device);
+    x.buddy_ = Buddy::create(pool.base + x.memory_offset_, used - x.memory_offset_, page_shift, device);
     if constexpr (!Large::in_pool) {
       x.heap_ = HeapPart::create(pool.base + heap_at, pool.base + pool.bytes, 0, page_shift, device);
     }
@@ -78,7 +85,7 @@ struct XMallocOn {
         if (c == classes) return heap_.allocate(thread, bytes);
       }
       void* block = c < classes ? take(thread, c) : nullptr;
-      return block != nullptr ? block : take_pages(thread, bytes);
+      return block != nullptr ? block : allocate_pages(thread, bytes);
     });
   }
 
@@ -90,19 +97,20 @@ struct XMallocOn {
     }
     auto* block = static_cast<std::byte*>(pointer) - header;
     // Pages are aligned to 256 bytes; a block of a class has its header there.
-    if (reinterpret_cast<std::uintptr_t>(pointer) % smallest_block == 0) return pages_below_.deallocate(pointer);
+    if (reinterpret_cast<std::uintptr_t>(pointer) % smallest_block == 0) return buddy_.deallocate(pointer);
     const Header h = *reinterpret_cast<const Header*>(block);
     const std::uint32_t page = page_of(h.superblock);
     const std::uint32_t bit = 1u << (h.place % blocks);
-    // release: hands the block over. All changes of `state` are read-modify-writes, so who takes the superblock's free
-    // blocks waits for all their owners.
+    // release: hands the block over. All changes of `state` are read-modify-writes, so a thread
+    // that takes the superblock's free blocks synchronizes with all their owners.
     const std::uint32_t old = simt::atomic_ref<std::uint32_t>(*state(page)).fetch_or(bit, simt::release);
-    // relaxed: only a number that says whether it is worth looking.
-    if (((old | bit) & all_blocks) == all_blocks) idle().fetch_add(1, simt::relaxed);
+    // relaxed: only a number that says whether a search is worthwhile.
+    if (((old | bit) & all_blocks) == all_blocks) empty_superblocks().fetch_add(1, simt::relaxed);
     if ((old & all_blocks) == 0) push(bin(own_bin(thread), h.place / blocks), h.superblock);
   }
 
-  // Blocks of superblocks are regions of their own; a superblock that is wholly free, and not in use by a bin, is one.
+  // Blocks of superblocks are separate regions; a superblock that is wholly free, and not in use by
+  // a bin, is one region.
   template <class Visitor>
   void walk(const HostView& host, Visitor visit) const {
     visit(Region{0, memory_offset_, Region::State::metadata});
@@ -113,7 +121,7 @@ struct XMallocOn {
       for (std::uint32_t n = next_of(b.open); n > 0 && left != 0; --n) left &= left - 1;
       if (left != 0) in_bins[superblock_of(b.open)] |= left;
     }
-    pages_below_.walk(host, base_, [&](const Region& region) {
+    buddy_.walk(host, base_, [&](const Region& region) {
       if (region.state != Region::State::used) return visit(region);
       const auto superblock = static_cast<std::uint32_t>((region.offset - memory_offset_) / unit);
       const std::uint32_t s = states[page_of(superblock)];
@@ -133,26 +141,29 @@ struct XMallocOn {
   }
 
  private:
-  static constexpr std::uint32_t blocks = 16, all_blocks = (1u << blocks) - 1;  // of a superblock
+  static constexpr std::uint32_t blocks = 16, all_blocks = (1u << blocks) - 1;  // per superblock
   static constexpr std::uint32_t classes = 8;
   static constexpr std::size_t smallest_block = 64, header = granule;
   static constexpr unsigned page_shift = 10;  // a superblock of the smallest class
-  static constexpr unsigned bins_each = 4;    // a multiprocessor
+  static constexpr unsigned bins_per_multiprocessor = 4;
   static constexpr std::size_t largest_pool = std::size_t{64} << 30;
   static constexpr std::size_t heap_at = 256, bins_at = Large::in_pool ? heap_at : heap_at + HeapPart::head_bytes;
-  static constexpr unsigned class_shift = blocks;  // in a page's state: class + 1 above the bits of the free blocks
+  // A page's state: class + 1, above the bits of the free blocks.
+  static constexpr unsigned class_shift = blocks;
 
-  // A superblock is named by its offset in units of 256 bytes, which pages are aligned to.
+  // A superblock is identified by its offset in units of 256 bytes, to which pages are aligned.
   static constexpr std::size_t unit = 256;
   struct Header {
     std::uint32_t superblock, place;  // place: class * blocks + number of the block
   };
 
-  // open: {allocations so far:20, blocks that may be handed out:16, superblock:28}. The first to find it used up brings
-  // the next superblock, those behind it wait for that. The count has room for every lane of the largest GPU.
+  // open: {allocations so far:20, blocks that may be allocated:16, superblock:28}. The first thread
+  // to find it used up brings the next superblock, and later ones wait for that. The count has
+  // space for every lane of the largest GPU.
   struct Bin {
     std::uint64_t open;
-    std::uint64_t stack;  // {exchanges so far:32, superblock on top + 1:32}; the superblocks below are linked
+    // {exchanges so far:32, superblock on top + 1:32}; the superblocks below are linked.
+    std::uint64_t stack;
     std::uint64_t unused[2];
   };
   SIMT_INLINE static std::uint32_t superblock_of(std::uint64_t open) {
@@ -162,10 +173,10 @@ struct XMallocOn {
     return static_cast<std::uint32_t>(open >> 28) & all_blocks;
   }
   SIMT_INLINE static std::uint32_t next_of(std::uint64_t open) { return static_cast<std::uint32_t>(open >> 44); }
-  static constexpr std::uint64_t one_more = std::uint64_t{1} << 44;
+  static constexpr std::uint64_t one_allocation = std::uint64_t{1} << 44;
 
   SIMT_INLINE std::uint32_t own_bin(const auto& thread) const {
-    return (thread.sm() * bins_each + thread.worker() % bins_each) % bins_;
+    return (thread.sm() * bins_per_multiprocessor + thread.worker() % bins_per_multiprocessor) % bins_;
   }
   SIMT_INLINE Bin* bin(std::uint32_t index, std::uint32_t c) const {
     return reinterpret_cast<Bin*>(base_ + bins_at) + index * classes + c;
@@ -176,17 +187,17 @@ struct XMallocOn {
   SIMT_INLINE std::uint32_t* link(std::uint32_t page) const {
     return reinterpret_cast<std::uint32_t*>(base_ + link_offset_) + page;
   }
-  // Pages lie at one distance from multiples of their size, so no two have the same number.
+  // All pages have the same offset from a multiple of their size, so no two have the same number.
   SIMT_INLINE static std::uint32_t page_of(std::uint32_t superblock) {
     return superblock / static_cast<std::uint32_t>((std::size_t{1} << page_shift) / unit);
   }
   SIMT_INLINE std::byte* memory(std::uint32_t superblock) const { return base_ + memory_offset_ + superblock * unit; }
-  // Superblocks whose blocks are all free: how many, and for a moment one too few or too many.
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> idle() const {
+  // The number of superblocks whose blocks are all free; may briefly be off by one.
+  SIMT_INLINE simt::atomic_ref<std::uint32_t> empty_superblocks() const {
     return simt::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(base_));
   }
 
-  // The number-th block that `mask` has, ready for its user.
+  // Prepares the number-th block in `mask` for its user.
   SIMT_INLINE void* block(std::uint64_t open, std::uint32_t number, std::uint32_t c) const {
     std::uint32_t mask = mask_of(open);
     SIMT_ROLLED
@@ -197,7 +208,7 @@ struct XMallocOn {
     return at + header;
   }
 
-  // Own bin first; then what the others have left.
+  // Tries the own bin first, then the remaining blocks of the others.
   template <class Thread>
   SIMT_INLINE void* take(Thread& thread, std::uint32_t c) const {
     std::uint32_t index = own_bin(thread);
@@ -205,23 +216,26 @@ struct XMallocOn {
     for (std::uint32_t turn = 0; turn < bins_;) {
       Bin* b = bin(index, c);
       simt::atomic_ref<std::uint64_t> open(b->open);
-      // Looks before it takes from others: the count must not grow without end. relaxed: only whether to try.
-      if (turn == 0 || !used_up(open.load(simt::relaxed)) ||
+      // Looks before it takes from other bins, because the count must not grow without bound.
+      // relaxed: only whether to try.
+      if (turn == 0 || !is_used_up(open.load(simt::relaxed)) ||
           top_of(simt::atomic_ref<std::uint64_t>(b->stack).load(simt::relaxed)) != 0) {
-        // acquire: waits for the last owners of the blocks, as the one that opened the superblock did.
-        std::uint64_t seen = open.fetch_add(one_more, simt::acquire);
+        // acquire: synchronizes with the last owners of the blocks, as the thread that opened the
+        // superblock did.
+        std::uint64_t seen = open.fetch_add(one_allocation, simt::acquire);
         const std::uint32_t count = simt::popcount(mask_of(seen)), number = next_of(seen);
         if (number < count) return block(seen, number, c);
         if (number == count) {
           const std::uint64_t fresh = refill(thread, b, c);
-          // release: passes on the waiting for last owners. Without a superblock the next to come tries again.
-          open.store(fresh != 0 ? fresh + one_more : failed(seen), simt::release);
+          // release: passes the synchronization with the last owners on. Without a superblock the
+          // next thread tries again.
+          open.store(fresh != 0 ? fresh + one_allocation : failed_word(seen), simt::release);
           if (fresh != 0) return block(fresh, 0, c);
         } else {
           const std::uint64_t before = seen;
           const auto changed = [&] {
             seen = open.load(simt::relaxed);
-            return (seen ^ before) % one_more != 0 || next_of(seen) <= simt::popcount(mask_of(seen));
+            return (seen ^ before) % one_allocation != 0 || next_of(seen) <= simt::popcount(mask_of(seen));
           };
           if (!simt::wait_until(thread, changed)) return nullptr;
           if (mask_of(seen) != 0) continue;
@@ -232,49 +246,51 @@ struct XMallocOn {
     }
     return nullptr;
   }
-  SIMT_INLINE static bool used_up(std::uint64_t open) { return next_of(open) >= simt::popcount(mask_of(open)); }
-  // No blocks; a number that was not there a moment ago in place of the superblock tells those that wait.
-  SIMT_INLINE static std::uint64_t failed(std::uint64_t open) { return (superblock_of(open) + 1) & 0xfffffffu; }
+  SIMT_INLINE static bool is_used_up(std::uint64_t open) { return next_of(open) >= simt::popcount(mask_of(open)); }
+  // No blocks; the superblock field gets a number that it did not have just before, which tells
+  // waiting threads.
+  SIMT_INLINE static std::uint64_t failed_word(std::uint64_t open) { return (superblock_of(open) + 1) & 0xfffffffu; }
 
-  // A superblock with free blocks as a word for Bin::open, or 0.
+  // Returns a superblock with free blocks as a word for Bin::open, or 0.
   template <class Thread>
   SIMT_OUTLINE std::uint64_t refill(Thread& thread, Bin* b, std::uint32_t c) const {
     const std::uint32_t top = pop(b);
     if (top != 0) {
       const std::uint32_t superblock = top - 1;
-      // acquire: waits for the last owners of the blocks.
+      // acquire: synchronizes with the last owners of the blocks.
       const std::uint32_t free =
           simt::atomic_ref<std::uint32_t>(*state(page_of(superblock))).fetch_and(~all_blocks, simt::acquire) &
           all_blocks;
-      if (free == all_blocks) idle().fetch_sub(1, simt::relaxed);
+      if (free == all_blocks) empty_superblocks().fetch_sub(1, simt::relaxed);
       return std::uint64_t{free} << 28 | superblock;
     }
-    auto* memory = static_cast<std::byte*>(pages_below_.allocate(thread, blocks * (smallest_block << c)));
+    auto* memory = static_cast<std::byte*>(buddy_.allocate(thread, blocks * (smallest_block << c)));
     if (memory == nullptr) return 0;
     const auto superblock = static_cast<std::uint32_t>((memory - base_ - memory_offset_) / unit);
-    // relaxed: nobody else knows this superblock, and the buddy has waited for the last owners.
+    // relaxed: no other thread knows this superblock, and the buddy has synchronized with its last
+    // owners.
     simt::atomic_ref<std::uint32_t>(*state(page_of(superblock))).store((c + 1) << class_shift, simt::relaxed);
     return std::uint64_t{all_blocks} << 28 | superblock;
   }
 
-  // Large requests, and those that found no superblock.
+  // Serves large requests, and those that found no superblock.
   template <class Thread>
-  SIMT_OUTLINE void* take_pages(Thread& thread, std::size_t bytes) const {
+  SIMT_OUTLINE void* allocate_pages(Thread& thread, std::size_t bytes) const {
     void* pages = nullptr;
     SIMT_ROLLED
-    while ((pages = pages_below_.allocate(thread, bytes)) == nullptr && give_superblocks_back()) {
+    while ((pages = buddy_.allocate(thread, bytes)) == nullptr && release_superblocks()) {
     }
     return pages;
   }
 
-  // Gives the superblocks that are wholly free back to the buddy. False if there are none.
-  SIMT_INLINE bool give_superblocks_back() const {
-    if (static_cast<std::int32_t>(idle().load(simt::relaxed)) <= 0) return false;
+  // Returns all superblocks that are wholly free to the buddy. Returns false if there are none.
+  SIMT_INLINE bool release_superblocks() const {
+    if (static_cast<std::int32_t>(empty_superblocks().load(simt::relaxed)) <= 0) return false;
     bool any = false;
     SIMT_ROLLED
     for (std::uint32_t i = 0; i < bins_ * classes; ++i) {
       Bin* b = bin(0, 0) + i;
-      // The stack in one piece. acquire: its links.
+      // Takes the stack as a whole. acquire: its links.
       std::uint32_t top = detach(b);
       SIMT_ROLLED
       while (top != 0) {
@@ -282,10 +298,11 @@ struct XMallocOn {
         top = simt::atomic_ref<std::uint32_t>(*link(page)).load(simt::relaxed);
         simt::atomic_ref<std::uint32_t> word(*state(page));
         std::uint32_t old = word.load(simt::relaxed);
-        // acquire: waits for the last owners of all its blocks. From then on the superblock is this thread's alone.
+        // acquire: synchronizes with the last owners of all its blocks. From here on the superblock
+        // belongs to this thread alone.
         if ((old & all_blocks) == all_blocks && word.compare_exchange_strong(old, 0, simt::acquire, simt::relaxed)) {
-          idle().fetch_sub(1, simt::relaxed);
-          pages_below_.deallocate(memory(superblock));
+          empty_superblocks().fetch_sub(1, simt::relaxed);
+          buddy_.deallocate(memory(superblock));
           any = true;
         } else {
           push(b, superblock);
@@ -295,8 +312,9 @@ struct XMallocOn {
     return any;
   }
 
-  // A superblock is on a stack, or in the hands of a thread that just took it from one or is about to put it there, if
-  // and only if its state shows free blocks: the one whose free is the first puts it there.
+  // A superblock is on a stack, or held by a thread that just took it from one or is about to push
+  // it, if and only if its state shows free blocks: the thread that frees its first block pushes
+  // it.
   SIMT_INLINE static std::uint32_t top_of(std::uint64_t stack) { return static_cast<std::uint32_t>(stack); }
   SIMT_INLINE static std::uint64_t with_top(std::uint64_t stack, std::uint32_t top) {
     return ((stack >> 32) + 1) << 32 | top;
@@ -310,14 +328,16 @@ struct XMallocOn {
       // release: publishes the link.
     } while (!stack.compare_exchange_weak(seen, with_top(seen, superblock + 1), simt::release, simt::relaxed));
   }
-  // The superblock on top + 1, or 0.
+  // Returns the superblock on top + 1, or 0.
   SIMT_INLINE std::uint32_t pop(Bin* b) const {
     simt::atomic_ref<std::uint64_t> stack(b->stack);
-    std::uint64_t seen = stack.load(simt::acquire);  // acquire, here and below: the link of the one on top
+    // acquire, here and below: the link of the top superblock.
+    std::uint64_t seen = stack.load(simt::acquire);
     SIMT_ROLLED
     while (top_of(seen) != 0) {
       const std::uint32_t below = simt::atomic_ref<std::uint32_t>(*link(page_of(top_of(seen) - 1))).load(simt::relaxed);
-      // The count of exchanges makes this fail when another thread has taken the top and put it back.
+      // The count of exchanges makes this fail if another thread has popped the top and pushed it
+      // again (ABA).
       if (stack.compare_exchange_weak(seen, with_top(seen, below), simt::acquire, simt::acquire)) return top_of(seen);
     }
     return 0;
@@ -335,7 +355,7 @@ struct XMallocOn {
   std::size_t bytes_ = 0, state_offset_ = 0, link_offset_ = 0, memory_offset_ = 0;
   std::uint32_t bins_ = 1, pages_ = 0;
   bool wait_ = false;
-  Buddy pages_below_;
+  Buddy buddy_;
   HeapPart heap_;  // with the built-in malloc
 };
 

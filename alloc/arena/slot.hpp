@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The two words of a slot (shared_arenas.hpp): where its requests get their blocks, and what was last searched for in vain.
+// The two words of a slot (shared_arenas.hpp): the open arena that serves its requests, and the
+// state of its last failed search.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +10,14 @@
 
 namespace heapwood::alloc::arena {
 
-//   slot   {arena:24 | blocks:16 | granules:24}: what has been asked for since the arena was put there, in blocks and in
-//          granules. More granules than an arena has: exhausted.
-// In place of an arena there may be
-//   no_arena        nobody knows of one: the next request searches
-//   no_arena - n    refusing: a search for n granules has been in vain; `blocks` have been refused since. Exhausted from
-//                   the start, so that who adds to it is told so by the same test as at an arena's end.
+// The first word of a slot: {arena:24 | blocks:16 | granules:24}.
+//
+// `blocks` and `granules` count everything requested since the arena was installed. The slot is
+// exhausted once `granules` exceeds the arena's granules. The arena field may also hold a state:
+//   no_arena        vacant: no arena is installed; the next request searches for one.
+//   no_arena - n    refusing: a search for n granules failed, and `blocks` blocks have been refused
+//                   since. The word starts out exhausted, so a request detects this state with the
+//                   same test that detects the end of an arena.
 class Slot {
  public:
   static constexpr std::uint32_t no_arena = (1u << 24) - 1;
@@ -27,44 +30,55 @@ class Slot {
   SIMT_INLINE std::uint32_t arena() const { return static_cast<std::uint32_t>(bits_ >> 40); }
   SIMT_INLINE std::uint32_t blocks() const { return static_cast<std::uint32_t>(bits_ >> 24) & 0xffffu; }
   SIMT_INLINE std::uint32_t granules() const { return static_cast<std::uint32_t>(bits_) & 0xffffffu; }
-  // Refusing, after a search for n granules or fewer.
-  SIMT_INLINE bool in_vain_for(std::uint32_t n) const { return no_arena - arena() - 1 < n; }
+  // Whether the slot is refusing after a failed search for n granules or fewer.
+  SIMT_INLINE bool has_failed_search_for(std::uint32_t n) const { return no_arena - arena() - 1 < n; }
 
  private:
   std::uint64_t bits_;
 };
 
-// Beside a slot: what was last searched for in vain, and how many requests have been refused since. Who finds nothing has
-// looked at every count, and so would the next one; that is spared for as many requests as there are superblocks, or until
-// somebody finds something.
-//   refusals   {refused since:32 | granules searched for:32}: the number is above, where it wraps without harm, so that who
-//              asks adds to it whatever it is, in one access
+// The second word of a slot: the size of the last failed search and the number of requests refused
+// since then.
+//
+// A failed search has read every count, and an immediate second search would most likely fail too.
+// Requests of that size or larger are therefore refused without a search until as many have been
+// refused as there are superblocks, or until an arena is found.
+//
+// Layout: {refused since:32 | granules searched for:32}. The counter is in the upper half, where it
+// can wrap without corrupting the size, so a request reads the word and counts itself in one
+// fetch_add, whatever the word's state.
 class Refusals {
  public:
   static constexpr std::uint64_t none = ~std::uint32_t{0};
-  static constexpr std::uint32_t some = 1u << 31;
+  static constexpr std::uint32_t recorded = 1u << 31;
   using Word = simt::atomic_ref<std::uint64_t>;
 
   SIMT_INLINE explicit Refusals(std::uint64_t& word) : word_(word) {}
 
-  // For a request that stands for so many. `some` where the word is not `none`, and the number of this refusal, from 1; without that a
-  // search is due. Of those who are too many the first searches, and then begins anew or ends this; others are refused meanwhile.
-  // relaxed, here and below: only numbers.
-  SIMT_INLINE std::uint32_t refuse(std::uint32_t granules, std::uint32_t requests, std::uint32_t most) const {
+  // Counts `requests` requests and returns whether they are refused.
+  //
+  // Returns 0 if no search has failed. Otherwise returns `recorded`, plus the number of this
+  // refusal (from 1) if it is refused. A number of 0 means that a search is due: the request is
+  // smaller than the failed search, or it is the first one beyond `max_refusals`. That request
+  // searches, then calls record_failed_search() or clear(); the other requests are refused in the
+  // meantime.
+  //
+  // relaxed, here and below: the word is only a counter and publishes nothing.
+  SIMT_INLINE std::uint32_t refuse(std::uint32_t granules, std::uint32_t requests, std::uint32_t max_refusals) const {
     const std::uint64_t before = word_.fetch_add(std::uint64_t{requests} << 32, simt::relaxed);
     const auto searched_for = static_cast<std::uint32_t>(before);
     if (searched_for == none) return 0;
-    if (granules < searched_for) return some;
+    if (granules < searched_for) return recorded;
     const auto since = static_cast<std::uint32_t>(before >> 32);
-    return some | (since > most ? since : since + requests > most ? 0 : since + requests);
+    return recorded | (since > max_refusals ? since : since + requests > max_refusals ? 0 : since + requests);
   }
-  SIMT_INLINE static bool search_due(std::uint32_t refusal) { return (refusal & ~some) == 0; }
+  SIMT_INLINE static bool search_due(std::uint32_t refusal) { return (refusal & ~recorded) == 0; }
 
-  SIMT_INLINE std::uint32_t begin(std::uint32_t granules) const {
+  SIMT_INLINE std::uint32_t record_failed_search(std::uint32_t granules) const {
     word_.store(granules, simt::relaxed);
     return 0;
   }
-  SIMT_INLINE std::uint32_t end() const {
+  SIMT_INLINE std::uint32_t clear() const {
     word_.store(none, simt::relaxed);
     return 0;
   }

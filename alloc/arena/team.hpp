@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Who does a piece of work on the arenas' tables: one lane alone, or all lanes of a warp that have converged. The code is
-// the same (arenas.hpp); a warp looks at a cache line of words where a lane looks at a quarter of one, and takes the words
-// of a span side by side. Values that `mask`, `all` and `once` return are the same for every member.
+// Execution policies for operations on the arenas' tables: a single lane, or all lanes of a
+// converged warp. The operations (arenas.hpp) are written once for both. A warp reads a cache line
+// of words at a time, a single lane a quarter of one; a warp takes the words of a span in parallel.
+// The results of `mask`, `all` and `once` are the same in every member.
 #pragma once
 
 #include <cstdint>
@@ -11,44 +12,45 @@
 
 namespace heapwood::alloc::arena {
 
-struct Alone {
-  static constexpr std::uint32_t reach = 8;  // words that `mask` looks at: loads that do not wait for each other
+struct SingleLane {
+  // Words that `mask` reads. The loads are independent, so they are in flight together.
+  static constexpr std::uint32_t mask_width = 8;
 
   SIMT_INLINE std::uint32_t first() const { return 0; }
-  SIMT_INLINE std::uint32_t step() const { return 1; }
-  // Bit i: f(i), for i < reach.
+  SIMT_INLINE std::uint32_t stride() const { return 1; }
+  // Returns a mask whose bit i is f(i), for i < mask_width.
   template <class F>
   SIMT_INLINE std::uint32_t mask(F f) const {
     std::uint32_t bits = 0;
     SIMT_UNROLLED
-    for (std::uint32_t i = 0; i < reach; ++i) bits |= std::uint32_t{f(i)} << i;
+    for (std::uint32_t i = 0; i < mask_width; ++i) bits |= std::uint32_t{f(i)} << i;
     return bits;
   }
   SIMT_INLINE bool all(bool mine) const { return mine; }
-  // What f returns to the first member, the only one that calls it.
+  // Calls f in the first member only and returns its result to every member.
   template <class F>
   SIMT_INLINE auto once(F f) const {
     return f();
   }
-  // Orders the members' accesses to memory.
+  // Orders the members' memory accesses.
   SIMT_INLINE void sync() const {}
 };
 
 template <class Warp>
-class Whole {
+class WholeWarp {
  public:
-  static constexpr std::uint32_t reach = 32;
-  static_assert(reach % Warp::width == 0);
+  static constexpr std::uint32_t mask_width = 32;
+  static_assert(mask_width % Warp::width == 0);
 
-  SIMT_INLINE explicit Whole(Warp& warp) : warp_(warp) {}
+  SIMT_INLINE explicit WholeWarp(Warp& warp) : warp_(warp) {}
 
   SIMT_INLINE std::uint32_t first() const { return warp_.lane(); }
-  SIMT_INLINE std::uint32_t step() const { return Warp::width; }
+  SIMT_INLINE std::uint32_t stride() const { return Warp::width; }
   template <class F>
   SIMT_INLINE std::uint32_t mask(F f) const {
     std::uint32_t bits = 0;
     SIMT_UNROLLED
-    for (std::uint32_t i = 0; i < reach; i += Warp::width) bits |= warp_.ballot(f(i + warp_.lane())) << i;
+    for (std::uint32_t i = 0; i < mask_width; i += Warp::width) bits |= warp_.ballot(f(i + warp_.lane())) << i;
     return bits;
   }
   SIMT_INLINE bool all(bool mine) const { return !warp_.any(!mine); }
@@ -64,12 +66,13 @@ class Whole {
   Warp& warp_;
 };
 
-// The calling lane of a warp as a thread without others: what joins lanes is no code at all then.
+// The calling lane of a warp as a one-lane warp, so that lane-grouping operations compile to
+// nothing.
 template <class Warp>
-class OneLane : public Warp {
+class IsolatedLane : public Warp {
  public:
   static constexpr unsigned width = 1;
-  SIMT_INLINE explicit OneLane(const Warp& warp) : Warp(warp) {}
+  SIMT_INLINE explicit IsolatedLane(const Warp& warp) : Warp(warp) {}
   SIMT_INLINE static unsigned lane() { return 0; }
   SIMT_INLINE static std::uint32_t together() { return 1; }
   SIMT_INLINE static std::uint32_t together(const void*) { return 1; }

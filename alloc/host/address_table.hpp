@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The hash table that stands for boundary tags: live blocks by device address. For .cpp files only.
+// The hash table that replaces boundary tags: live blocks by device address. For .cpp files only.
 #pragma once
 
 #include <tsl/robin_map.h>
@@ -9,8 +9,8 @@
 
 namespace heapwood::alloc::host {
 
-// Addresses are multiples of 256, and the table takes the lowest bits of the hash: Fibonacci hashing (Knuth 6.4) brings
-// the highest ones down.
+// Addresses are multiples of 256, and the table uses the lowest bits of the hash: Fibonacci hashing
+// (Knuth 6.4) moves the highest bits down.
 struct AddressHash {
   std::size_t operator()(std::uintptr_t address) const {
     const std::uint64_t product = static_cast<std::uint64_t>(address) * 0x9E3779B97F4A7C15u;
@@ -18,7 +18,8 @@ struct AddressHash {
   }
 };
 
-// At most half full; room for some thousand blocks from the beginning, so that it seldom grows while somebody waits.
+// At most half full. Initially has space for some thousand blocks, so that it rarely grows during a
+// request.
 template <class Value>
 class AddressTable : public tsl::robin_map<std::uintptr_t, Value, AddressHash> {
  public:

@@ -17,7 +17,7 @@ void set_run(std::vector<std::uint64_t>& words, std::size_t at, std::size_t coun
   }
 }
 
-// First bit in [from, to) of that value; `to` if there is none.
+// The first bit in [from, to) with the given value; `to` if there is none.
 template <class Words>
 std::size_t next(const Words& words, std::size_t from, std::size_t to, bool value) {
   while (from < to) {
@@ -36,7 +36,7 @@ struct Bitmask::Free {
   std::uint64_t operator()(std::size_t word) const { return self.free_[word]; }
 };
 
-// Granules are whole words: 512 chunks.
+// A granule is a whole number of words: 512 chunks.
 struct Bitmask::FreeOrUnmapped {
   const Bitmask& self;
   std::size_t end() const { return self.chunks_; }
@@ -57,7 +57,7 @@ Bitmask::Bitmask(std::unique_ptr<simt::VirtualRange> range, const HostAllocatorO
   }
 }
 
-// The first run at a multiple of `step`; nowhere if there is none.
+// The first run at a multiple of `step`; `nowhere` if there is none.
 template <class Words>
 std::size_t Bitmask::find(const Words& words, std::size_t from, std::size_t chunks, std::size_t step) const {
   const std::size_t end = words.end();
@@ -84,17 +84,17 @@ LiveBlock Bitmask::allocate(std::size_t bytes, std::size_t alignment) {
   return {pointer_to(address), bytes, chunks * chunk};
 }
 
-// Maps what is not mapped of the first run for which there is memory enough.
+// Maps the unmapped parts of the first run for which there is enough memory.
 std::size_t Bitmask::grow(std::size_t chunks, std::size_t step) {
   const FreeOrUnmapped words{*this};
-  const std::size_t room = range_.room() / range_.granularity();
+  const std::size_t mappable = range_.mappable_bytes() / range_.granularity();
   for (std::size_t at = 0; (at = find(words, at, chunks, step)) != nowhere;) {
     std::size_t missing = 0;
     const std::size_t last = (at + chunks - 1) / granule_chunks_;
     for (std::size_t g = at / granule_chunks_; g <= last; ++g) missing += !is_mapped(g);
-    if (missing <= room) return map_run(at, chunks) ? at : nowhere;
-    if (at >= free_.size() * 64) return nowhere;  // nothing is mapped behind here
-    // Other granules are touched only where the beginning or the end of the run crosses into one.
+    if (missing <= mappable) return map_run(at, chunks) ? at : nowhere;
+    if (at >= free_.size() * 64) return nowhere;  // nothing is mapped from here on
+    // The set of granules changes only when the beginning or the end of the run enters another one.
     const std::size_t begin = granule_chunks_ - at % granule_chunks_;
     const std::size_t end = granule_chunks_ - (at + chunks - 1) % granule_chunks_;
     at += std::min(begin, end);
@@ -113,15 +113,16 @@ bool Bitmask::map_run(std::size_t at, std::size_t chunks) {
     std::size_t end = g + 1;
     while (end < stop && !is_mapped(end)) ++end;
     const std::size_t need = (end - g) * granule;
-    // The rest of the run comes first: only behind it is a step taken that is more than needed.
-    std::size_t most = need;
+    // Only the end of the run may map more than it needs: anything mapped earlier would use memory
+    // needed by the rest of the run.
+    std::size_t max_bytes = need;
     if (end == stop) {
-      std::size_t behind = end;
+      std::size_t unmapped_end = end;
       const std::size_t all = range_.bytes() / granule;
-      while (behind < all && !is_mapped(behind) && behind < mapped_.size()) ++behind;
-      most = (behind < mapped_.size() ? behind - g : all - g) * granule;
+      while (unmapped_end < all && !is_mapped(unmapped_end) && unmapped_end < mapped_.size()) ++unmapped_end;
+      max_bytes = (unmapped_end < mapped_.size() ? unmapped_end - g : all - g) * granule;
     }
-    const std::size_t mapped = range_.grow(g * granule, need, most) / granule;
+    const std::size_t mapped = range_.grow(g * granule, need, max_bytes) / granule;
     if (mapped == 0) return false;
     if (mapped_.size() < g + mapped) {
       mapped_.resize(g + mapped, false);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Bitmasks (host-managed, section II.B): one bit a chunk of 4 KiB, set where the chunk is free; a
-// block is a run of chunks, the first that fits, found a word of 64 chunks at a time. Joining neighbours is implicit.
-// The size of a block is in the hash table.
-// Limits: O(memory) to allocate and O(block) to free, as the paper says; a request occupies whole chunks.
+// Bitmasks (host-managed, section II.B): one bit per chunk of 4 KiB, set if the chunk is free. A
+// block is a run of chunks, allocated first fit, found 64 chunks at a time. Merging of neighbours
+// is implicit. The size of a block is in the hash table.
+//
+// Limits: O(memory) to allocate and O(block) to free, as the paper states; a request occupies whole
+// chunks.
 #pragma once
 
 #include <vector>
@@ -30,7 +32,7 @@ class Bitmask final : public Policy {
     std::size_t chunks, requested;
   };
 
-  // Words of either search: chunks that are free; chunks that are free or could be mapped.
+  // Words of the two searches: free chunks; chunks that are free or could be mapped.
   struct Free;
   struct FreeOrUnmapped;
   template <class Words>

@@ -24,8 +24,8 @@ constexpr HostAllocatorInfo table[] = {
     {"mmap", "mmap", "mmap and munmap", DeviceKind::cpu},
 };
 
-// Addresses cost nothing, and holes that shrink() leaves are of use only to what fits them. Not more than tools that
-// lay the address space out (ThreadSanitizer) leave.
+// Address space costs nothing, and holes left by shrink() can only be reused by requests that fit
+// them. Limited to what tools that rearrange the address space (ThreadSanitizer) leave free.
 std::size_t addresses(const simt::DeviceId& device, std::size_t capacity) {
   const std::size_t twice = 2 * capacity + (std::size_t{64} << 20);
   return device.kind == DeviceKind::cuda ? twice : std::min(twice, std::size_t{1} << 39);
@@ -62,7 +62,7 @@ std::unique_ptr<HostAllocator> make_host_allocator(const std::string& id, const 
   const HostAllocatorInfo& info = find_host_allocator(id, device);
   HostAllocatorOptions with_capacity = options;
   if (info.only_on) {
-    // The platform knows its limits; on the CPU pages that nobody touches are none of it.
+    // The platform knows its limits. On the CPU, pages that are never touched do not count.
     if (with_capacity.capacity == 0) with_capacity.capacity = ~std::size_t{0};
     const auto kind = id == "cudamallocasync" ? host::Platform::Kind::async : host::Platform::Kind::plain;
     return std::make_unique<host::Front>(std::make_unique<host::Platform>(device, kind, with_capacity));

@@ -11,7 +11,7 @@ namespace {
 
 constexpr unsigned size_bits = 40;  // of units: 256 TiB
 
-// Classes of 2^s to a power of two; sizes of less than 2^s units have one each.
+// 2^s classes per power of two; sizes of less than 2^s units have one each.
 std::size_t class_of_units(std::uint64_t units, unsigned s) {
   const auto log2 = static_cast<unsigned>(std::bit_width(units) - 1);
   if (log2 < s) return units;

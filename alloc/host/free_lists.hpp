@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Free blocks by size, one list a class, and a bitmap that says which lists are not empty: O(1) by find-first-set.
+// Free blocks by size: one list per class, and a bitmap of the lists that are not empty, so that a
+// search is O(1) by find-first-set.
 //
-// Classes as in TLSF (Masmano, Ripoll, Crespo and Real 2004, section 3): powers of two, each divided linearly into 2^s
-// classes; sizes below 2^s units have a class each. With s = 0 it is segregated fit, with s = 5 two-level segregated
-// fit of 32 second-level lists. A block is in the class of its own size; a request takes the first list whose blocks are
-// all large enough, so that its head will do: what is lost by that is a factor of 2 or of 1 + 1/32.
+// Classes as in TLSF (Masmano, Ripoll, Crespo and Real 2004, section 3): powers of two, each
+// divided linearly into 2^s classes; sizes below 2^s units have a class each. s = 0 is segregated
+// fit, s = 5 is two-level segregated fit with 32 second-level lists. A block is in the class of its
+// own size. A request takes the head of the first list whose blocks are all large enough; this
+// wastes at most a factor of 2 or of 1 + 1/32.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +18,18 @@ using BlockIndex = std::uint32_t;
 inline constexpr BlockIndex none = ~BlockIndex{0};
 
 struct Block {
-  enum class State : std::uint8_t { free, used, unmapped, vacant };  // vacant: an unused entry of the table
+  // Vacant: an unused entry of the table.
+  enum class State : std::uint8_t { free, used, unmapped, vacant };
   std::size_t offset = 0, bytes = 0;
-  std::size_t requested = 0;                         // of a used one
-  BlockIndex before = none, after = none;            // by address: with the hash table they stand for boundary tags
-  BlockIndex list_before = none, list_after = none;  // in the list of its class, or of unmapped or vacant ones
+  std::size_t requested = 0;  // of a used block
+  // By address: together with the hash table they replace boundary tags.
+  BlockIndex before = none, after = none;
+  // In the list of its class, or of unmapped or vacant blocks.
+  BlockIndex list_before = none, list_after = none;
   State state = State::free;
 };
 
-// A doubly linked list of blocks through their list_ links; the last one in comes first.
+// A doubly linked list of blocks through their list_ links; last in, first out.
 class BlockList {
  public:
   BlockIndex first() const { return first_; }
@@ -51,9 +56,11 @@ class FreeLists {
 
   void push(std::vector<Block>& blocks, BlockIndex index);
   void remove(std::vector<Block>& blocks, BlockIndex index);
-  // A block of at least `bytes`; `none` if there is none in the lists where all are.
+  // A block of at least `bytes`, or `none` if the lists whose blocks are all large enough are
+  // empty.
   BlockIndex find(std::size_t bytes) const;
-  // Calls visit(index) for all blocks that may hold `bytes`, smaller classes first, until it returns true.
+  // Calls visit(index) for all blocks that may hold `bytes`, smaller classes first, until it
+  // returns true.
   template <class Visit>
   void for_each_from(const std::vector<Block>& blocks, std::size_t bytes, Visit visit) const {
     for (std::size_t list = class_of(bytes); list < lists_.size(); ++list) {
@@ -63,8 +70,9 @@ class FreeLists {
     }
   }
 
-  std::size_t class_of(std::size_t bytes) const;   // of a block of that size
-  std::size_t class_for(std::size_t bytes) const;  // first class whose blocks all hold a request of that size
+  std::size_t class_of(std::size_t bytes) const;  // of a block of that size
+  // First class whose blocks all hold a request of that size.
+  std::size_t class_for(std::size_t bytes) const;
 
  private:
   unsigned bits_;

@@ -40,10 +40,10 @@ void refuse_free(const Policy& policy, const void* block) {
 Front::Front(std::unique_ptr<Policy> policy) : policy_(std::move(policy)) { note_mapped(); }
 
 void Front::note_mapped() {
-  figures_.mapped_bytes = policy_->mapped_bytes();
-  figures_.mappings = policy_->mappings();
-  if (figures_.mapped_bytes)
-    figures_.peak_mapped_bytes = std::max(figures_.peak_mapped_bytes.value_or(0), *figures_.mapped_bytes);
+  statistics_.mapped_bytes = policy_->mapped_bytes();
+  statistics_.mappings = policy_->mappings();
+  if (statistics_.mapped_bytes)
+    statistics_.peak_mapped_bytes = std::max(statistics_.peak_mapped_bytes.value_or(0), *statistics_.mapped_bytes);
 }
 
 void* Front::allocate(std::size_t bytes, std::size_t alignment) {
@@ -53,36 +53,36 @@ void* Front::allocate(std::size_t bytes, std::size_t alignment) {
   }
   const std::lock_guard lock(mutex_);
   const LiveBlock block = policy_->allocate(std::max<std::size_t>(bytes, 1), alignment);
-  if (policy_->mappings() != figures_.mappings) note_mapped();
+  if (policy_->mappings() != statistics_.mappings) note_mapped();
   if (block.address == nullptr) {
-    ++figures_.refused;
+    ++statistics_.refused;
     return nullptr;
   }
-  ++figures_.allocations;
-  ++figures_.live_blocks;
-  figures_.requested_bytes += block.requested;
-  figures_.used_bytes += block.used;
-  figures_.peak_requested_bytes = std::max(figures_.peak_requested_bytes, figures_.requested_bytes);
+  ++statistics_.allocations;
+  ++statistics_.live_blocks;
+  statistics_.requested_bytes += block.requested;
+  statistics_.used_bytes += block.used;
+  statistics_.peak_requested_bytes = std::max(statistics_.peak_requested_bytes, statistics_.requested_bytes);
   return block.address;
 }
 
 void Front::deallocate(void* block) {
   if (block == nullptr) return;
   const std::lock_guard lock(mutex_);
-  const LiveBlock was = policy_->deallocate(block);
-  ++figures_.deallocations;
-  --figures_.live_blocks;
-  figures_.requested_bytes -= was.requested;
-  figures_.used_bytes -= was.used;
+  const LiveBlock freed = policy_->deallocate(block);
+  ++statistics_.deallocations;
+  --statistics_.live_blocks;
+  statistics_.requested_bytes -= freed.requested;
+  statistics_.used_bytes -= freed.used;
 }
 
 HostStatistics Front::statistics() const {
   const std::lock_guard lock(mutex_);
-  HostStatistics figures = figures_;
-  figures.mapped_bytes = policy_->mapped_bytes();
-  if (figures.mapped_bytes)
-    figures.peak_mapped_bytes = std::max(figures.peak_mapped_bytes.value_or(0), *figures.mapped_bytes);
-  return figures;
+  HostStatistics result = statistics_;
+  result.mapped_bytes = policy_->mapped_bytes();
+  if (result.mapped_bytes)
+    result.peak_mapped_bytes = std::max(result.peak_mapped_bytes.value_or(0), *result.mapped_bytes);
+  return result;
 }
 
 void Front::walk(const std::function<void(const HostRegion&)>& visit) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What all host allocators have in front: one lock, the checks of the arguments, the figures. The lock is held while
-// memory is mapped: requests of other threads wait for that.
+// The common front end of all host allocators: one lock, argument checks, statistics. The lock is
+// held while memory is mapped, and requests of other threads wait for that.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ class Front final : public HostAllocator {
 
   mutable std::mutex mutex_;
   std::unique_ptr<Policy> policy_;
-  HostStatistics figures_;
+  HostStatistics statistics_;
 };
 
 }  // namespace heapwood::alloc::host

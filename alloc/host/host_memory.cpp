@@ -34,9 +34,9 @@ void* HostMemory::allocate(const simt::DeviceId& device, std::size_t bytes) { re
 void HostMemory::deallocate(const simt::DeviceId& device, void* block) noexcept { on(device).deallocate(block); }
 
 std::size_t HostMemory::available(const simt::DeviceId& device) {
-  const HostStatistics figures = on(device).statistics();
+  const HostStatistics statistics = on(device).statistics();
   const std::size_t idle =
-      figures.mapped_bytes ? *figures.mapped_bytes - std::min(*figures.mapped_bytes, figures.used_bytes) : 0;
+      statistics.mapped_bytes ? *statistics.mapped_bytes - std::min(*statistics.mapped_bytes, statistics.used_bytes) : 0;
   return simt::platform_available(device) + idle;
 }
 
@@ -44,12 +44,12 @@ std::vector<std::string> HostMemory::leaks() const {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> lines;
   for (const auto& entry : devices_) {
-    const HostStatistics figures = entry->allocator->statistics();
-    if (figures.live_blocks == 0) continue;
+    const HostStatistics statistics = entry->allocator->statistics();
+    if (statistics.live_blocks == 0) continue;
     const std::string device =
         entry->key.first == simt::DeviceKind::cpu ? "cpu" : "cuda:" + std::to_string(entry->key.second);
-    lines.push_back(device + ": " + std::to_string(figures.live_blocks) + " buffers of " +
-                    std::to_string(figures.requested_bytes) + " bytes were never freed");
+    lines.push_back(device + ": " + std::to_string(statistics.live_blocks) + " buffers of " +
+                    std::to_string(statistics.requested_bytes) + " bytes were never freed");
   }
   return lines;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// All device memory of a program from host allocators: while a HostMemory lives, simt's Memory and Buffer get theirs from
-// one allocator for each device, made when the device is first used.
+// Serves all device memory of a program from host allocators: while a HostMemory exists, simt's
+// Memory and Buffer allocate from one allocator per device, created when the device is first used.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ namespace heapwood::alloc {
 
 class HostMemory final : public simt::MemorySource {
  public:
-  // `id` is one of host_allocators(), or "auto": the platform's own. With `record`, traces are kept. There must be no
-  // other source, and no buffer yet.
+  // `id` is one of host_allocators(), or "auto": the platform's own. `record` keeps traces. There
+  // must be no other source of memory, and no buffer yet.
   explicit HostMemory(std::string id, bool record = false);
   ~HostMemory() override;
   HostMemory(const HostMemory&) = delete;
@@ -27,9 +27,9 @@ class HostMemory final : public simt::MemorySource {
   void deallocate(const simt::DeviceId& device, void* block) noexcept override;
   std::size_t available(const simt::DeviceId& device) override;
 
-  // One line for each device with blocks that nobody has freed.
+  // One line for each device with blocks that were never freed.
   std::vector<std::string> leaks() const;
-  // Of the device that was used first; empty where nothing was recorded.
+  // The trace of the first device used; empty if nothing was recorded.
   HostTrace trace() const;
 
  private:

@@ -7,7 +7,7 @@
 namespace heapwood::alloc::host {
 
 void Hybrid::link(std::uint32_t pool) {
-  std::uint32_t& first = room_of(pools_[pool].size);
+  std::uint32_t& first = first_with_space(pools_[pool].size);
   pools_[pool].before = no_pool;
   pools_[pool].after = first;
   if (first != no_pool) pools_[first].before = pool;
@@ -18,7 +18,7 @@ void Hybrid::unlink(std::uint32_t pool) {
   const ObjectPool& p = pools_[pool];
   if (p.before != no_pool) pools_[p.before].after = p.after;
   if (p.after != no_pool) pools_[p.after].before = p.before;
-  if (std::uint32_t& first = room_of(p.size); first == pool) first = p.after;
+  if (std::uint32_t& first = first_with_space(p.size); first == pool) first = p.after;
 }
 
 std::uint32_t Hybrid::add_pool(std::size_t size) {
@@ -61,7 +61,7 @@ bool Hybrid::drop_empty_pools() {
 LiveBlock Hybrid::allocate(std::size_t bytes, std::size_t alignment) {
   if (bytes < limit && alignment <= unit) {
     const std::size_t size = (bytes + unit - 1) / unit * unit;
-    std::uint32_t pool = room_of(size);
+    std::uint32_t pool = first_with_space(size);
     if (pool == no_pool) pool = add_pool(size);
     if (pool != no_pool) {
       ObjectPool& p = pools_[pool];
@@ -82,7 +82,7 @@ LiveBlock Hybrid::deallocate(void* block) {
   const auto address = reinterpret_cast<std::uintptr_t>(block);
   const auto found = live_.find(address);
   if (found == live_.end()) {
-    // A pool's own block is none of the caller's.
+    // The block of a pool itself does not belong to the caller.
     if (!blocks_.is_live(block) || pool_at_.find(address) != pool_at_.end()) refuse_free(*this, block);
     return blocks_.deallocate(block);
   }
@@ -91,10 +91,11 @@ LiveBlock Hybrid::deallocate(void* block) {
   ObjectPool& pool = pools_[object.pool];
   if (pool.free == 0) link(object.pool);
   pool.free |= std::uint64_t{1} << object.index;
-  const LiveBlock was{block, object.requested, pool.size};
-  // One empty pool of a size is kept, so that a request and its free do not make and drop one each time.
+  const LiveBlock freed{block, object.requested, pool.size};
+  // One empty pool per size is kept, so that alternating requests and frees do not create and
+  // destroy one each time.
   if (pool.free == ~std::uint64_t{0} && (pool.before != no_pool || pool.after != no_pool)) drop(object.pool);
-  return was;
+  return freed;
 }
 
 std::size_t Hybrid::shrink() {
@@ -102,7 +103,7 @@ std::size_t Hybrid::shrink() {
   return blocks_.shrink();
 }
 
-// A pool's block is walked object by object; free neighbours are told as one.
+// The block of a pool is walked object by object; adjacent free objects are reported as one region.
 void Hybrid::walk(const std::function<void(const HostRegion&)>& visit) const {
   blocks_.walk([&](const HostRegion& region) {
     const auto found = pool_at_.find(region.address);

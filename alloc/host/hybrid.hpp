@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Object pools for requests under 4 KiB, segregated fit for the others (host-managed, section
-// III.C). A pool is 64 objects of one size, a multiple of 256 bytes, in a block of segregated fit; a 64-bit mask says which
-// are free. Where there is no room for a pool, an object gets a block of its own.
+// Object pools for requests under 4 KiB, segregated fit for larger ones (host-managed, section
+// III.C). A pool is 64 objects of one size, a multiple of 256 bytes, in a block of segregated fit;
+// a 64-bit mask records which are free. If there is no space for a pool, an object gets a block of
+// its own.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@ class Hybrid final : public Policy {
  public:
   Hybrid(std::unique_ptr<simt::VirtualRange> range, const HostAllocatorOptions& options)
       : blocks_(std::move(range), options, 0) {
-    room_.fill(no_pool);
+    first_with_space_.fill(no_pool);
   }
 
   LiveBlock allocate(std::size_t bytes, std::size_t alignment) override;
@@ -30,17 +31,18 @@ class Hybrid final : public Policy {
   static constexpr unsigned objects = 64;
   static constexpr std::uint32_t no_pool = ~std::uint32_t{0};
   struct ObjectPool {
-    std::uintptr_t base = 0;                          // 0: an unused entry
-    std::size_t size = 0;                             // of an object
-    std::uint64_t free = 0;                           // bit i: object i
-    std::uint32_t before = no_pool, after = no_pool;  // among those of its size that have room
+    std::uintptr_t base = 0;  // 0: an unused entry
+    std::size_t size = 0;     // of an object
+    std::uint64_t free = 0;   // bit i: object i
+    // In the list of pools of its size that have space.
+    std::uint32_t before = no_pool, after = no_pool;
   };
   struct Object {
     std::uint32_t pool, index;
     std::size_t requested;
   };
 
-  std::uint32_t& room_of(std::size_t size) { return room_[size / unit - 1]; }
+  std::uint32_t& first_with_space(std::size_t size) { return first_with_space_[size / unit - 1]; }
   void link(std::uint32_t pool);
   void unlink(std::uint32_t pool);
   std::uint32_t add_pool(std::size_t size);
@@ -49,8 +51,8 @@ class Hybrid final : public Policy {
 
   SegregatedFit blocks_;
   std::vector<ObjectPool> pools_;
-  std::vector<std::uint32_t> unused_;             // entries of pools_
-  std::array<std::uint32_t, limit / unit> room_;  // by size: the first pool with room
+  std::vector<std::uint32_t> unused_;                         // entries of pools_
+  std::array<std::uint32_t, limit / unit> first_with_space_;  // by size: the first pool with space
   AddressTable<Object> live_;
   AddressTable<std::uint32_t> pool_at_;
 };

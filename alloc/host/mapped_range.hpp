@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A reserved range of device addresses, and what of it is mapped: how much physical memory may be taken, in which pieces
-// it was. A piece goes back as a whole.
+// A reserved range of device addresses and its mapped parts: the limit of physical memory, and the
+// pieces in which it was mapped. A piece is unmapped as a whole.
 #pragma once
 
 #include <algorithm>
@@ -26,22 +26,24 @@ class MappedRange {
   std::size_t mapped() const { return mapped_; }
   std::uint64_t mappings() const { return mappings_; }
   // Bytes that may still be mapped.
-  std::size_t room() const { return capacity_ - mapped_; }
+  std::size_t mappable_bytes() const { return capacity_ - mapped_; }
   std::size_t whole(std::size_t bytes) const {
     const std::size_t g = range_->granularity();
     return (bytes + g - 1) / g * g;
   }
 
-  // Maps `need` bytes from `offset` on, or a growth step where that is more: mapping takes tens of microseconds,
-  // hardly more for more bytes. Nothing is mapped in the `most` bytes there. Bytes mapped, 0 if there is no memory.
-  std::size_t grow(std::size_t offset, std::size_t need, std::size_t most) {
-    if (need > room()) return 0;
-    const std::size_t step = std::min({std::max(need, growth_), most, room()});
+  // Maps `need` bytes from `offset` on, or a growth step if that is more: mapping takes tens of
+  // microseconds, nearly independent of the size. Nothing is mapped yet in the `max_bytes` bytes
+  // there. Returns the bytes mapped, 0 if there is no memory.
+  std::size_t grow(std::size_t offset, std::size_t need, std::size_t max_bytes) {
+    if (need > mappable_bytes()) return 0;
+    const std::size_t step = std::min({std::max(need, growth_), max_bytes, mappable_bytes()});
     if (map(offset, step)) return step;
     return step > need && map(offset, need) ? need : 0;
   }
 
-  // Unmaps the pieces for which free(offset, bytes) holds; bytes given back. `unmapped` hears of each.
+  // Unmaps the pieces for which free(offset, bytes) holds, calls unmapped(offset, bytes) for each,
+  // and returns the number of bytes unmapped.
   template <class Free, class Unmapped>
   std::size_t unmap_if(Free free, Unmapped unmapped) {
     std::size_t sum = 0;

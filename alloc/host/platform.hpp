@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every request goes to the platform: cudaMalloc and cudaFree, cudaMallocAsync and cudaFreeAsync, mmap and munmap. What
-// the others are compared with; the table of live blocks is for figures and for errors.
+// Forwards every request to the platform: cudaMalloc and cudaFree, cudaMallocAsync and
+// cudaFreeAsync, mmap and munmap. The baseline for the other host allocators. The table of live
+// blocks is needed only for statistics and error messages.
 #pragma once
 
 #include "alloc/host/address_table.hpp"
@@ -24,7 +25,7 @@ class Platform final : public Policy {
 
  private:
   struct Piece {
-    void* begin;  // as the platform gave it
+    void* begin;  // as returned by the platform
     std::size_t bytes, requested;
   };
   void give_back(const Piece& piece) noexcept;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One way to manage device memory from the host, without the lock and the figures, which are the front's (front.hpp).
+// A policy for managing device memory from the host, without the lock and the statistics, which are
+// in the front end (front.hpp).
 #pragma once
 
 #include <functional>
@@ -9,11 +10,12 @@
 
 namespace heapwood::alloc::host {
 
-// Sizes and places are multiples of it: the alignment that cudaMalloc promises, so that most requests need no padding.
+// The unit of sizes and addresses: the alignment that cudaMalloc guarantees, so that most requests
+// need no padding.
 inline constexpr std::size_t unit = HostAllocator::default_alignment;
 inline constexpr std::size_t largest_alignment = std::size_t{2} << 20;
 
-// Device addresses are numbers here: nobody dereferences them.
+// Device addresses are only numbers here and are never dereferenced.
 inline void* pointer_to(std::uintptr_t address) {
   return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
@@ -26,9 +28,10 @@ struct LiveBlock {
 class Policy {
  public:
   virtual ~Policy() = default;
-  // `bytes` is at least 1, the alignment a power of two up to largest_alignment.
+  // `bytes` is at least 1; the alignment is a power of two up to largest_alignment.
   virtual LiveBlock allocate(std::size_t bytes, std::size_t alignment) = 0;
-  // What the block was. Throws and changes nothing where it is none (refuse_free).
+  // Returns the description of the freed block. Throws and changes nothing if it is not a live
+  // block (refuse_free).
   virtual LiveBlock deallocate(void* block) = 0;
   virtual void walk(const std::function<void(const HostRegion&)>& visit) const = 0;
   virtual std::size_t shrink() = 0;
@@ -36,7 +39,8 @@ class Policy {
   virtual std::uint64_t mappings() const = 0;
 };
 
-// Throws the error of a free of what is no live block, in words taken from the regions that the policy reports.
+// Throws the error for a free of an address that is not a live block, described by the regions that
+// the policy reports.
 [[noreturn]] void refuse_free(const Policy& policy, const void* block);
 
 }  // namespace heapwood::alloc::host

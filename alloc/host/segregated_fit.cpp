@@ -34,7 +34,8 @@ LiveBlock SegregatedFit::allocate(std::size_t bytes, std::size_t alignment) {
   const std::size_t padding = std::max(alignment, unit) - unit;
   BlockIndex index = lists_.find(size + padding);
   if (index == none) index = grow(size, alignment);
-  // No more memory: look at every block that may do, then move free memory to where it is of use.
+  // No more memory can be mapped: try every block that may fit, then unmap free memory to map it
+  // elsewhere.
   if (index == none) index = find_any(size, alignment);
   if (index == none && shrink() > 0) index = grow(size, alignment);
   return index == none ? LiveBlock{} : take(index, size, alignment, bytes);
@@ -50,29 +51,30 @@ BlockIndex SegregatedFit::find_any(std::size_t bytes, std::size_t alignment) con
   return found;
 }
 
-// Maps memory so that `bytes` fit: a free block that holds them, in its list, or none. Of all unmapped stretches the one
-// where least is to be mapped.
+// Maps memory for `bytes` and returns a free block that holds them, in its list, or `none`. Chooses
+// the unmapped block for which the least memory has to be mapped.
 BlockIndex SegregatedFit::grow(std::size_t bytes, std::size_t alignment) {
   BlockIndex best = none;
-  std::size_t least = 0;
+  std::size_t min_need = 0;
   for (BlockIndex u = unmapped_.first(); u != none; u = blocks_[u].list_after) {
     const Block& block = blocks_[u];
     const std::size_t begin = is(block.before, State::free) ? blocks_[block.before].offset : block.offset;
     const std::size_t stop = round_up(begin, alignment) + bytes;
-    if (stop <= block.offset) return block.before;  // its list is of those that may be too small
+    // Already large enough, but in a list with blocks that may be too small.
+    if (stop <= block.offset) return block.before;
     std::size_t need = range_.whole(stop - block.offset);
     if (need > block.bytes) {
       if (!is(block.after, State::free) || stop > end(block.after)) continue;
       need = block.bytes;
     }
-    if (best == none || need < least || (need == least && block.offset < blocks_[best].offset)) {
+    if (best == none || need < min_need || (need == min_need && block.offset < blocks_[best].offset)) {
       best = u;
-      least = need;
+      min_need = need;
     }
   }
   if (best == none) return none;
   const std::size_t offset = blocks_[best].offset;
-  const std::size_t mapped = range_.grow(offset, least, blocks_[best].bytes);
+  const std::size_t mapped = range_.grow(offset, min_need, blocks_[best].bytes);
   if (mapped == 0) return none;
   blocks_[best].offset += mapped;
   blocks_[best].bytes -= mapped;
@@ -84,7 +86,7 @@ BlockIndex SegregatedFit::grow(std::size_t bytes, std::size_t alignment) {
   return release(insert(before, offset, mapped, State::used));
 }
 
-// Out of its list; what is left before and behind goes back.
+// Takes a block out of its list and returns the parts before and after the allocation to theirs.
 LiveBlock SegregatedFit::take(BlockIndex index, std::size_t bytes, std::size_t alignment, std::size_t requested) {
   lists_.remove(blocks_, index);
   const std::size_t offset = round_up(blocks_[index].offset, alignment);
@@ -109,12 +111,12 @@ LiveBlock SegregatedFit::deallocate(void* block) {
   if (found == live_.end()) refuse_free(*this, block);
   const BlockIndex index = found->second;
   live_.erase(found);
-  const LiveBlock was{block, blocks_[index].requested, blocks_[index].bytes};
+  const LiveBlock freed{block, blocks_[index].requested, blocks_[index].bytes};
   release(index);
-  return was;
+  return freed;
 }
 
-// Joins the block, which is in no list, with what is free beside it, and puts the whole into its list.
+// Merges the block, which is in no list, with free neighbours and adds the result to its list.
 BlockIndex SegregatedFit::release(BlockIndex index) {
   if (const BlockIndex after = blocks_[index].after; is(after, State::free)) {
     lists_.remove(blocks_, after);
@@ -145,34 +147,35 @@ std::size_t SegregatedFit::shrink() {
       lists_.push(blocks_, insert(at, offset + bytes, rest, State::free));
     }
     const std::size_t front = offset - blocks_[at].offset;
-    BlockIndex gone = at;
+    BlockIndex unmapped = at;
     if (front > 0) {
       blocks_[at].bytes = front;
       lists_.push(blocks_, at);
-      gone = insert(at, offset, bytes, State::unmapped);
+      unmapped = insert(at, offset, bytes, State::unmapped);
     }
-    blocks_[gone].state = State::unmapped;
-    blocks_[gone].bytes = bytes;
-    if (const BlockIndex after = blocks_[gone].after; is(after, State::unmapped)) {
+    blocks_[unmapped].state = State::unmapped;
+    blocks_[unmapped].bytes = bytes;
+    if (const BlockIndex after = blocks_[unmapped].after; is(after, State::unmapped)) {
       unmapped_.remove(blocks_, after);
-      blocks_[gone].bytes += blocks_[after].bytes;
+      blocks_[unmapped].bytes += blocks_[after].bytes;
       erase(after);
     }
-    if (const BlockIndex before = blocks_[gone].before; is(before, State::unmapped)) {
-      blocks_[before].bytes += blocks_[gone].bytes;
-      erase(gone);
-      gone = before;
+    if (const BlockIndex before = blocks_[unmapped].before; is(before, State::unmapped)) {
+      blocks_[before].bytes += blocks_[unmapped].bytes;
+      erase(unmapped);
+      unmapped = before;
     } else {
-      unmapped_.push(blocks_, gone);
+      unmapped_.push(blocks_, unmapped);
     }
-    at = gone;
+    at = unmapped;
   });
 }
 
 void SegregatedFit::walk(const std::function<void(const HostRegion&)>& visit) const {
   for (BlockIndex i = first_; i != none; i = blocks_[i].after) {
     const Block& block = blocks_[i];
-    if (block.state == State::unmapped && block.after == none) return;  // never mapped, or given back
+    // Never mapped, or returned to the device.
+    if (block.state == State::unmapped && block.after == none) return;
     const HostRegion::State state = block.state == State::free   ? HostRegion::State::free
                                     : block.state == State::used ? HostRegion::State::used
                                                                  : HostRegion::State::unmapped;
@@ -180,7 +183,7 @@ void SegregatedFit::walk(const std::function<void(const HostRegion&)>& visit) co
   }
 }
 
-// Behind `before`, or at the beginning.
+// Inserts after `before`, or at the beginning.
 BlockIndex SegregatedFit::insert(BlockIndex before, std::size_t offset, std::size_t bytes, State state) {
   BlockIndex index = vacant_.first();
   if (index != none) {

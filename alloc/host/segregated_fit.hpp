@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Segregated fit and two-level segregated fit over device memory that the host cannot read (host-managed,
-// algorithms 1 and 2, section III.B).
+// Segregated fit and two-level segregated fit over device memory that the host cannot read
+// (host-managed, algorithms 1 and 2, section III.B).
 //
-// The paper keeps a block's size and neighbours in a hash table in place of boundary tags, and looks neighbours up by
-// address. Here blocks are linked by address, so that one look-up, of the block that is freed, is all. What the printed
-// algorithms leave out: a search must mask the bitmap below its class, a list's bit goes when the list is empty, and a
-// neighbour leaves its list before its size changes.
+// The paper keeps a block's size and neighbours in a hash table in place of boundary tags, and
+// looks up neighbours by address. Here blocks are linked by address, so the only look-up is that of
+// the freed block. The printed algorithms omit three steps: a search must mask the bitmap below its
+// class, the bit of a list is cleared when the list becomes empty, and a neighbour leaves its list
+// before its size changes.
 //
-// The whole reserved range is tiled by blocks: free, used, or unmapped, which is one block at first. Growth maps physical
-// memory at the front of an unmapped block, where it is cheapest; what is free before it counts. O(1) but for growth.
+// Blocks tile the whole reserved range: free, used, or unmapped, which is one block at first.
+// Growth maps physical memory at the front of an unmapped block, where least is needed, counting
+// the free memory before it. O(1) except for growth.
 #pragma once
 
 #include <memory>

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view heading = "op,id,bytes";
 
-// Part of a line, in an error: short, and nothing that would disturb a terminal.
+// Part of a line, for an error message: short, without control characters.
 std::string quoted(std::string_view text) {
   std::string shown;
   for (const char c : text.substr(0, 40)) shown += c >= 0x20 && c < 0x7f ? c : '?';
@@ -132,7 +132,7 @@ void* RecordedHostAllocator::allocate(std::size_t bytes, std::size_t alignment) 
 void RecordedHostAllocator::deallocate(void* block) {
   if (block == nullptr) return;
   const std::lock_guard lock(mutex_);
-  base_->deallocate(block);  // throws where it is no live block
+  base_->deallocate(block);  // throws if it is not a live block
   const auto entry = slots_.find(block);
   trace_.ops.push_back({entry->second, false, 0});
   vacant_.push_back(entry->second);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a program asked of a host allocator, in order, and as text: a line `op,id,bytes`, where op is `allocate` or `free`
-// and id any number that no other live block has; a free has no bytes.
+// The requests that a program made to a host allocator, in order, and their text format: lines of
+// `op,id,bytes`, where op is `allocate` or `free` and id is any number that no other live block
+// has; a free has no bytes.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@
 namespace heapwood::alloc {
 
 struct HostTraceOp {
-  std::uint32_t slot = 0;  // of the block: an id's number while it is live
+  std::uint32_t slot = 0;  // of the block: identifies it while it is live
   bool allocate = false;
   std::size_t bytes = 0;  // of an allocation
   bool operator==(const HostTraceOp&) const = default;
@@ -25,16 +26,17 @@ struct HostTraceOp {
 
 struct HostTrace {
   std::vector<HostTraceOp> ops;
-  std::uint32_t slots = 0;  // most blocks live at once, or more
+  std::uint32_t slots = 0;  // at least the max number of blocks live at once
 };
 
 inline constexpr std::size_t largest_traced_request = std::size_t{1} << 48;
 
-// Throws Error{Exit::failed} that names the line: what it says, what it should look like. Blocks may be live at the end.
+// Throws Error{Exit::failed} with the line's number, its text and the expected format. Blocks may
+// be live at the end.
 HostTrace parse_host_trace(std::string_view text, const std::string& name);
 std::string host_trace_text(const HostTrace& trace);
 
-// Hands everything on and keeps it. What was refused is not in the trace.
+// Forwards all calls to another allocator and records them. Refused requests are not recorded.
 class RecordedHostAllocator final : public HostAllocator {
  public:
   explicit RecordedHostAllocator(std::unique_ptr<HostAllocator> base) : base_(std::move(base)) {}
@@ -47,7 +49,8 @@ class RecordedHostAllocator final : public HostAllocator {
   HostTrace trace() const;
 
  private:
-  mutable std::mutex mutex_;  // over the call, so that the order is the one in which memory changed hands
+  // Held over the call, so that the order is the one in which memory changed owners.
+  mutable std::mutex mutex_;
   std::unique_ptr<HostAllocator> base_;
   HostTrace trace_;
   std::vector<std::uint32_t> vacant_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The virtualised array-hierarchy queue of Ouroboros (section 5.1, "VA"): an array of pointers to the pieces
-// (queue_pieces.hpp) of a class's queue. A pointer has the number of its piece, so that none is mistaken for the one
-// that was there a lap before. Overhead: 3 to 5 bytes a chunk with pages in the queue, hardly any with chunks in it.
+// The virtualized array-hierarchy queue of Ouroboros (section 5.1, "VA"): an array of pointers to
+// the pieces (queue_pieces.hpp) of a class's queue. A pointer contains the number of its piece, so
+// a piece cannot be confused with the one a lap earlier. Overhead: 3 to 5 bytes per chunk for
+// queues of pages, nearly none for queues of chunks.
 #pragma once
 
 #include "alloc/ouroboros/queue_pieces.hpp"
@@ -14,7 +15,7 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
     at = round_up(plan_pieces(shape, counts, at), 256);
     pointers_at_ = at;
     pointers_ = 4;
-    while (pointers_ < shape.most_pieces) pointers_ *= 2;
+    while (pointers_ < shape.max_pieces) pointers_ *= 2;
     return at + std::size_t{shape.classes()} * pointers_ * sizeof(std::uint64_t);
   }
 
@@ -36,21 +37,21 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
     const simt::atomic_ref<std::uint64_t> at(*pointer_at(chunks, q, number));
     std::uint64_t seen = 0;
     // acquire: its slots are empty.
-    const auto there = [&] {
+    const auto is_attached = [&] {
       seen = at.load(simt::acquire);
       return static_cast<std::uint32_t>(seen >> 32) == number && piece_in(seen) != Chunks::none;
     };
-    // Or the piece of a lap before is still being emptied, or this one about to be attached.
-    return simt::wait_until(thread, there) ? piece_in(seen) : Chunks::none;
+    // The piece of the previous lap is still being emptied, or this one is about to be attached.
+    return simt::wait_until(thread, is_attached) ? piece_in(seen) : Chunks::none;
   }
 
   template <class Thread>
   SIMT_INLINE void attach(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t piece) const {
-    // relaxed: a number that is handed out once.
+    // relaxed: the number is handed out once.
     const auto number = static_cast<std::uint32_t>(chunks.word(q, Chunks::attached).fetch_add(1, simt::relaxed));
     const simt::atomic_ref<std::uint64_t> at(*pointer_at(chunks, q, number));
-    // Another thread may be emptying the last entries of the piece that was here a lap ago.
-    // release: the slots are empty.
+    // Another thread may still be emptying the piece of the previous lap. release: the slots are
+    // empty.
     SIMT_ROLLED
     for (std::uint64_t seen = 0;
          !at.compare_exchange_strong(seen, pointer(number, piece), simt::release, simt::relaxed); seen = 0) {
@@ -64,7 +65,7 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
     simt::atomic_ref<std::uint64_t>(*pointer_at(chunks, q, number)).store(0, simt::relaxed);
     taken_of(chunks, piece).store(0, simt::relaxed);
     attach(chunks, thread, q, piece);
-    piece_back(chunks, q);
+    return_piece(chunks, q);
   }
 
   template <class Visitor>

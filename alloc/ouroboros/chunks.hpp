@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The chunks of Ouroboros (section 3): equal pieces of memory, of up to 8 KiB, that are free, or hold the pages of one
-// size class, or a piece of a queue, or are part of a larger block. Class q has pages of 16 << q bytes, up to a chunk.
+// The chunks of Ouroboros (section 3): pieces of memory of equal size, up to 8 KiB. A chunk is
+// free, or holds the pages of one size class or a piece of a queue, or is part of a larger block.
+// Class q has pages of 16 << q bytes, up to a chunk.
+//
 // Differs from the paper:
-// - which chunks are free is a bitmap with summaries (primitives/sum_map.hpp), in place of a bump of never-used chunks
-//   and a queue of those to be reused; what a chunk is says a table, not a header in front of it;
-// - a buddy allocator (primitives/buddy.hpp) whose pages are the chunks serves what is larger than one. In the beginning
-//   it has a quarter of them. Where one side has nothing left, it gets 64 chunks in a row from the other: what the
-//   bitmap has in a word. So no memory is kept for small or for large requests.
-// Here are also the words that all threads of a class share: tickets, counts, and the ends of its queue.
+//   - free chunks are recorded in a bitmap with summaries (primitives/sum_map.hpp), which replaces
+//     a bump allocation of never-used chunks and a queue of reusable ones; the use of a chunk is
+//     recorded in a table, not in a header in front of it;
+//   - a buddy allocator (primitives/buddy.hpp) whose pages are the chunks serves larger requests.
+//     It starts with a quarter of the chunks. When one side is exhausted, it gets 64 adjacent
+//     chunks from the other, which are one word of the bitmap. Hence no memory is set aside for
+//     small or for large requests. The words shared by all threads of a class are stored here too:
+//     tickets, counts, and the ends of its queue.
 #pragma once
 
 #include <cstdint>
@@ -22,18 +26,20 @@ struct Shape {
   std::uint32_t chunks = 0;
   unsigned chunk_shift = 13;  // log2 of the bytes of a chunk
   unsigned word_shift = 7;    // log2 of the bytes from one shared word to the next
-  std::uint32_t slots = 0;    // of a queue in an array, at most
-  std::uint32_t pieces = 0;   // chunks that are pieces of a class's queue from the beginning: the first ones
-  std::uint32_t most_pieces = 0;
+  std::uint32_t slots = 0;    // max slots of a queue in an array
+  // Chunks that are pieces of a class's queue from the start: the first ones.
+  std::uint32_t pieces = 0;
+  std::uint32_t max_pieces = 0;
 
   SIMT_INLINE std::uint32_t classes() const { return chunk_shift - 3; }
   SIMT_INLINE unsigned page_shift(std::uint32_t q) const { return 4 + q; }
   SIMT_INLINE std::uint32_t pages(std::uint32_t q) const { return 1u << (chunk_shift - 4 - q); }
-  // For chunks and queue pieces: the first three quarters, whole words of the bitmap where there are some.
+  // Chunks for pages and queue pieces: the first three quarters, in whole words of the bitmap if
+  // there are enough.
   SIMT_INLINE std::uint32_t small() const { return chunks < 256 ? chunks / 4 * 3 : chunks / 256 * 192; }
 };
 
-// Marks the chunks that the buddy has in the beginning.
+// Marks the chunks that belong to the buddy at the start.
 template <class Chunks>
 struct MarkLarge {
   Chunks chunks;
@@ -44,18 +50,20 @@ struct MarkLarge {
 class Chunks {
  public:
   static constexpr std::uint32_t none = ~0u;
-  static constexpr std::uint32_t most_chunks =
-      (1u << 22) - 1;  // 32 GiB of 8 KiB: of a larger pool the rest is the buddy's
+  static constexpr std::uint32_t max_chunks =
+      // 32 GiB of 8 KiB chunks; the rest of a larger pool belongs to the buddy.
+      (1u << 22) - 1;
 
-  // Of a class. units: the bulk semaphore of its pages. placed, taken: tickets of its queue. ready: entries that may be
-  // taken (chunk queues). room, pieces: what there is for entries. attached (arrays), first to linking (lists): of queues in
-  // pieces. heads: the open chunks (chunk queues).
+  // Words of a class. units: the bulk semaphore of its pages. placed, taken: tickets of its queue.
+  // ready: entries that may be taken (chunk queues). free_slots, pieces: capacity for entries.
+  // attached (arrays), first to linking (lists): state of queues in pieces. heads: the open chunks
+  // (chunk queues).
   enum Word : std::uint32_t {
     units,
     placed,
     taken,
     ready,
-    room,
+    free_slots,
     pieces,
     attached,
     first,
@@ -65,9 +73,9 @@ class Chunks {
     linking,
     heads
   };
-  static constexpr std::uint32_t most_heads = 8;
+  static constexpr std::uint32_t max_heads = 8;
 
-  // A chunk's state: {class + 1, or 0: free, or one of these} above bits of the caller's.
+  // The state of a chunk: {class + 1, or 0: free, or one of these}, above bits owned by the caller.
   static constexpr unsigned kind_shift = 56;
   static constexpr std::uint32_t queue_piece = 0xfe, large = 0xff;
   static SIMT_INLINE std::uint32_t kind_of(std::uint64_t state) {
@@ -75,7 +83,8 @@ class Chunks {
   }
   static SIMT_INLINE std::uint64_t of_kind(std::uint32_t kind) { return std::uint64_t{kind} << kind_shift; }
 
-  // Where the tables end if they begin at `at`, a multiple of 256. `maps`: bitmaps of chunks for the caller.
+  // Returns where the tables end if they begin at `at`, a multiple of 256. `maps`: bitmaps of
+  // chunks for the caller.
   std::size_t plan(const Shape& shape, std::uint32_t maps, std::size_t at) {
     shape_ = shape;
     words_at_ = at;
@@ -91,9 +100,9 @@ class Chunks {
     states_at_ = at;
     return at + shape.chunks * sizeof(std::uint64_t);
   }
-  // On tables that are zero, and with the buddy behind them. `buddy` is where its handle is.
+  // Called on zeroed tables, after the buddy has been created. `buddy` points to its handle.
   template <class Device>
-  void settle(std::byte* base, const Buddy* buddy, std::byte* memory, const Device& device) {
+  void initialize(std::byte* base, const Buddy* buddy, std::byte* memory, const Device& device) {
     base_ = base;
     buddy_ = buddy;
     memory_ = memory;
@@ -124,13 +133,13 @@ class Chunks {
   SIMT_INLINE std::byte* page(std::uint32_t c, std::uint32_t q, std::uint32_t i) const {
     return chunk(c) + (std::size_t{i} << shape_.page_shift(q));
   }
-  // Of an address in the memory: its chunk, and its offset in there.
+  // Returns the chunk that contains an address, and the offset in it.
   SIMT_INLINE std::uint32_t chunk_of(const void* block, std::uint32_t& offset) const {
     const auto at = static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory_);
     offset = static_cast<std::uint32_t>(at) & ((1u << shape_.chunk_shift) - 1);
     return static_cast<std::uint32_t>(at >> shape_.chunk_shift);
   }
-  // Its class, or `large` - 1 for a block of the buddy's.
+  // The class of a chunk, or `large` - 1 for a block of the buddy.
   SIMT_INLINE std::uint32_t class_of(std::uint32_t c) const {
     // relaxed: constant while a block is in use.
     return c < shape_.chunks ? kind_of(state(c).load(simt::relaxed)) - 1 : large - 1;
@@ -145,64 +154,67 @@ class Chunks {
   SIMT_INLINE simt::atomic_ref<std::uint64_t> state(std::uint32_t c) const {
     return simt::atomic_ref<std::uint64_t>(reinterpret_cast<std::uint64_t*>(base_ + states_at_)[c]);
   }
-  // The caller's bitmaps, from 0.
+  // The caller's bitmaps, numbered from 0.
   SIMT_INLINE SumMap map(std::uint32_t i) const { return map_at(i + 1); }
 
-  // A free chunk, now the caller's; none: the bitmap has none. Threads search from places of their own.
+  // Takes a free chunk, or returns `none` if the bitmap has none. Each thread searches from its own
+  // place.
   template <class Thread>
   SIMT_INLINE std::uint32_t take(Thread& thread) const {
     const SumMap free = map_at(0);
-    const std::uint32_t spread = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
-    // Where chunks are in the beginning, or all that start behind these would meet at the first one.
-    const auto start = static_cast<std::uint32_t>((std::uint64_t{spread} * shape_.small()) >> 32);
+    const std::uint32_t seed = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
+    // Within the chunks of the initial bitmap: threads that start after them would all meet at the
+    // first one.
+    const auto start = static_cast<std::uint32_t>((std::uint64_t{seed} * shape_.small()) >> 32);
     SIMT_ROLLED
     for (std::uint32_t c = start; (c = free.find(c)) != SumMap::none;) {
       if (free.take(c) != 0) return c;
     }
     // relaxed, here and below: a hint.
-    hint(dry).store(1, simt::relaxed);
+    hint(exhausted).store(1, simt::relaxed);
     return none;
   }
-  // Of one that was in use. release: what its last users did.
+  // Frees a chunk that was in use. release: its last users' accesses.
   SIMT_INLINE void give_back(std::uint32_t c) const {
     map_at(0).set(c);
-    forget(dry);
-    forget(used_up);
-    forget(scattered);
+    clear_hint(exhausted);
+    clear_hint(buddy_exhausted);
+    clear_hint(no_full_word);
   }
-  // Of one that could not be used for want of another.
+  // Returns a chunk that could not be used because another one was missing.
   SIMT_INLINE void put_back(std::uint32_t c) const { map_at(0).set(c); }
-  // Not 0 if the bitmap had nothing when a thread last asked for a chunk.
-  SIMT_INLINE std::uint32_t* dry_word() const { return hint_at(dry); }
+  // Not 0 if the bitmap was empty when a thread last wanted a chunk.
+  SIMT_INLINE std::uint32_t* exhausted_word() const { return hint_at(exhausted); }
 
-  // For who found no memory for a page: brings chunks from the buddy, one thread at a time; the others wait for it, as it
-  // is inside. True: there are some. Not where a chunk is wanted, but up where little else is in registers.
+  // Called by a thread that found no memory for a page: moves chunks from the buddy, one thread at
+  // a time; the others wait for it, since it is running. Returns true if there are free chunks.
+  // Called where few values are in registers, not where a chunk is needed.
   template <class Thread>
-  static SIMT_INLINE bool more_small(const Chunks* self, Thread& thread) {
-    return self->hint(used_up).load(simt::relaxed) == 0 && bring_small(self, thread);
+  static SIMT_INLINE bool refill_from_buddy(const Chunks* self, Thread& thread) {
+    return self->hint(buddy_exhausted).load(simt::relaxed) == 0 && refill_from_buddy_slow(self, thread);
   }
 
-  // A block of more than a chunk. On a copy in device memory.
+  // Allocates a block larger than a chunk. Called on a copy in device memory.
   template <class Thread>
   SIMT_INLINE void* take_large(Thread& thread, std::size_t bytes) const {
     void* block = nullptr;
     SIMT_ROLLED
     do {
       block = buddy_->allocate(thread, bytes);
-    } while (block == nullptr && bytes <= std::size_t{64} << shape_.chunk_shift && more_large(thread));
+    } while (block == nullptr && bytes <= std::size_t{64} << shape_.chunk_shift && move_chunks_to_buddy(thread));
     return block;
   }
   SIMT_INLINE void give_large(void* block) const {
     buddy_->deallocate(block);
-    forget(used_up);
+    clear_hint(buddy_exhausted);
   }
 
   std::vector<std::uint64_t> read_states(const HostView& host) const {
     return host.read(reinterpret_cast<const std::uint64_t*>(base_ + states_at_), shape_.chunks);
   }
 
-  // Reports the chunks and the buddy. is_used(c, q, i): is page i of chunk c, of class q, in use? A chunk that is_empty(c)
-  // is one free region.
+  // Reports the chunks and the buddy. is_used(c, q, i): whether page i of chunk c, of class q, is
+  // in use. A chunk for which is_empty(c) holds is one free region.
   template <class Visitor, class IsEmpty, class IsUsed>
   void walk(const HostView& host, Visitor visit, IsEmpty is_empty, IsUsed is_used) const {
     using State = Region::State;
@@ -227,10 +239,10 @@ class Chunks {
   }
 
  private:
-  static constexpr std::uint32_t words = heads + most_heads;  // of a class
-  // dry: the bitmap has no chunk. used_up: nor has the buddy. scattered: the bitmap has no full word. moving: a thread
-  // brings chunks from the buddy.
-  enum Hint : std::uint32_t { dry, used_up, scattered, moving, hints };
+  static constexpr std::uint32_t words = heads + max_heads;  // per class
+  // exhausted: the bitmap has no chunk. buddy_exhausted: nor has the buddy. no_full_word: the
+  // bitmap has no full word. refilling: a thread is moving chunks from the buddy.
+  enum Hint : std::uint32_t { exhausted, buddy_exhausted, no_full_word, refilling, hints };
 
   SIMT_INLINE SumMap map_at(std::uint32_t i) const {
     return {reinterpret_cast<std::uint64_t*>(base_ + maps_at_) + std::size_t{i} * map_words_,
@@ -242,21 +254,21 @@ class Chunks {
   SIMT_INLINE simt::atomic_ref<std::uint32_t> hint(Hint which) const {
     return simt::atomic_ref<std::uint32_t>(*hint_at(which));
   }
-  SIMT_INLINE void forget(Hint which) const {
+  SIMT_INLINE void clear_hint(Hint which) const {
     if (hint(which).load(simt::relaxed) != 0) hint(which).store(0, simt::relaxed);
   }
 
   template <class Thread>
-  static SIMT_OUTLINE bool bring_small(const Chunks* self, Thread thread) {
-    const simt::atomic_ref<std::uint32_t> moving_now = self->hint(moving);
-    // acquire: what the last one brought.
-    if (moving_now.exchange(1, simt::acquire) != 0) {
-      return simt::wait_until(thread, [&] { return moving_now.load(simt::relaxed) == 0; });
+  static SIMT_OUTLINE bool refill_from_buddy_slow(const Chunks* self, Thread thread) {
+    const simt::atomic_ref<std::uint32_t> refilling_now = self->hint(refilling);
+    // acquire: the chunks that the last thread moved.
+    if (refilling_now.exchange(1, simt::acquire) != 0) {
+      return simt::wait_until(thread, [&] { return refilling_now.load(simt::relaxed) == 0; });
     }
-    // By the last one, unless somebody has found nothing since.
-    bool brought = self->hint(dry).load(simt::relaxed) == 0 && self->map_at(0).find(0) != SumMap::none;
+    // By the last thread, unless another thread has found none since.
+    bool has_chunks = self->hint(exhausted).load(simt::relaxed) == 0 && self->map_at(0).find(0) != SumMap::none;
     SIMT_ROLLED
-    for (std::uint32_t n = 64; n > 0 && !brought; n = n == 64 ? 1 : 0) {
+    for (std::uint32_t n = 64; n > 0 && !has_chunks; n = n == 64 ? 1 : 0) {
       void* const block = self->buddy_->allocate(thread, std::size_t{n} << self->shape_.chunk_shift);
       if (block == nullptr) continue;
       std::uint32_t offset = 0;
@@ -269,24 +281,24 @@ class Chunks {
       SIMT_ROLLED
       for (std::uint32_t i = 0; i < n; ++i) self->state(c + i).fetch_sub(of_kind(large), simt::relaxed);
       self->map_at(0).raise(c, n == 64 ? ~std::uint64_t{0} : 1);
-      brought = true;
+      has_chunks = true;
     }
-    if (brought) {
-      self->forget(dry);
+    if (has_chunks) {
+      self->clear_hint(exhausted);
     } else {
-      self->hint(used_up).store(1, simt::relaxed);
+      self->hint(buddy_exhausted).store(1, simt::relaxed);
     }
-    moving_now.store(0, simt::release);
-    return brought;
+    refilling_now.store(0, simt::release);
+    return has_chunks;
   }
 
-  // Gives 64 chunks in a row to the buddy. False: there are none.
+  // Moves 64 adjacent chunks to the buddy. Returns false if there are none.
   template <class Thread>
-  SIMT_INLINE bool more_large(const Thread& thread) const {
-    if (hint(scattered).load(simt::relaxed) != 0) return false;
+  SIMT_INLINE bool move_chunks_to_buddy(const Thread& thread) const {
+    if (hint(no_full_word).load(simt::relaxed) != 0) return false;
     const SumMap free = map_at(0);
-    const std::uint32_t rows = shape_.chunks / 64, spread = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
-    const auto start = static_cast<std::uint32_t>((std::uint64_t{spread} * rows) >> 32);
+    const std::uint32_t rows = shape_.chunks / 64, seed = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
+    const auto start = static_cast<std::uint32_t>((std::uint64_t{seed} * rows) >> 32);
     SIMT_ROLLED
     for (std::uint32_t i = 0; i < rows; ++i) {
       const std::uint32_t c = (i + start < rows ? i + start : i + start - rows) * 64;
@@ -300,7 +312,7 @@ class Chunks {
       }
       if (got != 0) free.raise(c, got);
     }
-    hint(scattered).store(1, simt::relaxed);
+    hint(no_full_word).store(1, simt::relaxed);
     return false;
   }
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The index queue of Ouroboros (section 3.3, algorithm 1): entries of 32 bits in slots, which are reached through a
-// ticket each. A slot is empty or has an entry. Who puts an entry waits until the slot is empty, who takes one until it
-// is not: both wait for a thread that has its ticket and so is inside. Where the slots are is the template argument.
-// Differs from the paper: no count of entries is checked here. The caller says, with a count or a semaphore, that there
-// is an entry for each that takes one (or that a running thread is about to put it), and that there is room.
+// The index queue of Ouroboros (section 3.3, algorithm 1): entries of 32 bits in slots, each
+// accessed with a ticket. A slot is empty or holds an entry. A thread that puts an entry waits
+// until the slot is empty, a thread that takes one waits until it is not. Both wait for a thread
+// that already has its ticket and is therefore running. The template argument determines where the
+// slots are.
+//
+// Differs from the paper: the queue does not check a count of entries. The caller guarantees, with
+// a count or a semaphore, that there is an entry for each thread that takes one (or that a running
+// thread is about to put it), and that there are free slots.
 #pragma once
 
 #include "alloc/ouroboros/chunks.hpp"
@@ -12,7 +16,7 @@
 
 namespace heapwood::alloc::ouroboros {
 
-// What the lane of the group with this rank brings.
+// Returns the value of the lane with this rank in the group.
 template <class Thread>
 SIMT_INLINE std::uint32_t lane_value(const Thread& thread, const LaneGroup<Thread>& group, std::uint32_t rank,
                                      std::uint32_t value) {
@@ -30,31 +34,33 @@ class IndexQueue {
   void reset(const Chunks& chunks, const Device& device) const {
     slots_.reset(chunks, device);
   }
-  // `self` and `there`: as in take().
+  // `self` and `chunks_copy`: as in take().
   template <class Thread>
-  SIMT_INLINE bool make_room(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t n,
-                             const IndexQueue* self, const Chunks* there) const {
-    return slots_.make_room(&self->slots_, chunks, there, thread, q, n);
+  SIMT_INLINE bool reserve_slots(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t n,
+                                 const IndexQueue* self, const Chunks* chunks_copy) const {
+    return slots_.reserve_slots(&self->slots_, chunks, chunks_copy, thread, q, n);
   }
 
-  // n consecutive positions for entries for which there is room; they must then be put.
+  // Reserves n consecutive positions for entries that have free slots; they must then be put.
   SIMT_INLINE std::uint64_t reserve(const Chunks& chunks, std::uint32_t q, std::uint32_t n) const {
-    // relaxed: a number that is handed out once.
+    // relaxed: the number is handed out once.
     return chunks.word(q, Chunks::placed).fetch_add(n, simt::relaxed);
   }
 
-  // Puts an entry for each lane of the group, unless the launch is aborted. `self` and `there`: as in take().
+  // Puts an entry for each lane of the group, unless the launch is aborted. `self` and
+  // `chunks_copy`: as in take().
   template <class Thread>
   SIMT_INLINE void put(const Chunks& chunks, Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q,
-                       std::uint32_t entry, const IndexQueue* self, const Chunks* there) const {
+                       std::uint32_t entry, const IndexQueue* self, const Chunks* chunks_copy) const {
     const std::uint64_t first = group.once([&] { return reserve(chunks, q, group.size()); });
     std::uint32_t run = 0;
-    const Place place = slots_.template find<true>(chunks, thread, q, first + group.rank(), run, &self->slots_, there);
+    const Place place =
+        slots_.template find<true>(chunks, thread, q, first + group.rank(), run, &self->slots_, chunks_copy);
     if (place.slot != nullptr) simt::wait_until(thread, [&] { return fill<true>(place.slot, entry); });
   }
 
-  // Puts n entries, `step` apart, at reserved positions; the lanes of the group share the work. They hand nothing over. On
-  // the copy in device memory.
+  // Puts n entries, `step` apart, at reserved positions; the lanes of the group share the work. The
+  // entries hand nothing over. Called on the copy in device memory.
   template <class Thread>
   SIMT_INLINE void put(const Chunks& chunks, Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q,
                        std::uint64_t begin, std::uint32_t n, std::uint32_t entry, std::uint32_t step) const {
@@ -66,7 +72,7 @@ class IndexQueue {
       if (run > n) run = n;
       SIMT_ROLLED
       for (std::uint32_t i = group.rank(); i < run; i += in_flight * lanes) {
-        // Each is on its way before it is known what came of the one in front.
+        // The exchanges are in flight together: none waits for the result of the previous one.
         std::uint32_t missed = 0;
         SIMT_UNROLLED
         for (std::uint32_t k = 0; k < in_flight; ++k) {
@@ -74,7 +80,7 @@ class IndexQueue {
           const bool filled = at >= run || fill<false>(place.slot + at, entry + at * step);
           missed |= (filled ? 0u : 1u) << k;
         }
-        // Who is to empty these is inside.
+        // The threads that will empty these slots are running.
         SIMT_ROLLED
         for (; missed != 0; missed &= missed - 1) {
           const std::uint32_t at = i + simt::lowest_bit(missed) * lanes;
@@ -85,40 +91,42 @@ class IndexQueue {
     }
   }
 
-  // The next entry for each lane of the group; empty only if the launch is aborted. `self` and `there` are copies of this
-  // object and of the chunks in device memory, for what is out of line.
+  // Returns the next entry for each lane of the group, or `empty` if the launch is aborted. `self`
+  // and `chunks_copy` are copies of this object and of the chunks in device memory, for functions
+  // out of line.
   template <class Thread>
   SIMT_INLINE std::uint32_t take(const Chunks& chunks, Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q,
-                                 const IndexQueue* self, const Chunks* there) const {
-    // relaxed: a number that is handed out once.
+                                 const IndexQueue* self, const Chunks* chunks_copy) const {
+    // relaxed: the number is handed out once.
     const std::uint64_t first =
         group.once([&] { return chunks.word(q, Chunks::taken).fetch_add(group.size(), simt::relaxed); });
     const std::uint64_t position = first + group.rank();
     std::uint32_t run = 0, entry = empty;
-    const Place place = slots_.template find<false>(chunks, thread, q, position, run, &self->slots_, there);
+    const Place place = slots_.template find<false>(chunks, thread, q, position, run, &self->slots_, chunks_copy);
     if (place.slot != nullptr) {
       const simt::atomic_ref<std::uint32_t> slot(*place.slot);
       const auto full = [&] { return slot.load(simt::relaxed) != empty; };
       SIMT_ROLLED
       do {
-        // acquire: takes over what the entry stands for. An exchange with an empty slot changes nothing.
+        // acquire: synchronizes with the entry's put(). An exchange with an empty slot changes
+        // nothing.
         entry = slot.exchange(empty, simt::acquire);
       } while (entry == empty && simt::wait_until(thread, full));
     }
     if constexpr (!in_pieces) {
-      if (group.rank() == 0) slots_.give_room(chunks, q, group.size());
+      if (group.rank() == 0) slots_.release_slots(chunks, q, group.size());
     } else {
-      // Each piece is left for itself, so that leaving one needs no later one.
-      const LaneGroup<Thread> mates = group.part(slots_.same_piece(position, first));
+      // Each piece is left separately, so that leaving one does not depend on a later one.
+      const LaneGroup<Thread> mates = group.part(slots_.is_same_piece(position, first));
       mates.sync();  // before the release in leave()
       if (mates.rank() == 0 && place.slot != nullptr && slots_.leave(chunks, place, mates.size())) {
-        emptied(self, there, thread, q, position, place);
+        on_piece_emptied(self, chunks_copy, thread, q, position, place);
       }
     }
     return entry;
   }
 
-  // What is in the queue.
+  // Visits the entries in the queue.
   template <class Visitor>
   void read(const HostView& host, const Chunks& chunks, std::uint32_t q, Visitor visit) const {
     slots_.read(host, chunks, q, host.read(chunks.word_at(q, Chunks::taken)),
@@ -130,17 +138,17 @@ class IndexQueue {
   static constexpr std::uint32_t in_flight = 16;
 
   template <class Thread>
-  static SIMT_OUTLINE void emptied(const IndexQueue* self, const Chunks* chunks, Thread thread, std::uint32_t q,
-                                   std::uint64_t position, Place place) {
-    self->slots_.emptied(*chunks, thread, q, position, place);
+  static SIMT_OUTLINE void on_piece_emptied(const IndexQueue* self, const Chunks* chunks, Thread thread,
+                                            std::uint32_t q, std::uint64_t position, Place place) {
+    self->slots_.on_piece_emptied(*chunks, thread, q, position, place);
   }
 
-  // Fills the slot if it is empty. By compare-and-swap, as two may want the same slot, a lap apart: which of them is the
-  // first does not matter, but none may overwrite.
+  // Fills the slot if it is empty. Uses compare-and-swap because two threads may want the same
+  // slot, one lap apart: their order does not matter, but neither may overwrite the other's entry.
   template <bool hands_over>
   static SIMT_INLINE bool fill(std::uint32_t* slot, std::uint32_t entry) {
     std::uint32_t seen = empty;
-    // release: hands over what the entry stands for.
+    // release: hands over what the entry represents.
     return simt::atomic_ref<std::uint32_t>(*slot).compare_exchange_strong(
         seen, entry, hands_over ? simt::release : simt::relaxed, simt::relaxed);
   }

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
-// The virtualised linked-chunk queue of Ouroboros (section 5.2, "VL"): the pieces (queue_pieces.hpp) of a class's queue
-// are a list, in the order of their numbers, from `first` to `end`. Threads that take entries begin at `front`, a piece
-// that is not yet emptied or was not a moment ago, those that put them at `last`, a piece where such a thread was before;
-// from there they walk to the piece with their number. Pieces are emptied in any order.
+// The virtualized linked-chunk queue of Ouroboros (section 5.2, "VL"): the pieces
+// (queue_pieces.hpp) of a class's queue form a list in the order of their numbers, from `first` to
+// `end`. Threads that take entries start at `front`, a piece that is not yet emptied or was not
+// until recently; threads that put entries start at `last`, a piece where such a thread has been.
+// From there they walk to the piece with their number. Pieces are emptied in any order.
+//
 // Differs from the paper:
-// - emptied pieces stay where they are until somebody wants a piece behind the last one; then those at the beginning get
-//   the next numbers and go to the end, without a chunk taken or given back, and while others only walk;
-// - the list is changed by one thread at a time. Others look whether their piece is there, and never wait for their turn
-//   but with a new piece in hands. (Published: whoever gets a piece's first slot links the next piece, and whoever moves
-//   the front gives the piece back that is ten behind.)
-// - a slot that has not been left keeps its piece in the list, and all behind it, so that every thread finds its piece; one
-//   that finds a number behind its own starts again from `first`.
-// Overhead: 8 bytes a chunk.
+//   - emptied pieces stay where they are until a thread needs a piece after the last one. Then
+//     those at the beginning get the next numbers and move to the end; no chunk is allocated or
+//     released, and other threads only walk meanwhile;
+//   - the list is changed by one thread at a time. Other threads check whether their piece has
+//     appeared; they wait for their turn only if they hold a new piece. (Published: the thread that
+//     gets a piece's first slot links the next piece, and the thread that moves the front releases
+//     the piece ten places earlier);
+//   - a slot that has not been left keeps its piece and all later ones in the list, so every thread
+//     finds its piece; a thread that finds a number beyond its own restarts from `first`. Overhead:
+//     8 bytes per chunk.
 #pragma once
 
 #include "alloc/ouroboros/queue_pieces.hpp"
@@ -44,8 +48,8 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
 
   template <bool puts, class Thread>
   SIMT_INLINE std::uint32_t piece_of(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t number,
-                                     const LinkedQueue* self, const Chunks* there) const {
-    // relaxed: a place to begin, a piece at any rate. `last` unless it lies behind.
+                                     const LinkedQueue* self, const Chunks* chunks_copy) const {
+    // relaxed: only a place to start, and always a piece. `last`, unless the number is before it.
     std::uint64_t from = chunks.word(q, Chunks::last).load(simt::relaxed);
     if (!puts) {
       const std::uint64_t front = chunks.word(q, Chunks::front).load(simt::relaxed);
@@ -54,19 +58,19 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     std::uint32_t c = piece_in(from), hops = 0;
     SIMT_ROLLED
     for (unsigned turn = 0;;) {
-      // acquire: the slots of this piece, and the link of the next, are those of their numbers.
+      // acquire: the slots of this piece and the link to the next one belong to their numbers.
       const std::uint64_t seen = link_of(chunks, c).load(simt::acquire);
-      const auto behind = static_cast<std::int32_t>(number - number_in(seen));
-      if (behind == 0) break;
-      if (behind > 0 && piece_in(seen) != Chunks::none) {
+      const auto distance = static_cast<std::int32_t>(number - number_in(seen));
+      if (distance == 0) break;
+      if (distance > 0 && piece_in(seen) != Chunks::none) {
         c = piece_in(seen);
         ++hops;
         continue;
       }
-      if (behind < 0) {
-        // It has a new number, or lies in front of `last`.
+      if (distance < 0) {
+        // The piece has a new number, or lies before `last`.
         c = piece_in(chunks.word(q, Chunks::first).load(simt::relaxed));
-      } else if (puts && extend(self, there, q)) {
+      } else if (puts && recycle_emptied(self, chunks_copy, q)) {
         continue;
       }
       // About to be linked, or to be emptied.
@@ -74,7 +78,7 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
       if (turn > 0) thread.pause(turn);
       ++turn;
     }
-    // Others find it in one hop. Which of several stores remains does not matter.
+    // Other threads then find it in one hop. Any of several concurrent stores may win.
     if (puts && hops > 0) chunks.word(q, Chunks::last).store(link(number, c), simt::relaxed);
     return c;
   }
@@ -88,11 +92,11 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     end_linking(chunks, q);
   }
 
-  // A piece has been emptied.
+  // Called for a piece that has been emptied.
   template <class Thread>
   SIMT_INLINE void recycle(const Chunks& chunks, Thread&, std::uint32_t q, std::uint32_t, std::uint32_t) const {
-    pass_emptied(chunks, q);
-    piece_back(chunks, q);
+    advance_front(chunks, q);
+    return_piece(chunks, q);
   }
 
   template <class Visitor>
@@ -108,9 +112,10 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
   }
 
  private:
-  static constexpr std::uint32_t most_at_once = 64;
+  static constexpr std::uint32_t max_pieces_per_call = 64;
 
-  // A piece's {number:32, next piece + 1:32}; `first` to `end` have the same form, with the piece itself.
+  // The link of a piece: {number:32, next piece + 1:32}. `first` to `end` have the same form, with
+  // the piece itself.
   static SIMT_INLINE std::uint64_t link(std::uint32_t number, std::uint32_t piece) {
     return std::uint64_t{number} << 32 | static_cast<std::uint32_t>(piece + 1);
   }
@@ -123,7 +128,8 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     return simt::atomic_ref<std::uint64_t>(*link_at(chunks, piece));
   }
 
-  // Who changes the list, `first` and `end`. False: another thread does. acquire: what that has left.
+  // Starts a change of the list, `first` and `end`. Returns false if another thread is changing
+  // them. acquire: that thread's changes.
   SIMT_INLINE bool begin_linking(const Chunks& chunks, std::uint32_t q) const {
     const simt::atomic_ref<std::uint64_t> busy = chunks.word(q, Chunks::linking);
     return busy.load(simt::relaxed) == 0 && busy.exchange(1, simt::acquire) == 0;
@@ -132,7 +138,8 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     chunks.word(q, Chunks::linking).store(0, simt::release);  // release: as above
   }
 
-  // Links an empty piece behind `end`; returns the new end. release: the slots are empty, and so says the count.
+  // Links an empty piece after `end` and returns the new end. release: publishes that the slots are
+  // empty, which the count also states.
   SIMT_INLINE std::uint64_t append(const Chunks& chunks, std::uint64_t end, std::uint32_t piece) const {
     const std::uint32_t number = number_in(end) + 1;
     link_of(chunks, piece).store(link(number, Chunks::none), simt::release);
@@ -140,15 +147,15 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     return link(number, piece);
   }
 
-  // Moves the pieces from the list's beginning to its end that have been emptied. False: there is none, or another
-  // thread is at the list.
-  static SIMT_OUTLINE bool extend(const LinkedQueue* self, const Chunks* chunks, std::uint32_t q) {
+  // Moves emptied pieces from the beginning of the list to its end. Returns false if there are
+  // none, or if another thread is changing the list.
+  static SIMT_OUTLINE bool recycle_emptied(const LinkedQueue* self, const Chunks* chunks, std::uint32_t q) {
     if (!self->begin_linking(*chunks, q)) return false;
     const simt::atomic_ref<std::uint64_t> first = chunks->word(q, Chunks::first), last = chunks->word(q, Chunks::end);
     std::uint64_t begin = first.load(simt::relaxed), end = last.load(simt::relaxed);
     std::uint32_t n = 0;
     SIMT_ROLLED
-    for (; n < most_at_once; ++n) {
+    for (; n < max_pieces_per_call; ++n) {
       const std::uint32_t piece = piece_in(begin), next = piece_in(self->link_of(*chunks, piece).load(simt::relaxed));
       // acquire: its slots are empty.
       if (next == Chunks::none || self->taken_of(*chunks, piece).load(simt::acquire) != self->slots()) break;
@@ -162,8 +169,8 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     return n > 0;
   }
 
-  // Moves `front` over pieces that have been emptied. relaxed: it is a hint.
-  SIMT_INLINE void pass_emptied(const Chunks& chunks, std::uint32_t q) const {
+  // Advances `front` past emptied pieces. relaxed: it is a hint.
+  SIMT_INLINE void advance_front(const Chunks& chunks, std::uint32_t q) const {
     const simt::atomic_ref<std::uint64_t> front = chunks.word(q, Chunks::front);
     const std::uint64_t from = front.load(simt::relaxed);
     std::uint64_t to = from;
@@ -171,13 +178,13 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     for (;;) {
       const std::uint32_t piece = piece_in(to);
       const std::uint64_t next = link_of(chunks, piece).load(simt::relaxed);
-      const bool emptied = taken_of(chunks, piece).load(simt::relaxed) == slots();
+      const bool is_emptied = taken_of(chunks, piece).load(simt::relaxed) == slots();
       if (number_in(next) != number_in(to)) {
-        // It has left the list.
+        // The piece has left its place in the list.
         const std::uint64_t first = chunks.word(q, Chunks::first).load(simt::relaxed);
         if (static_cast<std::int32_t>(number_in(first) - number_in(to)) <= 0) return;
         to = first;
-      } else if (emptied && piece_in(next) != Chunks::none) {
+      } else if (is_emptied && piece_in(next) != Chunks::none) {
         to = link(number_in(to) + 1, piece_in(next));
       } else {
         break;

@@ -1,29 +1,42 @@
 // SPDX-License-Identifier: MIT
-// Ouroboros: M. Winter, D. Mlakar, M. Parger, M. Steinberger, "Ouroboros: Virtualized Queues for Dynamic Memory
-// Management on GPUs", ICS 2020. Memory is divided into chunks of 8 KiB, a chunk into pages of one of ten size classes,
-// 16 bytes to 8 KiB. What is free is in a queue a class, access to which a bulk semaphore regulates. The queue has
-// pages (P) or chunks that have free pages (C); its slots are an array (S), or in pieces that are chunks themselves,
-// found through an array of pointers (VA) or a list (VL).
+// Ouroboros: M. Winter, D. Mlakar, M. Parger, M. Steinberger, "Ouroboros: Virtualized Queues for
+// Dynamic Memory Management on GPUs", ICS 2020. Memory is divided into chunks of 8 KiB, a chunk
+// into pages of one of ten size classes, 16 bytes to 8 KiB. Each class has a queue of free memory,
+// accessed under a bulk semaphore. The queue contains pages (P) or chunks that have free pages (C).
+// Its slots are an array (S), or are spread over pieces that are chunks themselves, found through
+// an array of pointers (VA) or a list (VL).
 //
-//   page_items.hpp, chunk_items.hpp                      P, C        what is in the queue
-//   static_queue.hpp, array_queue.hpp, linked_queue.hpp  S, VA, VL   where its slots are (queue_pieces.hpp: VA and VL)
-//   index_queue.hpp, ../primitives/bulk_semaphore.hpp                tickets and slots; who brings a chunk
-//   chunks.hpp, page_spill.hpp                                       memory; free pages that have no slot
+//   page_items, chunk_items                           P, C       the contents of the queue
+//   static_queue, array_queue, linked_queue           S, VA, VL  where its slots are
+//   queue_pieces                                                 the common part of VA and VL
+//   index_queue, ../primitives/bulk_semaphore                    tickets and slots; which thread
+//                                                                adds a chunk
+//   chunks, page_spill                                           memory; free pages without a slot
 //
-// malloc and free may run in the same kernel. What the paper leaves open or to chance is said in the parts' headers.
-// What a page's last user did happens before what its next one does. Each way from one to the other is a chain of a release
-// and an acquire on one word, and the next release comes after that acquire:
-//   a page, freed and taken (P)    its slot: put(), take(); or its chunk's list: PageSpill::give(), take_list()
-//   a page, freed and taken (C)    its bit: deallocate(), page_of(); counts of the chunk's state keep the chain of all pages
-//   an empty chunk (C)             the state: count_off(), retire(); then the bitmap or new_chunk()
-//   a chunk in the bitmap          its bit: give_back(), bring_small(); take()
-//   a large block, and chunks that change sides    the buddy's bits, and the bitmap's behind or in front of them
-//   a chunk that is brought to a class             the state: grow(), take_over() (P); new_chunk(), reserve() (C)
+// malloc and free may run in the same kernel. The headers of the parts state what the paper leaves
+// open.
+//
+// The accesses of a page's last user happen before those of its next user. Every path between the
+// two is a chain of a release and an acquire on one word, and the next release comes after that
+// acquire:
+//   a page, freed and taken (P)    its slot: put(), take();
+//                                  or its chunk's list: PageSpill::add_list(), take_list()
+//   a page, freed and taken (C)    its bit: deallocate(), page_of(); counts of the chunk's state
+//                                  keep the chain of all pages
+//   an empty chunk (C)             the state: release_pages(), retire(); then the bitmap or
+//                                  new_chunk()
+//   a chunk in the bitmap          its bit: give_back(), refill_from_buddy_slow(); take()
+//   a large block, and chunks      the buddy's bits; before or after them those of the bitmap
+//   moved to or from the buddy
+//   a chunk added to a class       the state: grow(), wait_for_chunk() (P); new_chunk(),
+//                                  reserve() (C)
 //   a chunk as a piece of a queue  its pointer (VA) or link (VL): attach(), piece_of()
-// The semaphores and tickets only count. Lanes that act as one pass on what one of them has acquired by sync().
-// Differs from the paper as a whole: requests above a chunk are served from the same chunks, by a buddy allocator; the
-// paper asks an instance with larger chunks, or the device's malloc. Chunks shrink with pools below 2 MiB, so that there
-// are enough of them.
+// The semaphores and tickets only count. Lanes that act as one thread extend what one of them has
+// acquired to the others by sync().
+//
+// Differs from the paper as a whole: requests larger than a chunk are served from the same chunks,
+// by a buddy allocator; the paper uses an instance with larger chunks, or the device's malloc.
+// Pools below 2 MiB have smaller chunks, so that there are enough of them.
 #pragma once
 
 #include <algorithm>
@@ -38,13 +51,14 @@ class Ouroboros {
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     return attempt_until(thread, wait_, [&]() -> void* {
-      if (bytes > std::size_t{1} << items_.chunks().shape().chunk_shift) return large(self(), thread, bytes);
+      if (bytes > std::size_t{1} << items_.chunks().shape().chunk_shift) return allocate_large(self(), thread, bytes);
       const std::uint32_t q = bytes <= granule ? 0 : simt::highest_bit((bytes - 1) / granule) + 1;
       void* block = nullptr;
       SIMT_ROLLED
       do {
         block = items_.allocate(self(), thread, q);
-      } while (block == nullptr && !thread.aborted() && ouroboros::Chunks::more_small(&self()->chunks(), thread));
+      } while (block == nullptr && !thread.aborted() &&
+               ouroboros::Chunks::refill_from_buddy(&self()->chunks(), thread));
       return block;
     });
   }
@@ -79,23 +93,23 @@ class Ouroboros {
     ouroboros::Shape shape;
     shape.chunk_shift = simt::highest_bit(std::clamp<std::size_t>(pool.bytes / 256, 256, 8192));
     shape.word_shift = pool.bytes < std::size_t{8} << 20 ? 3 : 7;
-    // As many chunks as there is room for beside their tables.
-    std::size_t most = std::min<std::size_t>(pool.bytes >> shape.chunk_shift, ouroboros::Chunks::most_chunks);
+    // As many chunks as fit together with their tables.
+    std::size_t max_chunks = std::min<std::size_t>(pool.bytes >> shape.chunk_shift, ouroboros::Chunks::max_chunks);
     std::uint32_t pages = 0;
-    for (;; most = pages) {
-      shape.chunks = static_cast<std::uint32_t>(most);
+    for (;; max_chunks = pages) {
+      shape.chunks = static_cast<std::uint32_t>(max_chunks);
       Items::choose(shape, pool.bytes);
       tables_ = round_up(items_.plan(shape, buddy_bytes + items_bytes), 256);
       pages = tables_ < pool.bytes ? Buddy::pages_in(pool.bytes - tables_, shape.chunk_shift) : 0;
-      if (pages >= most) break;
+      if (pages >= max_chunks) break;
     }
     if (shape.small() <= shape.pieces * shape.classes()) {
       throw Error(Exit::usage, std::string(traits.id) + ": the pool is too small for its queues");
     }
     std::size_t rest = pool.bytes - tables_;
-    // No page of the buddy's that is no chunk.
-    if (most < ouroboros::Chunks::most_chunks) {
-      for (; pages > most; pages = Buddy::pages_in(rest, shape.chunk_shift))
+    // The buddy must not have a page that is not a chunk.
+    if (max_chunks < ouroboros::Chunks::max_chunks) {
+      for (; pages > max_chunks; pages = Buddy::pages_in(rest, shape.chunk_shift))
         rest -= std::size_t{1} << shape.chunk_shift;
     }
     unused_ = pool.bytes - tables_ - rest;
@@ -107,13 +121,14 @@ class Ouroboros {
   }
 
  private:
-  // At the base: the buddy's handle, a copy of the items' for functions out of line, the tables, the buddy.
+  // At the base: the buddy's handle, a copy of the items for functions out of line, the tables, the
+  // buddy.
   static constexpr std::size_t buddy_bytes = 128, items_bytes = 256;
   SIMT_INLINE const Items* self() const { return reinterpret_cast<const Items*>(items_.chunks().base() + buddy_bytes); }
 
-  // By value: the address of a thread that lives in registers must not escape.
+  // Takes the thread by value: the address of a thread kept in registers must not escape.
   template <class Thread>
-  static SIMT_OUTLINE void* large(const Items* items, Thread thread, std::size_t bytes) {
+  static SIMT_OUTLINE void* allocate_large(const Items* items, Thread thread, std::size_t bytes) {
     void* block = items->chunks().take_large(thread, bytes);
     if (block == nullptr && Items::collect(items, thread)) block = items->chunks().take_large(thread, bytes);
     return block;

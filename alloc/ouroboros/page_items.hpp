@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Ouroboros with queues of pages (section 4.1, "P"): the queue of a class has an entry for each of its free pages. A
-// bulk semaphore counts them and says who brings a chunk; such a thread keeps a page and puts the others into the queue.
+// Ouroboros with queues of pages (section 4.1, "P"): the queue of a class has an entry for each of
+// its free pages. A bulk semaphore counts them and decides which thread adds a chunk; that thread
+// keeps a page and puts the others into the queue.
+//
 // Differs from the paper:
-// - a chunk that cannot be had is said to the semaphore (published: ignored, and then memory is written that is nobody's);
-// - there is room in the queue before a page is put there, and pages without room are in lists (page_spill.hpp). Who finds
-//   the queue empty takes those first. They are no units of the semaphore;
-// - places in the queue are reserved before the semaphore is told, so that waiting threads have their slots and do not
-//   crowd at one word, while the pages are put;
-// - lanes that call together act as one: one wait for all their units, one add for all their tickets, and they share the
-//   work of putting a chunk's pages.
-// As published a chunk stays with its class for good.
+//   - a failure to get a chunk is reported to the semaphore (published: ignored, after which memory
+//     without an owner is written);
+//   - a slot of the queue is reserved before a page is put into it, and pages without a slot are
+//     kept in lists (page_spill.hpp). A thread that finds the queue empty takes those first. They
+//     are not units of the semaphore;
+//   - places in the queue are reserved before the semaphore is signalled, so that waiting threads
+//     have their own slots, and do not contend for one word, while the pages are put;
+//   - lanes that call together act as one: one wait for all their units, one fetch_add for all
+//     their tickets, and they share the work of putting a chunk's pages. As published, a chunk
+//     stays with its class permanently.
 #pragma once
 
 #include <algorithm>
@@ -24,53 +28,54 @@ namespace heapwood::alloc::ouroboros {
 template <class Queue>
 class PageItems {
  public:
-  // The parts of a shape that are this one's choice. A class may have a 32nd of the chunks for its queue.
+  // Chooses the parts of a shape that depend on this queue type. The queue of a class may occupy
+  // 1/32 of the chunks.
   static void choose(Shape& shape, std::size_t pool) {
     shape.slots = 32;
     while (shape.slots * std::size_t{4096} <= pool) shape.slots *= 2;
     shape.pieces = Queue::in_pieces ? std::clamp(shape.chunks / 4096, 2u, 64u) : 0;
-    shape.most_pieces = shape.pieces + shape.chunks / 32;
+    shape.max_pieces = shape.pieces + shape.chunks / 32;
   }
-  // Where the tables end if they begin at `at`.
+  // Returns where the tables end if they begin at `at`.
   std::size_t plan(const Shape& shape, std::size_t at) {
     at = chunks_.plan(shape, shape.classes(), at);
     return queue_.plan(shape, true, spill_.plan(shape, at));
   }
   template <class Device>
   void reset(std::byte* base, const Buddy* buddy, std::byte* memory, const Device& device) {
-    chunks_.settle(base, buddy, memory, device);
+    chunks_.initialize(base, buddy, memory, device);
     queue_.reset(chunks_, device);
   }
 
   SIMT_INLINE const Chunks& chunks() const { return chunks_; }
 
-  // `self` is a copy of this object in device memory, for what is out of line.
+  // `self` is a copy of this object in device memory, for functions out of line.
   template <class Thread>
   SIMT_INLINE void* allocate(const PageItems* self, Thread& thread, std::uint32_t q) const {
     const LaneGroup<Thread> group(thread, thread.together(chunks_.word_at(q, Chunks::units)));
     const auto answer = static_cast<Units::Wait>(group.once([&] {
-      const Units::Wait got = units(q).wait(thread, group.size(), chunks_.shape().pages(q), chunks_.dry_word());
+      const Units::Wait got = units(q).wait(thread, group.size(), chunks_.shape().pages(q), chunks_.exhausted_word());
       return static_cast<std::uint32_t>(got);
     }));
     if (answer == Units::Wait::got) return take(self, thread, group, q);
-    return bring(self, thread, group.lanes(), q, answer == Units::Wait::grow);
+    return allocate_slow(self, thread, group.lanes(), q, answer == Units::Wait::grow);
   }
 
-  // What begins at `offset` in chunk c, of class q.
+  // Frees the page at `offset` in chunk c, of class q.
   template <class Thread>
   SIMT_INLINE void deallocate(const PageItems* self, Thread& thread, std::uint32_t c, std::uint32_t offset,
                               std::uint32_t q) const {
     const std::uint32_t i = offset >> chunks_.shape().page_shift(q);
     const LaneGroup<Thread> group(thread, thread.together(chunks_.word_at(q, Chunks::units)));
-    const bool room = group.once([&] {
-      return std::uint32_t{queue_.make_room(chunks_, thread, q, group.size(), &self->queue_, &self->chunks_)};
+    const bool has_space = group.once([&] {
+      return std::uint32_t{queue_.reserve_slots(chunks_, thread, q, group.size(), &self->queue_, &self->chunks_)};
     }) != 0;
-    if (!room) return spill(self, thread, c, i, q);
+    if (!has_space) return spill(self, thread, c, i, q);
     queue_.put(chunks_, thread, group, q, entry_of(c, i), &self->queue_, &self->chunks_);
     group.sync();
     if (group.rank() == 0) units(q).signal(group.size(), 0);
   }
-  // What is kept although it is free.
+  // Releases memory that is kept although it is free; there is none.
   template <class Thread>
   static SIMT_INLINE bool collect(const PageItems*, Thread&) {
     return false;
@@ -101,48 +106,49 @@ class PageItems {
  private:
   using Units = BasicBulkSemaphore<false>;  // pages are handed over in the slots
 
-  // An entry is {chunk:22, page:9, fresh:1}. A fresh page was not used since its chunk was brought: what was there before,
-  // as part of a large block, is handed over by the chunk's state, once for all its pages.
+  // An entry is {chunk:22, page:9, fresh:1}. A fresh page has not been used since its chunk was
+  // added. The previous accesses to the memory, as part of a large block, are handed over through
+  // the chunk's state, once for all its pages.
   static constexpr std::uint32_t fresh = 1;
   static SIMT_INLINE std::uint32_t entry_of(std::uint32_t c, std::uint32_t i) { return c << 10 | i << 1; }
 
   SIMT_INLINE Units units(std::uint32_t q) const { return Units(chunks_.word_at(q, Chunks::units)); }
 
-  // A page for each lane of the group, which has units for them.
+  // Takes a page for each lane of the group, which holds units for them.
   template <class Thread>
   SIMT_INLINE void* take(const PageItems* self, Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q) const {
     const std::uint32_t entry = queue_.take(chunks_, thread, group, q, &self->queue_, &self->chunks_);
     if (entry == Queue::empty) return nullptr;
     const std::uint32_t c = entry >> 10;
-    if ((entry & fresh) != 0 && !take_over(thread, c, q)) return nullptr;
+    if ((entry & fresh) != 0 && !wait_for_chunk(thread, c, q)) return nullptr;
     return chunks_.page(c, q, entry >> 1 & 511);
   }
-  // Of a chunk that somebody else has brought. False: the launch is aborted.
+  // Waits for a chunk that another thread has added. Returns false if the launch is aborted.
   template <class Thread>
-  SIMT_INLINE bool take_over(Thread& thread, std::uint32_t c, std::uint32_t q) const {
-    // acquire: its class, for whoever frees the page, and what its last users did.
+  SIMT_INLINE bool wait_for_chunk(Thread& thread, std::uint32_t c, std::uint32_t q) const {
+    // acquire: its class, for the thread that frees the page, and its last users' accesses.
     const auto known = [&] { return chunks_.state(c).load(simt::acquire) == Chunks::of_kind(q + 1); };
     return simt::wait_until(thread, known);
   }
 
-  // By value: the address of a thread that lives in registers must not escape.
+  // Takes the thread by value: the address of a thread kept in registers must not escape.
   template <class Thread>
   static SIMT_OUTLINE void spill(const PageItems* self, Thread thread, std::uint32_t c, std::uint32_t i,
                                  std::uint32_t q) {
-    const LaneGroup<Thread> alone(thread, 1u << thread.lane());
-    self->spill_.put(self->chunks_, alone, q, c, i, 1);
+    const LaneGroup<Thread> single(thread, 1u << thread.lane());
+    self->spill_.put(self->chunks_, single, q, c, i, 1);
   }
 
-  // The group has been told to bring chunks (`grows`), or that nobody will. Where there are too few pages for all, the
-  // first lanes get those that are free by now.
+  // Slow path: the semaphore told the group to add chunks (`grows`), or that no thread will. If
+  // there are too few pages for all, the first lanes get those that are free by now.
   template <class Thread>
-  static SIMT_OUTLINE void* bring(const PageItems* self, Thread thread, std::uint32_t lanes, std::uint32_t q,
-                                  bool grows) {
+  static SIMT_OUTLINE void* allocate_slow(const PageItems* self, Thread thread, std::uint32_t lanes, std::uint32_t q,
+                                          bool grows) {
     LaneGroup<Thread> group(thread, lanes);
-    // Others wait for the pages behind those of this group.
+    // Other threads wait for the pages after those of this group.
     const std::uint32_t pages = self->chunks_.shape().pages(q);
     std::uint32_t promised = grows ? (0 - group.size()) & (pages - 1) : 0;
-    if (group.once([&] { return std::uint32_t{self->spill_.any(self->chunks_, q)}; }) != 0) {
+    if (group.once([&] { return std::uint32_t{self->spill_.may_have_pages(self->chunks_, q)}; }) != 0) {
       if (promised != 0 && group.rank() == 0) self->units(q).signal(0, promised);
       promised = 0;
       void* const page = self->spill_.take(self->chunks_, group, q);
@@ -152,31 +158,31 @@ class PageItems {
     void* const page = self->grow(thread, group, q, promised);
     group = group.part(page != nullptr);
     if (page != nullptr) return page;
-    const bool seated = group.rank() < group.once([&] { return self->units(q).take_some(group.size()); });
-    group = group.part(seated);
-    return seated ? self->take(self, thread, group, q) : nullptr;
+    const bool has_unit = group.rank() < group.once([&] { return self->units(q).take_some(group.size()); });
+    group = group.part(has_unit);
+    return has_unit ? self->take(self, thread, group, q) : nullptr;
   }
 
-  // Brings as many chunks as the group needs; a page for each lane, nullptr where there was none. On the copy in device
-  // memory.
+  // Adds as many chunks as the group needs and returns a page for each lane, or nullptr if there
+  // was none. Called on the copy in device memory.
   template <class Thread>
   SIMT_INLINE void* grow(Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q,
                          std::uint32_t promised) const {
     const std::uint32_t pages = chunks_.shape().pages(q), i = group.rank() & (pages - 1);
     std::uint32_t c = Chunks::none;
     if (i == 0) c = chunks_.take(thread);
-    // release: hands the chunk over to those that take its fresh pages.
+    // release: hands the chunk over to the threads that take its fresh pages.
     if (i == 0 && c != Chunks::none) chunks_.state(c).store(Chunks::of_kind(q + 1), simt::release);
     c = lane_value(thread, group, group.rank() - i, c);
-    group.sync();  // passes the chunks on
-    // The pages behind those of the group, all of the last chunk.
+    group.sync();  // makes the chunks visible to all lanes
+    // The pages after those of the group, all in the last chunk.
     const std::uint32_t last = (group.size() - 1) & ~(pages - 1), kept = group.size() - last, others = pages - kept;
     const std::uint32_t from = lane_value(thread, group, last, c);
     if (others > 0 && from != Chunks::none) {
-      const bool room = group.once([&] {
-        return std::uint32_t{queue_.make_room(chunks_, thread, q, others, &queue_, &chunks_)};
+      const bool has_space = group.once([&] {
+        return std::uint32_t{queue_.reserve_slots(chunks_, thread, q, others, &queue_, &chunks_)};
       }) != 0;
-      if (room) {
+      if (has_space) {
         const std::uint64_t at = group.once([&] {
           const std::uint64_t position = queue_.reserve(chunks_, q, others);
           units(q).signal(others, promised);

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: MIT
-// What the virtualised queues of Ouroboros (section 5) have in common: their slots are in pieces, which are chunks, and
-// position p of a queue is in the piece with number p / slots of a piece. How a piece is found by its number is the
-// derived class's: an array of pointers ("VA") or a list ("VL"). A piece that has been filled and emptied, as a count
-// tells, is attached again behind the last one, with a new number: at once (VA) or when it is wanted (VL).
+// The common part of the virtualized queues of Ouroboros (section 5): their slots are in pieces,
+// which are chunks, and position p of a queue is in piece number p / (slots per piece). The derived
+// class finds a piece by its number: through an array of pointers ("VA") or a list ("VL"). A piece
+// that has been filled and emptied, according to its count, is attached again after the last one,
+// with a new number: immediately (VA) or when it is needed (VL).
+//
 // Differs from the paper:
-// - who puts entries has room for them before it takes tickets: a bulk semaphore of slots, whose batch is a piece. So a
-//   free that finds no memory for a piece learns it in time, and who looks for the piece of its ticket finds it. Chunks
-//   that are in queues of chunks (C) get room once, when they come to the class, so that a free never needs any;
-// - pieces stay with their class. So it does no harm to look at a piece that has been emptied meanwhile: what is there
-//   is a piece, and its number tells. (The published list leaves ten old pieces alone before they are used for something
-//   else, and hopes that no thread is later than that.)
-// - one count a piece, of entries taken; an entry that was taken was put;
-// - a class has a few pieces from the beginning, for the first thousands of threads.
-// Overhead: 4 bytes an entry of the longest queue there was, 4 bytes a chunk.
+//   - a thread that puts entries reserves slots for them before it takes tickets, with a bulk
+//     semaphore of slots whose batch is a piece. A free that finds no memory for a piece therefore
+//     learns this in time, and a thread that looks for the piece of its ticket finds it. Chunks in
+//     queues of chunks (C) reserve a slot once, when they join the class, so a free never needs
+//     one;
+//   - pieces stay with their class, so reading a piece that has been emptied meanwhile is harmless:
+//     the memory is still a piece, and its number identifies it. (The published list leaves ten old
+//     pieces unused before they serve another purpose, and assumes that no thread is later than
+//     that);
+//   - one count per piece, of entries taken; an entry that was taken had been put;
+//   - each class has a few pieces from the start, for the first thousands of threads. Overhead: 4
+//     bytes per entry of the longest queue so far, 4 bytes per chunk.
 #pragma once
 
 #include <algorithm>
@@ -32,39 +37,45 @@ class QueuePieces {
     std::uint32_t piece = 0;        // a chunk
   };
 
-  // The slot of a position, and in `run` how many slots follow each other from there on. puts: for who puts an entry.
+  // Returns the slot of a position and, in `run`, the number of adjacent slots from there on.
+  // `puts`: for a thread that puts an entry.
   template <bool puts, class Thread>
   SIMT_INLINE Place find(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint64_t position,
-                         std::uint32_t& run, const Derived* self, const Chunks* there) const {
+                         std::uint32_t& run, const Derived* self, const Chunks* chunks_copy) const {
     const auto at = static_cast<std::uint32_t>(position) & (slots() - 1);
     run = slots() - at;
-    const std::uint32_t piece = derived().template piece_of<puts>(chunks, thread, q, number_of(position), self, there);
+    const std::uint32_t piece =
+        derived().template piece_of<puts>(chunks, thread, q, number_of(position), self, chunks_copy);
     if (piece == Chunks::none) return {};
     return {slots_of(chunks, piece) + at, piece};
   }
 
-  // Called when n slots of the place's piece have been emptied. True: so has the piece, and the caller has to call emptied().
+  // Records that n slots of the place's piece have been emptied. Returns true if the whole piece is
+  // now empty; the caller must then call on_piece_emptied().
   SIMT_INLINE bool leave(const Chunks& chunks, const Place& place, std::uint32_t n) const {
     // release: the slots are empty; acquire: so are the others.
     return taken_of(chunks, place.piece).fetch_add(n, simt::acq_rel) + n == slots();
   }
-  SIMT_INLINE bool same_piece(std::uint64_t a, std::uint64_t b) const { return number_of(a) == number_of(b); }
+  SIMT_INLINE bool is_same_piece(std::uint64_t a, std::uint64_t b) const { return number_of(a) == number_of(b); }
   template <class Thread>
-  SIMT_INLINE void emptied(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint64_t position,
-                           const Place& place) const {
+  SIMT_INLINE void on_piece_emptied(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint64_t position,
+                                    const Place& place) const {
     derived().recycle(chunks, thread, q, number_of(position), place.piece);
   }
 
-  // Room for n entries (not more than a piece has slots), which are then put. False: there is none. `self` and `there`
-  // are copies of this object and of the chunks in device memory, for what is out of line.
+  // Reserves slots for n entries (at most the slots of a piece), which are then put. Returns false
+  // if there are none. `self` and `chunks_copy` are copies of this object and of the chunks in
+  // device memory, for functions out of line.
   template <class Thread>
-  SIMT_INLINE bool make_room(const Derived* self, const Chunks& chunks, const Chunks* there, Thread& thread,
-                             std::uint32_t q, std::uint32_t n) const {
-    const Room::Wait answer = Room(chunks.word_at(q, Chunks::room)).wait(thread, n, slots(), chunks.dry_word());
-    return answer == Room::Wait::got || (answer == Room::Wait::grow && bring_piece(self, there, thread, q, n));
+  SIMT_INLINE bool reserve_slots(const Derived* self, const Chunks& chunks, const Chunks* chunks_copy, Thread& thread,
+                                 std::uint32_t q, std::uint32_t n) const {
+    const FreeSlots::Wait answer =
+        FreeSlots(chunks.word_at(q, Chunks::free_slots)).wait(thread, n, slots(), chunks.exhausted_word());
+    return answer == FreeSlots::Wait::got ||
+           (answer == FreeSlots::Wait::grow && add_piece(self, chunks_copy, thread, q, n));
   }
-  // The slots of a piece come back together.
-  SIMT_INLINE void give_room(const Chunks&, std::uint32_t, std::uint32_t) const {}
+  // The slots of a piece become free together.
+  SIMT_INLINE void release_slots(const Chunks&, std::uint32_t, std::uint32_t) const {}
 
  protected:
   std::size_t plan_pieces(const Shape& shape, bool counts, std::size_t at) {
@@ -79,10 +90,12 @@ class QueuePieces {
     const Shape& shape = chunks.shape();
     simt::device_fill(device.id(), slots_of(chunks, 0), 0xff,
                       (std::size_t{shape.classes()} * shape.pieces) << shape.chunk_shift);
-    // Where room is for ever, T entries and the next position lie in up to (T - 1) / slots + 2 pieces.
-    const std::uint64_t pieces = shape.pieces, room = Room::initial((shape.pieces - (counts_ ? 0 : 1)) << slot_shift_);
+    // If slots are reserved permanently, T entries and the next position occupy up to (T - 1) /
+    // slots + 2 pieces.
+    const std::uint64_t pieces = shape.pieces,
+                        free_slots = FreeSlots::initial((shape.pieces - (counts_ ? 0 : 1)) << slot_shift_);
     for (std::uint32_t q = 0; q < shape.classes(); ++q) {
-      simt::device_upload(device.id(), chunks.word_at(q, Chunks::room), &room, sizeof(room));
+      simt::device_upload(device.id(), chunks.word_at(q, Chunks::free_slots), &free_slots, sizeof(free_slots));
       simt::device_upload(device.id(), chunks.word_at(q, Chunks::pieces), &pieces, sizeof(pieces));
     }
   }
@@ -94,16 +107,16 @@ class QueuePieces {
   SIMT_INLINE std::uint32_t* slots_of(const Chunks& chunks, std::uint32_t piece) const {
     return reinterpret_cast<std::uint32_t*>(chunks.chunk(piece));
   }
-  // How many of its entries have been taken.
+  // The number of the piece's entries that have been taken.
   SIMT_INLINE simt::atomic_ref<std::uint32_t> taken_of(const Chunks& chunks, std::uint32_t piece) const {
     return simt::atomic_ref<std::uint32_t>(reinterpret_cast<std::uint32_t*>(chunks.base() + taken_at_)[piece]);
   }
-  // A piece is there for entries again.
-  SIMT_INLINE void piece_back(const Chunks& chunks, std::uint32_t q) const {
-    if (counts_) Room(chunks.word_at(q, Chunks::room)).signal(slots(), 0);
+  // Makes a piece's slots available again.
+  SIMT_INLINE void return_piece(const Chunks& chunks, std::uint32_t q) const {
+    if (counts_) FreeSlots(chunks.word_at(q, Chunks::free_slots)).signal(slots(), 0);
   }
 
-  // The slots of positions [begin, end); piece(number) finds a piece, on the host.
+  // Visits the slots of positions [begin, end); piece(number) finds a piece, on the host.
   template <class Visitor, class Piece>
   void read_pieces(const HostView& host, const Chunks& chunks, std::uint64_t begin, std::uint64_t end, Visitor visit,
                    Piece piece) const {
@@ -116,31 +129,32 @@ class QueuePieces {
   }
 
  private:
-  using Room = BasicBulkSemaphore<false>;  // counts slots; pieces are handed over where they are attached
+  // Counts slots; pieces are handed over where they are attached.
+  using FreeSlots = BasicBulkSemaphore<false>;
 
-  // The caller has promised a piece, and keeps n slots of it.
+  // Adds a piece that the caller has promised; the caller keeps n slots of it.
   template <class Thread>
-  static SIMT_OUTLINE bool bring_piece(const Derived* self, const Chunks* chunks, Thread thread, std::uint32_t q,
-                                       std::uint32_t n) {
-    const Room room(chunks->word_at(q, Chunks::room));
+  static SIMT_OUTLINE bool add_piece(const Derived* self, const Chunks* chunks, Thread thread, std::uint32_t q,
+                                     std::uint32_t n) {
+    const FreeSlots free_slots(chunks->word_at(q, Chunks::free_slots));
     const std::uint32_t others = self->slots() - n;
     const simt::atomic_ref<std::uint64_t> pieces = chunks->word(q, Chunks::pieces);
-    // relaxed: a number.
-    const bool allowed = pieces.fetch_add(1, simt::relaxed) < chunks->shape().most_pieces;
-    const std::uint32_t piece = allowed ? chunks->take(thread) : Chunks::none;
+    // relaxed: only a number.
+    const bool is_allowed = pieces.fetch_add(1, simt::relaxed) < chunks->shape().max_pieces;
+    const std::uint32_t piece = is_allowed ? chunks->take(thread) : Chunks::none;
     if (piece == Chunks::none) {
       pieces.fetch_sub(1, simt::relaxed);
-      room.signal(0, others);
+      free_slots.signal(0, others);
       return false;
     }
-    // acquire: waits for the last users of its pages.
+    // acquire: synchronizes with the last users of its pages.
     chunks->state(piece).fetch_add(Chunks::of_kind(Chunks::queue_piece), simt::acquire);
     SIMT_UNROLLED_4
     for (std::uint32_t i = 0; i < self->slots(); ++i) {
       simt::atomic_ref<std::uint32_t>(self->slots_of(*chunks, piece)[i]).store(~0u, simt::relaxed);
     }
     self->attach(*chunks, thread, q, piece);
-    room.signal(others, others);
+    free_slots.signal(others, others);
     return true;
   }
   SIMT_INLINE const Derived& derived() const { return static_cast<const Derived&>(*this); }

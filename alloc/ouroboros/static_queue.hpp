@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The slots of a class's queue as one array (Ouroboros section 4, "S"). Position p is slot p modulo the array's length.
-// Differs from the paper: the length follows the pool's, and a queue of pages counts the slots that are left. So a free
-// learns that there is none, before it has a ticket; the published array has 2,000,000 slots, and the program stops when
-// a free finds it full. Overhead: pages in the queue: at most 1.3% of the pool; chunks in it: 4 bytes a chunk and class.
+// The slots of a class's queue as one array (Ouroboros section 4, "S"). Position p is slot p modulo
+// the array's length.
+//
+// Differs from the paper: the length depends on the pool's size, and a queue of pages counts its
+// free slots, so a free learns that there is none before it takes a ticket. The published array has
+// 2,000,000 slots, and the program stops if a free finds it full. Overhead: for pages in the queue
+// at most 1.3% of the pool; for chunks in it 4 bytes per chunk and class.
 #pragma once
 
 #include "alloc/ouroboros/chunks.hpp"
@@ -13,18 +16,19 @@ class StaticQueue {
  public:
   static constexpr bool in_pieces = false;
 
-  // A slot, and the piece of the queue that it is in.
+  // A slot, and the piece of the queue that contains it.
   struct Place {
     std::uint32_t* slot = nullptr;
     std::uint32_t piece = 0;
   };
 
-  // counts: entries come and go, and must not be more than there are slots. Else there is a slot for every chunk.
+  // counts: the number of entries varies and must not exceed the slots. Otherwise there is a slot
+  // for every chunk.
   std::size_t plan(const Shape& shape, bool counts, std::size_t at) {
     counts_ = counts;
     length_ = counts ? shape.slots : 1;
     while (!counts && length_ < shape.chunks) length_ *= 2;
-    few_ = counts && length_ > 128 ? length_ / 4 : length_;
+    short_length_ = counts && length_ > 128 ? length_ / 4 : length_;
     slots_at_ = round_up(at, 256);
     return slots_at_ + sizeof(std::uint32_t) * first(shape.classes());
   }
@@ -34,12 +38,13 @@ class StaticQueue {
     const std::uint32_t classes = chunks.shape().classes();
     simt::device_fill(device.id(), slots(chunks), 0xff, sizeof(std::uint32_t) * first(classes));
     for (std::uint32_t q = 0; q < classes; ++q) {
-      const std::uint64_t room = length(q);
-      simt::device_upload(device.id(), chunks.word_at(q, Chunks::room), &room, sizeof(room));
+      const std::uint64_t free_slots = length(q);
+      simt::device_upload(device.id(), chunks.word_at(q, Chunks::free_slots), &free_slots, sizeof(free_slots));
     }
   }
 
-  // The slot of a position, and in `run` how many slots follow each other from there on. puts: for who puts an entry.
+  // Returns the slot of a position and, in `run`, the number of adjacent slots from there on.
+  // `puts`: for a thread that puts an entry.
   template <bool puts, class Thread>
   SIMT_INLINE Place find(const Chunks& chunks, Thread&, std::uint32_t q, std::uint64_t position, std::uint32_t& run,
                          const StaticQueue*, const Chunks*) const {
@@ -47,30 +52,31 @@ class StaticQueue {
     run = n - at;
     return {slots(chunks) + first(q) + at, 0};
   }
-  // Slots that have been emptied need no care.
+  // Emptied slots need no further action.
   SIMT_INLINE bool leave(const Chunks&, const Place&, std::uint32_t) const { return false; }
-  SIMT_INLINE bool same_piece(std::uint64_t, std::uint64_t) const { return true; }
+  SIMT_INLINE bool is_same_piece(std::uint64_t, std::uint64_t) const { return true; }
   template <class Thread>
-  SIMT_INLINE void emptied(const Chunks&, Thread&, std::uint32_t, std::uint64_t, const Place&) const {}
+  SIMT_INLINE void on_piece_emptied(const Chunks&, Thread&, std::uint32_t, std::uint64_t, const Place&) const {}
 
-  // Room for n entries, which are then put. False: there is none.
+  // Reserves slots for n entries, which are then put. Returns false if there are none.
   template <class Thread>
-  SIMT_INLINE bool make_room(const StaticQueue*, const Chunks& chunks, const Chunks*, Thread&, std::uint32_t q,
-                             std::uint32_t n) const {
+  SIMT_INLINE bool reserve_slots(const StaticQueue*, const Chunks& chunks, const Chunks*, Thread&, std::uint32_t q,
+                                 std::uint32_t n) const {
     if (!counts_) return true;
-    // relaxed: a number. By subtraction: a compare-and-swap succeeds about once a trip to the L2 cache. Who sees too little
-    // for a moment, because another thread was too late, does without.
-    const simt::atomic_ref<std::uint64_t> room = chunks.word(q, Chunks::room);
-    if (static_cast<std::int64_t>(room.fetch_sub(n, simt::relaxed)) >= std::int64_t{n}) return true;
-    room.fetch_add(n, simt::relaxed);
+    // relaxed: only a number. Uses subtraction because a compare-and-swap succeeds only about once
+    // per L2 round trip. A thread that briefly reads too small a value, because another thread is
+    // undoing its subtraction, gets no slot.
+    const simt::atomic_ref<std::uint64_t> free_slots = chunks.word(q, Chunks::free_slots);
+    if (static_cast<std::int64_t>(free_slots.fetch_sub(n, simt::relaxed)) >= std::int64_t{n}) return true;
+    free_slots.fetch_add(n, simt::relaxed);
     return false;
   }
-  // The entries of n tickets have been taken, or are about to.
-  SIMT_INLINE void give_room(const Chunks& chunks, std::uint32_t q, std::uint32_t n) const {
-    if (counts_) chunks.word(q, Chunks::room).fetch_add(n, simt::relaxed);
+  // Releases the slots of n tickets whose entries have been taken or are about to be.
+  SIMT_INLINE void release_slots(const Chunks& chunks, std::uint32_t q, std::uint32_t n) const {
+    if (counts_) chunks.word(q, Chunks::free_slots).fetch_add(n, simt::relaxed);
   }
 
-  // The slots of positions [begin, end), which are not more than there are slots.
+  // Visits the slots of positions [begin, end), at most as many as there are slots.
   template <class Visitor>
   void read(const HostView& host, const Chunks& chunks, std::uint32_t q, std::uint64_t begin, std::uint64_t end,
             Visitor visit) const {
@@ -84,19 +90,19 @@ class StaticQueue {
   }
 
  private:
-  // Pages of up to 256 bytes are many.
+  // Queues of pages of up to 256 bytes are long, because there are many such pages.
   static constexpr std::uint32_t long_queues = 5;
-  SIMT_INLINE std::uint32_t length(std::uint32_t q) const { return q < long_queues ? length_ : few_; }
+  SIMT_INLINE std::uint32_t length(std::uint32_t q) const { return q < long_queues ? length_ : short_length_; }
   // The first slot of a class.
   SIMT_INLINE std::size_t first(std::uint32_t q) const {
     const std::uint32_t many = q < long_queues ? q : long_queues;
-    return std::size_t{many} * length_ + std::size_t{q - many} * few_;
+    return std::size_t{many} * length_ + std::size_t{q - many} * short_length_;
   }
   SIMT_INLINE std::uint32_t* slots(const Chunks& chunks) const {
     return reinterpret_cast<std::uint32_t*>(chunks.base() + slots_at_);
   }
 
-  std::uint32_t length_ = 0, few_ = 0;  // powers of two
+  std::uint32_t length_ = 0, short_length_ = 0;  // powers of two
   bool counts_ = false;
   std::size_t slots_at_ = 0;
 };

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: MIT
-// A lock-free buddy allocator of pages: the backend for large requests of the allocators that have none of their own.
-// The published ones call the device's malloc, which does not exist on the CPU, cannot be walked, and is slow. Own
-// design: levels of bitmaps (run_map.hpp), where a unit of level l is 64^l pages. A request of up to 32 units of a level
-// is an aligned run of bits in one word there, so that a block is split at most once a level, into 64, and 64 units are
-// merged by one exchange. TBuddy (bulk, section 4.2) halves, which makes chains of up to 20 steps through the few words
-// of the largest blocks.
-// Serves n pages from a block of 2^k >= n and gives the pages behind n back at once.
+// A lock-free buddy allocator of pages: the backend for large requests of allocators that have none
+// of their own. The published ones call the device's malloc, which does not exist on the CPU,
+// cannot be walked, and is slow. Own design: levels of bitmaps (run_map.hpp), where a unit of level
+// l is 64^l pages. A request of up to 32 units of a level is an aligned run of bits in one word of
+// that level, so a block is split at most once per level, into 64 units, and 64 units are merged by
+// one exchange. TBuddy (bulk, section 4.2) halves blocks instead, which results in chains of up to
+// 20 steps through the few words of the largest blocks.
 //
-// Splitting and merging hold blocks that no bitmap shows. Each level counts the threads that hide something of its
-// sizes (Motion), so that "nothing that large" is said when a search found nothing and nothing of that size or larger
-// was hidden from it: exactly, after a few loads, without a look at the bits. Only a thread that sees blocks of its own
-// level or above split and merged during each of `most_moves` searches gives up without that.
-// Limits: up to 2^30 pages; the largest request is the largest block, a power of two. Overhead: 4.2 bytes a page.
+// Serves n pages from a block of 2^k >= n pages and frees the pages after the first n immediately.
+//
+// Splitting and merging hold blocks that no bitmap shows. Each level counts the threads that hide
+// something of its sizes (Motion). A request fails only if a search found nothing and nothing of
+// that size or larger was hidden from it; this is exact and takes a few loads, without a look at
+// the bits. The only exception: a thread gives up without that proof after blocks of its own level
+// or above were split or merged during each of `max_moves` searches.
+//
+// Limits: up to 2^30 pages; the largest request is the largest block, a power of two. Overhead: 4.2
+// bytes per page.
 #pragma once
 
 #include <algorithm>
@@ -34,14 +39,14 @@ class Buddy {
  public:
   Buddy() = default;
 
-  // How many pages of 2^page_shift bytes there are room for, beside their tables.
+  // How many pages of 2^page_shift bytes fit, including their tables.
   static std::uint32_t pages_in(std::size_t bytes, unsigned page_shift) {
     std::vector<RunMap::Shape> shapes;
     return plan(nullptr, bytes, page_shift, shapes).pages_;
   }
 
-  // Lays out `bytes` at `base` (aligned to 256) as tables and pages of 2^page_shift bytes. The first `taken` pages are the
-  // caller's: as if it had asked for them.
+  // Lays out `bytes` at `base` (aligned to 256) as tables and pages of 2^page_shift bytes. The
+  // first `taken` pages belong to the caller, as if it had requested them.
   template <class Device>
   static Buddy create(std::byte* base, std::size_t bytes, unsigned page_shift, const Device& device,
                       std::uint32_t taken = 0) {
@@ -68,7 +73,7 @@ class Buddy {
   }
 
   SIMT_INLINE std::uint32_t pages() const { return pages_; }
-  // Where a page is.
+  // The address of a page.
   SIMT_INLINE std::byte* page(std::uint32_t p) const { return memory() + (std::size_t{p} << page_shift_); }
 
   SIMT_INLINE bool owns(const void* block) const {
@@ -82,25 +87,26 @@ class Buddy {
     if (n == 0) n = 1;
     const unsigned k = n == 1 ? 0 : simt::highest_bit(n - 1) + 1;
     if ((pages_ >> k) == 0) return nullptr;
-    std::uint32_t spread = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
-    std::uint64_t seen = 1;  // as if somebody were inside: the first search goes without a look
+    std::uint32_t seed = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
+    std::uint64_t seen = 1;  // as if a thread were inside: no check after the first search
     SIMT_ROLLED
-    for (unsigned turn = 0, moves = 0; moves < most_moves; ++turn) {
-      // Thorough where a refusal may follow. Else a few attempts a level before a larger block is split, each turn twice
-      // as many: thousands that want the few blocks in sight would take them one after the other.
-      const unsigned attempts = Motion::nobody(seen) || turn > 10 ? ~0u : 2u << turn;
-      const std::uint32_t page = search(k, n, spread, {attempts, turn > 0});
+    for (unsigned turn = 0, moves = 0; moves < max_moves; ++turn) {
+      // A search after which the request may fail is thorough. Other searches make a few attempts
+      // per level before a larger block is split, twice as many each turn: thousands of threads
+      // that want the few visible blocks would otherwise take them one after the other.
+      const unsigned attempts = Motion::is_idle(seen) || turn > 10 ? ~0u : 2u << turn;
+      const std::uint32_t page = search(k, n, seed, {attempts, turn > 0});
       if (page != RunMap::none) {
         lengths()[page] = n;
         return memory() + (std::uint64_t{page} << page_shift_);
       }
-      if (Motion::nobody(seen) && still(k, seen)) return nullptr;
-      spread += 0x9e3779b9u;
-      const std::uint64_t now = look(k);
+      if (Motion::is_idle(seen) && is_unchanged(k, seen)) return nullptr;
+      seed += 0x9e3779b9u;
+      const std::uint64_t now = motion_sum(k);
       moves += now != seen;
       seen = now;
-      // Those inside are running threads; on the CPU one may be out of its time slice.
-      if (!Motion::nobody(seen)) thread.pause(turn < 64 ? turn + 60 : simt::long_wait);
+      // The threads inside are running; on the CPU one may have been preempted.
+      if (!Motion::is_idle(seen)) thread.pause(turn < 64 ? turn + 60 : simt::long_wait);
       if ((turn & 15) == 15 && thread.aborted()) return nullptr;
     }
     return nullptr;
@@ -109,20 +115,21 @@ class Buddy {
   SIMT_OUTLINE void deallocate(void* block) const {
     const auto page = static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory()) >> page_shift_);
     const std::uint32_t n = lengths()[page];
-    lengths()[page] = 0;  // plain: this page is the caller's until give_back
+    lengths()[page] = 0;  // plain: this page belongs to the caller until give_back
     give_back(page, n);
   }
 
-  // The same for pages that were handed out in other blocks, or were the caller's from the beginning: n of them (1 to 64,
-  // in one aligned 64).
+  // Frees n pages (1 to 64, in one aligned 64) that were allocated as part of other blocks, or
+  // belonged to the caller from the start.
   SIMT_INLINE void adopt(std::uint32_t first, std::uint32_t n) const { give_back(first, n); }
 
-  // Offsets are from `origin`. A free block is a region of its own, as it can be served.
+  // Reports each free block as a region of its own, as it can be allocated. Offsets are from
+  // `origin`.
   template <class Visitor>
   void walk(const HostView& host, const std::byte* origin, Visitor visit) const {
     walk(host, origin, visit, [](std::uint32_t) { return false; });
   }
-  // is_elsewhere(p): the caller has page p, and has just reported it.
+  // is_elsewhere(p): page p belongs to the caller, which has just reported it.
   template <class Visitor, class IsElsewhere>
   void walk(const HostView& host, const std::byte* origin, Visitor visit, IsElsewhere is_elsewhere) const {
     const auto start = static_cast<std::size_t>(base_ - origin);
@@ -184,13 +191,13 @@ class Buddy {
     return b;
   }
 
-  static constexpr unsigned unit_shift = 6;  // a unit of one level is 64 of the level below
-  static constexpr unsigned most_levels = 5;
-  static constexpr unsigned most_moves = 256;
-  // At the base: a word of Motion a level, each in a sector of its own, the shapes of the levels, the words of all maps,
-  // the lengths, the pages.
-  static constexpr std::size_t motion_stride = 64, shapes_at = most_levels * motion_stride;
-  static constexpr std::size_t words_at = shapes_at + most_levels * sizeof(RunMap::Shape);
+  static constexpr unsigned unit_shift = 6;  // a unit of one level is 64 units of the level below
+  static constexpr unsigned max_levels = 5;
+  static constexpr unsigned max_moves = 256;
+  // At the base: one Motion word per level, each in a sector of its own, the shapes of the levels,
+  // the words of all maps, the lengths, the pages.
+  static constexpr std::size_t motion_stride = 64, shapes_at = max_levels * motion_stride;
+  static constexpr std::size_t words_at = shapes_at + max_levels * sizeof(RunMap::Shape);
   static_assert(words_at % sizeof(std::uint64_t) == 0);
 
   SIMT_INLINE std::uint64_t* motion(unsigned level) const {
@@ -203,31 +210,31 @@ class Buddy {
     return {words(), reinterpret_cast<const RunMap::Shape*>(base_ + shapes_at) + level, motion(level)};
   }
 
-  // What can hide a block of 2^k pages is announced at its own level or above. Each count only grows while nobody is
-  // inside, so their sum stays the same only if each of them does.
-  SIMT_INLINE std::uint64_t look(unsigned k) const {
+  // A thread that can hide a block of 2^k pages announces this at the block's level or above. Each
+  // count only grows while no thread is inside, so the sum is unchanged only if every count is.
+  SIMT_INLINE std::uint64_t motion_sum(unsigned k) const {
     std::uint64_t sum = 0;
     SIMT_ROLLED
-    for (unsigned level = k / unit_shift; level < levels_; ++level) sum += Motion::look(motion(level));
+    for (unsigned level = k / unit_shift; level < levels_; ++level) sum += Motion::load(motion(level));
     return sum;
   }
-  SIMT_INLINE bool still(unsigned k, std::uint64_t seen) const {
+  SIMT_INLINE bool is_unchanged(unsigned k, std::uint64_t seen) const {
     SIMT_ROLLED
-    for (unsigned level = k / unit_shift; level < levels_; ++level) seen -= Motion::look_again(motion(level));
+    for (unsigned level = k / unit_shift; level < levels_; ++level) seen -= Motion::load_after_search(motion(level));
     return seen == 0;
   }
 
-  // Takes a block of 2^k pages or more and gives all but n pages back. Returns the first page or none.
-  SIMT_INLINE std::uint32_t search(unsigned k, std::uint32_t n, std::uint32_t spread, RunMap::Haste haste) const {
+  // Takes a block of 2^k pages or more and frees all but n pages. Returns the first page or `none`.
+  SIMT_INLINE std::uint32_t search(unsigned k, std::uint32_t n, std::uint32_t seed, RunMap::SearchMode mode) const {
     const unsigned own = k / unit_shift;
     SIMT_ROLLED
     for (unsigned level = own; level < levels_; ++level) {
       const unsigned shift = unit_shift * level;
-      // Units of lower levels that are given back below are out of sight until then.
+      // Units of lower levels that are freed below are hidden until then.
       const bool rest = (n & ((1u << shift) - 1)) != 0;
       Motion hiding(rest ? motion(level - 1) : nullptr);
       const std::uint32_t unit =
-          map(level).take(level == own ? k % unit_shift : 0, ((n - 1) >> shift) + 1, spread, haste, hiding);
+          map(level).take(level == own ? k % unit_shift : 0, ((n - 1) >> shift) + 1, seed, mode, hiding);
       if (unit == RunMap::none) {
         hiding.end(false);
         continue;
@@ -237,8 +244,9 @@ class Buddy {
         SIMT_ROLLED
         for (unsigned l = level; l-- > 0;) {
           const std::uint32_t behind = (last >> unit_shift * l) + 1;
-          Motion none(nullptr);  // this is in the Motion above; the word was empty and does not become full
-          if (behind % 64 != 0) map(l).give(behind, 64 - behind % 64, none);
+          // Covered by the Motion above; the word was empty and does not become full.
+          Motion none(nullptr);
+          if (behind % 64 != 0) map(l).free(behind, 64 - behind % 64, none);
         }
         hiding.end();
       }
@@ -247,7 +255,7 @@ class Buddy {
     return RunMap::none;
   }
 
-  // Frees pages [first, first + n), which begin where a block of n or more may.
+  // Frees pages [first, first + n), which start at a valid start of a block of at least n pages.
   SIMT_INLINE void give_back(std::uint32_t first, std::uint32_t n) const {
     SIMT_ROLLED
     for (unsigned level = levels_; level-- > 0;) {
@@ -264,9 +272,9 @@ class Buddy {
     Motion below(nullptr);
     SIMT_ROLLED
     for (bool full = true; full; n = 1, unit /= 64, ++level) {
-      // What was merged is out of sight until it is free here.
+      // Merged units are hidden until they are free at this level.
       Motion here(motion(level));
-      full = map(level).give(unit, n, here);
+      full = map(level).free(unit, n, here);
       below.end();
       below = here;
     }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// The malloc and free that come with the platform, for CudaMalloc and for large requests (heap_part.hpp). Blocks do not
-// lie in the pool:
-//   - GPU: create() makes the device heap (cudaLimitMallocHeapSize) at least `bytes` large. It can only grow before the
-//     first kernel that uses it is loaded, so a process should create its largest heap first; a larger one afterwards is
-//     refused with an error that says so. Bytes in use are not counted: free() does not tell how many it gets back.
-//     create() cannot empty the heap: blocks that were leaked stay;
-//   - CPU: requests and a header of 32 bytes each are counted against `bytes`, so that exhaustion can be tested. Live
-//     blocks are listed, for release() to find what a stopped launch left behind: two uncontended locks a block, about
-//     20 ns each, beside malloc's own cost.
-// Limits: alignment 16 (what device malloc documents; checked); the heap's own overhead is unknown, and it cannot be
-// walked.
+// The platform's own malloc and free, for CudaMalloc and for large requests (heap_part.hpp). Blocks
+// do not lie in the pool.
+//   - GPU: create() makes the device heap (cudaLimitMallocHeapSize) at least `bytes` large. The
+//     heap can grow only before the first kernel that uses it is loaded, so a process should create
+//     its largest heap first; a larger one afterwards is refused with an error that says so. Bytes
+//     in use are not counted, because free() does not report how many it returns. create() cannot
+//     empty the heap: leaked blocks stay.
+//   - CPU: requests plus a header of 32 bytes each are counted against `bytes`, so that exhaustion
+//     can be tested. Live blocks are listed, so that release() finds the blocks left by a stopped
+//     launch: two uncontended locks per block, about 20 ns each, in addition to malloc's own cost.
+// Limits: alignment 16 (as documented for device malloc; checked); the heap's own overhead is
+// unknown, and it cannot be walked.
 #pragma once
 
 #include <cstdlib>
@@ -49,12 +50,12 @@ class BuiltinHeap {
     heap.live_ = &head->live;
     heap.lists_ = head->lists;
     heap.capacity_ = bytes;
-    heap.counts_ = device.id().kind == simt::DeviceKind::cpu;
+    heap.counts_bytes_ = device.id().kind == simt::DeviceKind::cpu;
     heap.list_mask_ = count - 1;
     simt::device_fill(device.id(), head, 0, sizeof(*head));
     if constexpr (requires { device.reserve_heap(bytes); }) {
       device.reserve_heap(bytes);  // simt::Cuda
-    } else if (!heap.counts_) {
+    } else if (!heap.counts_bytes_) {
       throw Error(Exit::failed, "the built-in malloc: this device cannot set the size of its heap");
     }
     return heap;
@@ -70,7 +71,7 @@ class BuiltinHeap {
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     if (bytes > capacity_) return nullptr;
-    if (counts_) return counted(thread, padded(bytes));
+    if (counts_bytes_) return allocate_counted(thread, padded(bytes));
     void* block = malloc(padded(bytes));
     if (reinterpret_cast<std::uintptr_t>(block) % granule == 0) return block;
     free(block);
@@ -79,7 +80,7 @@ class BuiltinHeap {
 
   template <class Thread>
   SIMT_INLINE void deallocate(Thread& thread, void* block) const {
-    if (counts_) {
+    if (counts_bytes_) {
       block = static_cast<Block*>(block) - 1;
       unlink(thread, static_cast<Block*>(block));
     }
@@ -87,9 +88,10 @@ class BuiltinHeap {
   }
 
  private:
-  // malloc is the C library's or the GPU's, whichever this is compiled for; both align to 16 bytes.
+  // Calls the malloc of the C library or of the GPU, depending on the target; both align to 16
+  // bytes.
   template <class Thread>
-  SIMT_OUTLINE void* counted(Thread& thread, std::size_t bytes) const {
+  SIMT_OUTLINE void* allocate_counted(Thread& thread, std::size_t bytes) const {
     const std::uint64_t size = bytes + sizeof(Block);
     // relaxed, here and below: only a count; malloc orders the memory itself.
     simt::atomic_ref<std::uint64_t> live(*live_);
@@ -128,7 +130,7 @@ class BuiltinHeap {
   // Held for a few instructions by a running CPU thread, so the wait ends.
   template <class Thread>
   static SIMT_INLINE void lock(Thread& thread, List& list) {
-    // acquire: what the last holder did to the list.
+    // acquire: the last holder's changes to the list.
     for (unsigned turn = 0; simt::atomic_ref<std::uint32_t>(list.locked).exchange(1, simt::acquire) != 0; ++turn) {
       thread.pause(turn);
     }
@@ -139,7 +141,7 @@ class BuiltinHeap {
   List* lists_ = nullptr;
   std::uint64_t capacity_ = 0;
   std::uint32_t list_mask_ = 0;
-  bool counts_ = false;  // on the CPU
+  bool counts_bytes_ = false;  // on the CPU
 };
 
 }  // namespace heapwood::alloc

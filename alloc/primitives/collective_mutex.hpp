@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Collective mutex (Gelado and Garland 2019, section 4.2.2): lanes of a warp that meet enter a critical section together
-// and share the work in it; to others they are one owner.
-// Differs from the paper, where the members are a thread block: here they are the lanes that together() named, all of
-// which call lock() and unlock(). Inside they may use the collectives of that set.
-// Limits: the waiting lanes rely on independent thread scheduling when the owners are lanes of their own warp that have
-// diverged: they pause, and give up when the launch is aborted. The allocators of this project avoid it for that reason
-// and delegate (delegation.hpp).
+// Collective mutex (Gelado and Garland 2019, section 4.2.2): lanes of a warp that arrive together
+// enter a critical section together and share the work in it; to other threads they are one owner.
+//
+// Differs from the paper, where the members are a thread block: here they are the lanes returned by
+// together(), all of which call lock() and unlock(). Inside, they may use the collectives of that
+// set.
+//
+// Limits: if the owners are diverged lanes of the same warp, the waiting lanes rely on independent
+// thread scheduling: they pause, and give up when the launch is aborted. For that reason the
+// allocators of this project do not use it and delegate instead (delegation.hpp).
 #pragma once
 
 #include <cstdint>
@@ -16,10 +19,10 @@ namespace heapwood::alloc {
 
 class CollectiveMutex {
  public:
-  // The word is 0 in the beginning.
+  // The word is initially 0.
   SIMT_INLINE explicit CollectiveMutex(std::uint32_t* word) : word_(*word) {}
 
-  // False, for all members: the launch is aborted, and the mutex is not theirs.
+  // Returns false to all members if the launch is aborted; then they do not hold the mutex.
   template <class Thread>
   SIMT_INLINE bool lock(Thread& thread, std::uint32_t lanes) const {
     const unsigned leader = simt::lowest_bit(lanes);
@@ -27,12 +30,13 @@ class CollectiveMutex {
     if (thread.lane() == leader) {
       owner = simt::wait_until(thread, [&] {
         std::uint32_t open = 0;
-        // relaxed look first: waiting threads must not write. acquire: what the last owners did.
+        // A relaxed look first, because waiting threads must not write. acquire: the last owners'
+        // effects.
         return word_.load(simt::relaxed) == 0 && word_.compare_exchange_strong(open, 1, simt::acquire, simt::relaxed);
       });
     }
     owner = thread.shfl(lanes, owner, leader);
-    thread.sync(lanes);  // the other members see what the leader acquired
+    thread.sync(lanes);  // makes what the leader acquired visible to the other members
     return owner != 0;
   }
 

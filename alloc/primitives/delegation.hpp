@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Delegated work (the idea of Gelado and Garland 2019, section 4.2.1, made a primitive of its own): items that one
-// thread at a time may work on, where nobody waits for its turn. A thread posts its item; if somebody is at work, that
-// one will find it, and the poster goes on. Own design: one word, {somebody works:1, newest item + 1:31}, the older
-// items linked behind it, so that one operation both posts and tells whether the poster has become the worker:
+// Delegated work: items that one thread at a time may process, without any thread waiting for its
+// turn (the idea of Gelado and Garland 2019, section 4.2.1, as a primitive of its own). A thread
+// posts its item. If another thread is the worker, that thread will find the item and the poster
+// continues. Own design: one word, {worker present:1, newest item + 1:31}, with the older items
+// linked behind it, so that one operation both posts and tells the poster whether it has become the
+// worker:
 //   if (work.post(item, link)) do { for (items of work.take()) ...; } while (!work.finish());
-// `link(item)` is a word of the item that is the worker's or the poster's while the item is posted. An item must not be
-// posted twice before it is taken: a bit of the item's own state that is set with the reason for posting sees to that.
-// No operation waits; post() retries only when another thread has posted. Limits: items below 2^31 - 1.
+//
+// `link(item)` is a word of the item that belongs to the poster, then to the worker, while the item
+// is posted. An item must not be posted twice before it is taken; a flag in the item's own state,
+// set together with the reason for posting, ensures that. No operation waits; post() retries only
+// after another thread has posted. Limits: items below 2^31 - 1.
 #pragma once
 
 #include <cstdint>
@@ -20,36 +24,38 @@ class Delegation {
  public:
   SIMT_INLINE explicit Delegation(std::uint32_t* word) : word_(*word) {}
 
-  // True: the caller has become the worker.
+  // Posts an item. Returns true if the caller has become the worker.
   template <class Link>
   SIMT_INLINE bool post(std::uint32_t item, Link link) const {
     std::uint32_t seen = word_.load(simt::relaxed);
     do {
       simt::atomic_ref<std::uint32_t>(*link(item)).store(seen & ~working, simt::relaxed);
-      // release: the item and its link. acquire: what the last worker did, if the caller is the next one.
+      // release: the item and its link. acquire: the last worker's effects, if the caller is the
+      // next one.
     } while (!word_.compare_exchange_weak(seen, working | (item + 1), simt::acq_rel, simt::relaxed));
     return (seen & working) == 0;
   }
 
-  // Becomes the worker without an item, if nobody is.
-  SIMT_INLINE bool enter() const {
-    // acquire: what the last worker did.
+  // Becomes the worker without an item; false if there is one already.
+  SIMT_INLINE bool try_enter() const {
+    // acquire: the last worker's effects.
     return (word_.fetch_or(working, simt::acquire) & working) == 0;
   }
 
-  // Worker: all items so far, the newest + 1; 0: none. acquire: what their posters did.
+  // Worker: takes all items posted so far and returns the newest + 1, or 0 if there are none.
+  // acquire: the posters' effects.
   SIMT_INLINE std::uint32_t take() const { return word_.exchange(working, simt::acq_rel) & ~working; }
-  // The one behind it + 1, to be read before the item is worked on.
+  // The next older item + 1; must be read before the item is processed.
   template <class Link>
-  static SIMT_INLINE std::uint32_t behind(std::uint32_t item, Link link) {
+  static SIMT_INLINE std::uint32_t next_after(std::uint32_t item, Link link) {
     return simt::atomic_ref<std::uint32_t>(*link(item)).load(simt::relaxed);
   }
 
-  // Worker: true if there is nothing more, and then it is no longer the worker.
+  // Worker: stops being the worker and returns true if no item has been posted since.
   SIMT_INLINE bool finish() const {
-    std::uint32_t alone = working;
-    // release: what this worker did, for the next one.
-    return word_.compare_exchange_strong(alone, 0, simt::release, simt::relaxed);
+    std::uint32_t expected = working;
+    // release: this worker's effects, for the next one.
+    return word_.compare_exchange_strong(expected, 0, simt::release, simt::relaxed);
   }
 
  private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Stands in for LargePart (large_part.hpp): large requests go to the platform's own malloc (builtin_heap.hpp), as those
-// of the published ScatterAlloc, Halloc and XMalloc do. The whole pool then serves small ones, and the heap may grow to
-// as many bytes again. Its blocks are known by their addresses; walk() knows nothing of them.
+// Drop-in replacement for LargePart (large_part.hpp) that sends large requests to the platform's
+// malloc (builtin_heap.hpp), as the published ScatterAlloc, Halloc and XMalloc do. The whole pool
+// then serves small requests, and the heap may use the same number of bytes in addition. Its blocks
+// are recognized by their addresses; walk() does not report them.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,8 @@ class HeapPart {
 
   static std::size_t offset(std::size_t pool_bytes, std::size_t /*small_bytes*/) { return pool_bytes / 256 * 256; }
 
-  // `base` and `bytes`: what is left of the pool behind the small part, which begins at or behind `head`.
+  // `base` and `bytes` describe the rest of the pool after the small part, which begins at or after
+  // `head`.
   template <class Device>
   static HeapPart create(std::byte* head, std::byte* base, std::size_t bytes, unsigned /*page_shift*/,
                          const Device& device) {
@@ -40,11 +42,11 @@ class HeapPart {
 
   template <class Thread>
   SIMT_INLINE void* allocate(const Thread& thread, std::size_t bytes) const {
-    return allocate_from(stored_, thread, bytes);
+    return allocate_out_of_line(stored_, thread, bytes);
   }
   template <class Thread>
   SIMT_INLINE void deallocate(const Thread& thread, void* block) const {
-    give_back_to(stored_, thread, block);
+    deallocate_out_of_line(stored_, thread, block);
   }
 
   template <class Visitor>
@@ -60,13 +62,13 @@ class HeapPart {
   };
   static BuiltinHeap::Head<2>* lists_of(std::byte* head) { return &reinterpret_cast<Stored*>(head)->lists; }
 
-  // By value: the address of a thread that lives in registers must not escape.
+  // Takes the thread by value: the address of a thread kept in registers must not escape.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_from(const Stored* stored, Thread thread, std::size_t bytes) {
+  static SIMT_OUTLINE void* allocate_out_of_line(const Stored* stored, Thread thread, std::size_t bytes) {
     return stored->heap.allocate(thread, bytes);
   }
   template <class Thread>
-  static SIMT_OUTLINE void give_back_to(const Stored* stored, Thread thread, void* block) {
+  static SIMT_OUTLINE void deallocate_out_of_line(const Stored* stored, Thread thread, void* block) {
     stored->heap.deallocate(thread, block);
   }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Lanes of a warp that act as one thread: all of them run the same code on the same values, and an operation on shared
-// memory is done by the first of them for all, `once`. A group is what thread.together() returned, or a part of it.
-// A lane alone is a group that needs no collectives. No lane of a group waits for a lane outside of it.
+// Lanes of a warp that act as one thread: all of them execute the same code on the same values, and
+// `once` has the first lane perform an operation on shared memory for all. A group is a result of
+// thread.together() or a subset of one. A single lane is a group that needs no collectives. No lane
+// of a group waits for a lane outside it.
 #pragma once
 
 #include <cstdint>
@@ -20,32 +21,33 @@ class LaneGroup {
   SIMT_INLINE std::uint32_t lanes() const { return lanes_; }
   SIMT_INLINE bool alone() const { return Thread::width == 1 || (lanes_ & (lanes_ - 1)) == 0; }
   SIMT_INLINE std::uint32_t size() const { return Thread::width == 1 ? 1 : simt::popcount(lanes_); }
-  // Of this lane among them.
+  // The rank of this lane in the group.
   SIMT_INLINE std::uint32_t rank() const {
     return Thread::width == 1 ? 0 : simt::popcount(lanes_ & ((1u << thread_->lane()) - 1));
   }
 
-  // What `f` returns to the first lane, the only one that calls it. An order of f is the first lane's: sync().
+  // Calls f in the first lane only and returns its result to all lanes. The memory orders in f
+  // apply to the first lane; sync() extends them to the others.
   template <class F>
   SIMT_INLINE auto once(F f) const {
     decltype(f()) result{};
     if (rank() == 0) result = f();
     return alone() ? result : thread_->shfl(lanes_, result, simt::lowest_bit(lanes_));
   }
-  // Orders the accesses to memory of all its lanes.
+  // Orders the memory accesses of all lanes in the group.
   SIMT_INLINE void sync() const {
     if (!alone()) thread_->sync(lanes_);
   }
-  // The bits of all lanes.
+  // Bitwise OR over all lanes.
   SIMT_INLINE std::uint64_t join(std::uint64_t bits) const { return alone() ? bits : thread_->reduce_or(lanes_, bits); }
-  // The value of the first lane that has one, or `other`.
+  // The value of the first lane for which `has` is true, or `other`.
   template <class T>
   SIMT_INLINE T first_of(bool has, T value, T other) const {
     if (alone()) return has ? value : other;
     const std::uint32_t which = thread_->ballot(lanes_, has);
     return which == 0 ? other : thread_->shfl(lanes_, value, simt::lowest_bit(which));
   }
-  // The lanes on this lane's side.
+  // The subgroup of lanes with the same `side` as this lane.
   SIMT_INLINE LaneGroup part(bool side) const {
     if (alone()) return *this;
     const std::uint32_t set = thread_->ballot(lanes_, side);
@@ -57,7 +59,7 @@ class LaneGroup {
   std::uint32_t lanes_;
 };
 
-// Index of the n-th lowest set bit, from 0; more than n are set.
+// Index of the n-th lowest set bit, counting from 0; more than n bits are set.
 SIMT_INLINE unsigned nth_bit(std::uint64_t bits, std::uint32_t n) {
   if (n == 0) return simt::lowest_bit(bits);
   unsigned at = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The part of a pool that serves what the blocks of an allocator's pages are too small for: a Buddy (buddy.hpp) that
-// lives in the pool itself. The caller's handle keeps two pointers to it, and its calls are out of line, so that large
-// requests cost the path of small ones no registers and no stack. heap_part.hpp stands in for it.
+// The part of a pool that serves requests too large for an allocator's pages: a Buddy (buddy.hpp)
+// stored in the pool itself. The caller's handle holds two pointers to it, and the calls are out of
+// line, so large requests cost the fast path of small ones no registers and no stack. heap_part.hpp
+// is the alternative.
 #pragma once
 
 #include "alloc/primitives/buddy.hpp"
@@ -10,15 +11,16 @@ namespace heapwood::alloc {
 
 class LargePart {
  public:
-  static constexpr std::size_t head_bytes = 256;  // what `head` has room for
+  static constexpr std::size_t head_bytes = 256;  // capacity of `head`
   static constexpr bool in_pool = true;
 
   LargePart() = default;
 
-  // Where it begins in a pool, given how much of that is for small requests.
+  // Where the part begins in a pool, given the bytes for small requests.
   static std::size_t offset(std::size_t /*pool_bytes*/, std::size_t small_bytes) { return small_bytes / 256 * 256; }
 
-  // Pages of 2^page_shift bytes in `bytes` at `base`; the tables' description goes to `head`.
+  // Creates pages of 2^page_shift bytes in `bytes` at `base`; writes the description of the tables
+  // to `head`.
   template <class Device>
   static LargePart create(std::byte* head, std::byte* base, std::size_t bytes, unsigned page_shift,
                           const Device& device) {
@@ -32,12 +34,12 @@ class LargePart {
     return part;
   }
 
-  // The large part is the last of its pool.
+  // The large part is the last part of its pool.
   SIMT_INLINE bool owns(const void* block) const { return static_cast<const std::byte*>(block) >= begin_; }
 
   template <class Thread>
   SIMT_INLINE void* allocate(const Thread& thread, std::size_t bytes) const {
-    return out_of_line(buddy_, thread, bytes);
+    return allocate_out_of_line(buddy_, thread, bytes);
   }
   template <class Thread>
   SIMT_INLINE void deallocate(const Thread&, void* block) const {
@@ -50,9 +52,9 @@ class LargePart {
   }
 
  private:
-  // By value: the address of a thread that lives in registers must not escape.
+  // Takes the thread by value: the address of a thread kept in registers must not escape.
   template <class Thread>
-  static SIMT_OUTLINE void* out_of_line(const Buddy* buddy, Thread thread, std::size_t bytes) {
+  static SIMT_OUTLINE void* allocate_out_of_line(const Buddy* buddy, Thread thread, std::size_t bytes) {
     return buddy->allocate(thread, bytes);
   }
 

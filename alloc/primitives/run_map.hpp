@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
-// A bitmap of free units, 64 to a word, in which many threads take and give back aligned runs of 1 to 32 units at once;
-// own design, a level of the buddy allocator in buddy.hpp. Binary buddies inside a word need no splitting and no
-// merging: that two halves are free is the same as that their bits are set.
+// A bitmap of free units, 64 per word, from which many threads concurrently take and free aligned
+// runs of 1 to 32 units. Own design; a level of the buddy allocator in buddy.hpp. Binary buddies
+// within a word need no splitting or merging: two free halves are simply two sets of bits.
 //
-// A word's rank is k where 2^k is its largest aligned free run. For each rank a SumMap (sum_map.hpp) has the words of
-// that rank as hints, so that a run is found with a few loads, in a word that has nothing larger if there is one. Who
-// changes a word's rank drops its old hint, sets the new one and looks at the word again: of two threads that change a
-// word, the later one to touch its hints sees what the other did to the word, so that in the end they agree with it.
+// The rank of a word is k if 2^k is its largest aligned free run. For each rank a SumMap
+// (sum_map.hpp) holds the words of that rank as hints, so a run is found with a few loads, in a
+// word without a larger one if such a word exists. A thread that changes a word's rank drops the
+// old hint, sets the new one and reads the word again. Of two threads that change a word, the one
+// that updates its hints later sees the other's change to the word, so in the end the hints agree
+// with it.
 //
-// A hint on its way hides for a moment what others have given back, so this is done in Motion, which begins before a
-// word's rank rises and before a hint is dropped. Where a rank has fallen, the old hint stands until then, and leads to
-// the word all the same.
+// A hint that is being updated briefly hides units that others have freed. Each such update is
+// therefore announced as a Motion, which begins before a word's rank rises and before a hint is
+// dropped. If a rank has fallen, the old hint stays until then, and still leads to the word.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +21,10 @@
 
 namespace heapwood::alloc {
 
-// Announces that a thread takes something out of sight which was free before it came: a hint, or the rest of a block
-// that it splits or merges. The word is {moves that were made:40, threads inside:24}. Who finds nothing between two
-// looks that see the same value and nobody inside knows that nothing was hidden from it.
+// Announces that a thread hides something that was free before it came: a hint, or the rest of a
+// block that it splits or merges. The word is {completed moves:40, threads inside:24}. If a thread
+// reads the same value, with no thread inside, before and after a search that found nothing, then
+// nothing was hidden from it.
 class Motion {
  public:
   // nullptr: there is nothing to announce.
@@ -30,25 +33,27 @@ class Motion {
   SIMT_INLINE void begin() {
     if (word_ == nullptr || inside_) return;
     inside_ = true;
-    // acquire: nothing is hidden before this; with the release in look_again() it comes after the search of those that
-    // see the count without this thread.
+    // acquire: nothing is hidden before this; together with the release in load_after_search() it
+    // comes after the search of every thread that reads the count without this thread.
     simt::atomic_ref<std::uint64_t>(*word_).fetch_add(1, simt::acquire);
   }
-  // `moved`: false where nothing was changed after all. The count then is as before: threads that find nothing must not
-  // keep each other searching.
+  // `moved` is false if nothing was changed. The count then returns to its previous value, so that
+  // threads that find nothing do not keep each other searching.
   SIMT_INLINE void end(bool moved = true) {
     if (!inside_) return;
     inside_ = false;
-    // release: who sees this thread gone sees what it did.
+    // release: a thread that sees this thread gone also sees its effects.
     simt::atomic_ref<std::uint64_t>(*word_).fetch_add((moved ? one_move : 0) - 1, simt::release);
   }
 
-  static SIMT_INLINE std::uint64_t look(std::uint64_t* word) {
-    return simt::atomic_ref<std::uint64_t>(*word).load(simt::acquire);  // acquire: what those that left have done
+  static SIMT_INLINE std::uint64_t load(std::uint64_t* word) {
+    // acquire: the effects of the threads that have left.
+    return simt::atomic_ref<std::uint64_t>(*word).load(simt::acquire);
   }
-  static SIMT_INLINE bool nobody(std::uint64_t seen) { return (seen & (one_move - 1)) == 0; }
-  // After a search. release: the search comes before all that begins after this look.
-  static SIMT_INLINE std::uint64_t look_again(std::uint64_t* word) {
+  static SIMT_INLINE bool is_idle(std::uint64_t seen) { return (seen & (one_move - 1)) == 0; }
+  // Called after a search. release: orders the search before everything that begins after this
+  // load.
+  static SIMT_INLINE std::uint64_t load_after_search(std::uint64_t* word) {
     return simt::atomic_ref<std::uint64_t>(*word).fetch_add(0, simt::release);
   }
 
@@ -61,9 +66,9 @@ class Motion {
 class RunMap {
  public:
   static constexpr std::uint32_t none = SumMap::none;
-  static constexpr unsigned ranks = 6;  // and the rank of a word without a free unit
+  static constexpr unsigned ranks = 6;  // plus one for words without a free unit
 
-  // How a map lies in an array of words that it shares with others.
+  // The position of a map in an array of words shared with other maps.
   struct Shape {
     std::uint32_t units = 0;
     std::uint32_t words_at = 0, hints_at = 0, hint_words = 0;
@@ -81,37 +86,39 @@ class RunMap {
     std::uint32_t end() const { return hints_at + ranks * hint_words; }
   };
 
-  // How to go about a search that others may be at, too.
-  struct Haste {
-    unsigned attempts = ~0u;  // that fail before it is given up
-    bool scatter = false;     // anywhere, instead of where it fits best
+  // How to search while other threads may be searching too.
+  struct SearchMode {
+    unsigned attempts = ~0u;  // failed attempts before the search is given up
+    bool scatter = false;     // take any run, not the best fit
   };
 
-  // `motion`: the word of Motion that whoever searches this map looks at.
+  // `motion` is the Motion word that searches of this map check.
   SIMT_INLINE RunMap(std::uint64_t* words, const Shape* shape, std::uint64_t* motion)
       : words_(words), shape_(shape), motion_(motion) {}
 
-  // Takes the first n units of some aligned run of 2^k free ones, n <= 2^k <= 32, and returns the first; none if no hint
-  // led to any, or if others were faster as often as `haste` permits. `hiding` begins before the first attempt.
-  SIMT_INLINE std::uint32_t take(unsigned k, std::uint32_t n, std::uint32_t spread, Haste haste, Motion& hiding) const {
+  // Takes the first n units of an aligned run of 2^k free units, n <= 2^k <= 32, and returns the
+  // first one. Returns `none` if no hint led to such a run, or if other threads were faster in as
+  // many attempts as `mode` permits. `motion_of_search` begins before the first attempt.
+  SIMT_INLINE std::uint32_t take(unsigned k, std::uint32_t n, std::uint32_t seed, SearchMode mode,
+                                 Motion& motion_of_search) const {
     const std::uint32_t words = shape_->words();
-    const auto start = static_cast<std::uint32_t>((std::uint64_t{spread} * words) >> 32);
-    // All at once, so that an empty map costs one trip to memory.
-    std::uint32_t some = 0;
+    const auto start = static_cast<std::uint32_t>((std::uint64_t{seed} * words) >> 32);
+    // All loads in flight together, so that an empty map costs one memory latency.
+    std::uint32_t nonempty_ranks = 0;
     SIMT_UNROLLED
-    for (unsigned rank = 0; rank < ranks; ++rank) some |= (hints(rank).hinted() ? 1u : 0u) << rank;
+    for (unsigned rank = 0; rank < ranks; ++rank) nonempty_ranks |= (hints(rank).hinted() ? 1u : 0u) << rank;
     SIMT_ROLLED
-    for (some &= ~0u << k; some != 0; some &= some - 1) {
-      const SumMap map = hints(simt::lowest_bit(some));
-      // From `start` to the end, then from the beginning: every hint once, also those that are wrong.
+    for (nonempty_ranks &= ~0u << k; nonempty_ranks != 0; nonempty_ranks &= nonempty_ranks - 1) {
+      const SumMap map = hints(simt::lowest_bit(nonempty_ranks));
+      // From `start` to the end, then from the beginning: every hint once, including wrong ones.
       bool wrapped = start == 0;
       std::uint32_t at = start, end = words;
       SIMT_ROLLED
       for (;;) {
         const std::uint32_t i = map.next(at);
         if (i < end) {
-          const std::uint32_t unit = take_in(i, k, n, spread, haste, hiding);
-          if (unit != none || haste.attempts == 0) return unit;
+          const std::uint32_t unit = take_in(i, k, n, seed, mode, motion_of_search);
+          if (unit != none || mode.attempts == 0) return unit;
           at = i + 1;
         } else if (!wrapped) {
           wrapped = true;
@@ -125,15 +132,17 @@ class RunMap {
     return none;
   }
 
-  // Gives n units of one word back. Where that makes all 64 of its units free, takes them out again and returns true:
-  // they are one unit of the map above, and `motion` has begun. A word with fewer than 64 units is never full.
-  SIMT_INLINE bool give(std::uint32_t unit, std::uint32_t n, Motion& motion) const {
+  // Frees n units of one word. If that makes all 64 of its units free, takes them out again and
+  // returns true: they are one unit of the map above, and `motion` has begun. A word with fewer
+  // than 64 units never becomes full.
+  SIMT_INLINE bool free(std::uint32_t unit, std::uint32_t n, Motion& motion) const {
     const std::uint32_t i = unit / 64;
     simt::atomic_ref<std::uint64_t> word(words_[shape_->words_at + i]);
     const std::uint64_t mask = (~std::uint64_t{0} >> (64 - n)) << unit % 64, full = ~std::uint64_t{0};
-    // Announced before it is done, unless the rank stays: who then gives back more of the same rank relies on this
-    // thread for the hint. release, here and below: hands the units over; acquire: and passes on that those that have
-    // given units of this word back before have announced it.
+    // Announced before it is done, unless the rank stays the same: a thread that then frees more
+    // units of the same rank relies on this thread to set the hint. release, here and below: hands
+    // the units over. acquire: also propagates that threads that freed units of this word earlier
+    // have announced it.
     std::uint64_t before = word.load(simt::relaxed);
     if (rank_of(before) != rank_of(before | mask) || (before | mask) == full ||
         !word.compare_exchange_strong(before, before | mask, simt::acq_rel, simt::relaxed)) {
@@ -141,14 +150,14 @@ class RunMap {
       before = word.fetch_or(mask, simt::acq_rel);
     }
     std::uint64_t after = before | mask;
-    // acquire: waits for all that gave units of this word back. Fails if somebody took one: then the last to give them
-    // back does this.
+    // acquire: synchronizes with all threads that freed units of this word. Fails if another thread
+    // took a unit; then the last thread to free units does this.
     if (after == full && word.compare_exchange_strong(after, 0, simt::acquire, simt::relaxed)) {
       after = 0;
     } else {
       after = before | mask;
     }
-    moved(i, before, after, motion);
+    update_hints(i, before, after, motion);
     return after == 0;
   }
 
@@ -169,7 +178,7 @@ class RunMap {
   }
 
  private:
-  // A bit in every 2^k.
+  // Mask with one bit set in every 2^k.
   static SIMT_INLINE std::uint64_t aligned(unsigned k) {
     return k == 0   ? ~std::uint64_t{0}
            : k == 1 ? 0x5555555555555555u
@@ -178,42 +187,44 @@ class RunMap {
            : k == 4 ? 0x0001000100010001u
                     : 0x0000000100000001u;
   }
-  // Where the aligned runs of 2^k set bits begin.
+  // Mask of the first bits of the aligned runs of 2^k set bits.
   static SIMT_INLINE std::uint64_t starts(std::uint64_t w, unsigned k) {
     SIMT_ROLLED
     for (unsigned i = 0; i < k; ++i) w &= (w >> (1u << i)) & aligned(i + 1);
     return w;
   }
-  // The first run in the smallest one that must be divided for it, given starts(w, k).
-  static SIMT_INLINE unsigned best(std::uint64_t runs, unsigned k) {
+  // Best fit: the first run whose enclosing free run is smallest, given starts(w, k).
+  static SIMT_INLINE unsigned best_fit(std::uint64_t runs, unsigned k) {
     SIMT_ROLLED
     for (; k + 1 < ranks; ++k) {
       const std::uint64_t pairs = runs & (runs >> (1u << k)) & aligned(k + 1);
-      const std::uint64_t alone = runs & ~(pairs | pairs << (1u << k));
-      if (alone != 0) return simt::lowest_bit(alone);
+      const std::uint64_t unpaired = runs & ~(pairs | pairs << (1u << k));
+      if (unpaired != 0) return simt::lowest_bit(unpaired);
       runs = pairs;
     }
     return simt::lowest_bit(runs);
   }
-  static SIMT_INLINE unsigned some_of(std::uint64_t runs, std::uint32_t spread) {
-    const std::uint64_t behind = runs & (~std::uint64_t{0} << (spread >> 8 & 63));
+  static SIMT_INLINE unsigned pick_from(std::uint64_t runs, std::uint32_t seed) {
+    const std::uint64_t behind = runs & (~std::uint64_t{0} << (seed >> 8 & 63));
     return simt::lowest_bit(behind != 0 ? behind : runs);
   }
 
-  SIMT_INLINE std::uint32_t take_in(std::uint32_t i, unsigned k, std::uint32_t n, std::uint32_t spread, Haste& haste,
-                                    Motion& hiding) const {
+  SIMT_INLINE std::uint32_t take_in(std::uint32_t i, unsigned k, std::uint32_t n, std::uint32_t seed, SearchMode& mode,
+                                    Motion& motion_of_search) const {
     simt::atomic_ref<std::uint64_t> word(words_[shape_->words_at + i]);
     std::uint64_t seen = word.load(simt::relaxed);
     std::uint64_t runs = starts(seen, k);
-    if (runs == 0) --haste.attempts;
+    if (runs == 0) --mode.attempts;
     SIMT_ROLLED
-    for (; runs != 0 && haste.attempts > 0; runs = starts(seen, k), --haste.attempts) {
-      hiding.begin();
-      // Best fit, until somebody else was faster: thousands that want the same one need not lose one after the other.
-      const unsigned at = haste.scatter ? some_of(runs, spread) : best(runs, k);
-      haste.scatter = true;
+    for (; runs != 0 && mode.attempts > 0; runs = starts(seen, k), --mode.attempts) {
+      motion_of_search.begin();
+      // Best fit until another thread was faster: thousands of threads that want the same run
+      // should not lose it one after the other.
+      const unsigned at = mode.scatter ? pick_from(runs, seed) : best_fit(runs, k);
+      mode.scatter = true;
       const std::uint64_t mask = (~std::uint64_t{0} >> (64 - n)) << at;
-      // acquire: waits for the last owners. A single unit is taken or not whatever else happens to the word.
+      // acquire: synchronizes with the last owners. Taking a single unit succeeds or fails
+      // independently of other changes to the word.
       bool mine = false;
       if (n == 1) {
         seen = word.fetch_and(~mask, simt::acquire);
@@ -223,7 +234,7 @@ class RunMap {
       }
       if (mine) {
         Motion motion(motion_);
-        moved(i, seen, seen & ~mask, motion);
+        update_hints(i, seen, seen & ~mask, motion);
         motion.end();
         return i * 64 + at;
       }
@@ -231,13 +242,14 @@ class RunMap {
     return none;
   }
 
-  // Word i has changed: so must its hints. The last to set a hint of the word does not drop it again, and has seen the
-  // rank afterwards; since then the rank has fallen, if anything, and this hint leads to the word all the same.
-  SIMT_INLINE void moved(std::uint32_t i, std::uint64_t before, std::uint64_t after, Motion& motion) const {
+  // Updates the hints of word i after a change. The last thread to set a hint of the word does not
+  // drop it again, and has read the rank afterwards. Since then the rank can only have fallen, and
+  // this hint still leads to the word.
+  SIMT_INLINE void update_hints(std::uint32_t i, std::uint64_t before, std::uint64_t after, Motion& motion) const {
     unsigned rank = rank_of(after), seen = rank_of(before);
     if (rank == seen) return;
     motion.begin();
-    std::uint32_t set = 1u << seen;  // that are, as far as this thread knows
+    std::uint32_t set = 1u << seen;  // hints that are set, as far as this thread knows
     SIMT_ROLLED
     while (rank != seen) {
       seen = rank;
@@ -247,7 +259,8 @@ class RunMap {
       }
       if (rank != ranks) hints(rank).set(i);
       set |= 1u << rank;
-      // relaxed: who touched these hints before has changed the word before that, and take() and set() wait for it.
+      // relaxed: a thread that updated these hints earlier changed the word before that, and take()
+      // and set() synchronize with it.
       rank = rank_of(simt::atomic_ref<std::uint64_t>(words_[shape_->words_at + i]).load(simt::relaxed));
     }
   }

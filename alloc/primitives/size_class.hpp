@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Size classes: 16 bytes, then every power of two and every three quarters of one: 32, 48, 64, 96, 128, 192, ... These
-// are Halloc's sizes without the 24 bytes that 16-byte alignment rules out; at most a third of a block is wasted, half
-// at 17 bytes. Class 0 is one granule, an odd class a power of two, an even one three times a power of two, so that
-// dividing by a class needs shifts and a division by the constant 3 only.
+// Size classes: 16 bytes, then every power of two and every three quarters of one: 32, 48, 64, 96,
+// 128, 192, ... These are Halloc's sizes without 24 bytes, which 16-byte alignment rules out. At
+// most a third of a block is wasted, half at 17 bytes. Class 0 is one granule, an odd class is a
+// power of two and an even one is three times a power of two, so dividing by a class needs only
+// shifts and a division by the constant 3.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace heapwood::alloc::size_class {
 
-// The smallest class whose blocks have `bytes` or more. For fewer than 2^35 bytes.
+// The smallest class whose blocks have at least `bytes` bytes, for less than 2^35 bytes.
 SIMT_INLINE std::uint32_t of(std::size_t bytes) {
   const auto granules = static_cast<std::uint32_t>((bytes + granule - 1) / granule);
   if (granules <= 1) return 0;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// A bitmap with 64-ary summaries, in which many threads set, take and look for bits at once. Level 0 are the bits; bit
-// j of level i+1 is a hint that word j of level i is not zero.
-// A hint may be wrong for as long as a thread is inside set() or take(), in either direction, and never for longer: who
-// takes the last bit of a word clears the hint and reads the word again. If a set() came before that clearing, the
-// second read sees its bit (both are read-modify-writes of the summary word, so one orders the other) and the hint is
-// raised again; if it came after, the hint ends raised. Only where a bit is taken while it is being set may a hint stay
-// for an empty word, until the word is next used. find() never trusts a hint.
+// A bitmap with 64-ary summaries, in which many threads set, take and find bits concurrently. Level
+// 0 holds the bits; bit j of level i+1 is a hint that word j of level i is not zero.
+//
+// A hint may be wrong in either direction while a thread is inside set() or take(), but not longer.
+// A thread that takes the last bit of a word clears the hint and reads the word again. Both
+// operations on the summary word are read-modify-writes, so they are ordered: if a set() came
+// before the clearing, the second read sees its bit and the hint is set again; if it came after,
+// the hint ends up set. Only if a bit is taken while it is being set may the hint of an empty word
+// remain, until that word is used again. find() never relies on a hint.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +21,11 @@ namespace heapwood::alloc {
 class SumMap {
  public:
   static constexpr std::uint32_t none = ~0u;
-  static constexpr unsigned table_entries = 8;  // first word of level 0..5, -, index of the top level
+  // First word of levels 0..5, unused, index of the top level.
+  static constexpr unsigned table_entries = 8;
 
-  // Words of a map of `bits`, and where its levels begin in the shared array of words (host).
+  // Returns the number of words of a map of `bits` bits, and fills in where its levels begin in the
+  // shared array of words. Host code.
   static std::uint32_t plan(std::uint32_t bits, std::uint32_t first_word, std::uint32_t (&table)[table_entries]) {
     std::uint32_t level = 0, words = 0;
     for (std::uint32_t n = bits;; ++level) {
@@ -38,42 +42,46 @@ class SumMap {
       : words_(words), table_(table), bits_(bits) {}
   SIMT_INLINE std::uint32_t bits() const { return bits_; }
 
-  // Sets a bit; returns its word as it was.
+  // Sets a bit; returns the previous value of its word.
   SIMT_INLINE std::uint64_t set(std::uint32_t bit) const { return raise(bit, 1); }
 
-  // Sets the bits `mask` << (bit % 64) of the bit's word (one at least); returns the word as it was.
+  // Sets the bits `mask` << (bit % 64) (at least one) of the bit's word; returns the word's
+  // previous value.
   SIMT_INLINE std::uint64_t raise(std::uint32_t bit, std::uint64_t mask) const {
-    // acq_rel, here and below: release hands over what the bits stand for; acquire orders this thread's next summary
-    // operation behind that of whoever emptied the word (see above).
+    // acq_rel, here and below: release hands over what the bits represent; acquire orders this
+    // thread's next summary operation after that of the thread that emptied the word (see above).
     const std::uint64_t old = word(0, bit / 64).fetch_or(mask << (bit % 64), simt::acq_rel);
-    if (old == 0) hint(1, bit / 64);
+    if (old == 0) set_hint(1, bit / 64);
     return old;
   }
 
-  // Takes those of the bits `mask` << (bit % 64) that are set; returns them, shifted back. 0: somebody else has them.
+  // Takes those of the bits `mask` << (bit % 64) that are set and returns them, shifted back. 0 if
+  // other threads have taken all of them.
   SIMT_INLINE std::uint64_t take(std::uint32_t bit, std::uint64_t mask = 1) const {
     const std::uint64_t wanted = mask << (bit % 64);
-    // acquire: what the bits stand for was handed over by set(). release: keeps that chain for the next one.
+    // acquire: synchronizes with set(), which handed over what the bits represent. release:
+    // preserves that order for the next thread.
     const std::uint64_t old = word(0, bit / 64).fetch_and(~wanted, simt::acq_rel);
-    if ((old & wanted) != 0 && (old & ~wanted) == 0) emptied(bit / 64);
+    if ((old & wanted) != 0 && (old & ~wanted) == 0) clear_hint(bit / 64);
     return (old & wanted) >> (bit % 64);
   }
 
-  // Some bit that was set a moment ago, searched cyclically from `start`; none if no hint led to one.
+  // Returns a bit that was recently set, searching cyclically from `start`, or `none` if no hint
+  // led to one.
   SIMT_INLINE std::uint32_t find(std::uint32_t start) const {
     const std::uint32_t found = next(start);
     return found != none || start == 0 ? found : next(0);
   }
 
-  // The same without going round: the first set bit at or behind `at`, or none. Up where a word is empty, down where a
-  // hint is set, always to the right.
+  // Returns the first set bit at or after `at`, without wrapping around, or `none`. Moves up a
+  // level if a word is empty and down if a hint is set, always to the right.
   SIMT_INLINE std::uint32_t next(std::uint32_t at) const {
     std::uint32_t level = 0, size = bits_;  // of this level
     const std::uint32_t highest = top();
     SIMT_ROLLED
     for (;;) {
       if (at >= size) return none;
-      // relaxed: only a place to try.
+      // relaxed: only a candidate.
       const std::uint64_t w = word(level, at / 64).load(simt::relaxed) & (~std::uint64_t{0} << (at % 64));
       if (w != 0) {
         at = at / 64 * 64 + simt::lowest_bit(w);
@@ -90,10 +98,10 @@ class SumMap {
     }
   }
 
-  // A bit's word. relaxed: only what to try.
+  // Returns a bit's word. relaxed: only candidates.
   SIMT_INLINE std::uint64_t look(std::uint32_t bit) const { return word(0, bit / 64).load(simt::relaxed); }
 
-  // Is there a hint that leads to a bit?
+  // Whether there is a hint that leads to a bit.
   SIMT_INLINE bool hinted() const { return word(top(), 0).load(simt::relaxed) != 0; }
 
  private:
@@ -102,20 +110,20 @@ class SumMap {
     return simt::atomic_ref<std::uint64_t>(words_[table_[level] + index]);
   }
 
-  SIMT_INLINE void hint(std::uint32_t level, std::uint32_t child) const {
+  SIMT_INLINE void set_hint(std::uint32_t level, std::uint32_t child) const {
     SIMT_ROLLED
     for (; level <= top(); ++level, child /= 64) {
       if (word(level, child / 64).fetch_or(std::uint64_t{1} << (child % 64), simt::acq_rel) != 0) return;
     }
   }
 
-  SIMT_INLINE void emptied(std::uint32_t child) const {
+  SIMT_INLINE void clear_hint(std::uint32_t child) const {
     SIMT_ROLLED
     for (std::uint32_t level = 1; level <= top(); ++level, child /= 64) {
       const std::uint64_t bit = std::uint64_t{1} << (child % 64);
       const std::uint64_t old = word(level, child / 64).fetch_and(~bit, simt::acq_rel);
-      // acquire: see the bits that were set before the hint was cleared.
-      if (word(level - 1, child).load(simt::acquire) != 0) return hint(level, child);
+      // acquire: synchronizes with bits that were set before the hint was cleared.
+      if (word(level - 1, child).load(simt::acquire) != 0) return set_hint(level, child);
       if ((old & ~bit) != 0) return;
     }
   }

@@ -62,13 +62,13 @@ struct Trade : TradeParts {
         continue;
       }
       const std::uint32_t left = draw(3) == 0 ? 0 : bytes, right = draw(3) == 0 ? 0 : draw(100) + 1;
-      const BlockPair blocks = own.allocate_two(warp, granules_of(left), granules_of(right));
+      const BlockPair blocks = own.allocate_pair(warp, granules_of(left), granules_of(right));
       if (warp.lane() == 0 && blocks.first == nullptr && blocks.second != nullptr) count(*wrong);
       if (warp.lane() == 0 && blocks.first != nullptr && right != 0 && blocks.second == nullptr) count(*wrong);
       if (left != 0) trade(warp, own, draw, static_cast<std::byte*>(blocks.first), left);
       if (right != 0) trade(warp, own, draw, static_cast<std::byte*>(blocks.second), right);
       warp.sync();
-      if (draw(8) == 0) own.idle(warp);
+      if (draw(8) == 0) own.release_if_scarce(warp);
     }
     own.end(warp);
   }
@@ -214,14 +214,15 @@ TEST(Arena, WarpsTradeBlocksOnSimulatedWarps) {
 // Arenas of 32 KiB: pairs that are more than one get runs at once.
 TEST(Arena, WarpsThatStayTradeBlocksOfManyArenas) {
   constexpr std::size_t pool_bytes = std::size_t{400} << 20;
-  trade<Trade>(simt::Cpu({.threads = 4}), pool_bytes, 600'000, 200, false, {.warps_stay = true});
-  trade<Trade>(simt::Lockstep<8>(4), pool_bytes, 200'000, 30, false, {.warps_stay = true});
+  trade<Trade>(simt::Cpu({.threads = 4}), pool_bytes, 600'000, 200, false, {.has_persistent_warps = true});
+  trade<Trade>(simt::Lockstep<8>(4), pool_bytes, 200'000, 30, false, {.has_persistent_warps = true});
   // And of more than a superblock, from the reserve as long as there is one.
-  const AllocatorOptions spare{.warps_stay = true, .room_for_warps = pool_bytes / 2};
+  const AllocatorOptions spare{.has_persistent_warps = true, .spare_bytes_for_warps = pool_bytes / 2};
   trade<Trade>(simt::Cpu({.threads = 4}), pool_bytes, 600'000, 200, false, spare);
   trade<Trade>(simt::Cpu({.threads = 4}), pool_bytes, 1'500'000, 200, false, spare);
   trade<Trade>(simt::Lockstep<8>(2), pool_bytes, 1'500'000, 40, false, spare);
-  const AllocatorOptions roomy{.warps_stay = true, .room_for_warps = 2 * pool_bytes};  // arenas of 64 KiB
+  const AllocatorOptions roomy{.has_persistent_warps = true,
+                               .spare_bytes_for_warps = 2 * pool_bytes};  // arenas of 64 KiB
   trade<Trade>(simt::Cpu({.threads = 4}), 2 * pool_bytes, 600'000, 200, false, roomy);
 }
 // A warp takes more pairs of runs than there is room for where they are handed out, gives back every third, and takes as many again:
@@ -239,7 +240,7 @@ struct Runs {
   SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
     typename Heapwood::Context<Warp> own(heap, warp, scratch);
     const auto take = [&](std::uint32_t i) {
-      const BlockPair pair = own.allocate_two(warp, first, second);
+      const BlockPair pair = own.allocate_pair(warp, first, second);
       if (warp.lane() == 0) {
         blocks[2 * i] = pair.first;
         blocks[2 * i + 1] = pair.second;
@@ -271,7 +272,7 @@ TEST(Arena, RunsMeetRunsAndNothingIsLost) {
   const simt::Memory memory({}, pool_bytes);
   const Pool pool{memory.data(), pool_bytes};
   const simt::Lockstep<8> device(1);
-  const Heapwood heap = Heapwood::create(pool, {.warps_stay = true}, device);
+  const Heapwood heap = Heapwood::create(pool, {.has_persistent_warps = true}, device);
   std::vector<void*> blocks(2 * most);
   std::uint32_t taken[2] = {};
   device.launch(Runs{heap, blocks.data(), most, taken}, 1);
@@ -354,7 +355,7 @@ TEST(Arena, OneThreadGetsEveryGranuleAndThenOneLargeBlock) {
 // The room for runs begins as taken; whoever needs it gets it.
 TEST(Arena, OneThreadGetsTheReserve) {
   constexpr std::size_t pool_bytes = std::size_t{400} << 20;
-  gets_everything(pool_bytes, 32 << 10, {.warps_stay = true, .room_for_warps = pool_bytes / 2});
+  gets_everything(pool_bytes, 32 << 10, {.has_persistent_warps = true, .spare_bytes_for_warps = pool_bytes / 2});
 }
 TEST(Arena, AReserveIsHalfOfWhatIsSpareAtMost) {
   for (const std::size_t mebibytes : {400, 4000, 64 << 10}) {
@@ -370,8 +371,8 @@ TEST(Arena, AReserveIsHalfOfWhatIsSpareAtMost) {
 
 // Each of an H200's 2,112 warps may keep two arenas and leave a third, in pools of 48 MiB and more.
 TEST(Arena, SizesGrowWithThePool) {
-  const auto arena_bytes = [](std::size_t mebibytes, bool warps_stay = false, std::size_t for_warps = 0) {
-    return arena::Layout::plan({nullptr, mebibytes << 20}, warps_stay, for_warps << 20).arenas.arena_bytes();
+  const auto arena_bytes = [](std::size_t mebibytes, bool has_persistent_warps = false, std::size_t for_warps = 0) {
+    return arena::Layout::plan({nullptr, mebibytes << 20}, has_persistent_warps, for_warps << 20).arenas.arena_bytes();
   };
   EXPECT_EQ(arena_bytes(1), 512);
   EXPECT_EQ(arena_bytes(8), 4096);

@@ -59,7 +59,7 @@ struct Bits {
   RunMap map() { return {words.data(), &shape, &motion}; }
   void give(std::uint32_t unit, std::uint32_t n) {
     Motion none(nullptr);
-    map().give(unit, n, none);
+    map().free(unit, n, none);
   }
   std::uint32_t take(unsigned k, std::uint32_t n, std::uint32_t spread = 0) {
     Motion none(nullptr);
@@ -72,7 +72,7 @@ struct Bits {
             << "word " << i << " rank " << rank;
       }
     }
-    EXPECT_TRUE(Motion::nobody(motion));
+    EXPECT_TRUE(Motion::is_idle(motion));
   }
   RunMap::Shape shape;
   std::vector<std::uint64_t> words;
@@ -118,8 +118,8 @@ TEST(RunMap, AFullWordIsOneUnitOfTheMapAbove) {
   bits.give(0, 63);
   bits.give(128, 2);
   Motion motion(&bits.motion);
-  EXPECT_TRUE(bits.map().give(63, 1, motion));
-  EXPECT_FALSE(Motion::nobody(bits.motion));
+  EXPECT_TRUE(bits.map().free(63, 1, motion));
+  EXPECT_FALSE(Motion::is_idle(bits.motion));
   motion.end();
   EXPECT_EQ(bits.words[0], 0u);
   bits.expect_hints();
@@ -146,14 +146,14 @@ TEST(RunMap, HintsAgreeOnceNobodyIsInside) {
         }
         while (!held.empty() && (unit == RunMap::none || held.size() > 4)) {
           Motion motion(&bits.motion);
-          bits.map().give(held.back().first, held.back().second, motion);
+          bits.map().free(held.back().first, held.back().second, motion);
           motion.end();
           held.pop_back();
         }
       }
       for (const auto& [unit, n] : held) {
         Motion motion(&bits.motion);
-        bits.map().give(unit, n, motion);
+        bits.map().free(unit, n, motion);
         motion.end();
       }
     });

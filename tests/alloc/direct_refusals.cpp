@@ -24,10 +24,12 @@ struct Inside {
   arena::SharedArenas shared;
 
   explicit Inside(Pool pool) : shared(arena::Layout::plan(pool)) {}
-  SIMT_INLINE Slot slot(std::uint32_t i) const { return Slot(shared.word(i).load(simt::relaxed)); }
+  SIMT_INLINE Slot slot(std::uint32_t i) const { return Slot(shared.slot_word(i).load(simt::relaxed)); }
   SIMT_INLINE bool refusing(Slot slot, std::uint32_t n) const { return slot.arena() == Slot::no_arena - n; }
   // Pieces of all searches so far.
-  SIMT_INLINE std::uint32_t pieces() const { return arena::Arenas::Word(*shared.arenas.tickets).load(simt::relaxed); }
+  SIMT_INLINE std::uint32_t pieces() const {
+    return arena::Arenas::Word(*shared.arenas.search_tickets).load(simt::relaxed);
+  }
   std::uint64_t arena_of(const void* block) const {
     return static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - shared.arenas.memory) >>
            shared.arenas.shift;
@@ -58,8 +60,8 @@ template <class Warp>
 struct AtSlot : Warp {
   std::uint32_t i;
   AtSlot(const Warp& warp, std::uint32_t slot) : Warp(warp), i(slot) {}
-  unsigned worker() const { return i % arena::SharedArenas::slots_a_multiprocessor; }
-  unsigned sm() const { return i / arena::SharedArenas::slots_a_multiprocessor; }
+  unsigned worker() const { return i % arena::SharedArenas::slots_per_multiprocessor; }
+  unsigned sm() const { return i / arena::SharedArenas::slots_per_multiprocessor; }
 };
 
 // One thread and a pool for it; its requests are slot 0's.
@@ -89,7 +91,7 @@ TEST_F(ArenaRefusals, AreCountedBySlotsWithoutASearch) {
     fill(warp, large);
     EXPECT_EQ(heap.allocate(warp, large * granule), nullptr);
     ASSERT_TRUE(inside.refusing(inside.slot(0), large));
-    const std::uint32_t pieces = inside.pieces(), most = inside.shared.arenas.groups;
+    const std::uint32_t pieces = inside.pieces(), most = inside.shared.arenas.superblocks;
     ASSERT_GT(most, 64u);
     for (std::uint32_t i = 1; i + 1 < most; ++i) {
       EXPECT_EQ(heap.allocate(warp, large * granule), nullptr);
@@ -105,7 +107,7 @@ TEST_F(ArenaRefusals, AreCountedBySlotsWithoutASearch) {
 TEST_F(ArenaRefusals, OfOneSlotNeverOverflowItsWord) {
   run([this](auto& warp) {
     fill(warp, large);
-    const std::uint32_t before = inside.pieces(), groups = inside.shared.arenas.groups;
+    const std::uint32_t before = inside.pieces(), groups = inside.shared.arenas.superblocks;
     const std::uint32_t begin = inside.shared.arenas.granules() + (1u << 16);
     for (std::uint32_t i = 0; i < 100'000; ++i) {
       ASSERT_EQ(heap.allocate(warp, large * granule), nullptr);
@@ -123,7 +125,7 @@ TEST_F(ArenaRefusals, OfOneSlotNeverOverflowItsWord) {
 TEST_F(ArenaRefusals, EndWhenAnArenaIsFreed) {
   run([this](auto& warp) {
     fill(warp, large);
-    const std::uint32_t groups = inside.shared.arenas.groups;
+    const std::uint32_t groups = inside.shared.arenas.superblocks;
     for (std::uint32_t turn = 0; turn < 20; ++turn) {
       for (std::uint32_t i = 0; i < turn * 7; ++i) EXPECT_EQ(heap.allocate(warp, large * granule), nullptr);
       const std::size_t in_arena = 4, first = blocks.size() / 2 / in_arena * in_arena;
@@ -165,7 +167,7 @@ TEST_F(ArenaRefusals, AreNotForSmallerRequests) {
     for (void* block : blocks) {
       if (inside.arena_of(block) == arena) heap.deallocate(warp, block);
     }
-    for (std::uint32_t i = 0; one == nullptr && i <= inside.shared.arenas.groups; ++i) {
+    for (std::uint32_t i = 0; one == nullptr && i <= inside.shared.arenas.superblocks; ++i) {
       one = heap.allocate(warp, (large + 1) * granule);
     }
     ASSERT_NE(one, nullptr);
@@ -201,9 +203,9 @@ struct Crowd {
       if (block != nullptr) *block = id;
       const Slot slot = inside.slot(0);
       const bool live = slot.arena() < inside.shared.arenas.arenas;
-      const bool refusing = Slot::no_arena - slot.arena() <= inside.shared.most_in_slot;
+      const bool refusing = Slot::no_arena - slot.arena() <= inside.shared.max_slot_request;
       if (!live && !refusing) count(*wrong);
-      if (!live && slot.blocks() > inside.shared.arenas.groups + 64) count(*wrong);
+      if (!live && slot.blocks() > inside.shared.arenas.superblocks + 64) count(*wrong);
     }
     for (auto& block : blocks) give(lane, block, id);
   }
@@ -254,15 +256,15 @@ TEST(ArenaRefusalsOfACrowd, AtOneSlotOnSimulatedWarps) { crowd(simt::Lockstep<4>
 TEST(ArenaRefusalsBesideASlot, AreCountedFromAVainSearch) {
   std::uint64_t word = arena::Refusals::none;
   const arena::Refusals refusals(word);
-  constexpr std::uint32_t some = arena::Refusals::some, most = 100;
+  constexpr std::uint32_t some = arena::Refusals::recorded, most = 100;
   for (const std::uint32_t requests : {1u, 1u << 31, 1u << 31, 5u}) EXPECT_EQ(refusals.refuse(7, requests, most), 0u);
-  refusals.begin(8);
+  refusals.record_failed_search(8);
   EXPECT_EQ(refusals.refuse(8, 1, most), some | 1u);
   EXPECT_EQ(refusals.refuse(7, 1, most), some);
   EXPECT_EQ(refusals.refuse(9, 90, most), some | 92u);
   EXPECT_EQ(refusals.refuse(8, 8, most), some | 100u);
   EXPECT_EQ(refusals.refuse(8, 1, most), some);
-  refusals.end();
+  refusals.clear();
   EXPECT_EQ(refusals.refuse(8, 1, most), 0u);
 }
 

@@ -161,7 +161,7 @@ struct Poster : Bare {
       do {
         for (std::uint32_t next = d.take(); next != 0;) {
           const std::uint32_t i = next - 1;
-          next = Delegation::behind(i, at);
+          next = Delegation::next_after(i, at);
           ++*done;
           atomic_ref<std::uint32_t>(queued[i]).exchange(0, simt::acq_rel);
         }

@@ -17,7 +17,7 @@ namespace {
 constexpr int arenas = 2, granules = 2, most_threads = 3, most_rounds = 2;
 constexpr int open = 100, body = 50;                        // counts
 constexpr int whole = 0, split = 1, locked = 2, span = 40;  // the superblock
-constexpr std::int8_t none = -1, in_vain = -2, refuses_at_most = 2;
+constexpr std::int8_t none = -1, in_vain = -2, max_refusals = 2;
 
 enum class Bug { no, no_look_at_superblock, counts_before_superblock, close_without_blocks, unsplit_without_lock };
 
@@ -25,8 +25,8 @@ struct Slot {
   std::int8_t arena = none, blocks = 0, used = granules;  // vacant
   bool operator==(const Slot&) const = default;
   bool exhausted() const { return used > granules; }
-  bool refuses() const { return arena == in_vain && blocks + 1 < refuses_at_most; }
-  bool to_renew() const { return exhausted() && !refuses(); }
+  bool refuses() const { return arena == in_vain && blocks + 1 < max_refusals; }
+  bool needs_renewal() const { return exhausted() && !refuses(); }
 };
 
 // What a thread does: a list of calls, each as many steps.
@@ -47,7 +47,7 @@ enum class At : std::int8_t {
   enter,
   enter_split,
   undo,
-  // retire_idle()
+  // retire_idle_slots()
   idle_slot,
   idle_count,
   vacate,
@@ -258,7 +258,7 @@ class Model {
         t.at = At::look;
         break;
       case At::look:
-        if (s.slot.to_renew()) {
+        if (s.slot.needs_renewal()) {
           claim();
         } else {
           t.at = At::begin;
@@ -267,7 +267,7 @@ class Model {
       case At::install:
         // The exchange is tried until it succeeds or the slot is not to be renewed any more. Who finds nothing a second
         // time lets the slot refuse.
-        if (t.a != none ? s.slot.exhausted() : s.slot.to_renew()) {
+        if (t.a != none ? s.slot.exhausted() : s.slot.needs_renewal()) {
           s.slot = t.a != none ? Slot{t.a, 1, 1} : t.vacant ? Slot{in_vain, 0, granules + 1} : Slot{};
           if (t.a == none) {
             refused(t);
@@ -337,7 +337,7 @@ class Model {
         t.at = At::take;
         break;
 
-      // ---- SharedArenas::retire_idle, once
+      // ---- SharedArenas::retire_idle_slots, once
       case At::idle_slot: {
         t.turn = 1;
         t.before = s.slot;

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// The values of the arenas' words (arenas.hpp), and the search that threads share.
+//
+//   counts[a]            0         free
+//                        open - f  open: blocks are being allocated, f of them are freed (< 2^31)
+//                        n         closed: n blocks are live; frees bring it to 0
+//                        span + r  first of r arenas that form one block; the rest are `body`
+//                                  (r <= 32, except from the reserve)
+//   superblock_words[s]  0         free: usable as a whole, or split on the first claim of an arena
+//                        split     its arenas are claimed individually
+//                        locked    split, and a thread is checking whether it can be made free
+//                        span + k  first of k superblocks that form one block; the rest are `body`
+#pragma once
+
+#include <cstdint>
+
+#include "simt/atomic_ref.hpp"
+#include "simt/config.hpp"
+
+namespace heapwood::alloc::arena {
+
+inline constexpr std::uint32_t none = ~0u;
+inline constexpr std::uint32_t open = 1u << 31, span = 3u << 30, body = ~0u;
+inline constexpr std::uint32_t split = 1, locked = 2;
+
+SIMT_INLINE bool is_span(std::uint32_t word) { return word >= span; }
+// The first word of a span, and whether the span consists of arenas or of whole superblocks.
+struct SpanHead {
+  std::uint32_t word;
+  bool in_superblocks;
+};
+
+// Searches `pieces` pieces cooperatively with all threads that are searching at the same time.
+//
+// Each thread takes tickets for pieces from a shared counter. A thread stops once every piece has
+// been scanned by some thread since it started; a thread without company scans every piece itself.
+template <class Team, class Look>
+SIMT_INLINE std::uint32_t cooperative_search(const Team& team, std::uint32_t& search_tickets, std::uint32_t pieces,
+                                             Look look) {
+  simt::atomic_ref<std::uint32_t> word(search_tickets);
+  // relaxed, here and below: the tickets are only numbers.
+  const std::uint32_t begin = team.once([&] { return word.load(simt::relaxed); });
+  std::uint32_t ticket = 0;
+  SIMT_ROLLED
+  do {
+    ticket = team.once([&] { return word.fetch_add(1, simt::relaxed); });
+    const std::uint32_t found = look(ticket % pieces);
+    if (found != none) return found;
+  } while (ticket - begin < pieces);
+  return none;
+}
+
+}  // namespace heapwood::alloc::arena
