@@ -49,11 +49,10 @@ class BuildWorker {
         if constexpr (Kernel::splits_in_loop) {
           const Next next = split_nodes();
           if (next == Next::finish) {
-            const Split split = scratch_.unfinished.split;
-            finish_node(split, split.cost != Split{}.cost, scratch_.unfinished.look);
+            const auto node = scratch_.unfinished;
+            finish_node(node.split, node.arrays, allocates_in_loop, node.look);
           } else if (next == Next::middle) {
-            const Split split = middle_of_task();
-            finish_node(split, split.is_poor(), k_.queue.look(warp_));
+            finish_node(middle_of_task(), {}, false, k_.queue.look(warp_));
           }
         } else {
           split_node();
@@ -146,14 +145,15 @@ class BuildWorker {
       split =
           choose<Refs>(warp_, scratch_.choose, task, k_.corners, cost, slot != no_slot ? &k_.shared[slot] : nullptr);
     }
-    bool splits = is_worth(split, task, cost);
+    const bool splits = is_worth(split, task, cost);
     if (!splits && may_split_in_middle(task, cost)) [[unlikely]] {
       if constexpr (Kernel::splits_in_loop) return Next::middle;
       split = middle_of_task();
-      splits = split.is_poor();
+    } else if (!splits) {
+      split = {};
     }
     if constexpr (!Kernel::splits_in_loop) {
-      finish_node(split, splits, look);
+      finish_node(split, {}, false, look);
       return Next::nothing;
     } else {
       alloc::BlockPair arrays;
@@ -171,7 +171,7 @@ class BuildWorker {
       } else if (slot == no_slot) {
         return end_leaf(task, look);
       }
-      if (warp_.lane() == 0) scratch_.unfinished = {splits ? split : Split{}, arrays, look};
+      if (warp_.lane() == 0) scratch_.unfinished = {split, arrays, look};
       warp_.sync();
       return Next::finish;
     }
@@ -194,15 +194,14 @@ class BuildWorker {
     return Next::pop;
   }
   // The rest of a node that is a shared one, or for which there was no memory at hand.
-  SIMT_INLINE void finish_node(const Split split, const bool splits, const std::uint64_t look) {
+  // `allocated`: its children's arrays have been asked for, and are there unless the pool was exhausted.
+  SIMT_INLINE void finish_node(const Split split, alloc::BlockPair arrays, const bool allocated,
+                               const std::uint64_t look) {
     const NodeTask task = task_;
     const std::uint32_t slot = slot_;
     slot_ = no_slot;
-    alloc::BlockPair arrays;
-    if constexpr (allocates_in_loop) {
-      if (!split.is_poor()) arrays = scratch_.unfinished.arrays;
-    }
-    if (splits && (!allocates_in_loop || split.is_poor())) arrays = allocate_children(split.nl(), split.nr());
+    const bool splits = split.found();
+    if (splits && !allocated) arrays = allocate_children(split.nl(), split.nr());
     if (!is_there(arrays)) {
       if (slot != no_slot) owed_ += 1;
       if (splits) [[unlikely]] {

@@ -29,6 +29,7 @@ struct Split {
   std::uint32_t plane = 0xffffffffu;    // ordered key
   std::uint32_t flats_nr = 0;           // flats go right << 31 | refs on the right
 
+  SIMT_INLINE bool found() const { return cost != Split{}.cost; }
   SIMT_INLINE unsigned axis() const { return axis_nl >> 30; }
   SIMT_INLINE std::uint32_t nl() const { return axis_nl & 0x3fffffffu; }
   SIMT_INLINE std::uint32_t nr() const { return flats_nr & 0x7fffffffu; }
