@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What buttons, keys and finished jobs do to the state.
+// Actions of buttons and keys, and results of jobs, on the state.
 #include <fmt/format.h>
 #include <imgui.h>
 
@@ -25,25 +25,25 @@ JobSpec spec_of(const State& state, JobSpec::Kind kind) {
 
 void start(State& state, const JobSpec& spec) {
   if (!state.jobs.start(spec)) {
-    state.say(Message::Kind::warning, "Another job is running: wait for it, or press Esc to cancel it.");
+    state.add_message(Message::Kind::warning, "Another job is running. Wait for it, or press Esc to cancel it.");
   }
 }
 
 bool can_build(State& state, const engine::Entry& entry) {
-  const char* reason = why_not(state, entry);
+  const char* reason = why_not_buildable(state, entry);
   if (!reason) return true;
   const std::string text = fmt::format("{}: {}; choose another allocator", entry.traits->label, reason);
-  state.say(Message::Kind::error, text);
+  state.add_message(Message::Kind::error, text);
   state.last_error = Error(Exit::usage, text);
   return false;
 }
 
-// What can be read may still be wrong for the scene: two points that are one in single precision.
+// A camera that parses may be invalid for the scene: two points that are equal in single precision.
 void take_camera(State& state, const std::string& name, const std::string& text, unsigned up) {
   try {
     state.camera = render::parse_camera(text, up, state.scene->mesh.origin);
   } catch (const Error& error) {
-    state.say(Message::Kind::error, fmt::format("{}: {}", name, error.what()));
+    state.add_message(Message::Kind::error, fmt::format("{}: {}", name, error.what()));
     state.last_error = error;
   }
 }
@@ -51,13 +51,13 @@ void take_camera(State& state, const std::string& name, const std::string& text,
 void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
   const bool other = !state.scene || state.scene->source != scene->source;
   state.scene = scene;
-  state.tree.forget();
-  state.probe.forget();
+  state.tree.clear();
+  state.probe.clear();
   if (other) {
     reset_view(state);
     state.built.reset();
   }
-  // The command line's camera is for the first scene.
+  // The command line's camera applies to the first scene.
   if (state.fit_pending && !state.options.camera.empty()) {
     take_camera(state, "--camera", state.options.camera, scene->home.up);
     light_view(state);
@@ -74,14 +74,14 @@ void take_results(State& state, JobOutcome& outcome) {
   const bool build = outcome.kind == JobSpec::Kind::build;
   for (const app::Result& result : outcome.results) {
     if (result.status == app::Status::incomplete && build) {
-      state.say(Message::Kind::warning, app::exhaustion_text(result));
+      state.add_message(Message::Kind::warning, app::exhaustion_text(result));
     } else if (result.status == app::Status::failed) {
       const std::string text = fmt::format("{}: {}", result.label, result.reason);
-      state.say(Message::Kind::error, text);
+      state.add_message(Message::Kind::error, text);
       if (build) state.last_error = Error(Exit::failed, text);
     } else if (result.status == app::Status::skipped && build && !outcome.cancelled) {
       const std::string text = fmt::format("{} was skipped: {}", result.label, result.reason);
-      state.say(Message::Kind::warning, text);
+      state.add_message(Message::Kind::warning, text);
       state.last_error = Error(Exit::failed, text);
     }
   }
@@ -95,7 +95,7 @@ void take_results(State& state, JobOutcome& outcome) {
 
 }  // namespace
 
-void State::say(Message::Kind kind, const std::string& text) {
+void State::add_message(Message::Kind kind, const std::string& text) {
   messages.push_back({kind, text, now});
   while (messages.size() > 50) messages.pop_front();
 }
@@ -108,7 +108,7 @@ void Places::note(const std::string& name) {
 void FrameTimes::add(double work_ms, double thread_ms, double now) {
   ms.push_back(work_ms);
   const double before = std::exchange(thread_ms_, thread_ms);
-  if (before > 0) cpu_ms.push_back(thread_ms - before);  // what came before the first frame is no frame's
+  if (before > 0) cpu_ms.push_back(thread_ms - before);  // time before the first frame belongs to no frame
   if (ms.size() > 240) ms.pop_front();
   if (cpu_ms.size() > 240) cpu_ms.pop_front();
   ++frames_;
@@ -120,14 +120,14 @@ void FrameTimes::add(double work_ms, double thread_ms, double now) {
 
 void open_scene(State& state, const std::string& source) {
   if (state.jobs.progress().running) {
-    state.say(Message::Kind::warning, "Another job is running: wait for it, or press Esc to cancel it.");
+    state.add_message(Message::Kind::warning, "Another job is running. Wait for it, or press Esc to cancel it.");
     return;
   }
   state.choice.source = source;
   start_build(state);
 }
 
-const char* why_not(const State& state, const engine::Entry& entry) {
+const char* why_not_buildable(const State& state, const engine::Entry& entry) {
   if (!entry.on(state.choice.device.id.kind)) return "is not compiled for this device";
   return app::cannot_build(entry);
 }
@@ -173,14 +173,14 @@ void add_bookmark(State& state) {
   list.push_back({fmt::format("View {}", list.size() + 1), render::to_string(state.camera, state.scene->mesh.origin),
                   state.camera.up});
   state.bookmark = list.size() - 1;
-  state.say(Message::Kind::note, fmt::format("{} is kept for {}.", list.back().name, state.scene->name));
+  state.add_message(Message::Kind::note, fmt::format("{} saved for {}.", list.back().name, state.scene->name));
 }
 
 void go_to_bookmark(State& state, std::size_t index) {
   if (!state.scene) return;
   const std::vector<Bookmark>& list = state.settings.bookmarks[state.scene->source];
   if (list.empty()) {
-    state.say(Message::Kind::note, "No view is kept for this scene yet: press K to keep this one.");
+    state.add_message(Message::Kind::note, "No saved view for this scene. Press K to save this one.");
     return;
   }
   state.bookmark = index % list.size();
@@ -189,7 +189,9 @@ void go_to_bookmark(State& state, std::size_t index) {
 }
 
 void take_screenshot(State& state, const std::string& path) {
-  if (!state.scene) return state.say(Message::Kind::warning, "There is no scene to take a picture of yet.");
+  if (!state.scene)
+    return state.add_message(Message::Kind::warning,
+                             "No scene has been built yet: there is nothing to take a screenshot of.");
   const Settings& s = state.settings;
   const std::string name = path.empty() ? free_name(state.scene->name) : path;
   if (s.shot_panel) {
@@ -204,7 +206,7 @@ void take_screenshot(State& state, const std::string& path) {
   job.camera = state.camera;
   job.lighting = state.lighting;
   if (!state.shots.start(state.scene, job, name)) {
-    state.say(Message::Kind::warning, "The last screenshot is still being rendered.");
+    state.add_message(Message::Kind::warning, "The last screenshot is still being rendered.");
   }
 }
 
@@ -212,7 +214,7 @@ void cancel_all(State& state) {
   state.jobs.cancel();
   state.shots.cancel();
   if (const auto shot = std::exchange(state.shots.panel, std::nullopt)) {
-    state.say(Message::Kind::note, shot->path + ": cancelled, nothing was written");
+    state.add_message(Message::Kind::note, shot->path + ": cancelled, nothing was written");
     state.shot_cancelled = true;
   }
 }
@@ -225,19 +227,19 @@ void take_outcomes(State& state) {
       if (!outcome->recordings.empty()) state.heap.complete(outcome->recordings.back());
       continue;
     }
-    state.heap.watched.reset();  // a build that was stopped
+    state.heap.watched.reset();  // the build was stopped
     if (!outcome->error.empty()) {
-      state.say(Message::Kind::error, outcome->error);
+      state.add_message(Message::Kind::error, outcome->error);
       state.last_error = Error(outcome->exit, outcome->error);
       if (outcome->exit == Exit::scene && state.scene) state.choice.source = state.scene->source;
     }
-    if (outcome->cancelled) state.say(Message::Kind::note, "Cancelled.");
+    if (outcome->cancelled) state.add_message(Message::Kind::note, "Cancelled.");
     take_results(state, *outcome);
     if (!outcome->recordings.empty()) {
       for (const auto& recording : outcome->recordings) {
         if (!recording->in_pool) {
-          state.say(Message::Kind::warning,
-                    recording->label + ": its blocks lie outside of the pool, there is no map of them.");
+          state.add_message(Message::Kind::warning,
+                            recording->label + ": its blocks are outside the pool, so there is no heap map.");
         }
       }
       state.heap.show(std::move(outcome->recordings));

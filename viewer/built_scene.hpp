@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A scene with a finished tree, as it is shown: made once by a job and never changed, so that the window, the ray tracer
-// and the next job may hold it at the same time.
+// A scene with its finished tree. Immutable once a job has made it, so that the window, the ray
+// tracer and the next job can share it.
 #pragma once
 
 #include <memory>
@@ -23,15 +23,15 @@ struct BuiltScene {
   simt::DeviceInfo device;
   std::string allocator;                  // id
   std::unique_ptr<render::Scene> traced;  // refers to the mesh
-  render::Camera home;                    // shows the scene well
+  render::Camera home;                    // the initial view
   render::Lighting lighting;              // chosen for `home`
 
   float diagonal() const { return tree.bounds.empty() ? 1.0f : length(tree.bounds.extent()); }
   kdtree::MeshView view() const { return {mesh.vertices, mesh.triangles}; }
 };
 
-// Takes the mesh and the tree; chooses camera and light (some hundred thousand rays where the scene has no view of its
-// own, or where `up` is another axis than the scene's).
+// Takes the mesh and the tree; chooses camera and light. Costs a few hundred thousand rays if the
+// scene has no camera, or if `up` is not the scene's axis.
 std::shared_ptr<const BuiltScene> make_built_scene(std::string source, std::string name, scenes::Mesh mesh,
                                                    kdtree::Tree tree, const simt::DeviceInfo& device,
                                                    const std::string& allocator, std::optional<unsigned> up = {});

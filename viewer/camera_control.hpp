@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Moves a camera as mouse and keys say. Distances are shares of the scene's diagonal or of the distance to the target, so
-// that tiny and huge scenes feel alike.
+// Camera movements for mouse and keys. Distances are relative to the scene's diagonal or to the
+// distance to the target, so that scenes of any size handle alike.
 #pragma once
 
 #include "geometry/box.hpp"
@@ -9,13 +9,13 @@
 
 namespace heapwood::viewer {
 
-// Angles in radians. The view never tips over the pole.
-render::Camera orbit(const render::Camera& camera, float right, float up);  // the eye round the target
-render::Camera look(const render::Camera& camera, float right, float up);   // the target round the eye
+// Angles in radians. The view stops at the poles.
+render::Camera orbit(const render::Camera& camera, float right, float up);  // the eye around the target
+render::Camera look(const render::Camera& camera, float right, float up);   // the target around the eye
 render::Camera pan(const render::Camera& camera, float right, float up);    // in heights of the picture
 render::Camera dolly(const render::Camera& camera, float factor);           // distance to the target times this
 render::Camera fly(const render::Camera& camera, Vec3 right_up_forward);    // in the scene's unit
-// Turns the eye towards a point, which `orbit` then goes round.
+// Turns the eye towards a point, the new target of `orbit`.
 render::Camera aim(const render::Camera& camera, Vec3 target);
 
 // From the scene's space to OpenGL's clip space, for the same rays that render::make_frame makes.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The text of the slowdown table, apart from how it is drawn.
+// The cells of the slowdown table, without their drawing.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace heapwood::viewer {
 struct CompareRow {
   const app::Result* result = nullptr;
   std::string allocator, ms, slowdown, spread, external;
-  double key_ms = 0, key_external = 0;  // to sort by; infinity: not measured
-  bool best = false;                    // the fastest that frees, where there is a choice
+  double key_ms = 0, key_external = 0;  // sort keys; infinity: not measured
+  bool best = false;                    // the fastest that frees, if there are several
 };
 std::vector<CompareRow> compare_rows(const std::vector<app::Result>& results);
 

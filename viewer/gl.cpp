@@ -32,7 +32,7 @@ unsigned compile(unsigned kind, const char* stage, const char* text) {
   throw Error(Exit::failed, std::string("OpenGL: a shader does not compile: ") + log);
 }
 
-// One file holds both stages, told apart by VERTEX and FRAGMENT.
+// One file holds both stages, selected by the macros VERTEX and FRAGMENT.
 unsigned link(const char* text) {
   const unsigned program = glCreateProgram();
   for (const auto& [kind, stage] :
@@ -110,7 +110,7 @@ void Texture::upload_rows(unsigned first, unsigned count, const Rgba8* pixels) {
 
 void Texture::upload_rows(unsigned first, unsigned count, const PixelBuffer& picture) {
   glBindBuffer(GL_PIXEL_UNPACK_BUFFER, picture.name());
-  // With a buffer bound the pointer is an offset into it.
+  // With a bound buffer the pointer is an offset into it.
   upload_rows(first, count, reinterpret_cast<const Rgba8*>(std::uintptr_t{first} * width_ * sizeof(Rgba8)));
   glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
 }
@@ -146,7 +146,7 @@ std::vector<Rgba8> Canvas::read() const {
   bind();
   glPixelStorei(GL_PACK_ALIGNMENT, 4);
   glReadPixels(0, 0, static_cast<int>(width_), static_cast<int>(height_), GL_RGBA, GL_UNSIGNED_BYTE, pixels.data());
-  // OpenGL's rows begin at the bottom.
+  // OpenGL's rows start at the bottom.
   const auto row = [&](std::size_t y) { return pixels.begin() + static_cast<std::ptrdiff_t>(y * width); };
   for (std::size_t y = 0; y < height_ / 2; ++y) std::swap_ranges(row(y), row(y + 1), row(height_ - 1 - y));
   return pixels;

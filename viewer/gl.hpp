@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The few OpenGL objects that the viewer needs, owned. All calls are made by the thread that owns the context.
+// Owning wrappers of the OpenGL objects that the viewer needs. All calls are on the thread that owns
+// the context.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,7 @@ struct Rgba8 {
 };
 static_assert(sizeof(Rgba8) == 4);
 
-// Who makes the current context's OpenGL, and what it runs on.
+// Vendor and renderer of the current OpenGL context.
 std::string vendor();
 std::string renderer();
 
@@ -27,7 +28,7 @@ struct Rectangle {
   int x = 0, y = 0, width = 0, height = 0;
 };
 
-// An object's name; 0 is none.
+// The name of an OpenGL object; 0: none.
 template <void (*Delete)(unsigned)>
 class Name {
  public:
@@ -52,7 +53,7 @@ void delete_buffer(unsigned);
 void delete_vertex_array(unsigned);
 void delete_framebuffer(unsigned);
 
-// Pixels on their way into a texture, in OpenGL's memory.
+// A pixel unpack buffer in OpenGL's memory.
 class PixelBuffer {
  public:
   explicit PixelBuffer(std::size_t bytes);
@@ -64,9 +65,9 @@ class PixelBuffer {
 
 class Texture {
  public:
-  // Rows from the top; the size may change from call to call.
+  // Rows start at the top; the size may change between calls.
   void upload(unsigned width, unsigned height, const Rgba8* pixels, bool smooth);
-  // Replaces rows [first, first + count); `pixels` begins with the first of them.
+  // Replaces rows [first, first + count); `pixels` starts at row `first`.
   void upload_rows(unsigned first, unsigned count, const Rgba8* pixels);
   // The same rows of a picture of the texture's size.
   void upload_rows(unsigned first, unsigned count, const PixelBuffer& picture);
@@ -81,13 +82,13 @@ class Texture {
   unsigned width_ = 0, height_ = 0;
 };
 
-// A framebuffer of its own, for pictures of another size than the window.
+// An off-screen framebuffer, for pictures whose size differs from the window's.
 class Canvas {
  public:
   Canvas(unsigned width, unsigned height);
   void bind() const;
   std::vector<Rgba8> read() const;  // rows from the top
-  // Into the window, as large as fits.
+  // Copies it into the window, scaled to fit.
   void show(int window_width, int window_height) const;
 
  private:
@@ -110,7 +111,7 @@ class Present {
   Name<delete_vertex_array> empty_;
 };
 
-// Lines in space, blended over what is there.
+// Lines in space, blended over the picture.
 struct Vertex {
   Vec3 position;
   Rgba8 colour;
@@ -125,8 +126,8 @@ struct Matrix {
 class Lines {
  public:
   Lines();
-  void upload(const std::vector<Vertex>& vertices);  // two a line
-  // Core profiles draw lines one pixel wide: wider ones are drawn again beside themselves.
+  void upload(const std::vector<Vertex>& vertices);  // two per line
+  // Core profiles draw lines one pixel wide: wider ones are drawn several times, offset by a pixel.
   void draw(const Matrix& to_clip, const Rectangle& area, int width) const;
 
  private:

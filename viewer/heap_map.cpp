@@ -20,8 +20,8 @@ gl::Rgba8 mix(gl::Rgba8 a, gl::Rgba8 b, double share) {
   return {one(a.r, b.r), one(a.g, b.g), one(a.b, b.b), 255};
 }
 
-// Of the window's time, for lines of a build that is watched.
-constexpr std::chrono::milliseconds most_a_frame(4);
+// Time per frame that the window spends on events of a live build.
+constexpr std::chrono::milliseconds max_time_per_frame(4);
 
 }  // namespace
 
@@ -67,12 +67,12 @@ std::vector<gl::Rgba8> HeapMap::colours(const Recording& recording, HeapColours 
     if (by == HeapColours::size) {
       mark = ramp_colour(0.25 + 0.75 * (std::log2(static_cast<double>(cell.largest)) - 4) / (log_largest - 4));
     } else if (by == HeapColours::age) {
-      // The youngest are bright; half as bright each time the age is four times as large.
+      // The youngest blocks are brightest; four times the age halves the brightness.
       const double age = static_cast<double>(time - cell.youngest);
       const double all = std::max(2.0, static_cast<double>(recording.events));
       mark = ramp_colour(1 - 0.8 * std::log2(1 + age) / std::log2(1 + all));
     }
-    // A sliver of a block must be seen, too.
+    // Even the smallest part of a block must be visible.
     result[i] = mix(ground, mark, std::min(1.0, 0.25 + 0.75 * taken));
   }
   return result;
@@ -94,7 +94,7 @@ void HeapView::show(std::vector<std::shared_ptr<const Recording>> latest) {
   watched.reset();
   for (Drawn& one : drawn) one.map.reset();
   visible = true;
-  // Who has watched it slowly has seen it, and sees how it ended; else it is played.
+  // After a slowed live build the final state is shown; otherwise the recording is played.
   playing = !std::exchange(watched_slowly, false);
   place = playing ? 0 : 1;
 }
@@ -131,10 +131,11 @@ void HeapView::follow(double seconds) {
       *watched->recording = Recording(build.scene, *build.allocator, build.device, build.pool_bytes);
     }
     watched->recording->add(lines_);
-  } while (lines_.size() == at_once && std::chrono::steady_clock::now() - start < most_a_frame);
+  } while (lines_.size() == at_once && std::chrono::steady_clock::now() - start < max_time_per_frame);
   if (pace >= full_pace && playing) return watched->build.lines->hold_from(~std::uint64_t{0});
   watched_slowly = true;
-  // As far as the pace says, and never far ahead of what has been seen: a build that was slower does not catch up.
+  // Allows as many events as the pace permits, but never many more than have been read: a build that
+  // was slower than the pace does not catch up.
   const auto seen = static_cast<double>(watched->at.line);
   if (playing) watched->held_from += pace * seconds;
   watched->held_from = std::clamp(watched->held_from, seen, seen + std::max(1.0, pace * 0.1));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Keys and mouse: the list that F1 shows (overlay.cpp) is this file's.
+// Keys and mouse. The list that F1 shows (overlay.cpp) must match this file.
 #include <epoxy/gl.h>
-// epoxy first: it stands for the system's OpenGL headers.
+// epoxy first: it replaces the system's OpenGL headers.
 #include <GLFW/glfw3.h>
 #include <imgui.h>
 
@@ -43,7 +43,7 @@ void Viewer::keys() {
 }
 
 void Viewer::key(const KeyPress& press) {
-  // Ctrl-C and its like are not for this window, and only steps are repeated while their key is down.
+  // Key combinations with Ctrl are ignored, and only steps repeat while their key is down.
   if (press.mods & (GLFW_MOD_CONTROL | GLFW_MOD_ALT | GLFW_MOD_SUPER)) return;
   if (press.repeated && !is_step(press.key)) return;
   State& s = state_;
@@ -122,7 +122,7 @@ void Viewer::key(const KeyPress& press) {
       break;
     case GLFW_KEY_P:
       s.probe.active = !s.probe.active;
-      s.probe.forget();
+      s.probe.clear();
       break;
     case GLFW_KEY_SPACE:
       s.heap.playing = !s.heap.playing;
@@ -186,7 +186,7 @@ void Viewer::probe(const Area& area) {
   if (!probe.active || !state_.scene) return;
   const ImGuiIO& io = ImGui::GetIO();
   if (io.WantCaptureMouse || !inside(area, io.MousePos)) return;
-  // A drag moves the camera, and is no click.
+  // A drag moves the camera; it is not a click.
   if (ImGui::IsMouseReleased(0) && io.MouseDragMaxDistanceSqr[0] < 9) probe.pinned = !probe.pinned;
   if (probe.pinned) return;
   const bool moved = probe.x != io.MousePos.x || probe.y != io.MousePos.y;

@@ -13,8 +13,9 @@ namespace {
 
 double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// 16 bytes an event. A triangle takes about ten (3 arrays, allocated and freed, and the nodes), more where many overlap.
-constexpr std::size_t events_a_triangle = 32, most_events = std::size_t{48} << 20;
+// 16 bytes per event. A triangle takes about ten: three arrays allocated and freed, and nodes; more
+// where many triangles overlap.
+constexpr std::size_t events_per_triangle = 32, max_events = std::size_t{48} << 20;
 
 }  // namespace
 
@@ -47,7 +48,7 @@ void Jobs::cancel() {
   const std::lock_guard lock(mutex_);
   if (!progress_.running || progress_.cancelling) return;
   progress_.cancelling = true;
-  simt::interrupt();  // the job puts it down again when it has ended
+  simt::interrupt();  // the job clears the flag when it ends
 }
 
 JobProgress Jobs::progress() const {
@@ -65,13 +66,13 @@ std::optional<JobOutcome> Jobs::take() {
   return first;
 }
 
-bool Jobs::settled() const {
+bool Jobs::is_idle() const {
   const std::lock_guard lock(mutex_);
   return !progress_.running && outcomes_.empty();
 }
 
 void Jobs::work() {
-  give_way(nice_build);
+  lower_priority(nice_build);
   for (;;) {
     JobSpec spec;
     {
@@ -122,19 +123,21 @@ void Jobs::measure(const JobSpec& spec, JobOutcome& outcome) {
   job.allocators = spec.allocators;
   job.settings = spec.settings;
   job.device = spec.device;
-  // As `heapwood bench` does: the same pool for all, the one that AtomicMalloc needs.
+  // As in `heapwood bench`: all get the pool that AtomicMalloc needs.
   if (spec.kind == JobSpec::Kind::compare) job.pool_probe = engine::find("atomic");
   bool shown = false;
   app::BenchEvents events;
-  events.progress = [this](std::size_t done, std::size_t total, const std::string& what) { tell(done, total, what); };
+  events.progress = [this](std::size_t done, std::size_t total, const std::string& what) {
+    report_progress(done, total, what);
+  };
   events.tree_built = [&](app::PreparedScene& prepared, app::Result& result) {
     if (shown || simt::interrupted()) return;
-    shown = true;  // all allocators make the same tree
+    shown = true;  // all allocators build the same tree
     JobOutcome first;
     first.kind = spec.kind;
     first.scene = make_built_scene(spec.source, prepared.name(), prepared.mesh(), prepared.workspace().download(),
                                    spec.device, result.allocator, spec.up);
-    put(std::move(first));
+    publish(std::move(first));
   };
   app::BenchResult bench = app::run_bench(job, events);
   if (bench.scene_error) throw *bench.scene_error;
@@ -143,15 +146,15 @@ void Jobs::measure(const JobSpec& spec, JobOutcome& outcome) {
 }
 
 void Jobs::record(const JobSpec& spec, JobOutcome& outcome) {
-  tell(0, spec.allocators.size() + 1, spec.source + ": loading");
+  report_progress(0, spec.allocators.size() + 1, spec.source + ": loading");
   app::PreparedScene prepared(spec.source, spec.device, spec.settings, app::pool_needs(spec.allocators));
-  tell(1, spec.allocators.size() + 1, prepared.name() + ": size of the pool");
-  // One pool for all, large enough for each, so that the maps can be compared.
+  report_progress(1, spec.allocators.size() + 1, prepared.name() + ": finding the pool size");
+  // The same pool for all, large enough for each, so that the maps can be compared.
   for (const engine::Entry* entry : spec.allocators) prepared.build_growing(*entry);
-  const std::size_t capacity = std::min(most_events, prepared.triangles() * events_a_triangle + 65536);
+  const std::size_t capacity = std::min(max_events, prepared.triangles() * events_per_triangle + 65536);
   std::size_t done = 1;
   for (const engine::Entry* entry : spec.allocators) {
-    tell(done++, spec.allocators.size() + 1, prepared.name() + ": " + entry->traits->label + ", recording");
+    report_progress(done++, spec.allocators.size() + 1, prepared.name() + ": " + entry->traits->label + ", recording");
     std::shared_ptr<alloc::LiveRecording> lines;
     if (spec.device.id.kind == simt::DeviceKind::cpu && entry->traits->in_pool) {
       lines = std::make_shared<alloc::LiveRecording>();
@@ -159,7 +162,7 @@ void Jobs::record(const JobSpec& spec, JobOutcome& outcome) {
       JobOutcome begins;
       begins.kind = spec.kind;
       begins.live = {lines, prepared.name(), spec.device.key, entry, prepared.pool_bytes(), outcome.recordings.size()};
-      put(std::move(begins));
+      publish(std::move(begins));
     }
     const kdtree::RecordedRun run = prepared.build_recorded(*entry, capacity, lines.get());
     outcome.recordings.push_back(std::make_shared<const Recording>(
@@ -167,18 +170,18 @@ void Jobs::record(const JobSpec& spec, JobOutcome& outcome) {
     JobOutcome ended;
     ended.kind = spec.kind;
     ended.recordings = {outcome.recordings.back()};
-    put(std::move(ended));
+    publish(std::move(ended));
   }
 }
 
-void Jobs::tell(std::size_t done, std::size_t total, const std::string& what) {
+void Jobs::report_progress(std::size_t done, std::size_t total, const std::string& what) {
   const std::lock_guard lock(mutex_);
   progress_.done = done;
   progress_.total = total;
   progress_.what = what;
 }
 
-void Jobs::put(JobOutcome outcome) {
+void Jobs::publish(JobOutcome outcome) {
   const std::lock_guard lock(mutex_);
   outcomes_.push_back(std::move(outcome));
 }

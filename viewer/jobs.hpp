@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Builds beside the window: one thread does one job at a time; the window asks how far it is and takes what has come.
+// Background builds: one thread runs one job at a time; the window polls its progress and takes its
+// outcomes.
 #pragma once
 
 #include <condition_variable>
@@ -26,18 +27,18 @@ struct JobSpec {
   std::vector<const engine::Entry*> allocators;
   app::BuildSettings settings;
   simt::DeviceInfo device;
-  bool slowed = false;  // a recording begins when its watcher lets it (HeapView::follow)
+  bool slowed = false;  // a recording waits for the window before it starts (HeapView::follow)
 };
 
-// What a job brings; empty parts were not its affair.
+// A result of a job; parts that do not apply are empty.
 struct JobOutcome {
   JobSpec::Kind kind = JobSpec::Kind::build;
-  std::shared_ptr<const BuiltScene> scene;  // comes before the job has ended, so that it can be shown
+  std::shared_ptr<const BuiltScene> scene;  // arrives before the job ends, so that it can be shown
   std::vector<app::Result> results;
-  std::optional<LiveBuild> live;                             // begins; before the job has ended
-  std::vector<std::shared_ptr<const Recording>> recordings;  // each when it is there, and all in the end
-  std::string error;                                         // why there is nothing
-  Exit exit = Exit::failed;                                  // what a command would end with for it
+  std::optional<LiveBuild> live;                             // a recording that has started; before the job ends
+  std::vector<std::shared_ptr<const Recording>> recordings;  // each one when it is complete, and all at the end
+  std::string error;                                         // why the job failed
+  Exit exit = Exit::failed;                                  // the exit code of a command that fails so
   bool cancelled = false;
   bool ended = false;
 };
@@ -55,22 +56,22 @@ class Jobs {
   Jobs();
   ~Jobs();
 
-  // False while another one runs.
+  // Returns false while another job runs.
   bool start(const JobSpec& spec);
-  // Stops the launch that runs, and all that would follow.
+  // Stops the running launch and all later ones of the job.
   void cancel();
   JobProgress progress() const;
   std::optional<JobOutcome> take();
-  // Nothing runs, and everything has been taken.
-  bool settled() const;
+  // No job runs, and all outcomes have been taken.
+  bool is_idle() const;
 
  private:
   void work();
   void run(const JobSpec& spec);
   void measure(const JobSpec& spec, JobOutcome& outcome);
   void record(const JobSpec& spec, JobOutcome& outcome);
-  void tell(std::size_t done, std::size_t total, const std::string& what);
-  void put(JobOutcome outcome);
+  void report_progress(std::size_t done, std::size_t total, const std::string& what);
+  void publish(JobOutcome outcome);
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -79,7 +80,7 @@ class Jobs {
   std::vector<JobOutcome> outcomes_;
   bool stop_ = false;
   double started_ = 0;
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // last: uses everything above
 };
 
 }  // namespace heapwood::viewer

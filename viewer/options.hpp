@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the command line says.
+// Options of the command line.
 #pragma once
 
 #include <string>
@@ -16,15 +16,15 @@ struct Options {
   std::string camera, up;  // as `heapwood render` takes them; empty: the scene's own
   app::BuildSettings settings;
   app::DeviceOptions device;
-  app::ImageSize size;  // of the window, or of the screenshot; 0: as it was last, 1280x720
-  float scale = 0;      // of text and panel; 0: the screen's
-  unsigned spp = 64;    // samples a pixel after which the picture rests
+  app::ImageSize size;  // of the window, or of the screenshot; 0: the last size, at first 1280x720
+  float scale = 0;      // of text and panel; 0: that of the screen
+  unsigned spp = 64;    // samples per pixel of a complete picture
 
-  std::string screenshot;     // unattended: written, then the program ends
-  unsigned frames = 16;       // samples a pixel of the screenshot
+  std::string screenshot;     // unattended: written, then the program exits
+  unsigned frames = 16;       // samples per pixel of the screenshot
   bool panel = false;         // with the panel
   std::string script;         // timed input (script.hpp)
-  std::string settings_file;  // empty: the user's own; "none": neither read nor written
+  std::string settings_file;  // empty: the user's file; "none": neither read nor written
 };
 
 }  // namespace heapwood::viewer

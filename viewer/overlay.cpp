@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What lies over the picture: name and numbers, progress of a job, messages, the legend of colours, the keys.
+// Drawn over the picture: name and numbers, progress of a job, messages, the legend, the keys.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr ImGuiWindowFlags floating = ImGuiWindowFlags_NoDecoration | ImGuiWindo
                                       ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_AlwaysAutoResize |
                                       ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav;
 
-// A small window with round corners; `pivot` is the corner of it that is at `at`.
+// A small window with round corners; `pivot` is its corner at `at`.
 bool begin_card(const char* name, ImVec2 at, ImVec2 pivot, bool mouse = false, float opacity = 0.86f) {
   ImGui::SetNextWindowPos(at, ImGuiCond_Always, pivot);
   ImGui::SetNextWindowBgAlpha(opacity);
@@ -31,11 +31,11 @@ void end_card() {
   ImGui::PopStyleVar(2);
 }
 
-// Cards stand along the left edge of the picture: from its top the name and what is running, from its bottom the legend
-// and messages.
+// Cards along the left edge of the picture: name and progress at the top, legend and messages at the
+// bottom.
 struct Edge {
   float x, top, bottom, gap;
-  float text_width;  // of the widest line that stays over the picture
+  float text_width;  // of the widest line that fits over the picture
 };
 Edge edge_of(const Area& area) {
   const float em = ImGui::GetFontSize(), gap = em * 0.8f;
@@ -60,7 +60,7 @@ std::string rays_text(const State& state, const PictureStatus& picture) {
   if (picture.camera_rays_per_second <= 0) return "";
   const bool one_each =
       state.mode != render::Mode::shaded && state.mode != render::Mode::path && state.mode != render::Mode::ao;
-  return fmt::format("{} ms a pass, {:.2f} M{} rays/s", app::figure_text(picture.pass_ms),
+  return fmt::format("{} ms/pass, {:.2f} M{} rays/s", app::figure_text(picture.pass_ms),
                      picture.camera_rays_per_second / 1e6, one_each ? "" : " camera");
 }
 
@@ -109,7 +109,7 @@ void draw_progress(State& state, Edge& edge) {
     if (ui::button(state, "Cancel")) state.jobs.cancel();
     if (job.total > 1) {
       ImGui::TextDisabled("%zu of %zu, %.1f s%s", job.done, job.total, job.seconds,
-                          job.kind == JobSpec::Kind::record ? "" : "; the picture waits while builds are timed");
+                          job.kind == JobSpec::Kind::record ? "" : "; rendering pauses while builds are timed");
     }
     ImGui::PopTextWrapPos();
   }
@@ -117,7 +117,7 @@ void draw_progress(State& state, Edge& edge) {
 }
 
 void draw_messages(State& state, Edge& edge) {
-  // Notes fade, what went wrong stays until it is clicked away. Pictures of the window are made without notes.
+  // Notes fade; warnings and errors stay until clicked. Screenshots of the window have no notes.
   std::erase_if(state.messages, [&](const Message& m) {
     if (m.kind == Message::Kind::note) return state.shots.panel || state.now - m.time > 4;
     return m.kind == Message::Kind::warning && state.now - m.time > 15;
@@ -143,8 +143,8 @@ void draw_legend(State& state, Edge& edge, const PictureStatus& picture) {
   if (!render::shows_numbers(state.mode) || !state.scene) return;
   if (begin_bottom_card("legend", edge)) {
     const float width = std::min(ImGui::GetFontSize() * 16, edge.text_width), height = ImGui::GetFontSize() * 0.8f;
-    ImGui::TextUnformatted(state.mode == render::Mode::heatmap  ? "steps a ray through the tree"
-                           : state.mode == render::Mode::leaves ? "triangles in the leaf that was hit"
+    ImGui::TextUnformatted(state.mode == render::Mode::heatmap  ? "steps per ray through the tree"
+                           : state.mode == render::Mode::leaves ? "triangles in the leaf of the hit"
                                                                 : "distance from the eye");
     const ImVec2 at = ImGui::GetCursorScreenPos();
     constexpr int bars = 64;
@@ -164,7 +164,7 @@ void draw_legend(State& state, Edge& edge, const PictureStatus& picture) {
                                           ImGui::GetColorU32(ImGuiCol_Text), text.c_str());
     }
     ImGui::Dummy({width, height + 2 + ImGui::GetFontSize()});
-    ImGui::TextDisabled("largest in the picture: %.4g", picture.largest);
+    ImGui::TextDisabled("maximum in the picture: %.4g", picture.largest);
   }
   end_bottom_card(edge);
 }
@@ -172,7 +172,7 @@ void draw_legend(State& state, Edge& edge, const PictureStatus& picture) {
 void draw_ray(State& state, const Area& area) {
   if (!state.probe.active || !state.probe.path) return;
   const RayPath& path = *state.probe.path;
-  // Beside the mouse, towards the middle of the picture.
+  // Next to the mouse, towards the centre of the picture.
   const float em = ImGui::GetFontSize(), x = state.probe.x, y = state.probe.y;
   const bool left = x > area.x + area.width / 2, up = y > area.y + area.height / 2;
   if (begin_card("ray", {left ? x - em : x + em, up ? y - em : y + em}, {left ? 1.0f : 0.0f, up ? 1.0f : 0.0f})) {
@@ -184,7 +184,7 @@ void draw_ray(State& state, const Area& area) {
     } else {
       ImGui::TextDisabled("no hit");
     }
-    ImGui::TextDisabled(state.probe.pinned ? "pinned: move the camera to see it" : "click pins it");
+    ImGui::TextDisabled(state.probe.pinned ? "pinned: move the camera to see it" : "click to pin it");
   }
   end_card();
 }
@@ -211,17 +211,17 @@ void draw_help(State& state) {
   static constexpr struct {
     const char *keys, *what;
   } lines[] = {{"drag", "turn the view (orbit) or look around (fly)"},
-               {"right drag, wheel", "move sideways; nearer and further (fly: speed)"},
-               {"W A S D  Q E", "fly; Shift is faster"},
-               {"double click", "orbit round this point"},
-               {"O   Home   L", "orbit or fly; the scene's own view; light for this view"},
-               {"K   [   ]", "keep this view; previous and next kept one"},
+               {"right drag, wheel", "pan; zoom (fly: speed)"},
+               {"W A S D  Q E", "fly; Shift: faster"},
+               {"double click", "orbit around this point"},
+               {"O   Home   L", "orbit or fly; reset the view; set the light for this view"},
+               {"K   [   ]", "save this view; previous and next saved view"},
                {"1 ... 7", "shaded, path, ao, normals, depth, heatmap, leaves"},
-               {"B   C   H", "build; compare all allocators; record the heap"},
-               {"Esc", "cancel what is running, also a screenshot"},
-               {"Space   ,   .", "play the recording, or hold the build; an event back and forth (Shift: a thousand)"},
-               {"T   +   -", "boxes of the tree; deeper and shallower"},
-               {"P, click", "the ray under the mouse; pin it"},
+               {"B   C   H", "build; compare all allocators; record a heap map"},
+               {"Esc", "cancel the job or the screenshot"},
+               {"Space   ,   .", "play or pause; one event back or forward (Shift: 1000)"},
+               {"T   +   -", "node boxes; deeper and shallower"},
+               {"P, click", "ray under the mouse; pin it"},
                {"F1   F2   F3   F4", "these keys; panel; heap map; numbers"},
                {"F12", "screenshot"}};
   ImGui::SetNextWindowFocus();

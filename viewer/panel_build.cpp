@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the next build is told, and how long the last one took.
+// Options of the next build, and times of the last one.
 #include <fmt/format.h>
 #include <imgui.h>
 #include <imgui_stdlib.h>
@@ -19,14 +19,15 @@ void choose_allocator(State& state) {
   if (ImGui::BeginCombo("##allocators", state.choice.allocator->traits->label, ImGuiComboFlags_HeightLarge)) {
     for (const engine::Entry& entry : engine::registry()) {
       const alloc::AllocatorTraits& traits = *entry.traits;
-      const char* reason = why_not(state, entry);
+      const char* reason = why_not_buildable(state, entry);
       ImGui::BeginDisabled(reason != nullptr);
       if (ImGui::Selectable(fmt::format("{}{}", traits.label, traits.lower_bound ? " *" : "").c_str(),
                             &entry == state.choice.allocator)) {
         state.choice.allocator = &entry;
       }
       ImGui::EndDisabled();
-      ui::hint(fmt::format("{}. {}{}{}", traits.paper, traits.note, reason ? " No trees: " : "", reason ? reason : "")
+      ui::hint(fmt::format("{}. {}{}{}", traits.paper, traits.note, reason ? " Cannot build trees: " : "",
+                           reason ? reason : "")
                    .c_str());
     }
     ImGui::EndCombo();
@@ -36,19 +37,21 @@ void choose_allocator(State& state) {
 
 void choose_pool(State& state) {
   ui::field("pool");
-  static std::string text, complaint;
-  if (!ImGui::IsAnyItemActive() && complaint.empty()) text = state.choice.settings.pool.text;
+  static std::string text, problem;
+  if (!ImGui::IsAnyItemActive() && problem.empty()) text = state.choice.settings.pool.text;
   if (ImGui::InputText("##pool", &text)) {
     try {
       state.choice.settings.pool = app::parse_pool(text);
-      complaint.clear();
+      problem.clear();
     } catch (const Error& error) {
-      complaint = error.what();
+      problem = error.what();
     }
   }
   state.places.note("pool");
-  ui::hint("fast or auto (enlarged until the build completes), a size such as 512M or 2G, or 200x the root node.");
-  if (!complaint.empty()) ImGui::TextColored(colour::warning, "%s", complaint.c_str());
+  ui::hint(
+      "fast or auto (enlarged until the build completes), a size such as 512M or 2G, or a multiple of the root node's "
+      "array such as 200x.");
+  if (!problem.empty()) ImGui::TextColored(colour::warning, "%s", problem.c_str());
 }
 
 void choose_refs(State& state) {
@@ -62,7 +65,7 @@ void choose_refs(State& state) {
     }
     ImGui::EndCombo();
   }
-  ui::hint("What a node's array holds for each triangle: clipped keeps bounds, ids is as in the papers.");
+  ui::hint("Contents of a node's array per triangle: clipped stores bounds, ids is as in the papers.");
 }
 
 void choose_costs(State& state) {
@@ -81,7 +84,7 @@ void choose_costs(State& state) {
   ImGui::TreePop();
 }
 
-// Every sample as a dot over the range that they span; median and quartiles as a box.
+// Each sample as a dot; median and quartiles as a box.
 void plot_samples(const std::vector<double>& samples) {
   const auto [low, high] = std::minmax_element(samples.begin(), samples.end());
   const float height = ImGui::GetFontSize() * 1.2f, width = ImGui::GetContentRegionAvail().x;
@@ -98,7 +101,7 @@ void plot_samples(const std::vector<double>& samples) {
     draw.AddCircleFilled({x(ms), at.y + height / 2}, height * 0.16f, IM_COL32(230, 233, 236, 190));
   }
   ImGui::Dummy({width, height});
-  ui::hint(fmt::format("{} builds, {} to {} ms; the box holds the middle half", samples.size(), app::figure_text(*low),
+  ui::hint(fmt::format("{} builds, {} to {} ms; the box is the middle half", samples.size(), app::figure_text(*low),
                        app::figure_text(*high))
                .c_str());
 }
@@ -120,7 +123,7 @@ void draw_build_section(State& state) {
   ui::hint("Measures every allocator on this scene (C)");
   ImGui::SameLine();
   if (ui::button(state, "Heap map", false, !running, third)) start_recording(state);
-  ui::hint("Records a build and shows the pool while it runs (H)");
+  ui::hint("Records a build and shows the pool over time (H)");
 
   if (!state.built || !state.built->median_ms()) return;
   const app::Result& built = *state.built;
@@ -139,8 +142,8 @@ void draw_build_section(State& state) {
   if (!ui::begin_rows("build")) return;
   ui::row("speed", fmt::format("{} M triangles/s",
                                app::figure_text(static_cast<double>(built.triangles) / *built.median_ms() / 1e3)));
-  ui::row("reset of the pool", app::figure_text(app::median(built.reset_ms)) + " ms",
-          "Before each build, and not in its time.");
+  ui::row("pool reset", app::figure_text(app::median(built.reset_ms)) + " ms",
+          "Before each build, not included in its time.");
   if (built.kernel) {
     ui::row("registers",
             fmt::format("{}, stack {}", built.kernel->registers, app::bytes_text(built.kernel->local_bytes)));

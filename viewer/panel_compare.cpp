@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The slowdown table: every allocator on the scene that is shown.
+// The slowdown table: every allocator on the scene shown.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ void sort(std::vector<CompareRow>& rows) {
   const auto before = [&](const CompareRow& a, const CompareRow& b) {
     if (column == 0) return a.allocator < b.allocator;
     if (column == 4) return a.key_external < b.key_external;
-    return a.key_ms < b.key_ms;  // a slowdown is a time over one and the same
+    return a.key_ms < b.key_ms;  // slowdowns order like times: the divisor is the same
   };
   std::stable_sort(rows.begin(), rows.end(),
                    [&](const CompareRow& a, const CompareRow& b) { return down ? before(b, a) : before(a, b); });
@@ -86,11 +86,11 @@ void draw_compare_section(State& state) {
   if (!ui::section("Compare")) return;
   if (state.compared.empty()) {
     ui::dim_text(
-        "'Compare all' builds this scene with every allocator, in turns, and shows how much slower each is than "
-        "AtomicMalloc, which only counts up.");
+        "'Compare all' builds this scene with every allocator in turn and shows how much slower each is than "
+        "AtomicMalloc, which only increments a counter.");
     return;
   }
-  // Above the table, which may be longer than the panel.
+  // Above the table, because it may be longer than the panel.
   if (ui::button(state, "Copy CSV")) ImGui::SetClipboardText(app::to_csv(app::flat_table(state.compared)).c_str());
   ImGui::SameLine();
   if (ui::button(state, "Copy markdown")) {
@@ -111,8 +111,8 @@ void draw_compare_section(State& state) {
     ImGui::EndTable();
   }
   ui::dim_text(
-      "* lower bound: cannot free, never the fastest. slower: time over AtomicMalloc's. spread: distance of the "
-      "quartiles over the median. ext. frag: 1 - largest free region / all free.");
+      "* lower bound: cannot free, never marked fastest. slower: time / AtomicMalloc's time. spread: interquartile "
+      "range / median. ext. frag: 1 - largest free region / all free bytes.");
 }
 
 }  // namespace heapwood::viewer

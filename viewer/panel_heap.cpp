@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The lower part of the window: the pool at a time of a recorded build, or as it is while the build runs, for one allocator
-// or two side by side; above it the time, and beside it curves and the tree's growth (panel_heap_plots.cpp).
+// The lower part of the window: the pool at one time of a recorded or running build, for one or two
+// allocators side by side, with the time slider, curves and the tree's growth
+// (panel_heap_plots.cpp).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +23,8 @@ void update(HeapView& view, HeapView::Drawn& drawn, const Recording& recording, 
   const bool same_frame = drawn.map && drawn.of == &recording && drawn.map->columns == columns &&
                           drawn.map->rows == rows && drawn.whole == view.whole_pool && drawn.colours == view.colours;
   if (same_frame && drawn.map->time == time) return;
-  // A build that runs changes in every frame: a map of many blocks is drawn less often, so that the window stays smooth.
+  // A running build changes in every frame: a map of many blocks is updated less often, so that the
+  // window stays smooth.
   const double now = ImGui::GetTime();
   if (same_frame && view.watched && now - drawn.drawn_at < 8 * drawn.took) return;
   const auto start = std::chrono::steady_clock::now();
@@ -42,17 +44,17 @@ void tell_cell(const Recording& recording, const HeapMap& map, ImVec2 at) {
   if (offset >= map.bytes) return;
   const HeapCell& cell = map.cells[index];
   ImGui::BeginTooltip();
-  ImGui::TextDisabled("at %s, a cell is %s", app::bytes_text(offset).c_str(), app::bytes_text(map.cell_bytes).c_str());
+  ImGui::TextDisabled("at %s, %s per cell", app::bytes_text(offset).c_str(), app::bytes_text(map.cell_bytes).c_str());
   if (const alloc::Block* block = first_block(recording, map.time, offset, offset + map.cell_bytes)) {
     ImGui::Text("%s block at %s", app::bytes_text(block->bytes).c_str(), app::count_text(block->offset).c_str());
     ImGui::TextDisabled("%s by warp %u at event %s",
-                        block->in_use(map.time) ? "allocated" : "given back, never reused; allocated", block->warp,
+                        block->in_use(map.time) ? "allocated" : "freed, never reused; allocated", block->warp,
                         app::count_text(block->born).c_str());
     if (block->released != alloc::never) {
       ImGui::TextDisabled("freed at event %s", app::count_text(block->released).c_str());
     }
   } else {
-    ImGui::TextUnformatted(cell.touched ? "free, was in use before" : "never used");
+    ImGui::TextUnformatted(cell.touched ? "free, used before" : "never used");
   }
   if (cell.used_bytes) {
     ImGui::TextDisabled("%.0f%% of the cell in use",
@@ -61,15 +63,15 @@ void tell_cell(const Recording& recording, const HeapMap& map, ImVec2 at) {
   ImGui::EndTooltip();
 }
 
-// How the map came about, in a word or two.
+// State of the recording in a word or two.
 std::string origin_text(const HeapView& view, const Recording& recording) {
-  if (view.watched && view.watched->recording.get() == &recording) return view.playing ? "live, " : "live, held, ";
+  if (view.watched && view.watched->recording.get() == &recording) return view.playing ? "live, " : "live, paused, ";
   if (!recording.finished) return "stopped, ";
   if (recording.events_in_all > recording.events) return "cut off, ";
   return recording.device == "cpu" ? "" : "recorded on " + recording.device + ", ";
 }
 
-// The allocator, and how full the pool is at the time: as much of it as the map is wide.
+// The allocator and the pool's use at the time, as much text as fits over the map.
 void draw_map_title(const HeapView& view, const Recording& recording, float width) {
   ImGui::PushFont(fonts().bold);
   ImGui::TextUnformatted(recording.label.c_str());
@@ -86,9 +88,9 @@ void draw_map_title(const HeapView& view, const Recording& recording, float widt
   ImGui::SameLine();
   ImGui::TextColored(cut_off || !recording.finished ? colour::warning : colour::dim, "%s", text.c_str());
   std::string hint =
-      "Bytes in use as they were asked for; external: 1 - largest gap / all gaps between blocks, below the highest "
-      "address that a block has reached.";
-  if (recording.device != "cpu") hint += " A GPU's recording can be read only when the build has ended.";
+      "Requested bytes in use; external: 1 - largest gap / all gaps between blocks, below the highest "
+      "address reached.";
+  if (recording.device != "cpu") hint += " A GPU's recording can be read only after the build.";
   if (cut_off) {
     hint += fmt::format(" The buffer held the first {} of {} events.", app::count_text(recording.events),
                         app::count_text(recording.events_in_all));
@@ -102,7 +104,7 @@ void draw_map(State& state, std::size_t which, float width, float height) {
   ImGui::BeginGroup();
   draw_map_title(view, recording, width);
   if (!recording.in_pool) {
-    ui::dim_text("Its blocks lie outside of the pool.");
+    ui::dim_text("Its blocks are outside the pool.");
     ImGui::EndGroup();
     return;
   }
@@ -125,7 +127,7 @@ void draw_map(State& state, std::size_t which, float width, float height) {
   ImGui::EndGroup();
 }
 
-// A slider whose text can be read under its grab.
+// A slider whose text stays readable under the grab.
 bool text_slider(const char* id, float& value, float low, float high, const std::string& text) {
   ImVec4 grab = ImGui::GetStyleColorVec4(ImGuiCol_SliderGrab);
   grab.w *= 0.55f;
@@ -135,24 +137,24 @@ bool text_slider(const char* id, float& value, float low, float high, const std:
   return changed;
 }
 
-// How fast a recorded build may go; its own speed at the right end.
+// The pace of a recorded build; unlimited at the right end.
 void draw_pace(State& state) {
   HeapView& view = state.heap;
   const bool cpu = state.choice.device.id.kind == simt::DeviceKind::cpu;
   auto exponent = static_cast<float>(std::log10(view.pace));
-  const auto least = static_cast<float>(std::log10(HeapView::slowest_pace)),
-             most = static_cast<float>(std::log10(HeapView::full_pace));
+  const auto log_min = static_cast<float>(std::log10(HeapView::min_pace)),
+             log_max = static_cast<float>(std::log10(HeapView::full_pace));
   ImGui::BeginDisabled(!cpu);
   const bool full = view.pace >= HeapView::full_pace;
   const std::string text =
       full ? "full speed" : app::compact_text(static_cast<std::uint64_t>(std::llround(view.pace))) + " events/s";
-  if (text_slider("##pace", exponent, least, most, text)) {
-    view.pace = exponent >= most ? HeapView::full_pace : std::pow(10.0, static_cast<double>(exponent));
+  if (text_slider("##pace", exponent, log_min, log_max, text)) {
+    view.pace = exponent >= log_max ? HeapView::full_pace : std::pow(10.0, static_cast<double>(exponent));
   }
   ImGui::EndDisabled();
   state.places.note("pace");
-  ui::hint(cpu ? "Speed of a build that is recorded: slowed down, it is seen while it runs."
-               : "A GPU's recording can be read only when the build has ended: it cannot be watched.");
+  ui::hint(cpu ? "Pace of a recorded build: slow it down to watch it while it runs."
+               : "A GPU's recording can be read only after the build, so it cannot be watched live.");
 }
 
 void draw_controls(State& state) {
@@ -163,7 +165,7 @@ void draw_controls(State& state) {
     view.playing = !view.playing;
   }
   ImGui::SameLine();
-  // What follows is this wide; where little would be left to the slider it has the line for itself.
+  // Width of the following widgets; if too little is left, the slider has its own line.
   const float em = ImGui::GetFontSize(), others = em * 45, rest = ImGui::GetContentRegionAvail().x;
   ImGui::SetNextItemWidth(rest - others > em * 8 ? rest - others : -1);
   float place = static_cast<float>(view.place);
@@ -173,7 +175,7 @@ void draw_controls(State& state) {
           : fmt::format("event {} of {}", app::count_text(view.time(first)), app::count_text(first.events));
   if (text_slider("##time", place, 0, 1, time)) {
     view.place = place;
-    view.playing = view.watched && view.playing;  // looking back does not hold the build up
+    view.playing = view.watched && view.playing;  // looking back does not pause the build
   }
   state.places.note("time");
   ui::flow(em * 8);
@@ -193,14 +195,14 @@ void draw_controls(State& state) {
   ui::flow(em * 8);
   ImGui::Checkbox("whole pool", &view.whole_pool);
   state.places.note("whole pool");
-  ui::hint("All addresses, also those that no block ever reached");
+  ui::hint("All addresses, including those never used");
   ui::flow(em * 9);
   ImGui::SetNextItemWidth(em * 9);
-  if (ImGui::BeginCombo("##other", state.choice.other ? state.choice.other->traits->label : "beside it: none",
+  if (ImGui::BeginCombo("##other", state.choice.other ? state.choice.other->traits->label : "second: none",
                         ImGuiComboFlags_HeightLarge)) {
     if (ImGui::Selectable("none", !state.choice.other)) state.choice.other = nullptr;
     for (const engine::Entry& entry : engine::registry()) {
-      if (!entry.traits->in_pool || why_not(state, entry)) continue;
+      if (!entry.traits->in_pool || why_not_buildable(state, entry)) continue;
       if (ImGui::Selectable(entry.traits->label, state.choice.other == &entry)) {
         state.choice.other = &entry;
         start_recording(state);
@@ -209,7 +211,7 @@ void draw_controls(State& state) {
     ImGui::EndCombo();
   }
   state.places.note("other");
-  ui::hint("Records a second allocator on the same scene and pool, and shows both");
+  ui::hint("Records a second allocator on the same scene and pool, and shows both maps");
   ui::flow(em * 7);
   if (ui::button(state, "Record again")) start_recording(state);
   ui::flow(em * 4);
@@ -223,7 +225,7 @@ void draw_key(const HeapView& view, const Recording& recording) {
     ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + side * 0.3f}, {at.x + side, at.y + side * 1.3f}, packed(c),
                                               2);
     ImGui::GetWindowDrawList()->AddRect({at.x, at.y + side * 0.3f}, {at.x + side, at.y + side * 1.3f},
-                                        IM_COL32(255, 255, 255, 60), 2);  // some are as dark as what is behind them
+                                        IM_COL32(255, 255, 255, 60), 2);  // some colours are as dark as the background
     ImGui::Dummy({side, side});
     ImGui::SameLine();
     ImGui::TextDisabled("%s", text);
@@ -231,7 +233,7 @@ void draw_key(const HeapView& view, const Recording& recording) {
   };
   if (view.colours == HeapColours::state) {
     swatch(colour::used, "in use");
-    if (recording.frees == alloc::Frees::never) swatch(colour::abandoned, "given back, lost");
+    if (recording.frees == alloc::Frees::never) swatch(colour::abandoned, "freed, never reused");
   } else if (view.colours == HeapColours::size) {
     swatch(ramp_colour(0.25), "16 B");
     swatch(ramp_colour(1), app::bytes_text(recording.largest_block).c_str());
@@ -239,7 +241,7 @@ void draw_key(const HeapView& view, const Recording& recording) {
     swatch(ramp_colour(1), "just allocated");
     swatch(ramp_colour(0.2), "long ago");
   }
-  swatch(colour::freed, "free again");
+  swatch(colour::freed, "free, used before");
   swatch(colour::untouched, "never used");
   ImGui::NewLine();
 }
@@ -255,8 +257,8 @@ void draw_heap(State& state, const Area& area) {
   if (ImGui::Begin("heap", nullptr, flags)) {
     if (view.recordings.empty()) {
       ui::dim_text(
-          "No build has been recorded yet. 'Heap map' (H) records one with the allocator that is chosen, and shows "
-          "the pool while it runs.");
+          "No build has been recorded yet. 'Heap map' (H) records one with the selected allocator and shows the "
+          "pool over time.");
       ImGui::SetNextItemWidth(ImGui::GetFontSize() * 8);
       draw_pace(state);
     } else {
@@ -269,7 +271,7 @@ void draw_heap(State& state, const Area& area) {
       }
       draw_controls(state);
       const float gap = ImGui::GetStyle().ItemSpacing.x, em = ImGui::GetFontSize();
-      // The maps come first: without room for both there are no plots.
+      // The maps have priority: without space for both there are no plots.
       const bool plots = ImGui::GetContentRegionAvail().x > em * 30;
       const float side = plots ? std::max(em * 13, area.width * 0.2f) : 0;
       const float height = ImGui::GetContentRegionAvail().y - ImGui::GetTextLineHeightWithSpacing();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Beside the heap maps: memory and fragmentation over the build, and the nodes by depth that are there at the time, over
-// all that there will be.
+// Plots next to the heap maps: memory and fragmentation over the build, and nodes by depth, built so
+// far and in total.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,15 +14,15 @@ namespace heapwood::viewer {
 
 namespace {
 
-// From 0 to 1 in a plot's height. Bytes are shown by their logarithm, down to a 256th of the most: blocks in use are a small
-// part of what a scattering allocator has touched.
-double height_of_bytes(double bytes, double most) {
+// Height in a plot, 0 to 1. Bytes have a logarithmic scale, down to a 256th of the maximum: live
+// blocks are a small part of what a scattering allocator has touched.
+double height_of_bytes(double bytes, double maximum) {
   constexpr double octaves = 8;
-  return bytes > 0 ? 1 + std::log2(bytes / most) / octaves : 0;
+  return bytes > 0 ? 1 + std::log2(bytes / maximum) / octaves : 0;
 }
 double height_of_share(double share, double) { return share; }
 
-// A value at each point of the curves; NaN where there is none.
+// Value at each point of the curves; NaN where it is unknown.
 struct Line {
   const char* name;
   gl::Rgba8 shade;
@@ -33,26 +33,26 @@ double number(std::uint64_t n) { return static_cast<double>(n); }
 
 constexpr Line memory_lines[] = {
     {"in use", {115, 199, 143, 255}, [](const Recording::Point& p) { return number(p.used_bytes); }},
-    {"most", {78, 140, 98, 255}, [](const Recording::Point& p) { return number(p.high_water_bytes); }},
+    {"peak", {78, 140, 98, 255}, [](const Recording::Point& p) { return number(p.high_water_bytes); }},
     {"mark", {130, 140, 148, 255}, [](const Recording::Point& p) { return number(p.pool.mark_bytes); }},
     {"gap", {107, 173, 242, 255}, [](const Recording::Point& p) { return number(p.pool.largest_below_bytes); }}};
 constexpr const char* memory_hint =
-    "In use, as asked for; the most that was, up to then; mark: the highest address that a block has reached; gap: the "
-    "largest free region below the mark. Logarithmic, down to a 256th of the highest mark.";
+    "Requested bytes in use; their peak so far; mark: the highest address reached; gap: the largest free region "
+    "below the mark. Logarithmic, down to a 256th of the highest mark.";
 
 constexpr Line share_lines[] = {
     {"external", {242, 189, 92, 255}, [](const Recording::Point& p) { return p.pool.external_below(); }},
     {"of the pool", {140, 112, 62, 255}, [](const Recording::Point& p) { return p.pool.external(); }},
     {"internal", {226, 121, 156, 255}, [](const Recording::Point& p) { return p.internal.value_or(std::nan("")); }}};
 constexpr const char* share_hint =
-    "External: 1 - largest gap / all gaps, below the mark, and of the whole pool. Internal: mean of (served - asked) / "
-    "served over blocks in use; served is the smallest distance to the next block that one of that size ever had, so "
-    "headers count. Internal is known when the build has ended.";
+    "External: 1 - largest gap / all gaps, below the mark, and of the whole pool. Internal: mean of (served - "
+    "requested) / served over blocks in use; served is the smallest distance to the next block of any block of "
+    "that size, so headers count. Internal is known after the build.";
 
-using Height = double (*)(double value, double most);
+using Height = double (*)(double value, double maximum);
 
 // One curve. The second recording is dashed.
-void plot(const Recording& recording, ImVec2 at, ImVec2 size, double most, Height height, const Line& line,
+void plot(const Recording& recording, ImVec2 at, ImVec2 size, double maximum, Height height, const Line& line,
           bool dashed) {
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   const float dash = ImGui::GetFontSize() * 0.5f;
@@ -66,7 +66,7 @@ void plot(const Recording& recording, ImVec2 at, ImVec2 size, double most, Heigh
     }
     const double x = recording.events ? static_cast<double>(point.time) / recording.events : 0;
     const ImVec2 here{at.x + static_cast<float>(x) * size.x,
-                      at.y + size.y * (1 - 0.95f * static_cast<float>(std::clamp(height(value, most), 0.0, 1.0)))};
+                      at.y + size.y * (1 - 0.95f * static_cast<float>(std::clamp(height(value, maximum), 0.0, 1.0)))};
     const bool gap = dashed && std::fmod(here.x - at.x, dash) > 0.6f * dash;
     if (begun && !gap) draw.AddLine(last, here, packed(line.shade), 1.4f);
     last = here;
@@ -74,7 +74,7 @@ void plot(const Recording& recording, ImVec2 at, ImVec2 size, double most, Heigh
   }
 }
 
-// The names of the lines, each in its colour.
+// The legend: names of the lines in their colours.
 void draw_names(std::span<const Line> lines, const char* hint) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (i) ImGui::SameLine();
@@ -101,9 +101,9 @@ void tell_values(const HeapView& view, std::span<const Line> lines, double place
   ImGui::EndTooltip();
 }
 
-// Dragging in it goes through time.
+// Dragging in a plot sets the time.
 template <class Text>
-void draw_curves(State& state, const char* id, ImVec2 size, double most, Height height, std::span<const Line> lines,
+void draw_curves(State& state, const char* id, ImVec2 size, double maximum, Height height, std::span<const Line> lines,
                  const char* hint, Text text) {
   HeapView& view = state.heap;
   draw_names(lines, hint);
@@ -112,7 +112,7 @@ void draw_curves(State& state, const char* id, ImVec2 size, double most, Height 
   draw.AddRectFilled(at, {at.x + size.x, at.y + size.y}, IM_COL32(255, 255, 255, 7), 4);
   for (std::size_t i = 0; i < view.recordings.size(); ++i) {
     if (!view.recordings[i]->in_pool) continue;
-    for (const Line& line : lines) plot(*view.recordings[i], at, size, most, height, line, i == 1);
+    for (const Line& line : lines) plot(*view.recordings[i], at, size, maximum, height, line, i == 1);
   }
   const float x = at.x + static_cast<float>(view.place) * size.x;
   draw.AddLine({x, at.y}, {x, at.y + size.y}, IM_COL32(255, 255, 255, 110));
@@ -129,8 +129,8 @@ void draw_curves(State& state, const char* id, ImVec2 size, double most, Height 
 void draw_levels(const State& state, const Recording& recording, ImVec2 size) {
   const auto& now = recording.at(state.heap.time(recording)).levels;
   const auto& end = recording.points.back().levels;
-  std::uint32_t most = 1;
-  for (const Recording::Level& level : end) most = std::max(most, level.inner + level.leaves);
+  std::uint32_t maximum = 1;
+  for (const Recording::Level& level : end) maximum = std::max(maximum, level.inner + level.leaves);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   const float bar = size.y / static_cast<float>(recording.depth + 1);
@@ -138,7 +138,7 @@ void draw_levels(const State& state, const Recording& recording, ImVec2 size) {
   const bool hovered = ImGui::IsItemHovered();
   for (unsigned depth = 0; depth <= recording.depth; ++depth) {
     const float y = at.y + bar * static_cast<float>(depth), thick = std::max(1.0f, bar - 1);
-    const auto length = [&](std::uint32_t n) { return size.x * static_cast<float>(n) / static_cast<float>(most); };
+    const auto length = [&](std::uint32_t n) { return size.x * static_cast<float>(n) / static_cast<float>(maximum); };
     const std::uint32_t all = end[depth].inner + end[depth].leaves;
     draw.AddRectFilled({at.x, y}, {at.x + std::max(1.0f, length(all)), y + thick}, IM_COL32(255, 255, 255, 16));
     const float inner = length(now[depth].inner), leaves = length(now[depth].leaves);
@@ -147,7 +147,7 @@ void draw_levels(const State& state, const Recording& recording, ImVec2 size) {
     if (hovered && ImGui::GetIO().MousePos.y >= y && ImGui::GetIO().MousePos.y < y + bar) {
       ImGui::SetTooltip("depth %u: %s inner nodes, %s leaves; %s %s", depth, app::count_text(now[depth].inner).c_str(),
                         app::count_text(now[depth].leaves).c_str(), app::count_text(all).c_str(),
-                        recording.finished ? "in the end" : "so far");
+                        recording.finished ? "at the end" : "so far");
     }
   }
 }
@@ -159,9 +159,9 @@ void draw_heap_plots(State& state, float width, float height) {
   const ImGuiStyle& style = ImGui::GetStyle();
   const float text = ImGui::GetTextLineHeight() + 2 * style.ItemSpacing.y;
   const float room = std::max(height - 3 * text, ImGui::GetFontSize());
-  double most = 1;
-  for (const auto& recording : recordings) most = std::max(most, number(recording->reach));
-  draw_curves(state, "memory curves", {width, room * 0.32f}, most, height_of_bytes, memory_lines, memory_hint,
+  double maximum = 1;
+  for (const auto& recording : recordings) maximum = std::max(maximum, number(recording->reach));
+  draw_curves(state, "memory curves", {width, room * 0.32f}, maximum, height_of_bytes, memory_lines, memory_hint,
               [](double v) { return app::bytes_text(static_cast<std::uint64_t>(v)); });
   draw_curves(state, "share curves", {width, room * 0.30f}, 1, height_of_share, share_lines, share_hint,
               [](double v) { return fmt::format("{:.3f}", v); });

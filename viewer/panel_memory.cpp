@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the build asked the allocator for, and what the pool looked like.
+// Requests of the build, and the state of the pool.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,15 +12,15 @@ namespace heapwood::viewer {
 
 namespace {
 
-// Numbers of requests by size, each bar a power of two.
+// Histogram of request sizes, one bar per power of two.
 void plot_histogram(const alloc::RequestStats& requests) {
   std::size_t first = requests.histogram.size(), last = 0;
-  std::uint64_t most = 1;
+  std::uint64_t maximum = 1;
   for (std::size_t k = 0; k < requests.histogram.size(); ++k) {
     if (requests.histogram[k] == 0) continue;
     first = std::min(first, k);
     last = std::max(last, k);
-    most = std::max(most, requests.histogram[k]);
+    maximum = std::max(maximum, requests.histogram[k]);
   }
   if (first > last) return;
   const float width = ImGui::GetContentRegionAvail().x, height = ImGui::GetFontSize() * 5;
@@ -33,7 +33,7 @@ void plot_histogram(const alloc::RequestStats& requests) {
   for (std::size_t k = first; k <= last; ++k) {
     const float left = at.x + width * static_cast<float>(k - first) / bars;
     const float right = at.x + width * static_cast<float>(k - first + 1) / bars - 2;
-    const float share = static_cast<float>(requests.histogram[k]) / static_cast<float>(most);
+    const float share = static_cast<float>(requests.histogram[k]) / static_cast<float>(maximum);
     const bool under = hovered && ImGui::GetIO().MousePos.x >= left && ImGui::GetIO().MousePos.x < right + 2;
     draw.AddRectFilled({left, at.y}, {right, at.y + height}, IM_COL32(255, 255, 255, under ? 16 : 6), 2);
     draw.AddRectFilled({left, at.y + height * (1 - std::max(share, requests.histogram[k] ? 0.015f : 0.0f))},
@@ -42,7 +42,7 @@ void plot_histogram(const alloc::RequestStats& requests) {
       const std::string text = app::bytes_text(std::uint64_t{1} << k);
       const std::string trimmed =
           text.substr(0, text.find('.')) + (text.find('.') == std::string::npos ? "" : text.substr(text.find(' ')));
-      const float inside = at.x + width - ImGui::CalcTextSize(trimmed.c_str()).x;  // the last one ends with the bars
+      const float inside = at.x + width - ImGui::CalcTextSize(trimmed.c_str()).x;  // the last label ends with the bars
       draw.AddText({std::min(left, inside), at.y + height + 2}, ImGui::GetColorU32(ImGuiCol_TextDisabled),
                    trimmed.c_str());
     }
@@ -53,7 +53,7 @@ void plot_histogram(const alloc::RequestStats& requests) {
   }
 }
 
-// What a recording of the allocator that was built with tells about the time in between.
+// Figures over the build, from a recording of the same allocator.
 void draw_worst(State& state) {
   const auto& recordings = state.heap.recordings;
   const auto found = std::find_if(recordings.begin(), recordings.end(), [&](const auto& recording) {
@@ -75,14 +75,13 @@ void draw_worst(State& state) {
   const Recording::Point internal = worst([](const auto& p) { return p.internal.value_or(-1); });
   if (internal.internal) {
     row("worst internal", app::figure_text(*internal.internal), internal,
-        "Of the recorded build: mean of (served - asked) / served over blocks in use, served as the smallest distance "
-        "to "
-        "the next block says.");
+        "Of the recorded build: mean of (served - requested) / served over blocks in use, served estimated "
+        "as the smallest distance to the next block.");
   }
   ui::row("reached",
           fmt::format("{}, {} free below", app::bytes_text(recording.reach),
                       app::bytes_text(recording.points.back().pool.below_bytes)),
-          "Highest address that a block reached; what was free below it in the end.");
+          "Highest address of a block, and what was free below it after the build.");
   ui::end_rows();
 }
 
@@ -91,14 +90,13 @@ void draw_worst(State& state) {
 void draw_allocations_section(State& state) {
   if (!ui::section("Allocations")) return;
   if (!state.built || !state.built->requests) {
-    ui::dim_text("Counted in a build of its own, after the timed ones.");
+    ui::dim_text("Counted in a separate build, after the timed ones.");
     return;
   }
   const alloc::RequestStats& requests = *state.built->requests;
   if (ui::begin_rows("allocations")) {
     ui::row("requests", app::count_text(requests.allocations));
-    ui::row("given back",
-            requests.deallocations == requests.allocations ? "all" : app::count_text(requests.deallocations));
+    ui::row("freed", requests.deallocations == requests.allocations ? "all" : app::count_text(requests.deallocations));
     if (requests.failures) ui::row("refused", app::count_text(requests.failures), nullptr, colour::warning);
     ui::row("mean size",
             fmt::format("{} B, σ {} B", app::figure_text(requests.mean_bytes), app::figure_text(requests.sigma_bytes)));
@@ -117,21 +115,22 @@ void draw_memory_section(State& state) {
             fmt::format("{}, {:.1f}% of the pool", app::bytes_text(built.requests->high_water_bytes),
                         100.0 * static_cast<double>(built.requests->high_water_bytes) /
                             static_cast<double>(std::max<std::uint64_t>(*built.pool_bytes, 1))),
-            "Most bytes in use at once, as they were asked for.");
+            "Maximum of requested bytes in use at once.");
   }
   if (built.at_end && built.at_end->measured) {
     const alloc::Fragmentation& end = *built.at_end;
     ui::row("external frag.", app::figure_text(end.external),
             "After the build: 1 - largest free region / all free memory. RegEff section 8.");
-    ui::row("internal frag.", end.internal ? app::figure_text(*end.internal) : std::string("–, nothing is in use"),
+    ui::row("internal frag.", end.internal ? app::figure_text(*end.internal) : std::string("–, no block is in use"),
             "After the build: mean of (size - requested) / size over regions in use. RegEff section 8.");
     ui::row("largest free",
             fmt::format("{} of {}", app::bytes_text(end.largest_free_bytes), app::bytes_text(end.free_bytes)));
-    if (end.metadata_bytes) ui::row("tables", app::bytes_text(end.metadata_bytes), "Of the allocator, in the pool.");
+    if (end.metadata_bytes)
+      ui::row("tables", app::bytes_text(end.metadata_bytes), "The allocator's tables in the pool.");
   } else {
-    ui::row("fragmentation", "not known", "This allocator's blocks lie outside of the pool.");
+    ui::row("fragmentation", "unknown", "This allocator's blocks are outside the pool.");
   }
-  if (built.workspace_bytes) ui::row("beside the pool", app::bytes_text(*built.workspace_bytes));
+  if (built.workspace_bytes) ui::row("outside the pool", app::bytes_text(*built.workspace_bytes));
   ui::end_rows();
   draw_worst(state);
 }

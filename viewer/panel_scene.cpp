@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which scene, on which device, and what is known of it.
+// Scene, device, and figures of the tree.
 #include <fmt/format.h>
 #include <imgui.h>
 #include <imgui_stdlib.h>
@@ -24,7 +24,8 @@ void choose_scene(State& state) {
   }
   state.places.note("scene");
   ui::hint(
-      "Pick one, type a name with a size (atrium:1m) or a path below, or drop an OBJ or PLY file onto the window.");
+      "Select a scene, type a name with a size (atrium:1m) or a path below, or drop an OBJ or PLY file onto the "
+      "window.");
   ui::field("or path");
   if (ImGui::InputText("##path", &state.choice.source, ImGuiInputTextFlags_EnterReturnsTrue)) {
     open_scene(state, std::string(state.choice.source));
@@ -64,8 +65,8 @@ void draw_scene_section(State& state) {
   if (scene.device.id.kind == simt::DeviceKind::cuda) {
     const PictureStatus picture = state.picture.status();
     ui::row("picture", picture.shared ? "shared with OpenGL" : "copied: " + picture.copied_because,
-            "Where the GPU that traces rays also runs OpenGL, it writes the picture's pixels straight into OpenGL's "
-            "memory; else they are copied through the host.");
+            "If the GPU that traces rays also runs OpenGL, it writes pixels directly into OpenGL's memory; "
+            "otherwise they are copied through the host.");
   }
   std::string triangles = app::count_text(scene.mesh.triangles.size());
   if (state.built && state.built->degenerate) {
@@ -78,8 +79,8 @@ void draw_scene_section(State& state) {
     const kdtree::TreeStats& tree = *state.built->tree;
     ui::row("nodes", fmt::format("{}, depth {}", app::count_text(tree.inner + tree.leaves), tree.depth));
     ui::row("leaves", fmt::format("{}, {} empty", app::count_text(tree.leaves), app::count_text(tree.empty_leaves)));
-    ui::row("refs a triangle", app::figure_text(state.built->refs_per_triangle()),
-            "A triangle is in every leaf that it touches.");
+    ui::row("refs/triangle", app::figure_text(state.built->refs_per_triangle()),
+            "A triangle has a ref in every leaf that it touches.");
     ui::row("SAH cost", app::figure_text(tree.sah_cost), "Expected cost of a random ray: lower is better.");
   }
   ui::end_rows();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the scene is looked at: mode, camera, bookmarks; the tree over the picture; pictures into files.
+// View of the scene: mode, camera, bookmarks; the tree over the picture; screenshots.
 #include <fmt/format.h>
 #include <imgui.h>
 #include <imgui_stdlib.h>
@@ -18,12 +18,12 @@ constexpr struct {
   render::Mode mode;
   const char* hint;
 } modes[] = {{render::Mode::shaded, "clay in daylight (1)"},
-             {render::Mode::path, "diffuse light that bounces (2)"},
+             {render::Mode::path, "path tracing, diffuse bounces (2)"},
              {render::Mode::ao, "ambient occlusion (3)"},
-             {render::Mode::normals, "direction of the surface (4)"},
+             {render::Mode::normals, "surface normals (4)"},
              {render::Mode::depth, "distance from the eye (5)"},
-             {render::Mode::heatmap, "steps that each ray takes through the tree (6)"},
-             {render::Mode::leaves, "triangles in the leaf that the ray ends in (7)"}};
+             {render::Mode::heatmap, "steps of each ray through the tree (6)"},
+             {render::Mode::leaves, "triangles in the leaf of the hit (7)"}};
 
 void choose_mode(State& state) {
   const float width = (ImGui::GetContentRegionAvail().x - 3 * ImGui::GetStyle().ItemSpacing.x) / 4;
@@ -44,7 +44,7 @@ void list_bookmarks(State& state) {
     ImGui::SameLine();
     if (ImGui::Button("Go")) go_to_bookmark(state, i);
     ImGui::SameLine();
-    const bool remove = ImGui::Button("Forget");
+    const bool remove = ImGui::Button("Delete");
     ImGui::PopID();
     if (!remove) continue;
     list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
@@ -59,16 +59,16 @@ void draw_view_section(State& state) {
   choose_mode(state);
   ImGui::Dummy({0, 2});
   if (ui::button(state, state.settings.fly ? "Fly" : "Orbit")) state.settings.fly = !state.settings.fly;
-  ui::hint("Orbit: drag turns round the target. Fly: drag looks around, W A S D Q E move (O)");
+  ui::hint("Orbit: drag to turn around the target. Fly: drag to look around, W A S D Q E to move (O)");
   ImGui::SameLine();
   if (ui::button(state, "Reset")) reset_view(state);
   ui::hint("The scene's own view (Home)");
   ImGui::SameLine();
   if (ui::button(state, "Light")) light_view(state);
-  ui::hint("Chooses a light for this view; the light stays as it is while the camera moves (L)");
+  ui::hint("Sets the light for this view; it stays while the camera moves (L)");
   ImGui::SameLine();
-  if (ui::button(state, "Keep view")) add_bookmark(state);
-  ui::hint("A bookmark of this scene (K); [ and ] go through them");
+  if (ui::button(state, "Save view")) add_bookmark(state);
+  ui::hint("Saves a bookmark for this scene (K); [ and ] show the previous and next one");
   ui::field("field of view");
   ImGui::SliderFloat("##fov", &state.camera.fov, 5, 120, "%.0f°", ImGuiSliderFlags_AlwaysClamp);
   if (state.settings.fly) {
@@ -79,26 +79,26 @@ void draw_view_section(State& state) {
   if (state.scene) list_bookmarks(state);
   const std::string camera = render::to_arguments(state.camera, state.scene ? state.scene->mesh.origin : Vec3d{});
   if (ui::button(state, "Copy camera")) ImGui::SetClipboardText(("--camera " + camera).c_str());
-  ui::hint(("as 'heapwood render' takes it: " + camera).c_str());
+  ui::hint(("for 'heapwood render': " + camera).c_str());
 }
 
 void draw_tree_section(State& state) {
   if (!ui::section("Tree")) return;
   ImGui::Checkbox("boxes", &state.tree.visible);
   state.places.note("boxes");
-  ui::hint("Boxes of the tree's nodes over the picture (T); + and - change the depth");
+  ui::hint("Draws node boxes over the picture (T); + and - change the depth");
   ImGui::SameLine();
   ImGui::Checkbox("ray under the mouse", &state.probe.active);
   state.places.note("ray");
-  ui::hint("The leaves that the ray under the mouse visits, and their triangles (P); a click pins it");
+  ui::hint("Shows the leaves that the ray under the mouse visits, and their triangles (P); click to pin it");
   if (state.tree.visible) {
     const int deepest = state.built && state.built->tree ? static_cast<int>(state.built->tree->depth) : 60;
     ui::field("depth");
     ImGui::SliderInt("##depth", &state.tree.depth, 0, deepest, "%d", ImGuiSliderFlags_AlwaysClamp);
-    ImGui::Checkbox("leaves above it", &state.tree.leaves);
-    ui::dim_text(state.tree.shown < state.tree.in_all
-                     ? fmt::format("{} of {} boxes are shown", state.tree.shown, state.tree.in_all)
-                     : fmt::format("{} boxes: nodes green, leaves by how full they are", state.tree.shown));
+    ImGui::Checkbox("leaves above", &state.tree.leaves);
+    ui::dim_text(state.tree.shown < state.tree.total
+                     ? fmt::format("{} of {} boxes shown", state.tree.shown, state.tree.total)
+                     : fmt::format("{} boxes: nodes green, leaves by number of refs", state.tree.shown));
   }
   if (state.probe.active && state.probe.path) {
     const RayPath& path = *state.probe.path;
@@ -125,7 +125,7 @@ void draw_screenshot_section(State& state) {
     s.shot_height = std::clamp(size[1], 1, 16384);
   }
   ui::field("samples");
-  ImGui::SliderInt("##samples", &s.shot_spp, 1, 1024, "%d a pixel", ImGuiSliderFlags_Logarithmic);
+  ImGui::SliderInt("##samples", &s.shot_spp, 1, 1024, "%d per pixel", ImGuiSliderFlags_Logarithmic);
   ImGui::Checkbox("with the panel", &s.shot_panel);
   ImGui::SameLine();
   if (ui::button(state, "Take (F12)", false, state.scene != nullptr)) take_screenshot(state, "");

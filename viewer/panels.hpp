@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is drawn with Dear ImGui. Each function draws one part from the state, and calls the actions of state.hpp.
+// Parts drawn with Dear ImGui. Each function draws one part of the state and calls the actions of
+// state.hpp.
 #pragma once
 
 #include "viewer/state.hpp"
@@ -11,7 +12,7 @@ struct Area {
   float x = 0, y = 0, width = 0, height = 0;
 };
 
-void draw_panel(State& state, const Area& area);  // the column at the side: all of the sections below
+void draw_panel(State& state, const Area& area);  // the side panel: all sections below
 void draw_scene_section(State& state);
 void draw_build_section(State& state);
 void draw_compare_section(State& state);

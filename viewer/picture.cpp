@@ -16,9 +16,9 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// A launch should be no longer than this, so that a new view does not wait.
+// Target duration of a launch, so that a new view does not wait.
 constexpr double slice_seconds = 0.03;
-// A coarse picture should be there after this.
+// Target time to a coarse picture.
 constexpr double coarse_seconds = 0.05;
 
 render::RenderJob job_of(const View& view) {
@@ -42,11 +42,11 @@ std::vector<gl::Rgba8> develop_rows(std::span<const render::Pixel> sums, unsigne
   return rows;
 }
 
-// Each pixel of the window takes the mean of the four coarse ones around it, by distance.
+// Bilinear interpolation: each pixel of the window is a weighted mean of four coarse pixels.
 std::vector<gl::Rgba8> enlarged(const std::vector<gl::Rgba8>& small, unsigned small_width, unsigned small_height,
                                 unsigned width, unsigned height) {
   struct Place {
-    unsigned low, high, share;  // two coarse pixels, and how much of 256 the second one has
+    unsigned low, high, share;  // two coarse pixels; weight of the second one, of 256
   };
   const auto place = [](unsigned i, unsigned small_count, unsigned count) {
     const float at = (static_cast<float>(i) + 0.5f) * static_cast<float>(small_count) / static_cast<float>(count);
@@ -148,8 +148,8 @@ bool Picture::upload(gl::Texture& texture) {
       shared_->show(texture, written_first_, written_last_ - written_first_);
       changed = true;
     } catch (const Error& error) {
-      copy_from_now_on(error.what());
-      ++version_;  // what was written is lost: the picture is made anew
+      switch_to_copies(error.what());
+      ++version_;  // the written rows are lost: the picture restarts
     }
     changed_.notify_all();
   }
@@ -173,12 +173,12 @@ void Picture::decide_sharing() {
   try {
     shared_ = std::make_unique<SharedPixels>(interop_, device.id, width_, height_);
   } catch (const Error& error) {
-    copy_from_now_on(error.what());
+    switch_to_copies(error.what());
   }
   changed_.notify_all();
 }
 
-void Picture::copy_from_now_on(const std::string& reason) {
+void Picture::switch_to_copies(const std::string& reason) {
   shared_.reset();
   copied_because_ = reason;
 }
@@ -192,7 +192,7 @@ PictureStatus Picture::status() const {
 }
 
 void Picture::work() {
-  give_way(nice_picture);
+  lower_priority(nice_picture);
   std::uint64_t made = 0;
   for (;;) {
     View view;
@@ -206,7 +206,7 @@ void Picture::work() {
     try {
       make(view, made);
     } catch (const simt::Stopped&) {
-      // A build was cancelled, and its flag stops every launch: this picture is made anew once the flag is down.
+      // A build was cancelled, which stops every launch: restart when the flag is cleared.
       std::unique_lock lock(mutex_);
       changed_.wait_for(lock, std::chrono::milliseconds(30), [&] { return stop_; });
       made = 0;
@@ -238,10 +238,10 @@ void Picture::make(const View& view, std::uint64_t version) {
       dirty_last_ = height_;
     }
   }
-  // As fine as can be had at once, then twice as fine, until it is as fine as the window.
+  // Starts at the finest resolution that is quick enough and doubles it up to that of the window.
   const double pixels = static_cast<double>(view.width) * view.height;
   unsigned factor = 1;
-  while (factor < 16 && pixels / (factor * factor) * seconds_a_pixel_ > coarse_seconds) factor *= 2;
+  while (factor < 16 && pixels / (factor * factor) * seconds_per_pixel_ > coarse_seconds) factor *= 2;
   const bool coarse = factor > 1;
   for (; factor > 1; factor /= 2) {
     if (!make_coarse(view, version, factor) || outdated(version)) return;
@@ -259,10 +259,10 @@ bool Picture::make_coarse(const View& view, std::uint64_t version, unsigned fact
   const unsigned step = std::max(1u, picture.tile_rows() / 4);
   for (unsigned row = 0; row < picture.tile_rows(); row += step) {
     picture.add_rows(row, step, 60);
-    if (outdated(version) && factor <= 4) return false;  // the coarsest are shown even while the camera moves
+    if (outdated(version) && factor <= 4) return false;  // the coarsest pictures are shown even while the camera moves
   }
   picture.end_pass();
-  seconds_a_pixel_ = seconds_since(start) / (static_cast<double>(coarse.width) * coarse.height);
+  seconds_per_pixel_ = seconds_since(start) / (static_cast<double>(coarse.width) * coarse.height);
   const render::Film film = picture.film();
   development_ = {view.mode, render::exposure_for(film, view.mode), 0, false};
   range_ = render::shows_numbers(view.mode) ? render::range_of(film, development_) : render::Range{};
@@ -280,12 +280,12 @@ void Picture::refine(const View& view, std::uint64_t version, bool coarse_before
   render::Progressive picture(*view.scene->traced, job_of(view));
   const unsigned rows = picture.tile_rows();
   const double pixels = static_cast<double>(view.width) * view.height;
-  unsigned step = static_cast<unsigned>(std::clamp(slice_seconds / (seconds_a_pixel_ * pixels) * rows, 1.0, 1e4));
+  unsigned step = static_cast<unsigned>(std::clamp(slice_seconds / (seconds_per_pixel_ * pixels) * rows, 1.0, 1e4));
   auto shown = Clock::now();
   bool first = !coarse_before;
   while (picture.samples() < view.spp) {
     double busy = 0;
-    // `step` changes on the way.
+    // `step` changes in the loop.
     for (unsigned row = 0, count = 0; row < rows; row += count) {
       wait_while_held(version);
       if (outdated(version)) return;
@@ -294,7 +294,7 @@ void Picture::refine(const View& view, std::uint64_t version, bool coarse_before
       picture.add_rows(row, count, 60);
       const double seconds = seconds_since(slice);
       busy += seconds;
-      // The first pass is seen as it comes.
+      // Rows of the first pass are shown at once.
       if (picture.samples() == 0 && !first) {
         show_rows(view, version, picture, row, count, 1);
       }
@@ -302,7 +302,7 @@ void Picture::refine(const View& view, std::uint64_t version, bool coarse_before
       if (seconds < slice_seconds / 4 && step < rows) step *= 2;
     }
     picture.end_pass();
-    seconds_a_pixel_ = busy / pixels;
+    seconds_per_pixel_ = busy / pixels;
     const unsigned samples = picture.samples();
     const bool last = samples == view.spp;
     const bool measure = first || last || std::has_single_bit(samples);
@@ -337,19 +337,19 @@ void Picture::show_rows(const View& view, std::uint64_t version, const render::P
   publish(first * render::tile_height, develop_rows(picture.rows(first, count), samples, development_, range_));
 }
 
-// False where the device does not share its pixels with OpenGL.
+// Returns false if the device does not share its pixels with OpenGL.
 bool Picture::write_shared(const View& view, std::uint64_t version, const render::Progressive& picture, unsigned first,
                            unsigned count, unsigned samples) {
   SharedPixels* target = nullptr;
   {
     std::unique_lock lock(mutex_);
-    // Until the window's thread has decided for this device and size, and has shown what was written last.
+    // Waits until the window's thread has decided for this device and size and shown the last rows.
     changed_.wait(lock, [&] {
       if (stop_ || version != version_) return true;
       if (decided_for_ != view.scene->device.key) return false;
       return !copied_because_.empty() || (fits(shared_.get()) && turn_ == Turn::free);
     });
-    if (stop_ || version != version_) return true;  // nobody will see them
+    if (stop_ || version != version_) return true;  // these rows will not be shown
     if (!copied_because_.empty()) return false;
     turn_ = Turn::writing;
     target = shared_.get();
@@ -368,7 +368,7 @@ bool Picture::write_shared(const View& view, std::uint64_t version, const render
   const std::lock_guard lock(mutex_);
   turn_ = failure.empty() ? Turn::written : Turn::free;
   if (!failure.empty()) {
-    copied_because_ = failure;  // the window's thread drops the pixels: they are OpenGL's
+    copied_because_ = failure;  // the window's thread releases the pixels, which belong to OpenGL
     return false;
   }
   written_first_ = std::min(first * render::tile_height, height_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The ray tracer beside the window: a thread that makes the picture of the latest view, coarse at first and finer while
-// nothing changes, in short launches so that a new view never waits long. A GPU develops its film straight into OpenGL's
-// memory where it can (shared_pixels.hpp), else the film is copied through the host.
+// The background ray tracer: a thread renders the latest view, first coarse and then finer while
+// nothing changes, in short launches so that a new view waits only briefly. A GPU develops its film
+// directly into OpenGL's memory where possible (shared_pixels.hpp), otherwise through the host.
 #pragma once
 
 #include <condition_variable>
@@ -26,22 +26,22 @@ struct View {
   render::Lighting lighting;
   render::Mode mode = render::Mode::shaded;
   unsigned width = 0, height = 0;
-  unsigned spp = 64;  // then the picture rests
+  unsigned spp = 64;  // samples per pixel; then the picture is complete
 
   bool operator==(const View& other) const;
 };
 
 struct PictureStatus {
-  unsigned samples = 0;  // a pixel of the picture that is shown; 0: a coarse one
-  unsigned spp = 0;      // that there will be
-  unsigned coarse = 0;   // it is this many times coarser than the window, 1 = as fine
-  double pass_ms = 0;    // of the last pass at full size
+  unsigned samples = 0;  // per pixel of the picture shown; 0: a coarse picture
+  unsigned spp = 0;      // of the complete picture
+  unsigned coarse = 0;   // window pixels per coarse pixel and axis; 1: full resolution
+  double pass_ms = 0;    // of the last pass at full resolution
   double camera_rays_per_second = 0;
   render::Range range;  // of the colours, in modes that show numbers
-  double largest = 0;   // number in the picture
+  double largest = 0;   // value in the picture
   bool done = false;    // all samples
-  std::string error;    // why there is none
-  bool shared = false;  // with OpenGL; else ...
+  std::string error;    // why there is no picture
+  bool shared = false;  // with OpenGL; otherwise copied, and why:
   std::string copied_because;
 };
 
@@ -50,11 +50,11 @@ class Picture {
   explicit Picture(Interop interop = {});
   ~Picture();
 
-  // The view to make a picture of; equal to the last one: goes on with that.
+  // Sets the view to render; a view equal to the last one continues its picture.
   void show(const View& view);
-  // While builds are timed: coarse pictures only, and only when the view changes.
+  // While builds are timed: renders coarse pictures only, and only when the view changes.
   void hold(bool held);
-  // Uploads what has changed since the last call, and returns whether anything has.
+  // Uploads rows changed since the last call; returns whether there were any.
   bool upload(gl::Texture& texture);
   PictureStatus status() const;
 
@@ -63,17 +63,18 @@ class Picture {
   bool outdated(std::uint64_t version) const;
   void make(const View& view, std::uint64_t version);
   bool make_coarse(const View& view, std::uint64_t version, unsigned factor);
-  // `coarse_before`: a coarse picture has chosen exposure and range, so that the first pass can be shown as it comes.
+  // `coarse_before`: a coarse picture has determined exposure and range, so that rows of the first
+  // pass can be shown at once.
   void refine(const View& view, std::uint64_t version, bool coarse_before);
-  // Shows rows of tiles of a picture as large as the window.
+  // Shows rows of tiles of a picture at full resolution.
   void show_rows(const View& view, std::uint64_t version, const render::Progressive& picture, unsigned first,
                  unsigned count, unsigned samples);
   bool write_shared(const View& view, std::uint64_t version, const render::Progressive& picture, unsigned first,
                     unsigned count, unsigned samples);
   void publish(unsigned first_row, const std::vector<gl::Rgba8>& rows);
-  // With the mutex held:
+  // Called with the mutex held:
   void decide_sharing();
-  void copy_from_now_on(const std::string& reason);
+  void switch_to_copies(const std::string& reason);
   bool fits(const SharedPixels* pixels) const {
     return pixels && pixels->width() == width_ && pixels->height() == height_;
   }
@@ -85,27 +86,27 @@ class Picture {
   std::uint64_t version_ = 0;  // of wanted_
   bool held_ = false, stop_ = false;
 
-  // What is shown, and its rows [dirty_first_, dirty_last_) that have not been uploaded.
+  // The picture shown; rows [dirty_first_, dirty_last_) have not been uploaded.
   unsigned width_ = 0, height_ = 0, dirty_first_ = 0, dirty_last_ = 0;
   std::vector<gl::Rgba8> pixels_;
   PictureStatus status_;
 
-  // Pixels that the device writes itself. They are the worker's while it writes, else the window's thread may show them,
-  // or replace them by others of another size.
+  // Pixels written by the device. The worker owns them while it writes; otherwise the window's
+  // thread may show them or replace them when the size changes.
   enum class Turn : std::uint8_t { free, writing, written };
   std::unique_ptr<SharedPixels> shared_;
   Turn turn_ = Turn::free;
   unsigned written_first_ = 0, written_last_ = 0;  // rows
-  std::string decided_for_, copied_because_;       // the device's key; why it does not share
+  std::string decided_for_, copied_because_;       // device key; why pixels are copied
 
   const Interop interop_;
 
-  // The worker's own.
-  double seconds_a_pixel_ = 1e-6;  // of a coarse pass, as measured
+  // Used by the worker only.
+  double seconds_per_pixel_ = 1e-6;  // measured in a coarse pass
   render::Development development_;
   render::Range range_;
 
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // last: uses everything above
 };
 
 }  // namespace heapwood::viewer

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Work that must not make the window stutter: the calling thread, and those that it starts from here on, give way to the
-// threads that draw. Linux keeps a nice value for each thread, and a new thread inherits it.
+// Background threads run at lower priority, so that the window stays smooth. Linux keeps a nice
+// value per thread, and a new thread inherits it.
 #pragma once
 
 #include <sys/resource.h>
@@ -9,14 +9,14 @@
 
 namespace heapwood::viewer {
 
-// Rays give way to builds, whose time is measured; both give way to the window.
+// Builds, which are timed, have priority over rays; the window has priority over both.
 inline constexpr int nice_build = 5, nice_picture = 10;
-// Cleared before the first thread starts where nobody looks at the window.
+// Cleared before the first thread starts in unattended runs.
 inline bool window_is_watched = true;
 
-inline void give_way(int nice) {
+inline void lower_priority(int nice) {
   if (!window_is_watched) return;
-  // Where it is refused everything still works, less smoothly.
+  // A failure only makes the window less smooth.
   setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), nice);
 }
 

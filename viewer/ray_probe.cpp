@@ -44,7 +44,8 @@ RayPath follow(const BuiltScene& scene, const kdtree::Ray& ray) {
         (side == 0 ? part.hi : part.lo)[axis] = node.split;
         return part;
       };
-      unsigned near = kdtree::FastIntersection::near_child(node.link, slope) >> 1 & 1;  // a place is twice the index
+      unsigned near =
+          kdtree::FastIntersection::near_child(node.link, slope) >> 1 & 1;  // near_child() returns twice the index
       const bool far_only = plane < begin, both = !far_only && !(plane > end);
       if (far_only) near ^= 1;
       if (both) {
@@ -58,7 +59,8 @@ RayPath follow(const BuiltScene& scene, const kdtree::Ray& ray) {
     }
     path.leaves.push_back({box, node.first, node.count(), depth});
     path.tests += node.count();
-    // The hit is known once its triangle has been tested in a leaf whose interval it is in, or nearly so.
+    // Traversal ends in the leaf that tests the hit's triangle and whose interval contains the hit,
+    // up to rounding.
     const auto refs = tree.refs.begin() + node.first;
     const float reach = end * (1 + kdtree::FastIntersection::relative_slack) + slack;
     const bool here = path.hit.found() && path.hit.t <= reach &&

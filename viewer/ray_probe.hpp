@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One ray through the tree, step by step on the host: what the ray tracer does for a pixel, made visible.
+// Traces one ray on the host step by step, to show what the ray tracer does for a pixel.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +22,20 @@ struct RayPath {
   kdtree::Ray ray;
   kdtree::Hit hit;
   unsigned inner_steps = 0, tests = 0;
-  std::vector<VisitedLeaf> leaves;  // front to back, up to the one with the hit
+  std::vector<VisitedLeaf> leaves;  // front to back, up to the leaf with the hit
   Box hit_box;                      // of the last leaf
 };
 
-// Follows the ray as kdtree::closest_hit does. The hit itself is the ray tracer's.
+// Visits the nodes that kdtree::closest_hit visits; the hit is the one it returns.
 RayPath follow(const BuiltScene& scene, const kdtree::Ray& ray);
 
 struct RayProbe {
-  bool active = false;  // the mouse shows rays
+  bool active = false;  // the ray under the mouse is shown
   bool pinned = false;  // the ray stays while the camera moves
   std::optional<RayPath> path;
-  float x = 0, y = 0;  // pixel it was made for
+  float x = 0, y = 0;  // its pixel
 
-  void forget() {
+  void clear() {
     path.reset();
     pinned = false;
   }

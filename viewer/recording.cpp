@@ -46,10 +46,10 @@ void Recording::add(std::span<const alloc::RecordedEvent> lines) {
 
 void Recording::note_point() {
   points.push_back({events, replayer_.gaps(), used_, high_water_bytes, std::nullopt, levels_});
-  if (points.size() <= 2 * fewest_points) return;
-  // Every second one goes. The last of an odd number stays.
+  if (points.size() <= 2 * min_points) return;
+  // Keeps every second point, and the last one of an odd number.
   for (std::size_t i = 1; 2 * i < points.size(); ++i) points[i] = points[2 * i];
-  points.resize(fewest_points + 1);
+  points.resize(min_points + 1);
   stride_ *= 2;
 }
 
@@ -64,7 +64,7 @@ void Recording::finish(const kdtree::RecordedRun& run) {
   find_internal();
 }
 
-// A block counts at the points behind its birth, up to its release: both ends are noted, then summed up.
+// A block counts at the points from its birth to its release: a prefix sum over both ends.
 void Recording::find_internal() {
   if (!in_pool) return;
   struct Change {

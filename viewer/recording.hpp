@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A recorded build as the heap map shows it: the life of every block, and curves over time. Made line by line, so that
-// it can be shown while the build runs.
+// A recorded build as the heap map shows it: the lifetime of every block, and curves over time. Built
+// event by event, so that it can be shown while the build runs.
 #pragma once
 
 #include <algorithm>
@@ -19,51 +19,51 @@ namespace heapwood::viewer {
 class Recording {
  public:
   Recording(std::string scene, const engine::Entry& entry, std::string device, std::uint64_t pool_bytes);
-  // The next lines, in order: half a second for a million.
+  // Adds the next events, in order: a million take half a second.
   void add(std::span<const alloc::RecordedEvent> lines);
-  // What only the end of the build tells. All lines that were kept have been added.
+  // Adds what is known only at the end of the build. All recorded events have been added.
   void finish(const kdtree::RecordedRun& run);
 
   std::string scene, allocator, label, device;
   alloc::Frees frees = alloc::Frees::individually;
   bool in_pool = true;
   std::uint64_t pool_bytes = 0;
-  std::uint32_t events = 0;         // time runs from 0 to this
-  std::uint64_t events_in_all = 0;  // more where the recording was cut off
+  std::uint32_t events = 0;         // time is counted in events, from 0 to this
+  std::uint64_t events_in_all = 0;  // more than `events` if the recording was cut off
   bool finished = false;
   bool incomplete = false;  // the pool was exhausted
-  std::uint64_t reach = 0;  // end of the last block that ever was
+  std::uint64_t reach = 0;  // end of the highest block
   std::uint64_t largest_block = 0;
-  std::vector<alloc::Region> regions;  // the allocator's own walk at the end
+  std::vector<alloc::Region> regions;  // the allocator's walk after the build
   alloc::RequestStats requests;
   alloc::Fragmentation at_end;
 
   const std::vector<alloc::Block>& blocks() const { return replayer_.replay().blocks; }
   const alloc::Replay& replay() const { return replayer_.replay(); }
-  // What a request of so many bytes was served with, as far as its neighbours tell.
+  // Bytes that a request of this size occupied, estimated from the distances between blocks.
   std::uint64_t served_bytes(std::uint64_t requested) const {
     return std::max(replayer_.served_bytes(requested), requested);
   }
 
   struct Level {
-    std::uint32_t inner = 0, leaves = 0;  // nodes made up to the time
+    std::uint32_t inner = 0, leaves = 0;  // nodes built up to the time
   };
   struct Point {
     std::uint32_t time = 0;
-    alloc::Gaps pool;  // of blocks in the pool
+    alloc::Gaps pool;  // between blocks in the pool
     std::uint64_t used_bytes = 0, high_water_bytes = 0;
-    // Mean of (served - requested) / served over blocks in use, where "served" is Replayer::served_bytes: once the build
-    // has ended.
+    // Mean of (served - requested) / served over live blocks, served: Replayer::served_bytes. Known
+    // after the build.
     std::optional<double> internal;
     std::array<Level, 64> levels{};
   };
-  // Of the curves: between `fewest_points` and twice as many, at even distances, and one for the end.
-  static constexpr std::size_t fewest_points = 400;
+  // Points of the curves: `min_points` to twice as many at equal distances, and one for the end.
+  static constexpr std::size_t min_points = 400;
   std::vector<Point> points;
   std::uint64_t high_water_bytes = 0;
   unsigned depth = 0;  // of the deepest node
 
-  // The curves' point at or before a time.
+  // The last point of the curves at or before a time.
   const Point& at(std::uint32_t time) const;
 
  private:

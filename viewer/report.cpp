@@ -113,7 +113,7 @@ void write_report(const State& state, const std::string& path) {
   }
   if (const char* clipboard = ImGui::GetClipboardText()) json["clipboard"] = clipboard;
   json["heap"] = heap_json(state.heap);
-  json["tree"] = {{"shown", state.tree.shown}, {"boxes", state.tree.in_all}, {"visible", state.tree.visible}};
+  json["tree"] = {{"shown", state.tree.shown}, {"boxes", state.tree.total}, {"visible", state.tree.visible}};
   if (state.probe.path) {
     const RayPath& ray = *state.probe.path;
     json["ray"] = {{"x", state.probe.x},

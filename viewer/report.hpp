@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the window shows, as JSON: for tests, which compare it with what `heapwood` prints and with the pictures.
+// The window's content as JSON, for tests that compare it with the output of `heapwood` and with
+// pictures.
 #pragma once
 
 #include <string>

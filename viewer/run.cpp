@@ -32,7 +32,7 @@ F1 shows the keys. Drop an OBJ, PLY or .hwmesh file onto the window to open it.
 Exit codes are those of 'heapwood --help'.)";
 
 void on_signal(int) {
-  ask_to_close();
+  request_close();
   simt::interrupt();
 }
 
@@ -55,29 +55,29 @@ void add_options(CLI::App& app, Options& options) {
       ->capture_default_str()
       ->type_name("MODE");
   app.add_option("--camera", options.camera,
-                 "ex,ey,ez,tx,ty,tz,fov, in the scene's coordinates; the\nscene's own if left out")
+                 "ex,ey,ez,tx,ty,tz,fov, in the scene's coordinates;\ndefault: the scene's own")
       ->type_name("CAMERA");
-  app.add_option("--up", options.up, "x, y or z; the scene's own if left out")->type_name("AXIS");
+  app.add_option("--up", options.up, "x, y or z; default: the scene's own")->type_name("AXIS");
   app.add_option_function<std::string>(
          "--size", [&](const std::string& text) { options.size = app::parse_image_size(text); },
-         "of the window, or of the screenshot")
+         "size of the window, or of the screenshot")
       ->default_str("1280x720")
       ->type_name("WxH");
-  app.add_option("--spp", options.spp, "samples a pixel after which the picture rests")
+  app.add_option("--spp", options.spp, "samples per pixel of a complete picture")
       ->capture_default_str()
       ->check(app::between(1u, render::max_spp))
       ->type_name("N");
-  app.add_option("--scale", options.scale, "of text and panel, 0.5 to 4; 0 = the screen's")
+  app.add_option("--scale", options.scale, "scale of text and panel, 0.5 to 4; 0 = that of the screen")
       ->capture_default_str()
       ->type_name("S");
   CLI::Option* screenshot =
-      app.add_option("--screenshot", options.screenshot, "write a picture and end")->type_name("FILE");
-  app.add_option("--frames", options.frames, "samples a pixel of the screenshot")
+      app.add_option("--screenshot", options.screenshot, "write a picture and exit")->type_name("FILE");
+  app.add_option("--frames", options.frames, "samples per pixel of the screenshot")
       ->needs(screenshot)
       ->capture_default_str()
       ->check(app::between(1u, render::max_spp))
       ->type_name("N");
-  app.add_flag("--panel", options.panel, "the screenshot shows the whole window")->needs(screenshot);
+  app.add_flag("--panel", options.panel, "screenshot of the whole window")->needs(screenshot);
   app.add_option("--script", options.script, "timed input (viewer/script.hpp)")->type_name("FILE");
   app.add_option("--settings", options.settings_file, "settings file, or none")->type_name("FILE");
   app::add_build_options(app, options.settings, true);
@@ -85,7 +85,7 @@ void add_options(CLI::App& app, Options& options) {
 }
 
 int parse_and_run(int argc, char** argv) {
-  CLI::App app{"Heapwood's window: watch k-d trees grow and device heaps fill.", "heapwood-view"};
+  CLI::App app{"Interactive viewer of k-d trees and device heaps.", "heapwood-view"};
   app.footer(examples);
   app.get_formatter()->column_width(36);
   app.set_version_flag("--version", app::version_line());
@@ -99,7 +99,7 @@ int parse_and_run(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     return fail(Exit::usage, fmt::format("{}; see 'heapwood-view --help'", error.what()));
   }
-  // What is wrong with these is said before a window opens.
+  // Errors in these are reported before a window opens.
   simt::find_device(options.device.device, options.device.threads);
   render::parse_mode(options.mode);
   for (const std::string& id : {options.allocator, options.beside}) {
@@ -108,9 +108,9 @@ int parse_and_run(int argc, char** argv) {
   }
   if (!options.up.empty()) app::parse_axis(options.up);
   if (!options.camera.empty()) render::check_camera_text(options.camera);
-  if (options.scale != 0 && !(options.scale >= smallest_scale && options.scale <= largest_scale)) {
-    throw Error(Exit::usage, fmt::format("--scale {}: expected 0 (the screen's) or {} to {}", options.scale,
-                                         smallest_scale, largest_scale));
+  if (options.scale != 0 && !(options.scale >= min_scale && options.scale <= max_scale)) {
+    throw Error(Exit::usage,
+                fmt::format("--scale {}: expected 0 (the screen's) or {} to {}", options.scale, min_scale, max_scale));
   }
   if (!options.screenshot.empty()) {
     const app::OutputFile writable(options.screenshot);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The command line of `heapwood-view`: parses, opens the window, turns every failure into one line and an exit code.
+// The command line of `heapwood-view`: parses it, opens the window, turns every failure into
+// one line and an exit code.
 #pragma once
 
 namespace heapwood::viewer {

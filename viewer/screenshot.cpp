@@ -13,7 +13,7 @@
 namespace heapwood::viewer {
 
 Screenshots::~Screenshots() {
-  cancel();  // nobody waits for it any more
+  cancel();  // its result is not needed
   if (thread_.joinable()) thread_.join();
 }
 
@@ -25,7 +25,7 @@ bool Screenshots::start(std::shared_ptr<const BuiltScene> scene, const render::R
   done_ = cancelled_ = false;
   share_ = 0;
   thread_ = std::thread([this, scene = std::move(scene), job, path] {
-    give_way(nice_picture);
+    lower_priority(nice_picture);
     try {
       make(*scene, job, path);
     } catch (const std::exception& error) {
@@ -37,7 +37,7 @@ bool Screenshots::start(std::shared_ptr<const BuiltScene> scene, const render::R
   return true;
 }
 
-// render::render's passes in launches of a tenth of a second, so that it can be cancelled between them.
+// Like render::render, in launches of a tenth of a second that can be cancelled in between.
 void Screenshots::make(const BuiltScene& scene, const render::RenderJob& job, const std::string& path) {
   using Clock = std::chrono::steady_clock;
   for (;;) {
@@ -62,11 +62,11 @@ void Screenshots::make(const BuiltScene& scene, const render::RenderJob& job, co
       }
       app::OutputFile(path).write(render::to_png(picture.image()));
       finished_ = {Finished::How::fine,
-                   fmt::format("{}, {}x{}, {} samples a pixel", path, job.width, job.height, job.spp)};
+                   fmt::format("{}, {}x{}, {} samples per pixel", path, job.width, job.height, job.spp)};
       return;
     } catch (const simt::Stopped& stopped) {
       if (stopped.reason() != simt::Stopped::Reason::interrupted) throw;
-      // A build was cancelled, and its flag stops every launch: begun anew once the flag is down.
+      // A build was cancelled, which stops every launch: start again once the flag is cleared.
       std::this_thread::sleep_for(std::chrono::milliseconds(30));
     }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pictures into files. Without the panel they are rendered anew at their own size and number of samples, beside the
-// window; with it the window's content is drawn at that size (viewer.cpp).
+// Screenshots. Without the panel a picture is rendered in the background at its own size and sample
+// count; with the panel the window's content is drawn at that size (viewer.cpp).
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,13 @@ namespace heapwood::viewer {
 class Screenshots {
  public:
   ~Screenshots();
-  // False while one is being made.
+  // Returns false while another screenshot is being rendered.
   bool start(std::shared_ptr<const BuiltScene> scene, const render::RenderJob& job, const std::string& path);
   bool running() const { return running_; }
   double share() const { return share_; }
-  // Nothing is written.
+  // Stops the screenshot; no file is written.
   void cancel() { cancelled_ = true; }
-  // "picture.png, 1920x1080" of one that was finished since the last call, or what went wrong with it.
+  // The screenshot finished since the last call: "picture.png, 1920x1080", or its error.
   struct Finished {
     enum class How { fine, cancelled, failed };
     How how = How::failed;
@@ -31,7 +31,7 @@ class Screenshots {
   };
   std::optional<Finished> take();
 
-  // A picture of the whole window that is to be drawn: the size it is drawn at, and samples that must be there first.
+  // A pending picture of the whole window: its size, and the samples to wait for.
   struct Panel {
     std::string path;
     int width = 0, height = 0;
@@ -45,10 +45,10 @@ class Screenshots {
   std::atomic<bool> running_{false}, done_{false}, cancelled_{false};
   std::atomic<double> share_{0};
   Finished finished_;
-  std::thread thread_;  // last: it uses all of the above
+  std::thread thread_;  // last: uses everything above
 };
 
-// "atrium-001.png": the first number that there is no file of yet, in the current folder.
+// "atrium-001.png": the first number without a file in the current folder.
 std::string free_name(const std::string& scene);
 
 }  // namespace heapwood::viewer

@@ -2,7 +2,7 @@
 #include "viewer/script.hpp"
 
 #include <epoxy/gl.h>
-// epoxy first: it stands for the system's OpenGL headers.
+// epoxy first: it replaces the system's OpenGL headers.
 #include <GLFW/glfw3.h>
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ namespace heapwood::viewer {
 
 namespace {
 
-constexpr double longest_wait = 120;
+constexpr double max_wait = 120;
 
 int key_of(const std::string& name) {
   static const std::map<std::string, int> named = {{"Escape", GLFW_KEY_ESCAPE},
@@ -40,10 +40,10 @@ int key_of(const std::string& name) {
     const int number = std::stoi(name.substr(1));
     if (number >= 1 && number <= 12) return GLFW_KEY_F1 + number - 1;
   }
-  throw std::invalid_argument("no such key");
+  throw std::invalid_argument("unknown key");
 }
 
-// Everything in one line but the first word.
+// The line without its first word.
 std::string rest(const std::string& text) {
   const std::size_t space = text.find(' ');
   return space == std::string::npos ? "" : text.substr(space + 1);
@@ -53,7 +53,7 @@ std::string rest(const std::string& text) {
 
 Script::Script(const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw Error(Exit::usage, path + ": the script cannot be read");
+  if (!file) throw Error(Exit::usage, path + ": cannot read the script");
   std::size_t number = 0;
   for (std::string text; std::getline(file, text);) {
     ++number;
@@ -67,9 +67,10 @@ Script::Script(const std::string& path) {
     } catch (const Error&) {
       throw;
     } catch (const std::exception&) {
-      // a number or a key that is none
+      // not a valid number or key
     }
-    if (!known) throw Error(Exit::usage, fmt::format("{}:{}: '{}' is no step (viewer/script.hpp)", path, number, text));
+    if (!known)
+      throw Error(Exit::usage, fmt::format("{}:{}: '{}' is not a step (viewer/script.hpp)", path, number, text));
   }
 }
 
@@ -77,14 +78,13 @@ void Script::step(State& state, Window& window) {
   if (steps_.empty()) return;
   if (since_ < 0) since_ = state.now;
   const double waited = state.now - since_;
-  // A step may add others, but not remove any.
+  // A step may add steps, but not remove any.
   const Step step = steps_.front().step;
   if (step({state, window, waited})) {
     steps_.pop_front();
     since_ = -1;
-  } else if (waited > longest_wait) {
-    throw Error(Exit::failed,
-                fmt::format("script: '{}' did not come about in {} s", steps_.front().text, longest_wait));
+  } else if (waited > max_wait) {
+    throw Error(Exit::failed, fmt::format("script: '{}' did not happen within {} s", steps_.front().text, max_wait));
   }
 }
 
@@ -114,7 +114,7 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
       add(text, [](const Context& c) { return c.waited > 0.1 && c.state.picture.status().done; });
     } else if (what == "idle") {
       add(text, [](const Context& c) {
-        return c.waited > 0.1 && c.state.jobs.settled() && !c.state.shots.running() && !c.state.shots.panel;
+        return c.waited > 0.1 && c.state.jobs.is_idle() && !c.state.shots.running() && !c.state.shots.panel;
       });
     } else {
       const double seconds = std::stod(what);
@@ -129,7 +129,7 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
     });
   } else if (w[0] == "resize" && w.size() == 3) {
     const int x = std::stoi(w[1]), y = std::stoi(w[2]);
-    if (x < 1 || y < 1) throw std::invalid_argument("no such size");
+    if (x < 1 || y < 1) throw std::invalid_argument("invalid size");
     add(text, [x, y](const Context& c) {
       if (c.waited == 0) c.window.resize(x, y);
       return c.waited > 0.2;
@@ -144,7 +144,7 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
     const int samples = std::stoi(at(3, "16"));
     const bool panel = w[0] == "window";
     add(text, [=, path = w[1]](const Context& c) {
-      if (!c.state.scene) throw Error(Exit::failed, "script: '" + text + "': there is no scene to take a picture of");
+      if (!c.state.scene) throw Error(Exit::failed, "script: '" + text + "': no scene has been built yet");
       Settings& s = c.state.settings;
       const Settings before = s;
       s.shot_width = static_cast<int>(size.width);
@@ -172,7 +172,7 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
   return true;
 }
 
-// Press and release in frames of their own, as a hand does.
+// Press and release in separate frames, as with a real mouse.
 void Script::click(const std::string& text, std::function<std::array<float, 2>(const State&)> place) {
   add(text, [place](const Context& c) {
     const auto [x, y] = place(c.state);
@@ -228,7 +228,8 @@ bool Script::parse_input(const std::vector<std::string>& w, const std::string& t
   } else if (w[0] == "click" && w.size() > 1) {
     click(text, [name = rest(text)](const State& state) {
       const auto found = state.places.centre.find(name);
-      if (found == state.places.centre.end()) throw Error(Exit::failed, "script: nothing is called '" + name + "'");
+      if (found == state.places.centre.end())
+        throw Error(Exit::failed, "script: there is no widget named '" + name + "'");
       return found->second;
     });
   } else if (w[0] == "drag" && w.size() > 4) {

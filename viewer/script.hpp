@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
-// `--script FILE`: input and checks for runs that nobody watches, a line a step. Input goes through the same functions as
-// GLFW's callbacks, so that what a script does a user can do.
+// `--script FILE`: input and checks for unattended runs, one step per line. Input goes through the
+// same functions as GLFW's callbacks, so that a script does what a user can do.
 //
-//   wait built|compared|recorded [N]     until that many jobs of the kind have ended (1)
-//   wait scene                           until one is shown
-//   wait events N                        until a build that is watched has made so many
+//   wait built|compared|recorded [N]     until N jobs of that kind have ended (default 1)
+//   wait scene                           until a scene is shown
+//   wait events N                        until the live build has made N events
 //   wait samples N | wait idle | wait done | wait file PATH | wait SECONDS
 //   key NAME [shift] [ctrl]              F1, B, Home, Escape, ...
-//   hold NAME SECONDS                    a key that is kept down
-//   move X Y | press [right] | release [right] | click X Y | click NAME | drag X Y X Y [right] | scroll N
+//   hold NAME SECONDS                    holds the key down
+//   move X Y | press [right] | release [right] | scroll N
+//   click X Y | click NAME | drag X Y X Y [right]
 //   type TEXT
 //   drop PATH | resize W H | minimise | restore
 //   screenshot PATH [WxH] [SAMPLES]      of the scene
-//   window PATH [WxH] [SAMPLES]          of everything
-//   report PATH                          what is shown, as JSON (report.hpp)
+//   window PATH [WxH] [SAMPLES]          of the whole window
+//   report PATH                          the window's content as JSON (report.hpp)
 //   quit
 #pragma once
 
@@ -28,9 +29,9 @@ namespace heapwood::viewer {
 
 class Script {
  public:
-  // Throws Error{Exit::usage} for a line that it does not know, with its number.
+  // Throws Error{Exit::usage} with the line number for an unknown step.
   explicit Script(const std::string& path);
-  // Called once a frame. Throws Error{Exit::failed} where it waits for longer than two minutes.
+  // Called once per frame. Throws Error{Exit::failed} if a step waits longer than two minutes.
   void step(State& state, Window& window);
   bool done() const { return steps_.empty(); }
 
@@ -40,7 +41,7 @@ class Script {
     Window& window;
     double waited;  // seconds since the step was first tried
   };
-  // True when it has been done.
+  // Returns true when the step is done.
   using Step = std::function<bool(const Context&)>;
   struct Line {
     std::string text;

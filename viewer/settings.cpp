@@ -41,7 +41,7 @@ std::string default_settings_path() {
   return "";
 }
 
-Settings load_settings(const std::string& path, std::string& complaint) {
+Settings load_settings(const std::string& path, std::string& problem) {
   Settings settings;
   if (path.empty()) return settings;
   try {
@@ -70,14 +70,15 @@ Settings load_settings(const std::string& path, std::string& complaint) {
     }
     return settings;
   } catch (const std::exception& error) {
-    complaint = path + ": settings cannot be read; repair or delete it, until then nothing is saved: " + error.what();
+    problem =
+        path + ": cannot read the settings; repair or delete the file, nothing is saved until then: " + error.what();
     return Settings{};
   }
 }
 
 void save_settings(const Settings& settings, const std::string& path) {
   if (path.empty()) return;
-  std::error_code ignored;  // writing says what is wrong
+  std::error_code ignored;  // writing the file reports the error
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   Json json = {{"width", settings.width},
                {"height", settings.height},

@@ -7,14 +7,14 @@
 
 namespace heapwood::viewer {
 
-std::string why_copied(const simt::DeviceInfo& device, const std::string& vendor, const std::string& renderer,
-                       const std::function<simt::GlDevices()>& devices) {
-  if (device.id.kind == simt::DeviceKind::cpu) return "it is made in the host's memory";
+std::string copy_reason(const simt::DeviceInfo& device, const std::string& vendor, const std::string& renderer,
+                        const std::function<simt::GlDevices()>& devices) {
+  if (device.id.kind == simt::DeviceKind::cpu) return "it is rendered in host memory";
   const std::string elsewhere = fmt::format("OpenGL runs on {}, not on {}", renderer, device.key);
-  // CUDA is asked only about contexts of its own vendor's driver.
+  // CUDA can only be asked about contexts of NVIDIA's driver.
   if (vendor.find("NVIDIA") == std::string::npos) return elsewhere;
   const simt::GlDevices found = devices();
-  if (!found.error.empty()) return fmt::format("{} does not know OpenGL's GPU: {}", device.key, found.error);
+  if (!found.error.empty()) return fmt::format("{} cannot find OpenGL's GPU: {}", device.key, found.error);
   const bool same = std::find(found.indices.begin(), found.indices.end(), device.id.index) != found.indices.end();
   return same ? "" : elsewhere;
 }

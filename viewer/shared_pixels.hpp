@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pixels that the ray tracer's GPU writes straight into memory of OpenGL, where both are on one GPU. Where they are not,
-// or where something fails, the picture goes through the host, and why is said.
+// Pixels that the ray tracer's GPU writes directly into OpenGL's memory, if both run on one GPU.
+// Otherwise, or after a failure, the picture is copied through the host and the window shows why.
 #pragma once
 
 #include <cstdint>
@@ -13,35 +13,35 @@
 
 namespace heapwood::viewer {
 
-// Why pictures of a device are copied through the host; empty: OpenGL's current context is on it.
-std::string why_copied(const simt::DeviceInfo& device, const std::string& vendor, const std::string& renderer,
-                       const std::function<simt::GlDevices()>& devices = simt::gl_devices);
+// Why pictures of a device are copied through the host; empty if OpenGL's context is on the device.
+std::string copy_reason(const simt::DeviceInfo& device, const std::string& vendor, const std::string& renderer,
+                        const std::function<simt::GlDevices()>& devices = simt::gl_devices);
 
-// What Picture needs for it; tests put in their own.
+// Functions that Picture uses for it; tests replace them.
 struct Interop {
   std::function<std::string(const simt::DeviceInfo&)> refusal = [](const simt::DeviceInfo& device) {
-    return why_copied(device, gl::vendor(), gl::renderer());
+    return copy_reason(device, gl::vendor(), gl::renderer());
   };
   std::function<std::unique_ptr<simt::GlBuffer>(const simt::DeviceId&, unsigned buffer)> share = simt::share_gl_buffer;
 };
 
-// A buffer of OpenGL that is the GPU's, but for the moments in which show() has it. All but wait() is for the window's
-// thread; all throw Error.
+// An OpenGL buffer that is mapped for the GPU except during show(). Only wait() may be called from
+// another thread than the window's; all functions throw Error.
 class SharedPixels {
  public:
   SharedPixels(const Interop& interop, const simt::DeviceId& device, unsigned width, unsigned height);
   unsigned width() const { return width_; }
   unsigned height() const { return height_; }
-  // The first pixel, in the GPU's memory; wait() comes before the first write to it.
+  // The first pixel, in the GPU's memory; call wait() before the first write.
   std::uint32_t* pixels() const { return pixels_; }
   void wait() { shared_->wait(); }
-  // Copies rows into the texture, which is as large. Nobody writes to the pixels meanwhile; they may move.
+  // Copies rows into a texture of the same size. No pixels may be written meanwhile; they may move.
   void show(gl::Texture& texture, unsigned first, unsigned count);
 
  private:
   unsigned width_, height_;
   gl::PixelBuffer buffer_;
-  std::unique_ptr<simt::GlBuffer> shared_;  // goes before the buffer
+  std::unique_ptr<simt::GlBuffer> shared_;  // destroyed before the buffer
   std::uint32_t* pixels_ = nullptr;
 };
 

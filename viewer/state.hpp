@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// All that the window shows, and what may be done to it. Owned by the window's thread; jobs and pictures have their own.
+// The state that the window shows, and the actions on it. Owned by the window's thread; jobs and
+// pictures have their own.
 #pragma once
 
 #include <deque>
@@ -27,27 +28,27 @@ struct Message {
   double time = 0;  // seconds since the start
 };
 
-// What the panel's fields say, for the next job.
+// The panel's fields, for the next job.
 struct Choice {
   std::string source;
   const engine::Entry* allocator = nullptr;
-  const engine::Entry* other = nullptr;  // beside it in the heap map; nullptr: none
+  const engine::Entry* other = nullptr;  // second allocator of the heap map; nullptr: none
   simt::DeviceInfo device;
   app::BuildSettings settings;
 };
 
-// Where widgets were drawn last, by name: scripts click on them.
+// Positions of the widgets drawn last, by name, for clicks by scripts.
 struct Places {
   std::map<std::string, std::array<float, 2>> centre;
-  void note(const std::string& name);  // of the widget just drawn
+  void note(const std::string& name);  // for the widget drawn last
 };
 
 struct FrameTimes {
-  std::deque<double> ms;      // of the last frames, from input to the last call of OpenGL
-  std::deque<double> cpu_ms;  // processor time of the window's thread between frames, everything in it
+  std::deque<double> ms;      // of recent frames, from input to the last OpenGL call
+  std::deque<double> cpu_ms;  // processor time of the window's thread per frame
   double last_second_fps = 0;
   void add(double work_ms, double thread_ms, double now);
-  void leave_out(double thread_ms) { thread_ms_ = thread_ms; }  // what the thread did for no frame of the window
+  void exclude(double thread_ms) { thread_ms_ = thread_ms; }  // time spent on other work than frames
 
  private:
   double second_ = 0;
@@ -73,29 +74,29 @@ struct State {
   render::Camera camera;
   render::Lighting lighting;
   render::Mode mode = render::Mode::shaded;
-  std::size_t bookmark = 0;  // the last one that was gone to
-  bool fit_pending = true;   // no scene has been shown yet
+  std::size_t bookmark = 0;  // the last one shown
+  bool fit_pending = true;   // the camera has not been set for a scene
 
   bool help = false;
   std::deque<Message> messages;
   Places places;
   FrameTimes frames;
   double now = 0;                                                // seconds since the start
-  std::optional<Error> last_error;                               // of a job, for runs that nobody watches
+  std::optional<Error> last_error;                               // of a job, for unattended runs
   bool shot_cancelled = false;                                   // the same
-  double first_picture = 0;                                      // seconds from the start to it
+  double first_picture = 0;                                      // seconds since the start
   unsigned pictures_built = 0, comparisons = 0, recordings = 0;  // finished jobs, for scripts
 
   Picture picture;
   Jobs jobs;  // last: its thread ends first
 
-  void say(Message::Kind kind, const std::string& text);
+  void add_message(Message::Kind kind, const std::string& text);
 };
 
-// Why no tree can be built with an allocator on the chosen device; nullptr: one can.
-const char* why_not(const State& state, const engine::Entry& entry);
+// Why trees cannot be built with an allocator on the chosen device; nullptr if they can.
+const char* why_not_buildable(const State& state, const engine::Entry& entry);
 
-// Each says in a message why it cannot.
+// Each reports a failure in a message.
 void open_scene(State& state, const std::string& source);
 void start_build(State& state);
 void start_compare(State& state);
@@ -104,10 +105,10 @@ void reset_view(State& state);
 void light_view(State& state);
 void add_bookmark(State& state);
 void go_to_bookmark(State& state, std::size_t index);
-// An empty path: a free name in the current folder.
+// An empty path: an unused name in the current folder.
 void take_screenshot(State& state, const std::string& path);
-void cancel_all(State& state);  // jobs, and screenshots that are not there yet
-// Takes what jobs have brought.
+void cancel_all(State& state);  // jobs, and unfinished screenshots
+// Takes the outcomes of jobs.
 void take_outcomes(State& state);
 
 }  // namespace heapwood::viewer

@@ -17,7 +17,7 @@ Fonts current;
 constexpr ImWchar ranges[] = {0x20,   0xff,   0x370,  0x3ff,  0x2010, 0x2027, 0x2190,
                               0x21ff, 0x2200, 0x22ff, 0x25a0, 0x25ff, 0};
 
-// The first of these that there is; without any, Dear ImGui's own bitmap font.
+// The first of these files that exists; otherwise Dear ImGui's bitmap font.
 ImFont* add(std::initializer_list<const char*> paths, float size) {
   ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
   std::error_code ignored;

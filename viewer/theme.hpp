@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How the viewer looks: colours, sizes, fonts.
+// Colours, sizes and fonts.
 #pragma once
 
 #include <imgui.h>
@@ -21,12 +21,12 @@ struct Fonts {
 };
 const Fonts& fonts();
 
-// What text can be read at, and fonts fit into a texture at.
-inline constexpr float smallest_scale = 0.5f, largest_scale = 4;
-// Builds fonts and style for a scale of the screen; called outside of frames.
+// Limits of legible text, and of fonts that fit into a texture.
+inline constexpr float min_scale = 0.5f, max_scale = 4;
+// Builds fonts and style for a screen scale; call between frames.
 void set_theme(float scale);
 
-// Of render::colour_ramp, as the screen shows it.
+// A colour of render::colour_ramp, as displayed.
 gl::Rgba8 ramp_colour(double place);
 inline ImU32 packed(gl::Rgba8 c) { return IM_COL32(c.r, c.g, c.b, c.a); }
 

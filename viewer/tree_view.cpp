@@ -7,14 +7,14 @@
 
 namespace heapwood::viewer {
 
-std::vector<NodeBox> boxes_at(const kdtree::Tree& tree, unsigned depth, bool and_leaves, std::size_t most,
-                              std::size_t& in_all) {
+std::vector<NodeBox> boxes_at(const kdtree::Tree& tree, unsigned depth, bool and_leaves, std::size_t max_boxes,
+                              std::size_t& total) {
   struct Visit {
     std::uint32_t node;
     NodeBox at;
   };
   std::vector<NodeBox> boxes;
-  in_all = 0;
+  total = 0;
   if (tree.nodes.empty()) return boxes;
   std::vector<Visit> level{{0, {tree.bounds, 0, false, 0}}};
   while (!level.empty()) {
@@ -25,8 +25,8 @@ std::vector<NodeBox> boxes_at(const kdtree::Tree& tree, unsigned depth, bool and
       visit.at.refs = node.leaf() ? node.count() : 0;
       const bool empty = node.leaf() && node.count() == 0;
       if (!empty && (visit.at.depth == depth || (and_leaves && node.leaf()))) {
-        ++in_all;
-        if (boxes.size() < most) boxes.push_back(visit.at);
+        ++total;
+        if (boxes.size() < max_boxes) boxes.push_back(visit.at);
       }
       if (node.leaf() || visit.at.depth == depth) continue;
       for (unsigned side = 0; side < 2; ++side) {
@@ -57,11 +57,11 @@ void add_box(std::vector<gl::Vertex>& lines, const Box& box, gl::Rgba8 colour) {
 void TreeView::update(const BuiltScene& scene, std::optional<gl::Lines>& lines) {
   if (made_for_ == &scene && made_depth_ == depth && made_leaves_ == leaves && lines) return;
   if (!lines) lines.emplace();
-  const std::vector<NodeBox> boxes = boxes_at(scene.tree, static_cast<unsigned>(depth), leaves, most, in_all);
+  const std::vector<NodeBox> boxes = boxes_at(scene.tree, static_cast<unsigned>(depth), leaves, max_boxes, total);
   shown = boxes.size();
   std::vector<gl::Vertex> vertices;
   vertices.reserve(24 * boxes.size());
-  // Many boxes cover each other: the more there are, the thinner each is drawn.
+  // Boxes overlap: the more there are, the more transparent each is drawn.
   const double opacity = std::clamp(9.0 / std::sqrt(static_cast<double>(std::max<std::size_t>(shown, 1))), 0.10, 0.85);
   for (const NodeBox& box : boxes) {
     gl::Rgba8 colour = box.leaf ? ramp_colour(0.55 + 0.02 * std::min(20u, box.refs)) : gl::Rgba8{104, 196, 134, 255};

@@ -18,10 +18,10 @@ struct NodeBox {
   std::uint32_t refs = 0;  // of a leaf
 };
 
-// Nodes of one depth, or, with `and_leaves`, also the leaves above it; empty leaves are left out. At most `most`, breadth
-// first; `in_all` says how many there were.
-std::vector<NodeBox> boxes_at(const kdtree::Tree& tree, unsigned depth, bool and_leaves, std::size_t most,
-                              std::size_t& in_all);
+// Nodes of one depth; with `and_leaves` also the leaves above it. Without empty leaves. At most
+// `max_boxes`, breadth first; `total` is set to the number without that limit.
+std::vector<NodeBox> boxes_at(const kdtree::Tree& tree, unsigned depth, bool and_leaves, std::size_t max_boxes,
+                              std::size_t& total);
 
 // Edges of a box, each as two vertices.
 void add_box(std::vector<gl::Vertex>& lines, const Box& box, gl::Rgba8 colour);
@@ -30,11 +30,11 @@ struct TreeView {
   bool visible = false;
   int depth = 6;
   bool leaves = true;
-  std::size_t shown = 0, in_all = 0;
+  std::size_t shown = 0, total = 0;
 
-  static constexpr std::size_t most = 20000;
-  void forget() { made_for_ = nullptr; }
-  // Uploads the boxes if something has changed.
+  static constexpr std::size_t max_boxes = 20000;
+  void clear() { made_for_ = nullptr; }
+  // Uploads the boxes if they have changed.
   void update(const BuiltScene& scene, std::optional<gl::Lines>& lines);
 
  private:

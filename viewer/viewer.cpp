@@ -33,15 +33,15 @@ double thread_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-Settings settings_of(const Options& options, std::string& path, std::string& complaint) {
+Settings settings_of(const Options& options, std::string& path, std::string& problem) {
   path = options.settings_file.empty()     ? default_settings_path()
          : options.settings_file == "none" ? ""
                                            : options.settings_file;
-  // A script and a screenshot show the same on every machine.
+  // Scripts and screenshots give the same on every machine.
   if (options.settings_file.empty() && (!options.script.empty() || !options.screenshot.empty())) path.clear();
-  Settings settings = load_settings(path, complaint);
-  // A broken file is the user's to repair: the views that are kept in it are not overwritten.
-  if (!complaint.empty()) path.clear();
+  Settings settings = load_settings(path, problem);
+  // The user has to repair a broken file: the views in it are not overwritten.
+  if (!problem.empty()) path.clear();
   if (options.size.width) {
     settings.width = static_cast<int>(options.size.width);
     settings.height = static_cast<int>(options.size.height);
@@ -51,19 +51,19 @@ Settings settings_of(const Options& options, std::string& path, std::string& com
 
 }  // namespace
 
-void ask_to_close() noexcept { close_flag.store(true, std::memory_order_relaxed); }
-bool asked_to_close() noexcept { return close_flag.load(std::memory_order_relaxed); }
+void request_close() noexcept { close_flag.store(true, std::memory_order_relaxed); }
+bool close_requested() noexcept { return close_flag.load(std::memory_order_relaxed); }
 
 Viewer::Viewer(const Options& options)
     : options_(options),
       window_(options.screenshot.empty() && options.size.width ? static_cast<int>(options.size.width) : 1280,
               options.screenshot.empty() && options.size.height ? static_cast<int>(options.size.height) : 720,
               options.scale) {
-  std::string complaint;
+  std::string problem;
   state_.options = options;
-  state_.settings = settings_of(options, state_.settings_path, complaint);
+  state_.settings = settings_of(options, state_.settings_path, problem);
   if (options.screenshot.empty() && !options.size.width) window_.resize(state_.settings.width, state_.settings.height);
-  if (!complaint.empty()) state_.say(Message::Kind::warning, complaint);
+  if (!problem.empty()) state_.add_message(Message::Kind::warning, problem);
   if (!options.script.empty()) script_.emplace(options.script);
   state_.devices = simt::list_devices();
   state_.choice.source = options.scene;
@@ -79,7 +79,7 @@ Viewer::Viewer(const Options& options)
 Viewer::~Viewer() = default;
 
 void Viewer::run() {
-  while (!window_.should_close() && !asked_to_close()) {
+  while (!window_.should_close() && !close_requested()) {
     step();
     if (!options_.screenshot.empty()) unattended();
     if (script_ && script_->done()) window_.close();
@@ -87,7 +87,7 @@ void Viewer::run() {
   if (!options_.screenshot.empty() && !shot_taken_) {
     throw Error(Exit::failed, "the window was closed before the picture was written; start it again");
   }
-  if (script_ && asked_to_close()) throw Error(Exit::failed, "stopped before the script had ended");
+  if (script_ && close_requested()) throw Error(Exit::failed, "stopped before the script had ended");
   if (options_.screenshot.empty()) {
     const auto [width, height] = window_.size();
     state_.settings.width = std::max(width, 320);
@@ -102,8 +102,8 @@ bool Viewer::busy() const {
 }
 
 void Viewer::step() {
-  // 60 frames a second while something moves, 20 while the picture gets finer or before there is one, else four: every
-  // frame drawn on a machine without a GPU is taken from the ray tracer and the builder.
+  // 60 frames/s while something moves, 20 while the picture is refined or not there yet, otherwise
+  // four: without a GPU every frame takes time from the ray tracer and the builder.
   const bool waiting = !state_.scene && state_.now - last_activity_ > 0.6;
   const double interval = busy() && !waiting ? 1.0 / 60 : !waiting && state_.picture.status().done ? 0.25 : 0.05;
   const double left = last_frame_ + interval - clock();
@@ -116,13 +116,13 @@ void Viewer::step() {
   if (window_.take_activity()) last_activity_ = state_.now;
   const double since = std::min(state_.now - drawn_at_, 0.1);
   drawn_at_ = state_.now;
-  // Frames are due at even distances: waking late once does not delay those that follow.
+  // Frames are due at equal intervals: one late frame does not delay the next ones.
   last_frame_ = state_.now - last_frame_ < 2 * interval ? std::min(last_frame_ + interval, state_.now) : state_.now;
   take_outcomes(state_);
   window_.title(state_.scene ? state_.scene->name + " - Heapwood" : "Heapwood");
   if (auto shot = state_.shots.take()) {
     using How = Screenshots::Finished::How;
-    state_.say(shot->how == How::failed ? Message::Kind::error : Message::Kind::note, shot->text);
+    state_.add_message(shot->how == How::failed ? Message::Kind::error : Message::Kind::note, shot->text);
     if (shot->how == How::failed) state_.last_error = Error(Exit::failed, shot->text);
     state_.shot_cancelled = shot->how == How::cancelled;
     shot_taken_ = shot->how == How::fine;
@@ -135,7 +135,7 @@ void Viewer::step() {
                       state_.scene != nullptr);
   state_.heap.follow(since);
   if (script_) script_->step(state_, window_);
-  if (window_.minimised()) return;  // there is nothing to draw on
+  if (window_.minimised()) return;  // a minimised window has no framebuffer
   if (state_.shots.panel) return capture();
 
   const double start = clock();
@@ -147,7 +147,7 @@ void Viewer::step() {
     fly(since);
     probe(at.picture);
   } catch (const simt::Stopped&) {
-    // A build is being cancelled, and with it the few rays that an input asked for.
+    // A build is being cancelled, and with it the few rays of this frame's input.
   }
   request_picture(at.picture, options_.spp);
   gl::bind_window();
@@ -163,10 +163,10 @@ void Viewer::step() {
 Viewer::Layout Viewer::layout(int width, int height) const {
   Layout at{width, height, {}, {}, {}};
   const float scale = window_.scale(), w = static_cast<float>(width), h = static_cast<float>(height);
-  // A panel that would cover most of a small window leaves nearly half of it to the picture.
+  // In a small window the panel leaves nearly half of the width to the picture.
   const float panel = state_.settings.panel ? std::min(state_.settings.panel_width * scale, w * 0.55f) : 0;
   const float heap = state_.heap.visible ? std::min(340 * scale, h * 0.5f) : 0;
-  // The heap map needs width: where there is little it goes below the panel, too.
+  // The heap map needs width: in a narrow window it extends below the panel.
   const bool below = w - panel < 720 * scale;
   at.panel = {w - panel, 0, panel, below ? h - heap : h};
   at.heap = {0, h - heap, below ? w : w - panel, heap};
@@ -176,7 +176,7 @@ Viewer::Layout Viewer::layout(int width, int height) const {
 
 void Viewer::request_picture(const Area& area, unsigned spp) {
   if (!state_.scene || area.width < 1 || area.height < 1) return;
-  // What is shown can be copied as text, and read back, to the bit.
+  // The camera shown can be copied as text and read back to the bit.
   state_.camera = render::representable(state_.camera, state_.scene->mesh.origin);
   View view;
   view.scene = state_.scene;
@@ -225,7 +225,7 @@ void Viewer::draw_lines(const Layout& at) {
   }
 }
 
-// Draws the window's content at another size until the picture in it is there, then writes it.
+// Draws the window's content at another size until its picture is complete, then writes the file.
 void Viewer::capture() {
   const Screenshots::Panel shot = *state_.shots.panel;
   try {
@@ -253,25 +253,25 @@ void Viewer::capture() {
     const bool there = picture.done && picture.samples >= shot.samples &&
                        picture_.width() == static_cast<unsigned>(at.picture.width) &&
                        picture_.height() == static_cast<unsigned>(at.picture.height);
-    // Dear ImGui settles its sizes in two frames.
-    if (!there || ++canvas_frames_ < 4) return state_.frames.leave_out(1e3 * thread_seconds());
+    // Dear ImGui needs two frames to determine its sizes.
+    if (!there || ++canvas_frames_ < 4) return state_.frames.exclude(1e3 * thread_seconds());
     const std::vector<gl::Rgba8> pixels = canvas_->read();
     render::Image image(static_cast<unsigned>(shot.width), static_cast<unsigned>(shot.height));
     std::transform(pixels.begin(), pixels.end(), image.pixels.begin(), [](gl::Rgba8 c) {
       return render::Rgb8{c.r, c.g, c.b};
     });
     app::OutputFile(shot.path).write(render::to_png(image));
-    state_.say(Message::Kind::note, fmt::format("{}, {}x{}", shot.path, shot.width, shot.height));
+    state_.add_message(Message::Kind::note, fmt::format("{}, {}x{}", shot.path, shot.width, shot.height));
     shot_taken_ = true;
   } catch (const Error& error) {
-    state_.say(Message::Kind::error, error.what());
+    state_.add_message(Message::Kind::error, error.what());
     state_.last_error = error;
   }
   end_capture();
 }
 
 void Viewer::end_capture() {
-  state_.frames.leave_out(1e3 * thread_seconds());
+  state_.frames.exclude(1e3 * thread_seconds());
   gl::bind_window();
   canvas_.reset();
   canvas_width_ = 0;
@@ -283,7 +283,7 @@ void Viewer::unattended() {
   if (!state_.scene && state_.pictures_built) throw Error(Exit::failed, "the build was cancelled: there is no picture");
   if (shot_taken_) return window_.close();
   if (state_.shot_cancelled) throw Error(Exit::failed, "the picture was cancelled before it was written");
-  if (!state_.scene || !state_.jobs.settled() || state_.shots.panel || state_.shots.running()) return;
+  if (!state_.scene || !state_.jobs.is_idle() || state_.shots.panel || state_.shots.running()) return;
   Settings& s = state_.settings;
   s.shot_width = static_cast<int>(options_.size.width ? options_.size.width : 1280);
   s.shot_height = static_cast<int>(options_.size.height ? options_.size.height : 720);

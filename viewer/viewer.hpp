@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The window's loop: input, what has come from jobs and the ray tracer, drawing.
+// The window's loop: input, results of jobs and of the ray tracer, drawing.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ class Viewer {
   // Opens the window and starts the first build.
   explicit Viewer(const Options& options);
   ~Viewer();
-  // Until the window is closed, or what was to be done unattended is done. Throws Error for what went wrong unattended.
+  // Runs until the window is closed or the unattended work is done. Throws Error if that fails.
   void run();
 
  private:
@@ -47,15 +47,15 @@ class Viewer {
   gl::Texture picture_;
   std::optional<gl::Present> present_;
   std::optional<gl::Lines> boxes_, ray_;
-  std::optional<gl::Canvas> canvas_;  // while a picture of the whole window is made
+  std::optional<gl::Canvas> canvas_;  // while a picture of the whole window is drawn
   int canvas_width_ = 0, canvas_height_ = 0, canvas_frames_ = 0;
   double last_activity_ = 0, last_frame_ = 0, drawn_at_ = 0;
   bool shot_taken_ = false, fresh_ = false;
   bool dragging_ = false;
 };
 
-// Set by signals: the window is to close.
-void ask_to_close() noexcept;
-bool asked_to_close() noexcept;
+// Set by signals: the window should close.
+void request_close() noexcept;
+bool close_requested() noexcept;
 
 }  // namespace heapwood::viewer

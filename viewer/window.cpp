@@ -2,7 +2,7 @@
 #include "viewer/window.hpp"
 
 #include <epoxy/gl.h>
-// epoxy first: it stands for the system's OpenGL headers.
+// epoxy first: it replaces the system's OpenGL headers.
 #include <GLFW/glfw3.h>
 #include <backends/imgui_impl_glfw.h>
 #include <backends/imgui_impl_opengl3.h>
@@ -18,7 +18,7 @@ namespace heapwood::viewer {
 
 namespace {
 
-std::string last_error;  // GLFW's, for the message of what failed
+std::string last_error;  // GLFW's last error, for messages
 
 void on_error(int, const char* text) { last_error = text; }
 
@@ -48,9 +48,9 @@ Window::Window(int width, int height, float scale) : asked_scale_(scale) {
 
   IMGUI_CHECKVERSION();
   ImGui::CreateContext();
-  ImGui::GetIO().IniFilename = nullptr;  // the viewer's own settings file holds everything
+  ImGui::GetIO().IniFilename = nullptr;  // the viewer has its own settings file
   glfwSetWindowUserPointer(window_, this);
-  // Dear ImGui is called by the on_... functions, so that it sees what a script does, too.
+  // The on_... functions call Dear ImGui, so that it also sees input of scripts.
   ImGui_ImplGlfw_InitForOpenGL(window_, false);
   ImGui_ImplOpenGL3_Init("#version 330 core");
   glfwSetKeyCallback(window_,
@@ -163,7 +163,7 @@ void Window::on_button(int button, int action, int mods) {
 }
 void Window::on_move([[maybe_unused]] double x, [[maybe_unused]] double y) {
   activity_ = true;
-#if IMGUI_VERSION_NUM >= 18700  // from there on it is told, and no longer asks by itself
+#if IMGUI_VERSION_NUM >= 18700  // from this version on key events must be passed to it
   if (!scripted_mouse_) ImGui_ImplGlfw_CursorPosCallback(window_, x, y);
 #endif
 }
@@ -176,7 +176,7 @@ void Window::on_drop(std::vector<std::string> paths) {
   drops_ = std::move(paths);
 }
 void Window::on_scale(float scale) {
-  scale_ = std::clamp(asked_scale_ > 0 ? asked_scale_ : scale, smallest_scale, largest_scale);
+  scale_ = std::clamp(asked_scale_ > 0 ? asked_scale_ : scale, min_scale, max_scale);
   scale_changed_ = true;
   activity_ = true;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The window with its OpenGL context and Dear ImGui, and what the user does to it. GLFW's callbacks end in the on_...
-// functions; scripts call the same ones.
+// The window with its OpenGL context, Dear ImGui and user input. GLFW's callbacks call the on_...
+// functions, and scripts call the same ones.
 #pragma once
 
 #include <array>
@@ -17,12 +17,12 @@ namespace heapwood::viewer {
 
 struct KeyPress {
   int key = 0, mods = 0;  // GLFW's
-  bool repeated = false;  // by a key that is kept down
+  bool repeated = false;  // by a key held down
 };
 
 class Window {
  public:
-  // Throws Error{Exit::failed} where no window can be opened, with the reason.
+  // Throws Error{Exit::failed} with the reason if no window can be opened.
   Window(int width, int height, float scale);
   ~Window();
   Window(const Window&) = delete;
@@ -30,7 +30,7 @@ class Window {
 
   bool should_close() const;
   void close();
-  // Sleeps until something happens, at most so long.
+  // Sleeps until an event, at most this long.
   void wait(double seconds);
   void poll();
   void swap();
@@ -40,15 +40,15 @@ class Window {
   int width() const;
   int height() const;
   bool minimised() const;
-  // Of the window, in the units that resize() takes: on some systems those of the screen, not pixels.
+  // Size of the window in the units of resize(): on some systems screen coordinates, not pixels.
   std::array<int, 2> size() const;
   void resize(int width, int height);
   void minimise();
   void restore();
-  // How much larger than 96 dots an inch everything is to be drawn.
+  // Scale of everything drawn, relative to 96 dots per inch.
   float scale() const { return scale_; }
 
-  // Begins a frame of Dear ImGui, as large as the framebuffer or as told.
+  // Begins a frame of Dear ImGui, of the framebuffer's size or the given one.
   void new_frame(std::optional<std::array<int, 2>> size);
 
   void on_key(int key, int action, int mods);
@@ -58,15 +58,15 @@ class Window {
   void on_scroll(double x, double y);
   void on_drop(std::vector<std::string> paths);
   void on_scale(float scale);
-  // Only scripts: from here on the real mouse is not looked at.
+  // For scripts: from now on the real mouse is ignored.
   void on_scripted_move(float x, float y);
 
-  // Since the last call. Keys that a text field takes are not among them.
+  // Keys since the last call, without those that a text field takes.
   std::vector<KeyPress> take_keys();
-  // Also of a key that a text field takes.
+  // Also true for keys that a text field takes.
   bool is_down(int key) const { return down_.contains(key); }
   std::vector<std::string> take_drops();
-  // Something has happened since the last call.
+  // Whether there was an event since the last call.
   bool take_activity();
 
  private:

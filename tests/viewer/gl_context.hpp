@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A context of OpenGL without a window or a display, through EGL: for tests of what the viewer does with OpenGL, also on
-// machines whose GPU shows nothing.
+// An OpenGL context without a window or a display, through EGL: for tests of the viewer's OpenGL code,
+// also on machines without a display.
 #pragma once
 
 #include <dlfcn.h>
 
 #include <EGL/egl.h>
-// After it: the tables of its extensions.
+// The extension tables need it first.
 #include <EGL/eglext.h>
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace heapwood::tests {
 
 class GlContext {
  public:
-  // On the GPU with this number of CUDA's, or with -1 on whatever there is. `reason`: why there is none.
+  // On the GPU with this CUDA number, with -1 on any. `reason`: why there is no context.
   static std::unique_ptr<GlContext> make(int cuda_device, std::string& reason) {
     auto context = std::unique_ptr<GlContext>(new GlContext);
     reason = context->open(cuda_device);
@@ -34,7 +34,7 @@ class GlContext {
  private:
   GlContext() = default;
 
-  // By name, so that the program starts where there is no EGL.
+  // Loaded by name, so that the program starts without EGL.
   template <class Function>
   Function call(const char* name) const {
     if (void* found = dlsym(library_, name)) return reinterpret_cast<Function>(found);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs heapwood-view on a display of its own, with a script.
+// Runs heapwood-view with a script, on a separate display.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,9 +30,9 @@ class Program : public testing::Test {
   std::string path(const std::string& name) const { return folder_ / name; }
 
   static std::string wrapper() { return HEAPWOOD_SOURCE_DIR "/tests/viewer/xvfb.sh"; }
-  // A command on a display of its own.
+  // Runs a command on a separate display.
   Outcome on_display(std::vector<std::string> command) const { return Running(wrapper(), command).wait(); }
-  // The viewer; `steps` is its script, where it has one.
+  // Runs the viewer; `steps` is its script, if any.
   Outcome view(std::vector<std::string> arguments, const std::string& steps = "") const {
     std::vector<std::string> command{view_, "--device", "cpu"};
     if (!steps.empty()) {

@@ -42,7 +42,7 @@ TEST(CameraControl, OrbitKeepsTargetAndDistance) {
   EXPECT_EQ(moved.target, start.target);
   EXPECT_NEAR(distance(moved), distance(start), 1e-5);
   EXPECT_GT(length(moved.eye - start.eye), 1);
-  // Over the pole it stops, and never turns round.
+  // The view stops at the pole and never turns over.
   const render::Camera top = orbit(start, 0, -100);
   EXPECT_GT(top.eye.y, start.eye.y);
   EXPECT_NO_THROW(render::make_frame(top, 100, 100));
@@ -89,7 +89,7 @@ TEST(TreeView, BoxesAreTheNodesOfADepth) {
   const kdtree::TreeStats stats = kdtree::measure(scene->tree, {});
   std::size_t all = 0;
   EXPECT_EQ(boxes_at(scene->tree, 0, false, 100, all).front().box, scene->tree.bounds);
-  // Below the deepest leaf only leaves are left: all that are not empty.
+  // Below the deepest leaf there are only leaves: all that are not empty.
   const auto leaves = boxes_at(scene->tree, stats.depth, true, 1u << 20, all);
   EXPECT_EQ(all, stats.leaves - stats.empty_leaves);
   std::uint64_t refs = 0;
@@ -102,7 +102,7 @@ TEST(TreeView, BoxesAreTheNodesOfADepth) {
   EXPECT_EQ(all, leaves.size());
 }
 
-// The probe's steps are the traversal's own counters, ray by ray.
+// The probe's steps equal the traversal's counters, for every ray.
 TEST(RayProbe, FollowsTheTraversal) {
   const auto scene = built("atrium:2k");
   std::vector<kdtree::PlaneRecord> records(scene->tree.refs.size());
@@ -165,7 +165,7 @@ TEST(HeapMap, CellsAreTheBytesThatBlocksCover) {
 TEST(HeapMap, FirstBlockIsTheLowestInUse) {
   const Recording recording = record("pipes:1k", "cfmmalloc");
   const std::uint32_t time = recording.events / 2;
-  std::vector<std::uint32_t> owner(recording.reach + alloc::granule, 0);  // byte by byte: birth + 1
+  std::vector<std::uint32_t> owner(recording.reach + alloc::granule, 0);  // per byte: birth + 1
   for (const alloc::Block& block : recording.blocks()) {
     if (!block.occupies(time)) continue;
     std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(block.offset), alloc::padded(block.bytes), block.born + 1);
@@ -191,7 +191,7 @@ TEST(HeapMap, ColoursSayWhatIsThere) {
   const HeapMap before(recording, 0, 40, 20, true), after(recording, recording.events, 40, 20, true);
   for (const gl::Rgba8 c : before.colours(recording, HeapColours::state))
     EXPECT_TRUE(c == colour::untouched || c == colour::outside);
-  // All is given back, and nothing can be used again.
+  // All blocks are freed, and no memory can be reused.
   std::uint64_t lost = 0;
   for (const HeapCell& cell : after.cells) {
     EXPECT_EQ(cell.used_bytes, 0u);
@@ -216,13 +216,13 @@ TEST(Recording, CurvesEndWhereTheBuildEnds) {
   EXPECT_EQ(recording.at(recording.points[7].time + 1).time, recording.points[7].time);
 }
 
-// Each point of the curves is what the blocks say at its time.
+// Each point of the curves agrees with the blocks at its time.
 TEST(Recording, CurvesAreWhatTheBlocksSay) {
   for (const char* allocator : {"cfmmalloc", "atomic", "scatter"}) {
     const Recording recording = record("pipes:1k", allocator);
-    ASSERT_GE(recording.points.size(), Recording::fewest_points);
-    ASSERT_LE(recording.points.size(), 2 * Recording::fewest_points);
-    std::uint64_t most = 0;
+    ASSERT_GE(recording.points.size(), Recording::min_points);
+    ASSERT_LE(recording.points.size(), 2 * Recording::min_points);
+    std::uint64_t maximum = 0;
     for (std::size_t i = 1; i < recording.points.size(); i += 37) {
       const Recording::Point& point = recording.points[i];
       ASSERT_GT(point.time, recording.points[i - 1].time);
@@ -247,26 +247,26 @@ TEST(Recording, CurvesAreWhatTheBlocksSay) {
       if (blocks > 0) {
         EXPECT_NEAR(*point.internal, waste / blocks, 1e-9) << allocator;
       }
-      most = std::max(most, used);
-      EXPECT_GE(point.high_water_bytes, most);
+      maximum = std::max(maximum, used);
+      EXPECT_GE(point.high_water_bytes, maximum);
     }
-    EXPECT_GT(most, 0u);
+    EXPECT_GT(maximum, 0u);
   }
 }
 
-// ScatterAlloc serves from chunks of fixed sizes, AtomicMalloc to the granule: more is lost inside of blocks.
+// ScatterAlloc serves from chunks of fixed sizes, AtomicMalloc rounds to granules: ScatterAlloc loses more inside blocks.
 TEST(Recording, InternalFragmentationTellsAllocatorsApart) {
   const auto largest = [](const Recording& recording) {
-    double most = 0;
-    for (const Recording::Point& point : recording.points) most = std::max(most, point.internal.value_or(0));
-    return most;
+    double maximum = 0;
+    for (const Recording::Point& point : recording.points) maximum = std::max(maximum, point.internal.value_or(0));
+    return maximum;
   };
   const double atomic = largest(record("pipes:2k", "atomic")), scatter = largest(record("pipes:2k", "scatter"));
   EXPECT_GT(scatter, atomic);
   EXPECT_LT(atomic, 0.5);
 }
 
-// A recording that comes line by line is the one that is made at once.
+// A recording added event by event equals one made at once.
 TEST(Recording, IsTheSameInPieces) {
   const engine::Entry& entry = *engine::find("cmalloc");
   app::PreparedScene prepared("statue:1k", cpu(), {}, {.frees = false});
@@ -288,7 +288,7 @@ TEST(Recording, IsTheSameInPieces) {
   EXPECT_EQ(pieces.reach, whole.reach);
 }
 
-// A watched build goes no further than its watcher lets it, and ends as the recording that is made of it.
+// A live build goes no further than the view allows, and ends with the same recording.
 TEST(HeapView, FollowsABuildAtItsPace) {
   const engine::Entry& entry = *engine::find("cfmmalloc");
   app::PreparedScene prepared("statue:2k", cpu(), {}, {});
@@ -298,7 +298,7 @@ TEST(HeapView, FollowsABuildAtItsPace) {
   kdtree::RecordedRun run;
   std::jthread build([&] { run = prepared.build_recorded(entry, 1u << 20, lines.get()); });
   const std::shared_ptr<void> released(nullptr,
-                                       [&](void*) { lines->hold_from(~std::uint64_t{0}); });  // on every way out
+                                       [&](void*) { lines->hold_from(~std::uint64_t{0}); });  // also after a failure
   HeapView view;
   view.pace = 1000;
   view.watch({lines, "statue:2k", "cpu", &entry, prepared.pool_bytes(), 0});
@@ -310,7 +310,7 @@ TEST(HeapView, FollowsABuildAtItsPace) {
   }
   EXPECT_GT(view.recordings[0]->events, 50u);
   EXPECT_FALSE(view.recordings[0]->finished);
-  // Held, it stands still.
+  // While paused it does not advance.
   view.playing = false;
   view.follow(0.016);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -343,9 +343,9 @@ TEST(Settings, ComeBackAsTheyWere) {
   settings.width = 900;
   settings.bookmarks["atrium"] = {{"the arch", "500000.1,2,3,4,5,6,50", 2}};
   save_settings(settings, folder / "deep/view.json");
-  std::string complaint;
-  const Settings back = load_settings(folder / "deep/view.json", complaint);
-  EXPECT_EQ(complaint, "");
+  std::string problem;
+  const Settings back = load_settings(folder / "deep/view.json", problem);
+  EXPECT_EQ(problem, "");
   EXPECT_TRUE(back.fly);
   EXPECT_EQ(back.width, 900);
   ASSERT_EQ(back.bookmarks.at("atrium").size(), 1u);
@@ -353,13 +353,13 @@ TEST(Settings, ComeBackAsTheyWere) {
   EXPECT_EQ(back.bookmarks.at("atrium")[0].up, 2u);
   EXPECT_EQ(back.bookmarks.at("atrium")[0].camera, "500000.1,2,3,4,5,6,50");
   tests::write_file(folder / "broken.json", "{\"width\": ");
-  EXPECT_EQ(load_settings(folder / "broken.json", complaint).width, Settings{}.width);
-  EXPECT_NE(complaint.find("broken.json"), std::string::npos);
+  EXPECT_EQ(load_settings(folder / "broken.json", problem).width, Settings{}.width);
+  EXPECT_NE(problem.find("broken.json"), std::string::npos);
   ASSERT_EQ(mkfifo((folder / "pipe.json").c_str(), 0600), 0);
-  EXPECT_EQ(load_settings(folder / "pipe.json", complaint = "").width, Settings{}.width);
-  EXPECT_NE(complaint.find("not a regular file"), std::string::npos) << complaint;
-  EXPECT_EQ(load_settings(folder / "none.json", complaint = "").width, Settings{}.width);
-  EXPECT_EQ(complaint, "");
+  EXPECT_EQ(load_settings(folder / "pipe.json", problem = "").width, Settings{}.width);
+  EXPECT_NE(problem.find("not a regular file"), std::string::npos) << problem;
+  EXPECT_EQ(load_settings(folder / "none.json", problem = "").width, Settings{}.width);
+  EXPECT_EQ(problem, "");
 }
 
 TEST(CompareRows, LowerBoundsAreMarkedAndNeverTheBest) {

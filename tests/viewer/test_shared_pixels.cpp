@@ -31,21 +31,21 @@ simt::DeviceInfo gpu(int index) {
   return info;
 }
 
-TEST(WhyCopied, SaysWhereOpenGlRuns) {
+TEST(CopyReason, NamesTheGpuOfOpenGl) {
   const auto on = [](simt::GlDevices devices) { return [devices] { return devices; }; };
-  EXPECT_EQ(why_copied(gpu(1), "NVIDIA Corporation", "NVIDIA L4/PCIe", on({{0, 1}, ""})), "");
-  EXPECT_EQ(why_copied(gpu(2), "NVIDIA Corporation", "NVIDIA L4/PCIe", on({{0, 1}, ""})),
+  EXPECT_EQ(copy_reason(gpu(1), "NVIDIA Corporation", "NVIDIA L4/PCIe", on({{0, 1}, ""})), "");
+  EXPECT_EQ(copy_reason(gpu(2), "NVIDIA Corporation", "NVIDIA L4/PCIe", on({{0, 1}, ""})),
             "OpenGL runs on NVIDIA L4/PCIe, not on cuda:2");
-  EXPECT_EQ(why_copied(gpu(0), "NVIDIA Corporation", "NVIDIA L4/PCIe", on({{}, "no context"})),
-            "cuda:0 does not know OpenGL's GPU: no context");
-  // Another vendor's context is nothing to ask CUDA about.
+  EXPECT_EQ(copy_reason(gpu(0), "NVIDIA Corporation", "NVIDIA L4/PCIe", on({{}, "no context"})),
+            "cuda:0 cannot find OpenGL's GPU: no context");
+  // CUDA is not asked about another vendor's context.
   const auto asked = []() -> simt::GlDevices { throw std::logic_error("asked"); };
-  EXPECT_EQ(why_copied(gpu(0), "Mesa", "llvmpipe (LLVM 15)", asked),
+  EXPECT_EQ(copy_reason(gpu(0), "Mesa", "llvmpipe (LLVM 15)", asked),
             "OpenGL runs on llvmpipe (LLVM 15), not on cuda:0");
-  EXPECT_NE(why_copied(simt::find_device("cpu", 1), "Mesa", "llvmpipe", asked), "");
+  EXPECT_NE(copy_reason(simt::find_device("cpu", 1), "Mesa", "llvmpipe", asked), "");
 }
 
-// A buffer object in the host's memory: shared as a GPU's is, with the CPU as the device.
+// A buffer in host memory, shared like a GPU's, with the CPU as the device.
 class HostBuffer : public simt::GlBuffer {
  public:
   HostBuffer(unsigned buffer, int maps) : buffer_(buffer), maps_(maps) {}
@@ -98,7 +98,7 @@ class OnDevice : public testing::Test {
     job.legend = false;
     return job;
   }
-  // The GPU's powers and the host's may be rounded to neighbouring steps.
+  // pow() on GPU and host may round to neighbouring steps.
   void expect_same(const std::vector<gl::Rgba8>& a, const std::vector<gl::Rgba8>& b) const {
     ASSERT_EQ(a.size(), b.size());
     unsigned largest = 0;
@@ -132,20 +132,20 @@ class SharedPicture : public OnDevice {
       GTEST_SKIP() << why;
     }
   }
-  // Mapping works so many times.
+  // Mapping succeeds this many times.
   void share_host(int maps) {
     interop_.share = [this, maps](const simt::DeviceId&, unsigned buffer) {
       ++shared_;
       return std::make_unique<HostBuffer>(buffer, maps);
     };
   }
-  // What is in the texture once the picture is there.
+  // The texture's content once the picture is complete.
   std::vector<gl::Rgba8> shown(Picture& picture, const View& view) {
     picture.show(view);
     const auto start = std::chrono::steady_clock::now();
     bool done = false;
     while (!done && std::chrono::steady_clock::now() - start < std::chrono::seconds(60)) {
-      done = picture.status().done;  // the last rows have been written before that
+      done = picture.status().done;  // the last rows have been written by then
       picture.upload(texture_);
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -199,7 +199,7 @@ TEST_F(SharedPicture, IsTheCopiedOneWhereRegisteringFails) {
   EXPECT_EQ(picture.status().copied_because, "cannot be registered");
 }
 
-// The first map is at the start, each further one follows rows that were shown.
+// The first mapping is at the start, each further one after rows were shown.
 TEST_F(SharedPicture, IsTheCopiedOneOnceMappingFails) {
   if (on_gpu()) GTEST_SKIP() << "the GPU's mapping does not fail on purpose";
   for (const int maps : {0, 1, 2}) {
@@ -212,7 +212,7 @@ TEST_F(SharedPicture, IsTheCopiedOneOnceMappingFails) {
   }
 }
 
-// What the device cannot write goes through the host from then on.
+// After a failure of the device pictures are copied through the host.
 TEST_F(SharedPicture, IsTheCopiedOneWhereWaitingFails) {
   class Impatient : public HostBuffer {
    public:
@@ -227,7 +227,7 @@ TEST_F(SharedPicture, IsTheCopiedOneWhereWaitingFails) {
   EXPECT_EQ(picture.status().copied_because, "waiting fails on purpose");
 }
 
-// Films are developed where they lie, also without OpenGL.
+// Films are developed on their device, also without OpenGL.
 TEST_F(OnDevice, DevelopsAsTheHostDoes) {
   for (const render::Mode mode : {render::Mode::shaded, render::Mode::normals, render::Mode::heatmap}) {
     const View one = view(160, 100, mode, 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The real program: keys are pressed, trees built, pictures taken, and what is shown is compared with what `heapwood` says.
+// Tests of the real program: keys, builds, pictures; what it shows is compared with `heapwood`.
 #include <algorithm>
 #include <cmath>
 
@@ -19,7 +19,7 @@ class Window : public Program {
  protected:
   void expect_fine(const Outcome& outcome) const { ASSERT_EQ(outcome.exit, 0) << outcome.err; }
   render::Image picture(const std::string& name) const { return render::read_png(path(name)); }
-  // Exactly one line of error, with all the words.
+  // Exactly one line of error, with all the given words.
   void expect_error(const Outcome& outcome, int exit, const std::vector<std::string>& words) const {
     EXPECT_EQ(outcome.exit, exit) << outcome.err;
     const std::size_t at = outcome.err.find("heapwood-view: error: ");
@@ -27,7 +27,7 @@ class Window : public Program {
     EXPECT_EQ(outcome.err.find('\n', at), outcome.err.size() - 1) << outcome.err;
     for (const std::string& word : words) EXPECT_NE(outcome.err.find(word, at), std::string::npos) << outcome.err;
   }
-  // The viewer's reports "ready" and "after", with what xdotool does between them.
+  // The viewer's reports "ready" and "after", with xdotool's input in between.
   Outcome while_it_waits(const std::string& xdotool) const {
     std::ofstream(path("script")) << "wait built\nreport " << path("ready") << "\nwait file " << path("pressed")
                                   << "\nwait 0.5\nreport " << path("after") << "\nquit\n";
@@ -68,7 +68,7 @@ TEST_F(Window, UpIsThatOfRender) {
 }
 
 TEST_F(Window, TheWindowShowsThePictureOfRender) {
-  // Without panel and numbers the picture fills the window, but for the name in the corner.
+  // Without panel and numbers the picture fills the window, except for the name in the corner.
   expect_fine(view({"atrium:3k"}, "wait built\nkey F2\nkey F4\nwindow " + path("window.png") + " 320x240 4\n"));
   expect_fine(heapwood(
       {"render", "atrium:3k", "-o", path("render.png"), "--size", "320x240", "--spp", "4", "--device", "cpu"}));
@@ -82,7 +82,7 @@ TEST_F(Window, TheWindowShowsThePictureOfRender) {
   EXPECT_EQ(difference.above, 0) << difference.largest;
 }
 
-// A picture that takes many launches: each pixel gets each sample once.
+// A picture of many launches: each pixel gets each sample once.
 TEST_F(Window, ALargePictureIsThatOfRenderToo) {
   expect_fine(view({"atrium:3k", "--mode", "normals"},
                    "wait built\nkey F2\nkey F4\nwindow " + path("window.png") + " 900x700 3\n"));
@@ -95,7 +95,7 @@ TEST_F(Window, ALargePictureIsThatOfRenderToo) {
   EXPECT_EQ(render::compare(shown, rendered, 1).above, 0);
 }
 
-// The window system's own events, not a script's.
+// Events of the window system instead of a script.
 TEST_F(Window, RealKeysArrive) {
   if (std::system("command -v xdotool > /dev/null") != 0) GTEST_SKIP() << "xdotool is not installed";
   expect_fine(while_it_waits("mousemove 300 300 key F1 key F2 key 6"));
@@ -149,17 +149,17 @@ TEST_F(Window, TheTableShowsWhatWasMeasured) {
     }
     if (row[4].get<bool>()) marked += row[0].get<std::string>();
   }
-  EXPECT_EQ(marked, best);  // one, and the right one
+  EXPECT_EQ(marked, best);  // exactly the right row
   std::vector<app::Result> results;
   for (std::size_t i = 0; i < report["table"].size(); ++i) {
     results.push_back(app::result_from_json(app::Json::parse(report["bench"]["results"][i].dump())));
   }
   EXPECT_EQ(report["clipboard"], app::to_csv(app::flat_table(results)));
   EXPECT_EQ(json("markdown")["clipboard"], app::to_markdown(app::slowdown_table(results)));
-  // The same tree as the command line's.
+  // The same tree as on the command line.
   expect_fine(heapwood({"build", "pipes:2k", "--runs", "1", "--device", "cpu", "--json", path("build")}));
   EXPECT_EQ(report["bench"]["results"][0]["tree"]["hash"], json("build")["results"][0]["tree"]["hash"]);
-  // And the best row is drawn in its colour.
+  // The best row is drawn in its colour.
   const render::Image window = picture("window.png");
   const auto green = std::count_if(window.pixels.begin(), window.pixels.end(), [](render::Rgb8 c) {
     return std::abs(c.r - 115) < 6 && std::abs(c.g - 199) < 6 && std::abs(c.b - 143) < 6;
@@ -167,7 +167,7 @@ TEST_F(Window, TheTableShowsWhatWasMeasured) {
   EXPECT_GT(green, 30);
 }
 
-// AtomicMalloc never frees: in the end everything below its one used region is lost, and nothing above was touched.
+// AtomicMalloc never frees: at the end everything below its one used region is lost, and nothing above was touched.
 TEST_F(Window, TheHeapMapShowsTheWalk) {
   std::string forward;
   for (int i = 0; i < 12; ++i) forward += "key . shift\n";  // a thousand events each
@@ -197,7 +197,7 @@ TEST_F(Window, TheHeapMapShowsTheWalk) {
     const std::uint64_t first = i * cell, last = first + cell;
     const unsigned colour = heap["colours"][i];
     if (first >= begin && last <= end) {
-      // Blocks and the bytes that round them up to the granule: at least half of each cell.
+      // Blocks rounded up to granules: at least half of each cell.
       EXPECT_GT(colour >> 16, 110u) << i;
       ++lost;
     } else if (first >= end && last <= pool) {
@@ -222,11 +222,11 @@ TEST_F(Window, TwoMapsOfOneBuild) {
   ASSERT_EQ(report["heap"].size(), 2u);
   EXPECT_EQ(report["heap"][0]["allocator"], "cfmmalloc");
   EXPECT_EQ(report["heap"][1]["allocator"], "awmalloc-safe");
-  EXPECT_EQ(report["heap"][0]["requests"], report["heap"][1]["requests"]);  // the same tree asks for the same arrays
+  EXPECT_EQ(report["heap"][0]["requests"], report["heap"][1]["requests"]);  // the same tree requests the same arrays
   EXPECT_EQ(report["heap"][0]["pool_bytes"], report["heap"][1]["pool_bytes"]);
 }
 
-// That it counts what the ray tracer counts is shown ray by ray in test_parts.cpp.
+// test_parts.cpp compares its counters with the ray tracer's.
 TEST_F(Window, TheProbeFollowsTheMouse) {
   expect_fine(view({"atrium:2k", "--mode", "heatmap", "--spp", "1"},
                    "wait built\nkey F2\nkey P\nmove 200 150\nwait 0.3\nreport " + path("report") + "\n"));
@@ -300,20 +300,20 @@ TEST_F(Window, KeysWithControlAreNotItsOwn) {
   EXPECT_TRUE(json("alone")["help"].get<bool>());
 }
 
-// The window draws and answers while builds run. How many frames a second there are depends on what else the machine does;
-// what the window's own thread needs for one does not: at 1280x720 less than a sixtieth of a second.
+// The window stays responsive while builds run. Frames/s depend on the machine's load; the time of
+// the window's thread per frame does not: at 1280x720 less than a sixtieth of a second.
 TEST_F(Window, DrawsWhileItBuilds) {
   expect_fine(view({"atrium:30k", "--runs", "30", "--size", "1280x720"},
                    "wait built\nkey C\nwait 3\nreport " + path("report") + "\nkey Escape\nwait idle\n"));
   const Json report = json("report");
   EXPECT_LT(report["frame_cpu_ms"]["mean"], 16.6);
   EXPECT_GT(report["frames_per_second"], 5);
-  std::printf("%.1f frames/s, %.1f ms of the thread a frame (%.1f at most), first picture after %.2f s\n",
+  std::printf("%.1f frames/s, %.1f ms per frame of its thread (max %.1f), first picture after %.2f s\n",
               report["frames_per_second"].get<double>(), report["frame_cpu_ms"]["mean"].get<double>(),
               report["frame_cpu_ms"]["worst"].get<double>(), report["first_picture_seconds"].get<double>());
 }
 
-// A build that is slowed down is seen while it runs: its map grows, is held, and is what the picture shows.
+// A slowed build is visible while it runs: its map grows, can be paused, and matches the picture.
 TEST_F(Window, TheHeapMapGrowsWithTheBuild) {
   expect_fine(view({"statue:1k", "--allocator", "cmalloc", "--mode", "normals", "--size", "1280x720"},
                    "wait built\nkey F3\nwait 0.2\nclick pace\nkey H\nwait events 300\nreport " + path("early") +
@@ -329,7 +329,7 @@ TEST_F(Window, TheHeapMapGrowsWithTheBuild) {
   EXPECT_EQ(json("still")["heap"][0]["events"], held["events"]);
   EXPECT_FALSE(end["watched"].get<bool>());
   EXPECT_TRUE(end["finished"].get<bool>());
-  EXPECT_EQ(end["time"], end["events"]);  // who has watched it is not shown it again
+  EXPECT_EQ(end["time"], end["events"]);  // a watched build is not played again
   EXPECT_EQ(end["used_bytes"], 0);
   EXPECT_GT(held["used_bytes"], 0);
   const render::Image window = picture("held.png");
@@ -354,7 +354,7 @@ TEST_F(Window, FragmentationIsShownOverTheBuild) {
                        path("middle") + "\nclick share curves\nwait 0.2\nwindow " + path("window.png") +
                        " 1280x720 1\n"));
   const Json heap = json("middle")["heap"][0];
-  EXPECT_NEAR(heap["time"].get<double>() / heap["events"].get<double>(), 0.5, 0.02);  // the click went there
+  EXPECT_NEAR(heap["time"].get<double>() / heap["events"].get<double>(), 0.5, 0.02);  // set by the click
   EXPECT_GE(heap["points"], 400);
   EXPECT_GT(heap["mark_bytes"], heap["used_bytes"]);
   EXPECT_LE(heap["largest_below_bytes"], heap["mark_bytes"]);
@@ -362,7 +362,7 @@ TEST_F(Window, FragmentationIsShownOverTheBuild) {
   EXPECT_LE(heap["external_below"], 1);
   EXPECT_GT(heap["internal"], 0);
   EXPECT_LT(heap["internal"], 1);
-  // The lines are drawn in their colours.
+  // The curves are drawn in their colours.
   const render::Image window = picture("window.png");
   const auto count = [&](render::Rgb8 shade) {
     return std::count_if(window.pixels.begin(), window.pixels.end(), [&](render::Rgb8 c) {
@@ -385,7 +385,7 @@ TEST_F(Window, EscapeCancelsAScreenshot) {
   }
 }
 
-// On a screen of twice the usual density the window comes back as it was left.
+// On a screen of twice the usual density the window keeps its size between runs.
 TEST_F(Window, ItsSizeIsKeptOnADenseScreen) {
   const auto run = [&](const std::string& steps) {
     std::ofstream(path("script")) << "wait built\n" << steps << "wait 0.2\nquit\n";
@@ -422,7 +422,7 @@ TEST_F(Window, AScriptIsCheckedBeforeItRuns) {
   expect_error(view({"atrium:1k"}, "key F13\n"), 2, {":1:", "F13"});
 }
 
-// A picture that cannot come is not waited for.
+// The program does not wait for a picture that cannot be made.
 TEST_F(Window, NoTreeIsNoPicture) {
   const std::string picture = path("none.png");
   expect_error(view({"statue:20k", "--timeout", "0.001", "--screenshot", picture}), 1, {"Heapwood"});

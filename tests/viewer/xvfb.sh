@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Runs a command on a display of its own and ends with its exit code; 77 and a reason where there is no Xvfb.
+# Runs a command on a separate display and exits with its code; 77 and a reason without Xvfb.
 #   tests/viewer/xvfb.sh [-option-of-Xvfb ...] COMMAND ARGUMENT...
 set -uo pipefail
 if ! command -v Xvfb > /dev/null; then

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The ray tracer's picture over the whole viewport: one triangle that covers it. Rows of the texture begin at the top.
+// Draws the picture over the whole viewport, with one triangle. Texture rows start at the top.
 #ifdef VERTEX
 out vec2 place;
 void main() {
