@@ -72,7 +72,7 @@ struct WorkspaceLimits {
 };
 
 // Resident on a GPU, for each multiprocessor (BuildKernel).
-inline constexpr unsigned warps_a_multiprocessor = 20;
+inline constexpr unsigned warps_per_multiprocessor = 20;
 
 // Everything that a build needs besides the allocator: pool, task queue, output arrays. Sized for one mesh; shared by all
 // allocators and all runs. A build that overruns the output arrays grows them and starts again, within

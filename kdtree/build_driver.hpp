@@ -43,7 +43,7 @@ BuildRun launch_build(const Device& device, Workspace& workspace, const Allocato
       .probe = probe,
       .corners = p.corners.data(),
       .queue = TaskQueue(p.queue.data(), p.ring.data(), static_cast<std::uint32_t>(p.ring.size()),
-                         SetAside(p.set_aside.data())),
+                         DeferredNodes(p.deferred.data())),
       .shared = SharedNodes(p.shared_counters.data(), p.shared.data(), static_cast<std::uint32_t>(p.shared.size())),
       .counters = p.counters.data(),
       .nodes = p.nodes.data(),

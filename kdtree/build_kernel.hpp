@@ -25,7 +25,7 @@ enum BuildError : std::uint32_t {
 };
 
 // Chunks [item.chunk, end) that a warp does itself, because the queue had no room.
-struct Rest {
+struct Backlog {
   WorkItem item;
   std::uint32_t end = 0;
 };
@@ -54,19 +54,19 @@ struct BuildKernel {
   // Blocks of two warps give the finest steps of registers a warp; warps are independent of their block. With 96
   // registers each, some of them spilled, 20 beat 16 with as many as they like, but in scenes too small for either.
   static constexpr unsigned block_threads = 64;
-  static constexpr unsigned blocks_per_multiprocessor = warps_a_multiprocessor * 32 / block_threads;
+  static constexpr unsigned blocks_per_multiprocessor = warps_per_multiprocessor * 32 / block_threads;
   static constexpr unsigned stack_size = 64;  // a power of two above max_depth
   static_assert(stack_size > max_depth);
   // Refs of the least node that is given to another warp: the way there costs both warps about as much as a split, and, when most
   // warps have nothing to do, only the giver. With many nodes on a warp's stack any is given: where each split cuts most refs in
   // two, few refs become many nodes.
-  static constexpr std::uint32_t worth_sharing = 12, worth_sharing_when_most_wait = 4, many = 6;
+  static constexpr std::uint32_t min_published_refs = 12, min_published_refs_when_idle = 4, max_kept_tasks = 6;
   // A shared node's child that has more refs than this is shared, too, while most warps have nothing to do: then the build waits for it.
   // The best by little of 256, 384 and 512 (docs/performance.md, "One node behind the other"). The tree is the same.
-  static constexpr std::uint32_t shared_when_most_wait = 384;
-  static_assert(shared_when_most_wait >= exact_limit && shared_when_most_wait <= shared_limit);
+  static constexpr std::uint32_t shared_limit_when_idle = 384;
+  static_assert(shared_limit_when_idle >= exact_limit && shared_limit_when_idle <= shared_limit);
   // Whoever comes to the top leaves fewer than `many` below, and splits on down to the last level.
-  static_assert(stack_size >= many - 1 + max_depth - 1);
+  static_assert(stack_size >= max_kept_tasks - 1 + max_depth - 1);
 
   // Whether small nodes are split in a loop without calls, and what takes one is done behind it (BuildWorker::split_nodes). With the code
   // of other allocators in it, twice, that loop is up to 20% slower than one place for all nodes.
@@ -84,7 +84,7 @@ struct BuildKernel {
   struct Scratch : alloc::WarpStateOf<Allocator>::Type, Probe::State {
     ChooseScratch choose;
     [[no_unique_address]] std::conditional_t<splits_in_loop, Unfinished, Nothing> unfinished;
-    Rest rest;
+    Backlog backlog;
     bool refused;            // this warp has just been refused memory, or has given back what it kept
     std::uint32_t last_try;  // the node for which all warps have given back what they kept
     NodeTask stack[stack_size];
@@ -114,8 +114,8 @@ struct BuildKernel {
 SIMT_INLINE std::uint32_t chunk_size(std::uint32_t n, std::uint32_t waiting = 0) {
   const auto in_rounds = [](std::uint32_t refs) { return (refs + 31) / 32 * 32; };
   const std::uint32_t even = in_rounds(n / 2048), one_each = waiting == 0 ? 128 : in_rounds(n / waiting);
-  const std::uint32_t least = one_each < 32 ? 32 : one_each > 128 ? 128 : one_each;
-  return even < least ? least : even > 512 ? 512 : even;
+  const std::uint32_t lower_limit = one_each < 32 ? 32 : one_each > 128 ? 128 : one_each;
+  return even < lower_limit ? lower_limit : even > 512 ? 512 : even;
 }
 
 // What a child needs to know of its parent's split.

@@ -15,20 +15,20 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::begin_tree() {
   SharedNode& root = k_.shared[root_slot];
   const std::uint32_t n = k_.triangle_count, chunk = chunk_of(n, warp_.workers()), chunks = (n + chunk - 1) / chunk;
   BuildCounters& counters = *k_.counters;
-  bool ended = do_pieces(counters.bounds_pieces, take_piece(counters.bounds_pieces), root_pieces + chunks,
+  bool ended = do_pieces(counters.bounds_pieces, claim_piece(counters.bounds_pieces), root_array_pieces + chunks,
                          [&](std::uint32_t piece) {
-                           if (root_pieces != 0 && piece == 0) {
+                           if (root_array_pieces != 0 && piece == 0) {
                              std::byte* const array = allocate(n);
                              if (warp_.lane() == 0) root.task.refs = array;
                            } else {
-                             bounds_piece(root, (piece - root_pieces) * chunk, chunk);
+                             bounds_piece(root, (piece - root_array_pieces) * chunk, chunk);
                            }
                          });
   if (ended) end_bounds(root);
-  if constexpr (has_context) own_.begin(warp_);
+  if constexpr (has_context) context_.begin(warp_);
   // Taken before the wait, since it is a trip to L2 itself. Warps that are late hold nobody up: there are as many pieces as warps, or more,
   // and whoever is done takes another.
-  const std::uint64_t seen = take_piece(counters.init_pieces);
+  const std::uint64_t seen = claim_piece(counters.init_pieces);
   if (wait_for_bounds() != RootState::open) return;
   ended = do_pieces(counters.init_pieces, seen, chunks,
                     [&](std::uint32_t piece) { init_piece(root, piece * chunk, chunk); });
@@ -37,7 +37,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::begin_tree() {
 
 // Finishes one or no piece of a phase and takes another: what the word was before.
 template <class Kernel, class Warp>
-SIMT_INLINE std::uint64_t BuildWorker<Kernel, Warp>::take_piece(std::uint64_t& pieces, std::uint64_t finished) {
+SIMT_INLINE std::uint64_t BuildWorker<Kernel, Warp>::claim_piece(std::uint64_t& pieces, std::uint64_t finished) {
   warp_.sync();
   std::uint64_t seen = 0;
   // acq_rel: publishes a piece's results; whoever finishes the last one sees those of all.
@@ -51,7 +51,7 @@ SIMT_INLINE bool BuildWorker<Kernel, Warp>::do_pieces(std::uint64_t& pieces, std
                                                       Do piece) {
   while (static_cast<std::uint32_t>(seen) < count) {
     piece(static_cast<std::uint32_t>(seen));
-    seen = take_piece(pieces, 1);
+    seen = claim_piece(pieces, 1);
     if ((seen >> 32) + 1 == count) return true;
   }
   return false;
@@ -79,7 +79,7 @@ template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::end_bounds(SharedNode& root) {
   const std::uint32_t n = k_.triangle_count;
   const Box scene = root.tight_box();
-  std::byte* const array = root_pieces != 0 ? root.task.refs : allocate(n);
+  std::byte* const array = root_array_pieces != 0 ? root.task.refs : allocate(n);
   warp_.sync();  // all have read
   if (warp_.lane() == 0) {
     k_.counters->bounds = scene;
@@ -91,14 +91,14 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_bounds(SharedNode& root) {
   warp_.sync();
   if (array != nullptr) return;
   // Not even the root fits: one leaf with every triangle.
-  const std::uint32_t at = take_refs(n);
+  const std::uint32_t at = reserve_refs(n);
   if (stop_) return;
   for (std::uint32_t i = warp_.lane(); i < n; i += Warp::width) k_.refs[at + i] = i;
   if (warp_.lane() == 0) {
     k_.nodes[0] = Node::make_leaf(at, n);
     note_node(root.task, true);
   }
-  owed_ += 1;
+  pending_units_ += 1;
 }
 
 template <class Kernel, class Warp>
@@ -127,9 +127,9 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::init_piece(SharedNode& root, std::ui
   for (std::uint32_t i = first + warp_.lane(); i < last; i += Warp::width) {
     const Box box = bounds(k_.corners[i].unpack());
     Refs::store(task.refs, task.n, i, i, box);
-    if constexpr (!is_serial) count_in_bins(warp_, scratch_.choose.histogram, scratch_.choose.axes, box);
+    if constexpr (!uses_simd) count_in_bins(warp_, scratch_.choose.histogram, scratch_.choose.axes, box);
   }
-  if constexpr (is_serial) {
+  if constexpr (uses_simd) {
     bin_for(root, task.refs, task.n, first, last, task.box);
     return;
   }
@@ -145,8 +145,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_init(SharedNode& root) {
   }
   task_ = root.task;
   has_task_ = true;
-  owed_ += 1;
-  k_.shared.give_back(warp_, root_slot);
+  pending_units_ += 1;
+  k_.shared.release(warp_, root_slot);
 }
 
 }  // namespace heapwood::kdtree

@@ -10,11 +10,12 @@ namespace heapwood::kdtree {
 
 // Hands a split's chunks out, or, where the queue has no room, does all of them itself.
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::hand_out(std::uint32_t slot, std::uint32_t chunks, std::int32_t room) {
+SIMT_INLINE void BuildWorker<Kernel, Warp>::publish_chunks(std::uint32_t slot, std::uint32_t chunks,
+                                                           std::int32_t room) {
   [[maybe_unused]] const auto in = probe_.in(Phase::give);
   warp_.sync();
   if (k_.queue.push_shared(warp_, WorkKind::split_chunk, slot, chunks, room)) return;
-  if (warp_.lane() == 0) scratch_.rest = {{WorkKind::split_chunk, slot, 0}, chunks};
+  if (warp_.lane() == 0) scratch_.backlog = {{WorkKind::split_chunk, slot, 0}, chunks};
   warp_.sync();
 }
 
@@ -50,16 +51,16 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const
   std::byte* const right = static_cast<std::byte*>(arrays.second);
   const std::uint32_t waiting = TaskQueue::waiting(warp_.shfl(look, 0));
   const std::uint32_t chunk = chunk_of(task.n, waiting), chunks = (task.n + chunk - 1) / chunk;
-  const std::uint32_t most_alone = !is_serial && most_wait(waiting) ? Kernel::shared_when_most_wait : shared_limit;
+  const std::uint32_t max_unshared = !uses_simd && mostly_idle(waiting) ? Kernel::shared_limit_when_idle : shared_limit;
   const unsigned axis = split.axis();
   const float p = split.position();
   // Two trips to L2, side by side: room in the queue, and the children's slots, by a lane each.
   std::int32_t room = 0;
   std::uint32_t slots[2] = {no_slot, no_slot};
   constexpr unsigned second = Warp::width == 1 ? 0 : 1;
-  if (warp_.lane() == 0) room = k_.queue.ask_for_room(chunks);
+  if (warp_.lane() == 0) room = k_.queue.reserve_room(chunks);
   if (warp_.lane() == second) {
-    k_.shared.take(split.nl() > most_alone, split.nr() > most_alone, slots[0], slots[1]);
+    k_.shared.allocate_pair(split.nl() > max_unshared, split.nr() > max_unshared, slots[0], slots[1]);
   }
   SIMT_UNROLLED
   for (unsigned side = 0; side < 2; ++side) slots[side] = warp_.shfl(slots[side], second);
@@ -85,14 +86,14 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const
       }
     }
   }
-  hand_out(slot, chunks, room);
+  publish_chunks(slot, chunks, room);
 }
 
 // Moves a chunk's refs to the children and bins them for those that are shared in turn.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::uint32_t chunk) {
-  if constexpr (is_serial) {
-    split_chunk_serial(node, chunk);
+  if constexpr (uses_simd) {
+    split_chunk_simd(node, chunk);
     return;
   }
   // All of what is read of the node is on its way before anything is waited for.
@@ -111,7 +112,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
   clear_sums();
   const std::uint32_t lower_lanes = (1u << warp_.lane()) - 1u;
   // Places {left:32 | right:32}: for all of the chunk at once where its refs are loaded quickly a second time, else a round's.
-  const auto take_places = [&](std::uint64_t wanted) {
+  const auto reserve_places = [&](std::uint64_t wanted) {
     std::uint64_t at = 0;
     // relaxed: places are handed out once.
     if (warp_.lane() == 0) at = simt::global_ref(node.cursor).fetch_add(wanted, simt::relaxed);
@@ -130,7 +131,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
       if (to_left && to_right) k_.corners[Refs::load_id(task.refs, i)].prefetch();
     }
     sides = warp_.reduce_add(sides);
-    at = take_places((sides & 0xffffu) | std::uint64_t{sides >> 16} << 32);
+    at = reserve_places((sides & 0xffffu) | std::uint64_t{sides >> 16} << 32);
   }
   GatheredBounds<Warp, 2> tight;
   SIMT_ROLLED
@@ -145,7 +146,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
     }
     const std::uint32_t left_lanes = warp_.ballot(to_left), right_lanes = warp_.ballot(to_right);
     const std::uint64_t round = simt::popcount(left_lanes) | std::uint64_t{simt::popcount(right_lanes)} << 32;
-    if constexpr (!Refs::stores_bounds) at = take_places(round);
+    if constexpr (!Refs::stores_bounds) at = reserve_places(round);
     Sides sides{ref.box, ref.box};
     if constexpr (Refs::stores_bounds) {
       if (to_left && to_right) sides = split_bounds(k_.corners[ref.id].unpack(), ref.box, axis, p);
@@ -202,7 +203,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
 
 // The same by one thread: places are taken once for all of the chunk, and what has moved is binned afterwards, side by side.
 template <class Kernel, class Warp>
-void BuildWorker<Kernel, Warp>::split_chunk_serial(SharedNode& node, std::uint32_t chunk) {
+void BuildWorker<Kernel, Warp>::split_chunk_simd(SharedNode& node, std::uint32_t chunk) {
   const NodeTask task = node.task;
   const std::uint32_t size = node.chunk, first = chunk * size, last = task.n - first < size ? task.n : first + size;
   const Cut cut{node.axis, node.plane, node.flats_right};
@@ -241,38 +242,38 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uin
   if (both_shared) {
     if (warp_.lane() == 0) k_.queue.add_pending(1);
     if (!k_.queue.push_shared(warp_, WorkKind::choose, slot_left, 1)) {
-      k_.shared.give_back(warp_, slot_left);  // no room: this warp will split it alone
+      k_.shared.release(warp_, slot_left);  // no room: this warp will split it alone
       small = 1;
-      owed_ += 1;
+      pending_units_ += 1;
     }
   } else if (none_shared) {
-    owed_ += 1;
-  } else if (owed_ == 0) {
+    pending_units_ += 1;
+  } else if (pending_units_ == 0) {
     // The stack's tasks need a unit between them: a new one.
     if (warp_.lane() == 0) k_.queue.add_pending(1);
-    owed_ = 1;
+    pending_units_ = 1;
   }
   SIMT_ROLLED
   for (unsigned side = 0; side < 2; ++side) {
     if ((small >> side & 1) == 0) continue;
-    keep(child_task(node.task,
-                    {node.axis, node.plane, node.child_n[0], node.child_n[1], node.child_path, node.child_allowance},
-                    side, node.child[side], node.pair));
+    push_own(child_task(
+        node.task, {node.axis, node.plane, node.child_n[0], node.child_n[1], node.child_path, node.child_allowance},
+        side, node.child[side], node.pair));
   }
-  if (!frees_late()) free(node.task.refs, node.task.n);
+  if (!delays_parent_free()) free(node.task.refs, node.task.n);
   const std::uint32_t tasks = top_ - bottom_;
-  if (!both_shared && (!none_shared || tasks > 1)) share(k_.queue.look(warp_));
+  if (!both_shared && (!none_shared || tasks > 1)) publish_oldest(k_.queue.look(warp_));
   if (!none_shared) take_shared(slot_right != no_slot ? slot_right : slot_left);
 }
 // The shared node whose children end_split() has seen to. Now there is memory for what was refused some: where nodes are small somebody
 // finishes a unit all the time; here nobody does.
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::give_back_emptied() {
+SIMT_INLINE void BuildWorker<Kernel, Warp>::release_emptied() {
   if (emptied_ == no_slot) return;
   const NodeTask& task = k_.shared[emptied_].task;
-  if (frees_late()) free(task.refs, task.n);
-  if (sets_aside && k_.queue.some_set_aside(warp_)) TaskQueue::push_retry(k_.queue, warp_);
-  k_.shared.give_back(warp_, emptied_);
+  if (delays_parent_free()) free(task.refs, task.n);
+  if (defers_nodes && k_.queue.has_deferred(warp_)) TaskQueue::push_retry(k_.queue, warp_);
+  k_.shared.release(warp_, emptied_);
   emptied_ = no_slot;
 }
 

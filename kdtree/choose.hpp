@@ -10,9 +10,9 @@
 #include "kdtree/candidates.hpp"
 #include "kdtree/refs.hpp"
 #include "kdtree/sah.hpp"
-#include "kdtree/serial_choice.hpp"
-#include "kdtree/serial_refs.hpp"
 #include "kdtree/shared_node.hpp"
+#include "kdtree/simd_choice.hpp"
+#include "kdtree/simd_refs.hpp"
 #include "simt/math.hpp"
 
 namespace heapwood::kdtree {
@@ -60,8 +60,8 @@ SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask&
   Vec3 next = Vec3{-tight.lo.x, -tight.lo.y, -tight.lo.z}, later = tight.hi;
   SIMT_ROLLED
   for (unsigned k = 0; k < 6; ++k) {
-    const std::uint32_t most = warp.reduce_max(simt::ordered_key(next.x));
-    if (warp.lane() == 0) scratch.bounds[k] = most;
+    const std::uint32_t highest = warp.reduce_max(simt::ordered_key(next.x));
+    if (warp.lane() == 0) scratch.bounds[k] = highest;
     const float done = next.x;
     next = {next.y, next.z, later.x};
     later = {later.y, later.z, done};
@@ -86,10 +86,10 @@ SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const SharedNod
   warp.sync();
 }
 
-// ---- one thread: the same choice with vectors (serial_choice.hpp) ---------------------------------------------------------
+// ---- one thread: the same choice with vectors (simd_choice.hpp) ---------------------------------------------------------
 
 template <class Refs>
-Split choose_exact_serial(const NodeTask& task, const PackedCorners* corners, const SplitCost& cost) {
+Split choose_exact_simd(const NodeTask& task, const PackedCorners* corners, const SplitCost& cost) {
   if constexpr (Refs::stores_bounds) {
     // From here on a ref will be clipped about once, and most triangles are met for the first time in a while.
     constexpr std::uint32_t first_visit = exact_limit / 2;
@@ -97,10 +97,10 @@ Split choose_exact_serial(const NodeTask& task, const PackedCorners* corners, co
       __builtin_prefetch(corners + Refs::load_id(task.refs, i));
     return choose_exact(task.refs, task.n, cost);
   }
-  SerialIntervals axes[3];
+  SimdIntervals axes[3];
   for (std::uint32_t i = 0; i < task.n; ++i) {
     const Box box = Refs::load(task.refs, task.n, i, task.box, corners).box;
-    const auto put = [&](SerialIntervals& on, float lo, float hi) {
+    const auto put = [&](SimdIntervals& on, float lo, float hi) {
       on.bounds[i] = lo;
       on.bounds[task.n + i] = hi;
       on.flats += lo == hi ? 1 : 0;
@@ -116,14 +116,14 @@ Split choose_exact_serial(const NodeTask& task, const PackedCorners* corners, co
 
 // The bounds between the neighbours of the best bin boundary, as gather_near().
 template <class Refs>
-void refine_serial(const NodeTask& task, const PackedCorners* corners, const SplitCost& cost, const Split& boundary,
-                   Split& best) {
+void refine_simd(const NodeTask& task, const PackedCorners* corners, const SplitCost& cost, const Split& boundary,
+                 Split& best) {
   const unsigned axis = boundary.axis();
   const BinAxis bins = bin_axis(task.box, axis);
   const int b = bins.begin(boundary.position(), bins.coarse(task.box.hi[axis]));
-  SerialRange range{.above = bins.plane(b - 1), .below = bins.plane(b + 1)};
-  SerialIntervals near;
-  static_assert(SerialIntervals::most >= refine_limit);
+  PlaneRange range{.above = bins.plane(b - 1), .below = bins.plane(b + 1)};
+  SimdIntervals near;
+  static_assert(SimdIntervals::max_refs >= refine_limit);
   float upper[refine_limit + 1];  // the last one, and what is behind the lower bounds, takes what is too much
   std::uint32_t m = 0;
   for (std::uint32_t i = 0; i < task.n; ++i) {
@@ -145,7 +145,7 @@ void refine_serial(const NodeTask& task, const PackedCorners* corners, const Spl
 }
 
 template <class Refs, class Warp>
-void gather_bins_serial(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners) {
+void gather_bins_simd(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners) {
   if constexpr (Refs::stores_bounds) {
     const Box tight = bin_refs(task.refs, task.n, 0, task.n, task.box, scratch.sums);
     for (unsigned axis = 0; axis < 3; ++axis) {
@@ -158,18 +158,18 @@ void gather_bins_serial(Warp& warp, ChooseScratch& scratch, const NodeTask& task
 }
 
 template <class Refs, class Warp>
-Split choose_serial(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners,
-                    const SplitCost& cost, const SharedNode* shared) {
-  if (task.n <= exact_limit) return choose_exact_serial<Refs>(task, corners, cost);
+Split choose_simd(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners,
+                  const SplitCost& cost, const SharedNode* shared) {
+  if (task.n <= exact_limit) return choose_exact_simd<Refs>(task, corners, cost);
   if (shared != nullptr) {
     gather_bins(warp, scratch, *shared);
   } else {
-    gather_bins_serial<Refs>(warp, scratch, task, corners);
+    gather_bins_simd<Refs>(warp, scratch, task, corners);
   }
   Split best;
   consider_bins(scratch.sums, cost, task.box, task.n, best);
   const Split boundary = best;
-  if (task.n <= shared_limit && boundary.cost != Split{}.cost) refine_serial<Refs>(task, corners, cost, boundary, best);
+  if (task.n <= shared_limit && boundary.cost != Split{}.cost) refine_simd<Refs>(task, corners, cost, boundary, best);
   consider_tight_cuts(warp, scratch.bounds, cost, task.n, best);
   return best;
 }
@@ -178,7 +178,7 @@ Split choose_serial(Warp& warp, ChooseScratch& scratch, const NodeTask& task, co
 template <class Refs, class Warp>
 SIMT_INLINE Split choose(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners,
                          const SplitCost& cost, const SharedNode* shared) {
-  if constexpr (Warp::width == 1) return choose_serial<Refs>(warp, scratch, task, corners, cost, shared);
+  if constexpr (Warp::width == 1) return choose_simd<Refs>(warp, scratch, task, corners, cost, shared);
   Split best;
   Candidates candidates;
   if (task.n <= exact_limit) {

@@ -13,16 +13,16 @@ struct Sides {
 };
 
 // Interval [lo, hi] made valid and kept inside [min, max].
-SIMT_INLINE void settle(float& lo, float& hi, float min, float max) {
+SIMT_INLINE void clamp_interval(float& lo, float& hi, float min, float max) {
   lo = simt::max(lo, min);
   hi = simt::min(hi, max);
   if (lo > hi) lo = hi = simt::min(simt::max(lo, min), max);
 }
 // `part` cut down to `within`, never empty.
-SIMT_INLINE Box settle(Box part, const Box& within) {
-  settle(part.lo.x, part.hi.x, within.lo.x, within.hi.x);
-  settle(part.lo.y, part.hi.y, within.lo.y, within.hi.y);
-  settle(part.lo.z, part.hi.z, within.lo.z, within.hi.z);
+SIMT_INLINE Box clamp_box(Box part, const Box& within) {
+  clamp_interval(part.lo.x, part.hi.x, within.lo.x, within.hi.x);
+  clamp_interval(part.lo.y, part.hi.y, within.lo.y, within.hi.y);
+  clamp_interval(part.lo.z, part.hi.z, within.lo.z, within.hi.z);
   return part;
 }
 
@@ -61,7 +61,7 @@ SIMT_INLINE Sides split_bounds(const Corners& t, const Box& box, unsigned axis, 
   }
   const Box below{box.lo, set(box.hi, axis, p)};
   const Box above{set(box.lo, axis, p), box.hi};
-  return {settle(left, below), settle(right, above)};
+  return {clamp_box(left, below), clamp_box(right, above)};
 }
 
 // Clips the segment a-b to the box (Liang & Barsky 1984) and grows `part` by the ends of what remains.
@@ -81,9 +81,9 @@ SIMT_INLINE void add_segment(Vec3 a, Vec3 b, const Box& box, Box& part) {
     }
   }
   if (!inside || t0 > t1) return;
-  const Vec3 least = min(a, b), most = max(a, b);
-  part.grow(max(least, min(most, a + d * t0)));
-  part.grow(max(least, min(most, a + d * t1)));
+  const Vec3 lowest = min(a, b), highest = max(a, b);
+  part.grow(max(lowest, min(highest, a + d * t0)));
+  part.grow(max(lowest, min(highest, a + d * t1)));
 }
 
 // The normal of a triangle, and how far each component may be off by rounding: much, relative to it, where the triangle is
@@ -137,7 +137,7 @@ SIMT_INLINE float scale_of(const Box& box) {
 // edge); the whole overlap of the two boxes if rounding finds no part.
 SIMT_INLINE Box clip_bounds(const Corners& t, const Box& box) {
   const Box full = bounds(t);
-  const Box whole = settle(full, box);
+  const Box whole = clamp_box(full, box);
   if (full.lo == whole.lo && full.hi == whole.hi) return whole;
   Box part;
   add_segment(t.a, t.b, box, part);
@@ -156,7 +156,7 @@ SIMT_INLINE Box clip_bounds(const Corners& t, const Box& box) {
   }
   if (part.empty()) return whole;
   const Vec3 pad = max(max(full.lo, -full.lo), max(full.hi, -full.hi)) * 4.8e-7f;
-  return settle(Box{part.lo - pad, part.hi + pad}, whole);
+  return clamp_box(Box{part.lo - pad, part.hi + pad}, whole);
 }
 
 }  // namespace heapwood::kdtree

@@ -26,8 +26,8 @@ Point crossing(const Point& lower, const Point& upper, unsigned axis, double pla
   const double t = (plane - lower[axis]) / (upper[axis] - lower[axis]);
   Point at;
   for (unsigned i = 0; i < 3; ++i) {
-    const auto [least, most] = std::minmax(lower[i], upper[i]);
-    at[i] = std::clamp(lower[i] + t * (upper[i] - lower[i]), least, most);
+    const auto [smallest, largest] = std::minmax(lower[i], upper[i]);
+    at[i] = std::clamp(lower[i] + t * (upper[i] - lower[i]), smallest, largest);
   }
   at[axis] = plane;
   return at;
@@ -48,15 +48,15 @@ void Polygon::add(const Point& point) {
 }
 
 double Polygon::lowest(unsigned axis) const {
-  double least = std::numeric_limits<double>::infinity();
-  for (unsigned i = 0; i < size_; ++i) least = std::min(least, points_[i][axis]);
-  return least;
+  double smallest = std::numeric_limits<double>::infinity();
+  for (unsigned i = 0; i < size_; ++i) smallest = std::min(smallest, points_[i][axis]);
+  return smallest;
 }
 
 double Polygon::highest(unsigned axis) const {
-  double most = -std::numeric_limits<double>::infinity();
-  for (unsigned i = 0; i < size_; ++i) most = std::max(most, points_[i][axis]);
-  return most;
+  double largest = -std::numeric_limits<double>::infinity();
+  for (unsigned i = 0; i < size_; ++i) largest = std::max(largest, points_[i][axis]);
+  return largest;
 }
 
 double Polygon::area() const {

@@ -33,7 +33,7 @@ class LevelMemory {
   const Account& account() const { return account_; }
   void begin_account() { account_ = {.live_bytes = account_.live_bytes, .peak_bytes = account_.live_bytes}; }
 
-  void* take(std::size_t bytes, const char* what) {
+  void* allocate(std::size_t bytes, const char* what) {
     void* block = nullptr;
     timed([&] { block = allocator_.allocate(bytes); });
     if (block == nullptr) {
@@ -48,7 +48,7 @@ class LevelMemory {
     account_.peak_bytes = std::max(account_.peak_bytes, account_.live_bytes);
     return block;
   }
-  void give_back(void* block, std::size_t bytes) noexcept {
+  void release(void* block, std::size_t bytes) noexcept {
     timed([&] { allocator_.deallocate(block); });
     account_.live_bytes -= bytes;
   }
@@ -74,14 +74,16 @@ class LevelArray {
  public:
   LevelArray() = default;
   LevelArray(LevelMemory& memory, std::size_t size, const char* what)
-      : memory_(&memory), data_(size ? static_cast<T*>(memory.take(size * sizeof(T), what)) : nullptr), size_(size) {}
+      : memory_(&memory),
+        data_(size ? static_cast<T*>(memory.allocate(size * sizeof(T), what)) : nullptr),
+        size_(size) {}
   LevelArray(LevelArray&& other) noexcept { swap(other); }
   LevelArray& operator=(LevelArray&& other) noexcept {
     LevelArray(std::move(other)).swap(*this);
     return *this;
   }
   ~LevelArray() {
-    if (data_) memory_->give_back(data_, bytes());
+    if (data_) memory_->release(data_, bytes());
   }
 
   T* data() const { return data_; }

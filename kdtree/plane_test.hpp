@@ -24,7 +24,7 @@ class PlaneTest;
 template <>
 class PlaneTest<LocalPlaneRecord> {
  public:
-  static constexpr float tolerance = 0x1p-23f, least_tolerance = 0x1p-22f, most_tolerance = 0x1p-5f;
+  static constexpr float tolerance = 0x1p-23f, min_tolerance = 0x1p-22f, max_tolerance = 0x1p-5f;
 
   SIMT_INLINE bool test(const LocalPlaneRecord* record, const Ray& ray, float lower, float upper, float& t) const {
     const Row first = simt::load_constant(&record->a_nx);
@@ -39,8 +39,8 @@ class PlaneTest<LocalPlaneRecord> {
     const Vec3 p = s + ray.direction * h;
     const float u = dot(LocalPlaneRecord::u(second, third), p), v = dot(LocalPlaneRecord::v(third), p);
     // The normal is as long as the triangle is high.
-    const float error = simt::min(std::fabs(h * inverse), most_tolerance / tolerance) * tolerance;
-    if (!(simt::min(simt::min(u, v), 1 - u - v) + error >= -least_tolerance)) return false;
+    const float error = simt::min(std::fabs(h * inverse), max_tolerance / tolerance) * tolerance;
+    if (!(simt::min(simt::min(u, v), 1 - u - v) + error >= -min_tolerance)) return false;
     t = h;
     return true;
   }

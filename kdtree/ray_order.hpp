@@ -23,7 +23,7 @@ class RayOrder {
   // Of less than 2^29 rays, until the next call. Rays of one cell, a 256th of the rays' own box along its longest axis, stay as they
   // come, and so do all if they start in one point, as a camera's do: those come in the order of their picture.
   std::span<const RayPlace> of(std::span<const Ray> rays);
-  bool together() const { return together_; }  // whether those last ones all start in one point
+  bool same_origin() const { return same_origin_; }  // whether those last ones all start in one point
 
  private:
   static constexpr unsigned digits = 3, digit_bits = 8, digit_values = 1u << digit_bits;
@@ -35,7 +35,7 @@ class RayOrder {
   void make_items(std::span<const Ray> rays);
   void sort_by(unsigned digit);
 
-  bool together_ = true;
+  bool same_origin_ = true;
   std::vector<RayPlace> places_;
   std::vector<Item> items_, others_;
   std::array<std::array<std::uint32_t, digit_values>, digits> counts_;

@@ -75,7 +75,7 @@ struct IdArray {
     if constexpr (exact) {
       return clip_bounds(t, node);
     } else {
-      return settle(bounds(t), node);
+      return clamp_box(bounds(t), node);
     }
   }
   static SIMT_INLINE Ref load(const std::byte* array, std::uint32_t, std::uint32_t i, const Box& node,

@@ -59,7 +59,7 @@ class SplitCost {
   SIMT_INLINE bool splittable() const { return inverse_area_ > 0.0f && inverse_area_ < 3e38f; }
   SIMT_INLINE float leaf_cost() const { return costs_.intersection * static_cast<float>(n_); }
 
-  // What consider() computes the cost of a plane from, for code that considers several planes at once (serial_choice.cpp).
+  // What consider() computes the cost of a plane from, for code that considers several planes at once (simd_choice.cpp).
   struct Terms {
     SahCosts costs;
     unsigned axis;

@@ -8,7 +8,7 @@
 
 namespace heapwood::kdtree {
 
-class SetAside {
+class DeferredNodes {
  public:
   // A node as a task, or as a shared node's slot.
   struct alignas(64) Place {
@@ -16,10 +16,10 @@ class SetAside {
     std::uint32_t slot = 0;
     NodeTask task;
   };
-  static constexpr std::uint32_t most = 16384;
+  static constexpr std::uint32_t max_nodes = 16384;
 
-  SetAside() = default;
-  explicit SetAside(Place* places) : places_(places) {}
+  DeferredNodes() = default;
+  explicit DeferredNodes(Place* places) : places_(places) {}
 
   // For the warp that has counted place i in. One lane calls, here and below.
   template <class Warp>

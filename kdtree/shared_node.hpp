@@ -82,9 +82,9 @@ class GatheredBounds {
   // Adds the boxes of the lanes that have one to set `of`. All lanes call.
   SIMT_INLINE void add(Warp& warp, bool has_box, const Box& box, unsigned of = 0) {
     const auto gather = [&](unsigned k, std::uint32_t key) {
-      const std::uint32_t most = warp.reduce_max(has_box ? key : 0);
-      std::uint32_t& own = own_[each == 1 ? 0 : (6 * of + k) / Warp::width];
-      if (warp.lane() == (6 * of + k) % Warp::width && most > own) own = most;
+      const std::uint32_t highest = warp.reduce_max(has_box ? key : 0);
+      std::uint32_t& maximum = maxima_[each == 1 ? 0 : (6 * of + k) / Warp::width];
+      if (warp.lane() == (6 * of + k) % Warp::width && highest > maximum) maximum = highest;
     };
     gather(0, ~simt::ordered_key(box.lo.x));
     gather(1, ~simt::ordered_key(box.lo.y));
@@ -98,13 +98,13 @@ class GatheredBounds {
     SIMT_UNROLLED
     for (unsigned i = 0; i < each; ++i) {
       const unsigned k = i * Warp::width + warp.lane() - 6 * of;
-      if (k < 6) simt::atomic_ref<std::uint32_t>(node.tight[k]).fetch_max(own_[i], simt::relaxed);
+      if (k < 6) simt::atomic_ref<std::uint32_t>(node.tight[k]).fetch_max(maxima_[i], simt::relaxed);
     }
   }
 
  private:
   static constexpr unsigned each = (6 * boxes + Warp::width - 1) / Warp::width;
-  std::uint32_t own_[each] = {};
+  std::uint32_t maxima_[each] = {};
 };
 
 // The array of shared nodes: the first `fresh` of them have been used, and those that came back are on stacks with tags against ABA.
@@ -129,7 +129,7 @@ class SharedNodes {
 
   // A cleared node for each child that wants one, else no_slot. One lane calls. Nodes that were never used come first: for both
   // children one add. The count of these may run past the array; a build takes fewer than 2^32.
-  SIMT_INLINE void take(bool left, bool right, std::uint32_t& left_slot, std::uint32_t& right_slot) const {
+  SIMT_INLINE void allocate_pair(bool left, bool right, std::uint32_t& left_slot, std::uint32_t& right_slot) const {
     left_slot = right_slot = no_slot;
     if (!left && !right) return;
     // relaxed: fresh nodes were cleared before the launch.
@@ -138,14 +138,14 @@ class SharedNodes {
     SIMT_ROLLED
     for (unsigned side = 0; side < 2; ++side) {
       if (!(side == 0 ? left : right)) continue;
-      const std::uint32_t slot = fresh < count_ ? fresh : take_used(fresh);
+      const std::uint32_t slot = fresh < count_ ? fresh : pop_released(fresh);
       ++fresh;
       (side == 0 ? left_slot : right_slot) = slot;
     }
   }
   // Gives back a node that no warp uses any more. All lanes call.
   template <class Warp>
-  SIMT_INLINE void give_back(Warp& warp, std::uint32_t slot) const {
+  SIMT_INLINE void release(Warp& warp, std::uint32_t slot) const {
     nodes_[slot].clear(warp);
     warp.sync();
     if (warp.lane() != 0) return;
@@ -160,7 +160,7 @@ class SharedNodes {
 
  private:
   // One that came back; `first` says which stack is looked at first.
-  SIMT_INLINE std::uint32_t take_used(std::uint32_t first) const {
+  SIMT_INLINE std::uint32_t pop_released(std::uint32_t first) const {
     SIMT_ROLLED
     for (std::uint32_t i = 0; i < stack_count; ++i) {
       const simt::atomic_ref<std::uint64_t> top(counters_->stacks[(first + i) % stack_count].top);

@@ -44,10 +44,10 @@ class TaskQueue {
     alignas(128) std::uint64_t pending = 0;
     std::uint32_t trimmed = 0;  // 1: all warps have given back what they keep, and nothing has been set aside since
   };
-  static constexpr std::uint32_t most_slots = 1u << 20;
+  static constexpr std::uint32_t max_slots = 1u << 20;
 
   // What there is to do when units have been finished.
-  enum class Left : std::uint32_t { work, some_set_aside, only_set_aside, nothing };
+  enum class Remaining : std::uint32_t { work, some_deferred, only_deferred, nothing };
 
   // For a ring of `size` entries and `warps` warps; pending starts with the root's unit.
   static Counters initial(std::size_t size, std::size_t warps) {
@@ -58,8 +58,8 @@ class TaskQueue {
   }
 
   TaskQueue() = default;
-  TaskQueue(Counters* counters, RingEntry* ring, std::uint32_t size, const SetAside& set_aside)
-      : counters_(counters), ring_(ring), set_aside_(set_aside), size_(size) {}
+  TaskQueue(Counters* counters, RingEntry* ring, std::uint32_t size, const DeferredNodes& deferred)
+      : counters_(counters), ring_(ring), deferred_(deferred), size_(size) {}
 
   // Warps that wait for work, minus items that wait for a warp. relaxed: a hint.
   template <class Warp>
@@ -91,7 +91,7 @@ class TaskQueue {
     // acquire: everything its pusher wrote (refs, shared node, task) is visible. Until it is there loads are relaxed: on the
     // GPU each acquire drops the multiprocessor's L1, which the working warps need.
     flag = got ? word.load(simt::acquire) : static_cast<std::uint64_t>(WorkKind::exit) << 60;
-    const WorkItem item{static_cast<WorkKind>(flag >> 60), static_cast<std::uint32_t>(flag >> 32) & (most_slots - 1),
+    const WorkItem item{static_cast<WorkKind>(flag >> 60), static_cast<std::uint32_t>(flag >> 32) & (max_slots - 1),
                         static_cast<std::uint32_t>(flag)};
     if (item.kind == WorkKind::exit) return item;
     if (item.kind == WorkKind::task) task = own.task;
@@ -120,21 +120,21 @@ class TaskQueue {
   // Publishes `count` items of a shared node, chunks 0 ... count - 1. All lanes call. False: no room.
   template <class Warp>
   SIMT_INLINE bool push_shared(Warp& warp, WorkKind kind, std::uint32_t slot, std::uint32_t count) const {
-    return push_shared(warp, kind, slot, count, warp.lane() == 0 ? ask_for_room(count) : 0);
+    return push_shared(warp, kind, slot, count, warp.lane() == 0 ? reserve_room(count) : 0);
   }
   // The same in two steps, for who has something else to do meanwhile: one lane asks, and lane 0 has the answer.
-  SIMT_INLINE std::int32_t ask_for_room(std::uint32_t count) const {
+  SIMT_INLINE std::int32_t reserve_room(std::uint32_t count) const {
     // relaxed: only a number; the entries' flags publish.
     return simt::atomic_ref<std::int32_t>(counters_->room).fetch_sub(static_cast<std::int32_t>(count), simt::relaxed);
   }
   template <class Warp>
   SIMT_INLINE bool push_shared(Warp& warp, WorkKind kind, std::uint32_t slot, std::uint32_t count,
-                               std::int32_t answer) const {
+                               std::int32_t room_before) const {
     std::uint32_t first = 0;
     bool room = false;
     if (warp.lane() == 0) {
       const std::int32_t wanted = static_cast<std::int32_t>(count);
-      room = answer >= wanted;
+      room = room_before >= wanted;
       if (room) {
         first = take_tickets(count);
       } else {
@@ -154,24 +154,24 @@ class TaskQueue {
   }
   // relaxed: a hint.
   template <class Warp>
-  SIMT_INLINE bool some_set_aside(Warp& warp) const {
+  SIMT_INLINE bool has_deferred(Warp& warp) const {
     return warp.any(simt::atomic_ref<std::uint64_t>(counters_->pending).load(simt::relaxed) >> 32 != 0);
   }
   // Finishes units; whoever finishes the last one, while nothing is set aside, sends every other warp home. All lanes call. Where
   // only_set_aside is left the caller has to take that.
   template <class Warp>
-  SIMT_INLINE Left finish(Warp& warp, std::uint32_t units) const {
+  SIMT_INLINE Remaining finish(Warp& warp, std::uint32_t units) const {
     warp.sync();
-    Left left = Left::work;
+    Remaining left = Remaining::work;
     if (warp.lane() == 0) {
       // acq_rel: the last one has seen the ends of all others.
       const std::uint64_t seen = simt::global_ref(counters_->pending).fetch_sub(units, simt::acq_rel);
       const bool last = static_cast<std::uint32_t>(seen) == units;
-      left =
-          seen >> 32 == 0 ? (last ? Left::nothing : Left::work) : (last ? Left::only_set_aside : Left::some_set_aside);
+      left = seen >> 32 == 0 ? (last ? Remaining::nothing : Remaining::work)
+                             : (last ? Remaining::only_deferred : Remaining::some_deferred);
     }
-    left = static_cast<Left>(warp.shfl(static_cast<std::uint32_t>(left), 0));
-    if (left != Left::nothing) return left;
+    left = static_cast<Remaining>(warp.shfl(static_cast<std::uint32_t>(left), 0));
+    if (left != Remaining::nothing) return left;
     // Every other warp holds, or will take, exactly one of the tickets behind the last item.
     const std::uint32_t first =
         static_cast<std::uint32_t>(simt::atomic_ref<std::uint64_t>(counters_->tickets).load(simt::relaxed) >> 32);
@@ -207,29 +207,29 @@ class TaskQueue {
   }
   // Puts a node aside that was refused memory; its unit stays the caller's. False: there are too many. One lane calls.
   template <class Warp>
-  SIMT_INLINE bool set_aside(Warp& warp, const NodeTask& task, std::uint32_t slot) const {
+  SIMT_INLINE bool defer(Warp& warp, const NodeTask& task, std::uint32_t slot) const {
     const simt::atomic_ref<std::uint64_t> pending(counters_->pending);
     std::uint64_t seen = pending.load(simt::relaxed);
     do {
-      if (seen >> 32 == SetAside::most) return false;
-    } while (!pending.compare_exchange_weak(seen, seen + one_set_aside, simt::relaxed, simt::relaxed));
+      if (seen >> 32 == DeferredNodes::max_nodes) return false;
+    } while (!pending.compare_exchange_weak(seen, seen + one_deferred, simt::relaxed, simt::relaxed));
     simt::atomic_ref<std::uint32_t>(counters_->trimmed).store(0, simt::relaxed);  // a last attempt needs another round
-    set_aside_.put(warp, static_cast<std::uint32_t>(seen >> 32), task, slot);
+    deferred_.put(warp, static_cast<std::uint32_t>(seen >> 32), task, slot);
     return true;
   }
   // Takes the last node that was set aside, with a unit for it. False: there is none any more. One lane calls.
   template <class Warp>
-  SIMT_INLINE bool take_set_aside(Warp& warp, NodeTask& task, std::uint32_t& slot) const {
+  SIMT_INLINE bool take_deferred(Warp& warp, NodeTask& task, std::uint32_t& slot) const {
     const simt::atomic_ref<std::uint64_t> pending(counters_->pending);
     std::uint64_t seen = pending.load(simt::relaxed);
     do {
       if (seen >> 32 == 0) return false;
-    } while (!pending.compare_exchange_weak(seen, seen - one_set_aside + 1, simt::relaxed, simt::relaxed));
-    return set_aside_.take(warp, static_cast<std::uint32_t>(seen >> 32) - 1, task, slot);
+    } while (!pending.compare_exchange_weak(seen, seen - one_deferred + 1, simt::relaxed, simt::relaxed));
+    return deferred_.take(warp, static_cast<std::uint32_t>(seen >> 32) - 1, task, slot);
   }
 
  private:
-  static constexpr std::uint64_t one_set_aside = std::uint64_t{1} << 32;
+  static constexpr std::uint64_t one_deferred = std::uint64_t{1} << 32;
 
   SIMT_INLINE RingEntry& entry(std::uint32_t ticket) const { return ring_[ticket & (size_ - 1)]; }
   SIMT_INLINE std::uint64_t lap_of(std::uint32_t ticket) const { return (ticket >> simt::popcount(size_ - 1)) & 255u; }
@@ -289,7 +289,7 @@ class TaskQueue {
 
   Counters* counters_ = nullptr;
   RingEntry* ring_ = nullptr;
-  SetAside set_aside_;
+  DeferredNodes deferred_;
   std::uint32_t size_ = 0;  // a power of two, at least four times the warps
 };
 

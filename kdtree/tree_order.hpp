@@ -35,9 +35,9 @@ double depth_first(const Device& device, TreeArrays& tree, unsigned warps = 0) {
                          list.data(),       extents.data(),   state.data()};
   if (warps == 0) {
     // Each warp has to come to every barrier. A few steps in flight for each lane hide the trips to memory; more warps do not.
-    constexpr std::size_t pairs_a_warp = 256, warps_a_multiprocessor = 16;
+    constexpr std::size_t pairs_per_warp = 256, warps_per_multiprocessor = 16;
     warps = static_cast<unsigned>(std::min<std::size_t>(
-        {pairs / pairs_a_warp + 1, warps_a_multiprocessor * device.multiprocessors(),
+        {pairs / pairs_per_warp + 1, warps_per_multiprocessor * device.multiprocessors(),
          device.template resident_warps<OrderCounts>(), device.template resident_warps<OrderPlaces>()}));
   }
   const simt::LaunchLimits limits{.seconds = 60, .what = "putting the tree into depth-first order"};

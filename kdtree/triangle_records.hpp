@@ -75,7 +75,9 @@ SIMT_INLINE Double3 cross(const Double3& a, const Double3& b) {
 SIMT_INLINE double dot(const Double3& a, const Double3& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 
 SIMT_INLINE double larger(double a, double b) { return a > b ? a : b; }
-SIMT_INLINE double limited(double x, double least, double most) { return x < least ? least : x > most ? most : x; }
+SIMT_INLINE double limited(double x, double lowest, double highest) {
+  return x < lowest ? lowest : x > highest ? highest : x;
+}
 SIMT_INLINE Vec3 rounded(const Double3& a, double scale) {
   return {static_cast<float>(a.x * scale), static_cast<float>(a.y * scale), static_cast<float>(a.z * scale)};
 }
@@ -94,7 +96,7 @@ SIMT_INLINE bool degenerate(const Double3& ab, const Double3& ac, const Double3&
 // A triangle in double: two edges, the normal that is their product, and the planes of the weights of b and c.
 struct TriangleFrame {
   Double3 normal, u, v;
-  double area, least_height;  // area of the parallelogram
+  double area, min_height;  // area of the parallelogram
   bool degenerate;
 
   SIMT_INLINE explicit TriangleFrame(const Corners& t) {
@@ -105,7 +107,7 @@ struct TriangleFrame {
     area = std::sqrt(square);
     const Double3 bc = difference(t.c, t.b);
     const double longest = larger(larger(detail::dot(ab, ab), detail::dot(ac, ac)), detail::dot(bc, bc));
-    least_height = area / std::sqrt(longest);
+    min_height = area / std::sqrt(longest);
     const Double3 along_u = detail::cross(ac, normal), along_v = detail::cross(normal, ab);
     u = {along_u.x / square, along_u.y / square, along_u.z / square};
     v = {along_v.x / square, along_v.y / square, along_v.z / square};
@@ -126,7 +128,7 @@ SIMT_INLINE void make_record(const Corners& t, float, LocalPlaneRecord& record) 
   const detail::TriangleFrame frame(t);
   if (frame.degenerate) return make_unhittable(record);
   // The limits keep products of the normal with distances up to 1e20 finite.
-  const double scale = detail::limited(frame.least_height, 0x1p-60, 0x1p+60) / frame.area;
+  const double scale = detail::limited(frame.min_height, 0x1p-60, 0x1p+60) / frame.area;
   const Vec3 n = detail::rounded(frame.normal, scale), u = detail::rounded(frame.u, 1), v = detail::rounded(frame.v, 1);
   record = {{t.a.x, t.a.y, t.a.z, n.x}, {n.y, n.z}, {u.x, u.y}, {u.z, v.x, v.y, v.z}};
   if (!(detail::finite(record.a_nx) && detail::finite({n.y, n.z, u.x, u.y}) && detail::finite(record.uz_v))) {
@@ -136,17 +138,17 @@ SIMT_INLINE void make_record(const Corners& t, float, LocalPlaneRecord& record) 
 
 // The largest absolute coordinate in a box: `reach` below.
 SIMT_INLINE float reach_of(const Box& box) {
-  const Vec3 most = max(max(box.lo, -box.lo), max(box.hi, -box.hi));
-  return simt::max(simt::max(most.x, most.y), most.z);
+  const Vec3 highest = max(max(box.lo, -box.lo), max(box.hi, -box.hi));
+  return simt::max(simt::max(highest.x, highest.y), highest.z);
 }
 
 // Rays start from coordinates of at most about `reach`.
 SIMT_INLINE void make_record(const Corners& t, float reach, AbsolutePlaneRecord& record) {
   const detail::TriangleFrame frame(t);
   if (frame.degenerate) return make_unhittable(record);
-  const Vec3 most = max(max(max(t.a, -t.a), max(t.b, -t.b)), max(t.c, -t.c));
-  const double error = 0x1p-22 * (detail::larger(detail::larger(most.x, most.y), most.z) + reach);
-  const double tolerance = detail::limited(error / frame.least_height, 0x1p-24, 0x1p-5);
+  const Vec3 highest = max(max(max(t.a, -t.a), max(t.b, -t.b)), max(t.c, -t.c));
+  const double error = 0x1p-22 * (detail::larger(detail::larger(highest.x, highest.y), highest.z) + reach);
+  const double tolerance = detail::limited(error / frame.min_height, 0x1p-24, 0x1p-5);
   const auto plane = [&](const detail::Double3& normal, double scale, double at_a) {
     const Vec3 n = detail::rounded(normal, scale);
     const double w = at_a - scale * detail::dot(normal, {t.a.x, t.a.y, t.a.z});

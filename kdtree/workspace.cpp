@@ -40,13 +40,13 @@ Workspace::Workspace(const DeviceMesh& mesh, RefKind refs, std::size_t pool_byte
   p.refs = refs;
   p.corners = simt::Buffer<PackedCorners>(device, n);
   // Room for the chunks of about three times the scene's refs, beyond four times the warps of the largest GPU.
-  const std::size_t least_ring = device.kind == simt::DeviceKind::cuda ? 65536 : 4096;
+  const std::size_t min_ring = device.kind == simt::DeviceKind::cuda ? 65536 : 4096;
   p.ring = simt::Buffer<TaskQueue::RingEntry>(
-      device, limits.ring != 0 ? limits.ring : std::bit_ceil(std::max(least_ring, n / 32)));
+      device, limits.ring != 0 ? limits.ring : std::bit_ceil(std::max(min_ring, n / 32)));
   p.shared = simt::Buffer<SharedNode>(device, limits.shared_nodes != 0
                                                   ? limits.shared_nodes
-                                                  : std::min<std::size_t>(64 + n / 256, TaskQueue::most_slots));
-  p.set_aside = simt::Buffer<SetAside::Place>(device, SetAside::most);
+                                                  : std::min<std::size_t>(64 + n / 256, TaskQueue::max_slots));
+  p.deferred = simt::Buffer<DeferredNodes::Place>(device, DeferredNodes::max_nodes);
   p.queue = simt::Buffer<TaskQueue::Counters>(device, 1);
   p.shared_counters = simt::Buffer<SharedNodes::Counters>(device, 1);
   p.counters = simt::Buffer<BuildCounters>(device, 1);

@@ -20,7 +20,7 @@ struct Workspace::Parts {
   simt::Memory pool;
   simt::Buffer<PackedCorners> corners;
   simt::Buffer<TaskQueue::RingEntry> ring;
-  simt::Buffer<SetAside::Place> set_aside;
+  simt::Buffer<DeferredNodes::Place> deferred;
   simt::Buffer<TaskQueue::Counters> queue;
   simt::Buffer<SharedNode> shared;
   simt::Buffer<SharedNodes::Counters> shared_counters;
@@ -37,7 +37,7 @@ struct Workspace::Parts {
     shared_counters.upload({&none, 1});
     counters.upload({&zero, 1});
     ring.fill(0);
-    set_aside.fill(0);
+    deferred.fill(0);
     shared.fill(0);
   }
   // Makes the array that `error` names twice as large. Throws Error{Exit::failed} beyond what a node's link can name.

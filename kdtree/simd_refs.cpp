@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kdtree/serial_refs.hpp"
+#include "kdtree/simd_refs.hpp"
 
 #include <bit>
 #include <cstring>
@@ -96,7 +96,7 @@ struct Box4 {
     lower(lo, box.lo);
     raise(hi, box.hi);
   }
-  [[gnu::always_inline]] void settle(const Box4& within) {
+  [[gnu::always_inline]] void clamp_to(const Box4& within) {
     raise(lo, within.lo);
     lower(hi, within.hi);
     Floats4 middle = lo;
@@ -128,8 +128,8 @@ struct Clipper {
       right.grow(Box4::of(corner->p, corner->d >= 0.0f));
     }
     const Floats4 at = Floats4{} + plane;
-    left.settle({box.lo, is_axis ? at : box.hi});
-    right.settle({is_axis ? at : box.lo, box.hi});
+    left.clamp_to({box.lo, is_axis ? at : box.hi});
+    right.clamp_to({is_axis ? at : box.lo, box.hi});
   }
 
  private:
@@ -142,13 +142,13 @@ struct Clipper {
   };
   // Where the edge a-b crosses the plane, if it does.
   [[gnu::always_inline]] static Box4 crossing(const Corner& a, const Corner& b) {
-    Floats4 least = a.p, most = a.p;
-    lower(least, b.p);
-    raise(most, b.p);
+    Floats4 lowest = a.p, highest = a.p;
+    lower(lowest, b.p);
+    raise(highest, b.p);
     const Floats4 q = a.p + (b.p - a.p) * (a.d / (a.d - b.d));
-    lower(most, q);
-    raise(least, most);
-    return Box4::of(least, ((a.d < 0.0f) & (b.d > 0.0f)) | ((a.d > 0.0f) & (b.d < 0.0f)));
+    lower(highest, q);
+    raise(lowest, highest);
+    return Box4::of(lowest, ((a.d < 0.0f) & (b.d > 0.0f)) | ((a.d > 0.0f) & (b.d < 0.0f)));
   }
 };
 
@@ -201,14 +201,14 @@ Box bin_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::u
   const BinLanes lanes(node);
   const Ints8 row{0, 0, bin_count, 2 * bin_count, 0, bin_count, 2 * bin_count, 0};
   clear(counts);
-  Floats8 least = Floats8{} + infinite, most = Floats8{} - infinite;
+  Floats8 lowest = Floats8{} + infinite, highest = Floats8{} - infinite;
   for (std::uint32_t i = first; i < last; ++i) {
     Floats4 low, high;
     load(low, array + i);
     load(high, array + n + i);
     const Floats8 bounds = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
-    lower(least, bounds);
-    raise(most, bounds);
+    lower(lowest, bounds);
+    raise(highest, bounds);
     Ints8 bins;
     lanes.find(bounds, bins);
     bins += row;
@@ -230,7 +230,7 @@ Box bin_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::u
     std::memset(ends, 0, bin_count * sizeof *ends);
     bin_coarse(refs, n, first, last, bins, axis, begins, ends);
   }
-  return {{least[1], least[2], least[3]}, {most[4], most[5], most[6]}};
+  return {{lowest[1], lowest[2], lowest[3]}, {highest[4], highest[5], highest[6]}};
 }
 
 Moved count_sides(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last, const Cut& cut,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kdtree/serial_choice.hpp"
+#include "kdtree/simd_choice.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -79,7 +79,7 @@ struct LaneBest {
 // upper bound of a flat ref sends those in the plane to the right.
 template <unsigned blocks, bool flats>
 [[gnu::always_inline]] inline void consider_planes(const float* bounds, std::uint32_t n, std::uint32_t first,
-                                                   const SerialRange& range, const SplitCost::Terms& terms,
+                                                   const PlaneRange& range, const SplitCost::Terms& terms,
                                                    LaneBest& best) {
   Floats8 p[blocks];
   Ints8 left[blocks], ended[blocks], begun[blocks];  // on the left; end at p or before; begin before p
@@ -119,7 +119,7 @@ template <unsigned blocks, bool flats>
 
 // Two vectors at a time: what they are compared with is read once for both.
 template <bool flats>
-[[gnu::always_inline]] inline void consider_bounds(const float* bounds, std::uint32_t n, const SerialRange& range,
+[[gnu::always_inline]] inline void consider_bounds(const float* bounds, std::uint32_t n, const PlaneRange& range,
                                                    const SplitCost::Terms& terms, LaneBest& best) {
   std::uint32_t first = 0;
   for (; first + lanes < 2 * n; first += 2 * lanes) consider_planes<2, flats>(bounds, n, first, range, terms, best);
@@ -129,11 +129,11 @@ template <bool flats>
 }  // namespace
 
 SIMT_CLONED_512
-void consider_intervals(SerialIntervals* intervals, std::uint32_t n, unsigned first_axis, unsigned axes,
-                        const SerialRange& range, const SplitCost& cost, Split& best) {
+void consider_intervals(SimdIntervals* intervals, std::uint32_t n, unsigned first_axis, unsigned axes,
+                        const PlaneRange& range, const SplitCost& cost, Split& best) {
   LaneBest found;
   for (unsigned k = 0; k < axes; ++k) {
-    SerialIntervals& on = intervals[k];
+    SimdIntervals& on = intervals[k];
     // No planes: beyond all boxes.
     const Floats8 beyond = Floats8{} + std::numeric_limits<float>::infinity();
     std::memcpy(on.bounds + 2 * n, &beyond, sizeof beyond);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a CPU thread chooses a split with: the candidates of choose.hpp, eight of them in the lanes of vectors (simt/lanes.hpp).
 // Counts and costs are those of the warps' code operation by operation, and of equal candidates the same one wins: the same
-// split. Compiled once, in serial_choice.cpp, not once an allocator.
+// split. Compiled once, in simd_choice.cpp, not once an allocator.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +13,21 @@
 namespace heapwood::kdtree {
 
 // The bounds of n refs on one axis, the lower ones and then the upper ones, and how many refs are flat. Read in whole vectors.
-struct alignas(32) SerialIntervals {
-  static constexpr std::uint32_t most = 96;
-  float bounds[2 * most + 16];
+struct alignas(32) SimdIntervals {
+  static constexpr std::uint32_t max_refs = 96;
+  float bounds[2 * max_refs + 16];
   std::uint32_t flats = 0;
 };
 
 // A range of planes on one axis, and the refs that lie on one side of all of them.
-struct SerialRange {
+struct PlaneRange {
   std::uint32_t left = 0, right = 0;
   float above = -3.4e38f, below = 3.4e38f;
 };
 
 // Considers the bounds of n refs on each of `axes` axes. Writes behind them, two whole vectors.
-void consider_intervals(SerialIntervals* intervals, std::uint32_t n, unsigned first_axis, unsigned axes,
-                        const SerialRange& range, const SplitCost& cost, Split& best);
+void consider_intervals(SimdIntervals* intervals, std::uint32_t n, unsigned first_axis, unsigned axes,
+                        const PlaneRange& range, const SplitCost& cost, Split& best);
 
 // The cheapest of all bounds of n clipped refs, at most 32.
 Split choose_exact(const std::byte* refs, std::uint32_t n, const SplitCost& cost);

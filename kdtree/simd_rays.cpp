@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kdtree/serial_rays.hpp"
+#include "kdtree/simd_rays.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -45,7 +45,7 @@ struct Vec8 {
   using Test = PlaneTest<LocalPlaneRecord>;
   const Vec3 a = LocalPlaneRecord::a(record.a_nx), n = LocalPlaneRecord::n(record.a_nx, record.nyz);
   const Vec8 s{origin.x - a.x, origin.y - a.y, origin.z - a.z};
-  Floats8 distance, along, u, v, error, least;
+  Floats8 distance, along, u, v, error, lowest;
   dot(n, direction, along);
   dot(n, s, distance);
   const Floats8 inverse = 1.0f / along;
@@ -56,10 +56,10 @@ struct Vec8 {
   dot(LocalPlaneRecord::u(record.uxy, record.uz_v), p, u);
   dot(LocalPlaneRecord::v(record.uz_v), p, v);
   const Floats8 product = h * inverse;
-  smaller(product < 0.0f ? -product : product, Floats8{} + Test::most_tolerance / Test::tolerance, error);
-  smaller(u, v, least);
-  smaller(least, 1.0f - u - v, least);
-  hit &= least + error * Test::tolerance >= -Test::least_tolerance;
+  smaller(product < 0.0f ? -product : product, Floats8{} + Test::max_tolerance / Test::tolerance, error);
+  smaller(u, v, lowest);
+  smaller(lowest, 1.0f - u - v, lowest);
+  hit &= lowest + error * Test::tolerance >= -Test::min_tolerance;
   return true;
 }
 
@@ -133,18 +133,18 @@ struct Packet {
   // distance overflows, and these rays must go one by one. (Every plane lies between two faces of the box, and so do distances.)
   [[gnu::always_inline]] bool start(const Tree& tree, const Ray* rays, const std::uint32_t* which,
                                     std::uint32_t count) {
-    alignas(32) float from[3][lanes], along[3][lanes], least[lanes], most[lanes];
+    alignas(32) float from[3][lanes], along[3][lanes], lowest[lanes], highest[lanes];
     for (unsigned k = 0; k < lanes; ++k) {
       const Ray& ray = rays[which[k < count ? k : 0]];
       for (unsigned axis = 0; axis < 3; ++axis) {
         from[axis][k] = ray.origin[axis];
         along[axis][k] = ray.direction[axis];
       }
-      least[k] = ray.tmin;
-      most[k] = ray.tmax;
+      lowest[k] = ray.tmin;
+      highest[k] = ray.tmax;
     }
-    load(tmin, least);
-    load(closest, most);
+    load(tmin, lowest);
+    load(closest, highest);
     begin = tmin;
     end = closest;
     Ints8 finite = Ints8{} - 1;
@@ -293,7 +293,7 @@ void closest_hits(const TreeView<FastIntersection>& tree, const Ray* rays, Hit* 
     const std::size_t n = std::min(ray_span, count - base);
     const std::span<const RayPlace> places = order.of({rays + base, n});
     for (std::size_t i = 0; i < n; i += ray_block) {
-      trace_block(tree, rays + base, hits + base, places.subspan(i, std::min(ray_block, n - i)), order.together());
+      trace_block(tree, rays + base, hits + base, places.subspan(i, std::min(ray_block, n - i)), order.same_origin());
     }
   }
 }

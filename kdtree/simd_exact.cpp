@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// choose_exact() of serial_choice.hpp: the cheapest of all bounds of a few clipped refs.
+// choose_exact() of simd_choice.hpp: the cheapest of all bounds of a few clipped refs.
 //
 // A ref's bounds are the lanes {lo.xyz, -, -hi.xyz, -} of one vector. So mirrored an upper bound is a lower one, and what holds
 // for planes at lower bounds holds for all: a ref begins at its own plane and is behind it. The vectors are sorted lane by lane
@@ -16,7 +16,7 @@
 #include <limits>
 #include <utility>
 
-#include "kdtree/serial_choice.hpp"
+#include "kdtree/simd_choice.hpp"
 #include "simt/lanes.hpp"
 
 namespace heapwood::kdtree {
@@ -63,9 +63,9 @@ constexpr std::array<Exchange, exchange_count<n>> exchanges = [] {
 }();
 
 [[gnu::always_inline]] inline void put_in_order(Floats8& a, Floats8& b) {
-  const Floats8 least = a < b ? a : b;
+  const Floats8 lowest = a < b ? a : b;
   b = a > b ? a : b;
-  a = least;
+  a = lowest;
 }
 template <unsigned n, std::size_t... i>
 [[gnu::always_inline]] inline void sort(Floats8* v, std::index_sequence<i...>) {
@@ -151,10 +151,10 @@ struct LaneBest8 {
 // ---- counting --------------------------------------------------------------------------------------------------------------
 
 // n <= most, which is a multiple of `together`.
-template <unsigned most>
+template <unsigned capacity>
 [[gnu::always_inline]] inline Split choose_of(const float* bounds, std::uint32_t n, const Terms8& terms) {
   constexpr unsigned together = 2;
-  Floats8 plane[most], end[most], flat[most];
+  Floats8 plane[capacity], end[capacity], flat[capacity];
   Ints8 is_flat{};
   for (unsigned i = 0; i < n; ++i) {
     Floats4 lo, hi;
@@ -168,8 +168,8 @@ template <unsigned most>
     flat[i] = flat_here ? plane[i] : Floats8{} + std::numeric_limits<float>::quiet_NaN();
   }
   const bool flats = (is_flat[0] | is_flat[1] | is_flat[2]) != 0;
-  for (unsigned i = n; i < most; ++i) plane[i] = Floats8{} + beyond;
-  sort<most>(plane, std::make_index_sequence<exchange_count<most>>{});
+  for (unsigned i = n; i < capacity; ++i) plane[i] = Floats8{} + beyond;
+  sort<capacity>(plane, std::make_index_sequence<exchange_count<capacity>>{});
   LaneBest8 found;
   for (unsigned k = 0; k < n; k += together) {
     Ints8 behind[together]{}, in_plane[together]{};

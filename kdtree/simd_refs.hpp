@@ -2,7 +2,7 @@
 // What a CPU thread does with an array of clipped refs (refs.hpp): bins them, moves them to two children. A ref's six bounds are
 // the lanes of one vector (simt/lanes.hpp), so that it is binned on all axes at once; those of a corner or of one end of a
 // box are another, so that a triangle is clipped in all coordinates at once. The same operations as in bins.hpp and clip.hpp
-// give the same bins and bounds. Compiled once, in serial_refs.cpp, not once an allocator.
+// give the same bins and bounds. Compiled once, in simd_refs.cpp, not once an allocator.
 #pragma once
 
 #include <cstdint>
