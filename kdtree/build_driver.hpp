@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs the single-kernel builder: host code, a template over the allocator and the device. engine/ instantiates it.
+// Runs the single-kernel builder: host code, a template over the allocator and the device. engine/
+// instantiates it.
 #pragma once
 
 #include <chrono>
@@ -21,7 +22,7 @@
 
 namespace heapwood::kdtree {
 
-// Milliseconds that f takes on the host's clock.
+// Runs f and returns its milliseconds of host time.
 template <class F>
 double timed(F f) {
   const auto start = std::chrono::steady_clock::now();
@@ -62,7 +63,8 @@ BuildRun launch_build(const Device& device, Workspace& workspace, const Allocato
   return run;
 }
 
-// Resets everything with `make_allocator()` (Allocator, or adaptors round it), builds, and starts again with larger output arrays where they overflow.
+// Resets the workspace, creates the allocator (or its adaptors) with `make_allocator()` and builds.
+// Repeats all of it with larger output arrays if they overflow.
 template <class Allocator, RefKind kind, class Device, class Make, class MakeProbe = NoProbe (*)()>
 BuildRun build_with(
     const Device& device, Workspace& workspace, const BuildOptions& options, Make make_allocator,
@@ -115,7 +117,7 @@ BuildRun build(const Device& device, Workspace& workspace, const BuildOptions& o
   });
 }
 
-// One kernel serves both kinds of instrumented builds: with capacity 0 nothing is written down.
+// One kernel serves instrumented and recorded builds: with capacity 0 nothing is recorded.
 template <class Allocator, class Device>
 RecordedRun build_recorded(const Device& device, Workspace& workspace, const BuildOptions& options,
                            std::size_t capacity) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How a warp of the builder asks an allocator for memory and gives it back: by the allocator's context, where it has one, or by one or
-// two of its lanes.
+// Allocation and deallocation of refs by a warp of the builder: through the allocator's context, if
+// it has one, or by one or two lanes of the warp.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +50,7 @@ SIMT_INLINE alloc::BlockPair BuildWorker<Kernel, Warp>::allocate_children(std::u
       if (nl != 0) arrays.first = allocator.allocate(warp_, left_bytes);
       if (nr != 0) arrays.second = allocator.allocate(warp_, right_bytes);
     } else {
-      // Two lanes at once, so that both requests are in flight together.
+      // Two lanes allocate at once, so that both requests are in flight together.
       const std::size_t wanted = warp_.lane() == 0 ? left_bytes : warp_.lane() == 1 ? right_bytes : 0;
       void* const mine = wanted != 0 ? allocator.allocate(warp_, wanted) : nullptr;
       warp_.sync();

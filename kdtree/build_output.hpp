@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a build writes down: nodes, the ids in leaves, and the counters they are numbered by.
+// The output of a build: nodes, the ids in leaves, and the counters from which their indices are
+// reserved.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How a build begins: bounds -> init for the root, in which all warps take part from the launch on. Pieces are handed out by one word
-// for each phase: as items of the queue, two thousand of them, either phase would begin 10 us later.
+// The start of a build: the root's phases bounds and init, which all warps join from the launch on.
+// Warps claim pieces by one word per phase: two thousand pieces as items of the queue would delay
+// each phase by 10 us.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace heapwood::kdtree {
 
-// The root's unit of pending work was announced before the launch.
+// The root's pending unit is counted before the launch.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::begin_tree() {
   SharedNode& root = k_.shared[root_slot];
@@ -26,8 +27,9 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::begin_tree() {
                          });
   if (ended) end_bounds(root);
   if constexpr (has_context) context_.begin(warp_);
-  // Taken before the wait, since it is a trip to L2 itself. Warps that are late hold nobody up: there are as many pieces as warps, or more,
-  // and whoever is done takes another.
+  // The piece is claimed before the wait because the claim is itself a round trip to L2. Late warps
+  // delay no phase: there are at least as many pieces as warps, and a warp that finishes one claims
+  // another.
   const std::uint64_t seen = claim_piece(counters.init_pieces);
   if (wait_for_bounds() != RootState::open) return;
   ended = do_pieces(counters.init_pieces, seen, chunks,
@@ -35,16 +37,18 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::begin_tree() {
   if (ended) end_init(root);
 }
 
-// Finishes one or no piece of a phase and takes another: what the word was before.
+// Counts `finished` (0 or 1) pieces of a phase as done and claims the next piece. Returns the
+// word's previous value.
 template <class Kernel, class Warp>
 SIMT_INLINE std::uint64_t BuildWorker<Kernel, Warp>::claim_piece(std::uint64_t& pieces, std::uint64_t finished) {
   warp_.sync();
   std::uint64_t seen = 0;
-  // acq_rel: publishes a piece's results; whoever finishes the last one sees those of all.
+  // acq_rel: publishes the results of a finished piece; the warp that finishes the last piece sees
+  // the results of all.
   if (warp_.lane() == 0) seen = simt::global_ref(pieces).fetch_add(finished << 32 | 1, simt::acq_rel);
   return warp_.shfl(seen, 0);
 }
-// Does pieces as long as there are any. True: this warp has finished the last one.
+// Processes pieces until none is left. True: this warp finished the last one.
 template <class Kernel, class Warp>
 template <class Do>
 SIMT_INLINE bool BuildWorker<Kernel, Warp>::do_pieces(std::uint64_t& pieces, std::uint64_t seen, std::uint32_t count,
@@ -57,7 +61,8 @@ SIMT_INLINE bool BuildWorker<Kernel, Warp>::do_pieces(std::uint64_t& pieces, std
   return false;
 }
 
-// Copies the triangles' corners, so that they can be read in order of their ids, and gathers the scene's bounds.
+// Copies the corners of a piece's triangles, so that they can be read in the order of their ids,
+// and gathers the scene's bounds.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::bounds_piece(SharedNode& root, std::uint32_t first, std::uint32_t chunk) {
   [[maybe_unused]] const auto in = probe_.in(Phase::bounds, 0);
@@ -65,7 +70,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::bounds_piece(SharedNode& root, std::
   Box box;
   for (std::uint32_t i = first + warp_.lane(); i < last; i += Warp::width) {
     const Triangle t = k_.triangles[i];
-    const Vec3 zero{0.0f, 0.0f, 0.0f};  // adding it turns -0 into +0: equal coordinates have equal bits from here on
+    // Adding zero turns -0 into +0: from here on equal coordinates have equal bits.
+    const Vec3 zero{0.0f, 0.0f, 0.0f};
     const Vec3 a = k_.vertices[t.v[0]] + zero, b = k_.vertices[t.v[1]] + zero, c = k_.vertices[t.v[2]] + zero;
     k_.corners[i] = {{a.x, a.y, a.z, 0.0f}, {b.x, b.y, b.z, 0.0f}, {c.x, c.y, c.z, 0.0f}};
     box.grow(bounds(Corners{a, b, c}));
@@ -80,17 +86,17 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_bounds(SharedNode& root) {
   const std::uint32_t n = k_.triangle_count;
   const Box scene = root.tight_box();
   std::byte* const array = root_array_pieces != 0 ? root.task.refs : allocate(n);
-  warp_.sync();  // all have read
+  warp_.sync();  // all lanes have read it
   if (warp_.lane() == 0) {
     k_.counters->bounds = scene;
     root.task = {array, n, 0, scene, NodePath(scale_of(scene)), max_refs_per_triangle};
-    // release: publishes the scene's bounds, and everything that was written to the root's pieces.
+    // release: publishes the scene's bounds and everything that was written in the bounds phase.
     simt::atomic_ref<RootState>(k_.counters->root)
         .store(array != nullptr ? RootState::open : RootState::refused, simt::release);
   }
   warp_.sync();
   if (array != nullptr) return;
-  // Not even the root fits: one leaf with every triangle.
+  // The root's array was refused: the tree is one leaf with every triangle.
   const std::uint32_t at = reserve_refs(n);
   if (stop_) return;
   for (std::uint32_t i = warp_.lane(); i < n; i += Warp::width) k_.refs[at + i] = i;
@@ -107,7 +113,8 @@ SIMT_INLINE RootState BuildWorker<Kernel, Warp>::wait_for_bounds() {
   RootState state = RootState::unknown;
   if (warp_.lane() == 0) {
     const simt::atomic_ref<RootState> word(k_.counters->root);
-    // Relaxed until it is there, then acquire, as in TaskQueue::pop(). Ends: the bounds' pieces are with warps that do not wait.
+    // Loads are relaxed until the value arrives, then one is acquire, as in TaskQueue::pop(). The
+    // wait ends: the pieces of the bounds phase belong to warps that do not wait.
     simt::wait_until(warp_, [&] { return word.load(simt::relaxed) != RootState::unknown; });
     state = word.load(simt::acquire);
   }
@@ -116,7 +123,7 @@ SIMT_INLINE RootState BuildWorker<Kernel, Warp>::wait_for_bounds() {
   return state;
 }
 
-// Fills the root's array and bins it.
+// Fills a piece of the root's array and bins it.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::init_piece(SharedNode& root, std::uint32_t first, std::uint32_t chunk) {
   [[maybe_unused]] const auto in = probe_.in(Phase::init, 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A warp's part in nodes that many warps split: choose -> split, level by level. The root's phases before are in build_root.hpp.
+// The code of one warp in nodes that many warps split together: choose -> split, level by level.
+// The phases of the root are in build_root.hpp.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +9,8 @@
 
 namespace heapwood::kdtree {
 
-// Hands a split's chunks out, or, where the queue has no room, does all of them itself.
+// Publishes the chunks of a split, or leaves all of them in this warp's backlog if the queue has no
+// space.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::publish_chunks(std::uint32_t slot, std::uint32_t chunks,
                                                            std::int32_t room) {
@@ -28,20 +30,21 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::run_chunk(const WorkItem& item) {
   const std::uint32_t chunks = node.chunks;
   warp_.sync();
   bool ended = false;
-  // acq_rel: publishes this chunk's refs and sums; whoever is last sees those of all chunks, and all their reads are done.
+  // acq_rel: publishes this chunk's refs and sums. The warp that finishes the last chunk sees those
+  // of all chunks, and all reads of the parent's array are done.
   if (warp_.lane() == 0) {
     ended = simt::atomic_ref<std::uint32_t>(node.done).fetch_add(1, simt::acq_rel) + 1 == chunks;
   }
   if (warp_.any(ended)) end_split(node, slot);
 }
-// Of a chunk's refs, in Scratch.
+// Clears the histograms of a chunk's refs in Scratch.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::clear_sums() {
   for (unsigned k = warp_.lane(); k < 2 * histogram_words; k += Warp::width) scratch_.choose.histogram[k] = 0;
   warp_.sync();
 }
 
-// Writes a shared node's split down and opens the phase that moves its refs.
+// Stores a shared node's split and opens the phase that moves its refs.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const NodeTask& task, const Split& split,
                                                        const alloc::BlockPair& arrays, std::uint32_t pair,
@@ -54,7 +57,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const
   const std::uint32_t max_unshared = !uses_simd && mostly_idle(waiting) ? Kernel::shared_limit_when_idle : shared_limit;
   const unsigned axis = split.axis();
   const float p = split.position();
-  // Two trips to L2, side by side: room in the queue, and the children's slots, by a lane each.
+  // Two round trips to L2 overlap: one lane reserves space in the queue, another one the children's
+  // shared nodes.
   std::int32_t room = 0;
   std::uint32_t slots[2] = {no_slot, no_slot};
   constexpr unsigned second = Warp::width == 1 ? 0 : 1;
@@ -89,14 +93,14 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const
   publish_chunks(slot, chunks, room);
 }
 
-// Moves a chunk's refs to the children and bins them for those that are shared in turn.
+// Moves a chunk's refs to the children, and bins them for each child that is a shared node.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::uint32_t chunk) {
   if constexpr (uses_simd) {
     split_chunk_simd(node, chunk);
     return;
   }
-  // All of what is read of the node is on its way before anything is waited for.
+  // All loads from the node are issued before the first one is waited for.
   const NodeTask task = node.task;
   const unsigned axis = node.axis;
   const float p = node.plane;
@@ -111,16 +115,17 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
     scratch_.choose.axes[k] = counting_axis(select(k >= 3, above, below), k % 3);
   clear_sums();
   const std::uint32_t lower_lanes = (1u << warp_.lane()) - 1u;
-  // Places {left:32 | right:32}: for all of the chunk at once where its refs are loaded quickly a second time, else a round's.
+  // Reserves positions {left:32 | right:32} in the children's arrays: for the whole chunk at once
+  // if loading its refs twice is cheap, else for one round of lanes.
   const auto reserve_places = [&](std::uint64_t wanted) {
     std::uint64_t at = 0;
-    // relaxed: places are handed out once.
+    // relaxed: the positions are distinct, and nothing is read through them before the phase ends.
     if (warp_.lane() == 0) at = simt::global_ref(node.cursor).fetch_add(wanted, simt::relaxed);
     return warp_.shfl(at, 0);
   };
   std::uint64_t at = 0;
   if constexpr (Refs::stores_bounds) {
-    // A chunk has far fewer than 2^16 refs.
+    // Two 16-bit counts in one word: a chunk has at most 512 refs.
     std::uint32_t sides = 0;
     SIMT_UNROLLED_4
     for (std::uint32_t i = first + warp_.lane(); i < last; i += Warp::width) {
@@ -151,11 +156,11 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
     if constexpr (Refs::stores_bounds) {
       if (to_left && to_right) sides = split_bounds(k_.corners[ref.id].unpack(), ref.box, axis, p);
     } else {
-      // What a child will see when it loads the ref.
+      // The bounds that the child will compute when it loads the ref.
       if (to_left && bin_left) sides.left = Refs::clip(k_.corners, ref.id, below);
       if (to_right && bin_right) sides.right = Refs::clip(k_.corners, ref.id, above);
     }
-    // A guard, not a case: the choice counted with the same comparisons.
+    // Sanity check: cannot fail, because the choice counted with the same comparisons.
     const bool fits = static_cast<std::uint32_t>(at) + simt::popcount(left_lanes) <= nl &&
                       static_cast<std::uint32_t>(at >> 32) + simt::popcount(right_lanes) <= nr;
     if (!fits) {
@@ -172,7 +177,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
                   sides.right);
     }
     at += round;
-    // One side for every lane first, so that the two sides of a warp are binned together; then straddlers for the other.
+    // Pass 0 bins one side of every lane's ref, so that both sides share a pass; pass 1 bins the
+    // right side of straddling refs.
     const bool first_right = !to_left;
     SIMT_ROLLED
     for (unsigned pass = 0; pass < 2; ++pass) {
@@ -201,19 +207,20 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
   }
 }
 
-// The same by one thread: places are taken once for all of the chunk, and what has moved is binned afterwards, side by side.
+// split_chunk() for one CPU thread: the positions of the whole chunk are reserved at once, and the
+// moved refs are binned afterwards, one side after the other.
 template <class Kernel, class Warp>
 void BuildWorker<Kernel, Warp>::split_chunk_simd(SharedNode& node, std::uint32_t chunk) {
   const NodeTask task = node.task;
   const std::uint32_t size = node.chunk, first = chunk * size, last = task.n - first < size ? task.n : first + size;
   const Cut cut{node.axis, node.plane, node.flats_right};
   const Moved sides = count_sides(task.refs, task.n, first, last, cut, k_.corners);
-  // relaxed: places are handed out once.
+  // relaxed: each position is reserved once.
   const std::uint64_t at =
       simt::global_ref(node.cursor).fetch_add(sides.left | std::uint64_t{sides.right} << 32, simt::relaxed);
   const Target left{node.child[0], node.child_n[0], static_cast<std::uint32_t>(at)};
   const Target right{node.child[1], node.child_n[1], static_cast<std::uint32_t>(at >> 32)};
-  // A guard, not a case: the choice counted with the same comparisons.
+  // Sanity check: cannot fail, because the choice counted with the same comparisons.
   if (left.next + sides.left > left.n || right.next + sides.right > right.n) {
     warp_.fail(count_mismatch, task.n, std::uint64_t{left.n} << 32 | right.n, at);
     stop_ = true;
@@ -228,28 +235,30 @@ void BuildWorker<Kernel, Warp>::split_chunk_simd(SharedNode& node, std::uint32_t
   bin_child(1, right, sides.right, {set(task.box.lo, cut.axis, cut.plane), task.box.hi});
 }
 
-// The last reader publishes one child, frees the parent's array, and goes on with the other child. Whatever nobody waits for comes
-// last: of a large node the way from level to level is what the build waits for.
+// Called by the warp that finished the last chunk, the last reader of the parent's array. It
+// publishes one child, frees the array and continues with the other child. Work that no warp waits
+// for comes last, because the build waits for the path from level to level of a large node.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uint32_t slot) {
-  // What is needed late is read late: the kernel has no register to spare.
+  // Values that are needed late are loaded late: the kernel has no register to spare.
   const std::uint32_t slot_left = node.child_slot[0], slot_right = node.child_slot[1];
   const bool both_shared = slot_left != no_slot && slot_right != no_slot;
   const bool none_shared = slot_left == no_slot && slot_right == no_slot;
   std::uint32_t small = (slot_left == no_slot ? 1u : 0u) | (slot_right == no_slot ? 2u : 0u);
   emptied_ = slot;
-  // The parent's unit passes to one child; another child brings its own.
+  // The parent's pending unit passes to one child; the other child gets its own.
   if (both_shared) {
     if (warp_.lane() == 0) k_.queue.add_pending(1);
     if (!k_.queue.push_shared(warp_, WorkKind::choose, slot_left, 1)) {
-      k_.shared.release(warp_, slot_left);  // no room: this warp will split it alone
+      // no space: this warp splits the child as an unshared node
+      k_.shared.release(warp_, slot_left);
       small = 1;
       pending_units_ += 1;
     }
   } else if (none_shared) {
     pending_units_ += 1;
   } else if (pending_units_ == 0) {
-    // The stack's tasks need a unit between them: a new one.
+    // The tasks on the stack need one pending unit together: a new one.
     if (warp_.lane() == 0) k_.queue.add_pending(1);
     pending_units_ = 1;
   }
@@ -265,8 +274,9 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uin
   if (!both_shared && (!none_shared || tasks > 1)) publish_oldest(k_.queue.look(warp_));
   if (!none_shared) take_shared(slot_right != no_slot ? slot_right : slot_left);
 }
-// The shared node whose children end_split() has seen to. Now there is memory for what was refused some: where nodes are small somebody
-// finishes a unit all the time; here nobody does.
+// Releases the shared node whose children end_split() has started. The memory of its array is free
+// then, so a deferred node can be retried: among small nodes some warp finishes a unit all the time
+// and retries, but here no unit is finished.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::release_emptied() {
   if (emptied_ == no_slot) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a small node's refs are moved by one warp, and the private stack that its children go to.
+// How one warp moves the refs of a small node, and the private stack for its children.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::partition(const NodeTask& task, cons
     moved_right = moved.right;
   }
   const auto load = [&](std::uint32_t i) { return Refs::load(task.refs, task.n, i, task.box, k_.corners); };
-  Ref next{};  // clipped refs: the next round's are on their way while this one's are moved
+  // Clipped refs: the loads of the next round are in flight while this round's refs are moved.
+  Ref next{};
   if (Refs::stores_bounds && !uses_simd && warp_.lane() < task.n) next = load(warp_.lane());
   SIMT_ROLLED
   for (std::uint32_t base = uses_simd ? task.n : 0; base < task.n; base += Warp::width) {
