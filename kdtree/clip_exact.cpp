@@ -20,8 +20,8 @@ float round_up(double x) {
 
 Point to_point(Vec3 v) { return {v.x, v.y, v.z}; }
 
-// Where the edge crosses the plane; lower[axis] < plane < upper[axis]. Clamped to the edge's box: rounding must not
-// carry the crossing out of the triangle's bounds.
+// The point where the edge crosses the plane; lower[axis] < plane < upper[axis]. It is clamped to
+// the edge's box, so that rounding cannot move it out of the triangle's bounds.
 Point crossing(const Point& lower, const Point& upper, unsigned axis, double plane) {
   const double t = (plane - lower[axis]) / (upper[axis] - lower[axis]);
   Point at;
@@ -41,7 +41,7 @@ Polygon::Polygon(const Corners& triangle) : size_(3) {
   points_[2] = to_point(triangle.c);
 }
 
-// A corner beyond the capacity would be the doubling of a present one by rounding, and can be left out.
+// A corner beyond the capacity can only duplicate another one by rounding, so it is omitted.
 void Polygon::add(const Point& point) {
   if (size_ > 0 && points_[size_ - 1] == point) return;
   if (size_ < capacity) points_[size_++] = point;

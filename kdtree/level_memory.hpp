@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Arrays of device memory from a host-managed allocator, owned, and the account of what a build took.
+// Owned arrays of device memory from a host-managed allocator, with statistics of a build's
+// requests.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,7 @@ class LevelMemory {
  public:
   struct Account {
     std::uint64_t allocations = 0;
-    std::uint64_t requested_bytes = 0;  // of all of them
+    std::uint64_t requested_bytes = 0;  // sum over all allocations
     std::uint64_t live_bytes = 0, peak_bytes = 0;
     double seconds = 0;  // in the allocator
   };
@@ -66,7 +67,8 @@ class LevelMemory {
   Account account_;
 };
 
-// An array of trivially copyable T; an empty one asks for nothing. `what` names it where there is no room.
+// An array of trivially copyable T; an empty one makes no request. The error message of a refused
+// request names `what`.
 template <class T>
 class LevelArray {
   static_assert(std::is_trivially_copyable_v<T>);

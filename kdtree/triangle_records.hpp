@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Triangles as the intersection tests read them: one 48-byte record per ref, in the order of the leaves, so that a leaf's
-// triangles lie side by side. Three rows of 16 bytes, each one load. All rows are computed in double and then rounded.
+// Triangles in the layout that the intersection tests read: one 48-byte record per ref, in the
+// order of the leaves, so that a leaf's triangles are adjacent. A record has three rows of 16
+// bytes, one load each. All rows are computed in double and then rounded.
 //
-//   LocalPlaneRecord     fast test: the triangle's normal and the two planes that give its barycentric coordinates (Woop
-//                        2004, "A ray tracing hardware architecture for dynamic scenes", the affine triangle
-//                        transformation), all relative to corner a. Rounding errors grow with the ray's length, not with
-//                        the distance from the origin.
-//   AbsolutePlaneRecord  the same three planes in absolute coordinates: fewer operations per test, but rounding errors
-//                        grow with the distance from the origin.
+//   LocalPlaneRecord     fast test: the triangle's normal and the two planes that give its
+//                        barycentric coordinates (Woop 2004, "A ray tracing hardware architecture
+//                        for dynamic scenes", the affine triangle transformation), relative to
+//                        corner a. Rounding errors grow with the ray's length, not with the
+//                        distance from the origin.
+//   AbsolutePlaneRecord  the same three planes in absolute coordinates: fewer operations per test,
+//                        but rounding errors grow with the distance from the origin.
 //   CornerRecord         watertight test: the corners themselves (Woop, Benthin, Wald 2013).
 //
-// Limits: a triangle whose rows do not fit a float (edges under 1e-38 of its distance from the origin) is treated as
-// degenerate.
+// Limits: a triangle whose rows do not fit a float (edges under 1e-38 of its distance from the
+// origin) is treated as degenerate.
 #pragma once
 
 #include <cmath>
@@ -29,11 +31,13 @@ struct alignas(8) RowPart {
   float x = 0, y = 0;
 };
 
-// For a point p: n.(p - a) = 0 on the triangle's plane; there u.(p - a) and v.(p - a) are the weights of corners b and c.
-// The length of n is the triangle's least height, within limits: the test derives its tolerance from it.
+// For a point p, n.(p - a) = 0 on the triangle's plane; there u.(p - a) and v.(p - a) are the
+// weights of corners b and c. The length of n is the triangle's minimum height, within limits: the
+// test derives its tolerance from it.
 struct LocalPlaneRecord {
-  Row a_nx;          // a, first component of n
-  RowPart nyz, uxy;  // apart from each other: u is not read, nor held in registers, before the plane has been hit
+  Row a_nx;  // a, first component of n
+  // Separate rows: u is neither read nor held in registers before the plane is hit.
+  RowPart nyz, uxy;
   Row uz_v;
 
   SIMT_INLINE static Vec3 a(const Row& a_nx) { return {a_nx.x, a_nx.y, a_nx.z}; }
@@ -42,9 +46,10 @@ struct LocalPlaneRecord {
   SIMT_INLINE static Vec3 v(const Row& uz_v) { return {uz_v.y, uz_v.z, uz_v.w}; }
 };
 
-// plane.(p, 1) = 0 on the triangle's plane; there u.(p, 1) and v.(p, 1) are the weights of corners b and c of a triangle
-// that is larger on all sides by the rounding errors of the test, so that neighbours overlap. With t the square of the
-// normal's length, a weight w of the larger triangle is the weight w + t (3 w - 1) of the triangle itself.
+// plane.(p, 1) = 0 on the triangle's plane; there u.(p, 1) and v.(p, 1) are the weights of corners
+// b and c of a triangle that is enlarged on all sides by the rounding errors of the test, so that
+// neighbours overlap. With t the square of the normal's length, a weight w of the enlarged triangle
+// is the weight w + t (3 w - 1) of the triangle itself.
 struct AbsolutePlaneRecord {
   Row plane, u, v;
 };
@@ -86,14 +91,16 @@ SIMT_INLINE bool finite(const Row& r) {
   // A sum of absolute values is finite only if all of them are.
   return std::fabs(r.x) + std::fabs(r.y) + std::fabs(r.z) + std::fabs(r.w) < 3.4e38f;
 }
-// Corners on a line: below this ratio to the edges' lengths, what is left of the area is rounding of the doubles.
+// Below this ratio of the area to the edges' lengths the corners lie on a line: the rest of the
+// area is rounding error of the doubles.
 inline constexpr double flat_ratio = 1e-14;
 
 SIMT_INLINE bool degenerate(const Double3& ab, const Double3& ac, const Double3& normal) {
   return !(dot(normal, normal) > flat_ratio * flat_ratio * dot(ab, ab) * dot(ac, ac));
 }
 
-// A triangle in double: two edges, the normal that is their product, and the planes of the weights of b and c.
+// A triangle in double precision: the normal, which is the product of two edges, and the planes of
+// the weights of b and c.
 struct TriangleFrame {
   Double3 normal, u, v;
   double area, min_height;  // area of the parallelogram
@@ -116,7 +123,7 @@ struct TriangleFrame {
 
 }  // namespace detail
 
-// A plane that no ray reaches: the distance comes out as -inf, below every interval, or as NaN.
+// A plane that no ray reaches: the distance is -inf, below every interval, or NaN.
 SIMT_INLINE void make_unhittable(AbsolutePlaneRecord& record) {
   record = AbsolutePlaneRecord{{0, 0, 0, 1}, {0, 0, 0, -1}, {0, 0, 0, -1}};
 }
@@ -142,7 +149,7 @@ SIMT_INLINE float reach_of(const Box& box) {
   return simt::max(simt::max(highest.x, highest.y), highest.z);
 }
 
-// Rays start from coordinates of at most about `reach`.
+// `reach` is about the largest absolute coordinate from which rays start.
 SIMT_INLINE void make_record(const Corners& t, float reach, AbsolutePlaneRecord& record) {
   const detail::TriangleFrame frame(t);
   if (frame.degenerate) return make_unhittable(record);
@@ -168,8 +175,8 @@ SIMT_INLINE void make_record(const Corners& t, float, CornerRecord& record) {
   record = {{t.a.x, t.a.y, t.a.z, 0}, {t.b.x, t.b.y, t.b.z, 0}, {t.c.x, t.c.y, t.c.z, 0}};
 }
 
-// Fills records[i] from refs[i]; for a launcher's for_each over all refs. A tree's ref array may hold entries that no
-// leaf uses: whatever is in them, nothing is read out of bounds.
+// Fills records[i] from refs[i]; for a launcher's for_each over all refs. A tree's ref array may
+// hold entries that no leaf uses: whatever they contain, nothing is read out of bounds.
 template <class Record>
 struct FillRecords {
   const Vec3* vertices;
