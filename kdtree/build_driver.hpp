@@ -81,10 +81,9 @@ BuildRun build_with(
       return run;
     } catch (const simt::KernelFailure& failure) {
       if (failure.code == count_mismatch) {
-        throw Error(Exit::failed, std::string("internal error: a partition of ") + std::to_string(failure.operand[0]) +
-                                      " refs moved other counts than were chosen (" +
-                                      std::to_string(failure.operand[1]) + ", " + std::to_string(failure.operand[2]) +
-                                      "); please report the scene");
+        throw Error(Exit::failed, std::string("internal error: partitioning ") + std::to_string(failure.operand[0]) +
+                                      " refs did not give the chosen counts (" + std::to_string(failure.operand[1]) +
+                                      ", " + std::to_string(failure.operand[2]) + "); please report the scene");
       }
       if (failure.code != nodes_overflow && failure.code != refs_overflow) throw;
       deadline.check();

@@ -86,7 +86,7 @@ struct BuildKernel {
   struct Unfinished {
     Split split;
     alloc::BlockPair arrays;
-    std::uint64_t look;
+    std::uint64_t tickets;
   };
   struct Nothing {};
 

@@ -6,6 +6,7 @@
 // A warp is in one phase at any time; lane 0 reads the clock when the phase changes. Phases nest
 // like scopes: an allocation inside a choice interrupts the choice. The phases' times therefore add
 // up to the lifetimes of the warps exactly.
+//
 // The sums are in device memory, in several copies to avoid contention. Warps add to them with
 // relaxed atomics whose results are not used, so no warp waits for them.
 #pragma once

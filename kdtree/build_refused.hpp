@@ -10,7 +10,7 @@ namespace heapwood::kdtree {
 // Defers a node that was refused memory for n refs. False: no node can free any more memory, so the
 // node becomes a leaf.
 template <class Kernel, class Warp>
-SIMT_INLINE bool BuildWorker<Kernel, Warp>::defer_node(const NodeTask& task, std::uint32_t slot, std::uint32_t n) {
+SIMT_INLINE bool BuildWorker<Kernel, Warp>::defer_node(const NodeTask& task, std::uint32_t index, std::uint32_t n) {
   if (!defers_nodes) {
     note_failure(*k_.counters, warp_, n);
     return false;
@@ -18,16 +18,16 @@ SIMT_INLINE bool BuildWorker<Kernel, Warp>::defer_node(const NodeTask& task, std
   // The stack entry that the smaller child would have used.
   const std::uint32_t at = top_ % Kernel::stack_size;
   if (warp_.lane() == 0) scratch_.stack[at] = task;
-  return record_deferred_node(k_.queue, k_.counters, warp_, scratch_, at, slot, n);
+  return record_deferred_node(k_.queue, k_.counters, warp_, scratch_, at, index, n);
 }
 template <class Kernel, class Warp>
 SIMT_OUTLINE bool BuildWorker<Kernel, Warp>::record_deferred_node(TaskQueue queue, BuildCounters* counters, Warp warp,
                                                                   Scratch& scratch, std::uint32_t at,
-                                                                  std::uint32_t slot, std::uint32_t n) {
+                                                                  std::uint32_t index, std::uint32_t n) {
   bool is_deferred = false;
   if (warp.lane() == 0) {
     const NodeTask& task = scratch.stack[at];
-    is_deferred = task.node != scratch.last_try && queue.defer(warp, task, slot);
+    is_deferred = task.node != scratch.last_try && queue.defer(warp, task, index);
     scratch.refused = is_deferred;
   }
   is_deferred = warp.any(is_deferred);
@@ -45,14 +45,14 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::retry_deferred(bool all_idle) {
   if (found == found_nothing) return;
   if (found == found_trim) {
     trim();
-  } else if (found == no_slot) {
+  } else if (found == no_shared_node) {
     pending_units_ = 1;
     ++top_;
   } else {
-    take_shared(found);
+    continue_with_shared(found);
   }
 }
-// Returns a shared node's index, or no_slot if the task is in stack entry `at`.
+// Returns a shared node's index, or no_shared_node if the task is in stack entry `at`.
 template <class Kernel, class Warp>
 SIMT_OUTLINE std::uint32_t BuildWorker<Kernel, Warp>::take_deferred(TaskQueue queue, Warp warp, Scratch& scratch,
                                                                     std::uint32_t at, bool all_idle) {

@@ -13,18 +13,18 @@ namespace heapwood::kdtree {
 // The root's pending unit is counted before the launch.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::begin_tree() {
-  SharedNode& root = k_.shared[root_slot];
+  SharedNode& root = k_.shared[root_index];
   const std::uint32_t n = k_.triangle_count, chunk = chunk_of(n, warp_.workers()), chunks = (n + chunk - 1) / chunk;
   BuildCounters& counters = *k_.counters;
-  bool ended = do_pieces(counters.bounds_pieces, claim_piece(counters.bounds_pieces), root_array_pieces + chunks,
-                         [&](std::uint32_t piece) {
-                           if (root_array_pieces != 0 && piece == 0) {
-                             std::byte* const array = allocate(n);
-                             if (warp_.lane() == 0) root.task.refs = array;
-                           } else {
-                             bounds_piece(root, (piece - root_array_pieces) * chunk, chunk);
-                           }
-                         });
+  bool ended = process_pieces(counters.bounds_pieces, claim_piece(counters.bounds_pieces), root_array_pieces + chunks,
+                              [&](std::uint32_t piece) {
+                                if (root_array_pieces != 0 && piece == 0) {
+                                  std::byte* const array = allocate(n);
+                                  if (warp_.lane() == 0) root.task.refs = array;
+                                } else {
+                                  bounds_piece(root, (piece - root_array_pieces) * chunk, chunk);
+                                }
+                              });
   if (ended) end_bounds(root);
   if constexpr (has_context) context_.begin(warp_);
   // The piece is claimed before the wait because the claim is itself a round trip to L2. Late warps
@@ -32,8 +32,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::begin_tree() {
   // another.
   const std::uint64_t seen = claim_piece(counters.init_pieces);
   if (wait_for_bounds() != RootState::open) return;
-  ended = do_pieces(counters.init_pieces, seen, chunks,
-                    [&](std::uint32_t piece) { init_piece(root, piece * chunk, chunk); });
+  ended = process_pieces(counters.init_pieces, seen, chunks,
+                         [&](std::uint32_t piece) { init_piece(root, piece * chunk, chunk); });
   if (ended) end_init(root);
 }
 
@@ -51,8 +51,8 @@ SIMT_INLINE std::uint64_t BuildWorker<Kernel, Warp>::claim_piece(std::uint64_t& 
 // Processes pieces until none is left. True: this warp finished the last one.
 template <class Kernel, class Warp>
 template <class Do>
-SIMT_INLINE bool BuildWorker<Kernel, Warp>::do_pieces(std::uint64_t& pieces, std::uint64_t seen, std::uint32_t count,
-                                                      Do piece) {
+SIMT_INLINE bool BuildWorker<Kernel, Warp>::process_pieces(std::uint64_t& pieces, std::uint64_t seen,
+                                                           std::uint32_t count, Do piece) {
   while (static_cast<std::uint32_t>(seen) < count) {
     piece(static_cast<std::uint32_t>(seen));
     seen = claim_piece(pieces, 1);
@@ -147,13 +147,13 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::init_piece(SharedNode& root, std::ui
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::end_init(SharedNode& root) {
   if (k_.triangle_count > shared_limit) {
-    take_shared(root_slot);
+    continue_with_shared(root_index);
     return;
   }
   task_ = root.task;
   has_task_ = true;
   pending_units_ += 1;
-  k_.shared.release(warp_, root_slot);
+  k_.shared.release(warp_, root_index);
 }
 
 }  // namespace heapwood::kdtree

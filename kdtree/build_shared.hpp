@@ -12,19 +12,19 @@ namespace heapwood::kdtree {
 // Publishes the chunks of a split, or leaves all of them in this warp's backlog if the queue has no
 // space.
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::publish_chunks(std::uint32_t slot, std::uint32_t chunks,
+SIMT_INLINE void BuildWorker<Kernel, Warp>::publish_chunks(std::uint32_t index, std::uint32_t chunks,
                                                            std::int32_t room) {
   [[maybe_unused]] const auto in = probe_.in(Phase::give);
   warp_.sync();
-  if (k_.queue.push_shared(warp_, WorkKind::split_chunk, slot, chunks, room)) return;
-  if (warp_.lane() == 0) scratch_.backlog = {{WorkKind::split_chunk, slot, 0}, chunks};
+  if (k_.queue.push_shared(warp_, WorkKind::split_chunk, index, chunks, room)) return;
+  if (warp_.lane() == 0) scratch_.backlog = {{WorkKind::split_chunk, index, 0}, chunks};
   warp_.sync();
 }
 
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::run_chunk(const WorkItem& item) {
-  const std::uint32_t slot = item.slot;
-  SharedNode& node = k_.shared[slot];
+  const std::uint32_t index = item.index;
+  SharedNode& node = k_.shared[index];
   [[maybe_unused]] const auto in = probe_.in(Phase::move, node.task.path.depth());
   split_chunk(node, item.chunk);
   const std::uint32_t chunks = node.chunks;
@@ -35,7 +35,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::run_chunk(const WorkItem& item) {
   if (warp_.lane() == 0) {
     ended = simt::atomic_ref<std::uint32_t>(node.done).fetch_add(1, simt::acq_rel) + 1 == chunks;
   }
-  if (warp_.any(ended)) end_split(node, slot);
+  if (warp_.any(ended)) end_split(node, index);
 }
 // Clears the histograms of a chunk's refs in Scratch.
 template <class Kernel, class Warp>
@@ -46,13 +46,13 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::clear_sums() {
 
 // Stores a shared node's split and opens the phase that moves its refs.
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const NodeTask& task, const Split& split,
+SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t index, const NodeTask& task, const Split& split,
                                                        const alloc::BlockPair& arrays, std::uint32_t pair,
-                                                       std::uint64_t look) {
-  SharedNode& node = k_.shared[slot];
+                                                       std::uint64_t tickets) {
+  SharedNode& node = k_.shared[index];
   std::byte* const left = static_cast<std::byte*>(arrays.first);
   std::byte* const right = static_cast<std::byte*>(arrays.second);
-  const std::uint32_t waiting = TaskQueue::waiting(warp_.shfl(look, 0));
+  const std::uint32_t waiting = TaskQueue::waiting(warp_.shfl(tickets, 0));
   const std::uint32_t chunk = chunk_of(task.n, waiting), chunks = (task.n + chunk - 1) / chunk;
   const std::uint32_t max_unshared = !uses_simd && mostly_idle(waiting) ? Kernel::shared_limit_when_idle : shared_limit;
   const unsigned axis = split.axis();
@@ -60,14 +60,14 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const
   // Two round trips to L2 overlap: one lane reserves space in the queue, another one the children's
   // shared nodes.
   std::int32_t room = 0;
-  std::uint32_t slots[2] = {no_slot, no_slot};
+  std::uint32_t indices[2] = {no_shared_node, no_shared_node};
   constexpr unsigned second = Warp::width == 1 ? 0 : 1;
   if (warp_.lane() == 0) room = k_.queue.reserve_room(chunks);
   if (warp_.lane() == second) {
-    k_.shared.allocate_pair(split.nl() > max_unshared, split.nr() > max_unshared, slots[0], slots[1]);
+    k_.shared.allocate_pair(split.nl() > max_unshared, split.nr() > max_unshared, indices[0], indices[1]);
   }
   SIMT_UNROLLED
-  for (unsigned side = 0; side < 2; ++side) slots[side] = warp_.shfl(slots[side], second);
+  for (unsigned side = 0; side < 2; ++side) indices[side] = warp_.shfl(indices[side], second);
   if (warp_.lane() == 0) {
     const ParentSplit cut = parent_split(task, split);
     node.axis = axis;
@@ -81,16 +81,16 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t slot, const
     node.done = 0;
     SIMT_UNROLLED
     for (unsigned side = 0; side < 2; ++side) {
-      const std::uint32_t n = side == 0 ? split.nl() : split.nr(), child = slots[side];
+      const std::uint32_t n = side == 0 ? split.nl() : split.nr(), child = indices[side];
       node.child[side] = side == 0 ? left : right;
       node.child_n[side] = n;
-      node.child_slot[side] = child;
-      if (child != no_slot) {
+      node.child_index[side] = child;
+      if (child != no_shared_node) {
         k_.shared[child].task = child_task(task, cut, side, side == 0 ? left : right, pair);
       }
     }
   }
-  publish_chunks(slot, chunks, room);
+  publish_chunks(index, chunks, room);
 }
 
 // Moves a chunk's refs to the children, and bins them for each child that is a shared node.
@@ -108,7 +108,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
   std::byte* const left = node.child[0];
   std::byte* const right = node.child[1];
   const std::uint32_t nl = node.child_n[0], nr = node.child_n[1];
-  const bool bin_left = node.child_slot[0] != no_slot, bin_right = node.child_slot[1] != no_slot;
+  const bool bin_left = node.child_index[0] != no_shared_node, bin_right = node.child_index[1] != no_shared_node;
   const std::uint32_t size = node.chunk, first = chunk * size, last = task.n - first < size ? task.n : first + size;
   const Box below{task.box.lo, set(task.box.hi, axis, p)}, above{set(task.box.lo, axis, p), task.box.hi};
   for (unsigned k = warp_.lane(); k < 6; k += Warp::width)
@@ -196,12 +196,12 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
   }
   warp_.sync();
   if (bin_left) {
-    SharedNode& child = k_.shared[node.child_slot[0]];
+    SharedNode& child = k_.shared[node.child_index[0]];
     child.add_histogram(warp_, scratch_.choose.histogram);
     tight.add_to(child, warp_, 0);
   }
   if (bin_right) {
-    SharedNode& child = k_.shared[node.child_slot[1]];
+    SharedNode& child = k_.shared[node.child_index[1]];
     child.add_histogram(warp_, scratch_.choose.histogram + histogram_words);
     tight.add_to(child, warp_, 1);
   }
@@ -228,8 +228,8 @@ void BuildWorker<Kernel, Warp>::split_chunk_simd(SharedNode& node, std::uint32_t
   }
   move_refs(task.refs, task.n, first, last, cut, k_.corners, left, right);
   const auto bin_child = [&](unsigned side, const Target& child, std::uint32_t moved, const Box& box) {
-    if (node.child_slot[side] == no_slot) return;
-    bin_for(k_.shared[node.child_slot[side]], child.refs, child.n, child.next, child.next + moved, box);
+    if (node.child_index[side] == no_shared_node) return;
+    bin_for(k_.shared[node.child_index[side]], child.refs, child.n, child.next, child.next + moved, box);
   };
   bin_child(0, left, sides.left, {task.box.lo, set(task.box.hi, cut.axis, cut.plane)});
   bin_child(1, right, sides.right, {set(task.box.lo, cut.axis, cut.plane), task.box.hi});
@@ -239,19 +239,19 @@ void BuildWorker<Kernel, Warp>::split_chunk_simd(SharedNode& node, std::uint32_t
 // publishes one child, frees the array and continues with the other child. Work that no warp waits
 // for comes last, because the build waits for the path from level to level of a large node.
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uint32_t slot) {
+SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uint32_t index) {
   // Values that are needed late are loaded late: the kernel has no register to spare.
-  const std::uint32_t slot_left = node.child_slot[0], slot_right = node.child_slot[1];
-  const bool both_shared = slot_left != no_slot && slot_right != no_slot;
-  const bool none_shared = slot_left == no_slot && slot_right == no_slot;
-  std::uint32_t small = (slot_left == no_slot ? 1u : 0u) | (slot_right == no_slot ? 2u : 0u);
-  emptied_ = slot;
+  const std::uint32_t left_index = node.child_index[0], right_index = node.child_index[1];
+  const bool both_shared = left_index != no_shared_node && right_index != no_shared_node;
+  const bool none_shared = left_index == no_shared_node && right_index == no_shared_node;
+  std::uint32_t small = (left_index == no_shared_node ? 1u : 0u) | (right_index == no_shared_node ? 2u : 0u);
+  emptied_ = index;
   // The parent's pending unit passes to one child; the other child gets its own.
   if (both_shared) {
     if (warp_.lane() == 0) k_.queue.add_pending(1);
-    if (!k_.queue.push_shared(warp_, WorkKind::choose, slot_left, 1)) {
+    if (!k_.queue.push_shared(warp_, WorkKind::choose, left_index, 1)) {
       // no space: this warp splits the child as an unshared node
-      k_.shared.release(warp_, slot_left);
+      k_.shared.release(warp_, left_index);
       small = 1;
       pending_units_ += 1;
     }
@@ -265,26 +265,26 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uin
   SIMT_ROLLED
   for (unsigned side = 0; side < 2; ++side) {
     if ((small >> side & 1) == 0) continue;
-    push_own(child_task(
+    push_private(child_task(
         node.task, {node.axis, node.plane, node.child_n[0], node.child_n[1], node.child_path, node.child_allowance},
         side, node.child[side], node.pair));
   }
   if (!delays_parent_free()) free(node.task.refs, node.task.n);
   const std::uint32_t tasks = top_ - bottom_;
-  if (!both_shared && (!none_shared || tasks > 1)) publish_oldest(k_.queue.look(warp_));
-  if (!none_shared) take_shared(slot_right != no_slot ? slot_right : slot_left);
+  if (!both_shared && (!none_shared || tasks > 1)) publish_oldest(k_.queue.load_tickets(warp_));
+  if (!none_shared) continue_with_shared(right_index != no_shared_node ? right_index : left_index);
 }
 // Releases the shared node whose children end_split() has started. The memory of its array is free
 // then, so a deferred node can be retried: among small nodes some warp finishes a unit all the time
 // and retries, but here no unit is finished.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::release_emptied() {
-  if (emptied_ == no_slot) return;
+  if (emptied_ == no_shared_node) return;
   const NodeTask& task = k_.shared[emptied_].task;
   if (delays_parent_free()) free(task.refs, task.n);
   if (defers_nodes && k_.queue.has_deferred(warp_)) TaskQueue::push_retry(k_.queue, warp_);
   k_.shared.release(warp_, emptied_);
-  emptied_ = no_slot;
+  emptied_ = no_shared_node;
 }
 
 template <class Allocator, RefKind kind, class ProbeType>

@@ -70,11 +70,11 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::descend(const NodeTask& parent, cons
   const unsigned first = split.nl() >= split.nr() ? 0 : 1;
   const ParentSplit cut = parent_split(parent, split);
   task_ = child_task(parent, cut, first, first == 0 ? left : right, pair);
-  push_own(child_task(parent, cut, 1 - first, first == 0 ? right : left, pair));
+  push_private(child_task(parent, cut, 1 - first, first == 0 ? right : left, pair));
 }
 
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::push_own(const NodeTask& task) {
+SIMT_INLINE void BuildWorker<Kernel, Warp>::push_private(const NodeTask& task) {
   if (warp_.lane() == 0) {
     if (task.n == 0) {
       k_.nodes[task.node] = Node::make_leaf(0, 0);
@@ -88,15 +88,15 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::push_own(const NodeTask& task) {
 }
 
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::pop_own() {
+SIMT_INLINE void BuildWorker<Kernel, Warp>::pop_private() {
   --top_;
   task_ = scratch_.stack[top_ % Kernel::stack_size];
   warp_.sync();
 }
 
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::publish_oldest(std::uint64_t look) {
-  const std::uint32_t waiting = TaskQueue::waiting(warp_.shfl(look, 0));
+SIMT_INLINE void BuildWorker<Kernel, Warp>::publish_oldest(std::uint64_t tickets) {
+  const std::uint32_t waiting = TaskQueue::waiting(warp_.shfl(tickets, 0));
   if (waiting == 0 || top_ == bottom_) return;
   [[maybe_unused]] const auto in = probe_.in(Phase::give);
   const NodeTask& oldest = scratch_.stack[bottom_ % Kernel::stack_size];

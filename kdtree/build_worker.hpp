@@ -52,9 +52,9 @@ class BuildWorker {
           const Next next = split_nodes();
           if (next == Next::finish) {
             const auto node = scratch_.unfinished;
-            finish_node(node.split, node.arrays, allocates_in_loop, node.look);
+            finish_node(node.split, node.arrays, allocates_in_loop, node.tickets);
           } else if (next == Next::middle) {
-            finish_node(choose_middle_of_task(), {}, false, k_.queue.look(warp_));
+            finish_node(choose_middle_of_task(), {}, false, k_.queue.load_tickets(warp_));
           }
         } else {
           split_node();
@@ -65,7 +65,7 @@ class BuildWorker {
       WorkItem item = next_of_backlog();
       if (item.kind == WorkKind::none) {
         if (top_ != bottom_) {
-          pop_own();
+          pop_private();
           has_task_ = true;
           continue;
         }
@@ -88,12 +88,12 @@ class BuildWorker {
         has_task_ = true;
         pending_units_ = 1;
       } else if (item.kind == WorkKind::choose) {
-        take_shared(item.slot);
+        continue_with_shared(item.index);
       } else if (defers_nodes && item.kind >= WorkKind::retry) [[unlikely]] {
         if (item.kind == WorkKind::trim)
           trim();
         else
-          retry_deferred(item.slot == all_others_idle);
+          retry_deferred(item.index == all_others_idle);
       } else {
         run_chunk(item);
       }
@@ -132,24 +132,24 @@ class BuildWorker {
       if (next > Next::pop) return next;
       if (next == Next::pop) {
         if (top_ == bottom_) return Next::nothing;
-        pop_own();
+        pop_private();
       }
     }
   }
   SIMT_INLINE Next split_node() {
     // used later: the choice hides the load's latency
-    const std::uint64_t look = k_.queue.look(warp_);
+    const std::uint64_t tickets = k_.queue.load_tickets(warp_);
     const NodeTask task = task_;
-    const std::uint32_t slot = slot_;
-    [[maybe_unused]] const auto in = probe_.in(slot != no_slot         ? Phase::choose
+    const std::uint32_t index = shared_index_;
+    [[maybe_unused]] const auto in = probe_.in(index != no_shared_node ? Phase::choose
                                                : task.n <= exact_limit ? Phase::exact
                                                                        : Phase::binned,
                                                task.path.depth());
     Split split;
     const SplitCost cost(k_.costs, task.path.scale(), task.box, task.n);
     if (task.path.depth() < max_depth && cost.splittable()) {
-      split =
-          choose<Refs>(warp_, scratch_.choose, task, k_.corners, cost, slot != no_slot ? &k_.shared[slot] : nullptr);
+      split = choose<Refs>(warp_, scratch_.choose, task, k_.corners, cost,
+                           index != no_shared_node ? &k_.shared[index] : nullptr);
     }
     const bool splits = is_worth(split, task, cost);
     if (!splits && may_split_in_middle(task, cost)) [[unlikely]] {
@@ -159,25 +159,25 @@ class BuildWorker {
       split = {};
     }
     if constexpr (!Kernel::splits_in_loop) {
-      finish_node(split, {}, false, look);
+      finish_node(split, {}, false, tickets);
       return Next::nothing;
     } else {
       alloc::BlockPair arrays;
       if constexpr (has_context) {
-        if (slot == no_slot) {
+        if (index == no_shared_node) {
           if (splits) {
-            if (try_exchange(task, split, arrays)) return end_small(task, split, arrays, look);
+            if (try_exchange(task, split, arrays)) return end_small(task, split, arrays, tickets);
           } else if (try_free_early(task)) {
-            return end_leaf(task, look);
+            return end_leaf(task, tickets);
           }
         }
       } else if (splits) {  // one copy of the allocator's code serves shared nodes as well
         arrays = allocate_children(split.nl(), split.nr());
-        if (is_allocated(arrays) && slot == no_slot) return end_small(task, split, arrays, look);
-      } else if (slot == no_slot) {
-        return end_leaf(task, look);
+        if (is_allocated(arrays) && index == no_shared_node) return end_small(task, split, arrays, tickets);
+      } else if (index == no_shared_node) {
+        return end_leaf(task, tickets);
       }
-      if (warp_.lane() == 0) scratch_.unfinished = {split, arrays, look};
+      if (warp_.lane() == 0) scratch_.unfinished = {split, arrays, tickets};
       warp_.sync();
       return Next::finish;
     }
@@ -185,50 +185,50 @@ class BuildWorker {
   // Moves a small node's refs at once and continues with the larger child, so that the stack holds
   // the smaller ones.
   SIMT_INLINE Next end_small(const NodeTask& task, const Split& split, const alloc::BlockPair& arrays,
-                             std::uint64_t look) {
+                             std::uint64_t tickets) {
     const std::uint32_t pair = reserve_pair();
     if (stop_) return Next::nothing;
     split_small(task, split, arrays, pair);
     if constexpr (!has_context) free(task.refs, task.n);
-    publish_oldest(look);
+    publish_oldest(tickets);
     return Next::task;
   }
-  SIMT_INLINE Next end_leaf(const NodeTask& task, std::uint64_t look) {
+  SIMT_INLINE Next end_leaf(const NodeTask& task, std::uint64_t tickets) {
     write_leaf(task);
     if (stop_) return Next::nothing;
     if constexpr (!has_context) free(task.refs, task.n);
-    publish_oldest(look);
+    publish_oldest(tickets);
     return Next::pop;
   }
   // Finishes a node that is shared, or whose allocation needs the slow path. `allocated`: its
   // children's arrays have been requested, and are present unless the pool was exhausted.
   SIMT_INLINE void finish_node(const Split split, alloc::BlockPair arrays, const bool allocated,
-                               const std::uint64_t look) {
+                               const std::uint64_t tickets) {
     const NodeTask task = task_;
-    const std::uint32_t slot = slot_;
-    slot_ = no_slot;
+    const std::uint32_t index = shared_index_;
+    shared_index_ = no_shared_node;
     const bool splits = split.found();
     if (splits && !allocated) arrays = allocate_children(split.nl(), split.nr());
     if (!is_allocated(arrays)) {
-      if (slot != no_slot) pending_units_ += 1;
+      if (index != no_shared_node) pending_units_ += 1;
       if (splits) [[unlikely]] {
-        if (defer_node(task, slot, split.nl() > split.nr() ? split.nl() : split.nr())) return;
+        if (defer_node(task, index, split.nl() > split.nr() ? split.nl() : split.nr())) return;
       }
       write_leaf(task);
-      if (slot != no_slot) k_.shared.release(warp_, slot);
+      if (index != no_shared_node) k_.shared.release(warp_, index);
     } else {
       const std::uint32_t pair = reserve_pair();
       if (stop_) return;
-      if (slot != no_slot) {
+      if (index != no_shared_node) {
         note_inner(task, split, pair);
-        open_split(slot, task, split, arrays, pair, look);
+        open_split(index, task, split, arrays, pair, tickets);
         return;
       }
       split_small(task, split, arrays, pair);
       has_task_ = true;
     }
     free(task.refs, task.n);
-    publish_oldest(look);
+    publish_oldest(tickets);
   }
   // The split in the middle of task_, or no split.
   SIMT_INLINE Split choose_middle_of_task() { return choose_middle_slow(warp_, scratch_, k_.corners, k_.costs, task_); }
@@ -239,9 +239,9 @@ class BuildWorker {
   }
   SIMT_INLINE bool mostly_idle(std::uint32_t waiting) const { return waiting > warp_.workers() / 2; }
   // Makes a shared node the next one to split.
-  SIMT_INLINE void take_shared(std::uint32_t slot) {
-    slot_ = slot;
-    task_ = k_.shared[slot].task;
+  SIMT_INLINE void continue_with_shared(std::uint32_t index) {
+    shared_index_ = index;
+    task_ = k_.shared[index].task;
     has_task_ = true;
   }
 
@@ -253,11 +253,11 @@ class BuildWorker {
   SIMT_INLINE void descend(const NodeTask& parent, const Split& split, std::byte* left, std::byte* right,
                            std::uint32_t pair);
   // Pushes a node onto the private stack; an empty node becomes a leaf at once.
-  SIMT_INLINE void push_own(const NodeTask& task);
-  SIMT_INLINE void pop_own();
-  // Publishes the oldest node of the stack, nearly always a large one, if `look` saw a waiting
+  SIMT_INLINE void push_private(const NodeTask& task);
+  SIMT_INLINE void pop_private();
+  // Publishes the oldest node of the stack, nearly always a large one, if `tickets` shows a waiting
   // warp. A node that is too small to be worth publishing moves to the top of the stack instead.
-  SIMT_INLINE void publish_oldest(std::uint64_t look);
+  SIMT_INLINE void publish_oldest(std::uint64_t tickets);
 
   // ---- memory: build_memory.hpp -----------------------------------------------------------------
   // Frees the array of n refs. Syncs first, so that all lanes have finished reading it.
@@ -310,17 +310,17 @@ class BuildWorker {
   SIMT_INLINE void note_node(const NodeTask& task, bool leaf);
 
   // ---- nodes that are refused memory: build_refused.hpp -----------------------------------------
-  SIMT_INLINE bool defer_node(const NodeTask& task, std::uint32_t slot, std::uint32_t n);
+  SIMT_INLINE bool defer_node(const NodeTask& task, std::uint32_t index, std::uint32_t n);
   static SIMT_OUTLINE bool record_deferred_node(TaskQueue queue, BuildCounters* counters, Warp warp, Scratch& scratch,
-                                                std::uint32_t at, std::uint32_t slot, std::uint32_t n);
+                                                std::uint32_t at, std::uint32_t index, std::uint32_t n);
   SIMT_INLINE void retry_deferred(bool all_idle);
   static SIMT_OUTLINE std::uint32_t take_deferred(TaskQueue queue, Warp warp, Scratch& scratch, std::uint32_t at,
                                                   bool all_idle);
   SIMT_INLINE void trim();
 
   // ---- shared nodes: build_shared.hpp -----------------------------------------------------------
-  SIMT_INLINE void open_split(std::uint32_t slot, const NodeTask& task, const Split& split,
-                              const alloc::BlockPair& arrays, std::uint32_t pair, std::uint64_t look);
+  SIMT_INLINE void open_split(std::uint32_t index, const NodeTask& task, const Split& split,
+                              const alloc::BlockPair& arrays, std::uint32_t pair, std::uint64_t tickets);
   SIMT_INLINE void run_chunk(const WorkItem& item);
   SIMT_INLINE void clear_sums();
   SIMT_INLINE void split_chunk(SharedNode& node, std::uint32_t chunk);
@@ -340,15 +340,15 @@ class BuildWorker {
     }
     return chunk_size(n, waiting);
   }
-  SIMT_INLINE void end_split(SharedNode& node, std::uint32_t slot);
+  SIMT_INLINE void end_split(SharedNode& node, std::uint32_t index);
   SIMT_INLINE void release_emptied();
-  SIMT_INLINE void publish_chunks(std::uint32_t slot, std::uint32_t chunks, std::int32_t room);
+  SIMT_INLINE void publish_chunks(std::uint32_t index, std::uint32_t chunks, std::int32_t room);
 
   // ---- the root: build_root.hpp -----------------------------------------------------------------
   SIMT_INLINE void begin_tree();
   SIMT_INLINE std::uint64_t claim_piece(std::uint64_t& pieces, std::uint64_t finished = 0);
   template <class Do>
-  SIMT_INLINE bool do_pieces(std::uint64_t& pieces, std::uint64_t seen, std::uint32_t count, Do piece);
+  SIMT_INLINE bool process_pieces(std::uint64_t& pieces, std::uint64_t seen, std::uint32_t count, Do piece);
   SIMT_INLINE void bounds_piece(SharedNode& root, std::uint32_t first, std::uint32_t chunk);
   SIMT_INLINE void end_bounds(SharedNode& root);
   SIMT_INLINE RootState wait_for_bounds();
@@ -359,9 +359,9 @@ class BuildWorker {
   // A CPU thread with clipped refs uses vectors in place of lanes (simd_refs.hpp).
   static constexpr bool uses_simd = Warp::width == 1 && Refs::stores_bounds;
   static constexpr std::uint32_t no_node = ~0u;
-  // `slot` of a retry item: no other warp has work
+  // `index` of a retry item: no other warp has work
   static constexpr std::uint32_t all_others_idle = 1;
-  // in addition to indices and no_slot
+  // in addition to indices and no_shared_node
   static constexpr std::uint32_t found_nothing = ~1u, found_trim = ~2u;
   static constexpr bool has_context = Kernel::has_context;
   // With a context, allocating the root's array is a piece of the bounds phase, since it is a call
@@ -382,8 +382,8 @@ class BuildWorker {
   bool stop_ = false;
   std::uint32_t top_ = 0, bottom_ = 0;  // stack entries [bottom, top) modulo its size
   std::uint32_t pending_units_ = 0;
-  std::uint32_t slot_ = no_slot;     // the index of task_ if it is a shared node
-  std::uint32_t emptied_ = no_slot;  // a shared node to be released
+  std::uint32_t shared_index_ = no_shared_node;  // the index of task_ if it is a shared node
+  std::uint32_t emptied_ = no_shared_node;       // a shared node to be released
   std::uint32_t pair_next_ = first_pair, ref_next_ = 0, ref_end_ = 0;
 };
 

@@ -37,10 +37,8 @@ struct LevelBounds {
       Box box;
       for (std::uint32_t i = first + warp.lane(); i < last; i += Warp::width) {
         const Triangle t = triangles[i];
-        const Vec3 zero{0.0f, 0.0f,
-                        // Adding zero turns -0 into +0: from here on equal coordinates have equal
-                        // bits.
-                        0.0f};
+        // Adding zero turns -0 into +0: from here on equal coordinates have equal bits.
+        const Vec3 zero{0.0f, 0.0f, 0.0f};
         const Vec3 a = vertices[t.v[0]] + zero, b = vertices[t.v[1]] + zero, c = vertices[t.v[2]] + zero;
         corners[i] = {{a.x, a.y, a.z, 0.0f}, {b.x, b.y, b.z, 0.0f}, {c.x, c.y, c.z, 0.0f}};
         box.grow(bounds(Corners{a, b, c}));

@@ -36,9 +36,9 @@ BuildProfile build_profiled(Workspace& workspace, const std::string& allocator, 
 // Builds with PrivateBump (alloc/private_bump.hpp) and without a probe, in its own pool, which is
 // large enough for the whole build. The constructor finds the size by building. `mesh` must outlive
 // it.
-class WithoutCost {
+class NoCostBuilder {
  public:
-  WithoutCost(const DeviceMesh& mesh, const BuildOptions& options);
+  NoCostBuilder(const DeviceMesh& mesh, const BuildOptions& options);
   BuildRun build();
 
  private:
@@ -54,7 +54,7 @@ struct ProfileJob {
 };
 BuildProfile build_profiled_cpu(const ProfileJob& job);
 BuildProfile build_profiled_cuda(const ProfileJob& job);
-BuildRun build_without_cost_cpu(const ProfileJob& job);
-BuildRun build_without_cost_cuda(const ProfileJob& job);
+BuildRun build_no_cost_cpu(const ProfileJob& job);
+BuildRun build_no_cost_cuda(const ProfileJob& job);
 
 }  // namespace heapwood::kdtree

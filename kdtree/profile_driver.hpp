@@ -78,7 +78,7 @@ BuildProfile build_profiled_on(const Device& device, const ProfileJob& job) {
 }
 
 template <class Device>
-BuildRun build_without_cost_on(const Device& device, const ProfileJob& job) {
+BuildRun build_no_cost_on(const Device& device, const ProfileJob& job) {
   return build_with<alloc::PrivateBump, RefKind::clipped>(device, job.workspace, job.options, [&] {
     return alloc::PrivateBump::create(job.workspace.pool(), job.workspace.allocator_options(), device);
   });

@@ -50,7 +50,7 @@ class Hash {
 };
 
 [[noreturn]] void broken(std::uint32_t node, const std::string& what) {
-  throw Error(Exit::failed, "tree: node " + std::to_string(node) + " " + what + "; the builder is at fault");
+  throw Error(Exit::failed, "tree: node " + std::to_string(node) + " " + what + "; this is a bug in the builder");
 }
 
 struct Visit {
@@ -157,7 +157,7 @@ class Walk {
 }  // namespace
 
 TreeStats measure(const Tree& tree, const SahCosts& costs) {
-  if (tree.nodes.empty()) throw Error(Exit::failed, "tree: there is no root; the builder is at fault");
+  if (tree.nodes.empty()) throw Error(Exit::failed, "tree: there is no root; this is a bug in the builder");
   // Subtrees below a fixed depth are measured in parallel and added in their order, so that sums
   // and hash do not depend on the number of threads.
   constexpr unsigned cut = 9;

@@ -14,7 +14,7 @@ class DeferredNodes {
   // A node, as a task or as the index of a shared node.
   struct alignas(64) Place {
     std::uint32_t state = free;
-    std::uint32_t slot = 0;
+    std::uint32_t index = 0;
     NodeTask task;
   };
   static constexpr std::uint32_t max_nodes = 16384;
@@ -24,21 +24,21 @@ class DeferredNodes {
 
   // Stores a node. The warp must have counted place i in. One lane calls this and take().
   template <class Warp>
-  SIMT_INLINE void put(Warp& warp, std::uint32_t i, const NodeTask& task, std::uint32_t slot) const {
+  SIMT_INLINE void put(Warp& warp, std::uint32_t i, const NodeTask& task, std::uint32_t index) const {
     Place& place = places_[i];
     if (!change(warp, place, free)) return;  // aborted
     place.task = task;
-    place.slot = slot;
+    place.index = index;
     // release: publishes the task, and its refs or its shared node.
     simt::atomic_ref<std::uint32_t>(place.state).store(full, simt::release);
   }
   // Takes a node. The warp must have counted place i out. False: aborted.
   template <class Warp>
-  SIMT_INLINE bool take(Warp& warp, std::uint32_t i, NodeTask& task, std::uint32_t& slot) const {
+  SIMT_INLINE bool take(Warp& warp, std::uint32_t i, NodeTask& task, std::uint32_t& index) const {
     Place& place = places_[i];
     if (!change(warp, place, full)) return false;
     task = place.task;
-    slot = place.slot;
+    index = place.index;
     // release: the place has been read.
     simt::atomic_ref<std::uint32_t>(place.state).store(free, simt::release);
     return true;

@@ -14,7 +14,7 @@
 
 namespace heapwood::kdtree {
 
-inline constexpr std::uint32_t no_slot = 0xffffffffu, root_slot = 0;
+inline constexpr std::uint32_t no_shared_node = 0xffffffffu, root_index = 0;
 
 struct alignas(128) SharedNode {
   // Written by the warp that opens a phase and read by those that join it; the flags of the queue's
@@ -22,7 +22,7 @@ struct alignas(128) SharedNode {
   NodeTask task;
   std::byte* child[2];
   std::uint32_t child_n[2];
-  std::uint32_t child_slot[2];
+  std::uint32_t child_index[2];
   std::uint32_t pair;
   std::uint32_t axis;
   float plane;
@@ -125,20 +125,20 @@ class SharedNodes {
       std::uint64_t top = 0;  // tag:32 | index + 1:32
     };
     Stack stacks[stack_count];
-    alignas(128) std::uint32_t fresh = root_slot + 1;
+    alignas(128) std::uint32_t fresh = root_index + 1;
   };
 
   SharedNodes() = default;
   SharedNodes(Counters* counters, SharedNode* nodes, std::uint32_t count)
       : counters_(counters), nodes_(nodes), count_(count) {}
 
-  SIMT_INLINE SharedNode& operator[](std::uint32_t slot) const { return nodes_[slot]; }
+  SIMT_INLINE SharedNode& operator[](std::uint32_t index) const { return nodes_[index]; }
 
-  // Allocates a cleared node for each child that needs one; no_slot if there is none. One lane
-  // calls. Nodes that were never used come first, with one add for both children. The count `fresh`
-  // may exceed the size of the array; a build adds less than 2^32.
-  SIMT_INLINE void allocate_pair(bool left, bool right, std::uint32_t& left_slot, std::uint32_t& right_slot) const {
-    left_slot = right_slot = no_slot;
+  // Allocates a cleared node for each child that needs one; no_shared_node if there is none. One
+  // lane calls. Nodes that were never used come first, with one add for both children. The count
+  // `fresh` may exceed the size of the array; a build adds less than 2^32.
+  SIMT_INLINE void allocate_pair(bool left, bool right, std::uint32_t& left_index, std::uint32_t& right_index) const {
+    left_index = right_index = no_shared_node;
     if (!left && !right) return;
     // relaxed: nodes that were never used were cleared before the launch.
     std::uint32_t fresh =
@@ -146,29 +146,29 @@ class SharedNodes {
     SIMT_ROLLED
     for (unsigned side = 0; side < 2; ++side) {
       if (!(side == 0 ? left : right)) continue;
-      const std::uint32_t slot = fresh < count_ ? fresh : pop_released(fresh);
+      const std::uint32_t index = fresh < count_ ? fresh : pop_released(fresh);
       ++fresh;
-      (side == 0 ? left_slot : right_slot) = slot;
+      (side == 0 ? left_index : right_index) = index;
     }
   }
   // Releases a node that no warp uses any more. All lanes call.
   template <class Warp>
-  SIMT_INLINE void release(Warp& warp, std::uint32_t slot) const {
-    nodes_[slot].clear(warp);
+  SIMT_INLINE void release(Warp& warp, std::uint32_t index) const {
+    nodes_[index].clear(warp);
     warp.sync();
     if (warp.lane() != 0) return;
-    const simt::atomic_ref<std::uint64_t> top(counters_->stacks[slot % stack_count].top);
+    const simt::atomic_ref<std::uint64_t> top(counters_->stacks[index % stack_count].top);
     std::uint64_t seen = top.load(simt::relaxed);
     do {
-      simt::atomic_ref<std::uint32_t>(nodes_[slot].next_free).store(static_cast<std::uint32_t>(seen), simt::relaxed);
+      simt::atomic_ref<std::uint32_t>(nodes_[index].next_free).store(static_cast<std::uint32_t>(seen), simt::relaxed);
       // release: publishes the cleared node and its link. acquire: what earlier releasing warps
       // published stays visible to the warps that pop after this one.
-    } while (!top.compare_exchange_weak(seen, (seen >> 32 << 32) + (std::uint64_t{1} << 32) + slot + 1, simt::acq_rel,
+    } while (!top.compare_exchange_weak(seen, (seen >> 32 << 32) + (std::uint64_t{1} << 32) + index + 1, simt::acq_rel,
                                         simt::relaxed));
   }
 
  private:
-  // Pops a released node, or no_slot; stack `first` % stack_count is visited first.
+  // Pops a released node, or no_shared_node; stack `first` % stack_count is visited first.
   SIMT_INLINE std::uint32_t pop_released(std::uint32_t first) const {
     SIMT_ROLLED
     for (std::uint32_t i = 0; i < stack_count; ++i) {
@@ -176,15 +176,15 @@ class SharedNodes {
       // acquire: the releasing warp has cleared the node.
       std::uint64_t seen = top.load(simt::acquire);
       while (static_cast<std::uint32_t>(seen) != 0) {
-        const std::uint32_t slot = static_cast<std::uint32_t>(seen) - 1;
-        const std::uint32_t next = simt::atomic_ref<std::uint32_t>(nodes_[slot].next_free).load(simt::relaxed);
+        const std::uint32_t index = static_cast<std::uint32_t>(seen) - 1;
+        const std::uint32_t next = simt::atomic_ref<std::uint32_t>(nodes_[index].next_free).load(simt::relaxed);
         if (top.compare_exchange_weak(seen, (seen >> 32 << 32) + (std::uint64_t{1} << 32) + next, simt::acq_rel,
                                       simt::acquire)) {
-          return slot;
+          return index;
         }
       }
     }
-    return no_slot;
+    return no_shared_node;
   }
 
   Counters* counters_ = nullptr;

@@ -42,10 +42,10 @@ struct LaneBest {
     // A negative cost would order after all others in SplitCost::consider, so it is not valid here.
     const Ints8 valid = (p > std::max(above, t.lo)) & (p < std::min(below, t.hi)) & (bits >= 0);
     const Ints8 k = valid ? bits : no_key;
-    keep_better(k, nl + static_cast<int>(t.axis << 30 ^ 0x80000000u), nr | flats, p);
+    update(k, nl + static_cast<int>(t.axis << 30 ^ 0x80000000u), nr | flats, p);
   }
 
-  [[gnu::always_inline]] void keep_better(const Ints8& k, const Ints8& o, const Ints8& r, const Floats8& p) {
+  [[gnu::always_inline]] void update(const Ints8& k, const Ints8& o, const Ints8& r, const Floats8& p) {
     const Ints8 better = (k < key) | ((k == key) & ((o < order) | ((o == order) & (p < plane))));
     key = better ? k : key;
     order = better ? o : order;
@@ -55,18 +55,18 @@ struct LaneBest {
 
   // Updates `best` with the best of all lanes.
   [[gnu::always_inline]] void finish(Split& best) {
-    keep_better(__builtin_shufflevector(key, key, 4, 5, 6, 7, 0, 1, 2, 3),
-                __builtin_shufflevector(order, order, 4, 5, 6, 7, 0, 1, 2, 3),
-                __builtin_shufflevector(right, right, 4, 5, 6, 7, 0, 1, 2, 3),
-                __builtin_shufflevector(plane, plane, 4, 5, 6, 7, 0, 1, 2, 3));
-    keep_better(__builtin_shufflevector(key, key, 2, 3, 0, 1, 6, 7, 4, 5),
-                __builtin_shufflevector(order, order, 2, 3, 0, 1, 6, 7, 4, 5),
-                __builtin_shufflevector(right, right, 2, 3, 0, 1, 6, 7, 4, 5),
-                __builtin_shufflevector(plane, plane, 2, 3, 0, 1, 6, 7, 4, 5));
-    keep_better(__builtin_shufflevector(key, key, 1, 0, 3, 2, 5, 4, 7, 6),
-                __builtin_shufflevector(order, order, 1, 0, 3, 2, 5, 4, 7, 6),
-                __builtin_shufflevector(right, right, 1, 0, 3, 2, 5, 4, 7, 6),
-                __builtin_shufflevector(plane, plane, 1, 0, 3, 2, 5, 4, 7, 6));
+    update(__builtin_shufflevector(key, key, 4, 5, 6, 7, 0, 1, 2, 3),
+           __builtin_shufflevector(order, order, 4, 5, 6, 7, 0, 1, 2, 3),
+           __builtin_shufflevector(right, right, 4, 5, 6, 7, 0, 1, 2, 3),
+           __builtin_shufflevector(plane, plane, 4, 5, 6, 7, 0, 1, 2, 3));
+    update(__builtin_shufflevector(key, key, 2, 3, 0, 1, 6, 7, 4, 5),
+           __builtin_shufflevector(order, order, 2, 3, 0, 1, 6, 7, 4, 5),
+           __builtin_shufflevector(right, right, 2, 3, 0, 1, 6, 7, 4, 5),
+           __builtin_shufflevector(plane, plane, 2, 3, 0, 1, 6, 7, 4, 5));
+    update(__builtin_shufflevector(key, key, 1, 0, 3, 2, 5, 4, 7, 6),
+           __builtin_shufflevector(order, order, 1, 0, 3, 2, 5, 4, 7, 6),
+           __builtin_shufflevector(right, right, 1, 0, 3, 2, 5, 4, 7, 6),
+           __builtin_shufflevector(plane, plane, 1, 0, 3, 2, 5, 4, 7, 6));
     // Infinity is the greatest cost; greater bit patterns are NaNs or no_key.
     if (key[0] > std::bit_cast<int>(std::numeric_limits<float>::infinity())) return;
     const Split split{static_cast<std::uint32_t>(key[0]), static_cast<std::uint32_t>(order[0]) ^ 0x80000000u,

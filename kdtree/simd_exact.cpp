@@ -156,10 +156,10 @@ struct LaneBest8 {
 
 // ---- counting -----------------------------------------------------------------------------------
 
-// n <= capacity, which is a multiple of `together`.
+// n <= capacity, which is a multiple of `planes_per_step`.
 template <unsigned capacity>
 [[gnu::always_inline]] inline Split choose_of(const float* bounds, std::uint32_t n, const Terms8& terms) {
-  constexpr unsigned together = 2;
+  constexpr unsigned planes_per_step = 2;
   Floats8 plane[capacity], end[capacity], flat[capacity];
   Ints8 is_flat{};
   for (unsigned i = 0; i < n; ++i) {
@@ -177,20 +177,20 @@ template <unsigned capacity>
   for (unsigned i = n; i < capacity; ++i) plane[i] = Floats8{} + beyond;
   sort<capacity>(plane, std::make_index_sequence<exchange_count<capacity>>{});
   LaneBest8 found;
-  for (unsigned k = 0; k < n; k += together) {
-    Ints8 behind[together]{}, in_plane[together]{};
+  for (unsigned k = 0; k < n; k += planes_per_step) {
+    Ints8 behind[planes_per_step]{}, in_plane[planes_per_step]{};
     for (unsigned i = 0; i < n; ++i) {
 #pragma GCC unroll 2
-      for (unsigned j = 0; j < together; ++j) behind[j] -= plane[k + j] < end[i];
+      for (unsigned j = 0; j < planes_per_step; ++j) behind[j] -= plane[k + j] < end[i];
     }
     if (flats) {
       for (unsigned i = 0; i < n; ++i) {
 #pragma GCC unroll 2
-        for (unsigned j = 0; j < together; ++j) in_plane[j] -= plane[k + j] == flat[i];
+        for (unsigned j = 0; j < planes_per_step; ++j) in_plane[j] -= plane[k + j] == flat[i];
       }
     }
 #pragma GCC unroll 2
-    for (unsigned j = 0; j < together; ++j) {
+    for (unsigned j = 0; j < planes_per_step; ++j) {
       found.consider(terms, plane[k + j], static_cast<float>(k + j) + __builtin_convertvector(in_plane[j], Floats8),
                      __builtin_convertvector(behind[j], Floats8));
     }

@@ -6,8 +6,8 @@
 //
 // The ring cannot overflow. Items of shared nodes reserve space first, and if there is none the
 // caller does the work itself: a full ring makes a build slower but never fails it. A task is
-// pushed only after a look() that saw a waiting warp, and one per look, so unclaimed tasks never
-// outnumber the warps; the ring has that many entries in addition to the space for items.
+// pushed only after a load_tickets() that saw a waiting warp, and once per load, so unclaimed tasks
+// never outnumber the warps; the ring has that many entries in addition to the space for items.
 //
 // Nodes that were refused memory are deferred, outside the ring, until some warp has finished a
 // unit of work and so freed memory. A node becomes a leaf for lack of memory only if it is refused
@@ -31,21 +31,20 @@ enum class WorkKind : std::uint32_t { none, task, choose, split_chunk, retry, tr
 
 struct WorkItem {
   WorkKind kind = WorkKind::none;
-  std::uint32_t slot = 0;  // index of the shared node, for choose and chunks
+  std::uint32_t index = 0;  // index of the shared node, for choose and chunks
   std::uint32_t chunk = 0;
 };
 
 class TaskQueue {
  public:
   struct alignas(64) RingEntry {
-    std::uint64_t flag = 0;  // 0 = free, else kind:4 | lap:8 | slot:20 | chunk:32
+    std::uint64_t flag = 0;  // 0 = free, else kind:4 | lap:8 | index:20 | chunk:32
     NodeTask task;
   };
   struct alignas(128) Counters {
-    std::uint64_t tickets =
-        // Tail:32 (items pushed) | head:32 (tickets taken), in one word so that one load tells how
-        // many wait.
-        0;
+    // Tail:32 (items pushed) | head:32 (tickets taken), in one word so that one load tells how many
+    // warps wait.
+    std::uint64_t tickets = 0;
     alignas(128) std::int32_t room = 0;  // number of items of shared nodes that still fit
     // Deferred nodes:32 | pending units:32. A unit is a shared node or a published task whose
     // subtree is unfinished. A deferred node belongs to no unit.
@@ -53,7 +52,7 @@ class TaskQueue {
     // 1: all warps have released their cached memory, and no node has been deferred since
     std::uint32_t trimmed = 0;
   };
-  static constexpr std::uint32_t max_slots = 1u << 20;
+  static constexpr std::uint32_t max_shared_nodes = 1u << 20;
 
   // The work that remains when units have been finished.
   enum class Remaining : std::uint32_t { work, some_deferred, only_deferred, nothing };
@@ -74,12 +73,12 @@ class TaskQueue {
   // A snapshot of the tickets for waiting(): warps that wait for work, minus items that wait for a
   // warp. relaxed: a hint.
   template <class Warp>
-  SIMT_INLINE std::uint64_t look(Warp&) const {
+  SIMT_INLINE std::uint64_t load_tickets(Warp&) const {
     return simt::atomic_ref<std::uint64_t>(counters_->tickets).load(simt::relaxed);
   }
-  static SIMT_INLINE std::uint32_t waiting(std::uint64_t look) {
+  static SIMT_INLINE std::uint32_t waiting(std::uint64_t tickets) {
     const auto more =
-        static_cast<std::int32_t>(static_cast<std::uint32_t>(look) - static_cast<std::uint32_t>(look >> 32));
+        static_cast<std::int32_t>(static_cast<std::uint32_t>(tickets) - static_cast<std::uint32_t>(tickets >> 32));
     return more > 0 ? static_cast<std::uint32_t>(more) : 0;
   }
 
@@ -104,7 +103,8 @@ class TaskQueue {
     // loads are relaxed: on a GPU each acquire invalidates the multiprocessor's L1, which the
     // working warps need.
     flag = got ? word.load(simt::acquire) : static_cast<std::uint64_t>(WorkKind::exit) << 60;
-    const WorkItem item{static_cast<WorkKind>(flag >> 60), static_cast<std::uint32_t>(flag >> 32) & (max_slots - 1),
+    const WorkItem item{static_cast<WorkKind>(flag >> 60),
+                        static_cast<std::uint32_t>(flag >> 32) & (max_shared_nodes - 1),
                         static_cast<std::uint32_t>(flag)};
     if (item.kind == WorkKind::exit) return item;
     if (item.kind == WorkKind::task) task = own.task;
@@ -124,7 +124,7 @@ class TaskQueue {
     return item;
   }
 
-  // Publishes a task. Call it only after a look() that saw a waiting warp. One lane calls.
+  // Publishes a task. Call it only after a load_tickets() that saw a waiting warp. One lane calls.
   template <class Warp>
   SIMT_INLINE void push_task(Warp& warp, const NodeTask& task) const {
     const std::uint32_t ticket = take_tickets(1);
@@ -136,8 +136,8 @@ class TaskQueue {
   // Publishes `count` items of a shared node, chunks 0 ... count - 1. All lanes call. False: the
   // ring has no space.
   template <class Warp>
-  SIMT_INLINE bool push_shared(Warp& warp, WorkKind kind, std::uint32_t slot, std::uint32_t count) const {
-    return push_shared(warp, kind, slot, count, warp.lane() == 0 ? reserve_room(count) : 0);
+  SIMT_INLINE bool push_shared(Warp& warp, WorkKind kind, std::uint32_t index, std::uint32_t count) const {
+    return push_shared(warp, kind, index, count, warp.lane() == 0 ? reserve_room(count) : 0);
   }
   // The same in two steps, for callers that have other work meanwhile: one lane reserves, and lane
   // 0 passes the result to push_shared().
@@ -146,7 +146,7 @@ class TaskQueue {
     return simt::atomic_ref<std::int32_t>(counters_->room).fetch_sub(static_cast<std::int32_t>(count), simt::relaxed);
   }
   template <class Warp>
-  SIMT_INLINE bool push_shared(Warp& warp, WorkKind kind, std::uint32_t slot, std::uint32_t count,
+  SIMT_INLINE bool push_shared(Warp& warp, WorkKind kind, std::uint32_t index, std::uint32_t count,
                                std::int32_t room_before) const {
     std::uint32_t first = 0;
     bool room = false;
@@ -162,12 +162,12 @@ class TaskQueue {
     if (!warp.any(room)) return false;
     first = warp.shfl(first, 0);
     warp.sync();  // orders the other lanes' stores to the shared node before the flags
-    publish_all(warp, first, count, kind, slot);
+    publish_all(warp, first, count, kind, index);
     return true;
   }
 
   // Adds pending units, which must finish before the build ends. relaxed: the caller holds a unit
-  // itself, so the count cannot reach 0 meanwhile.
+  // itself or, in trim(), is the only warp with work, so no other warp can end the build meanwhile.
   SIMT_INLINE void add_pending(std::uint32_t units) const {
     simt::global_ref(counters_->pending).fetch_add(units, simt::relaxed);
   }
@@ -200,7 +200,8 @@ class TaskQueue {
 
   // The functions below marked SIMT_OUTLINE are called, not inlined: they run rarely, and kernels
   // are short of instruction cache.
-  // trim() is for the warp that finishes the last unit while nodes are deferred. Every warp,
+
+  // For the warp that finishes the last unit while nodes are deferred: every warp,
   // including this one, gets a unit in which it releases its cached memory. All lanes call. False:
   // they have already done so, or the queue has no space.
   template <class Warp>
@@ -228,7 +229,7 @@ class TaskQueue {
   // Defers a node that was refused memory. Its unit remains the caller's. False: too many nodes are
   // deferred. One lane calls.
   template <class Warp>
-  SIMT_INLINE bool defer(Warp& warp, const NodeTask& task, std::uint32_t slot) const {
+  SIMT_INLINE bool defer(Warp& warp, const NodeTask& task, std::uint32_t index) const {
     const simt::atomic_ref<std::uint64_t> pending(counters_->pending);
     std::uint64_t seen = pending.load(simt::relaxed);
     do {
@@ -236,19 +237,19 @@ class TaskQueue {
     } while (!pending.compare_exchange_weak(seen, seen + one_deferred, simt::relaxed, simt::relaxed));
     // a final retry needs another round of trimming
     simt::atomic_ref<std::uint32_t>(counters_->trimmed).store(0, simt::relaxed);
-    deferred_.put(warp, static_cast<std::uint32_t>(seen >> 32), task, slot);
+    deferred_.put(warp, static_cast<std::uint32_t>(seen >> 32), task, index);
     return true;
   }
   // Takes the node that was deferred last, with a unit for it. False: there is none. One lane
   // calls.
   template <class Warp>
-  SIMT_INLINE bool take_deferred(Warp& warp, NodeTask& task, std::uint32_t& slot) const {
+  SIMT_INLINE bool take_deferred(Warp& warp, NodeTask& task, std::uint32_t& index) const {
     const simt::atomic_ref<std::uint64_t> pending(counters_->pending);
     std::uint64_t seen = pending.load(simt::relaxed);
     do {
       if (seen >> 32 == 0) return false;
     } while (!pending.compare_exchange_weak(seen, seen - one_deferred + 1, simt::relaxed, simt::relaxed));
-    return deferred_.take(warp, static_cast<std::uint32_t>(seen >> 32) - 1, task, slot);
+    return deferred_.take(warp, static_cast<std::uint32_t>(seen >> 32) - 1, task, index);
   }
 
  private:
@@ -269,14 +270,14 @@ class TaskQueue {
     return simt::wait_until(
         warp, [&] { return simt::atomic_ref<std::uint64_t>(entry(ticket).flag).load(simt::acquire) == 0; });
   }
-  SIMT_INLINE std::uint64_t flag_of(std::uint32_t ticket, WorkKind kind, std::uint32_t slot,
+  SIMT_INLINE std::uint64_t flag_of(std::uint32_t ticket, WorkKind kind, std::uint32_t index,
                                     std::uint32_t chunk) const {
-    return static_cast<std::uint64_t>(kind) << 60 | lap_of(ticket) << 52 | static_cast<std::uint64_t>(slot) << 32 |
+    return static_cast<std::uint64_t>(kind) << 60 | lap_of(ticket) << 52 | static_cast<std::uint64_t>(index) << 32 |
            chunk;
   }
   // release: publishes the task, or the shared node and its refs.
-  SIMT_INLINE void publish(std::uint32_t ticket, WorkKind kind, std::uint32_t slot, std::uint32_t chunk) const {
-    simt::atomic_ref<std::uint64_t>(entry(ticket).flag).store(flag_of(ticket, kind, slot, chunk), simt::release);
+  SIMT_INLINE void publish(std::uint32_t ticket, WorkKind kind, std::uint32_t index, std::uint32_t chunk) const {
+    simt::atomic_ref<std::uint64_t>(entry(ticket).flag).store(flag_of(ticket, kind, index, chunk), simt::release);
   }
   // Publishes items 0 ... count - 1 with the tickets that start at `first`. On a GPU a lane checks
   // sixteen entries at once, and one fence replaces the acquires of all checks and the releases of
@@ -284,10 +285,10 @@ class TaskQueue {
   // times for a large node, while the other warps wait for chunks.
   template <class Warp>
   SIMT_INLINE void publish_all(Warp& warp, std::uint32_t first, std::uint32_t count, WorkKind kind,
-                               std::uint32_t slot) const {
+                               std::uint32_t index) const {
     if constexpr (!simt::has_device_fence) {
       for (std::uint32_t k = warp.lane(); k < count; k += Warp::width) {
-        if (wait_free(warp, first + k)) publish(first + k, kind, slot, k);
+        if (wait_free(warp, first + k)) publish(first + k, kind, index, k);
       }
       return;
     }
@@ -308,7 +309,7 @@ class TaskQueue {
     simt::fence_acq_rel();
     SIMT_UNROLLED_4
     for (std::uint32_t k = warp.lane(); k < count; k += Warp::width) {
-      simt::atomic_ref<std::uint64_t>(entry(first + k).flag).store(flag_of(first + k, kind, slot, k), simt::relaxed);
+      simt::atomic_ref<std::uint64_t>(entry(first + k).flag).store(flag_of(first + k, kind, index, k), simt::relaxed);
     }
   }
 

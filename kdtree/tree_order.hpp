@@ -53,8 +53,8 @@ double depth_first(const Device& device, TreeArrays& tree, unsigned warps = 0) {
     tree = std::move(ordered);
     return ms;
   } catch (const simt::KernelFailure& failure) {
-    throw Error(Exit::failed, "internal error: the tree cannot be put into depth-first order, it is deeper than " +
-                                  std::to_string(max_depth) + " or its links lead nowhere (at " +
+    throw Error(Exit::failed, "internal error: cannot put the tree into depth-first order: it is deeper than " +
+                                  std::to_string(max_depth) + " or a link is invalid (at " +
                                   std::to_string(failure.operand[0]) + "); please report the scene");
   }
 }

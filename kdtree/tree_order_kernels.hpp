@@ -176,20 +176,20 @@ struct OrderCounts {
 // After OrderCounts.
 struct OrderPlaces {
   static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 8;
-  static constexpr std::uint32_t few_refs = 16;  // max refs of a leaf that one lane copies alone
+  static constexpr std::uint32_t max_lane_refs = 16;  // max refs of a leaf for one lane
   struct Scratch {};
 
   OrderInput tree;
   Node* nodes;
   std::uint32_t* refs;
-  bool neighbour;  // nodes[1] exists; it is copied unchanged
+  bool has_second_node;  // nodes[1] exists; it is copied unchanged
 
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch&) const {
     const Node root = tree.root();
     if (warp.worker() == 0) {
       const bool first = warp.lane() == 0;
-      if (first && neighbour) nodes[1] = tree.load(0).node[1];
+      if (first && has_second_node) nodes[1] = tree.load(0).node[1];
       if (first)
         nodes[0] = root.leaf() ? Node::make_leaf(0, root.count()) : Node::make_inner(root.split, root.axis(), 1);
       if (first && !root.leaf()) tree.extents[root.link >> 2] = {1, 0};
@@ -245,7 +245,7 @@ struct OrderPlaces {
   template <class Warp>
   SIMT_INLINE void copy_refs(Warp& warp, Node leaf, std::uint32_t to) const {
     const std::uint32_t count = leaf.leaf() ? leaf.count() : 0, from = leaf.first;
-    const bool many = count > few_refs;
+    const bool many = count > max_lane_refs;
     if (!many) {
       SIMT_ROLLED
       for (std::uint32_t i = 0; i < count; ++i) refs[to + i] = simt::load_constant(tree.refs + from + i);

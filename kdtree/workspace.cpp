@@ -46,7 +46,7 @@ Workspace::Workspace(const DeviceMesh& mesh, RefKind refs, std::size_t pool_byte
       device, limits.ring != 0 ? limits.ring : std::bit_ceil(std::max(min_ring, n / 32)));
   p.shared = simt::Buffer<SharedNode>(device, limits.shared_nodes != 0
                                                   ? limits.shared_nodes
-                                                  : std::min<std::size_t>(64 + n / 256, TaskQueue::max_slots));
+                                                  : std::min<std::size_t>(64 + n / 256, TaskQueue::max_shared_nodes));
   p.deferred = simt::Buffer<DeferredNodes::Place>(device, DeferredNodes::max_nodes);
   p.queue = simt::Buffer<TaskQueue::Counters>(device, 1);
   p.shared_counters = simt::Buffer<SharedNodes::Counters>(device, 1);
