@@ -117,7 +117,7 @@ ProfiledBuild profile_build(PreparedScene& scene, const engine::Entry& entry, co
   options.seconds = settings.timeout;
   announce(scene.name() + ": builds without the probe");
   scene.build_growing(entry);  // a warm-up
-  kdtree::WithoutCost without_cost(scene.workspace().mesh(), options);
+  kdtree::NoCostBuilder without_cost(scene.workspace().mesh(), options);
   for (int run = 0; run < settings.runs; ++run) {
     built.runs_ms.push_back(scene.build_growing(entry).ms);
     built.without_cost_ms.push_back(without_cost.build().ms);

@@ -27,7 +27,7 @@ std::size_t first_pool(const BuildSettings& settings, std::size_t triangles, con
   std::size_t bytes = kdtree::Workspace::suggested_pool(triangles, settings.refs, needs.frees);
   if (settings.pool.for_speed) {
     const bool gpu = device.id.kind == simt::DeviceKind::cuda;
-    const std::size_t warps = device.multiprocessors * (gpu ? kdtree::warps_a_multiprocessor : 1);
+    const std::size_t warps = device.multiprocessors * (gpu ? kdtree::warps_per_multiprocessor : 1);
     bytes += std::min(warps * needs.cache_bytes_per_warp, device.memory_bytes / 16);
   }
   return alloc::round_up(std::max(bytes, least_automatic), pool_unit);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Binned SAH: 32 bins an axis over a node's box. A ref counts in the bin where it begins and in the bin where it ends, so
-// that prefix sums give exactly the numbers of refs that goes_left/goes_right send to each side of every bin boundary:
+// Binned SAH with 32 bins per axis over a node's box. A ref is counted in the bin where it begins
+// and in the bin where it ends. Prefix sums over the bins then give exactly the numbers of refs
+// that goes_left and goes_right send to each side of every bin boundary:
 //   left of plane(b) = refs with begin < b,  right of plane(b) = refs with end >= b.
-// Exactness rests on comparing with the very plane(b) that becomes the split, whatever (x - lo) * inverse rounds to.
+// The counts are exact because refs are compared with the same plane(b) that becomes the split,
+// however (x - lo) * inverse is rounded.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +23,13 @@ inline constexpr unsigned histogram_words = 3 * bin_count;
 struct BinAxis {
   float lo, width, inverse;
 
-  // False where the axis is too short for bins (the inverse would overflow), or infinite.
+  // False if the axis is too short for bins (the inverse would overflow) or infinite.
   SIMT_INLINE bool usable() const { return width > 3.4e-39f && width < 3e38f; }
   SIMT_INLINE float plane(float b) const { return lo + width * b; }
   SIMT_INLINE float plane(int b) const { return plane(static_cast<float>(b)); }
 
-  // Where planes are closer than the coordinates' rounding error, the guess can be off by more than one bin.
+  // True if the planes are closer than the rounding error of the coordinates: the first guess of a
+  // bin can then be off by more than one.
   SIMT_INLINE bool coarse(float hi) const {
     return hi - lo <= 1e-5f * simt::max(simt::max(lo, -lo), simt::max(hi, -hi));
   }
@@ -43,9 +46,9 @@ struct BinAxis {
   }
 
  private:
-  // As a float: a GPU converts a quarter as many numbers as it adds.
+  // The bin as a float: a GPU executes a quarter as many conversions per cycle as additions.
   SIMT_INLINE float whole_begin(float x, bool is_coarse) const {
-    constexpr float rounds = 12582912.0f;  // 1.5 * 2^23: a sum with it is a whole number
+    constexpr float rounds = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
     float b = ((x - lo) * inverse + rounds) - rounds;
     b = simt::min(simt::max(b, 0.0f), 31.0f);
     b -= b > 0.0f && x < plane(b) ? 1.0f : 0.0f;
@@ -60,11 +63,12 @@ struct BinAxis {
 
 SIMT_INLINE BinAxis bin_axis(const Box& box, unsigned axis) {
   const float lo = box.lo[axis], extent = box.hi[axis] - lo;
-  // The inverse is only a first guess (begin), so that it need not be the same everywhere.
+  // The inverse gives only the first guess in begin(), so it may differ between devices.
   return {lo, extent * (1.0f / bin_count), static_cast<float>(bin_count) * simt::approximate_reciprocal(extent)};
 }
 
-// What a ref is counted with on an axis of its node, in a warp's Scratch: one load for twenty instructions.
+// The data for counting a ref on one axis of its node, in the warp's Scratch. It is aligned so that
+// one load replaces about twenty instructions.
 struct alignas(16) CountingAxis {
   BinAxis bins;
   enum : std::uint32_t { unusable, usual, coarse } kind;
@@ -75,17 +79,18 @@ SIMT_INLINE CountingAxis counting_axis(const Box& node, unsigned axis) {
                 : bins.coarse(node.hi[axis]) ? CountingAxis::coarse
                                              : CountingAxis::usual};
 }
-// All three; the caller syncs.
+// Sets the node's three axes. The caller syncs.
 template <class Warp>
 SIMT_INLINE void set_counting_axes(Warp& warp, CountingAxis* axes, const Box& node) {
   for (unsigned axis = warp.lane(); axis < 3; axis += Warp::width) axes[axis] = counting_axis(node, axis);
 }
 
-// A histogram word of a warp's Scratch: begins in the low half, ends in the high half (up to 65535 of each).
-// `axes` are the node's three, `box` is the ref's. Axis by axis in one loop, as everything here: code that fits the instruction
-// cache is worth more than the selects. A lane without a ref comes along, with `counts` false: on a GPU lanes that wait behind this
-// loop may be let go before the others are through, and the warp does what follows in two halves (docs/performance.md, "Lanes that
-// wait stay together").
+// Counts a ref with bounds `box` in the warp's histogram: begins in the low half of a word, ends in
+// the high half (up to 65535 of each). `axes` are the node's three.
+// All axes share one loop: code that fits the instruction cache gains more than the selects cost. A
+// lane without a ref calls with `counts` false instead of skipping the call, because a GPU may
+// release lanes that wait behind this loop before the others have finished it, and then executes
+// the code that follows twice (docs/performance.md, "Lanes that wait stay together").
 template <class Warp>
 SIMT_INLINE void count_in_bins(Warp& warp, std::uint32_t* histogram, const CountingAxis* axes, const Box& box,
                                bool counts = true) {
@@ -142,13 +147,14 @@ SIMT_INLINE void consider_bins(Warp& warp, const BinCounts& counts, const SplitC
   }
 }
 
-// Considers the six planes that cut off only empty space: `bounds` holds those of all refs, as ordered keys of -lo.xyz, hi.xyz.
+// Considers the six planes that cut off only empty space. `bounds` holds the bounds of all refs as
+// ordered keys of -lo.xyz, hi.xyz.
 template <class Warp>
 SIMT_INLINE void consider_tight_cuts(Warp& warp, const std::uint32_t* bounds, const SplitCost& cost, std::uint32_t n,
                                      Split& best) {
   SIMT_ROLLED
   for (unsigned c = warp.lane(); c < 6; c += Warp::width) {
-    const bool below = c < 3;  // what is cut off lies below the plane
+    const bool below = c < 3;  // the empty side lies below the plane
     const float bound = simt::from_ordered_key(bounds[c]);
     cost.consider(best, below ? c : c - 3, below ? -bound : bound, below ? 0 : n, below ? n : 0, below);
   }

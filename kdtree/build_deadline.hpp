@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The time limit of a build. Its launches share it: a build that starts again with larger arrays gets no new one.
+// The time limit of a build. All launches share it: a restart with larger arrays does not extend
+// it.
 #pragma once
 
 #include <chrono>
@@ -14,11 +15,12 @@ namespace heapwood::kdtree {
 
 class BuildDeadline {
  public:
-  // `what` is named in messages. The limit begins at options.started, else now.
+  // Messages name `what`. The limit starts at options.started or, by default, at construction.
   BuildDeadline(std::string what, const BuildOptions& options)
       : what_(std::move(what)), seconds_(options.seconds), started_(options.started.value_or(Clock::now())) {}
 
-  // Calls f with the limits of one launch, and returns its milliseconds. Throws simt::Stopped.
+  // Calls f with the launch limits and returns the milliseconds that f reports. Throws
+  // simt::Stopped.
   template <class F>
   double launch(F f) const {
     try {
@@ -29,7 +31,7 @@ class BuildDeadline {
     }
   }
 
-  // Before a restart: throws simt::Stopped when the time is up, and after an interruption.
+  // Call before a restart. Throws simt::Stopped after an interruption or when the time is up.
   void check() const {
     simt::check_interruption({.what = what_.c_str()});
     if (left() <= 0) stop_late();
@@ -40,7 +42,7 @@ class BuildDeadline {
 
   double left() const { return seconds_ - std::chrono::duration<double>(Clock::now() - started_).count(); }
 
-  // States the whole limit, not what the last launch had of it.
+  // The message states the limit of the build, not the part of it that the last launch had.
   [[noreturn]] void stop_late() const {
     char limit[32];
     std::snprintf(limit, sizeof limit, "%g", seconds_);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs the single-kernel builder: host code, a template over the allocator and the device. engine/ instantiates it.
+// Runs the single-kernel builder: host code, a template over the allocator and the device. engine/
+// instantiates it.
 #pragma once
 
 #include <chrono>
@@ -21,7 +22,7 @@
 
 namespace heapwood::kdtree {
 
-// Milliseconds that f takes on the host's clock.
+// Runs f and returns its milliseconds of host time.
 template <class F>
 double timed(F f) {
   const auto start = std::chrono::steady_clock::now();
@@ -43,7 +44,7 @@ BuildRun launch_build(const Device& device, Workspace& workspace, const Allocato
       .probe = probe,
       .corners = p.corners.data(),
       .queue = TaskQueue(p.queue.data(), p.ring.data(), static_cast<std::uint32_t>(p.ring.size()),
-                         SetAside(p.set_aside.data())),
+                         DeferredNodes(p.deferred.data())),
       .shared = SharedNodes(p.shared_counters.data(), p.shared.data(), static_cast<std::uint32_t>(p.shared.size())),
       .counters = p.counters.data(),
       .nodes = p.nodes.data(),
@@ -62,7 +63,8 @@ BuildRun launch_build(const Device& device, Workspace& workspace, const Allocato
   return run;
 }
 
-// Resets everything with `make_allocator()` (Allocator, or adaptors round it), builds, and starts again with larger output arrays where they overflow.
+// Resets the workspace, creates the allocator (or its adaptors) with `make_allocator()` and builds.
+// Repeats all of it with larger output arrays if they overflow.
 template <class Allocator, RefKind kind, class Device, class Make, class MakeProbe = NoProbe (*)()>
 BuildRun build_with(
     const Device& device, Workspace& workspace, const BuildOptions& options, Make make_allocator,
@@ -79,10 +81,9 @@ BuildRun build_with(
       return run;
     } catch (const simt::KernelFailure& failure) {
       if (failure.code == count_mismatch) {
-        throw Error(Exit::failed, std::string("internal error: a partition of ") + std::to_string(failure.operand[0]) +
-                                      " refs moved other counts than were chosen (" +
-                                      std::to_string(failure.operand[1]) + ", " + std::to_string(failure.operand[2]) +
-                                      "); please report the scene");
+        throw Error(Exit::failed, std::string("internal error: partitioning ") + std::to_string(failure.operand[0]) +
+                                      " refs did not give the chosen counts (" + std::to_string(failure.operand[1]) +
+                                      ", " + std::to_string(failure.operand[2]) + "); please report the scene");
       }
       if (failure.code != nodes_overflow && failure.code != refs_overflow) throw;
       deadline.check();
@@ -115,7 +116,7 @@ BuildRun build(const Device& device, Workspace& workspace, const BuildOptions& o
   });
 }
 
-// One kernel serves both kinds of instrumented builds: with capacity 0 nothing is written down.
+// One kernel serves instrumented and recorded builds: with capacity 0 nothing is recorded.
 template <class Allocator, class Device>
 RecordedRun build_recorded(const Device& device, Workspace& workspace, const BuildOptions& options,
                            std::size_t capacity) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How a warp of the builder asks an allocator for memory and gives it back: by the allocator's context, where it has one, or by one or
-// two of its lanes.
+// Allocation and deallocation of refs by a warp of the builder: through the allocator's context, if
+// it has one, or by one or two lanes of the warp.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::free(std::byte* refs, [[maybe_unused]] std::uint32_t n) {
   [[maybe_unused]] const auto in = probe_.in(Phase::free);
   if constexpr (has_context) {
-    own_.deallocate(warp_, refs, granules_of(n));
+    context_.deallocate(warp_, refs, granules_of(n));
   } else {
     warp_.sync();
     auto allocator = k_.allocator;
@@ -27,11 +27,11 @@ SIMT_INLINE std::byte* BuildWorker<Kernel, Warp>::allocate(std::uint32_t n) {
   [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
   void* array = nullptr;
   if constexpr (has_context) {
-    array = own_.allocate(warp_, granules_of(n));
+    array = context_.allocate(warp_, granules_of(n));
   } else {
     auto allocator = k_.allocator;
     if (warp_.lane() == 0) array = allocator.allocate(warp_, std::size_t{n} * Refs::bytes);
-    array = from_lane(array, 0);
+    array = broadcast(array, 0);
   }
   if (array == nullptr) note_failure(*k_.counters, warp_, n);
   return static_cast<std::byte*>(array);
@@ -42,7 +42,7 @@ SIMT_INLINE alloc::BlockPair BuildWorker<Kernel, Warp>::allocate_children(std::u
   [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
   alloc::BlockPair arrays;
   if constexpr (has_context) {
-    arrays = own_.allocate_pair(warp_, granules_of(nl), granules_of(nr));
+    arrays = context_.allocate_pair(warp_, granules_of(nl), granules_of(nr));
   } else {
     const std::size_t left_bytes = std::size_t{nl} * Refs::bytes, right_bytes = std::size_t{nr} * Refs::bytes;
     auto allocator = k_.allocator;
@@ -50,11 +50,11 @@ SIMT_INLINE alloc::BlockPair BuildWorker<Kernel, Warp>::allocate_children(std::u
       if (nl != 0) arrays.first = allocator.allocate(warp_, left_bytes);
       if (nr != 0) arrays.second = allocator.allocate(warp_, right_bytes);
     } else {
-      // Two lanes at once, so that both requests are in flight together.
+      // Two lanes allocate at once, so that both requests are in flight together.
       const std::size_t wanted = warp_.lane() == 0 ? left_bytes : warp_.lane() == 1 ? right_bytes : 0;
       void* const mine = wanted != 0 ? allocator.allocate(warp_, wanted) : nullptr;
       warp_.sync();
-      arrays = {from_lane(mine, 0), from_lane(mine, 1)};
+      arrays = {broadcast(mine, 0), broadcast(mine, 1)};
     }
     void* const held = arrays.first == nullptr ? arrays.second : arrays.second == nullptr ? arrays.first : nullptr;
     if (held != nullptr && nl != 0 && nr != 0) {
@@ -66,16 +66,16 @@ SIMT_INLINE alloc::BlockPair BuildWorker<Kernel, Warp>::allocate_children(std::u
 }
 
 template <class Kernel, class Warp>
-SIMT_INLINE bool BuildWorker<Kernel, Warp>::exchange(const NodeTask& task, const Split& split,
-                                                     alloc::BlockPair& arrays) {
+SIMT_INLINE bool BuildWorker<Kernel, Warp>::try_exchange(const NodeTask& task, const Split& split,
+                                                         alloc::BlockPair& arrays) {
   [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
-  return own_.try_exchange(warp_, task.refs, granules_of(task.n), granules_of(split.nl()), granules_of(split.nr()),
-                           arrays);
+  return context_.try_exchange(warp_, task.refs, granules_of(task.n), granules_of(split.nl()), granules_of(split.nr()),
+                               arrays);
 }
 template <class Kernel, class Warp>
-SIMT_INLINE bool BuildWorker<Kernel, Warp>::free_early(const NodeTask& task) {
+SIMT_INLINE bool BuildWorker<Kernel, Warp>::try_free_early(const NodeTask& task) {
   [[maybe_unused]] const auto in = probe_.in(Phase::free);
-  return own_.try_deallocate(warp_, task.refs, granules_of(task.n));
+  return context_.try_deallocate(warp_, task.refs, granules_of(task.n));
 }
 
 template <class Kernel, class Warp>

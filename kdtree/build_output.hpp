@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a build writes down: nodes, the ids in leaves, and the counters they are numbered by.
+// The output of a build: nodes, the ids in leaves, and the counters from which their indices are
+// reserved.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 namespace heapwood::kdtree {
 
 template <class Kernel, class Warp>
-SIMT_INLINE std::uint64_t BuildWorker<Kernel, Warp>::take(std::uint64_t& counter, std::uint32_t count,
-                                                          std::uint64_t capacity, BuildError error) {
+SIMT_INLINE std::uint64_t BuildWorker<Kernel, Warp>::reserve_output(std::uint64_t& counter, std::uint32_t count,
+                                                                    std::uint64_t capacity, BuildError error) {
   std::uint64_t first = 0;
   if (warp_.lane() == 0) {
     first = simt::global_ref(counter).fetch_add(count, simt::relaxed);
@@ -22,20 +23,22 @@ SIMT_INLINE std::uint64_t BuildWorker<Kernel, Warp>::take(std::uint64_t& counter
 }
 
 template <class Kernel, class Warp>
-SIMT_INLINE std::uint32_t BuildWorker<Kernel, Warp>::take_pair() {
+SIMT_INLINE std::uint32_t BuildWorker<Kernel, Warp>::reserve_pair() {
   if (pair_next_ % pair_batch == first_pair) {
-    pair_next_ = static_cast<std::uint32_t>(take(k_.counters->pairs, pair_batch, k_.pair_capacity, nodes_overflow));
+    pair_next_ =
+        static_cast<std::uint32_t>(reserve_output(k_.counters->pairs, pair_batch, k_.pair_capacity, nodes_overflow));
   }
   return pair_next_++;
 }
 
 template <class Kernel, class Warp>
-SIMT_INLINE std::uint32_t BuildWorker<Kernel, Warp>::take_refs(std::uint32_t n) {
+SIMT_INLINE std::uint32_t BuildWorker<Kernel, Warp>::reserve_refs(std::uint32_t n) {
   if (ref_end_ - ref_next_ < n) {
-    const bool alone = n > ref_batch;
-    const std::uint64_t taken = take(k_.counters->refs, alone ? n : ref_batch, k_.ref_capacity, refs_overflow);
+    const bool dedicated = n > ref_batch;
+    const std::uint64_t taken =
+        reserve_output(k_.counters->refs, dedicated ? n : ref_batch, k_.ref_capacity, refs_overflow);
     const std::uint32_t first = static_cast<std::uint32_t>(taken);
-    if (alone) return first;
+    if (dedicated) return first;
     ref_next_ = first;
     ref_end_ = first + ref_batch;
   }
@@ -47,7 +50,7 @@ SIMT_INLINE std::uint32_t BuildWorker<Kernel, Warp>::take_refs(std::uint32_t n) 
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::write_leaf(const NodeTask& task) {
   [[maybe_unused]] const auto in = probe_.in(Phase::leaf);
-  const std::uint32_t first = take_refs(task.n);
+  const std::uint32_t first = reserve_refs(task.n);
   if (stop_) return;
   for (std::uint32_t i = warp_.lane(); i < task.n; i += Warp::width) {
     k_.refs[first + i] = Refs::load_id(task.refs, i);

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What a warp of the builder is doing, told to a probe. A kernel without one (NoProbe, the default) has no code for it.
-// TimeProbe adds up the time of each phase: by level of the tree, and by when it was.
+// Probes record what each warp of the builder is doing. A kernel without one (NoProbe, the default)
+// contains no code for it. TimeProbe sums the time in each phase, by level of the tree and by time
+// since the start.
 //
-// A warp is in one phase at any time; its lane 0 reads the clock where the phase changes. Phases nest as scopes do: an
-// allocation inside a choice interrupts it. So the phases' times add up to the warps' lifetimes exactly.
-// The sums are in device memory, in copies so that warps seldom meet: relaxed additions, which nobody waits for.
+// A warp is in one phase at any time; lane 0 reads the clock when the phase changes. Phases nest
+// like scopes: an allocation inside a choice interrupts the choice. The phases' times therefore add
+// up to the lifetimes of the warps exactly.
+//
+// The sums are in device memory, in several copies to avoid contention. Warps add to them with
+// relaxed atomics whose results are not used, so no warp waits for them.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +20,24 @@
 namespace heapwood::kdtree {
 
 enum class Phase : std::uint8_t {
-  bounds,    // a chunk of the root: corners and bounds
-  init,      // a chunk of the root: its array, and its bins
+  bounds,    // a piece of the root: corner copies and bounds
+  init,      // a piece of the root: its array and its bins
   choose,    // the split of a shared node
-  move,      // a chunk of a shared node: refs to the children, and their bins
+  move,      // a chunk of a shared node: moving refs to the children and binning them
   binned,    // a node that one warp splits by bins and refinement
-  exact,     // one that it splits by all candidates
-  leaf,      // ids to the output
+  exact,     // a node that one warp splits by all candidates
+  leaf,      // writing ids to the output
   allocate,  // in the allocator
   free,
-  give,   // work published to other warps
-  wait,   // for work, in the queue
+  give,   // publishing work for other warps
+  wait,   // waiting in the queue for work
   other,  // between nodes
 };
 inline constexpr unsigned phase_count = static_cast<unsigned>(Phase::other) + 1;
-inline constexpr unsigned profile_levels = 62;  // depths 0 to 60; the last one: of no node
+// depths 0 to 60; the last one is for phases outside any node
+inline constexpr unsigned profile_levels = 62;
 inline constexpr unsigned profile_buckets = 256;
-inline constexpr unsigned wait_buckets = 40;  // of lengths: below 2^i ns, and not below 2^(i - 1)
+inline constexpr unsigned wait_buckets = 40;  // bucket i counts waits in [2^(i - 1), 2^i) ns
 
 struct NoProbe {
   struct State {};
@@ -49,22 +54,22 @@ struct NoProbe {
 struct TimeSums {
   std::uint64_t ns[profile_levels * phase_count];
   std::uint64_t visits[profile_levels * phase_count];
-  std::uint64_t at[profile_buckets][phase_count];  // ns, by time since the first warp began
-  std::uint64_t waits[wait_buckets];               // number, by length
+  std::uint64_t at[profile_buckets][phase_count];  // ns, by time since the first warp started
+  std::uint64_t waits[wait_buckets];               // number of waits, by length
 };
 
 struct WarpTimes {
-  std::uint64_t begin, end;  // ns since the first warp began
+  std::uint64_t begin, end;  // ns since the first warp started
 };
 
 struct TimeProbe {
   TimeSums* sums;        // `copies` of them
   std::uint32_t copies;  // a power of two
-  std::uint32_t shift;   // a bucket of time has 2^shift ns; what is later counts in the last one
+  std::uint32_t shift;   // a time bucket has 2^shift ns; later times count in the last bucket
   std::uint64_t* origin;
   WarpTimes* warps;
 
-  // In the warp's fast memory, not in registers, which the builder has none to spare of; lane 0's alone.
+  // Lane 0's state. It is in the warp's fast memory because the builder has no registers to spare.
   struct State {
     TimeSums* sums;
     std::uint64_t origin, begin, since;
@@ -80,7 +85,7 @@ struct TimeProbe {
       if (lane_ == 0) begin(probe, state, warp.worker());
     }
 
-    // A phase, until the end of its scope.
+    // Enters a phase until the end of the scope.
     class Scope {
      public:
       SIMT_INLINE Scope(State& state, bool mine, Phase phase, unsigned level) : state_(state), mine_(mine) {
@@ -125,12 +130,14 @@ struct TimeProbe {
   static SIMT_OUTLINE void begin(const TimeProbe& probe, State& state, unsigned worker) {
     const std::uint64_t now = simt::device_nanoseconds();
     std::uint64_t first = 0;
-    // relaxed: only a number, which everybody gets by this exchange.
+    // relaxed: the number alone is exchanged; all warps obtain the same one from this
+    // compare-exchange.
     if (simt::atomic_ref<std::uint64_t>(*probe.origin)
             .compare_exchange_strong(first, now, simt::relaxed, simt::relaxed)) {
       first = now;
     }
-    const std::uint64_t since = now < first ? first : now;  // began before the one that was quicker here
+    // clamped: another warp may have read the clock later and stored first
+    const std::uint64_t since = now < first ? first : now;
     state = {&probe.sums[worker & (probe.copies - 1)],
              first,
              since,
@@ -139,7 +146,7 @@ struct TimeProbe {
              probe.shift};
   }
 
-  // Counts the time since the last change for the old cell.
+  // Adds the time since the last change to the old cell.
   static SIMT_OUTLINE void change(State& state, std::uint32_t cell) {
     const std::uint64_t now = simt::device_nanoseconds();
     const std::uint64_t length = now - state.since;
@@ -173,7 +180,7 @@ struct TimeProbe {
     add(state.sums->waits[k], 1);
   }
 
-  // relaxed: only numbers; the host reads them after the launch.
+  // relaxed: plain counters, which the host reads after the launch.
   static SIMT_INLINE void add(std::uint64_t& word, std::uint64_t value) {
     simt::global_ref(word).fetch_add(value, simt::relaxed);
   }

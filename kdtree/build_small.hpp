@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a small node's refs are moved by one warp, and the private stack that its children go to.
+// How one warp moves the refs of a small node, and the private stack for its children.
 #pragma once
 
 #include <cstdint>
@@ -27,17 +27,18 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::partition(const NodeTask& task, cons
   const bool flats_right = split.flats_right();
   const std::uint32_t lower_lanes = (1u << warp_.lane()) - 1u;
   std::uint32_t moved_left = 0, moved_right = 0;
-  if constexpr (is_serial) {
+  if constexpr (uses_simd) {
     const Moved moved =
         move_refs(task.refs, task.n, 0, task.n, {axis, p, flats_right}, k_.corners, {left, nl, 0}, {right, nr, 0});
     moved_left = moved.left;
     moved_right = moved.right;
   }
   const auto load = [&](std::uint32_t i) { return Refs::load(task.refs, task.n, i, task.box, k_.corners); };
-  Ref next{};  // clipped refs: the next round's are on their way while this one's are moved
-  if (Refs::stores_bounds && !is_serial && warp_.lane() < task.n) next = load(warp_.lane());
+  // Clipped refs: the loads of the next round are in flight while this round's refs are moved.
+  Ref next{};
+  if (Refs::stores_bounds && !uses_simd && warp_.lane() < task.n) next = load(warp_.lane());
   SIMT_ROLLED
-  for (std::uint32_t base = is_serial ? task.n : 0; base < task.n; base += Warp::width) {
+  for (std::uint32_t base = uses_simd ? task.n : 0; base < task.n; base += Warp::width) {
     const std::uint32_t i = base + warp_.lane();
     Ref ref = next;
     bool to_left = false, to_right = false;
@@ -69,11 +70,11 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::descend(const NodeTask& parent, cons
   const unsigned first = split.nl() >= split.nr() ? 0 : 1;
   const ParentSplit cut = parent_split(parent, split);
   task_ = child_task(parent, cut, first, first == 0 ? left : right, pair);
-  keep(child_task(parent, cut, 1 - first, first == 0 ? right : left, pair));
+  push_private(child_task(parent, cut, 1 - first, first == 0 ? right : left, pair));
 }
 
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::keep(const NodeTask& task) {
+SIMT_INLINE void BuildWorker<Kernel, Warp>::push_private(const NodeTask& task) {
   if (warp_.lane() == 0) {
     if (task.n == 0) {
       k_.nodes[task.node] = Node::make_leaf(0, 0);
@@ -87,22 +88,23 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::keep(const NodeTask& task) {
 }
 
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::pop_own() {
+SIMT_INLINE void BuildWorker<Kernel, Warp>::pop_private() {
   --top_;
   task_ = scratch_.stack[top_ % Kernel::stack_size];
   warp_.sync();
 }
 
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::share(std::uint64_t look) {
-  const std::uint32_t waiting = TaskQueue::waiting(warp_.shfl(look, 0));
+SIMT_INLINE void BuildWorker<Kernel, Warp>::publish_oldest(std::uint64_t tickets) {
+  const std::uint32_t waiting = TaskQueue::waiting(warp_.shfl(tickets, 0));
   if (waiting == 0 || top_ == bottom_) return;
   [[maybe_unused]] const auto in = probe_.in(Phase::give);
   const NodeTask& oldest = scratch_.stack[bottom_ % Kernel::stack_size];
-  const std::uint32_t least = most_wait(waiting) ? Kernel::worth_sharing_when_most_wait : Kernel::worth_sharing;
-  const bool worth = oldest.n >= least || top_ - bottom_ > Kernel::many;
+  const std::uint32_t min_refs =
+      mostly_idle(waiting) ? Kernel::min_published_refs_when_idle : Kernel::min_published_refs;
+  const bool publishes = oldest.n >= min_refs || top_ - bottom_ > Kernel::max_kept_tasks;
   if (warp_.lane() == 0) {
-    if (worth) {
+    if (publishes) {
       k_.queue.add_pending(1);
       k_.queue.push_task(warp_, oldest);
     } else {
@@ -110,7 +112,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::share(std::uint64_t look) {
     }
   }
   ++bottom_;
-  top_ += worth ? 0 : 1;
+  top_ += publishes ? 0 : 1;
   warp_.sync();
 }
 

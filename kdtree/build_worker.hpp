@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// One warp's part in a build: where its work comes from, and the loop in which it splits nodes. How it moves small ones is in
-// build_small.hpp, what it writes down in build_output.hpp, how it asks for memory in build_memory.hpp; its part in the root's first
-// phases in build_root.hpp, in shared nodes in build_shared.hpp, in nodes for which there is no memory in build_refused.hpp.
+// The work of one warp in a build: where it gets work, and the loop in which it splits nodes. The
+// member functions are in build_small.hpp (moving the refs of small nodes), build_output.hpp,
+// build_memory.hpp, build_root.hpp (the first phases), build_shared.hpp (shared nodes) and
+// build_refused.hpp (deferred nodes).
 //
-// The build ends by a count of pending units: a shared node is one, a published task is one (its private descendants belong
-// to it). `owed` is what this warp will finish once its stack is empty.
+// The build ends when the count of pending units is 0: a shared node is one unit, a published task
+// together with its private descendants is one. `pending_units_` is the number of units that this
+// warp finishes when its stack is empty.
 #pragma once
 
 #include <cstdint>
@@ -25,19 +27,19 @@ class BuildWorker {
       : k_(kernel),
         warp_(warp),
         scratch_(scratch),
-        own_(kernel.allocator, warp, scratch),
+        context_(kernel.allocator, warp, scratch),
         probe_(kernel.probe, warp, scratch) {}
 
   SIMT_INLINE void run() {
     work();
-    if constexpr (has_context) own_.end(warp_);
+    if constexpr (has_context) context_.end(warp_);
     probe_.end();
   }
 
  private:
   SIMT_INLINE void work() {
     if (warp_.lane() == 0) {
-      scratch_.rest = {};
+      scratch_.backlog = {};
       scratch_.refused = false;
       scratch_.last_try = no_node;
     }
@@ -50,32 +52,33 @@ class BuildWorker {
           const Next next = split_nodes();
           if (next == Next::finish) {
             const auto node = scratch_.unfinished;
-            finish_node(node.split, node.arrays, allocates_in_loop, node.look);
+            finish_node(node.split, node.arrays, allocates_in_loop, node.tickets);
           } else if (next == Next::middle) {
-            finish_node(middle_of_task(), {}, false, k_.queue.look(warp_));
+            finish_node(choose_middle_of_task(), {}, false, k_.queue.load_tickets(warp_));
           }
         } else {
           split_node();
         }
         continue;
       }
-      give_back_emptied();
-      WorkItem item = next_of_rest();
+      release_emptied();
+      WorkItem item = next_of_backlog();
       if (item.kind == WorkKind::none) {
         if (top_ != bottom_) {
-          pop_own();
+          pop_private();
           has_task_ = true;
           continue;
         }
         if constexpr (has_context)
-          own_.release_if_scarce(warp_);  // before a unit is finished: what is set aside may need it
-        if (owed_ != 0) {
-          const TaskQueue::Left left = k_.queue.finish(warp_, owed_);
-          owed_ = 0;
-          if (left == TaskQueue::Left::nothing) return;
-          if (!sets_aside || left == TaskQueue::Left::work) [[likely]]
+          // before a unit is finished: deferred nodes may need the memory
+          context_.release_if_scarce(warp_);
+        if (pending_units_ != 0) {
+          const TaskQueue::Remaining left = k_.queue.finish(warp_, pending_units_);
+          pending_units_ = 0;
+          if (left == TaskQueue::Remaining::nothing) return;
+          if (!defers_nodes || left == TaskQueue::Remaining::work) [[likely]]
             continue;
-          item = {WorkKind::retry, left == TaskQueue::Left::only_set_aside ? alone : 0};
+          item = {WorkKind::retry, left == TaskQueue::Remaining::only_deferred ? all_others_idle : 0};
         } else {
           item = wait_for_work();
           if (item.kind == WorkKind::exit) return;
@@ -83,14 +86,14 @@ class BuildWorker {
       }
       if (item.kind == WorkKind::task) {
         has_task_ = true;
-        owed_ = 1;
+        pending_units_ = 1;
       } else if (item.kind == WorkKind::choose) {
-        take_shared(item.slot);
-      } else if (sets_aside && item.kind >= WorkKind::retry) [[unlikely]] {
+        continue_with_shared(item.index);
+      } else if (defers_nodes && item.kind >= WorkKind::retry) [[unlikely]] {
         if (item.kind == WorkKind::trim)
           trim();
         else
-          try_again(item.slot == alone);
+          retry_deferred(item.index == all_others_idle);
       } else {
         run_chunk(item);
       }
@@ -101,25 +104,27 @@ class BuildWorker {
     [[maybe_unused]] const auto in = probe_.in(Phase::wait);
     return k_.queue.pop(warp_, task_);
   }
-  // The next chunk of a phase that found no room in the queue, or kind none.
-  SIMT_INLINE WorkItem next_of_rest() {
-    const Rest rest = scratch_.rest;
+  // The next chunk of the backlog, or kind none.
+  SIMT_INLINE WorkItem next_of_backlog() {
+    const Backlog backlog = scratch_.backlog;
     warp_.sync();
-    if (rest.item.chunk == rest.end) return {};
-    if (warp_.lane() == 0) ++scratch_.rest.item.chunk;
+    if (backlog.item.chunk == backlog.end) return {};
+    if (warp_.lane() == 0) ++scratch_.backlog.item.chunk;
     warp_.sync();
-    return rest.item;
+    return backlog.item;
   }
 
-  // ---- splitting -------------------------------------------------------------------------------------------------
+  // ---- splitting --------------------------------------------------------------------------------
 
-  // What comes after a node: its larger child, in task_; another one, of the stack; the rest of it, by finish_node(); that with
-  // a split in the middle, which is still to be found; or nothing.
+  // What follows a node. task: its larger child, in task_. pop: another node of the stack. finish:
+  // the rest of this node's work, in finish_node(). middle: the same after choosing a split in the
+  // middle. nothing: none of these.
   enum class Next : std::uint32_t { task, pop, finish, middle, nothing };
 
-  // Splits task_, or makes it a leaf, and so on down to the last node of the stack. Nearly all of a build is this loop. It calls
-  // nothing out of line, not even where that would hardly ever be: the barriers of branches have to survive calls, and then warps
-  // wait wherever branches meet. So what takes a call is left to finish_node().
+  // Splits task_ or makes it a leaf, and continues with its descendants and the stack until the
+  // stack is empty. A build spends nearly all its time in this loop. It contains no calls, not even
+  // on cold paths: a call keeps convergence barriers live, and then warps wait wherever branches
+  // reconverge. Work that needs a call is left to finish_node().
   SIMT_INLINE Next split_nodes() {
     SIMT_ROLLED
     for (;;) {
@@ -127,137 +132,140 @@ class BuildWorker {
       if (next > Next::pop) return next;
       if (next == Next::pop) {
         if (top_ == bottom_) return Next::nothing;
-        pop_own();
+        pop_private();
       }
     }
   }
   SIMT_INLINE Next split_node() {
-    const std::uint64_t look = k_.queue.look(warp_);  // looked at later: the load's latency hides behind the choice
+    // used later: the choice hides the load's latency
+    const std::uint64_t tickets = k_.queue.load_tickets(warp_);
     const NodeTask task = task_;
-    const std::uint32_t slot = slot_;
-    [[maybe_unused]] const auto in = probe_.in(slot != no_slot         ? Phase::choose
+    const std::uint32_t index = shared_index_;
+    [[maybe_unused]] const auto in = probe_.in(index != no_shared_node ? Phase::choose
                                                : task.n <= exact_limit ? Phase::exact
                                                                        : Phase::binned,
                                                task.path.depth());
     Split split;
     const SplitCost cost(k_.costs, task.path.scale(), task.box, task.n);
     if (task.path.depth() < max_depth && cost.splittable()) {
-      split =
-          choose<Refs>(warp_, scratch_.choose, task, k_.corners, cost, slot != no_slot ? &k_.shared[slot] : nullptr);
+      split = choose<Refs>(warp_, scratch_.choose, task, k_.corners, cost,
+                           index != no_shared_node ? &k_.shared[index] : nullptr);
     }
     const bool splits = is_worth(split, task, cost);
     if (!splits && may_split_in_middle(task, cost)) [[unlikely]] {
       if constexpr (Kernel::splits_in_loop) return Next::middle;
-      split = middle_of_task();
+      split = choose_middle_of_task();
     } else if (!splits) {
       split = {};
     }
     if constexpr (!Kernel::splits_in_loop) {
-      finish_node(split, {}, false, look);
+      finish_node(split, {}, false, tickets);
       return Next::nothing;
     } else {
       alloc::BlockPair arrays;
       if constexpr (has_context) {
-        if (slot == no_slot) {
+        if (index == no_shared_node) {
           if (splits) {
-            if (exchange(task, split, arrays)) return end_small(task, split, arrays, look);
-          } else if (free_early(task)) {
-            return end_leaf(task, look);
+            if (try_exchange(task, split, arrays)) return end_small(task, split, arrays, tickets);
+          } else if (try_free_early(task)) {
+            return end_leaf(task, tickets);
           }
         }
-      } else if (splits) {  // one copy of the allocator's code, for shared nodes, too
+      } else if (splits) {  // one copy of the allocator's code serves shared nodes as well
         arrays = allocate_children(split.nl(), split.nr());
-        if (is_there(arrays) && slot == no_slot) return end_small(task, split, arrays, look);
-      } else if (slot == no_slot) {
-        return end_leaf(task, look);
+        if (is_allocated(arrays) && index == no_shared_node) return end_small(task, split, arrays, tickets);
+      } else if (index == no_shared_node) {
+        return end_leaf(task, tickets);
       }
-      if (warp_.lane() == 0) scratch_.unfinished = {split, arrays, look};
+      if (warp_.lane() == 0) scratch_.unfinished = {split, arrays, tickets};
       warp_.sync();
       return Next::finish;
     }
   }
-  // A small node's refs are moved at once, and the warp goes on with the larger child, so that the stack ends with the small ones.
+  // Moves a small node's refs at once and continues with the larger child, so that the stack holds
+  // the smaller ones.
   SIMT_INLINE Next end_small(const NodeTask& task, const Split& split, const alloc::BlockPair& arrays,
-                             std::uint64_t look) {
-    const std::uint32_t pair = take_pair();
+                             std::uint64_t tickets) {
+    const std::uint32_t pair = reserve_pair();
     if (stop_) return Next::nothing;
     split_small(task, split, arrays, pair);
     if constexpr (!has_context) free(task.refs, task.n);
-    share(look);
+    publish_oldest(tickets);
     return Next::task;
   }
-  SIMT_INLINE Next end_leaf(const NodeTask& task, std::uint64_t look) {
+  SIMT_INLINE Next end_leaf(const NodeTask& task, std::uint64_t tickets) {
     write_leaf(task);
     if (stop_) return Next::nothing;
     if constexpr (!has_context) free(task.refs, task.n);
-    share(look);
+    publish_oldest(tickets);
     return Next::pop;
   }
-  // The rest of a node that is a shared one, or for which there was no memory at hand.
-  // `allocated`: its children's arrays have been asked for, and are there unless the pool was exhausted.
+  // Finishes a node that is shared, or whose allocation needs the slow path. `allocated`: its
+  // children's arrays have been requested, and are present unless the pool was exhausted.
   SIMT_INLINE void finish_node(const Split split, alloc::BlockPair arrays, const bool allocated,
-                               const std::uint64_t look) {
+                               const std::uint64_t tickets) {
     const NodeTask task = task_;
-    const std::uint32_t slot = slot_;
-    slot_ = no_slot;
+    const std::uint32_t index = shared_index_;
+    shared_index_ = no_shared_node;
     const bool splits = split.found();
     if (splits && !allocated) arrays = allocate_children(split.nl(), split.nr());
-    if (!is_there(arrays)) {
-      if (slot != no_slot) owed_ += 1;
+    if (!is_allocated(arrays)) {
+      if (index != no_shared_node) pending_units_ += 1;
       if (splits) [[unlikely]] {
-        if (set_aside(task, slot, split.nl() > split.nr() ? split.nl() : split.nr())) return;
+        if (defer_node(task, index, split.nl() > split.nr() ? split.nl() : split.nr())) return;
       }
       write_leaf(task);
-      if (slot != no_slot) k_.shared.give_back(warp_, slot);
+      if (index != no_shared_node) k_.shared.release(warp_, index);
     } else {
-      const std::uint32_t pair = take_pair();
+      const std::uint32_t pair = reserve_pair();
       if (stop_) return;
-      if (slot != no_slot) {
+      if (index != no_shared_node) {
         note_inner(task, split, pair);
-        open_split(slot, task, split, arrays, pair, look);
+        open_split(index, task, split, arrays, pair, tickets);
         return;
       }
       split_small(task, split, arrays, pair);
       has_task_ = true;
     }
     free(task.refs, task.n);
-    share(look);
+    publish_oldest(tickets);
   }
-  // The split in the middle of task_, or none.
-  SIMT_INLINE Split middle_of_task() { return middle_of(warp_, scratch_, k_.corners, k_.costs, task_); }
-  static SIMT_OUTLINE Split middle_of(Warp warp, Scratch& scratch, const PackedCorners* corners, SahCosts costs,
-                                      NodeTask task) {
+  // The split in the middle of task_, or no split.
+  SIMT_INLINE Split choose_middle_of_task() { return choose_middle_slow(warp_, scratch_, k_.corners, k_.costs, task_); }
+  static SIMT_OUTLINE Split choose_middle_slow(Warp warp, Scratch& scratch, const PackedCorners* corners,
+                                               SahCosts costs, NodeTask task) {
     const SplitCost cost(costs, task.path.scale(), task.box, task.n);
     return choose_middle<Refs>(warp, scratch.choose, task, corners, cost);
   }
-  SIMT_INLINE bool most_wait(std::uint32_t waiting) const { return waiting > warp_.workers() / 2; }
-  // The next node to split is a shared one.
-  SIMT_INLINE void take_shared(std::uint32_t slot) {
-    slot_ = slot;
-    task_ = k_.shared[slot].task;
+  SIMT_INLINE bool mostly_idle(std::uint32_t waiting) const { return waiting > warp_.workers() / 2; }
+  // Makes a shared node the next one to split.
+  SIMT_INLINE void continue_with_shared(std::uint32_t index) {
+    shared_index_ = index;
+    task_ = k_.shared[index].task;
     has_task_ = true;
   }
 
-  // ---- small nodes: build_small.hpp ----------------------------------------------------------------------------------
-  // Moves a small node's refs to its children's arrays, and goes on with the larger child.
+  // ---- small nodes: build_small.hpp -------------------------------------------------------------
+  // Moves a small node's refs to its children's arrays and continues with the larger child.
   SIMT_INLINE void split_small(const NodeTask& task, const Split& split, const alloc::BlockPair& arrays,
                                std::uint32_t pair);
   SIMT_INLINE void partition(const NodeTask& task, const Split& split, std::byte* left, std::byte* right);
   SIMT_INLINE void descend(const NodeTask& parent, const Split& split, std::byte* left, std::byte* right,
                            std::uint32_t pair);
-  // Puts a node on the private stack; an empty one is a leaf at once.
-  SIMT_INLINE void keep(const NodeTask& task);
-  SIMT_INLINE void pop_own();
-  // Gives the oldest node of the stack, nearly always a large one, to a waiting warp, if `look` saw one. A node that is not
-  // worth the way comes to the top instead.
-  SIMT_INLINE void share(std::uint64_t look);
+  // Pushes a node onto the private stack; an empty node becomes a leaf at once.
+  SIMT_INLINE void push_private(const NodeTask& task);
+  SIMT_INLINE void pop_private();
+  // Publishes the oldest node of the stack, nearly always a large one, if `tickets` shows a waiting
+  // warp. A node that is too small to be worth publishing moves to the top of the stack instead.
+  SIMT_INLINE void publish_oldest(std::uint64_t tickets);
 
-  // ---- memory: build_memory.hpp --------------------------------------------------------------------------------------
-  // Syncs: behind it all lanes are done with the array of n refs.
+  // ---- memory: build_memory.hpp -----------------------------------------------------------------
+  // Frees the array of n refs. Syncs first, so that all lanes have finished reading it.
   SIMT_INLINE void free(std::byte* refs, std::uint32_t n);
-  // Whether a shared node's array is freed only when the warp has split the child that it goes on with, since others wait for that split.
-  SIMT_INLINE bool frees_late() const {
-    if constexpr (has_context) return own_.may_delay_frees();
+  // Whether a shared node's array is freed only after the warp has split the child that it
+  // continues with, because other warps wait for that split.
+  SIMT_INLINE bool delays_parent_free() const {
+    if constexpr (has_context) return context_.may_delay_frees();
     return false;
   }
   SIMT_INLINE static std::uint32_t granules_of(std::uint32_t n) {
@@ -265,109 +273,117 @@ class BuildWorker {
                             granules_each = (Refs::bytes + alloc::granule - 1) / alloc::granule;
     return (n + refs_each - 1) / refs_each * granules_each;
   }
-  // An array for n refs, n > 0; nullptr: the pool is exhausted.
+  // An array for n > 0 refs, or nullptr if the pool is exhausted.
   SIMT_INLINE std::byte* allocate(std::uint32_t n);
-  // Arrays for nl and nr refs, none for 0. No array at all: the pool is exhausted, nothing is held.
+  // Arrays for nl and nr refs, none for 0 refs. If the pool is exhausted it returns no array and
+  // holds none.
   SIMT_INLINE alloc::BlockPair allocate_children(std::uint32_t nl, std::uint32_t nr);
-  SIMT_INLINE static bool is_there(const alloc::BlockPair& arrays) {
+  SIMT_INLINE static bool is_allocated(const alloc::BlockPair& arrays) {
     return arrays.first != nullptr || (!has_context && arrays.second != nullptr);
   }
-  // Arrays for a small node's children in exchange for its own, which can still be read, if that takes no call.
-  SIMT_INLINE bool exchange(const NodeTask& task, const Split& split, alloc::BlockPair& arrays);
-  // Frees a leaf's array, which can still be read, if that takes no call.
-  SIMT_INLINE bool free_early(const NodeTask& task);
-  SIMT_INLINE void* from_lane(void* pointer, unsigned lane) {
+  // Exchanges a small node's array, which stays readable, for its children's arrays, if that needs
+  // no call.
+  SIMT_INLINE bool try_exchange(const NodeTask& task, const Split& split, alloc::BlockPair& arrays);
+  // Frees a leaf's array, which stays readable, if that needs no call.
+  SIMT_INLINE bool try_free_early(const NodeTask& task);
+  SIMT_INLINE void* broadcast(void* pointer, unsigned lane) {
     return reinterpret_cast<void*>(warp_.shfl(reinterpret_cast<std::uintptr_t>(pointer), lane));
   }
   SIMT_INLINE static void note_failure(BuildCounters& counters, Warp& warp, std::uint32_t n);
 
-  // ---- output: build_output.hpp --------------------------------------------------------------------------------------
-  // Takes `count` units of an output counter, in batches so that warps do not queue at it. relaxed: units are handed out
-  // once. On overflow the build stops, and the driver makes the array larger.
-  // Batches of pairs begin behind the root's, so that one is used up where the next one would begin.
+  // ---- output: build_output.hpp -----------------------------------------------------------------
+  // Reserves `count` entries of an output counter. Warps reserve in batches to avoid contention.
+  // relaxed: each entry is reserved once, and the host reads them after the launch. On overflow the
+  // build stops, and the driver enlarges the array. Batches of pairs start after the root's pair,
+  // so that a batch is used up when pair_next_ reaches the first index of the next one.
   static constexpr std::uint32_t pair_batch = 8, ref_batch = 64, first_pair = BuildCounters{}.pairs % pair_batch;
 
-  SIMT_INLINE std::uint64_t take(std::uint64_t& counter, std::uint32_t count, std::uint64_t capacity, BuildError error);
-  SIMT_INLINE std::uint32_t take_pair();
-  SIMT_INLINE std::uint32_t take_refs(std::uint32_t n);
-  // Copies the ids to the output; the array is the caller's to free.
+  SIMT_INLINE std::uint64_t reserve_output(std::uint64_t& counter, std::uint32_t count, std::uint64_t capacity,
+                                           BuildError error);
+  SIMT_INLINE std::uint32_t reserve_pair();
+  SIMT_INLINE std::uint32_t reserve_refs(std::uint32_t n);
+  // Copies the ids to the output. The caller frees the array.
   SIMT_INLINE void write_leaf(const NodeTask& task);
   SIMT_INLINE void note_inner(const NodeTask& task, const Split& split, std::uint32_t pair);
-  // A recording allocator is told of every node, too (alloc/adaptors/recorded.hpp); of any other this is no code at all. One
-  // lane calls.
+  // Records the node with a recording allocator (alloc/adaptors/recorded.hpp); for all others this
+  // compiles to nothing. One lane calls.
   SIMT_INLINE void note_node(const NodeTask& task, bool leaf);
 
-  // ---- nodes that are refused memory: build_refused.hpp ---------------------------------------------------------------
-  SIMT_INLINE bool set_aside(const NodeTask& task, std::uint32_t slot, std::uint32_t n);
-  static SIMT_OUTLINE bool put_aside(TaskQueue queue, BuildCounters* counters, Warp warp, Scratch& scratch,
-                                     std::uint32_t at, std::uint32_t slot, std::uint32_t n);
-  SIMT_INLINE void try_again(bool is_alone);
-  static SIMT_OUTLINE std::uint32_t take_up(TaskQueue queue, Warp warp, Scratch& scratch, std::uint32_t at,
-                                            bool is_alone);
+  // ---- nodes that are refused memory: build_refused.hpp -----------------------------------------
+  SIMT_INLINE bool defer_node(const NodeTask& task, std::uint32_t index, std::uint32_t n);
+  static SIMT_OUTLINE bool record_deferred_node(TaskQueue queue, BuildCounters* counters, Warp warp, Scratch& scratch,
+                                                std::uint32_t at, std::uint32_t index, std::uint32_t n);
+  SIMT_INLINE void retry_deferred(bool all_idle);
+  static SIMT_OUTLINE std::uint32_t take_deferred(TaskQueue queue, Warp warp, Scratch& scratch, std::uint32_t at,
+                                                  bool all_idle);
   SIMT_INLINE void trim();
 
-  // ---- shared nodes: build_shared.hpp --------------------------------------------------------------------------------
-  SIMT_INLINE void open_split(std::uint32_t slot, const NodeTask& task, const Split& split,
-                              const alloc::BlockPair& arrays, std::uint32_t pair, std::uint64_t look);
+  // ---- shared nodes: build_shared.hpp -----------------------------------------------------------
+  SIMT_INLINE void open_split(std::uint32_t index, const NodeTask& task, const Split& split,
+                              const alloc::BlockPair& arrays, std::uint32_t pair, std::uint64_t tickets);
   SIMT_INLINE void run_chunk(const WorkItem& item);
   SIMT_INLINE void clear_sums();
   SIMT_INLINE void split_chunk(SharedNode& node, std::uint32_t chunk);
-  void split_chunk_serial(SharedNode& node, std::uint32_t chunk);
-  // Bins the refs [first, last) of an array of n, which is or becomes the shared node's.
+  void split_chunk_simd(SharedNode& node, std::uint32_t chunk);
+  // Bins the refs [first, last) of an array of n refs that belongs to the shared node, or will.
   void bin_for(SharedNode& node, const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last,
                const Box& box) {
     const Box tight = bin_refs(refs, n, first, last, box, scratch_.choose.sums);
     node.add(scratch_.choose.sums, tight);
   }
-  // A thread takes a chunk at a time, not a round of lanes: larger ones, as long as every thread has some.
+  // Refs per chunk. A CPU thread has no rounds of lanes: its chunks are larger, as long as every
+  // thread gets some.
   SIMT_INLINE std::uint32_t chunk_of(std::uint32_t n, std::uint32_t waiting) const {
-    if constexpr (is_serial) {
+    if constexpr (uses_simd) {
       const std::uint32_t even = n / (4 * warp_.workers());
       return even < 512 ? 512 : even > 16384 ? 16384 : even;
     }
     return chunk_size(n, waiting);
   }
-  SIMT_INLINE void end_split(SharedNode& node, std::uint32_t slot);
-  SIMT_INLINE void give_back_emptied();
-  SIMT_INLINE void hand_out(std::uint32_t slot, std::uint32_t chunks, std::int32_t room);
+  SIMT_INLINE void end_split(SharedNode& node, std::uint32_t index);
+  SIMT_INLINE void release_emptied();
+  SIMT_INLINE void publish_chunks(std::uint32_t index, std::uint32_t chunks, std::int32_t room);
 
-  // ---- the root: build_root.hpp --------------------------------------------------------------------------------------
+  // ---- the root: build_root.hpp -----------------------------------------------------------------
   SIMT_INLINE void begin_tree();
-  SIMT_INLINE std::uint64_t take_piece(std::uint64_t& pieces, std::uint64_t finished = 0);
+  SIMT_INLINE std::uint64_t claim_piece(std::uint64_t& pieces, std::uint64_t finished = 0);
   template <class Do>
-  SIMT_INLINE bool do_pieces(std::uint64_t& pieces, std::uint64_t seen, std::uint32_t count, Do piece);
+  SIMT_INLINE bool process_pieces(std::uint64_t& pieces, std::uint64_t seen, std::uint32_t count, Do piece);
   SIMT_INLINE void bounds_piece(SharedNode& root, std::uint32_t first, std::uint32_t chunk);
   SIMT_INLINE void end_bounds(SharedNode& root);
   SIMT_INLINE RootState wait_for_bounds();
   SIMT_INLINE void init_piece(SharedNode& root, std::uint32_t first, std::uint32_t chunk);
   SIMT_INLINE void end_init(SharedNode& root);
 
-  using Own = typename alloc::ContextOf<decltype(Kernel::allocator), Warp>::Type;
-  // A CPU thread with clipped refs: vectors in place of lanes (serial_refs.hpp).
-  static constexpr bool is_serial = Warp::width == 1 && Refs::stores_bounds;
+  using Context = typename alloc::ContextOf<decltype(Kernel::allocator), Warp>::Type;
+  // A CPU thread with clipped refs uses vectors in place of lanes (simd_refs.hpp).
+  static constexpr bool uses_simd = Warp::width == 1 && Refs::stores_bounds;
   static constexpr std::uint32_t no_node = ~0u;
-  static constexpr std::uint32_t alone = 1;                              // a retry item's `slot`: nobody has work
-  static constexpr std::uint32_t found_nothing = ~1u, found_trim = ~2u;  // beside slots and no_slot
+  // `index` of a retry item: no other warp has work
+  static constexpr std::uint32_t all_others_idle = 1;
+  // in addition to indices and no_shared_node
+  static constexpr std::uint32_t found_nothing = ~1u, found_trim = ~2u;
   static constexpr bool has_context = Kernel::has_context;
-  // Where an allocation is a call the root's array is a piece beside those of the bounds: all would wait for it behind them.
-  static constexpr std::uint32_t root_pieces = has_context ? 1 : 0;
+  // With a context, allocating the root's array is a piece of the bounds phase, since it is a call
+  // that all warps would wait for after the phase.
+  static constexpr std::uint32_t root_array_pieces = has_context ? 1 : 0;
   static constexpr bool allocates_in_loop = Kernel::splits_in_loop && !has_context;
-  // What is refused memory is put aside where others may give some back.
-  static constexpr bool sets_aside = Allocator::traits.frees == alloc::Frees::individually;
+  // Nodes that are refused memory are deferred if other nodes may free some.
+  static constexpr bool defers_nodes = Allocator::traits.frees == alloc::Frees::individually;
 
   const Kernel& k_;
   Warp& warp_;
   Scratch& scratch_;
-  [[no_unique_address]] Own own_;  // the warp's own part of the allocator, where it has one
+  [[no_unique_address]] Context context_;  // the allocator's state for this warp, if it has any
   [[no_unique_address]] typename Kernel::Probe::template Of<Warp> probe_;
 
   NodeTask task_{};
   bool has_task_ = false;
   bool stop_ = false;
-  std::uint32_t top_ = 0, bottom_ = 0;  // of the stack: entries [bottom, top) modulo its size
-  std::uint32_t owed_ = 0;
-  std::uint32_t slot_ = no_slot;     // task_ is this shared node
-  std::uint32_t emptied_ = no_slot;  // a shared node that is to be given back
+  std::uint32_t top_ = 0, bottom_ = 0;  // stack entries [bottom, top) modulo its size
+  std::uint32_t pending_units_ = 0;
+  std::uint32_t shared_index_ = no_shared_node;  // the index of task_ if it is a shared node
+  std::uint32_t emptied_ = no_shared_node;       // a shared node to be released
   std::uint32_t pair_next_ = first_pair, ref_next_ = 0, ref_end_ = 0;
 };
 

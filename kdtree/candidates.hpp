@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Planes that are tried one by one by a warp: the bounds of few refs, of all in a small node, of those about the best bin boundary in a
-// larger one. The limits that say which, and the memory that a choice needs.
+// Split candidates that a warp evaluates one by one: the bounds of all refs of a small node, or, in
+// a larger node, those near the best bin boundary. Also the limits between these cases and the
+// memory that a choice needs.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +17,33 @@
 namespace heapwood::kdtree {
 
 inline constexpr std::uint32_t exact_limit = 32;
-inline constexpr std::uint32_t shared_limit = 1024;  // more: not refined, split by many warps if there is a slot
-inline constexpr std::uint32_t refine_limit = 96;    // refs with a bound between the planes around the best boundary
+// above: no refinement; many warps split the node if a shared node is free
+inline constexpr std::uint32_t shared_limit = 1024;
+// max refs with a bound between the planes next to the best boundary
+inline constexpr std::uint32_t refine_limit = 96;
 
 struct Interval {
   float lo, hi;
 };
 
-// A warp's fast memory for a choice. Sums are done with when intervals come.
+// A warp's fast memory for a choice. Intervals may overwrite sums, which are no longer needed then.
 struct ChooseScratch {
   union {
-    Interval interval[3 * exact_limit];  // exact: [axis * n + i]; refinement: the refs with a bound inside
+    // exact: [axis * n + i]; refinement: refs with a bound inside
+    Interval interval[3 * exact_limit];
     BinCounts sums;
   };
-  std::uint32_t histogram[2 * histogram_words];  // the second half for a shared node's second child
-  CountingAxis axes[2 * 3];                      // likewise
-  std::uint32_t bounds[6];                       // of all refs: SharedNode::tight
+  // the second half is for a shared node's second child
+  std::uint32_t histogram[2 * histogram_words];
+  CountingAxis axes[2 * 3];  // likewise
+  std::uint32_t bounds[6];   // of all refs: SharedNode::tight
 };
 static_assert(refine_limit <= 3 * exact_limit);
 
-// Planes to be tried one by one: the bounds of m intervals on each of `axes` axes from `axis` on. `left` and `right` more refs
-// are on that side whatever the plane; only planes strictly between `above` and `below` count. An axis' intervals are followed
-// by no_interval up to a multiple of four.
+// The bounds of m intervals, each a candidate plane, on each of `axes` axes starting at `axis`.
+// `left` and `right` count further refs that are on that side of every candidate. Only planes
+// strictly between `above` and `below` count. The intervals of an axis are padded with no_interval
+// to a multiple of four.
 struct Candidates {
   std::uint32_t m = 0;
   unsigned axis = 0, axes = 3;
@@ -48,12 +54,12 @@ struct Candidates {
 inline constexpr Interval no_interval{std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::quiet_NaN()};
 SIMT_INLINE std::uint32_t in_fours(std::uint32_t m) { return (m + 3) & ~3u; }
 
-// Considers the candidates. There is one copy of this loop, the builder's hottest.
+// Considers the candidates. This is the builder's hottest loop; there is one copy of it.
 template <class Warp>
 SIMT_INLINE void consider_candidates(Warp& warp, const ChooseScratch& scratch, const Candidates& candidates,
                                      const SplitCost& cost, Split& best) {
   const std::uint32_t m = candidates.m;
-  // One loop over all axes, so that few refs still keep all lanes busy.
+  // One loop over all axes, so that few refs still occupy all lanes.
   SIMT_ROLLED
   for (std::uint32_t c = warp.lane(); c < 2 * candidates.axes * m; c += Warp::width) {
     const unsigned step = c >= 4 * m ? 2 : c >= 2 * m ? 1 : 0;
@@ -72,7 +78,8 @@ SIMT_INLINE void consider_candidates(Warp& warp, const ChooseScratch& scratch, c
         end_above += simt::counted_less(p, other.hi);
       }
     }
-    // Those in the plane go left. A flat interval's two bounds are one plane: at the second they go right.
+    // Refs in the plane go left. The two bounds of a flat interval are the same plane: at the
+    // second one the refs go right.
     std::uint32_t in_plane = 0;
     if (candidates.flats) {
       SIMT_ROLLED
@@ -87,7 +94,7 @@ SIMT_INLINE void consider_candidates(Warp& warp, const ChooseScratch& scratch, c
   }
 }
 
-// All refs' bounds become candidates. n <= exact_limit.
+// Makes the bounds of all refs candidates. n <= exact_limit.
 template <class Refs, class Warp>
 SIMT_INLINE Candidates gather_all(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
                                   const PackedCorners* corners) {
@@ -112,7 +119,8 @@ SIMT_INLINE Candidates gather_all(Warp& warp, ChooseScratch& scratch, const Node
   return {.m = n, .flats = flat};
 }
 
-// Largest b with plane(b) <= p, as BinAxis::begin(), but, where a warp has a lane for each bin, in five instructions.
+// The largest b with plane(b) <= p, as BinAxis::begin(), but in five instructions if a warp has one
+// lane per bin.
 template <class Warp>
 SIMT_INLINE int bin_of_plane(Warp& warp, const BinAxis& bins, float p, float hi) {
   if constexpr (Warp::width == bin_count) {
@@ -122,7 +130,8 @@ SIMT_INLINE int bin_of_plane(Warp& warp, const BinAxis& bins, float p, float hi)
   }
 }
 
-// The bounds between the neighbours of the best bin boundary become candidates; the rest of the refs are constants there.
+// Makes the bounds between the two planes next to the best bin boundary candidates; all other refs
+// are constants there.
 template <class Refs, class Warp>
 SIMT_INLINE Candidates gather_near(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
                                    const PackedCorners* corners, const Split& boundary) {
@@ -131,7 +140,8 @@ SIMT_INLINE Candidates gather_near(Warp& warp, ChooseScratch& scratch, const Nod
   const float p = boundary.position();
   const int b = bin_of_plane(warp, bins, p, task.box.hi[axis]);
   Candidates near{.m = 0, .axis = axis, .axes = 1, .above = bins.plane(b - 1), .below = bins.plane(b + 1)};
-  // Of clipped refs the next round's bounds are on their way while this one's are looked at; of others they would have to be computed.
+  // For clipped refs the loads of the next round are in flight while this round is processed; for
+  // other kinds bounds are computed, not loaded.
   const auto load = [&](std::uint32_t i) {
     Interval interval{0, 0};
     if (i < task.n) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// How one warp chooses the split of a node. Exact SAH over the bounds of all refs up to `exact_limit` refs; above, bins, the
-// six tight cuts around the refs, and, up to `shared_limit` refs, exact SAH inside the two bins around the best boundary.
-// The tree depends on these limits (candidates.hpp), and on nothing else: not on who chooses, how wide a warp is, or in which order refs stand.
+// The choice of a node's split by one warp. Up to `exact_limit` refs: exact SAH over the bounds of
+// all refs. Above: bins, the six tight cuts around the refs and, up to `shared_limit` refs, exact
+// SAH within the two bins next to the best boundary. The tree depends on these limits
+// (candidates.hpp) only, not on which warp chooses, how wide a warp is or in which order the refs
+// are stored.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +12,15 @@
 #include "kdtree/candidates.hpp"
 #include "kdtree/refs.hpp"
 #include "kdtree/sah.hpp"
-#include "kdtree/serial_choice.hpp"
-#include "kdtree/serial_refs.hpp"
 #include "kdtree/shared_node.hpp"
+#include "kdtree/simd_choice.hpp"
+#include "kdtree/simd_refs.hpp"
 #include "simt/math.hpp"
 
 namespace heapwood::kdtree {
 
-// Bins the refs into the scratch's sums, and their bounds into its bounds. n > exact_limit, by one warp.
+// Bins the refs into scratch.sums and gathers their bounds in scratch.bounds, by one warp. n >
+// exact_limit.
 template <class Refs, class Warp>
 SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners) {
   Box tight;
@@ -29,12 +32,12 @@ SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask&
   }
   set_counting_axes(warp, scratch.axes, task.box);
   warp.sync();
-  // Blocks keep the 16-bit halves of the histogram words from overflowing.
+  // Processing in blocks keeps the 16-bit halves of the histogram words from overflowing.
   constexpr std::uint32_t block = 32768;
   SIMT_ROLLED
   for (std::uint32_t first = 0; first < task.n; first += block) {
     const std::uint32_t last = task.n - first < block ? task.n : first + block;
-    // As in gather_near().
+    // Prefetched as in gather_near().
     const auto load = [&](std::uint32_t i) { return Refs::load(task.refs, task.n, i, task.box, corners).box; };
     Box next;
     if (Refs::stores_bounds && first + warp.lane() < last) next = load(first + warp.lane());
@@ -44,7 +47,7 @@ SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask&
       const bool counts = i < last;
       const Box box = Refs::stores_bounds ? next : counts ? load(i) : Box{};
       if (Refs::stores_bounds && i + Warp::width < last) next = load(i + Warp::width);
-      tight.grow(box);  // without a ref an empty one, or the lane's last one once more
+      tight.grow(box);  // a lane without a ref adds an empty box, or its last ref again
       count_in_bins(warp, scratch.histogram, scratch.axes, box, counts);
     }
     warp.sync();
@@ -56,12 +59,12 @@ SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask&
     }
     warp.sync();
   }
-  // Six maxima, round by round in one place. The key of -x is the complement of that of x.
+  // Six maxima in one rolled loop. The key of -x is the complement of the key of x.
   Vec3 next = Vec3{-tight.lo.x, -tight.lo.y, -tight.lo.z}, later = tight.hi;
   SIMT_ROLLED
   for (unsigned k = 0; k < 6; ++k) {
-    const std::uint32_t most = warp.reduce_max(simt::ordered_key(next.x));
-    if (warp.lane() == 0) scratch.bounds[k] = most;
+    const std::uint32_t highest = warp.reduce_max(simt::ordered_key(next.x));
+    if (warp.lane() == 0) scratch.bounds[k] = highest;
     const float done = next.x;
     next = {next.y, next.z, later.x};
     later = {later.y, later.z, done};
@@ -69,12 +72,12 @@ SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask&
   warp.sync();
 }
 
-// The same from what all warps have gathered in a shared node.
+// Loads the sums and bounds that all warps have gathered in a shared node.
 template <class Warp>
 SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const SharedNode& node) {
   constexpr unsigned each = histogram_words / Warp::width;
   static_assert(histogram_words % Warp::width == 0);
-  std::uint64_t words[each];  // all are on their way before the first is waited for
+  std::uint64_t words[each];  // all loads are issued before the first is waited for
   SIMT_UNROLLED
   for (unsigned i = 0; i < each; ++i) words[i] = node.histogram[i * Warp::width + warp.lane()];
   for (unsigned k = warp.lane(); k < 6; k += Warp::width) scratch.bounds[k] = node.tight[k];
@@ -86,21 +89,22 @@ SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const SharedNod
   warp.sync();
 }
 
-// ---- one thread: the same choice with vectors (serial_choice.hpp) ---------------------------------------------------------
+// ---- one thread: the same choice with vectors (simd_choice.hpp) ---------------------------------
 
 template <class Refs>
-Split choose_exact_serial(const NodeTask& task, const PackedCorners* corners, const SplitCost& cost) {
+Split choose_exact_simd(const NodeTask& task, const PackedCorners* corners, const SplitCost& cost) {
   if constexpr (Refs::stores_bounds) {
-    // From here on a ref will be clipped about once, and most triangles are met for the first time in a while.
+    // Prefetches for the first exact choice of a subtree: from this size on a ref is clipped about
+    // once, and most of the triangles have not been read recently.
     constexpr std::uint32_t first_visit = exact_limit / 2;
     for (std::uint32_t i = 0; task.n > first_visit && i < task.n; ++i)
       __builtin_prefetch(corners + Refs::load_id(task.refs, i));
     return choose_exact(task.refs, task.n, cost);
   }
-  SerialIntervals axes[3];
+  SimdIntervals axes[3];
   for (std::uint32_t i = 0; i < task.n; ++i) {
     const Box box = Refs::load(task.refs, task.n, i, task.box, corners).box;
-    const auto put = [&](SerialIntervals& on, float lo, float hi) {
+    const auto put = [&](SimdIntervals& on, float lo, float hi) {
       on.bounds[i] = lo;
       on.bounds[task.n + i] = hi;
       on.flats += lo == hi ? 1 : 0;
@@ -114,17 +118,18 @@ Split choose_exact_serial(const NodeTask& task, const PackedCorners* corners, co
   return best;
 }
 
-// The bounds between the neighbours of the best bin boundary, as gather_near().
+// The refinement of gather_near() by one thread.
 template <class Refs>
-void refine_serial(const NodeTask& task, const PackedCorners* corners, const SplitCost& cost, const Split& boundary,
-                   Split& best) {
+void refine_simd(const NodeTask& task, const PackedCorners* corners, const SplitCost& cost, const Split& boundary,
+                 Split& best) {
   const unsigned axis = boundary.axis();
   const BinAxis bins = bin_axis(task.box, axis);
   const int b = bins.begin(boundary.position(), bins.coarse(task.box.hi[axis]));
-  SerialRange range{.above = bins.plane(b - 1), .below = bins.plane(b + 1)};
-  SerialIntervals near;
-  static_assert(SerialIntervals::most >= refine_limit);
-  float upper[refine_limit + 1];  // the last one, and what is behind the lower bounds, takes what is too much
+  PlaneRange range{.above = bins.plane(b - 1), .below = bins.plane(b + 1)};
+  SimdIntervals near;
+  static_assert(SimdIntervals::max_refs >= refine_limit);
+  // The last entry, and the space after the lower bounds, receive the refs beyond refine_limit.
+  float upper[refine_limit + 1];
   std::uint32_t m = 0;
   for (std::uint32_t i = 0; i < task.n; ++i) {
     const Box box = Refs::load(task.refs, task.n, i, task.box, corners).box;
@@ -145,7 +150,7 @@ void refine_serial(const NodeTask& task, const PackedCorners* corners, const Spl
 }
 
 template <class Refs, class Warp>
-void gather_bins_serial(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners) {
+void gather_bins_simd(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners) {
   if constexpr (Refs::stores_bounds) {
     const Box tight = bin_refs(task.refs, task.n, 0, task.n, task.box, scratch.sums);
     for (unsigned axis = 0; axis < 3; ++axis) {
@@ -158,27 +163,28 @@ void gather_bins_serial(Warp& warp, ChooseScratch& scratch, const NodeTask& task
 }
 
 template <class Refs, class Warp>
-Split choose_serial(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners,
-                    const SplitCost& cost, const SharedNode* shared) {
-  if (task.n <= exact_limit) return choose_exact_serial<Refs>(task, corners, cost);
+Split choose_simd(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners,
+                  const SplitCost& cost, const SharedNode* shared) {
+  if (task.n <= exact_limit) return choose_exact_simd<Refs>(task, corners, cost);
   if (shared != nullptr) {
     gather_bins(warp, scratch, *shared);
   } else {
-    gather_bins_serial<Refs>(warp, scratch, task, corners);
+    gather_bins_simd<Refs>(warp, scratch, task, corners);
   }
   Split best;
   consider_bins(scratch.sums, cost, task.box, task.n, best);
   const Split boundary = best;
-  if (task.n <= shared_limit && boundary.cost != Split{}.cost) refine_serial<Refs>(task, corners, cost, boundary, best);
+  if (task.n <= shared_limit && boundary.cost != Split{}.cost) refine_simd<Refs>(task, corners, cost, boundary, best);
   consider_tight_cuts(warp, scratch.bounds, cost, task.n, best);
   return best;
 }
 
-// The cheapest split of a node that has area. `shared` is the node's gathered counts, or nullptr: then this warp counts.
+// The cheapest split of a node that has area. `shared` holds its gathered counts; if it is nullptr,
+// this warp counts.
 template <class Refs, class Warp>
 SIMT_INLINE Split choose(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners,
                          const SplitCost& cost, const SharedNode* shared) {
-  if constexpr (Warp::width == 1) return choose_serial<Refs>(warp, scratch, task, corners, cost, shared);
+  if constexpr (Warp::width == 1) return choose_simd<Refs>(warp, scratch, task, corners, cost, shared);
   Split best;
   Candidates candidates;
   if (task.n <= exact_limit) {
@@ -201,17 +207,19 @@ SIMT_INLINE Split choose(Warp& warp, ChooseScratch& scratch, const NodeTask& tas
   return best_of(warp, best);
 }
 
-// Whether the scene's limit of refs allows what a split adds.
+// Whether the limit of refs per triangle allows the refs that a split adds.
 SIMT_INLINE bool is_allowed(const Split& split, const NodeTask& task) {
   return static_cast<float>(split.nl() + split.nr()) <= task.allowance * static_cast<float>(task.n);
 }
-// Whether a node is split so: that looks better than a leaf, and the scene's limit of refs allows what it adds.
+// Whether a node is split: the split costs less than a leaf, and the limit of refs per triangle
+// allows the refs that it adds.
 SIMT_INLINE bool is_worth(const Split& split, const NodeTask& task, const SplitCost& cost) {
   return simt::from_bits(split.cost) < cost.leaf_cost() && is_allowed(split, task);
 }
 
-// Where no split of a large node looks better than a leaf, several in a row often are: hair, cables, cones. Such a node is split
-// in its middle, up to max_poor_splits times in a row (pbrt calls these bad refines).
+// In hair, cables and cones, often no single split of a large node costs less than a leaf, but
+// several splits in sequence do. Such a node is split in its middle, up to max_poor_splits times in
+// sequence (pbrt calls these bad refines).
 inline constexpr std::uint32_t min_poor_refs = 128;
 inline constexpr unsigned max_poor_splits = 3;
 SIMT_INLINE bool may_split_in_middle(const NodeTask& task, const SplitCost& cost) {
@@ -219,9 +227,10 @@ SIMT_INLINE bool may_split_in_middle(const NodeTask& task, const SplitCost& cost
          cost.splittable();
 }
 
-// Of the planes in the middle of each axis the cheapest; cost poor_cost, or no split. It may send every ref to both sides: their
-// parts on either side have smaller boxes, so that later splits may cut off empty space. For the node that choose() was just
-// called for: of more than shared_limit refs it uses the sums that are still in Scratch.
+// The cheapest of the planes in the middle of each axis, with cost poor_cost, or no split. It may
+// send every ref to both sides: the parts have smaller boxes, so that later splits may cut off
+// empty space. Call it only right after choose() for the same node: with more than shared_limit
+// refs it reads the sums that choose() left in Scratch.
 template <class Refs, class Warp>
 SIMT_INLINE Split choose_middle(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners,
                                 const SplitCost& cost) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Bounds of the part of a triangle that lies on one side of a plane, or in a box, in single precision, the same on every
-// device. They decide splits, so they are approximate to a few ulps but never lose a ref: a caller that has counted a ref
-// keeps it, with bounds inside its node.
+// Bounds of the part of a triangle on one side of a plane or inside a box, in single precision and
+// identical on every device. The bounds decide splits. They are accurate to a few ulps and never
+// lose a ref: a ref that a caller has counted keeps valid bounds inside its node.
 #pragma once
 
 #include "geometry/triangle.hpp"
@@ -12,28 +12,30 @@ struct Sides {
   Box left, right;
 };
 
-// Interval [lo, hi] made valid and kept inside [min, max].
-SIMT_INLINE void settle(float& lo, float& hi, float min, float max) {
+// Clamps the interval [lo, hi] to [min, max]; an inverted interval becomes one point in it.
+SIMT_INLINE void clamp_interval(float& lo, float& hi, float min, float max) {
   lo = simt::max(lo, min);
   hi = simt::min(hi, max);
   if (lo > hi) lo = hi = simt::min(simt::max(lo, min), max);
 }
-// `part` cut down to `within`, never empty.
-SIMT_INLINE Box settle(Box part, const Box& within) {
-  settle(part.lo.x, part.hi.x, within.lo.x, within.hi.x);
-  settle(part.lo.y, part.hi.y, within.lo.y, within.hi.y);
-  settle(part.lo.z, part.hi.z, within.lo.z, within.hi.z);
+// Clamps `part` to `within`; the result is never empty.
+SIMT_INLINE Box clamp_box(Box part, const Box& within) {
+  clamp_interval(part.lo.x, part.hi.x, within.lo.x, within.hi.x);
+  clamp_interval(part.lo.y, part.hi.y, within.lo.y, within.hi.y);
+  clamp_interval(part.lo.z, part.hi.z, within.lo.z, within.hi.z);
   return part;
 }
 
-// Where the edge a-b meets the plane at distance `da` below a and `db` below b (signs differ).
+// The point where the edge a-b meets the plane; a lies at distance `da` from it, b at `db`, with
+// opposite signs.
 SIMT_INLINE Vec3 crossing(Vec3 a, Vec3 b, float da, float db) {
   const float t = da / (da - db);
   const Vec3 q = a + (b - a) * t;
-  return max(min(a, b), min(max(a, b), q));  // rounding must not leave the edge's box
+  // rounding must not move the point out of the edge's box
+  return max(min(a, b), min(max(a, b), q));
 }
 
-// Grows the sides by an edge's crossing point, if it crosses.
+// Grows both sides by the edge's crossing point, if it crosses the plane.
 SIMT_INLINE void add_crossing(Vec3 a, Vec3 b, float da, float db, Box& left, Box& right) {
   if ((da < 0.0f && db > 0.0f) || (da > 0.0f && db < 0.0f)) {
     const Vec3 q = crossing(a, b, da, db);
@@ -42,13 +44,14 @@ SIMT_INLINE void add_crossing(Vec3 a, Vec3 b, float da, float db, Box& left, Box
   }
 }
 
-// Bounds of the parts of the triangle on both sides of `axis` = p, each inside `box` (the bounds known so far, which the
-// plane cuts).
+// Bounds of the triangle's parts on both sides of `axis` = p. Each lies inside `box`, the bounds
+// known so far, which the plane cuts.
 SIMT_INLINE Sides split_bounds(const Corners& t, const Box& box, unsigned axis, float p) {
   Vec3 a = t.a, b = t.b, c = t.c;
   float da = a[axis] - p, db = b[axis] - p, dc = c[axis] - p;
   Box left, right;
-  // Corner a and edge a-b, three times round: rolled, because the builder's code should fit the instruction cache.
+  // Corner a and edge a-b, three times with rotated corners. The loop is rolled so that the
+  // builder's code fits the instruction cache.
   SIMT_ROLLED
   for (unsigned corner = 0; corner < 3; ++corner) {
     if (da <= 0.0f) left.grow(a);
@@ -61,10 +64,11 @@ SIMT_INLINE Sides split_bounds(const Corners& t, const Box& box, unsigned axis, 
   }
   const Box below{box.lo, set(box.hi, axis, p)};
   const Box above{set(box.lo, axis, p), box.hi};
-  return {settle(left, below), settle(right, above)};
+  return {clamp_box(left, below), clamp_box(right, above)};
 }
 
-// Clips the segment a-b to the box (Liang & Barsky 1984) and grows `part` by the ends of what remains.
+// Clips the segment a-b to the box (Liang & Barsky 1984) and grows `part` by the ends of the
+// remaining segment.
 SIMT_INLINE void add_segment(Vec3 a, Vec3 b, const Box& box, Box& part) {
   float t0 = 0.0f, t1 = 1.0f;
   const Vec3 d = b - a;
@@ -81,25 +85,27 @@ SIMT_INLINE void add_segment(Vec3 a, Vec3 b, const Box& box, Box& part) {
     }
   }
   if (!inside || t0 > t1) return;
-  const Vec3 least = min(a, b), most = max(a, b);
-  part.grow(max(least, min(most, a + d * t0)));
-  part.grow(max(least, min(most, a + d * t1)));
+  const Vec3 lowest = min(a, b), highest = max(a, b);
+  part.grow(max(lowest, min(highest, a + d * t0)));
+  part.grow(max(lowest, min(highest, a + d * t1)));
 }
 
-// The normal of a triangle, and how far each component may be off by rounding: much, relative to it, where the triangle is
-// a needle.
+// The normal of a triangle and the rounding error of each component, which is large relative to the
+// normal if the triangle is a needle.
 struct RoundedNormal {
   Vec3 value, error;
 
   static SIMT_INLINE RoundedNormal of(Vec3 e, Vec3 f) {
     const Vec3 p{e.y * f.z, e.z * f.x, e.x * f.y}, q{e.z * f.y, e.x * f.z, e.y * f.x};
-    return {p - q, (max(p, -p) + max(q, -q)) * 2.4e-7f};  // 4 * 2^-24: two differences, the product, the subtraction
+    // 4 * 2^-24: two differences, the product, the subtraction
+    return {p - q, (max(p, -p) + max(q, -q)) * 2.4e-7f};
   }
 };
 
-// Grows `part` by the point where the box edge through (u, v) of the two other axes, parallel to `axis`, passes through
-// the triangle's inside, give or take rounding: of a triangle that is nearly parallel to the edge that may be the whole edge.
-// Distances are multiplied by `scale` and the normal is of the scaled triangle.
+// Grows `part` by the point where a box edge, parallel to `axis` through (u, v) on the two other
+// axes, passes through the triangle, within rounding errors. If the triangle is nearly parallel to
+// the edge, that may be the whole edge. Distances are multiplied by `scale`, and the normal is that
+// of the scaled triangle.
 SIMT_INLINE void add_box_edge(const Corners& t, const RoundedNormal& rounded, float scale, float unscale, unsigned axis,
                               float u, float v, const Box& box, Box& part) {
   const Vec3 normal = rounded.value;
@@ -126,18 +132,19 @@ SIMT_INLINE void add_box_edge(const Corners& t, const RoundedNormal& rounded, fl
   part.grow(set(on_edge, axis, hi));
 }
 
-// 2^-exponent of the box's largest extent: brings areas near 1 without rounding, whatever the unit of the scene.
+// 2^-exponent of the box's largest extent: scales areas to near 1 without rounding, in any unit of
+// length.
 SIMT_INLINE float scale_of(const Box& box) {
   const Vec3 e = box.extent();
   const std::uint32_t exponent = simt::bits(simt::max(e.x, simt::max(e.y, e.z))) >> 23;
   return exponent < 1 || exponent > 253 ? 1.0f : simt::from_bits((254 - exponent) << 23);
 }
 
-// Bounds of the triangle's part inside the box, padded by 4 ulps of the triangle's coordinates (the error of a point on an
-// edge); the whole overlap of the two boxes if rounding finds no part.
+// Bounds of the triangle's part inside the box, padded by 4 ulps of the triangle's coordinates (the
+// error of a point on an edge). If rounding finds no part, the overlap of the two boxes.
 SIMT_INLINE Box clip_bounds(const Corners& t, const Box& box) {
   const Box full = bounds(t);
-  const Box whole = settle(full, box);
+  const Box whole = clamp_box(full, box);
   if (full.lo == whole.lo && full.hi == whole.hi) return whole;
   Box part;
   add_segment(t.a, t.b, box, part);
@@ -156,7 +163,7 @@ SIMT_INLINE Box clip_bounds(const Corners& t, const Box& box) {
   }
   if (part.empty()) return whole;
   const Vec3 pad = max(max(full.lo, -full.lo), max(full.hi, -full.hi)) * 4.8e-7f;
-  return settle(Box{part.lo - pad, part.hi + pad}, whole);
+  return clamp_box(Box{part.lo - pad, part.hi + pad}, whole);
 }
 
 }  // namespace heapwood::kdtree

@@ -20,14 +20,14 @@ float round_up(double x) {
 
 Point to_point(Vec3 v) { return {v.x, v.y, v.z}; }
 
-// Where the edge crosses the plane; lower[axis] < plane < upper[axis]. Clamped to the edge's box: rounding must not
-// carry the crossing out of the triangle's bounds.
+// The point where the edge crosses the plane; lower[axis] < plane < upper[axis]. It is clamped to
+// the edge's box, so that rounding cannot move it out of the triangle's bounds.
 Point crossing(const Point& lower, const Point& upper, unsigned axis, double plane) {
   const double t = (plane - lower[axis]) / (upper[axis] - lower[axis]);
   Point at;
   for (unsigned i = 0; i < 3; ++i) {
-    const auto [least, most] = std::minmax(lower[i], upper[i]);
-    at[i] = std::clamp(lower[i] + t * (upper[i] - lower[i]), least, most);
+    const auto [smallest, largest] = std::minmax(lower[i], upper[i]);
+    at[i] = std::clamp(lower[i] + t * (upper[i] - lower[i]), smallest, largest);
   }
   at[axis] = plane;
   return at;
@@ -41,22 +41,22 @@ Polygon::Polygon(const Corners& triangle) : size_(3) {
   points_[2] = to_point(triangle.c);
 }
 
-// A corner beyond the capacity would be the doubling of a present one by rounding, and can be left out.
+// A corner beyond the capacity can only duplicate another one by rounding, so it is omitted.
 void Polygon::add(const Point& point) {
   if (size_ > 0 && points_[size_ - 1] == point) return;
   if (size_ < capacity) points_[size_++] = point;
 }
 
 double Polygon::lowest(unsigned axis) const {
-  double least = std::numeric_limits<double>::infinity();
-  for (unsigned i = 0; i < size_; ++i) least = std::min(least, points_[i][axis]);
-  return least;
+  double smallest = std::numeric_limits<double>::infinity();
+  for (unsigned i = 0; i < size_; ++i) smallest = std::min(smallest, points_[i][axis]);
+  return smallest;
 }
 
 double Polygon::highest(unsigned axis) const {
-  double most = -std::numeric_limits<double>::infinity();
-  for (unsigned i = 0; i < size_; ++i) most = std::max(most, points_[i][axis]);
-  return most;
+  double largest = -std::numeric_limits<double>::infinity();
+  for (unsigned i = 0; i < size_; ++i) largest = std::max(largest, points_[i][axis]);
+  return largest;
 }
 
 double Polygon::area() const {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Triangles clipped to axis-aligned planes and boxes in double precision, for the CPU oracles (reference builder,
-// validation, tests). The polygon is cut plane by plane (Sutherland & Hodgman 1974); "perfect splits" of Wald & Havran
-// 2006, "On building fast kd-trees for ray tracing, and on doing that in O(N log N)", section 4.2.
+// Triangles clipped to axis-aligned planes and boxes in double precision, for the CPU oracles
+// (reference builder, validation, tests). The polygon is cut plane by plane (Sutherland & Hodgman
+// 1974); these are the "perfect splits" of Wald & Havran 2006, "On building fast kd-trees for ray
+// tracing, and on doing that in O(N log N)", section 4.2.
 //
-// Half spaces are closed: a part that only touches a plane is kept, as a polygon without area. A new vertex has the
-// plane's coordinate exactly, and is computed from the lower end of the edge whichever side is kept, so that the
-// two parts of a triangle meet in the same points. Its other coordinates are off by a few 2^-53 of the edge's.
+// Half spaces are closed: a part that only touches a plane is a polygon without area, not empty. A
+// new vertex has exactly the plane's coordinate. It is computed from the lower end of the edge for
+// either side, so that the two parts of a triangle meet in the same points. Its other coordinates
+// have errors of a few 2^-53 of the edge's.
 #pragma once
 
 #include <array>
@@ -21,7 +23,8 @@ using Point = std::array<double, 3>;
 // A convex polygon, a segment or a point (then with repeated vertices), or nothing.
 class Polygon {
  public:
-  // A triangle cut by a box has at most 9 corners; the rest is room for corners that rounding has doubled.
+  // A triangle cut by a box has at most 9 corners; the other entries are for corners that rounding
+  // duplicates.
   static constexpr unsigned capacity = 16;
 
   Polygon() = default;
@@ -47,15 +50,15 @@ class Polygon {
 Polygon part(const Polygon& polygon, unsigned axis, double plane, bool below);
 Polygon clip(const Corners& triangle, const Box& box);
 
-// Bounds rounded outwards to float; an empty box of an empty polygon.
+// Bounds rounded outwards to float; empty for an empty polygon.
 Box bounds(const Polygon& polygon);
 // Bounds of the part of the triangle inside the box; never outside the box.
 Box clipped_bounds(const Corners& triangle, const Box& box);
 
-// By brute force: the triangles with a point in the closed box, ascending. O(triangles).
+// The triangles with a point in the closed box, in ascending order, by brute force in O(triangles).
 std::vector<std::uint32_t> triangles_in(const MeshView& mesh, const Box& box);
 
-// Of the root: all triangles whole, empty without triangles.
+// The root's box: the bounds of all triangles, empty if there are none.
 Box bounds(const MeshView& mesh);
 
 }  // namespace heapwood::kdtree

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Ray against triangle, in two ways; traverse.hpp is a template over them.
+// Two ray-triangle intersection tests; traverse.hpp is a template over them.
 //
-//   FastIntersection        plane first, then two more planes (plane_test.hpp). Triangles count as larger by the test's
-//                           rounding errors, so that a ray hardly ever slips between two that share an edge.
-//   WatertightIntersection  Woop, Benthin, Wald 2013, "Watertight Ray/Triangle Intersection": never slips between two
-//                           triangles that share an edge. Its plane distances are exact in sign, and traversal visits
-//                           both sides of a plane when the order is within rounding, so that the tree does not leak
-//                           either.
+//   FastIntersection        tests the triangle's plane, then two more planes (plane_test.hpp). It
+//                           enlarges triangles by the rounding errors of the test, so that a ray
+//                           hardly ever passes between two triangles that share an edge.
+//   WatertightIntersection  Woop, Benthin, Wald 2013, "Watertight Ray/Triangle Intersection": no
+//                           ray passes between two triangles that share an edge. Its plane
+//                           distances are exact in sign, and traversal visits both sides of a plane
+//                           if their order is within rounding, so the tree is watertight as well.
 //
-// Both sides of a triangle are hit.
+// Both tests report hits on either side of a triangle.
 #pragma once
 
 #include <cmath>
@@ -28,14 +29,14 @@ SIMT_INLINE float select(Vec3 v, unsigned axis) { return axis == 0 ? v.x : axis 
 
 }  // namespace detail
 
-// The fast test: PlaneTest's, with a ray's slopes kept as Slopes says.
+// The fast test: PlaneTest with a ray's slopes, which `Slopes` stores.
 template <class Slopes>
 class PlaneIntersection : public PlaneTest<PlaneRecord> {
  public:
   using Record = PlaneRecord;
-  // How far a hit may lie outside the leaf's interval of the ray: relative, and relative to the scene's diagonal. Hits
-  // further out belong to another leaf, and the rest of the record need not be read. Only relative would lose hits near
-  // t = 0.
+  // How far outside the leaf's interval of the ray a hit may lie: relative to its distance, and
+  // relative to the scene's diagonal. Hits further out belong to another leaf, so the rest of the
+  // record need not be read. A relative tolerance alone would lose hits near t = 0.
   static constexpr bool culls = true;
   static constexpr float relative_slack = 2e-4f;
   static constexpr float diagonal_slack = 2e-5f;
@@ -50,9 +51,9 @@ class PlaneIntersection : public PlaneTest<PlaneRecord> {
   }
 
   SIMT_INLINE Slope slope(unsigned axis) const { return slopes_[axis]; }
-  // Where the ray meets the plane `axis = at`.
+  // Distance at which the ray meets the plane `axis = at`.
   SIMT_INLINE float plane(const Ray&, unsigned, float at, Slope s) const { return s.distance(at); }
-  // Place of the child that the ray visits first: the upper one in a negative direction.
+  // The position of the child that the ray visits first: the upper one for a negative direction.
   static SIMT_INLINE std::uint32_t near_child(std::uint32_t link, Slope s) {
     return simt::select_bits(link, s.side_bits(), 3);
   }
@@ -68,26 +69,30 @@ class WatertightIntersection {
   static constexpr bool culls = false;
   static constexpr float relative_slack = 0;
   static constexpr float diagonal_slack = 0;
-  // Cells are taken to overlap by this share of their distance: over 8 ulp, where plane() errs by less than 2.
+  // Cells overlap by this fraction of their distance: over 8 ulp, while plane() errs by less than
+  // 2.
   static constexpr bool conservative = true;
   static constexpr float plane_slack = 1e-6f;
 
   SIMT_INLINE explicit WatertightIntersection(const Ray& ray) {
     const Vec3 d = ray.direction;
-    // A zero gives an infinity, and plane() a NaN where the ray lies in the plane: traversal then visits both sides.
+    // A zero direction gives an infinite inverse, and plane() is NaN if the ray lies in the plane:
+    // traversal then visits both sides.
     inverse_ = {1.0f / d.x, 1.0f / d.y, 1.0f / d.z};
     const float ax = std::fabs(d.x), ay = std::fabs(d.y), az = std::fabs(d.z);
     kz_ = ax > ay ? (ax > az ? 0u : 2u) : (ay > az ? 1u : 2u);
     kx_ = kz_ == 2 ? 0 : kz_ + 1;
     ky_ = kx_ == 2 ? 0 : kx_ + 1;
-    // The paper swaps kx and ky for negative directions to keep the winding; hits are two-sided here, so it need not.
+    // The paper swaps kx and ky for negative directions to keep the winding. Hits are two-sided
+    // here, so the swap is not needed.
     sz_ = 1.0f / detail::select(ray.direction, kz_);
     sx_ = detail::select(ray.direction, kx_) * sz_;
     sy_ = detail::select(ray.direction, ky_) * sz_;
   }
 
   SIMT_INLINE float slope(unsigned axis) const { return detail::select(inverse_, axis); }
-  // The difference first: exact near the plane, so the sign is exact and the error relative.
+  // The difference is computed first: it is exact near the plane, so the sign is exact and the
+  // error is relative.
   SIMT_INLINE float plane(const Ray& ray, unsigned axis, float at, float inverse) const {
     return (at - detail::select(ray.origin, axis)) * inverse;
   }
@@ -128,7 +133,8 @@ class WatertightIntersection {
     const Sheared b = shear(simt::load_constant(&record->b), ray.origin);
     const Sheared c = shear(simt::load_constant(&record->c), ray.origin);
     float ea = edge(c, b), eb = edge(a, c), ec = edge(b, a);
-    // A float zero may be a rounded-off sign: decide again in double, where the products are exact.
+    // A float zero may have lost its sign to rounding: computed again in double, where the products
+    // are exact.
     if (ea == 0 || eb == 0 || ec == 0) {
       ea = edge_in_double(c, b);
       eb = edge_in_double(a, c);
@@ -138,7 +144,8 @@ class WatertightIntersection {
     const float determinant = ea + eb + ec;
     if (determinant == 0) return false;
     const float inverse = 1.0f / determinant;
-    // Weights first: they are within [0, 1], so products with tiny or huge edge functions neither overflow nor vanish.
+    // The weights are computed first: they are within [0, 1], so products with tiny or huge edge
+    // functions neither overflow nor underflow.
     const float wa = ea * inverse;
     u = eb * inverse;
     v = ec * inverse;

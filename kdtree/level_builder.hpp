@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The per-level builder as its callers see it: the tree of the single-kernel builder, made as builders before it did (RegEff
-// section 6 compares with one: a kernel a phase and level, the host in between). All memory comes from a host-managed
-// allocator, level by level and exactly sized; there is no device allocator, no queue, and no warp that waits.
+// The interface of the per-level builder. It builds the tree of the single-kernel builder as
+// earlier builders did (RegEff section 6 compares with one): one kernel per phase and level, with
+// the host in between. All memory comes from a host-managed allocator, level by level and exactly
+// sized; there is no device allocator, no queue and no waiting warp.
 //
-// Limits: nothing is left incomplete. Where the allocator refuses, the build ends with an Error, and has given all back.
+// Limits: no tree is incomplete. If the allocator refuses a request, the build ends with an Error
+// and has released all its memory.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +17,16 @@
 
 namespace heapwood::kdtree {
 
-// One build. Memory is that of this builder: corner copies, levels, and the tree.
+// The result of one build. Memory is that of this builder: corner copies, levels and the tree.
 struct LevelRun {
-  double ms = 0;             // from triangles in device memory to the finished tree, on the device's clock
-  double allocation_ms = 0;  // of it, in the host allocator
+  double ms = 0;             // from triangles in device memory to the finished tree, on device
+  double allocation_ms = 0;  // part of ms spent in the host allocator
   unsigned levels = 0;
   unsigned launches = 0;
   std::uint64_t allocations = 0;
-  std::uint64_t requested_bytes = 0;  // of all of them
-  std::uint64_t peak_bytes = 0;       // most in use at once
-  std::uint64_t tree_bytes = 0;       // what is left: the tree
+  std::uint64_t requested_bytes = 0;  // sum over all allocations
+  std::uint64_t peak_bytes = 0;       // high-water mark
+  std::uint64_t tree_bytes = 0;       // size of the tree, which remains allocated
 };
 
 class LevelBuilder {
@@ -34,8 +36,8 @@ class LevelBuilder {
   ~LevelBuilder();
   LevelBuilder(LevelBuilder&&) noexcept;
 
-  // Gives the last tree back and builds. Of the options, costs and seconds are heeded: the limit is for the whole build.
-  // Throws Error where memory runs out, simt::Stopped.
+  // Releases the last tree and builds. Of the options it uses costs and seconds; the limit covers
+  // the whole build. Throws Error if memory runs out, and simt::Stopped.
   LevelRun build(const BuildOptions& options = {});
   // The tree of the last build, copied to the host.
   Tree download() const;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs the per-level builder: the host's part, a template over the device. level_cpu.cpp and level_cuda.cu instantiate it.
+// Runs the per-level builder: host code, a template over the device. level_cpu.cpp and
+// level_cuda.cu instantiate it.
 #pragma once
 
 #include <string>
@@ -19,7 +20,7 @@ struct LevelTree {
   LevelArray<std::uint32_t> refs;
 };
 
-// Copied to the host.
+// Copies the tree to the host.
 Tree download(const LevelTree& built);
 
 struct LevelJob {
@@ -29,11 +30,12 @@ struct LevelJob {
   const BuildOptions& options;
 };
 
-// Instances of build_levels for the job's kind of refs. Where CUDA is not built the second one throws Error{Exit::device}.
+// Instances of build_levels. Without CUDA the second one throws Error{Exit::device}.
 LevelRun build_levels_cpu(const LevelJob& job, LevelTree& tree);
 LevelRun build_levels_cuda(const LevelJob& job, LevelTree& tree);
 
-// A level's arrays; the next level's are there before they go. What it adds to the tree stays to the end.
+// The arrays of one level. They are released after the next level's have been allocated and filled.
+// The level's parts of the tree are kept until the end.
 struct Level {
   LevelArray<LevelNode> nodes;
   LevelArray<SharedNode> large;
@@ -61,7 +63,7 @@ struct Level {
   }
 };
 
-// An array of the tree while it is in parts, a part a level.
+// An array of the tree in parts, one per level.
 template <class T>
 class LevelParts {
  public:
@@ -91,7 +93,8 @@ class LevelParts {
   std::uint64_t size_ = 0;
 };
 
-// Links hold 30 bits of pair and 32 of ref, prefix sums of a block of nodes 32 of refs.
+// A link holds 30 bits of a pair or 32 of a ref, and prefix sums over a block of nodes hold 32 bits
+// of refs.
 inline void check_totals(const LevelTotals& totals, std::uint64_t nodes, std::uint64_t leaf_refs) {
   if (totals[LevelTotals::refs] >> 31 == 0 && nodes >> 31 == 0 && leaf_refs >> 32 == 0) return;
   throw Error(Exit::failed,
@@ -112,7 +115,8 @@ LevelRun build_levels_of(const Device& device, const LevelJob& job, LevelTree& t
   Level parent, level, next;
   LevelTree built;
   LevelRun run;
-  // Behind the arrays: where something throws it waits for what uses them, before they go.
+  // Declared after the arrays: if an exception is thrown, the stream waits for the kernels that use
+  // them before they are released.
   auto stream = device.stream({.seconds = job.options.seconds, .what = "per-level builder"});
   corners = {memory, n, "corner copies"};
   sums = {memory, 1, "sums of the levels"};
@@ -144,7 +148,7 @@ LevelRun build_levels_of(const Device& device, const LevelJob& job, LevelTree& t
                                  .first_leaf_ref = static_cast<std::uint32_t>(leaf_refs.size())},
                   (view.count + LevelPlacement::block - 1) / LevelPlacement::block);
     const LevelTotals total = stream.read(needs);
-    parent = {};  // its refs have been moved: what was launched before has ended
+    parent = {};  // its refs have been moved: the kernels launched before have ended
     const std::uint64_t first_node = nodes.size();
     check_totals(total, first_node + 2 * total[LevelTotals::pairs], leaf_refs.size() + total[LevelTotals::leaf_refs]);
     next = Level(memory, total[LevelTotals::large], total[LevelTotals::small], total[LevelTotals::chunks],
@@ -163,7 +167,7 @@ LevelRun build_levels_of(const Device& device, const LevelJob& job, LevelTree& t
   built.nodes = nodes.join(memory, stream, "nodes of the tree");
   built.refs = leaf_refs.join(memory, stream, "refs of the tree");
   stream.finish();
-  // All that is not the tree goes back before the clock stops, as in the single kernel.
+  // All memory but the tree is released before the clock stops, as in the single-kernel builder.
   level = {};
   parent = {};
   nodes = {};

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The phases of the per-level builder, a kernel each. Their warps are independent, one a piece of work: all that one phase
-// says to the next is ordered by the launches, so every atomic operation here is relaxed and only counts.
+// The phases of the per-level builder, one kernel each. Warps are independent: each processes one
+// item of work at a time. Launches order all data that one phase passes to the next, so every
+// atomic operation here is relaxed and only counts.
 //
-//   root:   bounds -> fill                     corner copies and the scene's bounds; the root's refs
-//   level:  bin -> choose -> place | move      bars are where the host looks at the totals and allocates
-//   tree:   gather                             the levels' nodes and leaf refs into one array each
+//   root:   bounds -> fill                     corner copies, scene bounds; the root's refs
+//   level:  bin -> choose -> place | move      at the bar the host reads the totals and allocates
+//   tree:   gather                             joins the nodes and leaf refs of all levels
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@
 
 namespace heapwood::kdtree {
 
-// Copies the triangles' corners, so that they can be read in order of their ids, and gathers the scene's bounds.
-// An item is a piece of `piece` triangles.
+// Copies the triangles' corners, so that they can be read in the order of their ids, and gathers
+// the scene's bounds. An item is a piece of `piece` triangles.
 struct LevelBounds {
   static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 8;
   static constexpr std::uint32_t piece = 256;
@@ -36,8 +37,8 @@ struct LevelBounds {
       Box box;
       for (std::uint32_t i = first + warp.lane(); i < last; i += Warp::width) {
         const Triangle t = triangles[i];
-        const Vec3 zero{0.0f, 0.0f,
-                        0.0f};  // adding it turns -0 into +0: equal coordinates have equal bits from here on
+        // Adding zero turns -0 into +0: from here on equal coordinates have equal bits.
+        const Vec3 zero{0.0f, 0.0f, 0.0f};
         const Vec3 a = vertices[t.v[0]] + zero, b = vertices[t.v[1]] + zero, c = vertices[t.v[2]] + zero;
         corners[i] = {{a.x, a.y, a.z, 0.0f}, {b.x, b.y, b.z, 0.0f}, {c.x, c.y, c.z, 0.0f}};
         box.grow(bounds(Corners{a, b, c}));
@@ -73,7 +74,7 @@ struct LevelFill {
   }
 };
 
-// Histogram and tight bounds of the large nodes. An item is a chunk.
+// Gathers the histograms and tight bounds of the large nodes. An item is a chunk.
 template <RefKind kind>
 struct LevelBin {
   static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 6;
@@ -113,7 +114,7 @@ struct LevelBin {
   }
 };
 
-// The splits of all nodes, as the single-kernel builder chooses them. An item is a node.
+// Chooses the splits of all nodes as the single-kernel builder does. An item is a node.
 template <RefKind kind>
 struct LevelChoose {
   static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 8;
@@ -143,11 +144,11 @@ struct LevelChoose {
   }
 };
 
-// Writes the level's nodes of the tree, and hands out the places of their children: prefix sums over blocks of nodes, which
-// take their parts of the totals by one fetch_add each.
+// Writes the level's nodes of the tree and assigns the positions of their children, by prefix sums
+// over blocks of nodes that each reserve their part of the totals with one fetch_add per word.
 struct LevelPlacement {
   static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 16;
-  static constexpr std::uint32_t block = 32;  // nodes an item
+  static constexpr std::uint32_t block = 32;  // nodes per item
   struct Scratch {
     std::uint64_t first[LevelTotals::words];
     std::uint32_t sum[LevelTotals::words];
@@ -209,7 +210,8 @@ struct LevelPlacement {
         if (warp.lane() == Warp::width - 1) scratch.sum[w] = sum;
       }
       warp.sync();
-      // A lane a word, so that they are in flight together. relaxed: places are handed out once.
+      // One lane per word, so that all are in flight together. relaxed: each position is reserved
+      // once.
       for (unsigned w = warp.lane(); w < LevelTotals::words; w += Warp::width) {
         scratch.first[w] = simt::global_ref(totals->line[w].value).fetch_add(scratch.sum[w], simt::relaxed);
       }
@@ -227,8 +229,9 @@ struct LevelPlacement {
   }
 };
 
-// Moves the refs of the level to its children's arrays, and those of leaves to the tree. Items are the chunks of large nodes,
-// then all nodes: a node's item adds its children, and if it is small, moves its refs.
+// Moves the refs of the level to its children's arrays, and those of leaves to the tree. The items
+// are the chunks of large nodes, then all nodes: the item of a node adds its children and, if the
+// node is small, moves its refs.
 template <RefKind kind>
 struct LevelMove {
   static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 10;
@@ -275,7 +278,7 @@ struct LevelMove {
         if (warp.lane() == 0) next.out[2 * node.place.out + side] = Node::make_leaf(0, 0);
         continue;
       }
-      // The right child comes behind the left one where both are of a kind.
+      // The right child follows the left one if both are large or both are small.
       const std::uint32_t behind = side == 1 && nl != 0 && (nl > shared_limit) == large ? 1 : 0;
       const std::uint32_t index = (large ? node.place.large : next.large_count + node.place.small) + behind;
       const NodeTask task =
@@ -284,7 +287,8 @@ struct LevelMove {
     }
   }
 
-  // Moves refs [first, last) of a node. Chunks of a large one share its cursor: refs moved so far, left:32 | right:32.
+  // Moves refs [first, last) of a node. The chunks of a large node share its cursor: refs moved so
+  // far, left:32 | right:32.
   template <class Warp>
   SIMT_INLINE void move(Warp& warp, const LevelNode& node, std::uint64_t* cursor, std::uint32_t first,
                         std::uint32_t last) const {
@@ -311,7 +315,7 @@ struct LevelMove {
       const std::uint64_t more = simt::popcount(left_lanes) | std::uint64_t{simt::popcount(right_lanes)} << 32;
       std::uint64_t at = moved;
       if (cursor != nullptr) {
-        // relaxed: places are handed out once.
+        // relaxed: each position is reserved once.
         if (warp.lane() == 0) at = simt::global_ref(*cursor).fetch_add(more, simt::relaxed);
       }
       Sides sides{ref.box, ref.box};
@@ -320,7 +324,7 @@ struct LevelMove {
       }
       if (cursor != nullptr) at = warp.shfl(at, 0);
       moved = at + more;
-      // A guard, not a case: the choice counted with the same comparisons.
+      // Sanity check: cannot fail, because the choice counted with the same comparisons.
       if (static_cast<std::uint32_t>(moved) > nl || static_cast<std::uint32_t>(moved >> 32) > nr) break;
       const std::uint32_t at_left = static_cast<std::uint32_t>(at) + simt::popcount(left_lanes & lower_lanes);
       const std::uint32_t at_right = static_cast<std::uint32_t>(at >> 32) + simt::popcount(right_lanes & lower_lanes);
@@ -335,7 +339,8 @@ struct LevelMove {
   }
 };
 
-// Joins the levels' parts of an array of the tree. An item is a piece of `piece` elements.
+// Joins the parts of an array of the tree that the levels hold. An item is a piece of `piece`
+// elements.
 template <class T>
 struct LevelGather {
   static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 8;
@@ -343,7 +348,7 @@ struct LevelGather {
   struct Scratch {};
 
   LevelPiece<T> pieces[max_depth + 1];
-  std::uint64_t count;  // elements in all
+  std::uint64_t count;  // total number of elements
   T* to;
 
   template <class Warp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Arrays of device memory from a host-managed allocator, owned, and the account of what a build took.
+// Owned arrays of device memory from a host-managed allocator, with statistics of a build's
+// requests.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,7 @@ class LevelMemory {
  public:
   struct Account {
     std::uint64_t allocations = 0;
-    std::uint64_t requested_bytes = 0;  // of all of them
+    std::uint64_t requested_bytes = 0;  // sum over all allocations
     std::uint64_t live_bytes = 0, peak_bytes = 0;
     double seconds = 0;  // in the allocator
   };
@@ -33,7 +34,7 @@ class LevelMemory {
   const Account& account() const { return account_; }
   void begin_account() { account_ = {.live_bytes = account_.live_bytes, .peak_bytes = account_.live_bytes}; }
 
-  void* take(std::size_t bytes, const char* what) {
+  void* allocate(std::size_t bytes, const char* what) {
     void* block = nullptr;
     timed([&] { block = allocator_.allocate(bytes); });
     if (block == nullptr) {
@@ -48,7 +49,7 @@ class LevelMemory {
     account_.peak_bytes = std::max(account_.peak_bytes, account_.live_bytes);
     return block;
   }
-  void give_back(void* block, std::size_t bytes) noexcept {
+  void release(void* block, std::size_t bytes) noexcept {
     timed([&] { allocator_.deallocate(block); });
     account_.live_bytes -= bytes;
   }
@@ -66,7 +67,8 @@ class LevelMemory {
   Account account_;
 };
 
-// An array of trivially copyable T; an empty one asks for nothing. `what` names it where there is no room.
+// An array of trivially copyable T; an empty one makes no request. The error message of a refused
+// request names `what`.
 template <class T>
 class LevelArray {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -74,14 +76,16 @@ class LevelArray {
  public:
   LevelArray() = default;
   LevelArray(LevelMemory& memory, std::size_t size, const char* what)
-      : memory_(&memory), data_(size ? static_cast<T*>(memory.take(size * sizeof(T), what)) : nullptr), size_(size) {}
+      : memory_(&memory),
+        data_(size ? static_cast<T*>(memory.allocate(size * sizeof(T), what)) : nullptr),
+        size_(size) {}
   LevelArray(LevelArray&& other) noexcept { swap(other); }
   LevelArray& operator=(LevelArray&& other) noexcept {
     LevelArray(std::move(other)).swap(*this);
     return *this;
   }
   ~LevelArray() {
-    if (data_) memory_->give_back(data_, bytes());
+    if (data_) memory_->release(data_, bytes());
   }
 
   T* data() const { return data_; }

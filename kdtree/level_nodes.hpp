@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A level of the per-level builder in device memory: its nodes, their refs in one array, and how much the next level needs.
-// The nodes of more than shared_limit refs come first; each has a SharedNode, of which the sums are used, and its refs are cut
-// into chunks for many warps. Order within a level is that in which warps came: nothing depends on it.
+// A level of the per-level builder in device memory: its nodes, their refs in one array, and the
+// needs of the next level. Nodes with more than shared_limit refs come first; each has a
+// SharedNode, of which the sums are used, and its refs are divided into chunks for many warps. The
+// order within a level is the order in which warps arrived; no result depends on it.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +12,22 @@
 
 namespace heapwood::kdtree {
 
-// Where the node's children go in the next level, or its refs in the tree.
+// The position of the node's children in the next level, or of its refs in the tree.
 struct LevelPlace {
   std::uint64_t refs = 0;   // first ref of the left child; the right child's follow
   std::uint32_t large = 0;  // first large child
-  std::uint32_t small = 0;  // first other child that has refs, counted apart
+  std::uint32_t small = 0;  // first small child that has refs, counted separately
   std::uint32_t chunk = 0;  // first chunk of large children
-  std::uint32_t out = 0;  // inner node: pair of children in the next level; leaf: first ref among the level's leaf refs
+  // Inner node: the pair of children in the next level. Leaf: the first ref among the level's leaf
+  // refs.
+  std::uint32_t out = 0;
 };
 
-// Written by the phase that moves its refs here, by the choice, and by the placement, in this order.
+// The members are written in this order: by the phase that moves the node's refs, by the choice and
+// by the placement.
 struct LevelNode {
   NodeTask task;
-  Split split;  // none: a leaf
+  Split split;  // no split: a leaf
   LevelPlace place;
 
   SIMT_INLINE bool leaf() const { return split.cost == Split{}.cost; }
@@ -37,7 +41,8 @@ SIMT_INLINE std::uint32_t chunks_of(std::uint32_t n) {
   return n > shared_limit ? (n + chunk_size(n) - 1) / chunk_size(n) : 0;
 }
 
-// What the level's nodes need in the next one, and in the tree; each word on a line of its own.
+// The needs of the level's nodes in the next level and in the tree; each word is on its own cache
+// line.
 struct LevelTotals {
   enum Word : unsigned { large, small, chunks, refs, pairs, leaf_refs, words };
   struct alignas(128) Line {
@@ -47,7 +52,7 @@ struct LevelTotals {
   std::uint64_t operator[](Word word) const { return line[word].value; }
 };
 
-// What the host reads, in one array: of the scene the bounds, of each level the totals.
+// The data that the host reads, in one array: the scene's bounds and the totals of each level.
 struct LevelSums {
   SharedNode scene;
   LevelTotals totals[max_depth + 1];
@@ -61,9 +66,10 @@ struct LevelView {
   std::uint32_t chunk_count;
   std::byte* refs;
   Node* out;                 // the tree's nodes of this level
-  std::uint32_t first_node;  // the first one's index in the tree
+  std::uint32_t first_node;  // index of `out[0]` in the tree
 
-  // Puts a node at its place, with all that its level needs for it. `first_chunk` is for large nodes. All lanes call.
+  // Stores a node at `index` with all data that its level needs for it. `first_chunk` is used for
+  // large nodes. All lanes call.
   template <class Warp>
   SIMT_INLINE void add(Warp& warp, std::uint32_t index, const NodeTask& task, std::uint32_t first_chunk) const {
     if (warp.lane() == 0) nodes[index].task = task;
@@ -75,7 +81,7 @@ struct LevelView {
   }
 };
 
-// A part of an array of the tree that lies in a level's own array: elements [first, end).
+// The elements [first, end) of an array of the tree, in a level's own array.
 template <class T>
 struct LevelPiece {
   const T* from;

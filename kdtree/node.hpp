@@ -8,9 +8,10 @@
 
 namespace heapwood::kdtree {
 
-// Inner node: `split` is the plane, `link` is pair << 2 | axis + 1 (1 to 3); its children are nodes[2 * pair] (below the plane)
-// and nodes[2 * pair + 1]. Leaf: `first` is the index of its first ref in the tree's ref array, `link` is count << 2. A GPU has
-// the axis and whether it is a leaf by one operation: that of the kind, which says whether it is 0.
+// Inner node: `split` is the plane, `link` is pair << 2 | axis + 1 (1 to 3). Its children are
+// nodes[2 * pair], below the plane, and nodes[2 * pair + 1]. Leaf: `first` is the index of its
+// first ref in the tree's ref array, `link` is count << 2. One operation on a GPU extracts the two
+// bits of the kind and tests them for 0, which gives the axis and whether the node is a leaf.
 struct alignas(8) Node {
   union {
     float split;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Ray against triangle by planes (triangle_records.hpp): the triangle's plane gives the distance, two more planes give the
-// barycentric coordinates there. A hit far outside the leaf is rejected before the whole record is read.
+// Ray-triangle test by planes (triangle_records.hpp): the triangle's plane gives the distance, two
+// more planes give the barycentric coordinates there. A hit far outside the leaf is rejected before
+// the whole record is read.
 //
-// Both tests take a triangle as larger than it is by their own rounding errors, so that rays do not slip between triangles
-// that share an edge. The overlap is at most a 32nd of the triangle.
+// Both versions enlarge a triangle by their own rounding errors, so that no ray passes between
+// triangles that share an edge. The overlap is at most a 32nd of the triangle.
 #pragma once
 
 #include <cmath>
@@ -18,13 +19,14 @@ namespace heapwood::kdtree {
 template <class Record>
 class PlaneTest;
 
-// Errors of u and v are about 2^-23 of the distance to the hit, over the triangle's height and the cosine of the angle
-// with the normal; and 2^-23 of the triangle's own size where the ray starts near. The tolerance is right for directions
-// of about unit length; for others it is off by the square of the length.
+// Errors of u and v are about 2^-23 of the distance to the hit, over the triangle's height and the
+// cosine of the angle with the normal, plus 2^-23 of the triangle's own size if the ray starts near
+// it. The tolerance holds for directions of about unit length; for others it is off by the square
+// of the length.
 template <>
 class PlaneTest<LocalPlaneRecord> {
  public:
-  static constexpr float tolerance = 0x1p-23f, least_tolerance = 0x1p-22f, most_tolerance = 0x1p-5f;
+  static constexpr float tolerance = 0x1p-23f, min_tolerance = 0x1p-22f, max_tolerance = 0x1p-5f;
 
   SIMT_INLINE bool test(const LocalPlaneRecord* record, const Ray& ray, float lower, float upper, float& t) const {
     const Row first = simt::load_constant(&record->a_nx);
@@ -38,9 +40,9 @@ class PlaneTest<LocalPlaneRecord> {
     const Row third = simt::load_constant(&record->uz_v);
     const Vec3 p = s + ray.direction * h;
     const float u = dot(LocalPlaneRecord::u(second, third), p), v = dot(LocalPlaneRecord::v(third), p);
-    // The normal is as long as the triangle is high.
-    const float error = simt::min(std::fabs(h * inverse), most_tolerance / tolerance) * tolerance;
-    if (!(simt::min(simt::min(u, v), 1 - u - v) + error >= -least_tolerance)) return false;
+    // The length of the normal is the triangle's height.
+    const float error = simt::min(std::fabs(h * inverse), max_tolerance / tolerance) * tolerance;
+    if (!(simt::min(simt::min(u, v), 1 - u - v) + error >= -min_tolerance)) return false;
     t = h;
     return true;
   }
@@ -55,8 +57,8 @@ class PlaneTest<LocalPlaneRecord> {
   }
 };
 
-// Errors of u and v are about 2^-23 of the largest coordinates, over the triangle's height; the record says how large the
-// triangle counts.
+// Errors of u and v are about 2^-23 of the largest coordinates, over the triangle's height. The
+// record contains the enlarged triangle.
 template <>
 class PlaneTest<AbsolutePlaneRecord> {
  public:

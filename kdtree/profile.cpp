@@ -53,16 +53,16 @@ BuildProfile build_profiled(Workspace& workspace, const std::string& allocator, 
   return on_cuda(workspace.device()) ? build_profiled_cuda(job) : build_profiled_cpu(job);
 }
 
-WithoutCost::WithoutCost(const DeviceMesh& mesh, const BuildOptions& options)
+NoCostBuilder::NoCostBuilder(const DeviceMesh& mesh, const BuildOptions& options)
     : options_(options),
       workspace_(mesh, RefKind::clipped, Workspace::suggested_pool(mesh.triangles.size(), RefKind::clipped, false)) {
   while (build().incomplete) workspace_.resize_pool(2 * workspace_.pool().bytes);
 }
 
-BuildRun WithoutCost::build() {
+BuildRun NoCostBuilder::build() {
   if (workspace_.mesh().triangles.size() == 0) return {};
   const ProfileJob job{workspace_, options_, alloc::PrivateBump::traits.id};
-  return on_cuda(workspace_.device()) ? build_without_cost_cuda(job) : build_without_cost_cpu(job);
+  return on_cuda(workspace_.device()) ? build_no_cost_cuda(job) : build_no_cost_cpu(job);
 }
 
 }  // namespace heapwood::kdtree

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A timeline of the single-kernel builder: how long its warps are in each phase (build_probe.hpp), by level of the tree and
-// over time, and how long they wait for work. And the same build with memory at no cost, for what an allocator costs in all.
-// The kernels are compiled for two allocators and clipped refs only: profile_cpu.cpp, profile_cuda.cu.
+// Time profile of the single-kernel builder: how long its warps are in each phase
+// (build_probe.hpp), by level of the tree and over time, and how long they wait for work. Also the
+// same build with the no-cost allocator, which shows what another allocator costs in total. The
+// kernels are compiled for two allocators and clipped refs only: profile_cpu.cpp, profile_cuda.cu.
 #pragma once
 
 #include <string>
@@ -12,31 +13,32 @@
 namespace heapwood::kdtree {
 
 struct BuildProfile {
-  BuildRun run;  // slower than without the probe
+  BuildRun run;  // slower than a build without the probe
   std::vector<WarpTimes> warps;
   TimeSums sums;
   std::uint64_t bucket_ns = 0;  // of sums.at
 
-  std::uint64_t lifetime_ns() const;  // of all warps together
-  std::uint64_t wall_ns() const;      // from the first one's begin to the last one's end
+  std::uint64_t lifetime_ns() const;  // sum over all warps
+  std::uint64_t wall_ns() const;      // from the first start of a warp to the last end
   std::uint64_t phase_ns(Phase phase) const;
   std::uint64_t phase_visits(Phase phase) const;
 };
 
 const char* name(Phase phase);
 
-// Whether the kernel with the probe is there: "atomic" and "heapwood".
+// Whether a kernel with the probe is compiled for this allocator: "atomic" and "heapwood".
 bool can_profile(const std::string& allocator);
 
-// One build with the probe in the workspace's pool. Throws what a build throws, and Error{Exit::usage} where there is no such
-// kernel.
+// One build with the probe in the workspace's pool. Throws what a build throws, and
+// Error{Exit::usage} if no such kernel is compiled.
 BuildProfile build_profiled(Workspace& workspace, const std::string& allocator, const BuildOptions& options);
 
-// Builds with PrivateBump (alloc/private_bump.hpp) and without a probe, in memory of their own that is large enough for whole
-// trees; the first one, which finds out how large, is over when this is made. `mesh` must outlive it.
-class WithoutCost {
+// Builds with PrivateBump (alloc/private_bump.hpp) and without a probe, in its own pool, which is
+// large enough for the whole build. The constructor finds the size by building. `mesh` must outlive
+// it.
+class NoCostBuilder {
  public:
-  WithoutCost(const DeviceMesh& mesh, const BuildOptions& options);
+  NoCostBuilder(const DeviceMesh& mesh, const BuildOptions& options);
   BuildRun build();
 
  private:
@@ -44,7 +46,7 @@ class WithoutCost {
   Workspace workspace_;
 };
 
-// By kind of device: profile_driver.hpp.
+// The implementations per kind of device: profile_driver.hpp.
 struct ProfileJob {
   Workspace& workspace;
   const BuildOptions& options;
@@ -52,7 +54,7 @@ struct ProfileJob {
 };
 BuildProfile build_profiled_cpu(const ProfileJob& job);
 BuildProfile build_profiled_cuda(const ProfileJob& job);
-BuildRun build_without_cost_cpu(const ProfileJob& job);
-BuildRun build_without_cost_cuda(const ProfileJob& job);
+BuildRun build_no_cost_cpu(const ProfileJob& job);
+BuildRun build_no_cost_cuda(const ProfileJob& job);
 
 }  // namespace heapwood::kdtree

@@ -8,8 +8,6 @@ BuildProfile build_profiled_cpu(const ProfileJob& job) {
   return build_profiled_on(simt::Cpu(job.workspace.device()), job);
 }
 
-BuildRun build_without_cost_cpu(const ProfileJob& job) {
-  return build_without_cost_on(simt::Cpu(job.workspace.device()), job);
-}
+BuildRun build_no_cost_cpu(const ProfileJob& job) { return build_no_cost_on(simt::Cpu(job.workspace.device()), job); }
 
 }  // namespace heapwood::kdtree

@@ -8,8 +8,6 @@ BuildProfile build_profiled_cuda(const ProfileJob& job) {
   return build_profiled_on(simt::Cuda(job.workspace.device()), job);
 }
 
-BuildRun build_without_cost_cuda(const ProfileJob& job) {
-  return build_without_cost_on(simt::Cuda(job.workspace.device()), job);
-}
+BuildRun build_no_cost_cuda(const ProfileJob& job) { return build_no_cost_on(simt::Cuda(job.workspace.device()), job); }
 
 }  // namespace heapwood::kdtree

@@ -13,6 +13,6 @@ namespace {
 }  // namespace
 
 BuildProfile build_profiled_cuda(const ProfileJob&) { absent(); }
-BuildRun build_without_cost_cuda(const ProfileJob&) { absent(); }
+BuildRun build_no_cost_cuda(const ProfileJob&) { absent(); }
 
 }  // namespace heapwood::kdtree

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs builds with a probe, and those with memory at no cost: a template over the device.
+// Runs builds with a probe and builds with the no-cost allocator: a template over the device.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace heapwood::kdtree {
 
-// The probe's part of device memory.
+// The device memory of the probe.
 class ProfileMemory {
  public:
   static constexpr std::uint32_t copies = 64;
@@ -55,8 +55,8 @@ BuildProfile profile_of(const Device& device, const ProfileJob& job) {
   using Kernel = BuildKernel<Allocator, RefKind::clipped, TimeProbe>;
   ProfileMemory memory(job.workspace.device(), device.template resident_warps<Kernel>());
   BuildProfile profile;
-  // How long it takes is known afterwards: once more with longer buckets until all of it is within them, and the first one
-  // warms up.
+  // The build time is known only afterwards, so the build is repeated with longer buckets until it
+  // fits into them. The first build also warms up the device.
   std::uint32_t shift = 10, wanted = shift;
   do {
     shift = wanted;
@@ -78,7 +78,7 @@ BuildProfile build_profiled_on(const Device& device, const ProfileJob& job) {
 }
 
 template <class Device>
-BuildRun build_without_cost_on(const Device& device, const ProfileJob& job) {
+BuildRun build_no_cost_on(const Device& device, const ProfileJob& job) {
   return build_with<alloc::PrivateBump, RefKind::clipped>(device, job.workspace, job.options, [&] {
     return alloc::PrivateBump::create(job.workspace.pool(), job.workspace.allocator_options(), device);
   });

@@ -23,8 +23,9 @@ double half_area(const Box& box) {
   return extent[0] * extent[1] + extent[1] * extent[2] + extent[2] * extent[0];
 }
 
-// A stream of words in depth-first order (of a part of the tree: measure()), each stirred in by SplitMix64's finaliser (Steele, Lea & Flood 2014). The
-// stream tells inner nodes from leaves and carries the leaves' sizes, so that it decodes to one tree only.
+// Hashes a stream of words in depth-first order (of a part of the tree: measure()), each mixed in
+// by the finaliser of SplitMix64 (Steele, Lea & Flood 2014). The stream distinguishes inner nodes
+// from leaves and contains the leaves' sizes, so it decodes to exactly one tree.
 class Hash {
  public:
   void add(std::uint64_t word) {
@@ -34,7 +35,8 @@ class Hash {
     state_ = x ^ (x >> 31);
   }
   void add_inner(unsigned axis, float split) {
-    add(std::uint64_t{axis + 1} << 32 | std::bit_cast<std::uint32_t>(split + 0.0f));  // -0 becomes +0
+    // Adding zero turns -0 into +0.
+    add(std::uint64_t{axis + 1} << 32 | std::bit_cast<std::uint32_t>(split + 0.0f));
   }
   void add_leaf(std::vector<std::uint32_t>& refs) {
     std::sort(refs.begin(), refs.end());
@@ -48,7 +50,7 @@ class Hash {
 };
 
 [[noreturn]] void broken(std::uint32_t node, const std::string& what) {
-  throw Error(Exit::failed, "tree: node " + std::to_string(node) + " " + what + "; the builder is at fault");
+  throw Error(Exit::failed, "tree: node " + std::to_string(node) + " " + what + "; this is a bug in the builder");
 }
 
 struct Visit {
@@ -57,7 +59,7 @@ struct Visit {
   unsigned depth;
 };
 
-// What a part of the tree adds up to.
+// The sums over a part of the tree.
 struct Part {
   TreeStats stats;
   double inner_area = 0;
@@ -80,13 +82,15 @@ struct Part {
 class Walk {
  public:
   explicit Walk(const Tree& tree) : tree_(tree), seen_(tree.nodes.size() / 2 + 1) {
-    // Without area (no triangles, a point, a line) there is no chance to weigh nodes by: all count as entered.
+    // Without area (no triangles, a point, a line) no probability can weight the nodes: every node
+    // counts as entered.
     root_area_ = tree.bounds.empty() ? 0.0 : half_area(tree.bounds);
     seen_[0] = 1;
   }
   double root_area() const { return root_area_; }
 
-  // Down from `root` to depth `cut`, where inner nodes are left for later, in depth-first order.
+  // Visits the nodes from `root` down to depth `cut` in depth-first order. Inner nodes at that
+  // depth are appended to `later`.
   Part run(const Visit& root, unsigned cut, std::vector<Visit>& later) {
     Part part;
     std::vector<std::uint32_t> refs;
@@ -131,7 +135,7 @@ class Walk {
     if (!std::isfinite(node.split)) broken(at.node, "has a plane that is not finite");
     const std::size_t pair = node.child(0) / 2;
     if (std::size_t{2} * pair + 1 >= tree_.nodes.size()) broken(at.node, "has children out of range");
-    // relaxed: whoever comes second reports it, and a count is all that is shared.
+    // relaxed: the second visitor reports the error, and only the count is shared.
     if (seen_[pair].exchange(1, std::memory_order_relaxed) != 0) {
       broken(at.node, "has children that another node has too");
     }
@@ -153,9 +157,9 @@ class Walk {
 }  // namespace
 
 TreeStats measure(const Tree& tree, const SahCosts& costs) {
-  if (tree.nodes.empty()) throw Error(Exit::failed, "tree: there is no root; the builder is at fault");
-  // Subtrees from a fixed depth on are measured side by side and added in their order: sums and hash do not depend on
-  // the number of threads.
+  if (tree.nodes.empty()) throw Error(Exit::failed, "tree: there is no root; this is a bug in the builder");
+  // Subtrees below a fixed depth are measured in parallel and added in their order, so that sums
+  // and hash do not depend on the number of threads.
   constexpr unsigned cut = 9;
   Walk walk(tree);
   std::vector<Visit> roots;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A ray and what it hits. A ray's interval is [tmin, tmax): tmin >= 0; the direction need not have unit length (t counts in
-// its units) and may have zeros.
+// A ray and its hit. The interval of a ray is [tmin, tmax) with tmin >= 0. The direction need not
+// have unit length (t is in units of it) and may have zero components.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct alignas(16) Ray {
 inline constexpr std::uint32_t no_triangle = ~0u;
 
 struct alignas(16) Hit {
-  float t = 0;         // the ray's tmax if there is none
+  float t = 0;         // the ray's tmax if nothing is hit
   float u = 0, v = 0;  // weights of the triangle's second and third corner
   std::uint32_t triangle = no_triangle;
 

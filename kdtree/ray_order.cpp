@@ -14,14 +14,14 @@ std::uint32_t signs_of(Vec3 d) {
   return simt::bits(d.x) >> 31 | simt::bits(d.y) >> 31 << 1 | simt::bits(d.z) >> 31 << 2;
 }
 
-// Bits 0 to 7 to every third place.
+// Spreads bits 0 to 7 to every third bit.
 std::uint32_t spread(std::uint32_t x) {
   x = (x | x << 8) & 0x00f00fu;
   x = (x | x << 4) & 0x0c30c3u;
   return (x | x << 2) & 0x249249u;
 }
 
-// 0 to 255, of whatever number.
+// The cell of a coordinate, 0 to 255 for any input.
 std::uint32_t cell(float x, float lo, float scale) {
   const float at = (x - lo) * scale;
   return at > 0 ? static_cast<std::uint32_t>(std::min(at, 255.0f)) : 0;
@@ -30,9 +30,10 @@ std::uint32_t cell(float x, float lo, float scale) {
 }  // namespace
 
 std::span<const RayPlace> RayOrder::of(std::span<const Ray> rays) {
-  together_ = std::all_of(rays.begin(), rays.end(), [&](const Ray& ray) { return ray.origin == rays.front().origin; });
+  same_origin_ =
+      std::all_of(rays.begin(), rays.end(), [&](const Ray& ray) { return ray.origin == rays.front().origin; });
   places_.resize(rays.size());
-  if (together_) {
+  if (same_origin_) {
     for (std::uint32_t i = 0; i < rays.size(); ++i) places_[i] = {i, signs_of(rays[i].direction)};
   } else {
     make_items(rays);
@@ -59,7 +60,7 @@ void RayOrder::make_items(std::span<const Ray> rays) {
   }
 }
 
-// Stable: the least digit first, as in any radix sort.
+// Stable counting sort by one digit; the least significant digit comes first, as in any radix sort.
 void RayOrder::sort_by(unsigned digit) {
   auto& next = counts_[digit];
   std::exclusive_scan(next.begin(), next.end(), next.begin(), 0u);

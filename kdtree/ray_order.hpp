@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// An order of rays in which neighbours start near each other: along the Morton curve (Morton 1966) through their origins. What a ray
-// reads of the tree is then still in the cache for the next.
+// Sorts rays so that neighbours start near each other: along the Morton curve (Morton 1966) through
+// their origins. The part of the tree that a ray reads is then still cached for the next ray.
 #pragma once
 
 #include <array>
@@ -13,17 +13,19 @@
 
 namespace heapwood::kdtree {
 
-// A ray's index, and the signs of its direction: x in bit 0, y in 1, z in 2.
+// A ray's index and the signs of its direction: x in bit 0, y in bit 1, z in bit 2.
 struct RayPlace {
   std::uint32_t index : 29, signs : 3;
 };
 
 class RayOrder {
  public:
-  // Of less than 2^29 rays, until the next call. Rays of one cell, a 256th of the rays' own box along its longest axis, stay as they
-  // come, and so do all if they start in one point, as a camera's do: those come in the order of their picture.
+  // The order of fewer than 2^29 rays, valid until the next call. Rays keep their input order
+  // within one cell, a 256th of the longest axis of the origins' box, and if all of them start in
+  // one point: a camera's rays come in the order of its pixels.
   std::span<const RayPlace> of(std::span<const Ray> rays);
-  bool together() const { return together_; }  // whether those last ones all start in one point
+  // whether the rays of the last call all start in one point
+  bool same_origin() const { return same_origin_; }
 
  private:
   static constexpr unsigned digits = 3, digit_bits = 8, digit_values = 1u << digit_bits;
@@ -35,7 +37,7 @@ class RayOrder {
   void make_items(std::span<const Ray> rays);
   void sort_by(unsigned digit);
 
-  bool together_ = true;
+  bool same_origin_ = true;
   std::vector<RayPlace> places_;
   std::vector<Item> items_, others_;
   std::array<std::array<std::uint32_t, digit_values>, digits> counts_;

@@ -21,7 +21,7 @@ struct HalfArea {
     for (unsigned axis = 0; axis < 3; ++axis) extent[axis] = static_cast<double>(box.hi[axis]) - box.lo[axis];
   }
   double whole() const { return extent[0] * extent[1] + extent[1] * extent[2] + extent[2] * extent[0]; }
-  // Of a slice of the box, `thickness` along the axis.
+  // Half the area of a slice of the box, `thickness` along the axis.
   double slice(unsigned axis, double thickness) const {
     const double u = extent[(axis + 1) % 3];
     const double v = extent[(axis + 2) % 3];
@@ -29,7 +29,7 @@ struct HalfArea {
   }
 };
 
-// Finds best splits; the arrays are kept from node to node.
+// Finds best splits; the arrays are reused from node to node.
 class Sweep {
  public:
   explicit Sweep(const SahCosts& costs) : costs_(costs) {}
@@ -95,7 +95,7 @@ class Sweep {
   std::vector<float> lo_, hi_, flat_;
 };
 
-// A node still to be split: its triangles with the bounds of their parts inside.
+// A node to be split: its triangles with the bounds of their parts inside it.
 struct Work {
   Box box;
   unsigned depth = 0;
@@ -113,7 +113,8 @@ class Builder {
  public:
   Builder(const MeshView& mesh, const SahCosts& costs) : mesh_(mesh), costs_(costs) {}
 
-  // The subtree as a tree of its own. Forks while both sides are large, up to `forks` times a path.
+  // Builds the subtree as a separate tree. Forks while both sides are large, at most `forks` times
+  // per path.
   Tree grow(Work root, unsigned forks) const {
     if (forks == 0 || root.ids.size() < smallest_fork) return grow_alone(std::move(root));
     Sweep sweep(costs_);
@@ -163,7 +164,7 @@ class Builder {
     return tree;
   }
 
-  // Not found: a leaf is as cheap.
+  // Chooses a split; none if a leaf costs no more.
   ReferenceSplit choose(const Work& work, Sweep& sweep) const {
     if (work.ids.empty() || work.depth >= max_depth) return {};
     ReferenceSplit split = sweep.best(work.bounds, work.box);
@@ -199,7 +200,8 @@ class Builder {
     return {std::move(below), std::move(above)};
   }
 
-  // Bounds are conservative: a triangle whose bounds straddle the plane may still miss one of the two boxes.
+  // Bounds are conservative: a triangle whose bounds straddle the plane may still miss one of the
+  // two boxes.
   void straddle(std::uint32_t id, const Box& whole, Work& below, Work& above) const {
     const Corners triangle = corners(mesh_, id);
     const Box first = clipped_bounds(triangle, below.box);
@@ -209,13 +211,13 @@ class Builder {
     if (!second.empty() || neither) above.add(id, tighter(whole, second, above.box));
   }
 
-  // Only rounding can make the bounds exclude each other; the old ones are the safe choice then.
+  // Only rounding can make the bounds disjoint; the old bounds are then the safe choice.
   static Box tighter(const Box& old_bounds, const Box& new_bounds, const Box& node) {
     const Box both = intersect(old_bounds, new_bounds);
     return both.empty() ? intersect(old_bounds, node) : both;
   }
 
-  // Puts a subtree's root at nodes[at] and the rest behind what is there.
+  // Stores a subtree's root at nodes[at] and appends its other nodes.
   static void append(Tree& tree, std::size_t at, const Tree& subtree) {
     const auto pair = static_cast<std::uint32_t>(tree.nodes.size() / 2 - 1);
     const auto first = static_cast<std::uint32_t>(tree.refs.size());

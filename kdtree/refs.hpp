@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A node's array of refs in allocator memory, in three kinds (RefKind): what a ref holds, and how its bounds inside the
-// node are known. `corners` is the kernel's own copy of the triangles, three 16-byte vectors each.
+// A node's array of refs in allocator memory, in three kinds (RefKind) that differ in the content
+// of a ref and in how its bounds inside the node are obtained. `corners` is the kernel's own copy
+// of the triangles, three 16-byte vectors each.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +21,7 @@ struct alignas(16) Float4 {
 struct PackedCorners {
   Float4 a, b, c;
   SIMT_INLINE Corners unpack() const { return {{a.x, a.y, a.z}, {b.x, b.y, b.z}, {c.x, c.y, c.z}}; }
-  // Two sectors, wherever they begin.
+  // Prefetches the two cache sectors that the corners touch.
   SIMT_INLINE void prefetch() const {
     simt::prefetch_l1(&a);
     simt::prefetch_l1(&c);
@@ -35,7 +36,7 @@ struct Ref {
 template <RefKind kind>
 struct RefArray;
 
-// 32 bytes a ref, in two arrays so that a warp's accesses are whole lines: {id, lo} and {hi, -}.
+// 32 bytes per ref, in two arrays so that a warp accesses whole cache lines: {id, lo} and {hi, -}.
 template <>
 struct RefArray<RefKind::clipped> {
   static constexpr std::size_t bytes = 32;
@@ -64,7 +65,8 @@ struct RefArray<RefKind::clipped> {
   }
 };
 
-// 4 bytes a ref: the id. `exact` clips the triangle to the node at each visit; otherwise its box is cut by the node's.
+// 4 bytes per ref: the id. If `exact`, every visit clips the triangle to the node; otherwise its
+// box is clamped to the node's.
 template <bool exact>
 struct IdArray {
   static constexpr std::size_t bytes = 4;
@@ -75,7 +77,7 @@ struct IdArray {
     if constexpr (exact) {
       return clip_bounds(t, node);
     } else {
-      return settle(bounds(t), node);
+      return clamp_box(bounds(t), node);
     }
   }
   static SIMT_INLINE Ref load(const std::byte* array, std::uint32_t, std::uint32_t i, const Box& node,

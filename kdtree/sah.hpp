@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The surface area heuristic (MacDonald & Booth 1990; Wald & Havran 2006) as the builder evaluates it, and the order that
-// makes its choices unique: whatever the device, the number of lanes and the schedule, the same candidates give the same
-// winner. All arithmetic is plain IEEE single precision without contraction; all counts are integers.
+// The surface area heuristic (MacDonald & Booth 1990; Wald & Havran 2006) as the builder evaluates
+// it, and the order that makes its choices unique: the same candidates give the same winner on
+// every device, with any number of lanes and any schedule. All arithmetic is plain IEEE single
+// precision without contraction; all counts are integers.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,9 @@
 
 namespace heapwood::kdtree {
 
-// Which refs a plane p sends where. Those that lie in the plane go to one side only: a split says which (Wald & Havran 2006,
-// section 3.2: walls and floors are worth it). Without short circuits: the builder's hottest loop, which should not branch.
+// The refs that a plane p sends to each side. Refs that lie in the plane go to one side only, which
+// the split stores (Wald & Havran 2006, section 3.2: this pays for walls and floors). The tests
+// avoid short-circuit evaluation, because the builder's hottest loop should not branch.
 SIMT_INLINE bool goes_left(float lo, float hi, float p, bool flats_right = false) {
   return bool(int(lo < p) | (int(hi <= p) & int(!flats_right)));
 }
@@ -21,8 +23,9 @@ SIMT_INLINE bool goes_right(float lo, float hi, float p, bool flats_right = fals
   return bool(int(hi > p) | (int(lo >= p) & int(flats_right)));
 }
 
-// A candidate split of a node of n refs; the default is "no split". Compared by (cost, axis, nl, plane): of two with the
-// same plane that send flats to different sides, nl differs.
+// A candidate split of a node of n refs; the default is "no split". Candidates are ordered by
+// (cost, axis, nl, plane). Two candidates with the same plane that send flat refs to different
+// sides differ in nl.
 struct Split {
   std::uint32_t cost = 0x7f800000u;     // bits of the cost: positive floats order like their bits
   std::uint32_t axis_nl = 0xffffffffu;  // axis << 30 | refs on the left
@@ -34,9 +37,10 @@ struct Split {
   SIMT_INLINE std::uint32_t nl() const { return axis_nl & 0x3fffffffu; }
   SIMT_INLINE std::uint32_t nr() const { return flats_nr & 0x7fffffffu; }
   SIMT_INLINE bool flats_right() const { return flats_nr >> 31 != 0; }
-  // Refs that it adds, of a node of n.
+  // The number of refs that the split adds to the n of the node.
   SIMT_INLINE std::uint32_t added(std::uint32_t n) const { return nl() + nr() - n; }
-  // A split that was taken although no split looked better than a leaf: its cost is -0, below every cost of a leaf.
+  // The cost of a split that was chosen although no split costs less than a leaf: -0, below every
+  // cost of a leaf.
   static constexpr std::uint32_t poor_cost = 0x80000000u;
   SIMT_INLINE bool is_poor() const { return cost == poor_cost; }
   SIMT_INLINE float position() const { return simt::from_ordered_key(plane) + 0.0f; }  // never -0
@@ -46,8 +50,9 @@ struct Split {
   }
 };
 
-// Evaluates candidates for one node. `scale` brings the scene's largest extent near 1, so that areas of scenes of 1e20 or
-// 1e-20 neither overflow nor vanish (a power of two: exact).
+// Evaluates candidates for one node. `scale` brings the scene's largest extent near 1, so that
+// areas neither overflow nor underflow in scenes of size 1e20 or 1e-20. It is a power of two, so
+// scaling is exact.
 class SplitCost {
  public:
   SIMT_INLINE SplitCost(const SahCosts& costs, float scale, const Box& box, std::uint32_t n)
@@ -55,11 +60,12 @@ class SplitCost {
     const Vec3 e = box.extent() * scale;
     inverse_area_ = 1.0f / (e.x * e.y + e.y * e.z + e.z * e.x);
   }
-  // False for boxes without area, where no split can pay.
+  // False for boxes without area, where no split can reduce the cost.
   SIMT_INLINE bool splittable() const { return inverse_area_ > 0.0f && inverse_area_ < 3e38f; }
   SIMT_INLINE float leaf_cost() const { return costs_.intersection * static_cast<float>(n_); }
 
-  // What consider() computes the cost of a plane from, for code that considers several planes at once (serial_choice.cpp).
+  // The inputs from which consider() computes the cost of a plane, for code that considers several
+  // planes at once (simd_choice.cpp).
   struct Terms {
     SahCosts costs;
     unsigned axis;
@@ -98,7 +104,7 @@ class SplitCost {
   std::uint32_t n_;
 };
 
-// The best of the lanes' splits, known to all lanes.
+// The best of all lanes' splits, returned to all lanes.
 template <class Warp>
 SIMT_INLINE Split best_of(Warp& warp, const Split& mine) {
   Split best;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Places for nodes that were refused memory. How many are taken is counted by the task queue; here lies what they hold.
+// The array of deferred nodes: nodes that were refused memory. The task queue counts the places in
+// use; this class stores their content.
 #pragma once
 
 #include "kdtree/node_task.hpp"
@@ -8,37 +9,37 @@
 
 namespace heapwood::kdtree {
 
-class SetAside {
+class DeferredNodes {
  public:
-  // A node as a task, or as a shared node's slot.
+  // A node, as a task or as the index of a shared node.
   struct alignas(64) Place {
     std::uint32_t state = free;
-    std::uint32_t slot = 0;
+    std::uint32_t index = 0;
     NodeTask task;
   };
-  static constexpr std::uint32_t most = 16384;
+  static constexpr std::uint32_t max_nodes = 16384;
 
-  SetAside() = default;
-  explicit SetAside(Place* places) : places_(places) {}
+  DeferredNodes() = default;
+  explicit DeferredNodes(Place* places) : places_(places) {}
 
-  // For the warp that has counted place i in. One lane calls, here and below.
+  // Stores a node. The warp must have counted place i in. One lane calls this and take().
   template <class Warp>
-  SIMT_INLINE void put(Warp& warp, std::uint32_t i, const NodeTask& task, std::uint32_t slot) const {
+  SIMT_INLINE void put(Warp& warp, std::uint32_t i, const NodeTask& task, std::uint32_t index) const {
     Place& place = places_[i];
     if (!change(warp, place, free)) return;  // aborted
     place.task = task;
-    place.slot = slot;
-    // release: publishes the task, and the refs or the shared node behind it.
+    place.index = index;
+    // release: publishes the task, and its refs or its shared node.
     simt::atomic_ref<std::uint32_t>(place.state).store(full, simt::release);
   }
-  // For the warp that has counted place i out. False: aborted.
+  // Takes a node. The warp must have counted place i out. False: aborted.
   template <class Warp>
-  SIMT_INLINE bool take(Warp& warp, std::uint32_t i, NodeTask& task, std::uint32_t& slot) const {
+  SIMT_INLINE bool take(Warp& warp, std::uint32_t i, NodeTask& task, std::uint32_t& index) const {
     Place& place = places_[i];
     if (!change(warp, place, full)) return false;
     task = place.task;
-    slot = place.slot;
-    // release: it has been read.
+    index = place.index;
+    // release: the place has been read.
     simt::atomic_ref<std::uint32_t>(place.state).store(free, simt::release);
     return true;
   }
@@ -46,8 +47,9 @@ class SetAside {
  private:
   static constexpr std::uint32_t free = 0, busy = 1, full = 2;
 
-  // Waits for who uses the place, which waits for nobody but one of the opposite kind that was counted before it. acquire: what
-  // that one wrote, or that it has read.
+  // Waits until the place's state is `from`, and marks it busy. The wait ends: the warp that uses
+  // the place waits only for one that was counted before it and does the opposite, a put for a take
+  // or a take for a put. acquire: sees what that warp wrote, or that it has read.
   template <class Warp>
   SIMT_INLINE static bool change(Warp& warp, Place& place, std::uint32_t from) {
     const simt::atomic_ref<std::uint32_t> state(place.state);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A ray along one axis, as traversal needs it: where does the ray meet the plane `axis = at`? And where the three slopes of
-// a ray are kept.
+// A ray on one axis as traversal needs it: the distance to the plane `axis = at`. Also the storage
+// of a ray's three slopes.
 //
-// The difference comes first, (at - origin) * inverse: it is exact near the origin, so the error is relative to the
-// distance, wherever in space the scene lies.
+// The difference is computed first, (at - origin) * inverse: it is exact near the origin, so the
+// error is relative to the distance, at any position of the scene in space.
 #pragma once
 
 #include <cmath>
@@ -17,14 +17,16 @@
 namespace heapwood::kdtree {
 namespace detail {
 
-// Directions of exactly zero become tiny, sign kept: planes then lie at +-huge distances and every comparison works.
+// Directions of exactly zero become tiny and keep their sign: planes are then at huge positive or
+// negative distances, and every comparison works.
 SIMT_INLINE float away_from_zero(float d) { return std::copysign(simt::max(std::fabs(d), 1e-20f), d); }
 SIMT_INLINE Vec3 away_from_zero(Vec3 d) { return {away_from_zero(d.x), away_from_zero(d.y), away_from_zero(d.z)}; }
 
 }  // namespace detail
 
-// The two lowest bits of the second word are not its own: 2 where the direction is negative, else 0, so that a node's link
-// and they make the near child's place in one operation. That scales all distances along the axis by at most 1 + 3 ulp.
+// The two lowest bits of the second word hold 2 if the direction is negative, else 0, so that one
+// operation on them and a node's link gives the position of the near child. They scale all
+// distances along the axis by at most 1 + 3 ulp.
 #if defined(HEAPWOOD_OFFSET_SLOPES)
 struct Slope {
   float inverse, second;
@@ -49,8 +51,8 @@ struct Slope {
 };
 #endif
 
-// Where a ray's slopes are kept: in registers, or in a column of a warp's Scratch. On a GPU the latter saves the selects and
-// registers of a dynamic axis: 64 instead of 40 warps per multiprocessor.
+// Storage of a ray's slopes: registers, or a column of a warp's Scratch. On a GPU the latter avoids
+// the selects and registers of a dynamic axis: 64 instead of 40 warps per multiprocessor.
 class SlopesInRegisters {
  public:
   SIMT_INLINE void set(unsigned axis, Slope slope) { (axis == 0 ? x_ : axis == 1 ? y_ : z_) = slope; }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Closest hit and any hit of a ray in a k-d tree: front to back, with a stack of far children (Wald 2004, "Realtime ray
-// tracing and interactive global illumination", section 7.2). Shared by CPU and GPU; a template over the intersection
-// (intersect.hpp) and a counter of work.
+// Closest hit and any hit of a ray in a k-d tree: front to back, with a stack of far children (Wald
+// 2004, "Realtime ray tracing and interactive global illumination", section 7.2). Shared by CPU and
+// GPU; a template over the intersection test (intersect.hpp) and a work counter.
 //
-// Differs from it, after measurements on an H200 (docs/architecture.md, "Rays"): children are ordered by the
-// direction's sign alone, which needs no case for planes behind the origin; the next node is loaded before the push;
-// the push has no branch around it; a hit beyond the leaf's interval is kept and the search goes on, which makes flat
-// triangles on planes and rounding harmless; u and v are computed once, for the final hit.
+// Differences, chosen by measurements on an H200 (docs/architecture.md, "Rays"): the direction's
+// sign alone orders the children, which needs no case for planes behind the origin; the next node
+// is loaded before the push; the push has no branch around it; a hit beyond the leaf's interval is
+// recorded and the search continues, which makes flat triangles in planes and rounding harmless; u
+// and v are computed once, for the final hit.
 //
-// For a conservative intersection cells overlap by the rounding of plane distances, a ray that lies in a plane visits
-// both sides, and an entry of the stack holds its whole interval.
+// For a conservative intersection test, cells overlap by the rounding errors of plane distances, a
+// ray that lies in a plane visits both sides, and a stack entry holds its whole interval.
 //
 // Limits: depth at most max_depth (the stack), tmin >= 0.
 #pragma once
@@ -24,17 +25,17 @@
 
 namespace heapwood::kdtree {
 
-// A tree in some device's memory, as a kernel takes it.
+// A tree in the memory of a device, as kernels receive it.
 template <class Intersection>
 struct TreeView {
   const Node* nodes;
-  const typename Intersection::Record* records;  // one a ref
-  const std::uint32_t* ids;                      // the refs: triangle of each record
+  const typename Intersection::Record* records;  // one per ref
+  const std::uint32_t* ids;                      // triangle id of each record
   Box bounds;
-  float slack;  // diagonal_slack of the bounds' diagonal
+  float slack;  // diagonal_slack * diagonal of the bounds
 };
 
-// What one ray cost. The empty one costs nothing.
+// Counters of one ray's work. NoCounters compiles to nothing.
 struct NoCounters {
   SIMT_INLINE void inner() {}
   SIMT_INLINE void leaf(std::uint32_t) {}
@@ -44,7 +45,7 @@ struct NoCounters {
 struct Counters {
   std::uint32_t inner_steps = 0;
   std::uint32_t leaves = 0;    // empty ones included
-  std::uint32_t tests = 0;     // triangles
+  std::uint32_t tests = 0;     // triangle tests
   std::uint32_t hit_leaf = 0;  // refs in the leaf where the last hit was found
 
   SIMT_INLINE void inner() { ++inner_steps; }
@@ -66,13 +67,14 @@ struct NodeWords {
 };
 SIMT_INLINE NodeWords load(const Node* node) { return std::bit_cast<NodeWords>(simt::load_constant(node)); }
 
-// Nodes are addressed by twice their index: so a link without its axis is the place of the pair below it, and bit 1 the side.
+// Nodes are addressed by twice their index, so that a link without its axis is the address of the
+// pair below it, and bit 1 is the side.
 SIMT_INLINE NodeWords load(const Node* nodes, std::uint32_t place) {
   return load(reinterpret_cast<const Node*>(reinterpret_cast<const std::byte*>(nodes) + std::size_t{place} * 4));
 }
 
-// Children to visit later, each with the ray's interval in it. In general it begins where the interval before it ended; cells
-// that overlap by rounding begin on their own.
+// Children to visit later, with the ray's interval in each. The interval usually begins where the
+// one before it ended; cells that overlap by rounding store their own begin.
 template <bool conservative>
 class FarChildren {
  public:
@@ -80,7 +82,7 @@ class FarChildren {
 
   SIMT_INLINE explicit FarChildren(Memory& memory) : stack_(memory) {}
   SIMT_INLINE void push(std::uint32_t place, float, float end) { stack_.push(place, end); }
-  // False: there is none.
+  // False: the stack is empty.
   SIMT_INLINE bool pop(std::uint32_t& place, float& begin, float& end) {
     if (stack_.empty()) return false;
     begin = end;
@@ -116,14 +118,15 @@ class FarChildren<true> {
   unsigned top_ = 0;
 };
 
-// The part of the ray inside the box: false if there is none.
+// The part of the ray inside the box. False if there is none.
 template <class Intersection>
 SIMT_INLINE bool clip(const Intersection& test, const Ray& ray, const Box& box, float& begin, float& end) {
   begin = ray.tmin;
   end = ray.tmax;
   for (unsigned axis = 0; axis < 3; ++axis) {
     const auto slope = test.slope(axis);
-    const bool negative = simt::bits(select(ray.direction, axis)) >> 31 != 0;  // as the slope's, zeros included
+    // the same sign as the slope's, also for zeros
+    const bool negative = simt::bits(select(ray.direction, axis)) >> 31 != 0;
     const float lo = select(box.lo, axis), hi = select(box.hi, axis);
     begin = simt::max(test.plane(ray, axis, negative ? hi : lo, slope) * (1 - Intersection::plane_slack), begin);
     end = simt::min(test.plane(ray, axis, negative ? lo : hi, slope) * (1 + Intersection::plane_slack), end);
@@ -131,7 +134,8 @@ SIMT_INLINE bool clip(const Intersection& test, const Ray& ray, const Box& box, 
   return begin <= end;
 }
 
-// Finds the closest hit (or any) and returns its record's index, no_triangle if there is none; t is its distance.
+// Finds the closest hit (or any hit). Returns its record's index, or no_triangle; `closest` is its
+// distance.
 template <bool Any, class Intersection, class Count>
 SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Intersection& test, const Ray& ray,
                                    float& closest, Count& count) {
@@ -151,7 +155,7 @@ SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Int
       const float at = test.plane(ray, axis, simt::from_bits(node.first), slope);
       std::uint32_t child = Intersection::near_child(node.link, slope);
       const bool far_only = at * (1 + Intersection::plane_slack) < begin;
-      // Written so that a NaN (a ray that lies in the plane) means both.
+      // Written so that NaN (the ray lies in the plane) selects both children.
       const bool both = !far_only && !(at * (1 - Intersection::plane_slack) > end);
       if (far_only) child ^= 2u;
       node = load(tree.nodes, child);
@@ -188,7 +192,7 @@ SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Int
     }
     std::uint32_t place;
     if constexpr (Intersection::conservative) {
-      // Cells overlap, so each says for itself whether it may hold something closer.
+      // Cells overlap, so each entry is tested for whether it may hold a closer hit.
       do {
         if (!later.pop(place, begin, end)) return found;
       } while (closest < begin);

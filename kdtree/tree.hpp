@@ -12,10 +12,13 @@
 
 namespace heapwood::kdtree {
 
-// Surface area heuristic: cost(split) = traversal + intersection * (SA_l n_l + SA_r n_r) / SA, times (1 - empty_bonus) when
-// one side is empty, plus duplicate * (n_l + n_r - n) for the refs that it adds; cost(leaf) = intersection * n. The published
-// heuristic has no `duplicate`: a little makes trees smaller at hardly a cost, as does a
-// traversal that is dearer than it is (docs/performance.md).
+// The costs of the surface area heuristic:
+//   cost(leaf)  = intersection * n
+//   cost(split) = traversal + intersection * (SA_l n_l + SA_r n_r) / SA,
+//                 times (1 - empty_bonus) if one side is empty,
+//                 plus duplicate * (n_l + n_r - n) for the refs that the split adds.
+// The published heuristic has no `duplicate`. A small value makes trees smaller at almost no cost
+// in quality, as does a traversal cost above the real one (docs/performance.md).
 struct SahCosts {
   float traversal = 1.5f;
   float intersection = 1.0f;
@@ -23,9 +26,10 @@ struct SahCosts {
   float duplicate = 0.05f;
 };
 
-// Costs by name; the first are the defaults. Of all triples tried that keep the SAH cost with 1 and 1 within 2% of the exact
-// builder's, `build` makes the fewest nodes, which is what builds take their time for. `trace` believes in a cheaper step and in
-// free duplicates, and cuts off less empty space: more nodes, and a GPU's rays are as quick or up to 7% quicker (docs/architecture.md).
+// Named costs; the first entry is the default. `build` makes the fewest nodes, which dominate build
+// time, of all triples tried that keep the SAH cost with (1, 1) within 2% of the exact builder's.
+// `trace` assumes cheaper traversal and free duplicates and cuts off less empty space: it makes
+// more nodes, and rays on a GPU are as fast or up to 7% faster (docs/architecture.md).
 struct CostPreset {
   const char* name;
   SahCosts costs;
@@ -36,17 +40,19 @@ inline constexpr CostPreset cost_presets[] = {
     {"trace", {.traversal = 1.15f, .empty_bonus = 0.045f, .duplicate = 0}},
 };
 
-inline constexpr unsigned max_depth = 60;  // of a leaf; the root has depth 0. Traversal stacks hold this many entries.
+// Max depth of a leaf; the root has depth 0. Traversal stacks hold this many entries.
+inline constexpr unsigned max_depth = 60;
 
-// nodes[0] is the root, nodes[1] is unused; the arrays may hold unused entries that no node refers to.
+// nodes[0] is the root, nodes[1] is unused. The arrays may hold unused entries that no node refers
+// to.
 struct Tree {
   Box bounds;  // of the scene: the root's box
   std::vector<Node> nodes;
   std::vector<std::uint32_t> refs;  // triangle ids, leaf by leaf
-  bool incomplete = false;          // some leaf would have been split, had there been memory
+  bool incomplete = false;          // some leaf would have been split with more memory
 };
 
-// A mesh as the builders see it: indices are valid, coordinates finite (scenes::check makes sure).
+// The input of the builders: indices are valid and coordinates finite (scenes::check verifies it).
 struct MeshView {
   std::span<const Vec3> vertices;
   std::span<const Triangle> triangles;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A tree laid out for rays. Builders hand out pairs of nodes and places for refs as warps come; rays go down, below a plane
-// before above it, and find there what lies next in memory. All of it happens where the tree is; the kernels are in
+// Reorders a tree for tracing. Builders place nodes and refs in the order in which warps finish;
+// rays visit the child below a plane before the one above, and in depth-first order the next node
+// they need is adjacent in memory. All work is done on the tree's device; the kernels are in
 // tree_order_kernels.hpp.
 #pragma once
 
@@ -13,16 +14,17 @@
 
 namespace heapwood::kdtree {
 
-// The arrays of a tree in a device's memory.
+// The arrays of a tree in the memory of a device.
 struct TreeArrays {
   simt::Buffer<Node> nodes;
   simt::Buffer<std::uint32_t> refs;
 };
 
-// Replaces the arrays by those of the same tree: pairs in depth-first preorder, the child below first, and refs leaf by leaf in that
-// order, with nothing unused in between. Returns the launches' milliseconds; memory for the new arrays, and 12 bytes a pair that are
-// given back, is outside of them. `warps`: 0 is as many as pay. Throws Error where the memory does not suffice, and where the
-// structure is not sound, as far as that is looked at.
+// Replaces the arrays by those of the same tree in depth-first preorder: pairs with the child below
+// first, and refs leaf by leaf in that order, without unused entries. Returns the milliseconds of
+// the launches, which exclude allocating the new arrays and 12 temporary bytes per pair. `warps`: 0
+// = as many as are useful. Throws Error if the memory does not suffice, or if one of the checks
+// finds the structure unsound.
 template <class Device>
 double depth_first(const Device& device, TreeArrays& tree, unsigned warps = 0) {
   if (tree.nodes.size() == 0) return 0;
@@ -34,10 +36,11 @@ double depth_first(const Device& device, TreeArrays& tree, unsigned warps = 0) {
   const OrderInput input{tree.nodes.data(), tree.refs.data(), pairs,       static_cast<std::uint32_t>(tree.refs.size()),
                          list.data(),       extents.data(),   state.data()};
   if (warps == 0) {
-    // Each warp has to come to every barrier. A few steps in flight for each lane hide the trips to memory; more warps do not.
-    constexpr std::size_t pairs_a_warp = 256, warps_a_multiprocessor = 16;
+    // Every warp must arrive at every barrier, so more warps cost time. A few steps in flight per
+    // lane hide the memory latency; more warps do not hide more.
+    constexpr std::size_t pairs_per_warp = 256, warps_per_multiprocessor = 16;
     warps = static_cast<unsigned>(std::min<std::size_t>(
-        {pairs / pairs_a_warp + 1, warps_a_multiprocessor * device.multiprocessors(),
+        {pairs / pairs_per_warp + 1, warps_per_multiprocessor * device.multiprocessors(),
          device.template resident_warps<OrderCounts>(), device.template resident_warps<OrderPlaces>()}));
   }
   const simt::LaunchLimits limits{.seconds = 60, .what = "putting the tree into depth-first order"};
@@ -50,8 +53,8 @@ double depth_first(const Device& device, TreeArrays& tree, unsigned warps = 0) {
     tree = std::move(ordered);
     return ms;
   } catch (const simt::KernelFailure& failure) {
-    throw Error(Exit::failed, "internal error: the tree cannot be put into depth-first order, it is deeper than " +
-                                  std::to_string(max_depth) + " or its links lead nowhere (at " +
+    throw Error(Exit::failed, "internal error: cannot put the tree into depth-first order: it is deeper than " +
+                                  std::to_string(max_depth) + " or a link is invalid (at " +
                                   std::to_string(failure.operand[0]) + "); please report the scene");
   }
 }

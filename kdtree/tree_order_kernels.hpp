@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
-// A tree into depth-first order, by all warps of a launch together, level by level with a barrier between levels: first down, to
-// list each level's pairs and to know which are in use at all; then up, to count what lies below each pair; and, in a second
-// launch when the host knows how much there is, down again, where each pair tells its children their places and copies its
-// leaves' refs. Each pair is visited once in each pass, whatever the depth.
+// Kernels that put a tree into depth-first order. All warps of a launch work together, level by
+// level with a barrier between levels. The first pass goes down to list the pairs of each level and
+// find those in use. The second goes up to count the contents below each pair. The third, in a
+// second launch once the host knows the sizes, goes down again: each pair gives its children their
+// positions and copies its leaves' refs. Each pass visits each pair once, at any depth.
 //
-//   OrderCounts   levels, and the pairs and refs below each pair
+//   OrderCounts   the levels, and the pairs and refs below each pair
 //   OrderPlaces   the ordered nodes and refs
 //
-// Limits: a tree that is deeper than max_depth, or whose links lead out of its arrays or in a circle, is refused (unsound_tree). That no
-// two leaves share refs and no two nodes a pair is not checked.
+// Limits: a tree that is deeper than max_depth, or whose links lead out of its arrays or form a
+// cycle, is rejected (unsound_tree). Leaves that share refs and nodes that share a pair are not
+// detected.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +22,21 @@
 
 namespace heapwood::kdtree {
 
-inline constexpr std::uint32_t unsound_tree = 1;  // the kernels' only failure; the first operand is a node or a level
+// the kernels' only failure code; the first operand is a node or a level
+inline constexpr std::uint32_t unsound_tree = 1;
 
-// What lies below a pair: itself, and the refs of all leaves. In the last pass, for a pair whose parent has been there: its own place
-// among pairs, and that of its first leaf's refs.
+// The contents below a pair: its pairs, including itself, and the refs of all leaves. In the last
+// pass, once the parent has been processed: the pair's new index, and that of the first ref of its
+// leaves.
 struct alignas(8) OrderExtent {
   std::uint32_t pairs = 0, refs = 0;
 };
 
 struct OrderState {
-  std::uint32_t arrived[2] = {};  // at the barriers of the two kernels
+  std::uint32_t arrived[2] = {};  // arrivals at the barriers of the two kernels
   OrderExtent all;                // of the tree
-  // Pairs of each level, the root's first, and a zero behind the last; apart from the words that waiting warps look at.
+  // Number of pairs of each level, starting with the root's, and a zero after the last. On a
+  // separate cache line from the words that waiting warps poll.
   alignas(128) std::uint32_t level[max_depth + 1] = {1};
 };
 
@@ -39,27 +44,28 @@ struct alignas(16) NodePair {
   Node node[2];
 };
 
-// The tree as it is, and what both kernels share.
+// The input tree and the data shared by both kernels.
 struct OrderInput {
   const Node* nodes;
   const std::uint32_t* refs;
   std::uint32_t pair_count, ref_count;
-  std::uint32_t* list;   // pairs, level by level: room for pair_count
-  OrderExtent* extents;  // one a pair
+  std::uint32_t* list;   // pairs, level by level; capacity pair_count
+  OrderExtent* extents;  // one per pair
   OrderState* state;
 
   SIMT_INLINE NodePair load(std::uint32_t pair) const {
     return simt::load_constant(reinterpret_cast<const NodePair*>(nodes) + pair);
   }
   SIMT_INLINE Node root() const { return simt::load_constant(nodes); }
-  // Whether what the node refers to is there.
+  // Whether the node's children or refs lie inside the arrays.
   SIMT_INLINE bool sound(Node node) const {
     if (!node.leaf()) return node.link >> 2 < pair_count;
     return node.count() == 0 || (node.first <= ref_count && node.count() <= ref_count - node.first);
   }
 };
 
-// f(k, mine) for all k of [begin, end) that are this warp's, by all lanes together; mine: whether this lane's k is in it.
+// Calls f(k, mine) for all k of [begin, end) that belong to this warp. All lanes call f together;
+// `mine` is false in lanes beyond the end.
 template <class Warp, class F>
 SIMT_INLINE void for_lanes(Warp& warp, std::uint32_t begin, std::uint32_t end, F f) {
   SIMT_ROLLED
@@ -89,7 +95,7 @@ struct OrderCounts {
     std::uint32_t begin = 0, end = 1, level = 0;
     for (;; ++level) {
       if (!list_children(warp, begin, end, level) || !barrier.arrive_and_wait(warp)) return;
-      // Complete: what is added from now on goes to the next level's word.
+      // The count is complete: later additions go to the next level's word.
       const std::uint32_t more = tree.state->level[level + 1];
       if (more == 0) break;
       if (level + 1 == max_depth) {
@@ -110,7 +116,7 @@ struct OrderCounts {
   }
 
  private:
-  // False: something is unsound, which is the whole warp's opinion.
+  // Lists the pairs of the next level. False, in all lanes: the tree is unsound.
   template <class Warp>
   SIMT_INLINE bool list_children(Warp& warp, std::uint32_t begin, std::uint32_t end, std::uint32_t level) const {
     bool good = true;
@@ -124,12 +130,14 @@ struct OrderCounts {
       const std::uint32_t up_to = warp.inclusive_add(below + above);
       const std::uint32_t total = warp.shfl(up_to, Warp::width - 1);
       std::uint32_t at = 0;
-      // relaxed: places are handed out once, and the barrier publishes what is written there.
+      // relaxed: each position is reserved once, and the barrier publishes the entries written
+      // there.
       if (warp.lane() == 0 && total != 0) {
         at = simt::atomic_ref<std::uint32_t>(tree.state->level[level + 1]).fetch_add(total, simt::relaxed);
       }
       at = warp.shfl(at, 0);
-      // In a circle there is no end of pairs, but there is one of the list. The sum cannot wrap: who is refused adds no more.
+      // A cycle would list pairs without end; the list's capacity stops it. The sum cannot wrap,
+      // because a rejected warp adds no more.
       const bool room = at <= tree.pair_count - end && total <= tree.pair_count - end - at;
       if (!room && warp.lane() == 0) warp.fail(unsound_tree, level);
       good = good && !warp.any(!sound) && room;
@@ -157,7 +165,8 @@ struct OrderCounts {
         refs += below.refs;
       }
     }
-    if (refs >> 32 != 0) warp.fail(unsound_tree, 2 * std::uint64_t{pair});  // more than a node can name
+    // more refs than a node can index
+    if (refs >> 32 != 0) warp.fail(unsound_tree, 2 * std::uint64_t{pair});
     const OrderExtent extent{pairs, static_cast<std::uint32_t>(refs)};
     if (root) tree.state->all = extent;
     tree.extents[pair] = extent;
@@ -167,27 +176,27 @@ struct OrderCounts {
 // After OrderCounts.
 struct OrderPlaces {
   static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 8;
-  static constexpr std::uint32_t few_refs = 16;  // of a leaf that a lane copies by itself
+  static constexpr std::uint32_t max_lane_refs = 16;  // max refs of a leaf for one lane
   struct Scratch {};
 
   OrderInput tree;
   Node* nodes;
   std::uint32_t* refs;
-  bool neighbour;  // the root has one, which is copied as it is
+  bool has_second_node;  // nodes[1] exists; it is copied unchanged
 
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch&) const {
     const Node root = tree.root();
     if (warp.worker() == 0) {
       const bool first = warp.lane() == 0;
-      if (first && neighbour) nodes[1] = tree.load(0).node[1];
+      if (first && has_second_node) nodes[1] = tree.load(0).node[1];
       if (first)
         nodes[0] = root.leaf() ? Node::make_leaf(0, root.count()) : Node::make_inner(root.split, root.axis(), 1);
       if (first && !root.leaf()) tree.extents[root.link >> 2] = {1, 0};
       copy_refs(warp, first && root.leaf() ? root : Node::make_leaf(0, 0), 0);
     }
     if (root.leaf()) return;
-    // Level 0 is one pair, the first warp's: no barrier before it.
+    // Level 0 is one pair, which the first warp processes: no barrier is needed before it.
     simt::Barrier barrier(&tree.state->arrived[1]);
     std::uint32_t begin = 0, end = 1;
     for (std::uint32_t level = 1;; ++level) {
@@ -200,8 +209,9 @@ struct OrderPlaces {
   }
 
  private:
-  // The lane's pair, if it has one. The children's extents are read and become their places: nobody else reads them before the
-  // next level, where they are places.
+  // Places the lane's pair, if it has one. The children's extents are read and replaced by their
+  // positions. This is safe: no other lane reads them before the next level, where positions are
+  // expected.
   template <class Warp>
   SIMT_INLINE void place(Warp& warp, std::uint32_t pair, bool mine) const {
     NodePair out{Node::make_leaf(0, 0), Node::make_leaf(0, 0)};
@@ -230,11 +240,12 @@ struct OrderPlaces {
     for (unsigned side = 0; side < 2; ++side) copy_refs(warp, from.node[side], out.node[side].first);
   }
 
-  // Those of each lane's leaf, if it has one: few by the lane alone, many by all lanes, leaf after leaf.
+  // Copies the refs of each lane's leaf, if it has one: a small leaf by its lane alone, large ones
+  // by all lanes, leaf after leaf.
   template <class Warp>
   SIMT_INLINE void copy_refs(Warp& warp, Node leaf, std::uint32_t to) const {
     const std::uint32_t count = leaf.leaf() ? leaf.count() : 0, from = leaf.first;
-    const bool many = count > few_refs;
+    const bool many = count > max_lane_refs;
     if (!many) {
       SIMT_ROLLED
       for (std::uint32_t i = 0; i < count; ++i) refs[to + i] = simt::load_constant(tree.refs + from + i);

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Triangles as the intersection tests read them: one 48-byte record per ref, in the order of the leaves, so that a leaf's
-// triangles lie side by side. Three rows of 16 bytes, each one load. All rows are computed in double and then rounded.
+// Triangles in the layout that the intersection tests read: one 48-byte record per ref, in the
+// order of the leaves, so that a leaf's triangles are adjacent. A record has three rows of 16
+// bytes, one load each. All rows are computed in double and then rounded.
 //
-//   LocalPlaneRecord     fast test: the triangle's normal and the two planes that give its barycentric coordinates (Woop
-//                        2004, "A ray tracing hardware architecture for dynamic scenes", the affine triangle
-//                        transformation), all relative to corner a. Rounding errors grow with the ray's length, not with
-//                        the distance from the origin.
-//   AbsolutePlaneRecord  the same three planes in absolute coordinates: fewer operations per test, but rounding errors
-//                        grow with the distance from the origin.
+//   LocalPlaneRecord     fast test: the triangle's normal and the two planes that give its
+//                        barycentric coordinates (Woop 2004, "A ray tracing hardware architecture
+//                        for dynamic scenes", the affine triangle transformation), relative to
+//                        corner a. Rounding errors grow with the ray's length, not with the
+//                        distance from the origin.
+//   AbsolutePlaneRecord  the same three planes in absolute coordinates: fewer operations per test,
+//                        but rounding errors grow with the distance from the origin.
 //   CornerRecord         watertight test: the corners themselves (Woop, Benthin, Wald 2013).
 //
-// Limits: a triangle whose rows do not fit a float (edges under 1e-38 of its distance from the origin) is treated as
-// degenerate.
+// Limits: a triangle whose rows do not fit a float (edges under 1e-38 of its distance from the
+// origin) is treated as degenerate.
 #pragma once
 
 #include <cmath>
@@ -29,11 +31,13 @@ struct alignas(8) RowPart {
   float x = 0, y = 0;
 };
 
-// For a point p: n.(p - a) = 0 on the triangle's plane; there u.(p - a) and v.(p - a) are the weights of corners b and c.
-// The length of n is the triangle's least height, within limits: the test derives its tolerance from it.
+// For a point p, n.(p - a) = 0 on the triangle's plane; there u.(p - a) and v.(p - a) are the
+// weights of corners b and c. The length of n is the triangle's minimum height, within limits: the
+// test derives its tolerance from it.
 struct LocalPlaneRecord {
-  Row a_nx;          // a, first component of n
-  RowPart nyz, uxy;  // apart from each other: u is not read, nor held in registers, before the plane has been hit
+  Row a_nx;  // a, first component of n
+  // Separate rows: u is neither read nor held in registers before the plane is hit.
+  RowPart nyz, uxy;
   Row uz_v;
 
   SIMT_INLINE static Vec3 a(const Row& a_nx) { return {a_nx.x, a_nx.y, a_nx.z}; }
@@ -42,9 +46,10 @@ struct LocalPlaneRecord {
   SIMT_INLINE static Vec3 v(const Row& uz_v) { return {uz_v.y, uz_v.z, uz_v.w}; }
 };
 
-// plane.(p, 1) = 0 on the triangle's plane; there u.(p, 1) and v.(p, 1) are the weights of corners b and c of a triangle
-// that is larger on all sides by the rounding errors of the test, so that neighbours overlap. With t the square of the
-// normal's length, a weight w of the larger triangle is the weight w + t (3 w - 1) of the triangle itself.
+// plane.(p, 1) = 0 on the triangle's plane; there u.(p, 1) and v.(p, 1) are the weights of corners
+// b and c of a triangle that is enlarged on all sides by the rounding errors of the test, so that
+// neighbours overlap. With t the square of the normal's length, a weight w of the enlarged triangle
+// is the weight w + t (3 w - 1) of the triangle itself.
 struct AbsolutePlaneRecord {
   Row plane, u, v;
 };
@@ -75,7 +80,9 @@ SIMT_INLINE Double3 cross(const Double3& a, const Double3& b) {
 SIMT_INLINE double dot(const Double3& a, const Double3& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 
 SIMT_INLINE double larger(double a, double b) { return a > b ? a : b; }
-SIMT_INLINE double limited(double x, double least, double most) { return x < least ? least : x > most ? most : x; }
+SIMT_INLINE double limited(double x, double lowest, double highest) {
+  return x < lowest ? lowest : x > highest ? highest : x;
+}
 SIMT_INLINE Vec3 rounded(const Double3& a, double scale) {
   return {static_cast<float>(a.x * scale), static_cast<float>(a.y * scale), static_cast<float>(a.z * scale)};
 }
@@ -84,17 +91,19 @@ SIMT_INLINE bool finite(const Row& r) {
   // A sum of absolute values is finite only if all of them are.
   return std::fabs(r.x) + std::fabs(r.y) + std::fabs(r.z) + std::fabs(r.w) < 3.4e38f;
 }
-// Corners on a line: below this ratio to the edges' lengths, what is left of the area is rounding of the doubles.
+// Below this ratio of the area to the edges' lengths the corners lie on a line: the rest of the
+// area is rounding error of the doubles.
 inline constexpr double flat_ratio = 1e-14;
 
 SIMT_INLINE bool degenerate(const Double3& ab, const Double3& ac, const Double3& normal) {
   return !(dot(normal, normal) > flat_ratio * flat_ratio * dot(ab, ab) * dot(ac, ac));
 }
 
-// A triangle in double: two edges, the normal that is their product, and the planes of the weights of b and c.
+// A triangle in double precision: the normal, which is the product of two edges, and the planes of
+// the weights of b and c.
 struct TriangleFrame {
   Double3 normal, u, v;
-  double area, least_height;  // area of the parallelogram
+  double area, min_height;  // area of the parallelogram
   bool degenerate;
 
   SIMT_INLINE explicit TriangleFrame(const Corners& t) {
@@ -105,7 +114,7 @@ struct TriangleFrame {
     area = std::sqrt(square);
     const Double3 bc = difference(t.c, t.b);
     const double longest = larger(larger(detail::dot(ab, ab), detail::dot(ac, ac)), detail::dot(bc, bc));
-    least_height = area / std::sqrt(longest);
+    min_height = area / std::sqrt(longest);
     const Double3 along_u = detail::cross(ac, normal), along_v = detail::cross(normal, ab);
     u = {along_u.x / square, along_u.y / square, along_u.z / square};
     v = {along_v.x / square, along_v.y / square, along_v.z / square};
@@ -114,7 +123,7 @@ struct TriangleFrame {
 
 }  // namespace detail
 
-// A plane that no ray reaches: the distance comes out as -inf, below every interval, or as NaN.
+// A plane that no ray reaches: the distance is -inf, below every interval, or NaN.
 SIMT_INLINE void make_unhittable(AbsolutePlaneRecord& record) {
   record = AbsolutePlaneRecord{{0, 0, 0, 1}, {0, 0, 0, -1}, {0, 0, 0, -1}};
 }
@@ -126,7 +135,7 @@ SIMT_INLINE void make_record(const Corners& t, float, LocalPlaneRecord& record) 
   const detail::TriangleFrame frame(t);
   if (frame.degenerate) return make_unhittable(record);
   // The limits keep products of the normal with distances up to 1e20 finite.
-  const double scale = detail::limited(frame.least_height, 0x1p-60, 0x1p+60) / frame.area;
+  const double scale = detail::limited(frame.min_height, 0x1p-60, 0x1p+60) / frame.area;
   const Vec3 n = detail::rounded(frame.normal, scale), u = detail::rounded(frame.u, 1), v = detail::rounded(frame.v, 1);
   record = {{t.a.x, t.a.y, t.a.z, n.x}, {n.y, n.z}, {u.x, u.y}, {u.z, v.x, v.y, v.z}};
   if (!(detail::finite(record.a_nx) && detail::finite({n.y, n.z, u.x, u.y}) && detail::finite(record.uz_v))) {
@@ -136,17 +145,17 @@ SIMT_INLINE void make_record(const Corners& t, float, LocalPlaneRecord& record) 
 
 // The largest absolute coordinate in a box: `reach` below.
 SIMT_INLINE float reach_of(const Box& box) {
-  const Vec3 most = max(max(box.lo, -box.lo), max(box.hi, -box.hi));
-  return simt::max(simt::max(most.x, most.y), most.z);
+  const Vec3 highest = max(max(box.lo, -box.lo), max(box.hi, -box.hi));
+  return simt::max(simt::max(highest.x, highest.y), highest.z);
 }
 
-// Rays start from coordinates of at most about `reach`.
+// `reach` is about the largest absolute coordinate from which rays start.
 SIMT_INLINE void make_record(const Corners& t, float reach, AbsolutePlaneRecord& record) {
   const detail::TriangleFrame frame(t);
   if (frame.degenerate) return make_unhittable(record);
-  const Vec3 most = max(max(max(t.a, -t.a), max(t.b, -t.b)), max(t.c, -t.c));
-  const double error = 0x1p-22 * (detail::larger(detail::larger(most.x, most.y), most.z) + reach);
-  const double tolerance = detail::limited(error / frame.least_height, 0x1p-24, 0x1p-5);
+  const Vec3 highest = max(max(max(t.a, -t.a), max(t.b, -t.b)), max(t.c, -t.c));
+  const double error = 0x1p-22 * (detail::larger(detail::larger(highest.x, highest.y), highest.z) + reach);
+  const double tolerance = detail::limited(error / frame.min_height, 0x1p-24, 0x1p-5);
   const auto plane = [&](const detail::Double3& normal, double scale, double at_a) {
     const Vec3 n = detail::rounded(normal, scale);
     const double w = at_a - scale * detail::dot(normal, {t.a.x, t.a.y, t.a.z});
@@ -166,8 +175,8 @@ SIMT_INLINE void make_record(const Corners& t, float, CornerRecord& record) {
   record = {{t.a.x, t.a.y, t.a.z, 0}, {t.b.x, t.b.y, t.b.z, 0}, {t.c.x, t.c.y, t.c.z, 0}};
 }
 
-// Fills records[i] from refs[i]; for a launcher's for_each over all refs. A tree's ref array may hold entries that no
-// leaf uses: whatever is in them, nothing is read out of bounds.
+// Fills records[i] from refs[i]; for a launcher's for_each over all refs. A tree's ref array may
+// hold entries that no leaf uses: whatever they contain, nothing is read out of bounds.
 template <class Record>
 struct FillRecords {
   const Vec3* vertices;

@@ -46,14 +46,15 @@ std::pair<Visit, Visit> children(const Visit& at, const Node& node) {
   return {below, above};
 }
 
-// The leaf's entries in the ref array; the range must be sound.
+// The leaf's entries in the ref array; its range must be valid.
 template <class Refs>
 auto refs_of(const Node& leaf, Refs& refs) {
   const auto begin = leaf.count() == 0 ? refs.begin() : refs.begin() + leaf.first;
   return std::pair{begin, begin + leaf.count()};
 }
 
-// Nodes, planes and ranges. True if the tree can be walked and each leaf has entries of its own.
+// Checks nodes, planes and ranges. True if the tree can be traversed and no two leaves share
+// entries.
 bool check_nodes(const Tree& tree, Report& report) {
   if (tree.nodes.empty()) {
     report.add("there is no root");
@@ -109,7 +110,7 @@ bool check_nodes(const Tree& tree, Report& report) {
   return sound;
 }
 
-// Ids in the leaves. Sorts the refs of each leaf.
+// Checks the ids in the leaves. Sorts the refs of each leaf.
 void check_refs(const Tree& tree, std::size_t triangles, std::vector<std::uint32_t>& refs, Report& report) {
   std::vector<bool> referred(triangles);
   std::vector<std::uint32_t> stack{0};
@@ -138,7 +139,7 @@ void check_refs(const Tree& tree, std::size_t triangles, std::vector<std::uint32
   }
 }
 
-// Follows triangles down a sound tree.
+// Checks which leaves the triangles reach in a sound tree.
 class Geometry {
  public:
   Geometry(const Tree& tree, const std::vector<std::uint32_t>& sorted_refs, const ValidateOptions& options,
@@ -190,7 +191,8 @@ class Geometry {
     sample(id, triangle, 1, 0);
     sample(id, triangle, 0, 1);
     sample(id, triangle, 0, 0);
-    // The additive sequence of the plastic number (Roberts 2018), another stretch of it for each triangle.
+    // The additive sequence of the plastic number (Roberts 2018), a different part of it for each
+    // triangle.
     constexpr double step[2] = {0.7548776662466927, 0.5698402909980532};
     for (unsigned i = 0; i < options_.samples; ++i) {
       const double index = 0.5 + i + static_cast<double>(id) * options_.samples;
@@ -215,7 +217,7 @@ class Geometry {
     }
   }
 
-  // Looks into the leaf that has the point first, and then into those that have it within the tolerance.
+  // Visits the leaf that contains the point first, then those that contain it within the tolerance.
   bool found(std::uint32_t id, const Point& p) {
     nodes_.assign(1, 0);
     while (!nodes_.empty()) {
@@ -250,7 +252,7 @@ std::vector<std::string> validate(const Tree& tree, const MeshView& mesh, const 
   if (!check_nodes(tree, report)) return std::move(report).lines();
   std::vector<std::uint32_t> refs = tree.refs;
   check_refs(tree, mesh.triangles.size(), refs, report);
-  // A plane outside its box, a missing or a foreign triangle would show here again, once for each sample.
+  // These errors would be reported again by the geometry checks, once per sample.
   if (!report.clean()) return std::move(report).lines();
   Geometry geometry(tree, refs, options, report);
   for (std::uint32_t id = 0; id < mesh.triangles.size() && !report.full(); ++id) geometry.check(id, corners(mesh, id));

@@ -39,18 +39,19 @@ Workspace::Workspace(const DeviceMesh& mesh, RefKind refs, std::size_t pool_byte
   p.mesh = &mesh;
   p.refs = refs;
   p.corners = simt::Buffer<PackedCorners>(device, n);
-  // Room for the chunks of about three times the scene's refs, beyond four times the warps of the largest GPU.
-  const std::size_t least_ring = device.kind == simt::DeviceKind::cuda ? 65536 : 4096;
+  // Space for the chunks of about three times the scene's refs, and for four times the warps of the
+  // largest GPU.
+  const std::size_t min_ring = device.kind == simt::DeviceKind::cuda ? 65536 : 4096;
   p.ring = simt::Buffer<TaskQueue::RingEntry>(
-      device, limits.ring != 0 ? limits.ring : std::bit_ceil(std::max(least_ring, n / 32)));
+      device, limits.ring != 0 ? limits.ring : std::bit_ceil(std::max(min_ring, n / 32)));
   p.shared = simt::Buffer<SharedNode>(device, limits.shared_nodes != 0
                                                   ? limits.shared_nodes
-                                                  : std::min<std::size_t>(64 + n / 256, TaskQueue::most_slots));
-  p.set_aside = simt::Buffer<SetAside::Place>(device, SetAside::most);
+                                                  : std::min<std::size_t>(64 + n / 256, TaskQueue::max_shared_nodes));
+  p.deferred = simt::Buffer<DeferredNodes::Place>(device, DeferredNodes::max_nodes);
   p.queue = simt::Buffer<TaskQueue::Counters>(device, 1);
   p.shared_counters = simt::Buffer<SharedNodes::Counters>(device, 1);
   p.counters = simt::Buffer<BuildCounters>(device, 1);
-  // Guesses; a build that needs more grows them.
+  // First guesses: a build that needs more grows the arrays.
   p.nodes = simt::Buffer<Node>(device, limits.nodes != 0 ? limits.nodes : 2 * (4 * n + 70000));
   p.output = simt::Buffer<std::uint32_t>(device, limits.output != 0 ? limits.output : 6 * n + 300000);
   resize_pool(pool_bytes);
@@ -69,8 +70,9 @@ alloc::AllocatorOptions Workspace::allocator_options() const {
 }
 
 std::size_t Workspace::suggested_pool(std::size_t triangles, RefKind refs, bool frees) {
-  // Live at once are two refs a triangle on most scenes, a node's and its children's, and half as much again will do, less a little;
-  // over a whole build as many as seen on scenes of all kinds. In tenths.
+  // Refs per triangle, in tenths. With frees, two refs per triangle are live at once on most
+  // scenes, for a node and its children, and nearly half as much again is enough. Without frees,
+  // all refs of a build stay live: the value is the largest seen on scenes of all kinds.
   const std::size_t refs_each = frees ? 29 : 480;
   const std::size_t per_ref = std::max<std::size_t>(ref_bytes(refs), alloc::granule / 2);
   const std::size_t beside = frees ? 0 : std::size_t{4} << 20;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The device memory that a build needs besides the mesh: what Workspace holds, for the driver of the kernel.
+// The parts of Workspace: the device memory that a build needs besides the mesh, for the driver of
+// the kernel.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +12,8 @@
 
 namespace heapwood::kdtree {
 
-// A link holds 30 bits of pair; the same limit for refs, of which an index has 32 bits, keeps sums of them from wrapping.
+// A link holds 30 bits of a pair. The same limit holds for refs, whose indices have 32 bits, to
+// keep sums of indices from wrapping.
 inline constexpr std::size_t max_tree_nodes = std::size_t{1} << 31, max_tree_refs = std::size_t{1} << 31;
 
 struct Workspace::Parts {
@@ -20,7 +22,7 @@ struct Workspace::Parts {
   simt::Memory pool;
   simt::Buffer<PackedCorners> corners;
   simt::Buffer<TaskQueue::RingEntry> ring;
-  simt::Buffer<SetAside::Place> set_aside;
+  simt::Buffer<DeferredNodes::Place> deferred;
   simt::Buffer<TaskQueue::Counters> queue;
   simt::Buffer<SharedNode> shared;
   simt::Buffer<SharedNodes::Counters> shared_counters;
@@ -37,10 +39,11 @@ struct Workspace::Parts {
     shared_counters.upload({&none, 1});
     counters.upload({&zero, 1});
     ring.fill(0);
-    set_aside.fill(0);
+    deferred.fill(0);
     shared.fill(0);
   }
-  // Makes the array that `error` names twice as large. Throws Error{Exit::failed} beyond what a node's link can name.
+  // Doubles the array that `error` names. Throws Error{Exit::failed} beyond the range of a node's
+  // link.
   void grow(std::uint32_t error) {
     if (error == nodes_overflow) {
       replace(nodes, doubled(nodes.size(), max_tree_nodes, "nodes"));
@@ -58,7 +61,7 @@ struct Workspace::Parts {
  private:
   template <class T>
   void replace(simt::Buffer<T>& buffer, std::size_t count) const {
-    buffer = {};  // the old array first, so that both need not fit
+    buffer = {};  // released first, so that both arrays need not fit
     buffer = simt::Buffer<T>(mesh->device(), count);
   }
 };

@@ -185,9 +185,9 @@ TEST(Settle, NeverEmptyNeverOutside) {
     Box within;
     within.grow(random.point(-1, 1));
     within.grow(random.point(-1, 1));
-    expect_inside(settle(Box{}, within), within);
-    expect_inside(settle(Box{random.point(-2, 2), random.point(-2, 2)}, within), within);
-    EXPECT_EQ(settle(within, within), within);
+    expect_inside(clamp_box(Box{}, within), within);
+    expect_inside(clamp_box(Box{random.point(-2, 2), random.point(-2, 2)}, within), within);
+    EXPECT_EQ(clamp_box(within, within), within);
   }
 }
 

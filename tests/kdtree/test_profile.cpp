@@ -70,7 +70,7 @@ TEST(ProfileOf, MemoryAtNoCostBuildsWholeTrees) {
   const simt::DeviceId cpu = simt::find_device("cpu", 4).id;
   const Soup soup = random_soup(3000, 7);
   const DeviceMesh mesh(cpu, soup.view());
-  WithoutCost builds(mesh, {});
+  NoCostBuilder builds(mesh, {});
   const BuildRun run = builds.build();
   EXPECT_FALSE(run.incomplete);
   EXPECT_GT(run.ms, 0);

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "kdtree/reference.hpp"
-#include "kdtree/serial_refs.hpp"
+#include "kdtree/simd_refs.hpp"
 #include "simt/control.hpp"
 #include "simt/warp.hpp"
 #include "tests/kdtree/soup.hpp"

@@ -30,9 +30,9 @@ inline double length(const Double3& a) { return std::sqrt(dot(a, a)); }
 // Where a ray meets a triangle's plane.
 struct Meeting {
   double t, u, v;
-  double cosine;        // between the ray and the normal, >= 0
-  double ray_length;    // from the ray's origin to the triangle's farthest corner
-  double least_height;  // of the triangle
+  double cosine;      // between the ray and the normal, >= 0
+  double ray_length;  // from the ray's origin to the triangle's farthest corner
+  double min_height;  // of the triangle
   double longest_edge;
 
   double least_weight() const { return std::min({u, v, 1 - u - v}); }

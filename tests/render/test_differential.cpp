@@ -195,7 +195,7 @@ struct Bounded {
 
   Bounded(const Meeting& m, const Ray& ray, const Precision& precision) : at(m) {
     const double error = 0x1p-20 * (m.ray_length + precision.reach) / m.cosine;
-    weight_error = error / m.least_height;
+    weight_error = error / m.min_height;
     distance_error = (precision.interpolates ? std::max(error, weight_error * m.longest_edge) : error) /
                      length(in_double(ray.direction));
   }

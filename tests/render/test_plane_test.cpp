@@ -50,7 +50,7 @@ TYPED_TEST(PlaneTests, AgreeWithDoublePrecision) {
           const auto meeting = meet(ray, c);
           if (!meeting || meeting->cosine < 1e-3) continue;
           const double error = 0x1p-21 * rounding_length<TypeParam>(*meeting, reach) / meeting->cosine;
-          const double weight_error = error / meeting->least_height;
+          const double weight_error = error / meeting->min_height;
           float t = 0;
           const bool hit = test.test(&record, ray, 0, 1e30f, t);
           if (meeting->least_weight() > weight_error && meeting->t > error) {

@@ -6,7 +6,7 @@
 
 #include "kdtree/ray_order.hpp"
 #include "kdtree/reference.hpp"
-#include "kdtree/serial_rays.hpp"
+#include "kdtree/simd_rays.hpp"
 #include "render/scene.hpp"
 #include "tests/render/trees.hpp"
 
@@ -107,7 +107,7 @@ TEST(RayOrder, IsOneOfAllAndKeepsWhatStartsTogether) {
     SCOPED_TRACE(pass == 0 ? "scattered" : "from one point");
     const std::span<const kdtree::RayPlace> places = order.of(rays);
     ASSERT_EQ(places.size(), rays.size());
-    EXPECT_EQ(order.together(), pass == 1);
+    EXPECT_EQ(order.same_origin(), pass == 1);
     std::vector<unsigned> seen(rays.size());
     for (std::size_t i = 0; i < places.size(); ++i) {
       const std::uint32_t index = places[i].index;

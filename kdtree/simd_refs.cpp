@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kdtree/serial_refs.hpp"
+#include "kdtree/simd_refs.hpp"
 
 #include <bit>
 #include <cstring>
@@ -31,21 +31,23 @@ template <class Floats>
   a = a > b ? a : b;
 }
 
-// ---- bins ----------------------------------------------------------------------------------------------------------------
+// ---- bins ---------------------------------------------------------------------------------------
 
-// BinAxis of three axes, for a ref's lanes {id, lo, hi, 0}. What comes out of the first and the last one is not looked at.
+// BinAxis of three axes for a ref's lanes {id, lo, hi, 0}. The results in the first and last lane
+// are not used.
 struct BinLanes {
   Floats8 lo, width, inverse;
 
   explicit BinLanes(const Box& node) {
     const BinAxis x = bin_axis(node, 0), y = bin_axis(node, 1), z = bin_axis(node, 2);
-    // 1: an id's bits are a denormal number, which must not be multiplied by anything (slow).
+    // 1 in the id's lane: an id's bits form a denormal number, and multiplying it is slow.
     lo = Floats8{1, x.lo, y.lo, z.lo, x.lo, y.lo, z.lo, 0};
     width = Floats8{1, x.width, y.width, z.width, x.width, y.width, z.width, 1};
     inverse = Floats8{1, x.inverse, y.inverse, z.inverse, x.inverse, y.inverse, z.inverse, 1};
   }
-  // BinAxis::begin of the lower bounds and BinAxis::end of the upper ones, where no axis is coarse: then the guess is less than
-  // a bin off. Elsewhere it may be any number, or none, and becomes some bin.
+  // BinAxis::begin of the lower bounds and BinAxis::end of the upper ones, provided that no axis is
+  // coarse: the guess is then off by less than one bin. On a coarse axis it may be any number or
+  // NaN, and is clamped to some bin.
   [[gnu::always_inline]] void find(const Floats8& bounds, Ints8& b) const {
     const Ints8 upper{0, 0, 0, 0, -1, -1, -1, 0}, zero{}, last = zero + static_cast<int>(bin_count - 1);
     const Floats8 first_bin{}, last_bin = first_bin + static_cast<float>(bin_count - 1);
@@ -62,7 +64,7 @@ struct BinLanes {
   }
 };
 
-// In whole vectors: a few refs are binned in less time than it takes to begin a memset.
+// Clears in whole vectors: binning a few refs takes less time than the start of a memset.
 [[gnu::always_inline]] inline void clear(BinCounts& counts) {
   constexpr unsigned vectors = sizeof counts / sizeof(Ints8);
   static_assert(vectors * sizeof(Ints8) == sizeof counts);
@@ -73,7 +75,7 @@ struct BinLanes {
   }
 }
 
-// A coarse axis again, by itself: instead of what was counted for it.
+// Bins a coarse axis separately, to replace the counts made with the vectors.
 void bin_coarse(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last, const BinAxis& bins,
                 unsigned axis, std::uint32_t* begins, std::uint32_t* ends) {
   for (std::uint32_t i = first; i < last; ++i) {
@@ -84,7 +86,7 @@ void bin_coarse(const std::byte* refs, std::uint32_t n, std::uint32_t first, std
   }
 }
 
-// ---- clipping ------------------------------------------------------------------------------------------------------------
+// ---- clipping -----------------------------------------------------------------------------------
 
 struct Box4 {
   Floats4 lo, hi;
@@ -96,7 +98,7 @@ struct Box4 {
     lower(lo, box.lo);
     raise(hi, box.hi);
   }
-  [[gnu::always_inline]] void settle(const Box4& within) {
+  [[gnu::always_inline]] void clamp_to(const Box4& within) {
     raise(lo, within.lo);
     lower(hi, within.hi);
     Floats4 middle = lo;
@@ -107,8 +109,9 @@ struct Box4 {
   }
 };
 
-// split_bounds() of clip.hpp. Distances of the corners to the plane are the same in all lanes. The points where edges cross the
-// plane belong to both sides and are gathered once: in which order a box grows makes no difference.
+// split_bounds() of clip.hpp. The distances of the corners to the plane are the same in all lanes.
+// The points where edges cross the plane belong to both sides and are gathered once: the order in
+// which a box grows makes no difference.
 struct Clipper {
   unsigned axis;
   float plane;
@@ -128,8 +131,8 @@ struct Clipper {
       right.grow(Box4::of(corner->p, corner->d >= 0.0f));
     }
     const Floats4 at = Floats4{} + plane;
-    left.settle({box.lo, is_axis ? at : box.hi});
-    right.settle({is_axis ? at : box.lo, box.hi});
+    left.clamp_to({box.lo, is_axis ? at : box.hi});
+    right.clamp_to({is_axis ? at : box.lo, box.hi});
   }
 
  private:
@@ -140,25 +143,26 @@ struct Clipper {
       d = Floats4{} + (reinterpret_cast<const float*>(&corner)[cut.axis] - cut.plane);
     }
   };
-  // Where the edge a-b crosses the plane, if it does.
+  // The point where the edge a-b crosses the plane, or an empty box.
   [[gnu::always_inline]] static Box4 crossing(const Corner& a, const Corner& b) {
-    Floats4 least = a.p, most = a.p;
-    lower(least, b.p);
-    raise(most, b.p);
+    Floats4 lowest = a.p, highest = a.p;
+    lower(lowest, b.p);
+    raise(highest, b.p);
     const Floats4 q = a.p + (b.p - a.p) * (a.d / (a.d - b.d));
-    lower(most, q);
-    raise(least, most);
-    return Box4::of(least, ((a.d < 0.0f) & (b.d > 0.0f)) | ((a.d > 0.0f) & (b.d < 0.0f)));
+    lower(highest, q);
+    raise(lowest, highest);
+    return Box4::of(lowest, ((a.d < 0.0f) & (b.d > 0.0f)) | ((a.d > 0.0f) & (b.d < 0.0f)));
   }
 };
 
-// The ref {id, lo} and {hi, 0} as a box whose fourth lanes are 0, and back.
+// Converts the ref {id, lo} and {hi, 0} to a box whose fourth lanes are 0; put() converts back.
 [[gnu::always_inline]] inline Box4 box_of(const Floats4& first, const Floats4& second) {
   return {__builtin_shufflevector(first, Floats4{}, 1, 2, 3, 4), second};
 }
-// Where the next ref of a side goes. Numbers, because of a selection of pointers the compiler makes a branch.
+// The address of a side's next ref. The members are integers because compilers turn a selection of
+// pointers into a branch.
 struct Place {
-  std::uintptr_t next, second;  // first half; how far behind it the second one is
+  std::uintptr_t next, second;  // address of the first half; offset of the second half
 
   explicit Place(const Target& target)
       : next(reinterpret_cast<std::uintptr_t>(target.refs) + sizeof(Float4) * target.next),
@@ -201,14 +205,14 @@ Box bin_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::u
   const BinLanes lanes(node);
   const Ints8 row{0, 0, bin_count, 2 * bin_count, 0, bin_count, 2 * bin_count, 0};
   clear(counts);
-  Floats8 least = Floats8{} + infinite, most = Floats8{} - infinite;
+  Floats8 lowest = Floats8{} + infinite, highest = Floats8{} - infinite;
   for (std::uint32_t i = first; i < last; ++i) {
     Floats4 low, high;
     load(low, array + i);
     load(high, array + n + i);
     const Floats8 bounds = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
-    lower(least, bounds);
-    raise(most, bounds);
+    lower(lowest, bounds);
+    raise(highest, bounds);
     Ints8 bins;
     lanes.find(bounds, bins);
     bins += row;
@@ -230,7 +234,7 @@ Box bin_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::u
     std::memset(ends, 0, bin_count * sizeof *ends);
     bin_coarse(refs, n, first, last, bins, axis, begins, ends);
   }
-  return {{least[1], least[2], least[3]}, {most[4], most[5], most[6]}};
+  return {{lowest[1], lowest[2], lowest[3]}, {highest[4], highest[5], highest[6]}};
 }
 
 Moved count_sides(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last, const Cut& cut,
@@ -241,7 +245,8 @@ Moved count_sides(const std::byte* refs, std::uint32_t n, std::uint32_t first, s
     const float lo = lower_bound(array, i, cut.axis), hi = upper_bound(array, n, i, cut.axis);
     const bool to_left = goes_left(lo, hi, cut.plane, cut.flats_right);
     const bool to_right = goes_right(lo, hi, cut.plane, cut.flats_right);
-    if (to_left && to_right) __builtin_prefetch(corners + simt::bits(array[i].x));  // to be clipped soon
+    // for the clip in move_refs()
+    if (to_left && to_right) __builtin_prefetch(corners + simt::bits(array[i].x));
     moved.left += to_left ? 1 : 0;
     moved.right += to_right ? 1 : 0;
   }
@@ -257,8 +262,8 @@ Moved move_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std
   const std::uint32_t flats_right = cut.flats_right ? 1 : 0;
   const unsigned axis = cut.axis;
   const float plane = cut.plane;
-  // In two passes, neither of which has a branch that nobody can predict. The first one writes those that straddle to the right,
-  // where it writes the next one that stays there, too.
+  // Two passes, neither of which has an unpredictable branch. The first one writes straddling refs
+  // to the right without advancing there, so that the next ref that goes right overwrites them.
   constexpr std::uint32_t block = 64;
   std::uint32_t straddlers[block];
   for (std::uint32_t i = first; i < last;) {
@@ -268,7 +273,8 @@ Moved move_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std
       Floats4 low, high;
       load(low, array + i);
       load(high, array + n + i);
-      // goes_left and goes_right: both where the ref straddles; one of neither lies in the plane.
+      // goes_left and goes_right: both for a straddling ref; if neither bound crosses, the ref lies
+      // in the plane.
       const std::uint32_t begins = lower_bound(array, i, axis) < plane ? 1 : 0;
       const std::uint32_t goes_on = upper_bound(array, n, i, axis) > plane ? 1 : 0;
       const std::uint32_t side = goes_on | (flats_right & ~begins), both = begins & goes_on;

@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: MIT
-// choose_exact() of serial_choice.hpp: the cheapest of all bounds of a few clipped refs.
+// choose_exact() of simd_choice.hpp: the cheapest split at the bounds of a few clipped refs.
 //
-// A ref's bounds are the lanes {lo.xyz, -, -hi.xyz, -} of one vector. So mirrored an upper bound is a lower one, and what holds
-// for planes at lower bounds holds for all: a ref begins at its own plane and is behind it. The vectors are sorted lane by lane
-// (Batcher 1968), so that k refs begin in front of the k-th plane. How many reach beyond it is counted, comparing with the same
-// vectors turned round: {hi.xyz, -, -lo.xyz, -}.
-// - Of equal planes the first one's k is right and the others' is too large: they cost no less.
-// - Refs that lie in a plane go in front of it: to the left of a lower bound, to the right of an upper one. Together that is what
-//   warps consider, both ways where refs lie in the plane.
-// - Of two planes on an axis the one further left has no more refs on its left, so that Split's order (cost, axis, left refs,
-//   plane) is (cost, axis, plane), and of the two ways in one plane flats on the right come first.
+// The bounds of a ref are the lanes {lo.xyz, -, -hi.xyz, -} of one vector. In this mirrored form an
+// upper bound is a lower one, and one rule covers all planes: a ref begins at its own plane and
+// lies behind it. The vectors are sorted lane by lane (Batcher 1968), so that k refs begin in front
+// of the k-th plane. The refs that extend beyond the plane are counted by comparing with the same
+// vectors in reverse: {hi.xyz, -, -lo.xyz, -}.
+// - Of equal planes the first one has the correct k. The others' k is too large, so they cost no
+//   less.
+// - Refs that lie in a plane count in front of it: on the left of a lower bound, on the right of an
+//   upper one. Together these are the candidates of the warps' code, with both sides if refs lie in
+//   the plane.
+// - Of two planes on an axis the one further left has no more refs on its left. The order of Split,
+//   (cost, axis, left refs, plane), is therefore (cost, axis, plane), and of the two candidates in
+//   one plane the one with flat refs on the right comes first.
 #include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
 #include <utility>
 
-#include "kdtree/serial_choice.hpp"
+#include "kdtree/simd_choice.hpp"
 #include "simt/lanes.hpp"
 
 namespace heapwood::kdtree {
@@ -28,9 +32,9 @@ using simt::Ints4;
 using simt::Ints8;
 
 constexpr float infinite = std::numeric_limits<float>::infinity();
-constexpr float beyond = std::numeric_limits<float>::max();  // where no plane is
+constexpr float beyond = std::numeric_limits<float>::max();  // padding: no plane lies there
 
-// ---- sorting ---------------------------------------------------------------------------------------------------------------
+// ---- sorting ------------------------------------------------------------------------------------
 
 // Batcher's odd-even merge sort of n: calls f(a, b) for each pair to be put in order.
 template <class F>
@@ -63,20 +67,20 @@ constexpr std::array<Exchange, exchange_count<n>> exchanges = [] {
 }();
 
 [[gnu::always_inline]] inline void put_in_order(Floats8& a, Floats8& b) {
-  const Floats8 least = a < b ? a : b;
+  const Floats8 lowest = a < b ? a : b;
   b = a > b ? a : b;
-  a = least;
+  a = lowest;
 }
 template <unsigned n, std::size_t... i>
 [[gnu::always_inline]] inline void sort(Floats8* v, std::index_sequence<i...>) {
   (put_in_order(v[exchanges<n>[i].a], v[exchanges<n>[i].b]), ...);
 }
 
-// ---- costs -----------------------------------------------------------------------------------------------------------------
+// ---- costs --------------------------------------------------------------------------------------
 
-// What costs are computed from (SplitCost::Terms), in the same lanes.
+// The inputs of costs (SplitCost::Terms), in the lanes of the planes.
 struct Terms8 {
-  Floats8 from, to;  // the node's box, beginning and end
+  Floats8 from, to;  // the node's box: begin and end
   Floats8 side, face, scale, traversal, intersection, inverse_area, one_sided, duplicate, n;
 
   [[gnu::always_inline]] Terms8(const SplitCost::Terms& x, const SplitCost::Terms& y, const SplitCost::Terms& z)
@@ -93,14 +97,16 @@ struct Terms8 {
         n(Floats8{} + static_cast<float>(x.n)) {}
 };
 
-// The best plane of each lane. Of equal costs the plane further left stays: the first one, or where lanes are mirrored the last;
-// `limit`, what a cost must be below to be better, is therefore the next greater number there.
+// The best plane of each lane. Of equal costs the plane further left wins: the first one, or in
+// mirrored lanes the last one. A cost is better if it is below `limit`, which in mirrored lanes is
+// therefore the next float above the best cost.
 struct LaneBest8 {
   static constexpr Ints8 mirrored{0, 0, 0, 0, 1, 1, 1, 1};
   Floats8 limit = Floats8{} + infinite;
   Floats8 plane{};
 
-  // Considers a plane a lane that has so many refs in front of it and behind it: the same operations as in SplitCost::consider.
+  // Considers one plane per lane with the given numbers of refs in front of it and behind it.
+  // Performs the same operations as SplitCost::consider.
   [[gnu::always_inline]] void consider(const Terms8& t, const Floats8& p, const Floats8& in_front,
                                        const Floats8& behind) {
     const Floats8 front_area = (p - t.from) * t.scale * t.side + t.face;
@@ -117,7 +123,7 @@ struct LaneBest8 {
     plane = better ? p : plane;
   }
 
-  // The best of all lanes; counts are gathered anew.
+  // The best of all lanes. Its refs are counted again.
   [[gnu::always_inline]] Split finish(const float* bounds, std::uint32_t n) const {
     Ints8 bits;
     std::memcpy(&bits, &limit, sizeof bits);
@@ -148,17 +154,17 @@ struct LaneBest8 {
   }
 };
 
-// ---- counting --------------------------------------------------------------------------------------------------------------
+// ---- counting -----------------------------------------------------------------------------------
 
-// n <= most, which is a multiple of `together`.
-template <unsigned most>
+// n <= capacity, which is a multiple of `planes_per_step`.
+template <unsigned capacity>
 [[gnu::always_inline]] inline Split choose_of(const float* bounds, std::uint32_t n, const Terms8& terms) {
-  constexpr unsigned together = 2;
-  Floats8 plane[most], end[most], flat[most];
+  constexpr unsigned planes_per_step = 2;
+  Floats8 plane[capacity], end[capacity], flat[capacity];
   Ints8 is_flat{};
   for (unsigned i = 0; i < n; ++i) {
     Floats4 lo, hi;
-    std::memcpy(&lo, bounds + 4 * i + 1, sizeof lo);  // and, in a lane that is not looked at, what is behind it
+    std::memcpy(&lo, bounds + 4 * i + 1, sizeof lo);  // the unused fourth lane reads the next word
     std::memcpy(&hi, bounds + 4 * (n + i), sizeof hi);
     hi = -hi;
     plane[i] = __builtin_shufflevector(lo, hi, 0, 1, 2, 3, 4, 5, 6, 7);
@@ -168,23 +174,23 @@ template <unsigned most>
     flat[i] = flat_here ? plane[i] : Floats8{} + std::numeric_limits<float>::quiet_NaN();
   }
   const bool flats = (is_flat[0] | is_flat[1] | is_flat[2]) != 0;
-  for (unsigned i = n; i < most; ++i) plane[i] = Floats8{} + beyond;
-  sort<most>(plane, std::make_index_sequence<exchange_count<most>>{});
+  for (unsigned i = n; i < capacity; ++i) plane[i] = Floats8{} + beyond;
+  sort<capacity>(plane, std::make_index_sequence<exchange_count<capacity>>{});
   LaneBest8 found;
-  for (unsigned k = 0; k < n; k += together) {
-    Ints8 behind[together]{}, in_plane[together]{};
+  for (unsigned k = 0; k < n; k += planes_per_step) {
+    Ints8 behind[planes_per_step]{}, in_plane[planes_per_step]{};
     for (unsigned i = 0; i < n; ++i) {
 #pragma GCC unroll 2
-      for (unsigned j = 0; j < together; ++j) behind[j] -= plane[k + j] < end[i];
+      for (unsigned j = 0; j < planes_per_step; ++j) behind[j] -= plane[k + j] < end[i];
     }
     if (flats) {
       for (unsigned i = 0; i < n; ++i) {
 #pragma GCC unroll 2
-        for (unsigned j = 0; j < together; ++j) in_plane[j] -= plane[k + j] == flat[i];
+        for (unsigned j = 0; j < planes_per_step; ++j) in_plane[j] -= plane[k + j] == flat[i];
       }
     }
 #pragma GCC unroll 2
-    for (unsigned j = 0; j < together; ++j) {
+    for (unsigned j = 0; j < planes_per_step; ++j) {
       found.consider(terms, plane[k + j], static_cast<float>(k + j) + __builtin_convertvector(in_plane[j], Floats8),
                      __builtin_convertvector(behind[j], Floats8));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kdtree/serial_choice.hpp"
+#include "kdtree/simd_choice.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -24,8 +24,8 @@ struct LaneBest {
   Ints8 right{};                 // Split::flats_nr
   Floats8 plane{};
 
-  // Considers a plane a lane, where it lies between `above` and `below`. `flats` is 1 << 31 where flats go right, else 0.
-  // The same operations in the same order as in SplitCost::consider.
+  // Considers one plane per lane if it lies between `above` and `below`. `flats` is 1 << 31 if flat
+  // refs go right, else 0. Performs the same operations in the same order as SplitCost::consider.
   [[gnu::always_inline]] void consider(const SplitCost::Terms& t, const Floats8& p, const Ints8& nl, const Ints8& nr,
                                        const Ints8& flats, float above, float below) {
     const Floats8 left = (p - t.lo) * t.scale * t.side + t.face;
@@ -39,13 +39,13 @@ struct LaneBest {
     cost = cost + t.costs.duplicate * __builtin_convertvector(nl + nr - static_cast<int>(t.n), Floats8);
     Ints8 bits;
     std::memcpy(&bits, &cost, sizeof bits);
-    // A cost below 0 orders behind all others there.
+    // A negative cost would order after all others in SplitCost::consider, so it is not valid here.
     const Ints8 valid = (p > std::max(above, t.lo)) & (p < std::min(below, t.hi)) & (bits >= 0);
     const Ints8 k = valid ? bits : no_key;
-    keep_better(k, nl + static_cast<int>(t.axis << 30 ^ 0x80000000u), nr | flats, p);
+    update(k, nl + static_cast<int>(t.axis << 30 ^ 0x80000000u), nr | flats, p);
   }
 
-  [[gnu::always_inline]] void keep_better(const Ints8& k, const Ints8& o, const Ints8& r, const Floats8& p) {
+  [[gnu::always_inline]] void update(const Ints8& k, const Ints8& o, const Ints8& r, const Floats8& p) {
     const Ints8 better = (k < key) | ((k == key) & ((o < order) | ((o == order) & (p < plane))));
     key = better ? k : key;
     order = better ? o : order;
@@ -53,21 +53,21 @@ struct LaneBest {
     plane = better ? p : plane;
   }
 
-  // The best of all lanes.
+  // Updates `best` with the best of all lanes.
   [[gnu::always_inline]] void finish(Split& best) {
-    keep_better(__builtin_shufflevector(key, key, 4, 5, 6, 7, 0, 1, 2, 3),
-                __builtin_shufflevector(order, order, 4, 5, 6, 7, 0, 1, 2, 3),
-                __builtin_shufflevector(right, right, 4, 5, 6, 7, 0, 1, 2, 3),
-                __builtin_shufflevector(plane, plane, 4, 5, 6, 7, 0, 1, 2, 3));
-    keep_better(__builtin_shufflevector(key, key, 2, 3, 0, 1, 6, 7, 4, 5),
-                __builtin_shufflevector(order, order, 2, 3, 0, 1, 6, 7, 4, 5),
-                __builtin_shufflevector(right, right, 2, 3, 0, 1, 6, 7, 4, 5),
-                __builtin_shufflevector(plane, plane, 2, 3, 0, 1, 6, 7, 4, 5));
-    keep_better(__builtin_shufflevector(key, key, 1, 0, 3, 2, 5, 4, 7, 6),
-                __builtin_shufflevector(order, order, 1, 0, 3, 2, 5, 4, 7, 6),
-                __builtin_shufflevector(right, right, 1, 0, 3, 2, 5, 4, 7, 6),
-                __builtin_shufflevector(plane, plane, 1, 0, 3, 2, 5, 4, 7, 6));
-    // Infinity is the greatest cost; behind it there are only NaNs.
+    update(__builtin_shufflevector(key, key, 4, 5, 6, 7, 0, 1, 2, 3),
+           __builtin_shufflevector(order, order, 4, 5, 6, 7, 0, 1, 2, 3),
+           __builtin_shufflevector(right, right, 4, 5, 6, 7, 0, 1, 2, 3),
+           __builtin_shufflevector(plane, plane, 4, 5, 6, 7, 0, 1, 2, 3));
+    update(__builtin_shufflevector(key, key, 2, 3, 0, 1, 6, 7, 4, 5),
+           __builtin_shufflevector(order, order, 2, 3, 0, 1, 6, 7, 4, 5),
+           __builtin_shufflevector(right, right, 2, 3, 0, 1, 6, 7, 4, 5),
+           __builtin_shufflevector(plane, plane, 2, 3, 0, 1, 6, 7, 4, 5));
+    update(__builtin_shufflevector(key, key, 1, 0, 3, 2, 5, 4, 7, 6),
+           __builtin_shufflevector(order, order, 1, 0, 3, 2, 5, 4, 7, 6),
+           __builtin_shufflevector(right, right, 1, 0, 3, 2, 5, 4, 7, 6),
+           __builtin_shufflevector(plane, plane, 1, 0, 3, 2, 5, 4, 7, 6));
+    // Infinity is the greatest cost; greater bit patterns are NaNs or no_key.
     if (key[0] > std::bit_cast<int>(std::numeric_limits<float>::infinity())) return;
     const Split split{static_cast<std::uint32_t>(key[0]), static_cast<std::uint32_t>(order[0]) ^ 0x80000000u,
                       simt::ordered_key(plane[0]), static_cast<std::uint32_t>(right[0])};
@@ -75,14 +75,16 @@ struct LaneBest {
   }
 };
 
-// Considers `blocks` vectors of bounds from the first-th on as planes, counting n refs on the sides of each. With `flats` the
-// upper bound of a flat ref sends those in the plane to the right.
+// Considers `blocks` vectors of bounds, starting at index `first`, as planes and counts the n refs
+// on either side of each. With `flats`, the upper bound of a flat ref sends the refs in the plane
+// to the right.
 template <unsigned blocks, bool flats>
 [[gnu::always_inline]] inline void consider_planes(const float* bounds, std::uint32_t n, std::uint32_t first,
-                                                   const SerialRange& range, const SplitCost::Terms& terms,
+                                                   const PlaneRange& range, const SplitCost::Terms& terms,
                                                    LaneBest& best) {
   Floats8 p[blocks];
-  Ints8 left[blocks], ended[blocks], begun[blocks];  // on the left; end at p or before; begin before p
+  // refs on the left; refs that end at p or before; refs that begin before p
+  Ints8 left[blocks], ended[blocks], begun[blocks];
 #pragma GCC unroll 2
   for (unsigned b = 0; b < blocks; ++b) {
     std::memcpy(&p[b], bounds + first + b * lanes, sizeof p[b]);
@@ -106,7 +108,7 @@ template <unsigned blocks, bool flats>
         const std::uint32_t i = first + b * lanes + k;
         if (i >= n && i < 2 * n && bounds[i] == bounds[i - n]) flat[k] = -1;
       }
-      // In the plane are those on the left that have not begun before it.
+      // The refs in the plane are those on the left that do not begin before it.
       const Ints8 in_plane = left[b] - begun[b];
       left[b] = flat ? begun[b] : left[b];
       ended[b] = flat ? ended[b] - in_plane : ended[b];
@@ -117,9 +119,9 @@ template <unsigned blocks, bool flats>
   }
 }
 
-// Two vectors at a time: what they are compared with is read once for both.
+// Two vectors at a time: each bound is loaded once for both.
 template <bool flats>
-[[gnu::always_inline]] inline void consider_bounds(const float* bounds, std::uint32_t n, const SerialRange& range,
+[[gnu::always_inline]] inline void consider_bounds(const float* bounds, std::uint32_t n, const PlaneRange& range,
                                                    const SplitCost::Terms& terms, LaneBest& best) {
   std::uint32_t first = 0;
   for (; first + lanes < 2 * n; first += 2 * lanes) consider_planes<2, flats>(bounds, n, first, range, terms, best);
@@ -129,12 +131,12 @@ template <bool flats>
 }  // namespace
 
 SIMT_CLONED_512
-void consider_intervals(SerialIntervals* intervals, std::uint32_t n, unsigned first_axis, unsigned axes,
-                        const SerialRange& range, const SplitCost& cost, Split& best) {
+void consider_intervals(SimdIntervals* intervals, std::uint32_t n, unsigned first_axis, unsigned axes,
+                        const PlaneRange& range, const SplitCost& cost, Split& best) {
   LaneBest found;
   for (unsigned k = 0; k < axes; ++k) {
-    SerialIntervals& on = intervals[k];
-    // No planes: beyond all boxes.
+    SimdIntervals& on = intervals[k];
+    // Padding planes, beyond all boxes.
     const Floats8 beyond = Floats8{} + std::numeric_limits<float>::infinity();
     std::memcpy(on.bounds + 2 * n, &beyond, sizeof beyond);
     std::memcpy(on.bounds + 2 * n + lanes, &beyond, sizeof beyond);
@@ -165,7 +167,7 @@ void consider_bins(const BinCounts& counts, const SplitCost& cost, const Box& no
       right[b] = static_cast<int>(n) - ended;
     }
     for (unsigned b = 0; b < bin_count; b += lanes) {
-      // The plane behind the last bin is the node's end, give or take an ulp: none.
+      // The plane after the last bin is the end of the node's box within an ulp, not a candidate.
       Floats8 p = bins.lo + bins.width * __builtin_convertvector(first_lanes + static_cast<int>(b), Floats8);
       if (b + lanes == bin_count) p[lanes - 1] = std::numeric_limits<float>::infinity();
       Ints8 nl, nr;

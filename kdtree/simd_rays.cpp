@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kdtree/serial_rays.hpp"
+#include "kdtree/simd_rays.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ constexpr std::size_t ray_block = 4096;
 
 [[gnu::always_inline]] inline void load(Floats8& to, const float* from) { std::memcpy(&to, from, sizeof to); }
 
-// Whether any lane of the masks is set: bit 0 for a, bit 1 for b.
+// Which masks have a set lane: bit 0 for a, bit 1 for b.
 [[gnu::always_inline]] inline unsigned any_of(const Ints8& a, const Ints8& b) {
   using Pairs4 [[gnu::vector_size(32)]] = std::int64_t;
   const Ints8 lane = (a & 1) | (b & 2);
@@ -36,7 +36,8 @@ struct Vec8 {
   Floats8 x, y, z;
 };
 
-// PlaneTest::test() for eight rays: whether a ray's distance h lies in [lower, upper), and whether its point is in the triangle.
+// PlaneTest::test() for eight rays: whether the distance h lies in [lower, upper), and whether the
+// point at h is in the triangle.
 [[gnu::always_inline]] inline void dot(Vec3 a, const Vec8& b, Floats8& to) { to = a.x * b.x + a.y * b.y + a.z * b.z; }
 [[gnu::always_inline]] inline void smaller(const Floats8& a, const Floats8& b, Floats8& to) { to = a < b ? a : b; }
 
@@ -45,7 +46,7 @@ struct Vec8 {
   using Test = PlaneTest<LocalPlaneRecord>;
   const Vec3 a = LocalPlaneRecord::a(record.a_nx), n = LocalPlaneRecord::n(record.a_nx, record.nyz);
   const Vec8 s{origin.x - a.x, origin.y - a.y, origin.z - a.z};
-  Floats8 distance, along, u, v, error, least;
+  Floats8 distance, along, u, v, error, lowest;
   dot(n, direction, along);
   dot(n, s, distance);
   const Floats8 inverse = 1.0f / along;
@@ -56,10 +57,10 @@ struct Vec8 {
   dot(LocalPlaneRecord::u(record.uxy, record.uz_v), p, u);
   dot(LocalPlaneRecord::v(record.uz_v), p, v);
   const Floats8 product = h * inverse;
-  smaller(product < 0.0f ? -product : product, Floats8{} + Test::most_tolerance / Test::tolerance, error);
-  smaller(u, v, least);
-  smaller(least, 1.0f - u - v, least);
-  hit &= least + error * Test::tolerance >= -Test::least_tolerance;
+  smaller(product < 0.0f ? -product : product, Floats8{} + Test::max_tolerance / Test::tolerance, error);
+  smaller(u, v, lowest);
+  smaller(lowest, 1.0f - u - v, lowest);
+  hit &= lowest + error * Test::tolerance >= -Test::min_tolerance;
   return true;
 }
 
@@ -81,7 +82,7 @@ struct Vec8 {
   return true;
 }
 
-// A child to visit later, and each ray's interval in it.
+// A child to visit later, with each ray's interval in it.
 struct PacketEntry {
   Floats8 begin, end;
   std::uint32_t place;
@@ -94,7 +95,7 @@ struct PacketEntry {
   std::memcpy(&x, &bits, sizeof bits);
 }
 
-// Slope of eight rays.
+// Slopes of eight rays.
 struct Slopes8 {
 #if defined(HEAPWOOD_OFFSET_SLOPES)
   Floats8 inverse, second;
@@ -117,34 +118,36 @@ struct Slopes8 {
 #endif
 };
 
-// detail::traverse() for eight rays: the same planes, and what comparisons decide there, minima and maxima decide here. A ray
-// takes part in a node while its interval there is not empty, begin <= end: a near child ends where the plane is met, a far child
-// begins there, and once empty an interval stays so. Before a NaN this does not hold: see start().
+// detail::traverse() for eight rays, with the same planes; minima and maxima replace its
+// comparisons. A ray is active in a node while its interval there is not empty, begin <= end: a
+// near child ends at the plane, a far child begins there, and an empty interval remains empty
+// below. A NaN would break this rule; start() excludes it.
 struct Packet {
-  static constexpr float never = -HUGE_VALF;  // end of an interval that is to be empty
+  static constexpr float never = -HUGE_VALF;  // end of an empty interval
 
   Slopes8 slopes[3];
   Vec8 origin, direction;
   Floats8 tmin, closest, begin, end;
   Ints8 found;
-  std::uint32_t side[3];  // bits of the slopes that near_child() looks at
+  std::uint32_t side[3];  // bits of the slopes that near_child() reads
 
-  // FastIntersection's slopes and detail::clip, with the first of `count` rays in the lanes that have none. False: a plane's
-  // distance overflows, and these rays must go one by one. (Every plane lies between two faces of the box, and so do distances.)
+  // Computes FastIntersection's slopes and detail::clip; lanes without a ray repeat the first of
+  // `count` rays. False: the distance of a plane overflows, and these rays must be traced one by
+  // one. (Every plane lies between two faces of the box, so its distance lies between theirs.)
   [[gnu::always_inline]] bool start(const Tree& tree, const Ray* rays, const std::uint32_t* which,
                                     std::uint32_t count) {
-    alignas(32) float from[3][lanes], along[3][lanes], least[lanes], most[lanes];
+    alignas(32) float from[3][lanes], along[3][lanes], lowest[lanes], highest[lanes];
     for (unsigned k = 0; k < lanes; ++k) {
       const Ray& ray = rays[which[k < count ? k : 0]];
       for (unsigned axis = 0; axis < 3; ++axis) {
         from[axis][k] = ray.origin[axis];
         along[axis][k] = ray.direction[axis];
       }
-      least[k] = ray.tmin;
-      most[k] = ray.tmax;
+      lowest[k] = ray.tmin;
+      highest[k] = ray.tmax;
     }
-    load(tmin, least);
-    load(closest, most);
+    load(tmin, lowest);
+    load(closest, highest);
     begin = tmin;
     end = closest;
     Ints8 finite = Ints8{} - 1;
@@ -187,14 +190,15 @@ struct Packet {
     }
   }
 
-  // `coherent`: these go mostly where the packet before them went, so that the processor foresees who pushes. Of others it could only
-  // guess: they write the entry always, and count it or not.
+  // `coherent`: these rays mostly follow the packet before them, so the processor predicts the
+  // branch of the push. For other rays the branch is unpredictable: they always write the entry,
+  // and count it or not.
   template <bool coherent>
   [[gnu::always_inline]] void traverse(const Tree& tree) {
     const auto node_at = [&tree](std::uint32_t place) __attribute__((always_inline)) {
       return reinterpret_cast<const Node*>(reinterpret_cast<const std::byte*>(tree.nodes) + std::size_t{place} * 4);
     };
-    PacketEntry stack[max_depth + 1];  // one more is written than counted
+    PacketEntry stack[max_depth + 1];  // one more entry is written than counted
     unsigned top = 0;
     Ints8 inside = begin <= end;
     if (any_of(inside, inside) == 0) return;
@@ -221,7 +225,7 @@ struct Packet {
       do {
         if (top == 0) return;
         --top;
-        // Who has a hit in front of this interval has ended.
+        // A ray with a hit in front of this interval has finished.
         begin = stack[top].begin;
         end = begin < closest ? stack[top].end : never;
         inside = begin <= end;
@@ -252,7 +256,7 @@ template <bool coherent>
   }
 }
 
-// Rays with the same signs of direction.
+// Trace rays with the same signs of direction.
 SIMT_CLONED
 void trace_coherent(const Tree& tree, const Ray* rays, Hit* hits, const std::uint32_t* which, std::uint32_t count) {
   for (std::uint32_t i = 0; i < count; i += lanes) {
@@ -266,7 +270,7 @@ void trace_scattered(const Tree& tree, const Ray* rays, Hit* hits, const std::ui
   }
 }
 
-// By kind: the signs of the directions decide the order of children.
+// Traces a block, grouped by the signs of the directions, which decide the order of children.
 void trace_block(const Tree& tree, const Ray* rays, Hit* hits, std::span<const RayPlace> block, bool coherent) {
   constexpr unsigned kinds = 8;
   std::uint32_t which[ray_block], end[kinds] = {}, begin[kinds], sum = 0;
@@ -293,7 +297,7 @@ void closest_hits(const TreeView<FastIntersection>& tree, const Ray* rays, Hit* 
     const std::size_t n = std::min(ray_span, count - base);
     const std::span<const RayPlace> places = order.of({rays + base, n});
     for (std::size_t i = 0; i < n; i += ray_block) {
-      trace_block(tree, rays + base, hits + base, places.subspan(i, std::min(ray_block, n - i)), order.together());
+      trace_block(tree, rays + base, hits + base, places.subspan(i, std::min(ray_block, n - i)), order.same_origin());
     }
   }
 }
