@@ -90,7 +90,7 @@ SIMT_INLINE void set_counting_axes(Warp& warp, CountingAxis* axes, const Box& no
 // All axes share one loop: code that fits the instruction cache gains more than the selects cost. A
 // lane without a ref calls with `counts` false instead of skipping the call, because a GPU may
 // release lanes that wait behind this loop before the others have finished it, and then executes
-// the code that follows twice (docs/performance.md, "Lanes that wait stay together").
+// the code that follows twice (docs/experiments.md).
 template <class Warp>
 SIMT_INLINE void count_in_bins(Warp& warp, std::uint32_t* histogram, const CountingAxis* axes, const Box& box,
                                bool counts = true) {

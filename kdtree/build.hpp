@@ -33,7 +33,7 @@ struct BuildOptions {
   unsigned warps = 0;   // 0 = all that can be resident at once
   double seconds = 60;  // time limit of a build with all its launches and restarts
   // start of the time limit; default: the call
-  std::optional<std::chrono::steady_clock::time_point> started;
+  std::optional<std::chrono::steady_clock::time_point> started{};
   // Instrumented builds only: allocation number fail_at and all later ones fail; 0 = none.
   std::uint64_t fail_at = 0;
   // Recorded builds on the CPU only: receives the events; must outlive the build.

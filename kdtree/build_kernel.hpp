@@ -69,7 +69,7 @@ struct BuildKernel {
   static constexpr std::uint32_t min_published_refs = 12, min_published_refs_when_idle = 4, max_kept_tasks = 6;
   // While most warps are idle, a shared node's child with more refs than this becomes a shared node
   // too, because the whole build then waits for it. 384 measured slightly faster than 256 and 512
-  // (docs/performance.md, "One node behind the other"). The tree does not depend on it.
+  // (docs/experiments.md). The tree does not depend on it.
   static constexpr std::uint32_t shared_limit_when_idle = 384;
   static_assert(shared_limit_when_idle >= exact_limit && shared_limit_when_idle <= shared_limit);
   // Stack bound: a node that moves to the top leaves fewer than max_kept_tasks nodes below it, and

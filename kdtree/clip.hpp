@@ -119,10 +119,10 @@ SIMT_INLINE void add_box_edge(const Corners& t, const RoundedNormal& rounded, fl
   if (!inside) return;
   const Vec3 on_edge = set(set(t.a, i, u), j, v);
   float lo = box.lo[axis], hi = box.hi[axis];
-  if (simt::max(n, -n) > 2.0f * error) {
+  if (simt::max(n, -n) > 128.0f * error) {
     const float inverse = 1.0f / n, up = (au * normal[i] + av * normal[j]) * inverse;
     const float slack =
-        2.0f * simt::max(inverse, -inverse) *
+        1.01f * simt::max(inverse, -inverse) *
         (simt::max(au, -au) * rounded.error[i] + simt::max(av, -av) * rounded.error[j] + simt::max(up, -up) * error);
     lo = simt::max(lo, t.a[axis] + (up - slack) * unscale);
     hi = simt::min(hi, t.a[axis] + (up + slack) * unscale);

@@ -3,7 +3,7 @@
 // 2004, "Realtime ray tracing and interactive global illumination", section 7.2). Shared by CPU and
 // GPU; a template over the intersection test (intersect.hpp) and a work counter.
 //
-// Differences, chosen by measurements on an H200 (docs/architecture.md, "Rays"): the direction's
+// Differences, chosen by measurements on an H200 (docs/rays.md): the direction's
 // sign alone orders the children, which needs no case for planes behind the origin; the next node
 // is loaded before the push; the push has no branch around it; a hit beyond the leaf's interval is
 // recorded and the search continues, which makes flat triangles in planes and rounding harmless; u
