@@ -8,6 +8,7 @@
 
 #include "app/footnotes.hpp"
 #include "app/format.hpp"
+#include "app/samples.hpp"
 
 namespace heapwood::app {
 
@@ -106,15 +107,42 @@ std::string status_cell(const Result& result, Footnotes& footnotes) {
   return std::string(name(result.status)) + " " + footnotes.mark(result.label, result.reason);
 }
 
-// The fastest that frees; nullptr where nothing can be named.
-const Result* best_of(const Grid& grid, std::size_t s) {
-  const Result* best = nullptr;
+// The allocator that frees with the lowest median; nullptr if no such build completed.
+// Not clear: the runs of another one may be as fast, because its quartiles overlap.
+struct Fastest {
+  const Result* result = nullptr;
+  bool clear = true;
+};
+
+Fastest fastest_of(const Grid& grid, std::size_t s) {
+  std::vector<const Result*> candidates;
   for (const auto& row : grid.at) {
     const Result* result = row[s];
-    if (!result || result->status != Status::ok || result->lower_bound || !result->median_ms()) continue;
-    if (!best || *result->median_ms() < *best->median_ms()) best = result;
+    if (result && result->status == Status::ok && !result->lower_bound && result->median_ms())
+      candidates.push_back(result);
   }
-  return best;
+  if (candidates.empty()) return {};
+  Fastest fastest{*std::min_element(candidates.begin(), candidates.end(), [](const Result* a, const Result* b) {
+    return *a->median_ms() < *b->median_ms();
+  })};
+  const double upper = *quantile(fastest.result->runs_ms, 0.75);
+  for (const Result* other : candidates) {
+    if (other != fastest.result && *quantile(other->runs_ms, 0.25) <= upper) fastest.clear = false;
+  }
+  return fastest;
+}
+
+// "" if the fastest allocator is clear in every scene.
+std::string overlap_note(const Grid& grid, const std::vector<Fastest>& fastest) {
+  std::string scenes;
+  std::size_t unclear = 0, named = 0;
+  for (std::size_t s = 0; s < fastest.size(); ++s) {
+    named += fastest[s].result != nullptr;
+    if (fastest[s].clear) continue;
+    scenes += (unclear++ ? ", " : "") + grid.titles[s];
+  }
+  if (unclear == 0) return "";
+  return fmt::format("no clear winner{}: quartiles overlap", unclear == named ? "" : " in " + scenes);
 }
 
 // A scene whose reference is not AtomicMalloc has its time in the reference's own row.
@@ -144,9 +172,9 @@ Table slowdown_table(const std::vector<Result>& all) {
   for (const std::string& title : grid.titles) table.columns.push_back({title});
   add_properties(table, grid);
 
-  std::vector<const Result*> best;
-  for (std::size_t s = 0; s < grid.sources.size(); ++s) best.push_back(best_of(grid, s));
-  // Only where there is something to choose from.
+  std::vector<Fastest> fastest;
+  for (std::size_t s = 0; s < grid.sources.size(); ++s) fastest.push_back(fastest_of(grid, s));
+  // A single allocator that frees is not marked.
   std::size_t freeing = 0;
   for (const Result* allocator : grid.allocators) freeing += !allocator->lower_bound;
 
@@ -194,13 +222,15 @@ Table slowdown_table(const std::vector<Result>& all) {
       else if (result->status != Status::ok)
         cells.emplace_back(status_cell(*result, footnotes));
       else
-        cells.emplace_back(slowdown_cell(*result, grid.titles[s], footnotes), freeing > 1 && result == best[s]);
+        cells.emplace_back(slowdown_cell(*result, grid.titles[s], footnotes),
+                           freeing > 1 && result == fastest[s].result && fastest[s].clear);
       any_best |= cells.back().best;
     }
     add_registers(cells, a);
     table.add(std::move(cells));
   }
   if (any_best) table.notes.push_back("◂ fastest allocator that frees");
+  if (const std::string note = overlap_note(grid, fastest); !note.empty()) table.notes.push_back(note);
   if (any_bound) table.notes.push_back("* lower bound: cannot free, never named the fastest");
   footnotes.append_to(table.notes);
   return table;

@@ -22,7 +22,7 @@ const Result* fastest_single(const std::vector<Result>& results, const std::stri
 
 std::string single_cell(const Result& single, Footnotes& footnotes) {
   const char* which =
-      single.lower_bound ? "the fastest allocator, which cannot free" : "the fastest allocator that frees";
+      single.lower_bound ? "lowest median of all allocators; cannot free" : "lowest median of the allocators that free";
   return figure_text(single.median_ms()) + " " + footnotes.mark(single.label, which);
 }
 

@@ -177,6 +177,35 @@ TEST(JsonReport, TablesCanBeWrittenAgainFromTheFile) {
   EXPECT_EQ(to_json(read[0]).at("calls").at("own"), Json({{"registers", 32}, {"stack_bytes", 16}}));
 }
 
+// Named the fastest only if the quartiles of its runs lie below those of every other allocator that frees.
+TEST(BenchTable, NamesNoFastestWhereQuartilesOverlap) {
+  Result one = full_result(), two = full_result(), bound = full_result();
+  one.runs_ms = {10, 11, 12, 13, 14};  // quartiles 11 and 13
+  two.allocator = "two";
+  two.label = "Two";
+  two.runs_ms = {12, 13.5, 15, 16, 17};  // from 13.5
+  bound.allocator = "atomic";
+  bound.lower_bound = true;
+  bound.runs_ms = {9, 10, 12, 13, 14};  // lower bounds do not compete
+  const char* note = "no clear winner: quartiles overlap\n";
+  std::string text = to_text(slowdown_table({bound, one, two}));
+  EXPECT_NE(text.find("◂ fastest allocator that frees"), std::string::npos) << text;
+  EXPECT_EQ(text.find(note), std::string::npos) << text;
+
+  two.runs_ms[1] = 12.5;
+  text = to_text(slowdown_table({bound, one, two}));
+  EXPECT_EQ(text.find("◂"), std::string::npos) << text;
+  EXPECT_NE(text.find(note), std::string::npos) << text;
+
+  // With several scenes the note names those without a clear winner.
+  Result other_one = one, other_two = two;
+  other_one.source = other_two.source = other_one.scene = other_two.scene = "statue";
+  other_two.runs_ms = {20, 21, 22};
+  text = to_text(slowdown_table({bound, one, two, other_one, other_two}));
+  EXPECT_NE(text.find("◂ fastest allocator that frees"), std::string::npos) << text;
+  EXPECT_NE(text.find("no clear winner in atrium: quartiles overlap"), std::string::npos) << text;
+}
+
 TEST(JsonReport, PerLevel) {
   const Json json = to_json(per_level_result());
   EXPECT_EQ(json.at("builder"), "per-level");
@@ -206,7 +235,7 @@ TEST(JsonReport, BuilderTable) {
   for (const Cell& cell : table.rows[0].cells) cells.push_back(cell.text);
   EXPECT_EQ(cells, (std::vector<std::string>{"atrium", "2.00 [1]", "2.00", "1.00", "40", "130", "20.0%", "2.00 MiB",
                                              "293 KiB", "3.00 MiB", "16.0 MiB"}));
-  EXPECT_EQ(table.notes.back(), "[1] CFMMalloc: the fastest allocator that frees");
+  EXPECT_EQ(table.notes.back(), "[1] CFMMalloc: lowest median of the allocators that free");
   // What is missing is said, not made up.
   Result failed = per_level_result();
   failed.status = Status::failed;
