@@ -12,6 +12,7 @@
 #include "app/bench_table.hpp"
 #include "app/commands.hpp"
 #include "app/json_report.hpp"
+#include "app/leaf_warning.hpp"
 #include "app/output_file.hpp"
 #include "app/progress.hpp"
 #include "app/version.hpp"
@@ -129,6 +130,16 @@ void print_report(const BenchOptions& options, const BenchJob& job, const BenchR
   }
 }
 
+void warn_of_large_leaves(const std::vector<Result>& results) {
+  std::vector<std::string> sources;  // all trees of a scene are equal
+  for (const Result& result : results) {
+    if (result.status != Status::ok || !result.tree) continue;
+    if (std::find(sources.begin(), sources.end(), result.source) != sources.end()) continue;
+    sources.push_back(result.source);
+    warn_of_large_leaf(result.scene, result.tree->largest_leaf);
+  }
+}
+
 Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   if (options.resume && options.json.empty())
     throw Error(Exit::usage, "bench: --resume goes on with the results in a file: add --json FILE");
@@ -174,6 +185,7 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
     result = run_bench(job, events);
   }
   print_report(options, job, result, bench_report(argv, job.device, result.results, earlier.others));
+  warn_of_large_leaves(result.results);
   if (result.scene_error) throw *result.scene_error;
   if (write_error) throw *write_error;
   std::size_t failed = 0;

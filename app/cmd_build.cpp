@@ -10,6 +10,7 @@
 #include "app/build_report.hpp"
 #include "app/commands.hpp"
 #include "app/json_report.hpp"
+#include "app/leaf_warning.hpp"
 #include "app/output_file.hpp"
 #include "app/prepared_scene.hpp"
 #include "app/progress.hpp"
@@ -111,6 +112,8 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
   if (result.status == Status::incomplete) {
     if (command.strict) throw Error(Exit::exhausted, exhaustion_text(result));
     warning(exhaustion_text(result));
+  } else {
+    warn_of_large_leaf(result.scene, result.tree->largest_leaf);
   }
   if (bench.interrupted) throw Error(Exit::failed, "build: interrupted; what was measured is above");
   return Exit::done;

@@ -9,6 +9,7 @@
 #include "app/bench_runner.hpp"
 #include "app/commands.hpp"
 #include "app/format.hpp"
+#include "app/leaf_warning.hpp"
 #include "app/output_file.hpp"
 #include "app/prepared_scene.hpp"
 #include "app/progress.hpp"
@@ -69,6 +70,8 @@ Exit render_picture(const RenderCommand& command) {
         "{}: pool of {} exhausted, tree incomplete: the picture will be right but slow to trace; use --pool auto or a "
         "larger --pool",
         entry.traits->id, bytes_text(scene.pool_bytes())));
+  } else {
+    warn_of_large_leaf(scene.name(), largest_leaf(tree));
   }
   progress.update(0, command.spp, scene.name() + ": looking for a camera");
   const render::Scene traced(device.id, tree, scene.view(), command.watertight);

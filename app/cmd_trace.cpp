@@ -8,6 +8,7 @@
 #include "app/bench_runner.hpp"
 #include "app/commands.hpp"
 #include "app/format.hpp"
+#include "app/leaf_warning.hpp"
 #include "app/output_file.hpp"
 #include "app/progress.hpp"
 #include "app/samples.hpp"
@@ -123,6 +124,8 @@ Exit trace(TraceCommand command, const std::vector<std::string>& argv) {
   if (result.incomplete) {
     warning(fmt::format("{}: pool of {} exhausted, tree incomplete: the figures are of a worse tree; use --pool auto",
                         bench.entry->traits->id, bytes_text(result.pool_bytes)));
+  } else {
+    warn_of_large_leaf(result.scene, result.tree.largest_leaf);
   }
   if (result.interrupted) throw Error(Exit::failed, "trace: interrupted; what was measured is above");
   return Exit::done;

@@ -390,6 +390,25 @@ TEST_F(Commands, SaysWhenNothingIsInView) {
   }
 }
 
+// Copies of one axis-aligned triangle: no plane separates them, so that they end in one leaf.
+TEST_F(Commands, WarnsOfALargeLeafOncePerScene) {
+  std::string copies = "v 0 0 0\nv 1 0 0\nv 0 1 0\n";
+  for (int i = 0; i < 1500; ++i) copies += "f 1 2 3\n";
+  write_file(scene_, copies);
+  const std::string small = folder_ / "small.obj";
+  write_file(small, obj_text(50));
+  for (const std::vector<std::string>& command :
+       {build({}),
+        bench({small, "--allocators", "atomic,cfmmalloc"}),
+        {"trace", scene_, "--device", "cpu", "--size", "64x48", "--runs", "1"},
+        {"render", scene_, "-o", folder_ / "a.png", "--device", "cpu", "--size", "64x48", "--spp", "1"}}) {
+    const Outcome outcome = run(command);
+    EXPECT_EQ(outcome.exit, 0) << outcome.err;
+    EXPECT_EQ(outcome.err.rfind("heapwood: warning: scene: the largest leaf has 1,500 refs", 0), 0u) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  }
+}
+
 TEST_F(Commands, CsvTellsFilesOfOneNameApart) {
   const std::string other = folder_ / "other/scene.obj";
   std::filesystem::create_directory(folder_ / "other");
