@@ -83,7 +83,7 @@ std::array<std::string, 3> register_figures(const std::optional<engine::CallUse>
 
 const char* cannot_build(const engine::Entry& entry) {
   if (entry.traits->frees != alloc::Frees::all_at_once) return nullptr;
-  return "frees everything at once only, and a build gives its arrays back one by one";
+  return "frees only everything at once; a build frees its arrays one by one";
 }
 
 const engine::Entry& find_builder(const std::string& id) {
@@ -157,7 +157,7 @@ BenchResult run_bench(const BenchJob& job, const BenchEvents& events) {
                              counted = true;
                              announce(what);
                            });
-        announce(scene.name() + ": size of the pool");
+        announce(scene.name() + ": sizing the pool");
         measure.choose_pool(kept_pool);
         measure.warm_up();
         measure.measure();

@@ -151,8 +151,8 @@ std::string slowdown_cell(const Result& result, const std::string& scene, Footno
   if (result.slowdown_over == result.allocator && result.allocator != "atomic") {
     return fmt::format(
         "{} ms {}", figure_text(*result.median_ms()),
-        footnotes.mark(
-            scene, fmt::format("no time of AtomicMalloc; slowdowns are over {}, whose time is shown", result.label)));
+        footnotes.mark(scene, fmt::format("AtomicMalloc was not timed; slowdowns are over {}, whose time is shown",
+                                          result.label)));
   }
   std::string text = ratio_text(*result.slowdown);
   if (!result.reason.empty()) text += " " + footnotes.mark(result.label, result.reason);
@@ -188,7 +188,7 @@ Table slowdown_table(const std::vector<Result>& all) {
   };
   if (registers) {
     table.columns.push_back({"registers"});
-    table.notes.push_back("registers: of kernels with one malloc / one free / both");
+    table.notes.push_back("registers per thread of kernels with one malloc / one free / both");
   }
 
   bool any_bound = false, any_best = false, atomic = false;
@@ -243,7 +243,7 @@ Table fragmentation_table(const std::vector<Result>& all) {
   const auto internal = [](const Result& r) { return r.at_end && r.at_end->internal; };
   const bool any_internal = std::any_of(results.begin(), results.end(), internal);
   if (std::none_of(results.begin(), results.end(), [](const Result& r) { return r.at_end.has_value(); })) return table;
-  table.title = "Memory: fragmentation of the pool after the build, most memory in use at once";
+  table.title = "Memory: fragmentation of the pool after the build, high-water marks of the build";
   table.columns.push_back({"", true});
   for (const std::string& title : grid.titles) {
     if (any_internal) table.columns.push_back({"internal", false, false, title});
@@ -269,9 +269,8 @@ Table fragmentation_table(const std::vector<Result>& all) {
       std::string("external: 1 - largest free region / all free memory") +
       (any_internal ? "; internal: mean of (size - requested) / size over regions still in use" : ""));
   table.notes.push_back(
-      "high-water: most bytes in use at once, as asked for; address: end of the highest block ever handed out. What "
-      "lies between the two bounds the waste at the worst moment from above: no pool can be walked while its kernel "
-      "runs");
+      "high-water: max bytes in use at once, as requested; address: end of the highest block ever handed out. Their "
+      "difference is an upper bound of the waste at the peak: no pool can be walked while its kernel runs");
   return table;
 }
 
@@ -288,9 +287,9 @@ std::vector<std::string> method_lines(const std::vector<Result>& results, const 
     spread =
         std::max(spread, (*quantile(result.runs_ms, 0.75) - *quantile(result.runs_ms, 0.25)) / *result.median_ms());
   }
-  std::string method =
-      fmt::format("method: {} refs, median of {} run{} after a warm-up, allocators interleaved, one pool size a scene",
-                  kdtree::name(settings.refs), settings.runs, settings.runs == 1 ? "" : "s");
+  std::string method = fmt::format(
+      "method: {} refs, median of {} run{} after a warm-up, allocators interleaved, one pool size per scene",
+      kdtree::name(settings.refs), settings.runs, settings.runs == 1 ? "" : "s");
   if (timed) method += fmt::format("; quartiles at most {:.1f}% of the median apart", 100 * spread);
   lines.push_back(method);
   return lines;

@@ -98,11 +98,10 @@ Json waits_json(const kdtree::BuildProfile& profile) {
 }  // namespace
 
 void check_profile(const BuildSettings& settings, const std::string& allocator) {
-  if (settings.builder != Builder::single) throw Error(Exit::usage, "--profile is of the single kernel");
-  if (settings.refs != kdtree::RefKind::clipped) throw Error(Exit::usage, "--profile is there for --refs clipped only");
+  if (settings.builder != Builder::single) throw Error(Exit::usage, "--profile needs --builder single");
+  if (settings.refs != kdtree::RefKind::clipped) throw Error(Exit::usage, "--profile needs --refs clipped");
   if (!kdtree::can_profile(allocator))
-    throw Error(Exit::usage,
-                fmt::format("--profile is there for --allocator heapwood and atomic, not for {}", allocator));
+    throw Error(Exit::usage, fmt::format("--profile supports --allocator heapwood and atomic, not {}", allocator));
 }
 
 ProfiledBuild profile_build(PreparedScene& scene, const engine::Entry& entry, const BuildSettings& settings,
@@ -155,7 +154,8 @@ Table profile_table(const ProfiledBuild& built) {
   const kdtree::BuildProfile& profile = built.profile;
   const auto all = static_cast<double>(std::max<std::uint64_t>(1, profile.lifetime_ns()));
   Table table;
-  table.title = fmt::format("{}, {}: what {} warps do", built.scene, built.label, count_text(profile.run.warps));
+  table.title =
+      fmt::format("{}, {}: time of {} warps by phase", built.scene, built.label, count_text(profile.run.warps));
   table.columns = {{"phase", true}, {"% of the time"}, {"visits"}, {"us each"}};
   for (unsigned i = 0; i < phase_count; ++i) {
     const auto phase = static_cast<Phase>(i);
@@ -168,9 +168,9 @@ Table profile_table(const ProfiledBuild& built) {
                                     figure_text(profile.run.ms), figure_text(median(built.runs_ms)),
                                     built.runs_ms.size()));
   table.notes.push_back(
-      fmt::format("allocator: {:.1f}% of the time that is not waiting", 100 * share_of_calls(profile)));
+      fmt::format("allocator: {:.1f}% of the time spent working, not waiting", 100 * share_of_calls(profile)));
   if (const std::optional<double> share = share_of_build(built)) {
-    table.notes.push_back(fmt::format("with memory at no cost (a stretch a warp, never freed): {} ms, {:.1f}% {}",
+    table.notes.push_back(fmt::format("no-cost allocator (bump allocation per warp, never freed): {} ms, {:.1f}% {}",
                                       figure_text(median(built.without_cost_ms)), 100 * std::abs(*share),
                                       *share < 0 ? "more" : "less"));
   }

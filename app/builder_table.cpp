@@ -65,7 +65,7 @@ Table builder_table(const std::vector<Result>& results) {
     if (!result.per_level()) continue;
     if (table.columns.empty()) {
       label = host_label(result.allocator);
-      table.title = "Builders: one kernel against a kernel a phase and level";
+      table.title = "Builders: one kernel against one kernel per phase and level";
       table.columns = {{"scene", true},
                        {"single", false, false, "build time [ms]"},
                        {"per level", false, false, "build time [ms]"},
@@ -82,11 +82,10 @@ Table builder_table(const std::vector<Result>& results) {
   }
   if (table.columns.empty()) return table;
   table.notes.push_back(fmt::format(
-      "per level: memory from {} on the host, level by level; host share: of its time, spent in there", label));
+      "per level: memory from {} on the host; host share: part of the build time spent in that allocator", label));
   table.notes.push_back(
-      "in use at once: most memory besides the mesh, as asked for; held: pool and workspace of the single kernel, "
-      "physical "
-      "memory that the host allocator had mapped");
+      "in use at once: max memory besides the mesh, as requested; held: pool and workspace of the single kernel; "
+      "physical memory mapped by the host allocator");
   footnotes.append_to(table.notes);
   return table;
 }

@@ -114,8 +114,8 @@ int parse_and_run(int argc, char** argv) {
   }
   for (const CLI::App* command : app.get_subcommands()) {
     if (const std::string name = empty_option(*command); !name.empty())
-      return fail(Exit::usage, fmt::format("{}: {}: nothing given; see 'heapwood {} --help'", command->get_name(), name,
-                                           command->get_name()));
+      return fail(Exit::usage, fmt::format("{}: {}: the value is empty; see 'heapwood {} --help'", command->get_name(),
+                                           name, command->get_name()));
   }
   install_signal_handlers(on_signal);
   const Exit exit = with_host_memory(invocation.host, invocation.action);

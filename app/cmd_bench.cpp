@@ -26,7 +26,7 @@ constexpr const char* bench_examples = R"(Examples:
   heapwood bench atrium statue stadium
   heapwood bench atrium:1m --allocators atomic,cfmmalloc --runs 11
   heapwood bench sponza.obj --refs ids --pool 200x        as in the papers
-  heapwood bench atrium statue --json out.json --resume   goes on after Ctrl-C
+  heapwood bench atrium statue --json out.json --resume   continues after Ctrl-C
   heapwood bench atrium --format csv > atrium.csv)";
 
 struct BenchOptions {
@@ -94,9 +94,9 @@ Earlier read_earlier(const BenchOptions& options, const BenchJob& job) {
     else if (!asked || !settled)
       earlier.others.push_back(json);
   }
-  if (changed) note(options.json + ": a scene's file has changed since: measured again");
+  if (changed) note(options.json + ": a scene's file has changed: its results are measured again");
   if (!earlier.kept.empty()) {
-    note(fmt::format("{}: {} of {} results kept{}", options.json, earlier.kept.size(),
+    note(fmt::format("{}: {} of {} results reused{}", options.json, earlier.kept.size(),
                      job.scenes.size() * (job.allocators.size() + (job.settings.builder != Builder::single ? 1 : 0)),
                      report.git_sha == git_sha() ? "" : ", measured with version " + report.git_sha));
   }
@@ -142,7 +142,7 @@ void warn_of_large_leaves(const std::vector<Result>& results) {
 
 Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   if (options.resume && options.json.empty())
-    throw Error(Exit::usage, "bench: --resume goes on with the results in a file: add --json FILE");
+    throw Error(Exit::usage, "bench: --resume needs the file to continue: add --json FILE");
   check_scenes(options.scenes);
   BenchJob job;
   job.scenes = options.scenes;
@@ -194,10 +194,11 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
     throw Error(Exit::failed, fmt::format("bench: {} of {} measurements failed; the reasons are below the table",
                                           failed, result.results.size()));
   if (result.interrupted) {
-    throw Error(Exit::failed,
-                options.json.empty()
-                    ? std::string("bench: interrupted; what was measured is above")
-                    : fmt::format("bench: interrupted; what was measured is in {}; --resume goes on", options.json));
+    throw Error(
+        Exit::failed,
+        options.json.empty()
+            ? std::string("bench: interrupted; the results so far are above")
+            : fmt::format("bench: interrupted; the results so far are in {}; continue with --resume", options.json));
   }
   return Exit::done;
 }
@@ -207,18 +208,18 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
 void add_bench(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<BenchOptions>();
   options->settings.builder = Builder::both;
-  CLI::App* command = app.add_subcommand("bench", "build times of every allocator, slowdown table, builders");
+  CLI::App* command = app.add_subcommand("bench", "build times with every allocator, and of both builders");
   command->footer(bench_examples);
-  command->add_option("scene", options->scenes, "names or paths (heapwood list scenes)")->type_name("SCENE");
+  command->add_option("scene", options->scenes, "scene names or file paths (heapwood list scenes)")->type_name("SCENE");
   command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
       ->capture_default_str()
       ->type_name("IDS");
-  command->add_option("--format", options->format, "table, markdown, csv (a line a result), json")
+  command->add_option("--format", options->format, "table, markdown, csv (one line per result), json")
       ->capture_default_str()
       ->check(quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
       ->type_name("FORMAT");
-  command->add_option("--json", options->json, "write everything measured, raw samples too")->type_name("FILE");
-  command->add_flag("--resume", options->resume, "keep what FILE has of the same settings");
+  command->add_option("--json", options->json, "write all measurements, including raw samples")->type_name("FILE");
+  command->add_flag("--resume", options->resume, "reuse results in FILE measured with the same settings");
   add_builder_option(*command, options->settings, true);
   add_build_options(*command, options->settings, true);
   add_device_options(*command, options->device);

@@ -56,7 +56,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 std::size_t parse_bytes(const std::string& text) {
-  const char* expected = "a number of bytes, or with K, M, G, T (of 1024): 512M, 1.5G";
+  const char* expected = "bytes, optionally with K, M, G or T (powers of 1024): 512M, 1.5G";
   const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
   const std::optional<double> value = number(text.substr(0, digits));
   std::string suffix = text.substr(digits);
@@ -82,7 +82,7 @@ PoolSize parse_pool(const std::string& text) {
   if (text.size() > 1 && (text.back() == 'x' || text.back() == 'X')) {
     const std::optional<double> multiple = number(text.substr(0, text.size() - 1));
     if (!multiple || *multiple <= 0 || *multiple > 1e9)
-      wrong("--pool", text, "a multiple of the root node such as 200x");
+      wrong("--pool", text, "a multiple of the root node, as in 200x");
     pool.kind = PoolSize::Kind::root_multiple;
     pool.multiple = *multiple;
     return pool;
@@ -161,7 +161,7 @@ CLI::Validator quiet(CLI::Validator check) { return check.description(""); }
 CLI::Validator between(double least, double most) {
   const auto problem = [least, most](const std::string& text) {
     double value = 0;
-    if (!CLI::detail::lexical_cast(text, value)) return fmt::format("'{}' is no number", text);
+    if (!CLI::detail::lexical_cast(text, value)) return fmt::format("'{}' is not a number", text);
     return value >= least && value <= most ? "" : fmt::format("{} is not between {} and {}", text, least, most);
   };
   return quiet(CLI::Validator(problem, ""));
@@ -180,18 +180,17 @@ void add_device_options(CLI::App& app, DeviceOptions& options) {
 void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
   app.add_option_function<std::string>(
          "--refs", [&](const std::string& text) { settings.refs = parse_refs(text); },
-         "what nodes hold: clipped (32 B), ids (4 B, as in\nthe papers), boxes (4 B, not clipped)")
+         "refs of nodes: clipped (32 B), ids (4 B, as in the\npapers), boxes (4 B, not clipped)")
       ->default_str("clipped")
       ->type_name("KIND");
   app.add_option_function<std::string>(
          "--pool", [&](const std::string& text) { settings.pool = parse_pool(text); },
-         "memory for the allocator: auto (about what a build\nneeds), fast (and room for what allocators keep for\n"
-         "each warp), both enlarged until the build completes;\n512M, 2G, or 200x the root node at 4 bytes a\ntriangle "
-         "(the papers)")
+         "memory for the allocator: auto (about what a build\nneeds), fast (also what allocators cache per warp),\n"
+         "both enlarged until the build completes; 512M, 2G;\n200x the root node at 4 bytes/triangle (the papers)")
       ->default_str("fast")
       ->type_name("SIZE");
   if (with_runs) {
-    app.add_option("--runs", settings.runs, "timed builds of an allocator")
+    app.add_option("--runs", settings.runs, "timed builds per allocator")
         ->capture_default_str()
         ->check(between(1, 100000))
         ->type_name("N");
@@ -204,7 +203,7 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
            settings.prefer = &parse_prefer(text);
            settings.costs = settings.prefer->costs;
          },
-         "costs below for: quick builds (build), quick rays\n(trace), or both (balanced)")
+         "SAH cost preset: build = fastest build,\ntrace = fastest rays, balanced = both")
       ->default_str(settings.prefer->name)
       ->type_name("WHAT");
   const auto add_cost = [&](const char* option, float& value, const char* about, double least, double most,
@@ -215,15 +214,13 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
         ->type_name(type);
   };
   kdtree::SahCosts& costs = settings.costs;
-  add_cost("--traversal-cost", costs.traversal, "SAH: cost of a step", 0, 1e6, "C");
-  add_cost("--intersection-cost", costs.intersection, "SAH: cost of a triangle", 1e-6, 1e6, "C");
-  add_cost("--empty-bonus", costs.empty_bonus, "SAH: discount where one side is empty", 0, .99, "B");
-  add_cost("--duplicate-cost", costs.duplicate, "SAH: cost of a ref that a split adds", 0, 1e6, "C");
-  app.add_flag("--keep-degenerate", settings.keep_degenerate, "keep triangles of zero area");
-  app.add_option(
-         "--timeout", settings.timeout,
-         "seconds for one build, restarts with larger arrays\nor a larger pool included; a build that takes longer\n"
-         "is stopped (exit 1)")
+  add_cost("--traversal-cost", costs.traversal, "SAH: cost of a traversal step", 0, 1e6, "C");
+  add_cost("--intersection-cost", costs.intersection, "SAH: cost of a triangle test", 1e-6, 1e6, "C");
+  add_cost("--empty-bonus", costs.empty_bonus, "SAH: discount if one side is empty", 0, .99, "B");
+  add_cost("--duplicate-cost", costs.duplicate, "SAH: cost of each ref added by a split", 0, 1e6, "C");
+  app.add_flag("--keep-degenerate", settings.keep_degenerate, "keep zero-area triangles");
+  app.add_option("--timeout", settings.timeout,
+                 "time limit of one build, including restarts with\nlarger arrays or pools (exit 1)")
       ->capture_default_str()
       ->check(between(0.001, 86400.0))
       ->type_name("SECONDS");
@@ -233,7 +230,7 @@ void add_builder_option(CLI::App& app, BuildSettings& settings, bool with_both) 
   app.add_option_function<std::string>(
          "--builder",
          [&settings, with_both](const std::string& text) { settings.builder = parse_builder(text, with_both); },
-         std::string("single (one kernel), per-level (a kernel a phase\nand level, memory from the host)") +
+         std::string("single (one kernel), per-level (one kernel per phase\nand level, memory from the host)") +
              (with_both ? ", both" : ""))
       ->default_str(with_both ? "both" : "single")
       ->type_name("BUILDER");
@@ -244,12 +241,12 @@ simt::DeviceInfo choose_device(const DeviceOptions& options) {
   if (options.device == "auto" && device.id.kind == simt::DeviceKind::cpu) {
     for (const simt::DeviceInfo& other : simt::list_devices()) {
       if (other.usable || other.id.kind != simt::DeviceKind::cuda) continue;
-      note(fmt::format("running on the CPU: no GPU: {}", other.reason));
+      note(fmt::format("running on the CPU: no usable GPU: {}", other.reason));
       break;
     }
   }
   if (options.threads > 0 && device.id.kind == simt::DeviceKind::cuda)
-    note("--threads is for the CPU; ignored on " + device.key);
+    note("--threads applies to the CPU only; ignored on " + device.key);
   return device;
 }
 

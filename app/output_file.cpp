@@ -19,7 +19,7 @@ namespace {
 [[noreturn]] void cannot_write(const std::string& path, int error) {
   const char* advice = error == ENOENT   ? "create its folder"
                        : error == ENOSPC ? "free some space"
-                                         : "name another file";
+                                         : "choose another file";
   throw Error(Exit::failed, fmt::format("{}: cannot write: {}; {}", path, std::strerror(error), advice));
 }
 
@@ -52,7 +52,7 @@ OutputFile::OutputFile(std::string path, const std::vector<std::string>& others)
   for (const std::string& other : others) {
     struct stat used {};
     if (other == path_ || (exists && ::stat(other.c_str(), &used) == 0 && same_file(status, used)))
-      throw Error(Exit::usage, fmt::format("{}: is used for something else in this command; name another file", path_));
+      throw Error(Exit::usage, fmt::format("{}: already used in this command; choose another file", path_));
   }
   // A pipe, a device or a link (/dev/stdout) is written in place: renaming would replace it.
   struct stat link {};

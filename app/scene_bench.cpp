@@ -242,7 +242,7 @@ bool SceneBench::may_run(Lane& lane) {
   }
   if (lane.entry->traits->keeps_live_memory || pool_holds_all()) return true;
   // It would go round and hand out arrays that nodes still read: ids from such arrays are not even in range.
-  result.reason = "the pool is smaller than all requests together; this allocator would overwrite memory in use";
+  result.reason = "the pool is smaller than the sum of all requests; this allocator would overwrite live memory";
   return false;
 }
 

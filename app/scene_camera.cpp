@@ -83,7 +83,7 @@ render::Camera parse_camera_line(const std::string& text, const Vec3d& origin) {
   if (!words.empty() && (words[0] == "--camera" || words[0] == "camera" || words[0] == "camera:")) {
     words.erase(words.begin());
   }
-  if (words.empty()) throw Error(Exit::usage, "no camera in it");
+  if (words.empty()) throw Error(Exit::usage, "it contains no camera");
   if (words.size() > 1 && words[1] == "--up") {
     words.erase(words.begin() + 1);
     if (words.size() == 1) throw Error(Exit::usage, "--up without an axis");
@@ -93,11 +93,12 @@ render::Camera parse_camera_line(const std::string& text, const Vec3d& origin) {
 }
 
 void add_camera_options(CLI::App& app, CameraOptions& options) {
-  app.add_option("--camera", options.camera,
-                 "ex,ey,ez,tx,ty,tz,fov: eye, target, vertical\ndegrees, in the scene's coordinates; else the line of\n"
-                 "SCENE.camera beside the scene file (these numbers,\n[--up AXIS]); else found by looking")
+  app.add_option(
+         "--camera", options.camera,
+         "ex,ey,ez,tx,ty,tz,fov: eye, target, vertical angle,\nin the scene's coordinates; default: the line in\n"
+         "SCENE.camera beside the scene file (these numbers\n[--up AXIS]), else chosen automatically")
       ->type_name("CAMERA");
-  app.add_option("--up", options.up, "x, y or z; the scene's own if left out")->type_name("AXIS");
+  app.add_option("--up", options.up, "x, y or z; default: the scene's")->type_name("AXIS");
 }
 
 void check_camera(const CameraOptions& options) {

@@ -183,10 +183,11 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
                 fmt::format("stress: {} does not apply to the test '{}': {}", option, name(test), instead));
   };
   const bool by_requests = has_requests(test), exhausts = test == StressTest::exhaust;
-  if (exhausts) unused(lists.requests, "--requests", "as many as fill the pool are made");
-  if (!has_iterations(test)) unused(lists.iterations, "--iterations", "it is for acd, p, range, churn and lifetimes");
-  if (by_requests) unused(lists.blocks, "--blocks", "give the number of threads with --requests");
-  if (!by_requests) unused(lists.requests, "--requests", "give the number of threads with --blocks");
+  if (exhausts) unused(lists.requests, "--requests", "the pool size determines the number of requests");
+  if (!has_iterations(test))
+    unused(lists.iterations, "--iterations", "it applies to acd, p, range, churn and lifetimes");
+  if (by_requests) unused(lists.blocks, "--blocks", "set the number of threads with --requests");
+  if (!by_requests) unused(lists.requests, "--requests", "set the number of threads with --blocks");
 
   const bool cpu = device.id.kind == simt::DeviceKind::cpu;
   const StressLists& sweep = cpu ? of_cpus : of_the_papers;

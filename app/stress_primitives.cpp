@@ -50,7 +50,7 @@ std::vector<std::uint32_t> thread_counts(const simt::DeviceInfo& device, std::ui
 
 Table semaphores(PrimitiveJob job, const simt::DeviceInfo& device, int runs) {
   Table table;
-  table.title = fmt::format("Two-stage allocation, batches of {}: units a second (bulk, figure 5)", job.batch);
+  table.title = fmt::format("Two-stage allocation, batches of {}: units/s (bulk, figure 5)", job.batch);
   table.columns = {{"threads"}, {"counting, M/s"}, {"bulk, M/s"}, {"bulk / counting"}};
   for (const std::uint32_t n : thread_counts(device, 1 << 20)) {
     job.threads = n;
@@ -66,7 +66,7 @@ Table semaphores(PrimitiveJob job, const simt::DeviceInfo& device, int runs) {
 Table rcu(PrimitiveJob job, const simt::DeviceInfo& device, int runs) {
   constexpr std::uint32_t ratios[] = {1, 4, 16, 64, 256};
   Table table;
-  table.title = "RCU: time with a barrier each / time with delegation (bulk, figure 6)";
+  table.title = "RCU: time with one barrier per writer / time with delegation (bulk, figure 6)";
   table.columns = {{"threads"}};
   for (const std::uint32_t r : ratios)
     table.columns.push_back({fmt::format("1:{}", r), false, false, "writers : readers"});

@@ -15,17 +15,17 @@ namespace {
 std::string title_of(alloc::StressTest test) {
   switch (test) {
     case alloc::StressTest::alloc_dealloc:
-      return "AD: one malloc and one free a thread, in one kernel";
+      return "AD: one malloc and one free per thread, in one kernel";
     case alloc::StressTest::cycle:
       return "ACD: mallocs, then as many frees, in one kernel";
     case alloc::StressTest::probability:
-      return "P: malloc or free with probability 3/4, a launch an iteration";
+      return "P: malloc or free with probability 3/4, one launch per iteration";
     case alloc::StressTest::mixed:
-      return "mixed: one malloc a thread, of 16 bytes up to the size named, in one kernel, one free in another";
+      return "mixed: one malloc per thread, 16 bytes to the size shown, in one kernel, one free in another";
     case alloc::StressTest::exhaust:
-      return "exhaust: one malloc a thread, exactly as many as fill the pool (bulk, figure 7)";
+      return "exhaust: one malloc per thread, exactly as many as fill the pool (bulk, figure 7)";
     default:
-      return name(test) + std::string(": one malloc a thread in one kernel, one free in another");
+      return name(test) + std::string(": one malloc per thread in one kernel, one free in another");
   }
 }
 
@@ -56,7 +56,7 @@ void add_counts(StressFigures& figures, const StressGrid& grid) {
 
 // Mallocs a second, the refused ones too, as in the paper; and how many were refused.
 void add_rates(StressFigures& figures, Footnotes& footnotes) {
-  figures.add({"mallocs a second [M/s]", "mallocs [M/s]"}, [&](const StressRow& row) -> Cell {
+  figures.add({"mallocs per second [M/s]", "mallocs [M/s]"}, [&](const StressRow& row) -> Cell {
     const std::optional<double> ms = row.median_ms();
     return status_cell(row, ms ? figure_text(row.point.requests / *ms / 1e3) : missing, footnotes);
   });
@@ -124,11 +124,11 @@ Table stress_memory_table(const std::vector<StressRow>& rows) {
   if (rows.empty()) return table;
   const StressGrid grid(rows);
   StressFigures figures(grid);
-  const char* peak = "most blocks in use";
-  figures.add({"internal fragmentation, most blocks in use", "internal", peak, true}, [](const StressRow& row) -> Cell {
+  const char* peak = "at the peak";
+  figures.add({"internal fragmentation at the peak", "internal", peak, true}, [](const StressRow& row) -> Cell {
     return looked_at(row) ? figure_text(row.peak->fragmentation.internal) : "";
   });
-  figures.add({"external fragmentation, most blocks in use", "external", peak, true}, [](const StressRow& row) -> Cell {
+  figures.add({"external fragmentation at the peak", "external", peak, true}, [](const StressRow& row) -> Cell {
     return looked_at(row) ? figure_text(row.peak->fragmentation.external) : "";
   });
   figures.add({"high-water mark of addresses", "address", peak, true},
@@ -140,10 +140,9 @@ Table stress_memory_table(const std::vector<StressRow>& rows) {
   table.title = "Memory" + grid.constants();
   figures.write(table);
   table.notes.push_back(
-      "internal: mean of (size - wanted) / size over used regions; external: 1 - largest free region / all free "
-      "memory; "
-      "address: from the pool's start to the end of the highest block; looked at between kernels of a run that is not "
-      "timed");
+      "internal: mean of (size - requested) / size over used regions; external: 1 - largest free region / all free "
+      "memory; address: from the pool's start to the end of the highest block; peak: max blocks in use; inspected "
+      "between kernels of an untimed run");
   std::vector<std::string> absent, shared;
   for (std::size_t a = 0; a < grid.at.size(); ++a) {
     if (std::none_of(grid.at[a].begin(), grid.at[a].end(), [](const StressRow* row) { return row && looked_at(*row); }))
@@ -152,11 +151,11 @@ Table stress_memory_table(const std::vector<StressRow>& rows) {
   }
   if (!shared.empty()) {
     table.notes.push_back(
-        fmt::format("no internal fragmentation can be told: {} (blocks in use share memory)", fmt::join(shared, ", ")));
+        fmt::format("internal fragmentation unknown: {} (blocks in use share memory)", fmt::join(shared, ", ")));
   }
   if (!absent.empty()) {
     table.notes.push_back(
-        fmt::format("not looked at: {} (has failed, or its pool cannot be walked)", fmt::join(absent, ", ")));
+        fmt::format("not inspected: {} (failed, or its pool cannot be walked)", fmt::join(absent, ", ")));
   }
   return table;
 }
@@ -171,8 +170,8 @@ Table stress_allocator_table(const std::vector<StressRow>& rows) {
   if (looked) table.columns.push_back({"metadata"});
   if (registers) {
     for (const char* kernel : {"malloc", "free", "both"})
-      table.columns.push_back({kernel, false, false, "registers a thread"});
-    table.notes.push_back("registers: of kernels with one malloc, with one free, with both");
+      table.columns.push_back({kernel, false, false, "registers per thread"});
+    table.notes.push_back("registers of kernels with one malloc, with one free, with both");
   }
   const StressGrid grid(rows);
   for (std::size_t a = 0; a < grid.at.size(); ++a) {
@@ -210,10 +209,10 @@ std::vector<std::string> stress_notes(const std::vector<StressRow>& rows) {
   std::vector<double> floors;
   for (const StressRow& row : rows) floors.insert(floors.end(), row.floor_ms.begin(), row.floor_ms.end());
   if (!floors.empty())
-    lines.push_back(fmt::format("launch: a kernel of as many threads that does nothing takes {} ms (median of all)",
+    lines.push_back(fmt::format("launch: an empty kernel of the same size takes {} ms (median of all)",
                                 figure_text(median(floors))));
   lines.push_back(
-      fmt::format("overlaps: {} by addresses of blocks in use together ({} measurement{}){}", count_text(overlaps),
+      fmt::format("overlaps: {} by addresses of blocks live at once ({} measurement{}){}", count_text(overlaps),
                   count_text(compared), compared == 1 ? "" : "s",
                   settings.touch ? fmt::format(", {} blocks damaged by contents", count_text(damaged)) : ""));
   if (settings.test == alloc::StressTest::probability) {

@@ -147,7 +147,7 @@ TEST_F(Commands, ASmallPoolGivesAnIncompleteTreeAndSaysWhy) {
   EXPECT_TRUE(has(outcome.out, "INCOMPLETE")) << outcome.out;
   EXPECT_TRUE(has(outcome.out, "valid"));
   for (const char* word :
-       {"heapwood: warning: ", "exhausted", "requested", "used", "free", "largest hole", "--pool auto"}) {
+       {"heapwood: warning: ", "exhausted", "requested", "used", "free", "largest free region", "--pool auto"}) {
     EXPECT_TRUE(has(outcome.err, word)) << word << "\n" << outcome.err;
   }
   expect_error(build({"--pool", "64K", "--strict"}), 5, {"exhausted", "requested", "--pool auto"});
@@ -207,7 +207,7 @@ TEST_F(Commands, BenchComparesTheBuilders) {
   EXPECT_GE(results[1].at("per_level").at("launches"), 3 * results[1].at("per_level").at("levels").get<unsigned>());
   std::vector<std::string> again = both;
   again.emplace_back("--resume");
-  EXPECT_TRUE(has(run(again).err, "2 of 2 results kept"));
+  EXPECT_TRUE(has(run(again).err, "2 of 2 results reused"));
   // And alone, without a workspace or pool.
   const Outcome alone = run(bench({"--builder", "per-level", "--host-allocator", "segfit", "--refs", "ids"}));
   ASSERT_EQ(alone.exit, 0) << alone.err;
@@ -259,12 +259,12 @@ TEST_F(Commands, ResumeMeasuresOnlyWhatIsMissing) {
   const std::string report = folder_ / "out.json";
   ASSERT_EQ(run(bench({"--allocators", "atomic", "--json", report})).exit, 0);
   json first = json::parse(read_file(report));
-  // A mark shows whether the result was kept or measured again.
+  // A mark shows whether the result was reused or measured again.
   first["results"][0]["runs_ms"] = {1234.5, 1234.5};
   write_file(report, first.dump());
   const Outcome outcome = run(bench({"--allocators", "atomic,cfmmalloc", "--json", report, "--resume"}));
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
-  EXPECT_TRUE(has(outcome.err, "1 of 2 results kept")) << outcome.err;
+  EXPECT_TRUE(has(outcome.err, "1 of 2 results reused")) << outcome.err;
   json second = json::parse(read_file(report));
   ASSERT_EQ(second.at("results").size(), 2u);
   EXPECT_EQ(second["results"][0]["median_ms"], 1234.5);

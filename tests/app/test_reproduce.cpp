@@ -230,7 +230,7 @@ TEST_F(Reproduce, WritesResultsAndGoesOn) {
 
   const Outcome again = run(reproduce({"regeff-3b,bulk-5,regeff-t3,own-pool,own-trace,own-profile"}));
   ASSERT_EQ(again.exit, 0) << again.err;
-  EXPECT_NE(again.out.find(std::to_string(first.at("cases").size()) + " kept"), std::string::npos) << again.out;
+  EXPECT_NE(again.out.find(std::to_string(first.at("cases").size()) + " reused"), std::string::npos) << again.out;
   const json second = results();
   EXPECT_EQ(second.at("runs").size(), 2u);
   EXPECT_EQ(second.at("cases").at(0), first.at("cases").at(0));

@@ -141,7 +141,7 @@ TEST_F(StressCommand, ScalingLeavesOutWhatCannotFit) {
   EXPECT_TRUE(has(outcome.out, "1K requests")) << outcome.out;
   EXPECT_FALSE(has(outcome.out, "refused")) << outcome.out;
   EXPECT_TRUE(
-      has(outcome.out, "left out, more than the pool: 1K requests of 8 KiB, 100K requests of 32 B, 100K requests"))
+      has(outcome.out, "omitted, larger than the pool: 1K requests of 8 KiB, 100K requests of 32 B, 100K requests"))
       << outcome.out;
 }
 
@@ -213,7 +213,7 @@ TEST_F(StressCommand, RangeAndChurn) {
       "range", "--allocators", "atomic,cmalloc,fdg", "--payload", "16,1K", "--iterations", "5", "--requests", "1K"};
   const Outcome outcome = run(stress(range));
   ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
-  for (const char* word : {"AtomicMalloc *", "least possible", "15.6 KiB", "78.1 KiB", "1000 KiB", "4.88 MiB",
+  for (const char* word : {"AtomicMalloc *", "min possible", "15.6 KiB", "78.1 KiB", "1000 KiB", "4.88 MiB",
                            "cannot free single blocks", "addresses of all iterations"})
     EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
 
@@ -383,7 +383,7 @@ TEST(StressReport, RegistersAndSlowLaunches) {
   const app::Table allocators = app::stress_allocator_table({row, slow});
   ASSERT_EQ(allocators.rows.size(), 2u);
   EXPECT_EQ(app::to_csv(allocators),
-            "allocator,registers a thread malloc,registers a thread free,registers a thread both\n"
+            "allocator,registers per thread malloc,registers per thread free,registers per thread both\n"
             "CMalloc,18,14,22\n"
             "Other,–,–,–\n");
   const std::string text = app::to_text(app::stress_table({row, slow}));
@@ -433,14 +433,14 @@ TEST(StressReport, AllocatorsOfWhichTheSameIsSaidShareALine) {
             "A,0.125,0.125\nB,0.250,0.250\nC,0.375,0.375\nD,0.500,0.500\n"  // external
             "all,4.00 KiB,4.00 KiB\n"                                       // address
             "A,0.125,0.125\nB,0.250,0.250\nC,0.375,0.375\nD,0.500,0.500\n");
-  EXPECT_NE(app::to_text(table).find("not looked at: Heap"), std::string::npos);
+  EXPECT_NE(app::to_text(table).find("not inspected: Heap"), std::string::npos);
   // What cannot be told is absent: no line, no key, an empty field.
   for (app::StressRow& row : rows) {
     if (row.label != "A") continue;
     row.overlaps = 1;
     row.peak->fragmentation.internal.reset();
   }
-  EXPECT_NE(app::to_text(app::stress_memory_table(rows)).find("told: A ("), std::string::npos);
+  EXPECT_NE(app::to_text(app::stress_memory_table(rows)).find("unknown: A ("), std::string::npos);
   const std::string less = app::to_csv(app::stress_memory_table(rows));
   EXPECT_EQ(less.find("A,"), less.find("A,0.125,0.125"));
   EXPECT_FALSE(app::to_json(rows.front())["memory"]["peak"].contains("internal_fragmentation"));
@@ -476,7 +476,7 @@ TEST(StressReport, FiguresOfSpace) {
   EXPECT_EQ(figures.last_ms, 5.5);     // of 3 and 8
   EXPECT_EQ(
       app::to_csv(app::stress_table({row})),
-      "allocator,iterations,in the end of the pool,in the end addresses,iteration [ms] median,iteration [ms] last\n"
+      "allocator,iterations,at the end of the pool,at the end addresses,iteration [ms] median,iteration [ms] last\n"
       "A,2,90.00%,11.2 KiB,3.00,5.50\n");
 }
 
@@ -500,7 +500,7 @@ TEST(StressReport, PointsAreGathered) {
 TEST(StressReport, OnePointIsALineAnAllocator) {
   const std::vector<app::StressRow> rows{looked_at("A", 64, 0, 0.25, 256), looked_at("B", 64, 0, 0.5, 256)};
   EXPECT_EQ(app::to_csv(app::stress_memory_table(rows)),
-            "allocator,most blocks in use internal,most blocks in use external,most blocks in use address,"
+            "allocator,at the peak internal,at the peak external,at the peak address,"
             "external at the end\n"
             "A,0.000,0.250,4.00 KiB,0.250\n"
             "B,0.000,0.500,4.00 KiB,0.500\n");

@@ -79,7 +79,7 @@ TEST_F(Surroundings, NoOutputReplacesAnInput) {
                                                   {"build", scene_, "--allocator", "atomic", "--profile", scene_},
                                                   {"trace", scene_, "--json", scene_},
                                                   bench({"--json", scene_})}) {
-    expect_error(command, 2, {"scene.obj", "name another file"});
+    expect_error(command, 2, {"scene.obj", "choose another file"});
   }
   EXPECT_EQ(read_file(scene_), before);
   const std::string trace = folder_ / "trace.csv";
@@ -140,7 +140,7 @@ TEST_F(Surroundings, CtrlCKeepsWhatTraceHasMeasured) {
   running.send(SIGINT);
   const Outcome outcome = running.wait();
   EXPECT_EQ(outcome.exit, 1);
-  EXPECT_NE(outcome.err.find("interrupted; what was measured is above"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("interrupted; the results so far are above"), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.out.find("first ray"), std::string::npos) << outcome.out;
   const json trace = json::parse(read_file(report));
   EXPECT_EQ(trace.at("first_ray").at("build_runs_ms").size(), 1000u);
@@ -171,7 +171,7 @@ TEST_F(Surroundings, ResumeKeepsNothingOfAnotherMesh) {
   const std::string report = folder_ / "report.json";
   ASSERT_EQ(run(bench({"--json", report})).exit, 0);
   const Outcome same = run(bench({"--json", report, "--resume"}));
-  EXPECT_NE(same.err.find("results kept"), std::string::npos) << same.err;
+  EXPECT_NE(same.err.find("results reused"), std::string::npos) << same.err;
   write_file(scene_, obj_text(300));
   const Outcome other = run(bench({"--json", report, "--resume"}));
   EXPECT_EQ(other.exit, 0) << other.err;
@@ -191,7 +191,7 @@ TEST_F(Surroundings, NumbersThatAreNone) {
 // As of a variable of a script that is not set.
 TEST_F(Surroundings, ValuesThatAreEmpty) {
   for (const char* option : {"--json", "--allocator", "--profile"})
-    expect_error({"build", scene_, option, ""}, 2, {option, "nothing given"});
+    expect_error({"build", scene_, option, ""}, 2, {option, "the value is empty"});
   expect_error({"render", scene_, "-o", folder_ / "a.png", "--camera", ""}, 2, {"--camera"});
 }
 
