@@ -135,23 +135,23 @@ BenchResult run_bench(const BenchJob& job, const BenchEvents& events) {
       const Result* kept = find_kept(job, source, entry);
       bench.results.push_back(kept ? *kept : blank_result(job, source, digest, entry));
     }
-    std::vector<SceneBench::Lane> lanes;
+    std::vector<SceneBench::Candidate> candidates;
     std::vector<Result*> scene_results;
     std::optional<std::uint64_t> kept_pool;
     for (std::size_t i = 0; i < contenders.size(); ++i) {
       Result& result = bench.results[first + i];
       scene_results.push_back(&result);
       if (!find_kept(job, source, contenders[i]))
-        lanes.push_back({contenders[i], &result});
+        candidates.push_back({contenders[i], &result});
       else if (contenders[i])
         kept_pool = result.pool_bytes;
     }
     if (simt::interrupted()) bench.interrupted = true;
-    if (!lanes.empty() && !bench.interrupted) {
+    if (!candidates.empty() && !bench.interrupted) {
       try {
         announce(source + ": loading");
         PreparedScene scene(source, job.device, job.settings, pool_needs(in_pool));
-        SceneBench measure(job, events, scene, lanes, scene_results,
+        SceneBench measure(job, events, scene, candidates, scene_results,
                            [&, counted = false](const std::string& what) mutable {
                              if (counted) ++done;
                              counted = true;
@@ -171,9 +171,9 @@ BenchResult run_bench(const BenchJob& job, const BenchEvents& events) {
           bench.interrupted = true;  // while the scene was made
         } else {
           bench.scene_error = error;
-          for (const SceneBench::Lane& lane : lanes) {
-            lane.result->status = Status::failed;
-            lane.result->reason = error.what();
+          for (const SceneBench::Candidate& candidate : candidates) {
+            candidate.result->status = Status::failed;
+            candidate.result->reason = error.what();
           }
         }
       }

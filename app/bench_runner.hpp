@@ -29,7 +29,7 @@ struct BenchJob {
   const engine::Entry* pool_probe = nullptr;
   // An allocator's share of a scene, in seconds of its builds, the warm-up's too. It has no run that its last one says would not
   // fit, and if there is no room for any, the warm-up is the only one. 0 = no limit.
-  double enough = 0;
+  double budget_seconds = 0;
   bool instrument_all = true;  // false: requests of the first complete tree only
   // Earlier results with the same settings and device: taken over, not measured again.
   std::vector<Result> kept;

@@ -123,21 +123,21 @@ void add_memory(Lines& lines, const Result& result) {
 
 // Sizes as a bar chart: a line a power of two; the fewest lines that hold all requests.
 void add_histogram(Lines& lines, const alloc::RequestStats& requests) {
-  std::uint64_t most = 0;
+  std::uint64_t max_count = 0;
   std::size_t first = requests.histogram.size(), last = 0;
   for (std::size_t k = 0; k < requests.histogram.size(); ++k) {
     if (requests.histogram[k] == 0) continue;
-    most = std::max(most, requests.histogram[k]);
+    max_count = std::max(max_count, requests.histogram[k]);
     first = std::min(first, k);
     last = k;
   }
-  if (most == 0) return;
+  if (max_count == 0) return;
   constexpr std::size_t bar_width = 40;
   static const char* const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   for (std::size_t k = first; k <= last; ++k) {
     const std::uint64_t count = requests.histogram[k];
     const auto parts =
-        static_cast<std::size_t>(8.0 * bar_width * static_cast<double>(count) / static_cast<double>(most) + 0.5);
+        static_cast<std::size_t>(8.0 * bar_width * static_cast<double>(count) / static_cast<double>(max_count) + 0.5);
     std::string bar;
     for (std::size_t i = 0; i < parts / 8; ++i) bar += "█";
     bar += eighths[parts % 8];

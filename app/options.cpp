@@ -24,7 +24,7 @@ std::optional<double> number(std::string_view text) {
   return value;
 }
 
-[[noreturn]] void wrong(const std::string& what, const std::string& text, const std::string& expected) {
+[[noreturn]] void throw_unexpected(const std::string& what, const std::string& text, const std::string& expected) {
   throw Error(Exit::usage, fmt::format("{} '{}': expected {}", what, text, expected));
 }
 
@@ -67,10 +67,10 @@ std::size_t parse_bytes(const std::string& text) {
     suffix.resize(suffix.size() - 1);
   static const std::string powers = "kmgt";
   const std::size_t power = suffix.empty() ? 0 : powers.find(suffix) + 1;
-  if (!value || suffix.size() > 1 || (!suffix.empty() && power == 0)) wrong("size", text, expected);
+  if (!value || suffix.size() > 1 || (!suffix.empty() && power == 0)) throw_unexpected("size", text, expected);
   const double bytes = *value * std::pow(1024.0, static_cast<double>(power));
-  if (bytes < 1) wrong("size", text, "at least one byte");
-  if (bytes > 1e15) wrong("size", text, "less than a petabyte");
+  if (bytes < 1) throw_unexpected("size", text, "at least one byte");
+  if (bytes > 1e15) throw_unexpected("size", text, "less than a petabyte");
   return static_cast<std::size_t>(bytes);
 }
 
@@ -82,13 +82,13 @@ PoolSize parse_pool(const std::string& text) {
   if (text.size() > 1 && (text.back() == 'x' || text.back() == 'X')) {
     const std::optional<double> multiple = number(text.substr(0, text.size() - 1));
     if (!multiple || *multiple <= 0 || *multiple > 1e9)
-      wrong("--pool", text, "a multiple of the root node, as in 200x");
+      throw_unexpected("--pool", text, "a multiple of the root node, as in 200x");
     pool.kind = PoolSize::Kind::root_multiple;
     pool.multiple = *multiple;
     return pool;
   }
   if (text.find_first_of("0123456789") != 0 && text.find('.') != 0)
-    wrong("--pool", text, "fast, auto, a size (512M, 2G) or a multiple (200x)");
+    throw_unexpected("--pool", text, "fast, auto, a size (512M, 2G) or a multiple (200x)");
   pool.kind = PoolSize::Kind::bytes;
   pool.bytes = parse_bytes(text);
   return pool;
@@ -97,13 +97,13 @@ PoolSize parse_pool(const std::string& text) {
 ImageSize parse_image_size(const std::string& text) {
   const std::vector<std::string> parts = split(text, 'x');
   constexpr const char* expected = "WIDTHxHEIGHT, each from 1 to 16384: 1920x1080";
-  if (parts.size() != 2) wrong("--size", text, expected);
+  if (parts.size() != 2) throw_unexpected("--size", text, expected);
   unsigned side[2];
   for (int i = 0; i < 2; ++i) {
     const std::string& part = parts[static_cast<std::size_t>(i)];
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), side[i]);
     if (error != std::errc{} || end != part.data() + part.size() || side[i] < 1 || side[i] > 16384) {
-      wrong("--size", text, expected);
+      throw_unexpected("--size", text, expected);
     }
   }
   return {side[0], side[1]};
@@ -113,28 +113,28 @@ unsigned parse_axis(const std::string& text) {
   if (text == "x") return 0;
   if (text == "y") return 1;
   if (text == "z") return 2;
-  wrong("--up", text, "x, y or z");
+  throw_unexpected("--up", text, "x, y or z");
 }
 
 kdtree::RefKind parse_refs(const std::string& text) {
   for (kdtree::RefKind kind : kdtree::all_ref_kinds) {
     if (text == kdtree::name(kind)) return kind;
   }
-  wrong("--refs", text, "clipped, ids or boxes");
+  throw_unexpected("--refs", text, "clipped, ids or boxes");
 }
 
 const kdtree::CostPreset& parse_prefer(const std::string& text) {
   for (const kdtree::CostPreset& preset : kdtree::cost_presets) {
     if (text == preset.name) return preset;
   }
-  wrong("--prefer", text, "balanced, build or trace");
+  throw_unexpected("--prefer", text, "balanced, build or trace");
 }
 
 Builder parse_builder(const std::string& text, bool with_both) {
   if (text == "single") return Builder::single;
   if (text == "per-level") return Builder::per_level;
   if (with_both && text == "both") return Builder::both;
-  wrong("--builder", text, with_both ? "single, per-level or both" : "single or per-level");
+  throw_unexpected("--builder", text, with_both ? "single, per-level or both" : "single or per-level");
 }
 
 const engine::Entry& find_allocator(const std::string& id) {
@@ -158,11 +158,11 @@ std::vector<const engine::Entry*> find_allocators(const std::string& list) {
 
 CLI::Validator quiet(CLI::Validator check) { return check.description(""); }
 
-CLI::Validator between(double least, double most) {
-  const auto problem = [least, most](const std::string& text) {
+CLI::Validator between(double min, double max) {
+  const auto problem = [min, max](const std::string& text) {
     double value = 0;
     if (!CLI::detail::lexical_cast(text, value)) return fmt::format("'{}' is not a number", text);
-    return value >= least && value <= most ? "" : fmt::format("{} is not between {} and {}", text, least, most);
+    return value >= min && value <= max ? "" : fmt::format("{} is not between {} and {}", text, min, max);
   };
   return quiet(CLI::Validator(problem, ""));
 }
@@ -206,11 +206,11 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
          "SAH cost preset: build = fastest build,\ntrace = fastest rays, balanced = both")
       ->default_str(settings.prefer->name)
       ->type_name("WHAT");
-  const auto add_cost = [&](const char* option, float& value, const char* about, double least, double most,
+  const auto add_cost = [&](const char* option, float& value, const char* about, double min, double max,
                             const char* type) {
     app.add_option(option, value, about)
         ->default_str(fmt::format("{}", value))  // as it is written: CLI11 captures .05f with all its digits
-        ->check(between(least, most))
+        ->check(between(min, max))
         ->type_name(type);
   };
   kdtree::SahCosts& costs = settings.costs;

@@ -75,7 +75,7 @@ std::vector<const engine::Entry*> find_allocators(const std::string& list);
 // A check without a word of its own in --help.
 CLI::Validator quiet(CLI::Validator check);
 // A number in this range, both ends included, and so no NaN.
-CLI::Validator between(double least, double most);
+CLI::Validator between(double min, double max);
 void add_device_options(CLI::App& app, DeviceOptions& options);
 void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs);
 // --builder. `both` is for commands that compare.

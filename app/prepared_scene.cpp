@@ -12,7 +12,7 @@ namespace heapwood::app {
 
 namespace {
 
-constexpr std::size_t pool_unit = std::size_t{1} << 16, least_automatic = std::size_t{4} << 20;
+constexpr std::size_t pool_unit = std::size_t{1} << 16, min_automatic = std::size_t{4} << 20;
 
 std::size_t first_pool(const BuildSettings& settings, std::size_t triangles, const simt::DeviceInfo& device,
                        const PoolNeeds& needs) {
@@ -30,7 +30,7 @@ std::size_t first_pool(const BuildSettings& settings, std::size_t triangles, con
     const std::size_t warps = device.multiprocessors * (gpu ? kdtree::warps_a_multiprocessor : 1);
     bytes += std::min(warps * needs.cache_bytes_per_warp, device.memory_bytes / 16);
   }
-  return alloc::round_up(std::max(bytes, least_automatic), pool_unit);
+  return alloc::round_up(std::max(bytes, min_automatic), pool_unit);
 }
 
 }  // namespace

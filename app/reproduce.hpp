@@ -66,8 +66,8 @@ struct StressPlan {
   StressLists full{}, quick{};
   const char* only = "";  // ids: of the allocators asked for, these
   int runs = 5;
-  bool memory = false;  // look at addresses and fragmentation, which takes longer than the runs in a large pool
-  double patience = 1;  // of the setup's seconds
+  bool memory = false;     // look at addresses and fragmentation, which takes longer than the runs in a large pool
+  double time_factor = 1;  // of the setup's seconds
 };
 Experiment generic_test(const StressPlan& plan);
 
@@ -85,7 +85,7 @@ struct BuildPlan {
   const char* only = "";
   bool per_level = false;       // the per-level builder, too
   bool requests_of_all = true;  // false: of one allocator; they depend on the tree alone, fragmentation does not
-  double patience = 1;          // of the setup's seconds
+  double time_factor = 1;       // of the setup's seconds
 };
 Experiment builds(const BuildPlan& plan);
 // The pool over a build: what is in use and how the rest is cut up.

@@ -57,10 +57,10 @@ void guarded(Json& result, F f) {
 }
 
 // Curves are drawn: a few hundred points of thousands do, and the last one.
-Json thinned(const Json& all, std::size_t most = 200) {
-  if (all.size() <= most) return all;
+Json thinned(const Json& all, std::size_t max_kept = 200) {
+  if (all.size() <= max_kept) return all;
   Json some = Json::array();
-  for (std::size_t i = 0; i + 1 < most; ++i) some.push_back(all[i * all.size() / (most - 1)]);
+  for (std::size_t i = 0; i + 1 < max_kept; ++i) some.push_back(all[i * all.size() / (max_kept - 1)]);
   some.push_back(all.back());
   return some;
 }
@@ -117,7 +117,7 @@ ReproduceCase build_case(const ChosenScene& scene, const BuildPlan& plan, const 
   job.settings.refs = plan.refs;
   job.settings.pool = parse_pool(plan.pool);
   job.settings.runs = setup.full ? plan.runs : std::min(plan.runs, 3);
-  job.settings.timeout = job.enough = setup.seconds * plan.patience;
+  job.settings.timeout = job.budget_seconds = setup.seconds * plan.time_factor;
   job.instrument_all = plan.requests_of_all;
   if (plan.per_level) job.settings.builder = Builder::both;
   job.device = setup.device;
@@ -311,7 +311,7 @@ Experiment generic_test(const StressPlan& plan) {
     settings.test = parse_stress_test(plan.test);
     settings.lanes = has_requests(settings.test) || alloc::measures_space(settings.test) ? 32 : 1;
     settings.runs = setup.full ? plan.runs : std::min(plan.runs, 3);
-    settings.seconds = settings.enough = setup.seconds * plan.patience;
+    settings.seconds = settings.budget_seconds = setup.seconds * plan.time_factor;
     settings.inspect = plan.memory;
     std::vector<StressPoint> points = stress_points(setup.full ? plan.full : plan.quick, settings.test, setup.device);
     if (settings.test == alloc::StressTest::scaling || settings.test == alloc::StressTest::range)
@@ -374,8 +374,8 @@ Experiment primitive_test(Primitive primitive) {
     alloc::PrimitiveJob job;
     job.device = setup.device.id;
     job.seconds = setup.seconds;
-    const std::uint32_t most = (rcu ? 1u << 14 : 1u << 20) >> (small ? 6 : 0);
-    for (job.threads = 4; job.threads <= most; job.threads *= 4) {
+    const std::uint32_t max_threads = (rcu ? 1u << 14 : 1u << 20) >> (small ? 6 : 0);
+    for (job.threads = 4; job.threads <= max_threads; job.threads *= 4) {
       using enum alloc::PrimitiveTest;
       if (!rcu) {
         cases.push_back(primitive_case(

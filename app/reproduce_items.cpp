@@ -124,7 +124,7 @@ std::vector<ReproduceItem> regeff() {
             .only =
                 "atomic,awmalloc-safe,cmalloc,cfmalloc,cmmalloc,cfmmalloc,scatter,halloc,ouroboros-p-s,heapwood,cuda",
             .requests_of_all = false,
-            .patience = 2})}},
+            .time_factor = 2})}},
       {"regeff-5a", "RegEff", "Figure 5(a)", "Internal fragmentation over the payload", {ad}},
       {"regeff-5b", "RegEff", "Figure 5(b)", "External fragmentation over the payload", {ad}},
       {"regeff-t5",
@@ -168,12 +168,12 @@ std::vector<ReproduceItem> ouroboros() {
                       .quick = {.pool = "2M", .requests = "2K"},
                       .only = "atomic,scatter,halloc,ouroboros-p-s,ouroboros-p-va,ouroboros-p-vl,bulk,heapwood,cuda",
                       .runs = 1,
-                      .patience = 5})}},
+                      .time_factor = 5})}},
       {"ouroboros-utilization",
        "Ouroboros",
        "Section 6.1.3",
        "How much of the memory 16-byte blocks can have",
-       {generic_test({.test = "utilization", .full = {}, .quick = {.pool = "4M"}, .runs = 1, .patience = 2})}},
+       {generic_test({.test = "utilization", .full = {}, .quick = {.pool = "4M"}, .runs = 1, .time_factor = 2})}},
   };
 }
 

@@ -18,7 +18,7 @@ inline constexpr const char* interrupted_reason = "interrupted before it was mea
 class SceneBench {
  public:
   // An allocator to be measured; no entry: the per-level builder.
-  struct Lane {
+  struct Candidate {
     const engine::Entry* entry;
     Result* result;
     double warm_up_ms = 0, warm_up_reset_ms = 0;
@@ -30,7 +30,7 @@ class SceneBench {
   using Step = std::function<void(const std::string&)>;
 
   // `all`: the scene's results with those taken over from earlier, to compare trees with.
-  SceneBench(const BenchJob& job, const BenchEvents& events, PreparedScene& scene, std::vector<Lane> lanes,
+  SceneBench(const BenchJob& job, const BenchEvents& events, PreparedScene& scene, std::vector<Candidate> candidates,
              std::vector<Result*> all, Step step);
 
   void choose_pool(std::optional<std::uint64_t> kept_bytes);
@@ -44,21 +44,21 @@ class SceneBench {
  private:
   // Runs f; what it throws is the allocator's failure (nobody's for a probe), but an interruption stops everything.
   template <class F>
-  void guarded(Lane* lane, F f);
-  void warm_up(Lane& lane);
-  void build_per_level(Lane& lane, bool timed);
+  void guarded(Candidate* candidate, F f);
+  void warm_up(Candidate& candidate);
+  void build_per_level(Candidate& candidate, bool timed);
   bool measure_runs();
-  bool may_run(Lane& lane);
+  bool may_run(Candidate& candidate);
   bool pool_holds_all();
-  bool enough(const Lane& lane) const;  // of runs
-  void keep_warm_up(Lane& lane);        // as the only run
+  bool out_of_budget(const Candidate& candidate) const;  // of runs
+  void keep_warm_up(Candidate& candidate);               // as the only run
   void compare_trees();
   void compare_with_first(Result& result);
 
   const BenchJob& job_;
   const BenchEvents& events_;
   PreparedScene& scene_;
-  std::vector<Lane> lanes_;
+  std::vector<Candidate> candidates_;
   std::vector<Result*> all_;
   Step step_;
   std::optional<bool> holds_all_;  // whether an allocator that never frees completes in this pool

@@ -47,12 +47,12 @@ std::optional<render::Camera> camera_beside(const std::string& source, const Vec
 
 // Rays square lengths, and multiply edges: outside of this range floats end first. Trees do not mind.
 void check_extent(const std::string& source, const scenes::Mesh& mesh) {
-  const double least = 1e-18, most = 1e18;
+  const double min = 1e-18, max = 1e18;
   const Vec3 extent = scenes::bounds(mesh).extent();
   const double longest = std::max({extent.x, extent.y, extent.z});
-  if (mesh.triangles.empty() || longest == 0 || (longest >= least && longest <= most)) return;
-  const std::string problem = fmt::format("{}: the scene's extent is {:.3g}; rays are traced between {:g} and {:g}",
-                                          source, longest, least, most);
+  if (mesh.triangles.empty() || longest == 0 || (longest >= min && longest <= max)) return;
+  const std::string problem =
+      fmt::format("{}: the scene's extent is {:.3g}; rays are traced between {:g} and {:g}", source, longest, min, max);
   if (!(longest < 1e37)) throw Error(Exit::scene, problem + ": scale its coordinates");
   warning(problem + ": surfaces may be missing; scale its coordinates");
 }

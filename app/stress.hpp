@@ -41,7 +41,7 @@ struct StressSettings {
   double seconds = 10;  // a launch; soak: all of them
   // An allocator's share of a point, in seconds: warm-up and runs, with all that they take on the host. It has no run that its
   // last one says would not fit, and if there is no room for any, the warm-up is the only one. 0 = no limit.
-  double enough = 0;
+  double budget_seconds = 0;
   bool inspect = true;  // one more run, untimed, for addresses and fragmentation
 };
 

@@ -70,11 +70,11 @@ bool same(const Line& a, const Line& b) {
 // The line that most allocators share, if three do.
 const Line* shared(const std::vector<Line>& lines) {
   const Line* found = nullptr;
-  std::ptrdiff_t most = 2;
+  std::ptrdiff_t max_count = 2;
   for (const Line& line : lines) {
     const auto count = std::count_if(lines.begin(), lines.end(), [&](const Line& other) { return same(line, other); });
-    if (unknown(line) || count <= most) continue;
-    most = count;
+    if (unknown(line) || count <= max_count) continue;
+    max_count = count;
     found = &line;
   }
   return found;

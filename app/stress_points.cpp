@@ -223,8 +223,8 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
               // As many as fill the pool, a given one or that of bulk section 5.3: 2^20 requests, 512 MiB at most.
               std::size_t bytes = pool;
               if (exhausts) {
-                const std::size_t size = alloc::padded(payload), most = cpu ? 1 << 13 : 1 << 20;
-                if (lists.pool.empty()) bytes = most * std::min<std::size_t>(size, 512);
+                const std::size_t size = alloc::padded(payload), max_requests = cpu ? 1 << 13 : 1 << 20;
+                if (lists.pool.empty()) bytes = max_requests * std::min<std::size_t>(size, 512);
                 count = std::clamp<std::size_t>(bytes / size, 1, 1 << 24);
               }
               points.push_back({payload, bytes, static_cast<unsigned>(turns), static_cast<unsigned>(grid), page,

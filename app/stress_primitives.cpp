@@ -41,10 +41,10 @@ Cell rate(std::uint32_t n, std::optional<double> ms) { return ms ? figure_text(n
 Cell ratio(std::optional<double> a, std::optional<double> b) { return a && b ? ratio_text(*a / *b) : missing; }
 
 // Powers of four, up to 2^20 on a GPU as in the paper; on the CPU a warp is one thread.
-std::vector<std::uint32_t> thread_counts(const simt::DeviceInfo& device, std::uint32_t most) {
-  if (device.id.kind == simt::DeviceKind::cpu) most /= 64;
+std::vector<std::uint32_t> thread_counts(const simt::DeviceInfo& device, std::uint32_t max) {
+  if (device.id.kind == simt::DeviceKind::cpu) max /= 64;
   std::vector<std::uint32_t> counts;
-  for (std::uint32_t n = 4; n <= most; n *= 4) counts.push_back(n);
+  for (std::uint32_t n = 4; n <= max; n *= 4) counts.push_back(n);
   return counts;
 }
 

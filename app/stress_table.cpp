@@ -67,23 +67,23 @@ void add_rates(StressFigures& figures, Footnotes& footnotes) {
   });
 }
 
-bool looked_at(const StressRow& row) { return row.peak && row.end; }
+bool inspected(const StressRow& row) { return row.peak && row.end; }
 
 bool shares_memory(const StressRow* row) {
-  return row && looked_at(*row) && row->overlaps.value_or(0) > 0 && !row->peak->fragmentation.internal;
+  return row && inspected(*row) && row->overlaps.value_or(0) > 0 && !row->peak->fragmentation.internal;
 }
 
-// The least and the greatest of all points, as tables of an allocator hardly depend on the test.
+// The min and the greatest of all points, as tables of an allocator hardly depend on the test.
 std::string metadata_text(const std::vector<const StressRow*>& rows) {
-  std::optional<std::uint64_t> least, most;
+  std::optional<std::uint64_t> min, max;
   for (const StressRow* row : rows) {
-    if (!row || !looked_at(*row)) continue;
+    if (!row || !inspected(*row)) continue;
     const std::uint64_t bytes = row->peak->fragmentation.metadata_bytes;
-    least = std::min(least.value_or(bytes), bytes);
-    most = std::max(most.value_or(bytes), bytes);
+    min = std::min(min.value_or(bytes), bytes);
+    max = std::max(max.value_or(bytes), bytes);
   }
-  if (!least) return missing;
-  const std::string from = bytes_text(*least), to = bytes_text(*most);
+  if (!min) return missing;
+  const std::string from = bytes_text(*min), to = bytes_text(*max);
   return from == to ? from : from + " to " + to;
 }
 
@@ -126,15 +126,15 @@ Table stress_memory_table(const std::vector<StressRow>& rows) {
   StressFigures figures(grid);
   const char* peak = "at the peak";
   figures.add({"internal fragmentation at the peak", "internal", peak, true}, [](const StressRow& row) -> Cell {
-    return looked_at(row) ? figure_text(row.peak->fragmentation.internal) : "";
+    return inspected(row) ? figure_text(row.peak->fragmentation.internal) : "";
   });
   figures.add({"external fragmentation at the peak", "external", peak, true}, [](const StressRow& row) -> Cell {
-    return looked_at(row) ? figure_text(row.peak->fragmentation.external) : "";
+    return inspected(row) ? figure_text(row.peak->fragmentation.external) : "";
   });
   figures.add({"high-water mark of addresses", "address", peak, true},
-              [](const StressRow& row) -> Cell { return looked_at(row) ? bytes_text(row.peak->address_bytes) : ""; });
+              [](const StressRow& row) -> Cell { return inspected(row) ? bytes_text(row.peak->address_bytes) : ""; });
   figures.add({"external fragmentation at the end", "external at the end", "", true}, [](const StressRow& row) -> Cell {
-    return looked_at(row) ? figure_text(row.end->fragmentation.external) : "";
+    return inspected(row) ? figure_text(row.end->fragmentation.external) : "";
   });
   if (figures.empty()) return table;
   table.title = "Memory" + grid.constants();
@@ -145,7 +145,7 @@ Table stress_memory_table(const std::vector<StressRow>& rows) {
       "between kernels of an untimed run");
   std::vector<std::string> absent, shared;
   for (std::size_t a = 0; a < grid.at.size(); ++a) {
-    if (std::none_of(grid.at[a].begin(), grid.at[a].end(), [](const StressRow* row) { return row && looked_at(*row); }))
+    if (std::none_of(grid.at[a].begin(), grid.at[a].end(), [](const StressRow* row) { return row && inspected(*row); }))
       absent.push_back(grid.allocators[a]->label);
     if (std::any_of(grid.at[a].begin(), grid.at[a].end(), shares_memory)) shared.push_back(grid.allocators[a]->label);
   }
@@ -162,12 +162,12 @@ Table stress_memory_table(const std::vector<StressRow>& rows) {
 
 Table stress_allocator_table(const std::vector<StressRow>& rows) {
   Table table;
-  const bool looked = std::any_of(rows.begin(), rows.end(), looked_at);
+  const bool has_inspected = std::any_of(rows.begin(), rows.end(), inspected);
   const bool registers = std::any_of(rows.begin(), rows.end(), [](const StressRow& row) { return row.calls; });
-  if (!looked && !registers) return table;
+  if (!has_inspected && !registers) return table;
   table.title = "Allocators";
   table.columns = {{"allocator", true}};
-  if (looked) table.columns.push_back({"metadata"});
+  if (has_inspected) table.columns.push_back({"metadata"});
   if (registers) {
     for (const char* kernel : {"malloc", "free", "both"})
       table.columns.push_back({kernel, false, false, "registers per thread"});
@@ -176,7 +176,7 @@ Table stress_allocator_table(const std::vector<StressRow>& rows) {
   const StressGrid grid(rows);
   for (std::size_t a = 0; a < grid.at.size(); ++a) {
     std::vector<Cell> cells{grid.label(a)};
-    if (looked) cells.emplace_back(metadata_text(grid.at[a]));
+    if (has_inspected) cells.emplace_back(metadata_text(grid.at[a]));
     if (registers) {
       const auto has =
           std::find_if(grid.at[a].begin(), grid.at[a].end(), [](const StressRow* row) { return row && row->calls; });

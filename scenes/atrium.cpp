@@ -179,7 +179,7 @@ void Atrium::vault() {
       const float x0 = column_x(i) + 0.25f, x1 = column_x(i + 1) - 0.25f;
       if (!rich) {
         model.add(
-            {.at = [=](float u, float v) { return on(x0 + (x1 - x0) * u, angle(v), 0); }, .cells_v = 8, .least_v = 3});
+            {.at = [=](float u, float v) { return on(x0 + (x1 - x0) * u, angle(v), 0); }, .cells_v = 8, .min_v = 3});
         continue;
       }
       const unsigned across = 3, up = 4;
@@ -232,7 +232,7 @@ void Atrium::end_wall() {
         .top = top,
         .depth = 1,
         .along = 32,
-        .least = 6,
+        .min_cells = 6,
         .moulding = plain ? 0 : 0.2f});
   for (const float side : {-1.0f, 1.0f}) {
     quad(model, {half, ground, side * radius}, {0, top - ground, 0}, {0, 0, side * (outer - radius)});
@@ -254,7 +254,7 @@ void Atrium::end_wall() {
     return Vec3{half, eye_y + r * dy, r * dz};
   };
   quad(model, {half + 0.02f, cornice, -half_nave}, {0, 0.6f, 0}, {0, 0, 2 * half_nave});  // behind its corners
-  model.add({.at = lunette, .cells_u = 48, .least_u = 16, .closed = true});
+  model.add({.at = lunette, .cells_u = 48, .min_u = 16, .closed = true});
   // The apse: half a cylinder, half a dome. Their corners are not each other's, nor the arch's, so each begins behind what is in
   // front of it.
   const float back = half + 0.9f, wide = radius + 0.06f, wider = wide + 0.06f;
@@ -267,8 +267,8 @@ void Atrium::end_wall() {
     return Vec3{back + wider * exact::cos(a) * exact::cos(b), spring + wider * exact::sin(b),
                 wider * exact::sin(a) * exact::cos(b)};
   };
-  model.add({.at = apse, .cells_u = 24, .cells_v = 3, .least_u = 6});
-  model.add({.at = dome, .cells_u = 24, .cells_v = 16, .least_u = 6, .least_v = 3, .pole_last = true});
+  model.add({.at = apse, .cells_u = 24, .cells_v = 3, .min_u = 6});
+  model.add({.at = dome, .cells_u = 24, .cells_v = 16, .min_u = 6, .min_v = 3, .pole_last = true});
   quad(model, {half, 0.01f, -wide}, {1 + radius, 0, 0}, {0, 0, 2 * wide});
   for (unsigned i = 0; i < (plain ? 0u : 3u); ++i) {
     const float step = static_cast<float>(i);

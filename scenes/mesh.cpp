@@ -68,8 +68,8 @@ Vec3d choose_origin(const Mesh& mesh, const Coordinates& at) {
 
 // A vertex that no triangle refers to may be out of range once it is relative to the origin.
 float clamped(double x) {
-  constexpr double most = std::numeric_limits<float>::max();
-  return static_cast<float>(std::clamp(x, -most, most));
+  constexpr double limit = std::numeric_limits<float>::max();
+  return static_cast<float>(std::clamp(x, -limit, limit));
 }
 Vec3 relative(Vec3d p, Vec3d origin) {
   const Vec3d d = p - origin;

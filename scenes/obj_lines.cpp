@@ -16,7 +16,7 @@
 namespace heapwood::scenes::obj {
 namespace {
 
-constexpr std::size_t most_corners = 255;  // tinyobjloader counts a face's corners in a byte
+constexpr std::size_t max_corners = 255;  // tinyobjloader counts a face's corners in a byte
 
 constexpr std::string_view blanks = " \t\v\f";
 
@@ -142,7 +142,7 @@ class Validator {
       corners_.push_back(corner(word));
     }
     if (corners_.size() < 3) return;
-    if (corners_.size() > most_corners) {
+    if (corners_.size() > max_corners) {
       LargeFace& large = lines_.large_faces.emplace_back();
       large.place = lines_.faces;
       for (const std::size_t one_based : corners_) large.corners.push_back(static_cast<std::uint32_t>(one_based - 1));

@@ -15,15 +15,15 @@ struct Grid {
 };
 
 // Equal patches must not all gain a cell at the same density, or the count would leap: each rounds at its own place.
-std::uint32_t cells(float wanted, unsigned least, std::uint64_t id) {
+std::uint32_t cells(float wanted, unsigned min_cells, std::uint64_t id) {
   const float rounded = std::min(wanted, 1e6f) + unit_float(mix(id));
-  return std::max(least, static_cast<std::uint32_t>(rounded));
+  return std::max(min_cells, static_cast<std::uint32_t>(rounded));
 }
 
 Grid grid(const Patch& patch, std::size_t index, float density) {
-  return {cells(density * patch.cells_u, std::max(patch.least_u, patch.closed ? 3u : 1u),
+  return {cells(density * patch.cells_u, std::max(patch.min_u, patch.closed ? 3u : 1u),
                 patch.twins_u != 0 ? ~patch.twins_u : 2 * index),
-          cells(density * patch.cells_v, std::max(patch.least_v, patch.pole_first && patch.pole_last ? 2u : 1u),
+          cells(density * patch.cells_v, std::max(patch.min_v, patch.pole_first && patch.pole_last ? 2u : 1u),
                 patch.twins_v != 0 ? ~patch.twins_v : 2 * index + 1)};
 }
 

@@ -126,8 +126,8 @@ void Plant::pipe(const std::vector<Vec3>& corners, Vec3 offset, float radius, bo
                  .radius = [=](float t) { return t > 0.1f && t < 0.9f ? 1.4f * radius : radius; },
                  .side = side,
                  .around = around,
-                 .least_around = 5,
-                 .least_along = 3});
+                 .min_around = 5,
+                 .min_along = 3});
   };
   Vec3 from = corners[0] + offset;
   for (std::size_t i = 1; i < corners.size(); ++i) {
@@ -144,8 +144,8 @@ void Plant::pipe(const std::vector<Vec3>& corners, Vec3 offset, float radius, bo
                  .side = cross(in, out),
                  .around = around,
                  .along = 4,
-                 .least_around = 5,
-                 .least_along = 2});
+                 .min_around = 5,
+                 .min_along = 2});
     if (flanges) {
       flange(begin - in * (0.5f * radius), in);
       flange(end, out);

@@ -13,10 +13,10 @@
 namespace heapwood::scenes {
 namespace {
 
-constexpr std::uint64_t most_triangles = 100'000'000;
+constexpr std::uint64_t max_triangles = 100'000'000;
 
 struct Limits {
-  std::uint64_t least, most;
+  std::uint64_t min, max;
 };
 
 // In the same order: what the world sees, and how it is made.
@@ -38,17 +38,17 @@ struct Maker {
   Limits limits;
 };
 constexpr Maker makers[] = {
-    {make_atrium, {1000, most_triangles}},
-    {make_statue, {1000, most_triangles}},
-    {make_stadium, {1000, most_triangles}},
-    {make_pipes, {1000, most_triangles}},
+    {make_atrium, {1000, max_triangles}},
+    {make_statue, {1000, max_triangles}},
+    {make_stadium, {1000, max_triangles}},
+    {make_pipes, {1000, max_triangles}},
     {make_empty, {0, 0}},
     {make_single, {1, 1}},
-    {make_identical, {1, most_triangles}},
-    {make_flat, {1, most_triangles}},
-    {make_points, {1, most_triangles}},
-    {make_tiny, {1, most_triangles}},
-    {make_huge, {1, most_triangles}},
+    {make_identical, {1, max_triangles}},
+    {make_flat, {1, max_triangles}},
+    {make_points, {1, max_triangles}},
+    {make_tiny, {1, max_triangles}},
+    {make_huge, {1, max_triangles}},
 };
 static_assert(std::size(table) == std::size(makers));
 
@@ -99,11 +99,10 @@ std::optional<SceneName> parse_scene_name(const std::string& text) {
     wrong(text, "`" + printable(count) + "` is no number of triangles; write 1500, 20k or 7.5m");
   }
   const Limits limits = maker_of(*result.scene).limits;
-  if (result.triangles < limits.least || result.triangles > limits.most) {
-    wrong(text,
-          limits.least == limits.most
-              ? "it always has " + std::to_string(limits.least) + " triangles: leave the count out"
-              : "it can have " + std::to_string(limits.least) + " to " + std::to_string(limits.most) + " triangles");
+  if (result.triangles < limits.min || result.triangles > limits.max) {
+    wrong(text, limits.min == limits.max
+                    ? "it always has " + std::to_string(limits.min) + " triangles: leave the count out"
+                    : "it can have " + std::to_string(limits.min) + " to " + std::to_string(limits.max) + " triangles");
   }
   if (only_count) return result;
   const char* const end = rest.data() + rest.size();

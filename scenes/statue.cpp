@@ -154,8 +154,8 @@ void add_body(Model& model, std::uint64_t seed, std::uint64_t triangles) {
     const bool upright = face.upright;
     model.add({.at = at,
                .cells_v = upright ? 300.0f : 0.0f,
-               .least_u = across,
-               .least_v = upright ? 2 * across : across,
+               .min_u = across,
+               .min_v = upright ? 2 * across : across,
                .twins_v = 1'000'000});
   }
 }

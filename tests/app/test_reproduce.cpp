@@ -93,7 +93,7 @@ TEST(ReproduceItems, SlowAllocatorsHaveFewerRuns) {
   bench.instrument_all = false;
   for (const bool slow : {true, false}) {
     // Nothing fits a share of no time: what there is of the warm-up counts.
-    stress.settings.enough = bench.enough = slow ? 1e-9 : 60;
+    stress.settings.budget_seconds = bench.budget_seconds = slow ? 1e-9 : 60;
     const auto expect = [&](const auto& row) {
       EXPECT_EQ(row.status, app::Status::ok) << row.reason;
       EXPECT_EQ(row.runs_ms.size(), slow ? 1u : 3u);
@@ -119,7 +119,7 @@ TEST(ReproduceItems, AShareIsForAllThatAnAllocatorTakes) {
   bench.settings.test = alloc::StressTest::each;
   bench.settings.inspect = false;
   bench.settings.runs = 200;
-  bench.settings.enough = 0.2;
+  bench.settings.budget_seconds = 0.2;
   const app::StressRow row = app::run_stress(bench, {}).front();
   EXPECT_EQ(row.status, app::Status::ok) << row.reason;
   EXPECT_LT(row.runs_ms.size(), 200u);
@@ -134,7 +134,7 @@ TEST(ReproduceItems, AllocatorsThatReachTheLimitAreNotRunAgain) {
   bench.points = {{.payload = 16, .pool_bytes = 512 << 20, .requests = 16 << 20}};
   bench.settings.test = alloc::StressTest::each;
   bench.settings.runs = 20;
-  bench.settings.seconds = bench.settings.enough = 0.001;
+  bench.settings.seconds = bench.settings.budget_seconds = 0.001;
   for (const app::StressRow& row : app::run_stress(bench, {})) {
     EXPECT_EQ(row.status, app::Status::failed);
     EXPECT_EQ(row.reason, "not finished after 0.001 s (--seconds)");
@@ -149,7 +149,7 @@ TEST(ReproduceItems, TestsOfSpaceEndWithTheShare) {
   bench.allocators = app::find_allocators("atomic,cuda");
   bench.points = {{.payload = 16, .pool_bytes = 512 << 20, .iterations = 60000, .requests = 1000}};
   bench.settings.runs = 1;
-  bench.settings.seconds = bench.settings.enough = 0.2;
+  bench.settings.seconds = bench.settings.budget_seconds = 0.2;
   for (const auto test : {alloc::StressTest::churn, alloc::StressTest::range}) {
     bench.settings.test = test;
     for (const app::StressRow& row : app::run_stress(bench, {})) {

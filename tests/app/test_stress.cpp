@@ -396,7 +396,7 @@ TEST(StressReport, RegistersAndSlowLaunches) {
   EXPECT_FALSE(app::to_json(slow).contains("allocations"));
 }
 
-app::StressRow looked_at(const char* label, std::size_t payload, double internal, double external,
+app::StressRow inspected(const char* label, std::size_t payload, double internal, double external,
                          std::uint64_t metadata) {
   app::StressRow row;
   row.allocator = row.label = label;
@@ -420,9 +420,9 @@ TEST(StressReport, AllocatorsOfWhichTheSameIsSaidShareALine) {
     double external = 0;
     for (const char* label : {"A", "B", "C", "D"}) {
       const double internal = *label == 'B' && payload == 64 ? 0.5 : 0;
-      rows.push_back(looked_at(label, payload, internal, external += 0.125, payload * 256));
+      rows.push_back(inspected(label, payload, internal, external += 0.125, payload * 256));
     }
-    rows.push_back(looked_at("Heap", payload, 0, 0, 0));
+    rows.push_back(inspected("Heap", payload, 0, 0, 0));
     rows.back().peak.reset();
   }
   const app::Table table = app::stress_memory_table(rows);
@@ -458,7 +458,7 @@ TEST(StressReport, AllocatorsOfWhichTheSameIsSaidShareALine) {
 
 // Medians over runs; an iteration that was refused is not one that was served.
 TEST(StressReport, FiguresOfSpace) {
-  app::StressRow row = looked_at("A", 64, 0, 0, 0);
+  app::StressRow row = inspected("A", 64, 0, 0, 0);
   row.settings.test = alloc::StressTest::churn;
   row.point.requests = 100;
   row.capacity_bytes = 12800;
@@ -485,7 +485,7 @@ TEST(StressReport, PointsAreGathered) {
   std::vector<app::StressRow> rows;
   for (const std::uint32_t requests : {1, 10, 100}) {
     for (const std::size_t payload : {32, 64}) {
-      rows.push_back(looked_at("A", payload, 0, 0, 0));
+      rows.push_back(inspected("A", payload, 0, 0, 0));
       rows.back().settings.test = alloc::StressTest::scaling;
       rows.back().point.requests = requests;
       rows.back().runs_ms = {static_cast<double>(requests) + (payload == 64 ? 0.5 : 0)};
@@ -498,7 +498,7 @@ TEST(StressReport, PointsAreGathered) {
 }
 
 TEST(StressReport, OnePointIsALineAnAllocator) {
-  const std::vector<app::StressRow> rows{looked_at("A", 64, 0, 0.25, 256), looked_at("B", 64, 0, 0.5, 256)};
+  const std::vector<app::StressRow> rows{inspected("A", 64, 0, 0.25, 256), inspected("B", 64, 0, 0.5, 256)};
   EXPECT_EQ(app::to_csv(app::stress_memory_table(rows)),
             "allocator,at the peak internal,at the peak external,at the peak address,"
             "external at the end\n"
