@@ -13,7 +13,7 @@ namespace heapwood::app {
 
 namespace {
 
-// An entry of nullptr is the per-level builder, everywhere below.
+// In this file an entry of nullptr stands for the per-level builder.
 Result blank_result(const BenchJob& job, const std::string& source, const std::string& digest,
                     const engine::Entry* entry) {
   Result result;
@@ -168,7 +168,7 @@ BenchResult run_bench(const BenchJob& job, const BenchEvents& events) {
       } catch (const Error& error) {
         const auto* stop = dynamic_cast<const simt::Stopped*>(&error);
         if (stop && stop->reason() == simt::Stopped::Reason::interrupted) {
-          bench.interrupted = true;  // while the scene was made
+          bench.interrupted = true;  // while the scene was loaded
         } else {
           bench.scene_error = error;
           for (const SceneBench::Candidate& candidate : candidates) {

@@ -14,7 +14,7 @@ namespace heapwood::app {
 
 namespace {
 
-// The tables of allocators are about one builder.
+// The tables of allocators cover the single-kernel builder only.
 std::vector<Result> of_single_kernel(const std::vector<Result>& results) {
   std::vector<Result> single;
   for (const Result& result : results) {
@@ -23,12 +23,12 @@ std::vector<Result> of_single_kernel(const std::vector<Result>& results) {
   return single;
 }
 
-// The results of a scene, in a table's column, and the allocators, in its rows.
+// Scenes in columns, allocators in rows.
 struct Grid {
   std::vector<std::string> sources;
   std::vector<std::string> titles;             // of the sources
-  std::vector<const Result*> allocators;       // the first result of each: id, label, traits
-  std::vector<std::vector<const Result*>> at;  // [allocator][source], nullptr where there is none
+  std::vector<const Result*> allocators;       // first result of each: id, label, traits
+  std::vector<std::vector<const Result*>> at;  // [allocator][source], nullptr if absent
 
   explicit Grid(const std::vector<Result>& results) {
     for (const Result& result : results) {
@@ -39,7 +39,7 @@ struct Grid {
       const auto same = [&](const Result* other) { return other->allocator == result.allocator; };
       if (std::none_of(allocators.begin(), allocators.end(), same)) allocators.push_back(&result);
     }
-    // Two files of the same name are told apart by their paths.
+    // Files of the same name are distinguished by their paths.
     const std::vector<std::string> names = titles;
     for (std::size_t s = 0; s < names.size(); ++s) {
       if (std::count(names.begin(), names.end(), names[s]) > 1) titles[s] = sources[s];
@@ -58,7 +58,7 @@ struct Grid {
     return allocators[a]->label + std::string(allocators[a]->lower_bound ? " *" : "");
   }
 
-  // The result to take a scene's properties from: complete, AtomicMalloc's where possible.
+  // The result that provides a scene's properties: preferably complete and AtomicMalloc's.
   template <class Has>
   const Result* witness(std::size_t s, Has has) const {
     const Result* found = nullptr;
@@ -145,7 +145,7 @@ std::string overlap_note(const Grid& grid, const std::vector<Fastest>& fastest) 
   return fmt::format("no clear winner{}: quartiles overlap", unclear == named ? "" : " in " + scenes);
 }
 
-// A scene whose reference is not AtomicMalloc has its time in the reference's own row.
+// Without a time of AtomicMalloc the row of the reference shows its time.
 std::string slowdown_cell(const Result& result, const std::string& scene, Footnotes& footnotes) {
   if (!result.slowdown) return figure_text(result.median_ms()) + (result.median_ms() ? " ms" : "");
   if (result.slowdown_over == result.allocator && result.allocator != "atomic") {

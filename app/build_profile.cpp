@@ -17,21 +17,21 @@ using kdtree::phase_count;
 
 double ms_of(std::uint64_t ns) { return 1e-6 * static_cast<double>(ns); }
 
-// What of the warps' time in work, waiting left out, is spent in the allocator's calls.
+// The allocator's share of the warps' working time, without waiting.
 double share_of_calls(const kdtree::BuildProfile& profile) {
   const std::uint64_t calls = profile.phase_ns(Phase::allocate) + profile.phase_ns(Phase::free);
   const std::uint64_t work = profile.lifetime_ns() - profile.phase_ns(Phase::wait);
   return work == 0 ? 0 : static_cast<double>(calls) / static_cast<double>(work);
 }
 
-// What of the build's time would be saved if memory cost nothing.
+// The share of the build time that the no-cost allocator saves.
 std::optional<double> share_of_build(const ProfiledBuild& built) {
   const std::optional<double> with = median(built.runs_ms), without = median(built.without_cost_ms);
   if (!with || !without || *with <= 0) return std::nullopt;
   return 1 - *without / *with;
 }
 
-// Warps that are there at all, in a bucket of time: the launch's times its length, less where the last one ends.
+// Time of all warps in a bucket: warps times its length, less for the last one.
 double capacity_ns(const kdtree::BuildProfile& profile, unsigned bucket) {
   const std::uint64_t begin = bucket * profile.bucket_ns, end = std::min(begin + profile.bucket_ns, profile.wall_ns());
   return static_cast<double>(end - begin) * profile.run.warps;
@@ -57,7 +57,7 @@ Json phases_json(const kdtree::BuildProfile& profile) {
   return json;
 }
 
-// Levels that nodes are on; what is of no node is left out.
+// Time per level of nodes, without phases that have no node.
 Json levels_json(const kdtree::BuildProfile& profile) {
   Json json = Json::array();
   for (unsigned level = 0; level + 1 < kdtree::profile_levels; ++level) {
@@ -72,7 +72,7 @@ Json levels_json(const kdtree::BuildProfile& profile) {
   return json;
 }
 
-// Shares of the warps that are in each phase, bucket by bucket.
+// The share of the warps in each phase, per bucket.
 Json timeline_json(const kdtree::BuildProfile& profile) {
   Json json{{"bucket_ms", ms_of(profile.bucket_ns)}};
   for (unsigned i = 0; i < phase_count; ++i) {

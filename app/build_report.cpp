@@ -121,7 +121,7 @@ void add_memory(Lines& lines, const Result& result) {
     lines.line("beside the pool", bytes_text(*result.workspace_bytes), "queue, nodes and refs of the tree");
 }
 
-// Sizes as a bar chart: a line a power of two; the fewest lines that hold all requests.
+// Sizes as a bar chart with one line per power of two, from the smallest to the largest size.
 void add_histogram(Lines& lines, const alloc::RequestStats& requests) {
   std::uint64_t max_count = 0;
   std::size_t first = requests.histogram.size(), last = 0;
@@ -142,7 +142,7 @@ void add_histogram(Lines& lines, const alloc::RequestStats& requests) {
     for (std::size_t i = 0; i < parts / 8; ++i) bar += "█";
     bar += eighths[parts % 8];
     if (count > 0 && bar.empty()) bar = eighths[1];
-    // Whole numbers: every bound is a power of two.
+    // Integers: every bound is a power of two.
     const unsigned unit = static_cast<unsigned>(k / 10);
     static const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     const std::string bound = fmt::format("up to {:>4} {}", std::uint64_t{1} << (k % 10), units[unit]);

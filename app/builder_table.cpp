@@ -9,7 +9,7 @@ namespace heapwood::app {
 
 namespace {
 
-// The scene's fastest complete single-kernel build, of an allocator that frees where there is one.
+// The scene's fastest complete single-kernel build, preferably of an allocator that frees.
 const Result* fastest_single(const std::vector<Result>& results, const std::string& source) {
   const Result* best = nullptr;
   for (const Result& result : results) {
@@ -26,7 +26,7 @@ std::string single_cell(const Result& single, Footnotes& footnotes) {
   return figure_text(single.median_ms()) + " " + footnotes.mark(single.label, which);
 }
 
-// With what the build has beside the pool, because the per-level builder's figures are of everything.
+// Includes the workspace: the per-level builder's figures cover all memory of a build.
 std::string memory_cell(const Result* single, const std::optional<std::uint64_t>& in_pool) {
   if (!single || !in_pool || !single->workspace_bytes) return missing;
   return bytes_text(*in_pool + *single->workspace_bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood bench: build times of every allocator over scenes, as RegEff tables 3 and 4.
+// heapwood bench: build times with every allocator, as RegEff tables 3 and 4.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -39,7 +39,7 @@ struct BenchOptions {
   DeviceOptions device;
 };
 
-// Misspelt names and files that are not there are found before hours of measuring, not after.
+// Reports misspelt names and missing files before any measurement starts.
 void check_scenes(std::vector<std::string>& scenes) {
   if (scenes.empty()) {
     throw Error(Exit::usage,
@@ -54,13 +54,13 @@ void check_scenes(std::vector<std::string>& scenes) {
     const bool procedural =
         std::any_of(known.begin(), known.end(), [&](const auto& one) { return family == one.name; });
     std::error_code ignored;
-    // load() has the words for what is wrong.
+    // load() throws the appropriate error.
     if (!procedural && !std::filesystem::is_regular_file(scene, ignored)) scenes::load(scene);
   }
   scenes = once;
 }
 
-// Results of the file: those that stand for a measurement of this job, and the others, which stay in the file.
+// Results of the file: `kept` replace measurements of this job; `others` stay in the file.
 struct Earlier {
   std::vector<Result> kept;
   std::vector<Json> others;
@@ -76,7 +76,7 @@ Earlier read_earlier(const BenchOptions& options, const BenchJob& job) {
   bool changed = false;
   for (const Json& json : report.results) {
     const std::string source = json.value("source", ""), allocator = json.value("allocator", "");
-    // The path may have another mesh by now; files of earlier versions do not say which one they had.
+    // The path may hold another mesh since then; reports of earlier versions have no digest.
     if (const auto now = digests.find(source);
         now != digests.end() && json.value("digest", now->second) != now->second) {
       changed = true;
@@ -152,14 +152,15 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   if (!options.json.empty()) file = std::make_unique<OutputFile>(options.json, options.scenes);
   job.device = choose_device(options.device);
   if (job.settings.builder != Builder::single) alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
-  // One pool for all: what AtomicMalloc needs, and room for the warps of those that keep some (pool_needs()).
+  // One pool size for all: what AtomicMalloc needs, plus what allocators cache per warp
+  // (pool_needs()).
   job.pool_probe = engine::find("atomic");
   Earlier earlier = read_earlier(options, job);
   job.kept = std::move(earlier.kept);
 
   BenchEvents events;
   BenchResult result;
-  std::optional<Error> write_error;  // of the last attempt: the table is printed even where the file cannot be written
+  std::optional<Error> write_error;  // of the last attempt: the table is printed in any case
   {
     Progress progress;
     events.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
@@ -167,7 +168,7 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
     };
     events.scene_done = [&](const BenchResult& so_far) {
       if (!file) return;
-      // Kept results of scenes still to come are in the file all the time.
+      // Reused results of scenes that follow stay in the file.
       std::vector<Json> others = earlier.others;
       for (const Result& kept : job.kept) {
         const auto is_kept = [&](const Result& r) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood build: one tree; time, quality, memory, requests.
+// heapwood build: builds one tree and reports time, quality, memory and requests.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

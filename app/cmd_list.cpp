@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood list: what there is, and why a device cannot be used.
+// heapwood list: allocators, scenes and devices, with the reason if a device cannot be used.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -34,7 +34,7 @@ struct Kernel {
   std::optional<engine::CallUse> calls, coalesced;
 };
 
-// Registers of the build kernel on the first usable GPU; nothing to say without one.
+// Registers of the build kernel on the first usable GPU; nullopt without one.
 std::vector<Kernel> allocators(const std::vector<simt::DeviceInfo>& devices) {
   const simt::DeviceInfo* gpu = nullptr;
   for (const simt::DeviceInfo& device : devices) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood render: builds a tree and makes a picture of it.
+// heapwood render: builds a tree and renders the scene to a PNG file.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -45,7 +45,7 @@ void check_usage(const RenderCommand& command) {
                 "see 'heapwood list scenes'");
   }
   if (command.output.empty()) throw Error(Exit::usage, "render: no output file: add -o FILE.png");
-  // What is wrong with these is said before the tree is built, not after.
+  // Reports wrong values before the tree is built.
   check_camera(command.camera);
   render::parse_mode(command.mode);
 }

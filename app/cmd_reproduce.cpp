@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood reproduce: the papers' tables and figures measured again, case by case, into results.json.
+// heapwood reproduce: measures the papers' tables and figures case by case into results.json.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -36,7 +36,8 @@ struct ReproduceOptions {
 using Clock = std::chrono::steady_clock;
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// A line an item: how many of its cases there are, are measured, have a result that is not `ok`, and what they took.
+// One line per item: cases, measured cases, cases with a result that is not `ok`, and their
+// duration.
 Table overview(const std::vector<const ReproduceItem*>& items, const ReproduceSetup& setup,
                const ReproduceResults* measured) {
   Table table;
@@ -85,7 +86,7 @@ Done measure(const std::vector<ReproduceCase>& cases, const ReproduceOptions& op
     const Clock::time_point begin = Clock::now();
     Json measured = one->measure(
         [&](const std::string& what) { progress.update(done.measured, missing_cases.size(), one->key + ": " + what); });
-    if (simt::interrupted()) break;  // what there is of this case is not all of it
+    if (simt::interrupted()) break;  // the results of this case are incomplete
     results.add(*one, since(begin), std::move(measured));
     results.write();
     ++done.measured;

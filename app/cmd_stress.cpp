@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// heapwood stress: generic tests of allocators, as RegEff figures 3 to 5 and table 1 and Ouroboros figure 3 (docs/stress.md).
+// heapwood stress: stress tests of allocators, as RegEff figures 3 to 5 and table 1 and Ouroboros
+// figure 3 (docs/stress.md).
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -67,7 +68,7 @@ void print_report(const StressCommand& command, const StressBench& bench, const 
   }
 }
 
-// Tests of primitives have no allocator, and so neither points nor a report.
+// Tests of primitives have no allocator, points or JSON report.
 Exit primitives(const StressCommand& command) {
   if (!command.json.empty() || command.format == "json") {
     throw Error(Exit::usage, fmt::format("stress {}: JSON is not supported; use --format csv", command.test));
@@ -108,7 +109,7 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   settings.touch = settings.touch || settings.test == alloc::StressTest::soak;
 
   std::vector<StressRow> rows;
-  std::optional<Error> write_error;  // of the last attempt: the table is printed even where the file cannot be written
+  std::optional<Error> write_error;  // of the last attempt: the table is printed in any case
   {
     Progress progress;
     StressEvents events;

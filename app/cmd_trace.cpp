@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood trace: how many closest hits a second.
+// heapwood trace: measures closest hits per second.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

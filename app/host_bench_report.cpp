@@ -11,7 +11,7 @@ namespace heapwood::app {
 
 namespace {
 
-// What the others are compared with: the platform's own, the first there is.
+// The baseline of comparisons: the first of the platform's own allocators.
 const HostBenchRow* baseline(const std::vector<HostBenchRow>& rows) {
   for (const HostBenchRow& row : rows) {
     if ((row.allocator == "cudamalloc" || row.allocator == "mmap") && !row.passes.empty()) return &row;

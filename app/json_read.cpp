@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Results as json_report.cpp wrote them, back from a file: for bench --resume.
+// Reads results written by json_report.cpp, for bench --resume.
 #include <fmt/format.h>
 
 #include <cmath>

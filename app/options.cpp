@@ -15,7 +15,8 @@ namespace heapwood::app {
 
 namespace {
 
-// The whole of the text as a finite number; std::from_chars knows no locale and no leading blanks.
+// The entire text as a finite number; std::from_chars ignores the locale and rejects leading
+// blanks.
 std::optional<double> number(std::string_view text) {
   if (!text.empty() && text.front() == '+') text.remove_prefix(1);
   double value = 0;
@@ -195,8 +196,8 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
         ->check(between(1, 100000))
         ->type_name("N");
   }
-  // Before the costs: options take effect in the order in which they are added here, so that a cost on the command line wins
-  // wherever it stands.
+  // Added before the costs: options take effect in the order of their declaration, so that a cost
+  // overrides the preset regardless of its place on the command line.
   app.add_option_function<std::string>(
          "--prefer",
          [&](const std::string& text) {
@@ -209,7 +210,7 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
   const auto add_cost = [&](const char* option, float& value, const char* about, double min, double max,
                             const char* type) {
     app.add_option(option, value, about)
-        ->default_str(fmt::format("{}", value))  // as it is written: CLI11 captures .05f with all its digits
+        ->default_str(fmt::format("{}", value))  // CLI11 would print all digits of .05f
         ->check(between(min, max))
         ->type_name(type);
   };

@@ -27,7 +27,8 @@ bool same_file(const struct stat& a, const struct stat& b) {
   return S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// What the program prints is written there, too: through the same descriptor, so that one stands behind the other.
+// The file is also standard output: the same descriptor is used, so that one text follows the
+// other.
 int open_in_place(const std::string& path) {
   struct stat file {
   }, printed{};
@@ -79,7 +80,7 @@ void OutputFile::write(const std::string& content) {
     else if (errno != EINTR)
       error = errno;
   }
-  // A network file system may report a full disk only here.
+  // Network file systems may report a full disk only here.
   if (::close(file) != 0 && !error) error = errno;
   if (!error && temporary_ != path_ && std::rename(temporary_.c_str(), path_.c_str()) != 0) error = errno;
   if (error) cannot_write(path_, error);

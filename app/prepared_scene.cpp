@@ -106,8 +106,8 @@ kdtree::LevelRun PreparedScene::build_per_level() {
 kdtree::Tree PreparedScene::tree() const { return per_level_last_ ? levels_->download() : workspace_->download(); }
 
 std::size_t PreparedScene::pool_limit() const {
-  // A part is left for output arrays that grow. Beyond a thousand times the root's array more memory does not help:
-  // then the allocator refuses for a reason of its own.
+  // A tenth is left for output arrays that grow. More than 1,000 times the root's array does not
+  // help: the allocator then refuses for another reason.
   std::size_t available = simt::device_available(device_.id);
   if (device_.id.kind == simt::DeviceKind::cuda) available += pool_bytes();
   const std::size_t useful = 1000 * triangles() * kdtree::ref_bytes(settings_.refs) + (std::size_t{64} << 20);
@@ -117,7 +117,7 @@ std::size_t PreparedScene::pool_limit() const {
 bool PreparedScene::enlarge_pool() {
   const std::size_t limit = pool_limit();
   if (settings_.pool.kind != PoolSize::Kind::automatic || pool_bytes() >= limit) return false;
-  // Where arrays are freed a pool that is too small is soon found out.
+  // With frees a build in a pool that is too small fails early, so that smaller steps are cheap.
   const std::size_t more = alloc::round_up(pool_bytes() / 2 * (frees_ ? 3 : 4), pool_unit);
   workspace_->resize_pool(std::min(more, limit));
   return true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The list of items. Parameters are the papers' where they give any; RegEff gives ranges, here every power of two.
+// The list of items, with the papers' parameters if given. RegEff's ranges are taken at powers of
+// two.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace heapwood::app {
 
 namespace {
 
-// RegEff table 3: what the paper's pool of 200 root nodes holds without a free.
+// RegEff table 3: scenes that fit the paper's pool of 200 root nodes without frees.
 const std::vector<PaperScene> small_scenes{{"Hand", "hand", "statue:20k"},
                                            {"Sponza", "sponza", "atrium:76k"},
                                            {"Sibenik", "sibenik", "atrium:80k"},
@@ -37,7 +38,7 @@ const std::vector<PaperScene> own_scenes{{"atrium", "", "atrium:200k"},
                                          {"stadium", "", "stadium:200k"},
                                          {"pipes", "", "pipes:200k"}};
 
-// Meshes where they are there, else scenes of their size.
+// Meshes if available, else procedural scenes of the same sizes.
 const std::vector<PaperScene> traced_scenes{{"Sponza", "sponza", "atrium:76k"},
                                             {"Conference", "conference", "pipes:283k"},
                                             {"Happy Buddha", "happy_buddha", "statue:1087k"},
@@ -55,7 +56,7 @@ Experiment scaling(const char* payload) {
                        .runs = 3});
 }
 
-// The paper's sizes, 8 bytes to 512 KiB. The smallest block is 16 bytes: the first point is that of 16 with less wanted.
+// The paper's sizes, 8 bytes to 512 KiB. The smallest block has 16 bytes, also for requests of 8.
 const char* const exhausting = "512K,256K,128K,64K,32K,16K,8K,4K,2K,1K,512,256,128,64,32,16,8";
 
 std::vector<ReproduceItem> regeff() {

@@ -24,7 +24,7 @@ std::string made_folder(const std::string& folder) {
   return (std::filesystem::path(folder) / "results.json").string();
 }
 
-// Another driver or a processor with less memory is the same device; another GPU is not.
+// The driver and the host's memory may differ; the GPU must be the same.
 Json identity(const Json& device) {
   Json kept = Json::object();
   for (const char* key : {"kind", "name", "threads", "multiprocessors"}) {
@@ -112,7 +112,7 @@ void ReproduceResults::describe(const std::vector<ReproduceItem>& items, const R
     if (*item.absent) json["absent"] = item.absent;
     Json& keys = json["cases"] = Json::array();
     for (const ReproduceCase& one : reproduce_cases({&item}, setup)) keys.push_back(one.key);
-    // Measured by an earlier run, with other scenes.
+    // From an earlier run with other scenes.
     for (const Json& earlier : json_["items"]) {
       if (earlier.value("id", "") != item.id) continue;
       for (const Json& key : earlier.value("cases", Json::array())) {

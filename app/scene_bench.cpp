@@ -81,8 +81,8 @@ void SceneBench::choose_pool(std::optional<std::uint64_t> kept_bytes) {
   growing_ = true;
 }
 
-// Also finds the pool of `--pool auto`: the one in which every allocator has completed a build. What may hand out live
-// memory comes last, when that pool is known.
+// Also sizes the pool of `--pool auto`, in which every allocator completes a build. Allocators that
+// may hand out live memory come last, when the size is known.
 void SceneBench::warm_up() {
   for (const bool keeps : {true, false}) {
     for (Candidate& candidate : candidates_) {
@@ -140,8 +140,8 @@ void SceneBench::warm_up(Candidate& candidate) {
   });
 }
 
-// Warps come in another order each time, and a pool in which the warm-up found room can lack it later: all runs are
-// made again, then, in a larger one.
+// The order of warps varies, so that a pool that sufficed for the warm-up may be too small for a
+// run. All runs are then repeated in a larger pool.
 void SceneBench::measure() {
   while (!measure_runs()) {
     for (Candidate& candidate : candidates_) {
@@ -155,7 +155,7 @@ void SceneBench::measure() {
   for (Candidate& candidate : candidates_) keep_warm_up(candidate);
 }
 
-// False: the pool was too small and has been enlarged.
+// Returns false if the pool was too small; it is then enlarged.
 bool SceneBench::measure_runs() {
   for (int run = 0; run < job_.settings.runs && !stopped_; ++run) {
     for (Candidate& candidate : candidates_) {
@@ -182,7 +182,7 @@ bool SceneBench::measure_runs() {
   return true;
 }
 
-// Whether another run is too much, if it takes as long as the last one.
+// Whether a run as long as the last one would exceed the budget.
 bool SceneBench::out_of_budget(const Candidate& candidate) const {
   const std::vector<double>& runs = candidate.result->runs_ms;
   const double last = runs.empty() ? candidate.warm_up_ms : runs.back();
@@ -244,7 +244,8 @@ bool SceneBench::may_run(Candidate& candidate) {
     return false;
   }
   if (candidate.entry->traits->keeps_live_memory || pool_holds_all()) return true;
-  // It would go round and hand out arrays that nodes still read: ids from such arrays are not even in range.
+  // It would wrap around and hand out arrays that nodes still read; ids in them may be out of
+  // range.
   result.reason = "the pool is smaller than the sum of all requests; this allocator would overwrite live memory";
   return false;
 }
@@ -259,7 +260,7 @@ bool SceneBench::pool_holds_all() {
   return *holds_all_;
 }
 
-// AtomicMalloc hands out every address once: its tree is the one to agree with.
+// AtomicMalloc hands out each address once: its tree is the reference.
 void SceneBench::compare_trees() {
   const Result* first = nullptr;
   for (const Result* result : all_) {

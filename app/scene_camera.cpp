@@ -20,7 +20,7 @@
 namespace heapwood::app {
 namespace {
 
-// The words of the first line that has any; '#' begins a comment.
+// The words of the first nonblank line; '#' starts a comment.
 std::vector<std::string> first_words(const std::string& text) {
   std::istringstream lines(text);
   std::vector<std::string> words;
@@ -45,7 +45,8 @@ std::optional<render::Camera> camera_beside(const std::string& source, const Vec
   }
 }
 
-// Rays square lengths, and multiply edges: outside of this range floats end first. Trees do not mind.
+// Tracing squares lengths and multiplies edges, which overflows or underflows outside this range.
+// Builds are not affected.
 void check_extent(const std::string& source, const scenes::Mesh& mesh) {
   const double min = 1e-18, max = 1e18;
   const Vec3 extent = scenes::bounds(mesh).extent();
@@ -57,7 +58,7 @@ void check_extent(const std::string& source, const scenes::Mesh& mesh) {
   warning(problem + ": surfaces may be missing; scale its coordinates");
 }
 
-// Whether any of the picture's rays hits, tried with few before many.
+// Whether any ray of the picture hits; tries few rays first.
 bool sees_scene(const render::Scene& scene, const render::Camera& camera, double aspect) {
   for (const double count : {600.0, 230400.0}) {
     const auto height = static_cast<unsigned>(std::max(1.0, std::sqrt(count / aspect)));

@@ -18,7 +18,7 @@ namespace {
 using alloc::PrimitiveJob;
 using alloc::PrimitiveTest;
 
-// Absent where a run took longer than its limit.
+// Absent if a run exceeded its limit.
 std::optional<double> median_ms(const PrimitiveJob& job, int runs) {
   std::vector<double> samples;
   for (int run = -1; run < runs; ++run) {

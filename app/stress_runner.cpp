@@ -18,11 +18,11 @@ struct Candidate {
   StressRow* row;
   bool running = true;
   std::optional<alloc::StressResult> warm_up{};
-  double last = 0;  // seconds that its last job took
+  double last = 0;  // seconds of its last job
   bool only_warm_up = false;
 };
 
-// All allocators at one point.
+// Measures all allocators at one point.
 class PointBench {
  public:
   PointBench(const StressBench& bench, const StressPoint& point, std::vector<Candidate> candidates,
@@ -95,7 +95,7 @@ class PointBench {
         });
       }
     }
-    // Kept for the next point. A smaller pool is the head of a larger one.
+    // Reused at the next point: a smaller pool is the start of a larger one.
     if (memory_.bytes() >= point_.pool_bytes) return;
     try {
       memory_ = simt::Memory();
@@ -107,7 +107,7 @@ class PointBench {
     }
   }
 
-  // Why the test says nothing of such an allocator.
+  // Why the test does not apply to an allocator, or nullptr.
   const char* meaningless(const alloc::AllocatorTraits& traits) const {
     const alloc::StressTest test = bench_.settings.test;
     const bool range = test == alloc::StressTest::range, churn = test == alloc::StressTest::churn;
@@ -131,7 +131,7 @@ class PointBench {
     }
   }
 
-  // Whether another run is too much, if it takes as long as the last one.
+  // Whether a run as long as the last one would exceed the budget.
   bool out_of_budget(const Candidate& candidate) const {
     return bench_.settings.budget_seconds > 0 && candidate.last > 0 &&
            candidate.row->seconds + candidate.last > bench_.settings.budget_seconds;
@@ -161,7 +161,7 @@ class PointBench {
     return job;
   }
 
-  // Runs f; what it throws is the allocator's failure, but an interruption stops everything.
+  // Runs f. An exception is the candidate's failure; an interruption stops the test.
   template <class F>
   void guarded(Candidate& candidate, F f) {
     if (simt::interrupted()) stopped_ = true;
@@ -240,7 +240,7 @@ class PointBench {
         return "not full " + after;
     }
   }
-  // Seconds after which a job is stopped.
+  // The time limit of a job in seconds.
   double limit() const {
     const StressSettings& settings = bench_.settings;
     return settings.budget_seconds > 0 ? std::min(settings.seconds, settings.budget_seconds) : settings.seconds;

@@ -54,14 +54,14 @@ void add_counts(StressFigures& figures, const StressGrid& grid) {
   figures.add({"mallocs / frees", "mallocs / frees", "", true}, counted, std::move(expectation));
 }
 
-// Mallocs a second, the refused ones too, as in the paper; and how many were refused.
+// Mallocs per second, including refused ones as in the paper, and the share of refused ones.
 void add_rates(StressFigures& figures, Footnotes& footnotes) {
   figures.add({"mallocs per second [M/s]", "mallocs [M/s]"}, [&](const StressRow& row) -> Cell {
     const std::optional<double> ms = row.median_ms();
     return status_cell(row, ms ? figure_text(row.point.requests / *ms / 1e3) : missing, footnotes);
   });
   figures.add({"refused [%]", "refused [%]"}, [](const StressRow& row) -> Cell {
-    // A heap elsewhere may be larger than the pool.
+    // A heap outside the pool may be larger than the pool.
     if (!row.counts || row.capacity_bytes != row.point.pool_bytes) return missing;
     return fmt::format("{:.1f}", 100.0 * static_cast<double>(row.counts->failures) / row.point.requests);
   });
@@ -73,7 +73,7 @@ bool shares_memory(const StressRow* row) {
   return row && inspected(*row) && row->overlaps.value_or(0) > 0 && !row->peak->fragmentation.internal;
 }
 
-// The min and the greatest of all points, as tables of an allocator hardly depend on the test.
+// The range over all points: an allocator's tables hardly depend on the test.
 std::string metadata_text(const std::vector<const StressRow*>& rows) {
   std::optional<std::uint64_t> min, max;
   for (const StressRow* row : rows) {
