@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A plant: storeys of beams with slanted braces, bundles of pipes that wind through them, tanks. Long and thin triangles at
-// every angle; the framework grows with the number of triangles, so that pipes stay pipes.
+// A plant: storeys of beams with slanted braces, bundles of pipes between them, tanks. Long and
+// thin triangles at every angle; the framework grows with the number of triangles, so that pipes
+// stay thin.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -116,7 +117,8 @@ void Plant::tank(Vec3 foot, float radius, float tall) {
   }
 }
 
-// One pipe through the corners: straight pieces stay undivided, bends are divided, flanges hide where the two meet.
+// One pipe through the corners: straight pieces are not divided, bends are; flanges cover the
+// joints.
 void Plant::pipe(const std::vector<Vec3>& corners, Vec3 offset, float radius, bool flanges) {
   const float bend = 2.4f * radius, around = 13 + 14 * radius;
   const auto straight = [&](Vec3 from, Vec3 to) { rod(model, from, to, radius, around, 5); };
@@ -154,7 +156,7 @@ void Plant::pipe(const std::vector<Vec3>& corners, Vec3 offset, float radius, bo
   }
 }
 
-// A few pipes side by side, from bend to bend along the axes, now and then slanted.
+// A few parallel pipes, from bend to bend along the axes, sometimes slanted.
 void Plant::bundle(unsigned bends) {
   const bool thick = random.chance(0.25f);
   const float radius = thick ? random.uniform(0.2f, 0.4f) : random.uniform(0.05f, 0.14f);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A teapot in the middle of a stadium: nearly all triangles within a hand's breadth of a hall of 180 metres.
+// A teapot in the middle of a stadium: nearly all triangles lie in a tiny part of a hall of 180
+// metres.
 #include <cmath>
 
 #include "scenes/exact_math.hpp"

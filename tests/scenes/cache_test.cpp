@@ -43,8 +43,8 @@ TEST(Cache, RoundTripKeepsEverything) {
 TEST(Cache, AnEmptyMeshIsAnError) {
   const Folder folder;
   save_cache({}, folder / "a.hwmesh");
-  expect_error(Exit::scene, {"there is no triangle in it"}, [&] { load_cache(folder / "a.hwmesh"); });
-  expect_error(Exit::scene, {"there is no triangle in it"}, [] { parse_cache({}, "a.hwmesh"); });
+  expect_error(Exit::scene, {"it contains no triangle"}, [&] { load_cache(folder / "a.hwmesh"); });
+  expect_error(Exit::scene, {"it contains no triangle"}, [] { parse_cache({}, "a.hwmesh"); });
 }
 
 TEST(Cache, KeepsTheOriginAndAPrintableName) {

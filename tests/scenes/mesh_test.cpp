@@ -78,7 +78,7 @@ TEST(Mesh, BoundsHoldTheVerticesOfTriangles) {
 
 TEST(Mesh, WithoutATriangleIsOneError) {
   EXPECT_NO_THROW(require_triangles(square(), "a.ply"));
-  expect_error(Exit::scene, {"a.ply: there is no triangle in it"}, [] { require_triangles({}, "a.ply"); });
+  expect_error(Exit::scene, {"a.ply: it contains no triangle"}, [] { require_triangles({}, "a.ply"); });
 }
 
 // The square, moved, by both ways of placing vertices.

@@ -179,7 +179,7 @@ TEST(Ply, FileWithoutATriangleIsOneError) {
         header("binary_little_endian", point + "element face 0" + faces) + std::string(12, '\0'),
         header("ascii", point + "element face 2" + faces) + "0 0 0\n2 0 0\n0\n",
         header("ascii", point + "element tristrips 1" + faces) + "0 0 0\n5 0 0 0 0 0\n"}) {
-    refuses(text, {"dir/foo.ply: there is no triangle in it"});
+    refuses(text, {"dir/foo.ply: it contains no triangle"});
   }
   refuses(header("ascii", "element face 1" + faces) + "3 0 0 0\n", {"no element `vertex`"});
 }
@@ -227,7 +227,7 @@ TEST(Ply, ByteOrderMarkAndBlanks) {
   text.replace(text.find("format ascii"), 12, "\vformat\fascii");
   text.replace(text.find("0 0 0"), 5, "0\v0\f0");
   expect_same(parse(text), square());
-  refuses("plywood\n", {"line 1", "opens with the line `ply`"});
+  refuses("plywood\n", {"line 1", "the first line must be `ply`"});
 }
 
 TEST(Ply, FarCoordinatesKeepTheirShape) {
@@ -260,7 +260,7 @@ TEST(Ply, FarCoordinatesKeepTheirShape) {
 
 TEST(Ply, RefusesABrokenHeaderAndSaysWhere) {
   refuses("ply", {"line 1", "ends before `end_header`"});
-  refuses("obj\n", {"line 1", "opens with the line `ply`"});
+  refuses("obj\n", {"line 1", "the first line must be `ply`"});
   refuses("ply\nformat ascii 1.0\n", {"line 3", "ends before `end_header`"});
   refuses("ply\nelement vertex 1\n" + xyz + "end_header\n", {"no `format` line"});
   refuses("ply\nformat text 1.0\n", {"line 2", "the format must be"});
@@ -270,19 +270,18 @@ TEST(Ply, RefusesABrokenHeaderAndSaysWhere) {
   refuses(header("ascii", "element vertex -1\n"), {"line 3", "`-1` is not a count"});
   refuses(header("ascii", "element vertex 99999999999999999999\n"), {"line 3", "is not a count"});
   refuses(header("ascii", "property float x\n"), {"line 3", "before the first element"});
-  refuses(header("ascii", "element vertex 1\nproperty real x\n"), {"line 4", "`real` is no type"});
+  refuses(header("ascii", "element vertex 1\nproperty real x\n"), {"line 4", "`real` is not a property type"});
   refuses(header("ascii", "element vertex 1\nproperty float\n"), {"line 4", "expected `property"});
   refuses(header("ascii", "element face 1\nproperty list uchar vertex_indices\n"), {"line 4", "expected `property"});
   refuses(header("ascii", "element face 1\nproperty list float int vertex_indices\n"), {"line 4", "length of a list"});
-  refuses(header("ascii", "vertices 4\n"), {"line 3", "`vertices` is no keyword"});
-  refuses(header("ascii", "\x1b[31m\n"), {"line 3", "`\\x1b[31m` is no keyword"});
+  refuses(header("ascii", "vertices 4\n"), {"line 3", "`vertices` is not a keyword"});
+  refuses(header("ascii", "\x1b[31m\n"), {"line 3", "`\\x1b[31m` is not a keyword"});
 }
 
 TEST(Ply, RefusesElementsThatDoNotFit) {
   const std::string faces = "element face 1\nproperty list uchar int vertex_indices\n";
-  refuses(header("ascii", "element vertex 0\n" + xyz + "element vertex 0\n" + xyz + faces),
-          {"`vertex` stands there twice"});
-  refuses(header("ascii", "element vertex 0\n" + xyz + "property float x\n" + faces), {"`x` stands there twice"});
+  refuses(header("ascii", "element vertex 0\n" + xyz + "element vertex 0\n" + xyz + faces), {"`vertex` appears twice"});
+  refuses(header("ascii", "element vertex 0\n" + xyz + "property float x\n" + faces), {"`x` appears twice"});
   refuses(header("ascii", "element vertex 0\nproperty float x\nproperty float y\n" + faces), {"no property `z`"});
   refuses(header("ascii", "element vertex 0\nproperty list uchar float x\n" + faces), {"`x` must not be a list"});
   refuses(header("ascii", "element vertex 0\n" + xyz + "element face 1\nproperty int vertex_indices\n") + "0 0 0\n",

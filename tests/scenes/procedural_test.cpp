@@ -171,12 +171,12 @@ TEST(SceneName, ReadsCountsAndSeeds) {
 TEST(SceneName, RefusesWhatItCannotMake) {
   for (const char* bad : {"atrium:", "atrium::1", "atrium:x", "atrium:-5", "atrium:1g", "atrium:k", "atrium:1500.5",
                           "atrium:1e4", "atrium:nan", "atrium:99999999999999999999", "atrium: 5k"}) {
-    expect_error(Exit::usage, {"scene `atrium:", "is no number of triangles; write 1500, 20k or 7.5m"},
+    expect_error(Exit::usage, {"scene `atrium:", "is not a number of triangles; write 1500, 20k or 7.5m"},
                  [&] { parse_scene_name(bad); });
   }
   for (const char* bad :
        {"atrium:5k:", "atrium:5k:x", "atrium:5k:-1", "atrium:5k:1:2", "atrium:5k:99999999999999999999"}) {
-    expect_error(Exit::usage, {"is no seed"}, [&] { parse_scene_name(bad); });
+    expect_error(Exit::usage, {"is not a seed"}, [&] { parse_scene_name(bad); });
   }
   expect_error(Exit::usage, {"it can have 1000 to 100000000 triangles"}, [] { parse_scene_name("statue:999"); });
   expect_error(Exit::usage, {"it can have 1000 to 100000000 triangles"}, [] { parse_scene_name("statue:101m"); });
