@@ -10,8 +10,8 @@
 // - A polygon that intersects itself has no correct triangulation: its corners are connected, and
 //   areas may be covered twice.
 // Limit: ear clipping takes O(n log n) for ordinary outlines and O(n^2) for some. Beyond 512 steps
-// per corner the rest of the polygon becomes a fan: a polygon of a million corners takes less than a
-// minute.
+// per corner the rest of the polygon becomes a fan: a polygon of a million corners takes less than
+// a minute.
 #pragma once
 
 #include <cstdint>

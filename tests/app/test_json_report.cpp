@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The contract of docs/architecture.md, "JSON": keys, absent figures, and the way back.
+// The JSON format of docs/architecture.md: keys, absent figures, reading.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -123,10 +123,10 @@ TEST(JsonReport, HasTheKeysOfTheContract) {
   EXPECT_EQ(result.at("registers"), 128);
   EXPECT_EQ(result.at("calls").at("malloc").at("registers"), 24);
   EXPECT_EQ(result.at("calls").at("both").at("stack_bytes"), 8);
-  EXPECT_FALSE(result.at("calls").contains("own"));  // only of allocators with a part of each warp
+  EXPECT_FALSE(result.at("calls").contains("own"));  // only of allocators with per-warp state
 }
 
-TEST(JsonReport, WhatWasNotMeasuredIsAbsent) {
+TEST(JsonReport, UnmeasuredFiguresAreAbsent) {
   Result skipped;
   skipped.scene = skipped.source = "atrium";
   skipped.allocator = "fdg";
@@ -168,7 +168,7 @@ TEST(JsonReport, TablesCanBeWrittenAgainFromTheFile) {
   EXPECT_EQ(to_text(fragmentation_table(read)), to_text(fragmentation_table(results)));
   EXPECT_EQ(to_csv(flat_table(read)), to_csv(flat_table(results)));
   EXPECT_EQ(to_text(builder_table(read)), to_text(builder_table(results)));
-  // Registers are said of every allocator, AtomicMalloc in its own block too.
+  // Registers appear for every allocator, including AtomicMalloc in its own block.
   const std::string csv = to_csv(slowdown_table(read));
   std::size_t registers = 0;
   for (std::size_t at = 0; (at = csv.find("24 / 16 / 26", at)) != std::string::npos; ++at) ++registers;
@@ -177,7 +177,7 @@ TEST(JsonReport, TablesCanBeWrittenAgainFromTheFile) {
   EXPECT_EQ(to_json(read[0]).at("calls").at("own"), Json({{"registers", 32}, {"stack_bytes", 16}}));
 }
 
-// Named the fastest only if the quartiles of its runs lie below those of every other allocator that frees.
+// An allocator is marked only if its quartiles lie below those of all others that free.
 TEST(BenchTable, NamesNoFastestWhereQuartilesOverlap) {
   Result one = full_result(), two = full_result(), bound = full_result();
   one.runs_ms = {10, 11, 12, 13, 14};  // quartiles 11 and 13
@@ -228,7 +228,7 @@ TEST(JsonReport, BuilderTable) {
   bound.label = "Bound";
   bound.lower_bound = true;
   bound.runs_ms = {1};
-  // The fastest that frees: 2 ms, the same as the per-level builder's.
+  // The fastest allocator that frees takes 2 ms, as the per-level builder does.
   Table table = builder_table({bound, slow, full_result(), per_level_result()});
   ASSERT_EQ(table.rows.size(), 1u);
   std::vector<std::string> cells;
@@ -236,7 +236,7 @@ TEST(JsonReport, BuilderTable) {
   EXPECT_EQ(cells, (std::vector<std::string>{"atrium", "2.00 [1]", "2.00", "1.00", "40", "130", "20.0%", "2.00 MiB",
                                              "293 KiB", "3.00 MiB", "16.0 MiB"}));
   EXPECT_EQ(table.notes.back(), "[1] CFMMalloc: lowest median of the allocators that free");
-  // What is missing is said, not made up.
+  // A failure is shown with its reason.
   Result failed = per_level_result();
   failed.status = Status::failed;
   failed.reason = "no room";
@@ -291,17 +291,17 @@ TEST(OutputFile, ReplacesTheFileAsAWhole) {
   }
   EXPECT_EQ(tests::read_file(path), "newer");
   { OutputFile unused(folder / "unused"); }
-  // Nothing is left behind, and a check alone makes no file.
+  // No temporary file remains, and the check alone creates no file.
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
 }
 
-TEST(OutputFile, SaysAtOnceThatItCannotBeWritten) {
+TEST(OutputFile, ReportsAtOnceThatItCannotBeWritten) {
   tests::Folder folder;
   EXPECT_THROW(OutputFile(folder / "no/such/folder.json"), Error);
   EXPECT_THROW(OutputFile(folder.path().string()), Error);
 }
 
-TEST(OutputFile, SaysThatTheDiskIsFull) {
+TEST(OutputFile, ReportsAFullDisk) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP();
   OutputFile file("/dev/full");
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood stress: sweeps, tables, the JSON contract, and how it fails.
+// heapwood stress: sweeps, tables, the JSON format, and errors.
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -145,7 +145,7 @@ TEST_F(StressCommand, ScalingLeavesOutWhatCannotFit) {
       << outcome.out;
 }
 
-// Tables take a part of it, so some are refused.
+// The allocator's tables take a part of the pool, so some requests are refused.
 TEST_F(StressCommand, ExhaustFillsThePool) {
   const Outcome outcome =
       run(stress({"exhaust", "--allocators", "atomic,toy", "--payload", "256,16", "--format", "json"}));
@@ -165,8 +165,8 @@ TEST_F(StressCommand, ExhaustFillsThePool) {
   EXPECT_TRUE(has(table, "0.4")) << table;  // 256 bytes of 64 KiB
 }
 
-// The second round allocates what the first one has freed.
-TEST_F(StressCommand, RoundsGoOnInOnePool) {
+// The second round allocates memory freed by the first.
+TEST_F(StressCommand, RoundsShareOnePool) {
   const std::vector<std::string> command{"alloc",      "--allocators", "atomic,cfmalloc", "--payload", "64",
                                          "--requests", "1000",         "--pool",          "96K",       "--touch",
                                          "--format",   "json"};
@@ -217,7 +217,7 @@ TEST_F(StressCommand, RangeAndChurn) {
                            "cannot free single blocks", "addresses of all iterations"})
     EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
 
-  // 1 MiB and the head hold 65 times 1000 blocks of 16 bytes, and 536 more.
+  // 1 MiB and the head hold 65 times 1,000 blocks of 16 bytes and 536 more.
   const std::vector<std::string> churn{"churn",      "--allocators", "atomic,cmalloc", "--pool", "1048832", "--touch",
                                        "--requests", "1K",           "--format",       "json"};
   const json results = json::parse(run(stress(churn)).out).at("results");
@@ -228,7 +228,7 @@ TEST_F(StressCommand, RangeAndChurn) {
   EXPECT_EQ(space.at("first_address_bytes"), 16000);
   EXPECT_EQ(results.at(0).at("status"), "ok");
   EXPECT_EQ(results.at(0).at("settings").at("seed"), 1);
-  // Half of it is given back, so it lasts about twice as long.
+  // Half of the blocks are freed, so the pool lasts about twice as long.
   EXPECT_GT(results.at(1).at("space").at("iterations"), 70);
   const std::string text = run(stress({"churn", "--allocators", "cmalloc", "--iterations", "3"})).out;
   EXPECT_TRUE(has(text, "nothing was refused")) << text;
@@ -270,8 +270,8 @@ TEST_F(StressCommand, MixedSizes) {
   EXPECT_NEAR(result.at("memory").at("peak").at("live_bytes").get<double>() / 1000, 4104, 500);
 }
 
-TEST_F(StressCommand, APoolThatIsTooSmallIsSaid) {
-  // 80 blocks of 1 KiB. One thread: two that write into the same memory, as AWMalloc makes them, are a race.
+TEST_F(StressCommand, APoolThatIsTooSmallIsReported) {
+  // 80 blocks of 1 KiB. One thread: with two, AWMalloc's overlapping blocks would be a data race.
   const std::vector<std::string> tight{"acd", "--payload", "1K", "--blocks", "1", "--pool", "16K", "--touch"};
   std::vector<std::string> command = tight;
   command.insert(command.end(), {"--allocators", "atomic,awmalloc,toy", "--format", "json"});
@@ -281,20 +281,20 @@ TEST_F(StressCommand, APoolThatIsTooSmallIsSaid) {
   EXPECT_EQ(results.at(0).at("status"), "incomplete");
   EXPECT_TRUE(has(results.at(0).at("reason"), "refused"));
   EXPECT_GT(results.at(0).at("allocations").at("refused"), 0);
-  // As published it wraps over live memory; that is found, and not called a failure.
+  // As published it wraps over live memory, which is detected but not a failure.
   EXPECT_EQ(results.at(1).at("status"), "incomplete");
   EXPECT_TRUE(has(results.at(1).at("reason"), "as published"));
   EXPECT_GT(results.at(1).at("overlaps").at("by_address"), 0);
   EXPECT_GT(results.at(1).at("overlaps").at("by_content"), 0);
   EXPECT_EQ(results.at(2).at("overlaps").at("by_content"), 0);
-  // Below the smallest pool: not a failure either.
+  // Below the min pool size: also not a failure.
   const json skipped = json::parse(
       run(stress({"ad", "--pool", "1K", "--allocators", "atomic", "--payload", "4", "--format", "json"})).out);
   EXPECT_EQ(skipped.at("results").at(0).at("status"), "skipped");
   EXPECT_FALSE(skipped.at("results").at(0).contains("median_ms"));
 }
 
-TEST_F(StressCommand, CtrlCKeepsWhatIsMeasured) {
+TEST_F(StressCommand, CtrlCKeepsResults) {
   const std::string file = folder_ / "out.json";
   Running running(binary_, {"stress", "acd", "--payload", "4,8", "--allocators", "atomic,cmalloc", "--device", "cpu",
                             "--runs", "100000", "--json", file});
@@ -353,7 +353,7 @@ TEST(StressPoints, ThePapersAreTheDefault) {
   ASSERT_EQ(exhaust.size(), 16u);
   EXPECT_EQ(exhaust.front(), (app::StressPoint{512 << 10, std::size_t{512} << 20, 1, 0, 0, 1 << 10}));
   EXPECT_EQ(exhaust.back(), (app::StressPoint{16, std::size_t{16} << 20, 1, 0, 0, 1 << 20}));
-  // A CPU gets little to do unless asked.
+  // The CPU has small defaults.
   simt::DeviceInfo cpu;
   cpu.multiprocessors = 2;
   EXPECT_LE(app::stress_points({}, StressTest::cycle, cpu).size(), 8u);
@@ -361,7 +361,7 @@ TEST(StressPoints, ThePapersAreTheDefault) {
   EXPECT_EQ(app::stress_points(lists, StressTest::cycle, cpu).back().blocks, 1u);
 }
 
-// What only a GPU has.
+// Figures of GPUs only.
 TEST(StressReport, RegistersAndSlowLaunches) {
   app::StressRow row;
   row.allocator = "cmalloc";
@@ -414,7 +414,7 @@ app::StressRow inspected(const char* label, std::size_t payload, double internal
   return row;
 }
 
-TEST(StressReport, AllocatorsOfWhichTheSameIsSaidShareALine) {
+TEST(StressReport, AllocatorsWithEqualFiguresShareALine) {
   std::vector<app::StressRow> rows;
   for (const std::size_t payload : {4, 64}) {
     double external = 0;
@@ -434,7 +434,7 @@ TEST(StressReport, AllocatorsOfWhichTheSameIsSaidShareALine) {
             "all,4.00 KiB,4.00 KiB\n"                                       // address
             "A,0.125,0.125\nB,0.250,0.250\nC,0.375,0.375\nD,0.500,0.500\n");
   EXPECT_NE(app::to_text(table).find("not inspected: Heap"), std::string::npos);
-  // What cannot be told is absent: no line, no key, an empty field.
+  // Unknown figures are absent: no line, no key, an empty field.
   for (app::StressRow& row : rows) {
     if (row.label != "A") continue;
     row.overlaps = 1;
@@ -452,11 +452,11 @@ TEST(StressReport, AllocatorsOfWhichTheSameIsSaidShareALine) {
   const auto internal = static_cast<std::size_t>(column - flat.columns.begin());
   EXPECT_EQ(flat.rows[0].cells[internal].text, "");
   EXPECT_NE(flat.rows[1].cells[internal].text, "");
-  // What varies little is a range.
+  // Metadata of several points is a range.
   EXPECT_NE(app::to_csv(app::stress_allocator_table(rows)).find("A,1.00 KiB to 16.0 KiB\n"), std::string::npos);
 }
 
-// Medians over runs; an iteration that was refused is not one that was served.
+// Medians over runs; iterations with a refusal are excluded.
 TEST(StressReport, FiguresOfSpace) {
   app::StressRow row = inspected("A", 64, 0, 0, 0);
   row.settings.test = alloc::StressTest::churn;
@@ -480,7 +480,7 @@ TEST(StressReport, FiguresOfSpace) {
       "A,2,90.00%,11.2 KiB,3.00,5.50\n");
 }
 
-// The columns of a group stand together.
+// The columns of a group are adjacent.
 TEST(StressReport, PointsAreGathered) {
   std::vector<app::StressRow> rows;
   for (const std::uint32_t requests : {1, 10, 100}) {
@@ -497,7 +497,7 @@ TEST(StressReport, PointsAreGathered) {
             "A,1.00,10.00,100.0,1.50,10.50,100.5\n");
 }
 
-TEST(StressReport, OnePointIsALineAnAllocator) {
+TEST(StressReport, OnePointHasOneLinePerAllocator) {
   const std::vector<app::StressRow> rows{inspected("A", 64, 0, 0.25, 256), inspected("B", 64, 0, 0.5, 256)};
   EXPECT_EQ(app::to_csv(app::stress_memory_table(rows)),
             "allocator,at the peak internal,at the peak external,at the peak address,"

@@ -129,7 +129,7 @@ TEST(Cache, ClaimsBeyondTheFileCostNothing) {
   }
 }
 
-// A checksum proves that a file is what was saved, not that what was saved is sound.
+// A correct checksum does not imply valid contents.
 TEST(Cache, ChecksWhatItLoads) {
   const Folder folder;
   Mesh mesh;

@@ -81,7 +81,7 @@ TEST(Mesh, WithoutATriangleIsOneError) {
   expect_error(Exit::scene, {"a.ply: it contains no triangle"}, [] { require_triangles({}, "a.ply"); });
 }
 
-// The square, moved, by both ways of placing vertices.
+// The square, moved, with both functions that place vertices.
 std::vector<Mesh> placed(Vec3d offset) {
   std::vector<Mesh> meshes(2, square());
   std::vector<double> coordinates;

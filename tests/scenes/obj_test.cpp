@@ -67,7 +67,7 @@ TEST(Obj, PolygonsOfAnySizeLoseNoTriangle) {
   }
 }
 
-// A reader that counts corners in a byte must not see it; its place among the faces stays.
+// Such a face is kept from a reader that counts corners in a byte; its place among the faces stays.
 TEST(Obj, LargeConcavePolygonsStayInTheirOutline) {
   std::string text = four, face = "f";
   double area = 0;
@@ -132,7 +132,7 @@ TEST(Obj, ACommentDoesNotContinue) {
     EXPECT_EQ(mesh.triangles.size(), 2u) << comment;
   }
   EXPECT_EQ(parse(three + "f 1 2 \\\n 3 # end \\\nf 1 2 3\n").triangles.size(), 2u);
-  EXPECT_EQ(parse(three + "f 1 2 3\ng a#\\\nf 1 2 3\n").triangles.size(), 1u);  // no comment: a name
+  EXPECT_EQ(parse(three + "f 1 2 3\ng a#\\\nf 1 2 3\n").triangles.size(), 1u);  // a name, not a comment
 }
 
 TEST(Obj, VerticalTabAndFormFeedAreBlanks) {

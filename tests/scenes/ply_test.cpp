@@ -63,7 +63,7 @@ TEST(Ply, LineEndsCommentsAndWhiteSpaceAreFree) {
   text.insert(text.find("element"), "comment element vertex 9\nobj_info none\n\n");
   text.insert(text.find("3 0 1"), "\n\n\t ");
   expect_same(parse(text), square());
-  text.pop_back();  // no line end behind the last number
+  text.pop_back();  // no line end after the last number
   expect_same(parse(text), square());
 }
 
@@ -190,7 +190,7 @@ TEST(Ply, StripsOfTriangles) {
   // Two strips of alternating winding; the third only repeats a corner to turn.
   const std::string text = header("ascii", elements) + points + "14 0 1 2 3 4 -1 2 1 0 -1 0 1 1 2\n";
   EXPECT_EQ(parse(text).triangles, (std::vector<Triangle>{{{0, 1, 2}}, {{2, 1, 3}}, {{2, 3, 4}}, {{2, 1, 0}}}));
-  // Beside faces, in the order of the file, with -1 in an unsigned type.
+  // Together with faces, in the order of the file, with -1 in an unsigned type.
   std::string both = elements;
   both.replace(both.find("int int"), 7, "int uint");
   both += "element face 1\nproperty list uchar int vertex_indices\n";
@@ -238,7 +238,7 @@ TEST(Ply, FarCoordinatesKeepTheirShape) {
     EXPECT_EQ(mesh.origin.z, 0);
     for (unsigned i = 0; i < 3; ++i) EXPECT_EQ(mesh.origin + to_double(mesh.vertices[i]), points[i]);
   };
-  // Text may hold more digits than its type says.
+  // Text may have more digits than its type holds.
   expect_kept(parse(header("ascii", "element vertex 3\n" + xyz + faces) +
                     "500028.125 4649776.25 1\n500028.25 4649776.25 1\n500028.125 4649777.0625 1.5\n3 0 1 2\n"));
   for (const bool big : {false, true}) {
@@ -331,7 +331,7 @@ TEST(Ply, RefusesListsOfStrangeLength) {
 
 TEST(Ply, RefusesWhatIsCutOff) {
   for (const std::string& whole : {square_text, square_binary(false), square_binary(true)}) {
-    // A text that loses its last line end is whole.
+    // Text without its last line end is complete.
     for (std::size_t length = 0; length + 1 < whole.size(); ++length) {
       expect_error(Exit::scene, {}, [&] { parse(whole.substr(0, length)); });
     }
