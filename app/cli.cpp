@@ -19,14 +19,14 @@ namespace {
 
 constexpr const char* examples = R"(Examples:
   heapwood list                                 allocators, scenes, devices
-  heapwood build atrium                         one tree: time, quality, memory
-  heapwood bench atrium statue --json out.json  every allocator, slowdown table
-  heapwood stress ad                            malloc and free, nothing else
+  heapwood build atrium                         build one tree: time, quality, memory
+  heapwood bench atrium statue --json out.json  all allocators, slowdown table
+  heapwood stress ad                            malloc and free without a builder
   heapwood reproduce --out out/reproduce        the papers' tables and figures
-  heapwood render stadium -o stadium.png        a picture
-  heapwood trace stadium                        rays a second
+  heapwood render stadium -o stadium.png        render a picture
+  heapwood trace stadium                        rays per second
 A scene is a name from 'heapwood list scenes' (also atrium:1m for a million
-triangles) or the path of an OBJ or PLY file. 'heapwood COMMAND --help' has more.
+triangles) or the path of an OBJ or PLY file. See also 'heapwood COMMAND --help'.
 
 Exit codes: 0 done, 1 failed while running, 2 wrong usage, 3 unreadable scene,
 4 no such device, 5 pool exhausted with --strict.)";

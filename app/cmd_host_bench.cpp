@@ -22,9 +22,9 @@ namespace {
 
 constexpr const char* host_bench_examples = R"(Examples:
   heapwood host-bench                              20 live blocks of 1 KiB to 16 MiB
-  heapwood host-bench --initial 256M --growth 2M   with memory mapped from the beginning
-  heapwood build atrium --host-trace t.csv         what the application itself asks for
-  heapwood host-bench --trace t.csv                and the same of every allocator)";
+  heapwood host-bench --initial 256M --growth 2M   with memory mapped at the start
+  heapwood build atrium --host-trace t.csv         record the requests of a build
+  heapwood host-bench --trace t.csv                replay them with all allocators)";
 
 struct HostBenchCommand {
   std::string allocators = "all", trace, save_trace, format = "table", json;
@@ -111,7 +111,7 @@ Exit host_bench(const HostBenchCommand& command, const std::vector<std::string>&
 
 void add_host_bench(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<HostBenchCommand>();
-  CLI::App* command = app.add_subcommand("host-bench", "benchmark allocators that manage device memory from the host");
+  CLI::App* command = app.add_subcommand("host-bench", "benchmark allocators of device memory on the host");
   command->footer(host_bench_examples);
   const auto bytes_option = [&](const char* name, std::size_t& value, const char* what, const char* shown) {
     command

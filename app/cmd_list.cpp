@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* list_examples = R"(Examples:
   heapwood list
-  heapwood list devices         and why one cannot be used
+  heapwood list devices         with the reason if unusable
   heapwood list scenes --json)";
 
 struct ListOptions {

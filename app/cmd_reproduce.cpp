@@ -18,11 +18,11 @@ namespace heapwood::app {
 namespace {
 
 constexpr const char* reproduce_examples = R"(Examples:
-  heapwood reproduce --list                              items, and how many cases each has
-  heapwood reproduce --out out/reproduce                 all of them, small: minutes on a CPU
+  heapwood reproduce --list                              items and their numbers of cases
+  heapwood reproduce --out out/reproduce                 all items, small: minutes on a CPU
   heapwood reproduce --full --out h200 --scenes meshes   the papers' parameters, on a GPU
-  heapwood reproduce regeff-t3,bulk --full --out h200    some more of it, into the same file
-  heapwood reproduce --full --out h200 --minutes 9       ends after 9 minutes; again goes on
+  heapwood reproduce regeff-t3,bulk --full --out h200    add items to the same file
+  heapwood reproduce --full --out h200 --minutes 9       stop after 9 minutes; repeat to continue
   heapwood reproduce --full --out h200/2 --part 2/4      the second of four parts
 Then 'make report' makes a page of it (docs/reproduction.md).)";
 

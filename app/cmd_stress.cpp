@@ -24,13 +24,13 @@ constexpr const char* stress_examples = R"(Examples:
   heapwood stress ad                              every payload of RegEff figure 3(a)
   heapwood stress acd --pool sweep                figure 3(b); also --iterations sweep
   heapwood stress p                               figure 3(d): 1 to 120 blocks
-  heapwood stress alloc --requests 10K,1M         each thread once, then a kernel that frees
-  heapwood stress scaling                         the same for 1 to 1M threads; mixed: random sizes
+  heapwood stress alloc --requests 10K,1M         one malloc per thread, then one free
+  heapwood stress scaling                         the same for 1 to 1M threads
   heapwood stress exhaust --allocators bulk,cuda  as many threads as fill the pool
-  heapwood stress utilization                     how much of the pool can be had
-  heapwood stress lifetimes --order lifo          what is held over what is in use
+  heapwood stress utilization                     how much of the pool is usable
+  heapwood stress lifetimes --order lifo          held / live memory
   heapwood stress soak --seconds 600              random sizes and lifetimes, contents verified
-  heapwood stress ad --payload 64 --touch         writes and verifies what it allocates
+  heapwood stress ad --payload 64 --touch         write and verify each block
 A LIST is values separated by commas, or the word sweep: the values of the paper.)";
 
 struct StressCommand {
@@ -142,7 +142,7 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
 
 void add_stress(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<StressCommand>();
-  CLI::App* command = app.add_subcommand("stress", "stress tests of allocators and synchronization primitives");
+  CLI::App* command = app.add_subcommand("stress", "stress tests of allocators and primitives");
   command->footer(stress_examples);
   command
       ->add_option("test", options->test,
