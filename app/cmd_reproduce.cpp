@@ -43,7 +43,7 @@ Table overview(const std::vector<const ReproduceItem*>& items, const ReproduceSe
   Table table;
   table.title = fmt::format("Items, {}", setup.full ? "with the papers' parameters" : "quick");
   table.columns = {{"item", true}, {"cases"}};
-  if (measured) table.columns.insert(table.columns.end(), {{"measured"}, {"with a reason"}, {"seconds"}});
+  if (measured) table.columns.insert(table.columns.end(), {{"measured"}, {"not ok"}, {"seconds"}});
   table.columns.push_back({"what", true, true});
   for (const ReproduceItem* item : items) {
     const std::vector<ReproduceCase> cases = reproduce_cases({item}, setup);

@@ -388,7 +388,8 @@ Experiment primitive_test(Primitive primitive) {
       for (const std::uint32_t readers : small ? std::vector{1u, 16u} : std::vector{1u, 4u, 16u, 64u, 256u}) {
         job.readers = readers;
         cases.push_back(primitive_case(
-            "rcu", job, runs, {{plain_rcu, "plain", "A barrier each"}, {delegated_rcu, "delegated", "Delegation"}}));
+            "rcu", job, runs,
+            {{plain_rcu, "plain", "One barrier per writer"}, {delegated_rcu, "delegated", "Delegation"}}));
       }
     }
     return cases;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// PLY files: ASCII, binary little and big endian. Vertices x y z wherever they stand among other
+// PLY files: ASCII, binary little and big endian. Vertices x y z at any place among other
 // properties, faces as `vertex_indices` or `vertex_index` with any types (polygons are
 // triangulated, polygon.hpp; a face of fewer than three corners is skipped), strips of triangles as
 // such a list of element `tristrips`; all else is skipped. Coordinates are read in double precision

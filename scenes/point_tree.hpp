@@ -46,7 +46,7 @@ class PointTree {
   }
 
   // Calls visit(id) for all points in the counter-clockwise triangle, and for some near it, until
-  // it returns true; returns whether it did. Adds the boxes and points looked at to `steps`.
+  // it returns true; returns whether it did. Adds the visited boxes and points to `steps`.
   template <class Visit>
   bool any_in(const Point2 (&triangle)[3], std::uint64_t& steps, Visit visit) const {
     if (ids_.empty()) return false;
