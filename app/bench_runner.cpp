@@ -13,7 +13,7 @@ namespace heapwood::app {
 
 namespace {
 
-// An entry of nullptr is the per-level builder, everywhere below.
+// In this file an entry of nullptr stands for the per-level builder.
 Result blank_result(const BenchJob& job, const std::string& source, const std::string& digest,
                     const engine::Entry* entry) {
   Result result;
@@ -83,7 +83,7 @@ std::array<std::string, 3> register_figures(const std::optional<engine::CallUse>
 
 const char* cannot_build(const engine::Entry& entry) {
   if (entry.traits->frees != alloc::Frees::all_at_once) return nullptr;
-  return "frees everything at once only, and a build gives its arrays back one by one";
+  return "frees only everything at once; a build frees its arrays one by one";
 }
 
 const engine::Entry& find_builder(const std::string& id) {
@@ -135,29 +135,29 @@ BenchResult run_bench(const BenchJob& job, const BenchEvents& events) {
       const Result* kept = find_kept(job, source, entry);
       bench.results.push_back(kept ? *kept : blank_result(job, source, digest, entry));
     }
-    std::vector<SceneBench::Lane> lanes;
+    std::vector<SceneBench::Candidate> candidates;
     std::vector<Result*> scene_results;
     std::optional<std::uint64_t> kept_pool;
     for (std::size_t i = 0; i < contenders.size(); ++i) {
       Result& result = bench.results[first + i];
       scene_results.push_back(&result);
       if (!find_kept(job, source, contenders[i]))
-        lanes.push_back({contenders[i], &result});
+        candidates.push_back({contenders[i], &result});
       else if (contenders[i])
         kept_pool = result.pool_bytes;
     }
     if (simt::interrupted()) bench.interrupted = true;
-    if (!lanes.empty() && !bench.interrupted) {
+    if (!candidates.empty() && !bench.interrupted) {
       try {
         announce(source + ": loading");
         PreparedScene scene(source, job.device, job.settings, pool_needs(in_pool));
-        SceneBench measure(job, events, scene, lanes, scene_results,
+        SceneBench measure(job, events, scene, candidates, scene_results,
                            [&, counted = false](const std::string& what) mutable {
                              if (counted) ++done;
                              counted = true;
                              announce(what);
                            });
-        announce(scene.name() + ": size of the pool");
+        announce(scene.name() + ": sizing the pool");
         measure.choose_pool(kept_pool);
         measure.warm_up();
         measure.measure();
@@ -168,12 +168,12 @@ BenchResult run_bench(const BenchJob& job, const BenchEvents& events) {
       } catch (const Error& error) {
         const auto* stop = dynamic_cast<const simt::Stopped*>(&error);
         if (stop && stop->reason() == simt::Stopped::Reason::interrupted) {
-          bench.interrupted = true;  // while the scene was made
+          bench.interrupted = true;  // while the scene was loaded
         } else {
           bench.scene_error = error;
-          for (const SceneBench::Lane& lane : lanes) {
-            lane.result->status = Status::failed;
-            lane.result->reason = error.what();
+          for (const SceneBench::Candidate& candidate : candidates) {
+            candidate.result->status = Status::failed;
+            candidate.result->reason = error.what();
           }
         }
       }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Measures builds; prints nothing. The command line and the viewer show what comes back.
+// Measures builds and prints nothing; the command line and the viewer present the results.
 //
-// For each scene: one pool size for all allocators, a warm-up of each, then run 1 of all allocators, run 2 of all, ...,
-// so that drift hits all alike, then one instrumented build of each (requests, fragmentation). Trees are compared by
-// hash.
+// For each scene: one pool size for all allocators and a warm-up of each. Then run 1 of all
+// allocators, run 2 of all, and so on, so that drift affects all alike. Then one instrumented build
+// of each (requests, fragmentation). Trees are compared by hash.
 #pragma once
 
 #include <cstddef>
@@ -23,43 +23,44 @@ class PreparedScene;
 struct BenchJob {
   std::vector<std::string> scenes;
   std::vector<const engine::Entry*> allocators;  // of the single-kernel builder
-  BuildSettings settings;                        // whose builder says whether the per-level builder is measured, too
+  BuildSettings settings;                        // of all builds
   simt::DeviceInfo device;
-  // Decides the size of an automatic pool; nullptr: each allocator of the job in turn.
+  // The pool of --pool auto is as large as this one needs; nullptr: as large as every allocator
+  // needs.
   const engine::Entry* pool_probe = nullptr;
-  // An allocator's share of a scene, in seconds of its builds, the warm-up's too. It has no run that its last one says would not
-  // fit, and if there is no room for any, the warm-up is the only one. 0 = no limit.
-  double enough = 0;
+  // Build time per allocator and scene, in seconds, including the warm-up. A run starts only if one
+  // as long as the last would fit; if none fits, the warm-up is the only run. 0 = no limit.
+  double budget_seconds = 0;
   bool instrument_all = true;  // false: requests of the first complete tree only
-  // Earlier results with the same settings and device: taken over, not measured again.
+  // Earlier results with the same settings and device: reused instead of measured.
   std::vector<Result> kept;
 };
 
 struct BenchResult {
-  std::vector<Result> results;  // scene by scene, allocators in the job's order, then the per-level builder
+  std::vector<Result> results;  // per scene: allocators in order, then the per-level builder
   bool interrupted = false;
-  std::optional<Error> scene_error;  // a scene could not be read: measuring ended there
+  std::optional<Error> scene_error;  // a scene that could not be read; it ends the benchmark
 };
 
 struct BenchEvents {
-  // Builds done, builds in all, and what comes next.
+  // Builds done, builds in total, and the next step.
   std::function<void(std::size_t, std::size_t, const std::string&)> progress;
-  // After each scene, with everything so far.
+  // After each scene, with all results so far.
   std::function<void(const BenchResult&)> scene_done;
   // After the warm-up of an allocator: its tree can be downloaded from the workspace.
   std::function<void(PreparedScene&, Result&)> tree_built;
 };
 
-// Never throws for what goes wrong with one allocator: that is in its result's status and reason.
+// A failure of one allocator is not thrown: its result has a status and a reason.
 BenchResult run_bench(const BenchJob& job, const BenchEvents& events);
 
-// Why trees are not built with this allocator at all, or nullptr.
+// Why no tree can be built with this allocator, or nullptr.
 const char* cannot_build(const engine::Entry& entry);
-// find_allocator(), and Error{Exit::usage} also where it cannot build.
+// As find_allocator(); throws Error{Exit::usage} also if the allocator cannot build trees.
 const engine::Entry& find_builder(const std::string& id);
 
-// Fills in slowdowns of one scene's results: over AtomicMalloc's median, else over the first complete one that frees; never
-// over the per-level builder's.
+// Computes the slowdowns of one scene's results: over AtomicMalloc's median, or, without it, over
+// the first complete result of an allocator that frees; never over the per-level builder's.
 void compute_slowdowns(std::vector<Result*>& scene);
 
 }  // namespace heapwood::app

@@ -8,12 +8,13 @@
 
 #include "app/footnotes.hpp"
 #include "app/format.hpp"
+#include "app/samples.hpp"
 
 namespace heapwood::app {
 
 namespace {
 
-// The tables of allocators are about one builder.
+// The tables of allocators cover the single-kernel builder only.
 std::vector<Result> of_single_kernel(const std::vector<Result>& results) {
   std::vector<Result> single;
   for (const Result& result : results) {
@@ -22,12 +23,12 @@ std::vector<Result> of_single_kernel(const std::vector<Result>& results) {
   return single;
 }
 
-// The results of a scene, in a table's column, and the allocators, in its rows.
+// Scenes in columns, allocators in rows.
 struct Grid {
   std::vector<std::string> sources;
   std::vector<std::string> titles;             // of the sources
-  std::vector<const Result*> allocators;       // the first result of each: id, label, traits
-  std::vector<std::vector<const Result*>> at;  // [allocator][source], nullptr where there is none
+  std::vector<const Result*> allocators;       // first result of each: id, label, traits
+  std::vector<std::vector<const Result*>> at;  // [allocator][source], nullptr if absent
 
   explicit Grid(const std::vector<Result>& results) {
     for (const Result& result : results) {
@@ -38,7 +39,7 @@ struct Grid {
       const auto same = [&](const Result* other) { return other->allocator == result.allocator; };
       if (std::none_of(allocators.begin(), allocators.end(), same)) allocators.push_back(&result);
     }
-    // Two files of the same name are told apart by their paths.
+    // Files of the same name are distinguished by their paths.
     const std::vector<std::string> names = titles;
     for (std::size_t s = 0; s < names.size(); ++s) {
       if (std::count(names.begin(), names.end(), names[s]) > 1) titles[s] = sources[s];
@@ -57,7 +58,7 @@ struct Grid {
     return allocators[a]->label + std::string(allocators[a]->lower_bound ? " *" : "");
   }
 
-  // The result to take a scene's properties from: complete, AtomicMalloc's where possible.
+  // The result that provides a scene's properties: preferably complete and AtomicMalloc's.
   template <class Has>
   const Result* witness(std::size_t s, Has has) const {
     const Result* found = nullptr;
@@ -106,25 +107,52 @@ std::string status_cell(const Result& result, Footnotes& footnotes) {
   return std::string(name(result.status)) + " " + footnotes.mark(result.label, result.reason);
 }
 
-// The fastest that frees; nullptr where nothing can be named.
-const Result* best_of(const Grid& grid, std::size_t s) {
-  const Result* best = nullptr;
+// The allocator that frees with the lowest median; nullptr if no such build completed.
+// Not clear: the runs of another one may be as fast, because its quartiles overlap.
+struct Fastest {
+  const Result* result = nullptr;
+  bool clear = true;
+};
+
+Fastest fastest_of(const Grid& grid, std::size_t s) {
+  std::vector<const Result*> candidates;
   for (const auto& row : grid.at) {
     const Result* result = row[s];
-    if (!result || result->status != Status::ok || result->lower_bound || !result->median_ms()) continue;
-    if (!best || *result->median_ms() < *best->median_ms()) best = result;
+    if (result && result->status == Status::ok && !result->lower_bound && result->median_ms())
+      candidates.push_back(result);
   }
-  return best;
+  if (candidates.empty()) return {};
+  Fastest fastest{*std::min_element(candidates.begin(), candidates.end(), [](const Result* a, const Result* b) {
+    return *a->median_ms() < *b->median_ms();
+  })};
+  const double upper = *quantile(fastest.result->runs_ms, 0.75);
+  for (const Result* other : candidates) {
+    if (other != fastest.result && *quantile(other->runs_ms, 0.25) <= upper) fastest.clear = false;
+  }
+  return fastest;
 }
 
-// A scene whose reference is not AtomicMalloc has its time in the reference's own row.
+// "" if the fastest allocator is clear in every scene.
+std::string overlap_note(const Grid& grid, const std::vector<Fastest>& fastest) {
+  std::string scenes;
+  std::size_t unclear = 0, named = 0;
+  for (std::size_t s = 0; s < fastest.size(); ++s) {
+    named += fastest[s].result != nullptr;
+    if (fastest[s].clear) continue;
+    scenes += (unclear++ ? ", " : "") + grid.titles[s];
+  }
+  if (unclear == 0) return "";
+  return fmt::format("no clear winner{}: quartiles overlap", unclear == named ? "" : " in " + scenes);
+}
+
+// Without a time of AtomicMalloc the row of the reference shows its time.
 std::string slowdown_cell(const Result& result, const std::string& scene, Footnotes& footnotes) {
   if (!result.slowdown) return figure_text(result.median_ms()) + (result.median_ms() ? " ms" : "");
   if (result.slowdown_over == result.allocator && result.allocator != "atomic") {
     return fmt::format(
         "{} ms {}", figure_text(*result.median_ms()),
-        footnotes.mark(
-            scene, fmt::format("no time of AtomicMalloc; slowdowns are over {}, whose time is shown", result.label)));
+        footnotes.mark(scene, fmt::format("AtomicMalloc was not timed; slowdowns are over {}, whose time is shown",
+                                          result.label)));
   }
   std::string text = ratio_text(*result.slowdown);
   if (!result.reason.empty()) text += " " + footnotes.mark(result.label, result.reason);
@@ -144,9 +172,9 @@ Table slowdown_table(const std::vector<Result>& all) {
   for (const std::string& title : grid.titles) table.columns.push_back({title});
   add_properties(table, grid);
 
-  std::vector<const Result*> best;
-  for (std::size_t s = 0; s < grid.sources.size(); ++s) best.push_back(best_of(grid, s));
-  // Only where there is something to choose from.
+  std::vector<Fastest> fastest;
+  for (std::size_t s = 0; s < grid.sources.size(); ++s) fastest.push_back(fastest_of(grid, s));
+  // A single allocator that frees is not marked.
   std::size_t freeing = 0;
   for (const Result* allocator : grid.allocators) freeing += !allocator->lower_bound;
 
@@ -160,7 +188,7 @@ Table slowdown_table(const std::vector<Result>& all) {
   };
   if (registers) {
     table.columns.push_back({"registers"});
-    table.notes.push_back("registers: of kernels with one malloc / one free / both");
+    table.notes.push_back("registers per thread of kernels with one malloc / one free / both");
   }
 
   bool any_bound = false, any_best = false, atomic = false;
@@ -194,13 +222,15 @@ Table slowdown_table(const std::vector<Result>& all) {
       else if (result->status != Status::ok)
         cells.emplace_back(status_cell(*result, footnotes));
       else
-        cells.emplace_back(slowdown_cell(*result, grid.titles[s], footnotes), freeing > 1 && result == best[s]);
+        cells.emplace_back(slowdown_cell(*result, grid.titles[s], footnotes),
+                           freeing > 1 && result == fastest[s].result && fastest[s].clear);
       any_best |= cells.back().best;
     }
     add_registers(cells, a);
     table.add(std::move(cells));
   }
   if (any_best) table.notes.push_back("◂ fastest allocator that frees");
+  if (const std::string note = overlap_note(grid, fastest); !note.empty()) table.notes.push_back(note);
   if (any_bound) table.notes.push_back("* lower bound: cannot free, never named the fastest");
   footnotes.append_to(table.notes);
   return table;
@@ -213,7 +243,7 @@ Table fragmentation_table(const std::vector<Result>& all) {
   const auto internal = [](const Result& r) { return r.at_end && r.at_end->internal; };
   const bool any_internal = std::any_of(results.begin(), results.end(), internal);
   if (std::none_of(results.begin(), results.end(), [](const Result& r) { return r.at_end.has_value(); })) return table;
-  table.title = "Memory: fragmentation of the pool after the build, most memory in use at once";
+  table.title = "Memory: fragmentation of the pool after the build, high-water marks of the build";
   table.columns.push_back({"", true});
   for (const std::string& title : grid.titles) {
     if (any_internal) table.columns.push_back({"internal", false, false, title});
@@ -239,9 +269,8 @@ Table fragmentation_table(const std::vector<Result>& all) {
       std::string("external: 1 - largest free region / all free memory") +
       (any_internal ? "; internal: mean of (size - requested) / size over regions still in use" : ""));
   table.notes.push_back(
-      "high-water: most bytes in use at once, as asked for; address: end of the highest block ever handed out. What "
-      "lies between the two bounds the waste at the worst moment from above: no pool can be walked while its kernel "
-      "runs");
+      "high-water: max bytes in use at once, as requested; address: end of the highest block ever handed out. Their "
+      "difference is an upper bound of the waste at the peak: no pool can be walked while its kernel runs");
   return table;
 }
 
@@ -258,9 +287,9 @@ std::vector<std::string> method_lines(const std::vector<Result>& results, const 
     spread =
         std::max(spread, (*quantile(result.runs_ms, 0.75) - *quantile(result.runs_ms, 0.25)) / *result.median_ms());
   }
-  std::string method =
-      fmt::format("method: {} refs, median of {} run{} after a warm-up, allocators interleaved, one pool size a scene",
-                  kdtree::name(settings.refs), settings.runs, settings.runs == 1 ? "" : "s");
+  std::string method = fmt::format(
+      "method: {} refs, median of {} run{} after a warm-up, allocators interleaved, one pool size per scene",
+      kdtree::name(settings.refs), settings.runs, settings.runs == 1 ? "" : "s");
   if (timed) method += fmt::format("; quartiles at most {:.1f}% of the median apart", 100 * spread);
   lines.push_back(method);
   return lines;

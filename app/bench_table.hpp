@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The tables of `heapwood bench`, from results alone: what the JSON holds is enough to write them again.
+// The tables of `heapwood bench`. They depend on results alone, so that a JSON report reproduces
+// them.
 #pragma once
 
 #include <string>
@@ -10,17 +11,18 @@
 
 namespace heapwood::app {
 
-// RegEff tables 3 and 4: a column a scene; properties of the build, then slowdowns over AtomicMalloc.
+// As RegEff tables 3 and 4, one column per scene: properties of the build, then slowdowns over
+// AtomicMalloc.
 Table slowdown_table(const std::vector<Result>& results);
-// Memory at the end of the instrumented builds: a group of columns a scene.
+// Memory at the end of the instrumented builds: one group of columns per scene.
 Table fragmentation_table(const std::vector<Result>& results);
-// The single kernel, with the fastest allocator that frees, against the per-level builder: a row a scene. No columns where
-// the latter was not measured.
+// The single kernel, with the fastest allocator that frees, against the per-level builder, one row
+// per scene. No columns if the latter was not measured.
 Table builder_table(const std::vector<Result>& results);
-// A row a result with every figure, for --format csv: raw numbers, empty where not measured.
+// For --format csv, one row per result: raw numbers, empty if not measured.
 Table flat_table(const std::vector<Result>& results);
 
-// How it was measured, one line each: device and source, method.
+// One line each: device and version, method.
 std::vector<std::string> method_lines(const std::vector<Result>& results, const std::string& device,
                                       const std::string& version);
 

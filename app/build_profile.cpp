@@ -17,21 +17,21 @@ using kdtree::phase_count;
 
 double ms_of(std::uint64_t ns) { return 1e-6 * static_cast<double>(ns); }
 
-// What of the warps' time in work, waiting left out, is spent in the allocator's calls.
+// The allocator's share of the warps' working time, without waiting.
 double share_of_calls(const kdtree::BuildProfile& profile) {
   const std::uint64_t calls = profile.phase_ns(Phase::allocate) + profile.phase_ns(Phase::free);
   const std::uint64_t work = profile.lifetime_ns() - profile.phase_ns(Phase::wait);
   return work == 0 ? 0 : static_cast<double>(calls) / static_cast<double>(work);
 }
 
-// What of the build's time would be saved if memory cost nothing.
+// The share of the build time that the no-cost allocator saves.
 std::optional<double> share_of_build(const ProfiledBuild& built) {
   const std::optional<double> with = median(built.runs_ms), without = median(built.without_cost_ms);
   if (!with || !without || *with <= 0) return std::nullopt;
   return 1 - *without / *with;
 }
 
-// Warps that are there at all, in a bucket of time: the launch's times its length, less where the last one ends.
+// Time of all warps in a bucket: warps times its length, less for the last one.
 double capacity_ns(const kdtree::BuildProfile& profile, unsigned bucket) {
   const std::uint64_t begin = bucket * profile.bucket_ns, end = std::min(begin + profile.bucket_ns, profile.wall_ns());
   return static_cast<double>(end - begin) * profile.run.warps;
@@ -57,7 +57,7 @@ Json phases_json(const kdtree::BuildProfile& profile) {
   return json;
 }
 
-// Levels that nodes are on; what is of no node is left out.
+// Time per level of nodes, without phases that have no node.
 Json levels_json(const kdtree::BuildProfile& profile) {
   Json json = Json::array();
   for (unsigned level = 0; level + 1 < kdtree::profile_levels; ++level) {
@@ -72,7 +72,7 @@ Json levels_json(const kdtree::BuildProfile& profile) {
   return json;
 }
 
-// Shares of the warps that are in each phase, bucket by bucket.
+// The share of the warps in each phase, per bucket.
 Json timeline_json(const kdtree::BuildProfile& profile) {
   Json json{{"bucket_ms", ms_of(profile.bucket_ns)}};
   for (unsigned i = 0; i < phase_count; ++i) {
@@ -98,11 +98,10 @@ Json waits_json(const kdtree::BuildProfile& profile) {
 }  // namespace
 
 void check_profile(const BuildSettings& settings, const std::string& allocator) {
-  if (settings.builder != Builder::single) throw Error(Exit::usage, "--profile is of the single kernel");
-  if (settings.refs != kdtree::RefKind::clipped) throw Error(Exit::usage, "--profile is there for --refs clipped only");
+  if (settings.builder != Builder::single) throw Error(Exit::usage, "--profile needs --builder single");
+  if (settings.refs != kdtree::RefKind::clipped) throw Error(Exit::usage, "--profile needs --refs clipped");
   if (!kdtree::can_profile(allocator))
-    throw Error(Exit::usage,
-                fmt::format("--profile is there for --allocator heapwood and atomic, not for {}", allocator));
+    throw Error(Exit::usage, fmt::format("--profile supports --allocator heapwood and atomic, not {}", allocator));
 }
 
 ProfiledBuild profile_build(PreparedScene& scene, const engine::Entry& entry, const BuildSettings& settings,
@@ -155,7 +154,8 @@ Table profile_table(const ProfiledBuild& built) {
   const kdtree::BuildProfile& profile = built.profile;
   const auto all = static_cast<double>(std::max<std::uint64_t>(1, profile.lifetime_ns()));
   Table table;
-  table.title = fmt::format("{}, {}: what {} warps do", built.scene, built.label, count_text(profile.run.warps));
+  table.title =
+      fmt::format("{}, {}: time of {} warps by phase", built.scene, built.label, count_text(profile.run.warps));
   table.columns = {{"phase", true}, {"% of the time"}, {"visits"}, {"us each"}};
   for (unsigned i = 0; i < phase_count; ++i) {
     const auto phase = static_cast<Phase>(i);
@@ -168,9 +168,9 @@ Table profile_table(const ProfiledBuild& built) {
                                     figure_text(profile.run.ms), figure_text(median(built.runs_ms)),
                                     built.runs_ms.size()));
   table.notes.push_back(
-      fmt::format("allocator: {:.1f}% of the time that is not waiting", 100 * share_of_calls(profile)));
+      fmt::format("allocator: {:.1f}% of the time spent working, not waiting", 100 * share_of_calls(profile)));
   if (const std::optional<double> share = share_of_build(built)) {
-    table.notes.push_back(fmt::format("with memory at no cost (a stretch a warp, never freed): {} ms, {:.1f}% {}",
+    table.notes.push_back(fmt::format("no-cost allocator (bump allocation per warp, never freed): {} ms, {:.1f}% {}",
                                       figure_text(median(built.without_cost_ms)), 100 * std::abs(*share),
                                       *share < 0 ? "more" : "less"));
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `heapwood build --profile`: measured, as a table and as JSON (schema heapwood.profile/1 in docs/profile.md).
+// `heapwood build --profile`: measurement, table and JSON (schema heapwood.profile/1 in
+// docs/profile.md).
 #pragma once
 
 #include <functional>
@@ -19,13 +20,13 @@ struct ProfiledBuild {
   std::string scene, allocator, label;
   std::size_t triangles = 0;
   kdtree::BuildProfile profile;
-  // Without the probe: with the allocator, and with memory at no cost.
+  // Without the probe: with the allocator, and with the no-cost allocator.
   std::vector<double> runs_ms, without_cost_ms;
 };
 
-// Whether there is a profile of builds with these settings; throws Error{Exit::usage} that says what there is.
+// Throws Error{Exit::usage} if builds with these settings cannot be profiled.
 void check_profile(const BuildSettings& settings, const std::string& allocator);
-// The scene's pool has to be large enough for the allocator. `announce` is told what comes next.
+// The scene's pool must be large enough for the allocator. `announce` receives each next step.
 ProfiledBuild profile_build(PreparedScene& scene, const engine::Entry& entry, const BuildSettings& settings,
                             const std::function<void(const std::string&)>& announce);
 

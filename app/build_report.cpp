@@ -43,15 +43,16 @@ void add_time(Lines& lines, const Result& result) {
                          figure_text(quantile(result.runs_ms, 0.25)), figure_text(quantile(result.runs_ms, 0.75))));
   if (result.status == Status::ok && result.triangles > 0 && *result.median_ms() > 0) {
     lines.line("speed", figure_text(static_cast<double>(result.triangles) / *result.median_ms() / 1e3),
-               "million triangles a second");
+               "million triangles/s");
   }
   if (result.levels) {
     const std::optional<double> share = result.levels->allocation_share(result.runs_ms);
     lines.line("host allocator", figure_text(median(result.levels->allocation_ms)) + " ms",
-               share ? fmt::format("of it, {:.1f}%", 100 * *share) : "");
+               share ? fmt::format("{:.1f}% of the build time", 100 * *share) : "");
     return;
   }
-  lines.line("reset of the pool", figure_text(median(result.reset_ms)) + " ms", "before each build, not in its time");
+  lines.line("reset of the pool", figure_text(median(result.reset_ms)) + " ms",
+             "before each build, not included in its time");
 }
 
 void add_quality(Lines& lines, const Result& result) {
@@ -77,14 +78,14 @@ void add_levels(Lines& lines, const Result& result) {
   lines.heading("Levels");
   lines.line("levels", count_text(run.levels));
   lines.line("launches", count_text(run.launches),
-             fmt::format("{:.1f} a level", static_cast<double>(run.launches) / std::max(run.levels, 1u)));
+             fmt::format("{:.1f} per level", static_cast<double>(run.launches) / std::max(run.levels, 1u)));
   lines.heading("Memory");
-  lines.line("most in use at once", bytes_text(run.peak_bytes), "corner copies, two levels, the tree so far");
+  lines.line("max in use at once", bytes_text(run.peak_bytes), "corner copies, two levels, the tree so far");
   lines.line("the tree", bytes_text(run.tree_bytes));
   if (result.levels->mapped_bytes)
     lines.line("mapped", bytes_text(*result.levels->mapped_bytes), "physical memory that the host allocator held");
   lines.heading("Allocations");
-  lines.line("allocations", count_text(run.allocations), "on the host; all but the tree's given back");
+  lines.line("allocations", count_text(run.allocations), "on the host; all freed except the tree's");
   if (run.allocations > 0) {
     lines.line("mean size", bytes_text(static_cast<std::uint64_t>(static_cast<double>(run.requested_bytes) /
                                                                   static_cast<double>(run.allocations))));
@@ -97,7 +98,7 @@ void add_memory(Lines& lines, const Result& result) {
     lines.line("pool", bytes_text(*result.pool_bytes), "--pool " + result.settings.pool.text);
   }
   if (result.requests) {
-    lines.line("most in use at once", bytes_text(result.requests->high_water_bytes),
+    lines.line("max in use at once", bytes_text(result.requests->high_water_bytes),
                result.pool_bytes && *result.pool_bytes
                    ? fmt::format("{:.1f}% of the pool", 100.0 * static_cast<double>(result.requests->high_water_bytes) /
                                                             static_cast<double>(*result.pool_bytes))
@@ -105,7 +106,7 @@ void add_memory(Lines& lines, const Result& result) {
   }
   if (result.requests && result.requests->address_high_water_bytes)
     lines.line("highest address", bytes_text(result.requests->address_high_water_bytes),
-               "end of the highest block during the build, from the pool's start");
+               "end of the highest block of the build, from the pool's start");
   if (result.at_end) {
     const alloc::Fragmentation& end = *result.at_end;
     lines.line("metadata", bytes_text(end.metadata_bytes), "the allocator's own, in the pool");
@@ -120,28 +121,28 @@ void add_memory(Lines& lines, const Result& result) {
     lines.line("beside the pool", bytes_text(*result.workspace_bytes), "queue, nodes and refs of the tree");
 }
 
-// Sizes as a bar chart: a line a power of two; the fewest lines that hold all requests.
+// Sizes as a bar chart with one line per power of two, from the smallest to the largest size.
 void add_histogram(Lines& lines, const alloc::RequestStats& requests) {
-  std::uint64_t most = 0;
+  std::uint64_t max_count = 0;
   std::size_t first = requests.histogram.size(), last = 0;
   for (std::size_t k = 0; k < requests.histogram.size(); ++k) {
     if (requests.histogram[k] == 0) continue;
-    most = std::max(most, requests.histogram[k]);
+    max_count = std::max(max_count, requests.histogram[k]);
     first = std::min(first, k);
     last = k;
   }
-  if (most == 0) return;
+  if (max_count == 0) return;
   constexpr std::size_t bar_width = 40;
   static const char* const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   for (std::size_t k = first; k <= last; ++k) {
     const std::uint64_t count = requests.histogram[k];
     const auto parts =
-        static_cast<std::size_t>(8.0 * bar_width * static_cast<double>(count) / static_cast<double>(most) + 0.5);
+        static_cast<std::size_t>(8.0 * bar_width * static_cast<double>(count) / static_cast<double>(max_count) + 0.5);
     std::string bar;
     for (std::size_t i = 0; i < parts / 8; ++i) bar += "█";
     bar += eighths[parts % 8];
     if (count > 0 && bar.empty()) bar = eighths[1];
-    // Whole numbers: every bound is a power of two.
+    // Integers: every bound is a power of two.
     const unsigned unit = static_cast<unsigned>(k / 10);
     static const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     const std::string bound = fmt::format("up to {:>4} {}", std::uint64_t{1} << (k % 10), units[unit]);
@@ -156,7 +157,7 @@ void add_requests(Lines& lines, const Result& result) {
   std::string remark;
   if (requests.allocations > 0) {
     const bool all = requests.deallocations == requests.allocations;
-    remark = (all ? "all" : count_text(requests.deallocations)) + " given back";
+    remark = (all ? "all" : count_text(requests.deallocations)) + " freed";
   }
   if (requests.failures) remark += (remark.empty() ? "" : ", ") + count_text(requests.failures) + " refused";
   lines.line("allocations", count_text(requests.allocations), remark);
@@ -174,10 +175,10 @@ void add_kernel(Lines& lines, const Result& result) {
     return;
   }
   lines.line("registers", std::to_string(result.kernel->registers),
-             fmt::format("a thread; stack {}, shared memory {} a block", bytes_text(result.kernel->local_bytes),
+             fmt::format("per thread; stack {}, shared memory {} per block", bytes_text(result.kernel->local_bytes),
                          bytes_text(result.kernel->shared_bytes)));
   lines.line("occupancy", std::to_string(result.kernel->warps_per_multiprocessor),
-             fmt::format("warps a multiprocessor; {} in all", count_text(result.warps)));
+             fmt::format("warps per multiprocessor; {} in total", count_text(result.warps)));
   if (result.calls)
     lines.line("the allocator's", registers_text(*result.calls), "registers of kernels with one malloc / free / both");
 }
@@ -193,8 +194,8 @@ std::string build_text(const Result& result, const std::string& device, const Te
   lines.raw(style.bold ? "\033[1m" + title + "\033[0m\n" : title + "\n");
   lines.raw(device + "\n");
   if (result.status == Status::incomplete) {
-    lines.raw(fmt::format("\nINCOMPLETE: {} more would have been split, had there been memory.\n",
-                          plural(result.refused_splits, "node")));
+    lines.raw(
+        fmt::format("\nINCOMPLETE: {} stayed unsplit for lack of memory.\n", plural(result.refused_splits, "node")));
   }
   add_time(lines, result);
   add_quality(lines, result);
@@ -213,12 +214,12 @@ std::string exhaustion_text(const Result& result) {
                                  bytes_text(result.pool_bytes.value_or(0)), bytes_text(result.refused_bytes));
   if (result.requests && result.pool_bytes) {
     const std::uint64_t used = std::min(result.requests->high_water_bytes, *result.pool_bytes);
-    text += fmt::format(", used at most {}, free {}", bytes_text(used), bytes_text(*result.pool_bytes - used));
+    text += fmt::format(", max used {}, free {}", bytes_text(used), bytes_text(*result.pool_bytes - used));
   }
   if (result.at_end)
-    text += fmt::format(", largest hole {} after the build", bytes_text(result.at_end->largest_free_bytes));
+    text += fmt::format(", largest free region {} after the build", bytes_text(result.at_end->largest_free_bytes));
   if (result.settings.pool.kind == PoolSize::Kind::automatic) {
-    return text + "; no larger pool fits in the device's memory or would help: use another allocator or --refs ids";
+    return text + "; no larger pool would help or fit in the device's memory: use another allocator or --refs ids";
   }
   return text + "; use --pool auto or a larger --pool";
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What `heapwood build` prints about one result.
+// The report of `heapwood build` on one result.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 namespace heapwood::app {
 
 std::string build_text(const Result& result, const std::string& device, const TextStyle& style);
-// "cfmmalloc: pool of 4 MiB exhausted: requested ..., used ..., free ..., largest hole ...; what to do".
+// "cfmmalloc: pool of 4 MiB exhausted, tree incomplete: requested ..., max used ..., free ...,
+// largest free region ...; ADVICE".
 std::string exhaustion_text(const Result& result);
 
 }  // namespace heapwood::app

@@ -9,7 +9,7 @@ namespace heapwood::app {
 
 namespace {
 
-// The scene's fastest complete single-kernel build, of an allocator that frees where there is one.
+// The scene's fastest complete single-kernel build, preferably of an allocator that frees.
 const Result* fastest_single(const std::vector<Result>& results, const std::string& source) {
   const Result* best = nullptr;
   for (const Result& result : results) {
@@ -22,11 +22,11 @@ const Result* fastest_single(const std::vector<Result>& results, const std::stri
 
 std::string single_cell(const Result& single, Footnotes& footnotes) {
   const char* which =
-      single.lower_bound ? "the fastest allocator, which cannot free" : "the fastest allocator that frees";
+      single.lower_bound ? "lowest median of all allocators; cannot free" : "lowest median of the allocators that free";
   return figure_text(single.median_ms()) + " " + footnotes.mark(single.label, which);
 }
 
-// With what the build has beside the pool, because the per-level builder's figures are of everything.
+// Includes the workspace: the per-level builder's figures cover all memory of a build.
 std::string memory_cell(const Result* single, const std::optional<std::uint64_t>& in_pool) {
   if (!single || !in_pool || !single->workspace_bytes) return missing;
   return bytes_text(*in_pool + *single->workspace_bytes);
@@ -65,7 +65,7 @@ Table builder_table(const std::vector<Result>& results) {
     if (!result.per_level()) continue;
     if (table.columns.empty()) {
       label = host_label(result.allocator);
-      table.title = "Builders: one kernel against a kernel a phase and level";
+      table.title = "Builders: one kernel against one kernel per phase and level";
       table.columns = {{"scene", true},
                        {"single", false, false, "build time [ms]"},
                        {"per level", false, false, "build time [ms]"},
@@ -82,11 +82,10 @@ Table builder_table(const std::vector<Result>& results) {
   }
   if (table.columns.empty()) return table;
   table.notes.push_back(fmt::format(
-      "per level: memory from {} on the host, level by level; host share: of its time, spent in there", label));
+      "per level: memory from {} on the host; host share: part of the build time spent in that allocator", label));
   table.notes.push_back(
-      "in use at once: most memory besides the mesh, as asked for; held: pool and workspace of the single kernel, "
-      "physical "
-      "memory that the host allocator had mapped");
+      "in use at once: max memory besides the mesh, as requested; held: pool and workspace of the single kernel; "
+      "physical memory mapped by the host allocator");
   footnotes.append_to(table.notes);
   return table;
 }

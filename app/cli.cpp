@@ -19,21 +19,21 @@ namespace {
 
 constexpr const char* examples = R"(Examples:
   heapwood list                                 allocators, scenes, devices
-  heapwood build atrium                         one tree: time, quality, memory
-  heapwood bench atrium statue --json out.json  every allocator, slowdown table
-  heapwood stress ad                            malloc and free, nothing else
+  heapwood build atrium                         build one tree: time, quality, memory
+  heapwood bench atrium statue --json out.json  all allocators, slowdown table
+  heapwood stress ad                            malloc and free without a builder
   heapwood reproduce --out out/reproduce        the papers' tables and figures
-  heapwood render stadium -o stadium.png        a picture
-  heapwood trace stadium                        rays a second
+  heapwood render stadium -o stadium.png        render a picture
+  heapwood trace stadium                        rays per second
 A scene is a name from 'heapwood list scenes' (also atrium:1m for a million
-triangles) or the path of an OBJ or PLY file. 'heapwood COMMAND --help' has more.
+triangles) or the path of an OBJ or PLY file. See also 'heapwood COMMAND --help'.
 
 Exit codes: 0 done, 1 failed while running, 2 wrong usage, 3 unreadable scene,
 4 no such device, 5 pool exhausted with --strict.)";
 
 void on_signal(int) { simt::interrupt(); }
 
-// One line whatever was in it: messages of libraries and names of files may hold line breaks.
+// Replaces line breaks, which messages of libraries and file names may contain.
 std::string one_line(std::string text) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
@@ -44,7 +44,7 @@ std::string one_line(std::string text) {
 
 int fail(Exit exit, const std::string& message) {
   clear_progress_line();
-  // What was written before the error belongs before it also where both streams end in one file.
+  // Keeps the order of output and error if both streams go to one file.
   std::fflush(stdout);
   write_error(fmt::format("heapwood: error: {}\n", one_line(message)));
   return static_cast<int>(exit);
@@ -77,7 +77,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error, const std::ve
   return fail(Exit::usage, fmt::format("{}: {}; see 'heapwood {} --help'", name, error.what(), name));
 }
 
-// An option whose value is "", as of a variable that is not set in a script.
+// The name of an option with the value "" (in a script, an unset variable), or "".
 std::string empty_option(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& value : option->results()) {
@@ -114,8 +114,8 @@ int parse_and_run(int argc, char** argv) {
   }
   for (const CLI::App* command : app.get_subcommands()) {
     if (const std::string name = empty_option(*command); !name.empty())
-      return fail(Exit::usage, fmt::format("{}: {}: nothing given; see 'heapwood {} --help'", command->get_name(), name,
-                                           command->get_name()));
+      return fail(Exit::usage, fmt::format("{}: {}: the value is empty; see 'heapwood {} --help'", command->get_name(),
+                                           name, command->get_name()));
   }
   install_signal_handlers(on_signal);
   const Exit exit = with_host_memory(invocation.host, invocation.action);
@@ -144,7 +144,7 @@ int run(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return fail(Exit::failed, "out of host memory; use a smaller scene or --pool");
   } catch (const std::exception& error) {
-    // fmt's own words do not say which file.
+    // fmt's message does not name the file.
     return std::ferror(stdout) ? cannot_print() : fail(Exit::failed, error.what());
   }
 }

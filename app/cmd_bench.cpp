@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood bench: build times of every allocator over scenes, as RegEff tables 3 and 4.
+// heapwood bench: build times with every allocator, as RegEff tables 3 and 4.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -12,6 +12,7 @@
 #include "app/bench_table.hpp"
 #include "app/commands.hpp"
 #include "app/json_report.hpp"
+#include "app/leaf_warning.hpp"
 #include "app/output_file.hpp"
 #include "app/progress.hpp"
 #include "app/version.hpp"
@@ -25,7 +26,7 @@ constexpr const char* bench_examples = R"(Examples:
   heapwood bench atrium statue stadium
   heapwood bench atrium:1m --allocators atomic,cfmmalloc --runs 11
   heapwood bench sponza.obj --refs ids --pool 200x        as in the papers
-  heapwood bench atrium statue --json out.json --resume   goes on after Ctrl-C
+  heapwood bench atrium statue --json out.json --resume   continues after Ctrl-C
   heapwood bench atrium --format csv > atrium.csv)";
 
 struct BenchOptions {
@@ -38,7 +39,7 @@ struct BenchOptions {
   DeviceOptions device;
 };
 
-// Misspelt names and files that are not there are found before hours of measuring, not after.
+// Reports misspelt names and missing files before any measurement starts.
 void check_scenes(std::vector<std::string>& scenes) {
   if (scenes.empty()) {
     throw Error(Exit::usage,
@@ -53,13 +54,13 @@ void check_scenes(std::vector<std::string>& scenes) {
     const bool procedural =
         std::any_of(known.begin(), known.end(), [&](const auto& one) { return family == one.name; });
     std::error_code ignored;
-    // load() has the words for what is wrong.
+    // load() throws the appropriate error.
     if (!procedural && !std::filesystem::is_regular_file(scene, ignored)) scenes::load(scene);
   }
   scenes = once;
 }
 
-// Results of the file: those that stand for a measurement of this job, and the others, which stay in the file.
+// Results of the file: `kept` replace measurements of this job; `others` stay in the file.
 struct Earlier {
   std::vector<Result> kept;
   std::vector<Json> others;
@@ -75,7 +76,7 @@ Earlier read_earlier(const BenchOptions& options, const BenchJob& job) {
   bool changed = false;
   for (const Json& json : report.results) {
     const std::string source = json.value("source", ""), allocator = json.value("allocator", "");
-    // The path may have another mesh by now; files of earlier versions do not say which one they had.
+    // The path may hold another mesh since then; reports of earlier versions have no digest.
     if (const auto now = digests.find(source);
         now != digests.end() && json.value("digest", now->second) != now->second) {
       changed = true;
@@ -93,9 +94,9 @@ Earlier read_earlier(const BenchOptions& options, const BenchJob& job) {
     else if (!asked || !settled)
       earlier.others.push_back(json);
   }
-  if (changed) note(options.json + ": a scene's file has changed since: measured again");
+  if (changed) note(options.json + ": a scene's file has changed: its results are measured again");
   if (!earlier.kept.empty()) {
-    note(fmt::format("{}: {} of {} results kept{}", options.json, earlier.kept.size(),
+    note(fmt::format("{}: {} of {} results reused{}", options.json, earlier.kept.size(),
                      job.scenes.size() * (job.allocators.size() + (job.settings.builder != Builder::single ? 1 : 0)),
                      report.git_sha == git_sha() ? "" : ", measured with version " + report.git_sha));
   }
@@ -129,9 +130,19 @@ void print_report(const BenchOptions& options, const BenchJob& job, const BenchR
   }
 }
 
+void warn_of_large_leaves(const std::vector<Result>& results) {
+  std::vector<std::string> sources;  // all trees of a scene are equal
+  for (const Result& result : results) {
+    if (result.status != Status::ok || !result.tree) continue;
+    if (std::find(sources.begin(), sources.end(), result.source) != sources.end()) continue;
+    sources.push_back(result.source);
+    warn_of_large_leaf(result.scene, result.tree->largest_leaf);
+  }
+}
+
 Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   if (options.resume && options.json.empty())
-    throw Error(Exit::usage, "bench: --resume goes on with the results in a file: add --json FILE");
+    throw Error(Exit::usage, "bench: --resume needs the file to continue: add --json FILE");
   check_scenes(options.scenes);
   BenchJob job;
   job.scenes = options.scenes;
@@ -141,14 +152,15 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   if (!options.json.empty()) file = std::make_unique<OutputFile>(options.json, options.scenes);
   job.device = choose_device(options.device);
   if (job.settings.builder != Builder::single) alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
-  // One pool for all: what AtomicMalloc needs, and room for the warps of those that keep some (pool_needs()).
+  // One pool size for all: what AtomicMalloc needs, plus what allocators cache per warp
+  // (pool_needs()).
   job.pool_probe = engine::find("atomic");
   Earlier earlier = read_earlier(options, job);
   job.kept = std::move(earlier.kept);
 
   BenchEvents events;
   BenchResult result;
-  std::optional<Error> write_error;  // of the last attempt: the table is printed even where the file cannot be written
+  std::optional<Error> write_error;  // of the last attempt: the table is printed in any case
   {
     Progress progress;
     events.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
@@ -156,7 +168,7 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
     };
     events.scene_done = [&](const BenchResult& so_far) {
       if (!file) return;
-      // Kept results of scenes still to come are in the file all the time.
+      // Reused results of scenes that follow stay in the file.
       std::vector<Json> others = earlier.others;
       for (const Result& kept : job.kept) {
         const auto is_kept = [&](const Result& r) {
@@ -174,6 +186,7 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
     result = run_bench(job, events);
   }
   print_report(options, job, result, bench_report(argv, job.device, result.results, earlier.others));
+  warn_of_large_leaves(result.results);
   if (result.scene_error) throw *result.scene_error;
   if (write_error) throw *write_error;
   std::size_t failed = 0;
@@ -182,10 +195,11 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
     throw Error(Exit::failed, fmt::format("bench: {} of {} measurements failed; the reasons are below the table",
                                           failed, result.results.size()));
   if (result.interrupted) {
-    throw Error(Exit::failed,
-                options.json.empty()
-                    ? std::string("bench: interrupted; what was measured is above")
-                    : fmt::format("bench: interrupted; what was measured is in {}; --resume goes on", options.json));
+    throw Error(
+        Exit::failed,
+        options.json.empty()
+            ? std::string("bench: interrupted; the results so far are above")
+            : fmt::format("bench: interrupted; the results so far are in {}; continue with --resume", options.json));
   }
   return Exit::done;
 }
@@ -195,18 +209,18 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
 void add_bench(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<BenchOptions>();
   options->settings.builder = Builder::both;
-  CLI::App* command = app.add_subcommand("bench", "build times of every allocator, slowdown table, builders");
+  CLI::App* command = app.add_subcommand("bench", "build times with every allocator, and of both builders");
   command->footer(bench_examples);
-  command->add_option("scene", options->scenes, "names or paths (heapwood list scenes)")->type_name("SCENE");
+  command->add_option("scene", options->scenes, "scene names or file paths (heapwood list scenes)")->type_name("SCENE");
   command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
       ->capture_default_str()
       ->type_name("IDS");
-  command->add_option("--format", options->format, "table, markdown, csv (a line a result), json")
+  command->add_option("--format", options->format, "table, markdown, csv (one line per result), json")
       ->capture_default_str()
       ->check(quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
       ->type_name("FORMAT");
-  command->add_option("--json", options->json, "write everything measured, raw samples too")->type_name("FILE");
-  command->add_flag("--resume", options->resume, "keep what FILE has of the same settings");
+  command->add_option("--json", options->json, "write all measurements, including raw samples")->type_name("FILE");
+  command->add_flag("--resume", options->resume, "reuse results in FILE measured with the same settings");
   add_builder_option(*command, options->settings, true);
   add_build_options(*command, options->settings, true);
   add_device_options(*command, options->device);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood build: one tree; time, quality, memory, requests.
+// heapwood build: builds one tree and reports time, quality, memory and requests.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +10,7 @@
 #include "app/build_report.hpp"
 #include "app/commands.hpp"
 #include "app/json_report.hpp"
+#include "app/leaf_warning.hpp"
 #include "app/output_file.hpp"
 #include "app/prepared_scene.hpp"
 #include "app/progress.hpp"
@@ -59,7 +60,7 @@ Exit profile(const BuildCommand& command, const std::vector<std::string>& argv) 
   json["settings"] = app::to_json(command.settings);
   json["results"].push_back(to_json(built));
   file.write(json_text(json));
-  if (built.profile.run.incomplete) warning("the pool was exhausted and the tree is incomplete; use --pool auto");
+  if (built.profile.run.incomplete) warning("the pool is exhausted and the tree is incomplete; use --pool auto");
   return Exit::done;
 }
 
@@ -98,11 +99,11 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
   }
   fmt::print("{}", build_text(result, device_text(job.device), terminal_style()));
   if (command.validate && violations == 0)
-    fmt::print("\nThe tree is valid: every triangle is in every leaf that it touches.\n");
+    fmt::print("\nThe tree is valid: each leaf contains every triangle that touches it.\n");
   if (file) file->write(json_text(bench_report(argv, job.device, bench.results)));
 
   if (violations) {
-    throw Error(Exit::failed, fmt::format("{}: {}: the tree is wrong: {} ({} violations found)", result.allocator,
+    throw Error(Exit::failed, fmt::format("{}: {}: the tree is invalid: {} ({} violations found)", result.allocator,
                                           result.scene, first_violation, violations));
   }
   if (result.status == Status::failed) {
@@ -111,8 +112,10 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
   if (result.status == Status::incomplete) {
     if (command.strict) throw Error(Exit::exhausted, exhaustion_text(result));
     warning(exhaustion_text(result));
+  } else {
+    warn_of_large_leaf(result.scene, result.tree->largest_leaf);
   }
-  if (bench.interrupted) throw Error(Exit::failed, "build: interrupted; what was measured is above");
+  if (bench.interrupted) throw Error(Exit::failed, "build: interrupted; the results so far are above");
   return Exit::done;
 }
 
@@ -120,23 +123,23 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
 
 void add_build(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<BuildCommand>();
-  CLI::App* command = app.add_subcommand("build", "one tree: time, quality, memory, requests");
+  CLI::App* command = app.add_subcommand("build", "build one tree: time, quality, memory, requests");
   command->footer(build_examples);
-  command->add_option("scene", options->scene, "a name or a path (heapwood list scenes)")->type_name("SCENE");
-  command->add_option("--allocator", options->allocator, "see 'heapwood list allocators'")
+  command->add_option("scene", options->scene, "scene name or file path (heapwood list scenes)")->type_name("SCENE");
+  command->add_option("--allocator", options->allocator, "allocator id (heapwood list allocators)")
       ->capture_default_str()
       ->type_name("ID");
   add_builder_option(*command, options->settings, false);
   add_build_options(*command, options->settings, true);
   add_device_options(*command, options->device);
-  command->add_flag("--strict", options->strict, "exit 5 if the pool was exhausted");
+  command->add_flag("--strict", options->strict, "exit with 5 if the pool is exhausted");
   command->add_flag("--validate", options->validate, "check the tree against the triangles");
-  command->add_option("--json", options->json, "write everything measured, raw samples too")->type_name("FILE");
+  command->add_option("--json", options->json, "write all measurements, including raw samples")->type_name("FILE");
   CLI::Option* profile_file =
       command
           ->add_option("--profile", options->profile,
-                       "instead: write what warps do, phase by phase and over\ntime, and what the allocator costs "
-                       "(docs/profile.md);\nfor heapwood and atomic, clipped refs, on one kernel")
+                       "write the time of each phase and of the allocator\ninstead (docs/profile.md); for heapwood and "
+                       "atomic,\nclipped refs, single kernel")
           ->type_name("FILE");
   for (const char* other : {"--strict", "--validate", "--json"}) profile_file->excludes(command->get_option(other));
   command->callback([options, &invocation] {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// heapwood host-bench: device memory managed from the host against the platform's own (docs/host-allocators.md).
+// heapwood host-bench: allocators that manage device memory from the host, against the platform's
+// own (docs/host-allocators.md).
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -21,9 +22,9 @@ namespace {
 
 constexpr const char* host_bench_examples = R"(Examples:
   heapwood host-bench                              20 live blocks of 1 KiB to 16 MiB
-  heapwood host-bench --initial 256M --growth 2M   with memory mapped from the beginning
-  heapwood build atrium --host-trace t.csv         what the application itself asks for
-  heapwood host-bench --trace t.csv                and the same of every allocator)";
+  heapwood host-bench --initial 256M --growth 2M   with memory mapped at the start
+  heapwood build atrium --host-trace t.csv         record the requests of a build
+  heapwood host-bench --trace t.csv                replay them with all allocators)";
 
 struct HostBenchCommand {
   std::string allocators = "all", trace, save_trace, format = "table", json;
@@ -57,7 +58,7 @@ void print_report(const HostBenchCommand& command, const HostBench& bench, const
   tables.push_back(host_memory_table(rows));
   std::vector<std::string>& notes = tables.back().notes;
   notes.push_back(fmt::format("device: {}; {}", device_text(bench.device), version_line()));
-  notes.push_back(fmt::format("memory is mapped {} at a time, {} in the beginning",
+  notes.push_back(fmt::format("memory is mapped in steps of {}, {} at the start",
                               bytes_text(bench.options.growth_bytes), bytes_text(bench.options.initial_bytes)));
   for (const Table& table : tables) {
     const std::string text = command.format == "markdown" ? to_markdown(table) : to_text(table, terminal_style());
@@ -77,8 +78,7 @@ Exit host_bench(const HostBenchCommand& command, const std::vector<std::string>&
     bench.trace_name = fmt::format("{} to {}", size_text(generated.smallest), size_text(generated.largest));
   } else {
     const std::optional<std::string> trace = read_text(command.trace, Exit::failed);
-    if (!trace)
-      throw Error(Exit::failed, command.trace + ": there is no such file; --save-trace and --host-trace write some");
+    if (!trace) throw Error(Exit::failed, command.trace + ": no such file; --save-trace and --host-trace write traces");
     bench.trace = alloc::parse_host_trace(*trace, command.trace);
     bench.trace_name = command.trace;
   }
@@ -99,7 +99,7 @@ Exit host_bench(const HostBenchCommand& command, const std::vector<std::string>&
   const Json report = host_bench_report(argv, bench, rows);
   print_report(command, bench, rows, report);
   if (file) file->write(json_text(report));
-  if (simt::interrupted()) throw Error(Exit::failed, "host-bench: interrupted; what was measured is above");
+  if (simt::interrupted()) throw Error(Exit::failed, "host-bench: interrupted; the results so far are above");
   for (const HostBenchRow& row : rows) {
     if (row.status == Status::failed)
       throw Error(Exit::failed, fmt::format("host-bench: {}: {}", row.allocator, row.reason));
@@ -111,7 +111,7 @@ Exit host_bench(const HostBenchCommand& command, const std::vector<std::string>&
 
 void add_host_bench(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<HostBenchCommand>();
-  CLI::App* command = app.add_subcommand("host-bench", "device memory managed from the host");
+  CLI::App* command = app.add_subcommand("host-bench", "benchmark allocators of device memory on the host");
   command->footer(host_bench_examples);
   const auto bytes_option = [&](const char* name, std::size_t& value, const char* what, const char* shown) {
     command
@@ -124,31 +124,31 @@ void add_host_bench(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->type_name("IDS");
   command->add_option("--trace", options->trace, "CSV of requests to replay: op,id,bytes")->type_name("FILE");
-  command->add_option("--save-trace", options->save_trace, "write the requests that are played")->type_name("FILE");
+  command->add_option("--save-trace", options->save_trace, "write the replayed requests")->type_name("FILE");
   HostBenchTrace& generated = options->generated;
-  command->add_option("--steps", generated.steps, "requests, without --trace")
+  command->add_option("--steps", generated.steps, "number of requests, without --trace")
       ->capture_default_str()
       ->check(between(1, 10000000))
       ->type_name("N");
-  command->add_option("--slots", generated.slots, "blocks live at once")
+  command->add_option("--slots", generated.slots, "max number of live blocks")
       ->capture_default_str()
       ->check(between(1, 1000000))
       ->type_name("N");
-  bytes_option("--smallest", generated.smallest, "of the sizes, which are uniform", "1K");
-  bytes_option("--largest", generated.largest, "of the sizes", "16M");
-  command->add_option("--seed", generated.seed, "of slots and sizes")->capture_default_str()->type_name("N");
-  command->add_option("--passes", options->passes, "times that the requests are played; the first is\nreported apart")
+  bytes_option("--smallest", generated.smallest, "min block size; sizes are uniformly distributed", "1K");
+  bytes_option("--largest", generated.largest, "max block size", "16M");
+  command->add_option("--seed", generated.seed, "seed of slots and sizes")->capture_default_str()->type_name("N");
+  command->add_option("--passes", options->passes, "number of replays; the first is reported separately")
       ->capture_default_str()
       ->check(between(1, 1000))
       ->type_name("N");
-  bytes_option("--initial", options->options.initial_bytes, "mapped before the first request", "0");
-  bytes_option("--growth", options->options.growth_bytes, "mapped at a time, or more where it is needed", "16M");
-  bytes_option("--capacity", options->options.capacity, "most that is mapped", "the device's memory");
-  command->add_option("--format", options->format, "table, markdown, csv (a line a pass), json")
+  bytes_option("--initial", options->options.initial_bytes, "memory mapped before the first request", "0");
+  bytes_option("--growth", options->options.growth_bytes, "min memory mapped at a time", "16M");
+  bytes_option("--capacity", options->options.capacity, "max mapped memory", "the device's memory");
+  command->add_option("--format", options->format, "table, markdown, csv (one line per pass), json")
       ->capture_default_str()
       ->check(quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
       ->type_name("FORMAT");
-  command->add_option("--json", options->json, "write everything, also latency and memory over time")
+  command->add_option("--json", options->json, "write all measurements, including latency and memory\nover time")
       ->type_name("FILE");
   add_device_options(*command, options->device);
   command->callback([options, &invocation] {

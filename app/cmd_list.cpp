@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood list: what there is, and why a device cannot be used.
+// heapwood list: allocators, scenes and devices, with the reason if a device cannot be used.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* list_examples = R"(Examples:
   heapwood list
-  heapwood list devices         and why one cannot be used
+  heapwood list devices         with the reason if unusable
   heapwood list scenes --json)";
 
 struct ListOptions {
@@ -34,7 +34,7 @@ struct Kernel {
   std::optional<engine::CallUse> calls, coalesced;
 };
 
-// Registers of the build kernel on the first usable GPU; nothing to say without one.
+// Registers of the build kernel on the first usable GPU; nullopt without one.
 std::vector<Kernel> allocators(const std::vector<simt::DeviceInfo>& devices) {
   const simt::DeviceInfo* gpu = nullptr;
   for (const simt::DeviceInfo& device : devices) {
@@ -64,14 +64,14 @@ Table allocator_table(const std::vector<Kernel>& kernels) {
     table.add({traits.id, std::string(traits.label) + (traits.lower_bound ? " *" : ""), traits.paper,
                name(traits.frees), traits.note});
   }
-  if (bounds) table.notes.push_back("* lower bound: cannot free, so never named the fastest");
+  if (bounds) table.notes.push_back("* lower bound: cannot free, never named the fastest");
   return table;
 }
 
 // RegEff table 1; no rows without a GPU.
 Table register_table(const std::vector<Kernel>& kernels) {
   Table table;
-  table.title = "Registers a thread";
+  table.title = "Registers per thread";
   table.columns = {{"id", true}};
   for (const char* group : {"alone", "coalesced"}) {
     for (const char* kernel : {"malloc", "free", "both"}) table.columns.push_back({kernel, false, false, group});
@@ -91,15 +91,14 @@ Table register_table(const std::vector<Kernel>& kernels) {
     table.add(std::move(cells));
   }
   table.notes.push_back(
-      "malloc, free, both: kernels with one call of each; coalesced: inside the coalescing adaptor; own: both, by a "
-      "warp's own "
-      "part of the allocator, compiled for 48 warps a multiprocessor; build: the builder's kernel, clipped refs");
+      "malloc, free, both: kernels with one call of each; coalesced: inside the coalescing adaptor; own: both, through "
+      "per-warp state, compiled for 48 warps per multiprocessor; build: the builder's kernel, clipped refs");
   return table;
 }
 
 Table scene_table() {
   Table table;
-  table.title = "Scenes (also NAME:TRIANGLES such as atrium:1m, or the path of an OBJ or PLY file)";
+  table.title = "Scenes (also NAME:TRIANGLES, as in atrium:1m, or the path of an OBJ or PLY file)";
   table.columns = {{"name", true}, {"triangles"}, {"what", true, true}};
   for (const scenes::Procedural& scene : scenes::procedural_scenes()) {
     table.add({scene.name, compact_text(scene.default_triangles), scene.description});
@@ -182,12 +181,12 @@ Exit list(const ListOptions& options) {
 
 void add_list(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<ListOptions>();
-  CLI::App* command = app.add_subcommand("list", "allocators, scenes, devices: what there is");
+  CLI::App* command = app.add_subcommand("list", "list allocators, scenes and devices");
   command->footer(list_examples);
-  command->add_option("what", options->what, "allocators, scenes or devices; all if left out")
+  command->add_option("what", options->what, "allocators, scenes or devices; default: all")
       ->check(quiet(CLI::IsMember({"allocators", "scenes", "devices"})))
       ->type_name("");
-  command->add_flag("--json", options->json, "machine readable");
+  command->add_flag("--json", options->json, "write JSON");
   command->callback([options, &invocation] { invocation.action = [options] { return list(*options); }; });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood render: builds a tree and makes a picture of it.
+// heapwood render: builds a tree and renders the scene to a PNG file.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +9,7 @@
 #include "app/bench_runner.hpp"
 #include "app/commands.hpp"
 #include "app/format.hpp"
+#include "app/leaf_warning.hpp"
 #include "app/output_file.hpp"
 #include "app/prepared_scene.hpp"
 #include "app/progress.hpp"
@@ -43,8 +44,8 @@ void check_usage(const RenderCommand& command) {
                 "render: no scene given: try 'heapwood render atrium -o atrium.png', or name an OBJ or PLY file; "
                 "see 'heapwood list scenes'");
   }
-  if (command.output.empty()) throw Error(Exit::usage, "render: no file for the picture: add -o FILE.png");
-  // What is wrong with these is said before the tree is built, not after.
+  if (command.output.empty()) throw Error(Exit::usage, "render: no output file: add -o FILE.png");
+  // Reports wrong values before the tree is built.
   check_camera(command.camera);
   render::parse_mode(command.mode);
 }
@@ -66,11 +67,13 @@ Exit render_picture(const RenderCommand& command) {
 
   if (build.incomplete) {
     warning(fmt::format(
-        "{}: pool of {} exhausted, tree incomplete: the picture will be right but slow to trace; use --pool auto or a "
-        "larger --pool",
+        "{}: pool of {} exhausted, tree incomplete: the picture is correct but slow to render; use --pool auto or "
+        "a larger --pool",
         entry.traits->id, bytes_text(scene.pool_bytes())));
+  } else {
+    warn_of_large_leaf(scene.name(), largest_leaf(tree));
   }
-  progress.update(0, command.spp, scene.name() + ": looking for a camera");
+  progress.update(0, command.spp, scene.name() + ": choosing a camera");
   const render::Scene traced(device.id, tree, scene.view(), command.watertight);
   render::RenderJob job;
   job.mode = render::parse_mode(command.mode);
@@ -92,7 +95,7 @@ Exit render_picture(const RenderCommand& command) {
   fmt::print("  build    {:>10} ms   {}, {} refs{}\n", figure_text(build.ms),
              per_level ? "per level, " + host_label(command.settings.host_allocator) : std::string(entry.traits->label),
              kdtree::name(command.settings.refs), build.incomplete ? ", INCOMPLETE" : "");
-  fmt::print("  render   {:>10} ms   {}, {}x{}, {} sample{} a pixel\n", figure_text(1e3 * seconds),
+  fmt::print("  render   {:>10} ms   {}, {}x{}, {} sample{} per pixel\n", figure_text(1e3 * seconds),
              render::name(job.mode), job.width, job.height, job.spp, job.spp == 1 ? "" : "s");
   fmt::print("  camera   {}\n", render::to_arguments(job.camera, scene.mesh().origin));
   fmt::print("  picture  {}\n", command.output);
@@ -103,16 +106,17 @@ Exit render_picture(const RenderCommand& command) {
 
 void add_render(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<RenderCommand>();
-  CLI::App* command = app.add_subcommand("render", "a picture of a scene, as PNG");
+  CLI::App* command = app.add_subcommand("render", "render a scene to a PNG file");
   command->footer(render_examples);
-  command->add_option("scene", options->scene, "a name or a path (heapwood list scenes)")->type_name("SCENE");
+  command->add_option("scene", options->scene, "scene name or file path (heapwood list scenes)")->type_name("SCENE");
   command->add_option("-o,--output", options->output, "the PNG file to write")->type_name("FILE");
   command
       ->add_option_function<std::string>(
-          "--size", [options](const std::string& text) { options->size = parse_image_size(text); }, "of the picture")
+          "--size", [options](const std::string& text) { options->size = parse_image_size(text); },
+          "size of the picture")
       ->default_str("1280x720")
       ->type_name("WxH");
-  command->add_option("--spp", options->spp, "samples a pixel")
+  command->add_option("--spp", options->spp, "samples per pixel")
       ->capture_default_str()
       ->check(between(1u, render::max_spp))
       ->type_name("N");
@@ -120,9 +124,9 @@ void add_render(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->type_name("MODE");
   add_camera_options(*command, options->camera);
-  command->add_option("--seed", options->seed, "of the samples")->capture_default_str()->type_name("N");
-  command->add_flag("--watertight", options->watertight, "the slower intersection that leaks at no edge");
-  command->add_option("--allocator", options->allocator, "see 'heapwood list allocators'")
+  command->add_option("--seed", options->seed, "seed of the samples")->capture_default_str()->type_name("N");
+  command->add_flag("--watertight", options->watertight, "slower intersection without leaks at edges");
+  command->add_option("--allocator", options->allocator, "allocator id (heapwood list allocators)")
       ->capture_default_str()
       ->type_name("ID");
   add_builder_option(*command, options->settings, false);

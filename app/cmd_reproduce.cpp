@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood reproduce: the papers' tables and figures measured again, case by case, into results.json.
+// heapwood reproduce: measures the papers' tables and figures case by case into results.json.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -18,11 +18,11 @@ namespace heapwood::app {
 namespace {
 
 constexpr const char* reproduce_examples = R"(Examples:
-  heapwood reproduce --list                              items, and how many cases each has
-  heapwood reproduce --out out/reproduce                 all of them, small: minutes on a CPU
+  heapwood reproduce --list                              items and their numbers of cases
+  heapwood reproduce --out out/reproduce                 all items, small: minutes on a CPU
   heapwood reproduce --full --out h200 --scenes meshes   the papers' parameters, on a GPU
-  heapwood reproduce regeff-t3,bulk --full --out h200    some more of it, into the same file
-  heapwood reproduce --full --out h200 --minutes 9       ends after 9 minutes; again goes on
+  heapwood reproduce regeff-t3,bulk --full --out h200    add items to the same file
+  heapwood reproduce --full --out h200 --minutes 9       stop after 9 minutes; repeat to continue
   heapwood reproduce --full --out h200/2 --part 2/4      the second of four parts
 Then 'make report' makes a page of it (docs/reproduction.md).)";
 
@@ -36,13 +36,14 @@ struct ReproduceOptions {
 using Clock = std::chrono::steady_clock;
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// A line an item: how many of its cases there are, are measured, have a result that is not `ok`, and what they took.
+// One line per item: cases, measured cases, cases with a result that is not `ok`, and their
+// duration.
 Table overview(const std::vector<const ReproduceItem*>& items, const ReproduceSetup& setup,
                const ReproduceResults* measured) {
   Table table;
   table.title = fmt::format("Items, {}", setup.full ? "with the papers' parameters" : "quick");
   table.columns = {{"item", true}, {"cases"}};
-  if (measured) table.columns.insert(table.columns.end(), {{"measured"}, {"with a reason"}, {"seconds"}});
+  if (measured) table.columns.insert(table.columns.end(), {{"measured"}, {"not ok"}, {"seconds"}});
   table.columns.push_back({"what", true, true});
   for (const ReproduceItem* item : items) {
     const std::vector<ReproduceCase> cases = reproduce_cases({item}, setup);
@@ -85,7 +86,7 @@ Done measure(const std::vector<ReproduceCase>& cases, const ReproduceOptions& op
     const Clock::time_point begin = Clock::now();
     Json measured = one->measure(
         [&](const std::string& what) { progress.update(done.measured, missing_cases.size(), one->key + ": " + what); });
-    if (simt::interrupted()) break;  // what there is of this case is not all of it
+    if (simt::interrupted()) break;  // the results of this case are incomplete
     results.add(*one, since(begin), std::move(measured));
     results.write();
     ++done.measured;
@@ -105,8 +106,7 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
   std::error_code ignored;
   if (!setup.scenes.empty() && !std::filesystem::is_directory(setup.scenes, ignored))
     throw Error(Exit::usage, fmt::format("--scenes '{}': no such folder", setup.scenes));
-  if (options.out.empty() && !options.list)
-    throw Error(Exit::usage, "reproduce: no folder for the results: add --out DIR");
+  if (options.out.empty() && !options.list) throw Error(Exit::usage, "reproduce: no output folder: add --out DIR");
   setup.device = choose_device(options.device);
   if (options.list) {
     fmt::print("{}", to_text(overview(items, setup, nullptr), terminal_style()));
@@ -119,15 +119,15 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
 
   Table table = overview(items, setup, &results);
   table.notes.push_back(fmt::format("device: {}", device_text(setup.device)));
-  table.notes.push_back(fmt::format("{}: {} cases measured, {} kept from earlier, {} left", results.path(),
-                                    done.measured, done.kept, done.left));
+  table.notes.push_back(
+      fmt::format("{}: {} cases measured, {} reused, {} left", results.path(), done.measured, done.kept, done.left));
   fmt::print("{}", to_text(table, terminal_style()));
   if (simt::interrupted())
-    throw Error(
-        Exit::failed,
-        fmt::format("reproduce: interrupted; what was measured is in {}; the same command goes on", results.path()));
+    throw Error(Exit::failed,
+                fmt::format("reproduce: interrupted; the results so far are in {}; repeat the command to continue",
+                            results.path()));
   if (done.left)
-    note(fmt::format("{} cases left after {} minutes; the same command goes on", done.left, options.minutes));
+    note(fmt::format("{} cases left after {} minutes; repeat the command to continue", done.left, options.minutes));
   return Exit::done;
 }
 
@@ -135,38 +135,37 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
 
 void add_reproduce(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<ReproduceOptions>();
-  CLI::App* command = app.add_subcommand("reproduce", "the papers' tables and figures again");
+  CLI::App* command = app.add_subcommand("reproduce", "reproduce the tables and figures of the papers");
   command->footer(reproduce_examples);
   command
       ->add_option("items", options->items,
                    "all, ids, or groups: regeff, ouroboros, bulk,\nhost, own; separated by commas")
       ->type_name("ITEMS");
-  command->add_option("--out", options->out, "folder of results.json; what is in it is not\nmeasured again")
-      ->type_name("DIR");
+  command->add_option("--out", options->out, "folder of results.json; results in it are reused")->type_name("DIR");
   CLI::Option* quick = command->add_flag("--quick", options->quick, "small parameters (the default)");
   command->add_flag("--full", options->full, "the papers' parameters")->excludes(quick);
   command
       ->add_option("--scenes", options->scenes,
-                   "folder with the papers' meshes (conference.ply,\nhappy_buddha.ply, ...); without: procedural "
-                   "scenes\nwith their numbers of triangles")
+                   "folder with the papers' meshes (conference.ply,\nhappy_buddha.ply, ...); default: procedural "
+                   "scenes\nwith the same numbers of triangles")
       ->type_name("DIR");
   command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
       ->capture_default_str()
       ->type_name("IDS");
-  command->add_option("--minutes", options->minutes, "begin no case after this time; 0 = no limit")
+  command->add_option("--minutes", options->minutes, "start no case after this time; 0 = no limit")
       ->capture_default_str()
       ->check(between(0.0, 1e6))
       ->type_name("M");
   command
       ->add_option("--seconds", options->seconds,
-                   "time after which a kernel is stopped, and an\nallocator's share of a case (10; with --full 2)")
+                   "time limit of a kernel, and of one allocator in\none case (10; with --full 2)")
       ->check(between(0.001, 86400.0))
       ->type_name("S");
   command
       ->add_option("--part", options->part,
-                   "the K-th of N parts, which take about as long:\neach into a folder of its own")
+                   "measure part K of N parts of about equal duration,\neach into its own folder")
       ->type_name("K/N");
-  command->add_flag("--list", options->list, "show the items, measure nothing");
+  command->add_flag("--list", options->list, "list the items without measuring");
   add_device_options(*command, options->device);
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] { return reproduce(*options, invocation.argv); };

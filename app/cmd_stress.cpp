@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// heapwood stress: generic tests of allocators, as RegEff figures 3 to 5 and table 1 and Ouroboros figure 3 (docs/stress.md).
+// heapwood stress: stress tests of allocators, as RegEff figures 3 to 5 and table 1 and Ouroboros
+// figure 3 (docs/stress.md).
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -23,13 +24,13 @@ constexpr const char* stress_examples = R"(Examples:
   heapwood stress ad                              every payload of RegEff figure 3(a)
   heapwood stress acd --pool sweep                figure 3(b); also --iterations sweep
   heapwood stress p                               figure 3(d): 1 to 120 blocks
-  heapwood stress alloc --requests 10K,1M         each thread once, then a kernel that frees
-  heapwood stress scaling                         the same for 1 to 1M threads; mixed: random sizes
+  heapwood stress alloc --requests 10K,1M         one malloc per thread, then one free
+  heapwood stress scaling                         the same for 1 to 1M threads
   heapwood stress exhaust --allocators bulk,cuda  as many threads as fill the pool
-  heapwood stress utilization                     how much of the pool can be had
-  heapwood stress lifetimes --order lifo          what is held over what is in use
+  heapwood stress utilization                     how much of the pool is usable
+  heapwood stress lifetimes --order lifo          held / live memory
   heapwood stress soak --seconds 600              random sizes and lifetimes, contents verified
-  heapwood stress ad --payload 64 --touch         writes and verifies what it allocates
+  heapwood stress ad --payload 64 --touch         write and verify each block
 A LIST is values separated by commas, or the word sweep: the values of the paper.)";
 
 struct StressCommand {
@@ -60,17 +61,17 @@ void print_report(const StressCommand& command, const StressBench& bench, const 
   for (const StressPoint& point : bench.left_out)
     left_out += fmt::format("{}{} of {}", left_out.empty() ? "" : ", ", requests_text(point.requests),
                             size_text(point.payload));
-  if (!left_out.empty()) notes.push_back("left out, more than the pool: " + left_out);
+  if (!left_out.empty()) notes.push_back("omitted, larger than the pool: " + left_out);
   for (const Table& table : tables) {
     const std::string text = command.format == "markdown" ? to_markdown(table) : to_text(table, terminal_style());
     fmt::print("{}{}", &table == &tables.front() ? "" : "\n", text);
   }
 }
 
-// Tests of primitives have no allocator, and so neither points nor a report.
+// Tests of primitives have no allocator, points or JSON report.
 Exit primitives(const StressCommand& command) {
   if (!command.json.empty() || command.format == "json") {
-    throw Error(Exit::usage, fmt::format("stress {}: writes tables only; use --format csv", command.test));
+    throw Error(Exit::usage, fmt::format("stress {}: JSON is not supported; use --format csv", command.test));
   }
   const Table table =
       stress_primitives(command.test, choose_device(command.device),
@@ -101,14 +102,14 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   if (settings.test == alloc::StressTest::scaling || settings.test == alloc::StressTest::range)
     bench.left_out = take_oversized(bench.points);
   if (bench.points.empty())
-    throw Error(Exit::usage, "stress: all requests together are larger than the pool: give --pool");
+    throw Error(Exit::usage, "stress: the requests do not fit in the pool; use a larger --pool");
   const bool space = alloc::measures_space(settings.test);
   if (settings.lanes == 0) settings.lanes = has_requests(settings.test) || space ? 32 : 1;
   if (settings.runs == 0) settings.runs = space ? 1 : 5;
   settings.touch = settings.touch || settings.test == alloc::StressTest::soak;
 
   std::vector<StressRow> rows;
-  std::optional<Error> write_error;  // of the last attempt: the table is printed even where the file cannot be written
+  std::optional<Error> write_error;  // of the last attempt: the table is printed in any case
   {
     Progress progress;
     StressEvents events;
@@ -133,7 +134,7 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   if (failed)
     throw Error(Exit::failed, fmt::format("stress: {} of {} measurements failed; the reasons are below the table",
                                           failed, rows.size()));
-  if (simt::interrupted()) throw Error(Exit::failed, "stress: interrupted; what was measured is above");
+  if (simt::interrupted()) throw Error(Exit::failed, "stress: interrupted; the results so far are above");
   return Exit::done;
 }
 
@@ -141,7 +142,7 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
 
 void add_stress(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<StressCommand>();
-  CLI::App* command = app.add_subcommand("stress", "generic tests of allocators and of their primitives");
+  CLI::App* command = app.add_subcommand("stress", "stress tests of allocators and primitives");
   command->footer(stress_examples);
   command
       ->add_option("test", options->test,
@@ -152,67 +153,67 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->type_name("IDS");
   StressLists& lists = options->lists;
-  command->add_option("--payload", lists.payload, "bytes wanted; default: that of the paper; mixed: the\nlargest")
+  command->add_option("--payload", lists.payload, "bytes per request; default: the paper's; mixed: the\nmaximum")
       ->type_name("LIST");
   command->add_option("--pool", lists.pool, "memory for the allocator; default: 2G, on the CPU 64M")->type_name("LIST");
   command
       ->add_option(
           "--iterations", lists.iterations,
-          "acd: mallocs a thread; p: launches; default: 10; range:\n100, on the CPU 10; churn: the most; lifetimes:\n"
-          "launches, 16")
+          "acd: mallocs per thread; p: launches; default: 10;\nrange: 100, on the CPU 10; churn: the maximum;\n"
+          "lifetimes: launches, 16")
       ->type_name("LIST");
   command
       ->add_option("--blocks", lists.blocks,
-                   "of 256 threads; default: 120,fill (fill: as many as\nfit the GPU), on the CPU 120; p: 1 to "
+                   "blocks of 256 threads; default: 120,fill (fill: as\nmany as fit the GPU), on the CPU 120; p: 1 to "
                    "120,fill;\nutilization: fill")
       ->type_name("LIST");
-  command->add_option("--page-bytes", lists.page_bytes, "size of ScatterAlloc's pages; default: its own choice")
+  command->add_option("--page-bytes", lists.page_bytes, "page size of ScatterAlloc; default: chosen by it")
       ->type_name("LIST");
   StressSettings& settings = options->settings;
   settings.lanes = 0;
-  command->add_option("--lanes", settings.lanes, "threads of a warp that allocate; default: ad, acd, p: 1;\nothers: 32")
+  command->add_option("--lanes", settings.lanes, "allocating threads per warp; default: ad, acd, p: 1;\nothers: 32")
       ->check(between(1, 32))
       ->type_name("N");
   command
       ->add_option("--requests", lists.requests,
-                   "threads, of alloc, mixed, scaling, range, churn, lifetimes,\nsoak; default: 100K, on the CPU 10K "
-                   "(the last two 1K);\nscaling: sweep")
+                   "threads in alloc, mixed, scaling, range, churn,\nlifetimes, soak; default: 100K, on the CPU 10K "
+                   "(the last\ntwo 1K); scaling: sweep")
       ->type_name("LIST");
   command
       ->add_option(
           "--rounds", settings.rounds,
-          "alloc, mixed, scaling: of both kernels in one pool; the\nlast is timed, with memory that was freed before")
+          "alloc, mixed, scaling: repetitions of both kernels in\none pool; the last, on recycled memory, is timed")
       ->check(between(1, 100))
       ->type_name("N");
-  command->add_flag("--touch", settings.touch, "fill every block, verify it before it is freed");
-  command->add_flag("--coalesced", settings.coalesced, "one request a warp, by the coalescing adaptor");
-  command->add_flag("--wait", settings.wait, "wait for memory where the pool is full");
+  command->add_flag("--touch", settings.touch, "fill each block and verify it before freeing it");
+  command->add_flag("--coalesced", settings.coalesced, "one request per warp, through the coalescing adaptor");
+  command->add_flag("--wait", settings.wait, "wait for memory while the pool is full");
   command
-      ->add_option(
-          "--large", options->large,
-          "large requests of scatter, halloc, xmalloc,\nawmalloc-safe: to a buddy, or to the platform's malloc")
+      ->add_option("--large", options->large,
+                   "backend of large requests of scatter, halloc, xmalloc,\nawmalloc-safe: a buddy system or the "
+                   "platform's malloc")
       ->capture_default_str()
       ->check(quiet(CLI::IsMember({"buddy", "builtin"})))
       ->type_name("buddy|builtin");
-  command->add_option("--order", options->order, "in which blocks are freed, of lifetimes: random, lifo,\nimmortal")
+  command->add_option("--order", options->order, "order of frees in lifetimes: random, lifo, immortal")
       ->capture_default_str()
       ->type_name("ORDER");
-  command->add_option("--seed", settings.seed, "seed of the draws of p, mixed, churn, lifetimes, soak")
+  command->add_option("--seed", settings.seed, "seed of p, mixed, churn, lifetimes, soak")
       ->capture_default_str()
       ->type_name("N");
   settings.runs = 0;
-  command->add_option("--runs", settings.runs, "default: 5; utilization, range, churn, lifetimes,\nsoak: 1")
+  command->add_option("--runs", settings.runs, "timed runs; default: 5; utilization, range, churn,\nlifetimes, soak: 1")
       ->check(between(1, 100000))
       ->type_name("N");
-  command->add_option("--seconds", settings.seconds, "time after which a kernel is stopped; soak: how long it\ntakes")
+  command->add_option("--seconds", settings.seconds, "time limit of a kernel; soak: its duration")
       ->capture_default_str()
       ->check(between(0.001, 86400.0))
       ->type_name("S");
-  command->add_option("--format", options->format, "table, markdown, csv (a line a result), json")
+  command->add_option("--format", options->format, "table, markdown, csv (one line per result), json")
       ->capture_default_str()
       ->check(quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
       ->type_name("FORMAT");
-  command->add_option("--json", options->json, "write everything measured, raw samples too")->type_name("FILE");
+  command->add_option("--json", options->json, "write all measurements, including raw samples")->type_name("FILE");
   add_device_options(*command, options->device);
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] { return stress(*options, invocation.argv); };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood trace: how many closest hits a second.
+// heapwood trace: measures closest hits per second.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -8,6 +8,7 @@
 #include "app/bench_runner.hpp"
 #include "app/commands.hpp"
 #include "app/format.hpp"
+#include "app/leaf_warning.hpp"
 #include "app/output_file.hpp"
 #include "app/progress.hpp"
 #include "app/samples.hpp"
@@ -37,7 +38,7 @@ void parse_kinds(const std::string& text, TraceBench& bench) {
   bench.primary = bench.diffuse = false;
   for (const std::string& kind : split(text, ',')) {
     if (kind != "primary" && kind != "diffuse") {
-      throw Error(Exit::usage, "--rays '" + text + "': '" + kind + "' is none of primary, diffuse");
+      throw Error(Exit::usage, "--rays '" + text + "': '" + kind + "' is not primary or diffuse");
     }
     (kind == "primary" ? bench.primary : bench.diffuse) = true;
   }
@@ -48,14 +49,14 @@ Table rays_table(const TraceBench& bench, const TraceResult& result) {
   table.title = fmt::format("{}: closest hits, {}x{}", result.scene, bench.size.width, bench.size.height);
   for (const char* title : {"rays", "number", "hits", "ms", "Mrays/s"}) table.columns.push_back({title});
   for (const char* title : {"inner", "leaves", "triangles"})
-    table.columns.push_back({title, false, false, "steps a ray"});
+    table.columns.push_back({title, false, false, "steps/ray"});
   for (const TraceRow& row : result.rows) {
     const render::StepSums& steps = row.rays.steps;
-    const auto a_ray = [&](std::uint64_t all) {
+    const auto per_ray = [&](std::uint64_t all) {
       return figure_text(row.rays.rays == 0 ? 0 : static_cast<double>(all) / static_cast<double>(row.rays.rays));
     };
     table.add({row.kind, count_text(row.rays.rays), count_text(row.rays.hits), figure_text(median(row.rays.runs_ms)),
-               figure_text(row.mrays()), a_ray(steps.inner), a_ray(steps.leaves), a_ray(steps.tests)});
+               figure_text(row.mrays()), per_ray(steps.inner), per_ray(steps.leaves), per_ray(steps.tests)});
   }
   const kdtree::TreeStats& tree = result.tree;
   const FirstRay& first_ray = result.first_ray;
@@ -121,10 +122,12 @@ Exit trace(TraceCommand command, const std::vector<std::string>& argv) {
   fmt::print("{}", to_text(rays_table(bench, result), terminal_style()));
   if (file) file->write(json_text(trace_report(bench, result, argv)));
   if (result.incomplete) {
-    warning(fmt::format("{}: pool of {} exhausted, tree incomplete: the figures are of a worse tree; use --pool auto",
+    warning(fmt::format("{}: pool of {} exhausted, tree incomplete and slower to trace; use --pool auto",
                         bench.entry->traits->id, bytes_text(result.pool_bytes)));
+  } else {
+    warn_of_large_leaf(result.scene, result.tree.largest_leaf);
   }
-  if (result.interrupted) throw Error(Exit::failed, "trace: interrupted; what was measured is above");
+  if (result.interrupted) throw Error(Exit::failed, "trace: interrupted; the results so far are above");
   return Exit::done;
 }
 
@@ -132,9 +135,10 @@ Exit trace(TraceCommand command, const std::vector<std::string>& argv) {
 
 void add_trace(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<TraceCommand>();
-  CLI::App* command = app.add_subcommand("trace", "closest hits a second through a scene's tree");
+  CLI::App* command = app.add_subcommand("trace", "measure closest hits per second in a scene's tree");
   command->footer(trace_examples);
-  command->add_option("scene", options->bench.scene, "a name or a path (heapwood list scenes)")->type_name("SCENE");
+  command->add_option("scene", options->bench.scene, "scene name or file path (heapwood list scenes)")
+      ->type_name("SCENE");
   add_camera_options(*command, options->bench.camera);
   command
       ->add_option_function<std::string>(
@@ -143,21 +147,21 @@ void add_trace(CLI::App& app, Invocation& invocation) {
       ->default_str("1024x1024")
       ->type_name("WxH");
   command->add_option("--rays", options->rays, "primary, diffuse")->capture_default_str()->type_name("KINDS");
-  command->add_flag("--watertight", options->bench.watertight, "the slower intersection that leaks at no edge");
+  command->add_flag("--watertight", options->bench.watertight, "slower intersection without leaks at edges");
   command->add_option("--runs", options->bench.settings.runs, "timed builds and launches, after a warm-up")
       ->capture_default_str()
       ->check(between(1, 1000))
       ->type_name("N");
-  command->add_option("--allocator", options->allocator, "that the tree is built with")
+  command->add_option("--allocator", options->allocator, "allocator of the build (heapwood list allocators)")
       ->capture_default_str()
       ->type_name("ID");
   add_build_options(*command, options->bench.settings, false);
   command->get_option("--timeout")
       ->description(
-          "seconds for one build, restarts with larger arrays\nor a larger pool included, and for one launch of rays;\n"
-          "what takes longer is stopped (exit 1)");
+          "time limit of one build, including restarts with\nlarger arrays or pools, and of one launch of rays\n"
+          "(exit 1)");
   add_device_options(*command, options->device);
-  command->add_option("--json", options->json, "write everything measured, raw samples too")->type_name("FILE");
+  command->add_option("--json", options->json, "write all measurements, including raw samples")->type_name("FILE");
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] { return trace(*options, invocation.argv); };
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One function a command: declares its options on the parser and, when the command was chosen, sets what to do.
+// One function per command: declares its options and, if the command is chosen, sets the action.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ namespace heapwood::app {
 struct Invocation {
   std::vector<std::string> argv;
   HostMemoryOptions host;
-  std::function<Exit()> action;  // of the command that was given
+  std::function<Exit()> action;  // of the chosen command
 };
 
 void add_list(CLI::App& app, Invocation& invocation);
@@ -30,7 +30,7 @@ void add_render(CLI::App& app, Invocation& invocation);
 void add_trace(CLI::App& app, Invocation& invocation);
 void add_host_bench(CLI::App& app, Invocation& invocation);
 
-// One line on standard error: "heapwood: note: ...".
+// One line on standard error: "heapwood: note: ..." or "heapwood: warning: ...".
 void note(const std::string& text);
 void warning(const std::string& text);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Remarks that cells of a table refer to.
+// Numbered remarks below a table, which its cells refer to.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace heapwood::app {
 
-// Below the table, numbered, each remark once with the names of all that it is about: "[1] CMalloc, CFMalloc: ...".
+// Each remark appears once, with all names it applies to: "[1] CMalloc, CFMalloc: ...".
 class Footnotes {
  public:
   std::string mark(const std::string& name, const std::string& remark) {

@@ -18,10 +18,10 @@ double microseconds(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double, std::micro>(to - from).count();
 }
 
-// Not std::uniform_int_distribution, which gives other numbers with another library.
+// Not std::uniform_int_distribution: its results depend on the standard library.
 std::uint64_t draw(std::mt19937_64& random, std::uint64_t n) { return random() % n; }
 
-// The platform does not say what cudaMalloc holds: what the device has less than before.
+// cudaMalloc does not report what it holds: the decrease of free device memory is used.
 class MappedBytes {
  public:
   MappedBytes(const alloc::HostAllocator& allocator, const simt::DeviceInfo& device)
@@ -107,7 +107,7 @@ class Pass {
     in_window_.clear();
     if (window.mapped_bytes) {
       pass_.peak_mapped_bytes = std::max(pass_.peak_mapped_bytes.value_or(0), *window.mapped_bytes);
-      // Filling up is not what the mean is about.
+      // The mean excludes the initial filling of the slots.
       if (last * 10 >= trace_.ops.size()) {
         mapped_sum_ = mapped_sum_.value_or(0) + static_cast<double>(*window.mapped_bytes);
         requested_sum_ += static_cast<double>(window.requested_bytes);
@@ -152,7 +152,7 @@ std::vector<HostBenchRow> run_host_bench(const HostBench& bench, const HostBench
     row.allocator = info->id;
     row.label = info->label;
     try {
-      // The device's context and the allocator's first page of everything are there before the clock runs.
+      // Creates the device's context and the allocator's first pages before the timed pass.
       simt::platform_free(bench.device.id, simt::platform_allocate(bench.device.id, 4096), 4096);
       const auto allocator = alloc::make_host_allocator(info->id, bench.device.id, bench.options);
       const MappedBytes mapped(*allocator, bench.device);
@@ -161,7 +161,7 @@ std::vector<HostBenchRow> run_host_bench(const HostBench& bench, const HostBench
                  row.label);
         row.passes.push_back(Pass(*allocator, bench.trace, mapped).run());
       }
-      // What others of this list left in the driver's pool would count as memory that is in use.
+      // Memory left in the driver's pool by other allocators would count as in use.
       allocator->shrink();
     } catch (const Error& error) {
       row.status = Status::failed;

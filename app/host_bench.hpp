@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Plays a trace of requests against host allocators (alloc/host/) and takes the time of every call; prints nothing. No
-// kernel runs meanwhile, and nobody touches the memory.
+// Replays a trace of requests against host allocators (alloc/host/), times each call, and prints
+// nothing. No kernel runs meanwhile, and the memory is not accessed.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 namespace heapwood::app {
 
-// The benchmark of the host-managed paper, section IV, after mimalloc-bench's malloc-large: at each step a
-// slot is drawn, what is in it is freed, and a block of a random size is put there.
+// The benchmark of the host-managed paper, section IV, after mimalloc-bench's malloc-large: each
+// step draws a slot, frees its block, and allocates a block of a random size in its place.
 struct HostBenchTrace {
   std::uint32_t steps = 4000, slots = 20;
-  std::size_t smallest = std::size_t{1} << 10, largest = std::size_t{16} << 20;  // sizes are uniform in between
+  std::size_t smallest = std::size_t{1} << 10, largest = std::size_t{16} << 20;  // uniform in between
   std::uint32_t seed = 1;
 };
 alloc::HostTrace host_bench_trace(const HostBenchTrace& bench);
@@ -27,12 +27,12 @@ alloc::HostTrace host_bench_trace(const HostBenchTrace& bench);
 // Microseconds.
 struct HostLatencies {
   std::vector<double> allocate, free;
-  std::vector<double> both;  // of a block: its allocate and its free
+  std::vector<double> both;  // per block: allocate + free
 };
 
-// A part of a pass; there are about a hundred.
+// A part of a pass; a pass has about 100.
 struct HostBenchWindow {
-  std::uint64_t op = 0;  // the first one's number
+  std::uint64_t op = 0;  // index of the first operation
   double median_us = 0, max_us = 0;
   std::size_t requested_bytes = 0;          // at the end
   std::optional<std::size_t> mapped_bytes;  // at the end
@@ -45,7 +45,7 @@ struct HostBenchPass {
   std::uint64_t mappings = 0;
   std::size_t peak_requested_bytes = 0;
   std::optional<std::size_t> peak_mapped_bytes;
-  std::optional<double> mean_ratio;  // mean of mapped / mean of requested bytes, without the first tenth
+  std::optional<double> mean_ratio;  // mean mapped / mean requested bytes, without the first tenth
 
   std::optional<double> peak_ratio() const {
     if (!peak_mapped_bytes || peak_requested_bytes == 0) return std::nullopt;
@@ -57,7 +57,7 @@ struct HostBenchRow {
   std::string allocator, label;
   Status status = Status::ok;
   std::string reason;
-  // The first with an allocator that was just made, the others with the same allocator.
+  // The first pass starts with a new allocator; the others reuse it.
   std::vector<HostBenchPass> passes;
 };
 
@@ -71,7 +71,7 @@ struct HostBench {
 };
 
 using HostBenchProgress = std::function<void(std::size_t done, std::size_t all, const std::string& what)>;
-// What goes wrong with one allocator is in its row.
+// A failure of one allocator is reported in its row.
 std::vector<HostBenchRow> run_host_bench(const HostBench& bench, const HostBenchProgress& progress);
 
 }  // namespace heapwood::app

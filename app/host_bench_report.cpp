@@ -11,7 +11,7 @@ namespace heapwood::app {
 
 namespace {
 
-// What the others are compared with: the platform's own, the first there is.
+// The baseline of comparisons: the first of the platform's own allocators.
 const HostBenchRow* baseline(const std::vector<HostBenchRow>& rows) {
   for (const HostBenchRow& row : rows) {
     if ((row.allocator == "cudamalloc" || row.allocator == "mmap") && !row.passes.empty()) return &row;
@@ -89,14 +89,14 @@ HostLatencies warm_latencies(const HostBenchRow& row) {
 
 Table host_latency_table(const HostBench& bench, const std::vector<HostBenchRow>& rows, bool cold) {
   Table table;
-  table.title = cold ? fmt::format("{}: {} requests and frees, at most {} blocks live; microseconds, new allocator",
+  table.title = cold ? fmt::format("{}: {} requests and frees, max {} live blocks; microseconds, new allocator",
                                    bench.trace_name, count_text(bench.trace.ops.size()), bench.trace.slots)
-                     : "the same again with the same allocators";
+                     : "Further passes with the same allocators";
   table.columns = {{"allocator", true}};
   for (const char* group : {"allocate", "free"}) {
     for (const char* title : {"p50", "p99", "p99.9", "max"}) table.columns.push_back({title, false, false, group});
   }
-  for (const char* title : {"p50", "p99.9"}) table.columns.push_back({title, false, false, "a block's both"});
+  for (const char* title : {"p50", "p99.9"}) table.columns.push_back({title, false, false, "both of one block"});
   const HostBenchRow* base = baseline(rows);
   std::string versus;
   if (base) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tables and the JSON of `heapwood host-bench`, from rows alone.
+// The tables and the JSON of `heapwood host-bench`.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ namespace heapwood::app {
 
 inline constexpr const char* host_bench_schema = "heapwood.host-bench/1";
 
-// Percentiles of one kind of latency; all but the maximum are absent where there are too few samples to have them.
+// Percentiles of one kind of latency; all but the maximum are absent if there are too few samples.
 struct Percentiles {
   std::optional<double> p50, p99, p999, max;
 };
 Percentiles percentiles(std::vector<double> samples);
-// Of all passes but the first, when the allocator has what it needs; of the first where there is no other.
+// Of all passes after the first, which maps the memory; of the first if it is the only one.
 HostLatencies warm_latencies(const HostBenchRow& row);
 
 // Latencies of the first pass (cold) or of the others (warm).

@@ -20,14 +20,13 @@ void add_host_memory_options(CLI::App& app, HostMemoryOptions& options) {
     ids.emplace_back(info.id);
   }
   app.fallthrough();
-  app.add_option(
-         "--host-allocator", options.allocator,
-         "where device buffers come from, and the memory of\nper-level builds: auto (the platform's own; tlsf),\n"
-         "segfit, tlsf, bitmask, hybrid, cudamalloc,\ncudamallocasync, mmap")
+  app.add_option("--host-allocator", options.allocator,
+                 "allocator of device buffers and per-level builds:\nauto (the platform's own; tlsf for builds),\n"
+                 "segfit, tlsf, bitmask, hybrid, cudamalloc,\ncudamallocasync, mmap")
       ->capture_default_str()
       ->check(quiet(CLI::IsMember(ids)))
       ->type_name("ID");
-  app.add_option("--host-trace", options.trace, "write requests for device buffers (host-bench --trace)")
+  app.add_option("--host-trace", options.trace, "record requests for device buffers (host-bench --trace)")
       ->type_name("FILE");
 }
 

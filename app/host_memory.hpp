@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// --host-allocator and --host-trace: where every command's device buffers come from.
+// --host-allocator and --host-trace: the source of device buffers in all commands.
 #pragma once
 
 #include <functional>
@@ -18,13 +18,13 @@ struct HostMemoryOptions {
   std::string trace;  // a file; empty: none
 };
 
-// The host allocator of per-level builds: the one that was asked for, TLSF for "auto".
+// The host allocator of per-level builds: the requested one, TLSF for "auto".
 std::string level_allocator(const HostMemoryOptions& options);
 
-// They may stand before or behind the command.
+// The options are accepted before and after the command.
 void add_host_memory_options(CLI::App& app, HostMemoryOptions& options);
-// The action with its buffers from that allocator. Writes the trace. A debug build throws where the action left a buffer
-// behind.
+// Runs the action with buffers from that allocator and writes the trace. A debug build throws if
+// the action leaks a buffer.
 Exit with_host_memory(const HostMemoryOptions& options, const std::function<Exit()>& action);
 
 }  // namespace heapwood::app

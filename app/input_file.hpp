@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text files that a command reads beside its scenes: results to go on with, cameras, recorded requests.
+// Text files that a command reads besides its scenes: earlier results, cameras, recorded requests.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace heapwood::app {
 
-// The content of a file; nothing where there is no file. Throws Error with this exit code for what cannot be read, and for
-// what is no regular file: a pipe or a device may never begin, or never end.
+// The content of a file; nullopt if it does not exist. Throws Error with this exit code if it
+// cannot be read or is not a regular file: reading a pipe or a device may never start or never end.
 std::optional<std::string> read_text(const std::string& path, Exit exit);
 
 }  // namespace heapwood::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Results as json_report.cpp wrote them, back from a file: for bench --resume.
+// Reads results written by json_report.cpp, for bench --resume.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -151,15 +151,15 @@ EarlierReport read_report(const std::string& path, const simt::DeviceInfo& devic
   if (!json.is_object() || json.value("schema", Json()) != bench_schema || !json.contains("results") ||
       !json["results"].is_array()) {
     throw Error(Exit::failed,
-                fmt::format("{}: not a {} report; --resume needs one, or no file yet", path, bench_schema));
+                fmt::format("{}: not a {} report; --resume needs a report or a new file", path, bench_schema));
   }
   Json mine = to_json(device), theirs = json.value("device", Json::object());
   for (Json* each : {&mine, &theirs}) each->erase("memory_bytes");
   if (!same(mine, theirs)) {
     const bool known = theirs.is_object() && theirs.contains("name");
     const std::string threads = known && theirs.contains("threads") ? ", " + theirs["threads"].dump() + " threads" : "";
-    throw Error(Exit::usage, fmt::format("{}: was measured on another device ({}{}); name another file with --json",
-                                         path, known ? theirs["name"].dump() : "unknown", threads));
+    throw Error(Exit::usage, fmt::format("{}: measured on another device ({}{}); choose another file with --json", path,
+                                         known ? theirs["name"].dump() : "unknown", threads));
   }
   for (const Json& result : json["results"]) {
     if (result.is_object()) report.results.push_back(result);

@@ -40,7 +40,7 @@ Json allocations_json(const alloc::RequestStats& requests) {
     put_finite(json, "mean_bytes", requests.mean_bytes);
     put_finite(json, "sigma_bytes", requests.sigma_bytes);
   }
-  // Pairs [upper bound in bytes, requests]; empty classes are left out.
+  // Pairs [upper bound in bytes, requests] of the nonempty classes.
   Json histogram = Json::array();
   for (std::size_t k = 0; k < requests.histogram.size(); ++k) {
     if (requests.histogram[k]) histogram.push_back({std::uint64_t{1} << k, requests.histogram[k]});
@@ -131,7 +131,7 @@ Json to_json(const Result& result) {
   json["scene"] = result.scene;
   json["source"] = result.source;
   if (!result.digest.empty()) json["digest"] = result.digest;
-  if (result.tree) {  // else the scene may never have been loaded
+  if (result.tree) {  // without a tree the scene may not have been loaded
     json["triangles"] = result.triangles;
     json["degenerate"] = result.degenerate;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Measurements as JSON (docs/architecture.md, "JSON"), and back. A figure that was not measured is absent; samples are
-// raw.
+// Measurements to JSON (docs/architecture.md, "JSON") and back. Samples are raw; a figure that was
+// not measured is absent.
 #pragma once
 
 #include <cmath>
@@ -15,12 +15,12 @@
 
 namespace heapwood::app {
 
-// Keys keep the order in which they are written.
+// Keys stay in insertion order.
 using Json = nlohmann::ordered_json;
 
 inline constexpr const char* bench_schema = "heapwood.bench/1";
 
-// JSON knows no NaN or infinity: such a figure is as good as not measured.
+// JSON has no NaN or infinity: such a figure is omitted.
 template <class T>
 void put(Json& json, const char* key, const std::optional<T>& value) {
   if (!value) return;
@@ -36,15 +36,15 @@ Json to_json(const simt::DeviceInfo& device);
 Json to_json(const BuildSettings& settings);
 Json to_json(const engine::CallUse& calls);
 Json to_json(const Result& result);
-// Throws std::exception where keys are missing or of the wrong type.
+// Throws std::exception if keys are missing or of the wrong type.
 Result result_from_json(const Json& json);
 
 // {"schema", "argv", "version", "git", "device", "results": []}
 Json report_head(const char* schema, const std::vector<std::string>& argv, const simt::DeviceInfo& device);
-// The same with results; those of `others` follow those of this run.
+// As report_head(), with results; those in `others` follow those of this run.
 Json bench_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
                   const std::vector<Result>& results, const std::vector<Json>& others = {});
-// As text, two spaces a level; invalid UTF-8 (file names) is replaced.
+// Indented by two spaces per level; invalid UTF-8 (in file names) is replaced.
 std::string json_text(const Json& json);
 
 // A report written earlier, for --resume.
@@ -52,12 +52,13 @@ struct EarlierReport {
   std::vector<Json> results;
   std::string git_sha;
 };
-// Empty if there is no such file. Throws Error{Exit::failed} if it is not a report, and Error{Exit::usage} if it is of
-// another device.
+// Empty if there is no such file. Throws Error{Exit::failed} if it is not a report, and
+// Error{Exit::usage} if it is of another device.
 EarlierReport read_report(const std::string& path, const simt::DeviceInfo& device);
-// Equal whatever the order of keys: other programs may have written the file again.
+// Compares without regard to the order of keys, which another program may have changed.
 bool same(const Json& a, const Json& b);
-// Whether it can stand for a new measurement with these settings: complete, of the same settings.
+// Whether the result can replace a measurement with these settings: it is complete and has the same
+// settings.
 bool reusable(const Json& result, const BuildSettings& settings);
 
 }  // namespace heapwood::app

@@ -15,7 +15,8 @@ namespace heapwood::app {
 
 namespace {
 
-// The whole of the text as a finite number; std::from_chars knows no locale and no leading blanks.
+// The entire text as a finite number; std::from_chars ignores the locale and rejects leading
+// blanks.
 std::optional<double> number(std::string_view text) {
   if (!text.empty() && text.front() == '+') text.remove_prefix(1);
   double value = 0;
@@ -24,7 +25,7 @@ std::optional<double> number(std::string_view text) {
   return value;
 }
 
-[[noreturn]] void wrong(const std::string& what, const std::string& text, const std::string& expected) {
+[[noreturn]] void throw_unexpected(const std::string& what, const std::string& text, const std::string& expected) {
   throw Error(Exit::usage, fmt::format("{} '{}': expected {}", what, text, expected));
 }
 
@@ -56,7 +57,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 std::size_t parse_bytes(const std::string& text) {
-  const char* expected = "a number of bytes, or with K, M, G, T (of 1024): 512M, 1.5G";
+  const char* expected = "bytes, optionally with K, M, G or T (powers of 1024): 512M, 1.5G";
   const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
   const std::optional<double> value = number(text.substr(0, digits));
   std::string suffix = text.substr(digits);
@@ -67,10 +68,10 @@ std::size_t parse_bytes(const std::string& text) {
     suffix.resize(suffix.size() - 1);
   static const std::string powers = "kmgt";
   const std::size_t power = suffix.empty() ? 0 : powers.find(suffix) + 1;
-  if (!value || suffix.size() > 1 || (!suffix.empty() && power == 0)) wrong("size", text, expected);
+  if (!value || suffix.size() > 1 || (!suffix.empty() && power == 0)) throw_unexpected("size", text, expected);
   const double bytes = *value * std::pow(1024.0, static_cast<double>(power));
-  if (bytes < 1) wrong("size", text, "at least one byte");
-  if (bytes > 1e15) wrong("size", text, "less than a petabyte");
+  if (bytes < 1) throw_unexpected("size", text, "at least one byte");
+  if (bytes > 1e15) throw_unexpected("size", text, "less than a petabyte");
   return static_cast<std::size_t>(bytes);
 }
 
@@ -82,13 +83,13 @@ PoolSize parse_pool(const std::string& text) {
   if (text.size() > 1 && (text.back() == 'x' || text.back() == 'X')) {
     const std::optional<double> multiple = number(text.substr(0, text.size() - 1));
     if (!multiple || *multiple <= 0 || *multiple > 1e9)
-      wrong("--pool", text, "a multiple of the root node such as 200x");
+      throw_unexpected("--pool", text, "a multiple of the root node, as in 200x");
     pool.kind = PoolSize::Kind::root_multiple;
     pool.multiple = *multiple;
     return pool;
   }
   if (text.find_first_of("0123456789") != 0 && text.find('.') != 0)
-    wrong("--pool", text, "fast, auto, a size (512M, 2G) or a multiple (200x)");
+    throw_unexpected("--pool", text, "fast, auto, a size (512M, 2G) or a multiple (200x)");
   pool.kind = PoolSize::Kind::bytes;
   pool.bytes = parse_bytes(text);
   return pool;
@@ -97,13 +98,13 @@ PoolSize parse_pool(const std::string& text) {
 ImageSize parse_image_size(const std::string& text) {
   const std::vector<std::string> parts = split(text, 'x');
   constexpr const char* expected = "WIDTHxHEIGHT, each from 1 to 16384: 1920x1080";
-  if (parts.size() != 2) wrong("--size", text, expected);
+  if (parts.size() != 2) throw_unexpected("--size", text, expected);
   unsigned side[2];
   for (int i = 0; i < 2; ++i) {
     const std::string& part = parts[static_cast<std::size_t>(i)];
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), side[i]);
     if (error != std::errc{} || end != part.data() + part.size() || side[i] < 1 || side[i] > 16384) {
-      wrong("--size", text, expected);
+      throw_unexpected("--size", text, expected);
     }
   }
   return {side[0], side[1]};
@@ -113,28 +114,28 @@ unsigned parse_axis(const std::string& text) {
   if (text == "x") return 0;
   if (text == "y") return 1;
   if (text == "z") return 2;
-  wrong("--up", text, "x, y or z");
+  throw_unexpected("--up", text, "x, y or z");
 }
 
 kdtree::RefKind parse_refs(const std::string& text) {
   for (kdtree::RefKind kind : kdtree::all_ref_kinds) {
     if (text == kdtree::name(kind)) return kind;
   }
-  wrong("--refs", text, "clipped, ids or boxes");
+  throw_unexpected("--refs", text, "clipped, ids or boxes");
 }
 
 const kdtree::CostPreset& parse_prefer(const std::string& text) {
   for (const kdtree::CostPreset& preset : kdtree::cost_presets) {
     if (text == preset.name) return preset;
   }
-  wrong("--prefer", text, "balanced, build or trace");
+  throw_unexpected("--prefer", text, "balanced, build or trace");
 }
 
 Builder parse_builder(const std::string& text, bool with_both) {
   if (text == "single") return Builder::single;
   if (text == "per-level") return Builder::per_level;
   if (with_both && text == "both") return Builder::both;
-  wrong("--builder", text, with_both ? "single, per-level or both" : "single or per-level");
+  throw_unexpected("--builder", text, with_both ? "single, per-level or both" : "single or per-level");
 }
 
 const engine::Entry& find_allocator(const std::string& id) {
@@ -158,11 +159,11 @@ std::vector<const engine::Entry*> find_allocators(const std::string& list) {
 
 CLI::Validator quiet(CLI::Validator check) { return check.description(""); }
 
-CLI::Validator between(double least, double most) {
-  const auto problem = [least, most](const std::string& text) {
+CLI::Validator between(double min, double max) {
+  const auto problem = [min, max](const std::string& text) {
     double value = 0;
-    if (!CLI::detail::lexical_cast(text, value)) return fmt::format("'{}' is no number", text);
-    return value >= least && value <= most ? "" : fmt::format("{} is not between {} and {}", text, least, most);
+    if (!CLI::detail::lexical_cast(text, value)) return fmt::format("'{}' is not a number", text);
+    return value >= min && value <= max ? "" : fmt::format("{} is not between {} and {}", text, min, max);
   };
   return quiet(CLI::Validator(problem, ""));
 }
@@ -180,50 +181,47 @@ void add_device_options(CLI::App& app, DeviceOptions& options) {
 void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
   app.add_option_function<std::string>(
          "--refs", [&](const std::string& text) { settings.refs = parse_refs(text); },
-         "what nodes hold: clipped (32 B), ids (4 B, as in\nthe papers), boxes (4 B, not clipped)")
+         "refs of nodes: clipped (32 B), ids (4 B, as in the\npapers), boxes (4 B, not clipped)")
       ->default_str("clipped")
       ->type_name("KIND");
   app.add_option_function<std::string>(
          "--pool", [&](const std::string& text) { settings.pool = parse_pool(text); },
-         "memory for the allocator: auto (about what a build\nneeds), fast (and room for what allocators keep for\n"
-         "each warp), both enlarged until the build completes;\n512M, 2G, or 200x the root node at 4 bytes a\ntriangle "
-         "(the papers)")
+         "memory for the allocator: auto (about what a build\nneeds), fast (also what allocators cache per warp),\n"
+         "both enlarged until the build completes; 512M, 2G;\n200x the root node at 4 bytes/triangle (the papers)")
       ->default_str("fast")
       ->type_name("SIZE");
   if (with_runs) {
-    app.add_option("--runs", settings.runs, "timed builds of an allocator")
+    app.add_option("--runs", settings.runs, "timed builds per allocator")
         ->capture_default_str()
         ->check(between(1, 100000))
         ->type_name("N");
   }
-  // Before the costs: options take effect in the order in which they are added here, so that a cost on the command line wins
-  // wherever it stands.
+  // Added before the costs: options take effect in the order of their declaration, so that a cost
+  // overrides the preset regardless of its place on the command line.
   app.add_option_function<std::string>(
          "--prefer",
          [&](const std::string& text) {
            settings.prefer = &parse_prefer(text);
            settings.costs = settings.prefer->costs;
          },
-         "costs below for: quick builds (build), quick rays\n(trace), or both (balanced)")
+         "SAH cost preset: build = fastest build,\ntrace = fastest rays, balanced = both")
       ->default_str(settings.prefer->name)
       ->type_name("WHAT");
-  const auto add_cost = [&](const char* option, float& value, const char* about, double least, double most,
+  const auto add_cost = [&](const char* option, float& value, const char* about, double min, double max,
                             const char* type) {
     app.add_option(option, value, about)
-        ->default_str(fmt::format("{}", value))  // as it is written: CLI11 captures .05f with all its digits
-        ->check(between(least, most))
+        ->default_str(fmt::format("{}", value))  // CLI11 would print all digits of .05f
+        ->check(between(min, max))
         ->type_name(type);
   };
   kdtree::SahCosts& costs = settings.costs;
-  add_cost("--traversal-cost", costs.traversal, "SAH: cost of a step", 0, 1e6, "C");
-  add_cost("--intersection-cost", costs.intersection, "SAH: cost of a triangle", 1e-6, 1e6, "C");
-  add_cost("--empty-bonus", costs.empty_bonus, "SAH: discount where one side is empty", 0, .99, "B");
-  add_cost("--duplicate-cost", costs.duplicate, "SAH: cost of a ref that a split adds", 0, 1e6, "C");
-  app.add_flag("--keep-degenerate", settings.keep_degenerate, "keep triangles of zero area");
-  app.add_option(
-         "--timeout", settings.timeout,
-         "seconds for one build, restarts with larger arrays\nor a larger pool included; a build that takes longer\n"
-         "is stopped (exit 1)")
+  add_cost("--traversal-cost", costs.traversal, "SAH: cost of a traversal step", 0, 1e6, "C");
+  add_cost("--intersection-cost", costs.intersection, "SAH: cost of a triangle test", 1e-6, 1e6, "C");
+  add_cost("--empty-bonus", costs.empty_bonus, "SAH: discount if one side is empty", 0, .99, "B");
+  add_cost("--duplicate-cost", costs.duplicate, "SAH: cost of each ref added by a split", 0, 1e6, "C");
+  app.add_flag("--keep-degenerate", settings.keep_degenerate, "keep zero-area triangles");
+  app.add_option("--timeout", settings.timeout,
+                 "time limit of one build, including restarts with\nlarger arrays or pools (exit 1)")
       ->capture_default_str()
       ->check(between(0.001, 86400.0))
       ->type_name("SECONDS");
@@ -233,7 +231,7 @@ void add_builder_option(CLI::App& app, BuildSettings& settings, bool with_both) 
   app.add_option_function<std::string>(
          "--builder",
          [&settings, with_both](const std::string& text) { settings.builder = parse_builder(text, with_both); },
-         std::string("single (one kernel), per-level (a kernel a phase\nand level, memory from the host)") +
+         std::string("single (one kernel), per-level (one kernel per phase\nand level, memory from the host)") +
              (with_both ? ", both" : ""))
       ->default_str(with_both ? "both" : "single")
       ->type_name("BUILDER");
@@ -244,12 +242,12 @@ simt::DeviceInfo choose_device(const DeviceOptions& options) {
   if (options.device == "auto" && device.id.kind == simt::DeviceKind::cpu) {
     for (const simt::DeviceInfo& other : simt::list_devices()) {
       if (other.usable || other.id.kind != simt::DeviceKind::cuda) continue;
-      note(fmt::format("running on the CPU: no GPU: {}", other.reason));
+      note(fmt::format("running on the CPU: no usable GPU: {}", other.reason));
       break;
     }
   }
   if (options.threads > 0 && device.id.kind == simt::DeviceKind::cuda)
-    note("--threads is for the CPU; ignored on " + device.key);
+    note("--threads applies to the CPU only; ignored on " + device.key);
   return device;
 }
 

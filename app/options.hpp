@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Options that several commands share, and the parsers of their values. A parser throws Error{Exit::usage} that names
-// the option's value and what it should look like.
+// Options shared by several commands, and the parsers of their values. A parser throws
+// Error{Exit::usage} with the option's value and the expected form.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,13 @@ class Validator;
 
 namespace heapwood::app {
 
-// What trees are built with where nothing else is asked for: the fastest that frees (docs/performance.md).
+// The default of --allocator: the fastest one that frees (docs/performance.md).
 inline constexpr const char* default_allocator = "heapwood";
 
 struct PoolSize {
   enum class Kind { automatic, bytes, root_multiple };
   Kind kind = Kind::automatic;
-  bool for_speed = true;  // automatic: with room for what allocators keep for each warp; false: no more than needed
+  bool for_speed = true;  // automatic: adds what allocators cache per warp
   std::size_t bytes = 0;
   double multiple = 0;
   std::string text = "fast";  // as given
@@ -33,22 +33,22 @@ struct PoolSize {
 
 struct DeviceOptions {
   std::string device = "auto";
-  int threads = 0;  // CPU; 0 = one a hardware thread
+  int threads = 0;  // CPU; 0 = one per hardware thread
 };
 
-// One kernel with a device allocator inside, or a kernel a phase and level with memory from a host allocator.
+// One kernel with a device allocator, or one kernel per phase and level with a host allocator.
 enum class Builder { single, per_level, both };
-const char* name(Builder builder);  // "single-kernel", "per-level": as JSON has it
+const char* name(Builder builder);  // as in JSON: "single-kernel", "per-level"
 
-// What decides a build besides scene, allocator and device.
+// All parameters of a build besides scene, allocator and device.
 struct BuildSettings {
   kdtree::RefKind refs = kdtree::RefKind::clipped;
-  const kdtree::CostPreset* prefer = kdtree::cost_presets;  // where `costs` come from, but for those given one by one
+  const kdtree::CostPreset* prefer = kdtree::cost_presets;  // preset of `costs`
   kdtree::SahCosts costs = prefer->costs;
   PoolSize pool;
   int runs = 5;
   bool keep_degenerate = false;
-  double timeout = 60;  // seconds for one build with its restarts; in trace, also for each launch of rays
+  double timeout = 60;  // seconds of one build with restarts; in trace, also of a launch
   Builder builder = Builder::single;
   std::string host_allocator = "tlsf";  // of the per-level builder (host_memory.hpp)
 };
@@ -67,25 +67,25 @@ std::string host_label(const std::string& id);                    // of a host a
 Builder parse_builder(const std::string& text, bool with_both);   // "single", "per-level", "both"
 std::vector<std::string> split(const std::string& text, char separator);
 
-// The registry's entry, or Error{Exit::usage} that lists the ids.
+// Throws Error{Exit::usage} that lists the ids.
 const engine::Entry& find_allocator(const std::string& id);
-// "all" or ids separated by commas, in the order given, without repetitions.
+// "all" or ids separated by commas; in the given order, without duplicates.
 std::vector<const engine::Entry*> find_allocators(const std::string& list);
 
-// A check without a word of its own in --help.
+// The check without its description in --help.
 CLI::Validator quiet(CLI::Validator check);
-// A number in this range, both ends included, and so no NaN.
-CLI::Validator between(double least, double most);
+// A number in this range including both ends; not NaN.
+CLI::Validator between(double min, double max);
 void add_device_options(CLI::App& app, DeviceOptions& options);
 void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs);
-// --builder. `both` is for commands that compare.
+// --builder; with_both: accepts "both" (for comparisons).
 void add_builder_option(CLI::App& app, BuildSettings& settings, bool with_both);
 
-// The device asked for. Where `auto` had to fall back to the CPU, says so once on standard error with the reason.
+// The requested device. If `auto` falls back to the CPU, prints one note with the reason.
 simt::DeviceInfo choose_device(const DeviceOptions& options);
 // "cpu: AMD EPYC (2 threads)", "cuda:0: NVIDIA H200 (132 multiprocessors, driver ...)".
 std::string device_text(const simt::DeviceInfo& device);
-// Throws Error{Exit::device} where the allocator was not compiled for the device.
+// Throws Error{Exit::device} if the allocator was not compiled for the device.
 const engine::Engine& engine_on(const engine::Entry& entry, const simt::DeviceInfo& device);
 
 }  // namespace heapwood::app

@@ -19,7 +19,7 @@ namespace {
 [[noreturn]] void cannot_write(const std::string& path, int error) {
   const char* advice = error == ENOENT   ? "create its folder"
                        : error == ENOSPC ? "free some space"
-                                         : "name another file";
+                                         : "choose another file";
   throw Error(Exit::failed, fmt::format("{}: cannot write: {}; {}", path, std::strerror(error), advice));
 }
 
@@ -27,7 +27,8 @@ bool same_file(const struct stat& a, const struct stat& b) {
   return S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// What the program prints is written there, too: through the same descriptor, so that one stands behind the other.
+// The file is also standard output: the same descriptor is used, so that one text follows the
+// other.
 int open_in_place(const std::string& path) {
   struct stat file {
   }, printed{};
@@ -52,7 +53,7 @@ OutputFile::OutputFile(std::string path, const std::vector<std::string>& others)
   for (const std::string& other : others) {
     struct stat used {};
     if (other == path_ || (exists && ::stat(other.c_str(), &used) == 0 && same_file(status, used)))
-      throw Error(Exit::usage, fmt::format("{}: is used for something else in this command; name another file", path_));
+      throw Error(Exit::usage, fmt::format("{}: already used in this command; choose another file", path_));
   }
   // A pipe, a device or a link (/dev/stdout) is written in place: renaming would replace it.
   struct stat link {};
@@ -79,7 +80,7 @@ void OutputFile::write(const std::string& content) {
     else if (errno != EINTR)
       error = errno;
   }
-  // A network file system may report a full disk only here.
+  // Network file systems may report a full disk only here.
   if (::close(file) != 0 && !error) error = errno;
   if (!error && temporary_ != path_ && std::rename(temporary_.c_str(), path_.c_str()) != 0) error = errno;
   if (error) cannot_write(path_, error);

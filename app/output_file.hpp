@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A file that is written as a whole or not at all.
+// A file that is written completely or not at all.
 #pragma once
 
 #include <string>
@@ -7,11 +7,12 @@
 
 namespace heapwood::app {
 
-// Writes into a file beside the one that is named, then renames it.
+// Writes to a temporary file in the same folder, then renames it.
 class OutputFile {
  public:
-  // Throws Error{Exit::failed} now if the file could not be written later (no such folder, no permission, a folder), and
-  // Error{Exit::usage} if it is one of `others`, which the program reads or writes, too.
+  // Throws Error{Exit::failed} if the file cannot be written (no such folder, no permission, a
+  // folder), and Error{Exit::usage} if it is one of `others`, which the program also reads or
+  // writes.
   explicit OutputFile(std::string path, const std::vector<std::string>& others = {});
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;

@@ -12,7 +12,7 @@ namespace heapwood::app {
 
 namespace {
 
-constexpr std::size_t pool_unit = std::size_t{1} << 16, least_automatic = std::size_t{4} << 20;
+constexpr std::size_t pool_unit = std::size_t{1} << 16, min_automatic = std::size_t{4} << 20;
 
 std::size_t first_pool(const BuildSettings& settings, std::size_t triangles, const simt::DeviceInfo& device,
                        const PoolNeeds& needs) {
@@ -30,7 +30,7 @@ std::size_t first_pool(const BuildSettings& settings, std::size_t triangles, con
     const std::size_t warps = device.multiprocessors * (gpu ? kdtree::warps_per_multiprocessor : 1);
     bytes += std::min(warps * needs.cache_bytes_per_warp, device.memory_bytes / 16);
   }
-  return alloc::round_up(std::max(bytes, least_automatic), pool_unit);
+  return alloc::round_up(std::max(bytes, min_automatic), pool_unit);
 }
 
 }  // namespace
@@ -106,8 +106,8 @@ kdtree::LevelRun PreparedScene::build_per_level() {
 kdtree::Tree PreparedScene::tree() const { return per_level_last_ ? levels_->download() : workspace_->download(); }
 
 std::size_t PreparedScene::pool_limit() const {
-  // A part is left for output arrays that grow. Beyond a thousand times the root's array more memory does not help:
-  // then the allocator refuses for a reason of its own.
+  // A tenth is left for output arrays that grow. More than 1,000 times the root's array does not
+  // help: the allocator then refuses for another reason.
   std::size_t available = simt::device_available(device_.id);
   if (device_.id.kind == simt::DeviceKind::cuda) available += pool_bytes();
   const std::size_t useful = 1000 * triangles() * kdtree::ref_bytes(settings_.refs) + (std::size_t{64} << 20);
@@ -117,7 +117,7 @@ std::size_t PreparedScene::pool_limit() const {
 bool PreparedScene::enlarge_pool() {
   const std::size_t limit = pool_limit();
   if (settings_.pool.kind != PoolSize::Kind::automatic || pool_bytes() >= limit) return false;
-  // Where arrays are freed a pool that is too small is soon found out.
+  // With frees a build in a pool that is too small fails early, so that smaller steps are cheap.
   const std::size_t more = alloc::round_up(pool_bytes() / 2 * (frees_ ? 3 : 4), pool_unit);
   workspace_->resize_pool(std::min(more, limit));
   return true;

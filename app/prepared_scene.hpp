@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A scene on a device, ready to be built by any allocator: the mesh here and there, the workspace, the pool.
+// A scene prepared for builds with any allocator: the mesh on host and device, the workspace, the
+// pool.
 #pragma once
 
 #include <memory>
@@ -13,17 +14,17 @@
 
 namespace heapwood::app {
 
-// What the pool that `auto` begins with depends on.
+// What the initial size of an automatic pool depends on.
 struct PoolNeeds {
-  bool frees = true;                     // all allocators to come do
-  std::size_t cache_bytes_per_warp = 0;  // the most that one of them keeps (AllocatorTraits)
+  bool frees = true;                     // all allocators free
+  std::size_t cache_bytes_per_warp = 0;  // max of all allocators (AllocatorTraits)
 };
 PoolNeeds pool_needs(const std::vector<const engine::Entry*>& allocators);
 
 class PreparedScene {
  public:
-  // Loads (Error{Exit::scene}), drops triangles of zero area unless they are to be kept, uploads. With the per-level builder
-  // alone there is neither workspace nor pool.
+  // Loads the scene (may throw Error{Exit::scene}), drops zero-area triangles unless the settings
+  // keep them, and uploads it. For the per-level builder alone there is neither workspace nor pool.
   PreparedScene(const std::string& source, const simt::DeviceInfo& device, const BuildSettings& settings,
                 const PoolNeeds& needs);
 
@@ -36,25 +37,26 @@ class PreparedScene {
   std::size_t pool_bytes() const { return workspace_ ? workspace_->pool().bytes : 0; }
   kdtree::Workspace& workspace() { return *workspace_; }
 
-  // One build with this scene's settings; throws what the engine throws.
+  // One build with this scene's settings; passes on what the compiled allocator throws.
   kdtree::BuildRun build(const engine::Entry& entry);
   kdtree::InstrumentedRun build_instrumented(const engine::Entry& entry);
-  // `live`: who watches it, and may hold it up: such a build has no time limit.
+  // live: an observer, which may pause the build; such a build has no time limit.
   kdtree::RecordedRun build_recorded(const engine::Entry& entry, std::size_t capacity,
                                      alloc::LiveRecording* live = nullptr);
-  // With the settings' host allocator; what the last one took is given back first.
+  // With the settings' host allocator; frees the memory of the previous build first.
   kdtree::LevelRun build_per_level();
-  alloc::HostStatistics host_statistics() const { return host_->statistics(); }  // after a per-level build
+  alloc::HostStatistics host_statistics() const { return host_->statistics(); }  // per-level builds
 
-  kdtree::Tree tree() const;  // of the last build, whichever builder's
+  kdtree::Tree tree() const;  // of the last build, by either builder
   kdtree::TreeStats tree_stats() const { return kdtree::measure(tree(), settings_.costs); }
 
-  // Builds; if the pool is `auto`, enlarges it and tries again until the build completes. Incomplete: the pool was
-  // given, or the largest one that the device's memory allows was not enough. The time limit is for all tries together.
+  // Builds and, if the pool is automatic, enlarges it until the build completes. The result is
+  // incomplete if the pool has a fixed size or the largest possible one is too small. All tries
+  // share one time limit.
   kdtree::BuildRun build_growing(const engine::Entry& entry);
-  // Only a pool that is `auto`; false: it stays as it is.
+  // Enlarges an automatic pool; false: the pool is fixed or at its limit.
   bool enlarge_pool();
-  // Replaces an automatic pool's size (a resumed benchmark goes on with the size it had).
+  // Sets the size of an automatic pool: a resumed benchmark continues with the earlier size.
   void set_pool(std::size_t bytes);
 
  private:

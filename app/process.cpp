@@ -12,8 +12,8 @@ namespace heapwood::app {
 void hold_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(stream, F_GETFD) != -1) continue;
-    // Read only, so that results for a standard output that is not there are an error all the same. open() takes the lowest
-    // number that is free, which is this one.
+    // Read-only, so that writing results to a closed standard output still fails. open() returns
+    // the lowest free descriptor, which is this one.
     if (::open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY) < 0) return;
   }
 }
@@ -27,7 +27,7 @@ void install_signal_handlers(void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
   sigemptyset(&action.sa_mask);
-  // The second signal finds the default action.
+  // A second signal has the default action.
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before {};

@@ -45,7 +45,8 @@ void Progress::update(std::size_t done, std::size_t total, const std::string& wh
   if (line_showing && now - drawn_ < std::chrono::milliseconds(100)) return;
   drawn_ = now;
   std::string text = progress_text(done, total, std::chrono::duration<double>(now - start_).count(), what);
-  // A line longer than the terminal would wrap, and the carriage return would not get back to its beginning.
+  // A line longer than the terminal would wrap, and the carriage return would not return to its
+  // start.
   if (text.size() >= terminal_columns()) text.resize(terminal_columns() - 1);
   write_error("\r\033[K" + text);
   line_showing = true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One line of progress on standard error, only where that is a terminal: "[3/16] atrium: CFMalloc, run 2   ETA 0:12".
+// One line of progress on standard error if that is a terminal:
+// "[3/16] atrium: CFMalloc, run 2   ETA 0:12".
 #pragma once
 
 #include <chrono>
@@ -19,7 +20,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Steps finished, steps in all, and what is being done now. Redraws at most ten times a second.
+  // Finished steps, total steps, and the current step. Redraws at most ten times per second.
   void update(std::size_t done, std::size_t total, const std::string& what);
 
  private:
@@ -29,7 +30,7 @@ class Progress {
   Clock::time_point drawn_{};
 };
 
-// Erases a line that is showing; anything else written to the terminal calls this first.
+// Erases the visible line; call this before writing anything else to the terminal.
 void clear_progress_line();
 
 }  // namespace heapwood::app

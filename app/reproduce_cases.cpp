@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What each kind of experiment measures: the runners of `stress` and `bench`, and three small ones of its own.
+// The measurements of each kind of experiment: the runners of `stress` and `bench`, and three small
+// ones.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,7 +47,8 @@ void set_status(Json& result, Status status, const std::string& reason) {
   if (!reason.empty()) result["reason"] = reason;
 }
 
-// Whatever goes wrong is the result's status and reason. An interruption ends the run, and nobody reads the result.
+// Turns an exception into the result's status and reason. An interruption ends the run; its result
+// is discarded.
 template <class F>
 void guarded(Json& result, F f) {
   try {
@@ -56,11 +58,11 @@ void guarded(Json& result, F f) {
   }
 }
 
-// Curves are drawn: a few hundred points of thousands do, and the last one.
-Json thinned(const Json& all, std::size_t most = 200) {
-  if (all.size() <= most) return all;
+// Reduces a curve to a few hundred points, including the last one, which suffice for a plot.
+Json thinned(const Json& all, std::size_t max_kept = 200) {
+  if (all.size() <= max_kept) return all;
   Json some = Json::array();
-  for (std::size_t i = 0; i + 1 < most; ++i) some.push_back(all[i * all.size() / (most - 1)]);
+  for (std::size_t i = 0; i + 1 < max_kept; ++i) some.push_back(all[i * all.size() / (max_kept - 1)]);
   some.push_back(all.back());
   return some;
 }
@@ -80,7 +82,7 @@ ReproduceCase stress_case(StressBench bench) {
     events.progress = [&](std::size_t, std::size_t, const std::string& what) { announce(what); };
     Json results = Json::array();
     for (const StressRow& row : run_stress(bench, events)) {
-      results.push_back(to_json(row));  // its figures are of all iterations
+      results.push_back(to_json(row));  // before thinning: its figures use all iterations
       if (!results.back().contains("space")) continue;
       for (Json& steps : results.back()["space"]["steps"]) steps = thinned(steps);
     }
@@ -100,7 +102,7 @@ std::string find_scene(const std::string& folder, const std::string& stem) {
 }
 
 struct ChosenScene {
-  std::string source, label;  // label: without the folder
+  std::string source, label;  // label: name without the folder
   Json about;
   ChosenScene(const PaperScene& scene, const ReproduceSetup& setup) {
     const std::string file = find_scene(setup.scenes, scene.file);
@@ -117,7 +119,7 @@ ReproduceCase build_case(const ChosenScene& scene, const BuildPlan& plan, const 
   job.settings.refs = plan.refs;
   job.settings.pool = parse_pool(plan.pool);
   job.settings.runs = setup.full ? plan.runs : std::min(plan.runs, 3);
-  job.settings.timeout = job.enough = setup.seconds * plan.patience;
+  job.settings.timeout = job.budget_seconds = setup.seconds * plan.time_factor;
   job.instrument_all = plan.requests_of_all;
   if (plan.per_level) job.settings.builder = Builder::both;
   job.device = setup.device;
@@ -136,8 +138,8 @@ ReproduceCase build_case(const ChosenScene& scene, const BuildPlan& plan, const 
   return one;
 }
 
-// Points of the pool over a recorded build: [event, bytes in use, blocks, highest address, external fragmentation of the whole
-// pool, of what lies below that address].
+// Points of the pool during a recorded build: [event, bytes in use, blocks, highest address,
+// external fragmentation of the pool, external fragmentation below that address].
 Json pool_over_time(const kdtree::RecordedRun& run, const engine::Entry& entry, std::uint64_t pool_bytes) {
   alloc::Replayer replayer(entry.traits->frees, entry.traits->in_pool ? pool_bytes : 0);
   Json points = Json::array();
@@ -192,7 +194,7 @@ ReproduceCase trace_case(const ChosenScene& scene, const ReproduceSetup& setup) 
   bench.settings.timeout = setup.seconds;
   if (!setup.full) bench.size = {256, 256};
   bench.settings.runs = setup.full ? 5 : 3;
-  // Whoever builds it, the tree is the same.
+  // The tree does not depend on the allocator.
   for (const engine::Entry* entry : setup.allocators) {
     if (!bench.entry && entry->on(setup.device.id.kind) && !cannot_build(*entry)) bench.entry = entry;
   }
@@ -272,9 +274,9 @@ ReproduceCase primitive_case(const char* what, alloc::PrimitiveJob job, int runs
         set_status(result, Status::ok, "");
         const Clock::time_point start = Clock::now();
         double warm_up_ms = 0, last = 0;
-        for (int run = -1; run < runs && !simt::interrupted(); ++run) {  // the first one warms up
+        for (int run = -1; run < runs && !simt::interrupted(); ++run) {  // run -1 is the warm-up
           const double before = seconds_since(start);
-          if (run >= 0 && before + last > job.seconds) break;  // its share is over
+          if (run >= 0 && before + last > job.seconds) break;  // no time for another run
           const alloc::PrimitiveResult measured = alloc::run_primitive(job);
           if (measured.done != measured.wanted)
             throw Error(Exit::failed, fmt::format("{} of {} were done", measured.done, measured.wanted));
@@ -311,7 +313,7 @@ Experiment generic_test(const StressPlan& plan) {
     settings.test = parse_stress_test(plan.test);
     settings.lanes = has_requests(settings.test) || alloc::measures_space(settings.test) ? 32 : 1;
     settings.runs = setup.full ? plan.runs : std::min(plan.runs, 3);
-    settings.seconds = settings.enough = setup.seconds * plan.patience;
+    settings.seconds = settings.budget_seconds = setup.seconds * plan.time_factor;
     settings.inspect = plan.memory;
     std::vector<StressPoint> points = stress_points(setup.full ? plan.full : plan.quick, settings.test, setup.device);
     if (settings.test == alloc::StressTest::scaling || settings.test == alloc::StressTest::range)
@@ -374,8 +376,8 @@ Experiment primitive_test(Primitive primitive) {
     alloc::PrimitiveJob job;
     job.device = setup.device.id;
     job.seconds = setup.seconds;
-    const std::uint32_t most = (rcu ? 1u << 14 : 1u << 20) >> (small ? 6 : 0);
-    for (job.threads = 4; job.threads <= most; job.threads *= 4) {
+    const std::uint32_t max_threads = (rcu ? 1u << 14 : 1u << 20) >> (small ? 6 : 0);
+    for (job.threads = 4; job.threads <= max_threads; job.threads *= 4) {
       using enum alloc::PrimitiveTest;
       if (!rcu) {
         cases.push_back(primitive_case(
@@ -386,7 +388,8 @@ Experiment primitive_test(Primitive primitive) {
       for (const std::uint32_t readers : small ? std::vector{1u, 16u} : std::vector{1u, 4u, 16u, 64u, 256u}) {
         job.readers = readers;
         cases.push_back(primitive_case(
-            "rcu", job, runs, {{plain_rcu, "plain", "A barrier each"}, {delegated_rcu, "delegated", "Delegation"}}));
+            "rcu", job, runs,
+            {{plain_rcu, "plain", "One barrier per writer"}, {delegated_rcu, "delegated", "Delegation"}}));
       }
     }
     return cases;
@@ -400,7 +403,7 @@ void open_platform_heap(const ReproduceSetup& setup) {
   alloc::StressJob job;
   job.device = setup.device.id;
   const simt::Memory head(job.device, entry->traits->smallest_pool);
-  job.pool = {head.data(), std::size_t{2} << 30};  // blocks lie elsewhere: of the pool only the head is touched
+  job.pool = {head.data(), std::size_t{2} << 30};  // only its head is accessed
   job.seconds = setup.seconds;
   Json its_cases_say_so;
   guarded(its_cases_say_so, [&] { engine->stress(job); });

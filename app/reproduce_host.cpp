@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The paper's benchmark of device memory managed from the host: 4000 steps over 20 blocks of 1 KiB to 16 MiB, three passes.
+// The benchmark of the host-managed paper: 4,000 steps over 20 blocks of 1 KiB to 16 MiB, three
+// passes.
 #include <fmt/format.h>
 
 #include "alloc/host/host_allocator.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The list of items. Parameters are the papers' where they give any; RegEff gives ranges, here every power of two.
+// The list of items, with the papers' parameters if given. RegEff's ranges are taken at powers of
+// two.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace heapwood::app {
 
 namespace {
 
-// RegEff table 3: what the paper's pool of 200 root nodes holds without a free.
+// RegEff table 3: scenes that fit the paper's pool of 200 root nodes without frees.
 const std::vector<PaperScene> small_scenes{{"Hand", "hand", "statue:20k"},
                                            {"Sponza", "sponza", "atrium:76k"},
                                            {"Sibenik", "sibenik", "atrium:80k"},
@@ -37,7 +38,7 @@ const std::vector<PaperScene> own_scenes{{"atrium", "", "atrium:200k"},
                                          {"stadium", "", "stadium:200k"},
                                          {"pipes", "", "pipes:200k"}};
 
-// Meshes where they are there, else scenes of their size.
+// Meshes if available, else procedural scenes of the same sizes.
 const std::vector<PaperScene> traced_scenes{{"Sponza", "sponza", "atrium:76k"},
                                             {"Conference", "conference", "pipes:283k"},
                                             {"Happy Buddha", "happy_buddha", "statue:1087k"},
@@ -55,7 +56,7 @@ Experiment scaling(const char* payload) {
                        .runs = 3});
 }
 
-// The paper's sizes, 8 bytes to 512 KiB. The smallest block is 16 bytes: the first point is that of 16 with less wanted.
+// The paper's sizes, 8 bytes to 512 KiB. The smallest block has 16 bytes, also for requests of 8.
 const char* const exhausting = "512K,256K,128K,64K,32K,16K,8K,4K,2K,1K,512,256,128,64,32,16,8";
 
 std::vector<ReproduceItem> regeff() {
@@ -124,7 +125,7 @@ std::vector<ReproduceItem> regeff() {
             .only =
                 "atomic,awmalloc-safe,cmalloc,cfmalloc,cmmalloc,cfmmalloc,scatter,halloc,ouroboros-p-s,heapwood,cuda",
             .requests_of_all = false,
-            .patience = 2})}},
+            .time_factor = 2})}},
       {"regeff-5a", "RegEff", "Figure 5(a)", "Internal fragmentation over the payload", {ad}},
       {"regeff-5b", "RegEff", "Figure 5(b)", "External fragmentation over the payload", {ad}},
       {"regeff-t5",
@@ -162,18 +163,18 @@ std::vector<ReproduceItem> ouroboros() {
       {"ouroboros-churn",
        "Ouroboros",
        "Figure 3, bottom right",
-       "Address range while half is freed, until memory is out",
+       "Address range while half is freed, until the pool is exhausted",
        {generic_test({.test = "churn",
                       .full = {.pool = "512M"},
                       .quick = {.pool = "2M", .requests = "2K"},
                       .only = "atomic,scatter,halloc,ouroboros-p-s,ouroboros-p-va,ouroboros-p-vl,bulk,heapwood,cuda",
                       .runs = 1,
-                      .patience = 5})}},
+                      .time_factor = 5})}},
       {"ouroboros-utilization",
        "Ouroboros",
        "Section 6.1.3",
-       "How much of the memory 16-byte blocks can have",
-       {generic_test({.test = "utilization", .full = {}, .quick = {.pool = "4M"}, .runs = 1, .patience = 2})}},
+       "Part of the memory usable by 16-byte blocks",
+       {generic_test({.test = "utilization", .full = {}, .quick = {.pool = "4M"}, .runs = 1, .time_factor = 2})}},
   };
 }
 
@@ -186,11 +187,15 @@ std::vector<ReproduceItem> others() {
        "Figure 5",
        "Two-stage allocation by counting and bulk semaphores",
        {primitive_test(Primitive::semaphore)}},
-      {"bulk-6", "Bulk", "Figure 6", "RCU with delegation against a barrier each", {primitive_test(Primitive::rcu)}},
+      {"bulk-6",
+       "Bulk",
+       "Figure 6",
+       "RCU with delegation against one barrier per writer",
+       {primitive_test(Primitive::rcu)}},
       {"bulk-7",
        "Bulk",
        "Figure 7",
-       "Allocations a second until the pool is exhausted",
+       "Allocations per second until the pool is exhausted",
        {generic_test({.test = "exhaust",
                       .full = {.payload = exhausting},
                       .quick = {.payload = "16K,2K,256,16", .pool = "4M"},
@@ -218,11 +223,11 @@ std::vector<ReproduceItem> others() {
                 "atomic,awmalloc-safe,cfmmalloc,heapwood",
                 true})}},
       {"own-slowdown", "Heapwood", "Slowdown", "Slowdown with every allocator, clipped refs", {own}},
-      {"own-share", "Heapwood", "Share", "At least this much of a build is allocation", {own}},
+      {"own-share", "Heapwood", "Share", "Lower bound of the share of allocation in a build", {own}},
       {"own-profile",
        "Heapwood",
        "Profile",
-       "What the warps of a build do, and what of it the allocator is",
+       "Time of the warps by phase, and the share of the allocator",
        {profiles({{"Conference", "conference", "pipes:283k"}, {"atrium", "", "atrium:200k"}},
                  {{"atrium", "", "atrium:10k"}})}},
       {"own-pool",
@@ -233,7 +238,7 @@ std::vector<ReproduceItem> others() {
       {"own-trace",
        "Heapwood",
        "Rays",
-       "Rays a second through the tree",
+       "Rays per second through the tree",
        {traces(traced_scenes, {{"atrium", "", "atrium:5k"}, {"statue", "", "statue:5k"}})}},
   };
 }

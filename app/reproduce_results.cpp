@@ -20,11 +20,11 @@ std::string made_folder(const std::string& folder) {
   std::filesystem::create_directories(folder, error);
   if (error)
     throw Error(Exit::failed,
-                fmt::format("{}: cannot create the folder: {}; name another with --out", folder, error.message()));
+                fmt::format("{}: cannot create the folder: {}; choose another with --out", folder, error.message()));
   return (std::filesystem::path(folder) / "results.json").string();
 }
 
-// Another driver or a processor with less memory is the same device; another GPU is not.
+// The driver and the host's memory may differ; the GPU must be the same.
 Json identity(const Json& device) {
   Json kept = Json::object();
   for (const char* key : {"kind", "name", "threads", "multiprocessors"}) {
@@ -41,11 +41,12 @@ Json earlier_file(const std::string& path, const Json& head) {
                     json["cases"].is_array() && json.contains("runs") && json["runs"].is_array() &&
                     json.contains("device");
   if (!ours)
-    throw Error(Exit::failed, fmt::format("{}: not a {} file; name another folder with --out", path, reproduce_schema));
+    throw Error(Exit::failed,
+                fmt::format("{}: not a {} file; choose another folder with --out", path, reproduce_schema));
   if (!same(identity(json["device"]), identity(head["device"])) ||
       json.value("scale", "") != head["scale"].get<std::string>()) {
     throw Error(Exit::usage,
-                fmt::format("{}: was measured on {}, {}; name another folder with --out", path,
+                fmt::format("{}: measured on {}, {}; choose another folder with --out", path,
                             json["device"].value("name", "another device"), json.value("scale", "otherwise")));
   }
   return json;
@@ -111,7 +112,7 @@ void ReproduceResults::describe(const std::vector<ReproduceItem>& items, const R
     if (*item.absent) json["absent"] = item.absent;
     Json& keys = json["cases"] = Json::array();
     for (const ReproduceCase& one : reproduce_cases({&item}, setup)) keys.push_back(one.key);
-    // Measured by an earlier run, with other scenes.
+    // From an earlier run with other scenes.
     for (const Json& earlier : json_["items"]) {
       if (earlier.value("id", "") != item.id) continue;
       for (const Json& key : earlier.value("cases", Json::array())) {

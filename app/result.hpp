@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What was measured for one scene and one allocator: the row of a table, the element of `results` in JSON.
+// The measurements of one scene and one allocator: a row of a table, an element of `results` in
+// JSON.
 #pragma once
 
 #include <algorithm>
@@ -21,17 +22,18 @@ namespace heapwood::app {
 enum class Status { ok, skipped, incomplete, failed };
 const char* name(Status status);
 const char* name(alloc::Frees frees);
-std::string registers_text(const engine::CallUse& use);  // "18 / 14 / 22": of malloc, free, both
-// The same apart; what is not known is `missing`.
+std::string registers_text(const engine::CallUse& use);  // "18 / 14 / 22": malloc, free, both
+// The same as separate cells; `missing` if not known.
 std::array<std::string, 3> register_figures(const std::optional<engine::CallUse>& use);
 
-// What only a per-level build has. The last build's, but for the time in the host allocator: every timed one's.
+// Figures of per-level builds only: of the last build, except the times, which are of each timed
+// one.
 struct LevelFigures {
   kdtree::LevelRun run;
   std::vector<double> allocation_ms;
-  std::optional<std::uint64_t> mapped_bytes;  // most physical memory that the host allocator held
+  std::optional<std::uint64_t> mapped_bytes;  // max physical memory of the host allocator
 
-  // Of the builds' time.
+  // Relative to the build times.
   std::optional<double> allocation_share(const std::vector<double>& runs_ms) const {
     std::vector<double> shares;
     for (std::size_t i = 0; i < std::min(runs_ms.size(), allocation_ms.size()); ++i) {
@@ -44,8 +46,8 @@ struct LevelFigures {
 struct Result {
   std::string source;            // the scene as given: `atrium:1m`, a path
   std::string digest;            // of a file's content (scenes::digest)
-  std::string scene;             // its name in tables
-  std::uint64_t triangles = 0;   // that the tree was built over
+  std::string scene;             // name in tables
+  std::uint64_t triangles = 0;   // in the tree
   std::uint64_t degenerate = 0;  // dropped, or kept with --keep-degenerate
   std::string allocator, label;
   alloc::Frees frees = alloc::Frees::individually;
@@ -54,15 +56,15 @@ struct Result {
   BuildSettings settings;
 
   Status status = Status::skipped;
-  std::string reason;  // one line unless status is ok and nothing is to be said
+  std::string reason;  // one line; may be empty if status is ok
   std::vector<double> runs_ms;
   std::vector<double> reset_ms;
   std::optional<double> slowdown;
   std::string slowdown_over;         // id of the reference allocator
   bool wrong_tree = false;           // differs from the other allocators' trees or from run to run
   std::uint64_t refused_splits = 0;  // of an incomplete tree
-  std::uint64_t refused_bytes = 0;   // the first request that got no memory
-  unsigned warps = 0;                // that ran the build
+  std::uint64_t refused_bytes = 0;   // the first refused request
+  unsigned warps = 0;                // of the build
 
   std::optional<kdtree::TreeStats> tree;
   std::optional<alloc::RequestStats> requests;

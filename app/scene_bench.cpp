@@ -34,16 +34,16 @@ void note_run(Result& result, const kdtree::BuildRun& run) {
 
 }  // namespace
 
-SceneBench::SceneBench(const BenchJob& job, const BenchEvents& events, PreparedScene& scene, std::vector<Lane> lanes,
-                       std::vector<Result*> all, Step step)
+SceneBench::SceneBench(const BenchJob& job, const BenchEvents& events, PreparedScene& scene,
+                       std::vector<Candidate> candidates, std::vector<Result*> all, Step step)
     : job_(job),
       events_(events),
       scene_(scene),
-      lanes_(std::move(lanes)),
+      candidates_(std::move(candidates)),
       all_(std::move(all)),
       step_(std::move(step)) {
-  for (Lane& lane : lanes_) {
-    Result& result = *lane.result;
+  for (Candidate& candidate : candidates_) {
+    Result& result = *candidate.result;
     result.scene = scene_.name();
     result.triangles = scene_.triangles();
     result.degenerate = scene_.degenerate();
@@ -51,7 +51,7 @@ SceneBench::SceneBench(const BenchJob& job, const BenchEvents& events, PreparedS
 }
 
 template <class F>
-void SceneBench::guarded(Lane* lane, F f) {
+void SceneBench::guarded(Candidate* candidate, F f) {
   if (simt::interrupted()) stopped_ = true;
   if (stopped_) return;
   try {
@@ -59,15 +59,16 @@ void SceneBench::guarded(Lane* lane, F f) {
   } catch (const simt::Stopped& stop) {
     if (stop.reason() == simt::Stopped::Reason::interrupted)
       stopped_ = true;
-    else if (lane)
-      fail(*lane->result, stop.what());
+    else if (candidate)
+      fail(*candidate->result, stop.what());
   } catch (const std::exception& error) {
-    if (lane) fail(*lane->result, error.what());
+    if (candidate) fail(*candidate->result, error.what());
   }
 }
 
 void SceneBench::choose_pool(std::optional<std::uint64_t> kept_bytes) {
-  if (std::none_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.entry; })) return;
+  if (std::none_of(candidates_.begin(), candidates_.end(), [](const Candidate& candidate) { return candidate.entry; }))
+    return;
   if (kept_bytes) {
     scene_.set_pool(*kept_bytes);
     return;
@@ -80,24 +81,24 @@ void SceneBench::choose_pool(std::optional<std::uint64_t> kept_bytes) {
   growing_ = true;
 }
 
-// Also finds the pool of `--pool auto`: the one in which every allocator has completed a build. What may hand out live
-// memory comes last, when that pool is known.
+// Also sizes the pool of `--pool auto`, in which every allocator completes a build. Allocators that
+// may hand out live memory come last, when the size is known.
 void SceneBench::warm_up() {
   for (const bool keeps : {true, false}) {
-    for (Lane& lane : lanes_) {
-      const bool careful = !lane.entry || lane.entry->traits->keeps_live_memory;
-      if (careful == keeps) warm_up(lane);
+    for (Candidate& candidate : candidates_) {
+      const bool careful = !candidate.entry || candidate.entry->traits->keeps_live_memory;
+      if (careful == keeps) warm_up(candidate);
       if (stopped_) return;
     }
   }
-  for (Lane& lane : lanes_) {
-    if (lane.entry) lane.result->pool_bytes = scene_.pool_bytes();
+  for (Candidate& candidate : candidates_) {
+    if (candidate.entry) candidate.result->pool_bytes = scene_.pool_bytes();
   }
   compare_trees();
 }
 
-void SceneBench::build_per_level(Lane& lane, bool timed) {
-  Result& result = *lane.result;
+void SceneBench::build_per_level(Candidate& candidate, bool timed) {
+  Result& result = *candidate.result;
   const kdtree::LevelRun run = scene_.build_per_level();
   if (!result.levels) result.levels.emplace();
   result.levels->run = run;
@@ -107,12 +108,12 @@ void SceneBench::build_per_level(Lane& lane, bool timed) {
   result.levels->allocation_ms.push_back(run.allocation_ms);
 }
 
-void SceneBench::warm_up(Lane& lane) {
-  Result& result = *lane.result;
-  step_(fmt::format("{}: {}, warm-up", scene_.name(), lane.name()));
-  if (!lane.entry) {
-    guarded(&lane, [&] {
-      build_per_level(lane, false);
+void SceneBench::warm_up(Candidate& candidate) {
+  Result& result = *candidate.result;
+  step_(fmt::format("{}: {}, warm-up", scene_.name(), candidate.name()));
+  if (!candidate.entry) {
+    guarded(&candidate, [&] {
+      build_per_level(candidate, false);
       result.tree = scene_.tree_stats();
       result.status = Status::ok;
       if (events_.tree_built) events_.tree_built(scene_, result);
@@ -120,17 +121,17 @@ void SceneBench::warm_up(Lane& lane) {
     return;
   }
   result.pool_bytes = scene_.pool_bytes();
-  if (!may_run(lane)) return;
-  guarded(&lane, [&] {
-    const bool grow = growing_ && lane.entry->traits->keeps_live_memory;
-    const kdtree::BuildRun build = grow ? scene_.build_growing(*lane.entry) : scene_.build(*lane.entry);
+  if (!may_run(candidate)) return;
+  guarded(&candidate, [&] {
+    const bool grow = growing_ && candidate.entry->traits->keeps_live_memory;
+    const kdtree::BuildRun build = grow ? scene_.build_growing(*candidate.entry) : scene_.build(*candidate.entry);
     note_run(result, build);
-    lane.warm_up_ms = build.ms;
-    lane.warm_up_reset_ms = build.reset_ms;
+    candidate.warm_up_ms = build.ms;
+    candidate.warm_up_reset_ms = build.reset_ms;
     result.tree = scene_.tree_stats();
     result.workspace_bytes = scene_.workspace().overhead_bytes();
     if (job_.device.id.kind == simt::DeviceKind::cuda) {
-      const engine::Engine& engine = engine_on(*lane.entry, job_.device);
+      const engine::Engine& engine = engine_on(*candidate.entry, job_.device);
       result.kernel = engine.kernel_use(job_.device.id, job_.settings.refs);
       result.calls = engine.call_use(job_.device.id, false, alloc::LargeBackend::buddy);
     }
@@ -139,39 +140,40 @@ void SceneBench::warm_up(Lane& lane) {
   });
 }
 
-// Warps come in another order each time, and a pool in which the warm-up found room can lack it later: all runs are
-// made again, then, in a larger one.
+// The order of warps varies, so that a pool that sufficed for the warm-up may be too small for a
+// run. All runs are then repeated in a larger pool.
 void SceneBench::measure() {
   while (!measure_runs()) {
-    for (Lane& lane : lanes_) {
-      Result& result = *lane.result;
+    for (Candidate& candidate : candidates_) {
+      Result& result = *candidate.result;
       result.runs_ms.clear();
       result.reset_ms.clear();
       if (result.levels) result.levels->allocation_ms.clear();
-      if (lane.entry) result.pool_bytes = scene_.pool_bytes();
+      if (candidate.entry) result.pool_bytes = scene_.pool_bytes();
     }
   }
-  for (Lane& lane : lanes_) keep_warm_up(lane);
+  for (Candidate& candidate : candidates_) keep_warm_up(candidate);
 }
 
-// False: the pool was too small and has been enlarged.
+// Returns false if the pool was too small; it is then enlarged.
 bool SceneBench::measure_runs() {
   for (int run = 0; run < job_.settings.runs && !stopped_; ++run) {
-    for (Lane& lane : lanes_) {
-      step_(fmt::format("{}: {}, run {} of {}", scene_.name(), lane.name(), run + 1, job_.settings.runs));
-      if (!lane.running() || enough(lane)) continue;
+    for (Candidate& candidate : candidates_) {
+      step_(fmt::format("{}: {}, run {} of {}", scene_.name(), candidate.name(), run + 1, job_.settings.runs));
+      if (!candidate.running() || out_of_budget(candidate)) continue;
       const std::size_t pool = scene_.pool_bytes();
-      guarded(&lane, [&] {
-        if (lane.entry) {
-          const kdtree::BuildRun build = growing_ ? scene_.build_growing(*lane.entry) : scene_.build(*lane.entry);
+      guarded(&candidate, [&] {
+        if (candidate.entry) {
+          const kdtree::BuildRun build =
+              growing_ ? scene_.build_growing(*candidate.entry) : scene_.build(*candidate.entry);
           if (scene_.pool_bytes() != pool) return;
-          note_run(*lane.result, build);
-          lane.result->runs_ms.push_back(build.ms);
-          lane.result->reset_ms.push_back(build.reset_ms);
+          note_run(*candidate.result, build);
+          candidate.result->runs_ms.push_back(build.ms);
+          candidate.result->reset_ms.push_back(build.reset_ms);
         } else {
-          build_per_level(lane, true);
+          build_per_level(candidate, true);
         }
-        if (run + 1 == job_.settings.runs || enough(lane)) compare_with_first(*lane.result);
+        if (run + 1 == job_.settings.runs || out_of_budget(candidate)) compare_with_first(*candidate.result);
       });
       if (scene_.pool_bytes() != pool) return false;
       if (stopped_) break;
@@ -180,37 +182,38 @@ bool SceneBench::measure_runs() {
   return true;
 }
 
-// Whether another run is too much, if it takes as long as the last one.
-bool SceneBench::enough(const Lane& lane) const {
-  const std::vector<double>& runs = lane.result->runs_ms;
-  const double last = runs.empty() ? lane.warm_up_ms : runs.back();
-  return job_.enough > 0 && last > 0 && lane.warm_up_ms + sum(runs) + last > 1e3 * job_.enough;
+// Whether a run as long as the last one would exceed the budget.
+bool SceneBench::out_of_budget(const Candidate& candidate) const {
+  const std::vector<double>& runs = candidate.result->runs_ms;
+  const double last = runs.empty() ? candidate.warm_up_ms : runs.back();
+  return job_.budget_seconds > 0 && last > 0 && candidate.warm_up_ms + sum(runs) + last > 1e3 * job_.budget_seconds;
 }
 
-void SceneBench::keep_warm_up(Lane& lane) {
-  lane.only_warm_up = lane.running() && !stopped_ && lane.result->runs_ms.empty() && lane.warm_up_ms > 0;
-  if (!lane.only_warm_up) return;
-  lane.result->runs_ms.push_back(lane.warm_up_ms);
-  if (lane.entry) lane.result->reset_ms.push_back(lane.warm_up_reset_ms);
+void SceneBench::keep_warm_up(Candidate& candidate) {
+  candidate.only_warm_up =
+      candidate.running() && !stopped_ && candidate.result->runs_ms.empty() && candidate.warm_up_ms > 0;
+  if (!candidate.only_warm_up) return;
+  candidate.result->runs_ms.push_back(candidate.warm_up_ms);
+  if (candidate.entry) candidate.result->reset_ms.push_back(candidate.warm_up_reset_ms);
 }
 
 void SceneBench::instrument() {
-  for (Lane& lane : lanes_) {
+  for (Candidate& candidate : candidates_) {
     if (stopped_) break;
-    step_(fmt::format("{}: {}, requests and fragmentation", scene_.name(), lane.result->label));
-    if (!lane.running() || !lane.entry) continue;
-    guarded(&lane, [&] {
-      const kdtree::InstrumentedRun run = scene_.build_instrumented(*lane.entry);
-      lane.result->requests = run.requests;
-      if (lane.entry->traits->in_pool) lane.result->at_end = run.at_end;
+    step_(fmt::format("{}: {}, requests and fragmentation", scene_.name(), candidate.result->label));
+    if (!candidate.running() || !candidate.entry) continue;
+    guarded(&candidate, [&] {
+      const kdtree::InstrumentedRun run = scene_.build_instrumented(*candidate.entry);
+      candidate.result->requests = run.requests;
+      if (candidate.entry->traits->in_pool) candidate.result->at_end = run.at_end;
     });
-    if (!job_.instrument_all && lane.result->requests && lane.result->status == Status::ok) break;
+    if (!job_.instrument_all && candidate.result->requests && candidate.result->status == Status::ok) break;
   }
 }
 
 void SceneBench::finish() {
-  for (Lane& lane : lanes_) {
-    Result& result = *lane.result;
+  for (Candidate& candidate : candidates_) {
+    Result& result = *candidate.result;
     const std::size_t done = result.runs_ms.size();
     if (result.status == Status::incomplete) {
       result.reason = exhausted_text(result);
@@ -221,28 +224,29 @@ void SceneBench::finish() {
       const bool partial = done < static_cast<std::size_t>(job_.settings.runs);
       const char* why = stopped_ ? "interrupted after" : "slow: only";
       result.reason = partial ? fmt::format("{} {} of {} runs", why, done, job_.settings.runs) : "";
-      if (lane.only_warm_up) result.reason = "slow: only the warm-up";
+      if (candidate.only_warm_up) result.reason = "slow: only the warm-up";
     }
   }
 }
 
-bool SceneBench::may_run(Lane& lane) {
-  Result& result = *lane.result;
-  if (const char* reason = cannot_build(*lane.entry)) {
+bool SceneBench::may_run(Candidate& candidate) {
+  Result& result = *candidate.result;
+  if (const char* reason = cannot_build(*candidate.entry)) {
     result.reason = reason;
     return false;
   }
-  if (!lane.entry->on(job_.device.id.kind)) {
+  if (!candidate.entry->on(job_.device.id.kind)) {
     result.reason = "not compiled for " + job_.device.key;
     return false;
   }
-  if (scene_.pool_bytes() < lane.entry->traits->smallest_pool) {
-    result.reason = fmt::format("needs a pool of at least {}", bytes_text(lane.entry->traits->smallest_pool));
+  if (scene_.pool_bytes() < candidate.entry->traits->smallest_pool) {
+    result.reason = fmt::format("needs a pool of at least {}", bytes_text(candidate.entry->traits->smallest_pool));
     return false;
   }
-  if (lane.entry->traits->keeps_live_memory || pool_holds_all()) return true;
-  // It would go round and hand out arrays that nodes still read: ids from such arrays are not even in range.
-  result.reason = "the pool is smaller than all requests together; this allocator would overwrite memory in use";
+  if (candidate.entry->traits->keeps_live_memory || pool_holds_all()) return true;
+  // It would wrap around and hand out arrays that nodes still read; ids in them may be out of
+  // range.
+  result.reason = "the pool is smaller than the sum of all requests; this allocator would overwrite live memory";
   return false;
 }
 
@@ -256,15 +260,15 @@ bool SceneBench::pool_holds_all() {
   return *holds_all_;
 }
 
-// AtomicMalloc hands out every address once: its tree is the one to agree with.
+// AtomicMalloc hands out each address once: its tree is the reference.
 void SceneBench::compare_trees() {
   const Result* first = nullptr;
   for (const Result* result : all_) {
     if (result->status != Status::ok || !result->tree) continue;
     if (!first || result->allocator == "atomic") first = result;
   }
-  for (Lane& lane : lanes_) {
-    Result& result = *lane.result;
+  for (Candidate& candidate : candidates_) {
+    Result& result = *candidate.result;
     if (result.status != Status::ok || !result.tree || result.tree->hash == first->tree->hash) continue;
     result.wrong_tree = true;
     fail(result, fmt::format("tree differs from {}'s: hash {:016x} instead of {:016x}", first->label, result.tree->hash,

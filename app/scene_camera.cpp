@@ -20,7 +20,7 @@
 namespace heapwood::app {
 namespace {
 
-// The words of the first line that has any; '#' begins a comment.
+// The words of the first nonblank line; '#' starts a comment.
 std::vector<std::string> first_words(const std::string& text) {
   std::istringstream lines(text);
   std::vector<std::string> words;
@@ -45,19 +45,20 @@ std::optional<render::Camera> camera_beside(const std::string& source, const Vec
   }
 }
 
-// Rays square lengths, and multiply edges: outside of this range floats end first. Trees do not mind.
+// Tracing squares lengths and multiplies edges, which overflows or underflows outside this range.
+// Builds are not affected.
 void check_extent(const std::string& source, const scenes::Mesh& mesh) {
-  const double least = 1e-18, most = 1e18;
+  const double min = 1e-18, max = 1e18;
   const Vec3 extent = scenes::bounds(mesh).extent();
   const double longest = std::max({extent.x, extent.y, extent.z});
-  if (mesh.triangles.empty() || longest == 0 || (longest >= least && longest <= most)) return;
-  const std::string problem = fmt::format("{}: the scene's extent is {:.3g}; rays are traced between {:g} and {:g}",
-                                          source, longest, least, most);
+  if (mesh.triangles.empty() || longest == 0 || (longest >= min && longest <= max)) return;
+  const std::string problem =
+      fmt::format("{}: the scene's extent is {:.3g}; rays are traced between {:g} and {:g}", source, longest, min, max);
   if (!(longest < 1e37)) throw Error(Exit::scene, problem + ": scale its coordinates");
   warning(problem + ": surfaces may be missing; scale its coordinates");
 }
 
-// Whether any of the picture's rays hits, tried with few before many.
+// Whether any ray of the picture hits; tries few rays first.
 bool sees_scene(const render::Scene& scene, const render::Camera& camera, double aspect) {
   for (const double count : {600.0, 230400.0}) {
     const auto height = static_cast<unsigned>(std::max(1.0, std::sqrt(count / aspect)));
@@ -83,7 +84,7 @@ render::Camera parse_camera_line(const std::string& text, const Vec3d& origin) {
   if (!words.empty() && (words[0] == "--camera" || words[0] == "camera" || words[0] == "camera:")) {
     words.erase(words.begin());
   }
-  if (words.empty()) throw Error(Exit::usage, "no camera in it");
+  if (words.empty()) throw Error(Exit::usage, "it contains no camera");
   if (words.size() > 1 && words[1] == "--up") {
     words.erase(words.begin() + 1);
     if (words.size() == 1) throw Error(Exit::usage, "--up without an axis");
@@ -93,11 +94,12 @@ render::Camera parse_camera_line(const std::string& text, const Vec3d& origin) {
 }
 
 void add_camera_options(CLI::App& app, CameraOptions& options) {
-  app.add_option("--camera", options.camera,
-                 "ex,ey,ez,tx,ty,tz,fov: eye, target, vertical\ndegrees, in the scene's coordinates; else the line of\n"
-                 "SCENE.camera beside the scene file (these numbers,\n[--up AXIS]); else found by looking")
+  app.add_option(
+         "--camera", options.camera,
+         "ex,ey,ez,tx,ty,tz,fov: eye, target, vertical angle,\nin the scene's coordinates; default: the line in\n"
+         "SCENE.camera beside the scene file (these numbers\n[--up AXIS]), else chosen automatically")
       ->type_name("CAMERA");
-  app.add_option("--up", options.up, "x, y or z; the scene's own if left out")->type_name("AXIS");
+  app.add_option("--up", options.up, "x, y or z; default: the scene's")->type_name("AXIS");
 }
 
 void check_camera(const CameraOptions& options) {

@@ -11,7 +11,7 @@ namespace {
 
 using Line = std::vector<Cell>;
 
-// A parameter of a point as text: "64 B", "120 blocks".
+// The text of a point's parameter: "64 B", "120 blocks".
 struct Parameter {
   const char* name;
   std::string (*text)(const StressPoint&);
@@ -31,7 +31,7 @@ std::size_t distinct(const std::vector<StressPoint>& points, const Parameter& pa
   return static_cast<std::size_t>(std::unique(texts.begin(), texts.end()) - texts.begin());
 }
 
-// The one with most values, nullptr where all have one.
+// The parameter with the most values, nullptr if none varies.
 const Parameter* main_parameter(const std::vector<StressPoint>& points) {
   const Parameter* main = nullptr;
   for (const Parameter& p : parameters) {
@@ -40,7 +40,7 @@ const Parameter* main_parameter(const std::vector<StressPoint>& points) {
   return main;
 }
 
-// The values of the others that vary.
+// The values of the other parameters that vary.
 std::string group_text(const std::vector<StressPoint>& points, const StressPoint& point, const Parameter* main) {
   std::string group;
   for (const Parameter& p : parameters) {
@@ -49,7 +49,7 @@ std::string group_text(const std::vector<StressPoint>& points, const StressPoint
   return group;
 }
 
-// Where a list has an item like this one; appended where it has none.
+// The index of an equal item, which is appended if absent.
 template <class T, class Same>
 std::size_t index(std::vector<T>& list, const T& item, Same same) {
   const auto found = std::find_if(list.begin(), list.end(), same);
@@ -67,14 +67,14 @@ bool same(const Line& a, const Line& b) {
                     [](const Cell& x, const Cell& y) { return x.text == y.text; });
 }
 
-// The line that most allocators share, if three do.
+// The most frequent line if at least three allocators share it, else nullptr.
 const Line* shared(const std::vector<Line>& lines) {
   const Line* found = nullptr;
-  std::ptrdiff_t most = 2;
+  std::ptrdiff_t max_count = 2;
   for (const Line& line : lines) {
     const auto count = std::count_if(lines.begin(), lines.end(), [&](const Line& other) { return same(line, other); });
-    if (unknown(line) || count <= most) continue;
-    most = count;
+    if (unknown(line) || count <= max_count) continue;
+    max_count = count;
     found = &line;
   }
   return found;
@@ -150,7 +150,7 @@ std::string StressGrid::constants() const {
     if (distinct(points, p) != 1) continue;
     if (name == "page" && points.front().page_bytes == 0) continue;
     if (name == (has_requests(test) ? "blocks" : "requests")) continue;
-    // Of churn it is only a limit.
+    // For churn it is only a limit.
     if (name == "iterations" && (!has_iterations(test) || test == alloc::StressTest::churn)) continue;
     text += ", " + p.text(points.front());
   }

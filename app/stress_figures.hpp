@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How the figures of `heapwood stress` are laid out: allocators in rows; points, or at a single point figures, in columns.
+// Layout of the figures of `heapwood stress`: rows are allocators; columns are points or, for a
+// single point, figures.
 #pragma once
 
 #include <string>
@@ -15,16 +16,17 @@ namespace heapwood::app {
 
 std::string requests_text(std::uint64_t count);  // "1 request", "100K requests"
 
-// Allocators in a table's rows, points in its columns: those of a group together.
+// Allocators in rows, points in columns; points of a group are adjacent.
 struct StressGrid {
   std::vector<StressPoint> points;
   std::vector<const StressRow*> allocators;       // the first row of each
-  std::vector<std::vector<const StressRow*>> at;  // [allocator][point], nullptr where there is none
-  std::vector<const StressRow*> best;             // [point]: the fastest that frees, nullptr where there is no choice
+  std::vector<std::vector<const StressRow*>> at;  // [allocator][point], nullptr if absent
+  std::vector<const StressRow*> best;             // [point]: fastest that frees or nullptr
 
   explicit StressGrid(const std::vector<StressRow>& rows);
 
-  // A column a point: the parameter with most values names the columns, others that vary the groups.
+  // One column per point: the parameter with the most values names the columns, other varying ones
+  // the groups.
   void add_columns(Table& table) const;
   // The other parameters, for a title: ", 64 MiB pool, 120 blocks".
   std::string constants() const;
@@ -35,24 +37,26 @@ struct StressGrid {
   const StressRow* fastest(std::size_t point) const;
 };
 
-// A row's first figure: with a remark where not all is well, or what happened instead.
+// A row's first figure: the text, with a footnote if there is a reason, or the status.
 Cell status_cell(const StressRow& row, std::string text, Footnotes& footnotes);
 
-// What a figure is called.
+// The names of a figure.
 struct FigureName {
-  const char* heading;     // over its lines, in a table of several points
+  const char* heading;     // above its lines, in a table of several points
   const char* column;      // in a table of one point
   const char* group = "";  // the same, over adjacent columns
-  bool fold = false;       // allocators of which the same is said may share a line
+  bool fold = false;       // allocators with equal cells may share a line
 };
 
-// A table of figures, each known of some allocators at some points. Over several points a figure is a block of lines, with
-// a column a point; at a single point it is a column. An allocator of which nothing is known has no line.
+// A table of figures, each known for some allocators at some points. With several points a figure
+// is a block of lines with one column per point; with a single point it is a column. An allocator
+// without figures has no line.
 class StressFigures {
  public:
   explicit StressFigures(const StressGrid& grid) : grid_(grid) {}
 
-  // cell(row): what to show, without text where it was not measured. `below`: a label and a cell a point, under the rest.
+  // cell(row): the cell, empty if not measured. below: a label and one cell per point, under the
+  // others.
   template <class F>
   void add(const FigureName& name, F cell, std::vector<Cell> below = {}) {
     Figure figure{name, {}, std::move(below)};
@@ -71,10 +75,10 @@ class StressFigures {
   void write(Table& table) const;
 
  private:
-  using Line = std::vector<Cell>;  // a cell a point
+  using Line = std::vector<Cell>;  // one cell per point
   struct Figure {
     FigureName name;
-    std::vector<Line> lines;  // of each allocator
+    std::vector<Line> lines;  // one per allocator
     Line below;
   };
   static bool empty(const Figure& figure);

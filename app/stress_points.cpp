@@ -32,7 +32,7 @@ std::size_t parse_count(const std::string& option, const std::string& text) {
   return value;
 }
 
-// "100K", of 1000; not more than the launches of all tests take.
+// "100K" = 100,000; limited to what all tests can launch.
 std::size_t parse_requests(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -45,7 +45,7 @@ std::size_t parse_requests(const std::string& text) {
   return static_cast<std::size_t>(value);
 }
 
-// The elements of a list in their order, without repetitions.
+// The elements of a list in order, without duplicates.
 template <class Parse>
 std::vector<std::size_t> parse_list(const std::string& text, const std::string& sweep, Parse parse) {
   std::vector<std::size_t> values;
@@ -58,8 +58,8 @@ std::vector<std::size_t> parse_list(const std::string& text, const std::string& 
 
 bool several(const std::string& list) { return list == "sweep" || list.find(',') != std::string::npos; }
 
-// What `sweep` stands for: the points of RegEff table 2 (the paper gives ranges; every power of two, every ten iterations)
-// and of Ouroboros figure 3 (requests), and what runs in seconds on CPU threads.
+// The points of `sweep`: those of RegEff table 2 (its ranges at powers of two, every ten
+// iterations) and of Ouroboros figure 3 (requests); on CPU threads, those that take seconds.
 const StressLists of_the_papers{"4,8,16,32,64,128,256,512,1K,2K,4K,8K,16K,32K,64K,128K",
                                 "128K,256K,512K,1M,2M,4M,8M,16M,32M,64M,128M,256M,512M,1G,2G",
                                 "10,20,30,40,50,60,70,80,90,100",
@@ -69,7 +69,7 @@ const StressLists of_the_papers{"4,8,16,32,64,128,256,512,1K,2K,4K,8K,16K,32K,64
 const StressLists of_cpus{"4,64,1K,4K", "128K,1M,8M,64M", "10,40,100",
                           "1,8,30,120", "4K,8K,16K,64K",  "1,10,100,1K,10K,100K"};
 
-// What a test does where nothing is given.
+// The defaults of a test.
 StressLists defaults(StressTest test, bool cpu, const StressLists& given) {
   StressLists lists{"4", cpu ? "64M" : "2G", "1", "", "", cpu ? "10K" : "100K"};
   switch (test) {
@@ -94,7 +94,7 @@ StressLists defaults(StressTest test, bool cpu, const StressLists& given) {
       lists.requests = "sweep";
       break;
     case StressTest::exhaust:
-      // The largest pool first: the heap of the device's own malloc is made as large, and stays so.
+      // The largest pool first: it fixes the size of the heap of the device's own malloc.
       lists.payload = cpu ? "4K,256,16" : "512K,256K,128K,64K,32K,16K,8K,4K,2K,1K,512,256,128,64,32,16";
       break;
     case StressTest::utilization:
@@ -183,21 +183,22 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
                 fmt::format("stress: {} does not apply to the test '{}': {}", option, name(test), instead));
   };
   const bool by_requests = has_requests(test), exhausts = test == StressTest::exhaust;
-  if (exhausts) unused(lists.requests, "--requests", "as many as fill the pool are made");
-  if (!has_iterations(test)) unused(lists.iterations, "--iterations", "it is for acd, p, range, churn and lifetimes");
-  if (by_requests) unused(lists.blocks, "--blocks", "give the number of threads with --requests");
-  if (!by_requests) unused(lists.requests, "--requests", "give the number of threads with --blocks");
+  if (exhausts) unused(lists.requests, "--requests", "the pool size determines the number of requests");
+  if (!has_iterations(test))
+    unused(lists.iterations, "--iterations", "it applies to acd, p, range, churn and lifetimes");
+  if (by_requests) unused(lists.blocks, "--blocks", "set the number of threads with --requests");
+  if (!by_requests) unused(lists.requests, "--requests", "set the number of threads with --blocks");
 
   const bool cpu = device.id.kind == simt::DeviceKind::cpu;
   const StressLists& sweep = cpu ? of_cpus : of_the_papers;
   const StressLists otherwise = defaults(test, cpu, lists);
-  // Blocks of 8 warps, 64 warps a multiprocessor; on the CPU as many warps as threads.
+  // Blocks of 8 warps, 64 warps per multiprocessor; on the CPU one warp per thread.
   const std::size_t fill = cpu ? (device.multiprocessors + 7) / 8 : std::size_t{device.multiprocessors} * 8;
   const auto count_of = [](const char* option) {
     return [option](const std::string& text) { return parse_count(option, text); };
   };
   const auto blocks_of = [&](const std::string& text) { return text == "fill" ? fill : parse_count("--blocks", text); };
-  // `none`: where there is no such parameter.
+  // none: the test has no such parameter.
   const auto values = [&](std::string StressLists::*list, auto parse, bool none = false) {
     if (none) return std::vector<std::size_t>{0};
     return parse_list((lists.*list).empty() ? otherwise.*list : lists.*list, sweep.*list, parse);
@@ -219,11 +220,11 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
         for (const std::size_t pool : pools) {
           for (std::size_t count : requests) {
             for (const std::size_t payload : payloads) {
-              // As many as fill the pool, a given one or that of bulk section 5.3: 2^20 requests, 512 MiB at most.
+              // Fills the given pool or that of bulk section 5.3: 2^20 requests, at most 512 MiB.
               std::size_t bytes = pool;
               if (exhausts) {
-                const std::size_t size = alloc::padded(payload), most = cpu ? 1 << 13 : 1 << 20;
-                if (lists.pool.empty()) bytes = most * std::min<std::size_t>(size, 512);
+                const std::size_t size = alloc::padded(payload), max_requests = cpu ? 1 << 13 : 1 << 20;
+                if (lists.pool.empty()) bytes = max_requests * std::min<std::size_t>(size, 512);
                 count = std::clamp<std::size_t>(bytes / size, 1, 1 << 24);
               }
               points.push_back({payload, bytes, static_cast<unsigned>(turns), static_cast<unsigned>(grid), page,

@@ -18,7 +18,7 @@ namespace {
 using alloc::PrimitiveJob;
 using alloc::PrimitiveTest;
 
-// Absent where a run took longer than its limit.
+// Absent if a run exceeded its limit.
 std::optional<double> median_ms(const PrimitiveJob& job, int runs) {
   std::vector<double> samples;
   for (int run = -1; run < runs; ++run) {
@@ -41,16 +41,16 @@ Cell rate(std::uint32_t n, std::optional<double> ms) { return ms ? figure_text(n
 Cell ratio(std::optional<double> a, std::optional<double> b) { return a && b ? ratio_text(*a / *b) : missing; }
 
 // Powers of four, up to 2^20 on a GPU as in the paper; on the CPU a warp is one thread.
-std::vector<std::uint32_t> thread_counts(const simt::DeviceInfo& device, std::uint32_t most) {
-  if (device.id.kind == simt::DeviceKind::cpu) most /= 64;
+std::vector<std::uint32_t> thread_counts(const simt::DeviceInfo& device, std::uint32_t max) {
+  if (device.id.kind == simt::DeviceKind::cpu) max /= 64;
   std::vector<std::uint32_t> counts;
-  for (std::uint32_t n = 4; n <= most; n *= 4) counts.push_back(n);
+  for (std::uint32_t n = 4; n <= max; n *= 4) counts.push_back(n);
   return counts;
 }
 
 Table semaphores(PrimitiveJob job, const simt::DeviceInfo& device, int runs) {
   Table table;
-  table.title = fmt::format("Two-stage allocation, batches of {}: units a second (bulk, figure 5)", job.batch);
+  table.title = fmt::format("Two-stage allocation, batches of {}: units/s (bulk, figure 5)", job.batch);
   table.columns = {{"threads"}, {"counting, M/s"}, {"bulk, M/s"}, {"bulk / counting"}};
   for (const std::uint32_t n : thread_counts(device, 1 << 20)) {
     job.threads = n;
@@ -66,7 +66,7 @@ Table semaphores(PrimitiveJob job, const simt::DeviceInfo& device, int runs) {
 Table rcu(PrimitiveJob job, const simt::DeviceInfo& device, int runs) {
   constexpr std::uint32_t ratios[] = {1, 4, 16, 64, 256};
   Table table;
-  table.title = "RCU: time with a barrier each / time with delegation (bulk, figure 6)";
+  table.title = "RCU: time with one barrier per writer / time with delegation (bulk, figure 6)";
   table.columns = {{"threads"}};
   for (const std::uint32_t r : ratios)
     table.columns.push_back({fmt::format("1:{}", r), false, false, "writers : readers"});

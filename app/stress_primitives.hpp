@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// heapwood stress semaphore, rcu: the synchronization primitives by themselves (alloc/stress_primitives.hpp).
+// heapwood stress semaphore, rcu: synchronization primitives without an allocator
+// (alloc/stress_primitives.hpp).
 #pragma once
 
 #include <string>
@@ -10,7 +11,7 @@
 namespace heapwood::app {
 
 bool is_primitive_test(const std::string& test);
-// Medians of `runs` at each number of threads, after a warm-up. Throws where a run lost something.
+// Medians of `runs` at each number of threads, after a warm-up. Throws if a run lost operations.
 Table stress_primitives(const std::string& test, const simt::DeviceInfo& device, int runs, double seconds);
 
 }  // namespace heapwood::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tables and the JSON of `heapwood stress`, from rows alone.
+// The tables and the JSON of `heapwood stress`.
 #pragma once
 
 #include <string>
@@ -13,17 +13,18 @@ namespace heapwood::app {
 
 inline constexpr const char* stress_schema = "heapwood.stress/1";
 
-// Times, refused requests, counts of P: a column a point, or a column a figure where there is one point.
+// Times, refused requests, counts of P: one column per point, or one per figure for a single point.
 Table stress_table(const std::vector<StressRow>& rows);
-// The same of tests of space.
+// The same for tests of space.
 Table stress_space_table(const std::vector<StressRow>& rows);
-// Fragmentation with most blocks in use and at the end; no columns where no pool could be looked at.
+// Fragmentation at the peak and at the end; no columns if no pool could be inspected.
 Table stress_memory_table(const std::vector<StressRow>& rows);
-// What does not depend on the point, or hardly: metadata, registers; no columns where neither is known.
+// Figures that (nearly) do not depend on the point: metadata, registers; no columns if neither is
+// known.
 Table stress_allocator_table(const std::vector<StressRow>& rows);
-// A row for each row with every figure, for --format csv.
+// Every figure of each row, for --format csv.
 Table stress_flat_table(const std::vector<StressRow>& rows);
-// How it was measured and what was checked, one line each.
+// Method and checks, one line each.
 std::vector<std::string> stress_notes(const std::vector<StressRow>& rows);
 
 Json to_json(const StressRow& row);

@@ -13,43 +13,43 @@ namespace heapwood::app {
 
 namespace {
 
-struct Lane {
+struct Candidate {
   const engine::Entry* entry;
   StressRow* row;
   bool running = true;
   std::optional<alloc::StressResult> warm_up{};
-  double last = 0;  // seconds that its last job took
+  double last = 0;  // seconds of its last job
   bool only_warm_up = false;
 };
 
-// All allocators at one point.
+// Measures all allocators at one point.
 class PointBench {
  public:
-  PointBench(const StressBench& bench, const StressPoint& point, std::vector<Lane> lanes, simt::Memory& memory,
-             std::function<void(const std::string&)> step)
-      : bench_(bench), point_(point), lanes_(std::move(lanes)), memory_(memory), step_(std::move(step)) {}
+  PointBench(const StressBench& bench, const StressPoint& point, std::vector<Candidate> candidates,
+             simt::Memory& memory, std::function<void(const std::string&)> step)
+      : bench_(bench), point_(point), candidates_(std::move(candidates)), memory_(memory), step_(std::move(step)) {}
 
   void run() {
     prepare();
     const bool space = alloc::measures_space(bench_.settings.test);
-    if (!space) each("warm-up", false, [](Lane& lane, const auto& result) { lane.warm_up = result; });
+    if (!space) each("warm-up", false, [](Candidate& candidate, const auto& result) { candidate.warm_up = result; });
     for (int i = 0; i < bench_.settings.runs; ++i) {
       each(fmt::format("run {} of {}", i + 1, bench_.settings.runs), false,
-           [](Lane& lane, const auto& result) { note_run(*lane.row, result); });
+           [](Candidate& candidate, const auto& result) { note_run(*candidate.row, result); });
     }
-    for (Lane& lane : lanes_) {
-      lane.only_warm_up = lane.running && !stopped_ && lane.row->runs_ms.empty() && lane.warm_up;
-      if (lane.only_warm_up) note_run(*lane.row, *lane.warm_up);
+    for (Candidate& candidate : candidates_) {
+      candidate.only_warm_up = candidate.running && !stopped_ && candidate.row->runs_ms.empty() && candidate.warm_up;
+      if (candidate.only_warm_up) note_run(*candidate.row, *candidate.warm_up);
     }
     if (!space && bench_.settings.inspect) inspect();
-    for (Lane& lane : lanes_) judge(lane);
+    for (Candidate& candidate : candidates_) judge(candidate);
   }
   bool stopped() const { return stopped_; }
 
  private:
   void inspect() {
-    each("addresses and fragmentation", true, [](Lane& lane, const auto& result) {
-      StressRow& row = *lane.row;
+    each("addresses and fragmentation", true, [](Candidate& candidate, const auto& result) {
+      StressRow& row = *candidate.row;
       row.overlaps = result.overlaps;
       row.damaged += result.damaged;
       note_states(row, result);
@@ -80,34 +80,34 @@ class PointBench {
   }
 
   void prepare() {
-    for (Lane& lane : lanes_) {
-      const engine::Engine* engine = lane.entry->on(bench_.device.id.kind);
-      const alloc::AllocatorTraits& traits = *lane.entry->traits;
+    for (Candidate& candidate : candidates_) {
+      const engine::Engine* engine = candidate.entry->on(bench_.device.id.kind);
+      const alloc::AllocatorTraits& traits = *candidate.entry->traits;
       if (!engine) {
-        skip(lane, "not compiled for " + bench_.device.key);
+        skip(candidate, "not compiled for " + bench_.device.key);
       } else if (point_.pool_bytes < traits.smallest_pool) {
-        skip(lane, fmt::format("needs a pool of at least {}", bytes_text(traits.smallest_pool)));
+        skip(candidate, fmt::format("needs a pool of at least {}", bytes_text(traits.smallest_pool)));
       } else if (const char* reason = meaningless(traits)) {
-        skip(lane, reason);
+        skip(candidate, reason);
       } else if (bench_.device.id.kind == simt::DeviceKind::cuda) {
-        guarded(lane, [&] {
-          lane.row->calls = engine->call_use(bench_.device.id, bench_.settings.coalesced, bench_.settings.large);
+        guarded(candidate, [&] {
+          candidate.row->calls = engine->call_use(bench_.device.id, bench_.settings.coalesced, bench_.settings.large);
         });
       }
     }
-    // Kept for the next point. A smaller pool is the head of a larger one.
+    // Reused at the next point: a smaller pool is the start of a larger one.
     if (memory_.bytes() >= point_.pool_bytes) return;
     try {
       memory_ = simt::Memory();
       memory_ = simt::Memory(bench_.device.id, point_.pool_bytes);
     } catch (const Error& error) {
-      for (Lane& lane : lanes_) {
-        if (lane.running) fail(lane, error.what());
+      for (Candidate& candidate : candidates_) {
+        if (candidate.running) fail(candidate, error.what());
       }
     }
   }
 
-  // Why the test says nothing of such an allocator.
+  // Why the test does not apply to an allocator, or nullptr.
   const char* meaningless(const alloc::AllocatorTraits& traits) const {
     const alloc::StressTest test = bench_.settings.test;
     const bool range = test == alloc::StressTest::range, churn = test == alloc::StressTest::churn;
@@ -121,19 +121,20 @@ class PointBench {
 
   template <class F>
   void each(const std::string& what, bool inspect, F f) {
-    for (Lane& lane : lanes_) {
-      step_(fmt::format("{}: {}", lane.row->label, what));
-      if (!lane.running || (!inspect && enough(lane))) continue;
+    for (Candidate& candidate : candidates_) {
+      step_(fmt::format("{}: {}", candidate.row->label, what));
+      if (!candidate.running || (!inspect && out_of_budget(candidate))) continue;
       const auto start = std::chrono::steady_clock::now();
-      guarded(lane, [&] { f(lane, lane.entry->on(bench_.device.id.kind)->stress(job(inspect))); });
-      lane.last = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      lane.row->seconds += lane.last;
+      guarded(candidate, [&] { f(candidate, candidate.entry->on(bench_.device.id.kind)->stress(job(inspect))); });
+      candidate.last = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      candidate.row->seconds += candidate.last;
     }
   }
 
-  // Whether another run is too much, if it takes as long as the last one.
-  bool enough(const Lane& lane) const {
-    return bench_.settings.enough > 0 && lane.last > 0 && lane.row->seconds + lane.last > bench_.settings.enough;
+  // Whether a run as long as the last one would exceed the budget.
+  bool out_of_budget(const Candidate& candidate) const {
+    return bench_.settings.budget_seconds > 0 && candidate.last > 0 &&
+           candidate.row->seconds + candidate.last > bench_.settings.budget_seconds;
   }
 
   alloc::StressJob job(bool inspect) const {
@@ -156,13 +157,13 @@ class PointBench {
     job.touch = settings.touch;
     job.inspect = inspect;
     job.seconds = settings.seconds;
-    if (!inspect) job.run_seconds = settings.enough;
+    if (!inspect) job.run_seconds = settings.budget_seconds;
     return job;
   }
 
-  // Runs f; what it throws is the allocator's failure, but an interruption stops everything.
+  // Runs f. An exception is the candidate's failure; an interruption stops the test.
   template <class F>
-  void guarded(Lane& lane, F f) {
+  void guarded(Candidate& candidate, F f) {
     if (simt::interrupted()) stopped_ = true;
     if (stopped_) return;
     try {
@@ -171,25 +172,25 @@ class PointBench {
       if (stop.reason() == simt::Stopped::Reason::interrupted)
         stopped_ = true;
       else
-        fail(lane, fmt::format("not finished after {} s (--seconds)", figure_text(limit())));
+        fail(candidate, fmt::format("not finished after {} s (--seconds)", figure_text(limit())));
     } catch (const std::exception& error) {
-      fail(lane, error.what());
+      fail(candidate, error.what());
     }
   }
 
-  static void skip(Lane& lane, const std::string& reason) {
-    lane.running = false;
-    lane.row->reason = reason;
+  static void skip(Candidate& candidate, const std::string& reason) {
+    candidate.running = false;
+    candidate.row->reason = reason;
   }
-  static void fail(Lane& lane, const std::string& reason) {
-    lane.running = false;
-    lane.row->status = Status::failed;
-    lane.row->reason = reason;
+  static void fail(Candidate& candidate, const std::string& reason) {
+    candidate.running = false;
+    candidate.row->status = Status::failed;
+    candidate.row->reason = reason;
   }
 
-  void judge(Lane& lane) const {
-    StressRow& row = *lane.row;
-    if (!lane.running) return;
+  void judge(Candidate& candidate) const {
+    StressRow& row = *candidate.row;
+    if (!candidate.running) return;
     if (row.runs_ms.empty()) {
       row.reason = interrupted_reason;
       return;
@@ -200,7 +201,7 @@ class PointBench {
     const bool churn = test == alloc::StressTest::churn, exhausts = test == alloc::StressTest::exhaust;
     const bool fills = churn || exhausts || test == alloc::StressTest::utilization;
     if (shared) {
-      const bool published = !lane.entry->traits->keeps_live_memory;
+      const bool published = !candidate.entry->traits->keeps_live_memory;
       row.status = published ? Status::incomplete : Status::failed;
       row.reason = fmt::format("handed out memory in use{}: {} blocks overlap, {} were found damaged",
                                published ? ", as published" : "", count_text(overlaps), count_text(row.damaged));
@@ -214,7 +215,7 @@ class PointBench {
     } else {
       row.status = Status::ok;
       const bool partial = row.runs_ms.size() < static_cast<std::size_t>(bench_.settings.runs);
-      if (lane.only_warm_up)
+      if (candidate.only_warm_up)
         row.reason = "slow: only the warm-up";
       else if (partial)
         row.reason = fmt::format("{} {} of {} runs", stopped_ ? "interrupted after" : "slow: only", row.runs_ms.size(),
@@ -233,21 +234,21 @@ class PointBench {
       case alloc::StressTest::range:
         return fmt::format("{} of {} iterations {}", steps, point_.iterations, after);
       case alloc::StressTest::churn:
-        if (bench_.settings.enough <= 0) return fmt::format("not full {} in the next iteration", after);
+        if (bench_.settings.budget_seconds <= 0) return fmt::format("not full {} in the next iteration", after);
         return fmt::format("not full {}, {} iterations", after, count_text(steps));
       default:
         return "not full " + after;
     }
   }
-  // Seconds after which a job is stopped.
+  // The time limit of a job in seconds.
   double limit() const {
     const StressSettings& settings = bench_.settings;
-    return settings.enough > 0 ? std::min(settings.seconds, settings.enough) : settings.seconds;
+    return settings.budget_seconds > 0 ? std::min(settings.seconds, settings.budget_seconds) : settings.seconds;
   }
 
   const StressBench& bench_;
   const StressPoint& point_;
-  std::vector<Lane> lanes_;
+  std::vector<Candidate> candidates_;
   simt::Memory& memory_;
   std::function<void(const std::string&)> step_;
   bool stopped_ = false;
@@ -274,9 +275,10 @@ std::vector<StressRow> run_stress(const StressBench& bench, const StressEvents& 
       row.reason = interrupted_reason;
       rows.push_back(std::move(row));
     }
-    std::vector<Lane> lanes;
-    for (std::size_t i = 0; i < bench.allocators.size(); ++i) lanes.push_back({bench.allocators[i], &rows[first + i]});
-    PointBench measure(bench, point, std::move(lanes), memory, [&](const std::string& what) {
+    std::vector<Candidate> candidates;
+    for (std::size_t i = 0; i < bench.allocators.size(); ++i)
+      candidates.push_back({bench.allocators[i], &rows[first + i]});
+    PointBench measure(bench, point, std::move(candidates), memory, [&](const std::string& what) {
       if (events.progress) events.progress(done, steps * bench.points.size(), what);
       ++done;
     });

@@ -15,15 +15,15 @@ using alloc::StressTest;
 const char* description(StressTest test) {
   switch (test) {
     case StressTest::utilization:
-      return "utilization: all threads allocate until each has been refused";
+      return "utilization: each thread allocates until it is refused";
     case StressTest::range:
-      return "range: one malloc a thread, then one free a thread, again and again";
+      return "range: one malloc per thread, then one free per thread, repeated";
     case StressTest::lifetimes:
       return "lifetimes: blocks of random sizes";
     case StressTest::soak:
       return "soak: blocks of random sizes and lifetimes, contents verified";
     default:
-      return "churn: one malloc a thread, half of them freed, until a request is refused";
+      return "churn: one malloc per thread, half of them freed, until a request is refused";
   }
 }
 
@@ -47,7 +47,7 @@ void add_utilization(StressFigures& figures, Footnotes& footnotes) {
 }
 
 void add_range(StressFigures& figures, const StressGrid& grid, Footnotes& footnotes) {
-  std::vector<Cell> least{"least possible"};
+  std::vector<Cell> least{"min possible"};
   for (const StressPoint& point : grid.points)
     least.emplace_back(bytes_text(std::uint64_t{point.requests} * alloc::padded(point.payload)));
   const auto first = [&](const StressRow& row) {
@@ -128,9 +128,9 @@ Table stress_space_table(const std::vector<StressRow>& rows) {
       return status_cell(row, optional_count(space_figures(row).iterations), footnotes);
     };
     figures.add({"iterations", "iterations"}, iterations);
-    add(figures, {"bytes in use in the end / pool", "of the pool", "in the end"},
+    add(figures, {"bytes in use at the end / pool", "of the pool", "at the end"},
         [](const StressSpaceFigures& f) { return percent_text(f.utilization); });
-    add(figures, {"addresses in the end", "addresses", "in the end"},
+    add(figures, {"addresses at the end", "addresses", "at the end"},
         [](const StressSpaceFigures& f) { return optional_bytes(f.address_bytes); });
     add(figures, {"time of an iteration [ms]", "median", "iteration [ms]"},
         [](const StressSpaceFigures& f) { return figure_text(f.iteration_ms); });
@@ -139,13 +139,13 @@ Table stress_space_table(const std::vector<StressRow>& rows) {
   }
   figures.write(table);
   if (test == StressTest::utilization) {
-    table.notes.push_back("of the pool: bytes wanted by all blocks / the pool, the allocator's own tables included");
-    table.notes.push_back("a refused call: as a thread sees it while all threads make some, without the launch");
+    table.notes.push_back(
+        "of the pool: requested bytes of all blocks / size of the pool, including the allocator's tables");
+    table.notes.push_back("a refused call: latency seen by one thread while all threads call, without the launch");
   } else if (alloc::has_lifetimes(test)) {
     table.notes.push_back(
-        "held: what is neither free nor the allocator's own tables, before all are freed; live: bytes wanted by blocks "
-        "in "
-        "use");
+        "held: memory that is neither free nor in the allocator's tables, before the last frees; live: requested bytes "
+        "of blocks in use");
   } else {
     table.notes.push_back("addresses: from the lowest to the end of the highest block handed out so far");
   }

@@ -15,17 +15,17 @@ namespace {
 std::string title_of(alloc::StressTest test) {
   switch (test) {
     case alloc::StressTest::alloc_dealloc:
-      return "AD: one malloc and one free a thread, in one kernel";
+      return "AD: one malloc and one free per thread, in one kernel";
     case alloc::StressTest::cycle:
       return "ACD: mallocs, then as many frees, in one kernel";
     case alloc::StressTest::probability:
-      return "P: malloc or free with probability 3/4, a launch an iteration";
+      return "P: malloc or free with probability 3/4, one launch per iteration";
     case alloc::StressTest::mixed:
-      return "mixed: one malloc a thread, of 16 bytes up to the size named, in one kernel, one free in another";
+      return "mixed: one malloc per thread, 16 bytes to the size shown, in one kernel, one free in another";
     case alloc::StressTest::exhaust:
-      return "exhaust: one malloc a thread, exactly as many as fill the pool (bulk, figure 7)";
+      return "exhaust: one malloc per thread, exactly as many as fill the pool (bulk, figure 7)";
     default:
-      return name(test) + std::string(": one malloc a thread in one kernel, one free in another");
+      return name(test) + std::string(": one malloc per thread in one kernel, one free in another");
   }
 }
 
@@ -54,36 +54,36 @@ void add_counts(StressFigures& figures, const StressGrid& grid) {
   figures.add({"mallocs / frees", "mallocs / frees", "", true}, counted, std::move(expectation));
 }
 
-// Mallocs a second, the refused ones too, as in the paper; and how many were refused.
+// Mallocs per second, including refused ones as in the paper, and the share of refused ones.
 void add_rates(StressFigures& figures, Footnotes& footnotes) {
-  figures.add({"mallocs a second [M/s]", "mallocs [M/s]"}, [&](const StressRow& row) -> Cell {
+  figures.add({"mallocs per second [M/s]", "mallocs [M/s]"}, [&](const StressRow& row) -> Cell {
     const std::optional<double> ms = row.median_ms();
     return status_cell(row, ms ? figure_text(row.point.requests / *ms / 1e3) : missing, footnotes);
   });
   figures.add({"refused [%]", "refused [%]"}, [](const StressRow& row) -> Cell {
-    // A heap elsewhere may be larger than the pool.
+    // A heap outside the pool may be larger than the pool.
     if (!row.counts || row.capacity_bytes != row.point.pool_bytes) return missing;
     return fmt::format("{:.1f}", 100.0 * static_cast<double>(row.counts->failures) / row.point.requests);
   });
 }
 
-bool looked_at(const StressRow& row) { return row.peak && row.end; }
+bool inspected(const StressRow& row) { return row.peak && row.end; }
 
 bool shares_memory(const StressRow* row) {
-  return row && looked_at(*row) && row->overlaps.value_or(0) > 0 && !row->peak->fragmentation.internal;
+  return row && inspected(*row) && row->overlaps.value_or(0) > 0 && !row->peak->fragmentation.internal;
 }
 
-// The least and the greatest of all points, as tables of an allocator hardly depend on the test.
+// The range over all points: an allocator's tables hardly depend on the test.
 std::string metadata_text(const std::vector<const StressRow*>& rows) {
-  std::optional<std::uint64_t> least, most;
+  std::optional<std::uint64_t> min, max;
   for (const StressRow* row : rows) {
-    if (!row || !looked_at(*row)) continue;
+    if (!row || !inspected(*row)) continue;
     const std::uint64_t bytes = row->peak->fragmentation.metadata_bytes;
-    least = std::min(least.value_or(bytes), bytes);
-    most = std::max(most.value_or(bytes), bytes);
+    min = std::min(min.value_or(bytes), bytes);
+    max = std::max(max.value_or(bytes), bytes);
   }
-  if (!least) return missing;
-  const std::string from = bytes_text(*least), to = bytes_text(*most);
+  if (!min) return missing;
+  const std::string from = bytes_text(*min), to = bytes_text(*max);
   return from == to ? from : from + " to " + to;
 }
 
@@ -124,60 +124,59 @@ Table stress_memory_table(const std::vector<StressRow>& rows) {
   if (rows.empty()) return table;
   const StressGrid grid(rows);
   StressFigures figures(grid);
-  const char* peak = "most blocks in use";
-  figures.add({"internal fragmentation, most blocks in use", "internal", peak, true}, [](const StressRow& row) -> Cell {
-    return looked_at(row) ? figure_text(row.peak->fragmentation.internal) : "";
+  const char* peak = "at the peak";
+  figures.add({"internal fragmentation at the peak", "internal", peak, true}, [](const StressRow& row) -> Cell {
+    return inspected(row) ? figure_text(row.peak->fragmentation.internal) : "";
   });
-  figures.add({"external fragmentation, most blocks in use", "external", peak, true}, [](const StressRow& row) -> Cell {
-    return looked_at(row) ? figure_text(row.peak->fragmentation.external) : "";
+  figures.add({"external fragmentation at the peak", "external", peak, true}, [](const StressRow& row) -> Cell {
+    return inspected(row) ? figure_text(row.peak->fragmentation.external) : "";
   });
   figures.add({"high-water mark of addresses", "address", peak, true},
-              [](const StressRow& row) -> Cell { return looked_at(row) ? bytes_text(row.peak->address_bytes) : ""; });
+              [](const StressRow& row) -> Cell { return inspected(row) ? bytes_text(row.peak->address_bytes) : ""; });
   figures.add({"external fragmentation at the end", "external at the end", "", true}, [](const StressRow& row) -> Cell {
-    return looked_at(row) ? figure_text(row.end->fragmentation.external) : "";
+    return inspected(row) ? figure_text(row.end->fragmentation.external) : "";
   });
   if (figures.empty()) return table;
   table.title = "Memory" + grid.constants();
   figures.write(table);
   table.notes.push_back(
-      "internal: mean of (size - wanted) / size over used regions; external: 1 - largest free region / all free "
-      "memory; "
-      "address: from the pool's start to the end of the highest block; looked at between kernels of a run that is not "
-      "timed");
+      "internal: mean of (size - requested) / size over used regions; external: 1 - largest free region / all free "
+      "memory; address: from the pool's start to the end of the highest block; peak: max blocks in use; inspected "
+      "between kernels of an untimed run");
   std::vector<std::string> absent, shared;
   for (std::size_t a = 0; a < grid.at.size(); ++a) {
-    if (std::none_of(grid.at[a].begin(), grid.at[a].end(), [](const StressRow* row) { return row && looked_at(*row); }))
+    if (std::none_of(grid.at[a].begin(), grid.at[a].end(), [](const StressRow* row) { return row && inspected(*row); }))
       absent.push_back(grid.allocators[a]->label);
     if (std::any_of(grid.at[a].begin(), grid.at[a].end(), shares_memory)) shared.push_back(grid.allocators[a]->label);
   }
   if (!shared.empty()) {
     table.notes.push_back(
-        fmt::format("no internal fragmentation can be told: {} (blocks in use share memory)", fmt::join(shared, ", ")));
+        fmt::format("internal fragmentation unknown: {} (blocks in use share memory)", fmt::join(shared, ", ")));
   }
   if (!absent.empty()) {
     table.notes.push_back(
-        fmt::format("not looked at: {} (has failed, or its pool cannot be walked)", fmt::join(absent, ", ")));
+        fmt::format("not inspected: {} (failed, or its pool cannot be walked)", fmt::join(absent, ", ")));
   }
   return table;
 }
 
 Table stress_allocator_table(const std::vector<StressRow>& rows) {
   Table table;
-  const bool looked = std::any_of(rows.begin(), rows.end(), looked_at);
+  const bool has_inspected = std::any_of(rows.begin(), rows.end(), inspected);
   const bool registers = std::any_of(rows.begin(), rows.end(), [](const StressRow& row) { return row.calls; });
-  if (!looked && !registers) return table;
+  if (!has_inspected && !registers) return table;
   table.title = "Allocators";
   table.columns = {{"allocator", true}};
-  if (looked) table.columns.push_back({"metadata"});
+  if (has_inspected) table.columns.push_back({"metadata"});
   if (registers) {
     for (const char* kernel : {"malloc", "free", "both"})
-      table.columns.push_back({kernel, false, false, "registers a thread"});
-    table.notes.push_back("registers: of kernels with one malloc, with one free, with both");
+      table.columns.push_back({kernel, false, false, "registers per thread"});
+    table.notes.push_back("registers of kernels with one malloc, with one free, with both");
   }
   const StressGrid grid(rows);
   for (std::size_t a = 0; a < grid.at.size(); ++a) {
     std::vector<Cell> cells{grid.label(a)};
-    if (looked) cells.emplace_back(metadata_text(grid.at[a]));
+    if (has_inspected) cells.emplace_back(metadata_text(grid.at[a]));
     if (registers) {
       const auto has =
           std::find_if(grid.at[a].begin(), grid.at[a].end(), [](const StressRow* row) { return row && row->calls; });
@@ -210,10 +209,10 @@ std::vector<std::string> stress_notes(const std::vector<StressRow>& rows) {
   std::vector<double> floors;
   for (const StressRow& row : rows) floors.insert(floors.end(), row.floor_ms.begin(), row.floor_ms.end());
   if (!floors.empty())
-    lines.push_back(fmt::format("launch: a kernel of as many threads that does nothing takes {} ms (median of all)",
+    lines.push_back(fmt::format("launch: an empty kernel of the same size takes {} ms (median of all)",
                                 figure_text(median(floors))));
   lines.push_back(
-      fmt::format("overlaps: {} by addresses of blocks in use together ({} measurement{}){}", count_text(overlaps),
+      fmt::format("overlaps: {} by addresses of blocks live at once ({} measurement{}){}", count_text(overlaps),
                   count_text(compared), compared == 1 ? "" : "s",
                   settings.touch ? fmt::format(", {} blocks damaged by contents", count_text(damaged)) : ""));
   if (settings.test == alloc::StressTest::probability) {

@@ -56,7 +56,7 @@ class TextBlock {
     for (std::size_t c = first; c < last; ++c) f(c);
   }
 
-  // Figures leave room for the mark of the best one, so that they stay aligned.
+  // Figures reserve space for the mark of the best one, so that they stay aligned.
   std::string tail(std::size_t c, bool best = false) const {
     return !marks_ || table_.columns[c].left ? "" : best ? " ◂" : "  ";
   }
@@ -141,7 +141,7 @@ std::string column_name(const Column& column) {
   return column.group.empty() ? column.title : column.group + " " + column.title;
 }
 
-// Where a block of columns [first, last) ends that breaks no group, unless the first group alone is too wide.
+// The end of a block of columns that splits no group, unless the first group alone is too wide.
 std::size_t whole_groups(const Table& table, std::size_t first, std::size_t last) {
   if (last >= table.columns.size() || table.columns[last].group.empty()) return last;
   std::size_t end = last;
@@ -190,7 +190,7 @@ std::string to_text(const Table& table, const TextStyle& style) {
   const auto full_width = [&](std::size_t c, std::size_t width) {
     return width + gap_width + (marks && !table.columns[c].left ? 2 : 0);
   };
-  // The widths in a block of columns [first, last): those of a group are together as wide as its name.
+  // The widths in a block of columns [first, last): together, the columns of a group fit its name.
   const auto widths_of = [&](std::size_t first, std::size_t last) {
     std::vector<std::size_t> all = widths;
     for (std::size_t c = first, end = c; c < last; c = end) {

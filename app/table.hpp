@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One model of a table, written as aligned text, markdown or CSV.
+// A table that can be written as aligned text, Markdown or CSV.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@ namespace heapwood::app {
 
 struct Column {
   std::string title;
-  bool left = false;    // text is left aligned, figures are right aligned
-  bool wrap = false;    // may be broken into lines to fit the width; at most one, the last
+  bool left = false;    // left-aligned text; figures are right-aligned
+  bool wrap = false;    // may be wrapped to fit the width; only the last column
   std::string group{};  // a second title above adjacent columns of the same group
 };
 
@@ -26,12 +26,12 @@ struct Cell {
 
 struct Row {
   std::vector<Cell> cells;
-  bool heading = false;  // cells[0] alone, over the rows that follow
+  bool heading = false;  // cells[0] alone, above the rows that follow
 };
 
 struct Table {
   std::string title;
-  std::vector<Column> columns;  // the first one names the rows
+  std::vector<Column> columns;  // the first names the rows
   std::vector<Row> rows;
   std::vector<std::string> notes;
 
@@ -40,20 +40,21 @@ struct Table {
 };
 
 struct TextStyle {
-  std::size_t width = 100;  // columns that do not fit go into further blocks, each with the first column
+  std::size_t width = 100;  // columns that do not fit go to further blocks, which repeat the first
   bool bold = false;        // terminal escapes for titles and best cells
 };
 
 std::string to_text(const Table& table, const TextStyle& style = {});
 std::string to_markdown(const Table& table);
-// Only titles and rows (RFC 4180); headings, notes and marks are left out.
+// Only titles and rows (RFC 4180), without headings, notes and marks.
 std::string to_csv(const Table& table);
 
-// Columns on a terminal that UTF-8 text takes (no wide characters in our tables).
+// The terminal columns of UTF-8 text without wide characters.
 std::size_t display_width(const std::string& text);
-// Breaks at spaces so that no line is wider, unless one word is.
+// Breaks at spaces; a line is wider than `width` only if a single word is.
 std::vector<std::string> wrap_text(const std::string& text, std::size_t width);
-// Width of standard output, at most 120 and 100 where it is no terminal; bold where it is one and NO_COLOR is not set.
+// Width of standard output: at most 120, and 100 if it is not a terminal. Bold on terminals without
+// NO_COLOR.
 TextStyle terminal_style();
 
 }  // namespace heapwood::app

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Measures closest hits through a scene's tree; prints nothing. For `heapwood trace` and `heapwood reproduce`.
+// Measures closest hits in a scene's tree for `heapwood trace` and `heapwood reproduce`; prints
+// nothing.
 #pragma once
 
 #include <functional>
@@ -17,7 +18,7 @@ namespace heapwood::app {
 
 struct TraceBench {
   std::string scene;
-  const engine::Entry* entry = nullptr;  // the allocator that the tree is built with
+  const engine::Entry* entry = nullptr;  // allocator of the build
   simt::DeviceInfo device;
   BuildSettings settings;  // runs: of the build, and of each kind of rays
   CameraOptions camera;
@@ -30,12 +31,12 @@ struct TraceBench {
 struct TraceRow {
   std::string kind;
   render::RayMeasurement rays;
-  double mrays() const;  // millions of rays a second, by the median
+  double mrays() const;  // millions of rays per second at the median
 };
 
-// From the scene on the device until the first ray can be traced: the tree's build and the triangle records, each measured alone
-// and after a warm-up. Where the device's trees are ordered for speed (render::Scene), the time for that stands apart: rays do not
-// need it.
+// Time from the scene on the device to the first ray: the build and the triangle records, each
+// measured separately after a warm-up. Reordering the tree for speed (render::Scene) is reported
+// separately: rays do not need it.
 struct FirstRay {
   std::vector<double> build_ms, records_ms;  // every run
   std::optional<double> order_ms;
@@ -45,8 +46,8 @@ struct FirstRay {
 struct TraceResult {
   std::string scene;
   std::size_t triangles = 0, pool_bytes = 0;
-  bool incomplete = false;   // the tree, for want of memory
-  bool interrupted = false;  // rows are those that were measured before
+  bool incomplete = false;   // the tree, for lack of memory
+  bool interrupted = false;  // rows: those measured before
   kdtree::TreeStats tree;
   std::size_t node_bytes = 0, record_bytes = 0;
   FirstRay first_ray;
@@ -55,7 +56,7 @@ struct TraceResult {
   std::vector<TraceRow> rows;
 };
 
-// `announce` is told what comes next: 4 steps. Throws what loading and building throw, and what tracing throws but an interruption.
+// announce receives each of 4 steps. Passes on exceptions except interruptions of tracing.
 TraceResult run_trace(const TraceBench& bench, const std::function<void(const std::string&)>& announce);
 
 Json to_json(const TraceRow& row);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which source this program was built from. The build generates heapwood_git.hpp (app/git_version.cmake); without it or
-// outside a git repository the commit reads "unknown".
+// The version of the source. The build generates heapwood_git.hpp (app/git_version.cmake); without
+// it, or outside a git repository, the commit is "unknown".
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A nave with aisles: two storeys of arcades along x, a coffered barrel vault with a skylight, an apse at the far end.
-// Walls of two triangles stand beside mouldings and cloth of thousands.
+// A nave with aisles: two storeys of arcades along x, a coffered barrel vault with a skylight, an
+// apse at the far end. Walls of two triangles stand beside mouldings and cloth of thousands.
 #include <cmath>
 
 #include "scenes/exact_math.hpp"
@@ -20,7 +20,7 @@ struct Atrium {
   Model model;
   Random random;
   unsigned bays;
-  bool bare, plain, rich, fluted;  // what the budget allows; rich: tiles, balusters, coffers
+  bool bare, plain, rich, fluted;  // detail; rich: tiles, balusters, coffers
   float half;                      // of the length
   float ground;                    // where walls begin; tiles lie above it
 
@@ -70,11 +70,11 @@ void Atrium::shell() {
       }
     }
   }
-  quad(model, {-half, ground, -outer}, {0, 0, 2 * outer}, {0, cornice - ground, 0});  // behind the usual view
+  quad(model, {-half, ground, -outer}, {0, 0, 2 * outer}, {0, cornice - ground, 0});  // behind the default camera
 }
 
 void Atrium::floor() {
-  // It goes on under the walls, so that no ray gets out between.
+  // It continues under the walls, so that no ray escapes between them.
   const float under = 0.1f;
   quad(model, {-half - under, ground, -outer - under}, {2 * (half + under), 0, 0}, {0, 0, 2 * (outer + under)});
   if (!rich) return;
@@ -179,7 +179,7 @@ void Atrium::vault() {
       const float x0 = column_x(i) + 0.25f, x1 = column_x(i + 1) - 0.25f;
       if (!rich) {
         model.add(
-            {.at = [=](float u, float v) { return on(x0 + (x1 - x0) * u, angle(v), 0); }, .cells_v = 8, .least_v = 3});
+            {.at = [=](float u, float v) { return on(x0 + (x1 - x0) * u, angle(v), 0); }, .cells_v = 8, .min_v = 3});
         continue;
       }
       const unsigned across = 3, up = 4;
@@ -232,7 +232,7 @@ void Atrium::end_wall() {
         .top = top,
         .depth = 1,
         .along = 32,
-        .least = 6,
+        .min_cells = 6,
         .moulding = plain ? 0 : 0.2f});
   for (const float side : {-1.0f, 1.0f}) {
     quad(model, {half, ground, side * radius}, {0, top - ground, 0}, {0, 0, side * (outer - radius)});
@@ -254,9 +254,9 @@ void Atrium::end_wall() {
     return Vec3{half, eye_y + r * dy, r * dz};
   };
   quad(model, {half + 0.02f, cornice, -half_nave}, {0, 0.6f, 0}, {0, 0, 2 * half_nave});  // behind its corners
-  model.add({.at = lunette, .cells_u = 48, .least_u = 16, .closed = true});
-  // The apse: half a cylinder, half a dome. Their corners are not each other's, nor the arch's, so each begins behind what is in
-  // front of it.
+  model.add({.at = lunette, .cells_u = 48, .min_u = 16, .closed = true});
+  // The apse: half a cylinder and half a dome. They share no corners with each other or the arch,
+  // so each starts behind the surface in front of it.
   const float back = half + 0.9f, wide = radius + 0.06f, wider = wide + 0.06f;
   const auto apse = [=, ground = ground](float u, float v) {
     const float a = pi * (u - 0.5f), y = ground + (spring + 0.15f - ground) * v;
@@ -267,8 +267,8 @@ void Atrium::end_wall() {
     return Vec3{back + wider * exact::cos(a) * exact::cos(b), spring + wider * exact::sin(b),
                 wider * exact::sin(a) * exact::cos(b)};
   };
-  model.add({.at = apse, .cells_u = 24, .cells_v = 3, .least_u = 6});
-  model.add({.at = dome, .cells_u = 24, .cells_v = 16, .least_u = 6, .least_v = 3, .pole_last = true});
+  model.add({.at = apse, .cells_u = 24, .cells_v = 3, .min_u = 6});
+  model.add({.at = dome, .cells_u = 24, .cells_v = 16, .min_u = 6, .min_v = 3, .pole_last = true});
   quad(model, {half, 0.01f, -wide}, {1 + radius, 0, 0}, {0, 0, 2 * wide});
   for (unsigned i = 0; i < (plain ? 0u : 3u); ++i) {
     const float step = static_cast<float>(i);

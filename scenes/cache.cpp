@@ -16,7 +16,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 struct Head {
-  char magic[8] = {'H', 'W', 'M', 'E', 'S', 'H', '\r', '\n'};  // a transfer as text would change the line end
+  char magic[8] = {'H', 'W', 'M', 'E', 'S', 'H', '\r', '\n'};  // damaged by a transfer as text
   std::uint32_t version = 2;
   std::uint8_t up = 1;
   std::uint8_t has_camera = 0;
@@ -30,7 +30,7 @@ struct Head {
 static_assert(sizeof(Head) == 64);
 static_assert(sizeof(Vec3d) == 24);
 
-// Not cryptographic: it is to notice damage. Four lanes, so that it costs less than reading the file.
+// Detects damage; not cryptographic. Four lanes make it cheaper than reading the file.
 class Checksum {
  public:
   void add(std::span<const std::byte> bytes) {
@@ -95,11 +95,11 @@ Mesh parse_cache(std::span<const std::byte> file, const std::string& source) {
   const auto name = file.subspan(sizeof(Head) + origin_bytes, head.name_bytes);
   const auto vertices = file.subspan(sizeof(Head) + origin_bytes + head.name_bytes, vertex_bytes);
   const auto triangles = file.last(triangle_bytes);
-#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION  // a fuzzer never gets past a checksum
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION  // a fuzzer cannot pass a checksum
   if (checksum(head, origin, name, vertices, triangles) != head.checksum)
     fail("its checksum is wrong: the file is damaged");
 #endif
-  if (head.up > 2) fail("byte 12: axis " + std::to_string(head.up) + " is none of 0, 1, 2");
+  if (head.up > 2) fail("byte 12: axis " + std::to_string(head.up) + " is not 0, 1 or 2");
 
   Mesh mesh;
   mesh.name = printable({reinterpret_cast<const char*>(name.data()), name.size()}, name.size());

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The project's own binary form of a mesh, `.hwmesh`: what the other readers keep, loaded at the speed of the disk.
+// The project's own binary mesh format, `.hwmesh`: the data that the other readers keep, loaded at
+// disk speed.
 //
 //   64 bytes   Head: magic, version, counts, upward axis, camera, checksum
 //   24 bytes   origin: three float64 (not in version 1, whose origin is 0)
-//   name, then vertices of three float32, then triangles of three uint32; all little-endian, nothing between
+//   name, then vertices of three float32, then triangles of three uint32; little-endian, no padding
 //
-// Nothing writes one unasked. Version 2 is written, 1 and 2 are read; others are refused.
+// Files are written on request only. Version 2 is written; 1 and 2 are read; others are rejected.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,8 @@ namespace heapwood::scenes {
 
 inline constexpr const char* cache_extension = ".hwmesh";
 
-// Throws Error{Exit::scene}, "source: reason". What is returned has a triangle, finite vertices and indices in range.
+// Throws Error{Exit::scene}: "source: reason". The result has a triangle, finite vertices and valid
+// indices.
 Mesh parse_cache(std::span<const std::byte> file, const std::string& source);
 Mesh load_cache(const std::string& path);
 

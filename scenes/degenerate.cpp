@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scenes that break builders and allocators: nothing, one, many in one place, no volume, no area, extreme sizes.
+// Scenes that are hard for builders and allocators: no triangle, one, many in one place, no volume,
+// no area, extreme sizes.
 #include <cmath>
 
 #include "scenes/exact_math.hpp"
@@ -13,7 +14,7 @@ Vec3 anywhere(Random& random, float size) {
   return {random.uniform(-size, size), random.uniform(-size, size), random.uniform(-size, size)};
 }
 
-// Small triangles all over a cube of edge 2 * size.
+// Small triangles spread over a cube of edge 2 * size.
 Mesh soup(const Request& request, float size) {
   Random random(request.seed);
   const float edge = size / exact::cbrt(static_cast<float>(request.triangles) + 1);

@@ -45,8 +45,9 @@ void EarClipper::queue_all() {
   for (std::uint32_t i = 0; i < left_; ++i, corner = next_[corner]) queue_.push_back({corner, versions_[corner]});
 }
 
-// The corner `other` lies in the corner's triangle, so that the triangle is not an ear. Touching the triangle's
-// border is allowed unless an edge goes from there into the triangle: bridges to holes run along borders.
+// The corner `other` lies in the corner's triangle, so that the triangle is not an ear. Touching
+// the triangle's border is allowed unless an edge goes from there into the triangle: bridges to
+// holes run along borders.
 bool EarClipper::blocks(std::uint32_t other, std::uint32_t corner, Rule rule) const {
   const std::uint32_t before = previous_[corner], after = next_[corner];
   if (other == before || other == corner || other == after) return false;
@@ -94,7 +95,8 @@ void EarClipper::cut(std::uint32_t corner, std::vector<Triangle>& triangles) {
   update(after);
 }
 
-// With no strict ear left: a lax one, or in an outline that intersects itself the first convex corner.
+// If no strict ear is left: a lax one or, in an outline that intersects itself, the first convex
+// corner.
 std::uint32_t EarClipper::choose_without_queue() {
   std::uint32_t corner = any_, convex = any_;
   bool has_convex = false;
@@ -124,7 +126,7 @@ void EarClipper::clip(std::vector<Triangle>& triangles) {
       break;
     }
     if (queue_begin_ == queue_.size()) {
-      // Corners that touched a new edge may be gone: all are tried again before the rule is relaxed.
+      // Corners that touched a new edge may be clipped by now: retry all before relaxing the rule.
       if (!cut_since_all_queued) {
         const std::uint32_t corner = choose_without_queue();
         if (steps_ < step_limit_) cut(corner, triangles);
@@ -133,7 +135,8 @@ void EarClipper::clip(std::vector<Triangle>& triangles) {
       cut_since_all_queued = false;
       continue;
     }
-    // First in, first out: neighbours of a corner that was cut wait, which avoids fans of slivers.
+    // First in, first out: neighbours of a clipped corner are tested last, which avoids fans of
+    // slivers.
     const Queued queued = queue_[queue_begin_++];
     if (versions_[queued.corner] != queued.version || !is_ear(queued.corner, Rule::strict)) continue;
     cut(queued.corner, triangles);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Ear clipping of a polygon in the plane. An ear is a convex corner whose triangle with its two neighbours lies
-// inside the polygon; a polygon without self-intersections has one, and is smaller by a corner without it.
-// Whether a triangle lies inside depends on the corners that are not convex, which are kept in a tree of boxes. A
-// corner that is no ear stays none until one of its neighbours is clipped, so each corner is tested about three times.
+// Ear clipping of a polygon in the plane. An ear is a convex corner whose triangle with its two
+// neighbours lies inside the polygon; a polygon without self-intersections has one, and is smaller
+// by a corner without it. Whether a triangle lies inside depends on the corners that are not
+// convex, which are kept in a tree of boxes. A corner that is not an ear cannot become one until a
+// neighbour is clipped, so each corner is tested about three times.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ class EarClipper {
  public:
   static constexpr std::uint64_t steps_per_corner = 512;
 
-  // The outline, counter-clockwise; filled in by the caller before clip().
+  // The outline, counter-clockwise; set by the caller before clip().
   std::vector<Point2> points;
 
   // Appends points.size() - 2 triangles.
@@ -29,8 +30,8 @@ class EarClipper {
   bool gave_up() const { return gave_up_; }        // the step limit was reached
 
  private:
-  // Strict: the new edge touches no other corner, and the triangle has an area, except at spikes and repeated corners,
-  // which cannot have one. Lax: what is left must be no less inside the polygon.
+  // Strict: the new edge touches no other corner, and the triangle has a positive area, except at
+  // spikes and repeated corners. Lax: the triangle must not lie outside the polygon.
   enum class Rule { strict, lax };
 
   void start();
@@ -48,7 +49,7 @@ class EarClipper {
   };
 
   std::vector<std::uint32_t> next_, previous_;
-  std::vector<std::uint32_t> versions_;  // of a corner's pair of neighbours; `clipped` once it is cut off
+  std::vector<std::uint32_t> versions_;  // changes with a corner's neighbours; `clipped` at the end
   std::vector<Queued> queue_;
   std::size_t queue_begin_ = 0;
   PointTree blockers_;
@@ -57,8 +58,8 @@ class EarClipper {
   bool met_no_ear_ = false, gave_up_ = false;
 };
 
-// Whether two edges of the outline cross each other at a point inside both. Looks at a bounded number of pairs of
-// edges: in outlines of thousands of corners a crossing may be missed.
+// Whether two edges of the outline cross each other at a point inside both. Looks at a bounded
+// number of pairs of edges: in outlines of thousands of corners a crossing may be missed.
 bool has_crossing(std::span<const Point2> outline);
 
 }  // namespace heapwood::scenes

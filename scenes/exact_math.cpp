@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Polynomials are Taylor series, whose coefficients are written as the quotients that they are: a division of two exact
-// numbers is the same everywhere. Their first neglected term bounds their error. A constant that is subtracted in two
-// parts has 33 bits in the first one, so that its product with an integer below 2^20 is exact.
+// Polynomials are Taylor series with coefficients written as quotients: the quotient of two exact
+// numbers is the same everywhere. The first neglected term bounds the error. A constant subtracted
+// in two parts has 33 bits in the first, so that its product with an integer below 2^20 is exact.
 #include "scenes/exact_math.hpp"
 
 #include <cmath>
@@ -58,7 +58,8 @@ double exp_of(double x) {
   return std::ldexp(sum, static_cast<int>(n));
 }
 
-// log((1 + s) / (1 - s)) = 2 (s + s^3 / 3 + ...) with |s| <= .1716: the next term is 2 s^23 / 23 < 2^-61.
+// log((1 + s) / (1 - s)) = 2 (s + s^3 / 3 + ...) with |s| <= .1716: the next term is 2 s^23 / 23 <
+// 2^-61.
 double log_of(double x) {
   int e = 0;
   double m = std::frexp(x, &e);  // in [1/2, 1)

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Elementary functions for procedural scenes: the same to the bit with every compiler and C library. The C library's sin,
-// cos, tan, exp, log, pow, cbrt and hypot differ in the last bit from version to version, and so would every mesh and
-// every tree; tests/structure/conventions.sh refuses them in scenes/. Functions that IEEE 754 defines to the bit (sqrt,
-// fabs, floor, ceil, round, copysign, ldexp, frexp) are used as they are.
+// Elementary functions for procedural scenes: the same to the bit with every compiler and C
+// library. The C library's sin, cos, tan, exp, log, pow, cbrt and hypot differ in the last bit from
+// version to version, and so would every mesh and every tree; tests/structure/conventions.sh
+// refuses them in scenes/. Functions that IEEE 754 defines to the bit (sqrt, fabs, floor, ceil,
+// round, copysign, ldexp, frexp) are used directly.
 //
-// Each function of a float is computed in double by +, -, *, / and sqrt alone, in a fixed order (-ffp-contract=off), and
-// rounded to float once. Before that rounding errors are below 2^-45 of the result, so that all but about one result in a
-// million is the float nearest to the true value, and the others (and those half-way between two) are beside it.
+// Each function of a float is computed in double by +, -, *, / and sqrt alone, in a fixed order
+// (-ffp-contract=off), and rounded to float once. Before that rounding errors are below 2^-45 of
+// the result, so that all but about one result in a million is the float nearest to the true value,
+// and the others (and those half-way between two) are beside it.
 #pragma once
 
 namespace heapwood::scenes::exact {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The faces of a mesh that is being read. A polygon is a fan of triangles until all vertices are known, and is
-// triangulated in place then: files may list faces before vertices.
+// The faces of a mesh during reading. Files may list faces before vertices: a polygon is stored as
+// a fan of triangles and triangulated in place when all vertices are known.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class Faces {
  public:
   explicit Faces(std::vector<Triangle>& triangles) : triangles_(triangles) {}
 
-  // The corners of a face one by one, then its end. A face of fewer than three corners leaves no triangle.
+  // Add the corners of a face, then end it. A face of fewer than three corners adds no triangle.
   void add_corner(std::uint32_t vertex) {
     pending_.v[corners_ < 2 ? corners_ : 2] = vertex;
     if (++corners_ < 3) return;
@@ -28,8 +28,8 @@ class Faces {
     corners_ = 0;
   }
 
-  // Triangulates the polygons, by the mesh's vertices; `mesh.triangles` are those that the faces were added to.
-  // Polygons that intersect themselves are noted in `mesh.notes`, once.
+  // Triangulates the polygons with the mesh's vertices; `mesh.triangles` must be the array that the
+  // faces were added to. Adds one note to `mesh.notes` if polygons intersect themselves.
   void triangulate(Mesh& mesh, const std::string& source) const;
 
  private:

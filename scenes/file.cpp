@@ -17,7 +17,7 @@
 namespace heapwood::scenes {
 namespace {
 
-// Paths come from the command line and may hold anything; messages are one line.
+// Paths may contain any characters; messages are one line.
 std::string shown(const std::string& path) { return printable(path, path.size()); }
 
 struct Descriptor {
@@ -34,7 +34,7 @@ struct Descriptor {
   throw Error(Exit::scene, shown(path) + ": cannot be read: " + reason);
 }
 
-// The bytes of the character that the text begins with; 0: it is not UTF-8.
+// The length in bytes of the first character; 0 if it is not UTF-8.
 std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);
@@ -44,14 +44,15 @@ std::size_t utf8_length(std::string_view text) {
   for (std::size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
   }
-  // Longer than needed, a surrogate, or beyond U+10FFFF.
+  // Overlong, a surrogate, or beyond U+10FFFF.
   const unsigned second = byte(1);
   const bool refused = (first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0) ||
                        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90);
   return refused ? 0 : length;
 }
 
-// One character: C0, DEL, C1 (U+0080 to U+009F), U+2028 to U+202E (lines, paragraphs, direction), U+2066 to U+2069.
+// One character: C0, DEL, C1 (U+0080 to U+009F), U+2028 to U+202E (lines, paragraphs, direction),
+// U+2066 to U+2069.
 bool is_control(std::string_view character) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
   if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7f;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whole files in and out, and text from them that is safe in a message of one line.
+// Reads and writes whole files; escapes text from files for messages of one line.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,18 @@ struct FileBytes {
   std::string_view text() const { return {reinterpret_cast<const char*>(data.get()), size}; }
 };
 
-// Throws Error{Exit::scene} with the system's reason. Regular files only: a device or a pipe may never end.
+// Throws Error{Exit::scene} with the system's reason. Regular files only: reading a device or a
+// pipe may never end.
 FileBytes read_file(const std::string& path);
 
-// Writes the parts one behind the other. Throws Error{Exit::failed}; what is written so far then stays.
+// Writes the parts in sequence. Throws Error{Exit::failed}; the partial file then remains.
 void write_file(const std::string& path, std::initializer_list<std::span<const std::byte>> parts);
 
-// The text on one line, cut after `limit` bytes: control characters, separators of lines, marks that change the
-// direction of writing, and bytes that are not UTF-8 are shown escaped, `\n` or `\x1b`.
+// The text on one line, truncated to `limit` bytes. Control characters, line separators, marks of
+// the writing direction and invalid UTF-8 are escaped: `\n`, `\x1b`.
 std::string printable(std::string_view text, std::size_t limit = 40);
 
-// A text without the UTF-8 byte order mark that editors on Windows begin files with.
+// The text without a UTF-8 byte order mark, which editors on Windows add.
 std::string_view without_byte_order_mark(std::string_view text);
 
 // "dir/Bunny.ply" -> "Bunny"; "dir/Bunny.PLY" -> ".ply"; "ABC" -> "abc".

@@ -10,8 +10,8 @@
 namespace heapwood::scenes {
 namespace {
 
-// Differences and products of floats in double: a triangle of 1e-20 or 1e20 neither underflows nor overflows, and equal
-// products cancel to exactly 0.
+// Differences and products of floats in double: triangles of size 1e-20 or 1e20 neither underflow
+// nor overflow, and equal products cancel to exactly 0.
 bool zero_area(const Corners& t) {
   const double ux = double(t.b.x) - t.a.x, uy = double(t.b.y) - t.a.y, uz = double(t.b.z) - t.a.z;
   const double vx = double(t.c.x) - t.a.x, vy = double(t.c.y) - t.a.y, vz = double(t.c.z) - t.a.z;
@@ -68,8 +68,8 @@ Vec3d choose_origin(const Mesh& mesh, const Coordinates& at) {
 
 // A vertex that no triangle refers to may be out of range once it is relative to the origin.
 float clamped(double x) {
-  constexpr double most = std::numeric_limits<float>::max();
-  return static_cast<float>(std::clamp(x, -most, most));
+  constexpr double limit = std::numeric_limits<float>::max();
+  return static_cast<float>(std::clamp(x, -limit, limit));
 }
 Vec3 relative(Vec3d p, Vec3d origin) {
   const Vec3d d = p - origin;
@@ -96,7 +96,7 @@ void place_vertices(Mesh& mesh) {
 
 void require_triangles(const Mesh& mesh, const std::string& source) {
   if (!mesh.triangles.empty()) return;
-  throw Error(Exit::scene, source + ": there is no triangle in it; points and lines cannot be traced");
+  throw Error(Exit::scene, source + ": it contains no triangle; points and lines cannot be traced");
 }
 
 void check(const Mesh& mesh, const std::string& source) {

@@ -13,43 +13,45 @@
 
 namespace heapwood::scenes {
 
-// A view that shows a scene well; procedural scenes know theirs. Relative to the mesh's origin, as the vertices are.
+// A good view of a procedural scene, relative to the mesh's origin as the vertices are.
 struct CameraHint {
   Vec3 eye, target;
   float fov = 45;  // vertical, degrees
   bool operator==(const CameraHint&) const = default;
 };
 
-// Vertices are relative to `origin`: a vertex v lies at origin + v in the file's coordinates. The origin is 0 for
-// scenes about the file's origin, and near the scene's centre for scenes far from it, so that single precision keeps
-// their shape.
+// Vertices are relative to `origin`: a vertex v lies at origin + v in the file's coordinates. The
+// origin is 0 for scenes about the file's origin, and near the scene's centre for scenes far from
+// it, so that single precision keeps their shape.
 struct Mesh {
   std::string name;  // "atrium", "conference"
   Vec3d origin;
   std::vector<Vec3> vertices;
   std::vector<Triangle> triangles;
   unsigned up = 1;                   // axis: 0 x, 1 y, 2 z
-  std::optional<CameraHint> camera;  // none: look at the bounds
-  std::vector<std::string> notes;    // for the user, one line each: what in the file could not be read exactly
+  std::optional<CameraHint> camera;  // none: chosen from the bounds
+  std::vector<std::string> notes;    // one line each, for the user: deviations from the file
 };
 
-// Chooses the origin and sets the vertices from coordinates as the file has them, x y z of each vertex; `triangles`
-// are set. An axis has origin 0 unless the centre of the referenced vertices is farther from 0 than twice the scene's
-// largest extent. Each axis decides for itself: a terrain far away in x and y keeps its heights. The origin is then
-// the centre, rounded to a multiple of the largest extent rounded up to a power of two. At that distance the
-// difference of a coordinate in single precision and the origin is exact, and integers stay integers.
+// Chooses the origin and sets the vertices from the file's coordinates, x y z of each vertex;
+// `triangles` are set. An axis has origin 0 unless the centre of the referenced vertices is farther
+// from 0 than twice the scene's largest extent. Axes are independent: a terrain far away in x and y
+// keeps its heights. The origin is then the centre, rounded to a multiple of the largest extent
+// rounded up to a power of two. At that distance the difference of a coordinate in single precision
+// and the origin is exact, and integers stay integers.
 void place_vertices(Mesh& mesh, std::span<const double> coordinates);
-// The same for coordinates in single precision, which `vertices` hold; the camera moves along.
+// The same for the single-precision coordinates in `vertices`; also moves the camera.
 void place_vertices(Mesh& mesh);
 
-// Throws Error{Exit::scene} if the mesh, which `source` should hold, has no triangle.
+// Throws Error{Exit::scene} if the mesh, read from `source`, has no triangle.
 void require_triangles(const Mesh& mesh, const std::string& source);
 
-// Throws Error{Exit::scene} naming the first vertex that is not finite or the first index out of range.
+// Throws Error{Exit::scene} naming the first vertex that is not finite or the first index out of
+// range.
 void check(const Mesh& mesh, const std::string& source);
 
-// Removes triangles of zero area (two corners equal, or all three on a line) and returns how many there were. The order
-// of the others and the vertices stay.
+// Removes triangles of zero area (equal or collinear corners) and returns their number. Keeps the
+// order of the others and all vertices.
 std::size_t drop_degenerate(Mesh& mesh);
 
 // The box of the vertices that triangles refer to; empty for none.

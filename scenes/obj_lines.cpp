@@ -16,11 +16,11 @@
 namespace heapwood::scenes::obj {
 namespace {
 
-constexpr std::size_t most_corners = 255;  // tinyobjloader counts a face's corners in a byte
+constexpr std::size_t max_corners = 255;  // tinyobjloader counts a face's corners in a byte
 
 constexpr std::string_view blanks = " \t\v\f";
 
-// `#` at the start of a line or behind a blank.
+// `#` at the start of a line or after a blank.
 bool has_comment(std::string_view line) {
   for (std::size_t at = line.find('#'); at != line.npos; at = line.find('#', at + 1)) {
     if (at == 0 || blanks.find(line[at - 1]) != blanks.npos) return true;
@@ -28,7 +28,8 @@ bool has_comment(std::string_view line) {
   return false;
 }
 
-// Lines one by one: \n, \r\n or \r ends one; `\` at its end joins the next, unless it ends a comment.
+// Splits text into lines, which end in \n, \r\n or \r. A final `\` continues the line, except in a
+// comment.
 class LineReader {
  public:
   explicit LineReader(std::string_view text) : text_(text) {}
@@ -90,7 +91,7 @@ class Validator {
       const std::string_view keyword = next_word(line);
       if (keyword == "v") {
         vertex(line);
-      } else if (keyword == "f" || keyword == "fo") {  // `fo`, face outline, is what old writers say for `f`
+      } else if (keyword == "f" || keyword == "fo") {  // `fo` (face outline): an old form of `f`
         face(line);
       }
     }
@@ -102,7 +103,7 @@ class Validator {
     throw Error(Exit::scene, source_ + ": line " + std::to_string(reader_.number()) + ": " + reason);
   }
 
-  // A face may refer to vertices behind it.
+  // A face may refer to later vertices.
   std::size_t count_vertices() const {
     std::size_t count = 0;
     LineReader reader(text_);
@@ -142,7 +143,7 @@ class Validator {
       corners_.push_back(corner(word));
     }
     if (corners_.size() < 3) return;
-    if (corners_.size() > most_corners) {
+    if (corners_.size() > max_corners) {
       LargeFace& large = lines_.large_faces.emplace_back();
       large.place = lines_.faces;
       for (const std::size_t one_based : corners_) large.corners.push_back(static_cast<std::uint32_t>(one_based - 1));
@@ -159,7 +160,8 @@ class Validator {
     lines_.text += std::to_string(one_based);
   }
 
-  // `7`, `-1`, `7/2`, `7//3`, `7/2/3`: the vertex's index from 1. Texture coordinates and normals are not looked at.
+  // `7`, `-1`, `7/2`, `7//3`, `7/2/3`: the vertex's index from 1. Texture coordinates and normals
+  // are ignored.
   std::size_t corner(std::string_view word) const {
     const std::string_view digits = word.substr(0, word.find('/'));
     const std::size_t sign = digits.starts_with('+');

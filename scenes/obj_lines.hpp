@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The vertex and face lines of an OBJ file, validated and in plain form, for a reader that trusts its input.
+// The vertex and face lines of an OBJ file, validated and normalized for a reader that trusts its
+// input.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +18,13 @@ struct LargeFace {
 };
 
 struct Lines {
-  std::string text;  // `v X Y Z` and `f I J K ...` alone: finite numbers, 3 to 255 corners, indices in range
+  std::string text;  // only valid `v X Y Z` and `f I J K ...`, 3 to 255 corners
   std::size_t vertices = 0;
   std::size_t faces = 0;  // in `text`
   std::vector<LargeFace> large_faces;
 };
 
-// Throws Error{Exit::scene} naming the first line at fault.
+// Throws Error{Exit::scene} naming the first malformed line.
 Lines validate(std::string_view text, const std::string& source);
 
 }  // namespace heapwood::scenes::obj

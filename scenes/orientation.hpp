@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// On which side of a line a point lies in the plane, without rounding error: polygons with corners on one line are
-// common, and a wrong sign there turns an outline inside out. (Shewchuk, "Adaptive Precision Floating-Point
-// Arithmetic and Fast Robust Geometric Predicates", 1997: an error bound first, an exact sum where the bound does not
-// decide.)
+// On which side of a line a point lies in the plane, without rounding error: polygons with corners
+// on one line are common, and a wrong sign there turns an outline inside out. (Shewchuk, "Adaptive
+// Precision Floating-Point Arithmetic and Fast Robust Geometric Predicates", 1997: an error bound
+// first, an exact sum where the bound does not decide.)
 #pragma once
 
 #include <cmath>
@@ -33,7 +33,7 @@ inline int sign_of_sum(const double (&terms)[6]) {
   return 0;
 }
 
-// 1: a, b, c turn left; -1: they turn right; 0: they are on one line.
+// 1: a, b, c turn left; -1: they turn right; 0: they are collinear.
 inline int orientation(Point2 a, Point2 b, Point2 c) {
   const double left = (b.x - a.x) * (c.y - a.y), right = (b.y - a.y) * (c.x - a.x);
   const double difference = left - right;

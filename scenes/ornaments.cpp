@@ -121,8 +121,8 @@ void knot(Model& model, const Frame& frame, float radius) {
         .side = frame.z * 1.0f,
         .around = 48,
         .along = 260,
-        .least_around = 8,
-        .least_along = 32});
+        .min_around = 8,
+        .min_along = 32});
 }
 
 void lantern(Model& model, Vec3 top, float drop) {
@@ -178,8 +178,8 @@ void teapot(Model& model, const Frame& frame, float height, float around) {
                .side = f.z * 1.0f,
                .around = 0.5f * around,
                .along = 0.5f * around,
-               .least_around = 6,
-               .least_along = 6});
+               .min_around = 6,
+               .min_along = 6});
   tube(model, {.path =
                    [=](float t) {
                      return f(bezier({-0.5f, 0.7f, 0}, {-1.25f, 0.86f, 0}, {-1.05f, 0.2f, 0}, {-0.58f, 0.22f, 0}, t));
@@ -188,8 +188,8 @@ void teapot(Model& model, const Frame& frame, float height, float around) {
                .side = f.z * 1.0f,
                .around = 0.3f * around,
                .along = 0.7f * around,
-               .least_around = 5,
-               .least_along = 8});
+               .min_around = 5,
+               .min_along = 8});
 }
 
 void cloth(Model& model, const Frame& frame, const Cloth& c) {
@@ -205,7 +205,7 @@ void cloth(Model& model, const Frame& frame, const Cloth& c) {
     return frame({x * (1 - pull) + c.side * pull, -c.height * (v + 0.012f * exact::sin(phase) * v), z});
   };
   model.add(
-      {.at = at, .cells_u = 2.5f * c.width / c.cell, .cells_v = 0.6f * c.height / c.cell, .least_u = 4, .least_v = 2});
+      {.at = at, .cells_u = 2.5f * c.width / c.cell, .cells_v = 0.6f * c.height / c.cell, .min_u = 4, .min_v = 2});
 }
 
 }  // namespace heapwood::scenes

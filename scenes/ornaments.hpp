@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Small things of stone, clay, metal and cloth for the procedural scenes. Each stands on its frame's origin, y upwards.
+// Small objects for the procedural scenes. Each stands on its frame's origin, y upwards.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,12 @@ void column(Model& model, const Frame& frame, const Column& column);
 void baluster(Model& model, const Frame& frame, float height);
 void pedestal(Model& model, const Frame& frame, float width, float height);
 void vase(Model& model, const Frame& frame, float height, unsigned kind);
-void knot(Model& model, const Frame& frame, float radius);  // a closed ribbon-like trefoil, its lowest point at y = 0
+void knot(Model& model, const Frame& frame, float radius);  // a closed ribbon-like trefoil above y = 0
 void lantern(Model& model, Vec3 top, float drop);           // hangs by a thin rod
 void teapot(Model& model, const Frame& frame, float height, float around);
 
-// Cloth in the x-y plane, hanging from y = 0 down to -height, folds along z. gather: how far it is drawn to x = side.
+// Cloth in the x-y plane from y = 0 down to -height, with folds along z. gather: how far it is
+// drawn towards x = side.
 struct Cloth {
   float width, height;
   float folds, depth;

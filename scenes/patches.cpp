@@ -14,16 +14,17 @@ struct Grid {
   std::uint32_t u, v;  // cells
 };
 
-// Equal patches must not all gain a cell at the same density, or the count would leap: each rounds at its own place.
-std::uint32_t cells(float wanted, unsigned least, std::uint64_t id) {
+// Each patch rounds at a different density: if equal patches all gained a cell at once, the count
+// would jump.
+std::uint32_t cells(float wanted, unsigned min_cells, std::uint64_t id) {
   const float rounded = std::min(wanted, 1e6f) + unit_float(mix(id));
-  return std::max(least, static_cast<std::uint32_t>(rounded));
+  return std::max(min_cells, static_cast<std::uint32_t>(rounded));
 }
 
 Grid grid(const Patch& patch, std::size_t index, float density) {
-  return {cells(density * patch.cells_u, std::max(patch.least_u, patch.closed ? 3u : 1u),
+  return {cells(density * patch.cells_u, std::max(patch.min_u, patch.closed ? 3u : 1u),
                 patch.twins_u != 0 ? ~patch.twins_u : 2 * index),
-          cells(density * patch.cells_v, std::max(patch.least_v, patch.pole_first && patch.pole_last ? 2u : 1u),
+          cells(density * patch.cells_v, std::max(patch.min_v, patch.pole_first && patch.pole_last ? 2u : 1u),
                 patch.twins_v != 0 ? ~patch.twins_v : 2 * index + 1)};
 }
 
@@ -45,7 +46,7 @@ std::uint64_t triangles_before(const Patch& patch, Grid grid, std::uint32_t row)
   return count;
 }
 
-// Where a patch's rows, vertices and triangles begin.
+// The first row, vertex and triangle of a patch.
 struct Begin {
   std::uint64_t row = 0, vertex = 0, triangle = 0;
   Grid grid{};

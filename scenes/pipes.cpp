@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A plant: storeys of beams with slanted braces, bundles of pipes that wind through them, tanks. Long and thin triangles at
-// every angle; the framework grows with the number of triangles, so that pipes stay pipes.
+// A plant: storeys of beams with slanted braces, bundles of pipes between them, tanks. Long and
+// thin triangles at every angle; the framework grows with the number of triangles, so that pipes
+// stay thin.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -116,7 +117,8 @@ void Plant::tank(Vec3 foot, float radius, float tall) {
   }
 }
 
-// One pipe through the corners: straight pieces stay undivided, bends are divided, flanges hide where the two meet.
+// One pipe through the corners: straight pieces are not divided, bends are; flanges cover the
+// joints.
 void Plant::pipe(const std::vector<Vec3>& corners, Vec3 offset, float radius, bool flanges) {
   const float bend = 2.4f * radius, around = 13 + 14 * radius;
   const auto straight = [&](Vec3 from, Vec3 to) { rod(model, from, to, radius, around, 5); };
@@ -126,8 +128,8 @@ void Plant::pipe(const std::vector<Vec3>& corners, Vec3 offset, float radius, bo
                  .radius = [=](float t) { return t > 0.1f && t < 0.9f ? 1.4f * radius : radius; },
                  .side = side,
                  .around = around,
-                 .least_around = 5,
-                 .least_along = 3});
+                 .min_around = 5,
+                 .min_along = 3});
   };
   Vec3 from = corners[0] + offset;
   for (std::size_t i = 1; i < corners.size(); ++i) {
@@ -144,8 +146,8 @@ void Plant::pipe(const std::vector<Vec3>& corners, Vec3 offset, float radius, bo
                  .side = cross(in, out),
                  .around = around,
                  .along = 4,
-                 .least_around = 5,
-                 .least_along = 2});
+                 .min_around = 5,
+                 .min_along = 2});
     if (flanges) {
       flange(begin - in * (0.5f * radius), in);
       flange(end, out);
@@ -154,7 +156,7 @@ void Plant::pipe(const std::vector<Vec3>& corners, Vec3 offset, float radius, bo
   }
 }
 
-// A few pipes side by side, from bend to bend along the axes, now and then slanted.
+// A few parallel pipes, from bend to bend along the axes, sometimes slanted.
 void Plant::bundle(unsigned bends) {
   const bool thick = random.chance(0.25f);
   const float radius = thick ? random.uniform(0.2f, 0.4f) : random.uniform(0.05f, 0.14f);

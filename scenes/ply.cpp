@@ -41,7 +41,7 @@ class Body {
         if (element.count != 0 && (&element == vertices || is_face)) {
           place_.fail(header_.body, "element `" + printable(element.name) + "` has no properties");
         }
-        continue;  // takes no bytes, whatever its count
+        continue;  // its values take no bytes
       }
       require_room(element);
       if (&element == vertices) {
@@ -68,7 +68,7 @@ class Body {
     const Element* found = nullptr;
     for (const Element& element : header_.elements) {
       if (element.name != name) continue;
-      if (found != nullptr) place_.fail(header_.body, "element `" + std::string(name) + "` stands there twice");
+      if (found != nullptr) place_.fail(header_.body, "element `" + std::string(name) + "` appears twice");
       found = &element;
     }
     return found;
@@ -78,7 +78,7 @@ class Body {
     const Property* found = nullptr;
     for (const Property& property : element.properties) {
       if (property.name != name && property.name != other) continue;
-      if (found != nullptr) place_.fail(header_.body, "property `" + printable(property.name) + "` stands there twice");
+      if (found != nullptr) place_.fail(header_.body, "property `" + printable(property.name) + "` appears twice");
       if (property.list_count.has_value() != list) {
         place_.fail(header_.body,
                     "property `" + printable(property.name) + (list ? "` must be a list" : "` must not be a list"));
@@ -91,7 +91,7 @@ class Body {
     return *found;
   }
 
-  // Refuses a count that the rest of the file cannot hold, before anything is allocated for it.
+  // Rejects a count that the rest of the file cannot hold before allocating memory for it.
   void require_room(const Element& element) const {
     std::size_t smallest = 0;
     for (const Property& p : element.properties) smallest += Reader::smallest(p.list_count.value_or(p.type));
@@ -123,7 +123,7 @@ class Body {
   void read_vertices(const Element& element) {
     const Property* axes[] = {&only(element, "x", "x", false), &only(element, "y", "y", false),
                               &only(element, "z", "z", false)};
-    // Text, double and 32-bit integers hold more digits than single precision.
+    // Text, double and 32-bit integers have more digits than single precision.
     const bool wide = place_.lines || std::any_of(axes, axes + 3, [](const Property* axis) {
                         return axis->type == Type::f64 || axis->type == Type::i32 || axis->type == Type::u32;
                       });
@@ -158,7 +158,7 @@ class Body {
 
   void read_faces(const Element& element, bool strips) {
     const Property& corners = only(element, "vertex_indices", "vertex_index", true);
-    // Triangles are what most files hold; the count alone may be of faces of one byte.
+    // Assumes triangles; the count alone is not trusted, as a face may take one byte.
     const std::size_t triangle = Reader::smallest(*corners.list_count) + 3 * Reader::smallest(corners.type);
     if (!strips) mesh_.triangles.reserve(std::min<std::uint64_t>(element.count, reader_.left() / triangle + 1));
     for (current_.index = 0; current_.index < element.count; ++current_.index) {
@@ -190,8 +190,9 @@ class Body {
     faces_.end_face();
   }
 
-  // Strips of triangles in one list, -1 between them. In a strip each corner makes a triangle with the two before it,
-  // of alternating winding; triangles with a repeated corner only connect parts of a strip.
+  // Strips of triangles in one list, -1 between them. In a strip each corner makes a triangle with
+  // the two before it, of alternating winding; triangles with a repeated corner only connect parts
+  // of a strip.
   void read_strips(const Property& property) {
     std::uint32_t last[2] = {};
     std::uint64_t corners = 0;  // of the strip
@@ -215,7 +216,7 @@ class Body {
     }
   }
 
-  // In text, a value begins behind the line break, on whose line the fault is.
+  // In text a value starts after the line break; the error is on its line.
   std::size_t after_space(std::size_t offset) const {
     if (!place_.lines) return offset;
     while (offset < place_.file.size() && std::isspace(static_cast<unsigned char>(place_.file[offset]))) ++offset;
@@ -233,7 +234,7 @@ class Body {
   Current current_;
   std::uint64_t vertex_count_ = 0;
   Mesh mesh_;
-  std::vector<double> coordinates_;  // in place of mesh_.vertices where those would lose digits
+  std::vector<double> coordinates_;  // used instead of mesh_.vertices if those would lose digits
   Faces faces_{mesh_.triangles};
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// PLY files: ASCII, binary little and big endian. Vertices x y z wherever they stand among other properties, faces as
-// `vertex_indices` or `vertex_index` with any types (polygons are triangulated, polygon.hpp; a face of fewer than three
-// corners is left out), strips of triangles as such a list of element `tristrips`; all else is skipped. Coordinates
-// are read in double precision (Mesh::origin). Lines of the header and of text end in \n, \r\n or \r. Memory follows
-// the size of the file, never a number that the file merely claims.
-// Limit: a file says nothing about its upward axis, y is assumed.
+// PLY files: ASCII, binary little and big endian. Vertices x y z at any place among other
+// properties, faces as `vertex_indices` or `vertex_index` with any types (polygons are
+// triangulated, polygon.hpp; a face of fewer than three corners is skipped), strips of triangles as
+// such a list of element `tristrips`; all else is skipped. Coordinates are read in double precision
+// (Mesh::origin). Lines of the header and of text end in \n, \r\n or \r. Memory use is bounded by
+// the size of the file, not by the counts in its header. Limit: the format has no upward axis; y is
+// assumed.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +16,12 @@
 
 namespace heapwood::scenes {
 
-// Throws Error{Exit::scene}: "source: line 12: reason" in text, "source: byte 1234: reason" in binary data.
-// What is returned has a triangle, finite vertices and indices in range.
+// Throws Error{Exit::scene}: "source: line 12: reason" in text, "source: byte 1234: reason" in
+// binary data. The result has a triangle, finite vertices and valid indices.
 Mesh parse_ply(std::span<const std::byte> file, const std::string& source);
 
-// Binary little-endian, `uchar 3` and three int32 per face; double coordinates if the mesh has an origin. Throws
-// Error{Exit::failed}.
+// Binary little-endian, `uchar 3` and three int32 per face; double coordinates if the mesh has an
+// origin. Throws Error{Exit::failed}.
 void write_ply(const Mesh& mesh, const std::string& path);
 
 }  // namespace heapwood::scenes

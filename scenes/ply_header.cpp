@@ -47,7 +47,7 @@ class Parser {
 
   Header run() {
     const std::vector<std::string_view> first = words_of(next_line());
-    if (first.size() != 1 || first[0] != "ply") fail("a PLY file opens with the line `ply`, this one does not");
+    if (first.size() != 1 || first[0] != "ply") fail("the first line must be `ply`");
     bool has_format = false;
     while (true) {
       const std::string_view line = next_line();
@@ -62,7 +62,7 @@ class Parser {
       } else if (words[0] == "property") {
         parse_property(words);
       } else {
-        fail("`" + printable(words[0]) + "` is no keyword of a PLY header");
+        fail("`" + printable(words[0]) + "` is not a keyword of a PLY header");
       }
     }
     if (!has_format) fail("the header has no `format` line");
@@ -73,7 +73,8 @@ class Parser {
  private:
   [[noreturn]] void fail(const std::string& reason) const { place_.fail(begin_, reason); }
 
-  // Without its end: \n or \r\n, or \r in a header whose first line ends so. Then a \n behind the last \r is data.
+  // Without the line end: \n or \r\n, or \r if the first line ends in it. A \n after the last \r is
+  // then data.
   std::string_view next_line() {
     begin_ = next_;
     const std::size_t end = text_.find(ends_in_cr_ ? '\r' : '\n', begin_);
@@ -95,7 +96,7 @@ class Parser {
     } else {
       fail("the format must be `ascii`, `binary_little_endian` or `binary_big_endian`, and a version");
     }
-    if (words[2] != "1.0") fail("version " + printable(words[2]) + " is not known, only 1.0");
+    if (words[2] != "1.0") fail("version " + printable(words[2]) + " is not supported; expected 1.0");
   }
 
   void parse_element(const std::vector<std::string_view>& words) {
@@ -112,11 +113,11 @@ class Parser {
     for (const TypeName& t : type_names) {
       if (t.name == name) return t.type;
     }
-    fail("`" + printable(name) + "` is no type of a property");
+    fail("`" + printable(name) + "` is not a property type");
   }
 
   void parse_property(const std::vector<std::string_view>& words) {
-    if (header_.elements.empty()) fail("a property stands before the first element");
+    if (header_.elements.empty()) fail("a property precedes the first element");
     const bool list = words.size() > 1 && words[1] == "list";
     if (words.size() != (list ? 5 : 3)) fail("expected `property TYPE NAME` or `property list TYPE TYPE NAME`");
     Property property{std::string(words.back()), type(words[words.size() - 2]), std::nullopt};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The header of a PLY file: which elements of which properties follow, and in which encoding.
+// The header of a PLY file: its elements, their properties, and the encoding.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ struct Header {
   std::size_t body = 0;  // where the data begins
 };
 
-// Where a fault is: lines in the header and in ASCII data, bytes in binary data.
+// The location of an error: lines in the header and in ASCII data, bytes in binary data.
 struct Place {
   std::span<const std::byte> file;
   const std::string& source;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The values of a PLY file one behind the other: out of binary data of either endian, and out of text. A reader never
-// passes the end of the file.
+// Reads the values of a PLY file in sequence, from text or binary data of either byte order. A
+// reader never passes the end of the file.
 #pragma once
 
 #include <algorithm>
@@ -22,14 +22,14 @@ namespace heapwood::scenes::ply {
 
 static_assert(std::endian::native == std::endian::little);
 
-// What is being read, for messages.
+// The current item, for messages.
 struct Current {
   const Element* element = nullptr;
   std::uint64_t index = 0;
   std::string text() const { return printable(element->name) + " " + std::to_string(index); }
 };
 
-// Values out of binary data. Every integer type fits a double exactly.
+// Values from binary data. A double represents every integer type exactly.
 template <Format format>
 class BinaryReader {
  public:
@@ -64,7 +64,7 @@ class BinaryReader {
     if (count > left() / size_of(type)) end_of_file(current);
     at_ += static_cast<std::size_t>(count) * size_of(type);
   }
-  // The fewest bytes that a value takes.
+  // The min number of bytes per value.
   static std::size_t smallest(Type type) { return size_of(type); }
 
  private:
@@ -86,7 +86,7 @@ class BinaryReader {
   std::size_t at_;
 };
 
-// Numbers between white space; where a line ends does not matter.
+// Numbers separated by white space, including line ends.
 class AsciiReader {
  public:
   AsciiReader(const Place& place, std::size_t begin)
@@ -103,7 +103,8 @@ class AsciiReader {
     if (stop != end || error == std::errc::invalid_argument) {
       place_.fail(at_ - word.size(), "`" + printable(word) + "` in " + current.text() + " is not a number");
     }
-    // Out of range leaves the result alone: too small is 0 here, too large is seen as not finite below.
+    // std::errc::result_out_of_range leaves the value unset: too small becomes 0; too large is
+    // rejected below as not finite.
     if (error == std::errc::result_out_of_range) result = std::strtod(std::string(word).c_str(), nullptr);
     return result;
   }

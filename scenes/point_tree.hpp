@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Points in the plane, found by triangle: a binary tree of boxes over points sorted at medians. Points can be removed;
-// branches without points are not searched.
+// Points in the plane, found by triangle: a binary tree of boxes over points sorted at medians.
+// Points can be removed; branches without points are not searched.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace heapwood::scenes {
 
 class PointTree {
  public:
-  // `ids` are indices into `points`, which must stay.
+  // `ids` are indices into `points`, which must outlive the tree.
   void build(std::span<const Point2> points, std::vector<std::uint32_t> ids) {
     points_ = points;
     ids_ = std::move(ids);
@@ -45,8 +45,8 @@ class PointTree {
     }
   }
 
-  // Calls visit(id) for all points in the counter-clockwise triangle, and for some near it, until it returns true;
-  // returns whether it did. Adds the boxes and points looked at to `steps`.
+  // Calls visit(id) for all points in the counter-clockwise triangle, and for some near it, until
+  // it returns true; returns whether it did. Adds the visited boxes and points to `steps`.
   template <class Visit>
   bool any_in(const Point2 (&triangle)[3], std::uint64_t& steps, Visit visit) const {
     if (ids_.empty()) return false;
@@ -94,7 +94,7 @@ class PointTree {
     return lo.x > query.hi.x || hi.x < query.lo.x || lo.y > query.hi.y || hi.y < query.lo.y;
   }
 
-  // Whether the box is surely outside one edge of the triangle.
+  // Whether the box is certainly outside one edge of the triangle.
   static bool outside(const Query& query, const Node& box) {
     for (unsigned i = 0; i < 3; ++i) {
       const Point2 a = query.triangle[i], b = query.triangle[i == 2 ? 0 : i + 1];

@@ -10,7 +10,7 @@ namespace heapwood::scenes {
 namespace {
 
 struct Plane {
-  unsigned axis = 2;  // the one that is left out
+  unsigned axis = 2;  // the omitted axis
   bool swap = false;  // the polygon is clockwise in it
 };
 
@@ -19,8 +19,8 @@ Point2 project(Vec3 p, Plane plane) {
   return plane.swap ? Point2{y, x} : Point2{x, y};
 }
 
-// Newell's normal is twice the area in each coordinate plane. The plane of the largest area is chosen: leaving out a
-// coordinate, unlike a rotation, is exact.
+// Newell's normal is twice the area in each coordinate plane. The plane of the largest area is
+// chosen: leaving out a coordinate, unlike a rotation, is exact.
 Plane plane_of(std::span<const Vec3> corners) {
   const auto at = [&](std::size_t i, unsigned axis) { return double{corners[i][axis]} - double{corners[0][axis]}; };
   double areas[3] = {}, extents[3] = {}, scale = 0;
@@ -42,14 +42,14 @@ Plane plane_of(std::span<const Vec3> corners) {
     plane.axis = static_cast<unsigned>(std::min_element(extents, extents + 3) - extents);
     return plane;
   }
-  // Rounding does not decide between areas that are equal.
+  // Rounding must not decide between equal areas.
   while (plane.axis > 0 && std::abs(areas[plane.axis]) < largest * (1 - 1e-9)) --plane.axis;
   plane.swap = areas[plane.axis] < 0;
   return plane;
 }
 
-// Whether corner 0 sees every other corner: all triangles of the fan have a positive area, and together they do not
-// go round corner 0 more than once.
+// Whether corner 0 sees every other corner: all triangles of the fan have a positive area, and
+// together they do not go round corner 0 more than once.
 bool is_fan(std::span<const Point2> p) {
   bool past_half = false;
   for (std::size_t i = 1; i + 1 < p.size(); ++i) {

@@ -13,13 +13,13 @@
 namespace heapwood::scenes {
 namespace {
 
-constexpr std::uint64_t most_triangles = 100'000'000;
+constexpr std::uint64_t max_triangles = 100'000'000;
 
 struct Limits {
-  std::uint64_t least, most;
+  std::uint64_t min, max;
 };
 
-// In the same order: what the world sees, and how it is made.
+// In the same order: the public descriptions and the generators.
 constexpr Procedural table[] = {
     {"atrium", "a nave with two storeys of arcades: huge walls beside fine mouldings and cloth", 100'000},
     {"statue", "a monolithic head: fine, even, curved triangles", 200'000},
@@ -27,7 +27,7 @@ constexpr Procedural table[] = {
     {"pipes", "pipes, beams and tanks of a plant: long, thin, slanted triangles", 150'000},
     {"empty", "for tests: no triangle", 0},
     {"single", "for tests: one triangle", 1},
-    {"identical", "for tests: the same triangle again and again", 1000},
+    {"identical", "for tests: copies of one triangle", 1000},
     {"flat", "for tests: all triangles in the plane z = 0", 1000},
     {"points", "for tests: half of the triangles are one point", 1000},
     {"tiny", "for tests: coordinates of about 1e-20", 1000},
@@ -38,17 +38,17 @@ struct Maker {
   Limits limits;
 };
 constexpr Maker makers[] = {
-    {make_atrium, {1000, most_triangles}},
-    {make_statue, {1000, most_triangles}},
-    {make_stadium, {1000, most_triangles}},
-    {make_pipes, {1000, most_triangles}},
+    {make_atrium, {1000, max_triangles}},
+    {make_statue, {1000, max_triangles}},
+    {make_stadium, {1000, max_triangles}},
+    {make_pipes, {1000, max_triangles}},
     {make_empty, {0, 0}},
     {make_single, {1, 1}},
-    {make_identical, {1, most_triangles}},
-    {make_flat, {1, most_triangles}},
-    {make_points, {1, most_triangles}},
-    {make_tiny, {1, most_triangles}},
-    {make_huge, {1, most_triangles}},
+    {make_identical, {1, max_triangles}},
+    {make_flat, {1, max_triangles}},
+    {make_points, {1, max_triangles}},
+    {make_tiny, {1, max_triangles}},
+    {make_huge, {1, max_triangles}},
 };
 static_assert(std::size(table) == std::size(makers));
 
@@ -96,19 +96,18 @@ std::optional<SceneName> parse_scene_name(const std::string& text) {
   const bool only_count = rest.find(':') == std::string_view::npos;
   const std::string_view count = next_part();
   if (!parse_count(count, result.triangles)) {
-    wrong(text, "`" + printable(count) + "` is no number of triangles; write 1500, 20k or 7.5m");
+    wrong(text, "`" + printable(count) + "` is not a number of triangles; write 1500, 20k or 7.5m");
   }
   const Limits limits = maker_of(*result.scene).limits;
-  if (result.triangles < limits.least || result.triangles > limits.most) {
-    wrong(text,
-          limits.least == limits.most
-              ? "it always has " + std::to_string(limits.least) + " triangles: leave the count out"
-              : "it can have " + std::to_string(limits.least) + " to " + std::to_string(limits.most) + " triangles");
+  if (result.triangles < limits.min || result.triangles > limits.max) {
+    wrong(text, limits.min == limits.max
+                    ? "it always has " + std::to_string(limits.min) + " triangles: leave the count out"
+                    : "it can have " + std::to_string(limits.min) + " to " + std::to_string(limits.max) + " triangles");
   }
   if (only_count) return result;
   const char* const end = rest.data() + rest.size();
   const auto [stop, error] = std::from_chars(rest.data(), end, result.seed);
-  if (error != std::errc() || stop != end) wrong(text, "`" + printable(rest) + "` is no seed; write a whole number");
+  if (error != std::errc() || stop != end) wrong(text, "`" + printable(rest) + "` is not a seed; write an integer");
   return result;
 }
 

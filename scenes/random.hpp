@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Seeded numbers and smooth noise for procedural scenes: the same on every machine, whatever the number of threads.
+// Seeded numbers and smooth noise for procedural scenes: the same on every machine with any number
+// of threads.
 #pragma once
 
 #include <cmath>
@@ -20,8 +21,8 @@ inline std::uint64_t mix(std::uint64_t x) {
 // In [0, 1), from the upper 24 bits.
 inline float unit_float(std::uint64_t bits) { return static_cast<float>(bits >> 40) * 0x1p-24f; }
 
-// Two draws within one expression have no order unless they are in one list in braces: arguments of a call are evaluated
-// in the compiler's order.
+// Draws within one expression are unordered except in a braced list: the compiler chooses the order
+// of evaluation of a call's arguments.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(mix(seed)) {}
@@ -34,7 +35,7 @@ class Random {
   std::uint64_t state_;
 };
 
-// Smooth, in about [-1, 1], one feature a unit of length.
+// Smooth, in about [-1, 1], one feature per unit of length.
 float noise(Vec3 p, std::uint64_t seed);
 
 // Sum of octaves, each twice as fine and half as high.

@@ -47,10 +47,10 @@ Mesh load(const std::string& name_or_path) {
   }
   std::error_code ignored;
   if (std::filesystem::exists(name_or_path, ignored)) {
-    throw Error(Exit::scene, shown + ": files of this kind are not read; .obj, .ply and " + cache_extension + " are");
+    throw Error(Exit::scene, shown + ": unknown file type; use .obj, .ply or " + cache_extension);
   }
-  throw Error(Exit::usage, "there is no scene `" + shown + "`: give a path that ends in .obj, .ply or " +
-                               cache_extension + ", or NAME[:COUNT][:SEED] with a name of " + known_names());
+  throw Error(Exit::usage, "unknown scene `" + shown + "`: use a path that ends in .obj, .ply or " + cache_extension +
+                               ", or NAME[:COUNT][:SEED] with a name of " + known_names());
 }
 
 std::string digest(const std::string& name_or_path) {

@@ -24,18 +24,20 @@ struct SceneName {
   std::uint64_t triangles = 0;
   std::uint64_t seed = 1;
 };
-// Nothing if the part before the first colon names no procedural scene. Throws Error{Exit::usage} if it does, but what
-// follows is no count or seed, or the count is out of the scene's range.
+// nullopt if the part before the first colon is not a procedural scene. Throws Error{Exit::usage}
+// if it is one but the rest is not a count or seed, or the count is out of the scene's range.
 std::optional<SceneName> parse_scene_name(const std::string& text);
 
-// threads 0: one a hardware thread. The mesh does not depend on it.
+// threads = 0: one per hardware thread. The mesh does not depend on it.
 Mesh generate(const SceneName& name, unsigned threads = 0);
 
-// Throws Error{Exit::usage} for an unknown name, Error{Exit::scene} for a file that cannot be read: one line with file, line
-// or byte, and the reason. The result has passed check(). Zero-area triangles are still in it: see drop_degenerate().
+// Throws Error{Exit::usage} for an unknown name, and Error{Exit::scene} for a file that cannot be
+// read: one line with file, line or byte, and the reason. The result has passed check() and may
+// contain zero-area triangles (drop_degenerate()).
 Mesh load(const std::string& name_or_path);
 
-// Of a file's content, 16 hexadecimal digits (FNV-1a); empty for a name, and where there is nothing to be read.
+// FNV-1a of a file's content, 16 hexadecimal digits; "" for a procedural scene or an unreadable
+// file.
 std::string digest(const std::string& name_or_path);
 
 }  // namespace heapwood::scenes

@@ -50,7 +50,7 @@ void box(Model& model, const Frame& frame, Vec3 low, Vec3 high, float cell) {
   quad(model, b, -y, -z, cell);
 }
 
-void lathe(Model& model, const Frame& frame, Profile profile, float around, float cell, unsigned least,
+void lathe(Model& model, const Frame& frame, Profile profile, float around, float cell, unsigned min_cells,
            const std::function<float(float, float)>& ripple) {
   const Turn* const points = profile.begin();
   const std::size_t twins = model.patches() + 1;  // pieces meet vertex to vertex
@@ -65,8 +65,8 @@ void lathe(Model& model, const Frame& frame, Profile profile, float around, floa
     model.add({.at = at,
                .cells_u = around,
                .cells_v = per(exact::hypot(dr, dy) * (1 + 2 * std::fabs(to.bulge)), cell),
-               .least_u = least,
-               .least_v = to.bulge != 0 && least > 8 ? 2u : 1u,
+               .min_u = min_cells,
+               .min_v = to.bulge != 0 && min_cells > 8 ? 2u : 1u,
                .closed = true,
                .twins_u = twins,
                .pole_first = from.radius == 0,
@@ -74,31 +74,31 @@ void lathe(Model& model, const Frame& frame, Profile profile, float around, floa
   }
 }
 
-void ball(Model& model, const Frame& frame, float radius, float around, unsigned least) {
+void ball(Model& model, const Frame& frame, float radius, float around, unsigned min_cells) {
   const auto at = [=](float u, float v) {
     return frame(about_y(radius * exact::sin(pi * v), -radius * exact::cos(pi * v), u));
   };
   model.add({.at = at,
              .cells_u = around,
              .cells_v = around / 2,
-             .least_u = least,
-             .least_v = (least + 1) / 2,
+             .min_u = min_cells,
+             .min_v = (min_cells + 1) / 2,
              .closed = true,
              .pole_first = true,
              .pole_last = true});
 }
 
-void disc(Model& model, const Frame& frame, float radius, float around, unsigned least) {
+void disc(Model& model, const Frame& frame, float radius, float around, unsigned min_cells) {
   model.add({.at = [=](float u, float v) { return frame(about_y(radius * (1 - v), 0, u)); },
              .cells_u = around,
-             .least_u = least,
+             .min_u = min_cells,
              .closed = true,
              .pole_last = true});
 }
 
 void tube(Model& model, Tube tube) {
   const float along = tube.along, around = tube.around;
-  const unsigned least_along = tube.least_along, least_around = tube.least_around;
+  const unsigned min_along = tube.min_along, min_around = tube.min_around;
   const auto at = [tube = std::move(tube)](float u, float v) {
     const float step = 1e-3f;
     const Vec3 tangent = normalize(tube.path(std::fmin(v + step, 1.0f)) - tube.path(std::fmax(v - step, 0.0f)));
@@ -106,11 +106,10 @@ void tube(Model& model, Tube tube) {
     const Vec3 b = cross(a, tangent);
     return tube.path(v) + (a * exact::cos(2 * pi * u) + b * exact::sin(2 * pi * u)) * tube.radius(v);
   };
-  model.add(
-      {.at = at, .cells_u = around, .cells_v = along, .least_u = least_around, .least_v = least_along, .closed = true});
+  model.add({.at = at, .cells_u = around, .cells_v = along, .min_u = min_around, .min_v = min_along, .closed = true});
 }
 
-void rod(Model& model, Vec3 from, Vec3 to, float radius, float around, unsigned least, float along) {
+void rod(Model& model, Vec3 from, Vec3 to, float radius, float around, unsigned min_cells, float along) {
   const Vec3 d = normalize(to - from);
   const Vec3 side = std::fabs(d.y) < 0.9f ? Vec3{0, 1, 0} : Vec3{1, 0, 0};
   tube(model, {.path = [=](float t) { return lerp(from, to, t); },
@@ -118,7 +117,7 @@ void rod(Model& model, Vec3 from, Vec3 to, float radius, float around, unsigned 
                .side = side,
                .around = around,
                .along = along,
-               .least_around = least});
+               .min_around = min_cells});
 }
 
 void arch(Model& model, const Frame& frame, const Arch& a) {
@@ -132,7 +131,7 @@ void arch(Model& model, const Frame& frame, const Arch& a) {
                      return frame(Vec3{low.x, low.y * (1 - v) + a.top * v, side * a.depth});
                    },
                .cells_u = a.along,
-               .least_u = a.least});
+               .min_u = a.min_cells});
   }
   model.add({.at =
                  [=](float u, float v) {
@@ -140,7 +139,7 @@ void arch(Model& model, const Frame& frame, const Arch& a) {
                    return frame({p.x, p.y, (v - 0.5f) * a.depth});
                  },
              .cells_u = a.along,
-             .least_u = a.least});
+             .min_u = a.min_cells});
   if (a.moulding <= 0) return;
   // Two steps and a round bead, wider than deep.
   for (const float side : {-1.0f, 1.0f}) {
@@ -151,20 +150,20 @@ void arch(Model& model, const Frame& frame, const Arch& a) {
             const Vec3 p = edge(t, a.radius + inner + (outer - inner) * x);
             return frame({p.x, p.y, side * (0.5f * a.depth + raised * y)});
           },
-          a.along, a.least);
+          a.along, a.min_cells);
     };
     band(0, a.moulding, 0.35f * a.moulding);
     band(1.3f * a.moulding, 1.6f * a.moulding, 0.6f * a.moulding);
   }
 }
 
-void sweep(Model& model, const std::function<Vec3(float t, float a, float b)>& at, float along, unsigned least) {
+void sweep(Model& model, const std::function<Vec3(float t, float a, float b)>& at, float along, unsigned min_cells) {
   const float corners[4][4] = {{0, 0, 1, 0}, {1, 0, 1, 1}, {1, 1, 0, 1}, {0, 1, 0, 0}};
   for (const auto& c : corners) {
     const float a0 = c[0], b0 = c[1], a1 = c[2], b1 = c[3];
     model.add({.at = [=](float u, float v) { return at(u, a0 + (a1 - a0) * v, b0 + (b1 - b0) * v); },
                .cells_u = along,
-               .least_u = least});
+               .min_u = min_cells});
   }
   for (const float end : {0.0f, 1.0f}) model.add({.at = [=](float u, float v) { return at(end, u, v); }});
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A teapot in the middle of a stadium: nearly all triangles within a hand's breadth of a hall of 180 metres.
+// A teapot in the middle of a stadium: nearly all triangles lie in a tiny part of a hall of 180
+// metres.
 #include <cmath>
 
 #include "scenes/exact_math.hpp"
@@ -24,7 +25,7 @@ Vec3 around(float u, float out, float y) {
 void strip(Model& model, float out0, float y0, float out1, float y1, float cells) {
   model.add({.at = [=](float u, float v) { return around(u, out0 + (out1 - out0) * v, y0 + (y1 - y0) * v); },
              .cells_u = cells,
-             .least_u = 12,
+             .min_u = 12,
              .closed = true});
 }
 

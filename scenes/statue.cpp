@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A monolithic head, as a scanner would see one: a closed surface of small even triangles, everywhere slightly curved.
-// The shape is a blend of rounded solids; a box around its upright axis is divided into cells, whose corners are moved
-// onto the outermost surface that a ray from the axis meets.
+// A monolithic head, as from a scanner: a closed, slightly curved surface of small even triangles.
+// The shape is a blend of rounded solids; a box around its upright axis is divided into cells,
+// whose corners are moved onto the outermost surface that a ray from the axis meets.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -14,7 +14,7 @@
 namespace heapwood::scenes {
 namespace {
 
-constexpr float reach = 2.4f;  // further from the axis there is nothing
+constexpr float reach = 2.4f;  // max distance of the surface from the axis
 constexpr float axis_low = 0.3f, axis_high = 3.25f;
 constexpr float box_height = 3;  // half of the box's height; the other halves are 1
 
@@ -42,7 +42,7 @@ float rounded_box(Vec3 p, Vec3 half, float round) {
 
 // Distance to the body, negative inside; it looks along +z. A lower bound almost everywhere.
 float body(Vec3 p) {
-  const Vec3 m = {std::fabs(p.x), p.y, p.z};  // left and right are alike
+  const Vec3 m = {std::fabs(p.x), p.y, p.z};  // symmetric in x
   const float taper = 1 + 0.1f * (p.y - 2.2f);
   float d = rounded_box({p.x * taper, p.y - 2.3f, p.z + 0.12f * (p.y - 2.2f)}, {0.58f, 1.15f, 0.56f}, 0.3f);
   d = blend(d, ellipsoid(p - Vec3{0, 0.35f, -0.1f}, {1.08f, 0.98f, 0.7f}), 0.3f);
@@ -73,13 +73,14 @@ Ray ray_of(Vec3 q) {
   return {{0, axis_low + (axis_high - axis_low) * t, -0.12f * t}, normalize({q.x, q.y - y, q.z})};
 }
 
-// Comes inwards from `start` until it meets the surface; the distance from the axis.
+// Marches inwards from `start` to the surface and returns the distance from the axis.
 float meet(const Ray& ray, float start) {
   float t = start, last_t = 0, last_d = 0;
   for (unsigned i = 0; i < 32; ++i) {
     const float d = body(ray.from + ray.direction * t);
     if (std::fabs(d) < 2e-5f) break;
-    // The distance as a step while far; near the surface the secant, which also comes back from inside.
+    // Steps by the distance while far; near the surface uses the secant, which also returns from
+    // inside.
     const float slope = i > 0 && d < 0.1f ? std::clamp((last_d - d) / (last_t - t), 0.4f, 1.5f) : 1.25f;
     last_t = t;
     last_d = d;
@@ -106,7 +107,8 @@ constexpr Face faces[] = {
     {{0, 1, 0}, {1, 0, 0}, {0, 0, -1}, false}, {{0, -1, 0}, {1, 0, 0}, {0, 0, 1}, false},
 };
 
-// Distances on a coarse grid of a face: where the rays of a fine one may start. Without it they would start far away.
+// Distances on a coarse grid of a face: start points for the rays of the fine grid, which would
+// otherwise start far away.
 class Coarse {
  public:
   explicit Coarse(const Face& face) : width_(40), height_(face.upright ? 120 : 40) {
@@ -140,7 +142,8 @@ Vec3 weathered(const Ray& ray, float distance, std::uint64_t seed) {
 }
 
 void add_body(Model& model, std::uint64_t seed, std::uint64_t triangles) {
-  // Cells across a face are fixed, so that faces meet; the rows of the upright ones make up the count.
+  // Cells across a face are fixed, so that faces meet; the rows of the upright ones make up the
+  // count.
   const auto across = static_cast<unsigned>(std::max(4L, std::lround(std::sqrt(static_cast<double>(triangles) / 28))));
   for (const Face& face : faces) {
     // A few thousand rays are cheaper than the grid.
@@ -154,8 +157,8 @@ void add_body(Model& model, std::uint64_t seed, std::uint64_t triangles) {
     const bool upright = face.upright;
     model.add({.at = at,
                .cells_v = upright ? 300.0f : 0.0f,
-               .least_u = across,
-               .least_v = upright ? 2 * across : across,
+               .min_u = across,
+               .min_v = upright ? 2 * across : across,
                .twins_v = 1'000'000});
   }
 }

@@ -12,7 +12,7 @@ table=$(awk '
   /^build time \[ms\]/ { rows = 1; print; next }
   /^slowdown/ { print; next }
   !rows || !NF { next }
-  /^(◂|\*) / { notes = notes (notes ? "; " : "") $0; next }
+  /^((◂|\*) |no clear winner)/ { notes = notes (notes ? "; " : "") $0; next }
   /^\[[0-9]+\] / { if (used[$1]) notes = notes (notes ? "; " : "") $0; next }
   !/^ / {
     cells = $0

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs the real `heapwood` (environment variable HEAPWOOD_BINARY, set by ctest) and catches what it prints.
+// Runs the real `heapwood` (environment variable HEAPWOOD_BINARY, set by ctest) and captures its
+// output.
 #pragma once
 
 #include <fcntl.h>
@@ -28,7 +29,7 @@ inline void write_file(const std::filesystem::path& path, const std::string& tex
   std::ofstream(path, std::ios::binary) << text;
 }
 
-// A folder of its own for each test, removed at the end.
+// A temporary folder per test, removed at the end.
 class Folder {
  public:
   Folder() {
@@ -53,7 +54,7 @@ struct Outcome {
   std::string out, err;
 };
 
-// A started program; wait() for its end. `out_path` instead of a file of the folder for standard output.
+// A running program; wait() returns its outcome. out_path: the file for standard output.
 class Running {
  public:
   Running(const std::string& program, const std::vector<std::string>& arguments, const std::string& out_path = "")
@@ -108,7 +109,7 @@ class Executable : public testing::Test {
   }
   Outcome run(const std::vector<std::string>& arguments) const { return Running(binary_, arguments).wait(); }
 
-  // Exit code and exactly one line of error that has all the words.
+  // Expects this exit code and exactly one error line, which contains all words.
   void expect_error(const std::vector<std::string>& arguments, int exit, const std::vector<std::string>& words) const {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.exit, exit) << outcome.err;
@@ -127,7 +128,7 @@ class Executable : public testing::Test {
   Folder folder_;
 };
 
-// A tetrahedron fan of n triangles that takes the builder some splits.
+// n triangles that the builder has to split.
 inline std::string obj_text(unsigned n) {
   std::ostringstream text;
   for (unsigned i = 0; i < n; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The measuring itself, with allocators that misbehave on purpose: real builds whose outcome is changed on the way out.
+// run_bench() with allocators that misbehave on purpose: real builds with modified results.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -31,13 +31,13 @@ kdtree::BuildRun build_stuck(kdtree::Workspace&, const kdtree::BuildOptions&) {
 }
 
 kdtree::BuildRun build_interrupted(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
-  // The warm-up passes; Ctrl-C comes in the second timed run.
+  // The warm-up passes; the interruption happens in the second timed run.
   if (std::count(calls.begin(), calls.end(), "interrupted") == 2) simt::interrupt();
   calls.push_back("interrupted");
   return real().build(workspace, options);
 }
 
-// Refuses to split anything until the pool has grown twice.
+// Splits nothing until the pool has grown twice.
 kdtree::BuildRun build_greedy(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
   kdtree::BuildRun run = real().build(workspace, options);
   static const std::size_t first = workspace.pool().bytes;
@@ -47,7 +47,7 @@ kdtree::BuildRun build_greedy(kdtree::Workspace& workspace, const kdtree::BuildO
   return run;
 }
 
-// Lacks memory in the second timed run, and from then on in a pool of that size.
+// Lacks memory in the second timed run and later in pools of the same size.
 std::vector<std::size_t> pools;
 kdtree::BuildRun build_late(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
   pools.push_back(workspace.pool().bytes);
@@ -56,19 +56,19 @@ kdtree::BuildRun build_late(kdtree::Workspace& workspace, const kdtree::BuildOpt
   return run;
 }
 
-// Never has enough, and takes its time to say so.
+// Never completes, and takes some time for it.
 std::vector<kdtree::BuildOptions> limits;
 kdtree::BuildRun build_insatiable(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
   limits.push_back(options);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  // What the real driver does between its launches.
+  // As the real driver does between its launches.
   kdtree::BuildDeadline("insatiable: build", options).check();
   kdtree::BuildRun run = real().build(workspace, options);
   run.incomplete = true;
   return run;
 }
 
-// Another tree: the costs are not those that were asked for.
+// Builds another tree, with costs that were not requested.
 kdtree::BuildRun build_other(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
   kdtree::BuildOptions other = options;
   other.costs.traversal = 100;
@@ -163,7 +163,7 @@ TEST_F(BenchRunner, ALowerBoundIsNeverTheFastest) {
   const Fake bound("bound", build_taking<1>, true), one("one", build_taking<10>), two("two", build_taking<20>);
   job_.allocators = {bound.entry(), one.entry(), two.entry()};
   const BenchResult bench = run_bench(job_, {});
-  // Without AtomicMalloc the first one that frees is the reference, and the table says so.
+  // Without AtomicMalloc the first allocator that frees is the reference, with a note in the table.
   EXPECT_DOUBLE_EQ(*bench.results[0].slowdown, 0.1);
   EXPECT_EQ(bench.results[2].slowdown_over, "one");
   const std::string text = to_text(slowdown_table(bench.results));
@@ -172,7 +172,7 @@ TEST_F(BenchRunner, ALowerBoundIsNeverTheFastest) {
   EXPECT_NE(text.find("slowdowns are over one"), std::string::npos) << text;
 }
 
-TEST_F(BenchRunner, OneThatHangsDoesNotStopTheOthers) {
+TEST_F(BenchRunner, AHangingAllocatorDoesNotStopTheOthers) {
   const Fake atomic("atomic", build_taking<10>, true), stuck("stuck", build_stuck), good("good", build_taking<20>);
   job_.allocators = {atomic.entry(), stuck.entry(), good.entry()};
   const BenchResult bench = run_bench(job_, {});
@@ -186,7 +186,7 @@ TEST_F(BenchRunner, OneThatHangsDoesNotStopTheOthers) {
   EXPECT_EQ(text.find("nan"), std::string::npos) << text;
 }
 
-// The per-level builder is measured in turn with the allocators, and is never what slowdowns are over.
+// The per-level builder is interleaved with the allocators and never the reference of slowdowns.
 TEST_F(BenchRunner, BothBuilders) {
   const Fake slow("slow", build_taking<30>);
   job_.allocators = {slow.entry()};
@@ -202,7 +202,7 @@ TEST_F(BenchRunner, BothBuilders) {
   EXPECT_EQ(levels.tree->hash, bench.results[0].tree->hash);
   EXPECT_EQ(levels.slowdown_over, "slow");
   EXPECT_FALSE(levels.pool_bytes);
-  // Its failure is its own.
+  // Its failure does not affect the others.
   job_.settings.host_allocator = "nonsense";
   bench = run_bench(job_, {});
   EXPECT_EQ(bench.results[0].status, Status::ok);
@@ -234,7 +234,7 @@ TEST_F(BenchRunner, ThePoolGrowsUntilTheBuildCompletes) {
   job_.pool_probe = nullptr;
   const BenchResult bench = run_bench(job_, {});
   EXPECT_EQ(bench.results[0].status, Status::ok) << bench.results[0].reason;
-  // A pool that was asked for is kept.
+  // A pool of fixed size does not grow.
   job_.settings.pool = parse_pool("1M");
   const BenchResult small = run_bench(job_, {});
   EXPECT_EQ(small.results[0].status, Status::incomplete);
@@ -264,7 +264,7 @@ TEST_F(BenchRunner, ARunThatLacksMemoryInAnAutomaticPoolIsMadeAgainInALargerOne)
   EXPECT_EQ(run_bench(job_, {}).results[1].status, Status::incomplete);
 }
 
-// A build that starts again in larger pools gets no new time limit each time.
+// Repeated builds in larger pools share one time limit.
 TEST_F(BenchRunner, LargerPoolsShareTheTimeLimit) {
   const Fake insatiable("insatiable", build_insatiable);
   job_.allocators = {insatiable.entry()};
@@ -283,8 +283,8 @@ TEST_F(BenchRunner, LargerPoolsShareTheTimeLimit) {
   }
 }
 
-// The pool of --pool auto is known only when the others have found theirs.
-TEST_F(BenchRunner, OneThatOverwritesLiveMemoryIsBuiltLastInTheFinalPool) {
+// The size of an automatic pool is known only after the builds of the others.
+TEST_F(BenchRunner, AnAllocatorThatOverwritesLiveMemoryIsBuiltLastInTheFinalPool) {
   const Fake greedy("greedy", build_greedy);
   Fake careless("careless", build_taking<10>);
   careless.traits().keeps_live_memory = false;
@@ -302,7 +302,7 @@ TEST_F(BenchRunner, OneThatOverwritesLiveMemoryIsBuiltLastInTheFinalPool) {
   }
 }
 
-TEST_F(BenchRunner, OneThatOverwritesLiveMemoryIsNotRunInASmallPool) {
+TEST_F(BenchRunner, AnAllocatorThatOverwritesLiveMemoryIsNotRunInASmallPool) {
   Fake careless("careless", build_taking<10>);
   careless.traits().keeps_live_memory = false;
   job_.allocators = {careless.entry()};
@@ -315,7 +315,7 @@ TEST_F(BenchRunner, OneThatOverwritesLiveMemoryIsNotRunInASmallPool) {
   EXPECT_EQ(run_bench(job_, {}).results[0].status, Status::ok);
 }
 
-TEST_F(BenchRunner, AnInterruptionKeepsWhatIsMeasured) {
+TEST_F(BenchRunner, AnInterruptionKeepsResults) {
   const Fake atomic("atomic", build_taking<10>, true), last("last", build_interrupted);
   tests::write_file(folder_ / "two.obj", tests::obj_text(50));
   job_.scenes.push_back(folder_ / "two.obj");
@@ -334,7 +334,7 @@ TEST_F(BenchRunner, AnInterruptionKeepsWhatIsMeasured) {
   EXPECT_EQ(to_text(slowdown_table(bench.results)).find("nan"), std::string::npos);
 }
 
-TEST_F(BenchRunner, AnInterruptionWhileASceneIsMadeIsNoFailure) {
+TEST_F(BenchRunner, AnInterruptionWhileLoadingIsNotAFailure) {
   const Fake atomic("atomic", build_taking<10>, true);
   job_.allocators = {atomic.entry()};
   job_.scenes = {"statue:500k", folder_ / "one.obj"};

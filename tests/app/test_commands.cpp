@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The executable as its users meet it: what it prints, and how it fails.
+// The executable's output and errors.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -19,7 +19,7 @@ class Commands : public Executable {
     scene_ = folder_ / "scene.obj";
     write_file(scene_, obj_text(400));
   }
-  // Followed by options that keep a run short.
+  // With options that keep a run short.
   std::vector<std::string> bench(std::vector<std::string> more) const {
     more.insert(more.begin(), {"bench", scene_, "--device", "cpu", "--threads", "2", "--runs", "2"});
     if (std::find(more.begin(), more.end(), "--builder") == more.end()) {
@@ -95,7 +95,7 @@ TEST_F(Commands, UnreadableScenes) {
 
 TEST_F(Commands, NoSuchDevice) { expect_error({"build", scene_, "--device", "cuda:77"}, 4, {"cuda:77"}); }
 
-TEST_F(Commands, AutoSaysOnceWhyThereIsNoGpu) {
+TEST_F(Commands, AutoReportsOnceWhyThereIsNoGpu) {
   const Outcome outcome = run({"build", scene_, "--runs", "1"});
   EXPECT_EQ(outcome.exit, 0) << outcome.err;
   if (has(outcome.out, "cuda:")) GTEST_SKIP() << "there is a GPU";
@@ -147,7 +147,7 @@ TEST_F(Commands, ASmallPoolGivesAnIncompleteTreeAndSaysWhy) {
   EXPECT_TRUE(has(outcome.out, "INCOMPLETE")) << outcome.out;
   EXPECT_TRUE(has(outcome.out, "valid"));
   for (const char* word :
-       {"heapwood: warning: ", "exhausted", "requested", "used", "free", "largest hole", "--pool auto"}) {
+       {"heapwood: warning: ", "exhausted", "requested", "used", "free", "largest free region", "--pool auto"}) {
     EXPECT_TRUE(has(outcome.err, word)) << word << "\n" << outcome.err;
   }
   expect_error(build({"--pool", "64K", "--strict"}), 5, {"exhausted", "requested", "--pool auto"});
@@ -165,7 +165,7 @@ TEST_F(Commands, BenchPrintsTheTable) {
   EXPECT_FALSE(has(outcome.out, "nan"));
 }
 
-TEST_F(Commands, AnAllocatorOfAnotherTableIsThereToo) {
+TEST_F(Commands, AllocatorsOfAnotherTableAreIncluded) {
   const json all = json::parse(run({"list", "allocators", "--json"}).out);
   const std::string id = all.at("allocators").back().at("id"), label = all.at("allocators").back().at("label");
   EXPECT_TRUE(has(id, "toy"));
@@ -207,8 +207,8 @@ TEST_F(Commands, BenchComparesTheBuilders) {
   EXPECT_GE(results[1].at("per_level").at("launches"), 3 * results[1].at("per_level").at("levels").get<unsigned>());
   std::vector<std::string> again = both;
   again.emplace_back("--resume");
-  EXPECT_TRUE(has(run(again).err, "2 of 2 results kept"));
-  // And alone, without a workspace or pool.
+  EXPECT_TRUE(has(run(again).err, "2 of 2 results reused"));
+  // Also alone, without a workspace or pool.
   const Outcome alone = run(bench({"--builder", "per-level", "--host-allocator", "segfit", "--refs", "ids"}));
   ASSERT_EQ(alone.exit, 0) << alone.err;
   EXPECT_TRUE(has(alone.out, "SegFit")) << alone.out;
@@ -234,7 +234,7 @@ TEST_F(Commands, BuildsAndRendersPerLevel) {
   EXPECT_TRUE(pictures[0] == pictures[1]);
 }
 
-TEST_F(Commands, OutputThatCannotBeWrittenIsSaidBeforeMeasuring) {
+TEST_F(Commands, UnwritableOutputIsReportedBeforeMeasuring) {
   const auto start = std::chrono::steady_clock::now();
   expect_error(bench({"--timeout", "5", "--json", "/no/such/folder/out.json"}), 1,
                {"/no/such/folder/out.json", "cannot write"});
@@ -243,13 +243,13 @@ TEST_F(Commands, OutputThatCannotBeWrittenIsSaidBeforeMeasuring) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(20));
 }
 
-TEST_F(Commands, AFullDiskIsSaid) {
+TEST_F(Commands, AFullDiskIsReported) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP();
   expect_error(bench({"--allocators", "atomic", "--json", "/dev/full"}), 1, {"/dev/full", "No space left"});
   const Outcome outcome = Running(binary_, bench({"--allocators", "atomic"}), "/dev/full").wait();
   EXPECT_EQ(outcome.exit, 1);
   EXPECT_TRUE(has(outcome.err, "standard output")) << outcome.err;
-  // More than the buffer of stdio: here printing itself fails.
+  // More than stdio's buffer, so that printing itself fails.
   const Outcome more = Running(binary_, {"list"}, "/dev/full").wait();
   EXPECT_EQ(more.exit, 1);
   EXPECT_TRUE(has(more.err, "standard output")) << more.err;
@@ -259,18 +259,18 @@ TEST_F(Commands, ResumeMeasuresOnlyWhatIsMissing) {
   const std::string report = folder_ / "out.json";
   ASSERT_EQ(run(bench({"--allocators", "atomic", "--json", report})).exit, 0);
   json first = json::parse(read_file(report));
-  // A mark shows whether the result was kept or measured again.
+  // A mark shows whether the result was reused or measured again.
   first["results"][0]["runs_ms"] = {1234.5, 1234.5};
   write_file(report, first.dump());
   const Outcome outcome = run(bench({"--allocators", "atomic,cfmmalloc", "--json", report, "--resume"}));
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
-  EXPECT_TRUE(has(outcome.err, "1 of 2 results kept")) << outcome.err;
+  EXPECT_TRUE(has(outcome.err, "1 of 2 results reused")) << outcome.err;
   json second = json::parse(read_file(report));
   ASSERT_EQ(second.at("results").size(), 2u);
   EXPECT_EQ(second["results"][0]["median_ms"], 1234.5);
   EXPECT_EQ(second["results"][1]["allocator"], "cfmmalloc");
   EXPECT_LT(second["results"][1]["slowdown"], 1.0);
-  // Other settings: measured anew, and what was there stays in the file.
+  // Other settings: measured again; the earlier results stay in the file.
   ASSERT_EQ(run(bench({"--allocators", "atomic", "--refs", "ids", "--json", report, "--resume"})).exit, 0);
   const json third = json::parse(read_file(report));
   EXPECT_EQ(third.at("results").size(), 3u);
@@ -278,7 +278,7 @@ TEST_F(Commands, ResumeMeasuresOnlyWhatIsMissing) {
   expect_error(bench({"--json", report, "--resume"}), 1, {report, "heapwood.bench/1"});
 }
 
-TEST_F(Commands, CtrlCKeepsWhatIsMeasured) {
+TEST_F(Commands, CtrlCKeepsResults) {
   const std::string report = folder_ / "out.json", large = folder_ / "large.obj";
   write_file(scene_, obj_text(10));
   write_file(large, obj_text(20000));
@@ -338,7 +338,7 @@ TEST_F(Commands, TraceCountsHitsAndReadsTheCameraBeside) {
   const json second = json::parse(read_file(report));
   EXPECT_EQ(second.at("camera"), first.at("camera"));
   EXPECT_EQ(second.at("results")[0].at("hits"), first.at("results")[0].at("hits"));
-  // As render and trace print it, and as the viewer copies it.
+  // The form printed by render and trace and copied by the viewer.
   for (const char* line : {"-9,3,30,8,6,5,40 z", "-9,3,30,8,6,5,40 --up z # printed",
                            "--camera -9,3,30,8,6,5,40 --up z", "  camera   -9,3,30,8,6,5,40 --up z\r\n"}) {
     write_file(beside, line);
@@ -354,7 +354,7 @@ TEST_F(Commands, TraceCountsHitsAndReadsTheCameraBeside) {
   }
 }
 
-// What is printed makes the same picture again, also where the camera was found by looking.
+// The printed camera renders the same picture, also if it was chosen automatically.
 TEST_F(Commands, ThePrintedCameraMakesTheSamePicture) {
   const auto picture = [&](const std::vector<std::string>& more) {
     std::vector<std::string> command{"render", scene_,  "-o", folder_ / "a.png", "--size",
@@ -376,7 +376,7 @@ TEST_F(Commands, ThePrintedCameraMakesTheSamePicture) {
   EXPECT_EQ(picture({}), first);
 }
 
-TEST_F(Commands, SaysWhenNothingIsInView) {
+TEST_F(Commands, WarnsWhenNothingIsInView) {
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"render", scene_, "-o", folder_ / "a.png", "--size", "64x48", "--spp", "1"},
         {"trace", scene_, "--size", "64x48", "--runs", "1"}}) {
@@ -386,6 +386,25 @@ TEST_F(Commands, SaysWhenNothingIsInView) {
     EXPECT_EQ(outcome.exit, 0) << outcome.err;
     EXPECT_EQ(outcome.err.rfind("heapwood: warning: ", 0), 0u) << outcome.err;
     EXPECT_TRUE(has(outcome.err, "sees nothing of the scene")) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  }
+}
+
+// Copies of one axis-aligned triangle: no plane separates them, so that they end in one leaf.
+TEST_F(Commands, WarnsOfALargeLeafOncePerScene) {
+  std::string copies = "v 0 0 0\nv 1 0 0\nv 0 1 0\n";
+  for (int i = 0; i < 1500; ++i) copies += "f 1 2 3\n";
+  write_file(scene_, copies);
+  const std::string small = folder_ / "small.obj";
+  write_file(small, obj_text(50));
+  for (const std::vector<std::string>& command :
+       {build({}),
+        bench({small, "--allocators", "atomic,cfmmalloc"}),
+        {"trace", scene_, "--device", "cpu", "--size", "64x48", "--runs", "1"},
+        {"render", scene_, "-o", folder_ / "a.png", "--device", "cpu", "--size", "64x48", "--spp", "1"}}) {
+    const Outcome outcome = run(command);
+    EXPECT_EQ(outcome.exit, 0) << outcome.err;
+    EXPECT_EQ(outcome.err.rfind("heapwood: warning: scene: the largest leaf has 1,500 refs", 0), 0u) << outcome.err;
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
   }
 }

@@ -36,7 +36,7 @@ TEST(HostBench, TheTraceIsTheSameForAllAndSound) {
     EXPECT_LE(op.bytes, std::size_t{16} << 20);
   }
   EXPECT_EQ(requests, 4000u);
-  // Frees of what is not live, and requests for what is, would not be read.
+  // Reading rejects frees of free slots and requests for live ones.
   EXPECT_EQ(alloc::parse_host_trace(alloc::host_trace_text(trace), "t").ops.size(), trace.ops.size());
 }
 
@@ -69,7 +69,7 @@ TEST(HostBench, TakesTheTimeOfEveryCall) {
   EXPECT_LT(ratio(1), ratio(0));
   EXPECT_GT(rows[0].passes[0].mappings, 0u);
 
-  // Two titles above each other, a row an allocator; what is not known is not 0.
+  // Two lines of titles, one row per allocator; unknown figures are not 0.
   const Table latency = host_latency_table(bench, rows, false), memory = host_memory_table(rows);
   ASSERT_EQ(latency.rows.size(), 3u);
   ASSERT_EQ(memory.rows.size(), 3u);
@@ -84,7 +84,7 @@ TEST(HostBench, TakesTheTimeOfEveryCall) {
   EXPECT_GT(json["results"][1]["warm"]["both_us"]["p99_9"].get<double>(), 0);
 }
 
-TEST(HostBench, SaysWhatWasRefused) {
+TEST(HostBench, ReportsRefusals) {
   HostBench bench = small_bench({"tlsf"});
   bench.options.capacity = 4 << 20;
   const auto rows = run_host_bench(bench, [](std::size_t, std::size_t, const std::string&) {});
@@ -107,8 +107,8 @@ TEST(HostBench, PercentilesNeedEnoughSamples) {
   EXPECT_FALSE(percentiles({}).max.has_value());
 }
 
-// As every command is run: what it leaves behind ends a debug build, and is nobody's affair in a release.
-TEST(HostMemoryOption, ADebugBuildFindsWhatWasNotFreed) {
+// A leaked buffer is an error in debug builds and ignored in release builds.
+TEST(HostMemoryOption, ADebugBuildFindsLeaks) {
   const auto leave = [] {
     simt::device_allocate({}, 100);
     return Exit::done;
@@ -120,14 +120,14 @@ TEST(HostMemoryOption, ADebugBuildFindsWhatWasNotFreed) {
 #else
   EXPECT_THROW(with_host_memory(options, leave), Error);
 #endif
-  // And there is no other source behind it.
+  // No other source is left installed.
   const simt::Memory memory(simt::DeviceId{}, 100);
   EXPECT_NE(memory.data(), nullptr);
 }
 
 class HostBenchCommand : public tests::Executable {};
 
-TEST_F(HostBenchCommand, ReplaysWhatTheApplicationAskedFor) {
+TEST_F(HostBenchCommand, ReplaysTheRequestsOfTheApplication) {
   const std::string trace = folder_ / "t.csv";
   const auto built = run({"build", "statue:1k", "--allocator", "atomic", "--device", "cpu", "--host-allocator", "tlsf",
                           "--host-trace", trace});

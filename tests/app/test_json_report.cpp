@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The contract of docs/architecture.md, "JSON": keys, absent figures, and the way back.
+// The JSON format of docs/architecture.md: keys, absent figures, reading.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -123,10 +123,10 @@ TEST(JsonReport, HasTheKeysOfTheContract) {
   EXPECT_EQ(result.at("registers"), 128);
   EXPECT_EQ(result.at("calls").at("malloc").at("registers"), 24);
   EXPECT_EQ(result.at("calls").at("both").at("stack_bytes"), 8);
-  EXPECT_FALSE(result.at("calls").contains("own"));  // only of allocators with a part of each warp
+  EXPECT_FALSE(result.at("calls").contains("own"));  // only of allocators with per-warp state
 }
 
-TEST(JsonReport, WhatWasNotMeasuredIsAbsent) {
+TEST(JsonReport, UnmeasuredFiguresAreAbsent) {
   Result skipped;
   skipped.scene = skipped.source = "atrium";
   skipped.allocator = "fdg";
@@ -168,13 +168,42 @@ TEST(JsonReport, TablesCanBeWrittenAgainFromTheFile) {
   EXPECT_EQ(to_text(fragmentation_table(read)), to_text(fragmentation_table(results)));
   EXPECT_EQ(to_csv(flat_table(read)), to_csv(flat_table(results)));
   EXPECT_EQ(to_text(builder_table(read)), to_text(builder_table(results)));
-  // Registers are said of every allocator, AtomicMalloc in its own block too.
+  // Registers appear for every allocator, including AtomicMalloc in its own block.
   const std::string csv = to_csv(slowdown_table(read));
   std::size_t registers = 0;
   for (std::size_t at = 0; (at = csv.find("24 / 16 / 26", at)) != std::string::npos; ++at) ++registers;
   EXPECT_EQ(registers, 3u) << csv;
   for (std::size_t i = 0; i < results.size(); ++i) EXPECT_EQ(to_json(read[i]), to_json(results[i]));
   EXPECT_EQ(to_json(read[0]).at("calls").at("own"), Json({{"registers", 32}, {"stack_bytes", 16}}));
+}
+
+// An allocator is marked only if its quartiles lie below those of all others that free.
+TEST(BenchTable, NamesNoFastestWhereQuartilesOverlap) {
+  Result one = full_result(), two = full_result(), bound = full_result();
+  one.runs_ms = {10, 11, 12, 13, 14};  // quartiles 11 and 13
+  two.allocator = "two";
+  two.label = "Two";
+  two.runs_ms = {12, 13.5, 15, 16, 17};  // from 13.5
+  bound.allocator = "atomic";
+  bound.lower_bound = true;
+  bound.runs_ms = {9, 10, 12, 13, 14};  // lower bounds do not compete
+  const char* note = "no clear winner: quartiles overlap\n";
+  std::string text = to_text(slowdown_table({bound, one, two}));
+  EXPECT_NE(text.find("◂ fastest allocator that frees"), std::string::npos) << text;
+  EXPECT_EQ(text.find(note), std::string::npos) << text;
+
+  two.runs_ms[1] = 12.5;
+  text = to_text(slowdown_table({bound, one, two}));
+  EXPECT_EQ(text.find("◂"), std::string::npos) << text;
+  EXPECT_NE(text.find(note), std::string::npos) << text;
+
+  // With several scenes the note names those without a clear winner.
+  Result other_one = one, other_two = two;
+  other_one.source = other_two.source = other_one.scene = other_two.scene = "statue";
+  other_two.runs_ms = {20, 21, 22};
+  text = to_text(slowdown_table({bound, one, two, other_one, other_two}));
+  EXPECT_NE(text.find("◂ fastest allocator that frees"), std::string::npos) << text;
+  EXPECT_NE(text.find("no clear winner in atrium: quartiles overlap"), std::string::npos) << text;
 }
 
 TEST(JsonReport, PerLevel) {
@@ -199,15 +228,15 @@ TEST(JsonReport, BuilderTable) {
   bound.label = "Bound";
   bound.lower_bound = true;
   bound.runs_ms = {1};
-  // The fastest that frees: 2 ms, the same as the per-level builder's.
+  // The fastest allocator that frees takes 2 ms, as the per-level builder does.
   Table table = builder_table({bound, slow, full_result(), per_level_result()});
   ASSERT_EQ(table.rows.size(), 1u);
   std::vector<std::string> cells;
   for (const Cell& cell : table.rows[0].cells) cells.push_back(cell.text);
   EXPECT_EQ(cells, (std::vector<std::string>{"atrium", "2.00 [1]", "2.00", "1.00", "40", "130", "20.0%", "2.00 MiB",
                                              "293 KiB", "3.00 MiB", "16.0 MiB"}));
-  EXPECT_EQ(table.notes.back(), "[1] CFMMalloc: the fastest allocator that frees");
-  // What is missing is said, not made up.
+  EXPECT_EQ(table.notes.back(), "[1] CFMMalloc: lowest median of the allocators that free");
+  // A failure is shown with its reason.
   Result failed = per_level_result();
   failed.status = Status::failed;
   failed.reason = "no room";
@@ -262,17 +291,17 @@ TEST(OutputFile, ReplacesTheFileAsAWhole) {
   }
   EXPECT_EQ(tests::read_file(path), "newer");
   { OutputFile unused(folder / "unused"); }
-  // Nothing is left behind, and a check alone makes no file.
+  // No temporary file remains, and the check alone creates no file.
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
 }
 
-TEST(OutputFile, SaysAtOnceThatItCannotBeWritten) {
+TEST(OutputFile, ReportsAtOnceThatItCannotBeWritten) {
   tests::Folder folder;
   EXPECT_THROW(OutputFile(folder / "no/such/folder.json"), Error);
   EXPECT_THROW(OutputFile(folder.path().string()), Error);
 }
 
-TEST(OutputFile, SaysThatTheDiskIsFull) {
+TEST(OutputFile, ReportsAFullDisk) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP();
   OutputFile file("/dev/full");
   try {

@@ -33,7 +33,7 @@ TEST(ParseBytes, UnitsAreOf1024) {
   EXPECT_EQ(parse_bytes("7B"), 7u);
 }
 
-TEST(ParseBytes, NamesWhatIsWrong) {
+TEST(ParseBytes, NamesTheWrongValue) {
   for (const char* text :
        {"", "M", "12Q", "-5", "1..5", "5M5", "0", "0.2", "1e30", "99999999T", " 5", "5 M", "nan", "inf"}) {
     EXPECT_NE(usage_error([&] { parse_bytes(text); }).find("'" + std::string(text) + "'"), std::string::npos) << text;
@@ -87,12 +87,12 @@ TEST(ParsePrefer, NamesAndTheirCosts) {
   }
 }
 
-// What a command line makes of the defaults.
+// The settings after parsing a command line.
 BuildSettings parsed(std::vector<std::string> arguments) {
   CLI::App app;
   BuildSettings settings;
   add_build_options(app, settings, true);
-  std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 expects
   app.parse(arguments);
   return settings;
 }

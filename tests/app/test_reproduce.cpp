@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood reproduce: which cases it measures, results.json, going on with what there is, and how it fails.
+// heapwood reproduce: its cases, results.json, continuing a run, and errors.
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -92,8 +92,8 @@ TEST(ReproduceItems, SlowAllocatorsHaveFewerRuns) {
   bench.settings.runs = 3;
   bench.instrument_all = false;
   for (const bool slow : {true, false}) {
-    // Nothing fits a share of no time: what there is of the warm-up counts.
-    stress.settings.enough = bench.enough = slow ? 1e-9 : 60;
+    // No run fits a budget of nearly 0: the warm-up is the only result.
+    stress.settings.budget_seconds = bench.budget_seconds = slow ? 1e-9 : 60;
     const auto expect = [&](const auto& row) {
       EXPECT_EQ(row.status, app::Status::ok) << row.reason;
       EXPECT_EQ(row.runs_ms.size(), slow ? 1u : 3u);
@@ -110,8 +110,8 @@ TEST(ReproduceItems, SlowAllocatorsHaveFewerRuns) {
   }
 }
 
-// A share that is used up after a run or two: whoever is as fast as this has about that many.
-TEST(ReproduceItems, AShareIsForAllThatAnAllocatorTakes) {
+// The budget includes an allocator's time on the host: here it suffices for a few runs.
+TEST(ReproduceItems, TheBudgetIncludesTimeOnTheHost) {
   app::StressBench bench;
   bench.device = simt::find_device("cpu", 1);
   bench.allocators = app::find_allocators("atomic");
@@ -119,7 +119,7 @@ TEST(ReproduceItems, AShareIsForAllThatAnAllocatorTakes) {
   bench.settings.test = alloc::StressTest::each;
   bench.settings.inspect = false;
   bench.settings.runs = 200;
-  bench.settings.enough = 0.2;
+  bench.settings.budget_seconds = 0.2;
   const app::StressRow row = app::run_stress(bench, {}).front();
   EXPECT_EQ(row.status, app::Status::ok) << row.reason;
   EXPECT_LT(row.runs_ms.size(), 200u);
@@ -134,7 +134,7 @@ TEST(ReproduceItems, AllocatorsThatReachTheLimitAreNotRunAgain) {
   bench.points = {{.payload = 16, .pool_bytes = 512 << 20, .requests = 16 << 20}};
   bench.settings.test = alloc::StressTest::each;
   bench.settings.runs = 20;
-  bench.settings.seconds = bench.settings.enough = 0.001;
+  bench.settings.seconds = bench.settings.budget_seconds = 0.001;
   for (const app::StressRow& row : app::run_stress(bench, {})) {
     EXPECT_EQ(row.status, app::Status::failed);
     EXPECT_EQ(row.reason, "not finished after 0.001 s (--seconds)");
@@ -142,14 +142,14 @@ TEST(ReproduceItems, AllocatorsThatReachTheLimitAreNotRunAgain) {
   }
 }
 
-// Churn and range would go on for hours with an allocator that gets slower and slower.
-TEST(ReproduceItems, TestsOfSpaceEndWithTheShare) {
+// Churn and range could take hours with an allocator that slows down.
+TEST(ReproduceItems, TestsOfSpaceEndWithTheBudget) {
   app::StressBench bench;
   bench.device = simt::find_device("cpu", 1);
   bench.allocators = app::find_allocators("atomic,cuda");
   bench.points = {{.payload = 16, .pool_bytes = 512 << 20, .iterations = 60000, .requests = 1000}};
   bench.settings.runs = 1;
-  bench.settings.seconds = bench.settings.enough = 0.2;
+  bench.settings.seconds = bench.settings.budget_seconds = 0.2;
   for (const auto test : {alloc::StressTest::churn, alloc::StressTest::range}) {
     bench.settings.test = test;
     for (const app::StressRow& row : app::run_stress(bench, {})) {
@@ -168,7 +168,7 @@ TEST(ReproduceItems, TestsOfSpaceEndWithTheShare) {
   }
 }
 
-// Of the steps as many are kept as a curve needs.
+// Curves are thinned; figures are not.
 TEST(ReproduceItems, FiguresAreOfAllIterations) {
   app::ReproduceSetup setup;
   setup.device = simt::find_device("cpu", 1);
@@ -214,7 +214,7 @@ TEST_F(Reproduce, WrongUsage) {
     EXPECT_NE(list.out.find(word), std::string::npos) << word;
 }
 
-TEST_F(Reproduce, WritesResultsAndGoesOn) {
+TEST_F(Reproduce, WritesResultsAndContinues) {
   ASSERT_EQ(run(reproduce({"regeff-3b"})).exit, 0);
   const json first = results();
   EXPECT_EQ(first.at("schema"), "heapwood.reproduce/1");
@@ -230,7 +230,7 @@ TEST_F(Reproduce, WritesResultsAndGoesOn) {
 
   const Outcome again = run(reproduce({"regeff-3b,bulk-5,regeff-t3,own-pool,own-trace,own-profile"}));
   ASSERT_EQ(again.exit, 0) << again.err;
-  EXPECT_NE(again.out.find(std::to_string(first.at("cases").size()) + " kept"), std::string::npos) << again.out;
+  EXPECT_NE(again.out.find(std::to_string(first.at("cases").size()) + " reused"), std::string::npos) << again.out;
   const json second = results();
   EXPECT_EQ(second.at("runs").size(), 2u);
   EXPECT_EQ(second.at("cases").at(0), first.at("cases").at(0));
@@ -249,12 +249,12 @@ TEST_F(Reproduce, WritesResultsAndGoesOn) {
     curve |= last.contains("points") && last.at("points").size() > 100;
   }
   EXPECT_TRUE(tree && curve && rays && profile);
-  // Another allocator: its cases are measured again, side by side with the others.
+  // With another allocator the cases are measured again for all.
   ASSERT_EQ(run(reproduce({"regeff-3b"}, "atomic,cfmmalloc,cmalloc")).exit, 0);
   EXPECT_EQ(results().at("cases").at(0).at("results").size(), 3u);
 }
 
-TEST_F(Reproduce, TakesOverNothingOfAnotherKind) {
+TEST_F(Reproduce, RejectsResultsOfAnotherKind) {
   std::filesystem::create_directories(out_);
   write_file(out_ + "/results.json", "{\"schema\": \"heapwood.bench/1\"}");
   expect_error(reproduce({"regeff-3b"}), 1, {"results.json", "heapwood.reproduce/1"});
@@ -264,7 +264,7 @@ TEST_F(Reproduce, TakesOverNothingOfAnotherKind) {
   expect_error(reproduce({"regeff-t1", "--full"}), 2, {"results.json", "quick"});
 }
 
-TEST_F(Reproduce, CtrlCKeepsWhatIsDone) {
+TEST_F(Reproduce, CtrlCKeepsResults) {
   const std::string file = out_ + "/results.json";
   Running running(binary_, reproduce({"ouroboros"}, "all"));
   const auto cases = [&] {

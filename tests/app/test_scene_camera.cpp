@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Cameras of scenes that lie far from their file's origin: text is in the file's coordinates, cameras are in the mesh's.
+// Cameras of scenes far from the file's origin: text is in the file's coordinates, cameras are
+// relative to the mesh's origin.
 #include <gtest/gtest.h>
 
 #include "app/scene_camera.hpp"
@@ -40,7 +41,7 @@ TEST(SceneCamera, IsGivenInTheFilesCoordinates) {
   EXPECT_EQ(beside.up, 2u);
 }
 
-TEST(SceneCamera, FoundByLookingReadsBackToTheSameBits) {
+TEST(SceneCamera, AutomaticCamerasReadBackToTheSameBits) {
   const FarScene far;
   const render::Camera found = far.choose({});
   const std::string text = to_string(found, far.mesh.origin);

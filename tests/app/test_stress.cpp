@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood stress: sweeps, tables, the JSON contract, and how it fails.
+// heapwood stress: sweeps, tables, the JSON format, and errors.
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -141,11 +141,11 @@ TEST_F(StressCommand, ScalingLeavesOutWhatCannotFit) {
   EXPECT_TRUE(has(outcome.out, "1K requests")) << outcome.out;
   EXPECT_FALSE(has(outcome.out, "refused")) << outcome.out;
   EXPECT_TRUE(
-      has(outcome.out, "left out, more than the pool: 1K requests of 8 KiB, 100K requests of 32 B, 100K requests"))
+      has(outcome.out, "omitted, larger than the pool: 1K requests of 8 KiB, 100K requests of 32 B, 100K requests"))
       << outcome.out;
 }
 
-// Tables take a part of it, so some are refused.
+// The allocator's tables take a part of the pool, so some requests are refused.
 TEST_F(StressCommand, ExhaustFillsThePool) {
   const Outcome outcome =
       run(stress({"exhaust", "--allocators", "atomic,toy", "--payload", "256,16", "--format", "json"}));
@@ -165,8 +165,8 @@ TEST_F(StressCommand, ExhaustFillsThePool) {
   EXPECT_TRUE(has(table, "0.4")) << table;  // 256 bytes of 64 KiB
 }
 
-// The second round allocates what the first one has freed.
-TEST_F(StressCommand, RoundsGoOnInOnePool) {
+// The second round allocates memory freed by the first.
+TEST_F(StressCommand, RoundsShareOnePool) {
   const std::vector<std::string> command{"alloc",      "--allocators", "atomic,cfmalloc", "--payload", "64",
                                          "--requests", "1000",         "--pool",          "96K",       "--touch",
                                          "--format",   "json"};
@@ -213,11 +213,11 @@ TEST_F(StressCommand, RangeAndChurn) {
       "range", "--allocators", "atomic,cmalloc,fdg", "--payload", "16,1K", "--iterations", "5", "--requests", "1K"};
   const Outcome outcome = run(stress(range));
   ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
-  for (const char* word : {"AtomicMalloc *", "least possible", "15.6 KiB", "78.1 KiB", "1000 KiB", "4.88 MiB",
+  for (const char* word : {"AtomicMalloc *", "min possible", "15.6 KiB", "78.1 KiB", "1000 KiB", "4.88 MiB",
                            "cannot free single blocks", "addresses of all iterations"})
     EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
 
-  // 1 MiB and the head hold 65 times 1000 blocks of 16 bytes, and 536 more.
+  // 1 MiB and the head hold 65 times 1,000 blocks of 16 bytes and 536 more.
   const std::vector<std::string> churn{"churn",      "--allocators", "atomic,cmalloc", "--pool", "1048832", "--touch",
                                        "--requests", "1K",           "--format",       "json"};
   const json results = json::parse(run(stress(churn)).out).at("results");
@@ -228,7 +228,7 @@ TEST_F(StressCommand, RangeAndChurn) {
   EXPECT_EQ(space.at("first_address_bytes"), 16000);
   EXPECT_EQ(results.at(0).at("status"), "ok");
   EXPECT_EQ(results.at(0).at("settings").at("seed"), 1);
-  // Half of it is given back, so it lasts about twice as long.
+  // Half of the blocks are freed, so the pool lasts about twice as long.
   EXPECT_GT(results.at(1).at("space").at("iterations"), 70);
   const std::string text = run(stress({"churn", "--allocators", "cmalloc", "--iterations", "3"})).out;
   EXPECT_TRUE(has(text, "nothing was refused")) << text;
@@ -270,8 +270,8 @@ TEST_F(StressCommand, MixedSizes) {
   EXPECT_NEAR(result.at("memory").at("peak").at("live_bytes").get<double>() / 1000, 4104, 500);
 }
 
-TEST_F(StressCommand, APoolThatIsTooSmallIsSaid) {
-  // 80 blocks of 1 KiB. One thread: two that write into the same memory, as AWMalloc makes them, are a race.
+TEST_F(StressCommand, APoolThatIsTooSmallIsReported) {
+  // 80 blocks of 1 KiB. One thread: with two, AWMalloc's overlapping blocks would be a data race.
   const std::vector<std::string> tight{"acd", "--payload", "1K", "--blocks", "1", "--pool", "16K", "--touch"};
   std::vector<std::string> command = tight;
   command.insert(command.end(), {"--allocators", "atomic,awmalloc,toy", "--format", "json"});
@@ -281,20 +281,20 @@ TEST_F(StressCommand, APoolThatIsTooSmallIsSaid) {
   EXPECT_EQ(results.at(0).at("status"), "incomplete");
   EXPECT_TRUE(has(results.at(0).at("reason"), "refused"));
   EXPECT_GT(results.at(0).at("allocations").at("refused"), 0);
-  // As published it wraps over live memory; that is found, and not called a failure.
+  // As published it wraps over live memory, which is detected but not a failure.
   EXPECT_EQ(results.at(1).at("status"), "incomplete");
   EXPECT_TRUE(has(results.at(1).at("reason"), "as published"));
   EXPECT_GT(results.at(1).at("overlaps").at("by_address"), 0);
   EXPECT_GT(results.at(1).at("overlaps").at("by_content"), 0);
   EXPECT_EQ(results.at(2).at("overlaps").at("by_content"), 0);
-  // Below the smallest pool: not a failure either.
+  // Below the min pool size: also not a failure.
   const json skipped = json::parse(
       run(stress({"ad", "--pool", "1K", "--allocators", "atomic", "--payload", "4", "--format", "json"})).out);
   EXPECT_EQ(skipped.at("results").at(0).at("status"), "skipped");
   EXPECT_FALSE(skipped.at("results").at(0).contains("median_ms"));
 }
 
-TEST_F(StressCommand, CtrlCKeepsWhatIsMeasured) {
+TEST_F(StressCommand, CtrlCKeepsResults) {
   const std::string file = folder_ / "out.json";
   Running running(binary_, {"stress", "acd", "--payload", "4,8", "--allocators", "atomic,cmalloc", "--device", "cpu",
                             "--runs", "100000", "--json", file});
@@ -353,7 +353,7 @@ TEST(StressPoints, ThePapersAreTheDefault) {
   ASSERT_EQ(exhaust.size(), 16u);
   EXPECT_EQ(exhaust.front(), (app::StressPoint{512 << 10, std::size_t{512} << 20, 1, 0, 0, 1 << 10}));
   EXPECT_EQ(exhaust.back(), (app::StressPoint{16, std::size_t{16} << 20, 1, 0, 0, 1 << 20}));
-  // A CPU gets little to do unless asked.
+  // The CPU has small defaults.
   simt::DeviceInfo cpu;
   cpu.multiprocessors = 2;
   EXPECT_LE(app::stress_points({}, StressTest::cycle, cpu).size(), 8u);
@@ -361,7 +361,7 @@ TEST(StressPoints, ThePapersAreTheDefault) {
   EXPECT_EQ(app::stress_points(lists, StressTest::cycle, cpu).back().blocks, 1u);
 }
 
-// What only a GPU has.
+// Figures of GPUs only.
 TEST(StressReport, RegistersAndSlowLaunches) {
   app::StressRow row;
   row.allocator = "cmalloc";
@@ -383,7 +383,7 @@ TEST(StressReport, RegistersAndSlowLaunches) {
   const app::Table allocators = app::stress_allocator_table({row, slow});
   ASSERT_EQ(allocators.rows.size(), 2u);
   EXPECT_EQ(app::to_csv(allocators),
-            "allocator,registers a thread malloc,registers a thread free,registers a thread both\n"
+            "allocator,registers per thread malloc,registers per thread free,registers per thread both\n"
             "CMalloc,18,14,22\n"
             "Other,–,–,–\n");
   const std::string text = app::to_text(app::stress_table({row, slow}));
@@ -396,7 +396,7 @@ TEST(StressReport, RegistersAndSlowLaunches) {
   EXPECT_FALSE(app::to_json(slow).contains("allocations"));
 }
 
-app::StressRow looked_at(const char* label, std::size_t payload, double internal, double external,
+app::StressRow inspected(const char* label, std::size_t payload, double internal, double external,
                          std::uint64_t metadata) {
   app::StressRow row;
   row.allocator = row.label = label;
@@ -414,15 +414,15 @@ app::StressRow looked_at(const char* label, std::size_t payload, double internal
   return row;
 }
 
-TEST(StressReport, AllocatorsOfWhichTheSameIsSaidShareALine) {
+TEST(StressReport, AllocatorsWithEqualFiguresShareALine) {
   std::vector<app::StressRow> rows;
   for (const std::size_t payload : {4, 64}) {
     double external = 0;
     for (const char* label : {"A", "B", "C", "D"}) {
       const double internal = *label == 'B' && payload == 64 ? 0.5 : 0;
-      rows.push_back(looked_at(label, payload, internal, external += 0.125, payload * 256));
+      rows.push_back(inspected(label, payload, internal, external += 0.125, payload * 256));
     }
-    rows.push_back(looked_at("Heap", payload, 0, 0, 0));
+    rows.push_back(inspected("Heap", payload, 0, 0, 0));
     rows.back().peak.reset();
   }
   const app::Table table = app::stress_memory_table(rows);
@@ -433,14 +433,14 @@ TEST(StressReport, AllocatorsOfWhichTheSameIsSaidShareALine) {
             "A,0.125,0.125\nB,0.250,0.250\nC,0.375,0.375\nD,0.500,0.500\n"  // external
             "all,4.00 KiB,4.00 KiB\n"                                       // address
             "A,0.125,0.125\nB,0.250,0.250\nC,0.375,0.375\nD,0.500,0.500\n");
-  EXPECT_NE(app::to_text(table).find("not looked at: Heap"), std::string::npos);
-  // What cannot be told is absent: no line, no key, an empty field.
+  EXPECT_NE(app::to_text(table).find("not inspected: Heap"), std::string::npos);
+  // Unknown figures are absent: no line, no key, an empty field.
   for (app::StressRow& row : rows) {
     if (row.label != "A") continue;
     row.overlaps = 1;
     row.peak->fragmentation.internal.reset();
   }
-  EXPECT_NE(app::to_text(app::stress_memory_table(rows)).find("told: A ("), std::string::npos);
+  EXPECT_NE(app::to_text(app::stress_memory_table(rows)).find("unknown: A ("), std::string::npos);
   const std::string less = app::to_csv(app::stress_memory_table(rows));
   EXPECT_EQ(less.find("A,"), less.find("A,0.125,0.125"));
   EXPECT_FALSE(app::to_json(rows.front())["memory"]["peak"].contains("internal_fragmentation"));
@@ -452,13 +452,13 @@ TEST(StressReport, AllocatorsOfWhichTheSameIsSaidShareALine) {
   const auto internal = static_cast<std::size_t>(column - flat.columns.begin());
   EXPECT_EQ(flat.rows[0].cells[internal].text, "");
   EXPECT_NE(flat.rows[1].cells[internal].text, "");
-  // What varies little is a range.
+  // Metadata of several points is a range.
   EXPECT_NE(app::to_csv(app::stress_allocator_table(rows)).find("A,1.00 KiB to 16.0 KiB\n"), std::string::npos);
 }
 
-// Medians over runs; an iteration that was refused is not one that was served.
+// Medians over runs; iterations with a refusal are excluded.
 TEST(StressReport, FiguresOfSpace) {
-  app::StressRow row = looked_at("A", 64, 0, 0, 0);
+  app::StressRow row = inspected("A", 64, 0, 0, 0);
   row.settings.test = alloc::StressTest::churn;
   row.point.requests = 100;
   row.capacity_bytes = 12800;
@@ -476,16 +476,16 @@ TEST(StressReport, FiguresOfSpace) {
   EXPECT_EQ(figures.last_ms, 5.5);     // of 3 and 8
   EXPECT_EQ(
       app::to_csv(app::stress_table({row})),
-      "allocator,iterations,in the end of the pool,in the end addresses,iteration [ms] median,iteration [ms] last\n"
+      "allocator,iterations,at the end of the pool,at the end addresses,iteration [ms] median,iteration [ms] last\n"
       "A,2,90.00%,11.2 KiB,3.00,5.50\n");
 }
 
-// The columns of a group stand together.
+// The columns of a group are adjacent.
 TEST(StressReport, PointsAreGathered) {
   std::vector<app::StressRow> rows;
   for (const std::uint32_t requests : {1, 10, 100}) {
     for (const std::size_t payload : {32, 64}) {
-      rows.push_back(looked_at("A", payload, 0, 0, 0));
+      rows.push_back(inspected("A", payload, 0, 0, 0));
       rows.back().settings.test = alloc::StressTest::scaling;
       rows.back().point.requests = requests;
       rows.back().runs_ms = {static_cast<double>(requests) + (payload == 64 ? 0.5 : 0)};
@@ -497,10 +497,10 @@ TEST(StressReport, PointsAreGathered) {
             "A,1.00,10.00,100.0,1.50,10.50,100.5\n");
 }
 
-TEST(StressReport, OnePointIsALineAnAllocator) {
-  const std::vector<app::StressRow> rows{looked_at("A", 64, 0, 0.25, 256), looked_at("B", 64, 0, 0.5, 256)};
+TEST(StressReport, OnePointHasOneLinePerAllocator) {
+  const std::vector<app::StressRow> rows{inspected("A", 64, 0, 0.25, 256), inspected("B", 64, 0, 0.5, 256)};
   EXPECT_EQ(app::to_csv(app::stress_memory_table(rows)),
-            "allocator,most blocks in use internal,most blocks in use external,most blocks in use address,"
+            "allocator,at the peak internal,at the peak external,at the peak address,"
             "external at the end\n"
             "A,0.000,0.250,4.00 KiB,0.250\n"
             "B,0.000,0.500,4.00 KiB,0.500\n");

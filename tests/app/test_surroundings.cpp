@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What surrounds the executable: streams that are closed or full, signals, files that change, or that are named twice, and numbers
-// and scenes at the ends of what floats can hold.
+// The environment of the executable: closed or full streams, signals, files that change or are
+// named twice, and numbers and scenes at the limits of floats.
 #include <sys/stat.h>
 
 #include <chrono>
@@ -22,7 +22,7 @@ class Surroundings : public Executable {
     scene_ = folder_ / "scene.obj";
     write_file(scene_, obj_text(200));
   }
-  // By a shell, with the program in $H and the scene in $S.
+  // In a shell, with the program in $H and the scene in $S.
   Outcome shell(const std::string& command) const {
     return Running("/bin/sh", {"-c", "H='" + binary_ + "' S='" + scene_ + "'\n" + command}).wait();
   }
@@ -44,14 +44,14 @@ TEST_F(Surroundings, ErrorsThatCannotBePrintedKeepTheirExitCode) {
   EXPECT_EQ(shell("$H list >/dev/full").exit, 1);
 }
 
-// With a closed stream the file would get its number, and what is printed would be in it.
+// A file opened with a closed stream's descriptor would receive the printed text.
 TEST_F(Surroundings, NothingIsPrintedIntoAFileInAStreamsPlace) {
   const std::string report = folder_ / "report.json";
   EXPECT_EQ(shell("$H build $S --runs 1 --device cpu --json " + report + " 2>&- <&-").exit, 0);
   EXPECT_NO_THROW(json::parse(read_file(report)));
 }
 
-TEST_F(Surroundings, ResultsBehindEachOtherInOneFile) {
+TEST_F(Surroundings, OutputAndErrorsInOneFile) {
   const Outcome outcome = shell("$H build $S --runs 1 --device cpu --json /dev/stdout");
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("200 triangles"), std::string::npos);
@@ -60,7 +60,7 @@ TEST_F(Surroundings, ResultsBehindEachOtherInOneFile) {
   EXPECT_EQ(json::parse(outcome.out.substr(at)).at("schema"), "heapwood.bench/1");
 }
 
-// As when the terminal is closed.
+// As if the terminal is closed.
 TEST_F(Surroundings, AHangUpEndsABenchLikeCtrlC) {
   const std::string report = folder_ / "report.json";
   Running running(binary_, bench({"--runs", "100000", "--json", report}));
@@ -79,7 +79,7 @@ TEST_F(Surroundings, NoOutputReplacesAnInput) {
                                                   {"build", scene_, "--allocator", "atomic", "--profile", scene_},
                                                   {"trace", scene_, "--json", scene_},
                                                   bench({"--json", scene_})}) {
-    expect_error(command, 2, {"scene.obj", "name another file"});
+    expect_error(command, 2, {"scene.obj", "choose another file"});
   }
   EXPECT_EQ(read_file(scene_), before);
   const std::string trace = folder_ / "trace.csv";
@@ -88,7 +88,7 @@ TEST_F(Surroundings, NoOutputReplacesAnInput) {
   expect_error({"host-bench", "--trace", "/dev/zero"}, 1, {"/dev/zero", "not a regular file"});
 }
 
-// A pipe without a writer would be waited for, and a device read without end.
+// Reading a pipe without a writer would block, and reading a device would never end.
 TEST_F(Surroundings, PipesAndDevicesAreNotRead) {
   const auto ends = [&](const std::string& arguments, int exit, const std::string& word) {
     const Outcome outcome = shell("timeout -s KILL 20 $H " + arguments + " --device cpu");
@@ -111,7 +111,7 @@ TEST_F(Surroundings, PipesAndDevicesAreNotRead) {
   ends("render $S -o " + (folder_ / "a.png"), 3, "scene.camera: cannot be read: it is not a regular file");
 }
 
-// Also where a run is many short launches, none of which lasts until it looks.
+// Also if a run consists of launches too short to notice the interruption themselves.
 TEST_F(Surroundings, CtrlCEndsEveryTestSoon) {
   for (const char* test : {"p --iterations 65536 --blocks 1", "soak --seconds 100", "lifetimes --iterations 65536",
                            "range --iterations 65536", "semaphore --runs 100000"}) {
@@ -132,7 +132,7 @@ TEST_F(Surroundings, CtrlCEndsEveryTestSoon) {
   }
 }
 
-TEST_F(Surroundings, CtrlCKeepsWhatTraceHasMeasured) {
+TEST_F(Surroundings, CtrlCKeepsResultsOfTrace) {
   const std::string report = folder_ / "trace.json";
   Running running(binary_,
                   {"trace", scene_, "--size", "512x512", "--runs", "1000", "--device", "cpu", "--json", report});
@@ -140,14 +140,14 @@ TEST_F(Surroundings, CtrlCKeepsWhatTraceHasMeasured) {
   running.send(SIGINT);
   const Outcome outcome = running.wait();
   EXPECT_EQ(outcome.exit, 1);
-  EXPECT_NE(outcome.err.find("interrupted; what was measured is above"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("interrupted; the results so far are above"), std::string::npos) << outcome.err;
   EXPECT_NE(outcome.out.find("first ray"), std::string::npos) << outcome.out;
   const json trace = json::parse(read_file(report));
   EXPECT_EQ(trace.at("first_ray").at("build_runs_ms").size(), 1000u);
   EXPECT_LT(trace.at("results").size(), 2u);
 }
 
-// Nothing half written, and what is there is not replaced by something of another kind.
+// No partial file is left, and folders and devices are not replaced.
 TEST_F(Surroundings, PicturesAreWrittenWholeOrNotAtAll) {
   const auto render = [&](const std::string& to) {
     return std::vector<std::string>{"render", scene_, "--size", "32x24", "--spp", "1", "--device", "cpu", "-o", to};
@@ -167,11 +167,11 @@ TEST_F(Surroundings, PicturesAreWrittenWholeOrNotAtAll) {
   EXPECT_EQ(files, 4u) << "scene.obj, folder.png, link.png, target.png";
 }
 
-TEST_F(Surroundings, ResumeKeepsNothingOfAnotherMesh) {
+TEST_F(Surroundings, ResumeReusesNothingOfAnotherMesh) {
   const std::string report = folder_ / "report.json";
   ASSERT_EQ(run(bench({"--json", report})).exit, 0);
   const Outcome same = run(bench({"--json", report, "--resume"}));
-  EXPECT_NE(same.err.find("results kept"), std::string::npos) << same.err;
+  EXPECT_NE(same.err.find("results reused"), std::string::npos) << same.err;
   write_file(scene_, obj_text(300));
   const Outcome other = run(bench({"--json", report, "--resume"}));
   EXPECT_EQ(other.exit, 0) << other.err;
@@ -179,7 +179,7 @@ TEST_F(Surroundings, ResumeKeepsNothingOfAnotherMesh) {
   for (const json& result : json::parse(read_file(report)).at("results")) EXPECT_EQ(result.at("triangles"), 300);
 }
 
-TEST_F(Surroundings, NumbersThatAreNone) {
+TEST_F(Surroundings, InvalidNumbers) {
   for (const char* option :
        {"--traversal-cost", "--intersection-cost", "--empty-bonus", "--duplicate-cost", "--timeout"})
     for (const char* number : {"nan", "-nan", "inf", "1e400", "x"})
@@ -188,14 +188,14 @@ TEST_F(Surroundings, NumbersThatAreNone) {
   expect_error({"reproduce", "--minutes", "nan"}, 2, {"--minutes", "nan"});
 }
 
-// As of a variable of a script that is not set.
-TEST_F(Surroundings, ValuesThatAreEmpty) {
+// As with an unset variable of a script.
+TEST_F(Surroundings, EmptyValues) {
   for (const char* option : {"--json", "--allocator", "--profile"})
-    expect_error({"build", scene_, option, ""}, 2, {option, "nothing given"});
+    expect_error({"build", scene_, option, ""}, 2, {option, "the value is empty"});
   expect_error({"render", scene_, "-o", folder_ / "a.png", "--camera", ""}, 2, {"--camera"});
 }
 
-TEST_F(Surroundings, ScenesThatRaysCannotMeasure) {
+TEST_F(Surroundings, ScenesOutOfTheRangeOfRays) {
   const auto scaled = [&](const std::string& scale) {
     const std::string path = folder_ / "scaled.obj";
     write_file(path, "v 0 0 0\nv " + scale + " 0 0\nv 0 " + scale + " 0\nf 1 2 3\n");

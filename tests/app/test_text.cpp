@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers, tables and the line of progress as text.
+// Numbers, tables and the progress line as text.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -121,7 +121,7 @@ TEST(Table, GroupsStandAboveTheirColumns) {
   EXPECT_LT(text.find("right"), text.find("row"));
 }
 
-// A name wider than its columns makes them wider, in every block that has some of them.
+// A group name wider than its columns widens them in each block that contains some of them.
 TEST(Table, GroupsEndWhereTheirColumnsEnd) {
   Table table;
   table.columns = {
@@ -135,7 +135,7 @@ TEST(Table, GroupsEndWhereTheirColumnsEnd) {
   table.rows.front().cells[1].best = true;
   const std::string marked = to_text(table);
   EXPECT_NE(marked.find("     a long name   another\n             a    b    c\n"), std::string::npos) << marked;
-  // A block is not wider than asked for, and a group that is broken has its name over each part.
+  // Blocks respect the width, and a split group has its name above each part.
   for (unsigned i = 0; i < 4; ++i) table.columns.push_back({"d", false, false, "broken"});
   for (unsigned i = 0; i < 4; ++i) table.rows.front().cells.push_back({"4"});
   for (const std::size_t width : {16, 20, 24, 30, 60}) {
@@ -151,7 +151,7 @@ TEST(Table, ABlockEndsBetweenGroups) {
     for (const char* column : {"column 1", "column 2"}) table.columns.push_back({column, false, false, group});
   }
   table.add({"row", "1", "2", "3", "4"});
-  // Three columns would fit: the second group is not broken for that.
+  // Three columns would fit, but the second group is not split.
   const std::string text = to_text(table, {40, false});
   EXPECT_EQ(text.find("second group"), text.rfind("second group")) << text;
   EXPECT_LT(text.find("2\n"), text.find("second group")) << text;

@@ -43,8 +43,8 @@ TEST(Cache, RoundTripKeepsEverything) {
 TEST(Cache, AnEmptyMeshIsAnError) {
   const Folder folder;
   save_cache({}, folder / "a.hwmesh");
-  expect_error(Exit::scene, {"there is no triangle in it"}, [&] { load_cache(folder / "a.hwmesh"); });
-  expect_error(Exit::scene, {"there is no triangle in it"}, [] { parse_cache({}, "a.hwmesh"); });
+  expect_error(Exit::scene, {"it contains no triangle"}, [&] { load_cache(folder / "a.hwmesh"); });
+  expect_error(Exit::scene, {"it contains no triangle"}, [] { parse_cache({}, "a.hwmesh"); });
 }
 
 TEST(Cache, KeepsTheOriginAndAPrintableName) {
@@ -129,7 +129,7 @@ TEST(Cache, ClaimsBeyondTheFileCostNothing) {
   }
 }
 
-// A checksum proves that a file is what was saved, not that what was saved is sound.
+// A correct checksum does not imply valid contents.
 TEST(Cache, ChecksWhatItLoads) {
   const Folder folder;
   Mesh mesh;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// scenes/exact_math.hpp against the C library's functions in higher precision, and pinned to the bit.
+// scenes/exact_math.hpp against the C library in higher precision and against fixed bits.
 #include "scenes/exact_math.hpp"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace heapwood::scenes {
 namespace {
 
-// Evenly from low to high, with the ends.
+// Evenly from low to high, including both ends.
 std::vector<float> samples(float low, float high, unsigned n = 20'000) {
   std::vector<float> all;
   for (unsigned i = 0; i <= n; ++i) {
@@ -19,7 +19,7 @@ std::vector<float> samples(float low, float high, unsigned n = 20'000) {
   return all;
 }
 
-// At most the float beside the nearest one, and hardly ever not the nearest one.
+// Off by at most one float from the nearest, and rarely by that.
 template <class Ours, class Theirs>
 void expect_close(const char* name, const std::vector<float>& at, Ours ours, Theirs theirs,
                   unsigned max_not_nearest = 1) {

@@ -78,10 +78,10 @@ TEST(Mesh, BoundsHoldTheVerticesOfTriangles) {
 
 TEST(Mesh, WithoutATriangleIsOneError) {
   EXPECT_NO_THROW(require_triangles(square(), "a.ply"));
-  expect_error(Exit::scene, {"a.ply: there is no triangle in it"}, [] { require_triangles({}, "a.ply"); });
+  expect_error(Exit::scene, {"a.ply: it contains no triangle"}, [] { require_triangles({}, "a.ply"); });
 }
 
-// The square, moved, by both ways of placing vertices.
+// The square, moved, with both functions that place vertices.
 std::vector<Mesh> placed(Vec3d offset) {
   std::vector<Mesh> meshes(2, square());
   std::vector<double> coordinates;

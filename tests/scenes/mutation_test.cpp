@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Some thousands of seeded mutations of good files: each must give a sound mesh, or an error of one line; the fuzzers in
-// tests/fuzz search further.
+// Thousands of seeded mutations of valid files: each must give a valid mesh or a one-line error.
+// The fuzzers in tests/fuzz search further.
 #include <functional>
 #include <vector>
 
@@ -69,7 +69,7 @@ void survives(const std::vector<std::string>& seeds, const std::vector<std::stri
       }
     }
   }
-  // Both outcomes are met often, or the mutations miss their aim.
+  // Both outcomes must be frequent for the test to be useful.
   EXPECT_GT(good, seeds.size() * 20);
   EXPECT_GT(refused, seeds.size() * 400);
 }

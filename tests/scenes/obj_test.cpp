@@ -67,7 +67,7 @@ TEST(Obj, PolygonsOfAnySizeLoseNoTriangle) {
   }
 }
 
-// A reader that counts corners in a byte must not see it; its place among the faces stays.
+// Such a face is kept from a reader that counts corners in a byte; its place among the faces stays.
 TEST(Obj, LargeConcavePolygonsStayInTheirOutline) {
   std::string text = four, face = "f";
   double area = 0;
@@ -132,7 +132,7 @@ TEST(Obj, ACommentDoesNotContinue) {
     EXPECT_EQ(mesh.triangles.size(), 2u) << comment;
   }
   EXPECT_EQ(parse(three + "f 1 2 \\\n 3 # end \\\nf 1 2 3\n").triangles.size(), 2u);
-  EXPECT_EQ(parse(three + "f 1 2 3\ng a#\\\nf 1 2 3\n").triangles.size(), 1u);  // no comment: a name
+  EXPECT_EQ(parse(three + "f 1 2 3\ng a#\\\nf 1 2 3\n").triangles.size(), 1u);  // a name, not a comment
 }
 
 TEST(Obj, VerticalTabAndFormFeedAreBlanks) {
@@ -141,7 +141,7 @@ TEST(Obj, VerticalTabAndFormFeedAreBlanks) {
 
 TEST(Obj, PointsAndLinesAreNoTriangles) {
   EXPECT_EQ(parse(three + "f\nf 1\nf 1 2\nl 1 2 3\np 1\nf 1 2 3\n").triangles.size(), 1u);
-  refuses(three + "f 1 2\nl 1 2 3\n", "there is no triangle in it");
+  refuses(three + "f 1 2\nl 1 2 3\n", "it contains no triangle");
 }
 
 TEST(Obj, EverythingElseIsPassedOver) {
@@ -198,8 +198,8 @@ TEST(Obj, RefusesBrokenVertices) {
 
 TEST(Obj, RefusesAFileWithoutFaces) {
   for (const char* text : {"", "\n", "# nothing\n", "v 0 0 0\n", "\x89PNG\r\n\x1a\n"})
-    refuses(text, "there is no triangle in it");
-  refuses(std::string_view("\0\0\0\0", 4), "there is no triangle in it");
+    refuses(text, "it contains no triangle");
+  refuses(std::string_view("\0\0\0\0", 4), "it contains no triangle");
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ TEST(Ply, LineEndsCommentsAndWhiteSpaceAreFree) {
   text.insert(text.find("element"), "comment element vertex 9\nobj_info none\n\n");
   text.insert(text.find("3 0 1"), "\n\n\t ");
   expect_same(parse(text), square());
-  text.pop_back();  // no line end behind the last number
+  text.pop_back();  // no line end after the last number
   expect_same(parse(text), square());
 }
 
@@ -179,7 +179,7 @@ TEST(Ply, FileWithoutATriangleIsOneError) {
         header("binary_little_endian", point + "element face 0" + faces) + std::string(12, '\0'),
         header("ascii", point + "element face 2" + faces) + "0 0 0\n2 0 0\n0\n",
         header("ascii", point + "element tristrips 1" + faces) + "0 0 0\n5 0 0 0 0 0\n"}) {
-    refuses(text, {"dir/foo.ply: there is no triangle in it"});
+    refuses(text, {"dir/foo.ply: it contains no triangle"});
   }
   refuses(header("ascii", "element face 1" + faces) + "3 0 0 0\n", {"no element `vertex`"});
 }
@@ -190,7 +190,7 @@ TEST(Ply, StripsOfTriangles) {
   // Two strips of alternating winding; the third only repeats a corner to turn.
   const std::string text = header("ascii", elements) + points + "14 0 1 2 3 4 -1 2 1 0 -1 0 1 1 2\n";
   EXPECT_EQ(parse(text).triangles, (std::vector<Triangle>{{{0, 1, 2}}, {{2, 1, 3}}, {{2, 3, 4}}, {{2, 1, 0}}}));
-  // Beside faces, in the order of the file, with -1 in an unsigned type.
+  // Together with faces, in the order of the file, with -1 in an unsigned type.
   std::string both = elements;
   both.replace(both.find("int int"), 7, "int uint");
   both += "element face 1\nproperty list uchar int vertex_indices\n";
@@ -227,7 +227,7 @@ TEST(Ply, ByteOrderMarkAndBlanks) {
   text.replace(text.find("format ascii"), 12, "\vformat\fascii");
   text.replace(text.find("0 0 0"), 5, "0\v0\f0");
   expect_same(parse(text), square());
-  refuses("plywood\n", {"line 1", "opens with the line `ply`"});
+  refuses("plywood\n", {"line 1", "the first line must be `ply`"});
 }
 
 TEST(Ply, FarCoordinatesKeepTheirShape) {
@@ -238,7 +238,7 @@ TEST(Ply, FarCoordinatesKeepTheirShape) {
     EXPECT_EQ(mesh.origin.z, 0);
     for (unsigned i = 0; i < 3; ++i) EXPECT_EQ(mesh.origin + to_double(mesh.vertices[i]), points[i]);
   };
-  // Text may hold more digits than its type says.
+  // Text may have more digits than its type holds.
   expect_kept(parse(header("ascii", "element vertex 3\n" + xyz + faces) +
                     "500028.125 4649776.25 1\n500028.25 4649776.25 1\n500028.125 4649777.0625 1.5\n3 0 1 2\n"));
   for (const bool big : {false, true}) {
@@ -260,7 +260,7 @@ TEST(Ply, FarCoordinatesKeepTheirShape) {
 
 TEST(Ply, RefusesABrokenHeaderAndSaysWhere) {
   refuses("ply", {"line 1", "ends before `end_header`"});
-  refuses("obj\n", {"line 1", "opens with the line `ply`"});
+  refuses("obj\n", {"line 1", "the first line must be `ply`"});
   refuses("ply\nformat ascii 1.0\n", {"line 3", "ends before `end_header`"});
   refuses("ply\nelement vertex 1\n" + xyz + "end_header\n", {"no `format` line"});
   refuses("ply\nformat text 1.0\n", {"line 2", "the format must be"});
@@ -270,19 +270,18 @@ TEST(Ply, RefusesABrokenHeaderAndSaysWhere) {
   refuses(header("ascii", "element vertex -1\n"), {"line 3", "`-1` is not a count"});
   refuses(header("ascii", "element vertex 99999999999999999999\n"), {"line 3", "is not a count"});
   refuses(header("ascii", "property float x\n"), {"line 3", "before the first element"});
-  refuses(header("ascii", "element vertex 1\nproperty real x\n"), {"line 4", "`real` is no type"});
+  refuses(header("ascii", "element vertex 1\nproperty real x\n"), {"line 4", "`real` is not a property type"});
   refuses(header("ascii", "element vertex 1\nproperty float\n"), {"line 4", "expected `property"});
   refuses(header("ascii", "element face 1\nproperty list uchar vertex_indices\n"), {"line 4", "expected `property"});
   refuses(header("ascii", "element face 1\nproperty list float int vertex_indices\n"), {"line 4", "length of a list"});
-  refuses(header("ascii", "vertices 4\n"), {"line 3", "`vertices` is no keyword"});
-  refuses(header("ascii", "\x1b[31m\n"), {"line 3", "`\\x1b[31m` is no keyword"});
+  refuses(header("ascii", "vertices 4\n"), {"line 3", "`vertices` is not a keyword"});
+  refuses(header("ascii", "\x1b[31m\n"), {"line 3", "`\\x1b[31m` is not a keyword"});
 }
 
 TEST(Ply, RefusesElementsThatDoNotFit) {
   const std::string faces = "element face 1\nproperty list uchar int vertex_indices\n";
-  refuses(header("ascii", "element vertex 0\n" + xyz + "element vertex 0\n" + xyz + faces),
-          {"`vertex` stands there twice"});
-  refuses(header("ascii", "element vertex 0\n" + xyz + "property float x\n" + faces), {"`x` stands there twice"});
+  refuses(header("ascii", "element vertex 0\n" + xyz + "element vertex 0\n" + xyz + faces), {"`vertex` appears twice"});
+  refuses(header("ascii", "element vertex 0\n" + xyz + "property float x\n" + faces), {"`x` appears twice"});
   refuses(header("ascii", "element vertex 0\nproperty float x\nproperty float y\n" + faces), {"no property `z`"});
   refuses(header("ascii", "element vertex 0\nproperty list uchar float x\n" + faces), {"`x` must not be a list"});
   refuses(header("ascii", "element vertex 0\n" + xyz + "element face 1\nproperty int vertex_indices\n") + "0 0 0\n",
@@ -332,7 +331,7 @@ TEST(Ply, RefusesListsOfStrangeLength) {
 
 TEST(Ply, RefusesWhatIsCutOff) {
   for (const std::string& whole : {square_text, square_binary(false), square_binary(true)}) {
-    // A text that loses its last line end is whole.
+    // Text without its last line end is complete.
     for (std::size_t length = 0; length + 1 < whole.size(); ++length) {
       expect_error(Exit::scene, {}, [&] { parse(whole.substr(0, length)); });
     }

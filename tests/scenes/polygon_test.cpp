@@ -47,8 +47,9 @@ std::vector<Vec3> in_space(const Outline& outline, unsigned plane) {
   return corners;
 }
 
-// The triangles have no negative area and, taken together, the outline as their border: they cover every point as often as
-// the outline goes round it. For an outline without self-intersections that is once inside, never outside.
+// No triangle has a negative area, and together their border is the outline: they cover each point
+// as often as the outline winds around it. Without self-intersections that is once inside, never
+// outside.
 void expect_triangulated(const Outline& outline, std::span<const Triangle> triangles, std::int64_t zero_areas = 0) {
   ASSERT_EQ(triangles.size() + 2, outline.size());
   std::map<std::pair<std::uint32_t, std::uint32_t>, int> edges;
@@ -72,7 +73,7 @@ void expect_triangulated(const Outline& outline, std::span<const Triangle> trian
   EXPECT_LE(zeros, zero_areas);
 }
 
-// In every plane, from every `step`th corner on.
+// In every plane, starting at every `step`th corner.
 void expect_exact(Outline outline, std::int64_t zero_areas = 0, std::size_t step = 1) {
   Triangulator triangulator;
   for (std::size_t first = 0; first < outline.size(); first += step) {
@@ -204,7 +205,7 @@ Outline star(Random& random, unsigned n) {
   return outline;
 }
 
-// Out along a spiral, and back beside it.
+// Out along a spiral and back next to it.
 Outline spiral(unsigned n) {
   Outline outline;
   const auto at = [&](double i, double width) {
@@ -217,7 +218,7 @@ Outline spiral(unsigned n) {
   return outline;
 }
 
-// Teeth whose tips and whose roots are on a line each; `skew` turns them away from the axes.
+// Teeth with collinear tips and collinear roots; `skew` rotates them away from the axes.
 Outline comb(unsigned teeth, std::int64_t skew) {
   Outline outline;
   for (std::int64_t i = 0; i < teeth; ++i) {
@@ -245,7 +246,8 @@ Outline with_collinear(Outline outline, Random& random) {
   return result;
 }
 
-// A square with square holes on a grid; each is bridged to the one left of it, those of the first column downwards.
+// A square with square holes on a grid, each bridged to its left neighbour, in the first column
+// downwards.
 Outline plate(unsigned columns, unsigned rows) {
   Outline outline = {
       {-8, -8}, {10 * columns + 8, -8}, {10 * columns + 8, 10 * rows + 8}, {-8, 10 * rows + 8}, {-8, -8}};
@@ -282,7 +284,8 @@ bool touch(Corner a, Corner b, Corner c, Corner d) {
          sign(twice_area(c, d, a)) * sign(twice_area(c, d, b)) < 0;
 }
 
-// Random points, untangled by reversing the part between two edges that cross; empty if that does not end.
+// Random points, untangled by reversing the part between crossing edges; empty if that does not
+// end.
 Outline untangled(Random& random, unsigned n) {
   Outline p;
   for (unsigned i = 0; i < n; ++i) p.push_back({random.below(40), random.below(40)});

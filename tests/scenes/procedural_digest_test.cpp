@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Procedural scenes are the same to the bit on every machine, with every compiler and every C library. A digest that
-// differs from its constant means that something in scenes/ depends on one of them, or that a scene was changed on
-// purpose; only then is the constant changed.
+// Procedural scenes are identical to the bit on every machine and with every compiler and C
+// library. If a digest differs, something in scenes/ depends on one of them, or a scene was changed
+// on purpose; update the constant only in the latter case.
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -27,7 +27,7 @@ class Family : public ::testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(All, Family, ::testing::ValuesIn(families), [](const auto& info) { return info.param; });
 
 TEST_P(Family, HasTheTrianglesAskedFor) {
-  // Steps of 13% pass every threshold at which a family adds detail.
+  // Steps of 13% reach every threshold at which a family adds detail.
   for (double n = 1000; n < 150'000; n *= 1.13) {
     for (const unsigned seed : {1u, 2u}) {
       const auto wanted = static_cast<std::uint64_t>(n);
@@ -70,11 +70,11 @@ TEST_P(Family, UsesEveryVertexAndKnowsACamera) {
   for (const Triangle& t : mesh.triangles) {
     for (const std::uint32_t v : t.v) used[v] = true;
   }
-  // A vertex is unused where a triangle of zero area was dropped, if at all.
+  // Only dropped zero-area triangles may leave vertices unused.
   EXPECT_LE(std::count(used.begin(), used.end(), false), 10);
 }
 
-// What each is for: sizes that vary by orders of magnitude, or hardly.
+// The purpose of each scene: sizes that vary by orders of magnitude, or hardly.
 TEST(Families, HaveTheTrianglesTheyPromise) {
   const auto edge_at = [](const Mesh& mesh, double quantile) {
     std::vector<float> longest;
@@ -100,7 +100,7 @@ TEST(Families, HaveTheTrianglesTheyPromise) {
   EXPECT_GT(slim / static_cast<double>(pipes.triangles.size()), 0.15);
 }
 
-// No slit between the floor, below the tiles if there are any, and the walls.
+// No gap between the walls and the floor (below the tiles, if any).
 TEST(Families, FloorOfAnAtriumMeetsItsWalls) {
   for (const char* name : {"atrium:1k", "atrium:5k", "atrium:20k", "atrium:50k", "atrium:100k"}) {
     const Mesh mesh = make(name);
@@ -108,12 +108,13 @@ TEST(Families, FloorOfAnAtriumMeetsItsWalls) {
     const Box box = bounds(mesh);
     const float ground = tiles ? -0.02f : 0;
     EXPECT_EQ(box.lo.y, ground) << name;
-    // It goes on behind the wall at the back, which stands on it.
+    // The floor extends beyond the rear wall, which stands on it.
     float floor = 0, wall = 0;
     for (const Triangle& t : mesh.triangles) {
       const Vec3 a = mesh.vertices[t.v[0]], b = mesh.vertices[t.v[1]], c = mesh.vertices[t.v[2]];
       const float low = std::min({a.y, b.y, c.y}), high = std::max({a.y, b.y, c.y});
-      // The floor's triangles reach from end to end; the undersides of columns' feet lie there, too.
+      // The floor's triangles span the full length; the undersides of columns also lie in its
+      // plane.
       const bool reaches = std::max({a.x, b.x, c.x}) > 3 && std::min({a.x, b.x, c.x}) < -3;
       if (low == box.lo.y && high == low && reaches) floor = std::min({floor, a.x, b.x, c.x});
       if (low == ground && high > 12 && a.x == b.x && b.x == c.x) wall = std::min(wall, a.x);
@@ -171,12 +172,12 @@ TEST(SceneName, ReadsCountsAndSeeds) {
 TEST(SceneName, RefusesWhatItCannotMake) {
   for (const char* bad : {"atrium:", "atrium::1", "atrium:x", "atrium:-5", "atrium:1g", "atrium:k", "atrium:1500.5",
                           "atrium:1e4", "atrium:nan", "atrium:99999999999999999999", "atrium: 5k"}) {
-    expect_error(Exit::usage, {"scene `atrium:", "is no number of triangles; write 1500, 20k or 7.5m"},
+    expect_error(Exit::usage, {"scene `atrium:", "is not a number of triangles; write 1500, 20k or 7.5m"},
                  [&] { parse_scene_name(bad); });
   }
   for (const char* bad :
        {"atrium:5k:", "atrium:5k:x", "atrium:5k:-1", "atrium:5k:1:2", "atrium:5k:99999999999999999999"}) {
-    expect_error(Exit::usage, {"is no seed"}, [&] { parse_scene_name(bad); });
+    expect_error(Exit::usage, {"is not a seed"}, [&] { parse_scene_name(bad); });
   }
   expect_error(Exit::usage, {"it can have 1000 to 100000000 triangles"}, [] { parse_scene_name("statue:999"); });
   expect_error(Exit::usage, {"it can have 1000 to 100000000 triangles"}, [] { parse_scene_name("statue:101m"); });
@@ -201,7 +202,7 @@ TEST(Patches, CountNeverFallsBelowTheLeast) {
   box(model, {}, {0, 0, 0}, {1, 1, 1});
   EXPECT_EQ(model.count(0), 12u);
   EXPECT_EQ(model.tessellate(5).triangles.size(), 12u);
-  EXPECT_EQ(model.tessellate(5000).triangles.size(), 12u);  // nothing in it may be divided
+  EXPECT_EQ(model.tessellate(5000).triangles.size(), 12u);  // its shapes cannot be divided
   EXPECT_TRUE(Model().tessellate(10).triangles.empty());
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of scenes share: files of a test's own, bytes of a PLY file, errors by their kind and text.
+// Helpers of the scene tests: temporary files, bytes of a PLY file, expected errors.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 
 namespace heapwood::scenes::testing {
 
-// A folder that goes when the test does.
+// A temporary folder, removed at the end of the test.
 class Folder {
  public:
   Folder() {
@@ -54,7 +54,7 @@ std::string raw(T value, bool big = false) {
   return big ? std::string(bytes.rbegin(), bytes.rend()) : bytes;
 }
 
-// Runs f and expects an Error of this kind whose text is one line and contains every part.
+// Runs f and expects an Error of this kind with a one-line text that contains every part.
 template <class F>
 void expect_error(Exit exit, std::initializer_list<std::string_view> parts, F f) {
   try {
