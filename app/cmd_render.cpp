@@ -125,7 +125,8 @@ void add_render(CLI::App& app, Invocation& invocation) {
       ->type_name("MODE");
   add_camera_options(*command, options->camera);
   command->add_option("--seed", options->seed, "seed of the samples")->capture_default_str()->type_name("N");
-  command->add_flag("--watertight", options->watertight, "slower intersection without leaks at edges");
+  command->add_flag("--watertight", options->watertight,
+                    "slower intersection without leaks at edges;\nalways for small models in large scenes");
   command->add_option("--allocator", options->allocator, "allocator id (heapwood list allocators)")
       ->capture_default_str()
       ->type_name("ID");

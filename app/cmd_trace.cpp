@@ -74,7 +74,7 @@ Table rays_table(const TraceBench& bench, const TraceResult& result) {
                       : ""),
       fmt::format("camera: {}", render::to_arguments(result.camera, result.origin)),
       fmt::format("method: {} intersection, median of {} runs after a warm-up; rays and hits in buffers",
-                  bench.watertight ? "watertight" : "fast", bench.settings.runs)};
+                  result.watertight ? "watertight" : "fast", bench.settings.runs)};
   return table;
 }
 
@@ -88,7 +88,7 @@ Json trace_report(const TraceBench& bench, const TraceResult& result, const std:
   json["height"] = bench.size.height;
   json["camera"] = render::to_string(result.camera, result.origin);
   json["up"] = std::string(1, "xyz"[result.camera.up]);
-  json["watertight"] = bench.watertight;
+  json["watertight"] = result.watertight;
   json["tree"] = {{"inner", tree.inner},
                   {"leaves", tree.leaves},
                   {"refs", tree.refs},
@@ -147,7 +147,8 @@ void add_trace(CLI::App& app, Invocation& invocation) {
       ->default_str("1024x1024")
       ->type_name("WxH");
   command->add_option("--rays", options->rays, "primary, diffuse")->capture_default_str()->type_name("KINDS");
-  command->add_flag("--watertight", options->bench.watertight, "slower intersection without leaks at edges");
+  command->add_flag("--watertight", options->bench.watertight,
+                    "slower intersection without leaks at edges;\nalways for small models in large scenes");
   command->add_option("--runs", options->bench.settings.runs, "timed builds and launches, after a warm-up")
       ->capture_default_str()
       ->check(between(1, 1000))

@@ -30,6 +30,7 @@ TraceResult run_trace(const TraceBench& bench, const std::function<void(const st
   result.node_bytes = sizeof(kdtree::Node) * (result.tree.inner + result.tree.leaves);
   result.record_bytes = (sizeof(kdtree::PlaneRecord) + sizeof(std::uint32_t)) * result.tree.refs;
   const render::Scene traced(bench.device.id, scene.workspace().download(), scene.view(), bench.watertight);
+  result.watertight = traced.watertight();
   result.first_ray.order_ms = traced.order_ms();
   for (int run = 0; run < bench.settings.runs; ++run) result.first_ray.records_ms.push_back(traced.fill_records());
   const auto [width, height] = bench.size;

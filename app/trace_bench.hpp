@@ -52,7 +52,8 @@ struct TraceResult {
   std::size_t node_bytes = 0, record_bytes = 0;
   FirstRay first_ray;
   render::Camera camera;
-  Vec3d origin;  // of the mesh: to_string(camera, origin)
+  Vec3d origin;             // of the mesh: to_string(camera, origin)
+  bool watertight = false;  // the test that the rays took: asked for, or the mesh is coarse
   std::vector<TraceRow> rows;
 };
 

@@ -231,9 +231,16 @@ class BuildWorker {
     publish_oldest(tickets);
   }
   // The split in the middle of task_, or no split.
-  SIMT_INLINE Split choose_middle_of_task() { return choose_middle_slow(warp_, scratch_, k_.corners, k_.costs, task_); }
+  SIMT_INLINE Split choose_middle_of_task() {
+    // Through Scratch: a node by value would be copied to the call's stack frame.
+    const std::uint32_t at = top_ % Kernel::stack_size;
+    if (warp_.lane() == 0) scratch_.stack[at] = task_;
+    warp_.sync();
+    return choose_middle_slow(warp_, scratch_, k_.corners, k_.costs, at);
+  }
   static SIMT_OUTLINE Split choose_middle_slow(Warp warp, Scratch& scratch, const PackedCorners* corners,
-                                               SahCosts costs, NodeTask task) {
+                                               SahCosts costs, std::uint32_t at) {
+    const NodeTask& task = scratch.stack[at];
     const SplitCost cost(costs, task.path.scale(), task.box, task.n);
     return choose_middle<Refs>(warp, scratch.choose, task, corners, cost);
   }

@@ -31,7 +31,7 @@ SIMT_INLINE float select(Vec3 v, unsigned axis) { return axis == 0 ? v.x : axis 
 
 // The fast test: PlaneTest with a ray's slopes, which `Slopes` stores.
 template <class Slopes>
-class PlaneIntersection : public PlaneTest<PlaneRecord> {
+class PlaneIntersection : public PlaneTest {
  public:
   using Record = PlaneRecord;
   // How far outside the leaf's interval of the ray a hit may lie: relative to its distance, and

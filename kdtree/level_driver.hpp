@@ -132,7 +132,7 @@ LevelRun build_levels_of(const Device& device, const LevelJob& job, LevelTree& t
   const Box bounds = stream.read(&sums.data()->scene).tight_box();
   level = Level(memory, n > shared_limit ? 1 : 0, n > shared_limit ? 0 : 1, chunks_of(n), n, RefArray<kind>::bytes);
   LevelView view = level.view(nodes.add({memory, 2, "nodes of the tree"}), 0);
-  const NodeTask root{level.refs.data(), n, 0, bounds, NodePath(scale_of(bounds)), max_refs_per_triangle};
+  const NodeTask root{level.refs.data(), n, 0, bounds, NodePath(scale_of(bounds)), root_allowance};
   stream.launch(LevelFill<kind>{.level = view, .root = root, .corners = corners.data()},
                 pieces(LevelFill<kind>::piece));
 

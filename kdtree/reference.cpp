@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "kdtree/candidates.hpp"
 #include "kdtree/clip_exact.hpp"
 #include "kdtree/node_task.hpp"
 
@@ -99,7 +100,7 @@ class Sweep {
 struct Work {
   Box box;
   unsigned depth = 0;
-  double allowance = max_refs_per_triangle;  // NodeTask::allowance
+  double allowance = root_allowance;  // NodeTask::allowance
   std::vector<std::uint32_t> ids;
   std::vector<Box> bounds;
 
@@ -175,6 +176,7 @@ class Builder {
 
   // The builders' limit of refs per triangle.
   static bool is_allowed(const Work& work, const ReferenceSplit& split) {
+    if (work.ids.size() <= exact_limit) return true;
     double refs = 0;
     for (const Box& box : work.bounds) refs += (split.goes_below(box) ? 1 : 0) + (split.goes_above(box) ? 1 : 0);
     return refs <= work.allowance * static_cast<double>(work.ids.size());
@@ -195,8 +197,11 @@ class Builder {
         (goes_below ? below : above).add(work.ids[i], work.bounds[i]);
       }
     }
-    below.allowance = above.allowance = work.allowance * static_cast<double>(work.ids.size()) /
-                                        static_cast<double>(below.ids.size() + above.ids.size());
+    below.allowance = above.allowance = work.allowance;
+    if (work.ids.size() > exact_limit) {
+      below.allowance = above.allowance *=
+          static_cast<double>(work.ids.size()) / static_cast<double>(below.ids.size() + above.ids.size());
+    }
     return {std::move(below), std::move(above)};
   }
 

@@ -39,35 +39,11 @@ struct Vec8 {
 // PlaneTest::test() for eight rays: whether the distance h lies in [lower, upper), and whether the
 // point at h is in the triangle.
 [[gnu::always_inline]] inline void dot(Vec3 a, const Vec8& b, Floats8& to) { to = a.x * b.x + a.y * b.y + a.z * b.z; }
-[[gnu::always_inline]] inline void smaller(const Floats8& a, const Floats8& b, Floats8& to) { to = a < b ? a : b; }
-
-[[gnu::always_inline]] inline bool test(const LocalPlaneRecord& record, const Vec8& origin, const Vec8& direction,
-                                        const Floats8& lower, const Floats8& upper, Ints8& hit, Floats8& h) {
-  using Test = PlaneTest<LocalPlaneRecord>;
-  const Vec3 a = LocalPlaneRecord::a(record.a_nx), n = LocalPlaneRecord::n(record.a_nx, record.nyz);
-  const Vec8 s{origin.x - a.x, origin.y - a.y, origin.z - a.z};
-  Floats8 distance, along, u, v, error, lowest;
-  dot(n, direction, along);
-  dot(n, s, distance);
-  const Floats8 inverse = 1.0f / along;
-  h = -distance * inverse;
-  hit &= (h >= lower) & (h < upper);
-  if (any_of(hit, hit) == 0) return false;
-  const Vec8 p{s.x + direction.x * h, s.y + direction.y * h, s.z + direction.z * h};
-  dot(LocalPlaneRecord::u(record.uxy, record.uz_v), p, u);
-  dot(LocalPlaneRecord::v(record.uz_v), p, v);
-  const Floats8 product = h * inverse;
-  smaller(product < 0.0f ? -product : product, Floats8{} + Test::max_tolerance / Test::tolerance, error);
-  smaller(u, v, lowest);
-  smaller(lowest, 1.0f - u - v, lowest);
-  hit &= lowest + error * Test::tolerance >= -Test::min_tolerance;
-  return true;
-}
 
 [[gnu::always_inline]] inline void at(const Row& row, const Vec8& p, Floats8& to) {
   to = row.w + row.x * p.x + row.y * p.y + row.z * p.z;
 }
-[[gnu::always_inline]] inline bool test(const AbsolutePlaneRecord& record, const Vec8& origin, const Vec8& direction,
+[[gnu::always_inline]] inline bool test(const PlaneRecord& record, const Vec8& origin, const Vec8& direction,
                                         const Floats8& lower, const Floats8& upper, Ints8& hit, Floats8& h) {
   Floats8 distance, along, u, v;
   at(record.plane, origin, distance);
@@ -97,25 +73,14 @@ struct PacketEntry {
 
 // Slopes of eight rays.
 struct Slopes8 {
-#if defined(HEAPWOOD_OFFSET_SLOPES)
-  Floats8 inverse, second;
+  Floats8 inverse, offset;
 
   [[gnu::always_inline]] void set(const Floats8& from, const Floats8& direction, int side) {
     inverse = 1.0f / direction;
-    second = -(from * inverse);
-    set_low_bits(second, side);
+    offset = -(from * inverse);
+    set_low_bits(offset, side);
   }
-  [[gnu::always_inline]] void distance(float at, Floats8& to) const { to = at * inverse + second; }
-#else
-  Floats8 origin, inverse;
-
-  [[gnu::always_inline]] void set(const Floats8& from, const Floats8& direction, int side) {
-    origin = from;
-    inverse = 1.0f / direction;
-    set_low_bits(inverse, side);
-  }
-  [[gnu::always_inline]] void distance(float at, Floats8& to) const { to = (at - origin) * inverse; }
-#endif
+  [[gnu::always_inline]] void distance(float at, Floats8& to) const { to = at * inverse + offset; }
 };
 
 // detail::traverse() for eight rays, with the same planes; minima and maxima replace its

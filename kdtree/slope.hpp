@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A ray on one axis as traversal needs it: the distance to the plane `axis = at`. Also the storage
 // of a ray's three slopes.
-//
-// The difference is computed first, (at - origin) * inverse: it is exact near the origin, so the
-// error is relative to the distance, at any position of the scene in space.
 #pragma once
 
 #include <cmath>
@@ -24,32 +21,19 @@ SIMT_INLINE Vec3 away_from_zero(Vec3 d) { return {away_from_zero(d.x), away_from
 
 }  // namespace detail
 
-// The two lowest bits of the second word hold 2 if the direction is negative, else 0, so that one
-// operation on them and a node's link gives the position of the near child. They scale all
-// distances along the axis by at most 1 + 3 ulp.
-#if defined(HEAPWOOD_OFFSET_SLOPES)
+// A ray meets the plane at t = at * inverse + offset. The offset's two lowest bits hold 2 if the direction is negative, else 0, so that one
+// operation on them and a node's link gives the position of the near child. They move all
+// planes of the axis by at most 3 ulps of the offset.
 struct Slope {
-  float inverse, second;
+  float inverse, offset;
 
   static SIMT_INLINE Slope of(float origin, float direction) {
     const float inverse = simt::approximate_reciprocal(direction);
     return {inverse, simt::from_bits((simt::bits(-(origin * inverse)) & ~3u) | (direction < 0 ? 2u : 0u))};
   }
-  SIMT_INLINE float distance(float at) const { return at * inverse + second; }
-  SIMT_INLINE std::uint32_t side_bits() const { return simt::bits(second); }
+  SIMT_INLINE float distance(float at) const { return at * inverse + offset; }
+  SIMT_INLINE std::uint32_t side_bits() const { return simt::bits(offset); }
 };
-#else
-struct Slope {
-  float origin, inverse;
-
-  static SIMT_INLINE Slope of(float origin, float direction) {
-    const float inverse = simt::approximate_reciprocal(direction);
-    return {origin, simt::from_bits((simt::bits(inverse) & ~3u) | (direction < 0 ? 2u : 0u))};
-  }
-  SIMT_INLINE float distance(float at) const { return (at - origin) * inverse; }
-  SIMT_INLINE std::uint32_t side_bits() const { return simt::bits(inverse); }
-};
-#endif
 
 // Storage of a ray's slopes: registers, or a column of a warp's Scratch. On a GPU the latter avoids
 // the selects and registers of a dynamic axis: 64 instead of 40 warps per multiprocessor.

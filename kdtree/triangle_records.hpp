@@ -3,17 +3,16 @@
 // order of the leaves, so that a leaf's triangles are adjacent. A record has three rows of 16
 // bytes, one load each. All rows are computed in double and then rounded.
 //
-//   LocalPlaneRecord     fast test: the triangle's normal and the two planes that give its
-//                        barycentric coordinates (Woop 2004, "A ray tracing hardware architecture
-//                        for dynamic scenes", the affine triangle transformation), relative to
-//                        corner a. Rounding errors grow with the ray's length, not with the
-//                        distance from the origin.
-//   AbsolutePlaneRecord  the same three planes in absolute coordinates: fewer operations per test,
-//                        but rounding errors grow with the distance from the origin.
-//   CornerRecord         watertight test: the corners themselves (Woop, Benthin, Wald 2013).
+//   PlaneRecord   fast test: the triangle's plane and the two planes that give its barycentric
+//                 coordinates (Woop 2004, "A ray tracing hardware architecture for dynamic scenes",
+//                 the affine triangle transformation). A ray that misses the plane's interval reads
+//                 one row of three.
+//   CornerRecord  watertight test: the corners themselves (Woop, Benthin, Wald 2013).
 //
-// Limits: a triangle whose rows do not fit a float (edges under 1e-38 of its distance from the
-// origin) is treated as degenerate.
+// Limits: rounding errors of the fast test grow with the distance from the origin, so scenes are
+// kept near it (scenes::Mesh::origin), and the watertight test serves scenes for which that is not
+// enough (is_coarse). A triangle whose rows do not fit a float (edges under 1e-38 of its distance
+// from the origin) is treated as degenerate.
 #pragma once
 
 #include <cmath>
@@ -27,44 +26,19 @@ namespace heapwood::kdtree {
 struct alignas(16) Row {
   float x = 0, y = 0, z = 0, w = 0;
 };
-struct alignas(8) RowPart {
-  float x = 0, y = 0;
-};
-
-// For a point p, n.(p - a) = 0 on the triangle's plane; there u.(p - a) and v.(p - a) are the
-// weights of corners b and c. The length of n is the triangle's minimum height, within limits: the
-// test derives its tolerance from it.
-struct LocalPlaneRecord {
-  Row a_nx;  // a, first component of n
-  // Separate rows: u is neither read nor held in registers before the plane is hit.
-  RowPart nyz, uxy;
-  Row uz_v;
-
-  SIMT_INLINE static Vec3 a(const Row& a_nx) { return {a_nx.x, a_nx.y, a_nx.z}; }
-  SIMT_INLINE static Vec3 n(const Row& a_nx, const RowPart& nyz) { return {a_nx.w, nyz.x, nyz.y}; }
-  SIMT_INLINE static Vec3 u(const RowPart& uxy, const Row& uz_v) { return {uxy.x, uxy.y, uz_v.x}; }
-  SIMT_INLINE static Vec3 v(const Row& uz_v) { return {uz_v.y, uz_v.z, uz_v.w}; }
-};
 
 // plane.(p, 1) = 0 on the triangle's plane; there u.(p, 1) and v.(p, 1) are the weights of corners
 // b and c of a triangle that is enlarged on all sides by the rounding errors of the test, so that
 // neighbours overlap. With t the square of the normal's length, a weight w of the enlarged triangle
 // is the weight w + t (3 w - 1) of the triangle itself.
-struct AbsolutePlaneRecord {
+struct PlaneRecord {
   Row plane, u, v;
 };
 
 struct CornerRecord {
   Row a, b, c;  // w unused
 };
-static_assert(sizeof(LocalPlaneRecord) == 48 && sizeof(AbsolutePlaneRecord) == 48 && sizeof(CornerRecord) == 48);
-
-// The record of the fast test: LocalPlaneRecord or AbsolutePlaneRecord.
-#if defined(HEAPWOOD_ABSOLUTE_PLANES)
-using PlaneRecord = AbsolutePlaneRecord;
-#else
-using PlaneRecord = LocalPlaneRecord;
-#endif
+static_assert(sizeof(PlaneRecord) == 48 && sizeof(CornerRecord) == 48);
 
 namespace detail {
 
@@ -124,24 +98,15 @@ struct TriangleFrame {
 }  // namespace detail
 
 // A plane that no ray reaches: the distance is -inf, below every interval, or NaN.
-SIMT_INLINE void make_unhittable(AbsolutePlaneRecord& record) {
-  record = AbsolutePlaneRecord{{0, 0, 0, 1}, {0, 0, 0, -1}, {0, 0, 0, -1}};
+SIMT_INLINE void make_unhittable(PlaneRecord& record) {
+  record = PlaneRecord{{0, 0, 0, 1}, {0, 0, 0, -1}, {0, 0, 0, -1}};
 }
-SIMT_INLINE void make_unhittable(LocalPlaneRecord& record) { record = LocalPlaneRecord{}; }
 // Three equal corners: all edge functions are exactly zero, which the watertight test rejects.
 SIMT_INLINE void make_unhittable(CornerRecord& record) { record = CornerRecord{}; }
 
-SIMT_INLINE void make_record(const Corners& t, float, LocalPlaneRecord& record) {
-  const detail::TriangleFrame frame(t);
-  if (frame.degenerate) return make_unhittable(record);
-  // The limits keep products of the normal with distances up to 1e20 finite.
-  const double scale = detail::limited(frame.min_height, 0x1p-60, 0x1p+60) / frame.area;
-  const Vec3 n = detail::rounded(frame.normal, scale), u = detail::rounded(frame.u, 1), v = detail::rounded(frame.v, 1);
-  record = {{t.a.x, t.a.y, t.a.z, n.x}, {n.y, n.z}, {u.x, u.y}, {u.z, v.x, v.y, v.z}};
-  if (!(detail::finite(record.a_nx) && detail::finite({n.y, n.z, u.x, u.y}) && detail::finite(record.uz_v))) {
-    make_unhittable(record);
-  }
-}
+// The fast test's rounding errors, as a length: of coordinates up to `reach`, of the triangle and of
+// the ray's origin.
+SIMT_INLINE double plane_error(double reach) { return 0x1p-22 * reach; }
 
 // The largest absolute coordinate in a box: `reach` below.
 SIMT_INLINE float reach_of(const Box& box) {
@@ -150,11 +115,11 @@ SIMT_INLINE float reach_of(const Box& box) {
 }
 
 // `reach` is about the largest absolute coordinate from which rays start.
-SIMT_INLINE void make_record(const Corners& t, float reach, AbsolutePlaneRecord& record) {
+SIMT_INLINE void make_record(const Corners& t, float reach, PlaneRecord& record) {
   const detail::TriangleFrame frame(t);
   if (frame.degenerate) return make_unhittable(record);
   const Vec3 highest = max(max(max(t.a, -t.a), max(t.b, -t.b)), max(t.c, -t.c));
-  const double error = 0x1p-22 * (detail::larger(detail::larger(highest.x, highest.y), highest.z) + reach);
+  const double error = plane_error(detail::larger(detail::larger(highest.x, highest.y), highest.z) + reach);
   const double tolerance = detail::limited(error / frame.min_height, 0x1p-24, 0x1p-5);
   const auto plane = [&](const detail::Double3& normal, double scale, double at_a) {
     const Vec3 n = detail::rounded(normal, scale);

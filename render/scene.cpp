@@ -16,6 +16,21 @@ double milliseconds_since(Clock::time_point start) {
 
 }  // namespace
 
+bool is_coarse(const kdtree::MeshView& mesh, const Box& bounds) {
+  // The fast test loses no ray of a closed mesh whose triangles are this high
+  // (tests/render/test_closed_meshes.cpp). Those of the meshes in docs/performance.md are 14 times
+  // as high and more.
+  const double min_height = 512 * kdtree::plane_error(kdtree::reach_of(bounds));
+  double area = 0, coarse_area = 0;
+  for (std::uint32_t id = 0; id < mesh.triangles.size(); ++id) {
+    const kdtree::detail::TriangleFrame frame(kdtree::corners(mesh, id));
+    if (frame.degenerate) continue;
+    area += frame.area;
+    if (frame.min_height < min_height) coarse_area += frame.area;
+  }
+  return coarse_area > 0.5 * area;
+}
+
 Scene::Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtree::MeshView& mesh, bool watertight)
     : host_(mesh), mesh_(device, mesh) {
   // Replaces a tree without nodes (an empty scene).
@@ -26,7 +41,7 @@ Scene::Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtre
   // reordering them has no measurable effect.
   if (device.kind != simt::DeviceKind::cpu) order_ms_ = backend(device).order(device, tree_);
   records_ = {device, tree_.refs.size() * sizeof(kdtree::PlaneRecord)};
-  data_ = {watertight,
+  data_ = {watertight || is_coarse(mesh, tree.bounds),
            tree_.nodes.data(),
            records_.data(),
            tree_.refs.data(),

@@ -11,10 +11,16 @@
 
 namespace heapwood::render {
 
+// Whether the coordinates of a mesh are too coarse for the fast test: most of its area is in
+// triangles that are small beside the test's rounding errors, as in a small model beside a far
+// outlier. O(triangles).
+bool is_coarse(const kdtree::MeshView& mesh, const Box& bounds);
+
 class Scene {
  public:
   // Uploads tree and mesh and computes the triangle records on the device. The mesh must outlive
-  // the scene, the tree need not. Throws Error if memory is exhausted.
+  // the scene, the tree need not. A coarse mesh is traced with the watertight test, whether asked
+  // for or not. Throws Error if memory is exhausted.
   Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtree::MeshView& mesh, bool watertight = false);
 
   const simt::DeviceId& device() const { return mesh_.device(); }

@@ -31,7 +31,7 @@ TEST_P(Families, RefsAndWorkAreBounded) {
     const Soup soup = GetParam().make(n);
     const double triangles = static_cast<double>(soup.triangles.size());
     const Expected want = expected(soup.view(), RefKind::clipped);
-    EXPECT_LE(static_cast<double>(want.built.stats.refs), max_refs_per_triangle * triangles);
+    EXPECT_LE(static_cast<double>(want.built.stats.refs), 16 * triangles);
     EXPECT_LE(static_cast<double>(want.total_bytes) / static_cast<double>(ref_bytes(RefKind::clipped)),
               300 * triangles);
     RecordProperty("refs_per_triangle_" + std::to_string(n), std::to_string(want.built.stats.refs / triangles));

@@ -157,7 +157,7 @@ struct NodeData {
             0,
             s.node,
             NodePath(scale),
-            max_refs_per_triangle};
+            root_allowance};
     for (std::uint32_t i = 0; i < task.n; ++i) Refs::store(task.refs, task.n, i, i, s.refs[i]);
   }
   SplitCost cost() const { return SplitCost(SahCosts{}, task.path.scale(), task.box, task.n); }

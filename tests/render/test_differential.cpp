@@ -267,7 +267,6 @@ std::vector<Hit> trace_scalar(const Case& test) {
 
 // In absolute coordinates the fast test errs by those.
 Precision fast_precision(const Case& test) {
-  if (!std::is_same_v<kdtree::PlaneRecord, kdtree::AbsolutePlaneRecord>) return {};
   double reach = kdtree::reach_of(test.tree.bounds);
   for (const Ray& ray : test.rays) reach = std::max(reach, length(in_double(ray.origin)));
   return {2 * reach, false};

@@ -13,19 +13,11 @@ using kdtree::Random;
 using kdtree::Ray;
 using kdtree::Soup;
 
-template <class Record>
-class PlaneTests : public testing::Test {};
-using Records = testing::Types<kdtree::LocalPlaneRecord, kdtree::AbsolutePlaneRecord>;
-TYPED_TEST_SUITE(PlaneTests, Records);
-
 // Where the rounding of coordinates this large counts.
-template <class Record>
-double rounding_length(const Meeting& meeting, double reach) {
-  return meeting.ray_length + (std::is_same_v<Record, kdtree::AbsolutePlaneRecord> ? 4 * reach : 0);
-}
+double rounding_length(const Meeting& meeting, double reach) { return meeting.ray_length + 4 * reach; }
 
-TYPED_TEST(PlaneTests, AgreeWithDoublePrecision) {
-  const kdtree::PlaneTest<TypeParam> test;
+TEST(PlaneTest, AgreeWithDoublePrecision) {
+  const kdtree::PlaneTest test;
   unsigned certain = 0, outside = 0;
   for (const float scale : {1e-6f, 1.0f, 1e6f}) {
     for (const float offset : {0.0f, 1.0f, 1e3f, 1e5f}) {
@@ -39,7 +31,7 @@ TYPED_TEST(PlaneTests, AgreeWithDoublePrecision) {
       const double reach = (offset + 2) * scale;
       for (std::uint32_t i = 0; i < soup.triangles.size(); ++i) {
         const Corners c = kdtree::corners(soup.view(), i);
-        TypeParam record;
+        kdtree::PlaneRecord record;
         kdtree::make_record(c, static_cast<float>(reach), record);
         for (int k = 0; k < 20; ++k) {
           const float u = random.uniform(-0.2f, 1), v = random.uniform(-0.2f, 1 - u);
@@ -49,7 +41,7 @@ TYPED_TEST(PlaneTests, AgreeWithDoublePrecision) {
           const Ray ray{origin, 0, normalize(way), 1e30f};
           const auto meeting = meet(ray, c);
           if (!meeting || meeting->cosine < 1e-3) continue;
-          const double error = 0x1p-21 * rounding_length<TypeParam>(*meeting, reach) / meeting->cosine;
+          const double error = 0x1p-21 * rounding_length(*meeting, reach) / meeting->cosine;
           const double weight_error = error / meeting->min_height;
           float t = 0;
           const bool hit = test.test(&record, ray, 0, 1e30f, t);
@@ -77,8 +69,8 @@ TYPED_TEST(PlaneTests, AgreeWithDoublePrecision) {
 }
 
 // Rays through points of an edge, and those next to them: one of its two triangles is hit, or both.
-TYPED_TEST(PlaneTests, LeaveNoGapAtSharedEdges) {
-  const kdtree::PlaneTest<TypeParam> test;
+TEST(PlaneTest, LeaveNoGapAtSharedEdges) {
+  const kdtree::PlaneTest test;
   for (const float offset : {0.0f, 100.0f, 1e4f}) {
     Random random(4);
     unsigned gaps = 0;
@@ -97,7 +89,7 @@ TYPED_TEST(PlaneTests, LeaveNoGapAtSharedEdges) {
           0) {
         continue;
       }
-      TypeParam one, other;
+      kdtree::PlaneRecord one, other;
       kdtree::make_record({a, b, left}, offset + 4, one);
       kdtree::make_record({b, a, right}, offset + 4, other);
       float t = 0;
@@ -107,9 +99,9 @@ TYPED_TEST(PlaneTests, LeaveNoGapAtSharedEdges) {
   }
 }
 
-TYPED_TEST(PlaneTests, UnhittableTrianglesAreNotHit) {
-  const kdtree::PlaneTest<TypeParam> test;
-  TypeParam record;
+TEST(PlaneTest, UnhittableTrianglesAreNotHit) {
+  const kdtree::PlaneTest test;
+  kdtree::PlaneRecord record;
   Random random(5);
   for (const bool point : {true, false}) {
     const Vec3 a{0.5f, 0.5f, 0.5f}, b{0.25f, 0.5f, 1};
@@ -125,9 +117,9 @@ TYPED_TEST(PlaneTests, UnhittableTrianglesAreNotHit) {
 }
 
 // Parallel to the triangle, in its plane and beside it.
-TYPED_TEST(PlaneTests, ParallelRaysMiss) {
-  const kdtree::PlaneTest<TypeParam> test;
-  TypeParam record;
+TEST(PlaneTest, ParallelRaysMiss) {
+  const kdtree::PlaneTest test;
+  kdtree::PlaneRecord record;
   kdtree::make_record({{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, 1, record);
   float t = 0;
   for (const float z : {0.0f, 1.0f, -1.0f}) {

@@ -372,15 +372,12 @@ TEST(TriangleRecords, AreFiniteForAnyTriangle) {
       const Soup scaled = kdtree::transformed(soup, scale);
       for (std::uint32_t i = 0; i < scaled.triangles.size(); ++i) {
         const Corners corners = kdtree::corners(scaled.view(), i);
-        kdtree::LocalPlaneRecord local;
-        kdtree::AbsolutePlaneRecord absolute;
+        kdtree::PlaneRecord plane;
         kdtree::CornerRecord corner;
-        kdtree::make_record(corners, scale, local);
-        kdtree::make_record(corners, scale, absolute);
+        kdtree::make_record(corners, scale, plane);
         kdtree::make_record(corners, scale, corner);
         for (const auto& words :
-             {std::bit_cast<std::array<float, 12>>(local), std::bit_cast<std::array<float, 12>>(absolute),
-              std::bit_cast<std::array<float, 12>>(corner)}) {
+             {std::bit_cast<std::array<float, 12>>(plane), std::bit_cast<std::array<float, 12>>(corner)}) {
           for (const float x : words) ASSERT_TRUE(std::isfinite(x)) << scale;
         }
       }
