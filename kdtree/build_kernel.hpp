@@ -146,7 +146,7 @@ SIMT_INLINE ParentSplit parent_split(const NodeTask& parent, const Split& split)
       split.nl(),
       split.nr(),
       parent.path.below(split.is_poor()),
-      parent.n <= exact_limit ? parent.allowance : allowance_below(parent.allowance, parent.n, split.added(parent.n))};
+      parent.n <= max_uncounted_refs ? parent.allowance : allowance_below(parent.allowance, parent.n, split.added(parent.n))};
 }
 
 // The task of the child on one side. It is built from selected components, because selecting whole

@@ -214,7 +214,7 @@ SIMT_INLINE bool is_allowed(const Split& split, const NodeTask& task) {
 // Whether a node is split: the split costs less than a leaf, and the limit of refs per triangle
 // allows the refs that it adds.
 SIMT_INLINE bool is_worth(const Split& split, const NodeTask& task, const SplitCost& cost) {
-  return simt::from_bits(split.cost) < cost.leaf_cost() && (task.n <= exact_limit || is_allowed(split, task));
+  return simt::from_bits(split.cost) < cost.leaf_cost() && (task.n <= max_uncounted_refs || is_allowed(split, task));
 }
 
 // In hair, cables and cones, often no single split of a large node costs less than a leaf, but

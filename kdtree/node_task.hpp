@@ -10,11 +10,12 @@
 
 namespace heapwood::kdtree {
 
-// The root's allowance: the refs that the splits of large nodes (more than exact_limit refs) may
-// make of each triangle. Splits of the small nodes below are not counted, which would cost every
-// small node some 30 instructions; they are bounded by SAH and depth, and trees stay below 16 refs
-// per triangle on every family of meshes in tests/kdtree/families.hpp.
-inline constexpr float root_allowance = 14;
+// The root's allowance: the refs that splits may make of each triangle. Splits of nodes with at most
+// max_uncounted_refs refs are not counted, which would cost every small node some 30 instructions.
+// SAH and depth bound those, and trees stay below 16 refs per triangle on every family of meshes in
+// tests/kdtree/families.hpp.
+inline constexpr float root_allowance = 10;
+inline constexpr std::uint32_t max_uncounted_refs = 16;
 
 // One word with the node's depth, the number of consecutive splits above it that cost no less than
 // a leaf, and the scene's scale for SplitCost, a power of two of which only the exponent is stored.
@@ -45,7 +46,7 @@ struct alignas(16) NodeTask {
   std::uint32_t node;  // index in the tree
   Box box;
   NodePath path;
-  float allowance;  // refs that splits of large nodes may make of each ref of the node
+  float allowance;  // refs that splits may make of each ref of the node
 };
 static_assert(sizeof(NodeTask) == 48);
 

@@ -7,7 +7,6 @@
 #include <thread>
 #include <utility>
 
-#include "kdtree/candidates.hpp"
 #include "kdtree/clip_exact.hpp"
 #include "kdtree/node_task.hpp"
 
@@ -176,7 +175,7 @@ class Builder {
 
   // The builders' limit of refs per triangle.
   static bool is_allowed(const Work& work, const ReferenceSplit& split) {
-    if (work.ids.size() <= exact_limit) return true;
+    if (work.ids.size() <= max_uncounted_refs) return true;
     double refs = 0;
     for (const Box& box : work.bounds) refs += (split.goes_below(box) ? 1 : 0) + (split.goes_above(box) ? 1 : 0);
     return refs <= work.allowance * static_cast<double>(work.ids.size());
@@ -198,7 +197,7 @@ class Builder {
       }
     }
     below.allowance = above.allowance = work.allowance;
-    if (work.ids.size() > exact_limit) {
+    if (work.ids.size() > max_uncounted_refs) {
       below.allowance = above.allowance *=
           static_cast<double>(work.ids.size()) / static_cast<double>(below.ids.size() + above.ids.size());
     }

@@ -17,18 +17,33 @@ double milliseconds_since(Clock::time_point start) {
 }  // namespace
 
 bool is_coarse(const kdtree::MeshView& mesh, const Box& bounds) {
-  // The fast test loses no ray of a closed mesh whose triangles are this high
-  // (tests/render/test_closed_meshes.cpp). Those of the meshes in docs/performance.md are 14 times
-  // as high and more.
-  const double min_height = 512 * kdtree::plane_error(kdtree::reach_of(bounds));
+  // With less of either the fast test loses no ray of a closed mesh (tests/render/
+  // test_closed_meshes.cpp). Triangles of the meshes in docs/performance.md are 14 times as high
+  // and more, and the meshes fill their scenes.
+  constexpr double min_height_in_errors = 512, max_distance_in_spreads = 16;
+  const double reach = kdtree::reach_of(bounds), min_height = min_height_in_errors * kdtree::plane_error(reach);
   double area = 0, coarse_area = 0;
+  double mean[3] = {}, square[3] = {};  // of the triangles' positions, by area
   for (std::uint32_t id = 0; id < mesh.triangles.size(); ++id) {
-    const kdtree::detail::TriangleFrame frame(kdtree::corners(mesh, id));
+    const Corners corners = kdtree::corners(mesh, id);
+    const kdtree::detail::TriangleFrame frame(corners);
     if (frame.degenerate) continue;
     area += frame.area;
     if (frame.min_height < min_height) coarse_area += frame.area;
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      for (const Vec3& corner : {corners.a, corners.b, corners.c}) {
+        const double x = corner[axis] / reach;
+        mean[axis] += frame.area * x / 3;
+        square[axis] += frame.area * x * x / 3;
+      }
+    }
   }
-  return coarse_area > 0.5 * area;
+  if (area == 0) return false;
+  double variance = 0;
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    variance += square[axis] / area - (mean[axis] / area) * (mean[axis] / area);
+  }
+  return coarse_area > 0.5 * area || variance * max_distance_in_spreads * max_distance_in_spreads < 1;
 }
 
 Scene::Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtree::MeshView& mesh, bool watertight)

@@ -195,6 +195,7 @@ TEST(Renderer, ASmallModelOnALargePlainKeepsItsShadows) {
   for (const Mode mode : {Mode::ao, Mode::shaded}) {
     RenderJob job = still_life_job(mode);
     job.camera = {{3, 3, 5}, {0, 0.5f, 0}, 38, 1};
+    job.watertight = true;  // the fast test enlarges triangles by the rounding of the plain's coordinates
     const Soup near = block_on_plain(40), far = block_on_plain(3e4f);
     const Image expected = render(job, test_device(), MedianBuilder::build(near.view()), near.view());
     const Image image = render(job, test_device(), MedianBuilder::build(far.view()), far.view());
