@@ -50,11 +50,11 @@ class BuildWorker {
         has_task_ = false;
         if constexpr (Kernel::splits_in_loop) {
           const Next next = split_nodes();
-          if (next == Next::finish) {
-            const auto node = scratch_.unfinished;
-            finish_node(node.split, node.arrays, allocates_in_loop, node.tickets);
-          } else if (next == Next::middle) {
-            finish_node(choose_middle_of_task(), {}, false, k_.queue.load_tickets(warp_));
+          if (next == Next::finish || next == Next::middle) {
+            // A single call: finish_node() is inlined, and a second copy would cost registers.
+            auto node = scratch_.unfinished;
+            if (next == Next::middle) node = {choose_middle_of_task(), {}, k_.queue.load_tickets(warp_)};
+            finish_node(node.split, node.arrays, allocates_in_loop && next == Next::finish, node.tickets);
           }
         } else {
           split_node();
