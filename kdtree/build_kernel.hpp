@@ -140,13 +140,13 @@ struct ParentSplit {
   float allowance;
 };
 SIMT_INLINE ParentSplit parent_split(const NodeTask& parent, const Split& split) {
-  return {
-      split.axis(),
-      split.position(),
-      split.nl(),
-      split.nr(),
-      parent.path.below(split.is_poor()),
-      parent.n <= max_uncounted_refs ? parent.allowance : allowance_below(parent.allowance, parent.n, split.added(parent.n))};
+  return {split.axis(),
+          split.position(),
+          split.nl(),
+          split.nr(),
+          parent.path.below(split.is_poor()),
+          parent.n <= max_uncounted_refs ? parent.allowance
+                                         : allowance_below(parent.allowance, parent.n, split.added(parent.n))};
 }
 
 // The task of the child on one side. It is built from selected components, because selecting whole

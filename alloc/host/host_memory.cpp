@@ -35,8 +35,9 @@ void HostMemory::deallocate(const simt::DeviceId& device, void* block) noexcept 
 
 std::size_t HostMemory::available(const simt::DeviceId& device) {
   const HostStatistics statistics = on(device).statistics();
-  const std::size_t idle =
-      statistics.mapped_bytes ? *statistics.mapped_bytes - std::min(*statistics.mapped_bytes, statistics.used_bytes) : 0;
+  const std::size_t idle = statistics.mapped_bytes
+                               ? *statistics.mapped_bytes - std::min(*statistics.mapped_bytes, statistics.used_bytes)
+                               : 0;
   return simt::platform_available(device) + idle;
 }
 
