@@ -269,7 +269,7 @@ TEST(Ply, RefusesABrokenHeaderAndSaysWhere) {
   refuses(header("ascii", "element vertex\n"), {"line 3", "element NAME COUNT"});
   refuses(header("ascii", "element vertex -1\n"), {"line 3", "`-1` is not a count"});
   refuses(header("ascii", "element vertex 99999999999999999999\n"), {"line 3", "is not a count"});
-  refuses(header("ascii", "property float x\n"), {"line 3", "before the first element"});
+  refuses(header("ascii", "property float x\n"), {"line 3", "precedes the first element"});
   refuses(header("ascii", "element vertex 1\nproperty real x\n"), {"line 4", "`real` is not a property type"});
   refuses(header("ascii", "element vertex 1\nproperty float\n"), {"line 4", "expected `property"});
   refuses(header("ascii", "element face 1\nproperty list uchar vertex_indices\n"), {"line 4", "expected `property"});
