@@ -83,7 +83,7 @@ TEST_F(Commands, WrongUsage) {
   expect_error({"render", scene_, "-o", folder_ / "a.png", "--mode", "cubist"}, 2, {"cubist"});
   expect_error({"trace"}, 2, {"no scene"});
   expect_error({"trace", scene_, "--rays", "primary,secondary"}, 2, {"secondary"});
-  expect_error({"trace", scene_, "--size", "100x30"}, 2, {"100x30", "multiples"});
+  expect_error({"trace", scene_, "--size", "100x30"}, 2, {"100x30", "multiple of 8"});
 }
 
 TEST_F(Commands, UnreadableScenes) {
