@@ -108,7 +108,8 @@ TEST(RayProbe, FollowsTheTraversal) {
   std::vector<kdtree::PlaneRecord> records(scene->tree.refs.size());
   const kdtree::FillRecords<kdtree::PlaneRecord> fill{scene->mesh.vertices.data(), scene->mesh.triangles.data(),
                                                       static_cast<std::uint32_t>(scene->mesh.triangles.size()),
-                                                      scene->tree.refs.data(), records.data()};
+                                                      scene->tree.refs.data(), records.data(),
+                                                      kdtree::reach_of(scene->tree.bounds)};
   for (std::size_t i = 0; i < records.size(); ++i) fill(i);
   const float slack = kdtree::FastIntersection::diagonal_slack * scene->diagonal();
   const kdtree::TreeView<kdtree::FastIntersection> view{scene->tree.nodes.data(), records.data(),
