@@ -106,9 +106,11 @@ TEST(TreeView, BoxesAreTheNodesOfADepth) {
 TEST(RayProbe, FollowsTheTraversal) {
   const auto scene = built("atrium:2k");
   std::vector<kdtree::PlaneRecord> records(scene->tree.refs.size());
-  const kdtree::FillRecords<kdtree::PlaneRecord> fill{scene->mesh.vertices.data(), scene->mesh.triangles.data(),
+  const kdtree::FillRecords<kdtree::PlaneRecord> fill{scene->mesh.vertices.data(),
+                                                      scene->mesh.triangles.data(),
                                                       static_cast<std::uint32_t>(scene->mesh.triangles.size()),
-                                                      scene->tree.refs.data(), records.data(),
+                                                      scene->tree.refs.data(),
+                                                      records.data(),
                                                       kdtree::reach_of(scene->tree.bounds)};
   for (std::size_t i = 0; i < records.size(); ++i) fill(i);
   const float slack = kdtree::FastIntersection::diagonal_slack * scene->diagonal();
