@@ -223,7 +223,7 @@ class TBuddy {
     SIMT_ROLLED
     for (std::uint32_t k = top() + 1; k-- > order;) {
       before += moves(k).read();
-      // acquire: whoever sees units missing sees the move of them below.
+      // acquire: a thread that sees units missing sees the move of them below.
       const std::uint64_t seen = simt::atomic_ref<std::uint64_t>(*semaphore_word(k)).load(simt::acquire);
       if (Semaphore::available(seen) > 0) return Supply::some;
     }
@@ -435,7 +435,7 @@ class TBuddy {
   SIMT_OUTLINE void sweep(std::uint32_t order) const {
     const std::uint32_t below = (1u << order) - 1;
     moves(top()).begin();
-    // acquire: see the bits of those pairs. release: whoever sees the note missing sees the move.
+    // acquire: see the bits of those pairs. release: a thread that sees no note sees the move.
     std::uint32_t orders = missed().fetch_and(~below, simt::acq_rel) & below;
     SIMT_ROLLED
     for (; orders != 0; orders &= orders - 1) {

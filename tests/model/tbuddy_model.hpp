@@ -208,7 +208,7 @@ class Model {
     if (t.k != t.order) return bug_ != Bug::splits_outside_moves;
     return t.tail != 0 && bug_ != Bug::tails_outside_moves;
   }
-  // Ended moves are not counted: each thread that compares two readings is told.
+  // Ended moves are not counted: each thread that compares two readings gets a notice.
   static void end_move(State& s, int k) {
     --s.moves[k];
     for (Thread& t : s.thread) {
