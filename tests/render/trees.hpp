@@ -143,7 +143,8 @@ inline Soup closed_torus(unsigned rings, unsigned sides, double radius, double t
   return soup;
 }
 
-inline void append(Soup& to, const Soup& from) {
+// `from` is a copy, so that a mesh can be appended to itself.
+inline void append(Soup& to, Soup from) {
   const auto first = static_cast<std::uint32_t>(to.vertices.size());
   to.vertices.insert(to.vertices.end(), from.vertices.begin(), from.vertices.end());
   for (const Triangle& t : from.triangles) to.triangles.push_back({{t.v[0] + first, t.v[1] + first, t.v[2] + first}});
