@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // PrivateBump: nearly the lowest cost possible for an allocator that still hands out memory. Each
 // warp takes 64 KiB at a time and bump-allocates from it; a free does nothing. A baseline
-// (kdtree/profile.hpp), not in the registry.
+// (kdtree/build/profile.hpp), not in the registry.
 //
 // Remaining cost: a build never touches memory twice, so its arrays come from memory and not from a
 // cache. It may lose against an allocator that reuses recently freed memory.

@@ -7,10 +7,11 @@
 #include <new>
 
 #include "app/commands.hpp"
-#include "app/host_memory.hpp"
-#include "app/process.hpp"
-#include "app/progress.hpp"
-#include "app/version.hpp"
+#include "bench/program/messages.hpp"
+#include "bench/program/host_memory.hpp"
+#include "bench/program/process.hpp"
+#include "bench/program/progress.hpp"
+#include "bench/program/version.hpp"
 #include "simt/device.hpp"
 
 namespace heapwood::app {
@@ -33,20 +34,11 @@ Exit codes: 0 done, 1 failed while running, 2 wrong usage, 3 unreadable scene,
 
 void on_signal(int) { simt::interrupt(); }
 
-// Replaces line breaks, which messages of libraries and file names may contain.
-std::string one_line(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  while (!text.empty() && text.back() == ' ') text.pop_back();
-  return text;
-}
-
 int fail(Exit exit, const std::string& message) {
-  clear_progress_line();
+  bench::clear_progress_line();
   // Keeps the order of output and error if both streams go to one file.
   std::fflush(stdout);
-  write_error(fmt::format("heapwood: error: {}\n", one_line(message)));
+  bench::write_error(fmt::format("heapwood: error: {}\n", bench::one_line(message)));
   return static_cast<int>(exit);
 }
 
@@ -93,10 +85,10 @@ int parse_and_run(int argc, char** argv) {
   app.footer(examples);
   app.get_formatter()->column_width(36);
   app.set_help_flag("-h,--help", "options and examples");
-  app.set_version_flag("--version", version_line(), "version and commit");
+  app.set_version_flag("--version", bench::version_line(), "version and commit");
   app.require_subcommand(1);
   Invocation invocation;
-  add_host_memory_options(app, invocation.host);
+  bench::add_host_memory_options(app, invocation.host);
   invocation.argv.assign(argv, argv + argc);
   add_list(app, invocation);
   add_build(app, invocation);
@@ -117,26 +109,15 @@ int parse_and_run(int argc, char** argv) {
       return fail(Exit::usage, fmt::format("{}: {}: the value is empty; see 'heapwood {} --help'", command->get_name(),
                                            name, command->get_name()));
   }
-  install_signal_handlers(on_signal);
-  const Exit exit = with_host_memory(invocation.host, invocation.action);
+  bench::install_signal_handlers(on_signal);
+  const Exit exit = bench::with_host_memory(invocation.host, invocation.action);
   return std::fflush(stdout) != 0 || std::ferror(stdout) ? cannot_print() : static_cast<int>(exit);
 }
 
 }  // namespace
 
-void note(const std::string& text) {
-  clear_progress_line();
-  write_error(fmt::format("heapwood: note: {}\n", one_line(text)));
-}
-
-void warning(const std::string& text) {
-  clear_progress_line();
-  std::fflush(stdout);
-  write_error(fmt::format("heapwood: warning: {}\n", one_line(text)));
-}
-
 int run(int argc, char** argv) {
-  hold_standard_streams();
+  bench::hold_standard_streams();
   try {
     return parse_and_run(argc, argv);
   } catch (const Error& error) {

@@ -8,14 +8,15 @@
 #include <map>
 #include <memory>
 
-#include "app/bench_runner.hpp"
-#include "app/bench_table.hpp"
+#include "bench/program/messages.hpp"
+#include "bench/bench_runner.hpp"
+#include "bench/results/bench_table.hpp"
 #include "app/commands.hpp"
-#include "app/json_report.hpp"
-#include "app/leaf_warning.hpp"
-#include "app/output_file.hpp"
-#include "app/progress.hpp"
-#include "app/version.hpp"
+#include "bench/results/json_report.hpp"
+#include "app/output/leaf_warning.hpp"
+#include "bench/program/output_file.hpp"
+#include "bench/program/progress.hpp"
+#include "bench/program/version.hpp"
 #include "scenes/scene.hpp"
 
 namespace heapwood::app {
@@ -35,8 +36,8 @@ struct BenchOptions {
   std::string format = "table";
   std::string json;
   bool resume = false;
-  BuildSettings settings;
-  DeviceOptions device;
+  bench::BuildSettings settings;
+  bench::DeviceOptions device;
 };
 
 // Reports misspelt names and missing files before any measurement starts.
@@ -62,19 +63,19 @@ void check_scenes(std::vector<std::string>& scenes) {
 
 // Results of the file: `kept` replace measurements of this job; `others` stay in the file.
 struct Earlier {
-  std::vector<Result> kept;
-  std::vector<Json> others;
+  std::vector<bench::Result> kept;
+  std::vector<bench::Json> others;
 };
 
-Earlier read_earlier(const BenchOptions& options, const BenchJob& job) {
+Earlier read_earlier(const BenchOptions& options, const bench::BenchJob& job) {
   Earlier earlier;
   if (!options.resume) return earlier;
-  const EarlierReport report = read_report(options.json, job.device);
-  const Json settings = to_json(job.settings);
+  const bench::EarlierReport report = bench::read_report(options.json, job.device);
+  const bench::Json settings = to_json(job.settings);
   std::map<std::string, std::string> digests;
   for (const std::string& scene : job.scenes) digests[scene] = scenes::digest(scene);
   bool changed = false;
-  for (const Json& json : report.results) {
+  for (const bench::Json& json : report.results) {
     const std::string source = json.value("source", ""), allocator = json.value("allocator", "");
     // The path may hold another mesh since then; reports of earlier versions have no digest.
     if (const auto now = digests.find(source);
@@ -82,58 +83,58 @@ Earlier read_earlier(const BenchOptions& options, const BenchJob& job) {
       changed = true;
       continue;
     }
-    const bool per_level = json.value("builder", "") == name(Builder::per_level);
+    const bool per_level = json.value("builder", "") == bench::name(bench::Builder::per_level);
     const bool measured = per_level
-                              ? job.settings.builder != Builder::single && allocator == job.settings.host_allocator
+                              ? job.settings.builder != bench::Builder::single && allocator == job.settings.host_allocator
                               : std::any_of(job.allocators.begin(), job.allocators.end(),
-                                            [&](const engine::Entry* entry) { return allocator == entry->traits->id; });
+                                            [&](const registry::RegisteredAllocator* entry) { return allocator == entry->traits->id; });
     const bool asked = measured && std::find(job.scenes.begin(), job.scenes.end(), source) != job.scenes.end();
-    const bool settled = same(json.value("settings", Json()), settings);
+    const bool settled = bench::same(json.value("settings", bench::Json()), settings);
     if (asked && settled && reusable(json, job.settings))
-      earlier.kept.push_back(result_from_json(json));
+      earlier.kept.push_back(bench::result_from_json(json));
     else if (!asked || !settled)
       earlier.others.push_back(json);
   }
-  if (changed) note(options.json + ": a scene's file has changed: its results are measured again");
+  if (changed) bench::note(options.json + ": a scene's file has changed: its results are measured again");
   if (!earlier.kept.empty()) {
-    note(fmt::format("{}: {} of {} results reused{}", options.json, earlier.kept.size(),
-                     job.scenes.size() * (job.allocators.size() + (job.settings.builder != Builder::single ? 1 : 0)),
-                     report.git_sha == git_sha() ? "" : ", measured with version " + report.git_sha));
+    bench::note(fmt::format("{}: {} of {} results reused{}", options.json, earlier.kept.size(),
+                     job.scenes.size() * (job.allocators.size() + (job.settings.builder != bench::Builder::single ? 1 : 0)),
+                     report.git_sha == bench::git_sha() ? "" : ", measured with version " + report.git_sha));
   }
   return earlier;
 }
 
-void print_report(const BenchOptions& options, const BenchJob& job, const BenchResult& bench, const Json& report) {
+void print_report(const BenchOptions& options, const bench::BenchJob& job, const bench::BenchResult& bench, const bench::Json& report) {
   if (options.format == "json") {
-    fmt::print("{}", json_text(report));
+    fmt::print("{}", bench::json_text(report));
     return;
   }
   if (options.format == "csv") {
-    fmt::print("{}", to_csv(flat_table(bench.results)));
+    fmt::print("{}", bench::to_csv(bench::flat_table(bench.results)));
     return;
   }
-  std::vector<Table> tables;
-  for (Table table :
+  std::vector<bench::Table> tables;
+  for (bench::Table table :
        {slowdown_table(bench.results), fragmentation_table(bench.results), builder_table(bench.results)}) {
     if (!table.columns.empty()) tables.push_back(std::move(table));
   }
-  for (std::string& line : method_lines(bench.results, device_text(job.device), version_line()))
+  for (std::string& line : bench::method_lines(bench.results, bench::device_text(job.device), bench::version_line()))
     tables.back().notes.push_back(line);
   const bool markdown = options.format == "markdown";
-  const auto text = [&](const Table& table) {
-    return markdown ? to_markdown(table) : to_text(table, terminal_style());
+  const auto text = [&](const bench::Table& table) {
+    return markdown ? to_markdown(table) : to_text(table, bench::terminal_style());
   };
   const char* between = "";
-  for (const Table& table : tables) {
+  for (const bench::Table& table : tables) {
     fmt::print("{}{}", between, text(table));
     between = "\n";
   }
 }
 
-void warn_of_large_leaves(const std::vector<Result>& results) {
+void warn_of_large_leaves(const std::vector<bench::Result>& results) {
   std::vector<std::string> sources;  // all trees of a scene are equal
-  for (const Result& result : results) {
-    if (result.status != Status::ok || !result.tree) continue;
+  for (const bench::Result& result : results) {
+    if (result.status != bench::Status::ok || !result.tree) continue;
     if (std::find(sources.begin(), sources.end(), result.source) != sources.end()) continue;
     sources.push_back(result.source);
     warn_of_large_leaf(result.scene, result.tree->largest_leaf);
@@ -144,53 +145,53 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   if (options.resume && options.json.empty())
     throw Error(Exit::usage, "bench: --resume needs the file to continue: add --json FILE");
   check_scenes(options.scenes);
-  BenchJob job;
+  bench::BenchJob job;
   job.scenes = options.scenes;
-  if (options.settings.builder != Builder::per_level) job.allocators = find_allocators(options.allocators);
+  if (options.settings.builder != bench::Builder::per_level) job.allocators = bench::find_allocators(options.allocators);
   job.settings = options.settings;
-  std::unique_ptr<OutputFile> file;
-  if (!options.json.empty()) file = std::make_unique<OutputFile>(options.json, options.scenes);
-  job.device = choose_device(options.device);
-  if (job.settings.builder != Builder::single) alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
+  std::unique_ptr<bench::OutputFile> file;
+  if (!options.json.empty()) file = std::make_unique<bench::OutputFile>(options.json, options.scenes);
+  job.device = bench::choose_device(options.device);
+  if (job.settings.builder != bench::Builder::single) host_alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
   // One pool size for all: what AtomicMalloc needs, plus what allocators cache per warp
   // (pool_needs()).
-  job.pool_probe = engine::find("atomic");
+  job.pool_probe = registry::find("atomic");
   Earlier earlier = read_earlier(options, job);
   job.kept = std::move(earlier.kept);
 
-  BenchEvents events;
-  BenchResult result;
+  bench::BenchEvents events;
+  bench::BenchResult result;
   std::optional<Error> write_error;  // of the last attempt: the table is printed in any case
   {
-    Progress progress;
+    bench::Progress progress;
     events.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
       progress.update(done, total, what);
     };
-    events.scene_done = [&](const BenchResult& so_far) {
+    events.scene_done = [&](const bench::BenchResult& so_far) {
       if (!file) return;
       // Reused results of scenes that follow stay in the file.
-      std::vector<Json> others = earlier.others;
-      for (const Result& kept : job.kept) {
-        const auto is_kept = [&](const Result& r) {
+      std::vector<bench::Json> others = earlier.others;
+      for (const bench::Result& kept : job.kept) {
+        const auto is_kept = [&](const bench::Result& r) {
           return r.source == kept.source && r.builder == kept.builder && r.allocator == kept.allocator;
         };
         if (std::none_of(so_far.results.begin(), so_far.results.end(), is_kept)) others.push_back(to_json(kept));
       }
       try {
-        file->write(json_text(bench_report(argv, job.device, so_far.results, others)));
+        file->write(bench::json_text(bench_report(argv, job.device, so_far.results, others)));
         write_error.reset();
       } catch (const Error& error) {
         write_error = error;
       }
     };
-    result = run_bench(job, events);
+    result = bench::run_bench(job, events);
   }
-  print_report(options, job, result, bench_report(argv, job.device, result.results, earlier.others));
+  print_report(options, job, result, bench::bench_report(argv, job.device, result.results, earlier.others));
   warn_of_large_leaves(result.results);
   if (result.scene_error) throw *result.scene_error;
   if (write_error) throw *write_error;
   std::size_t failed = 0;
-  for (const Result& one : result.results) failed += one.status == Status::failed;
+  for (const bench::Result& one : result.results) failed += one.status == bench::Status::failed;
   if (failed)
     throw Error(Exit::failed, fmt::format("bench: {} of {} measurements failed; the reasons are below the table",
                                           failed, result.results.size()));
@@ -208,7 +209,7 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
 
 void add_bench(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<BenchOptions>();
-  options->settings.builder = Builder::both;
+  options->settings.builder = bench::Builder::both;
   CLI::App* command = app.add_subcommand("bench", "build times with every allocator, and of both builders");
   command->footer(bench_examples);
   command->add_option("scene", options->scenes, "scene names or file paths (heapwood list scenes)")->type_name("SCENE");
@@ -217,13 +218,13 @@ void add_bench(CLI::App& app, Invocation& invocation) {
       ->type_name("IDS");
   command->add_option("--format", options->format, "table, markdown, csv (one line per result), json")
       ->capture_default_str()
-      ->check(quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
+      ->check(bench::quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
       ->type_name("FORMAT");
   command->add_option("--json", options->json, "write all measurements, including raw samples")->type_name("FILE");
   command->add_flag("--resume", options->resume, "reuse results in FILE measured with the same settings");
-  add_builder_option(*command, options->settings, true);
-  add_build_options(*command, options->settings, true);
-  add_device_options(*command, options->device);
+  bench::add_builder_option(*command, options->settings, true);
+  bench::add_build_options(*command, options->settings, true);
+  bench::add_device_options(*command, options->device);
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] {
       options->settings.host_allocator = level_allocator(invocation.host);

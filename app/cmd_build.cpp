@@ -5,16 +5,18 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "app/bench_runner.hpp"
-#include "app/build_profile.hpp"
-#include "app/build_report.hpp"
+#include "bench/results/exhaustion.hpp"
+#include "bench/program/messages.hpp"
+#include "bench/bench_runner.hpp"
+#include "app/output/profile_table.hpp"
+#include "app/output/build_report.hpp"
 #include "app/commands.hpp"
-#include "app/json_report.hpp"
-#include "app/leaf_warning.hpp"
-#include "app/output_file.hpp"
-#include "app/prepared_scene.hpp"
-#include "app/progress.hpp"
-#include "kdtree/validate.hpp"
+#include "bench/results/json_report.hpp"
+#include "app/output/leaf_warning.hpp"
+#include "bench/program/output_file.hpp"
+#include "bench/prepared_scene.hpp"
+#include "bench/program/progress.hpp"
+#include "kdtree/check/validate.hpp"
 
 namespace heapwood::app {
 
@@ -29,89 +31,89 @@ constexpr const char* build_examples = R"(Examples:
   heapwood build atrium --allocator heapwood --profile atrium.json)";
 
 struct BuildCommand {
-  std::string scene, allocator = default_allocator, json, profile;
+  std::string scene, allocator = bench::default_allocator, json, profile;
   bool strict = false, validate = false;
-  BuildSettings settings;
-  DeviceOptions device;
+  bench::BuildSettings settings;
+  bench::DeviceOptions device;
 };
 
-void validate_tree(PreparedScene& scene, std::size_t& violations, std::string& first) {
+void validate_tree(bench::PreparedScene& scene, std::size_t& violations, std::string& first) {
   const std::vector<std::string> found = kdtree::validate(scene.tree(), scene.view());
   violations = found.size();
   if (!found.empty()) first = found.front();
 }
 
 Exit profile(const BuildCommand& command, const std::vector<std::string>& argv) {
-  const engine::Entry& entry = find_builder(command.allocator);
-  check_profile(command.settings, command.allocator);
-  OutputFile file(command.profile, {command.scene});
-  const simt::DeviceInfo device = choose_device(command.device);
-  ProfiledBuild built;
+  const registry::RegisteredAllocator& entry = bench::find_builder(command.allocator);
+  bench::check_profile(command.settings, command.allocator);
+  bench::OutputFile file(command.profile, {command.scene});
+  const simt::DeviceInfo device = bench::choose_device(command.device);
+  bench::ProfiledBuild built;
   {
-    Progress progress;
+    bench::Progress progress;
     std::size_t step = 0;
     const auto announce = [&](const std::string& what) { progress.update(step++, 4, what); };
     announce(command.scene + ": loading");
-    PreparedScene scene(command.scene, device, command.settings, pool_needs({&entry}));
-    built = profile_build(scene, entry, command.settings, announce);
+    bench::PreparedScene scene(command.scene, device, command.settings, bench::pool_needs({&entry}));
+    built = bench::profile_build(scene, entry, command.settings, announce);
   }
-  fmt::print("{}", to_text(profile_table(built), terminal_style()));
-  Json json = report_head(profile_schema, argv, device);
-  json["settings"] = app::to_json(command.settings);
-  json["results"].push_back(to_json(built));
-  file.write(json_text(json));
-  if (built.profile.run.incomplete) warning("the pool is exhausted and the tree is incomplete; use --pool auto");
+  fmt::print("{}", bench::to_text(profile_table(built), bench::terminal_style()));
+  bench::Json json = bench::report_head(bench::profile_schema, argv, device);
+  json["settings"] = bench::to_json(command.settings);
+  json["results"].push_back(bench::to_json(built));
+  file.write(bench::json_text(json));
+  if (built.profile.run.incomplete) bench::warning("the pool is exhausted and the tree is incomplete; use --pool auto");
   return Exit::done;
 }
 
 Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
-  BenchJob job;
+  bench::BenchJob job;
   job.scenes = {command.scene};
-  if (command.settings.builder == Builder::single) job.allocators = {&find_builder(command.allocator)};
+  if (command.settings.builder == bench::Builder::single) job.allocators = {&bench::find_builder(command.allocator)};
   job.settings = command.settings;
-  std::unique_ptr<OutputFile> file;
-  if (!command.json.empty()) file = std::make_unique<OutputFile>(command.json, std::vector{command.scene});
-  job.device = choose_device(command.device);
-  if (job.settings.builder != Builder::single) alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
+  std::unique_ptr<bench::OutputFile> file;
+  if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json, std::vector{command.scene});
+  job.device = bench::choose_device(command.device);
+  if (job.settings.builder != bench::Builder::single) host_alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
 
-  BenchResult bench;
+  bench::BenchResult bench;
   std::size_t violations = 0;
   std::string first_violation;
   {
-    Progress progress;
-    BenchEvents events;
+    bench::Progress progress;
+    bench::BenchEvents events;
     events.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
       progress.update(done, total, what);
     };
     if (command.validate) {
-      events.tree_built = [&](PreparedScene& scene, Result&) {
+      events.tree_built = [&](bench::PreparedScene& scene, bench::Result&) {
         progress.update(0, 1, "validating the tree");
         validate_tree(scene, violations, first_violation);
       };
     }
-    bench = run_bench(job, events);
+    bench = bench::run_bench(job, events);
   }
   if (bench.scene_error) throw *bench.scene_error;
-  const Result& result = bench.results.front();
+  const bench::Result& result = bench.results.front();
   if (!result.tree) {
     if (bench.interrupted) throw Error(Exit::failed, "build: interrupted before the first tree was built");
     throw Error(Exit::failed, fmt::format("{}: {}: {}", result.allocator, result.scene, result.reason));
   }
-  fmt::print("{}", build_text(result, device_text(job.device), terminal_style()));
+  fmt::print("{}", build_text(result, bench::device_text(job.device), bench::terminal_style()));
   if (command.validate && violations == 0)
     fmt::print("\nThe tree is valid: each leaf contains every triangle that touches it.\n");
-  if (file) file->write(json_text(bench_report(argv, job.device, bench.results)));
+  if (file) file->write(bench::json_text(bench::bench_report(argv, job.device, bench.results)));
 
   if (violations) {
     throw Error(Exit::failed, fmt::format("{}: {}: the tree is invalid: {} ({} violations found)", result.allocator,
                                           result.scene, first_violation, violations));
   }
-  if (result.status == Status::failed) {
+  if (result.status == bench::Status::failed) {
     throw Error(Exit::failed, fmt::format("{}: {}: {}", result.allocator, result.scene, result.reason));
   }
-  if (result.status == Status::incomplete) {
-    if (command.strict) throw Error(Exit::exhausted, exhaustion_text(result));
-    warning(exhaustion_text(result));
+  if (result.status == bench::Status::incomplete) {
+    if (command.strict) throw Error(Exit::exhausted, bench::exhaustion_text(result));
+    bench::warning(bench::exhaustion_text(result));
   } else {
     warn_of_large_leaf(result.scene, result.tree->largest_leaf);
   }
@@ -129,9 +131,9 @@ void add_build(CLI::App& app, Invocation& invocation) {
   command->add_option("--allocator", options->allocator, "allocator id (heapwood list allocators)")
       ->capture_default_str()
       ->type_name("ID");
-  add_builder_option(*command, options->settings, false);
-  add_build_options(*command, options->settings, true);
-  add_device_options(*command, options->device);
+  bench::add_builder_option(*command, options->settings, false);
+  bench::add_build_options(*command, options->settings, true);
+  bench::add_device_options(*command, options->device);
   command->add_flag("--strict", options->strict, "exit with 5 if the pool is exhausted");
   command->add_flag("--validate", options->validate, "check the tree against the triangles");
   command->add_option("--json", options->json, "write all measurements, including raw samples")->type_name("FILE");

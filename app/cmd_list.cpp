@@ -6,11 +6,11 @@
 #include <memory>
 
 #include "app/commands.hpp"
-#include "app/format.hpp"
-#include "app/json_report.hpp"
-#include "app/result.hpp"
-#include "app/table.hpp"
-#include "app/version.hpp"
+#include "bench/results/format.hpp"
+#include "bench/results/json_report.hpp"
+#include "bench/results/result.hpp"
+#include "bench/results/table.hpp"
+#include "bench/program/version.hpp"
 #include "scenes/scene.hpp"
 
 namespace heapwood::app {
@@ -29,9 +29,9 @@ struct ListOptions {
 };
 
 struct Kernel {
-  const engine::Entry* entry;
-  std::optional<engine::KernelUse> use;
-  std::optional<engine::CallUse> calls, coalesced;
+  const registry::RegisteredAllocator* entry;
+  std::optional<registry::KernelUse> use;
+  std::optional<registry::CallUse> calls, coalesced;
 };
 
 // Registers of the build kernel on the first usable GPU; nullopt without one.
@@ -41,7 +41,7 @@ std::vector<Kernel> allocators(const std::vector<simt::DeviceInfo>& devices) {
     if (!gpu && device.usable && device.id.kind == simt::DeviceKind::cuda) gpu = &device;
   }
   std::vector<Kernel> kernels;
-  for (const engine::Entry& entry : engine::registry()) {
+  for (const registry::RegisteredAllocator& entry : registry::allocators()) {
     Kernel kernel{&entry, {}, {}, {}};
     if (gpu && entry.cuda) {
       kernel.use = entry.cuda->kernel_use(gpu->id, kdtree::RefKind::clipped);
@@ -53,8 +53,8 @@ std::vector<Kernel> allocators(const std::vector<simt::DeviceInfo>& devices) {
   return kernels;
 }
 
-Table allocator_table(const std::vector<Kernel>& kernels) {
-  Table table;
+bench::Table allocator_table(const std::vector<Kernel>& kernels) {
+  bench::Table table;
   table.title = "Allocators (--allocator ID, --allocators ID,ID,...)";
   table.columns = {{"id", true}, {"name", true}, {"published in", true}, {"frees", true}, {"note", true, true}};
   bool bounds = false;
@@ -62,15 +62,15 @@ Table allocator_table(const std::vector<Kernel>& kernels) {
     const alloc::AllocatorTraits& traits = *kernel.entry->traits;
     bounds |= traits.lower_bound;
     table.add({traits.id, std::string(traits.label) + (traits.lower_bound ? " *" : ""), traits.paper,
-               name(traits.frees), traits.note});
+               bench::name(traits.frees), traits.note});
   }
   if (bounds) table.notes.push_back("* lower bound: cannot free, never named the fastest");
   return table;
 }
 
 // RegEff table 1; no rows without a GPU.
-Table register_table(const std::vector<Kernel>& kernels) {
-  Table table;
+bench::Table register_table(const std::vector<Kernel>& kernels) {
+  bench::Table table;
   table.title = "Registers per thread";
   table.columns = {{"id", true}};
   for (const char* group : {"alone", "coalesced"}) {
@@ -80,13 +80,13 @@ Table register_table(const std::vector<Kernel>& kernels) {
   table.columns.push_back({"build"});
   for (const Kernel& kernel : kernels) {
     if (!kernel.use) continue;
-    std::vector<Cell> cells{kernel.entry->traits->id};
+    std::vector<bench::Cell> cells{kernel.entry->traits->id};
     for (const auto& use : {kernel.calls, kernel.coalesced}) {
-      const auto figures = register_figures(use);
+      const auto figures = bench::register_figures(use);
       cells.insert(cells.end(), figures.begin(), figures.end());
     }
     const bool has_own = kernel.calls && kernel.calls->own;
-    cells.emplace_back(has_own ? std::to_string(kernel.calls->own->registers) : missing);
+    cells.emplace_back(has_own ? std::to_string(kernel.calls->own->registers) : bench::missing);
     cells.emplace_back(std::to_string(kernel.use->registers));
     table.add(std::move(cells));
   }
@@ -96,60 +96,60 @@ Table register_table(const std::vector<Kernel>& kernels) {
   return table;
 }
 
-Table scene_table() {
-  Table table;
+bench::Table scene_table() {
+  bench::Table table;
   table.title = "Scenes (also NAME:TRIANGLES, as in atrium:1m, or the path of an OBJ or PLY file)";
   table.columns = {{"name", true}, {"triangles"}, {"what", true, true}};
   for (const scenes::Procedural& scene : scenes::procedural_scenes()) {
-    table.add({scene.name, compact_text(scene.default_triangles), scene.description});
+    table.add({scene.name, bench::compact_text(scene.default_triangles), scene.description});
   }
   return table;
 }
 
-Table device_table(const std::vector<simt::DeviceInfo>& devices) {
-  Table table;
+bench::Table device_table(const std::vector<simt::DeviceInfo>& devices) {
+  bench::Table table;
   table.title = "Devices (--device ID)";
   table.columns = {{"id", true}, {"units"}, {"memory"}, {"usable", true}, {"name", true, true}};
   for (const simt::DeviceInfo& device : devices) {
     std::string text = device.name;
     if (!device.driver.empty()) text += ", " + device.driver;
     if (!device.usable) text += ": " + device.reason;
-    table.add({device.key, device.multiprocessors ? std::to_string(device.multiprocessors) : missing,
-               device.memory_bytes ? bytes_text(device.memory_bytes) : missing, device.usable ? "yes" : "no", text});
+    table.add({device.key, device.multiprocessors ? std::to_string(device.multiprocessors) : bench::missing,
+               device.memory_bytes ? bench::bytes_text(device.memory_bytes) : bench::missing, device.usable ? "yes" : "no", text});
   }
   return table;
 }
 
-Json list_json(const ListOptions& options, const std::vector<simt::DeviceInfo>& devices) {
-  Json json;
+bench::Json list_json(const ListOptions& options, const std::vector<simt::DeviceInfo>& devices) {
+  bench::Json json;
   json["schema"] = "heapwood.list/1";
-  json["version"] = version();
+  json["version"] = bench::version();
   if (options.wants("allocators")) {
-    json["allocators"] = Json::array();
+    json["allocators"] = bench::Json::array();
     for (const Kernel& kernel : allocators(devices)) {
       const alloc::AllocatorTraits& traits = *kernel.entry->traits;
-      Json one{{"id", traits.id}, {"label", traits.label}, {"paper", traits.paper}, {"note", traits.note}};
-      one["frees"] = name(traits.frees);
+      bench::Json one{{"id", traits.id}, {"label", traits.label}, {"paper", traits.paper}, {"note", traits.note}};
+      one["frees"] = bench::name(traits.frees);
       one["lower_bound"] = traits.lower_bound;
       one["keeps_live_memory"] = traits.keeps_live_memory;
       one["cuda"] = kernel.entry->cuda != nullptr;
       if (kernel.use) one["registers"] = kernel.use->registers;
-      if (kernel.calls) one["calls"] = to_json(*kernel.calls);
-      if (kernel.coalesced) one["calls_coalesced"] = to_json(*kernel.coalesced);
+      if (kernel.calls) one["calls"] = bench::to_json(*kernel.calls);
+      if (kernel.coalesced) one["calls_coalesced"] = bench::to_json(*kernel.coalesced);
       json["allocators"].push_back(one);
     }
   }
   if (options.wants("scenes")) {
-    json["scenes"] = Json::array();
+    json["scenes"] = bench::Json::array();
     for (const scenes::Procedural& scene : scenes::procedural_scenes()) {
       json["scenes"].push_back(
           {{"name", scene.name}, {"description", scene.description}, {"default_triangles", scene.default_triangles}});
     }
   }
   if (options.wants("devices")) {
-    json["devices"] = Json::array();
+    json["devices"] = bench::Json::array();
     for (const simt::DeviceInfo& device : devices) {
-      Json one = to_json(device);
+      bench::Json one = bench::to_json(device);
       one["usable"] = device.usable;
       if (!device.usable) one["reason"] = device.reason;
       json["devices"].push_back(one);
@@ -161,19 +161,19 @@ Json list_json(const ListOptions& options, const std::vector<simt::DeviceInfo>& 
 Exit list(const ListOptions& options) {
   const std::vector<simt::DeviceInfo> devices = simt::list_devices();
   if (options.json) {
-    fmt::print("{}", json_text(list_json(options, devices)));
+    fmt::print("{}", bench::json_text(list_json(options, devices)));
     return Exit::done;
   }
-  std::vector<Table> tables;
+  std::vector<bench::Table> tables;
   if (options.wants("allocators")) {
     const std::vector<Kernel> kernels = allocators(devices);
     tables.push_back(allocator_table(kernels));
-    if (Table registers = register_table(kernels); !registers.rows.empty()) tables.push_back(std::move(registers));
+    if (bench::Table registers = register_table(kernels); !registers.rows.empty()) tables.push_back(std::move(registers));
   }
   if (options.wants("scenes")) tables.push_back(scene_table());
   if (options.wants("devices")) tables.push_back(device_table(devices));
   for (std::size_t i = 0; i < tables.size(); ++i)
-    fmt::print("{}{}", i ? "\n" : "", to_text(tables[i], terminal_style()));
+    fmt::print("{}{}", i ? "\n" : "", bench::to_text(tables[i], bench::terminal_style()));
   return Exit::done;
 }
 
@@ -184,7 +184,7 @@ void add_list(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("list", "list allocators, scenes and devices");
   command->footer(list_examples);
   command->add_option("what", options->what, "allocators, scenes or devices; default: all")
-      ->check(quiet(CLI::IsMember({"allocators", "scenes", "devices"})))
+      ->check(bench::quiet(CLI::IsMember({"allocators", "scenes", "devices"})))
       ->type_name("");
   command->add_flag("--json", options->json, "write JSON");
   command->callback([options, &invocation] { invocation.action = [options] { return list(*options); }; });

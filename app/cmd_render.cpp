@@ -6,14 +6,15 @@
 #include <chrono>
 #include <memory>
 
-#include "app/bench_runner.hpp"
+#include "bench/program/messages.hpp"
+#include "bench/bench_runner.hpp"
 #include "app/commands.hpp"
-#include "app/format.hpp"
-#include "app/leaf_warning.hpp"
-#include "app/output_file.hpp"
-#include "app/prepared_scene.hpp"
-#include "app/progress.hpp"
-#include "app/scene_camera.hpp"
+#include "bench/results/format.hpp"
+#include "app/output/leaf_warning.hpp"
+#include "bench/program/output_file.hpp"
+#include "bench/prepared_scene.hpp"
+#include "bench/program/progress.hpp"
+#include "bench/scene_camera.hpp"
 #include "render/renderer.hpp"
 
 namespace heapwood::app {
@@ -29,13 +30,13 @@ The camera that was used is printed, 'ex,ey,ez,tx,ty,tz,fov --up y'. With --came
 or as the line of model.camera beside model.obj, it makes the same picture again.)";
 
 struct RenderCommand {
-  std::string scene, output, allocator = default_allocator, mode = "shaded";
-  ImageSize size{1280, 720};
+  std::string scene, output, allocator = bench::default_allocator, mode = "shaded";
+  bench::ImageSize size{1280, 720};
   unsigned spp = 16, seed = 1;
   bool watertight = false;
-  CameraOptions camera;
-  BuildSettings settings;
-  DeviceOptions device;
+  bench::CameraOptions camera;
+  bench::BuildSettings settings;
+  bench::DeviceOptions device;
 };
 
 void check_usage(const RenderCommand& command) {
@@ -46,30 +47,30 @@ void check_usage(const RenderCommand& command) {
   }
   if (command.output.empty()) throw Error(Exit::usage, "render: no output file: add -o FILE.png");
   // Reports wrong values before the tree is built.
-  check_camera(command.camera);
+  bench::check_camera(command.camera);
   render::parse_mode(command.mode);
 }
 
 Exit render_picture(const RenderCommand& command) {
   check_usage(command);
-  const engine::Entry& entry = find_builder(command.allocator);
-  OutputFile file(command.output, {command.scene});
-  const simt::DeviceInfo device = choose_device(command.device);
-  const bool per_level = command.settings.builder == Builder::per_level;
-  if (per_level) alloc::find_host_allocator(command.settings.host_allocator, device.id);
-  Progress progress;
+  const registry::RegisteredAllocator& entry = bench::find_builder(command.allocator);
+  bench::OutputFile file(command.output, {command.scene});
+  const simt::DeviceInfo device = bench::choose_device(command.device);
+  const bool per_level = command.settings.builder == bench::Builder::per_level;
+  if (per_level) host_alloc::find_host_allocator(command.settings.host_allocator, device.id);
+  bench::Progress progress;
   progress.update(0, 1, command.scene + ": loading");
-  PreparedScene scene(command.scene, device, command.settings, pool_needs({&entry}));
+  bench::PreparedScene scene(command.scene, device, command.settings, bench::pool_needs({&entry}));
   progress.update(0, 1, scene.name() + ": building");
   const kdtree::BuildRun build =
       per_level ? kdtree::BuildRun{.ms = scene.build_per_level().ms} : scene.build_growing(entry);
   const kdtree::Tree tree = scene.tree();
 
   if (build.incomplete) {
-    warning(fmt::format(
+    bench::warning(fmt::format(
         "{}: pool of {} exhausted, tree incomplete: the picture is correct but slow to render; use --pool auto or "
         "a larger --pool",
-        entry.traits->id, bytes_text(scene.pool_bytes())));
+        entry.traits->id, bench::bytes_text(scene.pool_bytes())));
   } else {
     warn_of_large_leaf(scene.name(), largest_leaf(tree));
   }
@@ -83,19 +84,19 @@ Exit render_picture(const RenderCommand& command) {
   job.seed = command.seed;
   job.watertight = command.watertight;
   job.camera =
-      choose_camera(command.camera, command.scene, scene.mesh(), traced, static_cast<double>(job.width) / job.height);
+      bench::choose_camera(command.camera, command.scene, scene.mesh(), traced, static_cast<double>(job.width) / job.height);
   job.progress = [&](unsigned done, unsigned spp) { progress.update(done, spp, scene.name() + ": samples"); };
   const auto start = std::chrono::steady_clock::now();
   const render::Image image = render::render(job, traced);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   file.write(render::to_png(image));
-  clear_progress_line();
+  bench::clear_progress_line();
 
-  fmt::print("{}: {} triangles\n{}\n\n", scene.name(), count_text(scene.triangles()), device_text(device));
-  fmt::print("  build    {:>10} ms   {}, {} refs{}\n", figure_text(build.ms),
-             per_level ? "per level, " + host_label(command.settings.host_allocator) : std::string(entry.traits->label),
+  fmt::print("{}: {} triangles\n{}\n\n", scene.name(), bench::count_text(scene.triangles()), bench::device_text(device));
+  fmt::print("  build    {:>10} ms   {}, {} refs{}\n", bench::figure_text(build.ms),
+             per_level ? "per level, " + bench::host_label(command.settings.host_allocator) : std::string(entry.traits->label),
              kdtree::name(command.settings.refs), build.incomplete ? ", INCOMPLETE" : "");
-  fmt::print("  render   {:>10} ms   {}, {}x{}, {} sample{} per pixel\n", figure_text(1e3 * seconds),
+  fmt::print("  render   {:>10} ms   {}, {}x{}, {} sample{} per pixel\n", bench::figure_text(1e3 * seconds),
              render::name(job.mode), job.width, job.height, job.spp, job.spp == 1 ? "" : "s");
   fmt::print("  camera   {}\n", render::to_arguments(job.camera, scene.mesh().origin));
   fmt::print("  picture  {}\n", command.output);
@@ -112,27 +113,27 @@ void add_render(CLI::App& app, Invocation& invocation) {
   command->add_option("-o,--output", options->output, "the PNG file to write")->type_name("FILE");
   command
       ->add_option_function<std::string>(
-          "--size", [options](const std::string& text) { options->size = parse_image_size(text); },
+          "--size", [options](const std::string& text) { options->size = bench::parse_image_size(text); },
           "size of the picture")
       ->default_str("1280x720")
       ->type_name("WxH");
   command->add_option("--spp", options->spp, "samples per pixel")
       ->capture_default_str()
-      ->check(between(1u, render::max_spp))
+      ->check(bench::between(1u, render::max_spp))
       ->type_name("N");
   command->add_option("--mode", options->mode, "shaded, path, ao, normals, depth, heatmap,\nleaves")
       ->capture_default_str()
       ->type_name("MODE");
-  add_camera_options(*command, options->camera);
+  bench::add_camera_options(*command, options->camera);
   command->add_option("--seed", options->seed, "seed of the samples")->capture_default_str()->type_name("N");
   command->add_flag("--watertight", options->watertight,
                     "slower intersection without leaks at edges;\nalways for small models in large scenes");
   command->add_option("--allocator", options->allocator, "allocator id (heapwood list allocators)")
       ->capture_default_str()
       ->type_name("ID");
-  add_builder_option(*command, options->settings, false);
-  add_build_options(*command, options->settings, false);
-  add_device_options(*command, options->device);
+  bench::add_builder_option(*command, options->settings, false);
+  bench::add_build_options(*command, options->settings, false);
+  bench::add_device_options(*command, options->device);
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] {
       options->settings.host_allocator = level_allocator(invocation.host);

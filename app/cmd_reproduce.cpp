@@ -8,10 +8,11 @@
 #include <memory>
 
 #include "app/commands.hpp"
-#include "app/format.hpp"
-#include "app/progress.hpp"
-#include "app/reproduce_results.hpp"
-#include "app/table.hpp"
+#include "bench/program/messages.hpp"
+#include "bench/results/format.hpp"
+#include "bench/program/progress.hpp"
+#include "bench/reproduce/results.hpp"
+#include "bench/results/table.hpp"
 
 namespace heapwood::app {
 
@@ -30,7 +31,7 @@ struct ReproduceOptions {
   std::string items = "all", allocators = "all", out, scenes, part = "1/1";
   bool quick = false, full = false, list = false;
   double minutes = 0, seconds = 0;
-  DeviceOptions device;
+  bench::DeviceOptions device;
 };
 
 using Clock = std::chrono::steady_clock;
@@ -38,26 +39,26 @@ double since(Clock::time_point start) { return std::chrono::duration<double>(Clo
 
 // One line per item: cases, measured cases, cases with a result that is not `ok`, and their
 // duration.
-Table overview(const std::vector<const ReproduceItem*>& items, const ReproduceSetup& setup,
-               const ReproduceResults* measured) {
-  Table table;
+bench::Table overview(const std::vector<const bench::ReproduceItem*>& items, const bench::ReproduceSetup& setup,
+               const bench::ReproduceResults* measured) {
+  bench::Table table;
   table.title = fmt::format("Items, {}", setup.full ? "with the papers' parameters" : "quick");
   table.columns = {{"item", true}, {"cases"}};
   if (measured) table.columns.insert(table.columns.end(), {{"measured"}, {"not ok"}, {"seconds"}});
   table.columns.push_back({"what", true, true});
-  for (const ReproduceItem* item : items) {
-    const std::vector<ReproduceCase> cases = reproduce_cases({item}, setup);
+  for (const bench::ReproduceItem* item : items) {
+    const std::vector<bench::ReproduceCase> cases = reproduce_cases({item}, setup);
     std::size_t there = 0, reasons = 0;
     double seconds = 0;
-    for (const ReproduceCase& one : cases) {
-      const Json* results = measured ? measured->results(one.key) : nullptr;
+    for (const bench::ReproduceCase& one : cases) {
+      const bench::Json* results = measured ? measured->results(one.key) : nullptr;
       if (!results) continue;
       ++there;
       seconds += measured->seconds(one.key);
-      for (const Json& result : *results) reasons += result.value("status", "") != "ok";
+      for (const bench::Json& result : *results) reasons += result.value("status", "") != "ok";
     }
-    std::vector<Cell> cells{item->id, count_text(cases.size())};
-    if (measured) cells.insert(cells.end(), {count_text(there), count_text(reasons), fmt::format("{:.1f}", seconds)});
+    std::vector<bench::Cell> cells{item->id, bench::count_text(cases.size())};
+    if (measured) cells.insert(cells.end(), {bench::count_text(there), bench::count_text(reasons), fmt::format("{:.1f}", seconds)});
     const std::string title = fmt::format("{}, {}: {}", item->paper, item->figure, item->title);
     cells.push_back(*item->absent ? fmt::format("{} ({})", title, item->absent) : title);
     table.add(std::move(cells));
@@ -69,22 +70,22 @@ struct Done {
   std::size_t measured = 0, kept = 0, left = 0;
 };
 
-Done measure(const std::vector<ReproduceCase>& cases, const ReproduceOptions& options, const ReproduceSetup& setup,
-             ReproduceResults& results) {
+Done measure(const std::vector<bench::ReproduceCase>& cases, const ReproduceOptions& options, const bench::ReproduceSetup& setup,
+             bench::ReproduceResults& results) {
   const Clock::time_point start = Clock::now();
-  Progress progress;
+  bench::Progress progress;
   Done done;
-  std::vector<const ReproduceCase*> missing_cases;
-  for (const ReproduceCase& one : cases) {
+  std::vector<const bench::ReproduceCase*> missing_cases;
+  for (const bench::ReproduceCase& one : cases) {
     if (!results.has(one)) missing_cases.push_back(&one);
   }
   done.kept = cases.size() - missing_cases.size();
-  if (!missing_cases.empty()) open_platform_heap(setup);
-  for (const ReproduceCase* one : missing_cases) {
+  if (!missing_cases.empty()) bench::open_platform_heap(setup);
+  for (const bench::ReproduceCase* one : missing_cases) {
     const bool late = options.minutes > 0 && since(start) > options.minutes * 60;
     if (late || simt::interrupted()) break;
     const Clock::time_point begin = Clock::now();
-    Json measured = one->measure(
+    bench::Json measured = one->measure(
         [&](const std::string& what) { progress.update(done.measured, missing_cases.size(), one->key + ": " + what); });
     if (simt::interrupted()) break;  // the results of this case are incomplete
     results.add(*one, since(begin), std::move(measured));
@@ -96,38 +97,38 @@ Done measure(const std::vector<ReproduceCase>& cases, const ReproduceOptions& op
 }
 
 Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& argv) {
-  const std::vector<const ReproduceItem*> items = find_items(options.items);
-  ReproduceSetup setup;
+  const std::vector<const bench::ReproduceItem*> items = bench::find_items(options.items);
+  bench::ReproduceSetup setup;
   setup.full = options.full;
   setup.scenes = options.scenes;
   setup.seconds = options.seconds > 0 ? options.seconds : options.full ? 2 : 10;
-  const Part part = parse_part(options.part);
-  setup.allocators = find_allocators(options.allocators);
+  const bench::Part part = bench::parse_part(options.part);
+  setup.allocators = bench::find_allocators(options.allocators);
   std::error_code ignored;
   if (!setup.scenes.empty() && !std::filesystem::is_directory(setup.scenes, ignored))
     throw Error(Exit::usage, fmt::format("--scenes '{}': no such folder", setup.scenes));
   if (options.out.empty() && !options.list) throw Error(Exit::usage, "reproduce: no output folder: add --out DIR");
-  setup.device = choose_device(options.device);
+  setup.device = bench::choose_device(options.device);
   if (options.list) {
-    fmt::print("{}", to_text(overview(items, setup, nullptr), terminal_style()));
+    fmt::print("{}", bench::to_text(overview(items, setup, nullptr), bench::terminal_style()));
     return Exit::done;
   }
-  ReproduceResults results(options.out, setup, argv);
-  results.describe(reproduce_items(), setup);
+  bench::ReproduceResults results(options.out, setup, argv);
+  results.describe(bench::reproduce_items(), setup);
   results.write();
-  const Done done = measure(part_of(reproduce_cases(items, setup), part), options, setup, results);
+  const Done done = measure(bench::part_of(bench::reproduce_cases(items, setup), part), options, setup, results);
 
-  Table table = overview(items, setup, &results);
-  table.notes.push_back(fmt::format("device: {}", device_text(setup.device)));
+  bench::Table table = overview(items, setup, &results);
+  table.notes.push_back(fmt::format("device: {}", bench::device_text(setup.device)));
   table.notes.push_back(
       fmt::format("{}: {} cases measured, {} reused, {} left", results.path(), done.measured, done.kept, done.left));
-  fmt::print("{}", to_text(table, terminal_style()));
+  fmt::print("{}", bench::to_text(table, bench::terminal_style()));
   if (simt::interrupted())
     throw Error(Exit::failed,
                 fmt::format("reproduce: interrupted; the results so far are in {}; repeat the command to continue",
                             results.path()));
   if (done.left)
-    note(fmt::format("{} cases left after {} minutes; repeat the command to continue", done.left, options.minutes));
+    bench::note(fmt::format("{} cases left after {} minutes; repeat the command to continue", done.left, options.minutes));
   return Exit::done;
 }
 
@@ -154,19 +155,19 @@ void add_reproduce(CLI::App& app, Invocation& invocation) {
       ->type_name("IDS");
   command->add_option("--minutes", options->minutes, "start no case after this time; 0 = no limit")
       ->capture_default_str()
-      ->check(between(0.0, 1e6))
+      ->check(bench::between(0.0, 1e6))
       ->type_name("M");
   command
       ->add_option("--seconds", options->seconds,
                    "time limit of a kernel, and of one allocator in\none case (10; with --full 2)")
-      ->check(between(0.001, 86400.0))
+      ->check(bench::between(0.001, 86400.0))
       ->type_name("S");
   command
       ->add_option("--part", options->part,
                    "measure part K of N parts of about equal duration,\neach into its own folder")
       ->type_name("K/N");
   command->add_flag("--list", options->list, "list the items without measuring");
-  add_device_options(*command, options->device);
+  bench::add_device_options(*command, options->device);
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] { return reproduce(*options, invocation.argv); };
   });

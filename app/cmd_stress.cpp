@@ -7,14 +7,15 @@
 #include <array>
 #include <memory>
 
-#include "alloc/stress.hpp"
+#include "workloads/stress.hpp"
 #include "app/commands.hpp"
-#include "app/output_file.hpp"
-#include "app/progress.hpp"
-#include "app/stress_figures.hpp"
-#include "app/stress_primitives.hpp"
-#include "app/stress_report.hpp"
-#include "app/version.hpp"
+#include "bench/program/output_file.hpp"
+#include "bench/program/progress.hpp"
+#include "app/output/stress_figures.hpp"
+#include "bench/stress_primitives.hpp"
+#include "app/output/stress_tables.hpp"
+#include "bench/stress_json.hpp"
+#include "bench/program/version.hpp"
 
 namespace heapwood::app {
 
@@ -35,35 +36,35 @@ A LIST is values separated by commas, or the word sweep: the values of the paper
 
 struct StressCommand {
   std::string test, allocators = "all", large = "buddy", order = "random", format = "table", json;
-  StressLists lists;
-  StressSettings settings;
-  DeviceOptions device;
+  bench::StressLists lists;
+  bench::StressSettings settings;
+  bench::DeviceOptions device;
 };
 
-void print_report(const StressCommand& command, const StressBench& bench, const std::vector<StressRow>& rows,
-                  const Json& report) {
+void print_report(const StressCommand& command, const bench::StressBench& bench, const std::vector<bench::StressRow>& rows,
+                  const bench::Json& report) {
   if (command.format == "json") {
-    fmt::print("{}", json_text(report));
+    fmt::print("{}", bench::json_text(report));
     return;
   }
   if (command.format == "csv") {
-    fmt::print("{}", to_csv(stress_flat_table(rows)));
+    fmt::print("{}", bench::to_csv(stress_flat_table(rows)));
     return;
   }
-  std::vector<Table> tables{stress_table(rows)};
-  for (Table& table : std::array{stress_memory_table(rows), stress_allocator_table(rows)}) {
+  std::vector<bench::Table> tables{stress_table(rows)};
+  for (bench::Table& table : std::array{stress_memory_table(rows), stress_allocator_table(rows)}) {
     if (!table.columns.empty()) tables.push_back(std::move(table));
   }
   std::vector<std::string>& notes = tables.back().notes;
-  notes.push_back(fmt::format("device: {}; {}", device_text(bench.device), version_line()));
+  notes.push_back(fmt::format("device: {}; {}", bench::device_text(bench.device), bench::version_line()));
   for (std::string& line : stress_notes(rows)) notes.push_back(std::move(line));
   std::string left_out;
-  for (const StressPoint& point : bench.left_out)
+  for (const bench::StressPoint& point : bench.left_out)
     left_out += fmt::format("{}{} of {}", left_out.empty() ? "" : ", ", requests_text(point.requests),
-                            size_text(point.payload));
+                            bench::size_text(point.payload));
   if (!left_out.empty()) notes.push_back("omitted, larger than the pool: " + left_out);
-  for (const Table& table : tables) {
-    const std::string text = command.format == "markdown" ? to_markdown(table) : to_text(table, terminal_style());
+  for (const bench::Table& table : tables) {
+    const std::string text = command.format == "markdown" ? to_markdown(table) : to_text(table, bench::terminal_style());
     fmt::print("{}{}", &table == &tables.front() ? "" : "\n", text);
   }
 }
@@ -73,64 +74,64 @@ Exit primitives(const StressCommand& command) {
   if (!command.json.empty() || command.format == "json") {
     throw Error(Exit::usage, fmt::format("stress {}: JSON is not supported; use --format csv", command.test));
   }
-  const Table table =
-      stress_primitives(command.test, choose_device(command.device),
+  const bench::Table table =
+      bench::stress_primitives(command.test, choose_device(command.device),
                         command.settings.runs == 0 ? 5 : command.settings.runs, command.settings.seconds);
-  fmt::print("{}", command.format == "csv"        ? to_csv(table)
-                   : command.format == "markdown" ? to_markdown(table)
-                                                  : to_text(table, terminal_style()));
+  fmt::print("{}", command.format == "csv"        ? bench::to_csv(table)
+                   : command.format == "markdown" ? bench::to_markdown(table)
+                                                  : bench::to_text(table, bench::terminal_style()));
   return Exit::done;
 }
 
 Exit stress(const StressCommand& command, const std::vector<std::string>& argv) {
-  if (is_primitive_test(command.test)) return primitives(command);
-  StressBench bench;
+  if (bench::is_primitive_test(command.test)) return primitives(command);
+  bench::StressBench bench;
   bench.settings = command.settings;
-  StressSettings& settings = bench.settings;
-  settings.test = parse_stress_test(command.test);
-  settings.order = parse_order(command.order);
+  bench::StressSettings& settings = bench.settings;
+  settings.test = bench::parse_stress_test(command.test);
+  settings.order = bench::parse_order(command.order);
   settings.large = command.large == "builtin" ? alloc::LargeBackend::builtin : alloc::LargeBackend::buddy;
-  if (settings.rounds > 1 && !alloc::allocates_once(settings.test))
+  if (settings.rounds > 1 && !workloads::allocates_once(settings.test))
     throw Error(Exit::usage, "stress: --rounds is for alloc, mixed and scaling");
-  if (alloc::has_lifetimes(settings.test) && (settings.coalesced || settings.large == alloc::LargeBackend::builtin))
-    throw Error(Exit::usage, fmt::format("stress: {}: neither --coalesced nor --large builtin", name(settings.test)));
-  bench.allocators = find_allocators(command.allocators);
-  std::unique_ptr<OutputFile> file;
-  if (!command.json.empty()) file = std::make_unique<OutputFile>(command.json);
-  bench.device = choose_device(command.device);
-  bench.points = stress_points(command.lists, settings.test, bench.device);
-  if (settings.test == alloc::StressTest::scaling || settings.test == alloc::StressTest::range)
-    bench.left_out = take_oversized(bench.points);
+  if (workloads::has_lifetimes(settings.test) && (settings.coalesced || settings.large == alloc::LargeBackend::builtin))
+    throw Error(Exit::usage, fmt::format("stress: {}: neither --coalesced nor --large builtin", bench::name(settings.test)));
+  bench.allocators = bench::find_allocators(command.allocators);
+  std::unique_ptr<bench::OutputFile> file;
+  if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json);
+  bench.device = bench::choose_device(command.device);
+  bench.points = bench::stress_points(command.lists, settings.test, bench.device);
+  if (settings.test == workloads::StressTest::scaling || settings.test == workloads::StressTest::range)
+    bench.left_out = bench::take_oversized(bench.points);
   if (bench.points.empty())
     throw Error(Exit::usage, "stress: the requests do not fit in the pool; use a larger --pool");
-  const bool space = alloc::measures_space(settings.test);
-  if (settings.lanes == 0) settings.lanes = has_requests(settings.test) || space ? 32 : 1;
+  const bool space = workloads::measures_space(settings.test);
+  if (settings.lanes == 0) settings.lanes = bench::has_requests(settings.test) || space ? 32 : 1;
   if (settings.runs == 0) settings.runs = space ? 1 : 5;
-  settings.touch = settings.touch || settings.test == alloc::StressTest::soak;
+  settings.touch = settings.touch || settings.test == workloads::StressTest::soak;
 
-  std::vector<StressRow> rows;
+  std::vector<bench::StressRow> rows;
   std::optional<Error> write_error;  // of the last attempt: the table is printed in any case
   {
-    Progress progress;
-    StressEvents events;
+    bench::Progress progress;
+    bench::StressEvents events;
     events.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
       progress.update(done, total, what);
     };
-    events.point_done = [&](const std::vector<StressRow>& so_far) {
+    events.point_done = [&](const std::vector<bench::StressRow>& so_far) {
       if (!file) return;
       try {
-        file->write(json_text(stress_report(argv, bench.device, so_far)));
+        file->write(bench::json_text(stress_report(argv, bench.device, so_far)));
         write_error.reset();
       } catch (const Error& error) {
         write_error = error;
       }
     };
-    rows = run_stress(bench, events);
+    rows = bench::run_stress(bench, events);
   }
-  print_report(command, bench, rows, stress_report(argv, bench.device, rows));
+  print_report(command, bench, rows, bench::stress_report(argv, bench.device, rows));
   if (write_error) throw *write_error;
   std::size_t failed = 0;
-  for (const StressRow& row : rows) failed += row.status == Status::failed;
+  for (const bench::StressRow& row : rows) failed += row.status == bench::Status::failed;
   if (failed)
     throw Error(Exit::failed, fmt::format("stress: {} of {} measurements failed; the reasons are below the table",
                                           failed, rows.size()));
@@ -152,7 +153,7 @@ void add_stress(CLI::App& app, Invocation& invocation) {
   command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
       ->capture_default_str()
       ->type_name("IDS");
-  StressLists& lists = options->lists;
+  bench::StressLists& lists = options->lists;
   command->add_option("--payload", lists.payload, "bytes per request; default: the paper's; mixed: the\nmaximum")
       ->type_name("LIST");
   command->add_option("--pool", lists.pool, "memory for the allocator; default: 2G, on the CPU 64M")->type_name("LIST");
@@ -169,10 +170,10 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->type_name("LIST");
   command->add_option("--page-bytes", lists.page_bytes, "page size of ScatterAlloc; default: chosen by it")
       ->type_name("LIST");
-  StressSettings& settings = options->settings;
+  bench::StressSettings& settings = options->settings;
   settings.lanes = 0;
   command->add_option("--lanes", settings.lanes, "allocating threads per warp; default: ad, acd, p: 1;\nothers: 32")
-      ->check(between(1, 32))
+      ->check(bench::between(1, 32))
       ->type_name("N");
   command
       ->add_option("--requests", lists.requests,
@@ -183,7 +184,7 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->add_option(
           "--rounds", settings.rounds,
           "alloc, mixed, scaling: repetitions of both kernels in\none pool; the last, on recycled memory, is timed")
-      ->check(between(1, 100))
+      ->check(bench::between(1, 100))
       ->type_name("N");
   command->add_flag("--touch", settings.touch, "fill each block and verify it before freeing it");
   command->add_flag("--coalesced", settings.coalesced, "one request per warp, through the coalescing adaptor");
@@ -193,7 +194,7 @@ void add_stress(CLI::App& app, Invocation& invocation) {
                    "backend of large requests of scatter, halloc, xmalloc,\nawmalloc-safe: a buddy system or the "
                    "platform's malloc")
       ->capture_default_str()
-      ->check(quiet(CLI::IsMember({"buddy", "builtin"})))
+      ->check(bench::quiet(CLI::IsMember({"buddy", "builtin"})))
       ->type_name("buddy|builtin");
   command->add_option("--order", options->order, "order of frees in lifetimes: random, lifo, immortal")
       ->capture_default_str()
@@ -203,18 +204,18 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->type_name("N");
   settings.runs = 0;
   command->add_option("--runs", settings.runs, "timed runs; default: 5; utilization, range, churn,\nlifetimes, soak: 1")
-      ->check(between(1, 100000))
+      ->check(bench::between(1, 100000))
       ->type_name("N");
   command->add_option("--seconds", settings.seconds, "time limit of a kernel; soak: its duration")
       ->capture_default_str()
-      ->check(between(0.001, 86400.0))
+      ->check(bench::between(0.001, 86400.0))
       ->type_name("S");
   command->add_option("--format", options->format, "table, markdown, csv (one line per result), json")
       ->capture_default_str()
-      ->check(quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
+      ->check(bench::quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
       ->type_name("FORMAT");
   command->add_option("--json", options->json, "write all measurements, including raw samples")->type_name("FILE");
-  add_device_options(*command, options->device);
+  bench::add_device_options(*command, options->device);
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] { return stress(*options, invocation.argv); };
   });

@@ -5,15 +5,16 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "app/bench_runner.hpp"
+#include "bench/program/messages.hpp"
+#include "bench/bench_runner.hpp"
 #include "app/commands.hpp"
-#include "app/format.hpp"
-#include "app/leaf_warning.hpp"
-#include "app/output_file.hpp"
-#include "app/progress.hpp"
-#include "app/samples.hpp"
-#include "app/table.hpp"
-#include "app/trace_bench.hpp"
+#include "bench/results/format.hpp"
+#include "app/output/leaf_warning.hpp"
+#include "bench/program/output_file.hpp"
+#include "bench/program/progress.hpp"
+#include "bench/results/samples.hpp"
+#include "bench/results/table.hpp"
+#include "bench/trace_bench.hpp"
 
 namespace heapwood::app {
 
@@ -29,14 +30,14 @@ at their hits (render/ray_sets.hpp has the rules).)";
 constexpr const char* trace_schema = "heapwood.trace/1";
 
 struct TraceCommand {
-  std::string rays = "primary,diffuse", json, allocator = default_allocator;
-  TraceBench bench;
-  DeviceOptions device;
+  std::string rays = "primary,diffuse", json, allocator = bench::default_allocator;
+  bench::TraceBench bench;
+  bench::DeviceOptions device;
 };
 
-void parse_kinds(const std::string& text, TraceBench& bench) {
+void parse_kinds(const std::string& text, bench::TraceBench& bench) {
   bench.primary = bench.diffuse = false;
-  for (const std::string& kind : split(text, ',')) {
+  for (const std::string& kind : bench::split(text, ',')) {
     if (kind != "primary" && kind != "diffuse") {
       throw Error(Exit::usage, "--rays '" + text + "': '" + kind + "' is not primary or diffuse");
     }
@@ -44,33 +45,33 @@ void parse_kinds(const std::string& text, TraceBench& bench) {
   }
 }
 
-Table rays_table(const TraceBench& bench, const TraceResult& result) {
-  Table table;
+bench::Table rays_table(const bench::TraceBench& bench, const bench::TraceResult& result) {
+  bench::Table table;
   table.title = fmt::format("{}: closest hits, {}x{}", result.scene, bench.size.width, bench.size.height);
   for (const char* title : {"rays", "number", "hits", "ms", "Mrays/s"}) table.columns.push_back({title});
   for (const char* title : {"inner", "leaves", "triangles"})
     table.columns.push_back({title, false, false, "steps/ray"});
-  for (const TraceRow& row : result.rows) {
+  for (const bench::TraceRow& row : result.rows) {
     const render::StepSums& steps = row.rays.steps;
     const auto per_ray = [&](std::uint64_t all) {
-      return figure_text(row.rays.rays == 0 ? 0 : static_cast<double>(all) / static_cast<double>(row.rays.rays));
+      return bench::figure_text(row.rays.rays == 0 ? 0 : static_cast<double>(all) / static_cast<double>(row.rays.rays));
     };
-    table.add({row.kind, count_text(row.rays.rays), count_text(row.rays.hits), figure_text(median(row.rays.runs_ms)),
-               figure_text(row.mrays()), per_ray(steps.inner), per_ray(steps.leaves), per_ray(steps.tests)});
+    table.add({row.kind, bench::count_text(row.rays.rays), bench::count_text(row.rays.hits), bench::figure_text(bench::median(row.rays.runs_ms)),
+               bench::figure_text(row.mrays()), per_ray(steps.inner), per_ray(steps.leaves), per_ray(steps.tests)});
   }
   const kdtree::TreeStats& tree = result.tree;
-  const FirstRay& first_ray = result.first_ray;
+  const bench::FirstRay& first_ray = result.first_ray;
   table.notes = {
-      fmt::format("device: {}", device_text(bench.device)),
+      fmt::format("device: {}", bench::device_text(bench.device)),
       fmt::format("tree: {} triangles, {} nodes, {} refs, SAH cost {}, depth {}; nodes {}, triangle records {}",
-                  count_text(result.triangles), count_text(tree.inner + tree.leaves), count_text(tree.refs),
-                  figure_text(tree.sah_cost_1_1), tree.depth, bytes_text(result.node_bytes),
-                  bytes_text(result.record_bytes)),
+                  bench::count_text(result.triangles), bench::count_text(tree.inner + tree.leaves), bench::count_text(tree.refs),
+                  bench::figure_text(tree.sah_cost_1_1), tree.depth, bench::bytes_text(result.node_bytes),
+                  bench::bytes_text(result.record_bytes)),
       fmt::format("first ray: {} ms after the scene is on the device: tree {} ms, triangle records {} ms{}",
-                  figure_text(first_ray.ms()), figure_text(median(first_ray.build_ms)),
-                  figure_text(median(first_ray.records_ms)),
+                  bench::figure_text(first_ray.ms()), bench::figure_text(bench::median(first_ray.build_ms)),
+                  bench::figure_text(bench::median(first_ray.records_ms)),
                   first_ray.order_ms
-                      ? fmt::format("; in depth-first order {} ms later", figure_text(*first_ray.order_ms))
+                      ? fmt::format("; in depth-first order {} ms later", bench::figure_text(*first_ray.order_ms))
                       : ""),
       fmt::format("camera: {}", render::to_arguments(result.camera, result.origin)),
       fmt::format("method: {} intersection, median of {} runs after a warm-up; rays and hits in buffers",
@@ -78,12 +79,12 @@ Table rays_table(const TraceBench& bench, const TraceResult& result) {
   return table;
 }
 
-Json trace_report(const TraceBench& bench, const TraceResult& result, const std::vector<std::string>& argv) {
+bench::Json trace_report(const bench::TraceBench& bench, const bench::TraceResult& result, const std::vector<std::string>& argv) {
   const kdtree::TreeStats& tree = result.tree;
-  Json json = report_head(trace_schema, argv, bench.device);
+  bench::Json json = bench::report_head(trace_schema, argv, bench.device);
   json["scene"] = {{"name", result.scene}, {"source", bench.scene}, {"triangles", result.triangles}};
   json["allocator"] = bench.entry->traits->id;
-  json["settings"] = app::to_json(bench.settings);
+  json["settings"] = bench::to_json(bench.settings);
   json["width"] = bench.size.width;
   json["height"] = bench.size.height;
   json["camera"] = render::to_string(result.camera, result.origin);
@@ -97,33 +98,33 @@ Json trace_report(const TraceBench& bench, const TraceResult& result, const std:
                   {"hash", fmt::format("{:016x}", tree.hash)},
                   {"node_bytes", result.node_bytes},
                   {"record_bytes", result.record_bytes}};
-  json["first_ray"] = to_json(result.first_ray);
-  for (const TraceRow& row : result.rows) json["results"].push_back(to_json(row));
+  json["first_ray"] = bench::to_json(result.first_ray);
+  for (const bench::TraceRow& row : result.rows) json["results"].push_back(to_json(row));
   return json;
 }
 
 Exit trace(TraceCommand command, const std::vector<std::string>& argv) {
-  TraceBench& bench = command.bench;
+  bench::TraceBench& bench = command.bench;
   if (bench.scene.empty()) {
     throw Error(Exit::usage,
                 "trace: no scene given: try 'heapwood trace atrium', or name an OBJ or PLY file; "
                 "see 'heapwood list scenes'");
   }
-  check_camera(bench.camera);
+  bench::check_camera(bench.camera);
   parse_kinds(command.rays, bench);
-  bench.entry = &find_builder(command.allocator);
-  std::unique_ptr<OutputFile> file;
-  if (!command.json.empty()) file = std::make_unique<OutputFile>(command.json, std::vector{bench.scene});
-  bench.device = choose_device(command.device);
-  Progress progress;
+  bench.entry = &bench::find_builder(command.allocator);
+  std::unique_ptr<bench::OutputFile> file;
+  if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json, std::vector{bench.scene});
+  bench.device = bench::choose_device(command.device);
+  bench::Progress progress;
   std::size_t step = 0;
-  const TraceResult result = run_trace(bench, [&](const std::string& what) { progress.update(step++, 4, what); });
-  clear_progress_line();
-  fmt::print("{}", to_text(rays_table(bench, result), terminal_style()));
-  if (file) file->write(json_text(trace_report(bench, result, argv)));
+  const bench::TraceResult result = run_trace(bench, [&](const std::string& what) { progress.update(step++, 4, what); });
+  bench::clear_progress_line();
+  fmt::print("{}", bench::to_text(rays_table(bench, result), bench::terminal_style()));
+  if (file) file->write(bench::json_text(trace_report(bench, result, argv)));
   if (result.incomplete) {
-    warning(fmt::format("{}: pool of {} exhausted, tree incomplete and slower to trace; use --pool auto",
-                        bench.entry->traits->id, bytes_text(result.pool_bytes)));
+    bench::warning(fmt::format("{}: pool of {} exhausted, tree incomplete and slower to trace; use --pool auto",
+                        bench.entry->traits->id, bench::bytes_text(result.pool_bytes)));
   } else {
     warn_of_large_leaf(result.scene, result.tree.largest_leaf);
   }
@@ -139,10 +140,10 @@ void add_trace(CLI::App& app, Invocation& invocation) {
   command->footer(trace_examples);
   command->add_option("scene", options->bench.scene, "scene name or file path (heapwood list scenes)")
       ->type_name("SCENE");
-  add_camera_options(*command, options->bench.camera);
+  bench::add_camera_options(*command, options->bench.camera);
   command
       ->add_option_function<std::string>(
-          "--size", [options](const std::string& text) { options->bench.size = parse_image_size(text); },
+          "--size", [options](const std::string& text) { options->bench.size = bench::parse_image_size(text); },
           "pixels, multiples of 8x4")
       ->default_str("1024x1024")
       ->type_name("WxH");
@@ -151,17 +152,17 @@ void add_trace(CLI::App& app, Invocation& invocation) {
                     "slower intersection without leaks at edges;\nalways for small models in large scenes");
   command->add_option("--runs", options->bench.settings.runs, "timed builds and launches, after a warm-up")
       ->capture_default_str()
-      ->check(between(1, 1000))
+      ->check(bench::between(1, 1000))
       ->type_name("N");
   command->add_option("--allocator", options->allocator, "allocator of the build (heapwood list allocators)")
       ->capture_default_str()
       ->type_name("ID");
-  add_build_options(*command, options->bench.settings, false);
+  bench::add_build_options(*command, options->bench.settings, false);
   command->get_option("--timeout")
       ->description(
           "time limit of one build, including restarts with\nlarger arrays or pools, and of one launch of rays\n"
           "(exit 1)");
-  add_device_options(*command, options->device);
+  bench::add_device_options(*command, options->device);
   command->add_option("--json", options->json, "write all measurements, including raw samples")->type_name("FILE");
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] { return trace(*options, invocation.argv); };

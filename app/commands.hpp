@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/host_memory.hpp"
+#include "bench/program/host_memory.hpp"
 #include "simt/error.hpp"
 
 namespace CLI {
@@ -17,7 +17,7 @@ namespace heapwood::app {
 
 struct Invocation {
   std::vector<std::string> argv;
-  HostMemoryOptions host;
+  bench::HostMemoryOptions host;
   std::function<Exit()> action;  // of the chosen command
 };
 
@@ -29,9 +29,5 @@ void add_reproduce(CLI::App& app, Invocation& invocation);
 void add_render(CLI::App& app, Invocation& invocation);
 void add_trace(CLI::App& app, Invocation& invocation);
 void add_host_bench(CLI::App& app, Invocation& invocation);
-
-// One line on standard error: "heapwood: note: ..." or "heapwood: warning: ...".
-void note(const std::string& text);
-void warning(const std::string& text);
 
 }  // namespace heapwood::app

@@ -1,6 +1,6 @@
 # Generates registries of allocators from registry.def files. A line is `header Type [cpu]`: the
 # header is allocators/header.hpp beside the file; `cpu` excludes the allocator from GPU builds.
-# Each line becomes one CPU and, with CUDA, one CUDA translation unit (engine/instance.in): they
+# Each line becomes one CPU and, with CUDA, one CUDA translation unit (registry/instance.in): they
 # compile in parallel, and once for all registries that contain them.
 
 # heapwood_instances(FILE PREFIX): creates the object library of FILE's lines. Sets PREFIX_library
@@ -24,11 +24,11 @@ function(heapwood_instances file prefix)
     list(GET words 1 type)
     set(path ${folder}/allocators/${header}.hpp)
     set(line_languages ${languages})
-    set(cuda_engine nullptr)
+    set(cuda_compiled nullptr)
     if("cpu" IN_LIST words)
       set(line_languages cpp)
     elseif(HEAPWOOD_CUDA)
-      set(cuda_engine "&engine_${type}_Cuda")
+      set(cuda_compiled "&compiled_${type}_Cuda")
     endif()
     foreach(language IN LISTS line_languages)
       if(language STREQUAL "cpp")
@@ -39,15 +39,16 @@ function(heapwood_instances file prefix)
         set(kind cuda)
       endif()
       set(source ${CMAKE_BINARY_DIR}/generated/${library}/${type}_${kind}.${language})
-      configure_file(${CMAKE_SOURCE_DIR}/engine/instance.in ${source} @ONLY)
+      configure_file(${CMAKE_SOURCE_DIR}/registry/instance.in ${source} @ONLY)
       list(APPEND sources ${source})
-      string(APPEND declarations "extern const Engine engine_${type}_${device};\n")
+      string(APPEND declarations "extern const CompiledAllocator compiled_${type}_${device};\n")
     endforeach()
-    string(APPEND entries "    Entry{engine_${type}_Cpu.traits, &engine_${type}_Cpu, ${cuda_engine}},\n")
+    string(APPEND entries
+           "    RegisteredAllocator{compiled_${type}_Cpu.traits, &compiled_${type}_Cpu, ${cuda_compiled}},\n")
   endforeach()
   if(NOT TARGET ${library})
     add_library(${library} OBJECT ${sources})
-    target_link_libraries(${library} PUBLIC heapwood_kdtree)
+    target_link_libraries(${library} PUBLIC heapwood_kdtree heapwood_workloads)
     # Without fused multiply-add: split decisions, and so the tree, must not depend on the device.
     target_compile_options(${library} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>)
   endif()
@@ -56,7 +57,7 @@ function(heapwood_instances file prefix)
   set(${prefix}_entries "${entries}" PARENT_SCOPE)
 endfunction()
 
-# heapwood_registry(NAME FILE...): creates a library that defines heapwood::engine::registry() for
+# heapwood_registry(NAME FILE...): creates a library that defines heapwood::registry::allocators() for
 # the allocators of FILEs, in order.
 function(heapwood_registry name)
   set(objects "")
@@ -70,8 +71,8 @@ function(heapwood_registry name)
   endforeach()
   set(generated ${CMAKE_BINARY_DIR}/generated/${name})
   file(CONFIGURE OUTPUT ${generated}/registry_table.inc
-       CONTENT "${declarations}\nconst Entry table[] = {\n${entries}};\n" @ONLY)
-  add_library(${name} STATIC ${CMAKE_SOURCE_DIR}/engine/registry.cpp ${objects})
+       CONTENT "${declarations}\nconst RegisteredAllocator table[] = {\n${entries}};\n" @ONLY)
+  add_library(${name} STATIC ${CMAKE_SOURCE_DIR}/registry/registry.cpp ${objects})
   target_include_directories(${name} PRIVATE ${generated})
-  target_link_libraries(${name} PUBLIC heapwood_kdtree)
+  target_link_libraries(${name} PUBLIC heapwood_kdtree heapwood_workloads)
 endfunction()

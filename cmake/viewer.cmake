@@ -31,7 +31,7 @@ message(STATUS "Viewer: built with GLFW ${VIEWER_glfw3_VERSION}, Dear ImGui ${VI
 
 # Shaders are embedded in the program: each becomes a string in viewer_shaders.hpp.
 set(declarations "")
-file(GLOB shaders CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/viewer/shaders/*.glsl)
+file(GLOB shaders CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/shaders/*.glsl)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${shaders})
 foreach(shader IN LISTS shaders)
   get_filename_component(name ${shader} NAME_WE)
@@ -43,8 +43,8 @@ file(CONFIGURE OUTPUT ${generated}/viewer_shaders.hpp
      CONTENT "#pragma once\nnamespace heapwood::viewer::shaders {\n@declarations@}\n" @ONLY)
 
 # The viewer is the library `viewer` linked with a registry of allocators, as the command line is.
-heapwood_library(viewer heapwood_app PkgConfig::VIEWER_glfw3 PkgConfig::VIEWER_imgui PkgConfig::VIEWER_epoxy)
+heapwood_library(viewer heapwood_bench PkgConfig::VIEWER_glfw3 PkgConfig::VIEWER_imgui PkgConfig::VIEWER_epoxy)
 target_include_directories(heapwood_viewer PRIVATE ${generated})
 target_compile_options(heapwood_viewer PRIVATE -O1)  # nothing in it is performance-critical
 add_executable(heapwood-view viewer/main/main.cpp)
-target_link_libraries(heapwood-view PRIVATE heapwood_viewer heapwood_engines)
+target_link_libraries(heapwood-view PRIVATE heapwood_viewer heapwood_allocators)

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kdtree/build.hpp"
-#include "kdtree/clip.hpp"
+#include "kdtree/build/build.hpp"
+#include "kdtree/split/clip.hpp"
 #include "simt/arithmetic.hpp"
 
 namespace heapwood::kdtree {

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kdtree/traverse.hpp"
-#include "kdtree/tree_order.hpp"
+#include "kdtree/traverse/traverse.hpp"
+#include "kdtree/traverse/tree_order.hpp"
 #include "render/develop.hpp"
 #include "simt/device.hpp"
 #include "simt/launch.hpp"
@@ -34,7 +34,7 @@ struct StepSums {
 };
 
 struct Backend {
-  // Reorders the tree depth-first (kdtree/tree_order.hpp); returns milliseconds.
+  // Reorders the tree depth-first (kdtree/traverse/tree_order.hpp); returns milliseconds.
   double (*order)(const simt::DeviceId&, kdtree::TreeArrays&);
   // Writes ref_count records.
   void (*fill_records)(const simt::DeviceId&, const SceneData&, void* records);

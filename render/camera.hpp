@@ -7,7 +7,7 @@
 #include <string>
 
 #include "geometry/vec3d.hpp"
-#include "kdtree/intersect.hpp"
+#include "kdtree/traverse/intersect.hpp"
 
 namespace heapwood::render {
 

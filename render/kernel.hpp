@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kdtree/simd_rays.hpp"
+#include "kdtree/traverse/simd_rays.hpp"
 #include "render/backend.hpp"
 #include "render/shading.hpp"
 #include "simt/atomic_ref.hpp"
@@ -127,7 +127,7 @@ struct TraceKernel {
   }
 };
 
-// Closest hits of rays from a buffer on CPU threads (kdtree/simd_rays.hpp). Each thread traces
+// Closest hits of rays from a buffer on CPU threads (kdtree/traverse/simd_rays.hpp). Each thread traces
 // every workers()-th block of rays.
 struct SerialTraceKernel {
   struct Scratch {};

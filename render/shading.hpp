@@ -13,8 +13,8 @@
 
 #include <cstdint>
 
-#include "kdtree/clip.hpp"
-#include "kdtree/traverse.hpp"
+#include "kdtree/split/clip.hpp"
+#include "kdtree/traverse/traverse.hpp"
 #include "render/camera.hpp"
 #include "render/lighting.hpp"
 #include "render/random.hpp"

@@ -5,7 +5,8 @@
 
 #include <utility>
 
-#include "app/build_report.hpp"
+#include "bench/results/exhaustion.hpp"
+#include "app/output/build_report.hpp"
 #include "render/auto_light.hpp"
 #include "viewer/state.hpp"
 
@@ -17,7 +18,7 @@ JobSpec spec_of(const State& state, JobSpec::Kind kind) {
   JobSpec spec;
   spec.kind = kind;
   spec.source = state.choice.source;
-  if (!state.options.up.empty()) spec.up = app::parse_axis(state.options.up);
+  if (!state.options.up.empty()) spec.up = bench::parse_axis(state.options.up);
   spec.settings = state.choice.settings;
   spec.device = state.choice.device;
   return spec;
@@ -29,7 +30,7 @@ void start(State& state, const JobSpec& spec) {
   }
 }
 
-bool can_build(State& state, const engine::Entry& entry) {
+bool can_build(State& state, const registry::RegisteredAllocator& entry) {
   const char* reason = why_not_buildable(state, entry);
   if (!reason) return true;
   const std::string text = fmt::format("{}: {}; choose another allocator", entry.traits->label, reason);
@@ -72,14 +73,14 @@ void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
 
 void take_results(State& state, JobOutcome& outcome) {
   const bool build = outcome.kind == JobSpec::Kind::build;
-  for (const app::Result& result : outcome.results) {
-    if (result.status == app::Status::incomplete && build) {
-      state.add_message(Message::Kind::warning, app::exhaustion_text(result));
-    } else if (result.status == app::Status::failed) {
+  for (const bench::Result& result : outcome.results) {
+    if (result.status == bench::Status::incomplete && build) {
+      state.add_message(Message::Kind::warning, bench::exhaustion_text(result));
+    } else if (result.status == bench::Status::failed) {
       const std::string text = fmt::format("{}: {}", result.label, result.reason);
       state.add_message(Message::Kind::error, text);
       if (build) state.last_error = Error(Exit::failed, text);
-    } else if (result.status == app::Status::skipped && build && !outcome.cancelled) {
+    } else if (result.status == bench::Status::skipped && build && !outcome.cancelled) {
       const std::string text = fmt::format("{} was skipped: {}", result.label, result.reason);
       state.add_message(Message::Kind::warning, text);
       state.last_error = Error(Exit::failed, text);
@@ -127,9 +128,9 @@ void open_scene(State& state, const std::string& source) {
   start_build(state);
 }
 
-const char* why_not_buildable(const State& state, const engine::Entry& entry) {
+const char* why_not_buildable(const State& state, const registry::RegisteredAllocator& entry) {
   if (!entry.on(state.choice.device.id.kind)) return "is not compiled for this device";
-  return app::cannot_build(entry);
+  return bench::cannot_build(entry);
 }
 
 void start_build(State& state) {
@@ -141,7 +142,7 @@ void start_build(State& state) {
 
 void start_compare(State& state) {
   JobSpec spec = spec_of(state, JobSpec::Kind::compare);
-  for (const engine::Entry& entry : engine::registry()) spec.allocators.push_back(&entry);
+  for (const registry::RegisteredAllocator& entry : registry::allocators()) spec.allocators.push_back(&entry);
   start(state, spec);
 }
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "app/result.hpp"
+#include "bench/results/result.hpp"
 #include "kdtree/tree.hpp"
 #include "render/camera.hpp"
 #include "render/lighting.hpp"

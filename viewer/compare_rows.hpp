@@ -5,16 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "app/result.hpp"
+#include "bench/results/result.hpp"
 
 namespace heapwood::viewer {
 
 struct CompareRow {
-  const app::Result* result = nullptr;
+  const bench::Result* result = nullptr;
   std::string allocator, ms, slowdown, spread, external;
   double key_ms = 0, key_external = 0;  // sort keys; infinity: not measured
   bool best = false;                    // the fastest that frees, if there are several
 };
-std::vector<CompareRow> compare_rows(const std::vector<app::Result>& results);
+std::vector<CompareRow> compare_rows(const std::vector<bench::Result>& results);
 
 }  // namespace heapwood::viewer

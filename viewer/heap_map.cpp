@@ -31,7 +31,7 @@ HeapMap::HeapMap(const Recording& recording, std::uint32_t at, unsigned wide, un
   const std::uint64_t count = std::uint64_t{columns} * rows;
   cell_bytes = alloc::round_up((bytes + count - 1) / count, alloc::granule);
   cells.resize(count);
-  for (const alloc::Block& block : recording.blocks()) {
+  for (const workloads::Block& block : recording.blocks()) {
     if (block.born >= time) break;
     const std::uint64_t end = std::min(block.offset + block.bytes, bytes);
     if (block.offset >= end) continue;
@@ -78,10 +78,10 @@ std::vector<gl::Rgba8> HeapMap::colours(const Recording& recording, HeapColours 
   return result;
 }
 
-const alloc::Block* first_block(const Recording& recording, std::uint32_t time, std::uint64_t begin,
+const workloads::Block* first_block(const Recording& recording, std::uint32_t time, std::uint64_t begin,
                                 std::uint64_t end) {
-  const alloc::Block* first = nullptr;
-  for (const alloc::Block& block : recording.blocks()) {
+  const workloads::Block* first = nullptr;
+  for (const workloads::Block& block : recording.blocks()) {
     if (block.born >= time) break;
     const bool inside = block.offset < end && begin < block.offset + alloc::padded(block.bytes);
     if (inside && block.occupies(time) && (!first || block.offset < first->offset)) first = &block;

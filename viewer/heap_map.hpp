@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "alloc/live_recording.hpp"
+#include "alloc/recording/live_recording.hpp"
 #include "viewer/gl.hpp"
 #include "viewer/recording.hpp"
 
@@ -38,13 +38,13 @@ struct HeapMap {
 };
 
 // The lowest block that overlaps [begin, end), or nullptr.
-const alloc::Block* first_block(const Recording& recording, std::uint32_t time, std::uint64_t begin, std::uint64_t end);
+const workloads::Block* first_block(const Recording& recording, std::uint32_t time, std::uint64_t begin, std::uint64_t end);
 
 // A build that is being recorded, on a device whose memory the host can read meanwhile.
 struct LiveBuild {
   std::shared_ptr<alloc::LiveRecording> lines;
   std::string scene, device;
-  const engine::Entry* allocator = nullptr;
+  const registry::RegisteredAllocator* allocator = nullptr;
   std::uint64_t pool_bytes = 0;
   std::size_t index = 0;  // among the maps shown side by side
 };

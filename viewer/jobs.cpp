@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "app/prepared_scene.hpp"
+#include "bench/prepared_scene.hpp"
 #include "viewer/priority.hpp"
 
 namespace heapwood::viewer {
@@ -118,19 +118,19 @@ void Jobs::run(const JobSpec& spec) {
 }
 
 void Jobs::measure(const JobSpec& spec, JobOutcome& outcome) {
-  app::BenchJob job;
+  bench::BenchJob job;
   job.scenes = {spec.source};
   job.allocators = spec.allocators;
   job.settings = spec.settings;
   job.device = spec.device;
   // As in `heapwood bench`: all get the pool that AtomicMalloc needs.
-  if (spec.kind == JobSpec::Kind::compare) job.pool_probe = engine::find("atomic");
+  if (spec.kind == JobSpec::Kind::compare) job.pool_probe = registry::find("atomic");
   bool shown = false;
-  app::BenchEvents events;
+  bench::BenchEvents events;
   events.progress = [this](std::size_t done, std::size_t total, const std::string& what) {
     report_progress(done, total, what);
   };
-  events.tree_built = [&](app::PreparedScene& prepared, app::Result& result) {
+  events.tree_built = [&](bench::PreparedScene& prepared, bench::Result& result) {
     if (shown || simt::interrupted()) return;
     shown = true;  // all allocators build the same tree
     JobOutcome first;
@@ -139,7 +139,7 @@ void Jobs::measure(const JobSpec& spec, JobOutcome& outcome) {
                                    spec.device, result.allocator, spec.up);
     publish(std::move(first));
   };
-  app::BenchResult bench = app::run_bench(job, events);
+  bench::BenchResult bench = bench::run_bench(job, events);
   if (bench.scene_error) throw *bench.scene_error;
   outcome.results = std::move(bench.results);
   outcome.cancelled = bench.interrupted;
@@ -147,13 +147,13 @@ void Jobs::measure(const JobSpec& spec, JobOutcome& outcome) {
 
 void Jobs::record(const JobSpec& spec, JobOutcome& outcome) {
   report_progress(0, spec.allocators.size() + 1, spec.source + ": loading");
-  app::PreparedScene prepared(spec.source, spec.device, spec.settings, app::pool_needs(spec.allocators));
+  bench::PreparedScene prepared(spec.source, spec.device, spec.settings, bench::pool_needs(spec.allocators));
   report_progress(1, spec.allocators.size() + 1, prepared.name() + ": finding the pool size");
   // The same pool for all, large enough for each, so that the maps can be compared.
-  for (const engine::Entry* entry : spec.allocators) prepared.build_growing(*entry);
+  for (const registry::RegisteredAllocator* entry : spec.allocators) prepared.build_growing(*entry);
   const std::size_t capacity = std::min(max_events, prepared.triangles() * events_per_triangle + 65536);
   std::size_t done = 1;
-  for (const engine::Entry* entry : spec.allocators) {
+  for (const registry::RegisteredAllocator* entry : spec.allocators) {
     report_progress(done++, spec.allocators.size() + 1, prepared.name() + ": " + entry->traits->label + ", recording");
     std::shared_ptr<alloc::LiveRecording> lines;
     if (spec.device.id.kind == simt::DeviceKind::cpu && entry->traits->in_pool) {

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "app/bench_runner.hpp"
+#include "bench/bench_runner.hpp"
 #include "viewer/built_scene.hpp"
 #include "viewer/heap_map.hpp"
 
@@ -24,8 +24,8 @@ struct JobSpec {
   Kind kind = Kind::build;
   std::string source;
   std::optional<unsigned> up;  // axis; the scene's own if there is none
-  std::vector<const engine::Entry*> allocators;
-  app::BuildSettings settings;
+  std::vector<const registry::RegisteredAllocator*> allocators;
+  bench::BuildSettings settings;
   simt::DeviceInfo device;
   bool slowed = false;  // a recording waits for the window before it starts (HeapView::follow)
 };
@@ -34,7 +34,7 @@ struct JobSpec {
 struct JobOutcome {
   JobSpec::Kind kind = JobSpec::Kind::build;
   std::shared_ptr<const BuiltScene> scene;  // arrives before the job ends, so that it can be shown
-  std::vector<app::Result> results;
+  std::vector<bench::Result> results;
   std::optional<LiveBuild> live;                             // a recording that has started; before the job ends
   std::vector<std::shared_ptr<const Recording>> recordings;  // each one when it is complete, and all at the end
   std::string error;                                         // why the job failed

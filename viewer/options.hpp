@@ -4,19 +4,19 @@
 
 #include <string>
 
-#include "app/options.hpp"
+#include "bench/program/options.hpp"
 
 namespace heapwood::viewer {
 
 struct Options {
   std::string scene = "atrium";
-  std::string allocator = app::default_allocator;
+  std::string allocator = bench::default_allocator;
   std::string beside;  // a second allocator in the heap map
   std::string mode = "shaded";
   std::string camera, up;  // as `heapwood render` takes them; empty: the scene's own
-  app::BuildSettings settings;
-  app::DeviceOptions device;
-  app::ImageSize size;  // of the window, or of the screenshot; 0: the last size, at first 1280x720
+  bench::BuildSettings settings;
+  bench::DeviceOptions device;
+  bench::ImageSize size;  // of the window, or of the screenshot; 0: the last size, at first 1280x720
   float scale = 0;      // of text and panel; 0: that of the screen
   unsigned spp = 64;    // samples per pixel of a complete picture
 

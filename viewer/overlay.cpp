@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/format.hpp"
+#include "bench/results/format.hpp"
 #include "render/renderer.hpp"
 #include "viewer/panels.hpp"
 #include "viewer/widgets.hpp"
@@ -60,7 +60,7 @@ std::string rays_text(const State& state, const PictureStatus& picture) {
   if (picture.camera_rays_per_second <= 0) return "";
   const bool one_each =
       state.mode != render::Mode::shaded && state.mode != render::Mode::path && state.mode != render::Mode::ao;
-  return fmt::format("{} ms/pass, {:.2f} M{} rays/s", app::figure_text(picture.pass_ms),
+  return fmt::format("{} ms/pass, {:.2f} M{} rays/s", bench::figure_text(picture.pass_ms),
                      picture.camera_rays_per_second / 1e6, one_each ? "" : " camera");
 }
 
@@ -71,7 +71,7 @@ void draw_name(State& state, Edge& edge, const PictureStatus& picture) {
     ImGui::TextUnformatted(state.scene ? state.scene->name.c_str() : "Heapwood");
     ImGui::PopFont();
     if (state.scene) {
-      const std::string size = app::compact_text(state.scene->mesh.triangles.size()) + " triangles";
+      const std::string size = bench::compact_text(state.scene->mesh.triangles.size()) + " triangles";
       const float line =
           ImGui::GetItemRectSize().x + ImGui::GetStyle().ItemSpacing.x + ImGui::CalcTextSize(size.c_str()).x;
       if (line <= edge.text_width) ImGui::SameLine();

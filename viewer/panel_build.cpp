@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "app/format.hpp"
+#include "bench/results/format.hpp"
 #include "viewer/panels.hpp"
 #include "viewer/widgets.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 void choose_allocator(State& state) {
   ui::field("allocator");
   if (ImGui::BeginCombo("##allocators", state.choice.allocator->traits->label, ImGuiComboFlags_HeightLarge)) {
-    for (const engine::Entry& entry : engine::registry()) {
+    for (const registry::RegisteredAllocator& entry : registry::allocators()) {
       const alloc::AllocatorTraits& traits = *entry.traits;
       const char* reason = why_not_buildable(state, entry);
       ImGui::BeginDisabled(reason != nullptr);
@@ -41,7 +41,7 @@ void choose_pool(State& state) {
   if (!ImGui::IsAnyItemActive() && problem.empty()) text = state.choice.settings.pool.text;
   if (ImGui::InputText("##pool", &text)) {
     try {
-      state.choice.settings.pool = app::parse_pool(text);
+      state.choice.settings.pool = bench::parse_pool(text);
       problem.clear();
     } catch (const Error& error) {
       problem = error.what();
@@ -93,16 +93,16 @@ void plot_samples(const std::vector<double>& samples) {
   const auto x = [&](double ms) { return at.x + static_cast<float>((ms - from) / (to - from)) * width; };
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   draw.AddRectFilled(at, {at.x + width, at.y + height}, IM_COL32(255, 255, 255, 8), 4);
-  draw.AddRectFilled({x(*app::quantile(samples, 0.25)), at.y + 3},
-                     {x(*app::quantile(samples, 0.75)), at.y + height - 3}, IM_COL32(104, 196, 134, 50), 3);
-  const float middle = x(*app::median(samples));
+  draw.AddRectFilled({x(*bench::quantile(samples, 0.25)), at.y + 3},
+                     {x(*bench::quantile(samples, 0.75)), at.y + height - 3}, IM_COL32(104, 196, 134, 50), 3);
+  const float middle = x(*bench::median(samples));
   draw.AddLine({middle, at.y + 2}, {middle, at.y + height - 2}, IM_COL32(104, 196, 134, 220), 2);
   for (const double ms : samples) {
     draw.AddCircleFilled({x(ms), at.y + height / 2}, height * 0.16f, IM_COL32(230, 233, 236, 190));
   }
   ImGui::Dummy({width, height});
-  ui::hint(fmt::format("{} builds, {} to {} ms; the box is the middle half", samples.size(), app::figure_text(*low),
-                       app::figure_text(*high))
+  ui::hint(fmt::format("{} builds, {} to {} ms; the box is the middle half", samples.size(), bench::figure_text(*low),
+                       bench::figure_text(*high))
                .c_str());
 }
 
@@ -126,27 +126,27 @@ void draw_build_section(State& state) {
   ui::hint("Records a build and shows the pool over time (H)");
 
   if (!state.built || !state.built->median_ms()) return;
-  const app::Result& built = *state.built;
+  const bench::Result& built = *state.built;
   ImGui::PushFont(fonts().large);
-  ImGui::Text("%s ms", app::figure_text(*built.median_ms()).c_str());
+  ImGui::Text("%s ms", bench::figure_text(*built.median_ms()).c_str());
   ImGui::PopFont();
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
   ui::dim_text(
       fmt::format("{}, {} refs, median of {}", built.label, kdtree::name(built.settings.refs), built.runs_ms.size()));
-  if (built.status == app::Status::incomplete) {
+  if (built.status == bench::Status::incomplete) {
     ImGui::TextColored(colour::warning, "incomplete: the pool was exhausted");
     ui::hint(built.reason.c_str());
   }
   plot_samples(built.runs_ms);
   if (!ui::begin_rows("build")) return;
   ui::row("speed", fmt::format("{} M triangles/s",
-                               app::figure_text(static_cast<double>(built.triangles) / *built.median_ms() / 1e3)));
-  ui::row("pool reset", app::figure_text(app::median(built.reset_ms)) + " ms",
+                               bench::figure_text(static_cast<double>(built.triangles) / *built.median_ms() / 1e3)));
+  ui::row("pool reset", bench::figure_text(bench::median(built.reset_ms)) + " ms",
           "Before each build, not included in its time.");
   if (built.kernel) {
     ui::row("registers",
-            fmt::format("{}, stack {}", built.kernel->registers, app::bytes_text(built.kernel->local_bytes)));
+            fmt::format("{}, stack {}", built.kernel->registers, bench::bytes_text(built.kernel->local_bytes)));
   } else {
     ui::row("threads", std::to_string(built.warps));
   }

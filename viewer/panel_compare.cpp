@@ -5,40 +5,40 @@
 #include <algorithm>
 #include <limits>
 
-#include "app/bench_table.hpp"
-#include "app/format.hpp"
+#include "bench/results/bench_table.hpp"
+#include "bench/results/format.hpp"
 #include "viewer/compare_rows.hpp"
 #include "viewer/panels.hpp"
 #include "viewer/widgets.hpp"
 
 namespace heapwood::viewer {
 
-std::vector<CompareRow> compare_rows(const std::vector<app::Result>& results) {
-  const app::Result* best = nullptr;
+std::vector<CompareRow> compare_rows(const std::vector<bench::Result>& results) {
+  const bench::Result* best = nullptr;
   std::size_t freeing = 0;
-  for (const app::Result& r : results) {
+  for (const bench::Result& r : results) {
     freeing += !r.lower_bound;
-    if (r.status != app::Status::ok || r.lower_bound || !r.median_ms()) continue;
+    if (r.status != bench::Status::ok || r.lower_bound || !r.median_ms()) continue;
     if (!best || *r.median_ms() < *best->median_ms()) best = &r;
   }
   std::vector<CompareRow> rows;
-  for (const app::Result& r : results) {
+  for (const bench::Result& r : results) {
     CompareRow row;
     row.result = &r;
     row.allocator = r.label + (r.lower_bound ? " *" : "");
     row.best = freeing > 1 && &r == best;
-    if (r.status == app::Status::ok && r.median_ms()) {
-      row.ms = app::figure_text(*r.median_ms());
-      row.slowdown = r.slowdown ? app::ratio_text(*r.slowdown) : app::missing;
+    if (r.status == bench::Status::ok && r.median_ms()) {
+      row.ms = bench::figure_text(*r.median_ms());
+      row.slowdown = r.slowdown ? bench::ratio_text(*r.slowdown) : bench::missing;
       row.spread = fmt::format(
-          "{:.1f}%", 100 * (*app::quantile(r.runs_ms, 0.75) - *app::quantile(r.runs_ms, 0.25)) / *r.median_ms());
+          "{:.1f}%", 100 * (*bench::quantile(r.runs_ms, 0.75) - *bench::quantile(r.runs_ms, 0.25)) / *r.median_ms());
       row.key_ms = *r.median_ms();
     } else {
-      row.ms = r.wrong_tree ? "wrong tree" : app::name(r.status);
-      row.slowdown = row.spread = app::missing;
+      row.ms = r.wrong_tree ? "wrong tree" : bench::name(r.status);
+      row.slowdown = row.spread = bench::missing;
       row.key_ms = std::numeric_limits<double>::infinity();
     }
-    row.external = r.at_end ? app::figure_text(r.at_end->external) : app::missing;
+    row.external = r.at_end ? bench::figure_text(r.at_end->external) : bench::missing;
     row.key_external = r.at_end ? r.at_end->external : std::numeric_limits<double>::infinity();
     rows.push_back(row);
   }
@@ -66,7 +66,7 @@ void draw_row(const CompareRow& row) {
   ImGui::TableNextColumn();
   if (row.best) ImGui::PushFont(fonts().bold);
   const ImVec4 shade = row.best                                ? colour::accent
-                       : row.result->status == app::Status::ok ? colour::text
+                       : row.result->status == bench::Status::ok ? colour::text
                                                                : colour::warning;
   ImGui::TextColored(shade, "%s", row.allocator.c_str());
   if (!row.result->reason.empty()) ui::hint(row.result->reason.c_str());
@@ -91,10 +91,10 @@ void draw_compare_section(State& state) {
     return;
   }
   // Above the table, because it may be longer than the panel.
-  if (ui::button(state, "Copy CSV")) ImGui::SetClipboardText(app::to_csv(app::flat_table(state.compared)).c_str());
+  if (ui::button(state, "Copy CSV")) ImGui::SetClipboardText(bench::to_csv(bench::flat_table(state.compared)).c_str());
   ImGui::SameLine();
   if (ui::button(state, "Copy markdown")) {
-    ImGui::SetClipboardText(app::to_markdown(app::slowdown_table(state.compared)).c_str());
+    ImGui::SetClipboardText(bench::to_markdown(bench::slowdown_table(state.compared)).c_str());
   }
   constexpr ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerH |
                                     ImGuiTableFlags_SizingStretchProp;

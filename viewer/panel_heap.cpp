@@ -8,7 +8,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "app/format.hpp"
+#include "bench/results/format.hpp"
 #include "viewer/panels.hpp"
 #include "viewer/widgets.hpp"
 
@@ -44,14 +44,14 @@ void tell_cell(const Recording& recording, const HeapMap& map, ImVec2 at) {
   if (offset >= map.bytes) return;
   const HeapCell& cell = map.cells[index];
   ImGui::BeginTooltip();
-  ImGui::TextDisabled("at %s, %s per cell", app::bytes_text(offset).c_str(), app::bytes_text(map.cell_bytes).c_str());
-  if (const alloc::Block* block = first_block(recording, map.time, offset, offset + map.cell_bytes)) {
-    ImGui::Text("%s block at %s", app::bytes_text(block->bytes).c_str(), app::count_text(block->offset).c_str());
+  ImGui::TextDisabled("at %s, %s per cell", bench::bytes_text(offset).c_str(), bench::bytes_text(map.cell_bytes).c_str());
+  if (const workloads::Block* block = first_block(recording, map.time, offset, offset + map.cell_bytes)) {
+    ImGui::Text("%s block at %s", bench::bytes_text(block->bytes).c_str(), bench::count_text(block->offset).c_str());
     ImGui::TextDisabled("%s by warp %u at event %s",
                         block->in_use(map.time) ? "allocated" : "freed, never reused; allocated", block->warp,
-                        app::count_text(block->born).c_str());
-    if (block->released != alloc::never) {
-      ImGui::TextDisabled("freed at event %s", app::count_text(block->released).c_str());
+                        bench::count_text(block->born).c_str());
+    if (block->released != workloads::never) {
+      ImGui::TextDisabled("freed at event %s", bench::count_text(block->released).c_str());
     }
   } else {
     ImGui::TextUnformatted(cell.touched ? "free, used before" : "never used");
@@ -78,11 +78,11 @@ void draw_map_title(const HeapView& view, const Recording& recording, float widt
   ImGui::PopFont();
   const float room = width - ImGui::GetItemRectSize().x - ImGui::GetStyle().ItemSpacing.x;
   const auto fits = [&](const std::string& text) { return ImGui::CalcTextSize(text.c_str()).x <= room; };
-  const alloc::Gaps now = recording.at(view.time(recording)).pool;
+  const workloads::Gaps now = recording.at(view.time(recording)).pool;
   const bool cut_off = recording.events_in_all > recording.events;
-  const std::string used = origin_text(view, recording) + app::bytes_text(now.used_bytes);
+  const std::string used = origin_text(view, recording) + bench::bytes_text(now.used_bytes);
   const std::string gaps = fmt::format(", external {:.2f}", now.external_below());
-  std::string text = used + " in " + app::compact_text(now.blocks) + " blocks" + gaps;
+  std::string text = used + " in " + bench::compact_text(now.blocks) + " blocks" + gaps;
   if (!fits(text)) text = used + gaps;
   if (!fits(text)) text = used;
   ImGui::SameLine();
@@ -92,8 +92,8 @@ void draw_map_title(const HeapView& view, const Recording& recording, float widt
       "address reached.";
   if (recording.device != "cpu") hint += " A GPU's recording can be read only after the build.";
   if (cut_off) {
-    hint += fmt::format(" The buffer held the first {} of {} events.", app::count_text(recording.events),
-                        app::count_text(recording.events_in_all));
+    hint += fmt::format(" The buffer held the first {} of {} events.", bench::count_text(recording.events),
+                        bench::count_text(recording.events_in_all));
   }
   ui::hint(hint.c_str());
 }
@@ -147,7 +147,7 @@ void draw_pace(State& state) {
   ImGui::BeginDisabled(!cpu);
   const bool full = view.pace >= HeapView::full_pace;
   const std::string text =
-      full ? "full speed" : app::compact_text(static_cast<std::uint64_t>(std::llround(view.pace))) + " events/s";
+      full ? "full speed" : bench::compact_text(static_cast<std::uint64_t>(std::llround(view.pace))) + " events/s";
   if (text_slider("##pace", exponent, log_min, log_max, text)) {
     view.pace = exponent >= log_max ? HeapView::full_pace : std::pow(10.0, static_cast<double>(exponent));
   }
@@ -171,8 +171,8 @@ void draw_controls(State& state) {
   float place = static_cast<float>(view.place);
   const std::string time =
       view.watched && view.place >= 1
-          ? fmt::format("event {}", app::count_text(view.watched->recording->events))
-          : fmt::format("event {} of {}", app::count_text(view.time(first)), app::count_text(first.events));
+          ? fmt::format("event {}", bench::count_text(view.watched->recording->events))
+          : fmt::format("event {} of {}", bench::count_text(view.time(first)), bench::count_text(first.events));
   if (text_slider("##time", place, 0, 1, time)) {
     view.place = place;
     view.playing = view.watched && view.playing;  // looking back does not pause the build
@@ -201,7 +201,7 @@ void draw_controls(State& state) {
   if (ImGui::BeginCombo("##other", state.choice.other ? state.choice.other->traits->label : "second: none",
                         ImGuiComboFlags_HeightLarge)) {
     if (ImGui::Selectable("none", !state.choice.other)) state.choice.other = nullptr;
-    for (const engine::Entry& entry : engine::registry()) {
+    for (const registry::RegisteredAllocator& entry : registry::allocators()) {
       if (!entry.traits->in_pool || why_not_buildable(state, entry)) continue;
       if (ImGui::Selectable(entry.traits->label, state.choice.other == &entry)) {
         state.choice.other = &entry;
@@ -236,7 +236,7 @@ void draw_key(const HeapView& view, const Recording& recording) {
     if (recording.frees == alloc::Frees::never) swatch(colour::abandoned, "freed, never reused");
   } else if (view.colours == HeapColours::size) {
     swatch(ramp_colour(0.25), "16 B");
-    swatch(ramp_colour(1), app::bytes_text(recording.largest_block).c_str());
+    swatch(ramp_colour(1), bench::bytes_text(recording.largest_block).c_str());
   } else {
     swatch(ramp_colour(1), "just allocated");
     swatch(ramp_colour(0.2), "long ago");

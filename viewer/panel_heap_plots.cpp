@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/format.hpp"
+#include "bench/results/format.hpp"
 #include "viewer/panels.hpp"
 #include "viewer/widgets.hpp"
 
@@ -89,7 +89,7 @@ void tell_values(const HeapView& view, std::span<const Line> lines, double place
   ImGui::BeginTooltip();
   for (const auto& recording : view.recordings) {
     const auto& point = recording->at(static_cast<std::uint32_t>(std::llround(place * recording->events)));
-    ImGui::Text("%s, event %s", recording->label.c_str(), app::count_text(point.time).c_str());
+    ImGui::Text("%s, event %s", recording->label.c_str(), bench::count_text(point.time).c_str());
     for (const Line& line : lines) {
       const double value = line.value(point);
       if (!std::isnan(value)) ImGui::TextDisabled("  %s %s", line.name, text(value).c_str());
@@ -145,8 +145,8 @@ void draw_levels(const State& state, const Recording& recording, ImVec2 size) {
     draw.AddRectFilled({at.x, y}, {at.x + inner, y + thick}, IM_COL32(104, 196, 134, 255));
     draw.AddRectFilled({at.x + inner, y}, {at.x + inner + leaves, y + thick}, IM_COL32(242, 189, 92, 255));
     if (hovered && ImGui::GetIO().MousePos.y >= y && ImGui::GetIO().MousePos.y < y + bar) {
-      ImGui::SetTooltip("depth %u: %s inner nodes, %s leaves; %s %s", depth, app::count_text(now[depth].inner).c_str(),
-                        app::count_text(now[depth].leaves).c_str(), app::count_text(all).c_str(),
+      ImGui::SetTooltip("depth %u: %s inner nodes, %s leaves; %s %s", depth, bench::count_text(now[depth].inner).c_str(),
+                        bench::count_text(now[depth].leaves).c_str(), bench::count_text(all).c_str(),
                         recording.finished ? "at the end" : "so far");
     }
   }
@@ -162,7 +162,7 @@ void draw_heap_plots(State& state, float width, float height) {
   double maximum = 1;
   for (const auto& recording : recordings) maximum = std::max(maximum, number(recording->reach));
   draw_curves(state, "memory curves", {width, room * 0.32f}, maximum, height_of_bytes, memory_lines, memory_hint,
-              [](double v) { return app::bytes_text(static_cast<std::uint64_t>(v)); });
+              [](double v) { return bench::bytes_text(static_cast<std::uint64_t>(v)); });
   draw_curves(state, "share curves", {width, room * 0.30f}, 1, height_of_share, share_lines, share_hint,
               [](double v) { return fmt::format("{:.3f}", v); });
   ImGui::TextDisabled("nodes by depth");

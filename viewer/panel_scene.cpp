@@ -4,7 +4,7 @@
 #include <imgui.h>
 #include <imgui_stdlib.h>
 
-#include "app/format.hpp"
+#include "bench/results/format.hpp"
 #include "scenes/scene.hpp"
 #include "viewer/panels.hpp"
 #include "viewer/widgets.hpp"
@@ -68,20 +68,20 @@ void draw_scene_section(State& state) {
             "If the GPU that traces rays also runs OpenGL, it writes pixels directly into OpenGL's memory; "
             "otherwise they are copied through the host.");
   }
-  std::string triangles = app::count_text(scene.mesh.triangles.size());
+  std::string triangles = bench::count_text(scene.mesh.triangles.size());
   if (state.built && state.built->degenerate) {
-    triangles += fmt::format(" (+ {} of zero area)", app::count_text(state.built->degenerate));
+    triangles += fmt::format(" (+ {} of zero area)", bench::count_text(state.built->degenerate));
   }
   ui::row("triangles", triangles);
   const Vec3 extent = scene.tree.bounds.empty() ? Vec3{} : scene.tree.bounds.extent();
   ui::row("extent", fmt::format("{:.4g} × {:.4g} × {:.4g}", extent.x, extent.y, extent.z));
   if (state.built && state.built->tree) {
     const kdtree::TreeStats& tree = *state.built->tree;
-    ui::row("nodes", fmt::format("{}, depth {}", app::count_text(tree.inner + tree.leaves), tree.depth));
-    ui::row("leaves", fmt::format("{}, {} empty", app::count_text(tree.leaves), app::count_text(tree.empty_leaves)));
-    ui::row("refs/triangle", app::figure_text(state.built->refs_per_triangle()),
+    ui::row("nodes", fmt::format("{}, depth {}", bench::count_text(tree.inner + tree.leaves), tree.depth));
+    ui::row("leaves", fmt::format("{}, {} empty", bench::count_text(tree.leaves), bench::count_text(tree.empty_leaves)));
+    ui::row("refs/triangle", bench::figure_text(state.built->refs_per_triangle()),
             "A triangle has a ref in every leaf that it touches.");
-    ui::row("SAH cost", app::figure_text(tree.sah_cost), "Expected cost of a random ray: lower is better.");
+    ui::row("SAH cost", bench::figure_text(tree.sah_cost), "Expected cost of a random ray: lower is better.");
   }
   ui::end_rows();
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kdtree/traverse.hpp"
+#include "kdtree/traverse/traverse.hpp"
 #include "viewer/theme.hpp"
 #include "viewer/tree_view.hpp"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "kdtree/intersect.hpp"
+#include "kdtree/traverse/intersect.hpp"
 #include "viewer/built_scene.hpp"
 #include "viewer/gl.hpp"
 

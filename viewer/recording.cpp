@@ -5,7 +5,7 @@
 
 namespace heapwood::viewer {
 
-Recording::Recording(std::string scene_name, const engine::Entry& entry, std::string device_key, std::uint64_t pool)
+Recording::Recording(std::string scene_name, const registry::RegisteredAllocator& entry, std::string device_key, std::uint64_t pool)
     : scene(std::move(scene_name)),
       allocator(entry.traits->id),
       label(entry.traits->label),
@@ -26,7 +26,7 @@ const Recording::Point& Recording::at(std::uint32_t time) const {
 void Recording::add(std::span<const alloc::RecordedEvent> lines) {
   using Kind = alloc::RecordedEvent::Kind;
   for (const alloc::RecordedEvent& line : lines) {
-    const alloc::Block* freed = line.kind() == Kind::free ? replayer_.in_use_at(line.offset()) : nullptr;
+    const workloads::Block* freed = line.kind() == Kind::free ? replayer_.in_use_at(line.offset()) : nullptr;
     if (freed) used_ -= freed->bytes;
     replayer_.add(line);
     if (line.kind() == Kind::allocate) {
@@ -78,7 +78,7 @@ void Recording::find_internal() {
                          [](std::uint32_t t, const Point& point) { return t < point.time; }) -
         points.begin());
   };
-  for (const alloc::Block& block : blocks()) {
+  for (const workloads::Block& block : blocks()) {
     const auto served = static_cast<double>(served_bytes(block.bytes));
     const double waste = served > 0 ? (served - static_cast<double>(block.bytes)) / served : 0;
     Change &begin = changes[behind(block.born)], &end = changes[behind(block.released)];
@@ -95,7 +95,7 @@ void Recording::find_internal() {
   }
 }
 
-Recording make_recording(const std::string& scene, const engine::Entry& entry, const std::string& device,
+Recording make_recording(const std::string& scene, const registry::RegisteredAllocator& entry, const std::string& device,
                          std::uint64_t pool_bytes, const kdtree::RecordedRun& run) {
   Recording recording(scene, entry, device, pool_bytes);
   recording.add(run.events);

@@ -11,14 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "alloc/replay.hpp"
-#include "engine/engine.hpp"
+#include "workloads/replay.hpp"
+#include "registry/registry.hpp"
 
 namespace heapwood::viewer {
 
 class Recording {
  public:
-  Recording(std::string scene, const engine::Entry& entry, std::string device, std::uint64_t pool_bytes);
+  Recording(std::string scene, const registry::RegisteredAllocator& entry, std::string device, std::uint64_t pool_bytes);
   // Adds the next events, in order: a million take half a second.
   void add(std::span<const alloc::RecordedEvent> lines);
   // Adds what is known only at the end of the build. All recorded events have been added.
@@ -38,8 +38,8 @@ class Recording {
   alloc::RequestStats requests;
   alloc::Fragmentation at_end;
 
-  const std::vector<alloc::Block>& blocks() const { return replayer_.replay().blocks; }
-  const alloc::Replay& replay() const { return replayer_.replay(); }
+  const std::vector<workloads::Block>& blocks() const { return replayer_.replay().blocks; }
+  const workloads::Replay& replay() const { return replayer_.replay(); }
   // Bytes that a request of this size occupied, estimated from the distances between blocks.
   std::uint64_t served_bytes(std::uint64_t requested) const {
     return std::max(replayer_.served_bytes(requested), requested);
@@ -50,7 +50,7 @@ class Recording {
   };
   struct Point {
     std::uint32_t time = 0;
-    alloc::Gaps pool;  // between blocks in the pool
+    workloads::Gaps pool;  // between blocks in the pool
     std::uint64_t used_bytes = 0, high_water_bytes = 0;
     // Mean of (served - requested) / served over live blocks, served: Replayer::served_bytes. Known
     // after the build.
@@ -70,13 +70,13 @@ class Recording {
   void note_point();
   void find_internal();
 
-  alloc::Replayer replayer_;
+  workloads::Replayer replayer_;
   std::uint32_t stride_ = 1;  // events between points
   std::uint64_t used_ = 0;
   std::array<Level, 64> levels_{};
 };
 
-Recording make_recording(const std::string& scene, const engine::Entry& entry, const std::string& device,
+Recording make_recording(const std::string& scene, const registry::RegisteredAllocator& entry, const std::string& device,
                          std::uint64_t pool_bytes, const kdtree::RecordedRun& run);
 
 }  // namespace heapwood::viewer

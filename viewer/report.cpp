@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "app/json_report.hpp"
-#include "app/output_file.hpp"
+#include "bench/results/json_report.hpp"
+#include "bench/program/output_file.hpp"
 #include "render/renderer.hpp"
 #include "viewer/compare_rows.hpp"
 
@@ -15,7 +15,7 @@ namespace heapwood::viewer {
 
 namespace {
 
-using app::Json;
+using bench::Json;
 
 Json times_json(const std::deque<double>& ms) {
   if (ms.empty()) return nullptr;
@@ -29,12 +29,12 @@ Json heap_json(const HeapView& view) {
     const Recording& r = *view.recordings[i];
     const std::uint32_t time = view.time(r);
     std::uint64_t used = 0, blocks = 0;
-    for (const alloc::Block& block : r.blocks()) {
+    for (const workloads::Block& block : r.blocks()) {
       if (!block.in_use(time)) continue;
       used += block.bytes;
       ++blocks;
     }
-    Json regions = Json::array();
+    bench::Json regions = bench::Json::array();
     for (const alloc::Region& region : r.regions) {
       if (region.state == alloc::Region::State::used) regions.push_back({region.offset, region.bytes});
     }
@@ -104,9 +104,9 @@ void write_report(const State& state, const std::string& path) {
   json["first_picture_seconds"] = state.first_picture;
   json["messages"] = Json::array();
   for (const Message& message : state.messages) json["messages"].push_back(message.text);
-  std::vector<app::Result> results = state.compared;
+  std::vector<bench::Result> results = state.compared;
   if (state.built) results.push_back(*state.built);
-  json["bench"] = app::bench_report({}, state.choice.device, results);
+  json["bench"] = bench::bench_report({}, state.choice.device, results);
   json["table"] = Json::array();
   for (const CompareRow& row : compare_rows(state.compared)) {
     json["table"].push_back({row.allocator, row.ms, row.slowdown, row.external, row.best});
@@ -122,7 +122,7 @@ void write_report(const State& state, const std::string& path) {
                    {"tests", ray.tests},
                    {"hit", ray.hit.found()}};
   }
-  app::OutputFile(path).write(app::json_text(json));
+  bench::OutputFile(path).write(bench::json_text(json));
 }
 
 }  // namespace heapwood::viewer

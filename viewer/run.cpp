@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <new>
 
-#include "app/bench_runner.hpp"
-#include "app/host_memory.hpp"
-#include "app/options.hpp"
-#include "app/output_file.hpp"
-#include "app/process.hpp"
-#include "app/version.hpp"
+#include "bench/bench_runner.hpp"
+#include "bench/program/host_memory.hpp"
+#include "bench/program/options.hpp"
+#include "bench/program/output_file.hpp"
+#include "bench/program/process.hpp"
+#include "bench/program/version.hpp"
 #include "render/renderer.hpp"
 #include "viewer/priority.hpp"
 #include "viewer/theme.hpp"
@@ -39,7 +39,7 @@ void on_signal(int) {
 int fail(Exit exit, std::string message) {
   std::replace_if(
       message.begin(), message.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-  app::write_error(fmt::format("heapwood-view: error: {}\n", message));
+  bench::write_error(fmt::format("heapwood-view: error: {}\n", message));
   return static_cast<int>(exit);
 }
 
@@ -59,13 +59,13 @@ void add_options(CLI::App& app, Options& options) {
       ->type_name("CAMERA");
   app.add_option("--up", options.up, "x, y or z; default: the scene's own")->type_name("AXIS");
   app.add_option_function<std::string>(
-         "--size", [&](const std::string& text) { options.size = app::parse_image_size(text); },
+         "--size", [&](const std::string& text) { options.size = bench::parse_image_size(text); },
          "size of the window, or of the screenshot")
       ->default_str("1280x720")
       ->type_name("WxH");
   app.add_option("--spp", options.spp, "samples per pixel of a complete picture")
       ->capture_default_str()
-      ->check(app::between(1u, render::max_spp))
+      ->check(bench::between(1u, render::max_spp))
       ->type_name("N");
   app.add_option("--scale", options.scale, "scale of text and panel, 0.5 to 4; 0 = that of the screen")
       ->capture_default_str()
@@ -75,24 +75,24 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--frames", options.frames, "samples per pixel of the screenshot")
       ->needs(screenshot)
       ->capture_default_str()
-      ->check(app::between(1u, render::max_spp))
+      ->check(bench::between(1u, render::max_spp))
       ->type_name("N");
   app.add_flag("--panel", options.panel, "screenshot of the whole window")->needs(screenshot);
   app.add_option("--script", options.script, "timed input (viewer/script.hpp)")->type_name("FILE");
   app.add_option("--settings", options.settings_file, "settings file, or none")->type_name("FILE");
-  app::add_build_options(app, options.settings, true);
-  app::add_device_options(app, options.device);
+  bench::add_build_options(app, options.settings, true);
+  bench::add_device_options(app, options.device);
 }
 
 int parse_and_run(int argc, char** argv) {
   CLI::App app{"Interactive viewer of k-d trees and device heaps.", "heapwood-view"};
   app.footer(examples);
   app.get_formatter()->column_width(36);
-  app.set_version_flag("--version", app::version_line());
+  app.set_version_flag("--version", bench::version_line());
   Options options;
   add_options(app, options);
-  app::HostMemoryOptions host;
-  app::add_host_memory_options(app, host);
+  bench::HostMemoryOptions host;
+  bench::add_host_memory_options(app, host);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -104,20 +104,20 @@ int parse_and_run(int argc, char** argv) {
   render::parse_mode(options.mode);
   for (const std::string& id : {options.allocator, options.beside}) {
     if (id.empty()) continue;
-    if (const char* reason = app::cannot_build(app::find_allocator(id))) throw Error(Exit::usage, id + ": " + reason);
+    if (const char* reason = bench::cannot_build(bench::find_allocator(id))) throw Error(Exit::usage, id + ": " + reason);
   }
-  if (!options.up.empty()) app::parse_axis(options.up);
+  if (!options.up.empty()) bench::parse_axis(options.up);
   if (!options.camera.empty()) render::check_camera_text(options.camera);
   if (options.scale != 0 && !(options.scale >= min_scale && options.scale <= max_scale)) {
     throw Error(Exit::usage,
                 fmt::format("--scale {}: expected 0 (the screen's) or {} to {}", options.scale, min_scale, max_scale));
   }
   if (!options.screenshot.empty()) {
-    const app::OutputFile writable(options.screenshot);
+    const bench::OutputFile writable(options.screenshot);
   }
-  app::install_signal_handlers(on_signal);
+  bench::install_signal_handlers(on_signal);
   window_is_watched = options.screenshot.empty();
-  return static_cast<int>(app::with_host_memory(host, [&] {
+  return static_cast<int>(bench::with_host_memory(host, [&] {
     Viewer(options).run();
     return Exit::done;
   }));
@@ -126,7 +126,7 @@ int parse_and_run(int argc, char** argv) {
 }  // namespace
 
 int run(int argc, char** argv) {
-  app::hold_standard_streams();
+  bench::hold_standard_streams();
   try {
     return parse_and_run(argc, argv);
   } catch (const Error& error) {

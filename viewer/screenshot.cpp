@@ -7,7 +7,7 @@
 #include <chrono>
 #include <filesystem>
 
-#include "app/output_file.hpp"
+#include "bench/program/output_file.hpp"
 #include "viewer/priority.hpp"
 
 namespace heapwood::viewer {
@@ -60,7 +60,7 @@ void Screenshots::make(const BuiltScene& scene, const render::RenderJob& job, co
         picture.end_pass();
         share_ = static_cast<double>(picture.samples()) / job.spp;
       }
-      app::OutputFile(path).write(render::to_png(picture.image()));
+      bench::OutputFile(path).write(render::to_png(picture.image()));
       finished_ = {Finished::How::fine,
                    fmt::format("{}, {}x{}, {} samples per pixel", path, job.width, job.height, job.spp)};
       return;

@@ -140,7 +140,7 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
       return true;
     });
   } else if ((w[0] == "screenshot" || w[0] == "window") && w.size() > 1) {
-    const app::ImageSize size = app::parse_image_size(at(2, "1280x720"));
+    const bench::ImageSize size = bench::parse_image_size(at(2, "1280x720"));
     const int samples = std::stoi(at(3, "16"));
     const bool panel = w[0] == "window";
     add(text, [=, path = w[1]](const Context& c) {

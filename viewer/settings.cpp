@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "app/input_file.hpp"
-#include "app/output_file.hpp"
+#include "bench/program/input_file.hpp"
+#include "bench/program/output_file.hpp"
 #include "render/camera.hpp"
 
 namespace heapwood::viewer {
@@ -45,7 +45,7 @@ Settings load_settings(const std::string& path, std::string& problem) {
   Settings settings;
   if (path.empty()) return settings;
   try {
-    const std::optional<std::string> text = app::read_text(path, Exit::failed);
+    const std::optional<std::string> text = bench::read_text(path, Exit::failed);
     if (!text) return settings;
     const Json json = Json::parse(*text);
     get(json, "width", settings.width, 320, 16384);
@@ -97,7 +97,7 @@ void save_settings(const Settings& settings, const std::string& path) {
     json["bookmarks"][scene] = Json::array();
     for (const Bookmark& bookmark : list) json["bookmarks"][scene].push_back(to_json(bookmark));
   }
-  app::OutputFile(path).write(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  bench::OutputFile(path).write(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace heapwood::viewer

@@ -31,10 +31,10 @@ struct Message {
 // The panel's fields, for the next job.
 struct Choice {
   std::string source;
-  const engine::Entry* allocator = nullptr;
-  const engine::Entry* other = nullptr;  // second allocator of the heap map; nullptr: none
+  const registry::RegisteredAllocator* allocator = nullptr;
+  const registry::RegisteredAllocator* other = nullptr;  // second allocator of the heap map; nullptr: none
   simt::DeviceInfo device;
-  app::BuildSettings settings;
+  bench::BuildSettings settings;
 };
 
 // Positions of the widgets drawn last, by name, for clicks by scripts.
@@ -64,8 +64,8 @@ struct State {
   Choice choice;
 
   std::shared_ptr<const BuiltScene> scene;
-  std::optional<app::Result> built;   // the last build
-  std::vector<app::Result> compared;  // the last comparison
+  std::optional<bench::Result> built;   // the last build
+  std::vector<bench::Result> compared;  // the last comparison
   HeapView heap;
   TreeView tree;
   RayProbe probe;
@@ -94,7 +94,7 @@ struct State {
 };
 
 // Why trees cannot be built with an allocator on the chosen device; nullptr if they can.
-const char* why_not_buildable(const State& state, const engine::Entry& entry);
+const char* why_not_buildable(const State& state, const registry::RegisteredAllocator& entry);
 
 // Each reports a failure in a message.
 void open_scene(State& state, const std::string& source);

@@ -10,7 +10,7 @@
 #include <atomic>
 #include <chrono>
 
-#include "app/output_file.hpp"
+#include "bench/program/output_file.hpp"
 #include "viewer/camera_control.hpp"
 #include "viewer/theme.hpp"
 
@@ -67,9 +67,9 @@ Viewer::Viewer(const Options& options)
   if (!options.script.empty()) script_.emplace(options.script);
   state_.devices = simt::list_devices();
   state_.choice.source = options.scene;
-  state_.choice.allocator = &app::find_allocator(options.allocator);
-  if (!options.beside.empty()) state_.choice.other = &app::find_allocator(options.beside);
-  state_.choice.device = app::choose_device(options.device);
+  state_.choice.allocator = &bench::find_allocator(options.allocator);
+  if (!options.beside.empty()) state_.choice.other = &bench::find_allocator(options.beside);
+  state_.choice.device = bench::choose_device(options.device);
   state_.choice.settings = options.settings;
   state_.mode = render::parse_mode(options.mode);
   present_.emplace();
@@ -260,7 +260,7 @@ void Viewer::capture() {
     std::transform(pixels.begin(), pixels.end(), image.pixels.begin(), [](gl::Rgba8 c) {
       return render::Rgb8{c.r, c.g, c.b};
     });
-    app::OutputFile(shot.path).write(render::to_png(image));
+    bench::OutputFile(shot.path).write(render::to_png(image));
     state_.add_message(Message::Kind::note, fmt::format("{}, {}x{}", shot.path, shot.width, shot.height));
     shot_taken_ = true;
   } catch (const Error& error) {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "alloc/allocator.hpp"
-#include "alloc/live_recording.hpp"
+#include "alloc/recording/live_recording.hpp"
 #include "simt/atomic_ref.hpp"
 
 namespace heapwood::alloc {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "alloc/primitives/lane_group.hpp"
-#include "alloc/primitives/ualloc.hpp"
+#include "alloc/bulk/ualloc.hpp"
 
 namespace heapwood::alloc {
 

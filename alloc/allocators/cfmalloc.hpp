@@ -4,7 +4,7 @@
 // exact out-of-memory (primitives/circular_list.hpp). Limits: as there; overhead 4 bytes in 20.
 #pragma once
 
-#include "alloc/primitives/circular_list.hpp"
+#include "alloc/circular_list/circular_list.hpp"
 
 namespace heapwood::alloc {
 

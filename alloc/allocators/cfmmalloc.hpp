@@ -6,7 +6,7 @@
 // in 20.
 #pragma once
 
-#include "alloc/primitives/circular_list.hpp"
+#include "alloc/circular_list/circular_list.hpp"
 
 namespace heapwood::alloc {
 

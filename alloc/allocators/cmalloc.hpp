@@ -5,7 +5,7 @@
 // bytes in 24.
 #pragma once
 
-#include "alloc/primitives/circular_list.hpp"
+#include "alloc/circular_list/circular_list.hpp"
 
 namespace heapwood::alloc {
 

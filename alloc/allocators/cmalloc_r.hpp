@@ -6,7 +6,7 @@
 // into one chunk that all threads contend for. Limits: as CMalloc; overhead 8 bytes in 24.
 #pragma once
 
-#include "alloc/primitives/circular_list.hpp"
+#include "alloc/circular_list/circular_list.hpp"
 
 namespace heapwood::alloc {
 

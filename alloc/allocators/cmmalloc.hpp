@@ -5,7 +5,7 @@
 // sector of its own (primitives/circular_list.hpp). Limits: as there; overhead 8 bytes in 24.
 #pragma once
 
-#include "alloc/primitives/circular_list.hpp"
+#include "alloc/circular_list/circular_list.hpp"
 
 namespace heapwood::alloc {
 

@@ -18,8 +18,8 @@
 // cooperatively with other failing requests.
 #pragma once
 
-#include "alloc/arena/layout.hpp"
-#include "alloc/arena/private_arena.hpp"
+#include "alloc/heapwood/layout.hpp"
+#include "alloc/heapwood/private_arena.hpp"
 
 namespace heapwood::alloc {
 

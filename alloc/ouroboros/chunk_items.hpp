@@ -32,7 +32,7 @@
 #pragma once
 
 #include "alloc/ouroboros/index_queue.hpp"
-#include "alloc/primitives/bulk_semaphore.hpp"
+#include "alloc/bulk/bulk_semaphore.hpp"
 #include "alloc/primitives/lane_group.hpp"
 
 namespace heapwood::alloc::ouroboros {

@@ -20,7 +20,7 @@
 
 #include "alloc/ouroboros/index_queue.hpp"
 #include "alloc/ouroboros/page_spill.hpp"
-#include "alloc/primitives/bulk_semaphore.hpp"
+#include "alloc/bulk/bulk_semaphore.hpp"
 #include "alloc/primitives/lane_group.hpp"
 
 namespace heapwood::alloc::ouroboros {

@@ -23,7 +23,7 @@
 #include <algorithm>
 
 #include "alloc/ouroboros/index_queue.hpp"
-#include "alloc/primitives/bulk_semaphore.hpp"
+#include "alloc/bulk/bulk_semaphore.hpp"
 
 namespace heapwood::alloc::ouroboros {
 

@@ -5,7 +5,7 @@
 
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/scatter.hpp"
-#include "alloc/exercise_run.hpp"
+#include "workloads/exercise_run.hpp"
 #include "simt/cpu.hpp"
 #include "tests/alloc/conformance.hpp"
 
@@ -56,7 +56,7 @@ TYPED_TEST(BlockPagesAllocators, EveryBlockCanBeHadAgain) {
   constexpr std::size_t pool = 128 << 10;
   constexpr std::uint32_t warps = 4, slots = 400;
   for (const std::uint64_t bytes : {16u, 48u, 64u, 400u}) {
-    ExerciseJob j;
+    workloads::ExerciseJob j;
     j.device = threads;
     j.pool_bytes = pool;
     j.warps = warps;
@@ -65,24 +65,24 @@ TYPED_TEST(BlockPagesAllocators, EveryBlockCanBeHadAgain) {
     j.phases.resize(4);
     for (std::uint32_t s = 0; s < warps; ++s) {
       Random random(bytes * 10 + s);
-      std::vector<Op> mix, drain;
+      std::vector<workloads::Op> mix, drain;
       for (int i = 0; i < 4000; ++i) mix.push_back({Kind::exchange, random(slots), random(500)});
       for (std::uint32_t i = s; i < slots; i += warps) drain.push_back({Kind::free, i});
       j.phases[0].scripts.push_back(mix);
       j.phases[1].scripts.push_back(drain);
     }
-    std::vector<Op> fill, empty;
+    std::vector<workloads::Op> fill, empty;
     for (std::uint32_t i = 0; i < count; ++i) {
       fill.push_back({Kind::exchange, i, bytes});
       empty.push_back({Kind::free, i});
     }
     j.phases[2].scripts = {fill};
     j.phases[3].scripts = {empty};
-    const ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
+    const workloads::ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
     EXPECT_EQ(result.mismatches, 0u);
     EXPECT_EQ(bytes_in(result.phases[1].regions, Region::State::used), 0u);
     EXPECT_GT(free_in_pages<TypeParam>(result.phases[1].regions, pool), pool / 3);
-    EXPECT_EQ(result.phases[2].ops[0].back().offset, OpResult::failed) << "the pool is too large for this test";
+    EXPECT_EQ(result.phases[2].ops[0].back().offset, workloads::OpResult::failed) << "the pool is too large for this test";
     EXPECT_EQ(free_in_pages<TypeParam>(result.phases[2].regions, pool), 0u) << bytes;
     EXPECT_EQ(bytes_in(result.phases[3].regions, Region::State::used), 0u);
   }
@@ -91,29 +91,29 @@ TYPED_TEST(BlockPagesAllocators, EveryBlockCanBeHadAgain) {
 // A block that comes back to a page serves its own class, and does not make the page one for larger requests.
 TYPED_TEST(BlockPagesAllocators, AFreeBlockServesItsOwnClassAlone) {
   constexpr std::size_t pool = 64 << 10;
-  ExerciseJob j;
+  workloads::ExerciseJob j;
   j.device = threads;
   j.pool_bytes = pool;
   j.slots = 4096;
-  std::vector<Op> ops;
+  std::vector<workloads::Op> ops;
   for (std::uint32_t i = 0; i < 4000; ++i) ops.push_back({Kind::allocate, i, 16});
   ops.push_back({Kind::free, 100});
   ops.push_back({Kind::allocate, 4001, 100});
   ops.push_back({Kind::allocate, 4002, 16});
   ops.push_back({Kind::allocate, 4003, 16});
   j.phases = {{{ops}}};
-  const auto result = exercise<TypeParam, simt::Cpu>(j);
+  const auto result = workloads::exercise<TypeParam, simt::Cpu>(j);
   const auto& r = result.phases[0].ops[0];
-  ASSERT_EQ(r[3999].offset, OpResult::failed);
+  ASSERT_EQ(r[3999].offset, workloads::OpResult::failed);
   ASSERT_EQ(r[4000].value, 1u);
-  EXPECT_EQ(r[4001].offset, OpResult::failed);
+  EXPECT_EQ(r[4001].offset, workloads::OpResult::failed);
   EXPECT_EQ(r[4002].offset, r[100].offset);
-  EXPECT_EQ(r[4003].offset, OpResult::failed);
+  EXPECT_EQ(r[4003].offset, workloads::OpResult::failed);
 }
 
 TEST(Scatter, PagesOfAllSizes) {
   for (std::size_t page = 256; page <= 1 << 20; page *= 4) {
-    ExerciseJob j;
+    workloads::ExerciseJob j;
     j.device = threads;
     j.pool_bytes = 8 << 20;
     j.options.page_bytes = page;
@@ -121,7 +121,7 @@ TEST(Scatter, PagesOfAllSizes) {
     j.slots = 64;
     j.phases.resize(2);
     for (std::uint32_t s = 0; s < 4; ++s) {
-      std::vector<Op> fill, drain;
+      std::vector<workloads::Op> fill, drain;
       for (std::uint32_t i = 0; i < 8; ++i) {
         for (const std::uint32_t slot : {s * 8 + i, 32 + s * 8 + i}) {
           fill.push_back({Kind::exchange, slot, slot < 32 ? 10 + 100 * i : page - i});
@@ -132,7 +132,7 @@ TEST(Scatter, PagesOfAllSizes) {
       j.phases[0].scripts.push_back(fill);
       j.phases[1].scripts.push_back(drain);
     }
-    const auto result = exercise<Scatter, simt::Cpu>(j);
+    const auto result = workloads::exercise<Scatter, simt::Cpu>(j);
     EXPECT_EQ(result.mismatches, 0u) << page;
     if (page < 64 << 10) {
       EXPECT_EQ(result.failures, 0u) << page;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The bulk semaphore: who gets, who grows and who waits, alone and under races.
-#include "alloc/primitives/bulk_semaphore.hpp"
+#include "alloc/bulk/bulk_semaphore.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,14 +12,14 @@
 #include "alloc/allocators/cmalloc.hpp"
 #include "alloc/allocators/cmalloc_r.hpp"
 #include "alloc/allocators/cmmalloc.hpp"
-#include "alloc/exercise_run.hpp"
+#include "workloads/exercise_run.hpp"
 #include "simt/cpu.hpp"
 #include "tests/alloc/conformance.hpp"
 
 namespace heapwood::alloc {
 namespace {
 
-using K = Op::Kind;
+using K = workloads::Op::Kind;
 
 template <class A>
 class CircularListPieces : public testing::Test {};
@@ -38,37 +38,37 @@ std::set<std::size_t> free_starts(const std::vector<Region>& regions) {
 // the walker that needs it joins the pieces.
 TYPED_TEST(CircularListPieces, WalkersJoinWhatFreesLeftInPieces) {
   constexpr std::uint32_t slots = 4096;
-  ExerciseJob j;
+  workloads::ExerciseJob j;
   j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1};
   j.pool_bytes = 64 << 10;
   j.slots = slots + 1;
   j.phases.resize(2);
-  std::vector<Op> fill, drain;
+  std::vector<workloads::Op> fill, drain;
   for (std::uint32_t s = 0; s < slots; ++s) fill.push_back({K::allocate, s, 16});
   for (std::uint32_t s = 0; s < slots; ++s) drain.push_back({K::free, s, 0});
   j.phases[0].scripts.push_back(fill);
   j.phases[1].scripts.push_back(drain);
-  const std::size_t largest = test::largest_free(exercise<TypeParam, simt::Cpu>(j).initial);
+  const std::size_t largest = test::largest_free(workloads::exercise<TypeParam, simt::Cpu>(j).initial);
   j.phases[1].scripts[0].push_back({K::allocate, slots, largest});
-  const ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
+  const workloads::ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
   ASSERT_EQ(test::bytes_in(result.phases[0].regions, Region::State::free), 0u) << "the pool is too large for this test";
-  EXPECT_NE(result.phases[1].ops[0].back().offset, OpResult::failed);
+  EXPECT_NE(result.phases[1].ops[0].back().offset, workloads::OpResult::failed);
 }
 
 // Blocks of several pieces of the rest next to small ones, among threads. What is left in the end can be had as one block.
 TYPED_TEST(CircularListPieces, LargeBlocksTakePiecesAndGiveThemBack) {
   constexpr std::uint32_t slots = 24, warps = 4;
-  ExerciseJob j;
+  workloads::ExerciseJob j;
   j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = warps};
   j.pool_bytes = 2 << 20;
   j.warps = warps;
   j.slots = slots + 1;
   j.phases.resize(2);
-  const std::size_t largest = test::largest_free(exercise<TypeParam, simt::Cpu>(j).initial);
+  const std::size_t largest = test::largest_free(workloads::exercise<TypeParam, simt::Cpu>(j).initial);
   ASSERT_GT(largest, j.pool_bytes / 4);
   for (std::uint32_t w = 0; w < warps; ++w) {
     test::Random random(w + 1);
-    std::vector<Op> mix, drain;
+    std::vector<workloads::Op> mix, drain;
     for (int i = 0; i < 600; ++i) {
       const std::uint32_t slot = random(slots);
       mix.push_back({K::exchange, slot, random(slot % 4 == 0 ? 150'000 : 3000)});
@@ -78,62 +78,62 @@ TYPED_TEST(CircularListPieces, LargeBlocksTakePiecesAndGiveThemBack) {
     j.phases[1].scripts.push_back(drain);
   }
   j.phases.push_back({{{{K::allocate, slots, largest + 1}, {K::allocate, slots, largest}, {K::fill, slots}}}});
-  const ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
+  const workloads::ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
   EXPECT_EQ(result.mismatches, 0u);
-  EXPECT_EQ(result.phases[2].ops[0][0].offset, OpResult::failed);
-  EXPECT_NE(result.phases[2].ops[0][1].offset, OpResult::failed);
+  EXPECT_EQ(result.phases[2].ops[0][0].offset, workloads::OpResult::failed);
+  EXPECT_NE(result.phases[2].ops[0][1].offset, workloads::OpResult::failed);
 }
 
 // A hundred thousand blocks. Requests that had to look at all of them twice would take longer than the time limit.
 TYPED_TEST(CircularListPieces, AFullPoolRefusesQuickly) {
   constexpr std::uint32_t slots = 160'000;
-  ExerciseJob j;
+  workloads::ExerciseJob j;
   j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1};
   j.pool_bytes = 3 << 20;
   j.slots = slots + 1;
   j.phases.resize(2);
-  std::vector<Op> fill, more(20'000, {K::allocate, slots, 16});
+  std::vector<workloads::Op> fill, more(20'000, {K::allocate, slots, 16});
   for (std::uint32_t s = 0; s < slots; ++s) fill.push_back({K::allocate, s, 16});
   j.phases[0].scripts.push_back(fill);
   j.phases[1].scripts.push_back(more);
   j.seconds = 20;
-  const ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
+  const workloads::ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
   EXPECT_EQ(test::bytes_in(result.phases[0].regions, Region::State::free), 0u) << "the pool is too large for this test";
-  EXPECT_EQ(result.phases[1].ops[0].back().offset, OpResult::failed);
+  EXPECT_EQ(result.phases[1].ops[0].back().offset, workloads::OpResult::failed);
 }
 
 // Every second block at the end of a full pool is freed, and asked for again: the counts of full pieces hide none of them.
 TYPED_TEST(CircularListPieces, TheLastFreeChunksAreFound) {
   constexpr std::uint32_t slots = 100'000, holes = 60;
-  ExerciseJob j;
+  workloads::ExerciseJob j;
   j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1};
   j.pool_bytes = 3 << 19;
   j.slots = slots;
   j.phases.resize(1);
   j.phases[0].scripts.resize(1);
   for (std::uint32_t s = 0; s < slots; ++s) j.phases[0].scripts[0].push_back({K::allocate, s, 16});
-  const ExerciseResult full = exercise<TypeParam, simt::Cpu>(j);
+  const workloads::ExerciseResult full = exercise<TypeParam, simt::Cpu>(j);
   ASSERT_EQ(test::bytes_in(full.phases[0].regions, Region::State::free), 0u) << "the pool is too large for this test";
   std::map<std::uint64_t, std::uint32_t> slot_at;
   for (std::uint32_t s = 0; s < slots; ++s) {
     const std::uint64_t offset = full.phases[0].ops[0][s].offset;
-    if (offset != OpResult::failed) slot_at[offset] = s;
+    if (offset != workloads::OpResult::failed) slot_at[offset] = s;
   }
   ASSERT_GT(slot_at.size(), 2 * holes);
-  std::vector<Op> drain, again;
+  std::vector<workloads::Op> drain, again;
   for (auto block = slot_at.rbegin(); drain.size() < holes; ++block, ++block) {
     drain.push_back({K::free, block->second, 0});
     again.push_back({K::allocate, block->second, 16});
   }
   j.phases.push_back({{drain}});
   j.phases.push_back({{again}});
-  const ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
-  for (const OpResult& op : result.phases[2].ops[0]) EXPECT_NE(op.offset, OpResult::failed);
+  const workloads::ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
+  for (const workloads::OpResult& op : result.phases[2].ops[0]) EXPECT_NE(op.offset, workloads::OpResult::failed);
 }
 
 TYPED_TEST(CircularListPieces, PresplitStaysUnderChurn) {
   constexpr std::uint32_t slots = 64, warps = 4;
-  ExerciseJob j;
+  workloads::ExerciseJob j;
   j.device = {.kind = simt::DeviceKind::cpu, .index = 0, .threads = warps};
   j.pool_bytes = 512 << 10;
   j.warps = warps;
@@ -141,13 +141,13 @@ TYPED_TEST(CircularListPieces, PresplitStaysUnderChurn) {
   j.phases.resize(2);
   for (std::uint32_t w = 0; w < warps; ++w) {
     test::Random random(w);
-    std::vector<Op> mix, drain;
+    std::vector<workloads::Op> mix, drain;
     for (int i = 0; i < 3000; ++i) mix.push_back({K::exchange, random(slots), random(i % 8 == 0 ? 6000 : 600)});
     for (std::uint32_t s = w; s < slots; s += warps) drain.push_back({K::free, s, 0});
     j.phases[0].scripts.push_back(mix);
     j.phases[1].scripts.push_back(drain);
   }
-  const ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
+  const workloads::ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
   EXPECT_EQ(result.mismatches, 0u);
   const std::set<std::size_t> before = free_starts(result.initial), after = free_starts(result.phases[1].regions);
   EXPECT_GT(before.size(), 100u);

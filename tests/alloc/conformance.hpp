@@ -13,7 +13,7 @@
 
 namespace heapwood::alloc::test {
 
-using Kind = Op::Kind;
+using Kind = workloads::Op::Kind;
 
 class Conformance : public testing::TestWithParam<Target> {
  protected:
@@ -23,8 +23,8 @@ class Conformance : public testing::TestWithParam<Target> {
   const Target& target() const { return GetParam(); }
   const AllocatorTraits& traits() const { return *GetParam().traits; }
 
-  ExerciseJob job(std::size_t pool_bytes, unsigned warps, unsigned lanes, std::uint32_t slots) const {
-    ExerciseJob j;
+  workloads::ExerciseJob job(std::size_t pool_bytes, unsigned warps, unsigned lanes, std::uint32_t slots) const {
+    workloads::ExerciseJob j;
     j.device = target().device;
     j.pool_bytes = pool_bytes;
     j.warps = warps;
@@ -34,8 +34,8 @@ class Conformance : public testing::TestWithParam<Target> {
   }
 
   // Runs, and checks what holds for every job: walks cover the pool, patterns are intact, pointers are aligned.
-  ExerciseResult run(const ExerciseJob& j) const {
-    const ExerciseResult result = target().run(j);
+  workloads::ExerciseResult run(const workloads::ExerciseJob& j) const {
+    const workloads::ExerciseResult result = target().run(j);
     if (traits().in_pool) {
       expect_cover(result.initial, j.pool_bytes);
       for (const auto& phase : result.phases) expect_cover(phase.regions, j.pool_bytes);
@@ -48,9 +48,9 @@ class Conformance : public testing::TestWithParam<Target> {
       EXPECT_EQ(result.phases[p].ops.size(), j.phases[p].scripts.size());
       for (std::size_t s = 0; s < result.phases[p].ops.size(); ++s) {
         for (std::size_t i = 0; i < result.phases[p].ops[s].size(); ++i) {
-          const Op& op = j.phases[p].scripts[s][i];
-          const OpResult& r = result.phases[p].ops[s][i];
-          if ((op.kind != Kind::allocate && op.kind != Kind::exchange) || r.offset == OpResult::failed) continue;
+          const workloads::Op& op = j.phases[p].scripts[s][i];
+          const workloads::OpResult& r = result.phases[p].ops[s][i];
+          if ((op.kind != Kind::allocate && op.kind != Kind::exchange) || r.offset == workloads::OpResult::failed) continue;
           EXPECT_EQ(r.offset % 16, 0u);
           if (traits().in_pool) {
             EXPECT_LE(r.offset + std::max<std::uint64_t>(op.bytes, 1), j.pool_bytes);
@@ -87,11 +87,11 @@ inline std::size_t largest_free(const std::vector<Region>& regions) {
 }
 
 // No two blocks of the phase overlap; valid where the phase frees nothing.
-inline void expect_disjoint(const ExercisePhase& phase, const ExercisePhaseResult& result) {
+inline void expect_disjoint(const workloads::ExercisePhase& phase, const workloads::ExercisePhaseResult& result) {
   std::vector<std::pair<std::int64_t, std::int64_t>> blocks;
   for (std::size_t s = 0; s < phase.scripts.size(); ++s) {
     for (std::size_t i = 0; i < phase.scripts[s].size(); ++i) {
-      if (phase.scripts[s][i].kind != Kind::allocate || result.ops[s][i].offset == OpResult::failed) continue;
+      if (phase.scripts[s][i].kind != Kind::allocate || result.ops[s][i].offset == workloads::OpResult::failed) continue;
       const auto at = static_cast<std::int64_t>(result.ops[s][i].offset);
       blocks.emplace_back(at, at + static_cast<std::int64_t>(std::max<std::uint64_t>(1, phase.scripts[s][i].bytes)));
     }
@@ -100,11 +100,11 @@ inline void expect_disjoint(const ExercisePhase& phase, const ExercisePhaseResul
   for (std::size_t i = 1; i < blocks.size(); ++i) EXPECT_LE(blocks[i - 1].second, blocks[i].first);
 }
 
-inline std::uint64_t successes(const ExercisePhase& phase, const ExercisePhaseResult& result) {
+inline std::uint64_t successes(const workloads::ExercisePhase& phase, const workloads::ExercisePhaseResult& result) {
   std::uint64_t count = 0;
   for (std::size_t s = 0; s < phase.scripts.size(); ++s) {
     for (std::size_t i = 0; i < phase.scripts[s].size(); ++i) {
-      count += phase.scripts[s][i].kind == Kind::allocate && result.ops[s][i].offset != OpResult::failed;
+      count += phase.scripts[s][i].kind == Kind::allocate && result.ops[s][i].offset != workloads::OpResult::failed;
     }
   }
   return count;

@@ -12,10 +12,10 @@ const std::uint64_t edge_sizes[] = {0, 1, 15, 16, 17, 31, 32, 33, 100, 127, 128,
 
 TEST_P(Conformance, BlocksAreAlignedDisjointAndKeepTheirContents) {
   constexpr std::uint32_t each = 3;
-  ExerciseJob j = job(512 << 10, 4, 4, 16 * each);
-  ExercisePhase fill, check;
+  workloads::ExerciseJob j = job(512 << 10, 4, 4, 16 * each);
+  workloads::ExercisePhase fill, check;
   for (std::uint32_t s = 0; s < 16; ++s) {
-    std::vector<Op> a, b;
+    std::vector<workloads::Op> a, b;
     for (std::uint32_t i = s * each; i < (s + 1) * each; ++i) {
       a.push_back({Kind::allocate, i, edge_sizes[i % std::size(edge_sizes)]});
       a.push_back({Kind::fill, i});
@@ -26,7 +26,7 @@ TEST_P(Conformance, BlocksAreAlignedDisjointAndKeepTheirContents) {
     check.scripts.push_back(b);
   }
   j.phases = {fill, check};
-  const ExerciseResult result = run(j);
+  const workloads::ExerciseResult result = run(j);
   EXPECT_EQ(result.failures, 0u);
   EXPECT_EQ(result.mismatches, 0u);
   expect_disjoint(j.phases[0], result.phases[0]);
@@ -37,11 +37,11 @@ TEST_P(Conformance, BlocksAreAlignedDisjointAndKeepTheirContents) {
 
 TEST_P(Conformance, FreesByAnotherWarpInAnotherKernel) {
   if (!target().frees()) GTEST_SKIP() << "does not free";
-  ExerciseJob j = job(256 << 10, 4, 2, 64);
+  workloads::ExerciseJob j = job(256 << 10, 4, 2, 64);
   for (int round = 0; round < 3; ++round) {
-    ExercisePhase fill, drain;
+    workloads::ExercisePhase fill, drain;
     for (std::uint32_t s = 0; s < 8; ++s) {
-      std::vector<Op> a, b;
+      std::vector<workloads::Op> a, b;
       for (std::uint32_t i = 0; i < 8; ++i) {
         a.push_back({Kind::allocate, s * 8 + i, 40 + 100 * i});
         a.push_back({Kind::fill, s * 8 + i});
@@ -55,7 +55,7 @@ TEST_P(Conformance, FreesByAnotherWarpInAnotherKernel) {
     j.phases.push_back(drain);
   }
   j.guarded = true;
-  const ExerciseResult result = run(j);
+  const workloads::ExerciseResult result = run(j);
   EXPECT_EQ(result.failures, 0u);
   EXPECT_EQ(result.guard.total(), 0u);
   EXPECT_EQ(result.requests.allocations, 3 * 64u);
@@ -70,10 +70,10 @@ TEST_P(Conformance, SaysFullAndServesAgainAfterFrees) {
   if (!traits().keeps_live_memory) GTEST_SKIP() << "never says full";
   if (!target().bounded()) GTEST_SKIP() << "the heap is not bounded by the pool";
   constexpr std::uint32_t each = 400, bytes = 64;
-  ExerciseJob j = job(64 << 10, 4, 1, 4 * each);
-  ExercisePhase fill, drain;
+  workloads::ExerciseJob j = job(64 << 10, 4, 1, 4 * each);
+  workloads::ExercisePhase fill, drain;
   for (std::uint32_t s = 0; s < 4; ++s) {
-    std::vector<Op> a, b;
+    std::vector<workloads::Op> a, b;
     for (std::uint32_t i = 0; i < each; ++i) {
       a.push_back({Kind::allocate, s * each + i, bytes});
       a.push_back({Kind::fill, s * each + i});
@@ -84,7 +84,7 @@ TEST_P(Conformance, SaysFullAndServesAgainAfterFrees) {
     drain.scripts.push_back(b);
   }
   j.phases = {fill, drain, fill, drain};
-  const ExerciseResult result = run(j);
+  const workloads::ExerciseResult result = run(j);
   const std::uint64_t first = successes(j.phases[0], result.phases[0]);
   const std::uint64_t second = successes(j.phases[2], result.phases[2]);
   EXPECT_GT(result.failures, 0u);
@@ -98,7 +98,7 @@ TEST_P(Conformance, SaysFullAndServesAgainAfterFrees) {
 
 TEST_P(Conformance, ServesTheLargestFreeRegionAndNoMore) {
   if (!traits().in_pool) GTEST_SKIP() << "cannot be walked";
-  ExerciseJob j = job(100'000, 1, 1, 2);
+  workloads::ExerciseJob j = job(100'000, 1, 1, 2);
   j.phases = {{{{}}}};
   const std::uint64_t most = largest_free(run(j).initial);
   ASSERT_GT(most, 0u);
@@ -106,20 +106,20 @@ TEST_P(Conformance, ServesTheLargestFreeRegionAndNoMore) {
   EXPECT_EQ(run(j).failures, 0u);
   for (const std::uint64_t more : {most + 1, std::uint64_t{100'000}, ~std::uint64_t{0} - 15, ~std::uint64_t{0}}) {
     j.phases = {{{{{Kind::allocate, 0, more}, {Kind::allocate, 1, 16}, {Kind::free, 1}}}}};
-    const ExerciseResult result = run(j);
-    EXPECT_EQ(result.phases[0].ops[0][0].offset, OpResult::failed) << more;
-    EXPECT_NE(result.phases[0].ops[0][1].offset, OpResult::failed) << more;
+    const workloads::ExerciseResult result = run(j);
+    EXPECT_EQ(result.phases[0].ops[0][0].offset, workloads::OpResult::failed) << more;
+    EXPECT_NE(result.phases[0].ops[0][1].offset, workloads::OpResult::failed) << more;
   }
 }
 
 TEST_P(Conformance, FreeingNothingDoesNothing) {
-  ExerciseJob j = job(64 << 10, 2, 2, 1);
+  workloads::ExerciseJob j = job(64 << 10, 2, 2, 1);
   j.phases = {{{{{Kind::free_null}}, {{Kind::free, 0}}, {{Kind::free_null}}}}};
   EXPECT_EQ(run(j).failures, 0u);
 }
 
 TEST_P(Conformance, SmallestPoolServesAndSmallerIsRefused) {
-  ExerciseJob j = job(traits().smallest_pool, 1, 1, 1);
+  workloads::ExerciseJob j = job(traits().smallest_pool, 1, 1, 1);
   j.phases = {{{{{Kind::allocate, 0, 16}, {Kind::fill, 0}, {Kind::check, 0}, {Kind::free, 0}}}}};
   EXPECT_EQ(run(j).failures, 0u);
   j.pool_bytes = traits().smallest_pool - 16;
@@ -135,7 +135,7 @@ TEST_P(Conformance, SmallestPoolServesAndSmallerIsRefused) {
 TEST_P(Conformance, EveryPoolSizeIsCoveredExactly) {
   if (!traits().in_pool) GTEST_SKIP() << "cannot be walked";
   for (std::size_t bytes = traits().smallest_pool; bytes < traits().smallest_pool * 8; bytes = bytes * 9 / 8 + 7) {
-    ExerciseJob j = job(bytes, 1, 1, 1);
+    workloads::ExerciseJob j = job(bytes, 1, 1, 1);
     j.phases = {{{{{Kind::allocate, 0, 48}, {Kind::fill, 0}, {Kind::check, 0}}}}};
     EXPECT_EQ(run(j).failures, 0u) << bytes;
   }
@@ -144,7 +144,7 @@ TEST_P(Conformance, EveryPoolSizeIsCoveredExactly) {
 TEST_P(Conformance, WaitsWhenAskedTo) {
   if (!target().frees()) GTEST_SKIP() << "does not free";
   if (!traits().in_pool) GTEST_SKIP() << "the largest request is not known";
-  ExerciseJob j = job(64 << 10, 2, 1, 2);
+  workloads::ExerciseJob j = job(64 << 10, 2, 1, 2);
   j.phases = {{{{}}}};
   const std::uint64_t most = largest_free(run(j).initial);
   j.options.wait_when_full = true;
@@ -153,7 +153,7 @@ TEST_P(Conformance, WaitsWhenAskedTo) {
   EXPECT_EQ(run(j).failures, 0u);
   // Nobody frees: the time limit ends it.
   j.seconds = 0.2;
-  std::vector<Op> all;
+  std::vector<workloads::Op> all;
   for (std::uint32_t i = 0; i <= j.pool_bytes / most; ++i) all.push_back({Kind::allocate, i, most});
   j.slots = static_cast<std::uint32_t>(all.size());
   j.phases = {{{all}}};

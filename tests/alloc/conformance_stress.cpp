@@ -16,12 +16,12 @@ struct Trace {
 
 // Every lane exchanges blocks in slots that all lanes share, so most blocks are freed by another warp; then all are
 // freed.
-std::vector<ExercisePhase> random_trace(const Trace& t, std::uint64_t seed, std::uint64_t* total) {
-  ExercisePhase mix, drain;
+std::vector<workloads::ExercisePhase> random_trace(const Trace& t, std::uint64_t seed, std::uint64_t* total) {
+  workloads::ExercisePhase mix, drain;
   *total = 0;
   for (std::uint32_t s = 0; s < t.warps * t.lanes; ++s) {
     Random random(seed * 1000 + s);
-    std::vector<Op> ops;
+    std::vector<workloads::Op> ops;
     for (std::uint32_t i = 0; i < t.each; ++i) {
       const std::uint64_t bytes = random(random(16) == 0 ? t.large : t.small);
       *total += bytes + 64;
@@ -44,11 +44,11 @@ TEST_P(Conformance, RandomTraces) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     for (const bool guarded : {false, true}) {
       std::uint64_t total = 0;
-      ExerciseJob j = job(64 << 10, t.warps, t.lanes, t.slots);
+      workloads::ExerciseJob j = job(64 << 10, t.warps, t.lanes, t.slots);
       j.phases = random_trace(t, seed, &total);
       if (!target().frees()) j.pool_bytes = total * 2;  // it must never have to reuse
       j.guarded = guarded;
-      const ExerciseResult result = run(j);
+      const workloads::ExerciseResult result = run(j);
       EXPECT_EQ(result.mismatches, 0u);
       EXPECT_EQ(result.guard.total(), 0u) << static_cast<unsigned>(result.guard.first);
       EXPECT_EQ(result.requests.allocations, result.requests.deallocations);
@@ -67,9 +67,9 @@ TEST_P(Conformance, RandomTracesInATightPool) {
   const Trace t{.warps = 3, .lanes = 4, .slots = 24, .each = 300, .small = 300, .large = 1500};
   for (std::uint64_t seed = 11; seed <= 13; ++seed) {
     std::uint64_t total = 0;
-    ExerciseJob j = job(traits().smallest_pool, t.warps, t.lanes, t.slots);
+    workloads::ExerciseJob j = job(traits().smallest_pool, t.warps, t.lanes, t.slots);
     j.phases = random_trace(t, seed, &total);
-    const ExerciseResult result = run(j);
+    const workloads::ExerciseResult result = run(j);
     if (target().bounded()) {
       EXPECT_GT(result.failures, 0u);
     }
@@ -78,7 +78,7 @@ TEST_P(Conformance, RandomTracesInATightPool) {
 }
 
 TEST_P(Conformance, TenThousandResetsAllBeginTheSame) {
-  ExerciseJob j = job(traits().smallest_pool, 2, 1, 8);
+  workloads::ExerciseJob j = job(traits().smallest_pool, 2, 1, 8);
   j.cycles = 10000;
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   j.cycles = 500;
@@ -88,7 +88,7 @@ TEST_P(Conformance, TenThousandResetsAllBeginTheSame) {
       target().name.find("_cuda_") != std::string::npos)
     j.cycles /= 10;
   j.counted = true;
-  ExercisePhase leak;
+  workloads::ExercisePhase leak;
   for (std::uint32_t s = 0; s < 2; ++s) {
     leak.scripts.push_back({{Kind::allocate, s, 40}, {Kind::fill, s}, {Kind::allocate, 2 + s, 100}, {Kind::check, s}});
     if (s == 0) leak.scripts.back().push_back({Kind::free, 2});  // the rest is still there at the reset
@@ -99,18 +99,18 @@ TEST_P(Conformance, TenThousandResetsAllBeginTheSame) {
     }
   }
   j.phases = {leak};
-  const ExerciseResult result = run(j);
+  const workloads::ExerciseResult result = run(j);
   EXPECT_EQ(result.failures, 0u);
   EXPECT_TRUE(result.same_initial_walk);
   EXPECT_EQ(result.requests.allocations, 4u);  // of the last cycle
 }
 
 TEST_P(Conformance, CountedTellsWhatWasAskedFor) {
-  ExerciseJob j = job(64 << 10, 1, 1, 4);
+  workloads::ExerciseJob j = job(64 << 10, 1, 1, 4);
   j.counted = true;
   j.phases = {{{{{Kind::allocate, 0, 100}, {Kind::allocate, 1, 200}, {Kind::free, 0}, {Kind::allocate, 2, 600}}}},
               {{{{Kind::free, 1}, {Kind::free, 2}}}}};
-  const ExerciseResult result = run(j);
+  const workloads::ExerciseResult result = run(j);
   EXPECT_EQ(result.requests.allocations, 3u);
   EXPECT_EQ(result.requests.deallocations, 3u);
   EXPECT_EQ(result.requests.failures, 0u);
@@ -142,50 +142,50 @@ TEST_P(Conformance, CountedTellsWhatWasAskedFor) {
 }
 
 TEST_P(Conformance, FailingFailsFromTheGivenAllocationOn) {
-  ExerciseJob j = job(64 << 10, 1, 1, 10);
+  workloads::ExerciseJob j = job(64 << 10, 1, 1, 10);
   j.counted = true;
-  ExercisePhase phase;
+  workloads::ExercisePhase phase;
   phase.scripts.emplace_back();
   for (std::uint32_t i = 0; i < 10; ++i) phase.scripts[0].push_back({Kind::allocate, i, 32});
   for (std::uint32_t i = 0; i < 10; ++i) phase.scripts[0].push_back({Kind::free, i});
   j.phases = {phase};
   for (const std::uint64_t k : {0u, 1u, 5u, 10u, 11u}) {
     j.fail_at = k;
-    const ExerciseResult result = run(j);
+    const workloads::ExerciseResult result = run(j);
     EXPECT_EQ(result.failures, k == 0 || k > 10 ? 0 : 11 - k);
     EXPECT_EQ(result.requests.failures, result.failures);
   }
 }
 
 TEST_P(Conformance, GuardedFindsMisuse) {
-  ExerciseJob j = job(64 << 10, 1, 1, 2);
+  workloads::ExerciseJob j = job(64 << 10, 1, 1, 2);
   j.guarded = true;
-  const auto errors = [&](std::vector<Op> ops) {
+  const auto errors = [&](std::vector<workloads::Op> ops) {
     ops.insert(ops.begin(), {{Kind::allocate, 0, 40}, {Kind::fill, 0}, {Kind::allocate, 1, 24}});
     j.phases = {{{ops}}};
     return run(j).guard;
   };
   EXPECT_EQ(errors({{Kind::free, 0}, {Kind::free, 1}}).total(), 0u);
-  const GuardErrors over = errors({{Kind::overrun, 0}, {Kind::free, 0}, {Kind::free, 1}});
-  EXPECT_EQ(over.of(GuardErrors::Kind::overrun), 1u);
+  const workloads::GuardErrors over = errors({{Kind::overrun, 0}, {Kind::free, 0}, {Kind::free, 1}});
+  EXPECT_EQ(over.of(workloads::GuardErrors::Kind::overrun), 1u);
   EXPECT_EQ(over.total(), 1u);
-  EXPECT_EQ(over.first, GuardErrors::Kind::overrun);
+  EXPECT_EQ(over.first, workloads::GuardErrors::Kind::overrun);
   EXPECT_EQ(over.first_bytes, traits().in_pool ? 40u : 56u);  // with Counted's own header
   if (!traits().in_pool) GTEST_SKIP() << "the rest needs blocks inside the pool";
-  EXPECT_EQ(errors({{Kind::underrun, 0}, {Kind::free, 0}}).of(GuardErrors::Kind::underrun), 1u);
-  const GuardErrors twice = errors({{Kind::free_keep, 0}, {Kind::free, 0}, {Kind::free, 1}});
-  EXPECT_EQ(twice.of(GuardErrors::Kind::double_free), 1u);
+  EXPECT_EQ(errors({{Kind::underrun, 0}, {Kind::free, 0}}).of(workloads::GuardErrors::Kind::underrun), 1u);
+  const workloads::GuardErrors twice = errors({{Kind::free_keep, 0}, {Kind::free, 0}, {Kind::free, 1}});
+  EXPECT_EQ(twice.of(workloads::GuardErrors::Kind::double_free), 1u);
   EXPECT_EQ(twice.total(), 1u);
-  EXPECT_EQ(errors({{Kind::free_wild, 0, 40'008}}).of(GuardErrors::Kind::foreign), 1u);
-  EXPECT_EQ(errors({{Kind::free_wild, 0, 1 << 20}}).of(GuardErrors::Kind::foreign), 1u);
+  EXPECT_EQ(errors({{Kind::free_wild, 0, 40'008}}).of(workloads::GuardErrors::Kind::foreign), 1u);
+  EXPECT_EQ(errors({{Kind::free_wild, 0, 1 << 20}}).of(workloads::GuardErrors::Kind::foreign), 1u);
 }
 
 TEST_P(Conformance, AllocatorsThatOverwriteLiveMemoryAreFoundOut) {
   if (traits().keeps_live_memory) GTEST_SKIP() << "does not";
-  ExerciseJob j = job(8192, 1, 1, 1);
+  workloads::ExerciseJob j = job(8192, 1, 1, 1);
   j.guarded = true;
-  j.phases = {{{std::vector<Op>(1000, Op{Kind::allocate, 0, 64})}}};
-  EXPECT_GT(run(j).guard.of(GuardErrors::Kind::overlap), 0u);
+  j.phases = {{{std::vector<workloads::Op>(1000, workloads::Op{Kind::allocate, 0, 64})}}};
+  EXPECT_GT(run(j).guard.of(workloads::GuardErrors::Kind::overlap), 0u);
 }
 
 }  // namespace heapwood::alloc::test

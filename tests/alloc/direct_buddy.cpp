@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "alloc/exercise_run.hpp"
+#include "workloads/exercise_run.hpp"
 #include "alloc/primitives/buddy.hpp"
 #include "simt/cpu.hpp"
 

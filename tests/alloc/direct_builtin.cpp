@@ -9,7 +9,7 @@
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/scatter.hpp"
 #include "alloc/allocators/xmalloc.hpp"
-#include "alloc/stress_run.hpp"
+#include "workloads/stress_run.hpp"
 #include "simt/cpu.hpp"
 
 namespace heapwood::alloc {
@@ -38,7 +38,7 @@ TYPED_TEST(Builtin, LargeBlocksLieOutsideThePool) {
     const ReleaseAtEnd<A> release(pool, this->id);
     const auto inside = [&](void* block) { return block >= pool.base && block < pool.base + bytes; };
     std::size_t at = 0;
-    for (const Region& region : regions_of(a, this->id)) {
+    for (const Region& region : workloads::regions_of(a, this->id)) {
       EXPECT_EQ(region.offset, at);
       at += region.bytes;
     }
@@ -57,7 +57,7 @@ TYPED_TEST(Builtin, LargeBlocksLieOutsideThePool) {
     }
     EXPECT_EQ(a.allocate(this->thread, ~std::size_t{0}), nullptr);
     a.deallocate(this->thread, small);
-    for (const Region& region : regions_of(a, this->id)) EXPECT_NE(region.state, Region::State::used);
+    for (const Region& region : workloads::regions_of(a, this->id)) EXPECT_NE(region.state, Region::State::used);
   }
 }
 
@@ -79,23 +79,23 @@ TYPED_TEST(Builtin, TheHeapIsBoundedAndReleased) {
 
 TYPED_TEST(Builtin, StressTakesItWhereItIsAskedFor) {
   simt::Memory memory(this->id, 256 << 10);
-  StressJob job;
+  workloads::StressJob job;
   job.device = this->id;
   job.pool = {memory.data(), memory.bytes()};
-  job.test = StressTest::each;
+  job.test = workloads::StressTest::each;
   job.threads = 8;
   job.payload = large;
   job.touch = true;
   for (const bool builtin : {false, true}) {
     job.options.large_backend = builtin ? LargeBackend::builtin : LargeBackend::buddy;
     job.inspect = true;
-    const StressResult result = stress<TypeParam>(this->device, job);
+    const workloads::StressResult result = stress<TypeParam>(this->device, job);
     EXPECT_EQ(result.overlaps, 0u);
     ASSERT_TRUE(result.peak.has_value());
     EXPECT_EQ(result.peak->address_bytes > 0, !builtin);
     EXPECT_EQ(result.peak->fragmentation.measured, !builtin);
     job.inspect = false;
-    EXPECT_EQ(stress<TypeParam>(this->device, job).damaged, 0u);
+    EXPECT_EQ(workloads::stress<TypeParam>(this->device, job).damaged, 0u);
   }
 }
 

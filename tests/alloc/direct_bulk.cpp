@@ -6,14 +6,14 @@
 #include <set>
 
 #include "alloc/allocators/bulk.hpp"
-#include "alloc/exercise_run.hpp"
+#include "workloads/exercise_run.hpp"
 #include "simt/cpu.hpp"
 #include "simt/lockstep.hpp"
 
 namespace heapwood::alloc {
 namespace {
 
-using Kind = Op::Kind;
+using Kind = workloads::Op::Kind;
 
 // TBuddy alone, as an allocator, with pages of 256 bytes.
 struct Tree {
@@ -59,8 +59,8 @@ template <class Device>
 struct Bulks : testing::Test {
   static constexpr unsigned lanes = std::is_same_v<Device, simt::Cpu> ? 1 : 4;
   static constexpr unsigned scripts = 4 * lanes;
-  static ExerciseJob job(std::size_t pool, std::uint32_t slots) {
-    ExerciseJob j;
+  static workloads::ExerciseJob job(std::size_t pool, std::uint32_t slots) {
+    workloads::ExerciseJob j;
     j.device.threads = 4;
     j.pool_bytes = pool;
     j.warps = 4;
@@ -77,10 +77,10 @@ TYPED_TEST_SUITE(Bulks, Devices);
 TYPED_TEST(Bulks, TreeHasNoFalseStarvation) {
   for (const std::uint32_t n : {1u, 2u, 8u}) {
     const std::uint32_t pages = n * TestFixture::scripts;
-    ExerciseJob j = TestFixture::job(pool_of(pages), TestFixture::scripts);
+    workloads::ExerciseJob j = TestFixture::job(pool_of(pages), TestFixture::scripts);
     j.phases.resize(2);
     for (std::uint32_t s = 0; s < TestFixture::scripts; ++s) {
-      std::vector<Op> ops;
+      std::vector<workloads::Op> ops;
       for (int i = 0; i < 300; ++i) {
         ops.push_back({Kind::allocate, s, n * 256});
         ops.push_back({Kind::free, s});
@@ -89,7 +89,7 @@ TYPED_TEST(Bulks, TreeHasNoFalseStarvation) {
     }
     // All is one block again for who needs it.
     j.phases[1].scripts = {{{Kind::allocate, 0, pages * 256}, {Kind::free, 0}}};
-    const ExerciseResult result = exercise<Tree, TypeParam>(j);
+    const workloads::ExerciseResult result = exercise<Tree, TypeParam>(j);
     EXPECT_EQ(result.failures, 0u) << n << " pages a block";
     EXPECT_EQ(free_sizes(result.phases[1].regions), free_sizes(result.initial)) << n << " pages a block";
   }
@@ -97,39 +97,39 @@ TYPED_TEST(Bulks, TreeHasNoFalseStarvation) {
 
 // Some want three pages of four and often fail; the one that wants a single page never may.
 TYPED_TEST(Bulks, TreePromisesWhatIsBehindABlock) {
-  ExerciseJob j = TestFixture::job(pool_of(4), TestFixture::scripts);
+  workloads::ExerciseJob j = TestFixture::job(pool_of(4), TestFixture::scripts);
   j.phases.resize(1);
   for (std::uint32_t s = 0; s < TestFixture::scripts; ++s) {
-    std::vector<Op> ops;
+    std::vector<workloads::Op> ops;
     for (int i = 0; i < 400; ++i) {
       ops.push_back({Kind::allocate, s, s == 0 ? 256u : 768u});
       ops.push_back({Kind::free, s});
     }
     j.phases[0].scripts.push_back(ops);
   }
-  const ExerciseResult result = exercise<Tree, TypeParam>(j);
-  for (const OpResult& r : result.phases[0].ops[0]) EXPECT_NE(r.offset, OpResult::failed);
+  const workloads::ExerciseResult result = exercise<Tree, TypeParam>(j);
+  for (const workloads::OpResult& r : result.phases[0].ops[0]) EXPECT_NE(r.offset, workloads::OpResult::failed);
 }
 
 // Random sizes; in the end the blocks are what they were in the beginning, or become so for who needs that.
 TYPED_TEST(Bulks, TreeMergesAllInTheEnd) {
   constexpr std::uint32_t slots = 40;
   for (std::uint32_t seed = 1; seed <= 3; ++seed) {
-    ExerciseJob j = TestFixture::job(pool_of(100), slots);
+    workloads::ExerciseJob j = TestFixture::job(pool_of(100), slots);
     j.phases.resize(3);
     std::uint32_t state = seed;
     const auto random = [&](std::uint32_t below) { return (state = state * 1664525u + 1013904223u) / 65536u % below; };
     for (std::uint32_t s = 0; s < TestFixture::scripts; ++s) {
-      std::vector<Op> mix;
+      std::vector<workloads::Op> mix;
       for (int i = 0; i < 300; ++i) mix.push_back({Kind::exchange, random(slots), 1 + random(256 << random(5))});
       j.phases[0].scripts.push_back(mix);
       j.phases[1].scripts.emplace_back();
     }
     for (std::uint32_t i = 0; i < slots; ++i) j.phases[1].scripts[i % TestFixture::scripts].push_back({Kind::free, i});
     j.phases[2].scripts = {{{Kind::allocate, 0, 64 * 256}, {Kind::free, 0}}};
-    const ExerciseResult result = exercise<Tree, TypeParam>(j);
+    const workloads::ExerciseResult result = exercise<Tree, TypeParam>(j);
     EXPECT_EQ(result.mismatches, 0u);
-    EXPECT_NE(result.phases[2].ops[0][0].offset, OpResult::failed);
+    EXPECT_NE(result.phases[2].ops[0][0].offset, workloads::OpResult::failed);
     EXPECT_EQ(free_sizes(result.phases[2].regions), free_sizes(result.initial));
   }
 }
@@ -139,11 +139,11 @@ TYPED_TEST(Bulks, SmallBlocksNeverLookLikePages) {
   constexpr std::size_t pool = TestFixture::lanes == 1 ? 1 << 20 : 1 << 16, page = pool / 256 < 512 ? 512 : 4096;
   for (std::uint32_t bytes = 16; bytes <= page / 4; bytes *= 4) {
     const std::uint32_t each = pool / 16 * 15 / bytes / TestFixture::scripts;
-    ExerciseJob j = TestFixture::job(pool, each * TestFixture::scripts);
+    workloads::ExerciseJob j = TestFixture::job(pool, each * TestFixture::scripts);
     j.phases.resize(3);
     std::uint64_t largest = 0;
     for (std::uint32_t s = 0; s < TestFixture::scripts; ++s) {
-      std::vector<Op> fill, drain;
+      std::vector<workloads::Op> fill, drain;
       for (std::uint32_t i = s * each; i < (s + 1) * each; ++i) {
         fill.push_back({Kind::exchange, i, bytes});
         drain.push_back({Kind::check, i});
@@ -152,20 +152,20 @@ TYPED_TEST(Bulks, SmallBlocksNeverLookLikePages) {
       j.phases[0].scripts.push_back(fill);
       j.phases[1].scripts.push_back(drain);
     }
-    const ExerciseResult before = exercise<Bulk, TypeParam>(TestFixture::job(pool, 1));
+    const workloads::ExerciseResult before = exercise<Bulk, TypeParam>(TestFixture::job(pool, 1));
     for (const std::size_t size : free_sizes(before.initial)) largest = std::max<std::uint64_t>(largest, size);
     // All comes back for who needs it.
     j.phases[2].scripts = {{{Kind::allocate, 0, largest}, {Kind::free, 0}}};
-    const ExerciseResult result = exercise<Bulk, TypeParam>(j);
+    const workloads::ExerciseResult result = exercise<Bulk, TypeParam>(j);
     EXPECT_EQ(result.mismatches, 0u) << bytes;
-    EXPECT_NE(result.phases[2].ops[0][0].offset, OpResult::failed) << bytes;
+    EXPECT_NE(result.phases[2].ops[0][0].offset, workloads::OpResult::failed) << bytes;
 
     const std::size_t memory = result.initial[0].bytes + result.initial[1].bytes;  // the heads; pages are behind them
     std::size_t served = 0, pages = 0;
     std::set<std::uint64_t> seen;
     for (const auto& ops : result.phases[0].ops) {
-      for (const OpResult& r : ops) {
-        if (r.offset == OpResult::failed) continue;
+      for (const workloads::OpResult& r : ops) {
+        if (r.offset == workloads::OpResult::failed) continue;
         ++served;
         pages += (r.offset - memory) % page == 0;
         EXPECT_TRUE(seen.insert(r.offset).second);

@@ -7,7 +7,7 @@
 #include "alloc/allocators/cmmalloc.hpp"
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/scatter.hpp"
-#include "alloc/exercise_run.hpp"
+#include "workloads/exercise_run.hpp"
 #include "simt/cpu.hpp"
 #include "simt/lockstep.hpp"
 #include "tests/alloc/conformance.hpp"
@@ -18,8 +18,8 @@ namespace {
 
 constexpr unsigned warps = 3, lanes = 8, scripts = warps * lanes;
 
-ExerciseJob job_of(std::size_t pool, std::uint32_t slots) {
-  ExerciseJob j;
+workloads::ExerciseJob job_of(std::size_t pool, std::uint32_t slots) {
+  workloads::ExerciseJob j;
   j.pool_bytes = pool;
   j.warps = warps;
   j.lanes = lanes;
@@ -27,8 +27,8 @@ ExerciseJob job_of(std::size_t pool, std::uint32_t slots) {
   return j;
 }
 
-ExercisePhase freeing(std::uint32_t slots) {
-  ExercisePhase phase;
+workloads::ExercisePhase freeing(std::uint32_t slots) {
+  workloads::ExercisePhase phase;
   phase.scripts.resize(scripts);
   for (std::uint32_t slot = 0; slot < slots; ++slot) phase.scripts[slot % scripts].push_back({Kind::free, slot});
   return phase;
@@ -111,10 +111,10 @@ TYPED_TEST(GroupedLanes, TakeEveryBlockOnce) {
   constexpr std::uint32_t more = 100;
   for (const std::uint64_t bytes : {16u, 48u, 200u}) {
     const auto each = static_cast<std::uint32_t>(pool / bytes / scripts);
-    ExerciseJob j = job_of(pool, scripts * each + 2 * more);
-    ExercisePhase fill, holes, again, rest[2];
+    workloads::ExerciseJob j = job_of(pool, scripts * each + 2 * more);
+    workloads::ExercisePhase fill, holes, again, rest[2];
     for (unsigned s = 0; s < scripts; ++s) {
-      for (ExercisePhase* phase : {&fill, &holes, &again}) phase->scripts.emplace_back();
+      for (workloads::ExercisePhase* phase : {&fill, &holes, &again}) phase->scripts.emplace_back();
       for (std::uint32_t i = 0; i < each; ++i) {
         const std::uint32_t slot = s * each + i;
         fill.scripts[s].push_back({Kind::exchange, slot, bytes});
@@ -130,7 +130,7 @@ TYPED_TEST(GroupedLanes, TakeEveryBlockOnce) {
       }
     }
     j.phases = {fill, rest[0], holes, again, rest[1], freeing(j.slots)};
-    const auto result = exercise<TypeParam, simt::Lockstep<lanes>>(j);
+    const auto result = workloads::exercise<TypeParam, simt::Lockstep<lanes>>(j);
     EXPECT_EQ(result.mismatches, 0u);
     for (const unsigned phase : {1u, 4u}) {
       std::size_t left = 0;
@@ -138,7 +138,7 @@ TYPED_TEST(GroupedLanes, TakeEveryBlockOnce) {
         left += r.state == Region::State::free && r.offset < pool / 2 && r.bytes >= bytes;
       }
       EXPECT_EQ(left, 0u) << bytes;
-      EXPECT_EQ(result.phases[phase].ops[0].back().offset, OpResult::failed) << "the pool is too large for this test";
+      EXPECT_EQ(result.phases[phase].ops[0].back().offset, workloads::OpResult::failed) << "the pool is too large for this test";
     }
     EXPECT_EQ(bytes_in(result.phases[5].regions, Region::State::used), 0u);
   }
@@ -149,8 +149,8 @@ TYPED_TEST(GroupedLanes, MixWithOthers) {
   constexpr std::uint32_t slots = 48;
   for (const std::size_t pool : {std::size_t{8} << 10, std::size_t{256} << 10}) {
     for (std::uint32_t sizes : {1u, 2u, 5u}) {
-      ExerciseJob j = job_of(pool, slots);
-      ExercisePhase mix;
+      workloads::ExerciseJob j = job_of(pool, slots);
+      workloads::ExercisePhase mix;
       for (unsigned s = 0; s < scripts; ++s) {
         Random random(s + 100 * sizes);
         mix.scripts.emplace_back();
@@ -160,7 +160,7 @@ TYPED_TEST(GroupedLanes, MixWithOthers) {
         }
       }
       j.phases = {mix, freeing(slots)};
-      const auto result = exercise<TypeParam, simt::Lockstep<lanes>>(j);
+      const auto result = workloads::exercise<TypeParam, simt::Lockstep<lanes>>(j);
       EXPECT_EQ(result.mismatches, 0u);
       if (pool > 100'000) {
         EXPECT_EQ(result.failures, 0u);

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "alloc/stress_run.hpp"
+#include "workloads/stress_run.hpp"
 #include "simt/cpu.hpp"
 
 namespace heapwood::alloc {
@@ -46,8 +46,8 @@ class Limits : public testing::Test {
     EXPECT_GT(taken, 0);
     EXPECT_EQ(taken, returned);
   }
-  StressJob job(StressTest test, std::uint32_t threads) const {
-    StressJob j;
+  workloads::StressJob job(workloads::StressTest test, std::uint32_t threads) const {
+    workloads::StressJob j;
     j.pool = {memory_.data(), memory_.bytes()};
     j.test = test;
     j.threads = threads;
@@ -62,42 +62,42 @@ class Limits : public testing::Test {
 };
 
 TEST_F(Limits, OneAllocationAThread) {
-  for (const StressTest test : {StressTest::each, StressTest::mixed}) {
-    StressJob j = job(test, 100000);
+  for (const workloads::StressTest test : {workloads::StressTest::each, workloads::StressTest::mixed}) {
+    workloads::StressJob j = job(test, 100000);
     j.seconds = 0.05;
-    EXPECT_THROW((StressRun<SlowHeap, simt::Cpu>(device_, j).run()), simt::Stopped);
+    EXPECT_THROW((workloads::StressRun<SlowHeap, simt::Cpu>(device_, j).run()), simt::Stopped);
   }
 }
 
 TEST_F(Limits, InALaterRound) {
-  StressJob j = job(StressTest::each, 50);
+  workloads::StressJob j = job(workloads::StressTest::each, 50);
   j.run_seconds = 0.5;
   // No launch is long, and some are done in time; a stopped one leaves blocks of its own only.
-  EXPECT_THROW((StressRun<SlowHeap, simt::Cpu>(device_, j).run()), simt::Stopped);
+  EXPECT_THROW((workloads::StressRun<SlowHeap, simt::Cpu>(device_, j).run()), simt::Stopped);
 }
 
 TEST_F(Limits, Utilization) {
-  StressJob j = job(StressTest::utilization, 4);
+  workloads::StressJob j = job(workloads::StressTest::utilization, 4);
   j.run_seconds = 0.1;
-  const StressResult result = StressSpace<SlowHeap, simt::Cpu>(device_, j).run();
+  const workloads::StressResult result = workloads::StressSpace<SlowHeap, simt::Cpu>(device_, j).run();
   EXPECT_TRUE(result.out_of_time);
   EXPECT_EQ(result.steps.at(0).blocks, static_cast<std::uint64_t>(taken.load()));
 }
 
 TEST_F(Limits, RangeAndChurn) {
-  for (const StressTest test : {StressTest::range, StressTest::churn}) {
-    StressJob j = job(test, 40);
+  for (const workloads::StressTest test : {workloads::StressTest::range, workloads::StressTest::churn}) {
+    workloads::StressJob j = job(test, 40);
     j.run_seconds = 0.3;
-    const StressResult result = StressSpace<SlowHeap, simt::Cpu>(device_, j).run();
+    const workloads::StressResult result = workloads::StressSpace<SlowHeap, simt::Cpu>(device_, j).run();
     EXPECT_TRUE(result.out_of_time);
     EXPECT_GT(result.steps.size(), 0u);
     EXPECT_LT(result.steps.size(), 100u);
     EXPECT_EQ(result.overlaps, 0u);
   }
   // There is no first iteration to tell of.
-  StressJob j = job(StressTest::range, 100000);
+  workloads::StressJob j = job(workloads::StressTest::range, 100000);
   j.run_seconds = 0.05;
-  EXPECT_THROW((StressSpace<SlowHeap, simt::Cpu>(device_, j).run()), simt::Stopped);
+  EXPECT_THROW((workloads::StressSpace<SlowHeap, simt::Cpu>(device_, j).run()), simt::Stopped);
 }
 
 }  // namespace

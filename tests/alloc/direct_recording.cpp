@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The replay of a recording agrees with the allocator's own walk, also where every atomic operation may yield (yielding/):
 // without that a free that is written down too late goes unnoticed.
-#include "alloc/replay.hpp"
+#include "workloads/replay.hpp"
 
 #include <gtest/gtest.h>
 
@@ -41,11 +41,11 @@ TEST(Recording, ReplayFindsEveryLife) {
   const std::vector<RecordedEvent> events = {event(Kind::allocate, 0, 40), event(Kind::allocate, 64, 16),
                                              event(Kind::free, 0),         event(Kind::allocate, 0, 16),
                                              event(Kind::free, 32),        event(Kind::inner, 0)};
-  const Replay r = replay(events, Frees::individually);
+  const workloads::Replay r = workloads::replay(events, Frees::individually);
   ASSERT_EQ(r.blocks.size(), 3u);
   EXPECT_EQ(r.blocks[0].released, 2u);
   EXPECT_EQ(r.blocks[0].died, 2u);
-  EXPECT_EQ(r.blocks[1].released, never);
+  EXPECT_EQ(r.blocks[1].released, workloads::never);
   EXPECT_EQ(r.blocks[2].born, 3u);
   EXPECT_EQ(r.unmatched_frees, 1u);
   EXPECT_EQ(r.overlaps, 0u);
@@ -58,11 +58,11 @@ TEST(Recording, ReplayFindsEveryLife) {
 TEST(Recording, ReplaySeesMemoryHandedOutTwice) {
   const std::vector<RecordedEvent> events = {event(Kind::allocate, 32, 32), event(Kind::allocate, 48, 64),
                                              event(Kind::allocate, 16, 16)};
-  EXPECT_EQ(replay(events, Frees::individually).overlaps, 1u);
+  EXPECT_EQ(workloads::replay(events, Frees::individually).overlaps, 1u);
   // What was given back to an allocator that never frees keeps its memory, until that comes round.
   const std::vector<RecordedEvent> round = {event(Kind::allocate, 0, 32), event(Kind::free, 0),
                                             event(Kind::allocate, 0, 16)};
-  const Replay r = replay(round, Frees::never);
+  const workloads::Replay r = workloads::replay(round, Frees::never);
   EXPECT_EQ(r.overlaps, 0u);
   EXPECT_EQ(r.blocks[0].released, 1u);
   EXPECT_EQ(r.blocks[0].died, 2u);
@@ -72,8 +72,8 @@ TEST(Recording, ReplaySeesMemoryHandedOutTwice) {
 TEST(Recording, GapsAreWhatLiesBetween) {
   const std::vector<RecordedEvent> events = {event(Kind::allocate, 16, 20), event(Kind::allocate, 64, 16),
                                              event(Kind::free, 16), event(Kind::free, 64)};
-  Replayer replayer(Frees::individually, 128);
-  std::vector<Gaps> g{replayer.gaps()};
+  workloads::Replayer replayer(Frees::individually, 128);
+  std::vector<workloads::Gaps> g{replayer.gaps()};
   for (const RecordedEvent& e : events) {
     replayer.add(e);
     g.push_back(replayer.gaps());
@@ -109,7 +109,7 @@ TEST(Recording, GapsAreWhatLiesBetween) {
 // Byte by byte, on random lives.
 TEST(Recording, GapsAreThoseOfAPoolOfBytes) {
   constexpr std::size_t granules = 64;
-  Replayer replayer(Frees::individually, granules * granule);
+  workloads::Replayer replayer(Frees::individually, granules * granule);
   std::vector<int> owner(granules, 0);
   std::map<std::size_t, std::size_t> live;  // offset -> granules
   std::size_t mark = 0;
@@ -138,7 +138,7 @@ TEST(Recording, GapsAreThoseOfAPoolOfBytes) {
       largest = std::max(largest, run);
       largest_below = std::max(largest_below, run_below);
     }
-    const Gaps now = replayer.gaps();
+    const workloads::Gaps now = replayer.gaps();
     ASSERT_EQ(now.gap_bytes, all * granule) << step;
     ASSERT_EQ(now.largest_gap_bytes, largest * granule) << step;
     ASSERT_EQ(now.mark_bytes, mark * granule) << step;
@@ -151,7 +151,7 @@ TEST(Recording, GapsAreThoseOfAPoolOfBytes) {
 }
 
 TEST(Recording, ServedBytesAreTheSmallestDistance) {
-  Replayer replayer(Frees::individually, 1024);
+  workloads::Replayer replayer(Frees::individually, 1024);
   EXPECT_EQ(replayer.served_bytes(20), 32u);  // nothing is known: padded
   replayer.add(event(Kind::allocate, 0, 20));
   replayer.add(event(Kind::allocate, 256, 20));
@@ -219,12 +219,12 @@ TYPED_TEST(RecordedChurn, EndsWithTheUsedRegionsOfTheWalk) {
   for (int repetition = 0; repetition < 5; ++repetition) {
     const ChurnRun run = churn<TypeParam>(4, 4000, 1 << 20);
     ASSERT_EQ(run.total, run.events.size());
-    const Replay r = replay(run.events, Frees::individually);
+    const workloads::Replay r = workloads::replay(run.events, Frees::individually);
     EXPECT_EQ(r.unmatched_frees, 0u);
     EXPECT_EQ(r.overlaps, 0u);
     std::map<std::uint64_t, std::uint64_t> live;
-    for (const Block& block : r.blocks) {
-      if (block.died == never) live[block.offset] = block.bytes;
+    for (const workloads::Block& block : r.blocks) {
+      if (block.died == workloads::never) live[block.offset] = block.bytes;
     }
     ASSERT_GT(live.size(), 0u);
     // Each block lies in one used region, and each used region has one block.
@@ -295,14 +295,14 @@ TEST(Recorded, CapacityZeroIsSwitchedOff) {
 
 TEST(Recorded, BlocksOfAtomicMallocCoverItsUsedRegion) {
   const ChurnRun run = churn<Atomic>(3, 2000, 1 << 16);
-  const Replay r = replay(run.events, Frees::never);
+  const workloads::Replay r = workloads::replay(run.events, Frees::never);
   EXPECT_EQ(r.unmatched_frees, 0u);
   std::uint64_t sum = 0, used = 0;
-  for (const Block& block : r.blocks) {
-    EXPECT_EQ(block.died, never);
+  for (const workloads::Block& block : r.blocks) {
+    EXPECT_EQ(block.died, workloads::never);
     sum += padded(block.bytes);
   }
-  for (const Region& region : run.regions) used += region.state == Region::State::used ? region.bytes : 0;
+  for (const alloc::Region& region : run.regions) used += region.state == alloc::Region::State::used ? region.bytes : 0;
   EXPECT_EQ(sum, used);
 }
 

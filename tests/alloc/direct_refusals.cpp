@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "alloc/allocators/heapwood.hpp"
-#include "alloc/exercise_run.hpp"
+#include "workloads/exercise_run.hpp"
 #include "simt/lockstep.hpp"
 #include "tests/alloc/conformance.hpp"
 
@@ -246,7 +246,7 @@ void crowd(const Device& device, unsigned warps, std::uint32_t requests) {
   EXPECT_EQ(counters.download()[0], 0u);
   EXPECT_GT(counters.download()[1], requests / 4);  // of four or two warps, who may run one after another
   alone.launch(Kernel<decltype(give_back)>{give_back}, 1);
-  EXPECT_EQ(test::bytes_in(regions_of(heap, {}), Region::State::used), 0u);
+  EXPECT_EQ(test::bytes_in(workloads::regions_of(heap, {}), Region::State::used), 0u);
 }
 
 TEST(ArenaRefusalsOfACrowd, AtOneSlotOnThreads) { crowd(simt::Cpu({.threads = 4}), 4, 30'000); }

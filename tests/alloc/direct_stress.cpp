@@ -4,7 +4,7 @@
 
 #include "alloc/allocators/cfmmalloc.hpp"
 #include "alloc/allocators/cmalloc.hpp"
-#include "alloc/stress_run.hpp"
+#include "workloads/stress_run.hpp"
 #include "simt/lockstep.hpp"
 
 namespace heapwood::alloc {
@@ -16,25 +16,25 @@ void expect_all_served() {
   const simt::Memory memory({}, pool_bytes);
   const simt::Lockstep<4> device(4);
   for (const unsigned lanes : {1u, 4u, 32u}) {
-    for (const StressTest test :
-         {StressTest::alloc_dealloc, StressTest::cycle, StressTest::probability, StressTest::each}) {
+    for (const workloads::StressTest test :
+         {workloads::StressTest::alloc_dealloc, workloads::StressTest::cycle, workloads::StressTest::probability, workloads::StressTest::each}) {
       for (const bool touch : {false, true}) {
-        StressJob job;
+        workloads::StressJob job;
         job.pool = {memory.data(), pool_bytes};
         job.test = test;
         job.lanes = lanes;
         job.threads = lanes == 1 ? 3 : 14;  // 14: the last warp is not full
-        job.iterations = test == StressTest::cycle ? 3 : 4;
+        job.iterations = test == workloads::StressTest::cycle ? 3 : 4;
         job.touch = touch;
         job.payload = 40;
-        const StressResult result = stress<A>(device, job);
+        const workloads::StressResult result = stress<A>(device, job);
         EXPECT_EQ(result.counts.failures + result.split_failures + result.damaged, 0u);
-        if (test != StressTest::probability) {
-          EXPECT_EQ(result.counts.allocations, job.threads * (test == StressTest::cycle ? 3u : 1u));
+        if (test != workloads::StressTest::probability) {
+          EXPECT_EQ(result.counts.allocations, job.threads * (test == workloads::StressTest::cycle ? 3u : 1u));
           EXPECT_EQ(result.counts.deallocations, result.counts.allocations);
         }
         job.inspect = true;
-        EXPECT_EQ(stress<A>(device, job).overlaps, 0u);
+        EXPECT_EQ(workloads::stress<A>(device, job).overlaps, 0u);
       }
     }
   }
@@ -46,20 +46,20 @@ void expect_space_used() {
   constexpr std::size_t pool_bytes = 1 << 18;
   const simt::Memory memory({}, pool_bytes);
   const simt::Lockstep<4> device(4);
-  for (const StressTest test : {StressTest::mixed, StressTest::utilization, StressTest::range, StressTest::churn}) {
-    StressJob job;
-    job.pool = {memory.data(), test == StressTest::utilization ? pool_bytes / 16 : pool_bytes};
+  for (const workloads::StressTest test : {workloads::StressTest::mixed, workloads::StressTest::utilization, workloads::StressTest::range, workloads::StressTest::churn}) {
+    workloads::StressJob job;
+    job.pool = {memory.data(), test == workloads::StressTest::utilization ? pool_bytes / 16 : pool_bytes};
     job.test = test;
     job.lanes = 4;
     job.threads = 14;
     job.iterations = 5;
     job.touch = true;
     job.payload = 40;
-    const StressResult result = stress<A>(device, job);
+    const workloads::StressResult result = stress<A>(device, job);
     EXPECT_EQ(result.damaged + result.overlaps, 0u);
-    if (test == StressTest::mixed) {
+    if (test == workloads::StressTest::mixed) {
       EXPECT_EQ(result.counts.deallocations, 14u);
-    } else if (test == StressTest::utilization) {
+    } else if (test == workloads::StressTest::utilization) {
       EXPECT_EQ(result.counts.failures, 14u);
       EXPECT_EQ(result.counts.allocations, result.steps.at(0).blocks);
     } else {

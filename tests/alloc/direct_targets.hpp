@@ -26,7 +26,7 @@
 #include "alloc/allocators/ouroboros_p_vl.hpp"
 #include "alloc/allocators/scatter.hpp"
 #include "alloc/allocators/xmalloc.hpp"
-#include "alloc/exercise_run.hpp"
+#include "workloads/exercise_run.hpp"
 #include "tests/alloc/targets.hpp"
 
 namespace heapwood::alloc::test {
@@ -35,7 +35,7 @@ template <class Device, class... A>
 void append(std::vector<Target>& list, const std::string& suffix, const simt::DeviceId& device) {
   (list.push_back({.name = identifier(std::string(A::traits.id) + suffix),
                    .traits = &A::traits,
-                   .run = exercise<A, Device>,
+                   .run = workloads::exercise<A, Device>,
                    .device = device,
                    .unusable = "",
                    .heap_beside = requires { typename A::WithBuiltin;

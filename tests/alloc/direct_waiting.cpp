@@ -6,11 +6,11 @@
 #include <numeric>
 #include <vector>
 
-#include "alloc/primitives/bulk_semaphore.hpp"
-#include "alloc/primitives/collective_mutex.hpp"
-#include "alloc/primitives/counting_semaphore.hpp"
-#include "alloc/primitives/delegation.hpp"
-#include "alloc/primitives/rcu.hpp"
+#include "alloc/bulk/bulk_semaphore.hpp"
+#include "alloc/bulk/collective_mutex.hpp"
+#include "alloc/bulk/counting_semaphore.hpp"
+#include "alloc/bulk/delegation.hpp"
+#include "alloc/bulk/rcu.hpp"
 #include "simt/cpu.hpp"
 #include "simt/lockstep.hpp"
 

@@ -11,7 +11,7 @@
 #include "alloc/allocators/ouroboros_p_s.hpp"
 #include "alloc/allocators/ouroboros_p_va.hpp"
 #include "alloc/allocators/ouroboros_p_vl.hpp"
-#include "alloc/exercise_run.hpp"
+#include "workloads/exercise_run.hpp"
 #include "simt/cpu.hpp"
 #include "simt/memory.hpp"
 #include "tests/alloc/conformance.hpp"
@@ -27,19 +27,19 @@ std::size_t free_bytes(const std::vector<Region>& regions) { return bytes_in(reg
 // The regions of a pool that nobody has used.
 template <class A>
 std::vector<Region> fresh(std::size_t pool) {
-  ExerciseJob j;
+  workloads::ExerciseJob j;
   j.device = threads;
   j.pool_bytes = pool;
   j.phases = {{{{}}}};
-  return exercise<A, simt::Cpu>(j).initial;
+  return workloads::exercise<A, simt::Cpu>(j).initial;
 }
 
 // Threads race with blocks of up to `largest` bytes; everything is freed; one thread asks for `bytes` until it is
 // refused; everything is freed.
 template <class A>
-ExerciseResult race_and_fill(std::size_t pool, std::uint32_t largest, std::uint64_t bytes) {
+workloads::ExerciseResult race_and_fill(std::size_t pool, std::uint32_t largest, std::uint64_t bytes) {
   constexpr std::uint32_t warps = 4, slots = 300;
-  ExerciseJob j;
+  workloads::ExerciseJob j;
   j.device = threads;
   j.pool_bytes = pool;
   j.warps = warps;
@@ -48,20 +48,20 @@ ExerciseResult race_and_fill(std::size_t pool, std::uint32_t largest, std::uint6
   j.phases.resize(4);
   for (std::uint32_t s = 0; s < warps; ++s) {
     Random random(bytes * 10 + s);
-    std::vector<Op> mix, drain;
+    std::vector<workloads::Op> mix, drain;
     for (int i = 0; i < 4000; ++i) mix.push_back({Kind::exchange, random(slots), random(largest + 1)});
     for (std::uint32_t i = s; i < slots; i += warps) drain.push_back({Kind::free, i});
     j.phases[0].scripts.push_back(mix);
     j.phases[1].scripts.push_back(drain);
   }
-  std::vector<Op> fill, empty;
+  std::vector<workloads::Op> fill, empty;
   for (std::uint32_t i = 0; i < count; ++i) {
     fill.push_back({Kind::exchange, i, bytes});
     empty.push_back({Kind::free, i});
   }
   j.phases[2].scripts = {fill};
   j.phases[3].scripts = {empty};
-  return exercise<A, simt::Cpu>(j);
+  return workloads::exercise<A, simt::Cpu>(j);
 }
 
 }  // namespace
@@ -74,10 +74,10 @@ TYPED_TEST_SUITE(OuroborosVariants, All);
 // 16 bytes at most are of one class: its pages pass through the queue, several times its length.
 TYPED_TEST(OuroborosVariants, EveryPageOfAClassCanBeHadAgain) {
   constexpr std::size_t pool = 64 << 10, chunk = 256;
-  const ExerciseResult r = race_and_fill<TypeParam>(pool, 16, 16);
+  const workloads::ExerciseResult r = race_and_fill<TypeParam>(pool, 16, 16);
   EXPECT_EQ(r.mismatches, 0u);
   EXPECT_EQ(bytes_in(r.phases[1].regions, Region::State::used), 0u);
-  EXPECT_EQ(r.phases[2].ops[0].back().offset, OpResult::failed) << "the pool is too large for this test";
+  EXPECT_EQ(r.phases[2].ops[0].back().offset, workloads::OpResult::failed) << "the pool is too large for this test";
   // The last chunk may find no memory for its place in the queue.
   EXPECT_LE(free_bytes(r.phases[2].regions), chunk);
   EXPECT_EQ(bytes_in(r.phases[3].regions, Region::State::used), 0u);
@@ -91,10 +91,10 @@ TYPED_TEST_SUITE(OuroborosChunks, ChunkVariants);
 TYPED_TEST(OuroborosChunks, ChunksServeOtherClassesWhenTheyAreEmpty) {
   constexpr std::size_t pool = 64 << 10, chunk = 256;
   for (const std::uint64_t bytes : {16u, 64u, 256u}) {
-    const ExerciseResult r = race_and_fill<TypeParam>(pool, 256, bytes);
+    const workloads::ExerciseResult r = race_and_fill<TypeParam>(pool, 256, bytes);
     EXPECT_EQ(r.mismatches, 0u);
     EXPECT_EQ(bytes_in(r.phases[1].regions, Region::State::used), 0u);
-    EXPECT_EQ(r.phases[2].ops[0].back().offset, OpResult::failed) << "the pool is too large for this test";
+    EXPECT_EQ(r.phases[2].ops[0].back().offset, workloads::OpResult::failed) << "the pool is too large for this test";
     EXPECT_LE(free_bytes(r.phases[2].regions), chunk) << bytes;
     EXPECT_EQ(bytes_in(r.phases[3].regions, Region::State::used), 0u);
   }
@@ -112,23 +112,23 @@ TYPED_TEST(OuroborosVariants, ServeMostOfThePool) {
 // Small requests take chunks from the buddy where the others are used up, and large ones get them back.
 TYPED_TEST(OuroborosVariants, SmallAndLargeRequestsShareThePool) {
   constexpr std::size_t pool = 4 << 20, half_chunk = 4096, large = 64 << 10;
-  ExerciseJob j;
+  workloads::ExerciseJob j;
   j.device = threads;
   j.pool_bytes = pool;
   j.slots = pool / half_chunk;
   const auto ops = [](std::size_t n, Kind kind, std::uint64_t bytes) {
-    std::vector<Op> list;
+    std::vector<workloads::Op> list;
     for (std::uint32_t i = 0; i < n; ++i) list.push_back({kind, i, bytes});
     return list;
   };
   const auto served = [](const auto& phase) {
     return std::count_if(phase.ops[0].begin(), phase.ops[0].end(),
-                         [](const OpResult& r) { return r.offset != OpResult::failed; });
+                         [](const workloads::OpResult& r) { return r.offset != workloads::OpResult::failed; });
   };
   j.phases = {{{ops(pool / half_chunk, Kind::exchange, half_chunk)}},
               {{ops(pool / half_chunk, Kind::free, 0)}},
               {{ops(pool / large, Kind::exchange, large)}}};
-  ExerciseResult r = exercise<TypeParam, simt::Cpu>(j);
+  workloads::ExerciseResult r = exercise<TypeParam, simt::Cpu>(j);
   EXPECT_GT(served(r.phases[0]) * half_chunk, pool * 85 / 100);
   // Where chunks leave their classes again.
   if (TypeParam::traits.id[10] == 'c') {
@@ -200,17 +200,17 @@ TYPED_TEST(OuroborosVariants, PagesOfLargeBlocksAreHandedOver) {
 
 // Each class by itself, to the largest page, and what is larger.
 TYPED_TEST(OuroborosVariants, ServeEverySize) {
-  ExerciseJob j;
+  workloads::ExerciseJob j;
   j.device = threads;
   j.pool_bytes = 4 << 20;
   j.slots = 32;
-  std::vector<Op> ops;
+  std::vector<workloads::Op> ops;
   for (std::uint32_t i = 0; i < 16; ++i) {
     ops.push_back({Kind::exchange, 2 * i, std::uint64_t{16} << i});
     ops.push_back({Kind::exchange, 2 * i + 1, (std::uint64_t{16} << i) - 1});
   }
   j.phases = {{{ops}}};
-  const ExerciseResult r = exercise<TypeParam, simt::Cpu>(j);
+  const workloads::ExerciseResult r = exercise<TypeParam, simt::Cpu>(j);
   EXPECT_EQ(r.failures, 0u);
   EXPECT_EQ(r.mismatches, 0u);
 }

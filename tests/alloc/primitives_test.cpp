@@ -11,7 +11,7 @@
 #include "alloc/allocators/cfmmalloc.hpp"
 #include "alloc/allocators/cmalloc.hpp"
 #include "alloc/allocators/cmmalloc.hpp"
-#include "alloc/exercise_run.hpp"
+#include "workloads/exercise_run.hpp"
 #include "alloc/primitives/buddy.hpp"
 #include "simt/cpu.hpp"
 
@@ -23,7 +23,7 @@ const simt::DeviceId four_threads{.kind = simt::DeviceKind::cpu, .index = 0, .th
 
 template <class A>
 std::vector<Region> walked(const A& a) {
-  return regions_of(a, four_threads);
+  return workloads::regions_of(a, four_threads);
 }
 
 template <class A>
@@ -58,16 +58,16 @@ struct Pages {
 // never asked for at once, so an allocation that fails claims to be full when it is not.
 template <class A>
 void expect_exact_out_of_memory(std::size_t pool, std::uint64_t bytes) {
-  using K = Op::Kind;
+  using K = workloads::Op::Kind;
   constexpr std::uint32_t warps = 4, each = 200;
-  ExerciseJob j;
+  workloads::ExerciseJob j;
   j.device = four_threads;
   j.pool_bytes = pool;
   j.warps = warps;
   j.slots = warps * each;
   j.phases.resize(3);
   for (std::uint32_t s = 0; s < warps; ++s) {
-    std::vector<Op> fill, churn, drain;
+    std::vector<workloads::Op> fill, churn, drain;
     for (std::uint32_t i = 0; i < each; ++i) fill.push_back({K::allocate, s * each + i, bytes});
     for (int round = 0; round < 5; ++round) {
       for (std::uint32_t i = 0; i < each; ++i) {
@@ -81,10 +81,10 @@ void expect_exact_out_of_memory(std::size_t pool, std::uint64_t bytes) {
     j.phases[1].scripts.push_back(churn);
     j.phases[2].scripts.push_back(drain);
   }
-  const ExerciseResult result = exercise<A, simt::Cpu>(j);
+  const workloads::ExerciseResult result = exercise<A, simt::Cpu>(j);
   std::uint64_t held = 0, failed = 0, wrong = 0;
   for (const auto& script : result.phases[0].ops) {
-    for (const OpResult& op : script) (op.offset == OpResult::failed ? failed : held) += 1;
+    for (const workloads::OpResult& op : script) (op.offset == workloads::OpResult::failed ? failed : held) += 1;
   }
   ASSERT_GT(failed, 0u) << "the pool is too large for this test";
   ASSERT_GT(held, 20u);
@@ -93,7 +93,7 @@ void expect_exact_out_of_memory(std::size_t pool, std::uint64_t bytes) {
   for (std::uint32_t s = 0; s < warps; ++s) {
     const auto& ops = result.phases[1].ops[s];
     for (std::size_t i = ops.size() - 2 * each; i < ops.size(); i += 2)
-      holding += ops[i + 1].offset != OpResult::failed;
+      holding += ops[i + 1].offset != workloads::OpResult::failed;
   }
   wrong = holding < held ? held - holding : 0;
   EXPECT_EQ(wrong, 0u) << holding << " of " << held;
@@ -158,8 +158,8 @@ TEST(Buddy, SaysFullOnlyWhenFull) {
 }
 
 TEST(Buddy, MergesEverythingAfterRandomTraces) {
-  using K = Op::Kind;
-  ExerciseJob j;
+  using K = workloads::Op::Kind;
+  workloads::ExerciseJob j;
   j.device = four_threads;
   j.pool_bytes = 96 << 10;
   j.warps = 4;
@@ -167,7 +167,7 @@ TEST(Buddy, MergesEverythingAfterRandomTraces) {
   j.phases.resize(2);
   std::uint32_t r = 7;
   for (std::uint32_t s = 0; s < 4; ++s) {
-    std::vector<Op> mix, drain;
+    std::vector<workloads::Op> mix, drain;
     for (int i = 0; i < 1000; ++i) {
       r = r * 1664525 + 1013904223;
       mix.push_back({K::exchange, (r >> 8) % 32, ((r >> 13) % 20) * 256 + 16});
@@ -176,7 +176,7 @@ TEST(Buddy, MergesEverythingAfterRandomTraces) {
     j.phases[0].scripts.push_back(mix);
     j.phases[1].scripts.push_back(drain);
   }
-  const ExerciseResult result = exercise<Pages, simt::Cpu>(j);
+  const workloads::ExerciseResult result = exercise<Pages, simt::Cpu>(j);
   EXPECT_EQ(result.mismatches, 0u);
   ASSERT_EQ(result.phases[1].regions.size(), result.initial.size());
   for (std::size_t i = 0; i < result.initial.size(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the conformance suite runs against: an allocator on a device. Each executable brings its own list:
-//   engine_targets.cpp   every registered allocator, on the device that HEAPWOOD_TEST_DEVICE names (default cpu)
+//   registry_targets.cpp   every registered allocator, on the device that HEAPWOOD_TEST_DEVICE names (default cpu)
 //   direct_*.cpp         every allocator on CPU threads and on simulated warps of 4 lanes, without the engine
 #pragma once
 
@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "alloc/exercise.hpp"
+#include "workloads/exercise.hpp"
 
 namespace heapwood::alloc::test {
 
 struct Target {
   std::string name;  // of the test parameter: letters, digits, underscores
   const AllocatorTraits* traits = nullptr;
-  ExerciseResult (*run)(const ExerciseJob&) = nullptr;
+  workloads::ExerciseResult (*run)(const workloads::ExerciseJob&) = nullptr;
   simt::DeviceId device;
   std::string unusable;      // why nothing can be run, or empty
   bool heap_beside = false;  // there is a heap beside the pool

@@ -4,11 +4,11 @@
 
 #include <sstream>
 
-#include "app/footnotes.hpp"
-#include "app/format.hpp"
-#include "app/progress.hpp"
-#include "app/samples.hpp"
-#include "app/table.hpp"
+#include "bench/results/footnotes.hpp"
+#include "bench/results/format.hpp"
+#include "bench/program/progress.hpp"
+#include "bench/results/samples.hpp"
+#include "bench/results/table.hpp"
 
 namespace heapwood::app {
 namespace {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // A trace of requests is read, or refused in one line.
 //   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. \
-//     tests/fuzz/fuzz_host_trace.cpp alloc/host/trace.cpp -o fuzz_host_trace && ./fuzz_host_trace -max_total_time=60
+//     tests/fuzz/fuzz_host_trace.cpp host_alloc/trace.cpp -o fuzz_host_trace && ./fuzz_host_trace -max_total_time=60
 #include <cstdlib>
 
-#include "alloc/host/trace.hpp"
+#include "host_alloc/trace.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace heapwood;
   try {
-    const alloc::HostTrace trace = alloc::parse_host_trace({reinterpret_cast<const char*>(data), size}, "file");
-    if (alloc::parse_host_trace(alloc::host_trace_text(trace), "again").ops != trace.ops) std::abort();
+    const host_alloc::HostTrace trace = host_alloc::parse_host_trace({reinterpret_cast<const char*>(data), size}, "file");
+    if (host_alloc::parse_host_trace(host_alloc::host_trace_text(trace), "again").ops != trace.ops) std::abort();
   } catch (const Error& error) {
     const std::string_view text = error.what();
     if (!text.starts_with("file:") || text.size() > 200 || text.find('\n') != std::string_view::npos) std::abort();

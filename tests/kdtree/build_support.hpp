@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/engine.hpp"
-#include "kdtree/clip_exact.hpp"
-#include "kdtree/quality.hpp"
-#include "kdtree/reference.hpp"
-#include "kdtree/validate.hpp"
+#include "registry/registry.hpp"
+#include "kdtree/split/clip_exact.hpp"
+#include "kdtree/check/quality.hpp"
+#include "kdtree/check/reference.hpp"
+#include "kdtree/check/validate.hpp"
 #include "tests/kdtree/soup.hpp"
 
 namespace heapwood::kdtree::test {
@@ -22,7 +22,7 @@ namespace heapwood::kdtree::test {
 struct Subject {
   std::string name;
   const alloc::AllocatorTraits* traits = nullptr;
-  const engine::Engine* engine = nullptr;
+  const registry::CompiledAllocator* compiled = nullptr;
   simt::DeviceId device;
   std::string unusable;  // why nothing can be run, or empty
 
@@ -38,7 +38,7 @@ inline std::vector<Subject> subjects() {
   const char* wanted = std::getenv("HEAPWOOD_TEST_DEVICE");
   const std::string key = wanted != nullptr ? wanted : "cpu";
   std::vector<Subject> list;
-  for (const engine::Entry& entry : engine::registry()) {
+  for (const registry::RegisteredAllocator& entry : registry::allocators()) {
     // The toy of 64 cells may say "full" while others are freeing: its trees may rightly be incomplete.
     if (std::string(entry.traits->id) == "toy") continue;
     Subject subject;
@@ -50,9 +50,9 @@ inline std::vector<Subject> subjects() {
     try {
       const simt::DeviceInfo device = simt::find_device(key, key == "cpu" ? 4 : 0);
       subject.device = device.id;
-      subject.engine = entry.on(device.id.kind);
+      subject.compiled = entry.on(device.id.kind);
       if (!device.usable) subject.unusable = device.reason;
-      if (subject.engine == nullptr) subject.unusable = key + ": not built";
+      if (subject.compiled == nullptr) subject.unusable = key + ": not built";
       if (subject.traits->frees == alloc::Frees::all_at_once) subject.unusable = "no trees are built with it";
     } catch (const Error& error) {
       subject.unusable = error.what();
@@ -89,7 +89,7 @@ inline Built finish(Workspace& workspace, const BuildRun& run, const SahCosts& c
   return built;
 }
 inline Built build(const Subject& subject, Workspace& workspace, const BuildOptions& options = {}) {
-  return finish(workspace, subject.engine->build(workspace, options), options.costs);
+  return finish(workspace, subject.compiled->build(workspace, options), options.costs);
 }
 
 // What the tree must be, and what its build asks an allocator for.
@@ -101,15 +101,15 @@ struct Expected {
 };
 
 inline Expected expected(const MeshView& mesh, RefKind kind, const SahCosts& costs = {}) {
-  const engine::Engine& engine = *engine::find("atomic")->cpu;
+  const registry::CompiledAllocator& compiled = *registry::find("atomic")->cpu;
   const DeviceMesh device_mesh(simt::DeviceId{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1}, mesh);
   Workspace workspace(device_mesh, kind, Workspace::suggested_pool(mesh.triangles.size(), kind, false));
   BuildOptions options;
   options.costs = costs;
-  InstrumentedRun instrumented = engine.build_instrumented(workspace, options);
+  InstrumentedRun instrumented = compiled.build_instrumented(workspace, options);
   while (instrumented.run.incomplete) {
     workspace.resize_pool(2 * workspace.pool().bytes);
-    instrumented = engine.build_instrumented(workspace, options);
+    instrumented = compiled.build_instrumented(workspace, options);
   }
   const alloc::RequestStats& requests = instrumented.requests;
   return {.built = finish(workspace, instrumented.run, costs),
@@ -155,7 +155,7 @@ inline void expect_sound(const Built& built, const MeshView& mesh, const Validat
 // A complete, instrumented build leaves nothing behind.
 inline void expect_all_freed(const Subject& subject, Workspace& workspace, const Expected& expected,
                              const BuildOptions& options = {}) {
-  const InstrumentedRun instrumented = subject.engine->build_instrumented(workspace, options);
+  const InstrumentedRun instrumented = subject.compiled->build_instrumented(workspace, options);
   const Built built = finish(workspace, instrumented.run, options.costs);
   EXPECT_FALSE(instrumented.run.incomplete);
   EXPECT_EQ(built.stats.hash, expected.built.stats.hash);

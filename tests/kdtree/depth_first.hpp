@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Depth-first order as one thread walks a tree: what kdtree/tree_order.hpp must give, to the bit.
+// Depth-first order as one thread walks a tree: what kdtree/traverse/tree_order.hpp must give, to the bit.
 #pragma once
 
 #include <vector>

@@ -4,12 +4,12 @@
 
 #include <map>
 
-#include "alloc/host/host_allocator.hpp"
+#include "host_alloc/host_allocator.hpp"
 #include "simt/memory.hpp"
 
 namespace heapwood::kdtree::test {
 
-class PlainHost final : public alloc::HostAllocator {
+class PlainHost final : public host_alloc::HostAllocator {
  public:
   explicit PlainHost(const simt::DeviceId& device) : device_(device) {}
 
@@ -37,8 +37,8 @@ class PlainHost final : public alloc::HostAllocator {
     statistics_.requested_bytes -= at->second.bytes();
     blocks_.erase(at);
   }
-  alloc::HostStatistics statistics() const override { return statistics_; }
-  void walk(const std::function<void(const alloc::HostRegion&)>&) const override {}
+  host_alloc::HostStatistics statistics() const override { return statistics_; }
+  void walk(const std::function<void(const host_alloc::HostRegion&)>&) const override {}
   std::size_t shrink() override { return 0; }
 
   // The k-th request from now on is refused; 0: none.
@@ -47,7 +47,7 @@ class PlainHost final : public alloc::HostAllocator {
  private:
   simt::DeviceId device_;
   std::map<void*, simt::Memory> blocks_;
-  alloc::HostStatistics statistics_;
+  host_alloc::HostStatistics statistics_;
   std::uint64_t requests_ = 0, refuse_ = 0;
 };
 

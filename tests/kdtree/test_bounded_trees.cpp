@@ -5,7 +5,7 @@
 // HEAPWOOD_FAMILY_TRIANGLES sets the number of triangles of each family (default: 1,000 and 5,000).
 #include <cstdlib>
 
-#include "kdtree/choose.hpp"
+#include "kdtree/split/choose.hpp"
 #include "tests/kdtree/build_support.hpp"
 #include "tests/kdtree/families.hpp"
 

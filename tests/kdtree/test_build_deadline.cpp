@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "alloc/allocators/atomic.hpp"
-#include "kdtree/build_driver.hpp"
+#include "kdtree/build/driver.hpp"
 #include "simt/cpu.hpp"
 #include "tests/kdtree/soup.hpp"
 

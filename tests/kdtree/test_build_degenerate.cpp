@@ -31,7 +31,7 @@ class Degenerate : public PerAllocator {
         EXPECT_EQ(built.stats.hash, want.built.stats.hash);
         EXPECT_EQ(built.tree.bounds, want.built.tree.bounds);
       }
-      if (subject.traits == engine::registry().front().traits) {
+      if (subject.traits == registry::allocators().front().traits) {
         expect_sound(want.built, soup.view(), tolerant(kind));
         EXPECT_TRUE(std::isfinite(want.built.stats.sah_cost));
         for (const Node& node : want.built.tree.nodes) EXPECT_TRUE(node.leaf() || std::isfinite(node.split));
@@ -53,7 +53,7 @@ TEST_P(Degenerate, Nothing) {
     EXPECT_EQ(built.stats.refs, 0u);
     EXPECT_TRUE(built.tree.bounds.empty());
     EXPECT_TRUE(validate(built.tree, none.view()).empty());
-    EXPECT_EQ(subject.engine->build_instrumented(workspace, {}).requests.allocations, 0u);
+    EXPECT_EQ(subject.compiled->build_instrumented(workspace, {}).requests.allocations, 0u);
   }
 }
 

@@ -70,7 +70,7 @@ TEST_P(Exhaustion, FaultsInjected) {
       SCOPED_TRACE(std::string(kdtree::name(kind)) + ", allocation " + std::to_string(k));
       BuildOptions options;
       options.fail_at = k;
-      const InstrumentedRun instrumented = subject.engine->build_instrumented(workspace, options);
+      const InstrumentedRun instrumented = subject.compiled->build_instrumented(workspace, options);
       const Built built = finish(workspace, instrumented.run);
       EXPECT_TRUE(instrumented.run.incomplete);
       EXPECT_EQ(instrumented.requests.allocations, k - 1);
@@ -89,7 +89,7 @@ TEST_P(Exhaustion, FaultsInjected) {
     // The failure that never comes.
     BuildOptions options;
     options.fail_at = want.allocations + 1;
-    const InstrumentedRun whole = subject.engine->build_instrumented(workspace, options);
+    const InstrumentedRun whole = subject.compiled->build_instrumented(workspace, options);
     EXPECT_FALSE(whole.run.incomplete);
     EXPECT_EQ(finish(workspace, whole.run).stats.hash, want.built.stats.hash);
   }

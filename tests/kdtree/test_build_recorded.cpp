@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A recorded build with every allocator: it is the same build, each free matches an allocation, and the nodes that were
 // written down are the tree's.
-#include "alloc/replay.hpp"
+#include "workloads/replay.hpp"
 #include "tests/kdtree/build_support.hpp"
 
 namespace heapwood::kdtree::test {
@@ -17,7 +17,7 @@ TEST_P(Recorded, IsTheSameBuildWithEveryEventOnce) {
   const Expected expected = test::expected(soup.view(), RefKind::clipped);
   const DeviceMesh mesh(subject.device, soup.view());
   Workspace workspace(mesh, RefKind::clipped, ample_pool(subject, expected));
-  const RecordedRun recorded = subject.engine->build_recorded(workspace, {}, std::size_t{1} << 20);
+  const RecordedRun recorded = subject.compiled->build_recorded(workspace, {}, std::size_t{1} << 20);
   const Built built = finish(workspace, recorded.instrumented.run);
   EXPECT_EQ(built.stats.hash, expected.built.stats.hash);
   EXPECT_FALSE(recorded.truncated());
@@ -44,11 +44,11 @@ TEST_P(Recorded, IsTheSameBuildWithEveryEventOnce) {
 
   // Where memory is handed out while it is in use, or outside of the pool, addresses tell nothing.
   if (!subject.traits->keeps_live_memory || !subject.traits->in_pool) return;
-  const alloc::Replay replay = alloc::replay(recorded.events, subject.traits->frees);
+  const workloads::Replay replay = workloads::replay(recorded.events, subject.traits->frees);
   EXPECT_EQ(replay.unmatched_frees, 0u);
   EXPECT_EQ(replay.overlaps, 0u);
-  for (const alloc::Block& block : replay.blocks) {
-    EXPECT_NE(block.released, alloc::never);
+  for (const workloads::Block& block : replay.blocks) {
+    EXPECT_NE(block.released, workloads::never);
     EXPECT_LE(block.offset + block.bytes, workspace.pool().bytes);
   }
 }
@@ -59,7 +59,7 @@ TEST_P(Recorded, IsCutOffWhereTheBufferEnds) {
   const Expected expected = test::expected(soup.view(), RefKind::clipped);
   const DeviceMesh mesh(subject.device, soup.view());
   Workspace workspace(mesh, RefKind::clipped, ample_pool(subject, expected));
-  const RecordedRun recorded = subject.engine->build_recorded(workspace, {}, 50);
+  const RecordedRun recorded = subject.compiled->build_recorded(workspace, {}, 50);
   EXPECT_TRUE(recorded.truncated());
   EXPECT_EQ(recorded.events.size(), 50u);
   EXPECT_GT(recorded.events_in_all, 2 * expected.allocations);

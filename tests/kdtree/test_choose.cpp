@@ -8,7 +8,7 @@
 #include <mutex>
 #include <numeric>
 
-#include "kdtree/choose.hpp"
+#include "kdtree/split/choose.hpp"
 #include "simt/lockstep.hpp"
 #include "tests/kdtree/soup.hpp"
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // The builder's clips in float against the exact ones in double: they contain the part, up to a few units in the last place,
 // are not much larger, never empty and never outside the box.
-#include "kdtree/clip.hpp"
+#include "kdtree/split/clip.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "kdtree/clip_exact.hpp"
+#include "kdtree/split/clip_exact.hpp"
 #include "tests/kdtree/soup.hpp"
 
 namespace heapwood::kdtree {

@@ -4,10 +4,10 @@
 
 #include <cstdio>
 
-#include "engine/engine.hpp"
-#include "kdtree/quality.hpp"
-#include "kdtree/reference.hpp"
-#include "kdtree/validate.hpp"
+#include "registry/registry.hpp"
+#include "kdtree/check/quality.hpp"
+#include "kdtree/check/reference.hpp"
+#include "kdtree/check/validate.hpp"
 #include "scenes/scene.hpp"
 
 namespace heapwood::kdtree {
@@ -29,14 +29,14 @@ TEST_P(DemoQuality, AgainstTheReference) {
     Workspace workspace(device_mesh, kind, Workspace::suggested_pool(mesh.triangles.size(), kind, false));
     BuildOptions options;
     options.costs = costs;
-    const BuildRun run = engine::find("cfmmalloc")->cpu->build(workspace, options);
+    const BuildRun run = registry::find("cfmmalloc")->cpu->build(workspace, options);
     EXPECT_FALSE(run.incomplete);
     const Tree tree = workspace.download();
     const double cost = measure(tree, costs).sah_cost;
     EXPECT_LE(cost, 1.05 * exact);
     EXPECT_GE(cost, 0.90 * exact);  // a greedy builder may be beaten, but not by this much
     EXPECT_EQ(validate(tree, view), std::vector<std::string>{});
-    const BuildRun lean = engine::find("cfmmalloc")->cpu->build(workspace, {});
+    const BuildRun lean = registry::find("cfmmalloc")->cpu->build(workspace, {});
     EXPECT_FALSE(lean.incomplete);
     const TreeStats stats = measure(workspace.download(), costs);
     EXPECT_LE(stats.sah_cost, 1.05 * exact);

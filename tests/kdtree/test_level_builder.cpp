@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The per-level builder makes the tree of the single kernel, on every device and width of a warp, and gives back what it took,
 // also where it is refused memory or stopped.
-#include "kdtree/level_builder.hpp"
+#include "kdtree/levels/builder.hpp"
 
-#include "kdtree/level_driver.hpp"
+#include "kdtree/levels/driver.hpp"
 #include "simt/lockstep.hpp"
 #include "tests/kdtree/build_support.hpp"
 #include "tests/kdtree/plain_host.hpp"

@@ -2,7 +2,7 @@
 // The builder's profile: its sums agree with one another, with the warps' lifetimes and with the tree.
 #include <numeric>
 
-#include "kdtree/profile.hpp"
+#include "kdtree/build/profile.hpp"
 #include "tests/kdtree/build_support.hpp"
 
 namespace heapwood::kdtree::test {
@@ -59,7 +59,7 @@ TEST_P(Profile, SumsAgreeWithTheWhole) {
                             Phase::allocate, Phase::free, Phase::give, Phase::wait}) {
     EXPECT_GT(profile.phase_visits(phase), 0u) << name(phase);
   }
-  const engine::Entry* entry = engine::find(GetParam());
+  const registry::RegisteredAllocator* entry = registry::find(GetParam());
   ASSERT_NE(entry, nullptr);
   entry->on(device().kind)->build(workspace, {});
   EXPECT_EQ(measure(workspace.download(), {}).hash, tree.hash);

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "kdtree/quality.hpp"
-#include "kdtree/reference.hpp"
+#include "kdtree/check/quality.hpp"
+#include "kdtree/check/reference.hpp"
 #include "simt/error.hpp"
 #include "tests/kdtree/shuffled.hpp"
 #include "tests/kdtree/soup.hpp"

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "kdtree/clip_exact.hpp"
-#include "kdtree/quality.hpp"
-#include "kdtree/reference.hpp"
-#include "kdtree/validate.hpp"
+#include "kdtree/split/clip_exact.hpp"
+#include "kdtree/check/quality.hpp"
+#include "kdtree/check/reference.hpp"
+#include "kdtree/check/validate.hpp"
 #include "tests/kdtree/soup.hpp"
 
 namespace heapwood::kdtree {

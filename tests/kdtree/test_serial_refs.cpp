@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kdtree/reference.hpp"
-#include "kdtree/simd_refs.hpp"
+#include "kdtree/check/reference.hpp"
+#include "kdtree/split/simd_refs.hpp"
 #include "simt/control.hpp"
 #include "simt/warp.hpp"
 #include "tests/kdtree/soup.hpp"

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kdtree/quality.hpp"
-#include "kdtree/reference.hpp"
-#include "kdtree/tree_order.hpp"
-#include "kdtree/validate.hpp"
+#include "kdtree/check/quality.hpp"
+#include "kdtree/check/reference.hpp"
+#include "kdtree/traverse/tree_order.hpp"
+#include "kdtree/check/validate.hpp"
 #include "simt/lockstep.hpp"
 #include "tests/kdtree/depth_first.hpp"
 #include "tests/kdtree/shuffled.hpp"

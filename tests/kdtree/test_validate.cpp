@@ -6,9 +6,9 @@
 #include <limits>
 #include <numeric>
 
-#include "kdtree/clip_exact.hpp"
-#include "kdtree/reference.hpp"
-#include "kdtree/validate.hpp"
+#include "kdtree/split/clip_exact.hpp"
+#include "kdtree/check/reference.hpp"
+#include "kdtree/check/validate.hpp"
 #include "tests/kdtree/soup.hpp"
 
 namespace heapwood::kdtree {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A model of Heapwood's arenas, all of whose interleavings are tried: two arenas of two granules, one superblock, one slot,
-// a few threads. A step is one atomic operation of alloc/arena/; names are those there. Checked in every state: no granule
+// a few threads. A step is one atomic operation of alloc/heapwood/; names are those there. Checked in every state: no granule
 // is handed out twice. In every end: nothing is lost. The model is sequentially consistent: orders are ThreadSanitizer's
 // and docs/own-allocator.md's affair. Broken versions of the protocol must be found out.
 #include <gtest/gtest.h>

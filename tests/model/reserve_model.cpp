@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A model of the reserve (alloc/arena/arenas.hpp, take_reserved and release_reserve), all of whose interleavings are tried: four arenas
+// A model of the reserve (alloc/heapwood/arenas.hpp, take_reserved and release_reserve), all of whose interleavings are tried: four arenas
 // that begin as taken, warps that take runs of them by ticket and free them, one that searches in vain and gives up what is left, and one
 // that claims what is free. A step is one atomic operation. Checked in every state: no arena has two owners. In every end: an arena is
 // free, or no ticket has reached it. Broken versions of the protocol must be found out.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A model of TBuddy (alloc/primitives/tbuddy.hpp), all of whose interleavings are tried: four pages, orders 0 to 2, two
+// A model of TBuddy (alloc/bulk/tbuddy.hpp), all of whose interleavings are tried: four pages, orders 0 to 2, two
 // threads that allocate and free for ever. A step (tbuddy_model.cpp) is one atomic operation; names are those there.
 // Checked in every state: no page is handed out twice, and a request that is entitled to a block is not refused, however
 // long the other thread stands still. From every state, one can be reached in which both threads are idle; then all pages

@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "kdtree/intersect.hpp"
+#include "kdtree/traverse/intersect.hpp"
 #include "kdtree/tree.hpp"
 
 namespace heapwood::render {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "geometry/vec3d.hpp"
-#include "kdtree/reference.hpp"
+#include "kdtree/check/reference.hpp"
 #include "render/ray_sets.hpp"
 #include "tests/render/double_reference.hpp"
 #include "tests/render/trees.hpp"

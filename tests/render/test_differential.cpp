@@ -16,7 +16,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "kdtree/reference.hpp"
+#include "kdtree/check/reference.hpp"
 #include "render/scene.hpp"
 #include "tests/render/double_reference.hpp"
 #include "tests/render/trees.hpp"

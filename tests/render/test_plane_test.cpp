@@ -2,7 +2,7 @@
 // The fast test's records and arithmetic, a triangle at a time, against double precision.
 #include <gtest/gtest.h>
 
-#include "kdtree/plane_test.hpp"
+#include "kdtree/traverse/plane_test.hpp"
 #include "tests/kdtree/soup.hpp"
 #include "tests/render/double_reference.hpp"
 

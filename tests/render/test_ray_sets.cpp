@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "kdtree/reference.hpp"
+#include "kdtree/check/reference.hpp"
 #include "render/random.hpp"
 #include "render/ray_sets.hpp"
 #include "render/shading.hpp"

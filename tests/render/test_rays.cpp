@@ -9,7 +9,7 @@
 #include <bit>
 #include <optional>
 
-#include "kdtree/reference.hpp"
+#include "kdtree/check/reference.hpp"
 #include "render/scene.hpp"
 #include "scenes/scene.hpp"
 #include "tests/kdtree/depth_first.hpp"

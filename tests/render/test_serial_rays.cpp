@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "kdtree/ray_order.hpp"
-#include "kdtree/reference.hpp"
-#include "kdtree/simd_rays.hpp"
+#include "kdtree/traverse/ray_order.hpp"
+#include "kdtree/check/reference.hpp"
+#include "kdtree/traverse/simd_rays.hpp"
 #include "render/scene.hpp"
 #include "tests/render/trees.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "kdtree/reference.hpp"
+#include "kdtree/check/reference.hpp"
 #include "render/backend.hpp"
 #include "render/scene.hpp"
 #include "tests/kdtree/depth_first.hpp"

@@ -78,7 +78,7 @@ find "${rooms[@]}" -type f \
   room == "scenes" && match(code, libm) {
     report(substr(code, RSTART, RLENGTH) " in scenes/: differs between C libraries, see scenes/exact_math.hpp")
   }
-  room != "simt" && room != "tests" && FILENAME != "engine/instance.in" && match(code, cuda) {
+  room != "simt" && room != "tests" && FILENAME != "registry/instance.in" && match(code, cuda) {
     report("CUDA (" substr(code, RSTART, RLENGTH) ") outside simt/")
   }
   END { if (breaches) exit 1 }'

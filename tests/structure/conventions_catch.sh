@@ -12,7 +12,7 @@ file() { printf '%s\n' "${@:2}" > "$tree/$1"; }
 file simt/config.hpp "$spdx" '#define SIMT_FN'
 file simt/cuda.hpp "$spdx" '__global__ void kernel();'
 file alloc/good.hpp "$spdx" '#include <cstddef>' '#include "simt/config.hpp"  // __shared__ "app/cli.hpp"'
-file engine/instance.in '#if defined(__CUDACC__)' '#include "simt/cuda.hpp"'
+file registry/instance.in '#if defined(__CUDACC__)' '#include "simt/cuda.hpp"'
 file render/kernel.cu "$spdx" '#include "simt/cuda.hpp"' '#include "kdtree/tree.hpp"'
 bash "$here/conventions.sh" "$tree" || { echo "a tree without a breach was refused" >&2; exit 1; }
 

@@ -8,10 +8,10 @@
 #include <fstream>
 #include <thread>
 
-#include "app/prepared_scene.hpp"
-#include "kdtree/quality.hpp"
-#include "kdtree/traverse.hpp"
-#include "kdtree/triangle_records.hpp"
+#include "bench/prepared_scene.hpp"
+#include "kdtree/check/quality.hpp"
+#include "kdtree/traverse/traverse.hpp"
+#include "kdtree/traverse/triangle_records.hpp"
 #include "tests/app/executable.hpp"
 #include "viewer/camera_control.hpp"
 #include "viewer/compare_rows.hpp"
@@ -28,8 +28,8 @@ namespace {
 simt::DeviceInfo cpu() { return simt::find_device("cpu", 2); }
 
 std::shared_ptr<const BuiltScene> built(const std::string& source) {
-  app::PreparedScene prepared(source, cpu(), {}, {});
-  prepared.build_growing(*engine::find("cfmmalloc"));
+  bench::PreparedScene prepared(source, cpu(), {}, {});
+  prepared.build_growing(*registry::find("cfmmalloc"));
   return make_built_scene(source, prepared.name(), prepared.mesh(), prepared.workspace().download(), cpu(),
                           "cfmmalloc");
 }
@@ -135,8 +135,8 @@ TEST(RayProbe, FollowsTheTraversal) {
 }
 
 Recording record(const std::string& source, const std::string& allocator) {
-  const engine::Entry& entry = *engine::find(allocator);
-  app::PreparedScene prepared(source, cpu(), {}, {.frees = false});
+  const registry::RegisteredAllocator& entry = *registry::find(allocator);
+  bench::PreparedScene prepared(source, cpu(), {}, {.frees = false});
   prepared.build_growing(entry);
   return make_recording(source, entry, "cpu", prepared.pool_bytes(), prepared.build_recorded(entry, 1u << 20));
 }
@@ -271,8 +271,8 @@ TEST(Recording, InternalFragmentationTellsAllocatorsApart) {
 
 // A recording added event by event equals one made at once.
 TEST(Recording, IsTheSameInPieces) {
-  const engine::Entry& entry = *engine::find("cmalloc");
-  app::PreparedScene prepared("statue:1k", cpu(), {}, {.frees = false});
+  const registry::RegisteredAllocator& entry = *registry::find("cmalloc");
+  bench::PreparedScene prepared("statue:1k", cpu(), {}, {.frees = false});
   prepared.build_growing(entry);
   const kdtree::RecordedRun run = prepared.build_recorded(entry, 1u << 20);
   const Recording whole = make_recording("statue:1k", entry, "cpu", prepared.pool_bytes(), run);
@@ -293,8 +293,8 @@ TEST(Recording, IsTheSameInPieces) {
 
 // A live build goes no further than the view allows, and ends with the same recording.
 TEST(HeapView, FollowsABuildAtItsPace) {
-  const engine::Entry& entry = *engine::find("cfmmalloc");
-  app::PreparedScene prepared("statue:2k", cpu(), {}, {});
+  const registry::RegisteredAllocator& entry = *registry::find("cfmmalloc");
+  bench::PreparedScene prepared("statue:2k", cpu(), {}, {});
   prepared.build_growing(entry);
   const auto lines = std::make_shared<alloc::LiveRecording>();
   lines->hold_from(0);
@@ -366,11 +366,11 @@ TEST(Settings, ComeBackAsTheyWere) {
 }
 
 TEST(CompareRows, LowerBoundsAreMarkedAndNeverTheBest) {
-  std::vector<app::Result> results(3);
+  std::vector<bench::Result> results(3);
   const double times[] = {1, 3, 2};
   for (std::size_t i = 0; i < 3; ++i) {
     results[i].label = std::string(1, static_cast<char>('A' + i));
-    results[i].status = app::Status::ok;
+    results[i].status = bench::Status::ok;
     results[i].runs_ms = {times[i], times[i], times[i]};
     results[i].slowdown = times[i];
   }
@@ -381,7 +381,7 @@ TEST(CompareRows, LowerBoundsAreMarkedAndNeverTheBest) {
   EXPECT_FALSE(rows[1].best);
   EXPECT_TRUE(rows[2].best);
   EXPECT_EQ(rows[1].slowdown, "3.00");
-  results[2].status = app::Status::failed;
+  results[2].status = bench::Status::failed;
   const auto again = compare_rows(results);
   EXPECT_EQ(again[2].ms, "failed");
   EXPECT_TRUE(std::isinf(again[2].key_ms));

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/bench_runner.hpp"
-#include "app/bench_table.hpp"
-#include "app/format.hpp"
-#include "app/json_report.hpp"
+#include "bench/bench_runner.hpp"
+#include "bench/results/bench_table.hpp"
+#include "bench/results/format.hpp"
+#include "bench/results/json_report.hpp"
 #include "tests/viewer/program.hpp"
 
 namespace heapwood::tests {
@@ -131,18 +131,18 @@ TEST_F(Window, TheTableShowsWhatWasMeasured) {
   std::string best, marked;
   for (std::size_t i = 0; i < report["table"].size(); ++i) {
     const Json& row = report["table"][i];
-    const app::Result result = app::result_from_json(app::Json::parse(report["bench"]["results"][i].dump()));
+    const bench::Result result = bench::result_from_json(bench::Json::parse(report["bench"]["results"][i].dump()));
     EXPECT_EQ(row[0], result.label + (result.lower_bound ? " *" : ""));
-    if (app::cannot_build(*engine::find(result.allocator))) {
+    if (bench::cannot_build(*registry::find(result.allocator))) {
       EXPECT_EQ(row[1], "skipped");
       continue;
     }
-    ASSERT_EQ(result.status, app::Status::ok) << result.reason;
+    ASSERT_EQ(result.status, bench::Status::ok) << result.reason;
     ASSERT_EQ(result.runs_ms.size(), 3u);
     std::vector<double> runs = result.runs_ms;
     std::sort(runs.begin(), runs.end());
-    EXPECT_EQ(row[1], app::figure_text(runs[1]));
-    EXPECT_EQ(row[2], app::ratio_text(*result.slowdown));
+    EXPECT_EQ(row[1], bench::figure_text(runs[1]));
+    EXPECT_EQ(row[2], bench::ratio_text(*result.slowdown));
     if (!result.lower_bound && runs[1] < fastest) {
       fastest = runs[1];
       best = row[0];
@@ -150,12 +150,12 @@ TEST_F(Window, TheTableShowsWhatWasMeasured) {
     if (row[4].get<bool>()) marked += row[0].get<std::string>();
   }
   EXPECT_EQ(marked, best);  // exactly the right row
-  std::vector<app::Result> results;
+  std::vector<bench::Result> results;
   for (std::size_t i = 0; i < report["table"].size(); ++i) {
-    results.push_back(app::result_from_json(app::Json::parse(report["bench"]["results"][i].dump())));
+    results.push_back(bench::result_from_json(bench::Json::parse(report["bench"]["results"][i].dump())));
   }
-  EXPECT_EQ(report["clipboard"], app::to_csv(app::flat_table(results)));
-  EXPECT_EQ(json("markdown")["clipboard"], app::to_markdown(app::slowdown_table(results)));
+  EXPECT_EQ(report["clipboard"], bench::to_csv(bench::flat_table(results)));
+  EXPECT_EQ(json("markdown")["clipboard"], bench::to_markdown(bench::slowdown_table(results)));
   // The same tree as on the command line.
   expect_fine(heapwood({"build", "pipes:2k", "--runs", "1", "--device", "cpu", "--json", path("build")}));
   EXPECT_EQ(report["bench"]["results"][0]["tree"]["hash"], json("build")["results"][0]["tree"]["hash"]);

@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: MIT
+// A pool as one circular list of chunks, first fit from a moving offset: the allocators of RegEff
+// section 5. They differ in template arguments: headers in one word or two, one offset or one per
+// multiprocessor, and whether a free merges all free chunks that follow it (the paper's future
+// work) or only one.
+//
+// Differs from the paper:
+//   - headers are in a table beside the memory (header_words.hpp). In the pool, as published, a
+//     thread that stalls between reading a link and following it writes into user data; the paper
+//     assumes that this takes too long to happen;
+//   - the list is divided into pieces (presplit.hpp) beyond which free chunks do not grow. A walk
+//     that does not succeed within a few chunks of the offset, or that meets a chunk held by
+//     another thread, continues in a piece drawn by hash: first among the large enough ones of the
+//     caller's heap, then among the larger ones, then among those of the rest; only then does it go
+//     round all pieces. The published walkers stay near the offset, where thousands of others have
+//     just taken everything;
+//   - a piece counts its free chunks, and a piece without any costs a walk one load;
+//   - lanes of a warp that make the same request together share one walk and get adjacent blocks;
+//   - a walker merges a free chunk that is too small with the free ones after it; the published
+//     version merges in frees only;
+//   - a request larger than a piece of the rest and than what the heaps can serve takes whole
+//     pieces of the rest;
+//   - exhaustion is exact: nullptr only after two laps in which every chunk was used or too small.
+//     A chunk that is being split, merged or freed must be visited again. The published walkers
+//     circle forever.
+// A chunk is split if it has at least twice the requested units (the paper's maximum fragmentation
+// of 2); a free absorbs the next chunk if that is free.
+//
+// Limits: the largest request is the rest, half of the pool or more. Units are 16 bytes in pools up
+// to 16 GiB and double with every doubling beyond, because a link has 30 bits. Overhead: 4 or 8
+// bytes per unit.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "alloc/primitives/lane_group.hpp"
+#include "alloc/circular_list/presplit.hpp"
+
+namespace heapwood::alloc {
+
+// Offset i starts at its own heap, the last one after the heaps. Each offset has its own 32-byte
+// sector.
+struct FirstOffset {
+  static constexpr unsigned stride = 8;
+  std::uint32_t* offsets;
+  std::uint32_t heap_units;
+  SIMT_FN void operator()(std::size_t i) const { offsets[i * stride] = static_cast<std::uint32_t>(i) * heap_units; }
+};
+
+enum class Offsets { one, per_multiprocessor };
+enum class Joins { one, all };  // free chunks merged after a freed block
+
+template <class Headers, Offsets offset_count, Joins joins = Joins::one>
+class CircularList {
+ public:
+  template <class Thread>
+  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
+    const std::uint64_t wanted = bytes == 0 ? 1 : (bytes - 1 + (std::uint64_t{1} << unit_shift_)) >> unit_shift_;
+    if (bytes > (std::uint64_t{shape_.units} << unit_shift_)) return nullptr;
+    const auto units = static_cast<std::uint32_t>(wanted);
+    const bool large = units > shape_.rest_piece();
+    return attempt_until(thread, wait_, [&]() -> void* {
+      if (units <= shape_.root() || !large) {
+        void* block = attempt(thread, units);
+        if (block != nullptr || !large) return block;
+      }
+      return join_pieces(thread, units);
+    });
+  }
+
+  template <class Thread>
+  SIMT_INLINE void deallocate(Thread& thread, void* block) {
+    if (block == nullptr) return;
+    const auto at = static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory_) >> unit_shift_);
+    std::uint32_t link = headers_.link_of_owned(at);
+    headers_.mark_busy(at, link);
+    const Piece piece = shape_.piece(at);
+    if (link > piece.end) return free_pieces(at, link);
+    const std::uint32_t absorbed = absorb(link, piece.end, joins == Joins::one ? 1 : ~0u);
+    // Moves the paper's offset, unless nothing was merged.
+    if (absorbed != 0) move_offset(thread, link);
+    if (absorbed != 1) pieces_.add_free_chunks(shape_.index(piece.begin), 1 - absorbed);
+    pieces_.start(shape_.index(piece.begin)).store(at, simt::relaxed);
+    headers_.publish_free(at, link);
+  }
+
+  template <class Visitor>
+  void walk(const HostView& host, Visitor visit) const {
+    visit(Region{0, memory_offset_, Region::State::metadata});
+    Window window{host, headers_, shape_.units};
+    // Consecutive free pieces of the rest form one region, because a large request can take them
+    // together.
+    std::uint32_t run = 0;
+    const auto end_run = [&](std::uint32_t at) {
+      if (run != 0) visit(Region{memory_offset_ + bytes(at - run), bytes(run), Region::State::free});
+      run = 0;
+    };
+    for (std::uint32_t at = 0; at < shape_.units;) {
+      const auto [next, free] = window.read(at);
+      if (next <= at) throw Error(Exit::failed, "circular list: broken link at unit " + std::to_string(at));
+      const Piece piece = shape_.piece(at);
+      if (free && at >= shape_.rest() && at == piece.begin && next == piece.end) {
+        run += next - at;
+      } else {
+        end_run(at);
+        visit(Region{memory_offset_ + bytes(at), bytes(next - at), free ? Region::State::free : Region::State::used});
+      }
+      at = next;
+    }
+    end_run(shape_.units);
+    const std::size_t end = memory_offset_ + bytes(shape_.units);
+    if (end < pool_bytes_) visit(Region{end, pool_bytes_ - end, Region::State::metadata});
+  }
+
+ protected:
+  template <class Device>
+  void lay_out(const AllocatorTraits& traits, Pool pool, const AllocatorOptions& options, const Device& device) {
+    check_pool(traits, pool);
+    wait_ = options.wait_when_full;
+    pool_bytes_ = pool.bytes;
+    const std::uint32_t wanted_heaps =
+        offset_count == Offsets::per_multiprocessor ? std::max(1u, device.multiprocessors()) : 1;
+    // A small pool has fewer heaps than that; then some offsets are not used.
+    const std::uint32_t max_heaps =
+        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(pool.bytes / 1024, 1, wanted_heaps));
+    const std::size_t table_offset = 256 + round_up((max_heaps + 1) * FirstOffset::stride * sizeof(std::uint32_t), 256);
+    // The table of pieces reduces the units, which in turn determine its size.
+    for (std::size_t pieces_bytes = 0, needed = 0;; pieces_bytes = needed) {
+      const std::size_t rest = pool.bytes - table_offset - 512 - Headers::entry_bytes - pieces_bytes;
+      std::uint64_t units = 0;
+      for (unit_shift_ = 4; (units = rest / (bytes(1) + Headers::entry_bytes)) >= header::next;) ++unit_shift_;
+      const std::size_t smallest = (options.smallest_chunk + bytes(1) - 1) >> unit_shift_;
+      shape_ = PresplitShape::choose(static_cast<std::uint32_t>(units), max_heaps,
+                                     static_cast<std::uint32_t>(std::min<std::size_t>(smallest, units)));
+      needed = PieceTable::bytes(shape_.table_size());
+      if (needed <= pieces_bytes) break;
+    }
+    const std::size_t pieces_offset =
+        table_offset + round_up((std::size_t{shape_.units} + 1) * Headers::entry_bytes, 256);
+    memory_offset_ = pieces_offset + round_up(PieceTable::bytes(shape_.table_size()), 256);
+    memory_ = pool.base + memory_offset_;
+    offsets_ = reinterpret_cast<std::uint32_t*>(pool.base + 256);
+    headers_ = Headers::at(pool.base + table_offset, std::uint64_t{shape_.units} + 1);
+    pieces_ = PieceTable::at(pool.base + pieces_offset, shape_.table_size());
+    simt::device_fill(device.id(), pool.base, 0, memory_offset_);
+    device.for_each(shape_.headers(), Presplit<Headers>{headers_, pieces_, shape_});
+    device.for_each(shape_.heaps + 1, FirstOffset{offsets_, shape_.heap_units()});
+  }
+
+ private:
+  // The turns of a walk: draws in heaps, a few among all large enough pieces and then among half as
+  // many each time; draws in the rest; laps.
+  static constexpr std::uint32_t hops_from_offset = 4, hops_per_turn = 8, draws_per_level = 16,
+                                 first_rest_turn = draws_per_level * 32,
+                                 first_lap = first_rest_turn + 4 * draws_per_level, own_turns = 18, max_hops_turn = 16;
+
+  // The state of a walk. `more` is the number of hops left in its piece; during a lap, whether the
+  // walk began in the middle of its piece.
+  struct Walk {
+    std::uint32_t at;
+    Piece piece;
+    std::uint32_t turn = 0, more = hops_from_offset;
+  };
+
+  // Reads headers for walk() in large batches: the table of a large pool takes gigabytes.
+  struct Window {
+    const HostView& host;
+    Headers headers;
+    std::uint32_t last;
+    std::uint32_t first = 0;
+    std::vector<std::uint32_t> a = {}, b = {};
+
+    std::pair<std::uint32_t, bool> read(std::uint32_t at) {
+      if (a.empty() || at - first >= a.size()) {
+        first = at;
+        const std::size_t count = std::min<std::size_t>(std::size_t{1} << 20, std::size_t{last} - at + 1);
+        if constexpr (requires { headers.word; }) {
+          a = host.read(headers.word + at, count);
+        } else {
+          a = host.read(headers.links + at, count);
+          b = host.read(headers.state + at, count);
+        }
+      }
+      const std::uint32_t i = at - first;
+      if constexpr (requires { headers.word; }) {
+        return {a[i] & header::next, (a[i] & header::used) == 0};
+      } else {
+        return {a[i], b[i] == Headers::free};
+      }
+    }
+  };
+
+  std::size_t bytes(std::uint32_t units) const { return std::size_t{units} << unit_shift_; }
+
+  template <class Thread>
+  SIMT_INLINE std::uint32_t heap(Thread& thread) const {
+    return offset_count == Offsets::per_multiprocessor ? thread.sm() % shape_.heaps : 0;
+  }
+  // A hint where to begin; the last thread to store it wins. relaxed: visit() detects wrong values.
+  SIMT_INLINE simt::atomic_ref<std::uint32_t> offset(std::uint32_t i) const {
+    return simt::atomic_ref<std::uint32_t>(offsets_[i * FirstOffset::stride]);
+  }
+
+  // Moves the caller's offset to the end of a new block. A block in the rest does not move it, so
+  // that it stays within the heaps.
+  template <class Thread>
+  SIMT_INLINE void move_offset(Thread& thread, std::uint32_t to) const {
+    if (to < shape_.rest()) offset(heap(thread)).store(to, simt::relaxed);
+  }
+
+  // Merges the free chunks from `link` on into the caller's chunk, at most `max_chunks` of them and
+  // until it reaches `enough`. Returns how many.
+  SIMT_INLINE std::uint32_t absorb(std::uint32_t& link, std::uint32_t enough, std::uint32_t max_chunks) const {
+    std::uint32_t absorbed = 0;
+    SIMT_ROLLED
+    for (std::uint32_t next = 0; absorbed < max_chunks && link < enough && headers_.take(link, next); ++absorbed) {
+      headers_.erase(link);
+      link = next;
+    }
+    return absorbed;
+  }
+
+  template <class Thread>
+  SIMT_INLINE void* attempt(Thread& thread, std::uint32_t units) {
+    // Lanes that make the same request together act as one and share the blocks of one chunk. The
+    // remaining lanes continue alone.
+    LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(static_cast<std::uintptr_t>(units))));
+    SIMT_ROLLED
+    for (;;) {
+      const std::uint64_t found = group.once([&] { return search(thread, units, group.size()); });
+      const auto at = static_cast<std::uint32_t>(found >> 32), end = static_cast<std::uint32_t>(found);
+      const std::uint32_t blocks = group.alone() ? end != 0 : (end - at) / units, i = group.rank();
+      const std::uint32_t mine = at + i * units;
+      if (!group.alone() && i < blocks) {
+        // search() has published the chunk as one block. Only the first lane's header can be found
+        // so far; a walker that follows it ahead of the others restarts.
+        headers_.publish_used(mine, i + 1 < blocks ? mine + units : end);
+      }
+      // A neighbouring lane may free its block at once, and reads the header after it.
+      group.sync();
+      if (i < blocks) return memory_ + (std::uint64_t{mine} << unit_shift_);
+      if (blocks == 0) return nullptr;
+      group = LaneGroup<Thread>(thread, 1u << thread.lane());
+    }
+  }
+
+  // Finds a chunk for up to `lanes` blocks, at least one, and marks it used: {begin:32, end:32}. 0
+  // if there is none.
+  template <class Thread>
+  SIMT_INLINE std::uint64_t search(Thread& thread, std::uint32_t units, std::uint32_t lanes) const {
+    Walk w{.at = offset(heap(thread)).load(simt::relaxed), .piece = {}};
+    w.piece = shape_.piece(w.at);
+    SIMT_ROLLED
+    for (;;) {
+      Visit v = headers_.visit(w.at, units, w.piece.end);
+      if (v.found == Found::claimed) {
+        // Enough for all lanes, or for one of them.
+        std::uint32_t absorbed =
+            absorb(v.link, w.at + units * lanes < w.piece.end ? w.at + units * lanes : w.piece.end, ~0u);
+        const bool enough = v.link - w.at >= units;
+        if (enough) {
+          v.link = split_off(thread, w, v.link, units, units * lanes, absorbed);
+        } else {
+          headers_.publish_free(w.at, v.link);
+        }
+        if (absorbed != 0) pieces_.add_free_chunks(shape_.index(w.piece.begin), 0 - absorbed);
+        if (enough) return std::uint64_t{w.at} << 32 | v.link;
+      }
+      if (!advance(thread, w, v, units, lanes)) return 0;
+    }
+  }
+
+  // Frees the units after the first `wanted`; adds to `removed` if there are none. Returns the new
+  // end of the chunk.
+  template <class Thread>
+  SIMT_INLINE std::uint32_t split_off(Thread& thread, const Walk& w, std::uint32_t end, std::uint32_t units,
+                                      std::uint32_t wanted, std::uint32_t& removed) const {
+    if (end - w.at >= wanted + units) {
+      headers_.publish_free(w.at + wanted, end);  // before the link that leads to it
+      end = w.at + wanted;
+    } else {
+      ++removed;
+    }
+    // Must be done before lanes of the warp wait for each other: none of them may wait for a chunk
+    // that another one still holds.
+    headers_.publish_used(w.at, end);
+    pieces_.start(shape_.index(w.piece.begin)).store(end, simt::relaxed);
+    move_offset(thread, end);
+    return end;
+  }
+
+  // Advances to the next position. Returns false if the walk is over.
+  template <class Thread>
+  SIMT_INLINE bool advance(Thread& thread, Walk& w, const Visit& v, std::uint32_t units, std::uint32_t lanes) const {
+    const bool lap = w.turn >= first_lap;
+    if (v.found == Found::nothing) {
+      // The chunk was absorbed after the position was read, or is part of a block that began in
+      // another piece.
+      if (w.at != w.piece.begin && (lap || w.more != 0)) {
+        if (lap && thread.aborted()) return false;
+        if (lap && w.more == 0) w.turn = first_lap;
+        w.more = lap ? 0 : w.more - 1;
+        w.at = w.piece.begin;
+        return true;
+      }
+    } else if (lap) {
+      // Memory may become free where a thread is at work, including this one. This is not a wait
+      // for a free that may never come.
+      if (v.found == Found::busy || v.found == Found::claimed) w.turn = first_lap;
+      if (v.link < w.piece.end && v.link > w.at) {
+        w.at = v.link;
+        return true;
+      }
+      if (w.more != 0) {
+        w.more = 0;
+        w.at = w.piece.begin;
+        return true;
+      }
+    } else if (v.found != Found::busy && v.link < w.piece.end && w.more != 0) {
+      --w.more;
+      w.at = v.link;
+      return true;
+    }
+    const bool full = v.found != Found::busy && v.found != Found::nothing;
+    return lap ? next_piece_of_lap(thread, w, units) : draw_piece(thread, w, full, units, lanes);
+  }
+
+  // Moves to the start position of the piece `w.piece`. Returns false if the piece is full or too
+  // small.
+  SIMT_INLINE bool enter_piece(Walk& w, std::uint32_t units) const {
+    // Both loads are in flight together.
+    const std::uint32_t free_chunks = pieces_.free_chunks(shape_.index(w.piece.begin)).load(simt::relaxed);
+    const std::uint32_t start = pieces_.start(shape_.index(w.piece.begin)).load(simt::relaxed);
+    const bool inside = start > w.piece.begin && start < w.piece.end;
+    w.at = inside ? start : w.piece.begin;
+    w.more = w.turn < first_lap ? hops_from_offset + hops_per_turn * (w.turn < max_hops_turn ? w.turn : max_hops_turn)
+                                : inside;
+    return free_chunks != 0 && w.piece.end - w.piece.begin >= units;
+  }
+
+  // Advances to the next piece of a lap that is large enough and not full. The walk ends two
+  // complete laps after the last time a chunk was held by another thread; the first lap starts in
+  // the middle.
+  template <class Thread>
+  SIMT_INLINE bool next_piece_of_lap(Thread& thread, Walk& w, std::uint32_t units) const {
+    SIMT_ROLLED
+    for (std::uint32_t begin = w.piece.end;; begin = w.piece.end) {
+      if (begin >= shape_.units) {
+        if (++w.turn > first_lap + 3 || thread.aborted()) return false;
+        if (w.turn == first_lap + 1) thread.pause(64);
+        begin = 0;
+      }
+      w.piece = shape_.piece(begin);
+      if (w.piece.end - begin < units) {
+        w.piece.end = shape_.past_smaller(begin);
+      } else if (enter_piece(w, units)) {
+        return true;
+      } else if (const std::uint32_t index = shape_.index(begin); pieces_.is_group_full(index)) {
+        const std::uint32_t behind = shape_.begin_of(PieceTable::next_group(index));
+        w.piece.end = behind > w.piece.end ? behind : w.piece.end;
+      }
+    }
+  }
+
+  // Draws a piece that may have space, a different one for each thread and turn: first from the
+  // caller's heap, then from any heap, from the larger half of those if one was full; then from the
+  // rest; then the next piece, from which a lap over all pieces starts. Returns false if that lap
+  // finds none.
+  template <class Thread>
+  SIMT_INLINE bool draw_piece(Thread& thread, Walk& w, bool full, std::uint32_t units, std::uint32_t lanes) const {
+    const std::uint32_t wanted = units * lanes < shape_.root() || units > shape_.root() ? units * lanes : shape_.root();
+    SIMT_ROLLED
+    for (;; full = true) {
+      std::uint32_t h = (thread.worker() * 32 + thread.lane() + w.turn * 0x5bd1e995u) * 0x9e3779b1u;
+      h = (h ^ h >> 15) * 0x85ebca77u;
+      h ^= h >> 13;
+      const auto of = [&](std::uint32_t n) { return static_cast<std::uint32_t>(std::uint64_t{h} * n >> 32); };
+      const std::uint32_t fit = w.turn < first_rest_turn ? shape_.fits(wanted) >> w.turn / draws_per_level : 0;
+      const bool own = offset_count == Offsets::per_multiprocessor && w.turn < own_turns && fit != 0;
+      const std::uint32_t in_heaps = own ? fit : fit * shape_.heaps;
+      // A request for a large part of a piece of the rest finds few pieces of its size in a heap.
+      const bool rest_too = fit == 0 || (!own && wanted > shape_.rest_piece() / 1024);
+      const std::uint32_t n = of(in_heaps + (rest_too ? shape_.rest_pieces() : 0));
+      if (n < in_heaps) {
+        h *= 0x9e3779b1u;
+        w.piece = shape_.piece(shape_.position(own ? heap(thread) : of(shape_.heaps), 1 + (own ? n : n % fit)));
+      } else {
+        w.piece = shape_.piece(shape_.rest() + ((n - in_heaps) << shape_.rest_shift));
+        if (fit == 0 && w.turn < first_rest_turn) w.turn = first_rest_turn;
+      }
+      w.turn += full ? draws_per_level : 1;
+      if (w.turn >= first_lap) {
+        w.turn = first_lap + 1;
+        return next_piece_of_lap(thread, w, units);
+      }
+      if (enter_piece(w, units)) return true;
+    }
+  }
+
+  // Takes adjacent whole pieces of the rest, for a request larger than one. Nothing is erased until
+  // it holds all of them, and every piece that it holds is busy, so threads that search there look
+  // again. All of this is inlined: a call out of line makes a kernel that is short of registers
+  // spill around it.
+  template <class Thread>
+  SIMT_INLINE void* join_pieces(Thread& thread, std::uint32_t units) const {
+    if (units > shape_.units - shape_.rest()) return nullptr;
+    // Holds the pieces in [first, at).
+    std::uint32_t at = offset(shape_.heaps).load(simt::relaxed), first = at;
+    bool again = false;  // a chunk was held by another thread
+    SIMT_ROLLED
+    for (unsigned laps = 0;;) {
+      const Piece piece = shape_.piece(at);
+      Visit v = headers_.visit(at, 1, piece.end);  // the tail's state is used
+      if (v.found == Found::claimed) {
+        std::uint32_t end = v.link, absorbed = 0;
+        SIMT_ROLLED
+        while (end < piece.end && (v = headers_.visit(end, 1, piece.end)).found == Found::claimed) {
+          headers_.erase(end);
+          end = v.link;
+          ++absorbed;
+        }
+        if (absorbed != 0) pieces_.add_free_chunks(shape_.index(at), 0 - absorbed);
+        if (end == piece.end) {
+          headers_.mark_busy(at, end);
+          at = end;
+          if (at - first < units) continue;
+          for (std::uint32_t p = first; p < at; p += shape_.rest_piece()) {
+            pieces_.add_free_chunks(shape_.index(p), ~0u);
+            if (p != first) headers_.erase(p);
+          }
+          offset(shape_.heaps).store(at < shape_.units ? at : shape_.rest(), simt::relaxed);
+          headers_.publish_used(first, at);
+          return memory_ + (std::uint64_t{first} << unit_shift_);
+        }
+        headers_.publish_free(at, end);
+      }
+      again |= v.found == Found::busy;
+      for (std::uint32_t p = first; p < at; p += shape_.rest_piece()) {
+        headers_.publish_free(p, shape_.piece(p).end);
+      }
+      at = piece.end;
+      if (at >= shape_.units || shape_.units - at < units) {
+        if (again) laps = 0;
+        if (++laps > 2 || thread.aborted()) return nullptr;
+        if (again) thread.pause(64);
+        again = false;
+        at = shape_.rest();
+      }
+      first = at;
+    }
+  }
+
+  // Splits a block of several pieces into those pieces again, the last one first.
+  SIMT_INLINE void free_pieces(std::uint32_t at, std::uint32_t end) const {
+    for (std::uint32_t begin = end; begin != at;) {
+      const Piece piece = shape_.piece(begin - 1);
+      begin = piece.begin;
+      pieces_.add_free_chunks(shape_.index(begin), 1);
+      headers_.publish_free(begin, piece.end);
+    }
+  }
+
+  std::byte* memory_ = nullptr;
+  std::uint32_t* offsets_ = nullptr;
+  Headers headers_;
+  PieceTable pieces_;
+  PresplitShape shape_;
+  std::uint32_t unit_shift_ = 4;  // log2 of the bytes of a unit
+  bool wait_ = false;
+  std::size_t memory_offset_ = 0, pool_bytes_ = 0;
+};
+
+}  // namespace heapwood::alloc

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// The pieces of a circular list. First come the heaps: RegEff section 5 (equation 1), a binary heap
+// of chunks. Level d of a heap has 2^d chunks of root/2^d units, so every level totals `root`. The
+// rest of the pool after the heaps is divided into pieces of one size.
+//
+// Differs from the paper:
+//   - sizes are powers of two, and unless a smallest chunk is requested, the heaps get at most half
+//     of the pool and about 2^13 chunks. The paper's smallest chunk of 16 bytes makes 8 million
+//     chunks of 2 GiB, and with one heap per multiprocessor leaves nothing larger than a heap's
+//     root;
+//   - pieces are permanent: free chunks do not grow beyond a piece, so a walk can begin at any
+//     piece at any time, and areas used by thousands of threads do not merge into one chunk. Only a
+//     block larger than a piece of the rest takes several pieces, as a whole;
+//   - each piece knows how many free chunks it has, so that walks skip full pieces, and where a
+//     walk through it should begin.
+#pragma once
+
+#include <cstdint>
+
+#include "alloc/circular_list/header_words.hpp"
+#include "simt/math.hpp"
+
+namespace heapwood::alloc {
+
+struct Piece {
+  std::uint32_t begin, end;  // units
+};
+
+struct PresplitShape {
+  std::uint32_t units = 0;  // of the pool
+  std::uint32_t heaps = 1;
+  std::uint32_t levels = 1;  // per heap
+  std::uint32_t piece_levels =
+      // Levels whose chunks are pieces; smaller chunks are in pieces of the last size.
+      1;
+  std::uint32_t root_shift = 0;  // log2 of the units of a heap's largest chunk
+  // log2 of the units of a piece of the rest; the last one is smaller.
+  std::uint32_t rest_shift = 0;
+
+  // Chooses the shape. requested_min_chunk: units of a heap's smallest chunk, 0 = automatic. heaps:
+  // the number wanted; a small pool gets fewer.
+  static PresplitShape choose(std::uint32_t units, std::uint32_t heaps, std::uint32_t requested_min_chunk) {
+    constexpr std::uint32_t max_pieces = 12u << 10, max_rest_pieces = 1u << 6, min_piece = 16;
+    PresplitShape s;
+    s.units = units;
+    s.heaps = heaps * min_piece <= units ? heaps : units / min_piece;
+    if (s.heaps == 0) s.heaps = 1;
+    const std::uint64_t share = (requested_min_chunk == 0 ? units / 2 : units) / s.heaps;
+    std::uint64_t min_chunk = simt::bit_floor(requested_min_chunk == 0 ? min_piece : requested_min_chunk);
+    const std::uint32_t max_levels =
+        simt::highest_bit(max_pieces / s.heaps + 1) > 0 ? simt::highest_bit(max_pieces / s.heaps + 1) : 1;
+    const auto total = [&](std::uint64_t levels) { return levels * (min_chunk << (levels - 1)); };
+    while (s.levels < (requested_min_chunk == 0 ? max_levels : 28) && total(s.levels + 1) <= share) ++s.levels;
+    if (requested_min_chunk == 0 || total(1) > share) min_chunk = share / (std::uint64_t{s.levels} << (s.levels - 1));
+    s.root_shift = (min_chunk > 0 ? simt::highest_bit(min_chunk) : 0) + s.levels - 1;
+    s.piece_levels = s.levels < max_levels ? s.levels : max_levels;
+    while (s.piece_levels > 1 && (s.root() >> (s.piece_levels - 1)) < min_piece) --s.piece_levels;
+    s.rest_shift = 10;
+    while (((units - s.rest()) >> s.rest_shift) >= max_rest_pieces) ++s.rest_shift;
+    return s;
+  }
+
+  SIMT_INLINE std::uint32_t root() const { return 1u << root_shift; }
+  SIMT_INLINE std::uint32_t heap_units() const { return levels << root_shift; }
+  SIMT_INLINE std::uint32_t heap_chunks() const { return (1u << levels) - 1; }
+  // Where the heaps end.
+  SIMT_INLINE std::uint32_t rest() const { return heaps * heap_units(); }
+  SIMT_INLINE std::uint32_t rest_piece() const { return 1u << rest_shift; }
+  SIMT_INLINE std::uint32_t rest_pieces() const { return (units - rest() + rest_piece() - 1) >> rest_shift; }
+
+  // The pieces of a heap, numbered as in equation 1, that have at least `wanted` units are 1 ...
+  // fits(wanted).
+  SIMT_INLINE std::uint32_t fits(std::uint32_t wanted) const {
+    if (wanted > root()) return 0;
+    const std::uint32_t shift = wanted <= 1 ? 0 : simt::highest_bit(wanted - 1) + 1;
+    const std::uint32_t level = root_shift - shift;
+    return (2u << (level < piece_levels ? level : piece_levels - 1)) - 1;
+  }
+  SIMT_INLINE std::uint32_t position(std::uint32_t heap, std::uint32_t chunk) const {
+    const unsigned level = simt::highest_bit(chunk);
+    return heap * heap_units() + (level << root_shift) + ((chunk - (1u << level)) << (root_shift - level));
+  }
+  // The piece that contains a unit.
+  SIMT_INLINE Piece piece(std::uint32_t at) const {
+    if (at >= rest()) {
+      const std::uint32_t n = (at - rest()) >> rest_shift, begin = rest() + (n << rest_shift);
+      return {begin, begin + rest_piece() < units ? begin + rest_piece() : units};
+    }
+    const std::uint32_t level = (heaps == 1 ? at : at % heap_units()) >> root_shift;
+    const std::uint32_t size = root() >> (level < piece_levels ? level : piece_levels - 1);
+    const std::uint32_t begin = at & ~(size - 1);
+    return {begin, begin + size};
+  }
+  // The entry in the table of pieces for the piece that begins at `begin`.
+  SIMT_INLINE std::uint32_t index(std::uint32_t begin) const {
+    const std::uint32_t finest = root_shift + 1 - piece_levels;
+    return begin < rest() ? begin >> finest : (rest() >> finest) + ((begin - rest()) >> rest_shift);
+  }
+  // The inverse of index(), for any entry.
+  SIMT_INLINE std::uint32_t begin_of(std::uint32_t index) const {
+    const std::uint32_t finest = root_shift + 1 - piece_levels, in_heaps = rest() >> finest;
+    return index < in_heaps ? index << finest : rest() + ((index - in_heaps) << rest_shift);
+  }
+  // The end of the group of smallest pieces that the piece at `begin` belongs to.
+  SIMT_INLINE std::uint32_t past_smaller(std::uint32_t begin) const {
+    return begin < rest() ? begin - begin % heap_units() + heap_units() : units;
+  }
+  // Entries of the table of pieces; those in the heaps are numbered as if all had the smallest
+  // size. The tail has an entry, which stays 0.
+  SIMT_INLINE std::uint32_t table_size() const {
+    return (rest() >> (root_shift + 1 - piece_levels)) + rest_pieces() + 1;
+  }
+
+  // Headers to write: the chunks of the heaps, the pieces of the rest, the tail.
+  std::size_t headers() const { return std::size_t{heaps} * heap_chunks() + rest_pieces() + 1; }
+};
+
+// State of each piece, in two words, and of each group of 256 entries, in one.
+struct PieceTable {
+  std::uint32_t* words = nullptr;
+  std::uint32_t* sums = nullptr;
+
+  static constexpr std::size_t bytes(std::size_t entries) { return (2 * entries + (entries >> 8) + 1) * 4; }
+  static PieceTable at(std::byte* table, std::size_t entries) {
+    std::uint32_t* words = reinterpret_cast<std::uint32_t*>(table);
+    return {words, words + 2 * entries};
+  }
+
+  // The number of free chunks that begin in the piece, including chunks being claimed, so 0 means
+  // that it is full. Raised before the release that frees and lowered after the acquire that
+  // claims: relaxed, and never below the true number.
+  SIMT_INLINE simt::atomic_ref<std::uint32_t> free_chunks(std::uint32_t index) const {
+    return simt::atomic_ref<std::uint32_t>(words[2 * index]);
+  }
+  // Where to begin, as stored by the last thread to allocate or free there: a position in the
+  // piece, or any other value.
+  SIMT_INLINE simt::atomic_ref<std::uint32_t> start(std::uint32_t index) const {
+    return simt::atomic_ref<std::uint32_t>(words[2 * index + 1]);
+  }
+  // Whether no piece in the group of 256 entries has free chunks; next_group is the entry after
+  // them.
+  SIMT_INLINE bool is_group_full(std::uint32_t index) const {
+    return simt::atomic_ref<std::uint32_t>(sums[index >> 8]).load(simt::relaxed) == 0;
+  }
+  static SIMT_INLINE std::uint32_t next_group(std::uint32_t index) { return (index | 255) + 1; }
+
+  // Adds `more` free chunks, modulo 2^32. The sum is modular too, so concurrent updates need no
+  // order.
+  SIMT_INLINE void add_free_chunks(std::uint32_t index, std::uint32_t more) const {
+    simt::atomic_ref<std::uint32_t>(sums[index >> 8]).fetch_add(more, simt::relaxed);
+    free_chunks(index).fetch_add(more, simt::relaxed);
+  }
+};
+
+// Writes and counts header i of the list. Run once for every i < shape.headers().
+template <class Headers>
+struct Presplit {
+  Headers headers;
+  PieceTable pieces;
+  PresplitShape shape;
+
+  SIMT_FN void operator()(std::size_t i) const {
+    const std::size_t chunks = std::size_t{shape.heaps} * shape.heap_chunks();
+    if (i < chunks) {
+      const auto heap = static_cast<std::uint32_t>(i / shape.heap_chunks());
+      const auto chunk = static_cast<std::uint32_t>(i % shape.heap_chunks()) + 1;
+      const std::uint32_t at = shape.position(heap, chunk);
+      free(at, at + (shape.root() >> simt::highest_bit(chunk)));
+    } else if (i < chunks + shape.rest_pieces()) {
+      const Piece piece = shape.piece(shape.rest() + (static_cast<std::uint32_t>(i - chunks) << shape.rest_shift));
+      free(piece.begin, piece.end);
+    } else {
+      headers.init(shape.units, 0, true);  // the tail: always used, leads back to the start
+    }
+  }
+
+ private:
+  SIMT_FN void free(std::uint32_t at, std::uint32_t next) const {
+    headers.init(at, next, false);
+    pieces.add_free_chunks(shape.index(shape.piece(at).begin), 1);
+  }
+};
+
+}  // namespace heapwood::alloc

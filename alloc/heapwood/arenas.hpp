@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: MIT
+// A pool divided into arenas of equal size, grouped into superblocks of 32. The state of an arena
+// is one word, its count of live blocks. An arena whose count is 0 is free, whichever operation
+// brought it to 0. A free is therefore one atomic subtraction whose result is not needed, and there
+// is no free list to maintain. Own design. The values of the words are in words.hpp.
+//
+// Invariants, each maintained by one atomic operation or by the order of two (proofs in
+// docs/own-allocator.md):
+//   1. A word belongs to the thread that changed it from 0. All other threads may only subtract
+//      from a count what was added on their behalf.
+//   2. While counts[a] is not 0, or is held by a claim or by `unsplit`, the superblock does not
+//      leave `split`: unsplit() first takes all 32 counts from 0.
+//   3. A thread that takes a count checks the superblock afterwards, and undoes the claim if the
+//      superblock belongs to a span.
+// All changes are read-modify-writes. They extend release sequences, so an acquire of a word
+// synchronizes with every earlier release on it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloc/allocator.hpp"
+#include "alloc/heapwood/team.hpp"
+#include "alloc/heapwood/words.hpp"
+#include "alloc/primitives/lane_group.hpp"
+#include "simt/atomic_ref.hpp"
+
+namespace heapwood::alloc::arena {
+
+class Arenas {
+ public:
+  static constexpr std::uint32_t per_superblock = 32;
+  static constexpr std::uint32_t attempts = 4;  // attempts of a claim without a search
+
+  using Word = simt::atomic_ref<std::uint32_t>;
+
+  // ---- shape; set by Layout (layout.hpp) --------------------------------------------------------
+
+  std::byte* memory = nullptr;
+  std::uint32_t* counts = nullptr;            // padded to whole superblocks with `body`
+  std::uint32_t* superblock_words = nullptr;  // padded to a multiple of 32 with `body`
+  // Arenas from this one on have probably never been used; a hint.
+  std::uint32_t* high_water = nullptr;
+  // Tickets of claim_runs: arenas, and superblocks, allocated as runs so far. 64 bits, so they
+  // never wrap.
+  std::uint64_t* run_tickets = nullptr;
+  std::uint32_t* search_tickets = nullptr;  // tickets of the cooperative search for a free arena
+  std::uint32_t arenas = 0;
+  std::uint32_t superblocks = 0;  // the last one may have fewer arenas
+  std::uint32_t shift = 0;        // log2 of an arena's bytes
+  // The range of arenas in which runs are allocated; the capacity is a power of two.
+  std::uint32_t run_first = 0, run_capacity = 0;
+  // Arenas of that range that start out as taken: all of them, or none (take_reserved).
+  std::uint32_t reserve = 0;
+  // Stored, not derived from `shift`, because every allocation from a warp's own arena reads it.
+  std::uint32_t granules_per_arena = 0;
+
+  SIMT_INLINE std::uint32_t arena_bytes() const { return 1u << shift; }
+  SIMT_INLINE std::uint32_t granules() const { return granules_per_arena; }
+  SIMT_INLINE std::byte* place(std::uint32_t arena, std::uint32_t granule_in_it) const {
+    return memory + (std::size_t{arena} << shift) + std::size_t{granule_in_it} * granule;
+  }
+  // Whether the superblocks in which runs are allocated are split from the start. True for arenas
+  // of 16 KiB or more; smaller pools need whole superblocks just as often.
+  SIMT_INLINE bool runs_begin_split() const { return shift >= 14; }
+  // Returns the index of the arena that contains a block.
+  SIMT_INLINE std::uint32_t index(const void* block) const {
+    return static_cast<std::uint32_t>(static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory) >> shift);
+  }
+  SIMT_INLINE Word count(std::uint32_t a) const { return Word(counts[a]); }
+  SIMT_INLINE Word superblock(std::uint32_t s) const { return Word(superblock_words[s]); }
+  SIMT_INLINE std::uint32_t arenas_in(std::uint32_t s) const {
+    return s + 1 < superblocks ? per_superblock : arenas - (superblocks - 1) * per_superblock;
+  }
+
+  // Hashes a seed to the start of a search.
+  SIMT_INLINE static std::uint32_t hashed(std::uint32_t number) {
+    return number * 2654435769u;  // multiples of the golden ratio are spread evenly
+  }
+  SIMT_INLINE static std::uint32_t scaled(std::uint32_t hash, std::uint32_t below) {
+    return static_cast<std::uint32_t>((std::uint64_t{hash} * below) >> 32);
+  }
+
+  // ---- arenas -----------------------------------------------------------------------------------
+
+  // Claims arena a for the calling lane; on success its count is `value`.
+  SIMT_INLINE bool take_arena(std::uint32_t a, std::uint32_t value) const {
+    std::uint32_t expected = 0;
+    // acquire: synchronizes with the frees of the last owner.
+    if (!count(a).compare_exchange_strong(expected, value, simt::acquire, simt::relaxed)) return false;
+    if (ensure_split(a / per_superblock)) return true;
+    undo_claim(a, value);
+    return false;
+  }
+
+  // As take_arena, but also fails if the superblock is not split yet. Shorter, because all warps
+  // may be waiting for the result.
+  SIMT_INLINE bool take_arena_if_split(std::uint32_t a, std::uint32_t value) const {
+    std::uint32_t expected = 0;
+    // acquire: synchronizes with the frees of the last owner.
+    if (!count(a).compare_exchange_strong(expected, value, simt::acquire, simt::relaxed)) return false;
+    // acquire, after the count was taken: invariant 3.
+    if (superblock(a / per_superblock).load(simt::acquire) == split) return true;
+    undo_claim(a, value);
+    return false;
+  }
+
+  // Claims r adjacent arenas (at most 32) and sets the first one's count to `value`. `seed` selects
+  // where the search starts and should differ between callers. Searches the whole pool only if
+  // `thorough`, which reads every count.
+  template <class Team>
+  SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t r, std::uint32_t value, std::uint32_t seed,
+                                  bool thorough) const {
+    const std::uint32_t used = used_arenas(team), hash = hashed(seed + used);
+    const std::uint32_t at = scaled(hash, used);
+    std::uint32_t a = r == 1 ? take_any_at(team, at & ~(Team::mask_width - 1), value, hash >> 8)
+                             : take_run(team, at / per_superblock, r, value);
+    if (a == none && used < arenas) a = take_unused(team, r, value);
+    if (a != none || !thorough) return a;
+    if (r > 1) return search_run(team, r, value);
+    return cooperative_search(team, *search_tickets, superblocks, [&](std::uint32_t s) {
+      std::uint32_t found = none;
+      SIMT_ROLLED
+      for (std::uint32_t i = 0; i < per_superblock && found == none; i += Team::mask_width) {
+        found = take_any_at(team, s * per_superblock + i, value, 0);
+      }
+      return found;
+    });
+  }
+
+  // Claims one arena per calling lane without a search. Lanes that find no free arena near their
+  // start take unused arenas with one shared fetch_add, one per lane.
+  template <class Thread>
+  SIMT_INLINE std::uint32_t claim_per_lane(const Thread& thread, std::uint32_t value, std::uint32_t seed) const {
+    const std::uint32_t used = used_arenas(SingleLane()), hash = hashed(seed + used);
+    std::uint32_t a = take_any_at(SingleLane(), scaled(hash, used) & ~(SingleLane::mask_width - 1), value, hash >> 8);
+    if (a == none && used < arenas) {
+      const LaneGroup<Thread> claimers(thread, thread.together());
+      // relaxed: a hint; the counts decide.
+      a = claimers.once([&] { return Word(*high_water).fetch_add(claimers.size(), simt::relaxed); }) + claimers.rank();
+      if (a >= arenas || !take_arena(a, value)) a = none;
+    }
+    return a;
+  }
+
+  // Returns an arena that was free when a lane of the group read its count, or `none`. The whole
+  // pool is searched, each lane scanning another superblock, cooperatively with all threads that
+  // are searching at the same time (cooperative_search).
+  template <class Group>
+  SIMT_INLINE std::uint32_t find_free_arena(const Group& searchers) const {
+    const Word word(*search_tickets);
+    // relaxed, here and below: the tickets are only numbers.
+    const std::uint32_t begin = searchers.once([&] { return word.load(simt::relaxed); });
+    std::uint32_t ticket = 0;
+    SIMT_ROLLED
+    do {
+      ticket = searchers.once([&] { return word.fetch_add(searchers.size(), simt::relaxed); });
+      const std::uint32_t s = (ticket + searchers.rank()) % superblocks,
+                          bits = free_mask_of_superblock(SingleLane(), s);
+      const std::uint32_t found = searchers.first_of(bits != 0, s * per_superblock + simt::lowest_bit(bits), none);
+      if (found != none) return found;
+    } while (ticket - begin < superblocks);
+    return none;
+  }
+
+  // Claims one arena for a whole warp without a search.
+  //
+  // Reads 32 counts at a random place among the first `known` arenas and tries to take a free one.
+  // If none is free there, takes the next never-used arena and updates `known`, which the warp
+  // keeps in its fast memory. Once 3/8 of the pool has been used it first tries three more places:
+  // single used arenas spread all over the pool would leave no space for large blocks.
+  //
+  // Kept short because it is called from kernels that fill the instruction cache, where a rarely
+  // run function costs more by the code that it evicts than by its own execution.
+  template <class Warp>
+  SIMT_INLINE std::uint32_t claim_without_search(Warp& warp, std::uint32_t value, std::uint32_t seed,
+                                                 std::uint32_t& known) const {
+    const WholeWarp<Warp> team(warp);
+    const std::uint32_t used = known;
+    team.sync();  // all lanes have read `known`
+    std::uint32_t taken = none;
+    SIMT_ROLLED
+    for (std::uint32_t attempt = 0; attempt < attempts && taken == none; ++attempt) {
+      const std::uint32_t hash = hashed(seed + used + attempt);
+      std::uint32_t a = scaled(hash, used) & ~(per_superblock - 1);
+      std::uint32_t* const words = counts + a;
+      // relaxed: a look; the exchange decides.
+      const std::uint32_t bits = team.mask([&](std::uint32_t i) { return Word(words[i]).load(simt::relaxed) == 0; });
+      const std::uint32_t behind = bits & ~0u << (hash >> 8) % per_superblock;
+      a += simt::lowest_bit(behind != 0 ? behind : bits);
+      taken = team.once([&] {
+        if (bits == 0) {
+          if (used > arenas / 8 * 3 && attempt + 1 < attempts) return none;
+          // relaxed: the counts decide.
+          a = used < arenas ? Word(*high_water).fetch_add(1, simt::relaxed) : none;
+          if (a - run_first < reserve) Word(*high_water).fetch_max(run_first + reserve, simt::relaxed);
+          known = a < arenas ? a + 1 : arenas;
+        }
+        return a < arenas && take_arena(a, value) ? a : none;
+      });
+    }
+    return taken;
+  }
+  // Claims one block of `first` granules, or two adjacent blocks (`second` may be 0), each in
+  // arenas or superblocks of its own. Runs are allocated in turn by a ticket: arenas in the range
+  // chosen by Layout, superblocks in the last quarter of the pool, from its end. Single arenas are
+  // claimed from the start of the pool. Fails if one block needs superblocks and the other does
+  // not.
+  template <class Warp>
+  SIMT_INLINE BlockPair claim_runs(Warp& warp, std::uint32_t first, std::uint32_t second) const {
+    const WholeWarp<Warp> team(warp);
+    const std::uint32_t r0 = arenas_for(first), r1 = arenas_for(second);
+    const bool in_superblocks = r0 > per_superblock || r1 > per_superblock;
+    if (r0 + r1 > arenas / 8 || (in_superblocks && (r0 - 1 < per_superblock || r1 - 1 < per_superblock))) return {};
+    const std::uint32_t up = in_superblocks ? per_superblock - 1 : 0, down = in_superblocks ? 5 : 0;
+    const std::uint32_t n = (r0 + up) >> down, more = (r1 + up) >> down, all = n + more;
+    const std::uint32_t head = head_word(n, in_superblocks), second_head = head_word(more, in_superblocks);
+    const auto value = [&](std::uint32_t i) { return i == n ? second_head : i == 0 ? head : body; };
+    // The last superblock may have fewer arenas, so it is excluded. A power of two, so that the
+    // ticket may wrap.
+    const std::uint32_t capacity =
+        in_superblocks ? static_cast<std::uint32_t>(simt::bit_floor((superblocks - 1) / 4)) : run_capacity;
+    std::uint32_t* const words = in_superblocks ? superblock_words : counts;
+    SIMT_ROLLED
+    for (std::uint32_t attempt = 0; attempt < attempts; ++attempt) {
+      // relaxed: past the reserve the ticket is only a hint; the counts decide.
+      const std::uint64_t ticket = team.once(
+          [&] { return simt::global_ref(run_tickets[in_superblocks ? 1 : 0]).fetch_add(all, simt::relaxed); });
+      const std::uint32_t below = static_cast<std::uint32_t>(ticket) & (capacity - 1);
+      const std::uint32_t a = in_superblocks ? superblocks - 1 - below - all : run_first + below;
+      if (!in_superblocks && ticket < reserve) {
+        if (!take_reserved(team, below, n, more)) continue;
+      } else if (all > capacity - below || !take_words(team, words + a, all, value) ||
+                 (!in_superblocks && !ensure_split_or_undo(team, a, all, value))) {
+        continue;
+      }
+      team.sync();  // makes the acquires visible to all lanes
+      return {place(a << down, 0), place((a + n) << down, 0)};
+    }
+    return {};
+  }
+  // Takes n and then `more` arenas of the reserve, from offset `below`. Returns false if the
+  // reserve does not contain all of them; then releases the part that it does contain.
+  //
+  // The reserve exists where memory is spare. It is the range for runs, whose counts start out as
+  // `body`, so that no search finds an arena there. Tickets of run_tickets[0] hand out each part of
+  // it once, without reading the counts; only the first count of each block is written. A thread
+  // whose search fails releases the rest of the reserve, and from then on these arenas are like all
+  // others.
+  template <class Team>
+  SIMT_INLINE bool take_reserved(const Team& team, std::uint32_t below, std::uint32_t n, std::uint32_t more) const {
+    const bool fits = n + more <= reserve - below;
+    if (!fits) {
+      release_reserved_from(team, below);
+    } else if (team.first() == 0) {
+      // relaxed: a thread that frees the block received it from this thread.
+      if (n != 0) count(run_first + below).store(head_word(n, false), simt::relaxed);
+      if (more != 0) count(run_first + below + n).store(head_word(more, false), simt::relaxed);
+    }
+    return fits;
+  }
+  // Makes the rest of the reserve available to all allocations. Returns the number of arenas
+  // released.
+  template <class Team>
+  SIMT_INLINE std::uint32_t release_reserve(const Team& team) const {
+    if (reserve == 0) return 0;
+    const std::uint64_t ticket =
+        team.once([&] { return simt::global_ref(run_tickets[0]).fetch_add(reserve, simt::relaxed); });
+    if (ticket >= reserve) return 0;
+    release_reserved_from(team, static_cast<std::uint32_t>(ticket));
+    return reserve - static_cast<std::uint32_t>(ticket);
+  }
+  // The first word of n arenas or superblocks that form one block; the other words are `body`.
+  SIMT_INLINE static std::uint32_t head_word(std::uint32_t n, bool in_superblocks) {
+    return n == 1 && !in_superblocks ? 1 : span + n;
+  }
+
+  // Closes an open arena from which `blocks` blocks have been allocated. relaxed: a
+  // read-modify-write continues the release sequences of earlier frees.
+  SIMT_INLINE void close(std::uint32_t a, std::uint32_t blocks) const {
+    count(a).fetch_add(blocks - open, simt::relaxed);
+  }
+  // Releases an arena claimed with `value` and not used. relaxed: nothing was written there.
+  SIMT_INLINE void undo_claim(std::uint32_t a, std::uint32_t value) const { count(a).fetch_sub(value, simt::relaxed); }
+
+  // Number of arenas in a block of n granules.
+  SIMT_INLINE std::uint32_t arenas_for(std::uint32_t n) const { return (n + granules() - 1) >> (shift - 4); }
+
+  // ---- spans ------------------------------------------------------------------------------------
+
+  // Claims one block of more than one arena.
+  template <class Team>
+  SIMT_INLINE std::byte* claim_span(const Team& team, std::size_t bytes, std::uint32_t seed, bool thorough) const {
+    const std::size_t r = ((bytes - 1) >> shift) + 1;
+    if (r > arenas) return nullptr;
+    if (r <= per_superblock) {
+      const auto n = static_cast<std::uint32_t>(r);
+      const std::uint32_t a = claim(team, n, span + n, seed, thorough);
+      return a == none ? nullptr : place(a, 0);
+    }
+    const std::uint32_t s = thorough ? claim_superblocks(team, static_cast<std::uint32_t>(r)) : none;
+    return s == none ? nullptr : place(s * per_superblock, 0);
+  }
+  // Returns the first word of the block that starts at arena a. If the superblock belongs to a
+  // span, its counts mean nothing, so the superblock word takes precedence; both loads are in
+  // flight together. relaxed: the word has belonged to the block's owner since the claim.
+  SIMT_INLINE SpanHead span_at(std::uint32_t a) const {
+    const std::uint32_t s = a % per_superblock == 0 ? superblock(a / per_superblock).load(simt::relaxed) : 0,
+                        c = count(a).load(simt::relaxed);
+    return {is_span(s) ? s : c, is_span(s)};
+  }
+  // Frees such a block.
+  template <class Team>
+  SIMT_INLINE void free_span(const Team& team, std::uint32_t a, SpanHead head) const {
+    release_words(team, head.in_superblocks ? superblock_words + a / per_superblock : counts + a, head.word - span,
+                  head.word);
+  }
+  // Frees a block that is known to consist of r > 1 arenas.
+  template <class Team>
+  SIMT_INLINE void free_run(const Team& team, std::uint32_t a, std::uint32_t r) const {
+    // More than a superblock: either a run from the reserve or a span of superblocks.
+    const bool in_superblocks =
+        r > per_superblock && team.once([&] { return span_at(a).in_superblocks ? 1u : 0u; }) != 0;
+    const std::uint32_t n = in_superblocks ? (r + per_superblock - 1) / per_superblock : r;
+    free_span(team, a, {span + n, in_superblocks});
+  }
+
+ private:
+  // Number of arenas that have been used so far; searches start below it.
+  template <class Team>
+  SIMT_INLINE std::uint32_t used_arenas(const Team& team) const {
+    // relaxed: a hint.
+    const std::uint32_t seen = team.once([&] { return Word(*high_water).load(simt::relaxed); });
+    return seen < arenas ? seen : arenas;
+  }
+
+  // Mask of the free arenas among the mask_width arenas at `at`, which is a multiple of mask_width.
+  // relaxed: a look; the exchange decides.
+  template <class Team>
+  SIMT_INLINE std::uint32_t free_mask(const Team& team, std::uint32_t at) const {
+    const bool in_span = is_span(superblock(at / per_superblock).load(simt::relaxed));
+    std::uint32_t* const words = counts + at;  // one base address with small offsets
+    return team.mask(
+        [&](std::uint32_t i) { return static_cast<bool>((Word(words[i]).load(simt::relaxed) == 0) & !in_span); });
+  }
+  template <class Team>
+  SIMT_INLINE std::uint32_t free_mask_of_superblock(const Team& team, std::uint32_t s) const {
+    std::uint32_t bits = 0;
+    SIMT_ROLLED
+    for (std::uint32_t i = 0; i < per_superblock; i += Team::mask_width)
+      bits |= free_mask(team, s * per_superblock + i) << i;
+    return bits;
+  }
+
+  template <class Team>
+  SIMT_INLINE void release_reserved_from(const Team& team, std::uint32_t below) const {
+    SIMT_ROLLED
+    for (std::uint32_t i = below + team.first(); i < reserve; i += team.stride()) undo_claim(run_first + i, body);
+  }
+
+  // Changes words[i] from 0 to value(i) for all i < r; all of them or none.
+  template <class Team, class Value>
+  SIMT_INLINE bool take_words(const Team& team, std::uint32_t* words, std::uint32_t r, Value value) const {
+    std::uint32_t taken = 0;
+    bool mine = true;
+    SIMT_ROLLED
+    for (std::uint32_t i = team.first(); mine && i < r; i += team.stride()) {
+      std::uint32_t expected = 0;
+      // acquire: synchronizes with the frees of the last owners.
+      mine = Word(words[i]).compare_exchange_strong(expected, value(i), simt::acquire, simt::relaxed);
+      taken += mine;
+    }
+    if (team.all(mine)) return true;
+    SIMT_ROLLED
+    for (std::uint32_t i = team.first(); taken > 0; --taken, i += team.stride()) {
+      Word(words[i]).fetch_sub(value(i), simt::relaxed);  // relaxed: nothing was written there
+    }
+    return false;
+  }
+  // The words of a span: the first is `value`, the others are `body`.
+  static SIMT_INLINE auto span_words(std::uint32_t value) {
+    return [value](std::uint32_t i) { return i == 0 ? value : body; };
+  }
+  // Undoes take_words with span_words. release: hands the memory to the next owner.
+  template <class Team>
+  SIMT_INLINE void release_words(const Team& team, std::uint32_t* words, std::uint32_t r, std::uint32_t value) const {
+    SIMT_ROLLED
+    for (std::uint32_t i = team.first(); i < r; i += team.stride()) {
+      Word(words[i]).fetch_sub(i == 0 ? value : body, simt::release);
+    }
+  }
+
+  // Ensures that the superblock is split, so that its arenas may be claimed individually. Returns
+  // false if it belongs to a span.
+  SIMT_INLINE bool ensure_split(std::uint32_t s) const {
+    // acquire: synchronizes with the free of a previous span.
+    std::uint32_t seen = superblock(s).load(simt::acquire);
+    if (seen == 0 && superblock(s).compare_exchange_strong(seen, split, simt::acquire, simt::acquire)) return true;
+    return !is_span(seen);
+  }
+
+  // Takes arenas [a, a + r) and establishes invariant 3 for them.
+  template <class Team>
+  SIMT_INLINE bool take_run_at(const Team& team, std::uint32_t a, std::uint32_t r, std::uint32_t value) const {
+    return take_words(team, counts + a, r, span_words(value)) && ensure_split_or_undo(team, a, r, span_words(value));
+  }
+  // Establishes invariant 3 for arenas whose counts are already taken. Gives the counts back if a
+  // superblock belongs to a span.
+  template <class Team, class Value>
+  SIMT_INLINE bool ensure_split_or_undo(const Team& team, std::uint32_t a, std::uint32_t r, Value value) const {
+    bool split_all = true;
+    SIMT_ROLLED
+    for (std::uint32_t s = a / per_superblock + team.first(); s <= (a + r - 1) / per_superblock; s += team.stride()) {
+      split_all = ensure_split(s) && split_all;
+    }
+    if (team.all(split_all)) return true;
+    SIMT_ROLLED
+    for (std::uint32_t i = team.first(); i < r; i += team.stride()) {
+      count(a + i).fetch_sub(value(i), simt::relaxed);  // relaxed: nothing was written there
+    }
+    return false;
+  }
+
+  // Takes one of the free arenas at `at`; `turn` selects which one is tried first.
+  template <class Team>
+  SIMT_INLINE std::uint32_t take_any_at(const Team& team, std::uint32_t at, std::uint32_t value,
+                                        std::uint32_t turn) const {
+    std::uint32_t bits = free_mask(team, at);
+    SIMT_ROLLED
+    while (bits != 0) {
+      const std::uint32_t behind = bits & ~0u << turn % Team::mask_width;
+      const std::uint32_t i = simt::lowest_bit(behind != 0 ? behind : bits);
+      // One member takes it: the count of an arena is one word.
+      const bool mine = team.once([&] { return take_arena(at + i, value) ? 1u : 0u; }) != 0;
+      if (mine) return at + i;
+      bits &= ~(1u << i);
+    }
+    return none;
+  }
+
+  // Takes r adjacent arenas whose first is in superblock s.
+  template <class Team>
+  SIMT_INLINE std::uint32_t take_run(const Team& team, std::uint32_t s, std::uint32_t r, std::uint32_t value) const {
+    std::uint64_t bits = free_mask_of_superblock(team, s);
+    if (s + 1 < superblocks) bits |= std::uint64_t{free_mask_of_superblock(team, s + 1)} << 32;
+    SIMT_ROLLED
+    for (std::uint32_t have = 1; have < r;) {
+      const std::uint32_t more = have < r - have ? have : r - have;
+      bits &= bits >> more;
+      have += more;
+    }
+    auto starts = static_cast<std::uint32_t>(bits);
+    SIMT_ROLLED
+    while (starts != 0) {
+      const std::uint32_t i = simt::lowest_bit(starts);
+      if (take_run_at(team, s * per_superblock + i, r, value)) return s * per_superblock + i;
+      starts = r < per_superblock - i ? starts & ~0u << (i + r) : 0;
+    }
+    return none;
+  }
+  template <class Team>
+  SIMT_INLINE std::uint32_t search_run(const Team& team, std::uint32_t r, std::uint32_t value) const {
+    SIMT_ROLLED
+    for (std::uint32_t s = 0; s < superblocks; ++s) {
+      const std::uint32_t a = take_run(team, s, r, value);
+      if (a != none) return a;
+    }
+    return none;
+  }
+
+  // Takes r adjacent arenas that have probably never been used.
+  template <class Team>
+  SIMT_INLINE std::uint32_t take_unused(const Team& team, std::uint32_t r, std::uint32_t value) const {
+    SIMT_ROLLED
+    for (;;) {
+      // relaxed: a hint; the counts decide.
+      const std::uint32_t a = team.once([&] { return Word(*high_water).fetch_add(r, simt::relaxed); });
+      if (a >= arenas || r > arenas - a) return none;
+      if (take_run_at(team, a, r, value)) return a;
+      // Advances past the superblocks of a span and past the reserve.
+      team.once([&] {
+        const std::uint32_t last = a + r - 1, s = last / per_superblock;
+        if (is_span(superblock(s).load(simt::relaxed)))
+          Word(*high_water).fetch_max((s + 1) * per_superblock, simt::relaxed);
+        if (last - run_first < reserve) Word(*high_water).fetch_max(run_first + reserve, simt::relaxed);
+        return 0u;
+      });
+    }
+  }
+
+  // ---- superblocks ------------------------------------------------------------------------------
+
+  // Claims adjacent free superblocks for r arenas. Scans from the end of the pool, because arenas
+  // are claimed from its start. A second pass also tries split superblocks without a used arena.
+  template <class Team>
+  SIMT_INLINE std::uint32_t claim_superblocks(const Team& team, std::uint32_t r) const {
+    const std::uint32_t k = (r + per_superblock - 1) / per_superblock;
+    SIMT_ROLLED
+    for (unsigned pass = 0; pass < 2; ++pass) {
+      std::uint32_t run = 0;
+      SIMT_ROLLED
+      for (std::uint32_t at = (superblocks - 1) / Team::mask_width * Team::mask_width + Team::mask_width; at > 0;) {
+        at -= Team::mask_width;
+        // relaxed: a look; the exchange decides.
+        std::uint32_t* const words = superblock_words + at;
+        std::uint32_t bits = team.mask([&](std::uint32_t i) { return Word(words[i]).load(simt::relaxed) == 0; });
+        SIMT_ROLLED
+        for (std::uint32_t i = Team::mask_width; i-- > 0;) {
+          const bool free = (bits >> i & 1) != 0 || (pass > 0 && at + i < superblocks && unsplit(team, at + i));
+          run = free ? run + 1 : 0;
+          // The last superblock may be too small.
+          if (run < k || r > arenas - (at + i) * per_superblock) continue;
+          if (take_words(team, superblock_words + at + i, k, span_words(span + k))) return at + i;
+          run = 0;
+        }
+      }
+    }
+    return none;
+  }
+
+  // Makes a split superblock free if none of its arenas is used.
+  template <class Team>
+  SIMT_INLINE bool unsplit(const Team& team, std::uint32_t s) const {
+    const std::uint32_t n = arenas_in(s);
+    if (free_mask_of_superblock(team, s) != ~0u >> (per_superblock - n)) return false;
+    const bool mine = team.once([&] {
+      std::uint32_t expected = split;
+      // acquire: synchronizes with the free of a previous span; the next owner synchronizes with
+      // that through the release below.
+      return superblock(s).compare_exchange_strong(expected, locked, simt::acquire, simt::relaxed) ? 1u : 0u;
+    }) != 0;
+    if (!mine) return false;
+    const bool empty = take_words(team, counts + s * per_superblock, n, span_words(body));
+    team.sync();
+    // release: hands all of its arenas to the next owner.
+    team.once([&] { return superblock(s).fetch_sub(empty ? locked : locked - split, simt::release); });
+    team.sync();
+    // Must come after the superblock word has changed: a thread that takes a count from 0 again
+    // then sees that the superblock has left `split` (invariant 3).
+    if (empty) release_words(team, counts + s * per_superblock, n, body);
+    return empty;
+  }
+};
+
+}  // namespace heapwood::alloc::arena

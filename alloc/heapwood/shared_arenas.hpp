@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: MIT
+// Arenas filled by many warps: malloc for any lanes of any kernel.
+//
+// A slot (slot.hpp) is one word that holds an open arena and how much of it has been allocated. A
+// warp adds its request to a slot of its multiprocessor; the old value of the word gives the
+// position of its block. Lanes that request the same size together share one fetch_add.
+//
+// Exactly one request crosses the end of an arena. It closes the arena (adds the blocks that did
+// fit to the count), claims another one and installs it in the slot. A later request finds the slot
+// exhausted, polls briefly for the new arena and then does the same. Of several such requests one
+// succeeds; the others release their arena and retry with the new one. No thread therefore depends
+// on the progress of another.
+//
+// Requests of which an arena holds only a few bypass the slots: the lanes are packed into arenas
+// that are closed from the start. After a failed search the slot itself is put into a refusing
+// state. A request is then refused after one fetch_add and a look at a few arenas, until the slot
+// has refused so many that the second word decides whether a search is due (Refusals).
+//
+// Bounds. In a slot's word `blocks` wraps at 2^16 and `granules` at 2^24. A refusing slot starts
+// with fewer than 2^17 granules and refuses fewer than max_refusals() blocks, that is 2^12 blocks
+// and 2^20 granules. Any other request at an exhausted slot adds to it once, and does not return
+// before it has seen the slot with another arena, vacant, or refusing again. Pools in which slots
+// refuse have at least 128 slots. With 256 multiprocessors, the lanes of at most 16 share a slot:
+// 2^15 lanes, each requesting at most a quarter of an arena; pools with larger arenas have more
+// slots. The total is at most 2^12 + 2^15 blocks and 2^17 + 2^20 + 2^22 granules, for pools up to 2
+// TiB (docs/own-allocator.md).
+#pragma once
+
+#include "alloc/heapwood/arenas.hpp"
+#include "alloc/heapwood/slot.hpp"
+#include "alloc/primitives/lane_group.hpp"
+
+namespace heapwood::alloc::arena {
+
+struct SharedArenas {
+  // one cache line per slot
+  static constexpr std::size_t slot_stride = 128 / sizeof(std::uint64_t);
+  static constexpr unsigned slots_per_multiprocessor = 8;
+
+  Arenas arenas;
+  std::uint64_t* slots = nullptr;
+  std::uint32_t slot_mask = 0;
+  std::uint32_t max_slot_request = 0;  // max granules of a request served by a slot
+  // Tickets of the cooperative search for space in other slots.
+  std::uint32_t* slot_search_tickets = nullptr;
+
+  // The value of a slot without an arena. It is full, so the next request crosses the end.
+  SIMT_INLINE std::uint64_t vacant() const { return Slot(Slot::no_arena, 0, arenas.granules()).bits(); }
+
+  using SlotWord = simt::atomic_ref<std::uint64_t>;
+  SIMT_INLINE SlotWord slot_word(std::uint32_t i) const { return SlotWord(slots[(i & slot_mask) * slot_stride]); }
+  template <class Thread>
+  SIMT_INLINE static std::uint32_t slot_index(const Thread& thread) {
+    return thread.sm() * slots_per_multiprocessor + thread.worker() % slots_per_multiprocessor;
+  }
+
+  // As Arenas::claim and claim_span; if these find nothing, retries once after retiring the idle
+  // arenas of slots. The search is thorough only if slot i has not just refused a request of this
+  // size; if so, `searched` is set.
+  template <class Team>
+  SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t i, std::uint32_t n, std::uint32_t value,
+                                  std::uint32_t seed, bool& searched) const {
+    const std::uint32_t refusal = refuse(team, i, n);
+    searched = Refusals::search_due(refusal);
+    const std::uint32_t a = claim_after_refusal(team, refusal, value, seed + refusal * 40503u);
+    if (a != none && refusal != 0) team.once([&] { return clear_failed_search(i); });
+    return a;
+  }
+  template <class Team>
+  SIMT_INLINE std::byte* claim_span(const Team& team, std::uint32_t i, std::size_t bytes, std::uint32_t seed) const {
+    const std::size_t granules = bytes / granule;
+    const std::uint32_t n = granules < max_granules ? static_cast<std::uint32_t>(granules) : max_granules;
+    const std::uint32_t refusal = refuse(team, i, n);
+    const bool thorough = Refusals::search_due(refusal);
+    std::byte* const block = claim_span(team, bytes, seed + refusal * 40503u, thorough);
+    if (thorough)
+      team.once([&] { return block == nullptr ? refusals(i).record_failed_search(n) : refusals(i).clear(); });
+    return block;
+  }
+  // The same, independent of what slots have refused.
+  template <class Team>
+  SIMT_INLINE std::byte* claim_span(const Team& team, std::size_t bytes, std::uint32_t seed, bool thorough) const {
+    std::byte* block = nullptr;
+    SIMT_ROLLED
+    for (unsigned turn = 0; block == nullptr && (turn == 0 || (turn == 1 && thorough && retire(team))); ++turn) {
+      block = arenas.claim_span(team, bytes, seed, thorough);
+    }
+    return block;
+  }
+  template <class Team>
+  SIMT_INLINE bool retire(const Team& team) const {
+    return team.once([&] { return retire_idle_slots(this); }) != 0;
+  }
+  // Makes the next request at slot i search.
+  SIMT_INLINE void clear_refusals(std::uint32_t i) const { refusals(i).clear(); }
+
+  // Allocates a block for the calling lane. `self` is the copy of this object in the pool, for
+  // calls out of line.
+  template <class Thread>
+  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes, const SharedArenas* self) const {
+    if (bytes > arenas.arena_bytes()) return allocate_span(self, thread, bytes);
+    return allocate_granules(thread, static_cast<std::uint32_t>(padded(bytes) / granule), self);
+  }
+  // The same for n granules, at most an arena's.
+  template <class Thread>
+  SIMT_INLINE void* allocate_granules(Thread& thread, std::uint32_t n, const SharedArenas* self) const {
+    const LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{n})));
+    const std::uint32_t total = n * group.size();
+    if (n > max_slot_request || total > arenas.granules() / 2) {
+      return allocate_packed_slow(self, thread, group.lanes(), n);
+    }
+    const std::uint32_t i = slot_index(thread);
+    // acquire: synchronizes with the frees of the arena's last owners, through the claim and the
+    // installation in the slot.
+    const Slot before(
+        group.once([&] { return slot_word(i).fetch_add(Slot(0, group.size(), total).bits(), simt::acquire); }));
+    group.sync();
+    if (before.granules() + total > arenas.granules())
+      return allocate_block_slow(self, thread, group.lanes(), n, i, before.bits());
+    return arenas.place(before.arena(), before.granules() + group.rank() * n);
+  }
+
+  template <class Thread>
+  SIMT_INLINE void deallocate(Thread& thread, void* block, const SharedArenas* self) const {
+    const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(block) - arenas.memory);
+    const auto a = static_cast<std::uint32_t>(offset >> arenas.shift);
+    if ((offset & (arenas.arena_bytes() - 1)) == 0) {
+      const SpanHead head = arenas.span_at(a);
+      if (is_span(head.word)) return free_span_slow(&self->arenas, a, head);
+    }
+    const LaneGroup<Thread> group(thread, thread.together(arenas.counts + a));
+    group.sync();  // all of its lanes are done with their blocks
+    // release: hands the blocks over.
+    if (group.rank() == 0) arenas.count(a).fetch_sub(group.size(), simt::release);
+  }
+
+  // Allocates a block for one lane of slot i from any slot that has space. Called if there is no
+  // free arena.
+  static SIMT_INLINE void* allocate_from_any_slot(const SharedArenas* self, std::uint32_t i, std::uint32_t n) {
+    const Arenas& arenas = self->arenas;
+    void* block = nullptr;
+    const auto fits = [&](std::uint64_t bits) { return Slot(bits).granules() + n <= arenas.granules(); };
+    self->search_slots(fits, [&](const SlotWord& slot) {
+      // acquire: as in allocate_granules()
+      const Slot before(slot.fetch_add(Slot(0, 1, n).bits(), simt::acquire));
+      if (fits(before.bits())) {
+        block = arenas.place(before.arena(), before.granules());
+        return true;
+      }
+      if (!self->is_exhausted(before.bits()) && before.arena() != Slot::no_arena) {
+        arenas.close(before.arena(), before.blocks());
+      }
+      self->vacate(slot);
+      return false;
+    });
+    block == nullptr ? self->refusals(i).record_failed_search(n) : self->refusals(i).clear();
+    return block;
+  }
+
+ private:
+  static constexpr std::uint64_t full = ~std::uint64_t{0}, refused = full - 1, needs_search = full - 2;
+  static constexpr unsigned max_polls = 6, max_rounds = 8;
+  static constexpr std::uint32_t max_granules = ~1u;
+  // max superblocks of a pool in which every search is thorough
+  static constexpr std::uint32_t small_pool_superblocks = 64;
+
+  SIMT_INLINE Refusals refusals(std::uint32_t i) const { return Refusals(slots[(i & slot_mask) * slot_stride + 1]); }
+  template <class Team>
+  SIMT_INLINE std::uint32_t refuse(const Team& team, std::uint32_t i, std::uint32_t n,
+                                   std::uint32_t requests = 1) const {
+    if (arenas.superblocks <= small_pool_superblocks) return 0;
+    return team.once([&] { return refusals(i).refuse(n, requests, arenas.superblocks); });
+  }
+  // Blocks that a slot refuses before its second word is consulted again. At most the number of
+  // superblocks, so that a single lane is not refused more often than that rule allows, and at most
+  // 2^20 granules.
+  SIMT_INLINE std::uint32_t max_refusals() const {
+    const std::uint32_t counted = (1u << 26) >> arenas.shift;
+    return arenas.superblocks < counted ? arenas.superblocks : counted;
+  }
+  // Whether the slot refuses `blocks` blocks of n granules without a search. Such a slot is also
+  // exhausted.
+  SIMT_INLINE bool refuses(Slot slot, std::uint32_t blocks, std::uint32_t n) const {
+    return slot.has_failed_search_for(n) && slot.blocks() + blocks < max_refusals();
+  }
+
+  // Clears the failed search of slot i after an arena has been found.
+  SIMT_INLINE std::uint32_t clear_failed_search(std::uint32_t i) const {
+    // relaxed: a look.
+    if (Slot(slot_word(i).load(simt::relaxed)).has_failed_search_for(max_slot_request)) vacate(slot_word(i));
+    return refusals(i).clear();
+  }
+
+  // claim() with the verdict of refuse(): one attempt without a search unless a search is due.
+  template <class Team>
+  SIMT_INLINE std::uint32_t claim_after_refusal(const Team& team, std::uint32_t refusal, std::uint32_t value,
+                                                std::uint32_t seed) const {
+    std::uint32_t a = none;
+    const bool thorough = Refusals::search_due(refusal);
+    SIMT_ROLLED
+    for (unsigned turn = 0; a == none && (turn == 0 || (turn == 1 && thorough && retire(team))); ++turn) {
+      a = arenas.claim(team, 1, value, seed, thorough);
+    }
+    return a;
+  }
+  // Where a single lane starts to look. relaxed: any number will do, as long as it changes whenever
+  // arenas are scarce. A refused request uses the number of its refusal, not the shared ticket
+  // word, which all refused requests would read.
+  template <class Thread>
+  SIMT_INLINE std::uint32_t search_seed(const Thread& thread, std::uint32_t refusal) const {
+    const std::uint32_t other =
+        Refusals::search_due(refusal) ? Arenas::Word(*arenas.search_tickets).load(simt::relaxed) : refusal * 40503u;
+    return thread.worker() * 32 + thread.lane() + other;
+  }
+  // Whether there is a free arena in the place where Arenas::claim looks first once the whole pool
+  // has been used. relaxed: a look.
+  SIMT_INLINE bool sees_free_arena(std::uint32_t seed) const {
+    const std::uint32_t all = arenas.arenas;
+    const std::uint32_t at = Arenas::scaled(Arenas::hashed(seed + all), all) & ~(SingleLane::mask_width - 1);
+    const bool in_span = is_span(arenas.superblock(at / Arenas::per_superblock).load(simt::relaxed));
+    return SingleLane().mask([&](std::uint32_t k) {
+      return static_cast<bool>((arenas.count(at + k).load(simt::relaxed) == 0) & !in_span);
+    }) != 0;
+  }
+
+  template <class Thread>
+  static SIMT_OUTLINE void* allocate_span(const SharedArenas* self, Thread thread, std::size_t bytes) {
+    return self->claim_span(SingleLane(), slot_index(thread), bytes, self->search_seed(thread, 0));
+  }
+  static SIMT_OUTLINE void free_span_slow(const Arenas* arenas, std::uint32_t a, SpanHead head) {
+    arenas->free_span(SingleLane(), a, head);
+  }
+
+  // Allocates n granules for each of `lanes`, after a request that found too little space in the
+  // slot.
+  template <class Thread>
+  static SIMT_OUTLINE void* allocate_block_slow(const SharedArenas* self, Thread thread, std::uint32_t lanes,
+                                                std::uint32_t n, std::uint32_t i, std::uint64_t seen) {
+    const Arenas& arenas = self->arenas;
+    LaneGroup<Thread> group(thread, lanes);
+    SIMT_ROLLED
+    for (unsigned round = 0;; ++round) {
+      const Slot before(seen);
+      if (before.granules() + n * group.size() <= arenas.granules()) {
+        return arenas.place(before.arena(), before.granules() + group.rank() * n);
+      }
+      const bool crosses = before.granules() <= arenas.granules();
+      if (crosses) {
+        const std::uint32_t fit = (arenas.granules() - before.granules()) / n;
+        const bool fits = group.rank() < fit;
+        if (group.rank() == 0 && before.arena() != Slot::no_arena) arenas.close(before.arena(), before.blocks() + fit);
+        const std::uint32_t rank = group.rank();
+        group = group.part(fits);
+        if (fits) return arenas.place(before.arena(), before.granules() + rank * n);
+      }
+      seen = group.once([&] { return self->renew_slot(thread, group.size(), n, i, seen, round); });
+      group.sync();
+      SIMT_ROLLED
+      while (seen == needs_search) {
+        const std::uint32_t found = arenas.find_free_arena(group);
+        if (found == none && group.join(retire_idle_slots(self)) != 0) {
+          group.once([&] { return self->refusals(i).clear(); });
+          continue;
+        }
+        seen = group.once([&] { return self->renew_slot_with(found, group.size(), n, i, round); });
+        group.sync();
+      }
+      if (seen == full) return allocate_from_any_slot(self, i, n);
+      if (seen == refused) return nullptr;
+    }
+  }
+
+  // The part of the above that one lane executes. Returns the slot's value before its group's
+  // request was added, or `refused`, or `needs_search`.
+  template <class Thread>
+  SIMT_INLINE std::uint64_t renew_slot(Thread& thread, std::uint32_t blocks, std::uint32_t n, std::uint32_t i,
+                                       std::uint64_t seen, unsigned round) const {
+    const SlotWord slot = slot_word(i);
+    const Slot before(seen);
+    // In place of a refusal's number.
+    std::uint32_t refusal = Refusals::recorded | before.granules();
+    std::uint64_t now = seen + Slot(0, blocks, blocks * n).bits();
+    if (refuses(before, blocks, n)) {
+      if (!sees_free_arena(search_seed(thread, refusal))) return refused;
+    } else {
+      // Whether this request crosses the end of an arena, or the end of the slot's quota of
+      // refusals, which may apply to larger requests only.
+      const bool crosses = before.granules() <= arenas.granules() || refuses(before, 0, max_slot_request);
+      now = slot.load(simt::relaxed);  // relaxed, here and below: a look
+      SIMT_ROLLED
+      for (unsigned turn = 0; !crosses && turn < max_polls && needs_renewal(now, blocks, n); ++turn) {
+        thread.pause(turn < 2 ? turn : 2);
+        now = slot.load(simt::relaxed);
+      }
+      if (!needs_renewal(now, blocks, n)) return add_request(slot, blocks, n);
+      // Includes the requests that the slot has refused on its own.
+      refusal = refuse(SingleLane(), i, n, before.has_failed_search_for(n) ? before.blocks() / blocks + 1 : 1);
+    }
+    const std::uint32_t a = arenas.claim(SingleLane(), 1, open, search_seed(thread, refusal), false);
+    if (a != none) {
+      if (refusal != 0) refusals(i).clear();
+      return install_arena(slot, now, a, blocks, n, round);
+    }
+    if (Refusals::search_due(refusal)) return needs_search;
+    return replace_exhausted(slot, now, refusing_slot(n, refusal), blocks, n) ? refused : add_request(slot, blocks, n);
+  }
+  // Continues renew_slot after all lanes have searched: `found` is a free arena, or `none`. May
+  // also return `full`.
+  SIMT_INLINE std::uint64_t renew_slot_with(std::uint32_t found, std::uint32_t blocks, std::uint32_t n, std::uint32_t i,
+                                            unsigned round) const {
+    const SlotWord slot = slot_word(i);
+    std::uint64_t now = slot.load(simt::relaxed);  // relaxed: a look
+    if (found == none) {
+      // If the slot is refusing other requests by now, it refuses this one too.
+      const bool is_full = replace_exhausted(slot, now, vacant(), blocks, n) || is_exhausted(now);
+      return is_full ? full : add_request(slot, blocks, n);
+    }
+    if (!arenas.take_arena(found, open)) return needs_search;
+    refusals(i).clear();
+    return install_arena(slot, now, found, blocks, n, round);
+  }
+  // acquire: as in allocate_granules().
+  SIMT_INLINE std::uint64_t add_request(const SlotWord& slot, std::uint32_t blocks, std::uint32_t n) const {
+    return slot.fetch_add(Slot(0, blocks, blocks * n).bits(), simt::acquire);
+  }
+  // Installs a claimed arena in an exhausted slot. If the slot is no longer exhausted, the arena is
+  // released.
+  SIMT_INLINE std::uint64_t install_arena(const SlotWord& slot, std::uint64_t now, std::uint32_t a,
+                                          std::uint32_t blocks, std::uint32_t n, unsigned round) const {
+    SIMT_ROLLED
+    while (is_exhausted(now)) {
+      // release: orders what the claim synchronized with before later requests' accesses.
+      if (slot.compare_exchange_strong(now, Slot(a, blocks, blocks * n).bits(), simt::release, simt::relaxed)) {
+        return Slot(a, 0, 0).bits();
+      }
+    }
+    if (round >= max_rounds) {
+      arenas.close(a, blocks);  // keeps it, closed, for these blocks alone
+      return Slot(a, 0, 0).bits();
+    }
+    arenas.undo_claim(a, open);
+    return add_request(slot, blocks, n);
+  }
+  // Replaces the value of an exhausted slot for which no arena was found with `next`. Does nothing
+  // if `now` is not exhausted any more or already refuses such requests.
+  SIMT_INLINE bool replace_exhausted(const SlotWord& slot, std::uint64_t& now, std::uint64_t next, std::uint32_t blocks,
+                                     std::uint32_t n) const {
+    SIMT_ROLLED
+    while (needs_renewal(now, blocks, n)) {
+      // relaxed: publishes nothing.
+      if (slot.compare_exchange_strong(now, next, simt::relaxed, simt::relaxed)) return true;
+    }
+    return false;
+  }
+  // The value of a slot that refuses n granules. Its initial granule count also determines where
+  // refused requests look for a free arena (renew_slot), so that they look in a different place
+  // each time.
+  SIMT_INLINE std::uint64_t refusing_slot(std::uint32_t n, std::uint32_t refusal) const {
+    return Slot(Slot::no_arena - n, 0, arenas.granules() + 1 + (refusal * 40503u & 0xffffu)).bits();
+  }
+  // Makes an exhausted slot for which there is no arena vacant.
+  SIMT_INLINE void vacate(const SlotWord& slot) const {
+    // relaxed, here and below: a vacant slot publishes nothing
+    std::uint64_t now = slot.load(simt::relaxed);
+    SIMT_ROLLED
+    while (is_exhausted(now) && !slot.compare_exchange_strong(now, vacant(), simt::relaxed, simt::relaxed)) {
+    }
+  }
+
+  // Closes the arenas without live blocks that are open in slots, and releases the reserve. Returns
+  // the number of arenas made free.
+  static SIMT_INLINE std::uint32_t retire_idle_slots(const SharedArenas* self) {
+    const auto idle = [self](std::uint64_t bits) {
+      const Slot slot(bits);
+      return slot.granules() <= self->arenas.granules() && slot.arena() != Slot::no_arena &&
+             // relaxed: a look
+             self->arenas.count(slot.arena()).load(simt::relaxed) == open - slot.blocks();
+    };
+    std::uint32_t retired = self->arenas.release_reserve(SingleLane());
+    self->search_slots(idle, [&](const SlotWord& slot) {
+      std::uint64_t now = slot.load(simt::relaxed);
+      // relaxed: the count hands the arena over.
+      if (idle(now) && slot.compare_exchange_strong(now, self->vacant(), simt::relaxed, simt::relaxed)) {
+        self->arenas.close(Slot(now).arena(), Slot(now).blocks());
+        ++retired;
+      }
+      return false;
+    });
+    return retired;
+  }
+  // Calls `use` for the slots for which `fits` holds, until it returns true; cooperative with all
+  // threads that are searching at the same time.
+  template <class Fits, class Use>
+  SIMT_INLINE void search_slots(Fits fits, Use use) const {
+    constexpr std::uint32_t each = SingleLane::mask_width;
+    cooperative_search(SingleLane(), *slot_search_tickets, (slot_mask + each) / each, [&](std::uint32_t piece) {
+      SIMT_ROLLED
+      for (std::uint32_t i = piece * each; i < (piece + 1) * each; ++i) {
+        const SlotWord slot = slot_word(i);
+        if (fits(slot.load(simt::relaxed)) && use(slot)) return 0u;  // relaxed: a look
+      }
+      return none;
+    });
+  }
+
+  SIMT_INLINE bool is_exhausted(std::uint64_t bits) const { return Slot(bits).granules() > arenas.granules(); }
+  // Whether the slot is exhausted and does not already refuse such a request.
+  SIMT_INLINE bool needs_renewal(std::uint64_t bits, std::uint32_t blocks, std::uint32_t n) const {
+    return is_exhausted(bits) && !refuses(Slot(bits), blocks, n);
+  }
+
+  // Allocates n granules for each lane, where an arena holds only a few such blocks. The first lane
+  // of each arena claims it.
+  template <class Thread>
+  static SIMT_OUTLINE void* allocate_packed_slow(const SharedArenas* self, Thread thread, std::uint32_t lanes,
+                                                 std::uint32_t n) {
+    const Arenas& arenas = self->arenas;
+    const LaneGroup<Thread> group(thread, lanes);
+    const std::uint32_t blocks_per_arena = arenas.granules() / n, in_arena = group.rank() % blocks_per_arena,
+                        first = group.rank() - in_arena, left = group.size() - first;
+    const std::uint32_t i = slot_index(thread);
+    // Counts one request for each arena that the group needs.
+    const std::uint32_t refusal = group.once(
+        [&] { return self->refuse(SingleLane(), i, n, (group.size() + blocks_per_arena - 1) / blocks_per_arena); });
+    const bool searched = Refusals::search_due(refusal);
+    // After a failed search, all lanes first look for an arena to claim.
+    const bool is_available =
+        refusal == 0 ||
+        (searched && (arenas.find_free_arena(group) != none || group.join(retire_idle_slots(self)) != 0));
+    const std::uint32_t at = self->search_seed(thread, refusal),
+                        value = left < blocks_per_arena ? left : blocks_per_arena;
+    std::uint32_t a = none;
+    if (refusal == 0 && in_arena == 0) a = arenas.claim_per_lane(thread, value, at);
+    if (in_arena == 0 && a == none) {
+      if (searched ? is_available : self->sees_free_arena(at))
+        a = self->claim_after_refusal(SingleLane(), refusal, value, at);
+      if (a != none && refusal != 0) self->clear_failed_search(i);
+    }
+    if (!group.alone()) {
+      a = thread.shfl(lanes, a, nth_bit(lanes, first));
+      group.sync();
+    }
+    if (a != none) return arenas.place(a, in_arena * n);
+    return searched ? allocate_from_any_slot(self, i, n) : nullptr;
+  }
+};
+
+}  // namespace heapwood::alloc::arena

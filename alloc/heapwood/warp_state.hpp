@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// The state of a warp's own arenas (private_arena.hpp), kept in the warp's fast memory.
+#pragma once
+
+#include "alloc/heapwood/shared_arenas.hpp"
+
+namespace heapwood::alloc::arena {
+
+// An arena owned by a warp. The initial state stands for no arena: it has no space, contains no
+// block, and is never empty.
+struct alignas(16) WarpArena {
+  std::uint32_t used = 1u << 26;  // granules allocated
+  std::uint32_t live = 1;         // blocks allocated and not freed by this warp
+  std::byte* base = nullptr;
+
+  SIMT_INLINE bool contains(const void* block, const Arenas& arenas) const {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(block) - base) <
+           std::size_t{arenas.granules()} * granule;
+  }
+  SIMT_INLINE std::uint32_t index(const Arenas& arenas) const { return arenas.index(base); }
+};
+
+struct WarpState {
+  // Deferred frees and the two arenas are handed over in one step: a GPU's warp has 32 lanes.
+  static constexpr std::uint32_t max_deferred = 30;
+
+  WarpArena own[2];              // current, previous
+  std::uint32_t known_used = 0;  // arenas that have been in use, as far as this warp knows
+  std::uint32_t deferred_count = 0;
+  // There are at least four arenas per warp, so a warp may hold memory while it waits.
+  bool has_ample_arenas = false;
+  // Also, pairs of more than an arena are allocated as runs without a look at the current arena.
+  bool allocates_runs_directly = false;
+  std::byte* deferred[max_deferred];   // frees of other arenas' blocks, not applied yet
+  const SharedArenas* self = nullptr;  // the copy in the pool
+  // A copy of its arenas, which saves an access to L2 after each acquire.
+  Arenas arenas;
+};
+
+}  // namespace heapwood::alloc::arena

@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: MIT
-#include "alloc/stress_primitives_run.hpp"
-#include "simt/cuda.hpp"
-
-namespace heapwood::alloc::primitives_cuda {
-
-PrimitiveResult run(const PrimitiveJob& job) { return primitive_detail::run(simt::Cuda(job.device), job); }
-
-}  // namespace heapwood::alloc::primitives_cuda

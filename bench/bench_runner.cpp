@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#include "bench/bench_runner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/results/format.hpp"
+#include "bench/scene_bench.hpp"
+#include "scenes/scene.hpp"
+
+namespace heapwood::bench {
+
+namespace {
+
+// In this file an entry of nullptr stands for the per-level builder.
+Result blank_result(const BenchJob& job, const std::string& source, const std::string& digest,
+                    const registry::RegisteredAllocator* entry) {
+  Result result;
+  result.source = source;
+  result.digest = digest;
+  result.scene = source;
+  if (entry) {
+    result.allocator = entry->traits->id;
+    result.label = entry->traits->label;
+    result.frees = entry->traits->frees;
+    result.lower_bound = entry->traits->lower_bound;
+  } else {
+    result.builder = Builder::per_level;
+    result.allocator = job.settings.host_allocator;
+    result.label = host_label(job.settings.host_allocator);
+  }
+  result.settings = job.settings;
+  result.reason = interrupted_reason;
+  return result;
+}
+
+const Result* find_kept(const BenchJob& job, const std::string& source, const registry::RegisteredAllocator* entry) {
+  const std::string allocator = entry ? entry->traits->id : job.settings.host_allocator;
+  for (const Result& result : job.kept) {
+    if (result.source == source && result.per_level() == !entry && result.allocator == allocator) return &result;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const char* name(Status status) {
+  switch (status) {
+    case Status::ok:
+      return "ok";
+    case Status::skipped:
+      return "skipped";
+    case Status::incomplete:
+      return "incomplete";
+    case Status::failed:
+      break;
+  }
+  return "failed";
+}
+
+const char* name(alloc::Frees frees) {
+  switch (frees) {
+    case alloc::Frees::never:
+      return "never";
+    case alloc::Frees::all_at_once:
+      return "all at once";
+    case alloc::Frees::individually:
+      break;
+  }
+  return "individually";
+}
+
+std::string registers_text(const registry::CallUse& use) {
+  return fmt::format("{} / {} / {}", use.malloc.registers, use.free.registers, use.both.registers);
+}
+
+std::array<std::string, 3> register_figures(const std::optional<registry::CallUse>& use) {
+  if (!use) return {missing, missing, missing};
+  return {std::to_string(use->malloc.registers), std::to_string(use->free.registers),
+          std::to_string(use->both.registers)};
+}
+
+const char* cannot_build(const registry::RegisteredAllocator& entry) {
+  if (entry.traits->frees != alloc::Frees::all_at_once) return nullptr;
+  return "frees only everything at once; a build frees its arrays one by one";
+}
+
+const registry::RegisteredAllocator& find_builder(const std::string& id) {
+  const registry::RegisteredAllocator& entry = find_allocator(id);
+  if (const char* reason = cannot_build(entry))
+    throw Error(Exit::usage, fmt::format("{}: {}; choose another of 'heapwood list allocators'", id, reason));
+  return entry;
+}
+
+void compute_slowdowns(std::vector<Result*>& scene) {
+  const Result* reference = nullptr;
+  for (const Result* result : scene) {
+    if (result->per_level()) continue;
+    if (result->status != Status::ok || !result->median_ms() || *result->median_ms() <= 0) continue;
+    if (result->allocator == "atomic") {
+      reference = result;
+      break;
+    }
+    if (!reference && !result->lower_bound) reference = result;
+  }
+  for (Result* result : scene) {
+    result->slowdown.reset();
+    result->slowdown_over.clear();
+    if (!reference || result->status != Status::ok || !result->median_ms()) continue;
+    result->slowdown = *result->median_ms() / *reference->median_ms();
+    result->slowdown_over = reference->allocator;
+  }
+}
+
+BenchResult run_bench(const BenchJob& job, const BenchEvents& events) {
+  BenchResult bench;
+  std::vector<const registry::RegisteredAllocator*> contenders = job.allocators;
+  if (job.settings.builder != Builder::single) contenders.push_back(nullptr);
+  const std::size_t steps_of_one = static_cast<std::size_t>(job.settings.runs) + 2;
+  std::size_t total = 0, done = 0;
+  for (const std::string& source : job.scenes) {
+    for (const registry::RegisteredAllocator* entry : contenders) total += find_kept(job, source, entry) ? 0 : steps_of_one;
+  }
+  const auto announce = [&](const std::string& what) {
+    if (events.progress) events.progress(done, total, what);
+  };
+  std::vector<const registry::RegisteredAllocator*> in_pool = job.allocators;
+  if (job.pool_probe) in_pool.push_back(job.pool_probe);
+
+  for (const std::string& source : job.scenes) {
+    const std::size_t first = bench.results.size();
+    const std::string digest = scenes::digest(source);
+    for (const registry::RegisteredAllocator* entry : contenders) {
+      const Result* kept = find_kept(job, source, entry);
+      bench.results.push_back(kept ? *kept : blank_result(job, source, digest, entry));
+    }
+    std::vector<SceneBench::Candidate> candidates;
+    std::vector<Result*> scene_results;
+    std::optional<std::uint64_t> kept_pool;
+    for (std::size_t i = 0; i < contenders.size(); ++i) {
+      Result& result = bench.results[first + i];
+      scene_results.push_back(&result);
+      if (!find_kept(job, source, contenders[i]))
+        candidates.push_back({contenders[i], &result});
+      else if (contenders[i])
+        kept_pool = result.pool_bytes;
+    }
+    if (simt::interrupted()) bench.interrupted = true;
+    if (!candidates.empty() && !bench.interrupted) {
+      try {
+        announce(source + ": loading");
+        PreparedScene scene(source, job.device, job.settings, pool_needs(in_pool));
+        SceneBench measure(job, events, scene, candidates, scene_results,
+                           [&, counted = false](const std::string& what) mutable {
+                             if (counted) ++done;
+                             counted = true;
+                             announce(what);
+                           });
+        announce(scene.name() + ": sizing the pool");
+        measure.choose_pool(kept_pool);
+        measure.warm_up();
+        measure.measure();
+        measure.instrument();
+        ++done;
+        measure.finish();
+        bench.interrupted = measure.stopped();
+      } catch (const Error& error) {
+        const auto* stop = dynamic_cast<const simt::Stopped*>(&error);
+        if (stop && stop->reason() == simt::Stopped::Reason::interrupted) {
+          bench.interrupted = true;  // while the scene was loaded
+        } else {
+          bench.scene_error = error;
+          for (const SceneBench::Candidate& candidate : candidates) {
+            candidate.result->status = Status::failed;
+            candidate.result->reason = error.what();
+          }
+        }
+      }
+    }
+    compute_slowdowns(scene_results);
+    if (events.scene_done) events.scene_done(bench);
+    if (bench.scene_error) break;
+  }
+  return bench;
+}
+
+}  // namespace heapwood::bench

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#include "bench/host_bench.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+#include "bench/results/samples.hpp"
+#include "simt/memory_source.hpp"
+
+namespace heapwood::bench {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double microseconds(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double, std::micro>(to - from).count();
+}
+
+// Not std::uniform_int_distribution: its results depend on the standard library.
+std::uint64_t draw(std::mt19937_64& random, std::uint64_t n) { return random() % n; }
+
+// cudaMalloc does not report what it holds: the decrease of free device memory is used.
+class MappedBytes {
+ public:
+  MappedBytes(const host_alloc::HostAllocator& allocator, const simt::DeviceInfo& device)
+      : allocator_(allocator), device_(device), before_(simt::platform_available(device.id)) {}
+  std::optional<std::size_t> operator()() const {
+    const std::optional<std::size_t> said = allocator_.statistics().mapped_bytes;
+    if (said || device_.id.kind == simt::DeviceKind::cpu) return said;
+    const std::size_t now = simt::platform_available(device_.id);
+    return before_ - std::min(before_, now);
+  }
+
+ private:
+  const host_alloc::HostAllocator& allocator_;
+  const simt::DeviceInfo& device_;
+  std::size_t before_;
+};
+
+class Pass {
+ public:
+  Pass(host_alloc::HostAllocator& allocator, const host_alloc::HostTrace& trace, const MappedBytes& mapped)
+      : allocator_(allocator),
+        trace_(trace),
+        mapped_(mapped),
+        blocks_(trace.slots),
+        window_ops_(std::max<std::size_t>(1, trace.ops.size() / 100)) {}
+
+  HostBenchPass run() {
+    const std::uint64_t mappings = allocator_.statistics().mappings;
+    for (std::size_t i = 0; i < trace_.ops.size(); ++i) {
+      play(trace_.ops[i]);
+      if ((i + 1) % window_ops_ == 0 || i + 1 == trace_.ops.size()) end_window(i);
+    }
+    for (const Block& block : blocks_) allocator_.deallocate(block.address);  // not timed
+    pass_.mappings = allocator_.statistics().mappings - mappings;
+    if (mapped_sum_ && requested_sum_ > 0) pass_.mean_ratio = *mapped_sum_ / requested_sum_;
+    return std::move(pass_);
+  }
+
+ private:
+  struct Block {
+    void* address = nullptr;
+    std::size_t bytes = 0;
+    double allocate_us = 0;
+  };
+
+  void play(const host_alloc::HostTraceOp& op) {
+    Block& block = blocks_[op.slot];
+    if (op.allocate) {
+      const Clock::time_point from = Clock::now();
+      block.address = allocator_.allocate(op.bytes);
+      block.allocate_us = microseconds(from, Clock::now());
+      note(pass_.latencies.allocate, block.allocate_us);
+      if (block.address == nullptr) {
+        ++pass_.refused;
+        return;
+      }
+      block.bytes = op.bytes;
+      requested_ += op.bytes;
+      pass_.peak_requested_bytes = std::max(pass_.peak_requested_bytes, requested_);
+    } else if (block.address != nullptr) {
+      const Clock::time_point from = Clock::now();
+      allocator_.deallocate(block.address);
+      const double us = microseconds(from, Clock::now());
+      note(pass_.latencies.free, us);
+      pass_.latencies.both.push_back(block.allocate_us + us);
+      block.address = nullptr;
+      requested_ -= block.bytes;
+    }
+  }
+
+  void note(std::vector<double>& latencies, double us) {
+    latencies.push_back(us);
+    in_window_.push_back(us);
+  }
+
+  void end_window(std::size_t last) {
+    HostBenchWindow window;
+    window.op = pass_.windows.size() * window_ops_;
+    window.median_us = median(in_window_).value_or(0);
+    window.max_us = in_window_.empty() ? 0 : *std::max_element(in_window_.begin(), in_window_.end());
+    window.requested_bytes = requested_;
+    window.mapped_bytes = mapped_();
+    in_window_.clear();
+    if (window.mapped_bytes) {
+      pass_.peak_mapped_bytes = std::max(pass_.peak_mapped_bytes.value_or(0), *window.mapped_bytes);
+      // The mean excludes the initial filling of the slots.
+      if (last * 10 >= trace_.ops.size()) {
+        mapped_sum_ = mapped_sum_.value_or(0) + static_cast<double>(*window.mapped_bytes);
+        requested_sum_ += static_cast<double>(window.requested_bytes);
+      }
+    }
+    pass_.windows.push_back(window);
+  }
+
+  host_alloc::HostAllocator& allocator_;
+  const host_alloc::HostTrace& trace_;
+  const MappedBytes& mapped_;
+  std::vector<Block> blocks_;
+  std::size_t window_ops_;
+  std::size_t requested_ = 0;
+  std::vector<double> in_window_;
+  std::optional<double> mapped_sum_;
+  double requested_sum_ = 0;
+  HostBenchPass pass_;
+};
+
+}  // namespace
+
+host_alloc::HostTrace host_bench_trace(const HostBenchTrace& bench) {
+  std::mt19937_64 random(bench.seed);
+  host_alloc::HostTrace trace;
+  trace.slots = bench.slots;
+  std::vector<bool> in_use(bench.slots);
+  for (std::uint32_t step = 0; step < bench.steps; ++step) {
+    const auto slot = static_cast<std::uint32_t>(draw(random, bench.slots));
+    if (in_use[slot]) trace.ops.push_back({slot, false, 0});
+    in_use[slot] = true;
+    trace.ops.push_back({slot, true, bench.smallest + draw(random, bench.largest - bench.smallest + 1)});
+  }
+  return trace;
+}
+
+std::vector<HostBenchRow> run_host_bench(const HostBench& bench, const HostBenchProgress& progress) {
+  std::vector<HostBenchRow> rows;
+  const std::size_t all = bench.allocators.size() * static_cast<std::size_t>(bench.passes);
+  for (const host_alloc::HostAllocatorInfo* info : bench.allocators) {
+    HostBenchRow& row = rows.emplace_back();
+    row.allocator = info->id;
+    row.label = info->label;
+    try {
+      // Creates the device's context and the allocator's first pages before the timed pass.
+      simt::platform_free(bench.device.id, simt::platform_allocate(bench.device.id, 4096), 4096);
+      const auto allocator = host_alloc::make_host_allocator(info->id, bench.device.id, bench.options);
+      const MappedBytes mapped(*allocator, bench.device);
+      for (int pass = 0; pass < bench.passes && !simt::interrupted(); ++pass) {
+        progress((rows.size() - 1) * static_cast<std::size_t>(bench.passes) + static_cast<std::size_t>(pass), all,
+                 row.label);
+        row.passes.push_back(Pass(*allocator, bench.trace, mapped).run());
+      }
+      // Memory left in the driver's pool by other allocators would count as in use.
+      allocator->shrink();
+    } catch (const Error& error) {
+      row.status = Status::failed;
+      row.reason = error.what();
+    }
+    if (row.status == Status::ok && row.passes.empty()) {
+      row.status = Status::skipped;
+      row.reason = "interrupted";
+    }
+  }
+  return rows;
+}
+
+}  // namespace heapwood::bench

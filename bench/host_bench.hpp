@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Replays a trace of requests against host allocators (host_alloc/), times each call, and prints
+// nothing. No kernel runs meanwhile, and the memory is not accessed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host_alloc/trace.hpp"
+#include "bench/results/result.hpp"
+#include "simt/device.hpp"
+
+namespace heapwood::bench {
+
+// The benchmark of the host-managed paper, section IV, after mimalloc-bench's malloc-large: each
+// step draws a slot, frees its block, and allocates a block of a random size in its place.
+struct HostBenchTrace {
+  std::uint32_t steps = 4000, slots = 20;
+  std::size_t smallest = std::size_t{1} << 10, largest = std::size_t{16} << 20;  // uniform in between
+  std::uint32_t seed = 1;
+};
+host_alloc::HostTrace host_bench_trace(const HostBenchTrace& bench);
+
+// Microseconds.
+struct HostLatencies {
+  std::vector<double> allocate, free;
+  std::vector<double> both;  // per block: allocate + free
+};
+
+// A part of a pass; a pass has about 100.
+struct HostBenchWindow {
+  std::uint64_t op = 0;  // index of the first operation
+  double median_us = 0, max_us = 0;
+  std::size_t requested_bytes = 0;          // at the end
+  std::optional<std::size_t> mapped_bytes;  // at the end
+};
+
+struct HostBenchPass {
+  HostLatencies latencies;
+  std::vector<HostBenchWindow> windows;
+  std::uint64_t refused = 0;
+  std::uint64_t mappings = 0;
+  std::size_t peak_requested_bytes = 0;
+  std::optional<std::size_t> peak_mapped_bytes;
+  std::optional<double> mean_ratio;  // mean mapped / mean requested bytes, without the first tenth
+
+  std::optional<double> peak_ratio() const {
+    if (!peak_mapped_bytes || peak_requested_bytes == 0) return std::nullopt;
+    return static_cast<double>(*peak_mapped_bytes) / static_cast<double>(peak_requested_bytes);
+  }
+};
+
+struct HostBenchRow {
+  std::string allocator, label;
+  Status status = Status::ok;
+  std::string reason;
+  // The first pass starts with a new allocator; the others reuse it.
+  std::vector<HostBenchPass> passes;
+};
+
+struct HostBench {
+  std::vector<const host_alloc::HostAllocatorInfo*> allocators;
+  host_alloc::HostAllocatorOptions options;
+  host_alloc::HostTrace trace;
+  std::string trace_name;
+  int passes = 3;
+  simt::DeviceInfo device;
+};
+
+using HostBenchProgress = std::function<void(std::size_t done, std::size_t all, const std::string& what)>;
+// A failure of one allocator is reported in its row.
+std::vector<HostBenchRow> run_host_bench(const HostBench& bench, const HostBenchProgress& progress);
+
+}  // namespace heapwood::bench

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "bench/prepared_scene.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "bench/program/messages.hpp"
+#include "scenes/file.hpp"
+#include "scenes/scene.hpp"
+
+namespace heapwood::bench {
+
+namespace {
+
+constexpr std::size_t pool_unit = std::size_t{1} << 16, min_automatic = std::size_t{4} << 20;
+
+std::size_t first_pool(const BuildSettings& settings, std::size_t triangles, const simt::DeviceInfo& device,
+                       const PoolNeeds& needs) {
+  switch (settings.pool.kind) {
+    case PoolSize::Kind::bytes:
+      return settings.pool.bytes;
+    case PoolSize::Kind::root_multiple:
+      return kdtree::Workspace::pool_of_root_multiples(triangles, settings.pool.multiple);
+    case PoolSize::Kind::automatic:
+      break;
+  }
+  std::size_t bytes = kdtree::Workspace::suggested_pool(triangles, settings.refs, needs.frees);
+  if (settings.pool.for_speed) {
+    const bool gpu = device.id.kind == simt::DeviceKind::cuda;
+    const std::size_t warps = device.multiprocessors * (gpu ? kdtree::warps_per_multiprocessor : 1);
+    bytes += std::min(warps * needs.cache_bytes_per_warp, device.memory_bytes / 16);
+  }
+  return alloc::round_up(std::max(bytes, min_automatic), pool_unit);
+}
+
+}  // namespace
+
+std::string scene_label(const std::string& source, const scenes::Mesh& mesh) {
+  const std::string family = source.substr(0, source.find(':'));
+  for (const scenes::Procedural& scene : scenes::procedural_scenes()) {
+    if (family == scene.name) return source;
+  }
+  return scenes::printable(mesh.name.empty() ? source : mesh.name, source.size() + mesh.name.size());
+}
+
+PoolNeeds pool_needs(const std::vector<const registry::RegisteredAllocator*>& allocators) {
+  PoolNeeds needs;
+  for (const registry::RegisteredAllocator* entry : allocators) {
+    needs.frees = needs.frees && !entry->traits->lower_bound;
+    needs.cache_bytes_per_warp = std::max(needs.cache_bytes_per_warp, entry->traits->cache_bytes_per_warp);
+  }
+  return needs;
+}
+
+PreparedScene::PreparedScene(const std::string& source, const simt::DeviceInfo& device, const BuildSettings& settings,
+                             const PoolNeeds& needs)
+    : source_(source), device_(device), settings_(settings), mesh_(scenes::load(source)), frees_(needs.frees) {
+  name_ = scene_label(source, mesh_);
+  for (const std::string& text : mesh_.notes) warning(text);
+  const bool had_triangles = !mesh_.triangles.empty();
+  if (!settings.keep_degenerate) degenerate_ = scenes::drop_degenerate(mesh_);
+  if (had_triangles) scenes::require_triangles(mesh_, scenes::printable(source, source.size()));
+  device_mesh_ = std::make_unique<kdtree::DeviceMesh>(device.id, view());
+  if (settings.builder == Builder::per_level) return;
+  workspace_ = std::make_unique<kdtree::Workspace>(*device_mesh_, settings.refs,
+                                                   first_pool(settings, triangles(), device, needs));
+}
+
+kdtree::BuildOptions PreparedScene::build_options() const {
+  kdtree::BuildOptions options;
+  options.costs = settings_.costs;
+  options.seconds = settings_.timeout;
+  return options;
+}
+
+kdtree::BuildRun PreparedScene::build(const registry::RegisteredAllocator& entry) { return build(entry, build_options()); }
+
+kdtree::BuildRun PreparedScene::build(const registry::RegisteredAllocator& entry, const kdtree::BuildOptions& options) {
+  per_level_last_ = false;
+  return compiled_for(entry, device_).build(*workspace_, options);
+}
+
+kdtree::InstrumentedRun PreparedScene::build_instrumented(const registry::RegisteredAllocator& entry) {
+  per_level_last_ = false;
+  return compiled_for(entry, device_).build_instrumented(*workspace_, build_options());
+}
+
+kdtree::RecordedRun PreparedScene::build_recorded(const registry::RegisteredAllocator& entry, std::size_t capacity,
+                                                  alloc::LiveRecording* live) {
+  per_level_last_ = false;
+  kdtree::BuildOptions options = build_options();
+  options.live = live;
+  if (live != nullptr && device_.id.kind == simt::DeviceKind::cpu) options.seconds = 1e9;
+  return compiled_for(entry, device_).build_recorded(*workspace_, options, capacity);
+}
+
+kdtree::LevelRun PreparedScene::build_per_level() {
+  if (!levels_) {
+    host_ = host_alloc::make_host_allocator(settings_.host_allocator, device_.id);
+    levels_ = std::make_unique<kdtree::LevelBuilder>(*device_mesh_, settings_.refs, *host_);
+  }
+  per_level_last_ = true;
+  return levels_->build(build_options());
+}
+
+kdtree::Tree PreparedScene::tree() const { return per_level_last_ ? levels_->download() : workspace_->download(); }
+
+std::size_t PreparedScene::pool_limit() const {
+  // A tenth is left for output arrays that grow. More than 1,000 times the root's array does not
+  // help: the allocator then refuses for another reason.
+  std::size_t available = simt::device_available(device_.id);
+  if (device_.id.kind == simt::DeviceKind::cuda) available += pool_bytes();
+  const std::size_t useful = 1000 * triangles() * kdtree::ref_bytes(settings_.refs) + (std::size_t{64} << 20);
+  return std::min(available / 10 * 9, useful) / pool_unit * pool_unit;
+}
+
+bool PreparedScene::enlarge_pool() {
+  const std::size_t limit = pool_limit();
+  if (settings_.pool.kind != PoolSize::Kind::automatic || pool_bytes() >= limit) return false;
+  // With frees a build in a pool that is too small fails early, so that smaller steps are cheap.
+  const std::size_t more = alloc::round_up(pool_bytes() / 2 * (frees_ ? 3 : 4), pool_unit);
+  workspace_->resize_pool(std::min(more, limit));
+  return true;
+}
+
+kdtree::BuildRun PreparedScene::build_growing(const registry::RegisteredAllocator& entry) {
+  kdtree::BuildOptions options = build_options();
+  options.started = std::chrono::steady_clock::now();
+  kdtree::BuildRun run = build(entry, options);
+  while (run.incomplete && enlarge_pool()) run = build(entry, options);
+  return run;
+}
+
+void PreparedScene::set_pool(std::size_t bytes) {
+  if (bytes != pool_bytes()) workspace_->resize_pool(bytes);
+}
+
+}  // namespace heapwood::bench

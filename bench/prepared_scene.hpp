@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// A scene prepared for builds with any allocator: the mesh on host and device, the workspace, the
+// pool.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/program/options.hpp"
+#include "kdtree/levels/builder.hpp"
+#include "kdtree/check/quality.hpp"
+#include "scenes/mesh.hpp"
+
+namespace heapwood::bench {
+
+// What the initial size of an automatic pool depends on.
+struct PoolNeeds {
+  bool frees = true;                     // all allocators free
+  std::size_t cache_bytes_per_warp = 0;  // max of all allocators (AllocatorTraits)
+};
+PoolNeeds pool_needs(const std::vector<const registry::RegisteredAllocator*>& allocators);
+
+class PreparedScene {
+ public:
+  // Loads the scene (may throw Error{Exit::scene}), drops zero-area triangles unless the settings
+  // keep them, and uploads it. For the per-level builder alone there is neither workspace nor pool.
+  PreparedScene(const std::string& source, const simt::DeviceInfo& device, const BuildSettings& settings,
+                const PoolNeeds& needs);
+
+  const std::string& source() const { return source_; }
+  const std::string& name() const { return name_; }
+  const scenes::Mesh& mesh() const { return mesh_; }
+  kdtree::MeshView view() const { return {mesh_.vertices, mesh_.triangles}; }
+  std::size_t triangles() const { return mesh_.triangles.size(); }
+  std::size_t degenerate() const { return degenerate_; }
+  std::size_t pool_bytes() const { return workspace_ ? workspace_->pool().bytes : 0; }
+  kdtree::Workspace& workspace() { return *workspace_; }
+
+  // One build with this scene's settings; passes on what the compiled allocator throws.
+  kdtree::BuildRun build(const registry::RegisteredAllocator& entry);
+  kdtree::InstrumentedRun build_instrumented(const registry::RegisteredAllocator& entry);
+  // live: an observer, which may pause the build; such a build has no time limit.
+  kdtree::RecordedRun build_recorded(const registry::RegisteredAllocator& entry, std::size_t capacity,
+                                     alloc::LiveRecording* live = nullptr);
+  // With the settings' host allocator; frees the memory of the previous build first.
+  kdtree::LevelRun build_per_level();
+  host_alloc::HostStatistics host_statistics() const { return host_->statistics(); }  // per-level builds
+
+  kdtree::Tree tree() const;  // of the last build, by either builder
+  kdtree::TreeStats tree_stats() const { return kdtree::measure(tree(), settings_.costs); }
+
+  // Builds and, if the pool is automatic, enlarges it until the build completes. The result is
+  // incomplete if the pool has a fixed size or the largest possible one is too small. All tries
+  // share one time limit.
+  kdtree::BuildRun build_growing(const registry::RegisteredAllocator& entry);
+  // Enlarges an automatic pool; false: the pool is fixed or at its limit.
+  bool enlarge_pool();
+  // Sets the size of an automatic pool: a resumed benchmark continues with the earlier size.
+  void set_pool(std::size_t bytes);
+
+ private:
+  kdtree::BuildOptions build_options() const;
+  kdtree::BuildRun build(const registry::RegisteredAllocator& entry, const kdtree::BuildOptions& options);
+  std::size_t pool_limit() const;
+
+  std::string source_, name_;
+  simt::DeviceInfo device_;
+  BuildSettings settings_;
+  scenes::Mesh mesh_;
+  std::size_t degenerate_ = 0;
+  bool frees_ = true;
+  std::unique_ptr<kdtree::DeviceMesh> device_mesh_;
+  std::unique_ptr<kdtree::Workspace> workspace_;
+  std::unique_ptr<host_alloc::HostAllocator> host_;
+  std::unique_ptr<kdtree::LevelBuilder> levels_;
+  bool per_level_last_ = false;
+};
+
+// `atrium:1m` for a procedural scene, the file's stem for a path.
+std::string scene_label(const std::string& source, const scenes::Mesh& mesh);
+
+}  // namespace heapwood::bench

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#include "bench/program/host_memory.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "host_alloc/host_memory.hpp"
+#include "bench/program/options.hpp"
+#include "bench/program/output_file.hpp"
+
+namespace heapwood::bench {
+
+std::string level_allocator(const HostMemoryOptions& options) {
+  return options.allocator == "auto" ? "tlsf" : options.allocator;
+}
+
+void add_host_memory_options(CLI::App& app, HostMemoryOptions& options) {
+  std::vector<std::string> ids{"auto"};
+  for (const host_alloc::HostAllocatorInfo& info : host_alloc::host_allocators()) {
+    ids.emplace_back(info.id);
+  }
+  app.fallthrough();
+  app.add_option("--host-allocator", options.allocator,
+                 "allocator of device buffers and per-level builds:\nauto (the platform's own; tlsf for builds),\n"
+                 "segfit, tlsf, bitmask, hybrid, cudamalloc,\ncudamallocasync, mmap")
+      ->capture_default_str()
+      ->check(quiet(CLI::IsMember(ids)))
+      ->type_name("ID");
+  app.add_option("--host-trace", options.trace, "record requests for device buffers (host-bench --trace)")
+      ->type_name("FILE");
+}
+
+Exit with_host_memory(const HostMemoryOptions& options, const std::function<Exit()>& action) {
+  std::unique_ptr<OutputFile> file;
+  if (!options.trace.empty()) file = std::make_unique<OutputFile>(options.trace);
+  host_alloc::HostMemory memory(options.allocator, file != nullptr);
+  const Exit exit = action();
+  if (file) file->write(host_alloc::host_trace_text(memory.trace()));
+#ifndef NDEBUG
+  for (const std::string& leak : memory.leaks()) throw Error(Exit::failed, "device memory: " + leak);
+#endif
+  return exit;
+}
+
+}  // namespace heapwood::bench

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// Remarks for the user that are no errors.
+#pragma once
+
+#include <string>
+
+namespace heapwood::bench {
+
+// One line on standard error: "heapwood: note: ..." or "heapwood: warning: ...".
+void note(const std::string& text);
+void warning(const std::string& text);
+
+// Replaces line breaks, which messages of libraries and file names may contain.
+std::string one_line(std::string text);
+
+}  // namespace heapwood::bench

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+#include "bench/program/options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "host_alloc/host_allocator.hpp"
+#include "bench/program/messages.hpp"
+
+namespace heapwood::bench {
+
+namespace {
+
+// The entire text as a finite number; std::from_chars ignores the locale and rejects leading
+// blanks.
+std::optional<double> number(std::string_view text) {
+  if (!text.empty() && text.front() == '+') text.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+[[noreturn]] void throw_unexpected(const std::string& what, const std::string& text, const std::string& expected) {
+  throw Error(Exit::usage, fmt::format("{} '{}': expected {}", what, text, expected));
+}
+
+std::string known_ids() {
+  std::vector<std::string> ids;
+  for (const registry::RegisteredAllocator& entry : registry::allocators()) ids.emplace_back(entry.traits->id);
+  return fmt::format("{}", fmt::join(ids, " "));
+}
+
+}  // namespace
+
+const char* name(Builder builder) { return builder == Builder::per_level ? "per-level" : "single-kernel"; }
+
+std::string host_label(const std::string& id) {
+  for (const host_alloc::HostAllocatorInfo& info : host_alloc::host_allocators()) {
+    if (id == info.id) return info.label;
+  }
+  return id;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t at = 0;
+  for (std::size_t end; (end = text.find(separator, at)) != std::string::npos; at = end + 1) {
+    parts.push_back(text.substr(at, end - at));
+  }
+  parts.push_back(text.substr(at));
+  return parts;
+}
+
+std::size_t parse_bytes(const std::string& text) {
+  const char* expected = "bytes, optionally with K, M, G or T (powers of 1024): 512M, 1.5G";
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  const std::optional<double> value = number(text.substr(0, digits));
+  std::string suffix = text.substr(digits);
+  std::transform(suffix.begin(), suffix.end(), suffix.begin(), [](unsigned char c) { return std::tolower(c); });
+  if (suffix.size() > 1 && suffix.ends_with("ib"))
+    suffix.resize(suffix.size() - 2);
+  else if (suffix.ends_with("b"))
+    suffix.resize(suffix.size() - 1);
+  static const std::string powers = "kmgt";
+  const std::size_t power = suffix.empty() ? 0 : powers.find(suffix) + 1;
+  if (!value || suffix.size() > 1 || (!suffix.empty() && power == 0)) throw_unexpected("size", text, expected);
+  const double bytes = *value * std::pow(1024.0, static_cast<double>(power));
+  if (bytes < 1) throw_unexpected("size", text, "at least one byte");
+  if (bytes > 1e15) throw_unexpected("size", text, "less than a petabyte");
+  return static_cast<std::size_t>(bytes);
+}
+
+PoolSize parse_pool(const std::string& text) {
+  PoolSize pool;
+  pool.text = text;
+  pool.for_speed = text == "fast";
+  if (text == "fast" || text == "auto") return pool;
+  if (text.size() > 1 && (text.back() == 'x' || text.back() == 'X')) {
+    const std::optional<double> multiple = number(text.substr(0, text.size() - 1));
+    if (!multiple || *multiple <= 0 || *multiple > 1e9)
+      throw_unexpected("--pool", text, "a multiple of the root node, as in 200x");
+    pool.kind = PoolSize::Kind::root_multiple;
+    pool.multiple = *multiple;
+    return pool;
+  }
+  if (text.find_first_of("0123456789") != 0 && text.find('.') != 0)
+    throw_unexpected("--pool", text, "fast, auto, a size (512M, 2G) or a multiple (200x)");
+  pool.kind = PoolSize::Kind::bytes;
+  pool.bytes = parse_bytes(text);
+  return pool;
+}
+
+ImageSize parse_image_size(const std::string& text) {
+  const std::vector<std::string> parts = split(text, 'x');
+  constexpr const char* expected = "WIDTHxHEIGHT, each from 1 to 16384: 1920x1080";
+  if (parts.size() != 2) throw_unexpected("--size", text, expected);
+  unsigned side[2];
+  for (int i = 0; i < 2; ++i) {
+    const std::string& part = parts[static_cast<std::size_t>(i)];
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), side[i]);
+    if (error != std::errc{} || end != part.data() + part.size() || side[i] < 1 || side[i] > 16384) {
+      throw_unexpected("--size", text, expected);
+    }
+  }
+  return {side[0], side[1]};
+}
+
+unsigned parse_axis(const std::string& text) {
+  if (text == "x") return 0;
+  if (text == "y") return 1;
+  if (text == "z") return 2;
+  throw_unexpected("--up", text, "x, y or z");
+}
+
+kdtree::RefKind parse_refs(const std::string& text) {
+  for (kdtree::RefKind kind : kdtree::all_ref_kinds) {
+    if (text == kdtree::name(kind)) return kind;
+  }
+  throw_unexpected("--refs", text, "clipped, ids or boxes");
+}
+
+const kdtree::CostPreset& parse_prefer(const std::string& text) {
+  for (const kdtree::CostPreset& preset : kdtree::cost_presets) {
+    if (text == preset.name) return preset;
+  }
+  throw_unexpected("--prefer", text, "balanced, build or trace");
+}
+
+Builder parse_builder(const std::string& text, bool with_both) {
+  if (text == "single") return Builder::single;
+  if (text == "per-level") return Builder::per_level;
+  if (with_both && text == "both") return Builder::both;
+  throw_unexpected("--builder", text, with_both ? "single, per-level or both" : "single or per-level");
+}
+
+const registry::RegisteredAllocator& find_allocator(const std::string& id) {
+  const registry::RegisteredAllocator* entry = registry::find(id);
+  if (!entry) throw Error(Exit::usage, fmt::format("unknown allocator '{}': use one of {}", id, known_ids()));
+  return *entry;
+}
+
+std::vector<const registry::RegisteredAllocator*> find_allocators(const std::string& list) {
+  std::vector<const registry::RegisteredAllocator*> entries;
+  if (list == "all") {
+    for (const registry::RegisteredAllocator& entry : registry::allocators()) entries.push_back(&entry);
+    return entries;
+  }
+  for (const std::string& id : split(list, ',')) {
+    const registry::RegisteredAllocator* entry = &find_allocator(id);
+    if (std::find(entries.begin(), entries.end(), entry) == entries.end()) entries.push_back(entry);
+  }
+  return entries;
+}
+
+CLI::Validator quiet(CLI::Validator check) { return check.description(""); }
+
+CLI::Validator between(double min, double max) {
+  const auto problem = [min, max](const std::string& text) {
+    double value = 0;
+    if (!CLI::detail::lexical_cast(text, value)) return fmt::format("'{}' is not a number", text);
+    return value >= min && value <= max ? "" : fmt::format("{} is not between {} and {}", text, min, max);
+  };
+  return quiet(CLI::Validator(problem, ""));
+}
+
+void add_device_options(CLI::App& app, DeviceOptions& options) {
+  app.add_option("--device", options.device, "auto (first usable GPU, else CPU), cuda:N, cpu")
+      ->capture_default_str()
+      ->type_name("DEVICE");
+  app.add_option("--threads", options.threads, "CPU threads; 0 = all")
+      ->capture_default_str()
+      ->check(between(0, 4096))
+      ->type_name("N");
+}
+
+void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
+  app.add_option_function<std::string>(
+         "--refs", [&](const std::string& text) { settings.refs = parse_refs(text); },
+         "refs of nodes: clipped (32 B), ids (4 B, as in the\npapers), boxes (4 B, not clipped)")
+      ->default_str("clipped")
+      ->type_name("KIND");
+  app.add_option_function<std::string>(
+         "--pool", [&](const std::string& text) { settings.pool = parse_pool(text); },
+         "memory for the allocator: auto (about what a build\nneeds), fast (also what allocators cache per warp),\n"
+         "both enlarged until the build completes; 512M, 2G;\n200x the root node at 4 bytes/triangle (the papers)")
+      ->default_str("fast")
+      ->type_name("SIZE");
+  if (with_runs) {
+    app.add_option("--runs", settings.runs, "timed builds per allocator")
+        ->capture_default_str()
+        ->check(between(1, 100000))
+        ->type_name("N");
+  }
+  // Added before the costs: options take effect in the order of their declaration, so that a cost
+  // overrides the preset regardless of its place on the command line.
+  app.add_option_function<std::string>(
+         "--prefer",
+         [&](const std::string& text) {
+           settings.prefer = &parse_prefer(text);
+           settings.costs = settings.prefer->costs;
+         },
+         "SAH cost preset: build = fastest build,\ntrace = fastest rays, balanced = both")
+      ->default_str(settings.prefer->name)
+      ->type_name("WHAT");
+  const auto add_cost = [&](const char* option, float& value, const char* about, double min, double max,
+                            const char* type) {
+    app.add_option(option, value, about)
+        ->default_str(fmt::format("{}", value))  // CLI11 would print all digits of .05f
+        ->check(between(min, max))
+        ->type_name(type);
+  };
+  kdtree::SahCosts& costs = settings.costs;
+  add_cost("--traversal-cost", costs.traversal, "SAH: cost of a traversal step", 0, 1e6, "C");
+  add_cost("--intersection-cost", costs.intersection, "SAH: cost of a triangle test", 1e-6, 1e6, "C");
+  add_cost("--empty-bonus", costs.empty_bonus, "SAH: discount if one side is empty", 0, .99, "B");
+  add_cost("--duplicate-cost", costs.duplicate, "SAH: cost of each ref added by a split", 0, 1e6, "C");
+  app.add_flag("--keep-degenerate", settings.keep_degenerate, "keep zero-area triangles");
+  app.add_option("--timeout", settings.timeout,
+                 "time limit of one build, including restarts with\nlarger arrays or pools (exit 1)")
+      ->capture_default_str()
+      ->check(between(0.001, 86400.0))
+      ->type_name("SECONDS");
+}
+
+void add_builder_option(CLI::App& app, BuildSettings& settings, bool with_both) {
+  app.add_option_function<std::string>(
+         "--builder",
+         [&settings, with_both](const std::string& text) { settings.builder = parse_builder(text, with_both); },
+         std::string("single (one kernel), per-level (one kernel per phase\nand level, memory from the host)") +
+             (with_both ? ", both" : ""))
+      ->default_str(with_both ? "both" : "single")
+      ->type_name("BUILDER");
+}
+
+simt::DeviceInfo choose_device(const DeviceOptions& options) {
+  simt::DeviceInfo device = simt::find_device(options.device, options.threads);
+  if (options.device == "auto" && device.id.kind == simt::DeviceKind::cpu) {
+    for (const simt::DeviceInfo& other : simt::list_devices()) {
+      if (other.usable || other.id.kind != simt::DeviceKind::cuda) continue;
+      note(fmt::format("running on the CPU: no usable GPU: {}", other.reason));
+      break;
+    }
+  }
+  if (options.threads > 0 && device.id.kind == simt::DeviceKind::cuda)
+    note("--threads applies to the CPU only; ignored on " + device.key);
+  return device;
+}
+
+std::string device_text(const simt::DeviceInfo& device) {
+  if (device.id.kind == simt::DeviceKind::cpu) {
+    return fmt::format("{}: {}, {} thread{}", device.key, device.name, device.multiprocessors,
+                       device.multiprocessors == 1 ? "" : "s");
+  }
+  return fmt::format("{}: {}, {} multiprocessors, {}", device.key, device.name, device.multiprocessors, device.driver);
+}
+
+const registry::CompiledAllocator& compiled_for(const registry::RegisteredAllocator& entry, const simt::DeviceInfo& device) {
+  const registry::CompiledAllocator* compiled = entry.on(device.id.kind);
+  if (!compiled)
+    throw Error(Exit::device, fmt::format("{}: not compiled for {}; rebuild with CUDA or use --device cpu",
+                                          entry.traits->id, device.key));
+  return *compiled;
+}
+
+}  // namespace heapwood::bench

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// Options shared by several commands, and the parsers of their values. A parser throws
+// Error{Exit::usage} with the option's value and the expected form.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "registry/registry.hpp"
+#include "kdtree/build/build.hpp"
+#include "simt/device.hpp"
+
+namespace CLI {
+class App;
+class Validator;
+}  // namespace CLI
+
+namespace heapwood::bench {
+
+// The default of --allocator: the fastest one that frees (docs/performance.md).
+inline constexpr const char* default_allocator = "heapwood";
+
+struct PoolSize {
+  enum class Kind { automatic, bytes, root_multiple };
+  Kind kind = Kind::automatic;
+  bool for_speed = true;  // automatic: adds what allocators cache per warp
+  std::size_t bytes = 0;
+  double multiple = 0;
+  std::string text = "fast";  // as given
+};
+
+struct DeviceOptions {
+  std::string device = "auto";
+  int threads = 0;  // CPU; 0 = one per hardware thread
+};
+
+// One kernel with a device allocator, or one kernel per phase and level with a host allocator.
+enum class Builder { single, per_level, both };
+const char* name(Builder builder);  // as in JSON: "single-kernel", "per-level"
+
+// All parameters of a build besides scene, allocator and device.
+struct BuildSettings {
+  kdtree::RefKind refs = kdtree::RefKind::clipped;
+  const kdtree::CostPreset* prefer = kdtree::cost_presets;  // preset of `costs`
+  kdtree::SahCosts costs = prefer->costs;
+  PoolSize pool;
+  int runs = 5;
+  bool keep_degenerate = false;
+  double timeout = 60;  // seconds of one build with restarts; in trace, also of a launch
+  Builder builder = Builder::single;
+  std::string host_allocator = "tlsf";  // of the per-level builder (host_memory.hpp)
+};
+
+struct ImageSize {
+  unsigned width = 0, height = 0;
+};
+
+std::size_t parse_bytes(const std::string& text);                 // "4096", "512M", "1.5G", "64KiB"
+PoolSize parse_pool(const std::string& text);                     // "fast", "auto", bytes, "200x"
+ImageSize parse_image_size(const std::string& text);              // "1920x1080"
+unsigned parse_axis(const std::string& text);                     // "x", "y", "z"
+kdtree::RefKind parse_refs(const std::string& text);              // "clipped", "ids", "boxes"
+const kdtree::CostPreset& parse_prefer(const std::string& text);  // "balanced", "build", "trace"
+std::string host_label(const std::string& id);                    // of a host allocator, in tables
+Builder parse_builder(const std::string& text, bool with_both);   // "single", "per-level", "both"
+std::vector<std::string> split(const std::string& text, char separator);
+
+// Throws Error{Exit::usage} that lists the ids.
+const registry::RegisteredAllocator& find_allocator(const std::string& id);
+// "all" or ids separated by commas; in the given order, without duplicates.
+std::vector<const registry::RegisteredAllocator*> find_allocators(const std::string& list);
+
+// The check without its description in --help.
+CLI::Validator quiet(CLI::Validator check);
+// A number in this range including both ends; not NaN.
+CLI::Validator between(double min, double max);
+void add_device_options(CLI::App& app, DeviceOptions& options);
+void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs);
+// --builder; with_both: accepts "both" (for comparisons).
+void add_builder_option(CLI::App& app, BuildSettings& settings, bool with_both);
+
+// The requested device. If `auto` falls back to the CPU, prints one note with the reason.
+simt::DeviceInfo choose_device(const DeviceOptions& options);
+// "cpu: AMD EPYC (2 threads)", "cuda:0: NVIDIA H200 (132 multiprocessors, driver ...)".
+std::string device_text(const simt::DeviceInfo& device);
+// Throws Error{Exit::device} if the allocator was not compiled for the device.
+const registry::CompiledAllocator& compiled_for(const registry::RegisteredAllocator& entry, const simt::DeviceInfo& device);
+
+}  // namespace heapwood::bench

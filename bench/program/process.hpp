@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// Standard streams and signals of the process, for `heapwood` and the viewer.
+#pragma once
+
+#include <string>
+
+namespace heapwood::bench {
+
+// Opens standard streams that are closed at the start of the program. Otherwise a file opened later
+// would get such a descriptor and receive what the program prints.
+void hold_standard_streams();
+
+// Writes to standard error and ignores failures: reporting them would hide the first error's exit
+// code.
+void write_error(const std::string& text);
+
+// SIGINT, SIGTERM and SIGHUP (unless ignored, as by nohup) call `handler`; a second signal ends the
+// process at once.
+void install_signal_handlers(void (*handler)(int));
+
+}  // namespace heapwood::bench

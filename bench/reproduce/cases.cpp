@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: MIT
+// The measurements of each kind of experiment: the runners of `stress` and `bench`, and three small
+// ones.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "workloads/replay.hpp"
+#include "workloads/stress_primitives.hpp"
+#include "bench/bench_runner.hpp"
+#include "bench/build_profile.hpp"
+#include "bench/results/format.hpp"
+#include "bench/prepared_scene.hpp"
+#include "bench/reproduce/reproduce.hpp"
+#include "bench/scene_bench.hpp"
+#include "bench/stress_json.hpp"
+#include "bench/trace_bench.hpp"
+#include "simt/memory.hpp"
+
+namespace heapwood::bench {
+
+namespace {
+
+using Announce = std::function<void(const std::string&)>;
+
+std::vector<const registry::RegisteredAllocator*> only(const std::vector<const registry::RegisteredAllocator*>& asked, const std::string& ids) {
+  if (ids.empty()) return asked;
+  const std::vector<std::string> wanted = split(ids, ',');
+  std::vector<const registry::RegisteredAllocator*> some;
+  for (const registry::RegisteredAllocator* entry : asked) {
+    if (std::find(wanted.begin(), wanted.end(), entry->traits->id) != wanted.end()) some.push_back(entry);
+  }
+  return some;
+}
+
+Json blank(const registry::RegisteredAllocator& entry) {
+  return {{"allocator", entry.traits->id},
+          {"label", entry.traits->label},
+          {"frees", name(entry.traits->frees)},
+          {"lower_bound", entry.traits->lower_bound}};
+}
+
+void set_status(Json& result, Status status, const std::string& reason) {
+  result["status"] = name(status);
+  if (!reason.empty()) result["reason"] = reason;
+}
+
+// Turns an exception into the result's status and reason. An interruption ends the run; its result
+// is discarded.
+template <class F>
+void guarded(Json& result, F f) {
+  try {
+    f();
+  } catch (const std::exception& error) {
+    set_status(result, Status::failed, error.what());
+  }
+}
+
+// Reduces a curve to a few hundred points, including the last one, which suffice for a plot.
+Json thinned(const Json& all, std::size_t max_kept = 200) {
+  if (all.size() <= max_kept) return all;
+  Json some = Json::array();
+  for (std::size_t i = 0; i + 1 < max_kept; ++i) some.push_back(all[i * all.size() / (max_kept - 1)]);
+  some.push_back(all.back());
+  return some;
+}
+
+std::string stress_key(const StressSettings& settings, const StressPoint& point) {
+  std::string key = fmt::format("stress {} payload={} pool={}", name(settings.test), point.payload, point.pool_bytes);
+  if (has_iterations(settings.test)) key += fmt::format(" iterations={}", point.iterations);
+  key += point.requests ? fmt::format(" requests={}", point.requests) : fmt::format(" blocks={}", point.blocks);
+  if (point.page_bytes) key += fmt::format(" page={}", point.page_bytes);
+  return key + fmt::format(" runs={}", settings.runs);
+}
+
+ReproduceCase stress_case(StressBench bench) {
+  ReproduceCase one{stress_key(bench.settings, bench.points.front()), bench.allocators};
+  one.measure = [bench = std::move(bench)](const Announce& announce) {
+    StressEvents events;
+    events.progress = [&](std::size_t, std::size_t, const std::string& what) { announce(what); };
+    Json results = Json::array();
+    for (const StressRow& row : run_stress(bench, events)) {
+      results.push_back(to_json(row));  // before thinning: its figures use all iterations
+      if (!results.back().contains("space")) continue;
+      for (Json& steps : results.back()["space"]["steps"]) steps = thinned(steps);
+    }
+    return results;
+  };
+  return one;
+}
+
+// The file of a paper's scene, or "".
+std::string find_scene(const std::string& folder, const std::string& stem) {
+  if (folder.empty() || stem.empty()) return "";
+  for (const char* extension : {".hwmesh", ".ply", ".obj"}) {
+    const std::filesystem::path path = std::filesystem::path(folder) / (stem + extension);
+    if (std::filesystem::is_regular_file(path)) return path.string();
+  }
+  return "";
+}
+
+struct ChosenScene {
+  std::string source, label;  // label: name without the folder
+  Json about;
+  ChosenScene(const PaperScene& scene, const ReproduceSetup& setup) {
+    const std::string file = find_scene(setup.scenes, scene.file);
+    source = file.empty() ? scene.stand_in : file;
+    label = file.empty() ? source : std::filesystem::path(file).filename().string();
+    about = {{"scene", scene.name}, {"source", label}, {"procedural", file.empty()}};
+  }
+};
+
+ReproduceCase build_case(const ChosenScene& scene, const BuildPlan& plan, const ReproduceSetup& setup) {
+  BenchJob job;
+  job.scenes = {scene.source};
+  job.allocators = only(setup.allocators, plan.only);
+  job.settings.refs = plan.refs;
+  job.settings.pool = parse_pool(plan.pool);
+  job.settings.runs = setup.full ? plan.runs : std::min(plan.runs, 3);
+  job.settings.timeout = job.budget_seconds = setup.seconds * plan.time_factor;
+  job.instrument_all = plan.requests_of_all;
+  if (plan.per_level) job.settings.builder = Builder::both;
+  job.device = setup.device;
+  job.pool_probe = registry::find("atomic");
+  ReproduceCase one{fmt::format("build {} refs={} pool={} runs={}", scene.label, kdtree::name(plan.refs), plan.pool,
+                                job.settings.runs) +
+                        (plan.per_level ? " builders=both" : ""),
+                    job.allocators, scene.about};
+  one.measure = [job = std::move(job)](const Announce& announce) {
+    BenchEvents events;
+    events.progress = [&](std::size_t, std::size_t, const std::string& what) { announce(what); };
+    Json results = Json::array();
+    for (const Result& result : run_bench(job, events).results) results.push_back(to_json(result));
+    return results;
+  };
+  return one;
+}
+
+// Points of the pool during a recorded build: [event, bytes in use, blocks, highest address,
+// external fragmentation of the pool, external fragmentation below that address].
+Json pool_over_time(const kdtree::RecordedRun& run, const registry::RegisteredAllocator& entry, std::uint64_t pool_bytes) {
+  workloads::Replayer replayer(entry.traits->frees, entry.traits->in_pool ? pool_bytes : 0);
+  Json points = Json::array();
+  const std::size_t stride = std::max<std::size_t>(1, run.events.size() / 200);
+  for (std::size_t i = 0; i < run.events.size(); ++i) {
+    replayer.add(run.events[i]);
+    if (i % stride != 0 && i + 1 != run.events.size()) continue;
+    const workloads::Gaps gaps = replayer.gaps();
+    points.push_back({i + 1, gaps.used_bytes, gaps.blocks, gaps.mark_bytes, gaps.external(), gaps.external_below()});
+  }
+  return points;
+}
+
+ReproduceCase recorded_case(const ChosenScene& scene, const ReproduceSetup& setup) {
+  ReproduceCase one{fmt::format("recorded {} refs=clipped pool=auto", scene.label), setup.allocators, scene.about};
+  one.measure = [source = scene.source, setup](const Announce& announce) {
+    BuildSettings settings;
+    settings.timeout = setup.seconds;
+    PreparedScene prepared(source, setup.device, settings, {.frees = false});
+    if (const registry::RegisteredAllocator* atomic = registry::find("atomic"); atomic && atomic->on(setup.device.id.kind))
+      prepared.build_growing(*atomic);
+    Json results = Json::array();
+    for (const registry::RegisteredAllocator* entry : setup.allocators) {
+      announce(fmt::format("{}: {}, recorded", prepared.name(), entry->traits->label));
+      Json result = blank(*entry);
+      const char* reason = cannot_build(*entry);
+      if (!entry->on(setup.device.id.kind)) reason = "not compiled for this device";
+      if (!entry->traits->in_pool) reason = "does not allocate from the pool";
+      if (reason) {
+        set_status(result, Status::skipped, reason);
+      } else if (!simt::interrupted()) {
+        guarded(result, [&] {
+          const kdtree::RecordedRun run = prepared.build_recorded(*entry, std::size_t{4} << 20);
+          const bool whole = !run.instrumented.run.incomplete && !run.truncated();
+          set_status(result, whole ? Status::ok : Status::incomplete,
+                     whole ? "" : "the recording or the tree is incomplete");
+          result["pool_bytes"] = prepared.pool_bytes();
+          result["points"] = pool_over_time(run, *entry, prepared.pool_bytes());
+        });
+      }
+      results.push_back(std::move(result));
+    }
+    return results;
+  };
+  return one;
+}
+
+ReproduceCase trace_case(const ChosenScene& scene, const ReproduceSetup& setup) {
+  TraceBench bench;
+  bench.scene = scene.source;
+  bench.device = setup.device;
+  bench.settings.timeout = setup.seconds;
+  if (!setup.full) bench.size = {256, 256};
+  bench.settings.runs = setup.full ? 5 : 3;
+  // The tree does not depend on the allocator.
+  for (const registry::RegisteredAllocator* entry : setup.allocators) {
+    if (!bench.entry && entry->on(setup.device.id.kind) && !cannot_build(*entry)) bench.entry = entry;
+  }
+  ReproduceCase one{
+      fmt::format("trace {} size={}x{} runs={}", scene.label, bench.size.width, bench.size.height, bench.settings.runs),
+      {},
+      scene.about};
+  one.measure = [bench = std::move(bench)](const Announce& announce) {
+    Json results = Json::array();
+    Json all{{"allocator", "primary"}, {"label", "Primary rays"}};
+    guarded(all, [&] {
+      if (!bench.entry) throw Error(Exit::failed, "none of the allocators can build the tree");
+      const TraceResult traced = run_trace(bench, announce);
+      if (traced.incomplete) throw Error(Exit::failed, "the tree is incomplete");
+      for (const TraceRow& row : traced.rows) {
+        Json result{{"allocator", row.kind}, {"label", row.kind == "primary" ? "Primary rays" : "Diffuse rays"}};
+        set_status(result, Status::ok, "");
+        result["triangles"] = traced.triangles;
+        result["built_with"] = bench.entry->traits->id;
+        result.update(to_json(row));
+        results.push_back(std::move(result));
+      }
+    });
+    if (results.empty()) results.push_back(std::move(all));
+    return results;
+  };
+  return one;
+}
+
+ReproduceCase profile_case(const ChosenScene& scene, const std::vector<const registry::RegisteredAllocator*>& allocators,
+                           const ReproduceSetup& setup) {
+  BuildSettings settings;
+  settings.timeout = setup.seconds;
+  settings.runs = setup.full ? 5 : 3;
+  ReproduceCase one{fmt::format("profile {} refs=clipped runs={}", scene.label, settings.runs), allocators,
+                    scene.about};
+  one.measure = [source = scene.source, settings, allocators, setup](const Announce& announce) {
+    PreparedScene prepared(source, setup.device, settings, {.frees = false});
+    Json results = Json::array();
+    for (const registry::RegisteredAllocator* entry : allocators) {
+      Json result = blank(*entry);
+      guarded(result, [&] {
+        const ProfiledBuild built = profile_build(prepared, *entry, settings, announce);
+        const bool whole = !built.profile.run.incomplete;
+        set_status(result, whole ? Status::ok : Status::incomplete, whole ? "" : "the tree is incomplete");
+        result.update(to_json(built));
+      });
+      results.push_back(std::move(result));
+    }
+    return results;
+  };
+  return one;
+}
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+struct Variant {
+  workloads::PrimitiveTest test;
+  const char* id;
+  const char* label;
+};
+
+ReproduceCase primitive_case(const char* what, workloads::PrimitiveJob job, int runs, std::vector<Variant> variants) {
+  std::string key = fmt::format("{} threads={}", what, job.threads);
+  if (job.readers > 1) key += fmt::format(" readers={}", job.readers);
+  ReproduceCase one{fmt::format("{} runs={}", key, runs)};
+  one.about = {{"threads", job.threads}, {"readers", job.readers}, {"batch", job.batch}};
+  one.measure = [job, runs, variants = std::move(variants)](const Announce& announce) mutable {
+    Json results = Json::array();
+    for (const Variant& variant : variants) {
+      announce(fmt::format("{}, {} threads", variant.label, count_text(job.threads)));
+      job.test = variant.test;
+      Json result{{"allocator", variant.id}, {"label", variant.label}};
+      std::vector<double> runs_ms;
+      guarded(result, [&] {
+        set_status(result, Status::ok, "");
+        const Clock::time_point start = Clock::now();
+        double warm_up_ms = 0, last = 0;
+        for (int run = -1; run < runs && !simt::interrupted(); ++run) {  // run -1 is the warm-up
+          const double before = seconds_since(start);
+          if (run >= 0 && before + last > job.seconds) break;  // no time for another run
+          const workloads::PrimitiveResult measured = workloads::run_primitive(job);
+          if (measured.done != measured.wanted)
+            throw Error(Exit::failed, fmt::format("{} of {} were done", measured.done, measured.wanted));
+          if (run >= 0)
+            runs_ms.push_back(measured.ms);
+          else
+            warm_up_ms = measured.ms;
+          last = seconds_since(start) - before;
+        }
+        if (runs_ms.empty()) {
+          runs_ms.push_back(warm_up_ms);
+          set_status(result, Status::ok, "slow: only the warm-up");
+        } else if (runs_ms.size() < static_cast<std::size_t>(runs)) {
+          set_status(result, Status::ok, fmt::format("slow: only {} of {} runs", runs_ms.size(), runs));
+        }
+      });
+      result["runs_ms"] = runs_ms;
+      put(result, "median_ms", median(runs_ms));
+      results.push_back(std::move(result));
+    }
+    return results;
+  };
+  return one;
+}
+
+}  // namespace
+
+Experiment generic_test(const StressPlan& plan) {
+  return [plan](const ReproduceSetup& setup) {
+    StressBench bench;
+    bench.device = setup.device;
+    bench.allocators = only(setup.allocators, plan.only);
+    StressSettings& settings = bench.settings;
+    settings.test = parse_stress_test(plan.test);
+    settings.lanes = has_requests(settings.test) || workloads::measures_space(settings.test) ? 32 : 1;
+    settings.runs = setup.full ? plan.runs : std::min(plan.runs, 3);
+    settings.seconds = settings.budget_seconds = setup.seconds * plan.time_factor;
+    settings.inspect = plan.memory;
+    std::vector<StressPoint> points = stress_points(setup.full ? plan.full : plan.quick, settings.test, setup.device);
+    if (settings.test == workloads::StressTest::scaling || settings.test == workloads::StressTest::range)
+      take_oversized(points);
+    std::vector<ReproduceCase> cases;
+    for (const StressPoint& point : points) {
+      bench.points = {point};
+      if (!bench.allocators.empty()) cases.push_back(stress_case(bench));
+    }
+    return cases;
+  };
+}
+
+Experiment builds(const BuildPlan& plan) {
+  return [plan](const ReproduceSetup& setup) {
+    std::vector<ReproduceCase> cases;
+    if (only(setup.allocators, plan.only).empty()) return cases;
+    for (const PaperScene& scene : setup.full ? plan.full : plan.quick)
+      cases.push_back(build_case(ChosenScene(scene, setup), plan, setup));
+    return cases;
+  };
+}
+
+Experiment recorded_builds(const std::vector<PaperScene>& full, const std::vector<PaperScene>& quick) {
+  return [full, quick](const ReproduceSetup& setup) {
+    std::vector<ReproduceCase> cases;
+    for (const PaperScene& scene : setup.full ? full : quick)
+      cases.push_back(recorded_case(ChosenScene(scene, setup), setup));
+    return cases;
+  };
+}
+
+Experiment traces(const std::vector<PaperScene>& full, const std::vector<PaperScene>& quick) {
+  return [full, quick](const ReproduceSetup& setup) {
+    std::vector<ReproduceCase> cases;
+    for (const PaperScene& scene : setup.full ? full : quick)
+      cases.push_back(trace_case(ChosenScene(scene, setup), setup));
+    return cases;
+  };
+}
+
+Experiment profiles(const std::vector<PaperScene>& full, const std::vector<PaperScene>& quick) {
+  return [full, quick](const ReproduceSetup& setup) {
+    std::vector<const registry::RegisteredAllocator*> allocators = setup.allocators;
+    std::erase_if(allocators, [](const registry::RegisteredAllocator* entry) { return !kdtree::can_profile(entry->traits->id); });
+    std::vector<ReproduceCase> cases;
+    for (const PaperScene& scene : setup.full ? full : quick) {
+      if (!allocators.empty()) cases.push_back(profile_case(ChosenScene(scene, setup), allocators, setup));
+    }
+    return cases;
+  };
+}
+
+// Threads and ratios as in `heapwood stress semaphore` and `rcu`; on the CPU a warp is one thread.
+Experiment primitive_test(Primitive primitive) {
+  return [primitive](const ReproduceSetup& setup) {
+    const bool rcu = primitive == Primitive::rcu, small = !setup.full || setup.device.id.kind == simt::DeviceKind::cpu;
+    const int runs = setup.full ? 5 : 3;
+    std::vector<ReproduceCase> cases;
+    workloads::PrimitiveJob job;
+    job.device = setup.device.id;
+    job.seconds = setup.seconds;
+    const std::uint32_t max_threads = (rcu ? 1u << 14 : 1u << 20) >> (small ? 6 : 0);
+    for (job.threads = 4; job.threads <= max_threads; job.threads *= 4) {
+      using enum workloads::PrimitiveTest;
+      if (!rcu) {
+        cases.push_back(primitive_case(
+            "semaphore", job, runs,
+            {{counting_semaphore, "counting", "Counting semaphore"}, {bulk_semaphore, "bulk", "Bulk semaphore"}}));
+        continue;
+      }
+      for (const std::uint32_t readers : small ? std::vector{1u, 16u} : std::vector{1u, 4u, 16u, 64u, 256u}) {
+        job.readers = readers;
+        cases.push_back(primitive_case(
+            "rcu", job, runs,
+            {{plain_rcu, "plain", "One barrier per writer"}, {delegated_rcu, "delegated", "Delegation"}}));
+      }
+    }
+    return cases;
+  };
+}
+
+void open_platform_heap(const ReproduceSetup& setup) {
+  const registry::RegisteredAllocator* entry = registry::find("cuda");
+  const registry::CompiledAllocator* compiled = entry ? entry->on(setup.device.id.kind) : nullptr;
+  if (setup.device.id.kind == simt::DeviceKind::cpu || !compiled) return;
+  workloads::StressJob job;
+  job.device = setup.device.id;
+  const simt::Memory head(job.device, entry->traits->smallest_pool);
+  job.pool = {head.data(), std::size_t{2} << 30};  // only its head is accessed
+  job.seconds = setup.seconds;
+  Json its_cases_say_so;
+  guarded(its_cases_say_so, [&] { compiled->stress(job); });
+}
+
+Experiment registers() {
+  return [](const ReproduceSetup& setup) {
+    ReproduceCase one{"registers", setup.allocators};
+    one.measure = [setup](const Announce&) {
+      Json results = Json::array();
+      for (const registry::RegisteredAllocator* entry : setup.allocators) {
+        Json result = blank(*entry);
+        const registry::CompiledAllocator* compiled = entry->on(setup.device.id.kind);
+        if (setup.device.id.kind == simt::DeviceKind::cpu || !compiled) {
+          set_status(result, Status::skipped, "registers are those of GPU kernels");
+        } else {
+          guarded(result, [&] {
+            result["calls"] = to_json(compiled->call_use(setup.device.id, false, alloc::LargeBackend::buddy));
+            result["calls_coalesced"] = to_json(compiled->call_use(setup.device.id, true, alloc::LargeBackend::buddy));
+            set_status(result, Status::ok, "");
+          });
+        }
+        results.push_back(std::move(result));
+      }
+      return results;
+    };
+    return std::vector{one};
+  };
+}
+
+}  // namespace heapwood::bench

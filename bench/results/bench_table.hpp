@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// The tables of `heapwood bench`. They depend on results alone, so that a JSON report reproduces
+// them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/results/result.hpp"
+#include "bench/results/table.hpp"
+
+namespace heapwood::bench {
+
+// As RegEff tables 3 and 4, one column per scene: properties of the build, then slowdowns over
+// AtomicMalloc.
+Table slowdown_table(const std::vector<Result>& results);
+// Memory at the end of the instrumented builds: one group of columns per scene.
+Table fragmentation_table(const std::vector<Result>& results);
+// The single kernel, with the fastest allocator that frees, against the per-level builder, one row
+// per scene. No columns if the latter was not measured.
+Table builder_table(const std::vector<Result>& results);
+// For --format csv, one row per result: raw numbers, empty if not measured.
+Table flat_table(const std::vector<Result>& results);
+
+// One line each: device and version, method.
+std::vector<std::string> method_lines(const std::vector<Result>& results, const std::string& device,
+                                      const std::string& version);
+
+}  // namespace heapwood::bench

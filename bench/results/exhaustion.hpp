@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// Why a tree is incomplete, for users.
+#pragma once
+
+#include <string>
+
+#include "bench/results/result.hpp"
+
+namespace heapwood::bench {
+
+// "cfmmalloc: pool of 4 MiB exhausted, tree incomplete: requested ..., max used ..., free ...,
+// largest free region ...; ADVICE".
+std::string exhaustion_text(const Result& result);
+
+}  // namespace heapwood::bench

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// Measurements to JSON (docs/architecture.md, "JSON") and back. Samples are raw; a figure that was
+// not measured is absent.
+#pragma once
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "bench/results/result.hpp"
+#include "simt/device.hpp"
+
+namespace heapwood::bench {
+
+// Keys stay in insertion order.
+using Json = nlohmann::ordered_json;
+
+inline constexpr const char* bench_schema = "heapwood.bench/1";
+
+// JSON has no NaN or infinity: such a figure is omitted.
+template <class T>
+void put(Json& json, const char* key, const std::optional<T>& value) {
+  if (!value) return;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (!std::isfinite(*value)) return;
+  }
+  json[key] = *value;
+}
+
+inline void put_finite(Json& json, const char* key, double value) { put(json, key, std::optional(value)); }
+
+Json to_json(const simt::DeviceInfo& device);
+Json to_json(const BuildSettings& settings);
+Json to_json(const registry::CallUse& calls);
+Json to_json(const Result& result);
+// Throws std::exception if keys are missing or of the wrong type.
+Result result_from_json(const Json& json);
+
+// {"schema", "argv", "version", "git", "device", "results": []}
+Json report_head(const char* schema, const std::vector<std::string>& argv, const simt::DeviceInfo& device);
+// As report_head(), with results; those in `others` follow those of this run.
+Json bench_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
+                  const std::vector<Result>& results, const std::vector<Json>& others = {});
+// Indented by two spaces per level; invalid UTF-8 (in file names) is replaced.
+std::string json_text(const Json& json);
+
+// A report written earlier, for --resume.
+struct EarlierReport {
+  std::vector<Json> results;
+  std::string git_sha;
+};
+// Empty if there is no such file. Throws Error{Exit::failed} if it is not a report, and
+// Error{Exit::usage} if it is of another device.
+EarlierReport read_report(const std::string& path, const simt::DeviceInfo& device);
+// Compares without regard to the order of keys, which another program may have changed.
+bool same(const Json& a, const Json& b);
+// Whether the result can replace a measurement with these settings: it is complete and has the same
+// settings.
+bool reusable(const Json& result, const BuildSettings& settings);
+
+}  // namespace heapwood::bench

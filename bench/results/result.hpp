@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// The measurements of one scene and one allocator: a row of a table, an element of `results` in
+// JSON.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "alloc/statistics.hpp"
+#include "bench/program/options.hpp"
+#include "bench/results/samples.hpp"
+#include "registry/registry.hpp"
+#include "kdtree/levels/builder.hpp"
+#include "kdtree/check/quality.hpp"
+
+namespace heapwood::bench {
+
+enum class Status { ok, skipped, incomplete, failed };
+const char* name(Status status);
+const char* name(alloc::Frees frees);
+std::string registers_text(const registry::CallUse& use);  // "18 / 14 / 22": malloc, free, both
+// The same as separate cells; `missing` if not known.
+std::array<std::string, 3> register_figures(const std::optional<registry::CallUse>& use);
+
+// Figures of per-level builds only: of the last build, except the times, which are of each timed
+// one.
+struct LevelFigures {
+  kdtree::LevelRun run;
+  std::vector<double> allocation_ms;
+  std::optional<std::uint64_t> mapped_bytes;  // max physical memory of the host allocator
+
+  // Relative to the build times.
+  std::optional<double> allocation_share(const std::vector<double>& runs_ms) const {
+    std::vector<double> shares;
+    for (std::size_t i = 0; i < std::min(runs_ms.size(), allocation_ms.size()); ++i) {
+      if (runs_ms[i] > 0) shares.push_back(allocation_ms[i] / runs_ms[i]);
+    }
+    return median(shares);
+  }
+};
+
+struct Result {
+  std::string source;            // the scene as given: `atrium:1m`, a path
+  std::string digest;            // of a file's content (scenes::digest)
+  std::string scene;             // name in tables
+  std::uint64_t triangles = 0;   // in the tree
+  std::uint64_t degenerate = 0;  // dropped, or kept with --keep-degenerate
+  std::string allocator, label;
+  alloc::Frees frees = alloc::Frees::individually;
+  bool lower_bound = false;
+  Builder builder = Builder::single;
+  BuildSettings settings;
+
+  Status status = Status::skipped;
+  std::string reason;  // one line; may be empty if status is ok
+  std::vector<double> runs_ms;
+  std::vector<double> reset_ms;
+  std::optional<double> slowdown;
+  std::string slowdown_over;         // id of the reference allocator
+  bool wrong_tree = false;           // differs from the other allocators' trees or from run to run
+  std::uint64_t refused_splits = 0;  // of an incomplete tree
+  std::uint64_t refused_bytes = 0;   // the first refused request
+  unsigned warps = 0;                // of the build
+
+  std::optional<kdtree::TreeStats> tree;
+  std::optional<alloc::RequestStats> requests;
+  std::optional<alloc::Fragmentation> at_end;
+  std::optional<registry::KernelUse> kernel;  // CUDA
+  std::optional<registry::CallUse> calls;     // CUDA
+  std::optional<std::uint64_t> pool_bytes, workspace_bytes;
+  std::optional<LevelFigures> levels;  // of the per-level builder
+
+  bool per_level() const { return builder == Builder::per_level; }
+  std::optional<double> median_ms() const { return median(runs_ms); }
+  std::optional<double> refs_per_triangle() const {
+    if (!tree || triangles == 0) return std::nullopt;
+    return static_cast<double>(tree->refs) / static_cast<double>(triangles);
+  }
+  std::optional<std::uint64_t> high_water_bytes() const {
+    if (!requests) return std::nullopt;
+    return requests->high_water_bytes;
+  }
+};
+
+}  // namespace heapwood::bench

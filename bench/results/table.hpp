@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// A table that can be written as aligned text, Markdown or CSV.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace heapwood::bench {
+
+struct Column {
+  std::string title;
+  bool left = false;    // left-aligned text; figures are right-aligned
+  bool wrap = false;    // may be wrapped to fit the width; only the last column
+  std::string group{};  // a second title above adjacent columns of the same group
+};
+
+struct Cell {
+  std::string text;
+  bool best = false;
+  Cell() = default;
+  Cell(std::string text, bool best = false) : text(std::move(text)), best(best) {}
+  Cell(const char* text) : text(text) {}
+};
+
+struct Row {
+  std::vector<Cell> cells;
+  bool heading = false;  // cells[0] alone, above the rows that follow
+};
+
+struct Table {
+  std::string title;
+  std::vector<Column> columns;  // the first names the rows
+  std::vector<Row> rows;
+  std::vector<std::string> notes;
+
+  void add(std::vector<Cell> cells) { rows.push_back({std::move(cells), false}); }
+  void add_heading(std::string text) { rows.push_back({{Cell(std::move(text))}, true}); }
+};
+
+struct TextStyle {
+  std::size_t width = 100;  // columns that do not fit go to further blocks, which repeat the first
+  bool bold = false;        // terminal escapes for titles and best cells
+};
+
+std::string to_text(const Table& table, const TextStyle& style = {});
+std::string to_markdown(const Table& table);
+// Only titles and rows (RFC 4180), without headings, notes and marks.
+std::string to_csv(const Table& table);
+
+// The terminal columns of UTF-8 text without wide characters.
+std::size_t display_width(const std::string& text);
+// Breaks at spaces; a line is wider than `width` only if a single word is.
+std::vector<std::string> wrap_text(const std::string& text, std::size_t width);
+// Width of standard output: at most 120, and 100 if it is not a terminal. Bold on terminals without
+// NO_COLOR.
+TextStyle terminal_style();
+
+}  // namespace heapwood::bench

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+#include "bench/scene_bench.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/results/format.hpp"
+#include "bench/results/samples.hpp"
+
+namespace heapwood::bench {
+
+namespace {
+
+void fail(Result& result, const std::string& reason) {
+  result.status = Status::failed;
+  result.reason = reason;
+}
+
+std::string exhausted_text(const Result& result) {
+  std::string text = fmt::format("pool of {} exhausted: {} request", bytes_text(result.pool_bytes.value_or(0)),
+                                 bytes_text(result.refused_bytes));
+  const char* plural = result.refused_splits == 1 ? "" : "s";
+  return text + fmt::format(" refused, {} node{} not split", count_text(result.refused_splits), plural);
+}
+
+void note_run(Result& result, const kdtree::BuildRun& run) {
+  result.warps = run.warps;
+  if (!run.incomplete) return;
+  result.status = Status::incomplete;
+  result.refused_splits = run.failed_splits;
+  result.refused_bytes = run.failed_bytes;
+}
+
+}  // namespace
+
+SceneBench::SceneBench(const BenchJob& job, const BenchEvents& events, PreparedScene& scene,
+                       std::vector<Candidate> candidates, std::vector<Result*> all, Step step)
+    : job_(job),
+      events_(events),
+      scene_(scene),
+      candidates_(std::move(candidates)),
+      all_(std::move(all)),
+      step_(std::move(step)) {
+  for (Candidate& candidate : candidates_) {
+    Result& result = *candidate.result;
+    result.scene = scene_.name();
+    result.triangles = scene_.triangles();
+    result.degenerate = scene_.degenerate();
+  }
+}
+
+template <class F>
+void SceneBench::guarded(Candidate* candidate, F f) {
+  if (simt::interrupted()) stopped_ = true;
+  if (stopped_) return;
+  try {
+    f();
+  } catch (const simt::Stopped& stop) {
+    if (stop.reason() == simt::Stopped::Reason::interrupted)
+      stopped_ = true;
+    else if (candidate)
+      fail(*candidate->result, stop.what());
+  } catch (const std::exception& error) {
+    if (candidate) fail(*candidate->result, error.what());
+  }
+}
+
+void SceneBench::choose_pool(std::optional<std::uint64_t> kept_bytes) {
+  if (std::none_of(candidates_.begin(), candidates_.end(), [](const Candidate& candidate) { return candidate.entry; }))
+    return;
+  if (kept_bytes) {
+    scene_.set_pool(*kept_bytes);
+    return;
+  }
+  if (job_.settings.pool.kind != PoolSize::Kind::automatic) return;
+  if (job_.pool_probe) {
+    guarded(nullptr, [&] { holds_all_ = !scene_.build_growing(*job_.pool_probe).incomplete; });
+    return;
+  }
+  growing_ = true;
+}
+
+// Also sizes the pool of `--pool auto`, in which every allocator completes a build. Allocators that
+// may hand out live memory come last, when the size is known.
+void SceneBench::warm_up() {
+  for (const bool keeps : {true, false}) {
+    for (Candidate& candidate : candidates_) {
+      const bool careful = !candidate.entry || candidate.entry->traits->keeps_live_memory;
+      if (careful == keeps) warm_up(candidate);
+      if (stopped_) return;
+    }
+  }
+  for (Candidate& candidate : candidates_) {
+    if (candidate.entry) candidate.result->pool_bytes = scene_.pool_bytes();
+  }
+  compare_trees();
+}
+
+void SceneBench::build_per_level(Candidate& candidate, bool timed) {
+  Result& result = *candidate.result;
+  const kdtree::LevelRun run = scene_.build_per_level();
+  if (!result.levels) result.levels.emplace();
+  result.levels->run = run;
+  result.levels->mapped_bytes = scene_.host_statistics().peak_mapped_bytes;
+  if (!timed) return;
+  result.runs_ms.push_back(run.ms);
+  result.levels->allocation_ms.push_back(run.allocation_ms);
+}
+
+void SceneBench::warm_up(Candidate& candidate) {
+  Result& result = *candidate.result;
+  step_(fmt::format("{}: {}, warm-up", scene_.name(), candidate.name()));
+  if (!candidate.entry) {
+    guarded(&candidate, [&] {
+      build_per_level(candidate, false);
+      result.tree = scene_.tree_stats();
+      result.status = Status::ok;
+      if (events_.tree_built) events_.tree_built(scene_, result);
+    });
+    return;
+  }
+  result.pool_bytes = scene_.pool_bytes();
+  if (!may_run(candidate)) return;
+  guarded(&candidate, [&] {
+    const bool grow = growing_ && candidate.entry->traits->keeps_live_memory;
+    const kdtree::BuildRun build = grow ? scene_.build_growing(*candidate.entry) : scene_.build(*candidate.entry);
+    note_run(result, build);
+    candidate.warm_up_ms = build.ms;
+    candidate.warm_up_reset_ms = build.reset_ms;
+    result.tree = scene_.tree_stats();
+    result.workspace_bytes = scene_.workspace().overhead_bytes();
+    if (job_.device.id.kind == simt::DeviceKind::cuda) {
+      const registry::CompiledAllocator& compiled = compiled_for(*candidate.entry, job_.device);
+      result.kernel = compiled.kernel_use(job_.device.id, job_.settings.refs);
+      result.calls = compiled.call_use(job_.device.id, false, alloc::LargeBackend::buddy);
+    }
+    if (result.status != Status::incomplete) result.status = Status::ok;
+    if (events_.tree_built) events_.tree_built(scene_, result);
+  });
+}
+
+// The order of warps varies, so that a pool that sufficed for the warm-up may be too small for a
+// run. All runs are then repeated in a larger pool.
+void SceneBench::measure() {
+  while (!measure_runs()) {
+    for (Candidate& candidate : candidates_) {
+      Result& result = *candidate.result;
+      result.runs_ms.clear();
+      result.reset_ms.clear();
+      if (result.levels) result.levels->allocation_ms.clear();
+      if (candidate.entry) result.pool_bytes = scene_.pool_bytes();
+    }
+  }
+  for (Candidate& candidate : candidates_) keep_warm_up(candidate);
+}
+
+// Returns false if the pool was too small; it is then enlarged.
+bool SceneBench::measure_runs() {
+  for (int run = 0; run < job_.settings.runs && !stopped_; ++run) {
+    for (Candidate& candidate : candidates_) {
+      step_(fmt::format("{}: {}, run {} of {}", scene_.name(), candidate.name(), run + 1, job_.settings.runs));
+      if (!candidate.running() || out_of_budget(candidate)) continue;
+      const std::size_t pool = scene_.pool_bytes();
+      guarded(&candidate, [&] {
+        if (candidate.entry) {
+          const kdtree::BuildRun build =
+              growing_ ? scene_.build_growing(*candidate.entry) : scene_.build(*candidate.entry);
+          if (scene_.pool_bytes() != pool) return;
+          note_run(*candidate.result, build);
+          candidate.result->runs_ms.push_back(build.ms);
+          candidate.result->reset_ms.push_back(build.reset_ms);
+        } else {
+          build_per_level(candidate, true);
+        }
+        if (run + 1 == job_.settings.runs || out_of_budget(candidate)) compare_with_first(*candidate.result);
+      });
+      if (scene_.pool_bytes() != pool) return false;
+      if (stopped_) break;
+    }
+  }
+  return true;
+}
+
+// Whether a run as long as the last one would exceed the budget.
+bool SceneBench::out_of_budget(const Candidate& candidate) const {
+  const std::vector<double>& runs = candidate.result->runs_ms;
+  const double last = runs.empty() ? candidate.warm_up_ms : runs.back();
+  return job_.budget_seconds > 0 && last > 0 && candidate.warm_up_ms + sum(runs) + last > 1e3 * job_.budget_seconds;
+}
+
+void SceneBench::keep_warm_up(Candidate& candidate) {
+  candidate.only_warm_up =
+      candidate.running() && !stopped_ && candidate.result->runs_ms.empty() && candidate.warm_up_ms > 0;
+  if (!candidate.only_warm_up) return;
+  candidate.result->runs_ms.push_back(candidate.warm_up_ms);
+  if (candidate.entry) candidate.result->reset_ms.push_back(candidate.warm_up_reset_ms);
+}
+
+void SceneBench::instrument() {
+  for (Candidate& candidate : candidates_) {
+    if (stopped_) break;
+    step_(fmt::format("{}: {}, requests and fragmentation", scene_.name(), candidate.result->label));
+    if (!candidate.running() || !candidate.entry) continue;
+    guarded(&candidate, [&] {
+      const kdtree::InstrumentedRun run = scene_.build_instrumented(*candidate.entry);
+      candidate.result->requests = run.requests;
+      if (candidate.entry->traits->in_pool) candidate.result->at_end = run.at_end;
+    });
+    if (!job_.instrument_all && candidate.result->requests && candidate.result->status == Status::ok) break;
+  }
+}
+
+void SceneBench::finish() {
+  for (Candidate& candidate : candidates_) {
+    Result& result = *candidate.result;
+    const std::size_t done = result.runs_ms.size();
+    if (result.status == Status::incomplete) {
+      result.reason = exhausted_text(result);
+    } else if (result.status == Status::ok && done == 0) {
+      result.status = Status::skipped;
+      result.reason = interrupted_reason;
+    } else if (result.status == Status::ok) {
+      const bool partial = done < static_cast<std::size_t>(job_.settings.runs);
+      const char* why = stopped_ ? "interrupted after" : "slow: only";
+      result.reason = partial ? fmt::format("{} {} of {} runs", why, done, job_.settings.runs) : "";
+      if (candidate.only_warm_up) result.reason = "slow: only the warm-up";
+    }
+  }
+}
+
+bool SceneBench::may_run(Candidate& candidate) {
+  Result& result = *candidate.result;
+  if (const char* reason = cannot_build(*candidate.entry)) {
+    result.reason = reason;
+    return false;
+  }
+  if (!candidate.entry->on(job_.device.id.kind)) {
+    result.reason = "not compiled for " + job_.device.key;
+    return false;
+  }
+  if (scene_.pool_bytes() < candidate.entry->traits->smallest_pool) {
+    result.reason = fmt::format("needs a pool of at least {}", bytes_text(candidate.entry->traits->smallest_pool));
+    return false;
+  }
+  if (candidate.entry->traits->keeps_live_memory || pool_holds_all()) return true;
+  // It would wrap around and hand out arrays that nodes still read; ids in them may be out of
+  // range.
+  result.reason = "the pool is smaller than the sum of all requests; this allocator would overwrite live memory";
+  return false;
+}
+
+bool SceneBench::pool_holds_all() {
+  if (!holds_all_) {
+    holds_all_ = false;
+    const registry::RegisteredAllocator* bump = registry::find("atomic");
+    const auto build = [&] { return growing_ ? scene_.build_growing(*bump) : scene_.build(*bump); };
+    if (bump) guarded(nullptr, [&] { holds_all_ = !build().incomplete; });
+  }
+  return *holds_all_;
+}
+
+// AtomicMalloc hands out each address once: its tree is the reference.
+void SceneBench::compare_trees() {
+  const Result* first = nullptr;
+  for (const Result* result : all_) {
+    if (result->status != Status::ok || !result->tree) continue;
+    if (!first || result->allocator == "atomic") first = result;
+  }
+  for (Candidate& candidate : candidates_) {
+    Result& result = *candidate.result;
+    if (result.status != Status::ok || !result.tree || result.tree->hash == first->tree->hash) continue;
+    result.wrong_tree = true;
+    fail(result, fmt::format("tree differs from {}'s: hash {:016x} instead of {:016x}", first->label, result.tree->hash,
+                             first->tree->hash));
+  }
+}
+
+void SceneBench::compare_with_first(Result& result) {
+  const std::uint64_t hash = scene_.tree_stats().hash;
+  if (result.status != Status::ok || result.tree->hash == hash) return;
+  result.wrong_tree = true;
+  fail(result, fmt::format("tree differs from run to run: hash {:016x}, then {:016x}", result.tree->hash, hash));
+}
+
+}  // namespace heapwood::bench

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "bench/results/format.hpp"
+#include "bench/scene_bench.hpp"
+#include "bench/stress.hpp"
+#include "simt/memory.hpp"
+
+namespace heapwood::bench {
+
+namespace {
+
+struct Candidate {
+  const registry::RegisteredAllocator* entry;
+  StressRow* row;
+  bool running = true;
+  std::optional<workloads::StressResult> warm_up{};
+  double last = 0;  // seconds of its last job
+  bool only_warm_up = false;
+};
+
+// Measures all allocators at one point.
+class PointBench {
+ public:
+  PointBench(const StressBench& bench, const StressPoint& point, std::vector<Candidate> candidates,
+             simt::Memory& memory, std::function<void(const std::string&)> step)
+      : bench_(bench), point_(point), candidates_(std::move(candidates)), memory_(memory), step_(std::move(step)) {}
+
+  void run() {
+    prepare();
+    const bool space = workloads::measures_space(bench_.settings.test);
+    if (!space) each("warm-up", false, [](Candidate& candidate, const auto& result) { candidate.warm_up = result; });
+    for (int i = 0; i < bench_.settings.runs; ++i) {
+      each(fmt::format("run {} of {}", i + 1, bench_.settings.runs), false,
+           [](Candidate& candidate, const auto& result) { note_run(*candidate.row, result); });
+    }
+    for (Candidate& candidate : candidates_) {
+      candidate.only_warm_up = candidate.running && !stopped_ && candidate.row->runs_ms.empty() && candidate.warm_up;
+      if (candidate.only_warm_up) note_run(*candidate.row, *candidate.warm_up);
+    }
+    if (!space && bench_.settings.inspect) inspect();
+    for (Candidate& candidate : candidates_) judge(candidate);
+  }
+  bool stopped() const { return stopped_; }
+
+ private:
+  void inspect() {
+    each("addresses and fragmentation", true, [](Candidate& candidate, const auto& result) {
+      StressRow& row = *candidate.row;
+      row.overlaps = result.overlaps;
+      row.damaged += result.damaged;
+      note_states(row, result);
+    });
+  }
+  static void note_run(StressRow& row, const workloads::StressResult& result) {
+    row.runs_ms.push_back(result.ms);
+    row.reset_ms.push_back(result.reset_ms);
+    if (result.floor_ms > 0) row.floor_ms.push_back(result.floor_ms);
+    if (result.allocate_ms > 0) {
+      row.allocate_ms.push_back(result.allocate_ms);
+      row.free_ms.push_back(result.free_ms);
+    }
+    if (!row.counts || result.counts.failures > row.counts->failures) row.counts = result.counts;
+    row.split_failures = std::max(row.split_failures, result.split_failures);
+    row.damaged += result.damaged;
+    row.out_of_time |= result.out_of_time;
+    row.capacity_bytes = result.capacity_bytes;
+    if (result.refusal_ms) row.refusal_ms.push_back(*result.refusal_ms);
+    if (result.steps.empty()) return;
+    row.steps.push_back(result.steps);
+    row.overlaps = row.overlaps.value_or(0) + result.overlaps;
+    note_states(row, result);
+  }
+  static void note_states(StressRow& row, const workloads::StressResult& result) {
+    if (result.peak && result.peak->fragmentation.measured) row.peak = result.peak;
+    if (result.end && result.end->fragmentation.measured) row.end = result.end;
+  }
+
+  void prepare() {
+    for (Candidate& candidate : candidates_) {
+      const registry::CompiledAllocator* compiled = candidate.entry->on(bench_.device.id.kind);
+      const alloc::AllocatorTraits& traits = *candidate.entry->traits;
+      if (!compiled) {
+        skip(candidate, "not compiled for " + bench_.device.key);
+      } else if (point_.pool_bytes < traits.smallest_pool) {
+        skip(candidate, fmt::format("needs a pool of at least {}", bytes_text(traits.smallest_pool)));
+      } else if (const char* reason = meaningless(traits)) {
+        skip(candidate, reason);
+      } else if (bench_.device.id.kind == simt::DeviceKind::cuda) {
+        guarded(candidate, [&] {
+          candidate.row->calls = compiled->call_use(bench_.device.id, bench_.settings.coalesced, bench_.settings.large);
+        });
+      }
+    }
+    // Reused at the next point: a smaller pool is the start of a larger one.
+    if (memory_.bytes() >= point_.pool_bytes) return;
+    try {
+      memory_ = simt::Memory();
+      memory_ = simt::Memory(bench_.device.id, point_.pool_bytes);
+    } catch (const Error& error) {
+      for (Candidate& candidate : candidates_) {
+        if (candidate.running) fail(candidate, error.what());
+      }
+    }
+  }
+
+  // Why the test does not apply to an allocator, or nullptr.
+  const char* meaningless(const alloc::AllocatorTraits& traits) const {
+    const workloads::StressTest test = bench_.settings.test;
+    const bool range = test == workloads::StressTest::range, churn = test == workloads::StressTest::churn;
+    const bool lifetimes = workloads::has_lifetimes(test);
+    if ((range || churn || lifetimes) && traits.frees == alloc::Frees::all_at_once) return "cannot free single blocks";
+    if (lifetimes && traits.frees == alloc::Frees::never) return "cannot free";
+    if (workloads::measures_space(test) && !range && !traits.keeps_live_memory)
+      return "never refuses: hands out memory in use instead";
+    return nullptr;
+  }
+
+  template <class F>
+  void each(const std::string& what, bool inspect, F f) {
+    for (Candidate& candidate : candidates_) {
+      step_(fmt::format("{}: {}", candidate.row->label, what));
+      if (!candidate.running || (!inspect && out_of_budget(candidate))) continue;
+      const auto start = std::chrono::steady_clock::now();
+      guarded(candidate, [&] { f(candidate, candidate.entry->on(bench_.device.id.kind)->stress(job(inspect))); });
+      candidate.last = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      candidate.row->seconds += candidate.last;
+    }
+  }
+
+  // Whether a run as long as the last one would exceed the budget.
+  bool out_of_budget(const Candidate& candidate) const {
+    return bench_.settings.budget_seconds > 0 && candidate.last > 0 &&
+           candidate.row->seconds + candidate.last > bench_.settings.budget_seconds;
+  }
+
+  workloads::StressJob job(bool inspect) const {
+    const StressSettings& settings = bench_.settings;
+    workloads::StressJob job;
+    job.device = bench_.device.id;
+    job.pool = {memory_.data(), point_.pool_bytes};
+    job.options.wait_when_full = settings.wait;
+    job.options.page_bytes = point_.page_bytes;
+    job.options.large_backend = settings.large;
+    job.test = settings.test;
+    job.coalesced = settings.coalesced;
+    job.threads = stress_threads(settings, point_);
+    job.lanes = settings.lanes;
+    job.payload = point_.payload;
+    job.iterations = point_.iterations;
+    job.order = settings.order;
+    job.seed = settings.seed;
+    job.rounds = settings.rounds;
+    job.touch = settings.touch;
+    job.inspect = inspect;
+    job.seconds = settings.seconds;
+    if (!inspect) job.run_seconds = settings.budget_seconds;
+    return job;
+  }
+
+  // Runs f. An exception is the candidate's failure; an interruption stops the test.
+  template <class F>
+  void guarded(Candidate& candidate, F f) {
+    if (simt::interrupted()) stopped_ = true;
+    if (stopped_) return;
+    try {
+      f();
+    } catch (const simt::Stopped& stop) {
+      if (stop.reason() == simt::Stopped::Reason::interrupted)
+        stopped_ = true;
+      else
+        fail(candidate, fmt::format("not finished after {} s (--seconds)", figure_text(limit())));
+    } catch (const std::exception& error) {
+      fail(candidate, error.what());
+    }
+  }
+
+  static void skip(Candidate& candidate, const std::string& reason) {
+    candidate.running = false;
+    candidate.row->reason = reason;
+  }
+  static void fail(Candidate& candidate, const std::string& reason) {
+    candidate.running = false;
+    candidate.row->status = Status::failed;
+    candidate.row->reason = reason;
+  }
+
+  void judge(Candidate& candidate) const {
+    StressRow& row = *candidate.row;
+    if (!candidate.running) return;
+    if (row.runs_ms.empty()) {
+      row.reason = interrupted_reason;
+      return;
+    }
+    const std::uint64_t overlaps = row.overlaps.value_or(0), shared = row.damaged + overlaps;
+    const workloads::StressCounts& counts = *row.counts;
+    const workloads::StressTest test = bench_.settings.test;
+    const bool churn = test == workloads::StressTest::churn, exhausts = test == workloads::StressTest::exhaust;
+    const bool fills = churn || exhausts || test == workloads::StressTest::utilization;
+    if (shared) {
+      const bool published = !candidate.entry->traits->keeps_live_memory;
+      row.status = published ? Status::incomplete : Status::failed;
+      row.reason = fmt::format("handed out memory in use{}: {} blocks overlap, {} were found damaged",
+                               published ? ", as published" : "", count_text(overlaps), count_text(row.damaged));
+    } else if (row.out_of_time) {
+      row.status = Status::incomplete;
+      row.reason = out_of_time(row);
+    } else if (!fills && (counts.failures || row.split_failures)) {
+      row.status = Status::incomplete;
+      row.reason = fmt::format("{} of {} requests refused", count_text(std::max(counts.failures, row.split_failures)),
+                               count_text(counts.allocations + counts.failures));
+    } else {
+      row.status = Status::ok;
+      const bool partial = row.runs_ms.size() < static_cast<std::size_t>(bench_.settings.runs);
+      if (candidate.only_warm_up)
+        row.reason = "slow: only the warm-up";
+      else if (partial)
+        row.reason = fmt::format("{} {} of {} runs", stopped_ ? "interrupted after" : "slow: only", row.runs_ms.size(),
+                                 bench_.settings.runs);
+      else if (churn && counts.failures == 0)
+        row.reason = "nothing was refused: give more --iterations";
+      else
+        row.reason.clear();
+    }
+  }
+
+  std::string out_of_time(const StressRow& row) const {
+    const std::string after = fmt::format("after {} s (--seconds)", figure_text(limit()));
+    const std::size_t steps = row.steps.empty() ? 0 : row.steps.back().size();
+    switch (bench_.settings.test) {
+      case workloads::StressTest::range:
+        return fmt::format("{} of {} iterations {}", steps, point_.iterations, after);
+      case workloads::StressTest::churn:
+        if (bench_.settings.budget_seconds <= 0) return fmt::format("not full {} in the next iteration", after);
+        return fmt::format("not full {}, {} iterations", after, count_text(steps));
+      default:
+        return "not full " + after;
+    }
+  }
+  // The time limit of a job in seconds.
+  double limit() const {
+    const StressSettings& settings = bench_.settings;
+    return settings.budget_seconds > 0 ? std::min(settings.seconds, settings.budget_seconds) : settings.seconds;
+  }
+
+  const StressBench& bench_;
+  const StressPoint& point_;
+  std::vector<Candidate> candidates_;
+  simt::Memory& memory_;
+  std::function<void(const std::string&)> step_;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+std::vector<StressRow> run_stress(const StressBench& bench, const StressEvents& events) {
+  const std::size_t untimed = workloads::measures_space(bench.settings.test) ? 0 : 2;
+  const std::size_t steps = bench.allocators.size() * (static_cast<std::size_t>(bench.settings.runs) + untimed);
+  std::vector<StressRow> rows;
+  simt::Memory memory;
+  std::size_t done = 0;
+  for (const StressPoint& point : bench.points) {
+    const std::size_t first = rows.size();
+    for (const registry::RegisteredAllocator* entry : bench.allocators) {
+      StressRow row;
+      row.allocator = entry->traits->id;
+      row.label = entry->traits->label;
+      row.frees = entry->traits->frees;
+      row.lower_bound = entry->traits->lower_bound;
+      row.settings = bench.settings;
+      row.point = point;
+      row.reason = interrupted_reason;
+      rows.push_back(std::move(row));
+    }
+    std::vector<Candidate> candidates;
+    for (std::size_t i = 0; i < bench.allocators.size(); ++i)
+      candidates.push_back({bench.allocators[i], &rows[first + i]});
+    PointBench measure(bench, point, std::move(candidates), memory, [&](const std::string& what) {
+      if (events.progress) events.progress(done, steps * bench.points.size(), what);
+      ++done;
+    });
+    measure.run();
+    if (events.point_done) events.point_done(rows);
+    if (measure.stopped()) break;
+  }
+  return rows;
+}
+
+}  // namespace heapwood::bench

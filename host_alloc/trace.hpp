@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// The requests that a program made to a host allocator, in order, and their text format: lines of
+// `op,id,bytes`, where op is `allocate` or `free` and id is any number that no other live block
+// has; a free has no bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "host_alloc/host_allocator.hpp"
+
+namespace heapwood::host_alloc {
+
+struct HostTraceOp {
+  std::uint32_t slot = 0;  // of the block: identifies it while it is live
+  bool allocate = false;
+  std::size_t bytes = 0;  // of an allocation
+  bool operator==(const HostTraceOp&) const = default;
+};
+
+struct HostTrace {
+  std::vector<HostTraceOp> ops;
+  std::uint32_t slots = 0;  // at least the max number of blocks live at once
+};
+
+inline constexpr std::size_t largest_traced_request = std::size_t{1} << 48;
+
+// Throws Error{Exit::failed} with the line's number, its text and the expected format. Blocks may
+// be live at the end.
+HostTrace parse_host_trace(std::string_view text, const std::string& name);
+std::string host_trace_text(const HostTrace& trace);
+
+// Forwards all calls to another allocator and records them. Refused requests are not recorded.
+class RecordedHostAllocator final : public HostAllocator {
+ public:
+  explicit RecordedHostAllocator(std::unique_ptr<HostAllocator> base) : base_(std::move(base)) {}
+
+  void* allocate(std::size_t bytes, std::size_t alignment) override;
+  void deallocate(void* block) override;
+  HostStatistics statistics() const override { return base_->statistics(); }
+  void walk(const std::function<void(const HostRegion&)>& visit) const override { base_->walk(visit); }
+  std::size_t shrink() override { return base_->shrink(); }
+  HostTrace trace() const;
+
+ private:
+  // Held over the call, so that the order is the one in which memory changed owners.
+  mutable std::mutex mutex_;
+  std::unique_ptr<HostAllocator> base_;
+  HostTrace trace_;
+  std::vector<std::uint32_t> vacant_;
+  std::unordered_map<void*, std::uint32_t> slots_;
+};
+
+}  // namespace heapwood::host_alloc

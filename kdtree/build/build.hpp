@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// The interface of the single-kernel builder: its options, its workspace and its results. The
+// kernel, a template over the allocator, is in build_kernel.hpp; engine/ instantiates it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "alloc/recording/live_recording.hpp"
+#include "alloc/statistics.hpp"
+#include "kdtree/device_mesh.hpp"
+#include "kdtree/tree.hpp"
+
+namespace heapwood::kdtree {
+
+// What a node's array holds per ref (docs/architecture.md, "Refs").
+enum class RefKind : std::uint8_t {
+  clipped,  // 32 bytes: id and the bounds of the triangle's part inside the node
+  ids,      // 4 bytes: triangle ids as in the papers; every visit repeats the exact clip
+  // 4 bytes: ids; bounds are the triangle's box cut by the node's: faster builds, worse trees
+  boxes,
+};
+inline constexpr RefKind all_ref_kinds[] = {RefKind::clipped, RefKind::ids, RefKind::boxes};
+const char* name(RefKind kind);
+std::size_t ref_bytes(RefKind kind);
+
+struct BuildOptions {
+  SahCosts costs;
+  unsigned warps = 0;   // 0 = all that can be resident at once
+  double seconds = 60;  // time limit of a build with all its launches and restarts
+  // start of the time limit; default: the call
+  std::optional<std::chrono::steady_clock::time_point> started{};
+  // Instrumented builds only: allocation number fail_at and all later ones fail; 0 = none.
+  std::uint64_t fail_at = 0;
+  // Recorded builds on the CPU only: receives the events; must outlive the build.
+  alloc::LiveRecording* live = nullptr;
+};
+
+// The result of one build.
+struct BuildRun {
+  // the kernel: from triangles in device memory to the finished tree with all arrays freed
+  double ms = 0;
+  double reset_ms = 0;              // initializing pool and queue before the kernel; not in ms
+  bool incomplete = false;          // the pool was exhausted: some leaves would have been split
+  std::uint64_t failed_splits = 0;  // number of such leaves
+  std::uint64_t failed_bytes = 0;   // size of the first request that failed
+  unsigned warps = 0;               // warps of the launch
+};
+
+// An untimed, slower build with an instrumented allocator: its requests and the state of the pool
+// after it.
+struct InstrumentedRun {
+  BuildRun run;
+  alloc::RequestStats requests;
+  alloc::Fragmentation at_end;  // after the build: nothing is live if the allocator can free
+};
+
+// An instrumented build with a record of every request, free and node
+// (alloc/adaptors/recorded.hpp).
+struct RecordedRun {
+  InstrumentedRun instrumented;
+  std::vector<alloc::RecordedEvent> events;
+  std::uint64_t events_in_all = 0;     // more than events.size() if the recording is truncated
+  std::vector<alloc::Region> regions;  // the allocator's walk after the build
+  bool truncated() const { return events_in_all > events.size(); }
+};
+
+// Sizes of the workspace's arrays, for tests that need small ones; 0 = derived from the mesh. A
+// full ring or a lack of shared nodes makes a build slower but not wrong; output arrays that are
+// full are enlarged.
+struct WorkspaceLimits {
+  // Entries of the task queue: a power of two, at least four times the warps.
+  std::size_t ring = 0;
+  std::size_t shared_nodes = 0;  // at least 1
+  std::size_t nodes = 0;
+  std::size_t output = 0;
+};
+
+// Resident warps per multiprocessor of a GPU (BuildKernel).
+inline constexpr unsigned warps_per_multiprocessor = 20;
+
+// The device memory of builds besides the allocator's own state: pool, task queue and output
+// arrays. It is sized for one mesh and shared by all allocators and runs. A build that overruns the
+// output arrays enlarges them and restarts within the same time limit.
+class Workspace {
+ public:
+  // `mesh` must outlive the workspace.
+  Workspace(const DeviceMesh& mesh, RefKind refs, std::size_t pool_bytes, const WorkspaceLimits& limits = {});
+  ~Workspace();
+  Workspace(Workspace&&) noexcept;
+
+  const DeviceMesh& mesh() const;
+  RefKind refs() const;
+  const simt::DeviceId& device() const;
+  alloc::Pool pool() const;
+  // Options for the allocator of a build: the part of the pool beyond the first size of `--pool
+  // auto` is spare memory for caches of warps.
+  alloc::AllocatorOptions allocator_options() const;
+  // The pool sizes that `--pool auto` starts with, for allocators that free and for those that
+  // never do; and the paper's "N times the root node's size" (4 bytes per triangle).
+  static std::size_t suggested_pool(std::size_t triangles, RefKind refs, bool frees);
+  static std::size_t pool_of_root_multiples(std::size_t triangles, double multiple);
+  void resize_pool(std::size_t bytes);
+  // Bytes of device memory besides the pool.
+  std::size_t overhead_bytes() const;
+  // The tree of the last build, copied to the host.
+  Tree download() const;
+
+  struct Parts;  // for the kernel's driver (build_driver.hpp)
+  Parts& parts() { return *parts_; }
+
+ private:
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace heapwood::kdtree

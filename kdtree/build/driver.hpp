@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// Runs the single-kernel builder: host code, a template over the allocator and the device. engine/
+// instantiates it.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "alloc/adaptors/counted.hpp"
+#include "alloc/adaptors/failing.hpp"
+#include "alloc/adaptors/recorded.hpp"
+#include "kdtree/build/deadline.hpp"
+#include "kdtree/build/memory.hpp"
+#include "kdtree/build/output.hpp"
+#include "kdtree/build/refused.hpp"
+#include "kdtree/build/root.hpp"
+#include "kdtree/build/shared.hpp"
+#include "kdtree/build/small.hpp"
+#include "kdtree/build/workspace.hpp"
+#include "simt/launch.hpp"
+
+namespace heapwood::kdtree {
+
+// Runs f and returns its milliseconds of host time.
+template <class F>
+double timed(F f) {
+  const auto start = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+template <class Allocator, RefKind kind, class Device, class Probe = NoProbe>
+BuildRun launch_build(const Device& device, Workspace& workspace, const Allocator& allocator,
+                      const BuildOptions& options, const BuildDeadline& deadline, const Probe& probe = {}) {
+  using Kernel = BuildKernel<Allocator, kind, Probe>;
+  Workspace::Parts& p = workspace.parts();
+  Kernel kernel{
+      .allocator = allocator,
+      .costs = options.costs,
+      .vertices = p.mesh->vertices.data(),
+      .triangles = p.mesh->triangles.data(),
+      .triangle_count = static_cast<std::uint32_t>(p.mesh->triangles.size()),
+      .probe = probe,
+      .corners = p.corners.data(),
+      .queue = TaskQueue(p.queue.data(), p.ring.data(), static_cast<std::uint32_t>(p.ring.size()),
+                         DeferredNodes(p.deferred.data())),
+      .shared = SharedNodes(p.shared_counters.data(), p.shared.data(), static_cast<std::uint32_t>(p.shared.size())),
+      .counters = p.counters.data(),
+      .nodes = p.nodes.data(),
+      .pair_capacity = p.nodes.size() / 2,
+      .refs = p.output.data(),
+      .ref_capacity = p.output.size()};
+  BuildRun run;
+  run.warps = device.template resident_warps<Kernel>();
+  if (options.warps != 0 && options.warps < run.warps) run.warps = options.warps;
+  run.reset_ms = timed([&] { p.reset(run.warps); });
+  run.ms = deadline.launch([&](const simt::LaunchLimits& limits) { return device.launch(kernel, run.warps, limits); });
+  const BuildCounters counters = p.counters.download().front();
+  run.failed_splits = counters.failed_splits;
+  run.failed_bytes = counters.failed_bytes;
+  run.incomplete = p.incomplete = counters.failed_splits != 0;
+  return run;
+}
+
+// Resets the workspace, creates the allocator (or its adaptors) with `make_allocator()` and builds.
+// Repeats all of it with larger output arrays if they overflow.
+template <class Allocator, RefKind kind, class Device, class Make, class MakeProbe = NoProbe (*)()>
+BuildRun build_with(
+    const Device& device, Workspace& workspace, const BuildOptions& options, Make make_allocator,
+    MakeProbe make_probe = [] { return NoProbe{}; }) {
+  const BuildDeadline deadline(std::string(Allocator::traits.id) + ": build", options);
+  for (;;) {
+    std::optional<decltype(make_allocator())> allocator;
+    const double create_ms = timed([&] { allocator.emplace(make_allocator()); });
+    const alloc::ReleaseAtEnd<Allocator> release(workspace.pool(), workspace.device());
+    try {
+      BuildRun run = launch_build<decltype(make_allocator()), kind>(device, workspace, *allocator, options, deadline,
+                                                                    make_probe());
+      run.reset_ms += create_ms;
+      return run;
+    } catch (const simt::KernelFailure& failure) {
+      if (failure.code == count_mismatch) {
+        throw Error(Exit::failed, std::string("internal error: partitioning ") + std::to_string(failure.operand[0]) +
+                                      " refs did not give the chosen counts (" + std::to_string(failure.operand[1]) +
+                                      ", " + std::to_string(failure.operand[2]) + "); please report the scene");
+      }
+      if (failure.code != nodes_overflow && failure.code != refs_overflow) throw;
+      deadline.check();
+      workspace.parts().grow(failure.code);
+    }
+  }
+}
+
+// Calls f.template operator()<kind>() for the workspace's kind of refs.
+template <class F>
+auto with_ref_kind(RefKind kind, F f) {
+  switch (kind) {
+    case RefKind::ids:
+      return f.template operator()<RefKind::ids>();
+    case RefKind::boxes:
+      return f.template operator()<RefKind::boxes>();
+    case RefKind::clipped:
+      break;
+  }
+  return f.template operator()<RefKind::clipped>();
+}
+
+template <class Allocator, class Device>
+BuildRun build(const Device& device, Workspace& workspace, const BuildOptions& options) {
+  if (workspace.mesh().triangles.size() == 0) return {};
+  return with_ref_kind(workspace.refs(), [&]<RefKind kind>() {
+    return build_with<Allocator, kind>(device, workspace, options, [&] {
+      return Allocator::create(workspace.pool(), workspace.allocator_options(), device);
+    });
+  });
+}
+
+// One kernel serves instrumented and recorded builds: with capacity 0 nothing is recorded.
+template <class Allocator, class Device>
+RecordedRun build_recorded(const Device& device, Workspace& workspace, const BuildOptions& options,
+                           std::size_t capacity) {
+  using Failing = alloc::Failing<Allocator>;
+  using Counted = alloc::Counted<Failing>;
+  using Instrumented = alloc::Recorded<Counted>;
+  RecordedRun result;
+  if (workspace.mesh().triangles.size() == 0) return result;
+  const alloc::Pool pool = workspace.pool();
+  alloc::CountedMemory counted(workspace.device(), pool.bytes);
+  alloc::FailingMemory failing(workspace.device(), options.fail_at);
+  alloc::RecordedMemory recorded(workspace.device(), capacity, options.live);
+  Allocator base{};
+  result.instrumented.run = with_ref_kind(workspace.refs(), [&]<RefKind kind>() {
+    return build_with<Allocator, kind>(device, workspace, options, [&] {
+      counted.reset();
+      failing.reset();
+      recorded.reset();
+      base = Allocator::create(pool, workspace.allocator_options(), device);
+      return Instrumented::create(Counted::create(Failing::create(base, failing), pool, counted), pool, recorded);
+    });
+  });
+  result.instrumented.requests = counted.result();
+  base.walk(alloc::HostView(workspace.device()),
+            [&](const alloc::Region& region) { result.regions.push_back(region); });
+  result.instrumented.at_end =
+      alloc::fragmentation_by_region(result.regions, counted.requested(result.regions, device));
+  result.events_in_all = recorded.total();
+  result.events = recorded.events();
+  return result;
+}
+
+template <class Allocator, class Device>
+InstrumentedRun build_instrumented(const Device& device, Workspace& workspace, const BuildOptions& options) {
+  return build_recorded<Allocator>(device, workspace, options, 0).instrumented;
+}
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// The single-kernel builder: persistent warps take nodes from one queue and split them until none
+// is left. Every split asks the allocator for the children's arrays, and the last reader of the
+// parent's array frees it (RegEff section 6). Many warps split a large node together
+// (shared_node.hpp); one warp splits small nodes depth-first with a private stack.
+// docs/architecture.md describes the protocol; build_worker.hpp is the code of one warp.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "alloc/allocator.hpp"
+#include "kdtree/build/build.hpp"
+#include "kdtree/build/probe.hpp"
+#include "kdtree/split/choose.hpp"
+#include "kdtree/build/shared_node.hpp"
+#include "kdtree/build/task_queue.hpp"
+
+namespace heapwood::kdtree {
+
+// Codes for Warp::fail.
+enum BuildError : std::uint32_t {
+  nodes_overflow = 1,  // the node array is full
+  refs_overflow = 2,   // the ref array is full
+  count_mismatch = 3,  // a bug: a partition moved other numbers of refs than the choice counted
+};
+
+// The chunks [item.chunk, end) that found no space in the queue: the warp processes them itself.
+struct Backlog {
+  WorkItem item;
+  std::uint32_t end = 0;
+};
+
+// unknown: the scene's bounds are not complete. open: the root's array exists and can be filled.
+// refused: the allocator refused it.
+enum class RootState : std::uint32_t { unknown, open, refused };
+
+// Counters that all warps add to, each on its own cache line.
+struct BuildCounters {
+  alignas(128) std::uint64_t pairs = 1;  // node pairs reserved; pair 0 is the root's
+  alignas(128) std::uint64_t refs = 0;   // entries of the output reserved
+  alignas(128) std::uint64_t failed_splits = 0;
+  // size of the first request that failed, or of the larger of two made together
+  std::uint64_t failed_bytes = 0;
+  Box bounds;  // of the scene, written by one warp
+  // The root's phases (build_root.hpp), pieces finished:32 | claimed:32, and the state between
+  // them.
+  alignas(128) std::uint64_t bounds_pieces = 0;
+  alignas(128) std::uint64_t init_pieces = 0;
+  alignas(128) RootState root = RootState::unknown;
+};
+
+// `ProbeType` records what each warp is doing (build_probe.hpp).
+template <class Allocator, RefKind kind, class ProbeType = NoProbe>
+struct BuildKernel {
+  using Refs = RefArray<kind>;
+  using Probe = ProbeType;
+  // Blocks of two warps give the finest steps of registers per warp; warps do not depend on their
+  // block. 20 warps per multiprocessor with 96 registers each, some spilled, are faster than 16
+  // warps without that limit, except in scenes too small for either.
+  static constexpr unsigned block_threads = 64;
+  static constexpr unsigned blocks_per_multiprocessor = warps_per_multiprocessor * 32 / block_threads;
+  static constexpr unsigned stack_size = 64;  // a power of two above max_depth
+  static_assert(stack_size > max_depth);
+  // Minimum size of a node that is published for another warp: publishing costs both warps together
+  // about as much as a split, or only the publishing warp while most warps are idle. A warp with
+  // more than max_kept_tasks nodes on its stack publishes nodes of any size: if each split cuts
+  // most refs in two, few refs become many nodes.
+  static constexpr std::uint32_t min_published_refs = 12, min_published_refs_when_idle = 4, max_kept_tasks = 6;
+  // While most warps are idle, a shared node's child with more refs than this becomes a shared node
+  // too, because the whole build then waits for it. 384 measured slightly faster than 256 and 512
+  // (docs/experiments.md). The tree does not depend on it.
+  static constexpr std::uint32_t shared_limit_when_idle = 384;
+  static_assert(shared_limit_when_idle >= exact_limit && shared_limit_when_idle <= shared_limit);
+  // Stack bound: a node that moves to the top leaves fewer than max_kept_tasks nodes below it, and
+  // is then split down to the last level.
+  static_assert(stack_size >= max_kept_tasks - 1 + max_depth - 1);
+
+  // Whether small nodes are split in a loop without calls, with nodes that need a call left to the
+  // code behind it (BuildWorker::split_nodes). For allocators without a context that can free, the
+  // loop would hold a second copy of their code and be up to 20% slower than one place for all
+  // nodes.
+  static constexpr bool has_context = requires { typename Allocator::WarpState; };
+  static constexpr bool splits_in_loop = has_context || Allocator::traits.frees == alloc::Frees::never;
+  // A node whose split has been chosen, with its children's arrays if they are allocated.
+  struct Unfinished {
+    Split split;
+    alloc::BlockPair arrays;
+    std::uint64_t tickets;
+  };
+  struct Nothing {};
+
+  // The warp's fast memory, with the state of the allocator's context, if it has one, and of the
+  // probe.
+  struct Scratch : alloc::WarpStateOf<Allocator>::Type, Probe::State {
+    ChooseScratch choose;
+    [[no_unique_address]] std::conditional_t<splits_in_loop, Unfinished, Nothing> unfinished;
+    Backlog backlog;
+    bool refused;  // this warp was just refused memory, or has just released its cached memory
+    // the node that was retried after all warps had released their cached memory
+    std::uint32_t last_try;
+    NodeTask stack[stack_size];
+  };
+
+  Allocator allocator;
+  SahCosts costs;
+  const Vec3* vertices;
+  const Triangle* triangles;
+  std::uint32_t triangle_count;  // at least 1
+  Probe probe;                   // an empty one takes up padding only
+  PackedCorners* corners;
+  TaskQueue queue;
+  SharedNodes shared;
+  BuildCounters* counters;
+  Node* nodes;
+  std::uint64_t pair_capacity;
+  std::uint32_t* refs;
+  std::uint64_t ref_capacity;
+
+  template <class Warp>
+  SIMT_INLINE void operator()(Warp& warp, Scratch& scratch) const;  // build_worker.hpp
+};
+
+// Refs per chunk of a shared node: enough to be worth waking a warp, few enough to occupy all
+// warps. Chunks are smaller while `waiting` warps have no other work: the build then waits for this
+// node, and the time of a chunk is proportional to its rounds of 32 refs.
+SIMT_INLINE std::uint32_t chunk_size(std::uint32_t n, std::uint32_t waiting = 0) {
+  const auto in_rounds = [](std::uint32_t refs) { return (refs + 31) / 32 * 32; };
+  const std::uint32_t even = in_rounds(n / 2048), one_each = waiting == 0 ? 128 : in_rounds(n / waiting);
+  const std::uint32_t lower_limit = one_each < 32 ? 32 : one_each > 128 ? 128 : one_each;
+  return even < lower_limit ? lower_limit : even > 512 ? 512 : even;
+}
+
+// The data of a split that both children need.
+struct ParentSplit {
+  unsigned axis;
+  float plane;
+  std::uint32_t nl, nr;
+  NodePath path;  // path of both children
+  float allowance;
+};
+SIMT_INLINE ParentSplit parent_split(const NodeTask& parent, const Split& split) {
+  return {split.axis(),
+          split.position(),
+          split.nl(),
+          split.nr(),
+          parent.path.below(split.is_poor()),
+          parent.n <= max_uncounted_refs ? parent.allowance
+                                         : allowance_below(parent.allowance, parent.n, split.added(parent.n))};
+}
+
+// The task of the child on one side. It is built from selected components, because selecting whole
+// structs would place them in local memory.
+SIMT_INLINE NodeTask child_task(const NodeTask& parent, const ParentSplit& split, unsigned side, std::byte* refs,
+                                std::uint32_t pair) {
+  return {refs,
+          side == 0 ? split.nl : split.nr,
+          2 * pair + side,
+          {set(parent.box.lo, side == 0 ? 3 : split.axis, split.plane),
+           set(parent.box.hi, side == 0 ? split.axis : 3, split.plane)},
+          split.path,
+          split.allowance};
+}
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "kdtree/build/profile.hpp"
+
+#include <algorithm>
+
+#include "alloc/private_bump.hpp"
+#include "simt/error.hpp"
+
+namespace heapwood::kdtree {
+
+std::uint64_t BuildProfile::lifetime_ns() const {
+  std::uint64_t sum = 0;
+  for (const WarpTimes& warp : warps) sum += warp.end - warp.begin;
+  return sum;
+}
+
+std::uint64_t BuildProfile::wall_ns() const {
+  std::uint64_t last = 0;
+  for (const WarpTimes& warp : warps) last = std::max(last, warp.end);
+  return last;
+}
+
+namespace {
+
+std::uint64_t column(const std::uint64_t* cells, Phase phase) {
+  std::uint64_t sum = 0;
+  for (unsigned level = 0; level < profile_levels; ++level)
+    sum += cells[level * phase_count + static_cast<unsigned>(phase)];
+  return sum;
+}
+
+bool on_cuda(const simt::DeviceId& device) { return device.kind == simt::DeviceKind::cuda; }
+
+}  // namespace
+
+std::uint64_t BuildProfile::phase_ns(Phase phase) const { return column(sums.ns, phase); }
+std::uint64_t BuildProfile::phase_visits(Phase phase) const { return column(sums.visits, phase); }
+
+const char* name(Phase phase) {
+  constexpr const char* names[phase_count] = {"bounds", "init",     "choose", "move", "binned", "exact",
+                                              "leaf",   "allocate", "free",   "give", "wait",   "other"};
+  return names[static_cast<unsigned>(phase)];
+}
+
+bool can_profile(const std::string& allocator) { return allocator == "atomic" || allocator == "heapwood"; }
+
+BuildProfile build_profiled(Workspace& workspace, const std::string& allocator, const BuildOptions& options) {
+  if (!can_profile(allocator))
+    throw Error(Exit::usage, allocator + ": a profile is there for the allocators atomic and heapwood");
+  if (workspace.refs() != RefKind::clipped) throw Error(Exit::usage, "a profile is there for clipped refs");
+  if (workspace.mesh().triangles.size() == 0) return {};
+  const ProfileJob job{workspace, options, allocator};
+  return on_cuda(workspace.device()) ? build_profiled_cuda(job) : build_profiled_cpu(job);
+}
+
+NoCostBuilder::NoCostBuilder(const DeviceMesh& mesh, const BuildOptions& options)
+    : options_(options),
+      workspace_(mesh, RefKind::clipped, Workspace::suggested_pool(mesh.triangles.size(), RefKind::clipped, false)) {
+  while (build().incomplete) workspace_.resize_pool(2 * workspace_.pool().bytes);
+}
+
+BuildRun NoCostBuilder::build() {
+  if (workspace_.mesh().triangles.size() == 0) return {};
+  const ProfileJob job{workspace_, options_, alloc::PrivateBump::traits.id};
+  return on_cuda(workspace_.device()) ? build_no_cost_cuda(job) : build_no_cost_cpu(job);
+}
+
+}  // namespace heapwood::kdtree

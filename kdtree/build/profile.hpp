@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Time profile of the single-kernel builder: how long its warps are in each phase
+// (build_probe.hpp), by level of the tree and over time, and how long they wait for work. Also the
+// same build with the no-cost allocator, which shows what another allocator costs in total. The
+// kernels are compiled for two allocators and clipped refs only: profile_cpu.cpp, profile_cuda.cu.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kdtree/build/probe.hpp"
+
+namespace heapwood::kdtree {
+
+struct BuildProfile {
+  BuildRun run;  // slower than a build without the probe
+  std::vector<WarpTimes> warps;
+  TimeSums sums;
+  std::uint64_t bucket_ns = 0;  // of sums.at
+
+  std::uint64_t lifetime_ns() const;  // sum over all warps
+  std::uint64_t wall_ns() const;      // from the first start of a warp to the last end
+  std::uint64_t phase_ns(Phase phase) const;
+  std::uint64_t phase_visits(Phase phase) const;
+};
+
+const char* name(Phase phase);
+
+// Whether a kernel with the probe is compiled for this allocator: "atomic" and "heapwood".
+bool can_profile(const std::string& allocator);
+
+// One build with the probe in the workspace's pool. Throws what a build throws, and
+// Error{Exit::usage} if no such kernel is compiled.
+BuildProfile build_profiled(Workspace& workspace, const std::string& allocator, const BuildOptions& options);
+
+// Builds with PrivateBump (alloc/private_bump.hpp) and without a probe, in its own pool, which is
+// large enough for the whole build. The constructor finds the size by building. `mesh` must outlive
+// it.
+class NoCostBuilder {
+ public:
+  NoCostBuilder(const DeviceMesh& mesh, const BuildOptions& options);
+  BuildRun build();
+
+ private:
+  BuildOptions options_;
+  Workspace workspace_;
+};
+
+// The implementations per kind of device: profile_driver.hpp.
+struct ProfileJob {
+  Workspace& workspace;
+  const BuildOptions& options;
+  std::string allocator;
+};
+BuildProfile build_profiled_cpu(const ProfileJob& job);
+BuildProfile build_profiled_cuda(const ProfileJob& job);
+BuildRun build_no_cost_cpu(const ProfileJob& job);
+BuildRun build_no_cost_cuda(const ProfileJob& job);
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// The array of deferred nodes: nodes that were refused memory. The task queue counts the places in
+// use; this class stores their content.
+#pragma once
+
+#include "kdtree/build/node_task.hpp"
+#include "simt/atomic_ref.hpp"
+#include "simt/warp.hpp"
+
+namespace heapwood::kdtree {
+
+class DeferredNodes {
+ public:
+  // A node, as a task or as the index of a shared node.
+  struct alignas(64) Place {
+    std::uint32_t state = free;
+    std::uint32_t index = 0;
+    NodeTask task;
+  };
+  static constexpr std::uint32_t max_nodes = 16384;
+
+  DeferredNodes() = default;
+  explicit DeferredNodes(Place* places) : places_(places) {}
+
+  // Stores a node. The warp must have counted place i in. One lane calls this and take().
+  template <class Warp>
+  SIMT_INLINE void put(Warp& warp, std::uint32_t i, const NodeTask& task, std::uint32_t index) const {
+    Place& place = places_[i];
+    if (!change(warp, place, free)) return;  // aborted
+    place.task = task;
+    place.index = index;
+    // release: publishes the task, and its refs or its shared node.
+    simt::atomic_ref<std::uint32_t>(place.state).store(full, simt::release);
+  }
+  // Takes a node. The warp must have counted place i out. False: aborted.
+  template <class Warp>
+  SIMT_INLINE bool take(Warp& warp, std::uint32_t i, NodeTask& task, std::uint32_t& index) const {
+    Place& place = places_[i];
+    if (!change(warp, place, full)) return false;
+    task = place.task;
+    index = place.index;
+    // release: the place has been read.
+    simt::atomic_ref<std::uint32_t>(place.state).store(free, simt::release);
+    return true;
+  }
+
+ private:
+  static constexpr std::uint32_t free = 0, busy = 1, full = 2;
+
+  // Waits until the place's state is `from`, and marks it busy. The wait ends: the warp that uses
+  // the place waits only for one that was counted before it and does the opposite, a put for a take
+  // or a take for a put. acquire: sees what that warp wrote, or that it has read.
+  template <class Warp>
+  SIMT_INLINE static bool change(Warp& warp, Place& place, std::uint32_t from) {
+    const simt::atomic_ref<std::uint32_t> state(place.state);
+    return simt::wait_until(warp, [&] {
+      std::uint32_t expected = from;
+      return state.compare_exchange_strong(expected, busy, simt::acquire, simt::relaxed);
+    });
+  }
+
+  Place* places_ = nullptr;
+};
+
+}  // namespace heapwood::kdtree

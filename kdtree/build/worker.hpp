@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: MIT
+// The work of one warp in a build: where it gets work, and the loop in which it splits nodes. The
+// member functions are in build_small.hpp (moving the refs of small nodes), build_output.hpp,
+// build_memory.hpp, build_root.hpp (the first phases), build_shared.hpp (shared nodes) and
+// build_refused.hpp (deferred nodes).
+//
+// The build ends when the count of pending units is 0: a shared node is one unit, a published task
+// together with its private descendants is one. `pending_units_` is the number of units that this
+// warp finishes when its stack is empty.
+#pragma once
+
+#include <cstdint>
+
+#include "alloc/allocator.hpp"
+#include "kdtree/build/kernel.hpp"
+
+namespace heapwood::kdtree {
+
+template <class Kernel, class Warp>
+class BuildWorker {
+ public:
+  using Refs = typename Kernel::Refs;
+  using Scratch = typename Kernel::Scratch;
+  using Allocator = decltype(Kernel::allocator);
+
+  SIMT_INLINE BuildWorker(const Kernel& kernel, Warp& warp, Scratch& scratch)
+      : k_(kernel),
+        warp_(warp),
+        scratch_(scratch),
+        context_(kernel.allocator, warp, scratch),
+        probe_(kernel.probe, warp, scratch) {}
+
+  SIMT_INLINE void run() {
+    work();
+    if constexpr (has_context) context_.end(warp_);
+    probe_.end();
+  }
+
+ private:
+  SIMT_INLINE void work() {
+    if (warp_.lane() == 0) {
+      scratch_.backlog = {};
+      scratch_.refused = false;
+      scratch_.last_try = no_node;
+    }
+    warp_.sync();
+    begin_tree();
+    while (!stop_) {
+      if (has_task_) {
+        has_task_ = false;
+        if constexpr (Kernel::splits_in_loop) {
+          const Next next = split_nodes();
+          if (next == Next::finish || next == Next::middle) {
+            // A single call: finish_node() is inlined, and a second copy would cost registers.
+            auto node = scratch_.unfinished;
+            if (next == Next::middle) node = {choose_middle_of_task(), {}, k_.queue.load_tickets(warp_)};
+            finish_node(node.split, node.arrays, allocates_in_loop && next == Next::finish, node.tickets);
+          }
+        } else {
+          split_node();
+        }
+        continue;
+      }
+      release_emptied();
+      WorkItem item = next_of_backlog();
+      if (item.kind == WorkKind::none) {
+        if (top_ != bottom_) {
+          pop_private();
+          has_task_ = true;
+          continue;
+        }
+        if constexpr (has_context)
+          // before a unit is finished: deferred nodes may need the memory
+          context_.release_if_scarce(warp_);
+        if (pending_units_ != 0) {
+          const TaskQueue::Remaining left = k_.queue.finish(warp_, pending_units_);
+          pending_units_ = 0;
+          if (left == TaskQueue::Remaining::nothing) return;
+          if (!defers_nodes || left == TaskQueue::Remaining::work) [[likely]]
+            continue;
+          item = {WorkKind::retry, left == TaskQueue::Remaining::only_deferred ? all_others_idle : 0};
+        } else {
+          item = wait_for_work();
+          if (item.kind == WorkKind::exit) return;
+        }
+      }
+      if (item.kind == WorkKind::task) {
+        has_task_ = true;
+        pending_units_ = 1;
+      } else if (item.kind == WorkKind::choose) {
+        continue_with_shared(item.index);
+      } else if (defers_nodes && item.kind >= WorkKind::retry) [[unlikely]] {
+        if (item.kind == WorkKind::trim)
+          trim();
+        else
+          retry_deferred(item.index == all_others_idle);
+      } else {
+        run_chunk(item);
+      }
+    }
+  }
+
+  SIMT_INLINE WorkItem wait_for_work() {
+    [[maybe_unused]] const auto in = probe_.in(Phase::wait);
+    return k_.queue.pop(warp_, task_);
+  }
+  // The next chunk of the backlog, or kind none.
+  SIMT_INLINE WorkItem next_of_backlog() {
+    const Backlog backlog = scratch_.backlog;
+    warp_.sync();
+    if (backlog.item.chunk == backlog.end) return {};
+    if (warp_.lane() == 0) ++scratch_.backlog.item.chunk;
+    warp_.sync();
+    return backlog.item;
+  }
+
+  // ---- splitting --------------------------------------------------------------------------------
+
+  // What follows a node. task: its larger child, in task_. pop: another node of the stack. finish:
+  // the rest of this node's work, in finish_node(). middle: the same after choosing a split in the
+  // middle. nothing: none of these.
+  enum class Next : std::uint32_t { task, pop, finish, middle, nothing };
+
+  // Splits task_ or makes it a leaf, and continues with its descendants and the stack until the
+  // stack is empty. A build spends nearly all its time in this loop. It contains no calls, not even
+  // on cold paths: a call keeps convergence barriers live, and then warps wait wherever branches
+  // reconverge. Work that needs a call is left to finish_node().
+  SIMT_INLINE Next split_nodes() {
+    SIMT_ROLLED
+    for (;;) {
+      const Next next = split_node();
+      if (next > Next::pop) return next;
+      if (next == Next::pop) {
+        if (top_ == bottom_) return Next::nothing;
+        pop_private();
+      }
+    }
+  }
+  SIMT_INLINE Next split_node() {
+    // used later: the choice hides the load's latency
+    const std::uint64_t tickets = k_.queue.load_tickets(warp_);
+    const NodeTask task = task_;
+    const std::uint32_t index = shared_index_;
+    [[maybe_unused]] const auto in = probe_.in(index != no_shared_node ? Phase::choose
+                                               : task.n <= exact_limit ? Phase::exact
+                                                                       : Phase::binned,
+                                               task.path.depth());
+    Split split;
+    const SplitCost cost(k_.costs, task.path.scale(), task.box, task.n);
+    if (task.path.depth() < max_depth && cost.splittable()) {
+      split = choose<Refs>(warp_, scratch_.choose, task, k_.corners, cost,
+                           index != no_shared_node ? &k_.shared[index] : nullptr);
+    }
+    const bool splits = is_worth(split, task, cost);
+    if (!splits && may_split_in_middle(task, cost)) [[unlikely]] {
+      if constexpr (Kernel::splits_in_loop) return Next::middle;
+      split = choose_middle_of_task();
+    } else if (!splits) {
+      split = {};
+    }
+    if constexpr (!Kernel::splits_in_loop) {
+      finish_node(split, {}, false, tickets);
+      return Next::nothing;
+    } else {
+      alloc::BlockPair arrays;
+      if constexpr (has_context) {
+        if (index == no_shared_node) {
+          if (splits) {
+            if (try_exchange(task, split, arrays)) return end_small(task, split, arrays, tickets);
+          } else if (try_free_early(task)) {
+            return end_leaf(task, tickets);
+          }
+        }
+      } else if (splits) {  // one copy of the allocator's code serves shared nodes as well
+        arrays = allocate_children(split.nl(), split.nr());
+        if (is_allocated(arrays) && index == no_shared_node) return end_small(task, split, arrays, tickets);
+      } else if (index == no_shared_node) {
+        return end_leaf(task, tickets);
+      }
+      if (warp_.lane() == 0) scratch_.unfinished = {split, arrays, tickets};
+      warp_.sync();
+      return Next::finish;
+    }
+  }
+  // Moves a small node's refs at once and continues with the larger child, so that the stack holds
+  // the smaller ones.
+  SIMT_INLINE Next end_small(const NodeTask& task, const Split& split, const alloc::BlockPair& arrays,
+                             std::uint64_t tickets) {
+    const std::uint32_t pair = reserve_pair();
+    if (stop_) return Next::nothing;
+    split_small(task, split, arrays, pair);
+    if constexpr (!has_context) free(task.refs, task.n);
+    publish_oldest(tickets);
+    return Next::task;
+  }
+  SIMT_INLINE Next end_leaf(const NodeTask& task, std::uint64_t tickets) {
+    write_leaf(task);
+    if (stop_) return Next::nothing;
+    if constexpr (!has_context) free(task.refs, task.n);
+    publish_oldest(tickets);
+    return Next::pop;
+  }
+  // Finishes a node that is shared, or whose allocation needs the slow path. `allocated`: its
+  // children's arrays have been requested, and are present unless the pool was exhausted.
+  SIMT_INLINE void finish_node(const Split split, alloc::BlockPair arrays, const bool allocated,
+                               const std::uint64_t tickets) {
+    const NodeTask task = task_;
+    const std::uint32_t index = shared_index_;
+    shared_index_ = no_shared_node;
+    const bool splits = split.found();
+    if (splits && !allocated) arrays = allocate_children(split.nl(), split.nr());
+    if (!is_allocated(arrays)) {
+      if (index != no_shared_node) pending_units_ += 1;
+      if (splits) [[unlikely]] {
+        if (defer_node(task, index, split.nl() > split.nr() ? split.nl() : split.nr())) return;
+      }
+      write_leaf(task);
+      if (index != no_shared_node) k_.shared.release(warp_, index);
+    } else {
+      const std::uint32_t pair = reserve_pair();
+      if (stop_) return;
+      if (index != no_shared_node) {
+        note_inner(task, split, pair);
+        open_split(index, task, split, arrays, pair, tickets);
+        return;
+      }
+      split_small(task, split, arrays, pair);
+      has_task_ = true;
+    }
+    free(task.refs, task.n);
+    publish_oldest(tickets);
+  }
+  // The split in the middle of task_, or no split.
+  SIMT_INLINE Split choose_middle_of_task() {
+    // Through Scratch: a node by value would be copied to the call's stack frame.
+    const std::uint32_t at = top_ % Kernel::stack_size;
+    if (warp_.lane() == 0) scratch_.stack[at] = task_;
+    warp_.sync();
+    return choose_middle_slow(warp_, scratch_, k_.corners, k_.costs, at);
+  }
+  static SIMT_OUTLINE Split choose_middle_slow(Warp warp, Scratch& scratch, const PackedCorners* corners,
+                                               SahCosts costs, std::uint32_t at) {
+    const NodeTask& task = scratch.stack[at];
+    const SplitCost cost(costs, task.path.scale(), task.box, task.n);
+    return choose_middle<Refs>(warp, scratch.choose, task, corners, cost);
+  }
+  SIMT_INLINE bool mostly_idle(std::uint32_t waiting) const { return waiting > warp_.workers() / 2; }
+  // Makes a shared node the next one to split.
+  SIMT_INLINE void continue_with_shared(std::uint32_t index) {
+    shared_index_ = index;
+    task_ = k_.shared[index].task;
+    has_task_ = true;
+  }
+
+  // ---- small nodes: build_small.hpp -------------------------------------------------------------
+  // Moves a small node's refs to its children's arrays and continues with the larger child.
+  SIMT_INLINE void split_small(const NodeTask& task, const Split& split, const alloc::BlockPair& arrays,
+                               std::uint32_t pair);
+  SIMT_INLINE void partition(const NodeTask& task, const Split& split, std::byte* left, std::byte* right);
+  SIMT_INLINE void descend(const NodeTask& parent, const Split& split, std::byte* left, std::byte* right,
+                           std::uint32_t pair);
+  // Pushes a node onto the private stack; an empty node becomes a leaf at once.
+  SIMT_INLINE void push_private(const NodeTask& task);
+  SIMT_INLINE void pop_private();
+  // Publishes the oldest node of the stack, nearly always a large one, if `tickets` shows a waiting
+  // warp. A node that is too small to be worth publishing moves to the top of the stack instead.
+  SIMT_INLINE void publish_oldest(std::uint64_t tickets);
+
+  // ---- memory: build_memory.hpp -----------------------------------------------------------------
+  // Frees the array of n refs. Syncs first, so that all lanes have finished reading it.
+  SIMT_INLINE void free(std::byte* refs, std::uint32_t n);
+  // Whether a shared node's array is freed only after the warp has split the child that it
+  // continues with, because other warps wait for that split.
+  SIMT_INLINE bool delays_parent_free() const {
+    if constexpr (has_context) return context_.may_delay_frees();
+    return false;
+  }
+  SIMT_INLINE static std::uint32_t granules_of(std::uint32_t n) {
+    constexpr std::uint32_t refs_each = Refs::bytes < alloc::granule ? alloc::granule / Refs::bytes : 1,
+                            granules_each = (Refs::bytes + alloc::granule - 1) / alloc::granule;
+    return (n + refs_each - 1) / refs_each * granules_each;
+  }
+  // An array for n > 0 refs, or nullptr if the pool is exhausted.
+  SIMT_INLINE std::byte* allocate(std::uint32_t n);
+  // Arrays for nl and nr refs, none for 0 refs. If the pool is exhausted it returns no array and
+  // holds none.
+  SIMT_INLINE alloc::BlockPair allocate_children(std::uint32_t nl, std::uint32_t nr);
+  SIMT_INLINE static bool is_allocated(const alloc::BlockPair& arrays) {
+    return arrays.first != nullptr || (!has_context && arrays.second != nullptr);
+  }
+  // Exchanges a small node's array, which stays readable, for its children's arrays, if that needs
+  // no call.
+  SIMT_INLINE bool try_exchange(const NodeTask& task, const Split& split, alloc::BlockPair& arrays);
+  // Frees a leaf's array, which stays readable, if that needs no call.
+  SIMT_INLINE bool try_free_early(const NodeTask& task);
+  SIMT_INLINE void* broadcast(void* pointer, unsigned lane) {
+    return reinterpret_cast<void*>(warp_.shfl(reinterpret_cast<std::uintptr_t>(pointer), lane));
+  }
+  SIMT_INLINE static void note_failure(BuildCounters& counters, Warp& warp, std::uint32_t n);
+
+  // ---- output: build_output.hpp -----------------------------------------------------------------
+  // Reserves `count` entries of an output counter. Warps reserve in batches to avoid contention.
+  // relaxed: each entry is reserved once, and the host reads them after the launch. On overflow the
+  // build stops, and the driver enlarges the array. Batches of pairs start after the root's pair,
+  // so that a batch is used up when pair_next_ reaches the first index of the next one.
+  static constexpr std::uint32_t pair_batch = 8, ref_batch = 64, first_pair = BuildCounters{}.pairs % pair_batch;
+
+  SIMT_INLINE std::uint64_t reserve_output(std::uint64_t& counter, std::uint32_t count, std::uint64_t capacity,
+                                           BuildError error);
+  SIMT_INLINE std::uint32_t reserve_pair();
+  SIMT_INLINE std::uint32_t reserve_refs(std::uint32_t n);
+  // Copies the ids to the output. The caller frees the array.
+  SIMT_INLINE void write_leaf(const NodeTask& task);
+  SIMT_INLINE void note_inner(const NodeTask& task, const Split& split, std::uint32_t pair);
+  // Records the node with a recording allocator (alloc/adaptors/recorded.hpp); for all others this
+  // compiles to nothing. One lane calls.
+  SIMT_INLINE void note_node(const NodeTask& task, bool leaf);
+
+  // ---- nodes that are refused memory: build_refused.hpp -----------------------------------------
+  SIMT_INLINE bool defer_node(const NodeTask& task, std::uint32_t index, std::uint32_t n);
+  static SIMT_OUTLINE bool record_deferred_node(TaskQueue queue, BuildCounters* counters, Warp warp, Scratch& scratch,
+                                                std::uint32_t at, std::uint32_t index, std::uint32_t n);
+  SIMT_INLINE void retry_deferred(bool all_idle);
+  static SIMT_OUTLINE std::uint32_t take_deferred(TaskQueue queue, Warp warp, Scratch& scratch, std::uint32_t at,
+                                                  bool all_idle);
+  SIMT_INLINE void trim();
+
+  // ---- shared nodes: build_shared.hpp -----------------------------------------------------------
+  SIMT_INLINE void open_split(std::uint32_t index, const NodeTask& task, const Split& split,
+                              const alloc::BlockPair& arrays, std::uint32_t pair, std::uint64_t tickets);
+  SIMT_INLINE void run_chunk(const WorkItem& item);
+  SIMT_INLINE void clear_sums();
+  SIMT_INLINE void split_chunk(SharedNode& node, std::uint32_t chunk);
+  void split_chunk_simd(SharedNode& node, std::uint32_t chunk);
+  // Bins the refs [first, last) of an array of n refs that belongs to the shared node, or will.
+  void bin_for(SharedNode& node, const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last,
+               const Box& box) {
+    const Box tight = bin_refs(refs, n, first, last, box, scratch_.choose.sums);
+    node.add(scratch_.choose.sums, tight);
+  }
+  // Refs per chunk. A CPU thread has no rounds of lanes: its chunks are larger, as long as every
+  // thread gets some.
+  SIMT_INLINE std::uint32_t chunk_of(std::uint32_t n, std::uint32_t waiting) const {
+    if constexpr (uses_simd) {
+      const std::uint32_t even = n / (4 * warp_.workers());
+      return even < 512 ? 512 : even > 16384 ? 16384 : even;
+    }
+    return chunk_size(n, waiting);
+  }
+  SIMT_INLINE void end_split(SharedNode& node, std::uint32_t index);
+  SIMT_INLINE void release_emptied();
+  SIMT_INLINE void publish_chunks(std::uint32_t index, std::uint32_t chunks, std::int32_t room);
+
+  // ---- the root: build_root.hpp -----------------------------------------------------------------
+  SIMT_INLINE void begin_tree();
+  SIMT_INLINE std::uint64_t claim_piece(std::uint64_t& pieces, std::uint64_t finished = 0);
+  template <class Do>
+  SIMT_INLINE bool process_pieces(std::uint64_t& pieces, std::uint64_t seen, std::uint32_t count, Do piece);
+  SIMT_INLINE void bounds_piece(SharedNode& root, std::uint32_t first, std::uint32_t chunk);
+  SIMT_INLINE void end_bounds(SharedNode& root);
+  SIMT_INLINE RootState wait_for_bounds();
+  SIMT_INLINE void init_piece(SharedNode& root, std::uint32_t first, std::uint32_t chunk);
+  SIMT_INLINE void end_init(SharedNode& root);
+
+  using Context = typename alloc::ContextOf<decltype(Kernel::allocator), Warp>::Type;
+  // A CPU thread with clipped refs uses vectors in place of lanes (simd_refs.hpp).
+  static constexpr bool uses_simd = Warp::width == 1 && Refs::stores_bounds;
+  static constexpr std::uint32_t no_node = ~0u;
+  // `index` of a retry item: no other warp has work
+  static constexpr std::uint32_t all_others_idle = 1;
+  // in addition to indices and no_shared_node
+  static constexpr std::uint32_t found_nothing = ~1u, found_trim = ~2u;
+  static constexpr bool has_context = Kernel::has_context;
+  // With a context, allocating the root's array is a piece of the bounds phase, since it is a call
+  // that all warps would wait for after the phase.
+  static constexpr std::uint32_t root_array_pieces = has_context ? 1 : 0;
+  static constexpr bool allocates_in_loop = Kernel::splits_in_loop && !has_context;
+  // Nodes that are refused memory are deferred if other nodes may free some.
+  static constexpr bool defers_nodes = Allocator::traits.frees == alloc::Frees::individually;
+
+  const Kernel& k_;
+  Warp& warp_;
+  Scratch& scratch_;
+  [[no_unique_address]] Context context_;  // the allocator's state for this warp, if it has any
+  [[no_unique_address]] typename Kernel::Probe::template Of<Warp> probe_;
+
+  NodeTask task_{};
+  bool has_task_ = false;
+  bool stop_ = false;
+  std::uint32_t top_ = 0, bottom_ = 0;  // stack entries [bottom, top) modulo its size
+  std::uint32_t pending_units_ = 0;
+  std::uint32_t shared_index_ = no_shared_node;  // the index of task_ if it is a shared node
+  std::uint32_t emptied_ = no_shared_node;       // a shared node to be released
+  std::uint32_t pair_next_ = first_pair, ref_next_ = 0, ref_end_ = 0;
+};
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "kdtree/build/workspace.hpp"
+
+#include <limits>
+#include <string>
+
+namespace heapwood::kdtree {
+
+namespace {
+
+constexpr std::size_t pool_alignment = std::size_t{1} << 20;
+
+std::size_t triangles_of(const DeviceMesh& mesh) { return mesh.triangles.size(); }
+
+}  // namespace
+
+const char* name(RefKind kind) {
+  switch (kind) {
+    case RefKind::clipped:
+      return "clipped";
+    case RefKind::ids:
+      return "ids";
+    case RefKind::boxes:
+      return "boxes";
+  }
+  return "?";
+}
+
+std::size_t ref_bytes(RefKind kind) { return kind == RefKind::clipped ? 32 : 4; }
+
+Workspace::Workspace(const DeviceMesh& mesh, RefKind refs, std::size_t pool_bytes, const WorkspaceLimits& limits)
+    : parts_(std::make_unique<Parts>()) {
+  const std::size_t n = triangles_of(mesh);
+  if (n >= (std::size_t{1} << 28)) {
+    throw Error(Exit::failed, "scene with " + std::to_string(n) + " triangles: the builder takes at most 2^28");
+  }
+  const simt::DeviceId& device = mesh.device();
+  Parts& p = *parts_;
+  p.mesh = &mesh;
+  p.refs = refs;
+  p.corners = simt::Buffer<PackedCorners>(device, n);
+  // Space for the chunks of about three times the scene's refs, and for four times the warps of the
+  // largest GPU.
+  const std::size_t min_ring = device.kind == simt::DeviceKind::cuda ? 65536 : 4096;
+  p.ring = simt::Buffer<TaskQueue::RingEntry>(
+      device, limits.ring != 0 ? limits.ring : std::bit_ceil(std::max(min_ring, n / 32)));
+  p.shared = simt::Buffer<SharedNode>(device, limits.shared_nodes != 0
+                                                  ? limits.shared_nodes
+                                                  : std::min<std::size_t>(64 + n / 256, TaskQueue::max_shared_nodes));
+  p.deferred = simt::Buffer<DeferredNodes::Place>(device, DeferredNodes::max_nodes);
+  p.queue = simt::Buffer<TaskQueue::Counters>(device, 1);
+  p.shared_counters = simt::Buffer<SharedNodes::Counters>(device, 1);
+  p.counters = simt::Buffer<BuildCounters>(device, 1);
+  // First guesses: a build that needs more grows the arrays.
+  p.nodes = simt::Buffer<Node>(device, limits.nodes != 0 ? limits.nodes : 2 * (4 * n + 70000));
+  p.output = simt::Buffer<std::uint32_t>(device, limits.output != 0 ? limits.output : 6 * n + 300000);
+  resize_pool(pool_bytes);
+}
+
+Workspace::~Workspace() = default;
+Workspace::Workspace(Workspace&&) noexcept = default;
+
+const DeviceMesh& Workspace::mesh() const { return *parts_->mesh; }
+RefKind Workspace::refs() const { return parts_->refs; }
+const simt::DeviceId& Workspace::device() const { return parts_->mesh->device(); }
+alloc::Pool Workspace::pool() const { return {parts_->pool.data(), parts_->pool.bytes()}; }
+alloc::AllocatorOptions Workspace::allocator_options() const {
+  const std::size_t needed = suggested_pool(triangles_of(mesh()), refs(), true);
+  return {.has_persistent_warps = true, .spare_bytes_for_warps = pool().bytes - std::min(needed, pool().bytes)};
+}
+
+std::size_t Workspace::suggested_pool(std::size_t triangles, RefKind refs, bool frees) {
+  // Refs per triangle, in tenths. With frees, two refs per triangle are live at once on most
+  // scenes, for a node and its children, and nearly half as much again is enough. Without frees,
+  // all refs of a build stay live: the value is the largest seen on scenes of all kinds.
+  const std::size_t refs_each = frees ? 29 : 480;
+  const std::size_t per_ref = std::max<std::size_t>(ref_bytes(refs), alloc::granule / 2);
+  const std::size_t beside = frees ? 0 : std::size_t{4} << 20;
+  return triangles * refs_each / 10 * per_ref + beside;
+}
+
+std::size_t Workspace::pool_of_root_multiples(std::size_t triangles, double multiple) {
+  return alloc::round_up(static_cast<std::size_t>(4.0 * static_cast<double>(triangles) * multiple) + 1, pool_alignment);
+}
+
+void Workspace::resize_pool(std::size_t bytes) {
+  parts_->pool = {};
+  parts_->pool = simt::Memory(device(), bytes);
+}
+
+std::size_t Workspace::overhead_bytes() const {
+  const Parts& p = *parts_;
+  return p.corners.bytes() + p.ring.bytes() + p.shared.bytes() + p.nodes.bytes() + p.output.bytes();
+}
+
+Tree Workspace::download() const {
+  const Parts& p = *parts_;
+  Tree tree;
+  if (triangles_of(*p.mesh) == 0) {
+    tree.nodes = {Node::make_leaf(0, 0), Node::make_leaf(0, 0)};
+    return tree;
+  }
+  const BuildCounters counters = p.counters.download().front();
+  tree.bounds = counters.bounds;
+  tree.incomplete = p.incomplete;
+  tree.nodes = p.nodes.download(0, std::min<std::size_t>(2 * counters.pairs, p.nodes.size()));
+  tree.nodes[1] = Node::make_leaf(0, 0);
+  tree.refs = p.output.download(0, std::min<std::size_t>(counters.refs, p.output.size()));
+  return tree;
+}
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// The parts of Workspace: the device memory that a build needs besides the mesh, for the driver of
+// the kernel.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <string>
+
+#include "kdtree/build/kernel.hpp"
+
+namespace heapwood::kdtree {
+
+// A link holds 30 bits of a pair. The same limit holds for refs, whose indices have 32 bits, to
+// keep sums of indices from wrapping.
+inline constexpr std::size_t max_tree_nodes = std::size_t{1} << 31, max_tree_refs = std::size_t{1} << 31;
+
+struct Workspace::Parts {
+  const DeviceMesh* mesh = nullptr;
+  RefKind refs = RefKind::clipped;
+  simt::Memory pool;
+  simt::Buffer<PackedCorners> corners;
+  simt::Buffer<TaskQueue::RingEntry> ring;
+  simt::Buffer<DeferredNodes::Place> deferred;
+  simt::Buffer<TaskQueue::Counters> queue;
+  simt::Buffer<SharedNode> shared;
+  simt::Buffer<SharedNodes::Counters> shared_counters;
+  simt::Buffer<BuildCounters> counters;
+  simt::Buffer<Node> nodes;
+  simt::Buffer<std::uint32_t> output;
+  bool incomplete = false;  // of the last build
+
+  void reset(unsigned warps) {
+    const TaskQueue::Counters start = TaskQueue::initial(ring.size(), warps);
+    const SharedNodes::Counters none{};
+    const BuildCounters zero{};
+    queue.upload({&start, 1});
+    shared_counters.upload({&none, 1});
+    counters.upload({&zero, 1});
+    ring.fill(0);
+    deferred.fill(0);
+    shared.fill(0);
+  }
+  // Doubles the array that `error` names. Throws Error{Exit::failed} beyond the range of a node's
+  // link.
+  void grow(std::uint32_t error) {
+    if (error == nodes_overflow) {
+      replace(nodes, doubled(nodes.size(), max_tree_nodes, "nodes"));
+    } else {
+      replace(output, doubled(output.size(), max_tree_refs, "refs"));
+    }
+  }
+  static std::size_t doubled(std::size_t count, std::size_t limit, const char* what) {
+    if (count >= limit) {
+      throw Error(Exit::failed, std::string("the tree needs more than 2^31 ") + what + "; use a smaller scene");
+    }
+    return std::min(2 * count, limit);
+  }
+
+ private:
+  template <class T>
+  void replace(simt::Buffer<T>& buffer, std::size_t count) const {
+    buffer = {};  // released first, so that both arrays need not fit
+    buffer = simt::Buffer<T>(mesh->device(), count);
+  }
+};
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#include "kdtree/check/quality.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "simt/error.hpp"
+
+namespace heapwood::kdtree {
+namespace {
+
+double half_area(const Box& box) {
+  double extent[3];
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    extent[axis] = std::max(0.0, static_cast<double>(box.hi[axis]) - box.lo[axis]);
+  }
+  return extent[0] * extent[1] + extent[1] * extent[2] + extent[2] * extent[0];
+}
+
+// Hashes a stream of words in depth-first order (of a part of the tree: measure()), each mixed in
+// by the finaliser of SplitMix64 (Steele, Lea & Flood 2014). The stream distinguishes inner nodes
+// from leaves and contains the leaves' sizes, so it decodes to exactly one tree.
+class Hash {
+ public:
+  void add(std::uint64_t word) {
+    std::uint64_t x = (state_ ^ word) + 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    state_ = x ^ (x >> 31);
+  }
+  void add_inner(unsigned axis, float split) {
+    // Adding zero turns -0 into +0.
+    add(std::uint64_t{axis + 1} << 32 | std::bit_cast<std::uint32_t>(split + 0.0f));
+  }
+  void add_leaf(std::vector<std::uint32_t>& refs) {
+    std::sort(refs.begin(), refs.end());
+    add(std::uint64_t{4} << 32 | refs.size());
+    for (const std::uint32_t id : refs) add(id);
+  }
+  std::uint64_t value() const { return state_; }
+
+ private:
+  std::uint64_t state_ = 0x68656170776f6f64u;  // "heapwood"
+};
+
+[[noreturn]] void broken(std::uint32_t node, const std::string& what) {
+  throw Error(Exit::failed, "tree: node " + std::to_string(node) + " " + what + "; this is a bug in the builder");
+}
+
+struct Visit {
+  Box box;
+  std::uint32_t node;
+  unsigned depth;
+};
+
+// The sums over a part of the tree.
+struct Part {
+  TreeStats stats;
+  double inner_area = 0;
+  double leaf_area = 0;  // times refs
+  Hash hash;
+
+  void add(const Part& other) {
+    stats.inner += other.stats.inner;
+    stats.leaves += other.stats.leaves;
+    stats.empty_leaves += other.stats.empty_leaves;
+    stats.refs += other.stats.refs;
+    stats.largest_leaf = std::max(stats.largest_leaf, other.stats.largest_leaf);
+    stats.depth = std::max(stats.depth, other.stats.depth);
+    inner_area += other.inner_area;
+    leaf_area += other.leaf_area;
+    hash.add(other.hash.value());
+  }
+};
+
+class Walk {
+ public:
+  explicit Walk(const Tree& tree) : tree_(tree), seen_(tree.nodes.size() / 2 + 1) {
+    // Without area (no triangles, a point, a line) no probability can weight the nodes: every node
+    // counts as entered.
+    root_area_ = tree.bounds.empty() ? 0.0 : half_area(tree.bounds);
+    seen_[0] = 1;
+  }
+  double root_area() const { return root_area_; }
+
+  // Visits the nodes from `root` down to depth `cut` in depth-first order. Inner nodes at that
+  // depth are appended to `later`.
+  Part run(const Visit& root, unsigned cut, std::vector<Visit>& later) {
+    Part part;
+    std::vector<std::uint32_t> refs;
+    std::vector<Visit> stack{root};
+    while (!stack.empty()) {
+      const Visit at = stack.back();
+      stack.pop_back();
+      const Node node = tree_.nodes[at.node];
+      if (node.leaf()) {
+        leaf(part, at, node, refs);
+      } else if (at.depth == cut) {
+        later.push_back(at);
+      } else {
+        inner(part, at, node, stack);
+      }
+    }
+    return part;
+  }
+
+ private:
+  double area(const Box& box) const { return root_area_ > 0 ? half_area(box) : 1.0; }
+
+  void leaf(Part& part, const Visit& at, const Node& node, std::vector<std::uint32_t>& refs) const {
+    const std::size_t count = node.count();
+    if (count > 0 && node.first + count > tree_.refs.size()) broken(at.node, "is a leaf with refs out of range");
+    ++part.stats.leaves;
+    part.stats.empty_leaves += count == 0;
+    part.stats.refs += count;
+    part.stats.largest_leaf = std::max(part.stats.largest_leaf, node.count());
+    part.stats.depth = std::max(part.stats.depth, at.depth);
+    part.leaf_area += area(at.box) * static_cast<double>(count);
+    refs.clear();
+    if (count > 0) {
+      const auto begin = tree_.refs.begin() + node.first;
+      refs.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
+    }
+    part.hash.add_leaf(refs);
+  }
+
+  void inner(Part& part, const Visit& at, const Node& node, std::vector<Visit>& stack) {
+    if (at.depth >= max_depth) broken(at.node, "is deeper than " + std::to_string(max_depth) + " and not a leaf");
+    if (!std::isfinite(node.split)) broken(at.node, "has a plane that is not finite");
+    const std::size_t pair = node.child(0) / 2;
+    if (std::size_t{2} * pair + 1 >= tree_.nodes.size()) broken(at.node, "has children out of range");
+    // relaxed: the second visitor reports the error, and only the count is shared.
+    if (seen_[pair].exchange(1, std::memory_order_relaxed) != 0) {
+      broken(at.node, "has children that another node has too");
+    }
+    ++part.stats.inner;
+    part.inner_area += area(at.box);
+    part.hash.add_inner(node.axis(), node.split);
+    Visit below{at.box, node.child(0), at.depth + 1};
+    Visit above{at.box, node.child(1), at.depth + 1};
+    below.box.hi[node.axis()] = above.box.lo[node.axis()] = node.split;
+    stack.push_back(above);
+    stack.push_back(below);
+  }
+
+  const Tree& tree_;
+  double root_area_ = 0;
+  std::vector<std::atomic<std::uint8_t>> seen_;  // pairs
+};
+
+}  // namespace
+
+TreeStats measure(const Tree& tree, const SahCosts& costs) {
+  if (tree.nodes.empty()) throw Error(Exit::failed, "tree: there is no root; this is a bug in the builder");
+  // Subtrees below a fixed depth are measured in parallel and added in their order, so that sums
+  // and hash do not depend on the number of threads.
+  constexpr unsigned cut = 9;
+  Walk walk(tree);
+  std::vector<Visit> roots;
+  Part total = walk.run({tree.bounds, 0, 0}, cut, roots);
+  std::vector<Part> parts(roots.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    std::vector<Visit> none;
+    for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < roots.size();) {
+      parts[i] = walk.run(roots[i], max_depth + 1, none);
+    }
+  };
+  std::vector<std::future<void>> helpers;
+  const std::size_t threads = std::min<std::size_t>(std::thread::hardware_concurrency(), tree.nodes.size() / 65536);
+  for (std::size_t i = 1; i < threads; ++i) helpers.push_back(std::async(std::launch::async, work));
+  work();
+  for (auto& helper : helpers) helper.get();
+  for (const Part& part : parts) total.add(part);
+
+  TreeStats stats = total.stats;
+  const double scale = walk.root_area() > 0 ? 1.0 / walk.root_area() : 1.0;
+  stats.sah_cost = (costs.traversal * total.inner_area + costs.intersection * total.leaf_area) * scale;
+  stats.sah_cost_1_1 = (total.inner_area + total.leaf_area) * scale;
+  stats.hash = total.hash.value();
+  return stats;
+}
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+#include "kdtree/levels/builder.hpp"
+
+#include <string>
+
+#include "kdtree/levels/driver.hpp"
+
+namespace heapwood::kdtree {
+
+struct LevelBuilder::Parts {
+  const DeviceMesh& mesh;
+  RefKind refs;
+  LevelMemory memory;
+  LevelTree tree;
+};
+
+LevelBuilder::LevelBuilder(const DeviceMesh& mesh, RefKind refs, host_alloc::HostAllocator& allocator)
+    : parts_(new Parts{mesh, refs, {mesh.device(), allocator}, {}}) {
+  if (mesh.triangles.size() >> 28 != 0) {
+    throw Error(Exit::failed,
+                "scene with " + std::to_string(mesh.triangles.size()) + " triangles: the builder takes at most 2^28");
+  }
+}
+
+LevelBuilder::~LevelBuilder() = default;
+LevelBuilder::LevelBuilder(LevelBuilder&&) noexcept = default;
+
+LevelRun LevelBuilder::build(const BuildOptions& options) {
+  const LevelJob job{parts_->mesh, parts_->refs, parts_->memory, options};
+  const bool cuda = parts_->mesh.device().kind == simt::DeviceKind::cuda;
+  return cuda ? build_levels_cuda(job, parts_->tree) : build_levels_cpu(job, parts_->tree);
+}
+
+Tree LevelBuilder::download() const { return kdtree::download(parts_->tree); }
+
+Tree download(const LevelTree& built) {
+  const Node empty = Node::make_leaf(0, 0);
+  Tree tree;
+  tree.bounds = built.bounds;
+  tree.nodes = built.nodes.download();
+  if (tree.nodes.empty()) tree.nodes = {empty, empty};
+  tree.nodes[1] = empty;
+  tree.refs = built.refs.download();
+  return tree;
+}
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+#include "kdtree/levels/driver.hpp"
+#include "simt/cpu.hpp"
+
+namespace heapwood::kdtree {
+
+LevelRun build_levels_cpu(const LevelJob& job, LevelTree& tree) {
+  return build_levels(simt::Cpu(job.mesh.device()), job, tree);
+}
+
+}  // namespace heapwood::kdtree

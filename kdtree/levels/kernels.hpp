@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT
+// The phases of the per-level builder, one kernel each. Warps are independent: each processes one
+// item of work at a time. Launches order all data that one phase passes to the next, so every
+// atomic operation here is relaxed and only counts.
+//
+//   root:   bounds -> fill                     corner copies, scene bounds; the root's refs
+//   level:  bin -> choose -> place | move      at the bar the host reads the totals and allocates
+//   tree:   gather                             joins the nodes and leaf refs of all levels
+#pragma once
+
+#include <cstdint>
+
+#include "kdtree/levels/nodes.hpp"
+#include "kdtree/tree.hpp"
+#include "simt/stream.hpp"
+
+namespace heapwood::kdtree {
+
+// Copies the triangles' corners, so that they can be read in the order of their ids, and gathers
+// the scene's bounds. An item is a piece of `piece` triangles.
+struct LevelBounds {
+  static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 8;
+  static constexpr std::uint32_t piece = 256;
+  struct Scratch {};
+
+  const Vec3* vertices;
+  const Triangle* triangles;
+  std::uint32_t count;
+  PackedCorners* corners;
+  SharedNode* scene;
+
+  template <class Warp>
+  SIMT_INLINE void operator()(Warp& warp, Scratch&) const {
+    simt::for_items(warp, (count + piece - 1) / piece, [&](std::size_t item) {
+      const std::uint32_t first = static_cast<std::uint32_t>(item) * piece;
+      const std::uint32_t last = count - first < piece ? count : first + piece;
+      Box box;
+      for (std::uint32_t i = first + warp.lane(); i < last; i += Warp::width) {
+        const Triangle t = triangles[i];
+        // Adding zero turns -0 into +0: from here on equal coordinates have equal bits.
+        const Vec3 zero{0.0f, 0.0f, 0.0f};
+        const Vec3 a = vertices[t.v[0]] + zero, b = vertices[t.v[1]] + zero, c = vertices[t.v[2]] + zero;
+        corners[i] = {{a.x, a.y, a.z, 0.0f}, {b.x, b.y, b.z, 0.0f}, {c.x, c.y, c.z, 0.0f}};
+        box.grow(bounds(Corners{a, b, c}));
+      }
+      GatheredBounds<Warp> tight;
+      tight.add(warp, true, box);
+      tight.add_to(*scene, warp);
+    });
+  }
+};
+
+// Fills the root's refs; item 0 adds the root itself.
+template <RefKind kind>
+struct LevelFill {
+  static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 8;
+  static constexpr std::uint32_t piece = 256;
+  struct Scratch {};
+
+  LevelView level;
+  NodeTask root;
+  const PackedCorners* corners;
+
+  template <class Warp>
+  SIMT_INLINE void operator()(Warp& warp, Scratch&) const {
+    simt::for_items(warp, (root.n + piece - 1) / piece, [&](std::size_t item) {
+      const std::uint32_t first = static_cast<std::uint32_t>(item) * piece;
+      const std::uint32_t last = root.n - first < piece ? root.n : first + piece;
+      for (std::uint32_t i = first + warp.lane(); i < last; i += Warp::width) {
+        RefArray<kind>::store(root.refs, root.n, i, i, bounds(corners[i].unpack()));
+      }
+      if (item == 0) level.add(warp, 0, root, 0);
+    });
+  }
+};
+
+// Gathers the histograms and tight bounds of the large nodes. An item is a chunk.
+template <RefKind kind>
+struct LevelBin {
+  static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 6;
+  struct Scratch {
+    std::uint32_t histogram[histogram_words];
+    CountingAxis axes[3];
+  };
+
+  LevelView level;
+  const PackedCorners* corners;
+
+  template <class Warp>
+  SIMT_INLINE void operator()(Warp& warp, Scratch& scratch) const {
+    simt::for_items(warp, level.chunk_count, [&](std::size_t item) {
+      for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width) scratch.histogram[k] = 0;
+      const LevelChunk chunk = level.chunks[item];
+      SharedNode& sums = level.large[chunk.node];
+      const NodeTask task = sums.task;
+      set_counting_axes(warp, scratch.axes, task.box);
+      warp.sync();
+      const std::uint32_t size = chunk_size(task.n);
+      const std::uint32_t last = task.n - chunk.first < size ? task.n : chunk.first + size;
+      Box tight;
+      SIMT_ROLLED
+      for (std::uint32_t i = chunk.first + warp.lane(); i < last; i += Warp::width) {
+        const Box box = RefArray<kind>::load(task.refs, task.n, i, task.box, corners).box;
+        tight.grow(box);
+        count_in_bins(warp, scratch.histogram, scratch.axes, box);
+      }
+      GatheredBounds<Warp> bounds;
+      bounds.add(warp, true, tight);
+      warp.sync();
+      sums.add_histogram(warp, scratch.histogram);
+      bounds.add_to(sums, warp);
+      warp.sync();
+    });
+  }
+};
+
+// Chooses the splits of all nodes as the single-kernel builder does. An item is a node.
+template <RefKind kind>
+struct LevelChoose {
+  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 8;
+  using Scratch = ChooseScratch;
+  using Refs = RefArray<kind>;
+
+  LevelView level;
+  const PackedCorners* corners;
+  SahCosts costs;
+
+  template <class Warp>
+  SIMT_INLINE void operator()(Warp& warp, Scratch& scratch) const {
+    simt::for_items(warp, level.count, [&](std::size_t item) {
+      const NodeTask task = level.nodes[item].task;
+      const SplitCost cost(costs, task.path.scale(), task.box, task.n);
+      Split split;
+      if (task.path.depth() < max_depth && cost.splittable()) {
+        split =
+            choose<Refs>(warp, scratch, task, corners, cost, item < level.large_count ? &level.large[item] : nullptr);
+      }
+      if (!is_worth(split, task, cost)) {
+        split = may_split_in_middle(task, cost) ? choose_middle<Refs>(warp, scratch, task, corners, cost) : Split{};
+      }
+      if (warp.lane() == 0) level.nodes[item].split = split;
+      warp.sync();
+    });
+  }
+};
+
+// Writes the level's nodes of the tree and assigns the positions of their children, by prefix sums
+// over blocks of nodes that each reserve their part of the totals with one fetch_add per word.
+struct LevelPlacement {
+  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 16;
+  static constexpr std::uint32_t block = 32;  // nodes per item
+  struct Scratch {
+    std::uint64_t first[LevelTotals::words];
+    std::uint32_t sum[LevelTotals::words];
+  };
+  struct Needs {
+    std::uint32_t of[LevelTotals::words] = {};
+  };
+
+  LevelView level;
+  LevelTotals* totals;
+  std::uint32_t first_pair;      // pairs of children in the tree so far
+  std::uint32_t first_leaf_ref;  // refs of leaves so far
+
+  static SIMT_INLINE Needs needs_of(const LevelNode& node) {
+    Needs needs;
+    if (node.leaf()) {
+      needs.of[LevelTotals::leaf_refs] = node.task.n;
+      return needs;
+    }
+    const std::uint32_t nl = node.split.nl(), nr = node.split.nr();
+    needs.of[LevelTotals::large] = (nl > shared_limit ? 1 : 0) + (nr > shared_limit ? 1 : 0);
+    needs.of[LevelTotals::small] = (nl != 0 ? 1 : 0) + (nr != 0 ? 1 : 0) - needs.of[LevelTotals::large];
+    needs.of[LevelTotals::chunks] = chunks_of(nl) + chunks_of(nr);
+    needs.of[LevelTotals::refs] = nl + nr;
+    needs.of[LevelTotals::pairs] = 1;
+    return needs;
+  }
+
+  SIMT_INLINE void place(LevelNode& node, const std::uint64_t (&at)[LevelTotals::words]) const {
+    const auto word = [&](LevelTotals::Word w) { return static_cast<std::uint32_t>(at[w]); };
+    const bool leaf = node.leaf();
+    const std::uint32_t out = leaf ? word(LevelTotals::leaf_refs) : word(LevelTotals::pairs);
+    node.place = {at[LevelTotals::refs], word(LevelTotals::large), word(LevelTotals::small), word(LevelTotals::chunks),
+                  out};
+    level.out[node.task.node - level.first_node] =
+        leaf ? Node::make_leaf(first_leaf_ref + out, node.task.n)
+             : Node::make_inner(node.split.position(), node.split.axis(), first_pair + out);
+  }
+
+  template <class Warp>
+  SIMT_INLINE void operator()(Warp& warp, Scratch& scratch) const {
+    constexpr std::uint32_t per_lane = block / Warp::width;
+    simt::for_items(warp, (level.count + block - 1) / block, [&](std::size_t item) {
+      const std::uint32_t first = static_cast<std::uint32_t>(item) * block + warp.lane() * per_lane;
+      const std::uint32_t last = level.count < first              ? first
+                                 : level.count - first < per_lane ? level.count
+                                                                  : first + per_lane;
+      Needs mine;
+      for (std::uint32_t i = first; i < last; ++i) {
+        const Needs needs = needs_of(level.nodes[i]);
+        SIMT_UNROLLED
+        for (unsigned w = 0; w < LevelTotals::words; ++w) mine.of[w] += needs.of[w];
+      }
+      std::uint64_t at[LevelTotals::words];
+      SIMT_UNROLLED
+      for (unsigned w = 0; w < LevelTotals::words; ++w) {
+        const std::uint32_t sum = warp.inclusive_add(mine.of[w]);
+        at[w] = sum - mine.of[w];
+        if (warp.lane() == Warp::width - 1) scratch.sum[w] = sum;
+      }
+      warp.sync();
+      // One lane per word, so that all are in flight together. relaxed: each position is reserved
+      // once.
+      for (unsigned w = warp.lane(); w < LevelTotals::words; w += Warp::width) {
+        scratch.first[w] = simt::global_ref(totals->line[w].value).fetch_add(scratch.sum[w], simt::relaxed);
+      }
+      warp.sync();
+      SIMT_UNROLLED
+      for (unsigned w = 0; w < LevelTotals::words; ++w) at[w] += scratch.first[w];
+      for (std::uint32_t i = first; i < last; ++i) {
+        const Needs needs = needs_of(level.nodes[i]);
+        place(level.nodes[i], at);
+        SIMT_UNROLLED
+        for (unsigned w = 0; w < LevelTotals::words; ++w) at[w] += needs.of[w];
+      }
+      warp.sync();
+    });
+  }
+};
+
+// Moves the refs of the level to its children's arrays, and those of leaves to the tree. The items
+// are the chunks of large nodes, then all nodes: the item of a node adds its children and, if the
+// node is small, moves its refs.
+template <RefKind kind>
+struct LevelMove {
+  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 10;
+  using Refs = RefArray<kind>;
+  struct Scratch {};
+
+  LevelView level, next;
+  const PackedCorners* corners;
+  std::uint32_t* leaf_refs;  // of this level
+
+  template <class Warp>
+  SIMT_INLINE void operator()(Warp& warp, Scratch&) const {
+    simt::for_items(warp, std::size_t{level.chunk_count} + level.count, [&](std::size_t item) {
+      const bool whole = item >= level.chunk_count;
+      const LevelChunk chunk =
+          whole ? LevelChunk{static_cast<std::uint32_t>(item) - level.chunk_count, 0} : level.chunks[item];
+      const LevelNode& node = level.nodes[chunk.node];
+      if (whole && !node.leaf()) add_children(warp, node);
+      if (whole && chunk.node < level.large_count) return;
+      const std::uint32_t n = node.task.n, size = whole ? n : chunk_size(n);
+      const std::uint32_t last = n - chunk.first < size ? n : chunk.first + size;
+      if (node.leaf()) {
+        for (std::uint32_t i = chunk.first + warp.lane(); i < last; i += Warp::width) {
+          leaf_refs[node.place.out + i] = Refs::load_id(node.task.refs, i);
+        }
+      } else {
+        move(warp, node, whole ? nullptr : &level.large[chunk.node].cursor, chunk.first, last);
+      }
+    });
+  }
+
+  SIMT_INLINE std::byte* child_refs(const LevelNode& node, unsigned side) const {
+    return next.refs + (node.place.refs + (side == 0 ? 0 : node.split.nl())) * Refs::bytes;
+  }
+
+  template <class Warp>
+  SIMT_INLINE void add_children(Warp& warp, const LevelNode& node) const {
+    const std::uint32_t nl = node.split.nl(), nr = node.split.nr(), pair = next.first_node / 2 + node.place.out;
+    SIMT_ROLLED
+    for (unsigned side = 0; side < 2; ++side) {
+      const std::uint32_t n = side == 0 ? nl : nr;
+      const bool large = n > shared_limit;
+      if (n == 0) {
+        if (warp.lane() == 0) next.out[2 * node.place.out + side] = Node::make_leaf(0, 0);
+        continue;
+      }
+      // The right child follows the left one if both are large or both are small.
+      const std::uint32_t behind = side == 1 && nl != 0 && (nl > shared_limit) == large ? 1 : 0;
+      const std::uint32_t index = (large ? node.place.large : next.large_count + node.place.small) + behind;
+      const NodeTask task =
+          child_task(node.task, parent_split(node.task, node.split), side, child_refs(node, side), pair);
+      next.add(warp, index, task, node.place.chunk + (side == 0 ? 0 : chunks_of(nl)));
+    }
+  }
+
+  // Moves refs [first, last) of a node. The chunks of a large node share its cursor: refs moved so
+  // far, left:32 | right:32.
+  template <class Warp>
+  SIMT_INLINE void move(Warp& warp, const LevelNode& node, std::uint64_t* cursor, std::uint32_t first,
+                        std::uint32_t last) const {
+    const NodeTask task = node.task;
+    const unsigned axis = node.split.axis();
+    const float p = node.split.position();
+    const bool flats_right = node.split.flats_right();
+    const std::uint32_t nl = node.split.nl(), nr = node.split.nr();
+    std::byte* const left = child_refs(node, 0);
+    std::byte* const right = child_refs(node, 1);
+    const std::uint32_t lower_lanes = (1u << warp.lane()) - 1u;
+    std::uint64_t moved = 0;
+    SIMT_ROLLED
+    for (std::uint32_t base = first; base < last; base += Warp::width) {
+      const std::uint32_t i = base + warp.lane();
+      Ref ref{};
+      bool to_left = false, to_right = false;
+      if (i < last) {
+        ref = Refs::load(task.refs, task.n, i, task.box, corners);
+        to_left = goes_left(ref.box.lo[axis], ref.box.hi[axis], p, flats_right);
+        to_right = goes_right(ref.box.lo[axis], ref.box.hi[axis], p, flats_right);
+      }
+      const std::uint32_t left_lanes = warp.ballot(to_left), right_lanes = warp.ballot(to_right);
+      const std::uint64_t more = simt::popcount(left_lanes) | std::uint64_t{simt::popcount(right_lanes)} << 32;
+      std::uint64_t at = moved;
+      if (cursor != nullptr) {
+        // relaxed: each position is reserved once.
+        if (warp.lane() == 0) at = simt::global_ref(*cursor).fetch_add(more, simt::relaxed);
+      }
+      Sides sides{ref.box, ref.box};
+      if constexpr (Refs::stores_bounds) {
+        if (to_left && to_right) sides = split_bounds(corners[ref.id].unpack(), ref.box, axis, p);
+      }
+      if (cursor != nullptr) at = warp.shfl(at, 0);
+      moved = at + more;
+      // Sanity check: cannot fail, because the choice counted with the same comparisons.
+      if (static_cast<std::uint32_t>(moved) > nl || static_cast<std::uint32_t>(moved >> 32) > nr) break;
+      const std::uint32_t at_left = static_cast<std::uint32_t>(at) + simt::popcount(left_lanes & lower_lanes);
+      const std::uint32_t at_right = static_cast<std::uint32_t>(at >> 32) + simt::popcount(right_lanes & lower_lanes);
+      if (to_left) Refs::store(left, nl, at_left, ref.id, sides.left);
+      if (to_right) Refs::store(right, nr, at_right, ref.id, sides.right);
+    }
+    const std::uint64_t counted = std::uint64_t{nr} << 32 | nl;
+    const bool too_many = static_cast<std::uint32_t>(moved) > nl || static_cast<std::uint32_t>(moved >> 32) > nr;
+    if (too_many || (cursor == nullptr && moved != counted)) {
+      if (warp.lane() == 0) warp.fail(count_mismatch, task.n, counted, moved);
+    }
+  }
+};
+
+// Joins the parts of an array of the tree that the levels hold. An item is a piece of `piece`
+// elements.
+template <class T>
+struct LevelGather {
+  static constexpr unsigned block_threads = 128, blocks_per_multiprocessor = 8;
+  static constexpr std::uint64_t piece = 1024;
+  struct Scratch {};
+
+  LevelPiece<T> pieces[max_depth + 1];
+  std::uint64_t count;  // total number of elements
+  T* to;
+
+  template <class Warp>
+  SIMT_INLINE void operator()(Warp& warp, Scratch&) const {
+    simt::for_items(warp, (count + piece - 1) / piece, [&](std::size_t item) {
+      const std::uint64_t first = item * piece, last = count - first < piece ? count : first + piece;
+      unsigned k = 0;
+      for (std::uint64_t i = first + warp.lane(); i < last; i += Warp::width) {
+        while (i >= pieces[k].end) ++k;
+        to[i] = pieces[k].from[i - pieces[k].first];
+      }
+    });
+  }
+};
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+// The choice of a node's split by one warp. Up to `exact_limit` refs: exact SAH over the bounds of
+// all refs. Above: bins, the six tight cuts around the refs and, up to `shared_limit` refs, exact
+// SAH within the two bins next to the best boundary. The tree depends on these limits
+// (candidates.hpp) only, not on which warp chooses, how wide a warp is or in which order the refs
+// are stored.
+#pragma once
+
+#include <cstdint>
+
+#include "kdtree/split/bins.hpp"
+#include "kdtree/split/candidates.hpp"
+#include "kdtree/refs.hpp"
+#include "kdtree/sah.hpp"
+#include "kdtree/build/shared_node.hpp"
+#include "kdtree/split/simd_choice.hpp"
+#include "kdtree/split/simd_refs.hpp"
+#include "simt/math.hpp"
+
+namespace heapwood::kdtree {
+
+// Bins the refs into scratch.sums and gathers their bounds in scratch.bounds, by one warp. n >
+// exact_limit.
+template <class Refs, class Warp>
+SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners) {
+  Box tight;
+  BinCounts& sums = scratch.sums;
+  SIMT_ROLLED
+  for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width) {
+    scratch.histogram[k] = 0;
+    sums.begins[k] = sums.ends[k] = 0;
+  }
+  set_counting_axes(warp, scratch.axes, task.box);
+  warp.sync();
+  // Processing in blocks keeps the 16-bit halves of the histogram words from overflowing.
+  constexpr std::uint32_t block = 32768;
+  SIMT_ROLLED
+  for (std::uint32_t first = 0; first < task.n; first += block) {
+    const std::uint32_t last = task.n - first < block ? task.n : first + block;
+    // Prefetched as in gather_near().
+    const auto load = [&](std::uint32_t i) { return Refs::load(task.refs, task.n, i, task.box, corners).box; };
+    Box next;
+    if (Refs::stores_bounds && first + warp.lane() < last) next = load(first + warp.lane());
+    SIMT_ROLLED
+    for (std::uint32_t base = first; base < last; base += Warp::width) {
+      const std::uint32_t i = base + warp.lane();
+      const bool counts = i < last;
+      const Box box = Refs::stores_bounds ? next : counts ? load(i) : Box{};
+      if (Refs::stores_bounds && i + Warp::width < last) next = load(i + Warp::width);
+      tight.grow(box);  // a lane without a ref adds an empty box, or its last ref again
+      count_in_bins(warp, scratch.histogram, scratch.axes, box, counts);
+    }
+    warp.sync();
+    SIMT_ROLLED
+    for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width) {
+      sums.begins[k] += scratch.histogram[k] & 0xffffu;
+      sums.ends[k] += scratch.histogram[k] >> 16;
+      scratch.histogram[k] = 0;
+    }
+    warp.sync();
+  }
+  // Six maxima in one rolled loop. The key of -x is the complement of the key of x.
+  Vec3 next = Vec3{-tight.lo.x, -tight.lo.y, -tight.lo.z}, later = tight.hi;
+  SIMT_ROLLED
+  for (unsigned k = 0; k < 6; ++k) {
+    const std::uint32_t highest = warp.reduce_max(simt::ordered_key(next.x));
+    if (warp.lane() == 0) scratch.bounds[k] = highest;
+    const float done = next.x;
+    next = {next.y, next.z, later.x};
+    later = {later.y, later.z, done};
+  }
+  warp.sync();
+}
+
+// Loads the sums and bounds that all warps have gathered in a shared node.
+template <class Warp>
+SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const SharedNode& node) {
+  constexpr unsigned each = histogram_words / Warp::width;
+  static_assert(histogram_words % Warp::width == 0);
+  std::uint64_t words[each];  // all loads are issued before the first is waited for
+  SIMT_UNROLLED
+  for (unsigned i = 0; i < each; ++i) words[i] = node.histogram[i * Warp::width + warp.lane()];
+  for (unsigned k = warp.lane(); k < 6; k += Warp::width) scratch.bounds[k] = node.tight[k];
+  SIMT_UNROLLED
+  for (unsigned i = 0; i < each; ++i) {
+    scratch.sums.begins[i * Warp::width + warp.lane()] = static_cast<std::uint32_t>(words[i]);
+    scratch.sums.ends[i * Warp::width + warp.lane()] = static_cast<std::uint32_t>(words[i] >> 32);
+  }
+  warp.sync();
+}
+
+// ---- one thread: the same choice with vectors (simd_choice.hpp) ---------------------------------
+
+template <class Refs>
+Split choose_exact_simd(const NodeTask& task, const PackedCorners* corners, const SplitCost& cost) {
+  if constexpr (Refs::stores_bounds) {
+    // Prefetches for the first exact choice of a subtree: from this size on a ref is clipped about
+    // once, and most of the triangles have not been read recently.
+    constexpr std::uint32_t first_visit = exact_limit / 2;
+    for (std::uint32_t i = 0; task.n > first_visit && i < task.n; ++i)
+      __builtin_prefetch(corners + Refs::load_id(task.refs, i));
+    return choose_exact(task.refs, task.n, cost);
+  }
+  SimdIntervals axes[3];
+  for (std::uint32_t i = 0; i < task.n; ++i) {
+    const Box box = Refs::load(task.refs, task.n, i, task.box, corners).box;
+    const auto put = [&](SimdIntervals& on, float lo, float hi) {
+      on.bounds[i] = lo;
+      on.bounds[task.n + i] = hi;
+      on.flats += lo == hi ? 1 : 0;
+    };
+    put(axes[0], box.lo.x, box.hi.x);
+    put(axes[1], box.lo.y, box.hi.y);
+    put(axes[2], box.lo.z, box.hi.z);
+  }
+  Split best;
+  consider_intervals(axes, task.n, 0, 3, {}, cost, best);
+  return best;
+}
+
+// The refinement of gather_near() by one thread.
+template <class Refs>
+void refine_simd(const NodeTask& task, const PackedCorners* corners, const SplitCost& cost, const Split& boundary,
+                 Split& best) {
+  const unsigned axis = boundary.axis();
+  const BinAxis bins = bin_axis(task.box, axis);
+  const int b = bins.begin(boundary.position(), bins.coarse(task.box.hi[axis]));
+  PlaneRange range{.above = bins.plane(b - 1), .below = bins.plane(b + 1)};
+  SimdIntervals near;
+  static_assert(SimdIntervals::max_refs >= refine_limit);
+  // The last entry, and the space after the lower bounds, receive the refs beyond refine_limit.
+  float upper[refine_limit + 1];
+  std::uint32_t m = 0;
+  for (std::uint32_t i = 0; i < task.n; ++i) {
+    const Box box = Refs::load(task.refs, task.n, i, task.box, corners).box;
+    const float lo = box.lo[axis], hi = box.hi[axis];
+    const bool inside =
+        bool((int(lo > range.above) & int(lo < range.below)) | (int(hi > range.above) & int(hi < range.below)));
+    const std::uint32_t at = m < refine_limit ? m : refine_limit;
+    near.bounds[at] = lo;
+    upper[at] = hi;
+    m += inside ? 1 : 0;
+    near.flats += inside && lo == hi ? 1 : 0;
+    range.left += !inside && lo <= range.above ? 1 : 0;
+    range.right += !inside && hi >= range.below ? 1 : 0;
+  }
+  if (m > refine_limit) return;
+  for (std::uint32_t i = 0; i < m; ++i) near.bounds[m + i] = upper[i];
+  consider_intervals(&near, m, axis, 1, range, cost, best);
+}
+
+template <class Refs, class Warp>
+void gather_bins_simd(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners) {
+  if constexpr (Refs::stores_bounds) {
+    const Box tight = bin_refs(task.refs, task.n, 0, task.n, task.box, scratch.sums);
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      scratch.bounds[axis] = ~simt::ordered_key(tight.lo[axis]);
+      scratch.bounds[3 + axis] = simt::ordered_key(tight.hi[axis]);
+    }
+  } else {
+    gather_bins<Refs>(warp, scratch, task, corners);
+  }
+}
+
+template <class Refs, class Warp>
+Split choose_simd(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners,
+                  const SplitCost& cost, const SharedNode* shared) {
+  if (task.n <= exact_limit) return choose_exact_simd<Refs>(task, corners, cost);
+  if (shared != nullptr) {
+    gather_bins(warp, scratch, *shared);
+  } else {
+    gather_bins_simd<Refs>(warp, scratch, task, corners);
+  }
+  Split best;
+  consider_bins(scratch.sums, cost, task.box, task.n, best);
+  const Split boundary = best;
+  if (task.n <= shared_limit && boundary.cost != Split{}.cost) refine_simd<Refs>(task, corners, cost, boundary, best);
+  consider_tight_cuts(warp, scratch.bounds, cost, task.n, best);
+  return best;
+}
+
+// The cheapest split of a node that has area. `shared` holds its gathered counts; if it is nullptr,
+// this warp counts.
+template <class Refs, class Warp>
+SIMT_INLINE Split choose(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners,
+                         const SplitCost& cost, const SharedNode* shared) {
+  if constexpr (Warp::width == 1) return choose_simd<Refs>(warp, scratch, task, corners, cost, shared);
+  Split best;
+  Candidates candidates;
+  if (task.n <= exact_limit) {
+    candidates = gather_all<Refs>(warp, scratch, task, corners);
+  } else {
+    if (shared != nullptr) {
+      gather_bins(warp, scratch, *shared);
+    } else {
+      gather_bins<Refs>(warp, scratch, task, corners);
+    }
+    consider_bins(warp, scratch.sums, cost, task.box, task.n, best);
+    if (task.n <= shared_limit) {
+      const Split boundary = best_of(warp, best);
+      if (boundary.cost != Split{}.cost) candidates = gather_near<Refs>(warp, scratch, task, corners, boundary);
+    }
+    consider_tight_cuts(warp, scratch.bounds, cost, task.n, best);
+  }
+  consider_candidates(warp, scratch, candidates, cost, best);
+  warp.sync();
+  return best_of(warp, best);
+}
+
+// Whether the limit of refs per triangle allows the refs that a split adds.
+SIMT_INLINE bool is_allowed(const Split& split, const NodeTask& task) {
+  return static_cast<float>(split.nl() + split.nr()) <= task.allowance * static_cast<float>(task.n);
+}
+// Whether a node is split: the split costs less than a leaf, and the limit of refs per triangle
+// allows the refs that it adds.
+SIMT_INLINE bool is_worth(const Split& split, const NodeTask& task, const SplitCost& cost) {
+  return simt::from_bits(split.cost) < cost.leaf_cost() && (task.n <= max_uncounted_refs || is_allowed(split, task));
+}
+
+// In hair, cables and cones, often no single split of a large node costs less than a leaf, but
+// several splits in sequence do. Such a node is split in its middle, up to max_poor_splits times in
+// sequence (pbrt calls these bad refines).
+inline constexpr std::uint32_t min_poor_refs = 128;
+inline constexpr unsigned max_poor_splits = 3;
+SIMT_INLINE bool may_split_in_middle(const NodeTask& task, const SplitCost& cost) {
+  return task.n > min_poor_refs && task.path.poor_splits() < max_poor_splits && task.path.depth() < max_depth &&
+         cost.splittable();
+}
+
+// The cheapest of the planes in the middle of each axis, with cost poor_cost, or no split. It may
+// send every ref to both sides: the parts have smaller boxes, so that later splits may cut off
+// empty space. Call it only right after choose() for the same node: with more than shared_limit
+// refs it reads the sums that choose() left in Scratch.
+template <class Refs, class Warp>
+SIMT_INLINE Split choose_middle(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners,
+                                const SplitCost& cost) {
+  constexpr int middle = bin_count / 2;
+  Split best;
+  SIMT_ROLLED
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    const BinAxis bins = bin_axis(task.box, axis);
+    if (!bins.usable()) continue;
+    const float p = bins.plane(middle);
+    std::uint32_t left = 0, right = 0;
+    if (task.n > shared_limit) {
+      for (unsigned b = warp.lane(); b < middle; b += Warp::width) {
+        left += scratch.sums.begins[axis * bin_count + b];
+        right += scratch.sums.ends[axis * bin_count + middle + b];
+      }
+    } else {
+      for (std::uint32_t i = warp.lane(); i < task.n; i += Warp::width) {
+        const Box box = Refs::load(task.refs, task.n, i, task.box, corners).box;
+        left += goes_left(box.lo[axis], box.hi[axis], p) ? 1 : 0;
+        right += goes_right(box.lo[axis], box.hi[axis], p) ? 1 : 0;
+      }
+    }
+    left = warp.reduce_add(left);
+    right = warp.reduce_add(right);
+    cost.consider(best, axis, p, left, right);
+  }
+  if (best.cost == Split{}.cost || !is_allowed(best, task)) return {};
+  best.cost = Split::poor_cost;
+  return best;
+}
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// SIMD code for arrays of clipped refs (refs.hpp) on a CPU thread: binning them and moving them to
+// two children. A ref's six bounds are the lanes of one vector (simt/lanes.hpp), so that it is
+// binned on all axes at once. The coordinates of a corner, or of one end of a box, are the lanes of
+// another, so that a triangle is clipped in all coordinates at once. The same operations as in
+// bins.hpp and clip.hpp give the same bins and bounds. Compiled once, in simd_refs.cpp, not once
+// per allocator.
+#pragma once
+
+#include <cstdint>
+
+#include "kdtree/split/bins.hpp"
+#include "kdtree/refs.hpp"
+
+namespace heapwood::kdtree {
+
+// Counts the refs [first, last) of an array of n refs in bins. Returns their bounds.
+Box bin_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last, const Box& node,
+             BinCounts& counts);
+
+// A plane, and the side of the refs that lie in it.
+struct Cut {
+  unsigned axis;
+  float plane;
+  bool flats_right;
+};
+// One side's array of n refs, and the index of its next ref.
+struct Target {
+  std::byte* refs;
+  std::uint32_t n, next;
+};
+struct Moved {
+  std::uint32_t left, right;
+};
+
+// Counts how many of the refs [first, last) of an array of n refs go to each side.
+Moved count_sides(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last, const Cut& cut,
+                  const PackedCorners* corners);
+// Moves the refs [first, last) to their sides, in any order. Straddling refs go to both sides, each
+// with the bounds of its part. The targets must have space for them.
+Moved move_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last, const Cut& cut,
+                const PackedCorners* corners, const Target& left, const Target& right);
+
+}  // namespace heapwood::kdtree

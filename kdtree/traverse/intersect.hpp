@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// Two ray-triangle intersection tests; traverse.hpp is a template over them.
+//
+//   FastIntersection        tests the triangle's plane, then two more planes (plane_test.hpp). It
+//                           enlarges triangles by the rounding errors of the test, so that a ray
+//                           hardly ever passes between two triangles that share an edge.
+//   WatertightIntersection  Woop, Benthin, Wald 2013, "Watertight Ray/Triangle Intersection": no
+//                           ray passes between two triangles that share an edge. Its plane
+//                           distances are exact in sign, and traversal visits both sides of a plane
+//                           if their order is within rounding, so the tree is watertight as well.
+//
+// Both tests report hits on either side of a triangle.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "kdtree/traverse/plane_test.hpp"
+#include "kdtree/traverse/ray.hpp"
+#include "kdtree/traverse/slope.hpp"
+#include "kdtree/traverse/triangle_records.hpp"
+#include "simt/arithmetic.hpp"
+
+namespace heapwood::kdtree {
+
+namespace detail {
+
+SIMT_INLINE float select(Vec3 v, unsigned axis) { return axis == 0 ? v.x : axis == 1 ? v.y : v.z; }
+
+}  // namespace detail
+
+// The fast test: PlaneTest with a ray's slopes, which `Slopes` stores.
+template <class Slopes>
+class PlaneIntersection : public PlaneTest {
+ public:
+  using Record = PlaneRecord;
+  // How far outside the leaf's interval of the ray a hit may lie: relative to its distance, and
+  // relative to the scene's diagonal. Hits further out belong to another leaf, so the rest of the
+  // record need not be read. A relative tolerance alone would lose hits near t = 0.
+  static constexpr bool culls = true;
+  static constexpr float relative_slack = 2e-4f;
+  static constexpr float diagonal_slack = 2e-5f;
+  static constexpr bool conservative = false;
+  static constexpr float plane_slack = 0;
+
+  SIMT_INLINE explicit PlaneIntersection(const Ray& ray, Slopes slopes = Slopes()) : slopes_(slopes) {
+    const Vec3 d = detail::away_from_zero(ray.direction);
+    slopes_.set(0, Slope::of(ray.origin.x, d.x));
+    slopes_.set(1, Slope::of(ray.origin.y, d.y));
+    slopes_.set(2, Slope::of(ray.origin.z, d.z));
+  }
+
+  SIMT_INLINE Slope slope(unsigned axis) const { return slopes_[axis]; }
+  // Distance at which the ray meets the plane `axis = at`.
+  SIMT_INLINE float plane(const Ray&, unsigned, float at, Slope s) const { return s.distance(at); }
+  // The position of the child that the ray visits first: the upper one for a negative direction.
+  static SIMT_INLINE std::uint32_t near_child(std::uint32_t link, Slope s) {
+    return simt::select_bits(link, s.side_bits(), 3);
+  }
+
+ private:
+  Slopes slopes_;
+};
+using FastIntersection = PlaneIntersection<SlopesInRegisters>;
+
+class WatertightIntersection {
+ public:
+  using Record = CornerRecord;
+  static constexpr bool culls = false;
+  static constexpr float relative_slack = 0;
+  static constexpr float diagonal_slack = 0;
+  // Cells overlap by this fraction of their distance: over 8 ulp, while plane() errs by less than
+  // 2.
+  static constexpr bool conservative = true;
+  static constexpr float plane_slack = 1e-6f;
+
+  SIMT_INLINE explicit WatertightIntersection(const Ray& ray) {
+    const Vec3 d = ray.direction;
+    // A zero direction gives an infinite inverse, and plane() is NaN if the ray lies in the plane:
+    // traversal then visits both sides.
+    inverse_ = {1.0f / d.x, 1.0f / d.y, 1.0f / d.z};
+    const float ax = std::fabs(d.x), ay = std::fabs(d.y), az = std::fabs(d.z);
+    kz_ = ax > ay ? (ax > az ? 0u : 2u) : (ay > az ? 1u : 2u);
+    kx_ = kz_ == 2 ? 0 : kz_ + 1;
+    ky_ = kx_ == 2 ? 0 : kx_ + 1;
+    // The paper swaps kx and ky for negative directions to keep the winding. Hits are two-sided
+    // here, so the swap is not needed.
+    sz_ = 1.0f / detail::select(ray.direction, kz_);
+    sx_ = detail::select(ray.direction, kx_) * sz_;
+    sy_ = detail::select(ray.direction, ky_) * sz_;
+  }
+
+  SIMT_INLINE float slope(unsigned axis) const { return detail::select(inverse_, axis); }
+  // The difference is computed first: it is exact near the plane, so the sign is exact and the
+  // error is relative.
+  SIMT_INLINE float plane(const Ray& ray, unsigned axis, float at, float inverse) const {
+    return (at - detail::select(ray.origin, axis)) * inverse;
+  }
+  static SIMT_INLINE std::uint32_t near_child(std::uint32_t link, float inverse) {
+    return simt::select_bits(link, simt::bits(inverse) >> 31 << 1, 3);
+  }
+
+  SIMT_INLINE bool test(const Record* record, const Ray& ray, float lower, float upper, float& t) const {
+    float u, v;
+    return solve(record, ray, lower, upper, t, u, v);
+  }
+  SIMT_INLINE void coordinates(const Record* record, const Ray& ray, float, float& u, float& v) const {
+    float t;
+    const float infinite = HUGE_VALF;
+    if (!solve(record, ray, -infinite, infinite, t, u, v)) u = v = 0;
+  }
+
+ private:
+  struct Sheared {
+    float x, y, z;
+  };
+  SIMT_INLINE Sheared shear(const Row& corner, Vec3 origin) const {
+    const Vec3 p{corner.x - origin.x, corner.y - origin.y, corner.z - origin.z};
+    const float z = detail::select(p, kz_);
+    return {detail::select(p, kx_) - simt::rounded_product(sx_, z),
+            detail::select(p, ky_) - simt::rounded_product(sy_, z), z};
+  }
+  static SIMT_INLINE float edge(const Sheared& p, const Sheared& q) {
+    return simt::rounded_product(p.x, q.y) - simt::rounded_product(p.y, q.x);
+  }
+  static SIMT_INLINE float edge_in_double(const Sheared& p, const Sheared& q) {
+    return static_cast<float>(static_cast<double>(p.x) * q.y - static_cast<double>(p.y) * q.x);
+  }
+
+  SIMT_INLINE bool solve(const Record* record, const Ray& ray, float lower, float upper, float& t, float& u,
+                         float& v) const {
+    const Sheared a = shear(simt::load_constant(&record->a), ray.origin);
+    const Sheared b = shear(simt::load_constant(&record->b), ray.origin);
+    const Sheared c = shear(simt::load_constant(&record->c), ray.origin);
+    float ea = edge(c, b), eb = edge(a, c), ec = edge(b, a);
+    // A float zero may have lost its sign to rounding: computed again in double, where the products
+    // are exact.
+    if (ea == 0 || eb == 0 || ec == 0) {
+      ea = edge_in_double(c, b);
+      eb = edge_in_double(a, c);
+      ec = edge_in_double(b, a);
+    }
+    if ((ea < 0 || eb < 0 || ec < 0) && (ea > 0 || eb > 0 || ec > 0)) return false;
+    const float determinant = ea + eb + ec;
+    if (determinant == 0) return false;
+    const float inverse = 1.0f / determinant;
+    // The weights are computed first: they are within [0, 1], so products with tiny or huge edge
+    // functions neither overflow nor underflow.
+    const float wa = ea * inverse;
+    u = eb * inverse;
+    v = ec * inverse;
+    const float h = (wa * a.z + u * b.z + v * c.z) * sz_;
+    if (!(h >= lower && h < upper)) return false;
+    t = h;
+    return true;
+  }
+
+  Vec3 inverse_;
+  float sx_, sy_, sz_;
+  unsigned kx_, ky_, kz_;
+};
+
+}  // namespace heapwood::kdtree

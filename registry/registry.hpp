@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// An allocator compiled for a device, behind function pointers, which the command line, the viewer,
+// the benchmarks and the tests call. One CompiledAllocator per registry line and kind of device;
+// cmake/registry.cmake generates the table.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "alloc/allocator.hpp"
+#include "workloads/exercise.hpp"
+#include "workloads/stress.hpp"
+#include "kdtree/build/build.hpp"
+
+namespace heapwood::registry {
+
+// Resources of a kernel that contains this allocator; zeros on the CPU.
+struct KernelUse {
+  int registers = 0;
+  std::size_t local_bytes = 0;   // stack frame per thread
+  std::size_t shared_bytes = 0;  // per block
+  unsigned warps_per_multiprocessor = 0;
+};
+
+// Resources of kernels with one malloc, one free, and one of each (RegEff table 1); `own`: with one
+// of each through the allocator's per-warp context, if it has one.
+struct CallUse {
+  KernelUse malloc, free, both;
+  std::optional<KernelUse> own = {};
+};
+
+struct CompiledAllocator {
+  const alloc::AllocatorTraits* traits;
+  simt::DeviceKind device;
+  // Resets the pool and builds one tree. Throws simt::Stopped, simt::KernelFailure, Error.
+  kdtree::BuildRun (*build)(kdtree::Workspace&, const kdtree::BuildOptions&);
+  kdtree::InstrumentedRun (*build_instrumented)(kdtree::Workspace&, const kdtree::BuildOptions&);
+  // Records at most `capacity` events.
+  kdtree::RecordedRun (*build_recorded)(kdtree::Workspace&, const kdtree::BuildOptions&, std::size_t capacity);
+  KernelUse (*kernel_use)(const simt::DeviceId&, kdtree::RefKind);  // of the build kernel
+  CallUse (*call_use)(const simt::DeviceId&, bool coalesced, alloc::LargeBackend large);
+  // Runs a script of allocator calls (workloads/exercise.hpp), for the conformance tests.
+  workloads::ExerciseResult (*exercise)(const workloads::ExerciseJob&);
+  // Runs a stress test once on a new pool (workloads/stress.hpp).
+  workloads::StressResult (*stress)(const workloads::StressJob&);
+};
+
+struct RegisteredAllocator {
+  const alloc::AllocatorTraits* traits;
+  const CompiledAllocator* cpu;
+  const CompiledAllocator* cuda;  // nullptr in builds without CUDA
+  const CompiledAllocator* on(simt::DeviceKind kind) const { return kind == simt::DeviceKind::cpu ? cpu : cuda; }
+};
+
+// In the order of alloc/registry.def.
+std::span<const RegisteredAllocator> allocators();
+// nullptr if no allocator has this id.
+const RegisteredAllocator* find(const std::string& id);
+
+}  // namespace heapwood::registry

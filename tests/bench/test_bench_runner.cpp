@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: MIT
+// run_bench() with allocators that misbehave on purpose: real builds with modified results.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "bench/bench_runner.hpp"
+#include "bench/results/bench_table.hpp"
+#include "bench/prepared_scene.hpp"
+#include "kdtree/build/deadline.hpp"
+#include "tests/app/executable.hpp"
+
+namespace heapwood::bench {
+namespace {
+
+std::vector<std::string> calls;  // ids in the order of their builds
+
+const registry::CompiledAllocator& real() { return *registry::find("atomic")->cpu; }
+
+template <int milliseconds>
+kdtree::BuildRun build_taking(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
+  calls.push_back(std::to_string(milliseconds));
+  kdtree::BuildRun run = real().build(workspace, options);
+  run.ms = milliseconds;
+  return run;
+}
+
+kdtree::BuildRun build_stuck(kdtree::Workspace&, const kdtree::BuildOptions&) {
+  throw simt::Stopped(simt::Stopped::Reason::time_limit, "stuck: stopped after 1 s");
+}
+
+kdtree::BuildRun build_interrupted(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
+  // The warm-up passes; the interruption happens in the second timed run.
+  if (std::count(calls.begin(), calls.end(), "interrupted") == 2) simt::interrupt();
+  calls.push_back("interrupted");
+  return real().build(workspace, options);
+}
+
+// Splits nothing until the pool has grown twice.
+kdtree::BuildRun build_greedy(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
+  kdtree::BuildRun run = real().build(workspace, options);
+  static const std::size_t first = workspace.pool().bytes;
+  run.incomplete = workspace.pool().bytes < 4 * first;
+  run.failed_splits = run.incomplete ? 7 : 0;
+  run.failed_bytes = run.incomplete ? 4096 : 0;
+  return run;
+}
+
+// Lacks memory in the second timed run and later in pools of the same size.
+std::vector<std::size_t> pools;
+kdtree::BuildRun build_late(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
+  pools.push_back(workspace.pool().bytes);
+  kdtree::BuildRun run = real().build(workspace, options);
+  run.incomplete = pools.size() > 2 && pools.back() == pools.front();
+  return run;
+}
+
+// Never completes, and takes some time for it.
+std::vector<kdtree::BuildOptions> limits;
+kdtree::BuildRun build_insatiable(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
+  limits.push_back(options);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  // As the real driver does between its launches.
+  kdtree::BuildDeadline("insatiable: build", options).check();
+  kdtree::BuildRun run = real().build(workspace, options);
+  run.incomplete = true;
+  return run;
+}
+
+// Builds another tree, with costs that were not requested.
+kdtree::BuildRun build_other(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
+  kdtree::BuildOptions other = options;
+  other.costs.traversal = 100;
+  return real().build(workspace, other);
+}
+
+class Fake {
+ public:
+  Fake(const char* id, kdtree::BuildRun (*build)(kdtree::Workspace&, const kdtree::BuildOptions&),
+       bool lower_bound = false) {
+    traits_ = *registry::find("atomic")->traits;
+    traits_.id = traits_.label = id;
+    traits_.lower_bound = lower_bound;
+    engine_ = real();
+    engine_.traits = &traits_;
+    engine_.build = build;
+    entry_ = {&traits_, &engine_, nullptr};
+  }
+  Fake(const Fake&) = delete;
+  Fake& operator=(const Fake&) = delete;
+  const registry::RegisteredAllocator* entry() const { return &entry_; }
+  alloc::AllocatorTraits& traits() { return traits_; }
+
+ private:
+  alloc::AllocatorTraits traits_;
+  registry::CompiledAllocator engine_;
+  registry::RegisteredAllocator entry_{};
+};
+
+class BenchRunner : public testing::Test {
+ protected:
+  void SetUp() override {
+    calls.clear();
+    simt::clear_interrupt();
+    tests::write_file(folder_ / "one.obj", tests::obj_text(300));
+    job_.scenes = {folder_ / "one.obj"};
+    job_.settings.runs = 3;
+    job_.device = simt::find_device("cpu", 2);
+    job_.pool_probe = registry::find("atomic");
+  }
+  void TearDown() override { simt::clear_interrupt(); }
+
+  tests::Folder folder_;
+  BenchJob job_;
+};
+
+TEST_F(BenchRunner, SkipsAllocatorsThatFreeAtOnce) {
+  Fake atomic("atomic", build_taking<10>, true), fdg("fdg", build_taking<15>, true);
+  fdg.traits().frees = alloc::Frees::all_at_once;
+  job_.allocators = {atomic.entry(), fdg.entry()};
+  const BenchResult bench = run_bench(job_, {});
+  EXPECT_EQ(bench.results[0].status, Status::ok);
+  EXPECT_EQ(bench.results[1].status, Status::skipped);
+  EXPECT_NE(bench.results[1].reason.find("at once"), std::string::npos);
+  EXPECT_EQ(std::count(calls.begin(), calls.end(), "15"), 0);
+}
+
+TEST_F(BenchRunner, InterleavesRunsAndComputesSlowdowns) {
+  const Fake atomic("atomic", build_taking<10>, true), fast("fast", build_taking<15>), slow("slow", build_taking<30>);
+  job_.allocators = {atomic.entry(), fast.entry(), slow.entry()};
+  std::size_t last = 0, total = 0;
+  BenchEvents events;
+  events.progress = [&](std::size_t done, std::size_t of, const std::string&) {
+    EXPECT_GE(done, last);
+    last = done;
+    total = of;
+  };
+  const BenchResult bench = run_bench(job_, events);
+  EXPECT_EQ(calls, (std::vector<std::string>{"10", "15", "30", "10", "15", "30", "10", "15", "30", "10", "15", "30"}));
+  EXPECT_EQ(total, 15u);  // three allocators: warm-up, three runs, instrumented
+  ASSERT_EQ(bench.results.size(), 3u);
+  EXPECT_FALSE(bench.interrupted);
+  for (const Result& result : bench.results) {
+    EXPECT_EQ(result.status, Status::ok) << result.reason;
+    EXPECT_EQ(result.runs_ms.size(), 3u);
+    EXPECT_EQ(result.triangles, 300u);
+    EXPECT_EQ(result.pool_bytes, bench.results[0].pool_bytes);
+    EXPECT_EQ(result.tree->hash, bench.results[0].tree->hash);
+    EXPECT_TRUE(result.requests && result.at_end);
+    EXPECT_EQ(result.slowdown_over, "atomic");
+  }
+  EXPECT_DOUBLE_EQ(*bench.results[1].slowdown, 1.5);
+  EXPECT_DOUBLE_EQ(*bench.results[2].slowdown, 3);
+
+  const std::string text = to_text(slowdown_table(bench.results));
+  EXPECT_NE(text.find("atomic *"), std::string::npos) << text;
+  EXPECT_NE(text.find("1.50 ◂"), std::string::npos) << text;
+  EXPECT_EQ(text.find("3.00 ◂"), std::string::npos) << text;
+}
+
+TEST_F(BenchRunner, ALowerBoundIsNeverTheFastest) {
+  const Fake bound("bound", build_taking<1>, true), one("one", build_taking<10>), two("two", build_taking<20>);
+  job_.allocators = {bound.entry(), one.entry(), two.entry()};
+  const BenchResult bench = run_bench(job_, {});
+  // Without AtomicMalloc the first allocator that frees is the reference, with a note in the table.
+  EXPECT_DOUBLE_EQ(*bench.results[0].slowdown, 0.1);
+  EXPECT_EQ(bench.results[2].slowdown_over, "one");
+  const std::string text = to_text(slowdown_table(bench.results));
+  EXPECT_EQ(text.find("0.10 ◂"), std::string::npos) << text;
+  EXPECT_NE(text.find("10.00 ms [1] ◂"), std::string::npos) << text;
+  EXPECT_NE(text.find("slowdowns are over one"), std::string::npos) << text;
+}
+
+TEST_F(BenchRunner, AHangingAllocatorDoesNotStopTheOthers) {
+  const Fake atomic("atomic", build_taking<10>, true), stuck("stuck", build_stuck), good("good", build_taking<20>);
+  job_.allocators = {atomic.entry(), stuck.entry(), good.entry()};
+  const BenchResult bench = run_bench(job_, {});
+  EXPECT_EQ(bench.results[1].status, Status::failed);
+  EXPECT_EQ(bench.results[1].reason, "stuck: stopped after 1 s");
+  EXPECT_TRUE(bench.results[1].runs_ms.empty());
+  EXPECT_DOUBLE_EQ(*bench.results[2].slowdown, 2);
+  const std::string text = to_text(slowdown_table(bench.results));
+  EXPECT_NE(text.find("failed [1]"), std::string::npos) << text;
+  EXPECT_NE(text.find("stopped after 1 s"), std::string::npos) << text;
+  EXPECT_EQ(text.find("nan"), std::string::npos) << text;
+}
+
+// The per-level builder is interleaved with the allocators and never the reference of slowdowns.
+TEST_F(BenchRunner, BothBuilders) {
+  const Fake slow("slow", build_taking<30>);
+  job_.allocators = {slow.entry()};
+  job_.settings.builder = Builder::both;
+  BenchResult bench = run_bench(job_, {});
+  ASSERT_EQ(bench.results.size(), 2u);
+  const Result& levels = bench.results[1];
+  ASSERT_EQ(levels.status, Status::ok) << levels.reason;
+  EXPECT_TRUE(levels.per_level());
+  EXPECT_EQ(levels.runs_ms.size(), 3u);
+  EXPECT_EQ(levels.levels->allocation_ms.size(), 3u);
+  EXPECT_EQ(levels.levels->run.levels, levels.tree->depth + 1);
+  EXPECT_EQ(levels.tree->hash, bench.results[0].tree->hash);
+  EXPECT_EQ(levels.slowdown_over, "slow");
+  EXPECT_FALSE(levels.pool_bytes);
+  // Its failure does not affect the others.
+  job_.settings.host_allocator = "nonsense";
+  bench = run_bench(job_, {});
+  EXPECT_EQ(bench.results[0].status, Status::ok);
+  EXPECT_EQ(bench.results[1].status, Status::failed);
+  EXPECT_NE(bench.results[1].reason.find("nonsense"), std::string::npos);
+  job_.settings.builder = Builder::per_level;
+  job_.settings.host_allocator = "segfit";
+  job_.allocators.clear();
+  bench = run_bench(job_, {});
+  ASSERT_EQ(bench.results.size(), 1u);
+  EXPECT_EQ(bench.results[0].status, Status::ok);
+  EXPECT_FALSE(bench.results[0].slowdown);
+}
+
+TEST_F(BenchRunner, AnotherTreeIsAnError) {
+  const Fake atomic("atomic", build_taking<10>, true), other("other", build_other);
+  job_.allocators = {other.entry(), atomic.entry()};
+  const BenchResult bench = run_bench(job_, {});
+  EXPECT_EQ(bench.results[0].status, Status::failed);
+  EXPECT_TRUE(bench.results[0].wrong_tree);
+  EXPECT_FALSE(bench.results[0].slowdown);
+  EXPECT_EQ(bench.results[1].status, Status::ok);
+  EXPECT_NE(to_text(slowdown_table(bench.results)).find("WRONG TREE [1]"), std::string::npos);
+}
+
+TEST_F(BenchRunner, ThePoolGrowsUntilTheBuildCompletes) {
+  const Fake greedy("greedy", build_greedy);
+  job_.allocators = {greedy.entry()};
+  job_.pool_probe = nullptr;
+  const BenchResult bench = run_bench(job_, {});
+  EXPECT_EQ(bench.results[0].status, Status::ok) << bench.results[0].reason;
+  // A pool of fixed size does not grow.
+  job_.settings.pool = parse_pool("1M");
+  const BenchResult small = run_bench(job_, {});
+  EXPECT_EQ(small.results[0].status, Status::incomplete);
+  EXPECT_EQ(small.results[0].pool_bytes, 1u << 20);
+  EXPECT_EQ(small.results[0].runs_ms.size(), 3u);
+  EXPECT_FALSE(small.results[0].slowdown);
+  EXPECT_NE(small.results[0].reason.find("4.00 KiB request refused, 7 nodes not split"), std::string::npos)
+      << small.results[0].reason;
+}
+
+TEST_F(BenchRunner, ARunThatLacksMemoryInAnAutomaticPoolIsMadeAgainInALargerOne) {
+  const Fake late("late", build_late), ten("ten", build_taking<10>);
+  job_.allocators = {ten.entry(), late.entry()};
+  job_.pool_probe = nullptr;
+  job_.settings.pool = parse_pool("auto");
+  pools.clear();
+  for (const Result& result : run_bench(job_, {}).results) {
+    EXPECT_EQ(result.status, Status::ok) << result.reason;
+    EXPECT_EQ(result.runs_ms.size(), 3u);
+    EXPECT_EQ(result.pool_bytes, pools.back());
+  }
+  EXPECT_GT(pools.back(), pools.front());
+  EXPECT_GE(pools.size(), 3 + 3u);
+
+  job_.settings.pool = parse_pool("4M");
+  pools.clear();
+  EXPECT_EQ(run_bench(job_, {}).results[1].status, Status::incomplete);
+}
+
+// Repeated builds in larger pools share one time limit.
+TEST_F(BenchRunner, LargerPoolsShareTheTimeLimit) {
+  const Fake insatiable("insatiable", build_insatiable);
+  job_.allocators = {insatiable.entry()};
+  job_.pool_probe = nullptr;
+  job_.settings.timeout = 0.1;
+  limits.clear();
+  const BenchResult bench = run_bench(job_, {});
+  EXPECT_EQ(bench.results[0].status, Status::failed);
+  EXPECT_NE(bench.results[0].reason.find("time limit of 0.1 s"), std::string::npos) << bench.results[0].reason;
+  ASSERT_GT(limits.size(), 1u);
+  EXPECT_LE(limits.size(), 6u);
+  for (const kdtree::BuildOptions& options : limits) {
+    EXPECT_EQ(options.seconds, 0.1);
+    EXPECT_EQ(options.started, limits.front().started);
+    EXPECT_TRUE(options.started.has_value());
+  }
+}
+
+// The size of an automatic pool is known only after the builds of the others.
+TEST_F(BenchRunner, AnAllocatorThatOverwritesLiveMemoryIsBuiltLastInTheFinalPool) {
+  const Fake greedy("greedy", build_greedy);
+  Fake careless("careless", build_taking<10>);
+  careless.traits().keeps_live_memory = false;
+  job_.allocators = {careless.entry(), greedy.entry()};
+  job_.pool_probe = nullptr;
+  std::vector<std::string> built;
+  BenchEvents events;
+  events.tree_built = [&](const PreparedScene&, const Result& result) { built.push_back(result.allocator); };
+  const BenchResult bench = run_bench(job_, events);
+  EXPECT_EQ(built, (std::vector<std::string>{"greedy", "careless"}));
+  ASSERT_EQ(bench.results.size(), 2u);
+  for (const Result& result : bench.results) {
+    EXPECT_EQ(result.status, Status::ok) << result.reason;
+    EXPECT_EQ(result.pool_bytes, bench.results[1].pool_bytes);
+  }
+}
+
+TEST_F(BenchRunner, AnAllocatorThatOverwritesLiveMemoryIsNotRunInASmallPool) {
+  Fake careless("careless", build_taking<10>);
+  careless.traits().keeps_live_memory = false;
+  job_.allocators = {careless.entry()};
+  job_.settings.pool = parse_pool("8K");
+  const BenchResult bench = run_bench(job_, {});
+  EXPECT_EQ(bench.results[0].status, Status::skipped);
+  EXPECT_NE(bench.results[0].reason.find("overwrite"), std::string::npos);
+  EXPECT_TRUE(calls.empty());
+  job_.settings.pool = parse_pool("auto");
+  EXPECT_EQ(run_bench(job_, {}).results[0].status, Status::ok);
+}
+
+TEST_F(BenchRunner, AnInterruptionKeepsResults) {
+  const Fake atomic("atomic", build_taking<10>, true), last("last", build_interrupted);
+  tests::write_file(folder_ / "two.obj", tests::obj_text(50));
+  job_.scenes.push_back(folder_ / "two.obj");
+  job_.allocators = {atomic.entry(), last.entry()};
+  int scenes = 0;
+  BenchEvents events;
+  events.scene_done = [&](const BenchResult&) { ++scenes; };
+  const BenchResult bench = run_bench(job_, events);
+  EXPECT_TRUE(bench.interrupted);
+  EXPECT_EQ(scenes, 2);
+  ASSERT_EQ(bench.results.size(), 4u);
+  EXPECT_EQ(bench.results[0].status, Status::ok);
+  EXPECT_EQ(bench.results[0].reason, "interrupted after 2 of 3 runs");
+  EXPECT_EQ(bench.results[2].status, Status::skipped);
+  EXPECT_EQ(bench.results[2].runs_ms.size(), 0u);
+  EXPECT_EQ(to_text(slowdown_table(bench.results)).find("nan"), std::string::npos);
+}
+
+TEST_F(BenchRunner, AnInterruptionWhileLoadingIsNotAFailure) {
+  const Fake atomic("atomic", build_taking<10>, true);
+  job_.allocators = {atomic.entry()};
+  job_.scenes = {"statue:500k", folder_ / "one.obj"};
+  BenchEvents events;
+  events.progress = [](std::size_t, std::size_t, const std::string&) { simt::interrupt(); };
+  int scenes = 0;
+  events.scene_done = [&](const BenchResult&) { ++scenes; };
+  const BenchResult bench = run_bench(job_, events);
+  EXPECT_TRUE(bench.interrupted);
+  EXPECT_FALSE(bench.scene_error) << bench.scene_error->what();
+  EXPECT_EQ(scenes, 2);
+  ASSERT_EQ(bench.results.size(), 2u);
+  for (const Result& result : bench.results) EXPECT_EQ(result.status, Status::skipped) << result.reason;
+}
+
+TEST_F(BenchRunner, KeptResultsAreNotMeasuredAgain) {
+  const Fake atomic("atomic", build_taking<10>, true), fast("fast", build_taking<20>);
+  job_.allocators = {atomic.entry()};
+  job_.kept = run_bench(job_, {}).results;
+  calls.clear();
+  job_.kept[0].runs_ms = {40, 40, 40};
+  job_.allocators = {atomic.entry(), fast.entry()};
+  const BenchResult bench = run_bench(job_, {});
+  EXPECT_EQ(calls, (std::vector<std::string>{"20", "20", "20", "20"}));
+  EXPECT_DOUBLE_EQ(*bench.results[1].slowdown, 0.5);
+  EXPECT_EQ(bench.results[1].pool_bytes, job_.kept[0].pool_bytes);
+}
+
+TEST_F(BenchRunner, AnUnreadableSceneEndsTheBenchButKeepsTheRest) {
+  const Fake atomic("atomic", build_taking<10>, true);
+  job_.allocators = {atomic.entry()};
+  tests::write_file(folder_ / "bad.obj", "f 1 2 3\n");
+  job_.scenes = {folder_ / "one.obj", folder_ / "bad.obj", folder_ / "one.obj"};
+  const BenchResult bench = run_bench(job_, {});
+  ASSERT_TRUE(bench.scene_error);
+  EXPECT_EQ(bench.scene_error->exit(), Exit::scene);
+  ASSERT_EQ(bench.results.size(), 2u);
+  EXPECT_EQ(bench.results[0].status, Status::ok);
+  EXPECT_EQ(bench.results[1].status, Status::failed);
+}
+
+}  // namespace
+}  // namespace heapwood::bench

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "bench/program/options.hpp"
+
+namespace heapwood::bench {
+namespace {
+
+template <class F>
+std::string usage_error(F f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::usage);
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return "";
+}
+
+TEST(ParseBytes, UnitsAreOf1024) {
+  EXPECT_EQ(parse_bytes("4096"), 4096u);
+  EXPECT_EQ(parse_bytes("64K"), 64u << 10);
+  EXPECT_EQ(parse_bytes("512M"), 512u << 20);
+  EXPECT_EQ(parse_bytes("2G"), std::size_t{2} << 30);
+  EXPECT_EQ(parse_bytes("1T"), std::size_t{1} << 40);
+  EXPECT_EQ(parse_bytes("1.5g"), std::size_t{3} << 29);
+  EXPECT_EQ(parse_bytes("3MiB"), 3u << 20);
+  EXPECT_EQ(parse_bytes("3MB"), 3u << 20);
+  EXPECT_EQ(parse_bytes("7B"), 7u);
+}
+
+TEST(ParseBytes, NamesTheWrongValue) {
+  for (const char* text :
+       {"", "M", "12Q", "-5", "1..5", "5M5", "0", "0.2", "1e30", "99999999T", " 5", "5 M", "nan", "inf"}) {
+    EXPECT_NE(usage_error([&] { parse_bytes(text); }).find("'" + std::string(text) + "'"), std::string::npos) << text;
+  }
+}
+
+TEST(ParsePool, AutoSizeOrMultiple) {
+  EXPECT_EQ(parse_pool("auto").kind, PoolSize::Kind::automatic);
+  EXPECT_FALSE(parse_pool("auto").for_speed);
+  EXPECT_EQ(parse_pool("fast").kind, PoolSize::Kind::automatic);
+  EXPECT_TRUE(parse_pool("fast").for_speed);
+  EXPECT_EQ(parse_pool("fast").text, PoolSize{}.text);
+  EXPECT_EQ(parse_pool("512M").bytes, 512u << 20);
+  const PoolSize multiple = parse_pool("200x");
+  EXPECT_EQ(multiple.kind, PoolSize::Kind::root_multiple);
+  EXPECT_EQ(multiple.multiple, 200);
+  EXPECT_EQ(multiple.text, "200x");
+  EXPECT_EQ(parse_pool("0.5x").multiple, 0.5);
+  for (const char* text : {"", "x", "-1x", "0x", "much", "12y", "nanx", "infx"}) {
+    usage_error([&] { parse_pool(text); });
+  }
+}
+
+TEST(ParseImageSize, TwoSides) {
+  EXPECT_EQ(parse_image_size("1920x1080").width, 1920u);
+  EXPECT_EQ(parse_image_size("1920x1080").height, 1080u);
+  for (const char* text : {"", "1920", "1920x", "x1080", "0x5", "5x0", "-5x5", "5x5x5", "99999x5", "5 x5", "5x5 "}) {
+    EXPECT_NE(usage_error([&] { parse_image_size(text); }).find("WIDTHxHEIGHT"), std::string::npos) << text;
+  }
+}
+
+TEST(ParseAxis, Letters) {
+  EXPECT_EQ(parse_axis("x"), 0u);
+  EXPECT_EQ(parse_axis("z"), 2u);
+  usage_error([] { parse_axis("w"); });
+}
+
+TEST(ParseRefs, Names) {
+  for (kdtree::RefKind kind : kdtree::all_ref_kinds) EXPECT_EQ(parse_refs(kdtree::name(kind)), kind);
+  usage_error([] { parse_refs("fancy"); });
+}
+
+TEST(ParsePrefer, NamesAndTheirCosts) {
+  EXPECT_EQ(parse_prefer("build").costs.traversal, 2);
+  EXPECT_EQ(parse_prefer("trace").costs.duplicate, 0);
+  EXPECT_EQ(&parse_prefer("balanced"), BuildSettings().prefer);
+  for (const kdtree::CostPreset& preset : kdtree::cost_presets) {
+    EXPECT_EQ(&parse_prefer(preset.name), &preset);
+    EXPECT_EQ(preset.costs.intersection, 1) << preset.name;
+    EXPECT_NE(usage_error([] { parse_prefer("speed"); }).find(preset.name), std::string::npos);
+  }
+}
+
+// The settings after parsing a command line.
+BuildSettings parsed(std::vector<std::string> arguments) {
+  CLI::App app;
+  BuildSettings settings;
+  add_build_options(app, settings, true);
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 expects
+  app.parse(arguments);
+  return settings;
+}
+
+TEST(Prefer, SetsAllCosts) {
+  const kdtree::SahCosts defaults, costs = parsed({}).costs, build = parsed({"--prefer", "build"}).costs;
+  EXPECT_EQ(costs.traversal, defaults.traversal);
+  EXPECT_EQ(costs.empty_bonus, defaults.empty_bonus);
+  EXPECT_EQ(costs.duplicate, defaults.duplicate);
+  EXPECT_EQ(build.traversal, 2);
+  EXPECT_EQ(build.intersection, 1);
+  EXPECT_EQ(build.empty_bonus, 0.17f);
+  EXPECT_EQ(build.duplicate, 0.02f);
+}
+
+TEST(Prefer, ACostGivenByItselfWinsWhereverItStands) {
+  for (const BuildSettings& settings :
+       {parsed({"--prefer", "trace", "--empty-bonus", ".3", "--intersection-cost", "4"}),
+        parsed({"--intersection-cost", "4", "--empty-bonus", ".3", "--prefer", "trace"}),
+        parsed({"--empty-bonus", ".3", "--prefer", "trace", "--intersection-cost", "4"})}) {
+    EXPECT_STREQ(settings.prefer->name, "trace");
+    EXPECT_EQ(settings.costs.traversal, 1.15f);
+    EXPECT_EQ(settings.costs.intersection, 4);
+    EXPECT_EQ(settings.costs.empty_bonus, 0.3f);
+    EXPECT_EQ(settings.costs.duplicate, 0);
+  }
+}
+
+TEST(FindAllocators, KeepsTheOrderAndDropsRepetitions) {
+  const auto two = find_allocators("cfmmalloc,atomic,cfmmalloc");
+  ASSERT_EQ(two.size(), 2u);
+  EXPECT_STREQ(two[0]->traits->id, "cfmmalloc");
+  EXPECT_STREQ(two[1]->traits->id, "atomic");
+  EXPECT_EQ(find_allocators("all").size(), registry::allocators().size());
+}
+
+TEST(FindAllocators, UnknownIdsListTheKnown) {
+  const std::string message = usage_error([] { find_allocators("atomic,nonsense"); });
+  EXPECT_NE(message.find("'nonsense'"), std::string::npos);
+  for (const registry::RegisteredAllocator& entry : registry::allocators()) EXPECT_NE(message.find(entry.traits->id), std::string::npos);
+}
+
+}  // namespace
+}  // namespace heapwood::bench

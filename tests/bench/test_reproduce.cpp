@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+// heapwood reproduce: its cases, results.json, continuing a run, and errors.
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include "bench/bench_runner.hpp"
+#include "bench/reproduce/reproduce.hpp"
+#include "tests/app/executable.hpp"
+
+namespace heapwood::tests {
+namespace {
+
+using nlohmann::json;
+
+class Reproduce : public Executable {
+ protected:
+  std::vector<std::string> reproduce(std::vector<std::string> more,
+                                     const std::string& allocators = "atomic,cfmmalloc") const {
+    more.insert(more.begin(), "reproduce");
+    more.insert(more.end(), {"--out", out_, "--device", "cpu", "--threads", "2", "--allocators", allocators});
+    return more;
+  }
+  json results() const { return json::parse(read_file(out_ + "/results.json")); }
+  static const json& find(const json& all, const std::string& id) {
+    for (const json& item : all.at("items")) {
+      if (item.at("id") == id) return item;
+    }
+    throw std::out_of_range(id);
+  }
+
+  const std::string out_ = folder_ / "results";
+};
+
+TEST(ReproduceItems, EveryItemHasCasesOrAReason) {
+  bench::ReproduceSetup setup;
+  setup.device = simt::find_device("cpu", 2);
+  setup.allocators = bench::find_allocators("all");
+  std::set<std::string> ids;
+  for (const bench::ReproduceItem& item : bench::reproduce_items()) {
+    EXPECT_TRUE(ids.insert(item.id).second) << item.id;
+    for (const bool full : {false, true}) {
+      setup.full = full;
+      const std::size_t cases = bench::reproduce_cases({&item}, setup).size();
+      const bool derived = std::string(item.id) == "regeff-t5";
+      EXPECT_EQ(cases > 0, *item.absent == 0 && !derived) << item.id;
+    }
+  }
+}
+
+TEST(ReproduceItems, CasesThatItemsShareAreMeasuredOnce) {
+  bench::ReproduceSetup setup;
+  setup.device = simt::find_device("cpu", 2);
+  setup.allocators = bench::find_allocators("atomic");
+  const auto count = [&](const char* list) { return bench::reproduce_cases(bench::find_items(list), setup).size(); };
+  EXPECT_EQ(count("regeff-3a"), count("regeff-3a,regeff-5a,regeff-5b"));
+  EXPECT_EQ(count("bulk-5,bulk-6,bulk-7"), count("bulk"));
+  EXPECT_GT(count("all"), count("regeff") + count("ouroboros"));
+}
+
+TEST(ReproduceItems, PartsAreTheWhole) {
+  bench::ReproduceSetup setup;
+  setup.full = true;
+  setup.device = simt::find_device("cpu", 2);
+  setup.allocators = bench::find_allocators("atomic,scatter");
+  const auto all = bench::reproduce_cases(bench::find_items("all"), setup);
+  for (const std::size_t parts : {1, 4, 7}) {
+    std::multiset<std::string> keys;
+    for (std::size_t i = 1; i <= parts; ++i) {
+      const auto part = bench::part_of(bench::reproduce_cases(bench::find_items("all"), setup), {i, parts});
+      EXPECT_LE(part.size(), all.size() / parts + 1);
+      for (const bench::ReproduceCase& one : part) keys.insert(one.key);
+    }
+    EXPECT_EQ(keys.size(), all.size());
+    for (const bench::ReproduceCase& one : all) EXPECT_EQ(keys.count(one.key), 1u) << one.key;
+  }
+  EXPECT_TRUE(bench::part_of({}, {2, 3}).empty());
+}
+
+TEST(ReproduceItems, SlowAllocatorsHaveFewerRuns) {
+  bench::StressBench stress;
+  stress.device = simt::find_device("cpu", 2);
+  stress.allocators = bench::find_allocators("atomic");
+  stress.points = {{.payload = 16, .pool_bytes = 1 << 20, .blocks = 1}};
+  stress.settings.runs = 3;
+  stress.settings.inspect = false;
+  bench::BenchJob bench;
+  bench.device = stress.device;
+  bench.allocators = bench::find_allocators("atomic,cfmmalloc");
+  bench.scenes = {"atrium:1k"};
+  bench.settings.runs = 3;
+  bench.instrument_all = false;
+  for (const bool slow : {true, false}) {
+    // No run fits a budget of nearly 0: the warm-up is the only result.
+    stress.settings.budget_seconds = bench.budget_seconds = slow ? 1e-9 : 60;
+    const auto expect = [&](const auto& row) {
+      EXPECT_EQ(row.status, bench::Status::ok) << row.reason;
+      EXPECT_EQ(row.runs_ms.size(), slow ? 1u : 3u);
+      EXPECT_EQ(row.reason, slow ? "slow: only the warm-up" : "");
+    };
+    const bench::StressRow row = bench::run_stress(stress, {}).front();
+    expect(row);
+    EXPECT_FALSE(row.overlaps || row.end);
+    EXPECT_GE(1e3 * row.seconds, bench::sum(row.runs_ms));
+    const std::vector<bench::Result> built = bench::run_bench(bench, {}).results;
+    ASSERT_EQ(built.size(), 2u);
+    for (const bench::Result& result : built) expect(result);
+    EXPECT_TRUE(built.front().requests && !built.back().requests);
+  }
+}
+
+// The budget includes an allocator's time on the host: here it suffices for a few runs.
+TEST(ReproduceItems, TheBudgetIncludesTimeOnTheHost) {
+  bench::StressBench bench;
+  bench.device = simt::find_device("cpu", 1);
+  bench.allocators = bench::find_allocators("atomic");
+  bench.points = {{.payload = 16, .pool_bytes = 64 << 20, .requests = 200000}};
+  bench.settings.test = workloads::StressTest::each;
+  bench.settings.inspect = false;
+  bench.settings.runs = 200;
+  bench.settings.budget_seconds = 0.2;
+  const bench::StressRow row = bench::run_stress(bench, {}).front();
+  EXPECT_EQ(row.status, bench::Status::ok) << row.reason;
+  EXPECT_LT(row.runs_ms.size(), 200u);
+  EXPECT_NE(row.reason.find("slow: only"), std::string::npos) << row.reason;
+  EXPECT_LT(row.seconds, 2);  // a stalled machine
+}
+
+TEST(ReproduceItems, AllocatorsThatReachTheLimitAreNotRunAgain) {
+  bench::StressBench bench;
+  bench.device = simt::find_device("cpu", 1);
+  bench.allocators = bench::find_allocators("atomic,cuda");
+  bench.points = {{.payload = 16, .pool_bytes = 512 << 20, .requests = 16 << 20}};
+  bench.settings.test = workloads::StressTest::each;
+  bench.settings.runs = 20;
+  bench.settings.seconds = bench.settings.budget_seconds = 0.001;
+  for (const bench::StressRow& row : bench::run_stress(bench, {})) {
+    EXPECT_EQ(row.status, bench::Status::failed);
+    EXPECT_EQ(row.reason, "not finished after 0.001 s (--seconds)");
+    EXPECT_TRUE(row.runs_ms.empty());
+  }
+}
+
+// Churn and range could take hours with an allocator that slows down.
+TEST(ReproduceItems, TestsOfSpaceEndWithTheBudget) {
+  bench::StressBench bench;
+  bench.device = simt::find_device("cpu", 1);
+  bench.allocators = bench::find_allocators("atomic,cuda");
+  bench.points = {{.payload = 16, .pool_bytes = 512 << 20, .iterations = 60000, .requests = 1000}};
+  bench.settings.runs = 1;
+  bench.settings.seconds = bench.settings.budget_seconds = 0.2;
+  for (const auto test : {workloads::StressTest::churn, workloads::StressTest::range}) {
+    bench.settings.test = test;
+    for (const bench::StressRow& row : bench::run_stress(bench, {})) {
+      SCOPED_TRACE(row.allocator);
+      EXPECT_EQ(row.status, bench::Status::incomplete);
+      ASSERT_EQ(row.steps.size(), 1u);
+      EXPECT_GT(row.steps[0].size(), 0u);
+      EXPECT_LT(row.steps[0].size(), 60000u);
+      const bool churn = test == workloads::StressTest::churn;
+      EXPECT_NE(row.reason.find(churn ? "not full after 0.200 s" : "of 60000 iterations after 0.200 s"),
+                std::string::npos)
+          << row.reason;
+      EXPECT_EQ(row.reason.find(std::to_string(row.steps[0].size()) + " of") == 0, !churn) << row.reason;
+      EXPECT_LT(row.seconds, 5);
+    }
+  }
+}
+
+// Curves are thinned; figures are not.
+TEST(ReproduceItems, FiguresAreOfAllIterations) {
+  bench::ReproduceSetup setup;
+  setup.device = simt::find_device("cpu", 1);
+  setup.allocators = bench::find_allocators("atomic");
+  const bench::StressLists lists{.payload = "16", .pool = "1M", .requests = "100"};
+  const auto cases = bench::generic_test({.test = "churn", .quick = lists, .runs = 1})(setup);
+  ASSERT_EQ(cases.size(), 1u);
+  const bench::Json results = cases.front().measure([](const std::string&) {});
+  EXPECT_EQ(results.at(0).at("space").at("steps").at(0).size(), 200u);
+  EXPECT_EQ(results.at(0).at("space").at("iterations"), ((1 << 20) - 256) / 1600);  // AtomicMalloc keeps all
+  EXPECT_GT(results.at(0).at("seconds"), 0);
+}
+
+TEST_F(Reproduce, PartsAndTheTimeTheyTook) {
+  const Outcome first = run(reproduce({"regeff-3d", "--part", "1/2"}));
+  ASSERT_EQ(first.exit, 0) << first.err;
+  const std::size_t all = find(results(), "regeff-3d").at("cases").size(), half = results().at("cases").size();
+  EXPECT_EQ(half, (all + 1) / 2);
+  EXPECT_NE(first.out.find("seconds"), std::string::npos);
+  EXPECT_NE(first.out.find(std::to_string(half) + " cases measured"), std::string::npos) << first.out;
+  ASSERT_EQ(run(reproduce({"regeff-3d", "--part", "2/2"})).exit, 0);
+  const json whole = results();
+  EXPECT_EQ(whole.at("cases").size(), all);
+  double seconds = 0;
+  for (const json& one : whole.at("cases")) seconds += one.at("seconds").get<double>();
+  EXPECT_GT(seconds, 0);
+  for (const char* wrong : {"0/2", "3/2", "2", "1/0", "a/b", "1/2/3", "-1/2", ""})
+    expect_error(reproduce({"regeff-3d", "--part", wrong}), 2, {"--part", wrong});
+}
+
+TEST_F(Reproduce, WrongUsage) {
+  expect_error({"reproduce"}, 2, {"--out"});
+  expect_error(reproduce({"table9"}), 2, {"'table9'", "regeff", "--list"});
+  expect_error(reproduce({"--quick", "--full"}), 2, {"--full"});
+  expect_error(reproduce({"--scenes", folder_ / "none"}), 2, {"--scenes", "none"});
+  expect_error({"reproduce", "--out", "/proc/none", "--device", "cpu"}, 1, {"/proc/none", "--out"});
+  const std::vector<std::string> profile{"build",       "atrium:1k", "--device",  "cpu",
+                                         "--allocator", "cfmmalloc", "--profile", folder_ / "profile.json"};
+  expect_error(profile, 2, {"--profile", "heapwood", "cfmmalloc"});
+  const Outcome list = run({"reproduce", "--list", "--device", "cpu"});
+  EXPECT_EQ(list.exit, 0) << list.err;
+  for (const char* word : {"regeff-t3", "ouroboros-churn", "bulk-7", "host-3", "own-pool"})
+    EXPECT_NE(list.out.find(word), std::string::npos) << word;
+}
+
+TEST_F(Reproduce, WritesResultsAndContinues) {
+  ASSERT_EQ(run(reproduce({"regeff-3b"})).exit, 0);
+  const json first = results();
+  EXPECT_EQ(first.at("schema"), "heapwood.reproduce/1");
+  EXPECT_EQ(first.at("scale"), "quick");
+  EXPECT_EQ(first.at("device").at("kind"), "cpu");
+  for (const char* key : {"argv", "version", "git", "device", "compilers", "started"})
+    EXPECT_TRUE(first.at("runs").at(0).contains(key)) << key;
+  ASSERT_EQ(first.at("cases").size(), find(first, "regeff-3b").at("cases").size());
+  for (const json& one : first.at("cases")) {
+    ASSERT_EQ(one.at("results").size(), 2u);
+    EXPECT_EQ(one.at("results").at(0).at("runs_ms").size(), 3u);
+  }
+
+  const Outcome again = run(reproduce({"regeff-3b,bulk-5,regeff-t3,own-pool,own-trace,own-profile"}));
+  ASSERT_EQ(again.exit, 0) << again.err;
+  EXPECT_NE(again.out.find(std::to_string(first.at("cases").size()) + " reused"), std::string::npos) << again.out;
+  const json second = results();
+  EXPECT_EQ(second.at("runs").size(), 2u);
+  EXPECT_EQ(second.at("cases").at(0), first.at("cases").at(0));
+  bool tree = false, curve = false, rays = false, profile = false;
+  for (const json& one : second.at("cases")) {
+    const json& last = one.at("results").back();
+    EXPECT_EQ(last.at("status"), "ok") << last.dump();
+    tree |= last.contains("tree") && one.at("about").at("procedural") == true;
+    rays |= last.value("kind", "") == "diffuse" && last.at("mrays_per_second") > 0;
+    if (last.contains("phases")) {
+      double phases = 0;
+      for (const json& phase : last.at("phases")) phases += phase.at("warp_ms").get<double>();
+      EXPECT_NEAR(phases, last.at("warp_ms"), 1e-6 * phases);
+      profile = last.at("timeline").at("shares").at("wait").size() > 1;
+    }
+    curve |= last.contains("points") && last.at("points").size() > 100;
+  }
+  EXPECT_TRUE(tree && curve && rays && profile);
+  // With another allocator the cases are measured again for all.
+  ASSERT_EQ(run(reproduce({"regeff-3b"}, "atomic,cfmmalloc,cmalloc")).exit, 0);
+  EXPECT_EQ(results().at("cases").at(0).at("results").size(), 3u);
+}
+
+TEST_F(Reproduce, RejectsResultsOfAnotherKind) {
+  std::filesystem::create_directories(out_);
+  write_file(out_ + "/results.json", "{\"schema\": \"heapwood.bench/1\"}");
+  expect_error(reproduce({"regeff-3b"}), 1, {"results.json", "heapwood.reproduce/1"});
+  std::filesystem::remove(out_ + "/results.json");
+  ASSERT_EQ(run(reproduce({"regeff-t1"})).exit, 0);
+  EXPECT_EQ(results().at("cases").at(0).at("results").at(0).at("status"), "skipped");
+  expect_error(reproduce({"regeff-t1", "--full"}), 2, {"results.json", "quick"});
+}
+
+TEST_F(Reproduce, CtrlCKeepsResults) {
+  const std::string file = out_ + "/results.json";
+  Running running(binary_, reproduce({"ouroboros"}, "all"));
+  const auto cases = [&] {
+    const json all = std::filesystem::exists(file) ? json::parse(read_file(file), nullptr, false) : json();
+    return all.is_object() ? all.at("cases").size() : 0;
+  };
+  for (int i = 0; i < 600 && cases() < 2 && !running.ended(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  running.send(SIGINT);
+  const Outcome outcome = running.wait();
+  EXPECT_EQ(outcome.exit, 1) << outcome.out;
+  EXPECT_NE(outcome.err.find("interrupted"), std::string::npos) << outcome.err;
+  EXPECT_GE(cases(), 2u);
+}
+
+}  // namespace
+}  // namespace heapwood::tests

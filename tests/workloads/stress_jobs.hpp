@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Jobs of heapwood stress for the tests.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "workloads/stress.hpp"
+#include "registry/registry.hpp"
+#include "simt/device.hpp"
+
+namespace heapwood::workloads {
+
+// Every registered allocator on the device that HEAPWOOD_TEST_DEVICE names.
+class StressJobs : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* wanted = std::getenv("HEAPWOOD_TEST_DEVICE");
+    const std::string key = wanted != nullptr ? wanted : "cpu";
+    device_ = simt::find_device(key, key == "cpu" ? 4 : 0).id;
+  }
+
+  StressJob job(StressTest test, std::size_t pool_bytes, unsigned warps, unsigned lanes) {
+    memory_ = simt::Memory(device_, pool_bytes);
+    StressJob j;
+    j.device = device_;
+    j.pool = {memory_.data(), pool_bytes};
+    j.test = test;
+    j.threads = warps * lanes;
+    j.lanes = lanes;
+    return j;
+  }
+
+  template <class F>
+  void each_allocator(F f) {
+    for (const registry::RegisteredAllocator& entry : registry::allocators()) {
+      const registry::CompiledAllocator* compiled = entry.on(device_.kind);
+      if (compiled == nullptr) continue;
+      SCOPED_TRACE(entry.traits->id);
+      f(*compiled);
+    }
+  }
+
+  simt::DeviceId device_;
+  simt::Memory memory_;
+};
+
+}  // namespace heapwood::workloads

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+// heapwood stress: counts, the rule of P, and that overlapping blocks are found.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tests/workloads/stress_jobs.hpp"
+
+namespace heapwood::workloads {
+namespace {
+
+using Stress = StressJobs;
+
+// At most 64 blocks in use, which every allocator can serve.
+TEST_F(Stress, EveryThreadGetsItsBlocks) {
+  for (const bool touch : {false, true}) {
+    for (const unsigned lanes : {1u, 32u}) {
+      each_allocator([&](const registry::CompiledAllocator& compiled) {
+        StressJob j = job(StressTest::alloc_dealloc, 1 << 20, lanes == 1 ? 6 : 1, lanes);
+        j.touch = touch;
+        const StressResult ad = compiled.stress(j);
+        EXPECT_EQ(ad.counts.allocations, j.threads);
+        EXPECT_EQ(ad.counts.deallocations, j.threads);
+        EXPECT_EQ(ad.counts.failures + ad.split_failures + ad.damaged, 0u);
+        EXPECT_GT(ad.ms, 0);
+        EXPECT_GT(ad.allocate_ms, 0);
+        EXPECT_GT(ad.free_ms, 0);
+
+        j.test = StressTest::each;
+        const StressResult each = compiled.stress(j);
+        EXPECT_EQ(each.counts.allocations, j.threads);
+        EXPECT_EQ(each.counts.deallocations, j.threads);
+        EXPECT_EQ(each.counts.failures + each.damaged, 0u);
+        EXPECT_EQ(each.ms, each.allocate_ms + each.free_ms);
+
+        j.test = StressTest::cycle;
+        j.iterations = lanes == 1 ? 10 : 2;
+        const StressResult acd = compiled.stress(j);
+        EXPECT_EQ(acd.counts.allocations, j.iterations * j.threads);
+        EXPECT_EQ(acd.counts.deallocations, j.iterations * j.threads);
+        EXPECT_EQ(acd.counts.failures + acd.damaged, 0u);
+      });
+    }
+  }
+}
+
+TEST_F(Stress, ManyThreads) {
+  each_allocator([&](const registry::CompiledAllocator& compiled) {
+    StressJob j = job(StressTest::cycle, 4 << 20, 40, 32);
+    j.iterations = 5;
+    j.touch = true;
+    const StressResult result = compiled.stress(j);
+    EXPECT_EQ(result.counts.allocations + result.counts.failures, 5u * j.threads);
+    EXPECT_EQ(result.counts.deallocations, result.counts.allocations);
+    EXPECT_EQ(result.damaged, 0u);
+    // Those of RegEff have no limit but the pool, which holds three times as much.
+    if (std::string(compiled.traits->paper).starts_with("RegEff")) {
+      EXPECT_EQ(result.counts.failures, 0u);
+    }
+  });
+}
+
+TEST_F(Stress, InspectedPoolsHoldAllBlocks) {
+  each_allocator([&](const registry::CompiledAllocator& compiled) {
+    for (const std::size_t payload : {4u, 100u, 4096u}) {
+      StressJob j = job(StressTest::cycle, 4 << 20, 6, 1);
+      j.iterations = 10;
+      j.payload = payload;
+      j.inspect = true;
+      const StressResult result = compiled.stress(j);
+      EXPECT_EQ(result.overlaps, 0u);
+      EXPECT_EQ(result.counts.allocations, 60u);
+      ASSERT_TRUE(result.peak && result.end);
+      EXPECT_EQ(result.peak->blocks, 60u);
+      EXPECT_EQ(result.peak->live_bytes, 60 * payload);
+      EXPECT_EQ(result.end->blocks, 0u);
+      const alloc::AllocatorTraits& traits = *compiled.traits;
+      EXPECT_EQ(result.peak->fragmentation.measured, traits.in_pool);
+      if (!traits.in_pool) continue;
+      EXPECT_GE(result.peak->address_bytes, 60 * alloc::padded(payload));
+      EXPECT_LE(result.peak->address_bytes, j.pool.bytes);
+      ASSERT_TRUE(result.peak->fragmentation.internal);
+      // A block takes its padded size or more, and headers come on top.
+      EXPECT_GE(*result.peak->fragmentation.internal,
+                1 - static_cast<double>(payload) / static_cast<double>(alloc::padded(payload)) - 1e-9);
+      EXPECT_GE(result.peak->fragmentation.used_bytes, 60 * alloc::padded(payload));
+      EXPECT_FALSE(result.end->fragmentation.internal);
+      if (traits.frees == alloc::Frees::individually) {
+        EXPECT_EQ(result.end->fragmentation.used_bytes, 0u);
+      }
+      EXPECT_LE(result.end->fragmentation.external_merged, result.end->fragmentation.external);
+    }
+  });
+}
+
+TEST_F(Stress, RefusedRequestsAreCounted) {
+  each_allocator([&](const registry::CompiledAllocator& compiled) {
+    const alloc::AllocatorTraits& traits = *compiled.traits;
+    if (!traits.keeps_live_memory || (!traits.in_pool && device_.kind == simt::DeviceKind::cuda)) return;
+    StressJob j = job(StressTest::each, 1 << 16, 100, 1);
+    j.payload = 4096;
+    j.touch = true;
+    const StressResult result = compiled.stress(j);
+    EXPECT_EQ(result.counts.allocations + result.counts.failures, 100u);
+    EXPECT_GE(result.counts.failures, 84u);
+    EXPECT_EQ(result.counts.deallocations, result.counts.allocations);
+    EXPECT_EQ(result.damaged, 0u);
+  });
+}
+
+// With a wait for memory that other threads give back, nothing is refused; where nobody gives back, nothing waits.
+TEST_F(Stress, WaitingIsForFreesOfTheSameKernel) {
+  if (device_.kind != simt::DeviceKind::cpu) GTEST_SKIP() << "all warps may wait for each other";
+  device_.threads = 1;
+  for (const char* id : {"cmalloc", "cfmmalloc"}) {
+    const registry::CompiledAllocator& compiled = *registry::find(id)->cpu;
+    StressJob j = job(StressTest::cycle, 1 << 16, 100, 1);
+    j.options.wait_when_full = true;
+    j.payload = 4096;
+    j.seconds = 5;
+    EXPECT_EQ(compiled.stress(j).counts.failures, 0u);
+    j.test = StressTest::alloc_dealloc;
+    const StressResult ad = compiled.stress(j);
+    EXPECT_EQ(ad.counts.failures, 0u);
+    EXPECT_GT(ad.split_failures, 80u);
+    j.inspect = true;
+    EXPECT_LT(compiled.stress(j).peak->blocks, 16u);
+  }
+}
+
+// A thread of P: what the draws say it does, when no request fails.
+struct Replay {
+  std::uint64_t allocations = 0, deallocations = 0;
+  Replay(std::uint32_t seed, std::uint32_t threads, unsigned launches) {
+    for (std::uint32_t thread = 0; thread < threads; ++thread) {
+      bool holds = false;
+      for (unsigned launch = 0; launch < launches; ++launch) {
+        if (draw(seed, thread, launch) >= chance_of_call) continue;
+        ++(holds ? deallocations : allocations);
+        holds = !holds;
+      }
+    }
+  }
+};
+
+TEST_F(Stress, ProbabilityFollowsItsRule) {
+  each_allocator([&](const registry::CompiledAllocator& compiled) {
+    if (!compiled.traits->keeps_live_memory) return;
+    StressJob j = job(StressTest::probability, 1 << 20, 60, 1);
+    j.iterations = 10;
+    j.touch = true;
+    j.seed = 7;
+    const Replay replay(j.seed, j.threads, j.iterations);
+    for (const bool inspect : {false, true}) {
+      j.inspect = inspect;
+      const StressResult result = compiled.stress(j);
+      EXPECT_EQ(result.counts.allocations, replay.allocations);
+      EXPECT_EQ(result.counts.deallocations, replay.deallocations);
+      EXPECT_EQ(result.counts.failures + result.damaged + result.overlaps, 0u);
+      if (!inspect) continue;
+      ASSERT_TRUE(result.peak && result.end);
+      EXPECT_EQ(result.end->blocks, replay.allocations - replay.deallocations);
+      EXPECT_GE(result.peak->blocks, result.end->blocks);
+    }
+  });
+}
+
+TEST(StressRule, ExpectationOfP) {
+  // The mean by the recurrence of the share of threads that hold a block: h' = h + 3/4 (1 - 2h).
+  double holding = 0, allocations = 0;
+  for (int launch = 0; launch < 10; ++launch) {
+    allocations += 0.75 * (1 - holding);
+    holding += 0.75 * (1 - 2 * holding);
+  }
+  const ExpectedCounts expected = expected_counts(10);
+  EXPECT_NEAR(expected.allocations, allocations, 1e-12);
+  EXPECT_NEAR(expected.allocations - expected.deallocations, holding, 1e-12);
+  EXPECT_NEAR(960 * expected.allocations, 3839.8, 0.3);
+  // Of one launch: a Bernoulli trial.
+  EXPECT_NEAR(expected_counts(1).allocations, 0.75, 1e-12);
+  EXPECT_NEAR(expected_counts(1).allocations_sigma, std::sqrt(0.75 * 0.25), 1e-12);
+  EXPECT_EQ(expected_counts(1).deallocations, 0);
+  // Of few: all sequences of calls, by their number.
+  for (unsigned launches = 0; launches <= 12; ++launches) {
+    double sum[2] = {}, squares[2] = {};
+    for (unsigned calls = 0; calls < 1u << launches; ++calls) {
+      const int k = std::popcount(calls);
+      const double chance = std::pow(0.75, k) * std::pow(0.25, static_cast<int>(launches) - k);
+      const double counts[2] = {(k + 1) / 2 * 1.0, k / 2 * 1.0};
+      for (int i = 0; i < 2; ++i) {
+        sum[i] += chance * counts[i];
+        squares[i] += chance * counts[i] * counts[i];
+      }
+    }
+    const ExpectedCounts few = expected_counts(launches);
+    EXPECT_NEAR(few.allocations, sum[0], 1e-12);
+    EXPECT_NEAR(few.deallocations, sum[1], 1e-12);
+    EXPECT_NEAR(few.allocations_sigma * few.allocations_sigma, squares[0] - sum[0] * sum[0], 1e-12);
+    EXPECT_NEAR(few.deallocations_sigma * few.deallocations_sigma, squares[1] - sum[1] * sum[1], 1e-12);
+  }
+  // Of many it takes no time: a table has a row of them for each allocator, and is still to be printed after Ctrl-C.
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 100; ++i) EXPECT_NEAR(expected_counts(1u << 20).allocations, 0.375 * (1 << 20), 1);
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 1);
+
+  // The generator follows it: five sigma of 20,000 threads, for several seeds.
+  for (const std::uint32_t seed : {1u, 2u, 77u}) {
+    const Replay replay(seed, 20000, 10);
+    EXPECT_NEAR(static_cast<double>(replay.allocations), 20000 * expected.allocations,
+                5 * std::sqrt(20000.0) * expected.allocations_sigma);
+    EXPECT_NEAR(static_cast<double>(replay.deallocations), 20000 * expected.deallocations,
+                5 * std::sqrt(20000.0) * expected.deallocations_sigma);
+  }
+}
+
+// AWMalloc wraps over live memory. One thread, so that sanitizers see no race in what is meant to go wrong.
+TEST_F(Stress, OverlapsAreFound) {
+  const registry::RegisteredAllocator* entry = registry::find("awmalloc");
+  ASSERT_NE(entry, nullptr);
+  const registry::CompiledAllocator* compiled = entry->on(device_.kind);
+  if (device_.kind == simt::DeviceKind::cpu) device_.threads = 1;
+  StressJob j = job(StressTest::cycle, 4096 + 256, 4, 1);
+  j.iterations = 10;
+  j.payload = 512;  // eight fit
+  j.touch = true;
+  EXPECT_GT(compiled->stress(j).damaged, 0u);
+  j.touch = false;
+  EXPECT_EQ(compiled->stress(j).damaged, 0u);
+  j.inspect = true;
+  EXPECT_EQ(compiled->stress(j).overlaps, 32u);  // of 40 blocks, all but the first at each of eight places
+  j.pool.bytes = std::size_t{1} << 12;
+  j.iterations = 1;
+  EXPECT_EQ(compiled->stress(j).overlaps, 0u);  // four in use
+}
+
+TEST(StressRule, OverlappingIntervalsAreCounted) {
+  EXPECT_EQ(alloc::count_overlaps({}), 0u);
+  const std::vector<alloc::LiveBlock> apart{{0, 16}, {16, 4}, {32, 1}};
+  EXPECT_EQ(count_overlaps(apart), 0u);
+  const std::vector<alloc::LiveBlock> nested{{0, 100}, {16, 4}, {32, 4}, {112, 4}};
+  EXPECT_EQ(count_overlaps(nested), 2u);
+}
+
+TEST(StressRule, FragmentationOfBlocksIsThatOfGranules) {
+  using State = alloc::Region::State;
+  const std::vector<alloc::Region> regions{{0, 64, State::metadata}, {64, 32, State::used},  {96, 32, State::free},
+                                    {128, 96, State::free},   {224, 64, State::used}, {288, 64, State::free}};
+  const std::vector<alloc::LiveBlock> blocks{{64, 4}, {224, 10}, {256, 30}};
+  std::vector<std::uint32_t> log(22);
+  for (const alloc::LiveBlock& block : blocks) log[block.offset / alloc::granule] = static_cast<std::uint32_t>(block.bytes);
+  const alloc::Fragmentation a = alloc::fragmentation_of_blocks(regions, blocks), b = alloc::fragmentation(regions, log);
+  ASSERT_TRUE(a.internal && b.internal);
+  EXPECT_DOUBLE_EQ(*a.internal, *b.internal);
+  EXPECT_DOUBLE_EQ(*a.internal, (28.0 / 32 + 24.0 / 64) / 2);
+  EXPECT_DOUBLE_EQ(a.external, 0.5);
+  EXPECT_DOUBLE_EQ(a.external_merged, 1 - 128.0 / 192);
+  EXPECT_EQ(a.metadata_bytes, 64u);
+}
+
+}  // namespace
+}  // namespace heapwood::workloads

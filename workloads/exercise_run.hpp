@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+// Runs an ExerciseJob with allocator A on a Device: the kernel that interprets scripts, and its
+// host code. Own design; included by registry/instance.hpp and by tests that provide their own
+// devices.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "alloc/adaptors/coalesced.hpp"
+#include "alloc/adaptors/counted.hpp"
+#include "alloc/adaptors/failing.hpp"
+#include "workloads/guarded.hpp"
+#include "workloads/exercise.hpp"
+#include "simt/launch.hpp"
+
+namespace heapwood::workloads {
+
+template <class A>
+std::vector<alloc::Region> regions_of(const A& allocator, const simt::DeviceId& device) {
+  std::vector<alloc::Region> regions;
+  allocator.walk(alloc::HostView(device), [&](const alloc::Region& region) { regions.push_back(region); });
+  return regions;
+}
+
+namespace exercise_detail {
+
+// The contents of a block, derived from the number of the operation that allocated it. Blocks of
+// more than 4 KiB are written and read in about 1,000 places, always including the last bytes.
+struct Pattern {
+  std::uint32_t seed;
+  std::uint64_t bytes;
+
+  SIMT_INLINE std::uint32_t word(std::uint64_t i) const {
+    return (seed * 2654435761u) ^ (static_cast<std::uint32_t>(i) * 2246822519u + 0x9e3779b9u);
+  }
+  SIMT_INLINE std::uint64_t step() const { return bytes <= 4096 ? 1 : (bytes / 4 / 1024) | 1; }
+
+  SIMT_INLINE void write(void* block) const {
+    auto* words = static_cast<std::uint32_t*>(block);
+    auto* tail = static_cast<unsigned char*>(block) + bytes / 4 * 4;
+    SIMT_ROLLED
+    for (std::uint64_t i = 0; i < bytes / 4; i += step()) words[i] = word(i);
+    for (unsigned i = 0; i < bytes % 4; ++i) tail[i] = static_cast<unsigned char>(word(i) >> 24);
+  }
+  SIMT_INLINE std::uint64_t differences(const void* block) const {
+    const auto* words = static_cast<const std::uint32_t*>(block);
+    const auto* tail = static_cast<const unsigned char*>(block) + bytes / 4 * 4;
+    std::uint64_t count = 0;
+    SIMT_ROLLED
+    for (std::uint64_t i = 0; i < bytes / 4; i += step()) count += words[i] != word(i);
+    for (unsigned i = 0; i < bytes % 4; ++i) count += tail[i] != static_cast<unsigned char>(word(i) >> 24);
+    return count;
+  }
+};
+
+template <class A>
+struct Kernel {
+  struct Scratch {};
+  static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 2;
+
+  A allocator;
+  std::byte* base;
+  const Op* ops;                // of all phases
+  const std::uint32_t* script;  // script i: operations [script[i], script[i + 1])
+  std::uint32_t* slots;         // number of the operation whose block it holds + 1, or 0
+  void** blocks;                // by operation
+  OpResult* results;            // by operation
+  std::uint32_t first_script, warps, lanes;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    A a = allocator;
+    for (std::uint32_t w = warp.worker(); w < warps; w += warp.workers()) {
+      for (std::uint32_t l = warp.lane(); l < lanes; l += Warp::width) {
+        const std::uint32_t s = first_script + w * lanes + l;
+        for (std::uint32_t i = script[s]; i < script[s + 1]; ++i) {
+          if ((i & 63) == 0 && warp.aborted()) return;
+          results[i] = run(warp, a, i);
+        }
+      }
+    }
+  }
+
+ private:
+  SIMT_INLINE Pattern pattern(std::uint32_t id) const { return {id, ops[id - 1].bytes}; }
+  // acq_rel: release publishes the block's address and contents, acquire reads those of the
+  // previous block.
+  SIMT_INLINE std::uint32_t swap(std::uint32_t slot, std::uint32_t id) const {
+    return simt::atomic_ref<std::uint32_t>(slots[slot]).exchange(id, simt::acq_rel);
+  }
+  // acquire: as above.
+  SIMT_INLINE std::uint32_t peek(std::uint32_t slot) const {
+    return simt::atomic_ref<std::uint32_t>(slots[slot]).load(simt::acquire);
+  }
+
+  template <class Warp>
+  SIMT_INLINE OpResult run(Warp& warp, A& a, std::uint32_t i) const {
+    const Op op = ops[i];
+    OpResult result;
+    // Freed at the end: one call to the allocator each, so that it is compiled in only once.
+    void* surplus = nullptr;
+    const bool exchange = op.kind == Op::Kind::exchange;
+    if (exchange || op.kind == Op::Kind::allocate) {
+      void* block = a.allocate(warp, op.bytes);
+      blocks[i] = block;
+      result.offset = block == nullptr ? OpResult::failed
+                                       : static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(block) -
+                                                                    reinterpret_cast<std::uintptr_t>(base));
+      if (exchange && block != nullptr) pattern(i + 1).write(block);
+      const std::uint32_t old = swap(op.slot, block == nullptr ? 0 : i + 1);
+      if (!exchange || old == 0) return result;
+      result.value = pattern(old).differences(blocks[old - 1]);
+      surplus = blocks[old - 1];
+    } else if (op.kind == Op::Kind::free) {
+      const std::uint32_t old = swap(op.slot, 0);
+      if (old == 0) return result;
+      result.value = 1;
+      surplus = blocks[old - 1];
+    } else if (op.kind == Op::Kind::free_wild) {
+      surplus = base + op.bytes;
+    } else if (op.kind != Op::Kind::free_null) {
+      const std::uint32_t id = peek(op.slot);
+      if (id == 0) return result;
+      auto* block = static_cast<unsigned char*>(blocks[id - 1]);
+      result.value = 1;
+      if (op.kind == Op::Kind::fill) pattern(id).write(block);
+      if (op.kind == Op::Kind::check) result.value = pattern(id).differences(block);
+      if (op.kind == Op::Kind::overrun) block[pattern(id).bytes] ^= 0xff;
+      if (op.kind == Op::Kind::underrun) block[-1] ^= 0xff;
+      if (op.kind != Op::Kind::free_keep) return result;
+      surplus = block;
+    }
+    a.deallocate(warp, surplus);
+    return result;
+  }
+};
+
+template <class Device>
+Device make_device(const ExerciseJob& job) {
+  if constexpr (std::is_constructible_v<Device, simt::DeviceId>) {
+    return Device(job.device);
+  } else {
+    return Device(job.warps);  // simulated warps (tests)
+  }
+}
+
+// The job's operations and all data that the kernel writes, in device memory.
+struct Script {
+  explicit Script(const ExerciseJob& job) : slots(job.device, std::max<std::size_t>(1, job.slots)) {
+    std::vector<Op> all;
+    std::vector<std::uint32_t> begins;
+    for (const ExercisePhase& phase : job.phases) {
+      for (std::size_t s = 0; s < std::size_t{job.warps} * job.lanes; ++s) {
+        begins.push_back(static_cast<std::uint32_t>(all.size()));
+        if (s < phase.scripts.size()) all.insert(all.end(), phase.scripts[s].begin(), phase.scripts[s].end());
+      }
+    }
+    begins.push_back(static_cast<std::uint32_t>(all.size()));
+    for (const Op& op : all) {
+      if (op.slot >= slots.size())
+        throw Error(Exit::usage, "exercise: slot " + std::to_string(op.slot) + " of too few");
+    }
+    count = all.size();
+    all.push_back({});  // avoids empty buffers
+    ops = simt::Buffer<Op>(job.device, all);
+    script = simt::Buffer<std::uint32_t>(job.device, begins);
+    blocks = simt::Buffer<void*>(job.device, all.size());
+    results = simt::Buffer<OpResult>(job.device, all.size());
+  }
+  simt::Buffer<Op> ops;
+  simt::Buffer<std::uint32_t> script, slots;
+  simt::Buffer<void*> blocks;
+  simt::Buffer<OpResult> results;
+  std::size_t count = 0;
+};
+
+inline std::vector<std::vector<OpResult>> results_of(const ExerciseJob& job, std::size_t phase,
+                                                     const std::vector<OpResult>& all) {
+  std::size_t at = 0;
+  for (std::size_t p = 0; p < phase; ++p) {
+    const auto& before = job.phases[p].scripts;
+    for (std::size_t s = 0; s < std::min<std::size_t>(before.size(), std::size_t{job.warps} * job.lanes); ++s) {
+      at += before[s].size();
+    }
+  }
+  std::vector<std::vector<OpResult>> results;
+  for (const auto& ops : job.phases[phase].scripts) {
+    results.emplace_back();
+    for (std::size_t i = 0; i < ops.size() && at < all.size(); ++i) results.back().push_back(all[at++]);
+  }
+  return results;
+}
+
+}  // namespace exercise_detail
+
+// `wrap(base)` applies the job's adaptors to a newly created allocator.
+template <class A, class Device, class Wrap>
+void exercise_cycle(const ExerciseJob& job, const Device& device, alloc::Pool pool, exercise_detail::Script& script,
+                    const alloc::CountedMemory* counted, Wrap wrap, ExerciseResult& result) {
+  const auto start = std::chrono::steady_clock::now();
+  const A base = A::create(pool, job.options, device);
+  const alloc::ReleaseAtEnd<A> release(pool, job.device);
+  result.create_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  const auto allocator = wrap(base);
+  const auto walked = regions_of(base, job.device);
+  const auto same = [](const alloc::Region& a, const alloc::Region& b) {
+    return a.offset == b.offset && a.bytes == b.bytes && a.state == b.state;
+  };
+  if (result.initial.empty()) result.initial = walked;
+  result.same_initial_walk &=
+      std::equal(walked.begin(), walked.end(), result.initial.begin(), result.initial.end(), same);
+
+  script.slots.fill(0);
+  script.results.fill(0);
+  result.phases.assign(job.phases.size(), {});
+  result.failures = 0;
+  for (std::size_t p = 0; p < job.phases.size(); ++p) {
+    using Kernel = exercise_detail::Kernel<std::remove_const_t<decltype(allocator)>>;
+    const Kernel kernel{allocator,
+                        pool.base,
+                        script.ops.data(),
+                        script.script.data(),
+                        script.slots.data(),
+                        script.blocks.data(),
+                        script.results.data(),
+                        static_cast<std::uint32_t>(p * job.warps * job.lanes),
+                        job.warps,
+                        job.lanes};
+    ExercisePhaseResult& phase = result.phases[p];
+    phase.ms = device.launch(kernel, job.warps, {.seconds = job.seconds, .what = A::traits.id});
+    phase.regions = regions_of(base, job.device);
+    if (counted != nullptr && A::traits.in_pool) phase.requested = counted->requested();
+  }
+  const std::vector<OpResult> all = script.results.download(0, script.count);
+  for (std::size_t p = 0; p < job.phases.size(); ++p) {
+    result.phases[p].ops = exercise_detail::results_of(job, p, all);
+    for (std::size_t s = 0; s < result.phases[p].ops.size(); ++s) {
+      for (std::size_t i = 0; i < result.phases[p].ops[s].size(); ++i) {
+        const Op::Kind kind = job.phases[p].scripts[s][i].kind;
+        const OpResult& r = result.phases[p].ops[s][i];
+        if (kind == Op::Kind::check || kind == Op::Kind::exchange) result.mismatches += r.value;
+        if (kind == Op::Kind::allocate || kind == Op::Kind::exchange) result.failures += r.offset == OpResult::failed;
+      }
+    }
+  }
+}
+
+template <class A, class Device>
+ExerciseResult exercise(const ExerciseJob& job) {
+  const Device device = exercise_detail::make_device<Device>(job);
+  // If all blocks lie outside the pool, only its head is used.
+  constexpr bool whole = A::traits.in_pool || requires { typename A::WithBuiltin; };
+  const std::size_t needed = whole ? job.pool_bytes : std::min<std::size_t>(job.pool_bytes, 4096);
+  const simt::Memory memory(job.device, needed);
+  const alloc::Pool pool{memory.data(), job.pool_bytes};
+  exercise_detail::Script script(job);
+  std::optional<alloc::CountedMemory> counted;
+  std::optional<GuardedMemory> guard;
+  if (job.counted || job.guarded) counted.emplace(job.device, job.pool_bytes);
+  if (job.guarded) guard.emplace(job.device, job.pool_bytes);
+  alloc::FailingMemory failing(job.device, job.fail_at);
+
+  ExerciseResult result;
+  for (unsigned cycle = 0; cycle < job.cycles; ++cycle) {
+    if (counted) counted->reset();
+    if (guard) guard->reset();
+    failing.reset();
+    using F = alloc::Failing<A>;
+    using G = Guarded<F>;
+    const auto* log = counted ? &*counted : nullptr;
+    if (job.coalesced && counted) throw Error(Exit::usage, "exercise: coalesced jobs are neither counted nor guarded");
+    if (guard) {
+      const auto wrap = [&](const A& a) {
+        return alloc::Counted<G>::create(G::create(F::create(a, failing), pool, *guard), pool, *counted);
+      };
+      exercise_cycle<A>(job, device, pool, script, log, wrap, result);
+    } else if (counted) {
+      const auto wrap = [&](const A& a) { return alloc::Counted<F>::create(F::create(a, failing), pool, *counted); };
+      exercise_cycle<A>(job, device, pool, script, log, wrap, result);
+    } else if (job.coalesced) {
+      exercise_cycle<A>(
+          job, device, pool, script, log, [](const A& a) { return alloc::Coalesced<A>::create(a); }, result);
+    } else {
+      exercise_cycle<A>(
+          job, device, pool, script, log, [](const A& a) { return a; }, result);
+    }
+  }
+  if (counted) result.requests = counted->result();
+  if (guard) result.guard = guard->result();
+  return result;
+}
+
+}  // namespace heapwood::workloads

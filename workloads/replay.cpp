@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "workloads/replay.hpp"
+
+#include <algorithm>
+
+namespace heapwood::workloads {
+
+void GapList::take(std::uint64_t begin, std::uint64_t end) {
+  auto gap = gaps_.upper_bound(begin);
+  if (gap == gaps_.begin()) return;
+  --gap;
+  const auto [first, last] = *gap;
+  if (last < end) return;  // overlaps another block: an allocator that does not keep live memory
+  remove(gap);
+  if (first < begin) add(first, begin);
+  if (end < last) add(end, last);
+}
+
+void GapList::give(std::uint64_t begin, std::uint64_t end) {
+  auto next = gaps_.lower_bound(begin);
+  if (next != gaps_.end() && next->first == end) {
+    end = next->second;
+    next = remove(next);
+  }
+  if (next != gaps_.begin()) {
+    const auto before = std::prev(next);
+    if (before->second == begin) {
+      begin = before->first;
+      remove(before);
+    }
+  }
+  add(begin, end);
+}
+
+std::uint64_t GapList::largest_below(std::uint64_t mark) const {
+  if (gaps_.empty()) return 0;
+  const auto [begin, end] = *gaps_.rbegin();
+  if (end <= mark) return largest();
+  const std::uint64_t part = begin < mark ? mark - begin : 0;
+  // The last gap is measured up to the mark; the largest of the others is the first or second
+  // largest of all gaps.
+  auto size = sizes_.rbegin();
+  if (*size == end - begin) ++size;
+  return size == sizes_.rend() ? part : std::max(part, *size);
+}
+
+void GapList::add(std::uint64_t begin, std::uint64_t end) {
+  gaps_[begin] = end;
+  sizes_.insert(end - begin);
+  bytes_ += end - begin;
+}
+
+GapList::Map::iterator GapList::remove(Map::iterator gap) {
+  sizes_.erase(sizes_.find(gap->second - gap->first));
+  bytes_ -= gap->second - gap->first;
+  return gaps_.erase(gap);
+}
+
+void Replayer::add(const alloc::RecordedEvent& event) {
+  if (event.kind() == alloc::RecordedEvent::Kind::allocate) born(event);
+  if (event.kind() == alloc::RecordedEvent::Kind::free) freed(event);
+  ++time_;
+}
+
+void Replayer::born(const alloc::RecordedEvent& event) {
+  const std::uint64_t offset = event.offset(), end = offset + alloc::padded(event.bytes);
+  auto next = at_.lower_bound(offset);
+  if (next != at_.begin()) {
+    const auto before = std::prev(next);
+    const Block& block = replay_.blocks[before->second];
+    if (block.offset + alloc::padded(block.bytes) > offset) {
+      next = before;
+    } else {
+      note_distance(block.bytes, offset - block.offset);
+    }
+  }
+  // An allocator that never frees may wrap around and reuse memory.
+  while (next != at_.end() && next->first < end) {
+    Block& old = replay_.blocks[next->second];
+    replay_.overlaps += old.released > time_;
+    die(old);
+    next = at_.erase(next);
+  }
+  if (next != at_.end()) note_distance(event.bytes, next->first - offset);
+  at_[offset] = static_cast<std::uint32_t>(replay_.blocks.size());
+  replay_.blocks.push_back({offset, event.bytes, time_, never, never, event.warp()});
+  used_ += event.bytes;
+  mark_ = std::max(mark_, end);
+  if (pool_bytes_) list_.take(offset, end);
+}
+
+void Replayer::freed(const alloc::RecordedEvent& event) {
+  const auto found = at_.find(event.offset());
+  if (found == at_.end() || replay_.blocks[found->second].released != never) {
+    ++replay_.unmatched_frees;
+    return;
+  }
+  Block& block = replay_.blocks[found->second];
+  block.released = time_;
+  if (frees_ == alloc::Frees::never) return;
+  die(block);
+  at_.erase(found);
+}
+
+void Replayer::die(Block& block) {
+  block.died = time_;
+  used_ -= block.bytes;
+  if (pool_bytes_) list_.give(block.offset, block.offset + alloc::padded(block.bytes));
+}
+
+void Replayer::note_distance(std::uint64_t requested, std::uint64_t bytes) {
+  const auto [known, is_new] = nearest_.try_emplace(requested, bytes);
+  if (!is_new) known->second = std::min(known->second, bytes);
+}
+
+std::uint64_t Replayer::served_bytes(std::uint64_t requested) const {
+  const auto known = nearest_.find(requested);
+  return known == nearest_.end() ? alloc::padded(requested) : known->second;
+}
+
+const Block* Replayer::in_use_at(std::uint64_t offset) const {
+  const auto found = at_.find(offset);
+  if (found == at_.end() || replay_.blocks[found->second].released != never) return nullptr;
+  return &replay_.blocks[found->second];
+}
+
+Gaps Replayer::gaps() const {
+  Gaps now;
+  now.used_bytes = used_;
+  now.blocks = at_.size();
+  if (!pool_bytes_) return now;
+  now.gap_bytes = list_.bytes();
+  now.largest_gap_bytes = list_.largest();
+  now.mark_bytes = std::min(mark_, pool_bytes_);
+  now.below_bytes = now.gap_bytes - std::min(now.gap_bytes, pool_bytes_ - now.mark_bytes);
+  now.largest_below_bytes = list_.largest_below(now.mark_bytes);
+  return now;
+}
+
+Replay replay(std::span<const alloc::RecordedEvent> events, alloc::Frees frees) {
+  Replayer replayer(frees, 0);
+  for (const alloc::RecordedEvent& event : events) replayer.add(event);
+  return replayer.replay();
+}
+
+}  // namespace heapwood::workloads

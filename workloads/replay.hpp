@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// Reconstructs the life of every block and the gaps between blocks from a recording
+// (recording.hpp), afterwards or while it is written. Host code.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "alloc/recording/recording.hpp"
+
+namespace heapwood::workloads {
+
+inline constexpr std::uint32_t never = ~0u;
+
+// Times are numbers of events. A block is in use from `born` up to, and not including, `released`.
+// Its memory can be reused from `died` on, which is the same time if the allocator frees.
+struct Block {
+  std::uint64_t offset = 0, bytes = 0;
+  std::uint32_t born = 0, released = never, died = never;
+  std::uint32_t warp = 0;
+  bool in_use(std::uint32_t time) const { return born < time && time <= released; }
+  bool occupies(std::uint32_t time) const { return born < time && time <= died; }
+};
+
+struct Replay {
+  std::vector<Block> blocks;  // in order of birth
+  // Of addresses without a block: 0 unless the recording was cut off.
+  std::uint64_t unmatched_frees = 0;
+  // Blocks born over memory in use: 0 for an allocator that keeps live memory.
+  std::uint64_t overlaps = 0;
+};
+
+// The pool at one time, from the recording alone: the requested bytes of blocks, padded to the
+// granule, count as used, and everything between them as gaps. The mark is the end of the highest
+// block so far. Memory below it has been touched by the allocator; the rest of the pool is one gap,
+// which would hide the gaps below.
+struct Gaps {
+  std::uint64_t used_bytes = 0, blocks = 0;  // used: as requested
+  std::uint64_t gap_bytes = 0, largest_gap_bytes = 0;
+  // The mark; gaps below it.
+  std::uint64_t mark_bytes = 0, below_bytes = 0, largest_below_bytes = 0;
+  double external() const { return share(largest_gap_bytes, gap_bytes); }
+  double external_below() const { return share(largest_below_bytes, below_bytes); }
+
+ private:
+  static double share(std::uint64_t largest, std::uint64_t all) {
+    return all ? 1 - static_cast<double>(largest) / static_cast<double>(all) : 0;
+  }
+};
+
+// The gaps between blocks, updated with each block.
+class GapList {
+ public:
+  explicit GapList(std::uint64_t pool_bytes) {
+    if (pool_bytes) add(0, pool_bytes);
+  }
+  void take(std::uint64_t begin, std::uint64_t end);
+  void give(std::uint64_t begin, std::uint64_t end);
+  std::uint64_t bytes() const { return bytes_; }
+  std::uint64_t largest() const { return sizes_.empty() ? 0 : *sizes_.rbegin(); }
+  // The largest part of a gap below `mark`; only the last gap may extend beyond it.
+  std::uint64_t largest_below(std::uint64_t mark) const;
+
+ private:
+  using Map = std::map<std::uint64_t, std::uint64_t>;
+  void add(std::uint64_t begin, std::uint64_t end);
+  Map::iterator remove(Map::iterator gap);
+
+  Map gaps_;  // begin -> end
+  std::multiset<std::uint64_t> sizes_;
+  std::uint64_t bytes_ = 0;
+};
+
+// Processes a recording event by event.
+class Replayer {
+ public:
+  // `frees`: with an allocator that never frees, released blocks keep their memory. `pool_bytes` 0:
+  // offsets are not relative to the pool, and there are no gaps.
+  Replayer(alloc::Frees frees, std::uint64_t pool_bytes) : frees_(frees), pool_bytes_(pool_bytes), list_(pool_bytes) {}
+
+  void add(const alloc::RecordedEvent& event);
+  const Replay& replay() const { return replay_; }
+  Gaps gaps() const;
+  // The block in use that begins at this offset, or nullptr.
+  const Block* in_use_at(std::uint64_t offset) const;
+
+  // Estimates how many bytes a request occupies: the min distance so far from a block of that size
+  // to the next block, headers included. Exact once two such blocks have been adjacent, if all
+  // requests of a size are served alike; the padded size itself if no block was ever found after
+  // one.
+  std::uint64_t served_bytes(std::uint64_t requested) const;
+
+ private:
+  void born(const alloc::RecordedEvent& event);
+  void freed(const alloc::RecordedEvent& event);
+  void die(Block& block);
+  void note_distance(std::uint64_t requested, std::uint64_t bytes);
+
+  alloc::Frees frees_;
+  std::uint64_t pool_bytes_;
+  std::uint32_t time_ = 0;
+  Replay replay_;
+  // Blocks that occupy memory, by offset: their numbers.
+  std::map<std::uint64_t, std::uint32_t> at_;
+  GapList list_;
+  std::uint64_t used_ = 0, mark_ = 0;
+  std::unordered_map<std::uint64_t, std::uint64_t> nearest_;  // by bytes requested
+};
+
+Replay replay(std::span<const alloc::RecordedEvent> events, alloc::Frees frees);
+
+}  // namespace heapwood::workloads

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// The host code shared by the generic tests: an allocator created over the pool, the threads and
+// their blocks, launches of the four kernels. StressRun (stress_run.hpp) and StressSpace
+// (stress_space.hpp) are the tests.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "workloads/exercise_run.hpp"
+#include "alloc/statistics.hpp"
+#include "workloads/stress.hpp"
+#include "workloads/stress_kernels.hpp"
+#include "simt/error.hpp"
+#include "simt/launch.hpp"
+
+namespace heapwood::workloads {
+
+template <class A, class Device>
+class StressDriver {
+ protected:
+  // Each thread may hold `turns` blocks.
+  StressDriver(const Device& device, const StressJob& job, std::uint32_t turns)
+      : device_(device),
+        job_(job),
+        bytes_(alloc::padded(job.payload)),
+        lanes_(std::min(job.lanes, Device::Warp::width)),
+        turns_(turns),
+        blocks_(job.device, std::size_t{job.threads} * turns),
+        tallies_(job.device, job.threads),
+        taken_(job.device, 1) {}
+
+  // `frees`: whether a later kernel frees. Otherwise no thread waits for memory, because none is
+  // freed.
+  void reset(bool frees) {
+    alloc::AllocatorOptions options = job_.options;
+    options.wait_when_full &= frees;
+    const auto start = Clock::now();
+    allocator_ = A::create(job_.pool, options, device_);
+    result_.reset_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    blocks_.fill(0);
+    tallies_.fill(0);
+    taken_.fill(0);
+  }
+
+  // Kernels with one call. All return milliseconds.
+  double allocate() { return launch(stress_detail::AllocateKernel<A>(allocator_, share(), bytes_)); }
+  double free() { return launch(stress_detail::FreeKernel<A>(allocator_, share()), free_limit()); }
+  double allocate_and_free() { return launch(stress_detail::PairKernel<A>(allocator_, share(), bytes_)); }
+
+  double run_empty_kernel() { return launch(stress_detail::EmptyKernel()); }
+
+  // The kernel for all other cases. `parts`: of stress_detail::Parts. `number`: of the launch, for
+  // its draws.
+  double cycle(std::uint32_t parts, std::uint32_t number = 0, std::uint32_t refusal_turns = 0) {
+    using namespace stress_detail;
+    const bool mixing = job_.test == StressTest::mixed;
+    CycleKernel<A> kernel{};
+    kernel.allocator = allocator_;
+    kernel.share = share();
+    kernel.tallies = tallies_.data();
+    kernel.taken = taken_.data();
+    kernel.places = blocks_.size();
+    kernel.stamped = job_.test == StressTest::churn ? std::uint64_t{number} * job_.threads : 0;
+    kernel.bytes = mixing ? job_.payload : bytes_;
+    kernel.iterations = (parts & until_refused) != 0   ? ~std::uint32_t{0}
+                        : (parts & refusals_only) != 0 ? refusal_turns
+                                                       : turns_;
+    kernel.parts = parts | (mixing ? mixes : 0u);
+    kernel.seed = job_.seed;
+    kernel.launch = number;
+    kernel.touch = job_.touch;
+    return launch(kernel, (parts & allocates) != 0 ? limit() : free_limit());
+  }
+
+  // Sums over all launches of cycle() since the reset.
+  void add_tallies() {
+    for (const stress_detail::Tally& tally : tallies_.download()) {
+      result_.counts.allocations += tally.allocations;
+      result_.counts.deallocations += tally.deallocations;
+      result_.counts.failures += tally.failures;
+      result_.damaged += tally.damaged;
+    }
+  }
+
+  // Blocks in use, in order of offset; wanted(i): bytes of blocks[i].
+  template <class Wanted>
+  std::vector<alloc::LiveBlock> live_blocks(const std::vector<void*>& blocks, Wanted wanted) const {
+    std::vector<alloc::LiveBlock> live;
+    const auto base = reinterpret_cast<std::uintptr_t>(A::traits.in_pool ? job_.pool.base : nullptr);
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      if (blocks[i] != nullptr) live.push_back({reinterpret_cast<std::uintptr_t>(blocks[i]) - base, wanted(i)});
+    }
+    std::sort(live.begin(), live.end(), [](const alloc::LiveBlock& a, const alloc::LiveBlock& b) { return a.offset < b.offset; });
+    return live;
+  }
+
+  PoolState state(const std::vector<alloc::LiveBlock>& live) const {
+    PoolState state;
+    state.blocks = live.size();
+    for (const alloc::LiveBlock& block : live) state.live_bytes += block.bytes;
+    if (!A::traits.in_pool) return state;  // a walk, if there is one, does not see all blocks
+    if (!live.empty()) state.address_bytes = live.back().offset + alloc::padded(live.back().bytes);
+    state.fragmentation = alloc::fragmentation_of_blocks(regions_of(allocator_, job_.device), live);
+    return state;
+  }
+
+  // Bytes that a thread wants for a block.
+  std::size_t wanted(std::uint32_t thread) const {
+    return job_.test == StressTest::mixed ? mixed_bytes(draw(job_.seed, thread, 0), job_.payload) : job_.payload;
+  }
+
+  stress_detail::Share share() const { return {blocks_.data(), job_.threads, lanes_}; }
+
+  // The time limit of a launch: the seconds that the run has left, at most `seconds`. The last
+  // launches of a run always get a moment, so that a quick one does not fail because the machine
+  // has stalled.
+  double limit() const {
+    if (job_.test == StressTest::soak) return max_free_seconds;
+    if (job_.run_seconds <= 0) return job_.seconds;
+    return std::min(job_.seconds, std::max(job_.run_seconds - elapsed(), 0.1));
+  }
+  bool is_late() const { return job_.run_seconds > 0 && elapsed() >= job_.run_seconds; }
+  [[noreturn]] static void stop() { throw simt::Stopped(simt::Stopped::Reason::time_limit, A::traits.id); }
+  // Called before each of many launches.
+  void stop_if_late() const {
+    if (is_late() && elapsed() > 0.1) stop();
+  }
+  // The time limit of a launch that frees. A heap elsewhere is not reset: blocks that were not
+  // freed would be missing in all later tests.
+  double free_limit() const { return A::traits.in_pool ? limit() : max_free_seconds; }
+
+  template <class Kernel>
+  double launch(const Kernel& kernel) {
+    return launch(kernel, limit());
+  }
+  template <class Kernel>
+  double launch(const Kernel& kernel, double seconds) {
+    return device_.launch_independent(kernel, (job_.threads + lanes_ - 1) / lanes_,
+                                      {.seconds = seconds, .what = A::traits.id});
+  }
+
+  using Clock = std::chrono::steady_clock;
+  double elapsed() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+  static constexpr double max_free_seconds = 60;
+
+  const Device& device_;
+  const StressJob& job_;
+  const std::size_t bytes_;
+  const unsigned lanes_;
+  const std::uint32_t turns_;
+  A allocator_{};
+  simt::Buffer<void*> blocks_;
+  simt::Buffer<stress_detail::Tally> tallies_;
+  simt::Buffer<std::uint64_t> taken_;  // places of blocks_, by utilization
+  StressResult result_;
+  const Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace heapwood::workloads

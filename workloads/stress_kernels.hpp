@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+// The kernels of StressDriver (stress_driver.hpp). None of their warps waits for another one, so
+// the grid may be larger than the resident warps (launch_independent). An allocator may wait for
+// threads inside it, which are running. With options.wait_when_full it waits for frees of warps
+// that may not have started; then the time limit ends the launch.
+//
+// AllocateKernel, FreeKernel and PairKernel contain one call of malloc, one of free, and one of
+// each: RegEff table 1 counts their registers. No launch bound limits those. OwnPairKernel has one
+// of each of an allocator's context. All other choices are run-time parameters of CycleKernel, so
+// that an allocator is not compiled once per test.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloc/allocator.hpp"
+#include "workloads/stress.hpp"
+#include "simt/atomic_ref.hpp"
+
+namespace heapwood::workloads {
+
+namespace stress_detail {
+
+// The participating threads: the first `lanes` lanes of each warp, up to `threads` threads. A
+// thread keeps its blocks in blocks[thread], blocks[thread + threads], ...
+struct Share {
+  void** blocks;
+  std::uint32_t threads;
+  std::uint32_t lanes;
+
+  template <class Warp>
+  SIMT_INLINE bool takes_part(const Warp& warp, std::uint32_t& thread) const {
+    thread = warp.worker() * lanes + warp.lane();
+    return warp.lane() < lanes && thread < threads;
+  }
+};
+
+struct KernelShape {
+  struct Scratch {};
+  static constexpr bool independent = true;
+  static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 1;
+};
+
+// Measures the cost of a launch with that many threads.
+struct EmptyKernel : KernelShape {
+  template <class Warp>
+  SIMT_FN void operator()(Warp&, Scratch&) const {}
+};
+
+template <class A>
+struct AllocateKernel : KernelShape {
+  A allocator;
+  Share share;
+  std::size_t bytes;
+  AllocateKernel(const A& a, const Share& s, std::size_t n) : allocator(a), share(s), bytes(n) {}
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    std::uint32_t thread = 0;
+    if (!share.takes_part(warp, thread)) return;
+    A a = allocator;
+    share.blocks[thread] = a.allocate(warp, bytes);
+  }
+};
+
+template <class A>
+struct FreeKernel : KernelShape {
+  A allocator;
+  Share share;
+  FreeKernel(const A& a, const Share& s) : allocator(a), share(s) {}
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    std::uint32_t thread = 0;
+    if (!share.takes_part(warp, thread)) return;
+    A a = allocator;
+    a.deallocate(warp, share.blocks[thread]);
+  }
+};
+
+template <class A>
+struct PairKernel : KernelShape {
+  A allocator;
+  Share share;
+  std::size_t bytes;
+  PairKernel(const A& a, const Share& s, std::size_t n) : allocator(a), share(s), bytes(n) {}
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    std::uint32_t thread = 0;
+    if (!share.takes_part(warp, thread)) return;
+    A a = allocator;
+    void* block = a.allocate(warp, bytes);
+    // The address is stored, so that the allocator needs the result of its add, and so that the
+    // host can count the failures.
+    share.blocks[thread] = block;
+    a.deallocate(warp, block);
+  }
+};
+
+// The same through a warp's own part of the allocator (Context). Kernels with one use persistent
+// warps and are compiled for the number to be resident: here 48 per multiprocessor, with 40
+// registers per thread.
+template <class A>
+struct OwnPairKernel {
+  struct Scratch : alloc::WarpStateOf<A>::Type {};
+  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 24;
+  A allocator;
+  void** blocks;
+  std::uint32_t granules;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
+    typename alloc::ContextOf<A, Warp>::Type own(allocator, warp, scratch);
+    void* const block = own.allocate(warp, granules);
+    blocks[warp.worker()] = block;
+    warp.sync();
+    own.deallocate(warp, block, granules);
+  }
+};
+
+// The contents of a block under `touch`: the block's owner and round, and the granule's number, in
+// every granule.
+struct Stamp {
+  std::uint64_t owner;
+  std::uint64_t granules;
+  struct alignas(alloc::granule) Words {
+    std::uint64_t owner, index;
+  };
+
+  SIMT_INLINE void write(void* block) const {
+    auto* words = static_cast<Words*>(block);
+    SIMT_ROLLED
+    for (std::uint64_t i = 0; i < granules; ++i) words[i] = {owner, i ^ (owner << 1)};
+  }
+  SIMT_INLINE bool intact(const void* block) const {
+    const auto* words = static_cast<const Words*>(block);
+    bool same = true;
+    SIMT_ROLLED
+    for (std::uint64_t i = 0; i < granules; ++i) {
+      const Words seen = words[i];
+      same &= seen.owner == owner && seen.index == (i ^ (owner << 1));
+    }
+    return same;
+  }
+};
+
+// Belongs to one thread; no other thread writes it.
+struct Tally {
+  std::uint32_t allocations, deallocations, failures, damaged;
+};
+
+enum Parts : std::uint32_t {
+  allocates = 1,
+  frees = 2,
+  draws = 4,   // P: a draw decides which of the two
+  half = 8,    // frees with probability 1/2
+  mixes = 16,  // a thread's size is drawn, up to `bytes`
+  // Ends with the first refusal; blocks take the next places, regardless of the thread.
+  until_refused = 32,
+  refusals_only = 64  // in a full pool: blocks that are allocated nevertheless are leaked
+};
+
+template <class A>
+struct CycleKernel : KernelShape {
+  // With 96 registers two blocks would be resident, and the time would be that of the waves. The
+  // registers of this kernel are not reported.
+  static constexpr unsigned blocks_per_multiprocessor = 4;
+  A allocator;
+  Share share;
+  Tally* tallies;
+  std::uint64_t* taken;  // until_refused: places
+  std::uint64_t places;
+  // Blocks of earlier launches, which may still be in use.
+  std::uint64_t stamped;
+  std::size_t bytes;
+  std::uint32_t iterations, parts, seed, launch, touch;
+
+  // One call of malloc and one of free, so that the allocator is compiled in only once.
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    std::uint32_t thread = 0;
+    if (!share.takes_part(warp, thread)) return;
+    A a = allocator;
+    Tally tally = tallies[thread];
+    bool allocating = (parts & allocates) != 0, freeing = (parts & frees) != 0;
+    std::size_t size = bytes;
+    if ((parts & (draws | half | mixes)) != 0) {
+      const std::uint32_t drawn = draw(seed, thread, launch);
+      if ((parts & mixes) != 0) size = alloc::padded(mixed_bytes(drawn, bytes));
+      if ((parts & half) != 0) freeing = freeing && frees_half(drawn);
+      if ((parts & draws) != 0) {
+        const bool holds = share.blocks[thread] != nullptr;
+        allocating = drawn < chance_of_call && !holds;
+        freeing = drawn < chance_of_call && holds;
+      }
+    }
+    const auto place = [&](std::uint32_t i) { return std::size_t{i} * share.threads + thread; };
+    // The owner of a block is its place, which is unique at the time.
+    const auto stamp = [&](std::size_t at) { return Stamp{stamped + at + 1, size / alloc::granule}; };
+    if (allocating) {
+      SIMT_ROLLED
+      for (std::uint32_t i = 0; i < iterations && !stopped(warp, i); ++i) {
+        void* block = a.allocate(warp, size);
+        tally.allocations += block != nullptr;
+        tally.failures += block == nullptr;
+        if ((parts & refusals_only) != 0) continue;
+        std::size_t at = place(i);
+        if ((parts & until_refused) != 0) {
+          if (block == nullptr) break;
+          // relaxed: only a number. No place is left if more is allocated than the pool has.
+          at = simt::atomic_ref<std::uint64_t>(*taken).fetch_add(1, simt::relaxed);
+          if (at >= places) break;
+        }
+        share.blocks[at] = block;
+        if (touch != 0 && block != nullptr) stamp(at).write(block);
+      }
+    }
+    if (freeing) {
+      SIMT_ROLLED
+      for (std::uint32_t i = 0; i < iterations && !stopped(warp, i); ++i) {
+        void* block = share.blocks[place(i)];
+        if (block == nullptr) continue;
+        if (touch != 0) tally.damaged += !stamp(place(i)).intact(block);
+        if ((parts & (draws | half)) != 0) share.blocks[place(i)] = nullptr;
+        tally.deallocations += 1;
+        a.deallocate(warp, block);
+      }
+    }
+    tallies[thread] = tally;
+  }
+
+ private:
+  // The abort flag is read only now and then, because a load from memory every turn would add to
+  // the time. It is read every turn if that time is not reported, and in a nearly full pool, where
+  // calls may take long.
+  template <class Warp>
+  SIMT_INLINE bool stopped(Warp& warp, std::uint32_t turn) const {
+    return ((turn & 15) == 15 || (parts & until_refused) != 0) && warp.aborted();
+  }
+};
+
+}  // namespace stress_detail
+
+}  // namespace heapwood::workloads

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// The memory cost of freeing blocks in a given order, and correctness over a long time: the tests
+// `lifetimes` and `soak`. A thread has a few places. It repeatedly selects one: a block that is
+// there is freed; otherwise it allocates one of a random size. Half of the places are filled on
+// average.
+//
+//   random    any place: lifetimes are distributed geometrically
+//   lifo      a stack that grows or shrinks by one block, with equal probability
+//   immortal  random, but one block in 256 stays until the end
+//
+// The pool is walked while no kernel runs. The ratio of held to live memory is the cost of the
+// order: arenas, slabs and chunks that cannot be reused because of one long-lived block.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "workloads/stress.hpp"
+#include "workloads/stress_driver.hpp"
+
+namespace heapwood::workloads {
+
+namespace stress_detail {
+
+template <class A>
+struct LifetimesKernel : KernelShape {
+  static constexpr unsigned blocks_per_multiprocessor = 4;  // as CycleKernel
+  static constexpr std::uint32_t places = 8, immortal = 1u << 31;
+
+  A allocator;
+  Share share;
+  Tally* tallies;
+  // Bytes of the block at each place, and whether it is immortal.
+  std::uint32_t* wanted;
+  std::uint32_t* held;      // lifo: blocks of each thread
+  std::uint32_t max_bytes;  // bytes
+  std::uint32_t turns, seed, launch;
+  Lifetimes order;
+  bool touch, ending;  // ending: each thread frees all its blocks
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    std::uint32_t thread = 0;
+    if (!share.takes_part(warp, thread)) return;
+    A a = allocator;
+    Tally tally = tallies[thread];
+    std::uint32_t top = held[thread];
+    SIMT_ROLLED
+    for (std::uint32_t i = 0; i < (ending ? places : turns); ++i) {
+      if ((i & 15) == 15 && warp.aborted()) break;
+      const std::uint32_t drawn = draw(seed, thread, 2 * (launch * turns + i));
+      std::uint32_t at = ending ? i : drawn % places;
+      if (order == Lifetimes::lifo && !ending) {
+        const bool grows = drawn >> 31 != 0;
+        if (top == (grows ? places : 0)) continue;
+        at = grows ? top : top - 1;
+      }
+      const std::size_t place = std::size_t{at} * share.threads + thread;
+      void* block = share.blocks[place];
+      if (block == nullptr) {
+        if (ending) continue;
+        const std::uint32_t bytes = size(draw(seed, thread, 2 * (launch * turns + i) + 1), max_bytes);
+        block = a.allocate(warp, alloc::padded(bytes));
+        tally.allocations += block != nullptr;
+        tally.failures += block == nullptr;
+        if (block == nullptr) continue;
+        ++top;
+        wanted[place] = bytes | (order == Lifetimes::immortal && drawn >> 24 == 0 ? immortal : 0);
+        if (touch) stamp(place, bytes).write(block);
+      } else if (ending || (wanted[place] & immortal) == 0) {
+        if (touch) tally.damaged += !stamp(place, wanted[place] & ~immortal).intact(block);
+        a.deallocate(warp, block);
+        tally.deallocations += 1;
+        block = nullptr;
+        --top;
+      }
+      share.blocks[place] = block;
+    }
+    held[thread] = top;
+    tallies[thread] = tally;
+  }
+
+ private:
+  // Every order of magnitude is equally likely.
+  SIMT_INLINE static std::uint32_t size(std::uint32_t drawn, std::uint32_t max_bytes) {
+    const std::uint32_t limit = max_bytes >> (drawn & 7);
+    return static_cast<std::uint32_t>(mixed_bytes(drawn, limit < alloc::granule ? alloc::granule : limit));
+  }
+  SIMT_INLINE static Stamp stamp(std::size_t place, std::uint32_t bytes) {
+    return {place + 1, alloc::padded(bytes) / alloc::granule};
+  }
+};
+
+}  // namespace stress_detail
+
+template <class A, class Device>
+class StressLifetimes : StressDriver<A, Device> {
+  using Kernel = stress_detail::LifetimesKernel<A>;
+  using Driver = StressDriver<A, Device>;
+  using Driver::blocks_, Driver::job_, Driver::result_;
+
+ public:
+  StressLifetimes(const Device& device, const StressJob& job)
+      : Driver(device, job, Kernel::places),
+        wanted_(job.device, std::size_t{job.threads} * Kernel::places),
+        held_(job.device, job.threads) {}
+
+  StressResult run() {
+    this->reset(true);
+    held_.fill(0);
+    result_.capacity_bytes = job_.pool.bytes;
+    const auto start = std::chrono::steady_clock::now();
+    const auto is_over = [&](unsigned launch) {
+      if (job_.test == StressTest::lifetimes) return launch == job_.iterations;
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() >= job_.seconds;
+    };
+    unsigned launches = 0;
+    do {
+      result_.ms += launch(launches, false);
+      if (++launches % launches_per_inspection == 0) inspect();
+    } while (!is_over(launches));
+    if (launches % launches_per_inspection != 0) inspect();
+    result_.ms += launch(launches, true);
+    result_.end = this->state({});
+    this->add_tallies();
+    return result_;
+  }
+
+ private:
+  static constexpr unsigned launches_per_inspection = 64;
+  static constexpr std::uint32_t turns = 32;
+
+  double launch(unsigned number, bool ending) {
+    Kernel kernel{};
+    kernel.allocator = this->allocator_;
+    kernel.share = this->share();
+    kernel.tallies = this->tallies_.data();
+    kernel.wanted = wanted_.data();
+    kernel.held = held_.data();
+    kernel.max_bytes = static_cast<std::uint32_t>(std::max(job_.payload, alloc::granule));
+    kernel.turns = turns;
+    kernel.seed = job_.seed;
+    kernel.launch = number;
+    kernel.order = job_.order;
+    kernel.touch = job_.touch;
+    kernel.ending = ending;
+    return Driver::launch(kernel);
+  }
+
+  // Inspects all blocks in use: whether they overlap, and the memory they hold.
+  void inspect() {
+    const std::vector<void*> blocks = blocks_.download();
+    const std::vector<std::uint32_t> wanted = wanted_.download();
+    const std::vector<alloc::LiveBlock> live =
+        this->live_blocks(blocks, [&](std::size_t i) { return wanted[i] & ~Kernel::immortal; });
+    result_.overlaps += alloc::count_overlaps(live);
+    result_.peak = this->state(live);
+    result_.steps.push_back({.ms = result_.ms, .blocks = live.size(), .address_bytes = result_.peak->address_bytes});
+  }
+
+  simt::Buffer<std::uint32_t> wanted_, held_;
+};
+
+}  // namespace heapwood::workloads

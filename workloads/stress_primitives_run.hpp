@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// The kernels of stress_primitives.hpp, for any device.
+#pragma once
+
+#include <vector>
+
+#include "alloc/bulk/bulk_semaphore.hpp"
+#include "alloc/bulk/collective_mutex.hpp"
+#include "alloc/bulk/counting_semaphore.hpp"
+#include "alloc/bulk/rcu.hpp"
+#include "workloads/stress_primitives.hpp"
+#include "simt/launch.hpp"
+#include "simt/memory.hpp"
+
+namespace heapwood::workloads::primitive_detail {
+
+struct KernelShape {
+  struct Scratch {};
+  static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 1;
+};
+
+// Words that many threads change are in sectors of their own.
+struct Shared {
+  alignas(64) std::uint64_t semaphore;
+  alignas(64) std::uint32_t batches;
+  alignas(64) std::uint64_t done;
+  alignas(64) alloc::RcuState readers;
+  alignas(64) std::uint32_t writing;  // mutex of threads that change the list
+  alignas(64) std::uint32_t waiting;  // mutex of threads that wait for readers, or the delegation
+};
+
+struct SemaphoreKernel : KernelShape {
+  Shared* shared;
+  std::uint32_t threads, batch;
+  bool bulk;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    if (warp.worker() * Warp::width + warp.lane() >= threads) return;
+    // An aborted launch is reported by the launch itself.
+    if (bulk) {
+      const alloc::BulkSemaphore semaphore(&shared->semaphore);
+      if (semaphore.wait(warp, 1, batch) == alloc::BulkSemaphore::Wait::grow) {
+        grow();
+        semaphore.signal(batch - 1, batch - 1);
+      }
+    } else {
+      const alloc::CountingSemaphore semaphore(reinterpret_cast<std::uint32_t*>(&shared->semaphore));
+      if (semaphore.wait(warp, 1) == 0) {
+        grow();
+        semaphore.grown(batch - 1);
+      }
+    }
+  }
+  SIMT_INLINE void grow() const { simt::atomic_ref<std::uint32_t>(shared->batches).fetch_add(1, simt::relaxed); }
+};
+
+struct Element {
+  std::uint32_t next, previous, tag, link;  // element + 1, 0: none
+};
+
+struct RcuKernel : KernelShape {
+  Shared* shared;
+  Element* elements;  // elements[0] is the head, elements[i] the i-th of the list
+  std::uint32_t threads, readers;
+  bool delegated;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    const std::uint32_t thread = warp.worker() * Warp::width + warp.lane();
+    if (thread >= threads) return;
+    const alloc::Rcu rcu(&shared->readers);
+    const std::uint32_t section = rcu.enter();
+    std::uint32_t at = next_of(0).load(simt::acquire);  // acquire, here and below: the element
+    SIMT_ROLLED
+    while (at != 0 && elements[at].tag != thread) at = next_of(at).load(simt::acquire);
+    rcu.leave(section);
+    if (at != 0) remove(warp, rcu, at);
+  }
+
+ private:
+  SIMT_INLINE simt::atomic_ref<std::uint32_t> next_of(std::uint32_t i) const {
+    return simt::atomic_ref<std::uint32_t>(elements[i].next);
+  }
+
+  // Only this thread searches for the element, so no other thread removes it.
+  template <class Warp>
+  SIMT_INLINE void remove(Warp& warp, const alloc::Rcu& rcu, std::uint32_t i) const {
+    const std::uint32_t own_lane = 1u << warp.lane();
+    const alloc::CollectiveMutex writing(&shared->writing), waiting(&shared->waiting);
+    if (!writing.lock(warp, own_lane)) return;
+    const std::uint32_t next = elements[i].next;
+    // release: the next element.
+    next_of(elements[i].previous).store(next, simt::release);
+    if (next != 0) elements[next].previous = elements[i].previous;
+    writing.unlock(warp, own_lane);
+    const auto reclaim = [this](std::uint32_t e) {
+      elements[e].tag = ~0u;
+      simt::atomic_ref<std::uint64_t>(shared->done).fetch_add(1, simt::relaxed);
+    };
+    if (delegated) {
+      rcu.retire(
+          warp, alloc::Delegation(&shared->waiting), i, [this](std::uint32_t e) { return &elements[e].link; }, reclaim);
+    } else if (waiting.lock(warp, own_lane)) {
+      rcu.barrier(warp);
+      waiting.unlock(warp, own_lane);
+      reclaim(i);
+    }
+  }
+};
+
+template <class Device>
+PrimitiveResult run(const Device& device, const PrimitiveJob& job) {
+  constexpr unsigned width = Device::Warp::width;
+  const unsigned warps = (job.threads + width - 1) / width;
+  const simt::LaunchLimits limits{.seconds = job.seconds, .what = "stress"};
+  simt::Buffer<Shared> shared(job.device, 1);
+  shared.fill(0);
+  PrimitiveResult result;
+  if (job.test == PrimitiveTest::bulk_semaphore || job.test == PrimitiveTest::counting_semaphore) {
+    const SemaphoreKernel kernel{{}, shared.data(), job.threads, job.batch, job.test == PrimitiveTest::bulk_semaphore};
+    result.ms = device.launch_independent(kernel, warps, limits);
+    const Shared end = shared.download().front();
+    const std::int64_t left =
+        kernel.bulk ? alloc::BulkSemaphore::available(end.semaphore) : static_cast<std::int64_t>(end.semaphore & 0xffffffffu);
+    result.wanted = job.threads;
+    result.done = static_cast<std::uint64_t>(std::int64_t{end.batches} * job.batch - left);
+    return result;
+  }
+  const std::uint32_t count = (job.threads + job.readers - 1) / job.readers;
+  std::vector<Element> list(count + 1);
+  for (std::uint32_t i = 0; i <= count; ++i) {
+    list[i] = {i < count ? i + 1 : 0, i == 0 ? 0 : i - 1, i == 0 ? ~0u : (i - 1) * job.readers, 0};
+  }
+  const simt::Buffer<Element> elements(job.device, list);
+  const RcuKernel kernel{{},          shared.data(), elements.data(),
+                         job.threads, job.readers,   job.test == PrimitiveTest::delegated_rcu};
+  result.ms = device.launch_independent(kernel, warps, limits);
+  result.wanted = count;
+  result.done = shared.download().front().done;
+  return result;
+}
+
+}  // namespace heapwood::workloads::primitive_detail

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+// The tests of memory use (Ouroboros section 6.1.3): how much of it can be allocated, how far apart
+// blocks lie, and how long it lasts if half of the blocks stay. The addresses of every iteration
+// are inspected on the host between kernels. A kernel that takes longer than `seconds` ends the
+// test, as does `run_seconds`: in a full pool an allocator may search for very long. Blocks that
+// remain at the end: the next reset discards those of a pool; those of a heap elsewhere must be
+// freed.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "workloads/granule_map.hpp"
+#include "workloads/stress.hpp"
+#include "workloads/stress_driver.hpp"
+#include "simt/error.hpp"
+
+namespace heapwood::workloads {
+
+namespace stress_detail {
+
+// The memory that utilization and churn can fill. A heap elsewhere is made as large as the pool if
+// that is still possible.
+template <class A, class Device>
+std::uint64_t capacity(const Device& device, const StressJob& job) {
+  if constexpr (!A::traits.in_pool && requires { device.set_heap_size(job.pool.bytes); }) {
+    if (job.test != StressTest::range) return device.set_heap_size(job.pool.bytes);
+  }
+  return job.pool.bytes;
+}
+
+// Enough turns of all threads to fill the memory; in range and churn a thread has one block per
+// launch.
+inline std::uint32_t turns(const StressJob& job, std::uint64_t capacity) {
+  if (job.test != StressTest::utilization) return 1;
+  return static_cast<std::uint32_t>(capacity / alloc::padded(job.payload) / job.threads + 1);
+}
+
+}  // namespace stress_detail
+
+template <class A, class Device>
+class StressSpace : StressDriver<A, Device> {
+  using Driver = StressDriver<A, Device>;
+  using Driver::blocks_, Driver::bytes_, Driver::cycle, Driver::job_, Driver::result_;
+
+ public:
+  StressSpace(const Device& device, const StressJob& job)
+      : StressSpace(device, job, stress_detail::capacity<A>(device, job)) {}
+
+  StressResult run() {
+    this->reset(false);
+    if (job_.test == StressTest::utilization) {
+      utilization();
+    } else if (job_.test == StressTest::range) {
+      range();
+    } else {
+      churn();
+    }
+    for (const StressStep& step : result_.steps) result_.ms += step.ms;
+    return result_;
+  }
+
+ private:
+  StressSpace(const Device& device, const StressJob& job, std::uint64_t capacity)
+      : Driver(device, job, stress_detail::turns(job, capacity)) {
+    result_.capacity_bytes = capacity;
+    if (A::traits.in_pool) in_use_.expect(reinterpret_cast<std::uintptr_t>(job.pool.base), job.pool.bytes);
+  }
+
+  void utilization() {
+    const double max_ms = this->limit() * 1e3;
+    const std::optional<double> ms = allocate(stress_detail::until_refused);
+    result_.out_of_time = !ms;
+    const std::uint64_t taken = std::min<std::uint64_t>(this->taken_.download()[0], blocks_.size());
+    begin_step(ms.value_or(max_ms));
+    // A few megabytes at a time: a large pool has gigabytes of addresses.
+    constexpr std::uint64_t part = 1 << 20;
+    for (std::uint64_t first = 0; first < taken; first += part)
+      record_blocks(blocks_.download(first, std::min(part, taken - first)));
+    count();
+    result_.steps.back().refused = result_.counts.failures;
+    if (A::traits.in_pool && ms) time_refusals();
+    if (needs_frees()) cycle(stress_detail::frees);
+    count_damage();
+  }
+
+  void range() {
+    for (unsigned i = 0; i < job_.iterations && !result_.out_of_time; ++i) {
+      const std::optional<double> ms = allocate(0);
+      const std::vector<void*> blocks = blocks_.download();
+      if (ms) begin_step(*ms, blocks);
+      // A pool left by a stopped kernel must not be used by another one.
+      const double free_ms = ms || !A::traits.in_pool ? cycle(stress_detail::frees) : 0;
+      result_.out_of_time = !ms || (i + 1 < job_.iterations && this->is_late());
+      if (!ms) break;
+      result_.steps.back().ms += free_ms;
+      for (const void* block : blocks) remove_block(block);
+    }
+    if (result_.steps.empty()) this->stop();
+    this->add_tallies();
+  }
+
+  void churn() {
+    std::vector<void*> kept;  // in the order of launches and threads
+    unsigned halved = 0;      // launches that freed half of their blocks
+    while (result_.steps.size() < job_.iterations && !result_.out_of_time) {
+      const std::optional<double> ms = allocate(0, halved);
+      const std::vector<void*> blocks = blocks_.download();
+      if (ms) begin_step(*ms, blocks);
+      const bool last = !ms || result_.steps.back().refused > 0;
+      if (!last) result_.steps.back().ms += cycle(stress_detail::frees | stress_detail::half, halved);
+      for (std::uint32_t thread = 0; thread < job_.threads; ++thread) {
+        if (!last && freed(thread, halved)) {
+          remove_block(blocks[thread]);
+        } else if (needs_frees()) {
+          kept.push_back(blocks[thread]);
+        }
+      }
+      if (!ms || (!last && this->is_late())) result_.out_of_time = true;
+      if (last) break;
+      ++halved;
+    }
+    count();
+    if (needs_frees()) free_kept(kept, halved);
+    count_damage();
+  }
+
+  // Every thread requests memory that is not available: four times, or as often as needed for the
+  // cost of a launch to become negligible.
+  void time_refusals() {
+    constexpr std::uint32_t max_turns = 1024;
+    std::optional<double> ms, floor_ms;
+    for (int i = 0; i < 3; ++i) {
+      ms = allocate(stress_detail::refusals_only);
+      if (!ms) return;
+      floor_ms = std::min(*ms, floor_ms.value_or(*ms));
+    }
+    std::uint64_t served = 0, refused = 0;
+    std::uint32_t turns = 1;
+    do {
+      turns *= 4;
+      this->tallies_.fill(0);
+      ms = allocate(stress_detail::refusals_only, 0, turns);
+      served = refused = 0;
+      for (const stress_detail::Tally& tally : this->tallies_.download()) {
+        served += tally.allocations;
+        refused += tally.failures;
+      }
+    } while (ms && *ms < 100 * *floor_ms && turns < max_turns);
+    this->tallies_.fill(0);
+    // Threads that are not resident at once wait for their turn.
+    const std::uint32_t resident =
+        this->device_.template resident_warps<stress_detail::CycleKernel<A>>() * this->lanes_;
+    if (ms > floor_ms && refused > 99 * served) {
+      result_.refusal_ms = (*ms - *floor_ms) / turns * std::min(1.0, 1.0 * resident / job_.threads);
+    }
+  }
+
+  // Milliseconds, or nothing if stopped by the time limit.
+  std::optional<double> allocate(std::uint32_t parts, std::uint32_t number = 0, std::uint32_t refusal_turns = 0) {
+    // A thread that did not start in time has no block, in particular not its previous one.
+    if (!A::traits.in_pool) blocks_.fill(0);
+    try {
+      return cycle(stress_detail::allocates | parts, number, refusal_turns);
+    } catch (const simt::Stopped& stop) {
+      if (stop.reason() != simt::Stopped::Reason::time_limit) throw;
+      stopped_ = true;
+      return std::nullopt;
+    }
+  }
+
+  // Launch by launch, because contents depend on launch and thread.
+  void free_kept(std::span<void* const> kept, unsigned halved) {
+    std::vector<void*> blocks(job_.threads);
+    auto next = kept.begin();
+    for (unsigned launch = 0; next != kept.end(); ++launch) {
+      for (std::uint32_t thread = 0; thread < job_.threads; ++thread) {
+        blocks[thread] = launch < halved && freed(thread, launch) ? nullptr : *next++;
+      }
+      blocks_.upload(blocks);
+      cycle(stress_detail::frees, launch);
+    }
+  }
+
+  bool freed(std::uint32_t thread, unsigned launch) const { return frees_half(draw(job_.seed, thread, launch)); }
+  // A pool left by a stopped kernel must not be used by another one.
+  bool needs_frees() const { return A::traits.in_pool ? job_.touch && !stopped_ : true; }
+
+  // Ends the counted part of the test; the remaining blocks are freed only to check their contents.
+  void count() {
+    this->add_tallies();
+    this->tallies_.fill(0);
+  }
+  void count_damage() {
+    for (const stress_detail::Tally& tally : this->tallies_.download()) result_.damaged += tally.damaged;
+  }
+
+  // Called after a kernel that allocates: starts an iteration.
+  void begin_step(double ms, const std::vector<void*>& blocks = {}) {
+    result_.steps.push_back({.ms = ms});
+    record_blocks(blocks);
+  }
+  // Records blocks of this iteration, or some of them.
+  void record_blocks(const std::vector<void*>& blocks) {
+    StressStep& step = result_.steps.back();
+    for (const void* block : blocks) {
+      if (block == nullptr) {
+        ++step.refused;
+        continue;
+      }
+      const auto at = reinterpret_cast<std::uintptr_t>(block);
+      result_.overlaps += !in_use_.take(at, bytes_);
+      lowest_ = std::min(lowest_, at);
+      end_ = std::max(end_, at + bytes_);
+      ++live_;
+    }
+    step.blocks = live_;
+    step.address_bytes = end_ > lowest_ ? end_ - lowest_ : 0;
+  }
+  void remove_block(const void* block) {
+    if (block == nullptr) return;
+    in_use_.give(reinterpret_cast<std::uintptr_t>(block), bytes_);
+    --live_;
+  }
+
+  GranuleMap in_use_;
+  bool stopped_ = false;  // a kernel that allocates was stopped by the time limit
+  std::uint64_t live_ = 0;
+  std::uintptr_t lowest_ = ~std::uintptr_t{0}, end_ = 0;  // of all blocks since the reset
+};
+
+}  // namespace heapwood::workloads
