@@ -63,6 +63,7 @@ class SplitCost {
   // False for boxes without area, where no split can reduce the cost.
   SIMT_INLINE bool splittable() const { return inverse_area_ > 0.0f && inverse_area_ < 3e38f; }
   SIMT_INLINE float leaf_cost() const { return costs_.intersection * static_cast<float>(n_); }
+  SIMT_INLINE bool is_below_leaf(const Split& split) const { return simt::from_bits(split.cost) < leaf_cost(); }
 
   // The inputs from which consider() computes the cost of a plane, for code that considers several
   // planes at once (simd_choice.cpp).

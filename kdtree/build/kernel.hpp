@@ -84,7 +84,7 @@ struct BuildKernel {
   static constexpr bool splits_in_loop = has_context || Allocator::traits.frees == alloc::Frees::never;
   // A node whose split has been chosen, with its children's arrays if they are allocated.
   struct Unfinished {
-    Split split;
+    ChosenSplit split;
     alloc::BlockPair arrays;
     std::uint64_t tickets;
   };
@@ -95,6 +95,7 @@ struct BuildKernel {
   struct Scratch : alloc::WarpStateOf<Allocator>::Type, Probe::State {
     ChooseScratch choose;
     [[no_unique_address]] std::conditional_t<splits_in_loop, Unfinished, Nothing> unfinished;
+    ChosenSplit middle;  // of the warp's node, if its path says so
     Backlog backlog;
     bool refused;  // this warp was just refused memory, or has just released its cached memory
     // the node that was retried after all warps had released their cached memory
@@ -139,14 +140,13 @@ struct ParentSplit {
   NodePath path;  // path of both children
   float allowance;
 };
-SIMT_INLINE ParentSplit parent_split(const NodeTask& parent, const Split& split) {
+SIMT_INLINE ParentSplit parent_split(const ChosenSplit& split) {
   return {split.axis(),
           split.position(),
           split.nl(),
           split.nr(),
-          parent.path.below(split.is_poor()),
-          parent.n <= max_uncounted_refs ? parent.allowance
-                                         : allowance_below(parent.allowance, parent.n, split.added(parent.n))};
+          split.children.path.next_level(),
+          split.children.allowance};
 }
 
 // The task of the child on one side. It is built from selected components, because selecting whole

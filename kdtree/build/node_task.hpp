@@ -6,19 +6,20 @@
 #include <cstdint>
 
 #include "geometry/box.hpp"
+#include "kdtree/tree.hpp"
 #include "simt/math.hpp"
 
 namespace heapwood::kdtree {
 
-// The root's allowance: the refs that splits may make of each triangle. Splits of nodes with at most
-// max_uncounted_refs refs are not counted: nearly all nodes are that small, and counting would slow
-// each of them. SAH and depth bound those, and trees have at most 16 refs per triangle on every
-// family of meshes in tests/kdtree/families.hpp.
+// The root's allowance: the refs that splits may make of each triangle. Splits of nodes small enough
+// for an exact choice are not counted: nearly all nodes are that small, and counting would slow each
+// of them. SAH and depth bound those, and trees have at most 16 refs per triangle on every family of
+// meshes in tests/kdtree/families.hpp.
 inline constexpr float root_allowance = 10;
-inline constexpr std::uint32_t max_uncounted_refs = 16;
 
 // One word with the node's depth, the number of consecutive splits above it that cost no less than
-// a leaf, and the scene's scale for SplitCost, a power of two of which only the exponent is stored.
+// a leaf, whether the node's own split is chosen already, in its middle, and the scene's scale for
+// SplitCost, a power of two of which only the exponent is stored.
 class NodePath {
  public:
   NodePath() = default;
@@ -28,13 +29,21 @@ class NodePath {
   SIMT_INLINE unsigned depth() const { return word_ & depth_mask; }
   SIMT_INLINE float scale() const { return simt::from_bits(word_ & scale_mask); }
   SIMT_INLINE unsigned poor_splits() const { return (word_ & poor_mask) / poor_unit; }
-  // The path of a child.
-  SIMT_INLINE NodePath below(bool split_is_poor) const {
-    return NodePath(split_is_poor ? word_ + 1 + poor_unit : (word_ & ~poor_mask) + 1);
+  // Whether a split may be chosen: the node is above the last level, and no split is chosen yet.
+  SIMT_INLINE bool may_choose() const { return (word_ & (depth_mask | middle_bit)) < max_depth; }
+  // Whether the node's split is chosen: Scratch::middle.
+  SIMT_INLINE bool has_middle_split() const { return (word_ & middle_bit) != 0; }
+  SIMT_INLINE NodePath with_middle_split() const { return NodePath(word_ | middle_bit); }
+  SIMT_INLINE NodePath without_middle_split() const { return NodePath(word_ & ~middle_bit); }
+  // The path of the same node, which becomes a leaf if no split costs less.
+  SIMT_INLINE NodePath without_poor_splits() const { return NodePath(word_ | poor_mask); }
+  SIMT_INLINE NodePath with_poor_splits(unsigned count) const {
+    return NodePath((word_ & ~poor_mask) | count * poor_unit);
   }
+  SIMT_INLINE NodePath next_level() const { return NodePath(word_ + 1); }
 
  private:
-  static constexpr std::uint32_t depth_mask = 0xffu, poor_unit = 0x100u, poor_mask = 0x700u, scale_mask = 0x7f800000u;
+  static constexpr std::uint32_t depth_mask = 0x7fu, middle_bit = 0x80u, poor_unit = 0x100u, poor_mask = 0x700u, scale_mask = 0x7f800000u;
   SIMT_INLINE explicit NodePath(std::uint32_t word) : word_(word) {}
 
   std::uint32_t word_ = 0;
@@ -62,5 +71,11 @@ SIMT_INLINE float allowance_below(float allowance, std::uint32_t n, std::uint32_
   inverse = inverse * (2.0f - whole * inverse);
   return allowance * (static_cast<float>(n) * inverse);
 }
+
+// What the children of a node inherit besides their part of it.
+struct Inherited {
+  NodePath path;  // at the depth of the node itself
+  float allowance;
+};
 
 }  // namespace heapwood::kdtree

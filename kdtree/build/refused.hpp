@@ -26,7 +26,8 @@ SIMT_OUTLINE bool BuildWorker<Kernel, Warp>::record_deferred_node(TaskQueue queu
                                                                   std::uint32_t index, std::uint32_t n) {
   bool is_deferred = false;
   if (warp.lane() == 0) {
-    const NodeTask& task = scratch.stack[at];
+    NodeTask& task = scratch.stack[at];
+    task.path = task.path.without_middle_split();  // it is chosen again
     is_deferred = task.node != scratch.last_try && queue.defer(warp, task, index);
     scratch.refused = is_deferred;
   }

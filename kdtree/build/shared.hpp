@@ -46,7 +46,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::clear_sums() {
 
 // Stores a shared node's split and opens the phase that moves its refs.
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t index, const NodeTask& task, const Split& split,
+SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t index, const NodeTask& task, const ChosenSplit& split,
                                                        const alloc::BlockPair& arrays, std::uint32_t pair,
                                                        std::uint64_t tickets) {
   SharedNode& node = k_.shared[index];
@@ -69,7 +69,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t index, cons
   SIMT_UNROLLED
   for (unsigned side = 0; side < 2; ++side) indices[side] = warp_.shfl(indices[side], second);
   if (warp_.lane() == 0) {
-    const ParentSplit cut = parent_split(task, split);
+    const ParentSplit cut = parent_split(split);
     node.axis = axis;
     node.plane = p;
     node.flats_right = split.flats_right();

@@ -9,7 +9,7 @@
 namespace heapwood::kdtree {
 
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::split_small(const NodeTask& task, const Split& split,
+SIMT_INLINE void BuildWorker<Kernel, Warp>::split_small(const NodeTask& task, const ChosenSplit& split,
                                                         const alloc::BlockPair& arrays, std::uint32_t pair) {
   std::byte* const left = static_cast<std::byte*>(arrays.first);
   std::byte* const right = static_cast<std::byte*>(arrays.second);
@@ -65,10 +65,10 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::partition(const NodeTask& task, cons
 }
 
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::descend(const NodeTask& parent, const Split& split, std::byte* left,
+SIMT_INLINE void BuildWorker<Kernel, Warp>::descend(const NodeTask& parent, const ChosenSplit& split, std::byte* left,
                                                     std::byte* right, std::uint32_t pair) {
   const unsigned first = split.nl() >= split.nr() ? 0 : 1;
-  const ParentSplit cut = parent_split(parent, split);
+  const ParentSplit cut = parent_split(split);
   task_ = child_task(parent, cut, first, first == 0 ? left : right, pair);
   push_private(child_task(parent, cut, 1 - first, first == 0 ? right : left, pair));
 }

@@ -50,14 +50,13 @@ class BuildWorker {
         has_task_ = false;
         if constexpr (Kernel::splits_in_loop) {
           const Next next = split_nodes();
-          if (next == Next::finish || next == Next::middle) {
-            // A single call: finish_node() is inlined, and a second copy would cost registers.
-            auto node = scratch_.unfinished;
-            if (next == Next::middle) node = {choose_middle_of_task(), {}, k_.queue.load_tickets(warp_)};
-            finish_node(node.split, node.arrays, allocates_in_loop && next == Next::finish, node.tickets);
+          if (next == Next::finish) {
+            finish_node(scratch_.unfinished.split, scratch_.unfinished.tickets);
+          } else if (next == Next::middle) {
+            choose_middle_split();
           }
-        } else {
-          split_node();
+        } else if (split_node() == Next::middle) {
+          choose_middle_split();
         }
         continue;
       }
@@ -145,21 +144,21 @@ class BuildWorker {
                                                : task.n <= exact_limit ? Phase::exact
                                                                        : Phase::binned,
                                                task.path.depth());
-    Split split;
+    ChosenSplit split;
     const SplitCost cost(k_.costs, task.path.scale(), task.box, task.n);
-    if (task.path.depth() < max_depth && cost.splittable()) {
-      split = choose<Refs>(warp_, scratch_.choose, task, k_.corners, cost,
-                           index != no_shared_node ? &k_.shared[index] : nullptr);
+    if (task.path.may_choose()) {
+      if (cost.splittable()) {
+        split = choose_within_limits<Refs>(warp_, scratch_.choose, task, k_.corners, cost,
+                                           index != no_shared_node ? &k_.shared[index] : nullptr);
+      }
+    } else if (task.path.has_middle_split()) {
+      split = scratch_.middle;
     }
-    const bool splits = is_worth(split, task, cost);
-    if (!splits && may_split_in_middle(task, cost)) [[unlikely]] {
-      if constexpr (Kernel::splits_in_loop) return Next::middle;
-      split = choose_middle_of_task();
-    } else if (!splits) {
-      split = {};
-    }
+    const bool splits = cost.is_below_leaf(split);
+    if (!splits && may_split_in_middle(task, cost)) [[unlikely]]
+      return Next::middle;
     if constexpr (!Kernel::splits_in_loop) {
-      finish_node(split, {}, false, tickets);
+      finish_node(splits ? split : ChosenSplit{}, tickets);
       return Next::nothing;
     } else {
       alloc::BlockPair arrays;
@@ -177,14 +176,14 @@ class BuildWorker {
       } else if (index == no_shared_node) {
         return end_leaf(task, tickets);
       }
-      if (warp_.lane() == 0) scratch_.unfinished = {split, arrays, tickets};
+      if (warp_.lane() == 0) scratch_.unfinished = {splits ? split : ChosenSplit{}, arrays, tickets};
       warp_.sync();
       return Next::finish;
     }
   }
   // Moves a small node's refs at once and continues with the larger child, so that the stack holds
   // the smaller ones.
-  SIMT_INLINE Next end_small(const NodeTask& task, const Split& split, const alloc::BlockPair& arrays,
+  SIMT_INLINE Next end_small(const NodeTask& task, const ChosenSplit& split, const alloc::BlockPair& arrays,
                              std::uint64_t tickets) {
     const std::uint32_t pair = reserve_pair();
     if (stop_) return Next::nothing;
@@ -200,15 +199,18 @@ class BuildWorker {
     publish_oldest(tickets);
     return Next::pop;
   }
-  // Finishes a node that is shared, or whose allocation needs the slow path. `allocated`: its
-  // children's arrays have been requested, and are present unless the pool was exhausted.
-  SIMT_INLINE void finish_node(const Split split, alloc::BlockPair arrays, const bool allocated,
-                               const std::uint64_t tickets) {
+  // Finishes a node that is shared, or whose allocation needs the slow path.
+  SIMT_INLINE void finish_node(const ChosenSplit split, const std::uint64_t tickets) {
     const NodeTask task = task_;
     const std::uint32_t index = shared_index_;
-    shared_index_ = no_shared_node;
     const bool splits = split.found();
-    if (splits && !allocated) arrays = allocate_children(split.nl(), split.nr());
+    shared_index_ = no_shared_node;
+    alloc::BlockPair arrays;
+    if constexpr (allocates_in_loop) {
+      arrays = scratch_.unfinished.arrays;
+    } else if (splits) {
+      arrays = allocate_children(split.nl(), split.nr());
+    }
     if (!is_allocated(arrays)) {
       if (index != no_shared_node) pending_units_ += 1;
       if (splits) [[unlikely]] {
@@ -224,25 +226,32 @@ class BuildWorker {
         open_split(index, task, split, arrays, pair, tickets);
         return;
       }
-      split_small(task, split, arrays, pair);
+      if constexpr (!allocates_in_loop) split_small(task, split, arrays, pair);
       has_task_ = true;
     }
     free(task.refs, task.n);
     publish_oldest(tickets);
   }
-  // The split in the middle of task_, or no split.
-  SIMT_INLINE Split choose_middle_of_task() {
+  // Chooses a split in the middle of task_, which is then the next node again: to be split there, or
+  // to become a leaf.
+  SIMT_INLINE void choose_middle_split() {
     // Through Scratch: a node by value would be copied to the call's stack frame.
     const std::uint32_t at = top_ % Kernel::stack_size;
     if (warp_.lane() == 0) scratch_.stack[at] = task_;
     warp_.sync();
-    return choose_middle_slow(warp_, scratch_, k_.corners, k_.costs, at);
+    const bool found = choose_middle_slow(warp_, scratch_, k_.corners, k_.costs, at);
+    task_.path = found ? task_.path.with_middle_split() : task_.path.without_poor_splits();
+    has_task_ = true;
   }
-  static SIMT_OUTLINE Split choose_middle_slow(Warp warp, Scratch& scratch, const PackedCorners* corners,
-                                               SahCosts costs, std::uint32_t at) {
+  // Leaves the split in scratch.middle; returns false if there is none.
+  static SIMT_OUTLINE bool choose_middle_slow(Warp warp, Scratch& scratch, const PackedCorners* corners,
+                                              SahCosts costs, std::uint32_t at) {
     const NodeTask& task = scratch.stack[at];
     const SplitCost cost(costs, task.path.scale(), task.box, task.n);
-    return choose_middle<Refs>(warp, scratch.choose, task, corners, cost);
+    const ChosenSplit split = choose_middle<Refs>(warp, scratch.choose, task, corners, cost);
+    if (warp.lane() == 0) scratch.middle = split;
+    warp.sync();
+    return split.found();
   }
   SIMT_INLINE bool mostly_idle(std::uint32_t waiting) const { return waiting > warp_.workers() / 2; }
   // Makes a shared node the next one to split.
@@ -254,10 +263,10 @@ class BuildWorker {
 
   // ---- small nodes: build_small.hpp -------------------------------------------------------------
   // Moves a small node's refs to its children's arrays and continues with the larger child.
-  SIMT_INLINE void split_small(const NodeTask& task, const Split& split, const alloc::BlockPair& arrays,
+  SIMT_INLINE void split_small(const NodeTask& task, const ChosenSplit& split, const alloc::BlockPair& arrays,
                                std::uint32_t pair);
   SIMT_INLINE void partition(const NodeTask& task, const Split& split, std::byte* left, std::byte* right);
-  SIMT_INLINE void descend(const NodeTask& parent, const Split& split, std::byte* left, std::byte* right,
+  SIMT_INLINE void descend(const NodeTask& parent, const ChosenSplit& split, std::byte* left, std::byte* right,
                            std::uint32_t pair);
   // Pushes a node onto the private stack; an empty node becomes a leaf at once.
   SIMT_INLINE void push_private(const NodeTask& task);
@@ -326,7 +335,7 @@ class BuildWorker {
   SIMT_INLINE void trim();
 
   // ---- shared nodes: build_shared.hpp -----------------------------------------------------------
-  SIMT_INLINE void open_split(std::uint32_t index, const NodeTask& task, const Split& split,
+  SIMT_INLINE void open_split(std::uint32_t index, const NodeTask& task, const ChosenSplit& split,
                               const alloc::BlockPair& arrays, std::uint32_t pair, std::uint64_t tickets);
   SIMT_INLINE void run_chunk(const WorkItem& item);
   SIMT_INLINE void clear_sums();

@@ -130,13 +130,14 @@ struct LevelChoose {
     simt::for_items(warp, level.count, [&](std::size_t item) {
       const NodeTask task = level.nodes[item].task;
       const SplitCost cost(costs, task.path.scale(), task.box, task.n);
-      Split split;
+      ChosenSplit split;
       if (task.path.depth() < max_depth && cost.splittable()) {
-        split =
-            choose<Refs>(warp, scratch, task, corners, cost, item < level.large_count ? &level.large[item] : nullptr);
+        split = choose_within_limits<Refs>(warp, scratch, task, corners, cost,
+                                           item < level.large_count ? &level.large[item] : nullptr);
       }
-      if (!is_worth(split, task, cost)) {
-        split = may_split_in_middle(task, cost) ? choose_middle<Refs>(warp, scratch, task, corners, cost) : Split{};
+      if (!cost.is_below_leaf(split)) {
+        split =
+            may_split_in_middle(task, cost) ? choose_middle<Refs>(warp, scratch, task, corners, cost) : ChosenSplit{};
       }
       if (warp.lane() == 0) level.nodes[item].split = split;
       warp.sync();
@@ -282,7 +283,7 @@ struct LevelMove {
       const std::uint32_t behind = side == 1 && nl != 0 && (nl > shared_limit) == large ? 1 : 0;
       const std::uint32_t index = (large ? node.place.large : next.large_count + node.place.small) + behind;
       const NodeTask task =
-          child_task(node.task, parent_split(node.task, node.split), side, child_refs(node, side), pair);
+          child_task(node.task, parent_split(node.split), side, child_refs(node, side), pair);
       next.add(warp, index, task, node.place.chunk + (side == 0 ? 0 : chunks_of(nl)));
     }
   }

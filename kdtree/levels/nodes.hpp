@@ -27,7 +27,7 @@ struct LevelPlace {
 // by the placement.
 struct LevelNode {
   NodeTask task;
-  Split split;  // no split: a leaf
+  ChosenSplit split;  // no split: a leaf
   LevelPlace place;
 
   SIMT_INLINE bool leaf() const { return split.cost == Split{}.cost; }

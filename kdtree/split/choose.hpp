@@ -207,20 +207,35 @@ SIMT_INLINE Split choose(Warp& warp, ChooseScratch& scratch, const NodeTask& tas
   return best_of(warp, best);
 }
 
-// Whether the limit of refs per triangle allows the refs that a split adds.
+// Whether the node's allowance permits the refs that a split adds.
 SIMT_INLINE bool is_allowed(const Split& split, const NodeTask& task) {
   return static_cast<float>(split.nl() + split.nr()) <= task.allowance * static_cast<float>(task.n);
 }
-// Whether a node is split: the split costs less than a leaf, and the limit of refs per triangle
-// allows the refs that it adds.
-SIMT_INLINE bool is_worth(const Split& split, const NodeTask& task, const SplitCost& cost) {
-  return simt::from_bits(split.cost) < cost.leaf_cost() && (task.n <= max_uncounted_refs || is_allowed(split, task));
+
+// A split with what the children inherit.
+struct ChosenSplit : Split {
+  Inherited children;
+};
+
+// As choose(), but no split if the node's allowance forbids the cheapest one.
+template <class Refs, class Warp>
+SIMT_INLINE ChosenSplit choose_within_limits(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
+                                             const PackedCorners* corners, const SplitCost& cost,
+                                             const SharedNode* shared) {
+  ChosenSplit split{choose<Refs>(warp, scratch, task, corners, cost, shared), {task.path, task.allowance}};
+  // Only larger nodes count refs and poor splits, so that others need no further code.
+  if (task.n > exact_limit) {
+    if (!is_allowed(split, task)) split.cost = Split{}.cost;
+    split.children = {task.path.with_poor_splits(0), allowance_below(task.allowance, task.n, split.added(task.n))};
+  }
+  return split;
 }
 
 // In hair, cables and cones, often no single split of a large node costs less than a leaf, but
 // several splits in sequence do. Such a node is split in its middle, up to max_poor_splits times in
 // sequence (pbrt calls these bad refines).
 inline constexpr std::uint32_t min_poor_refs = 128;
+static_assert(min_poor_refs >= 2 * exact_limit);
 inline constexpr unsigned max_poor_splits = 3;
 SIMT_INLINE bool may_split_in_middle(const NodeTask& task, const SplitCost& cost) {
   return task.n > min_poor_refs && task.path.poor_splits() < max_poor_splits && task.path.depth() < max_depth &&
@@ -232,7 +247,7 @@ SIMT_INLINE bool may_split_in_middle(const NodeTask& task, const SplitCost& cost
 // empty space. Call it only right after choose() for the same node: with more than shared_limit
 // refs it reads the sums that choose() left in Scratch.
 template <class Refs, class Warp>
-SIMT_INLINE Split choose_middle(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners,
+SIMT_INLINE ChosenSplit choose_middle(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners,
                                 const SplitCost& cost) {
   constexpr int middle = bin_count / 2;
   Split best;
@@ -258,9 +273,11 @@ SIMT_INLINE Split choose_middle(Warp& warp, ChooseScratch& scratch, const NodeTa
     right = warp.reduce_add(right);
     cost.consider(best, axis, p, left, right);
   }
-  if (best.cost == Split{}.cost || !is_allowed(best, task)) return {};
+  if (!best.found() || !is_allowed(best, task)) return {};
   best.cost = Split::poor_cost;
-  return best;
+  return {best,
+          {task.path.with_poor_splits(task.path.poor_splits() + 1),
+           allowance_below(task.allowance, task.n, best.added(task.n))}};
 }
 
 }  // namespace heapwood::kdtree
