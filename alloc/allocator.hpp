@@ -38,9 +38,13 @@ namespace heapwood::alloc {
 
 inline constexpr std::size_t granule = 16;  // bytes: unit of every size and alignment
 
-SIMT_INLINE std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+SIMT_INLINE std::size_t round_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
 // The min number of bytes that a request occupies: a multiple of the granule, never 0.
-SIMT_INLINE std::size_t padded(std::size_t bytes) { return bytes == 0 ? granule : round_up(bytes, granule); }
+SIMT_INLINE std::size_t padded(std::size_t bytes) {
+  return bytes == 0 ? granule : round_up(bytes, granule);
+}
 
 enum class Frees : std::uint8_t { never, all_at_once, individually };
 
@@ -122,7 +126,8 @@ struct Region {
 inline void check_pool(const AllocatorTraits& traits, const Pool& pool) {
   if (pool.bytes < traits.smallest_pool) {
     throw Error(Exit::usage, std::string(traits.id) + ": a pool of " + std::to_string(pool.bytes) +
-                                 " bytes is too small; give at least " + std::to_string(traits.smallest_pool));
+                                 " bytes is too small; give at least " +
+                                 std::to_string(traits.smallest_pool));
   }
   if (reinterpret_cast<std::uintptr_t>(pool.base) % 256 != 0) {
     throw Error(Exit::failed, std::string(traits.id) + ": the pool is not aligned to 256 bytes");
@@ -206,7 +211,8 @@ SIMT_INLINE void* attempt_until(Thread& thread, bool wait, Attempt attempt) {
   // A single call, so that the attempt is compiled in once.
   void* block = nullptr;
   SIMT_ROLLED
-  for (unsigned turn = 0; (block = attempt()) == nullptr && wait && !thread.aborted(); ++turn) thread.pause(turn);
+  for (unsigned turn = 0; (block = attempt()) == nullptr && wait && !thread.aborted(); ++turn)
+    thread.pause(turn);
   return block;
 }
 

@@ -30,7 +30,8 @@ struct PrivateBump {
   static PrivateBump create(Pool pool, const AllocatorOptions&, const Device& device) {
     check_pool(traits, pool);
     simt::device_fill(device.id(), pool.base, 0, header);
-    return {pool.base + header, (pool.bytes - header) / granule * granule, reinterpret_cast<std::uint64_t*>(pool.base)};
+    return {pool.base + header, (pool.bytes - header) / granule * granule,
+            reinterpret_cast<std::uint64_t*>(pool.base)};
   }
 
   // Called by one lane. Returns the offset of `bytes` bytes, possibly beyond the pool. relaxed:
@@ -68,8 +69,8 @@ struct PrivateBump {
       return {both, both != nullptr ? both + std::size_t{first} * granule : nullptr};
     }
     SIMT_INLINE void deallocate(Warp& warp, void*, std::uint32_t) { warp.sync(); }
-    SIMT_INLINE bool try_exchange(Warp& warp, void*, std::uint32_t, std::uint32_t first, std::uint32_t second,
-                                  BlockPair& blocks) {
+    SIMT_INLINE bool try_exchange(Warp& warp, void*, std::uint32_t, std::uint32_t first,
+                                  std::uint32_t second, BlockPair& blocks) {
       blocks = allocate_pair(warp, first, second);
       return blocks.first != nullptr;
     }

@@ -17,10 +17,11 @@ RequestStats request_stats(const CounterWords& words) {
   if (words.allocations > 0) {
     const long double count = static_cast<long double>(words.allocations);
     const long double mean = static_cast<long double>(words.sum) / count;
-    const long double squares =
-        static_cast<long double>(words.square_low) + 4294967296.0L * static_cast<long double>(words.square_high);
+    const long double squares = static_cast<long double>(words.square_low) +
+                                4294967296.0L * static_cast<long double>(words.square_high);
     stats.mean_bytes = static_cast<double>(mean);
-    stats.sigma_bytes = static_cast<double>(std::sqrt(std::max(0.0L, squares / count - mean * mean)));
+    stats.sigma_bytes =
+        static_cast<double>(std::sqrt(std::max(0.0L, squares / count - mean * mean)));
   }
   return stats;
 }
@@ -65,7 +66,8 @@ Fragmentation fragmentation_of(std::span<const Region> regions, Requested reques
   }
   if (known > 0 && !shared) f.internal = waste / static_cast<double>(known);
   if (f.free_bytes > 0) {
-    f.external = 1.0 - static_cast<double>(f.largest_free_bytes) / static_cast<double>(f.free_bytes);
+    f.external =
+        1.0 - static_cast<double>(f.largest_free_bytes) / static_cast<double>(f.free_bytes);
     f.external_merged = 1.0 - static_cast<double>(longest_run) / static_cast<double>(f.free_bytes);
   }
   return f;
@@ -73,17 +75,20 @@ Fragmentation fragmentation_of(std::span<const Region> regions, Requested reques
 
 }  // namespace
 
-Fragmentation fragmentation(std::span<const Region> regions, std::span<const std::uint32_t> requested_by_granule) {
+Fragmentation fragmentation(std::span<const Region> regions,
+                            std::span<const std::uint32_t> requested_by_granule) {
   return fragmentation_of(regions, [&](const Region& region) {
     const std::size_t first = std::min(region.offset / granule, requested_by_granule.size());
-    const std::size_t last = std::min((region.offset + region.bytes) / granule, requested_by_granule.size());
+    const std::size_t last =
+        std::min((region.offset + region.bytes) / granule, requested_by_granule.size());
     std::uint64_t bytes = 0;
     for (std::size_t i = first; i < last; ++i) bytes += requested_by_granule[i];
     return bytes;
   });
 }
 
-Fragmentation fragmentation_by_region(std::span<const Region> regions, std::span<const std::uint64_t> requested) {
+Fragmentation fragmentation_by_region(std::span<const Region> regions,
+                                      std::span<const std::uint64_t> requested) {
   // fragmentation_of asks only for the used regions, once each.
   std::size_t next = 0;
   return fragmentation_of(regions, [&](const Region& region) {
@@ -92,12 +97,14 @@ Fragmentation fragmentation_by_region(std::span<const Region> regions, std::span
   });
 }
 
-Fragmentation fragmentation_of_blocks(std::span<const Region> regions, std::span<const LiveBlock> blocks) {
+Fragmentation fragmentation_of_blocks(std::span<const Region> regions,
+                                      std::span<const LiveBlock> blocks) {
   auto block = blocks.begin();
   Fragmentation f = fragmentation_of(regions, [&](const Region& region) {
     std::uint64_t bytes = 0;
     while (block != blocks.end() && block->offset < region.offset) ++block;
-    for (; block != blocks.end() && block->offset < region.offset + region.bytes; ++block) bytes += block->bytes;
+    for (; block != blocks.end() && block->offset < region.offset + region.bytes; ++block)
+      bytes += block->bytes;
     return bytes;
   });
   if (count_overlaps(blocks) > 0) f.internal.reset();

@@ -59,9 +59,11 @@ RequestStats request_stats(const CounterWords& words);
 // if none does. The requested bytes of a used region are the sum over its granules (a region may
 // hold several blocks). Used regions without any known request do not count towards the internal
 // fragmentation. Held and metadata regions are neither used nor free.
-Fragmentation fragmentation(std::span<const Region> regions, std::span<const std::uint32_t> requested_by_granule);
+Fragmentation fragmentation(std::span<const Region> regions,
+                            std::span<const std::uint32_t> requested_by_granule);
 // The same from the bytes requested in each region.
-Fragmentation fragmentation_by_region(std::span<const Region> regions, std::span<const std::uint64_t> requested);
+Fragmentation fragmentation_by_region(std::span<const Region> regions,
+                                      std::span<const std::uint64_t> requested);
 
 // A block in use: bytes from the pool's base (arbitrary if blocks lie outside it), and bytes
 // requested.
@@ -69,7 +71,8 @@ struct LiveBlock {
   std::uint64_t offset = 0, bytes = 0;
 };
 // The same from the blocks, in order of offset.
-Fragmentation fragmentation_of_blocks(std::span<const Region> regions, std::span<const LiveBlock> blocks);
+Fragmentation fragmentation_of_blocks(std::span<const Region> regions,
+                                      std::span<const LiveBlock> blocks);
 // The number of blocks, padded to the granule, that begin before an earlier one ends; blocks in
 // order of offset.
 std::uint64_t count_overlaps(std::span<const LiveBlock> blocks);

@@ -7,8 +7,8 @@
 #include <new>
 
 #include "app/commands.hpp"
-#include "bench/program/messages.hpp"
 #include "bench/program/host_memory.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/program/process.hpp"
 #include "bench/program/progress.hpp"
 #include "bench/program/version.hpp"
@@ -42,7 +42,9 @@ int fail(Exit exit, const std::string& message) {
   return static_cast<int>(exit);
 }
 
-int cannot_print() { return fail(Exit::failed, "standard output: cannot write the results; is the disk full?"); }
+int cannot_print() {
+  return fail(Exit::failed, "standard output: cannot write the results; is the disk full?");
+}
 
 std::string command_names(const CLI::App& app) {
   std::vector<std::string> names;
@@ -52,21 +54,26 @@ std::string command_names(const CLI::App& app) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-int usage_error(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& argv) {
+int usage_error(const CLI::App& app, const CLI::ParseError& error,
+                const std::vector<std::string>& argv) {
   const auto chosen = app.get_subcommands();
   if (chosen.empty()) {
     if (argv.size() < 2) {
-      return fail(Exit::usage,
-                  fmt::format("no command given: use one of {}; see 'heapwood --help'", command_names(app)));
-    }
-    if (argv[1].rfind('-', 0) != 0) {
-      return fail(Exit::usage, fmt::format("unknown command '{}': use one of {}; see 'heapwood --help'", argv[1],
+      return fail(Exit::usage, fmt::format("no command given: use one of {}; see 'heapwood --help'",
                                            command_names(app)));
     }
-    return fail(Exit::usage, fmt::format("unknown option '{}': give a command first; see 'heapwood --help'", argv[1]));
+    if (argv[1].rfind('-', 0) != 0) {
+      return fail(Exit::usage,
+                  fmt::format("unknown command '{}': use one of {}; see 'heapwood --help'", argv[1],
+                              command_names(app)));
+    }
+    return fail(
+        Exit::usage,
+        fmt::format("unknown option '{}': give a command first; see 'heapwood --help'", argv[1]));
   }
   const std::string name = chosen.front()->get_name();
-  return fail(Exit::usage, fmt::format("{}: {}; see 'heapwood {} --help'", name, error.what(), name));
+  return fail(Exit::usage,
+              fmt::format("{}: {}; see 'heapwood {} --help'", name, error.what(), name));
 }
 
 // The name of an option with the value "" (in a script, an unset variable), or "".
@@ -80,8 +87,10 @@ std::string empty_option(const CLI::App& command) {
 }
 
 int parse_and_run(int argc, char** argv) {
-  CLI::App app{"Heapwood builds k-d trees on the GPU in one kernel, with the memory allocator as a parameter.",
-               "heapwood"};
+  CLI::App app{
+      "Heapwood builds k-d trees on the GPU in one kernel, with the memory allocator as a "
+      "parameter.",
+      "heapwood"};
   app.footer(examples);
   app.get_formatter()->column_width(36);
   app.set_help_flag("-h,--help", "options and examples");
@@ -106,8 +115,8 @@ int parse_and_run(int argc, char** argv) {
   }
   for (const CLI::App* command : app.get_subcommands()) {
     if (const std::string name = empty_option(*command); !name.empty())
-      return fail(Exit::usage, fmt::format("{}: {}: the value is empty; see 'heapwood {} --help'", command->get_name(),
-                                           name, command->get_name()));
+      return fail(Exit::usage, fmt::format("{}: {}: the value is empty; see 'heapwood {} --help'",
+                                           command->get_name(), name, command->get_name()));
   }
   bench::install_signal_handlers(on_signal);
   const Exit exit = bench::with_host_memory(invocation.host, invocation.action);

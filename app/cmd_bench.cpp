@@ -8,15 +8,15 @@
 #include <map>
 #include <memory>
 
-#include "bench/program/messages.hpp"
-#include "bench/bench_runner.hpp"
-#include "bench/results/bench_table.hpp"
 #include "app/commands.hpp"
-#include "bench/results/json_report.hpp"
 #include "app/output/leaf_warning.hpp"
+#include "bench/bench_runner.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/program/progress.hpp"
 #include "bench/program/version.hpp"
+#include "bench/results/bench_table.hpp"
+#include "bench/results/json_report.hpp"
 #include "scenes/scene.hpp"
 
 namespace heapwood::app {
@@ -52,8 +52,8 @@ void check_scenes(std::vector<std::string>& scenes) {
     if (std::find(once.begin(), once.end(), scene) == once.end()) once.push_back(scene);
     const std::string family = scene.substr(0, scene.find(':'));
     const auto known = scenes::procedural_scenes();
-    const bool procedural =
-        std::any_of(known.begin(), known.end(), [&](const auto& one) { return family == one.name; });
+    const bool procedural = std::any_of(known.begin(), known.end(),
+                                        [&](const auto& one) { return family == one.name; });
     std::error_code ignored;
     // load() throws the appropriate error.
     if (!procedural && !std::filesystem::is_regular_file(scene, ignored)) scenes::load(scene);
@@ -84,27 +84,34 @@ Earlier read_earlier(const BenchOptions& options, const bench::BenchJob& job) {
       continue;
     }
     const bool per_level = json.value("builder", "") == bench::name(bench::Builder::per_level);
-    const bool measured = per_level
-                              ? job.settings.builder != bench::Builder::single && allocator == job.settings.host_allocator
-                              : std::any_of(job.allocators.begin(), job.allocators.end(),
-                                            [&](const registry::RegisteredAllocator* entry) { return allocator == entry->traits->id; });
-    const bool asked = measured && std::find(job.scenes.begin(), job.scenes.end(), source) != job.scenes.end();
+    const bool measured = per_level ? job.settings.builder != bench::Builder::single &&
+                                          allocator == job.settings.host_allocator
+                                    : std::any_of(job.allocators.begin(), job.allocators.end(),
+                                                  [&](const registry::RegisteredAllocator* entry) {
+                                                    return allocator == entry->traits->id;
+                                                  });
+    const bool asked =
+        measured && std::find(job.scenes.begin(), job.scenes.end(), source) != job.scenes.end();
     const bool settled = bench::same(json.value("settings", bench::Json()), settings);
     if (asked && settled && reusable(json, job.settings))
       earlier.kept.push_back(bench::result_from_json(json));
     else if (!asked || !settled)
       earlier.others.push_back(json);
   }
-  if (changed) bench::note(options.json + ": a scene's file has changed: its results are measured again");
+  if (changed)
+    bench::note(options.json + ": a scene's file has changed: its results are measured again");
   if (!earlier.kept.empty()) {
-    bench::note(fmt::format("{}: {} of {} results reused{}", options.json, earlier.kept.size(),
-                     job.scenes.size() * (job.allocators.size() + (job.settings.builder != bench::Builder::single ? 1 : 0)),
-                     report.git_sha == bench::git_sha() ? "" : ", measured with version " + report.git_sha));
+    bench::note(fmt::format(
+        "{}: {} of {} results reused{}", options.json, earlier.kept.size(),
+        job.scenes.size() *
+            (job.allocators.size() + (job.settings.builder != bench::Builder::single ? 1 : 0)),
+        report.git_sha == bench::git_sha() ? "" : ", measured with version " + report.git_sha));
   }
   return earlier;
 }
 
-void print_report(const BenchOptions& options, const bench::BenchJob& job, const bench::BenchResult& bench, const bench::Json& report) {
+void print_report(const BenchOptions& options, const bench::BenchJob& job,
+                  const bench::BenchResult& bench, const bench::Json& report) {
   if (options.format == "json") {
     fmt::print("{}", bench::json_text(report));
     return;
@@ -114,11 +121,12 @@ void print_report(const BenchOptions& options, const bench::BenchJob& job, const
     return;
   }
   std::vector<bench::Table> tables;
-  for (bench::Table table :
-       {slowdown_table(bench.results), fragmentation_table(bench.results), builder_table(bench.results)}) {
+  for (bench::Table table : {slowdown_table(bench.results), fragmentation_table(bench.results),
+                             builder_table(bench.results)}) {
     if (!table.columns.empty()) tables.push_back(std::move(table));
   }
-  for (std::string& line : bench::method_lines(bench.results, bench::device_text(job.device), bench::version_line()))
+  for (std::string& line :
+       bench::method_lines(bench.results, bench::device_text(job.device), bench::version_line()))
     tables.back().notes.push_back(line);
   const bool markdown = options.format == "markdown";
   const auto text = [&](const bench::Table& table) {
@@ -147,12 +155,15 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   check_scenes(options.scenes);
   bench::BenchJob job;
   job.scenes = options.scenes;
-  if (options.settings.builder != bench::Builder::per_level) job.allocators = bench::find_allocators(options.allocators);
+  if (options.settings.builder != bench::Builder::per_level)
+    job.allocators = bench::find_allocators(options.allocators);
   job.settings = options.settings;
   std::unique_ptr<bench::OutputFile> file;
-  if (!options.json.empty()) file = std::make_unique<bench::OutputFile>(options.json, options.scenes);
+  if (!options.json.empty())
+    file = std::make_unique<bench::OutputFile>(options.json, options.scenes);
   job.device = bench::choose_device(options.device);
-  if (job.settings.builder != bench::Builder::single) host_alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
+  if (job.settings.builder != bench::Builder::single)
+    host_alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
   // One pool size for all: what AtomicMalloc needs, plus what allocators cache per warp
   // (pool_needs()).
   job.pool_probe = registry::find("atomic");
@@ -173,9 +184,11 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
       std::vector<bench::Json> others = earlier.others;
       for (const bench::Result& kept : job.kept) {
         const auto is_kept = [&](const bench::Result& r) {
-          return r.source == kept.source && r.builder == kept.builder && r.allocator == kept.allocator;
+          return r.source == kept.source && r.builder == kept.builder &&
+                 r.allocator == kept.allocator;
         };
-        if (std::none_of(so_far.results.begin(), so_far.results.end(), is_kept)) others.push_back(to_json(kept));
+        if (std::none_of(so_far.results.begin(), so_far.results.end(), is_kept))
+          others.push_back(to_json(kept));
       }
       try {
         file->write(bench::json_text(bench_report(argv, job.device, so_far.results, others)));
@@ -186,21 +199,25 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
     };
     result = bench::run_bench(job, events);
   }
-  print_report(options, job, result, bench::bench_report(argv, job.device, result.results, earlier.others));
+  print_report(options, job, result,
+               bench::bench_report(argv, job.device, result.results, earlier.others));
   warn_of_large_leaves(result.results);
   if (result.scene_error) throw *result.scene_error;
   if (write_error) throw *write_error;
   std::size_t failed = 0;
   for (const bench::Result& one : result.results) failed += one.status == bench::Status::failed;
   if (failed)
-    throw Error(Exit::failed, fmt::format("bench: {} of {} measurements failed; the reasons are below the table",
-                                          failed, result.results.size()));
+    throw Error(Exit::failed,
+                fmt::format("bench: {} of {} measurements failed; the reasons are below the table",
+                            failed, result.results.size()));
   if (result.interrupted) {
     throw Error(
         Exit::failed,
         options.json.empty()
             ? std::string("bench: interrupted; the results so far are above")
-            : fmt::format("bench: interrupted; the results so far are in {}; continue with --resume", options.json));
+            : fmt::format(
+                  "bench: interrupted; the results so far are in {}; continue with --resume",
+                  options.json));
   }
   return Exit::done;
 }
@@ -210,18 +227,23 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
 void add_bench(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<BenchOptions>();
   options->settings.builder = bench::Builder::both;
-  CLI::App* command = app.add_subcommand("bench", "build times with every allocator, and of both builders");
+  CLI::App* command =
+      app.add_subcommand("bench", "build times with every allocator, and of both builders");
   command->footer(bench_examples);
-  command->add_option("scene", options->scenes, "scene names or file paths (heapwood list scenes)")->type_name("SCENE");
+  command->add_option("scene", options->scenes, "scene names or file paths (heapwood list scenes)")
+      ->type_name("SCENE");
   command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
       ->capture_default_str()
       ->type_name("IDS");
-  command->add_option("--format", options->format, "table, markdown, csv (one line per result), json")
+  command
+      ->add_option("--format", options->format, "table, markdown, csv (one line per result), json")
       ->capture_default_str()
       ->check(bench::quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
       ->type_name("FORMAT");
-  command->add_option("--json", options->json, "write all measurements, including raw samples")->type_name("FILE");
-  command->add_flag("--resume", options->resume, "reuse results in FILE measured with the same settings");
+  command->add_option("--json", options->json, "write all measurements, including raw samples")
+      ->type_name("FILE");
+  command->add_flag("--resume", options->resume,
+                    "reuse results in FILE measured with the same settings");
   bench::add_builder_option(*command, options->settings, true);
   bench::add_build_options(*command, options->settings, true);
   bench::add_device_options(*command, options->device);

@@ -5,17 +5,17 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "bench/results/exhaustion.hpp"
-#include "bench/program/messages.hpp"
-#include "bench/bench_runner.hpp"
-#include "app/output/profile_table.hpp"
-#include "app/output/build_report.hpp"
 #include "app/commands.hpp"
-#include "bench/results/json_report.hpp"
+#include "app/output/build_report.hpp"
 #include "app/output/leaf_warning.hpp"
-#include "bench/program/output_file.hpp"
+#include "app/output/profile_table.hpp"
+#include "bench/bench_runner.hpp"
 #include "bench/prepared_scene.hpp"
+#include "bench/program/messages.hpp"
+#include "bench/program/output_file.hpp"
 #include "bench/program/progress.hpp"
+#include "bench/results/exhaustion.hpp"
+#include "bench/results/json_report.hpp"
 #include "kdtree/check/validate.hpp"
 
 namespace heapwood::app {
@@ -54,7 +54,8 @@ Exit profile(const BuildCommand& command, const std::vector<std::string>& argv) 
     std::size_t step = 0;
     const auto announce = [&](const std::string& what) { progress.update(step++, 4, what); };
     announce(command.scene + ": loading");
-    bench::PreparedScene scene(command.scene, device, command.settings, bench::pool_needs({&entry}));
+    bench::PreparedScene scene(command.scene, device, command.settings,
+                               bench::pool_needs({&entry}));
     built = bench::profile_build(scene, entry, command.settings, announce);
   }
   fmt::print("{}", bench::to_text(profile_table(built), bench::terminal_style()));
@@ -62,19 +63,23 @@ Exit profile(const BuildCommand& command, const std::vector<std::string>& argv) 
   json["settings"] = bench::to_json(command.settings);
   json["results"].push_back(bench::to_json(built));
   file.write(bench::json_text(json));
-  if (built.profile.run.incomplete) bench::warning("the pool is exhausted and the tree is incomplete; use --pool auto");
+  if (built.profile.run.incomplete)
+    bench::warning("the pool is exhausted and the tree is incomplete; use --pool auto");
   return Exit::done;
 }
 
 Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
   bench::BenchJob job;
   job.scenes = {command.scene};
-  if (command.settings.builder == bench::Builder::single) job.allocators = {&bench::find_builder(command.allocator)};
+  if (command.settings.builder == bench::Builder::single)
+    job.allocators = {&bench::find_builder(command.allocator)};
   job.settings = command.settings;
   std::unique_ptr<bench::OutputFile> file;
-  if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json, std::vector{command.scene});
+  if (!command.json.empty())
+    file = std::make_unique<bench::OutputFile>(command.json, std::vector{command.scene});
   job.device = bench::choose_device(command.device);
-  if (job.settings.builder != bench::Builder::single) host_alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
+  if (job.settings.builder != bench::Builder::single)
+    host_alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
 
   bench::BenchResult bench;
   std::size_t violations = 0;
@@ -96,8 +101,10 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
   if (bench.scene_error) throw *bench.scene_error;
   const bench::Result& result = bench.results.front();
   if (!result.tree) {
-    if (bench.interrupted) throw Error(Exit::failed, "build: interrupted before the first tree was built");
-    throw Error(Exit::failed, fmt::format("{}: {}: {}", result.allocator, result.scene, result.reason));
+    if (bench.interrupted)
+      throw Error(Exit::failed, "build: interrupted before the first tree was built");
+    throw Error(Exit::failed,
+                fmt::format("{}: {}: {}", result.allocator, result.scene, result.reason));
   }
   fmt::print("{}", build_text(result, bench::device_text(job.device), bench::terminal_style()));
   if (command.validate && violations == 0)
@@ -105,11 +112,13 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
   if (file) file->write(bench::json_text(bench::bench_report(argv, job.device, bench.results)));
 
   if (violations) {
-    throw Error(Exit::failed, fmt::format("{}: {}: the tree is invalid: {} ({} violations found)", result.allocator,
-                                          result.scene, first_violation, violations));
+    throw Error(Exit::failed,
+                fmt::format("{}: {}: the tree is invalid: {} ({} violations found)",
+                            result.allocator, result.scene, first_violation, violations));
   }
   if (result.status == bench::Status::failed) {
-    throw Error(Exit::failed, fmt::format("{}: {}: {}", result.allocator, result.scene, result.reason));
+    throw Error(Exit::failed,
+                fmt::format("{}: {}: {}", result.allocator, result.scene, result.reason));
   }
   if (result.status == bench::Status::incomplete) {
     if (command.strict) throw Error(Exit::exhausted, bench::exhaustion_text(result));
@@ -117,7 +126,8 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
   } else {
     warn_of_large_leaf(result.scene, result.tree->largest_leaf);
   }
-  if (bench.interrupted) throw Error(Exit::failed, "build: interrupted; the results so far are above");
+  if (bench.interrupted)
+    throw Error(Exit::failed, "build: interrupted; the results so far are above");
   return Exit::done;
 }
 
@@ -125,9 +135,11 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
 
 void add_build(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<BuildCommand>();
-  CLI::App* command = app.add_subcommand("build", "build one tree: time, quality, memory, requests");
+  CLI::App* command =
+      app.add_subcommand("build", "build one tree: time, quality, memory, requests");
   command->footer(build_examples);
-  command->add_option("scene", options->scene, "scene name or file path (heapwood list scenes)")->type_name("SCENE");
+  command->add_option("scene", options->scene, "scene name or file path (heapwood list scenes)")
+      ->type_name("SCENE");
   command->add_option("--allocator", options->allocator, "allocator id (heapwood list allocators)")
       ->capture_default_str()
       ->type_name("ID");
@@ -136,23 +148,28 @@ void add_build(CLI::App& app, Invocation& invocation) {
   bench::add_device_options(*command, options->device);
   command->add_flag("--strict", options->strict, "exit with 5 if the pool is exhausted");
   command->add_flag("--validate", options->validate, "check the tree against the triangles");
-  command->add_option("--json", options->json, "write all measurements, including raw samples")->type_name("FILE");
+  command->add_option("--json", options->json, "write all measurements, including raw samples")
+      ->type_name("FILE");
   CLI::Option* profile_file =
       command
           ->add_option("--profile", options->profile,
-                       "write the time of each phase and of the allocator\ninstead (docs/profile.md); for heapwood and "
+                       "write the time of each phase and of the allocator\ninstead "
+                       "(docs/profile.md); for heapwood and "
                        "atomic,\nclipped refs, single kernel")
           ->type_name("FILE");
-  for (const char* other : {"--strict", "--validate", "--json"}) profile_file->excludes(command->get_option(other));
+  for (const char* other : {"--strict", "--validate", "--json"})
+    profile_file->excludes(command->get_option(other));
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] {
       if (options->scene.empty()) {
-        throw Error(Exit::usage,
-                    "build: no scene given: try 'heapwood build atrium', or name an OBJ or PLY file; "
-                    "see 'heapwood list scenes'");
+        throw Error(
+            Exit::usage,
+            "build: no scene given: try 'heapwood build atrium', or name an OBJ or PLY file; "
+            "see 'heapwood list scenes'");
       }
       options->settings.host_allocator = level_allocator(invocation.host);
-      return options->profile.empty() ? build(*options, invocation.argv) : profile(*options, invocation.argv);
+      return options->profile.empty() ? build(*options, invocation.argv)
+                                      : profile(*options, invocation.argv);
     };
   });
 }

@@ -6,11 +6,11 @@
 #include <memory>
 
 #include "app/commands.hpp"
+#include "bench/program/version.hpp"
 #include "bench/results/format.hpp"
 #include "bench/results/json_report.hpp"
 #include "bench/results/result.hpp"
 #include "bench/results/table.hpp"
-#include "bench/program/version.hpp"
 #include "scenes/scene.hpp"
 
 namespace heapwood::app {
@@ -56,13 +56,14 @@ std::vector<Kernel> allocators(const std::vector<simt::DeviceInfo>& devices) {
 bench::Table allocator_table(const std::vector<Kernel>& kernels) {
   bench::Table table;
   table.title = "Allocators (--allocator ID, --allocators ID,ID,...)";
-  table.columns = {{"id", true}, {"name", true}, {"published in", true}, {"frees", true}, {"note", true, true}};
+  table.columns = {
+      {"id", true}, {"name", true}, {"published in", true}, {"frees", true}, {"note", true, true}};
   bool bounds = false;
   for (const Kernel& kernel : kernels) {
     const alloc::AllocatorTraits& traits = *kernel.entry->traits;
     bounds |= traits.lower_bound;
-    table.add({traits.id, std::string(traits.label) + (traits.lower_bound ? " *" : ""), traits.paper,
-               bench::name(traits.frees), traits.note});
+    table.add({traits.id, std::string(traits.label) + (traits.lower_bound ? " *" : ""),
+               traits.paper, bench::name(traits.frees), traits.note});
   }
   if (bounds) table.notes.push_back("* lower bound: cannot free, never named the fastest");
   return table;
@@ -74,7 +75,8 @@ bench::Table register_table(const std::vector<Kernel>& kernels) {
   table.title = "Registers per thread";
   table.columns = {{"id", true}};
   for (const char* group : {"alone", "coalesced"}) {
-    for (const char* kernel : {"malloc", "free", "both"}) table.columns.push_back({kernel, false, false, group});
+    for (const char* kernel : {"malloc", "free", "both"})
+      table.columns.push_back({kernel, false, false, group});
   }
   table.columns.push_back({"own"});
   table.columns.push_back({"build"});
@@ -91,8 +93,10 @@ bench::Table register_table(const std::vector<Kernel>& kernels) {
     table.add(std::move(cells));
   }
   table.notes.push_back(
-      "malloc, free, both: kernels with one call of each; coalesced: inside the coalescing adaptor; own: both, through "
-      "per-warp state, compiled for 48 warps per multiprocessor; build: the builder's kernel, clipped refs");
+      "malloc, free, both: kernels with one call of each; coalesced: inside the coalescing "
+      "adaptor; own: both, through "
+      "per-warp state, compiled for 48 warps per multiprocessor; build: the builder's kernel, "
+      "clipped refs");
   return table;
 }
 
@@ -114,8 +118,10 @@ bench::Table device_table(const std::vector<simt::DeviceInfo>& devices) {
     std::string text = device.name;
     if (!device.driver.empty()) text += ", " + device.driver;
     if (!device.usable) text += ": " + device.reason;
-    table.add({device.key, device.multiprocessors ? std::to_string(device.multiprocessors) : bench::missing,
-               device.memory_bytes ? bench::bytes_text(device.memory_bytes) : bench::missing, device.usable ? "yes" : "no", text});
+    table.add({device.key,
+               device.multiprocessors ? std::to_string(device.multiprocessors) : bench::missing,
+               device.memory_bytes ? bench::bytes_text(device.memory_bytes) : bench::missing,
+               device.usable ? "yes" : "no", text});
   }
   return table;
 }
@@ -128,7 +134,10 @@ bench::Json list_json(const ListOptions& options, const std::vector<simt::Device
     json["allocators"] = bench::Json::array();
     for (const Kernel& kernel : allocators(devices)) {
       const alloc::AllocatorTraits& traits = *kernel.entry->traits;
-      bench::Json one{{"id", traits.id}, {"label", traits.label}, {"paper", traits.paper}, {"note", traits.note}};
+      bench::Json one{{"id", traits.id},
+                      {"label", traits.label},
+                      {"paper", traits.paper},
+                      {"note", traits.note}};
       one["frees"] = bench::name(traits.frees);
       one["lower_bound"] = traits.lower_bound;
       one["keeps_live_memory"] = traits.keeps_live_memory;
@@ -142,8 +151,9 @@ bench::Json list_json(const ListOptions& options, const std::vector<simt::Device
   if (options.wants("scenes")) {
     json["scenes"] = bench::Json::array();
     for (const scenes::Procedural& scene : scenes::procedural_scenes()) {
-      json["scenes"].push_back(
-          {{"name", scene.name}, {"description", scene.description}, {"default_triangles", scene.default_triangles}});
+      json["scenes"].push_back({{"name", scene.name},
+                                {"description", scene.description},
+                                {"default_triangles", scene.default_triangles}});
     }
   }
   if (options.wants("devices")) {
@@ -168,7 +178,8 @@ Exit list(const ListOptions& options) {
   if (options.wants("allocators")) {
     const std::vector<Kernel> kernels = allocators(devices);
     tables.push_back(allocator_table(kernels));
-    if (bench::Table registers = register_table(kernels); !registers.rows.empty()) tables.push_back(std::move(registers));
+    if (bench::Table registers = register_table(kernels); !registers.rows.empty())
+      tables.push_back(std::move(registers));
   }
   if (options.wants("scenes")) tables.push_back(scene_table());
   if (options.wants("devices")) tables.push_back(device_table(devices));
@@ -187,7 +198,8 @@ void add_list(CLI::App& app, Invocation& invocation) {
       ->check(bench::quiet(CLI::IsMember({"allocators", "scenes", "devices"})))
       ->type_name("");
   command->add_flag("--json", options->json, "write JSON");
-  command->callback([options, &invocation] { invocation.action = [options] { return list(*options); }; });
+  command->callback(
+      [options, &invocation] { invocation.action = [options] { return list(*options); }; });
 }
 
 }  // namespace heapwood::app

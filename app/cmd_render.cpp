@@ -6,14 +6,14 @@
 #include <chrono>
 #include <memory>
 
-#include "bench/program/messages.hpp"
-#include "bench/bench_runner.hpp"
 #include "app/commands.hpp"
-#include "bench/results/format.hpp"
 #include "app/output/leaf_warning.hpp"
-#include "bench/program/output_file.hpp"
+#include "bench/bench_runner.hpp"
 #include "bench/prepared_scene.hpp"
+#include "bench/program/messages.hpp"
+#include "bench/program/output_file.hpp"
 #include "bench/program/progress.hpp"
+#include "bench/results/format.hpp"
 #include "bench/scene_camera.hpp"
 #include "render/renderer.hpp"
 
@@ -42,7 +42,8 @@ struct RenderCommand {
 void check_usage(const RenderCommand& command) {
   if (command.scene.empty()) {
     throw Error(Exit::usage,
-                "render: no scene given: try 'heapwood render atrium -o atrium.png', or name an OBJ or PLY file; "
+                "render: no scene given: try 'heapwood render atrium -o atrium.png', or name an "
+                "OBJ or PLY file; "
                 "see 'heapwood list scenes'");
   }
   if (command.output.empty()) throw Error(Exit::usage, "render: no output file: add -o FILE.png");
@@ -67,10 +68,11 @@ Exit render_picture(const RenderCommand& command) {
   const kdtree::Tree tree = scene.tree();
 
   if (build.incomplete) {
-    bench::warning(fmt::format(
-        "{}: pool of {} exhausted, tree incomplete: the picture is correct but slow to render; use --pool auto or "
-        "a larger --pool",
-        entry.traits->id, bench::bytes_text(scene.pool_bytes())));
+    bench::warning(
+        fmt::format("{}: pool of {} exhausted, tree incomplete: the picture is correct but slow to "
+                    "render; use --pool auto or "
+                    "a larger --pool",
+                    entry.traits->id, bench::bytes_text(scene.pool_bytes())));
   } else {
     warn_of_large_leaf(scene.name(), largest_leaf(tree));
   }
@@ -83,21 +85,27 @@ Exit render_picture(const RenderCommand& command) {
   job.spp = command.spp;
   job.seed = command.seed;
   job.watertight = command.watertight;
-  job.camera =
-      bench::choose_camera(command.camera, command.scene, scene.mesh(), traced, static_cast<double>(job.width) / job.height);
-  job.progress = [&](unsigned done, unsigned spp) { progress.update(done, spp, scene.name() + ": samples"); };
+  job.camera = bench::choose_camera(command.camera, command.scene, scene.mesh(), traced,
+                                    static_cast<double>(job.width) / job.height);
+  job.progress = [&](unsigned done, unsigned spp) {
+    progress.update(done, spp, scene.name() + ": samples");
+  };
   const auto start = std::chrono::steady_clock::now();
   const render::Image image = render::render(job, traced);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   file.write(render::to_png(image));
   bench::clear_progress_line();
 
-  fmt::print("{}: {} triangles\n{}\n\n", scene.name(), bench::count_text(scene.triangles()), bench::device_text(device));
+  fmt::print("{}: {} triangles\n{}\n\n", scene.name(), bench::count_text(scene.triangles()),
+             bench::device_text(device));
   fmt::print("  build    {:>10} ms   {}, {} refs{}\n", bench::figure_text(build.ms),
-             per_level ? "per level, " + bench::host_label(command.settings.host_allocator) : std::string(entry.traits->label),
+             per_level ? "per level, " + bench::host_label(command.settings.host_allocator)
+                       : std::string(entry.traits->label),
              kdtree::name(command.settings.refs), build.incomplete ? ", INCOMPLETE" : "");
-  fmt::print("  render   {:>10} ms   {}, {}x{}, {} sample{} per pixel\n", bench::figure_text(1e3 * seconds),
-             render::name(job.mode), job.width, job.height, job.spp, job.spp == 1 ? "" : "s");
+  fmt::print("  render   {:>10} ms   {}, {}x{}, {} sample{} per pixel\n",
+             bench::figure_text(1e3 * seconds), render::name(job.mode), job.width, job.height,
+             job.spp, job.spp == 1 ? "" : "s");
   fmt::print("  camera   {}\n", render::to_arguments(job.camera, scene.mesh().origin));
   fmt::print("  picture  {}\n", command.output);
   return Exit::done;
@@ -109,11 +117,13 @@ void add_render(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<RenderCommand>();
   CLI::App* command = app.add_subcommand("render", "render a scene to a PNG file");
   command->footer(render_examples);
-  command->add_option("scene", options->scene, "scene name or file path (heapwood list scenes)")->type_name("SCENE");
+  command->add_option("scene", options->scene, "scene name or file path (heapwood list scenes)")
+      ->type_name("SCENE");
   command->add_option("-o,--output", options->output, "the PNG file to write")->type_name("FILE");
   command
       ->add_option_function<std::string>(
-          "--size", [options](const std::string& text) { options->size = bench::parse_image_size(text); },
+          "--size",
+          [options](const std::string& text) { options->size = bench::parse_image_size(text); },
           "size of the picture")
       ->default_str("1280x720")
       ->type_name("WxH");
@@ -125,9 +135,12 @@ void add_render(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->type_name("MODE");
   bench::add_camera_options(*command, options->camera);
-  command->add_option("--seed", options->seed, "seed of the samples")->capture_default_str()->type_name("N");
-  command->add_flag("--watertight", options->watertight,
-                    "slower intersection without leaks at edges;\nalways for small models in large scenes");
+  command->add_option("--seed", options->seed, "seed of the samples")
+      ->capture_default_str()
+      ->type_name("N");
+  command->add_flag(
+      "--watertight", options->watertight,
+      "slower intersection without leaks at edges;\nalways for small models in large scenes");
   command->add_option("--allocator", options->allocator, "allocator id (heapwood list allocators)")
       ->capture_default_str()
       ->type_name("ID");

@@ -9,9 +9,9 @@
 
 #include "app/commands.hpp"
 #include "bench/program/messages.hpp"
-#include "bench/results/format.hpp"
 #include "bench/program/progress.hpp"
 #include "bench/reproduce/results.hpp"
+#include "bench/results/format.hpp"
 #include "bench/results/table.hpp"
 
 namespace heapwood::app {
@@ -35,12 +35,14 @@ struct ReproduceOptions {
 };
 
 using Clock = std::chrono::steady_clock;
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 // One line per item: cases, measured cases, cases with a result that is not `ok`, and their
 // duration.
-bench::Table overview(const std::vector<const bench::ReproduceItem*>& items, const bench::ReproduceSetup& setup,
-               const bench::ReproduceResults* measured) {
+bench::Table overview(const std::vector<const bench::ReproduceItem*>& items,
+                      const bench::ReproduceSetup& setup, const bench::ReproduceResults* measured) {
   bench::Table table;
   table.title = fmt::format("Items, {}", setup.full ? "with the papers' parameters" : "quick");
   table.columns = {{"item", true}, {"cases"}};
@@ -58,7 +60,9 @@ bench::Table overview(const std::vector<const bench::ReproduceItem*>& items, con
       for (const bench::Json& result : *results) reasons += result.value("status", "") != "ok";
     }
     std::vector<bench::Cell> cells{item->id, bench::count_text(cases.size())};
-    if (measured) cells.insert(cells.end(), {bench::count_text(there), bench::count_text(reasons), fmt::format("{:.1f}", seconds)});
+    if (measured)
+      cells.insert(cells.end(), {bench::count_text(there), bench::count_text(reasons),
+                                 fmt::format("{:.1f}", seconds)});
     const std::string title = fmt::format("{}, {}: {}", item->paper, item->figure, item->title);
     cells.push_back(*item->absent ? fmt::format("{} ({})", title, item->absent) : title);
     table.add(std::move(cells));
@@ -70,8 +74,8 @@ struct Done {
   std::size_t measured = 0, kept = 0, left = 0;
 };
 
-Done measure(const std::vector<bench::ReproduceCase>& cases, const ReproduceOptions& options, const bench::ReproduceSetup& setup,
-             bench::ReproduceResults& results) {
+Done measure(const std::vector<bench::ReproduceCase>& cases, const ReproduceOptions& options,
+             const bench::ReproduceSetup& setup, bench::ReproduceResults& results) {
   const Clock::time_point start = Clock::now();
   bench::Progress progress;
   Done done;
@@ -85,8 +89,9 @@ Done measure(const std::vector<bench::ReproduceCase>& cases, const ReproduceOpti
     const bool late = options.minutes > 0 && since(start) > options.minutes * 60;
     if (late || simt::interrupted()) break;
     const Clock::time_point begin = Clock::now();
-    bench::Json measured = one->measure(
-        [&](const std::string& what) { progress.update(done.measured, missing_cases.size(), one->key + ": " + what); });
+    bench::Json measured = one->measure([&](const std::string& what) {
+      progress.update(done.measured, missing_cases.size(), one->key + ": " + what);
+    });
     if (simt::interrupted()) break;  // the results of this case are incomplete
     results.add(*one, since(begin), std::move(measured));
     results.write();
@@ -107,7 +112,8 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
   std::error_code ignored;
   if (!setup.scenes.empty() && !std::filesystem::is_directory(setup.scenes, ignored))
     throw Error(Exit::usage, fmt::format("--scenes '{}': no such folder", setup.scenes));
-  if (options.out.empty() && !options.list) throw Error(Exit::usage, "reproduce: no output folder: add --out DIR");
+  if (options.out.empty() && !options.list)
+    throw Error(Exit::usage, "reproduce: no output folder: add --out DIR");
   setup.device = bench::choose_device(options.device);
   if (options.list) {
     fmt::print("{}", bench::to_text(overview(items, setup, nullptr), bench::terminal_style()));
@@ -116,19 +122,23 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
   bench::ReproduceResults results(options.out, setup, argv);
   results.describe(bench::reproduce_items(), setup);
   results.write();
-  const Done done = measure(bench::part_of(bench::reproduce_cases(items, setup), part), options, setup, results);
+  const Done done =
+      measure(bench::part_of(bench::reproduce_cases(items, setup), part), options, setup, results);
 
   bench::Table table = overview(items, setup, &results);
   table.notes.push_back(fmt::format("device: {}", bench::device_text(setup.device)));
-  table.notes.push_back(
-      fmt::format("{}: {} cases measured, {} reused, {} left", results.path(), done.measured, done.kept, done.left));
+  table.notes.push_back(fmt::format("{}: {} cases measured, {} reused, {} left", results.path(),
+                                    done.measured, done.kept, done.left));
   fmt::print("{}", bench::to_text(table, bench::terminal_style()));
   if (simt::interrupted())
-    throw Error(Exit::failed,
-                fmt::format("reproduce: interrupted; the results so far are in {}; repeat the command to continue",
-                            results.path()));
+    throw Error(
+        Exit::failed,
+        fmt::format(
+            "reproduce: interrupted; the results so far are in {}; repeat the command to continue",
+            results.path()));
   if (done.left)
-    bench::note(fmt::format("{} cases left after {} minutes; repeat the command to continue", done.left, options.minutes));
+    bench::note(fmt::format("{} cases left after {} minutes; repeat the command to continue",
+                            done.left, options.minutes));
   return Exit::done;
 }
 
@@ -136,18 +146,22 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
 
 void add_reproduce(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<ReproduceOptions>();
-  CLI::App* command = app.add_subcommand("reproduce", "reproduce the tables and figures of the papers");
+  CLI::App* command =
+      app.add_subcommand("reproduce", "reproduce the tables and figures of the papers");
   command->footer(reproduce_examples);
   command
       ->add_option("items", options->items,
                    "all, ids, or groups: regeff, ouroboros, bulk,\nhost, own; separated by commas")
       ->type_name("ITEMS");
-  command->add_option("--out", options->out, "folder of results.json; results in it are reused")->type_name("DIR");
-  CLI::Option* quick = command->add_flag("--quick", options->quick, "small parameters (the default)");
+  command->add_option("--out", options->out, "folder of results.json; results in it are reused")
+      ->type_name("DIR");
+  CLI::Option* quick =
+      command->add_flag("--quick", options->quick, "small parameters (the default)");
   command->add_flag("--full", options->full, "the papers' parameters")->excludes(quick);
   command
       ->add_option("--scenes", options->scenes,
-                   "folder with the papers' meshes (conference.ply,\nhappy_buddha.ply, ...); default: procedural "
+                   "folder with the papers' meshes (conference.ply,\nhappy_buddha.ply, ...); "
+                   "default: procedural "
                    "scenes\nwith the same numbers of triangles")
       ->type_name("DIR");
   command->add_option("--allocators", options->allocators, "all, or ids separated by commas")

@@ -7,15 +7,15 @@
 #include <array>
 #include <memory>
 
-#include "workloads/stress.hpp"
 #include "app/commands.hpp"
+#include "app/output/stress_figures.hpp"
+#include "app/output/stress_tables.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/program/progress.hpp"
-#include "app/output/stress_figures.hpp"
-#include "bench/stress_primitives.hpp"
-#include "app/output/stress_tables.hpp"
-#include "bench/stress_json.hpp"
 #include "bench/program/version.hpp"
+#include "bench/stress_json.hpp"
+#include "bench/stress_primitives.hpp"
+#include "workloads/stress.hpp"
 
 namespace heapwood::app {
 
@@ -41,8 +41,8 @@ struct StressCommand {
   bench::DeviceOptions device;
 };
 
-void print_report(const StressCommand& command, const bench::StressBench& bench, const std::vector<bench::StressRow>& rows,
-                  const bench::Json& report) {
+void print_report(const StressCommand& command, const bench::StressBench& bench,
+                  const std::vector<bench::StressRow>& rows, const bench::Json& report) {
   if (command.format == "json") {
     fmt::print("{}", bench::json_text(report));
     return;
@@ -56,15 +56,17 @@ void print_report(const StressCommand& command, const bench::StressBench& bench,
     if (!table.columns.empty()) tables.push_back(std::move(table));
   }
   std::vector<std::string>& notes = tables.back().notes;
-  notes.push_back(fmt::format("device: {}; {}", bench::device_text(bench.device), bench::version_line()));
+  notes.push_back(
+      fmt::format("device: {}; {}", bench::device_text(bench.device), bench::version_line()));
   for (std::string& line : stress_notes(rows)) notes.push_back(std::move(line));
   std::string left_out;
   for (const bench::StressPoint& point : bench.left_out)
-    left_out += fmt::format("{}{} of {}", left_out.empty() ? "" : ", ", requests_text(point.requests),
-                            bench::size_text(point.payload));
+    left_out += fmt::format("{}{} of {}", left_out.empty() ? "" : ", ",
+                            requests_text(point.requests), bench::size_text(point.payload));
   if (!left_out.empty()) notes.push_back("omitted, larger than the pool: " + left_out);
   for (const bench::Table& table : tables) {
-    const std::string text = command.format == "markdown" ? to_markdown(table) : to_text(table, bench::terminal_style());
+    const std::string text =
+        command.format == "markdown" ? to_markdown(table) : to_text(table, bench::terminal_style());
     fmt::print("{}{}", &table == &tables.front() ? "" : "\n", text);
   }
 }
@@ -72,11 +74,12 @@ void print_report(const StressCommand& command, const bench::StressBench& bench,
 // Tests of primitives have no allocator, points or JSON report.
 Exit primitives(const StressCommand& command) {
   if (!command.json.empty() || command.format == "json") {
-    throw Error(Exit::usage, fmt::format("stress {}: JSON is not supported; use --format csv", command.test));
+    throw Error(Exit::usage,
+                fmt::format("stress {}: JSON is not supported; use --format csv", command.test));
   }
-  const bench::Table table =
-      bench::stress_primitives(command.test, choose_device(command.device),
-                        command.settings.runs == 0 ? 5 : command.settings.runs, command.settings.seconds);
+  const bench::Table table = bench::stress_primitives(
+      command.test, choose_device(command.device),
+      command.settings.runs == 0 ? 5 : command.settings.runs, command.settings.seconds);
   fmt::print("{}", command.format == "csv"        ? bench::to_csv(table)
                    : command.format == "markdown" ? bench::to_markdown(table)
                                                   : bench::to_text(table, bench::terminal_style()));
@@ -90,17 +93,21 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   bench::StressSettings& settings = bench.settings;
   settings.test = bench::parse_stress_test(command.test);
   settings.order = bench::parse_order(command.order);
-  settings.large = command.large == "builtin" ? alloc::LargeBackend::builtin : alloc::LargeBackend::buddy;
+  settings.large =
+      command.large == "builtin" ? alloc::LargeBackend::builtin : alloc::LargeBackend::buddy;
   if (settings.rounds > 1 && !workloads::allocates_once(settings.test))
     throw Error(Exit::usage, "stress: --rounds is for alloc, mixed and scaling");
-  if (workloads::has_lifetimes(settings.test) && (settings.coalesced || settings.large == alloc::LargeBackend::builtin))
-    throw Error(Exit::usage, fmt::format("stress: {}: neither --coalesced nor --large builtin", bench::name(settings.test)));
+  if (workloads::has_lifetimes(settings.test) &&
+      (settings.coalesced || settings.large == alloc::LargeBackend::builtin))
+    throw Error(Exit::usage, fmt::format("stress: {}: neither --coalesced nor --large builtin",
+                                         bench::name(settings.test)));
   bench.allocators = bench::find_allocators(command.allocators);
   std::unique_ptr<bench::OutputFile> file;
   if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json);
   bench.device = bench::choose_device(command.device);
   bench.points = bench::stress_points(command.lists, settings.test, bench.device);
-  if (settings.test == workloads::StressTest::scaling || settings.test == workloads::StressTest::range)
+  if (settings.test == workloads::StressTest::scaling ||
+      settings.test == workloads::StressTest::range)
     bench.left_out = bench::take_oversized(bench.points);
   if (bench.points.empty())
     throw Error(Exit::usage, "stress: the requests do not fit in the pool; use a larger --pool");
@@ -133,9 +140,11 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   std::size_t failed = 0;
   for (const bench::StressRow& row : rows) failed += row.status == bench::Status::failed;
   if (failed)
-    throw Error(Exit::failed, fmt::format("stress: {} of {} measurements failed; the reasons are below the table",
-                                          failed, rows.size()));
-  if (simt::interrupted()) throw Error(Exit::failed, "stress: interrupted; the results so far are above");
+    throw Error(Exit::failed,
+                fmt::format("stress: {} of {} measurements failed; the reasons are below the table",
+                            failed, rows.size()));
+  if (simt::interrupted())
+    throw Error(Exit::failed, "stress: interrupted; the results so far are above");
   return Exit::done;
 }
 
@@ -146,75 +155,92 @@ void add_stress(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("stress", "stress tests of allocators and primitives");
   command->footer(stress_examples);
   command
-      ->add_option("test", options->test,
-                   "ad, acd, p (RegEff); alloc (each thread once),\nmixed, scaling, utilization, range, "
-                   "churn\n(Ouroboros); exhaust, semaphore, rcu (bulk); lifetimes,\nsoak")
+      ->add_option(
+          "test", options->test,
+          "ad, acd, p (RegEff); alloc (each thread once),\nmixed, scaling, utilization, range, "
+          "churn\n(Ouroboros); exhaust, semaphore, rcu (bulk); lifetimes,\nsoak")
       ->type_name("TEST");
   command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
       ->capture_default_str()
       ->type_name("IDS");
   bench::StressLists& lists = options->lists;
-  command->add_option("--payload", lists.payload, "bytes per request; default: the paper's; mixed: the\nmaximum")
-      ->type_name("LIST");
-  command->add_option("--pool", lists.pool, "memory for the allocator; default: 2G, on the CPU 64M")->type_name("LIST");
   command
-      ->add_option(
-          "--iterations", lists.iterations,
-          "acd: mallocs per thread; p: launches; default: 10;\nrange: 100, on the CPU 10; churn: the maximum;\n"
-          "lifetimes: launches, 16")
+      ->add_option("--payload", lists.payload,
+                   "bytes per request; default: the paper's; mixed: the\nmaximum")
+      ->type_name("LIST");
+  command->add_option("--pool", lists.pool, "memory for the allocator; default: 2G, on the CPU 64M")
+      ->type_name("LIST");
+  command
+      ->add_option("--iterations", lists.iterations,
+                   "acd: mallocs per thread; p: launches; default: 10;\nrange: 100, on the CPU 10; "
+                   "churn: the maximum;\n"
+                   "lifetimes: launches, 16")
       ->type_name("LIST");
   command
       ->add_option("--blocks", lists.blocks,
-                   "blocks of 256 threads; default: 120,fill (fill: as\nmany as fit the GPU), on the CPU 120; p: 1 to "
+                   "blocks of 256 threads; default: 120,fill (fill: as\nmany as fit the GPU), on "
+                   "the CPU 120; p: 1 to "
                    "120,fill;\nutilization: fill")
       ->type_name("LIST");
-  command->add_option("--page-bytes", lists.page_bytes, "page size of ScatterAlloc; default: chosen by it")
+  command
+      ->add_option("--page-bytes", lists.page_bytes,
+                   "page size of ScatterAlloc; default: chosen by it")
       ->type_name("LIST");
   bench::StressSettings& settings = options->settings;
   settings.lanes = 0;
-  command->add_option("--lanes", settings.lanes, "allocating threads per warp; default: ad, acd, p: 1;\nothers: 32")
+  command
+      ->add_option("--lanes", settings.lanes,
+                   "allocating threads per warp; default: ad, acd, p: 1;\nothers: 32")
       ->check(bench::between(1, 32))
       ->type_name("N");
   command
       ->add_option("--requests", lists.requests,
-                   "threads in alloc, mixed, scaling, range, churn,\nlifetimes, soak; default: 100K, on the CPU 10K "
+                   "threads in alloc, mixed, scaling, range, churn,\nlifetimes, soak; default: "
+                   "100K, on the CPU 10K "
                    "(the last\ntwo 1K); scaling: sweep")
       ->type_name("LIST");
   command
-      ->add_option(
-          "--rounds", settings.rounds,
-          "alloc, mixed, scaling: repetitions of both kernels in\none pool; the last, on recycled memory, is timed")
+      ->add_option("--rounds", settings.rounds,
+                   "alloc, mixed, scaling: repetitions of both kernels in\none pool; the last, on "
+                   "recycled memory, is timed")
       ->check(bench::between(1, 100))
       ->type_name("N");
   command->add_flag("--touch", settings.touch, "fill each block and verify it before freeing it");
-  command->add_flag("--coalesced", settings.coalesced, "one request per warp, through the coalescing adaptor");
+  command->add_flag("--coalesced", settings.coalesced,
+                    "one request per warp, through the coalescing adaptor");
   command->add_flag("--wait", settings.wait, "wait for memory while the pool is full");
   command
       ->add_option("--large", options->large,
-                   "backend of large requests of scatter, halloc, xmalloc,\nawmalloc-safe: a buddy system or the "
+                   "backend of large requests of scatter, halloc, xmalloc,\nawmalloc-safe: a buddy "
+                   "system or the "
                    "platform's malloc")
       ->capture_default_str()
       ->check(bench::quiet(CLI::IsMember({"buddy", "builtin"})))
       ->type_name("buddy|builtin");
-  command->add_option("--order", options->order, "order of frees in lifetimes: random, lifo, immortal")
+  command
+      ->add_option("--order", options->order, "order of frees in lifetimes: random, lifo, immortal")
       ->capture_default_str()
       ->type_name("ORDER");
   command->add_option("--seed", settings.seed, "seed of p, mixed, churn, lifetimes, soak")
       ->capture_default_str()
       ->type_name("N");
   settings.runs = 0;
-  command->add_option("--runs", settings.runs, "timed runs; default: 5; utilization, range, churn,\nlifetimes, soak: 1")
+  command
+      ->add_option("--runs", settings.runs,
+                   "timed runs; default: 5; utilization, range, churn,\nlifetimes, soak: 1")
       ->check(bench::between(1, 100000))
       ->type_name("N");
   command->add_option("--seconds", settings.seconds, "time limit of a kernel; soak: its duration")
       ->capture_default_str()
       ->check(bench::between(0.001, 86400.0))
       ->type_name("S");
-  command->add_option("--format", options->format, "table, markdown, csv (one line per result), json")
+  command
+      ->add_option("--format", options->format, "table, markdown, csv (one line per result), json")
       ->capture_default_str()
       ->check(bench::quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
       ->type_name("FORMAT");
-  command->add_option("--json", options->json, "write all measurements, including raw samples")->type_name("FILE");
+  command->add_option("--json", options->json, "write all measurements, including raw samples")
+      ->type_name("FILE");
   bench::add_device_options(*command, options->device);
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] { return stress(*options, invocation.argv); };

@@ -5,13 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "bench/program/messages.hpp"
-#include "bench/bench_runner.hpp"
 #include "app/commands.hpp"
-#include "bench/results/format.hpp"
 #include "app/output/leaf_warning.hpp"
+#include "bench/bench_runner.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/program/progress.hpp"
+#include "bench/results/format.hpp"
 #include "bench/results/samples.hpp"
 #include "bench/results/table.hpp"
 #include "bench/trace_bench.hpp"
@@ -47,42 +47,51 @@ void parse_kinds(const std::string& text, bench::TraceBench& bench) {
 
 bench::Table rays_table(const bench::TraceBench& bench, const bench::TraceResult& result) {
   bench::Table table;
-  table.title = fmt::format("{}: closest hits, {}x{}", result.scene, bench.size.width, bench.size.height);
-  for (const char* title : {"rays", "number", "hits", "ms", "Mrays/s"}) table.columns.push_back({title});
+  table.title =
+      fmt::format("{}: closest hits, {}x{}", result.scene, bench.size.width, bench.size.height);
+  for (const char* title : {"rays", "number", "hits", "ms", "Mrays/s"})
+    table.columns.push_back({title});
   for (const char* title : {"inner", "leaves", "triangles"})
     table.columns.push_back({title, false, false, "steps/ray"});
   for (const bench::TraceRow& row : result.rows) {
     const render::StepSums& steps = row.rays.steps;
     const auto per_ray = [&](std::uint64_t all) {
-      return bench::figure_text(row.rays.rays == 0 ? 0 : static_cast<double>(all) / static_cast<double>(row.rays.rays));
+      return bench::figure_text(
+          row.rays.rays == 0 ? 0 : static_cast<double>(all) / static_cast<double>(row.rays.rays));
     };
-    table.add({row.kind, bench::count_text(row.rays.rays), bench::count_text(row.rays.hits), bench::figure_text(bench::median(row.rays.runs_ms)),
-               bench::figure_text(row.mrays()), per_ray(steps.inner), per_ray(steps.leaves), per_ray(steps.tests)});
+    table.add({row.kind, bench::count_text(row.rays.rays), bench::count_text(row.rays.hits),
+               bench::figure_text(bench::median(row.rays.runs_ms)), bench::figure_text(row.mrays()),
+               per_ray(steps.inner), per_ray(steps.leaves), per_ray(steps.tests)});
   }
   const kdtree::TreeStats& tree = result.tree;
   const bench::FirstRay& first_ray = result.first_ray;
   table.notes = {
       fmt::format("device: {}", bench::device_text(bench.device)),
-      fmt::format("tree: {} triangles, {} nodes, {} refs, SAH cost {}, depth {}; nodes {}, triangle records {}",
-                  bench::count_text(result.triangles), bench::count_text(tree.inner + tree.leaves), bench::count_text(tree.refs),
-                  bench::figure_text(tree.sah_cost_1_1), tree.depth, bench::bytes_text(result.node_bytes),
-                  bench::bytes_text(result.record_bytes)),
-      fmt::format("first ray: {} ms after the scene is on the device: tree {} ms, triangle records {} ms{}",
-                  bench::figure_text(first_ray.ms()), bench::figure_text(bench::median(first_ray.build_ms)),
-                  bench::figure_text(bench::median(first_ray.records_ms)),
-                  first_ray.order_ms
-                      ? fmt::format("; in depth-first order {} ms later", bench::figure_text(*first_ray.order_ms))
-                      : ""),
+      fmt::format("tree: {} triangles, {} nodes, {} refs, SAH cost {}, depth {}; nodes {}, "
+                  "triangle records {}",
+                  bench::count_text(result.triangles), bench::count_text(tree.inner + tree.leaves),
+                  bench::count_text(tree.refs), bench::figure_text(tree.sah_cost_1_1), tree.depth,
+                  bench::bytes_text(result.node_bytes), bench::bytes_text(result.record_bytes)),
+      fmt::format(
+          "first ray: {} ms after the scene is on the device: tree {} ms, triangle records {} ms{}",
+          bench::figure_text(first_ray.ms()), bench::figure_text(bench::median(first_ray.build_ms)),
+          bench::figure_text(bench::median(first_ray.records_ms)),
+          first_ray.order_ms ? fmt::format("; in depth-first order {} ms later",
+                                           bench::figure_text(*first_ray.order_ms))
+                             : ""),
       fmt::format("camera: {}", render::to_arguments(result.camera, result.origin)),
-      fmt::format("method: {} intersection, median of {} runs after a warm-up; rays and hits in buffers",
-                  result.watertight ? "watertight" : "fast", bench.settings.runs)};
+      fmt::format(
+          "method: {} intersection, median of {} runs after a warm-up; rays and hits in buffers",
+          result.watertight ? "watertight" : "fast", bench.settings.runs)};
   return table;
 }
 
-bench::Json trace_report(const bench::TraceBench& bench, const bench::TraceResult& result, const std::vector<std::string>& argv) {
+bench::Json trace_report(const bench::TraceBench& bench, const bench::TraceResult& result,
+                         const std::vector<std::string>& argv) {
   const kdtree::TreeStats& tree = result.tree;
   bench::Json json = bench::report_head(trace_schema, argv, bench.device);
-  json["scene"] = {{"name", result.scene}, {"source", bench.scene}, {"triangles", result.triangles}};
+  json["scene"] = {
+      {"name", result.scene}, {"source", bench.scene}, {"triangles", result.triangles}};
   json["allocator"] = bench.entry->traits->id;
   json["settings"] = bench::to_json(bench.settings);
   json["width"] = bench.size.width;
@@ -114,21 +123,25 @@ Exit trace(TraceCommand command, const std::vector<std::string>& argv) {
   parse_kinds(command.rays, bench);
   bench.entry = &bench::find_builder(command.allocator);
   std::unique_ptr<bench::OutputFile> file;
-  if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json, std::vector{bench.scene});
+  if (!command.json.empty())
+    file = std::make_unique<bench::OutputFile>(command.json, std::vector{bench.scene});
   bench.device = bench::choose_device(command.device);
   bench::Progress progress;
   std::size_t step = 0;
-  const bench::TraceResult result = run_trace(bench, [&](const std::string& what) { progress.update(step++, 4, what); });
+  const bench::TraceResult result =
+      run_trace(bench, [&](const std::string& what) { progress.update(step++, 4, what); });
   bench::clear_progress_line();
   fmt::print("{}", bench::to_text(rays_table(bench, result), bench::terminal_style()));
   if (file) file->write(bench::json_text(trace_report(bench, result, argv)));
   if (result.incomplete) {
-    bench::warning(fmt::format("{}: pool of {} exhausted, tree incomplete and slower to trace; use --pool auto",
-                        bench.entry->traits->id, bench::bytes_text(result.pool_bytes)));
+    bench::warning(fmt::format(
+        "{}: pool of {} exhausted, tree incomplete and slower to trace; use --pool auto",
+        bench.entry->traits->id, bench::bytes_text(result.pool_bytes)));
   } else {
     warn_of_large_leaf(result.scene, result.tree.largest_leaf);
   }
-  if (result.interrupted) throw Error(Exit::failed, "trace: interrupted; the results so far are above");
+  if (result.interrupted)
+    throw Error(Exit::failed, "trace: interrupted; the results so far are above");
   return Exit::done;
 }
 
@@ -136,34 +149,48 @@ Exit trace(TraceCommand command, const std::vector<std::string>& argv) {
 
 void add_trace(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<TraceCommand>();
-  CLI::App* command = app.add_subcommand("trace", "measure closest hits per second in a scene's tree");
+  CLI::App* command =
+      app.add_subcommand("trace", "measure closest hits per second in a scene's tree");
   command->footer(trace_examples);
-  command->add_option("scene", options->bench.scene, "scene name or file path (heapwood list scenes)")
+  command
+      ->add_option("scene", options->bench.scene, "scene name or file path (heapwood list scenes)")
       ->type_name("SCENE");
   bench::add_camera_options(*command, options->bench.camera);
   command
       ->add_option_function<std::string>(
-          "--size", [options](const std::string& text) { options->bench.size = bench::parse_image_size(text); },
+          "--size",
+          [options](const std::string& text) {
+            options->bench.size = bench::parse_image_size(text);
+          },
           "pixels, multiples of 8x4")
       ->default_str("1024x1024")
       ->type_name("WxH");
-  command->add_option("--rays", options->rays, "primary, diffuse")->capture_default_str()->type_name("KINDS");
-  command->add_flag("--watertight", options->bench.watertight,
-                    "slower intersection without leaks at edges;\nalways for small models in large scenes");
-  command->add_option("--runs", options->bench.settings.runs, "timed builds and launches, after a warm-up")
+  command->add_option("--rays", options->rays, "primary, diffuse")
+      ->capture_default_str()
+      ->type_name("KINDS");
+  command->add_flag(
+      "--watertight", options->bench.watertight,
+      "slower intersection without leaks at edges;\nalways for small models in large scenes");
+  command
+      ->add_option("--runs", options->bench.settings.runs,
+                   "timed builds and launches, after a warm-up")
       ->capture_default_str()
       ->check(bench::between(1, 1000))
       ->type_name("N");
-  command->add_option("--allocator", options->allocator, "allocator of the build (heapwood list allocators)")
+  command
+      ->add_option("--allocator", options->allocator,
+                   "allocator of the build (heapwood list allocators)")
       ->capture_default_str()
       ->type_name("ID");
   bench::add_build_options(*command, options->bench.settings, false);
   command->get_option("--timeout")
       ->description(
-          "time limit of one build, including restarts with\nlarger arrays or pools, and of one launch of rays\n"
+          "time limit of one build, including restarts with\nlarger arrays or pools, and of one "
+          "launch of rays\n"
           "(exit 1)");
   bench::add_device_options(*command, options->device);
-  command->add_option("--json", options->json, "write all measurements, including raw samples")->type_name("FILE");
+  command->add_option("--json", options->json, "write all measurements, including raw samples")
+      ->type_name("FILE");
   command->callback([options, &invocation] {
     invocation.action = [options, &invocation] { return trace(*options, invocation.argv); };
   });

@@ -35,10 +35,12 @@ Result blank_result(const BenchJob& job, const std::string& source, const std::s
   return result;
 }
 
-const Result* find_kept(const BenchJob& job, const std::string& source, const registry::RegisteredAllocator* entry) {
+const Result* find_kept(const BenchJob& job, const std::string& source,
+                        const registry::RegisteredAllocator* entry) {
   const std::string allocator = entry ? entry->traits->id : job.settings.host_allocator;
   for (const Result& result : job.kept) {
-    if (result.source == source && result.per_level() == !entry && result.allocator == allocator) return &result;
+    if (result.source == source && result.per_level() == !entry && result.allocator == allocator)
+      return &result;
   }
   return nullptr;
 }
@@ -89,7 +91,8 @@ const char* cannot_build(const registry::RegisteredAllocator& entry) {
 const registry::RegisteredAllocator& find_builder(const std::string& id) {
   const registry::RegisteredAllocator& entry = find_allocator(id);
   if (const char* reason = cannot_build(entry))
-    throw Error(Exit::usage, fmt::format("{}: {}; choose another of 'heapwood list allocators'", id, reason));
+    throw Error(Exit::usage,
+                fmt::format("{}: {}; choose another of 'heapwood list allocators'", id, reason));
   return entry;
 }
 
@@ -120,7 +123,8 @@ BenchResult run_bench(const BenchJob& job, const BenchEvents& events) {
   const std::size_t steps_of_one = static_cast<std::size_t>(job.settings.runs) + 2;
   std::size_t total = 0, done = 0;
   for (const std::string& source : job.scenes) {
-    for (const registry::RegisteredAllocator* entry : contenders) total += find_kept(job, source, entry) ? 0 : steps_of_one;
+    for (const registry::RegisteredAllocator* entry : contenders)
+      total += find_kept(job, source, entry) ? 0 : steps_of_one;
   }
   const auto announce = [&](const std::string& what) {
     if (events.progress) events.progress(done, total, what);

@@ -23,7 +23,7 @@ class PreparedScene;
 struct BenchJob {
   std::vector<std::string> scenes;
   std::vector<const registry::RegisteredAllocator*> allocators;  // of the single-kernel builder
-  BuildSettings settings;                        // of all builds
+  BuildSettings settings;                                        // of all builds
   simt::DeviceInfo device;
   // The pool of --pool auto is as large as this one needs; nullptr: as large as every allocator
   // needs.

@@ -18,7 +18,8 @@ double ms_of(std::uint64_t ns) { return 1e-6 * static_cast<double>(ns); }
 
 // Time of all warps in a bucket: warps times its length, less for the last one.
 double capacity_ns(const kdtree::BuildProfile& profile, unsigned bucket) {
-  const std::uint64_t begin = bucket * profile.bucket_ns, end = std::min(begin + profile.bucket_ns, profile.wall_ns());
+  const std::uint64_t begin = bucket * profile.bucket_ns,
+                      end = std::min(begin + profile.bucket_ns, profile.wall_ns());
   return static_cast<double>(end - begin) * profile.run.warps;
 }
 
@@ -63,7 +64,8 @@ Json timeline_json(const kdtree::BuildProfile& profile) {
   for (unsigned i = 0; i < phase_count; ++i) {
     Json shares = Json::array();
     for (unsigned bucket = 0; bucket < buckets(profile); ++bucket) {
-      const double share = static_cast<double>(profile.sums.at[bucket][i]) / capacity_ns(profile, bucket);
+      const double share =
+          static_cast<double>(profile.sums.at[bucket][i]) / capacity_ns(profile, bucket);
       shares.push_back(std::round(share * 1e5) / 1e5);
     }
     json["shares"][kdtree::name(static_cast<Phase>(i))] = std::move(shares);
@@ -83,10 +85,14 @@ Json waits_json(const kdtree::BuildProfile& profile) {
 }  // namespace
 
 void check_profile(const BuildSettings& settings, const std::string& allocator) {
-  if (settings.builder != Builder::single) throw Error(Exit::usage, "--profile needs --builder single");
-  if (settings.refs != kdtree::RefKind::clipped) throw Error(Exit::usage, "--profile needs --refs clipped");
+  if (settings.builder != Builder::single)
+    throw Error(Exit::usage, "--profile needs --builder single");
+  if (settings.refs != kdtree::RefKind::clipped)
+    throw Error(Exit::usage, "--profile needs --refs clipped");
   if (!kdtree::can_profile(allocator))
-    throw Error(Exit::usage, fmt::format("--profile supports --allocator heapwood and atomic, not {}", allocator));
+    throw Error(
+        Exit::usage,
+        fmt::format("--profile supports --allocator heapwood and atomic, not {}", allocator));
 }
 
 double share_of_calls(const kdtree::BuildProfile& profile) {
@@ -101,7 +107,8 @@ std::optional<double> share_of_build(const ProfiledBuild& built) {
   return 1 - *without / *with;
 }
 
-ProfiledBuild profile_build(PreparedScene& scene, const registry::RegisteredAllocator& entry, const BuildSettings& settings,
+ProfiledBuild profile_build(PreparedScene& scene, const registry::RegisteredAllocator& entry,
+                            const BuildSettings& settings,
                             const std::function<void(const std::string&)>& announce) {
   ProfiledBuild built;
   built.scene = scene.name();

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/results/json_report.hpp"
 #include "bench/prepared_scene.hpp"
+#include "bench/results/json_report.hpp"
 #include "kdtree/build/profile.hpp"
 
 namespace heapwood::bench {
@@ -27,7 +27,8 @@ struct ProfiledBuild {
 // Throws Error{Exit::usage} if builds with these settings cannot be profiled.
 void check_profile(const BuildSettings& settings, const std::string& allocator);
 // The scene's pool must be large enough for the allocator. `announce` receives each next step.
-ProfiledBuild profile_build(PreparedScene& scene, const registry::RegisteredAllocator& entry, const BuildSettings& settings,
+ProfiledBuild profile_build(PreparedScene& scene, const registry::RegisteredAllocator& entry,
+                            const BuildSettings& settings,
                             const std::function<void(const std::string&)>& announce);
 
 // The allocator's share of the warps' working time, without waiting.

@@ -41,7 +41,8 @@ class MappedBytes {
 
 class Pass {
  public:
-  Pass(host_alloc::HostAllocator& allocator, const host_alloc::HostTrace& trace, const MappedBytes& mapped)
+  Pass(host_alloc::HostAllocator& allocator, const host_alloc::HostTrace& trace,
+       const MappedBytes& mapped)
       : allocator_(allocator),
         trace_(trace),
         mapped_(mapped),
@@ -101,7 +102,8 @@ class Pass {
     HostBenchWindow window;
     window.op = pass_.windows.size() * window_ops_;
     window.median_us = median(in_window_).value_or(0);
-    window.max_us = in_window_.empty() ? 0 : *std::max_element(in_window_.begin(), in_window_.end());
+    window.max_us =
+        in_window_.empty() ? 0 : *std::max_element(in_window_.begin(), in_window_.end());
     window.requested_bytes = requested_;
     window.mapped_bytes = mapped_();
     in_window_.clear();
@@ -139,12 +141,14 @@ host_alloc::HostTrace host_bench_trace(const HostBenchTrace& bench) {
     const auto slot = static_cast<std::uint32_t>(draw(random, bench.slots));
     if (in_use[slot]) trace.ops.push_back({slot, false, 0});
     in_use[slot] = true;
-    trace.ops.push_back({slot, true, bench.smallest + draw(random, bench.largest - bench.smallest + 1)});
+    trace.ops.push_back(
+        {slot, true, bench.smallest + draw(random, bench.largest - bench.smallest + 1)});
   }
   return trace;
 }
 
-std::vector<HostBenchRow> run_host_bench(const HostBench& bench, const HostBenchProgress& progress) {
+std::vector<HostBenchRow> run_host_bench(const HostBench& bench,
+                                         const HostBenchProgress& progress) {
   std::vector<HostBenchRow> rows;
   const std::size_t all = bench.allocators.size() * static_cast<std::size_t>(bench.passes);
   for (const host_alloc::HostAllocatorInfo* info : bench.allocators) {
@@ -154,11 +158,13 @@ std::vector<HostBenchRow> run_host_bench(const HostBench& bench, const HostBench
     try {
       // Creates the device's context and the allocator's first pages before the timed pass.
       simt::platform_free(bench.device.id, simt::platform_allocate(bench.device.id, 4096), 4096);
-      const auto allocator = host_alloc::make_host_allocator(info->id, bench.device.id, bench.options);
+      const auto allocator =
+          host_alloc::make_host_allocator(info->id, bench.device.id, bench.options);
       const MappedBytes mapped(*allocator, bench.device);
       for (int pass = 0; pass < bench.passes && !simt::interrupted(); ++pass) {
-        progress((rows.size() - 1) * static_cast<std::size_t>(bench.passes) + static_cast<std::size_t>(pass), all,
-                 row.label);
+        progress((rows.size() - 1) * static_cast<std::size_t>(bench.passes) +
+                     static_cast<std::size_t>(pass),
+                 all, row.label);
         row.passes.push_back(Pass(*allocator, bench.trace, mapped).run());
       }
       // Memory left in the driver's pool by other allocators would count as in use.

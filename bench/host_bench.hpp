@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "host_alloc/trace.hpp"
 #include "bench/results/result.hpp"
+#include "host_alloc/trace.hpp"
 #include "simt/device.hpp"
 
 namespace heapwood::bench {
@@ -19,7 +19,8 @@ namespace heapwood::bench {
 // step draws a slot, frees its block, and allocates a block of a random size in its place.
 struct HostBenchTrace {
   std::uint32_t steps = 4000, slots = 20;
-  std::size_t smallest = std::size_t{1} << 10, largest = std::size_t{16} << 20;  // uniform in between
+  std::size_t smallest = std::size_t{1} << 10,
+              largest = std::size_t{16} << 20;  // uniform in between
   std::uint32_t seed = 1;
 };
 host_alloc::HostTrace host_bench_trace(const HostBenchTrace& bench);
@@ -70,7 +71,8 @@ struct HostBench {
   simt::DeviceInfo device;
 };
 
-using HostBenchProgress = std::function<void(std::size_t done, std::size_t all, const std::string& what)>;
+using HostBenchProgress =
+    std::function<void(std::size_t done, std::size_t all, const std::string& what)>;
 // A failure of one allocator is reported in its row.
 std::vector<HostBenchRow> run_host_bench(const HostBench& bench, const HostBenchProgress& progress);
 

@@ -72,7 +72,8 @@ HostLatencies warm_latencies(const HostBenchRow& row) {
 Json host_bench_report(const std::vector<std::string>& argv, const HostBench& bench,
                        const std::vector<HostBenchRow>& rows) {
   Json json = report_head(host_bench_schema, argv, bench.device);
-  json["trace"] = {{"name", bench.trace_name}, {"ops", bench.trace.ops.size()}, {"slots", bench.trace.slots}};
+  json["trace"] = {
+      {"name", bench.trace_name}, {"ops", bench.trace.ops.size()}, {"slots", bench.trace.slots}};
   json["settings"] = {{"initial_bytes", bench.options.initial_bytes},
                       {"growth_bytes", bench.options.growth_bytes},
                       {"passes", bench.passes}};

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t pool_unit = std::size_t{1} << 16, min_automatic = std::size_t{4} << 20;
 
-std::size_t first_pool(const BuildSettings& settings, std::size_t triangles, const simt::DeviceInfo& device,
-                       const PoolNeeds& needs) {
+std::size_t first_pool(const BuildSettings& settings, std::size_t triangles,
+                       const simt::DeviceInfo& device, const PoolNeeds& needs) {
   switch (settings.pool.kind) {
     case PoolSize::Kind::bytes:
       return settings.pool.bytes;
@@ -40,21 +40,27 @@ std::string scene_label(const std::string& source, const scenes::Mesh& mesh) {
   for (const scenes::Procedural& scene : scenes::procedural_scenes()) {
     if (family == scene.name) return source;
   }
-  return scenes::printable(mesh.name.empty() ? source : mesh.name, source.size() + mesh.name.size());
+  return scenes::printable(mesh.name.empty() ? source : mesh.name,
+                           source.size() + mesh.name.size());
 }
 
 PoolNeeds pool_needs(const std::vector<const registry::RegisteredAllocator*>& allocators) {
   PoolNeeds needs;
   for (const registry::RegisteredAllocator* entry : allocators) {
     needs.frees = needs.frees && !entry->traits->lower_bound;
-    needs.cache_bytes_per_warp = std::max(needs.cache_bytes_per_warp, entry->traits->cache_bytes_per_warp);
+    needs.cache_bytes_per_warp =
+        std::max(needs.cache_bytes_per_warp, entry->traits->cache_bytes_per_warp);
   }
   return needs;
 }
 
-PreparedScene::PreparedScene(const std::string& source, const simt::DeviceInfo& device, const BuildSettings& settings,
-                             const PoolNeeds& needs)
-    : source_(source), device_(device), settings_(settings), mesh_(scenes::load(source)), frees_(needs.frees) {
+PreparedScene::PreparedScene(const std::string& source, const simt::DeviceInfo& device,
+                             const BuildSettings& settings, const PoolNeeds& needs)
+    : source_(source),
+      device_(device),
+      settings_(settings),
+      mesh_(scenes::load(source)),
+      frees_(needs.frees) {
   name_ = scene_label(source, mesh_);
   for (const std::string& text : mesh_.notes) warning(text);
   const bool had_triangles = !mesh_.triangles.empty();
@@ -62,8 +68,8 @@ PreparedScene::PreparedScene(const std::string& source, const simt::DeviceInfo& 
   if (had_triangles) scenes::require_triangles(mesh_, scenes::printable(source, source.size()));
   device_mesh_ = std::make_unique<kdtree::DeviceMesh>(device.id, view());
   if (settings.builder == Builder::per_level) return;
-  workspace_ = std::make_unique<kdtree::Workspace>(*device_mesh_, settings.refs,
-                                                   first_pool(settings, triangles(), device, needs));
+  workspace_ = std::make_unique<kdtree::Workspace>(
+      *device_mesh_, settings.refs, first_pool(settings, triangles(), device, needs));
 }
 
 kdtree::BuildOptions PreparedScene::build_options() const {
@@ -73,19 +79,24 @@ kdtree::BuildOptions PreparedScene::build_options() const {
   return options;
 }
 
-kdtree::BuildRun PreparedScene::build(const registry::RegisteredAllocator& entry) { return build(entry, build_options()); }
+kdtree::BuildRun PreparedScene::build(const registry::RegisteredAllocator& entry) {
+  return build(entry, build_options());
+}
 
-kdtree::BuildRun PreparedScene::build(const registry::RegisteredAllocator& entry, const kdtree::BuildOptions& options) {
+kdtree::BuildRun PreparedScene::build(const registry::RegisteredAllocator& entry,
+                                      const kdtree::BuildOptions& options) {
   per_level_last_ = false;
   return compiled_for(entry, device_).build(*workspace_, options);
 }
 
-kdtree::InstrumentedRun PreparedScene::build_instrumented(const registry::RegisteredAllocator& entry) {
+kdtree::InstrumentedRun PreparedScene::build_instrumented(
+    const registry::RegisteredAllocator& entry) {
   per_level_last_ = false;
   return compiled_for(entry, device_).build_instrumented(*workspace_, build_options());
 }
 
-kdtree::RecordedRun PreparedScene::build_recorded(const registry::RegisteredAllocator& entry, std::size_t capacity,
+kdtree::RecordedRun PreparedScene::build_recorded(const registry::RegisteredAllocator& entry,
+                                                  std::size_t capacity,
                                                   alloc::LiveRecording* live) {
   per_level_last_ = false;
   kdtree::BuildOptions options = build_options();
@@ -103,14 +114,17 @@ kdtree::LevelRun PreparedScene::build_per_level() {
   return levels_->build(build_options());
 }
 
-kdtree::Tree PreparedScene::tree() const { return per_level_last_ ? levels_->download() : workspace_->download(); }
+kdtree::Tree PreparedScene::tree() const {
+  return per_level_last_ ? levels_->download() : workspace_->download();
+}
 
 std::size_t PreparedScene::pool_limit() const {
   // A tenth is left for output arrays that grow. More than 1,000 times the root's array does not
   // help: the allocator then refuses for another reason.
   std::size_t available = simt::device_available(device_.id);
   if (device_.id.kind == simt::DeviceKind::cuda) available += pool_bytes();
-  const std::size_t useful = 1000 * triangles() * kdtree::ref_bytes(settings_.refs) + (std::size_t{64} << 20);
+  const std::size_t useful =
+      1000 * triangles() * kdtree::ref_bytes(settings_.refs) + (std::size_t{64} << 20);
   return std::min(available / 10 * 9, useful) / pool_unit * pool_unit;
 }
 

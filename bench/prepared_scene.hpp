@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bench/program/options.hpp"
-#include "kdtree/levels/builder.hpp"
 #include "kdtree/check/quality.hpp"
+#include "kdtree/levels/builder.hpp"
 #include "scenes/mesh.hpp"
 
 namespace heapwood::bench {
@@ -25,8 +25,8 @@ class PreparedScene {
  public:
   // Loads the scene (may throw Error{Exit::scene}), drops zero-area triangles unless the settings
   // keep them, and uploads it. For the per-level builder alone there is neither workspace nor pool.
-  PreparedScene(const std::string& source, const simt::DeviceInfo& device, const BuildSettings& settings,
-                const PoolNeeds& needs);
+  PreparedScene(const std::string& source, const simt::DeviceInfo& device,
+                const BuildSettings& settings, const PoolNeeds& needs);
 
   const std::string& source() const { return source_; }
   const std::string& name() const { return name_; }
@@ -41,11 +41,13 @@ class PreparedScene {
   kdtree::BuildRun build(const registry::RegisteredAllocator& entry);
   kdtree::InstrumentedRun build_instrumented(const registry::RegisteredAllocator& entry);
   // live: an observer, which may pause the build; such a build has no time limit.
-  kdtree::RecordedRun build_recorded(const registry::RegisteredAllocator& entry, std::size_t capacity,
-                                     alloc::LiveRecording* live = nullptr);
+  kdtree::RecordedRun build_recorded(const registry::RegisteredAllocator& entry,
+                                     std::size_t capacity, alloc::LiveRecording* live = nullptr);
   // With the settings' host allocator; frees the memory of the previous build first.
   kdtree::LevelRun build_per_level();
-  host_alloc::HostStatistics host_statistics() const { return host_->statistics(); }  // per-level builds
+  host_alloc::HostStatistics host_statistics() const {
+    return host_->statistics();
+  }  // per-level builds
 
   kdtree::Tree tree() const;  // of the last build, by either builder
   kdtree::TreeStats tree_stats() const { return kdtree::measure(tree(), settings_.costs); }
@@ -61,7 +63,8 @@ class PreparedScene {
 
  private:
   kdtree::BuildOptions build_options() const;
-  kdtree::BuildRun build(const registry::RegisteredAllocator& entry, const kdtree::BuildOptions& options);
+  kdtree::BuildRun build(const registry::RegisteredAllocator& entry,
+                         const kdtree::BuildOptions& options);
   std::size_t pool_limit() const;
 
   std::string source_, name_;

@@ -18,10 +18,12 @@ void fail(Result& result, const std::string& reason) {
 }
 
 std::string exhausted_text(const Result& result) {
-  std::string text = fmt::format("pool of {} exhausted: {} request", bytes_text(result.pool_bytes.value_or(0)),
-                                 bytes_text(result.refused_bytes));
+  std::string text =
+      fmt::format("pool of {} exhausted: {} request", bytes_text(result.pool_bytes.value_or(0)),
+                  bytes_text(result.refused_bytes));
   const char* plural = result.refused_splits == 1 ? "" : "s";
-  return text + fmt::format(" refused, {} node{} not split", count_text(result.refused_splits), plural);
+  return text +
+         fmt::format(" refused, {} node{} not split", count_text(result.refused_splits), plural);
 }
 
 void note_run(Result& result, const kdtree::BuildRun& run) {
@@ -67,7 +69,8 @@ void SceneBench::guarded(Candidate* candidate, F f) {
 }
 
 void SceneBench::choose_pool(std::optional<std::uint64_t> kept_bytes) {
-  if (std::none_of(candidates_.begin(), candidates_.end(), [](const Candidate& candidate) { return candidate.entry; }))
+  if (std::none_of(candidates_.begin(), candidates_.end(),
+                   [](const Candidate& candidate) { return candidate.entry; }))
     return;
   if (kept_bytes) {
     scene_.set_pool(*kept_bytes);
@@ -124,7 +127,8 @@ void SceneBench::warm_up(Candidate& candidate) {
   if (!may_run(candidate)) return;
   guarded(&candidate, [&] {
     const bool grow = growing_ && candidate.entry->traits->keeps_live_memory;
-    const kdtree::BuildRun build = grow ? scene_.build_growing(*candidate.entry) : scene_.build(*candidate.entry);
+    const kdtree::BuildRun build =
+        grow ? scene_.build_growing(*candidate.entry) : scene_.build(*candidate.entry);
     note_run(result, build);
     candidate.warm_up_ms = build.ms;
     candidate.warm_up_reset_ms = build.reset_ms;
@@ -159,7 +163,8 @@ void SceneBench::measure() {
 bool SceneBench::measure_runs() {
   for (int run = 0; run < job_.settings.runs && !stopped_; ++run) {
     for (Candidate& candidate : candidates_) {
-      step_(fmt::format("{}: {}, run {} of {}", scene_.name(), candidate.name(), run + 1, job_.settings.runs));
+      step_(fmt::format("{}: {}, run {} of {}", scene_.name(), candidate.name(), run + 1,
+                        job_.settings.runs));
       if (!candidate.running() || out_of_budget(candidate)) continue;
       const std::size_t pool = scene_.pool_bytes();
       guarded(&candidate, [&] {
@@ -173,7 +178,8 @@ bool SceneBench::measure_runs() {
         } else {
           build_per_level(candidate, true);
         }
-        if (run + 1 == job_.settings.runs || out_of_budget(candidate)) compare_with_first(*candidate.result);
+        if (run + 1 == job_.settings.runs || out_of_budget(candidate))
+          compare_with_first(*candidate.result);
       });
       if (scene_.pool_bytes() != pool) return false;
       if (stopped_) break;
@@ -186,12 +192,13 @@ bool SceneBench::measure_runs() {
 bool SceneBench::out_of_budget(const Candidate& candidate) const {
   const std::vector<double>& runs = candidate.result->runs_ms;
   const double last = runs.empty() ? candidate.warm_up_ms : runs.back();
-  return job_.budget_seconds > 0 && last > 0 && candidate.warm_up_ms + sum(runs) + last > 1e3 * job_.budget_seconds;
+  return job_.budget_seconds > 0 && last > 0 &&
+         candidate.warm_up_ms + sum(runs) + last > 1e3 * job_.budget_seconds;
 }
 
 void SceneBench::keep_warm_up(Candidate& candidate) {
-  candidate.only_warm_up =
-      candidate.running() && !stopped_ && candidate.result->runs_ms.empty() && candidate.warm_up_ms > 0;
+  candidate.only_warm_up = candidate.running() && !stopped_ && candidate.result->runs_ms.empty() &&
+                           candidate.warm_up_ms > 0;
   if (!candidate.only_warm_up) return;
   candidate.result->runs_ms.push_back(candidate.warm_up_ms);
   if (candidate.entry) candidate.result->reset_ms.push_back(candidate.warm_up_reset_ms);
@@ -200,14 +207,17 @@ void SceneBench::keep_warm_up(Candidate& candidate) {
 void SceneBench::instrument() {
   for (Candidate& candidate : candidates_) {
     if (stopped_) break;
-    step_(fmt::format("{}: {}, requests and fragmentation", scene_.name(), candidate.result->label));
+    step_(
+        fmt::format("{}: {}, requests and fragmentation", scene_.name(), candidate.result->label));
     if (!candidate.running() || !candidate.entry) continue;
     guarded(&candidate, [&] {
       const kdtree::InstrumentedRun run = scene_.build_instrumented(*candidate.entry);
       candidate.result->requests = run.requests;
       if (candidate.entry->traits->in_pool) candidate.result->at_end = run.at_end;
     });
-    if (!job_.instrument_all && candidate.result->requests && candidate.result->status == Status::ok) break;
+    if (!job_.instrument_all && candidate.result->requests &&
+        candidate.result->status == Status::ok)
+      break;
   }
 }
 
@@ -240,13 +250,16 @@ bool SceneBench::may_run(Candidate& candidate) {
     return false;
   }
   if (scene_.pool_bytes() < candidate.entry->traits->smallest_pool) {
-    result.reason = fmt::format("needs a pool of at least {}", bytes_text(candidate.entry->traits->smallest_pool));
+    result.reason = fmt::format("needs a pool of at least {}",
+                                bytes_text(candidate.entry->traits->smallest_pool));
     return false;
   }
   if (candidate.entry->traits->keeps_live_memory || pool_holds_all()) return true;
   // It would wrap around and hand out arrays that nodes still read; ids in them may be out of
   // range.
-  result.reason = "the pool is smaller than the sum of all requests; this allocator would overwrite live memory";
+  result.reason =
+      "the pool is smaller than the sum of all requests; this allocator would overwrite live "
+      "memory";
   return false;
 }
 
@@ -269,10 +282,11 @@ void SceneBench::compare_trees() {
   }
   for (Candidate& candidate : candidates_) {
     Result& result = *candidate.result;
-    if (result.status != Status::ok || !result.tree || result.tree->hash == first->tree->hash) continue;
+    if (result.status != Status::ok || !result.tree || result.tree->hash == first->tree->hash)
+      continue;
     result.wrong_tree = true;
-    fail(result, fmt::format("tree differs from {}'s: hash {:016x} instead of {:016x}", first->label, result.tree->hash,
-                             first->tree->hash));
+    fail(result, fmt::format("tree differs from {}'s: hash {:016x} instead of {:016x}",
+                             first->label, result.tree->hash, first->tree->hash));
   }
 }
 
@@ -280,7 +294,8 @@ void SceneBench::compare_with_first(Result& result) {
   const std::uint64_t hash = scene_.tree_stats().hash;
   if (result.status != Status::ok || result.tree->hash == hash) return;
   result.wrong_tree = true;
-  fail(result, fmt::format("tree differs from run to run: hash {:016x}, then {:016x}", result.tree->hash, hash));
+  fail(result, fmt::format("tree differs from run to run: hash {:016x}, then {:016x}",
+                           result.tree->hash, hash));
 }
 
 }  // namespace heapwood::bench

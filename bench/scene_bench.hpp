@@ -25,14 +25,16 @@ class SceneBench {
     double warm_up_ms = 0, warm_up_reset_ms = 0;
     bool only_warm_up = false;
     std::string name() const { return (entry ? "" : "per level, ") + result->label; }
-    bool running() const { return result->status == Status::ok || result->status == Status::incomplete; }
+    bool running() const {
+      return result->status == Status::ok || result->status == Status::incomplete;
+    }
   };
   // Called with a description before every build, including skipped ones.
   using Step = std::function<void(const std::string&)>;
 
   // all: the scene's results including reused ones; their trees are compared.
-  SceneBench(const BenchJob& job, const BenchEvents& events, PreparedScene& scene, std::vector<Candidate> candidates,
-             std::vector<Result*> all, Step step);
+  SceneBench(const BenchJob& job, const BenchEvents& events, PreparedScene& scene,
+             std::vector<Candidate> candidates, std::vector<Result*> all, Step step);
 
   void choose_pool(std::optional<std::uint64_t> kept_bytes);
   void warm_up();

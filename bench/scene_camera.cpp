@@ -11,8 +11,8 @@
 #include <sstream>
 #include <vector>
 
-#include "bench/program/messages.hpp"
 #include "bench/program/input_file.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/program/options.hpp"
 #include "render/auto_camera.hpp"
 #include "simt/error.hpp"
@@ -41,7 +41,8 @@ std::optional<render::Camera> camera_beside(const std::string& source, const Vec
     return parse_camera_line(*text, origin);
   } catch (const Error& error) {
     throw Error(Exit::scene,
-                fmt::format("{}: {}; the file holds one line: ex,ey,ez,tx,ty,tz,fov [--up x|y|z]", path, error.what()));
+                fmt::format("{}: {}; the file holds one line: ex,ey,ez,tx,ty,tz,fov [--up x|y|z]",
+                            path, error.what()));
   }
 }
 
@@ -53,7 +54,8 @@ void check_extent(const std::string& source, const scenes::Mesh& mesh) {
   const double longest = std::max({extent.x, extent.y, extent.z});
   if (mesh.triangles.empty() || longest == 0 || (longest >= min && longest <= max)) return;
   const std::string problem =
-      fmt::format("{}: the scene's extent is {:.3g}; rays are traced between {:g} and {:g}", source, longest, min, max);
+      fmt::format("{}: the scene's extent is {:.3g}; rays are traced between {:g} and {:g}", source,
+                  longest, min, max);
   if (!(longest < 1e37)) throw Error(Exit::scene, problem + ": scale its coordinates");
   warning(problem + ": surfaces may be missing; scale its coordinates");
 }
@@ -67,7 +69,8 @@ bool sees_scene(const render::Scene& scene, const render::Camera& camera, double
     std::vector<kdtree::Ray> rays;
     for (unsigned y = 0; y < height; ++y) {
       for (unsigned x = 0; x < width; ++x) {
-        rays.push_back(frame.ray(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f, render::far_away));
+        rays.push_back(frame.ray(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f,
+                                 render::far_away));
       }
     }
     for (const kdtree::Hit& hit : scene.occluded(rays)) {
@@ -94,10 +97,11 @@ render::Camera parse_camera_line(const std::string& text, const Vec3d& origin) {
 }
 
 void add_camera_options(CLI::App& app, CameraOptions& options) {
-  app.add_option(
-         "--camera", options.camera,
-         "ex,ey,ez,tx,ty,tz,fov: eye, target, vertical angle,\nin the scene's coordinates; default: the line in\n"
-         "SCENE.camera beside the scene file (these numbers\n[--up AXIS]), else chosen automatically")
+  app.add_option("--camera", options.camera,
+                 "ex,ey,ez,tx,ty,tz,fov: eye, target, vertical angle,\nin the scene's coordinates; "
+                 "default: the line in\n"
+                 "SCENE.camera beside the scene file (these numbers\n[--up AXIS]), else chosen "
+                 "automatically")
       ->type_name("CAMERA");
   app.add_option("--up", options.up, "x, y or z; default: the scene's")->type_name("AXIS");
 }
@@ -107,8 +111,8 @@ void check_camera(const CameraOptions& options) {
   if (!options.up.empty()) parse_axis(options.up);
 }
 
-render::Camera choose_camera(const CameraOptions& options, const std::string& source, const scenes::Mesh& mesh,
-                             const render::Scene& scene, double aspect) {
+render::Camera choose_camera(const CameraOptions& options, const std::string& source,
+                             const scenes::Mesh& mesh, const render::Scene& scene, double aspect) {
   check_extent(source, mesh);
   const unsigned up = options.up.empty() ? mesh.up : parse_axis(options.up);
   const auto choose = [&]() -> render::Camera {
@@ -117,7 +121,8 @@ render::Camera choose_camera(const CameraOptions& options, const std::string& so
       if (!options.up.empty()) beside->up = up;
       return *beside;
     }
-    if (mesh.camera && up == mesh.up) return {mesh.camera->eye, mesh.camera->target, mesh.camera->fov, up};
+    if (mesh.camera && up == mesh.up)
+      return {mesh.camera->eye, mesh.camera->target, mesh.camera->fov, up};
     return render::auto_camera(scene, up, static_cast<float>(aspect));
   };
   const render::Camera camera = render::representable(choose(), mesh.origin);

@@ -31,7 +31,7 @@ render::Camera parse_camera_line(const std::string& text, const Vec3d& origin);
 // A file `model.camera` beside `model.ply` contains such a line; throws Error{Exit::scene} if it
 // cannot be parsed. Warns if the camera sees nothing of the scene. The camera's text reads back to
 // the same bits.
-render::Camera choose_camera(const CameraOptions& options, const std::string& source, const scenes::Mesh& mesh,
-                             const render::Scene& scene, double aspect);
+render::Camera choose_camera(const CameraOptions& options, const std::string& source,
+                             const scenes::Mesh& mesh, const render::Scene& scene, double aspect);
 
 }  // namespace heapwood::bench

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "workloads/stress.hpp"
 #include "bench/results/result.hpp"
 #include "simt/device.hpp"
+#include "workloads/stress.hpp"
 
 namespace heapwood::bench {
 
@@ -83,12 +83,12 @@ struct StressRow {
   std::string reason;
   std::vector<double> runs_ms, allocate_ms, free_ms, reset_ms, floor_ms;
   std::optional<workloads::StressCounts> counts;  // of the run with the most refusals
-  std::uint64_t split_failures = 0;           // the same, of the allocate kernel of `ad`
-  std::uint64_t damaged = 0;                  // touch: blocks with changed contents, all runs
-  std::optional<std::uint64_t> overlaps;      // by addresses
+  std::uint64_t split_failures = 0;               // the same, of the allocate kernel of `ad`
+  std::uint64_t damaged = 0;                      // touch: blocks with changed contents, all runs
+  std::optional<std::uint64_t> overlaps;          // by addresses
   std::optional<workloads::PoolState> peak, end;  // absent if the pool cannot be walked
-  std::optional<registry::CallUse> calls;       // CUDA
-  std::vector<double> refusal_ms;             // utilization
+  std::optional<registry::CallUse> calls;         // CUDA
+  std::vector<double> refusal_ms;                 // utilization
   // Tests of space: iterations of each run.
   std::vector<std::vector<workloads::StressStep>> steps;
   std::uint64_t capacity_bytes = 0;  // the pool, or the heap elsewhere

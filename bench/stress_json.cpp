@@ -67,8 +67,10 @@ Json space_json(const StressRow& row) {
   for (const std::vector<workloads::StressStep>& steps : row.steps) {
     Json run = Json::array();
     for (const workloads::StressStep& step : steps) {
-      run.push_back(
-          {{"ms", step.ms}, {"blocks", step.blocks}, {"refused", step.refused}, {"address_bytes", step.address_bytes}});
+      run.push_back({{"ms", step.ms},
+                     {"blocks", step.blocks},
+                     {"refused", step.refused},
+                     {"address_bytes", step.address_bytes}});
     }
     json["steps"].push_back(std::move(run));
   }
@@ -105,7 +107,8 @@ Json to_json(const StressRow& row) {
     if (row.settings.test == workloads::StressTest::alloc_dealloc)
       json["allocations"]["refused_split"] = row.split_failures;
   }
-  if (row.settings.test == workloads::StressTest::exhaust) json["capacity_bytes"] = row.capacity_bytes;
+  if (row.settings.test == workloads::StressTest::exhaust)
+    json["capacity_bytes"] = row.capacity_bytes;
   if (row.settings.test == workloads::StressTest::probability) {
     const double threads = stress_threads(row.settings, row.point);
     const workloads::ExpectedCounts expected = workloads::expected_counts(row.point.iterations);

@@ -22,13 +22,16 @@ constexpr std::pair<const char*, StressTest> tests[] = {
     {"lifetimes", StressTest::lifetimes}, {"soak", StressTest::soak}};
 
 constexpr std::pair<const char*, workloads::Lifetimes> orders[] = {
-    {"random", workloads::Lifetimes::random}, {"lifo", workloads::Lifetimes::lifo}, {"immortal", workloads::Lifetimes::immortal}};
+    {"random", workloads::Lifetimes::random},
+    {"lifo", workloads::Lifetimes::lifo},
+    {"immortal", workloads::Lifetimes::immortal}};
 
 std::size_t parse_count(const std::string& option, const std::string& text) {
   std::size_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > 65536)
-    throw Error(Exit::usage, fmt::format("{} '{}': expected a number from 1 to 65536", option, text));
+    throw Error(Exit::usage,
+                fmt::format("{} '{}': expected a number from 1 to 65536", option, text));
   return value;
 }
 
@@ -41,13 +44,16 @@ std::size_t parse_requests(const std::string& text) {
   if (unit == "M" || unit == "m") value *= 1e6;
   const bool known = unit.empty() || std::string("KkMm").find(unit) != std::string::npos;
   if (error != std::errc{} || !known || value < 1 || value > 1 << 24 || value != std::floor(value))
-    throw Error(Exit::usage, fmt::format("--requests '{}': expected a number from 1 to 16M: 1000, 10K, 1M", text));
+    throw Error(
+        Exit::usage,
+        fmt::format("--requests '{}': expected a number from 1 to 16M: 1000, 10K, 1M", text));
   return static_cast<std::size_t>(value);
 }
 
 // The elements of a list in order, without duplicates.
 template <class Parse>
-std::vector<std::size_t> parse_list(const std::string& text, const std::string& sweep, Parse parse) {
+std::vector<std::size_t> parse_list(const std::string& text, const std::string& sweep,
+                                    Parse parse) {
   std::vector<std::size_t> values;
   for (const std::string& part : split(text == "sweep" ? sweep : text, ',')) {
     const std::size_t value = parse(part);
@@ -56,7 +62,9 @@ std::vector<std::size_t> parse_list(const std::string& text, const std::string& 
   return values;
 }
 
-bool several(const std::string& list) { return list == "sweep" || list.find(',') != std::string::npos; }
+bool several(const std::string& list) {
+  return list == "sweep" || list.find(',') != std::string::npos;
+}
 
 // The points of `sweep`: those of RegEff table 2 (its ranges at powers of two, every ten
 // iterations) and of Ouroboros figure 3 (requests); on CPU threads, those that take seconds.
@@ -95,7 +103,8 @@ StressLists defaults(StressTest test, bool cpu, const StressLists& given) {
       break;
     case StressTest::exhaust:
       // The largest pool first: it fixes the size of the heap of the device's own malloc.
-      lists.payload = cpu ? "4K,256,16" : "512K,256K,128K,64K,32K,16K,8K,4K,2K,1K,512,256,128,64,32,16";
+      lists.payload =
+          cpu ? "4K,256,16" : "512K,256K,128K,64K,32K,16K,8K,4K,2K,1K,512,256,128,64,32,16";
       break;
     case StressTest::utilization:
       lists.payload = "16";
@@ -145,7 +154,9 @@ workloads::Lifetimes parse_order(const std::string& text) {
   throw Error(Exit::usage, fmt::format("--order '{}': use random, lifo or immortal", text));
 }
 
-const char* name(alloc::LargeBackend large) { return large == alloc::LargeBackend::builtin ? "builtin" : "buddy"; }
+const char* name(alloc::LargeBackend large) {
+  return large == alloc::LargeBackend::builtin ? "builtin" : "buddy";
+}
 
 std::string stress_tests() {
   std::string text;
@@ -157,18 +168,20 @@ StressTest parse_stress_test(const std::string& text) {
   for (const auto& [known, value] : tests) {
     if (text == known) return value;
   }
-  const std::string problem = text.empty() ? "no test given" : fmt::format("unknown test '{}'", text);
-  throw Error(Exit::usage, fmt::format("stress: {}: use one of {}, semaphore, rcu", problem, stress_tests()));
+  const std::string problem =
+      text.empty() ? "no test given" : fmt::format("unknown test '{}'", text);
+  throw Error(Exit::usage,
+              fmt::format("stress: {}: use one of {}, semaphore, rcu", problem, stress_tests()));
 }
 
 bool has_iterations(StressTest test) {
-  return test == StressTest::cycle || test == StressTest::probability || test == StressTest::range ||
-         test == StressTest::churn || test == StressTest::lifetimes;
+  return test == StressTest::cycle || test == StressTest::probability ||
+         test == StressTest::range || test == StressTest::churn || test == StressTest::lifetimes;
 }
 
 bool has_requests(StressTest test) {
-  return workloads::allocates_once(test) || test == StressTest::range || test == StressTest::churn ||
-         workloads::has_lifetimes(test);
+  return workloads::allocates_once(test) || test == StressTest::range ||
+         test == StressTest::churn || workloads::has_lifetimes(test);
 }
 
 std::uint32_t stress_threads(const StressSettings& settings, const StressPoint& point) {
@@ -176,14 +189,16 @@ std::uint32_t stress_threads(const StressSettings& settings, const StressPoint& 
   return point.blocks * (stress_block_threads / 32) * settings.lanes;
 }
 
-std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test, const simt::DeviceInfo& device) {
+std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test,
+                                       const simt::DeviceInfo& device) {
   const auto unused = [&](const std::string& list, const char* option, const char* instead) {
     if (list.empty()) return;
-    throw Error(Exit::usage,
-                fmt::format("stress: {} does not apply to the test '{}': {}", option, name(test), instead));
+    throw Error(Exit::usage, fmt::format("stress: {} does not apply to the test '{}': {}", option,
+                                         name(test), instead));
   };
   const bool by_requests = has_requests(test), exhausts = test == StressTest::exhaust;
-  if (exhausts) unused(lists.requests, "--requests", "the pool size determines the number of requests");
+  if (exhausts)
+    unused(lists.requests, "--requests", "the pool size determines the number of requests");
   if (!has_iterations(test))
     unused(lists.iterations, "--iterations", "it applies to acd, p, range, churn and lifetimes");
   if (by_requests) unused(lists.blocks, "--blocks", "set the number of threads with --requests");
@@ -193,24 +208,31 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
   const StressLists& sweep = cpu ? of_cpus : of_the_papers;
   const StressLists otherwise = defaults(test, cpu, lists);
   // Blocks of 8 warps, 64 warps per multiprocessor; on the CPU one warp per thread.
-  const std::size_t fill = cpu ? (device.multiprocessors + 7) / 8 : std::size_t{device.multiprocessors} * 8;
+  const std::size_t fill =
+      cpu ? (device.multiprocessors + 7) / 8 : std::size_t{device.multiprocessors} * 8;
   const auto count_of = [](const char* option) {
     return [option](const std::string& text) { return parse_count(option, text); };
   };
-  const auto blocks_of = [&](const std::string& text) { return text == "fill" ? fill : parse_count("--blocks", text); };
+  const auto blocks_of = [&](const std::string& text) {
+    return text == "fill" ? fill : parse_count("--blocks", text);
+  };
   // none: the test has no such parameter.
   const auto values = [&](std::string StressLists::*list, auto parse, bool none = false) {
     if (none) return std::vector<std::size_t>{0};
     return parse_list((lists.*list).empty() ? otherwise.*list : lists.*list, sweep.*list, parse);
   };
-  const auto payloads = values(&StressLists::payload, parse_bytes), pools = values(&StressLists::pool, parse_bytes);
+  const auto payloads = values(&StressLists::payload, parse_bytes),
+             pools = values(&StressLists::pool, parse_bytes);
   const auto iterations = values(&StressLists::iterations, count_of("--iterations"));
   const auto blocks = values(&StressLists::blocks, blocks_of, by_requests);
   const auto requests = values(&StressLists::requests, parse_requests, !by_requests);
   const auto pages = values(&StressLists::page_bytes, parse_bytes, lists.page_bytes.empty());
   for (const std::size_t payload : payloads) {
-    if ((test == StressTest::mixed || workloads::has_lifetimes(test)) && (payload < alloc::granule || payload > 1 << 30))
-      throw Error(Exit::usage, fmt::format("stress: {}: --payload is the largest size, from 16 to 1G", name(test)));
+    if ((test == StressTest::mixed || workloads::has_lifetimes(test)) &&
+        (payload < alloc::granule || payload > 1 << 30))
+      throw Error(
+          Exit::usage,
+          fmt::format("stress: {}: --payload is the largest size, from 16 to 1G", name(test)));
   }
 
   std::vector<StressPoint> points;
@@ -223,11 +245,13 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
               // Fills the given pool or that of bulk section 5.3: 2^20 requests, at most 512 MiB.
               std::size_t bytes = pool;
               if (exhausts) {
-                const std::size_t size = alloc::padded(payload), max_requests = cpu ? 1 << 13 : 1 << 20;
+                const std::size_t size = alloc::padded(payload),
+                                  max_requests = cpu ? 1 << 13 : 1 << 20;
                 if (lists.pool.empty()) bytes = max_requests * std::min<std::size_t>(size, 512);
                 count = std::clamp<std::size_t>(bytes / size, 1, 1 << 24);
               }
-              points.push_back({payload, bytes, static_cast<unsigned>(turns), static_cast<unsigned>(grid), page,
+              points.push_back({payload, bytes, static_cast<unsigned>(turns),
+                                static_cast<unsigned>(grid), page,
                                 static_cast<std::uint32_t>(count)});
             }
           }
@@ -239,7 +263,9 @@ std::vector<StressPoint> stress_points(const StressLists& lists, StressTest test
 }
 
 std::vector<StressPoint> take_oversized(std::vector<StressPoint>& points) {
-  const auto fits = [](const StressPoint& p) { return p.requests * alloc::padded(p.payload) <= p.pool_bytes; };
+  const auto fits = [](const StressPoint& p) {
+    return p.requests * alloc::padded(p.payload) <= p.pool_bytes;
+  };
   const auto end = std::stable_partition(points.begin(), points.end(), fits);
   const std::vector<StressPoint> oversized(end, points.end());
   points.erase(end, points.end());

@@ -5,11 +5,11 @@
 
 #include <optional>
 
-#include "workloads/stress_primitives.hpp"
 #include "bench/results/format.hpp"
 #include "bench/results/samples.hpp"
 #include "simt/device.hpp"
 #include "simt/error.hpp"
+#include "workloads/stress_primitives.hpp"
 
 namespace heapwood::bench {
 
@@ -30,15 +30,20 @@ std::optional<double> median_ms(const PrimitiveJob& job, int runs) {
       return std::nullopt;
     }
     if (result.done != result.wanted) {
-      throw Error(Exit::failed, fmt::format("stress: {} of {} were done", result.done, result.wanted));
+      throw Error(Exit::failed,
+                  fmt::format("stress: {} of {} were done", result.done, result.wanted));
     }
     if (run >= 0) samples.push_back(result.ms);
   }
   return median(samples);
 }
 
-Cell rate(std::uint32_t n, std::optional<double> ms) { return ms ? figure_text(n / *ms / 1e3) : missing; }
-Cell ratio(std::optional<double> a, std::optional<double> b) { return a && b ? ratio_text(*a / *b) : missing; }
+Cell rate(std::uint32_t n, std::optional<double> ms) {
+  return ms ? figure_text(n / *ms / 1e3) : missing;
+}
+Cell ratio(std::optional<double> a, std::optional<double> b) {
+  return a && b ? ratio_text(*a / *b) : missing;
+}
 
 // Powers of four, up to 2^20 on a GPU as in the paper; on the CPU a warp is one thread.
 std::vector<std::uint32_t> thread_counts(const simt::DeviceInfo& device, std::uint32_t max) {
@@ -50,7 +55,8 @@ std::vector<std::uint32_t> thread_counts(const simt::DeviceInfo& device, std::ui
 
 Table semaphores(PrimitiveJob job, const simt::DeviceInfo& device, int runs) {
   Table table;
-  table.title = fmt::format("Two-stage allocation, batches of {}: units/s (bulk, figure 5)", job.batch);
+  table.title =
+      fmt::format("Two-stage allocation, batches of {}: units/s (bulk, figure 5)", job.batch);
   table.columns = {{"threads"}, {"counting, M/s"}, {"bulk, M/s"}, {"bulk / counting"}};
   for (const std::uint32_t n : thread_counts(device, 1 << 20)) {
     job.threads = n;
@@ -89,7 +95,8 @@ Table rcu(PrimitiveJob job, const simt::DeviceInfo& device, int runs) {
 
 bool is_primitive_test(const std::string& test) { return test == "semaphore" || test == "rcu"; }
 
-Table stress_primitives(const std::string& test, const simt::DeviceInfo& device, int runs, double seconds) {
+Table stress_primitives(const std::string& test, const simt::DeviceInfo& device, int runs,
+                        double seconds) {
   PrimitiveJob job;
   job.device = device.id;
   job.seconds = seconds;

@@ -12,6 +12,7 @@ namespace heapwood::bench {
 
 bool is_primitive_test(const std::string& test);
 // Medians of `runs` at each number of threads, after a warm-up. Throws if a run lost operations.
-Table stress_primitives(const std::string& test, const simt::DeviceInfo& device, int runs, double seconds);
+Table stress_primitives(const std::string& test, const simt::DeviceInfo& device, int runs,
+                        double seconds);
 
 }  // namespace heapwood::bench

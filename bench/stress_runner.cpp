@@ -27,18 +27,25 @@ class PointBench {
  public:
   PointBench(const StressBench& bench, const StressPoint& point, std::vector<Candidate> candidates,
              simt::Memory& memory, std::function<void(const std::string&)> step)
-      : bench_(bench), point_(point), candidates_(std::move(candidates)), memory_(memory), step_(std::move(step)) {}
+      : bench_(bench),
+        point_(point),
+        candidates_(std::move(candidates)),
+        memory_(memory),
+        step_(std::move(step)) {}
 
   void run() {
     prepare();
     const bool space = workloads::measures_space(bench_.settings.test);
-    if (!space) each("warm-up", false, [](Candidate& candidate, const auto& result) { candidate.warm_up = result; });
+    if (!space)
+      each("warm-up", false,
+           [](Candidate& candidate, const auto& result) { candidate.warm_up = result; });
     for (int i = 0; i < bench_.settings.runs; ++i) {
       each(fmt::format("run {} of {}", i + 1, bench_.settings.runs), false,
            [](Candidate& candidate, const auto& result) { note_run(*candidate.row, result); });
     }
     for (Candidate& candidate : candidates_) {
-      candidate.only_warm_up = candidate.running && !stopped_ && candidate.row->runs_ms.empty() && candidate.warm_up;
+      candidate.only_warm_up =
+          candidate.running && !stopped_ && candidate.row->runs_ms.empty() && candidate.warm_up;
       if (candidate.only_warm_up) note_run(*candidate.row, *candidate.warm_up);
     }
     if (!space && bench_.settings.inspect) inspect();
@@ -86,12 +93,14 @@ class PointBench {
       if (!compiled) {
         skip(candidate, "not compiled for " + bench_.device.key);
       } else if (point_.pool_bytes < traits.smallest_pool) {
-        skip(candidate, fmt::format("needs a pool of at least {}", bytes_text(traits.smallest_pool)));
+        skip(candidate,
+             fmt::format("needs a pool of at least {}", bytes_text(traits.smallest_pool)));
       } else if (const char* reason = meaningless(traits)) {
         skip(candidate, reason);
       } else if (bench_.device.id.kind == simt::DeviceKind::cuda) {
         guarded(candidate, [&] {
-          candidate.row->calls = compiled->call_use(bench_.device.id, bench_.settings.coalesced, bench_.settings.large);
+          candidate.row->calls = compiled->call_use(bench_.device.id, bench_.settings.coalesced,
+                                                    bench_.settings.large);
         });
       }
     }
@@ -110,9 +119,11 @@ class PointBench {
   // Why the test does not apply to an allocator, or nullptr.
   const char* meaningless(const alloc::AllocatorTraits& traits) const {
     const workloads::StressTest test = bench_.settings.test;
-    const bool range = test == workloads::StressTest::range, churn = test == workloads::StressTest::churn;
+    const bool range = test == workloads::StressTest::range,
+               churn = test == workloads::StressTest::churn;
     const bool lifetimes = workloads::has_lifetimes(test);
-    if ((range || churn || lifetimes) && traits.frees == alloc::Frees::all_at_once) return "cannot free single blocks";
+    if ((range || churn || lifetimes) && traits.frees == alloc::Frees::all_at_once)
+      return "cannot free single blocks";
     if (lifetimes && traits.frees == alloc::Frees::never) return "cannot free";
     if (workloads::measures_space(test) && !range && !traits.keeps_live_memory)
       return "never refuses: hands out memory in use instead";
@@ -125,8 +136,11 @@ class PointBench {
       step_(fmt::format("{}: {}", candidate.row->label, what));
       if (!candidate.running || (!inspect && out_of_budget(candidate))) continue;
       const auto start = std::chrono::steady_clock::now();
-      guarded(candidate, [&] { f(candidate, candidate.entry->on(bench_.device.id.kind)->stress(job(inspect))); });
-      candidate.last = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      guarded(candidate, [&] {
+        f(candidate, candidate.entry->on(bench_.device.id.kind)->stress(job(inspect)));
+      });
+      candidate.last =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       candidate.row->seconds += candidate.last;
     }
   }
@@ -198,19 +212,22 @@ class PointBench {
     const std::uint64_t overlaps = row.overlaps.value_or(0), shared = row.damaged + overlaps;
     const workloads::StressCounts& counts = *row.counts;
     const workloads::StressTest test = bench_.settings.test;
-    const bool churn = test == workloads::StressTest::churn, exhausts = test == workloads::StressTest::exhaust;
+    const bool churn = test == workloads::StressTest::churn,
+               exhausts = test == workloads::StressTest::exhaust;
     const bool fills = churn || exhausts || test == workloads::StressTest::utilization;
     if (shared) {
       const bool published = !candidate.entry->traits->keeps_live_memory;
       row.status = published ? Status::incomplete : Status::failed;
-      row.reason = fmt::format("handed out memory in use{}: {} blocks overlap, {} were found damaged",
-                               published ? ", as published" : "", count_text(overlaps), count_text(row.damaged));
+      row.reason = fmt::format(
+          "handed out memory in use{}: {} blocks overlap, {} were found damaged",
+          published ? ", as published" : "", count_text(overlaps), count_text(row.damaged));
     } else if (row.out_of_time) {
       row.status = Status::incomplete;
       row.reason = out_of_time(row);
     } else if (!fills && (counts.failures || row.split_failures)) {
       row.status = Status::incomplete;
-      row.reason = fmt::format("{} of {} requests refused", count_text(std::max(counts.failures, row.split_failures)),
+      row.reason = fmt::format("{} of {} requests refused",
+                               count_text(std::max(counts.failures, row.split_failures)),
                                count_text(counts.allocations + counts.failures));
     } else {
       row.status = Status::ok;
@@ -218,8 +235,8 @@ class PointBench {
       if (candidate.only_warm_up)
         row.reason = "slow: only the warm-up";
       else if (partial)
-        row.reason = fmt::format("{} {} of {} runs", stopped_ ? "interrupted after" : "slow: only", row.runs_ms.size(),
-                                 bench_.settings.runs);
+        row.reason = fmt::format("{} {} of {} runs", stopped_ ? "interrupted after" : "slow: only",
+                                 row.runs_ms.size(), bench_.settings.runs);
       else if (churn && counts.failures == 0)
         row.reason = "nothing was refused: give more --iterations";
       else
@@ -234,7 +251,8 @@ class PointBench {
       case workloads::StressTest::range:
         return fmt::format("{} of {} iterations {}", steps, point_.iterations, after);
       case workloads::StressTest::churn:
-        if (bench_.settings.budget_seconds <= 0) return fmt::format("not full {} in the next iteration", after);
+        if (bench_.settings.budget_seconds <= 0)
+          return fmt::format("not full {} in the next iteration", after);
         return fmt::format("not full {}, {} iterations", after, count_text(steps));
       default:
         return "not full " + after;
@@ -243,7 +261,8 @@ class PointBench {
   // The time limit of a job in seconds.
   double limit() const {
     const StressSettings& settings = bench_.settings;
-    return settings.budget_seconds > 0 ? std::min(settings.seconds, settings.budget_seconds) : settings.seconds;
+    return settings.budget_seconds > 0 ? std::min(settings.seconds, settings.budget_seconds)
+                                       : settings.seconds;
   }
 
   const StressBench& bench_;
@@ -258,7 +277,8 @@ class PointBench {
 
 std::vector<StressRow> run_stress(const StressBench& bench, const StressEvents& events) {
   const std::size_t untimed = workloads::measures_space(bench.settings.test) ? 0 : 2;
-  const std::size_t steps = bench.allocators.size() * (static_cast<std::size_t>(bench.settings.runs) + untimed);
+  const std::size_t steps =
+      bench.allocators.size() * (static_cast<std::size_t>(bench.settings.runs) + untimed);
   std::vector<StressRow> rows;
   simt::Memory memory;
   std::size_t done = 0;

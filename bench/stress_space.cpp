@@ -11,7 +11,8 @@ StressSpaceFigures space_figures(const StressRow& row) {
     const auto in_use = static_cast<double>(steps.back().blocks);
     blocks.push_back(in_use);
     if (row.capacity_bytes && !workloads::has_lifetimes(row.settings.test))
-      utilization.push_back(in_use * static_cast<double>(row.point.payload) / static_cast<double>(row.capacity_bytes));
+      utilization.push_back(in_use * static_cast<double>(row.point.payload) /
+                            static_cast<double>(row.capacity_bytes));
     first.push_back(static_cast<double>(steps.front().address_bytes));
     last.push_back(static_cast<double>(steps.back().address_bytes));
     std::vector<double> served;
@@ -28,7 +29,8 @@ StressSpaceFigures space_figures(const StressRow& row) {
 }
 
 std::optional<double> held_over_live(const StressRow& row) {
-  if (!workloads::has_lifetimes(row.settings.test) || !row.peak || row.peak->live_bytes == 0) return std::nullopt;
+  if (!workloads::has_lifetimes(row.settings.test) || !row.peak || row.peak->live_bytes == 0)
+    return std::nullopt;
   const alloc::Fragmentation& f = row.peak->fragmentation;
   return static_cast<double>(row.point.pool_bytes - f.free_bytes - f.metadata_bytes) /
          static_cast<double>(row.peak->live_bytes);

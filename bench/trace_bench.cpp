@@ -13,15 +13,19 @@ double TraceRow::mrays() const {
   return ms && *ms > 0 ? 1e-3 * static_cast<double>(rays.rays) / *ms : 0;
 }
 
-double FirstRay::ms() const { return median(build_ms).value_or(0) + median(records_ms).value_or(0); }
+double FirstRay::ms() const {
+  return median(build_ms).value_or(0) + median(records_ms).value_or(0);
+}
 
-TraceResult run_trace(const TraceBench& bench, const std::function<void(const std::string&)>& announce) {
+TraceResult run_trace(const TraceBench& bench,
+                      const std::function<void(const std::string&)>& announce) {
   announce(bench.scene + ": loading");
   PreparedScene scene(bench.scene, bench.device, bench.settings, pool_needs({bench.entry}));
   announce(scene.name() + ": building");
   TraceResult result;
   result.incomplete = scene.build_growing(*bench.entry).incomplete;
-  for (int run = 0; run < bench.settings.runs; ++run) result.first_ray.build_ms.push_back(scene.build(*bench.entry).ms);
+  for (int run = 0; run < bench.settings.runs; ++run)
+    result.first_ray.build_ms.push_back(scene.build(*bench.entry).ms);
   result.scene = scene.name();
   result.origin = scene.mesh().origin;
   result.triangles = scene.triangles();
@@ -29,16 +33,19 @@ TraceResult run_trace(const TraceBench& bench, const std::function<void(const st
   result.tree = scene.tree_stats();
   result.node_bytes = sizeof(kdtree::Node) * (result.tree.inner + result.tree.leaves);
   result.record_bytes = (sizeof(kdtree::PlaneRecord) + sizeof(std::uint32_t)) * result.tree.refs;
-  const render::Scene traced(bench.device.id, scene.workspace().download(), scene.view(), bench.watertight);
+  const render::Scene traced(bench.device.id, scene.workspace().download(), scene.view(),
+                             bench.watertight);
   result.watertight = traced.watertight();
   result.first_ray.order_ms = traced.order_ms();
-  for (int run = 0; run < bench.settings.runs; ++run) result.first_ray.records_ms.push_back(traced.fill_records());
+  for (int run = 0; run < bench.settings.runs; ++run)
+    result.first_ray.records_ms.push_back(traced.fill_records());
   const auto [width, height] = bench.size;
-  result.camera =
-      choose_camera(bench.camera, bench.scene, scene.mesh(), traced, static_cast<double>(width) / std::max(1u, height));
+  result.camera = choose_camera(bench.camera, bench.scene, scene.mesh(), traced,
+                                static_cast<double>(width) / std::max(1u, height));
 
   const auto measure = [&](const char* kind, const std::vector<kdtree::Ray>& rays) {
-    result.rows.push_back({kind, render::measure_rays(traced, rays, bench.settings.runs, bench.settings.timeout)});
+    result.rows.push_back(
+        {kind, render::measure_rays(traced, rays, bench.settings.runs, bench.settings.timeout)});
   };
   try {
     announce(scene.name() + ": primary rays");
@@ -46,7 +53,8 @@ TraceResult run_trace(const TraceBench& bench, const std::function<void(const st
     measure("primary", primary);
     if (bench.diffuse) {
       announce(scene.name() + ": diffuse rays");
-      measure("diffuse", render::diffuse_rays(traced, primary, result.rows.front().rays.found, width));
+      measure("diffuse",
+              render::diffuse_rays(traced, primary, result.rows.front().rays.found, width));
     }
   } catch (const simt::Stopped& stop) {
     if (stop.reason() != simt::Stopped::Reason::interrupted) throw;
@@ -65,7 +73,8 @@ Json to_json(const TraceRow& row) {
   json["runs_ms"] = rays.runs_ms;
   put(json, "median_ms", median(rays.runs_ms));
   json["mrays_per_second"] = row.mrays();
-  json["steps"] = {{"inner", rays.steps.inner}, {"leaves", rays.steps.leaves}, {"triangles", rays.steps.tests}};
+  json["steps"] = {
+      {"inner", rays.steps.inner}, {"leaves", rays.steps.leaves}, {"triangles", rays.steps.tests}};
   return json;
 }
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/results/json_report.hpp"
 #include "bench/program/options.hpp"
+#include "bench/results/json_report.hpp"
 #include "bench/scene_camera.hpp"
 #include "kdtree/check/quality.hpp"
 #include "render/ray_sets.hpp"
@@ -58,7 +58,8 @@ struct TraceResult {
 };
 
 // announce receives each of 4 steps. Passes on exceptions except interruptions of tracing.
-TraceResult run_trace(const TraceBench& bench, const std::function<void(const std::string&)>& announce);
+TraceResult run_trace(const TraceBench& bench,
+                      const std::function<void(const std::string&)>& announce);
 
 Json to_json(const TraceRow& row);
 Json to_json(const FirstRay& first_ray);

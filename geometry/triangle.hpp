@@ -17,6 +17,8 @@ struct Corners {
   Vec3 a, b, c;
 };
 
-SIMT_INLINE Box bounds(const Corners& t) { return {min(min(t.a, t.b), t.c), max(max(t.a, t.b), t.c)}; }
+SIMT_INLINE Box bounds(const Corners& t) {
+  return {min(min(t.a, t.b), t.c), max(max(t.a, t.b), t.c)};
+}
 
 }  // namespace heapwood

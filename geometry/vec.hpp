@@ -30,10 +30,16 @@ SIMT_INLINE Vec3 operator*(float s, Vec3 a) { return a * s; }
 SIMT_INLINE Vec3 operator*(Vec3 a, Vec3 b) { return {a.x * b.x, a.y * b.y, a.z * b.z}; }
 
 SIMT_INLINE float dot(Vec3 a, Vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
-SIMT_INLINE Vec3 cross(Vec3 a, Vec3 b) { return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x}; }
+SIMT_INLINE Vec3 cross(Vec3 a, Vec3 b) {
+  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
 SIMT_INLINE float length(Vec3 a) { return std::sqrt(dot(a, a)); }
 SIMT_INLINE Vec3 normalize(Vec3 a) { return a * (1.0f / length(a)); }
-SIMT_INLINE Vec3 min(Vec3 a, Vec3 b) { return {simt::min(a.x, b.x), simt::min(a.y, b.y), simt::min(a.z, b.z)}; }
-SIMT_INLINE Vec3 max(Vec3 a, Vec3 b) { return {simt::max(a.x, b.x), simt::max(a.y, b.y), simt::max(a.z, b.z)}; }
+SIMT_INLINE Vec3 min(Vec3 a, Vec3 b) {
+  return {simt::min(a.x, b.x), simt::min(a.y, b.y), simt::min(a.z, b.z)};
+}
+SIMT_INLINE Vec3 max(Vec3 a, Vec3 b) {
+  return {simt::max(a.x, b.x), simt::max(a.y, b.y), simt::max(a.z, b.z)};
+}
 
 }  // namespace heapwood

@@ -11,7 +11,8 @@ namespace {
 void set_run(std::vector<std::uint64_t>& words, std::size_t at, std::size_t count, bool value) {
   for (const std::size_t end = at + count; at < end;) {
     const std::size_t here = std::min(end - at, 64 - at % 64);
-    const std::uint64_t mask = (here == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << here) - 1) << at % 64;
+    const std::uint64_t mask = (here == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << here) - 1)
+                               << at % 64;
     words[at / 64] = value ? words[at / 64] | mask : words[at / 64] & ~mask;
     at += here;
   }
@@ -52,14 +53,15 @@ Bitmask::Bitmask(std::unique_ptr<simt::VirtualRange> range, const HostAllocatorO
   if (options.initial_bytes == 0) return;
   const std::size_t initial = range_.whole(options.initial_bytes) / chunk;
   if (initial > chunks_ || !map_run(0, initial)) {
-    throw Error(Exit::failed,
-                "host allocator: cannot map " + std::to_string(initial * chunk >> 20) + " MiB to begin with");
+    throw Error(Exit::failed, "host allocator: cannot map " +
+                                  std::to_string(initial * chunk >> 20) + " MiB to begin with");
   }
 }
 
 // The first run at a multiple of `step`; `nowhere` if there is none.
 template <class Words>
-std::size_t Bitmask::find(const Words& words, std::size_t from, std::size_t chunks, std::size_t step) const {
+std::size_t Bitmask::find(const Words& words, std::size_t from, std::size_t chunks,
+                          std::size_t step) const {
   const std::size_t end = words.end();
   for (std::size_t at = from;;) {
     at = (next(words, at, end, true) + step - 1) / step * step;
@@ -119,7 +121,8 @@ bool Bitmask::map_run(std::size_t at, std::size_t chunks) {
     if (end == stop) {
       std::size_t unmapped_end = end;
       const std::size_t all = range_.bytes() / granule;
-      while (unmapped_end < all && !is_mapped(unmapped_end) && unmapped_end < mapped_.size()) ++unmapped_end;
+      while (unmapped_end < all && !is_mapped(unmapped_end) && unmapped_end < mapped_.size())
+        ++unmapped_end;
       max_bytes = (unmapped_end < mapped_.size() ? unmapped_end - g : all - g) * granule;
     }
     const std::size_t mapped = range_.grow(g * granule, need, max_bytes) / granule;
@@ -153,7 +156,8 @@ std::size_t Bitmask::shrink() {
       },
       [&](std::size_t offset, std::size_t bytes) {
         const std::size_t granule = range_.granularity();
-        std::fill_n(mapped_.begin() + static_cast<std::ptrdiff_t>(offset / granule), bytes / granule, false);
+        std::fill_n(mapped_.begin() + static_cast<std::ptrdiff_t>(offset / granule),
+                    bytes / granule, false);
         set_run(free_, offset / chunk, bytes / chunk, false);
       });
 }

@@ -36,7 +36,8 @@ class Bitmask final : public Policy {
   struct Free;
   struct FreeOrUnmapped;
   template <class Words>
-  std::size_t find(const Words& words, std::size_t from, std::size_t chunks, std::size_t step) const;
+  std::size_t find(const Words& words, std::size_t from, std::size_t chunks,
+                   std::size_t step) const;
   std::size_t grow(std::size_t chunks, std::size_t step);
   bool map_run(std::size_t at, std::size_t chunks);
   bool is_mapped(std::size_t granule) const { return granule < mapped_.size() && mapped_[granule]; }

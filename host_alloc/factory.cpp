@@ -19,8 +19,8 @@ constexpr HostAllocatorInfo table[] = {
     {"bitmask", "Bitmask", "a bit for each 4 KiB, first fit; slow where there is much memory"},
     {"hybrid", "Hybrid", "object pools under 4 KiB, segregated fit above"},
     {"cudamalloc", "cudaMalloc", "cudaMalloc and cudaFree", DeviceKind::cuda},
-    {"cudamallocasync", "cudaMallocAsync", "cudaMallocAsync and cudaFreeAsync, the pool keeps what is freed",
-     DeviceKind::cuda},
+    {"cudamallocasync", "cudaMallocAsync",
+     "cudaMallocAsync and cudaFreeAsync, the pool keeps what is freed", DeviceKind::cuda},
     {"mmap", "mmap", "mmap and munmap", DeviceKind::cpu},
 };
 
@@ -31,10 +31,13 @@ std::size_t addresses(const simt::DeviceId& device, std::size_t capacity) {
   return device.kind == DeviceKind::cuda ? twice : std::min(twice, std::size_t{1} << 39);
 }
 
-std::unique_ptr<host_alloc::Policy> over_range(const std::string& id, std::unique_ptr<simt::VirtualRange> range,
-                                         const HostAllocatorOptions& options) {
-  if (id == "segfit") return std::make_unique<host_alloc::SegregatedFit>(std::move(range), options, 0);
-  if (id == "tlsf") return std::make_unique<host_alloc::SegregatedFit>(std::move(range), options, 5);
+std::unique_ptr<host_alloc::Policy> over_range(const std::string& id,
+                                               std::unique_ptr<simt::VirtualRange> range,
+                                               const HostAllocatorOptions& options) {
+  if (id == "segfit")
+    return std::make_unique<host_alloc::SegregatedFit>(std::move(range), options, 0);
+  if (id == "tlsf")
+    return std::make_unique<host_alloc::SegregatedFit>(std::move(range), options, 5);
   if (id == "bitmask") return std::make_unique<host_alloc::Bitmask>(std::move(range), options);
   if (id == "hybrid") return std::make_unique<host_alloc::Hybrid>(std::move(range), options);
   return nullptr;
@@ -50,28 +53,35 @@ const HostAllocatorInfo& find_host_allocator(const std::string& id, const simt::
     if (id == info.id) {
       if (!info.only_on || *info.only_on == device.kind) return info;
       throw Error(Exit::device, "host allocator '" + id + "': only on " +
-                                    (info.only_on == DeviceKind::cpu ? "the CPU" : "a GPU") + "; use tlsf");
+                                    (info.only_on == DeviceKind::cpu ? "the CPU" : "a GPU") +
+                                    "; use tlsf");
     }
-    if (!info.only_on || *info.only_on == device.kind) ids += std::string(ids.empty() ? "" : " ") + info.id;
+    if (!info.only_on || *info.only_on == device.kind)
+      ids += std::string(ids.empty() ? "" : " ") + info.id;
   }
   throw Error(Exit::usage, "host allocator '" + id + "': not one of " + ids);
 }
 
-std::unique_ptr<HostAllocator> make_host_allocator(const std::string& id, const simt::DeviceId& device,
+std::unique_ptr<HostAllocator> make_host_allocator(const std::string& id,
+                                                   const simt::DeviceId& device,
                                                    const HostAllocatorOptions& options) {
   const HostAllocatorInfo& info = find_host_allocator(id, device);
   HostAllocatorOptions with_capacity = options;
   if (info.only_on) {
     // The platform knows its limits. On the CPU, pages that are never touched do not count.
     if (with_capacity.capacity == 0) with_capacity.capacity = ~std::size_t{0};
-    const auto kind = id == "cudamallocasync" ? host_alloc::Platform::Kind::async : host_alloc::Platform::Kind::plain;
-    return std::make_unique<host_alloc::Front>(std::make_unique<host_alloc::Platform>(device, kind, with_capacity));
+    const auto kind = id == "cudamallocasync" ? host_alloc::Platform::Kind::async
+                                              : host_alloc::Platform::Kind::plain;
+    return std::make_unique<host_alloc::Front>(
+        std::make_unique<host_alloc::Platform>(device, kind, with_capacity));
   }
   if (with_capacity.capacity == 0) with_capacity.capacity = simt::describe(device).memory_bytes;
-  return make_host_allocator(id, simt::reserve_range(device, addresses(device, with_capacity.capacity)), with_capacity);
+  return make_host_allocator(
+      id, simt::reserve_range(device, addresses(device, with_capacity.capacity)), with_capacity);
 }
 
-std::unique_ptr<HostAllocator> make_host_allocator(const std::string& id, std::unique_ptr<simt::VirtualRange> range,
+std::unique_ptr<HostAllocator> make_host_allocator(const std::string& id,
+                                                   std::unique_ptr<simt::VirtualRange> range,
                                                    const HostAllocatorOptions& options) {
   HostAllocatorOptions with_capacity = options;
   if (with_capacity.capacity == 0) with_capacity.capacity = range->bytes();

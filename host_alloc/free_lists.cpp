@@ -21,14 +21,19 @@ std::size_t class_of_units(std::uint64_t units, unsigned s) {
 }  // namespace
 
 FreeLists::FreeLists(unsigned second_level_bits)
-    : bits_(second_level_bits), lists_((size_bits + 2 - bits_) << bits_), filled_((lists_.size() + 63) / 64) {}
+    : bits_(second_level_bits),
+      lists_((size_bits + 2 - bits_) << bits_),
+      filled_((lists_.size() + 63) / 64) {}
 
-std::size_t FreeLists::class_of(std::size_t bytes) const { return class_of_units(bytes / unit, bits_); }
+std::size_t FreeLists::class_of(std::size_t bytes) const {
+  return class_of_units(bytes / unit, bits_);
+}
 
 std::size_t FreeLists::class_for(std::size_t bytes) const {
   const std::uint64_t units = (bytes + unit - 1) / unit;
   const auto log2 = static_cast<unsigned>(std::bit_width(units) - 1);
-  return class_of_units(log2 < bits_ ? units : units + (std::uint64_t{1} << (log2 - bits_)) - 1, bits_);
+  return class_of_units(log2 < bits_ ? units : units + (std::uint64_t{1} << (log2 - bits_)) - 1,
+                        bits_);
 }
 
 void FreeLists::push(std::vector<Block>& blocks, BlockIndex index) {

@@ -18,13 +18,14 @@ std::string hexadecimal(std::uintptr_t address) {
 
 void refuse_free(const Policy& policy, const void* block) {
   const auto address = reinterpret_cast<std::uintptr_t>(block);
-  std::string why = "the address is foreign: it is in no memory of this allocator; free it where it came from";
+  std::string why =
+      "the address is foreign: it is in no memory of this allocator; free it where it came from";
   policy.walk([&](const HostRegion& region) {
     if (address - region.address >= region.bytes) return;
     switch (region.state) {
       case HostRegion::State::used:
-        why = "the address lies inside the block that begins at " + hexadecimal(region.address) + " (" +
-              std::to_string(region.requested) + " bytes); free that";
+        why = "the address lies inside the block that begins at " + hexadecimal(region.address) +
+              " (" + std::to_string(region.requested) + " bytes); free that";
         break;
       case HostRegion::State::free:
         why = "the address lies in free memory: it was freed before, or never handed out";
@@ -43,13 +44,15 @@ void Front::note_mapped() {
   statistics_.mapped_bytes = policy_->mapped_bytes();
   statistics_.mappings = policy_->mappings();
   if (statistics_.mapped_bytes)
-    statistics_.peak_mapped_bytes = std::max(statistics_.peak_mapped_bytes.value_or(0), *statistics_.mapped_bytes);
+    statistics_.peak_mapped_bytes =
+        std::max(statistics_.peak_mapped_bytes.value_or(0), *statistics_.mapped_bytes);
 }
 
 void* Front::allocate(std::size_t bytes, std::size_t alignment) {
   if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > largest_alignment) {
     throw Error(Exit::usage, "host allocator: alignment " + std::to_string(alignment) +
-                                 ": expected a power of two, at most " + std::to_string(largest_alignment));
+                                 ": expected a power of two, at most " +
+                                 std::to_string(largest_alignment));
   }
   const std::lock_guard lock(mutex_);
   const LiveBlock block = policy_->allocate(std::max<std::size_t>(bytes, 1), alignment);
@@ -62,7 +65,8 @@ void* Front::allocate(std::size_t bytes, std::size_t alignment) {
   ++statistics_.live_blocks;
   statistics_.requested_bytes += block.requested;
   statistics_.used_bytes += block.used;
-  statistics_.peak_requested_bytes = std::max(statistics_.peak_requested_bytes, statistics_.requested_bytes);
+  statistics_.peak_requested_bytes =
+      std::max(statistics_.peak_requested_bytes, statistics_.requested_bytes);
   return block.address;
 }
 

@@ -86,11 +86,13 @@ std::span<const HostAllocatorInfo> host_allocators();
 // Throws Error{Exit::usage} that lists the ids if there is none of that name, and
 // Error{Exit::device} if it does not support the device.
 const HostAllocatorInfo& find_host_allocator(const std::string& id, const simt::DeviceId& device);
-std::unique_ptr<HostAllocator> make_host_allocator(const std::string& id, const simt::DeviceId& device,
+std::unique_ptr<HostAllocator> make_host_allocator(const std::string& id,
+                                                   const simt::DeviceId& device,
                                                    const HostAllocatorOptions& options = {});
 // The same over a range provided by the caller, which must be empty. Not for allocators whose
 // memory the platform manages.
-std::unique_ptr<HostAllocator> make_host_allocator(const std::string& id, std::unique_ptr<simt::VirtualRange> range,
+std::unique_ptr<HostAllocator> make_host_allocator(const std::string& id,
+                                                   std::unique_ptr<simt::VirtualRange> range,
                                                    const HostAllocatorOptions& options);
 
 }  // namespace heapwood::host_alloc

@@ -29,15 +29,20 @@ HostAllocator& HostMemory::on(const simt::DeviceId& device) {
   return *devices_.emplace_back(std::move(entry))->allocator;
 }
 
-void* HostMemory::allocate(const simt::DeviceId& device, std::size_t bytes) { return on(device).allocate(bytes); }
+void* HostMemory::allocate(const simt::DeviceId& device, std::size_t bytes) {
+  return on(device).allocate(bytes);
+}
 
-void HostMemory::deallocate(const simt::DeviceId& device, void* block) noexcept { on(device).deallocate(block); }
+void HostMemory::deallocate(const simt::DeviceId& device, void* block) noexcept {
+  on(device).deallocate(block);
+}
 
 std::size_t HostMemory::available(const simt::DeviceId& device) {
   const HostStatistics statistics = on(device).statistics();
-  const std::size_t idle = statistics.mapped_bytes
-                               ? *statistics.mapped_bytes - std::min(*statistics.mapped_bytes, statistics.used_bytes)
-                               : 0;
+  const std::size_t idle =
+      statistics.mapped_bytes
+          ? *statistics.mapped_bytes - std::min(*statistics.mapped_bytes, statistics.used_bytes)
+          : 0;
   return simt::platform_available(device) + idle;
 }
 
@@ -47,8 +52,9 @@ std::vector<std::string> HostMemory::leaks() const {
   for (const auto& entry : devices_) {
     const HostStatistics statistics = entry->allocator->statistics();
     if (statistics.live_blocks == 0) continue;
-    const std::string device =
-        entry->key.first == simt::DeviceKind::cpu ? "cpu" : "cuda:" + std::to_string(entry->key.second);
+    const std::string device = entry->key.first == simt::DeviceKind::cpu
+                                   ? "cpu"
+                                   : "cuda:" + std::to_string(entry->key.second);
     lines.push_back(device + ": " + std::to_string(statistics.live_blocks) + " buffers of " +
                     std::to_string(statistics.requested_bytes) + " bytes were never freed");
   }

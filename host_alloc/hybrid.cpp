@@ -83,7 +83,8 @@ LiveBlock Hybrid::deallocate(void* block) {
   const auto found = live_.find(address);
   if (found == live_.end()) {
     // The block of a pool itself does not belong to the caller.
-    if (!blocks_.is_live(block) || pool_at_.find(address) != pool_at_.end()) refuse_free(*this, block);
+    if (!blocks_.is_live(block) || pool_at_.find(address) != pool_at_.end())
+      refuse_free(*this, block);
     return blocks_.deallocate(block);
   }
   const Object object = found->second;
@@ -94,7 +95,8 @@ LiveBlock Hybrid::deallocate(void* block) {
   const LiveBlock freed{block, object.requested, pool.size};
   // One empty pool per size is kept, so that alternating requests and frees do not create and
   // destroy one each time.
-  if (pool.free == ~std::uint64_t{0} && (pool.before != no_pool || pool.after != no_pool)) drop(object.pool);
+  if (pool.free == ~std::uint64_t{0} && (pool.before != no_pool || pool.after != no_pool))
+    drop(object.pool);
   return freed;
 }
 
@@ -115,7 +117,8 @@ void Hybrid::walk(const std::function<void(const HostRegion&)>& visit) const {
         visit({address, pool.size, live_.at(address).requested, HostRegion::State::used});
         ++i;
       } else {
-        const unsigned run = std::min<unsigned>(static_cast<unsigned>(std::countr_one(pool.free >> i)), objects - i);
+        const unsigned run =
+            std::min<unsigned>(static_cast<unsigned>(std::countr_one(pool.free >> i)), objects - i);
         visit({address, run * pool.size, 0, HostRegion::State::free});
         i += run;
       }

@@ -14,11 +14,12 @@ LiveBlock Platform::allocate(std::size_t bytes, std::size_t alignment) {
   const std::size_t room = capacity_ - taken_;
   if (room < padding || bytes > room - padding) return {};
   Piece piece{nullptr, bytes + padding, bytes};
-  piece.begin =
-      kind_ == Kind::async ? simt::pool_allocate(device_, piece.bytes) : simt::platform_allocate(device_, piece.bytes);
+  piece.begin = kind_ == Kind::async ? simt::pool_allocate(device_, piece.bytes)
+                                     : simt::platform_allocate(device_, piece.bytes);
   if (piece.begin == nullptr) return {};
   taken_ += piece.bytes;
-  const std::uintptr_t address = (reinterpret_cast<std::uintptr_t>(piece.begin) + alignment - 1) & ~(alignment - 1);
+  const std::uintptr_t address =
+      (reinterpret_cast<std::uintptr_t>(piece.begin) + alignment - 1) & ~(alignment - 1);
   live_.emplace(address, piece);
   return {pointer_to(address), bytes, piece.bytes};
 }

@@ -15,8 +15,8 @@ constexpr std::size_t round_up(std::size_t value, std::size_t multiple) {
 
 }  // namespace
 
-SegregatedFit::SegregatedFit(std::unique_ptr<simt::VirtualRange> range, const HostAllocatorOptions& options,
-                             unsigned second_level_bits)
+SegregatedFit::SegregatedFit(std::unique_ptr<simt::VirtualRange> range,
+                             const HostAllocatorOptions& options, unsigned second_level_bits)
     : range_(std::move(range), options), lists_(second_level_bits) {
   blocks_.reserve(4096);
   first_ = insert(none, 0, range_.bytes(), State::unmapped);
@@ -24,7 +24,8 @@ SegregatedFit::SegregatedFit(std::unique_ptr<simt::VirtualRange> range, const Ho
   if (options.initial_bytes == 0) return;
   const std::size_t initial = range_.whole(options.initial_bytes);
   if (initial > range_.bytes() || grow(initial, unit) == none) {
-    throw Error(Exit::failed, "host allocator: cannot map " + std::to_string(initial >> 20) + " MiB to begin with");
+    throw Error(Exit::failed, "host allocator: cannot map " + std::to_string(initial >> 20) +
+                                  " MiB to begin with");
   }
 }
 
@@ -58,7 +59,8 @@ BlockIndex SegregatedFit::grow(std::size_t bytes, std::size_t alignment) {
   std::size_t min_need = 0;
   for (BlockIndex u = unmapped_.first(); u != none; u = blocks_[u].list_after) {
     const Block& block = blocks_[u];
-    const std::size_t begin = is(block.before, State::free) ? blocks_[block.before].offset : block.offset;
+    const std::size_t begin =
+        is(block.before, State::free) ? blocks_[block.before].offset : block.offset;
     const std::size_t stop = round_up(begin, alignment) + bytes;
     // Already large enough, but in a list with blocks that may be too small.
     if (stop <= block.offset) return block.before;
@@ -67,7 +69,8 @@ BlockIndex SegregatedFit::grow(std::size_t bytes, std::size_t alignment) {
       if (!is(block.after, State::free) || stop > end(block.after)) continue;
       need = block.bytes;
     }
-    if (best == none || need < min_need || (need == min_need && block.offset < blocks_[best].offset)) {
+    if (best == none || need < min_need ||
+        (need == min_need && block.offset < blocks_[best].offset)) {
       best = u;
       min_need = need;
     }
@@ -87,7 +90,8 @@ BlockIndex SegregatedFit::grow(std::size_t bytes, std::size_t alignment) {
 }
 
 // Takes a block out of its list and returns the parts before and after the allocation to theirs.
-LiveBlock SegregatedFit::take(BlockIndex index, std::size_t bytes, std::size_t alignment, std::size_t requested) {
+LiveBlock SegregatedFit::take(BlockIndex index, std::size_t bytes, std::size_t alignment,
+                              std::size_t requested) {
   lists_.remove(blocks_, index);
   const std::size_t offset = round_up(blocks_[index].offset, alignment);
   if (const std::size_t front = offset - blocks_[index].offset; front > 0) {
@@ -184,7 +188,8 @@ void SegregatedFit::walk(const std::function<void(const HostRegion&)>& visit) co
 }
 
 // Inserts after `before`, or at the beginning.
-BlockIndex SegregatedFit::insert(BlockIndex before, std::size_t offset, std::size_t bytes, State state) {
+BlockIndex SegregatedFit::insert(BlockIndex before, std::size_t offset, std::size_t bytes,
+                                 State state) {
   BlockIndex index = vacant_.first();
   if (index != none) {
     vacant_.remove(blocks_, index);

@@ -34,7 +34,9 @@ class SegregatedFit final : public Policy {
   std::size_t shrink() override;
   std::optional<std::size_t> mapped_bytes() const override { return range_.mapped(); }
   std::uint64_t mappings() const override { return range_.mappings(); }
-  bool is_live(const void* block) const { return live_.count(reinterpret_cast<std::uintptr_t>(block)) != 0; }
+  bool is_live(const void* block) const {
+    return live_.count(reinterpret_cast<std::uintptr_t>(block)) != 0;
+  }
 
  private:
   BlockIndex find_any(std::size_t bytes, std::size_t alignment) const;
@@ -44,7 +46,9 @@ class SegregatedFit final : public Policy {
 
   BlockIndex insert(BlockIndex before, std::size_t offset, std::size_t bytes, Block::State state);
   void erase(BlockIndex index);
-  bool is(BlockIndex index, Block::State state) const { return index != none && blocks_[index].state == state; }
+  bool is(BlockIndex index, Block::State state) const {
+    return index != none && blocks_[index].state == state;
+  }
   std::size_t end(BlockIndex index) const { return blocks_[index].offset + blocks_[index].bytes; }
 
   MappedRange range_;

@@ -38,15 +38,18 @@ class Parser {
     if (text.empty()) return;
     if (number_ == 1 && text == heading) return;
     std::string_view rest = text;
-    const std::string_view op = take_field(rest), id_text = take_field(rest), bytes_text = take_field(rest);
-    if (op != "allocate" && op != "free") wrong(quoted(op) + ": expected allocate,ID,BYTES or free,ID");
+    const std::string_view op = take_field(rest), id_text = take_field(rest),
+                           bytes_text = take_field(rest);
+    if (op != "allocate" && op != "free")
+      wrong(quoted(op) + ": expected allocate,ID,BYTES or free,ID");
     std::uint64_t id = 0;
     if (!parse_number(id_text, id)) wrong("id " + quoted(id_text) + ": expected a number");
     if (!rest.empty()) wrong(quoted(rest) + ": nothing may follow the bytes");
     if (op == "allocate") {
       std::uint64_t bytes = 0;
       if (!parse_number(bytes_text, bytes) || bytes > largest_traced_request) {
-        wrong("bytes " + quoted(bytes_text) + ": expected a number up to " + std::to_string(largest_traced_request));
+        wrong("bytes " + quoted(bytes_text) + ": expected a number up to " +
+              std::to_string(largest_traced_request));
       }
       allocate(id, static_cast<std::size_t>(bytes));
     } else {
@@ -75,7 +78,8 @@ class Parser {
 
   void free(std::uint64_t id) {
     const auto entry = live_.find(id);
-    if (entry == live_.end()) wrong("id " + std::to_string(id) + ": is not live; allocate it first");
+    if (entry == live_.end())
+      wrong("id " + std::to_string(id) + ": is not live; allocate it first");
     trace_.ops.push_back({entry->second, false, 0});
     vacant_.push_back(entry->second);
     live_.erase(entry);
@@ -98,7 +102,8 @@ HostTrace parse_host_trace(std::string_view text, const std::string& name) {
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
   }
   HostTrace trace = parser.take();
-  if (trace.ops.empty()) throw Error(Exit::failed, name + ": no requests in it; expected lines allocate,ID,BYTES");
+  if (trace.ops.empty())
+    throw Error(Exit::failed, name + ": no requests in it; expected lines allocate,ID,BYTES");
   return trace;
 }
 

@@ -44,7 +44,9 @@ class RecordedHostAllocator final : public HostAllocator {
   void* allocate(std::size_t bytes, std::size_t alignment) override;
   void deallocate(void* block) override;
   HostStatistics statistics() const override { return base_->statistics(); }
-  void walk(const std::function<void(const HostRegion&)>& visit) const override { base_->walk(visit); }
+  void walk(const std::function<void(const HostRegion&)>& visit) const override {
+    base_->walk(visit);
+  }
   std::size_t shrink() override { return base_->shrink(); }
   HostTrace trace() const;
 

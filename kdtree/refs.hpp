@@ -49,8 +49,8 @@ struct RefArray<RefKind::clipped> {
     return {simt::bits(a.x), {{a.y, a.z, a.w}, {b.x, b.y, b.z}}};
   }
   // The ref's bounds on one axis.
-  static SIMT_INLINE void load_bounds(const std::byte* array, std::uint32_t n, std::uint32_t i, unsigned axis,
-                                      float& lo, float& hi) {
+  static SIMT_INLINE void load_bounds(const std::byte* array, std::uint32_t n, std::uint32_t i,
+                                      unsigned axis, float& lo, float& hi) {
     const float* const words = reinterpret_cast<const float*>(array);
     lo = words[std::size_t{4} * i + axis + 1];
     hi = words[4 * (std::size_t{n} + i) + axis];
@@ -58,7 +58,8 @@ struct RefArray<RefKind::clipped> {
   static SIMT_INLINE std::uint32_t load_id(const std::byte* array, std::uint32_t i) {
     return reinterpret_cast<const std::uint32_t*>(array)[std::size_t{4} * i];
   }
-  static SIMT_INLINE void store(std::byte* array, std::uint32_t n, std::uint32_t i, std::uint32_t id, const Box& box) {
+  static SIMT_INLINE void store(std::byte* array, std::uint32_t n, std::uint32_t i,
+                                std::uint32_t id, const Box& box) {
     Float4* const first = reinterpret_cast<Float4*>(array);
     first[i] = {simt::from_bits(id), box.lo.x, box.lo.y, box.lo.z};
     first[std::size_t{n} + i] = {box.hi.x, box.hi.y, box.hi.z, 0.0f};
@@ -80,15 +81,16 @@ struct IdArray {
       return clamp_box(bounds(t), node);
     }
   }
-  static SIMT_INLINE Ref load(const std::byte* array, std::uint32_t, std::uint32_t i, const Box& node,
-                              const PackedCorners* corners) {
+  static SIMT_INLINE Ref load(const std::byte* array, std::uint32_t, std::uint32_t i,
+                              const Box& node, const PackedCorners* corners) {
     const std::uint32_t id = load_id(array, i);
     return {id, clip(corners, id, node)};
   }
   static SIMT_INLINE std::uint32_t load_id(const std::byte* array, std::uint32_t i) {
     return reinterpret_cast<const std::uint32_t*>(array)[i];
   }
-  static SIMT_INLINE void store(std::byte* array, std::uint32_t, std::uint32_t i, std::uint32_t id, const Box&) {
+  static SIMT_INLINE void store(std::byte* array, std::uint32_t, std::uint32_t i, std::uint32_t id,
+                                const Box&) {
     reinterpret_cast<std::uint32_t*>(array)[i] = id;
   }
 };

@@ -45,7 +45,8 @@ struct Split {
   SIMT_INLINE bool is_poor() const { return cost == poor_cost; }
   SIMT_INLINE float position() const { return simt::from_ordered_key(plane) + 0.0f; }  // never -0
   SIMT_INLINE bool before(const Split& b) const {
-    const std::uint64_t key = std::uint64_t{cost} << 32 | axis_nl, other = std::uint64_t{b.cost} << 32 | b.axis_nl;
+    const std::uint64_t key = std::uint64_t{cost} << 32 | axis_nl,
+                        other = std::uint64_t{b.cost} << 32 | b.axis_nl;
     return bool(int(key < other) | (int(key == other) & int(plane < b.plane)));
   }
 };
@@ -63,7 +64,9 @@ class SplitCost {
   // False for boxes without area, where no split can reduce the cost.
   SIMT_INLINE bool splittable() const { return inverse_area_ > 0.0f && inverse_area_ < 3e38f; }
   SIMT_INLINE float leaf_cost() const { return costs_.intersection * static_cast<float>(n_); }
-  SIMT_INLINE bool is_below_leaf(const Split& split) const { return simt::from_bits(split.cost) < leaf_cost(); }
+  SIMT_INLINE bool is_below_leaf(const Split& split) const {
+    return simt::from_bits(split.cost) < leaf_cost();
+  }
 
   // The inputs from which consider() computes the cost of a plane, for code that considers several
   // planes at once (simd_choice.cpp).
@@ -89,11 +92,14 @@ class SplitCost {
     const float side = a + b, face = a * b;
     const float left = (p - lo) * scale_ * side + face;
     const float right = (hi - p) * scale_ * side + face;
-    float cost = costs_.traversal +
-                 costs_.intersection * (left * static_cast<float>(nl) + right * static_cast<float>(nr)) * inverse_area_;
+    float cost =
+        costs_.traversal + costs_.intersection *
+                               (left * static_cast<float>(nl) + right * static_cast<float>(nr)) *
+                               inverse_area_;
     if (nl == 0 || nr == 0) cost = cost * (1.0f - costs_.empty_bonus);
     cost = cost + costs_.duplicate * static_cast<float>(nl + nr - n_);
-    const Split candidate{simt::bits(cost), axis << 30 | nl, simt::ordered_key(p), nr | (flats_right ? 1u << 31 : 0)};
+    const Split candidate{simt::bits(cost), axis << 30 | nl, simt::ordered_key(p),
+                          nr | (flats_right ? 1u << 31 : 0)};
     if (bool(int(p > lo) & int(p < hi) & int(candidate.before(best)))) best = candidate;
   }
 

@@ -3,10 +3,10 @@
 // translation units only.
 #pragma once
 
+#include "kdtree/build/driver.hpp"
+#include "registry/registry.hpp"
 #include "workloads/exercise_run.hpp"
 #include "workloads/stress_run.hpp"
-#include "registry/registry.hpp"
-#include "kdtree/build/driver.hpp"
 
 namespace heapwood::registry {
 
@@ -22,8 +22,9 @@ KernelUse resources_of(const simt::DeviceId& id) {
 
 template <class Allocator, class Device>
 KernelUse kernel_use(const simt::DeviceId& id, kdtree::RefKind refs) {
-  return kdtree::with_ref_kind(
-      refs, [&]<kdtree::RefKind kind>() { return resources_of<kdtree::BuildKernel<Allocator, kind>, Device>(id); });
+  return kdtree::with_ref_kind(refs, [&]<kdtree::RefKind kind>() {
+    return resources_of<kdtree::BuildKernel<Allocator, kind>, Device>(id);
+  });
 }
 
 template <class Allocator, class Device>
@@ -40,7 +41,8 @@ CallUse call_use(const simt::DeviceId& id, bool coalesced, alloc::LargeBackend l
   return workloads::with_variant<Allocator>(coalesced, large, [&]<class A>() {
     return CallUse{resources_of<workloads::stress_detail::AllocateKernel<A>, Device>(id),
                    resources_of<workloads::stress_detail::FreeKernel<A>, Device>(id),
-                   resources_of<workloads::stress_detail::PairKernel<A>, Device>(id), own_call_use<A, Device>(id)};
+                   resources_of<workloads::stress_detail::PairKernel<A>, Device>(id),
+                   own_call_use<A, Device>(id)};
   });
 }
 
@@ -54,16 +56,25 @@ constexpr CompiledAllocator make_compiled(simt::DeviceKind kind) {
               },
           .build_instrumented =
               [](kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
-                return kdtree::build_instrumented<Allocator>(Device(workspace.device()), workspace, options);
+                return kdtree::build_instrumented<Allocator>(Device(workspace.device()), workspace,
+                                                             options);
               },
           .build_recorded =
-              [](kdtree::Workspace& workspace, const kdtree::BuildOptions& options, std::size_t capacity) {
-                return kdtree::build_recorded<Allocator>(Device(workspace.device()), workspace, options, capacity);
+              [](kdtree::Workspace& workspace, const kdtree::BuildOptions& options,
+                 std::size_t capacity) {
+                return kdtree::build_recorded<Allocator>(Device(workspace.device()), workspace,
+                                                         options, capacity);
               },
           .kernel_use = kernel_use<Allocator, Device>,
           .call_use = call_use<Allocator, Device>,
-          .exercise = [](const workloads::ExerciseJob& job) { return workloads::exercise<Allocator, Device>(job); },
-          .stress = [](const workloads::StressJob& job) { return workloads::stress<Allocator>(Device(job.device), job); }};
+          .exercise =
+              [](const workloads::ExerciseJob& job) {
+                return workloads::exercise<Allocator, Device>(job);
+              },
+          .stress =
+              [](const workloads::StressJob& job) {
+                return workloads::stress<Allocator>(Device(job.device), job);
+              }};
 }
 
 }  // namespace heapwood::registry

@@ -10,9 +10,9 @@
 #include <string>
 
 #include "alloc/allocator.hpp"
+#include "kdtree/build/build.hpp"
 #include "workloads/exercise.hpp"
 #include "workloads/stress.hpp"
-#include "kdtree/build/build.hpp"
 
 namespace heapwood::registry {
 
@@ -38,7 +38,8 @@ struct CompiledAllocator {
   kdtree::BuildRun (*build)(kdtree::Workspace&, const kdtree::BuildOptions&);
   kdtree::InstrumentedRun (*build_instrumented)(kdtree::Workspace&, const kdtree::BuildOptions&);
   // Records at most `capacity` events.
-  kdtree::RecordedRun (*build_recorded)(kdtree::Workspace&, const kdtree::BuildOptions&, std::size_t capacity);
+  kdtree::RecordedRun (*build_recorded)(kdtree::Workspace&, const kdtree::BuildOptions&,
+                                        std::size_t capacity);
   KernelUse (*kernel_use)(const simt::DeviceId&, kdtree::RefKind);  // of the build kernel
   CallUse (*call_use)(const simt::DeviceId&, bool coalesced, alloc::LargeBackend large);
   // Runs a script of allocator calls (workloads/exercise.hpp), for the conformance tests.
@@ -51,7 +52,9 @@ struct RegisteredAllocator {
   const alloc::AllocatorTraits* traits;
   const CompiledAllocator* cpu;
   const CompiledAllocator* cuda;  // nullptr in builds without CUDA
-  const CompiledAllocator* on(simt::DeviceKind kind) const { return kind == simt::DeviceKind::cpu ? cpu : cuda; }
+  const CompiledAllocator* on(simt::DeviceKind kind) const {
+    return kind == simt::DeviceKind::cpu ? cpu : cuda;
+  }
 };
 
 // In the order of alloc/registry.def.

@@ -55,7 +55,8 @@ std::vector<Vec3> silhouette(const kdtree::MeshView& mesh, const Box& box) {
 }
 
 // A view from this direction that just holds all points, the model in the middle.
-Camera outside_view(const std::vector<Vec3>& points, unsigned up, float azimuth, float elevation, float aspect) {
+Camera outside_view(const std::vector<Vec3>& points, unsigned up, float azimuth, float elevation,
+                    float aspect) {
   const Axes axes(up);
   const Vec3 away = axes.level(azimuth) * std::cos(elevation) + axes.up * std::sin(elevation);
   const Vec3 right = normalize(cross(-away, axes.up));
@@ -66,7 +67,8 @@ Camera outside_view(const std::vector<Vec3>& points, unsigned up, float azimuth,
   const float half = std::tan(radians(outside_fov) / 2) * 0.88f;
   float distance = 0;
   for (const Vec3& p : points) {
-    const float x = std::fabs(dot(p, right) - centre.x) / aspect, y = std::fabs(dot(p, above) - centre.y);
+    const float x = std::fabs(dot(p, right) - centre.x) / aspect,
+                y = std::fabs(dot(p, above) - centre.y);
     distance = std::max(distance, std::max(x, y) / half + dot(p, away) - centre.z);
   }
   const Vec3 target = right * centre.x + above * centre.y + away * centre.z;
@@ -85,11 +87,12 @@ std::vector<Camera> inside_views(const Box& box, unsigned up) {
       for (const float h : {0.15f, 0.3f, 0.45f}) {
         for (const float aim : {0.3f, 0.5f, 0.7f}) {
           const auto place = [&](float l, float w_, float h_) {
-            const Vec3 at =
-                set(set({}, along, box.lo[along] + l * extent[along]), across, box.lo[across] + w_ * extent[across]);
+            const Vec3 at = set(set({}, along, box.lo[along] + l * extent[along]), across,
+                                box.lo[across] + w_ * extent[across]);
             return set(at, up, box.lo[up] + h_ * extent[up]);
           };
-          const Camera camera{place(s, w, h), place(s < 0.5f ? 0.9f : 0.1f, aim, 0.5f * h + 0.12f), inside_fov, up};
+          const Camera camera{place(s, w, h), place(s < 0.5f ? 0.9f : 0.1f, aim, 0.5f * h + 0.12f),
+                              inside_fov, up};
           if (camera.eye != camera.target) views.push_back(camera);
         }
       }
@@ -114,11 +117,13 @@ Inside look_inside(const Scene& scene, const Box& box, unsigned up, bool oriente
       return (static_cast<float>(index) + 0.5f) / static_cast<float>(count);
     };
     const float height = 0.1f + 0.35f * share(i / (level * level), heights);
-    const Vec3 place = set(
-        set(set({}, (up + 1) % 3, share(i % level, level)), (up + 2) % 3, share(i / level % level, level)), up, height);
+    const Vec3 place = set(set(set({}, (up + 1) % 3, share(i % level, level)), (up + 2) % 3,
+                               share(i / level % level, level)),
+                           up, height);
     for (unsigned d = 0; d < directions; ++d) {
       rays.push_back({box.lo + box.extent() * place, 0,
-                      axes.level(radians(360.0f / directions * (static_cast<float>(d) + 0.37f))), far_away});
+                      axes.level(radians(360.0f / directions * (static_cast<float>(d) + 0.37f))),
+                      far_away});
     }
   }
   const std::vector<kdtree::Hit> hits = scene.closest(rays);
@@ -174,7 +179,8 @@ ViewScore judge_view(const Scene& scene, const Camera& camera, float aspect, flo
     view.near += std::clamp((0.08f - distance) / 0.06f, 0.0f, 1.0f);
     ++depths[static_cast<int>(std::floor(std::log2(std::max(distance, 1e-3f)) * 4))];
     const Vec3 n = scene.normal(hits[i].triangle, rays[i]);
-    ++normals[static_cast<int>(std::lround(2 * n.x) * 25 + std::lround(2 * n.y) * 5 + std::lround(2 * n.z))];
+    ++normals[static_cast<int>(std::lround(2 * n.x) * 25 + std::lround(2 * n.y) * 5 +
+                               std::lround(2 * n.z))];
     triangles.insert(hits[i].triangle);
     view.backs += scene.seen_from_behind(hits[i].triangle, rays[i]);
   }
@@ -186,14 +192,16 @@ ViewScore judge_view(const Scene& scene, const Camera& camera, float aspect, flo
   view.depth_variety = variety(depths, 20);
   view.normal_variety = variety(normals, 40);
   view.triangles = static_cast<double>(triangles.size()) / count;
-  view.score = 0.9 * view.depth_variety + 1.0 * view.normal_variety + 0.8 * view.triangles - 1.5 * view.near;
+  view.score =
+      0.9 * view.depth_variety + 1.0 * view.normal_variety + 0.8 * view.triangles - 1.5 * view.near;
   return view;
 }
 
 }  // namespace
 
 ViewScore judge_view(const Scene& scene, const Camera& camera, float aspect) {
-  return judge_view(scene, camera, aspect, length(main_part(scene.mesh(), scene.bounds()).extent()));
+  return judge_view(scene, camera, aspect,
+                    length(main_part(scene.mesh(), scene.bounds()).extent()));
 }
 
 Camera auto_camera(const Scene& scene, unsigned up, float aspect) {
@@ -217,7 +225,8 @@ Camera auto_camera(const Scene& scene, unsigned up, float aspect) {
       const ViewScore view = judge_view(scene, camera, aspect, diagonal);
       oriented = oriented || (view.coverage > 0 && view.backs < 0.05);
       // Models mostly face the front.
-      consider(camera, view.score + (std::fabs(azimuth) < 90 ? 0.1 : 0.0) + (std::fabs(azimuth) < 45 ? 0.15 : 0.0));
+      consider(camera, view.score + (std::fabs(azimuth) < 90 ? 0.1 : 0.0) +
+                           (std::fabs(azimuth) < 45 ? 0.15 : 0.0));
     }
   }
   if (!is_room(look_inside(scene, box, up, oriented))) return best;

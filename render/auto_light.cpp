@@ -23,20 +23,23 @@ Seen look(const Scene& scene, const Camera& camera, const Box& box) {
   std::vector<kdtree::Ray> rays;
   for (unsigned y = 0; y < grid_height; ++y) {
     for (unsigned x = 0; x < grid_width; ++x) {
-      rays.push_back(frame.ray(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f, far_away));
+      rays.push_back(
+          frame.ray(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f, far_away));
     }
   }
   const std::vector<kdtree::Hit> hits = scene.closest(rays);
   Seen seen;
   for (std::size_t i = 0; i < rays.size(); ++i) {
     if (!hits[i].found()) continue;
-    seen.surfaces.push_back({rays[i].origin + rays[i].direction * hits[i].t, scene.normal(hits[i].triangle, rays[i]),
-                             surface_offset(kdtree::corners(scene.mesh(), hits[i].triangle), hits[i].t)});
+    seen.surfaces.push_back(
+        {rays[i].origin + rays[i].direction * hits[i].t, scene.normal(hits[i].triangle, rays[i]),
+         surface_offset(kdtree::corners(scene.mesh(), hits[i].triangle), hits[i].t)});
     seen.distances.push_back(hits[i].t);
   }
   std::sort(seen.distances.begin(), seen.distances.end());
   for (unsigned axis = 0; axis < 3; ++axis) {
-    seen.outside = seen.outside || camera.eye[axis] < box.lo[axis] || camera.eye[axis] > box.hi[axis];
+    seen.outside =
+        seen.outside || camera.eye[axis] < box.lo[axis] || camera.eye[axis] > box.hi[axis];
   }
   return seen;
 }
@@ -85,8 +88,9 @@ Lighting choose_lighting(const Scene& scene, const Camera& camera) {
   const Vec3 up = axis_vector(camera.up);
   const Vec3 right = normalize(frame.right);
   const Vec3 back = cross(right, up);
-  constexpr Vec3 candidates[] = {{0.55f, -0.6f, 0.9f}, {0.55f, 0.6f, 0.9f}, {0.2f, -0.5f, 1.2f}, {0.2f, 0.5f, 1.2f},
-                                 {-0.4f, -0.5f, 1.3f}, {-0.4f, 0.5f, 1.3f}, {0.0f, 0.1f, 2.0f}};
+  constexpr Vec3 candidates[] = {{0.55f, -0.6f, 0.9f}, {0.55f, 0.6f, 0.9f},  {0.2f, -0.5f, 1.2f},
+                                 {0.2f, 0.5f, 1.2f},   {-0.4f, -0.5f, 1.3f}, {-0.4f, 0.5f, 1.3f},
+                                 {0.0f, 0.1f, 2.0f}};
   Lighting best = lighting;
   double best_share = 0;
   for (const Vec3& c : candidates) {

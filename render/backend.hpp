@@ -40,13 +40,13 @@ struct Backend {
   void (*fill_records)(const simt::DeviceId&, const SceneData&, void* records);
   // render and trace return milliseconds. `ticket` holds the first tile; Frame::end_tile is the end
   // of the tiles to render.
-  double (*render)(const simt::DeviceId&, const SceneData&, const Frame&, Pixel* film, std::uint32_t* ticket,
-                   const simt::LaunchLimits&);
-  double (*trace)(const simt::DeviceId&, const SceneData&, bool any, const kdtree::Ray*, kdtree::Hit*,
-                  std::size_t count, const simt::LaunchLimits&);
+  double (*render)(const simt::DeviceId&, const SceneData&, const Frame&, Pixel* film,
+                   std::uint32_t* ticket, const simt::LaunchLimits&);
+  double (*trace)(const simt::DeviceId&, const SceneData&, bool any, const kdtree::Ray*,
+                  kdtree::Hit*, std::size_t count, const simt::LaunchLimits&);
   // Adds the traversal steps of these rays' closest hits to `sums`.
-  void (*count_steps)(const simt::DeviceId&, const SceneData&, const kdtree::Ray*, std::size_t count, StepSums* sums,
-                      const simt::LaunchLimits&);
+  void (*count_steps)(const simt::DeviceId&, const SceneData&, const kdtree::Ray*,
+                      std::size_t count, StepSums* sums, const simt::LaunchLimits&);
   void (*develop)(const simt::DeviceId&, const DevelopPixels&, std::size_t count);
 };
 

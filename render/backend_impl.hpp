@@ -10,14 +10,16 @@ namespace heapwood::render {
 template <class Intersection>
 SceneView<Intersection> view(const SceneData& scene) {
   const auto* records = static_cast<const typename Intersection::Record*>(scene.records);
-  const float slack = scene.bounds.empty() ? 0 : Intersection::diagonal_slack * length(scene.bounds.extent());
+  const float slack =
+      scene.bounds.empty() ? 0 : Intersection::diagonal_slack * length(scene.bounds.extent());
   return {{scene.nodes, records, scene.refs, scene.bounds, slack}, scene.vertices, scene.triangles};
 }
 
 // Calls f with a view whose intersection test matches the scene's records.
 template <class F>
 auto with_intersection(const SceneData& scene, F f) {
-  return scene.watertight ? f(view<kdtree::WatertightIntersection>(scene)) : f(view<kdtree::FastIntersection>(scene));
+  return scene.watertight ? f(view<kdtree::WatertightIntersection>(scene))
+                          : f(view<kdtree::FastIntersection>(scene));
 }
 
 template <class Launcher>
@@ -30,9 +32,9 @@ struct BackendOf {
     const Launcher launcher(device);
     const auto fill = [&](auto* typed) {
       using Record = std::remove_pointer_t<decltype(typed)>;
-      launcher.for_each(scene.ref_count,
-                        kdtree::FillRecords<Record>{scene.vertices, scene.triangles, scene.triangle_count, scene.refs,
-                                                    typed, kdtree::reach_of(scene.bounds)});
+      launcher.for_each(scene.ref_count, kdtree::FillRecords<Record>{
+                                             scene.vertices, scene.triangles, scene.triangle_count,
+                                             scene.refs, typed, kdtree::reach_of(scene.bounds)});
     };
     if (scene.watertight) {
       fill(static_cast<kdtree::CornerRecord*>(records));
@@ -41,12 +43,13 @@ struct BackendOf {
     }
   }
 
-  static double render(const simt::DeviceId& device, const SceneData& scene, const Frame& frame, Pixel* film,
-                       std::uint32_t* ticket, const simt::LaunchLimits& limits) {
+  static double render(const simt::DeviceId& device, const SceneData& scene, const Frame& frame,
+                       Pixel* film, std::uint32_t* ticket, const simt::LaunchLimits& limits) {
     const Launcher launcher(device);
     return with_intersection(scene, [&]<class Intersection>(const SceneView<Intersection>& view) {
       const auto launch = [&]<class Integrator>(Integrator) {
-        return launcher.launch(RenderKernel<Intersection, Integrator>{view, frame, film, ticket}, 0, limits);
+        return launcher.launch(RenderKernel<Intersection, Integrator>{view, frame, film, ticket}, 0,
+                               limits);
       };
       switch (frame.mode) {
         case Mode::shaded:
@@ -61,13 +64,15 @@ struct BackendOf {
     });
   }
 
-  static double trace(const simt::DeviceId& device, const SceneData& scene, bool any, const kdtree::Ray* rays,
-                      kdtree::Hit* hits, std::size_t count, const simt::LaunchLimits& limits) {
+  static double trace(const simt::DeviceId& device, const SceneData& scene, bool any,
+                      const kdtree::Ray* rays, kdtree::Hit* hits, std::size_t count,
+                      const simt::LaunchLimits& limits) {
     const Launcher launcher(device);
     if constexpr (Launcher::Warp::width == 1) {
       if (!scene.watertight && !any) {
-        return launcher.launch(SerialTraceKernel{view<kdtree::FastIntersection>(scene).tree, rays, hits, count}, 0,
-                               limits);
+        return launcher.launch(
+            SerialTraceKernel{view<kdtree::FastIntersection>(scene).tree, rays, hits, count}, 0,
+            limits);
       }
     }
     const auto launch = [&](const auto& kernel) {
@@ -87,15 +92,17 @@ struct BackendOf {
                             : either(view<ScratchIntersection>(scene));
   }
 
-  static void count_steps(const simt::DeviceId& device, const SceneData& scene, const kdtree::Ray* rays,
-                          std::size_t count, StepSums* sums, const simt::LaunchLimits& limits) {
+  static void count_steps(const simt::DeviceId& device, const SceneData& scene,
+                          const kdtree::Ray* rays, std::size_t count, StepSums* sums,
+                          const simt::LaunchLimits& limits) {
     const Launcher launcher(device);
     with_intersection(scene, [&]<class Intersection>(const SceneView<Intersection>& view) {
       return launcher.launch(CountKernel<Intersection>{view.tree, rays, count, sums}, 0, limits);
     });
   }
 
-  static void develop(const simt::DeviceId& device, const DevelopPixels& pixels, std::size_t count) {
+  static void develop(const simt::DeviceId& device, const DevelopPixels& pixels,
+                      std::size_t count) {
     Launcher(device).for_each(count, pixels);
   }
 

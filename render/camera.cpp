@@ -20,7 +20,8 @@ bool finite(Vec3 v) { return std::isfinite(v.x) && std::isfinite(v.y) && std::is
 
 void check_fov(float fov) {
   if (!(fov > 0 && fov < 180)) {
-    throw Error(Exit::usage, "camera: the vertical field of view must be between 0 and 180 degrees");
+    throw Error(Exit::usage,
+                "camera: the vertical field of view must be between 0 and 180 degrees");
   }
 }
 
@@ -52,8 +53,9 @@ std::string shortest(T value) {
   const double magnitude = std::fabs(static_cast<double>(value));
   // 100000 and not 1e+05: coordinates are read by people, too.
   const bool plain = magnitude == 0 || (magnitude >= 1e-5 && magnitude < 1e15);
-  const auto end =
-      std::to_chars(text, text + sizeof text, value, plain ? std::chars_format::fixed : std::chars_format::general).ptr;
+  const auto end = std::to_chars(text, text + sizeof text, value,
+                                 plain ? std::chars_format::fixed : std::chars_format::general)
+                       .ptr;
   return {text, end};
 }
 
@@ -89,15 +91,16 @@ std::array<double, 7> parse_numbers(const std::string& text) {
                                   : *end == '\0'     ? "is the last, 7 are needed"
                                   : expected == '\0' ? "is not the last"
                                                      : "is followed by something else than a comma";
-      throw Error(Exit::usage, "camera '" + text + "': number " + std::to_string(i + 1) + " " + problem +
-                                   "; expected ex,ey,ez,tx,ty,tz,fov");
+      throw Error(Exit::usage, "camera '" + text + "': number " + std::to_string(i + 1) + " " +
+                                   problem + "; expected ex,ey,ez,tx,ty,tz,fov");
     }
     if (!(std::fabs(number[i]) <= std::numeric_limits<float>::max())) {
       throw Error(Exit::usage, "camera: all seven numbers must be finite");
     }
     at = end + 1;
   }
-  if (number[0] == number[3] && number[1] == number[4] && number[2] == number[5]) throw Error(Exit::usage, same_point);
+  if (number[0] == number[3] && number[1] == number[4] && number[2] == number[5])
+    throw Error(Exit::usage, same_point);
   check_fov(static_cast<float>(number[6]));
   return number;
 }
@@ -126,7 +129,8 @@ Camera parse_camera(const std::string& text, unsigned up, const Vec3d& origin) {
 std::string to_string(const Camera& camera, const Vec3d& origin) {
   std::string text;
   for (const Vec3& point : {camera.eye, camera.target}) {
-    text += text_of(point.x, origin.x) + "," + text_of(point.y, origin.y) + "," + text_of(point.z, origin.z) + ",";
+    text += text_of(point.x, origin.x) + "," + text_of(point.y, origin.y) + "," +
+            text_of(point.z, origin.z) + ",";
   }
   return text + text_of(camera.fov, 0);
 }
@@ -137,7 +141,8 @@ std::string to_arguments(const Camera& camera, const Vec3d& origin) {
 
 Camera representable(const Camera& camera, const Vec3d& origin) {
   const auto nearest = [&](Vec3 point) {
-    return Vec3{representable(point.x, origin.x), representable(point.y, origin.y), representable(point.z, origin.z)};
+    return Vec3{representable(point.x, origin.x), representable(point.y, origin.y),
+                representable(point.z, origin.z)};
   };
   const Camera moved{nearest(camera.eye), nearest(camera.target), camera.fov, camera.up};
   return moved.eye == moved.target ? camera : moved;
@@ -153,7 +158,8 @@ CameraFrame make_frame(const Camera& camera, unsigned width, unsigned height) {
   if (!(length(right) > 1e-6f)) right = cross(frame.forward, axis_vector((camera.up + 1) % 3));
   right = normalize_in_double(right);
   const Vec3 up = cross(right, frame.forward);
-  const float half = static_cast<float>(std::tan(static_cast<double>(camera.fov) * std::numbers::pi / 360));
+  const float half =
+      static_cast<float>(std::tan(static_cast<double>(camera.fov) * std::numbers::pi / 360));
   frame.right = right * (half * static_cast<float>(width) / static_cast<float>(height));
   frame.up = up * half;
   frame.inverse_width = 1.0f / static_cast<float>(width);

@@ -35,7 +35,8 @@ Camera representable(const Camera& camera, const Vec3d& origin);
 
 // A camera ready to make rays of a picture.
 struct CameraFrame {
-  Vec3 eye, forward, right, up;  // right and up are scaled by half the picture's extent at distance 1
+  Vec3 eye, forward, right,
+      up;  // right and up are scaled by half the picture's extent at distance 1
   float inverse_width, inverse_height;
 
   // (x, y) in pixels from the top left corner; (0.5, 0.5) is the first pixel's centre.

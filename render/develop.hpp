@@ -56,7 +56,8 @@ SIMT_FN inline Vec3 ramp(Mode mode, const Range& range, double v) {
 }
 
 // The colour of a pixel whose sums are over `samples` samples.
-SIMT_FN inline Rgb8 develop(const Pixel& p, unsigned samples, const Development& how, const Range& range) {
+SIMT_FN inline Rgb8 develop(const Pixel& p, unsigned samples, const Development& how,
+                            const Range& range) {
   const double share = samples > 0 ? 1.0 / samples : 0;
   if (shows_numbers(how.mode)) {
     const auto hit = static_cast<float>(p.a * share), missed = static_cast<float>(1 - p.a * share);
@@ -71,7 +72,9 @@ SIMT_FN inline Rgb8 develop(const Pixel& p, unsigned samples, const Development&
     };
     return {plain(p.r), plain(p.g), plain(p.b)};
   }
-  const auto light = [&](double sum) { return static_cast<float>(tone_curve(sum * share * how.exposure)); };
+  const auto light = [&](double sum) {
+    return static_cast<float>(tone_curve(sum * share * how.exposure));
+  };
   return encode({light(p.r), light(p.g), light(p.b)});
 }
 

@@ -40,9 +40,11 @@ struct Legend {
     title = mode == Mode::heatmap  ? "steps per ray (max " + number(largest) + ")"
             : mode == Mode::leaves ? "triangles in the leaf (max " + number(largest) + ")"
                                    : "distance";
-    for (unsigned tick = 0; tick < 3; ++tick) labels[tick] = number(range.low + (range.high - range.low) * tick / 2);
+    for (unsigned tick = 0; tick < 3; ++tick)
+      labels[tick] = number(range.low + (range.high - range.low) * tick / 2);
     const unsigned end = std::max(text_width(labels[0], 1), text_width(labels[2], 1));
-    width = std::max({160u, text_width(title, 1), text_width(labels[1], 1) + 2 * (end + glyph_advance)});
+    width = std::max(
+        {160u, text_width(title, 1), text_width(labels[1], 1) + 2 * (end + glyph_advance)});
   }
 };
 
@@ -69,8 +71,8 @@ void draw_legend(Image& image, const Film& film, Mode mode, const Range& range) 
     }
     y += static_cast<int>(bar + gap);
     for (unsigned tick = 0; tick <= 2; ++tick) {
-      shade_rectangle(image, x + static_cast<int>(width * tick / 2) - (tick == 2), y - static_cast<int>(gap), 1,
-                      gap / 2, ink, 1);
+      shade_rectangle(image, x + static_cast<int>(width * tick / 2) - (tick == 2),
+                      y - static_cast<int>(gap), 1, gap / 2, ink, 1);
       // Aligned left, centred, aligned right.
       const unsigned space = width - text_width(legend.labels[tick], scale);
       draw_text(image, x + static_cast<int>(space * tick / 2), y, legend.labels[tick], ink, scale);

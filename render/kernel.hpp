@@ -34,7 +34,8 @@ struct RenderKernel {
     const std::uint32_t columns = (frame.width + tile_width - 1) / tile_width;
     for (;;) {
       std::uint32_t tile = 0;
-      if (warp.lane() == 0) tile = simt::atomic_ref<std::uint32_t>(*ticket).fetch_add(1, simt::relaxed);
+      if (warp.lane() == 0)
+        tile = simt::atomic_ref<std::uint32_t>(*ticket).fetch_add(1, simt::relaxed);
       tile = warp.shfl(tile, 0);
       if (tile >= frame.end_tile || warp.any(warp.aborted())) return;
       for (std::uint32_t i = warp.lane(); i < tile_width * tile_height; i += Warp::width) {
@@ -64,7 +65,8 @@ struct SlopeScratch {
 };
 using ScratchIntersection = kdtree::PlaneIntersection<kdtree::SlopesInScratch>;
 
-SIMT_INLINE ScratchIntersection make_intersection(const kdtree::Ray& ray, SlopeScratch& scratch, unsigned lane,
+SIMT_INLINE ScratchIntersection make_intersection(const kdtree::Ray& ray, SlopeScratch& scratch,
+                                                  unsigned lane,
                                                   const kdtree::TreeView<ScratchIntersection>&) {
   return ScratchIntersection(ray, kdtree::SlopesInScratch(scratch.slope + lane));
 }
@@ -123,7 +125,8 @@ struct TraceKernel {
       kdtree::NoCounters none;
       hit = kdtree::closest_hit(tree, test, ray, none);
     }
-    *reinterpret_cast<kdtree::Row*>(hits + i) = {hit.t, hit.u, hit.v, simt::from_bits(hit.triangle)};
+    *reinterpret_cast<kdtree::Row*>(hits + i) = {hit.t, hit.u, hit.v,
+                                                 simt::from_bits(hit.triangle)};
   }
 };
 
@@ -141,8 +144,10 @@ struct SerialTraceKernel {
   void operator()(Warp& warp, Scratch&) const {
     // Long enough that sorting the rays pays off, short enough that every thread gets several
     // blocks.
-    const std::size_t block = std::clamp<std::size_t>(count / (4 * warp.workers()), 4096, kdtree::ray_span);
-    for (std::size_t i = warp.worker() * block; i < count && !warp.aborted(); i += warp.workers() * block) {
+    const std::size_t block =
+        std::clamp<std::size_t>(count / (4 * warp.workers()), 4096, kdtree::ray_span);
+    for (std::size_t i = warp.worker() * block; i < count && !warp.aborted();
+         i += warp.workers() * block) {
       kdtree::closest_hits(tree, rays + i, hits + i, count - i < block ? count - i : block);
     }
   }
@@ -164,7 +169,8 @@ struct CountKernel {
   SIMT_FN void operator()(Warp& warp, Scratch&) const {
     const std::size_t stride = std::size_t{warp.workers()} * Warp::width;
     StepSums mine;
-    for (std::size_t i = std::size_t{warp.worker()} * Warp::width + warp.lane(); i < count; i += stride) {
+    for (std::size_t i = std::size_t{warp.worker()} * Warp::width + warp.lane(); i < count;
+         i += stride) {
       if (warp.aborted()) return;
       kdtree::Counters cost;
       kdtree::closest_hit(tree, rays[i], cost);

@@ -48,7 +48,9 @@ SIMT_INLINE LightSample sample_key(const Lighting& lighting, Vec3 position, Poin
 
 // Unoccluded ambient light from a direction: interpolates between ground (below) and sky (above).
 SIMT_INLINE Vec3 surroundings(const Lighting& lighting, Vec3 direction) {
-  const float height = lighting.up == 0 ? direction.x : lighting.up == 1 ? direction.y : direction.z;
+  const float height = lighting.up == 0   ? direction.x
+                       : lighting.up == 1 ? direction.y
+                                          : direction.z;
   const float share = 0.5f + 0.5f * height;
   return lighting.ground * (1 - share) + lighting.sky * share;
 }

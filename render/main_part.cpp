@@ -58,7 +58,8 @@ class Slices {
     Gap gap{};
     gap.middle = static_cast<float>(lo_ + static_cast<double>(best_from + best_to) / 2 / scale_);
     gap.width = static_cast<double>(best_to - best_from) / scale_;
-    for (std::size_t i = 0; i < slices; ++i) (i < best_from ? gap.area_below : gap.area_above) += areas_[i];
+    for (std::size_t i = 0; i < slices; ++i)
+      (i < best_from ? gap.area_below : gap.area_above) += areas_[i];
     return gap;
   }
 

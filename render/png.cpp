@@ -26,7 +26,8 @@ struct Closer {
 
 // Called by stb for each piece of the file.
 void append(void* context, void* data, int size) {
-  static_cast<std::string*>(context)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
+  static_cast<std::string*>(context)->append(static_cast<const char*>(data),
+                                             static_cast<std::size_t>(size));
 }
 
 }  // namespace

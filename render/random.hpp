@@ -29,7 +29,8 @@ struct Point2 {
 // The random numbers of one pixel.
 class PixelRandom {
  public:
-  SIMT_INLINE PixelRandom(std::uint32_t seed, std::uint32_t pixel) : pixel_(pcg(pixel ^ pcg(seed))) {}
+  SIMT_INLINE PixelRandom(std::uint32_t seed, std::uint32_t pixel)
+      : pixel_(pcg(pixel ^ pcg(seed))) {}
 
   SIMT_INLINE float value(std::uint32_t sample, std::uint32_t dimension) const {
     return unit_interval(pcg(pixel_ + pcg(sample + pcg(dimension))));
@@ -67,7 +68,8 @@ SIMT_INLINE Vec3 cosine_direction(Vec3 n, Point2 u) {
   const float phi = 6.28318530718f * u.y;
   Vec3 s, t;
   basis(n, s, t);
-  return normalize(s * (r * std::cos(phi)) + t * (r * std::sin(phi)) + n * std::sqrt(simt::max(0.0f, 1 - u.x)));
+  return normalize(s * (r * std::cos(phi)) + t * (r * std::sin(phi)) +
+                   n * std::sqrt(simt::max(0.0f, 1 - u.x)));
 }
 
 // A uniformly distributed point of the unit disc.

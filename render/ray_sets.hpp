@@ -35,6 +35,7 @@ struct RayMeasurement {
   std::vector<kdtree::Hit> found;  // per ray
 };
 // `seconds` is the time limit of each launch. Throws as Launcher::launch does (simt/launch.hpp).
-RayMeasurement measure_rays(const Scene& scene, std::span<const kdtree::Ray> rays, int runs, double seconds);
+RayMeasurement measure_rays(const Scene& scene, std::span<const kdtree::Ray> rays, int runs,
+                            double seconds);
 
 }  // namespace heapwood::render

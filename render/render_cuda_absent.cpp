@@ -6,7 +6,8 @@ namespace heapwood::render {
 
 const Backend& cuda_backend() {
   throw Error(Exit::device,
-              "rendering on a GPU: this program was built without CUDA; use --device cpu, or rebuild with a "
+              "rendering on a GPU: this program was built without CUDA; use --device cpu, or "
+              "rebuild with a "
               "CUDA compiler: make demo CUDA=on");
 }
 

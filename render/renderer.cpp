@@ -15,17 +15,19 @@ namespace {
 constexpr struct {
   Mode mode;
   const char* name;
-} modes[] = {{Mode::shaded, "shaded"}, {Mode::path, "path"},       {Mode::ao, "ao"},        {Mode::normals, "normals"},
-             {Mode::depth, "depth"},   {Mode::heatmap, "heatmap"}, {Mode::leaves, "leaves"}};
+} modes[] = {{Mode::shaded, "shaded"},   {Mode::path, "path"},   {Mode::ao, "ao"},
+             {Mode::normals, "normals"}, {Mode::depth, "depth"}, {Mode::heatmap, "heatmap"},
+             {Mode::leaves, "leaves"}};
 
 void check(const RenderJob& job) {
   if (job.width < 1 || job.height < 1 || job.width > max_side || job.height > max_side) {
-    throw Error(Exit::usage, "picture size " + std::to_string(job.width) + "x" + std::to_string(job.height) +
-                                 ": each side must be 1 to " + std::to_string(max_side) + " pixels");
+    throw Error(Exit::usage, "picture size " + std::to_string(job.width) + "x" +
+                                 std::to_string(job.height) + ": each side must be 1 to " +
+                                 std::to_string(max_side) + " pixels");
   }
   if (job.spp < 1 || job.spp > max_spp) {
-    throw Error(Exit::usage,
-                "samples per pixel: " + std::to_string(job.spp) + ": expected 1 to " + std::to_string(max_spp));
+    throw Error(Exit::usage, "samples per pixel: " + std::to_string(job.spp) + ": expected 1 to " +
+                                 std::to_string(max_spp));
   }
 }
 
@@ -91,11 +93,13 @@ std::vector<Pixel> Progressive::rows(unsigned first, unsigned count) const {
   return film_.download(some.first, some.count);
 }
 
-void Progressive::develop_rows(unsigned first, unsigned count, unsigned samples, const Development& how,
-                               const Range& range, std::uint32_t* rgba) const {
+void Progressive::develop_rows(unsigned first, unsigned count, unsigned samples,
+                               const Development& how, const Range& range,
+                               std::uint32_t* rgba) const {
   const Pixels some = pixels(first, count);
   backend(scene_->device())
-      .develop(scene_->device(), {film_.data() + some.first, rgba + some.first, samples, how, range}, some.count);
+      .develop(scene_->device(),
+               {film_.data() + some.first, rgba + some.first, samples, how, range}, some.count);
 }
 
 double Progressive::launch(unsigned samples, unsigned first_row, unsigned rows, double seconds) {

@@ -53,8 +53,8 @@ class Progressive {
   // Sums of the pixels in rows [first, first + count) of tiles.
   std::vector<Pixel> rows(unsigned first, unsigned count) const;
   // Develops these rows into a picture in device memory, which starts at `rgba` (DevelopPixels).
-  void develop_rows(unsigned first, unsigned count, unsigned samples, const Development& how, const Range& range,
-                    std::uint32_t* rgba) const;
+  void develop_rows(unsigned first, unsigned count, unsigned samples, const Development& how,
+                    const Range& range, std::uint32_t* rgba) const;
 
  private:
   struct Pixels {

@@ -21,7 +21,8 @@ bool is_coarse(const kdtree::MeshView& mesh, const Box& bounds) {
   // test_closed_meshes.cpp). Triangles of the meshes in docs/performance.md are 14 times as high
   // and more, and the meshes fill their scenes.
   constexpr double min_height_in_errors = 512, max_distance_in_spreads = 16;
-  const double reach = kdtree::reach_of(bounds), min_height = min_height_in_errors * kdtree::plane_error(reach);
+  const double reach = kdtree::reach_of(bounds),
+               min_height = min_height_in_errors * kdtree::plane_error(reach);
   double area = 0, coarse_area = 0;
   double mean[3] = {}, square[3] = {};  // of the triangles' positions, by area
   for (std::uint32_t id = 0; id < mesh.triangles.size(); ++id) {
@@ -43,10 +44,12 @@ bool is_coarse(const kdtree::MeshView& mesh, const Box& bounds) {
   for (unsigned axis = 0; axis < 3; ++axis) {
     variance += square[axis] / area - (mean[axis] / area) * (mean[axis] / area);
   }
-  return coarse_area > 0.5 * area || variance * max_distance_in_spreads * max_distance_in_spreads < 1;
+  return coarse_area > 0.5 * area ||
+         variance * max_distance_in_spreads * max_distance_in_spreads < 1;
 }
 
-Scene::Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtree::MeshView& mesh, bool watertight)
+Scene::Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtree::MeshView& mesh,
+             bool watertight)
     : host_(mesh), mesh_(device, mesh) {
   // Replaces a tree without nodes (an empty scene).
   const std::vector empty{kdtree::Node::make_leaf(0, 0)};
@@ -75,11 +78,16 @@ double Scene::fill_records() const {
 }
 
 std::size_t Scene::device_bytes() const {
-  return mesh_.vertices.bytes() + mesh_.triangles.bytes() + tree_.nodes.bytes() + tree_.refs.bytes() + records_.bytes();
+  return mesh_.vertices.bytes() + mesh_.triangles.bytes() + tree_.nodes.bytes() +
+         tree_.refs.bytes() + records_.bytes();
 }
 
-std::vector<kdtree::Hit> Scene::closest(std::span<const kdtree::Ray> rays) const { return trace(rays, false); }
-std::vector<kdtree::Hit> Scene::occluded(std::span<const kdtree::Ray> rays) const { return trace(rays, true); }
+std::vector<kdtree::Hit> Scene::closest(std::span<const kdtree::Ray> rays) const {
+  return trace(rays, false);
+}
+std::vector<kdtree::Hit> Scene::occluded(std::span<const kdtree::Ray> rays) const {
+  return trace(rays, true);
+}
 
 Vec3 Scene::normal(std::uint32_t triangle, const kdtree::Ray& ray) const {
   const Vec3 n = geometric_normal(kdtree::corners(host_, triangle));

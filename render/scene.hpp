@@ -21,7 +21,8 @@ class Scene {
   // Uploads tree and mesh and computes the triangle records on the device. The mesh must outlive
   // the scene, the tree need not. A coarse mesh is traced with the watertight test, whether asked
   // for or not. Throws Error if memory is exhausted.
-  Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtree::MeshView& mesh, bool watertight = false);
+  Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtree::MeshView& mesh,
+        bool watertight = false);
 
   const simt::DeviceId& device() const { return mesh_.device(); }
   const Box& bounds() const { return data_.bounds; }

@@ -34,10 +34,10 @@ struct Frame {
   Lighting lighting;
   std::uint32_t width, height;
   std::uint32_t first_sample, samples;  // of this pass
-  std::uint32_t end_tile;               // tiles from the ticket's start up to this one are rendered (kernel.hpp)
-  std::uint32_t total_samples;          // of the picture
-  std::uint32_t occlusion_rays;         // a sample, shaded and ao
-  std::uint32_t bounces;                // path
+  std::uint32_t end_tile;  // tiles from the ticket's start up to this one are rendered (kernel.hpp)
+  std::uint32_t total_samples;   // of the picture
+  std::uint32_t occlusion_rays;  // a sample, shaded and ao
+  std::uint32_t bounces;         // path
   std::uint32_t seed;
   Mode mode;
 };
@@ -53,7 +53,8 @@ inline constexpr float far_away = 1e30f;
 
 // Dimensions of PixelRandom, one use each.
 namespace dimension {
-inline constexpr std::uint32_t filter = 0, light = 2, occlusion = 4, reach = 6, bounce = 8;  // bounce: 6 for each
+inline constexpr std::uint32_t filter = 0, light = 2, occlusion = 4, reach = 6,
+                               bounce = 8;  // bounce: 6 for each
 }
 
 struct Surface {
@@ -78,17 +79,21 @@ SIMT_INLINE Vec3 geometric_normal(const Corners& t) {
 }
 
 template <class Intersection>
-SIMT_INLINE Surface surface_at(const SceneView<Intersection>& scene, const kdtree::Ray& ray, const kdtree::Hit& hit) {
+SIMT_INLINE Surface surface_at(const SceneView<Intersection>& scene, const kdtree::Ray& ray,
+                               const kdtree::Hit& hit) {
   const Triangle t = scene.triangles[hit.triangle];
   const Corners corners{scene.vertices[t.v[0]], scene.vertices[t.v[1]], scene.vertices[t.v[2]]};
   const Vec3 n = geometric_normal(corners);
-  return {ray.origin + ray.direction * hit.t, dot(n, ray.direction) > 0 ? -n : n, surface_offset(corners, hit.t)};
+  return {ray.origin + ray.direction * hit.t, dot(n, ray.direction) > 0 ? -n : n,
+          surface_offset(corners, hit.t)};
 }
 
-SIMT_INLINE float tent(float u) { return u < 0.5f ? std::sqrt(2 * u) - 1 : 1 - std::sqrt(simt::max(0.0f, 2 - 2 * u)); }
+SIMT_INLINE float tent(float u) {
+  return u < 0.5f ? std::sqrt(2 * u) - 1 : 1 - std::sqrt(simt::max(0.0f, 2 - 2 * u));
+}
 
-SIMT_INLINE kdtree::Ray camera_ray(const Frame& frame, const PixelRandom& random, std::uint32_t x, std::uint32_t y,
-                                   std::uint32_t sample) {
+SIMT_INLINE kdtree::Ray camera_ray(const Frame& frame, const PixelRandom& random, std::uint32_t x,
+                                   std::uint32_t y, std::uint32_t sample) {
   float px = static_cast<float>(x) + 0.5f, py = static_cast<float>(y) + 0.5f;
   if (frame.total_samples > 1) {
     const Point2 u = random.even_point(sample, dimension::filter);
@@ -100,7 +105,8 @@ SIMT_INLINE kdtree::Ray camera_ray(const Frame& frame, const PixelRandom& random
 
 // Light that arrives from the key light at a surface, shadow included.
 template <class Intersection>
-SIMT_INLINE Vec3 key_light(const SceneView<Intersection>& scene, const Frame& frame, const Surface& at, Point2 u) {
+SIMT_INLINE Vec3 key_light(const SceneView<Intersection>& scene, const Frame& frame,
+                           const Surface& at, Point2 u) {
   const LightSample light = sample_key(frame.lighting, at.position, disc(u));
   const float cosine = dot(at.normal, light.direction);
   if (!(cosine > 0)) return {};
@@ -112,13 +118,15 @@ SIMT_INLINE Vec3 key_light(const SceneView<Intersection>& scene, const Frame& fr
 // taken to be a fixed dim share. The reach varies from ray to ray, so that occlusion fades with distance instead of
 // ending.
 template <class Intersection>
-SIMT_INLINE Vec3 ambient_light(const SceneView<Intersection>& scene, const Frame& frame, const PixelRandom& random,
-                               const Surface& at, std::uint32_t sample, std::uint32_t rays) {
+SIMT_INLINE Vec3 ambient_light(const SceneView<Intersection>& scene, const Frame& frame,
+                               const PixelRandom& random, const Surface& at, std::uint32_t sample,
+                               std::uint32_t rays) {
   Vec3 sum;
   for (std::uint32_t i = 0; i < rays; ++i) {
     const std::uint32_t k = sample * rays + i;
     const Vec3 d = cosine_direction(at.normal, random.even_point(k, dimension::occlusion));
-    const float reach = frame.lighting.ambient_reach * (0.05f + 0.95f * random.even_value(k, dimension::reach));
+    const float reach =
+        frame.lighting.ambient_reach * (0.05f + 0.95f * random.even_value(k, dimension::reach));
     const kdtree::Ray ray{start_above(at), 0, d, reach};
     const Vec3 light = surroundings(frame.lighting, d);
     sum = sum + (kdtree::any_hit(scene.tree, ray) ? light * frame.lighting.occluded : light);
@@ -141,9 +149,11 @@ SIMT_INLINE bool floor_at(const Lighting& lighting, const kdtree::Ray& ray, Surf
 // How bright a point of the floor is, as a share of what it would be with nothing on it: 1 exactly where nothing is in
 // the way, so that the floor shows only as shadow on the background and has no edge.
 template <class Intersection>
-SIMT_INLINE float floor_share(const SceneView<Intersection>& scene, const Frame& frame, const PixelRandom& random,
-                              const Surface& at, std::uint32_t sample, std::uint32_t rays, float reach) {
-  const LightSample light = sample_key(frame.lighting, at.position, disc(random.even_point(sample, dimension::light)));
+SIMT_INLINE float floor_share(const SceneView<Intersection>& scene, const Frame& frame,
+                              const PixelRandom& random, const Surface& at, std::uint32_t sample,
+                              std::uint32_t rays, float reach) {
+  const LightSample light =
+      sample_key(frame.lighting, at.position, disc(random.even_point(sample, dimension::light)));
   const Vec3 start = start_above(at);
   float open = light.colour.y * simt::max(0.0f, dot(at.normal, light.direction)), got = open;
   if (open > 0 && kdtree::any_hit(scene.tree, {start, 0, light.direction, light.distance})) got = 0;
@@ -160,8 +170,9 @@ SIMT_INLINE float floor_share(const SceneView<Intersection>& scene, const Frame&
 
 struct Features {
   template <class Intersection>
-  static SIMT_INLINE void add(const SceneView<Intersection>& scene, const Frame& frame, const PixelRandom& random,
-                              std::uint32_t x, std::uint32_t y, std::uint32_t sample, Pixel& sum) {
+  static SIMT_INLINE void add(const SceneView<Intersection>& scene, const Frame& frame,
+                              const PixelRandom& random, std::uint32_t x, std::uint32_t y,
+                              std::uint32_t sample, Pixel& sum) {
     const kdtree::Ray ray = camera_ray(frame, random, x, y, sample);
     kdtree::Counters count;
     const kdtree::Hit hit = kdtree::closest_hit(scene.tree, ray, count);
@@ -189,8 +200,9 @@ struct Features {
 
 struct Shaded {
   template <class Intersection>
-  static SIMT_INLINE void add(const SceneView<Intersection>& scene, const Frame& frame, const PixelRandom& random,
-                              std::uint32_t x, std::uint32_t y, std::uint32_t sample, Pixel& sum) {
+  static SIMT_INLINE void add(const SceneView<Intersection>& scene, const Frame& frame,
+                              const PixelRandom& random, std::uint32_t x, std::uint32_t y,
+                              std::uint32_t sample, Pixel& sum) {
     const kdtree::Ray ray = camera_ray(frame, random, x, y, sample);
     const kdtree::Hit hit = kdtree::closest_hit(scene.tree, ray);
     const float row = (static_cast<float>(y) + 0.5f) * frame.camera.inverse_height;
@@ -198,7 +210,8 @@ struct Shaded {
     if (!hit.found()) {
       float share = 1;
       if (floor_at(frame.lighting, ray, at)) {
-        share = floor_share(scene, frame, random, at, sample, frame.occlusion_rays, frame.lighting.ambient_reach);
+        share = floor_share(scene, frame, random, at, sample, frame.occlusion_rays,
+                            frame.lighting.ambient_reach);
       }
       return add_colour(sum, background(frame.lighting, row) * share);
     }
@@ -208,7 +221,8 @@ struct Shaded {
     const Vec3 ambient = ambient_light(scene, frame, random, at, sample, frame.occlusion_rays);
     // A weak light at the eye keeps shape in what the key light does not reach.
     const float headlight = frame.lighting.headlight * -dot(at.normal, ray.direction);
-    add_colour(sum, frame.lighting.albedo * (key + ambient + Vec3{headlight, headlight, headlight}));
+    add_colour(sum,
+               frame.lighting.albedo * (key + ambient + Vec3{headlight, headlight, headlight}));
   }
 
  private:
@@ -221,8 +235,9 @@ struct Shaded {
 
 struct Occlusion {
   template <class Intersection>
-  static SIMT_INLINE void add(const SceneView<Intersection>& scene, const Frame& frame, const PixelRandom& random,
-                              std::uint32_t x, std::uint32_t y, std::uint32_t sample, Pixel& sum) {
+  static SIMT_INLINE void add(const SceneView<Intersection>& scene, const Frame& frame,
+                              const PixelRandom& random, std::uint32_t x, std::uint32_t y,
+                              std::uint32_t sample, Pixel& sum) {
     const kdtree::Ray ray = camera_ray(frame, random, x, y, sample);
     const kdtree::Hit hit = kdtree::closest_hit(scene.tree, ray);
     float open = 1;
@@ -233,7 +248,8 @@ struct Occlusion {
       for (std::uint32_t i = 0; i < frame.occlusion_rays; ++i) {
         const std::uint32_t k = sample * frame.occlusion_rays + i;
         const Vec3 d = cosine_direction(at.normal, random.even_point(k, dimension::occlusion));
-        const float reach = frame.lighting.ambient_reach * (0.05f + 0.95f * random.even_value(k, dimension::reach));
+        const float reach =
+            frame.lighting.ambient_reach * (0.05f + 0.95f * random.even_value(k, dimension::reach));
         free += kdtree::any_hit(scene.tree, {start_above(at), 0, d, reach}) ? 0 : 1;
       }
       open = static_cast<float>(free) / static_cast<float>(frame.occlusion_rays);
@@ -246,8 +262,9 @@ struct Occlusion {
 
 struct PathTraced {
   template <class Intersection>
-  static SIMT_INLINE void add(const SceneView<Intersection>& scene, const Frame& frame, const PixelRandom& random,
-                              std::uint32_t x, std::uint32_t y, std::uint32_t sample, Pixel& sum) {
+  static SIMT_INLINE void add(const SceneView<Intersection>& scene, const Frame& frame,
+                              const PixelRandom& random, std::uint32_t x, std::uint32_t y,
+                              std::uint32_t sample, Pixel& sum) {
     kdtree::Ray ray = camera_ray(frame, random, x, y, sample);
     Vec3 throughput{1, 1, 1}, light;
     for (std::uint32_t bounce = 0; bounce <= frame.bounces; ++bounce) {
@@ -255,7 +272,8 @@ struct PathTraced {
       if (!hit.found()) {
         Vec3 seen;
         if (bounce == 0) {
-          seen = background(frame.lighting, (static_cast<float>(y) + 0.5f) * frame.camera.inverse_height);
+          seen = background(frame.lighting,
+                            (static_cast<float>(y) + 0.5f) * frame.camera.inverse_height);
           Surface at;
           if (floor_at(frame.lighting, ray, at)) {
             seen = seen * floor_share(scene, frame, random, at, sample, 1, far_away);

@@ -66,8 +66,8 @@ constexpr Glyph font[] = {
 
 const Glyph* find(char c) {
   const char wanted = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  const auto* glyph =
-      std::find_if(std::begin(font), std::end(font), [&](const Glyph& g) { return g.character == wanted; });
+  const auto* glyph = std::find_if(std::begin(font), std::end(font),
+                                   [&](const Glyph& g) { return g.character == wanted; });
   return glyph == std::end(font) ? nullptr : glyph;
 }
 
@@ -77,12 +77,13 @@ void draw_text(Image& image, int x, int y, std::string_view text, Rgb8 colour, u
   for (const char c : text) {
     if (const Glyph* glyph = find(c)) {
       // Characters with descenders.
-      const unsigned drop = std::string_view("gpqy,").find(glyph->character) != std::string_view::npos ? scale : 0;
+      const unsigned drop =
+          std::string_view("gpqy,").find(glyph->character) != std::string_view::npos ? scale : 0;
       for (unsigned row = 0; row < glyph_height; ++row) {
         for (unsigned column = 0; column < 5; ++column) {
           if (!(glyph->rows[row] >> (4 - column) & 1)) continue;
-          shade_rectangle(image, x + static_cast<int>(column * scale), y + static_cast<int>(row * scale + drop), scale,
-                          scale, colour, 1);
+          shade_rectangle(image, x + static_cast<int>(column * scale),
+                          y + static_cast<int>(row * scale + drop), scale, scale, colour, 1);
         }
       }
     }
@@ -94,7 +95,8 @@ unsigned text_width(std::string_view text, unsigned scale) {
   return text.empty() ? 0 : (static_cast<unsigned>(text.size()) * glyph_advance - 1) * scale;
 }
 
-void shade_rectangle(Image& image, int x, int y, unsigned width, unsigned height, Rgb8 colour, double opacity) {
+void shade_rectangle(Image& image, int x, int y, unsigned width, unsigned height, Rgb8 colour,
+                     double opacity) {
   const auto mix = [&](std::uint8_t& to, std::uint8_t from) {
     to = static_cast<std::uint8_t>(std::lround(to + (from - to) * opacity));
   };

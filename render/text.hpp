@@ -17,6 +17,7 @@ void draw_text(Image& image, int x, int y, std::string_view text, Rgb8 colour, u
 unsigned text_width(std::string_view text, unsigned scale);
 
 // Blends a colour into a rectangle, clipped to the picture.
-void shade_rectangle(Image& image, int x, int y, unsigned width, unsigned height, Rgb8 colour, double opacity);
+void shade_rectangle(Image& image, int x, int y, unsigned width, unsigned height, Rgb8 colour,
+                     double opacity);
 
 }  // namespace heapwood::render

@@ -57,26 +57,31 @@ void Atrium::shell() {
         {half, gallery, side > 0 ? outer : -half_nave + 0.55f});
     quad(model, {-half, cornice, side * half_nave}, {length, 0, 0}, {0, 0, side * aisle});
     for (unsigned i = 0; i <= bays; ++i) {
-      const float x = column_x(i), low = side > 0 ? half_nave : -outer, high = side > 0 ? outer : -half_nave;
+      const float x = column_x(i), low = side > 0 ? half_nave : -outer,
+                  high = side > 0 ? outer : -half_nave;
       if (bare) break;
       box(model, {}, {x - 0.18f, gallery - slab - 0.45f, low}, {x + 0.18f, gallery - slab, high});
       if (plain) continue;
       box(model, {}, {x - 0.16f, cornice - 0.4f, low}, {x + 0.16f, cornice, high});
       for (const float y : {0.0f, gallery}) {  // pilasters
-        const float foot = side * (outer - 0.12f), top = y == 0 ? gallery - slab - 0.45f : cornice - 0.4f;
-        box(model, {}, {x - 0.3f, y, std::fmin(foot, side * outer)}, {x + 0.3f, top, std::fmax(foot, side * outer)});
+        const float foot = side * (outer - 0.12f),
+                    top = y == 0 ? gallery - slab - 0.45f : cornice - 0.4f;
+        box(model, {}, {x - 0.3f, y, std::fmin(foot, side * outer)},
+            {x + 0.3f, top, std::fmax(foot, side * outer)});
         box(model, {}, {x - 0.38f, y, std::fmin(foot, side * outer) - 0.05f},
             {x + 0.38f, y + 0.35f, std::fmax(foot, side * outer) + 0.05f});
       }
     }
   }
-  quad(model, {-half, ground, -outer}, {0, 0, 2 * outer}, {0, cornice - ground, 0});  // behind the default camera
+  quad(model, {-half, ground, -outer}, {0, 0, 2 * outer},
+       {0, cornice - ground, 0});  // behind the default camera
 }
 
 void Atrium::floor() {
   // It continues under the walls, so that no ray escapes between them.
   const float under = 0.1f;
-  quad(model, {-half - under, ground, -outer - under}, {2 * (half + under), 0, 0}, {0, 0, 2 * (outer + under)});
+  quad(model, {-half - under, ground, -outer - under}, {2 * (half + under), 0, 0},
+       {0, 0, 2 * (outer + under)});
   if (!rich) return;
   // Bevelled edges, each tile a hair out of level.
   for (float x = -half; x < half - 0.5f; x += tile) {
@@ -87,10 +92,12 @@ void Atrium::floor() {
         const float right = i == 1 || i == 2 ? 1 : 0, back = i >= 2 ? 1 : 0;
         const float edge_x = 1 - 2 * right, edge_z = 1 - 2 * back;  // inwards
         base[i] = {x + right * tile + edge_x * gap, low, z + back * tile + edge_z * gap};
-        top[i] = base[i] + Vec3{edge_x * bevel, -low + random.uniform(-0.0015f, 0.0015f), edge_z * bevel};
+        top[i] = base[i] +
+                 Vec3{edge_x * bevel, -low + random.uniform(-0.0015f, 0.0015f), edge_z * bevel};
       }
       facet(model, top[0], top[1], top[2], top[3]);
-      for (unsigned i = 0; i < 4; ++i) facet(model, base[i], base[(i + 1) % 4], top[(i + 1) % 4], top[i]);
+      for (unsigned i = 0; i < 4; ++i)
+        facet(model, base[i], base[(i + 1) % 4], top[(i + 1) % 4], top[i]);
     }
   }
 }
@@ -99,7 +106,8 @@ void Atrium::arcades(float side) {
   const float z = side * half_nave;
   for (unsigned i = 0; i <= bays; ++i) {
     const float x = column_x(i);
-    column(model, place({x, 0, z}), {.height = 4.5f, .radius = 0.34f, .plain = plain, .bare = bare, .fluted = fluted});
+    column(model, place({x, 0, z}),
+           {.height = 4.5f, .radius = 0.34f, .plain = plain, .bare = bare, .fluted = fluted});
     column(model, place({x, gallery, z}),
            {.height = 3.4f, .radius = 0.24f, .plain = plain, .bare = bare, .fluted = fluted});
     // The piers that carry the arches, over the whole height of the wall.
@@ -110,7 +118,12 @@ void Atrium::arcades(float side) {
   for (unsigned i = 0; i < bays; ++i) {
     const float x = middle_x(i), relief = plain ? 0 : 0.11f;
     arch(model, place({x, 0, z}),
-         {.radius = 1.5f, .spring = 4.5f, .top = gallery - slab, .depth = wall, .along = 20, .moulding = relief});
+         {.radius = 1.5f,
+          .spring = 4.5f,
+          .top = gallery - slab,
+          .depth = wall,
+          .along = 20,
+          .moulding = relief});
     arch(model, place({x, gallery, z}),
          {.radius = 1.6f,
           .spring = 3.4f,
@@ -119,7 +132,8 @@ void Atrium::arcades(float side) {
           .along = 20,
           .moulding = 0.8f * relief});
     if (rich) {
-      for (int k = -4; k <= 4; ++k) baluster(model, place({x + 0.36f * static_cast<float>(k), gallery, z}), 0.85f);
+      for (int k = -4; k <= 4; ++k)
+        baluster(model, place({x + 0.36f * static_cast<float>(k), gallery, z}), 0.85f);
       box(model, {}, {x - 1.75f, gallery + 0.85f, z - 0.16f}, {x + 1.75f, gallery + 1, z + 0.16f});
     } else {
       quad(model, {x - 1.7f, gallery, z}, {3.4f, 0, 0}, {0, 1, 0});
@@ -161,7 +175,8 @@ void Atrium::upper_windows(float side) {
     if (plain) continue;
     box(model, {}, {x - 1, sill - 0.12f, std::fmin(side * (outer - 0.12f), side * (outer + 0.6f))},
         {x + 1, sill, std::fmax(side * (outer - 0.12f), side * (outer + 0.6f))});
-    for (const float bar : {-0.27f, 0.27f}) rod(model, {x + bar, sill, z}, {x + bar, sill + 2.7f, z}, 0.025f, 6, 4);
+    for (const float bar : {-0.27f, 0.27f})
+      rod(model, {x + bar, sill, z}, {x + bar, sill + 2.7f, z}, 0.025f, 6, 4);
     for (const float y : {0.7f, 1.4f, 2.0f})
       rod(model, {x - radius, sill + y, z}, {x + radius, sill + y, z}, 0.02f, 6, 4);
   }
@@ -171,15 +186,17 @@ void Atrium::vault() {
   // Angles from the springing, 0 at z = +half_nave; the middle is open to the sky.
   const float radius = half_nave - 0.35f, open = 0.3f * pi;
   const auto on = [=](float x, float angle, float raised) {
-    return Vec3{x, cornice + (radius - raised) * exact::sin(angle), (radius - raised) * exact::cos(angle)};
+    return Vec3{x, cornice + (radius - raised) * exact::sin(angle),
+                (radius - raised) * exact::cos(angle)};
   };
   for (const float side : {0.0f, 1.0f}) {
     const auto angle = [=](float t) { return side == 0 ? t * open : pi - t * open; };
     for (unsigned i = 0; i < bays; ++i) {
       const float x0 = column_x(i) + 0.25f, x1 = column_x(i + 1) - 0.25f;
       if (!rich) {
-        model.add(
-            {.at = [=](float u, float v) { return on(x0 + (x1 - x0) * u, angle(v), 0); }, .cells_v = 8, .min_v = 3});
+        model.add({.at = [=](float u, float v) { return on(x0 + (x1 - x0) * u, angle(v), 0); },
+                   .cells_v = 8,
+                   .min_v = 3});
         continue;
       }
       const unsigned across = 3, up = 4;
@@ -196,7 +213,8 @@ void Atrium::vault() {
         };
         for (unsigned step = 0; step < 3; ++step) {
           for (unsigned c = 0; c < 4; ++c) {
-            facet(model, ring(step, c), ring(step, (c + 1) % 4), ring(step + 1, (c + 1) % 4), ring(step + 1, c));
+            facet(model, ring(step, c), ring(step, (c + 1) % 4), ring(step + 1, (c + 1) % 4),
+                  ring(step + 1, c));
           }
         }
         facet(model, ring(3, 0), ring(3, 1), ring(3, 2), ring(3, 3));
@@ -205,16 +223,25 @@ void Atrium::vault() {
     for (unsigned i = 0; i <= bays; ++i) {  // the wall between vault and cornice
       const float z = (side == 0 ? 1.0f : -1.0f) * radius;
       if (i < bays)
-        quad(model, {column_x(i), cornice, z}, {bay, 0, 0}, {0, 0, (side == 0 ? 1.0f : -1.0f) * (half_nave - radius)});
+        quad(model, {column_x(i), cornice, z}, {bay, 0, 0},
+             {0, 0, (side == 0 ? 1.0f : -1.0f) * (half_nave - radius)});
     }
   }
   for (unsigned i = 0; i <= bays; ++i) {
     const float x = column_x(i);
     sweep(
-        model, [=](float t, float a, float b) { return on(x - 0.25f + 0.5f * a, pi * t, 0.22f * b - 0.02f); }, 28, 6);
+        model,
+        [=](float t, float a, float b) {
+          return on(x - 0.25f + 0.5f * a, pi * t, 0.22f * b - 0.02f);
+        },
+        28, 6);
     if (!plain)
       sweep(
-          model, [=](float t, float a, float b) { return on(x - 0.12f + 0.24f * a, pi * t, 0.2f + 0.1f * b); }, 28, 6);
+          model,
+          [=](float t, float a, float b) {
+            return on(x - 0.12f + 0.24f * a, pi * t, 0.2f + 0.1f * b);
+          },
+          28, 6);
   }
   if (plain) return;
   for (unsigned k = 0; k <= 6; ++k) {  // glazing bars of the skylight
@@ -235,7 +262,8 @@ void Atrium::end_wall() {
         .min_cells = 6,
         .moulding = plain ? 0 : 0.2f});
   for (const float side : {-1.0f, 1.0f}) {
-    quad(model, {half, ground, side * radius}, {0, top - ground, 0}, {0, 0, side * (outer - radius)});
+    quad(model, {half, ground, side * radius}, {0, top - ground, 0},
+         {0, 0, side * (outer - radius)});
     quad(model, {half, ground, side * radius}, {1, 0, 0}, {0, spring - ground, 0});
     quad(model, {half, top, side * half_nave}, {0, cornice - top, 0}, {0, 0, side * aisle});
     if (!plain)
@@ -253,7 +281,8 @@ void Atrium::end_wall() {
     const float r = eye * (1 - v) + reach * v;
     return Vec3{half, eye_y + r * dy, r * dz};
   };
-  quad(model, {half + 0.02f, cornice, -half_nave}, {0, 0.6f, 0}, {0, 0, 2 * half_nave});  // behind its corners
+  quad(model, {half + 0.02f, cornice, -half_nave}, {0, 0.6f, 0},
+       {0, 0, 2 * half_nave});  // behind its corners
   model.add({.at = lunette, .cells_u = 48, .min_u = 16, .closed = true});
   // The apse: half a cylinder and half a dome. They share no corners with each other or the arch,
   // so each starts behind the surface in front of it.
@@ -272,8 +301,8 @@ void Atrium::end_wall() {
   quad(model, {half, 0.01f, -wide}, {1 + radius, 0, 0}, {0, 0, 2 * wide});
   for (unsigned i = 0; i < (plain ? 0u : 3u); ++i) {
     const float step = static_cast<float>(i);
-    lathe(model, place({half + 1, 0.16f * step, 0}), {{2.2f - 0.3f * step, 0}, {2.2f - 0.3f * step, 0.16f}, {0, 0.16f}},
-          40, 0, 12);
+    lathe(model, place({half + 1, 0.16f * step, 0}),
+          {{2.2f - 0.3f * step, 0}, {2.2f - 0.3f * step, 0.16f}, {0, 0.16f}}, 40, 0, 12);
   }
   pedestal(model, place({half + 1, plain ? 0 : 0.48f, 0}), 1.3f, 1.5f);
   if (plain) {
@@ -300,13 +329,15 @@ void Atrium::furniture() {
                  .side = flank * 0.6f,
                  .seed = seed + (flank > 0)});
         }
-        rod(model, {x - 1.55f, 4.8f, z + side * 0.1f}, {x + 1.55f, 4.8f, z + side * 0.1f}, 0.035f, 8);
+        rod(model, {x - 1.55f, 4.8f, z + side * 0.1f}, {x + 1.55f, 4.8f, z + side * 0.1f}, 0.035f,
+            8);
       }
       if (random.chance(0.4f) && i > 0) {  // a banner from the gallery
         const float hang = side * (half_nave - 0.72f);
         cloth(model, place({x, gallery + 0.95f, hang}),
               {.width = 1.5f, .height = 3.1f, .folds = 2.2f, .depth = 0.09f, .seed = seed + 2});
-        rod(model, {x - 0.85f, gallery + 0.95f, hang}, {x + 0.85f, gallery + 0.95f, hang}, 0.04f, 8);
+        rod(model, {x - 0.85f, gallery + 0.95f, hang}, {x + 0.85f, gallery + 0.95f, hang}, 0.04f,
+            8);
       }
       const Vec3 niche = {x, 0, side * (outer - 0.75f)};
       pedestal(model, place(niche), 0.7f, 0.9f);

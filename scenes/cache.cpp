@@ -39,7 +39,8 @@ class Checksum {
     for (; i + 32 <= bytes.size(); i += 32) {
       for (std::size_t k = 0; k < 4; ++k) mix(lane[k], bytes.data() + i + 8 * k, 8);
     }
-    for (; i < bytes.size(); i += 8) mix(lane[0], bytes.data() + i, std::min<std::size_t>(8, bytes.size() - i));
+    for (; i < bytes.size(); i += 8)
+      mix(lane[0], bytes.data() + i, std::min<std::size_t>(8, bytes.size() - i));
     for (const std::uint64_t x : lane) state_ = (state_ ^ x) * factor ^ x >> 29;
   }
   std::uint64_t value() const { return state_; }
@@ -54,8 +55,9 @@ class Checksum {
   std::uint64_t state_ = factor;
 };
 
-std::uint64_t checksum(Head head, std::span<const std::byte> origin, std::span<const std::byte> name,
-                       std::span<const std::byte> vertices, std::span<const std::byte> triangles) {
+std::uint64_t checksum(Head head, std::span<const std::byte> origin,
+                       std::span<const std::byte> name, std::span<const std::byte> vertices,
+                       std::span<const std::byte> triangles) {
   head.checksum = 0;
   Checksum sum;
   sum.add(std::as_bytes(std::span(&head, 1)));
@@ -68,12 +70,15 @@ std::uint64_t checksum(Head head, std::span<const std::byte> origin, std::span<c
 
 Mesh parse_cache(std::span<const std::byte> file, const std::string& source) {
   const std::string shown = printable(source, source.size());
-  const auto fail = [&](const std::string& reason) { throw Error(Exit::scene, shown + ": " + reason); };
+  const auto fail = [&](const std::string& reason) {
+    throw Error(Exit::scene, shown + ": " + reason);
+  };
   const Head ours;
   Head head;
   if (file.empty()) require_triangles({}, shown);
   if (file.size() < sizeof(Head)) {
-    fail("its " + std::to_string(file.size()) + " bytes are too few for a " + cache_extension + " file");
+    fail("its " + std::to_string(file.size()) + " bytes are too few for a " + cache_extension +
+         " file");
   }
   std::memcpy(&head, file.data(), sizeof(Head));
   if (std::memcmp(head.magic, ours.magic, sizeof(ours.magic)) != 0) {
@@ -86,10 +91,12 @@ Mesh parse_cache(std::span<const std::byte> file, const std::string& source) {
   const std::uint64_t vertex_bytes = std::uint64_t{head.vertices} * sizeof(Vec3);
   const std::uint64_t triangle_bytes = std::uint64_t{head.triangles} * sizeof(Triangle);
   const std::size_t origin_bytes = head.version == 1 ? 0 : sizeof(Vec3d);
-  const std::uint64_t claimed = sizeof(Head) + origin_bytes + head.name_bytes + vertex_bytes + triangle_bytes;
+  const std::uint64_t claimed =
+      sizeof(Head) + origin_bytes + head.name_bytes + vertex_bytes + triangle_bytes;
   if (claimed != file.size()) {
-    fail("it claims " + std::to_string(head.vertices) + " vertices and " + std::to_string(head.triangles) +
-         " triangles, " + std::to_string(claimed) + " bytes in all, but has " + std::to_string(file.size()));
+    fail("it claims " + std::to_string(head.vertices) + " vertices and " +
+         std::to_string(head.triangles) + " triangles, " + std::to_string(claimed) +
+         " bytes in all, but has " + std::to_string(file.size()));
   }
   const auto origin = file.subspan(sizeof(Head), origin_bytes);
   const auto name = file.subspan(sizeof(Head) + origin_bytes, head.name_bytes);
@@ -119,7 +126,8 @@ Mesh parse_cache(std::span<const std::byte> file, const std::string& source) {
   mesh.triangles.resize(head.triangles);
   copy(mesh.triangles.data(), triangles);
   copy(&mesh.origin, origin);
-  if (!(std::isfinite(mesh.origin.x) && std::isfinite(mesh.origin.y) && std::isfinite(mesh.origin.z))) {
+  if (!(std::isfinite(mesh.origin.x) && std::isfinite(mesh.origin.y) &&
+        std::isfinite(mesh.origin.z))) {
     fail("byte 64: the origin is not finite");
   }
   check(mesh, shown);
@@ -132,8 +140,8 @@ Mesh load_cache(const std::string& path) { return parse_cache(read_file(path).by
 
 void save_cache(const Mesh& mesh, const std::string& path) {
   if (mesh.vertices.size() > UINT32_MAX || mesh.triangles.size() > UINT32_MAX) {
-    throw Error(Exit::failed,
-                printable(path, path.size()) + ": cannot be written: more than 2^32 vertices or triangles");
+    throw Error(Exit::failed, printable(path, path.size()) +
+                                  ": cannot be written: more than 2^32 vertices or triangles");
   }
   Head head;
   head.up = static_cast<std::uint8_t>(mesh.up);

@@ -10,7 +10,9 @@ namespace {
 constexpr std::uint32_t clipped = std::numeric_limits<std::uint32_t>::max();
 
 // b lies between neither a nor c but beyond both, or on one of them; the three are on one line.
-bool is_spike(Point2 a, Point2 b, Point2 c) { return (a.x - b.x) * (c.x - b.x) + (a.y - b.y) * (c.y - b.y) >= 0; }
+bool is_spike(Point2 a, Point2 b, Point2 c) {
+  return (a.x - b.x) * (c.x - b.x) + (a.y - b.y) * (c.y - b.y) >= 0;
+}
 
 }  // namespace
 
@@ -42,7 +44,8 @@ void EarClipper::queue_all() {
   queue_.clear();
   queue_begin_ = 0;
   std::uint32_t corner = any_;
-  for (std::uint32_t i = 0; i < left_; ++i, corner = next_[corner]) queue_.push_back({corner, versions_[corner]});
+  for (std::uint32_t i = 0; i < left_; ++i, corner = next_[corner])
+    queue_.push_back({corner, versions_[corner]});
 }
 
 // The corner `other` lies in the corner's triangle, so that the triangle is not an ear. Touching
@@ -74,7 +77,8 @@ bool EarClipper::is_ear(std::uint32_t corner, Rule rule) {
   const int side = orientation(triangle[0], triangle[1], triangle[2]);
   if (side < 0) return false;
   if (side == 0) return rule == Rule::lax || is_spike(triangle[0], triangle[1], triangle[2]);
-  return !blockers_.any_in(triangle, steps_, [&](std::uint32_t other) { return blocks(other, corner, rule); });
+  return !blockers_.any_in(triangle, steps_,
+                           [&](std::uint32_t other) { return blocks(other, corner, rule); });
 }
 
 void EarClipper::update(std::uint32_t corner) {
@@ -138,7 +142,8 @@ void EarClipper::clip(std::vector<Triangle>& triangles) {
     // First in, first out: neighbours of a clipped corner are tested last, which avoids fans of
     // slivers.
     const Queued queued = queue_[queue_begin_++];
-    if (versions_[queued.corner] != queued.version || !is_ear(queued.corner, Rule::strict)) continue;
+    if (versions_[queued.corner] != queued.version || !is_ear(queued.corner, Rule::strict))
+      continue;
     cut(queued.corner, triangles);
     cut_since_all_queued = true;
   }
@@ -165,7 +170,8 @@ bool has_crossing(std::span<const Point2> outline) {
       if (--pairs == 0) return false;
       const Point2 c = outline[edges[j].corner], d = end_of(edges[j].corner);
       if (std::max(c.y, d.y) < y_lo || std::min(c.y, d.y) > y_hi) continue;
-      if (orientation(a, b, c) * orientation(a, b, d) < 0 && orientation(c, d, a) * orientation(c, d, b) < 0)
+      if (orientation(a, b, c) * orientation(a, b, d) < 0 &&
+          orientation(c, d, a) * orientation(c, d, b) < 0)
         return true;
     }
   }

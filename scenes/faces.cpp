@@ -48,14 +48,17 @@ void Faces::triangulate(Mesh& mesh, const std::string& source) const {
         break;
     }
     Triangle* to = fan;
-    for (const Triangle& t : triangulator.triangles()) *to++ = {{ids[t.v[0]], ids[t.v[1]], ids[t.v[2]]}};
+    for (const Triangle& t : triangulator.triangles())
+      *to++ = {{ids[t.v[0]], ids[t.v[1]], ids[t.v[2]]}};
   }
   if (intersecting.polygons > 0) {
-    mesh.notes.push_back(source + ": " + intersecting.text("intersects itself", "intersect themselves") +
+    mesh.notes.push_back(source + ": " +
+                         intersecting.text("intersects itself", "intersect themselves") +
                          ": areas may be covered twice or not at all");
   }
   if (too_intricate.polygons > 0) {
-    mesh.notes.push_back(source + ": " + too_intricate.text("is too intricate", "are too intricate") +
+    mesh.notes.push_back(source + ": " +
+                         too_intricate.text("is too intricate", "are too intricate") +
                          ": part of the area is filled outside the outline; split the polygon");
   }
 }

@@ -16,7 +16,8 @@ struct Request {
   unsigned threads = 0;
 };
 
-Mesh make_atrium(const Request& request);   // a nave of two storeys of arcades under a coffered vault
+Mesh make_atrium(
+    const Request& request);  // a nave of two storeys of arcades under a coffered vault
 Mesh make_statue(const Request& request);   // a monolithic head on a plinth: fine, even, curved
 Mesh make_stadium(const Request& request);  // a teapot in the middle of a stadium
 Mesh make_pipes(const Request& request);    // pipes, beams and tanks of a plant

@@ -39,7 +39,9 @@ std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned first = byte(0);
   if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : 4;
+  const std::size_t length = first >= 0xc2 && first < 0xe0   ? 2
+                             : first >= 0xe0 && first < 0xf0 ? 3
+                                                             : 4;
   if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
   for (std::size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
@@ -103,7 +105,9 @@ FileBytes read_file(const std::string& path) {
 }
 
 void write_file(const std::string& path, std::initializer_list<std::span<const std::byte>> parts) {
-  const auto fail = [&] { throw Error(Exit::failed, shown(path) + ": cannot be written: " + std::strerror(errno)); };
+  const auto fail = [&] {
+    throw Error(Exit::failed, shown(path) + ": cannot be written: " + std::strerror(errno));
+  };
   Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (file.fd < 0) fail();
   for (std::span<const std::byte> part : parts) {
@@ -124,7 +128,8 @@ std::string printable(std::string_view text, std::size_t limit) {
     const std::size_t length = utf8_length(text.substr(at));
     if (at + std::max<std::size_t>(length, 1) > limit) break;
     if (length == 0 || is_control(text.substr(at, length))) {
-      for (const char c : text.substr(at, std::max<std::size_t>(length, 1))) append_escaped(result, c);
+      for (const char c : text.substr(at, std::max<std::size_t>(length, 1)))
+        append_escaped(result, c);
     } else {
       result += text.substr(at, length);
     }
@@ -139,7 +144,9 @@ std::string_view without_byte_order_mark(std::string_view text) {
 }
 
 std::string stem_of(const std::string& path) { return std::filesystem::path(path).stem().string(); }
-std::string extension_of(const std::string& path) { return lower(std::filesystem::path(path).extension().string()); }
+std::string extension_of(const std::string& path) {
+  return lower(std::filesystem::path(path).extension().string());
+}
 
 std::string lower(std::string_view text) {
   std::string result(text);

@@ -32,7 +32,8 @@ struct Floats {
 };
 
 struct Interval {
-  double lo = std::numeric_limits<double>::infinity(), hi = -std::numeric_limits<double>::infinity();
+  double lo = std::numeric_limits<double>::infinity(),
+         hi = -std::numeric_limits<double>::infinity();
   void grow(double x) {
     lo = std::min(lo, x);
     hi = std::max(hi, x);
@@ -103,14 +104,16 @@ void check(const Mesh& mesh, const std::string& source) {
   for (std::size_t i = 0; i < mesh.vertices.size(); ++i) {
     const Vec3& p = mesh.vertices[i];
     if (std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.z)) continue;
-    throw Error(Exit::scene, source + ": vertex " + std::to_string(i) + " is not finite (" + std::to_string(p.x) +
-                                 ", " + std::to_string(p.y) + ", " + std::to_string(p.z) + ")");
+    throw Error(Exit::scene, source + ": vertex " + std::to_string(i) + " is not finite (" +
+                                 std::to_string(p.x) + ", " + std::to_string(p.y) + ", " +
+                                 std::to_string(p.z) + ")");
   }
   for (std::size_t i = 0; i < mesh.triangles.size(); ++i) {
     for (const std::uint32_t v : mesh.triangles[i].v) {
       if (v < mesh.vertices.size()) continue;
-      throw Error(Exit::scene, source + ": triangle " + std::to_string(i) + " refers to vertex " + std::to_string(v) +
-                                   ", but there are " + std::to_string(mesh.vertices.size()));
+      throw Error(Exit::scene, source + ": triangle " + std::to_string(i) + " refers to vertex " +
+                                   std::to_string(v) + ", but there are " +
+                                   std::to_string(mesh.vertices.size()));
     }
   }
 }

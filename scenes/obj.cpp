@@ -20,7 +20,9 @@ static_assert(std::is_same_v<tinyobj::real_t, double>, "compile with TINYOBJLOAD
 // Reads from a string without a copy of it.
 class StringBuffer : public std::streambuf {
  public:
-  explicit StringBuffer(std::string& text) { setg(text.data(), text.data(), text.data() + text.size()); }
+  explicit StringBuffer(std::string& text) {
+    setg(text.data(), text.data(), text.data() + text.size());
+  }
 };
 
 }  // namespace
@@ -35,7 +37,8 @@ Mesh parse_obj(std::string_view text, const std::string& source) {
   std::string warning, error;
   StringBuffer buffer(lines.text);
   std::istream stream(&buffer);
-  if (!tinyobj::LoadObj(&attributes, &shapes, &materials, &warning, &error, &stream, nullptr, false, false)) {
+  if (!tinyobj::LoadObj(&attributes, &shapes, &materials, &warning, &error, &stream, nullptr, false,
+                        false)) {
     throw Error(Exit::scene, shown + ": cannot be read: " + printable(error, 200));
   }
   lines.text = {};
@@ -60,8 +63,9 @@ Mesh parse_obj(std::string_view text, const std::string& source) {
       for (std::size_t i = first; i < first + count; ++i) {
         const int index = shape.mesh.indices[i].vertex_index;
         if (index < 0 || static_cast<std::size_t>(index) >= vertices) {
-          throw Error(Exit::scene, shown + ": a face refers to vertex " + std::to_string(index + 1LL) +
-                                       ", but there are " + std::to_string(vertices));
+          throw Error(Exit::scene, shown + ": a face refers to vertex " +
+                                       std::to_string(index + 1LL) + ", but there are " +
+                                       std::to_string(vertices));
         }
         faces.add_corner(static_cast<std::uint32_t>(index));
       }

@@ -56,13 +56,16 @@ class LineReader {
   }
 
  private:
-  static bool continues(std::string_view line) { return line.ends_with('\\') && !has_comment(line); }
+  static bool continues(std::string_view line) {
+    return line.ends_with('\\') && !has_comment(line);
+  }
 
   std::string_view physical() {
     const std::size_t begin = at_;
     while (at_ < text_.size() && text_[at_] != '\n' && text_[at_] != '\r') ++at_;
     const std::string_view line = text_.substr(begin, at_ - begin);
-    if (at_ < text_.size() && text_[at_++] == '\r' && at_ < text_.size() && text_[at_] == '\n') ++at_;
+    if (at_ < text_.size() && text_[at_++] == '\r' && at_ < text_.size() && text_[at_] == '\n')
+      ++at_;
     return line;
   }
 
@@ -81,11 +84,13 @@ std::string_view next_word(std::string_view& line) {
 
 class Validator {
  public:
-  Validator(std::string_view text, const std::string& source) : text_(text), source_(source), reader_(text) {}
+  Validator(std::string_view text, const std::string& source)
+      : text_(text), source_(source), reader_(text) {}
 
   Lines run() {
     total_ = count_vertices();
-    if (total_ > std::numeric_limits<std::int32_t>::max()) fail("more vertices than 31-bit indices can name");
+    if (total_ > std::numeric_limits<std::int32_t>::max())
+      fail("more vertices than 31-bit indices can name");
     std::string_view line;
     while (reader_.next(line)) {
       const std::string_view keyword = next_word(line);
@@ -100,7 +105,8 @@ class Validator {
 
  private:
   [[noreturn]] void fail(const std::string& reason) const {
-    throw Error(Exit::scene, source_ + ": line " + std::to_string(reader_.number()) + ": " + reason);
+    throw Error(Exit::scene,
+                source_ + ": line " + std::to_string(reader_.number()) + ": " + reason);
   }
 
   // A face may refer to later vertices.
@@ -120,10 +126,12 @@ class Validator {
       const char* const end = word.data() + word.size();
       double value = 0;
       const auto [stop, error] = std::from_chars(word.data() + sign, end, value);
-      if (stop != end || error == std::errc::invalid_argument) fail("`" + printable(word) + "` is not a number");
+      if (stop != end || error == std::errc::invalid_argument)
+        fail("`" + printable(word) + "` is not a number");
       const bool far = error == std::errc::result_out_of_range;
       if (far) value = std::strtod(std::string(word).c_str(), nullptr);
-      if (!std::isfinite(static_cast<float>(value))) fail("the vertex is not finite (`" + printable(word) + "`)");
+      if (!std::isfinite(static_cast<float>(value)))
+        fail("the vertex is not finite (`" + printable(word) + "`)");
       lines_.text += ' ';
       // Such an exponent overflows in tinyobjloader; the value is 0.
       if (far) {
@@ -146,7 +154,8 @@ class Validator {
     if (corners_.size() > max_corners) {
       LargeFace& large = lines_.large_faces.emplace_back();
       large.place = lines_.faces;
-      for (const std::size_t one_based : corners_) large.corners.push_back(static_cast<std::uint32_t>(one_based - 1));
+      for (const std::size_t one_based : corners_)
+        large.corners.push_back(static_cast<std::uint32_t>(one_based - 1));
       return;
     }
     lines_.text += 'f';
@@ -171,15 +180,16 @@ class Validator {
     if (stop != end || error == std::errc::invalid_argument) {
       fail("`" + printable(word) + "` is not a corner of a face");
     }
-    if (error == std::errc::result_out_of_range || index == 0 || index > static_cast<std::int64_t>(total_)) {
-      fail("the face refers to vertex " + printable(digits) + ", but there are " + std::to_string(total_) +
-           ", counted from 1");
+    if (error == std::errc::result_out_of_range || index == 0 ||
+        index > static_cast<std::int64_t>(total_)) {
+      fail("the face refers to vertex " + printable(digits) + ", but there are " +
+           std::to_string(total_) + ", counted from 1");
     }
     if (index > 0) return static_cast<std::size_t>(index);
     const std::int64_t absolute = static_cast<std::int64_t>(lines_.vertices) + 1 + index;
     if (absolute < 1) {
-      fail("the face refers to vertex " + printable(digits) + ", but only " + std::to_string(lines_.vertices) +
-           " precede it");
+      fail("the face refers to vertex " + printable(digits) + ", but only " +
+           std::to_string(lines_.vertices) + " precede it");
     }
     return static_cast<std::size_t>(absolute);
   }
@@ -194,6 +204,8 @@ class Validator {
 
 }  // namespace
 
-Lines validate(std::string_view text, const std::string& source) { return Validator(text, source).run(); }
+Lines validate(std::string_view text, const std::string& source) {
+  return Validator(text, source).run();
+}
 
 }  // namespace heapwood::scenes::obj

@@ -37,7 +37,8 @@ inline int sign_of_sum(const double (&terms)[6]) {
 inline int orientation(Point2 a, Point2 b, Point2 c) {
   const double left = (b.x - a.x) * (c.y - a.y), right = (b.y - a.y) * (c.x - a.x);
   const double difference = left - right;
-  if (std::abs(difference) > 4e-16 * (std::abs(left) + std::abs(right))) return difference > 0 ? 1 : -1;
+  if (std::abs(difference) > 4e-16 * (std::abs(left) + std::abs(right)))
+    return difference > 0 ? 1 : -1;
   return sign_of_sum({b.x * c.y, -b.x * a.y, -a.x * c.y, -b.y * c.x, b.y * a.x, a.y * c.x});
 }
 

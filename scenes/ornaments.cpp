@@ -16,7 +16,9 @@ void column(Model& model, const Frame& frame, const Column& c) {
     return;
   }
   if (c.plain) {
-    lathe(model, frame, {{1.2f * r, 0}, {r, 0.3f * h}, {0.85f * r, h - 0.6f * r}, {1.5f * r, h - 0.25f * r}}, 12, 0, 5);
+    lathe(model, frame,
+          {{1.2f * r, 0}, {r, 0.3f * h}, {0.85f * r, h - 0.6f * r}, {1.5f * r, h - 0.25f * r}}, 12,
+          0, 5);
     box(model, frame, {-1.5f * r, h - 0.25f * r, -1.5f * r}, {1.5f * r, h, 1.5f * r});
     return;
   }
@@ -41,8 +43,9 @@ void column(Model& model, const Frame& frame, const Column& c) {
       return 1 - 0.045f * std::max(ends, 0.0f) * (1 - std::fabs(exact::sin(10 * angle)));
     };
   }
-  lathe(model, frame, {{r, bottom}, {r * 0.98f, bottom + 0.4f * (neck - bottom), 0.004f}, {0.86f * r, neck}}, 28, 0.35f,
-        8, flutes);
+  lathe(model, frame,
+        {{r, bottom}, {r * 0.98f, bottom + 0.4f * (neck - bottom), 0.004f}, {0.86f * r, neck}}, 28,
+        0.35f, 8, flutes);
   // Astragal, then a bell of leaves that curl outwards in two rows.
   lathe(model, frame, {{0.86f * r, neck}, {0.86f * r, neck + 0.14f * r, 0.5f}}, 28, 0.05f, 10);
   const float bell = neck + 0.14f * r, rise = h - 0.35f * r - bell;
@@ -52,7 +55,8 @@ void column(Model& model, const Frame& frame, const Column& c) {
     const float petal = std::fabs(exact::cos(4 * angle + (t < 0.5f ? 0 : pi / 2)));
     return 1 + 0.16f * petal * row * row;
   };
-  lathe(model, frame, {{0.86f * r, bell}, {1.32f * r, bell + rise, -0.12f}}, 44, 0.035f, 10, leaves);
+  lathe(model, frame, {{0.86f * r, bell}, {1.32f * r, bell + rise, -0.12f}}, 44, 0.035f, 10,
+        leaves);
   box(model, frame, {-1.5f * r, h - 0.35f * r, -1.5f * r}, {1.5f * r, h - 0.15f * r, 1.5f * r});
   box(model, frame, {-1.62f * r, h - 0.15f * r, -1.62f * r}, {1.62f * r, h, 1.62f * r});
 }
@@ -115,9 +119,11 @@ void knot(Model& model, const Frame& frame, float radius) {
             [=](float t) {
               const float a = 2 * pi * t;
               return frame({s * (exact::sin(a) + 2 * exact::sin(2 * a)),
-                            1.12f * radius + s * (exact::cos(a) - 2 * exact::cos(2 * a)), s * exact::sin(3 * a)});
+                            1.12f * radius + s * (exact::cos(a) - 2 * exact::cos(2 * a)),
+                            s * exact::sin(3 * a)});
             },
-        .radius = [=](float t) { return s * (0.62f + 0.12f * exact::cos(6 * pi * t)) * length(frame.y); },
+        .radius =
+            [=](float t) { return s * (0.62f + 0.12f * exact::cos(6 * pi * t)) * length(frame.y); },
         .side = frame.z * 1.0f,
         .around = 48,
         .along = 260,
@@ -141,8 +147,8 @@ void lantern(Model& model, Vec3 top, float drop) {
   for (unsigned i = 0; i < 6; ++i) {
     const float a = pi / 3 * static_cast<float>(i);
     const Vec3 out = {exact::cos(a), 0, exact::sin(a)};
-    rod(model, frame.origin + out * 0.25f + Vec3{0, 0.18f, 0}, frame.origin + out * 0.25f + Vec3{0, 0.44f, 0}, 0.01f, 6,
-        4);
+    rod(model, frame.origin + out * 0.25f + Vec3{0, 0.18f, 0},
+        frame.origin + out * 0.25f + Vec3{0, 0.44f, 0}, 0.01f, 6, 4);
   }
 }
 
@@ -172,7 +178,8 @@ void teapot(Model& model, const Frame& frame, float height, float around) {
   const float scale = length(f.y);
   tube(model, {.path =
                    [=](float t) {
-                     return f(bezier({0.52f, 0.3f, 0}, {1.0f, 0.26f, 0}, {0.72f, 0.72f, 0}, {1.12f, 0.82f, 0}, t));
+                     return f(bezier({0.52f, 0.3f, 0}, {1.0f, 0.26f, 0}, {0.72f, 0.72f, 0},
+                                     {1.12f, 0.82f, 0}, t));
                    },
                .radius = [=](float t) { return scale * (0.15f - 0.16f * t + 0.085f * t * t); },
                .side = f.z * 1.0f,
@@ -180,32 +187,40 @@ void teapot(Model& model, const Frame& frame, float height, float around) {
                .along = 0.5f * around,
                .min_around = 6,
                .min_along = 6});
-  tube(model, {.path =
-                   [=](float t) {
-                     return f(bezier({-0.5f, 0.7f, 0}, {-1.25f, 0.86f, 0}, {-1.05f, 0.2f, 0}, {-0.58f, 0.22f, 0}, t));
-                   },
-               .radius = [=](float t) { return scale * (0.045f + 0.012f * exact::cos(2 * pi * t)); },
-               .side = f.z * 1.0f,
-               .around = 0.3f * around,
-               .along = 0.7f * around,
-               .min_around = 5,
-               .min_along = 8});
+  tube(model,
+       {.path =
+            [=](float t) {
+              return f(bezier({-0.5f, 0.7f, 0}, {-1.25f, 0.86f, 0}, {-1.05f, 0.2f, 0},
+                              {-0.58f, 0.22f, 0}, t));
+            },
+        .radius = [=](float t) { return scale * (0.045f + 0.012f * exact::cos(2 * pi * t)); },
+        .side = f.z * 1.0f,
+        .around = 0.3f * around,
+        .along = 0.7f * around,
+        .min_around = 5,
+        .min_along = 8});
 }
 
 void cloth(Model& model, const Frame& frame, const Cloth& c) {
   const auto at = [=](float u, float v) {
     // Drawn together towards the tie, loose again below it.
     const float tie = 0.62f;
-    const float pull =
-        c.gather * exact::exp(-((v - tie) * 3.2f) * ((v - tie) * 3.2f)) + 0.35f * c.gather * std::max(0.0f, v - tie);
+    const float pull = c.gather * exact::exp(-((v - tie) * 3.2f) * ((v - tie) * 3.2f)) +
+                       0.35f * c.gather * std::max(0.0f, v - tie);
     const float x = (u - 0.5f) * c.width;
-    const float sway = noise({3 * u, 2 * v, 0.5f}, c.seed) * 0.35f + noise({9 * u, 1.5f * v, 7.5f}, c.seed) * 0.15f;
+    const float sway = noise({3 * u, 2 * v, 0.5f}, c.seed) * 0.35f +
+                       noise({9 * u, 1.5f * v, 7.5f}, c.seed) * 0.15f;
     const float phase = 2 * pi * c.folds * u + 1.6f * noise({1.5f * u, 1.2f * v, 3.5f}, c.seed);
-    const float z = c.depth * ((0.35f + 0.65f * v) * exact::sin(phase) * (1 + 0.5f * pull) + sway * v);
-    return frame({x * (1 - pull) + c.side * pull, -c.height * (v + 0.012f * exact::sin(phase) * v), z});
+    const float z =
+        c.depth * ((0.35f + 0.65f * v) * exact::sin(phase) * (1 + 0.5f * pull) + sway * v);
+    return frame(
+        {x * (1 - pull) + c.side * pull, -c.height * (v + 0.012f * exact::sin(phase) * v), z});
   };
-  model.add(
-      {.at = at, .cells_u = 2.5f * c.width / c.cell, .cells_v = 0.6f * c.height / c.cell, .min_u = 4, .min_v = 2});
+  model.add({.at = at,
+             .cells_u = 2.5f * c.width / c.cell,
+             .cells_v = 0.6f * c.height / c.cell,
+             .min_u = 4,
+             .min_v = 2});
 }
 
 }  // namespace heapwood::scenes

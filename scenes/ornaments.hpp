@@ -20,8 +20,9 @@ void column(Model& model, const Frame& frame, const Column& column);
 void baluster(Model& model, const Frame& frame, float height);
 void pedestal(Model& model, const Frame& frame, float width, float height);
 void vase(Model& model, const Frame& frame, float height, unsigned kind);
-void knot(Model& model, const Frame& frame, float radius);  // a closed ribbon-like trefoil above y = 0
-void lantern(Model& model, Vec3 top, float drop);           // hangs by a thin rod
+void knot(Model& model, const Frame& frame,
+          float radius);                           // a closed ribbon-like trefoil above y = 0
+void lantern(Model& model, Vec3 top, float drop);  // hangs by a thin rod
 void teapot(Model& model, const Frame& frame, float height, float around);
 
 // Cloth in the x-y plane from y = 0 down to -height, with folds along z. gather: how far it is

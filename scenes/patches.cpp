@@ -24,7 +24,8 @@ std::uint32_t cells(float wanted, unsigned min_cells, std::uint64_t id) {
 Grid grid(const Patch& patch, std::size_t index, float density) {
   return {cells(density * patch.cells_u, std::max(patch.min_u, patch.closed ? 3u : 1u),
                 patch.twins_u != 0 ? ~patch.twins_u : 2 * index),
-          cells(density * patch.cells_v, std::max(patch.min_v, patch.pole_first && patch.pole_last ? 2u : 1u),
+          cells(density * patch.cells_v,
+                std::max(patch.min_v, patch.pole_first && patch.pole_last ? 2u : 1u),
                 patch.twins_v != 0 ? ~patch.twins_v : 2 * index + 1)};
 }
 
@@ -97,7 +98,8 @@ Mesh Model::tessellate(std::uint64_t target, unsigned threads) const {
     const float middle = low + (high - low) / 2;
     (count(middle) <= target ? low : high) = middle;
   }
-  const float density = count(low) <= target && target - count(low) <= count(high) - target ? low : high;
+  const float density =
+      count(low) <= target && target - count(low) <= count(high) - target ? low : high;
 
   std::vector<Begin> begins(patches_.size() + 1);
   for (std::size_t i = 0; i < patches_.size(); ++i) {
@@ -105,8 +107,8 @@ Mesh Model::tessellate(std::uint64_t target, unsigned threads) const {
     begin.grid = grid(patches_[i], i, density);
     const std::uint32_t rows = begin.grid.v;
     begins[i + 1].row = begin.row + rows + 1;
-    begins[i + 1].vertex =
-        begin.vertex + vertices_before(patches_[i], begin.grid, rows) + row_vertices(patches_[i], begin.grid, rows);
+    begins[i + 1].vertex = begin.vertex + vertices_before(patches_[i], begin.grid, rows) +
+                           row_vertices(patches_[i], begin.grid, rows);
     begins[i + 1].triangle = begin.triangle + triangles_before(patches_[i], begin.grid, rows);
   }
 
@@ -115,10 +117,12 @@ Mesh Model::tessellate(std::uint64_t target, unsigned threads) const {
   mesh.triangles.resize(begins.back().triangle);
   const simt::Cpu cpu({.threads = static_cast<int>(threads)});
   cpu.for_each(begins.back().row, [&](std::size_t row) {
-    const auto next = std::upper_bound(begins.begin(), begins.end(), row,
-                                       [](std::uint64_t r, const Begin& begin) { return r < begin.row; });
+    const auto next =
+        std::upper_bound(begins.begin(), begins.end(), row,
+                         [](std::uint64_t r, const Begin& begin) { return r < begin.row; });
     const auto index = static_cast<std::size_t>(next - begins.begin() - 1);
-    fill_row(mesh, patches_[index], begins[index], static_cast<std::uint32_t>(row - begins[index].row));
+    fill_row(mesh, patches_[index], begins[index],
+             static_cast<std::uint32_t>(row - begins[index].row));
   });
   return mesh;
 }

@@ -26,7 +26,9 @@ struct Plant {
   explicit Plant(const Request& request) : random(request.seed) {
     const float size = exact::cbrt(static_cast<float>(request.triangles) / 150'000);
     plain = request.triangles < 30'000;
-    const auto bays = [&](float at_default) { return std::max(1u, static_cast<unsigned>(at_default * size + 0.5f)); };
+    const auto bays = [&](float at_default) {
+      return std::max(1u, static_cast<unsigned>(at_default * size + 0.5f));
+    };
     nx = bays(5);
     ny = std::min(std::max(bays(3), plain ? 1u : 2u), 12u);
     nz = bays(3);
@@ -38,13 +40,15 @@ struct Plant {
   // Two flanges and a web.
   void beam(Vec3 from, Vec3 to, float size) {
     const Vec3 along = to - from, d = normalize(along);
-    const Vec3 a = normalize(cross(d, std::fabs(d.y) > 0.9f ? Vec3{0, 0, 1} : Vec3{0, 1, 0})) * size;
+    const Vec3 a =
+        normalize(cross(d, std::fabs(d.y) > 0.9f ? Vec3{0, 0, 1} : Vec3{0, 1, 0})) * size;
     const Vec3 b = normalize(cross(a, d)) * size;
     for (const float side : {-1.0f, 1.0f}) quad(model, from - a + b * side, along, a * 2);
     quad(model, from - b, along, b * 2);
   }
   Vec3 node(unsigned i, unsigned j, unsigned k) const {
-    return {bay * static_cast<float>(i), storey * static_cast<float>(j), bay * static_cast<float>(k)};
+    return {bay * static_cast<float>(i), storey * static_cast<float>(j),
+            bay * static_cast<float>(k)};
   }
 
   void framework();
@@ -89,7 +93,8 @@ void Plant::grating(Vec3 corner) {
     const float z = bay * (static_cast<float>(i) + 0.5f) / 24;
     quad(model, corner + Vec3{0, 0, z - 0.05f}, {bay, 0, 0}, {0, 0, 0.1f});
   }
-  for (const float y : {0.5f, 1.0f}) rod(model, corner + Vec3{0, y, 0}, corner + Vec3{bay, y, 0}, 0.025f, 6, 4);
+  for (const float y : {0.5f, 1.0f})
+    rod(model, corner + Vec3{0, y, 0}, corner + Vec3{bay, y, 0}, 0.025f, 6, 4);
   for (unsigned i = 0; i <= 4; ++i) {
     const float x = bay * static_cast<float>(i) / 4;
     rod(model, corner + Vec3{x, 0, 0}, corner + Vec3{x, 1, 0}, 0.025f, 6, 4);
@@ -107,10 +112,12 @@ void Plant::tank(Vec3 foot, float radius, float tall) {
     rod(model, foot + out, foot + out + Vec3{0, 0.7f, 0}, 0.12f, 8, 5);
   }
   for (float y = 1; y < tall - cap; y += 1.6f) {  // hoops
-    lathe(model, place(foot + Vec3{0, y, 0}), {{r, 0}, {r + 0.05f, 0}, {r + 0.05f, 0.1f}, {r, 0.1f}}, 40, 0, 8);
+    lathe(model, place(foot + Vec3{0, y, 0}),
+          {{r, 0}, {r + 0.05f, 0}, {r + 0.05f, 0.1f}, {r, 0.1f}}, 40, 0, 8);
   }
   for (const float z : {-0.22f, 0.22f}) {  // ladder
-    rod(model, foot + Vec3{r + 0.15f, 0, z}, foot + Vec3{r + 0.15f, tall - cap + 0.6f, z}, 0.025f, 6, 4);
+    rod(model, foot + Vec3{r + 0.15f, 0, z}, foot + Vec3{r + 0.15f, tall - cap + 0.6f, z}, 0.025f,
+        6, 4);
   }
   for (float y = 0.3f; y < tall - cap; y += 0.35f) {
     rod(model, foot + Vec3{r + 0.15f, y, -0.22f}, foot + Vec3{r + 0.15f, y, 0.22f}, 0.015f, 5, 3);
@@ -141,13 +148,14 @@ void Plant::pipe(const std::vector<Vec3>& corners, Vec3 offset, float radius, bo
     const Vec3 out = normalize(corners[i + 1] - corners[i]);
     const Vec3 begin = corner - in * bend, end = corner + out * bend;
     straight(from, begin);
-    tube(model, {.path = [=](float t) { return lerp(lerp(begin, corner, t), lerp(corner, end, t), t); },
-                 .radius = [=](float) { return radius; },
-                 .side = cross(in, out),
-                 .around = around,
-                 .along = 4,
-                 .min_around = 5,
-                 .min_along = 2});
+    tube(model,
+         {.path = [=](float t) { return lerp(lerp(begin, corner, t), lerp(corner, end, t), t); },
+          .radius = [=](float) { return radius; },
+          .side = cross(in, out),
+          .around = around,
+          .along = 4,
+          .min_around = 5,
+          .min_along = 2});
     if (flanges) {
       flange(begin - in * (0.5f * radius), in);
       flange(end, out);
@@ -162,13 +170,15 @@ void Plant::bundle(unsigned bends) {
   const float radius = thick ? random.uniform(0.2f, 0.4f) : random.uniform(0.05f, 0.14f);
   const float extent[3] = {width, height, depth};
   const float shortest = 8 * radius + 0.6f;
-  Vec3 at = {random.uniform(-0.05f, 1.05f) * width, random.uniform(0.08f, 1) * height, random.uniform(0, 1) * depth};
+  Vec3 at = {random.uniform(-0.05f, 1.05f) * width, random.uniform(0.08f, 1) * height,
+             random.uniform(0, 1) * depth};
   std::vector<Vec3> corners = {at};
   unsigned axis = random.below(3);
   for (unsigned i = 0; i <= bends; ++i, axis = (axis + 1 + random.below(2)) % 3) {
     const float here = at[axis], size = extent[axis];
     float there = random.uniform(axis == 1 ? 0.06f : -0.06f, 1.06f) * size;
-    if (std::fabs(there - here) < shortest) there = here + (here > 0.5f * size ? -shortest : shortest);
+    if (std::fabs(there - here) < shortest)
+      there = here + (here > 0.5f * size ? -shortest : shortest);
     at = set(at, axis, there);
     if (axis != 1 && random.chance(0.25f)) {
       at.y = std::max(at.y + random.uniform(-0.3f, 0.3f) * std::fabs(there - here), 0.3f);
@@ -196,7 +206,12 @@ void Plant::tanks() {
     const Vec3 foot = {(0.3f + 0.6f * static_cast<float>(i)) * bay * 4, 0, -0.9f * bay};
     const float tall = 1.7f * height, r = 0.9f;
     lathe(model, place(foot),
-          {{1.3f * r, 0}, {r, tall}, {1.15f * r, tall}, {1.15f * r, tall + 0.6f}, {0.9f * r, tall + 0.6f}}, 32, 0, 8);
+          {{1.3f * r, 0},
+           {r, tall},
+           {1.15f * r, tall},
+           {1.15f * r, tall + 0.6f},
+           {0.9f * r, tall + 0.6f}},
+          32, 0, 8);
     for (unsigned k = 0; k < 3; ++k) {
       const float a = 2 * pi / 3 * static_cast<float>(k) + 0.4f;
       rod(model, foot + Vec3{0.4f * tall * exact::cos(a), 0, 0.4f * tall * exact::sin(a)},
@@ -220,7 +235,8 @@ Mesh make_pipes(const Request& request) {
   Mesh mesh = plant.model.tessellate(request.triangles, request.threads);
   drop_degenerate(mesh);
   const float w = plant.width, h = plant.height, d = plant.depth;
-  mesh.camera = CameraHint{{-0.42f * w, 0.85f * h, 1.75f * d}, {0.5f * w, 0.46f * h, 0.45f * d}, 45};
+  mesh.camera =
+      CameraHint{{-0.42f * w, 0.85f * h, 1.75f * d}, {0.5f * w, 0.46f * h, 0.45f * d}, 45};
   return mesh;
 }
 

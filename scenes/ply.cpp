@@ -22,7 +22,8 @@ namespace {
 template <class Reader>
 class Body {
  public:
-  Body(const Header& header, const Place& place) : header_(header), place_(place), reader_(place, header.body) {}
+  Body(const Header& header, const Place& place)
+      : header_(header), place_(place), reader_(place, header.body) {}
 
   Mesh run() {
     const Element* vertices = only("vertex");
@@ -31,7 +32,8 @@ class Body {
     if (claims_none(faces) && claims_none(strips)) return {};
     if (vertices == nullptr) place_.fail(header_.body, "there is no element `vertex`");
     if (vertices->count >= std::numeric_limits<std::uint32_t>::max()) {
-      place_.fail(header_.body, std::to_string(vertices->count) + " vertices are more than 32-bit indices can name");
+      place_.fail(header_.body, std::to_string(vertices->count) +
+                                    " vertices are more than 32-bit indices can name");
     }
     vertex_count_ = vertices->count;
     for (const Element& element : header_.elements) {
@@ -62,31 +64,37 @@ class Body {
   }
 
  private:
-  static bool claims_none(const Element* element) { return element == nullptr || element->count == 0; }
+  static bool claims_none(const Element* element) {
+    return element == nullptr || element->count == 0;
+  }
 
   const Element* only(std::string_view name) const {
     const Element* found = nullptr;
     for (const Element& element : header_.elements) {
       if (element.name != name) continue;
-      if (found != nullptr) place_.fail(header_.body, "element `" + std::string(name) + "` appears twice");
+      if (found != nullptr)
+        place_.fail(header_.body, "element `" + std::string(name) + "` appears twice");
       found = &element;
     }
     return found;
   }
 
-  const Property& only(const Element& element, std::string_view name, std::string_view other, bool list) const {
+  const Property& only(const Element& element, std::string_view name, std::string_view other,
+                       bool list) const {
     const Property* found = nullptr;
     for (const Property& property : element.properties) {
       if (property.name != name && property.name != other) continue;
-      if (found != nullptr) place_.fail(header_.body, "property `" + printable(property.name) + "` appears twice");
+      if (found != nullptr)
+        place_.fail(header_.body, "property `" + printable(property.name) + "` appears twice");
       if (property.list_count.has_value() != list) {
-        place_.fail(header_.body,
-                    "property `" + printable(property.name) + (list ? "` must be a list" : "` must not be a list"));
+        place_.fail(header_.body, "property `" + printable(property.name) +
+                                      (list ? "` must be a list" : "` must not be a list"));
       }
       found = &property;
     }
     if (found == nullptr) {
-      place_.fail(header_.body, "element `" + element.name + "` has no property `" + std::string(name) + "`");
+      place_.fail(header_.body,
+                  "element `" + element.name + "` has no property `" + std::string(name) + "`");
     }
     return *found;
   }
@@ -94,11 +102,13 @@ class Body {
   // Rejects a count that the rest of the file cannot hold before allocating memory for it.
   void require_room(const Element& element) const {
     std::size_t smallest = 0;
-    for (const Property& p : element.properties) smallest += Reader::smallest(p.list_count.value_or(p.type));
+    for (const Property& p : element.properties)
+      smallest += Reader::smallest(p.list_count.value_or(p.type));
     if (element.count <= (reader_.left() + 1) / smallest) return;
-    place_.fail(reader_.offset(), std::to_string(element.count) + " of `" + printable(element.name) +
-                                      "` are claimed, each of at least " + std::to_string(smallest) +
-                                      " bytes, but only " + std::to_string(reader_.left()) + " follow");
+    place_.fail(reader_.offset(), std::to_string(element.count) + " of `" +
+                                      printable(element.name) + "` are claimed, each of at least " +
+                                      std::to_string(smallest) + " bytes, but only " +
+                                      std::to_string(reader_.left()) + " follow");
   }
 
   std::uint64_t length(const Property& property) {
@@ -124,9 +134,10 @@ class Body {
     const Property* axes[] = {&only(element, "x", "x", false), &only(element, "y", "y", false),
                               &only(element, "z", "z", false)};
     // Text, double and 32-bit integers have more digits than single precision.
-    const bool wide = place_.lines || std::any_of(axes, axes + 3, [](const Property* axis) {
-                        return axis->type == Type::f64 || axis->type == Type::i32 || axis->type == Type::u32;
-                      });
+    const bool wide =
+        place_.lines || std::any_of(axes, axes + 3, [](const Property* axis) {
+          return axis->type == Type::f64 || axis->type == Type::i32 || axis->type == Type::u32;
+        });
     if (wide) {
       coordinates_.reserve(3 * element.count);
     } else {
@@ -159,8 +170,11 @@ class Body {
   void read_faces(const Element& element, bool strips) {
     const Property& corners = only(element, "vertex_indices", "vertex_index", true);
     // Assumes triangles; the count alone is not trusted, as a face may take one byte.
-    const std::size_t triangle = Reader::smallest(*corners.list_count) + 3 * Reader::smallest(corners.type);
-    if (!strips) mesh_.triangles.reserve(std::min<std::uint64_t>(element.count, reader_.left() / triangle + 1));
+    const std::size_t triangle =
+        Reader::smallest(*corners.list_count) + 3 * Reader::smallest(corners.type);
+    if (!strips)
+      mesh_.triangles.reserve(
+          std::min<std::uint64_t>(element.count, reader_.left() / triangle + 1));
     for (current_.index = 0; current_.index < element.count; ++current_.index) {
       for (const Property& property : element.properties) {
         if (&property != &corners) {
@@ -176,8 +190,8 @@ class Body {
 
   std::uint32_t vertex(double index, std::size_t begin) const {
     if (!(index >= 0 && index < static_cast<double>(vertex_count_) && index == std::floor(index))) {
-      place_.fail(after_space(begin), current_.text() + " refers to vertex " + number(index) + ", but there are " +
-                                          std::to_string(vertex_count_));
+      place_.fail(after_space(begin), current_.text() + " refers to vertex " + number(index) +
+                                          ", but there are " + std::to_string(vertex_count_));
     }
     return static_cast<std::uint32_t>(index);
   }
@@ -219,7 +233,9 @@ class Body {
   // In text a value starts after the line break; the error is on its line.
   std::size_t after_space(std::size_t offset) const {
     if (!place_.lines) return offset;
-    while (offset < place_.file.size() && std::isspace(static_cast<unsigned char>(place_.file[offset]))) ++offset;
+    while (offset < place_.file.size() &&
+           std::isspace(static_cast<unsigned char>(place_.file[offset])))
+      ++offset;
     return offset;
   }
 
@@ -267,10 +283,11 @@ void write_ply(const Mesh& mesh, const std::string& path) {
   // Where an origin is added, single precision would lose the digits that the origin saved.
   const bool far = mesh.origin != Vec3d{};
   const std::string type = far ? "double" : "float";
-  const std::string header = "ply\nformat binary_little_endian 1.0\ncomment written by heapwood\nelement vertex " +
-                             std::to_string(mesh.vertices.size()) + "\nproperty " + type + " x\nproperty " + type +
-                             " y\nproperty " + type + " z\nelement face " + std::to_string(mesh.triangles.size()) +
-                             "\nproperty list uchar int vertex_indices\nend_header\n";
+  const std::string header =
+      "ply\nformat binary_little_endian 1.0\ncomment written by heapwood\nelement vertex " +
+      std::to_string(mesh.vertices.size()) + "\nproperty " + type + " x\nproperty " + type +
+      " y\nproperty " + type + " z\nelement face " + std::to_string(mesh.triangles.size()) +
+      "\nproperty list uchar int vertex_indices\nend_header\n";
   std::vector<Vec3d> moved;
   if (far) {
     moved.reserve(mesh.vertices.size());
@@ -282,7 +299,8 @@ void write_ply(const Mesh& mesh, const std::string& path) {
     faces[i * face_bytes] = std::byte{3};
     std::memcpy(&faces[i * face_bytes + 1], &mesh.triangles[i], sizeof(Triangle));
   }
-  const auto vertices = far ? std::as_bytes(std::span<const Vec3d>(moved)) : std::as_bytes(std::span(mesh.vertices));
+  const auto vertices =
+      far ? std::as_bytes(std::span<const Vec3d>(moved)) : std::as_bytes(std::span(mesh.vertices));
   write_file(path, {std::as_bytes(std::span(header)), vertices, faces});
 }
 

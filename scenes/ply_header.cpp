@@ -94,9 +94,12 @@ class Parser {
     } else if (name == "binary_big_endian") {
       header_.format = Format::big;
     } else {
-      fail("the format must be `ascii`, `binary_little_endian` or `binary_big_endian`, and a version");
+      fail(
+          "the format must be `ascii`, `binary_little_endian` or `binary_big_endian`, and a "
+          "version");
     }
-    if (words[2] != "1.0") fail("version " + printable(words[2]) + " is not supported; expected 1.0");
+    if (words[2] != "1.0")
+      fail("version " + printable(words[2]) + " is not supported; expected 1.0");
   }
 
   void parse_element(const std::vector<std::string_view>& words) {
@@ -119,7 +122,8 @@ class Parser {
   void parse_property(const std::vector<std::string_view>& words) {
     if (header_.elements.empty()) fail("a property precedes the first element");
     const bool list = words.size() > 1 && words[1] == "list";
-    if (words.size() != (list ? 5 : 3)) fail("expected `property TYPE NAME` or `property list TYPE TYPE NAME`");
+    if (words.size() != (list ? 5 : 3))
+      fail("expected `property TYPE NAME` or `property list TYPE TYPE NAME`");
     Property property{std::string(words.back()), type(words[words.size() - 2]), std::nullopt};
     if (list) {
       property.list_count = type(words[2]);
@@ -149,13 +153,16 @@ void Place::fail(std::size_t offset, const std::string& reason) const {
     // Ends of lines: \n, \r\n and \r.
     std::size_t line = 1;
     for (std::size_t i = 0; i < head.size(); ++i) {
-      line += head[i] == std::byte('\n') ? i == 0 || head[i - 1] != std::byte('\r') : head[i] == std::byte('\r');
+      line += head[i] == std::byte('\n') ? i == 0 || head[i - 1] != std::byte('\r')
+                                         : head[i] == std::byte('\r');
     }
     where = "line " + std::to_string(line);
   }
   throw Error(Exit::scene, source + ": " + where + ": " + reason);
 }
 
-Header parse_header(std::span<const std::byte> file, const std::string& source) { return Parser(file, source).run(); }
+Header parse_header(std::span<const std::byte> file, const std::string& source) {
+  return Parser(file, source).run();
+}
 
 }  // namespace heapwood::scenes::ply

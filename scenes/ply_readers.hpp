@@ -90,7 +90,9 @@ class BinaryReader {
 class AsciiReader {
  public:
   AsciiReader(const Place& place, std::size_t begin)
-      : place_(place), text_(reinterpret_cast<const char*>(place.file.data()), place.file.size()), at_(begin) {}
+      : place_(place),
+        text_(reinterpret_cast<const char*>(place.file.data()), place.file.size()),
+        at_(begin) {}
 
   std::size_t offset() const { return at_; }
   std::size_t left() const { return text_.size() - at_; }
@@ -101,11 +103,13 @@ class AsciiReader {
     double result = 0;
     const auto [stop, error] = std::from_chars(word.data() + (word[0] == '+'), end, result);
     if (stop != end || error == std::errc::invalid_argument) {
-      place_.fail(at_ - word.size(), "`" + printable(word) + "` in " + current.text() + " is not a number");
+      place_.fail(at_ - word.size(),
+                  "`" + printable(word) + "` in " + current.text() + " is not a number");
     }
     // std::errc::result_out_of_range leaves the value unset: too small becomes 0; too large is
     // rejected below as not finite.
-    if (error == std::errc::result_out_of_range) result = std::strtod(std::string(word).c_str(), nullptr);
+    if (error == std::errc::result_out_of_range)
+      result = std::strtod(std::string(word).c_str(), nullptr);
     return result;
   }
   void skip(Type, std::uint64_t count, const Current& current) {

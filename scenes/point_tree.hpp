@@ -22,7 +22,8 @@ class PointTree {
     points_ = points;
     ids_ = std::move(ids);
     std::size_t nodes = 1;
-    for (std::size_t largest = ids_.size(); largest > leaf_points; largest = (largest + 1) / 2) nodes = 2 * nodes + 1;
+    for (std::size_t largest = ids_.size(); largest > leaf_points; largest = (largest + 1) / 2)
+      nodes = 2 * nodes + 1;
     nodes_.resize(nodes);
     if (!ids_.empty()) build_below(0, 0, ids_.size());
     places_.assign(points.size(), nowhere);
@@ -77,7 +78,8 @@ class PointTree {
     if (count <= leaf_points) return;
     const bool by_y = box.hi.y - box.lo.y > box.hi.x - box.lo.x;
     const auto begin = ids_.begin() + static_cast<std::ptrdiff_t>(first);
-    std::nth_element(begin, begin + static_cast<std::ptrdiff_t>(count / 2), begin + static_cast<std::ptrdiff_t>(count),
+    std::nth_element(begin, begin + static_cast<std::ptrdiff_t>(count / 2),
+                     begin + static_cast<std::ptrdiff_t>(count),
                      [&](std::uint32_t a, std::uint32_t b) {
                        return by_y ? points_[a].y < points_[b].y : points_[a].x < points_[b].x;
                      });
@@ -99,15 +101,16 @@ class PointTree {
     for (unsigned i = 0; i < 3; ++i) {
       const Point2 a = query.triangle[i], b = query.triangle[i == 2 ? 0 : i + 1];
       const Point2 leftmost = {b.y < a.y ? box.hi.x : box.lo.x, b.x > a.x ? box.hi.y : box.lo.y};
-      const double left = (b.x - a.x) * (leftmost.y - a.y), right = (b.y - a.y) * (leftmost.x - a.x);
+      const double left = (b.x - a.x) * (leftmost.y - a.y),
+                   right = (b.y - a.y) * (leftmost.x - a.x);
       if (right - left > 4e-16 * (std::abs(left) + std::abs(right))) return true;
     }
     return false;
   }
 
   template <class Visit>
-  bool any_below(std::size_t node, std::size_t first, std::size_t count, const Query& query, std::uint64_t& steps,
-                 Visit& visit) const {
+  bool any_below(std::size_t node, std::size_t first, std::size_t count, const Query& query,
+                 std::uint64_t& steps, Visit& visit) const {
     ++steps;
     const Node& box = nodes_[node];
     if (box.present == 0 || apart(query, box.lo, box.hi) || outside(query, box)) return false;

@@ -22,7 +22,9 @@ Point2 project(Vec3 p, Plane plane) {
 // Newell's normal is twice the area in each coordinate plane. The plane of the largest area is
 // chosen: leaving out a coordinate, unlike a rotation, is exact.
 Plane plane_of(std::span<const Vec3> corners) {
-  const auto at = [&](std::size_t i, unsigned axis) { return double{corners[i][axis]} - double{corners[0][axis]}; };
+  const auto at = [&](std::size_t i, unsigned axis) {
+    return double{corners[i][axis]} - double{corners[0][axis]};
+  };
   double areas[3] = {}, extents[3] = {}, scale = 0;
   for (unsigned axis = 0; axis < 3; ++axis) {
     const unsigned u = (axis + 1) % 3, v = (axis + 2) % 3;
@@ -77,7 +79,8 @@ Triangulator::~Triangulator() = default;
 Triangulator::Outcome Triangulator::split_quad(std::span<const Vec3> corners) {
   const std::vector<Point2>& p = clipper_->points;
   const int at_0 = rank(p[0], p[1], p[2], p[3]), at_1 = rank(p[1], p[2], p[3], p[0]);
-  const bool shorter_at_1 = squared_distance(corners[1], corners[3]) < squared_distance(corners[0], corners[2]);
+  const bool shorter_at_1 =
+      squared_distance(corners[1], corners[3]) < squared_distance(corners[0], corners[2]);
   if (at_1 > at_0 || (at_1 == at_0 && shorter_at_1)) {
     triangles_.push_back({{0, 1, 3}});
     triangles_.push_back({{1, 2, 3}});

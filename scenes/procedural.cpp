@@ -21,7 +21,8 @@ struct Limits {
 
 // In the same order: the public descriptions and the generators.
 constexpr Procedural table[] = {
-    {"atrium", "a nave with two storeys of arcades: huge walls beside fine mouldings and cloth", 100'000},
+    {"atrium", "a nave with two storeys of arcades: huge walls beside fine mouldings and cloth",
+     100'000},
     {"statue", "a monolithic head: fine, even, curved triangles", 200'000},
     {"stadium", "a teapot in a stadium: a tiny dense object in a vast hall", 60'000},
     {"pipes", "pipes, beams and tanks of a plant: long, thin, slanted triangles", 150'000},
@@ -100,14 +101,16 @@ std::optional<SceneName> parse_scene_name(const std::string& text) {
   }
   const Limits limits = maker_of(*result.scene).limits;
   if (result.triangles < limits.min || result.triangles > limits.max) {
-    wrong(text, limits.min == limits.max
-                    ? "it always has " + std::to_string(limits.min) + " triangles: leave the count out"
-                    : "it can have " + std::to_string(limits.min) + " to " + std::to_string(limits.max) + " triangles");
+    wrong(text, limits.min == limits.max ? "it always has " + std::to_string(limits.min) +
+                                               " triangles: leave the count out"
+                                         : "it can have " + std::to_string(limits.min) + " to " +
+                                               std::to_string(limits.max) + " triangles");
   }
   if (only_count) return result;
   const char* const end = rest.data() + rest.size();
   const auto [stop, error] = std::from_chars(rest.data(), end, result.seed);
-  if (error != std::errc() || stop != end) wrong(text, "`" + printable(rest) + "` is not a seed; write an integer");
+  if (error != std::errc() || stop != end)
+    wrong(text, "`" + printable(rest) + "` is not a seed; write an integer");
   return result;
 }
 

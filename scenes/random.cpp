@@ -22,15 +22,17 @@ float noise(Vec3 p, std::uint64_t seed) {
              z = static_cast<std::int64_t>(base.z);
   float plane[2];
   for (int k = 0; k < 2; ++k) {
-    plane[k] = lerp(lerp(lattice(x, y, z + k, seed), lattice(x + 1, y, z + k, seed), fx),
-                    lerp(lattice(x, y + 1, z + k, seed), lattice(x + 1, y + 1, z + k, seed), fx), fy);
+    plane[k] =
+        lerp(lerp(lattice(x, y, z + k, seed), lattice(x + 1, y, z + k, seed), fx),
+             lerp(lattice(x, y + 1, z + k, seed), lattice(x + 1, y + 1, z + k, seed), fx), fy);
   }
   return lerp(plane[0], plane[1], fz);
 }
 
 float noise(Vec3 p, std::uint64_t seed, unsigned octaves) {
   float sum = 0, height = 1;
-  for (unsigned i = 0; i < octaves; ++i, height *= 0.5f, p = p * 2.03f) sum += height * noise(p, seed + i);
+  for (unsigned i = 0; i < octaves; ++i, height *= 0.5f, p = p * 2.03f)
+    sum += height * noise(p, seed + i);
   return sum;
 }
 

@@ -49,20 +49,23 @@ Mesh load(const std::string& name_or_path) {
   if (std::filesystem::exists(name_or_path, ignored)) {
     throw Error(Exit::scene, shown + ": unknown file type; use .obj, .ply or " + cache_extension);
   }
-  throw Error(Exit::usage, "unknown scene `" + shown + "`: use a path that ends in .obj, .ply or " + cache_extension +
-                               ", or NAME[:COUNT][:SEED] with a name of " + known_names());
+  throw Error(Exit::usage, "unknown scene `" + shown + "`: use a path that ends in .obj, .ply or " +
+                               cache_extension + ", or NAME[:COUNT][:SEED] with a name of " +
+                               known_names());
 }
 
 std::string digest(const std::string& name_or_path) {
   std::error_code ignored;
-  if (parse_scene_name(name_or_path) || !std::filesystem::is_regular_file(name_or_path, ignored)) return "";
+  if (parse_scene_name(name_or_path) || !std::filesystem::is_regular_file(name_or_path, ignored))
+    return "";
   std::ifstream file(name_or_path, std::ios::binary);
   std::uint64_t hash = 0xcbf29ce484222325u;
   std::vector<char> piece(1 << 16);
   while (file) {
     file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
     for (std::streamsize i = 0; i < file.gcount(); ++i) {
-      hash = (hash ^ static_cast<unsigned char>(piece[static_cast<std::size_t>(i)])) * 0x100000001b3u;
+      hash =
+          (hash ^ static_cast<unsigned char>(piece[static_cast<std::size_t>(i)])) * 0x100000001b3u;
     }
   }
   char digits[17];

@@ -40,7 +40,8 @@ void facet(Model& model, Vec3 a, Vec3 b, Vec3 c, Vec3 d, float cell) {
 }
 
 void box(Model& model, const Frame& frame, Vec3 low, Vec3 high, float cell) {
-  const Vec3 x = frame.x * (high.x - low.x), y = frame.y * (high.y - low.y), z = frame.z * (high.z - low.z);
+  const Vec3 x = frame.x * (high.x - low.x), y = frame.y * (high.y - low.y),
+             z = frame.z * (high.z - low.z);
   const Vec3 a = frame(low), b = frame(high);
   quad(model, a, y, x, cell);
   quad(model, a, x, z, cell);
@@ -50,8 +51,8 @@ void box(Model& model, const Frame& frame, Vec3 low, Vec3 high, float cell) {
   quad(model, b, -y, -z, cell);
 }
 
-void lathe(Model& model, const Frame& frame, Profile profile, float around, float cell, unsigned min_cells,
-           const std::function<float(float, float)>& ripple) {
+void lathe(Model& model, const Frame& frame, Profile profile, float around, float cell,
+           unsigned min_cells, const std::function<float(float, float)>& ripple) {
   const Turn* const points = profile.begin();
   const std::size_t twins = model.patches() + 1;  // pieces meet vertex to vertex
   for (std::size_t i = 1; i < profile.size(); ++i) {
@@ -101,15 +102,23 @@ void tube(Model& model, Tube tube) {
   const unsigned min_along = tube.min_along, min_around = tube.min_around;
   const auto at = [tube = std::move(tube)](float u, float v) {
     const float step = 1e-3f;
-    const Vec3 tangent = normalize(tube.path(std::fmin(v + step, 1.0f)) - tube.path(std::fmax(v - step, 0.0f)));
+    const Vec3 tangent =
+        normalize(tube.path(std::fmin(v + step, 1.0f)) - tube.path(std::fmax(v - step, 0.0f)));
     const Vec3 a = normalize(cross(tangent, tube.side));
     const Vec3 b = cross(a, tangent);
-    return tube.path(v) + (a * exact::cos(2 * pi * u) + b * exact::sin(2 * pi * u)) * tube.radius(v);
+    return tube.path(v) +
+           (a * exact::cos(2 * pi * u) + b * exact::sin(2 * pi * u)) * tube.radius(v);
   };
-  model.add({.at = at, .cells_u = around, .cells_v = along, .min_u = min_around, .min_v = min_along, .closed = true});
+  model.add({.at = at,
+             .cells_u = around,
+             .cells_v = along,
+             .min_u = min_around,
+             .min_v = min_along,
+             .closed = true});
 }
 
-void rod(Model& model, Vec3 from, Vec3 to, float radius, float around, unsigned min_cells, float along) {
+void rod(Model& model, Vec3 from, Vec3 to, float radius, float around, unsigned min_cells,
+         float along) {
   const Vec3 d = normalize(to - from);
   const Vec3 side = std::fabs(d.y) < 0.9f ? Vec3{0, 1, 0} : Vec3{1, 0, 0};
   tube(model, {.path = [=](float t) { return lerp(from, to, t); },
@@ -157,15 +166,18 @@ void arch(Model& model, const Frame& frame, const Arch& a) {
   }
 }
 
-void sweep(Model& model, const std::function<Vec3(float t, float a, float b)>& at, float along, unsigned min_cells) {
+void sweep(Model& model, const std::function<Vec3(float t, float a, float b)>& at, float along,
+           unsigned min_cells) {
   const float corners[4][4] = {{0, 0, 1, 0}, {1, 0, 1, 1}, {1, 1, 0, 1}, {0, 1, 0, 0}};
   for (const auto& c : corners) {
     const float a0 = c[0], b0 = c[1], a1 = c[2], b1 = c[3];
-    model.add({.at = [=](float u, float v) { return at(u, a0 + (a1 - a0) * v, b0 + (b1 - b0) * v); },
-               .cells_u = along,
-               .min_u = min_cells});
+    model.add(
+        {.at = [=](float u, float v) { return at(u, a0 + (a1 - a0) * v, b0 + (b1 - b0) * v); },
+         .cells_u = along,
+         .min_u = min_cells});
   }
-  for (const float end : {0.0f, 1.0f}) model.add({.at = [=](float u, float v) { return at(end, u, v); }});
+  for (const float end : {0.0f, 1.0f})
+    model.add({.at = [=](float u, float v) { return at(end, u, v); }});
 }
 
 }  // namespace heapwood::scenes

@@ -25,7 +25,8 @@ Frame within(const Frame& outer, const Frame& inner);
 inline Vec3 lerp(Vec3 a, Vec3 b, float t) { return a * (1 - t) + b * t; }
 
 void quad(Model& model, Vec3 origin, Vec3 edge_u, Vec3 edge_v, float cell = 0);
-void facet(Model& model, Vec3 a, Vec3 b, Vec3 c, Vec3 d, float cell = 0);  // corners in order around
+void facet(Model& model, Vec3 a, Vec3 b, Vec3 c, Vec3 d,
+           float cell = 0);  // corners in order around
 void box(Model& model, const Frame& frame, Vec3 low, Vec3 high, float cell = 0);
 
 // A point of a profile that is turned about y; the segment to it bulges outwards by a part of its
@@ -36,8 +37,8 @@ struct Turn {
 };
 using Profile = std::initializer_list<Turn>;
 // min_cells: around the axis. ripple, if any, scales the radius at (angle, height).
-void lathe(Model& model, const Frame& frame, Profile profile, float around, float cell, unsigned min_cells = 6,
-           const std::function<float(float, float)>& ripple = {});
+void lathe(Model& model, const Frame& frame, Profile profile, float around, float cell,
+           unsigned min_cells = 6, const std::function<float(float, float)>& ripple = {});
 void ball(Model& model, const Frame& frame, float radius, float around, unsigned min_cells = 6);
 void disc(Model& model, const Frame& frame, float radius, float around, unsigned min_cells = 6);
 
@@ -51,7 +52,8 @@ struct Tube {
 };
 void tube(Model& model, Tube tube);
 // A straight one.
-void rod(Model& model, Vec3 from, Vec3 to, float radius, float around, unsigned min_cells = 5, float along = 0);
+void rod(Model& model, Vec3 from, Vec3 to, float radius, float around, unsigned min_cells = 5,
+         float along = 0);
 
 // A wall in the frame's x-y plane with an arched opening: its middle is at x = 0, the arch springs
 // at y = spring, the wall reaches from the opening's edge up to y = top. It is `depth` thick around
@@ -65,6 +67,7 @@ struct Arch {
 void arch(Model& model, const Frame& frame, const Arch& arch);
 
 // A rectangular section swept over t in [0, 1]: at(t, a, b) with a and b in [0, 1] across it.
-void sweep(Model& model, const std::function<Vec3(float t, float a, float b)>& at, float along, unsigned min_cells);
+void sweep(Model& model, const std::function<Vec3(float t, float a, float b)>& at, float along,
+           unsigned min_cells);
 
 }  // namespace heapwood::scenes

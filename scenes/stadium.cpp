@@ -23,7 +23,8 @@ Vec3 around(float u, float out, float y) {
 
 // A strip around the hall between two rings.
 void strip(Model& model, float out0, float y0, float out1, float y1, float cells) {
-  model.add({.at = [=](float u, float v) { return around(u, out0 + (out1 - out0) * v, y0 + (y1 - y0) * v); },
+  model.add({.at = [=](float u,
+                       float v) { return around(u, out0 + (out1 - out0) * v, y0 + (y1 - y0) * v); },
              .cells_u = cells,
              .min_u = 12,
              .closed = true});
@@ -44,7 +45,8 @@ void roof(Model& model, unsigned trusses, float out, float y) {
     return around(u, out - 26 * t, y + 5 * exact::sin(1.2f * t) - drop);
   };
   for (unsigned i = 0; i < trusses; ++i) {
-    const float u = static_cast<float>(i) / static_cast<float>(trusses), next = u + 1 / static_cast<float>(trusses);
+    const float u = static_cast<float>(i) / static_cast<float>(trusses),
+                next = u + 1 / static_cast<float>(trusses);
     rod(model, around(u, out + 1, 0), on(u, 0, 0), 0.35f, 10, 5);
     rod(model, on(u, 0, 2.6f), on(u, 0.9f, 1), 0.12f, 6, 4);
     rod(model, on(u, 0, 0.2f), on(u, 1, 0.2f), 0.12f, 6, 4);
@@ -55,7 +57,8 @@ void roof(Model& model, unsigned trusses, float out, float y) {
     }
     for (unsigned k = 0; k < 4; ++k) {
       const float t = static_cast<float>(k) / 4, gap = 0.015f;
-      facet(model, on(u, t, 0), on(next, t, 0), on(next, t + 0.25f - gap, 0), on(u, t + 0.25f - gap, 0));
+      facet(model, on(u, t, 0), on(next, t, 0), on(next, t + 0.25f - gap, 0),
+            on(u, t + 0.25f - gap, 0));
     }
     rod(model, on(u, 1, 0.2f), on(next, 1, 0.2f), 0.12f, 6, 4);
   }

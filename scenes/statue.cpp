@@ -36,7 +36,8 @@ float capsule(Vec3 p, Vec3 a, Vec3 b, float ra, float rb) {
   return length(p - a - d * t) - (ra + (rb - ra) * t);
 }
 float rounded_box(Vec3 p, Vec3 half, float round) {
-  const Vec3 q = {std::fabs(p.x) - half.x + round, std::fabs(p.y) - half.y + round, std::fabs(p.z) - half.z + round};
+  const Vec3 q = {std::fabs(p.x) - half.x + round, std::fabs(p.y) - half.y + round,
+                  std::fabs(p.z) - half.z + round};
   return length(max(q, {0, 0, 0})) + std::min(std::max({q.x, q.y, q.z}), 0.0f) - round;
 }
 
@@ -44,21 +45,24 @@ float rounded_box(Vec3 p, Vec3 half, float round) {
 float body(Vec3 p) {
   const Vec3 m = {std::fabs(p.x), p.y, p.z};  // symmetric in x
   const float taper = 1 + 0.1f * (p.y - 2.2f);
-  float d = rounded_box({p.x * taper, p.y - 2.3f, p.z + 0.12f * (p.y - 2.2f)}, {0.58f, 1.15f, 0.56f}, 0.3f);
+  float d = rounded_box({p.x * taper, p.y - 2.3f, p.z + 0.12f * (p.y - 2.2f)},
+                        {0.58f, 1.15f, 0.56f}, 0.3f);
   d = blend(d, ellipsoid(p - Vec3{0, 0.35f, -0.1f}, {1.08f, 0.98f, 0.7f}), 0.3f);
-  d = blend(d, capsule(m, {0.98f, 0.85f, -0.05f}, {0.92f, 0.1f, 0.22f}, 0.2f, 0.17f), 0.14f);  // arm
-  d = blend(d, capsule(m, {0.9f, 0.12f, 0.3f}, {0.25f, 0.05f, 0.62f}, 0.13f, 0.1f), 0.1f);     // hand
-  d = blend(d, capsule(m, {0.0f, 2.93f, 0.5f}, {0.45f, 2.86f, 0.4f}, 0.17f, 0.14f), 0.12f);    // brow
-  d = carve(d, ellipsoid(m - Vec3{0.28f, 2.6f, 0.62f}, {0.21f, 0.13f, 0.2f}), 0.1f);           // eye socket
-  d = blend(d, ellipsoid(m - Vec3{0.3f, 2.3f, 0.36f}, {0.2f, 0.3f, 0.16f}), 0.15f);            // cheek
-  d = blend(d, capsule(p, {0, 2.86f, 0.52f}, {0, 2.08f, 0.74f}, 0.1f, 0.17f), 0.09f);          // nose
-  d = blend(d, ellipsoid(m - Vec3{0.15f, 2.04f, 0.64f}, {0.12f, 0.1f, 0.13f}), 0.06f);         // its wing
-  d = blend(d, capsule(m, {0, 1.78f, 0.67f}, {0.27f, 1.74f, 0.6f}, 0.085f, 0.06f), 0.06f);     // lips
+  d = blend(d, capsule(m, {0.98f, 0.85f, -0.05f}, {0.92f, 0.1f, 0.22f}, 0.2f, 0.17f),
+            0.14f);                                                                          // arm
+  d = blend(d, capsule(m, {0.9f, 0.12f, 0.3f}, {0.25f, 0.05f, 0.62f}, 0.13f, 0.1f), 0.1f);   // hand
+  d = blend(d, capsule(m, {0.0f, 2.93f, 0.5f}, {0.45f, 2.86f, 0.4f}, 0.17f, 0.14f), 0.12f);  // brow
+  d = carve(d, ellipsoid(m - Vec3{0.28f, 2.6f, 0.62f}, {0.21f, 0.13f, 0.2f}), 0.1f);   // eye socket
+  d = blend(d, ellipsoid(m - Vec3{0.3f, 2.3f, 0.36f}, {0.2f, 0.3f, 0.16f}), 0.15f);    // cheek
+  d = blend(d, capsule(p, {0, 2.86f, 0.52f}, {0, 2.08f, 0.74f}, 0.1f, 0.17f), 0.09f);  // nose
+  d = blend(d, ellipsoid(m - Vec3{0.15f, 2.04f, 0.64f}, {0.12f, 0.1f, 0.13f}), 0.06f);  // its wing
+  d = blend(d, capsule(m, {0, 1.78f, 0.67f}, {0.27f, 1.74f, 0.6f}, 0.085f, 0.06f), 0.06f);  // lips
   d = blend(d, capsule(m, {0, 1.58f, 0.68f}, {0.22f, 1.6f, 0.61f}, 0.085f, 0.06f), 0.06f);
-  d = blend(d, capsule(m, {0, 1.32f, 0.6f}, {0.3f, 1.36f, 0.42f}, 0.19f, 0.17f), 0.14f);      // chin
+  d = blend(d, capsule(m, {0, 1.32f, 0.6f}, {0.3f, 1.36f, 0.42f}, 0.19f, 0.17f), 0.14f);  // chin
   d = blend(d, capsule(m, {0.6f, 2.75f, -0.08f}, {0.62f, 1.85f, 0.0f}, 0.1f, 0.12f), 0.06f);  // ear
   d = carve(d, capsule(m, {0.74f, 2.6f, -0.04f}, {0.74f, 2.05f, 0.0f}, 0.035f, 0.045f), 0.05f);
-  d = blend(d, rounded_box(p - Vec3{0, 3.55f, -0.14f}, {0.56f, 0.2f, 0.56f}, 0.18f), 0.05f);  // topknot
+  d = blend(d, rounded_box(p - Vec3{0, 3.55f, -0.14f}, {0.56f, 0.2f, 0.56f}, 0.18f),
+            0.05f);  // topknot
   return carve(d, p.y, 0.08f);
 }
 
@@ -81,7 +85,8 @@ float meet(const Ray& ray, float start) {
     if (std::fabs(d) < 2e-5f) break;
     // Steps by the distance while far; near the surface uses the secant, which also returns from
     // inside.
-    const float slope = i > 0 && d < 0.1f ? std::clamp((last_d - d) / (last_t - t), 0.4f, 1.5f) : 1.25f;
+    const float slope =
+        i > 0 && d < 0.1f ? std::clamp((last_d - d) / (last_t - t), 0.4f, 1.5f) : 1.25f;
     last_t = t;
     last_d = d;
     t = std::max(t - d / slope, 0.05f);
@@ -96,7 +101,9 @@ struct Face {
   bool upright;
 
   Vec3 at(float a, float b) const {
-    const auto even = [](float s) { return s <= -1 ? -1 : s >= 1 ? 1 : exact::tan(0.25f * pi * s); };
+    const auto even = [](float s) {
+      return s <= -1 ? -1 : s >= 1 ? 1 : exact::tan(0.25f * pi * s);
+    };
     const Vec3 p = normal + u * even(a) + (v.y != 0 ? v * b : v * even(b));
     return {p.x, p.y * box_height, p.z};
   }
@@ -136,7 +143,8 @@ class Coarse {
 Vec3 weathered(const Ray& ray, float distance, std::uint64_t seed) {
   const Vec3 p = ray.from + ray.direction * distance;
   const float rough = 0.014f * noise(p * 3.1f, seed, 5);
-  const Vec3 askew = {p.x * 0.8f + p.y * 0.6f, p.y * 0.8f - p.x * 0.6f + p.z * 0.3f, p.z - p.x * 0.4f};
+  const Vec3 askew = {p.x * 0.8f + p.y * 0.6f, p.y * 0.8f - p.x * 0.6f + p.z * 0.3f,
+                      p.z - p.x * 0.4f};
   const float pit = std::max(0.0f, noise(askew * 7.7f, seed + 9) - 0.25f);
   return p + ray.direction * (rough - 0.07f * pit * pit);
 }
@@ -144,7 +152,8 @@ Vec3 weathered(const Ray& ray, float distance, std::uint64_t seed) {
 void add_body(Model& model, std::uint64_t seed, std::uint64_t triangles) {
   // Cells across a face are fixed, so that faces meet; the rows of the upright ones make up the
   // count.
-  const auto across = static_cast<unsigned>(std::max(4L, std::lround(std::sqrt(static_cast<double>(triangles) / 28))));
+  const auto across = static_cast<unsigned>(
+      std::max(4L, std::lround(std::sqrt(static_cast<double>(triangles) / 28))));
   for (const Face& face : faces) {
     // A few thousand rays are cheaper than the grid.
     const auto coarse = triangles < 50'000 ? nullptr : std::make_shared<const Coarse>(face);

@@ -16,8 +16,8 @@ namespace heapwood::simt {
 // the kernel runs.
 template <class T>
 SIMT_INLINE T load_constant(const T* from) {
-  static_assert(std::is_trivially_copyable_v<T> && (sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16) &&
-                alignof(T) == sizeof(T));
+  static_assert(std::is_trivially_copyable_v<T> &&
+                (sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16) && alignof(T) == sizeof(T));
 #if defined(__CUDA_ARCH__)
   if constexpr (sizeof(T) == 16) {
     return std::bit_cast<T>(__ldg(reinterpret_cast<const uint4*>(from)));

@@ -38,7 +38,10 @@ class global_ref : public cuda::atomic_ref<std::uint64_t, cuda::thread_scope_dev
   SIMT_INLINE void clear() const {
 #if defined(__CUDA_ARCH__)
     [[maybe_unused]] std::uint64_t old;
-    asm volatile("atom.relaxed.gpu.global.and.b64 %0, [%1], 0;" : "=l"(old) : "l"(global_) : "memory");
+    asm volatile("atom.relaxed.gpu.global.and.b64 %0, [%1], 0;"
+                 : "=l"(old)
+                 : "l"(global_)
+                 : "memory");
 #else
     fetch_and(0, relaxed);
 #endif
@@ -48,9 +51,15 @@ class global_ref : public cuda::atomic_ref<std::uint64_t, cuda::thread_scope_dev
   SIMT_INLINE std::uint64_t fetch_add(std::uint64_t value, cuda::memory_order order) const {
     std::uint64_t old;
     if (order == relaxed) {
-      asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], %2;" : "=l"(old) : "l"(global_), "l"(value) : "memory");
+      asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], %2;"
+                   : "=l"(old)
+                   : "l"(global_), "l"(value)
+                   : "memory");
     } else {  // no caller needs acquire or release alone
-      asm volatile("atom.acq_rel.gpu.global.add.u64 %0, [%1], %2;" : "=l"(old) : "l"(global_), "l"(value) : "memory");
+      asm volatile("atom.acq_rel.gpu.global.add.u64 %0, [%1], %2;"
+                   : "=l"(old)
+                   : "l"(global_), "l"(value)
+                   : "memory");
     }
     return old;
   }

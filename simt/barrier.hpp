@@ -32,7 +32,8 @@ class Barrier {
       arrived.fetch_add(1, release);
       // relaxed while waiting: on a GPU each acquire invalidates the multiprocessor's L1. The
       // difference is signed, as the sum may wrap.
-      arrived_all = wait_until(warp, [&] { return static_cast<std::int32_t>(arrived.load(relaxed) - wanted_) >= 0; });
+      arrived_all = wait_until(
+          warp, [&] { return static_cast<std::int32_t>(arrived.load(relaxed) - wanted_) >= 0; });
       // acquire: makes visible what all warps have released with their additions.
       arrived.load(acquire);
     }

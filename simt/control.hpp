@@ -18,9 +18,11 @@ struct Control {
 
   // Records the error, unless there is one already, and requests every thread to stop. Any thread
   // of a kernel may call it.
-  SIMT_FN void fail(std::uint32_t error, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0) {
+  SIMT_FN void fail(std::uint32_t error, std::uint64_t a = 0, std::uint64_t b = 0,
+                    std::uint64_t c = 0) {
     std::uint32_t none = 0;
-    if (system_atomic_ref<std::uint32_t>(code).compare_exchange_strong(none, error, relaxed, relaxed)) {
+    if (system_atomic_ref<std::uint32_t>(code).compare_exchange_strong(none, error, relaxed,
+                                                                       relaxed)) {
       // Plain stores suffice: the host reads them after the launch has ended.
       operand[0] = a;
       operand[1] = b;

@@ -43,7 +43,8 @@ double run_threads(unsigned threads, const LaunchLimits& limits, Control& contro
     }
     std::unique_lock lock(mutex);
     while (!finished.wait_for(lock, std::chrono::milliseconds(20), [&] { return running == 0; })) {
-      const bool late = std::chrono::duration<double>(Clock::now() - start).count() > limits.seconds;
+      const bool late =
+          std::chrono::duration<double>(Clock::now() - start).count() > limits.seconds;
       if (!stopped && (late || interrupted())) {
         stopped = true;
         was_interrupted = !late;
@@ -63,7 +64,8 @@ class Cpu {
   explicit Cpu(const DeviceId& id = {}) : id_(id) {}
   const DeviceId& id() const { return id_; }
   unsigned threads() const {
-    return id_.threads > 0 ? static_cast<unsigned>(id_.threads) : std::max(1u, std::thread::hardware_concurrency());
+    return id_.threads > 0 ? static_cast<unsigned>(id_.threads)
+                           : std::max(1u, std::thread::hardware_concurrency());
   }
   unsigned multiprocessors() const { return threads(); }
 
@@ -85,7 +87,8 @@ class Cpu {
 
   // Each thread runs several warps, one after another.
   template <class Kernel>
-  double launch_independent(const Kernel& kernel, unsigned warps, const LaunchLimits& limits = {}) const {
+  double launch_independent(const Kernel& kernel, unsigned warps,
+                            const LaunchLimits& limits = {}) const {
     const unsigned workers = std::max(1u, std::min(warps, threads()));
     Control control;
     return run_threads(workers, limits, control, [&](unsigned worker) {

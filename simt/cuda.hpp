@@ -28,8 +28,8 @@ namespace heapwood::simt {
 
 inline void check_cuda(cudaError_t status, const char* what) {
   if (status != cudaSuccess) {
-    throw Error(Exit::failed,
-                std::string(what) + ": " + cudaGetErrorName(status) + " (" + cudaGetErrorString(status) + ")");
+    throw Error(Exit::failed, std::string(what) + ": " + cudaGetErrorName(status) + " (" +
+                                  cudaGetErrorString(status) + ")");
   }
 }
 
@@ -51,12 +51,14 @@ class DeviceControl {
   Control* device() const { return device_; }
   void raise_abort() {
     static const std::uint32_t one = 1;
-    check_cuda(cudaMemcpyAsync(&device_->abort, &one, sizeof(one), cudaMemcpyHostToDevice, stream_), "abort flag");
+    check_cuda(cudaMemcpyAsync(&device_->abort, &one, sizeof(one), cudaMemcpyHostToDevice, stream_),
+               "abort flag");
   }
   // After the kernel has ended.
   Control read() const {
     Control copy;
-    check_cuda(cudaMemcpy(&copy, device_, sizeof(Control), cudaMemcpyDeviceToHost), "control block");
+    check_cuda(cudaMemcpy(&copy, device_, sizeof(Control), cudaMemcpyDeviceToHost),
+               "control block");
     return copy;
   }
 
@@ -92,15 +94,16 @@ struct CudaWait {
            std::chrono::steady_clock::time_point start) {
     for (cudaError_t status; (status = cudaEventQuery(end.get())) != cudaSuccess;) {
       if (status != cudaErrorNotReady) check_cuda(status, limits.what);
-      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      const double seconds =
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       if (!stopped && (seconds > limits.seconds || interrupted())) {
         stopped = true;
         was_interrupted = seconds <= limits.seconds;
         control.raise_abort();
       }
       if (seconds > limits.seconds + 20) {
-        throw Error(Exit::failed,
-                    std::string(limits.what) + ": the kernel ignores the abort flag; restart the program");
+        throw Error(Exit::failed, std::string(limits.what) +
+                                      ": the kernel ignores the abort flag; restart the program");
       }
       if (seconds > 0.02) std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
@@ -151,7 +154,8 @@ class CudaStream {
   void launch(const Kernel& kernel, std::size_t items) {
     constexpr std::size_t warps_per_block = Kernel::block_threads / 32;
     const std::size_t blocks = (items + warps_per_block - 1) / warps_per_block;
-    run_kernel<Kernel><<<static_cast<unsigned>(blocks), Kernel::block_threads>>>(kernel, control_.device());
+    run_kernel<Kernel>
+        <<<static_cast<unsigned>(blocks), Kernel::block_threads>>>(kernel, control_.device());
     check_cuda(cudaGetLastError(), limits_.what);
     ++launches_;
   }
@@ -175,14 +179,15 @@ class CudaStream {
 
   void wait() {
     void* const outcome = static_cast<std::byte*>(pinned_) + pinned_bytes;
-    check_cuda(cudaMemcpyAsync(outcome, control_.device(), sizeof(Control), cudaMemcpyDeviceToHost), limits_.what);
+    check_cuda(cudaMemcpyAsync(outcome, control_.device(), sizeof(Control), cudaMemcpyDeviceToHost),
+               limits_.what);
     end_.record();
     const CudaWait waited(end_, control_, limits_, start_);
     Control control;
     std::memcpy(&control, outcome, sizeof(Control));
     const bool interrupt = interrupted();
-    check_outcome(control.code, control.operand, waited.stopped || interrupt, waited.was_interrupted || interrupt,
-                  limits_);
+    check_outcome(control.code, control.operand, waited.stopped || interrupt,
+                  waited.was_interrupted || interrupt, limits_);
   }
 
   LaunchLimits limits_;
@@ -197,18 +202,22 @@ class Cuda {
  public:
   using Warp = CudaWarp<32>;
 
-  explicit Cuda(const DeviceId& id) : id_(id) { check_cuda(cudaSetDevice(id.index), "cudaSetDevice"); }
+  explicit Cuda(const DeviceId& id) : id_(id) {
+    check_cuda(cudaSetDevice(id.index), "cudaSetDevice");
+  }
   const DeviceId& id() const { return id_; }
   unsigned multiprocessors() const {
     int count = 0;
-    check_cuda(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, id_.index), "multiprocessor count");
+    check_cuda(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, id_.index),
+               "multiprocessor count");
     return static_cast<unsigned>(count);
   }
 
   template <class Kernel>
   unsigned resident_warps() const {
     int blocks = 0;
-    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, run_kernel<Kernel>, Kernel::block_threads, 0),
+    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, run_kernel<Kernel>,
+                                                             Kernel::block_threads, 0),
                "occupancy");
     return static_cast<unsigned>(blocks) * multiprocessors() * (Kernel::block_threads / 32);
   }
@@ -222,7 +231,8 @@ class Cuda {
   }
 
   template <class Kernel>
-  double launch_independent(const Kernel& kernel, unsigned warps, const LaunchLimits& limits = {}) const {
+  double launch_independent(const Kernel& kernel, unsigned warps,
+                            const LaunchLimits& limits = {}) const {
     constexpr unsigned warps_per_block = Kernel::block_threads / 32;
     return launch_blocks(kernel, (warps + warps_per_block - 1) / warps_per_block, limits);
   }
@@ -234,7 +244,8 @@ class Cuda {
     if (n == 0) return;
     const std::size_t blocks = (n + 255) / 256;
     const std::size_t max_blocks = std::size_t{multiprocessors()} * 16;
-    run_for_each<F><<<static_cast<unsigned>(blocks < max_blocks ? blocks : max_blocks), 256>>>(n, f);
+    run_for_each<F>
+        <<<static_cast<unsigned>(blocks < max_blocks ? blocks : max_blocks), 256>>>(n, f);
     check_cuda(cudaGetLastError(), "for_each");
     check_cuda(cudaDeviceSynchronize(), "for_each");
   }
@@ -256,10 +267,11 @@ class Cuda {
       return;
     }
     cudaGetLastError();  // cleared: the next launch must not report it
-    throw Error(Exit::failed,
-                "cuda: the device heap of " + std::to_string(now) + " bytes cannot grow to " + std::to_string(bytes) +
-                    " (" + cudaGetErrorName(status) +
-                    "); its size is fixed once a kernel has used it: run the largest pool first or alone");
+    throw Error(
+        Exit::failed,
+        "cuda: the device heap of " + std::to_string(now) + " bytes cannot grow to " +
+            std::to_string(bytes) + " (" + cudaGetErrorName(status) +
+            "); its size is fixed once a kernel has used it: run the largest pool first or alone");
   }
 
   // Sets the size of that heap to `bytes` unless a kernel has used it; returns its size.

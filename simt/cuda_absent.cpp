@@ -4,7 +4,8 @@
 namespace heapwood::simt::cuda_runtime {
 
 namespace {
-constexpr const char* reason = "this program was built without CUDA; rebuild with a CUDA compiler: make demo CUDA=on";
+constexpr const char* reason =
+    "this program was built without CUDA; rebuild with a CUDA compiler: make demo CUDA=on";
 [[noreturn]] void absent() { throw Error(Exit::device, reason); }
 }  // namespace
 

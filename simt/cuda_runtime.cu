@@ -11,7 +11,9 @@ namespace heapwood::simt::cuda_runtime {
 
 namespace {
 
-std::string version(int v) { return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10); }
+std::string version(int v) {
+  return std::to_string(v / 1000) + "." + std::to_string(v % 1000 / 10);
+}
 
 DeviceInfo unusable(const std::string& reason) {
   DeviceInfo info;
@@ -44,10 +46,12 @@ DeviceInfo describe_gpu(int index) {
   cudaRuntimeGetVersion(&runtime);
   info.driver = "driver CUDA " + version(driver) + ", runtime " + version(runtime);
   cudaFuncAttributes attributes{};
-  if (cudaSetDevice(index) != cudaSuccess || cudaFuncGetAttributes(&attributes, probe) != cudaSuccess) {
-    info.reason = std::string("no code for compute capability ") + std::to_string(info.compute_capability) +
-                  " in this program: " + cudaGetErrorString(cudaGetLastError()) +
-                  "; rebuild with -DCMAKE_CUDA_ARCHITECTURES=" + std::to_string(info.compute_capability);
+  if (cudaSetDevice(index) != cudaSuccess ||
+      cudaFuncGetAttributes(&attributes, probe) != cudaSuccess) {
+    info.reason =
+        std::string("no code for compute capability ") + std::to_string(info.compute_capability) +
+        " in this program: " + cudaGetErrorString(cudaGetLastError()) +
+        "; rebuild with -DCMAKE_CUDA_ARCHITECTURES=" + std::to_string(info.compute_capability);
     return info;
   }
   info.usable = true;
@@ -63,9 +67,11 @@ std::vector<DeviceInfo> list() {
     int driver = 0;
     cudaDriverGetVersion(&driver);
     return {unusable(driver == 0 ? "no CUDA driver on this machine; install the NVIDIA driver"
-                                 : "the driver supports CUDA " + version(driver) + " only; update the NVIDIA driver")};
+                                 : "the driver supports CUDA " + version(driver) +
+                                       " only; update the NVIDIA driver")};
   }
-  if (status != cudaSuccess) return {unusable(std::string("no usable GPU: ") + cudaGetErrorString(status))};
+  if (status != cudaSuccess)
+    return {unusable(std::string("no usable GPU: ") + cudaGetErrorString(status))};
   std::vector<DeviceInfo> all;
   for (int i = 0; i < count; ++i) all.push_back(describe_gpu(i));
   return all;
@@ -127,7 +133,8 @@ void* pool_allocate(int device, std::size_t bytes) {
   check_cuda(cudaSetDevice(device), "cudaSetDevice");
   std::call_once(keep_memory[device % 64], [device] {
     std::uint64_t all = ~std::uint64_t{0};
-    check_cuda(cudaMemPoolSetAttribute(memory_pool(device), cudaMemPoolAttrReleaseThreshold, &all), "memory pool");
+    check_cuda(cudaMemPoolSetAttribute(memory_pool(device), cudaMemPoolAttrReleaseThreshold, &all),
+               "memory pool");
   });
   void* pointer = nullptr;
   const cudaError_t status = cudaMallocAsync(&pointer, bytes, nullptr);
@@ -151,7 +158,9 @@ void pool_trim(int device) {
 
 std::size_t pool_reserved(int device) {
   std::uint64_t bytes = 0;
-  check_cuda(cudaMemPoolGetAttribute(memory_pool(device), cudaMemPoolAttrReservedMemCurrent, &bytes), "memory pool");
+  check_cuda(
+      cudaMemPoolGetAttribute(memory_pool(device), cudaMemPoolAttrReservedMemCurrent, &bytes),
+      "memory pool");
   return bytes;
 }
 

@@ -42,8 +42,8 @@ class CudaWarp {
   }
   template <class T>
   SIMT_INLINE T* shfl(T* pointer, unsigned source) const {
-    return reinterpret_cast<T*>(
-        __shfl_sync(mask(), reinterpret_cast<unsigned long long>(pointer), static_cast<int>(source), Width));
+    return reinterpret_cast<T*>(__shfl_sync(mask(), reinterpret_cast<unsigned long long>(pointer),
+                                            static_cast<int>(source), Width));
   }
   SIMT_INLINE std::uint32_t reduce_add(std::uint32_t value) const {
 #if __CUDA_ARCH__ >= 800
@@ -57,7 +57,8 @@ class CudaWarp {
 #if __CUDA_ARCH__ >= 800
     return __reduce_min_sync(mask(), value);
 #else
-    for (unsigned d = Width / 2; d > 0; d /= 2) value = min(value, __shfl_xor_sync(mask(), value, d, Width));
+    for (unsigned d = Width / 2; d > 0; d /= 2)
+      value = min(value, __shfl_xor_sync(mask(), value, d, Width));
     return value;
 #endif
   }
@@ -65,7 +66,8 @@ class CudaWarp {
 #if __CUDA_ARCH__ >= 800
     return __reduce_max_sync(mask(), value);
 #else
-    for (unsigned d = Width / 2; d > 0; d /= 2) value = max(value, __shfl_xor_sync(mask(), value, d, Width));
+    for (unsigned d = Width / 2; d > 0; d /= 2)
+      value = max(value, __shfl_xor_sync(mask(), value, d, Width));
     return value;
 #endif
   }
@@ -95,26 +97,33 @@ class CudaWarp {
   }
   SIMT_INLINE std::uint64_t reduce_or(std::uint32_t lanes, std::uint64_t value) const {
 #if __CUDA_ARCH__ >= 800
-    const std::uint64_t high = __reduce_or_sync(lanes << first(), static_cast<std::uint32_t>(value >> 32));
+    const std::uint64_t high =
+        __reduce_or_sync(lanes << first(), static_cast<std::uint32_t>(value >> 32));
     return high << 32 | __reduce_or_sync(lanes << first(), static_cast<std::uint32_t>(value));
 #else
     std::uint64_t all = 0;
-    for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) all |= shfl(lanes, value, __ffs(rest) - 1);
+    for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1)
+      all |= shfl(lanes, value, __ffs(rest) - 1);
     return all;
 #endif
   }
 
-  SIMT_INLINE void scratch_add(std::uint32_t& word, std::uint32_t value) const { atomicAdd(&word, value); }
+  SIMT_INLINE void scratch_add(std::uint32_t& word, std::uint32_t value) const {
+    atomicAdd(&word, value);
+  }
 
   SIMT_INLINE bool aborted() const { return control_->aborted(); }
-  SIMT_INLINE void fail(std::uint32_t code, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0) const {
+  SIMT_INLINE void fail(std::uint32_t code, std::uint64_t a = 0, std::uint64_t b = 0,
+                        std::uint64_t c = 0) const {
     control_->fail(code, a, b, c);
   }
   SIMT_INLINE void pause(unsigned turn) const { __nanosleep(turn < 4 ? 20u << turn : 200u); }
 
  private:
   SIMT_INLINE unsigned first() const { return (threadIdx.x & 31u) & ~(Width - 1); }
-  SIMT_INLINE unsigned mask() const { return Width == 32 ? 0xffffffffu : ((1u << Width) - 1) << first(); }
+  SIMT_INLINE unsigned mask() const {
+    return Width == 32 ? 0xffffffffu : ((1u << Width) - 1) << first();
+  }
 #else
   // Host pass: declarations only, never called.
   SIMT_FN unsigned lane() const;

@@ -39,7 +39,8 @@ std::size_t available_memory() {
   for (std::string unit; file >> key >> kib >> unit;) {
     if (key == "MemAvailable:") return kib << 10;
   }
-  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
 DeviceInfo describe_cpu(int threads) {
@@ -48,10 +49,10 @@ DeviceInfo describe_cpu(int threads) {
   info.key = "cpu";
   info.name = processor_name();
   info.usable = true;
-  info.multiprocessors =
-      threads > 0 ? static_cast<unsigned>(threads) : std::max(1u, std::thread::hardware_concurrency());
-  info.memory_bytes =
-      static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  info.multiprocessors = threads > 0 ? static_cast<unsigned>(threads)
+                                     : std::max(1u, std::thread::hardware_concurrency());
+  info.memory_bytes = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
+                      static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return info;
 }
 
@@ -84,20 +85,24 @@ DeviceInfo find_device(const std::string& key, int threads) {
 }
 
 DeviceInfo describe(const DeviceId& id) {
-  return id.kind == DeviceKind::cpu ? describe_cpu(id.threads) : find_device("cuda:" + std::to_string(id.index));
+  return id.kind == DeviceKind::cpu ? describe_cpu(id.threads)
+                                    : find_device("cuda:" + std::to_string(id.index));
 }
 
 void interrupt() noexcept { interrupt_flag.store(true, std::memory_order_relaxed); }
 bool interrupted() noexcept { return interrupt_flag.load(std::memory_order_relaxed); }
 void clear_interrupt() noexcept { interrupt_flag.store(false, std::memory_order_relaxed); }
 
-void set_memory_source(MemorySource* source) noexcept { memory_source.store(source, std::memory_order_release); }
+void set_memory_source(MemorySource* source) noexcept {
+  memory_source.store(source, std::memory_order_release);
+}
 
 void* platform_allocate(const DeviceId& device, std::size_t bytes) {
   if (device.kind == DeviceKind::cuda) return cuda_runtime::allocate(device.index, bytes);
   if (bytes > available_memory()) return nullptr;
   // Untouched pages cost nothing, so a pool may be many times larger than what a build touches.
-  void* pointer = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* pointer = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (pointer == MAP_FAILED) return nullptr;
   // Huge pages, if the system grants them: a tree's accesses are scattered.
   if (bytes >= (std::size_t{4} << 20)) madvise(pointer, bytes, MADV_HUGEPAGE);
@@ -110,23 +115,30 @@ void platform_free(const DeviceId& device, void* block, std::size_t bytes) noexc
 }
 
 std::size_t platform_available(const DeviceId& device) {
-  return device.kind == DeviceKind::cuda ? cuda_runtime::available(device.index) : available_memory();
+  return device.kind == DeviceKind::cuda ? cuda_runtime::available(device.index)
+                                         : available_memory();
 }
 
 void* pool_allocate(const DeviceId& device, std::size_t bytes) {
   return cuda_runtime::pool_allocate(device.index, bytes);
 }
-void pool_free(const DeviceId& device, void* block) noexcept { cuda_runtime::pool_free(device.index, block); }
+void pool_free(const DeviceId& device, void* block) noexcept {
+  cuda_runtime::pool_free(device.index, block);
+}
 void pool_trim(const DeviceId& device) { cuda_runtime::pool_trim(device.index); }
-std::size_t pool_reserved(const DeviceId& device) { return cuda_runtime::pool_reserved(device.index); }
+std::size_t pool_reserved(const DeviceId& device) {
+  return cuda_runtime::pool_reserved(device.index);
+}
 
 void* device_allocate(const DeviceId& device, std::size_t bytes) {
   // acquire: makes the constructed source visible.
   MemorySource* source = memory_source.load(std::memory_order_acquire);
   void* pointer = source ? source->allocate(device, bytes) : platform_allocate(device, bytes);
   if (pointer == nullptr) {
-    const std::string name = device.kind == DeviceKind::cuda ? "cuda:" + std::to_string(device.index) : "cpu";
-    throw Error(Exit::failed, name + ": cannot allocate " + std::to_string(bytes >> 20) + " MiB of device memory (" +
+    const std::string name =
+        device.kind == DeviceKind::cuda ? "cuda:" + std::to_string(device.index) : "cpu";
+    throw Error(Exit::failed, name + ": cannot allocate " + std::to_string(bytes >> 20) +
+                                  " MiB of device memory (" +
                                   std::to_string(device_available(device) >> 20) +
                                   " MiB available); use a smaller --pool or scene");
   }
@@ -140,12 +152,14 @@ void device_free(const DeviceId& device, void* pointer, std::size_t bytes) noexc
 }
 
 void device_upload(const DeviceId& device, void* to, const void* from_host, std::size_t bytes) {
-  if (device.kind == DeviceKind::cuda) return cuda_runtime::upload(device.index, to, from_host, bytes);
+  if (device.kind == DeviceKind::cuda)
+    return cuda_runtime::upload(device.index, to, from_host, bytes);
   std::memcpy(to, from_host, bytes);
 }
 
 void device_download(const DeviceId& device, void* to_host, const void* from, std::size_t bytes) {
-  if (device.kind == DeviceKind::cuda) return cuda_runtime::download(device.index, to_host, from, bytes);
+  if (device.kind == DeviceKind::cuda)
+    return cuda_runtime::download(device.index, to_host, from, bytes);
   std::memcpy(to_host, from, bytes);
 }
 
@@ -159,8 +173,8 @@ std::size_t device_available(const DeviceId& device) {
   return source ? source->available(device) : platform_available(device);
 }
 
-void check_outcome(std::uint32_t code, const std::uint64_t (&operand)[3], bool stopped, bool was_interrupted,
-                   const LaunchLimits& limits) {
+void check_outcome(std::uint32_t code, const std::uint64_t (&operand)[3], bool stopped,
+                   bool was_interrupted, const LaunchLimits& limits) {
   const std::string what = limits.what;
   if (code != 0) {
     throw KernelFailure(code, operand[0], operand[1], operand[2],
@@ -168,11 +182,13 @@ void check_outcome(std::uint32_t code, const std::uint64_t (&operand)[3], bool s
   }
   if (!stopped) return;
   if (was_interrupted) throw Stopped(Stopped::Reason::interrupted, what + ": interrupted");
-  throw Stopped(Stopped::Reason::time_limit, what + ": not finished after " +
-                                                 std::to_string(static_cast<int>(limits.seconds)) +
-                                                 " s, stopped; raise --timeout if it may take longer");
+  throw Stopped(Stopped::Reason::time_limit,
+                what + ": not finished after " + std::to_string(static_cast<int>(limits.seconds)) +
+                    " s, stopped; raise --timeout if it may take longer");
 }
 
-void check_interruption(const LaunchLimits& limits) { check_outcome(0, {}, interrupted(), true, limits); }
+void check_interruption(const LaunchLimits& limits) {
+  check_outcome(0, {}, interrupted(), true, limits);
+}
 
 }  // namespace heapwood::simt

@@ -25,7 +25,8 @@ namespace simt {
 class Stopped : public Error {
  public:
   enum class Reason { time_limit, interrupted };
-  Stopped(Reason reason, const std::string& message) : Error(Exit::failed, message), reason_(reason) {}
+  Stopped(Reason reason, const std::string& message)
+      : Error(Exit::failed, message), reason_(reason) {}
   Reason reason() const { return reason_; }
 
  private:

@@ -29,7 +29,8 @@ class CudaGlBuffer : public GlBuffer {
     // A non-blocking stream: mapping must not wait for kernels of builds and rays.
     check_gl(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate");
     // Without flags the contents are preserved: kernels write some rows and keep the others.
-    const cudaError_t status = cudaGraphicsGLRegisterBuffer(&resource_, buffer, cudaGraphicsRegisterFlagsNone);
+    const cudaError_t status =
+        cudaGraphicsGLRegisterBuffer(&resource_, buffer, cudaGraphicsRegisterFlagsNone);
     if (status == cudaSuccess) return;
     cudaStreamDestroy(stream_);
     check_gl(status, "cudaGraphicsGLRegisterBuffer");
@@ -50,7 +51,8 @@ class CudaGlBuffer : public GlBuffer {
     mapped_ = true;
     void* pointer = nullptr;
     std::size_t bytes = 0;
-    check_gl(cudaGraphicsResourceGetMappedPointer(&pointer, &bytes, resource_), "cudaGraphicsResourceGetMappedPointer");
+    check_gl(cudaGraphicsResourceGetMappedPointer(&pointer, &bytes, resource_),
+             "cudaGraphicsResourceGetMappedPointer");
     return pointer;
   }
   // map() has enqueued the wait for OpenGL in the stream.
@@ -101,7 +103,9 @@ constexpr const char* reason = "this program was built without OpenGL's headers"
 }
 
 GlDevices gl_devices() { return {{}, reason}; }
-std::unique_ptr<GlBuffer> share_gl_buffer(const DeviceId&, unsigned) { throw Error(Exit::device, reason); }
+std::unique_ptr<GlBuffer> share_gl_buffer(const DeviceId&, unsigned) {
+  throw Error(Exit::device, reason);
+}
 
 }  // namespace heapwood::simt
 

@@ -8,6 +8,8 @@ constexpr const char* reason = "this program was built without CUDA";
 }
 
 GlDevices gl_devices() { return {{}, reason}; }
-std::unique_ptr<GlBuffer> share_gl_buffer(const DeviceId&, unsigned) { throw Error(Exit::device, reason); }
+std::unique_ptr<GlBuffer> share_gl_buffer(const DeviceId&, unsigned) {
+  throw Error(Exit::device, reason);
+}
 
 }  // namespace heapwood::simt

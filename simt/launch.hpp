@@ -36,15 +36,16 @@ struct LaunchLimits {
 // Thrown when a kernel called fail(code, a, b, c).
 class KernelFailure : public Error {
  public:
-  KernelFailure(std::uint32_t code, std::uint64_t a, std::uint64_t b, std::uint64_t c, const std::string& what)
+  KernelFailure(std::uint32_t code, std::uint64_t a, std::uint64_t b, std::uint64_t c,
+                const std::string& what)
       : Error(Exit::failed, what), code(code), operand{a, b, c} {}
   std::uint32_t code;
   std::uint64_t operand[3];
 };
 
 // Throws KernelFailure or Stopped according to the outcome of a finished launch; else returns.
-void check_outcome(std::uint32_t code, const std::uint64_t (&operand)[3], bool stopped, bool interrupted,
-                   const LaunchLimits& limits);
+void check_outcome(std::uint32_t code, const std::uint64_t (&operand)[3], bool stopped,
+                   bool interrupted, const LaunchLimits& limits);
 
 // Throws Stopped after an interruption. Each launch begins with it: a short launch would end before
 // its first test for an interruption.

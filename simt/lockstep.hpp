@@ -43,7 +43,8 @@ class Lockstep {
 
   // All warps are resident: tests have few.
   template <class Kernel>
-  double launch_independent(const Kernel& kernel, unsigned warps, const LaunchLimits& limits = {}) const {
+  double launch_independent(const Kernel& kernel, unsigned warps,
+                            const LaunchLimits& limits = {}) const {
     return launch(kernel, warps, limits);
   }
 

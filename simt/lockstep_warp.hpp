@@ -78,7 +78,8 @@ class LockstepWarp {
     static_assert(sizeof(T) <= 8);
     std::uint64_t word = 0;
     std::memcpy(&word, &value, sizeof(T));
-    const std::uint64_t got = exchange(word, [source](const auto& all) { return all[source % Width]; });
+    const std::uint64_t got =
+        exchange(word, [source](const auto& all) { return all[source % Width]; });
     T result;
     std::memcpy(&result, &got, sizeof(T));
     return result;
@@ -91,12 +92,14 @@ class LockstepWarp {
     });
   }
   std::uint32_t reduce_min(std::uint32_t value) const {
-    return exchange(
-        value, [](const auto& all) { return static_cast<std::uint32_t>(*std::min_element(all.begin(), all.end())); });
+    return exchange(value, [](const auto& all) {
+      return static_cast<std::uint32_t>(*std::min_element(all.begin(), all.end()));
+    });
   }
   std::uint32_t reduce_max(std::uint32_t value) const {
-    return exchange(
-        value, [](const auto& all) { return static_cast<std::uint32_t>(*std::max_element(all.begin(), all.end())); });
+    return exchange(value, [](const auto& all) {
+      return static_cast<std::uint32_t>(*std::max_element(all.begin(), all.end()));
+    });
   }
   std::uint32_t inclusive_add(std::uint32_t value) const {
     return exchange(value, [this](const auto& all) {
@@ -127,12 +130,14 @@ class LockstepWarp {
     }
     return std::exchange(group_->formed[lane_], 0);
   }
-  std::uint32_t together(const void* key, std::source_location place = std::source_location::current()) const {
+  std::uint32_t together(const void* key,
+                         std::source_location place = std::source_location::current()) const {
     const std::uint32_t lanes = together(place);
     const auto mine = reinterpret_cast<std::uintptr_t>(key);
     return exchange(lanes, mine, [=](const auto& all) {
       std::uint32_t same = 0;
-      for (unsigned i = 0; i < Width; ++i) same |= (lanes >> i & 1) != 0 && all[i] == mine ? 1u << i : 0;
+      for (unsigned i = 0; i < Width; ++i)
+        same |= (lanes >> i & 1) != 0 && all[i] == mine ? 1u << i : 0;
       return same;
     });
   }
@@ -151,14 +156,16 @@ class LockstepWarp {
   std::uint32_t ballot(std::uint32_t lanes, bool predicate) const {
     return exchange(lanes, predicate ? 1u : 0u, [=](const auto& all) {
       std::uint32_t set = 0;
-      for (unsigned i = 0; i < Width; ++i) set |= (lanes >> i & 1) != 0 && all[i] != 0 ? 1u << i : 0;
+      for (unsigned i = 0; i < Width; ++i)
+        set |= (lanes >> i & 1) != 0 && all[i] != 0 ? 1u << i : 0;
       return set;
     });
   }
   template <class T>
   T shfl(std::uint32_t lanes, T value, unsigned source) const {
     static_assert(std::is_integral_v<T>);
-    return exchange(lanes, value, [source](const auto& all) { return static_cast<T>(all[source]); });
+    return exchange(lanes, value,
+                    [source](const auto& all) { return static_cast<T>(all[source]); });
   }
   std::uint64_t reduce_or(std::uint32_t lanes, std::uint64_t value) const {
     return exchange(lanes, value, [=](const auto& all) {
@@ -173,7 +180,8 @@ class LockstepWarp {
   }
 
   bool aborted() const { return control_->aborted(); }
-  void fail(std::uint32_t code, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0) const {
+  void fail(std::uint32_t code, std::uint64_t a = 0, std::uint64_t b = 0,
+            std::uint64_t c = 0) const {
     control_->fail(code, a, b, c);
   }
   void pause(unsigned turn) const {

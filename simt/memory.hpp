@@ -63,8 +63,11 @@ class Buffer {
 
  public:
   Buffer() = default;
-  Buffer(const DeviceId& device, std::size_t count) : memory_(device, count * sizeof(T)), count_(count) {}
-  Buffer(const DeviceId& device, std::span<const T> host) : Buffer(device, host.size()) { upload(host); }
+  Buffer(const DeviceId& device, std::size_t count)
+      : memory_(device, count * sizeof(T)), count_(count) {}
+  Buffer(const DeviceId& device, std::span<const T> host) : Buffer(device, host.size()) {
+    upload(host);
+  }
 
   T* data() const { return reinterpret_cast<T*>(memory_.data()); }
   std::size_t size() const { return count_; }

@@ -21,7 +21,9 @@ class ScratchColumn {
   SIMT_INLINE explicit ScratchColumn(WordPair* first) {
 #if defined(__CUDA_ARCH__)
     // volatile: the address is kept or spilled, not recomputed at each use.
-    asm volatile("mov.u32 %0, %1;" : "=r"(first_) : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(first))));
+    asm volatile("mov.u32 %0, %1;"
+                 : "=r"(first_)
+                 : "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(first))));
 #else
     first_ = first;
 #endif
@@ -29,7 +31,8 @@ class ScratchColumn {
   // volatile: keeps loads behind stores, whose memory accesses the compiler does not see.
   SIMT_INLINE void store(unsigned index, WordPair pair) const {
 #if defined(__CUDA_ARCH__)
-    asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(first_ + index * bytes), "f"(pair.first), "f"(pair.second));
+    asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(first_ + index * bytes), "f"(pair.first),
+                 "f"(pair.second));
 #else
     first_[index * stride] = pair;
 #endif

@@ -14,7 +14,8 @@ template <class T>
 class ScratchRef {
  public:
 #if defined(__CUDA_ARCH__)
-  SIMT_INLINE ScratchRef(T& object) : at_(static_cast<std::uint32_t>(__cvta_generic_to_shared(&object))) {}
+  SIMT_INLINE ScratchRef(T& object)
+      : at_(static_cast<std::uint32_t>(__cvta_generic_to_shared(&object))) {}
   SIMT_INLINE T& operator*() const { return *static_cast<T*>(__cvta_shared_to_generic(at_)); }
 
  private:

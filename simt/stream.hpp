@@ -66,7 +66,9 @@ class HostStream {
   unsigned launches() const { return launches_; }
 
  private:
-  double elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+  double elapsed() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
   void check() const {
     const bool late = elapsed() > limits_.seconds;
     check_outcome(0, {}, late || interrupted(), !late, limits_);

@@ -27,7 +27,8 @@ class CpuRange final : public VirtualRange {
                                     "; raise the limit (ulimit -v), or use --host-allocator mmap");
     }
     const auto begin = reinterpret_cast<std::uintptr_t>(reserved_);
-    base_ = static_cast<std::byte*>(reserved_) + (granularity_ - begin % granularity_) % granularity_;
+    base_ =
+        static_cast<std::byte*>(reserved_) + (granularity_ - begin % granularity_) % granularity_;
   }
   ~CpuRange() override { munmap(reserved_, reserved_bytes_); }
 
@@ -35,7 +36,8 @@ class CpuRange final : public VirtualRange {
     if (bytes > platform_available({})) return false;
     if (mprotect(base_ + offset, bytes, PROT_READ | PROT_WRITE) == 0) return true;
     if (errno == ENOMEM) return false;
-    throw Error(Exit::failed, "cpu: cannot map " + std::to_string(bytes >> 20) + " MiB: " + std::strerror(errno));
+    throw Error(Exit::failed,
+                "cpu: cannot map " + std::to_string(bytes >> 20) + " MiB: " + std::strerror(errno));
   }
   void unmap(std::size_t offset, std::size_t bytes) noexcept override {
     // Replaced by a new mapping, which returns the pages to the system.

@@ -19,13 +19,15 @@ void look_up(Function*& function, const char* name) {
   void* entry = nullptr;
   cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
 #if CUDART_VERSION >= 12050
-  const cudaError_t status = cudaGetDriverEntryPointByVersion(name, &entry, 12000, cudaEnableDefault, &found);
+  const cudaError_t status =
+      cudaGetDriverEntryPointByVersion(name, &entry, 12000, cudaEnableDefault, &found);
 #else
   const cudaError_t status = cudaGetDriverEntryPoint(name, &entry, cudaEnableDefault, &found);
 #endif
   if (status != cudaSuccess || found != cudaDriverEntryPointSuccess || entry == nullptr) {
     cudaGetLastError();
-    throw Error(Exit::device, std::string("the driver does not provide ") + name + "; use --host-allocator cudamalloc");
+    throw Error(Exit::device, std::string("the driver does not provide ") + name +
+                                  "; use --host-allocator cudamalloc");
   }
   function = reinterpret_cast<Function*>(entry);
 }
@@ -73,7 +75,8 @@ class CudaRange final : public VirtualRange {
     properties_.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     properties_.location = {CU_MEM_LOCATION_TYPE_DEVICE, device};
     std::size_t minimum = 0;
-    driver_.check(driver_.granularity(&minimum, &properties_, CU_MEM_ALLOC_GRANULARITY_MINIMUM), "granularity");
+    driver_.check(driver_.granularity(&minimum, &properties_, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+                  "granularity");
     granularity_ = std::max(granularity_, minimum);
     bytes_ = (bytes + granularity_ - 1) / granularity_ * granularity_;
     CUdeviceptr base = 0;
@@ -120,7 +123,9 @@ class CudaRange final : public VirtualRange {
     CUmemGenericAllocationHandle handle;
   };
 
-  CUdeviceptr address(std::size_t offset) const { return reinterpret_cast<CUdeviceptr>(base_) + offset; }
+  CUdeviceptr address(std::size_t offset) const {
+    return reinterpret_cast<CUdeviceptr>(base_) + offset;
+  }
 
   int device_;
   const Driver& driver_;

@@ -64,7 +64,9 @@ class SerialWarp {
   // The lanes of that set that pass the same key.
   std::uint32_t together(const void* /*key*/) const { return 1; }
   void sync(std::uint32_t /*lanes*/) const {}
-  std::uint32_t ballot(std::uint32_t /*lanes*/, bool predicate) const { return predicate ? 1u : 0u; }
+  std::uint32_t ballot(std::uint32_t /*lanes*/, bool predicate) const {
+    return predicate ? 1u : 0u;
+  }
   template <class T>
   T shfl(std::uint32_t /*lanes*/, T value, unsigned /*source lane*/) const {
     return value;
@@ -75,7 +77,8 @@ class SerialWarp {
   void scratch_add(std::uint32_t& word, std::uint32_t value) const { word += value; }
 
   bool aborted() const { return control_->aborted(); }
-  void fail(std::uint32_t code, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0) const {
+  void fail(std::uint32_t code, std::uint64_t a = 0, std::uint64_t b = 0,
+            std::uint64_t c = 0) const {
     control_->fail(code, a, b, c);
   }
   // One turn of a wait loop; `turn` counts the turns so far. Yields the processor after a short

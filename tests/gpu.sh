@@ -91,7 +91,7 @@ export bin device
 
 check "devices" 30 "$bin/heapwood" list devices
 shards=${GPU_SHARDS:-2}
-for program in test_alloc test_alloc_host test_kdtree test_render test_shared_pixels; do
+for program in test_alloc test_workloads test_host_alloc test_kdtree test_render test_shared_pixels; do
   [ -x "$bin/$program" ] || continue
   if missing=$(ldd "$bin/$program" | grep 'not found'); then
     echo "note: $program not run: ${missing//$'\n'/;}"

@@ -5,8 +5,8 @@
 
 #include <utility>
 
-#include "bench/results/exhaustion.hpp"
 #include "app/output/build_report.hpp"
+#include "bench/results/exhaustion.hpp"
 #include "render/auto_light.hpp"
 #include "viewer/state.hpp"
 
@@ -26,14 +26,16 @@ JobSpec spec_of(const State& state, JobSpec::Kind kind) {
 
 void start(State& state, const JobSpec& spec) {
   if (!state.jobs.start(spec)) {
-    state.add_message(Message::Kind::warning, "Another job is running. Wait for it, or press Esc to cancel it.");
+    state.add_message(Message::Kind::warning,
+                      "Another job is running. Wait for it, or press Esc to cancel it.");
   }
 }
 
 bool can_build(State& state, const registry::RegisteredAllocator& entry) {
   const char* reason = why_not_buildable(state, entry);
   if (!reason) return true;
-  const std::string text = fmt::format("{}: {}; choose another allocator", entry.traits->label, reason);
+  const std::string text =
+      fmt::format("{}: {}; choose another allocator", entry.traits->label, reason);
   state.add_message(Message::Kind::error, text);
   state.last_error = Error(Exit::usage, text);
   return false;
@@ -109,7 +111,8 @@ void Places::note(const std::string& name) {
 void FrameTimes::add(double work_ms, double thread_ms, double now) {
   ms.push_back(work_ms);
   const double before = std::exchange(thread_ms_, thread_ms);
-  if (before > 0) cpu_ms.push_back(thread_ms - before);  // time before the first frame belongs to no frame
+  if (before > 0)
+    cpu_ms.push_back(thread_ms - before);  // time before the first frame belongs to no frame
   if (ms.size() > 240) ms.pop_front();
   if (cpu_ms.size() > 240) cpu_ms.pop_front();
   ++frames_;
@@ -121,7 +124,8 @@ void FrameTimes::add(double work_ms, double thread_ms, double now) {
 
 void open_scene(State& state, const std::string& source) {
   if (state.jobs.progress().running) {
-    state.add_message(Message::Kind::warning, "Another job is running. Wait for it, or press Esc to cancel it.");
+    state.add_message(Message::Kind::warning,
+                      "Another job is running. Wait for it, or press Esc to cancel it.");
     return;
   }
   state.choice.source = source;
@@ -142,7 +146,8 @@ void start_build(State& state) {
 
 void start_compare(State& state) {
   JobSpec spec = spec_of(state, JobSpec::Kind::compare);
-  for (const registry::RegisteredAllocator& entry : registry::allocators()) spec.allocators.push_back(&entry);
+  for (const registry::RegisteredAllocator& entry : registry::allocators())
+    spec.allocators.push_back(&entry);
   start(state, spec);
 }
 
@@ -171,17 +176,19 @@ void light_view(State& state) {
 void add_bookmark(State& state) {
   if (!state.scene) return;
   std::vector<Bookmark>& list = state.settings.bookmarks[state.scene->source];
-  list.push_back({fmt::format("View {}", list.size() + 1), render::to_string(state.camera, state.scene->mesh.origin),
-                  state.camera.up});
+  list.push_back({fmt::format("View {}", list.size() + 1),
+                  render::to_string(state.camera, state.scene->mesh.origin), state.camera.up});
   state.bookmark = list.size() - 1;
-  state.add_message(Message::Kind::note, fmt::format("{} saved for {}.", list.back().name, state.scene->name));
+  state.add_message(Message::Kind::note,
+                    fmt::format("{} saved for {}.", list.back().name, state.scene->name));
 }
 
 void go_to_bookmark(State& state, std::size_t index) {
   if (!state.scene) return;
   const std::vector<Bookmark>& list = state.settings.bookmarks[state.scene->source];
   if (list.empty()) {
-    state.add_message(Message::Kind::note, "No saved view for this scene. Press K to save this one.");
+    state.add_message(Message::Kind::note,
+                      "No saved view for this scene. Press K to save this one.");
     return;
   }
   state.bookmark = index % list.size();
@@ -191,8 +198,9 @@ void go_to_bookmark(State& state, std::size_t index) {
 
 void take_screenshot(State& state, const std::string& path) {
   if (!state.scene)
-    return state.add_message(Message::Kind::warning,
-                             "No scene has been built yet: there is nothing to take a screenshot of.");
+    return state.add_message(
+        Message::Kind::warning,
+        "No scene has been built yet: there is nothing to take a screenshot of.");
   const Settings& s = state.settings;
   const std::string name = path.empty() ? free_name(state.scene->name) : path;
   if (s.shot_panel) {
@@ -239,8 +247,9 @@ void take_outcomes(State& state) {
     if (!outcome->recordings.empty()) {
       for (const auto& recording : outcome->recordings) {
         if (!recording->in_pool) {
-          state.add_message(Message::Kind::warning,
-                            recording->label + ": its blocks are outside the pool, so there is no heap map.");
+          state.add_message(
+              Message::Kind::warning,
+              recording->label + ": its blocks are outside the pool, so there is no heap map.");
         }
       }
       state.heap.show(std::move(outcome->recordings));

@@ -32,8 +32,10 @@ struct BuiltScene {
 
 // Takes the mesh and the tree; chooses camera and light. Costs a few hundred thousand rays if the
 // scene has no camera, or if `up` is not the scene's axis.
-std::shared_ptr<const BuiltScene> make_built_scene(std::string source, std::string name, scenes::Mesh mesh,
-                                                   kdtree::Tree tree, const simt::DeviceInfo& device,
-                                                   const std::string& allocator, std::optional<unsigned> up = {});
+std::shared_ptr<const BuiltScene> make_built_scene(std::string source, std::string name,
+                                                   scenes::Mesh mesh, kdtree::Tree tree,
+                                                   const simt::DeviceInfo& device,
+                                                   const std::string& allocator,
+                                                   std::optional<unsigned> up = {});
 
 }  // namespace heapwood::viewer

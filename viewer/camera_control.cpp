@@ -80,7 +80,8 @@ render::Camera aim(const render::Camera& camera, Vec3 target) {
   return target == camera.eye ? camera : moved;
 }
 
-gl::Matrix projection(const render::Camera& camera, unsigned width, unsigned height, float diagonal) {
+gl::Matrix projection(const render::Camera& camera, unsigned width, unsigned height,
+                      float diagonal) {
   const render::CameraFrame frame = render::make_frame(camera, width, height);
   const Vec3 right = frame.right * (1 / dot(frame.right, frame.right));
   const Vec3 up = frame.up * (1 / dot(frame.up, frame.up));

@@ -10,15 +10,20 @@
 namespace heapwood::viewer {
 
 // Angles in radians. The view stops at the poles.
-render::Camera orbit(const render::Camera& camera, float right, float up);  // the eye around the target
-render::Camera look(const render::Camera& camera, float right, float up);   // the target around the eye
-render::Camera pan(const render::Camera& camera, float right, float up);    // in heights of the picture
-render::Camera dolly(const render::Camera& camera, float factor);           // distance to the target times this
-render::Camera fly(const render::Camera& camera, Vec3 right_up_forward);    // in the scene's unit
+render::Camera orbit(const render::Camera& camera, float right,
+                     float up);  // the eye around the target
+render::Camera look(const render::Camera& camera, float right,
+                    float up);  // the target around the eye
+render::Camera pan(const render::Camera& camera, float right,
+                   float up);  // in heights of the picture
+render::Camera dolly(const render::Camera& camera,
+                     float factor);  // distance to the target times this
+render::Camera fly(const render::Camera& camera, Vec3 right_up_forward);  // in the scene's unit
 // Turns the eye towards a point, the new target of `orbit`.
 render::Camera aim(const render::Camera& camera, Vec3 target);
 
 // From the scene's space to OpenGL's clip space, for the same rays that render::make_frame makes.
-gl::Matrix projection(const render::Camera& camera, unsigned width, unsigned height, float diagonal);
+gl::Matrix projection(const render::Camera& camera, unsigned width, unsigned height,
+                      float diagonal);
 
 }  // namespace heapwood::viewer

@@ -35,8 +35,8 @@ unsigned compile(unsigned kind, const char* stage, const char* text) {
 // One file holds both stages, selected by the macros VERTEX and FRAGMENT.
 unsigned link(const char* text) {
   const unsigned program = glCreateProgram();
-  for (const auto& [kind, stage] :
-       {std::pair{GL_VERTEX_SHADER, "#define VERTEX\n"}, std::pair{GL_FRAGMENT_SHADER, "#define FRAGMENT\n"}}) {
+  for (const auto& [kind, stage] : {std::pair{GL_VERTEX_SHADER, "#define VERTEX\n"},
+                                    std::pair{GL_FRAGMENT_SHADER, "#define FRAGMENT\n"}}) {
     const unsigned shader = compile(static_cast<unsigned>(kind), stage, text);
     glAttachShader(program, shader);
     glDeleteShader(shader);
@@ -92,8 +92,8 @@ void Texture::upload(unsigned width, unsigned height, const Rgba8* pixels, bool 
   glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
   glPixelStorei(GL_UNPACK_ALIGNMENT, 4);
   if (width != width_ || height != height_) {
-    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, static_cast<int>(width), static_cast<int>(height), 0, GL_RGBA,
-                 GL_UNSIGNED_BYTE, pixels);
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, static_cast<int>(width), static_cast<int>(height), 0,
+                 GL_RGBA, GL_UNSIGNED_BYTE, pixels);
     width_ = width;
     height_ = height;
   } else {
@@ -104,14 +104,15 @@ void Texture::upload(unsigned width, unsigned height, const Rgba8* pixels, bool 
 void Texture::upload_rows(unsigned first, unsigned count, const Rgba8* pixels) {
   glBindTexture(GL_TEXTURE_2D, name_.get());
   glPixelStorei(GL_UNPACK_ALIGNMENT, 4);
-  glTexSubImage2D(GL_TEXTURE_2D, 0, 0, static_cast<int>(first), static_cast<int>(width_), static_cast<int>(count),
-                  GL_RGBA, GL_UNSIGNED_BYTE, pixels);
+  glTexSubImage2D(GL_TEXTURE_2D, 0, 0, static_cast<int>(first), static_cast<int>(width_),
+                  static_cast<int>(count), GL_RGBA, GL_UNSIGNED_BYTE, pixels);
 }
 
 void Texture::upload_rows(unsigned first, unsigned count, const PixelBuffer& picture) {
   glBindBuffer(GL_PIXEL_UNPACK_BUFFER, picture.name());
   // With a bound buffer the pointer is an offset into it.
-  upload_rows(first, count, reinterpret_cast<const Rgba8*>(std::uintptr_t{first} * width_ * sizeof(Rgba8)));
+  upload_rows(first, count,
+              reinterpret_cast<const Rgba8*>(std::uintptr_t{first} * width_ * sizeof(Rgba8)));
   glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
 }
 
@@ -123,10 +124,11 @@ std::vector<Rgba8> Texture::read() const {
   return pixels;
 }
 
-Canvas::Canvas(unsigned width, unsigned height) : width_(width), height_(height), colour_(make_texture()) {
+Canvas::Canvas(unsigned width, unsigned height)
+    : width_(width), height_(height), colour_(make_texture()) {
   glBindTexture(GL_TEXTURE_2D, colour_.get());
-  glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, static_cast<int>(width), static_cast<int>(height), 0, GL_RGBA,
-               GL_UNSIGNED_BYTE, nullptr);
+  glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA8, static_cast<int>(width), static_cast<int>(height), 0,
+               GL_RGBA, GL_UNSIGNED_BYTE, nullptr);
   glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
   unsigned name = 0;
   glGenFramebuffers(1, &name);
@@ -145,19 +147,25 @@ std::vector<Rgba8> Canvas::read() const {
   std::vector<Rgba8> pixels(width * height_);
   bind();
   glPixelStorei(GL_PACK_ALIGNMENT, 4);
-  glReadPixels(0, 0, static_cast<int>(width_), static_cast<int>(height_), GL_RGBA, GL_UNSIGNED_BYTE, pixels.data());
+  glReadPixels(0, 0, static_cast<int>(width_), static_cast<int>(height_), GL_RGBA, GL_UNSIGNED_BYTE,
+               pixels.data());
   // OpenGL's rows start at the bottom.
-  const auto row = [&](std::size_t y) { return pixels.begin() + static_cast<std::ptrdiff_t>(y * width); };
-  for (std::size_t y = 0; y < height_ / 2; ++y) std::swap_ranges(row(y), row(y + 1), row(height_ - 1 - y));
+  const auto row = [&](std::size_t y) {
+    return pixels.begin() + static_cast<std::ptrdiff_t>(y * width);
+  };
+  for (std::size_t y = 0; y < height_ / 2; ++y)
+    std::swap_ranges(row(y), row(y + 1), row(height_ - 1 - y));
   return pixels;
 }
 
 void Canvas::show(int window_width, int window_height) const {
   glBindFramebuffer(GL_READ_FRAMEBUFFER, framebuffer_.get());
   glBindFramebuffer(GL_DRAW_FRAMEBUFFER, 0);
-  const double fit = std::min(window_width / static_cast<double>(width_), window_height / static_cast<double>(height_));
-  glBlitFramebuffer(0, 0, static_cast<int>(width_), static_cast<int>(height_), 0, 0, static_cast<int>(fit * width_),
-                    static_cast<int>(fit * height_), GL_COLOR_BUFFER_BIT, GL_LINEAR);
+  const double fit = std::min(window_width / static_cast<double>(width_),
+                              window_height / static_cast<double>(height_));
+  glBlitFramebuffer(0, 0, static_cast<int>(width_), static_cast<int>(height_), 0, 0,
+                    static_cast<int>(fit * width_), static_cast<int>(fit * height_),
+                    GL_COLOR_BUFFER_BIT, GL_LINEAR);
   bind_window();
 }
 
@@ -182,7 +190,8 @@ void Present::draw(const Texture& texture, const Rectangle& area) const {
   glDrawArrays(GL_TRIANGLES, 0, 3);
 }
 
-Lines::Lines() : program_(link(shaders::lines)), array_(make_vertex_array()), buffer_(make_buffer()) {
+Lines::Lines()
+    : program_(link(shaders::lines)), array_(make_vertex_array()), buffer_(make_buffer()) {
   glBindVertexArray(array_.get());
   glBindBuffer(GL_ARRAY_BUFFER, buffer_.get());
   glEnableVertexAttribArray(0);
@@ -196,7 +205,8 @@ Lines::Lines() : program_(link(shaders::lines)), array_(make_vertex_array()), bu
 void Lines::upload(const std::vector<Vertex>& vertices) {
   count_ = vertices.size();
   glBindBuffer(GL_ARRAY_BUFFER, buffer_.get());
-  glBufferData(GL_ARRAY_BUFFER, static_cast<GLsizeiptr>(count_ * sizeof(Vertex)), vertices.data(), GL_DYNAMIC_DRAW);
+  glBufferData(GL_ARRAY_BUFFER, static_cast<GLsizeiptr>(count_ * sizeof(Vertex)), vertices.data(),
+               GL_DYNAMIC_DRAW);
 }
 
 void Lines::draw(const Matrix& to_clip, const Rectangle& area, int width) const {

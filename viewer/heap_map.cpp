@@ -25,9 +25,11 @@ constexpr std::chrono::milliseconds max_time_per_frame(4);
 
 }  // namespace
 
-HeapMap::HeapMap(const Recording& recording, std::uint32_t at, unsigned wide, unsigned high, bool whole)
+HeapMap::HeapMap(const Recording& recording, std::uint32_t at, unsigned wide, unsigned high,
+                 bool whole)
     : columns(std::max(wide, 1u)), rows(std::max(high, 1u)), time(at) {
-  bytes = std::max<std::uint64_t>(whole ? recording.pool_bytes : std::min(recording.reach, recording.pool_bytes), 1);
+  bytes = std::max<std::uint64_t>(
+      whole ? recording.pool_bytes : std::min(recording.reach, recording.pool_bytes), 1);
   const std::uint64_t count = std::uint64_t{columns} * rows;
   cell_bytes = alloc::round_up((bytes + count - 1) / count, alloc::granule);
   cells.resize(count);
@@ -40,7 +42,8 @@ HeapMap::HeapMap(const Recording& recording, std::uint32_t at, unsigned wide, un
       HeapCell& cell = cells[c];
       cell.touched = true;
       if (!used && !abandoned) continue;
-      const std::uint64_t part = std::min(end, (c + 1) * cell_bytes) - std::max(block.offset, c * cell_bytes);
+      const std::uint64_t part =
+          std::min(end, (c + 1) * cell_bytes) - std::max(block.offset, c * cell_bytes);
       (used ? cell.used_bytes : cell.abandoned_bytes) += part;
       cell.largest = std::max(cell.largest, block.bytes);
       cell.youngest = std::max(cell.youngest, block.born);
@@ -50,7 +53,8 @@ HeapMap::HeapMap(const Recording& recording, std::uint32_t at, unsigned wide, un
 
 std::vector<gl::Rgba8> HeapMap::colours(const Recording& recording, HeapColours by) const {
   std::vector<gl::Rgba8> result(cells.size());
-  const double log_largest = std::log2(static_cast<double>(std::max<std::uint64_t>(recording.largest_block, 32)));
+  const double log_largest =
+      std::log2(static_cast<double>(std::max<std::uint64_t>(recording.largest_block, 32)));
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const HeapCell& cell = cells[i];
     if (i * cell_bytes >= bytes) {
@@ -58,14 +62,16 @@ std::vector<gl::Rgba8> HeapMap::colours(const Recording& recording, HeapColours 
       continue;
     }
     const gl::Rgba8 ground = cell.touched ? colour::freed : colour::untouched;
-    const double taken = static_cast<double>(cell.used_bytes + cell.abandoned_bytes) / static_cast<double>(cell_bytes);
+    const double taken = static_cast<double>(cell.used_bytes + cell.abandoned_bytes) /
+                         static_cast<double>(cell_bytes);
     if (taken <= 0) {
       result[i] = ground;
       continue;
     }
     gl::Rgba8 mark = cell.used_bytes >= cell.abandoned_bytes ? colour::used : colour::abandoned;
     if (by == HeapColours::size) {
-      mark = ramp_colour(0.25 + 0.75 * (std::log2(static_cast<double>(cell.largest)) - 4) / (log_largest - 4));
+      mark = ramp_colour(0.25 + 0.75 * (std::log2(static_cast<double>(cell.largest)) - 4) /
+                                    (log_largest - 4));
     } else if (by == HeapColours::age) {
       // The youngest blocks are brightest; four times the age halves the brightness.
       const double age = static_cast<double>(time - cell.youngest);
@@ -78,8 +84,8 @@ std::vector<gl::Rgba8> HeapMap::colours(const Recording& recording, HeapColours 
   return result;
 }
 
-const workloads::Block* first_block(const Recording& recording, std::uint32_t time, std::uint64_t begin,
-                                std::uint64_t end) {
+const workloads::Block* first_block(const Recording& recording, std::uint32_t time,
+                                    std::uint64_t begin, std::uint64_t end) {
   const workloads::Block* first = nullptr;
   for (const workloads::Block& block : recording.blocks()) {
     if (block.born >= time) break;
@@ -106,7 +112,8 @@ void HeapView::watch(const LiveBuild& build) {
     visible = true;
   }
   for (Drawn& one : drawn) one.map.reset();
-  const auto recording = std::make_shared<Recording>(build.scene, *build.allocator, build.device, build.pool_bytes);
+  const auto recording =
+      std::make_shared<Recording>(build.scene, *build.allocator, build.device, build.pool_bytes);
   recordings.push_back(recording);
   watched = Watched{build, recording, {}, 0};
   playing = true;
@@ -128,10 +135,12 @@ void HeapView::follow(double seconds) {
     lines_.clear();
     if (!watched->build.lines->read(watched->at, at_once, lines_)) {
       const LiveBuild& build = watched->build;
-      *watched->recording = Recording(build.scene, *build.allocator, build.device, build.pool_bytes);
+      *watched->recording =
+          Recording(build.scene, *build.allocator, build.device, build.pool_bytes);
     }
     watched->recording->add(lines_);
-  } while (lines_.size() == at_once && std::chrono::steady_clock::now() - start < max_time_per_frame);
+  } while (lines_.size() == at_once &&
+           std::chrono::steady_clock::now() - start < max_time_per_frame);
   if (pace >= full_pace && playing) return watched->build.lines->hold_from(~std::uint64_t{0});
   watched_slowly = true;
   // Allows as many events as the pace permits, but never many more than have been read: a build that

@@ -19,10 +19,11 @@ enum class HeapColours : std::uint8_t { state, size, age };
 
 struct HeapCell {
   std::uint64_t used_bytes = 0,
-                abandoned_bytes = 0;  // of live blocks; of blocks freed to an allocator that never reuses memory
-  bool touched = false;               // a block has been allocated here up to the time
-  std::uint64_t largest = 0;          // size of the largest block in the cell
-  std::uint32_t youngest = 0;         // birth of the youngest live block
+                abandoned_bytes =
+                    0;   // of live blocks; of blocks freed to an allocator that never reuses memory
+  bool touched = false;  // a block has been allocated here up to the time
+  std::uint64_t largest = 0;   // size of the largest block in the cell
+  std::uint32_t youngest = 0;  // birth of the youngest live block
 };
 
 struct HeapMap {
@@ -33,12 +34,14 @@ struct HeapMap {
   std::vector<HeapCell> cells;
 
   // About this many columns and rows. `whole`: the whole pool, otherwise up to the highest block.
-  HeapMap(const Recording& recording, std::uint32_t time, unsigned columns, unsigned rows, bool whole);
+  HeapMap(const Recording& recording, std::uint32_t time, unsigned columns, unsigned rows,
+          bool whole);
   std::vector<gl::Rgba8> colours(const Recording& recording, HeapColours by) const;
 };
 
 // The lowest block that overlaps [begin, end), or nullptr.
-const workloads::Block* first_block(const Recording& recording, std::uint32_t time, std::uint64_t begin, std::uint64_t end);
+const workloads::Block* first_block(const Recording& recording, std::uint32_t time,
+                                    std::uint64_t begin, std::uint64_t end);
 
 // A build that is being recorded, on a device whose memory the host can read meanwhile.
 struct LiveBuild {

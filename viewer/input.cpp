@@ -21,19 +21,22 @@ constexpr render::Mode modes[] = {render::Mode::shaded,  render::Mode::path,  re
                                   render::Mode::leaves};
 
 bool inside(const Area& area, ImVec2 at) {
-  return at.x >= area.x && at.x < area.x + area.width && at.y >= area.y && at.y < area.y + area.height;
+  return at.x >= area.x && at.x < area.x + area.width && at.y >= area.y &&
+         at.y < area.y + area.height;
 }
 
 bool is_step(int key) {
-  constexpr int steps[] = {GLFW_KEY_COMMA, GLFW_KEY_PERIOD,      GLFW_KEY_EQUAL,        GLFW_KEY_KP_ADD,
-                           GLFW_KEY_MINUS, GLFW_KEY_KP_SUBTRACT, GLFW_KEY_LEFT_BRACKET, GLFW_KEY_RIGHT_BRACKET};
+  constexpr int steps[] = {GLFW_KEY_COMMA,        GLFW_KEY_PERIOD,       GLFW_KEY_EQUAL,
+                           GLFW_KEY_KP_ADD,       GLFW_KEY_MINUS,        GLFW_KEY_KP_SUBTRACT,
+                           GLFW_KEY_LEFT_BRACKET, GLFW_KEY_RIGHT_BRACKET};
   return std::find(std::begin(steps), std::end(steps), key) != std::end(steps);
 }
 
 kdtree::Ray ray_at(const State& state, const Area& area, ImVec2 at) {
-  const render::CameraFrame frame =
-      render::make_frame(state.camera, static_cast<unsigned>(area.width), static_cast<unsigned>(area.height));
-  return frame.ray(std::floor(at.x - area.x) + 0.5f, std::floor(at.y - area.y) + 0.5f, render::far_away);
+  const render::CameraFrame frame = render::make_frame(
+      state.camera, static_cast<unsigned>(area.width), static_cast<unsigned>(area.height));
+  return frame.ray(std::floor(at.x - area.x) + 0.5f, std::floor(at.y - area.y) + 0.5f,
+                   render::far_away);
 }
 
 }  // namespace
@@ -105,7 +108,8 @@ void Viewer::key(const KeyPress& press) {
     case GLFW_KEY_LEFT_BRACKET:
     case GLFW_KEY_RIGHT_BRACKET: {
       if (!s.scene) break;
-      const std::size_t count = std::max<std::size_t>(1, s.settings.bookmarks[s.scene->source].size());
+      const std::size_t count =
+          std::max<std::size_t>(1, s.settings.bookmarks[s.scene->source].size());
       go_to_bookmark(s, s.bookmark + (press.key == GLFW_KEY_RIGHT_BRACKET ? 1 : count - 1));
       break;
     }
@@ -143,7 +147,8 @@ void Viewer::mouse(const Area& area) {
   if (!state_.scene || area.width < 1 || area.height < 1) return;
   const bool over = !io.WantCaptureMouse && inside(area, io.MousePos);
   if (!ImGui::IsMouseDown(0) && !ImGui::IsMouseDown(1) && !ImGui::IsMouseDown(2)) dragging_ = false;
-  if (over && (ImGui::IsMouseClicked(0) || ImGui::IsMouseClicked(1) || ImGui::IsMouseClicked(2))) dragging_ = true;
+  if (over && (ImGui::IsMouseClicked(0) || ImGui::IsMouseClicked(1) || ImGui::IsMouseClicked(2)))
+    dragging_ = true;
   render::Camera& camera = state_.camera;
   const float right = io.MouseDelta.x / area.height, up = -io.MouseDelta.y / area.height;
   if (dragging_ && (right != 0 || up != 0)) {
@@ -158,7 +163,8 @@ void Viewer::mouse(const Area& area) {
   }
   if (!over) return;
   if (io.MouseWheel != 0 && state_.settings.fly) {
-    state_.settings.fly_speed = std::clamp(state_.settings.fly_speed * std::pow(1.2f, io.MouseWheel), 0.001f, 10.0f);
+    state_.settings.fly_speed =
+        std::clamp(state_.settings.fly_speed * std::pow(1.2f, io.MouseWheel), 0.001f, 10.0f);
   } else if (io.MouseWheel != 0) {
     camera = dolly(camera, std::pow(0.88f, io.MouseWheel));
   }
@@ -177,7 +183,8 @@ void Viewer::fly(double seconds) {
                  down(GLFW_KEY_W) - down(GLFW_KEY_S)};
   if (way == Vec3{}) return;
   last_activity_ = state_.now;
-  const float speed = state_.settings.fly_speed * state_.scene->diagonal() * (io.KeyShift ? 4.0f : 1.0f);
+  const float speed =
+      state_.settings.fly_speed * state_.scene->diagonal() * (io.KeyShift ? 4.0f : 1.0f);
   state_.camera = viewer::fly(state_.camera, way * (speed * static_cast<float>(seconds)));
 }
 

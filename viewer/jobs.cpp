@@ -11,7 +11,9 @@ namespace heapwood::viewer {
 
 namespace {
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 // 16 bytes per event. A triangle takes about ten: three arrays allocated and freed, and nodes; more
 // where many triangles overlap.
@@ -135,8 +137,9 @@ void Jobs::measure(const JobSpec& spec, JobOutcome& outcome) {
     shown = true;  // all allocators build the same tree
     JobOutcome first;
     first.kind = spec.kind;
-    first.scene = make_built_scene(spec.source, prepared.name(), prepared.mesh(), prepared.workspace().download(),
-                                   spec.device, result.allocator, spec.up);
+    first.scene =
+        make_built_scene(spec.source, prepared.name(), prepared.mesh(),
+                         prepared.workspace().download(), spec.device, result.allocator, spec.up);
     publish(std::move(first));
   };
   bench::BenchResult bench = bench::run_bench(job, events);
@@ -147,21 +150,25 @@ void Jobs::measure(const JobSpec& spec, JobOutcome& outcome) {
 
 void Jobs::record(const JobSpec& spec, JobOutcome& outcome) {
   report_progress(0, spec.allocators.size() + 1, spec.source + ": loading");
-  bench::PreparedScene prepared(spec.source, spec.device, spec.settings, bench::pool_needs(spec.allocators));
+  bench::PreparedScene prepared(spec.source, spec.device, spec.settings,
+                                bench::pool_needs(spec.allocators));
   report_progress(1, spec.allocators.size() + 1, prepared.name() + ": finding the pool size");
   // The same pool for all, large enough for each, so that the maps can be compared.
   for (const registry::RegisteredAllocator* entry : spec.allocators) prepared.build_growing(*entry);
-  const std::size_t capacity = std::min(max_events, prepared.triangles() * events_per_triangle + 65536);
+  const std::size_t capacity =
+      std::min(max_events, prepared.triangles() * events_per_triangle + 65536);
   std::size_t done = 1;
   for (const registry::RegisteredAllocator* entry : spec.allocators) {
-    report_progress(done++, spec.allocators.size() + 1, prepared.name() + ": " + entry->traits->label + ", recording");
+    report_progress(done++, spec.allocators.size() + 1,
+                    prepared.name() + ": " + entry->traits->label + ", recording");
     std::shared_ptr<alloc::LiveRecording> lines;
     if (spec.device.id.kind == simt::DeviceKind::cpu && entry->traits->in_pool) {
       lines = std::make_shared<alloc::LiveRecording>();
       if (spec.slowed) lines->hold_from(0);
       JobOutcome begins;
       begins.kind = spec.kind;
-      begins.live = {lines, prepared.name(), spec.device.key, entry, prepared.pool_bytes(), outcome.recordings.size()};
+      begins.live = {lines, prepared.name(),       spec.device.key,
+                     entry, prepared.pool_bytes(), outcome.recordings.size()};
       publish(std::move(begins));
     }
     const kdtree::RecordedRun run = prepared.build_recorded(*entry, capacity, lines.get());

@@ -35,10 +35,11 @@ struct JobOutcome {
   JobSpec::Kind kind = JobSpec::Kind::build;
   std::shared_ptr<const BuiltScene> scene;  // arrives before the job ends, so that it can be shown
   std::vector<bench::Result> results;
-  std::optional<LiveBuild> live;                             // a recording that has started; before the job ends
-  std::vector<std::shared_ptr<const Recording>> recordings;  // each one when it is complete, and all at the end
-  std::string error;                                         // why the job failed
-  Exit exit = Exit::failed;                                  // the exit code of a command that fails so
+  std::optional<LiveBuild> live;  // a recording that has started; before the job ends
+  std::vector<std::shared_ptr<const Recording>>
+      recordings;            // each one when it is complete, and all at the end
+  std::string error;         // why the job failed
+  Exit exit = Exit::failed;  // the exit code of a command that fails so
   bool cancelled = false;
   bool ended = false;
 };

@@ -16,9 +16,10 @@ struct Options {
   std::string camera, up;  // as `heapwood render` takes them; empty: the scene's own
   bench::BuildSettings settings;
   bench::DeviceOptions device;
-  bench::ImageSize size;  // of the window, or of the screenshot; 0: the last size, at first 1280x720
-  float scale = 0;      // of text and panel; 0: that of the screen
-  unsigned spp = 64;    // samples per pixel of a complete picture
+  bench::ImageSize
+      size;           // of the window, or of the screenshot; 0: the last size, at first 1280x720
+  float scale = 0;    // of text and panel; 0: that of the screen
+  unsigned spp = 64;  // samples per pixel of a complete picture
 
   std::string screenshot;     // unattended: written, then the program exits
   unsigned frames = 16;       // samples per pixel of the screenshot

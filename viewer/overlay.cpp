@@ -15,15 +15,18 @@ namespace heapwood::viewer {
 namespace {
 
 constexpr ImGuiWindowFlags floating = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
-                                      ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_AlwaysAutoResize |
+                                      ImGuiWindowFlags_NoSavedSettings |
+                                      ImGuiWindowFlags_AlwaysAutoResize |
                                       ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoNav;
 
 // A small window with round corners; `pivot` is its corner at `at`.
-bool begin_card(const char* name, ImVec2 at, ImVec2 pivot, bool mouse = false, float opacity = 0.86f) {
+bool begin_card(const char* name, ImVec2 at, ImVec2 pivot, bool mouse = false,
+                float opacity = 0.86f) {
   ImGui::SetNextWindowPos(at, ImGuiCond_Always, pivot);
   ImGui::SetNextWindowBgAlpha(opacity);
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, ImGui::GetFontSize() * 0.5f);
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {ImGui::GetFontSize() * 0.75f, ImGui::GetFontSize() * 0.5f});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding,
+                      {ImGui::GetFontSize() * 0.75f, ImGui::GetFontSize() * 0.5f});
   return ImGui::Begin(name, nullptr, floating | (mouse ? 0 : ImGuiWindowFlags_NoInputs));
 }
 void end_card() {
@@ -39,7 +42,8 @@ struct Edge {
 };
 Edge edge_of(const Area& area) {
   const float em = ImGui::GetFontSize(), gap = em * 0.8f;
-  return {area.x + gap, area.y + gap, area.y + area.height - gap, gap, std::max(area.width - 2 * gap - 1.5f * em, em)};
+  return {area.x + gap, area.y + gap, area.y + area.height - gap, gap,
+          std::max(area.width - 2 * gap - 1.5f * em, em)};
 }
 bool begin_top_card(const char* name, const Edge& edge, bool mouse = false) {
   return begin_card(name, {edge.x, edge.top}, {0, 0}, mouse);
@@ -58,8 +62,8 @@ void end_bottom_card(Edge& edge) {
 
 std::string rays_text(const State& state, const PictureStatus& picture) {
   if (picture.camera_rays_per_second <= 0) return "";
-  const bool one_each =
-      state.mode != render::Mode::shaded && state.mode != render::Mode::path && state.mode != render::Mode::ao;
+  const bool one_each = state.mode != render::Mode::shaded && state.mode != render::Mode::path &&
+                        state.mode != render::Mode::ao;
   return fmt::format("{} ms/pass, {:.2f} M{} rays/s", bench::figure_text(picture.pass_ms),
                      picture.camera_rays_per_second / 1e6, one_each ? "" : " camera");
 }
@@ -71,15 +75,17 @@ void draw_name(State& state, Edge& edge, const PictureStatus& picture) {
     ImGui::TextUnformatted(state.scene ? state.scene->name.c_str() : "Heapwood");
     ImGui::PopFont();
     if (state.scene) {
-      const std::string size = bench::compact_text(state.scene->mesh.triangles.size()) + " triangles";
-      const float line =
-          ImGui::GetItemRectSize().x + ImGui::GetStyle().ItemSpacing.x + ImGui::CalcTextSize(size.c_str()).x;
+      const std::string size =
+          bench::compact_text(state.scene->mesh.triangles.size()) + " triangles";
+      const float line = ImGui::GetItemRectSize().x + ImGui::GetStyle().ItemSpacing.x +
+                         ImGui::CalcTextSize(size.c_str()).x;
       if (line <= edge.text_width) ImGui::SameLine();
       ImGui::TextDisabled("%s", size.c_str());
     }
     if (state.settings.numbers && state.scene) {
-      const std::string detail = picture.coarse > 1 ? fmt::format("1/{} of the pixels", picture.coarse * picture.coarse)
-                                                    : fmt::format("{} of {} samples", picture.samples, picture.spp);
+      const std::string detail =
+          picture.coarse > 1 ? fmt::format("1/{} of the pixels", picture.coarse * picture.coarse)
+                             : fmt::format("{} of {} samples", picture.samples, picture.spp);
       ImGui::TextDisabled("%s, %s", render::name(state.mode), detail.c_str());
       const std::string rays = rays_text(state, picture);
       if (!rays.empty()) ImGui::TextDisabled("%s", rays.c_str());
@@ -89,7 +95,9 @@ void draw_name(State& state, Edge& edge, const PictureStatus& picture) {
           !gpu             ? ""
           : picture.shared ? " (shared with OpenGL)"
                            : " (copied through the host)",
-          state.shots.panel ? "" : fmt::format(", window {:.0f} frames/s", state.frames.last_second_fps).c_str());
+          state.shots.panel
+              ? ""
+              : fmt::format(", window {:.0f} frames/s", state.frames.last_second_fps).c_str());
     }
     ImGui::PopTextWrapPos();
   }
@@ -102,14 +110,16 @@ void draw_progress(State& state, Edge& edge) {
   if (begin_top_card("progress", edge, true)) {
     ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + edge.text_width);
     ImGui::TextUnformatted(job.cancelling ? "Stopping ..." : job.what.c_str());
-    const float share = job.total ? static_cast<float>(job.done) / static_cast<float>(job.total) : 0;
+    const float share =
+        job.total ? static_cast<float>(job.done) / static_cast<float>(job.total) : 0;
     const float em = ImGui::GetFontSize();
     ImGui::ProgressBar(share, {std::clamp(edge.text_width - 6 * em, em, 20 * em), em * 0.45f}, "");
     ImGui::SameLine();
     if (ui::button(state, "Cancel")) state.jobs.cancel();
     if (job.total > 1) {
-      ImGui::TextDisabled("%zu of %zu, %.1f s%s", job.done, job.total, job.seconds,
-                          job.kind == JobSpec::Kind::record ? "" : "; rendering pauses while builds are timed");
+      ImGui::TextDisabled(
+          "%zu of %zu, %.1f s%s", job.done, job.total, job.seconds,
+          job.kind == JobSpec::Kind::record ? "" : "; rendering pauses while builds are timed");
     }
     ImGui::PopTextWrapPos();
   }
@@ -124,7 +134,8 @@ void draw_messages(State& state, Edge& edge) {
   });
   if (state.messages.empty()) return;
   if (begin_bottom_card("messages", edge, true)) {
-    ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + std::min(edge.text_width, ImGui::GetFontSize() * 44));
+    ImGui::PushTextWrapPos(ImGui::GetCursorPosX() +
+                           std::min(edge.text_width, ImGui::GetFontSize() * 44));
     std::size_t first = state.messages.size() > 3 ? state.messages.size() - 3 : 0;
     for (std::size_t i = first; i < state.messages.size(); ++i) {
       const Message& message = state.messages[i];
@@ -142,7 +153,8 @@ void draw_messages(State& state, Edge& edge) {
 void draw_legend(State& state, Edge& edge, const PictureStatus& picture) {
   if (!render::shows_numbers(state.mode) || !state.scene) return;
   if (begin_bottom_card("legend", edge)) {
-    const float width = std::min(ImGui::GetFontSize() * 16, edge.text_width), height = ImGui::GetFontSize() * 0.8f;
+    const float width = std::min(ImGui::GetFontSize() * 16, edge.text_width),
+                height = ImGui::GetFontSize() * 0.8f;
     ImGui::TextUnformatted(state.mode == render::Mode::heatmap  ? "steps per ray through the tree"
                            : state.mode == render::Mode::leaves ? "triangles in the leaf of the hit"
                                                                 : "distance from the eye");
@@ -151,17 +163,18 @@ void draw_legend(State& state, Edge& edge, const PictureStatus& picture) {
     for (int i = 0; i < bars; ++i) {
       const double place = (i + 0.5) / bars;
       const gl::Rgba8 c = ramp_colour(state.mode == render::Mode::depth ? 1 - place : place);
-      ImGui::GetWindowDrawList()->AddRectFilled({at.x + width * static_cast<float>(i) / bars, at.y},
-                                                {at.x + width * static_cast<float>(i + 1) / bars + 0.5f, at.y + height},
-                                                packed(c));
+      ImGui::GetWindowDrawList()->AddRectFilled(
+          {at.x + width * static_cast<float>(i) / bars, at.y},
+          {at.x + width * static_cast<float>(i + 1) / bars + 0.5f, at.y + height}, packed(c));
     }
     for (int tick = 0; tick <= 4; ++tick) {
       const double value = picture.range.low + (picture.range.high - picture.range.low) * tick / 4;
       const std::string text = fmt::format("{:.3g}", value);
       const float x = at.x + width * static_cast<float>(tick) / 4;
       const float shift = tick == 0 ? 0 : tick == 4 ? 1 : 0.5f;
-      ImGui::GetWindowDrawList()->AddText({x - shift * ImGui::CalcTextSize(text.c_str()).x, at.y + height + 2},
-                                          ImGui::GetColorU32(ImGuiCol_Text), text.c_str());
+      ImGui::GetWindowDrawList()->AddText(
+          {x - shift * ImGui::CalcTextSize(text.c_str()).x, at.y + height + 2},
+          ImGui::GetColorU32(ImGuiCol_Text), text.c_str());
     }
     ImGui::Dummy({width, height + 2 + ImGui::GetFontSize()});
     ImGui::TextDisabled("maximum in the picture: %.4g", picture.largest);
@@ -175,16 +188,21 @@ void draw_ray(State& state, const Area& area) {
   // Next to the mouse, towards the centre of the picture.
   const float em = ImGui::GetFontSize(), x = state.probe.x, y = state.probe.y;
   const bool left = x > area.x + area.width / 2, up = y > area.y + area.height / 2;
-  if (begin_card("ray", {left ? x - em : x + em, up ? y - em : y + em}, {left ? 1.0f : 0.0f, up ? 1.0f : 0.0f})) {
-    const auto empty = std::count_if(path.leaves.begin(), path.leaves.end(), [](const auto& l) { return l.refs == 0; });
-    ImGui::Text("%u inner nodes, %zu leaves (%td empty)", path.inner_steps, path.leaves.size(), empty);
+  if (begin_card("ray", {left ? x - em : x + em, up ? y - em : y + em},
+                 {left ? 1.0f : 0.0f, up ? 1.0f : 0.0f})) {
+    const auto empty = std::count_if(path.leaves.begin(), path.leaves.end(),
+                                     [](const auto& l) { return l.refs == 0; });
+    ImGui::Text("%u inner nodes, %zu leaves (%td empty)", path.inner_steps, path.leaves.size(),
+                empty);
     ImGui::Text("%u triangles tested", path.tests);
     if (path.hit.found()) {
-      ImGui::TextColored(colour::accent, "hit %u at %.4g", path.hit.triangle, static_cast<double>(path.hit.t));
+      ImGui::TextColored(colour::accent, "hit %u at %.4g", path.hit.triangle,
+                         static_cast<double>(path.hit.t));
     } else {
       ImGui::TextDisabled("no hit");
     }
-    ImGui::TextDisabled(state.probe.pinned ? "pinned: move the camera to see it" : "click to pin it");
+    ImGui::TextDisabled(state.probe.pinned ? "pinned: move the camera to see it"
+                                           : "click to pin it");
   }
   end_card();
 }

@@ -16,18 +16,20 @@ namespace {
 
 void choose_allocator(State& state) {
   ui::field("allocator");
-  if (ImGui::BeginCombo("##allocators", state.choice.allocator->traits->label, ImGuiComboFlags_HeightLarge)) {
+  if (ImGui::BeginCombo("##allocators", state.choice.allocator->traits->label,
+                        ImGuiComboFlags_HeightLarge)) {
     for (const registry::RegisteredAllocator& entry : registry::allocators()) {
       const alloc::AllocatorTraits& traits = *entry.traits;
       const char* reason = why_not_buildable(state, entry);
       ImGui::BeginDisabled(reason != nullptr);
-      if (ImGui::Selectable(fmt::format("{}{}", traits.label, traits.lower_bound ? " *" : "").c_str(),
-                            &entry == state.choice.allocator)) {
+      if (ImGui::Selectable(
+              fmt::format("{}{}", traits.label, traits.lower_bound ? " *" : "").c_str(),
+              &entry == state.choice.allocator)) {
         state.choice.allocator = &entry;
       }
       ImGui::EndDisabled();
-      ui::hint(fmt::format("{}. {}{}{}", traits.paper, traits.note, reason ? " Cannot build trees: " : "",
-                           reason ? reason : "")
+      ui::hint(fmt::format("{}. {}{}{}", traits.paper, traits.note,
+                           reason ? " Cannot build trees: " : "", reason ? reason : "")
                    .c_str());
     }
     ImGui::EndCombo();
@@ -49,7 +51,8 @@ void choose_pool(State& state) {
   }
   state.places.note("pool");
   ui::hint(
-      "fast or auto (enlarged until the build completes), a size such as 512M or 2G, or a multiple of the root node's "
+      "fast or auto (enlarged until the build completes), a size such as 512M or 2G, or a multiple "
+      "of the root node's "
       "array such as 200x.");
   if (!problem.empty()) ImGui::TextColored(colour::warning, "%s", problem.c_str());
 }
@@ -58,14 +61,16 @@ void choose_refs(State& state) {
   ui::field("refs");
   if (ImGui::BeginCombo("##refs", kdtree::name(state.choice.settings.refs))) {
     for (const kdtree::RefKind kind : kdtree::all_ref_kinds) {
-      if (ImGui::Selectable(fmt::format("{}, {} B", kdtree::name(kind), kdtree::ref_bytes(kind)).c_str(),
-                            kind == state.choice.settings.refs)) {
+      if (ImGui::Selectable(
+              fmt::format("{}, {} B", kdtree::name(kind), kdtree::ref_bytes(kind)).c_str(),
+              kind == state.choice.settings.refs)) {
         state.choice.settings.refs = kind;
       }
     }
     ImGui::EndCombo();
   }
-  ui::hint("Contents of a node's array per triangle: clipped stores bounds, ids is as in the papers.");
+  ui::hint(
+      "Contents of a node's array per triangle: clipped stores bounds, ids is as in the papers.");
 }
 
 void choose_costs(State& state) {
@@ -74,13 +79,15 @@ void choose_costs(State& state) {
   ui::field("traversal");
   ImGui::SliderFloat("##traversal", &costs.traversal, 0, 10, "%.2f");
   ui::field("intersection");
-  ImGui::SliderFloat("##intersection", &costs.intersection, 0.05f, 10, "%.2f", ImGuiSliderFlags_AlwaysClamp);
+  ImGui::SliderFloat("##intersection", &costs.intersection, 0.05f, 10, "%.2f",
+                     ImGuiSliderFlags_AlwaysClamp);
   ui::field("empty bonus");
   ImGui::SliderFloat("##bonus", &costs.empty_bonus, 0, 0.9f, "%.2f", ImGuiSliderFlags_AlwaysClamp);
   ui::field("duplicates");
   ImGui::SliderFloat("##duplicates", &costs.duplicate, 0, 1, "%.2f", ImGuiSliderFlags_AlwaysClamp);
   ui::field("runs");
-  ImGui::SliderInt("##runs", &state.choice.settings.runs, 1, 31, "%d", ImGuiSliderFlags_AlwaysClamp);
+  ImGui::SliderInt("##runs", &state.choice.settings.runs, 1, 31, "%d",
+                   ImGuiSliderFlags_AlwaysClamp);
   ImGui::TreePop();
 }
 
@@ -89,20 +96,24 @@ void plot_samples(const std::vector<double>& samples) {
   const auto [low, high] = std::minmax_element(samples.begin(), samples.end());
   const float height = ImGui::GetFontSize() * 1.2f, width = ImGui::GetContentRegionAvail().x;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const double from = *low - 0.05 * (*high - *low) - 1e-9, to = *high + 0.05 * (*high - *low) + 1e-9;
-  const auto x = [&](double ms) { return at.x + static_cast<float>((ms - from) / (to - from)) * width; };
+  const double from = *low - 0.05 * (*high - *low) - 1e-9,
+               to = *high + 0.05 * (*high - *low) + 1e-9;
+  const auto x = [&](double ms) {
+    return at.x + static_cast<float>((ms - from) / (to - from)) * width;
+  };
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   draw.AddRectFilled(at, {at.x + width, at.y + height}, IM_COL32(255, 255, 255, 8), 4);
   draw.AddRectFilled({x(*bench::quantile(samples, 0.25)), at.y + 3},
-                     {x(*bench::quantile(samples, 0.75)), at.y + height - 3}, IM_COL32(104, 196, 134, 50), 3);
+                     {x(*bench::quantile(samples, 0.75)), at.y + height - 3},
+                     IM_COL32(104, 196, 134, 50), 3);
   const float middle = x(*bench::median(samples));
   draw.AddLine({middle, at.y + 2}, {middle, at.y + height - 2}, IM_COL32(104, 196, 134, 220), 2);
   for (const double ms : samples) {
     draw.AddCircleFilled({x(ms), at.y + height / 2}, height * 0.16f, IM_COL32(230, 233, 236, 190));
   }
   ImGui::Dummy({width, height});
-  ui::hint(fmt::format("{} builds, {} to {} ms; the box is the middle half", samples.size(), bench::figure_text(*low),
-                       bench::figure_text(*high))
+  ui::hint(fmt::format("{} builds, {} to {} ms; the box is the middle half", samples.size(),
+                       bench::figure_text(*low), bench::figure_text(*high))
                .c_str());
 }
 
@@ -132,21 +143,22 @@ void draw_build_section(State& state) {
   ImGui::PopFont();
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
-  ui::dim_text(
-      fmt::format("{}, {} refs, median of {}", built.label, kdtree::name(built.settings.refs), built.runs_ms.size()));
+  ui::dim_text(fmt::format("{}, {} refs, median of {}", built.label,
+                           kdtree::name(built.settings.refs), built.runs_ms.size()));
   if (built.status == bench::Status::incomplete) {
     ImGui::TextColored(colour::warning, "incomplete: the pool was exhausted");
     ui::hint(built.reason.c_str());
   }
   plot_samples(built.runs_ms);
   if (!ui::begin_rows("build")) return;
-  ui::row("speed", fmt::format("{} M triangles/s",
-                               bench::figure_text(static_cast<double>(built.triangles) / *built.median_ms() / 1e3)));
+  ui::row("speed",
+          fmt::format("{} M triangles/s", bench::figure_text(static_cast<double>(built.triangles) /
+                                                             *built.median_ms() / 1e3)));
   ui::row("pool reset", bench::figure_text(bench::median(built.reset_ms)) + " ms",
           "Before each build, not included in its time.");
   if (built.kernel) {
-    ui::row("registers",
-            fmt::format("{}, stack {}", built.kernel->registers, bench::bytes_text(built.kernel->local_bytes)));
+    ui::row("registers", fmt::format("{}, stack {}", built.kernel->registers,
+                                     bench::bytes_text(built.kernel->local_bytes)));
   } else {
     ui::row("threads", std::to_string(built.warps));
   }

@@ -31,7 +31,8 @@ std::vector<CompareRow> compare_rows(const std::vector<bench::Result>& results) 
       row.ms = bench::figure_text(*r.median_ms());
       row.slowdown = r.slowdown ? bench::ratio_text(*r.slowdown) : bench::missing;
       row.spread = fmt::format(
-          "{:.1f}%", 100 * (*bench::quantile(r.runs_ms, 0.75) - *bench::quantile(r.runs_ms, 0.25)) / *r.median_ms());
+          "{:.1f}%", 100 * (*bench::quantile(r.runs_ms, 0.75) - *bench::quantile(r.runs_ms, 0.25)) /
+                         *r.median_ms());
       row.key_ms = *r.median_ms();
     } else {
       row.ms = r.wrong_tree ? "wrong tree" : bench::name(r.status);
@@ -57,23 +58,25 @@ void sort(std::vector<CompareRow>& rows) {
     if (column == 4) return a.key_external < b.key_external;
     return a.key_ms < b.key_ms;  // slowdowns order like times: the divisor is the same
   };
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](const CompareRow& a, const CompareRow& b) { return down ? before(b, a) : before(a, b); });
+  std::stable_sort(rows.begin(), rows.end(), [&](const CompareRow& a, const CompareRow& b) {
+    return down ? before(b, a) : before(a, b);
+  });
 }
 
 void draw_row(const CompareRow& row) {
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
   if (row.best) ImGui::PushFont(fonts().bold);
-  const ImVec4 shade = row.best                                ? colour::accent
+  const ImVec4 shade = row.best                                  ? colour::accent
                        : row.result->status == bench::Status::ok ? colour::text
-                                                               : colour::warning;
+                                                                 : colour::warning;
   ImGui::TextColored(shade, "%s", row.allocator.c_str());
   if (!row.result->reason.empty()) ui::hint(row.result->reason.c_str());
   for (const std::string* text : {&row.ms, &row.slowdown, &row.spread, &row.external}) {
     ImGui::TableNextColumn();
     const float width = ImGui::CalcTextSize(text->c_str()).x;
-    ImGui::SetCursorPosX(ImGui::GetCursorPosX() + std::max(0.0f, ImGui::GetContentRegionAvail().x - width));
+    ImGui::SetCursorPosX(ImGui::GetCursorPosX() +
+                         std::max(0.0f, ImGui::GetContentRegionAvail().x - width));
     ImGui::TextColored(shade, "%s", text->c_str());
     if (!row.result->reason.empty()) ui::hint(row.result->reason.c_str());
   }
@@ -86,17 +89,20 @@ void draw_compare_section(State& state) {
   if (!ui::section("Compare")) return;
   if (state.compared.empty()) {
     ui::dim_text(
-        "'Compare all' builds this scene with every allocator in turn and shows how much slower each is than "
+        "'Compare all' builds this scene with every allocator in turn and shows how much slower "
+        "each is than "
         "AtomicMalloc, which only increments a counter.");
     return;
   }
   // Above the table, because it may be longer than the panel.
-  if (ui::button(state, "Copy CSV")) ImGui::SetClipboardText(bench::to_csv(bench::flat_table(state.compared)).c_str());
+  if (ui::button(state, "Copy CSV"))
+    ImGui::SetClipboardText(bench::to_csv(bench::flat_table(state.compared)).c_str());
   ImGui::SameLine();
   if (ui::button(state, "Copy markdown")) {
     ImGui::SetClipboardText(bench::to_markdown(bench::slowdown_table(state.compared)).c_str());
   }
-  constexpr ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_RowBg | ImGuiTableFlags_BordersInnerH |
+  constexpr ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_RowBg |
+                                    ImGuiTableFlags_BordersInnerH |
                                     ImGuiTableFlags_SizingStretchProp;
   std::vector<CompareRow> rows = compare_rows(state.compared);
   if (ImGui::BeginTable("slowdowns", 5, flags)) {
@@ -111,7 +117,8 @@ void draw_compare_section(State& state) {
     ImGui::EndTable();
   }
   ui::dim_text(
-      "* lower bound: cannot free, never marked fastest. slower: time / AtomicMalloc's time. spread: interquartile "
+      "* lower bound: cannot free, never marked fastest. slower: time / AtomicMalloc's time. "
+      "spread: interquartile "
       "range / median. ext. frag: 1 - largest free region / all free bytes.");
 }
 

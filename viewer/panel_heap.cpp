@@ -18,10 +18,12 @@ namespace {
 
 constexpr float cell_pixels = 3;
 
-void update(HeapView& view, HeapView::Drawn& drawn, const Recording& recording, unsigned columns, unsigned rows) {
+void update(HeapView& view, HeapView::Drawn& drawn, const Recording& recording, unsigned columns,
+            unsigned rows) {
   const std::uint32_t time = view.time(recording);
   const bool same_frame = drawn.map && drawn.of == &recording && drawn.map->columns == columns &&
-                          drawn.map->rows == rows && drawn.whole == view.whole_pool && drawn.colours == view.colours;
+                          drawn.map->rows == rows && drawn.whole == view.whole_pool &&
+                          drawn.colours == view.colours;
   if (same_frame && drawn.map->time == time) return;
   // A running build changes in every frame: a map of many blocks is updated less often, so that the
   // window stays smooth.
@@ -38,18 +40,23 @@ void update(HeapView& view, HeapView::Drawn& drawn, const Recording& recording, 
 }
 
 void tell_cell(const Recording& recording, const HeapMap& map, ImVec2 at) {
-  const auto column = static_cast<std::uint64_t>(std::clamp(at.x, 0.0f, 0.99999f) * static_cast<float>(map.columns));
-  const auto row = static_cast<std::uint64_t>(std::clamp(at.y, 0.0f, 0.99999f) * static_cast<float>(map.rows));
+  const auto column = static_cast<std::uint64_t>(std::clamp(at.x, 0.0f, 0.99999f) *
+                                                 static_cast<float>(map.columns));
+  const auto row =
+      static_cast<std::uint64_t>(std::clamp(at.y, 0.0f, 0.99999f) * static_cast<float>(map.rows));
   const std::uint64_t index = row * map.columns + column, offset = index * map.cell_bytes;
   if (offset >= map.bytes) return;
   const HeapCell& cell = map.cells[index];
   ImGui::BeginTooltip();
-  ImGui::TextDisabled("at %s, %s per cell", bench::bytes_text(offset).c_str(), bench::bytes_text(map.cell_bytes).c_str());
-  if (const workloads::Block* block = first_block(recording, map.time, offset, offset + map.cell_bytes)) {
-    ImGui::Text("%s block at %s", bench::bytes_text(block->bytes).c_str(), bench::count_text(block->offset).c_str());
+  ImGui::TextDisabled("at %s, %s per cell", bench::bytes_text(offset).c_str(),
+                      bench::bytes_text(map.cell_bytes).c_str());
+  if (const workloads::Block* block =
+          first_block(recording, map.time, offset, offset + map.cell_bytes)) {
+    ImGui::Text("%s block at %s", bench::bytes_text(block->bytes).c_str(),
+                bench::count_text(block->offset).c_str());
     ImGui::TextDisabled("%s by warp %u at event %s",
-                        block->in_use(map.time) ? "allocated" : "freed, never reused; allocated", block->warp,
-                        bench::count_text(block->born).c_str());
+                        block->in_use(map.time) ? "allocated" : "freed, never reused; allocated",
+                        block->warp, bench::count_text(block->born).c_str());
     if (block->released != workloads::never) {
       ImGui::TextDisabled("freed at event %s", bench::count_text(block->released).c_str());
     }
@@ -57,15 +64,16 @@ void tell_cell(const Recording& recording, const HeapMap& map, ImVec2 at) {
     ImGui::TextUnformatted(cell.touched ? "free, used before" : "never used");
   }
   if (cell.used_bytes) {
-    ImGui::TextDisabled("%.0f%% of the cell in use",
-                        100.0 * static_cast<double>(cell.used_bytes) / static_cast<double>(map.cell_bytes));
+    ImGui::TextDisabled("%.0f%% of the cell in use", 100.0 * static_cast<double>(cell.used_bytes) /
+                                                         static_cast<double>(map.cell_bytes));
   }
   ImGui::EndTooltip();
 }
 
 // State of the recording in a word or two.
 std::string origin_text(const HeapView& view, const Recording& recording) {
-  if (view.watched && view.watched->recording.get() == &recording) return view.playing ? "live, " : "live, paused, ";
+  if (view.watched && view.watched->recording.get() == &recording)
+    return view.playing ? "live, " : "live, paused, ";
   if (!recording.finished) return "stopped, ";
   if (recording.events_in_all > recording.events) return "cut off, ";
   return recording.device == "cpu" ? "" : "recorded on " + recording.device + ", ";
@@ -77,7 +85,9 @@ void draw_map_title(const HeapView& view, const Recording& recording, float widt
   ImGui::TextUnformatted(recording.label.c_str());
   ImGui::PopFont();
   const float room = width - ImGui::GetItemRectSize().x - ImGui::GetStyle().ItemSpacing.x;
-  const auto fits = [&](const std::string& text) { return ImGui::CalcTextSize(text.c_str()).x <= room; };
+  const auto fits = [&](const std::string& text) {
+    return ImGui::CalcTextSize(text.c_str()).x <= room;
+  };
   const workloads::Gaps now = recording.at(view.time(recording)).pool;
   const bool cut_off = recording.events_in_all > recording.events;
   const std::string used = origin_text(view, recording) + bench::bytes_text(now.used_bytes);
@@ -86,13 +96,16 @@ void draw_map_title(const HeapView& view, const Recording& recording, float widt
   if (!fits(text)) text = used + gaps;
   if (!fits(text)) text = used;
   ImGui::SameLine();
-  ImGui::TextColored(cut_off || !recording.finished ? colour::warning : colour::dim, "%s", text.c_str());
+  ImGui::TextColored(cut_off || !recording.finished ? colour::warning : colour::dim, "%s",
+                     text.c_str());
   std::string hint =
-      "Requested bytes in use; external: 1 - largest gap / all gaps between blocks, below the highest "
+      "Requested bytes in use; external: 1 - largest gap / all gaps between blocks, below the "
+      "highest "
       "address reached.";
   if (recording.device != "cpu") hint += " A GPU's recording can be read only after the build.";
   if (cut_off) {
-    hint += fmt::format(" The buffer held the first {} of {} events.", bench::count_text(recording.events),
+    hint += fmt::format(" The buffer held the first {} of {} events.",
+                        bench::count_text(recording.events),
                         bench::count_text(recording.events_in_all));
   }
   ui::hint(hint.c_str());
@@ -109,7 +122,8 @@ void draw_map(State& state, std::size_t which, float width, float height) {
     return;
   }
   const float scale = std::max(1.0f, ImGui::GetFontSize() / 15);
-  const float map_height = std::max(height - ImGui::GetFrameHeightWithSpacing(), ImGui::GetFontSize());
+  const float map_height =
+      std::max(height - ImGui::GetFrameHeightWithSpacing(), ImGui::GetFontSize());
   update(view, view.drawn[which], recording, static_cast<unsigned>(width / (cell_pixels * scale)),
          static_cast<unsigned>(map_height / (cell_pixels * scale)));
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -122,7 +136,8 @@ void draw_map(State& state, std::size_t which, float width, float height) {
   drawn.height = map_height;
   if (ImGui::IsItemHovered()) {
     const ImVec2 mouse = ImGui::GetIO().MousePos;
-    tell_cell(recording, *view.drawn[which].map, {(mouse.x - at.x) / width, (mouse.y - at.y) / map_height});
+    tell_cell(recording, *view.drawn[which].map,
+              {(mouse.x - at.x) / width, (mouse.y - at.y) / map_height});
   }
   ImGui::EndGroup();
 }
@@ -132,7 +147,8 @@ bool text_slider(const char* id, float& value, float low, float high, const std:
   ImVec4 grab = ImGui::GetStyleColorVec4(ImGuiCol_SliderGrab);
   grab.w *= 0.55f;
   ImGui::PushStyleColor(ImGuiCol_SliderGrab, grab);
-  const bool changed = ImGui::SliderFloat(id, &value, low, high, text.c_str(), ImGuiSliderFlags_NoInput);
+  const bool changed =
+      ImGui::SliderFloat(id, &value, low, high, text.c_str(), ImGuiSliderFlags_NoInput);
   ImGui::PopStyleColor();
   return changed;
 }
@@ -147,14 +163,17 @@ void draw_pace(State& state) {
   ImGui::BeginDisabled(!cpu);
   const bool full = view.pace >= HeapView::full_pace;
   const std::string text =
-      full ? "full speed" : bench::compact_text(static_cast<std::uint64_t>(std::llround(view.pace))) + " events/s";
+      full ? "full speed"
+           : bench::compact_text(static_cast<std::uint64_t>(std::llround(view.pace))) + " events/s";
   if (text_slider("##pace", exponent, log_min, log_max, text)) {
-    view.pace = exponent >= log_max ? HeapView::full_pace : std::pow(10.0, static_cast<double>(exponent));
+    view.pace =
+        exponent >= log_max ? HeapView::full_pace : std::pow(10.0, static_cast<double>(exponent));
   }
   ImGui::EndDisabled();
   state.places.note("pace");
-  ui::hint(cpu ? "Pace of a recorded build: slow it down to watch it while it runs."
-               : "A GPU's recording can be read only after the build, so it cannot be watched live.");
+  ui::hint(
+      cpu ? "Pace of a recorded build: slow it down to watch it while it runs."
+          : "A GPU's recording can be read only after the build, so it cannot be watched live.");
 }
 
 void draw_controls(State& state) {
@@ -172,7 +191,8 @@ void draw_controls(State& state) {
   const std::string time =
       view.watched && view.place >= 1
           ? fmt::format("event {}", bench::count_text(view.watched->recording->events))
-          : fmt::format("event {} of {}", bench::count_text(view.time(first)), bench::count_text(first.events));
+          : fmt::format("event {} of {}", bench::count_text(view.time(first)),
+                        bench::count_text(first.events));
   if (text_slider("##time", place, 0, 1, time)) {
     view.place = place;
     view.playing = view.watched && view.playing;  // looking back does not pause the build
@@ -186,7 +206,8 @@ void draw_controls(State& state) {
   const char* names[] = {"by state", "by size", "by age"};
   if (ImGui::BeginCombo("##colours", names[static_cast<int>(view.colours)])) {
     for (int i = 0; i < 3; ++i) {
-      if (ImGui::Selectable(names[i], static_cast<int>(view.colours) == i)) view.colours = static_cast<HeapColours>(i);
+      if (ImGui::Selectable(names[i], static_cast<int>(view.colours) == i))
+        view.colours = static_cast<HeapColours>(i);
       state.places.note(names[i]);
     }
     ImGui::EndCombo();
@@ -198,7 +219,8 @@ void draw_controls(State& state) {
   ui::hint("All addresses, including those never used");
   ui::flow(em * 9);
   ImGui::SetNextItemWidth(em * 9);
-  if (ImGui::BeginCombo("##other", state.choice.other ? state.choice.other->traits->label : "second: none",
+  if (ImGui::BeginCombo("##other",
+                        state.choice.other ? state.choice.other->traits->label : "second: none",
                         ImGuiComboFlags_HeightLarge)) {
     if (ImGui::Selectable("none", !state.choice.other)) state.choice.other = nullptr;
     for (const registry::RegisteredAllocator& entry : registry::allocators()) {
@@ -222,10 +244,11 @@ void draw_key(const HeapView& view, const Recording& recording) {
   const auto swatch = [&](gl::Rgba8 c, const char* text) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float side = ImGui::GetFontSize() * 0.7f;
-    ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + side * 0.3f}, {at.x + side, at.y + side * 1.3f}, packed(c),
-                                              2);
-    ImGui::GetWindowDrawList()->AddRect({at.x, at.y + side * 0.3f}, {at.x + side, at.y + side * 1.3f},
-                                        IM_COL32(255, 255, 255, 60), 2);  // some colours are as dark as the background
+    ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + side * 0.3f},
+                                              {at.x + side, at.y + side * 1.3f}, packed(c), 2);
+    ImGui::GetWindowDrawList()->AddRect(
+        {at.x, at.y + side * 0.3f}, {at.x + side, at.y + side * 1.3f}, IM_COL32(255, 255, 255, 60),
+        2);  // some colours are as dark as the background
     ImGui::Dummy({side, side});
     ImGui::SameLine();
     ImGui::TextDisabled("%s", text);
@@ -253,11 +276,13 @@ void draw_heap(State& state, const Area& area) {
   ImGui::SetNextWindowPos({area.x, area.y});
   ImGui::SetNextWindowSize({area.width, area.height});
   constexpr ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
-                                     ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus;
+                                     ImGuiWindowFlags_NoSavedSettings |
+                                     ImGuiWindowFlags_NoBringToFrontOnFocus;
   if (ImGui::Begin("heap", nullptr, flags)) {
     if (view.recordings.empty()) {
       ui::dim_text(
-          "No build has been recorded yet. 'Heap map' (H) records one with the selected allocator and shows the "
+          "No build has been recorded yet. 'Heap map' (H) records one with the selected allocator "
+          "and shows the "
           "pool over time.");
       ImGui::SetNextItemWidth(ImGui::GetFontSize() * 8);
       draw_pace(state);
@@ -276,7 +301,8 @@ void draw_heap(State& state, const Area& area) {
       const float side = plots ? std::max(em * 13, area.width * 0.2f) : 0;
       const float height = ImGui::GetContentRegionAvail().y - ImGui::GetTextLineHeightWithSpacing();
       const auto maps = static_cast<float>(view.recordings.size());
-      const float width = std::max((ImGui::GetContentRegionAvail().x - side - gap * maps) / maps, em);
+      const float width =
+          std::max((ImGui::GetContentRegionAvail().x - side - gap * maps) / maps, em);
       for (std::size_t i = 0; i < view.recordings.size() && i < 2; ++i) {
         draw_map(state, i, width, height);
         ImGui::SameLine();

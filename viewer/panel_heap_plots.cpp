@@ -32,28 +32,44 @@ struct Line {
 double number(std::uint64_t n) { return static_cast<double>(n); }
 
 constexpr Line memory_lines[] = {
-    {"in use", {115, 199, 143, 255}, [](const Recording::Point& p) { return number(p.used_bytes); }},
-    {"peak", {78, 140, 98, 255}, [](const Recording::Point& p) { return number(p.high_water_bytes); }},
-    {"mark", {130, 140, 148, 255}, [](const Recording::Point& p) { return number(p.pool.mark_bytes); }},
-    {"gap", {107, 173, 242, 255}, [](const Recording::Point& p) { return number(p.pool.largest_below_bytes); }}};
+    {"in use",
+     {115, 199, 143, 255},
+     [](const Recording::Point& p) { return number(p.used_bytes); }},
+    {"peak",
+     {78, 140, 98, 255},
+     [](const Recording::Point& p) { return number(p.high_water_bytes); }},
+    {"mark",
+     {130, 140, 148, 255},
+     [](const Recording::Point& p) { return number(p.pool.mark_bytes); }},
+    {"gap", {107, 173, 242, 255}, [](const Recording::Point& p) {
+       return number(p.pool.largest_below_bytes);
+     }}};
 constexpr const char* memory_hint =
-    "Requested bytes in use; their peak so far; mark: the highest address reached; gap: the largest free region "
+    "Requested bytes in use; their peak so far; mark: the highest address reached; gap: the "
+    "largest free region "
     "below the mark. Logarithmic, down to a 256th of the highest mark.";
 
-constexpr Line share_lines[] = {
-    {"external", {242, 189, 92, 255}, [](const Recording::Point& p) { return p.pool.external_below(); }},
-    {"of the pool", {140, 112, 62, 255}, [](const Recording::Point& p) { return p.pool.external(); }},
-    {"internal", {226, 121, 156, 255}, [](const Recording::Point& p) { return p.internal.value_or(std::nan("")); }}};
+constexpr Line share_lines[] = {{"external",
+                                 {242, 189, 92, 255},
+                                 [](const Recording::Point& p) { return p.pool.external_below(); }},
+                                {"of the pool",
+                                 {140, 112, 62, 255},
+                                 [](const Recording::Point& p) { return p.pool.external(); }},
+                                {"internal", {226, 121, 156, 255}, [](const Recording::Point& p) {
+                                   return p.internal.value_or(std::nan(""));
+                                 }}};
 constexpr const char* share_hint =
-    "External: 1 - largest gap / all gaps, below the mark, and of the whole pool. Internal: mean of (served - "
-    "requested) / served over blocks in use; served is the smallest distance to the next block of any block of "
+    "External: 1 - largest gap / all gaps, below the mark, and of the whole pool. Internal: mean "
+    "of (served - "
+    "requested) / served over blocks in use; served is the smallest distance to the next block of "
+    "any block of "
     "that size, so headers count. Internal is known after the build.";
 
 using Height = double (*)(double value, double maximum);
 
 // One curve. The second recording is dashed.
-void plot(const Recording& recording, ImVec2 at, ImVec2 size, double maximum, Height height, const Line& line,
-          bool dashed) {
+void plot(const Recording& recording, ImVec2 at, ImVec2 size, double maximum, Height height,
+          const Line& line, bool dashed) {
   ImDrawList& draw = *ImGui::GetWindowDrawList();
   const float dash = ImGui::GetFontSize() * 0.5f;
   ImVec2 last{};
@@ -66,7 +82,8 @@ void plot(const Recording& recording, ImVec2 at, ImVec2 size, double maximum, He
     }
     const double x = recording.events ? static_cast<double>(point.time) / recording.events : 0;
     const ImVec2 here{at.x + static_cast<float>(x) * size.x,
-                      at.y + size.y * (1 - 0.95f * static_cast<float>(std::clamp(height(value, maximum), 0.0, 1.0)))};
+                      at.y + size.y * (1 - 0.95f * static_cast<float>(std::clamp(
+                                                       height(value, maximum), 0.0, 1.0)))};
     const bool gap = dashed && std::fmod(here.x - at.x, dash) > 0.6f * dash;
     if (begun && !gap) draw.AddLine(last, here, packed(line.shade), 1.4f);
     last = here;
@@ -85,10 +102,12 @@ void draw_names(std::span<const Line> lines, const char* hint) {
 }
 
 template <class Text>
-void tell_values(const HeapView& view, std::span<const Line> lines, double place, const char* hint, Text text) {
+void tell_values(const HeapView& view, std::span<const Line> lines, double place, const char* hint,
+                 Text text) {
   ImGui::BeginTooltip();
   for (const auto& recording : view.recordings) {
-    const auto& point = recording->at(static_cast<std::uint32_t>(std::llround(place * recording->events)));
+    const auto& point =
+        recording->at(static_cast<std::uint32_t>(std::llround(place * recording->events)));
     ImGui::Text("%s, event %s", recording->label.c_str(), bench::count_text(point.time).c_str());
     for (const Line& line : lines) {
       const double value = line.value(point);
@@ -103,8 +122,8 @@ void tell_values(const HeapView& view, std::span<const Line> lines, double place
 
 // Dragging in a plot sets the time.
 template <class Text>
-void draw_curves(State& state, const char* id, ImVec2 size, double maximum, Height height, std::span<const Line> lines,
-                 const char* hint, Text text) {
+void draw_curves(State& state, const char* id, ImVec2 size, double maximum, Height height,
+                 std::span<const Line> lines, const char* hint, Text text) {
   HeapView& view = state.heap;
   draw_names(lines, hint);
   const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -112,7 +131,8 @@ void draw_curves(State& state, const char* id, ImVec2 size, double maximum, Heig
   draw.AddRectFilled(at, {at.x + size.x, at.y + size.y}, IM_COL32(255, 255, 255, 7), 4);
   for (std::size_t i = 0; i < view.recordings.size(); ++i) {
     if (!view.recordings[i]->in_pool) continue;
-    for (const Line& line : lines) plot(*view.recordings[i], at, size, maximum, height, line, i == 1);
+    for (const Line& line : lines)
+      plot(*view.recordings[i], at, size, maximum, height, line, i == 1);
   }
   const float x = at.x + static_cast<float>(view.place) * size.x;
   draw.AddLine({x, at.y}, {x, at.y + size.y}, IM_COL32(255, 255, 255, 110));
@@ -138,16 +158,21 @@ void draw_levels(const State& state, const Recording& recording, ImVec2 size) {
   const bool hovered = ImGui::IsItemHovered();
   for (unsigned depth = 0; depth <= recording.depth; ++depth) {
     const float y = at.y + bar * static_cast<float>(depth), thick = std::max(1.0f, bar - 1);
-    const auto length = [&](std::uint32_t n) { return size.x * static_cast<float>(n) / static_cast<float>(maximum); };
+    const auto length = [&](std::uint32_t n) {
+      return size.x * static_cast<float>(n) / static_cast<float>(maximum);
+    };
     const std::uint32_t all = end[depth].inner + end[depth].leaves;
-    draw.AddRectFilled({at.x, y}, {at.x + std::max(1.0f, length(all)), y + thick}, IM_COL32(255, 255, 255, 16));
+    draw.AddRectFilled({at.x, y}, {at.x + std::max(1.0f, length(all)), y + thick},
+                       IM_COL32(255, 255, 255, 16));
     const float inner = length(now[depth].inner), leaves = length(now[depth].leaves);
     draw.AddRectFilled({at.x, y}, {at.x + inner, y + thick}, IM_COL32(104, 196, 134, 255));
-    draw.AddRectFilled({at.x + inner, y}, {at.x + inner + leaves, y + thick}, IM_COL32(242, 189, 92, 255));
+    draw.AddRectFilled({at.x + inner, y}, {at.x + inner + leaves, y + thick},
+                       IM_COL32(242, 189, 92, 255));
     if (hovered && ImGui::GetIO().MousePos.y >= y && ImGui::GetIO().MousePos.y < y + bar) {
-      ImGui::SetTooltip("depth %u: %s inner nodes, %s leaves; %s %s", depth, bench::count_text(now[depth].inner).c_str(),
-                        bench::count_text(now[depth].leaves).c_str(), bench::count_text(all).c_str(),
-                        recording.finished ? "at the end" : "so far");
+      ImGui::SetTooltip(
+          "depth %u: %s inner nodes, %s leaves; %s %s", depth,
+          bench::count_text(now[depth].inner).c_str(), bench::count_text(now[depth].leaves).c_str(),
+          bench::count_text(all).c_str(), recording.finished ? "at the end" : "so far");
     }
   }
 }
@@ -161,10 +186,11 @@ void draw_heap_plots(State& state, float width, float height) {
   const float room = std::max(height - 3 * text, ImGui::GetFontSize());
   double maximum = 1;
   for (const auto& recording : recordings) maximum = std::max(maximum, number(recording->reach));
-  draw_curves(state, "memory curves", {width, room * 0.32f}, maximum, height_of_bytes, memory_lines, memory_hint,
+  draw_curves(state, "memory curves", {width, room * 0.32f}, maximum, height_of_bytes, memory_lines,
+              memory_hint,
               [](double v) { return bench::bytes_text(static_cast<std::uint64_t>(v)); });
-  draw_curves(state, "share curves", {width, room * 0.30f}, 1, height_of_share, share_lines, share_hint,
-              [](double v) { return fmt::format("{:.3f}", v); });
+  draw_curves(state, "share curves", {width, room * 0.30f}, 1, height_of_share, share_lines,
+              share_hint, [](double v) { return fmt::format("{:.3f}", v); });
   ImGui::TextDisabled("nodes by depth");
   draw_levels(state, *recordings.front(), {width, room * 0.38f});
 }

@@ -17,14 +17,16 @@ void choose_scene(State& state) {
   ui::field("scene");
   if (ImGui::BeginCombo("##scenes", state.choice.source.c_str(), ImGuiComboFlags_HeightLarge)) {
     for (const scenes::Procedural& scene : scenes::procedural_scenes()) {
-      if (ImGui::Selectable(scene.name, state.choice.source == scene.name)) open_scene(state, scene.name);
+      if (ImGui::Selectable(scene.name, state.choice.source == scene.name))
+        open_scene(state, scene.name);
       ui::hint(scene.description);
     }
     ImGui::EndCombo();
   }
   state.places.note("scene");
   ui::hint(
-      "Select a scene, type a name with a size (atrium:1m) or a path below, or drop an OBJ or PLY file onto the "
+      "Select a scene, type a name with a size (atrium:1m) or a path below, or drop an OBJ or PLY "
+      "file onto the "
       "window.");
   ui::field("or path");
   if (ImGui::InputText("##path", &state.choice.source, ImGuiInputTextFlags_EnterReturnsTrue)) {
@@ -35,12 +37,15 @@ void choose_scene(State& state) {
 
 void choose_device(State& state) {
   ui::field("device");
-  if (ImGui::BeginCombo("##devices",
-                        fmt::format("{}: {}", state.choice.device.key, state.choice.device.name).c_str())) {
+  if (ImGui::BeginCombo(
+          "##devices",
+          fmt::format("{}: {}", state.choice.device.key, state.choice.device.name).c_str())) {
     for (const simt::DeviceInfo& device : state.devices) {
       ImGui::BeginDisabled(!device.usable);
-      if (ImGui::Selectable(fmt::format("{}: {}", device.key, device.usable ? device.name : device.reason).c_str(),
-                            device.key == state.choice.device.key)) {
+      if (ImGui::Selectable(
+              fmt::format("{}: {}", device.key, device.usable ? device.name : device.reason)
+                  .c_str(),
+              device.key == state.choice.device.key)) {
         state.choice.device = device;
         start_build(state);
       }
@@ -65,7 +70,8 @@ void draw_scene_section(State& state) {
   if (scene.device.id.kind == simt::DeviceKind::cuda) {
     const PictureStatus picture = state.picture.status();
     ui::row("picture", picture.shared ? "shared with OpenGL" : "copied: " + picture.copied_because,
-            "If the GPU that traces rays also runs OpenGL, it writes pixels directly into OpenGL's memory; "
+            "If the GPU that traces rays also runs OpenGL, it writes pixels directly into OpenGL's "
+            "memory; "
             "otherwise they are copied through the host.");
   }
   std::string triangles = bench::count_text(scene.mesh.triangles.size());
@@ -77,11 +83,14 @@ void draw_scene_section(State& state) {
   ui::row("extent", fmt::format("{:.4g} × {:.4g} × {:.4g}", extent.x, extent.y, extent.z));
   if (state.built && state.built->tree) {
     const kdtree::TreeStats& tree = *state.built->tree;
-    ui::row("nodes", fmt::format("{}, depth {}", bench::count_text(tree.inner + tree.leaves), tree.depth));
-    ui::row("leaves", fmt::format("{}, {} empty", bench::count_text(tree.leaves), bench::count_text(tree.empty_leaves)));
+    ui::row("nodes",
+            fmt::format("{}, depth {}", bench::count_text(tree.inner + tree.leaves), tree.depth));
+    ui::row("leaves", fmt::format("{}, {} empty", bench::count_text(tree.leaves),
+                                  bench::count_text(tree.empty_leaves)));
     ui::row("refs/triangle", bench::figure_text(state.built->refs_per_triangle()),
             "A triangle has a ref in every leaf that it touches.");
-    ui::row("SAH cost", bench::figure_text(tree.sah_cost), "Expected cost of a random ray: lower is better.");
+    ui::row("SAH cost", bench::figure_text(tree.sah_cost),
+            "Expected cost of a random ray: lower is better.");
   }
   ui::end_rows();
 }

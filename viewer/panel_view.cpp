@@ -30,7 +30,8 @@ void choose_mode(State& state) {
   int column = 0;
   for (const auto& one : modes) {
     if (column++ % 4 != 0) ImGui::SameLine();
-    if (ui::button(state, render::name(one.mode), state.mode == one.mode, true, width)) state.mode = one.mode;
+    if (ui::button(state, render::name(one.mode), state.mode == one.mode, true, width))
+      state.mode = one.mode;
     ui::hint(one.hint);
   }
 }
@@ -58,8 +59,10 @@ void draw_view_section(State& state) {
   if (!ui::section("View")) return;
   choose_mode(state);
   ImGui::Dummy({0, 2});
-  if (ui::button(state, state.settings.fly ? "Fly" : "Orbit")) state.settings.fly = !state.settings.fly;
-  ui::hint("Orbit: drag to turn around the target. Fly: drag to look around, W A S D Q E to move (O)");
+  if (ui::button(state, state.settings.fly ? "Fly" : "Orbit"))
+    state.settings.fly = !state.settings.fly;
+  ui::hint(
+      "Orbit: drag to turn around the target. Fly: drag to look around, W A S D Q E to move (O)");
   ImGui::SameLine();
   if (ui::button(state, "Reset")) reset_view(state);
   ui::hint("The scene's own view (Home)");
@@ -77,7 +80,8 @@ void draw_view_section(State& state) {
                        ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_AlwaysClamp);
   }
   if (state.scene) list_bookmarks(state);
-  const std::string camera = render::to_arguments(state.camera, state.scene ? state.scene->mesh.origin : Vec3d{});
+  const std::string camera =
+      render::to_arguments(state.camera, state.scene ? state.scene->mesh.origin : Vec3d{});
   if (ui::button(state, "Copy camera")) ImGui::SetClipboardText(("--camera " + camera).c_str());
   ui::hint(("for 'heapwood render': " + camera).c_str());
 }
@@ -90,26 +94,31 @@ void draw_tree_section(State& state) {
   ImGui::SameLine();
   ImGui::Checkbox("ray under the mouse", &state.probe.active);
   state.places.note("ray");
-  ui::hint("Shows the leaves that the ray under the mouse visits, and their triangles (P); click to pin it");
+  ui::hint(
+      "Shows the leaves that the ray under the mouse visits, and their triangles (P); click to pin "
+      "it");
   if (state.tree.visible) {
-    const int deepest = state.built && state.built->tree ? static_cast<int>(state.built->tree->depth) : 60;
+    const int deepest =
+        state.built && state.built->tree ? static_cast<int>(state.built->tree->depth) : 60;
     ui::field("depth");
     ImGui::SliderInt("##depth", &state.tree.depth, 0, deepest, "%d", ImGuiSliderFlags_AlwaysClamp);
     ImGui::Checkbox("leaves above", &state.tree.leaves);
-    ui::dim_text(state.tree.shown < state.tree.total
-                     ? fmt::format("{} of {} boxes shown", state.tree.shown, state.tree.total)
-                     : fmt::format("{} boxes: nodes green, leaves by number of refs", state.tree.shown));
+    ui::dim_text(
+        state.tree.shown < state.tree.total
+            ? fmt::format("{} of {} boxes shown", state.tree.shown, state.tree.total)
+            : fmt::format("{} boxes: nodes green, leaves by number of refs", state.tree.shown));
   }
   if (state.probe.active && state.probe.path) {
     const RayPath& path = *state.probe.path;
     if (ui::begin_rows("ray")) {
       ui::row("inner nodes", std::to_string(path.inner_steps));
-      const auto empty =
-          std::count_if(path.leaves.begin(), path.leaves.end(), [](const auto& l) { return l.refs == 0; });
+      const auto empty = std::count_if(path.leaves.begin(), path.leaves.end(),
+                                       [](const auto& l) { return l.refs == 0; });
       ui::row("leaves", fmt::format("{}, {} empty", path.leaves.size(), empty));
       ui::row("triangles tested", std::to_string(path.tests));
-      ui::row("hit",
-              path.hit.found() ? fmt::format("triangle {} at {:.4g}", path.hit.triangle, path.hit.t) : "nothing");
+      ui::row("hit", path.hit.found()
+                         ? fmt::format("triangle {} at {:.4g}", path.hit.triangle, path.hit.t)
+                         : "nothing");
       ui::end_rows();
     }
   }
@@ -129,14 +138,16 @@ void draw_screenshot_section(State& state) {
   ImGui::Checkbox("with the panel", &s.shot_panel);
   ImGui::SameLine();
   if (ui::button(state, "Take (F12)", false, state.scene != nullptr)) take_screenshot(state, "");
-  if (state.shots.running()) ImGui::ProgressBar(static_cast<float>(state.shots.share()), {-1, 4}, "");
+  if (state.shots.running())
+    ImGui::ProgressBar(static_cast<float>(state.shots.share()), {-1, 4}, "");
 }
 
 void draw_panel(State& state, const Area& area) {
   ImGui::SetNextWindowPos({area.x, area.y});
   ImGui::SetNextWindowSize({area.width, area.height});
   constexpr ImGuiWindowFlags flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
-                                     ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus;
+                                     ImGuiWindowFlags_NoSavedSettings |
+                                     ImGuiWindowFlags_NoBringToFrontOnFocus;
   if (ImGui::Begin("panel", nullptr, flags & ~ImGuiWindowFlags_NoScrollbar)) {
     draw_scene_section(state);
     draw_build_section(state);

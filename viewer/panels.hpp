@@ -24,7 +24,8 @@ void draw_screenshot_section(State& state);
 
 void draw_heap(State& state, const Area& area);  // heap maps, below the picture
 void draw_heap_plots(State& state, float width, float height);
-void draw_overlay(State& state, const Area& area);  // over the picture: name, numbers, progress, messages, legend
-void draw_help(State& state);                       // over everything
+void draw_overlay(State& state,
+                  const Area& area);  // over the picture: name, numbers, progress, messages, legend
+void draw_help(State& state);         // over everything
 
 }  // namespace heapwood::viewer

@@ -14,7 +14,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 // Target duration of a launch, so that a new view does not wait.
 constexpr double slice_seconds = 0.03;
@@ -43,13 +45,14 @@ std::vector<gl::Rgba8> develop_rows(std::span<const render::Pixel> sums, unsigne
 }
 
 // Bilinear interpolation: each pixel of the window is a weighted mean of four coarse pixels.
-std::vector<gl::Rgba8> enlarged(const std::vector<gl::Rgba8>& small, unsigned small_width, unsigned small_height,
-                                unsigned width, unsigned height) {
+std::vector<gl::Rgba8> enlarged(const std::vector<gl::Rgba8>& small, unsigned small_width,
+                                unsigned small_height, unsigned width, unsigned height) {
   struct Place {
     unsigned low, high, share;  // two coarse pixels; weight of the second one, of 256
   };
   const auto place = [](unsigned i, unsigned small_count, unsigned count) {
-    const float at = (static_cast<float>(i) + 0.5f) * static_cast<float>(small_count) / static_cast<float>(count);
+    const float at = (static_cast<float>(i) + 0.5f) * static_cast<float>(small_count) /
+                     static_cast<float>(count);
     const float clamped = std::clamp(at - 0.5f, 0.0f, static_cast<float>(small_count - 1));
     const unsigned low = static_cast<unsigned>(clamped);
     return Place{low, std::min(low + 1, small_count - 1),
@@ -64,13 +67,16 @@ std::vector<gl::Rgba8> enlarged(const std::vector<gl::Rgba8>& small, unsigned sm
     const gl::Rgba8 *above = &small[std::size_t{row.low} * small_width],
                     *below = &small[std::size_t{row.high} * small_width];
     for (const Place& column : columns) {
-      const gl::Rgba8 a = above[column.low], b = above[column.high], c = below[column.low], d = below[column.high];
+      const gl::Rgba8 a = above[column.low], b = above[column.high], c = below[column.low],
+                      d = below[column.high];
       const auto mean = [&](unsigned p, unsigned q, unsigned r, unsigned s) {
-        return static_cast<std::uint8_t>(((p * (256 - column.share) + q * column.share) * (256 - row.share) +
-                                          (r * (256 - column.share) + s * column.share) * row.share) >>
-                                         16);
+        return static_cast<std::uint8_t>(
+            ((p * (256 - column.share) + q * column.share) * (256 - row.share) +
+             (r * (256 - column.share) + s * column.share) * row.share) >>
+            16);
       };
-      pixels.push_back({mean(a.r, b.r, c.r, d.r), mean(a.g, b.g, c.g, d.g), mean(a.b, b.b, c.b, d.b), 255});
+      pixels.push_back(
+          {mean(a.r, b.r, c.r, d.r), mean(a.g, b.g, c.g, d.g), mean(a.b, b.b, c.b, d.b), 255});
     }
   }
   return pixels;
@@ -78,7 +84,8 @@ std::vector<gl::Rgba8> enlarged(const std::vector<gl::Rgba8>& small, unsigned sm
 
 double largest_in(const render::Film& film) {
   double largest = 0;
-  for (const render::Pixel& p : film.sums) largest = std::max(largest, p.a > 0 ? static_cast<double>(p.r / p.a) : 0.0);
+  for (const render::Pixel& p : film.sums)
+    largest = std::max(largest, p.a > 0 ? static_cast<double>(p.r / p.a) : 0.0);
   return largest;
 }
 
@@ -88,9 +95,9 @@ bool View::operator==(const View& other) const {
   const auto same_camera = [](const render::Camera& a, const render::Camera& b) {
     return a.eye == b.eye && a.target == b.target && a.fov == b.fov && a.up == b.up;
   };
-  return scene == other.scene && same_camera(camera, other.camera) && mode == other.mode && width == other.width &&
-         height == other.height && spp == other.spp && lighting.key == other.lighting.key &&
-         lighting.lamp == other.lighting.lamp;
+  return scene == other.scene && same_camera(camera, other.camera) && mode == other.mode &&
+         width == other.width && height == other.height && spp == other.spp &&
+         lighting.key == other.lighting.key && lighting.lamp == other.lighting.lamp;
 }
 
 Picture::Picture(Interop interop) : interop_(std::move(interop)), thread_([this] { work(); }) {}
@@ -198,7 +205,8 @@ void Picture::work() {
     View view;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return stop_ || (version_ != made && wanted_.scene && wanted_.width > 0); });
+      changed_.wait(
+          lock, [&] { return stop_ || (version_ != made && wanted_.scene && wanted_.width > 0); });
       if (stop_) return;
       view = wanted_;
       made = version_;
@@ -241,7 +249,8 @@ void Picture::make(const View& view, std::uint64_t version) {
   // Starts at the finest resolution that is quick enough and doubles it up to that of the window.
   const double pixels = static_cast<double>(view.width) * view.height;
   unsigned factor = 1;
-  while (factor < 16 && pixels / (factor * factor) * seconds_per_pixel_ > coarse_seconds) factor *= 2;
+  while (factor < 16 && pixels / (factor * factor) * seconds_per_pixel_ > coarse_seconds)
+    factor *= 2;
   const bool coarse = factor > 1;
   for (; factor > 1; factor /= 2) {
     if (!make_coarse(view, version, factor) || outdated(version)) return;
@@ -259,13 +268,15 @@ bool Picture::make_coarse(const View& view, std::uint64_t version, unsigned fact
   const unsigned step = std::max(1u, picture.tile_rows() / 4);
   for (unsigned row = 0; row < picture.tile_rows(); row += step) {
     picture.add_rows(row, step, 60);
-    if (outdated(version) && factor <= 4) return false;  // the coarsest pictures are shown even while the camera moves
+    if (outdated(version) && factor <= 4)
+      return false;  // the coarsest pictures are shown even while the camera moves
   }
   picture.end_pass();
   seconds_per_pixel_ = seconds_since(start) / (static_cast<double>(coarse.width) * coarse.height);
   const render::Film film = picture.film();
   development_ = {view.mode, render::exposure_for(film, view.mode), 0, false};
-  range_ = render::shows_numbers(view.mode) ? render::range_of(film, development_) : render::Range{};
+  range_ =
+      render::shows_numbers(view.mode) ? render::range_of(film, development_) : render::Range{};
   const std::vector<gl::Rgba8> small = develop_rows(film.sums, film.samples, development_, range_);
   publish(0, enlarged(small, coarse.width, coarse.height, view.width, view.height));
   const std::lock_guard lock(mutex_);
@@ -280,7 +291,8 @@ void Picture::refine(const View& view, std::uint64_t version, bool coarse_before
   render::Progressive picture(*view.scene->traced, job_of(view));
   const unsigned rows = picture.tile_rows();
   const double pixels = static_cast<double>(view.width) * view.height;
-  unsigned step = static_cast<unsigned>(std::clamp(slice_seconds / (seconds_per_pixel_ * pixels) * rows, 1.0, 1e4));
+  unsigned step = static_cast<unsigned>(
+      std::clamp(slice_seconds / (seconds_per_pixel_ * pixels) * rows, 1.0, 1e4));
   auto shown = Clock::now();
   bool first = !coarse_before;
   while (picture.samples() < view.spp) {
@@ -310,7 +322,8 @@ void Picture::refine(const View& view, std::uint64_t version, bool coarse_before
     if (measure) {
       const render::Film film = picture.film();
       development_ = {view.mode, render::exposure_for(film, view.mode), 0, false};
-      range_ = render::shows_numbers(view.mode) ? render::range_of(film, development_) : render::Range{};
+      range_ =
+          render::shows_numbers(view.mode) ? render::range_of(film, development_) : render::Range{};
       largest = largest_in(film);
     }
     if (measure || seconds_since(shown) > 0.5) {
@@ -331,15 +344,17 @@ void Picture::refine(const View& view, std::uint64_t version, bool coarse_before
   }
 }
 
-void Picture::show_rows(const View& view, std::uint64_t version, const render::Progressive& picture, unsigned first,
-                        unsigned count, unsigned samples) {
+void Picture::show_rows(const View& view, std::uint64_t version, const render::Progressive& picture,
+                        unsigned first, unsigned count, unsigned samples) {
   if (write_shared(view, version, picture, first, count, samples)) return;
-  publish(first * render::tile_height, develop_rows(picture.rows(first, count), samples, development_, range_));
+  publish(first * render::tile_height,
+          develop_rows(picture.rows(first, count), samples, development_, range_));
 }
 
 // Returns false if the device does not share its pixels with OpenGL.
-bool Picture::write_shared(const View& view, std::uint64_t version, const render::Progressive& picture, unsigned first,
-                           unsigned count, unsigned samples) {
+bool Picture::write_shared(const View& view, std::uint64_t version,
+                           const render::Progressive& picture, unsigned first, unsigned count,
+                           unsigned samples) {
   SharedPixels* target = nullptr;
   {
     std::unique_lock lock(mutex_);
@@ -383,7 +398,8 @@ void Picture::publish(unsigned first_row, const std::vector<gl::Rgba8>& rows) {
   const std::size_t count = std::min(rows.size(), pixels_.size() - begin);
   std::copy_n(rows.begin(), count, pixels_.begin() + static_cast<std::ptrdiff_t>(begin));
   dirty_first_ = std::min(dirty_first_, first_row);
-  dirty_last_ = std::max(dirty_last_, std::min<unsigned>(height_, first_row + static_cast<unsigned>(count / width_)));
+  dirty_last_ = std::max(
+      dirty_last_, std::min<unsigned>(height_, first_row + static_cast<unsigned>(count / width_)));
 }
 
 }  // namespace heapwood::viewer

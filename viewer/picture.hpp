@@ -67,10 +67,10 @@ class Picture {
   // pass can be shown at once.
   void refine(const View& view, std::uint64_t version, bool coarse_before);
   // Shows rows of tiles of a picture at full resolution.
-  void show_rows(const View& view, std::uint64_t version, const render::Progressive& picture, unsigned first,
-                 unsigned count, unsigned samples);
-  bool write_shared(const View& view, std::uint64_t version, const render::Progressive& picture, unsigned first,
-                    unsigned count, unsigned samples);
+  void show_rows(const View& view, std::uint64_t version, const render::Progressive& picture,
+                 unsigned first, unsigned count, unsigned samples);
+  bool write_shared(const View& view, std::uint64_t version, const render::Progressive& picture,
+                    unsigned first, unsigned count, unsigned samples);
   void publish(unsigned first_row, const std::vector<gl::Rgba8>& rows);
   // Called with the mutex held:
   void decide_sharing();

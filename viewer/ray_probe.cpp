@@ -44,8 +44,8 @@ RayPath follow(const BuiltScene& scene, const kdtree::Ray& ray) {
         (side == 0 ? part.hi : part.lo)[axis] = node.split;
         return part;
       };
-      unsigned near =
-          kdtree::FastIntersection::near_child(node.link, slope) >> 1 & 1;  // near_child() returns twice the index
+      unsigned near = kdtree::FastIntersection::near_child(node.link, slope) >> 1 &
+                      1;  // near_child() returns twice the index
       const bool far_only = plane < begin, both = !far_only && !(plane > end);
       if (far_only) near ^= 1;
       if (both) {
@@ -63,8 +63,9 @@ RayPath follow(const BuiltScene& scene, const kdtree::Ray& ray) {
     // up to rounding.
     const auto refs = tree.refs.begin() + node.first;
     const float reach = end * (1 + kdtree::FastIntersection::relative_slack) + slack;
-    const bool here = path.hit.found() && path.hit.t <= reach &&
-                      std::find(refs, refs + node.count(), path.hit.triangle) != refs + node.count();
+    const bool here =
+        path.hit.found() && path.hit.t <= reach &&
+        std::find(refs, refs + node.count(), path.hit.triangle) != refs + node.count();
     if (here) path.hit_box = box;
     known = known || here;
     if ((known && path.hit.t <= end) || stack.empty()) return path;
@@ -80,14 +81,17 @@ RayPath follow(const BuiltScene& scene, const kdtree::Ray& ray) {
 std::vector<gl::Vertex> RayProbe::lines(const BuiltScene& scene) const {
   std::vector<gl::Vertex> vertices;
   if (!path) return vertices;
-  const gl::Rgba8 triangle_colour{110, 170, 255, 90}, hit_colour{255, 255, 255, 255}, ray_colour{255, 210, 90, 255};
+  const gl::Rgba8 triangle_colour{110, 170, 255, 90}, hit_colour{255, 255, 255, 255},
+      ray_colour{255, 210, 90, 255};
   std::size_t triangles = 0;
   for (std::size_t i = 0; i < path->leaves.size(); ++i) {
     const VisitedLeaf& leaf = path->leaves[i];
-    gl::Rgba8 colour = ramp_colour(0.35 + 0.6 * static_cast<double>(i + 1) / static_cast<double>(path->leaves.size()));
+    gl::Rgba8 colour = ramp_colour(0.35 + 0.6 * static_cast<double>(i + 1) /
+                                              static_cast<double>(path->leaves.size()));
     colour.a = leaf.refs ? 200 : 70;
     add_box(vertices, leaf.box, colour);
-    for (std::uint32_t k = leaf.first; k < leaf.first + leaf.refs && triangles < 5000; ++k, ++triangles) {
+    for (std::uint32_t k = leaf.first; k < leaf.first + leaf.refs && triangles < 5000;
+         ++k, ++triangles) {
       const std::uint32_t id = scene.tree.refs[k];
       const Corners t = kdtree::corners(scene.view(), id);
       const gl::Rgba8 edge = id == path->hit.triangle ? hit_colour : triangle_colour;

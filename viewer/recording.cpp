@@ -5,7 +5,8 @@
 
 namespace heapwood::viewer {
 
-Recording::Recording(std::string scene_name, const registry::RegisteredAllocator& entry, std::string device_key, std::uint64_t pool)
+Recording::Recording(std::string scene_name, const registry::RegisteredAllocator& entry,
+                     std::string device_key, std::uint64_t pool)
     : scene(std::move(scene_name)),
       allocator(entry.traits->id),
       label(entry.traits->label),
@@ -18,15 +19,17 @@ Recording::Recording(std::string scene_name, const registry::RegisteredAllocator
 }
 
 const Recording::Point& Recording::at(std::uint32_t time) const {
-  const auto after = std::upper_bound(points.begin(), points.end(), time,
-                                      [](std::uint32_t t, const Point& point) { return t < point.time; });
+  const auto after =
+      std::upper_bound(points.begin(), points.end(), time,
+                       [](std::uint32_t t, const Point& point) { return t < point.time; });
   return after == points.begin() ? *after : *std::prev(after);
 }
 
 void Recording::add(std::span<const alloc::RecordedEvent> lines) {
   using Kind = alloc::RecordedEvent::Kind;
   for (const alloc::RecordedEvent& line : lines) {
-    const workloads::Block* freed = line.kind() == Kind::free ? replayer_.in_use_at(line.offset()) : nullptr;
+    const workloads::Block* freed =
+        line.kind() == Kind::free ? replayer_.in_use_at(line.offset()) : nullptr;
     if (freed) used_ -= freed->bytes;
     replayer_.add(line);
     if (line.kind() == Kind::allocate) {
@@ -91,12 +94,14 @@ void Recording::find_internal() {
   for (std::size_t i = 0; i < points.size(); ++i) {
     now.waste += changes[i].waste;
     now.blocks += changes[i].blocks;
-    if (now.blocks > 0) points[i].internal = std::max(0.0, now.waste) / static_cast<double>(now.blocks);
+    if (now.blocks > 0)
+      points[i].internal = std::max(0.0, now.waste) / static_cast<double>(now.blocks);
   }
 }
 
-Recording make_recording(const std::string& scene, const registry::RegisteredAllocator& entry, const std::string& device,
-                         std::uint64_t pool_bytes, const kdtree::RecordedRun& run) {
+Recording make_recording(const std::string& scene, const registry::RegisteredAllocator& entry,
+                         const std::string& device, std::uint64_t pool_bytes,
+                         const kdtree::RecordedRun& run) {
   Recording recording(scene, entry, device, pool_bytes);
   recording.add(run.events);
   recording.finish(run);

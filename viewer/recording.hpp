@@ -11,14 +11,15 @@
 #include <string>
 #include <vector>
 
-#include "workloads/replay.hpp"
 #include "registry/registry.hpp"
+#include "workloads/replay.hpp"
 
 namespace heapwood::viewer {
 
 class Recording {
  public:
-  Recording(std::string scene, const registry::RegisteredAllocator& entry, std::string device, std::uint64_t pool_bytes);
+  Recording(std::string scene, const registry::RegisteredAllocator& entry, std::string device,
+            std::uint64_t pool_bytes);
   // Adds the next events, in order: a million take half a second.
   void add(std::span<const alloc::RecordedEvent> lines);
   // Adds what is known only at the end of the build. All recorded events have been added.
@@ -76,7 +77,8 @@ class Recording {
   std::array<Level, 64> levels_{};
 };
 
-Recording make_recording(const std::string& scene, const registry::RegisteredAllocator& entry, const std::string& device,
-                         std::uint64_t pool_bytes, const kdtree::RecordedRun& run);
+Recording make_recording(const std::string& scene, const registry::RegisteredAllocator& entry,
+                         const std::string& device, std::uint64_t pool_bytes,
+                         const kdtree::RecordedRun& run);
 
 }  // namespace heapwood::viewer

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "bench/results/json_report.hpp"
 #include "bench/program/output_file.hpp"
+#include "bench/results/json_report.hpp"
 #include "render/renderer.hpp"
 #include "viewer/compare_rows.hpp"
 
@@ -36,7 +36,8 @@ Json heap_json(const HeapView& view) {
     }
     bench::Json regions = bench::Json::array();
     for (const alloc::Region& region : r.regions) {
-      if (region.state == alloc::Region::State::used) regions.push_back({region.offset, region.bytes});
+      if (region.state == alloc::Region::State::used)
+        regions.push_back({region.offset, region.bytes});
     }
     Json json = {{"allocator", r.allocator},
                  {"events", r.events},
@@ -76,7 +77,8 @@ Json heap_json(const HeapView& view) {
       json["cell_bytes"] = drawn.map->cell_bytes;
       json["area"] = {drawn.x, drawn.y, drawn.width, drawn.height};
       Json colours = Json::array();
-      for (const gl::Rgba8 c : drawn.map->colours(r, view.colours)) colours.push_back(c.r << 16 | c.g << 8 | c.b);
+      for (const gl::Rgba8 c : drawn.map->colours(r, view.colours))
+        colours.push_back(c.r << 16 | c.g << 8 | c.b);
       json["colours"] = colours;
     }
     list.push_back(json);
@@ -90,7 +92,8 @@ void write_report(const State& state, const std::string& path) {
   Json json;
   json["schema"] = "heapwood.view/1";
   json["scene"] = state.scene ? Json(state.scene->source) : Json();
-  json["camera"] = render::to_string(state.camera, state.scene ? state.scene->mesh.origin : Vec3d{});
+  json["camera"] =
+      render::to_string(state.camera, state.scene ? state.scene->mesh.origin : Vec3d{});
   json["mode"] = render::name(state.mode);
   json["panel"] = state.settings.panel;
   json["help"] = state.help;
@@ -113,7 +116,8 @@ void write_report(const State& state, const std::string& path) {
   }
   if (const char* clipboard = ImGui::GetClipboardText()) json["clipboard"] = clipboard;
   json["heap"] = heap_json(state.heap);
-  json["tree"] = {{"shown", state.tree.shown}, {"boxes", state.tree.total}, {"visible", state.tree.visible}};
+  json["tree"] = {
+      {"shown", state.tree.shown}, {"boxes", state.tree.total}, {"visible", state.tree.visible}};
   if (state.probe.path) {
     const RayPath& ray = *state.probe.path;
     json["ray"] = {{"x", state.probe.x},

@@ -67,11 +67,13 @@ void add_options(CLI::App& app, Options& options) {
       ->capture_default_str()
       ->check(bench::between(1u, render::max_spp))
       ->type_name("N");
-  app.add_option("--scale", options.scale, "scale of text and panel, 0.5 to 4; 0 = that of the screen")
+  app.add_option("--scale", options.scale,
+                 "scale of text and panel, 0.5 to 4; 0 = that of the screen")
       ->capture_default_str()
       ->type_name("S");
   CLI::Option* screenshot =
-      app.add_option("--screenshot", options.screenshot, "write a picture and exit")->type_name("FILE");
+      app.add_option("--screenshot", options.screenshot, "write a picture and exit")
+          ->type_name("FILE");
   app.add_option("--frames", options.frames, "samples per pixel of the screenshot")
       ->needs(screenshot)
       ->capture_default_str()
@@ -104,13 +106,14 @@ int parse_and_run(int argc, char** argv) {
   render::parse_mode(options.mode);
   for (const std::string& id : {options.allocator, options.beside}) {
     if (id.empty()) continue;
-    if (const char* reason = bench::cannot_build(bench::find_allocator(id))) throw Error(Exit::usage, id + ": " + reason);
+    if (const char* reason = bench::cannot_build(bench::find_allocator(id)))
+      throw Error(Exit::usage, id + ": " + reason);
   }
   if (!options.up.empty()) bench::parse_axis(options.up);
   if (!options.camera.empty()) render::check_camera_text(options.camera);
   if (options.scale != 0 && !(options.scale >= min_scale && options.scale <= max_scale)) {
-    throw Error(Exit::usage,
-                fmt::format("--scale {}: expected 0 (the screen's) or {} to {}", options.scale, min_scale, max_scale));
+    throw Error(Exit::usage, fmt::format("--scale {}: expected 0 (the screen's) or {} to {}",
+                                         options.scale, min_scale, max_scale));
   }
   if (!options.screenshot.empty()) {
     const bench::OutputFile writable(options.screenshot);

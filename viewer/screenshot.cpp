@@ -38,7 +38,8 @@ bool Screenshots::start(std::shared_ptr<const BuiltScene> scene, const render::R
 }
 
 // Like render::render, in launches of a tenth of a second that can be cancelled in between.
-void Screenshots::make(const BuiltScene& scene, const render::RenderJob& job, const std::string& path) {
+void Screenshots::make(const BuiltScene& scene, const render::RenderJob& job,
+                       const std::string& path) {
   using Clock = std::chrono::steady_clock;
   for (;;) {
     try {
@@ -61,8 +62,8 @@ void Screenshots::make(const BuiltScene& scene, const render::RenderJob& job, co
         share_ = static_cast<double>(picture.samples()) / job.spp;
       }
       bench::OutputFile(path).write(render::to_png(picture.image()));
-      finished_ = {Finished::How::fine,
-                   fmt::format("{}, {}x{}, {} samples per pixel", path, job.width, job.height, job.spp)};
+      finished_ = {Finished::How::fine, fmt::format("{}, {}x{}, {} samples per pixel", path,
+                                                    job.width, job.height, job.spp)};
       return;
     } catch (const simt::Stopped& stopped) {
       if (stopped.reason() != simt::Stopped::Reason::interrupted) throw;

@@ -18,7 +18,8 @@ class Screenshots {
  public:
   ~Screenshots();
   // Returns false while another screenshot is being rendered.
-  bool start(std::shared_ptr<const BuiltScene> scene, const render::RenderJob& job, const std::string& path);
+  bool start(std::shared_ptr<const BuiltScene> scene, const render::RenderJob& job,
+             const std::string& path);
   bool running() const { return running_; }
   double share() const { return share_; }
   // Stops the screenshot; no file is written.

@@ -35,7 +35,9 @@ int key_of(const std::string& name) {
                                                    {"Backspace", GLFW_KEY_BACKSPACE},
                                                    {"End", GLFW_KEY_END}};
   if (const auto found = named.find(name); found != named.end()) return found->second;
-  if (name.size() == 1 && ((name[0] >= 'A' && name[0] <= 'Z') || (name[0] >= '0' && name[0] <= '9'))) return name[0];
+  if (name.size() == 1 &&
+      ((name[0] >= 'A' && name[0] <= 'Z') || (name[0] >= '0' && name[0] <= '9')))
+    return name[0];
   if (name.size() > 1 && name[0] == 'F') {
     const int number = std::stoi(name.substr(1));
     if (number >= 1 && number <= 12) return GLFW_KEY_F1 + number - 1;
@@ -70,7 +72,8 @@ Script::Script(const std::string& path) {
       // not a valid number or key
     }
     if (!known)
-      throw Error(Exit::usage, fmt::format("{}:{}: '{}' is not a step (viewer/script.hpp)", path, number, text));
+      throw Error(Exit::usage,
+                  fmt::format("{}:{}: '{}' is not a step (viewer/script.hpp)", path, number, text));
   }
 }
 
@@ -84,12 +87,15 @@ void Script::step(State& state, Window& window) {
     steps_.pop_front();
     since_ = -1;
   } else if (waited > max_wait) {
-    throw Error(Exit::failed, fmt::format("script: '{}' did not happen within {} s", steps_.front().text, max_wait));
+    throw Error(Exit::failed, fmt::format("script: '{}' did not happen within {} s",
+                                          steps_.front().text, max_wait));
   }
 }
 
 bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
-  const auto at = [&](std::size_t i, const char* otherwise) { return i < w.size() ? w[i] : std::string(otherwise); };
+  const auto at = [&](std::size_t i, const char* otherwise) {
+    return i < w.size() ? w[i] : std::string(otherwise);
+  };
   if (w[0] == "wait" && w.size() > 1) {
     const std::string what = w[1];
     if (what == "built" || what == "compared" || what == "recorded") {
@@ -100,7 +106,8 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
                                      : c.state.recordings) >= count;
       });
     } else if (what == "scene") {
-      add(text, [](const Context& c) { return c.state.scene && c.state.picture.status().coarse > 0; });
+      add(text,
+          [](const Context& c) { return c.state.scene && c.state.picture.status().coarse > 0; });
     } else if (what == "events") {
       add(text, [count = std::stoul(w.at(2))](const Context& c) {
         return c.state.heap.watched && c.state.heap.watched->recording->events >= count;
@@ -109,12 +116,15 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
       const auto count = static_cast<unsigned>(std::stoul(w.at(2)));
       add(text, [count](const Context& c) { return c.state.picture.status().samples >= count; });
     } else if (what == "file") {
-      add(text, [path = w.at(2)](const Context& c) { return c.waited > 0.1 && std::filesystem::exists(path); });
+      add(text, [path = w.at(2)](const Context& c) {
+        return c.waited > 0.1 && std::filesystem::exists(path);
+      });
     } else if (what == "done") {
       add(text, [](const Context& c) { return c.waited > 0.1 && c.state.picture.status().done; });
     } else if (what == "idle") {
       add(text, [](const Context& c) {
-        return c.waited > 0.1 && c.state.jobs.is_idle() && !c.state.shots.running() && !c.state.shots.panel;
+        return c.waited > 0.1 && c.state.jobs.is_idle() && !c.state.shots.running() &&
+               !c.state.shots.panel;
       });
     } else {
       const double seconds = std::stod(what);
@@ -144,7 +154,8 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
     const int samples = std::stoi(at(3, "16"));
     const bool panel = w[0] == "window";
     add(text, [=, path = w[1]](const Context& c) {
-      if (!c.state.scene) throw Error(Exit::failed, "script: '" + text + "': no scene has been built yet");
+      if (!c.state.scene)
+        throw Error(Exit::failed, "script: '" + text + "': no scene has been built yet");
       Settings& s = c.state.settings;
       const Settings before = s;
       s.shot_width = static_cast<int>(size.width);
@@ -173,7 +184,8 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
 }
 
 // Press and release in separate frames, as with a real mouse.
-void Script::click(const std::string& text, std::function<std::array<float, 2>(const State&)> place) {
+void Script::click(const std::string& text,
+                   std::function<std::array<float, 2>(const State&)> place) {
   add(text, [place](const Context& c) {
     const auto [x, y] = place(c.state);
     c.window.on_scripted_move(x, y);
@@ -205,7 +217,8 @@ bool Script::parse_input(const std::vector<std::string>& w, const std::string& t
   };
   if (w[0] == "key" && w.size() > 1) {
     int mods = 0;
-    for (const std::string& word : w) mods |= word == "shift" ? GLFW_MOD_SHIFT : word == "ctrl" ? GLFW_MOD_CONTROL : 0;
+    for (const std::string& word : w)
+      mods |= word == "shift" ? GLFW_MOD_SHIFT : word == "ctrl" ? GLFW_MOD_CONTROL : 0;
     for (const int action : {GLFW_PRESS, GLFW_RELEASE}) {
       add(text, [key = key_of(w[1]), action, mods](const Context& c) {
         c.window.on_key(key, action, mods);
@@ -223,7 +236,8 @@ bool Script::parse_input(const std::vector<std::string>& w, const std::string& t
     move(std::stof(w[1]), std::stof(w[2]));
   } else if (w[0] == "press" || w[0] == "release") {
     press(w[0] == "press" ? GLFW_PRESS : GLFW_RELEASE);
-  } else if (w[0] == "click" && w.size() == 3 && std::isdigit(static_cast<unsigned char>(w[1][0]))) {
+  } else if (w[0] == "click" && w.size() == 3 &&
+             std::isdigit(static_cast<unsigned char>(w[1][0]))) {
     click(text, [at = std::array{std::stof(w[1]), std::stof(w[2])}](const State&) { return at; });
   } else if (w[0] == "click" && w.size() > 1) {
     click(text, [name = rest(text)](const State& state) {
@@ -233,7 +247,8 @@ bool Script::parse_input(const std::vector<std::string>& w, const std::string& t
       return found->second;
     });
   } else if (w[0] == "drag" && w.size() > 4) {
-    const float x0 = std::stof(w[1]), y0 = std::stof(w[2]), x1 = std::stof(w[3]), y1 = std::stof(w[4]);
+    const float x0 = std::stof(w[1]), y0 = std::stof(w[2]), x1 = std::stof(w[3]),
+                y1 = std::stof(w[4]);
     move(x0, y0);
     add(text, [](const Context& c) { return c.waited > 0.03; });
     press(GLFW_PRESS);

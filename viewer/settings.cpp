@@ -37,7 +37,8 @@ std::string default_settings_path() {
   if (const char* folder = std::getenv("XDG_CONFIG_HOME"); folder && *folder) {
     return std::string(folder) + "/heapwood/view.json";
   }
-  if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.config/heapwood/view.json";
+  if (const char* home = std::getenv("HOME"); home && *home)
+    return std::string(home) + "/.config/heapwood/view.json";
   return "";
 }
 
@@ -71,7 +72,9 @@ Settings load_settings(const std::string& path, std::string& problem) {
     return settings;
   } catch (const std::exception& error) {
     problem =
-        path + ": cannot read the settings; repair or delete the file, nothing is saved until then: " + error.what();
+        path +
+        ": cannot read the settings; repair or delete the file, nothing is saved until then: " +
+        error.what();
     return Settings{};
   }
 }

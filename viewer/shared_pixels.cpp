@@ -7,19 +7,23 @@
 
 namespace heapwood::viewer {
 
-std::string copy_reason(const simt::DeviceInfo& device, const std::string& vendor, const std::string& renderer,
+std::string copy_reason(const simt::DeviceInfo& device, const std::string& vendor,
+                        const std::string& renderer,
                         const std::function<simt::GlDevices()>& devices) {
   if (device.id.kind == simt::DeviceKind::cpu) return "it is rendered in host memory";
   const std::string elsewhere = fmt::format("OpenGL runs on {}, not on {}", renderer, device.key);
   // CUDA can only be asked about contexts of NVIDIA's driver.
   if (vendor.find("NVIDIA") == std::string::npos) return elsewhere;
   const simt::GlDevices found = devices();
-  if (!found.error.empty()) return fmt::format("{} cannot find OpenGL's GPU: {}", device.key, found.error);
-  const bool same = std::find(found.indices.begin(), found.indices.end(), device.id.index) != found.indices.end();
+  if (!found.error.empty())
+    return fmt::format("{} cannot find OpenGL's GPU: {}", device.key, found.error);
+  const bool same =
+      std::find(found.indices.begin(), found.indices.end(), device.id.index) != found.indices.end();
   return same ? "" : elsewhere;
 }
 
-SharedPixels::SharedPixels(const Interop& interop, const simt::DeviceId& device, unsigned width, unsigned height)
+SharedPixels::SharedPixels(const Interop& interop, const simt::DeviceId& device, unsigned width,
+                           unsigned height)
     : width_(width),
       height_(height),
       buffer_(std::size_t{width} * height * sizeof(gl::Rgba8)),

@@ -14,7 +14,8 @@
 namespace heapwood::viewer {
 
 // Why pictures of a device are copied through the host; empty if OpenGL's context is on the device.
-std::string copy_reason(const simt::DeviceInfo& device, const std::string& vendor, const std::string& renderer,
+std::string copy_reason(const simt::DeviceInfo& device, const std::string& vendor,
+                        const std::string& renderer,
                         const std::function<simt::GlDevices()>& devices = simt::gl_devices);
 
 // Functions that Picture uses for it; tests replace them.
@@ -22,14 +23,16 @@ struct Interop {
   std::function<std::string(const simt::DeviceInfo&)> refusal = [](const simt::DeviceInfo& device) {
     return copy_reason(device, gl::vendor(), gl::renderer());
   };
-  std::function<std::unique_ptr<simt::GlBuffer>(const simt::DeviceId&, unsigned buffer)> share = simt::share_gl_buffer;
+  std::function<std::unique_ptr<simt::GlBuffer>(const simt::DeviceId&, unsigned buffer)> share =
+      simt::share_gl_buffer;
 };
 
 // An OpenGL buffer that is mapped for the GPU except during show(). Only wait() may be called from
 // another thread than the window's; all functions throw Error.
 class SharedPixels {
  public:
-  SharedPixels(const Interop& interop, const simt::DeviceId& device, unsigned width, unsigned height);
+  SharedPixels(const Interop& interop, const simt::DeviceId& device, unsigned width,
+               unsigned height);
   unsigned width() const { return width_; }
   unsigned height() const { return height_; }
   // The first pixel, in the GPU's memory; call wait() before the first write.

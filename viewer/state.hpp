@@ -32,7 +32,8 @@ struct Message {
 struct Choice {
   std::string source;
   const registry::RegisteredAllocator* allocator = nullptr;
-  const registry::RegisteredAllocator* other = nullptr;  // second allocator of the heap map; nullptr: none
+  const registry::RegisteredAllocator* other =
+      nullptr;  // second allocator of the heap map; nullptr: none
   simt::DeviceInfo device;
   bench::BuildSettings settings;
 };
@@ -48,7 +49,9 @@ struct FrameTimes {
   std::deque<double> cpu_ms;  // processor time of the window's thread per frame
   double last_second_fps = 0;
   void add(double work_ms, double thread_ms, double now);
-  void exclude(double thread_ms) { thread_ms_ = thread_ms; }  // time spent on other work than frames
+  void exclude(double thread_ms) {
+    thread_ms_ = thread_ms;
+  }  // time spent on other work than frames
 
  private:
   double second_ = 0;

@@ -62,7 +62,9 @@ void set_theme(float scale) {
   style.WindowBorderSize = 0;
   style.ChildRounding = 6;
   style.ScaleAllSizes(scale);
-  const auto set = [&](ImGuiCol which, float r, float g, float b, float a = 1) { style.Colors[which] = {r, g, b, a}; };
+  const auto set = [&](ImGuiCol which, float r, float g, float b, float a = 1) {
+    style.Colors[which] = {r, g, b, a};
+  };
   style.Colors[ImGuiCol_Text] = colour::text;
   style.Colors[ImGuiCol_TextDisabled] = colour::dim;
   set(ImGuiCol_WindowBg, 0.075f, 0.082f, 0.094f, 0.97f);

@@ -7,8 +7,8 @@
 
 namespace heapwood::viewer {
 
-std::vector<NodeBox> boxes_at(const kdtree::Tree& tree, unsigned depth, bool and_leaves, std::size_t max_boxes,
-                              std::size_t& total) {
+std::vector<NodeBox> boxes_at(const kdtree::Tree& tree, unsigned depth, bool and_leaves,
+                              std::size_t max_boxes, std::size_t& total) {
   struct Visit {
     std::uint32_t node;
     NodeBox at;
@@ -43,7 +43,8 @@ std::vector<NodeBox> boxes_at(const kdtree::Tree& tree, unsigned depth, bool and
 
 void add_box(std::vector<gl::Vertex>& lines, const Box& box, gl::Rgba8 colour) {
   const auto corner = [&](unsigned bits) {
-    return Vec3{bits & 1 ? box.hi.x : box.lo.x, bits & 2 ? box.hi.y : box.lo.y, bits & 4 ? box.hi.z : box.lo.z};
+    return Vec3{bits & 1 ? box.hi.x : box.lo.x, bits & 2 ? box.hi.y : box.lo.y,
+                bits & 4 ? box.hi.z : box.lo.z};
   };
   for (unsigned from = 0; from < 8; ++from) {
     for (const unsigned bit : {1u, 2u, 4u}) {
@@ -57,14 +58,17 @@ void add_box(std::vector<gl::Vertex>& lines, const Box& box, gl::Rgba8 colour) {
 void TreeView::update(const BuiltScene& scene, std::optional<gl::Lines>& lines) {
   if (made_for_ == &scene && made_depth_ == depth && made_leaves_ == leaves && lines) return;
   if (!lines) lines.emplace();
-  const std::vector<NodeBox> boxes = boxes_at(scene.tree, static_cast<unsigned>(depth), leaves, max_boxes, total);
+  const std::vector<NodeBox> boxes =
+      boxes_at(scene.tree, static_cast<unsigned>(depth), leaves, max_boxes, total);
   shown = boxes.size();
   std::vector<gl::Vertex> vertices;
   vertices.reserve(24 * boxes.size());
   // Boxes overlap: the more there are, the more transparent each is drawn.
-  const double opacity = std::clamp(9.0 / std::sqrt(static_cast<double>(std::max<std::size_t>(shown, 1))), 0.10, 0.85);
+  const double opacity =
+      std::clamp(9.0 / std::sqrt(static_cast<double>(std::max<std::size_t>(shown, 1))), 0.10, 0.85);
   for (const NodeBox& box : boxes) {
-    gl::Rgba8 colour = box.leaf ? ramp_colour(0.55 + 0.02 * std::min(20u, box.refs)) : gl::Rgba8{104, 196, 134, 255};
+    gl::Rgba8 colour = box.leaf ? ramp_colour(0.55 + 0.02 * std::min(20u, box.refs))
+                                : gl::Rgba8{104, 196, 134, 255};
     colour.a = static_cast<std::uint8_t>(255 * opacity);
     add_box(vertices, box.box, colour);
   }

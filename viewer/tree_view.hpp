@@ -20,8 +20,8 @@ struct NodeBox {
 
 // Nodes of one depth; with `and_leaves` also the leaves above it. Without empty leaves. At most
 // `max_boxes`, breadth first; `total` is set to the number without that limit.
-std::vector<NodeBox> boxes_at(const kdtree::Tree& tree, unsigned depth, bool and_leaves, std::size_t max_boxes,
-                              std::size_t& total);
+std::vector<NodeBox> boxes_at(const kdtree::Tree& tree, unsigned depth, bool and_leaves,
+                              std::size_t max_boxes, std::size_t& total);
 
 // Edges of a box, each as two vertices.
 void add_box(std::vector<gl::Vertex>& lines, const Box& box, gl::Rgba8 colour);

@@ -38,7 +38,8 @@ Settings settings_of(const Options& options, std::string& path, std::string& pro
          : options.settings_file == "none" ? ""
                                            : options.settings_file;
   // Scripts and screenshots give the same on every machine.
-  if (options.settings_file.empty() && (!options.script.empty() || !options.screenshot.empty())) path.clear();
+  if (options.settings_file.empty() && (!options.script.empty() || !options.screenshot.empty()))
+    path.clear();
   Settings settings = load_settings(path, problem);
   // The user has to repair a broken file: the views in it are not overwritten.
   if (!problem.empty()) path.clear();
@@ -56,13 +57,17 @@ bool close_requested() noexcept { return close_flag.load(std::memory_order_relax
 
 Viewer::Viewer(const Options& options)
     : options_(options),
-      window_(options.screenshot.empty() && options.size.width ? static_cast<int>(options.size.width) : 1280,
-              options.screenshot.empty() && options.size.height ? static_cast<int>(options.size.height) : 720,
-              options.scale) {
+      window_(
+          options.screenshot.empty() && options.size.width ? static_cast<int>(options.size.width)
+                                                           : 1280,
+          options.screenshot.empty() && options.size.height ? static_cast<int>(options.size.height)
+                                                            : 720,
+          options.scale) {
   std::string problem;
   state_.options = options;
   state_.settings = settings_of(options, state_.settings_path, problem);
-  if (options.screenshot.empty() && !options.size.width) window_.resize(state_.settings.width, state_.settings.height);
+  if (options.screenshot.empty() && !options.size.width)
+    window_.resize(state_.settings.width, state_.settings.height);
   if (!problem.empty()) state_.add_message(Message::Kind::warning, problem);
   if (!options.script.empty()) script_.emplace(options.script);
   state_.devices = simt::list_devices();
@@ -85,9 +90,11 @@ void Viewer::run() {
     if (script_ && script_->done()) window_.close();
   }
   if (!options_.screenshot.empty() && !shot_taken_) {
-    throw Error(Exit::failed, "the window was closed before the picture was written; start it again");
+    throw Error(Exit::failed,
+                "the window was closed before the picture was written; start it again");
   }
-  if (script_ && close_requested()) throw Error(Exit::failed, "stopped before the script had ended");
+  if (script_ && close_requested())
+    throw Error(Exit::failed, "stopped before the script had ended");
   if (options_.screenshot.empty()) {
     const auto [width, height] = window_.size();
     state_.settings.width = std::max(width, 320);
@@ -105,7 +112,9 @@ void Viewer::step() {
   // 60 frames/s while something moves, 20 while the picture is refined or not there yet, otherwise
   // four: without a GPU every frame takes time from the ray tracer and the builder.
   const bool waiting = !state_.scene && state_.now - last_activity_ > 0.6;
-  const double interval = busy() && !waiting ? 1.0 / 60 : !waiting && state_.picture.status().done ? 0.25 : 0.05;
+  const double interval = busy() && !waiting                         ? 1.0 / 60
+                          : !waiting && state_.picture.status().done ? 0.25
+                                                                     : 0.05;
   const double left = last_frame_ + interval - clock();
   if (left > 0.0005) {
     window_.wait(left);
@@ -117,12 +126,15 @@ void Viewer::step() {
   const double since = std::min(state_.now - drawn_at_, 0.1);
   drawn_at_ = state_.now;
   // Frames are due at equal intervals: one late frame does not delay the next ones.
-  last_frame_ = state_.now - last_frame_ < 2 * interval ? std::min(last_frame_ + interval, state_.now) : state_.now;
+  last_frame_ = state_.now - last_frame_ < 2 * interval
+                    ? std::min(last_frame_ + interval, state_.now)
+                    : state_.now;
   take_outcomes(state_);
   window_.title(state_.scene ? state_.scene->name + " - Heapwood" : "Heapwood");
   if (auto shot = state_.shots.take()) {
     using How = Screenshots::Finished::How;
-    state_.add_message(shot->how == How::failed ? Message::Kind::error : Message::Kind::note, shot->text);
+    state_.add_message(shot->how == How::failed ? Message::Kind::error : Message::Kind::note,
+                       shot->text);
     if (shot->how == How::failed) state_.last_error = Error(Exit::failed, shot->text);
     state_.shot_cancelled = shot->how == How::cancelled;
     shot_taken_ = shot->how == How::fine;
@@ -131,7 +143,8 @@ void Viewer::step() {
     open_scene(state_, path);
     break;  // one scene at a time
   }
-  state_.picture.hold(state_.jobs.progress().running && state_.jobs.progress().kind != JobSpec::Kind::record &&
+  state_.picture.hold(state_.jobs.progress().running &&
+                      state_.jobs.progress().kind != JobSpec::Kind::record &&
                       state_.scene != nullptr);
   state_.heap.follow(since);
   if (script_) script_->step(state_, window_);
@@ -162,9 +175,11 @@ void Viewer::step() {
 
 Viewer::Layout Viewer::layout(int width, int height) const {
   Layout at{width, height, {}, {}, {}};
-  const float scale = window_.scale(), w = static_cast<float>(width), h = static_cast<float>(height);
+  const float scale = window_.scale(), w = static_cast<float>(width),
+              h = static_cast<float>(height);
   // In a small window the panel leaves nearly half of the width to the picture.
-  const float panel = state_.settings.panel ? std::min(state_.settings.panel_width * scale, w * 0.55f) : 0;
+  const float panel =
+      state_.settings.panel ? std::min(state_.settings.panel_width * scale, w * 0.55f) : 0;
   const float heap = state_.heap.visible ? std::min(340 * scale, h * 0.5f) : 0;
   // The heap map needs width: in a narrow window it extends below the panel.
   const bool below = w - panel < 720 * scale;
@@ -194,8 +209,9 @@ void Viewer::draw(const Layout& at) {
   gl::viewport({0, 0, at.width, at.height});
   gl::clear(0.055f, 0.06f, 0.07f);
   if (picture_.width() > 0) {
-    const gl::Rectangle area{static_cast<int>(at.picture.x), at.height - static_cast<int>(at.picture.height),
-                             static_cast<int>(at.picture.width), static_cast<int>(at.picture.height)};
+    const gl::Rectangle area{
+        static_cast<int>(at.picture.x), at.height - static_cast<int>(at.picture.height),
+        static_cast<int>(at.picture.width), static_cast<int>(at.picture.height)};
     present_->draw(picture_, area);
     draw_lines(at);
   }
@@ -210,10 +226,12 @@ void Viewer::draw(const Layout& at) {
 
 void Viewer::draw_lines(const Layout& at) {
   if (!state_.scene || (!state_.tree.visible && !state_.probe.path)) return;
-  const gl::Rectangle area{static_cast<int>(at.picture.x), at.height - static_cast<int>(at.picture.height),
+  const gl::Rectangle area{static_cast<int>(at.picture.x),
+                           at.height - static_cast<int>(at.picture.height),
                            static_cast<int>(at.picture.width), static_cast<int>(at.picture.height)};
-  const gl::Matrix matrix = projection(state_.camera, static_cast<unsigned>(std::max(1, area.width)),
-                                       static_cast<unsigned>(std::max(1, area.height)), state_.scene->diagonal());
+  const gl::Matrix matrix =
+      projection(state_.camera, static_cast<unsigned>(std::max(1, area.width)),
+                 static_cast<unsigned>(std::max(1, area.height)), state_.scene->diagonal());
   if (state_.tree.visible) {
     state_.tree.update(*state_.scene, boxes_);
     boxes_->draw(matrix, area, std::max(1, static_cast<int>(window_.scale())));
@@ -261,7 +279,8 @@ void Viewer::capture() {
       return render::Rgb8{c.r, c.g, c.b};
     });
     bench::OutputFile(shot.path).write(render::to_png(image));
-    state_.add_message(Message::Kind::note, fmt::format("{}, {}x{}", shot.path, shot.width, shot.height));
+    state_.add_message(Message::Kind::note,
+                       fmt::format("{}, {}x{}", shot.path, shot.width, shot.height));
     shot_taken_ = true;
   } catch (const Error& error) {
     state_.add_message(Message::Kind::error, error.what());
@@ -280,10 +299,13 @@ void Viewer::end_capture() {
 
 void Viewer::unattended() {
   if (state_.last_error) throw *state_.last_error;
-  if (!state_.scene && state_.pictures_built) throw Error(Exit::failed, "the build was cancelled: there is no picture");
+  if (!state_.scene && state_.pictures_built)
+    throw Error(Exit::failed, "the build was cancelled: there is no picture");
   if (shot_taken_) return window_.close();
-  if (state_.shot_cancelled) throw Error(Exit::failed, "the picture was cancelled before it was written");
-  if (!state_.scene || !state_.jobs.is_idle() || state_.shots.panel || state_.shots.running()) return;
+  if (state_.shot_cancelled)
+    throw Error(Exit::failed, "the picture was cancelled before it was written");
+  if (!state_.scene || !state_.jobs.is_idle() || state_.shots.panel || state_.shots.running())
+    return;
   Settings& s = state_.settings;
   s.shot_width = static_cast<int>(options_.size.width ? options_.size.width : 1280);
   s.shot_height = static_cast<int>(options_.size.height ? options_.size.height : 720);

@@ -15,11 +15,13 @@ namespace heapwood::viewer::ui {
 bool section(const char* title, bool open = true);
 // "label      value", with a hint under the mouse.
 bool begin_rows(const char* id);
-void row(const char* label, const std::string& value, const char* hint = nullptr, const ImVec4& colour = colour::text);
+void row(const char* label, const std::string& value, const char* hint = nullptr,
+         const ImVec4& colour = colour::text);
 void end_rows();
 
 // A button that scripts can click; `strong` for the main action.
-bool button(State& state, const char* label, bool strong = false, bool enabled = true, float width = 0);
+bool button(State& state, const char* label, bool strong = false, bool enabled = true,
+            float width = 0);
 void hint(const char* text);
 void dim_text(const std::string& text);
 

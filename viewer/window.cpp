@@ -53,21 +53,27 @@ Window::Window(int width, int height, float scale) : asked_scale_(scale) {
   // The on_... functions call Dear ImGui, so that it also sees input of scripts.
   ImGui_ImplGlfw_InitForOpenGL(window_, false);
   ImGui_ImplOpenGL3_Init("#version 330 core");
-  glfwSetKeyCallback(window_,
-                     [](GLFWwindow* w, int key, int, int action, int mods) { self(w).on_key(key, action, mods); });
+  glfwSetKeyCallback(window_, [](GLFWwindow* w, int key, int, int action, int mods) {
+    self(w).on_key(key, action, mods);
+  });
   glfwSetCharCallback(window_, [](GLFWwindow* w, unsigned code) { self(w).on_char(code); });
-  glfwSetMouseButtonCallback(
-      window_, [](GLFWwindow* w, int button, int action, int mods) { self(w).on_button(button, action, mods); });
-  glfwSetScrollCallback(window_, [](GLFWwindow* w, double x, double y) { self(w).on_scroll(x, y); });
+  glfwSetMouseButtonCallback(window_, [](GLFWwindow* w, int button, int action, int mods) {
+    self(w).on_button(button, action, mods);
+  });
+  glfwSetScrollCallback(window_,
+                        [](GLFWwindow* w, double x, double y) { self(w).on_scroll(x, y); });
   glfwSetCursorEnterCallback(window_, ImGui_ImplGlfw_CursorEnterCallback);
   glfwSetWindowFocusCallback(window_, ImGui_ImplGlfw_WindowFocusCallback);
-  glfwSetCursorPosCallback(window_, [](GLFWwindow* w, double x, double y) { self(w).on_move(x, y); });
-  glfwSetFramebufferSizeCallback(window_, [](GLFWwindow* w, int, int) { self(w).activity_ = true; });
+  glfwSetCursorPosCallback(window_,
+                           [](GLFWwindow* w, double x, double y) { self(w).on_move(x, y); });
+  glfwSetFramebufferSizeCallback(window_,
+                                 [](GLFWwindow* w, int, int) { self(w).activity_ = true; });
   glfwSetWindowRefreshCallback(window_, [](GLFWwindow* w) { self(w).activity_ = true; });
   glfwSetDropCallback(window_, [](GLFWwindow* w, int count, const char** paths) {
     self(w).on_drop(std::vector<std::string>(paths, paths + count));
   });
-  glfwSetWindowContentScaleCallback(window_, [](GLFWwindow* w, float x, float) { self(w).on_scale(x); });
+  glfwSetWindowContentScaleCallback(window_,
+                                    [](GLFWwindow* w, float x, float) { self(w).on_scale(x); });
   float x = 1, y = 1;
   glfwGetWindowContentScale(window_, &x, &y);
   on_scale(x);
@@ -103,7 +109,9 @@ int Window::height() const {
   glfwGetFramebufferSize(window_, &width, &height);
   return height;
 }
-bool Window::minimised() const { return glfwGetWindowAttrib(window_, GLFW_ICONIFIED) || width() == 0 || height() == 0; }
+bool Window::minimised() const {
+  return glfwGetWindowAttrib(window_, GLFW_ICONIFIED) || width() == 0 || height() == 0;
+}
 std::array<int, 2> Window::size() const {
   std::array<int, 2> size{};
   glfwGetWindowSize(window_, &size[0], &size[1]);
@@ -147,7 +155,8 @@ void Window::on_key(int key, int action, int mods) {
     down_.erase(key);
   else
     down_.insert(key);
-  if (action != GLFW_RELEASE && !ImGui::GetIO().WantTextInput) keys_.push_back({key, mods, action == GLFW_REPEAT});
+  if (action != GLFW_RELEASE && !ImGui::GetIO().WantTextInput)
+    keys_.push_back({key, mods, action == GLFW_REPEAT});
 }
 void Window::on_char(unsigned code) {
   activity_ = true;

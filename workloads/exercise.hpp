@@ -69,7 +69,16 @@ struct ExerciseJob {
 
 // Errors found by Guarded. The operands of the first error locate it.
 struct GuardErrors {
-  enum class Kind : std::uint32_t { none, overlap, underrun, overrun, double_free, foreign, misaligned, outside };
+  enum class Kind : std::uint32_t {
+    none,
+    overlap,
+    underrun,
+    overrun,
+    double_free,
+    foreign,
+    misaligned,
+    outside
+  };
   std::uint64_t count[8] = {};  // by Kind
   Kind first = Kind::none;
   std::uint64_t first_offset = 0;  // of the block, bytes from the pool's base
@@ -95,20 +104,20 @@ struct OpResult {
 struct ExercisePhaseResult {
   double ms = 0;
   std::vector<std::vector<OpResult>> ops;  // as in ExercisePhase::scripts
-  std::vector<alloc::Region> regions;             // walk() after the phase
+  std::vector<alloc::Region> regions;      // walk() after the phase
   // Counted and guarded jobs: bytes requested, by granule of the pool.
   std::vector<std::uint32_t> requested;
 };
 
 struct ExerciseResult {
   std::vector<ExercisePhaseResult> phases;
-  std::vector<alloc::Region> initial;    // walk() after create()
-  bool same_initial_walk = true;  // in every cycle
-  double create_ms = 0;           // of the last cycle
-  std::uint64_t mismatches = 0;   // sum of all pattern errors, all cycles
-  std::uint64_t failures = 0;     // allocations that returned nullptr, last cycle
-  alloc::RequestStats requests;          // counted and guarded jobs
-  GuardErrors guard;              // guarded jobs; all phases of the last cycle
+  std::vector<alloc::Region> initial;  // walk() after create()
+  bool same_initial_walk = true;       // in every cycle
+  double create_ms = 0;                // of the last cycle
+  std::uint64_t mismatches = 0;        // sum of all pattern errors, all cycles
+  std::uint64_t failures = 0;          // allocations that returned nullptr, last cycle
+  alloc::RequestStats requests;        // counted and guarded jobs
+  GuardErrors guard;                   // guarded jobs; all phases of the last cycle
 };
 
 }  // namespace heapwood::workloads

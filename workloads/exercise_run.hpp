@@ -13,16 +13,17 @@
 #include "alloc/adaptors/coalesced.hpp"
 #include "alloc/adaptors/counted.hpp"
 #include "alloc/adaptors/failing.hpp"
-#include "workloads/guarded.hpp"
-#include "workloads/exercise.hpp"
 #include "simt/launch.hpp"
+#include "workloads/exercise.hpp"
+#include "workloads/guarded.hpp"
 
 namespace heapwood::workloads {
 
 template <class A>
 std::vector<alloc::Region> regions_of(const A& allocator, const simt::DeviceId& device) {
   std::vector<alloc::Region> regions;
-  allocator.walk(alloc::HostView(device), [&](const alloc::Region& region) { regions.push_back(region); });
+  allocator.walk(alloc::HostView(device),
+                 [&](const alloc::Region& region) { regions.push_back(region); });
   return regions;
 }
 
@@ -52,7 +53,8 @@ struct Pattern {
     std::uint64_t count = 0;
     SIMT_ROLLED
     for (std::uint64_t i = 0; i < bytes / 4; i += step()) count += words[i] != word(i);
-    for (unsigned i = 0; i < bytes % 4; ++i) count += tail[i] != static_cast<unsigned char>(word(i) >> 24);
+    for (unsigned i = 0; i < bytes % 4; ++i)
+      count += tail[i] != static_cast<unsigned char>(word(i) >> 24);
     return count;
   }
 };
@@ -107,9 +109,10 @@ struct Kernel {
     if (exchange || op.kind == Op::Kind::allocate) {
       void* block = a.allocate(warp, op.bytes);
       blocks[i] = block;
-      result.offset = block == nullptr ? OpResult::failed
-                                       : static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(block) -
-                                                                    reinterpret_cast<std::uintptr_t>(base));
+      result.offset = block == nullptr
+                          ? OpResult::failed
+                          : static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(block) -
+                                                       reinterpret_cast<std::uintptr_t>(base));
       if (exchange && block != nullptr) pattern(i + 1).write(block);
       const std::uint32_t old = swap(op.slot, block == nullptr ? 0 : i + 1);
       if (!exchange || old == 0) return result;
@@ -156,7 +159,8 @@ struct Script {
     for (const ExercisePhase& phase : job.phases) {
       for (std::size_t s = 0; s < std::size_t{job.warps} * job.lanes; ++s) {
         begins.push_back(static_cast<std::uint32_t>(all.size()));
-        if (s < phase.scripts.size()) all.insert(all.end(), phase.scripts[s].begin(), phase.scripts[s].end());
+        if (s < phase.scripts.size())
+          all.insert(all.end(), phase.scripts[s].begin(), phase.scripts[s].end());
       }
     }
     begins.push_back(static_cast<std::uint32_t>(all.size()));
@@ -183,14 +187,16 @@ inline std::vector<std::vector<OpResult>> results_of(const ExerciseJob& job, std
   std::size_t at = 0;
   for (std::size_t p = 0; p < phase; ++p) {
     const auto& before = job.phases[p].scripts;
-    for (std::size_t s = 0; s < std::min<std::size_t>(before.size(), std::size_t{job.warps} * job.lanes); ++s) {
+    for (std::size_t s = 0;
+         s < std::min<std::size_t>(before.size(), std::size_t{job.warps} * job.lanes); ++s) {
       at += before[s].size();
     }
   }
   std::vector<std::vector<OpResult>> results;
   for (const auto& ops : job.phases[phase].scripts) {
     results.emplace_back();
-    for (std::size_t i = 0; i < ops.size() && at < all.size(); ++i) results.back().push_back(all[at++]);
+    for (std::size_t i = 0; i < ops.size() && at < all.size(); ++i)
+      results.back().push_back(all[at++]);
   }
   return results;
 }
@@ -199,12 +205,14 @@ inline std::vector<std::vector<OpResult>> results_of(const ExerciseJob& job, std
 
 // `wrap(base)` applies the job's adaptors to a newly created allocator.
 template <class A, class Device, class Wrap>
-void exercise_cycle(const ExerciseJob& job, const Device& device, alloc::Pool pool, exercise_detail::Script& script,
-                    const alloc::CountedMemory* counted, Wrap wrap, ExerciseResult& result) {
+void exercise_cycle(const ExerciseJob& job, const Device& device, alloc::Pool pool,
+                    exercise_detail::Script& script, const alloc::CountedMemory* counted, Wrap wrap,
+                    ExerciseResult& result) {
   const auto start = std::chrono::steady_clock::now();
   const A base = A::create(pool, job.options, device);
   const alloc::ReleaseAtEnd<A> release(pool, job.device);
-  result.create_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  result.create_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   const auto allocator = wrap(base);
   const auto walked = regions_of(base, job.device);
   const auto same = [](const alloc::Region& a, const alloc::Region& b) {
@@ -243,7 +251,8 @@ void exercise_cycle(const ExerciseJob& job, const Device& device, alloc::Pool po
         const Op::Kind kind = job.phases[p].scripts[s][i].kind;
         const OpResult& r = result.phases[p].ops[s][i];
         if (kind == Op::Kind::check || kind == Op::Kind::exchange) result.mismatches += r.value;
-        if (kind == Op::Kind::allocate || kind == Op::Kind::exchange) result.failures += r.offset == OpResult::failed;
+        if (kind == Op::Kind::allocate || kind == Op::Kind::exchange)
+          result.failures += r.offset == OpResult::failed;
       }
     }
   }
@@ -272,18 +281,23 @@ ExerciseResult exercise(const ExerciseJob& job) {
     using F = alloc::Failing<A>;
     using G = Guarded<F>;
     const auto* log = counted ? &*counted : nullptr;
-    if (job.coalesced && counted) throw Error(Exit::usage, "exercise: coalesced jobs are neither counted nor guarded");
+    if (job.coalesced && counted)
+      throw Error(Exit::usage, "exercise: coalesced jobs are neither counted nor guarded");
     if (guard) {
       const auto wrap = [&](const A& a) {
-        return alloc::Counted<G>::create(G::create(F::create(a, failing), pool, *guard), pool, *counted);
+        return alloc::Counted<G>::create(G::create(F::create(a, failing), pool, *guard), pool,
+                                         *counted);
       };
       exercise_cycle<A>(job, device, pool, script, log, wrap, result);
     } else if (counted) {
-      const auto wrap = [&](const A& a) { return alloc::Counted<F>::create(F::create(a, failing), pool, *counted); };
+      const auto wrap = [&](const A& a) {
+        return alloc::Counted<F>::create(F::create(a, failing), pool, *counted);
+      };
       exercise_cycle<A>(job, device, pool, script, log, wrap, result);
     } else if (job.coalesced) {
       exercise_cycle<A>(
-          job, device, pool, script, log, [](const A& a) { return alloc::Coalesced<A>::create(a); }, result);
+          job, device, pool, script, log, [](const A& a) { return alloc::Coalesced<A>::create(a); },
+          result);
     } else {
       exercise_cycle<A>(
           job, device, pool, script, log, [](const A& a) { return a; }, result);

@@ -53,7 +53,8 @@ class GranuleMap {
     }
   }
   void find(std::uintptr_t number) {
-    std::unique_ptr<Page>& page = number - first_ < row_.size() ? row_[number - first_] : pages_[number];
+    std::unique_ptr<Page>& page =
+        number - first_ < row_.size() ? row_[number - first_] : pages_[number];
     if (!page) page = std::make_unique<Page>();
     last_ = page.get();
     last_number_ = number;

@@ -18,8 +18,8 @@
 #include <cstdint>
 
 #include "alloc/allocator.hpp"
-#include "workloads/exercise.hpp"
 #include "simt/atomic_ref.hpp"
+#include "workloads/exercise.hpp"
 
 namespace heapwood::workloads {
 
@@ -87,7 +87,8 @@ struct Guarded {
     auto* block = static_cast<std::byte*>(base.allocate(thread, total));
     if (block == nullptr) return nullptr;
     const auto offset = static_cast<std::uint64_t>(block - pool.base);
-    if (reinterpret_cast<std::uintptr_t>(block) % alloc::granule != 0) report(GuardErrors::Kind::misaligned, offset, bytes);
+    if (reinterpret_cast<std::uintptr_t>(block) % alloc::granule != 0)
+      report(GuardErrors::Kind::misaligned, offset, bytes);
     if constexpr (traits.in_pool) {
       if (offset >= pool.bytes || total > pool.bytes - offset) {
         report(GuardErrors::Kind::outside, offset, bytes);
@@ -110,10 +111,13 @@ struct Guarded {
     std::byte* block = static_cast<std::byte*>(pointer) - alloc::granule;
     const auto offset = static_cast<std::uint64_t>(block - pool.base);
     if constexpr (traits.in_pool) {
-      if (offset >= pool.bytes || offset % alloc::granule != 0) return report(GuardErrors::Kind::foreign, offset, 0);
+      if (offset >= pool.bytes || offset % alloc::granule != 0)
+        return report(GuardErrors::Kind::foreign, offset, 0);
       // relaxed: this word alone decides which of two threads that free the same block is right.
-      const std::uint32_t was = bit(begins, offset / alloc::granule).fetch_and(~mask(offset / alloc::granule), simt::relaxed);
-      if ((was & mask(offset / alloc::granule)) == 0) return report(GuardErrors::Kind::double_free, offset, 0);
+      const std::uint32_t was = bit(begins, offset / alloc::granule)
+                                    .fetch_and(~mask(offset / alloc::granule), simt::relaxed);
+      if ((was & mask(offset / alloc::granule)) == 0)
+        return report(GuardErrors::Kind::double_free, offset, 0);
     }
     const auto* front = reinterpret_cast<const std::uint64_t*>(block);
     const std::uint64_t bytes = front[0];
@@ -138,7 +142,8 @@ struct Guarded {
   static constexpr std::byte tail{0xa5};
 
   SIMT_INLINE static std::uint64_t check_word(const std::byte* block, std::uint64_t bytes) {
-    return (reinterpret_cast<std::uintptr_t>(block) ^ (bytes * 0x9e3779b97f4a7c15u)) + 0x6a09e667f3bcc909u;
+    return (reinterpret_cast<std::uintptr_t>(block) ^ (bytes * 0x9e3779b97f4a7c15u)) +
+           0x6a09e667f3bcc909u;
   }
   SIMT_INLINE static std::uint32_t mask(std::uint64_t index) { return 1u << (index % 32); }
   SIMT_INLINE static simt::atomic_ref<std::uint32_t> bit(std::uint32_t* map, std::uint64_t index) {

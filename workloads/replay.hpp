@@ -81,7 +81,8 @@ class Replayer {
  public:
   // `frees`: with an allocator that never frees, released blocks keep their memory. `pool_bytes` 0:
   // offsets are not relative to the pool, and there are no gaps.
-  Replayer(alloc::Frees frees, std::uint64_t pool_bytes) : frees_(frees), pool_bytes_(pool_bytes), list_(pool_bytes) {}
+  Replayer(alloc::Frees frees, std::uint64_t pool_bytes)
+      : frees_(frees), pool_bytes_(pool_bytes), list_(pool_bytes) {}
 
   void add(const alloc::RecordedEvent& event);
   const Replay& replay() const { return replay_; }

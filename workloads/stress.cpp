@@ -13,7 +13,9 @@ ExpectedCounts expected_counts(unsigned launches) {
   const double n = launches, mean = n * p, odd = (1 - std::pow(q, n)) / 2;
   const double variance = mean * (1 - p) + odd * (1 - odd);
   const double covariance = mean * (1 + std::pow(q, n - 1)) / 2 - mean * odd;
-  const auto sigma = [&](double sign) { return std::sqrt(std::fmax(0.0, variance + sign * 2 * covariance)) / 2; };
+  const auto sigma = [&](double sign) {
+    return std::sqrt(std::fmax(0.0, variance + sign * 2 * covariance)) / 2;
+  };
   return {(mean + odd) / 2, sigma(1), (mean - odd) / 2, sigma(-1)};
 }
 

@@ -61,7 +61,9 @@ enum class StressTest : std::uint8_t {
 enum class Lifetimes : std::uint8_t { random, lifo, immortal };
 
 // One allocation per thread, then a kernel that frees.
-constexpr bool allocates_once(StressTest test) { return test >= StressTest::each && test <= StressTest::exhaust; }
+constexpr bool allocates_once(StressTest test) {
+  return test >= StressTest::each && test <= StressTest::exhaust;
+}
 // Blocks have random sizes and lifetimes.
 constexpr bool has_lifetimes(StressTest test) { return test >= StressTest::lifetimes; }
 // The test measures memory use, and every run is inspected.
@@ -165,7 +167,8 @@ SIMT_INLINE std::uint32_t draw(std::uint32_t seed, std::uint32_t thread, std::ui
 
 // mixed: a size distributed uniformly from 16 to `max_bytes`, from a thread's draw.
 SIMT_INLINE std::size_t mixed_bytes(std::uint32_t drawn, std::size_t max_bytes) {
-  return alloc::granule + static_cast<std::size_t>(std::uint64_t{drawn} * (max_bytes - alloc::granule + 1) >> 32);
+  return alloc::granule +
+         static_cast<std::size_t>(std::uint64_t{drawn} * (max_bytes - alloc::granule + 1) >> 32);
 }
 // churn: whether a thread frees, from its draw of the iteration; probability 1/2.
 SIMT_INLINE bool frees_half(std::uint32_t drawn) { return drawn >> 31 != 0; }

@@ -8,12 +8,12 @@
 #include <chrono>
 #include <vector>
 
-#include "workloads/exercise_run.hpp"
 #include "alloc/statistics.hpp"
-#include "workloads/stress.hpp"
-#include "workloads/stress_kernels.hpp"
 #include "simt/error.hpp"
 #include "simt/launch.hpp"
+#include "workloads/exercise_run.hpp"
+#include "workloads/stress.hpp"
+#include "workloads/stress_kernels.hpp"
 
 namespace heapwood::workloads {
 
@@ -45,9 +45,13 @@ class StressDriver {
   }
 
   // Kernels with one call. All return milliseconds.
-  double allocate() { return launch(stress_detail::AllocateKernel<A>(allocator_, share(), bytes_)); }
+  double allocate() {
+    return launch(stress_detail::AllocateKernel<A>(allocator_, share(), bytes_));
+  }
   double free() { return launch(stress_detail::FreeKernel<A>(allocator_, share()), free_limit()); }
-  double allocate_and_free() { return launch(stress_detail::PairKernel<A>(allocator_, share(), bytes_)); }
+  double allocate_and_free() {
+    return launch(stress_detail::PairKernel<A>(allocator_, share(), bytes_));
+  }
 
   double run_empty_kernel() { return launch(stress_detail::EmptyKernel()); }
 
@@ -88,11 +92,15 @@ class StressDriver {
   template <class Wanted>
   std::vector<alloc::LiveBlock> live_blocks(const std::vector<void*>& blocks, Wanted wanted) const {
     std::vector<alloc::LiveBlock> live;
-    const auto base = reinterpret_cast<std::uintptr_t>(A::traits.in_pool ? job_.pool.base : nullptr);
+    const auto base =
+        reinterpret_cast<std::uintptr_t>(A::traits.in_pool ? job_.pool.base : nullptr);
     for (std::size_t i = 0; i < blocks.size(); ++i) {
-      if (blocks[i] != nullptr) live.push_back({reinterpret_cast<std::uintptr_t>(blocks[i]) - base, wanted(i)});
+      if (blocks[i] != nullptr)
+        live.push_back({reinterpret_cast<std::uintptr_t>(blocks[i]) - base, wanted(i)});
     }
-    std::sort(live.begin(), live.end(), [](const alloc::LiveBlock& a, const alloc::LiveBlock& b) { return a.offset < b.offset; });
+    std::sort(live.begin(), live.end(), [](const alloc::LiveBlock& a, const alloc::LiveBlock& b) {
+      return a.offset < b.offset;
+    });
     return live;
   }
 
@@ -108,7 +116,8 @@ class StressDriver {
 
   // Bytes that a thread wants for a block.
   std::size_t wanted(std::uint32_t thread) const {
-    return job_.test == StressTest::mixed ? mixed_bytes(draw(job_.seed, thread, 0), job_.payload) : job_.payload;
+    return job_.test == StressTest::mixed ? mixed_bytes(draw(job_.seed, thread, 0), job_.payload)
+                                          : job_.payload;
   }
 
   stress_detail::Share share() const { return {blocks_.data(), job_.threads, lanes_}; }
@@ -122,7 +131,9 @@ class StressDriver {
     return std::min(job_.seconds, std::max(job_.run_seconds - elapsed(), 0.1));
   }
   bool is_late() const { return job_.run_seconds > 0 && elapsed() >= job_.run_seconds; }
-  [[noreturn]] static void stop() { throw simt::Stopped(simt::Stopped::Reason::time_limit, A::traits.id); }
+  [[noreturn]] static void stop() {
+    throw simt::Stopped(simt::Stopped::Reason::time_limit, A::traits.id);
+  }
   // Called before each of many launches.
   void stop_if_late() const {
     if (is_late() && elapsed() > 0.1) stop();

@@ -14,8 +14,8 @@
 #include <cstdint>
 
 #include "alloc/allocator.hpp"
-#include "workloads/stress.hpp"
 #include "simt/atomic_ref.hpp"
+#include "workloads/stress.hpp"
 
 namespace heapwood::workloads {
 
@@ -197,7 +197,9 @@ struct CycleKernel : KernelShape {
     }
     const auto place = [&](std::uint32_t i) { return std::size_t{i} * share.threads + thread; };
     // The owner of a block is its place, which is unique at the time.
-    const auto stamp = [&](std::size_t at) { return Stamp{stamped + at + 1, size / alloc::granule}; };
+    const auto stamp = [&](std::size_t at) {
+      return Stamp{stamped + at + 1, size / alloc::granule};
+    };
     if (allocating) {
       SIMT_ROLLED
       for (std::uint32_t i = 0; i < iterations && !stopped(warp, i); ++i) {

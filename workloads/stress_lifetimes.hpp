@@ -61,7 +61,8 @@ struct LifetimesKernel : KernelShape {
       void* block = share.blocks[place];
       if (block == nullptr) {
         if (ending) continue;
-        const std::uint32_t bytes = size(draw(seed, thread, 2 * (launch * turns + i) + 1), max_bytes);
+        const std::uint32_t bytes =
+            size(draw(seed, thread, 2 * (launch * turns + i) + 1), max_bytes);
         block = a.allocate(warp, alloc::padded(bytes));
         tally.allocations += block != nullptr;
         tally.failures += block == nullptr;
@@ -86,7 +87,8 @@ struct LifetimesKernel : KernelShape {
   // Every order of magnitude is equally likely.
   SIMT_INLINE static std::uint32_t size(std::uint32_t drawn, std::uint32_t max_bytes) {
     const std::uint32_t limit = max_bytes >> (drawn & 7);
-    return static_cast<std::uint32_t>(mixed_bytes(drawn, limit < alloc::granule ? alloc::granule : limit));
+    return static_cast<std::uint32_t>(
+        mixed_bytes(drawn, limit < alloc::granule ? alloc::granule : limit));
   }
   SIMT_INLINE static Stamp stamp(std::size_t place, std::uint32_t bytes) {
     return {place + 1, alloc::padded(bytes) / alloc::granule};
@@ -114,7 +116,8 @@ class StressLifetimes : StressDriver<A, Device> {
     const auto start = std::chrono::steady_clock::now();
     const auto is_over = [&](unsigned launch) {
       if (job_.test == StressTest::lifetimes) return launch == job_.iterations;
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() >= job_.seconds;
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() >=
+             job_.seconds;
     };
     unsigned launches = 0;
     do {
@@ -157,7 +160,8 @@ class StressLifetimes : StressDriver<A, Device> {
         this->live_blocks(blocks, [&](std::size_t i) { return wanted[i] & ~Kernel::immortal; });
     result_.overlaps += alloc::count_overlaps(live);
     result_.peak = this->state(live);
-    result_.steps.push_back({.ms = result_.ms, .blocks = live.size(), .address_bytes = result_.peak->address_bytes});
+    result_.steps.push_back(
+        {.ms = result_.ms, .blocks = live.size(), .address_bytes = result_.peak->address_bytes});
   }
 
   simt::Buffer<std::uint32_t> wanted_, held_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "workloads/stress_primitives.hpp"
 
-#include "workloads/stress_primitives_run.hpp"
 #include "simt/cpu.hpp"
+#include "workloads/stress_primitives_run.hpp"
 
 namespace heapwood::workloads {
 

@@ -15,7 +15,12 @@
 
 namespace heapwood::workloads {
 
-enum class PrimitiveTest : std::uint8_t { counting_semaphore, bulk_semaphore, plain_rcu, delegated_rcu };
+enum class PrimitiveTest : std::uint8_t {
+  counting_semaphore,
+  bulk_semaphore,
+  plain_rcu,
+  delegated_rcu
+};
 
 struct PrimitiveJob {
   simt::DeviceId device;

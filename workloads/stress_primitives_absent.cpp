@@ -3,6 +3,8 @@
 
 namespace heapwood::workloads::primitives_cuda {
 
-PrimitiveResult run(const PrimitiveJob&) { throw Error(Exit::device, "stress: this program was built without CUDA"); }
+PrimitiveResult run(const PrimitiveJob&) {
+  throw Error(Exit::device, "stress: this program was built without CUDA");
+}
 
 }  // namespace heapwood::workloads::primitives_cuda

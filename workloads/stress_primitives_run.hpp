@@ -8,9 +8,9 @@
 #include "alloc/bulk/collective_mutex.hpp"
 #include "alloc/bulk/counting_semaphore.hpp"
 #include "alloc/bulk/rcu.hpp"
-#include "workloads/stress_primitives.hpp"
 #include "simt/launch.hpp"
 #include "simt/memory.hpp"
+#include "workloads/stress_primitives.hpp"
 
 namespace heapwood::workloads::primitive_detail {
 
@@ -45,14 +45,17 @@ struct SemaphoreKernel : KernelShape {
         semaphore.signal(batch - 1, batch - 1);
       }
     } else {
-      const alloc::CountingSemaphore semaphore(reinterpret_cast<std::uint32_t*>(&shared->semaphore));
+      const alloc::CountingSemaphore semaphore(
+          reinterpret_cast<std::uint32_t*>(&shared->semaphore));
       if (semaphore.wait(warp, 1) == 0) {
         grow();
         semaphore.grown(batch - 1);
       }
     }
   }
-  SIMT_INLINE void grow() const { simt::atomic_ref<std::uint32_t>(shared->batches).fetch_add(1, simt::relaxed); }
+  SIMT_INLINE void grow() const {
+    simt::atomic_ref<std::uint32_t>(shared->batches).fetch_add(1, simt::relaxed);
+  }
 };
 
 struct Element {
@@ -100,7 +103,8 @@ struct RcuKernel : KernelShape {
     };
     if (delegated) {
       rcu.retire(
-          warp, alloc::Delegation(&shared->waiting), i, [this](std::uint32_t e) { return &elements[e].link; }, reclaim);
+          warp, alloc::Delegation(&shared->waiting), i,
+          [this](std::uint32_t e) { return &elements[e].link; }, reclaim);
     } else if (waiting.lock(warp, own_lane)) {
       rcu.barrier(warp);
       waiting.unlock(warp, own_lane);
@@ -118,11 +122,12 @@ PrimitiveResult run(const Device& device, const PrimitiveJob& job) {
   shared.fill(0);
   PrimitiveResult result;
   if (job.test == PrimitiveTest::bulk_semaphore || job.test == PrimitiveTest::counting_semaphore) {
-    const SemaphoreKernel kernel{{}, shared.data(), job.threads, job.batch, job.test == PrimitiveTest::bulk_semaphore};
+    const SemaphoreKernel kernel{
+        {}, shared.data(), job.threads, job.batch, job.test == PrimitiveTest::bulk_semaphore};
     result.ms = device.launch_independent(kernel, warps, limits);
     const Shared end = shared.download().front();
-    const std::int64_t left =
-        kernel.bulk ? alloc::BulkSemaphore::available(end.semaphore) : static_cast<std::int64_t>(end.semaphore & 0xffffffffu);
+    const std::int64_t left = kernel.bulk ? alloc::BulkSemaphore::available(end.semaphore)
+                                          : static_cast<std::int64_t>(end.semaphore & 0xffffffffu);
     result.wanted = job.threads;
     result.done = static_cast<std::uint64_t>(std::int64_t{end.batches} * job.batch - left);
     return result;

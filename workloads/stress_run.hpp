@@ -25,7 +25,8 @@ auto with_variant(bool coalesced, F f) {
 template <class A, class F>
 auto with_variant(bool coalesced, alloc::LargeBackend large, F f) {
   if constexpr (requires { typename A::WithBuiltin; }) {
-    if (large == alloc::LargeBackend::builtin) return with_variant<typename A::WithBuiltin>(coalesced, f);
+    if (large == alloc::LargeBackend::builtin)
+      return with_variant<typename A::WithBuiltin>(coalesced, f);
   }
   return with_variant<A>(coalesced, f);
 }
@@ -33,7 +34,8 @@ auto with_variant(bool coalesced, alloc::LargeBackend large, F f) {
 template <class A, class Device>
 class StressRun : StressDriver<A, Device> {
   using Driver = StressDriver<A, Device>;
-  using Driver::add_tallies, Driver::cycle, Driver::job_, Driver::reset, Driver::result_, Driver::state;
+  using Driver::add_tallies, Driver::cycle, Driver::job_, Driver::reset, Driver::result_,
+      Driver::state;
 
  public:
   // P holds one block per thread at a time, and repeats launches instead of turns.
@@ -41,7 +43,8 @@ class StressRun : StressDriver<A, Device> {
       : Driver(device, job, job.test == StressTest::cycle ? job.iterations : 1) {}
 
   StressResult run() {
-    if (job_.test == StressTest::exhaust) result_.capacity_bytes = stress_detail::capacity<A>(this->device_, job_);
+    if (job_.test == StressTest::exhaust)
+      result_.capacity_bytes = stress_detail::capacity<A>(this->device_, job_);
     reset(!job_.inspect && !allocates_once(job_.test));
     if (job_.inspect) {
       inspect();
@@ -75,8 +78,8 @@ class StressRun : StressDriver<A, Device> {
     const bool mixed = job_.test == StressTest::mixed;
     StressCounts split;
     for (unsigned round = 0; round < rounds(); ++round) {
-      result_.allocate_ms =
-          allocating(round, [&] { return mixed ? cycle(stress_detail::allocates) : this->allocate(); });
+      result_.allocate_ms = allocating(
+          round, [&] { return mixed ? cycle(stress_detail::allocates) : this->allocate(); });
       split = counts_of(this->blocks_.download());
       result_.free_ms = this->free();
     }

@@ -13,10 +13,10 @@
 #include <span>
 #include <vector>
 
+#include "simt/error.hpp"
 #include "workloads/granule_map.hpp"
 #include "workloads/stress.hpp"
 #include "workloads/stress_driver.hpp"
-#include "simt/error.hpp"
 
 namespace heapwood::workloads {
 
@@ -67,7 +67,8 @@ class StressSpace : StressDriver<A, Device> {
   StressSpace(const Device& device, const StressJob& job, std::uint64_t capacity)
       : Driver(device, job, stress_detail::turns(job, capacity)) {
     result_.capacity_bytes = capacity;
-    if (A::traits.in_pool) in_use_.expect(reinterpret_cast<std::uintptr_t>(job.pool.base), job.pool.bytes);
+    if (A::traits.in_pool)
+      in_use_.expect(reinterpret_cast<std::uintptr_t>(job.pool.base), job.pool.bytes);
   }
 
   void utilization() {
@@ -111,7 +112,8 @@ class StressSpace : StressDriver<A, Device> {
       const std::vector<void*> blocks = blocks_.download();
       if (ms) begin_step(*ms, blocks);
       const bool last = !ms || result_.steps.back().refused > 0;
-      if (!last) result_.steps.back().ms += cycle(stress_detail::frees | stress_detail::half, halved);
+      if (!last)
+        result_.steps.back().ms += cycle(stress_detail::frees | stress_detail::half, halved);
       for (std::uint32_t thread = 0; thread < job_.threads; ++thread) {
         if (!last && freed(thread, halved)) {
           remove_block(blocks[thread]);
@@ -160,7 +162,8 @@ class StressSpace : StressDriver<A, Device> {
   }
 
   // Milliseconds, or nothing if stopped by the time limit.
-  std::optional<double> allocate(std::uint32_t parts, std::uint32_t number = 0, std::uint32_t refusal_turns = 0) {
+  std::optional<double> allocate(std::uint32_t parts, std::uint32_t number = 0,
+                                 std::uint32_t refusal_turns = 0) {
     // A thread that did not start in time has no block, in particular not its previous one.
     if (!A::traits.in_pool) blocks_.fill(0);
     try {
@@ -185,7 +188,9 @@ class StressSpace : StressDriver<A, Device> {
     }
   }
 
-  bool freed(std::uint32_t thread, unsigned launch) const { return frees_half(draw(job_.seed, thread, launch)); }
+  bool freed(std::uint32_t thread, unsigned launch) const {
+    return frees_half(draw(job_.seed, thread, launch));
+  }
   // A pool left by a stopped kernel must not be used by another one.
   bool needs_frees() const { return A::traits.in_pool ? job_.touch && !stopped_ : true; }
 
@@ -195,7 +200,8 @@ class StressSpace : StressDriver<A, Device> {
     this->tallies_.fill(0);
   }
   void count_damage() {
-    for (const stress_detail::Tally& tally : this->tallies_.download()) result_.damaged += tally.damaged;
+    for (const stress_detail::Tally& tally : this->tallies_.download())
+      result_.damaged += tally.damaged;
   }
 
   // Called after a kernel that allocates: starts an iteration.

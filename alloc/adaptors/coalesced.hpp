@@ -55,18 +55,22 @@ struct Coalesced {
       const unsigned leader = simt::lowest_bit(group);
       const bool asks = !shares || thread.lane() == leader;
       if (asks) {
-        const std::size_t wanted = shares ? (std::size_t{sum.total} + 1) * granule : padded(bytes) + granule;
+        const std::size_t wanted =
+            shares ? (std::size_t{sum.total} + 1) * granule : padded(bytes) + granule;
         block = static_cast<std::byte*>(base.allocate(thread, wanted));
       }
       if (!shares) return block == nullptr ? nullptr : finish(block, 0);
       // Plain: no other thread has the address yet; the sync below orders it before the other lanes
       // publish theirs.
-      if (asks && block != nullptr) *reinterpret_cast<std::uint32_t*>(block) = simt::popcount(group);
-      block = reinterpret_cast<std::byte*>(thread.shfl(group, reinterpret_cast<std::uintptr_t>(block), leader));
+      if (asks && block != nullptr)
+        *reinterpret_cast<std::uint32_t*>(block) = simt::popcount(group);
+      block = reinterpret_cast<std::byte*>(
+          thread.shfl(group, reinterpret_cast<std::uintptr_t>(block), leader));
       // The leader's acquire in Base synchronizes with the last owners; this extends it to all
       // lanes, before their first access.
       thread.sync(group);
-      if (block != nullptr) return finish(block + (std::size_t{sum.before} + 1) * granule, sum.before + 1);
+      if (block != nullptr)
+        return finish(block + (std::size_t{sum.before} + 1) * granule, sum.before + 1);
       shares = false;
     }
   }
@@ -87,9 +91,8 @@ struct Coalesced {
       const std::uint32_t parts = simt::popcount(lanes);
       // acq_rel: release hands the parts over; acquire synchronizes with the owners of all other
       // parts, because the last one frees them all.
-      last =
-          simt::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(block)).fetch_sub(parts, simt::acq_rel) ==
-          parts;
+      last = simt::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(block))
+                 .fetch_sub(parts, simt::acq_rel) == parts;
     }
     if (last) base.deallocate(thread, block);
   }

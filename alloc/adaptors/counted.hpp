@@ -54,12 +54,14 @@ class CountedMemory {
   // Bytes requested by the blocks in each region; 0 for regions that are not in use. Summed on the
   // device, because the log of a large pool takes seconds to download.
   template <class Device>
-  std::vector<std::uint64_t> requested(std::span<const Region> regions, const Device& device) const {
+  std::vector<std::uint64_t> requested(std::span<const Region> regions,
+                                       const Device& device) const {
     constexpr std::uint64_t max_granules = 1024;  // granules per piece
     std::vector<LogPiece> pieces;
     for (std::size_t r = 0; r < regions.size(); ++r) {
       if (regions[r].state != Region::State::used) continue;
-      const std::uint64_t end = std::min<std::uint64_t>((regions[r].offset + regions[r].bytes) / granule, log_.size());
+      const std::uint64_t end =
+          std::min<std::uint64_t>((regions[r].offset + regions[r].bytes) / granule, log_.size());
       for (std::uint64_t first = regions[r].offset / granule; first < end; first += max_granules) {
         pieces.push_back({first, std::min(end, first + max_granules), r});
       }
@@ -107,7 +109,8 @@ struct Counted {
     add(words->allocations, 1);
     add(words->sum, bytes);
     if (!large) add(words->square_low, square & 0xffffffffu);
-    add(words->square_high, large ? (std::uint64_t{bytes} >> 16) * (std::uint64_t{bytes} >> 16) : square >> 32);
+    add(words->square_high,
+        large ? (std::uint64_t{bytes} >> 16) * (std::uint64_t{bytes} >> 16) : square >> 32);
     unsigned k = 0;
     while (k < 47 && (std::uint64_t{1} << k) < bytes) ++k;
     add(words->histogram[k], 1);
@@ -115,7 +118,8 @@ struct Counted {
     simt::atomic_ref<std::uint64_t>(words->high_water).fetch_max(live, simt::relaxed);
     // Plain stores by the block's owner; the allocator hands them over with the block.
     if constexpr (traits.in_pool) {
-      const auto end = static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - pool) + padded(bytes);
+      const auto end =
+          static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - pool) + padded(bytes);
       simt::atomic_ref<std::uint64_t>(words->address_high_water).fetch_max(end, simt::relaxed);
       log[index(block)] = large ? 0xffffffffu : static_cast<std::uint32_t>(bytes);
       return block;

@@ -40,7 +40,8 @@ struct Failing {
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
     // relaxed: only a number.
-    if (fail_at != 0 && simt::atomic_ref<std::uint64_t>(*calls).fetch_add(1, simt::relaxed) + 1 >= fail_at)
+    if (fail_at != 0 &&
+        simt::atomic_ref<std::uint64_t>(*calls).fetch_add(1, simt::relaxed) + 1 >= fail_at)
       return nullptr;
     return base.allocate(thread, bytes);
   }

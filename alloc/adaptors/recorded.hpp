@@ -27,7 +27,9 @@ class RecordedMemory {
  public:
   // `live`: the observer; used on the CPU only.
   RecordedMemory(const simt::DeviceId& device, std::size_t capacity, LiveRecording* live = nullptr)
-      : count_(device, 1), events_(device, capacity), live_(device.kind == simt::DeviceKind::cpu ? live : nullptr) {
+      : count_(device, 1),
+        events_(device, capacity),
+        live_(device.kind == simt::DeviceKind::cpu ? live : nullptr) {
     count_.fill(0);
     reset();
   }
@@ -41,7 +43,8 @@ class RecordedMemory {
       live_->close();
       // A written event is not 0. New memory is zeroed; the events of a build that is repeated must
       // be cleared.
-      const std::size_t used = static_cast<std::size_t>(std::min<std::uint64_t>(total(), events_.size()));
+      const std::size_t used =
+          static_cast<std::size_t>(std::min<std::uint64_t>(total(), events_.size()));
       simt::device_fill(events_.device(), events_.data(), 0, used * sizeof(RecordedEvent));
       live_->open(events_.data(), events_.size());
     }
@@ -51,7 +54,8 @@ class RecordedMemory {
   std::uint64_t total() const { return count_.download().front(); }
   std::vector<RecordedEvent> events() const {
     const std::uint64_t all = total();
-    return events_.download(0, all < events_.size() ? static_cast<std::size_t>(all) : events_.size());
+    return events_.download(0,
+                            all < events_.size() ? static_cast<std::size_t>(all) : events_.size());
   }
 
   std::uint64_t* count() const { return count_.data(); }
@@ -107,11 +111,12 @@ struct Recorded {
     return static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - pool) / granule;
   }
   template <class Thread>
-  SIMT_INLINE void write(Thread& thread, RecordedEvent::Kind kind, unsigned depth, std::uint64_t where,
-                         std::uint64_t bytes) {
+  SIMT_INLINE void write(Thread& thread, RecordedEvent::Kind kind, unsigned depth,
+                         std::uint64_t where, std::uint64_t bytes) {
     if (capacity == 0) return;
     // relaxed: see above; the host reads the events after the launch, or watches their words.
-    const std::uint64_t number = simt::atomic_ref<std::uint64_t>(*count).fetch_add(1, simt::relaxed);
+    const std::uint64_t number =
+        simt::atomic_ref<std::uint64_t>(*count).fetch_add(1, simt::relaxed);
     hold(thread, number);
     if (number >= capacity) return;
     const RecordedEvent event = RecordedEvent::make(kind, depth, thread.worker(), where, bytes);
@@ -128,7 +133,8 @@ struct Recorded {
     if constexpr (requires { thread.nap(); }) {
       if (held_from == nullptr) return;
       // relaxed: only a limit.
-      while (number >= simt::atomic_ref<std::uint64_t>(*held_from).load(simt::relaxed) && !thread.aborted()) {
+      while (number >= simt::atomic_ref<std::uint64_t>(*held_from).load(simt::relaxed) &&
+             !thread.aborted()) {
         thread.nap();
       }
     }

@@ -17,13 +17,14 @@
 namespace heapwood::alloc {
 
 struct AwMalloc {
-  static constexpr AllocatorTraits traits{.id = "awmalloc",
-                                          .label = "AWMalloc",
-                                          .paper = "RegEff 5.1",
-                                          .note = "wraps around the pool and may overwrite live memory, as published",
-                                          .frees = Frees::never,
-                                          .lower_bound = true,
-                                          .keeps_live_memory = false};
+  static constexpr AllocatorTraits traits{
+      .id = "awmalloc",
+      .label = "AWMalloc",
+      .paper = "RegEff 5.1",
+      .note = "wraps around the pool and may overwrite live memory, as published",
+      .frees = Frees::never,
+      .lower_bound = true,
+      .keeps_live_memory = false};
 
   std::byte* memory = nullptr;    // after the header
   std::uint64_t capacity = 0;     // bytes

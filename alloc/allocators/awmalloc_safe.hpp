@@ -47,11 +47,14 @@ struct AwMallocSafeOn {
     a.segments_ = static_cast<std::uint32_t>((half - segments_at) >> a.segment_shift_);
     do {
       a.memory_offset_ = round_up(segments_at + a.segments_ * sizeof(std::uint64_t), 256);
-    } while (a.memory_offset_ + (std::size_t{a.segments_} << a.segment_shift_) > half && --a.segments_ > 0);
+    } while (a.memory_offset_ + (std::size_t{a.segments_} << a.segment_shift_) > half &&
+             --a.segments_ > 0);
     a.ring_bytes_ = half;
     simt::device_fill(device.id(), pool.base, 0, a.memory_offset_);
-    const unsigned page_shift = a.segment_shift_ > 9 ? (a.segment_shift_ < 19 ? a.segment_shift_ - 3 : 16) : 6;
-    a.large_ = Large::create(pool.base + large_at, pool.base + half, pool.bytes - half, page_shift, device);
+    const unsigned page_shift =
+        a.segment_shift_ > 9 ? (a.segment_shift_ < 19 ? a.segment_shift_ - 3 : 16) : 6;
+    a.large_ = Large::create(pool.base + large_at, pool.base + half, pool.bytes - half, page_shift,
+                             device);
     return a;
   }
 
@@ -85,7 +88,8 @@ struct AwMallocSafeOn {
   SIMT_INLINE void deallocate(Thread& thread, void* block) {
     if (block == nullptr) return;
     if (large_.owns(block)) return large_.deallocate(thread, block);
-    const auto s = static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory()) >> segment_shift_);
+    const auto s =
+        static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory()) >> segment_shift_);
     // release: hands the block to the thread that opens the segment again.
     simt::atomic_ref<std::uint64_t>(segments()[s]).fetch_sub(1, simt::release);
   }
@@ -102,7 +106,8 @@ struct AwMallocSafeOn {
       const std::size_t at = memory_offset_ + s * size;
       const bool open = s == number(offset) % segments_ && opened_for(states[s]) == number(offset);
       const std::size_t filled = open ? taken(offset) * granule : live(states[s]) > 0 ? size : 0;
-      if (filled > 0) visit(Region{at, filled, live(states[s]) > 0 ? Region::State::used : Region::State::held});
+      if (filled > 0)
+        visit(Region{at, filled, live(states[s]) > 0 ? Region::State::used : Region::State::held});
       if (filled < size) visit(Region{at + filled, size - filled, Region::State::free});
     }
     const std::size_t end = memory_offset_ + segments_ * size;
@@ -116,7 +121,9 @@ struct AwMallocSafeOn {
   static constexpr std::size_t large_at = 256, segments_at = large_at + Large::head_bytes;
 
   SIMT_INLINE std::uint64_t* cursor() const { return reinterpret_cast<std::uint64_t*>(base_); }
-  SIMT_INLINE std::uint64_t* segments() const { return reinterpret_cast<std::uint64_t*>(base_ + segments_at); }
+  SIMT_INLINE std::uint64_t* segments() const {
+    return reinterpret_cast<std::uint64_t*>(base_ + segments_at);
+  }
   SIMT_INLINE std::byte* memory() const { return base_ + memory_offset_; }
 
   // The offset counts granules. Segment numbers are taken modulo 2^32, so a thread that stalls
@@ -124,13 +131,21 @@ struct AwMallocSafeOn {
   SIMT_INLINE std::uint32_t number(std::uint64_t offset) const {
     return static_cast<std::uint32_t>(offset >> (segment_shift_ - 4));
   }
-  SIMT_INLINE std::uint64_t taken(std::uint64_t offset) const { return offset & (granules_per_segment() - 1); }
-  SIMT_INLINE std::uint64_t granules_per_segment() const { return (std::uint64_t{1} << segment_shift_) / granule; }
+  SIMT_INLINE std::uint64_t taken(std::uint64_t offset) const {
+    return offset & (granules_per_segment() - 1);
+  }
+  SIMT_INLINE std::uint64_t granules_per_segment() const {
+    return (std::uint64_t{1} << segment_shift_) / granule;
+  }
   static_assert(granule == 16);
 
   // The state of a segment is {open for number:32, live blocks:32}.
-  static SIMT_INLINE std::uint32_t opened_for(std::uint64_t state) { return static_cast<std::uint32_t>(state >> 32); }
-  static SIMT_INLINE std::uint32_t live(std::uint64_t state) { return static_cast<std::uint32_t>(state); }
+  static SIMT_INLINE std::uint32_t opened_for(std::uint64_t state) {
+    return static_cast<std::uint32_t>(state >> 32);
+  }
+  static SIMT_INLINE std::uint32_t live(std::uint64_t state) {
+    return static_cast<std::uint32_t>(state);
+  }
 
   SIMT_INLINE void* bump(std::uint32_t granules) const {
     simt::atomic_ref<std::uint64_t> offset(*cursor());
@@ -147,7 +162,8 @@ struct AwMallocSafeOn {
           continue;
         }
         const std::uint32_t n = number(c), s = n % segments_;
-        if (count_block(s, n)) return memory() + (std::size_t{s} << segment_shift_) + taken(c) * granule;
+        if (count_block(s, n))
+          return memory() + (std::size_t{s} << segment_shift_) + taken(c) * granule;
       }
       // The next empty segment after this one.
       const std::uint64_t border = (c | (granules_per_segment() - 1)) + 1;

@@ -9,17 +9,18 @@
 #include <algorithm>
 #include <vector>
 
-#include "alloc/primitives/lane_group.hpp"
 #include "alloc/bulk/ualloc.hpp"
+#include "alloc/primitives/lane_group.hpp"
 
 namespace heapwood::alloc {
 
 struct Bulk {
-  static constexpr AllocatorTraits traits{.id = "bulk",
-                                          .label = "Bulk",
-                                          .paper = "Gelado 2019",
-                                          .note = "bulk semaphores; bins of one size an arena, a buddy tree for pages",
-                                          .smallest_pool = 8192};
+  static constexpr AllocatorTraits traits{
+      .id = "bulk",
+      .label = "Bulk",
+      .paper = "Gelado 2019",
+      .note = "bulk semaphores; bins of one size an arena, a buddy tree for pages",
+      .smallest_pool = 8192};
 
   template <class Device>
   static Bulk create(Pool pool, const AllocatorOptions& options, const Device& device) {
@@ -28,11 +29,12 @@ struct Bulk {
     const std::size_t page = std::clamp<std::size_t>(simt::bit_floor(pool.bytes / 256), 512, 4096);
     const auto page_shift = simt::highest_bit(page);
     const std::size_t chunk = page * (page / 128);
-    const auto arenas = static_cast<std::uint32_t>(
-        std::clamp<std::size_t>(pool.bytes / 16 / chunk, 1, std::max(1u, device.multiprocessors())));
+    const auto arenas = static_cast<std::uint32_t>(std::clamp<std::size_t>(
+        pool.bytes / 16 / chunk, 1, std::max(1u, device.multiprocessors())));
     const std::size_t head = round_up(UAlloc::head_bytes(arenas), 256);
     const TBuddy pages = TBuddy::create(pool.base + head, pool.bytes - head, page_shift, device);
-    if (pages.pages() == 0) throw Error(Exit::usage, std::string(traits.id) + ": the pool is too small for a page");
+    if (pages.pages() == 0)
+      throw Error(Exit::usage, std::string(traits.id) + ": the pool is too small for a page");
     Bulk b;
     b.small_ = UAlloc::create(pool.base, pages, arenas, device);
     b.wait_ = options.wait_when_full;
@@ -42,7 +44,8 @@ struct Bulk {
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     return attempt_until(thread, wait_, [&]() -> void* {
-      return bytes <= small_.most_bytes() ? small_.allocate(thread, bytes) : large(small_.self(), thread, bytes);
+      return bytes <= small_.most_bytes() ? small_.allocate(thread, bytes)
+                                          : large(small_.self(), thread, bytes);
     });
   }
 
@@ -73,7 +76,8 @@ struct Bulk {
     const TBuddy& pages = small->pages();
     void* block = together(pages, thread, bytes);
     SIMT_ROLLED
-    for (unsigned turn = 0; block == nullptr && (block = pages.allocate(thread, bytes)) == nullptr && turn < 4;
+    for (unsigned turn = 0;
+         block == nullptr && (block = pages.allocate(thread, bytes)) == nullptr && turn < 4;
          ++turn) {
       if (thread.aborted() || !UAlloc::collect(small)) break;
     }

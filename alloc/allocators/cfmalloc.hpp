@@ -9,10 +9,11 @@
 namespace heapwood::alloc {
 
 struct CfMalloc : CircularList<FusedHeaders, Offsets::one> {
-  static constexpr AllocatorTraits traits{.id = "cfmalloc",
-                                          .label = "CFMalloc",
-                                          .paper = "RegEff 5.3",
-                                          .note = "circular list, state and link fused in one word, one offset"};
+  static constexpr AllocatorTraits traits{
+      .id = "cfmalloc",
+      .label = "CFMalloc",
+      .paper = "RegEff 5.3",
+      .note = "circular list, state and link fused in one word, one offset"};
 
   template <class Device>
   static CfMalloc create(Pool pool, const AllocatorOptions& options, const Device& device) {

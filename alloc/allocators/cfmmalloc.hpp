@@ -11,10 +11,11 @@
 namespace heapwood::alloc {
 
 struct CfmMalloc : CircularList<FusedHeaders, Offsets::per_multiprocessor> {
-  static constexpr AllocatorTraits traits{.id = "cfmmalloc",
-                                          .label = "CFMMalloc",
-                                          .paper = "RegEff 5.4",
-                                          .note = "CFMalloc with one offset and one heap of chunks a multiprocessor"};
+  static constexpr AllocatorTraits traits{
+      .id = "cfmmalloc",
+      .label = "CFMMalloc",
+      .paper = "RegEff 5.4",
+      .note = "CFMalloc with one offset and one heap of chunks a multiprocessor"};
 
   template <class Device>
   static CfmMalloc create(Pool pool, const AllocatorOptions& options, const Device& device) {

@@ -10,10 +10,11 @@
 namespace heapwood::alloc {
 
 struct CMalloc : CircularList<SplitHeaders, Offsets::one> {
-  static constexpr AllocatorTraits traits{.id = "cmalloc",
-                                          .label = "CMalloc",
-                                          .paper = "RegEff 5.2",
-                                          .note = "circular list, state and link in two words, one offset"};
+  static constexpr AllocatorTraits traits{
+      .id = "cmalloc",
+      .label = "CMalloc",
+      .paper = "RegEff 5.2",
+      .note = "circular list, state and link in two words, one offset"};
 
   template <class Device>
   static CMalloc create(Pool pool, const AllocatorOptions& options, const Device& device) {

@@ -11,10 +11,11 @@
 namespace heapwood::alloc {
 
 struct CMallocR : CircularList<SplitHeaders, Offsets::one, Joins::all> {
-  static constexpr AllocatorTraits traits{.id = "cmalloc-r",
-                                          .label = "CMalloc-R",
-                                          .paper = "RegEff 9",
-                                          .note = "CMalloc whose frees join all free chunks behind the block"};
+  static constexpr AllocatorTraits traits{
+      .id = "cmalloc-r",
+      .label = "CMalloc-R",
+      .paper = "RegEff 9",
+      .note = "CMalloc whose frees join all free chunks behind the block"};
 
   template <class Device>
   static CMallocR create(Pool pool, const AllocatorOptions& options, const Device& device) {

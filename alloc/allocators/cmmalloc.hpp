@@ -10,10 +10,11 @@
 namespace heapwood::alloc {
 
 struct CmMalloc : CircularList<SplitHeaders, Offsets::per_multiprocessor> {
-  static constexpr AllocatorTraits traits{.id = "cmmalloc",
-                                          .label = "CMMalloc",
-                                          .paper = "RegEff 5.4",
-                                          .note = "CMalloc with one offset and one heap of chunks a multiprocessor"};
+  static constexpr AllocatorTraits traits{
+      .id = "cmmalloc",
+      .label = "CMMalloc",
+      .paper = "RegEff 5.4",
+      .note = "CMalloc with one offset and one heap of chunks a multiprocessor"};
 
   template <class Device>
   static CmMalloc create(Pool pool, const AllocatorOptions& options, const Device& device) {

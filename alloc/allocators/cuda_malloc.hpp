@@ -16,7 +16,8 @@ struct CudaMalloc {
       .label = "CudaMalloc",
       .paper = "RegEff 4.2",
       .note =
-          "device malloc on the GPU, the system's on the CPU; the heap cannot be walked, so fragmentation is unknown",
+          "device malloc on the GPU, the system's on the CPU; the heap cannot be walked, so "
+          "fragmentation is unknown",
       .in_pool = false};
 
   using Head = BuiltinHeap::Head<32>;

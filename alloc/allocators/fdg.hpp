@@ -22,12 +22,13 @@
 namespace heapwood::alloc {
 
 struct Fdg {
-  static constexpr AllocatorTraits traits{.id = "fdg",
-                                          .label = "FDGMalloc",
-                                          .paper = "RegEff 4.4",
-                                          .note = "superblocks of each warp's own; frees everything at once",
-                                          .frees = Frees::all_at_once,
-                                          .lower_bound = true};
+  static constexpr AllocatorTraits traits{
+      .id = "fdg",
+      .label = "FDGMalloc",
+      .paper = "RegEff 4.4",
+      .note = "superblocks of each warp's own; frees everything at once",
+      .frees = Frees::all_at_once,
+      .lower_bound = true};
 
   template <class Device>
   static Fdg create(Pool pool, const AllocatorOptions&, const Device& device) {
@@ -39,11 +40,11 @@ struct Fdg {
     // resident.
     while (f.granules_ > 32 && pool.bytes / (f.granules_ * granule) < 256) f.granules_ /= 2;
     const std::size_t superblock = f.granules_ * granule;
-    f.slots_ = static_cast<std::uint32_t>(
-        std::clamp<std::size_t>(pool.bytes / (4 * superblock), 1, 64 * std::size_t{device.multiprocessors()}));
+    f.slots_ = static_cast<std::uint32_t>(std::clamp<std::size_t>(
+        pool.bytes / (4 * superblock), 1, 64 * std::size_t{device.multiprocessors()}));
     f.filled_offset_ = slots_at + f.slots_ * slot_bytes;
-    f.superblocks_ =
-        static_cast<std::uint32_t>((pool.bytes - f.filled_offset_ - 256) / (superblock + sizeof(std::uint32_t)));
+    f.superblocks_ = static_cast<std::uint32_t>((pool.bytes - f.filled_offset_ - 256) /
+                                                (superblock + sizeof(std::uint32_t)));
     f.memory_offset_ = round_up(f.filled_offset_ + f.superblocks_ * sizeof(std::uint32_t), 256);
     simt::device_fill(device.id(), pool.base, 0, f.filled_offset_);
     return f;
@@ -60,10 +61,12 @@ struct Fdg {
     const unsigned leader = simt::lowest_bit(group);
     std::byte* first = nullptr;
     if (thread.lane() == leader) {
-      first = static_cast<std::byte*>(sum.total <= granules_ ? allocate_from_slot(thread, sum.total)
-                                                             : allocate_superblocks(sum.total * granule));
+      first = static_cast<std::byte*>(sum.total <= granules_
+                                          ? allocate_from_slot(thread, sum.total)
+                                          : allocate_superblocks(sum.total * granule));
     }
-    first = reinterpret_cast<std::byte*>(thread.shfl(group, reinterpret_cast<std::uintptr_t>(first), leader));
+    first = reinterpret_cast<std::byte*>(
+        thread.shfl(group, reinterpret_cast<std::uintptr_t>(first), leader));
     return first == nullptr ? nullptr : first + std::size_t{sum.before} * granule;
   }
 
@@ -74,10 +77,12 @@ struct Fdg {
   template <class Visitor>
   void walk(const HostView& host, Visitor visit) const {
     visit(Region{0, memory_offset_, Region::State::metadata});
-    const auto used = static_cast<std::uint32_t>(std::min<std::uint64_t>(host.read(next()), superblocks_));
+    const auto used =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(host.read(next()), superblocks_));
     auto filled = host.read(filled_words(), used);
     std::vector<bool> open(used, false);
-    const auto slots = host.read(reinterpret_cast<const std::uint64_t*>(base_ + slots_at), slots_ * slot_bytes / 8);
+    const auto slots = host.read(reinterpret_cast<const std::uint64_t*>(base_ + slots_at),
+                                 slots_ * slot_bytes / 8);
     for (std::size_t i = 0; i < slots.size(); i += slot_bytes / 8) {
       const std::uint32_t s = static_cast<std::uint32_t>(slots[i]) - 1;
       if (s >= used) continue;
@@ -90,12 +95,15 @@ struct Fdg {
       const std::size_t bytes = std::size_t{filled[s]} * granule;
       const std::size_t whole = std::max(size, round_up(bytes, size));
       if (bytes > 0) visit(Region{at, bytes, Region::State::used});
-      if (bytes < whole) visit(Region{at + bytes, whole - bytes, open[s] ? Region::State::free : Region::State::held});
+      if (bytes < whole)
+        visit(
+            Region{at + bytes, whole - bytes, open[s] ? Region::State::free : Region::State::held});
       s += static_cast<std::uint32_t>(whole / size);
     }
     const std::size_t end = memory_offset_ + superblocks_ * size;
     if (used < superblocks_) {
-      visit(Region{memory_offset_ + used * size, (superblocks_ - used) * size, Region::State::free});
+      visit(
+          Region{memory_offset_ + used * size, (superblocks_ - used) * size, Region::State::free});
     }
     if (end < bytes_) visit(Region{end, bytes_ - end, Region::State::metadata});
   }
@@ -106,7 +114,9 @@ struct Fdg {
   static constexpr std::uint32_t none = ~0u, closed = ~0u;
 
   SIMT_INLINE std::uint64_t* next() const { return reinterpret_cast<std::uint64_t*>(base_); }
-  SIMT_INLINE std::uint32_t* filled_words() const { return reinterpret_cast<std::uint32_t*>(base_ + filled_offset_); }
+  SIMT_INLINE std::uint32_t* filled_words() const {
+    return reinterpret_cast<std::uint32_t*>(base_ + filled_offset_);
+  }
   SIMT_INLINE std::byte* memory(std::uint64_t superblock) const {
     return base_ + memory_offset_ + superblock * granules_ * granule;
   }
@@ -136,7 +146,8 @@ struct Fdg {
   // requests wait for that.
   template <class Thread>
   SIMT_INLINE void* allocate_from_slot(Thread& thread, std::uint32_t granules) const {
-    auto* slot = reinterpret_cast<std::uint64_t*>(base_ + slots_at + thread.worker() % slots_ * slot_bytes);
+    auto* slot =
+        reinterpret_cast<std::uint64_t*>(base_ + slots_at + thread.worker() % slots_ * slot_bytes);
     simt::atomic_ref<std::uint64_t> word(*slot);
     SIMT_ROLLED
     for (;;) {
@@ -150,10 +161,13 @@ struct Fdg {
         if (s != 0) filled_words()[s - 1] = static_cast<std::uint32_t>(at);
         const std::uint64_t fresh = take(1);
         // Nothing is ever freed, so a slot that once found no superblock stays closed.
-        word.store(fresh == none ? closed : std::uint64_t{granules} << 32 | (fresh + 1), simt::relaxed);
+        word.store(fresh == none ? closed : std::uint64_t{granules} << 32 | (fresh + 1),
+                   simt::relaxed);
         return fresh == none ? nullptr : memory(fresh);
       }
-      const auto changed = [&] { return static_cast<std::uint32_t>(word.load(simt::relaxed)) != s; };
+      const auto changed = [&] {
+        return static_cast<std::uint32_t>(word.load(simt::relaxed)) != s;
+      };
       if (!simt::wait_until(thread, changed)) return nullptr;
     }
   }

@@ -40,7 +40,8 @@ struct HallocOn {
       .id = "halloc",
       .label = "Halloc",
       .paper = "Adinetz 2014, RegEff 4.5",
-      .note = "slabs of one size, searched by hashing; a buddy (or malloc: stress --large) above 3 KiB",
+      .note =
+          "slabs of one size, searched by hashing; a buddy (or malloc: stress --large) above 3 KiB",
       .smallest_pool = 8192,
       .in_pool = Large::in_pool};
 
@@ -49,16 +50,20 @@ struct HallocOn {
     check_pool(traits, pool);
     const std::size_t area = Large::offset(pool.bytes, pool.bytes / 4 * 3);
     // At least 512 slabs if they are then large enough for several blocks of every class.
-    const std::size_t wanted = std::min<std::size_t>(simt::bit_floor(area / 512 | 1), std::size_t{4} << 20);
+    const std::size_t wanted =
+        std::min<std::size_t>(simt::bit_floor(area / 512 | 1), std::size_t{4} << 20);
     const std::size_t slab =
-        std::max({wanted, std::min<std::size_t>(simt::bit_floor(area / 32), std::size_t{16} << 10), std::size_t{512}});
+        std::max({wanted, std::min<std::size_t>(simt::bit_floor(area / 32), std::size_t{16} << 10),
+                  std::size_t{512}});
     HallocOn a;
     a.wait_ = options.wait_when_full;
     a.max_bytes_ = std::min<std::size_t>(3072, slab / 4);
     const std::uint32_t top = size_class::of(a.max_bytes_);
     const auto slabs = static_cast<std::uint32_t>(area / slab);
     const std::uint32_t heads =
-        slabs < 64 ? 1 : static_cast<std::uint32_t>(std::min<std::uint64_t>(16, simt::bit_floor(slabs / 32)));
+        slabs < 64
+            ? 1
+            : static_cast<std::uint32_t>(std::min<std::uint64_t>(16, simt::bit_floor(slabs / 32)));
     a.head_mask_ = heads - 1;
     a.head_stride_ = heads == 1 ? 1 : 32;
     a.heads_ = reinterpret_cast<std::uint32_t*>(pool.base + Large::head_bytes);
@@ -68,7 +73,8 @@ struct HallocOn {
     const auto slab_shift = simt::highest_bit(slab);
     // Initial slabs, which any class can take while they are empty. Those of one class are far
     // apart, because all threads count in them.
-    std::vector<std::uint32_t> classes(slabs, BlockPages::none), first(heads_bytes / sizeof(std::uint32_t));
+    std::vector<std::uint32_t> classes(slabs, BlockPages::none),
+        first(heads_bytes / sizeof(std::uint32_t));
     for (std::uint32_t i = 0; i < (top + 1) * heads; ++i) {
       const std::uint32_t k = i / heads, at = i % heads * (slabs / heads) + k;
       if (k >= slabs / heads) continue;
@@ -76,7 +82,8 @@ struct HallocOn {
       first[i * a.head_stride_] = at + 1;
     }
     a.slabs_ = BlockPages::create(pool.base + slabs_at, area - slabs_at,
-                                  {.page_shift = slab_shift, .least = 0, .top = top, .roomy = true}, device, classes);
+                                  {.page_shift = slab_shift, .least = 0, .top = top, .roomy = true},
+                                  device, classes);
     // The tables have taken some.
     for (std::uint32_t& head : first) head = head > a.slabs_.pages() ? 0 : head;
     simt::device_upload(device.id(), a.heads_, first.data(), heads_bytes);
@@ -95,24 +102,28 @@ struct HallocOn {
       if (bytes > max_bytes_) return large_.allocate(thread, bytes);
       const std::uint32_t k = size_class::of(bytes);
       // Lanes that request the same class act as one.
-      const LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{k})));
-      std::uint32_t* const head = &heads_[(k * (head_mask_ + 1) + (thread.worker() & head_mask_)) * head_stride_];
+      const LaneGroup<Thread> group(
+          thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{k})));
+      std::uint32_t* const head =
+          &heads_[(k * (head_mask_ + 1) + (thread.worker() & head_mask_)) * head_stride_];
       BlockPages::Seats seats{BlockPages::none, BlockPages::none, k};
       if (group.rank() == 0) {
         // relaxed, wherever heads are read and written: they only select the slab to try; its state
         // orders the rest.
         seats.page = slab_of(simt::atomic_ref<std::uint32_t>(*head).load(simt::relaxed));
-        if (seats.page != BlockPages::none) seats.before = slabs_.enter(seats.page, k, group.size());
+        if (seats.page != BlockPages::none)
+          seats.before = slabs_.enter(seats.page, k, group.size());
       }
       seats = seats.shared_by(group);
       // A head above the threshold is to be replaced, even by a thread that has a seat in it.
-      const bool has_seat =
-          seats.before < busy_threshold(slabs_, k) && group.rank() < seats.count(slabs_, group.size());
+      const bool has_seat = seats.before < busy_threshold(slabs_, k) &&
+                            group.rank() < seats.count(slabs_, group.size());
       const LaneGroup<Thread> part = group.part(has_seat);
       if (has_seat) return slabs_.take(thread, part, seats, place(slabs_, thread, seats));
       // Other lanes of the group have those.
       if (seats.before < busy_threshold(slabs_, k)) seats.before = BlockPages::none;
-      return allocate_slow(slabs_.self(), thread, part.lanes(), head, head_mask_ + 1, seats.page, seats.before, k);
+      return allocate_slow(slabs_.self(), thread, part.lanes(), head, head_mask_ + 1, seats.page,
+                           seats.before, k);
     });
   }
 
@@ -125,7 +136,8 @@ struct HallocOn {
 
   template <class Visitor>
   void walk(const HostView& host, Visitor visit) const {
-    const auto slabs_at = static_cast<std::size_t>(reinterpret_cast<const std::byte*>(slabs_.self()) - origin());
+    const auto slabs_at =
+        static_cast<std::size_t>(reinterpret_cast<const std::byte*>(slabs_.self()) - origin());
     visit(Region{0, slabs_at, Region::State::metadata});
     slabs_.walk(host, origin(), visit);
     large_.walk(host, origin(), visit);
@@ -143,22 +155,26 @@ struct HallocOn {
   static SIMT_INLINE std::uint32_t hash(std::uint32_t n, std::uint32_t range) {
     return static_cast<std::uint32_t>((std::uint64_t{n * 2654435769u} * range) >> 32);
   }
-  const std::byte* origin() const { return reinterpret_cast<const std::byte*>(heads_) - Large::head_bytes; }
+  const std::byte* origin() const {
+    return reinterpret_cast<const std::byte*>(heads_) - Large::head_bytes;
+  }
 
   // 64 consecutive counts are mapped to one word of the bitmap; each warp has its own words.
   template <class Thread>
   static SIMT_INLINE std::uint32_t place(const BlockPages& slabs, const Thread& thread,
                                          const BlockPages::Seats& seats) {
     const std::uint32_t words = (slabs.blocks(seats.k) + 63) / 64;
-    const std::uint32_t at = hash(thread.worker() + seats.before / 64, words) * 64 + seats.before % 64;
+    const std::uint32_t at =
+        hash(thread.worker() + seats.before / 64, words) * 64 + seats.before % 64;
     return at < slabs.blocks(seats.k) ? at : at % 64;
   }
 
   // Allocates a block for each lane of a group whose head, with seats in slab `page` or none, is
   // above the threshold or full.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_slow(const BlockPages* slabs, Thread thread, std::uint32_t lanes,
-                                          std::uint32_t* head, std::uint32_t heads, std::uint32_t page,
+  static SIMT_OUTLINE void* allocate_slow(const BlockPages* slabs, Thread thread,
+                                          std::uint32_t lanes, std::uint32_t* head,
+                                          std::uint32_t heads, std::uint32_t page,
                                           std::uint32_t before, std::uint32_t k) {
     LaneGroup<Thread> group(thread, lanes);
     // Searches start after the initial heads.
@@ -182,8 +198,9 @@ struct HallocOn {
   // doing so, and returns seats.
   template <class Thread>
   static SIMT_INLINE BlockPages::Seats replace_head(const BlockPages* slabs, const Thread& thread,
-                                                    std::uint32_t* head_word, BlockPages::Seats seats,
-                                                    std::uint32_t start, std::uint32_t n) {
+                                                    std::uint32_t* head_word,
+                                                    BlockPages::Seats seats, std::uint32_t start,
+                                                    std::uint32_t n) {
     const std::uint32_t k = seats.k;
     std::uint32_t last = seats.page;  // the head as seen by this thread
     bool has_waited = false;          // for the thread that replaces it
@@ -226,11 +243,12 @@ struct HallocOn {
   }
 
   // Takes seats in a slab that is not a head yet, and marks it as one.
-  static SIMT_INLINE BlockPages::Seats take_new_head(const BlockPages* slabs, std::uint32_t k, std::uint32_t start,
-                                                     std::uint32_t n) {
+  static SIMT_INLINE BlockPages::Seats take_new_head(const BlockPages* slabs, std::uint32_t k,
+                                                     std::uint32_t start, std::uint32_t n) {
     const std::uint32_t roomy = slabs->roomy(k);
     SIMT_ROLLED
-    for (std::uint32_t slab; (slab = BlockPages::find(slabs, roomy, start)) != BlockPages::none; start = slab) {
+    for (std::uint32_t slab; (slab = BlockPages::find(slabs, roomy, start)) != BlockPages::none;
+         start = slab) {
       // relaxed: a mark only keeps heads from sharing a slab. It is an exclusive claim among
       // threads that want a head.
       const std::uint32_t old = slabs->state(slab).fetch_or(BlockPages::mark, simt::relaxed);
@@ -238,11 +256,13 @@ struct HallocOn {
         const std::uint32_t before = BlockPages::look_and_enter(slabs, slab, k, n);
         if (before != BlockPages::none) return {slab, before, k};
       }
-      if ((old & BlockPages::mark) == 0) slabs->state(slab).fetch_and(~BlockPages::mark, simt::relaxed);
+      if ((old & BlockPages::mark) == 0)
+        slabs->state(slab).fetch_and(~BlockPages::mark, simt::relaxed);
       BlockPages::drop(slabs, slab, roomy);
     }
     const BlockPages::Seats seats = BlockPages::search(slabs, slabs->empty(), k, start, n, true);
-    if (seats.before != BlockPages::none) slabs->state(seats.page).fetch_or(BlockPages::mark, simt::relaxed);
+    if (seats.before != BlockPages::none)
+      slabs->state(seats.page).fetch_or(BlockPages::mark, simt::relaxed);
     return seats;
   }
 

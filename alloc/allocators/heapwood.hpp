@@ -38,7 +38,8 @@ struct Heapwood {
     Heapwood h;
     h.pool_ = pool;
     h.wait_ = options.wait_when_full;
-    h.shared_ = arena::Layout::plan(pool, options.has_persistent_warps, options.spare_bytes_for_warps);
+    h.shared_ =
+        arena::Layout::plan(pool, options.has_persistent_warps, options.spare_bytes_for_warps);
     arena::Layout::initialize(pool, h.shared_, device);
     return h;
   }

@@ -9,12 +9,14 @@
 
 namespace heapwood::alloc {
 
-struct OuroborosCS : Ouroboros<ouroboros::ChunkItems<ouroboros::IndexQueue<ouroboros::StaticQueue>>> {
-  static constexpr AllocatorTraits traits{.id = "ouroboros-c-s",
-                                          .label = "Ouroboros-C-S",
-                                          .paper = "Ouroboros 4",
-                                          .note = "queues of chunks with free pages in an array; a buddy above 8 KiB",
-                                          .smallest_pool = 8192};
+struct OuroborosCS
+    : Ouroboros<ouroboros::ChunkItems<ouroboros::IndexQueue<ouroboros::StaticQueue>>> {
+  static constexpr AllocatorTraits traits{
+      .id = "ouroboros-c-s",
+      .label = "Ouroboros-C-S",
+      .paper = "Ouroboros 4",
+      .note = "queues of chunks with free pages in an array; a buddy above 8 KiB",
+      .smallest_pool = 8192};
 
   template <class Device>
   static OuroborosCS create(Pool pool, const AllocatorOptions& options, const Device& device) {

@@ -9,12 +9,14 @@
 
 namespace heapwood::alloc {
 
-struct OuroborosCVA : Ouroboros<ouroboros::ChunkItems<ouroboros::IndexQueue<ouroboros::ArrayQueue>>> {
+struct OuroborosCVA
+    : Ouroboros<ouroboros::ChunkItems<ouroboros::IndexQueue<ouroboros::ArrayQueue>>> {
   static constexpr AllocatorTraits traits{
       .id = "ouroboros-c-va",
       .label = "Ouroboros-C-VA",
       .paper = "Ouroboros 5.1",
-      .note = "queues of chunks with free pages in chunks, found through an array; a buddy above 8 KiB",
+      .note =
+          "queues of chunks with free pages in chunks, found through an array; a buddy above 8 KiB",
       .smallest_pool = 8192};
 
   template <class Device>

@@ -9,7 +9,8 @@
 
 namespace heapwood::alloc {
 
-struct OuroborosCVL : Ouroboros<ouroboros::ChunkItems<ouroboros::IndexQueue<ouroboros::LinkedQueue>>> {
+struct OuroborosCVL
+    : Ouroboros<ouroboros::ChunkItems<ouroboros::IndexQueue<ouroboros::LinkedQueue>>> {
   static constexpr AllocatorTraits traits{
       .id = "ouroboros-c-vl",
       .label = "Ouroboros-C-VL",

@@ -9,12 +9,14 @@
 
 namespace heapwood::alloc {
 
-struct OuroborosPS : Ouroboros<ouroboros::PageItems<ouroboros::IndexQueue<ouroboros::StaticQueue>>> {
-  static constexpr AllocatorTraits traits{.id = "ouroboros-p-s",
-                                          .label = "Ouroboros-P-S",
-                                          .paper = "Ouroboros 4",
-                                          .note = "queues of pages in an array; a buddy above 8 KiB",
-                                          .smallest_pool = 8192};
+struct OuroborosPS
+    : Ouroboros<ouroboros::PageItems<ouroboros::IndexQueue<ouroboros::StaticQueue>>> {
+  static constexpr AllocatorTraits traits{
+      .id = "ouroboros-p-s",
+      .label = "Ouroboros-P-S",
+      .paper = "Ouroboros 4",
+      .note = "queues of pages in an array; a buddy above 8 KiB",
+      .smallest_pool = 8192};
 
   template <class Device>
   static OuroborosPS create(Pool pool, const AllocatorOptions& options, const Device& device) {

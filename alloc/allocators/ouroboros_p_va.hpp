@@ -9,7 +9,8 @@
 
 namespace heapwood::alloc {
 
-struct OuroborosPVA : Ouroboros<ouroboros::PageItems<ouroboros::IndexQueue<ouroboros::ArrayQueue>>> {
+struct OuroborosPVA
+    : Ouroboros<ouroboros::PageItems<ouroboros::IndexQueue<ouroboros::ArrayQueue>>> {
   static constexpr AllocatorTraits traits{
       .id = "ouroboros-p-va",
       .label = "Ouroboros-P-VA",

@@ -9,12 +9,14 @@
 
 namespace heapwood::alloc {
 
-struct OuroborosPVL : Ouroboros<ouroboros::PageItems<ouroboros::IndexQueue<ouroboros::LinkedQueue>>> {
-  static constexpr AllocatorTraits traits{.id = "ouroboros-p-vl",
-                                          .label = "Ouroboros-P-VL",
-                                          .paper = "Ouroboros 5.2",
-                                          .note = "queues of pages in chunks, which are a list; a buddy above 8 KiB",
-                                          .smallest_pool = 8192};
+struct OuroborosPVL
+    : Ouroboros<ouroboros::PageItems<ouroboros::IndexQueue<ouroboros::LinkedQueue>>> {
+  static constexpr AllocatorTraits traits{
+      .id = "ouroboros-p-vl",
+      .label = "Ouroboros-P-VL",
+      .paper = "Ouroboros 5.2",
+      .note = "queues of pages in chunks, which are a list; a buddy above 8 KiB",
+      .smallest_pool = 8192};
 
   template <class Device>
   static OuroborosPVL create(Pool pool, const AllocatorOptions& options, const Device& device) {

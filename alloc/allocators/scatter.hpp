@@ -46,18 +46,22 @@ struct ScatterOn {
     const std::size_t half = Large::offset(pool.bytes, pool.bytes / 2);
     std::size_t page = options.page_bytes;
     if (page == 0) page = std::clamp<std::size_t>(simt::bit_floor(half / 64), 256, 4096);
-    if (page < 256 || page != simt::bit_floor(page) || page > std::size_t{64} << 20 || page > half / 2) {
-      throw Error(Exit::usage,
-                  std::string(traits.id) + ": a page of " + std::to_string(page) +
-                      " bytes; give a power of two from 256 to 64 MiB that is at most a quarter of the pool");
+    if (page < 256 || page != simt::bit_floor(page) || page > std::size_t{64} << 20 ||
+        page > half / 2) {
+      throw Error(Exit::usage, std::string(traits.id) + ": a page of " + std::to_string(page) +
+                                   " bytes; give a power of two from 256 to 64 MiB that is at most "
+                                   "a quarter of the pool");
     }
     const auto page_shift = simt::highest_bit(page);
     ScatterOn a;
     a.wait_ = options.wait_when_full;
-    a.pages_ = BlockPages::create(
-        pool.base + Large::head_bytes, half - Large::head_bytes,
-        {.page_shift = page_shift, .least = size_class::of(page / max_chunks), .top = size_class::of(page)}, device);
-    a.large_ = Large::create(pool.base, pool.base + half, pool.bytes - half, page_shift < 16 ? page_shift : 16, device);
+    a.pages_ = BlockPages::create(pool.base + Large::head_bytes, half - Large::head_bytes,
+                                  {.page_shift = page_shift,
+                                   .least = size_class::of(page / max_chunks),
+                                   .top = size_class::of(page)},
+                                  device);
+    a.large_ = Large::create(pool.base, pool.base + half, pool.bytes - half,
+                             page_shift < 16 ? page_shift : 16, device);
     return a;
   }
 
@@ -73,7 +77,8 @@ struct ScatterOn {
       const std::uint32_t start = hash(thread.worker(), thread.lane(), k);
       // Lanes that make the same request to the same page act as one.
       const std::uintptr_t request = std::uintptr_t{start} << 6 | k;
-      const LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(request)));
+      const LaneGroup<Thread> group(thread,
+                                    thread.together(reinterpret_cast<const void*>(request)));
       const std::uint32_t n = group.size();
       const std::uint32_t before = group.once([&] { return pages_.enter(start, k, n); });
       const BlockPages::Seats seats{start, before, k};
@@ -115,14 +120,16 @@ struct ScatterOn {
   // sizes and multiprocessors; here the second one separates lanes of a warp whose chunks do not
   // fit into one page.
   SIMT_INLINE std::uint32_t hash(std::uint32_t worker, std::uint32_t lane, std::uint32_t k) const {
-    const auto group = static_cast<std::uint32_t>((lane * size_class::bytes(k)) >> pages_.page_shift());
+    const auto group =
+        static_cast<std::uint32_t>((lane * size_class::bytes(k)) >> pages_.page_shift());
     const std::uint32_t seed = (worker + 38183 * k + 17497 * group) * 2654435769u;
     return static_cast<std::uint32_t>((std::uint64_t{seed} * pages_.pages()) >> 32);
   }
 
   // Allocates a block for each lane that found none in the page that it was hashed to.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_slow(const BlockPages* pages, Thread thread, std::uint32_t lanes, std::uint32_t k,
+  static SIMT_OUTLINE void* allocate_slow(const BlockPages* pages, Thread thread,
+                                          std::uint32_t lanes, std::uint32_t k,
                                           std::uint32_t start) {
     LaneGroup<Thread> group(thread, lanes);
     SIMT_ROLLED
@@ -139,8 +146,8 @@ struct ScatterOn {
 
   // Finds seats in a following page: one with the right chunks, an empty one, or one with chunks of
   // up to twice the size.
-  static SIMT_INLINE BlockPages::Seats search(const BlockPages* pages, std::uint32_t k, std::uint32_t start,
-                                              std::uint32_t n) {
+  static SIMT_INLINE BlockPages::Seats search(const BlockPages* pages, std::uint32_t k,
+                                              std::uint32_t start, std::uint32_t n) {
     const auto page_after = [=](std::uint32_t i) {
       return start + i < pages->pages() ? start + i : start + i - pages->pages();
     };
@@ -164,7 +171,8 @@ struct ScatterOn {
     for (std::uint32_t i = 0; i < 4 && seats.before == BlockPages::none; ++i) {
       const std::uint32_t larger = i < 2 ? k : k + i - 1;
       if (larger > pages->top()) break;
-      seats = BlockPages::search(pages, i == 1 ? pages->empty() : pages->room(larger), larger, start, n);
+      seats = BlockPages::search(pages, i == 1 ? pages->empty() : pages->room(larger), larger,
+                                 start, n);
     }
     return seats;
   }

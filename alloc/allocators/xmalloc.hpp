@@ -43,7 +43,8 @@ struct XMallocOn {
       .id = "xmalloc",
       .label = "XMalloc",
       .paper = "Huang et al. 2013",
-      .note = "superblocks of 16 blocks a size class; a buddy (or malloc: stress --large) above 8 KiB",
+      .note =
+          "superblocks of 16 blocks a size class; a buddy (or malloc: stress --large) above 8 KiB",
       .smallest_pool = 8192,
       .in_pool = Large::in_pool};
 
@@ -57,17 +58,21 @@ struct XMallocOn {
     // Bins hold open superblocks: at most a sixteenth of the pool, one superblock per class and
     // bin.
     constexpr std::size_t bytes_per_bin = blocks * (smallest_block << classes);
-    x.bins_ = static_cast<std::uint32_t>(std::clamp<std::size_t>(
-        pool.bytes / 16 / bytes_per_bin, 1, std::size_t{bins_per_multiprocessor} * device.multiprocessors()));
+    x.bins_ = static_cast<std::uint32_t>(
+        std::clamp<std::size_t>(pool.bytes / 16 / bytes_per_bin, 1,
+                                std::size_t{bins_per_multiprocessor} * device.multiprocessors()));
     const std::size_t used = std::min(pool.bytes, largest_pool);
     x.pages_ = static_cast<std::uint32_t>((used >> page_shift) + 1);
     x.state_offset_ = bins_at + std::size_t{x.bins_} * classes * sizeof(Bin);
     x.link_offset_ = x.state_offset_ + std::size_t{x.pages_} * sizeof(std::uint32_t);
-    x.memory_offset_ = round_up(x.link_offset_ + std::size_t{x.pages_} * sizeof(std::uint32_t), 256);
+    x.memory_offset_ =
+        round_up(x.link_offset_ + std::size_t{x.pages_} * sizeof(std::uint32_t), 256);
     simt::device_fill(device.id(), pool.base, 0, x.memory_offset_);
-    x.buddy_ = Buddy::create(pool.base + x.memory_offset_, used - x.memory_offset_, page_shift, device);
+    x.buddy_ =
+        Buddy::create(pool.base + x.memory_offset_, used - x.memory_offset_, page_shift, device);
     if constexpr (!Large::in_pool) {
-      x.heap_ = HeapPart::create(pool.base + heap_at, pool.base + pool.bytes, 0, page_shift, device);
+      x.heap_ =
+          HeapPart::create(pool.base + heap_at, pool.base + pool.bytes, 0, page_shift, device);
     }
     return x;
   }
@@ -97,13 +102,15 @@ struct XMallocOn {
     }
     auto* block = static_cast<std::byte*>(pointer) - header;
     // Pages are aligned to 256 bytes; a block of a class has its header there.
-    if (reinterpret_cast<std::uintptr_t>(pointer) % smallest_block == 0) return buddy_.deallocate(pointer);
+    if (reinterpret_cast<std::uintptr_t>(pointer) % smallest_block == 0)
+      return buddy_.deallocate(pointer);
     const Header h = *reinterpret_cast<const Header*>(block);
     const std::uint32_t page = page_of(h.superblock);
     const std::uint32_t bit = 1u << (h.place % blocks);
     // release: hands the block over. All changes of `state` are read-modify-writes, so a thread
     // that takes the superblock's free blocks synchronizes with all their owners.
-    const std::uint32_t old = simt::atomic_ref<std::uint32_t>(*state(page)).fetch_or(bit, simt::release);
+    const std::uint32_t old =
+        simt::atomic_ref<std::uint32_t>(*state(page)).fetch_or(bit, simt::release);
     // relaxed: only a number that says whether a search is worthwhile.
     if (((old | bit) & all_blocks) == all_blocks) empty_superblocks().fetch_add(1, simt::relaxed);
     if ((old & all_blocks) == 0) push(bin(own_bin(thread), h.place / blocks), h.superblock);
@@ -147,7 +154,8 @@ struct XMallocOn {
   static constexpr unsigned page_shift = 10;  // a superblock of the smallest class
   static constexpr unsigned bins_per_multiprocessor = 4;
   static constexpr std::size_t largest_pool = std::size_t{64} << 30;
-  static constexpr std::size_t heap_at = 256, bins_at = Large::in_pool ? heap_at : heap_at + HeapPart::head_bytes;
+  static constexpr std::size_t heap_at = 256,
+                               bins_at = Large::in_pool ? heap_at : heap_at + HeapPart::head_bytes;
   // A page's state: class + 1, above the bits of the free blocks.
   static constexpr unsigned class_shift = blocks;
 
@@ -172,11 +180,14 @@ struct XMallocOn {
   SIMT_INLINE static std::uint32_t mask_of(std::uint64_t open) {
     return static_cast<std::uint32_t>(open >> 28) & all_blocks;
   }
-  SIMT_INLINE static std::uint32_t next_of(std::uint64_t open) { return static_cast<std::uint32_t>(open >> 44); }
+  SIMT_INLINE static std::uint32_t next_of(std::uint64_t open) {
+    return static_cast<std::uint32_t>(open >> 44);
+  }
   static constexpr std::uint64_t one_allocation = std::uint64_t{1} << 44;
 
   SIMT_INLINE std::uint32_t own_bin(const auto& thread) const {
-    return (thread.sm() * bins_per_multiprocessor + thread.worker() % bins_per_multiprocessor) % bins_;
+    return (thread.sm() * bins_per_multiprocessor + thread.worker() % bins_per_multiprocessor) %
+           bins_;
   }
   SIMT_INLINE Bin* bin(std::uint32_t index, std::uint32_t c) const {
     return reinterpret_cast<Bin*>(base_ + bins_at) + index * classes + c;
@@ -191,7 +202,9 @@ struct XMallocOn {
   SIMT_INLINE static std::uint32_t page_of(std::uint32_t superblock) {
     return superblock / static_cast<std::uint32_t>((std::size_t{1} << page_shift) / unit);
   }
-  SIMT_INLINE std::byte* memory(std::uint32_t superblock) const { return base_ + memory_offset_ + superblock * unit; }
+  SIMT_INLINE std::byte* memory(std::uint32_t superblock) const {
+    return base_ + memory_offset_ + superblock * unit;
+  }
   // The number of superblocks whose blocks are all free; may briefly be off by one.
   SIMT_INLINE simt::atomic_ref<std::uint32_t> empty_superblocks() const {
     return simt::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(base_));
@@ -235,7 +248,8 @@ struct XMallocOn {
           const std::uint64_t before = seen;
           const auto changed = [&] {
             seen = open.load(simt::relaxed);
-            return (seen ^ before) % one_allocation != 0 || next_of(seen) <= simt::popcount(mask_of(seen));
+            return (seen ^ before) % one_allocation != 0 ||
+                   next_of(seen) <= simt::popcount(mask_of(seen));
           };
           if (!simt::wait_until(thread, changed)) return nullptr;
           if (mask_of(seen) != 0) continue;
@@ -246,10 +260,14 @@ struct XMallocOn {
     }
     return nullptr;
   }
-  SIMT_INLINE static bool is_used_up(std::uint64_t open) { return next_of(open) >= simt::popcount(mask_of(open)); }
+  SIMT_INLINE static bool is_used_up(std::uint64_t open) {
+    return next_of(open) >= simt::popcount(mask_of(open));
+  }
   // No blocks; the superblock field gets a number that it did not have just before, which tells
   // waiting threads.
-  SIMT_INLINE static std::uint64_t failed_word(std::uint64_t open) { return (superblock_of(open) + 1) & 0xfffffffu; }
+  SIMT_INLINE static std::uint64_t failed_word(std::uint64_t open) {
+    return (superblock_of(open) + 1) & 0xfffffffu;
+  }
 
   // Returns a superblock with free blocks as a word for Bin::open, or 0.
   template <class Thread>
@@ -258,9 +276,9 @@ struct XMallocOn {
     if (top != 0) {
       const std::uint32_t superblock = top - 1;
       // acquire: synchronizes with the last owners of the blocks.
-      const std::uint32_t free =
-          simt::atomic_ref<std::uint32_t>(*state(page_of(superblock))).fetch_and(~all_blocks, simt::acquire) &
-          all_blocks;
+      const std::uint32_t free = simt::atomic_ref<std::uint32_t>(*state(page_of(superblock)))
+                                     .fetch_and(~all_blocks, simt::acquire) &
+                                 all_blocks;
       if (free == all_blocks) empty_superblocks().fetch_sub(1, simt::relaxed);
       return std::uint64_t{free} << 28 | superblock;
     }
@@ -269,7 +287,8 @@ struct XMallocOn {
     const auto superblock = static_cast<std::uint32_t>((memory - base_ - memory_offset_) / unit);
     // relaxed: no other thread knows this superblock, and the buddy has synchronized with its last
     // owners.
-    simt::atomic_ref<std::uint32_t>(*state(page_of(superblock))).store((c + 1) << class_shift, simt::relaxed);
+    simt::atomic_ref<std::uint32_t>(*state(page_of(superblock)))
+        .store((c + 1) << class_shift, simt::relaxed);
     return std::uint64_t{all_blocks} << 28 | superblock;
   }
 
@@ -300,7 +319,8 @@ struct XMallocOn {
         std::uint32_t old = word.load(simt::relaxed);
         // acquire: synchronizes with the last owners of all its blocks. From here on the superblock
         // belongs to this thread alone.
-        if ((old & all_blocks) == all_blocks && word.compare_exchange_strong(old, 0, simt::acquire, simt::relaxed)) {
+        if ((old & all_blocks) == all_blocks &&
+            word.compare_exchange_strong(old, 0, simt::acquire, simt::relaxed)) {
           empty_superblocks().fetch_sub(1, simt::relaxed);
           buddy_.deallocate(memory(superblock));
           any = true;
@@ -315,7 +335,9 @@ struct XMallocOn {
   // A superblock is on a stack, or held by a thread that just took it from one or is about to push
   // it, if and only if its state shows free blocks: the thread that frees its first block pushes
   // it.
-  SIMT_INLINE static std::uint32_t top_of(std::uint64_t stack) { return static_cast<std::uint32_t>(stack); }
+  SIMT_INLINE static std::uint32_t top_of(std::uint64_t stack) {
+    return static_cast<std::uint32_t>(stack);
+  }
   SIMT_INLINE static std::uint64_t with_top(std::uint64_t stack, std::uint32_t top) {
     return ((stack >> 32) + 1) << 32 | top;
   }
@@ -326,7 +348,8 @@ struct XMallocOn {
     do {
       below.store(top_of(seen), simt::relaxed);
       // release: publishes the link.
-    } while (!stack.compare_exchange_weak(seen, with_top(seen, superblock + 1), simt::release, simt::relaxed));
+    } while (!stack.compare_exchange_weak(seen, with_top(seen, superblock + 1), simt::release,
+                                          simt::relaxed));
   }
   // Returns the superblock on top + 1, or 0.
   SIMT_INLINE std::uint32_t pop(Bin* b) const {
@@ -335,10 +358,12 @@ struct XMallocOn {
     std::uint64_t seen = stack.load(simt::acquire);
     SIMT_ROLLED
     while (top_of(seen) != 0) {
-      const std::uint32_t below = simt::atomic_ref<std::uint32_t>(*link(page_of(top_of(seen) - 1))).load(simt::relaxed);
+      const std::uint32_t below =
+          simt::atomic_ref<std::uint32_t>(*link(page_of(top_of(seen) - 1))).load(simt::relaxed);
       // The count of exchanges makes this fail if another thread has popped the top and pushed it
       // again (ABA).
-      if (stack.compare_exchange_weak(seen, with_top(seen, below), simt::acquire, simt::acquire)) return top_of(seen);
+      if (stack.compare_exchange_weak(seen, with_top(seen, below), simt::acquire, simt::acquire))
+        return top_of(seen);
     }
     return 0;
   }
@@ -346,7 +371,8 @@ struct XMallocOn {
     simt::atomic_ref<std::uint64_t> stack(b->stack);
     std::uint64_t seen = stack.load(simt::acquire);  // acquire: the links
     SIMT_ROLLED
-    while (top_of(seen) != 0 && !stack.compare_exchange_weak(seen, with_top(seen, 0), simt::acquire, simt::acquire)) {
+    while (top_of(seen) != 0 &&
+           !stack.compare_exchange_weak(seen, with_top(seen, 0), simt::acquire, simt::acquire)) {
     }
     return top_of(seen);
   }

@@ -51,7 +51,9 @@ class BasicBulkSemaphore {
 
   SIMT_INLINE explicit BasicBulkSemaphore(std::uint64_t* word) : word_(word) {}
   // The word at the beginning.
-  static SIMT_INLINE std::uint64_t initial(std::uint32_t available) { return counts(available, available); }
+  static SIMT_INLINE std::uint64_t initial(std::uint32_t available) {
+    return counts(available, available);
+  }
 
   template <class Thread>
   SIMT_INLINE Wait wait(const Thread& thread, std::uint32_t n, std::uint32_t batch,
@@ -64,8 +66,8 @@ class BasicBulkSemaphore {
   }
 
   template <class Thread>
-  SIMT_INLINE Wait wait_and_move(const Thread& thread, std::uint32_t n, std::uint32_t batch, std::uint32_t* dry,
-                                 Moves moves) const {
+  SIMT_INLINE Wait wait_and_move(const Thread& thread, std::uint32_t n, std::uint32_t batch,
+                                 std::uint32_t* dry, Moves moves) const {
     const auto wanted = static_cast<std::int32_t>(n);
     // relaxed: whether to try. A thread that finds nothing must not appear as a move, or threads that fail would wait
     // for each other.
@@ -89,24 +91,33 @@ class BasicBulkSemaphore {
   }
   SIMT_INLINE void promise(std::uint32_t n) const { word().fetch_add(counts(n, 0), simt::relaxed); }
 
-  SIMT_INLINE std::uint32_t take_some(std::uint32_t n, std::uint32_t each = 1, std::uint32_t keep = 0) const {
+  SIMT_INLINE std::uint32_t take_some(std::uint32_t n, std::uint32_t each = 1,
+                                      std::uint32_t keep = 0) const {
     std::uint64_t seen = word().load(simt::relaxed);
     SIMT_ROLLED
     for (;;) {
-      const std::int64_t c = available(seen), spare = std::int64_t{balance(seen)} - keep, most = c < spare ? c : spare;
+      const std::int64_t c = available(seen), spare = std::int64_t{balance(seen)} - keep,
+                         most = c < spare ? c : spare;
       if (most < each) return 0;
-      const std::uint32_t times = static_cast<std::uint32_t>(most) / each, k = times < n ? times : n;
+      const std::uint32_t times = static_cast<std::uint32_t>(most) / each,
+                          k = times < n ? times : n;
       const std::int64_t units = std::int64_t{k} * each;
       // acquire: what the units stand for.
-      if (word().compare_exchange_weak(seen, seen - counts(units, units), taking, simt::relaxed)) return k;
+      if (word().compare_exchange_weak(seen, seen - counts(units, units), taking, simt::relaxed))
+        return k;
     }
   }
-  SIMT_INLINE bool try_wait(std::uint32_t n, std::uint32_t keep = 0) const { return take_some(1, n, keep) != 0; }
+  SIMT_INLINE bool try_wait(std::uint32_t n, std::uint32_t keep = 0) const {
+    return take_some(1, n, keep) != 0;
+  }
 
   // For tests: C and V.
-  static SIMT_INLINE std::int32_t available(std::uint64_t word) { return static_cast<std::int32_t>(word); }
+  static SIMT_INLINE std::int32_t available(std::uint64_t word) {
+    return static_cast<std::int32_t>(word);
+  }
   static SIMT_INLINE std::int32_t balance(std::uint64_t word) {
-    return static_cast<std::int32_t>((word - static_cast<std::uint64_t>(std::int64_t{available(word)})) >> 32);
+    return static_cast<std::int32_t>(
+        (word - static_cast<std::uint64_t>(std::int64_t{available(word)})) >> 32);
   }
 
  private:
@@ -126,7 +137,9 @@ class BasicBulkSemaphore {
   static SIMT_INLINE std::uint64_t counts(std::int64_t balance, std::int64_t available) {
     return (static_cast<std::uint64_t>(balance) << 32) + static_cast<std::uint64_t>(available);
   }
-  SIMT_INLINE simt::atomic_ref<std::uint64_t> word() const { return simt::atomic_ref<std::uint64_t>(*word_); }
+  SIMT_INLINE simt::atomic_ref<std::uint64_t> word() const {
+    return simt::atomic_ref<std::uint64_t>(*word_);
+  }
   // Batches for `uncovered` units.
   static SIMT_INLINE std::uint32_t batches(std::int64_t uncovered, std::uint32_t batch) {
     return uncovered <= 0 ? 0 : (static_cast<std::uint32_t>(uncovered) + batch - 1) / batch;
@@ -135,8 +148,9 @@ class BasicBulkSemaphore {
   // There were not enough units; `owed` of them have been subtracted from C all the same. By value: the address of a
   // thread that lives in registers must not escape.
   template <class Thread, class Move>
-  static SIMT_OUTLINE Wait wait_longer(std::uint64_t* address, Thread thread, std::uint64_t old, std::uint32_t n,
-                                       std::uint32_t owed, std::uint32_t batch, std::uint32_t* dry, Move move) {
+  static SIMT_OUTLINE Wait wait_longer(std::uint64_t* address, Thread thread, std::uint64_t old,
+                                       std::uint32_t n, std::uint32_t owed, std::uint32_t batch,
+                                       std::uint32_t* dry, Move move) {
     const simt::atomic_ref<std::uint64_t> word(*address);
     const std::int64_t before = balance(old), brought = std::int64_t{batches(n, batch)} * batch;
     // relaxed, here and below, where no units are taken: these are numbers.
@@ -162,7 +176,8 @@ class BasicBulkSemaphore {
         move.begin();
         // acquire: what the units stand for. release: see moves.hpp.
         constexpr auto order = Move::counted ? moving : taking;
-        if (available(word.fetch_sub(counts(0, n), order)) >= static_cast<std::int32_t>(n)) return Wait::got;
+        if (available(word.fetch_sub(counts(0, n), order)) >= static_cast<std::int32_t>(n))
+          return Wait::got;
         word.fetch_add(counts(0, n), simt::relaxed);
         move.cancel();
         hope = 0;
@@ -171,7 +186,8 @@ class BasicBulkSemaphore {
         if (balance(seen) < 0) {
           gone = dry != nullptr && simt::atomic_ref<std::uint32_t>(*dry).load(simt::relaxed) != 0;
           if (++alone > patience && !gone &&
-              word.compare_exchange_strong(seen, seen + counts(brought, 0), simt::relaxed, simt::relaxed)) {
+              word.compare_exchange_strong(seen, seen + counts(brought, 0), simt::relaxed,
+                                           simt::relaxed)) {
             return Wait::grow;
           }
         }

@@ -32,7 +32,8 @@ class CollectiveMutex {
         std::uint32_t open = 0;
         // A relaxed look first, because waiting threads must not write. acquire: the last owners'
         // effects.
-        return word_.load(simt::relaxed) == 0 && word_.compare_exchange_strong(open, 1, simt::acquire, simt::relaxed);
+        return word_.load(simt::relaxed) == 0 &&
+               word_.compare_exchange_strong(open, 1, simt::acquire, simt::relaxed);
       });
     }
     owner = thread.shfl(lanes, owner, leader);

@@ -40,7 +40,9 @@ class CountingSemaphore {
       }
       const std::uint32_t taken = seen < n ? seen : n;
       // acquire: synchronizes with signal(), which hands over what the units represent.
-      if (word.compare_exchange_weak(seen, taken < n ? growing : seen - n, simt::acquire, simt::relaxed)) return taken;
+      if (word.compare_exchange_weak(seen, taken < n ? growing : seen - n, simt::acquire,
+                                     simt::relaxed))
+        return taken;
     }
   }
 

@@ -32,7 +32,8 @@ class Delegation {
       simt::atomic_ref<std::uint32_t>(*link(item)).store(seen & ~working, simt::relaxed);
       // release: the item and its link. acquire: the last worker's effects, if the caller is the
       // next one.
-    } while (!word_.compare_exchange_weak(seen, working | (item + 1), simt::acq_rel, simt::relaxed));
+    } while (
+        !word_.compare_exchange_weak(seen, working | (item + 1), simt::acq_rel, simt::relaxed));
     return (seen & working) == 0;
   }
 
@@ -44,7 +45,9 @@ class Delegation {
 
   // Worker: takes all items posted so far and returns the newest + 1, or 0 if there are none.
   // acquire: the posters' effects.
-  SIMT_INLINE std::uint32_t take() const { return word_.exchange(working, simt::acq_rel) & ~working; }
+  SIMT_INLINE std::uint32_t take() const {
+    return word_.exchange(working, simt::acq_rel) & ~working;
+  }
   // The next older item + 1; must be read before the item is processed.
   template <class Link>
   static SIMT_INLINE std::uint32_t next_after(std::uint32_t item, Link link) {

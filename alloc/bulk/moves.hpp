@@ -35,12 +35,16 @@ class Moves {
   SIMT_INLINE std::uint64_t read() const { return word().load(simt::acquire); }
   // The second reading. relaxed: the looks before it are acquires.
   SIMT_INLINE std::uint64_t read_again() const { return word().load(simt::relaxed); }
-  static SIMT_INLINE std::uint32_t in_progress(std::uint64_t reading) { return static_cast<std::uint32_t>(reading); }
+  static SIMT_INLINE std::uint32_t in_progress(std::uint64_t reading) {
+    return static_cast<std::uint32_t>(reading);
+  }
 
  private:
   static constexpr std::uint64_t one_ended = std::uint64_t{1} << 32;
 
-  SIMT_INLINE simt::atomic_ref<std::uint64_t> word() const { return simt::atomic_ref<std::uint64_t>(*word_); }
+  SIMT_INLINE simt::atomic_ref<std::uint64_t> word() const {
+    return simt::atomic_ref<std::uint64_t>(*word_);
+  }
 
   std::uint64_t* word_;
 };

@@ -54,7 +54,8 @@ class TBuddy {
   // Lays out `bytes` at `base` (aligned to 256) as tables and pages of 2^page_shift bytes; without room for a page
   // pages() is 0.
   template <class Device>
-  static TBuddy create(std::byte* base, std::size_t bytes, unsigned page_shift, const Device& device) {
+  static TBuddy create(std::byte* base, std::size_t bytes, unsigned page_shift,
+                       const Device& device) {
     TBuddy t;
     t.page_shift_ = page_shift;
     t.base_ = base;
@@ -79,7 +80,8 @@ class TBuddy {
     t.pages_ = static_cast<std::uint32_t>(pages);
     if (pages == 0) return t;
     simt::device_fill(device.id(), base, 0, t.memory_at_);
-    simt::device_upload(device.id(), base + t.tables_at_, tables.data(), tables.size() * sizeof(std::uint32_t));
+    simt::device_upload(device.id(), base + t.tables_at_, tables.data(),
+                        tables.size() * sizeof(std::uint32_t));
     device.for_each(1, FreeEveryPage<TBuddy>{t});
     return t;
   }
@@ -96,7 +98,9 @@ class TBuddy {
   SIMT_INLINE unsigned page_shift() const { return page_shift_; }
   SIMT_INLINE const std::byte* base() const { return base_; }
   SIMT_INLINE std::byte* memory() const { return base_ + memory_at_; }
-  SIMT_INLINE std::byte* page(std::uint32_t p) const { return memory() + (std::size_t{p} << page_shift_); }
+  SIMT_INLINE std::byte* page(std::uint32_t p) const {
+    return memory() + (std::size_t{p} << page_shift_);
+  }
 
   // `bytes` as whole pages, or nullptr.
   template <class Thread>
@@ -107,10 +111,13 @@ class TBuddy {
   }
   // Of a block of so many bytes, which are not more than there are.
   SIMT_INLINE std::uint32_t pages_for(std::size_t bytes) const {
-    return bytes == 0 ? 1 : static_cast<std::uint32_t>((bytes + (std::size_t{1} << page_shift_) - 1) >> page_shift_);
+    return bytes == 0 ? 1
+                      : static_cast<std::uint32_t>((bytes + (std::size_t{1} << page_shift_) - 1) >>
+                                                   page_shift_);
   }
   SIMT_INLINE void deallocate(void* block) const {
-    give_pages(static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory()) >> page_shift_));
+    give_pages(
+        static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory()) >> page_shift_));
   }
 
   // n pages, aligned to n if that is a power of two: the first one or none. `marked` is what walk() tells of them.
@@ -168,9 +175,12 @@ class TBuddy {
     }
     for (std::uint32_t p = 0; p < pages_; p += length[p] & ~mark) {
       const std::size_t n = length[p] & ~mark;
-      if (n == 0) throw Error(Exit::failed, "tbuddy: page " + std::to_string(p) + " is neither used nor free");
+      if (n == 0)
+        throw Error(Exit::failed,
+                    "tbuddy: page " + std::to_string(p) + " is neither used nor free");
       const std::size_t at = start + memory_at_ + (std::size_t{p} << page_shift_);
-      visit(Region{at, n << page_shift_, free[p] ? State::free : State::used}, p, (length[p] & mark) != 0);
+      visit(Region{at, n << page_shift_, free[p] ? State::free : State::used}, p,
+            (length[p] & mark) != 0);
     }
     const std::size_t end = memory_at_ + (std::size_t{pages_} << page_shift_);
     if (end < bytes_) visit(Region{start + end, bytes_ - end, State::metadata}, none, false);
@@ -178,7 +188,8 @@ class TBuddy {
 
  private:
   static constexpr std::uint32_t most_pages = 1u << 24, mark = 1u << 31;
-  static constexpr unsigned max_turns = 1u << 20, max_sweeps = 64;  // of a request that others are faster than
+  static constexpr unsigned max_turns = 1u << 20,
+                            max_sweeps = 64;  // of a request that others are faster than
   // At the base: the orders with free buddies, the word for full(); the semaphores, each in a sector with its order's
   // moves; where the maps begin, the words of all maps, the lengths, the pages.
   static constexpr std::size_t semaphores_at = 32, semaphore_bytes = 32;
@@ -191,15 +202,24 @@ class TBuddy {
   }
   // They only count: blocks are handed over with their bits.
   using Semaphore = BasicBulkSemaphore<false>;
-  SIMT_INLINE Semaphore semaphore(std::uint32_t order) const { return Semaphore(semaphore_word(order)); }
+  SIMT_INLINE Semaphore semaphore(std::uint32_t order) const {
+    return Semaphore(semaphore_word(order));
+  }
   // Of blocks of this order that are split, and of buddies that become blocks of this order.
   SIMT_INLINE Moves moves(std::uint32_t order) const { return Moves(semaphore_word(order) + 1); }
   SIMT_INLINE const std::uint32_t* table(std::uint32_t order) const {
-    return reinterpret_cast<const std::uint32_t*>(base_ + tables_at_) + order * SumMap::table_entries;
+    return reinterpret_cast<const std::uint32_t*>(base_ + tables_at_) +
+           order * SumMap::table_entries;
   }
-  SIMT_INLINE std::uint64_t* words() const { return reinterpret_cast<std::uint64_t*>(base_ + words_at_); }
-  SIMT_INLINE std::uint32_t* lengths() const { return reinterpret_cast<std::uint32_t*>(base_ + lengths_at_); }
-  SIMT_INLINE SumMap map(std::uint32_t order) const { return {words(), table(order), pages_ >> order}; }
+  SIMT_INLINE std::uint64_t* words() const {
+    return reinterpret_cast<std::uint64_t*>(base_ + words_at_);
+  }
+  SIMT_INLINE std::uint32_t* lengths() const {
+    return reinterpret_cast<std::uint32_t*>(base_ + lengths_at_);
+  }
+  SIMT_INLINE SumMap map(std::uint32_t order) const {
+    return {words(), table(order), pages_ >> order};
+  }
   SIMT_INLINE bool is_top(std::uint32_t order) const { return (pages_ >> order) == 1; }
   SIMT_INLINE std::uint32_t top() const { return simt::highest_bit(pages_); }
 
@@ -224,7 +244,8 @@ class TBuddy {
     for (std::uint32_t k = top() + 1; k-- > order;) {
       before += moves(k).read();
       // acquire: a thread that sees units missing sees the move of them below.
-      const std::uint64_t seen = simt::atomic_ref<std::uint64_t>(*semaphore_word(k)).load(simt::acquire);
+      const std::uint64_t seen =
+          simt::atomic_ref<std::uint64_t>(*semaphore_word(k)).load(simt::acquire);
       if (Semaphore::available(seen) > 0) return Supply::some;
     }
     // Between the two readings: a split notes its pairs before it ends; a thread that sweeps them is a move at the top.
@@ -282,7 +303,8 @@ class TBuddy {
 
   // One attempt. divides: the caller puts a part of the block back.
   template <class Thread>
-  SIMT_INLINE Taken take_block(Thread& thread, std::uint32_t order, bool divides, std::uint32_t* dry) const {
+  SIMT_INLINE Taken take_block(Thread& thread, std::uint32_t order, bool divides,
+                               std::uint32_t* dry) const {
     using Wait = Semaphore::Wait;
     std::uint32_t k = order, low = order;
     bool got = false;
@@ -326,7 +348,8 @@ class TBuddy {
   // Takes a unit of a block to split within a move, which the caller ends. The load: see wait_and_move().
   SIMT_INLINE bool take_unit(std::uint32_t order) const {
     // relaxed: whether to try.
-    if (Semaphore::available(simt::atomic_ref<std::uint64_t>(*semaphore_word(order)).load(simt::relaxed)) < 1)
+    if (Semaphore::available(
+            simt::atomic_ref<std::uint64_t>(*semaphore_word(order)).load(simt::relaxed)) < 1)
       return false;
     moves(order).begin();
     if (pay(order, 1)) return true;
@@ -362,7 +385,8 @@ class TBuddy {
       if (next != SumMap::none) {
         // Any bit of the word: blocks lie together, and thousands that come from the gap in front of them would take
         // them one after the other.
-        const std::uint64_t some = m.look(next), behind = some & (~std::uint64_t{0} << (spread >> 26));
+        const std::uint64_t some = m.look(next),
+                            behind = some & (~std::uint64_t{0} << (spread >> 26));
         b = some == 0 ? next : (next & ~63u) + simt::lowest_bit(behind != 0 ? behind : some);
         if (m.take(b) != 0) return b;
         spread *= 2654435769u;
@@ -387,7 +411,8 @@ class TBuddy {
   }
 
   // merged: the block comes from merge().
-  SIMT_INLINE void free_block(std::uint32_t k, std::uint32_t b, std::uint32_t promised, bool merged = false) const {
+  SIMT_INLINE void free_block(std::uint32_t k, std::uint32_t b, std::uint32_t promised,
+                              bool merged = false) const {
     SIMT_ROLLED
     for (;;) {
       semaphore(k).signal(1, promised);
@@ -429,7 +454,9 @@ class TBuddy {
   }
 
   // Pairs of free buddies of this order may be left. acq_rel: who makes up for it sees their bits.
-  SIMT_INLINE void note(std::uint32_t order) const { missed().fetch_or(1u << order, simt::acq_rel); }
+  SIMT_INLINE void note(std::uint32_t order) const {
+    missed().fetch_or(1u << order, simt::acq_rel);
+  }
 
   // Merges pairs that were left in orders below this one.
   SIMT_OUTLINE void sweep(std::uint32_t order) const {
@@ -443,7 +470,8 @@ class TBuddy {
       SIMT_ROLLED
       for (std::uint32_t at = 0; at < pages_ >> k; at += 64) {
         // relaxed: only where to try.
-        std::uint64_t pairs = simt::atomic_ref<std::uint64_t>(words()[table(k)[0] + at / 64]).load(simt::relaxed);
+        std::uint64_t pairs =
+            simt::atomic_ref<std::uint64_t>(words()[table(k)[0] + at / 64]).load(simt::relaxed);
         pairs &= pairs >> 1 & 0x5555555555555555u;
         SIMT_ROLLED
         for (; pairs != 0; pairs &= pairs - 1) {

@@ -61,7 +61,8 @@ class UAlloc : public UAllocLayout {
   // Copies of the handle and of `pages`, for functions out of line, and the lists are stored at
   // `head`, which has head_bytes(arenas) bytes.
   template <class Device>
-  static UAlloc create(std::byte* head, const TBuddy& pages, std::uint32_t arenas, const Device& device) {
+  static UAlloc create(std::byte* head, const TBuddy& pages, std::uint32_t arenas,
+                       const Device& device) {
     static_assert(sizeof(UAlloc) <= pages_at && sizeof(TBuddy) <= lists_at - pages_at);
     UAlloc u;
     u.head_ = head;
@@ -76,12 +77,16 @@ class UAlloc : public UAllocLayout {
     return u;
   }
 
-  SIMT_FN void empty_list(std::uint32_t number) const { list_at(number)->units = Units::initial(0); }
+  SIMT_FN void empty_list(std::uint32_t number) const {
+    list_at(number)->units = Units::initial(0);
+  }
 
   // For functions out of line, because a handle in registers has no address. Inlined functions read
   // the handle, not memory.
   SIMT_INLINE const UAlloc* self() const { return reinterpret_cast<const UAlloc*>(head_); }
-  SIMT_INLINE const TBuddy& pages() const { return *reinterpret_cast<const TBuddy*>(head_ + pages_at); }
+  SIMT_INLINE const TBuddy& pages() const {
+    return *reinterpret_cast<const TBuddy*>(head_ + pages_at);
+  }
 
   // For bytes <= most_bytes().
   template <class Thread>
@@ -156,12 +161,19 @@ class UAlloc : public UAllocLayout {
 
   // A grant: the page of a bin, the place in the bin to search from, the number of blocks: {32, 16,
   // 16}.
-  static SIMT_INLINE std::uint64_t grant_of(std::uint32_t page, std::uint32_t start, std::uint32_t count) {
+  static SIMT_INLINE std::uint64_t grant_of(std::uint32_t page, std::uint32_t start,
+                                            std::uint32_t count) {
     return std::uint64_t{page} << 32 | start << 16 | count;
   }
-  static SIMT_INLINE std::uint32_t page_of(std::uint64_t grant) { return static_cast<std::uint32_t>(grant >> 32); }
-  static SIMT_INLINE std::uint32_t start_of(std::uint64_t grant) { return static_cast<std::uint32_t>(grant) >> 16; }
-  static SIMT_INLINE std::uint32_t count_of(std::uint64_t grant) { return static_cast<std::uint32_t>(grant) & 0xffffu; }
+  static SIMT_INLINE std::uint32_t page_of(std::uint64_t grant) {
+    return static_cast<std::uint32_t>(grant >> 32);
+  }
+  static SIMT_INLINE std::uint32_t start_of(std::uint64_t grant) {
+    return static_cast<std::uint32_t>(grant) >> 16;
+  }
+  static SIMT_INLINE std::uint32_t count_of(std::uint64_t grant) {
+    return static_cast<std::uint32_t>(grant) & 0xffffu;
+  }
 
   static SIMT_INLINE simt::atomic_ref<std::uint32_t> state(Bin* bin) {
     return simt::atomic_ref<std::uint32_t>(bin->state);
@@ -177,7 +189,9 @@ class UAlloc : public UAllocLayout {
   static SIMT_INLINE Units units(List* list) { return Units(&list->units); }
   struct Link {
     const UAlloc* self;
-    SIMT_INLINE std::uint32_t* operator()(std::uint32_t page) const { return &self->bin_at(page)->link; }
+    SIMT_INLINE std::uint32_t* operator()(std::uint32_t page) const {
+      return &self->bin_at(page)->link;
+    }
   };
 
   // Returns up to n blocks of one bin of the list, or none if the list cannot grow. `rights` is
@@ -201,7 +215,8 @@ class UAlloc : public UAllocLayout {
   // Returns at least one block of one bin to a thread that has a right to n blocks of the list.
   // Returns none only if the launch is aborted.
   template <Level level, class Thread>
-  SIMT_INLINE std::uint64_t find(Thread& thread, List* list, std::uint32_t k, std::uint32_t n) const {
+  SIMT_INLINE std::uint64_t find(Thread& thread, List* list, std::uint32_t k,
+                                 std::uint32_t n) const {
     const Rcu readers(&list->readers);
     SIMT_ROLLED
     for (unsigned turn = 0;;) {
@@ -217,8 +232,8 @@ class UAlloc : public UAllocLayout {
           const std::uint32_t free = free_of(seen), taken = free < n ? free : n;
           const bool last = taken == free;
           // acquire: together with the bits, synchronizes with the last users of the blocks.
-          if (!state(bin).compare_exchange_weak(seen, last ? (seen - taken) | queued : seen - taken, simt::acquire,
-                                                simt::relaxed)) {
+          if (!state(bin).compare_exchange_weak(seen, last ? (seen - taken) | queued : seen - taken,
+                                                simt::acquire, simt::relaxed)) {
             continue;
           }
           readers.leave(section);  // a bin with a block in use is not released
@@ -266,8 +281,8 @@ class UAlloc : public UAllocLayout {
   // Adds a bin (or a chunk) that the caller has promised to the list; the caller keeps its first n
   // blocks.
   template <Level level, class Thread>
-  static SIMT_OUTLINE std::uint64_t grow(const UAlloc* self, Thread thread, List* list, std::uint32_t k,
-                                         std::uint32_t n) {
+  static SIMT_OUTLINE std::uint64_t grow(const UAlloc* self, Thread thread, List* list,
+                                         std::uint32_t k, std::uint32_t n) {
     const std::uint32_t left = self->blocks(k) - n;
     std::uint32_t page;
     if constexpr (level == chunks) {
@@ -282,7 +297,8 @@ class UAlloc : public UAllocLayout {
     // relaxed: the page belongs to this thread; posting publishes it.
     Bin* const bin = self->bin_at(page);
     SIMT_ROLLED
-    for (std::uint32_t w = 0; w < bitmap_words; ++w) bits(bin, w).store(self->absent_blocks(k, w), simt::relaxed);
+    for (std::uint32_t w = 0; w < bitmap_words; ++w)
+      bits(bin, w).store(self->absent_blocks(k, w), simt::relaxed);
     simt::atomic_ref<std::uint32_t>(bin->list).store(self->number_of(list), simt::relaxed);
     state(bin).store(left == 0 ? 0 : queued | left, simt::relaxed);
     bin->listed = 0;
@@ -323,9 +339,11 @@ class UAlloc : public UAllocLayout {
     for (unsigned turn = 0; turn < 4 && !thread.aborted(); ++turn) {
       std::uint64_t grant = 0;
       std::uint32_t c = k, rights = 0;
-      if (turn > 0) grant = self->obtain(thread, self->list_at(own * lists_per_arena + k), k, 1, rights);
+      if (turn > 0)
+        grant = self->obtain(thread, self->list_at(own * lists_per_arena + k), k, 1, rights);
       SIMT_ROLLED
-      for (std::uint32_t i = 0; count_of(grant) == 0 && c < self->class_of(self->most_bytes()) + 1;) {
+      for (std::uint32_t i = 0;
+           count_of(grant) == 0 && c < self->class_of(self->most_bytes()) + 1;) {
         List* const list = self->list_at((own + i) % self->arenas_ * lists_per_arena + c);
         if (units(list).try_wait(1)) {
           grant = self->template find<bins>(thread, list, c, 1);
@@ -359,12 +377,14 @@ class UAlloc : public UAllocLayout {
       const bool close = all && static_cast<std::int32_t>(spare(list).load(simt::relaxed)) > 0;
       const bool first = free_of(seen) == 0 && !close;
       // release: orders these users of the bin before the thread that releases its page.
-      if (state(bin).compare_exchange_weak(seen, (seen + n) | (close ? closed : 0) | (first ? queued : 0),
+      if (state(bin).compare_exchange_weak(seen,
+                                           (seen + n) | (close ? closed : 0) | (first ? queued : 0),
                                            simt::release, simt::relaxed)) {
         // From here on other threads may close the bin; only the thread that closed it or set
         // `queued` may still access it.
         if (all) spare(list).fetch_add(1, simt::relaxed);
-        if (close ? retire(self(), list, k, page, n) : first && (seen & queued) == 0) post<level>(self(), list, page);
+        if (close ? retire(self(), list, k, page, n) : first && (seen & queued) == 0)
+          post<level>(self(), list, page);
         if (!close) units(list).signal(n, 0);
         return;
       }
@@ -374,13 +394,14 @@ class UAlloc : public UAllocLayout {
   // The caller has closed an empty bin, n of whose units are not signalled yet. Takes the other
   // units out of the list and retires the bin, or reopens it if a thread has a right to its blocks.
   // Returns true if the caller must post the bin.
-  static SIMT_OUTLINE bool retire(const UAlloc* self, List* list, std::uint32_t k, std::uint32_t page,
-                                  std::uint32_t n) {
+  static SIMT_OUTLINE bool retire(const UAlloc* self, List* list, std::uint32_t k,
+                                  std::uint32_t page, std::uint32_t n) {
     Bin* const bin = self->bin_at(page);
     const std::uint32_t rest = self->blocks(k) - n;
     const bool has_taken_units = rest == 0 || units(list).try_wait(rest);
     // acq_rel: orders all users of the page before the thread that releases it.
-    const std::uint32_t seen = state(bin).fetch_or(has_taken_units ? dead | queued : queued, simt::acq_rel);
+    const std::uint32_t seen =
+        state(bin).fetch_or(has_taken_units ? dead | queued : queued, simt::acq_rel);
     if (!has_taken_units) {
       state(bin).fetch_and(~closed, simt::release);
       if (n != 0) units(list).signal(n, 0);
@@ -454,7 +475,8 @@ class UAlloc : public UAllocLayout {
       list->unlinked = page + 1;
     }
   }
-  static SIMT_INLINE void set_next(const UAlloc* self, List* list, std::uint32_t previous, std::uint32_t next) {
+  static SIMT_INLINE void set_next(const UAlloc* self, List* list, std::uint32_t previous,
+                                   std::uint32_t next) {
     // release: the header of the bin that becomes visible.
     simt::atomic_ref<std::uint32_t>(previous == 0 ? list->first : self->bin_at(previous - 1)->next)
         .store(next, simt::release);
@@ -487,7 +509,8 @@ class UAlloc : public UAllocLayout {
       Bin* const header = self->bin_at(chunk);
       // release: hands the page over to the thread that sets the bit.
       bits(header, i / 64).fetch_and(~(std::uint64_t{1} << i % 64), simt::release);
-      const std::uint32_t number = simt::atomic_ref<std::uint32_t>(header->list).load(simt::relaxed);
+      const std::uint32_t number =
+          simt::atomic_ref<std::uint32_t>(header->list).load(simt::relaxed);
       self->template free_units<chunks>(self->list_at(number), chunk_class, chunk, 1,
                                         state(header).load(simt::relaxed));
     }

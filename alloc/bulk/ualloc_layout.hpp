@@ -30,7 +30,9 @@ class UAllocLayout {
   SIMT_INLINE std::size_t most_bytes() const { return page_bytes() / 4; }
   SIMT_INLINE std::uint32_t chunk_pages() const { return page_bytes() / header_bytes; }
   SIMT_INLINE std::size_t chunk_bytes() const { return std::size_t{chunk_pages()} << page_shift_; }
-  SIMT_INLINE bool is_page(const void* block) const { return (offset_of(block) & (page_bytes() - 1)) == 0; }
+  SIMT_INLINE bool is_page(const void* block) const {
+    return (offset_of(block) & (page_bytes() - 1)) == 0;
+  }
 
   // Visits the contents of a page that is marked in TBuddy's walk(): the chunk at `offset` of the
   // pool, of which `copy` is a copy.
@@ -78,7 +80,9 @@ class UAllocLayout {
     if (k == chunk_class) return chunk_pages() - 1;
     return (page_bytes() - (uses_tails(k) ? 0 : header_bytes)) >> (min_shift + k);
   }
-  static SIMT_INLINE bool uses_tails(std::uint32_t k) { return (1u << (min_shift + k)) <= header_bytes; }
+  static SIMT_INLINE bool uses_tails(std::uint32_t k) {
+    return (1u << (min_shift + k)) <= header_bytes;
+  }
   // The bits of word w that stand for no block.
   SIMT_INLINE std::uint64_t absent_blocks(std::uint32_t k, std::uint32_t w) const {
     const std::uint32_t n = blocks(k);
@@ -92,15 +96,20 @@ class UAllocLayout {
   SIMT_INLINE Bin* bin_at(std::uint32_t page) const {
     return reinterpret_cast<Bin*>(memory_ + (std::size_t{page} << page_shift_));
   }
-  SIMT_INLINE std::uint32_t chunk_of(std::uint32_t page) const { return page & ~(chunk_pages() - 1); }
-  SIMT_INLINE std::uint32_t place_in_chunk(std::uint32_t page) const { return page & (chunk_pages() - 1); }
+  SIMT_INLINE std::uint32_t chunk_of(std::uint32_t page) const {
+    return page & ~(chunk_pages() - 1);
+  }
+  SIMT_INLINE std::uint32_t place_in_chunk(std::uint32_t page) const {
+    return page & (chunk_pages() - 1);
+  }
 
   // The address of byte `at` of a bin's blocks, which are numbered as if the tail followed the
   // page.
   SIMT_INLINE std::byte* address(std::uint32_t page, std::uint32_t at) const {
-    if (at < page_bytes() - header_bytes) return memory_ + (std::size_t{page} << page_shift_) + header_bytes + at;
-    return memory_ + (std::size_t{chunk_of(page)} << page_shift_) + header_bytes * place_in_chunk(page) +
-           (at - (page_bytes() - header_bytes));
+    if (at < page_bytes() - header_bytes)
+      return memory_ + (std::size_t{page} << page_shift_) + header_bytes + at;
+    return memory_ + (std::size_t{chunk_of(page)} << page_shift_) +
+           header_bytes * place_in_chunk(page) + (at - (page_bytes() - header_bytes));
   }
   // The inverse of address().
   struct Place {
@@ -114,8 +123,12 @@ class UAllocLayout {
     return {page + in_page / header_bytes, page_bytes() - header_bytes + in_page % header_bytes};
   }
 
-  SIMT_INLINE List* list_at(std::uint32_t number) const { return reinterpret_cast<List*>(head_ + lists_at) + number; }
-  SIMT_INLINE std::uint32_t number_of(const List* list) const { return static_cast<std::uint32_t>(list - list_at(0)); }
+  SIMT_INLINE List* list_at(std::uint32_t number) const {
+    return reinterpret_cast<List*>(head_ + lists_at) + number;
+  }
+  SIMT_INLINE std::uint32_t number_of(const List* list) const {
+    return static_cast<std::uint32_t>(list - list_at(0));
+  }
 
   std::byte* head_ = nullptr;
   std::byte* memory_ = nullptr;  // of page 0
@@ -128,7 +141,9 @@ void UAllocLayout::walk_chunk(const std::byte* copy, std::size_t offset, Visitor
   const auto bin = [&](std::uint32_t j) {
     return reinterpret_cast<const Bin*>(copy + (std::size_t{j} << page_shift_));
   };
-  const auto is_used = [](const Bin* b, std::uint32_t i) { return (b->used[i / 64] >> i % 64 & 1) != 0; };
+  const auto is_used = [](const Bin* b, std::uint32_t i) {
+    return (b->used[i / 64] >> i % 64 & 1) != 0;
+  };
   const auto is_bin = [&](std::uint32_t j) { return is_used(bin(0), j - 1); };
   const auto used_in = [&](const Bin* b) {
     std::uint32_t n = 0;
@@ -141,8 +156,9 @@ void UAllocLayout::walk_chunk(const std::byte* copy, std::size_t offset, Visitor
     const std::uint32_t found = used_in(bin(j)),
                         counted = blocks(bin(j)->list % lists_per_arena) - free_of(bin(j)->state);
     if (found != counted) {
-      throw Error(Exit::failed, "ualloc: page " + std::to_string(j) + " of the chunk at " + std::to_string(offset) +
-                                    " counts " + std::to_string(counted) + " blocks, not " + std::to_string(found));
+      throw Error(Exit::failed, "ualloc: page " + std::to_string(j) + " of the chunk at " +
+                                    std::to_string(offset) + " counts " + std::to_string(counted) +
+                                    " blocks, not " + std::to_string(found));
     }
     used += j > 0 ? found : 0;
   }
@@ -158,13 +174,15 @@ void UAllocLayout::walk_chunk(const std::byte* copy, std::size_t offset, Visitor
     const std::uint32_t k = is_bin(j) ? bin(j)->list % lists_per_arena : class_of(most_bytes());
     const std::uint32_t shift = min_shift + k;
     std::uint32_t left = bytes;
-    for (std::uint32_t i = at >> shift; i < blocks(k) && left >= 1u << shift; ++i, left -= 1u << shift) {
+    for (std::uint32_t i = at >> shift; i < blocks(k) && left >= 1u << shift;
+         ++i, left -= 1u << shift) {
       emit(std::size_t{1} << shift, is_bin(j) && is_used(bin(j), i) ? State::used : State::free);
     }
     emit(left, State::metadata);
   };
   emit(header_bytes, State::metadata);
-  for (std::uint32_t j = 1; j < chunk_pages(); ++j) emit_blocks(j, page_bytes() - header_bytes, header_bytes);
+  for (std::uint32_t j = 1; j < chunk_pages(); ++j)
+    emit_blocks(j, page_bytes() - header_bytes, header_bytes);
   for (std::uint32_t j = 1; j < chunk_pages(); ++j) {
     if (is_bin(j) && (bin(j)->state & dead) != 0) {
       emit(page_bytes(), State::held);

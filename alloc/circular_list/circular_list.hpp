@@ -35,8 +35,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "alloc/primitives/lane_group.hpp"
 #include "alloc/circular_list/presplit.hpp"
+#include "alloc/primitives/lane_group.hpp"
 
 namespace heapwood::alloc {
 
@@ -46,7 +46,9 @@ struct FirstOffset {
   static constexpr unsigned stride = 8;
   std::uint32_t* offsets;
   std::uint32_t heap_units;
-  SIMT_FN void operator()(std::size_t i) const { offsets[i * stride] = static_cast<std::uint32_t>(i) * heap_units; }
+  SIMT_FN void operator()(std::size_t i) const {
+    offsets[i * stride] = static_cast<std::uint32_t>(i) * heap_units;
+  }
 };
 
 enum class Offsets { one, per_multiprocessor };
@@ -57,7 +59,8 @@ class CircularList {
  public:
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
-    const std::uint64_t wanted = bytes == 0 ? 1 : (bytes - 1 + (std::uint64_t{1} << unit_shift_)) >> unit_shift_;
+    const std::uint64_t wanted =
+        bytes == 0 ? 1 : (bytes - 1 + (std::uint64_t{1} << unit_shift_)) >> unit_shift_;
     if (bytes > (std::uint64_t{shape_.units} << unit_shift_)) return nullptr;
     const auto units = static_cast<std::uint32_t>(wanted);
     const bool large = units > shape_.rest_piece();
@@ -73,7 +76,8 @@ class CircularList {
   template <class Thread>
   SIMT_INLINE void deallocate(Thread& thread, void* block) {
     if (block == nullptr) return;
-    const auto at = static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory_) >> unit_shift_);
+    const auto at =
+        static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory_) >> unit_shift_);
     std::uint32_t link = headers_.link_of_owned(at);
     headers_.mark_busy(at, link);
     const Piece piece = shape_.piece(at);
@@ -94,18 +98,21 @@ class CircularList {
     // together.
     std::uint32_t run = 0;
     const auto end_run = [&](std::uint32_t at) {
-      if (run != 0) visit(Region{memory_offset_ + bytes(at - run), bytes(run), Region::State::free});
+      if (run != 0)
+        visit(Region{memory_offset_ + bytes(at - run), bytes(run), Region::State::free});
       run = 0;
     };
     for (std::uint32_t at = 0; at < shape_.units;) {
       const auto [next, free] = window.read(at);
-      if (next <= at) throw Error(Exit::failed, "circular list: broken link at unit " + std::to_string(at));
+      if (next <= at)
+        throw Error(Exit::failed, "circular list: broken link at unit " + std::to_string(at));
       const Piece piece = shape_.piece(at);
       if (free && at >= shape_.rest() && at == piece.begin && next == piece.end) {
         run += next - at;
       } else {
         end_run(at);
-        visit(Region{memory_offset_ + bytes(at), bytes(next - at), free ? Region::State::free : Region::State::used});
+        visit(Region{memory_offset_ + bytes(at), bytes(next - at),
+                     free ? Region::State::free : Region::State::used});
       }
       at = next;
     }
@@ -116,7 +123,8 @@ class CircularList {
 
  protected:
   template <class Device>
-  void lay_out(const AllocatorTraits& traits, Pool pool, const AllocatorOptions& options, const Device& device) {
+  void lay_out(const AllocatorTraits& traits, Pool pool, const AllocatorOptions& options,
+               const Device& device) {
     check_pool(traits, pool);
     wait_ = options.wait_when_full;
     pool_bytes_ = pool.bytes;
@@ -125,15 +133,19 @@ class CircularList {
     // A small pool has fewer heaps than that; then some offsets are not used.
     const std::uint32_t max_heaps =
         static_cast<std::uint32_t>(std::clamp<std::uint64_t>(pool.bytes / 1024, 1, wanted_heaps));
-    const std::size_t table_offset = 256 + round_up((max_heaps + 1) * FirstOffset::stride * sizeof(std::uint32_t), 256);
+    const std::size_t table_offset =
+        256 + round_up((max_heaps + 1) * FirstOffset::stride * sizeof(std::uint32_t), 256);
     // The table of pieces reduces the units, which in turn determine its size.
     for (std::size_t pieces_bytes = 0, needed = 0;; pieces_bytes = needed) {
-      const std::size_t rest = pool.bytes - table_offset - 512 - Headers::entry_bytes - pieces_bytes;
+      const std::size_t rest =
+          pool.bytes - table_offset - 512 - Headers::entry_bytes - pieces_bytes;
       std::uint64_t units = 0;
-      for (unit_shift_ = 4; (units = rest / (bytes(1) + Headers::entry_bytes)) >= header::next;) ++unit_shift_;
+      for (unit_shift_ = 4; (units = rest / (bytes(1) + Headers::entry_bytes)) >= header::next;)
+        ++unit_shift_;
       const std::size_t smallest = (options.smallest_chunk + bytes(1) - 1) >> unit_shift_;
-      shape_ = PresplitShape::choose(static_cast<std::uint32_t>(units), max_heaps,
-                                     static_cast<std::uint32_t>(std::min<std::size_t>(smallest, units)));
+      shape_ =
+          PresplitShape::choose(static_cast<std::uint32_t>(units), max_heaps,
+                                static_cast<std::uint32_t>(std::min<std::size_t>(smallest, units)));
       needed = PieceTable::bytes(shape_.table_size());
       if (needed <= pieces_bytes) break;
     }
@@ -154,7 +166,8 @@ class CircularList {
   // many each time; draws in the rest; laps.
   static constexpr std::uint32_t hops_from_offset = 4, hops_per_turn = 8, draws_per_level = 16,
                                  first_rest_turn = draws_per_level * 32,
-                                 first_lap = first_rest_turn + 4 * draws_per_level, own_turns = 18, max_hops_turn = 16;
+                                 first_lap = first_rest_turn + 4 * draws_per_level, own_turns = 18,
+                                 max_hops_turn = 16;
 
   // The state of a walk. `more` is the number of hops left in its piece; during a lap, whether the
   // walk began in the middle of its piece.
@@ -175,7 +188,8 @@ class CircularList {
     std::pair<std::uint32_t, bool> read(std::uint32_t at) {
       if (a.empty() || at - first >= a.size()) {
         first = at;
-        const std::size_t count = std::min<std::size_t>(std::size_t{1} << 20, std::size_t{last} - at + 1);
+        const std::size_t count =
+            std::min<std::size_t>(std::size_t{1} << 20, std::size_t{last} - at + 1);
         if constexpr (requires { headers.word; }) {
           a = host.read(headers.word + at, count);
         } else {
@@ -212,10 +226,12 @@ class CircularList {
 
   // Merges the free chunks from `link` on into the caller's chunk, at most `max_chunks` of them and
   // until it reaches `enough`. Returns how many.
-  SIMT_INLINE std::uint32_t absorb(std::uint32_t& link, std::uint32_t enough, std::uint32_t max_chunks) const {
+  SIMT_INLINE std::uint32_t absorb(std::uint32_t& link, std::uint32_t enough,
+                                   std::uint32_t max_chunks) const {
     std::uint32_t absorbed = 0;
     SIMT_ROLLED
-    for (std::uint32_t next = 0; absorbed < max_chunks && link < enough && headers_.take(link, next); ++absorbed) {
+    for (std::uint32_t next = 0;
+         absorbed < max_chunks && link < enough && headers_.take(link, next); ++absorbed) {
       headers_.erase(link);
       link = next;
     }
@@ -226,11 +242,13 @@ class CircularList {
   SIMT_INLINE void* attempt(Thread& thread, std::uint32_t units) {
     // Lanes that make the same request together act as one and share the blocks of one chunk. The
     // remaining lanes continue alone.
-    LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(static_cast<std::uintptr_t>(units))));
+    LaneGroup<Thread> group(
+        thread, thread.together(reinterpret_cast<const void*>(static_cast<std::uintptr_t>(units))));
     SIMT_ROLLED
     for (;;) {
       const std::uint64_t found = group.once([&] { return search(thread, units, group.size()); });
-      const auto at = static_cast<std::uint32_t>(found >> 32), end = static_cast<std::uint32_t>(found);
+      const auto at = static_cast<std::uint32_t>(found >> 32),
+                 end = static_cast<std::uint32_t>(found);
       const std::uint32_t blocks = group.alone() ? end != 0 : (end - at) / units, i = group.rank();
       const std::uint32_t mine = at + i * units;
       if (!group.alone() && i < blocks) {
@@ -257,8 +275,8 @@ class CircularList {
       Visit v = headers_.visit(w.at, units, w.piece.end);
       if (v.found == Found::claimed) {
         // Enough for all lanes, or for one of them.
-        std::uint32_t absorbed =
-            absorb(v.link, w.at + units * lanes < w.piece.end ? w.at + units * lanes : w.piece.end, ~0u);
+        std::uint32_t absorbed = absorb(
+            v.link, w.at + units * lanes < w.piece.end ? w.at + units * lanes : w.piece.end, ~0u);
         const bool enough = v.link - w.at >= units;
         if (enough) {
           v.link = split_off(thread, w, v.link, units, units * lanes, absorbed);
@@ -275,8 +293,9 @@ class CircularList {
   // Frees the units after the first `wanted`; adds to `removed` if there are none. Returns the new
   // end of the chunk.
   template <class Thread>
-  SIMT_INLINE std::uint32_t split_off(Thread& thread, const Walk& w, std::uint32_t end, std::uint32_t units,
-                                      std::uint32_t wanted, std::uint32_t& removed) const {
+  SIMT_INLINE std::uint32_t split_off(Thread& thread, const Walk& w, std::uint32_t end,
+                                      std::uint32_t units, std::uint32_t wanted,
+                                      std::uint32_t& removed) const {
     if (end - w.at >= wanted + units) {
       headers_.publish_free(w.at + wanted, end);  // before the link that leads to it
       end = w.at + wanted;
@@ -293,7 +312,8 @@ class CircularList {
 
   // Advances to the next position. Returns false if the walk is over.
   template <class Thread>
-  SIMT_INLINE bool advance(Thread& thread, Walk& w, const Visit& v, std::uint32_t units, std::uint32_t lanes) const {
+  SIMT_INLINE bool advance(Thread& thread, Walk& w, const Visit& v, std::uint32_t units,
+                           std::uint32_t lanes) const {
     const bool lap = w.turn >= first_lap;
     if (v.found == Found::nothing) {
       // The chunk was absorbed after the position was read, or is part of a block that began in
@@ -331,12 +351,15 @@ class CircularList {
   // small.
   SIMT_INLINE bool enter_piece(Walk& w, std::uint32_t units) const {
     // Both loads are in flight together.
-    const std::uint32_t free_chunks = pieces_.free_chunks(shape_.index(w.piece.begin)).load(simt::relaxed);
+    const std::uint32_t free_chunks =
+        pieces_.free_chunks(shape_.index(w.piece.begin)).load(simt::relaxed);
     const std::uint32_t start = pieces_.start(shape_.index(w.piece.begin)).load(simt::relaxed);
     const bool inside = start > w.piece.begin && start < w.piece.end;
     w.at = inside ? start : w.piece.begin;
-    w.more = w.turn < first_lap ? hops_from_offset + hops_per_turn * (w.turn < max_hops_turn ? w.turn : max_hops_turn)
-                                : inside;
+    w.more =
+        w.turn < first_lap
+            ? hops_from_offset + hops_per_turn * (w.turn < max_hops_turn ? w.turn : max_hops_turn)
+            : inside;
     return free_chunks != 0 && w.piece.end - w.piece.begin >= units;
   }
 
@@ -369,23 +392,30 @@ class CircularList {
   // rest; then the next piece, from which a lap over all pieces starts. Returns false if that lap
   // finds none.
   template <class Thread>
-  SIMT_INLINE bool draw_piece(Thread& thread, Walk& w, bool full, std::uint32_t units, std::uint32_t lanes) const {
-    const std::uint32_t wanted = units * lanes < shape_.root() || units > shape_.root() ? units * lanes : shape_.root();
+  SIMT_INLINE bool draw_piece(Thread& thread, Walk& w, bool full, std::uint32_t units,
+                              std::uint32_t lanes) const {
+    const std::uint32_t wanted =
+        units * lanes < shape_.root() || units > shape_.root() ? units * lanes : shape_.root();
     SIMT_ROLLED
     for (;; full = true) {
       std::uint32_t h = (thread.worker() * 32 + thread.lane() + w.turn * 0x5bd1e995u) * 0x9e3779b1u;
       h = (h ^ h >> 15) * 0x85ebca77u;
       h ^= h >> 13;
-      const auto of = [&](std::uint32_t n) { return static_cast<std::uint32_t>(std::uint64_t{h} * n >> 32); };
-      const std::uint32_t fit = w.turn < first_rest_turn ? shape_.fits(wanted) >> w.turn / draws_per_level : 0;
-      const bool own = offset_count == Offsets::per_multiprocessor && w.turn < own_turns && fit != 0;
+      const auto of = [&](std::uint32_t n) {
+        return static_cast<std::uint32_t>(std::uint64_t{h} * n >> 32);
+      };
+      const std::uint32_t fit =
+          w.turn < first_rest_turn ? shape_.fits(wanted) >> w.turn / draws_per_level : 0;
+      const bool own =
+          offset_count == Offsets::per_multiprocessor && w.turn < own_turns && fit != 0;
       const std::uint32_t in_heaps = own ? fit : fit * shape_.heaps;
       // A request for a large part of a piece of the rest finds few pieces of its size in a heap.
       const bool rest_too = fit == 0 || (!own && wanted > shape_.rest_piece() / 1024);
       const std::uint32_t n = of(in_heaps + (rest_too ? shape_.rest_pieces() : 0));
       if (n < in_heaps) {
         h *= 0x9e3779b1u;
-        w.piece = shape_.piece(shape_.position(own ? heap(thread) : of(shape_.heaps), 1 + (own ? n : n % fit)));
+        w.piece = shape_.piece(
+            shape_.position(own ? heap(thread) : of(shape_.heaps), 1 + (own ? n : n % fit)));
       } else {
         w.piece = shape_.piece(shape_.rest() + ((n - in_heaps) << shape_.rest_shift));
         if (fit == 0 && w.turn < first_rest_turn) w.turn = first_rest_turn;

@@ -58,10 +58,12 @@ struct FusedHeaders {
     for (;;) {
       const std::uint32_t link = h & header::next;
       if (h == 0) return {Found::nothing, 0};
-      if ((h & header::used) != 0) return {(h & header::busy) != 0 ? Found::busy : Found::used, link};
+      if ((h & header::used) != 0)
+        return {(h & header::busy) != 0 ? Found::busy : Found::used, link};
       if (link - at < units && !(link < end && is_joinable(link))) return {Found::small, link};
       // acquire: synchronizes with publish_free by the block's last owner.
-      if (entry.compare_exchange_strong(h, h | header::used | header::busy, simt::acquire, simt::relaxed)) {
+      if (entry.compare_exchange_strong(h, h | header::used | header::busy, simt::acquire,
+                                        simt::relaxed)) {
         return {Found::claimed, link};
       }
     }
@@ -78,7 +80,8 @@ struct FusedHeaders {
     if ((h & header::used) != 0) return false;
     link = h;
     // acquire: orders the last owner's accesses to this memory before the next owner's.
-    return entry.compare_exchange_strong(h, h | header::used | header::busy, simt::acquire, simt::relaxed);
+    return entry.compare_exchange_strong(h, h | header::used | header::busy, simt::acquire,
+                                         simt::relaxed);
   }
   // relaxed: only the owner stores here.
   SIMT_INLINE std::uint32_t link_of_owned(std::uint32_t at) const {
@@ -95,7 +98,9 @@ struct FusedHeaders {
   }
   SIMT_INLINE void erase(std::uint32_t at) const { entry(at).store(0, simt::relaxed); }
   // release: hands the block's memory to its next owner.
-  SIMT_INLINE void publish_free(std::uint32_t at, std::uint32_t link) const { entry(at).store(link, simt::release); }
+  SIMT_INLINE void publish_free(std::uint32_t at, std::uint32_t link) const {
+    entry(at).store(link, simt::release);
+  }
 
  private:
   SIMT_INLINE simt::atomic_ref<std::uint32_t> entry(std::uint32_t at) const {
@@ -134,10 +139,13 @@ struct SplitHeaders {
     // other walkers.
     if (link - at < units && !(link < end && is_joinable(link))) return {Found::small, link};
     // acquire: synchronizes with publish_free by the block's last owner.
-    if (!state_at(at).compare_exchange_strong(s, busy, simt::acquire, simt::relaxed)) return {Found::busy, link};
+    if (!state_at(at).compare_exchange_strong(s, busy, simt::acquire, simt::relaxed))
+      return {Found::busy, link};
     return {Found::claimed, link_at(at).load(simt::relaxed)};  // it no longer changes
   }
-  SIMT_INLINE bool is_joinable(std::uint32_t at) const { return state_at(at).load(simt::relaxed) == free; }
+  SIMT_INLINE bool is_joinable(std::uint32_t at) const {
+    return state_at(at).load(simt::relaxed) == free;
+  }
   SIMT_INLINE bool take(std::uint32_t at, std::uint32_t& link) const {
     std::uint32_t s = free;
     // acquire: orders the last owner's accesses to this memory before the next owner's.
@@ -145,12 +153,20 @@ struct SplitHeaders {
     link = link_at(at).load(simt::relaxed);
     return true;
   }
-  SIMT_INLINE std::uint32_t link_of_owned(std::uint32_t at) const { return link_at(at).load(simt::relaxed); }
+  SIMT_INLINE std::uint32_t link_of_owned(std::uint32_t at) const {
+    return link_at(at).load(simt::relaxed);
+  }
   // relaxed: a walker may follow an old link from here, but since it has met `busy` it does not
   // count the lap as complete.
-  SIMT_INLINE void mark_busy(std::uint32_t at, std::uint32_t) const { state_at(at).store(busy, simt::relaxed); }
-  SIMT_INLINE void publish_used(std::uint32_t at, std::uint32_t link) const { publish(at, link, used); }
-  SIMT_INLINE void publish_free(std::uint32_t at, std::uint32_t link) const { publish(at, link, free); }
+  SIMT_INLINE void mark_busy(std::uint32_t at, std::uint32_t) const {
+    state_at(at).store(busy, simt::relaxed);
+  }
+  SIMT_INLINE void publish_used(std::uint32_t at, std::uint32_t link) const {
+    publish(at, link, used);
+  }
+  SIMT_INLINE void publish_free(std::uint32_t at, std::uint32_t link) const {
+    publish(at, link, free);
+  }
   SIMT_INLINE void erase(std::uint32_t at) const { state_at(at).store(none, simt::relaxed); }
 
  private:

@@ -39,19 +39,24 @@ struct PresplitShape {
 
   // Chooses the shape. requested_min_chunk: units of a heap's smallest chunk, 0 = automatic. heaps:
   // the number wanted; a small pool gets fewer.
-  static PresplitShape choose(std::uint32_t units, std::uint32_t heaps, std::uint32_t requested_min_chunk) {
+  static PresplitShape choose(std::uint32_t units, std::uint32_t heaps,
+                              std::uint32_t requested_min_chunk) {
     constexpr std::uint32_t max_pieces = 12u << 10, max_rest_pieces = 1u << 6, min_piece = 16;
     PresplitShape s;
     s.units = units;
     s.heaps = heaps * min_piece <= units ? heaps : units / min_piece;
     if (s.heaps == 0) s.heaps = 1;
     const std::uint64_t share = (requested_min_chunk == 0 ? units / 2 : units) / s.heaps;
-    std::uint64_t min_chunk = simt::bit_floor(requested_min_chunk == 0 ? min_piece : requested_min_chunk);
-    const std::uint32_t max_levels =
-        simt::highest_bit(max_pieces / s.heaps + 1) > 0 ? simt::highest_bit(max_pieces / s.heaps + 1) : 1;
+    std::uint64_t min_chunk =
+        simt::bit_floor(requested_min_chunk == 0 ? min_piece : requested_min_chunk);
+    const std::uint32_t max_levels = simt::highest_bit(max_pieces / s.heaps + 1) > 0
+                                         ? simt::highest_bit(max_pieces / s.heaps + 1)
+                                         : 1;
     const auto total = [&](std::uint64_t levels) { return levels * (min_chunk << (levels - 1)); };
-    while (s.levels < (requested_min_chunk == 0 ? max_levels : 28) && total(s.levels + 1) <= share) ++s.levels;
-    if (requested_min_chunk == 0 || total(1) > share) min_chunk = share / (std::uint64_t{s.levels} << (s.levels - 1));
+    while (s.levels < (requested_min_chunk == 0 ? max_levels : 28) && total(s.levels + 1) <= share)
+      ++s.levels;
+    if (requested_min_chunk == 0 || total(1) > share)
+      min_chunk = share / (std::uint64_t{s.levels} << (s.levels - 1));
     s.root_shift = (min_chunk > 0 ? simt::highest_bit(min_chunk) : 0) + s.levels - 1;
     s.piece_levels = s.levels < max_levels ? s.levels : max_levels;
     while (s.piece_levels > 1 && (s.root() >> (s.piece_levels - 1)) < min_piece) --s.piece_levels;
@@ -66,7 +71,9 @@ struct PresplitShape {
   // Where the heaps end.
   SIMT_INLINE std::uint32_t rest() const { return heaps * heap_units(); }
   SIMT_INLINE std::uint32_t rest_piece() const { return 1u << rest_shift; }
-  SIMT_INLINE std::uint32_t rest_pieces() const { return (units - rest() + rest_piece() - 1) >> rest_shift; }
+  SIMT_INLINE std::uint32_t rest_pieces() const {
+    return (units - rest() + rest_piece() - 1) >> rest_shift;
+  }
 
   // The pieces of a heap, numbered as in equation 1, that have at least `wanted` units are 1 ...
   // fits(wanted).
@@ -78,7 +85,8 @@ struct PresplitShape {
   }
   SIMT_INLINE std::uint32_t position(std::uint32_t heap, std::uint32_t chunk) const {
     const unsigned level = simt::highest_bit(chunk);
-    return heap * heap_units() + (level << root_shift) + ((chunk - (1u << level)) << (root_shift - level));
+    return heap * heap_units() + (level << root_shift) +
+           ((chunk - (1u << level)) << (root_shift - level));
   }
   // The piece that contains a unit.
   SIMT_INLINE Piece piece(std::uint32_t at) const {
@@ -120,7 +128,9 @@ struct PieceTable {
   std::uint32_t* words = nullptr;
   std::uint32_t* sums = nullptr;
 
-  static constexpr std::size_t bytes(std::size_t entries) { return (2 * entries + (entries >> 8) + 1) * 4; }
+  static constexpr std::size_t bytes(std::size_t entries) {
+    return (2 * entries + (entries >> 8) + 1) * 4;
+  }
   static PieceTable at(std::byte* table, std::size_t entries) {
     std::uint32_t* words = reinterpret_cast<std::uint32_t*>(table);
     return {words, words + 2 * entries};
@@ -167,7 +177,8 @@ struct Presplit {
       const std::uint32_t at = shape.position(heap, chunk);
       free(at, at + (shape.root() >> simt::highest_bit(chunk)));
     } else if (i < chunks + shape.rest_pieces()) {
-      const Piece piece = shape.piece(shape.rest() + (static_cast<std::uint32_t>(i - chunks) << shape.rest_shift));
+      const Piece piece =
+          shape.piece(shape.rest() + (static_cast<std::uint32_t>(i - chunks) << shape.rest_shift));
       free(piece.begin, piece.end);
     } else {
       headers.init(shape.units, 0, true);  // the tail: always used, leads back to the start

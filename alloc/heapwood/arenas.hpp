@@ -65,7 +65,8 @@ class Arenas {
   SIMT_INLINE bool runs_begin_split() const { return shift >= 14; }
   // Returns the index of the arena that contains a block.
   SIMT_INLINE std::uint32_t index(const void* block) const {
-    return static_cast<std::uint32_t>(static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory) >> shift);
+    return static_cast<std::uint32_t>(
+        static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory) >> shift);
   }
   SIMT_INLINE Word count(std::uint32_t a) const { return Word(counts[a]); }
   SIMT_INLINE Word superblock(std::uint32_t s) const { return Word(superblock_words[s]); }
@@ -87,7 +88,8 @@ class Arenas {
   SIMT_INLINE bool take_arena(std::uint32_t a, std::uint32_t value) const {
     std::uint32_t expected = 0;
     // acquire: synchronizes with the frees of the last owner.
-    if (!count(a).compare_exchange_strong(expected, value, simt::acquire, simt::relaxed)) return false;
+    if (!count(a).compare_exchange_strong(expected, value, simt::acquire, simt::relaxed))
+      return false;
     if (ensure_split(a / per_superblock)) return true;
     undo_claim(a, value);
     return false;
@@ -98,7 +100,8 @@ class Arenas {
   SIMT_INLINE bool take_arena_if_split(std::uint32_t a, std::uint32_t value) const {
     std::uint32_t expected = 0;
     // acquire: synchronizes with the frees of the last owner.
-    if (!count(a).compare_exchange_strong(expected, value, simt::acquire, simt::relaxed)) return false;
+    if (!count(a).compare_exchange_strong(expected, value, simt::acquire, simt::relaxed))
+      return false;
     // acquire, after the count was taken: invariant 3.
     if (superblock(a / per_superblock).load(simt::acquire) == split) return true;
     undo_claim(a, value);
@@ -109,8 +112,8 @@ class Arenas {
   // where the search starts and should differ between callers. Searches the whole pool only if
   // `thorough`, which reads every count.
   template <class Team>
-  SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t r, std::uint32_t value, std::uint32_t seed,
-                                  bool thorough) const {
+  SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t r, std::uint32_t value,
+                                  std::uint32_t seed, bool thorough) const {
     const std::uint32_t used = used_arenas(team), hash = hashed(seed + used);
     const std::uint32_t at = scaled(hash, used);
     std::uint32_t a = r == 1 ? take_any_at(team, at & ~(Team::mask_width - 1), value, hash >> 8)
@@ -131,13 +134,17 @@ class Arenas {
   // Claims one arena per calling lane without a search. Lanes that find no free arena near their
   // start take unused arenas with one shared fetch_add, one per lane.
   template <class Thread>
-  SIMT_INLINE std::uint32_t claim_per_lane(const Thread& thread, std::uint32_t value, std::uint32_t seed) const {
+  SIMT_INLINE std::uint32_t claim_per_lane(const Thread& thread, std::uint32_t value,
+                                           std::uint32_t seed) const {
     const std::uint32_t used = used_arenas(SingleLane()), hash = hashed(seed + used);
-    std::uint32_t a = take_any_at(SingleLane(), scaled(hash, used) & ~(SingleLane::mask_width - 1), value, hash >> 8);
+    std::uint32_t a = take_any_at(SingleLane(), scaled(hash, used) & ~(SingleLane::mask_width - 1),
+                                  value, hash >> 8);
     if (a == none && used < arenas) {
       const LaneGroup<Thread> claimers(thread, thread.together());
       // relaxed: a hint; the counts decide.
-      a = claimers.once([&] { return Word(*high_water).fetch_add(claimers.size(), simt::relaxed); }) + claimers.rank();
+      a = claimers.once([&] {
+        return Word(*high_water).fetch_add(claimers.size(), simt::relaxed);
+      }) + claimers.rank();
       if (a >= arenas || !take_arena(a, value)) a = none;
     }
     return a;
@@ -157,7 +164,8 @@ class Arenas {
       ticket = searchers.once([&] { return word.fetch_add(searchers.size(), simt::relaxed); });
       const std::uint32_t s = (ticket + searchers.rank()) % superblocks,
                           bits = free_mask_of_superblock(SingleLane(), s);
-      const std::uint32_t found = searchers.first_of(bits != 0, s * per_superblock + simt::lowest_bit(bits), none);
+      const std::uint32_t found =
+          searchers.first_of(bits != 0, s * per_superblock + simt::lowest_bit(bits), none);
       if (found != none) return found;
     } while (ticket - begin < superblocks);
     return none;
@@ -173,8 +181,8 @@ class Arenas {
   // Kept short because it is called from kernels that fill the instruction cache, where a rarely
   // run function costs more by the code that it evicts than by its own execution.
   template <class Warp>
-  SIMT_INLINE std::uint32_t claim_without_search(Warp& warp, std::uint32_t value, std::uint32_t seed,
-                                                 std::uint32_t& known) const {
+  SIMT_INLINE std::uint32_t claim_without_search(Warp& warp, std::uint32_t value,
+                                                 std::uint32_t seed, std::uint32_t& known) const {
     const WholeWarp<Warp> team(warp);
     const std::uint32_t used = known;
     team.sync();  // all lanes have read `known`
@@ -185,7 +193,8 @@ class Arenas {
       std::uint32_t a = scaled(hash, used) & ~(per_superblock - 1);
       std::uint32_t* const words = counts + a;
       // relaxed: a look; the exchange decides.
-      const std::uint32_t bits = team.mask([&](std::uint32_t i) { return Word(words[i]).load(simt::relaxed) == 0; });
+      const std::uint32_t bits =
+          team.mask([&](std::uint32_t i) { return Word(words[i]).load(simt::relaxed) == 0; });
       const std::uint32_t behind = bits & ~0u << (hash >> 8) % per_superblock;
       a += simt::lowest_bit(behind != 0 ? behind : bits);
       taken = team.once([&] {
@@ -193,7 +202,8 @@ class Arenas {
           if (used > arenas / 8 * 3 && attempt + 1 < attempts) return none;
           // relaxed: the counts decide.
           a = used < arenas ? Word(*high_water).fetch_add(1, simt::relaxed) : none;
-          if (a - run_first < reserve) Word(*high_water).fetch_max(run_first + reserve, simt::relaxed);
+          if (a - run_first < reserve)
+            Word(*high_water).fetch_max(run_first + reserve, simt::relaxed);
           known = a < arenas ? a + 1 : arenas;
         }
         return a < arenas && take_arena(a, value) ? a : none;
@@ -211,21 +221,26 @@ class Arenas {
     const WholeWarp<Warp> team(warp);
     const std::uint32_t r0 = arenas_for(first), r1 = arenas_for(second);
     const bool in_superblocks = r0 > per_superblock || r1 > per_superblock;
-    if (r0 + r1 > arenas / 8 || (in_superblocks && (r0 - 1 < per_superblock || r1 - 1 < per_superblock))) return {};
+    if (r0 + r1 > arenas / 8 ||
+        (in_superblocks && (r0 - 1 < per_superblock || r1 - 1 < per_superblock)))
+      return {};
     const std::uint32_t up = in_superblocks ? per_superblock - 1 : 0, down = in_superblocks ? 5 : 0;
     const std::uint32_t n = (r0 + up) >> down, more = (r1 + up) >> down, all = n + more;
-    const std::uint32_t head = head_word(n, in_superblocks), second_head = head_word(more, in_superblocks);
+    const std::uint32_t head = head_word(n, in_superblocks),
+                        second_head = head_word(more, in_superblocks);
     const auto value = [&](std::uint32_t i) { return i == n ? second_head : i == 0 ? head : body; };
     // The last superblock may have fewer arenas, so it is excluded. A power of two, so that the
     // ticket may wrap.
     const std::uint32_t capacity =
-        in_superblocks ? static_cast<std::uint32_t>(simt::bit_floor((superblocks - 1) / 4)) : run_capacity;
+        in_superblocks ? static_cast<std::uint32_t>(simt::bit_floor((superblocks - 1) / 4))
+                       : run_capacity;
     std::uint32_t* const words = in_superblocks ? superblock_words : counts;
     SIMT_ROLLED
     for (std::uint32_t attempt = 0; attempt < attempts; ++attempt) {
       // relaxed: past the reserve the ticket is only a hint; the counts decide.
-      const std::uint64_t ticket = team.once(
-          [&] { return simt::global_ref(run_tickets[in_superblocks ? 1 : 0]).fetch_add(all, simt::relaxed); });
+      const std::uint64_t ticket = team.once([&] {
+        return simt::global_ref(run_tickets[in_superblocks ? 1 : 0]).fetch_add(all, simt::relaxed);
+      });
       const std::uint32_t below = static_cast<std::uint32_t>(ticket) & (capacity - 1);
       const std::uint32_t a = in_superblocks ? superblocks - 1 - below - all : run_first + below;
       if (!in_superblocks && ticket < reserve) {
@@ -248,7 +263,8 @@ class Arenas {
   // whose search fails releases the rest of the reserve, and from then on these arenas are like all
   // others.
   template <class Team>
-  SIMT_INLINE bool take_reserved(const Team& team, std::uint32_t below, std::uint32_t n, std::uint32_t more) const {
+  SIMT_INLINE bool take_reserved(const Team& team, std::uint32_t below, std::uint32_t n,
+                                 std::uint32_t more) const {
     const bool fits = n + more <= reserve - below;
     if (!fits) {
       release_reserved_from(team, below);
@@ -264,8 +280,8 @@ class Arenas {
   template <class Team>
   SIMT_INLINE std::uint32_t release_reserve(const Team& team) const {
     if (reserve == 0) return 0;
-    const std::uint64_t ticket =
-        team.once([&] { return simt::global_ref(run_tickets[0]).fetch_add(reserve, simt::relaxed); });
+    const std::uint64_t ticket = team.once(
+        [&] { return simt::global_ref(run_tickets[0]).fetch_add(reserve, simt::relaxed); });
     if (ticket >= reserve) return 0;
     release_reserved_from(team, static_cast<std::uint32_t>(ticket));
     return reserve - static_cast<std::uint32_t>(ticket);
@@ -281,16 +297,21 @@ class Arenas {
     count(a).fetch_add(blocks - open, simt::relaxed);
   }
   // Releases an arena claimed with `value` and not used. relaxed: nothing was written there.
-  SIMT_INLINE void undo_claim(std::uint32_t a, std::uint32_t value) const { count(a).fetch_sub(value, simt::relaxed); }
+  SIMT_INLINE void undo_claim(std::uint32_t a, std::uint32_t value) const {
+    count(a).fetch_sub(value, simt::relaxed);
+  }
 
   // Number of arenas in a block of n granules.
-  SIMT_INLINE std::uint32_t arenas_for(std::uint32_t n) const { return (n + granules() - 1) >> (shift - 4); }
+  SIMT_INLINE std::uint32_t arenas_for(std::uint32_t n) const {
+    return (n + granules() - 1) >> (shift - 4);
+  }
 
   // ---- spans ------------------------------------------------------------------------------------
 
   // Claims one block of more than one arena.
   template <class Team>
-  SIMT_INLINE std::byte* claim_span(const Team& team, std::size_t bytes, std::uint32_t seed, bool thorough) const {
+  SIMT_INLINE std::byte* claim_span(const Team& team, std::size_t bytes, std::uint32_t seed,
+                                    bool thorough) const {
     const std::size_t r = ((bytes - 1) >> shift) + 1;
     if (r > arenas) return nullptr;
     if (r <= per_superblock) {
@@ -298,22 +319,25 @@ class Arenas {
       const std::uint32_t a = claim(team, n, span + n, seed, thorough);
       return a == none ? nullptr : place(a, 0);
     }
-    const std::uint32_t s = thorough ? claim_superblocks(team, static_cast<std::uint32_t>(r)) : none;
+    const std::uint32_t s =
+        thorough ? claim_superblocks(team, static_cast<std::uint32_t>(r)) : none;
     return s == none ? nullptr : place(s * per_superblock, 0);
   }
   // Returns the first word of the block that starts at arena a. If the superblock belongs to a
   // span, its counts mean nothing, so the superblock word takes precedence; both loads are in
   // flight together. relaxed: the word has belonged to the block's owner since the claim.
   SIMT_INLINE SpanHead span_at(std::uint32_t a) const {
-    const std::uint32_t s = a % per_superblock == 0 ? superblock(a / per_superblock).load(simt::relaxed) : 0,
+    const std::uint32_t s = a % per_superblock == 0
+                                ? superblock(a / per_superblock).load(simt::relaxed)
+                                : 0,
                         c = count(a).load(simt::relaxed);
     return {is_span(s) ? s : c, is_span(s)};
   }
   // Frees such a block.
   template <class Team>
   SIMT_INLINE void free_span(const Team& team, std::uint32_t a, SpanHead head) const {
-    release_words(team, head.in_superblocks ? superblock_words + a / per_superblock : counts + a, head.word - span,
-                  head.word);
+    release_words(team, head.in_superblocks ? superblock_words + a / per_superblock : counts + a,
+                  head.word - span, head.word);
   }
   // Frees a block that is known to consist of r > 1 arenas.
   template <class Team>
@@ -340,8 +364,9 @@ class Arenas {
   SIMT_INLINE std::uint32_t free_mask(const Team& team, std::uint32_t at) const {
     const bool in_span = is_span(superblock(at / per_superblock).load(simt::relaxed));
     std::uint32_t* const words = counts + at;  // one base address with small offsets
-    return team.mask(
-        [&](std::uint32_t i) { return static_cast<bool>((Word(words[i]).load(simt::relaxed) == 0) & !in_span); });
+    return team.mask([&](std::uint32_t i) {
+      return static_cast<bool>((Word(words[i]).load(simt::relaxed) == 0) & !in_span);
+    });
   }
   template <class Team>
   SIMT_INLINE std::uint32_t free_mask_of_superblock(const Team& team, std::uint32_t s) const {
@@ -355,19 +380,22 @@ class Arenas {
   template <class Team>
   SIMT_INLINE void release_reserved_from(const Team& team, std::uint32_t below) const {
     SIMT_ROLLED
-    for (std::uint32_t i = below + team.first(); i < reserve; i += team.stride()) undo_claim(run_first + i, body);
+    for (std::uint32_t i = below + team.first(); i < reserve; i += team.stride())
+      undo_claim(run_first + i, body);
   }
 
   // Changes words[i] from 0 to value(i) for all i < r; all of them or none.
   template <class Team, class Value>
-  SIMT_INLINE bool take_words(const Team& team, std::uint32_t* words, std::uint32_t r, Value value) const {
+  SIMT_INLINE bool take_words(const Team& team, std::uint32_t* words, std::uint32_t r,
+                              Value value) const {
     std::uint32_t taken = 0;
     bool mine = true;
     SIMT_ROLLED
     for (std::uint32_t i = team.first(); mine && i < r; i += team.stride()) {
       std::uint32_t expected = 0;
       // acquire: synchronizes with the frees of the last owners.
-      mine = Word(words[i]).compare_exchange_strong(expected, value(i), simt::acquire, simt::relaxed);
+      mine =
+          Word(words[i]).compare_exchange_strong(expected, value(i), simt::acquire, simt::relaxed);
       taken += mine;
     }
     if (team.all(mine)) return true;
@@ -383,7 +411,8 @@ class Arenas {
   }
   // Undoes take_words with span_words. release: hands the memory to the next owner.
   template <class Team>
-  SIMT_INLINE void release_words(const Team& team, std::uint32_t* words, std::uint32_t r, std::uint32_t value) const {
+  SIMT_INLINE void release_words(const Team& team, std::uint32_t* words, std::uint32_t r,
+                                 std::uint32_t value) const {
     SIMT_ROLLED
     for (std::uint32_t i = team.first(); i < r; i += team.stride()) {
       Word(words[i]).fetch_sub(i == 0 ? value : body, simt::release);
@@ -395,22 +424,28 @@ class Arenas {
   SIMT_INLINE bool ensure_split(std::uint32_t s) const {
     // acquire: synchronizes with the free of a previous span.
     std::uint32_t seen = superblock(s).load(simt::acquire);
-    if (seen == 0 && superblock(s).compare_exchange_strong(seen, split, simt::acquire, simt::acquire)) return true;
+    if (seen == 0 &&
+        superblock(s).compare_exchange_strong(seen, split, simt::acquire, simt::acquire))
+      return true;
     return !is_span(seen);
   }
 
   // Takes arenas [a, a + r) and establishes invariant 3 for them.
   template <class Team>
-  SIMT_INLINE bool take_run_at(const Team& team, std::uint32_t a, std::uint32_t r, std::uint32_t value) const {
-    return take_words(team, counts + a, r, span_words(value)) && ensure_split_or_undo(team, a, r, span_words(value));
+  SIMT_INLINE bool take_run_at(const Team& team, std::uint32_t a, std::uint32_t r,
+                               std::uint32_t value) const {
+    return take_words(team, counts + a, r, span_words(value)) &&
+           ensure_split_or_undo(team, a, r, span_words(value));
   }
   // Establishes invariant 3 for arenas whose counts are already taken. Gives the counts back if a
   // superblock belongs to a span.
   template <class Team, class Value>
-  SIMT_INLINE bool ensure_split_or_undo(const Team& team, std::uint32_t a, std::uint32_t r, Value value) const {
+  SIMT_INLINE bool ensure_split_or_undo(const Team& team, std::uint32_t a, std::uint32_t r,
+                                        Value value) const {
     bool split_all = true;
     SIMT_ROLLED
-    for (std::uint32_t s = a / per_superblock + team.first(); s <= (a + r - 1) / per_superblock; s += team.stride()) {
+    for (std::uint32_t s = a / per_superblock + team.first(); s <= (a + r - 1) / per_superblock;
+         s += team.stride()) {
       split_all = ensure_split(s) && split_all;
     }
     if (team.all(split_all)) return true;
@@ -440,7 +475,8 @@ class Arenas {
 
   // Takes r adjacent arenas whose first is in superblock s.
   template <class Team>
-  SIMT_INLINE std::uint32_t take_run(const Team& team, std::uint32_t s, std::uint32_t r, std::uint32_t value) const {
+  SIMT_INLINE std::uint32_t take_run(const Team& team, std::uint32_t s, std::uint32_t r,
+                                     std::uint32_t value) const {
     std::uint64_t bits = free_mask_of_superblock(team, s);
     if (s + 1 < superblocks) bits |= std::uint64_t{free_mask_of_superblock(team, s + 1)} << 32;
     SIMT_ROLLED
@@ -459,7 +495,8 @@ class Arenas {
     return none;
   }
   template <class Team>
-  SIMT_INLINE std::uint32_t search_run(const Team& team, std::uint32_t r, std::uint32_t value) const {
+  SIMT_INLINE std::uint32_t search_run(const Team& team, std::uint32_t r,
+                                       std::uint32_t value) const {
     SIMT_ROLLED
     for (std::uint32_t s = 0; s < superblocks; ++s) {
       const std::uint32_t a = take_run(team, s, r, value);
@@ -470,11 +507,13 @@ class Arenas {
 
   // Takes r adjacent arenas that have probably never been used.
   template <class Team>
-  SIMT_INLINE std::uint32_t take_unused(const Team& team, std::uint32_t r, std::uint32_t value) const {
+  SIMT_INLINE std::uint32_t take_unused(const Team& team, std::uint32_t r,
+                                        std::uint32_t value) const {
     SIMT_ROLLED
     for (;;) {
       // relaxed: a hint; the counts decide.
-      const std::uint32_t a = team.once([&] { return Word(*high_water).fetch_add(r, simt::relaxed); });
+      const std::uint32_t a =
+          team.once([&] { return Word(*high_water).fetch_add(r, simt::relaxed); });
       if (a >= arenas || r > arenas - a) return none;
       if (take_run_at(team, a, r, value)) return a;
       // Advances past the superblocks of a span and past the reserve.
@@ -482,7 +521,8 @@ class Arenas {
         const std::uint32_t last = a + r - 1, s = last / per_superblock;
         if (is_span(superblock(s).load(simt::relaxed)))
           Word(*high_water).fetch_max((s + 1) * per_superblock, simt::relaxed);
-        if (last - run_first < reserve) Word(*high_water).fetch_max(run_first + reserve, simt::relaxed);
+        if (last - run_first < reserve)
+          Word(*high_water).fetch_max(run_first + reserve, simt::relaxed);
         return 0u;
       });
     }
@@ -499,14 +539,18 @@ class Arenas {
     for (unsigned pass = 0; pass < 2; ++pass) {
       std::uint32_t run = 0;
       SIMT_ROLLED
-      for (std::uint32_t at = (superblocks - 1) / Team::mask_width * Team::mask_width + Team::mask_width; at > 0;) {
+      for (std::uint32_t at =
+               (superblocks - 1) / Team::mask_width * Team::mask_width + Team::mask_width;
+           at > 0;) {
         at -= Team::mask_width;
         // relaxed: a look; the exchange decides.
         std::uint32_t* const words = superblock_words + at;
-        std::uint32_t bits = team.mask([&](std::uint32_t i) { return Word(words[i]).load(simt::relaxed) == 0; });
+        std::uint32_t bits =
+            team.mask([&](std::uint32_t i) { return Word(words[i]).load(simt::relaxed) == 0; });
         SIMT_ROLLED
         for (std::uint32_t i = Team::mask_width; i-- > 0;) {
-          const bool free = (bits >> i & 1) != 0 || (pass > 0 && at + i < superblocks && unsplit(team, at + i));
+          const bool free =
+              (bits >> i & 1) != 0 || (pass > 0 && at + i < superblocks && unsplit(team, at + i));
           run = free ? run + 1 : 0;
           // The last superblock may be too small.
           if (run < k || r > arenas - (at + i) * per_superblock) continue;
@@ -527,13 +571,16 @@ class Arenas {
       std::uint32_t expected = split;
       // acquire: synchronizes with the free of a previous span; the next owner synchronizes with
       // that through the release below.
-      return superblock(s).compare_exchange_strong(expected, locked, simt::acquire, simt::relaxed) ? 1u : 0u;
+      return superblock(s).compare_exchange_strong(expected, locked, simt::acquire, simt::relaxed)
+                 ? 1u
+                 : 0u;
     }) != 0;
     if (!mine) return false;
     const bool empty = take_words(team, counts + s * per_superblock, n, span_words(body));
     team.sync();
     // release: hands all of its arenas to the next owner.
-    team.once([&] { return superblock(s).fetch_sub(empty ? locked : locked - split, simt::release); });
+    team.once(
+        [&] { return superblock(s).fetch_sub(empty ? locked : locked - split, simt::release); });
     team.sync();
     // Must come after the superblock word has changed: a thread that takes a count from 0 again
     // then sees that the superblock has left `split` (invariant 3).

@@ -30,7 +30,8 @@ struct InitialWords {
     const std::uint32_t offset_in_runs =
         a.runs_begin_split() ? i * Arenas::per_superblock - a.run_first : a.run_capacity;
     const bool is_split = i * Arenas::per_superblock < slots || offset_in_runs < a.run_capacity;
-    if (i < padded_superblocks) a.superblock_words[i] = i >= a.superblocks ? body : is_split ? split : 0;
+    if (i < padded_superblocks)
+      a.superblock_words[i] = i >= a.superblocks ? body : is_split ? split : 0;
     if (i < slots) {
       shared.slots[i * SharedArenas::slot_stride] = Slot(i, 0, 0).bits();
       shared.slots[i * SharedArenas::slot_stride + 1] = Refusals::none;
@@ -54,13 +55,15 @@ class Layout {
   //
   // At most 1/16 of the arenas are open in slots, and there are at most as many slots as the
   // multiprocessors of a large GPU use.
-  static SharedArenas plan(Pool pool, bool has_persistent_warps = false, std::size_t spare_bytes_for_warps = 0) {
+  static SharedArenas plan(Pool pool, bool has_persistent_warps = false,
+                           std::size_t spare_bytes_for_warps = 0) {
     SharedArenas shared;
     Arenas& a = shared.arenas;
     a.shift = std::clamp(simt::highest_bit(pool.bytes / 2048 + 1), min_shift, small_pool_shift);
     for (const std::size_t mebibytes : {48, 96}) a.shift += pool.bytes >> 20 >= mebibytes ? 1 : 0;
     if (has_persistent_warps && pool.bytes / min_arenas_for_warps >> (max_shift + 1) > 0) {
-      const unsigned persistent_shift = simt::highest_bit(spare_bytes_for_warps / min_arenas_for_warps | 1);
+      const unsigned persistent_shift =
+          simt::highest_bit(spare_bytes_for_warps / min_arenas_for_warps | 1);
       a.shift = std::clamp(persistent_shift, max_shift + 1, max_persistent_shift);
     }
     if (has_persistent_warps && pool.bytes >> 20 >= 8 && pool.bytes >> 20 < 16) --a.shift;
@@ -75,10 +78,12 @@ class Layout {
     for (std::uint64_t n = pool.bytes >> a.shift;; --n) {
       a.arenas = static_cast<std::uint32_t>(n);
       a.superblocks = (a.arenas + Arenas::per_superblock - 1) / Arenas::per_superblock;
-      shared.slot_mask = std::min(max_slots, static_cast<std::uint32_t>(simt::bit_floor(n / 16 + 1))) - 1;
+      shared.slot_mask =
+          std::min(max_slots, static_cast<std::uint32_t>(simt::bit_floor(n / 16 + 1))) - 1;
       const std::size_t slots_at = head_bytes + hints * line;
       const std::size_t superblocks_at = slots_at + (shared.slot_mask + 1) * line;
-      const std::size_t counts_at = superblocks_at + round_up(padded_superblocks(a) * sizeof(std::uint32_t), line);
+      const std::size_t counts_at =
+          superblocks_at + round_up(padded_superblocks(a) * sizeof(std::uint32_t), line);
       const std::size_t memory_at = round_up(counts_at + a.superblocks * line, 256);
       if (memory_at + (std::size_t{a.arenas} << a.shift) > pool.bytes) continue;
       // Runs are placed away from the arenas that persistent warps claim first
@@ -87,10 +92,12 @@ class Layout {
       const std::uint64_t quarter = std::max<std::uint64_t>(n / 4, 1);
       const bool has_large_arenas = a.shift > max_shift;
       a.run_capacity = static_cast<std::uint32_t>(simt::bit_floor(quarter));
-      a.run_first = static_cast<std::uint32_t>(3 * quarter) - (has_large_arenas ? a.run_capacity : 0);
+      a.run_first =
+          static_cast<std::uint32_t>(3 * quarter) - (has_large_arenas ? a.run_capacity : 0);
       // The reserve is hidden from all other allocations until a search fails. It is at most half
       // of the spare memory, so that no request has to wait for memory held in it.
-      const bool has_spare_memory = spare_bytes_for_warps / 2 >= std::size_t{a.run_capacity} << a.shift;
+      const bool has_spare_memory = spare_bytes_for_warps / 2 >= std::size_t{a.run_capacity}
+                                                                     << a.shift;
       a.reserve = has_large_arenas && has_spare_memory ? a.run_capacity : 0;
       a.high_water = word(pool, head_bytes);
       a.search_tickets = word(pool, head_bytes + line);
@@ -111,7 +118,8 @@ class Layout {
     simt::device_upload(device.id(), pool.base, &shared, sizeof(shared));
     const std::uint32_t used = shared.slot_mask + 1;
     simt::device_upload(device.id(), a.high_water, &used, sizeof(used));
-    device.for_each(std::size_t{a.superblocks} * Arenas::per_superblock, InitialWords{shared, padded_superblocks(a)});
+    device.for_each(std::size_t{a.superblocks} * Arenas::per_superblock,
+                    InitialWords{shared, padded_superblocks(a)});
   }
 
   // Visits the regions of the pool in order of offset.
@@ -126,7 +134,8 @@ class Layout {
     auto counts = host.read(a.counts, std::size_t{a.superblocks} * Arenas::per_superblock);
     const auto superblocks = host.read(a.superblock_words, a.superblocks);
     const auto slots = host.read(shared.slots, (shared.slot_mask + 1) * SharedArenas::slot_stride);
-    for (std::uint64_t i = host.read(a.run_tickets); i < a.reserve; ++i) counts[a.run_first + i] = 0;
+    for (std::uint64_t i = host.read(a.run_tickets); i < a.reserve; ++i)
+      counts[a.run_first + i] = 0;
     std::map<std::uint32_t, Slot> in_slot;
     for (std::uint32_t i = 0; i <= shared.slot_mask; ++i) {
       const Slot slot(slots[i * SharedArenas::slot_stride]);
@@ -177,7 +186,8 @@ class Layout {
   }
 
  private:
-  static constexpr unsigned min_shift = 8, small_pool_shift = 12, max_shift = 14, max_persistent_shift = 18;
+  static constexpr unsigned min_shift = 8, small_pool_shift = 12, max_shift = 14,
+                            max_persistent_shift = 18;
   static constexpr std::size_t min_arenas_for_warps = 12288;
   static constexpr std::uint32_t max_slots = 2048;
   // Limits what the lanes that share a slot can add to its 24-bit granule counter
@@ -187,9 +197,13 @@ class Layout {
   static_assert(sizeof(SharedArenas) <= head_bytes);
   static_assert(Arenas::per_superblock * sizeof(std::uint32_t) == line);
 
-  static std::uint32_t* word(Pool pool, std::size_t at) { return reinterpret_cast<std::uint32_t*>(pool.base + at); }
+  static std::uint32_t* word(Pool pool, std::size_t at) {
+    return reinterpret_cast<std::uint32_t*>(pool.base + at);
+  }
   // Number of superblock words, padded to the width of one look by a search.
-  static std::uint32_t padded_superblocks(const Arenas& a) { return (a.superblocks + 31) / 32 * 32; }
+  static std::uint32_t padded_superblocks(const Arenas& a) {
+    return (a.superblocks + 31) / 32 * 32;
+  }
 };
 
 }  // namespace heapwood::alloc::arena

@@ -25,7 +25,8 @@ template <class Warp>
 class PrivateArena {
  public:
   // `self` is the copy of `shared` in the pool.
-  SIMT_INLINE PrivateArena(const SharedArenas& shared, const SharedArenas* self, Warp& warp, WarpState& state)
+  SIMT_INLINE PrivateArena(const SharedArenas& shared, const SharedArenas* self, Warp& warp,
+                           WarpState& state)
       : arenas_(shared.arenas), state_(state) {
     if (warp.lane() == 0) {
       state_.own[0] = state_.own[1] = {};
@@ -39,7 +40,8 @@ class PrivateArena {
   }
   // Claims arenas before the warp waits for its first work. Optional; called at most once.
   SIMT_INLINE void begin(Warp& warp) {
-    if (state_.has_ample_arenas) claim_initial_arenas(arenas_, warp, state_, state_.self->slot_mask + 1);
+    if (state_.has_ample_arenas)
+      claim_initial_arenas(arenas_, warp, state_, state_.self->slot_mask + 1);
     const bool warms_cache = warp.worker() % 2 == 1 && warp.worker() < warp.workers() / 8 + 2;
     if (state_.allocates_runs_directly && warms_cache) warm_instruction_cache(warp);
   }
@@ -50,8 +52,9 @@ class PrivateArena {
     const WarpArena from = state_.own[0];
     const std::uint32_t used = from.used + first + second;
     if (used > arenas_.granules()) {
-      return first + second > arenas_.granules() ? allocate_pair_as_ticket_runs(warp, state_, first, second)
-                                                 : allocate_pair_in_next(warp, state_, first, second);
+      return first + second > arenas_.granules()
+                 ? allocate_pair_as_ticket_runs(warp, state_, first, second)
+                 : allocate_pair_in_next(warp, state_, first, second);
     }
     const std::uint32_t live = from.live + (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0);
     warp.sync();  // all lanes have read
@@ -65,8 +68,8 @@ class PrivateArena {
   // Frees a block of n granules and allocates two, if that needs no call out of line. Returns false
   // if it does; then nothing has happened. The contents of the freed block stay intact until the
   // warp's next call, because only calls reuse an arena or hand the list over.
-  SIMT_INLINE bool try_exchange(Warp& warp, void* block, std::uint32_t n, std::uint32_t first, std::uint32_t second,
-                                BlockPair& blocks) {
+  SIMT_INLINE bool try_exchange(Warp& warp, void* block, std::uint32_t n, std::uint32_t first,
+                                std::uint32_t second, BlockPair& blocks) {
     const WarpArena own = state_.own[0];
     const std::uint32_t used = own.used + first + second;
     if (used > arenas_.granules()) return false;
@@ -176,7 +179,8 @@ class PrivateArena {
   // Allocates two blocks that do not fit the current arena from another one, where arenas are
   // ample. Nearly all calls out of line are to this function, so it does everything in one piece:
   // it closes the previous arena, flushes the deferred frees and claims the next arena.
-  static SIMT_OUTLINE BlockPair allocate_pair_in_next(Warp warp, State at, std::uint32_t first, std::uint32_t second) {
+  static SIMT_OUTLINE BlockPair allocate_pair_in_next(Warp warp, State at, std::uint32_t first,
+                                                      std::uint32_t second) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     if (!state.has_ample_arenas) return allocate_pair_slow_fallback(warp, state, first, second);
@@ -198,7 +202,8 @@ class PrivateArena {
       if (i < deferred) {
         decrement = 1;
         if (!previous.contains(state.deferred[i], arenas)) a = arenas.index(state.deferred[i]);
-      } else if (i == WarpState::max_deferred && replace_current && live != 0 && previous.base != nullptr) {
+      } else if (i == WarpState::max_deferred && replace_current && live != 0 &&
+                 previous.base != nullptr) {
         a = previous.index(arenas);
       }
       // release: hands over the blocks that this warp has freed.
@@ -206,8 +211,9 @@ class PrivateArena {
     }
     std::byte* base = previous.base;
     if (!replace_current || live != 0) {
-      const std::uint32_t a = arenas.claim_without_search(warp, replace_current ? open : blocks,
-                                                          search_seed(warp, current, arenas), state.known_used);
+      const std::uint32_t a =
+          arenas.claim_without_search(warp, replace_current ? open : blocks,
+                                      search_seed(warp, current, arenas), state.known_used);
       base = a != none ? arenas.place(a, 0) : nullptr;
     }
     warp.sync();  // all lanes have read; makes the claim's acquire visible to them
@@ -215,7 +221,8 @@ class PrivateArena {
       state.deferred_count = 0;
       state.own[1].live = live;
       if (replace_current) state.own[1] = base != nullptr ? current : WarpArena{};
-      if (replace_current && base != nullptr) state.own[0] = {.used = total, .live = blocks, .base = base};
+      if (replace_current && base != nullptr)
+        state.own[0] = {.used = total, .live = blocks, .base = base};
     }
     if (base == nullptr) return allocate_pair_slow_fallback(warp, state, first, second);
     return {base, base + std::size_t{first} * granule};
@@ -223,17 +230,21 @@ class PrivateArena {
   // Allocates two blocks of more than an arena together as runs of arenas, where runs are allocated
   // in turn. All warps may be waiting for a large node's split, so the latency is the minimum: one
   // access to L2.
-  static SIMT_OUTLINE BlockPair allocate_pair_as_ticket_runs(Warp warp, State at, std::uint32_t first,
+  static SIMT_OUTLINE BlockPair allocate_pair_as_ticket_runs(Warp warp, State at,
+                                                             std::uint32_t first,
                                                              std::uint32_t second) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     const std::uint32_t n = arenas.arenas_for(first), all = n + arenas.arenas_for(second);
     // The reserve serves runs of any length; past it each lane takes one arena.
     const std::uint32_t most = arenas.reserve != 0 ? arenas.reserve / 4 : Warp::width;
-    if (all > most || !state.allocates_runs_directly) return allocate_pair_slow_fallback(warp, state, first, second);
+    if (all > most || !state.allocates_runs_directly)
+      return allocate_pair_slow_fallback(warp, state, first, second);
     // relaxed: within the reserve each ticket is handed out once; past it the ticket is a hint, and
     // the counts decide.
-    std::uint64_t ticket = warp.lane() == 0 ? simt::global_ref(arenas.run_tickets[0]).fetch_add(all, simt::relaxed) : 0;
+    std::uint64_t ticket =
+        warp.lane() == 0 ? simt::global_ref(arenas.run_tickets[0]).fetch_add(all, simt::relaxed)
+                         : 0;
     ticket = warp.shfl(ticket, 0);
     const std::uint32_t below = static_cast<std::uint32_t>(ticket) & (arenas.run_capacity - 1);
     if (ticket >= arenas.reserve) {
@@ -247,15 +258,17 @@ class PrivateArena {
     return {block, block + (std::size_t{n} << arenas.shift)};
   }
   // The same once the reserve is used up: each lane takes one arena, in a single attempt.
-  static SIMT_OUTLINE BlockPair claim_runs_lane_by_lane(Warp warp, State at, std::uint32_t first, std::uint32_t second,
-                                                        std::uint32_t below) {
+  static SIMT_OUTLINE BlockPair claim_runs_lane_by_lane(Warp warp, State at, std::uint32_t first,
+                                                        std::uint32_t second, std::uint32_t below) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     const std::uint32_t n = arenas.arenas_for(first), all = n + arenas.arenas_for(second);
     const std::uint32_t i = warp.lane();
-    const std::uint32_t a = arenas.run_first + below, head = Arenas::head_word(i < n ? n : all - n, false);
+    const std::uint32_t a = arenas.run_first + below,
+                        head = Arenas::head_word(i < n ? n : all - n, false);
     const std::uint32_t value = i == 0 || i == n ? head : body;
-    const bool taken = i < all && below + i < arenas.run_capacity && arenas.take_arena_if_split(a + i, value);
+    const bool taken =
+        i < all && below + i < arenas.run_capacity && arenas.take_arena_if_split(a + i, value);
     if (warp.any(i < all && !taken)) {
       if (taken) arenas.undo_claim(a + i, value);
       return allocate_pair_slow_fallback(warp, state, first, second);
@@ -265,7 +278,8 @@ class PrivateArena {
     return {block, block + (std::size_t{n} << arenas.shift)};
   }
   // Slow path of allocate_pair: arenas are scarce or small, or an attempt has failed.
-  static SIMT_OUTLINE BlockPair allocate_pair_slow_fallback(Warp warp, State at, std::uint32_t first,
+  static SIMT_OUTLINE BlockPair allocate_pair_slow_fallback(Warp warp, State at,
+                                                            std::uint32_t first,
                                                             std::uint32_t second) {
     WarpState& state = *at;
     const std::uint32_t total = first + second;
@@ -276,7 +290,8 @@ class PrivateArena {
         if (blocks.first != nullptr) return blocks;
       }
     } else if (ensure_capacity_of_current(warp, state, total)) {
-      std::byte* const block = bump_allocate(warp, state, total, (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0));
+      std::byte* const block =
+          bump_allocate(warp, state, total, (first != 0 ? 1 : 0) + (second != 0 ? 1 : 0));
       return {block, block + std::size_t{first} * granule};
     }
     return allocate_pair_individually(warp, state, first, second);
@@ -291,7 +306,8 @@ class PrivateArena {
   // splits alone.
   SIMT_INLINE static bool large_blocks_are_rare(const Arenas& arenas) { return arenas.shift >= 15; }
   // Allocates n granules, which hold `blocks` blocks, from the current arena, which has the space.
-  SIMT_INLINE static std::byte* bump_allocate(Warp& warp, WarpState& state, std::uint32_t n, std::uint32_t blocks) {
+  SIMT_INLINE static std::byte* bump_allocate(Warp& warp, WarpState& state, std::uint32_t n,
+                                              std::uint32_t blocks) {
     const WarpArena from = state.own[0];
     warp.sync();  // all lanes have read
     if (warp.lane() == 0) {
@@ -314,8 +330,8 @@ class PrivateArena {
     if (previous.live != 0) {
       if (has_fewer_per_warp(arenas, warp, 1)) return false;
       flush_frees_and_close_arenas(warp, state, has_fewer_per_warp(arenas, warp, 3) ? 2 : 1);
-      const std::uint32_t a =
-          arenas.claim_without_search(warp, open, search_seed(warp, current, arenas), state.known_used);
+      const std::uint32_t a = arenas.claim_without_search(
+          warp, open, search_seed(warp, current, arenas), state.known_used);
       if (a == none) return false;
       next.base = arenas.place(a, 0);
     }
@@ -342,7 +358,9 @@ class PrivateArena {
         void* const block = allocate_run_from_tickets(warp, state, n);
         if (block != nullptr) return block;
         void* const found = search_for_span(warp, state, n);
-        return found != nullptr || !retire_idle_arenas_of_slots(warp, state) ? found : search_for_span(warp, state, n);
+        return found != nullptr || !retire_idle_arenas_of_slots(warp, state)
+                   ? found
+                   : search_for_span(warp, state, n);
       }
       if (state.own[0].used + n <= arenas.granules()) return bump_allocate(warp, state, n, 1);
       if (has_fewer_per_warp(arenas, warp, 1)) return allocate_shared(warp, state, n);
@@ -354,7 +372,8 @@ class PrivateArena {
   // Whether the pool has fewer than `per_warp` arenas per warp. Each warp holds two, and some are
   // needed for large blocks. With fewer than 3 a warp holds only the current one, with fewer than 1
   // none.
-  SIMT_INLINE static bool has_fewer_per_warp(const Arenas& arenas, Warp& warp, std::uint32_t per_warp) {
+  SIMT_INLINE static bool has_fewer_per_warp(const Arenas& arenas, Warp& warp,
+                                             std::uint32_t per_warp) {
     return arenas.arenas / per_warp < warp.workers();
   }
   SIMT_INLINE static void* allocate_shared(Warp warp, State at, std::uint32_t n) {
@@ -377,12 +396,15 @@ class PrivateArena {
     const std::uint32_t seed = search_seed(warp, current, arenas);
     const bool replace_current = n < current.used;
     flush_frees_and_close_arenas(warp, state, replace_current ? 1 : 0);
-    const std::uint32_t a = replace_current ? none : arenas.claim_without_search(warp, 1, seed, state.known_used);
-    void* const block = a != none ? arenas.place(a, 0) : claim_with_full_search(warp, state, n, seed, replace_current);
+    const std::uint32_t a =
+        replace_current ? none : arenas.claim_without_search(warp, 1, seed, state.known_used);
+    void* const block = a != none ? arenas.place(a, 0)
+                                  : claim_with_full_search(warp, state, n, seed, replace_current);
     warp.sync();  // makes the claim's acquire visible to all lanes
     return block;
   }
-  SIMT_INLINE static std::uint32_t search_seed(Warp& warp, const WarpArena& current, const Arenas& arenas) {
+  SIMT_INLINE static std::uint32_t search_seed(Warp& warp, const WarpArena& current,
+                                               const Arenas& arenas) {
     return warp.worker() + current.index(arenas) * 40503u;
   }
   // Allocates a block of more than an arena without a search.
@@ -391,27 +413,30 @@ class PrivateArena {
     return state.arenas.claim_runs(warp, n, 0).first;
   }
   // Claims an arena with a search; if there is none, allocates n granules from a slot.
-  static SIMT_OUTLINE void* claim_with_full_search(Warp warp, State at, std::uint32_t n, std::uint32_t seed,
-                                                   bool replace_current) {
+  static SIMT_OUTLINE void* claim_with_full_search(Warp warp, State at, std::uint32_t n,
+                                                   std::uint32_t seed, bool replace_current) {
     WarpState& state = *at;
     const WholeWarp<Warp> team(warp);
     const std::uint32_t slot = SharedArenas::slot_index(warp);
     bool searched = false;
-    const std::uint32_t a = state.self->claim(team, slot, n, replace_current ? open : 1, seed, searched);
+    const std::uint32_t a =
+        state.self->claim(team, slot, n, replace_current ? open : 1, seed, searched);
     if (a != none && !replace_current) return state.self->arenas.place(a, 0);
     if (a != none) {
       set_current(warp, state, {.used = 0, .live = 0, .base = state.self->arenas.place(a, 0)});
       return retry_marker();
     }
     return reinterpret_cast<void*>(team.once([&] {
-      return searched ? reinterpret_cast<std::uintptr_t>(SharedArenas::allocate_from_any_slot(state.self, slot, n))
+      return searched ? reinterpret_cast<std::uintptr_t>(
+                            SharedArenas::allocate_from_any_slot(state.self, slot, n))
                       : std::uintptr_t{0};
     }));
   }
   static SIMT_OUTLINE void* search_for_span(Warp warp, State at, std::uint32_t n) {
     WarpState& state = *at;
-    void* const block = state.self->arenas.claim_span(WholeWarp<Warp>(warp), std::size_t{n} * granule,
-                                                      search_seed(warp, state.own[0], state.arenas), true);
+    void* const block =
+        state.self->arenas.claim_span(WholeWarp<Warp>(warp), std::size_t{n} * granule,
+                                      search_seed(warp, state.own[0], state.arenas), true);
     warp.sync();  // makes the claim's acquire visible to all lanes
     return block;
   }
@@ -443,7 +468,8 @@ class PrivateArena {
     }
     apply_deferred_to_previous(warp, state);
     // Flushes early, so that not every further free has to scan the list.
-    if (state.deferred_count > WarpState::max_deferred / 3 * 2) flush_frees_and_close_arenas(warp, state, 0);
+    if (state.deferred_count > WarpState::max_deferred / 3 * 2)
+      flush_frees_and_close_arenas(warp, state, 0);
     const std::uint32_t deferred = state.deferred_count;
     warp.sync();  // all lanes have read
     if (warp.lane() == 0) {
@@ -507,7 +533,8 @@ class PrivateArena {
   }
   // Hands over the deferred frees; if `closing` is 1 or 2, also the previous arena; if it is 2,
   // also the current one.
-  static SIMT_OUTLINE void flush_frees_and_close_arenas(Warp warp, State at, std::uint32_t closing) {
+  static SIMT_OUTLINE void flush_frees_and_close_arenas(Warp warp, State at,
+                                                        std::uint32_t closing) {
     WarpState& state = *at;
     const Arenas& arenas = state.arenas;
     apply_deferred_to_previous(warp, state);

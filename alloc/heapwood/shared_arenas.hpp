@@ -45,10 +45,14 @@ struct SharedArenas {
   std::uint32_t* slot_search_tickets = nullptr;
 
   // The value of a slot without an arena. It is full, so the next request crosses the end.
-  SIMT_INLINE std::uint64_t vacant() const { return Slot(Slot::no_arena, 0, arenas.granules()).bits(); }
+  SIMT_INLINE std::uint64_t vacant() const {
+    return Slot(Slot::no_arena, 0, arenas.granules()).bits();
+  }
 
   using SlotWord = simt::atomic_ref<std::uint64_t>;
-  SIMT_INLINE SlotWord slot_word(std::uint32_t i) const { return SlotWord(slots[(i & slot_mask) * slot_stride]); }
+  SIMT_INLINE SlotWord slot_word(std::uint32_t i) const {
+    return SlotWord(slots[(i & slot_mask) * slot_stride]);
+  }
   template <class Thread>
   SIMT_INLINE static std::uint32_t slot_index(const Thread& thread) {
     return thread.sm() * slots_per_multiprocessor + thread.worker() % slots_per_multiprocessor;
@@ -58,8 +62,8 @@ struct SharedArenas {
   // arenas of slots. The search is thorough only if slot i has not just refused a request of this
   // size; if so, `searched` is set.
   template <class Team>
-  SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t i, std::uint32_t n, std::uint32_t value,
-                                  std::uint32_t seed, bool& searched) const {
+  SIMT_INLINE std::uint32_t claim(const Team& team, std::uint32_t i, std::uint32_t n,
+                                  std::uint32_t value, std::uint32_t seed, bool& searched) const {
     const std::uint32_t refusal = refuse(team, i, n);
     searched = Refusals::search_due(refusal);
     const std::uint32_t a = claim_after_refusal(team, refusal, value, seed + refusal * 40503u);
@@ -67,22 +71,28 @@ struct SharedArenas {
     return a;
   }
   template <class Team>
-  SIMT_INLINE std::byte* claim_span(const Team& team, std::uint32_t i, std::size_t bytes, std::uint32_t seed) const {
+  SIMT_INLINE std::byte* claim_span(const Team& team, std::uint32_t i, std::size_t bytes,
+                                    std::uint32_t seed) const {
     const std::size_t granules = bytes / granule;
-    const std::uint32_t n = granules < max_granules ? static_cast<std::uint32_t>(granules) : max_granules;
+    const std::uint32_t n =
+        granules < max_granules ? static_cast<std::uint32_t>(granules) : max_granules;
     const std::uint32_t refusal = refuse(team, i, n);
     const bool thorough = Refusals::search_due(refusal);
     std::byte* const block = claim_span(team, bytes, seed + refusal * 40503u, thorough);
     if (thorough)
-      team.once([&] { return block == nullptr ? refusals(i).record_failed_search(n) : refusals(i).clear(); });
+      team.once([&] {
+        return block == nullptr ? refusals(i).record_failed_search(n) : refusals(i).clear();
+      });
     return block;
   }
   // The same, independent of what slots have refused.
   template <class Team>
-  SIMT_INLINE std::byte* claim_span(const Team& team, std::size_t bytes, std::uint32_t seed, bool thorough) const {
+  SIMT_INLINE std::byte* claim_span(const Team& team, std::size_t bytes, std::uint32_t seed,
+                                    bool thorough) const {
     std::byte* block = nullptr;
     SIMT_ROLLED
-    for (unsigned turn = 0; block == nullptr && (turn == 0 || (turn == 1 && thorough && retire(team))); ++turn) {
+    for (unsigned turn = 0;
+         block == nullptr && (turn == 0 || (turn == 1 && thorough && retire(team))); ++turn) {
       block = arenas.claim_span(team, bytes, seed, thorough);
     }
     return block;
@@ -103,8 +113,10 @@ struct SharedArenas {
   }
   // The same for n granules, at most an arena's.
   template <class Thread>
-  SIMT_INLINE void* allocate_granules(Thread& thread, std::uint32_t n, const SharedArenas* self) const {
-    const LaneGroup<Thread> group(thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{n})));
+  SIMT_INLINE void* allocate_granules(Thread& thread, std::uint32_t n,
+                                      const SharedArenas* self) const {
+    const LaneGroup<Thread> group(
+        thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{n})));
     const std::uint32_t total = n * group.size();
     if (n > max_slot_request || total > arenas.granules() / 2) {
       return allocate_packed_slow(self, thread, group.lanes(), n);
@@ -112,8 +124,9 @@ struct SharedArenas {
     const std::uint32_t i = slot_index(thread);
     // acquire: synchronizes with the frees of the arena's last owners, through the claim and the
     // installation in the slot.
-    const Slot before(
-        group.once([&] { return slot_word(i).fetch_add(Slot(0, group.size(), total).bits(), simt::acquire); }));
+    const Slot before(group.once([&] {
+      return slot_word(i).fetch_add(Slot(0, group.size(), total).bits(), simt::acquire);
+    }));
     group.sync();
     if (before.granules() + total > arenas.granules())
       return allocate_block_slow(self, thread, group.lanes(), n, i, before.bits());
@@ -136,10 +149,13 @@ struct SharedArenas {
 
   // Allocates a block for one lane of slot i from any slot that has space. Called if there is no
   // free arena.
-  static SIMT_INLINE void* allocate_from_any_slot(const SharedArenas* self, std::uint32_t i, std::uint32_t n) {
+  static SIMT_INLINE void* allocate_from_any_slot(const SharedArenas* self, std::uint32_t i,
+                                                  std::uint32_t n) {
     const Arenas& arenas = self->arenas;
     void* block = nullptr;
-    const auto fits = [&](std::uint64_t bits) { return Slot(bits).granules() + n <= arenas.granules(); };
+    const auto fits = [&](std::uint64_t bits) {
+      return Slot(bits).granules() + n <= arenas.granules();
+    };
     self->search_slots(fits, [&](const SlotWord& slot) {
       // acquire: as in allocate_granules()
       const Slot before(slot.fetch_add(Slot(0, 1, n).bits(), simt::acquire));
@@ -158,13 +174,16 @@ struct SharedArenas {
   }
 
  private:
-  static constexpr std::uint64_t full = ~std::uint64_t{0}, refused = full - 1, needs_search = full - 2;
+  static constexpr std::uint64_t full = ~std::uint64_t{0}, refused = full - 1,
+                                 needs_search = full - 2;
   static constexpr unsigned max_polls = 6, max_rounds = 8;
   static constexpr std::uint32_t max_granules = ~1u;
   // max superblocks of a pool in which every search is thorough
   static constexpr std::uint32_t small_pool_superblocks = 64;
 
-  SIMT_INLINE Refusals refusals(std::uint32_t i) const { return Refusals(slots[(i & slot_mask) * slot_stride + 1]); }
+  SIMT_INLINE Refusals refusals(std::uint32_t i) const {
+    return Refusals(slots[(i & slot_mask) * slot_stride + 1]);
+  }
   template <class Team>
   SIMT_INLINE std::uint32_t refuse(const Team& team, std::uint32_t i, std::uint32_t n,
                                    std::uint32_t requests = 1) const {
@@ -187,18 +206,20 @@ struct SharedArenas {
   // Clears the failed search of slot i after an arena has been found.
   SIMT_INLINE std::uint32_t clear_failed_search(std::uint32_t i) const {
     // relaxed: a look.
-    if (Slot(slot_word(i).load(simt::relaxed)).has_failed_search_for(max_slot_request)) vacate(slot_word(i));
+    if (Slot(slot_word(i).load(simt::relaxed)).has_failed_search_for(max_slot_request))
+      vacate(slot_word(i));
     return refusals(i).clear();
   }
 
   // claim() with the verdict of refuse(): one attempt without a search unless a search is due.
   template <class Team>
-  SIMT_INLINE std::uint32_t claim_after_refusal(const Team& team, std::uint32_t refusal, std::uint32_t value,
-                                                std::uint32_t seed) const {
+  SIMT_INLINE std::uint32_t claim_after_refusal(const Team& team, std::uint32_t refusal,
+                                                std::uint32_t value, std::uint32_t seed) const {
     std::uint32_t a = none;
     const bool thorough = Refusals::search_due(refusal);
     SIMT_ROLLED
-    for (unsigned turn = 0; a == none && (turn == 0 || (turn == 1 && thorough && retire(team))); ++turn) {
+    for (unsigned turn = 0; a == none && (turn == 0 || (turn == 1 && thorough && retire(team)));
+         ++turn) {
       a = arenas.claim(team, 1, value, seed, thorough);
     }
     return a;
@@ -208,23 +229,27 @@ struct SharedArenas {
   // word, which all refused requests would read.
   template <class Thread>
   SIMT_INLINE std::uint32_t search_seed(const Thread& thread, std::uint32_t refusal) const {
-    const std::uint32_t other =
-        Refusals::search_due(refusal) ? Arenas::Word(*arenas.search_tickets).load(simt::relaxed) : refusal * 40503u;
+    const std::uint32_t other = Refusals::search_due(refusal)
+                                    ? Arenas::Word(*arenas.search_tickets).load(simt::relaxed)
+                                    : refusal * 40503u;
     return thread.worker() * 32 + thread.lane() + other;
   }
   // Whether there is a free arena in the place where Arenas::claim looks first once the whole pool
   // has been used. relaxed: a look.
   SIMT_INLINE bool sees_free_arena(std::uint32_t seed) const {
     const std::uint32_t all = arenas.arenas;
-    const std::uint32_t at = Arenas::scaled(Arenas::hashed(seed + all), all) & ~(SingleLane::mask_width - 1);
-    const bool in_span = is_span(arenas.superblock(at / Arenas::per_superblock).load(simt::relaxed));
+    const std::uint32_t at =
+        Arenas::scaled(Arenas::hashed(seed + all), all) & ~(SingleLane::mask_width - 1);
+    const bool in_span =
+        is_span(arenas.superblock(at / Arenas::per_superblock).load(simt::relaxed));
     return SingleLane().mask([&](std::uint32_t k) {
       return static_cast<bool>((arenas.count(at + k).load(simt::relaxed) == 0) & !in_span);
     }) != 0;
   }
 
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_span(const SharedArenas* self, Thread thread, std::size_t bytes) {
+  static SIMT_OUTLINE void* allocate_span(const SharedArenas* self, Thread thread,
+                                          std::size_t bytes) {
     return self->claim_span(SingleLane(), slot_index(thread), bytes, self->search_seed(thread, 0));
   }
   static SIMT_OUTLINE void free_span_slow(const Arenas* arenas, std::uint32_t a, SpanHead head) {
@@ -234,8 +259,9 @@ struct SharedArenas {
   // Allocates n granules for each of `lanes`, after a request that found too little space in the
   // slot.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_block_slow(const SharedArenas* self, Thread thread, std::uint32_t lanes,
-                                                std::uint32_t n, std::uint32_t i, std::uint64_t seen) {
+  static SIMT_OUTLINE void* allocate_block_slow(const SharedArenas* self, Thread thread,
+                                                std::uint32_t lanes, std::uint32_t n,
+                                                std::uint32_t i, std::uint64_t seen) {
     const Arenas& arenas = self->arenas;
     LaneGroup<Thread> group(thread, lanes);
     SIMT_ROLLED
@@ -248,7 +274,8 @@ struct SharedArenas {
       if (crosses) {
         const std::uint32_t fit = (arenas.granules() - before.granules()) / n;
         const bool fits = group.rank() < fit;
-        if (group.rank() == 0 && before.arena() != Slot::no_arena) arenas.close(before.arena(), before.blocks() + fit);
+        if (group.rank() == 0 && before.arena() != Slot::no_arena)
+          arenas.close(before.arena(), before.blocks() + fit);
         const std::uint32_t rank = group.rank();
         group = group.part(fits);
         if (fits) return arenas.place(before.arena(), before.granules() + rank * n);
@@ -273,8 +300,8 @@ struct SharedArenas {
   // The part of the above that one lane executes. Returns the slot's value before its group's
   // request was added, or `refused`, or `needs_search`.
   template <class Thread>
-  SIMT_INLINE std::uint64_t renew_slot(Thread& thread, std::uint32_t blocks, std::uint32_t n, std::uint32_t i,
-                                       std::uint64_t seen, unsigned round) const {
+  SIMT_INLINE std::uint64_t renew_slot(Thread& thread, std::uint32_t blocks, std::uint32_t n,
+                                       std::uint32_t i, std::uint64_t seen, unsigned round) const {
     const SlotWord slot = slot_word(i);
     const Slot before(seen);
     // In place of a refusal's number.
@@ -285,28 +312,35 @@ struct SharedArenas {
     } else {
       // Whether this request crosses the end of an arena, or the end of the slot's quota of
       // refusals, which may apply to larger requests only.
-      const bool crosses = before.granules() <= arenas.granules() || refuses(before, 0, max_slot_request);
+      const bool crosses =
+          before.granules() <= arenas.granules() || refuses(before, 0, max_slot_request);
       now = slot.load(simt::relaxed);  // relaxed, here and below: a look
       SIMT_ROLLED
-      for (unsigned turn = 0; !crosses && turn < max_polls && needs_renewal(now, blocks, n); ++turn) {
+      for (unsigned turn = 0; !crosses && turn < max_polls && needs_renewal(now, blocks, n);
+           ++turn) {
         thread.pause(turn < 2 ? turn : 2);
         now = slot.load(simt::relaxed);
       }
       if (!needs_renewal(now, blocks, n)) return add_request(slot, blocks, n);
       // Includes the requests that the slot has refused on its own.
-      refusal = refuse(SingleLane(), i, n, before.has_failed_search_for(n) ? before.blocks() / blocks + 1 : 1);
+      refusal = refuse(SingleLane(), i, n,
+                       before.has_failed_search_for(n) ? before.blocks() / blocks + 1 : 1);
     }
-    const std::uint32_t a = arenas.claim(SingleLane(), 1, open, search_seed(thread, refusal), false);
+    const std::uint32_t a =
+        arenas.claim(SingleLane(), 1, open, search_seed(thread, refusal), false);
     if (a != none) {
       if (refusal != 0) refusals(i).clear();
       return install_arena(slot, now, a, blocks, n, round);
     }
     if (Refusals::search_due(refusal)) return needs_search;
-    return replace_exhausted(slot, now, refusing_slot(n, refusal), blocks, n) ? refused : add_request(slot, blocks, n);
+    return replace_exhausted(slot, now, refusing_slot(n, refusal), blocks, n)
+               ? refused
+               : add_request(slot, blocks, n);
   }
   // Continues renew_slot after all lanes have searched: `found` is a free arena, or `none`. May
   // also return `full`.
-  SIMT_INLINE std::uint64_t renew_slot_with(std::uint32_t found, std::uint32_t blocks, std::uint32_t n, std::uint32_t i,
+  SIMT_INLINE std::uint64_t renew_slot_with(std::uint32_t found, std::uint32_t blocks,
+                                            std::uint32_t n, std::uint32_t i,
                                             unsigned round) const {
     const SlotWord slot = slot_word(i);
     std::uint64_t now = slot.load(simt::relaxed);  // relaxed: a look
@@ -320,17 +354,20 @@ struct SharedArenas {
     return install_arena(slot, now, found, blocks, n, round);
   }
   // acquire: as in allocate_granules().
-  SIMT_INLINE std::uint64_t add_request(const SlotWord& slot, std::uint32_t blocks, std::uint32_t n) const {
+  SIMT_INLINE std::uint64_t add_request(const SlotWord& slot, std::uint32_t blocks,
+                                        std::uint32_t n) const {
     return slot.fetch_add(Slot(0, blocks, blocks * n).bits(), simt::acquire);
   }
   // Installs a claimed arena in an exhausted slot. If the slot is no longer exhausted, the arena is
   // released.
   SIMT_INLINE std::uint64_t install_arena(const SlotWord& slot, std::uint64_t now, std::uint32_t a,
-                                          std::uint32_t blocks, std::uint32_t n, unsigned round) const {
+                                          std::uint32_t blocks, std::uint32_t n,
+                                          unsigned round) const {
     SIMT_ROLLED
     while (is_exhausted(now)) {
       // release: orders what the claim synchronized with before later requests' accesses.
-      if (slot.compare_exchange_strong(now, Slot(a, blocks, blocks * n).bits(), simt::release, simt::relaxed)) {
+      if (slot.compare_exchange_strong(now, Slot(a, blocks, blocks * n).bits(), simt::release,
+                                       simt::relaxed)) {
         return Slot(a, 0, 0).bits();
       }
     }
@@ -343,8 +380,8 @@ struct SharedArenas {
   }
   // Replaces the value of an exhausted slot for which no arena was found with `next`. Does nothing
   // if `now` is not exhausted any more or already refuses such requests.
-  SIMT_INLINE bool replace_exhausted(const SlotWord& slot, std::uint64_t& now, std::uint64_t next, std::uint32_t blocks,
-                                     std::uint32_t n) const {
+  SIMT_INLINE bool replace_exhausted(const SlotWord& slot, std::uint64_t& now, std::uint64_t next,
+                                     std::uint32_t blocks, std::uint32_t n) const {
     SIMT_ROLLED
     while (needs_renewal(now, blocks, n)) {
       // relaxed: publishes nothing.
@@ -363,7 +400,8 @@ struct SharedArenas {
     // relaxed, here and below: a vacant slot publishes nothing
     std::uint64_t now = slot.load(simt::relaxed);
     SIMT_ROLLED
-    while (is_exhausted(now) && !slot.compare_exchange_strong(now, vacant(), simt::relaxed, simt::relaxed)) {
+    while (is_exhausted(now) &&
+           !slot.compare_exchange_strong(now, vacant(), simt::relaxed, simt::relaxed)) {
     }
   }
 
@@ -380,7 +418,8 @@ struct SharedArenas {
     self->search_slots(idle, [&](const SlotWord& slot) {
       std::uint64_t now = slot.load(simt::relaxed);
       // relaxed: the count hands the arena over.
-      if (idle(now) && slot.compare_exchange_strong(now, self->vacant(), simt::relaxed, simt::relaxed)) {
+      if (idle(now) &&
+          slot.compare_exchange_strong(now, self->vacant(), simt::relaxed, simt::relaxed)) {
         self->arenas.close(Slot(now).arena(), Slot(now).blocks());
         ++retired;
       }
@@ -393,17 +432,21 @@ struct SharedArenas {
   template <class Fits, class Use>
   SIMT_INLINE void search_slots(Fits fits, Use use) const {
     constexpr std::uint32_t each = SingleLane::mask_width;
-    cooperative_search(SingleLane(), *slot_search_tickets, (slot_mask + each) / each, [&](std::uint32_t piece) {
-      SIMT_ROLLED
-      for (std::uint32_t i = piece * each; i < (piece + 1) * each; ++i) {
-        const SlotWord slot = slot_word(i);
-        if (fits(slot.load(simt::relaxed)) && use(slot)) return 0u;  // relaxed: a look
-      }
-      return none;
-    });
+    cooperative_search(SingleLane(), *slot_search_tickets, (slot_mask + each) / each,
+                       [&](std::uint32_t piece) {
+                         SIMT_ROLLED
+                         for (std::uint32_t i = piece * each; i < (piece + 1) * each; ++i) {
+                           const SlotWord slot = slot_word(i);
+                           if (fits(slot.load(simt::relaxed)) && use(slot))
+                             return 0u;  // relaxed: a look
+                         }
+                         return none;
+                       });
   }
 
-  SIMT_INLINE bool is_exhausted(std::uint64_t bits) const { return Slot(bits).granules() > arenas.granules(); }
+  SIMT_INLINE bool is_exhausted(std::uint64_t bits) const {
+    return Slot(bits).granules() > arenas.granules();
+  }
   // Whether the slot is exhausted and does not already refuse such a request.
   SIMT_INLINE bool needs_renewal(std::uint64_t bits, std::uint32_t blocks, std::uint32_t n) const {
     return is_exhausted(bits) && !refuses(Slot(bits), blocks, n);
@@ -412,21 +455,24 @@ struct SharedArenas {
   // Allocates n granules for each lane, where an arena holds only a few such blocks. The first lane
   // of each arena claims it.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_packed_slow(const SharedArenas* self, Thread thread, std::uint32_t lanes,
-                                                 std::uint32_t n) {
+  static SIMT_OUTLINE void* allocate_packed_slow(const SharedArenas* self, Thread thread,
+                                                 std::uint32_t lanes, std::uint32_t n) {
     const Arenas& arenas = self->arenas;
     const LaneGroup<Thread> group(thread, lanes);
-    const std::uint32_t blocks_per_arena = arenas.granules() / n, in_arena = group.rank() % blocks_per_arena,
-                        first = group.rank() - in_arena, left = group.size() - first;
+    const std::uint32_t blocks_per_arena = arenas.granules() / n,
+                        in_arena = group.rank() % blocks_per_arena, first = group.rank() - in_arena,
+                        left = group.size() - first;
     const std::uint32_t i = slot_index(thread);
     // Counts one request for each arena that the group needs.
-    const std::uint32_t refusal = group.once(
-        [&] { return self->refuse(SingleLane(), i, n, (group.size() + blocks_per_arena - 1) / blocks_per_arena); });
+    const std::uint32_t refusal = group.once([&] {
+      return self->refuse(SingleLane(), i, n,
+                          (group.size() + blocks_per_arena - 1) / blocks_per_arena);
+    });
     const bool searched = Refusals::search_due(refusal);
     // After a failed search, all lanes first look for an arena to claim.
     const bool is_available =
-        refusal == 0 ||
-        (searched && (arenas.find_free_arena(group) != none || group.join(retire_idle_slots(self)) != 0));
+        refusal == 0 || (searched && (arenas.find_free_arena(group) != none ||
+                                      group.join(retire_idle_slots(self)) != 0));
     const std::uint32_t at = self->search_seed(thread, refusal),
                         value = left < blocks_per_arena ? left : blocks_per_arena;
     std::uint32_t a = none;

@@ -28,10 +28,16 @@ class Slot {
 
   SIMT_INLINE std::uint64_t bits() const { return bits_; }
   SIMT_INLINE std::uint32_t arena() const { return static_cast<std::uint32_t>(bits_ >> 40); }
-  SIMT_INLINE std::uint32_t blocks() const { return static_cast<std::uint32_t>(bits_ >> 24) & 0xffffu; }
-  SIMT_INLINE std::uint32_t granules() const { return static_cast<std::uint32_t>(bits_) & 0xffffffu; }
+  SIMT_INLINE std::uint32_t blocks() const {
+    return static_cast<std::uint32_t>(bits_ >> 24) & 0xffffu;
+  }
+  SIMT_INLINE std::uint32_t granules() const {
+    return static_cast<std::uint32_t>(bits_) & 0xffffffu;
+  }
   // Whether the slot is refusing after a failed search for n granules or fewer.
-  SIMT_INLINE bool has_failed_search_for(std::uint32_t n) const { return no_arena - arena() - 1 < n; }
+  SIMT_INLINE bool has_failed_search_for(std::uint32_t n) const {
+    return no_arena - arena() - 1 < n;
+  }
 
  private:
   std::uint64_t bits_;
@@ -64,13 +70,16 @@ class Refusals {
   // meantime.
   //
   // relaxed, here and below: the word is only a counter and publishes nothing.
-  SIMT_INLINE std::uint32_t refuse(std::uint32_t granules, std::uint32_t requests, std::uint32_t max_refusals) const {
+  SIMT_INLINE std::uint32_t refuse(std::uint32_t granules, std::uint32_t requests,
+                                   std::uint32_t max_refusals) const {
     const std::uint64_t before = word_.fetch_add(std::uint64_t{requests} << 32, simt::relaxed);
     const auto searched_for = static_cast<std::uint32_t>(before);
     if (searched_for == none) return 0;
     if (granules < searched_for) return recorded;
     const auto since = static_cast<std::uint32_t>(before >> 32);
-    return recorded | (since > max_refusals ? since : since + requests > max_refusals ? 0 : since + requests);
+    return recorded | (since > max_refusals              ? since
+                       : since + requests > max_refusals ? 0
+                                                         : since + requests);
   }
   SIMT_INLINE static bool search_due(std::uint32_t refusal) { return (refusal & ~recorded) == 0; }
 

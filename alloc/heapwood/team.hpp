@@ -50,7 +50,8 @@ class WholeWarp {
   SIMT_INLINE std::uint32_t mask(F f) const {
     std::uint32_t bits = 0;
     SIMT_UNROLLED
-    for (std::uint32_t i = 0; i < mask_width; i += Warp::width) bits |= warp_.ballot(f(i + warp_.lane())) << i;
+    for (std::uint32_t i = 0; i < mask_width; i += Warp::width)
+      bits |= warp_.ballot(f(i + warp_.lane())) << i;
     return bits;
   }
   SIMT_INLINE bool all(bool mine) const { return !warp_.any(!mine); }

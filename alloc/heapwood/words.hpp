@@ -35,8 +35,8 @@ struct SpanHead {
 // Each thread takes tickets for pieces from a shared counter. A thread stops once every piece has
 // been scanned by some thread since it started; a thread without company scans every piece itself.
 template <class Team, class Look>
-SIMT_INLINE std::uint32_t cooperative_search(const Team& team, std::uint32_t& search_tickets, std::uint32_t pieces,
-                                             Look look) {
+SIMT_INLINE std::uint32_t cooperative_search(const Team& team, std::uint32_t& search_tickets,
+                                             std::uint32_t pieces, Look look) {
   simt::atomic_ref<std::uint32_t> word(search_tickets);
   // relaxed, here and below: the tickets are only numbers.
   const std::uint32_t begin = team.once([&] { return word.load(simt::relaxed); });

@@ -26,14 +26,16 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
     for (std::uint32_t q = 0; q < chunks.shape().classes(); ++q) {
       simt::device_upload(device.id(), chunks.word_at(q, Chunks::attached), &n, sizeof(n));
       std::vector<std::uint64_t> first;
-      for (std::uint32_t i = 0; i < n; ++i) first.push_back(pointer(i, static_cast<std::uint32_t>(q * n) + i));
-      simt::device_upload(device.id(), pointer_at(chunks, q, 0), first.data(), n * sizeof(first[0]));
+      for (std::uint32_t i = 0; i < n; ++i)
+        first.push_back(pointer(i, static_cast<std::uint32_t>(q * n) + i));
+      simt::device_upload(device.id(), pointer_at(chunks, q, 0), first.data(),
+                          n * sizeof(first[0]));
     }
   }
 
   template <bool puts, class Thread>
-  SIMT_INLINE std::uint32_t piece_of(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t number,
-                                     const ArrayQueue*, const Chunks*) const {
+  SIMT_INLINE std::uint32_t piece_of(const Chunks& chunks, Thread& thread, std::uint32_t q,
+                                     std::uint32_t number, const ArrayQueue*, const Chunks*) const {
     const simt::atomic_ref<std::uint64_t> at(*pointer_at(chunks, q, number));
     std::uint64_t seen = 0;
     // acquire: its slots are empty.
@@ -46,22 +48,25 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
   }
 
   template <class Thread>
-  SIMT_INLINE void attach(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t piece) const {
+  SIMT_INLINE void attach(const Chunks& chunks, Thread& thread, std::uint32_t q,
+                          std::uint32_t piece) const {
     // relaxed: the number is handed out once.
-    const auto number = static_cast<std::uint32_t>(chunks.word(q, Chunks::attached).fetch_add(1, simt::relaxed));
+    const auto number =
+        static_cast<std::uint32_t>(chunks.word(q, Chunks::attached).fetch_add(1, simt::relaxed));
     const simt::atomic_ref<std::uint64_t> at(*pointer_at(chunks, q, number));
     // Another thread may still be emptying the piece of the previous lap. release: the slots are
     // empty.
     SIMT_ROLLED
     for (std::uint64_t seen = 0;
-         !at.compare_exchange_strong(seen, pointer(number, piece), simt::release, simt::relaxed); seen = 0) {
+         !at.compare_exchange_strong(seen, pointer(number, piece), simt::release, simt::relaxed);
+         seen = 0) {
       if (!simt::wait_until(thread, [&] { return at.load(simt::relaxed) == 0; })) return;
     }
   }
 
   template <class Thread>
-  SIMT_INLINE void recycle(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t number,
-                           std::uint32_t piece) const {
+  SIMT_INLINE void recycle(const Chunks& chunks, Thread& thread, std::uint32_t q,
+                           std::uint32_t number, std::uint32_t piece) const {
     simt::atomic_ref<std::uint64_t>(*pointer_at(chunks, q, number)).store(0, simt::relaxed);
     taken_of(chunks, piece).store(0, simt::relaxed);
     attach(chunks, thread, q, piece);
@@ -69,8 +74,8 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
   }
 
   template <class Visitor>
-  void read(const HostView& host, const Chunks& chunks, std::uint32_t q, std::uint64_t begin, std::uint64_t end,
-            Visitor visit) const {
+  void read(const HostView& host, const Chunks& chunks, std::uint32_t q, std::uint64_t begin,
+            std::uint64_t end, Visitor visit) const {
     const auto all = host.read(pointer_at(chunks, q, 0), pointers_);
     read_pieces(host, chunks, begin, end, visit,
                 [&](std::uint32_t number) { return piece_in(all[number & (pointers_ - 1)]); });
@@ -81,10 +86,13 @@ class ArrayQueue : public QueuePieces<ArrayQueue> {
   static SIMT_INLINE std::uint64_t pointer(std::uint32_t number, std::uint32_t piece) {
     return std::uint64_t{number} << 32 | (piece + 1);
   }
-  static SIMT_INLINE std::uint32_t piece_in(std::uint64_t pointer) { return static_cast<std::uint32_t>(pointer) - 1; }
-  SIMT_INLINE std::uint64_t* pointer_at(const Chunks& chunks, std::uint32_t q, std::uint32_t number) const {
-    return reinterpret_cast<std::uint64_t*>(chunks.base() + pointers_at_) + std::size_t{q} * pointers_ +
-           (number & (pointers_ - 1));
+  static SIMT_INLINE std::uint32_t piece_in(std::uint64_t pointer) {
+    return static_cast<std::uint32_t>(pointer) - 1;
+  }
+  SIMT_INLINE std::uint64_t* pointer_at(const Chunks& chunks, std::uint32_t q,
+                                        std::uint32_t number) const {
+    return reinterpret_cast<std::uint64_t*>(chunks.base() + pointers_at_) +
+           std::size_t{q} * pointers_ + (number & (pointers_ - 1));
   }
 
   std::size_t pointers_at_ = 0;

@@ -31,8 +31,8 @@
 // bytes per chunk and one bit per 16 bytes.
 #pragma once
 
-#include "alloc/ouroboros/index_queue.hpp"
 #include "alloc/bulk/bulk_semaphore.hpp"
+#include "alloc/ouroboros/index_queue.hpp"
 #include "alloc/primitives/lane_group.hpp"
 
 namespace heapwood::alloc::ouroboros {
@@ -73,12 +73,15 @@ class ChunkItems {
   SIMT_INLINE void* allocate(const ChunkItems* self, Thread& thread, std::uint32_t q) const {
     const std::uint32_t pages = chunks_.shape().pages(q);
     const bool shares_wait = pages >= 32;
-    const LaneGroup<Thread> group(
-        thread, shares_wait ? thread.together(chunks_.word_at(q, Chunks::units)) : single_lane(thread).lanes());
+    const LaneGroup<Thread> group(thread, shares_wait
+                                              ? thread.together(chunks_.word_at(q, Chunks::units))
+                                              : single_lane(thread).lanes());
     const auto answer = static_cast<typename Units::Wait>(group.once([&] {
-      return static_cast<std::uint32_t>(units(q).wait(thread, group.size(), pages, chunks_.exhausted_word()));
+      return static_cast<std::uint32_t>(
+          units(q).wait(thread, group.size(), pages, chunks_.exhausted_word()));
     }));
-    if (answer != Units::Wait::got) return allocate_slow(self, thread, group.lanes(), q, answer == Units::Wait::grow);
+    if (answer != Units::Wait::got)
+      return allocate_slow(self, thread, group.lanes(), q, answer == Units::Wait::grow);
     // Fast path: the thread's own head has a page, and at least one more.
     const std::uint32_t own = thread.worker() & head_mask_;
     // relaxed: only the choice of a chunk. Its word orders the rest.
@@ -94,8 +97,8 @@ class ChunkItems {
 
   // Frees the page at `offset` in chunk c, of class q.
   template <class Thread>
-  SIMT_INLINE void deallocate(const ChunkItems* self, Thread& thread, std::uint32_t c, std::uint32_t offset,
-                              std::uint32_t q) const {
+  SIMT_INLINE void deallocate(const ChunkItems* self, Thread& thread, std::uint32_t c,
+                              std::uint32_t offset, std::uint32_t q) const {
     const std::uint32_t i = offset >> chunks_.shape().page_shift(q);
     // release: hands the page over to the thread that sets this bit.
     mask(c, i / 64).fetch_and(~(std::uint64_t{1} << i % 64), simt::release);
@@ -114,7 +117,8 @@ class ChunkItems {
   static SIMT_OUTLINE bool collect(const ChunkItems* self, Thread thread) {
     bool any = false;
     SIMT_ROLLED
-    for (std::uint32_t c; (c = reclaim(self, thread)) != Chunks::none; any = true) self->chunks_.give_back(c);
+    for (std::uint32_t c; (c = reclaim(self, thread)) != Chunks::none; any = true)
+      self->chunks_.give_back(c);
     return any;
   }
 
@@ -125,10 +129,12 @@ class ChunkItems {
     const auto masks = host.read(masks_of(0), std::size_t{shape.chunks} * mask_words_);
     for (std::uint32_t c = 0; c < shape.chunks; ++c) {
       std::uint32_t used = 0;
-      for (std::uint32_t w = 0; w < mask_words_; ++w) used += simt::popcount(masks[c * mask_words_ + w]);
+      for (std::uint32_t w = 0; w < mask_words_; ++w)
+        used += simt::popcount(masks[c * mask_words_ + w]);
       if (used != count_of(states[c])) {
         throw Error(Exit::failed, "ouroboros: chunk " + std::to_string(c) + " counts " +
-                                      std::to_string(count_of(states[c])) + " pages, not " + std::to_string(used));
+                                      std::to_string(count_of(states[c])) + " pages, not " +
+                                      std::to_string(used));
       }
     }
     chunks_.walk(
@@ -144,17 +150,24 @@ class ChunkItems {
 
   // Parts of a chunk's state: the number of used pages, and two bits per class: `listed`, and
   // whether the class's queue has a slot for the chunk.
-  static SIMT_INLINE std::uint32_t count_of(std::uint64_t state) { return static_cast<std::uint32_t>(state); }
+  static SIMT_INLINE std::uint32_t count_of(std::uint64_t state) {
+    return static_cast<std::uint32_t>(state);
+  }
   static SIMT_INLINE std::uint64_t listed(std::uint32_t q) { return std::uint64_t{1} << (32 + q); }
-  static SIMT_INLINE std::uint64_t has_slot(std::uint32_t q) { return std::uint64_t{1} << (43 + q); }
+  static SIMT_INLINE std::uint64_t has_slot(std::uint32_t q) {
+    return std::uint64_t{1} << (43 + q);
+  }
   SIMT_INLINE bool has_pages(std::uint64_t state, std::uint32_t q) const {
     return Chunks::kind_of(state) == q + 1 && count_of(state) < chunks_.shape().pages(q);
   }
 
-  SIMT_INLINE Units units(std::uint32_t q) const { return Units(chunks_.word_at(q, Chunks::units)); }
+  SIMT_INLINE Units units(std::uint32_t q) const {
+    return Units(chunks_.word_at(q, Chunks::units));
+  }
   SIMT_INLINE SumMap empties() const { return chunks_.map(0); }
   SIMT_INLINE std::uint64_t* masks_of(std::uint32_t c) const {
-    return reinterpret_cast<std::uint64_t*>(chunks_.base() + masks_at_) + std::size_t{c} * mask_words_;
+    return reinterpret_cast<std::uint64_t*>(chunks_.base() + masks_at_) +
+           std::size_t{c} * mask_words_;
   }
   SIMT_INLINE simt::atomic_ref<std::uint64_t> mask(std::uint32_t c, std::uint32_t w) const {
     return simt::atomic_ref<std::uint64_t>(masks_of(c)[w]);
@@ -171,18 +184,19 @@ class ChunkItems {
   // Returns the page for a thread that was counted, with `before` pages counted before it. nullptr
   // only if the launch is aborted.
   template <class Thread>
-  SIMT_INLINE void* page_of(const ChunkItems* self, Thread& thread, std::uint32_t c, std::uint32_t q,
-                            std::uint32_t before) const {
+  SIMT_INLINE void* page_of(const ChunkItems* self, Thread& thread, std::uint32_t c,
+                            std::uint32_t q, std::uint32_t before) const {
     // As long as no page is freed, the page after the counted ones is the first free one.
     const std::uint64_t bit = std::uint64_t{1} << before % 64;
     // acquire: synchronizes with the last user of the page.
     const std::uint64_t taken = mask(c, before / 64).fetch_or(bit, simt::acquire);
-    return (taken & bit) == 0 ? chunks_.page(c, q, before) : find_other_page(self, thread, c, q, before / 64, taken);
+    return (taken & bit) == 0 ? chunks_.page(c, q, before)
+                              : find_other_page(self, thread, c, q, before / 64, taken);
   }
   // Any other page. `taken`: pages of word w that were in use.
   template <class Thread>
-  static SIMT_OUTLINE void* find_other_page(const ChunkItems* self, Thread thread, std::uint32_t c, std::uint32_t q,
-                                            std::uint32_t w, std::uint64_t taken) {
+  static SIMT_OUTLINE void* find_other_page(const ChunkItems* self, Thread thread, std::uint32_t c,
+                                            std::uint32_t q, std::uint32_t w, std::uint64_t taken) {
     const std::uint32_t page_count = self->chunks_.shape().pages(q), words = (page_count + 63) / 64;
     SIMT_ROLLED
     for (std::uint32_t turn = 0;;) {
@@ -207,20 +221,23 @@ class ChunkItems {
 
   // Subtracts n freed pages from the chunk's count.
   template <class Thread>
-  SIMT_INLINE void release_pages(const ChunkItems* self, Thread& thread, std::uint32_t c, std::uint32_t n) const {
+  SIMT_INLINE void release_pages(const ChunkItems* self, Thread& thread, std::uint32_t c,
+                                 std::uint32_t n) const {
     // release: hands the pages over to the thread that is counted next, or that changes the chunk's
     // class.
     const std::uint64_t old = chunks_.state(c).fetch_sub(n, simt::release);
     const std::uint32_t q = Chunks::kind_of(old) - 1;
     if (q >= chunks_.shape().classes()) return;
-    if (!has_pages(old, q) && has_pages(old - n, q) && (old & listed(q)) == 0) add_to_queue(self, thread, c, q);
+    if (!has_pages(old, q) && has_pages(old - n, q) && (old & listed(q)) == 0)
+      add_to_queue(self, thread, c, q);
     // In any case by a read-modify-write: a thread that takes the bit later sees the count.
     if (count_of(old) == n) empties().set(c);
   }
 
   // Adds the chunk to the queue of class q, unless it is listed there.
   template <class Thread>
-  static SIMT_OUTLINE void add_to_queue(const ChunkItems* self, Thread thread, std::uint32_t c, std::uint32_t q) {
+  static SIMT_OUTLINE void add_to_queue(const ChunkItems* self, Thread thread, std::uint32_t c,
+                                        std::uint32_t q) {
     // relaxed, wherever `listed` is changed: only this word is concerned.
     const std::uint64_t old = self->chunks_.state(c).fetch_or(listed(q), simt::relaxed);
     if ((old & listed(q)) == 0) self->push(thread, c, q);
@@ -251,13 +268,15 @@ class ChunkItems {
   // The chunk's entry has been removed. Adds it again if it has free pages.
   template <class Thread>
   SIMT_INLINE void remove_from_queue(Thread& thread, std::uint32_t c, std::uint32_t q) const {
-    if (has_pages(chunks_.state(c).fetch_and(~listed(q), simt::relaxed), q)) add_to_queue(this, thread, c, q);
+    if (has_pages(chunks_.state(c).fetch_and(~listed(q), simt::relaxed), q))
+      add_to_queue(this, thread, c, q);
   }
 
   // Takes a page for a thread that holds a unit, from a head or a chunk in the queue. `seen` and
   // `before` are what the thread found in head h.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_from_queue(const ChunkItems* self, Thread thread, std::uint32_t q, std::uint32_t h,
+  static SIMT_OUTLINE void* allocate_from_queue(const ChunkItems* self, Thread thread,
+                                                std::uint32_t q, std::uint32_t h,
                                                 std::uint64_t seen, std::uint32_t before) {
     SIMT_ROLLED
     for (unsigned turn = 0;; ++turn) {
@@ -275,8 +294,8 @@ class ChunkItems {
   // where it was counted already, or the next one of the queue. Called on the copy in device
   // memory.
   template <class Thread>
-  SIMT_INLINE std::uint32_t next_chunk(Thread& thread, std::uint32_t q, std::uint32_t h, std::uint64_t seen,
-                                       std::uint32_t& before) const {
+  SIMT_INLINE std::uint32_t next_chunk(Thread& thread, std::uint32_t q, std::uint32_t h,
+                                       std::uint64_t seen, std::uint32_t& before) const {
     const simt::atomic_ref<std::uint64_t> head = chunks_.word(q, Chunks::heads + h);
     SIMT_ROLLED
     for (bool queued = seen == 0;; queued = true) {
@@ -290,7 +309,8 @@ class ChunkItems {
         // or that removes it from the head.
         if (queued || head.compare_exchange_strong(expected, 0, simt::relaxed, simt::relaxed))
           remove_from_queue(thread, c, q);
-      } else if (queued && !head.compare_exchange_strong(expected, c + 1, simt::relaxed, simt::relaxed)) {
+      } else if (queued &&
+                 !head.compare_exchange_strong(expected, c + 1, simt::relaxed, simt::relaxed)) {
         push(thread, c, q);
       }
       if (before != none) return c;
@@ -301,10 +321,11 @@ class ChunkItems {
   // Slow path: the semaphore told the group to add a chunk (`grows`), or that no thread will. If
   // there are too few pages for all, the first lanes get those that are free by now.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_slow(const ChunkItems* self, Thread thread, std::uint32_t lanes, std::uint32_t q,
-                                          bool grows) {
+  static SIMT_OUTLINE void* allocate_slow(const ChunkItems* self, Thread thread,
+                                          std::uint32_t lanes, std::uint32_t q, bool grows) {
     const LaneGroup<Thread> group(thread, lanes);
-    const std::uint32_t n = group.size(), others = self->chunks_.shape().pages(q) - n, promised = grows ? others : 0;
+    const std::uint32_t n = group.size(), others = self->chunks_.shape().pages(q) - n,
+                        promised = grows ? others : 0;
     std::uint32_t c = none;  // of the first lane, which gets the chunk's first page
     const std::uint32_t seats = group.once([&] {
       c = self->new_chunk(thread, q);
@@ -329,7 +350,9 @@ class ChunkItems {
     // The slot belongs to the chunk permanently: it may return to this class, or still have an
     // entry there.
     if ((chunks_.state(c).load(simt::relaxed) & has_slot(q)) == 0) {
-      const auto reserve_slots = [&] { return queue_.reserve_slots(chunks_, thread, q, 1, &queue_, &chunks_); };
+      const auto reserve_slots = [&] {
+        return queue_.reserve_slots(chunks_, thread, q, 1, &queue_, &chunks_);
+      };
       bool has_space = reserve_slots();
       if (!has_space) {
         // There was no chunk for a piece of the queue.
@@ -358,12 +381,14 @@ class ChunkItems {
   template <class Thread>
   static SIMT_OUTLINE std::uint32_t reclaim(const ChunkItems* self, Thread thread) {
     const std::uint32_t seed = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
-    std::uint32_t c = static_cast<std::uint32_t>((std::uint64_t{seed} * self->chunks_.shape().chunks) >> 32);
+    std::uint32_t c =
+        static_cast<std::uint32_t>((std::uint64_t{seed} * self->chunks_.shape().chunks) >> 32);
     SIMT_ROLLED
     for (unsigned misses = 0; misses < 8 && (c = self->empties().find(c)) != SumMap::none;) {
       if (self->empties().take(c) == 0) continue;
       const std::uint64_t seen = self->chunks_.state(c).load(simt::relaxed);
-      if (Chunks::kind_of(seen) - 1 >= self->chunks_.shape().classes() || count_of(seen) != 0) continue;
+      if (Chunks::kind_of(seen) - 1 >= self->chunks_.shape().classes() || count_of(seen) != 0)
+        continue;
       if (self->retire(c, seen)) return c;
       // Its pages are about to be used.
       self->empties().set(c++);
@@ -379,7 +404,8 @@ class ChunkItems {
     SIMT_ROLLED
     while (Chunks::kind_of(seen) == q + 1 && count_of(seen) == 0) {
       // acq_rel: orders the last users of the pages before the thread that takes the chunk.
-      if (chunks_.state(c).compare_exchange_strong(seen, seen - Chunks::of_kind(q + 1), simt::acq_rel, simt::relaxed)) {
+      if (chunks_.state(c).compare_exchange_strong(seen, seen - Chunks::of_kind(q + 1),
+                                                   simt::acq_rel, simt::relaxed)) {
         return true;
       }
     }

@@ -36,7 +36,9 @@ struct Shape {
   SIMT_INLINE std::uint32_t pages(std::uint32_t q) const { return 1u << (chunk_shift - 4 - q); }
   // Chunks for pages and queue pieces: the first three quarters, in whole words of the bitmap if
   // there are enough.
-  SIMT_INLINE std::uint32_t small() const { return chunks < 256 ? chunks / 4 * 3 : chunks / 256 * 192; }
+  SIMT_INLINE std::uint32_t small() const {
+    return chunks < 256 ? chunks / 4 * 3 : chunks / 256 * 192;
+  }
 };
 
 // Marks the chunks that belong to the buddy at the start.
@@ -44,7 +46,9 @@ template <class Chunks>
 struct MarkLarge {
   Chunks chunks;
   std::uint32_t first;
-  SIMT_FN void operator()(std::size_t i) const { chunks.mark_large(first + static_cast<std::uint32_t>(i)); }
+  SIMT_FN void operator()(std::size_t i) const {
+    chunks.mark_large(first + static_cast<std::uint32_t>(i));
+  }
 };
 
 class Chunks {
@@ -81,7 +85,9 @@ class Chunks {
   static SIMT_INLINE std::uint32_t kind_of(std::uint64_t state) {
     return static_cast<std::uint32_t>(state >> kind_shift);
   }
-  static SIMT_INLINE std::uint64_t of_kind(std::uint32_t kind) { return std::uint64_t{kind} << kind_shift; }
+  static SIMT_INLINE std::uint64_t of_kind(std::uint32_t kind) {
+    return std::uint64_t{kind} << kind_shift;
+  }
 
   // Returns where the tables end if they begin at `at`, a multiple of 256. `maps`: bitmaps of
   // chunks for the caller.
@@ -109,8 +115,10 @@ class Chunks {
     std::uint32_t levels[SumMap::table_entries] = {};
     std::vector<std::uint64_t> map(SumMap::plan(shape_.chunks, 0, levels));
     const std::uint32_t for_queues = shape_.pieces * shape_.classes();
-    for (std::uint32_t c = for_queues; c < shape_.small(); ++c) map[c / 64] |= std::uint64_t{1} << c % 64;
-    for (std::uint32_t level = 1, n = shape_.chunks; level <= levels[SumMap::table_entries - 1]; ++level) {
+    for (std::uint32_t c = for_queues; c < shape_.small(); ++c)
+      map[c / 64] |= std::uint64_t{1} << c % 64;
+    for (std::uint32_t level = 1, n = shape_.chunks; level <= levels[SumMap::table_entries - 1];
+         ++level) {
       n = (n + 63) / 64;
       for (std::uint32_t i = 0; i < n; ++i) {
         const bool any = map[levels[level - 1] + i] != 0;
@@ -121,7 +129,8 @@ class Chunks {
     simt::device_upload(device.id(), base_ + maps_at_, map.data(), map.size() * sizeof(map[0]));
     const std::vector<std::uint64_t> queues(for_queues, of_kind(queue_piece));
     if (!queues.empty()) {
-      simt::device_upload(device.id(), base_ + states_at_, queues.data(), queues.size() * sizeof(queues[0]));
+      simt::device_upload(device.id(), base_ + states_at_, queues.data(),
+                          queues.size() * sizeof(queues[0]));
     }
     device.for_each(shape_.chunks - shape_.small(), MarkLarge<Chunks>{*this, shape_.small()});
   }
@@ -129,7 +138,9 @@ class Chunks {
 
   SIMT_INLINE const Shape& shape() const { return shape_; }
   SIMT_INLINE std::byte* base() const { return base_; }
-  SIMT_INLINE std::byte* chunk(std::uint32_t c) const { return memory_ + (std::size_t{c} << shape_.chunk_shift); }
+  SIMT_INLINE std::byte* chunk(std::uint32_t c) const {
+    return memory_ + (std::size_t{c} << shape_.chunk_shift);
+  }
   SIMT_INLINE std::byte* page(std::uint32_t c, std::uint32_t q, std::uint32_t i) const {
     return chunk(c) + (std::size_t{i} << shape_.page_shift(q));
   }
@@ -146,7 +157,8 @@ class Chunks {
   }
 
   SIMT_INLINE std::uint64_t* word_at(std::uint32_t q, std::uint32_t which) const {
-    return reinterpret_cast<std::uint64_t*>(base_ + words_at_ + (std::size_t{q * words + which} << shape_.word_shift));
+    return reinterpret_cast<std::uint64_t*>(base_ + words_at_ +
+                                            (std::size_t{q * words + which} << shape_.word_shift));
   }
   SIMT_INLINE simt::atomic_ref<std::uint64_t> word(std::uint32_t q, std::uint32_t which) const {
     return simt::atomic_ref<std::uint64_t>(*word_at(q, which));
@@ -191,7 +203,8 @@ class Chunks {
   // Called where few values are in registers, not where a chunk is needed.
   template <class Thread>
   static SIMT_INLINE bool refill_from_buddy(const Chunks* self, Thread& thread) {
-    return self->hint(buddy_exhausted).load(simt::relaxed) == 0 && refill_from_buddy_slow(self, thread);
+    return self->hint(buddy_exhausted).load(simt::relaxed) == 0 &&
+           refill_from_buddy_slow(self, thread);
   }
 
   // Allocates a block larger than a chunk. Called on a copy in device memory.
@@ -201,7 +214,8 @@ class Chunks {
     SIMT_ROLLED
     do {
       block = buddy_->allocate(thread, bytes);
-    } while (block == nullptr && bytes <= std::size_t{64} << shape_.chunk_shift && move_chunks_to_buddy(thread));
+    } while (block == nullptr && bytes <= std::size_t{64} << shape_.chunk_shift &&
+             move_chunks_to_buddy(thread));
     return block;
   }
   SIMT_INLINE void give_large(void* block) const {
@@ -231,7 +245,8 @@ class Chunks {
       const std::uint32_t q = kind - 1;
       const std::size_t page_bytes = std::size_t{1} << shape_.page_shift(q);
       for (std::uint32_t i = 0; i < shape_.pages(q); ++i) {
-        visit(Region{at + i * page_bytes, page_bytes, is_used(c, q, i) ? State::used : State::free});
+        visit(
+            Region{at + i * page_bytes, page_bytes, is_used(c, q, i) ? State::used : State::free});
       }
       return true;
     };
@@ -266,10 +281,12 @@ class Chunks {
       return simt::wait_until(thread, [&] { return refilling_now.load(simt::relaxed) == 0; });
     }
     // By the last thread, unless another thread has found none since.
-    bool has_chunks = self->hint(exhausted).load(simt::relaxed) == 0 && self->map_at(0).find(0) != SumMap::none;
+    bool has_chunks =
+        self->hint(exhausted).load(simt::relaxed) == 0 && self->map_at(0).find(0) != SumMap::none;
     SIMT_ROLLED
     for (std::uint32_t n = 64; n > 0 && !has_chunks; n = n == 64 ? 1 : 0) {
-      void* const block = self->buddy_->allocate(thread, std::size_t{n} << self->shape_.chunk_shift);
+      void* const block =
+          self->buddy_->allocate(thread, std::size_t{n} << self->shape_.chunk_shift);
       if (block == nullptr) continue;
       std::uint32_t offset = 0;
       const std::uint32_t c = self->chunk_of(block, offset);
@@ -279,7 +296,8 @@ class Chunks {
       }
       // relaxed: the bitmap publishes them.
       SIMT_ROLLED
-      for (std::uint32_t i = 0; i < n; ++i) self->state(c + i).fetch_sub(of_kind(large), simt::relaxed);
+      for (std::uint32_t i = 0; i < n; ++i)
+        self->state(c + i).fetch_sub(of_kind(large), simt::relaxed);
       self->map_at(0).raise(c, n == 64 ? ~std::uint64_t{0} : 1);
       has_chunks = true;
     }
@@ -297,7 +315,8 @@ class Chunks {
   SIMT_INLINE bool move_chunks_to_buddy(const Thread& thread) const {
     if (hint(no_full_word).load(simt::relaxed) != 0) return false;
     const SumMap free = map_at(0);
-    const std::uint32_t rows = shape_.chunks / 64, seed = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
+    const std::uint32_t rows = shape_.chunks / 64,
+                        seed = (thread.worker() * 32 + thread.lane() + 1) * 2654435769u;
     const auto start = static_cast<std::uint32_t>((std::uint64_t{seed} * rows) >> 32);
     SIMT_ROLLED
     for (std::uint32_t i = 0; i < rows; ++i) {
@@ -306,7 +325,8 @@ class Chunks {
       const std::uint64_t got = free.take(c, ~std::uint64_t{0});
       if (got == ~std::uint64_t{0}) {
         SIMT_ROLLED
-        for (std::uint32_t k = 0; k < 64; ++k) state(c + k).fetch_add(of_kind(large), simt::relaxed);
+        for (std::uint32_t k = 0; k < 64; ++k)
+          state(c + k).fetch_add(of_kind(large), simt::relaxed);
         buddy_->adopt(c, 64);
         return true;
       }

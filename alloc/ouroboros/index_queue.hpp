@@ -18,8 +18,8 @@ namespace heapwood::alloc::ouroboros {
 
 // Returns the value of the lane with this rank in the group.
 template <class Thread>
-SIMT_INLINE std::uint32_t lane_value(const Thread& thread, const LaneGroup<Thread>& group, std::uint32_t rank,
-                                     std::uint32_t value) {
+SIMT_INLINE std::uint32_t lane_value(const Thread& thread, const LaneGroup<Thread>& group,
+                                     std::uint32_t rank, std::uint32_t value) {
   return group.alone() ? value : thread.shfl(group.lanes(), value, nth_bit(group.lanes(), rank));
 }
 
@@ -29,15 +29,18 @@ class IndexQueue {
   static constexpr std::uint32_t empty = ~0u;
   static constexpr bool in_pieces = Slots::in_pieces;
 
-  std::size_t plan(const Shape& shape, bool counts, std::size_t at) { return slots_.plan(shape, counts, at); }
+  std::size_t plan(const Shape& shape, bool counts, std::size_t at) {
+    return slots_.plan(shape, counts, at);
+  }
   template <class Device>
   void reset(const Chunks& chunks, const Device& device) const {
     slots_.reset(chunks, device);
   }
   // `self` and `chunks_copy`: as in take().
   template <class Thread>
-  SIMT_INLINE bool reserve_slots(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t n,
-                                 const IndexQueue* self, const Chunks* chunks_copy) const {
+  SIMT_INLINE bool reserve_slots(const Chunks& chunks, Thread& thread, std::uint32_t q,
+                                 std::uint32_t n, const IndexQueue* self,
+                                 const Chunks* chunks_copy) const {
     return slots_.reserve_slots(&self->slots_, chunks, chunks_copy, thread, q, n);
   }
 
@@ -50,24 +53,28 @@ class IndexQueue {
   // Puts an entry for each lane of the group, unless the launch is aborted. `self` and
   // `chunks_copy`: as in take().
   template <class Thread>
-  SIMT_INLINE void put(const Chunks& chunks, Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q,
-                       std::uint32_t entry, const IndexQueue* self, const Chunks* chunks_copy) const {
+  SIMT_INLINE void put(const Chunks& chunks, Thread& thread, const LaneGroup<Thread>& group,
+                       std::uint32_t q, std::uint32_t entry, const IndexQueue* self,
+                       const Chunks* chunks_copy) const {
     const std::uint64_t first = group.once([&] { return reserve(chunks, q, group.size()); });
     std::uint32_t run = 0;
-    const Place place =
-        slots_.template find<true>(chunks, thread, q, first + group.rank(), run, &self->slots_, chunks_copy);
-    if (place.slot != nullptr) simt::wait_until(thread, [&] { return fill<true>(place.slot, entry); });
+    const Place place = slots_.template find<true>(chunks, thread, q, first + group.rank(), run,
+                                                   &self->slots_, chunks_copy);
+    if (place.slot != nullptr)
+      simt::wait_until(thread, [&] { return fill<true>(place.slot, entry); });
   }
 
   // Puts n entries, `step` apart, at reserved positions; the lanes of the group share the work. The
   // entries hand nothing over. Called on the copy in device memory.
   template <class Thread>
-  SIMT_INLINE void put(const Chunks& chunks, Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q,
-                       std::uint64_t begin, std::uint32_t n, std::uint32_t entry, std::uint32_t step) const {
+  SIMT_INLINE void put(const Chunks& chunks, Thread& thread, const LaneGroup<Thread>& group,
+                       std::uint32_t q, std::uint64_t begin, std::uint32_t n, std::uint32_t entry,
+                       std::uint32_t step) const {
     const std::uint32_t lanes = group.size();
     SIMT_ROLLED
     for (std::uint32_t run = 0; n > 0; n -= run, begin += run, entry += run * step) {
-      const Place place = slots_.template find<true>(chunks, thread, q, begin, run, &slots_, &chunks);
+      const Place place =
+          slots_.template find<true>(chunks, thread, q, begin, run, &slots_, &chunks);
       if (place.slot == nullptr) return;
       if (run > n) run = n;
       SIMT_ROLLED
@@ -95,14 +102,16 @@ class IndexQueue {
   // and `chunks_copy` are copies of this object and of the chunks in device memory, for functions
   // out of line.
   template <class Thread>
-  SIMT_INLINE std::uint32_t take(const Chunks& chunks, Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q,
+  SIMT_INLINE std::uint32_t take(const Chunks& chunks, Thread& thread,
+                                 const LaneGroup<Thread>& group, std::uint32_t q,
                                  const IndexQueue* self, const Chunks* chunks_copy) const {
     // relaxed: the number is handed out once.
-    const std::uint64_t first =
-        group.once([&] { return chunks.word(q, Chunks::taken).fetch_add(group.size(), simt::relaxed); });
+    const std::uint64_t first = group.once(
+        [&] { return chunks.word(q, Chunks::taken).fetch_add(group.size(), simt::relaxed); });
     const std::uint64_t position = first + group.rank();
     std::uint32_t run = 0, entry = empty;
-    const Place place = slots_.template find<false>(chunks, thread, q, position, run, &self->slots_, chunks_copy);
+    const Place place =
+        slots_.template find<false>(chunks, thread, q, position, run, &self->slots_, chunks_copy);
     if (place.slot != nullptr) {
       const simt::atomic_ref<std::uint32_t> slot(*place.slot);
       const auto full = [&] { return slot.load(simt::relaxed) != empty; };
@@ -138,8 +147,9 @@ class IndexQueue {
   static constexpr std::uint32_t in_flight = 16;
 
   template <class Thread>
-  static SIMT_OUTLINE void on_piece_emptied(const IndexQueue* self, const Chunks* chunks, Thread thread,
-                                            std::uint32_t q, std::uint64_t position, Place place) {
+  static SIMT_OUTLINE void on_piece_emptied(const IndexQueue* self, const Chunks* chunks,
+                                            Thread thread, std::uint32_t q, std::uint64_t position,
+                                            Place place) {
     self->slots_.on_piece_emptied(*chunks, thread, q, position, place);
   }
 

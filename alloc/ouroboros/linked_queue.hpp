@@ -36,7 +36,8 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
     for (std::uint32_t q = 0; q < chunks.shape().classes(); ++q) {
       const std::uint32_t c = q * n;
       std::vector<std::uint64_t> links;
-      for (std::uint32_t i = 0; i < n; ++i) links.push_back(link(i, i + 1 < n ? c + i + 1 : Chunks::none));
+      for (std::uint32_t i = 0; i < n; ++i)
+        links.push_back(link(i, i + 1 < n ? c + i + 1 : Chunks::none));
       const std::uint64_t first = link(0, c), end = link(n - 1, c + n - 1);
       simt::device_upload(device.id(), link_at(chunks, c), links.data(), n * sizeof(links[0]));
       simt::device_upload(device.id(), chunks.word_at(q, Chunks::first), &first, sizeof(first));
@@ -47,8 +48,9 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
   }
 
   template <bool puts, class Thread>
-  SIMT_INLINE std::uint32_t piece_of(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t number,
-                                     const LinkedQueue* self, const Chunks* chunks_copy) const {
+  SIMT_INLINE std::uint32_t piece_of(const Chunks& chunks, Thread& thread, std::uint32_t q,
+                                     std::uint32_t number, const LinkedQueue* self,
+                                     const Chunks* chunks_copy) const {
     // relaxed: only a place to start, and always a piece. `last`, unless the number is before it.
     std::uint64_t from = chunks.word(q, Chunks::last).load(simt::relaxed);
     if (!puts) {
@@ -85,7 +87,8 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
 
   // Called with a piece whose slots are empty.
   template <class Thread>
-  SIMT_INLINE void attach(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint32_t piece) const {
+  SIMT_INLINE void attach(const Chunks& chunks, Thread& thread, std::uint32_t q,
+                          std::uint32_t piece) const {
     if (!simt::wait_until(thread, [&] { return begin_linking(chunks, q); })) return;
     const std::uint64_t end = chunks.word(q, Chunks::end).load(simt::relaxed);
     chunks.word(q, Chunks::end).store(append(chunks, end, piece), simt::relaxed);
@@ -94,19 +97,21 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
 
   // Called for a piece that has been emptied.
   template <class Thread>
-  SIMT_INLINE void recycle(const Chunks& chunks, Thread&, std::uint32_t q, std::uint32_t, std::uint32_t) const {
+  SIMT_INLINE void recycle(const Chunks& chunks, Thread&, std::uint32_t q, std::uint32_t,
+                           std::uint32_t) const {
     advance_front(chunks, q);
     return_piece(chunks, q);
   }
 
   template <class Visitor>
-  void read(const HostView& host, const Chunks& chunks, std::uint32_t q, std::uint64_t begin, std::uint64_t end,
-            Visitor visit) const {
+  void read(const HostView& host, const Chunks& chunks, std::uint32_t q, std::uint64_t begin,
+            std::uint64_t end, Visitor visit) const {
     const auto links = host.read(link_at(chunks, 0), chunks.shape().chunks);
     std::uint32_t c = piece_in(host.read(chunks.word_at(q, Chunks::first)));
     read_pieces(host, chunks, begin, end, visit, [&](std::uint32_t number) {
       while (c != Chunks::none && number_in(links[c]) != number) c = piece_in(links[c]);
-      if (c == Chunks::none) throw Error(Exit::failed, "ouroboros: a piece of a queue is not in its list");
+      if (c == Chunks::none)
+        throw Error(Exit::failed, "ouroboros: a piece of a queue is not in its list");
       return c;
     });
   }
@@ -119,12 +124,17 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
   static SIMT_INLINE std::uint64_t link(std::uint32_t number, std::uint32_t piece) {
     return std::uint64_t{number} << 32 | static_cast<std::uint32_t>(piece + 1);
   }
-  static SIMT_INLINE std::uint32_t number_in(std::uint64_t link) { return static_cast<std::uint32_t>(link >> 32); }
-  static SIMT_INLINE std::uint32_t piece_in(std::uint64_t link) { return static_cast<std::uint32_t>(link) - 1; }
+  static SIMT_INLINE std::uint32_t number_in(std::uint64_t link) {
+    return static_cast<std::uint32_t>(link >> 32);
+  }
+  static SIMT_INLINE std::uint32_t piece_in(std::uint64_t link) {
+    return static_cast<std::uint32_t>(link) - 1;
+  }
   SIMT_INLINE std::uint64_t* link_at(const Chunks& chunks, std::uint32_t piece) const {
     return reinterpret_cast<std::uint64_t*>(chunks.base() + links_at_) + piece;
   }
-  SIMT_INLINE simt::atomic_ref<std::uint64_t> link_of(const Chunks& chunks, std::uint32_t piece) const {
+  SIMT_INLINE simt::atomic_ref<std::uint64_t> link_of(const Chunks& chunks,
+                                                      std::uint32_t piece) const {
     return simt::atomic_ref<std::uint64_t>(*link_at(chunks, piece));
   }
 
@@ -140,7 +150,8 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
 
   // Links an empty piece after `end` and returns the new end. release: publishes that the slots are
   // empty, which the count also states.
-  SIMT_INLINE std::uint64_t append(const Chunks& chunks, std::uint64_t end, std::uint32_t piece) const {
+  SIMT_INLINE std::uint64_t append(const Chunks& chunks, std::uint64_t end,
+                                   std::uint32_t piece) const {
     const std::uint32_t number = number_in(end) + 1;
     link_of(chunks, piece).store(link(number, Chunks::none), simt::release);
     link_of(chunks, piece_in(end)).store(link(number_in(end), piece), simt::release);
@@ -149,16 +160,21 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
 
   // Moves emptied pieces from the beginning of the list to its end. Returns false if there are
   // none, or if another thread is changing the list.
-  static SIMT_OUTLINE bool recycle_emptied(const LinkedQueue* self, const Chunks* chunks, std::uint32_t q) {
+  static SIMT_OUTLINE bool recycle_emptied(const LinkedQueue* self, const Chunks* chunks,
+                                           std::uint32_t q) {
     if (!self->begin_linking(*chunks, q)) return false;
-    const simt::atomic_ref<std::uint64_t> first = chunks->word(q, Chunks::first), last = chunks->word(q, Chunks::end);
+    const simt::atomic_ref<std::uint64_t> first = chunks->word(q, Chunks::first),
+                                          last = chunks->word(q, Chunks::end);
     std::uint64_t begin = first.load(simt::relaxed), end = last.load(simt::relaxed);
     std::uint32_t n = 0;
     SIMT_ROLLED
     for (; n < max_pieces_per_call; ++n) {
-      const std::uint32_t piece = piece_in(begin), next = piece_in(self->link_of(*chunks, piece).load(simt::relaxed));
+      const std::uint32_t piece = piece_in(begin),
+                          next = piece_in(self->link_of(*chunks, piece).load(simt::relaxed));
       // acquire: its slots are empty.
-      if (next == Chunks::none || self->taken_of(*chunks, piece).load(simt::acquire) != self->slots()) break;
+      if (next == Chunks::none ||
+          self->taken_of(*chunks, piece).load(simt::acquire) != self->slots())
+        break;
       begin = link(number_in(begin) + 1, next);
       first.store(begin, simt::relaxed);
       self->taken_of(*chunks, piece).store(0, simt::relaxed);

@@ -51,7 +51,8 @@ class Ouroboros {
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     return attempt_until(thread, wait_, [&]() -> void* {
-      if (bytes > std::size_t{1} << items_.chunks().shape().chunk_shift) return allocate_large(self(), thread, bytes);
+      if (bytes > std::size_t{1} << items_.chunks().shape().chunk_shift)
+        return allocate_large(self(), thread, bytes);
       const std::uint32_t q = bytes <= granule ? 0 : simt::highest_bit((bytes - 1) / granule) + 1;
       void* block = nullptr;
       SIMT_ROLLED
@@ -86,7 +87,8 @@ class Ouroboros {
 
  protected:
   template <class Device>
-  void lay_out(const AllocatorTraits& traits, Pool pool, const AllocatorOptions& options, const Device& device) {
+  void lay_out(const AllocatorTraits& traits, Pool pool, const AllocatorOptions& options,
+               const Device& device) {
     static_assert(sizeof(Items) <= items_bytes && sizeof(Buddy) <= buddy_bytes);
     check_pool(traits, pool);
     wait_ = options.wait_when_full;
@@ -94,7 +96,8 @@ class Ouroboros {
     shape.chunk_shift = simt::highest_bit(std::clamp<std::size_t>(pool.bytes / 256, 256, 8192));
     shape.word_shift = pool.bytes < std::size_t{8} << 20 ? 3 : 7;
     // As many chunks as fit together with their tables.
-    std::size_t max_chunks = std::min<std::size_t>(pool.bytes >> shape.chunk_shift, ouroboros::Chunks::max_chunks);
+    std::size_t max_chunks =
+        std::min<std::size_t>(pool.bytes >> shape.chunk_shift, ouroboros::Chunks::max_chunks);
     std::uint32_t pages = 0;
     for (;; max_chunks = pages) {
       shape.chunks = static_cast<std::uint32_t>(max_chunks);
@@ -114,7 +117,8 @@ class Ouroboros {
     }
     unused_ = pool.bytes - tables_ - rest;
     simt::device_fill(device.id(), pool.base, 0, tables_);
-    const Buddy buddy = Buddy::create(pool.base + tables_, rest, shape.chunk_shift, device, shape.small());
+    const Buddy buddy =
+        Buddy::create(pool.base + tables_, rest, shape.chunk_shift, device, shape.small());
     simt::device_upload(device.id(), pool.base, &buddy, sizeof(buddy));
     items_.reset(pool.base, reinterpret_cast<const Buddy*>(pool.base), buddy.page(0), device);
     simt::device_upload(device.id(), pool.base + buddy_bytes, &items_, sizeof(items_));
@@ -124,13 +128,16 @@ class Ouroboros {
   // At the base: the buddy's handle, a copy of the items for functions out of line, the tables, the
   // buddy.
   static constexpr std::size_t buddy_bytes = 128, items_bytes = 256;
-  SIMT_INLINE const Items* self() const { return reinterpret_cast<const Items*>(items_.chunks().base() + buddy_bytes); }
+  SIMT_INLINE const Items* self() const {
+    return reinterpret_cast<const Items*>(items_.chunks().base() + buddy_bytes);
+  }
 
   // Takes the thread by value: the address of a thread kept in registers must not escape.
   template <class Thread>
   static SIMT_OUTLINE void* allocate_large(const Items* items, Thread thread, std::size_t bytes) {
     void* block = items->chunks().take_large(thread, bytes);
-    if (block == nullptr && Items::collect(items, thread)) block = items->chunks().take_large(thread, bytes);
+    if (block == nullptr && Items::collect(items, thread))
+      block = items->chunks().take_large(thread, bytes);
     return block;
   }
 

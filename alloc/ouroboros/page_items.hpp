@@ -18,9 +18,9 @@
 
 #include <algorithm>
 
+#include "alloc/bulk/bulk_semaphore.hpp"
 #include "alloc/ouroboros/index_queue.hpp"
 #include "alloc/ouroboros/page_spill.hpp"
-#include "alloc/bulk/bulk_semaphore.hpp"
 #include "alloc/primitives/lane_group.hpp"
 
 namespace heapwood::alloc::ouroboros {
@@ -54,7 +54,8 @@ class PageItems {
   SIMT_INLINE void* allocate(const PageItems* self, Thread& thread, std::uint32_t q) const {
     const LaneGroup<Thread> group(thread, thread.together(chunks_.word_at(q, Chunks::units)));
     const auto answer = static_cast<Units::Wait>(group.once([&] {
-      const Units::Wait got = units(q).wait(thread, group.size(), chunks_.shape().pages(q), chunks_.exhausted_word());
+      const Units::Wait got =
+          units(q).wait(thread, group.size(), chunks_.shape().pages(q), chunks_.exhausted_word());
       return static_cast<std::uint32_t>(got);
     }));
     if (answer == Units::Wait::got) return take(self, thread, group, q);
@@ -63,12 +64,13 @@ class PageItems {
 
   // Frees the page at `offset` in chunk c, of class q.
   template <class Thread>
-  SIMT_INLINE void deallocate(const PageItems* self, Thread& thread, std::uint32_t c, std::uint32_t offset,
-                              std::uint32_t q) const {
+  SIMT_INLINE void deallocate(const PageItems* self, Thread& thread, std::uint32_t c,
+                              std::uint32_t offset, std::uint32_t q) const {
     const std::uint32_t i = offset >> chunks_.shape().page_shift(q);
     const LaneGroup<Thread> group(thread, thread.together(chunks_.word_at(q, Chunks::units)));
     const bool has_space = group.once([&] {
-      return std::uint32_t{queue_.reserve_slots(chunks_, thread, q, group.size(), &self->queue_, &self->chunks_)};
+      return std::uint32_t{
+          queue_.reserve_slots(chunks_, thread, q, group.size(), &self->queue_, &self->chunks_)};
     }) != 0;
     if (!has_space) return spill(self, thread, c, i, q);
     queue_.put(chunks_, thread, group, q, entry_of(c, i), &self->queue_, &self->chunks_);
@@ -89,18 +91,22 @@ class PageItems {
       queue_.read(host, chunks_, q, [&](std::uint32_t entry) {
         const std::size_t i = entry >> 1;
         if (entry == Queue::empty || i >= free.size() || free[i]) {
-          throw Error(Exit::failed, "ouroboros: queue " + std::to_string(q) + " has no page, or one twice");
+          throw Error(Exit::failed,
+                      "ouroboros: queue " + std::to_string(q) + " has no page, or one twice");
         }
         free[i] = true;
       });
     }
     spill_.read(host, chunks_, [&](std::uint32_t c, std::uint32_t i) {
-      if (free[(std::size_t{c} << 9) + i]) throw Error(Exit::failed, "ouroboros: a free page is in two places");
+      if (free[(std::size_t{c} << 9) + i])
+        throw Error(Exit::failed, "ouroboros: a free page is in two places");
       free[(std::size_t{c} << 9) + i] = true;
     });
     chunks_.walk(
         host, visit, [](std::uint32_t) { return false; },
-        [&](std::uint32_t c, std::uint32_t, std::uint32_t i) { return !free[(std::size_t{c} << 9) + i]; });
+        [&](std::uint32_t c, std::uint32_t, std::uint32_t i) {
+          return !free[(std::size_t{c} << 9) + i];
+        });
   }
 
  private:
@@ -110,14 +116,20 @@ class PageItems {
   // added. The previous accesses to the memory, as part of a large block, are handed over through
   // the chunk's state, once for all its pages.
   static constexpr std::uint32_t fresh = 1;
-  static SIMT_INLINE std::uint32_t entry_of(std::uint32_t c, std::uint32_t i) { return c << 10 | i << 1; }
+  static SIMT_INLINE std::uint32_t entry_of(std::uint32_t c, std::uint32_t i) {
+    return c << 10 | i << 1;
+  }
 
-  SIMT_INLINE Units units(std::uint32_t q) const { return Units(chunks_.word_at(q, Chunks::units)); }
+  SIMT_INLINE Units units(std::uint32_t q) const {
+    return Units(chunks_.word_at(q, Chunks::units));
+  }
 
   // Takes a page for each lane of the group, which holds units for them.
   template <class Thread>
-  SIMT_INLINE void* take(const PageItems* self, Thread& thread, const LaneGroup<Thread>& group, std::uint32_t q) const {
-    const std::uint32_t entry = queue_.take(chunks_, thread, group, q, &self->queue_, &self->chunks_);
+  SIMT_INLINE void* take(const PageItems* self, Thread& thread, const LaneGroup<Thread>& group,
+                         std::uint32_t q) const {
+    const std::uint32_t entry =
+        queue_.take(chunks_, thread, group, q, &self->queue_, &self->chunks_);
     if (entry == Queue::empty) return nullptr;
     const std::uint32_t c = entry >> 10;
     if ((entry & fresh) != 0 && !wait_for_chunk(thread, c, q)) return nullptr;
@@ -127,14 +139,16 @@ class PageItems {
   template <class Thread>
   SIMT_INLINE bool wait_for_chunk(Thread& thread, std::uint32_t c, std::uint32_t q) const {
     // acquire: its class, for the thread that frees the page, and its last users' accesses.
-    const auto known = [&] { return chunks_.state(c).load(simt::acquire) == Chunks::of_kind(q + 1); };
+    const auto known = [&] {
+      return chunks_.state(c).load(simt::acquire) == Chunks::of_kind(q + 1);
+    };
     return simt::wait_until(thread, known);
   }
 
   // Takes the thread by value: the address of a thread kept in registers must not escape.
   template <class Thread>
-  static SIMT_OUTLINE void spill(const PageItems* self, Thread thread, std::uint32_t c, std::uint32_t i,
-                                 std::uint32_t q) {
+  static SIMT_OUTLINE void spill(const PageItems* self, Thread thread, std::uint32_t c,
+                                 std::uint32_t i, std::uint32_t q) {
     const LaneGroup<Thread> single(thread, 1u << thread.lane());
     self->spill_.put(self->chunks_, single, q, c, i, 1);
   }
@@ -142,13 +156,14 @@ class PageItems {
   // Slow path: the semaphore told the group to add chunks (`grows`), or that no thread will. If
   // there are too few pages for all, the first lanes get those that are free by now.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_slow(const PageItems* self, Thread thread, std::uint32_t lanes, std::uint32_t q,
-                                          bool grows) {
+  static SIMT_OUTLINE void* allocate_slow(const PageItems* self, Thread thread, std::uint32_t lanes,
+                                          std::uint32_t q, bool grows) {
     LaneGroup<Thread> group(thread, lanes);
     // Other threads wait for the pages after those of this group.
     const std::uint32_t pages = self->chunks_.shape().pages(q);
     std::uint32_t promised = grows ? (0 - group.size()) & (pages - 1) : 0;
-    if (group.once([&] { return std::uint32_t{self->spill_.may_have_pages(self->chunks_, q)}; }) != 0) {
+    if (group.once([&] { return std::uint32_t{self->spill_.may_have_pages(self->chunks_, q)}; }) !=
+        0) {
       if (promised != 0 && group.rank() == 0) self->units(q).signal(0, promised);
       promised = 0;
       void* const page = self->spill_.take(self->chunks_, group, q);
@@ -158,7 +173,8 @@ class PageItems {
     void* const page = self->grow(thread, group, q, promised);
     group = group.part(page != nullptr);
     if (page != nullptr) return page;
-    const bool has_unit = group.rank() < group.once([&] { return self->units(q).take_some(group.size()); });
+    const bool has_unit =
+        group.rank() < group.once([&] { return self->units(q).take_some(group.size()); });
     group = group.part(has_unit);
     return has_unit ? self->take(self, thread, group, q) : nullptr;
   }
@@ -176,7 +192,8 @@ class PageItems {
     c = lane_value(thread, group, group.rank() - i, c);
     group.sync();  // makes the chunks visible to all lanes
     // The pages after those of the group, all in the last chunk.
-    const std::uint32_t last = (group.size() - 1) & ~(pages - 1), kept = group.size() - last, others = pages - kept;
+    const std::uint32_t last = (group.size() - 1) & ~(pages - 1), kept = group.size() - last,
+                        others = pages - kept;
     const std::uint32_t from = lane_value(thread, group, last, c);
     if (others > 0 && from != Chunks::none) {
       const bool has_space = group.once([&] {
@@ -189,7 +206,8 @@ class PageItems {
           return position;
         });
         promised = 0;
-        queue_.put(chunks_, thread, group, q, at, others, entry_of(from, kept) | fresh, entry_of(0, 1));
+        queue_.put(chunks_, thread, group, q, at, others, entry_of(from, kept) | fresh,
+                   entry_of(0, 1));
       } else {
         spill_.put(chunks_, group, q, from, kept, others);
       }

@@ -33,9 +33,10 @@ class PageSpill {
 
   // Adds pages [i, i + n) of chunk c, of class q; the lanes of the group share the work.
   template <class Thread>
-  SIMT_INLINE void put(const Chunks& chunks, const LaneGroup<Thread>& group, std::uint32_t q, std::uint32_t c,
-                       std::uint32_t i, std::uint32_t n) const {
-    for (std::uint32_t k = group.rank(); k + 1 < n; k += group.size()) *link(chunks, q, c, i + k) = i + k + 2;
+  SIMT_INLINE void put(const Chunks& chunks, const LaneGroup<Thread>& group, std::uint32_t q,
+                       std::uint32_t c, std::uint32_t i, std::uint32_t n) const {
+    for (std::uint32_t k = group.rank(); k + 1 < n; k += group.size())
+      *link(chunks, q, c, i + k) = i + k + 2;
     group.sync();
     if (group.rank() == 0) add_list(chunks, q, c, list_of(i, i + n - 1));
   }
@@ -43,12 +44,14 @@ class PageSpill {
   // Takes a page for each lane of the group, as far as one chunk has enough; nullptr for the other
   // lanes.
   template <class Thread>
-  SIMT_INLINE void* take(const Chunks& chunks, const LaneGroup<Thread>& group, std::uint32_t q) const {
+  SIMT_INLINE void* take(const Chunks& chunks, const LaneGroup<Thread>& group,
+                         std::uint32_t q) const {
     // {chunk:32, list:32}
     const std::uint64_t found = group.once([&] { return take_list(chunks, q); });
     if (found == 0) return nullptr;
     group.sync();  // makes the acquired links visible to all lanes
-    const auto c = static_cast<std::uint32_t>(found >> 32), list = static_cast<std::uint32_t>(found);
+    const auto c = static_cast<std::uint32_t>(found >> 32),
+               list = static_cast<std::uint32_t>(found);
     std::uint32_t at = first_of(list), k = group.rank();
     SIMT_ROLLED
     for (; k > 0 && at != last_of(list); --k) at = *link(chunks, q, c, at) - 1;
@@ -61,7 +64,9 @@ class PageSpill {
   }
 
   // Whether there may be any pages.
-  SIMT_INLINE bool may_have_pages(const Chunks& chunks, std::uint32_t q) const { return chunks.map(q).hinted(); }
+  SIMT_INLINE bool may_have_pages(const Chunks& chunks, std::uint32_t q) const {
+    return chunks.map(q).hinted();
+  }
 
   // Calls visit(chunk, page) on the host.
   template <class Visitor>
@@ -85,13 +90,16 @@ class PageSpill {
  private:
   // A list: {last page:16, first page + 1:16}, 0: empty. The link of a page is the next page + 1;
   // that of the last page is undefined.
-  static SIMT_INLINE std::uint32_t list_of(std::uint32_t first, std::uint32_t last) { return last << 16 | (first + 1); }
+  static SIMT_INLINE std::uint32_t list_of(std::uint32_t first, std::uint32_t last) {
+    return last << 16 | (first + 1);
+  }
   static SIMT_INLINE std::uint32_t first_of(std::uint32_t list) { return (list & 0xffffu) - 1; }
   static SIMT_INLINE std::uint32_t last_of(std::uint32_t list) { return list >> 16; }
   SIMT_INLINE std::uint32_t* list_at(const Chunks& chunks, std::uint32_t c) const {
     return reinterpret_cast<std::uint32_t*>(chunks.base() + lists_at_) + c;
   }
-  static SIMT_INLINE std::uint32_t* link(const Chunks& chunks, std::uint32_t q, std::uint32_t c, std::uint32_t i) {
+  static SIMT_INLINE std::uint32_t* link(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
+                                         std::uint32_t i) {
     return reinterpret_cast<std::uint32_t*>(chunks.page(c, q, i));
   }
 
@@ -102,14 +110,16 @@ class PageSpill {
     for (std::uint32_t c = 0; (c = map.find(c)) != SumMap::none;) {
       if (map.take(c) == 0) continue;
       // acquire: the links, and the pages' last users.
-      const std::uint32_t list = simt::atomic_ref<std::uint32_t>(*list_at(chunks, c)).exchange(0, simt::acquire);
+      const std::uint32_t list =
+          simt::atomic_ref<std::uint32_t>(*list_at(chunks, c)).exchange(0, simt::acquire);
       if (list != 0) return std::uint64_t{c} << 32 | list;
     }
     return 0;
   }
 
   // Prepends the list to the present one.
-  SIMT_INLINE void add_list(const Chunks& chunks, std::uint32_t q, std::uint32_t c, std::uint32_t list) const {
+  SIMT_INLINE void add_list(const Chunks& chunks, std::uint32_t q, std::uint32_t c,
+                            std::uint32_t list) const {
     const simt::atomic_ref<std::uint32_t> word(*list_at(chunks, c));
     std::uint32_t seen = word.load(simt::relaxed), next = 0;
     SIMT_ROLLED

@@ -22,8 +22,8 @@
 
 #include <algorithm>
 
-#include "alloc/ouroboros/index_queue.hpp"
 #include "alloc/bulk/bulk_semaphore.hpp"
+#include "alloc/ouroboros/index_queue.hpp"
 
 namespace heapwood::alloc::ouroboros {
 
@@ -40,12 +40,13 @@ class QueuePieces {
   // Returns the slot of a position and, in `run`, the number of adjacent slots from there on.
   // `puts`: for a thread that puts an entry.
   template <bool puts, class Thread>
-  SIMT_INLINE Place find(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint64_t position,
-                         std::uint32_t& run, const Derived* self, const Chunks* chunks_copy) const {
+  SIMT_INLINE Place find(const Chunks& chunks, Thread& thread, std::uint32_t q,
+                         std::uint64_t position, std::uint32_t& run, const Derived* self,
+                         const Chunks* chunks_copy) const {
     const auto at = static_cast<std::uint32_t>(position) & (slots() - 1);
     run = slots() - at;
-    const std::uint32_t piece =
-        derived().template piece_of<puts>(chunks, thread, q, number_of(position), self, chunks_copy);
+    const std::uint32_t piece = derived().template piece_of<puts>(
+        chunks, thread, q, number_of(position), self, chunks_copy);
     if (piece == Chunks::none) return {};
     return {slots_of(chunks, piece) + at, piece};
   }
@@ -56,10 +57,12 @@ class QueuePieces {
     // release: the slots are empty; acquire: so are the others.
     return taken_of(chunks, place.piece).fetch_add(n, simt::acq_rel) + n == slots();
   }
-  SIMT_INLINE bool is_same_piece(std::uint64_t a, std::uint64_t b) const { return number_of(a) == number_of(b); }
+  SIMT_INLINE bool is_same_piece(std::uint64_t a, std::uint64_t b) const {
+    return number_of(a) == number_of(b);
+  }
   template <class Thread>
-  SIMT_INLINE void on_piece_emptied(const Chunks& chunks, Thread& thread, std::uint32_t q, std::uint64_t position,
-                                    const Place& place) const {
+  SIMT_INLINE void on_piece_emptied(const Chunks& chunks, Thread& thread, std::uint32_t q,
+                                    std::uint64_t position, const Place& place) const {
     derived().recycle(chunks, thread, q, number_of(position), place.piece);
   }
 
@@ -67,10 +70,11 @@ class QueuePieces {
   // if there are none. `self` and `chunks_copy` are copies of this object and of the chunks in
   // device memory, for functions out of line.
   template <class Thread>
-  SIMT_INLINE bool reserve_slots(const Derived* self, const Chunks& chunks, const Chunks* chunks_copy, Thread& thread,
-                                 std::uint32_t q, std::uint32_t n) const {
-    const FreeSlots::Wait answer =
-        FreeSlots(chunks.word_at(q, Chunks::free_slots)).wait(thread, n, slots(), chunks.exhausted_word());
+  SIMT_INLINE bool reserve_slots(const Derived* self, const Chunks& chunks,
+                                 const Chunks* chunks_copy, Thread& thread, std::uint32_t q,
+                                 std::uint32_t n) const {
+    const FreeSlots::Wait answer = FreeSlots(chunks.word_at(q, Chunks::free_slots))
+                                       .wait(thread, n, slots(), chunks.exhausted_word());
     return answer == FreeSlots::Wait::got ||
            (answer == FreeSlots::Wait::grow && add_piece(self, chunks_copy, thread, q, n));
   }
@@ -93,9 +97,11 @@ class QueuePieces {
     // If slots are reserved permanently, T entries and the next position occupy up to (T - 1) /
     // slots + 2 pieces.
     const std::uint64_t pieces = shape.pieces,
-                        free_slots = FreeSlots::initial((shape.pieces - (counts_ ? 0 : 1)) << slot_shift_);
+                        free_slots =
+                            FreeSlots::initial((shape.pieces - (counts_ ? 0 : 1)) << slot_shift_);
     for (std::uint32_t q = 0; q < shape.classes(); ++q) {
-      simt::device_upload(device.id(), chunks.word_at(q, Chunks::free_slots), &free_slots, sizeof(free_slots));
+      simt::device_upload(device.id(), chunks.word_at(q, Chunks::free_slots), &free_slots,
+                          sizeof(free_slots));
       simt::device_upload(device.id(), chunks.word_at(q, Chunks::pieces), &pieces, sizeof(pieces));
     }
   }
@@ -108,8 +114,10 @@ class QueuePieces {
     return reinterpret_cast<std::uint32_t*>(chunks.chunk(piece));
   }
   // The number of the piece's entries that have been taken.
-  SIMT_INLINE simt::atomic_ref<std::uint32_t> taken_of(const Chunks& chunks, std::uint32_t piece) const {
-    return simt::atomic_ref<std::uint32_t>(reinterpret_cast<std::uint32_t*>(chunks.base() + taken_at_)[piece]);
+  SIMT_INLINE simt::atomic_ref<std::uint32_t> taken_of(const Chunks& chunks,
+                                                       std::uint32_t piece) const {
+    return simt::atomic_ref<std::uint32_t>(
+        reinterpret_cast<std::uint32_t*>(chunks.base() + taken_at_)[piece]);
   }
   // Makes a piece's slots available again.
   SIMT_INLINE void return_piece(const Chunks& chunks, std::uint32_t q) const {
@@ -118,12 +126,15 @@ class QueuePieces {
 
   // Visits the slots of positions [begin, end); piece(number) finds a piece, on the host.
   template <class Visitor, class Piece>
-  void read_pieces(const HostView& host, const Chunks& chunks, std::uint64_t begin, std::uint64_t end, Visitor visit,
-                   Piece piece) const {
+  void read_pieces(const HostView& host, const Chunks& chunks, std::uint64_t begin,
+                   std::uint64_t end, Visitor visit, Piece piece) const {
     while (begin < end) {
       const auto at = static_cast<std::uint32_t>(begin) & (slots() - 1);
-      const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(slots() - at, end - begin));
-      for (const std::uint32_t entry : host.read(slots_of(chunks, piece(number_of(begin))) + at, count)) visit(entry);
+      const auto count =
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(slots() - at, end - begin));
+      for (const std::uint32_t entry :
+           host.read(slots_of(chunks, piece(number_of(begin))) + at, count))
+        visit(entry);
       begin += count;
     }
   }
@@ -134,8 +145,8 @@ class QueuePieces {
 
   // Adds a piece that the caller has promised; the caller keeps n slots of it.
   template <class Thread>
-  static SIMT_OUTLINE bool add_piece(const Derived* self, const Chunks* chunks, Thread thread, std::uint32_t q,
-                                     std::uint32_t n) {
+  static SIMT_OUTLINE bool add_piece(const Derived* self, const Chunks* chunks, Thread thread,
+                                     std::uint32_t q, std::uint32_t n) {
     const FreeSlots free_slots(chunks->word_at(q, Chunks::free_slots));
     const std::uint32_t others = self->slots() - n;
     const simt::atomic_ref<std::uint64_t> pieces = chunks->word(q, Chunks::pieces);

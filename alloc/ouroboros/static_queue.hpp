@@ -39,15 +39,16 @@ class StaticQueue {
     simt::device_fill(device.id(), slots(chunks), 0xff, sizeof(std::uint32_t) * first(classes));
     for (std::uint32_t q = 0; q < classes; ++q) {
       const std::uint64_t free_slots = length(q);
-      simt::device_upload(device.id(), chunks.word_at(q, Chunks::free_slots), &free_slots, sizeof(free_slots));
+      simt::device_upload(device.id(), chunks.word_at(q, Chunks::free_slots), &free_slots,
+                          sizeof(free_slots));
     }
   }
 
   // Returns the slot of a position and, in `run`, the number of adjacent slots from there on.
   // `puts`: for a thread that puts an entry.
   template <bool puts, class Thread>
-  SIMT_INLINE Place find(const Chunks& chunks, Thread&, std::uint32_t q, std::uint64_t position, std::uint32_t& run,
-                         const StaticQueue*, const Chunks*) const {
+  SIMT_INLINE Place find(const Chunks& chunks, Thread&, std::uint32_t q, std::uint64_t position,
+                         std::uint32_t& run, const StaticQueue*, const Chunks*) const {
     const std::uint32_t n = length(q), at = static_cast<std::uint32_t>(position) & (n - 1);
     run = n - at;
     return {slots(chunks) + first(q) + at, 0};
@@ -56,18 +57,20 @@ class StaticQueue {
   SIMT_INLINE bool leave(const Chunks&, const Place&, std::uint32_t) const { return false; }
   SIMT_INLINE bool is_same_piece(std::uint64_t, std::uint64_t) const { return true; }
   template <class Thread>
-  SIMT_INLINE void on_piece_emptied(const Chunks&, Thread&, std::uint32_t, std::uint64_t, const Place&) const {}
+  SIMT_INLINE void on_piece_emptied(const Chunks&, Thread&, std::uint32_t, std::uint64_t,
+                                    const Place&) const {}
 
   // Reserves slots for n entries, which are then put. Returns false if there are none.
   template <class Thread>
-  SIMT_INLINE bool reserve_slots(const StaticQueue*, const Chunks& chunks, const Chunks*, Thread&, std::uint32_t q,
-                                 std::uint32_t n) const {
+  SIMT_INLINE bool reserve_slots(const StaticQueue*, const Chunks& chunks, const Chunks*, Thread&,
+                                 std::uint32_t q, std::uint32_t n) const {
     if (!counts_) return true;
     // relaxed: only a number. Uses subtraction because a compare-and-swap succeeds only about once
     // per L2 round trip. A thread that briefly reads too small a value, because another thread is
     // undoing its subtraction, gets no slot.
     const simt::atomic_ref<std::uint64_t> free_slots = chunks.word(q, Chunks::free_slots);
-    if (static_cast<std::int64_t>(free_slots.fetch_sub(n, simt::relaxed)) >= std::int64_t{n}) return true;
+    if (static_cast<std::int64_t>(free_slots.fetch_sub(n, simt::relaxed)) >= std::int64_t{n})
+      return true;
     free_slots.fetch_add(n, simt::relaxed);
     return false;
   }
@@ -78,8 +81,8 @@ class StaticQueue {
 
   // Visits the slots of positions [begin, end), at most as many as there are slots.
   template <class Visitor>
-  void read(const HostView& host, const Chunks& chunks, std::uint32_t q, std::uint64_t begin, std::uint64_t end,
-            Visitor visit) const {
+  void read(const HostView& host, const Chunks& chunks, std::uint32_t q, std::uint64_t begin,
+            std::uint64_t end, Visitor visit) const {
     while (begin < end) {
       std::uint32_t run = 0;
       const Place place = find<false>(chunks, host, q, begin, run, this, &chunks);
@@ -92,7 +95,9 @@ class StaticQueue {
  private:
   // Queues of pages of up to 256 bytes are long, because there are many such pages.
   static constexpr std::uint32_t long_queues = 5;
-  SIMT_INLINE std::uint32_t length(std::uint32_t q) const { return q < long_queues ? length_ : short_length_; }
+  SIMT_INLINE std::uint32_t length(std::uint32_t q) const {
+    return q < long_queues ? length_ : short_length_;
+  }
   // The first slot of a class.
   SIMT_INLINE std::size_t first(std::uint32_t q) const {
     const std::uint32_t many = q < long_queues ? q : long_queues;

@@ -69,8 +69,8 @@ class BlockPages {
   // that are out of line. All pages begin empty and of the smallest class; a page that has an entry in `marked` other
   // than none, marked and of that class.
   template <class Device>
-  static BlockPages create(std::byte* base, std::size_t bytes, const Shape& shape, const Device& device,
-                           const std::vector<std::uint32_t>& marked = {}) {
+  static BlockPages create(std::byte* base, std::size_t bytes, const Shape& shape,
+                           const Device& device, const std::vector<std::uint32_t>& marked = {}) {
     static_assert(sizeof(BlockPages) <= table_at);
     BlockPages b;
     b.base_ = base;
@@ -86,9 +86,12 @@ class BlockPages {
       b.map_words_ = SumMap::plan(b.pages_, 0, table);
       b.masks_at_ = round_up(states_at + pages * sizeof(std::uint32_t), sizeof(std::uint64_t));
       b.maps_at_ = b.masks_at_ + pages * b.mask_words_ * sizeof(std::uint64_t);
-      b.memory_at_ = round_up(b.maps_at_ + std::size_t{b.map_count()} * b.map_words_ * sizeof(std::uint64_t), 256);
+      b.memory_at_ = round_up(
+          b.maps_at_ + std::size_t{b.map_count()} * b.map_words_ * sizeof(std::uint64_t), 256);
     } while (pages > 0 && b.memory_at_ + (pages << shape.page_shift) > bytes);
-    if (pages == 0) throw Error(Exit::usage, "the pool is too small for pages of " + std::to_string(page) + " bytes");
+    if (pages == 0)
+      throw Error(Exit::usage,
+                  "the pool is too small for pages of " + std::to_string(page) + " bytes");
     simt::device_fill(device.id(), base, 0, b.memory_at_);
     simt::device_upload(device.id(), base, &b, sizeof(b));
     simt::device_upload(device.id(), base + table_at, table, sizeof(table));
@@ -96,12 +99,16 @@ class BlockPages {
     for (std::size_t i = 0; i < std::min(states.size(), marked.size()); ++i) {
       if (marked[i] != none) states[i] = marked[i] * one_class | in_empty | mark;
     }
-    simt::device_upload(device.id(), base + states_at, states.data(), states.size() * sizeof(states[0]));
+    simt::device_upload(device.id(), base + states_at, states.data(),
+                        states.size() * sizeof(states[0]));
     std::vector<std::uint64_t> all(b.map_words_);
-    for (std::uint32_t level = 0, n = b.pages_; level <= table[SumMap::table_entries - 1]; ++level, n = (n + 63) / 64) {
-      for (std::uint32_t i = 0; i < n; ++i) all[table[level] + i / 64] |= std::uint64_t{1} << i % 64;
+    for (std::uint32_t level = 0, n = b.pages_; level <= table[SumMap::table_entries - 1];
+         ++level, n = (n + 63) / 64) {
+      for (std::uint32_t i = 0; i < n; ++i)
+        all[table[level] + i / 64] |= std::uint64_t{1} << i % 64;
     }
-    simt::device_upload(device.id(), b.map_words(b.empty()), all.data(), all.size() * sizeof(all[0]));
+    simt::device_upload(device.id(), b.map_words(b.empty()), all.data(),
+                        all.size() * sizeof(all[0]));
     return b;
   }
 
@@ -144,8 +151,8 @@ class BlockPages {
   }
 
   // The same with a look first, for a page that is likely not to serve: fails only if it does not.
-  static SIMT_OUTLINE std::uint32_t look_and_enter(const BlockPages* self, std::uint32_t page, std::uint32_t k,
-                                                   std::uint32_t n) {
+  static SIMT_OUTLINE std::uint32_t look_and_enter(const BlockPages* self, std::uint32_t page,
+                                                   std::uint32_t k, std::uint32_t n) {
     // relaxed: what is seen decides only what is tried.
     std::uint32_t seen = self->state(page).load(simt::relaxed);
     SIMT_ROLLED
@@ -167,9 +174,11 @@ class BlockPages {
                          std::uint32_t start) const {
     const std::uint32_t w = start / 64, bit = start % 64 + group.rank();
     const bool there = bit < in_word(w, seats.k);
-    const std::uint64_t row = ((std::uint64_t{1} << group.size()) - 1) << start % 64, wanted = row & places(w, seats.k);
+    const std::uint64_t row = ((std::uint64_t{1} << group.size()) - 1) << start % 64,
+                        wanted = row & places(w, seats.k);
     // acquire: waits for the last users of the blocks.
-    const std::uint64_t taken = group.once([&] { return mask(seats.page, w).fetch_or(wanted, simt::acquire); });
+    const std::uint64_t taken =
+        group.once([&] { return mask(seats.page, w).fetch_or(wanted, simt::acquire); });
     group.sync();  // passes that on
     const bool won = there && (taken >> bit & 1) == 0;
     const LaneGroup<Thread> part = group.part(won);
@@ -186,7 +195,8 @@ class BlockPages {
     page_mates.sync();  // what these lanes did with their blocks comes before both releases
     const std::uint32_t n = page_mates.size();
     // release: hands the blocks over to who gives the page to another class, or is counted after that.
-    const std::uint32_t old = page_mates.once([&] { return state(page).fetch_sub(n, simt::release); });
+    const std::uint32_t old =
+        page_mates.once([&] { return state(page).fetch_sub(n, simt::release); });
     const std::uint32_t i = size_class::divide(granules, class_of(old));
     const LaneGroup<Thread> word_mates(thread, thread.together(masks_of(page) + i / 64));
     const std::uint64_t bits = word_mates.join(std::uint64_t{1} << i % 64);
@@ -196,8 +206,8 @@ class BlockPages {
   }
 
   // Seats in a page of class k, or in an empty one, that the hints of `map` name, the search beginning at page `start`.
-  static SIMT_INLINE Seats search(const BlockPages* self, std::uint32_t map, std::uint32_t k, std::uint32_t start,
-                                  std::uint32_t n, bool empty_only = false) {
+  static SIMT_INLINE Seats search(const BlockPages* self, std::uint32_t map, std::uint32_t k,
+                                  std::uint32_t start, std::uint32_t n, bool empty_only = false) {
     SIMT_ROLLED
     for (std::uint32_t page; (page = find(self, map, start)) != SumMap::none; start = page) {
       const std::uint32_t seen = self->state(page).load(simt::relaxed);
@@ -211,7 +221,8 @@ class BlockPages {
     }
     return {};
   }
-  static SIMT_OUTLINE std::uint32_t find(const BlockPages* self, std::uint32_t map, std::uint32_t start) {
+  static SIMT_OUTLINE std::uint32_t find(const BlockPages* self, std::uint32_t map,
+                                         std::uint32_t start) {
     return self->hints(map).find(start);
   }
 
@@ -227,7 +238,9 @@ class BlockPages {
   }
   // Drops a hint that has led to a page which does not serve; raises it again if the page does after all.
   static SIMT_OUTLINE void drop(const BlockPages* self, std::uint32_t page, std::uint32_t map) {
-    const std::uint32_t flag = map < self->empty() ? in_room : map == self->empty() ? in_empty : in_roomy;
+    const std::uint32_t flag = map < self->empty()    ? in_room
+                               : map == self->empty() ? in_empty
+                                                      : in_roomy;
     self->hints(map).take(page);
     // release: the hint goes down before another thread finds the flag clear and raises both.
     const std::uint32_t old = self->state(page).fetch_and(~flag, simt::release);
@@ -240,7 +253,9 @@ class BlockPages {
       // acquire: the hint goes up after who cleared the flag has taken it down.
       seen = self->state(page).fetch_or(flag, simt::acquire);
       const std::uint32_t k = class_of(seen);
-      const std::uint32_t map = flag == in_empty ? self->empty() : flag == in_room ? self->room(k) : self->roomy(k);
+      const std::uint32_t map = flag == in_empty  ? self->empty()
+                                : flag == in_room ? self->room(k)
+                                                  : self->roomy(k);
       if ((seen & flag) == 0) self->hints(map).set(page);
     }
   }
@@ -268,11 +283,13 @@ class BlockPages {
     std::size_t at = static_cast<std::size_t>(base_ - origin);
     visit(Region{at, memory_at_, State::metadata});
     at += memory_at_;
-    const auto states = host.read(reinterpret_cast<const std::uint32_t*>(base_ + states_at), pages_);
+    const auto states =
+        host.read(reinterpret_cast<const std::uint32_t*>(base_ + states_at), pages_);
     const auto masks = host.read(masks_of(0), std::size_t{pages_} * mask_words_);
     for (std::uint32_t page = 0; page < pages_; ++page, at += page_bytes()) {
       const std::uint64_t* bits = masks.data() + std::size_t{page} * mask_words_;
-      const std::uint32_t used = count_of(states[page]), k = used == 0 ? shape_.top : class_of(states[page]);
+      const std::uint32_t used = count_of(states[page]),
+                          k = used == 0 ? shape_.top : class_of(states[page]);
       const std::size_t size = size_class::bytes(k);
       std::uint32_t found = 0;
       for (std::uint32_t i = 0; i < blocks(k); ++i) {
@@ -281,7 +298,8 @@ class BlockPages {
         visit(Region{at + i * size, size, set ? State::used : State::free});
       }
       if (found != used) {
-        throw Error(Exit::failed, "page " + std::to_string(page) + " counts " + std::to_string(used) + " blocks, not " +
+        throw Error(Exit::failed, "page " + std::to_string(page) + " counts " +
+                                      std::to_string(used) + " blocks, not " +
                                       std::to_string(found));
       }
       const std::size_t filled = blocks(k) * size;
@@ -309,8 +327,8 @@ class BlockPages {
   }
 
   // What enter() does where its add, to the state `old`, is not all.
-  static SIMT_OUTLINE std::uint32_t settle(const BlockPages* self, std::uint32_t page, std::uint32_t k, std::uint32_t n,
-                                           std::uint32_t old) {
+  static SIMT_OUTLINE std::uint32_t settle(const BlockPages* self, std::uint32_t page,
+                                           std::uint32_t k, std::uint32_t n, std::uint32_t old) {
     const std::uint32_t got = class_of(old) == k ? self->fitting(count_of(old), k, n) : 0;
     if (class_of(old) != k && count_of(old) == 0) {
       // Empty but for what was counted just now, which is counted again in the new class.
@@ -335,8 +353,9 @@ class BlockPages {
 
   // take() for lanes whose first choice was gone, from word w on, of which `taken` is known.
   template <class Thread>
-  static SIMT_OUTLINE void* take_any(const BlockPages* self, Thread thread, std::uint32_t lanes, std::uint32_t page,
-                                     std::uint32_t k, std::uint32_t w, std::uint64_t taken) {
+  static SIMT_OUTLINE void* take_any(const BlockPages* self, Thread thread, std::uint32_t lanes,
+                                     std::uint32_t page, std::uint32_t k, std::uint32_t w,
+                                     std::uint64_t taken) {
     LaneGroup<Thread> group(thread, lanes);
     SIMT_ROLLED
     for (std::uint32_t turn = 0;;) {
@@ -367,20 +386,26 @@ class BlockPages {
 
   // Gives a page without blocks in use, in the state `seen`, to class k, of which n blocks are counted. False: it is in
   // another state, which `seen` becomes.
-  SIMT_INLINE bool change(std::uint32_t page, std::uint32_t& seen, std::uint32_t k, std::uint32_t n) const {
+  SIMT_INLINE bool change(std::uint32_t page, std::uint32_t& seen, std::uint32_t k,
+                          std::uint32_t n) const {
     // Hints of the old class are outdated from here on. One of an empty page keeps standing.
     const std::uint32_t next = (k * one_class | (seen & in_empty)) + fitting(0, k, n);
     // acquire: waits for the last users of the page's blocks.
-    if (!state(page).compare_exchange_strong(seen, next, simt::acquire, simt::relaxed)) return false;
+    if (!state(page).compare_exchange_strong(seen, next, simt::acquire, simt::relaxed))
+      return false;
     if (unlisted(next) != 0) list(self(), page, next);
     return true;
   }
 
-  SIMT_INLINE std::uint32_t map_count() const { return (shape_.roomy ? 2 : 1) * (shape_.top + 1) + 1; }
+  SIMT_INLINE std::uint32_t map_count() const {
+    return (shape_.roomy ? 2 : 1) * (shape_.top + 1) + 1;
+  }
   SIMT_INLINE std::uint64_t* map_words(std::uint32_t map) const {
     return reinterpret_cast<std::uint64_t*>(base_ + maps_at_) + std::size_t{map} * map_words_;
   }
-  SIMT_INLINE std::uint32_t* states() const { return reinterpret_cast<std::uint32_t*>(base_ + states_at); }
+  SIMT_INLINE std::uint32_t* states() const {
+    return reinterpret_cast<std::uint32_t*>(base_ + states_at);
+  }
   SIMT_INLINE std::uint64_t* masks_of(std::uint32_t page) const {
     return reinterpret_cast<std::uint64_t*>(base_ + masks_at_) + std::size_t{page} * mask_words_;
   }

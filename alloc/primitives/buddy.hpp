@@ -58,7 +58,8 @@ class Buddy {
       return b;
     }
     simt::device_fill(device.id(), base, 0, b.memory_offset_);
-    simt::device_upload(device.id(), base + shapes_at, shapes.data(), shapes.size() * sizeof(shapes[0]));
+    simt::device_upload(device.id(), base + shapes_at, shapes.data(),
+                        shapes.size() * sizeof(shapes[0]));
     device.for_each(1, FreeAllPages<Buddy>{b});
     return b;
   }
@@ -74,16 +75,20 @@ class Buddy {
 
   SIMT_INLINE std::uint32_t pages() const { return pages_; }
   // The address of a page.
-  SIMT_INLINE std::byte* page(std::uint32_t p) const { return memory() + (std::size_t{p} << page_shift_); }
+  SIMT_INLINE std::byte* page(std::uint32_t p) const {
+    return memory() + (std::size_t{p} << page_shift_);
+  }
 
   SIMT_INLINE bool owns(const void* block) const {
-    return static_cast<const std::byte*>(block) >= base_ && static_cast<const std::byte*>(block) < base_ + bytes_;
+    return static_cast<const std::byte*>(block) >= base_ &&
+           static_cast<const std::byte*>(block) < base_ + bytes_;
   }
 
   template <class Thread>
   SIMT_OUTLINE void* allocate(Thread& thread, std::size_t bytes) const {
     if (bytes > (std::uint64_t{pages_} << page_shift_)) return nullptr;
-    std::uint32_t n = static_cast<std::uint32_t>((bytes + (std::uint64_t{1} << page_shift_) - 1) >> page_shift_);
+    std::uint32_t n =
+        static_cast<std::uint32_t>((bytes + (std::uint64_t{1} << page_shift_) - 1) >> page_shift_);
     if (n == 0) n = 1;
     const unsigned k = n == 1 ? 0 : simt::highest_bit(n - 1) + 1;
     if ((pages_ >> k) == 0) return nullptr;
@@ -113,7 +118,8 @@ class Buddy {
   }
 
   SIMT_OUTLINE void deallocate(void* block) const {
-    const auto page = static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory()) >> page_shift_);
+    const auto page =
+        static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory()) >> page_shift_);
     const std::uint32_t n = lengths()[page];
     lengths()[page] = 0;  // plain: this page belongs to the caller until give_back
     give_back(page, n);
@@ -131,13 +137,15 @@ class Buddy {
   }
   // is_elsewhere(p): page p belongs to the caller, which has just reported it.
   template <class Visitor, class IsElsewhere>
-  void walk(const HostView& host, const std::byte* origin, Visitor visit, IsElsewhere is_elsewhere) const {
+  void walk(const HostView& host, const std::byte* origin, Visitor visit,
+            IsElsewhere is_elsewhere) const {
     const auto start = static_cast<std::size_t>(base_ - origin);
     visit(Region{start, memory_offset_, Region::State::metadata});
     if (pages_ == 0) return;
     std::vector<std::uint32_t> length = host.read(lengths(), pages_);
     std::vector<bool> free(pages_, false);
-    const auto shapes = host.read(reinterpret_cast<const RunMap::Shape*>(base_ + shapes_at), levels_);
+    const auto shapes =
+        host.read(reinterpret_cast<const RunMap::Shape*>(base_ + shapes_at), levels_);
     for (unsigned level = 0; level < levels_; ++level) {
       const auto bits = host.read(words() + shapes[level].words_at, shapes[level].words());
       const auto run = [&](std::uint32_t unit, std::uint32_t units) {  // within a word
@@ -159,17 +167,19 @@ class Buddy {
         continue;
       }
       if (length[page] == 0)
-        throw Error(Exit::failed, "buddy: page " + std::to_string(page) + " is neither used nor free");
+        throw Error(Exit::failed,
+                    "buddy: page " + std::to_string(page) + " is neither used nor free");
       const std::size_t at = start + memory_offset_ + (std::size_t{page} << page_shift_);
-      visit(
-          Region{at, std::size_t{length[page]} << page_shift_, free[page] ? Region::State::free : Region::State::used});
+      visit(Region{at, std::size_t{length[page]} << page_shift_,
+                   free[page] ? Region::State::free : Region::State::used});
     }
     const std::size_t end = memory_offset_ + (std::size_t{pages_} << page_shift_);
     if (end < bytes_) visit(Region{start + end, bytes_ - end, Region::State::metadata});
   }
 
  private:
-  static Buddy plan(std::byte* base, std::size_t bytes, unsigned page_shift, std::vector<RunMap::Shape>& shapes) {
+  static Buddy plan(std::byte* base, std::size_t bytes, unsigned page_shift,
+                    std::vector<RunMap::Shape>& shapes) {
     Buddy b;
     b.page_shift_ = page_shift;
     b.base_ = base;
@@ -203,11 +213,16 @@ class Buddy {
   SIMT_INLINE std::uint64_t* motion(unsigned level) const {
     return reinterpret_cast<std::uint64_t*>(base_ + level * motion_stride);
   }
-  SIMT_INLINE std::uint64_t* words() const { return reinterpret_cast<std::uint64_t*>(base_ + words_at); }
-  SIMT_INLINE std::uint32_t* lengths() const { return reinterpret_cast<std::uint32_t*>(base_ + lengths_offset_); }
+  SIMT_INLINE std::uint64_t* words() const {
+    return reinterpret_cast<std::uint64_t*>(base_ + words_at);
+  }
+  SIMT_INLINE std::uint32_t* lengths() const {
+    return reinterpret_cast<std::uint32_t*>(base_ + lengths_offset_);
+  }
   SIMT_INLINE std::byte* memory() const { return base_ + memory_offset_; }
   SIMT_INLINE RunMap map(unsigned level) const {
-    return {words(), reinterpret_cast<const RunMap::Shape*>(base_ + shapes_at) + level, motion(level)};
+    return {words(), reinterpret_cast<const RunMap::Shape*>(base_ + shapes_at) + level,
+            motion(level)};
   }
 
   // A thread that can hide a block of 2^k pages announces this at the block's level or above. Each
@@ -215,17 +230,20 @@ class Buddy {
   SIMT_INLINE std::uint64_t motion_sum(unsigned k) const {
     std::uint64_t sum = 0;
     SIMT_ROLLED
-    for (unsigned level = k / unit_shift; level < levels_; ++level) sum += Motion::load(motion(level));
+    for (unsigned level = k / unit_shift; level < levels_; ++level)
+      sum += Motion::load(motion(level));
     return sum;
   }
   SIMT_INLINE bool is_unchanged(unsigned k, std::uint64_t seen) const {
     SIMT_ROLLED
-    for (unsigned level = k / unit_shift; level < levels_; ++level) seen -= Motion::load_after_search(motion(level));
+    for (unsigned level = k / unit_shift; level < levels_; ++level)
+      seen -= Motion::load_after_search(motion(level));
     return seen == 0;
   }
 
   // Takes a block of 2^k pages or more and frees all but n pages. Returns the first page or `none`.
-  SIMT_INLINE std::uint32_t search(unsigned k, std::uint32_t n, std::uint32_t seed, RunMap::SearchMode mode) const {
+  SIMT_INLINE std::uint32_t search(unsigned k, std::uint32_t n, std::uint32_t seed,
+                                   RunMap::SearchMode mode) const {
     const unsigned own = k / unit_shift;
     SIMT_ROLLED
     for (unsigned level = own; level < levels_; ++level) {
@@ -233,8 +251,8 @@ class Buddy {
       // Units of lower levels that are freed below are hidden until then.
       const bool rest = (n & ((1u << shift) - 1)) != 0;
       Motion hiding(rest ? motion(level - 1) : nullptr);
-      const std::uint32_t unit =
-          map(level).take(level == own ? k % unit_shift : 0, ((n - 1) >> shift) + 1, seed, mode, hiding);
+      const std::uint32_t unit = map(level).take(level == own ? k % unit_shift : 0,
+                                                 ((n - 1) >> shift) + 1, seed, mode, hiding);
       if (unit == RunMap::none) {
         hiding.end(false);
         continue;

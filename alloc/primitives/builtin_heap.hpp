@@ -131,11 +131,14 @@ class BuiltinHeap {
   template <class Thread>
   static SIMT_INLINE void lock(Thread& thread, List& list) {
     // acquire: the last holder's changes to the list.
-    for (unsigned turn = 0; simt::atomic_ref<std::uint32_t>(list.locked).exchange(1, simt::acquire) != 0; ++turn) {
+    for (unsigned turn = 0;
+         simt::atomic_ref<std::uint32_t>(list.locked).exchange(1, simt::acquire) != 0; ++turn) {
       thread.pause(turn);
     }
   }
-  static SIMT_INLINE void unlock(List& list) { simt::atomic_ref<std::uint32_t>(list.locked).store(0, simt::release); }
+  static SIMT_INLINE void unlock(List& list) {
+    simt::atomic_ref<std::uint32_t>(list.locked).store(0, simt::release);
+  }
 
   std::uint64_t* live_ = nullptr;
   List* lists_ = nullptr;

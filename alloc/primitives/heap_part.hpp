@@ -18,13 +18,15 @@ class HeapPart {
 
   HeapPart() = default;
 
-  static std::size_t offset(std::size_t pool_bytes, std::size_t /*small_bytes*/) { return pool_bytes / 256 * 256; }
+  static std::size_t offset(std::size_t pool_bytes, std::size_t /*small_bytes*/) {
+    return pool_bytes / 256 * 256;
+  }
 
   // `base` and `bytes` describe the rest of the pool after the small part, which begins at or after
   // `head`.
   template <class Device>
-  static HeapPart create(std::byte* head, std::byte* base, std::size_t bytes, unsigned /*page_shift*/,
-                         const Device& device) {
+  static HeapPart create(std::byte* head, std::byte* base, std::size_t bytes,
+                         unsigned /*page_shift*/, const Device& device) {
     static_assert(sizeof(Stored) <= head_bytes);
     HeapPart part;
     part.stored_ = reinterpret_cast<const Stored*>(head);
@@ -34,10 +36,13 @@ class HeapPart {
     simt::device_upload(device.id(), head + offsetof(Stored, heap), &heap, sizeof(heap));
     return part;
   }
-  static void release(std::byte* head, const simt::DeviceId& device) { BuiltinHeap::release(lists_of(head), device); }
+  static void release(std::byte* head, const simt::DeviceId& device) {
+    BuiltinHeap::release(lists_of(head), device);
+  }
 
   SIMT_INLINE bool owns(const void* block) const {
-    return reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(stored_) >= span_;
+    return reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(stored_) >=
+           span_;
   }
 
   template <class Thread>
@@ -51,7 +56,8 @@ class HeapPart {
 
   template <class Visitor>
   void walk(const HostView&, const std::byte* origin, Visitor visit) const {
-    const auto at = static_cast<std::size_t>(reinterpret_cast<const std::byte*>(stored_) + span_ - origin);
+    const auto at =
+        static_cast<std::size_t>(reinterpret_cast<const std::byte*>(stored_) + span_ - origin);
     if (rest_ > 0) visit(Region{at, rest_, Region::State::metadata});
   }
 
@@ -60,15 +66,19 @@ class HeapPart {
     BuiltinHeap::Head<2> lists;
     BuiltinHeap heap;
   };
-  static BuiltinHeap::Head<2>* lists_of(std::byte* head) { return &reinterpret_cast<Stored*>(head)->lists; }
+  static BuiltinHeap::Head<2>* lists_of(std::byte* head) {
+    return &reinterpret_cast<Stored*>(head)->lists;
+  }
 
   // Takes the thread by value: the address of a thread kept in registers must not escape.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_out_of_line(const Stored* stored, Thread thread, std::size_t bytes) {
+  static SIMT_OUTLINE void* allocate_out_of_line(const Stored* stored, Thread thread,
+                                                 std::size_t bytes) {
     return stored->heap.allocate(thread, bytes);
   }
   template <class Thread>
-  static SIMT_OUTLINE void deallocate_out_of_line(const Stored* stored, Thread thread, void* block) {
+  static SIMT_OUTLINE void deallocate_out_of_line(const Stored* stored, Thread thread,
+                                                  void* block) {
     stored->heap.deallocate(thread, block);
   }
 

@@ -16,7 +16,8 @@ namespace heapwood::alloc {
 template <class Thread>
 class LaneGroup {
  public:
-  SIMT_INLINE LaneGroup(const Thread& thread, std::uint32_t lanes) : thread_(&thread), lanes_(lanes) {}
+  SIMT_INLINE LaneGroup(const Thread& thread, std::uint32_t lanes)
+      : thread_(&thread), lanes_(lanes) {}
 
   SIMT_INLINE std::uint32_t lanes() const { return lanes_; }
   SIMT_INLINE bool alone() const { return Thread::width == 1 || (lanes_ & (lanes_ - 1)) == 0; }
@@ -39,7 +40,9 @@ class LaneGroup {
     if (!alone()) thread_->sync(lanes_);
   }
   // Bitwise OR over all lanes.
-  SIMT_INLINE std::uint64_t join(std::uint64_t bits) const { return alone() ? bits : thread_->reduce_or(lanes_, bits); }
+  SIMT_INLINE std::uint64_t join(std::uint64_t bits) const {
+    return alone() ? bits : thread_->reduce_or(lanes_, bits);
+  }
   // The value of the first lane for which `has` is true, or `other`.
   template <class T>
   SIMT_INLINE T first_of(bool has, T value, T other) const {

@@ -17,7 +17,9 @@ class LargePart {
   LargePart() = default;
 
   // Where the part begins in a pool, given the bytes for small requests.
-  static std::size_t offset(std::size_t /*pool_bytes*/, std::size_t small_bytes) { return small_bytes / 256 * 256; }
+  static std::size_t offset(std::size_t /*pool_bytes*/, std::size_t small_bytes) {
+    return small_bytes / 256 * 256;
+  }
 
   // Creates pages of 2^page_shift bytes in `bytes` at `base`; writes the description of the tables
   // to `head`.
@@ -35,7 +37,9 @@ class LargePart {
   }
 
   // The large part is the last part of its pool.
-  SIMT_INLINE bool owns(const void* block) const { return static_cast<const std::byte*>(block) >= begin_; }
+  SIMT_INLINE bool owns(const void* block) const {
+    return static_cast<const std::byte*>(block) >= begin_;
+  }
 
   template <class Thread>
   SIMT_INLINE void* allocate(const Thread& thread, std::size_t bytes) const {
@@ -54,7 +58,8 @@ class LargePart {
  private:
   // Takes the thread by value: the address of a thread kept in registers must not escape.
   template <class Thread>
-  static SIMT_OUTLINE void* allocate_out_of_line(const Buddy* buddy, Thread thread, std::size_t bytes) {
+  static SIMT_OUTLINE void* allocate_out_of_line(const Buddy* buddy, Thread thread,
+                                                 std::size_t bytes) {
     return buddy->allocate(thread, bytes);
   }
 

@@ -106,7 +106,8 @@ class RunMap {
     // All loads in flight together, so that an empty map costs one memory latency.
     std::uint32_t nonempty_ranks = 0;
     SIMT_UNROLLED
-    for (unsigned rank = 0; rank < ranks; ++rank) nonempty_ranks |= (hints(rank).hinted() ? 1u : 0u) << rank;
+    for (unsigned rank = 0; rank < ranks; ++rank)
+      nonempty_ranks |= (hints(rank).hinted() ? 1u : 0u) << rank;
     SIMT_ROLLED
     for (nonempty_ranks &= ~0u << k; nonempty_ranks != 0; nonempty_ranks &= nonempty_ranks - 1) {
       const SumMap map = hints(simt::lowest_bit(nonempty_ranks));
@@ -138,7 +139,8 @@ class RunMap {
   SIMT_INLINE bool free(std::uint32_t unit, std::uint32_t n, Motion& motion) const {
     const std::uint32_t i = unit / 64;
     simt::atomic_ref<std::uint64_t> word(words_[shape_->words_at + i]);
-    const std::uint64_t mask = (~std::uint64_t{0} >> (64 - n)) << unit % 64, full = ~std::uint64_t{0};
+    const std::uint64_t mask = (~std::uint64_t{0} >> (64 - n)) << unit % 64,
+                        full = ~std::uint64_t{0};
     // Announced before it is done, unless the rank stays the same: a thread that then frees more
     // units of the same rank relies on this thread to set the hint. release, here and below: hands
     // the units over. acquire: also propagates that threads that freed units of this word earlier
@@ -209,7 +211,8 @@ class RunMap {
     return simt::lowest_bit(behind != 0 ? behind : runs);
   }
 
-  SIMT_INLINE std::uint32_t take_in(std::uint32_t i, unsigned k, std::uint32_t n, std::uint32_t seed, SearchMode& mode,
+  SIMT_INLINE std::uint32_t take_in(std::uint32_t i, unsigned k, std::uint32_t n,
+                                    std::uint32_t seed, SearchMode& mode,
                                     Motion& motion_of_search) const {
     simt::atomic_ref<std::uint64_t> word(words_[shape_->words_at + i]);
     std::uint64_t seen = word.load(simt::relaxed);
@@ -245,7 +248,8 @@ class RunMap {
   // Updates the hints of word i after a change. The last thread to set a hint of the word does not
   // drop it again, and has read the rank afterwards. Since then the rank can only have fallen, and
   // this hint still leads to the word.
-  SIMT_INLINE void update_hints(std::uint32_t i, std::uint64_t before, std::uint64_t after, Motion& motion) const {
+  SIMT_INLINE void update_hints(std::uint32_t i, std::uint64_t before, std::uint64_t after,
+                                Motion& motion) const {
     unsigned rank = rank_of(after), seen = rank_of(before);
     if (rank == seen) return;
     motion.begin();
@@ -261,7 +265,8 @@ class RunMap {
       set |= 1u << rank;
       // relaxed: a thread that updated these hints earlier changed the word before that, and take()
       // and set() synchronize with it.
-      rank = rank_of(simt::atomic_ref<std::uint64_t>(words_[shape_->words_at + i]).load(simt::relaxed));
+      rank = rank_of(
+          simt::atomic_ref<std::uint64_t>(words_[shape_->words_at + i]).load(simt::relaxed));
     }
   }
 

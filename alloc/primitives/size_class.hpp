@@ -22,7 +22,9 @@ SIMT_INLINE std::uint32_t of(std::size_t bytes) {
   return 2 * log - (three_quarters ? 2 : 1);
 }
 
-SIMT_INLINE std::uint32_t granules(std::uint32_t k) { return k == 0 ? 1 : (3 - (k & 1)) << ((k - 1) / 2); }
+SIMT_INLINE std::uint32_t granules(std::uint32_t k) {
+  return k == 0 ? 1 : (3 - (k & 1)) << ((k - 1) / 2);
+}
 SIMT_INLINE std::size_t bytes(std::uint32_t k) { return granules(k) * std::size_t{granule}; }
 
 // n / granules(k)

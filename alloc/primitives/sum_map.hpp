@@ -26,7 +26,8 @@ class SumMap {
 
   // Returns the number of words of a map of `bits` bits, and fills in where its levels begin in the
   // shared array of words. Host code.
-  static std::uint32_t plan(std::uint32_t bits, std::uint32_t first_word, std::uint32_t (&table)[table_entries]) {
+  static std::uint32_t plan(std::uint32_t bits, std::uint32_t first_word,
+                            std::uint32_t (&table)[table_entries]) {
     std::uint32_t level = 0, words = 0;
     for (std::uint32_t n = bits;; ++level) {
       n = (n + 63) / 64;
@@ -82,7 +83,8 @@ class SumMap {
     for (;;) {
       if (at >= size) return none;
       // relaxed: only a candidate.
-      const std::uint64_t w = word(level, at / 64).load(simt::relaxed) & (~std::uint64_t{0} << (at % 64));
+      const std::uint64_t w =
+          word(level, at / 64).load(simt::relaxed) & (~std::uint64_t{0} << (at % 64));
       if (w != 0) {
         at = at / 64 * 64 + simt::lowest_bit(w);
         if (level == 0) return at;
@@ -99,7 +101,9 @@ class SumMap {
   }
 
   // Returns a bit's word. relaxed: only candidates.
-  SIMT_INLINE std::uint64_t look(std::uint32_t bit) const { return word(0, bit / 64).load(simt::relaxed); }
+  SIMT_INLINE std::uint64_t look(std::uint32_t bit) const {
+    return word(0, bit / 64).load(simt::relaxed);
+  }
 
   // Whether there is a hint that leads to a bit.
   SIMT_INLINE bool hinted() const { return word(top(), 0).load(simt::relaxed) != 0; }
@@ -113,7 +117,8 @@ class SumMap {
   SIMT_INLINE void set_hint(std::uint32_t level, std::uint32_t child) const {
     SIMT_ROLLED
     for (; level <= top(); ++level, child /= 64) {
-      if (word(level, child / 64).fetch_or(std::uint64_t{1} << (child % 64), simt::acq_rel) != 0) return;
+      if (word(level, child / 64).fetch_or(std::uint64_t{1} << (child % 64), simt::acq_rel) != 0)
+        return;
     }
   }
 

@@ -52,7 +52,8 @@ class LiveRecording {
       if (!first) return false;
     }
     if (lines_ == nullptr) return true;
-    for (const std::size_t end = std::min(capacity_, place.line + max_events); place.line < end; ++place.line) {
+    for (const std::size_t end = std::min(capacity_, place.line + max_events); place.line < end;
+         ++place.line) {
       RecordedEvent& line = lines_[place.line];
       // acquire: its bytes were written before its word.
       const std::uint64_t word = simt::atomic_ref<std::uint64_t>(line.word).load(simt::acquire);

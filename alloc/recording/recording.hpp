@@ -24,10 +24,10 @@ struct RecordedEvent {
   std::uint64_t word = 0;
   std::uint64_t bytes = 0;  // as requested; for a node, its refs
 
-  static SIMT_INLINE RecordedEvent make(Kind kind, unsigned depth, unsigned warp, std::uint64_t place,
-                                        std::uint64_t bytes) {
-    return {written | place << 24 | std::uint64_t{warp & 0xffffu} << 8 | std::uint64_t{depth & 63u} << 2 |
-                static_cast<std::uint64_t>(kind),
+  static SIMT_INLINE RecordedEvent make(Kind kind, unsigned depth, unsigned warp,
+                                        std::uint64_t place, std::uint64_t bytes) {
+    return {written | place << 24 | std::uint64_t{warp & 0xffffu} << 8 |
+                std::uint64_t{depth & 63u} << 2 | static_cast<std::uint64_t>(kind),
             bytes};
   }
   Kind kind() const { return static_cast<Kind>(word & 3u); }

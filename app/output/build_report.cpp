@@ -14,10 +14,15 @@ namespace {
 class Lines {
  public:
   explicit Lines(bool bold) : bold_(bold) {}
-  void heading(const std::string& text) { text_ += bold_ ? "\n\033[1m" + text + "\033[0m\n" : "\n" + text + "\n"; }
+  void heading(const std::string& text) {
+    text_ += bold_ ? "\n\033[1m" + text + "\033[0m\n" : "\n" + text + "\n";
+  }
   void line(const std::string& label, const std::string& value, const std::string& remark = "") {
-    std::string pad(value_width > bench::display_width(value) ? value_width - bench::display_width(value) : 0, ' ');
-    text_ += fmt::format("  {:<22}{}{}{}{}\n", label, pad, value, remark.empty() ? "" : "   ", remark);
+    std::string pad(
+        value_width > bench::display_width(value) ? value_width - bench::display_width(value) : 0,
+        ' ');
+    text_ +=
+        fmt::format("  {:<22}{}{}{}{}\n", label, pad, value, remark.empty() ? "" : "   ", remark);
   }
   void raw(const std::string& text) { text_ += text; }
   const std::string& text() const { return text_; }
@@ -40,14 +45,18 @@ void add_time(Lines& lines, const bench::Result& result) {
   }
   lines.line("build", bench::figure_text(result.median_ms()) + " ms",
              fmt::format("median of {}; quartiles {} and {}", result.runs_ms.size(),
-                         bench::figure_text(bench::quantile(result.runs_ms, 0.25)), bench::figure_text(bench::quantile(result.runs_ms, 0.75))));
+                         bench::figure_text(bench::quantile(result.runs_ms, 0.25)),
+                         bench::figure_text(bench::quantile(result.runs_ms, 0.75))));
   if (result.status == bench::Status::ok && result.triangles > 0 && *result.median_ms() > 0) {
-    lines.line("speed", bench::figure_text(static_cast<double>(result.triangles) / *result.median_ms() / 1e3),
-               "million triangles/s");
+    lines.line(
+        "speed",
+        bench::figure_text(static_cast<double>(result.triangles) / *result.median_ms() / 1e3),
+        "million triangles/s");
   }
   if (result.levels) {
     const std::optional<double> share = result.levels->allocation_share(result.runs_ms);
-    lines.line("host allocator", bench::figure_text(bench::median(result.levels->allocation_ms)) + " ms",
+    lines.line("host allocator",
+               bench::figure_text(bench::median(result.levels->allocation_ms)) + " ms",
                share ? fmt::format("{:.1f}% of the build time", 100 * *share) : "");
     return;
   }
@@ -60,16 +69,18 @@ void add_quality(Lines& lines, const bench::Result& result) {
   const kdtree::TreeStats& tree = *result.tree;
   const kdtree::SahCosts& costs = result.settings.costs;
   lines.heading("Tree");
-  lines.line(
-      "SAH cost", bench::figure_text(tree.sah_cost),
-      fmt::format(
-          "traversal {}, intersection {}{}", costs.traversal, costs.intersection,
-          costs.traversal == 1 && costs.intersection == 1 ? "" : "; with 1 and 1: " + bench::figure_text(tree.sah_cost_1_1)));
-  lines.line("refs per triangle", bench::figure_text(result.refs_per_triangle()), plural(tree.refs, "ref"));
-  lines.line(
-      "leaves", bench::count_text(tree.leaves),
-      fmt::format("{} empty; the largest has {}", bench::count_text(tree.empty_leaves), plural(tree.largest_leaf, "ref")));
-  lines.line("nodes", bench::count_text(tree.inner + tree.leaves), fmt::format("depth {}", tree.depth));
+  lines.line("SAH cost", bench::figure_text(tree.sah_cost),
+             fmt::format("traversal {}, intersection {}{}", costs.traversal, costs.intersection,
+                         costs.traversal == 1 && costs.intersection == 1
+                             ? ""
+                             : "; with 1 and 1: " + bench::figure_text(tree.sah_cost_1_1)));
+  lines.line("refs per triangle", bench::figure_text(result.refs_per_triangle()),
+             plural(tree.refs, "ref"));
+  lines.line("leaves", bench::count_text(tree.leaves),
+             fmt::format("{} empty; the largest has {}", bench::count_text(tree.empty_leaves),
+                         plural(tree.largest_leaf, "ref")));
+  lines.line("nodes", bench::count_text(tree.inner + tree.leaves),
+             fmt::format("depth {}", tree.depth));
   lines.line("hash", "", fmt::format("{:016x}", tree.hash));
 }
 
@@ -78,30 +89,38 @@ void add_levels(Lines& lines, const bench::Result& result) {
   lines.heading("Levels");
   lines.line("levels", bench::count_text(run.levels));
   lines.line("launches", bench::count_text(run.launches),
-             fmt::format("{:.1f} per level", static_cast<double>(run.launches) / std::max(run.levels, 1u)));
+             fmt::format("{:.1f} per level",
+                         static_cast<double>(run.launches) / std::max(run.levels, 1u)));
   lines.heading("Memory");
-  lines.line("max in use at once", bench::bytes_text(run.peak_bytes), "corner copies, two levels, the tree so far");
+  lines.line("max in use at once", bench::bytes_text(run.peak_bytes),
+             "corner copies, two levels, the tree so far");
   lines.line("the tree", bench::bytes_text(run.tree_bytes));
   if (result.levels->mapped_bytes)
-    lines.line("mapped", bench::bytes_text(*result.levels->mapped_bytes), "physical memory that the host allocator held");
+    lines.line("mapped", bench::bytes_text(*result.levels->mapped_bytes),
+               "physical memory that the host allocator held");
   lines.heading("Allocations");
-  lines.line("allocations", bench::count_text(run.allocations), "on the host; all freed except the tree's");
+  lines.line("allocations", bench::count_text(run.allocations),
+             "on the host; all freed except the tree's");
   if (run.allocations > 0) {
-    lines.line("mean size", bench::bytes_text(static_cast<std::uint64_t>(static_cast<double>(run.requested_bytes) /
-                                                                  static_cast<double>(run.allocations))));
+    lines.line(
+        "mean size",
+        bench::bytes_text(static_cast<std::uint64_t>(static_cast<double>(run.requested_bytes) /
+                                                     static_cast<double>(run.allocations))));
   }
 }
 
 void add_memory(Lines& lines, const bench::Result& result) {
   lines.heading("Memory");
   if (result.pool_bytes) {
-    lines.line("pool", bench::bytes_text(*result.pool_bytes), "--pool " + result.settings.pool.text);
+    lines.line("pool", bench::bytes_text(*result.pool_bytes),
+               "--pool " + result.settings.pool.text);
   }
   if (result.requests) {
     lines.line("max in use at once", bench::bytes_text(result.requests->high_water_bytes),
                result.pool_bytes && *result.pool_bytes
-                   ? fmt::format("{:.1f}% of the pool", 100.0 * static_cast<double>(result.requests->high_water_bytes) /
-                                                            static_cast<double>(*result.pool_bytes))
+                   ? fmt::format("{:.1f}% of the pool",
+                                 100.0 * static_cast<double>(result.requests->high_water_bytes) /
+                                     static_cast<double>(*result.pool_bytes))
                    : "");
   }
   if (result.requests && result.requests->address_high_water_bytes)
@@ -109,16 +128,21 @@ void add_memory(Lines& lines, const bench::Result& result) {
                "end of the highest block of the build, from the pool's start");
   if (result.at_end) {
     const alloc::Fragmentation& end = *result.at_end;
-    lines.line("metadata", bench::bytes_text(end.metadata_bytes), "the allocator's own, in the pool");
-    lines.line("fragmentation", bench::figure_text(end.external),
-               fmt::format("external, after the build; largest free region {} of {} free",
-                           bench::bytes_text(end.largest_free_bytes), bench::bytes_text(end.free_bytes)));
-    if (end.internal) lines.line("", bench::figure_text(end.internal), "internal, over regions still in use");
+    lines.line("metadata", bench::bytes_text(end.metadata_bytes),
+               "the allocator's own, in the pool");
+    lines.line(
+        "fragmentation", bench::figure_text(end.external),
+        fmt::format("external, after the build; largest free region {} of {} free",
+                    bench::bytes_text(end.largest_free_bytes), bench::bytes_text(end.free_bytes)));
+    if (end.internal)
+      lines.line("", bench::figure_text(end.internal), "internal, over regions still in use");
     if (end.used_bytes)
-      lines.line("still in use", bench::bytes_text(end.used_bytes), result.lower_bound ? "this allocator cannot free" : "");
+      lines.line("still in use", bench::bytes_text(end.used_bytes),
+                 result.lower_bound ? "this allocator cannot free" : "");
   }
   if (result.workspace_bytes)
-    lines.line("beside the pool", bench::bytes_text(*result.workspace_bytes), "queue, nodes and refs of the tree");
+    lines.line("beside the pool", bench::bytes_text(*result.workspace_bytes),
+               "queue, nodes and refs of the tree");
 }
 
 // Sizes as a bar chart with one line per power of two, from the smallest to the largest size.
@@ -136,8 +160,8 @@ void add_histogram(Lines& lines, const alloc::RequestStats& requests) {
   static const char* const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   for (std::size_t k = first; k <= last; ++k) {
     const std::uint64_t count = requests.histogram[k];
-    const auto parts =
-        static_cast<std::size_t>(8.0 * bar_width * static_cast<double>(count) / static_cast<double>(max_count) + 0.5);
+    const auto parts = static_cast<std::size_t>(
+        8.0 * bar_width * static_cast<double>(count) / static_cast<double>(max_count) + 0.5);
     std::string bar;
     for (std::size_t i = 0; i < parts / 8; ++i) bar += "█";
     bar += eighths[parts % 8];
@@ -145,7 +169,8 @@ void add_histogram(Lines& lines, const alloc::RequestStats& requests) {
     // Integers: every bound is a power of two.
     const unsigned unit = static_cast<unsigned>(k / 10);
     static const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    const std::string bound = fmt::format("up to {:>4} {}", std::uint64_t{1} << (k % 10), units[unit]);
+    const std::string bound =
+        fmt::format("up to {:>4} {}", std::uint64_t{1} << (k % 10), units[unit]);
     lines.line(bound, bench::count_text(count), bar);
   }
 }
@@ -159,7 +184,8 @@ void add_requests(Lines& lines, const bench::Result& result) {
     const bool all = requests.deallocations == requests.allocations;
     remark = (all ? "all" : bench::count_text(requests.deallocations)) + " freed";
   }
-  if (requests.failures) remark += (remark.empty() ? "" : ", ") + bench::count_text(requests.failures) + " refused";
+  if (requests.failures)
+    remark += (remark.empty() ? "" : ", ") + bench::count_text(requests.failures) + " refused";
   lines.line("allocations", bench::count_text(requests.allocations), remark);
   if (requests.allocations == 0) return;
   lines.line("mean size", bench::figure_text(requests.mean_bytes) + " B",
@@ -175,27 +201,31 @@ void add_kernel(Lines& lines, const bench::Result& result) {
     return;
   }
   lines.line("registers", std::to_string(result.kernel->registers),
-             fmt::format("per thread; stack {}, shared memory {} per block", bench::bytes_text(result.kernel->local_bytes),
+             fmt::format("per thread; stack {}, shared memory {} per block",
+                         bench::bytes_text(result.kernel->local_bytes),
                          bench::bytes_text(result.kernel->shared_bytes)));
   lines.line("occupancy", std::to_string(result.kernel->warps_per_multiprocessor),
              fmt::format("warps per multiprocessor; {} in total", bench::count_text(result.warps)));
   if (result.calls)
-    lines.line("the allocator's", bench::registers_text(*result.calls), "registers of kernels with one malloc / free / both");
+    lines.line("the allocator's", bench::registers_text(*result.calls),
+               "registers of kernels with one malloc / free / both");
 }
 
 }  // namespace
 
-std::string build_text(const bench::Result& result, const std::string& device, const bench::TextStyle& style) {
+std::string build_text(const bench::Result& result, const std::string& device,
+                       const bench::TextStyle& style) {
   Lines lines(style.bold);
   std::string title = fmt::format("{}: {}", result.scene, plural(result.triangles, "triangle"));
-  if (result.degenerate) title += fmt::format(" ({} of zero area dropped)", bench::count_text(result.degenerate));
-  title += fmt::format(", built {} {}, {} refs", result.per_level() ? "per level with" : "with", result.label,
-                       kdtree::name(result.settings.refs));
+  if (result.degenerate)
+    title += fmt::format(" ({} of zero area dropped)", bench::count_text(result.degenerate));
+  title += fmt::format(", built {} {}, {} refs", result.per_level() ? "per level with" : "with",
+                       result.label, kdtree::name(result.settings.refs));
   lines.raw(style.bold ? "\033[1m" + title + "\033[0m\n" : title + "\n");
   lines.raw(device + "\n");
   if (result.status == bench::Status::incomplete) {
-    lines.raw(
-        fmt::format("\nINCOMPLETE: {} stayed unsplit for lack of memory.\n", plural(result.refused_splits, "node")));
+    lines.raw(fmt::format("\nINCOMPLETE: {} stayed unsplit for lack of memory.\n",
+                          plural(result.refused_splits, "node")));
   }
   add_time(lines, result);
   add_quality(lines, result);

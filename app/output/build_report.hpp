@@ -9,6 +9,7 @@
 
 namespace heapwood::app {
 
-std::string build_text(const bench::Result& result, const std::string& device, const bench::TextStyle& style);
+std::string build_text(const bench::Result& result, const std::string& device,
+                       const bench::TextStyle& style);
 
 }  // namespace heapwood::app

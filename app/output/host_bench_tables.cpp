@@ -14,7 +14,8 @@ namespace {
 // The baseline of comparisons: the first of the platform's own allocators.
 const bench::HostBenchRow* baseline(const std::vector<bench::HostBenchRow>& rows) {
   for (const bench::HostBenchRow& row : rows) {
-    if ((row.allocator == "cudamalloc" || row.allocator == "mmap") && !row.passes.empty()) return &row;
+    if ((row.allocator == "cudamalloc" || row.allocator == "mmap") && !row.passes.empty())
+      return &row;
   }
   return nullptr;
 }
@@ -29,34 +30,43 @@ bench::Cell times(const std::optional<double>& slow, const std::optional<double>
 
 }  // namespace
 
-bench::Table host_latency_table(const bench::HostBench& bench, const std::vector<bench::HostBenchRow>& rows, bool cold) {
+bench::Table host_latency_table(const bench::HostBench& bench,
+                                const std::vector<bench::HostBenchRow>& rows, bool cold) {
   bench::Table table;
-  table.title = cold ? fmt::format("{}: {} requests and frees, max {} live blocks; microseconds, new allocator",
-                                   bench.trace_name, bench::count_text(bench.trace.ops.size()), bench.trace.slots)
-                     : "Further passes with the same allocators";
+  table.title =
+      cold ? fmt::format(
+                 "{}: {} requests and frees, max {} live blocks; microseconds, new allocator",
+                 bench.trace_name, bench::count_text(bench.trace.ops.size()), bench.trace.slots)
+           : "Further passes with the same allocators";
   table.columns = {{"allocator", true}};
   for (const char* group : {"allocate", "free"}) {
-    for (const char* title : {"p50", "p99", "p99.9", "max"}) table.columns.push_back({title, false, false, group});
+    for (const char* title : {"p50", "p99", "p99.9", "max"})
+      table.columns.push_back({title, false, false, group});
   }
-  for (const char* title : {"p50", "p99.9"}) table.columns.push_back({title, false, false, "both of one block"});
+  for (const char* title : {"p50", "p99.9"})
+    table.columns.push_back({title, false, false, "both of one block"});
   const bench::HostBenchRow* base = baseline(rows);
   std::string versus;
   if (base) {
     versus = "times below " + base->label;
-    for (const char* title : {"p50", "p99.9"}) table.columns.push_back({title, false, false, versus});
+    for (const char* title : {"p50", "p99.9"})
+      table.columns.push_back({title, false, false, versus});
   }
-  const bench::Percentiles base_both = base ? bench::percentiles(latencies_of(*base, cold).both) : bench::Percentiles{};
+  const bench::Percentiles base_both =
+      base ? bench::percentiles(latencies_of(*base, cold).both) : bench::Percentiles{};
   for (const bench::HostBenchRow& row : rows) {
     std::vector<bench::Cell> cells{row.label};
     if (row.passes.empty()) {
       cells.emplace_back(name(row.status));
       cells.resize(table.columns.size());
-      if (cold) table.notes.push_back(fmt::format("{}: {}: {}", row.label, name(row.status), row.reason));
+      if (cold)
+        table.notes.push_back(fmt::format("{}: {}: {}", row.label, name(row.status), row.reason));
     } else {
       const bench::HostLatencies latencies = latencies_of(row, cold);
       for (const std::vector<double>* samples : {&latencies.allocate, &latencies.free}) {
         const bench::Percentiles p = bench::percentiles(*samples);
-        for (const auto& value : {p.p50, p.p99, p.p999, p.max}) cells.emplace_back(bench::figure_text(value));
+        for (const auto& value : {p.p50, p.p99, p.p999, p.max})
+          cells.emplace_back(bench::figure_text(value));
       }
       const bench::Percentiles both = bench::percentiles(latencies.both);
       cells.emplace_back(bench::figure_text(both.p50));
@@ -87,7 +97,8 @@ bench::Table host_memory_table(const std::vector<bench::HostBenchRow>& rows) {
     const std::optional<double> peaks = pass.peak_ratio();
     table.add({row.label, bench::mib_text(pass.peak_requested_bytes),
                pass.peak_mapped_bytes ? bench::mib_text(*pass.peak_mapped_bytes) : bench::missing,
-               peaks ? bench::ratio_text(*peaks) : bench::missing, pass.mean_ratio ? bench::ratio_text(*pass.mean_ratio) : bench::missing,
+               peaks ? bench::ratio_text(*peaks) : bench::missing,
+               pass.mean_ratio ? bench::ratio_text(*pass.mean_ratio) : bench::missing,
                bench::count_text(pass.mappings), bench::count_text(pass.refused)});
   }
   return table;
@@ -95,13 +106,15 @@ bench::Table host_memory_table(const std::vector<bench::HostBenchRow>& rows) {
 
 bench::Table host_flat_table(const std::vector<bench::HostBenchRow>& rows) {
   bench::Table table;
-  for (const char* title : {"allocator", "label", "status", "reason", "pass"}) table.columns.push_back({title});
+  for (const char* title : {"allocator", "label", "status", "reason", "pass"})
+    table.columns.push_back({title});
   for (const char* kind : {"allocate", "free", "both"}) {
     for (const char* what : {"p50", "p99", "p99_9", "max"})
       table.columns.push_back({fmt::format("{}_{}_us", kind, what)});
   }
-  for (const char* title : {"peak_requested_bytes", "peak_mapped_bytes", "mapped_over_requested_peak",
-                            "mapped_over_requested_mean", "mappings", "refused"}) {
+  for (const char* title :
+       {"peak_requested_bytes", "peak_mapped_bytes", "mapped_over_requested_peak",
+        "mapped_over_requested_mean", "mappings", "refused"}) {
     table.columns.push_back({title});
   }
   for (const bench::HostBenchRow& row : rows) {
@@ -110,12 +123,15 @@ bench::Table host_flat_table(const std::vector<bench::HostBenchRow>& rows) {
       if (i < row.passes.size()) {
         const bench::HostBenchPass& pass = row.passes[i];
         cells.emplace_back(std::to_string(i + 1));
-        for (const auto* samples : {&pass.latencies.allocate, &pass.latencies.free, &pass.latencies.both}) {
+        for (const auto* samples :
+             {&pass.latencies.allocate, &pass.latencies.free, &pass.latencies.both}) {
           const bench::Percentiles p = bench::percentiles(*samples);
-          for (const auto& value : {p.p50, p.p99, p.p999, p.max}) cells.emplace_back(bench::csv_text(value));
+          for (const auto& value : {p.p50, p.p99, p.p999, p.max})
+            cells.emplace_back(bench::csv_text(value));
         }
         cells.emplace_back(std::to_string(pass.peak_requested_bytes));
-        cells.emplace_back(bench::csv_text(pass.peak_mapped_bytes.has_value(), pass.peak_mapped_bytes.value_or(0)));
+        cells.emplace_back(bench::csv_text(pass.peak_mapped_bytes.has_value(),
+                                           pass.peak_mapped_bytes.value_or(0)));
         cells.emplace_back(bench::csv_text(pass.peak_ratio()));
         cells.emplace_back(bench::csv_text(pass.mean_ratio));
         cells.emplace_back(std::to_string(pass.mappings));

@@ -19,9 +19,16 @@ struct Parameter {
 const Parameter parameters[] = {
     {"payload", [](const bench::StressPoint& p) { return bench::size_text(p.payload); }},
     {"pool", [](const bench::StressPoint& p) { return bench::size_text(p.pool_bytes) + " pool"; }},
-    {"iterations", [](const bench::StressPoint& p) { return fmt::format("{} iterations", p.iterations); }},
-    {"blocks", [](const bench::StressPoint& p) { return fmt::format("{} block{}", p.blocks, p.blocks == 1 ? "" : "s"); }},
-    {"page", [](const bench::StressPoint& p) { return p.page_bytes ? bench::size_text(p.page_bytes) + " pages" : "own pages"; }},
+    {"iterations",
+     [](const bench::StressPoint& p) { return fmt::format("{} iterations", p.iterations); }},
+    {"blocks",
+     [](const bench::StressPoint& p) {
+       return fmt::format("{} block{}", p.blocks, p.blocks == 1 ? "" : "s");
+     }},
+    {"page",
+     [](const bench::StressPoint& p) {
+       return p.page_bytes ? bench::size_text(p.page_bytes) + " pages" : "own pages";
+     }},
     {"requests", [](const bench::StressPoint& p) { return requests_text(p.requests); }}};
 
 std::size_t distinct(const std::vector<bench::StressPoint>& points, const Parameter& parameter) {
@@ -41,7 +48,8 @@ const Parameter* main_parameter(const std::vector<bench::StressPoint>& points) {
 }
 
 // The values of the other parameters that vary.
-std::string group_text(const std::vector<bench::StressPoint>& points, const bench::StressPoint& point, const Parameter* main) {
+std::string group_text(const std::vector<bench::StressPoint>& points,
+                       const bench::StressPoint& point, const Parameter* main) {
   std::string group;
   for (const Parameter& p : parameters) {
     if (&p != main && distinct(points, p) > 1) group += (group.empty() ? "" : ", ") + p.text(point);
@@ -59,7 +67,8 @@ std::size_t index(std::vector<T>& list, const T& item, Same same) {
 }
 
 bool unknown(const Line& line) {
-  return std::all_of(line.begin(), line.end(), [](const bench::Cell& cell) { return cell.text == bench::missing; });
+  return std::all_of(line.begin(), line.end(),
+                     [](const bench::Cell& cell) { return cell.text == bench::missing; });
 }
 
 bool same(const Line& a, const Line& b) {
@@ -72,7 +81,8 @@ const Line* shared(const std::vector<Line>& lines) {
   const Line* found = nullptr;
   std::ptrdiff_t max_count = 2;
   for (const Line& line : lines) {
-    const auto count = std::count_if(lines.begin(), lines.end(), [&](const Line& other) { return same(line, other); });
+    const auto count = std::count_if(lines.begin(), lines.end(),
+                                     [&](const Line& other) { return same(line, other); });
     if (unknown(line) || count <= max_count) continue;
     max_count = count;
     found = &line;
@@ -103,7 +113,9 @@ StressGrid::StressGrid(const std::vector<bench::StressRow>& rows) {
   gather_groups();
   for (const bench::StressRow& row : rows) {
     const auto point = index_of(row.point);
-    const auto a = index(allocators, &row, [&](const bench::StressRow* other) { return other->allocator == row.allocator; });
+    const auto a = index(allocators, &row, [&](const bench::StressRow* other) {
+      return other->allocator == row.allocator;
+    });
     if (at.size() <= a) at.resize(a + 1);
     if (at[a].size() <= point) at[a].resize(point + 1, nullptr);
     at[a][point] = &row;
@@ -118,9 +130,11 @@ void StressGrid::gather_groups() {
   std::vector<std::pair<std::size_t, bench::StressPoint>> order;
   for (const bench::StressPoint& point : points) {
     const std::string group = group_text(points, point, main);
-    order.emplace_back(index(groups, group, [&](const std::string& other) { return other == group; }), point);
+    order.emplace_back(
+        index(groups, group, [&](const std::string& other) { return other == group; }), point);
   }
-  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   for (std::size_t i = 0; i < points.size(); ++i) points[i] = order[i].second;
 }
 
@@ -139,7 +153,8 @@ const bench::StressRow* StressGrid::fastest(std::size_t point) const {
 void StressGrid::add_columns(bench::Table& table) const {
   const Parameter* main = main_parameter(points);
   for (const bench::StressPoint& point : points)
-    table.columns.push_back({main ? main->text(point) : "", false, false, group_text(points, point, main)});
+    table.columns.push_back(
+        {main ? main->text(point) : "", false, false, group_text(points, point, main)});
 }
 
 std::string StressGrid::constants() const {
@@ -151,7 +166,9 @@ std::string StressGrid::constants() const {
     if (name == "page" && points.front().page_bytes == 0) continue;
     if (name == (bench::has_requests(test) ? "blocks" : "requests")) continue;
     // For churn it is only a limit.
-    if (name == "iterations" && (!bench::has_iterations(test) || test == workloads::StressTest::churn)) continue;
+    if (name == "iterations" &&
+        (!bench::has_iterations(test) || test == workloads::StressTest::churn))
+      continue;
     text += ", " + p.text(points.front());
   }
   return text;
@@ -161,7 +178,8 @@ std::string StressGrid::label(std::size_t allocator) const {
   return allocators[allocator]->label + (allocators[allocator]->lower_bound ? " *" : "");
 }
 
-bench::Cell status_cell(const bench::StressRow& row, std::string text, bench::Footnotes& footnotes) {
+bench::Cell status_cell(const bench::StressRow& row, std::string text,
+                        bench::Footnotes& footnotes) {
   const bool measured = row.status == bench::Status::ok || row.status == bench::Status::incomplete;
   if (!measured) text = bench::name(row.status);
   if (!row.reason.empty()) text += " " + footnotes.mark(row.label, row.reason);
@@ -197,7 +215,8 @@ void StressFigures::write_block(bench::Table& table, const Figure& figure) const
 }
 
 void StressFigures::write_columns(bench::Table& table) const {
-  for (const Figure& figure : figures_) table.columns.push_back({figure.name.column, false, false, figure.name.group});
+  for (const Figure& figure : figures_)
+    table.columns.push_back({figure.name.column, false, false, figure.name.group});
   for (std::size_t a = 0; a < grid_.allocators.size(); ++a) {
     Line line;
     for (const Figure& figure : figures_) line.push_back(figure.lines[a].front());

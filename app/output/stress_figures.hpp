@@ -9,8 +9,8 @@
 
 #include "bench/results/footnotes.hpp"
 #include "bench/results/format.hpp"
-#include "bench/stress.hpp"
 #include "bench/results/table.hpp"
+#include "bench/stress.hpp"
 
 namespace heapwood::app {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "bench/results/format.hpp"
 #include "app/output/stress_tables.hpp"
+#include "bench/results/format.hpp"
 
 namespace heapwood::app {
 

@@ -49,7 +49,8 @@ void add_utilization(StressFigures& figures, bench::Footnotes& footnotes) {
 void add_range(StressFigures& figures, const StressGrid& grid, bench::Footnotes& footnotes) {
   std::vector<bench::Cell> least{"min possible"};
   for (const bench::StressPoint& point : grid.points)
-    least.emplace_back(bench::bytes_text(std::uint64_t{point.requests} * alloc::padded(point.payload)));
+    least.emplace_back(
+        bench::bytes_text(std::uint64_t{point.requests} * alloc::padded(point.payload)));
   const auto first = [&](const bench::StressRow& row) {
     return status_cell(row, optional_bytes(space_figures(row).first_address_bytes), footnotes);
   };
@@ -57,7 +58,9 @@ void add_range(StressFigures& figures, const StressGrid& grid, bench::Footnotes&
 }
 
 void add(StressFigures& figures, const FigureName& name, Figure figure) {
-  figures.add(name, [figure](const bench::StressRow& row) -> bench::Cell { return figure(space_figures(row)); });
+  figures.add(name, [figure](const bench::StressRow& row) -> bench::Cell {
+    return figure(space_figures(row));
+  });
 }
 
 }  // namespace
@@ -70,23 +73,31 @@ bench::Table stress_space_table(const std::vector<bench::StressRow>& rows) {
   StressFigures figures(grid);
   bench::Footnotes footnotes;
   table.title = description(test) + grid.constants();
-  if (test == StressTest::lifetimes) table.title += fmt::format(", {} order", bench::name(rows.front().settings.order));
+  if (test == StressTest::lifetimes)
+    table.title += fmt::format(", {} order", bench::name(rows.front().settings.order));
   if (test == StressTest::utilization) {
     add_utilization(figures, footnotes);
-    add(figures, {"blocks", "blocks"}, [](const bench::StressSpaceFigures& f) { return optional_count(f.blocks); });
-    figures.add({"time [ms]", "time [ms]"}, [](const bench::StressRow& row) -> bench::Cell { return bench::figure_text(row.median_ms()); });
-    figures.add({"time of a refused call [us]", "a refused call [us]"}, [](const bench::StressRow& row) -> bench::Cell {
-      const std::optional<double> ms = bench::median(row.refusal_ms);
-      return ms ? bench::figure_text(*ms * 1e3) : bench::missing;
+    add(figures, {"blocks", "blocks"},
+        [](const bench::StressSpaceFigures& f) { return optional_count(f.blocks); });
+    figures.add({"time [ms]", "time [ms]"}, [](const bench::StressRow& row) -> bench::Cell {
+      return bench::figure_text(row.median_ms());
     });
+    figures.add({"time of a refused call [us]", "a refused call [us]"},
+                [](const bench::StressRow& row) -> bench::Cell {
+                  const std::optional<double> ms = bench::median(row.refusal_ms);
+                  return ms ? bench::figure_text(*ms * 1e3) : bench::missing;
+                });
   } else if (workloads::has_lifetimes(test)) {
-    figures.add({"held / live", "held / live"},
-                [&](const bench::StressRow& row) { return status_cell(row, bench::figure_text(held_over_live(row)), footnotes); });
+    figures.add({"held / live", "held / live"}, [&](const bench::StressRow& row) {
+      return status_cell(row, bench::figure_text(held_over_live(row)), footnotes);
+    });
     figures.add({"mallocs", "mallocs"}, [](const bench::StressRow& row) -> bench::Cell {
       return row.counts ? bench::count_text(row.counts->allocations) : bench::missing;
     });
     figures.add({"time of the kernels [ms]", "kernels [ms]"},
-                [](const bench::StressRow& row) -> bench::Cell { return bench::figure_text(row.median_ms()); });
+                [](const bench::StressRow& row) -> bench::Cell {
+                  return bench::figure_text(row.median_ms());
+                });
   } else if (test == StressTest::range) {
     add_range(figures, grid, footnotes);
     add(figures, {"addresses of all iterations", "all iterations", "addresses"},
@@ -110,16 +121,21 @@ bench::Table stress_space_table(const std::vector<bench::StressRow>& rows) {
   figures.write(table);
   if (test == StressTest::utilization) {
     table.notes.push_back(
-        "of the pool: requested bytes of all blocks / size of the pool, including the allocator's tables");
-    table.notes.push_back("a refused call: latency seen by one thread while all threads call, without the launch");
+        "of the pool: requested bytes of all blocks / size of the pool, including the allocator's "
+        "tables");
+    table.notes.push_back(
+        "a refused call: latency seen by one thread while all threads call, without the launch");
   } else if (workloads::has_lifetimes(test)) {
     table.notes.push_back(
-        "held: memory that is neither free nor in the allocator's tables, before the last frees; live: requested bytes "
+        "held: memory that is neither free nor in the allocator's tables, before the last frees; "
+        "live: requested bytes "
         "of blocks in use");
   } else {
-    table.notes.push_back("addresses: from the lowest to the end of the highest block handed out so far");
+    table.notes.push_back(
+        "addresses: from the lowest to the end of the highest block handed out so far");
   }
-  if (std::any_of(rows.begin(), rows.end(), [](const bench::StressRow& row) { return row.lower_bound; }))
+  if (std::any_of(rows.begin(), rows.end(),
+                  [](const bench::StressRow& row) { return row.lower_bound; }))
     table.notes.push_back("* cannot free");
   footnotes.append_to(table.notes);
   return table;

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bench/results/format.hpp"
 #include "app/output/stress_figures.hpp"
 #include "app/output/stress_tables.hpp"
+#include "bench/results/format.hpp"
 
 namespace heapwood::app {
 
@@ -21,15 +21,18 @@ std::string title_of(workloads::StressTest test) {
     case workloads::StressTest::probability:
       return "P: malloc or free with probability 3/4, one launch per iteration";
     case workloads::StressTest::mixed:
-      return "mixed: one malloc per thread, 16 bytes to the size shown, in one kernel, one free in another";
+      return "mixed: one malloc per thread, 16 bytes to the size shown, in one kernel, one free in "
+             "another";
     case workloads::StressTest::exhaust:
       return "exhaust: one malloc per thread, exactly as many as fill the pool (bulk, figure 7)";
     default:
-      return bench::name(test) + std::string(": one malloc per thread in one kernel, one free in another");
+      return bench::name(test) +
+             std::string(": one malloc per thread in one kernel, one free in another");
   }
 }
 
-bench::Cell time_cell(const bench::StressRow& row, const StressGrid& grid, bench::Footnotes& footnotes) {
+bench::Cell time_cell(const bench::StressRow& row, const StressGrid& grid,
+                      bench::Footnotes& footnotes) {
   bench::Cell cell = status_cell(row, bench::figure_text(row.median_ms()), footnotes);
   cell.best = std::find(grid.best.begin(), grid.best.end(), &row) != grid.best.end();
   return cell;
@@ -42,35 +45,41 @@ void add_counts(StressFigures& figures, const StressGrid& grid) {
   for (const bench::StressPoint& point : grid.points) {
     const double threads = stress_threads(settings, point);
     const workloads::ExpectedCounts expected = workloads::expected_counts(point.iterations);
-    expectation.emplace_back(fmt::format("{:.0f}±{:.0f} / {:.0f}±{:.0f}", threads * expected.allocations,
-                                         std::sqrt(threads) * expected.allocations_sigma,
-                                         threads * expected.deallocations,
-                                         std::sqrt(threads) * expected.deallocations_sigma));
+    expectation.emplace_back(fmt::format(
+        "{:.0f}±{:.0f} / {:.0f}±{:.0f}", threads * expected.allocations,
+        std::sqrt(threads) * expected.allocations_sigma, threads * expected.deallocations,
+        std::sqrt(threads) * expected.deallocations_sigma));
   }
   const auto counted = [](const bench::StressRow& row) -> bench::Cell {
     if (!row.counts) return {};
-    return bench::count_text(row.counts->allocations) + " / " + bench::count_text(row.counts->deallocations);
+    return bench::count_text(row.counts->allocations) + " / " +
+           bench::count_text(row.counts->deallocations);
   };
   figures.add({"mallocs / frees", "mallocs / frees", "", true}, counted, std::move(expectation));
 }
 
 // Mallocs per second, including refused ones as in the paper, and the share of refused ones.
 void add_rates(StressFigures& figures, bench::Footnotes& footnotes) {
-  figures.add({"mallocs per second [M/s]", "mallocs [M/s]"}, [&](const bench::StressRow& row) -> bench::Cell {
-    const std::optional<double> ms = row.median_ms();
-    return status_cell(row, ms ? bench::figure_text(row.point.requests / *ms / 1e3) : bench::missing, footnotes);
-  });
+  figures.add({"mallocs per second [M/s]", "mallocs [M/s]"},
+              [&](const bench::StressRow& row) -> bench::Cell {
+                const std::optional<double> ms = row.median_ms();
+                return status_cell(
+                    row, ms ? bench::figure_text(row.point.requests / *ms / 1e3) : bench::missing,
+                    footnotes);
+              });
   figures.add({"refused [%]", "refused [%]"}, [](const bench::StressRow& row) -> bench::Cell {
     // A heap outside the pool may be larger than the pool.
     if (!row.counts || row.capacity_bytes != row.point.pool_bytes) return bench::missing;
-    return fmt::format("{:.1f}", 100.0 * static_cast<double>(row.counts->failures) / row.point.requests);
+    return fmt::format("{:.1f}",
+                       100.0 * static_cast<double>(row.counts->failures) / row.point.requests);
   });
 }
 
 bool inspected(const bench::StressRow& row) { return row.peak && row.end; }
 
 bool shares_memory(const bench::StressRow* row) {
-  return row && inspected(*row) && row->overlaps.value_or(0) > 0 && !row->peak->fragmentation.internal;
+  return row && inspected(*row) && row->overlaps.value_or(0) > 0 &&
+         !row->peak->fragmentation.internal;
 }
 
 // The range over all points: an allocator's tables hardly depend on the test.
@@ -102,18 +111,25 @@ bench::Table stress_table(const std::vector<bench::StressRow>& rows) {
   if (settings.test == workloads::StressTest::exhaust) {
     add_rates(figures, footnotes);
   } else {
-    figures.add({"time [ms]", "time [ms]"}, [&](const bench::StressRow& row) { return time_cell(row, grid, footnotes); });
+    figures.add({"time [ms]", "time [ms]"},
+                [&](const bench::StressRow& row) { return time_cell(row, grid, footnotes); });
     figures.add({"kernel that only allocates [ms]", "only mallocs [ms]"},
-                [](const bench::StressRow& row) -> bench::Cell { return bench::figure_text(bench::median(row.allocate_ms)); });
+                [](const bench::StressRow& row) -> bench::Cell {
+                  return bench::figure_text(bench::median(row.allocate_ms));
+                });
     figures.add({"kernel that only frees [ms]", "only frees [ms]"},
-                [](const bench::StressRow& row) -> bench::Cell { return bench::figure_text(bench::median(row.free_ms)); });
+                [](const bench::StressRow& row) -> bench::Cell {
+                  return bench::figure_text(bench::median(row.free_ms));
+                });
     add_counts(figures, grid);
   }
   figures.write(table);
   if (settings.test != workloads::StressTest::exhaust &&
-      std::any_of(grid.best.begin(), grid.best.end(), [](const bench::StressRow* row) { return row; }))
+      std::any_of(grid.best.begin(), grid.best.end(),
+                  [](const bench::StressRow* row) { return row; }))
     table.notes.push_back("◂ fastest allocator that frees");
-  if (std::any_of(rows.begin(), rows.end(), [](const bench::StressRow& row) { return row.lower_bound; }))
+  if (std::any_of(rows.begin(), rows.end(),
+                  [](const bench::StressRow& row) { return row.lower_bound; }))
     table.notes.push_back("* lower bound: cannot free, never named the fastest");
   footnotes.append_to(table.notes);
   return table;
@@ -125,37 +141,47 @@ bench::Table stress_memory_table(const std::vector<bench::StressRow>& rows) {
   const StressGrid grid(rows);
   StressFigures figures(grid);
   const char* peak = "at the peak";
-  figures.add({"internal fragmentation at the peak", "internal", peak, true}, [](const bench::StressRow& row) -> bench::Cell {
-    return inspected(row) ? bench::figure_text(row.peak->fragmentation.internal) : "";
-  });
-  figures.add({"external fragmentation at the peak", "external", peak, true}, [](const bench::StressRow& row) -> bench::Cell {
-    return inspected(row) ? bench::figure_text(row.peak->fragmentation.external) : "";
-  });
+  figures.add({"internal fragmentation at the peak", "internal", peak, true},
+              [](const bench::StressRow& row) -> bench::Cell {
+                return inspected(row) ? bench::figure_text(row.peak->fragmentation.internal) : "";
+              });
+  figures.add({"external fragmentation at the peak", "external", peak, true},
+              [](const bench::StressRow& row) -> bench::Cell {
+                return inspected(row) ? bench::figure_text(row.peak->fragmentation.external) : "";
+              });
   figures.add({"high-water mark of addresses", "address", peak, true},
-              [](const bench::StressRow& row) -> bench::Cell { return inspected(row) ? bench::bytes_text(row.peak->address_bytes) : ""; });
-  figures.add({"external fragmentation at the end", "external at the end", "", true}, [](const bench::StressRow& row) -> bench::Cell {
-    return inspected(row) ? bench::figure_text(row.end->fragmentation.external) : "";
-  });
+              [](const bench::StressRow& row) -> bench::Cell {
+                return inspected(row) ? bench::bytes_text(row.peak->address_bytes) : "";
+              });
+  figures.add({"external fragmentation at the end", "external at the end", "", true},
+              [](const bench::StressRow& row) -> bench::Cell {
+                return inspected(row) ? bench::figure_text(row.end->fragmentation.external) : "";
+              });
   if (figures.empty()) return table;
   table.title = "Memory" + grid.constants();
   figures.write(table);
   table.notes.push_back(
-      "internal: mean of (size - requested) / size over used regions; external: 1 - largest free region / all free "
-      "memory; address: from the pool's start to the end of the highest block; peak: max blocks in use; inspected "
+      "internal: mean of (size - requested) / size over used regions; external: 1 - largest free "
+      "region / all free "
+      "memory; address: from the pool's start to the end of the highest block; peak: max blocks in "
+      "use; inspected "
       "between kernels of an untimed run");
   std::vector<std::string> absent, shared;
   for (std::size_t a = 0; a < grid.at.size(); ++a) {
-    if (std::none_of(grid.at[a].begin(), grid.at[a].end(), [](const bench::StressRow* row) { return row && inspected(*row); }))
+    if (std::none_of(grid.at[a].begin(), grid.at[a].end(),
+                     [](const bench::StressRow* row) { return row && inspected(*row); }))
       absent.push_back(grid.allocators[a]->label);
-    if (std::any_of(grid.at[a].begin(), grid.at[a].end(), shares_memory)) shared.push_back(grid.allocators[a]->label);
+    if (std::any_of(grid.at[a].begin(), grid.at[a].end(), shares_memory))
+      shared.push_back(grid.allocators[a]->label);
   }
   if (!shared.empty()) {
     table.notes.push_back(
-        fmt::format("internal fragmentation unknown: {} (blocks in use share memory)", fmt::join(shared, ", ")));
+        fmt::format("internal fragmentation unknown: {} (blocks in use share memory)",
+                    fmt::join(shared, ", ")));
   }
   if (!absent.empty()) {
-    table.notes.push_back(
-        fmt::format("not inspected: {} (failed, or its pool cannot be walked)", fmt::join(absent, ", ")));
+    table.notes.push_back(fmt::format("not inspected: {} (failed, or its pool cannot be walked)",
+                                      fmt::join(absent, ", ")));
   }
   return table;
 }
@@ -163,7 +189,8 @@ bench::Table stress_memory_table(const std::vector<bench::StressRow>& rows) {
 bench::Table stress_allocator_table(const std::vector<bench::StressRow>& rows) {
   bench::Table table;
   const bool has_inspected = std::any_of(rows.begin(), rows.end(), inspected);
-  const bool registers = std::any_of(rows.begin(), rows.end(), [](const bench::StressRow& row) { return row.calls; });
+  const bool registers =
+      std::any_of(rows.begin(), rows.end(), [](const bench::StressRow& row) { return row.calls; });
   if (!has_inspected && !registers) return table;
   table.title = "Allocators";
   table.columns = {{"allocator", true}};
@@ -178,9 +205,10 @@ bench::Table stress_allocator_table(const std::vector<bench::StressRow>& rows) {
     std::vector<bench::Cell> cells{grid.label(a)};
     if (has_inspected) cells.emplace_back(metadata_text(grid.at[a]));
     if (registers) {
-      const auto has =
-          std::find_if(grid.at[a].begin(), grid.at[a].end(), [](const bench::StressRow* row) { return row && row->calls; });
-      const auto figures = bench::register_figures(has == grid.at[a].end() ? std::nullopt : (*has)->calls);
+      const auto has = std::find_if(grid.at[a].begin(), grid.at[a].end(),
+                                    [](const bench::StressRow* row) { return row && row->calls; });
+      const auto figures =
+          bench::register_figures(has == grid.at[a].end() ? std::nullopt : (*has)->calls);
       cells.insert(cells.end(), figures.begin(), figures.end());
     }
     table.add(std::move(cells));
@@ -202,22 +230,27 @@ std::vector<std::string> stress_notes(const std::vector<bench::StressRow>& rows)
   lines.push_back(fmt::format(
       "method: {} of 32 threads allocate{}{}{}, {}{} run{}{}, allocators interleaved, pool reset "
       "before each run",
-      settings.lanes, settings.lanes == 1 ? "s" : "", settings.coalesced ? ", their requests coalesced" : "",
+      settings.lanes, settings.lanes == 1 ? "s" : "",
+      settings.coalesced ? ", their requests coalesced" : "",
       settings.large == alloc::LargeBackend::builtin ? ", large ones from the built-in malloc" : "",
       space && settings.runs == 1 ? "" : "median of ", settings.runs, settings.runs == 1 ? "" : "s",
       space ? "" : " after a warm-up"));
   std::vector<double> floors;
-  for (const bench::StressRow& row : rows) floors.insert(floors.end(), row.floor_ms.begin(), row.floor_ms.end());
+  for (const bench::StressRow& row : rows)
+    floors.insert(floors.end(), row.floor_ms.begin(), row.floor_ms.end());
   if (!floors.empty())
-    lines.push_back(fmt::format("launch: an empty kernel of the same size takes {} ms (median of all)",
-                                bench::figure_text(bench::median(floors))));
-  lines.push_back(
-      fmt::format("overlaps: {} by addresses of blocks live at once ({} measurement{}){}", bench::count_text(overlaps),
-                  bench::count_text(compared), compared == 1 ? "" : "s",
-                  settings.touch ? fmt::format(", {} blocks damaged by contents", bench::count_text(damaged)) : ""));
+    lines.push_back(
+        fmt::format("launch: an empty kernel of the same size takes {} ms (median of all)",
+                    bench::figure_text(bench::median(floors))));
+  lines.push_back(fmt::format(
+      "overlaps: {} by addresses of blocks live at once ({} measurement{}){}",
+      bench::count_text(overlaps), bench::count_text(compared), compared == 1 ? "" : "s",
+      settings.touch ? fmt::format(", {} blocks damaged by contents", bench::count_text(damaged))
+                     : ""));
   if (settings.test == workloads::StressTest::probability) {
     lines.push_back(
-        "RegEff table 2 has 1450 mallocs and 986 frees for 120 blocks and 10 launches; they do not follow from its "
+        "RegEff table 2 has 1450 mallocs and 986 frees for 120 blocks and 10 launches; they do not "
+        "follow from its "
         "rule");
   }
   return lines;

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/stress.hpp"
 #include "bench/results/table.hpp"
+#include "bench/stress.hpp"
 
 namespace heapwood::app {
 

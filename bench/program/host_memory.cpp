@@ -4,9 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "host_alloc/host_memory.hpp"
 #include "bench/program/options.hpp"
 #include "bench/program/output_file.hpp"
+#include "host_alloc/host_memory.hpp"
 
 namespace heapwood::bench {
 
@@ -21,12 +21,14 @@ void add_host_memory_options(CLI::App& app, HostMemoryOptions& options) {
   }
   app.fallthrough();
   app.add_option("--host-allocator", options.allocator,
-                 "allocator of device buffers and per-level builds:\nauto (the platform's own; tlsf for builds),\n"
+                 "allocator of device buffers and per-level builds:\nauto (the platform's own; "
+                 "tlsf for builds),\n"
                  "segfit, tlsf, bitmask, hybrid, cudamalloc,\ncudamallocasync, mmap")
       ->capture_default_str()
       ->check(quiet(CLI::IsMember(ids)))
       ->type_name("ID");
-  app.add_option("--host-trace", options.trace, "record requests for device buffers (host-bench --trace)")
+  app.add_option("--host-trace", options.trace,
+                 "record requests for device buffers (host-bench --trace)")
       ->type_name("FILE");
 }
 
@@ -37,7 +39,8 @@ Exit with_host_memory(const HostMemoryOptions& options, const std::function<Exit
   const Exit exit = action();
   if (file) file->write(host_alloc::host_trace_text(memory.trace()));
 #ifndef NDEBUG
-  for (const std::string& leak : memory.leaks()) throw Error(Exit::failed, "device memory: " + leak);
+  for (const std::string& leak : memory.leaks())
+    throw Error(Exit::failed, "device memory: " + leak);
 #endif
   return exit;
 }

@@ -15,7 +15,8 @@ std::optional<std::string> read_text(const std::string& path, Exit exit) {
   if (status.type() == std::filesystem::file_type::not_found) return std::nullopt;
   if (status.type() != std::filesystem::file_type::regular) {
     throw Error(exit, fmt::format("{}: cannot be read: {}", path,
-                                  std::filesystem::exists(status) ? "it is not a regular file" : error.message()));
+                                  std::filesystem::exists(status) ? "it is not a regular file"
+                                                                  : error.message()));
   }
   std::ifstream file(path, std::ios::binary);
   std::string text;

@@ -8,8 +8,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "host_alloc/host_allocator.hpp"
 #include "bench/program/messages.hpp"
+#include "host_alloc/host_allocator.hpp"
 
 namespace heapwood::bench {
 
@@ -21,23 +21,28 @@ std::optional<double> number(std::string_view text) {
   if (!text.empty() && text.front() == '+') text.remove_prefix(1);
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value))
+    return std::nullopt;
   return value;
 }
 
-[[noreturn]] void throw_unexpected(const std::string& what, const std::string& text, const std::string& expected) {
+[[noreturn]] void throw_unexpected(const std::string& what, const std::string& text,
+                                   const std::string& expected) {
   throw Error(Exit::usage, fmt::format("{} '{}': expected {}", what, text, expected));
 }
 
 std::string known_ids() {
   std::vector<std::string> ids;
-  for (const registry::RegisteredAllocator& entry : registry::allocators()) ids.emplace_back(entry.traits->id);
+  for (const registry::RegisteredAllocator& entry : registry::allocators())
+    ids.emplace_back(entry.traits->id);
   return fmt::format("{}", fmt::join(ids, " "));
 }
 
 }  // namespace
 
-const char* name(Builder builder) { return builder == Builder::per_level ? "per-level" : "single-kernel"; }
+const char* name(Builder builder) {
+  return builder == Builder::per_level ? "per-level" : "single-kernel";
+}
 
 std::string host_label(const std::string& id) {
   for (const host_alloc::HostAllocatorInfo& info : host_alloc::host_allocators()) {
@@ -61,14 +66,16 @@ std::size_t parse_bytes(const std::string& text) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
   const std::optional<double> value = number(text.substr(0, digits));
   std::string suffix = text.substr(digits);
-  std::transform(suffix.begin(), suffix.end(), suffix.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(suffix.begin(), suffix.end(), suffix.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   if (suffix.size() > 1 && suffix.ends_with("ib"))
     suffix.resize(suffix.size() - 2);
   else if (suffix.ends_with("b"))
     suffix.resize(suffix.size() - 1);
   static const std::string powers = "kmgt";
   const std::size_t power = suffix.empty() ? 0 : powers.find(suffix) + 1;
-  if (!value || suffix.size() > 1 || (!suffix.empty() && power == 0)) throw_unexpected("size", text, expected);
+  if (!value || suffix.size() > 1 || (!suffix.empty() && power == 0))
+    throw_unexpected("size", text, expected);
   const double bytes = *value * std::pow(1024.0, static_cast<double>(power));
   if (bytes < 1) throw_unexpected("size", text, "at least one byte");
   if (bytes > 1e15) throw_unexpected("size", text, "less than a petabyte");
@@ -103,7 +110,8 @@ ImageSize parse_image_size(const std::string& text) {
   for (int i = 0; i < 2; ++i) {
     const std::string& part = parts[static_cast<std::size_t>(i)];
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), side[i]);
-    if (error != std::errc{} || end != part.data() + part.size() || side[i] < 1 || side[i] > 16384) {
+    if (error != std::errc{} || end != part.data() + part.size() || side[i] < 1 ||
+        side[i] > 16384) {
       throw_unexpected("--size", text, expected);
     }
   }
@@ -135,19 +143,22 @@ Builder parse_builder(const std::string& text, bool with_both) {
   if (text == "single") return Builder::single;
   if (text == "per-level") return Builder::per_level;
   if (with_both && text == "both") return Builder::both;
-  throw_unexpected("--builder", text, with_both ? "single, per-level or both" : "single or per-level");
+  throw_unexpected("--builder", text,
+                   with_both ? "single, per-level or both" : "single or per-level");
 }
 
 const registry::RegisteredAllocator& find_allocator(const std::string& id) {
   const registry::RegisteredAllocator* entry = registry::find(id);
-  if (!entry) throw Error(Exit::usage, fmt::format("unknown allocator '{}': use one of {}", id, known_ids()));
+  if (!entry)
+    throw Error(Exit::usage, fmt::format("unknown allocator '{}': use one of {}", id, known_ids()));
   return *entry;
 }
 
 std::vector<const registry::RegisteredAllocator*> find_allocators(const std::string& list) {
   std::vector<const registry::RegisteredAllocator*> entries;
   if (list == "all") {
-    for (const registry::RegisteredAllocator& entry : registry::allocators()) entries.push_back(&entry);
+    for (const registry::RegisteredAllocator& entry : registry::allocators())
+      entries.push_back(&entry);
     return entries;
   }
   for (const std::string& id : split(list, ',')) {
@@ -163,7 +174,9 @@ CLI::Validator between(double min, double max) {
   const auto problem = [min, max](const std::string& text) {
     double value = 0;
     if (!CLI::detail::lexical_cast(text, value)) return fmt::format("'{}' is not a number", text);
-    return value >= min && value <= max ? "" : fmt::format("{} is not between {} and {}", text, min, max);
+    return value >= min && value <= max
+               ? ""
+               : fmt::format("{} is not between {} and {}", text, min, max);
   };
   return quiet(CLI::Validator(problem, ""));
 }
@@ -186,8 +199,10 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
       ->type_name("KIND");
   app.add_option_function<std::string>(
          "--pool", [&](const std::string& text) { settings.pool = parse_pool(text); },
-         "memory for the allocator: auto (about what a build\nneeds), fast (also what allocators cache per warp),\n"
-         "both enlarged until the build completes; 512M, 2G;\n200x the root node at 4 bytes/triangle (the papers)")
+         "memory for the allocator: auto (about what a build\nneeds), fast (also what allocators "
+         "cache per warp),\n"
+         "both enlarged until the build completes; 512M, 2G;\n200x the root node at 4 "
+         "bytes/triangle (the papers)")
       ->default_str("fast")
       ->type_name("SIZE");
   if (with_runs) {
@@ -207,8 +222,8 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
          "SAH cost preset: build = fastest build,\ntrace = fastest rays, balanced = both")
       ->default_str(settings.prefer->name)
       ->type_name("WHAT");
-  const auto add_cost = [&](const char* option, float& value, const char* about, double min, double max,
-                            const char* type) {
+  const auto add_cost = [&](const char* option, float& value, const char* about, double min,
+                            double max, const char* type) {
     app.add_option(option, value, about)
         ->default_str(fmt::format("{}", value))  // CLI11 would print all digits of .05f
         ->check(between(min, max))
@@ -216,12 +231,15 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
   };
   kdtree::SahCosts& costs = settings.costs;
   add_cost("--traversal-cost", costs.traversal, "SAH: cost of a traversal step", 0, 1e6, "C");
-  add_cost("--intersection-cost", costs.intersection, "SAH: cost of a triangle test", 1e-6, 1e6, "C");
+  add_cost("--intersection-cost", costs.intersection, "SAH: cost of a triangle test", 1e-6, 1e6,
+           "C");
   add_cost("--empty-bonus", costs.empty_bonus, "SAH: discount if one side is empty", 0, .99, "B");
-  add_cost("--duplicate-cost", costs.duplicate, "SAH: cost of each ref added by a split", 0, 1e6, "C");
+  add_cost("--duplicate-cost", costs.duplicate, "SAH: cost of each ref added by a split", 0, 1e6,
+           "C");
   app.add_flag("--keep-degenerate", settings.keep_degenerate, "keep zero-area triangles");
-  app.add_option("--timeout", settings.timeout,
-                 "time limit of one build, including restarts with\nlarger arrays or pools (exit 1)")
+  app.add_option(
+         "--timeout", settings.timeout,
+         "time limit of one build, including restarts with\nlarger arrays or pools (exit 1)")
       ->capture_default_str()
       ->check(between(0.001, 86400.0))
       ->type_name("SECONDS");
@@ -230,8 +248,11 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
 void add_builder_option(CLI::App& app, BuildSettings& settings, bool with_both) {
   app.add_option_function<std::string>(
          "--builder",
-         [&settings, with_both](const std::string& text) { settings.builder = parse_builder(text, with_both); },
-         std::string("single (one kernel), per-level (one kernel per phase\nand level, memory from the host)") +
+         [&settings, with_both](const std::string& text) {
+           settings.builder = parse_builder(text, with_both);
+         },
+         std::string("single (one kernel), per-level (one kernel per phase\nand level, memory from "
+                     "the host)") +
              (with_both ? ", both" : ""))
       ->default_str(with_both ? "both" : "single")
       ->type_name("BUILDER");
@@ -256,14 +277,17 @@ std::string device_text(const simt::DeviceInfo& device) {
     return fmt::format("{}: {}, {} thread{}", device.key, device.name, device.multiprocessors,
                        device.multiprocessors == 1 ? "" : "s");
   }
-  return fmt::format("{}: {}, {} multiprocessors, {}", device.key, device.name, device.multiprocessors, device.driver);
+  return fmt::format("{}: {}, {} multiprocessors, {}", device.key, device.name,
+                     device.multiprocessors, device.driver);
 }
 
-const registry::CompiledAllocator& compiled_for(const registry::RegisteredAllocator& entry, const simt::DeviceInfo& device) {
+const registry::CompiledAllocator& compiled_for(const registry::RegisteredAllocator& entry,
+                                                const simt::DeviceInfo& device) {
   const registry::CompiledAllocator* compiled = entry.on(device.id.kind);
   if (!compiled)
-    throw Error(Exit::device, fmt::format("{}: not compiled for {}; rebuild with CUDA or use --device cpu",
-                                          entry.traits->id, device.key));
+    throw Error(Exit::device,
+                fmt::format("{}: not compiled for {}; rebuild with CUDA or use --device cpu",
+                            entry.traits->id, device.key));
   return *compiled;
 }
 

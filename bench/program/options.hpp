@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "registry/registry.hpp"
 #include "kdtree/build/build.hpp"
+#include "registry/registry.hpp"
 #include "simt/device.hpp"
 
 namespace CLI {
@@ -86,6 +86,7 @@ simt::DeviceInfo choose_device(const DeviceOptions& options);
 // "cpu: AMD EPYC (2 threads)", "cuda:0: NVIDIA H200 (132 multiprocessors, driver ...)".
 std::string device_text(const simt::DeviceInfo& device);
 // Throws Error{Exit::device} if the allocator was not compiled for the device.
-const registry::CompiledAllocator& compiled_for(const registry::RegisteredAllocator& entry, const simt::DeviceInfo& device);
+const registry::CompiledAllocator& compiled_for(const registry::RegisteredAllocator& entry,
+                                                const simt::DeviceInfo& device);
 
 }  // namespace heapwood::bench

@@ -20,7 +20,8 @@ namespace {
   const char* advice = error == ENOENT   ? "create its folder"
                        : error == ENOSPC ? "free some space"
                                          : "choose another file";
-  throw Error(Exit::failed, fmt::format("{}: cannot write: {}; {}", path, std::strerror(error), advice));
+  throw Error(Exit::failed,
+              fmt::format("{}: cannot write: {}; {}", path, std::strerror(error), advice));
 }
 
 bool same_file(const struct stat& a, const struct stat& b) {
@@ -32,7 +33,8 @@ bool same_file(const struct stat& a, const struct stat& b) {
 int open_in_place(const std::string& path) {
   struct stat file {
   }, printed{};
-  if (::stat(path.c_str(), &file) == 0 && ::fstat(STDOUT_FILENO, &printed) == 0 && same_file(file, printed)) {
+  if (::stat(path.c_str(), &file) == 0 && ::fstat(STDOUT_FILENO, &printed) == 0 &&
+      same_file(file, printed)) {
     std::fflush(stdout);
     return ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
   }
@@ -45,7 +47,8 @@ int open_for_writing(const std::string& path) {
 
 }  // namespace
 
-OutputFile::OutputFile(std::string path, const std::vector<std::string>& others) : path_(std::move(path)) {
+OutputFile::OutputFile(std::string path, const std::vector<std::string>& others)
+    : path_(std::move(path)) {
   struct stat status {};
   const bool exists = ::stat(path_.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) cannot_write(path_, EISDIR);
@@ -53,7 +56,8 @@ OutputFile::OutputFile(std::string path, const std::vector<std::string>& others)
   for (const std::string& other : others) {
     struct stat used {};
     if (other == path_ || (exists && ::stat(other.c_str(), &used) == 0 && same_file(status, used)))
-      throw Error(Exit::usage, fmt::format("{}: already used in this command; choose another file", path_));
+      throw Error(Exit::usage,
+                  fmt::format("{}: already used in this command; choose another file", path_));
   }
   // A pipe, a device or a link (/dev/stdout) is written in place: renaming would replace it.
   struct stat link {};
@@ -82,7 +86,8 @@ void OutputFile::write(const std::string& content) {
   }
   // Network file systems may report a full disk only here.
   if (::close(file) != 0 && !error) error = errno;
-  if (!error && temporary_ != path_ && std::rename(temporary_.c_str(), path_.c_str()) != 0) error = errno;
+  if (!error && temporary_ != path_ && std::rename(temporary_.c_str(), path_.c_str()) != 0)
+    error = errno;
   if (error) cannot_write(path_, error);
 }
 

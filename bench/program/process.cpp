@@ -31,7 +31,9 @@ void install_signal_handlers(void (*handler)(int)) {
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before {};
-    if (signal == SIGHUP && sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
+    if (signal == SIGHUP && sigaction(signal, nullptr, &before) == 0 &&
+        before.sa_handler == SIG_IGN)
+      continue;
     sigaction(signal, &action, nullptr);
   }
 }

@@ -21,7 +21,8 @@ std::size_t terminal_columns() {
 }
 }  // namespace
 
-std::string progress_text(std::size_t done, std::size_t total, double elapsed, const std::string& what) {
+std::string progress_text(std::size_t done, std::size_t total, double elapsed,
+                          const std::string& what) {
   std::string text = fmt::format("[{}/{}] {}", done, total, what);
   if (done > 0 && done < total && elapsed > 0) {
     const double left = elapsed / static_cast<double>(done) * static_cast<double>(total - done);
@@ -44,7 +45,8 @@ void Progress::update(std::size_t done, std::size_t total, const std::string& wh
   const auto now = Clock::now();
   if (line_showing && now - drawn_ < std::chrono::milliseconds(100)) return;
   drawn_ = now;
-  std::string text = progress_text(done, total, std::chrono::duration<double>(now - start_).count(), what);
+  std::string text =
+      progress_text(done, total, std::chrono::duration<double>(now - start_).count(), what);
   // A line longer than the terminal would wrap, and the carriage return would not return to its
   // start.
   if (text.size() >= terminal_columns()) text.resize(terminal_columns() - 1);

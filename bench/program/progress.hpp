@@ -10,7 +10,8 @@
 namespace heapwood::bench {
 
 // The line's text without cursor control; `elapsed` in seconds.
-std::string progress_text(std::size_t done, std::size_t total, double elapsed, const std::string& what);
+std::string progress_text(std::size_t done, std::size_t total, double elapsed,
+                          const std::string& what);
 
 class Progress {
  public:

@@ -34,6 +34,8 @@ std::string git_text() { return git_sha() + (git_dirty().value_or(false) ? "+cha
 
 std::string compilers() { return built_compilers; }
 
-std::string version_line() { return "heapwood " + version() + (git_sha() == "unknown" ? "" : " (" + git_text() + ")"); }
+std::string version_line() {
+  return "heapwood " + version() + (git_sha() == "unknown" ? "" : " (" + git_text() + ")");
+}
 
 }  // namespace heapwood::bench

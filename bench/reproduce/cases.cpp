@@ -7,17 +7,17 @@
 #include <chrono>
 #include <filesystem>
 
-#include "workloads/replay.hpp"
-#include "workloads/stress_primitives.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/build_profile.hpp"
-#include "bench/results/format.hpp"
 #include "bench/prepared_scene.hpp"
 #include "bench/reproduce/reproduce.hpp"
+#include "bench/results/format.hpp"
 #include "bench/scene_bench.hpp"
 #include "bench/stress_json.hpp"
 #include "bench/trace_bench.hpp"
 #include "simt/memory.hpp"
+#include "workloads/replay.hpp"
+#include "workloads/stress_primitives.hpp"
 
 namespace heapwood::bench {
 
@@ -25,12 +25,14 @@ namespace {
 
 using Announce = std::function<void(const std::string&)>;
 
-std::vector<const registry::RegisteredAllocator*> only(const std::vector<const registry::RegisteredAllocator*>& asked, const std::string& ids) {
+std::vector<const registry::RegisteredAllocator*> only(
+    const std::vector<const registry::RegisteredAllocator*>& asked, const std::string& ids) {
   if (ids.empty()) return asked;
   const std::vector<std::string> wanted = split(ids, ',');
   std::vector<const registry::RegisteredAllocator*> some;
   for (const registry::RegisteredAllocator* entry : asked) {
-    if (std::find(wanted.begin(), wanted.end(), entry->traits->id) != wanted.end()) some.push_back(entry);
+    if (std::find(wanted.begin(), wanted.end(), entry->traits->id) != wanted.end())
+      some.push_back(entry);
   }
   return some;
 }
@@ -62,15 +64,18 @@ void guarded(Json& result, F f) {
 Json thinned(const Json& all, std::size_t max_kept = 200) {
   if (all.size() <= max_kept) return all;
   Json some = Json::array();
-  for (std::size_t i = 0; i + 1 < max_kept; ++i) some.push_back(all[i * all.size() / (max_kept - 1)]);
+  for (std::size_t i = 0; i + 1 < max_kept; ++i)
+    some.push_back(all[i * all.size() / (max_kept - 1)]);
   some.push_back(all.back());
   return some;
 }
 
 std::string stress_key(const StressSettings& settings, const StressPoint& point) {
-  std::string key = fmt::format("stress {} payload={} pool={}", name(settings.test), point.payload, point.pool_bytes);
+  std::string key = fmt::format("stress {} payload={} pool={}", name(settings.test), point.payload,
+                                point.pool_bytes);
   if (has_iterations(settings.test)) key += fmt::format(" iterations={}", point.iterations);
-  key += point.requests ? fmt::format(" requests={}", point.requests) : fmt::format(" blocks={}", point.blocks);
+  key += point.requests ? fmt::format(" requests={}", point.requests)
+                        : fmt::format(" blocks={}", point.blocks);
   if (point.page_bytes) key += fmt::format(" page={}", point.page_bytes);
   return key + fmt::format(" runs={}", settings.runs);
 }
@@ -112,7 +117,8 @@ struct ChosenScene {
   }
 };
 
-ReproduceCase build_case(const ChosenScene& scene, const BuildPlan& plan, const ReproduceSetup& setup) {
+ReproduceCase build_case(const ChosenScene& scene, const BuildPlan& plan,
+                         const ReproduceSetup& setup) {
   BenchJob job;
   job.scenes = {scene.source};
   job.allocators = only(setup.allocators, plan.only);
@@ -124,8 +130,8 @@ ReproduceCase build_case(const ChosenScene& scene, const BuildPlan& plan, const 
   if (plan.per_level) job.settings.builder = Builder::both;
   job.device = setup.device;
   job.pool_probe = registry::find("atomic");
-  ReproduceCase one{fmt::format("build {} refs={} pool={} runs={}", scene.label, kdtree::name(plan.refs), plan.pool,
-                                job.settings.runs) +
+  ReproduceCase one{fmt::format("build {} refs={} pool={} runs={}", scene.label,
+                                kdtree::name(plan.refs), plan.pool, job.settings.runs) +
                         (plan.per_level ? " builders=both" : ""),
                     job.allocators, scene.about};
   one.measure = [job = std::move(job)](const Announce& announce) {
@@ -140,7 +146,8 @@ ReproduceCase build_case(const ChosenScene& scene, const BuildPlan& plan, const 
 
 // Points of the pool during a recorded build: [event, bytes in use, blocks, highest address,
 // external fragmentation of the pool, external fragmentation below that address].
-Json pool_over_time(const kdtree::RecordedRun& run, const registry::RegisteredAllocator& entry, std::uint64_t pool_bytes) {
+Json pool_over_time(const kdtree::RecordedRun& run, const registry::RegisteredAllocator& entry,
+                    std::uint64_t pool_bytes) {
   workloads::Replayer replayer(entry.traits->frees, entry.traits->in_pool ? pool_bytes : 0);
   Json points = Json::array();
   const std::size_t stride = std::max<std::size_t>(1, run.events.size() / 200);
@@ -148,18 +155,21 @@ Json pool_over_time(const kdtree::RecordedRun& run, const registry::RegisteredAl
     replayer.add(run.events[i]);
     if (i % stride != 0 && i + 1 != run.events.size()) continue;
     const workloads::Gaps gaps = replayer.gaps();
-    points.push_back({i + 1, gaps.used_bytes, gaps.blocks, gaps.mark_bytes, gaps.external(), gaps.external_below()});
+    points.push_back({i + 1, gaps.used_bytes, gaps.blocks, gaps.mark_bytes, gaps.external(),
+                      gaps.external_below()});
   }
   return points;
 }
 
 ReproduceCase recorded_case(const ChosenScene& scene, const ReproduceSetup& setup) {
-  ReproduceCase one{fmt::format("recorded {} refs=clipped pool=auto", scene.label), setup.allocators, scene.about};
+  ReproduceCase one{fmt::format("recorded {} refs=clipped pool=auto", scene.label),
+                    setup.allocators, scene.about};
   one.measure = [source = scene.source, setup](const Announce& announce) {
     BuildSettings settings;
     settings.timeout = setup.seconds;
     PreparedScene prepared(source, setup.device, settings, {.frees = false});
-    if (const registry::RegisteredAllocator* atomic = registry::find("atomic"); atomic && atomic->on(setup.device.id.kind))
+    if (const registry::RegisteredAllocator* atomic = registry::find("atomic");
+        atomic && atomic->on(setup.device.id.kind))
       prepared.build_growing(*atomic);
     Json results = Json::array();
     for (const registry::RegisteredAllocator* entry : setup.allocators) {
@@ -196,12 +206,13 @@ ReproduceCase trace_case(const ChosenScene& scene, const ReproduceSetup& setup) 
   bench.settings.runs = setup.full ? 5 : 3;
   // The tree does not depend on the allocator.
   for (const registry::RegisteredAllocator* entry : setup.allocators) {
-    if (!bench.entry && entry->on(setup.device.id.kind) && !cannot_build(*entry)) bench.entry = entry;
+    if (!bench.entry && entry->on(setup.device.id.kind) && !cannot_build(*entry))
+      bench.entry = entry;
   }
-  ReproduceCase one{
-      fmt::format("trace {} size={}x{} runs={}", scene.label, bench.size.width, bench.size.height, bench.settings.runs),
-      {},
-      scene.about};
+  ReproduceCase one{fmt::format("trace {} size={}x{} runs={}", scene.label, bench.size.width,
+                                bench.size.height, bench.settings.runs),
+                    {},
+                    scene.about};
   one.measure = [bench = std::move(bench)](const Announce& announce) {
     Json results = Json::array();
     Json all{{"allocator", "primary"}, {"label", "Primary rays"}};
@@ -210,7 +221,8 @@ ReproduceCase trace_case(const ChosenScene& scene, const ReproduceSetup& setup) 
       const TraceResult traced = run_trace(bench, announce);
       if (traced.incomplete) throw Error(Exit::failed, "the tree is incomplete");
       for (const TraceRow& row : traced.rows) {
-        Json result{{"allocator", row.kind}, {"label", row.kind == "primary" ? "Primary rays" : "Diffuse rays"}};
+        Json result{{"allocator", row.kind},
+                    {"label", row.kind == "primary" ? "Primary rays" : "Diffuse rays"}};
         set_status(result, Status::ok, "");
         result["triangles"] = traced.triangles;
         result["built_with"] = bench.entry->traits->id;
@@ -224,13 +236,14 @@ ReproduceCase trace_case(const ChosenScene& scene, const ReproduceSetup& setup) 
   return one;
 }
 
-ReproduceCase profile_case(const ChosenScene& scene, const std::vector<const registry::RegisteredAllocator*>& allocators,
+ReproduceCase profile_case(const ChosenScene& scene,
+                           const std::vector<const registry::RegisteredAllocator*>& allocators,
                            const ReproduceSetup& setup) {
   BuildSettings settings;
   settings.timeout = setup.seconds;
   settings.runs = setup.full ? 5 : 3;
-  ReproduceCase one{fmt::format("profile {} refs=clipped runs={}", scene.label, settings.runs), allocators,
-                    scene.about};
+  ReproduceCase one{fmt::format("profile {} refs=clipped runs={}", scene.label, settings.runs),
+                    allocators, scene.about};
   one.measure = [source = scene.source, settings, allocators, setup](const Announce& announce) {
     PreparedScene prepared(source, setup.device, settings, {.frees = false});
     Json results = Json::array();
@@ -239,7 +252,8 @@ ReproduceCase profile_case(const ChosenScene& scene, const std::vector<const reg
       guarded(result, [&] {
         const ProfiledBuild built = profile_build(prepared, *entry, settings, announce);
         const bool whole = !built.profile.run.incomplete;
-        set_status(result, whole ? Status::ok : Status::incomplete, whole ? "" : "the tree is incomplete");
+        set_status(result, whole ? Status::ok : Status::incomplete,
+                   whole ? "" : "the tree is incomplete");
         result.update(to_json(built));
       });
       results.push_back(std::move(result));
@@ -250,7 +264,9 @@ ReproduceCase profile_case(const ChosenScene& scene, const std::vector<const reg
 }
 
 using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 struct Variant {
   workloads::PrimitiveTest test;
@@ -258,7 +274,8 @@ struct Variant {
   const char* label;
 };
 
-ReproduceCase primitive_case(const char* what, workloads::PrimitiveJob job, int runs, std::vector<Variant> variants) {
+ReproduceCase primitive_case(const char* what, workloads::PrimitiveJob job, int runs,
+                             std::vector<Variant> variants) {
   std::string key = fmt::format("{} threads={}", what, job.threads);
   if (job.readers > 1) key += fmt::format(" readers={}", job.readers);
   ReproduceCase one{fmt::format("{} runs={}", key, runs)};
@@ -279,7 +296,8 @@ ReproduceCase primitive_case(const char* what, workloads::PrimitiveJob job, int 
           if (run >= 0 && before + last > job.seconds) break;  // no time for another run
           const workloads::PrimitiveResult measured = workloads::run_primitive(job);
           if (measured.done != measured.wanted)
-            throw Error(Exit::failed, fmt::format("{} of {} were done", measured.done, measured.wanted));
+            throw Error(Exit::failed,
+                        fmt::format("{} of {} were done", measured.done, measured.wanted));
           if (run >= 0)
             runs_ms.push_back(measured.ms);
           else
@@ -290,7 +308,8 @@ ReproduceCase primitive_case(const char* what, workloads::PrimitiveJob job, int 
           runs_ms.push_back(warm_up_ms);
           set_status(result, Status::ok, "slow: only the warm-up");
         } else if (runs_ms.size() < static_cast<std::size_t>(runs)) {
-          set_status(result, Status::ok, fmt::format("slow: only {} of {} runs", runs_ms.size(), runs));
+          set_status(result, Status::ok,
+                     fmt::format("slow: only {} of {} runs", runs_ms.size(), runs));
         }
       });
       result["runs_ms"] = runs_ms;
@@ -311,12 +330,15 @@ Experiment generic_test(const StressPlan& plan) {
     bench.allocators = only(setup.allocators, plan.only);
     StressSettings& settings = bench.settings;
     settings.test = parse_stress_test(plan.test);
-    settings.lanes = has_requests(settings.test) || workloads::measures_space(settings.test) ? 32 : 1;
+    settings.lanes =
+        has_requests(settings.test) || workloads::measures_space(settings.test) ? 32 : 1;
     settings.runs = setup.full ? plan.runs : std::min(plan.runs, 3);
     settings.seconds = settings.budget_seconds = setup.seconds * plan.time_factor;
     settings.inspect = plan.memory;
-    std::vector<StressPoint> points = stress_points(setup.full ? plan.full : plan.quick, settings.test, setup.device);
-    if (settings.test == workloads::StressTest::scaling || settings.test == workloads::StressTest::range)
+    std::vector<StressPoint> points =
+        stress_points(setup.full ? plan.full : plan.quick, settings.test, setup.device);
+    if (settings.test == workloads::StressTest::scaling ||
+        settings.test == workloads::StressTest::range)
       take_oversized(points);
     std::vector<ReproduceCase> cases;
     for (const StressPoint& point : points) {
@@ -337,7 +359,8 @@ Experiment builds(const BuildPlan& plan) {
   };
 }
 
-Experiment recorded_builds(const std::vector<PaperScene>& full, const std::vector<PaperScene>& quick) {
+Experiment recorded_builds(const std::vector<PaperScene>& full,
+                           const std::vector<PaperScene>& quick) {
   return [full, quick](const ReproduceSetup& setup) {
     std::vector<ReproduceCase> cases;
     for (const PaperScene& scene : setup.full ? full : quick)
@@ -358,10 +381,13 @@ Experiment traces(const std::vector<PaperScene>& full, const std::vector<PaperSc
 Experiment profiles(const std::vector<PaperScene>& full, const std::vector<PaperScene>& quick) {
   return [full, quick](const ReproduceSetup& setup) {
     std::vector<const registry::RegisteredAllocator*> allocators = setup.allocators;
-    std::erase_if(allocators, [](const registry::RegisteredAllocator* entry) { return !kdtree::can_profile(entry->traits->id); });
+    std::erase_if(allocators, [](const registry::RegisteredAllocator* entry) {
+      return !kdtree::can_profile(entry->traits->id);
+    });
     std::vector<ReproduceCase> cases;
     for (const PaperScene& scene : setup.full ? full : quick) {
-      if (!allocators.empty()) cases.push_back(profile_case(ChosenScene(scene, setup), allocators, setup));
+      if (!allocators.empty())
+        cases.push_back(profile_case(ChosenScene(scene, setup), allocators, setup));
     }
     return cases;
   };
@@ -370,7 +396,8 @@ Experiment profiles(const std::vector<PaperScene>& full, const std::vector<Paper
 // Threads and ratios as in `heapwood stress semaphore` and `rcu`; on the CPU a warp is one thread.
 Experiment primitive_test(Primitive primitive) {
   return [primitive](const ReproduceSetup& setup) {
-    const bool rcu = primitive == Primitive::rcu, small = !setup.full || setup.device.id.kind == simt::DeviceKind::cpu;
+    const bool rcu = primitive == Primitive::rcu,
+               small = !setup.full || setup.device.id.kind == simt::DeviceKind::cpu;
     const int runs = setup.full ? 5 : 3;
     std::vector<ReproduceCase> cases;
     workloads::PrimitiveJob job;
@@ -380,16 +407,17 @@ Experiment primitive_test(Primitive primitive) {
     for (job.threads = 4; job.threads <= max_threads; job.threads *= 4) {
       using enum workloads::PrimitiveTest;
       if (!rcu) {
-        cases.push_back(primitive_case(
-            "semaphore", job, runs,
-            {{counting_semaphore, "counting", "Counting semaphore"}, {bulk_semaphore, "bulk", "Bulk semaphore"}}));
+        cases.push_back(primitive_case("semaphore", job, runs,
+                                       {{counting_semaphore, "counting", "Counting semaphore"},
+                                        {bulk_semaphore, "bulk", "Bulk semaphore"}}));
         continue;
       }
-      for (const std::uint32_t readers : small ? std::vector{1u, 16u} : std::vector{1u, 4u, 16u, 64u, 256u}) {
+      for (const std::uint32_t readers :
+           small ? std::vector{1u, 16u} : std::vector{1u, 4u, 16u, 64u, 256u}) {
         job.readers = readers;
-        cases.push_back(primitive_case(
-            "rcu", job, runs,
-            {{plain_rcu, "plain", "One barrier per writer"}, {delegated_rcu, "delegated", "Delegation"}}));
+        cases.push_back(primitive_case("rcu", job, runs,
+                                       {{plain_rcu, "plain", "One barrier per writer"},
+                                        {delegated_rcu, "delegated", "Delegation"}}));
       }
     }
     return cases;
@@ -421,8 +449,10 @@ Experiment registers() {
           set_status(result, Status::skipped, "registers are those of GPU kernels");
         } else {
           guarded(result, [&] {
-            result["calls"] = to_json(compiled->call_use(setup.device.id, false, alloc::LargeBackend::buddy));
-            result["calls_coalesced"] = to_json(compiled->call_use(setup.device.id, true, alloc::LargeBackend::buddy));
+            result["calls"] =
+                to_json(compiled->call_use(setup.device.id, false, alloc::LargeBackend::buddy));
+            result["calls_coalesced"] =
+                to_json(compiled->call_use(setup.device.id, true, alloc::LargeBackend::buddy));
             set_status(result, Status::ok, "");
           });
         }

@@ -3,9 +3,9 @@
 // passes.
 #include <fmt/format.h>
 
-#include "host_alloc/host_allocator.hpp"
 #include "bench/host_bench_report.hpp"
 #include "bench/reproduce/reproduce.hpp"
+#include "host_alloc/host_allocator.hpp"
 
 namespace heapwood::bench {
 
@@ -20,10 +20,12 @@ Experiment host_managed() {
     for (const host_alloc::HostAllocatorInfo& info : host_alloc::host_allocators()) {
       if (!info.only_on || *info.only_on == setup.device.id.kind) bench.allocators.push_back(&info);
     }
-    ReproduceCase one{fmt::format("host-bench steps={} slots={} passes={}", trace.steps, trace.slots, bench.passes)};
-    one.measure = [bench = std::move(bench)](const std::function<void(const std::string&)>& announce) {
-      const auto rows =
-          run_host_bench(bench, [&](std::size_t, std::size_t, const std::string& what) { announce(what); });
+    ReproduceCase one{fmt::format("host-bench steps={} slots={} passes={}", trace.steps,
+                                  trace.slots, bench.passes)};
+    one.measure = [bench =
+                       std::move(bench)](const std::function<void(const std::string&)>& announce) {
+      const auto rows = run_host_bench(
+          bench, [&](std::size_t, std::size_t, const std::string& what) { announce(what); });
       return Json(host_bench_report({}, bench, rows)["results"]);
     };
     return std::vector{one};

@@ -30,9 +30,9 @@ const std::vector<PaperScene> large_scenes{{"House 3x3", "house", "atrium:3275k"
                                            {"San Miguel", "san_miguel", "stadium:7881k"},
                                            {"MPII subset", "mpii", "atrium:10762k"},
                                            {"Powerplant", "powerplant", "pipes:12749k"}};
-const std::vector<PaperScene> growing_scenes{{"10K", "", "atrium:10k"},   {"30K", "", "atrium:30k"},
-                                             {"100K", "", "atrium:100k"}, {"300K", "", "atrium:300k"},
-                                             {"1M", "", "atrium:1m"},     {"3M", "", "atrium:3m"}};
+const std::vector<PaperScene> growing_scenes{
+    {"10K", "", "atrium:10k"},   {"30K", "", "atrium:30k"}, {"100K", "", "atrium:100k"},
+    {"300K", "", "atrium:300k"}, {"1M", "", "atrium:1m"},   {"3M", "", "atrium:3m"}};
 const std::vector<PaperScene> own_scenes{{"atrium", "", "atrium:200k"},
                                          {"statue", "", "statue:200k"},
                                          {"stadium", "", "stadium:200k"},
@@ -91,21 +91,26 @@ std::vector<ReproduceItem> regeff() {
        "RegEff",
        "Figure 3(d)",
        "Probability over the number of blocks",
-       {generic_test(
-           {.test = "p", .full = {.blocks = "1,2,4,8,15,30,60,90,120,fill"}, .quick = {.blocks = "1,8,30,120"}})}},
+       {generic_test({.test = "p",
+                      .full = {.blocks = "1,2,4,8,15,30,60,90,120,fill"},
+                      .quick = {.blocks = "1,8,30,120"}})}},
       {"regeff-4",
        "RegEff",
        "Figure 4",
        "ScatterAlloc's pages in Alloc Cycle Dealloc",
-       {generic_test({.test = "acd",
-                      .full = {.payload = "16,64,256,1K,4K,16K,128K", .blocks = "120", .page_bytes = "sweep"},
-                      .quick = {.payload = "16,1K", .page_bytes = "4K,16K"},
-                      .only = "scatter"})}},
+       {generic_test(
+           {.test = "acd",
+            .full = {.payload = "16,64,256,1K,4K,16K,128K", .blocks = "120", .page_bytes = "sweep"},
+            .quick = {.payload = "16,1K", .page_bytes = "4K,16K"},
+            .only = "scatter"})}},
       {"regeff-t3",
        "RegEff",
        "Table 3",
        "Builds with a pool of 200 root nodes",
-       {builds({small_scenes, {{"Hand", "", "statue:5k"}, {"Sponza", "", "atrium:10k"}}, kdtree::RefKind::ids, "200x"}),
+       {builds({small_scenes,
+                {{"Hand", "", "statue:5k"}, {"Sponza", "", "atrium:10k"}},
+                kdtree::RefKind::ids,
+                "200x"}),
         builds({.full = medium_scenes,
                 .quick = {},
                 .refs = kdtree::RefKind::ids,
@@ -116,16 +121,15 @@ std::vector<ReproduceItem> regeff() {
        "RegEff",
        "Table 4",
        "Builds with a pool of 20 root nodes",
-       {builds(
-           {.full = large_scenes,
-            .quick = {{"House 3x3", "", "atrium:10k"}},
-            .refs = kdtree::RefKind::ids,
-            .pool = "20x",
-            .runs = 1,
-            .only =
-                "atomic,awmalloc-safe,cmalloc,cfmalloc,cmmalloc,cfmmalloc,scatter,halloc,ouroboros-p-s,heapwood,cuda",
-            .requests_of_all = false,
-            .time_factor = 2})}},
+       {builds({.full = large_scenes,
+                .quick = {{"House 3x3", "", "atrium:10k"}},
+                .refs = kdtree::RefKind::ids,
+                .pool = "20x",
+                .runs = 1,
+                .only = "atomic,awmalloc-safe,cmalloc,cfmalloc,cmmalloc,cfmmalloc,scatter,halloc,"
+                        "ouroboros-p-s,heapwood,cuda",
+                .requests_of_all = false,
+                .time_factor = 2})}},
       {"regeff-5a", "RegEff", "Figure 5(a)", "Internal fragmentation over the payload", {ad}},
       {"regeff-5b", "RegEff", "Figure 5(b)", "External fragmentation over the payload", {ad}},
       {"regeff-t5",
@@ -143,15 +147,36 @@ std::vector<ReproduceItem> ouroboros() {
                       .full = {.payload = sizes, .requests = requests},
                       .quick = {.payload = "16,256,4K", .requests = quick},
                       .runs = 3}),
-        generic_test({.test = "mixed", .full = {.requests = requests}, .quick = {.requests = quick}, .runs = 3})};
+        generic_test({.test = "mixed",
+                      .full = {.requests = requests},
+                      .quick = {.requests = quick},
+                      .runs = 3})};
   };
   return {
-      {"ouroboros-10k", "Ouroboros", "Figure 3, top left", "10,000 allocations over the size", top("10K", "1K")},
-      {"ouroboros-100k", "Ouroboros", "Figure 3, top right", "100,000 allocations over the size", top("100K", "5K")},
-      {"ouroboros-32", "Ouroboros", "Figure 3, 32 B", "32 bytes over the number of threads", {scaling("32")}},
-      {"ouroboros-128", "Ouroboros", "Figure 3, 128 B", "128 bytes over the number of threads", {scaling("128")}},
-      {"ouroboros-1k", "Ouroboros", "Figure 3, 1 KiB", "1 KiB over the number of threads", {scaling("1K")}},
-      {"ouroboros-8k", "Ouroboros", "Figure 3, 8 KiB", "8 KiB over the number of threads", {scaling("8K")}},
+      {"ouroboros-10k", "Ouroboros", "Figure 3, top left", "10,000 allocations over the size",
+       top("10K", "1K")},
+      {"ouroboros-100k", "Ouroboros", "Figure 3, top right", "100,000 allocations over the size",
+       top("100K", "5K")},
+      {"ouroboros-32",
+       "Ouroboros",
+       "Figure 3, 32 B",
+       "32 bytes over the number of threads",
+       {scaling("32")}},
+      {"ouroboros-128",
+       "Ouroboros",
+       "Figure 3, 128 B",
+       "128 bytes over the number of threads",
+       {scaling("128")}},
+      {"ouroboros-1k",
+       "Ouroboros",
+       "Figure 3, 1 KiB",
+       "1 KiB over the number of threads",
+       {scaling("1K")}},
+      {"ouroboros-8k",
+       "Ouroboros",
+       "Figure 3, 8 KiB",
+       "8 KiB over the number of threads",
+       {scaling("8K")}},
       {"ouroboros-range",
        "Ouroboros",
        "Figure 3, bottom left",
@@ -167,20 +192,27 @@ std::vector<ReproduceItem> ouroboros() {
        {generic_test({.test = "churn",
                       .full = {.pool = "512M"},
                       .quick = {.pool = "2M", .requests = "2K"},
-                      .only = "atomic,scatter,halloc,ouroboros-p-s,ouroboros-p-va,ouroboros-p-vl,bulk,heapwood,cuda",
+                      .only = "atomic,scatter,halloc,ouroboros-p-s,ouroboros-p-va,ouroboros-p-vl,"
+                              "bulk,heapwood,cuda",
                       .runs = 1,
                       .time_factor = 5})}},
       {"ouroboros-utilization",
        "Ouroboros",
        "Section 6.1.3",
        "Part of the memory usable by 16-byte blocks",
-       {generic_test({.test = "utilization", .full = {}, .quick = {.pool = "4M"}, .runs = 1, .time_factor = 2})}},
+       {generic_test({.test = "utilization",
+                      .full = {},
+                      .quick = {.pool = "4M"},
+                      .runs = 1,
+                      .time_factor = 2})}},
   };
 }
 
 std::vector<ReproduceItem> others() {
-  const Experiment own = builds(
-      {own_scenes, {{"atrium", "", "atrium:10k"}, {"statue", "", "statue:10k"}}, kdtree::RefKind::clipped, "auto"});
+  const Experiment own = builds({own_scenes,
+                                 {{"atrium", "", "atrium:10k"}, {"statue", "", "statue:10k"}},
+                                 kdtree::RefKind::clipped,
+                                 "auto"});
   return {
       {"bulk-5",
        "Bulk",
@@ -201,7 +233,11 @@ std::vector<ReproduceItem> others() {
                       .quick = {.payload = "16K,2K,256,16", .pool = "4M"},
                       .only = "atomic,halloc,scatter,ouroboros-p-s,bulk,heapwood,cuda",
                       .runs = 3})}},
-      {"host-3", "Host-managed", "Figure 3", "Latency of malloc and free on the host", {host_managed()}},
+      {"host-3",
+       "Host-managed",
+       "Figure 3",
+       "Latency of malloc and free on the host",
+       {host_managed()}},
       {"host-4", "Host-managed", "Figure 4", "Memory in use and memory mapped", {host_managed()}},
       {"own-triangles",
        "Heapwood",
@@ -222,8 +258,16 @@ std::vector<ReproduceItem> others() {
                 5,
                 "atomic,awmalloc-safe,cfmmalloc,heapwood",
                 true})}},
-      {"own-slowdown", "Heapwood", "Slowdown", "Slowdown with every allocator, clipped refs", {own}},
-      {"own-share", "Heapwood", "Share", "Lower bound of the share of allocation in a build", {own}},
+      {"own-slowdown",
+       "Heapwood",
+       "Slowdown",
+       "Slowdown with every allocator, clipped refs",
+       {own}},
+      {"own-share",
+       "Heapwood",
+       "Share",
+       "Lower bound of the share of allocation in a build",
+       {own}},
       {"own-profile",
        "Heapwood",
        "Profile",
@@ -269,13 +313,14 @@ std::vector<const ReproduceItem*> find_items(const std::string& list) {
   for (const ReproduceItem& item : reproduce_items()) {
     unknown.erase(item.id);
     unknown.erase(group(item));
-    if (asked.contains("all") || asked.contains(item.id) || asked.contains(group(item))) found.push_back(&item);
+    if (asked.contains("all") || asked.contains(item.id) || asked.contains(group(item)))
+      found.push_back(&item);
   }
   if (unknown.empty()) return found;
-  throw Error(Exit::usage,
-              fmt::format("reproduce: unknown item '{}': use all, a group (regeff, ouroboros, bulk, host, own) or an "
-                          "item of 'heapwood reproduce --list'",
-                          *unknown.begin()));
+  throw Error(Exit::usage, fmt::format("reproduce: unknown item '{}': use all, a group (regeff, "
+                                       "ouroboros, bulk, host, own) or an "
+                                       "item of 'heapwood reproduce --list'",
+                                       *unknown.begin()));
 }
 
 Part parse_part(const std::string& text) {
@@ -286,15 +331,17 @@ Part parse_part(const std::string& text) {
   };
   Part part;
   const std::size_t slash = std::min(text.find('/'), text.size());
-  if (slash < text.size() && read(text.substr(0, slash), part.number) && read(text.substr(slash + 1), part.count) &&
-      part.number >= 1 && part.number <= part.count)
+  if (slash < text.size() && read(text.substr(0, slash), part.number) &&
+      read(text.substr(slash + 1), part.count) && part.number >= 1 && part.number <= part.count)
     return part;
-  throw Error(Exit::usage, fmt::format("--part '{}': expected K/N, the K-th of N parts: 2/4", text));
+  throw Error(Exit::usage,
+              fmt::format("--part '{}': expected K/N, the K-th of N parts: 2/4", text));
 }
 
 std::vector<ReproduceCase> part_of(std::vector<ReproduceCase> cases, const Part& part) {
   std::vector<ReproduceCase> some;
-  for (std::size_t i = part.number - 1; i < cases.size(); i += part.count) some.push_back(std::move(cases[i]));
+  for (std::size_t i = part.number - 1; i < cases.size(); i += part.count)
+    some.push_back(std::move(cases[i]));
   return some;
 }
 

@@ -30,7 +30,7 @@ struct ReproduceSetup {
 struct ReproduceCase {
   std::string key;
   std::vector<const registry::RegisteredAllocator*> allocators{};  // empty: not per allocator
-  Json about = Json::object();                     // context that the results do not contain
+  Json about = Json::object();  // context that the results do not contain
   // Announces each step, measures, and returns an array of results (schemas heapwood.bench/1 and
   // heapwood.stress/1, or docs/reproduction.md). A failure is a result with a reason. The array is
   // incomplete after an interruption.
@@ -54,7 +54,8 @@ const std::vector<ReproduceItem>& reproduce_items();
 // Error{Exit::usage}.
 std::vector<const ReproduceItem*> find_items(const std::string& list);
 // The items' cases without duplicates.
-std::vector<ReproduceCase> reproduce_cases(const std::vector<const ReproduceItem*>& items, const ReproduceSetup& setup);
+std::vector<ReproduceCase> reproduce_cases(const std::vector<const ReproduceItem*>& items,
+                                           const ReproduceSetup& setup);
 // One of `count` parts: every count-th case. Neighbouring cases take similar times, so the parts do
 // too.
 struct Part {
@@ -94,7 +95,8 @@ struct BuildPlan {
 };
 Experiment builds(const BuildPlan& plan);
 // The pool during a build: bytes in use and fragmentation of the rest.
-Experiment recorded_builds(const std::vector<PaperScene>& full, const std::vector<PaperScene>& quick);
+Experiment recorded_builds(const std::vector<PaperScene>& full,
+                           const std::vector<PaperScene>& quick);
 
 // Rays per second, as measured by `heapwood trace`.
 Experiment traces(const std::vector<PaperScene>& full, const std::vector<PaperScene>& quick);

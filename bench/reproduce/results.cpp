@@ -20,7 +20,8 @@ std::string made_folder(const std::string& folder) {
   std::filesystem::create_directories(folder, error);
   if (error)
     throw Error(Exit::failed,
-                fmt::format("{}: cannot create the folder: {}; choose another with --out", folder, error.message()));
+                fmt::format("{}: cannot create the folder: {}; choose another with --out", folder,
+                            error.message()));
   return (std::filesystem::path(folder) / "results.json").string();
 }
 
@@ -37,17 +38,17 @@ Json earlier_file(const std::string& path, const Json& head) {
   const std::optional<std::string> text = read_text(path, Exit::failed);
   if (!text) return head;
   Json json = Json::parse(*text, nullptr, false);
-  const bool ours = json.is_object() && json.value("schema", "") == reproduce_schema && json.contains("cases") &&
-                    json["cases"].is_array() && json.contains("runs") && json["runs"].is_array() &&
-                    json.contains("device");
+  const bool ours = json.is_object() && json.value("schema", "") == reproduce_schema &&
+                    json.contains("cases") && json["cases"].is_array() && json.contains("runs") &&
+                    json["runs"].is_array() && json.contains("device");
   if (!ours)
-    throw Error(Exit::failed,
-                fmt::format("{}: not a {} file; choose another folder with --out", path, reproduce_schema));
+    throw Error(Exit::failed, fmt::format("{}: not a {} file; choose another folder with --out",
+                                          path, reproduce_schema));
   if (!same(identity(json["device"]), identity(head["device"])) ||
       json.value("scale", "") != head["scale"].get<std::string>()) {
-    throw Error(Exit::usage,
-                fmt::format("{}: measured on {}, {}; choose another folder with --out", path,
-                            json["device"].value("name", "another device"), json.value("scale", "otherwise")));
+    throw Error(Exit::usage, fmt::format("{}: measured on {}, {}; choose another folder with --out",
+                                         path, json["device"].value("name", "another device"),
+                                         json.value("scale", "otherwise")));
   }
   return json;
 }
@@ -89,10 +90,13 @@ double ReproduceResults::seconds(const std::string& key) const {
 
 bool ReproduceResults::has(const ReproduceCase& one) const {
   const Json* measured = results(one.key);
-  return measured && std::all_of(one.allocators.begin(), one.allocators.end(), [&](const registry::RegisteredAllocator* entry) {
-           return std::any_of(measured->begin(), measured->end(),
-                              [&](const Json& result) { return result.value("allocator", "") == entry->traits->id; });
-         });
+  return measured && std::all_of(one.allocators.begin(), one.allocators.end(),
+                                 [&](const registry::RegisteredAllocator* entry) {
+                                   return std::any_of(
+                                       measured->begin(), measured->end(), [&](const Json& result) {
+                                         return result.value("allocator", "") == entry->traits->id;
+                                       });
+                                 });
 }
 
 void ReproduceResults::add(const ReproduceCase& one, double seconds, Json results) {
@@ -100,15 +104,19 @@ void ReproduceResults::add(const ReproduceCase& one, double seconds, Json result
   run_.clear();
   Json* place = find(one.key);
   if (!place) place = &json_["cases"].emplace_back();
-  *place = {{"key", one.key}, {"run", json_["runs"].size() - 1}, {"seconds", std::round(seconds * 1e3) / 1e3}};
+  *place = {{"key", one.key},
+            {"run", json_["runs"].size() - 1},
+            {"seconds", std::round(seconds * 1e3) / 1e3}};
   if (!one.about.empty()) (*place)["about"] = one.about;
   (*place)["results"] = std::move(results);
 }
 
-void ReproduceResults::describe(const std::vector<ReproduceItem>& items, const ReproduceSetup& setup) {
+void ReproduceResults::describe(const std::vector<ReproduceItem>& items,
+                                const ReproduceSetup& setup) {
   Json described = Json::array();
   for (const ReproduceItem& item : items) {
-    Json json{{"id", item.id}, {"paper", item.paper}, {"figure", item.figure}, {"title", item.title}};
+    Json json{
+        {"id", item.id}, {"paper", item.paper}, {"figure", item.figure}, {"title", item.title}};
     if (*item.absent) json["absent"] = item.absent;
     Json& keys = json["cases"] = Json::array();
     for (const ReproduceCase& one : reproduce_cases({&item}, setup)) keys.push_back(one.key);
@@ -116,7 +124,8 @@ void ReproduceResults::describe(const std::vector<ReproduceItem>& items, const R
     for (const Json& earlier : json_["items"]) {
       if (earlier.value("id", "") != item.id) continue;
       for (const Json& key : earlier.value("cases", Json::array())) {
-        if (results(key) && std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+        if (results(key) && std::find(keys.begin(), keys.end(), key) == keys.end())
+          keys.push_back(key);
       }
     }
     described.push_back(std::move(json));
@@ -124,6 +133,8 @@ void ReproduceResults::describe(const std::vector<ReproduceItem>& items, const R
   json_["items"] = std::move(described);
 }
 
-void ReproduceResults::write() { file_.write(json_.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"); }
+void ReproduceResults::write() {
+  file_.write(json_.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
 
 }  // namespace heapwood::bench

@@ -17,7 +17,8 @@ class ReproduceResults {
  public:
   // Creates the folder and reads its results.json. Throws Error{Exit::failed} if that has another
   // schema, and Error{Exit::usage} if it is of another device or scale.
-  ReproduceResults(const std::string& folder, const ReproduceSetup& setup, const std::vector<std::string>& argv);
+  ReproduceResults(const std::string& folder, const ReproduceSetup& setup,
+                   const std::vector<std::string>& argv);
 
   // Whether the case has a result for each of its allocators.
   bool has(const ReproduceCase& one) const;

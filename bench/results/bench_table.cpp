@@ -46,11 +46,12 @@ struct Grid {
     }
     at.assign(allocators.size(), std::vector<const Result*>(sources.size(), nullptr));
     for (const Result& result : results) {
-      const auto row = std::find_if(allocators.begin(), allocators.end(),
-                                    [&](const Result* other) { return other->allocator == result.allocator; });
+      const auto row = std::find_if(allocators.begin(), allocators.end(), [&](const Result* other) {
+        return other->allocator == result.allocator;
+      });
       const auto column = std::find(sources.begin(), sources.end(), result.source);
-      at[static_cast<std::size_t>(row - allocators.begin())][static_cast<std::size_t>(column - sources.begin())] =
-          &result;
+      at[static_cast<std::size_t>(row - allocators.begin())]
+        [static_cast<std::size_t>(column - sources.begin())] = &result;
     }
   }
 
@@ -86,11 +87,15 @@ void add_property(Table& table, const Grid& grid, const char* label, Has has, Te
 
 void add_properties(Table& table, const Grid& grid) {
   const auto has_tree = [](const Result& r) { return r.tree.has_value(); };
-  const auto has_requests = [](const Result& r) { return r.requests && r.requests->allocations > 0; };
-  add_property(table, grid, "triangles", has_tree, [](const Result& r) { return compact_text(r.triangles); });
+  const auto has_requests = [](const Result& r) {
+    return r.requests && r.requests->allocations > 0;
+  };
+  add_property(table, grid, "triangles", has_tree,
+               [](const Result& r) { return compact_text(r.triangles); });
   add_property(table, grid, "refs per triangle", has_tree,
                [](const Result& r) { return figure_text(r.refs_per_triangle()); });
-  add_property(table, grid, "SAH cost", has_tree, [](const Result& r) { return figure_text(r.tree->sah_cost); });
+  add_property(table, grid, "SAH cost", has_tree,
+               [](const Result& r) { return figure_text(r.tree->sah_cost); });
   add_property(table, grid, "allocations", has_requests,
                [](const Result& r) { return compact_text(r.requests->allocations); });
   add_property(table, grid, "mean size [B]", has_requests,
@@ -122,9 +127,9 @@ Fastest fastest_of(const Grid& grid, std::size_t s) {
       candidates.push_back(result);
   }
   if (candidates.empty()) return {};
-  Fastest fastest{*std::min_element(candidates.begin(), candidates.end(), [](const Result* a, const Result* b) {
-    return *a->median_ms() < *b->median_ms();
-  })};
+  Fastest fastest{*std::min_element(
+      candidates.begin(), candidates.end(),
+      [](const Result* a, const Result* b) { return *a->median_ms() < *b->median_ms(); })};
   const double upper = *quantile(fastest.result->runs_ms, 0.75);
   for (const Result* other : candidates) {
     if (other != fastest.result && *quantile(other->runs_ms, 0.25) <= upper) fastest.clear = false;
@@ -142,7 +147,8 @@ std::string overlap_note(const Grid& grid, const std::vector<Fastest>& fastest) 
     scenes += (unclear++ ? ", " : "") + grid.titles[s];
   }
   if (unclear == 0) return "";
-  return fmt::format("no clear winner{}: quartiles overlap", unclear == named ? "" : " in " + scenes);
+  return fmt::format("no clear winner{}: quartiles overlap",
+                     unclear == named ? "" : " in " + scenes);
 }
 
 // Without a time of AtomicMalloc the row of the reference shows its time.
@@ -151,8 +157,10 @@ std::string slowdown_cell(const Result& result, const std::string& scene, Footno
   if (result.slowdown_over == result.allocator && result.allocator != "atomic") {
     return fmt::format(
         "{} ms {}", figure_text(*result.median_ms()),
-        footnotes.mark(scene, fmt::format("AtomicMalloc was not timed; slowdowns are over {}, whose time is shown",
-                                          result.label)));
+        footnotes.mark(
+            scene,
+            fmt::format("AtomicMalloc was not timed; slowdowns are over {}, whose time is shown",
+                        result.label)));
   }
   std::string text = ratio_text(*result.slowdown);
   if (!result.reason.empty()) text += " " + footnotes.mark(result.label, result.reason);
@@ -179,8 +187,9 @@ Table slowdown_table(const std::vector<Result>& all) {
   for (const Result* allocator : grid.allocators) freeing += !allocator->lower_bound;
 
   const auto has_calls = [](const Result* result) { return result && result->calls; };
-  const bool registers = std::any_of(grid.at.begin(), grid.at.end(),
-                                     [&](const auto& row) { return std::any_of(row.begin(), row.end(), has_calls); });
+  const bool registers = std::any_of(grid.at.begin(), grid.at.end(), [&](const auto& row) {
+    return std::any_of(row.begin(), row.end(), has_calls);
+  });
   const auto add_registers = [&](std::vector<Cell>& cells, std::size_t a) {
     if (!registers) return;
     const auto witness = std::find_if(grid.at[a].begin(), grid.at[a].end(), has_calls);
@@ -203,14 +212,16 @@ Table slowdown_table(const std::vector<Result>& all) {
       else if (result->status != Status::ok)
         cells.emplace_back(status_cell(*result, footnotes));
       else
-        cells.emplace_back(figure_text(result->median_ms()) +
-                           (result->reason.empty() ? "" : " " + footnotes.mark(result->label, result->reason)));
+        cells.emplace_back(
+            figure_text(result->median_ms()) +
+            (result->reason.empty() ? "" : " " + footnotes.mark(result->label, result->reason)));
     }
     add_registers(cells, a);
     table.add(std::move(cells));
     any_bound |= grid.allocators[a]->lower_bound;
   }
-  if (grid.allocators.size() > (atomic ? 1u : 0u)) table.add_heading("slowdown (build time / AtomicMalloc's)");
+  if (grid.allocators.size() > (atomic ? 1u : 0u))
+    table.add_heading("slowdown (build time / AtomicMalloc's)");
   for (std::size_t a = 0; a < grid.allocators.size(); ++a) {
     if (grid.allocators[a]->allocator == "atomic") continue;
     any_bound |= grid.allocators[a]->lower_bound;
@@ -230,7 +241,8 @@ Table slowdown_table(const std::vector<Result>& all) {
     table.add(std::move(cells));
   }
   if (any_best) table.notes.push_back("◂ fastest allocator that frees");
-  if (const std::string note = overlap_note(grid, fastest); !note.empty()) table.notes.push_back(note);
+  if (const std::string note = overlap_note(grid, fastest); !note.empty())
+    table.notes.push_back(note);
   if (any_bound) table.notes.push_back("* lower bound: cannot free, never named the fastest");
   footnotes.append_to(table.notes);
   return table;
@@ -242,7 +254,9 @@ Table fragmentation_table(const std::vector<Result>& all) {
   Table table;
   const auto internal = [](const Result& r) { return r.at_end && r.at_end->internal; };
   const bool any_internal = std::any_of(results.begin(), results.end(), internal);
-  if (std::none_of(results.begin(), results.end(), [](const Result& r) { return r.at_end.has_value(); })) return table;
+  if (std::none_of(results.begin(), results.end(),
+                   [](const Result& r) { return r.at_end.has_value(); }))
+    return table;
   table.title = "Memory: fragmentation of the pool after the build, high-water marks of the build";
   table.columns.push_back({"", true});
   for (const std::string& title : grid.titles) {
@@ -258,19 +272,24 @@ Table fragmentation_table(const std::vector<Result>& all) {
       const bool end = result && result->at_end;
       if (any_internal) cells.emplace_back(end ? figure_text(result->at_end->internal) : missing);
       cells.emplace_back(end ? figure_text(result->at_end->external) : missing);
-      cells.emplace_back(result && result->requests ? bytes_text(result->requests->high_water_bytes) : missing);
+      cells.emplace_back(result && result->requests ? bytes_text(result->requests->high_water_bytes)
+                                                    : missing);
       const bool address = result && result->requests && result->requests->address_high_water_bytes;
-      cells.emplace_back(address ? bytes_text(result->requests->address_high_water_bytes) : missing);
+      cells.emplace_back(address ? bytes_text(result->requests->address_high_water_bytes)
+                                 : missing);
       cells.emplace_back(end ? bytes_text(result->at_end->metadata_bytes) : missing);
     }
     table.add(std::move(cells));
   }
   table.notes.push_back(
       std::string("external: 1 - largest free region / all free memory") +
-      (any_internal ? "; internal: mean of (size - requested) / size over regions still in use" : ""));
+      (any_internal ? "; internal: mean of (size - requested) / size over regions still in use"
+                    : ""));
   table.notes.push_back(
-      "high-water: max bytes in use at once, as requested; address: end of the highest block ever handed out. Their "
-      "difference is an upper bound of the waste at the peak: no pool can be walked while its kernel runs");
+      "high-water: max bytes in use at once, as requested; address: end of the highest block ever "
+      "handed out. Their "
+      "difference is an upper bound of the waste at the peak: no pool can be walked while its "
+      "kernel runs");
   return table;
 }
 
@@ -284,11 +303,12 @@ std::vector<std::string> method_lines(const std::vector<Result>& results, const 
   for (const Result& result : results) {
     if (result.runs_ms.size() < 2 || *result.median_ms() <= 0) continue;
     ++timed;
-    spread =
-        std::max(spread, (*quantile(result.runs_ms, 0.75) - *quantile(result.runs_ms, 0.25)) / *result.median_ms());
+    spread = std::max(spread, (*quantile(result.runs_ms, 0.75) - *quantile(result.runs_ms, 0.25)) /
+                                  *result.median_ms());
   }
   std::string method = fmt::format(
-      "method: {} refs, median of {} run{} after a warm-up, allocators interleaved, one pool size per scene",
+      "method: {} refs, median of {} run{} after a warm-up, allocators interleaved, one pool size "
+      "per scene",
       kdtree::name(settings.refs), settings.runs, settings.runs == 1 ? "" : "s");
   if (timed) method += fmt::format("; quartiles at most {:.1f}% of the median apart", 100 * spread);
   lines.push_back(method);

@@ -13,7 +13,9 @@ namespace {
 const Result* fastest_single(const std::vector<Result>& results, const std::string& source) {
   const Result* best = nullptr;
   for (const Result& result : results) {
-    if (result.per_level() || result.source != source || result.status != Status::ok || !result.median_ms()) continue;
+    if (result.per_level() || result.source != source || result.status != Status::ok ||
+        !result.median_ms())
+      continue;
     const auto rank = [](const Result& r) { return std::pair(r.lower_bound, *r.median_ms()); };
     if (!best || rank(result) < rank(*best)) best = &result;
   }
@@ -21,8 +23,8 @@ const Result* fastest_single(const std::vector<Result>& results, const std::stri
 }
 
 std::string single_cell(const Result& single, Footnotes& footnotes) {
-  const char* which =
-      single.lower_bound ? "lowest median of all allocators; cannot free" : "lowest median of the allocators that free";
+  const char* which = single.lower_bound ? "lowest median of all allocators; cannot free"
+                                         : "lowest median of the allocators that free";
   return figure_text(single.median_ms()) + " " + footnotes.mark(single.label, which);
 }
 
@@ -35,23 +37,28 @@ std::string memory_cell(const Result* single, const std::optional<std::uint64_t>
 void add_row(Table& table, const Result& result, const Result* single, Footnotes& footnotes) {
   std::vector<Cell> cells{result.scene, single ? single_cell(*single, footnotes) : missing};
   if (result.status != Status::ok || !result.levels) {
-    cells.emplace_back(std::string(name(result.status)) + " " + footnotes.mark(result.label, result.reason));
+    cells.emplace_back(std::string(name(result.status)) + " " +
+                       footnotes.mark(result.label, result.reason));
     cells.resize(table.columns.size(), missing);
     table.add(std::move(cells));
     return;
   }
   const kdtree::LevelRun& run = result.levels->run;
-  const std::optional<double> ms = result.median_ms(), share = result.levels->allocation_share(result.runs_ms);
-  cells.emplace_back(figure_text(ms) +
-                     (result.reason.empty() ? "" : " " + footnotes.mark(result.label, result.reason)));
-  cells.emplace_back(single && ms && *single->median_ms() > 0 ? ratio_text(*ms / *single->median_ms()) : missing);
+  const std::optional<double> ms = result.median_ms(),
+                              share = result.levels->allocation_share(result.runs_ms);
+  cells.emplace_back(figure_text(ms) + (result.reason.empty()
+                                            ? ""
+                                            : " " + footnotes.mark(result.label, result.reason)));
+  cells.emplace_back(
+      single && ms && *single->median_ms() > 0 ? ratio_text(*ms / *single->median_ms()) : missing);
   cells.emplace_back(count_text(run.levels));
   cells.emplace_back(count_text(run.launches));
   cells.emplace_back(share ? fmt::format("{:.1f}%", 100 * *share) : missing);
   cells.emplace_back(memory_cell(single, single ? single->high_water_bytes() : std::nullopt));
   cells.emplace_back(bytes_text(run.peak_bytes));
   cells.emplace_back(memory_cell(single, single ? single->pool_bytes : std::nullopt));
-  cells.emplace_back(result.levels->mapped_bytes ? bytes_text(*result.levels->mapped_bytes) : missing);
+  cells.emplace_back(result.levels->mapped_bytes ? bytes_text(*result.levels->mapped_bytes)
+                                                 : missing);
   table.add(std::move(cells));
 }
 
@@ -81,10 +88,13 @@ Table builder_table(const std::vector<Result>& results) {
     add_row(table, result, fastest_single(results, result.source), footnotes);
   }
   if (table.columns.empty()) return table;
-  table.notes.push_back(fmt::format(
-      "per level: memory from {} on the host; host share: part of the build time spent in that allocator", label));
   table.notes.push_back(
-      "in use at once: max memory besides the mesh, as requested; held: pool and workspace of the single kernel; "
+      fmt::format("per level: memory from {} on the host; host share: part of the build time spent "
+                  "in that allocator",
+                  label));
+  table.notes.push_back(
+      "in use at once: max memory besides the mesh, as requested; held: pool and workspace of the "
+      "single kernel; "
       "physical memory mapped by the host allocator");
   footnotes.append_to(table.notes);
   return table;

@@ -13,15 +13,18 @@ namespace heapwood::bench {
 class Footnotes {
  public:
   std::string mark(const std::string& name, const std::string& remark) {
-    auto at = std::find_if(notes_.begin(), notes_.end(), [&](const Note& note) { return note.remark == remark; });
+    auto at = std::find_if(notes_.begin(), notes_.end(),
+                           [&](const Note& note) { return note.remark == remark; });
     if (at == notes_.end()) at = notes_.insert(at, Note{remark, {}});
-    if (std::find(at->names.begin(), at->names.end(), name) == at->names.end()) at->names.push_back(name);
+    if (std::find(at->names.begin(), at->names.end(), name) == at->names.end())
+      at->names.push_back(name);
     return number(static_cast<std::size_t>(at - notes_.begin()));
   }
   void append_to(std::vector<std::string>& lines) const {
     for (std::size_t i = 0; i < notes_.size(); ++i) {
       std::string line = number(i);
-      for (const std::string& name : notes_[i].names) line += (&name == &notes_[i].names.front() ? " " : ", ") + name;
+      for (const std::string& name : notes_[i].names)
+        line += (&name == &notes_[i].names.front() ? " " : ", ") + name;
       lines.push_back(line + ": " + notes_[i].remark);
     }
   }

@@ -47,7 +47,9 @@ std::string size_text(std::uint64_t bytes) {
   return fmt::format("{} {}", bytes, units[unit]);
 }
 
-std::string mib_text(std::uint64_t bytes) { return figure_text(static_cast<double>(bytes) / (1 << 20)); }
+std::string mib_text(std::uint64_t bytes) {
+  return figure_text(static_cast<double>(bytes) / (1 << 20));
+}
 
 std::string figure_text(double value) {
   const double size = std::abs(value);
@@ -58,7 +60,9 @@ std::string figure_text(double value) {
   return count_text(static_cast<std::uint64_t>(std::llround(value)));
 }
 
-std::string figure_text(std::optional<double> value) { return value ? figure_text(*value) : missing; }
+std::string figure_text(std::optional<double> value) {
+  return value ? figure_text(*value) : missing;
+}
 
 std::string ratio_text(double value) {
   if (value < 99.995) return fmt::format("{:.2f}", value);
@@ -69,6 +73,8 @@ std::string csv_text(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? fmt::format("{:.6g}", *value) : std::string();
 }
 
-std::string csv_text(bool have, std::uint64_t value) { return have ? std::to_string(value) : std::string(); }
+std::string csv_text(bool have, std::uint64_t value) {
+  return have ? std::to_string(value) : std::string();
+}
 
 }  // namespace heapwood::bench

@@ -64,9 +64,11 @@ LevelFigures levels_from_json(const Json& json, const Json& memory) {
 void memory_from_json(Result& result, const Json& json) {
   result.pool_bytes = get<std::uint64_t>(json, "pool_bytes");
   result.workspace_bytes = get<std::uint64_t>(json, "workspace_bytes");
-  if (result.requests) result.requests->high_water_bytes = get<std::uint64_t>(json, "high_water_bytes").value_or(0);
   if (result.requests)
-    result.requests->address_high_water_bytes = get<std::uint64_t>(json, "address_high_water_bytes").value_or(0);
+    result.requests->high_water_bytes = get<std::uint64_t>(json, "high_water_bytes").value_or(0);
+  if (result.requests)
+    result.requests->address_high_water_bytes =
+        get<std::uint64_t>(json, "address_high_water_bytes").value_or(0);
   if (!json.contains("free_bytes")) return;
   alloc::Fragmentation end;
   end.internal = get<double>(json, "internal_fragmentation");
@@ -98,17 +100,19 @@ Result result_from_json(const Json& json) {
   result.degenerate = get<std::uint64_t>(json, "degenerate").value_or(0);
   result.allocator = json.at("allocator");
   result.label = json.at("label");
-  result.frees = enum_from_text(json.at("frees").get<std::string>(),
-                                {alloc::Frees::never, alloc::Frees::all_at_once, alloc::Frees::individually});
+  result.frees =
+      enum_from_text(json.at("frees").get<std::string>(),
+                     {alloc::Frees::never, alloc::Frees::all_at_once, alloc::Frees::individually});
   result.lower_bound = json.at("lower_bound");
-  result.builder = enum_from_text(json.at("builder").get<std::string>(), {Builder::single, Builder::per_level});
+  result.builder =
+      enum_from_text(json.at("builder").get<std::string>(), {Builder::single, Builder::per_level});
   const Json& settings = json.at("settings");
   result.settings.refs = parse_refs(settings.at("refs"));
   result.settings.pool = parse_pool(settings.at("pool"));
   result.settings.runs = settings.at("runs");
   result.settings.prefer = &parse_prefer(settings.at("prefer"));
-  result.settings.costs = {settings.at("traversal_cost"), settings.at("intersection_cost"), settings.at("empty_bonus"),
-                           settings.at("duplicate_cost")};
+  result.settings.costs = {settings.at("traversal_cost"), settings.at("intersection_cost"),
+                           settings.at("empty_bonus"), settings.at("duplicate_cost")};
   result.settings.keep_degenerate = settings.at("keep_degenerate");
   result.settings.timeout = settings.at("timeout_s");
   result.runs_ms = json.at("runs_ms").get<std::vector<double>>();
@@ -126,11 +130,13 @@ Result result_from_json(const Json& json) {
   if (json.contains("tree")) result.tree = tree_from_json(json.at("tree"));
   if (json.contains("allocations")) result.requests = requests_from_json(json.at("allocations"));
   if (json.contains("memory")) memory_from_json(result, json.at("memory"));
-  if (json.contains("per_level")) result.levels = levels_from_json(json.at("per_level"), json.at("memory"));
+  if (json.contains("per_level"))
+    result.levels = levels_from_json(json.at("per_level"), json.at("memory"));
   result.warps = json.value("warps", 0u);
   if (const auto kernel = json.find("kernel"); kernel != json.end()) {
-    result.kernel = registry::KernelUse{kernel->at("registers"), kernel->at("stack_bytes"), kernel->at("shared_bytes"),
-                                      kernel->at("warps_per_multiprocessor")};
+    result.kernel =
+        registry::KernelUse{kernel->at("registers"), kernel->at("stack_bytes"),
+                            kernel->at("shared_bytes"), kernel->at("warps_per_multiprocessor")};
   }
   if (const auto calls = json.find("calls"); calls != json.end()) {
     const auto one = [&](const char* key) {
@@ -148,23 +154,28 @@ EarlierReport read_report(const std::string& path, const simt::DeviceInfo& devic
   const std::optional<std::string> text = read_text(path, Exit::failed);
   if (!text) return report;
   const Json json = Json::parse(*text, nullptr, false);
-  if (!json.is_object() || json.value("schema", Json()) != bench_schema || !json.contains("results") ||
-      !json["results"].is_array()) {
+  if (!json.is_object() || json.value("schema", Json()) != bench_schema ||
+      !json.contains("results") || !json["results"].is_array()) {
     throw Error(Exit::failed,
-                fmt::format("{}: not a {} report; --resume needs a report or a new file", path, bench_schema));
+                fmt::format("{}: not a {} report; --resume needs a report or a new file", path,
+                            bench_schema));
   }
   Json mine = to_json(device), theirs = json.value("device", Json::object());
   for (Json* each : {&mine, &theirs}) each->erase("memory_bytes");
   if (!same(mine, theirs)) {
     const bool known = theirs.is_object() && theirs.contains("name");
-    const std::string threads = known && theirs.contains("threads") ? ", " + theirs["threads"].dump() + " threads" : "";
-    throw Error(Exit::usage, fmt::format("{}: measured on another device ({}{}); choose another file with --json", path,
-                                         known ? theirs["name"].dump() : "unknown", threads));
+    const std::string threads =
+        known && theirs.contains("threads") ? ", " + theirs["threads"].dump() + " threads" : "";
+    throw Error(
+        Exit::usage,
+        fmt::format("{}: measured on another device ({}{}); choose another file with --json", path,
+                    known ? theirs["name"].dump() : "unknown", threads));
   }
   for (const Json& result : json["results"]) {
     if (result.is_object()) report.results.push_back(result);
   }
-  if (json.contains("git") && json["git"].is_object()) report.git_sha = json["git"].value("sha", "");
+  if (json.contains("git") && json["git"].is_object())
+    report.git_sha = json["git"].value("sha", "");
   return report;
 }
 
@@ -174,7 +185,8 @@ bool reusable(const Json& result, const BuildSettings& settings) {
   try {
     const Result earlier = result_from_json(result);
     const bool measured = earlier.status == Status::ok || earlier.status == Status::incomplete;
-    return measured && same(to_json(earlier.settings), to_json(settings)) && (earlier.requests || earlier.levels) &&
+    return measured && same(to_json(earlier.settings), to_json(settings)) &&
+           (earlier.requests || earlier.levels) &&
            earlier.runs_ms.size() == static_cast<std::size_t>(settings.runs);
   } catch (const std::exception&) {
     return false;

@@ -152,7 +152,8 @@ Json to_json(const Result& result) {
   if (!result.reason.empty()) json["reason"] = result.reason;
   if (result.wrong_tree) json["wrong_tree"] = true;
   if (result.status == Status::incomplete) {
-    json["refused"] = {{"splits", result.refused_splits}, {"first_request_bytes", result.refused_bytes}};
+    json["refused"] = {{"splits", result.refused_splits},
+                       {"first_request_bytes", result.refused_bytes}};
   }
   if (result.tree) json["tree"] = tree_json(result);
   if (result.requests) json["allocations"] = allocations_json(*result.requests);
@@ -171,7 +172,8 @@ Json to_json(const Result& result) {
   return json;
 }
 
-Json report_head(const char* schema, const std::vector<std::string>& argv, const simt::DeviceInfo& device) {
+Json report_head(const char* schema, const std::vector<std::string>& argv,
+                 const simt::DeviceInfo& device) {
   Json json;
   json["schema"] = schema;
   json["argv"] = argv;
@@ -194,6 +196,8 @@ Json bench_report(const std::vector<std::string>& argv, const simt::DeviceInfo& 
   return json;
 }
 
-std::string json_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string json_text(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 }  // namespace heapwood::bench

@@ -30,7 +30,9 @@ void put(Json& json, const char* key, const std::optional<T>& value) {
   json[key] = *value;
 }
 
-inline void put_finite(Json& json, const char* key, double value) { put(json, key, std::optional(value)); }
+inline void put_finite(Json& json, const char* key, double value) {
+  put(json, key, std::optional(value));
+}
 
 Json to_json(const simt::DeviceInfo& device);
 Json to_json(const BuildSettings& settings);
@@ -40,7 +42,8 @@ Json to_json(const Result& result);
 Result result_from_json(const Json& json);
 
 // {"schema", "argv", "version", "git", "device", "results": []}
-Json report_head(const char* schema, const std::vector<std::string>& argv, const simt::DeviceInfo& device);
+Json report_head(const char* schema, const std::vector<std::string>& argv,
+                 const simt::DeviceInfo& device);
 // As report_head(), with results; those in `others` follow those of this run.
 Json bench_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
                   const std::vector<Result>& results, const std::vector<Json>& others = {});

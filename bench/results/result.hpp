@@ -13,9 +13,9 @@
 #include "alloc/statistics.hpp"
 #include "bench/program/options.hpp"
 #include "bench/results/samples.hpp"
-#include "registry/registry.hpp"
-#include "kdtree/levels/builder.hpp"
 #include "kdtree/check/quality.hpp"
+#include "kdtree/levels/builder.hpp"
+#include "registry/registry.hpp"
 
 namespace heapwood::bench {
 

@@ -24,7 +24,9 @@ std::string aligned(const std::string& text, std::size_t width, bool left) {
   return left ? text + fill : fill + text;
 }
 
-std::string bold(const std::string& text, bool on) { return on ? "\033[1m" + text + "\033[0m" : text; }
+std::string bold(const std::string& text, bool on) {
+  return on ? "\033[1m" + text + "\033[0m" : text;
+}
 
 void trim_end(std::string& line) {
   while (!line.empty() && line.back() == ' ') line.pop_back();
@@ -41,7 +43,8 @@ class TextBlock {
     if (grouped(first, last)) out += group_line(first, last);
     std::string titles;
     each(first, last, [&](std::size_t c) {
-      titles += aligned(table_.columns[c].title, widths_[c], table_.columns[c].left) + tail(c) + gap;
+      titles +=
+          aligned(table_.columns[c].title, widths_[c], table_.columns[c].left) + tail(c) + gap;
     });
     trim_end(titles);
     out += bold(titles, style_.bold) + "\n" + rule(first, last);
@@ -86,13 +89,16 @@ class TextBlock {
 
   std::string rule(std::size_t first, std::size_t last) const {
     std::size_t width = 0;
-    each(first, last, [&](std::size_t c) { width += widths_[c] + display_width(tail(c)) + gap_width; });
+    each(first, last,
+         [&](std::size_t c) { width += widths_[c] + display_width(tail(c)) + gap_width; });
     std::string line;
     for (std::size_t i = gap_width; i < width; ++i) line += "─";
     return line + "\n";
   }
 
-  std::string heading(const Row& row) const { return "\n" + bold(row.cells.front().text, style_.bold) + "\n"; }
+  std::string heading(const Row& row) const {
+    return "\n" + bold(row.cells.front().text, style_.bold) + "\n";
+  }
 
   std::string lines(const Row& row, std::size_t first, std::size_t last) const {
     std::string line;
@@ -152,8 +158,9 @@ std::size_t whole_groups(const Table& table, std::size_t first, std::size_t last
 }  // namespace
 
 std::size_t display_width(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
 }
 
 std::vector<std::string> wrap_text(const std::string& text, std::size_t width) {
@@ -196,7 +203,8 @@ std::string to_text(const Table& table, const TextStyle& style) {
     for (std::size_t c = first, end = c; c < last; c = end) {
       const std::string& name = table.columns[c].group;
       std::size_t used = 0;
-      for (; end < last && table.columns[end].group == name; ++end) used += full_width(end, all[end]);
+      for (; end < last && table.columns[end].group == name; ++end)
+        used += full_width(end, all[end]);
       const std::size_t wanted = name.empty() ? 0 : display_width(name) + gap_width;
       for (std::size_t i = 0; used < wanted; ++i, ++used) ++all[c + i % (end - c)];
     }
@@ -210,7 +218,8 @@ std::string to_text(const Table& table, const TextStyle& style) {
   };
   if (count > 1 && table.columns.back().wrap) {
     const std::size_t used = block_width(1, count - 1) + gap_width;
-    widths.back() = std::min(widths.back(), std::max<std::size_t>(style.width > used ? style.width - used : 0, 24));
+    widths.back() = std::min(
+        widths.back(), std::max<std::size_t>(style.width > used ? style.width - used : 0, 24));
   }
 
   std::string out = table.title.empty() ? "" : bold(table.title, style.bold) + "\n\n";

@@ -89,7 +89,8 @@ inline constexpr unsigned warps_per_multiprocessor = 20;
 class Workspace {
  public:
   // `mesh` must outlive the workspace.
-  Workspace(const DeviceMesh& mesh, RefKind refs, std::size_t pool_bytes, const WorkspaceLimits& limits = {});
+  Workspace(const DeviceMesh& mesh, RefKind refs, std::size_t pool_bytes,
+            const WorkspaceLimits& limits = {});
   ~Workspace();
   Workspace(Workspace&&) noexcept;
 

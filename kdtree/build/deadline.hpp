@@ -17,7 +17,9 @@ class BuildDeadline {
  public:
   // Messages name `what`. The limit starts at options.started or, by default, at construction.
   BuildDeadline(std::string what, const BuildOptions& options)
-      : what_(std::move(what)), seconds_(options.seconds), started_(options.started.value_or(Clock::now())) {}
+      : what_(std::move(what)),
+        seconds_(options.seconds),
+        started_(options.started.value_or(Clock::now())) {}
 
   // Calls f with the launch limits and returns the milliseconds that f reports. Throws
   // simt::Stopped.
@@ -40,14 +42,17 @@ class BuildDeadline {
  private:
   using Clock = std::chrono::steady_clock;
 
-  double left() const { return seconds_ - std::chrono::duration<double>(Clock::now() - started_).count(); }
+  double left() const {
+    return seconds_ - std::chrono::duration<double>(Clock::now() - started_).count();
+  }
 
   // The message states the limit of the build, not the part of it that the last launch had.
   [[noreturn]] void stop_late() const {
     char limit[32];
     std::snprintf(limit, sizeof limit, "%g", seconds_);
-    throw simt::Stopped(simt::Stopped::Reason::time_limit, what_ + ": not finished within the time limit of " + limit +
-                                                               " s; raise --timeout if it may take longer");
+    throw simt::Stopped(simt::Stopped::Reason::time_limit,
+                        what_ + ": not finished within the time limit of " + limit +
+                            " s; raise --timeout if it may take longer");
   }
 
   std::string what_;

@@ -27,12 +27,14 @@ template <class F>
 double timed(F f) {
   const auto start = std::chrono::steady_clock::now();
   f();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
 template <class Allocator, RefKind kind, class Device, class Probe = NoProbe>
 BuildRun launch_build(const Device& device, Workspace& workspace, const Allocator& allocator,
-                      const BuildOptions& options, const BuildDeadline& deadline, const Probe& probe = {}) {
+                      const BuildOptions& options, const BuildDeadline& deadline,
+                      const Probe& probe = {}) {
   using Kernel = BuildKernel<Allocator, kind, Probe>;
   Workspace::Parts& p = workspace.parts();
   Kernel kernel{
@@ -45,7 +47,8 @@ BuildRun launch_build(const Device& device, Workspace& workspace, const Allocato
       .corners = p.corners.data(),
       .queue = TaskQueue(p.queue.data(), p.ring.data(), static_cast<std::uint32_t>(p.ring.size()),
                          DeferredNodes(p.deferred.data())),
-      .shared = SharedNodes(p.shared_counters.data(), p.shared.data(), static_cast<std::uint32_t>(p.shared.size())),
+      .shared = SharedNodes(p.shared_counters.data(), p.shared.data(),
+                            static_cast<std::uint32_t>(p.shared.size())),
       .counters = p.counters.data(),
       .nodes = p.nodes.data(),
       .pair_capacity = p.nodes.size() / 2,
@@ -55,7 +58,8 @@ BuildRun launch_build(const Device& device, Workspace& workspace, const Allocato
   run.warps = device.template resident_warps<Kernel>();
   if (options.warps != 0 && options.warps < run.warps) run.warps = options.warps;
   run.reset_ms = timed([&] { p.reset(run.warps); });
-  run.ms = deadline.launch([&](const simt::LaunchLimits& limits) { return device.launch(kernel, run.warps, limits); });
+  run.ms = deadline.launch(
+      [&](const simt::LaunchLimits& limits) { return device.launch(kernel, run.warps, limits); });
   const BuildCounters counters = p.counters.download().front();
   run.failed_splits = counters.failed_splits;
   run.failed_bytes = counters.failed_bytes;
@@ -75,15 +79,17 @@ BuildRun build_with(
     const double create_ms = timed([&] { allocator.emplace(make_allocator()); });
     const alloc::ReleaseAtEnd<Allocator> release(workspace.pool(), workspace.device());
     try {
-      BuildRun run = launch_build<decltype(make_allocator()), kind>(device, workspace, *allocator, options, deadline,
-                                                                    make_probe());
+      BuildRun run = launch_build<decltype(make_allocator()), kind>(
+          device, workspace, *allocator, options, deadline, make_probe());
       run.reset_ms += create_ms;
       return run;
     } catch (const simt::KernelFailure& failure) {
       if (failure.code == count_mismatch) {
-        throw Error(Exit::failed, std::string("internal error: partitioning ") + std::to_string(failure.operand[0]) +
-                                      " refs did not give the chosen counts (" + std::to_string(failure.operand[1]) +
-                                      ", " + std::to_string(failure.operand[2]) + "); please report the scene");
+        throw Error(
+            Exit::failed,
+            std::string("internal error: partitioning ") + std::to_string(failure.operand[0]) +
+                " refs did not give the chosen counts (" + std::to_string(failure.operand[1]) +
+                ", " + std::to_string(failure.operand[2]) + "); please report the scene");
       }
       if (failure.code != nodes_overflow && failure.code != refs_overflow) throw;
       deadline.check();
@@ -136,7 +142,8 @@ RecordedRun build_recorded(const Device& device, Workspace& workspace, const Bui
       failing.reset();
       recorded.reset();
       base = Allocator::create(pool, workspace.allocator_options(), device);
-      return Instrumented::create(Counted::create(Failing::create(base, failing), pool, counted), pool, recorded);
+      return Instrumented::create(Counted::create(Failing::create(base, failing), pool, counted),
+                                  pool, recorded);
     });
   });
   result.instrumented.requests = counted.result();
@@ -150,7 +157,8 @@ RecordedRun build_recorded(const Device& device, Workspace& workspace, const Bui
 }
 
 template <class Allocator, class Device>
-InstrumentedRun build_instrumented(const Device& device, Workspace& workspace, const BuildOptions& options) {
+InstrumentedRun build_instrumented(const Device& device, Workspace& workspace,
+                                   const BuildOptions& options) {
   return build_recorded<Allocator>(device, workspace, options, 0).instrumented;
 }
 

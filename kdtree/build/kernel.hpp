@@ -12,9 +12,9 @@
 #include "alloc/allocator.hpp"
 #include "kdtree/build/build.hpp"
 #include "kdtree/build/probe.hpp"
-#include "kdtree/split/choose.hpp"
 #include "kdtree/build/shared_node.hpp"
 #include "kdtree/build/task_queue.hpp"
+#include "kdtree/split/choose.hpp"
 
 namespace heapwood::kdtree {
 
@@ -59,14 +59,16 @@ struct BuildKernel {
   // block. 20 warps per multiprocessor with 96 registers each, some spilled, are faster than 16
   // warps without that limit, except in scenes too small for either.
   static constexpr unsigned block_threads = 64;
-  static constexpr unsigned blocks_per_multiprocessor = warps_per_multiprocessor * 32 / block_threads;
+  static constexpr unsigned blocks_per_multiprocessor =
+      warps_per_multiprocessor * 32 / block_threads;
   static constexpr unsigned stack_size = 64;  // a power of two above max_depth
   static_assert(stack_size > max_depth);
   // Minimum size of a node that is published for another warp: publishing costs both warps together
   // about as much as a split, or only the publishing warp while most warps are idle. A warp with
   // more than max_kept_tasks nodes on its stack publishes nodes of any size: if each split cuts
   // most refs in two, few refs become many nodes.
-  static constexpr std::uint32_t min_published_refs = 12, min_published_refs_when_idle = 4, max_kept_tasks = 6;
+  static constexpr std::uint32_t min_published_refs = 12, min_published_refs_when_idle = 4,
+                                 max_kept_tasks = 6;
   // While most warps are idle, a shared node's child with more refs than this becomes a shared node
   // too, because the whole build then waits for it. 384 measured slightly faster than 256 and 512
   // (docs/experiments.md). The tree does not depend on it.
@@ -81,7 +83,8 @@ struct BuildKernel {
   // loop would hold a second copy of their code and be up to 20% slower than one place for all
   // nodes.
   static constexpr bool has_context = requires { typename Allocator::WarpState; };
-  static constexpr bool splits_in_loop = has_context || Allocator::traits.frees == alloc::Frees::never;
+  static constexpr bool splits_in_loop =
+      has_context || Allocator::traits.frees == alloc::Frees::never;
   // A node whose split has been chosen, with its children's arrays if they are allocated.
   struct Unfinished {
     ChosenSplit split;
@@ -127,7 +130,8 @@ struct BuildKernel {
 // node, and the time of a chunk is proportional to its rounds of 32 refs.
 SIMT_INLINE std::uint32_t chunk_size(std::uint32_t n, std::uint32_t waiting = 0) {
   const auto in_rounds = [](std::uint32_t refs) { return (refs + 31) / 32 * 32; };
-  const std::uint32_t even = in_rounds(n / 2048), one_each = waiting == 0 ? 128 : in_rounds(n / waiting);
+  const std::uint32_t even = in_rounds(n / 2048),
+                      one_each = waiting == 0 ? 128 : in_rounds(n / waiting);
   const std::uint32_t lower_limit = one_each < 32 ? 32 : one_each > 128 ? 128 : one_each;
   return even < lower_limit ? lower_limit : even > 512 ? 512 : even;
 }
@@ -151,8 +155,8 @@ SIMT_INLINE ParentSplit parent_split(const ChosenSplit& split) {
 
 // The task of the child on one side. It is built from selected components, because selecting whole
 // structs would place them in local memory.
-SIMT_INLINE NodeTask child_task(const NodeTask& parent, const ParentSplit& split, unsigned side, std::byte* refs,
-                                std::uint32_t pair) {
+SIMT_INLINE NodeTask child_task(const NodeTask& parent, const ParentSplit& split, unsigned side,
+                                std::byte* refs, std::uint32_t pair) {
   return {refs,
           side == 0 ? split.nl : split.nr,
           2 * pair + side,

@@ -43,7 +43,8 @@ class NodePath {
   SIMT_INLINE NodePath next_level() const { return NodePath(word_ + 1); }
 
  private:
-  static constexpr std::uint32_t depth_mask = 0x7fu, middle_bit = 0x80u, poor_unit = 0x100u, poor_mask = 0x700u, scale_mask = 0x7f800000u;
+  static constexpr std::uint32_t depth_mask = 0x7fu, middle_bit = 0x80u, poor_unit = 0x100u,
+                                 poor_mask = 0x700u, scale_mask = 0x7f800000u;
   SIMT_INLINE explicit NodePath(std::uint32_t word) : word_(word) {}
 
   std::uint32_t word_ = 0;

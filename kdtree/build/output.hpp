@@ -10,8 +10,10 @@
 namespace heapwood::kdtree {
 
 template <class Kernel, class Warp>
-SIMT_INLINE std::uint64_t BuildWorker<Kernel, Warp>::reserve_output(std::uint64_t& counter, std::uint32_t count,
-                                                                    std::uint64_t capacity, BuildError error) {
+SIMT_INLINE std::uint64_t BuildWorker<Kernel, Warp>::reserve_output(std::uint64_t& counter,
+                                                                    std::uint32_t count,
+                                                                    std::uint64_t capacity,
+                                                                    BuildError error) {
   std::uint64_t first = 0;
   if (warp_.lane() == 0) {
     first = simt::global_ref(counter).fetch_add(count, simt::relaxed);
@@ -25,8 +27,8 @@ SIMT_INLINE std::uint64_t BuildWorker<Kernel, Warp>::reserve_output(std::uint64_
 template <class Kernel, class Warp>
 SIMT_INLINE std::uint32_t BuildWorker<Kernel, Warp>::reserve_pair() {
   if (pair_next_ % pair_batch == first_pair) {
-    pair_next_ =
-        static_cast<std::uint32_t>(reserve_output(k_.counters->pairs, pair_batch, k_.pair_capacity, nodes_overflow));
+    pair_next_ = static_cast<std::uint32_t>(
+        reserve_output(k_.counters->pairs, pair_batch, k_.pair_capacity, nodes_overflow));
   }
   return pair_next_++;
 }
@@ -35,8 +37,8 @@ template <class Kernel, class Warp>
 SIMT_INLINE std::uint32_t BuildWorker<Kernel, Warp>::reserve_refs(std::uint32_t n) {
   if (ref_end_ - ref_next_ < n) {
     const bool dedicated = n > ref_batch;
-    const std::uint64_t taken =
-        reserve_output(k_.counters->refs, dedicated ? n : ref_batch, k_.ref_capacity, refs_overflow);
+    const std::uint64_t taken = reserve_output(k_.counters->refs, dedicated ? n : ref_batch,
+                                               k_.ref_capacity, refs_overflow);
     const std::uint32_t first = static_cast<std::uint32_t>(taken);
     if (dedicated) return first;
     ref_next_ = first;
@@ -61,7 +63,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::write_leaf(const NodeTask& task) {
 }
 
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::note_inner(const NodeTask& task, const Split& split, std::uint32_t pair) {
+SIMT_INLINE void BuildWorker<Kernel, Warp>::note_inner(const NodeTask& task, const Split& split,
+                                                       std::uint32_t pair) {
   if (warp_.lane() != 0) return;
   note_node(task, false);
   k_.nodes[task.node] = Node::make_inner(split.position(), split.axis(), pair);

@@ -88,7 +88,8 @@ struct TimeProbe {
     // Enters a phase until the end of the scope.
     class Scope {
      public:
-      SIMT_INLINE Scope(State& state, bool mine, Phase phase, unsigned level) : state_(state), mine_(mine) {
+      SIMT_INLINE Scope(State& state, bool mine, Phase phase, unsigned level)
+          : state_(state), mine_(mine) {
         if (!mine) return;
         outer_ = state.cell;
         const unsigned kept = level == same_level ? outer_ / phase_count : level;

@@ -37,17 +37,23 @@ std::uint64_t BuildProfile::phase_ns(Phase phase) const { return column(sums.ns,
 std::uint64_t BuildProfile::phase_visits(Phase phase) const { return column(sums.visits, phase); }
 
 const char* name(Phase phase) {
-  constexpr const char* names[phase_count] = {"bounds", "init",     "choose", "move", "binned", "exact",
-                                              "leaf",   "allocate", "free",   "give", "wait",   "other"};
+  constexpr const char* names[phase_count] = {"bounds", "init",  "choose", "move",
+                                              "binned", "exact", "leaf",   "allocate",
+                                              "free",   "give",  "wait",   "other"};
   return names[static_cast<unsigned>(phase)];
 }
 
-bool can_profile(const std::string& allocator) { return allocator == "atomic" || allocator == "heapwood"; }
+bool can_profile(const std::string& allocator) {
+  return allocator == "atomic" || allocator == "heapwood";
+}
 
-BuildProfile build_profiled(Workspace& workspace, const std::string& allocator, const BuildOptions& options) {
+BuildProfile build_profiled(Workspace& workspace, const std::string& allocator,
+                            const BuildOptions& options) {
   if (!can_profile(allocator))
-    throw Error(Exit::usage, allocator + ": a profile is there for the allocators atomic and heapwood");
-  if (workspace.refs() != RefKind::clipped) throw Error(Exit::usage, "a profile is there for clipped refs");
+    throw Error(Exit::usage,
+                allocator + ": a profile is there for the allocators atomic and heapwood");
+  if (workspace.refs() != RefKind::clipped)
+    throw Error(Exit::usage, "a profile is there for clipped refs");
   if (workspace.mesh().triangles.size() == 0) return {};
   const ProfileJob job{workspace, options, allocator};
   return on_cuda(workspace.device()) ? build_profiled_cuda(job) : build_profiled_cpu(job);
@@ -55,7 +61,8 @@ BuildProfile build_profiled(Workspace& workspace, const std::string& allocator, 
 
 NoCostBuilder::NoCostBuilder(const DeviceMesh& mesh, const BuildOptions& options)
     : options_(options),
-      workspace_(mesh, RefKind::clipped, Workspace::suggested_pool(mesh.triangles.size(), RefKind::clipped, false)) {
+      workspace_(mesh, RefKind::clipped,
+                 Workspace::suggested_pool(mesh.triangles.size(), RefKind::clipped, false)) {
   while (build().incomplete) workspace_.resize_pool(2 * workspace_.pool().bytes);
 }
 

@@ -31,7 +31,8 @@ bool can_profile(const std::string& allocator);
 
 // One build with the probe in the workspace's pool. Throws what a build throws, and
 // Error{Exit::usage} if no such kernel is compiled.
-BuildProfile build_profiled(Workspace& workspace, const std::string& allocator, const BuildOptions& options);
+BuildProfile build_profiled(Workspace& workspace, const std::string& allocator,
+                            const BuildOptions& options);
 
 // Builds with PrivateBump (alloc/private_bump.hpp) and without a probe, in its own pool, which is
 // large enough for the whole build. The constructor finds the size by building. `mesh` must outlive

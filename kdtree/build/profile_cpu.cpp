@@ -8,6 +8,8 @@ BuildProfile build_profiled_cpu(const ProfileJob& job) {
   return build_profiled_on(simt::Cpu(job.workspace.device()), job);
 }
 
-BuildRun build_no_cost_cpu(const ProfileJob& job) { return build_no_cost_on(simt::Cpu(job.workspace.device()), job); }
+BuildRun build_no_cost_cpu(const ProfileJob& job) {
+  return build_no_cost_on(simt::Cpu(job.workspace.device()), job);
+}
 
 }  // namespace heapwood::kdtree

@@ -7,7 +7,8 @@ namespace heapwood::kdtree {
 namespace {
 
 [[noreturn]] void absent() {
-  throw Error(Exit::device, "the profile was not compiled for CUDA; rebuild with CUDA or use --device cpu");
+  throw Error(Exit::device,
+              "the profile was not compiled for CUDA; rebuild with CUDA or use --device cpu");
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ class ProfileMemory {
         profile.sums.visits[i] += part.visits[i];
       }
       for (unsigned i = 0; i < profile_buckets; ++i) {
-        for (unsigned phase = 0; phase < phase_count; ++phase) profile.sums.at[i][phase] += part.at[i][phase];
+        for (unsigned phase = 0; phase < phase_count; ++phase)
+          profile.sums.at[i][phase] += part.at[i][phase];
       }
       for (unsigned i = 0; i < wait_buckets; ++i) profile.sums.waits[i] += part.waits[i];
     }
@@ -62,7 +63,9 @@ BuildProfile profile_of(const Device& device, const ProfileJob& job) {
     shift = wanted;
     profile.run = build_with<Allocator, RefKind::clipped>(
         device, job.workspace, job.options,
-        [&] { return Allocator::create(job.workspace.pool(), job.workspace.allocator_options(), device); },
+        [&] {
+          return Allocator::create(job.workspace.pool(), job.workspace.allocator_options(), device);
+        },
         [&] { return memory.probe(shift); });
     memory.download(profile);
     while (profile.wall_ns() >> wanted >= profile_buckets) ++wanted;
@@ -80,7 +83,8 @@ BuildProfile build_profiled_on(const Device& device, const ProfileJob& job) {
 template <class Device>
 BuildRun build_no_cost_on(const Device& device, const ProfileJob& job) {
   return build_with<alloc::PrivateBump, RefKind::clipped>(device, job.workspace, job.options, [&] {
-    return alloc::PrivateBump::create(job.workspace.pool(), job.workspace.allocator_options(), device);
+    return alloc::PrivateBump::create(job.workspace.pool(), job.workspace.allocator_options(),
+                                      device);
   });
 }
 

@@ -10,7 +10,8 @@ namespace heapwood::kdtree {
 // Defers a node that was refused memory for n refs. False: no node can free any more memory, so the
 // node becomes a leaf.
 template <class Kernel, class Warp>
-SIMT_INLINE bool BuildWorker<Kernel, Warp>::defer_node(const NodeTask& task, std::uint32_t index, std::uint32_t n) {
+SIMT_INLINE bool BuildWorker<Kernel, Warp>::defer_node(const NodeTask& task, std::uint32_t index,
+                                                       std::uint32_t n) {
   if (!defers_nodes) {
     note_failure(*k_.counters, warp_, n);
     return false;
@@ -21,9 +22,9 @@ SIMT_INLINE bool BuildWorker<Kernel, Warp>::defer_node(const NodeTask& task, std
   return record_deferred_node(k_.queue, k_.counters, warp_, scratch_, at, index, n);
 }
 template <class Kernel, class Warp>
-SIMT_OUTLINE bool BuildWorker<Kernel, Warp>::record_deferred_node(TaskQueue queue, BuildCounters* counters, Warp warp,
-                                                                  Scratch& scratch, std::uint32_t at,
-                                                                  std::uint32_t index, std::uint32_t n) {
+SIMT_OUTLINE bool BuildWorker<Kernel, Warp>::record_deferred_node(
+    TaskQueue queue, BuildCounters* counters, Warp warp, Scratch& scratch, std::uint32_t at,
+    std::uint32_t index, std::uint32_t n) {
   bool is_deferred = false;
   if (warp.lane() == 0) {
     NodeTask& task = scratch.stack[at];
@@ -42,7 +43,8 @@ SIMT_OUTLINE bool BuildWorker<Kernel, Warp>::record_deferred_node(TaskQueue queu
 // node that is refused again becomes a leaf.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::retry_deferred(bool all_idle) {
-  const std::uint32_t found = take_deferred(k_.queue, warp_, scratch_, top_ % Kernel::stack_size, all_idle);
+  const std::uint32_t found =
+      take_deferred(k_.queue, warp_, scratch_, top_ % Kernel::stack_size, all_idle);
   if (found == found_nothing) return;
   if (found == found_trim) {
     trim();
@@ -55,8 +57,10 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::retry_deferred(bool all_idle) {
 }
 // Returns a shared node's index, or no_shared_node if the task is in stack entry `at`.
 template <class Kernel, class Warp>
-SIMT_OUTLINE std::uint32_t BuildWorker<Kernel, Warp>::take_deferred(TaskQueue queue, Warp warp, Scratch& scratch,
-                                                                    std::uint32_t at, bool all_idle) {
+SIMT_OUTLINE std::uint32_t BuildWorker<Kernel, Warp>::take_deferred(TaskQueue queue, Warp warp,
+                                                                    Scratch& scratch,
+                                                                    std::uint32_t at,
+                                                                    bool all_idle) {
   const bool refused = scratch.refused;
   warp.sync();  // all lanes have read it
   if (warp.lane() == 0) scratch.refused = false;

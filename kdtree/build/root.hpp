@@ -14,10 +14,11 @@ namespace heapwood::kdtree {
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::begin_tree() {
   SharedNode& root = k_.shared[root_index];
-  const std::uint32_t n = k_.triangle_count, chunk = chunk_of(n, warp_.workers()), chunks = (n + chunk - 1) / chunk;
+  const std::uint32_t n = k_.triangle_count, chunk = chunk_of(n, warp_.workers()),
+                      chunks = (n + chunk - 1) / chunk;
   BuildCounters& counters = *k_.counters;
-  bool ended = process_pieces(counters.bounds_pieces, claim_piece(counters.bounds_pieces), root_array_pieces + chunks,
-                              [&](std::uint32_t piece) {
+  bool ended = process_pieces(counters.bounds_pieces, claim_piece(counters.bounds_pieces),
+                              root_array_pieces + chunks, [&](std::uint32_t piece) {
                                 if (root_array_pieces != 0 && piece == 0) {
                                   std::byte* const array = allocate(n);
                                   if (warp_.lane() == 0) root.task.refs = array;
@@ -40,19 +41,22 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::begin_tree() {
 // Counts `finished` (0 or 1) pieces of a phase as done and claims the next piece. Returns the
 // word's previous value.
 template <class Kernel, class Warp>
-SIMT_INLINE std::uint64_t BuildWorker<Kernel, Warp>::claim_piece(std::uint64_t& pieces, std::uint64_t finished) {
+SIMT_INLINE std::uint64_t BuildWorker<Kernel, Warp>::claim_piece(std::uint64_t& pieces,
+                                                                 std::uint64_t finished) {
   warp_.sync();
   std::uint64_t seen = 0;
   // acq_rel: publishes the results of a finished piece; the warp that finishes the last piece sees
   // the results of all.
-  if (warp_.lane() == 0) seen = simt::global_ref(pieces).fetch_add(finished << 32 | 1, simt::acq_rel);
+  if (warp_.lane() == 0)
+    seen = simt::global_ref(pieces).fetch_add(finished << 32 | 1, simt::acq_rel);
   return warp_.shfl(seen, 0);
 }
 // Processes pieces until none is left. True: this warp finished the last one.
 template <class Kernel, class Warp>
 template <class Do>
-SIMT_INLINE bool BuildWorker<Kernel, Warp>::process_pieces(std::uint64_t& pieces, std::uint64_t seen,
-                                                           std::uint32_t count, Do piece) {
+SIMT_INLINE bool BuildWorker<Kernel, Warp>::process_pieces(std::uint64_t& pieces,
+                                                           std::uint64_t seen, std::uint32_t count,
+                                                           Do piece) {
   while (static_cast<std::uint32_t>(seen) < count) {
     piece(static_cast<std::uint32_t>(seen));
     seen = claim_piece(pieces, 1);
@@ -64,7 +68,8 @@ SIMT_INLINE bool BuildWorker<Kernel, Warp>::process_pieces(std::uint64_t& pieces
 // Copies the corners of a piece's triangles, so that they can be read in the order of their ids,
 // and gathers the scene's bounds.
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::bounds_piece(SharedNode& root, std::uint32_t first, std::uint32_t chunk) {
+SIMT_INLINE void BuildWorker<Kernel, Warp>::bounds_piece(SharedNode& root, std::uint32_t first,
+                                                         std::uint32_t chunk) {
   [[maybe_unused]] const auto in = probe_.in(Phase::bounds, 0);
   const std::uint32_t n = k_.triangle_count, last = n - first < chunk ? n : first + chunk;
   Box box;
@@ -72,7 +77,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::bounds_piece(SharedNode& root, std::
     const Triangle t = k_.triangles[i];
     // Adding zero turns -0 into +0: from here on equal coordinates have equal bits.
     const Vec3 zero{0.0f, 0.0f, 0.0f};
-    const Vec3 a = k_.vertices[t.v[0]] + zero, b = k_.vertices[t.v[1]] + zero, c = k_.vertices[t.v[2]] + zero;
+    const Vec3 a = k_.vertices[t.v[0]] + zero, b = k_.vertices[t.v[1]] + zero,
+               c = k_.vertices[t.v[2]] + zero;
     k_.corners[i] = {{a.x, a.y, a.z, 0.0f}, {b.x, b.y, b.z, 0.0f}, {c.x, c.y, c.z, 0.0f}};
     box.grow(bounds(Corners{a, b, c}));
   }
@@ -125,7 +131,8 @@ SIMT_INLINE RootState BuildWorker<Kernel, Warp>::wait_for_bounds() {
 
 // Fills a piece of the root's array and bins it.
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::init_piece(SharedNode& root, std::uint32_t first, std::uint32_t chunk) {
+SIMT_INLINE void BuildWorker<Kernel, Warp>::init_piece(SharedNode& root, std::uint32_t first,
+                                                       std::uint32_t chunk) {
   [[maybe_unused]] const auto in = probe_.in(Phase::init, 0);
   const NodeTask task = root.task;
   const std::uint32_t last = task.n - first < chunk ? task.n : first + chunk;
@@ -134,7 +141,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::init_piece(SharedNode& root, std::ui
   for (std::uint32_t i = first + warp_.lane(); i < last; i += Warp::width) {
     const Box box = bounds(k_.corners[i].unpack());
     Refs::store(task.refs, task.n, i, i, box);
-    if constexpr (!uses_simd) count_in_bins(warp_, scratch_.choose.histogram, scratch_.choose.axes, box);
+    if constexpr (!uses_simd)
+      count_in_bins(warp_, scratch_.choose.histogram, scratch_.choose.axes, box);
   }
   if constexpr (uses_simd) {
     bin_for(root, task.refs, task.n, first, last, task.box);

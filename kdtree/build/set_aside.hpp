@@ -24,7 +24,8 @@ class DeferredNodes {
 
   // Stores a node. The warp must have counted place i in. One lane calls this and take().
   template <class Warp>
-  SIMT_INLINE void put(Warp& warp, std::uint32_t i, const NodeTask& task, std::uint32_t index) const {
+  SIMT_INLINE void put(Warp& warp, std::uint32_t i, const NodeTask& task,
+                       std::uint32_t index) const {
     Place& place = places_[i];
     if (!change(warp, place, free)) return;  // aborted
     place.task = task;

@@ -12,7 +12,8 @@ namespace heapwood::kdtree {
 // Publishes the chunks of a split, or leaves all of them in this warp's backlog if the queue has no
 // space.
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::publish_chunks(std::uint32_t index, std::uint32_t chunks,
+SIMT_INLINE void BuildWorker<Kernel, Warp>::publish_chunks(std::uint32_t index,
+                                                           std::uint32_t chunks,
                                                            std::int32_t room) {
   [[maybe_unused]] const auto in = probe_.in(Phase::give);
   warp_.sync();
@@ -40,21 +41,24 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::run_chunk(const WorkItem& item) {
 // Clears the histograms of a chunk's refs in Scratch.
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::clear_sums() {
-  for (unsigned k = warp_.lane(); k < 2 * histogram_words; k += Warp::width) scratch_.choose.histogram[k] = 0;
+  for (unsigned k = warp_.lane(); k < 2 * histogram_words; k += Warp::width)
+    scratch_.choose.histogram[k] = 0;
   warp_.sync();
 }
 
 // Stores a shared node's split and opens the phase that moves its refs.
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t index, const NodeTask& task, const ChosenSplit& split,
-                                                       const alloc::BlockPair& arrays, std::uint32_t pair,
-                                                       std::uint64_t tickets) {
+SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t index, const NodeTask& task,
+                                                       const ChosenSplit& split,
+                                                       const alloc::BlockPair& arrays,
+                                                       std::uint32_t pair, std::uint64_t tickets) {
   SharedNode& node = k_.shared[index];
   std::byte* const left = static_cast<std::byte*>(arrays.first);
   std::byte* const right = static_cast<std::byte*>(arrays.second);
   const std::uint32_t waiting = TaskQueue::waiting(warp_.shfl(tickets, 0));
   const std::uint32_t chunk = chunk_of(task.n, waiting), chunks = (task.n + chunk - 1) / chunk;
-  const std::uint32_t max_unshared = !uses_simd && mostly_idle(waiting) ? Kernel::shared_limit_when_idle : shared_limit;
+  const std::uint32_t max_unshared =
+      !uses_simd && mostly_idle(waiting) ? Kernel::shared_limit_when_idle : shared_limit;
   const unsigned axis = split.axis();
   const float p = split.position();
   // Two round trips to L2 overlap: one lane reserves space in the queue, another one the children's
@@ -64,7 +68,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::open_split(std::uint32_t index, cons
   constexpr unsigned second = Warp::width == 1 ? 0 : 1;
   if (warp_.lane() == 0) room = k_.queue.reserve_room(chunks);
   if (warp_.lane() == second) {
-    k_.shared.allocate_pair(split.nl() > max_unshared, split.nr() > max_unshared, indices[0], indices[1]);
+    k_.shared.allocate_pair(split.nl() > max_unshared, split.nr() > max_unshared, indices[0],
+                            indices[1]);
   }
   SIMT_UNROLLED
   for (unsigned side = 0; side < 2; ++side) indices[side] = warp_.shfl(indices[side], second);
@@ -108,9 +113,12 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
   std::byte* const left = node.child[0];
   std::byte* const right = node.child[1];
   const std::uint32_t nl = node.child_n[0], nr = node.child_n[1];
-  const bool bin_left = node.child_index[0] != no_shared_node, bin_right = node.child_index[1] != no_shared_node;
-  const std::uint32_t size = node.chunk, first = chunk * size, last = task.n - first < size ? task.n : first + size;
-  const Box below{task.box.lo, set(task.box.hi, axis, p)}, above{set(task.box.lo, axis, p), task.box.hi};
+  const bool bin_left = node.child_index[0] != no_shared_node,
+             bin_right = node.child_index[1] != no_shared_node;
+  const std::uint32_t size = node.chunk, first = chunk * size,
+                      last = task.n - first < size ? task.n : first + size;
+  const Box below{task.box.lo, set(task.box.hi, axis, p)},
+      above{set(task.box.lo, axis, p), task.box.hi};
   for (unsigned k = warp_.lane(); k < 6; k += Warp::width)
     scratch_.choose.axes[k] = counting_axis(select(k >= 3, above, below), k % 3);
   clear_sums();
@@ -131,7 +139,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
     for (std::uint32_t i = first + warp_.lane(); i < last; i += Warp::width) {
       float lo, hi;
       Refs::load_bounds(task.refs, task.n, i, axis, lo, hi);
-      const bool to_left = goes_left(lo, hi, p, flats_right), to_right = goes_right(lo, hi, p, flats_right);
+      const bool to_left = goes_left(lo, hi, p, flats_right),
+                 to_right = goes_right(lo, hi, p, flats_right);
       sides += (to_left ? 1u : 0u) + (to_right ? 1u << 16 : 0u);
       if (to_left && to_right) k_.corners[Refs::load_id(task.refs, i)].prefetch();
     }
@@ -150,7 +159,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
       to_right = goes_right(ref.box.lo[axis], ref.box.hi[axis], p, flats_right);
     }
     const std::uint32_t left_lanes = warp_.ballot(to_left), right_lanes = warp_.ballot(to_right);
-    const std::uint64_t round = simt::popcount(left_lanes) | std::uint64_t{simt::popcount(right_lanes)} << 32;
+    const std::uint64_t round =
+        simt::popcount(left_lanes) | std::uint64_t{simt::popcount(right_lanes)} << 32;
     if constexpr (!Refs::stores_bounds) at = reserve_places(round);
     Sides sides{ref.box, ref.box};
     if constexpr (Refs::stores_bounds) {
@@ -169,12 +179,14 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
       return;
     }
     if (to_left) {
-      Refs::store(left, nl, static_cast<std::uint32_t>(at) + simt::popcount(left_lanes & lower_lanes), ref.id,
+      Refs::store(left, nl,
+                  static_cast<std::uint32_t>(at) + simt::popcount(left_lanes & lower_lanes), ref.id,
                   sides.left);
     }
     if (to_right) {
-      Refs::store(right, nr, static_cast<std::uint32_t>(at >> 32) + simt::popcount(right_lanes & lower_lanes), ref.id,
-                  sides.right);
+      Refs::store(right, nr,
+                  static_cast<std::uint32_t>(at >> 32) + simt::popcount(right_lanes & lower_lanes),
+                  ref.id, sides.right);
     }
     at += round;
     // Pass 0 bins one side of every lane's ref, so that both sides share a pass; pass 1 bins the
@@ -182,15 +194,18 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
     const bool first_right = !to_left;
     SIMT_ROLLED
     for (unsigned pass = 0; pass < 2; ++pass) {
-      const bool to_side = pass == 0 ? to_left : to_right, bin_side = pass == 0 ? bin_left : bin_right;
+      const bool to_side = pass == 0 ? to_left : to_right,
+                 bin_side = pass == 0 ? bin_left : bin_right;
       if (bin_side) {
         tight.add(warp_, to_side, select(pass != 0, sides.right, sides.left), pass);
       }
       const bool right = pass != 0 || first_right;
-      const bool counts = pass == 0 ? (to_left ? bin_left : to_right && bin_right) : to_left && to_right && bin_right;
+      const bool counts = pass == 0 ? (to_left ? bin_left : to_right && bin_right)
+                                    : to_left && to_right && bin_right;
       if (warp_.any(counts)) {
         count_in_bins(warp_, scratch_.choose.histogram + (right ? histogram_words : 0),
-                      scratch_.choose.axes + (right ? 3 : 0), select(right, sides.right, sides.left), counts);
+                      scratch_.choose.axes + (right ? 3 : 0),
+                      select(right, sides.right, sides.left), counts);
       }
     }
   }
@@ -212,12 +227,14 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_chunk(SharedNode& node, std::u
 template <class Kernel, class Warp>
 void BuildWorker<Kernel, Warp>::split_chunk_simd(SharedNode& node, std::uint32_t chunk) {
   const NodeTask task = node.task;
-  const std::uint32_t size = node.chunk, first = chunk * size, last = task.n - first < size ? task.n : first + size;
+  const std::uint32_t size = node.chunk, first = chunk * size,
+                      last = task.n - first < size ? task.n : first + size;
   const Cut cut{node.axis, node.plane, node.flats_right};
   const Moved sides = count_sides(task.refs, task.n, first, last, cut, k_.corners);
   // relaxed: each position is reserved once.
   const std::uint64_t at =
-      simt::global_ref(node.cursor).fetch_add(sides.left | std::uint64_t{sides.right} << 32, simt::relaxed);
+      simt::global_ref(node.cursor)
+          .fetch_add(sides.left | std::uint64_t{sides.right} << 32, simt::relaxed);
   const Target left{node.child[0], node.child_n[0], static_cast<std::uint32_t>(at)};
   const Target right{node.child[1], node.child_n[1], static_cast<std::uint32_t>(at >> 32)};
   // Sanity check: cannot fail, because the choice counted with the same comparisons.
@@ -227,9 +244,11 @@ void BuildWorker<Kernel, Warp>::split_chunk_simd(SharedNode& node, std::uint32_t
     return;
   }
   move_refs(task.refs, task.n, first, last, cut, k_.corners, left, right);
-  const auto bin_child = [&](unsigned side, const Target& child, std::uint32_t moved, const Box& box) {
+  const auto bin_child = [&](unsigned side, const Target& child, std::uint32_t moved,
+                             const Box& box) {
     if (node.child_index[side] == no_shared_node) return;
-    bin_for(k_.shared[node.child_index[side]], child.refs, child.n, child.next, child.next + moved, box);
+    bin_for(k_.shared[node.child_index[side]], child.refs, child.n, child.next, child.next + moved,
+            box);
   };
   bin_child(0, left, sides.left, {task.box.lo, set(task.box.hi, cut.axis, cut.plane)});
   bin_child(1, right, sides.right, {set(task.box.lo, cut.axis, cut.plane), task.box.hi});
@@ -244,7 +263,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uin
   const std::uint32_t left_index = node.child_index[0], right_index = node.child_index[1];
   const bool both_shared = left_index != no_shared_node && right_index != no_shared_node;
   const bool none_shared = left_index == no_shared_node && right_index == no_shared_node;
-  std::uint32_t small = (left_index == no_shared_node ? 1u : 0u) | (right_index == no_shared_node ? 2u : 0u);
+  std::uint32_t small =
+      (left_index == no_shared_node ? 1u : 0u) | (right_index == no_shared_node ? 2u : 0u);
   emptied_ = index;
   // The parent's pending unit passes to one child; the other child gets its own.
   if (both_shared) {
@@ -265,9 +285,10 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uin
   SIMT_ROLLED
   for (unsigned side = 0; side < 2; ++side) {
     if ((small >> side & 1) == 0) continue;
-    push_private(child_task(
-        node.task, {node.axis, node.plane, node.child_n[0], node.child_n[1], node.child_path, node.child_allowance},
-        side, node.child[side], node.pair));
+    push_private(child_task(node.task,
+                            {node.axis, node.plane, node.child_n[0], node.child_n[1],
+                             node.child_path, node.child_allowance},
+                            side, node.child[side], node.pair));
   }
   if (!delays_parent_free()) free(node.task.refs, node.task.n);
   const std::uint32_t tasks = top_ - bottom_;
@@ -289,7 +310,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::release_emptied() {
 
 template <class Allocator, RefKind kind, class ProbeType>
 template <class Warp>
-SIMT_INLINE void BuildKernel<Allocator, kind, ProbeType>::operator()(Warp& warp, Scratch& scratch) const {
+SIMT_INLINE void BuildKernel<Allocator, kind, ProbeType>::operator()(Warp& warp,
+                                                                     Scratch& scratch) const {
   BuildWorker<BuildKernel, Warp>(*this, warp, scratch).run();
 }
 

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kdtree/split/bins.hpp"
 #include "kdtree/build/task_queue.hpp"
+#include "kdtree/split/bins.hpp"
 #include "simt/atomic_ref.hpp"
 
 namespace heapwood::kdtree {
@@ -40,8 +40,10 @@ struct alignas(128) SharedNode {
   alignas(128) std::uint64_t histogram[histogram_words];  // begins:32 | ends:32
 
   SIMT_INLINE Box tight_box() const {
-    return {{simt::from_ordered_key(~tight[0]), simt::from_ordered_key(~tight[1]), simt::from_ordered_key(~tight[2])},
-            {simt::from_ordered_key(tight[3]), simt::from_ordered_key(tight[4]), simt::from_ordered_key(tight[5])}};
+    return {{simt::from_ordered_key(~tight[0]), simt::from_ordered_key(~tight[1]),
+             simt::from_ordered_key(~tight[2])},
+            {simt::from_ordered_key(tight[3]), simt::from_ordered_key(tight[4]),
+             simt::from_ordered_key(tight[5])}};
   }
   // Adds a warp's histogram (bins.hpp). All lanes call. relaxed: read only after the phase, ordered
   // by the end of its last chunk.
@@ -50,7 +52,8 @@ struct alignas(128) SharedNode {
     for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width) {
       const std::uint32_t word = counted[k];
       if (word != 0) {
-        simt::global_ref(histogram[k]).fetch_add(std::uint64_t{word >> 16} << 32 | (word & 0xffffu), simt::relaxed);
+        simt::global_ref(histogram[k])
+            .fetch_add(std::uint64_t{word >> 16} << 32 | (word & 0xffffu), simt::relaxed);
       }
     }
   }
@@ -61,8 +64,10 @@ struct alignas(128) SharedNode {
       if (word != 0) simt::global_ref(histogram[k]).fetch_add(word, simt::relaxed);
     }
     for (unsigned axis = 0; axis < 3; ++axis) {
-      simt::atomic_ref<std::uint32_t>(tight[axis]).fetch_max(~simt::ordered_key(tight_box.lo[axis]), simt::relaxed);
-      simt::atomic_ref<std::uint32_t>(tight[3 + axis]).fetch_max(simt::ordered_key(tight_box.hi[axis]), simt::relaxed);
+      simt::atomic_ref<std::uint32_t>(tight[axis])
+          .fetch_max(~simt::ordered_key(tight_box.lo[axis]), simt::relaxed);
+      simt::atomic_ref<std::uint32_t>(tight[3 + axis])
+          .fetch_max(simt::ordered_key(tight_box.hi[axis]), simt::relaxed);
     }
   }
   template <class Warp>
@@ -103,7 +108,8 @@ class GatheredBounds {
     SIMT_UNROLLED
     for (unsigned i = 0; i < each; ++i) {
       const unsigned k = i * Warp::width + warp.lane() - 6 * of;
-      if (k < 6) simt::atomic_ref<std::uint32_t>(node.tight[k]).fetch_max(maxima_[i], simt::relaxed);
+      if (k < 6)
+        simt::atomic_ref<std::uint32_t>(node.tight[k]).fetch_max(maxima_[i], simt::relaxed);
     }
   }
 
@@ -137,12 +143,13 @@ class SharedNodes {
   // Allocates a cleared node for each child that needs one; no_shared_node if there is none. One
   // lane calls. Nodes that were never used come first, with one add for both children. The count
   // `fresh` may exceed the size of the array; a build adds less than 2^32.
-  SIMT_INLINE void allocate_pair(bool left, bool right, std::uint32_t& left_index, std::uint32_t& right_index) const {
+  SIMT_INLINE void allocate_pair(bool left, bool right, std::uint32_t& left_index,
+                                 std::uint32_t& right_index) const {
     left_index = right_index = no_shared_node;
     if (!left && !right) return;
     // relaxed: nodes that were never used were cleared before the launch.
-    std::uint32_t fresh =
-        simt::atomic_ref<std::uint32_t>(counters_->fresh).fetch_add(left && right ? 2 : 1, simt::relaxed);
+    std::uint32_t fresh = simt::atomic_ref<std::uint32_t>(counters_->fresh)
+                              .fetch_add(left && right ? 2 : 1, simt::relaxed);
     SIMT_ROLLED
     for (unsigned side = 0; side < 2; ++side) {
       if (!(side == 0 ? left : right)) continue;
@@ -160,11 +167,13 @@ class SharedNodes {
     const simt::atomic_ref<std::uint64_t> top(counters_->stacks[index % stack_count].top);
     std::uint64_t seen = top.load(simt::relaxed);
     do {
-      simt::atomic_ref<std::uint32_t>(nodes_[index].next_free).store(static_cast<std::uint32_t>(seen), simt::relaxed);
+      simt::atomic_ref<std::uint32_t>(nodes_[index].next_free)
+          .store(static_cast<std::uint32_t>(seen), simt::relaxed);
       // release: publishes the cleared node and its link. acquire: what earlier releasing warps
       // published stays visible to the warps that pop after this one.
-    } while (!top.compare_exchange_weak(seen, (seen >> 32 << 32) + (std::uint64_t{1} << 32) + index + 1, simt::acq_rel,
-                                        simt::relaxed));
+    } while (!top.compare_exchange_weak(seen,
+                                        (seen >> 32 << 32) + (std::uint64_t{1} << 32) + index + 1,
+                                        simt::acq_rel, simt::relaxed));
   }
 
  private:
@@ -177,9 +186,10 @@ class SharedNodes {
       std::uint64_t seen = top.load(simt::acquire);
       while (static_cast<std::uint32_t>(seen) != 0) {
         const std::uint32_t index = static_cast<std::uint32_t>(seen) - 1;
-        const std::uint32_t next = simt::atomic_ref<std::uint32_t>(nodes_[index].next_free).load(simt::relaxed);
-        if (top.compare_exchange_weak(seen, (seen >> 32 << 32) + (std::uint64_t{1} << 32) + next, simt::acq_rel,
-                                      simt::acquire)) {
+        const std::uint32_t next =
+            simt::atomic_ref<std::uint32_t>(nodes_[index].next_free).load(simt::relaxed);
+        if (top.compare_exchange_weak(seen, (seen >> 32 << 32) + (std::uint64_t{1} << 32) + next,
+                                      simt::acq_rel, simt::acquire)) {
           return index;
         }
       }

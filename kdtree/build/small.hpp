@@ -9,8 +9,10 @@
 namespace heapwood::kdtree {
 
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::split_small(const NodeTask& task, const ChosenSplit& split,
-                                                        const alloc::BlockPair& arrays, std::uint32_t pair) {
+SIMT_INLINE void BuildWorker<Kernel, Warp>::split_small(const NodeTask& task,
+                                                        const ChosenSplit& split,
+                                                        const alloc::BlockPair& arrays,
+                                                        std::uint32_t pair) {
   std::byte* const left = static_cast<std::byte*>(arrays.first);
   std::byte* const right = static_cast<std::byte*>(arrays.second);
   note_inner(task, split, pair);
@@ -19,8 +21,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_small(const NodeTask& task, co
 }
 
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::partition(const NodeTask& task, const Split& split, std::byte* left,
-                                                      std::byte* right) {
+SIMT_INLINE void BuildWorker<Kernel, Warp>::partition(const NodeTask& task, const Split& split,
+                                                      std::byte* left, std::byte* right) {
   const unsigned axis = split.axis();
   const float p = split.position();
   const std::uint32_t nl = split.nl(), nr = split.nr();
@@ -28,12 +30,14 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::partition(const NodeTask& task, cons
   const std::uint32_t lower_lanes = (1u << warp_.lane()) - 1u;
   std::uint32_t moved_left = 0, moved_right = 0;
   if constexpr (uses_simd) {
-    const Moved moved =
-        move_refs(task.refs, task.n, 0, task.n, {axis, p, flats_right}, k_.corners, {left, nl, 0}, {right, nr, 0});
+    const Moved moved = move_refs(task.refs, task.n, 0, task.n, {axis, p, flats_right}, k_.corners,
+                                  {left, nl, 0}, {right, nr, 0});
     moved_left = moved.left;
     moved_right = moved.right;
   }
-  const auto load = [&](std::uint32_t i) { return Refs::load(task.refs, task.n, i, task.box, k_.corners); };
+  const auto load = [&](std::uint32_t i) {
+    return Refs::load(task.refs, task.n, i, task.box, k_.corners);
+  };
   // Clipped refs: the loads of the next round are in flight while this round's refs are moved.
   Ref next{};
   if (Refs::stores_bounds && !uses_simd && warp_.lane() < task.n) next = load(warp_.lane());
@@ -53,19 +57,25 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::partition(const NodeTask& task, cons
     if constexpr (Refs::stores_bounds) {
       if (to_left && to_right) sides = split_bounds(k_.corners[ref.id].unpack(), ref.box, axis, p);
     }
-    if (to_left) Refs::store(left, nl, moved_left + simt::popcount(left_lanes & lower_lanes), ref.id, sides.left);
-    if (to_right) Refs::store(right, nr, moved_right + simt::popcount(right_lanes & lower_lanes), ref.id, sides.right);
+    if (to_left)
+      Refs::store(left, nl, moved_left + simt::popcount(left_lanes & lower_lanes), ref.id,
+                  sides.left);
+    if (to_right)
+      Refs::store(right, nr, moved_right + simt::popcount(right_lanes & lower_lanes), ref.id,
+                  sides.right);
     moved_left += simt::popcount(left_lanes);
     moved_right += simt::popcount(right_lanes);
   }
   if (moved_left != nl || moved_right != nr) {
     if (warp_.lane() == 0)
-      warp_.fail(count_mismatch, task.n, std::uint64_t{nl} << 32 | nr, std::uint64_t{moved_left} << 32 | moved_right);
+      warp_.fail(count_mismatch, task.n, std::uint64_t{nl} << 32 | nr,
+                 std::uint64_t{moved_left} << 32 | moved_right);
   }
 }
 
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::descend(const NodeTask& parent, const ChosenSplit& split, std::byte* left,
+SIMT_INLINE void BuildWorker<Kernel, Warp>::descend(const NodeTask& parent,
+                                                    const ChosenSplit& split, std::byte* left,
                                                     std::byte* right, std::uint32_t pair) {
   const unsigned first = split.nl() >= split.nr() ? 0 : 1;
   const ParentSplit cut = parent_split(split);

@@ -77,8 +77,8 @@ class TaskQueue {
     return simt::atomic_ref<std::uint64_t>(counters_->tickets).load(simt::relaxed);
   }
   static SIMT_INLINE std::uint32_t waiting(std::uint64_t tickets) {
-    const auto more =
-        static_cast<std::int32_t>(static_cast<std::uint32_t>(tickets) - static_cast<std::uint32_t>(tickets >> 32));
+    const auto more = static_cast<std::int32_t>(static_cast<std::uint32_t>(tickets) -
+                                                static_cast<std::uint32_t>(tickets >> 32));
     return more > 0 ? static_cast<std::uint32_t>(more) : 0;
   }
 
@@ -88,7 +88,8 @@ class TaskQueue {
   SIMT_INLINE WorkItem pop(Warp& warp, NodeTask& task) const {
     std::uint32_t ticket = 0;
     if (warp.lane() == 0) {
-      ticket = static_cast<std::uint32_t>(simt::global_ref(counters_->tickets).fetch_add(1, simt::relaxed));
+      ticket = static_cast<std::uint32_t>(
+          simt::global_ref(counters_->tickets).fetch_add(1, simt::relaxed));
     }
     ticket = warp.shfl(ticket, 0);
     RingEntry& own = entry(ticket);
@@ -136,14 +137,16 @@ class TaskQueue {
   // Publishes `count` items of a shared node, chunks 0 ... count - 1. All lanes call. False: the
   // ring has no space.
   template <class Warp>
-  SIMT_INLINE bool push_shared(Warp& warp, WorkKind kind, std::uint32_t index, std::uint32_t count) const {
+  SIMT_INLINE bool push_shared(Warp& warp, WorkKind kind, std::uint32_t index,
+                               std::uint32_t count) const {
     return push_shared(warp, kind, index, count, warp.lane() == 0 ? reserve_room(count) : 0);
   }
   // The same in two steps, for callers that have other work meanwhile: one lane reserves, and lane
   // 0 passes the result to push_shared().
   SIMT_INLINE std::int32_t reserve_room(std::uint32_t count) const {
     // relaxed: only a count; the entries' flags publish the items.
-    return simt::atomic_ref<std::int32_t>(counters_->room).fetch_sub(static_cast<std::int32_t>(count), simt::relaxed);
+    return simt::atomic_ref<std::int32_t>(counters_->room)
+        .fetch_sub(static_cast<std::int32_t>(count), simt::relaxed);
   }
   template <class Warp>
   SIMT_INLINE bool push_shared(Warp& warp, WorkKind kind, std::uint32_t index, std::uint32_t count,
@@ -174,7 +177,8 @@ class TaskQueue {
   // relaxed: a hint.
   template <class Warp>
   SIMT_INLINE bool has_deferred(Warp& warp) const {
-    return warp.any(simt::atomic_ref<std::uint64_t>(counters_->pending).load(simt::relaxed) >> 32 != 0);
+    return warp.any(simt::atomic_ref<std::uint64_t>(counters_->pending).load(simt::relaxed) >> 32 !=
+                    0);
   }
   // Finishes units. If no unit and no deferred node remains, sends exit to every other warp. All
   // lanes call. If only_deferred is returned, the caller must retry a deferred node.
@@ -184,7 +188,8 @@ class TaskQueue {
     Remaining left = Remaining::work;
     if (warp.lane() == 0) {
       // acq_rel: the warp that finishes the last unit has seen the ends of all others.
-      const std::uint64_t seen = simt::global_ref(counters_->pending).fetch_sub(units, simt::acq_rel);
+      const std::uint64_t seen =
+          simt::global_ref(counters_->pending).fetch_sub(units, simt::acq_rel);
       const bool last = static_cast<std::uint32_t>(seen) == units;
       left = seen >> 32 == 0 ? (last ? Remaining::nothing : Remaining::work)
                              : (last ? Remaining::only_deferred : Remaining::some_deferred);
@@ -192,8 +197,8 @@ class TaskQueue {
     left = static_cast<Remaining>(warp.shfl(static_cast<std::uint32_t>(left), 0));
     if (left != Remaining::nothing) return left;
     // Every other warp holds, or will take, exactly one of the tickets after the last item.
-    const std::uint32_t first =
-        static_cast<std::uint32_t>(simt::atomic_ref<std::uint64_t>(counters_->tickets).load(simt::relaxed) >> 32);
+    const std::uint32_t first = static_cast<std::uint32_t>(
+        simt::atomic_ref<std::uint64_t>(counters_->tickets).load(simt::relaxed) >> 32);
     publish_all(warp, first, warp.workers() - 1, WorkKind::exit, 0);
     return left;
   }
@@ -234,7 +239,8 @@ class TaskQueue {
     std::uint64_t seen = pending.load(simt::relaxed);
     do {
       if (seen >> 32 == DeferredNodes::max_nodes) return false;
-    } while (!pending.compare_exchange_weak(seen, seen + one_deferred, simt::relaxed, simt::relaxed));
+    } while (
+        !pending.compare_exchange_weak(seen, seen + one_deferred, simt::relaxed, simt::relaxed));
     // a final retry needs another round of trimming
     simt::atomic_ref<std::uint32_t>(counters_->trimmed).store(0, simt::relaxed);
     deferred_.put(warp, static_cast<std::uint32_t>(seen >> 32), task, index);
@@ -248,7 +254,8 @@ class TaskQueue {
     std::uint64_t seen = pending.load(simt::relaxed);
     do {
       if (seen >> 32 == 0) return false;
-    } while (!pending.compare_exchange_weak(seen, seen - one_deferred + 1, simt::relaxed, simt::relaxed));
+    } while (!pending.compare_exchange_weak(seen, seen - one_deferred + 1, simt::relaxed,
+                                            simt::relaxed));
     return deferred_.take(warp, static_cast<std::uint32_t>(seen >> 32) - 1, task, index);
   }
 
@@ -256,28 +263,34 @@ class TaskQueue {
   static constexpr std::uint64_t one_deferred = std::uint64_t{1} << 32;
 
   SIMT_INLINE RingEntry& entry(std::uint32_t ticket) const { return ring_[ticket & (size_ - 1)]; }
-  SIMT_INLINE std::uint64_t lap_of(std::uint32_t ticket) const { return (ticket >> simt::popcount(size_ - 1)) & 255u; }
+  SIMT_INLINE std::uint64_t lap_of(std::uint32_t ticket) const {
+    return (ticket >> simt::popcount(size_ - 1)) & 255u;
+  }
 
   SIMT_INLINE std::uint32_t take_tickets(std::uint32_t count) const {
     // relaxed: the entries' flags publish the items, not the tickets.
     return static_cast<std::uint32_t>(
-        simt::global_ref(counters_->tickets).fetch_add(std::uint64_t{count} << 32, simt::relaxed) >> 32);
+        simt::global_ref(counters_->tickets).fetch_add(std::uint64_t{count} << 32, simt::relaxed) >>
+        32);
   }
   // Waits for the warp that took the entry's last item and may still be reading it. acquire: its
   // reads are done.
   template <class Warp>
   SIMT_INLINE bool wait_free(Warp& warp, std::uint32_t ticket) const {
-    return simt::wait_until(
-        warp, [&] { return simt::atomic_ref<std::uint64_t>(entry(ticket).flag).load(simt::acquire) == 0; });
+    return simt::wait_until(warp, [&] {
+      return simt::atomic_ref<std::uint64_t>(entry(ticket).flag).load(simt::acquire) == 0;
+    });
   }
   SIMT_INLINE std::uint64_t flag_of(std::uint32_t ticket, WorkKind kind, std::uint32_t index,
                                     std::uint32_t chunk) const {
-    return static_cast<std::uint64_t>(kind) << 60 | lap_of(ticket) << 52 | static_cast<std::uint64_t>(index) << 32 |
-           chunk;
+    return static_cast<std::uint64_t>(kind) << 60 | lap_of(ticket) << 52 |
+           static_cast<std::uint64_t>(index) << 32 | chunk;
   }
   // release: publishes the task, or the shared node and its refs.
-  SIMT_INLINE void publish(std::uint32_t ticket, WorkKind kind, std::uint32_t index, std::uint32_t chunk) const {
-    simt::atomic_ref<std::uint64_t>(entry(ticket).flag).store(flag_of(ticket, kind, index, chunk), simt::release);
+  SIMT_INLINE void publish(std::uint32_t ticket, WorkKind kind, std::uint32_t index,
+                           std::uint32_t chunk) const {
+    simt::atomic_ref<std::uint64_t>(entry(ticket).flag)
+        .store(flag_of(ticket, kind, index, chunk), simt::release);
   }
   // Publishes items 0 ... count - 1 with the tickets that start at `first`. On a GPU a lane checks
   // sixteen entries at once, and one fence replaces the acquires of all checks and the releases of
@@ -299,7 +312,8 @@ class TaskQueue {
       SIMT_UNROLLED
       for (std::uint32_t j = 0; j < each; ++j) {
         const std::uint32_t k = i + j * Warp::width;
-        if (k < count) taken |= simt::atomic_ref<std::uint64_t>(entry(first + k).flag).load(simt::relaxed);
+        if (k < count)
+          taken |= simt::atomic_ref<std::uint64_t>(entry(first + k).flag).load(simt::relaxed);
       }
     }
     SIMT_ROLLED
@@ -309,7 +323,8 @@ class TaskQueue {
     simt::fence_acq_rel();
     SIMT_UNROLLED_4
     for (std::uint32_t k = warp.lane(); k < count; k += Warp::width) {
-      simt::atomic_ref<std::uint64_t>(entry(first + k).flag).store(flag_of(first + k, kind, index, k), simt::relaxed);
+      simt::atomic_ref<std::uint64_t>(entry(first + k).flag)
+          .store(flag_of(first + k, kind, index, k), simt::relaxed);
     }
   }
 

@@ -77,7 +77,8 @@ class BuildWorker {
           if (left == TaskQueue::Remaining::nothing) return;
           if (!defers_nodes || left == TaskQueue::Remaining::work) [[likely]]
             continue;
-          item = {WorkKind::retry, left == TaskQueue::Remaining::only_deferred ? all_others_idle : 0};
+          item = {WorkKind::retry,
+                  left == TaskQueue::Remaining::only_deferred ? all_others_idle : 0};
         } else {
           item = wait_for_work();
           if (item.kind == WorkKind::exit) return;
@@ -172,19 +173,21 @@ class BuildWorker {
         }
       } else if (splits) {  // one copy of the allocator's code serves shared nodes as well
         arrays = allocate_children(split.nl(), split.nr());
-        if (is_allocated(arrays) && index == no_shared_node) return end_small(task, split, arrays, tickets);
+        if (is_allocated(arrays) && index == no_shared_node)
+          return end_small(task, split, arrays, tickets);
       } else if (index == no_shared_node) {
         return end_leaf(task, tickets);
       }
-      if (warp_.lane() == 0) scratch_.unfinished = {splits ? split : ChosenSplit{}, arrays, tickets};
+      if (warp_.lane() == 0)
+        scratch_.unfinished = {splits ? split : ChosenSplit{}, arrays, tickets};
       warp_.sync();
       return Next::finish;
     }
   }
   // Moves a small node's refs at once and continues with the larger child, so that the stack holds
   // the smaller ones.
-  SIMT_INLINE Next end_small(const NodeTask& task, const ChosenSplit& split, const alloc::BlockPair& arrays,
-                             std::uint64_t tickets) {
+  SIMT_INLINE Next end_small(const NodeTask& task, const ChosenSplit& split,
+                             const alloc::BlockPair& arrays, std::uint64_t tickets) {
     const std::uint32_t pair = reserve_pair();
     if (stop_) return Next::nothing;
     split_small(task, split, arrays, pair);
@@ -244,8 +247,9 @@ class BuildWorker {
     has_task_ = true;
   }
   // Leaves the split in scratch.middle; returns false if there is none.
-  static SIMT_OUTLINE bool choose_middle_slow(Warp warp, Scratch& scratch, const PackedCorners* corners,
-                                              SahCosts costs, std::uint32_t at) {
+  static SIMT_OUTLINE bool choose_middle_slow(Warp warp, Scratch& scratch,
+                                              const PackedCorners* corners, SahCosts costs,
+                                              std::uint32_t at) {
     const NodeTask& task = scratch.stack[at];
     const SplitCost cost(costs, task.path.scale(), task.box, task.n);
     const ChosenSplit split = choose_middle<Refs>(warp, scratch.choose, task, corners, cost);
@@ -253,7 +257,9 @@ class BuildWorker {
     warp.sync();
     return split.found();
   }
-  SIMT_INLINE bool mostly_idle(std::uint32_t waiting) const { return waiting > warp_.workers() / 2; }
+  SIMT_INLINE bool mostly_idle(std::uint32_t waiting) const {
+    return waiting > warp_.workers() / 2;
+  }
   // Makes a shared node the next one to split.
   SIMT_INLINE void continue_with_shared(std::uint32_t index) {
     shared_index_ = index;
@@ -263,11 +269,12 @@ class BuildWorker {
 
   // ---- small nodes: build_small.hpp -------------------------------------------------------------
   // Moves a small node's refs to its children's arrays and continues with the larger child.
-  SIMT_INLINE void split_small(const NodeTask& task, const ChosenSplit& split, const alloc::BlockPair& arrays,
-                               std::uint32_t pair);
-  SIMT_INLINE void partition(const NodeTask& task, const Split& split, std::byte* left, std::byte* right);
-  SIMT_INLINE void descend(const NodeTask& parent, const ChosenSplit& split, std::byte* left, std::byte* right,
-                           std::uint32_t pair);
+  SIMT_INLINE void split_small(const NodeTask& task, const ChosenSplit& split,
+                               const alloc::BlockPair& arrays, std::uint32_t pair);
+  SIMT_INLINE void partition(const NodeTask& task, const Split& split, std::byte* left,
+                             std::byte* right);
+  SIMT_INLINE void descend(const NodeTask& parent, const ChosenSplit& split, std::byte* left,
+                           std::byte* right, std::uint32_t pair);
   // Pushes a node onto the private stack; an empty node becomes a leaf at once.
   SIMT_INLINE void push_private(const NodeTask& task);
   SIMT_INLINE void pop_private();
@@ -285,7 +292,8 @@ class BuildWorker {
     return false;
   }
   SIMT_INLINE static std::uint32_t granules_of(std::uint32_t n) {
-    constexpr std::uint32_t refs_each = Refs::bytes < alloc::granule ? alloc::granule / Refs::bytes : 1,
+    constexpr std::uint32_t refs_each =
+                                Refs::bytes < alloc::granule ? alloc::granule / Refs::bytes : 1,
                             granules_each = (Refs::bytes + alloc::granule - 1) / alloc::granule;
     return (n + refs_each - 1) / refs_each * granules_each;
   }
@@ -312,10 +320,11 @@ class BuildWorker {
   // relaxed: each entry is reserved once, and the host reads them after the launch. On overflow the
   // build stops, and the driver enlarges the array. Batches of pairs start after the root's pair,
   // so that a batch is used up when pair_next_ reaches the first index of the next one.
-  static constexpr std::uint32_t pair_batch = 8, ref_batch = 64, first_pair = BuildCounters{}.pairs % pair_batch;
+  static constexpr std::uint32_t pair_batch = 8, ref_batch = 64,
+                                 first_pair = BuildCounters{}.pairs % pair_batch;
 
-  SIMT_INLINE std::uint64_t reserve_output(std::uint64_t& counter, std::uint32_t count, std::uint64_t capacity,
-                                           BuildError error);
+  SIMT_INLINE std::uint64_t reserve_output(std::uint64_t& counter, std::uint32_t count,
+                                           std::uint64_t capacity, BuildError error);
   SIMT_INLINE std::uint32_t reserve_pair();
   SIMT_INLINE std::uint32_t reserve_refs(std::uint32_t n);
   // Copies the ids to the output. The caller frees the array.
@@ -327,23 +336,25 @@ class BuildWorker {
 
   // ---- nodes that are refused memory: build_refused.hpp -----------------------------------------
   SIMT_INLINE bool defer_node(const NodeTask& task, std::uint32_t index, std::uint32_t n);
-  static SIMT_OUTLINE bool record_deferred_node(TaskQueue queue, BuildCounters* counters, Warp warp, Scratch& scratch,
-                                                std::uint32_t at, std::uint32_t index, std::uint32_t n);
+  static SIMT_OUTLINE bool record_deferred_node(TaskQueue queue, BuildCounters* counters, Warp warp,
+                                                Scratch& scratch, std::uint32_t at,
+                                                std::uint32_t index, std::uint32_t n);
   SIMT_INLINE void retry_deferred(bool all_idle);
-  static SIMT_OUTLINE std::uint32_t take_deferred(TaskQueue queue, Warp warp, Scratch& scratch, std::uint32_t at,
-                                                  bool all_idle);
+  static SIMT_OUTLINE std::uint32_t take_deferred(TaskQueue queue, Warp warp, Scratch& scratch,
+                                                  std::uint32_t at, bool all_idle);
   SIMT_INLINE void trim();
 
   // ---- shared nodes: build_shared.hpp -----------------------------------------------------------
   SIMT_INLINE void open_split(std::uint32_t index, const NodeTask& task, const ChosenSplit& split,
-                              const alloc::BlockPair& arrays, std::uint32_t pair, std::uint64_t tickets);
+                              const alloc::BlockPair& arrays, std::uint32_t pair,
+                              std::uint64_t tickets);
   SIMT_INLINE void run_chunk(const WorkItem& item);
   SIMT_INLINE void clear_sums();
   SIMT_INLINE void split_chunk(SharedNode& node, std::uint32_t chunk);
   void split_chunk_simd(SharedNode& node, std::uint32_t chunk);
   // Bins the refs [first, last) of an array of n refs that belongs to the shared node, or will.
-  void bin_for(SharedNode& node, const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last,
-               const Box& box) {
+  void bin_for(SharedNode& node, const std::byte* refs, std::uint32_t n, std::uint32_t first,
+               std::uint32_t last, const Box& box) {
     const Box tight = bin_refs(refs, n, first, last, box, scratch_.choose.sums);
     node.add(scratch_.choose.sums, tight);
   }
@@ -364,7 +375,8 @@ class BuildWorker {
   SIMT_INLINE void begin_tree();
   SIMT_INLINE std::uint64_t claim_piece(std::uint64_t& pieces, std::uint64_t finished = 0);
   template <class Do>
-  SIMT_INLINE bool process_pieces(std::uint64_t& pieces, std::uint64_t seen, std::uint32_t count, Do piece);
+  SIMT_INLINE bool process_pieces(std::uint64_t& pieces, std::uint64_t seen, std::uint32_t count,
+                                  Do piece);
   SIMT_INLINE void bounds_piece(SharedNode& root, std::uint32_t first, std::uint32_t chunk);
   SIMT_INLINE void end_bounds(SharedNode& root);
   SIMT_INLINE RootState wait_for_bounds();

@@ -28,11 +28,13 @@ const char* name(RefKind kind) {
 
 std::size_t ref_bytes(RefKind kind) { return kind == RefKind::clipped ? 32 : 4; }
 
-Workspace::Workspace(const DeviceMesh& mesh, RefKind refs, std::size_t pool_bytes, const WorkspaceLimits& limits)
+Workspace::Workspace(const DeviceMesh& mesh, RefKind refs, std::size_t pool_bytes,
+                     const WorkspaceLimits& limits)
     : parts_(std::make_unique<Parts>()) {
   const std::size_t n = triangles_of(mesh);
   if (n >= (std::size_t{1} << 28)) {
-    throw Error(Exit::failed, "scene with " + std::to_string(n) + " triangles: the builder takes at most 2^28");
+    throw Error(Exit::failed,
+                "scene with " + std::to_string(n) + " triangles: the builder takes at most 2^28");
   }
   const simt::DeviceId& device = mesh.device();
   Parts& p = *parts_;
@@ -44,16 +46,18 @@ Workspace::Workspace(const DeviceMesh& mesh, RefKind refs, std::size_t pool_byte
   const std::size_t min_ring = device.kind == simt::DeviceKind::cuda ? 65536 : 4096;
   p.ring = simt::Buffer<TaskQueue::RingEntry>(
       device, limits.ring != 0 ? limits.ring : std::bit_ceil(std::max(min_ring, n / 32)));
-  p.shared = simt::Buffer<SharedNode>(device, limits.shared_nodes != 0
-                                                  ? limits.shared_nodes
-                                                  : std::min<std::size_t>(64 + n / 256, TaskQueue::max_shared_nodes));
+  p.shared = simt::Buffer<SharedNode>(
+      device, limits.shared_nodes != 0
+                  ? limits.shared_nodes
+                  : std::min<std::size_t>(64 + n / 256, TaskQueue::max_shared_nodes));
   p.deferred = simt::Buffer<DeferredNodes::Place>(device, DeferredNodes::max_nodes);
   p.queue = simt::Buffer<TaskQueue::Counters>(device, 1);
   p.shared_counters = simt::Buffer<SharedNodes::Counters>(device, 1);
   p.counters = simt::Buffer<BuildCounters>(device, 1);
   // First guesses: a build that needs more grows the arrays.
   p.nodes = simt::Buffer<Node>(device, limits.nodes != 0 ? limits.nodes : 2 * (4 * n + 70000));
-  p.output = simt::Buffer<std::uint32_t>(device, limits.output != 0 ? limits.output : 6 * n + 300000);
+  p.output =
+      simt::Buffer<std::uint32_t>(device, limits.output != 0 ? limits.output : 6 * n + 300000);
   resize_pool(pool_bytes);
 }
 
@@ -66,7 +70,8 @@ const simt::DeviceId& Workspace::device() const { return parts_->mesh->device();
 alloc::Pool Workspace::pool() const { return {parts_->pool.data(), parts_->pool.bytes()}; }
 alloc::AllocatorOptions Workspace::allocator_options() const {
   const std::size_t needed = suggested_pool(triangles_of(mesh()), refs(), true);
-  return {.has_persistent_warps = true, .spare_bytes_for_warps = pool().bytes - std::min(needed, pool().bytes)};
+  return {.has_persistent_warps = true,
+          .spare_bytes_for_warps = pool().bytes - std::min(needed, pool().bytes)};
 }
 
 std::size_t Workspace::suggested_pool(std::size_t triangles, RefKind refs, bool frees) {
@@ -80,7 +85,9 @@ std::size_t Workspace::suggested_pool(std::size_t triangles, RefKind refs, bool 
 }
 
 std::size_t Workspace::pool_of_root_multiples(std::size_t triangles, double multiple) {
-  return alloc::round_up(static_cast<std::size_t>(4.0 * static_cast<double>(triangles) * multiple) + 1, pool_alignment);
+  return alloc::round_up(
+      static_cast<std::size_t>(4.0 * static_cast<double>(triangles) * multiple) + 1,
+      pool_alignment);
 }
 
 void Workspace::resize_pool(std::size_t bytes) {

@@ -14,7 +14,8 @@ namespace heapwood::kdtree {
 
 // A link holds 30 bits of a pair. The same limit holds for refs, whose indices have 32 bits, to
 // keep sums of indices from wrapping.
-inline constexpr std::size_t max_tree_nodes = std::size_t{1} << 31, max_tree_refs = std::size_t{1} << 31;
+inline constexpr std::size_t max_tree_nodes = std::size_t{1} << 31,
+                             max_tree_refs = std::size_t{1} << 31;
 
 struct Workspace::Parts {
   const DeviceMesh* mesh = nullptr;
@@ -53,7 +54,8 @@ struct Workspace::Parts {
   }
   static std::size_t doubled(std::size_t count, std::size_t limit, const char* what) {
     if (count >= limit) {
-      throw Error(Exit::failed, std::string("the tree needs more than 2^31 ") + what + "; use a smaller scene");
+      throw Error(Exit::failed,
+                  std::string("the tree needs more than 2^31 ") + what + "; use a smaller scene");
     }
     return std::min(2 * count, limit);
   }

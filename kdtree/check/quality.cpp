@@ -50,7 +50,8 @@ class Hash {
 };
 
 [[noreturn]] void broken(std::uint32_t node, const std::string& what) {
-  throw Error(Exit::failed, "tree: node " + std::to_string(node) + " " + what + "; this is a bug in the builder");
+  throw Error(Exit::failed,
+              "tree: node " + std::to_string(node) + " " + what + "; this is a bug in the builder");
 }
 
 struct Visit {
@@ -115,7 +116,8 @@ class Walk {
 
   void leaf(Part& part, const Visit& at, const Node& node, std::vector<std::uint32_t>& refs) const {
     const std::size_t count = node.count();
-    if (count > 0 && node.first + count > tree_.refs.size()) broken(at.node, "is a leaf with refs out of range");
+    if (count > 0 && node.first + count > tree_.refs.size())
+      broken(at.node, "is a leaf with refs out of range");
     ++part.stats.leaves;
     part.stats.empty_leaves += count == 0;
     part.stats.refs += count;
@@ -131,10 +133,12 @@ class Walk {
   }
 
   void inner(Part& part, const Visit& at, const Node& node, std::vector<Visit>& stack) {
-    if (at.depth >= max_depth) broken(at.node, "is deeper than " + std::to_string(max_depth) + " and not a leaf");
+    if (at.depth >= max_depth)
+      broken(at.node, "is deeper than " + std::to_string(max_depth) + " and not a leaf");
     if (!std::isfinite(node.split)) broken(at.node, "has a plane that is not finite");
     const std::size_t pair = node.child(0) / 2;
-    if (std::size_t{2} * pair + 1 >= tree_.nodes.size()) broken(at.node, "has children out of range");
+    if (std::size_t{2} * pair + 1 >= tree_.nodes.size())
+      broken(at.node, "has children out of range");
     // relaxed: the second visitor reports the error, and only the count is shared.
     if (seen_[pair].exchange(1, std::memory_order_relaxed) != 0) {
       broken(at.node, "has children that another node has too");
@@ -157,7 +161,8 @@ class Walk {
 }  // namespace
 
 TreeStats measure(const Tree& tree, const SahCosts& costs) {
-  if (tree.nodes.empty()) throw Error(Exit::failed, "tree: there is no root; this is a bug in the builder");
+  if (tree.nodes.empty())
+    throw Error(Exit::failed, "tree: there is no root; this is a bug in the builder");
   // Subtrees below a fixed depth are measured in parallel and added in their order, so that sums
   // and hash do not depend on the number of threads.
   constexpr unsigned cut = 9;
@@ -173,7 +178,8 @@ TreeStats measure(const Tree& tree, const SahCosts& costs) {
     }
   };
   std::vector<std::future<void>> helpers;
-  const std::size_t threads = std::min<std::size_t>(std::thread::hardware_concurrency(), tree.nodes.size() / 65536);
+  const std::size_t threads =
+      std::min<std::size_t>(std::thread::hardware_concurrency(), tree.nodes.size() / 65536);
   for (std::size_t i = 1; i < threads; ++i) helpers.push_back(std::async(std::launch::async, work));
   work();
   for (auto& helper : helpers) helper.get();
@@ -181,7 +187,8 @@ TreeStats measure(const Tree& tree, const SahCosts& costs) {
 
   TreeStats stats = total.stats;
   const double scale = walk.root_area() > 0 ? 1.0 / walk.root_area() : 1.0;
-  stats.sah_cost = (costs.traversal * total.inner_area + costs.intersection * total.leaf_area) * scale;
+  stats.sah_cost =
+      (costs.traversal * total.inner_area + costs.intersection * total.leaf_area) * scale;
   stats.sah_cost_1_1 = (total.inner_area + total.leaf_area) * scale;
   stats.hash = total.hash.value();
   return stats;

@@ -7,8 +7,8 @@
 #include <thread>
 #include <utility>
 
-#include "kdtree/split/clip_exact.hpp"
 #include "kdtree/build/node_task.hpp"
+#include "kdtree/split/clip_exact.hpp"
 
 namespace heapwood::kdtree {
 namespace {
@@ -18,9 +18,12 @@ struct HalfArea {
   double extent[3];
 
   explicit HalfArea(const Box& box) {
-    for (unsigned axis = 0; axis < 3; ++axis) extent[axis] = static_cast<double>(box.hi[axis]) - box.lo[axis];
+    for (unsigned axis = 0; axis < 3; ++axis)
+      extent[axis] = static_cast<double>(box.hi[axis]) - box.lo[axis];
   }
-  double whole() const { return extent[0] * extent[1] + extent[1] * extent[2] + extent[2] * extent[0]; }
+  double whole() const {
+    return extent[0] * extent[1] + extent[1] * extent[2] + extent[2] * extent[0];
+  }
   // Half the area of a slice of the box, `thickness` along the axis.
   double slice(unsigned axis, double thickness) const {
     const double u = extent[(axis + 1) % 3];
@@ -79,7 +82,8 @@ class Sweep {
         const double above = area.slice(axis, static_cast<double>(node.hi[axis]) - plane) * scale;
         const std::size_t flats = passed - first_flat;
         const auto offer = [&](std::size_t left, std::size_t right, bool flats_below) {
-          double cost = costs_.traversal + (below * static_cast<double>(left) + above * static_cast<double>(right));
+          double cost = costs_.traversal +
+                        (below * static_cast<double>(left) + above * static_cast<double>(right));
           if (left == 0 || right == 0) cost *= bonus;
           // Adding zero turns -0 into +0.
           if (!best.found || cost < best.cost) best = {cost, axis, plane + 0.0f, flats_below, true};
@@ -123,9 +127,9 @@ class Builder {
     auto [below, above] = divide(std::move(root), split);
     const bool fork = below.ids.size() >= smallest_fork && above.ids.size() >= smallest_fork;
     const unsigned left = fork ? forks - 1 : forks;
-    std::future<Tree> first =
-        std::async(fork ? std::launch::async : std::launch::deferred,
-                   [this, left, work = std::move(below)]() mutable { return grow(std::move(work), left); });
+    std::future<Tree> first = std::async(
+        fork ? std::launch::async : std::launch::deferred,
+        [this, left, work = std::move(below)]() mutable { return grow(std::move(work), left); });
     Tree second = grow(std::move(above), left);
     Tree tree;
     tree.nodes.resize(4);
@@ -149,14 +153,15 @@ class Builder {
       stack.pop_back();
       const ReferenceSplit split = choose(work, sweep);
       if (!split.found) {
-        tree.nodes[node] =
-            Node::make_leaf(static_cast<std::uint32_t>(tree.refs.size()), static_cast<std::uint32_t>(work.ids.size()));
+        tree.nodes[node] = Node::make_leaf(static_cast<std::uint32_t>(tree.refs.size()),
+                                           static_cast<std::uint32_t>(work.ids.size()));
         tree.refs.insert(tree.refs.end(), work.ids.begin(), work.ids.end());
         continue;
       }
       const std::size_t pair = tree.nodes.size() / 2;
       tree.nodes.resize(2 * pair + 2);
-      tree.nodes[node] = Node::make_inner(split.plane, split.axis, static_cast<std::uint32_t>(pair));
+      tree.nodes[node] =
+          Node::make_inner(split.plane, split.axis, static_cast<std::uint32_t>(pair));
       auto [below, above] = divide(std::move(work), split);
       stack.emplace_back(2 * pair + 1, std::move(above));
       stack.emplace_back(2 * pair, std::move(below));
@@ -168,7 +173,8 @@ class Builder {
   ReferenceSplit choose(const Work& work, Sweep& sweep) const {
     if (work.ids.empty() || work.depth >= max_depth) return {};
     ReferenceSplit split = sweep.best(work.bounds, work.box);
-    const double as_leaf = static_cast<double>(costs_.intersection) * static_cast<double>(work.ids.size());
+    const double as_leaf =
+        static_cast<double>(costs_.intersection) * static_cast<double>(work.ids.size());
     split.found = split.found && split.cost < as_leaf && is_allowed(work, split);
     return split;
   }
@@ -177,7 +183,8 @@ class Builder {
   static bool is_allowed(const Work& work, const ReferenceSplit& split) {
     if (work.ids.size() <= max_uncounted_refs) return true;
     double refs = 0;
-    for (const Box& box : work.bounds) refs += (split.goes_below(box) ? 1 : 0) + (split.goes_above(box) ? 1 : 0);
+    for (const Box& box : work.bounds)
+      refs += (split.goes_below(box) ? 1 : 0) + (split.goes_above(box) ? 1 : 0);
     return refs <= work.allowance * static_cast<double>(work.ids.size());
   }
 
@@ -198,8 +205,8 @@ class Builder {
     }
     below.allowance = above.allowance = work.allowance;
     if (work.ids.size() > max_uncounted_refs) {
-      below.allowance = above.allowance *=
-          static_cast<double>(work.ids.size()) / static_cast<double>(below.ids.size() + above.ids.size());
+      below.allowance = above.allowance *= static_cast<double>(work.ids.size()) /
+                                           static_cast<double>(below.ids.size() + above.ids.size());
     }
     return {std::move(below), std::move(above)};
   }
@@ -230,7 +237,8 @@ class Builder {
                          : Node::make_inner(node.split, node.axis(), node.child(0) / 2 + pair);
     };
     tree.nodes[at] = moved(subtree.nodes[0]);
-    for (std::size_t i = 2; i < subtree.nodes.size(); ++i) tree.nodes.push_back(moved(subtree.nodes[i]));
+    for (std::size_t i = 2; i < subtree.nodes.size(); ++i)
+      tree.nodes.push_back(moved(subtree.nodes[i]));
     tree.refs.insert(tree.refs.end(), subtree.refs.begin(), subtree.refs.end());
   }
 
@@ -256,7 +264,8 @@ Tree build_reference(const MeshView& mesh, const SahCosts& costs, unsigned threa
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
   Work root;
   root.box = bounds(mesh);
-  for (std::uint32_t id = 0; id < mesh.triangles.size(); ++id) root.add(id, bounds(corners(mesh, id)));
+  for (std::uint32_t id = 0; id < mesh.triangles.size(); ++id)
+    root.add(id, bounds(corners(mesh, id)));
   const Box box = root.box;
   // More parts than threads, since subtrees differ in size.
   const unsigned forks = threads == 1 ? 0 : static_cast<unsigned>(std::bit_width(threads - 1)) + 1;

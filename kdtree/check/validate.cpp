@@ -76,14 +76,15 @@ bool check_nodes(const Tree& tree, Report& report) {
     if (node.leaf()) {
       const std::uint64_t end = std::uint64_t{node.first} + node.count();
       if (node.count() == 0) continue;
-      if (end > tree.refs.size()) broken(": refs ", node.first, " to ", end, " of ", tree.refs.size());
+      if (end > tree.refs.size())
+        broken(": refs ", node.first, " to ", end, " of ", tree.refs.size());
       ranges.emplace_back(node.first, end);
       continue;
     }
     const unsigned axis = node.axis();
     if (!(node.split > at.box.lo[axis] && node.split < at.box.hi[axis])) {
-      report.add("node ", at.node, ": plane ", node.split, " on axis ", axis, " is not inside its box, ",
-                 at.box.lo[axis], " to ", at.box.hi[axis]);
+      report.add("node ", at.node, ": plane ", node.split, " on axis ", axis,
+                 " is not inside its box, ", at.box.lo[axis], " to ", at.box.hi[axis]);
     }
     const std::size_t pair = node.child(0) / 2;
     if (2 * pair + 1 >= tree.nodes.size()) {
@@ -103,15 +104,16 @@ bool check_nodes(const Tree& tree, Report& report) {
   for (std::size_t i = 1; i < ranges.size(); ++i) {
     if (ranges[i].first < ranges[i - 1].second) {
       sound = false;
-      report.add("leaf refs ", ranges[i - 1].first, " to ", ranges[i - 1].second, " and ", ranges[i].first, " to ",
-                 ranges[i].second, " overlap");
+      report.add("leaf refs ", ranges[i - 1].first, " to ", ranges[i - 1].second, " and ",
+                 ranges[i].first, " to ", ranges[i].second, " overlap");
     }
   }
   return sound;
 }
 
 // Checks the ids in the leaves. Sorts the refs of each leaf.
-void check_refs(const Tree& tree, std::size_t triangles, std::vector<std::uint32_t>& refs, Report& report) {
+void check_refs(const Tree& tree, std::size_t triangles, std::vector<std::uint32_t>& refs,
+                Report& report) {
   std::vector<bool> referred(triangles);
   std::vector<std::uint32_t> stack{0};
   while (!stack.empty()) {
@@ -142,8 +144,8 @@ void check_refs(const Tree& tree, std::size_t triangles, std::vector<std::uint32
 // Checks which leaves the triangles reach in a sound tree.
 class Geometry {
  public:
-  Geometry(const Tree& tree, const std::vector<std::uint32_t>& sorted_refs, const ValidateOptions& options,
-           Report& report)
+  Geometry(const Tree& tree, const std::vector<std::uint32_t>& sorted_refs,
+           const ValidateOptions& options, Report& report)
       : tree_(tree), refs_(sorted_refs), options_(options), report_(report) {}
 
   void check(std::uint32_t id, const Corners& triangle) {
@@ -152,7 +154,8 @@ class Geometry {
       tolerance_[axis] = options_.tolerance * std::max(std::abs(static_cast<double>(box.lo[axis])),
                                                        std::abs(static_cast<double>(box.hi[axis])));
     }
-    if (intersect(box, tree_.bounds) != box) report_.add("triangle ", id, " is not inside the root's box");
+    if (intersect(box, tree_.bounds) != box)
+      report_.add("triangle ", id, " is not inside the root's box");
     check_parts(id, triangle);
     check_samples(id, triangle);
   }
@@ -172,8 +175,8 @@ class Geometry {
       if (node.leaf()) {
         if (has(node, id)) continue;
         const Point& p = inside[0];
-        report_.add("triangle ", id, " is not in leaf ", at, ", but a part of it is, of area ", inside.area(), ", at ",
-                    p[0], " ", p[1], " ", p[2]);
+        report_.add("triangle ", id, " is not in leaf ", at, ", but a part of it is, of area ",
+                    inside.area(), ", at ", p[0], " ", p[1], " ", p[2]);
         continue;
       }
       const unsigned axis = node.axis();
@@ -247,7 +250,8 @@ class Geometry {
 
 }  // namespace
 
-std::vector<std::string> validate(const Tree& tree, const MeshView& mesh, const ValidateOptions& options) {
+std::vector<std::string> validate(const Tree& tree, const MeshView& mesh,
+                                  const ValidateOptions& options) {
   Report report(options.reports);
   if (!check_nodes(tree, report)) return std::move(report).lines();
   std::vector<std::uint32_t> refs = tree.refs;
@@ -255,7 +259,8 @@ std::vector<std::string> validate(const Tree& tree, const MeshView& mesh, const 
   // These errors would be reported again by the geometry checks, once per sample.
   if (!report.clean()) return std::move(report).lines();
   Geometry geometry(tree, refs, options, report);
-  for (std::uint32_t id = 0; id < mesh.triangles.size() && !report.full(); ++id) geometry.check(id, corners(mesh, id));
+  for (std::uint32_t id = 0; id < mesh.triangles.size() && !report.full(); ++id)
+    geometry.check(id, corners(mesh, id));
   return std::move(report).lines();
 }
 

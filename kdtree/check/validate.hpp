@@ -36,7 +36,8 @@ struct ValidateOptions {
 
 // Returns one readable line per violation; empty = valid. Never throws because of the tree,
 // whatever it contains. Geometry is not checked if the structure is broken.
-std::vector<std::string> validate(const Tree& tree, const MeshView& mesh, const ValidateOptions& options = {});
+std::vector<std::string> validate(const Tree& tree, const MeshView& mesh,
+                                  const ValidateOptions& options = {});
 
 // A leaf, for tests. The structure must be sound.
 struct Leaf {

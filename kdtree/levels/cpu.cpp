@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "kdtree/levels/driver.hpp"
 #include "simt/cpu.hpp"
+#include "kdtree/levels/driver.hpp"
 
 namespace heapwood::kdtree {
 

@@ -43,8 +43,8 @@ struct Level {
   LevelArray<std::byte> refs;
 
   Level() = default;
-  Level(LevelMemory& memory, std::uint64_t large_count, std::uint64_t small_count, std::uint64_t chunk_count,
-        std::uint64_t ref_count, std::size_t ref_size)
+  Level(LevelMemory& memory, std::uint64_t large_count, std::uint64_t small_count,
+        std::uint64_t chunk_count, std::uint64_t ref_count, std::size_t ref_size)
       : nodes(memory, large_count + small_count, "nodes"),
         large(memory, large_count, "large nodes' sums"),
         chunks(memory, chunk_count, "chunks"),
@@ -98,7 +98,8 @@ class LevelParts {
 inline void check_totals(const LevelTotals& totals, std::uint64_t nodes, std::uint64_t leaf_refs) {
   if (totals[LevelTotals::refs] >> 31 == 0 && nodes >> 31 == 0 && leaf_refs >> 32 == 0) return;
   throw Error(Exit::failed,
-              "per-level builder: the tree has more nodes or refs than 32 bits can count; use a smaller scene");
+              "per-level builder: the tree has more nodes or refs than 32 bits can count; use a "
+              "smaller scene");
 }
 
 template <RefKind kind, class Device>
@@ -130,7 +131,8 @@ LevelRun build_levels_of(const Device& device, const LevelJob& job, LevelTree& t
                             .scene = &sums.data()->scene},
                 pieces(LevelBounds::piece));
   const Box bounds = stream.read(&sums.data()->scene).tight_box();
-  level = Level(memory, n > shared_limit ? 1 : 0, n > shared_limit ? 0 : 1, chunks_of(n), n, RefArray<kind>::bytes);
+  level = Level(memory, n > shared_limit ? 1 : 0, n > shared_limit ? 0 : 1, chunks_of(n), n,
+                RefArray<kind>::bytes);
   LevelView view = level.view(nodes.add({memory, 2, "nodes of the tree"}), 0);
   const NodeTask root{level.refs.data(), n, 0, bounds, NodePath(scale_of(bounds)), root_allowance};
   stream.launch(LevelFill<kind>{.level = view, .root = root, .corners = corners.data()},
@@ -140,7 +142,9 @@ LevelRun build_levels_of(const Device& device, const LevelJob& job, LevelTree& t
     if (view.chunk_count != 0) {
       stream.launch(LevelBin<kind>{.level = view, .corners = corners.data()}, view.chunk_count);
     }
-    stream.launch(LevelChoose<kind>{.level = view, .corners = corners.data(), .costs = job.options.costs}, view.count);
+    stream.launch(
+        LevelChoose<kind>{.level = view, .corners = corners.data(), .costs = job.options.costs},
+        view.count);
     LevelTotals* const needs = sums.data()->totals + run.levels++;
     stream.launch(LevelPlacement{.level = view,
                                  .totals = needs,
@@ -150,14 +154,18 @@ LevelRun build_levels_of(const Device& device, const LevelJob& job, LevelTree& t
     const LevelTotals total = stream.read(needs);
     parent = {};  // its refs have been moved: the kernels launched before have ended
     const std::uint64_t first_node = nodes.size();
-    check_totals(total, first_node + 2 * total[LevelTotals::pairs], leaf_refs.size() + total[LevelTotals::leaf_refs]);
-    next = Level(memory, total[LevelTotals::large], total[LevelTotals::small], total[LevelTotals::chunks],
-                 total[LevelTotals::refs], RefArray<kind>::bytes);
-    const LevelView next_view =
-        next.view(nodes.add({memory, 2 * total[LevelTotals::pairs], "nodes of the tree"}), first_node);
-    std::uint32_t* const level_refs = leaf_refs.add({memory, total[LevelTotals::leaf_refs], "refs of the tree"}).data();
-    stream.launch(LevelMove<kind>{.level = view, .next = next_view, .corners = corners.data(), .leaf_refs = level_refs},
-                  std::size_t{view.chunk_count} + view.count);
+    check_totals(total, first_node + 2 * total[LevelTotals::pairs],
+                 leaf_refs.size() + total[LevelTotals::leaf_refs]);
+    next = Level(memory, total[LevelTotals::large], total[LevelTotals::small],
+                 total[LevelTotals::chunks], total[LevelTotals::refs], RefArray<kind>::bytes);
+    const LevelView next_view = next.view(
+        nodes.add({memory, 2 * total[LevelTotals::pairs], "nodes of the tree"}), first_node);
+    std::uint32_t* const level_refs =
+        leaf_refs.add({memory, total[LevelTotals::leaf_refs], "refs of the tree"}).data();
+    stream.launch(
+        LevelMove<kind>{
+            .level = view, .next = next_view, .corners = corners.data(), .leaf_refs = level_refs},
+        std::size_t{view.chunk_count} + view.count);
     parent = std::move(level);
     level = std::move(next);
     view = next_view;

@@ -39,7 +39,8 @@ struct LevelBounds {
         const Triangle t = triangles[i];
         // Adding zero turns -0 into +0: from here on equal coordinates have equal bits.
         const Vec3 zero{0.0f, 0.0f, 0.0f};
-        const Vec3 a = vertices[t.v[0]] + zero, b = vertices[t.v[1]] + zero, c = vertices[t.v[2]] + zero;
+        const Vec3 a = vertices[t.v[0]] + zero, b = vertices[t.v[1]] + zero,
+                   c = vertices[t.v[2]] + zero;
         corners[i] = {{a.x, a.y, a.z, 0.0f}, {b.x, b.y, b.z, 0.0f}, {c.x, c.y, c.z, 0.0f}};
         box.grow(bounds(Corners{a, b, c}));
       }
@@ -89,7 +90,8 @@ struct LevelBin {
   template <class Warp>
   SIMT_INLINE void operator()(Warp& warp, Scratch& scratch) const {
     simt::for_items(warp, level.chunk_count, [&](std::size_t item) {
-      for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width) scratch.histogram[k] = 0;
+      for (unsigned k = warp.lane(); k < histogram_words; k += Warp::width)
+        scratch.histogram[k] = 0;
       const LevelChunk chunk = level.chunks[item];
       SharedNode& sums = level.large[chunk.node];
       const NodeTask task = sums.task;
@@ -136,8 +138,9 @@ struct LevelChoose {
                                            item < level.large_count ? &level.large[item] : nullptr);
       }
       if (!cost.is_below_leaf(split)) {
-        split =
-            may_split_in_middle(task, cost) ? choose_middle<Refs>(warp, scratch, task, corners, cost) : ChosenSplit{};
+        split = may_split_in_middle(task, cost)
+                    ? choose_middle<Refs>(warp, scratch, task, corners, cost)
+                    : ChosenSplit{};
       }
       if (warp.lane() == 0) level.nodes[item].split = split;
       warp.sync();
@@ -171,7 +174,8 @@ struct LevelPlacement {
     }
     const std::uint32_t nl = node.split.nl(), nr = node.split.nr();
     needs.of[LevelTotals::large] = (nl > shared_limit ? 1 : 0) + (nr > shared_limit ? 1 : 0);
-    needs.of[LevelTotals::small] = (nl != 0 ? 1 : 0) + (nr != 0 ? 1 : 0) - needs.of[LevelTotals::large];
+    needs.of[LevelTotals::small] =
+        (nl != 0 ? 1 : 0) + (nr != 0 ? 1 : 0) - needs.of[LevelTotals::large];
     needs.of[LevelTotals::chunks] = chunks_of(nl) + chunks_of(nr);
     needs.of[LevelTotals::refs] = nl + nr;
     needs.of[LevelTotals::pairs] = 1;
@@ -182,8 +186,8 @@ struct LevelPlacement {
     const auto word = [&](LevelTotals::Word w) { return static_cast<std::uint32_t>(at[w]); };
     const bool leaf = node.leaf();
     const std::uint32_t out = leaf ? word(LevelTotals::leaf_refs) : word(LevelTotals::pairs);
-    node.place = {at[LevelTotals::refs], word(LevelTotals::large), word(LevelTotals::small), word(LevelTotals::chunks),
-                  out};
+    node.place = {at[LevelTotals::refs], word(LevelTotals::large), word(LevelTotals::small),
+                  word(LevelTotals::chunks), out};
     level.out[node.task.node - level.first_node] =
         leaf ? Node::make_leaf(first_leaf_ref + out, node.task.n)
              : Node::make_inner(node.split.position(), node.split.axis(), first_pair + out);
@@ -214,7 +218,8 @@ struct LevelPlacement {
       // One lane per word, so that all are in flight together. relaxed: each position is reserved
       // once.
       for (unsigned w = warp.lane(); w < LevelTotals::words; w += Warp::width) {
-        scratch.first[w] = simt::global_ref(totals->line[w].value).fetch_add(scratch.sum[w], simt::relaxed);
+        scratch.first[w] =
+            simt::global_ref(totals->line[w].value).fetch_add(scratch.sum[w], simt::relaxed);
       }
       warp.sync();
       SIMT_UNROLLED
@@ -248,7 +253,8 @@ struct LevelMove {
     simt::for_items(warp, std::size_t{level.chunk_count} + level.count, [&](std::size_t item) {
       const bool whole = item >= level.chunk_count;
       const LevelChunk chunk =
-          whole ? LevelChunk{static_cast<std::uint32_t>(item) - level.chunk_count, 0} : level.chunks[item];
+          whole ? LevelChunk{static_cast<std::uint32_t>(item) - level.chunk_count, 0}
+                : level.chunks[item];
       const LevelNode& node = level.nodes[chunk.node];
       if (whole && !node.leaf()) add_children(warp, node);
       if (whole && chunk.node < level.large_count) return;
@@ -270,7 +276,8 @@ struct LevelMove {
 
   template <class Warp>
   SIMT_INLINE void add_children(Warp& warp, const LevelNode& node) const {
-    const std::uint32_t nl = node.split.nl(), nr = node.split.nr(), pair = next.first_node / 2 + node.place.out;
+    const std::uint32_t nl = node.split.nl(), nr = node.split.nr(),
+                        pair = next.first_node / 2 + node.place.out;
     SIMT_ROLLED
     for (unsigned side = 0; side < 2; ++side) {
       const std::uint32_t n = side == 0 ? nl : nr;
@@ -281,7 +288,8 @@ struct LevelMove {
       }
       // The right child follows the left one if both are large or both are small.
       const std::uint32_t behind = side == 1 && nl != 0 && (nl > shared_limit) == large ? 1 : 0;
-      const std::uint32_t index = (large ? node.place.large : next.large_count + node.place.small) + behind;
+      const std::uint32_t index =
+          (large ? node.place.large : next.large_count + node.place.small) + behind;
       const NodeTask task =
           child_task(node.task, parent_split(node.split), side, child_refs(node, side), pair);
       next.add(warp, index, task, node.place.chunk + (side == 0 ? 0 : chunks_of(nl)));
@@ -291,8 +299,8 @@ struct LevelMove {
   // Moves refs [first, last) of a node. The chunks of a large node share its cursor: refs moved so
   // far, left:32 | right:32.
   template <class Warp>
-  SIMT_INLINE void move(Warp& warp, const LevelNode& node, std::uint64_t* cursor, std::uint32_t first,
-                        std::uint32_t last) const {
+  SIMT_INLINE void move(Warp& warp, const LevelNode& node, std::uint64_t* cursor,
+                        std::uint32_t first, std::uint32_t last) const {
     const NodeTask task = node.task;
     const unsigned axis = node.split.axis();
     const float p = node.split.position();
@@ -313,7 +321,8 @@ struct LevelMove {
         to_right = goes_right(ref.box.lo[axis], ref.box.hi[axis], p, flats_right);
       }
       const std::uint32_t left_lanes = warp.ballot(to_left), right_lanes = warp.ballot(to_right);
-      const std::uint64_t more = simt::popcount(left_lanes) | std::uint64_t{simt::popcount(right_lanes)} << 32;
+      const std::uint64_t more =
+          simt::popcount(left_lanes) | std::uint64_t{simt::popcount(right_lanes)} << 32;
       std::uint64_t at = moved;
       if (cursor != nullptr) {
         // relaxed: each position is reserved once.
@@ -326,14 +335,18 @@ struct LevelMove {
       if (cursor != nullptr) at = warp.shfl(at, 0);
       moved = at + more;
       // Sanity check: cannot fail, because the choice counted with the same comparisons.
-      if (static_cast<std::uint32_t>(moved) > nl || static_cast<std::uint32_t>(moved >> 32) > nr) break;
-      const std::uint32_t at_left = static_cast<std::uint32_t>(at) + simt::popcount(left_lanes & lower_lanes);
-      const std::uint32_t at_right = static_cast<std::uint32_t>(at >> 32) + simt::popcount(right_lanes & lower_lanes);
+      if (static_cast<std::uint32_t>(moved) > nl || static_cast<std::uint32_t>(moved >> 32) > nr)
+        break;
+      const std::uint32_t at_left =
+          static_cast<std::uint32_t>(at) + simt::popcount(left_lanes & lower_lanes);
+      const std::uint32_t at_right =
+          static_cast<std::uint32_t>(at >> 32) + simt::popcount(right_lanes & lower_lanes);
       if (to_left) Refs::store(left, nl, at_left, ref.id, sides.left);
       if (to_right) Refs::store(right, nr, at_right, ref.id, sides.right);
     }
     const std::uint64_t counted = std::uint64_t{nr} << 32 | nl;
-    const bool too_many = static_cast<std::uint32_t>(moved) > nl || static_cast<std::uint32_t>(moved >> 32) > nr;
+    const bool too_many =
+        static_cast<std::uint32_t>(moved) > nl || static_cast<std::uint32_t>(moved >> 32) > nr;
     if (too_many || (cursor == nullptr && moved != counted)) {
       if (warp.lane() == 0) warp.fail(count_mismatch, task.n, counted, moved);
     }
@@ -355,7 +368,8 @@ struct LevelGather {
   template <class Warp>
   SIMT_INLINE void operator()(Warp& warp, Scratch&) const {
     simt::for_items(warp, (count + piece - 1) / piece, [&](std::size_t item) {
-      const std::uint64_t first = item * piece, last = count - first < piece ? count : first + piece;
+      const std::uint64_t first = item * piece,
+                          last = count - first < piece ? count : first + piece;
       unsigned k = 0;
       for (std::uint64_t i = first + warp.lane(); i < last; i += Warp::width) {
         while (i >= pieces[k].end) ++k;

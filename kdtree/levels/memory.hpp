@@ -26,22 +26,26 @@ class LevelMemory {
     double seconds = 0;  // in the allocator
   };
 
-  LevelMemory(const simt::DeviceId& device, host_alloc::HostAllocator& allocator) : device_(device), allocator_(allocator) {}
+  LevelMemory(const simt::DeviceId& device, host_alloc::HostAllocator& allocator)
+      : device_(device), allocator_(allocator) {}
   LevelMemory(const LevelMemory&) = delete;
   LevelMemory& operator=(const LevelMemory&) = delete;
 
   const simt::DeviceId& device() const { return device_; }
   const Account& account() const { return account_; }
-  void begin_account() { account_ = {.live_bytes = account_.live_bytes, .peak_bytes = account_.live_bytes}; }
+  void begin_account() {
+    account_ = {.live_bytes = account_.live_bytes, .peak_bytes = account_.live_bytes};
+  }
 
   void* allocate(std::size_t bytes, const char* what) {
     void* block = nullptr;
     timed([&] { block = allocator_.allocate(bytes); });
     if (block == nullptr) {
-      throw Error(Exit::failed,
-                  "per-level builder: no room for " + std::to_string(bytes) + " bytes of " + what + " (" +
-                      std::to_string(account_.live_bytes >> 20) +
-                      " MiB in use by this build); use --refs ids, another host allocator or a smaller scene");
+      throw Error(Exit::failed, "per-level builder: no room for " + std::to_string(bytes) +
+                                    " bytes of " + what + " (" +
+                                    std::to_string(account_.live_bytes >> 20) +
+                                    " MiB in use by this build); use --refs ids, another host "
+                                    "allocator or a smaller scene");
     }
     account_.allocations += 1;
     account_.requested_bytes += bytes;
@@ -59,7 +63,8 @@ class LevelMemory {
   void timed(F f) {
     const auto start = std::chrono::steady_clock::now();
     f();
-    account_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    account_.seconds +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
   simt::DeviceId device_;

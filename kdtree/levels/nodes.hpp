@@ -71,13 +71,15 @@ struct LevelView {
   // Stores a node at `index` with all data that its level needs for it. `first_chunk` is used for
   // large nodes. All lanes call.
   template <class Warp>
-  SIMT_INLINE void add(Warp& warp, std::uint32_t index, const NodeTask& task, std::uint32_t first_chunk) const {
+  SIMT_INLINE void add(Warp& warp, std::uint32_t index, const NodeTask& task,
+                       std::uint32_t first_chunk) const {
     if (warp.lane() == 0) nodes[index].task = task;
     if (task.n <= shared_limit) return;
     large[index].clear(warp);
     if (warp.lane() == 0) large[index].task = task;
     const std::uint32_t size = chunk_size(task.n), pieces = chunks_of(task.n);
-    for (std::uint32_t k = warp.lane(); k < pieces; k += Warp::width) chunks[first_chunk + k] = {index, k * size};
+    for (std::uint32_t k = warp.lane(); k < pieces; k += Warp::width)
+      chunks[first_chunk + k] = {index, k * size};
   }
 };
 

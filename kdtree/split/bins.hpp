@@ -34,7 +34,9 @@ struct BinAxis {
     return hi - lo <= 1e-5f * simt::max(simt::max(lo, -lo), simt::max(hi, -hi));
   }
   // Largest b with plane(b) <= x.
-  SIMT_INLINE int begin(float x, bool is_coarse) const { return static_cast<int>(whole_begin(x, is_coarse)); }
+  SIMT_INLINE int begin(float x, bool is_coarse) const {
+    return static_cast<int>(whole_begin(x, is_coarse));
+  }
   // Smallest b with x <= plane(b + 1).
   SIMT_INLINE int end(float x, bool is_coarse) const {
     float b = whole_begin(x, is_coarse);
@@ -64,7 +66,8 @@ struct BinAxis {
 SIMT_INLINE BinAxis bin_axis(const Box& box, unsigned axis) {
   const float lo = box.lo[axis], extent = box.hi[axis] - lo;
   // The inverse gives only the first guess in begin(), so it may differ between devices.
-  return {lo, extent * (1.0f / bin_count), static_cast<float>(bin_count) * simt::approximate_reciprocal(extent)};
+  return {lo, extent * (1.0f / bin_count),
+          static_cast<float>(bin_count) * simt::approximate_reciprocal(extent)};
 }
 
 // The data for counting a ref on one axis of its node, in the warp's Scratch. It is aligned so that
@@ -82,7 +85,8 @@ SIMT_INLINE CountingAxis counting_axis(const Box& node, unsigned axis) {
 // Sets the node's three axes. The caller syncs.
 template <class Warp>
 SIMT_INLINE void set_counting_axes(Warp& warp, CountingAxis* axes, const Box& node) {
-  for (unsigned axis = warp.lane(); axis < 3; axis += Warp::width) axes[axis] = counting_axis(node, axis);
+  for (unsigned axis = warp.lane(); axis < 3; axis += Warp::width)
+    axes[axis] = counting_axis(node, axis);
 }
 
 // Counts a ref with bounds `box` in the warp's histogram: begins in the low half of a word, ends in
@@ -92,8 +96,8 @@ SIMT_INLINE void set_counting_axes(Warp& warp, CountingAxis* axes, const Box& no
 // release lanes that wait behind this loop before the others have finished it, and then executes
 // the code that follows twice (docs/experiments.md).
 template <class Warp>
-SIMT_INLINE void count_in_bins(Warp& warp, std::uint32_t* histogram, const CountingAxis* axes, const Box& box,
-                               bool counts = true) {
+SIMT_INLINE void count_in_bins(Warp& warp, std::uint32_t* histogram, const CountingAxis* axes,
+                               const Box& box, bool counts = true) {
   SIMT_ROLLED
   for (unsigned axis = 0; axis < 3; ++axis) {
     const CountingAxis of = axes[axis];
@@ -121,8 +125,8 @@ struct BinCounts {
 
 // Considers all bin boundaries.
 template <class Warp>
-SIMT_INLINE void consider_bins(Warp& warp, const BinCounts& counts, const SplitCost& cost, const Box& node,
-                               std::uint32_t n, Split& best) {
+SIMT_INLINE void consider_bins(Warp& warp, const BinCounts& counts, const SplitCost& cost,
+                               const Box& node, std::uint32_t n, Split& best) {
   constexpr unsigned per_lane = bin_count / Warp::width;
   SIMT_ROLLED
   for (unsigned axis = 0; axis < 3; ++axis) {
@@ -142,7 +146,8 @@ SIMT_INLINE void consider_bins(Warp& warp, const BinCounts& counts, const SplitC
       left += begins[k];
       ended += ends[k];
       const int b = static_cast<int>(first + k) + 1;
-      if (b < static_cast<int>(bin_count)) cost.consider(best, axis, bins.plane(b), left, n - ended);
+      if (b < static_cast<int>(bin_count))
+        cost.consider(best, axis, bins.plane(b), left, n - ended);
     }
   }
 }
@@ -150,13 +155,14 @@ SIMT_INLINE void consider_bins(Warp& warp, const BinCounts& counts, const SplitC
 // Considers the six planes that cut off only empty space. `bounds` holds the bounds of all refs as
 // ordered keys of -lo.xyz, hi.xyz.
 template <class Warp>
-SIMT_INLINE void consider_tight_cuts(Warp& warp, const std::uint32_t* bounds, const SplitCost& cost, std::uint32_t n,
-                                     Split& best) {
+SIMT_INLINE void consider_tight_cuts(Warp& warp, const std::uint32_t* bounds, const SplitCost& cost,
+                                     std::uint32_t n, Split& best) {
   SIMT_ROLLED
   for (unsigned c = warp.lane(); c < 6; c += Warp::width) {
     const bool below = c < 3;  // the empty side lies below the plane
     const float bound = simt::from_ordered_key(bounds[c]);
-    cost.consider(best, below ? c : c - 3, below ? -bound : bound, below ? 0 : n, below ? n : 0, below);
+    cost.consider(best, below ? c : c - 3, below ? -bound : bound, below ? 0 : n, below ? n : 0,
+                  below);
   }
 }
 

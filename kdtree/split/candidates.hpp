@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <limits>
 
-#include "kdtree/split/bins.hpp"
 #include "kdtree/build/node_task.hpp"
 #include "kdtree/refs.hpp"
 #include "kdtree/sah.hpp"
+#include "kdtree/split/bins.hpp"
 #include "simt/arithmetic.hpp"
 #include "simt/math.hpp"
 
@@ -51,13 +51,15 @@ struct Candidates {
   float above = -3.4e38f, below = 3.4e38f;
   bool flats = false;  // some interval lies in a plane
 };
-inline constexpr Interval no_interval{std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::quiet_NaN()};
+inline constexpr Interval no_interval{std::numeric_limits<float>::quiet_NaN(),
+                                      std::numeric_limits<float>::quiet_NaN()};
 SIMT_INLINE std::uint32_t in_fours(std::uint32_t m) { return (m + 3) & ~3u; }
 
 // Considers the candidates. This is the builder's hottest loop; there is one copy of it.
 template <class Warp>
-SIMT_INLINE void consider_candidates(Warp& warp, const ChooseScratch& scratch, const Candidates& candidates,
-                                     const SplitCost& cost, Split& best) {
+SIMT_INLINE void consider_candidates(Warp& warp, const ChooseScratch& scratch,
+                                     const Candidates& candidates, const SplitCost& cost,
+                                     Split& best) {
   const std::uint32_t m = candidates.m;
   // One loop over all axes, so that few refs still occupy all lanes.
   SIMT_ROLLED
@@ -89,7 +91,8 @@ SIMT_INLINE void consider_candidates(Warp& warp, const ChooseScratch& scratch, c
       }
     }
     const bool flats_right = (k & 1) && from.lo == from.hi;
-    cost.consider(best, candidates.axis + step, p, candidates.left + begin_below + (flats_right ? 0 : in_plane),
+    cost.consider(best, candidates.axis + step, p,
+                  candidates.left + begin_below + (flats_right ? 0 : in_plane),
                   candidates.right + end_above + (flats_right ? in_plane : 0), flats_right);
   }
 }
@@ -124,7 +127,9 @@ SIMT_INLINE Candidates gather_all(Warp& warp, ChooseScratch& scratch, const Node
 template <class Warp>
 SIMT_INLINE int bin_of_plane(Warp& warp, const BinAxis& bins, float p, float hi) {
   if constexpr (Warp::width == bin_count) {
-    return static_cast<int>(simt::popcount(warp.ballot(bins.plane(static_cast<int>(warp.lane())) <= p))) - 1;
+    return static_cast<int>(
+               simt::popcount(warp.ballot(bins.plane(static_cast<int>(warp.lane())) <= p))) -
+           1;
   } else {
     return bins.begin(p, bins.coarse(hi));
   }
@@ -139,7 +144,8 @@ SIMT_INLINE Candidates gather_near(Warp& warp, ChooseScratch& scratch, const Nod
   const BinAxis bins = bin_axis(task.box, axis);
   const float p = boundary.position();
   const int b = bin_of_plane(warp, bins, p, task.box.hi[axis]);
-  Candidates near{.m = 0, .axis = axis, .axes = 1, .above = bins.plane(b - 1), .below = bins.plane(b + 1)};
+  Candidates near{
+      .m = 0, .axis = axis, .axes = 1, .above = bins.plane(b - 1), .below = bins.plane(b + 1)};
   // For clipped refs the loads of the next round are in flight while this round is processed; for
   // other kinds bounds are computed, not loaded.
   const auto load = [&](std::uint32_t i) {

@@ -8,11 +8,11 @@
 
 #include <cstdint>
 
-#include "kdtree/split/bins.hpp"
-#include "kdtree/split/candidates.hpp"
+#include "kdtree/build/shared_node.hpp"
 #include "kdtree/refs.hpp"
 #include "kdtree/sah.hpp"
-#include "kdtree/build/shared_node.hpp"
+#include "kdtree/split/bins.hpp"
+#include "kdtree/split/candidates.hpp"
 #include "kdtree/split/simd_choice.hpp"
 #include "kdtree/split/simd_refs.hpp"
 #include "simt/math.hpp"
@@ -22,7 +22,8 @@ namespace heapwood::kdtree {
 // Bins the refs into scratch.sums and gathers their bounds in scratch.bounds, by one warp. n >
 // exact_limit.
 template <class Refs, class Warp>
-SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners) {
+SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
+                             const PackedCorners* corners) {
   Box tight;
   BinCounts& sums = scratch.sums;
   SIMT_ROLLED
@@ -38,7 +39,9 @@ SIMT_INLINE void gather_bins(Warp& warp, ChooseScratch& scratch, const NodeTask&
   for (std::uint32_t first = 0; first < task.n; first += block) {
     const std::uint32_t last = task.n - first < block ? task.n : first + block;
     // Prefetched as in gather_near().
-    const auto load = [&](std::uint32_t i) { return Refs::load(task.refs, task.n, i, task.box, corners).box; };
+    const auto load = [&](std::uint32_t i) {
+      return Refs::load(task.refs, task.n, i, task.box, corners).box;
+    };
     Box next;
     if (Refs::stores_bounds && first + warp.lane() < last) next = load(first + warp.lane());
     SIMT_ROLLED
@@ -120,8 +123,8 @@ Split choose_exact_simd(const NodeTask& task, const PackedCorners* corners, cons
 
 // The refinement of gather_near() by one thread.
 template <class Refs>
-void refine_simd(const NodeTask& task, const PackedCorners* corners, const SplitCost& cost, const Split& boundary,
-                 Split& best) {
+void refine_simd(const NodeTask& task, const PackedCorners* corners, const SplitCost& cost,
+                 const Split& boundary, Split& best) {
   const unsigned axis = boundary.axis();
   const BinAxis bins = bin_axis(task.box, axis);
   const int b = bins.begin(boundary.position(), bins.coarse(task.box.hi[axis]));
@@ -134,8 +137,8 @@ void refine_simd(const NodeTask& task, const PackedCorners* corners, const Split
   for (std::uint32_t i = 0; i < task.n; ++i) {
     const Box box = Refs::load(task.refs, task.n, i, task.box, corners).box;
     const float lo = box.lo[axis], hi = box.hi[axis];
-    const bool inside =
-        bool((int(lo > range.above) & int(lo < range.below)) | (int(hi > range.above) & int(hi < range.below)));
+    const bool inside = bool((int(lo > range.above) & int(lo < range.below)) |
+                             (int(hi > range.above) & int(hi < range.below)));
     const std::uint32_t at = m < refine_limit ? m : refine_limit;
     near.bounds[at] = lo;
     upper[at] = hi;
@@ -150,7 +153,8 @@ void refine_simd(const NodeTask& task, const PackedCorners* corners, const Split
 }
 
 template <class Refs, class Warp>
-void gather_bins_simd(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners) {
+void gather_bins_simd(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
+                      const PackedCorners* corners) {
   if constexpr (Refs::stores_bounds) {
     const Box tight = bin_refs(task.refs, task.n, 0, task.n, task.box, scratch.sums);
     for (unsigned axis = 0; axis < 3; ++axis) {
@@ -163,8 +167,8 @@ void gather_bins_simd(Warp& warp, ChooseScratch& scratch, const NodeTask& task, 
 }
 
 template <class Refs, class Warp>
-Split choose_simd(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners,
-                  const SplitCost& cost, const SharedNode* shared) {
+Split choose_simd(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
+                  const PackedCorners* corners, const SplitCost& cost, const SharedNode* shared) {
   if (task.n <= exact_limit) return choose_exact_simd<Refs>(task, corners, cost);
   if (shared != nullptr) {
     gather_bins(warp, scratch, *shared);
@@ -174,7 +178,8 @@ Split choose_simd(Warp& warp, ChooseScratch& scratch, const NodeTask& task, cons
   Split best;
   consider_bins(scratch.sums, cost, task.box, task.n, best);
   const Split boundary = best;
-  if (task.n <= shared_limit && boundary.cost != Split{}.cost) refine_simd<Refs>(task, corners, cost, boundary, best);
+  if (task.n <= shared_limit && boundary.cost != Split{}.cost)
+    refine_simd<Refs>(task, corners, cost, boundary, best);
   consider_tight_cuts(warp, scratch.bounds, cost, task.n, best);
   return best;
 }
@@ -182,9 +187,11 @@ Split choose_simd(Warp& warp, ChooseScratch& scratch, const NodeTask& task, cons
 // The cheapest split of a node that has area. `shared` holds its gathered counts; if it is nullptr,
 // this warp counts.
 template <class Refs, class Warp>
-SIMT_INLINE Split choose(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners,
-                         const SplitCost& cost, const SharedNode* shared) {
-  if constexpr (Warp::width == 1) return choose_simd<Refs>(warp, scratch, task, corners, cost, shared);
+SIMT_INLINE Split choose(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
+                         const PackedCorners* corners, const SplitCost& cost,
+                         const SharedNode* shared) {
+  if constexpr (Warp::width == 1)
+    return choose_simd<Refs>(warp, scratch, task, corners, cost, shared);
   Split best;
   Candidates candidates;
   if (task.n <= exact_limit) {
@@ -198,7 +205,8 @@ SIMT_INLINE Split choose(Warp& warp, ChooseScratch& scratch, const NodeTask& tas
     consider_bins(warp, scratch.sums, cost, task.box, task.n, best);
     if (task.n <= shared_limit) {
       const Split boundary = best_of(warp, best);
-      if (boundary.cost != Split{}.cost) candidates = gather_near<Refs>(warp, scratch, task, corners, boundary);
+      if (boundary.cost != Split{}.cost)
+        candidates = gather_near<Refs>(warp, scratch, task, corners, boundary);
     }
     consider_tight_cuts(warp, scratch.bounds, cost, task.n, best);
   }
@@ -219,14 +227,16 @@ struct ChosenSplit : Split {
 
 // As choose(), but no split if the node's allowance forbids the cheapest one.
 template <class Refs, class Warp>
-SIMT_INLINE ChosenSplit choose_within_limits(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
-                                             const PackedCorners* corners, const SplitCost& cost,
-                                             const SharedNode* shared) {
-  ChosenSplit split{choose<Refs>(warp, scratch, task, corners, cost, shared), {task.path, task.allowance}};
+SIMT_INLINE ChosenSplit choose_within_limits(Warp& warp, ChooseScratch& scratch,
+                                             const NodeTask& task, const PackedCorners* corners,
+                                             const SplitCost& cost, const SharedNode* shared) {
+  ChosenSplit split{choose<Refs>(warp, scratch, task, corners, cost, shared),
+                    {task.path, task.allowance}};
   // Only larger nodes count refs and poor splits, so that others need no further code.
   if (task.n > exact_limit) {
     if (!is_allowed(split, task)) split.cost = Split{}.cost;
-    split.children = {task.path.with_poor_splits(0), allowance_below(task.allowance, task.n, split.added(task.n))};
+    split.children = {task.path.with_poor_splits(0),
+                      allowance_below(task.allowance, task.n, split.added(task.n))};
   }
   return split;
 }
@@ -238,8 +248,8 @@ inline constexpr std::uint32_t min_poor_refs = 128;
 static_assert(min_poor_refs >= 2 * exact_limit);
 inline constexpr unsigned max_poor_splits = 3;
 SIMT_INLINE bool may_split_in_middle(const NodeTask& task, const SplitCost& cost) {
-  return task.n > min_poor_refs && task.path.poor_splits() < max_poor_splits && task.path.depth() < max_depth &&
-         cost.splittable();
+  return task.n > min_poor_refs && task.path.poor_splits() < max_poor_splits &&
+         task.path.depth() < max_depth && cost.splittable();
 }
 
 // The cheapest of the planes in the middle of each axis, with cost poor_cost, or no split. It may
@@ -247,8 +257,8 @@ SIMT_INLINE bool may_split_in_middle(const NodeTask& task, const SplitCost& cost
 // empty space. Call it only right after choose() for the same node: with more than shared_limit
 // refs it reads the sums that choose() left in Scratch.
 template <class Refs, class Warp>
-SIMT_INLINE ChosenSplit choose_middle(Warp& warp, ChooseScratch& scratch, const NodeTask& task, const PackedCorners* corners,
-                                const SplitCost& cost) {
+SIMT_INLINE ChosenSplit choose_middle(Warp& warp, ChooseScratch& scratch, const NodeTask& task,
+                                      const PackedCorners* corners, const SplitCost& cost) {
   constexpr int middle = bin_count / 2;
   Split best;
   SIMT_ROLLED

@@ -106,8 +106,9 @@ struct RoundedNormal {
 // axes, passes through the triangle, within rounding errors. If the triangle is nearly parallel to
 // the edge, that may be the whole edge. Distances are multiplied by `scale`, and the normal is that
 // of the scaled triangle.
-SIMT_INLINE void add_box_edge(const Corners& t, const RoundedNormal& rounded, float scale, float unscale, unsigned axis,
-                              float u, float v, const Box& box, Box& part) {
+SIMT_INLINE void add_box_edge(const Corners& t, const RoundedNormal& rounded, float scale,
+                              float unscale, unsigned axis, float u, float v, const Box& box,
+                              Box& part) {
   const Vec3 normal = rounded.value;
   const float n = normal[axis], error = rounded.error[axis];
   if (n == 0.0f && error == 0.0f) return;
@@ -115,15 +116,16 @@ SIMT_INLINE void add_box_edge(const Corners& t, const RoundedNormal& rounded, fl
   const float au = (t.a[i] - u) * scale, av = (t.a[j] - v) * scale, bu = (t.b[i] - u) * scale;
   const float bv = (t.b[j] - v) * scale, cu = (t.c[i] - u) * scale, cv = (t.c[j] - v) * scale;
   const float ab = au * bv - av * bu, bc = bu * cv - bv * cu, ca = cu * av - cv * au;
-  const bool inside = (ab >= 0.0f && bc >= 0.0f && ca >= 0.0f) || (ab <= 0.0f && bc <= 0.0f && ca <= 0.0f);
+  const bool inside =
+      (ab >= 0.0f && bc >= 0.0f && ca >= 0.0f) || (ab <= 0.0f && bc <= 0.0f && ca <= 0.0f);
   if (!inside) return;
   const Vec3 on_edge = set(set(t.a, i, u), j, v);
   float lo = box.lo[axis], hi = box.hi[axis];
   if (simt::max(n, -n) > 128.0f * error) {
     const float inverse = 1.0f / n, up = (au * normal[i] + av * normal[j]) * inverse;
-    const float slack =
-        1.01f * simt::max(inverse, -inverse) *
-        (simt::max(au, -au) * rounded.error[i] + simt::max(av, -av) * rounded.error[j] + simt::max(up, -up) * error);
+    const float slack = 1.01f * simt::max(inverse, -inverse) *
+                        (simt::max(au, -au) * rounded.error[i] +
+                         simt::max(av, -av) * rounded.error[j] + simt::max(up, -up) * error);
     lo = simt::max(lo, t.a[axis] + (up - slack) * unscale);
     hi = simt::min(hi, t.a[axis] + (up + slack) * unscale);
     if (!(lo <= hi)) return;
@@ -157,7 +159,8 @@ SIMT_INLINE Box clip_bounds(const Corners& t, const Box& box) {
     const unsigned i = axis == 0 ? 1 : 0, j = axis == 2 ? 1 : 2;
     SIMT_ROLLED
     for (unsigned corner = 0; corner < 4; ++corner) {
-      const float u = (corner & 1) ? box.hi[i] : box.lo[i], v = (corner & 2) ? box.hi[j] : box.lo[j];
+      const float u = (corner & 1) ? box.hi[i] : box.lo[i],
+                  v = (corner & 2) ? box.hi[j] : box.lo[j];
       add_box_edge(t, normal, scale, unscale, axis, u, v, box, part);
     }
   }

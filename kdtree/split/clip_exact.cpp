@@ -67,7 +67,8 @@ double Polygon::area() const {
       u[k] = points_[i - 1][k] - points_[0][k];
       v[k] = points_[i][k] - points_[0][k];
     }
-    for (unsigned k = 0; k < 3; ++k) sum[k] += u[(k + 1) % 3] * v[(k + 2) % 3] - u[(k + 2) % 3] * v[(k + 1) % 3];
+    for (unsigned k = 0; k < 3; ++k)
+      sum[k] += u[(k + 1) % 3] * v[(k + 2) % 3] - u[(k + 2) % 3] * v[(k + 1) % 3];
   }
   return 0.5 * std::hypot(sum[0], sum[1], sum[2]);
 }
@@ -114,7 +115,8 @@ std::vector<std::uint32_t> triangles_in(const MeshView& mesh, const Box& box) {
   std::vector<std::uint32_t> found;
   for (std::uint32_t id = 0; id < mesh.triangles.size(); ++id) {
     const Corners triangle = corners(mesh, id);
-    if (!intersect(bounds(triangle), box).empty() && !clip(triangle, box).empty()) found.push_back(id);
+    if (!intersect(bounds(triangle), box).empty() && !clip(triangle, box).empty())
+      found.push_back(id);
   }
   return found;
 }

@@ -26,8 +26,9 @@ struct LaneBest {
 
   // Considers one plane per lane if it lies between `above` and `below`. `flats` is 1 << 31 if flat
   // refs go right, else 0. Performs the same operations in the same order as SplitCost::consider.
-  [[gnu::always_inline]] void consider(const SplitCost::Terms& t, const Floats8& p, const Ints8& nl, const Ints8& nr,
-                                       const Ints8& flats, float above, float below) {
+  [[gnu::always_inline]] void consider(const SplitCost::Terms& t, const Floats8& p, const Ints8& nl,
+                                       const Ints8& nr, const Ints8& flats, float above,
+                                       float below) {
     const Floats8 left = (p - t.lo) * t.scale * t.side + t.face;
     const Floats8 right_area = (t.hi - p) * t.scale * t.side + t.face;
     Floats8 cost = t.costs.traversal + t.costs.intersection *
@@ -36,7 +37,8 @@ struct LaneBest {
                                            t.inverse_area;
     const Ints8 one_sided = (nl == 0) | (nr == 0);
     cost = one_sided ? cost * (1.0f - t.costs.empty_bonus) : cost;
-    cost = cost + t.costs.duplicate * __builtin_convertvector(nl + nr - static_cast<int>(t.n), Floats8);
+    cost = cost +
+           t.costs.duplicate * __builtin_convertvector(nl + nr - static_cast<int>(t.n), Floats8);
     Ints8 bits;
     std::memcpy(&bits, &cost, sizeof bits);
     // A negative cost would order after all others in SplitCost::consider, so it is not valid here.
@@ -45,7 +47,8 @@ struct LaneBest {
     update(k, nl + static_cast<int>(t.axis << 30 ^ 0x80000000u), nr | flats, p);
   }
 
-  [[gnu::always_inline]] void update(const Ints8& k, const Ints8& o, const Ints8& r, const Floats8& p) {
+  [[gnu::always_inline]] void update(const Ints8& k, const Ints8& o, const Ints8& r,
+                                     const Floats8& p) {
     const Ints8 better = (k < key) | ((k == key) & ((o < order) | ((o == order) & (p < plane))));
     key = better ? k : key;
     order = better ? o : order;
@@ -69,7 +72,8 @@ struct LaneBest {
            __builtin_shufflevector(plane, plane, 1, 0, 3, 2, 5, 4, 7, 6));
     // Infinity is the greatest cost; greater bit patterns are NaNs or no_key.
     if (key[0] > std::bit_cast<int>(std::numeric_limits<float>::infinity())) return;
-    const Split split{static_cast<std::uint32_t>(key[0]), static_cast<std::uint32_t>(order[0]) ^ 0x80000000u,
+    const Split split{static_cast<std::uint32_t>(key[0]),
+                      static_cast<std::uint32_t>(order[0]) ^ 0x80000000u,
                       simt::ordered_key(plane[0]), static_cast<std::uint32_t>(right[0])};
     if (split.before(best)) best = split;
   }
@@ -79,9 +83,9 @@ struct LaneBest {
 // on either side of each. With `flats`, the upper bound of a flat ref sends the refs in the plane
 // to the right.
 template <unsigned blocks, bool flats>
-[[gnu::always_inline]] inline void consider_planes(const float* bounds, std::uint32_t n, std::uint32_t first,
-                                                   const PlaneRange& range, const SplitCost::Terms& terms,
-                                                   LaneBest& best) {
+[[gnu::always_inline]] inline void consider_planes(const float* bounds, std::uint32_t n,
+                                                   std::uint32_t first, const PlaneRange& range,
+                                                   const SplitCost::Terms& terms, LaneBest& best) {
   Floats8 p[blocks];
   // refs on the left; refs that end at p or before; refs that begin before p
   Ints8 left[blocks], ended[blocks], begun[blocks];
@@ -114,25 +118,28 @@ template <unsigned blocks, bool flats>
       ended[b] = flat ? ended[b] - in_plane : ended[b];
       to_right = flat & static_cast<int>(0x80000000u);
     }
-    best.consider(terms, p[b], static_cast<int>(range.left) + left[b], static_cast<int>(range.right + n) - ended[b],
-                  to_right, range.above, range.below);
+    best.consider(terms, p[b], static_cast<int>(range.left) + left[b],
+                  static_cast<int>(range.right + n) - ended[b], to_right, range.above, range.below);
   }
 }
 
 // Two vectors at a time: each bound is loaded once for both.
 template <bool flats>
-[[gnu::always_inline]] inline void consider_bounds(const float* bounds, std::uint32_t n, const PlaneRange& range,
+[[gnu::always_inline]] inline void consider_bounds(const float* bounds, std::uint32_t n,
+                                                   const PlaneRange& range,
                                                    const SplitCost::Terms& terms, LaneBest& best) {
   std::uint32_t first = 0;
-  for (; first + lanes < 2 * n; first += 2 * lanes) consider_planes<2, flats>(bounds, n, first, range, terms, best);
+  for (; first + lanes < 2 * n; first += 2 * lanes)
+    consider_planes<2, flats>(bounds, n, first, range, terms, best);
   if (first < 2 * n) consider_planes<1, flats>(bounds, n, first, range, terms, best);
 }
 
 }  // namespace
 
 SIMT_CLONED_512
-void consider_intervals(SimdIntervals* intervals, std::uint32_t n, unsigned first_axis, unsigned axes,
-                        const PlaneRange& range, const SplitCost& cost, Split& best) {
+void consider_intervals(SimdIntervals* intervals, std::uint32_t n, unsigned first_axis,
+                        unsigned axes, const PlaneRange& range, const SplitCost& cost,
+                        Split& best) {
   LaneBest found;
   for (unsigned k = 0; k < axes; ++k) {
     SimdIntervals& on = intervals[k];
@@ -151,7 +158,8 @@ void consider_intervals(SimdIntervals* intervals, std::uint32_t n, unsigned firs
 }
 
 SIMT_CLONED_512
-void consider_bins(const BinCounts& counts, const SplitCost& cost, const Box& node, std::uint32_t n, Split& best) {
+void consider_bins(const BinCounts& counts, const SplitCost& cost, const Box& node, std::uint32_t n,
+                   Split& best) {
   const Ints8 first_lanes{1, 2, 3, 4, 5, 6, 7, 8};
   LaneBest found;
   for (unsigned axis = 0; axis < 3; ++axis) {
@@ -168,7 +176,8 @@ void consider_bins(const BinCounts& counts, const SplitCost& cost, const Box& no
     }
     for (unsigned b = 0; b < bin_count; b += lanes) {
       // The plane after the last bin is the end of the node's box within an ulp, not a candidate.
-      Floats8 p = bins.lo + bins.width * __builtin_convertvector(first_lanes + static_cast<int>(b), Floats8);
+      Floats8 p = bins.lo +
+                  bins.width * __builtin_convertvector(first_lanes + static_cast<int>(b), Floats8);
       if (b + lanes == bin_count) p[lanes - 1] = std::numeric_limits<float>::infinity();
       Ints8 nl, nr;
       std::memcpy(&nl, left + b, sizeof nl);

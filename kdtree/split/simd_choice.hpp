@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kdtree/split/bins.hpp"
 #include "kdtree/sah.hpp"
+#include "kdtree/split/bins.hpp"
 
 namespace heapwood::kdtree {
 
@@ -29,13 +29,14 @@ struct PlaneRange {
 
 // Considers the bounds of n refs on each of `axes` axes. Overwrites the two whole vectors after the
 // bounds.
-void consider_intervals(SimdIntervals* intervals, std::uint32_t n, unsigned first_axis, unsigned axes,
-                        const PlaneRange& range, const SplitCost& cost, Split& best);
+void consider_intervals(SimdIntervals* intervals, std::uint32_t n, unsigned first_axis,
+                        unsigned axes, const PlaneRange& range, const SplitCost& cost, Split& best);
 
 // The cheapest split at the bounds of n clipped refs, n <= 32.
 Split choose_exact(const std::byte* refs, std::uint32_t n, const SplitCost& cost);
 
 // Considers all bin boundaries of a node of n refs: consider_bins() of bins.hpp.
-void consider_bins(const BinCounts& counts, const SplitCost& cost, const Box& node, std::uint32_t n, Split& best);
+void consider_bins(const BinCounts& counts, const SplitCost& cost, const Box& node, std::uint32_t n,
+                   Split& best);
 
 }  // namespace heapwood::kdtree

@@ -83,7 +83,8 @@ struct Terms8 {
   Floats8 from, to;  // the node's box: begin and end
   Floats8 side, face, scale, traversal, intersection, inverse_area, one_sided, duplicate, n;
 
-  [[gnu::always_inline]] Terms8(const SplitCost::Terms& x, const SplitCost::Terms& y, const SplitCost::Terms& z)
+  [[gnu::always_inline]] Terms8(const SplitCost::Terms& x, const SplitCost::Terms& y,
+                                const SplitCost::Terms& z)
       : from{x.lo, y.lo, z.lo, beyond, -x.hi, -y.hi, -z.hi, beyond},
         to{x.hi, y.hi, z.hi, beyond, -x.lo, -y.lo, -z.lo, beyond},
         side{x.side, y.side, z.side, 0, x.side, y.side, z.side, 0},
@@ -111,7 +112,8 @@ struct LaneBest8 {
                                        const Floats8& behind) {
     const Floats8 front_area = (p - t.from) * t.scale * t.side + t.face;
     const Floats8 back_area = (t.to - p) * t.scale * t.side + t.face;
-    Floats8 cost = t.traversal + t.intersection * (front_area * in_front + back_area * behind) * t.inverse_area;
+    Floats8 cost = t.traversal +
+                   t.intersection * (front_area * in_front + back_area * behind) * t.inverse_area;
     cost = ((in_front == 0.0f) | (behind == 0.0f)) ? cost * t.one_sided : cost;
     cost = cost + t.duplicate * (behind + (in_front - t.n));
     const Ints8 better = (cost < limit) & (p > t.from) & (p < t.to);
@@ -158,7 +160,8 @@ struct LaneBest8 {
 
 // n <= capacity, which is a multiple of `planes_per_step`.
 template <unsigned capacity>
-[[gnu::always_inline]] inline Split choose_of(const float* bounds, std::uint32_t n, const Terms8& terms) {
+[[gnu::always_inline]] inline Split choose_of(const float* bounds, std::uint32_t n,
+                                              const Terms8& terms) {
   constexpr unsigned planes_per_step = 2;
   Floats8 plane[capacity], end[capacity], flat[capacity];
   Ints8 is_flat{};
@@ -191,7 +194,8 @@ template <unsigned capacity>
     }
 #pragma GCC unroll 2
     for (unsigned j = 0; j < planes_per_step; ++j) {
-      found.consider(terms, plane[k + j], static_cast<float>(k + j) + __builtin_convertvector(in_plane[j], Floats8),
+      found.consider(terms, plane[k + j],
+                     static_cast<float>(k + j) + __builtin_convertvector(in_plane[j], Floats8),
                      __builtin_convertvector(behind[j], Floats8));
     }
   }

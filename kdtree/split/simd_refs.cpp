@@ -49,7 +49,8 @@ struct BinLanes {
   // coarse: the guess is then off by less than one bin. On a coarse axis it may be any number or
   // NaN, and is clamped to some bin.
   [[gnu::always_inline]] void find(const Floats8& bounds, Ints8& b) const {
-    const Ints8 upper{0, 0, 0, 0, -1, -1, -1, 0}, zero{}, last = zero + static_cast<int>(bin_count - 1);
+    const Ints8 upper{0, 0, 0, 0, -1, -1, -1, 0}, zero{},
+        last = zero + static_cast<int>(bin_count - 1);
     const Floats8 first_bin{}, last_bin = first_bin + static_cast<float>(bin_count - 1);
     Floats8 guess = (bounds - lo) * inverse;
     guess = guess > first_bin ? guess : first_bin;
@@ -76,8 +77,8 @@ struct BinLanes {
 }
 
 // Bins a coarse axis separately, to replace the counts made with the vectors.
-void bin_coarse(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last, const BinAxis& bins,
-                unsigned axis, std::uint32_t* begins, std::uint32_t* ends) {
+void bin_coarse(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last,
+                const BinAxis& bins, unsigned axis, std::uint32_t* begins, std::uint32_t* ends) {
   for (std::uint32_t i = first; i < last; ++i) {
     const Box box = RefArray<RefKind::clipped>::load(refs, n, i, {}, nullptr).box;
     const int begin = bins.begin(box.lo[axis], true), end = bins.end(box.hi[axis], true);
@@ -120,7 +121,8 @@ struct Clipper {
   explicit Clipper(const Cut& cut) : axis(cut.axis), plane(cut.plane) {
     is_axis = Ints4{0, 1, 2, 3} == static_cast<int>(axis);
   }
-  [[gnu::always_inline]] void split(const PackedCorners& corners, const Box4& box, Box4& left, Box4& right) const {
+  [[gnu::always_inline]] void split(const PackedCorners& corners, const Box4& box, Box4& left,
+                                    Box4& right) const {
     const Corner a(corners.a, *this), b(corners.b, *this), c(corners.c, *this);
     left = crossing(a, b);
     left.grow(crossing(b, c));
@@ -167,7 +169,8 @@ struct Place {
   explicit Place(const Target& target)
       : next(reinterpret_cast<std::uintptr_t>(target.refs) + sizeof(Float4) * target.next),
         second(sizeof(Float4) * target.n) {}
-  Place(std::uintptr_t first_half, std::uintptr_t second_half) : next(first_half), second(second_half) {}
+  Place(std::uintptr_t first_half, std::uintptr_t second_half)
+      : next(first_half), second(second_half) {}
 
   [[gnu::always_inline]] static Place select(std::uint32_t side, const Place& a, const Place& b) {
     const std::uintptr_t mask = -std::uintptr_t{side};
@@ -183,24 +186,27 @@ struct Place {
   }
 };
 [[gnu::always_inline]] inline void put(const Place& to, const Floats4& id, const Box4& box) {
-  to.put(__builtin_shufflevector(id, box.lo, 0, 4, 5, 6), __builtin_shufflevector(box.hi, Floats4{}, 0, 1, 2, 4));
+  to.put(__builtin_shufflevector(id, box.lo, 0, 4, 5, 6),
+         __builtin_shufflevector(box.hi, Floats4{}, 0, 1, 2, 4));
 }
 
 [[gnu::always_inline]] inline std::uint32_t load_id(const Float4* array, std::uint32_t i) {
   return simt::bits(array[i].x);
 }
-[[gnu::always_inline]] inline float lower_bound(const Float4* array, std::uint32_t i, unsigned axis) {
+[[gnu::always_inline]] inline float lower_bound(const Float4* array, std::uint32_t i,
+                                                unsigned axis) {
   return reinterpret_cast<const float*>(array + i)[1 + axis];
 }
-[[gnu::always_inline]] inline float upper_bound(const Float4* array, std::uint32_t n, std::uint32_t i, unsigned axis) {
+[[gnu::always_inline]] inline float upper_bound(const Float4* array, std::uint32_t n,
+                                                std::uint32_t i, unsigned axis) {
   return reinterpret_cast<const float*>(array + n + i)[axis];
 }
 
 }  // namespace
 
 SIMT_CLONED_512
-Box bin_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last, const Box& node,
-             BinCounts& counts) {
+Box bin_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last,
+             const Box& node, BinCounts& counts) {
   const Float4* const array = reinterpret_cast<const Float4*>(refs);
   const BinLanes lanes(node);
   const Ints8 row{0, 0, bin_count, 2 * bin_count, 0, bin_count, 2 * bin_count, 0};
@@ -237,8 +243,8 @@ Box bin_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::u
   return {{lowest[1], lowest[2], lowest[3]}, {highest[4], highest[5], highest[6]}};
 }
 
-Moved count_sides(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last, const Cut& cut,
-                  const PackedCorners* corners) {
+Moved count_sides(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last,
+                  const Cut& cut, const PackedCorners* corners) {
   const Float4* const array = reinterpret_cast<const Float4*>(refs);
   Moved moved{0, 0};
   for (std::uint32_t i = first; i < last; ++i) {
@@ -254,8 +260,9 @@ Moved count_sides(const std::byte* refs, std::uint32_t n, std::uint32_t first, s
 }
 
 SIMT_CLONED_512
-Moved move_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last, const Cut& cut,
-                const PackedCorners* corners, const Target& left, const Target& right) {
+Moved move_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last,
+                const Cut& cut, const PackedCorners* corners, const Target& left,
+                const Target& right) {
   const Float4* const array = reinterpret_cast<const Float4*>(refs);
   const Clipper clipper(cut);
   Place to_left(left), to_right(right);

@@ -9,14 +9,14 @@
 
 #include <cstdint>
 
-#include "kdtree/split/bins.hpp"
 #include "kdtree/refs.hpp"
+#include "kdtree/split/bins.hpp"
 
 namespace heapwood::kdtree {
 
 // Counts the refs [first, last) of an array of n refs in bins. Returns their bounds.
-Box bin_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last, const Box& node,
-             BinCounts& counts);
+Box bin_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last,
+             const Box& node, BinCounts& counts);
 
 // A plane, and the side of the refs that lie in it.
 struct Cut {
@@ -34,11 +34,12 @@ struct Moved {
 };
 
 // Counts how many of the refs [first, last) of an array of n refs go to each side.
-Moved count_sides(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last, const Cut& cut,
-                  const PackedCorners* corners);
+Moved count_sides(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last,
+                  const Cut& cut, const PackedCorners* corners);
 // Moves the refs [first, last) to their sides, in any order. Straddling refs go to both sides, each
 // with the bounds of its part. The targets must have space for them.
-Moved move_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last, const Cut& cut,
-                const PackedCorners* corners, const Target& left, const Target& right);
+Moved move_refs(const std::byte* refs, std::uint32_t n, std::uint32_t first, std::uint32_t last,
+                const Cut& cut, const PackedCorners* corners, const Target& left,
+                const Target& right);
 
 }  // namespace heapwood::kdtree

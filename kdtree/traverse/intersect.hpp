@@ -43,7 +43,8 @@ class PlaneIntersection : public PlaneTest {
   static constexpr bool conservative = false;
   static constexpr float plane_slack = 0;
 
-  SIMT_INLINE explicit PlaneIntersection(const Ray& ray, Slopes slopes = Slopes()) : slopes_(slopes) {
+  SIMT_INLINE explicit PlaneIntersection(const Ray& ray, Slopes slopes = Slopes())
+      : slopes_(slopes) {
     const Vec3 d = detail::away_from_zero(ray.direction);
     slopes_.set(0, Slope::of(ray.origin.x, d.x));
     slopes_.set(1, Slope::of(ray.origin.y, d.y));
@@ -100,11 +101,13 @@ class WatertightIntersection {
     return simt::select_bits(link, simt::bits(inverse) >> 31 << 1, 3);
   }
 
-  SIMT_INLINE bool test(const Record* record, const Ray& ray, float lower, float upper, float& t) const {
+  SIMT_INLINE bool test(const Record* record, const Ray& ray, float lower, float upper,
+                        float& t) const {
     float u, v;
     return solve(record, ray, lower, upper, t, u, v);
   }
-  SIMT_INLINE void coordinates(const Record* record, const Ray& ray, float, float& u, float& v) const {
+  SIMT_INLINE void coordinates(const Record* record, const Ray& ray, float, float& u,
+                               float& v) const {
     float t;
     const float infinite = HUGE_VALF;
     if (!solve(record, ray, -infinite, infinite, t, u, v)) u = v = 0;
@@ -127,8 +130,8 @@ class WatertightIntersection {
     return static_cast<float>(static_cast<double>(p.x) * q.y - static_cast<double>(p.y) * q.x);
   }
 
-  SIMT_INLINE bool solve(const Record* record, const Ray& ray, float lower, float upper, float& t, float& u,
-                         float& v) const {
+  SIMT_INLINE bool solve(const Record* record, const Ray& ray, float lower, float upper, float& t,
+                         float& u, float& v) const {
     const Sheared a = shear(simt::load_constant(&record->a), ray.origin);
     const Sheared b = shear(simt::load_constant(&record->b), ray.origin);
     const Sheared c = shear(simt::load_constant(&record->c), ray.origin);

@@ -30,8 +30,8 @@ std::uint32_t cell(float x, float lo, float scale) {
 }  // namespace
 
 std::span<const RayPlace> RayOrder::of(std::span<const Ray> rays) {
-  same_origin_ =
-      std::all_of(rays.begin(), rays.end(), [&](const Ray& ray) { return ray.origin == rays.front().origin; });
+  same_origin_ = std::all_of(rays.begin(), rays.end(),
+                             [&](const Ray& ray) { return ray.origin == rays.front().origin; });
   places_.resize(rays.size());
   if (same_origin_) {
     for (std::uint32_t i = 0; i < rays.size(); ++i) places_[i] = {i, signs_of(rays[i].direction)};
@@ -53,10 +53,12 @@ void RayOrder::make_items(std::span<const Ray> rays) {
   others_.resize(rays.size());
   for (std::uint32_t i = 0; i < rays.size(); ++i) {
     const Vec3 o = rays[i].origin;
-    const std::uint32_t key = spread(cell(o.x, box.lo.x, scale)) | spread(cell(o.y, box.lo.y, scale)) << 1 |
+    const std::uint32_t key = spread(cell(o.x, box.lo.x, scale)) |
+                              spread(cell(o.y, box.lo.y, scale)) << 1 |
                               spread(cell(o.z, box.lo.z, scale)) << 2;
     items_[i] = {key, {i, signs_of(rays[i].direction)}};
-    for (unsigned digit = 0; digit < digits; ++digit) ++counts_[digit][key >> digit * digit_bits & (digit_values - 1)];
+    for (unsigned digit = 0; digit < digits; ++digit)
+      ++counts_[digit][key >> digit * digit_bits & (digit_values - 1)];
   }
 }
 
@@ -64,7 +66,8 @@ void RayOrder::make_items(std::span<const Ray> rays) {
 void RayOrder::sort_by(unsigned digit) {
   auto& next = counts_[digit];
   std::exclusive_scan(next.begin(), next.end(), next.begin(), 0u);
-  for (const Item& item : items_) others_[next[item.key >> digit * digit_bits & (digit_values - 1)]++] = item;
+  for (const Item& item : items_)
+    others_[next[item.key >> digit * digit_bits & (digit_values - 1)]++] = item;
   items_.swap(others_);
 }
 

@@ -19,7 +19,9 @@ using Tree = TreeView<FastIntersection>;
 constexpr unsigned lanes = 8;
 constexpr std::size_t ray_block = 4096;
 
-[[gnu::always_inline]] inline void load(Floats8& to, const float* from) { std::memcpy(&to, from, sizeof to); }
+[[gnu::always_inline]] inline void load(Floats8& to, const float* from) {
+  std::memcpy(&to, from, sizeof to);
+}
 
 // Which masks have a set lane: bit 0 for a, bit 1 for b.
 [[gnu::always_inline]] inline unsigned any_of(const Ints8& a, const Ints8& b) {
@@ -27,7 +29,8 @@ constexpr std::size_t ray_block = 4096;
   const Ints8 lane = (a & 1) | (b & 2);
   Pairs4 pairs;
   std::memcpy(&pairs, &lane, sizeof pairs);
-  const auto two = __builtin_shufflevector(pairs, pairs, 0, 1) | __builtin_shufflevector(pairs, pairs, 2, 3);
+  const auto two =
+      __builtin_shufflevector(pairs, pairs, 0, 1) | __builtin_shufflevector(pairs, pairs, 2, 3);
   const std::int64_t pair = two[0] | two[1];
   return static_cast<unsigned>(pair | pair >> 32);
 }
@@ -38,13 +41,16 @@ struct Vec8 {
 
 // PlaneTest::test() for eight rays: whether the distance h lies in [lower, upper), and whether the
 // point at h is in the triangle.
-[[gnu::always_inline]] inline void dot(Vec3 a, const Vec8& b, Floats8& to) { to = a.x * b.x + a.y * b.y + a.z * b.z; }
+[[gnu::always_inline]] inline void dot(Vec3 a, const Vec8& b, Floats8& to) {
+  to = a.x * b.x + a.y * b.y + a.z * b.z;
+}
 
 [[gnu::always_inline]] inline void at(const Row& row, const Vec8& p, Floats8& to) {
   to = row.w + row.x * p.x + row.y * p.y + row.z * p.z;
 }
-[[gnu::always_inline]] inline bool test(const PlaneRecord& record, const Vec8& origin, const Vec8& direction,
-                                        const Floats8& lower, const Floats8& upper, Ints8& hit, Floats8& h) {
+[[gnu::always_inline]] inline bool test(const PlaneRecord& record, const Vec8& origin,
+                                        const Vec8& direction, const Floats8& lower,
+                                        const Floats8& upper, Ints8& hit, Floats8& h) {
   Floats8 distance, along, u, v;
   at(record.plane, origin, distance);
   dot({record.plane.x, record.plane.y, record.plane.z}, direction, along);
@@ -161,7 +167,8 @@ struct Packet {
   template <bool coherent>
   [[gnu::always_inline]] void traverse(const Tree& tree) {
     const auto node_at = [&tree](std::uint32_t place) __attribute__((always_inline)) {
-      return reinterpret_cast<const Node*>(reinterpret_cast<const std::byte*>(tree.nodes) + std::size_t{place} * 4);
+      return reinterpret_cast<const Node*>(reinterpret_cast<const std::byte*>(tree.nodes) +
+                                           std::size_t{place} * 4);
     };
     PacketEntry stack[max_depth + 1];  // one more entry is written than counted
     unsigned top = 0;
@@ -174,7 +181,8 @@ struct Packet {
         Floats8 plane;
         slopes[axis].distance(node->split, plane);
         const std::uint32_t child = simt::select_bits(node->link, side[axis], 3);
-        const Floats8 near_end = plane < end ? plane : end, far_begin = plane > begin ? plane : begin;
+        const Floats8 near_end = plane < end ? plane : end,
+                      far_begin = plane > begin ? plane : begin;
         const unsigned sides = any_of(begin <= near_end, far_begin <= end);
         if (sides == 2) {
           node = node_at(child ^ 2u);
@@ -223,20 +231,23 @@ template <bool coherent>
 
 // Trace rays with the same signs of direction.
 SIMT_CLONED
-void trace_coherent(const Tree& tree, const Ray* rays, Hit* hits, const std::uint32_t* which, std::uint32_t count) {
+void trace_coherent(const Tree& tree, const Ray* rays, Hit* hits, const std::uint32_t* which,
+                    std::uint32_t count) {
   for (std::uint32_t i = 0; i < count; i += lanes) {
     trace_packet<true>(tree, rays, hits, which + i, std::min(lanes, count - i));
   }
 }
 SIMT_CLONED
-void trace_scattered(const Tree& tree, const Ray* rays, Hit* hits, const std::uint32_t* which, std::uint32_t count) {
+void trace_scattered(const Tree& tree, const Ray* rays, Hit* hits, const std::uint32_t* which,
+                     std::uint32_t count) {
   for (std::uint32_t i = 0; i < count; i += lanes) {
     trace_packet<false>(tree, rays, hits, which + i, std::min(lanes, count - i));
   }
 }
 
 // Traces a block, grouped by the signs of the directions, which decide the order of children.
-void trace_block(const Tree& tree, const Ray* rays, Hit* hits, std::span<const RayPlace> block, bool coherent) {
+void trace_block(const Tree& tree, const Ray* rays, Hit* hits, std::span<const RayPlace> block,
+                 bool coherent) {
   constexpr unsigned kinds = 8;
   std::uint32_t which[ray_block], end[kinds] = {}, begin[kinds], sum = 0;
   for (const RayPlace place : block) ++end[place.signs];
@@ -252,7 +263,8 @@ void trace_block(const Tree& tree, const Ray* rays, Hit* hits, std::span<const R
 
 }  // namespace
 
-void closest_hits(const TreeView<FastIntersection>& tree, const Ray* rays, Hit* hits, std::size_t count) {
+void closest_hits(const TreeView<FastIntersection>& tree, const Ray* rays, Hit* hits,
+                  std::size_t count) {
   if (!simt::has_eight_lanes()) {
     for (std::size_t i = 0; i < count; ++i) hits[i] = closest_hit(tree, rays[i]);
     return;
@@ -262,7 +274,8 @@ void closest_hits(const TreeView<FastIntersection>& tree, const Ray* rays, Hit* 
     const std::size_t n = std::min(ray_span, count - base);
     const std::span<const RayPlace> places = order.of({rays + base, n});
     for (std::size_t i = 0; i < n; i += ray_block) {
-      trace_block(tree, rays + base, hits + base, places.subspan(i, std::min(ray_block, n - i)), order.same_origin());
+      trace_block(tree, rays + base, hits + base, places.subspan(i, std::min(ray_block, n - i)),
+                  order.same_origin());
     }
   }
 }

@@ -23,6 +23,7 @@ inline constexpr std::size_t ray_span = 65536;
 
 // Traces any number of rays. Within a span they are also sorted by their signs, in blocks of
 // ray_block.
-void closest_hits(const TreeView<FastIntersection>& tree, const Ray* rays, Hit* hits, std::size_t count);
+void closest_hits(const TreeView<FastIntersection>& tree, const Ray* rays, Hit* hits,
+                  std::size_t count);
 
 }  // namespace heapwood::kdtree

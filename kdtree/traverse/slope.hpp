@@ -16,8 +16,12 @@ namespace detail {
 
 // Directions of exactly zero become tiny and keep their sign: planes are then at huge positive or
 // negative distances, and every comparison works.
-SIMT_INLINE float away_from_zero(float d) { return std::copysign(simt::max(std::fabs(d), 1e-20f), d); }
-SIMT_INLINE Vec3 away_from_zero(Vec3 d) { return {away_from_zero(d.x), away_from_zero(d.y), away_from_zero(d.z)}; }
+SIMT_INLINE float away_from_zero(float d) {
+  return std::copysign(simt::max(std::fabs(d), 1e-20f), d);
+}
+SIMT_INLINE Vec3 away_from_zero(Vec3 d) {
+  return {away_from_zero(d.x), away_from_zero(d.y), away_from_zero(d.z)};
+}
 
 }  // namespace detail
 
@@ -29,7 +33,8 @@ struct Slope {
 
   static SIMT_INLINE Slope of(float origin, float direction) {
     const float inverse = simt::approximate_reciprocal(direction);
-    return {inverse, simt::from_bits((simt::bits(-(origin * inverse)) & ~3u) | (direction < 0 ? 2u : 0u))};
+    return {inverse,
+            simt::from_bits((simt::bits(-(origin * inverse)) & ~3u) | (direction < 0 ? 2u : 0u))};
   }
   SIMT_INLINE float distance(float at) const { return at * inverse + offset; }
   SIMT_INLINE std::uint32_t side_bits() const { return simt::bits(offset); }
@@ -39,7 +44,9 @@ struct Slope {
 // the selects and registers of a dynamic axis: 64 instead of 40 warps per multiprocessor.
 class SlopesInRegisters {
  public:
-  SIMT_INLINE void set(unsigned axis, Slope slope) { (axis == 0 ? x_ : axis == 1 ? y_ : z_) = slope; }
+  SIMT_INLINE void set(unsigned axis, Slope slope) {
+    (axis == 0 ? x_ : axis == 1 ? y_ : z_) = slope;
+  }
   SIMT_INLINE Slope operator[](unsigned axis) const {
     const auto [x0, x1] = x_;
     const auto [y0, y1] = y_;

@@ -65,12 +65,15 @@ namespace detail {
 struct NodeWords {
   std::uint32_t first, link;  // `first` is the bits of the plane in an inner node
 };
-SIMT_INLINE NodeWords load(const Node* node) { return std::bit_cast<NodeWords>(simt::load_constant(node)); }
+SIMT_INLINE NodeWords load(const Node* node) {
+  return std::bit_cast<NodeWords>(simt::load_constant(node));
+}
 
 // Nodes are addressed by twice their index, so that a link without its axis is the address of the
 // pair below it, and bit 1 is the side.
 SIMT_INLINE NodeWords load(const Node* nodes, std::uint32_t place) {
-  return load(reinterpret_cast<const Node*>(reinterpret_cast<const std::byte*>(nodes) + std::size_t{place} * 4));
+  return load(reinterpret_cast<const Node*>(reinterpret_cast<const std::byte*>(nodes) +
+                                            std::size_t{place} * 4));
 }
 
 // Children to visit later, with the ray's interval in each. The interval usually begins where the
@@ -103,7 +106,9 @@ class FarChildren<true> {
   using Memory = Entry[max_depth];
 
   SIMT_INLINE explicit FarChildren(Memory& memory) : entries_(memory) {}
-  SIMT_INLINE void push(std::uint32_t place, float begin, float end) { entries_[top_++] = {place, begin, end}; }
+  SIMT_INLINE void push(std::uint32_t place, float begin, float end) {
+    entries_[top_++] = {place, begin, end};
+  }
   SIMT_INLINE bool pop(std::uint32_t& place, float& begin, float& end) {
     if (top_ == 0) return false;
     --top_;
@@ -120,7 +125,8 @@ class FarChildren<true> {
 
 // The part of the ray inside the box. False if there is none.
 template <class Intersection>
-SIMT_INLINE bool clip(const Intersection& test, const Ray& ray, const Box& box, float& begin, float& end) {
+SIMT_INLINE bool clip(const Intersection& test, const Ray& ray, const Box& box, float& begin,
+                      float& end) {
   begin = ray.tmin;
   end = ray.tmax;
   for (unsigned axis = 0; axis < 3; ++axis) {
@@ -128,8 +134,10 @@ SIMT_INLINE bool clip(const Intersection& test, const Ray& ray, const Box& box, 
     // the same sign as the slope's, also for zeros
     const bool negative = simt::bits(select(ray.direction, axis)) >> 31 != 0;
     const float lo = select(box.lo, axis), hi = select(box.hi, axis);
-    begin = simt::max(test.plane(ray, axis, negative ? hi : lo, slope) * (1 - Intersection::plane_slack), begin);
-    end = simt::min(test.plane(ray, axis, negative ? lo : hi, slope) * (1 + Intersection::plane_slack), end);
+    begin = simt::max(
+        test.plane(ray, axis, negative ? hi : lo, slope) * (1 - Intersection::plane_slack), begin);
+    end = simt::min(
+        test.plane(ray, axis, negative ? lo : hi, slope) * (1 + Intersection::plane_slack), end);
   }
   return begin <= end;
 }
@@ -137,8 +145,8 @@ SIMT_INLINE bool clip(const Intersection& test, const Ray& ray, const Box& box, 
 // Finds the closest hit (or any hit). Returns its record's index, or no_triangle; `closest` is its
 // distance.
 template <bool Any, class Intersection, class Count>
-SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Intersection& test, const Ray& ray,
-                                   float& closest, Count& count) {
+SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Intersection& test,
+                                   const Ray& ray, float& closest, Count& count) {
   typename FarChildren<Intersection::conservative>::Memory memory;
   FarChildren<Intersection::conservative> later(memory);
   std::uint32_t found = no_triangle;
@@ -162,7 +170,8 @@ SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Int
       if (both) {
         if constexpr (Intersection::conservative) {
           const bool within = at == at;
-          later.push(child ^ 2u, within ? simt::max(at * (1 - Intersection::plane_slack), begin) : begin, end);
+          later.push(child ^ 2u,
+                     within ? simt::max(at * (1 - Intersection::plane_slack), begin) : begin, end);
           end = within ? simt::min(at * (1 + Intersection::plane_slack), end) : end;
         } else {
           later.push(child ^ 2u, at, end);
@@ -206,8 +215,8 @@ SIMT_INLINE std::uint32_t traverse(const TreeView<Intersection>& tree, const Int
 }  // namespace detail
 
 template <class Intersection, class Count>
-SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Intersection& test, const Ray& ray,
-                            Count& count) {
+SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Intersection& test,
+                            const Ray& ray, Count& count) {
   Hit hit;
   const std::uint32_t record = detail::traverse<false>(tree, test, ray, hit.t, count);
   if (record != no_triangle) {
@@ -228,7 +237,8 @@ SIMT_INLINE Hit closest_hit(const TreeView<Intersection>& tree, const Ray& ray) 
 
 // Whether anything lies in the ray's interval.
 template <class Intersection>
-SIMT_INLINE bool any_hit(const TreeView<Intersection>& tree, const Intersection& test, const Ray& ray) {
+SIMT_INLINE bool any_hit(const TreeView<Intersection>& tree, const Intersection& test,
+                         const Ray& ray) {
   NoCounters none;
   float t;
   return detail::traverse<true>(tree, test, ray, t, none) != no_triangle;

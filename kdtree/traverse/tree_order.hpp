@@ -33,15 +33,21 @@ double depth_first(const Device& device, TreeArrays& tree, unsigned warps = 0) {
   simt::Buffer<OrderState> state(device.id(), {&start, 1});
   simt::Buffer<std::uint32_t> list(device.id(), pairs);
   simt::Buffer<OrderExtent> extents(device.id(), pairs);
-  const OrderInput input{tree.nodes.data(), tree.refs.data(), pairs,       static_cast<std::uint32_t>(tree.refs.size()),
-                         list.data(),       extents.data(),   state.data()};
+  const OrderInput input{tree.nodes.data(),
+                         tree.refs.data(),
+                         pairs,
+                         static_cast<std::uint32_t>(tree.refs.size()),
+                         list.data(),
+                         extents.data(),
+                         state.data()};
   if (warps == 0) {
     // Every warp must arrive at every barrier, so more warps cost time. A few steps in flight per
     // lane hide the memory latency; more warps do not hide more.
     constexpr std::size_t pairs_per_warp = 256, warps_per_multiprocessor = 16;
     warps = static_cast<unsigned>(std::min<std::size_t>(
         {pairs / pairs_per_warp + 1, warps_per_multiprocessor * device.multiprocessors(),
-         device.template resident_warps<OrderCounts>(), device.template resident_warps<OrderPlaces>()}));
+         device.template resident_warps<OrderCounts>(),
+         device.template resident_warps<OrderPlaces>()}));
   }
   const simt::LaunchLimits limits{.seconds = 60, .what = "putting the tree into depth-first order"};
   try {
@@ -49,13 +55,15 @@ double depth_first(const Device& device, TreeArrays& tree, unsigned warps = 0) {
     const OrderExtent all = state.download().front().all;
     const std::size_t roots = std::min<std::size_t>(2, tree.nodes.size());
     TreeArrays ordered{{device.id(), roots + 2 * std::size_t{all.pairs}}, {device.id(), all.refs}};
-    ms += device.launch(OrderPlaces{input, ordered.nodes.data(), ordered.refs.data(), roots == 2}, warps, limits);
+    ms += device.launch(OrderPlaces{input, ordered.nodes.data(), ordered.refs.data(), roots == 2},
+                        warps, limits);
     tree = std::move(ordered);
     return ms;
   } catch (const simt::KernelFailure& failure) {
-    throw Error(Exit::failed, "internal error: cannot put the tree into depth-first order: it is deeper than " +
-                                  std::to_string(max_depth) + " or a link is invalid (at " +
-                                  std::to_string(failure.operand[0]) + "); please report the scene");
+    throw Error(Exit::failed,
+                "internal error: cannot put the tree into depth-first order: it is deeper than " +
+                    std::to_string(max_depth) + " or a link is invalid (at " +
+                    std::to_string(failure.operand[0]) + "); please report the scene");
   }
 }
 

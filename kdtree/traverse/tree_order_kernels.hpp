@@ -69,7 +69,8 @@ struct OrderInput {
 template <class Warp, class F>
 SIMT_INLINE void for_lanes(Warp& warp, std::uint32_t begin, std::uint32_t end, F f) {
   SIMT_ROLLED
-  for (std::uint32_t base = begin + warp.worker() * Warp::width; base < end; base += warp.workers() * Warp::width) {
+  for (std::uint32_t base = begin + warp.worker() * Warp::width; base < end;
+       base += warp.workers() * Warp::width) {
     const std::uint32_t k = base + warp.lane();
     f(k, k < end);
   }
@@ -118,7 +119,8 @@ struct OrderCounts {
  private:
   // Lists the pairs of the next level. False, in all lanes: the tree is unsound.
   template <class Warp>
-  SIMT_INLINE bool list_children(Warp& warp, std::uint32_t begin, std::uint32_t end, std::uint32_t level) const {
+  SIMT_INLINE bool list_children(Warp& warp, std::uint32_t begin, std::uint32_t end,
+                                 std::uint32_t level) const {
     bool good = true;
     for_lanes(warp, begin, end, [&](std::uint32_t k, bool mine) {
       if (!good) return;
@@ -133,7 +135,8 @@ struct OrderCounts {
       // relaxed: each position is reserved once, and the barrier publishes the entries written
       // there.
       if (warp.lane() == 0 && total != 0) {
-        at = simt::atomic_ref<std::uint32_t>(tree.state->level[level + 1]).fetch_add(total, simt::relaxed);
+        at = simt::atomic_ref<std::uint32_t>(tree.state->level[level + 1])
+                 .fetch_add(total, simt::relaxed);
       }
       at = warp.shfl(at, 0);
       // A cycle would list pairs without end; the list's capacity stops it. The sum cannot wrap,
@@ -191,7 +194,8 @@ struct OrderPlaces {
       const bool first = warp.lane() == 0;
       if (first && has_second_node) nodes[1] = tree.load(0).node[1];
       if (first)
-        nodes[0] = root.leaf() ? Node::make_leaf(0, root.count()) : Node::make_inner(root.split, root.axis(), 1);
+        nodes[0] = root.leaf() ? Node::make_leaf(0, root.count())
+                               : Node::make_inner(root.split, root.axis(), 1);
       if (first && !root.leaf()) tree.extents[root.link >> 2] = {1, 0};
       copy_refs(warp, first && root.leaf() ? root : Node::make_leaf(0, 0), 0);
     }
@@ -200,7 +204,8 @@ struct OrderPlaces {
     simt::Barrier barrier(&tree.state->arrived[1]);
     std::uint32_t begin = 0, end = 1;
     for (std::uint32_t level = 1;; ++level) {
-      for_lanes(warp, begin, end, [&](std::uint32_t k, bool mine) { place(warp, mine ? tree.list[k] : 0, mine); });
+      for_lanes(warp, begin, end,
+                [&](std::uint32_t k, bool mine) { place(warp, mine ? tree.list[k] : 0, mine); });
       const std::uint32_t more = tree.state->level[level];
       if (more == 0 || !barrier.arrive_and_wait(warp)) return;
       begin = end;
@@ -237,7 +242,8 @@ struct OrderPlaces {
       reinterpret_cast<NodePair*>(nodes)[at.pairs] = out;
     }
     SIMT_UNROLLED
-    for (unsigned side = 0; side < 2; ++side) copy_refs(warp, from.node[side], out.node[side].first);
+    for (unsigned side = 0; side < 2; ++side)
+      copy_refs(warp, from.node[side], out.node[side].first);
   }
 
   // Copies the refs of each lane's leaf, if it has one: a small leaf by its lane alone, large ones
@@ -248,12 +254,14 @@ struct OrderPlaces {
     const bool many = count > max_lane_refs;
     if (!many) {
       SIMT_ROLLED
-      for (std::uint32_t i = 0; i < count; ++i) refs[to + i] = simt::load_constant(tree.refs + from + i);
+      for (std::uint32_t i = 0; i < count; ++i)
+        refs[to + i] = simt::load_constant(tree.refs + from + i);
     }
     SIMT_ROLLED
     for (std::uint32_t rest = warp.ballot(many); rest != 0; rest &= rest - 1) {
       const unsigned lane = simt::lowest_bit(rest);
-      const std::uint32_t n = warp.shfl(count, lane), source = warp.shfl(from, lane), target = warp.shfl(to, lane);
+      const std::uint32_t n = warp.shfl(count, lane), source = warp.shfl(from, lane),
+                          target = warp.shfl(to, lane);
       SIMT_ROLLED
       for (std::uint32_t i = warp.lane(); i < n; i += Warp::width) {
         refs[target + i] = simt::load_constant(tree.refs + source + i);

@@ -46,19 +46,23 @@ struct Double3 {
   double x, y, z;
 };
 SIMT_INLINE Double3 difference(Vec3 a, Vec3 b) {
-  return {static_cast<double>(a.x) - b.x, static_cast<double>(a.y) - b.y, static_cast<double>(a.z) - b.z};
+  return {static_cast<double>(a.x) - b.x, static_cast<double>(a.y) - b.y,
+          static_cast<double>(a.z) - b.z};
 }
 SIMT_INLINE Double3 cross(const Double3& a, const Double3& b) {
   return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
-SIMT_INLINE double dot(const Double3& a, const Double3& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+SIMT_INLINE double dot(const Double3& a, const Double3& b) {
+  return a.x * b.x + a.y * b.y + a.z * b.z;
+}
 
 SIMT_INLINE double larger(double a, double b) { return a > b ? a : b; }
 SIMT_INLINE double limited(double x, double lowest, double highest) {
   return x < lowest ? lowest : x > highest ? highest : x;
 }
 SIMT_INLINE Vec3 rounded(const Double3& a, double scale) {
-  return {static_cast<float>(a.x * scale), static_cast<float>(a.y * scale), static_cast<float>(a.z * scale)};
+  return {static_cast<float>(a.x * scale), static_cast<float>(a.y * scale),
+          static_cast<float>(a.z * scale)};
 }
 
 SIMT_INLINE bool finite(const Row& r) {
@@ -87,7 +91,8 @@ struct TriangleFrame {
     degenerate = detail::degenerate(ab, ac, normal);
     area = std::sqrt(square);
     const Double3 bc = difference(t.c, t.b);
-    const double longest = larger(larger(detail::dot(ab, ab), detail::dot(ac, ac)), detail::dot(bc, bc));
+    const double longest =
+        larger(larger(detail::dot(ab, ab), detail::dot(ac, ac)), detail::dot(bc, bc));
     min_height = area / std::sqrt(longest);
     const Double3 along_u = detail::cross(ac, normal), along_v = detail::cross(normal, ab);
     u = {along_u.x / square, along_u.y / square, along_u.z / square};
@@ -119,7 +124,8 @@ SIMT_INLINE void make_record(const Corners& t, float reach, PlaneRecord& record)
   const detail::TriangleFrame frame(t);
   if (frame.degenerate) return make_unhittable(record);
   const Vec3 highest = max(max(max(t.a, -t.a), max(t.b, -t.b)), max(t.c, -t.c));
-  const double error = plane_error(detail::larger(detail::larger(highest.x, highest.y), highest.z) + reach);
+  const double error =
+      plane_error(detail::larger(detail::larger(highest.x, highest.y), highest.z) + reach);
   const double tolerance = detail::limited(error / frame.min_height, 0x1p-24, 0x1p-5);
   const auto plane = [&](const detail::Double3& normal, double scale, double at_a) {
     const Vec3 n = detail::rounded(normal, scale);
@@ -130,7 +136,8 @@ SIMT_INLINE void make_record(const Corners& t, float reach, PlaneRecord& record)
   record.plane = plane(frame.normal, std::sqrt(tolerance) / frame.area, 0);
   record.u = plane(frame.u, shrink, tolerance * shrink);
   record.v = plane(frame.v, shrink, tolerance * shrink);
-  if (!(detail::finite(record.plane) && detail::finite(record.u) && detail::finite(record.v))) make_unhittable(record);
+  if (!(detail::finite(record.plane) && detail::finite(record.u) && detail::finite(record.v)))
+    make_unhittable(record);
 }
 
 SIMT_INLINE void make_record(const Corners& t, float, CornerRecord& record) {

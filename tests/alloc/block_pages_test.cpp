@@ -5,9 +5,9 @@
 
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/scatter.hpp"
-#include "workloads/exercise_run.hpp"
 #include "simt/cpu.hpp"
 #include "tests/alloc/conformance.hpp"
+#include "workloads/exercise_run.hpp"
 
 namespace heapwood::alloc::test {
 
@@ -25,7 +25,8 @@ constexpr std::size_t small_part(std::size_t pool) {
 template <class A>
 std::size_t free_in_pages(const std::vector<Region>& regions, std::size_t pool) {
   std::size_t sum = 0;
-  for (const Region& r : regions) sum += r.state == Region::State::free && r.offset < small_part<A>(pool) ? r.bytes : 0;
+  for (const Region& r : regions)
+    sum += r.state == Region::State::free && r.offset < small_part<A>(pool) ? r.bytes : 0;
   return sum;
 }
 
@@ -41,7 +42,8 @@ TEST(SizeClass, IsTheSmallestThatHolds) {
   }
   for (std::uint32_t k = 0; k < 40; ++k) {
     EXPECT_EQ(size_class::of(size_class::bytes(k)), k);
-    for (std::uint32_t n = 0; n < 5000; ++n) ASSERT_EQ(size_class::divide(n, k), n / size_class::granules(k));
+    for (std::uint32_t n = 0; n < 5000; ++n)
+      ASSERT_EQ(size_class::divide(n, k), n / size_class::granules(k));
   }
 }
 
@@ -82,7 +84,8 @@ TYPED_TEST(BlockPagesAllocators, EveryBlockCanBeHadAgain) {
     EXPECT_EQ(result.mismatches, 0u);
     EXPECT_EQ(bytes_in(result.phases[1].regions, Region::State::used), 0u);
     EXPECT_GT(free_in_pages<TypeParam>(result.phases[1].regions, pool), pool / 3);
-    EXPECT_EQ(result.phases[2].ops[0].back().offset, workloads::OpResult::failed) << "the pool is too large for this test";
+    EXPECT_EQ(result.phases[2].ops[0].back().offset, workloads::OpResult::failed)
+        << "the pool is too large for this test";
     EXPECT_EQ(free_in_pages<TypeParam>(result.phases[2].regions, pool), 0u) << bytes;
     EXPECT_EQ(bytes_in(result.phases[3].regions, Region::State::used), 0u);
   }
@@ -145,8 +148,11 @@ TEST(Scatter, PagesOfAllSizes) {
 TEST(Scatter, PageSizesThatCannotBeAreRefused) {
   const simt::Cpu device(threads);
   simt::Memory memory(threads, 1 << 20);
-  for (const std::size_t page : {std::size_t{128}, std::size_t{5000}, std::size_t{1} << 19, std::size_t{1} << 27}) {
-    EXPECT_THROW(Scatter::create({memory.data(), memory.bytes()}, {.page_bytes = page}, device), Error) << page;
+  for (const std::size_t page :
+       {std::size_t{128}, std::size_t{5000}, std::size_t{1} << 19, std::size_t{1} << 27}) {
+    EXPECT_THROW(Scatter::create({memory.data(), memory.bytes()}, {.page_bytes = page}, device),
+                 Error)
+        << page;
   }
 }
 

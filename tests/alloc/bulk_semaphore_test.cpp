@@ -60,8 +60,8 @@ struct Churn {
 };
 
 template <class Device>
-void expect_exact(const Device& device, std::uint32_t threads, std::uint32_t batch, std::uint32_t most,
-                  std::uint32_t largest) {
+void expect_exact(const Device& device, std::uint32_t threads, std::uint32_t batch,
+                  std::uint32_t most, std::uint32_t largest) {
   Seen seen{};
   seen.word = BulkSemaphore::initial(0);
   device.launch(Churn{&seen, 2000, batch, most, largest}, threads, {.seconds = 60});

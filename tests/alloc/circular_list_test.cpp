@@ -12,9 +12,9 @@
 #include "alloc/allocators/cmalloc.hpp"
 #include "alloc/allocators/cmalloc_r.hpp"
 #include "alloc/allocators/cmmalloc.hpp"
-#include "workloads/exercise_run.hpp"
 #include "simt/cpu.hpp"
 #include "tests/alloc/conformance.hpp"
+#include "workloads/exercise_run.hpp"
 
 namespace heapwood::alloc {
 namespace {
@@ -48,10 +48,12 @@ TYPED_TEST(CircularListPieces, WalkersJoinWhatFreesLeftInPieces) {
   for (std::uint32_t s = 0; s < slots; ++s) drain.push_back({K::free, s, 0});
   j.phases[0].scripts.push_back(fill);
   j.phases[1].scripts.push_back(drain);
-  const std::size_t largest = test::largest_free(workloads::exercise<TypeParam, simt::Cpu>(j).initial);
+  const std::size_t largest =
+      test::largest_free(workloads::exercise<TypeParam, simt::Cpu>(j).initial);
   j.phases[1].scripts[0].push_back({K::allocate, slots, largest});
   const workloads::ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
-  ASSERT_EQ(test::bytes_in(result.phases[0].regions, Region::State::free), 0u) << "the pool is too large for this test";
+  ASSERT_EQ(test::bytes_in(result.phases[0].regions, Region::State::free), 0u)
+      << "the pool is too large for this test";
   EXPECT_NE(result.phases[1].ops[0].back().offset, workloads::OpResult::failed);
 }
 
@@ -64,7 +66,8 @@ TYPED_TEST(CircularListPieces, LargeBlocksTakePiecesAndGiveThemBack) {
   j.warps = warps;
   j.slots = slots + 1;
   j.phases.resize(2);
-  const std::size_t largest = test::largest_free(workloads::exercise<TypeParam, simt::Cpu>(j).initial);
+  const std::size_t largest =
+      test::largest_free(workloads::exercise<TypeParam, simt::Cpu>(j).initial);
   ASSERT_GT(largest, j.pool_bytes / 4);
   for (std::uint32_t w = 0; w < warps; ++w) {
     test::Random random(w + 1);
@@ -77,7 +80,8 @@ TYPED_TEST(CircularListPieces, LargeBlocksTakePiecesAndGiveThemBack) {
     j.phases[0].scripts.push_back(mix);
     j.phases[1].scripts.push_back(drain);
   }
-  j.phases.push_back({{{{K::allocate, slots, largest + 1}, {K::allocate, slots, largest}, {K::fill, slots}}}});
+  j.phases.push_back(
+      {{{{K::allocate, slots, largest + 1}, {K::allocate, slots, largest}, {K::fill, slots}}}});
   const workloads::ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
   EXPECT_EQ(result.mismatches, 0u);
   EXPECT_EQ(result.phases[2].ops[0][0].offset, workloads::OpResult::failed);
@@ -98,7 +102,8 @@ TYPED_TEST(CircularListPieces, AFullPoolRefusesQuickly) {
   j.phases[1].scripts.push_back(more);
   j.seconds = 20;
   const workloads::ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
-  EXPECT_EQ(test::bytes_in(result.phases[0].regions, Region::State::free), 0u) << "the pool is too large for this test";
+  EXPECT_EQ(test::bytes_in(result.phases[0].regions, Region::State::free), 0u)
+      << "the pool is too large for this test";
   EXPECT_EQ(result.phases[1].ops[0].back().offset, workloads::OpResult::failed);
 }
 
@@ -113,7 +118,8 @@ TYPED_TEST(CircularListPieces, TheLastFreeChunksAreFound) {
   j.phases[0].scripts.resize(1);
   for (std::uint32_t s = 0; s < slots; ++s) j.phases[0].scripts[0].push_back({K::allocate, s, 16});
   const workloads::ExerciseResult full = exercise<TypeParam, simt::Cpu>(j);
-  ASSERT_EQ(test::bytes_in(full.phases[0].regions, Region::State::free), 0u) << "the pool is too large for this test";
+  ASSERT_EQ(test::bytes_in(full.phases[0].regions, Region::State::free), 0u)
+      << "the pool is too large for this test";
   std::map<std::uint64_t, std::uint32_t> slot_at;
   for (std::uint32_t s = 0; s < slots; ++s) {
     const std::uint64_t offset = full.phases[0].ops[0][s].offset;
@@ -128,7 +134,8 @@ TYPED_TEST(CircularListPieces, TheLastFreeChunksAreFound) {
   j.phases.push_back({{drain}});
   j.phases.push_back({{again}});
   const workloads::ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
-  for (const workloads::OpResult& op : result.phases[2].ops[0]) EXPECT_NE(op.offset, workloads::OpResult::failed);
+  for (const workloads::OpResult& op : result.phases[2].ops[0])
+    EXPECT_NE(op.offset, workloads::OpResult::failed);
 }
 
 TYPED_TEST(CircularListPieces, PresplitStaysUnderChurn) {
@@ -142,14 +149,16 @@ TYPED_TEST(CircularListPieces, PresplitStaysUnderChurn) {
   for (std::uint32_t w = 0; w < warps; ++w) {
     test::Random random(w);
     std::vector<workloads::Op> mix, drain;
-    for (int i = 0; i < 3000; ++i) mix.push_back({K::exchange, random(slots), random(i % 8 == 0 ? 6000 : 600)});
+    for (int i = 0; i < 3000; ++i)
+      mix.push_back({K::exchange, random(slots), random(i % 8 == 0 ? 6000 : 600)});
     for (std::uint32_t s = w; s < slots; s += warps) drain.push_back({K::free, s, 0});
     j.phases[0].scripts.push_back(mix);
     j.phases[1].scripts.push_back(drain);
   }
   const workloads::ExerciseResult result = exercise<TypeParam, simt::Cpu>(j);
   EXPECT_EQ(result.mismatches, 0u);
-  const std::set<std::size_t> before = free_starts(result.initial), after = free_starts(result.phases[1].regions);
+  const std::set<std::size_t> before = free_starts(result.initial),
+                              after = free_starts(result.phases[1].regions);
   EXPECT_GT(before.size(), 100u);
   for (const std::size_t start : before) EXPECT_EQ(after.count(start), 1u) << start;
 }

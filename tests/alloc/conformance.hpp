@@ -23,7 +23,8 @@ class Conformance : public testing::TestWithParam<Target> {
   const Target& target() const { return GetParam(); }
   const AllocatorTraits& traits() const { return *GetParam().traits; }
 
-  workloads::ExerciseJob job(std::size_t pool_bytes, unsigned warps, unsigned lanes, std::uint32_t slots) const {
+  workloads::ExerciseJob job(std::size_t pool_bytes, unsigned warps, unsigned lanes,
+                             std::uint32_t slots) const {
     workloads::ExerciseJob j;
     j.device = target().device;
     j.pool_bytes = pool_bytes;
@@ -50,7 +51,9 @@ class Conformance : public testing::TestWithParam<Target> {
         for (std::size_t i = 0; i < result.phases[p].ops[s].size(); ++i) {
           const workloads::Op& op = j.phases[p].scripts[s][i];
           const workloads::OpResult& r = result.phases[p].ops[s][i];
-          if ((op.kind != Kind::allocate && op.kind != Kind::exchange) || r.offset == workloads::OpResult::failed) continue;
+          if ((op.kind != Kind::allocate && op.kind != Kind::exchange) ||
+              r.offset == workloads::OpResult::failed)
+            continue;
           EXPECT_EQ(r.offset % 16, 0u);
           if (traits().in_pool) {
             EXPECT_LE(r.offset + std::max<std::uint64_t>(op.bytes, 1), j.pool_bytes);
@@ -87,24 +90,30 @@ inline std::size_t largest_free(const std::vector<Region>& regions) {
 }
 
 // No two blocks of the phase overlap; valid where the phase frees nothing.
-inline void expect_disjoint(const workloads::ExercisePhase& phase, const workloads::ExercisePhaseResult& result) {
+inline void expect_disjoint(const workloads::ExercisePhase& phase,
+                            const workloads::ExercisePhaseResult& result) {
   std::vector<std::pair<std::int64_t, std::int64_t>> blocks;
   for (std::size_t s = 0; s < phase.scripts.size(); ++s) {
     for (std::size_t i = 0; i < phase.scripts[s].size(); ++i) {
-      if (phase.scripts[s][i].kind != Kind::allocate || result.ops[s][i].offset == workloads::OpResult::failed) continue;
+      if (phase.scripts[s][i].kind != Kind::allocate ||
+          result.ops[s][i].offset == workloads::OpResult::failed)
+        continue;
       const auto at = static_cast<std::int64_t>(result.ops[s][i].offset);
-      blocks.emplace_back(at, at + static_cast<std::int64_t>(std::max<std::uint64_t>(1, phase.scripts[s][i].bytes)));
+      blocks.emplace_back(at, at + static_cast<std::int64_t>(
+                                       std::max<std::uint64_t>(1, phase.scripts[s][i].bytes)));
     }
   }
   std::sort(blocks.begin(), blocks.end());
   for (std::size_t i = 1; i < blocks.size(); ++i) EXPECT_LE(blocks[i - 1].second, blocks[i].first);
 }
 
-inline std::uint64_t successes(const workloads::ExercisePhase& phase, const workloads::ExercisePhaseResult& result) {
+inline std::uint64_t successes(const workloads::ExercisePhase& phase,
+                               const workloads::ExercisePhaseResult& result) {
   std::uint64_t count = 0;
   for (std::size_t s = 0; s < phase.scripts.size(); ++s) {
     for (std::size_t i = 0; i < phase.scripts[s].size(); ++i) {
-      count += phase.scripts[s][i].kind == Kind::allocate && result.ops[s][i].offset != workloads::OpResult::failed;
+      count += phase.scripts[s][i].kind == Kind::allocate &&
+               result.ops[s][i].offset != workloads::OpResult::failed;
     }
   }
   return count;

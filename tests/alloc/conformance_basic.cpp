@@ -104,7 +104,8 @@ TEST_P(Conformance, ServesTheLargestFreeRegionAndNoMore) {
   ASSERT_GT(most, 0u);
   j.phases = {{{{{Kind::allocate, 0, most}, {Kind::fill, 0}, {Kind::check, 0}, {Kind::free, 0}}}}};
   EXPECT_EQ(run(j).failures, 0u);
-  for (const std::uint64_t more : {most + 1, std::uint64_t{100'000}, ~std::uint64_t{0} - 15, ~std::uint64_t{0}}) {
+  for (const std::uint64_t more :
+       {most + 1, std::uint64_t{100'000}, ~std::uint64_t{0} - 15, ~std::uint64_t{0}}) {
     j.phases = {{{{{Kind::allocate, 0, more}, {Kind::allocate, 1, 16}, {Kind::free, 1}}}}};
     const workloads::ExerciseResult result = run(j);
     EXPECT_EQ(result.phases[0].ops[0][0].offset, workloads::OpResult::failed) << more;
@@ -134,7 +135,8 @@ TEST_P(Conformance, SmallestPoolServesAndSmallerIsRefused) {
 
 TEST_P(Conformance, EveryPoolSizeIsCoveredExactly) {
   if (!traits().in_pool) GTEST_SKIP() << "cannot be walked";
-  for (std::size_t bytes = traits().smallest_pool; bytes < traits().smallest_pool * 8; bytes = bytes * 9 / 8 + 7) {
+  for (std::size_t bytes = traits().smallest_pool; bytes < traits().smallest_pool * 8;
+       bytes = bytes * 9 / 8 + 7) {
     workloads::ExerciseJob j = job(bytes, 1, 1, 1);
     j.phases = {{{{{Kind::allocate, 0, 48}, {Kind::fill, 0}, {Kind::check, 0}}}}};
     EXPECT_EQ(run(j).failures, 0u) << bytes;
@@ -149,7 +151,8 @@ TEST_P(Conformance, WaitsWhenAskedTo) {
   const std::uint64_t most = largest_free(run(j).initial);
   j.options.wait_when_full = true;
   // One warp waits for what the other one frees.
-  j.phases = {{{{{Kind::allocate, 0, most}}}}, {{{{Kind::free, 0}}, {{Kind::allocate, 1, most}, {Kind::fill, 1}}}}};
+  j.phases = {{{{{Kind::allocate, 0, most}}}},
+              {{{{Kind::free, 0}}, {{Kind::allocate, 1, most}, {Kind::fill, 1}}}}};
   EXPECT_EQ(run(j).failures, 0u);
   // Nobody frees: the time limit ends it.
   j.seconds = 0.2;

@@ -26,7 +26,8 @@ TEST_P(Conformance, CoalescedBlocksAreFreedByOthers) {
         const std::uint32_t slot = s * each + i;
         a.push_back({Kind::allocate, slot, size_of(s, i)});
         a.push_back({Kind::fill, slot});
-        if ((s + i + round) % 4 == 0) a.push_back({Kind::check, slot});  // lanes fall behind each other
+        if ((s + i + round) % 4 == 0)
+          a.push_back({Kind::check, slot});  // lanes fall behind each other
       }
       // The next lane's, the next warp's, or scattered over all: the parts of a group go one by one or together.
       const unsigned from = round % 3 == 0 ? s ^ 1 : (s + lanes * round) % (warps * lanes);
@@ -61,12 +62,14 @@ TEST_P(Conformance, CoalescedRandomTraces) {
       Random random(s + 77);
       std::vector<workloads::Op> ops;
       for (unsigned i = 0; i < 150; ++i) {
-        ops.push_back({random(8) == 0 ? Kind::free : Kind::exchange, random(30), random(random(8) == 0 ? 1300 : 150)});
+        ops.push_back({random(8) == 0 ? Kind::free : Kind::exchange, random(30),
+                       random(random(8) == 0 ? 1300 : 150)});
       }
       mix.scripts.push_back(ops);
       drain.scripts.emplace_back();
     }
-    for (std::uint32_t slot = 0; slot < 30; ++slot) drain.scripts[slot % 12].push_back({Kind::free, slot});
+    for (std::uint32_t slot = 0; slot < 30; ++slot)
+      drain.scripts[slot % 12].push_back({Kind::free, slot});
     j.phases = {mix, drain};
     const workloads::ExerciseResult result = run(j);
     EXPECT_EQ(bytes_in(result.phases[1].regions, Region::State::used), 0u);

@@ -11,12 +11,14 @@ namespace {
 struct Trace {
   unsigned warps, lanes;
   std::uint32_t slots, each;
-  std::uint32_t small, large;  // bytes: most requests are below the one, one in 16 is below the other
+  std::uint32_t small,
+      large;  // bytes: most requests are below the one, one in 16 is below the other
 };
 
 // Every lane exchanges blocks in slots that all lanes share, so most blocks are freed by another warp; then all are
 // freed.
-std::vector<workloads::ExercisePhase> random_trace(const Trace& t, std::uint64_t seed, std::uint64_t* total) {
+std::vector<workloads::ExercisePhase> random_trace(const Trace& t, std::uint64_t seed,
+                                                   std::uint64_t* total) {
   workloads::ExercisePhase mix, drain;
   *total = 0;
   for (std::uint32_t s = 0; s < t.warps * t.lanes; ++s) {
@@ -90,8 +92,10 @@ TEST_P(Conformance, TenThousandResetsAllBeginTheSame) {
   j.counted = true;
   workloads::ExercisePhase leak;
   for (std::uint32_t s = 0; s < 2; ++s) {
-    leak.scripts.push_back({{Kind::allocate, s, 40}, {Kind::fill, s}, {Kind::allocate, 2 + s, 100}, {Kind::check, s}});
-    if (s == 0) leak.scripts.back().push_back({Kind::free, 2});  // the rest is still there at the reset
+    leak.scripts.push_back(
+        {{Kind::allocate, s, 40}, {Kind::fill, s}, {Kind::allocate, 2 + s, 100}, {Kind::check, s}});
+    if (s == 0)
+      leak.scripts.back().push_back({Kind::free, 2});  // the rest is still there at the reset
     if (!traits().in_pool) {
       // A heap elsewhere cannot be reset: give everything back.
       leak.scripts.back().push_back({Kind::free, s});
@@ -108,14 +112,18 @@ TEST_P(Conformance, TenThousandResetsAllBeginTheSame) {
 TEST_P(Conformance, CountedTellsWhatWasAskedFor) {
   workloads::ExerciseJob j = job(64 << 10, 1, 1, 4);
   j.counted = true;
-  j.phases = {{{{{Kind::allocate, 0, 100}, {Kind::allocate, 1, 200}, {Kind::free, 0}, {Kind::allocate, 2, 600}}}},
+  j.phases = {{{{{Kind::allocate, 0, 100},
+                 {Kind::allocate, 1, 200},
+                 {Kind::free, 0},
+                 {Kind::allocate, 2, 600}}}},
               {{{{Kind::free, 1}, {Kind::free, 2}}}}};
   const workloads::ExerciseResult result = run(j);
   EXPECT_EQ(result.requests.allocations, 3u);
   EXPECT_EQ(result.requests.deallocations, 3u);
   EXPECT_EQ(result.requests.failures, 0u);
   EXPECT_DOUBLE_EQ(result.requests.mean_bytes, 300);
-  EXPECT_NEAR(result.requests.sigma_bytes, std::sqrt((200 * 200 + 100 * 100 + 300 * 300) / 3.0), 1e-9);
+  EXPECT_NEAR(result.requests.sigma_bytes, std::sqrt((200 * 200 + 100 * 100 + 300 * 300) / 3.0),
+              1e-9);
   EXPECT_EQ(result.requests.high_water_bytes, 800u);
   EXPECT_EQ(result.requests.histogram[7], 1u);
   EXPECT_EQ(result.requests.histogram[8], 1u);
@@ -166,14 +174,18 @@ TEST_P(Conformance, GuardedFindsMisuse) {
     return run(j).guard;
   };
   EXPECT_EQ(errors({{Kind::free, 0}, {Kind::free, 1}}).total(), 0u);
-  const workloads::GuardErrors over = errors({{Kind::overrun, 0}, {Kind::free, 0}, {Kind::free, 1}});
+  const workloads::GuardErrors over =
+      errors({{Kind::overrun, 0}, {Kind::free, 0}, {Kind::free, 1}});
   EXPECT_EQ(over.of(workloads::GuardErrors::Kind::overrun), 1u);
   EXPECT_EQ(over.total(), 1u);
   EXPECT_EQ(over.first, workloads::GuardErrors::Kind::overrun);
   EXPECT_EQ(over.first_bytes, traits().in_pool ? 40u : 56u);  // with Counted's own header
   if (!traits().in_pool) GTEST_SKIP() << "the rest needs blocks inside the pool";
-  EXPECT_EQ(errors({{Kind::underrun, 0}, {Kind::free, 0}}).of(workloads::GuardErrors::Kind::underrun), 1u);
-  const workloads::GuardErrors twice = errors({{Kind::free_keep, 0}, {Kind::free, 0}, {Kind::free, 1}});
+  EXPECT_EQ(
+      errors({{Kind::underrun, 0}, {Kind::free, 0}}).of(workloads::GuardErrors::Kind::underrun),
+      1u);
+  const workloads::GuardErrors twice =
+      errors({{Kind::free_keep, 0}, {Kind::free, 0}, {Kind::free, 1}});
   EXPECT_EQ(twice.of(workloads::GuardErrors::Kind::double_free), 1u);
   EXPECT_EQ(twice.total(), 1u);
   EXPECT_EQ(errors({{Kind::free_wild, 0, 40'008}}).of(workloads::GuardErrors::Kind::foreign), 1u);

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "alloc/allocators/heapwood.hpp"
-#include "workloads/exercise_run.hpp"
 #include "simt/lockstep.hpp"
 #include "tests/alloc/conformance.hpp"
+#include "workloads/exercise_run.hpp"
 
 namespace heapwood::alloc {
 namespace {
@@ -54,7 +54,8 @@ struct Trade : TradeParts {
     for (std::uint32_t i = 0; i < rounds && !warp.aborted(); ++i) {
       const std::uint32_t bytes = draw(draw(8) == 0 ? largest : 100) + 1;
       if (draw(2) == 0) {
-        trade(warp, own, draw, static_cast<std::byte*>(own.allocate(warp, granules_of(bytes))), bytes);
+        trade(warp, own, draw, static_cast<std::byte*>(own.allocate(warp, granules_of(bytes))),
+              bytes);
         continue;
       }
       if (draw(3) == 0) {
@@ -64,7 +65,8 @@ struct Trade : TradeParts {
       const std::uint32_t left = draw(3) == 0 ? 0 : bytes, right = draw(3) == 0 ? 0 : draw(100) + 1;
       const BlockPair blocks = own.allocate_pair(warp, granules_of(left), granules_of(right));
       if (warp.lane() == 0 && blocks.first == nullptr && blocks.second != nullptr) count(*wrong);
-      if (warp.lane() == 0 && blocks.first != nullptr && right != 0 && blocks.second == nullptr) count(*wrong);
+      if (warp.lane() == 0 && blocks.first != nullptr && right != 0 && blocks.second == nullptr)
+        count(*wrong);
       if (left != 0) trade(warp, own, draw, static_cast<std::byte*>(blocks.first), left);
       if (right != 0) trade(warp, own, draw, static_cast<std::byte*>(blocks.second), right);
       warp.sync();
@@ -74,12 +76,15 @@ struct Trade : TradeParts {
   }
 
  private:
-  SIMT_INLINE static std::uint32_t granules_of(std::uint32_t bytes) { return (bytes + granule - 1) / granule; }
+  SIMT_INLINE static std::uint32_t granules_of(std::uint32_t bytes) {
+    return (bytes + granule - 1) / granule;
+  }
   SIMT_INLINE static void count(std::uint64_t& word) {
     simt::atomic_ref<std::uint64_t>(word).fetch_add(1, simt::relaxed);
   }
   template <class Warp, class Own>
-  SIMT_FN void trade(Warp& warp, Own& own, Draw& draw, std::byte* block, std::uint32_t bytes) const {
+  SIMT_FN void trade(Warp& warp, Own& own, Draw& draw, std::byte* block,
+                     std::uint32_t bytes) const {
     if (block == nullptr) {
       if (warp.lane() == 0) count(*refused);
     } else {
@@ -109,7 +114,8 @@ struct Trade : TradeParts {
     warp.sync();
     const std::uint32_t left = draw(100) + 1, right = draw(3) == 0 ? 0 : draw(100) + 1;
     BlockPair blocks;
-    const bool done = own.try_exchange(warp, block, granules_of(bytes), granules_of(left), granules_of(right), blocks);
+    const bool done = own.try_exchange(warp, block, granules_of(bytes), granules_of(left),
+                                       granules_of(right), blocks);
     warp.sync();
     if (done) {
       if (warp.lane() == 0) count(*exchanged);
@@ -131,7 +137,8 @@ struct Trade : TradeParts {
   }
   template <class Warp>
   SIMT_FN void write(Warp& warp, std::byte* block, std::uint32_t bytes) const {
-    for (std::uint32_t k = warp.lane(); k < bytes; k += Warp::width) block[k] = pattern(granule_of(block), k);
+    for (std::uint32_t k = warp.lane(); k < bytes; k += Warp::width)
+      block[k] = pattern(granule_of(block), k);
   }
   template <class Warp>
   SIMT_FN void check(Warp& warp, const std::byte* block, std::uint32_t bytes) const {
@@ -142,7 +149,9 @@ struct Trade : TradeParts {
   SIMT_INLINE std::uint64_t granule_of(const std::byte* block) const {
     return static_cast<std::uint64_t>(block - base) / granule;
   }
-  SIMT_INLINE static std::byte pattern(std::uint64_t at, std::uint32_t k) { return static_cast<std::byte>(at * 7 + k); }
+  SIMT_INLINE static std::byte pattern(std::uint64_t at, std::uint32_t k) {
+    return static_cast<std::byte>(at * 7 + k);
+  }
   template <class Warp, class Own>
   SIMT_FN void release(Warp& warp, Own& own, std::uint64_t slot, bool sized) const {
     const std::uint64_t at = (slot >> 32) - 1;
@@ -177,8 +186,8 @@ struct Drain {
 };
 
 template <class Kernel, class Device>
-void trade(const Device& device, std::size_t pool_bytes, std::uint32_t largest, std::uint32_t rounds, bool tight,
-           const AllocatorOptions& options = {}) {
+void trade(const Device& device, std::size_t pool_bytes, std::uint32_t largest,
+           std::uint32_t rounds, bool tight, const AllocatorOptions& options = {}) {
   constexpr std::uint32_t slot_count = 12;
   constexpr unsigned warps = 4;
   const simt::Memory memory({}, pool_bytes);
@@ -188,8 +197,8 @@ void trade(const Device& device, std::size_t pool_bytes, std::uint32_t largest, 
   counters.fill(0);
   const Heapwood heap = Heapwood::create(pool, options, device);
   for (int launch = 0; launch < 3; ++launch) {
-    device.launch(Kernel{{heap, pool.base, slots.data(), slot_count, rounds, largest, counters.data(),
-                          counters.data() + 1, counters.data() + 2}},
+    device.launch(Kernel{{heap, pool.base, slots.data(), slot_count, rounds, largest,
+                          counters.data(), counters.data() + 1, counters.data() + 2}},
                   warps);
   }
   EXPECT_EQ(counters.download()[0], 0u);
@@ -214,10 +223,13 @@ TEST(Arena, WarpsTradeBlocksOnSimulatedWarps) {
 // Arenas of 32 KiB: pairs that are more than one get runs at once.
 TEST(Arena, WarpsThatStayTradeBlocksOfManyArenas) {
   constexpr std::size_t pool_bytes = std::size_t{400} << 20;
-  trade<Trade>(simt::Cpu({.threads = 4}), pool_bytes, 600'000, 200, false, {.has_persistent_warps = true});
-  trade<Trade>(simt::Lockstep<8>(4), pool_bytes, 200'000, 30, false, {.has_persistent_warps = true});
+  trade<Trade>(simt::Cpu({.threads = 4}), pool_bytes, 600'000, 200, false,
+               {.has_persistent_warps = true});
+  trade<Trade>(simt::Lockstep<8>(4), pool_bytes, 200'000, 30, false,
+               {.has_persistent_warps = true});
   // And of more than a superblock, from the reserve as long as there is one.
-  const AllocatorOptions spare{.has_persistent_warps = true, .spare_bytes_for_warps = pool_bytes / 2};
+  const AllocatorOptions spare{.has_persistent_warps = true,
+                               .spare_bytes_for_warps = pool_bytes / 2};
   trade<Trade>(simt::Cpu({.threads = 4}), pool_bytes, 600'000, 200, false, spare);
   trade<Trade>(simt::Cpu({.threads = 4}), pool_bytes, 1'500'000, 200, false, spare);
   trade<Trade>(simt::Lockstep<8>(2), pool_bytes, 1'500'000, 40, false, spare);
@@ -288,7 +300,9 @@ TEST(Arena, RunsMeetRunsAndNothingIsLost) {
   simt::Buffer<std::uint64_t> slots({}, blocks.size());
   std::vector<std::uint64_t> words;
   for (void* const block : blocks) {
-    words.push_back((static_cast<std::uint64_t>(static_cast<std::byte*>(block) - pool.base) / granule + 1) << 32);
+    words.push_back(
+        (static_cast<std::uint64_t>(static_cast<std::byte*>(block) - pool.base) / granule + 1)
+        << 32);
   }
   slots.upload(words);
   device.launch(Drain{heap, pool.base, slots.data(), static_cast<std::uint32_t>(words.size())}, 1);
@@ -318,7 +332,9 @@ struct Alone {
     if (n > 0) free_all(n - 1);
     n = 0;
     typename Heapwood::Context<Warp> own(heap, warp, scratch);
-    while (bytes != 0 && (blocks[n] = own.allocate(warp, static_cast<std::uint32_t>(bytes / granule))) != nullptr) ++n;
+    while (bytes != 0 &&
+           (blocks[n] = own.allocate(warp, static_cast<std::uint32_t>(bytes / granule))) != nullptr)
+      ++n;
     counts[1] = n;
     own.end(warp);
     free_all(n);
@@ -350,17 +366,20 @@ void gets_everything(std::size_t pool_bytes, std::size_t bytes, const AllocatorO
   }
 }
 TEST(Arena, OneThreadGetsEveryGranuleAndThenOneLargeBlock) {
-  for (const std::size_t pool_bytes : {4096u, 65536u, 100'000u, 1u << 20}) gets_everything(pool_bytes, granule, {});
+  for (const std::size_t pool_bytes : {4096u, 65536u, 100'000u, 1u << 20})
+    gets_everything(pool_bytes, granule, {});
 }
 // The room for runs begins as taken; whoever needs it gets it.
 TEST(Arena, OneThreadGetsTheReserve) {
   constexpr std::size_t pool_bytes = std::size_t{400} << 20;
-  gets_everything(pool_bytes, 32 << 10, {.has_persistent_warps = true, .spare_bytes_for_warps = pool_bytes / 2});
+  gets_everything(pool_bytes, 32 << 10,
+                  {.has_persistent_warps = true, .spare_bytes_for_warps = pool_bytes / 2});
 }
 TEST(Arena, AReserveIsHalfOfWhatIsSpareAtMost) {
   for (const std::size_t mebibytes : {400, 4000, 64 << 10}) {
     for (const std::size_t spare : {std::size_t{0}, mebibytes / 8, mebibytes / 2}) {
-      const arena::Arenas a = arena::Layout::plan({nullptr, mebibytes << 20}, true, spare << 20).arenas;
+      const arena::Arenas a =
+          arena::Layout::plan({nullptr, mebibytes << 20}, true, spare << 20).arenas;
       EXPECT_LE(std::size_t{a.reserve} << a.shift, (spare << 20) / 2);
       if (spare == mebibytes / 2) {
         EXPECT_GT(a.reserve, 0u) << mebibytes;
@@ -371,8 +390,10 @@ TEST(Arena, AReserveIsHalfOfWhatIsSpareAtMost) {
 
 // Each of an H200's 2,112 warps may keep two arenas and leave a third, in pools of 48 MiB and more.
 TEST(Arena, SizesGrowWithThePool) {
-  const auto arena_bytes = [](std::size_t mebibytes, bool has_persistent_warps = false, std::size_t for_warps = 0) {
-    return arena::Layout::plan({nullptr, mebibytes << 20}, has_persistent_warps, for_warps << 20).arenas.arena_bytes();
+  const auto arena_bytes = [](std::size_t mebibytes, bool has_persistent_warps = false,
+                              std::size_t for_warps = 0) {
+    return arena::Layout::plan({nullptr, mebibytes << 20}, has_persistent_warps, for_warps << 20)
+        .arenas.arena_bytes();
   };
   EXPECT_EQ(arena_bytes(1), 512);
   EXPECT_EQ(arena_bytes(8), 4096);
@@ -406,7 +427,8 @@ struct Impatient {
     Heapwood h = heap;
     std::uint64_t n = 0;
     while ((blocks[n] = h.allocate(warp, 256)) != nullptr) ++n;
-    for (std::uint32_t i = 0; i < one_arena; ++i) h.deallocate(warp, blocks[n / 2 - n / 2 % one_arena + i]);
+    for (std::uint32_t i = 0; i < one_arena; ++i)
+      h.deallocate(warp, blocks[n / 2 - n / 2 % one_arena + i]);
     std::uint64_t vain = 0;
     while (vain < n && h.allocate(warp, 256) == nullptr) ++vain;
     counts[0] = n;
@@ -415,7 +437,8 @@ struct Impatient {
 };
 
 TEST(Arena, ASlotThatRefusesLooksAgain) {
-  constexpr std::size_t pool_bytes = 7 << 19;  // 3.5 MiB: arenas of 1 KiB, more than 100 superblocks
+  constexpr std::size_t pool_bytes = 7
+                                     << 19;  // 3.5 MiB: arenas of 1 KiB, more than 100 superblocks
   const simt::Memory memory({}, pool_bytes);
   const Pool pool{memory.data(), pool_bytes};
   const simt::Cpu device({.threads = 1});

@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
-#include "workloads/exercise_run.hpp"
 #include "alloc/primitives/buddy.hpp"
 #include "simt/cpu.hpp"
+#include "workloads/exercise_run.hpp"
 
 namespace heapwood::alloc {
 namespace {
@@ -55,7 +55,8 @@ class Random {
 };
 
 struct Bits {
-  explicit Bits(std::uint32_t units) : shape(RunMap::Shape::plan(units, 0)), words(shape.end(), 0) {}
+  explicit Bits(std::uint32_t units)
+      : shape(RunMap::Shape::plan(units, 0)), words(shape.end(), 0) {}
   RunMap map() { return {words.data(), &shape, &motion}; }
   void give(std::uint32_t unit, std::uint32_t n) {
     Motion none(nullptr);
@@ -83,7 +84,8 @@ TEST(RunMap, RanksAreThoseOfTheLargestAlignedRun) {
   for (std::uint32_t i = 0; i < 2000; ++i) {
     Random random(i);
     std::uint64_t w = ~std::uint64_t{0};
-    for (std::uint32_t clear = random(40); clear > 0; --clear) w &= ~(std::uint64_t{1} << random(64));
+    for (std::uint32_t clear = random(40); clear > 0; --clear)
+      w &= ~(std::uint64_t{1} << random(64));
     if (i % 4 == 0) w &= std::uint64_t{1} << random(64);
     unsigned expected = RunMap::ranks;
     for (unsigned k = 0; k < RunMap::ranks; ++k) {
@@ -169,7 +171,9 @@ class Pages {
         device_(simt::DeviceId{.kind = simt::DeviceKind::cpu, .index = 0, .threads = threads}),
         buddy(Buddy::create(memory_.data(), bytes, page_shift, device_)) {}
 
-  std::uint64_t* motion() { return reinterpret_cast<std::uint64_t*>(memory_.data()); }  // of level 0
+  std::uint64_t* motion() {
+    return reinterpret_cast<std::uint64_t*>(memory_.data());
+  }  // of level 0
   std::size_t offset(const void* block) const {
     return static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory_.data());
   }
@@ -248,11 +252,13 @@ TEST(BuddyAlone, GivesBackWhatIsBehindTheRequest) {
   Pages pages(40 << 20);
   const std::vector<Region> before = pages.regions();
   Caller caller;
-  for (const std::uint32_t n : {1u, 3u, 63u, 64u, 65u, 100u, 127u, 129u, 4095u, 4096u, 4097u, 8191u, 70'000u}) {
+  for (const std::uint32_t n :
+       {1u, 3u, 63u, 64u, 65u, 100u, 127u, 129u, 4095u, 4096u, 4097u, 8191u, 70'000u}) {
     void* block = pages.buddy.allocate(caller, n * page_bytes);
     ASSERT_NE(block, nullptr) << n;
     std::size_t used = 0;
-    for (const Region& region : pages.regions()) used += region.state == Region::State::used ? region.bytes : 0;
+    for (const Region& region : pages.regions())
+      used += region.state == Region::State::used ? region.bytes : 0;
     EXPECT_EQ(used, n * page_bytes);
     pages.buddy.deallocate(block);
     EXPECT_TRUE(same(pages.regions(), before)) << n;

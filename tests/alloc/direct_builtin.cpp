@@ -9,8 +9,8 @@
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/scatter.hpp"
 #include "alloc/allocators/xmalloc.hpp"
-#include "workloads/stress_run.hpp"
 #include "simt/cpu.hpp"
+#include "workloads/stress_run.hpp"
 
 namespace heapwood::alloc {
 namespace {
@@ -36,7 +36,9 @@ TYPED_TEST(Builtin, LargeBlocksLieOutsideThePool) {
     const Pool pool{memory.data(), bytes};
     A a = A::create(pool, {}, this->device);
     const ReleaseAtEnd<A> release(pool, this->id);
-    const auto inside = [&](void* block) { return block >= pool.base && block < pool.base + bytes; };
+    const auto inside = [&](void* block) {
+      return block >= pool.base && block < pool.base + bytes;
+    };
     std::size_t at = 0;
     for (const Region& region : workloads::regions_of(a, this->id)) {
       EXPECT_EQ(region.offset, at);
@@ -57,7 +59,8 @@ TYPED_TEST(Builtin, LargeBlocksLieOutsideThePool) {
     }
     EXPECT_EQ(a.allocate(this->thread, ~std::size_t{0}), nullptr);
     a.deallocate(this->thread, small);
-    for (const Region& region : workloads::regions_of(a, this->id)) EXPECT_NE(region.state, Region::State::used);
+    for (const Region& region : workloads::regions_of(a, this->id))
+      EXPECT_NE(region.state, Region::State::used);
   }
 }
 

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "alloc/allocators/bulk.hpp"
-#include "workloads/exercise_run.hpp"
 #include "simt/cpu.hpp"
 #include "simt/lockstep.hpp"
+#include "workloads/exercise_run.hpp"
 
 namespace heapwood::alloc {
 namespace {
@@ -91,7 +91,8 @@ TYPED_TEST(Bulks, TreeHasNoFalseStarvation) {
     j.phases[1].scripts = {{{Kind::allocate, 0, pages * 256}, {Kind::free, 0}}};
     const workloads::ExerciseResult result = exercise<Tree, TypeParam>(j);
     EXPECT_EQ(result.failures, 0u) << n << " pages a block";
-    EXPECT_EQ(free_sizes(result.phases[1].regions), free_sizes(result.initial)) << n << " pages a block";
+    EXPECT_EQ(free_sizes(result.phases[1].regions), free_sizes(result.initial))
+        << n << " pages a block";
   }
 }
 
@@ -108,7 +109,8 @@ TYPED_TEST(Bulks, TreePromisesWhatIsBehindABlock) {
     j.phases[0].scripts.push_back(ops);
   }
   const workloads::ExerciseResult result = exercise<Tree, TypeParam>(j);
-  for (const workloads::OpResult& r : result.phases[0].ops[0]) EXPECT_NE(r.offset, workloads::OpResult::failed);
+  for (const workloads::OpResult& r : result.phases[0].ops[0])
+    EXPECT_NE(r.offset, workloads::OpResult::failed);
 }
 
 // Random sizes; in the end the blocks are what they were in the beginning, or become so for who needs that.
@@ -118,14 +120,18 @@ TYPED_TEST(Bulks, TreeMergesAllInTheEnd) {
     workloads::ExerciseJob j = TestFixture::job(pool_of(100), slots);
     j.phases.resize(3);
     std::uint32_t state = seed;
-    const auto random = [&](std::uint32_t below) { return (state = state * 1664525u + 1013904223u) / 65536u % below; };
+    const auto random = [&](std::uint32_t below) {
+      return (state = state * 1664525u + 1013904223u) / 65536u % below;
+    };
     for (std::uint32_t s = 0; s < TestFixture::scripts; ++s) {
       std::vector<workloads::Op> mix;
-      for (int i = 0; i < 300; ++i) mix.push_back({Kind::exchange, random(slots), 1 + random(256 << random(5))});
+      for (int i = 0; i < 300; ++i)
+        mix.push_back({Kind::exchange, random(slots), 1 + random(256 << random(5))});
       j.phases[0].scripts.push_back(mix);
       j.phases[1].scripts.emplace_back();
     }
-    for (std::uint32_t i = 0; i < slots; ++i) j.phases[1].scripts[i % TestFixture::scripts].push_back({Kind::free, i});
+    for (std::uint32_t i = 0; i < slots; ++i)
+      j.phases[1].scripts[i % TestFixture::scripts].push_back({Kind::free, i});
     j.phases[2].scripts = {{{Kind::allocate, 0, 64 * 256}, {Kind::free, 0}}};
     const workloads::ExerciseResult result = exercise<Tree, TypeParam>(j);
     EXPECT_EQ(result.mismatches, 0u);
@@ -136,7 +142,8 @@ TYPED_TEST(Bulks, TreeMergesAllInTheEnd) {
 
 // Fills a pool with blocks of one size.
 TYPED_TEST(Bulks, SmallBlocksNeverLookLikePages) {
-  constexpr std::size_t pool = TestFixture::lanes == 1 ? 1 << 20 : 1 << 16, page = pool / 256 < 512 ? 512 : 4096;
+  constexpr std::size_t pool = TestFixture::lanes == 1 ? 1 << 20 : 1 << 16,
+                        page = pool / 256 < 512 ? 512 : 4096;
   for (std::uint32_t bytes = 16; bytes <= page / 4; bytes *= 4) {
     const std::uint32_t each = pool / 16 * 15 / bytes / TestFixture::scripts;
     workloads::ExerciseJob j = TestFixture::job(pool, each * TestFixture::scripts);
@@ -153,14 +160,16 @@ TYPED_TEST(Bulks, SmallBlocksNeverLookLikePages) {
       j.phases[1].scripts.push_back(drain);
     }
     const workloads::ExerciseResult before = exercise<Bulk, TypeParam>(TestFixture::job(pool, 1));
-    for (const std::size_t size : free_sizes(before.initial)) largest = std::max<std::uint64_t>(largest, size);
+    for (const std::size_t size : free_sizes(before.initial))
+      largest = std::max<std::uint64_t>(largest, size);
     // All comes back for who needs it.
     j.phases[2].scripts = {{{Kind::allocate, 0, largest}, {Kind::free, 0}}};
     const workloads::ExerciseResult result = exercise<Bulk, TypeParam>(j);
     EXPECT_EQ(result.mismatches, 0u) << bytes;
     EXPECT_NE(result.phases[2].ops[0][0].offset, workloads::OpResult::failed) << bytes;
 
-    const std::size_t memory = result.initial[0].bytes + result.initial[1].bytes;  // the heads; pages are behind them
+    const std::size_t memory =
+        result.initial[0].bytes + result.initial[1].bytes;  // the heads; pages are behind them
     std::size_t served = 0, pages = 0;
     std::set<std::uint64_t> seen;
     for (const auto& ops : result.phases[0].ops) {

@@ -7,10 +7,10 @@
 #include "alloc/allocators/cmmalloc.hpp"
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/scatter.hpp"
-#include "workloads/exercise_run.hpp"
 #include "simt/cpu.hpp"
 #include "simt/lockstep.hpp"
 #include "tests/alloc/conformance.hpp"
+#include "workloads/exercise_run.hpp"
 
 namespace heapwood::alloc::test {
 
@@ -30,7 +30,8 @@ workloads::ExerciseJob job_of(std::size_t pool, std::uint32_t slots) {
 workloads::ExercisePhase freeing(std::uint32_t slots) {
   workloads::ExercisePhase phase;
   phase.scripts.resize(scripts);
-  for (std::uint32_t slot = 0; slot < slots; ++slot) phase.scripts[slot % scripts].push_back({Kind::free, slot});
+  for (std::uint32_t slot = 0; slot < slots; ++slot)
+    phase.scripts[slot % scripts].push_back({Kind::free, slot});
   return phase;
 }
 
@@ -46,8 +47,9 @@ struct Sums {
     for (unsigned round = 0; round < 100; ++round) {
       if ((warp.lane() + round) % 5 == 0) continue;
       LaneGroup<Warp> group(warp, warp.together(total + warp.lane() % 2));
-      const std::uint32_t before =
-          group.once([&] { return simt::atomic_ref<std::uint32_t>(*total).fetch_add(group.size(), simt::relaxed); });
+      const std::uint32_t before = group.once([&] {
+        return simt::atomic_ref<std::uint32_t>(*total).fetch_add(group.size(), simt::relaxed);
+      });
       bool right = group.join(std::uint64_t{1} << (group.rank() * 9)) == ones(group.size());
       right &= before == group.once([&] { return before; }) && group.rank() < group.size();
       const bool side = group.rank() < 2;
@@ -138,7 +140,8 @@ TYPED_TEST(GroupedLanes, TakeEveryBlockOnce) {
         left += r.state == Region::State::free && r.offset < pool / 2 && r.bytes >= bytes;
       }
       EXPECT_EQ(left, 0u) << bytes;
-      EXPECT_EQ(result.phases[phase].ops[0].back().offset, workloads::OpResult::failed) << "the pool is too large for this test";
+      EXPECT_EQ(result.phases[phase].ops[0].back().offset, workloads::OpResult::failed)
+          << "the pool is too large for this test";
     }
     EXPECT_EQ(bytes_in(result.phases[5].regions, Region::State::used), 0u);
   }
@@ -156,7 +159,8 @@ TYPED_TEST(GroupedLanes, MixWithOthers) {
         mix.scripts.emplace_back();
         for (int i = 0; i < 200; ++i) {
           const bool frees = random(3) == 0;
-          mix.scripts[s].push_back({frees ? Kind::free : Kind::exchange, random(slots), 16u + 60u * random(sizes)});
+          mix.scripts[s].push_back(
+              {frees ? Kind::free : Kind::exchange, random(slots), 16u + 60u * random(sizes)});
         }
       }
       j.phases = {mix, freeing(slots)};

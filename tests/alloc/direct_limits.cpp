@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <thread>
 
-#include "workloads/stress_run.hpp"
 #include "simt/cpu.hpp"
+#include "workloads/stress_run.hpp"
 
 namespace heapwood::alloc {
 namespace {
@@ -18,7 +18,8 @@ std::atomic<int> taken, returned;
 
 // Each call takes a millisecond; it refuses nothing.
 struct SlowHeap {
-  static constexpr AllocatorTraits traits{.id = "slow", .label = "SlowHeap", .paper = "", .note = "", .in_pool = false};
+  static constexpr AllocatorTraits traits{
+      .id = "slow", .label = "SlowHeap", .paper = "", .note = "", .in_pool = false};
 
   template <class Device>
   static SlowHeap create(Pool, const AllocatorOptions&, const Device&) {
@@ -62,7 +63,8 @@ class Limits : public testing::Test {
 };
 
 TEST_F(Limits, OneAllocationAThread) {
-  for (const workloads::StressTest test : {workloads::StressTest::each, workloads::StressTest::mixed}) {
+  for (const workloads::StressTest test :
+       {workloads::StressTest::each, workloads::StressTest::mixed}) {
     workloads::StressJob j = job(test, 100000);
     j.seconds = 0.05;
     EXPECT_THROW((workloads::StressRun<SlowHeap, simt::Cpu>(device_, j).run()), simt::Stopped);
@@ -79,16 +81,19 @@ TEST_F(Limits, InALaterRound) {
 TEST_F(Limits, Utilization) {
   workloads::StressJob j = job(workloads::StressTest::utilization, 4);
   j.run_seconds = 0.1;
-  const workloads::StressResult result = workloads::StressSpace<SlowHeap, simt::Cpu>(device_, j).run();
+  const workloads::StressResult result =
+      workloads::StressSpace<SlowHeap, simt::Cpu>(device_, j).run();
   EXPECT_TRUE(result.out_of_time);
   EXPECT_EQ(result.steps.at(0).blocks, static_cast<std::uint64_t>(taken.load()));
 }
 
 TEST_F(Limits, RangeAndChurn) {
-  for (const workloads::StressTest test : {workloads::StressTest::range, workloads::StressTest::churn}) {
+  for (const workloads::StressTest test :
+       {workloads::StressTest::range, workloads::StressTest::churn}) {
     workloads::StressJob j = job(test, 40);
     j.run_seconds = 0.3;
-    const workloads::StressResult result = workloads::StressSpace<SlowHeap, simt::Cpu>(device_, j).run();
+    const workloads::StressResult result =
+        workloads::StressSpace<SlowHeap, simt::Cpu>(device_, j).run();
     EXPECT_TRUE(result.out_of_time);
     EXPECT_GT(result.steps.size(), 0u);
     EXPECT_LT(result.steps.size(), 100u);

@@ -4,6 +4,8 @@
 
 namespace heapwood::alloc::test {
 
-void append_lockstep(std::vector<Target>& list) { append_all<simt::Lockstep<4>>(list, "_lockstep", {}); }
+void append_lockstep(std::vector<Target>& list) {
+  append_all<simt::Lockstep<4>>(list, "_lockstep", {});
+}
 
 }  // namespace heapwood::alloc::test

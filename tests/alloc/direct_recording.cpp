@@ -38,9 +38,9 @@ TEST(Recording, AnEventKeepsWhatWasPutIn) {
 }
 
 TEST(Recording, ReplayFindsEveryLife) {
-  const std::vector<RecordedEvent> events = {event(Kind::allocate, 0, 40), event(Kind::allocate, 64, 16),
-                                             event(Kind::free, 0),         event(Kind::allocate, 0, 16),
-                                             event(Kind::free, 32),        event(Kind::inner, 0)};
+  const std::vector<RecordedEvent> events = {
+      event(Kind::allocate, 0, 40), event(Kind::allocate, 64, 16), event(Kind::free, 0),
+      event(Kind::allocate, 0, 16), event(Kind::free, 32),         event(Kind::inner, 0)};
   const workloads::Replay r = workloads::replay(events, Frees::individually);
   ASSERT_EQ(r.blocks.size(), 3u);
   EXPECT_EQ(r.blocks[0].released, 2u);
@@ -56,8 +56,8 @@ TEST(Recording, ReplayFindsEveryLife) {
 }
 
 TEST(Recording, ReplaySeesMemoryHandedOutTwice) {
-  const std::vector<RecordedEvent> events = {event(Kind::allocate, 32, 32), event(Kind::allocate, 48, 64),
-                                             event(Kind::allocate, 16, 16)};
+  const std::vector<RecordedEvent> events = {
+      event(Kind::allocate, 32, 32), event(Kind::allocate, 48, 64), event(Kind::allocate, 16, 16)};
   EXPECT_EQ(workloads::replay(events, Frees::individually).overlaps, 1u);
   // What was given back to an allocator that never frees keeps its memory, until that comes round.
   const std::vector<RecordedEvent> round = {event(Kind::allocate, 0, 32), event(Kind::free, 0),
@@ -70,8 +70,9 @@ TEST(Recording, ReplaySeesMemoryHandedOutTwice) {
 }
 
 TEST(Recording, GapsAreWhatLiesBetween) {
-  const std::vector<RecordedEvent> events = {event(Kind::allocate, 16, 20), event(Kind::allocate, 64, 16),
-                                             event(Kind::free, 16), event(Kind::free, 64)};
+  const std::vector<RecordedEvent> events = {event(Kind::allocate, 16, 20),
+                                             event(Kind::allocate, 64, 16), event(Kind::free, 16),
+                                             event(Kind::free, 64)};
   workloads::Replayer replayer(Frees::individually, 128);
   std::vector<workloads::Gaps> g{replayer.gaps()};
   for (const RecordedEvent& e : events) {
@@ -123,7 +124,8 @@ TEST(Recording, GapsAreThoseOfAPoolOfBytes) {
       replayer.add(event(Kind::free, at * granule));
     } else if (at + size <= granules &&
                std::all_of(owner.begin() + static_cast<std::ptrdiff_t>(at),
-                           owner.begin() + static_cast<std::ptrdiff_t>(at + size), [](int o) { return o == 0; })) {
+                           owner.begin() + static_cast<std::ptrdiff_t>(at + size),
+                           [](int o) { return o == 0; })) {
       std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(at), size, 1);
       live[at] = size;
       mark = std::max(mark, at + size);
@@ -197,7 +199,8 @@ struct ChurnRun {
 
 template <class A>
 ChurnRun churn(unsigned threads, unsigned rounds, std::size_t capacity) {
-  const simt::DeviceId id{.kind = simt::DeviceKind::cpu, .index = 0, .threads = static_cast<int>(threads)};
+  const simt::DeviceId id{
+      .kind = simt::DeviceKind::cpu, .index = 0, .threads = static_cast<int>(threads)};
   const simt::Cpu device(id);
   const std::size_t bytes = std::size_t{8} << 20;
   const simt::Memory memory(id, bytes);
@@ -302,7 +305,8 @@ TEST(Recorded, BlocksOfAtomicMallocCoverItsUsedRegion) {
     EXPECT_EQ(block.died, workloads::never);
     sum += padded(block.bytes);
   }
-  for (const alloc::Region& region : run.regions) used += region.state == alloc::Region::State::used ? region.bytes : 0;
+  for (const alloc::Region& region : run.regions)
+    used += region.state == alloc::Region::State::used ? region.bytes : 0;
   EXPECT_EQ(sum, used);
 }
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "alloc/allocators/heapwood.hpp"
-#include "workloads/exercise_run.hpp"
 #include "simt/lockstep.hpp"
 #include "tests/alloc/conformance.hpp"
+#include "workloads/exercise_run.hpp"
 
 namespace heapwood::alloc {
 namespace {
@@ -24,21 +24,27 @@ struct Inside {
   arena::SharedArenas shared;
 
   explicit Inside(Pool pool) : shared(arena::Layout::plan(pool)) {}
-  SIMT_INLINE Slot slot(std::uint32_t i) const { return Slot(shared.slot_word(i).load(simt::relaxed)); }
-  SIMT_INLINE bool refusing(Slot slot, std::uint32_t n) const { return slot.arena() == Slot::no_arena - n; }
+  SIMT_INLINE Slot slot(std::uint32_t i) const {
+    return Slot(shared.slot_word(i).load(simt::relaxed));
+  }
+  SIMT_INLINE bool refusing(Slot slot, std::uint32_t n) const {
+    return slot.arena() == Slot::no_arena - n;
+  }
   // Pieces of all searches so far.
   SIMT_INLINE std::uint32_t pieces() const {
     return arena::Arenas::Word(*shared.arenas.search_tickets).load(simt::relaxed);
   }
   std::uint64_t arena_of(const void* block) const {
-    return static_cast<std::uint64_t>(static_cast<const std::byte*>(block) - shared.arenas.memory) >>
+    return static_cast<std::uint64_t>(static_cast<const std::byte*>(block) -
+                                      shared.arenas.memory) >>
            shared.arenas.shift;
   }
   // Blocks of n granules for which there is room in slots.
   std::uint64_t room(std::uint32_t n) const {
     std::uint64_t blocks = 0;
     for (std::uint32_t i = 0; i <= shared.slot_mask; ++i) {
-      if (slot(i).granules() <= shared.arenas.granules()) blocks += (shared.arenas.granules() - slot(i).granules()) / n;
+      if (slot(i).granules() <= shared.arenas.granules())
+        blocks += (shared.arenas.granules() - slot(i).granules()) / n;
     }
     return blocks;
   }
@@ -127,7 +133,8 @@ TEST_F(ArenaRefusals, EndWhenAnArenaIsFreed) {
     fill(warp, large);
     const std::uint32_t groups = inside.shared.arenas.superblocks;
     for (std::uint32_t turn = 0; turn < 20; ++turn) {
-      for (std::uint32_t i = 0; i < turn * 7; ++i) EXPECT_EQ(heap.allocate(warp, large * granule), nullptr);
+      for (std::uint32_t i = 0; i < turn * 7; ++i)
+        EXPECT_EQ(heap.allocate(warp, large * granule), nullptr);
       const std::size_t in_arena = 4, first = blocks.size() / 2 / in_arena * in_arena;
       for (std::size_t i = 0; i < in_arena; ++i) heap.deallocate(warp, blocks[first + i]);
       std::uint32_t vain = 0;
@@ -135,7 +142,8 @@ TEST_F(ArenaRefusals, EndWhenAnArenaIsFreed) {
       while ((block = heap.allocate(warp, large * granule)) == nullptr && vain <= groups) ++vain;
       EXPECT_LE(vain, groups);
       blocks[first] = block;
-      for (std::size_t i = 1; i < in_arena; ++i) blocks[first + i] = heap.allocate(warp, large * granule);
+      for (std::size_t i = 1; i < in_arena; ++i)
+        blocks[first + i] = heap.allocate(warp, large * granule);
       for (std::size_t i = 0; i < in_arena; ++i) ASSERT_NE(blocks[first + i], nullptr);
     }
   });
@@ -244,7 +252,8 @@ void crowd(const Device& device, unsigned warps, std::uint32_t requests) {
   alone.launch(Kernel<decltype(fill)>{fill}, 1);
   device.launch(Crowd{heap, Inside(pool), requests, counters.data(), counters.data() + 1}, warps);
   EXPECT_EQ(counters.download()[0], 0u);
-  EXPECT_GT(counters.download()[1], requests / 4);  // of four or two warps, who may run one after another
+  EXPECT_GT(counters.download()[1],
+            requests / 4);  // of four or two warps, who may run one after another
   alone.launch(Kernel<decltype(give_back)>{give_back}, 1);
   EXPECT_EQ(test::bytes_in(workloads::regions_of(heap, {}), Region::State::used), 0u);
 }
@@ -257,7 +266,8 @@ TEST(ArenaRefusalsBesideASlot, AreCountedFromAVainSearch) {
   std::uint64_t word = arena::Refusals::none;
   const arena::Refusals refusals(word);
   constexpr std::uint32_t some = arena::Refusals::recorded, most = 100;
-  for (const std::uint32_t requests : {1u, 1u << 31, 1u << 31, 5u}) EXPECT_EQ(refusals.refuse(7, requests, most), 0u);
+  for (const std::uint32_t requests : {1u, 1u << 31, 1u << 31, 5u})
+    EXPECT_EQ(refusals.refuse(7, requests, most), 0u);
   refusals.record_failed_search(8);
   EXPECT_EQ(refusals.refuse(8, 1, most), some | 1u);
   EXPECT_EQ(refusals.refuse(7, 1, most), some);

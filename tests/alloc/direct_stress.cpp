@@ -4,8 +4,8 @@
 
 #include "alloc/allocators/cfmmalloc.hpp"
 #include "alloc/allocators/cmalloc.hpp"
-#include "workloads/stress_run.hpp"
 #include "simt/lockstep.hpp"
+#include "workloads/stress_run.hpp"
 
 namespace heapwood::alloc {
 namespace {
@@ -17,7 +17,8 @@ void expect_all_served() {
   const simt::Lockstep<4> device(4);
   for (const unsigned lanes : {1u, 4u, 32u}) {
     for (const workloads::StressTest test :
-         {workloads::StressTest::alloc_dealloc, workloads::StressTest::cycle, workloads::StressTest::probability, workloads::StressTest::each}) {
+         {workloads::StressTest::alloc_dealloc, workloads::StressTest::cycle,
+          workloads::StressTest::probability, workloads::StressTest::each}) {
       for (const bool touch : {false, true}) {
         workloads::StressJob job;
         job.pool = {memory.data(), pool_bytes};
@@ -30,7 +31,8 @@ void expect_all_served() {
         const workloads::StressResult result = stress<A>(device, job);
         EXPECT_EQ(result.counts.failures + result.split_failures + result.damaged, 0u);
         if (test != workloads::StressTest::probability) {
-          EXPECT_EQ(result.counts.allocations, job.threads * (test == workloads::StressTest::cycle ? 3u : 1u));
+          EXPECT_EQ(result.counts.allocations,
+                    job.threads * (test == workloads::StressTest::cycle ? 3u : 1u));
           EXPECT_EQ(result.counts.deallocations, result.counts.allocations);
         }
         job.inspect = true;
@@ -46,9 +48,12 @@ void expect_space_used() {
   constexpr std::size_t pool_bytes = 1 << 18;
   const simt::Memory memory({}, pool_bytes);
   const simt::Lockstep<4> device(4);
-  for (const workloads::StressTest test : {workloads::StressTest::mixed, workloads::StressTest::utilization, workloads::StressTest::range, workloads::StressTest::churn}) {
+  for (const workloads::StressTest test :
+       {workloads::StressTest::mixed, workloads::StressTest::utilization,
+        workloads::StressTest::range, workloads::StressTest::churn}) {
     workloads::StressJob job;
-    job.pool = {memory.data(), test == workloads::StressTest::utilization ? pool_bytes / 16 : pool_bytes};
+    job.pool = {memory.data(),
+                test == workloads::StressTest::utilization ? pool_bytes / 16 : pool_bytes};
     job.test = test;
     job.lanes = 4;
     job.threads = 14;

@@ -26,8 +26,8 @@
 #include "alloc/allocators/ouroboros_p_vl.hpp"
 #include "alloc/allocators/scatter.hpp"
 #include "alloc/allocators/xmalloc.hpp"
-#include "workloads/exercise_run.hpp"
 #include "tests/alloc/targets.hpp"
+#include "workloads/exercise_run.hpp"
 
 namespace heapwood::alloc::test {
 
@@ -47,12 +47,13 @@ void append(std::vector<Target>& list, const std::string& suffix, const simt::De
 }
 
 template <class Device>
-void append_all(std::vector<Target>& list, const std::string& suffix, const simt::DeviceId& device) {
-  append<Device, Atomic, AwMalloc, AwMallocSafe, CMalloc, CMallocR, CfMalloc, CmMalloc, CfmMalloc, Scatter, Halloc,
-         XMalloc, OuroborosPS, OuroborosPVA, OuroborosPVL, OuroborosCS, OuroborosCVL, Fdg, Bulk, Heapwood, CudaMalloc>(
-      list, suffix, device);
-  append<Device, AwMallocSafe::WithBuiltin, Scatter::WithBuiltin, Halloc::WithBuiltin, XMalloc::WithBuiltin>(
-      list, "_builtin" + suffix, device);
+void append_all(std::vector<Target>& list, const std::string& suffix,
+                const simt::DeviceId& device) {
+  append<Device, Atomic, AwMalloc, AwMallocSafe, CMalloc, CMallocR, CfMalloc, CmMalloc, CfmMalloc,
+         Scatter, Halloc, XMalloc, OuroborosPS, OuroborosPVA, OuroborosPVL, OuroborosCS,
+         OuroborosCVL, Fdg, Bulk, Heapwood, CudaMalloc>(list, suffix, device);
+  append<Device, AwMallocSafe::WithBuiltin, Scatter::WithBuiltin, Halloc::WithBuiltin,
+         XMalloc::WithBuiltin>(list, "_builtin" + suffix, device);
 }
 
 void append_serial(std::vector<Target>& list);

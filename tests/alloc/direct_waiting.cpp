@@ -125,7 +125,8 @@ void take_all(bool bulk, std::uint32_t each, std::uint32_t most_batches) {
   EXPECT_EQ(successes, std::min(wanted, there));
   for (const std::uint32_t n : given) EXPECT_LE(n, 1u);
   if (wanted < there) {
-    const std::int64_t left = bulk ? BulkSemaphore::available(word) : static_cast<std::int64_t>(word);
+    const std::int64_t left =
+        bulk ? BulkSemaphore::available(word) : static_cast<std::int64_t>(word);
     EXPECT_EQ(left, std::int64_t{std::min(batches, most_batches)} * Taker::batch - wanted);
   }
 }
@@ -212,7 +213,8 @@ struct Replacer : Bare {
       } else {
         const std::uint32_t section = rcu.enter();
         const std::uint32_t seen = atomic_ref<std::uint32_t>(*current).load(simt::acquire);
-        if (seen != 0 && alive[seen - 1] != 1) atomic_ref<std::uint32_t>(counts[1]).fetch_add(1, simt::relaxed);
+        if (seen != 0 && alive[seen - 1] != 1)
+          atomic_ref<std::uint32_t>(counts[1]).fetch_add(1, simt::relaxed);
         rcu.leave(section);
       }
     }
@@ -308,7 +310,8 @@ TYPED_TEST(Waiting, CollectiveMutexHasOneOwningSet) {
   k.wrong = &wrong;
   k.rounds = 300;
   TestFixture::run(k);
-  EXPECT_EQ(std::accumulate(counted.begin(), counted.end(), std::uint64_t{0}), 300u * TestFixture::lanes);
+  EXPECT_EQ(std::accumulate(counted.begin(), counted.end(), std::uint64_t{0}),
+            300u * TestFixture::lanes);
   EXPECT_EQ(wrong, 0u);
   EXPECT_EQ(mutex, 0u);
 }

@@ -11,10 +11,10 @@
 #include "alloc/allocators/ouroboros_p_s.hpp"
 #include "alloc/allocators/ouroboros_p_va.hpp"
 #include "alloc/allocators/ouroboros_p_vl.hpp"
-#include "workloads/exercise_run.hpp"
 #include "simt/cpu.hpp"
 #include "simt/memory.hpp"
 #include "tests/alloc/conformance.hpp"
+#include "workloads/exercise_run.hpp"
 
 namespace heapwood::alloc::test {
 
@@ -22,7 +22,9 @@ namespace {
 
 const simt::DeviceId threads{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 4};
 
-std::size_t free_bytes(const std::vector<Region>& regions) { return bytes_in(regions, Region::State::free); }
+std::size_t free_bytes(const std::vector<Region>& regions) {
+  return bytes_in(regions, Region::State::free);
+}
 
 // The regions of a pool that nobody has used.
 template <class A>
@@ -37,7 +39,8 @@ std::vector<Region> fresh(std::size_t pool) {
 // Threads race with blocks of up to `largest` bytes; everything is freed; one thread asks for `bytes` until it is
 // refused; everything is freed.
 template <class A>
-workloads::ExerciseResult race_and_fill(std::size_t pool, std::uint32_t largest, std::uint64_t bytes) {
+workloads::ExerciseResult race_and_fill(std::size_t pool, std::uint32_t largest,
+                                        std::uint64_t bytes) {
   constexpr std::uint32_t warps = 4, slots = 300;
   workloads::ExerciseJob j;
   j.device = threads;
@@ -49,7 +52,8 @@ workloads::ExerciseResult race_and_fill(std::size_t pool, std::uint32_t largest,
   for (std::uint32_t s = 0; s < warps; ++s) {
     Random random(bytes * 10 + s);
     std::vector<workloads::Op> mix, drain;
-    for (int i = 0; i < 4000; ++i) mix.push_back({Kind::exchange, random(slots), random(largest + 1)});
+    for (int i = 0; i < 4000; ++i)
+      mix.push_back({Kind::exchange, random(slots), random(largest + 1)});
     for (std::uint32_t i = s; i < slots; i += warps) drain.push_back({Kind::free, i});
     j.phases[0].scripts.push_back(mix);
     j.phases[1].scripts.push_back(drain);
@@ -68,7 +72,8 @@ workloads::ExerciseResult race_and_fill(std::size_t pool, std::uint32_t largest,
 
 template <class A>
 class OuroborosVariants : public testing::Test {};
-using All = testing::Types<OuroborosPS, OuroborosPVA, OuroborosPVL, OuroborosCS, OuroborosCVA, OuroborosCVL>;
+using All = testing::Types<OuroborosPS, OuroborosPVA, OuroborosPVL, OuroborosCS, OuroborosCVA,
+                           OuroborosCVL>;
 TYPED_TEST_SUITE(OuroborosVariants, All);
 
 // 16 bytes at most are of one class: its pages pass through the queue, several times its length.
@@ -77,7 +82,8 @@ TYPED_TEST(OuroborosVariants, EveryPageOfAClassCanBeHadAgain) {
   const workloads::ExerciseResult r = race_and_fill<TypeParam>(pool, 16, 16);
   EXPECT_EQ(r.mismatches, 0u);
   EXPECT_EQ(bytes_in(r.phases[1].regions, Region::State::used), 0u);
-  EXPECT_EQ(r.phases[2].ops[0].back().offset, workloads::OpResult::failed) << "the pool is too large for this test";
+  EXPECT_EQ(r.phases[2].ops[0].back().offset, workloads::OpResult::failed)
+      << "the pool is too large for this test";
   // The last chunk may find no memory for its place in the queue.
   EXPECT_LE(free_bytes(r.phases[2].regions), chunk);
   EXPECT_EQ(bytes_in(r.phases[3].regions, Region::State::used), 0u);
@@ -94,7 +100,8 @@ TYPED_TEST(OuroborosChunks, ChunksServeOtherClassesWhenTheyAreEmpty) {
     const workloads::ExerciseResult r = race_and_fill<TypeParam>(pool, 256, bytes);
     EXPECT_EQ(r.mismatches, 0u);
     EXPECT_EQ(bytes_in(r.phases[1].regions, Region::State::used), 0u);
-    EXPECT_EQ(r.phases[2].ops[0].back().offset, workloads::OpResult::failed) << "the pool is too large for this test";
+    EXPECT_EQ(r.phases[2].ops[0].back().offset, workloads::OpResult::failed)
+        << "the pool is too large for this test";
     EXPECT_LE(free_bytes(r.phases[2].regions), chunk) << bytes;
     EXPECT_EQ(bytes_in(r.phases[3].regions, Region::State::used), 0u);
   }
@@ -122,8 +129,9 @@ TYPED_TEST(OuroborosVariants, SmallAndLargeRequestsShareThePool) {
     return list;
   };
   const auto served = [](const auto& phase) {
-    return std::count_if(phase.ops[0].begin(), phase.ops[0].end(),
-                         [](const workloads::OpResult& r) { return r.offset != workloads::OpResult::failed; });
+    return std::count_if(
+        phase.ops[0].begin(), phase.ops[0].end(),
+        [](const workloads::OpResult& r) { return r.offset != workloads::OpResult::failed; });
   };
   j.phases = {{{ops(pool / half_chunk, Kind::exchange, half_chunk)}},
               {{ops(pool / half_chunk, Kind::free, 0)}},
@@ -155,9 +163,12 @@ struct LargeThenPages {
 
   // Not by memset(): ThreadSanitizer does not see the stores that GCC makes of that.
   static void write(void* block, std::size_t bytes, std::uint32_t value) {
-    for (std::size_t i = 0; i < bytes / sizeof(value); ++i) static_cast<std::uint32_t*>(block)[i] = value;
+    for (std::size_t i = 0; i < bytes / sizeof(value); ++i)
+      static_cast<std::uint32_t*>(block)[i] = value;
   }
-  std::uint32_t& chunk(void* block) const { return was_large[(static_cast<std::byte*>(block) - base) / 256]; }
+  std::uint32_t& chunk(void* block) const {
+    return was_large[(static_cast<std::byte*>(block) - base) / 256];
+  }
 
   template <class Warp>
   void operator()(Warp& warp, Scratch&) const {
@@ -194,7 +205,9 @@ TYPED_TEST(OuroborosVariants, PagesOfLargeBlocksAreHandedOver) {
   simt::Buffer<std::uint32_t> words(threads, pool / 256 + 2);
   words.fill(0);
   const auto a = TypeParam::create({memory.data(), pool}, {}, device);
-  device.launch(LargeThenPages<TypeParam>{a, memory.data(), words.data(), words.data() + 2, words.data() + 1}, 3);
+  device.launch(
+      LargeThenPages<TypeParam>{a, memory.data(), words.data(), words.data() + 2, words.data() + 1},
+      3);
   EXPECT_EQ(words.download()[1], 1u);
 }
 

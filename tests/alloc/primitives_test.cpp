@@ -11,9 +11,9 @@
 #include "alloc/allocators/cfmmalloc.hpp"
 #include "alloc/allocators/cmalloc.hpp"
 #include "alloc/allocators/cmmalloc.hpp"
-#include "workloads/exercise_run.hpp"
 #include "alloc/primitives/buddy.hpp"
 #include "simt/cpu.hpp"
+#include "workloads/exercise_run.hpp"
 
 namespace heapwood::alloc {
 
@@ -84,7 +84,8 @@ void expect_exact_out_of_memory(std::size_t pool, std::uint64_t bytes) {
   const workloads::ExerciseResult result = exercise<A, simt::Cpu>(j);
   std::uint64_t held = 0, failed = 0, wrong = 0;
   for (const auto& script : result.phases[0].ops) {
-    for (const workloads::OpResult& op : script) (op.offset == workloads::OpResult::failed ? failed : held) += 1;
+    for (const workloads::OpResult& op : script)
+      (op.offset == workloads::OpResult::failed ? failed : held) += 1;
   }
   ASSERT_GT(failed, 0u) << "the pool is too large for this test";
   ASSERT_GT(held, 20u);

@@ -12,8 +12,10 @@ TEST(Registers, HeapwoodLeavesRoomForManyWarps) {
   const registry::RegisteredAllocator* heapwood = registry::find("heapwood");
   ASSERT_NE(heapwood, nullptr);
   const Target target = targets().front();
-  const registry::CompiledAllocator* compiled = target.unusable.empty() ? heapwood->on(target.device.kind) : nullptr;
-  if (compiled == nullptr || compiled->device == simt::DeviceKind::cpu) GTEST_SKIP() << "only GPUs have registers";
+  const registry::CompiledAllocator* compiled =
+      target.unusable.empty() ? heapwood->on(target.device.kind) : nullptr;
+  if (compiled == nullptr || compiled->device == simt::DeviceKind::cpu)
+    GTEST_SKIP() << "only GPUs have registers";
   const registry::CallUse use = compiled->call_use(target.device, false, LargeBackend::buddy);
   ASSERT_TRUE(use.own.has_value());
   EXPECT_LE(use.own->registers, 40u);

@@ -14,8 +14,9 @@ namespace heapwood::alloc {
 using State = Region::State;
 
 TEST(Fragmentation, IsThePapersDefinition) {
-  const std::vector<Region> regions = {{0, 64, State::metadata}, {64, 32, State::used},  {96, 64, State::used},
-                                       {160, 48, State::free},   {208, 16, State::held}, {224, 16, State::free}};
+  const std::vector<Region> regions = {{0, 64, State::metadata}, {64, 32, State::used},
+                                       {96, 64, State::used},    {160, 48, State::free},
+                                       {208, 16, State::held},   {224, 16, State::free}};
   std::vector<std::uint32_t> requested(15, 0);
   requested[4] = 8;   // 8 of 32: 0.75 lost
   requested[6] = 16;  // two blocks in one region of 64: 0.5 lost
@@ -73,7 +74,8 @@ TEST(Fragmentation, BlocksThatShareMemoryHaveNoInternalOne) {
   EXPECT_TRUE(f.measured);
   EXPECT_FALSE(f.internal.has_value());
   EXPECT_EQ(f.used_bytes, 16u);
-  EXPECT_FALSE(fragmentation_of_blocks(regions, small).internal.has_value());  // no more than the region has
+  EXPECT_FALSE(
+      fragmentation_of_blocks(regions, small).internal.has_value());  // no more than the region has
   const std::vector<std::uint64_t> requested{32, 0}, fits{16, 0};
   EXPECT_FALSE(fragmentation_by_region(regions, requested).internal.has_value());
   EXPECT_TRUE(fragmentation_by_region(regions, fits).internal.has_value());

@@ -22,10 +22,14 @@ struct Target {
 
   bool frees() const { return traits->frees == Frees::individually; }
   // The pool's size bounds what is handed out: not so for the GPU's own heap.
-  bool bounded() const { return !heap_beside && (traits->in_pool || device.kind == simt::DeviceKind::cpu); }
+  bool bounded() const {
+    return !heap_beside && (traits->in_pool || device.kind == simt::DeviceKind::cpu);
+  }
 };
 
-inline std::ostream& operator<<(std::ostream& out, const Target& target) { return out << target.name; }
+inline std::ostream& operator<<(std::ostream& out, const Target& target) {
+  return out << target.name;
+}
 
 std::vector<Target> targets();
 

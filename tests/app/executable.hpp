@@ -57,14 +57,17 @@ struct Outcome {
 // A running program; wait() returns its outcome. out_path: the file for standard output.
 class Running {
  public:
-  Running(const std::string& program, const std::vector<std::string>& arguments, const std::string& out_path = "")
+  Running(const std::string& program, const std::vector<std::string>& arguments,
+          const std::string& out_path = "")
       : out_(out_path.empty() ? folder_ / "out" : out_path), err_(folder_ / "err") {
     std::vector<char*> argv{const_cast<char*>(program.c_str())};
-    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    for (const std::string& argument : arguments)
+      argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
     pid_ = fork();
     if (pid_ != 0) return;
-    const int out = open(out_.c_str(), O_WRONLY | O_CREAT, 0600), err = open(err_.c_str(), O_WRONLY | O_CREAT, 0600);
+    const int out = open(out_.c_str(), O_WRONLY | O_CREAT, 0600),
+              err = open(err_.c_str(), O_WRONLY | O_CREAT, 0600);
     dup2(out, STDOUT_FILENO);
     dup2(err, STDERR_FILENO);
     execv(program.c_str(), argv.data());
@@ -81,7 +84,8 @@ class Running {
   void send(int signal) const { kill(pid_, signal); }
   bool ended() const {
     siginfo_t info{};
-    return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+    return waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid != 0;
   }
   Outcome wait() {
     int status = 0;
@@ -107,10 +111,13 @@ class Executable : public testing::Test {
     if (!path) GTEST_SKIP() << "HEAPWOOD_BINARY is not set: run the tests with ctest";
     binary_ = path;
   }
-  Outcome run(const std::vector<std::string>& arguments) const { return Running(binary_, arguments).wait(); }
+  Outcome run(const std::vector<std::string>& arguments) const {
+    return Running(binary_, arguments).wait();
+  }
 
   // Expects this exit code and exactly one error line, which contains all words.
-  void expect_error(const std::vector<std::string>& arguments, int exit, const std::vector<std::string>& words) const {
+  void expect_error(const std::vector<std::string>& arguments, int exit,
+                    const std::vector<std::string>& words) const {
     const Outcome outcome = run(arguments);
     EXPECT_EQ(outcome.exit, exit) << outcome.err;
     std::istringstream lines(outcome.err);
@@ -118,7 +125,8 @@ class Executable : public testing::Test {
     for (std::string line; std::getline(lines, line);) {
       if (line.rfind("heapwood: note: ", 0) == 0) continue;
       EXPECT_EQ(line.rfind("heapwood: error: ", 0), 0u) << line;
-      for (const std::string& word : words) EXPECT_NE(line.find(word), std::string::npos) << line << "\nlacks " << word;
+      for (const std::string& word : words)
+        EXPECT_NE(line.find(word), std::string::npos) << line << "\nlacks " << word;
       ++errors;
     }
     EXPECT_EQ(errors, 1) << outcome.err;
@@ -133,10 +141,11 @@ inline std::string obj_text(unsigned n) {
   std::ostringstream text;
   for (unsigned i = 0; i < n; ++i) {
     const double x = i % 17, y = (i * 7) % 13, z = (i * 3) % 11;
-    text << "v " << x << ' ' << y << ' ' << z << "\nv " << x + 0.9 << ' ' << y << ' ' << z + 0.2 << "\nv " << x << ' '
-         << y + 0.8 << ' ' << z + 0.1 << "\n";
+    text << "v " << x << ' ' << y << ' ' << z << "\nv " << x + 0.9 << ' ' << y << ' ' << z + 0.2
+         << "\nv " << x << ' ' << y + 0.8 << ' ' << z + 0.1 << "\n";
   }
-  for (unsigned i = 0; i < n; ++i) text << "f " << 3 * i + 1 << ' ' << 3 * i + 2 << ' ' << 3 * i + 3 << "\n";
+  for (unsigned i = 0; i < n; ++i)
+    text << "f " << 3 * i + 1 << ' ' << 3 * i + 2 << ' ' << 3 * i + 3 << "\n";
   return text.str();
 }
 

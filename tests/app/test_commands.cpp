@@ -21,17 +21,21 @@ class Commands : public Executable {
   }
   // With options that keep a run short.
   std::vector<std::string> bench(std::vector<std::string> more) const {
-    more.insert(more.begin(), {"bench", scene_, "--device", "cpu", "--threads", "2", "--runs", "2"});
+    more.insert(more.begin(),
+                {"bench", scene_, "--device", "cpu", "--threads", "2", "--runs", "2"});
     if (std::find(more.begin(), more.end(), "--builder") == more.end()) {
       more.insert(more.end(), {"--builder", "single"});
     }
     return more;
   }
   std::vector<std::string> build(std::vector<std::string> more) const {
-    more.insert(more.begin(), {"build", scene_, "--device", "cpu", "--threads", "2", "--runs", "2"});
+    more.insert(more.begin(),
+                {"build", scene_, "--device", "cpu", "--threads", "2", "--runs", "2"});
     return more;
   }
-  static bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+  static bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  }
 
   std::string scene_;
 };
@@ -62,16 +66,19 @@ TEST_F(Commands, WrongUsage) {
   expect_error({"render"}, 2, {"no scene"});
   expect_error({"render", scene_}, 2, {"-o"});
   expect_error(build({"--builder", "fast"}), 2, {"'fast'", "single or per-level"});
-  expect_error(build({"--builder", "per-level", "--host-allocator", "nonsense"}), 2, {"nonsense", "tlsf"});
+  expect_error(build({"--builder", "per-level", "--host-allocator", "nonsense"}), 2,
+               {"nonsense", "tlsf"});
   expect_error(build({"--allocator", "nonsense"}), 2, {"'nonsense'", "atomic", "cfmmalloc"});
   expect_error(build({"--allocator", "fdg"}), 2, {"fdg", "one by one", "list allocators"});
-  expect_error({"render", scene_, "-o", folder_ / "a.png", "--allocator", "fdg"}, 2, {"fdg", "list allocators"});
+  expect_error({"render", scene_, "-o", folder_ / "a.png", "--allocator", "fdg"}, 2,
+               {"fdg", "list allocators"});
   expect_error(bench({"--allocators", "atomic,nonsense"}), 2, {"'nonsense'", "atomic"});
   expect_error(build({"--runs", "0"}), 2, {"--runs"});
   expect_error(build({"--runs", "many"}), 2, {"--runs"});
   expect_error(build({"--pool", "much"}), 2, {"--pool", "'much'"});
   expect_error(build({"--refs", "fancy"}), 2, {"--refs", "'fancy'"});
-  expect_error(build({"--prefer", "speed"}), 2, {"--prefer", "'speed'", "balanced, build or trace"});
+  expect_error(build({"--prefer", "speed"}), 2,
+               {"--prefer", "'speed'", "balanced, build or trace"});
   expect_error(build({"--nonsense"}), 2, {"--nonsense"});
   expect_error(bench({"--format", "xml"}), 2, {"--format"});
   expect_error(bench({"--resume"}), 2, {"--json"});
@@ -93,7 +100,9 @@ TEST_F(Commands, UnreadableScenes) {
   expect_error({"build", folder_ / "bad.obj", "--device", "cpu"}, 3, {"bad.obj"});
 }
 
-TEST_F(Commands, NoSuchDevice) { expect_error({"build", scene_, "--device", "cuda:77"}, 4, {"cuda:77"}); }
+TEST_F(Commands, NoSuchDevice) {
+  expect_error({"build", scene_, "--device", "cuda:77"}, 4, {"cuda:77"});
+}
 
 TEST_F(Commands, AutoReportsOnceWhyThereIsNoGpu) {
   const Outcome outcome = run({"build", scene_, "--runs", "1"});
@@ -112,7 +121,8 @@ TEST_F(Commands, ListShowsEverything) {
   EXPECT_EQ(all.at("allocators").at(0).at("id"), "atomic");
   EXPECT_TRUE(all.at("allocators").at(0).at("lower_bound"));
   EXPECT_EQ(all.at("devices").back().at("key"), "cpu");
-  for (const json& device : all.at("devices")) EXPECT_TRUE(device.at("usable") || !device.at("reason").empty());
+  for (const json& device : all.at("devices"))
+    EXPECT_TRUE(device.at("usable") || !device.at("reason").empty());
   const json scenes = json::parse(run({"list", "scenes", "--json"}).out);
   EXPECT_TRUE(scenes.contains("scenes") && !scenes.contains("devices"));
 }
@@ -122,8 +132,8 @@ TEST_F(Commands, BuildTellsTimeTreeMemoryAndRequests) {
   const Outcome outcome = run(build({"--json", report, "--validate"}));
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "");
-  for (const char* word : {"400 triangles", "Heapwood", "median of 2", "SAH cost", "refs per triangle", "hash", "pool",
-                           "allocations", "sigma", "valid"}) {
+  for (const char* word : {"400 triangles", "Heapwood", "median of 2", "SAH cost",
+                           "refs per triangle", "hash", "pool", "allocations", "sigma", "valid"}) {
     EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
   }
   EXPECT_FALSE(has(outcome.out, "nan"));
@@ -146,8 +156,8 @@ TEST_F(Commands, ASmallPoolGivesAnIncompleteTreeAndSaysWhy) {
   EXPECT_EQ(outcome.exit, 0) << outcome.err;
   EXPECT_TRUE(has(outcome.out, "INCOMPLETE")) << outcome.out;
   EXPECT_TRUE(has(outcome.out, "valid"));
-  for (const char* word :
-       {"heapwood: warning: ", "exhausted", "requested", "used", "free", "largest free region", "--pool auto"}) {
+  for (const char* word : {"heapwood: warning: ", "exhausted", "requested", "used", "free",
+                           "largest free region", "--pool auto"}) {
     EXPECT_TRUE(has(outcome.err, word)) << word << "\n" << outcome.err;
   }
   expect_error(build({"--pool", "64K", "--strict"}), 5, {"exhausted", "requested", "--pool auto"});
@@ -158,8 +168,9 @@ TEST_F(Commands, BenchPrintsTheTable) {
   const Outcome outcome = run(bench({}));
   ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
   EXPECT_EQ(outcome.err, "");
-  for (const char* word : {"triangles", "refs per triangle", "allocations", "mean size", "sigma", "AtomicMalloc *",
-                           "slowdown", "CFMMalloc", "external", "high-water", "device:", "method:"}) {
+  for (const char* word :
+       {"triangles", "refs per triangle", "allocations", "mean size", "sigma", "AtomicMalloc *",
+        "slowdown", "CFMMalloc", "external", "high-water", "device:", "method:"}) {
     EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
   }
   EXPECT_FALSE(has(outcome.out, "nan"));
@@ -167,7 +178,8 @@ TEST_F(Commands, BenchPrintsTheTable) {
 
 TEST_F(Commands, AllocatorsOfAnotherTableAreIncluded) {
   const json all = json::parse(run({"list", "allocators", "--json"}).out);
-  const std::string id = all.at("allocators").back().at("id"), label = all.at("allocators").back().at("label");
+  const std::string id = all.at("allocators").back().at("id"),
+                    label = all.at("allocators").back().at("label");
   EXPECT_TRUE(has(id, "toy"));
   EXPECT_TRUE(has(run(bench({"--allocators", "atomic," + id})).out, label));
 }
@@ -191,10 +203,12 @@ TEST_F(Commands, BenchFormats) {
 // The default of bench.
 TEST_F(Commands, BenchComparesTheBuilders) {
   const std::string report = folder_ / "out.json";
-  const std::vector<std::string> both = bench({"--allocators", "atomic", "--builder", "both", "--json", report});
+  const std::vector<std::string> both =
+      bench({"--allocators", "atomic", "--builder", "both", "--json", report});
   const Outcome outcome = run(both);
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
-  for (const char* word : {"AtomicMalloc *", "Builders:", "per level", "launches", "host share", "in use at once"}) {
+  for (const char* word :
+       {"AtomicMalloc *", "Builders:", "per level", "launches", "host share", "in use at once"}) {
     EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
   }
   const json results = json::parse(read_file(report)).at("results");
@@ -204,12 +218,14 @@ TEST_F(Commands, BenchComparesTheBuilders) {
   EXPECT_EQ(results[1].at("allocator"), "tlsf");
   EXPECT_EQ(results[1].at("tree").at("hash"), results[0].at("tree").at("hash"));
   EXPECT_EQ(results[1].at("slowdown_over"), "atomic");
-  EXPECT_GE(results[1].at("per_level").at("launches"), 3 * results[1].at("per_level").at("levels").get<unsigned>());
+  EXPECT_GE(results[1].at("per_level").at("launches"),
+            3 * results[1].at("per_level").at("levels").get<unsigned>());
   std::vector<std::string> again = both;
   again.emplace_back("--resume");
   EXPECT_TRUE(has(run(again).err, "2 of 2 results reused"));
   // Also alone, without a workspace or pool.
-  const Outcome alone = run(bench({"--builder", "per-level", "--host-allocator", "segfit", "--refs", "ids"}));
+  const Outcome alone =
+      run(bench({"--builder", "per-level", "--host-allocator", "segfit", "--refs", "ids"}));
   ASSERT_EQ(alone.exit, 0) << alone.err;
   EXPECT_TRUE(has(alone.out, "SegFit")) << alone.out;
   EXPECT_FALSE(has(alone.out, "AtomicMalloc")) << alone.out;
@@ -218,7 +234,8 @@ TEST_F(Commands, BenchComparesTheBuilders) {
 TEST_F(Commands, BuildsAndRendersPerLevel) {
   const Outcome outcome = run(build({"--builder", "per-level", "--validate"}));
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
-  for (const char* word : {"per level with TLSF", "host allocator", "launches", "The tree is valid"}) {
+  for (const char* word :
+       {"per level with TLSF", "host allocator", "launches", "The tree is valid"}) {
     EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
   }
   const std::vector<std::string> camera{"--size",   "32x24", "--spp",    "1",
@@ -226,7 +243,8 @@ TEST_F(Commands, BuildsAndRendersPerLevel) {
   std::string pictures[2];
   for (const char* builder : {"single", "per-level"}) {
     std::string& picture = pictures[builder == std::string("single") ? 0 : 1];
-    std::vector<std::string> arguments{"render", scene_, "-o", folder_ / "a.png", "--builder", builder};
+    std::vector<std::string> arguments{"render",          scene_,      "-o",
+                                       folder_ / "a.png", "--builder", builder};
     arguments.insert(arguments.end(), camera.begin(), camera.end());
     ASSERT_EQ(run(arguments).exit, 0);
     picture = read_file(folder_ / "a.png");
@@ -245,7 +263,8 @@ TEST_F(Commands, UnwritableOutputIsReportedBeforeMeasuring) {
 
 TEST_F(Commands, AFullDiskIsReported) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP();
-  expect_error(bench({"--allocators", "atomic", "--json", "/dev/full"}), 1, {"/dev/full", "No space left"});
+  expect_error(bench({"--allocators", "atomic", "--json", "/dev/full"}), 1,
+               {"/dev/full", "No space left"});
   const Outcome outcome = Running(binary_, bench({"--allocators", "atomic"}), "/dev/full").wait();
   EXPECT_EQ(outcome.exit, 1);
   EXPECT_TRUE(has(outcome.err, "standard output")) << outcome.err;
@@ -262,7 +281,8 @@ TEST_F(Commands, ResumeMeasuresOnlyWhatIsMissing) {
   // A mark shows whether the result was reused or measured again.
   first["results"][0]["runs_ms"] = {1234.5, 1234.5};
   write_file(report, first.dump());
-  const Outcome outcome = run(bench({"--allocators", "atomic,cfmmalloc", "--json", report, "--resume"}));
+  const Outcome outcome =
+      run(bench({"--allocators", "atomic,cfmmalloc", "--json", report, "--resume"}));
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
   EXPECT_TRUE(has(outcome.err, "1 of 2 results reused")) << outcome.err;
   json second = json::parse(read_file(report));
@@ -271,7 +291,9 @@ TEST_F(Commands, ResumeMeasuresOnlyWhatIsMissing) {
   EXPECT_EQ(second["results"][1]["allocator"], "cfmmalloc");
   EXPECT_LT(second["results"][1]["slowdown"], 1.0);
   // Other settings: measured again; the earlier results stay in the file.
-  ASSERT_EQ(run(bench({"--allocators", "atomic", "--refs", "ids", "--json", report, "--resume"})).exit, 0);
+  ASSERT_EQ(
+      run(bench({"--allocators", "atomic", "--refs", "ids", "--json", report, "--resume"})).exit,
+      0);
   const json third = json::parse(read_file(report));
   EXPECT_EQ(third.at("results").size(), 3u);
   write_file(report, "not json");
@@ -283,8 +305,9 @@ TEST_F(Commands, CtrlCKeepsResults) {
   write_file(scene_, obj_text(10));
   write_file(large, obj_text(20000));
   // The first scene is written as soon as it is done; the second would take minutes.
-  Running running(binary_, {"bench", scene_, large, "--device", "cpu", "--threads", "1", "--allocators",
-                            "atomic,cfmmalloc", "--builder", "single", "--runs", "300", "--json", report});
+  Running running(binary_,
+                  {"bench", scene_, large, "--device", "cpu", "--threads", "1", "--allocators",
+                   "atomic,cfmmalloc", "--builder", "single", "--runs", "300", "--json", report});
   for (int i = 0; i < 2000 && !running.ended() && !std::filesystem::exists(report); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -310,7 +333,8 @@ TEST_F(Commands, TraceCountsHitsAndReadsTheCameraBeside) {
   given.insert(given.end(), {"--camera", "-9,3,30,8,6,5,40"});
   const Outcome outcome = run(given);
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
-  for (const char* word : {"primary", "diffuse", "Mrays/s", "3,072", "first ray", "-9,3,30,8,6,5,40"}) {
+  for (const char* word :
+       {"primary", "diffuse", "Mrays/s", "3,072", "first ray", "-9,3,30,8,6,5,40"}) {
     EXPECT_TRUE(has(outcome.out, word)) << outcome.out;
   }
   const json first = json::parse(read_file(report));
@@ -329,8 +353,8 @@ TEST_F(Commands, TraceCountsHitsAndReadsTheCameraBeside) {
   EXPECT_EQ(first.at("settings").at("runs"), 2);
   EXPECT_EQ(first.at("settings").at("prefer"), "balanced");
   EXPECT_FALSE(first_ray.contains("order_ms")) << "trees are not ordered for CPU threads";
-  EXPECT_DOUBLE_EQ(first_ray.at("ms"),
-                   first_ray.at("build_median_ms").get<double>() + first_ray.at("records_median_ms").get<double>());
+  EXPECT_DOUBLE_EQ(first_ray.at("ms"), first_ray.at("build_median_ms").get<double>() +
+                                           first_ray.at("records_median_ms").get<double>());
 
   const std::string beside = std::filesystem::path(scene_).replace_extension(".camera").string();
   write_file(beside, "# from the door\n-9,3,30,8,6,5,40 y\n");
@@ -339,8 +363,9 @@ TEST_F(Commands, TraceCountsHitsAndReadsTheCameraBeside) {
   EXPECT_EQ(second.at("camera"), first.at("camera"));
   EXPECT_EQ(second.at("results")[0].at("hits"), first.at("results")[0].at("hits"));
   // The form printed by render and trace and copied by the viewer.
-  for (const char* line : {"-9,3,30,8,6,5,40 z", "-9,3,30,8,6,5,40 --up z # printed",
-                           "--camera -9,3,30,8,6,5,40 --up z", "  camera   -9,3,30,8,6,5,40 --up z\r\n"}) {
+  for (const char* line :
+       {"-9,3,30,8,6,5,40 z", "-9,3,30,8,6,5,40 --up z # printed",
+        "--camera -9,3,30,8,6,5,40 --up z", "  camera   -9,3,30,8,6,5,40 --up z\r\n"}) {
     write_file(beside, line);
     ASSERT_EQ(run(trace).exit, 0) << line;
     const json again = json::parse(read_file(report));
@@ -372,13 +397,15 @@ TEST_F(Commands, ThePrintedCameraMakesTheSamePicture) {
   const auto first = picture({"--up", "z"});
   EXPECT_EQ(std::get<2>(first), "--upz");
   EXPECT_EQ(picture({"--camera", std::get<1>(first), "--up", "z"}), first);
-  write_file(std::filesystem::path(scene_).replace_extension(".camera"), std::get<1>(first) + " --up z\n");
+  write_file(std::filesystem::path(scene_).replace_extension(".camera"),
+             std::get<1>(first) + " --up z\n");
   EXPECT_EQ(picture({}), first);
 }
 
 TEST_F(Commands, WarnsWhenNothingIsInView) {
   for (const std::vector<std::string>& command :
-       {std::vector<std::string>{"render", scene_, "-o", folder_ / "a.png", "--size", "64x48", "--spp", "1"},
+       {std::vector<std::string>{"render", scene_, "-o", folder_ / "a.png", "--size", "64x48",
+                                 "--spp", "1"},
         {"trace", scene_, "--size", "64x48", "--runs", "1"}}) {
     std::vector<std::string> away = command;
     away.insert(away.end(), {"--device", "cpu", "--camera", "-9,3,30,-10,3,60,40"});
@@ -401,10 +428,12 @@ TEST_F(Commands, WarnsOfALargeLeafOncePerScene) {
        {build({}),
         bench({small, "--allocators", "atomic,cfmmalloc"}),
         {"trace", scene_, "--device", "cpu", "--size", "64x48", "--runs", "1"},
-        {"render", scene_, "-o", folder_ / "a.png", "--device", "cpu", "--size", "64x48", "--spp", "1"}}) {
+        {"render", scene_, "-o", folder_ / "a.png", "--device", "cpu", "--size", "64x48", "--spp",
+         "1"}}) {
     const Outcome outcome = run(command);
     EXPECT_EQ(outcome.exit, 0) << outcome.err;
-    EXPECT_EQ(outcome.err.rfind("heapwood: warning: scene: the largest leaf has 1,500 refs", 0), 0u) << outcome.err;
+    EXPECT_EQ(outcome.err.rfind("heapwood: warning: scene: the largest leaf has 1,500 refs", 0), 0u)
+        << outcome.err;
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
   }
 }
@@ -429,8 +458,8 @@ TEST_F(Commands, CsvTellsFilesOfOneNameApart) {
 
 TEST_F(Commands, RenderWritesAPicture) {
   const std::string picture = folder_ / "a.png";
-  const Outcome outcome = run({"render", scene_, "-o", picture, "--size", "64x48", "--spp", "1", "--device", "cpu",
-                               "--camera", "-9,3,30,8,6,5,40"});
+  const Outcome outcome = run({"render", scene_, "-o", picture, "--size", "64x48", "--spp", "1",
+                               "--device", "cpu", "--camera", "-9,3,30,8,6,5,40"});
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
   EXPECT_EQ(read_file(picture).substr(1, 3), "PNG");
   for (const char* word : {"build", "render", "64x48", "-9,3,30,8,6,5,40", "a.png"})

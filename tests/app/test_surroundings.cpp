@@ -73,17 +73,21 @@ TEST_F(Surroundings, AHangUpEndsABenchLikeCtrlC) {
 TEST_F(Surroundings, NoOutputReplacesAnInput) {
   const std::string before = read_file(scene_), link = folder_ / "link.obj";
   std::filesystem::create_symlink(scene_, link);
-  for (const std::vector<std::string>& command : {std::vector<std::string>{"render", scene_, "-o", scene_},
-                                                  {"build", scene_, "--json", scene_},
-                                                  {"build", link, "--json", scene_},
-                                                  {"build", scene_, "--allocator", "atomic", "--profile", scene_},
-                                                  {"trace", scene_, "--json", scene_},
-                                                  bench({"--json", scene_})}) {
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"render", scene_, "-o", scene_},
+        {"build", scene_, "--json", scene_},
+        {"build", link, "--json", scene_},
+        {"build", scene_, "--allocator", "atomic", "--profile", scene_},
+        {"trace", scene_, "--json", scene_},
+        bench({"--json", scene_})}) {
     expect_error(command, 2, {"scene.obj", "choose another file"});
   }
   EXPECT_EQ(read_file(scene_), before);
   const std::string trace = folder_ / "trace.csv";
-  ASSERT_EQ(run({"host-bench", "--steps", "10", "--passes", "1", "--save-trace", trace, "--device", "cpu"}).exit, 0);
+  ASSERT_EQ(run({"host-bench", "--steps", "10", "--passes", "1", "--save-trace", trace, "--device",
+                 "cpu"})
+                .exit,
+            0);
   expect_error({"host-bench", "--trace", trace, "--json", trace}, 2, {"trace.csv"});
   expect_error({"host-bench", "--trace", "/dev/zero"}, 1, {"/dev/zero", "not a regular file"});
 }
@@ -93,7 +97,8 @@ TEST_F(Surroundings, PipesAndDevicesAreNotRead) {
   const auto ends = [&](const std::string& arguments, int exit, const std::string& word) {
     const Outcome outcome = shell("timeout -s KILL 20 $H " + arguments + " --device cpu");
     EXPECT_EQ(outcome.exit, exit) << arguments << ": " << outcome.err;
-    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << arguments << ": " << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1)
+        << arguments << ": " << outcome.err;
     EXPECT_NE(outcome.err.find(word), std::string::npos) << arguments << ": " << outcome.err;
   };
   const std::string pipe = folder_ / "pipe.obj", device = folder_ / "zero.ply";
@@ -108,25 +113,29 @@ TEST_F(Surroundings, PipesAndDevicesAreNotRead) {
   }
   ends("build /dev/stdin </dev/zero", 3, "/dev/stdin");
   ASSERT_EQ(mkfifo((folder_ / "scene.camera").c_str(), 0600), 0);
-  ends("render $S -o " + (folder_ / "a.png"), 3, "scene.camera: cannot be read: it is not a regular file");
+  ends("render $S -o " + (folder_ / "a.png"), 3,
+       "scene.camera: cannot be read: it is not a regular file");
 }
 
 // Also if a run consists of launches too short to notice the interruption themselves.
 TEST_F(Surroundings, CtrlCEndsEveryTestSoon) {
-  for (const char* test : {"p --iterations 65536 --blocks 1", "soak --seconds 100", "lifetimes --iterations 65536",
-                           "range --iterations 65536", "semaphore --runs 100000"}) {
+  for (const char* test :
+       {"p --iterations 65536 --blocks 1", "soak --seconds 100", "lifetimes --iterations 65536",
+        "range --iterations 65536", "semaphore --runs 100000"}) {
     std::istringstream words(test);
     std::vector<std::string> command{"stress"};
     for (std::string word; words >> word;) command.push_back(word);
     command.insert(command.end(), {"--device", "cpu"});
-    if (command[1] != "semaphore") command.insert(command.end(), {"--allocators", "heapwood", "--requests", "256"});
+    if (command[1] != "semaphore")
+      command.insert(command.end(), {"--allocators", "heapwood", "--requests", "256"});
     if (command[1] == "p") command.resize(command.size() - 2);
     Running running(binary_, command);
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     running.send(SIGINT);
     const auto sent = std::chrono::steady_clock::now();
     const Outcome outcome = running.wait();
-    EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - sent).count(), 10) << test;
+    EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - sent).count(), 10)
+        << test;
     EXPECT_EQ(outcome.exit, 1) << test << ": " << outcome.err;
     EXPECT_NE(outcome.err.find("interrupted"), std::string::npos) << test << ": " << outcome.err;
   }
@@ -134,13 +143,14 @@ TEST_F(Surroundings, CtrlCEndsEveryTestSoon) {
 
 TEST_F(Surroundings, CtrlCKeepsResultsOfTrace) {
   const std::string report = folder_ / "trace.json";
-  Running running(binary_,
-                  {"trace", scene_, "--size", "512x512", "--runs", "1000", "--device", "cpu", "--json", report});
+  Running running(binary_, {"trace", scene_, "--size", "512x512", "--runs", "1000", "--device",
+                            "cpu", "--json", report});
   std::this_thread::sleep_for(std::chrono::milliseconds(1500));
   running.send(SIGINT);
   const Outcome outcome = running.wait();
   EXPECT_EQ(outcome.exit, 1);
-  EXPECT_NE(outcome.err.find("interrupted; the results so far are above"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("interrupted; the results so far are above"), std::string::npos)
+      << outcome.err;
   EXPECT_NE(outcome.out.find("first ray"), std::string::npos) << outcome.out;
   const json trace = json::parse(read_file(report));
   EXPECT_EQ(trace.at("first_ray").at("build_runs_ms").size(), 1000u);
@@ -150,9 +160,11 @@ TEST_F(Surroundings, CtrlCKeepsResultsOfTrace) {
 // No partial file is left, and folders and devices are not replaced.
 TEST_F(Surroundings, PicturesAreWrittenWholeOrNotAtAll) {
   const auto render = [&](const std::string& to) {
-    return std::vector<std::string>{"render", scene_, "--size", "32x24", "--spp", "1", "--device", "cpu", "-o", to};
+    return std::vector<std::string>{"render", scene_,     "--size", "32x24", "--spp",
+                                    "1",      "--device", "cpu",    "-o",    to};
   };
-  expect_error(render(folder_ / "no/such/folder/a.png"), 1, {"a.png", "No such file", "create its folder"});
+  expect_error(render(folder_ / "no/such/folder/a.png"), 1,
+               {"a.png", "No such file", "create its folder"});
   expect_error(render("/dev/full"), 1, {"/dev/full", "No space left", "free some space"});
   std::filesystem::create_directory(folder_ / "folder.png");
   expect_error(render(folder_ / "folder.png"), 1, {"folder.png", "directory"});
@@ -163,7 +175,8 @@ TEST_F(Surroundings, PicturesAreWrittenWholeOrNotAtAll) {
   EXPECT_TRUE(std::filesystem::is_symlink(link));
   EXPECT_EQ(read_file(target).substr(1, 3), "PNG");
   std::size_t files = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder_.path())) ++files;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder_.path()))
+    ++files;
   EXPECT_EQ(files, 4u) << "scene.obj, folder.png, link.png, target.png";
 }
 
@@ -176,12 +189,13 @@ TEST_F(Surroundings, ResumeReusesNothingOfAnotherMesh) {
   const Outcome other = run(bench({"--json", report, "--resume"}));
   EXPECT_EQ(other.exit, 0) << other.err;
   EXPECT_NE(other.err.find("has changed"), std::string::npos) << other.err;
-  for (const json& result : json::parse(read_file(report)).at("results")) EXPECT_EQ(result.at("triangles"), 300);
+  for (const json& result : json::parse(read_file(report)).at("results"))
+    EXPECT_EQ(result.at("triangles"), 300);
 }
 
 TEST_F(Surroundings, InvalidNumbers) {
-  for (const char* option :
-       {"--traversal-cost", "--intersection-cost", "--empty-bonus", "--duplicate-cost", "--timeout"})
+  for (const char* option : {"--traversal-cost", "--intersection-cost", "--empty-bonus",
+                             "--duplicate-cost", "--timeout"})
     for (const char* number : {"nan", "-nan", "inf", "1e400", "x"})
       expect_error({"build", scene_, option, number}, 2, {option});
   expect_error({"stress", "ad", "--seconds", "nan"}, 2, {"--seconds", "nan"});
@@ -199,7 +213,8 @@ TEST_F(Surroundings, ScenesOutOfTheRangeOfRays) {
   const auto scaled = [&](const std::string& scale) {
     const std::string path = folder_ / "scaled.obj";
     write_file(path, "v 0 0 0\nv " + scale + " 0 0\nv 0 " + scale + " 0\nf 1 2 3\n");
-    return std::vector<std::string>{"trace", path, "--size", "64x48", "--runs", "1", "--device", "cpu"};
+    return std::vector<std::string>{"trace",  path, "--size",   "64x48",
+                                    "--runs", "1",  "--device", "cpu"};
   };
   EXPECT_EQ(run(scaled("1e6")).err.find("extent"), std::string::npos);
   for (const char* scale : {"1e-25", "1e25"}) {

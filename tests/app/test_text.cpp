@@ -4,9 +4,9 @@
 
 #include <sstream>
 
+#include "bench/program/progress.hpp"
 #include "bench/results/footnotes.hpp"
 #include "bench/results/format.hpp"
-#include "bench/program/progress.hpp"
 #include "bench/results/samples.hpp"
 #include "bench/results/table.hpp"
 
@@ -14,70 +14,70 @@ namespace heapwood::app {
 namespace {
 
 TEST(Format, Counts) {
-  EXPECT_EQ(count_text(0), "0");
-  EXPECT_EQ(count_text(999), "999");
-  EXPECT_EQ(count_text(1000), "1,000");
-  EXPECT_EQ(count_text(1234567), "1,234,567");
-  EXPECT_EQ(compact_text(9999), "9,999");
-  EXPECT_EQ(compact_text(262267), "262K");
-  EXPECT_EQ(compact_text(999499), "999K");
-  EXPECT_EQ(compact_text(1087474), "1.09M");
-  EXPECT_EQ(compact_text(12748510), "12.7M");
+  EXPECT_EQ(bench::count_text(0), "0");
+  EXPECT_EQ(bench::count_text(999), "999");
+  EXPECT_EQ(bench::count_text(1000), "1,000");
+  EXPECT_EQ(bench::count_text(1234567), "1,234,567");
+  EXPECT_EQ(bench::compact_text(9999), "9,999");
+  EXPECT_EQ(bench::compact_text(262267), "262K");
+  EXPECT_EQ(bench::compact_text(999499), "999K");
+  EXPECT_EQ(bench::compact_text(1087474), "1.09M");
+  EXPECT_EQ(bench::compact_text(12748510), "12.7M");
 }
 
 TEST(Format, Bytes) {
-  EXPECT_EQ(bytes_text(0), "0 B");
-  EXPECT_EQ(bytes_text(1023), "1023 B");
-  EXPECT_EQ(bytes_text(1536), "1.50 KiB");
-  EXPECT_EQ(bytes_text(std::uint64_t{512} << 20), "512 MiB");
-  EXPECT_EQ(bytes_text((std::uint64_t{1} << 30) - 1), "1.00 GiB");
-  EXPECT_EQ(mib_text(3 << 19), "1.50");
-  EXPECT_EQ(size_text(4), "4 B");
-  EXPECT_EQ(size_text(1536), "1.50 KiB");
-  EXPECT_EQ(size_text(64 << 20), "64 MiB");
-  EXPECT_EQ(size_text(3 << 19), "1.50 MiB");
-  EXPECT_EQ(size_text((1 << 20) + 1), "1.00 MiB");
+  EXPECT_EQ(bench::bytes_text(0), "0 B");
+  EXPECT_EQ(bench::bytes_text(1023), "1023 B");
+  EXPECT_EQ(bench::bytes_text(1536), "1.50 KiB");
+  EXPECT_EQ(bench::bytes_text(std::uint64_t{512} << 20), "512 MiB");
+  EXPECT_EQ(bench::bytes_text((std::uint64_t{1} << 30) - 1), "1.00 GiB");
+  EXPECT_EQ(bench::mib_text(3 << 19), "1.50");
+  EXPECT_EQ(bench::size_text(4), "4 B");
+  EXPECT_EQ(bench::size_text(1536), "1.50 KiB");
+  EXPECT_EQ(bench::size_text(64 << 20), "64 MiB");
+  EXPECT_EQ(bench::size_text(3 << 19), "1.50 MiB");
+  EXPECT_EQ(bench::size_text((1 << 20) + 1), "1.00 MiB");
 }
 
 TEST(Format, Figures) {
-  EXPECT_EQ(figure_text(0.0), "0.000");
-  EXPECT_EQ(figure_text(8.553), "8.55");
-  EXPECT_EQ(figure_text(944.66), "944.7");
-  EXPECT_EQ(figure_text(22432.0), "22,432");
-  EXPECT_EQ(figure_text(std::optional<double>()), missing);
-  EXPECT_EQ(ratio_text(18.716), "18.72");
-  EXPECT_EQ(ratio_text(1234.4), "1,234");
+  EXPECT_EQ(bench::figure_text(0.0), "0.000");
+  EXPECT_EQ(bench::figure_text(8.553), "8.55");
+  EXPECT_EQ(bench::figure_text(944.66), "944.7");
+  EXPECT_EQ(bench::figure_text(22432.0), "22,432");
+  EXPECT_EQ(bench::figure_text(std::optional<double>()), bench::missing);
+  EXPECT_EQ(bench::ratio_text(18.716), "18.72");
+  EXPECT_EQ(bench::ratio_text(1234.4), "1,234");
 }
 
 TEST(Samples, MedianAndQuartiles) {
-  EXPECT_FALSE(median({}));
-  EXPECT_EQ(median({3}), 3);
-  EXPECT_EQ(median({5, 1, 3}), 3);
-  EXPECT_EQ(median({4, 1, 3, 2}), 2.5);
-  EXPECT_EQ(quantile({1, 2, 3, 4, 5}, 0.25), 2);
-  EXPECT_EQ(quantile({1, 2, 3, 4, 5}, 0.75), 4);
+  EXPECT_FALSE(bench::median({}));
+  EXPECT_EQ(bench::median({3}), 3);
+  EXPECT_EQ(bench::median({5, 1, 3}), 3);
+  EXPECT_EQ(bench::median({4, 1, 3, 2}), 2.5);
+  EXPECT_EQ(bench::quantile({1, 2, 3, 4, 5}, 0.25), 2);
+  EXPECT_EQ(bench::quantile({1, 2, 3, 4, 5}, 0.75), 4);
 }
 
 TEST(Progress, CountsAndTimeLeft) {
-  EXPECT_EQ(progress_text(0, 16, 0, "x"), "[0/16] x");
-  EXPECT_EQ(progress_text(4, 16, 10, "x"), "[4/16] x   ETA 0:30");
-  EXPECT_EQ(progress_text(1, 1000, 10, "x"), "[1/1000] x   ETA 2:46:30");
-  EXPECT_EQ(progress_text(16, 16, 10, "x"), "[16/16] x");
+  EXPECT_EQ(bench::progress_text(0, 16, 0, "x"), "[0/16] x");
+  EXPECT_EQ(bench::progress_text(4, 16, 10, "x"), "[4/16] x   ETA 0:30");
+  EXPECT_EQ(bench::progress_text(1, 1000, 10, "x"), "[1/1000] x   ETA 2:46:30");
+  EXPECT_EQ(bench::progress_text(16, 16, 10, "x"), "[16/16] x");
 }
 
-Table example() {
-  Table table;
+bench::Table example() {
+  bench::Table table;
   table.title = "Title";
   table.columns = {{"name", true}, {"one"}, {"two"}};
-  table.add({"first", "1.00", Cell("22.00", true)});
+  table.add({"first", "1.00", bench::Cell("22.00", true)});
   table.add_heading("group");
-  table.add({"second, \"x\"", "a|b", missing});
+  table.add({"second, \"x\"", "a|b", bench::missing});
   table.notes = {"a note"};
   return table;
 }
 
 TEST(Table, TextIsAligned) {
-  EXPECT_EQ(to_text(example()),
+  EXPECT_EQ(bench::to_text(example()),
             "Title\n\n"
             "name          one      two\n"
             "────────────────────────────\n"
@@ -88,14 +88,14 @@ TEST(Table, TextIsAligned) {
 }
 
 TEST(Table, TextBreaksColumnsIntoBlocks) {
-  Table table;
+  bench::Table table;
   table.columns.push_back({"name", true});
   for (int i = 0; i < 30; ++i) table.columns.push_back({"column" + std::to_string(i)});
   table.add({"row"});
-  std::istringstream lines(to_text(table, {60, false}));
+  std::istringstream lines(bench::to_text(table, {60, false}));
   int names = 0, columns = 0;
   for (std::string line; std::getline(lines, line);) {
-    EXPECT_LE(display_width(line), 60u) << line;
+    EXPECT_LE(bench::display_width(line), 60u) << line;
     names += line.rfind("name", 0) == 0;
     for (std::size_t at = 0; (at = line.find("column", at)) != std::string::npos; ++at) ++columns;
   }
@@ -104,62 +104,72 @@ TEST(Table, TextBreaksColumnsIntoBlocks) {
 }
 
 TEST(Table, LastColumnWraps) {
-  Table table;
+  bench::Table table;
   table.columns = {{"id", true}, {"note", true, true}};
   table.add({"x", "many words that do not fit into one line of forty columns"});
-  std::istringstream lines(to_text(table, {40, false}));
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), 40u) << line;
+  std::istringstream lines(bench::to_text(table, {40, false}));
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_LE(bench::display_width(line), 40u) << line;
 }
 
 TEST(Table, GroupsStandAboveTheirColumns) {
-  Table table;
-  table.columns = {{"", true}, {"a", false, false, "left"}, {"b", false, false, "left"}, {"a", false, false, "right"}};
+  bench::Table table;
+  table.columns = {{"", true},
+                   {"a", false, false, "left"},
+                   {"b", false, false, "left"},
+                   {"a", false, false, "right"}};
   table.add({"row", "1", "2", "3"});
-  EXPECT_NE(to_markdown(table).find("| left a | left b | right a |"), std::string::npos);
-  const std::string text = to_text(table);
+  EXPECT_NE(bench::to_markdown(table).find("| left a | left b | right a |"), std::string::npos);
+  const std::string text = bench::to_text(table);
   EXPECT_LT(text.find("left"), text.find("right"));
   EXPECT_LT(text.find("right"), text.find("row"));
 }
 
 // A group name wider than its columns widens them in each block that contains some of them.
 TEST(Table, GroupsEndWhereTheirColumnsEnd) {
-  Table table;
-  table.columns = {
-      {"", true}, {"a", false, false, "a long name"}, {"b", false, false, "another"}, {"c", false, false, "another"}};
+  bench::Table table;
+  table.columns = {{"", true},
+                   {"a", false, false, "a long name"},
+                   {"b", false, false, "another"},
+                   {"c", false, false, "another"}};
   table.add({"row", "1", "2", "3"});
-  EXPECT_EQ(to_text(table),
+  EXPECT_EQ(bench::to_text(table),
             "     a long name  another\n"
             "               a    b   c\n"
             "─────────────────────────\n"
             "row            1    2   3\n");
   table.rows.front().cells[1].best = true;
-  const std::string marked = to_text(table);
-  EXPECT_NE(marked.find("     a long name   another\n             a    b    c\n"), std::string::npos) << marked;
+  const std::string marked = bench::to_text(table);
+  EXPECT_NE(marked.find("     a long name   another\n             a    b    c\n"),
+            std::string::npos)
+      << marked;
   // Blocks respect the width, and a split group has its name above each part.
   for (unsigned i = 0; i < 4; ++i) table.columns.push_back({"d", false, false, "broken"});
   for (unsigned i = 0; i < 4; ++i) table.rows.front().cells.push_back({"4"});
   for (const std::size_t width : {16, 20, 24, 30, 60}) {
     std::istringstream lines(to_text(table, {width, false}));
-    for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), width) << line;
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_LE(bench::display_width(line), width) << line;
   }
 }
 
 TEST(Table, ABlockEndsBetweenGroups) {
-  Table table;
+  bench::Table table;
   table.columns.push_back({"name", true});
   for (const char* group : {"first group", "second group"}) {
-    for (const char* column : {"column 1", "column 2"}) table.columns.push_back({column, false, false, group});
+    for (const char* column : {"column 1", "column 2"})
+      table.columns.push_back({column, false, false, group});
   }
   table.add({"row", "1", "2", "3", "4"});
   // Three columns would fit, but the second group is not split.
-  const std::string text = to_text(table, {40, false});
+  const std::string text = bench::to_text(table, {40, false});
   EXPECT_EQ(text.find("second group"), text.rfind("second group")) << text;
   EXPECT_LT(text.find("2\n"), text.find("second group")) << text;
   EXPECT_LT(text.find("second group"), text.find("3")) << text;
 }
 
 TEST(Table, Markdown) {
-  EXPECT_EQ(to_markdown(example()),
+  EXPECT_EQ(bench::to_markdown(example()),
             "**Title**\n\n"
             "| name | one | two |\n"
             "| :--- | ---: | ---: |\n"
@@ -170,7 +180,7 @@ TEST(Table, Markdown) {
 }
 
 TEST(Footnotes, ARemarkStandsOnce) {
-  Footnotes footnotes;
+  bench::Footnotes footnotes;
   EXPECT_EQ(footnotes.mark("one", "slow"), "[1]");
   EXPECT_EQ(footnotes.mark("one", "wrong"), "[2]");
   EXPECT_EQ(footnotes.mark("two", "slow"), "[1]");
@@ -181,7 +191,8 @@ TEST(Footnotes, ARemarkStandsOnce) {
 }
 
 TEST(Table, CsvQuotes) {
-  EXPECT_EQ(to_csv(example()), "name,one,two\nfirst,1.00,22.00\n\"second, \"\"x\"\"\",a|b,–\n");
+  EXPECT_EQ(bench::to_csv(example()),
+            "name,one,two\nfirst,1.00,22.00\n\"second, \"\"x\"\"\",a|b,–\n");
 }
 
 }  // namespace

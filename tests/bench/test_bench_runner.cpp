@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "bench/bench_runner.hpp"
-#include "bench/results/bench_table.hpp"
 #include "bench/prepared_scene.hpp"
+#include "bench/results/bench_table.hpp"
 #include "kdtree/build/deadline.hpp"
 #include "tests/app/executable.hpp"
 
@@ -30,7 +30,8 @@ kdtree::BuildRun build_stuck(kdtree::Workspace&, const kdtree::BuildOptions&) {
   throw simt::Stopped(simt::Stopped::Reason::time_limit, "stuck: stopped after 1 s");
 }
 
-kdtree::BuildRun build_interrupted(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
+kdtree::BuildRun build_interrupted(kdtree::Workspace& workspace,
+                                   const kdtree::BuildOptions& options) {
   // The warm-up passes; the interruption happens in the second timed run.
   if (std::count(calls.begin(), calls.end(), "interrupted") == 2) simt::interrupt();
   calls.push_back("interrupted");
@@ -58,7 +59,8 @@ kdtree::BuildRun build_late(kdtree::Workspace& workspace, const kdtree::BuildOpt
 
 // Never completes, and takes some time for it.
 std::vector<kdtree::BuildOptions> limits;
-kdtree::BuildRun build_insatiable(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
+kdtree::BuildRun build_insatiable(kdtree::Workspace& workspace,
+                                  const kdtree::BuildOptions& options) {
   limits.push_back(options);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   // As the real driver does between its launches.
@@ -127,7 +129,8 @@ TEST_F(BenchRunner, SkipsAllocatorsThatFreeAtOnce) {
 }
 
 TEST_F(BenchRunner, InterleavesRunsAndComputesSlowdowns) {
-  const Fake atomic("atomic", build_taking<10>, true), fast("fast", build_taking<15>), slow("slow", build_taking<30>);
+  const Fake atomic("atomic", build_taking<10>, true), fast("fast", build_taking<15>),
+      slow("slow", build_taking<30>);
   job_.allocators = {atomic.entry(), fast.entry(), slow.entry()};
   std::size_t last = 0, total = 0;
   BenchEvents events;
@@ -137,7 +140,8 @@ TEST_F(BenchRunner, InterleavesRunsAndComputesSlowdowns) {
     total = of;
   };
   const BenchResult bench = run_bench(job_, events);
-  EXPECT_EQ(calls, (std::vector<std::string>{"10", "15", "30", "10", "15", "30", "10", "15", "30", "10", "15", "30"}));
+  EXPECT_EQ(calls, (std::vector<std::string>{"10", "15", "30", "10", "15", "30", "10", "15", "30",
+                                             "10", "15", "30"}));
   EXPECT_EQ(total, 15u);  // three allocators: warm-up, three runs, instrumented
   ASSERT_EQ(bench.results.size(), 3u);
   EXPECT_FALSE(bench.interrupted);
@@ -160,7 +164,8 @@ TEST_F(BenchRunner, InterleavesRunsAndComputesSlowdowns) {
 }
 
 TEST_F(BenchRunner, ALowerBoundIsNeverTheFastest) {
-  const Fake bound("bound", build_taking<1>, true), one("one", build_taking<10>), two("two", build_taking<20>);
+  const Fake bound("bound", build_taking<1>, true), one("one", build_taking<10>),
+      two("two", build_taking<20>);
   job_.allocators = {bound.entry(), one.entry(), two.entry()};
   const BenchResult bench = run_bench(job_, {});
   // Without AtomicMalloc the first allocator that frees is the reference, with a note in the table.
@@ -173,7 +178,8 @@ TEST_F(BenchRunner, ALowerBoundIsNeverTheFastest) {
 }
 
 TEST_F(BenchRunner, AHangingAllocatorDoesNotStopTheOthers) {
-  const Fake atomic("atomic", build_taking<10>, true), stuck("stuck", build_stuck), good("good", build_taking<20>);
+  const Fake atomic("atomic", build_taking<10>, true), stuck("stuck", build_stuck),
+      good("good", build_taking<20>);
   job_.allocators = {atomic.entry(), stuck.entry(), good.entry()};
   const BenchResult bench = run_bench(job_, {});
   EXPECT_EQ(bench.results[1].status, Status::failed);
@@ -241,7 +247,8 @@ TEST_F(BenchRunner, ThePoolGrowsUntilTheBuildCompletes) {
   EXPECT_EQ(small.results[0].pool_bytes, 1u << 20);
   EXPECT_EQ(small.results[0].runs_ms.size(), 3u);
   EXPECT_FALSE(small.results[0].slowdown);
-  EXPECT_NE(small.results[0].reason.find("4.00 KiB request refused, 7 nodes not split"), std::string::npos)
+  EXPECT_NE(small.results[0].reason.find("4.00 KiB request refused, 7 nodes not split"),
+            std::string::npos)
       << small.results[0].reason;
 }
 
@@ -273,7 +280,8 @@ TEST_F(BenchRunner, LargerPoolsShareTheTimeLimit) {
   limits.clear();
   const BenchResult bench = run_bench(job_, {});
   EXPECT_EQ(bench.results[0].status, Status::failed);
-  EXPECT_NE(bench.results[0].reason.find("time limit of 0.1 s"), std::string::npos) << bench.results[0].reason;
+  EXPECT_NE(bench.results[0].reason.find("time limit of 0.1 s"), std::string::npos)
+      << bench.results[0].reason;
   ASSERT_GT(limits.size(), 1u);
   EXPECT_LE(limits.size(), 6u);
   for (const kdtree::BuildOptions& options : limits) {
@@ -292,7 +300,9 @@ TEST_F(BenchRunner, AnAllocatorThatOverwritesLiveMemoryIsBuiltLastInTheFinalPool
   job_.pool_probe = nullptr;
   std::vector<std::string> built;
   BenchEvents events;
-  events.tree_built = [&](const PreparedScene&, const Result& result) { built.push_back(result.allocator); };
+  events.tree_built = [&](const PreparedScene&, const Result& result) {
+    built.push_back(result.allocator);
+  };
   const BenchResult bench = run_bench(job_, events);
   EXPECT_EQ(built, (std::vector<std::string>{"greedy", "careless"}));
   ASSERT_EQ(bench.results.size(), 2u);
@@ -347,7 +357,8 @@ TEST_F(BenchRunner, AnInterruptionWhileLoadingIsNotAFailure) {
   EXPECT_FALSE(bench.scene_error) << bench.scene_error->what();
   EXPECT_EQ(scenes, 2);
   ASSERT_EQ(bench.results.size(), 2u);
-  for (const Result& result : bench.results) EXPECT_EQ(result.status, Status::skipped) << result.reason;
+  for (const Result& result : bench.results)
+    EXPECT_EQ(result.status, Status::skipped) << result.reason;
 }
 
 TEST_F(BenchRunner, KeptResultsAreNotMeasuredAgain) {

@@ -12,7 +12,8 @@ namespace {
 HostBench small_bench(std::vector<const char*> ids) {
   HostBench bench;
   bench.device = simt::find_device("cpu");
-  for (const char* id : ids) bench.allocators.push_back(&host_alloc::find_host_allocator(id, bench.device.id));
+  for (const char* id : ids)
+    bench.allocators.push_back(&host_alloc::find_host_allocator(id, bench.device.id));
   HostBenchTrace generated;
   generated.steps = 1500;
   generated.largest = 1 << 20;
@@ -37,12 +38,14 @@ TEST(HostBench, TheTraceIsTheSameForAllAndSound) {
   }
   EXPECT_EQ(requests, 4000u);
   // Reading rejects frees of free slots and requests for live ones.
-  EXPECT_EQ(host_alloc::parse_host_trace(host_alloc::host_trace_text(trace), "t").ops.size(), trace.ops.size());
+  EXPECT_EQ(host_alloc::parse_host_trace(host_alloc::host_trace_text(trace), "t").ops.size(),
+            trace.ops.size());
 }
 
 TEST(HostBench, TakesTheTimeOfEveryCall) {
   const HostBench bench = small_bench({"segfit", "tlsf", "mmap"});
-  const std::vector<HostBenchRow> rows = run_host_bench(bench, [](std::size_t, std::size_t, const std::string&) {});
+  const std::vector<HostBenchRow> rows =
+      run_host_bench(bench, [](std::size_t, std::size_t, const std::string&) {});
   ASSERT_EQ(rows.size(), 3u);
   std::size_t requested = 0, peak = 0;
   std::vector<std::size_t> slots(20);
@@ -70,13 +73,14 @@ TEST(HostBench, TakesTheTimeOfEveryCall) {
   EXPECT_GT(rows[0].passes[0].mappings, 0u);
 
   // Two lines of titles, one row per allocator; unknown figures are not 0.
-  const Table latency = host_latency_table(bench, rows, false), memory = host_memory_table(rows);
+  const Table latency = app::host_latency_table(bench, rows, false),
+              memory = app::host_memory_table(rows);
   ASSERT_EQ(latency.rows.size(), 3u);
   ASSERT_EQ(memory.rows.size(), 3u);
   for (const Row& row : latency.rows) ASSERT_EQ(row.cells.size(), latency.columns.size());
   EXPECT_EQ(latency.rows[2].cells.back().text, "1.00");
   EXPECT_EQ(memory.rows[2].cells[2].text, "–");
-  EXPECT_EQ(host_flat_table(rows).rows.size(), 6u);
+  EXPECT_EQ(app::host_flat_table(rows).rows.size(), 6u);
   const Json json = host_bench_report({"heapwood"}, bench, rows);
   EXPECT_EQ(json["schema"], host_bench_schema);
   EXPECT_EQ(json["results"][1]["passes"][0]["windows"].size(), rows[1].passes[0].windows.size());
@@ -129,18 +133,20 @@ class HostBenchCommand : public tests::Executable {};
 
 TEST_F(HostBenchCommand, ReplaysTheRequestsOfTheApplication) {
   const std::string trace = folder_ / "t.csv";
-  const auto built = run({"build", "statue:1k", "--allocator", "atomic", "--device", "cpu", "--host-allocator", "tlsf",
-                          "--host-trace", trace});
+  const auto built = run({"build", "statue:1k", "--allocator", "atomic", "--device", "cpu",
+                          "--host-allocator", "tlsf", "--host-trace", trace});
   ASSERT_EQ(built.exit, 0) << built.err;
   EXPECT_GT(host_alloc::parse_host_trace(tests::read_file(trace), trace).ops.size(), 10u);
-  const auto replayed = run({"host-bench", "--trace", trace, "--device", "cpu", "--allocators", "tlsf,mmap", "--passes",
-                             "1", "--format", "csv"});
+  const auto replayed = run({"host-bench", "--trace", trace, "--device", "cpu", "--allocators",
+                             "tlsf,mmap", "--passes", "1", "--format", "csv"});
   ASSERT_EQ(replayed.exit, 0) << replayed.err;
   EXPECT_NE(replayed.out.find("\ntlsf,TLSF,ok,,1,"), std::string::npos) << replayed.out;
 
   tests::write_file(trace, "allocate,1,x\n");
-  expect_error({"host-bench", "--trace", trace, "--device", "cpu"}, 1, {"t.csv:1: bytes 'x': expected a number"});
-  expect_error({"host-bench", "--device", "cpu", "--allocators", "best"}, 2, {"'best'", "segfit tlsf"});
+  expect_error({"host-bench", "--trace", trace, "--device", "cpu"}, 1,
+               {"t.csv:1: bytes 'x': expected a number"});
+  expect_error({"host-bench", "--device", "cpu", "--allocators", "best"}, 2,
+               {"'best'", "segfit tlsf"});
   expect_error({"build", "statue:1k", "--host-allocator", "best"}, 2, {"best", "tlsf"});
 }
 

@@ -4,10 +4,10 @@
 
 #include <cmath>
 
+#include "bench/program/output_file.hpp"
 #include "bench/results/bench_table.hpp"
 #include "bench/results/format.hpp"
 #include "bench/results/json_report.hpp"
-#include "bench/program/output_file.hpp"
 #include "tests/app/executable.hpp"
 
 namespace heapwood::bench {
@@ -98,18 +98,19 @@ TEST(JsonReport, HasTheKeysOfTheContract) {
   EXPECT_EQ(report.at("device").at("kind"), "cpu");
   EXPECT_EQ(report.at("device").at("name"), "A processor");
   const Json& result = report.at("results").at(0);
-  for (const char* key : {"scene", "triangles", "allocator", "label", "builder", "runs_ms", "median_ms", "slowdown",
-                          "status", "tree", "allocations", "memory", "registers"}) {
+  for (const char* key :
+       {"scene", "triangles", "allocator", "label", "builder", "runs_ms", "median_ms", "slowdown",
+        "status", "tree", "allocations", "memory", "registers"}) {
     EXPECT_TRUE(result.contains(key)) << key;
   }
-  for (const char* key :
-       {"hash", "nodes", "leaves", "refs", "refs_per_triangle", "sah_cost", "sah_cost_1_1", "depth"}) {
+  for (const char* key : {"hash", "nodes", "leaves", "refs", "refs_per_triangle", "sah_cost",
+                          "sah_cost_1_1", "depth"}) {
     EXPECT_TRUE(result.at("tree").contains(key)) << key;
   }
   for (const char* key : {"count", "mean_bytes", "sigma_bytes"})
     EXPECT_TRUE(result.at("allocations").contains(key)) << key;
-  for (const char* key : {"pool_bytes", "high_water_bytes", "address_high_water_bytes", "external_fragmentation",
-                          "external_fragmentation_merged"}) {
+  for (const char* key : {"pool_bytes", "high_water_bytes", "address_high_water_bytes",
+                          "external_fragmentation", "external_fragmentation_merged"}) {
     EXPECT_TRUE(result.at("memory").contains(key)) << key;
   }
   EXPECT_EQ(result.at("runs_ms"), Json({3.0, 1.0, 2.0}));
@@ -132,8 +133,8 @@ TEST(JsonReport, UnmeasuredFiguresAreAbsent) {
   skipped.allocator = "fdg";
   skipped.reason = "frees all at once";
   const Json json = to_json(skipped);
-  for (const char* key :
-       {"triangles", "median_ms", "slowdown", "tree", "allocations", "memory", "registers", "calls"}) {
+  for (const char* key : {"triangles", "median_ms", "slowdown", "tree", "allocations", "memory",
+                          "registers", "calls"}) {
     EXPECT_FALSE(json.contains(key)) << key;
   }
   EXPECT_EQ(json.at("status"), "skipped");
@@ -163,7 +164,8 @@ TEST(JsonReport, TablesCanBeWrittenAgainFromTheFile) {
   incomplete.refused_splits = 5;
   const std::vector<Result> results{atomic, full_result(), incomplete, per_level_result()};
   std::vector<Result> read;
-  for (const Result& result : results) read.push_back(result_from_json(Json::parse(json_text(to_json(result)))));
+  for (const Result& result : results)
+    read.push_back(result_from_json(Json::parse(json_text(to_json(result)))));
   EXPECT_EQ(to_text(slowdown_table(read)), to_text(slowdown_table(results)));
   EXPECT_EQ(to_text(fragmentation_table(read)), to_text(fragmentation_table(results)));
   EXPECT_EQ(to_csv(flat_table(read)), to_csv(flat_table(results)));
@@ -171,7 +173,8 @@ TEST(JsonReport, TablesCanBeWrittenAgainFromTheFile) {
   // Registers appear for every allocator, including AtomicMalloc in its own block.
   const std::string csv = to_csv(slowdown_table(read));
   std::size_t registers = 0;
-  for (std::size_t at = 0; (at = csv.find("24 / 16 / 26", at)) != std::string::npos; ++at) ++registers;
+  for (std::size_t at = 0; (at = csv.find("24 / 16 / 26", at)) != std::string::npos; ++at)
+    ++registers;
   EXPECT_EQ(registers, 3u) << csv;
   for (std::size_t i = 0; i < results.size(); ++i) EXPECT_EQ(to_json(read[i]), to_json(results[i]));
   EXPECT_EQ(to_json(read[0]).at("calls").at("own"), Json({{"registers", 32}, {"stack_bytes", 16}}));
@@ -233,8 +236,9 @@ TEST(JsonReport, BuilderTable) {
   ASSERT_EQ(table.rows.size(), 1u);
   std::vector<std::string> cells;
   for (const Cell& cell : table.rows[0].cells) cells.push_back(cell.text);
-  EXPECT_EQ(cells, (std::vector<std::string>{"atrium", "2.00 [1]", "2.00", "1.00", "40", "130", "20.0%", "2.00 MiB",
-                                             "293 KiB", "3.00 MiB", "16.0 MiB"}));
+  EXPECT_EQ(cells,
+            (std::vector<std::string>{"atrium", "2.00 [1]", "2.00", "1.00", "40", "130", "20.0%",
+                                      "2.00 MiB", "293 KiB", "3.00 MiB", "16.0 MiB"}));
   EXPECT_EQ(table.notes.back(), "[1] CFMMalloc: lowest median of the allocators that free");
   // A failure is shown with its reason.
   Result failed = per_level_result();
@@ -272,8 +276,8 @@ TEST(JsonReport, ReadsOnlyReportsOfTheSameDevice) {
   tests::write_file(folder / "a.json", json_text(bench_report({}, device(), {full_result()})));
   EXPECT_EQ(read_report(folder / "a.json", device()).results.size(), 1u);
   EXPECT_THROW(read_report(folder / "a.json", device("Another")), Error);
-  for (const char* text :
-       {"", "{", "[]", "5", "{}", R"({"schema":"heapwood.bench/1"})", R"({"schema":7,"results":[]})"}) {
+  for (const char* text : {"", "{", "[]", "5", "{}", R"({"schema":"heapwood.bench/1"})",
+                           R"({"schema":7,"results":[]})"}) {
     tests::write_file(folder / "b.json", text);
     EXPECT_THROW(read_report(folder / "b.json", device()), Error) << text;
   }

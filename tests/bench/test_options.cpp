@@ -34,9 +34,11 @@ TEST(ParseBytes, UnitsAreOf1024) {
 }
 
 TEST(ParseBytes, NamesTheWrongValue) {
-  for (const char* text :
-       {"", "M", "12Q", "-5", "1..5", "5M5", "0", "0.2", "1e30", "99999999T", " 5", "5 M", "nan", "inf"}) {
-    EXPECT_NE(usage_error([&] { parse_bytes(text); }).find("'" + std::string(text) + "'"), std::string::npos) << text;
+  for (const char* text : {"", "M", "12Q", "-5", "1..5", "5M5", "0", "0.2", "1e30", "99999999T",
+                           " 5", "5 M", "nan", "inf"}) {
+    EXPECT_NE(usage_error([&] { parse_bytes(text); }).find("'" + std::string(text) + "'"),
+              std::string::npos)
+        << text;
   }
 }
 
@@ -60,8 +62,10 @@ TEST(ParsePool, AutoSizeOrMultiple) {
 TEST(ParseImageSize, TwoSides) {
   EXPECT_EQ(parse_image_size("1920x1080").width, 1920u);
   EXPECT_EQ(parse_image_size("1920x1080").height, 1080u);
-  for (const char* text : {"", "1920", "1920x", "x1080", "0x5", "5x0", "-5x5", "5x5x5", "99999x5", "5 x5", "5x5 "}) {
-    EXPECT_NE(usage_error([&] { parse_image_size(text); }).find("WIDTHxHEIGHT"), std::string::npos) << text;
+  for (const char* text :
+       {"", "1920", "1920x", "x1080", "0x5", "5x0", "-5x5", "5x5x5", "99999x5", "5 x5", "5x5 "}) {
+    EXPECT_NE(usage_error([&] { parse_image_size(text); }).find("WIDTHxHEIGHT"), std::string::npos)
+        << text;
   }
 }
 
@@ -72,7 +76,8 @@ TEST(ParseAxis, Letters) {
 }
 
 TEST(ParseRefs, Names) {
-  for (kdtree::RefKind kind : kdtree::all_ref_kinds) EXPECT_EQ(parse_refs(kdtree::name(kind)), kind);
+  for (kdtree::RefKind kind : kdtree::all_ref_kinds)
+    EXPECT_EQ(parse_refs(kdtree::name(kind)), kind);
   usage_error([] { parse_refs("fancy"); });
 }
 
@@ -98,7 +103,8 @@ BuildSettings parsed(std::vector<std::string> arguments) {
 }
 
 TEST(Prefer, SetsAllCosts) {
-  const kdtree::SahCosts defaults, costs = parsed({}).costs, build = parsed({"--prefer", "build"}).costs;
+  const kdtree::SahCosts defaults, costs = parsed({}).costs,
+                                   build = parsed({"--prefer", "build"}).costs;
   EXPECT_EQ(costs.traversal, defaults.traversal);
   EXPECT_EQ(costs.empty_bonus, defaults.empty_bonus);
   EXPECT_EQ(costs.duplicate, defaults.duplicate);
@@ -132,7 +138,8 @@ TEST(FindAllocators, KeepsTheOrderAndDropsRepetitions) {
 TEST(FindAllocators, UnknownIdsListTheKnown) {
   const std::string message = usage_error([] { find_allocators("atomic,nonsense"); });
   EXPECT_NE(message.find("'nonsense'"), std::string::npos);
-  for (const registry::RegisteredAllocator& entry : registry::allocators()) EXPECT_NE(message.find(entry.traits->id), std::string::npos);
+  for (const registry::RegisteredAllocator& entry : registry::allocators())
+    EXPECT_NE(message.find(entry.traits->id), std::string::npos);
 }
 
 }  // namespace

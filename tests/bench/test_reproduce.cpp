@@ -19,7 +19,8 @@ class Reproduce : public Executable {
   std::vector<std::string> reproduce(std::vector<std::string> more,
                                      const std::string& allocators = "atomic,cfmmalloc") const {
     more.insert(more.begin(), "reproduce");
-    more.insert(more.end(), {"--out", out_, "--device", "cpu", "--threads", "2", "--allocators", allocators});
+    more.insert(more.end(),
+                {"--out", out_, "--device", "cpu", "--threads", "2", "--allocators", allocators});
     return more;
   }
   json results() const { return json::parse(read_file(out_ + "/results.json")); }
@@ -53,7 +54,9 @@ TEST(ReproduceItems, CasesThatItemsShareAreMeasuredOnce) {
   bench::ReproduceSetup setup;
   setup.device = simt::find_device("cpu", 2);
   setup.allocators = bench::find_allocators("atomic");
-  const auto count = [&](const char* list) { return bench::reproduce_cases(bench::find_items(list), setup).size(); };
+  const auto count = [&](const char* list) {
+    return bench::reproduce_cases(bench::find_items(list), setup).size();
+  };
   EXPECT_EQ(count("regeff-3a"), count("regeff-3a,regeff-5a,regeff-5b"));
   EXPECT_EQ(count("bulk-5,bulk-6,bulk-7"), count("bulk"));
   EXPECT_GT(count("all"), count("regeff") + count("ouroboros"));
@@ -68,7 +71,8 @@ TEST(ReproduceItems, PartsAreTheWhole) {
   for (const std::size_t parts : {1, 4, 7}) {
     std::multiset<std::string> keys;
     for (std::size_t i = 1; i <= parts; ++i) {
-      const auto part = bench::part_of(bench::reproduce_cases(bench::find_items("all"), setup), {i, parts});
+      const auto part =
+          bench::part_of(bench::reproduce_cases(bench::find_items("all"), setup), {i, parts});
       EXPECT_LE(part.size(), all.size() / parts + 1);
       for (const bench::ReproduceCase& one : part) keys.insert(one.key);
     }
@@ -159,10 +163,12 @@ TEST(ReproduceItems, TestsOfSpaceEndWithTheBudget) {
       EXPECT_GT(row.steps[0].size(), 0u);
       EXPECT_LT(row.steps[0].size(), 60000u);
       const bool churn = test == workloads::StressTest::churn;
-      EXPECT_NE(row.reason.find(churn ? "not full after 0.200 s" : "of 60000 iterations after 0.200 s"),
-                std::string::npos)
+      EXPECT_NE(
+          row.reason.find(churn ? "not full after 0.200 s" : "of 60000 iterations after 0.200 s"),
+          std::string::npos)
           << row.reason;
-      EXPECT_EQ(row.reason.find(std::to_string(row.steps[0].size()) + " of") == 0, !churn) << row.reason;
+      EXPECT_EQ(row.reason.find(std::to_string(row.steps[0].size()) + " of") == 0, !churn)
+          << row.reason;
       EXPECT_LT(row.seconds, 5);
     }
   }
@@ -178,17 +184,20 @@ TEST(ReproduceItems, FiguresAreOfAllIterations) {
   ASSERT_EQ(cases.size(), 1u);
   const bench::Json results = cases.front().measure([](const std::string&) {});
   EXPECT_EQ(results.at(0).at("space").at("steps").at(0).size(), 200u);
-  EXPECT_EQ(results.at(0).at("space").at("iterations"), ((1 << 20) - 256) / 1600);  // AtomicMalloc keeps all
+  EXPECT_EQ(results.at(0).at("space").at("iterations"),
+            ((1 << 20) - 256) / 1600);  // AtomicMalloc keeps all
   EXPECT_GT(results.at(0).at("seconds"), 0);
 }
 
 TEST_F(Reproduce, PartsAndTheTimeTheyTook) {
   const Outcome first = run(reproduce({"regeff-3d", "--part", "1/2"}));
   ASSERT_EQ(first.exit, 0) << first.err;
-  const std::size_t all = find(results(), "regeff-3d").at("cases").size(), half = results().at("cases").size();
+  const std::size_t all = find(results(), "regeff-3d").at("cases").size(),
+                    half = results().at("cases").size();
   EXPECT_EQ(half, (all + 1) / 2);
   EXPECT_NE(first.out.find("seconds"), std::string::npos);
-  EXPECT_NE(first.out.find(std::to_string(half) + " cases measured"), std::string::npos) << first.out;
+  EXPECT_NE(first.out.find(std::to_string(half) + " cases measured"), std::string::npos)
+      << first.out;
   ASSERT_EQ(run(reproduce({"regeff-3d", "--part", "2/2"})).exit, 0);
   const json whole = results();
   EXPECT_EQ(whole.at("cases").size(), all);
@@ -205,8 +214,9 @@ TEST_F(Reproduce, WrongUsage) {
   expect_error(reproduce({"--quick", "--full"}), 2, {"--full"});
   expect_error(reproduce({"--scenes", folder_ / "none"}), 2, {"--scenes", "none"});
   expect_error({"reproduce", "--out", "/proc/none", "--device", "cpu"}, 1, {"/proc/none", "--out"});
-  const std::vector<std::string> profile{"build",       "atrium:1k", "--device",  "cpu",
-                                         "--allocator", "cfmmalloc", "--profile", folder_ / "profile.json"};
+  const std::vector<std::string> profile{
+      "build",       "atrium:1k", "--device",  "cpu",
+      "--allocator", "cfmmalloc", "--profile", folder_ / "profile.json"};
   expect_error(profile, 2, {"--profile", "heapwood", "cfmmalloc"});
   const Outcome list = run({"reproduce", "--list", "--device", "cpu"});
   EXPECT_EQ(list.exit, 0) << list.err;
@@ -228,9 +238,11 @@ TEST_F(Reproduce, WritesResultsAndContinues) {
     EXPECT_EQ(one.at("results").at(0).at("runs_ms").size(), 3u);
   }
 
-  const Outcome again = run(reproduce({"regeff-3b,bulk-5,regeff-t3,own-pool,own-trace,own-profile"}));
+  const Outcome again =
+      run(reproduce({"regeff-3b,bulk-5,regeff-t3,own-pool,own-trace,own-profile"}));
   ASSERT_EQ(again.exit, 0) << again.err;
-  EXPECT_NE(again.out.find(std::to_string(first.at("cases").size()) + " reused"), std::string::npos) << again.out;
+  EXPECT_NE(again.out.find(std::to_string(first.at("cases").size()) + " reused"), std::string::npos)
+      << again.out;
   const json second = results();
   EXPECT_EQ(second.at("runs").size(), 2u);
   EXPECT_EQ(second.at("cases").at(0), first.at("cases").at(0));
@@ -268,7 +280,8 @@ TEST_F(Reproduce, CtrlCKeepsResults) {
   const std::string file = out_ + "/results.json";
   Running running(binary_, reproduce({"ouroboros"}, "all"));
   const auto cases = [&] {
-    const json all = std::filesystem::exists(file) ? json::parse(read_file(file), nullptr, false) : json();
+    const json all =
+        std::filesystem::exists(file) ? json::parse(read_file(file), nullptr, false) : json();
     return all.is_object() ? all.at("cases").size() : 0;
   };
   for (int i = 0; i < 600 && cases() < 2 && !running.ended(); ++i)

@@ -28,14 +28,16 @@ struct FarScene {
 
 TEST(SceneCamera, IsGivenInTheFilesCoordinates) {
   const FarScene far;
-  const render::Camera camera = far.choose({"500004.125,4600001,5.001,500000.125,4600000,0.001,40", "z"});
+  const render::Camera camera =
+      far.choose({"500004.125,4600001,5.001,500000.125,4600000,0.001,40", "z"});
   EXPECT_EQ(camera.eye, (Vec3{4, 1, 5}));
   EXPECT_EQ(camera.target, (Vec3{0, 0, 0}));
   EXPECT_EQ(camera.up, 2u);
 
   const tests::Folder folder;
   tests::write_file(folder / "far.obj", "");
-  tests::write_file(folder / "far.camera", "# a view\n500004.125,4600001,5.001,500000.125,4600000,0.001,40 --up z\n");
+  tests::write_file(folder / "far.camera",
+                    "# a view\n500004.125,4600001,5.001,500000.125,4600000,0.001,40 --up z\n");
   const render::Camera beside = far.choose({}, folder / "far.obj");
   EXPECT_EQ(beside.eye, camera.eye);
   EXPECT_EQ(beside.up, 2u);
@@ -55,12 +57,13 @@ TEST(SceneCamera, AutomaticCamerasReadBackToTheSameBits) {
 TEST(SceneCamera, LinesAreReadAsTheyArePrinted) {
   const render::Camera camera{{1, 2, 3}, {4, 5, 6}, 40, 0};
   for (const std::string prefix : {"", "--camera ", "camera: ", "\n# comment\n\n  camera   "}) {
-    const render::Camera read = parse_camera_line(prefix + to_arguments(camera) + " # more\nrest", {});
+    const render::Camera read =
+        parse_camera_line(prefix + to_arguments(camera) + " # more\nrest", {});
     EXPECT_EQ(read.eye, camera.eye);
     EXPECT_EQ(read.up, 0u);
   }
-  for (const char* wrong :
-       {"", "# nothing", "--camera", "1,2,3,4,5,6,40 --up", "1,2,3,4,5,6,40 up z", "1,2,3,4,5,6,40 z y"}) {
+  for (const char* wrong : {"", "# nothing", "--camera", "1,2,3,4,5,6,40 --up",
+                            "1,2,3,4,5,6,40 up z", "1,2,3,4,5,6,40 z y"}) {
     EXPECT_THROW(parse_camera_line(wrong, {}), Error) << wrong;
   }
 }

@@ -4,8 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "bench/stress.hpp"
 #include "app/output/stress_tables.hpp"
+#include "bench/stress.hpp"
+#include "bench/stress_json.hpp"
 #include "tests/app/executable.hpp"
 
 namespace heapwood::tests {
@@ -15,12 +16,15 @@ using nlohmann::json;
 
 class StressCommand : public Executable {
  protected:
-  std::vector<std::string> stress(std::vector<std::string> more, const std::string& threads = "2") const {
+  std::vector<std::string> stress(std::vector<std::string> more,
+                                  const std::string& threads = "2") const {
     more.insert(more.begin(), {"stress"});
     more.insert(more.end(), {"--device", "cpu", "--threads", threads, "--runs", "2"});
     return more;
   }
-  static bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+  static bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  }
 };
 
 TEST_F(StressCommand, HelpFitsTheTerminal) {
@@ -41,29 +45,33 @@ TEST_F(StressCommand, WrongUsage) {
   expect_error(stress({"ad", "--iterations", "3"}), 2, {"--iterations", "ad"});
   expect_error(stress({"alloc", "--blocks", "3"}), 2, {"--blocks", "alloc", "--requests"});
   expect_error(stress({"ad", "--requests", "9"}), 2, {"--requests", "ad", "--blocks"});
-  expect_error(stress({"utilization", "--requests", "9"}), 2, {"--requests", "utilization", "--blocks"});
+  expect_error(stress({"utilization", "--requests", "9"}), 2,
+               {"--requests", "utilization", "--blocks"});
   expect_error(stress({"exhaust", "--requests", "9"}), 2, {"--requests", "exhaust"});
   for (const char* wrong : {"0", "2.5", "17M", "10G", "many"})
     expect_error(stress({"alloc", "--requests", wrong}), 2, {"--requests", wrong});
   expect_error(stress({"mixed", "--payload", "8"}), 2, {"mixed", "--payload"});
-  expect_error(stress({"scaling", "--pool", "1M", "--payload", "8K", "--requests", "1M"}), 2, {"pool"});
+  expect_error(stress({"scaling", "--pool", "1M", "--payload", "8K", "--requests", "1M"}), 2,
+               {"pool"});
   expect_error(stress({"ad", "--lanes", "33"}), 2, {"--lanes"});
   expect_error(stress({"ad", "--allocators", "nonsense"}), 2, {"'nonsense'", "atomic"});
   expect_error(stress({"ad", "--format", "xml"}), 2, {"--format"});
   expect_error(stress({"ad", "--large", "small"}), 2, {"--large"});
-  expect_error(stress({"ad", "--json", "/no/such/folder/out.json"}), 1, {"/no/such/folder/out.json"});
+  expect_error(stress({"ad", "--json", "/no/such/folder/out.json"}), 1,
+               {"/no/such/folder/out.json"});
 }
 
 TEST_F(StressCommand, Coalesces) {
-  const Outcome outcome =
-      run(stress({"acd", "--coalesced", "--lanes", "32", "--payload", "64", "--allocators", "cfmmalloc", "--touch"}));
+  const Outcome outcome = run(stress({"acd", "--coalesced", "--lanes", "32", "--payload", "64",
+                                      "--allocators", "cfmmalloc", "--touch"}));
   EXPECT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
   EXPECT_NE(outcome.out.find("coalesced"), std::string::npos) << outcome.out;
 }
 
 TEST_F(StressCommand, LargeRequestsMayGoToMalloc) {
-  const Outcome outcome = run(stress({"alloc", "--large", "builtin", "--requests", "20", "--payload", "16K",
-                                      "--allocators", "scatter,halloc,xmalloc,awmalloc-safe", "--touch"}));
+  const Outcome outcome =
+      run(stress({"alloc", "--large", "builtin", "--requests", "20", "--payload", "16K",
+                  "--allocators", "scatter,halloc,xmalloc,awmalloc-safe", "--touch"}));
   EXPECT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
   EXPECT_TRUE(has(outcome.out, "built-in malloc")) << outcome.out;
 }
@@ -72,9 +80,10 @@ TEST_F(StressCommand, PrintsTimesAndMemory) {
   const Outcome outcome = run(stress({"ad", "--allocators", "atomic,cfmmalloc,cuda", "--touch"}));
   ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
   EXPECT_EQ(outcome.err, "");
-  for (const char* word : {"AD:", "4 KiB", "64 B", "AtomicMalloc *", "CFMMalloc", "CudaMalloc", "only allocates",
-                           "only frees", "internal fragmentation", "external fragmentation at the end", "metadata",
-                           "overlaps: 0 by addresses", "0 blocks damaged", "device: cpu"}) {
+  for (const char* word :
+       {"AD:", "4 KiB", "64 B", "AtomicMalloc *", "CFMMalloc", "CudaMalloc", "only allocates",
+        "only frees", "internal fragmentation", "external fragmentation at the end", "metadata",
+        "overlaps: 0 by addresses", "0 blocks damaged", "device: cpu"}) {
     EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
   }
   EXPECT_FALSE(has(outcome.out, "nan"));
@@ -82,14 +91,15 @@ TEST_F(StressCommand, PrintsTimesAndMemory) {
 
 TEST_F(StressCommand, JsonHasTheContract) {
   const std::string file = folder_ / "stress.json";
-  const Outcome outcome =
-      run(stress({"p", "--allocators", "atomic,cfmmalloc", "--blocks", "1,3", "--json", file, "--format", "csv"}));
+  const Outcome outcome = run(stress({"p", "--allocators", "atomic,cfmmalloc", "--blocks", "1,3",
+                                      "--json", file, "--format", "csv"}));
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
   EXPECT_EQ(outcome.out.rfind("test,allocator,label,", 0), 0u) << outcome.out;
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 5);
   const json report = json::parse(read_file(file));
   EXPECT_EQ(report.at("schema"), "heapwood.stress/1");
-  for (const char* key : {"argv", "version", "git", "device"}) EXPECT_TRUE(report.contains(key)) << key;
+  for (const char* key : {"argv", "version", "git", "device"})
+    EXPECT_TRUE(report.contains(key)) << key;
   ASSERT_EQ(report.at("results").size(), 4u);
   for (const json& result : report.at("results")) {
     EXPECT_EQ(result.at("test"), "p");
@@ -108,47 +118,52 @@ TEST_F(StressCommand, JsonHasTheContract) {
     const json& expected = result.at("expected");
     EXPECT_NEAR(counts.at("count").get<double>(), expected.at("count").get<double>(),
                 6 * expected.at("count_sigma").get<double>());
-    EXPECT_NEAR(counts.at("deallocations").get<double>(), expected.at("deallocations").get<double>(),
+    EXPECT_NEAR(counts.at("deallocations").get<double>(),
+                expected.at("deallocations").get<double>(),
                 6 * expected.at("deallocations_sigma").get<double>());
     EXPECT_EQ(result.at("overlaps").at("by_address"), 0);
     EXPECT_FALSE(result.at("overlaps").contains("by_content"));
     EXPECT_EQ(result.at("memory").at("end").at("blocks").get<int>(),
               counts.at("count").get<int>() - counts.at("deallocations").get<int>());
-    for (const char* key : {"live_bytes", "address_bytes", "internal_fragmentation", "external_fragmentation",
-                            "external_fragmentation_merged", "metadata_bytes"}) {
+    for (const char* key :
+         {"live_bytes", "address_bytes", "internal_fragmentation", "external_fragmentation",
+          "external_fragmentation_merged", "metadata_bytes"}) {
       EXPECT_TRUE(result.at("memory").at("peak").contains(key)) << key;
     }
   }
 }
 
 TEST_F(StressCommand, OtherTests) {
-  const json each =
-      json::parse(run(stress({"alloc", "--requests", "1000", "--allocators", "cmalloc", "--format", "json"})).out);
+  const json each = json::parse(
+      run(stress({"alloc", "--requests", "1000", "--allocators", "cmalloc", "--format", "json"}))
+          .out);
   EXPECT_EQ(each.at("results").at(0).at("allocations").at("count"), 1000);
   EXPECT_EQ(each.at("results").at(0).at("allocations").at("deallocations"), 1000);
   EXPECT_EQ(each.at("results").at(0).at("allocate_ms").size(), 2u);
   EXPECT_EQ(each.at("results").at(0).at("settings").at("lanes"), 32);
 
-  const std::string markdown =
-      run(stress({"acd", "--pool", "1M,2M", "--allocators", "atomic", "--format", "markdown", "--blocks", "1"})).out;
+  const std::string markdown = run(stress({"acd", "--pool", "1M,2M", "--allocators", "atomic",
+                                           "--format", "markdown", "--blocks", "1"}))
+                                   .out;
   EXPECT_TRUE(has(markdown, "| allocator | 1 MiB pool | 2 MiB pool |")) << markdown;
 }
 
 TEST_F(StressCommand, ScalingLeavesOutWhatCannotFit) {
-  const Outcome outcome = run(
-      stress({"scaling", "--allocators", "atomic", "--pool", "1M", "--payload", "32,8K", "--requests", "100,1K,100K"}));
+  const Outcome outcome = run(stress({"scaling", "--allocators", "atomic", "--pool", "1M",
+                                      "--payload", "32,8K", "--requests", "100,1K,100K"}));
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
   EXPECT_TRUE(has(outcome.out, "1K requests")) << outcome.out;
   EXPECT_FALSE(has(outcome.out, "refused")) << outcome.out;
-  EXPECT_TRUE(
-      has(outcome.out, "omitted, larger than the pool: 1K requests of 8 KiB, 100K requests of 32 B, 100K requests"))
+  EXPECT_TRUE(has(
+      outcome.out,
+      "omitted, larger than the pool: 1K requests of 8 KiB, 100K requests of 32 B, 100K requests"))
       << outcome.out;
 }
 
 // The allocator's tables take a part of the pool, so some requests are refused.
 TEST_F(StressCommand, ExhaustFillsThePool) {
-  const Outcome outcome =
-      run(stress({"exhaust", "--allocators", "atomic,toy", "--payload", "256,16", "--format", "json"}));
+  const Outcome outcome = run(
+      stress({"exhaust", "--allocators", "atomic,toy", "--payload", "256,16", "--format", "json"}));
   ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
   const json results = json::parse(outcome.out).at("results");
   ASSERT_EQ(results.size(), 4u);
@@ -160,20 +175,22 @@ TEST_F(StressCommand, ExhaustFillsThePool) {
     EXPECT_EQ(counts.at("count").get<int>() + counts.at("refused").get<int>(), 8192);
     EXPECT_GT(counts.at("refused"), 0);
   }
-  const std::string table = run(stress({"exhaust", "--allocators", "atomic", "--payload", "16", "--pool", "64K"})).out;
+  const std::string table =
+      run(stress({"exhaust", "--allocators", "atomic", "--payload", "16", "--pool", "64K"})).out;
   EXPECT_TRUE(has(table, "4,096 requests")) << table;
   EXPECT_TRUE(has(table, "0.4")) << table;  // 256 bytes of 64 KiB
 }
 
 // The second round allocates memory freed by the first.
 TEST_F(StressCommand, RoundsShareOnePool) {
-  const std::vector<std::string> command{"alloc",      "--allocators", "atomic,cfmalloc", "--payload", "64",
-                                         "--requests", "1000",         "--pool",          "96K",       "--touch",
-                                         "--format",   "json"};
+  const std::vector<std::string> command{
+      "alloc",  "--allocators", "atomic,cfmalloc", "--payload", "64",  "--requests", "1000",
+      "--pool", "96K",          "--touch",         "--format",  "json"};
   const auto refused = [&](std::vector<std::string> arguments) {
     std::vector<int> counts;
     const json report = json::parse(run(stress(arguments)).out);
-    for (const json& result : report.at("results")) counts.push_back(result.at("allocations").at("refused"));
+    for (const json& result : report.at("results"))
+      counts.push_back(result.at("allocations").at("refused"));
     return counts;
   };
   EXPECT_EQ(refused(command), (std::vector{0, 0}));
@@ -186,10 +203,12 @@ TEST_F(StressCommand, RoundsShareOnePool) {
 }
 
 TEST_F(StressCommand, UtilizationIsASharePerAllocator) {
-  const std::vector<std::string> command{"utilization", "--allocators", "atomic,awmalloc,toy,cuda", "--pool", "1M"};
+  const std::vector<std::string> command{"utilization", "--allocators", "atomic,awmalloc,toy,cuda",
+                                         "--pool", "1M"};
   const Outcome outcome = run(stress(command));
   ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
-  for (const char* word : {"of the pool", "99.98%", "65,520", "skipped [", "never refuses", "blocks", "method:"})
+  for (const char* word :
+       {"of the pool", "99.98%", "65,520", "skipped [", "never refuses", "blocks", "method:"})
     EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
   std::vector<std::string> as_json = command;
   as_json.insert(as_json.end(), {"--format", "json", "--touch"});
@@ -209,17 +228,19 @@ TEST_F(StressCommand, UtilizationIsASharePerAllocator) {
 }
 
 TEST_F(StressCommand, RangeAndChurn) {
-  const std::vector<std::string> range{
-      "range", "--allocators", "atomic,cmalloc,fdg", "--payload", "16,1K", "--iterations", "5", "--requests", "1K"};
+  const std::vector<std::string> range{"range",     "--allocators", "atomic,cmalloc,fdg",
+                                       "--payload", "16,1K",        "--iterations",
+                                       "5",         "--requests",   "1K"};
   const Outcome outcome = run(stress(range));
   ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
-  for (const char* word : {"AtomicMalloc *", "min possible", "15.6 KiB", "78.1 KiB", "1000 KiB", "4.88 MiB",
-                           "cannot free single blocks", "addresses of all iterations"})
+  for (const char* word : {"AtomicMalloc *", "min possible", "15.6 KiB", "78.1 KiB", "1000 KiB",
+                           "4.88 MiB", "cannot free single blocks", "addresses of all iterations"})
     EXPECT_TRUE(has(outcome.out, word)) << word << "\n" << outcome.out;
 
   // 1 MiB and the head hold 65 times 1,000 blocks of 16 bytes and 536 more.
-  const std::vector<std::string> churn{"churn",      "--allocators", "atomic,cmalloc", "--pool", "1048832", "--touch",
-                                       "--requests", "1K",           "--format",       "json"};
+  const std::vector<std::string> churn{"churn",    "--allocators", "atomic,cmalloc", "--pool",
+                                       "1048832",  "--touch",      "--requests",     "1K",
+                                       "--format", "json"};
   const json results = json::parse(run(stress(churn)).out).at("results");
   const json& space = results.at(0).at("space");
   EXPECT_EQ(space.at("iterations"), 65);
@@ -230,16 +251,17 @@ TEST_F(StressCommand, RangeAndChurn) {
   EXPECT_EQ(results.at(0).at("settings").at("seed"), 1);
   // Half of the blocks are freed, so the pool lasts about twice as long.
   EXPECT_GT(results.at(1).at("space").at("iterations"), 70);
-  const std::string text = run(stress({"churn", "--allocators", "cmalloc", "--iterations", "3"})).out;
+  const std::string text =
+      run(stress({"churn", "--allocators", "cmalloc", "--iterations", "3"})).out;
   EXPECT_TRUE(has(text, "nothing was refused")) << text;
 }
 
 TEST_F(StressCommand, LifetimesAndSoak) {
-  const json results =
-      json::parse(run(stress({"lifetimes", "--allocators", "atomic,heapwood", "--order", "lifo", "--pool", "8M",
-                              "--requests", "64", "--iterations", "2", "--format", "json"}))
-                      .out)
-          .at("results");
+  const json results = json::parse(run(stress({"lifetimes", "--allocators", "atomic,heapwood",
+                                               "--order", "lifo", "--pool", "8M", "--requests",
+                                               "64", "--iterations", "2", "--format", "json"}))
+                                       .out)
+                           .at("results");
   EXPECT_EQ(results.at(0).at("status"), "skipped");  // cannot free
   const json& result = results.at(1);
   EXPECT_EQ(result.at("status"), "ok");
@@ -250,19 +272,21 @@ TEST_F(StressCommand, LifetimesAndSoak) {
   EXPECT_EQ(result.at("memory").at("end").at("blocks"), 0);
   expect_error(stress({"lifetimes", "--order", "fifo"}), 2, {"fifo", "lifo", "immortal"});
 
-  const Outcome soak =
-      run(stress({"soak", "--allocators", "heapwood", "--pool", "8M", "--requests", "64", "--seconds", "0.1"}));
+  const Outcome soak = run(stress({"soak", "--allocators", "heapwood", "--pool", "8M", "--requests",
+                                   "64", "--seconds", "0.1"}));
   EXPECT_EQ(soak.exit, 0) << soak.err;
-  for (const char* word : {"soak:", "held / live", "Heapwood", "0 by addresses", "0 blocks damaged"})
+  for (const char* word :
+       {"soak:", "held / live", "Heapwood", "0 by addresses", "0 blocks damaged"})
     EXPECT_TRUE(has(soak.out, word)) << word;
 }
 
 TEST_F(StressCommand, MixedSizes) {
-  const json result = json::parse(run(stress({"mixed", "--requests", "100,1K", "--allocators", "cmalloc", "--touch",
-                                              "--format", "json", "--seed", "4"}))
-                                      .out)
-                          .at("results")
-                          .at(1);
+  const json result =
+      json::parse(run(stress({"mixed", "--requests", "100,1K", "--allocators", "cmalloc", "--touch",
+                              "--format", "json", "--seed", "4"}))
+                      .out)
+          .at("results")
+          .at(1);
   EXPECT_EQ(result.at("status"), "ok");
   EXPECT_EQ(result.at("settings").at("payload_bytes"), 8192);
   EXPECT_EQ(result.at("settings").at("seed"), 4);
@@ -272,7 +296,8 @@ TEST_F(StressCommand, MixedSizes) {
 
 TEST_F(StressCommand, APoolThatIsTooSmallIsReported) {
   // 80 blocks of 1 KiB. One thread: with two, AWMalloc's overlapping blocks would be a data race.
-  const std::vector<std::string> tight{"acd", "--payload", "1K", "--blocks", "1", "--pool", "16K", "--touch"};
+  const std::vector<std::string> tight{"acd", "--payload", "1K",  "--blocks",
+                                       "1",   "--pool",    "16K", "--touch"};
   std::vector<std::string> command = tight;
   command.insert(command.end(), {"--allocators", "atomic,awmalloc,toy", "--format", "json"});
   const Outcome outcome = run(stress(command, "1"));
@@ -288,16 +313,17 @@ TEST_F(StressCommand, APoolThatIsTooSmallIsReported) {
   EXPECT_GT(results.at(1).at("overlaps").at("by_content"), 0);
   EXPECT_EQ(results.at(2).at("overlaps").at("by_content"), 0);
   // Below the min pool size: also not a failure.
-  const json skipped = json::parse(
-      run(stress({"ad", "--pool", "1K", "--allocators", "atomic", "--payload", "4", "--format", "json"})).out);
+  const json skipped = json::parse(run(stress({"ad", "--pool", "1K", "--allocators", "atomic",
+                                               "--payload", "4", "--format", "json"}))
+                                       .out);
   EXPECT_EQ(skipped.at("results").at(0).at("status"), "skipped");
   EXPECT_FALSE(skipped.at("results").at(0).contains("median_ms"));
 }
 
 TEST_F(StressCommand, CtrlCKeepsResults) {
   const std::string file = folder_ / "out.json";
-  Running running(binary_, {"stress", "acd", "--payload", "4,8", "--allocators", "atomic,cmalloc", "--device", "cpu",
-                            "--runs", "100000", "--json", file});
+  Running running(binary_, {"stress", "acd", "--payload", "4,8", "--allocators", "atomic,cmalloc",
+                            "--device", "cpu", "--runs", "100000", "--json", file});
   std::this_thread::sleep_for(std::chrono::milliseconds(800));
   running.send(SIGINT);
   const Outcome outcome = running.wait();
@@ -344,14 +370,16 @@ TEST(StressPoints, ThePapersAreTheDefault) {
   ASSERT_EQ(scaling.size(), 28u);  // 4 payloads, 1 to 1M threads
   EXPECT_EQ(scaling.front(), (bench::StressPoint{32, std::size_t{2} << 30, 1, 0, 0, 1}));
   auto fitting = scaling;
-  EXPECT_EQ(bench::take_oversized(fitting), (std::vector{scaling.back()}));  // 8 KiB, a million times
+  EXPECT_EQ(bench::take_oversized(fitting),
+            (std::vector{scaling.back()}));  // 8 KiB, a million times
   EXPECT_EQ(fitting.size(), 27u);
   EXPECT_EQ(bench::stress_points({}, StressTest::range, gpu).size(), 10u);
   EXPECT_EQ(bench::stress_points({}, StressTest::utilization, gpu),
             (std::vector{bench::StressPoint{16, std::size_t{2} << 30, 1, 1056, 0, 0}}));
   const auto exhaust = bench::stress_points({}, StressTest::exhaust, gpu);  // bulk figure 7
   ASSERT_EQ(exhaust.size(), 16u);
-  EXPECT_EQ(exhaust.front(), (bench::StressPoint{512 << 10, std::size_t{512} << 20, 1, 0, 0, 1 << 10}));
+  EXPECT_EQ(exhaust.front(),
+            (bench::StressPoint{512 << 10, std::size_t{512} << 20, 1, 0, 0, 1 << 10}));
   EXPECT_EQ(exhaust.back(), (bench::StressPoint{16, std::size_t{16} << 20, 1, 0, 0, 1 << 20}));
   // The CPU has small defaults.
   simt::DeviceInfo cpu;
@@ -382,10 +410,11 @@ TEST(StressReport, RegistersAndSlowLaunches) {
   slow.counts.reset();
   const bench::Table allocators = app::stress_allocator_table({row, slow});
   ASSERT_EQ(allocators.rows.size(), 2u);
-  EXPECT_EQ(bench::to_csv(allocators),
-            "allocator,registers per thread malloc,registers per thread free,registers per thread both\n"
-            "CMalloc,18,14,22\n"
-            "Other,–,–,–\n");
+  EXPECT_EQ(
+      bench::to_csv(allocators),
+      "allocator,registers per thread malloc,registers per thread free,registers per thread both\n"
+      "CMalloc,18,14,22\n"
+      "Other,–,–,–\n");
   const std::string text = bench::to_text(app::stress_table({row, slow}));
   EXPECT_NE(text.find("failed [1]"), std::string::npos) << text;
   EXPECT_NE(text.find("[1] Other: not finished"), std::string::npos) << text;
@@ -397,7 +426,7 @@ TEST(StressReport, RegistersAndSlowLaunches) {
 }
 
 bench::StressRow inspected(const char* label, std::size_t payload, double internal, double external,
-                         std::uint64_t metadata) {
+                           std::uint64_t metadata) {
   bench::StressRow row;
   row.allocator = row.label = label;
   row.settings.test = workloads::StressTest::cycle;
@@ -446,14 +475,16 @@ TEST(StressReport, AllocatorsWithEqualFiguresShareALine) {
   EXPECT_FALSE(bench::to_json(rows.front())["memory"]["peak"].contains("internal_fragmentation"));
   EXPECT_TRUE(bench::to_json(rows[1])["memory"]["peak"].contains("internal_fragmentation"));
   const bench::Table flat = app::stress_flat_table(rows);
-  const auto column = std::find_if(flat.columns.begin(), flat.columns.end(),
-                                   [](const auto& c) { return c.title == "internal_fragmentation"; });
+  const auto column = std::find_if(flat.columns.begin(), flat.columns.end(), [](const auto& c) {
+    return c.title == "internal_fragmentation";
+  });
   ASSERT_NE(column, flat.columns.end());
   const auto internal = static_cast<std::size_t>(column - flat.columns.begin());
   EXPECT_EQ(flat.rows[0].cells[internal].text, "");
   EXPECT_NE(flat.rows[1].cells[internal].text, "");
   // Metadata of several points is a range.
-  EXPECT_NE(bench::to_csv(app::stress_allocator_table(rows)).find("A,1.00 KiB to 16.0 KiB\n"), std::string::npos);
+  EXPECT_NE(bench::to_csv(app::stress_allocator_table(rows)).find("A,1.00 KiB to 16.0 KiB\n"),
+            std::string::npos);
 }
 
 // Medians over runs; iterations with a refusal are excluded.
@@ -474,10 +505,10 @@ TEST(StressReport, FiguresOfSpace) {
   EXPECT_EQ(figures.address_bytes, 11520);
   EXPECT_EQ(figures.iteration_ms, 3);  // of 2 and 4
   EXPECT_EQ(figures.last_ms, 5.5);     // of 3 and 8
-  EXPECT_EQ(
-      bench::to_csv(app::stress_table({row})),
-      "allocator,iterations,at the end of the pool,at the end addresses,iteration [ms] median,iteration [ms] last\n"
-      "A,2,90.00%,11.2 KiB,3.00,5.50\n");
+  EXPECT_EQ(bench::to_csv(app::stress_table({row})),
+            "allocator,iterations,at the end of the pool,at the end addresses,iteration [ms] "
+            "median,iteration [ms] last\n"
+            "A,2,90.00%,11.2 KiB,3.00,5.50\n");
 }
 
 // The columns of a group are adjacent.
@@ -491,14 +522,16 @@ TEST(StressReport, PointsAreGathered) {
       rows.back().runs_ms = {static_cast<double>(requests) + (payload == 64 ? 0.5 : 0)};
     }
   }
-  EXPECT_EQ(bench::to_csv(app::stress_table(rows)),
-            "allocator,32 B 1 request,32 B 10 requests,32 B 100 requests,64 B 1 request,64 B 10 requests,"
-            "64 B 100 requests\n"
-            "A,1.00,10.00,100.0,1.50,10.50,100.5\n");
+  EXPECT_EQ(
+      bench::to_csv(app::stress_table(rows)),
+      "allocator,32 B 1 request,32 B 10 requests,32 B 100 requests,64 B 1 request,64 B 10 requests,"
+      "64 B 100 requests\n"
+      "A,1.00,10.00,100.0,1.50,10.50,100.5\n");
 }
 
 TEST(StressReport, OnePointHasOneLinePerAllocator) {
-  const std::vector<bench::StressRow> rows{inspected("A", 64, 0, 0.25, 256), inspected("B", 64, 0, 0.5, 256)};
+  const std::vector<bench::StressRow> rows{inspected("A", 64, 0, 0.25, 256),
+                                           inspected("B", 64, 0, 0.5, 256)};
   EXPECT_EQ(bench::to_csv(app::stress_memory_table(rows)),
             "allocator,at the peak internal,at the peak external,at the peak address,"
             "external at the end\n"
@@ -506,7 +539,8 @@ TEST(StressReport, OnePointHasOneLinePerAllocator) {
             "B,0.000,0.500,4.00 KiB,0.500\n");
   const bench::Table times = app::stress_table(rows);
   EXPECT_EQ(bench::to_csv(times), "allocator,time [ms]\nA,1.00\nB,1.00\n");
-  EXPECT_NE(times.title.find("64 B, 1 MiB pool, 10 iterations, 120 blocks"), std::string::npos) << times.title;
+  EXPECT_NE(times.title.find("64 B, 1 MiB pool, 10 iterations, 120 blocks"), std::string::npos)
+      << times.title;
 }
 
 }  // namespace

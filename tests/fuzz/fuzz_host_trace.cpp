@@ -9,11 +9,15 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace heapwood;
   try {
-    const host_alloc::HostTrace trace = host_alloc::parse_host_trace({reinterpret_cast<const char*>(data), size}, "file");
-    if (host_alloc::parse_host_trace(host_alloc::host_trace_text(trace), "again").ops != trace.ops) std::abort();
+    const host_alloc::HostTrace trace =
+        host_alloc::parse_host_trace({reinterpret_cast<const char*>(data), size}, "file");
+    if (host_alloc::parse_host_trace(host_alloc::host_trace_text(trace), "again").ops != trace.ops)
+      std::abort();
   } catch (const Error& error) {
     const std::string_view text = error.what();
-    if (!text.starts_with("file:") || text.size() > 200 || text.find('\n') != std::string_view::npos) std::abort();
+    if (!text.starts_with("file:") || text.size() > 200 ||
+        text.find('\n') != std::string_view::npos)
+      std::abort();
   }
   return 0;
 }

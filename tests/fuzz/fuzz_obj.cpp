@@ -6,5 +6,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace heapwood::scenes;
-  return fuzz([&] { return parse_obj(std::string_view(reinterpret_cast<const char*>(data), size), "file"); });
+  return fuzz([&] {
+    return parse_obj(std::string_view(reinterpret_cast<const char*>(data), size), "file");
+  });
 }

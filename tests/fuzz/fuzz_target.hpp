@@ -24,8 +24,8 @@ int fuzz(Parse parse) {
     check(parse(), "the result");
   } catch (const Error& error) {
     const std::string_view text = error.what();
-    const bool fine = error.exit() == Exit::scene && text.starts_with("file: ") && text.size() < 1000 &&
-                      text.find_first_of("\r\n") == std::string_view::npos;
+    const bool fine = error.exit() == Exit::scene && text.starts_with("file: ") &&
+                      text.size() < 1000 && text.find_first_of("\r\n") == std::string_view::npos;
     if (!fine) std::abort();
   }
   return 0;

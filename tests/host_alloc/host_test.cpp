@@ -45,7 +45,9 @@ TEST_P(HostAllocators, RefusesWrongFrees) {
   const auto allocator = untouchable(GetParam(), {.capacity = 8 * mib});
   void* block = allocator->allocate(10 * kib);
   int foreign = 0;
-  const auto free = [&](void* pointer) { return error_of([&] { allocator->deallocate(pointer); }); };
+  const auto free = [&](void* pointer) {
+    return error_of([&] { allocator->deallocate(pointer); });
+  };
   EXPECT_NE(free(&foreign).find("foreign"), std::string::npos) << free(&foreign);
   EXPECT_NE(free(static_cast<char*>(block) + 256).find("inside the block"), std::string::npos);
   EXPECT_EQ(free(nullptr), "");
@@ -60,8 +62,8 @@ TEST_P(HostAllocators, RefusesWrongFrees) {
 
 TEST_P(HostAllocators, GoesOnWhereTheDeviceHasLessThanTheCapacity) {
   auto range = std::make_unique<UntouchableRange>(64 * mib, 6 * mib);
-  const auto allocator =
-      make_host_allocator(GetParam(), std::move(range), {.capacity = 32 * mib, .growth_bytes = 4 * mib});
+  const auto allocator = make_host_allocator(GetParam(), std::move(range),
+                                             {.capacity = 32 * mib, .growth_bytes = 4 * mib});
   EXPECT_EQ(allocator->allocate(8 * mib), nullptr);
   EXPECT_NE(allocator->allocate(6 * mib), nullptr);
   EXPECT_EQ(allocator->allocate(2 * mib), nullptr);
@@ -81,7 +83,8 @@ TEST_P(HostAllocators, ThreadsShareIt) {
       const auto mark = [&](void* block, std::size_t bytes, int from, int to) {
         const std::size_t first = (reinterpret_cast<std::uintptr_t>(block) - base) / 256;
         for (std::size_t i = first; i < first + (bytes + 255) / 256; ++i)
-          overlaps += !owner[i].compare_exchange_strong(from, to, std::memory_order_relaxed) ? 1 : 0;
+          overlaps +=
+              !owner[i].compare_exchange_strong(from, to, std::memory_order_relaxed) ? 1 : 0;
       };
       for (int step = 0; step < 1500; ++step) {
         if (mine.size() < 12 && below(random, 3) != 0) {
@@ -116,10 +119,12 @@ TEST_P(HostAllocators, ThreadsShareIt) {
 // The memory is really there, over the seams of what was mapped apart, and keeps its contents until it is freed.
 TEST_P(HostAllocators, HoldsContentsOnTheDevice) {
   const simt::DeviceId device = device_under_test();
-  const auto allocator = make_host_allocator(GetParam(), device, {.capacity = 64 * mib, .growth_bytes = 2 * mib});
+  const auto allocator =
+      make_host_allocator(GetParam(), device, {.capacity = 64 * mib, .growth_bytes = 2 * mib});
   std::vector<std::pair<void*, std::vector<unsigned char>>> blocks;
   for (std::size_t i = 0; i < 12; ++i) {
-    std::vector<unsigned char> content(i % 3 == 0 ? 5 * mib : 700 * (i + 1), static_cast<unsigned char>(i + 1));
+    std::vector<unsigned char> content(i % 3 == 0 ? 5 * mib : 700 * (i + 1),
+                                       static_cast<unsigned char>(i + 1));
     void* block = allocator->allocate(content.size());
     ASSERT_NE(block, nullptr);
     simt::device_upload(device, block, content.data(), content.size());
@@ -159,7 +164,8 @@ TEST_P(HostAllocators, ReusesWhatIsFree) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ids, HostAllocators, ::testing::Values("segfit", "tlsf", "bitmask", "hybrid"),
+INSTANTIATE_TEST_SUITE_P(Ids, HostAllocators,
+                         ::testing::Values("segfit", "tlsf", "bitmask", "hybrid"),
                          [](const auto& info) { return info.param; });
 
 TEST(HostAllocator, TlsfTakesTheBetterFit) {
@@ -172,12 +178,14 @@ TEST(HostAllocator, TlsfTakesTheBetterFit) {
     allocator->allocate(2 * mib);
     allocator->deallocate(fitting);
     allocator->deallocate(large);
-    EXPECT_EQ(allocator->allocate(5 * mib - 300 * kib), id == std::string("tlsf") ? fitting : large) << id;
+    EXPECT_EQ(allocator->allocate(5 * mib - 300 * kib), id == std::string("tlsf") ? fitting : large)
+        << id;
   }
 }
 
 TEST(HostAllocator, MapsInStepsAndGivesBackOnRequest) {
-  const auto allocator = untouchable("tlsf", {.capacity = 64 * mib, .initial_bytes = 4 * mib, .growth_bytes = 8 * mib});
+  const auto allocator = untouchable(
+      "tlsf", {.capacity = 64 * mib, .initial_bytes = 4 * mib, .growth_bytes = 8 * mib});
   EXPECT_EQ(allocator->statistics().mapped_bytes, 8 * mib);
   void* block = allocator->allocate(10 * mib);
   EXPECT_EQ(allocator->statistics().mapped_bytes, 16 * mib);
@@ -190,10 +198,13 @@ TEST(HostAllocator, MapsInStepsAndGivesBackOnRequest) {
 }
 
 TEST(HostAllocator, NamesThoseThatThereAre) {
-  EXPECT_NE(error_of([] { make_host_allocator("best", simt::DeviceId{}); }).find("segfit tlsf bitmask hybrid mmap"),
+  EXPECT_NE(error_of([] {
+              make_host_allocator("best", simt::DeviceId{});
+            }).find("segfit tlsf bitmask hybrid mmap"),
             std::string::npos);
-  EXPECT_NE(error_of([] { make_host_allocator("cudamalloc", simt::DeviceId{}); }).find("only on a GPU"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of([] { make_host_allocator("cudamalloc", simt::DeviceId{}); }).find("only on a GPU"),
+      std::string::npos);
 }
 
 TEST(HostMemory, BuffersComeFromTheAllocator) {
@@ -206,13 +217,16 @@ TEST(HostMemory, BuffersComeFromTheAllocator) {
       first.fill(7);
       EXPECT_EQ(first.download(), std::vector<int>(1000, 0x07070707));
       ASSERT_EQ(memory.leaks().size(), 1u);
-      EXPECT_NE(memory.leaks()[0].find("2 buffers of 4010 bytes"), std::string::npos) << memory.leaks()[0];
+      EXPECT_NE(memory.leaks()[0].find("2 buffers of 4010 bytes"), std::string::npos)
+          << memory.leaks()[0];
       first = simt::Buffer<int>(device, 500);
     }
     EXPECT_TRUE(memory.leaks().empty());
     EXPECT_EQ(host_trace_text(memory.trace()),
-              "op,id,bytes\nallocate,0,4000\nallocate,1,10\nallocate,2,2000\nfree,0,\nfree,1,\nfree,2,\n");
-    EXPECT_NE(error_of([&] { simt::Memory(device, std::size_t{1} << 46); }).find("cannot allocate"), std::string::npos);
+              "op,id,bytes\nallocate,0,4000\nallocate,1,10\nallocate,2,2000\nfree,0,\nfree,1,"
+              "\nfree,2,\n");
+    EXPECT_NE(error_of([&] { simt::Memory(device, std::size_t{1} << 46); }).find("cannot allocate"),
+              std::string::npos);
   }
 }
 

@@ -31,7 +31,8 @@ class HostModel : public ::testing::TestWithParam<const char*> {
   void request() {
     static constexpr std::size_t scales[] = {300, 4 * kib, 100 * kib, 3 * mib, 9 * mib};
     const std::size_t bytes = below(random_, scales[below(random_, 5)]);
-    const std::size_t alignment = std::size_t{1} << (below(random_, 4) == 0 ? below(random_, 22) : 8);
+    const std::size_t alignment = std::size_t{1}
+                                  << (below(random_, 4) == 0 ? below(random_, 22) : 8);
     void* block = allocator_->allocate(bytes, alignment);
     if (block == nullptr) {
       ++refused_;
@@ -68,7 +69,8 @@ class HostModel : public ::testing::TestWithParam<const char*> {
     const auto& [address, block] = *live_.begin();
     if (block.requested < 2) return;
     const std::uintptr_t inside = address + 1 + below(random_, block.requested - 1);
-    const std::string error = error_of([&] { allocator_->deallocate(reinterpret_cast<void*>(inside)); });
+    const std::string error =
+        error_of([&] { allocator_->deallocate(reinterpret_cast<void*>(inside)); });
     ASSERT_NE(error.find("inside the block"), std::string::npos) << error;
   }
 

@@ -19,12 +19,15 @@ inline constexpr std::size_t kib = 1024, mib = 1024 * kib;
 // Stays PROT_NONE when it is mapped: an allocator that reads or writes what it manages ends the test with a signal.
 class UntouchableRange final : public simt::VirtualRange {
  public:
-  explicit UntouchableRange(std::size_t bytes, std::size_t device_bytes = ~std::size_t{0}) : left_(device_bytes) {
+  explicit UntouchableRange(std::size_t bytes, std::size_t device_bytes = ~std::size_t{0})
+      : left_(device_bytes) {
     bytes_ = bytes;
-    reserved_ = mmap(nullptr, bytes + granularity_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    reserved_ = mmap(nullptr, bytes + granularity_, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (reserved_ == MAP_FAILED) throw Error(Exit::failed, "no addresses");
     const auto begin = reinterpret_cast<std::uintptr_t>(reserved_);
-    base_ = static_cast<std::byte*>(reserved_) + (granularity_ - begin % granularity_) % granularity_;
+    base_ =
+        static_cast<std::byte*>(reserved_) + (granularity_ - begin % granularity_) % granularity_;
   }
   ~UntouchableRange() override { munmap(reserved_, bytes_ + granularity_); }
 
@@ -44,7 +47,8 @@ class UntouchableRange final : public simt::VirtualRange {
   std::size_t left_;
 };
 
-inline std::unique_ptr<HostAllocator> untouchable(const std::string& id, const HostAllocatorOptions& options) {
+inline std::unique_ptr<HostAllocator> untouchable(const std::string& id,
+                                                  const HostAllocatorOptions& options) {
   return make_host_allocator(id, std::make_unique<UntouchableRange>(4 * options.capacity), options);
 }
 
@@ -65,6 +69,8 @@ std::string error_of(Call call) {
   return "";
 }
 
-inline std::size_t below(std::mt19937_64& random, std::size_t n) { return static_cast<std::size_t>(random() % n); }
+inline std::size_t below(std::mt19937_64& random, std::size_t n) {
+  return static_cast<std::size_t>(random() % n);
+}
 
 }  // namespace heapwood::host_alloc::testing

@@ -9,7 +9,8 @@ namespace {
 using namespace testing;
 
 const std::string good =
-    "op,id,bytes\nallocate,7,1024\r\nallocate,8,0\nfree,7,\nallocate,7,4096\n\nfree,8\nallocate,9,1";
+    "op,id,bytes\nallocate,7,1024\r\nallocate,8,0\nfree,7,\nallocate,7,4096\n\nfree,8\nallocate,9,"
+    "1";
 
 TEST(HostTrace, IsReadAndWritten) {
   const HostTrace trace = parse_host_trace(good, "t.csv");
@@ -29,7 +30,8 @@ TEST(HostTrace, SaysWhatIsWrong) {
       {"allocate,-1,2", "t.csv:1: id '-1': expected a number"},
       {"allocate,1,2k", "t.csv:1: bytes '2k': expected a number up to 281474976710656"},
       {"allocate,1,", "t.csv:1: bytes '': expected a number up to 281474976710656"},
-      {"allocate,1,99999999999999999999", "t.csv:1: bytes '99999999999999999999': expected a number up to"},
+      {"allocate,1,99999999999999999999",
+       "t.csv:1: bytes '99999999999999999999': expected a number up to"},
       {"allocate,1,2,3", "t.csv:1: '3': nothing may follow the bytes"},
       {"free,1,", "t.csv:1: id 1: is not live; allocate it first"},
       {"allocate,1,5\nallocate,1,5", "t.csv:2: id 1: is live already; free it first"},
@@ -45,7 +47,8 @@ TEST(HostTrace, SaysWhatIsWrong) {
 
 TEST(HostTrace, SurvivesMutations) {
   std::mt19937_64 random(2022);
-  const std::string words[] = {"allocate,", "free,", "7", "18446744073709551616", "\n", ",", std::string(1, '\0'), "-"};
+  const std::string words[] = {
+      "allocate,", "free,", "7", "18446744073709551616", "\n", ",", std::string(1, '\0'), "-"};
   unsigned read = 0, refused = 0;
   for (int i = 0; i < 6000; ++i) {
     std::string text = good;

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "registry/registry.hpp"
-#include "kdtree/split/clip_exact.hpp"
 #include "kdtree/check/quality.hpp"
 #include "kdtree/check/reference.hpp"
 #include "kdtree/check/validate.hpp"
+#include "kdtree/split/clip_exact.hpp"
+#include "registry/registry.hpp"
 #include "tests/kdtree/soup.hpp"
 
 namespace heapwood::kdtree::test {
@@ -31,7 +31,9 @@ struct Subject {
   // Whether the pool's size bounds what is handed out; the GPU's own heap does not shrink.
   bool bounded() const { return traits->in_pool || !on_gpu(); }
 };
-inline std::ostream& operator<<(std::ostream& out, const Subject& subject) { return out << subject.name; }
+inline std::ostream& operator<<(std::ostream& out, const Subject& subject) {
+  return out << subject.name;
+}
 
 // Every registered allocator.
 inline std::vector<Subject> subjects() {
@@ -53,7 +55,8 @@ inline std::vector<Subject> subjects() {
       subject.compiled = entry.on(device.id.kind);
       if (!device.usable) subject.unusable = device.reason;
       if (subject.compiled == nullptr) subject.unusable = key + ": not built";
-      if (subject.traits->frees == alloc::Frees::all_at_once) subject.unusable = "no trees are built with it";
+      if (subject.traits->frees == alloc::Frees::all_at_once)
+        subject.unusable = "no trees are built with it";
     } catch (const Error& error) {
       subject.unusable = error.what();
     }
@@ -69,7 +72,9 @@ class PerAllocator : public ::testing::TestWithParam<Subject> {
     if (!GetParam().unusable.empty()) GTEST_SKIP() << GetParam().unusable;
   }
 };
-inline std::string name_of(const ::testing::TestParamInfo<Subject>& info) { return info.param.name; }
+inline std::string name_of(const ::testing::TestParamInfo<Subject>& info) {
+  return info.param.name;
+}
 
 inline BuildOptions with_warps(unsigned warps) {
   BuildOptions options;
@@ -102,8 +107,10 @@ struct Expected {
 
 inline Expected expected(const MeshView& mesh, RefKind kind, const SahCosts& costs = {}) {
   const registry::CompiledAllocator& compiled = *registry::find("atomic")->cpu;
-  const DeviceMesh device_mesh(simt::DeviceId{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1}, mesh);
-  Workspace workspace(device_mesh, kind, Workspace::suggested_pool(mesh.triangles.size(), kind, false));
+  const DeviceMesh device_mesh(
+      simt::DeviceId{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1}, mesh);
+  Workspace workspace(device_mesh, kind,
+                      Workspace::suggested_pool(mesh.triangles.size(), kind, false));
   BuildOptions options;
   options.costs = costs;
   InstrumentedRun instrumented = compiled.build_instrumented(workspace, options);
@@ -115,7 +122,8 @@ inline Expected expected(const MeshView& mesh, RefKind kind, const SahCosts& cos
   return {.built = finish(workspace, instrumented.run, costs),
           .allocations = requests.allocations,
           .live_bytes = requests.high_water_bytes,
-          .total_bytes = static_cast<std::uint64_t>(requests.mean_bytes * static_cast<double>(requests.allocations))};
+          .total_bytes = static_cast<std::uint64_t>(requests.mean_bytes *
+                                                    static_cast<double>(requests.allocations))};
 }
 
 // A pool that is large enough whatever the allocator does with freed memory, and whatever it keeps for each of some thousand
@@ -124,23 +132,28 @@ inline Expected expected(const MeshView& mesh, RefKind kind, const SahCosts& cos
 inline std::size_t ample_pool(const Subject& subject, const Expected& expected) {
   if (!subject.bounded()) return std::size_t{1} << 30;
   const std::size_t padding = expected.allocations * 64;
-  const std::size_t warps = std::size_t{subject.device.kind == simt::DeviceKind::cpu ? 4u : 96u} << 20;
+  const std::size_t warps = std::size_t{subject.device.kind == simt::DeviceKind::cpu ? 4u : 96u}
+                            << 20;
   return alloc::round_up(2 * (expected.total_bytes + padding) + warps, std::size_t{1} << 20);
 }
 
 // At a split each child that has refs gets an array, and the root has one: as many as nodes that are not empty leaves.
-inline std::uint64_t arrays_of(const TreeStats& stats) { return stats.inner + stats.leaves - stats.empty_leaves; }
+inline std::uint64_t arrays_of(const TreeStats& stats) {
+  return stats.inner + stats.leaves - stats.empty_leaves;
+}
 
 // Clips in float are off by more than validate() forgives by default where an edge of a long sliver runs almost along a
 // plane, and `ids` clips anew at every visit.
 inline ValidateOptions tolerant(RefKind kind) {
   ValidateOptions options;
-  if (kind == RefKind::ids) options.tolerance = 2e-5;  // the worst that these soups have shown is 1.1e-5
+  if (kind == RefKind::ids)
+    options.tolerance = 2e-5;  // the worst that these soups have shown is 1.1e-5
   return options;
 }
 
 // No refs are lost or made up, whatever the tree is like.
-inline void expect_sound(const Built& built, const MeshView& mesh, const ValidateOptions& options = {}) {
+inline void expect_sound(const Built& built, const MeshView& mesh,
+                         const ValidateOptions& options = {}) {
   for (const std::string& fault : validate(built.tree, mesh, options)) ADD_FAILURE() << fault;
   std::uint64_t refs = 0;
   for (const Leaf& leaf : leaves(built.tree)) refs += leaf.triangles.size();

@@ -21,8 +21,10 @@ inline Tree depth_first(const Tree& tree) {
     jobs.pop_back();
     const Node node = tree.nodes[job.from];
     if (node.leaf()) {
-      out.nodes[job.to] = Node::make_leaf(static_cast<std::uint32_t>(out.refs.size()), node.count());
-      for (std::uint32_t k = 0; k < node.count(); ++k) out.refs.push_back(tree.refs[node.first + k]);
+      out.nodes[job.to] =
+          Node::make_leaf(static_cast<std::uint32_t>(out.refs.size()), node.count());
+      for (std::uint32_t k = 0; k < node.count(); ++k)
+        out.refs.push_back(tree.refs[node.first + k]);
       continue;
     }
     const auto pair = static_cast<std::uint32_t>(out.nodes.size() / 2);

@@ -20,7 +20,8 @@ namespace families {
 
 inline Vec3 on_circle(std::uint32_t i, std::uint32_t n, float radius = 1, float z = 0) {
   const double angle = 6.283185307179586 * i / n;
-  return {radius * static_cast<float>(std::cos(angle)), radius * static_cast<float>(std::sin(angle)), z};
+  return {radius * static_cast<float>(std::cos(angle)),
+          radius * static_cast<float>(std::sin(angle)), z};
 }
 inline Vec3 unit_vector(Random& random) {
   for (;;) {
@@ -87,7 +88,8 @@ inline Soup sphere_poles(std::uint32_t n) {  // two bands of long triangles that
 }
 inline Soup small_triangles(std::uint32_t n) { return random_soup(n, 11, 0.02f); }
 inline Soup large_triangles(std::uint32_t n) { return random_soup(n, 12, 0.5f); }
-inline Soup slivers_across(std::uint32_t n) {  // from a face of the unit cube to the one on the other side
+inline Soup slivers_across(
+    std::uint32_t n) {  // from a face of the unit cube to the one on the other side
   Soup soup;
   Random random(13);
   for (std::uint32_t i = 0; i < n; ++i) {
@@ -101,7 +103,8 @@ inline Soup slivers_across(std::uint32_t n) {  // from a face of the unit cube t
 inline Soup slivers_along_diagonal(std::uint32_t n) {
   Soup soup;
   Random random(14);
-  for (std::uint32_t i = 0; i < n; ++i) add_sliver(soup, random.point(0, 0.05f), random.point(0.95f, 1), random);
+  for (std::uint32_t i = 0; i < n; ++i)
+    add_sliver(soup, random.point(0, 0.05f), random.point(0.95f, 1), random);
   return soup;
 }
 inline Soup slivers_through_centre(std::uint32_t n) {
@@ -118,7 +121,8 @@ inline Soup hair(std::uint32_t n) {
   Random random(16);
   for (std::uint32_t i = 0; i < n; ++i) {
     const Vec3 root{random.uniform(), random.uniform(), 0};
-    add_sliver(soup, root, root + Vec3{random.uniform(-.2f, .2f), random.uniform(-.2f, .2f), 1}, random);
+    add_sliver(soup, root, root + Vec3{random.uniform(-.2f, .2f), random.uniform(-.2f, .2f), 1},
+               random);
   }
   return soup;
 }

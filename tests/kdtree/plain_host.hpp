@@ -24,7 +24,8 @@ class PlainHost final : public host_alloc::HostAllocator {
     statistics_.allocations += 1;
     statistics_.live_blocks += 1;
     statistics_.requested_bytes += bytes;
-    statistics_.peak_requested_bytes = std::max(statistics_.peak_requested_bytes, statistics_.requested_bytes);
+    statistics_.peak_requested_bytes =
+        std::max(statistics_.peak_requested_bytes, statistics_.requested_bytes);
     blocks_.emplace(address, std::move(block));
     return address;
   }

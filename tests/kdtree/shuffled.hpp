@@ -19,7 +19,8 @@ inline Tree shuffled(const Tree& tree) {
     if (i != 1 && node.leaf()) {
       const auto first = static_cast<std::uint32_t>(other.refs.size()) + 1;
       other.refs.push_back(12345);
-      for (std::uint32_t k = node.count(); k-- > 0;) other.refs.push_back(tree.refs[node.first + k]);
+      for (std::uint32_t k = node.count(); k-- > 0;)
+        other.refs.push_back(tree.refs[node.first + k]);
       node = Node::make_leaf(first, node.count());
     } else if (i != 1) {
       node = Node::make_inner(node.split, node.axis(), pairs - node.child(0) / 2);

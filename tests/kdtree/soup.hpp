@@ -40,7 +40,9 @@ class Random {
   }
   float uniform() { return static_cast<float>(next() >> 40) * 0x1p-24f; }
   float uniform(float low, float high) { return low + (high - low) * uniform(); }
-  std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>((next() >> 32) * n >> 32); }
+  std::uint32_t below(std::uint32_t n) {
+    return static_cast<std::uint32_t>((next() >> 32) * n >> 32);
+  }
   Vec3 point(float low, float high) {
     const float x = uniform(low, high);
     const float y = uniform(low, high);
@@ -80,7 +82,8 @@ inline Soup grid_soup(std::size_t n, std::uint64_t seed, std::uint32_t cells = 1
         at[axis] = static_cast<float>(std::min(cells, base + step)) * cell;
       }
     }
-    if (length(cross(corner[1] - corner[0], corner[2] - corner[0])) > 0) soup.add(corner[0], corner[1], corner[2]);
+    if (length(cross(corner[1] - corner[0], corner[2] - corner[0])) > 0)
+      soup.add(corner[0], corner[1], corner[2]);
   }
   return soup;
 }
@@ -110,7 +113,8 @@ inline Soup cluster(std::size_t n, std::uint64_t seed, float spread = 1e-3f) {
 }
 
 // All triangles in the plane coordinate[axis] = at.
-inline Soup flat_soup(std::size_t n, std::uint64_t seed, unsigned axis, float at, float size = 0.05f) {
+inline Soup flat_soup(std::size_t n, std::uint64_t seed, unsigned axis, float at,
+                      float size = 0.05f) {
   Soup soup = random_soup(n, seed, size);
   for (Vec3& v : soup.vertices) v[axis] = at;
   return soup;

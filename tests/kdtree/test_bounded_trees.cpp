@@ -32,9 +32,11 @@ TEST_P(Families, RefsAndWorkAreBounded) {
     const double triangles = static_cast<double>(soup.triangles.size());
     const Expected want = expected(soup.view(), RefKind::clipped);
     EXPECT_LE(static_cast<double>(want.built.stats.refs), 16 * triangles);
-    EXPECT_LE(static_cast<double>(want.total_bytes) / static_cast<double>(ref_bytes(RefKind::clipped)),
-              300 * triangles);
-    RecordProperty("refs_per_triangle_" + std::to_string(n), std::to_string(want.built.stats.refs / triangles));
+    EXPECT_LE(
+        static_cast<double>(want.total_bytes) / static_cast<double>(ref_bytes(RefKind::clipped)),
+        300 * triangles);
+    RecordProperty("refs_per_triangle_" + std::to_string(n),
+                   std::to_string(want.built.stats.refs / triangles));
     if (n > 5000) continue;
     expect_sound(want.built, soup.view());
     // The same tree on the device under test, by many warps, by both builders' rules (test_level_builder.cpp has the other).
@@ -59,26 +61,34 @@ TEST(Clipping, IdsKeepTrianglesOfAllScales) {
 }
 
 // A leaf of all triangles would cost n.
-TEST(SplitsInTheMiddle, LargeNodesWithoutAGoodFirstSplitAreSplit) {
-  constexpr std::uint32_t n = 4000;
-  for (const auto make :
-       {families::slivers_across, families::slivers_along_diagonal, families::cone, families::cables}) {
-    const Soup soup = make(n);
-    EXPECT_LT(expected(soup.view(), RefKind::clipped).built.stats.sah_cost, n / 2);
-  }
-}
-
-TEST(SplitsInTheMiddle, AreThreeInARowAtMost) {
+TEST(NodePath, CountsLevelsAndPoorSplits) {
   NodePath path(0.25f);
   EXPECT_EQ(path.scale(), 0.25f);
+  EXPECT_EQ(path.depth(), 0u);
   for (unsigned depth = 1; depth <= max_poor_splits; ++depth) {
-    path = path.below(true);
+    path = path.with_poor_splits(path.poor_splits() + 1).next_level();
     EXPECT_EQ(path.depth(), depth);
     EXPECT_EQ(path.poor_splits(), depth);
+    EXPECT_TRUE(path.may_choose());
   }
-  EXPECT_EQ(path.below(false).poor_splits(), 0u);
-  EXPECT_EQ(path.below(false).depth(), max_poor_splits + 1);
-  EXPECT_EQ(path.below(false).scale(), 0.25f);
+  EXPECT_EQ(path.with_poor_splits(0).poor_splits(), 0u);
+  EXPECT_EQ(path.with_poor_splits(0).depth(), max_poor_splits);
+  EXPECT_EQ(path.with_poor_splits(0).scale(), 0.25f);
+}
+
+TEST(NodePath, ChoosesNoSplitOnTheLastLevelOrWhereThereIsOne) {
+  NodePath path(1.0f);
+  const NodePath chosen = path.with_middle_split();
+  EXPECT_TRUE(chosen.has_middle_split());
+  EXPECT_FALSE(chosen.may_choose());
+  EXPECT_EQ(chosen.depth(), 0u);
+  EXPECT_FALSE(chosen.without_middle_split().has_middle_split());
+  for (unsigned depth = 0; depth < max_depth; ++depth) {
+    EXPECT_TRUE(path.may_choose());
+    path = path.next_level();
+  }
+  EXPECT_FALSE(path.may_choose());
+  EXPECT_FALSE(path.has_middle_split());
 }
 
 // What the two children may hold is never more than what their parent may, and hardly less.
@@ -88,7 +98,8 @@ TEST(Allowance, IsDividedAmongTheChildren) {
     const std::uint32_t n = 1 + random.below(1u << random.below(28)), added = random.below(n + 1);
     const float allowance = random.uniform(1, 16);
     const double limit = static_cast<double>(allowance) * n,
-                 children = static_cast<double>(allowance_below(allowance, n, added)) * (double(n) + added);
+                 children = static_cast<double>(allowance_below(allowance, n, added)) *
+                            (double(n) + added);
     ASSERT_LE(children, limit * (1 + 1e-6));  // the rounding of floats
     ASSERT_GE(children, limit * (1 - 3e-4));
   }

@@ -62,7 +62,8 @@ TEST_F(Restarts, ShareTheTimeLimit) {
   options.seconds = 0.1;
   const std::string message = stopped(options, simt::Stopped::Reason::time_limit);
   EXPECT_EQ(message,
-            "atomic: build: not finished within the time limit of 0.1 s; raise --timeout if it may take longer");
+            "atomic: build: not finished within the time limit of 0.1 s; raise --timeout if it may "
+            "take longer");
   EXPECT_GE(made, 2);
   EXPECT_LE(made, 6);
 }

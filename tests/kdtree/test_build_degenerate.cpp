@@ -34,7 +34,8 @@ class Degenerate : public PerAllocator {
       if (subject.traits == registry::allocators().front().traits) {
         expect_sound(want.built, soup.view(), tolerant(kind));
         EXPECT_TRUE(std::isfinite(want.built.stats.sah_cost));
-        for (const Node& node : want.built.tree.nodes) EXPECT_TRUE(node.leaf() || std::isfinite(node.split));
+        for (const Node& node : want.built.tree.nodes)
+          EXPECT_TRUE(node.leaf() || std::isfinite(node.split));
       }
     }
     return stats;
@@ -95,7 +96,8 @@ TEST_P(Degenerate, OnePointOnly) {
 TEST_P(Degenerate, ThousandsWithoutAreaInOnePlace) {
   constexpr unsigned count = sanitized ? 5000 : 53627;
   Soup soup = random_soup(2000, 22);
-  for (unsigned i = 0; i < count; ++i) soup.add({0.5f, 0.25f, 0.75f}, {0.5f, 0.25f, 0.75f}, {0.5f, 0.25f, 0.75f});
+  for (unsigned i = 0; i < count; ++i)
+    soup.add({0.5f, 0.25f, 0.75f}, {0.5f, 0.25f, 0.75f}, {0.5f, 0.25f, 0.75f});
   const TreeStats stats = check(soup);
   EXPECT_GE(stats.largest_leaf, count);
   // In a cell or two, not everywhere.
@@ -119,7 +121,8 @@ TEST_P(Degenerate, TinyAndHuge) {
     const Expected want = expected(scaled.view(), RefKind::clipped);
     check(scaled);
     EXPECT_NEAR(want.built.stats.sah_cost / plain.sah_cost, 1, 0.01);
-    EXPECT_NEAR(static_cast<double>(want.built.stats.refs) / static_cast<double>(plain.refs), 1, 0.01);
+    EXPECT_NEAR(static_cast<double>(want.built.stats.refs) / static_cast<double>(plain.refs), 1,
+                0.01);
   }
 }
 

@@ -105,7 +105,8 @@ TEST(BuildOrder, DoesNotChangeTheStructure) {
   Soup shuffled = soup;
   Random random(17);
   for (std::size_t i = shuffled.triangles.size(); i > 1; --i) {
-    std::swap(shuffled.triangles[i - 1], shuffled.triangles[random.below(static_cast<std::uint32_t>(i))]);
+    std::swap(shuffled.triangles[i - 1],
+              shuffled.triangles[random.below(static_cast<std::uint32_t>(i))]);
   }
   for (const RefKind kind : all_ref_kinds) {
     const TreeStats a = expected(soup.view(), kind).built.stats;

@@ -19,7 +19,8 @@ class Exhaustion : public PerAllocator {
 TEST_P(Exhaustion, SmallPools) {
   const Subject& subject = GetParam();
   if (!subject.bounded()) GTEST_SKIP() << "the GPU's own heap does not shrink";
-  if (!subject.traits->keeps_live_memory) GTEST_SKIP() << "may hand out live memory instead of failing";
+  if (!subject.traits->keeps_live_memory)
+    GTEST_SKIP() << "may hand out live memory instead of failing";
   const DeviceMesh mesh(subject.device, soup.view());
   for (const RefKind kind : {RefKind::clipped, RefKind::ids}) {
     const Expected want = expected(soup.view(), kind);
@@ -28,8 +29,10 @@ TEST_P(Exhaustion, SmallPools) {
     std::uint64_t last_leaves = 0;
     for (const double part : {0.0, 0.3, 0.6, 0.9}) {
       SCOPED_TRACE(std::string(kdtree::name(kind)) + ", " + std::to_string(part));
-      const std::size_t bytes = part == 0 ? root / 2 : root + static_cast<std::size_t>(part * double(most - root));
-      Workspace workspace(mesh, kind, std::max(alloc::round_up(bytes, 256), subject.traits->smallest_pool));
+      const std::size_t bytes =
+          part == 0 ? root / 2 : root + static_cast<std::size_t>(part * double(most - root));
+      Workspace workspace(mesh, kind,
+                          std::max(alloc::round_up(bytes, 256), subject.traits->smallest_pool));
       const Built built = build(subject, workspace);
       expect_sound(built, soup.view(), tolerant(kind));
       if (part == 0 && workspace.pool().bytes < root) {
@@ -77,14 +80,16 @@ TEST_P(Exhaustion, FaultsInjected) {
       EXPECT_EQ(instrumented.requests.deallocations, k - 1);
       EXPECT_GE(instrumented.requests.failures, instrumented.run.failed_splits);
       // A pair is two requests, and a node that is set aside asks again.
-      EXPECT_TRUE(subject.frees() || instrumented.requests.failures <= 2 * instrumented.run.failed_splits);
+      EXPECT_TRUE(subject.frees() ||
+                  instrumented.requests.failures <= 2 * instrumented.run.failed_splits);
       if (subject.frees() && instrumented.at_end.measured) {
         EXPECT_EQ(instrumented.at_end.used_bytes, 0u);
       }
       expect_sound(built, soup.view(), tolerant(kind));
       EXPECT_LE(arrays_of(built.stats), k);
       EXPECT_TRUE(k > 2 || built.stats.leaves == 1);
-      EXPECT_TRUE(k > 1 || instrumented.run.failed_bytes == soup.triangles.size() * ref_bytes(kind));
+      EXPECT_TRUE(k > 1 ||
+                  instrumented.run.failed_bytes == soup.triangles.size() * ref_bytes(kind));
     }
     // The failure that never comes.
     BuildOptions options;
@@ -100,7 +105,8 @@ TEST_P(Exhaustion, OutputArraysGrow) {
   const DeviceMesh mesh(subject.device, soup.view());
   for (const RefKind kind : all_ref_kinds) {
     const Expected want = expected(soup.view(), kind);
-    for (const auto& [nodes, output] : {std::pair<std::size_t, std::size_t>{2, 0}, {0, 1}, {100, 1000}, {4096, 4096}}) {
+    for (const auto& [nodes, output] :
+         {std::pair<std::size_t, std::size_t>{2, 0}, {0, 1}, {100, 1000}, {4096, 4096}}) {
       WorkspaceLimits limits;
       limits.nodes = nodes;
       limits.output = output;
@@ -127,8 +133,10 @@ TEST_P(Exhaustion, TinyQueue) {
   const unsigned warps = subject.on_gpu() ? 64 : 4;
   for (const RefKind kind : all_ref_kinds) {
     const Expected want = expected(large.view(), kind);
-    for (const auto& [ring, shared] : {std::pair<std::size_t, std::size_t>{4, 1}, {4, 0}, {0, 1}, {8, 2}}) {
-      SCOPED_TRACE(std::to_string(ring) + " entries a warp, shared nodes: " + std::to_string(shared));
+    for (const auto& [ring, shared] :
+         {std::pair<std::size_t, std::size_t>{4, 1}, {4, 0}, {0, 1}, {8, 2}}) {
+      SCOPED_TRACE(std::to_string(ring) +
+                   " entries a warp, shared nodes: " + std::to_string(shared));
       WorkspaceLimits limits;
       limits.ring = ring * warps;
       limits.shared_nodes = shared;
@@ -146,7 +154,8 @@ TEST_P(Exhaustion, StoppedAndStartedAgain) {
   const Soup large = random_soup(20000, 33, 0.02f);
   const DeviceMesh mesh(subject.device, large.view());
   Workspace workspace(mesh, RefKind::ids,
-                      subject.bounded() ? Workspace::suggested_pool(20000, RefKind::ids, false) : std::size_t{1} << 30);
+                      subject.bounded() ? Workspace::suggested_pool(20000, RefKind::ids, false)
+                                        : std::size_t{1} << 30);
   BuildOptions options;
   options.seconds = 0;
   try {

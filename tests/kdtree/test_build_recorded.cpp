@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A recorded build with every allocator: it is the same build, each free matches an allocation, and the nodes that were
 // written down are the tree's.
-#include "workloads/replay.hpp"
 #include "tests/kdtree/build_support.hpp"
+#include "workloads/replay.hpp"
 
 namespace heapwood::kdtree::test {
 
@@ -17,7 +17,8 @@ TEST_P(Recorded, IsTheSameBuildWithEveryEventOnce) {
   const Expected expected = test::expected(soup.view(), RefKind::clipped);
   const DeviceMesh mesh(subject.device, soup.view());
   Workspace workspace(mesh, RefKind::clipped, ample_pool(subject, expected));
-  const RecordedRun recorded = subject.compiled->build_recorded(workspace, {}, std::size_t{1} << 20);
+  const RecordedRun recorded =
+      subject.compiled->build_recorded(workspace, {}, std::size_t{1} << 20);
   const Built built = finish(workspace, recorded.instrumented.run);
   EXPECT_EQ(built.stats.hash, expected.built.stats.hash);
   EXPECT_FALSE(recorded.truncated());

@@ -37,7 +37,9 @@ std::uint64_t hash_of(const Device& device, Workspace& workspace) {
   return measure(workspace.download(), {}).hash;
 }
 
-simt::Cpu threads(int count) { return simt::Cpu({.kind = simt::DeviceKind::cpu, .index = 0, .threads = count}); }
+simt::Cpu threads(int count) {
+  return simt::Cpu({.kind = simt::DeviceKind::cpu, .index = 0, .threads = count});
+}
 
 struct Case {
   explicit Case(RefKind kind, std::uint64_t seed = 41, const WorkspaceLimits& limits = {})
@@ -59,7 +61,8 @@ TYPED_TEST(BuildWarps, Threads) {
   for (const RefKind kind : all_ref_kinds) {
     Case c(kind);
     for (const int count : {1, 2, 4, 4, 4, 7}) {
-      EXPECT_EQ(hash_of<TypeParam>(threads(count), c.workspace), c.want) << name(kind) << ", " << count << " threads";
+      EXPECT_EQ(hash_of<TypeParam>(threads(count), c.workspace), c.want)
+          << name(kind) << ", " << count << " threads";
     }
   }
 }
@@ -77,12 +80,14 @@ TYPED_TEST(BuildWarps, LockstepIds) {
 
 TYPED_TEST(BuildWarps, LockstepInstrumented) {
   Case c(RefKind::clipped);
-  const InstrumentedRun whole = build_instrumented<TypeParam>(simt::Lockstep<4>(2), c.workspace, {});
+  const InstrumentedRun whole =
+      build_instrumented<TypeParam>(simt::Lockstep<4>(2), c.workspace, {});
   EXPECT_EQ(measure(c.workspace.download(), {}).hash, c.want);
   EXPECT_EQ(whole.requests.allocations, whole.requests.deallocations);
   BuildOptions options;
   options.fail_at = 50;
-  const InstrumentedRun failing = build_instrumented<TypeParam>(simt::Lockstep<4>(2), c.workspace, options);
+  const InstrumentedRun failing =
+      build_instrumented<TypeParam>(simt::Lockstep<4>(2), c.workspace, options);
   EXPECT_TRUE(failing.run.incomplete);
   EXPECT_EQ(failing.requests.allocations, 49u);
   EXPECT_EQ(failing.requests.deallocations, 49u);
@@ -99,7 +104,8 @@ struct Refusing {
 
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
-    const std::uint64_t call = simt::atomic_ref<std::uint64_t>(*calls).fetch_add(1, simt::relaxed) + 1;
+    const std::uint64_t call =
+        simt::atomic_ref<std::uint64_t>(*calls).fetch_add(1, simt::relaxed) + 1;
     if ((call >= first && call < end) || (half && call % 2 == 0 && call > 3)) {
       simt::atomic_ref<std::uint64_t>(*refused).fetch_add(1, simt::relaxed);
       return nullptr;
@@ -113,8 +119,8 @@ struct Refusing {
 };
 
 template <class Device>
-BuildRun build_refusing(const Device& device, Case& c, std::uint64_t first, std::uint64_t end, bool half,
-                        std::uint64_t& refused) {
+BuildRun build_refusing(const Device& device, Case& c, std::uint64_t first, std::uint64_t end,
+                        bool half, std::uint64_t& refused) {
   simt::Buffer<std::uint64_t> counters({}, 2);
   counters.fill(0);
   BuildOptions options;
@@ -127,7 +133,8 @@ BuildRun build_refusing(const Device& device, Case& c, std::uint64_t first, std:
                                      end,
                                      half};
   };
-  const BuildRun run = build_with<alloc::CfMalloc, RefKind::clipped>(device, c.workspace, options, make);
+  const BuildRun run =
+      build_with<alloc::CfMalloc, RefKind::clipped>(device, c.workspace, options, make);
   refused = counters.download()[1];
   return run;
 }

@@ -27,7 +27,8 @@ float snap(float x, const BinAxis& bins, Random& random) {
     case 0:
       return bins.plane(static_cast<int>(random.below(33)));
     case 1:
-      return std::nextafter(bins.plane(static_cast<int>(random.below(33))), random.below(2) != 0 ? 3e38f : -3e38f);
+      return std::nextafter(bins.plane(static_cast<int>(random.below(33))),
+                            random.below(2) != 0 ? 3e38f : -3e38f);
     default:
       return x;
   }
@@ -40,7 +41,8 @@ Scene crowded(std::size_t n, std::uint64_t seed) {
   for (std::size_t i = 0; i < n; ++i) {
     Box box;
     for (unsigned axis = 0; axis < 3; ++axis) {
-      const float a = 0.25f * static_cast<float>(random.below(5)), b = 0.25f * static_cast<float>(random.below(5));
+      const float a = 0.25f * static_cast<float>(random.below(5)),
+                  b = 0.25f * static_cast<float>(random.below(5));
       box.lo[axis] = std::min(a, b);
       box.hi[axis] = std::max(a, b);
     }
@@ -49,7 +51,8 @@ Scene crowded(std::size_t n, std::uint64_t seed) {
   return s;
 }
 
-Scene scene(const char* name, Vec3 lo, Vec3 extent, std::size_t n, std::uint64_t seed, bool aligned) {
+Scene scene(const char* name, Vec3 lo, Vec3 extent, std::size_t n, std::uint64_t seed,
+            bool aligned) {
   Scene s{name, {lo, lo + extent}, {}};
   Random random(seed);
   for (std::size_t i = 0; i < n; ++i) {
@@ -89,12 +92,14 @@ std::vector<Scene> scenes(std::size_t n) {
 }
 
 std::uint32_t left_of(const Scene& s, unsigned axis, float p, bool flats_right = false) {
-  return static_cast<std::uint32_t>(std::count_if(
-      s.refs.begin(), s.refs.end(), [&](const Box& b) { return goes_left(b.lo[axis], b.hi[axis], p, flats_right); }));
+  return static_cast<std::uint32_t>(std::count_if(s.refs.begin(), s.refs.end(), [&](const Box& b) {
+    return goes_left(b.lo[axis], b.hi[axis], p, flats_right);
+  }));
 }
 std::uint32_t right_of(const Scene& s, unsigned axis, float p, bool flats_right = false) {
-  return static_cast<std::uint32_t>(std::count_if(
-      s.refs.begin(), s.refs.end(), [&](const Box& b) { return goes_right(b.lo[axis], b.hi[axis], p, flats_right); }));
+  return static_cast<std::uint32_t>(std::count_if(s.refs.begin(), s.refs.end(), [&](const Box& b) {
+    return goes_right(b.lo[axis], b.hi[axis], p, flats_right);
+  }));
 }
 
 // What the sums over bins say for every boundary that lies inside the node is what the comparisons say.
@@ -118,7 +123,8 @@ TEST(Bins, CountWhatThePartitionMoves) {
         const float p = bins.plane(b);
         if (!(p > s.node.lo[axis] && p < s.node.hi[axis])) continue;
         ASSERT_EQ(left, left_of(s, axis, p)) << "axis " << axis << ", boundary " << b;
-        ASSERT_EQ(s.refs.size() - ended, right_of(s, axis, p)) << "axis " << axis << ", boundary " << b;
+        ASSERT_EQ(s.refs.size() - ended, right_of(s, axis, p))
+            << "axis " << axis << ", boundary " << b;
       }
     }
   }
@@ -204,10 +210,13 @@ Split chosen(const Choose& choose) {
   return answers.front();
 }
 
-void consider(const Scene& s, const SplitCost& cost, unsigned axis, float p, Split& best, bool flats_right = false) {
-  cost.consider(best, axis, p, left_of(s, axis, p, flats_right), right_of(s, axis, p, flats_right), flats_right);
+void consider(const Scene& s, const SplitCost& cost, unsigned axis, float p, Split& best,
+              bool flats_right = false) {
+  cost.consider(best, axis, p, left_of(s, axis, p, flats_right), right_of(s, axis, p, flats_right),
+                flats_right);
 }
-void consider_bounds(const Scene& s, const SplitCost& cost, unsigned axis, const Box& box, Split& best) {
+void consider_bounds(const Scene& s, const SplitCost& cost, unsigned axis, const Box& box,
+                     Split& best) {
   consider(s, cost, axis, box.lo[axis], best);
   consider(s, cost, axis, box.hi[axis], best);
   if (box.lo[axis] == box.hi[axis]) consider(s, cost, axis, box.lo[axis], best, true);
@@ -239,7 +248,8 @@ Split best_of_bins(const Scene& s, const SplitCost& cost, Split& boundary) {
   for (unsigned axis = 0; axis < 3; ++axis) {
     const BinAxis bins = bin_axis(s.node, axis);
     if (!bins.usable()) continue;
-    for (int b = 1; b < static_cast<int>(bin_count); ++b) consider(s, cost, axis, bins.plane(b), boundary);
+    for (int b = 1; b < static_cast<int>(bin_count); ++b)
+      consider(s, cost, axis, bins.plane(b), boundary);
   }
   Split best = boundary;
   for (unsigned axis = 0; axis < 3; ++axis) {
@@ -328,7 +338,8 @@ TEST(SplitOrder, IsByCostAxisCountAndPlane) {
       make(1, 0, 0, -3), make(1, 0, 0, 2), make(1, 0, 5, -9), make(1, 1, 0, -9), make(1, 2, 9, -9),
       make(2, 0, 0, -9), Split{}};
   for (std::size_t i = 0; i < ascending.size(); ++i) {
-    for (std::size_t j = 0; j < ascending.size(); ++j) EXPECT_EQ(ascending[i].before(ascending[j]), i < j);
+    for (std::size_t j = 0; j < ascending.size(); ++j)
+      EXPECT_EQ(ascending[i].before(ascending[j]), i < j);
   }
   EXPECT_EQ(make(1, 2, 123, -4.5f).axis(), 2u);
   EXPECT_EQ(make(1, 2, 123, -4.5f).nl(), 123u);

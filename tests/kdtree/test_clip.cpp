@@ -68,7 +68,8 @@ void check_splits(float scale, Vec3 offset) {
       const Corners t = corners(soup.view(), id);
       const Box whole = bounds(t);
       const unsigned axis = random.below(3);
-      const float p = random.below(4) == 0 ? t.b[axis] : random.uniform(whole.lo[axis], whole.hi[axis]);
+      const float p =
+          random.below(4) == 0 ? t.b[axis] : random.uniform(whole.lo[axis], whole.hi[axis]);
       if (!(p > whole.lo[axis] && p < whole.hi[axis])) continue;
       const Sides sides = split_bounds(t, whole, axis, p);
       const Box below{whole.lo, set(whole.hi, axis, p)}, above{set(whole.lo, axis, p), whole.hi};
@@ -77,14 +78,17 @@ void check_splits(float scale, Vec3 offset) {
       // The distances to the plane lose at most a unit in the last place of the coordinates, and their edge grows that.
       const float steep = whole.hi[axis] - whole.lo[axis];
       const Vec3 e = whole.extent();
-      const double grow = std::max({1.0, double(e.x) / steep, double(e.y) / steep, double(e.z) / steep});
+      const double grow =
+          std::max({1.0, double(e.x) / steep, double(e.y) / steep, double(e.z) / steep});
       const double tolerance = 16 * ulps * largest(t) * grow;
-      const Polygon left = part(Polygon(t), axis, p, true), right = part(Polygon(t), axis, p, false);
+      const Polygon left = part(Polygon(t), axis, p, true),
+                    right = part(Polygon(t), axis, p, false);
       expect_contains(sides.left, left, tolerance);
       expect_contains(sides.right, right, tolerance);
       expect_tight(sides.left, left, tolerance);
       expect_tight(sides.right, right, tolerance);
-      if (::testing::Test::HasFatalFailure()) FAIL() << "triangle " << id << ", axis " << axis << ", plane " << p;
+      if (::testing::Test::HasFatalFailure())
+        FAIL() << "triangle " << id << ", axis " << axis << ", plane " << p;
     }
   }
 }
@@ -132,8 +136,9 @@ void check_clips(float scale, Vec3 offset, double forgiven) {
       for (unsigned axis = 0; axis < 3; ++axis) {
         const float margin = 0.25f * scale;
         const float a = random.uniform(whole.lo[axis] - margin, whole.hi[axis] + margin);
-        const float b =
-            random.below(4) == 0 ? t.a[axis] : random.uniform(whole.lo[axis] - margin, whole.hi[axis] + margin);
+        const float b = random.below(4) == 0
+                            ? t.a[axis]
+                            : random.uniform(whole.lo[axis] - margin, whole.hi[axis] + margin);
         box.lo[axis] = std::min(a, b);
         box.hi[axis] = std::max(a, b);
       }

@@ -4,10 +4,10 @@
 
 #include <cstdio>
 
-#include "registry/registry.hpp"
 #include "kdtree/check/quality.hpp"
 #include "kdtree/check/reference.hpp"
 #include "kdtree/check/validate.hpp"
+#include "registry/registry.hpp"
 #include "scenes/scene.hpp"
 
 namespace heapwood::kdtree {
@@ -26,7 +26,8 @@ TEST_P(DemoQuality, AgainstTheReference) {
   const DeviceMesh device_mesh(cpu, view);
   for (const RefKind kind : {RefKind::clipped, RefKind::ids}) {
     SCOPED_TRACE(name(kind));
-    Workspace workspace(device_mesh, kind, Workspace::suggested_pool(mesh.triangles.size(), kind, false));
+    Workspace workspace(device_mesh, kind,
+                        Workspace::suggested_pool(mesh.triangles.size(), kind, false));
     BuildOptions options;
     options.costs = costs;
     const BuildRun run = registry::find("cfmmalloc")->cpu->build(workspace, options);
@@ -41,13 +42,15 @@ TEST_P(DemoQuality, AgainstTheReference) {
     const TreeStats stats = measure(workspace.download(), costs);
     EXPECT_LE(stats.sah_cost, 1.05 * exact);
     EXPECT_LT(stats.refs, 0.97 * static_cast<double>(measure(tree, costs).refs));
-    printf("%s %s: SAH %.2f, exact %.2f (%+.1f%%); default %+.1f%%, refs %+.1f%%\n", GetParam(), name(kind), cost,
-           exact, 100 * (cost / exact - 1), 100 * (stats.sah_cost / exact - 1),
-           100 * (static_cast<double>(stats.refs) / static_cast<double>(measure(tree, costs).refs) - 1));
+    printf("%s %s: SAH %.2f, exact %.2f (%+.1f%%); default %+.1f%%, refs %+.1f%%\n", GetParam(),
+           name(kind), cost, exact, 100 * (cost / exact - 1), 100 * (stats.sah_cost / exact - 1),
+           100 * (static_cast<double>(stats.refs) / static_cast<double>(measure(tree, costs).refs) -
+                  1));
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Scenes, DemoQuality, testing::Values("atrium:20k", "statue:20k", "stadium:20k", "pipes:20k"),
+INSTANTIATE_TEST_SUITE_P(Scenes, DemoQuality,
+                         testing::Values("atrium:20k", "statue:20k", "stadium:20k", "pipes:20k"),
                          [](const auto& param) {
                            return std::string(param.param, std::string(param.param).find(':'));
                          });

@@ -42,10 +42,11 @@ Soup small_soup() {
 TEST_F(PerLevel, SameTreeAsTheSingleKernel) {
   for (const RefKind kind : all_ref_kinds) {
     const std::size_t divisor = (sanitized ? 3 : 1) * (kind == RefKind::ids ? 3 : 1);
-    const std::pair<const char*, Soup> soups[] = {{"random", random_soup(24000 / divisor, 11, 0.01f)},
-                                                  {"grid", grid_soup(4000 / divisor, 12)},
-                                                  {"slivers", slivers(900 / divisor, 13)},
-                                                  {"cluster", cluster(4500 / divisor, 14)}};
+    const std::pair<const char*, Soup> soups[] = {
+        {"random", random_soup(24000 / divisor, 11, 0.01f)},
+        {"grid", grid_soup(4000 / divisor, 12)},
+        {"slivers", slivers(900 / divisor, 13)},
+        {"cluster", cluster(4500 / divisor, 14)}};
     for (const auto& [title, soup] : soups) {
       SCOPED_TRACE(std::string(name(kind)) + ", " + title);
       const Expected want = expected(soup.view(), kind);
@@ -80,7 +81,8 @@ TEST_F(PerLevel, OtherCosts) {
   BuildOptions options;
   options.costs = costs;
   builder.build(options);
-  EXPECT_EQ(measure(builder.download(), costs).hash, expected(soup.view(), RefKind::clipped, costs).built.stats.hash);
+  EXPECT_EQ(measure(builder.download(), costs).hash,
+            expected(soup.view(), RefKind::clipped, costs).built.stats.hash);
 }
 
 TEST_F(PerLevel, FewTriangles) {
@@ -170,7 +172,8 @@ TEST_F(PerLevel, StoppedAndStartedAgain) {
   expect_stop(simt::Stopped::Reason::interrupted);
   simt::clear_interrupt();
   builder.build(options);
-  EXPECT_EQ(measure(builder.download(), {}).hash, expected(soup.view(), RefKind::ids).built.stats.hash);
+  EXPECT_EQ(measure(builder.download(), {}).hash,
+            expected(soup.view(), RefKind::ids).built.stats.hash);
 }
 
 // Lanes that race: what the GPU's would do, as ThreadSanitizer sees it.

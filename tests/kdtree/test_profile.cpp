@@ -49,14 +49,15 @@ TEST_P(Profile, SumsAgreeWithTheWhole) {
 
   // The same tree as without the probe, and each of its nodes was visited.
   const TreeStats tree = measure(workspace.download(), {});
-  const std::uint64_t visits =
-      profile.phase_visits(Phase::choose) + profile.phase_visits(Phase::binned) + profile.phase_visits(Phase::exact);
+  const std::uint64_t visits = profile.phase_visits(Phase::choose) +
+                               profile.phase_visits(Phase::binned) +
+                               profile.phase_visits(Phase::exact);
   if (device().kind == simt::DeviceKind::cpu) {
     EXPECT_EQ(visits, tree.inner + tree.leaves - tree.empty_leaves);
     EXPECT_EQ(profile.phase_visits(Phase::leaf), tree.leaves - tree.empty_leaves);
   }
-  for (const Phase phase : {Phase::bounds, Phase::init, Phase::choose, Phase::move, Phase::binned, Phase::exact,
-                            Phase::allocate, Phase::free, Phase::give, Phase::wait}) {
+  for (const Phase phase : {Phase::bounds, Phase::init, Phase::choose, Phase::move, Phase::binned,
+                            Phase::exact, Phase::allocate, Phase::free, Phase::give, Phase::wait}) {
     EXPECT_GT(profile.phase_visits(phase), 0u) << name(phase);
   }
   const registry::RegisteredAllocator* entry = registry::find(GetParam());
@@ -79,7 +80,8 @@ TEST(ProfileOf, MemoryAtNoCostBuildsWholeTrees) {
 TEST(ProfileOf, OtherAllocatorsAndRefsAreAnError) {
   const Soup soup = random_soup(10, 7);
   const DeviceMesh mesh(simt::find_device("cpu", 1).id, soup.view());
-  Workspace ids(mesh, RefKind::ids, std::size_t{1} << 20), clipped(mesh, RefKind::clipped, std::size_t{1} << 20);
+  Workspace ids(mesh, RefKind::ids, std::size_t{1} << 20),
+      clipped(mesh, RefKind::clipped, std::size_t{1} << 20);
   EXPECT_THROW(build_profiled(ids, "heapwood", {}), Error);
   EXPECT_THROW(build_profiled(clipped, "cmalloc", {}), Error);
 }

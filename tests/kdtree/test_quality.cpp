@@ -131,7 +131,8 @@ TEST(Measure, RefusesBrokenTrees) {
   EXPECT_TRUE(refuses([](Tree& t) { t.nodes[3] = Node::make_inner(0.25f, 1, (1u << 30) - 1); }));
   EXPECT_TRUE(refuses([](Tree& t) { t.nodes[3] = Node::make_inner(0.25f, 1, 0); }));
   EXPECT_TRUE(refuses([](Tree& t) { t.nodes[3] = Node::make_inner(0.25f, 1, 1); }));
-  EXPECT_TRUE(refuses([](Tree& t) { t.nodes[2] = Node::make_inner(0.5f, 1, 2); }));  // no cycle, but two parents
+  EXPECT_TRUE(refuses(
+      [](Tree& t) { t.nodes[2] = Node::make_inner(0.5f, 1, 2); }));  // no cycle, but two parents
   EXPECT_TRUE(refuses([](Tree& t) { t.nodes[3].split = std::numeric_limits<float>::quiet_NaN(); }));
   EXPECT_TRUE(refuses([](Tree& t) { t.refs.pop_back(); }));
   EXPECT_TRUE(refuses([](Tree& t) { t.nodes[2] = Node::make_leaf(0xffffffffu, 2); }));

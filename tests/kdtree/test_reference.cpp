@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "kdtree/split/clip_exact.hpp"
 #include "kdtree/check/quality.hpp"
 #include "kdtree/check/reference.hpp"
 #include "kdtree/check/validate.hpp"
+#include "kdtree/split/clip_exact.hpp"
 #include "tests/kdtree/soup.hpp"
 
 namespace heapwood::kdtree {
@@ -27,7 +27,8 @@ double half_area(const Box& box) {
 }
 
 // The definition, for one plane and one side for the flat triangles.
-double cost_at(std::span<const Box> triangles, const Box& node, const SahCosts& costs, const ReferenceSplit& split) {
+double cost_at(std::span<const Box> triangles, const Box& node, const SahCosts& costs,
+               const ReferenceSplit& split) {
   Box below = node;
   Box above = node;
   below.hi[split.axis] = above.lo[split.axis] = split.plane;
@@ -50,7 +51,8 @@ double brute_force_cost(std::span<const Box> triangles, const Box& node, const S
       for (const float plane : {t.lo[axis], t.hi[axis]}) {
         if (!(plane > node.lo[axis] && plane < node.hi[axis])) continue;
         for (const bool flats_below : {true, false}) {
-          best = std::min(best, cost_at(triangles, node, costs, {0, axis, plane, flats_below, true}));
+          best =
+              std::min(best, cost_at(triangles, node, costs, {0, axis, plane, flats_below, true}));
         }
       }
     }
@@ -60,14 +62,16 @@ double brute_force_cost(std::span<const Box> triangles, const Box& node, const S
 
 std::vector<Box> all_bounds(const Soup& soup) {
   std::vector<Box> boxes;
-  for (std::uint32_t i = 0; i < soup.triangles.size(); ++i) boxes.push_back(bounds(corners(soup.view(), i)));
+  for (std::uint32_t i = 0; i < soup.triangles.size(); ++i)
+    boxes.push_back(bounds(corners(soup.view(), i)));
   return boxes;
 }
 
 TEST(BestSplit, IsTheCheapestOfAllPlanes) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const std::size_t n = 1 + seed % 40;
-    const Soup soups[] = {random_soup(n, seed, 0.2f), grid_soup(n, seed, 4), slivers(n, seed), cluster(n, seed)};
+    const Soup soups[] = {random_soup(n, seed, 0.2f), grid_soup(n, seed, 4), slivers(n, seed),
+                          cluster(n, seed)};
     for (const Soup& soup : soups) {
       const auto boxes = all_bounds(soup);
       Box node = bounds(soup.view());
@@ -75,7 +79,8 @@ TEST(BestSplit, IsTheCheapestOfAllPlanes) {
         node.lo = node.lo - Vec3{0.1f, 0.2f, 0};
         node.hi = node.hi + Vec3{0, 0.1f, 0.3f};
       }
-      for (const SahCosts& costs : {SahCosts{1, 1, 0}, SahCosts{1, 1, 0.15f}, SahCosts{0.3f, 2, 0.5f}}) {
+      for (const SahCosts& costs :
+           {SahCosts{1, 1, 0}, SahCosts{1, 1, 0.15f}, SahCosts{0.3f, 2, 0.5f}}) {
         const ReferenceSplit split = best_split(boxes, node, costs);
         const double expected = brute_force_cost(boxes, node, costs);
         ASSERT_EQ(split.found, std::isfinite(expected));
@@ -111,7 +116,8 @@ TreeStats check(const Soup& soup, const std::string& what, double tolerance = 1e
   ValidateOptions options;
   options.tolerance = tolerance;
   options.samples = 20;
-  for (const std::string& line : validate(tree, soup.view(), options)) ADD_FAILURE() << what << ": " << line;
+  for (const std::string& line : validate(tree, soup.view(), options))
+    ADD_FAILURE() << what << ": " << line;
   const TreeStats stats = measure(tree, costs);
   EXPECT_TRUE(std::isfinite(stats.sah_cost)) << what;
   EXPECT_EQ(stats.leaves, stats.inner + 1) << what;
@@ -196,7 +202,8 @@ TEST(Reference, HugeAndTinyCoordinates) {
   check(transformed(soup, 1, {1e5f, -1e6f, 1e4f}), "far from the origin");
   Soup mixed = transformed(soup, 1e-20f);
   for (const Triangle& t : soup.triangles) {
-    mixed.add(1e20f * soup.vertices[t.v[0]], 1e20f * soup.vertices[t.v[1]], 1e20f * soup.vertices[t.v[2]]);
+    mixed.add(1e20f * soup.vertices[t.v[0]], 1e20f * soup.vertices[t.v[1]],
+              1e20f * soup.vertices[t.v[2]]);
   }
   check(mixed, "1e-20 inside 1e20");
 }
@@ -219,7 +226,9 @@ TEST(Reference, DoesNotDependOnThreads) {
       const Tree many = build_reference(soup.view(), {}, threads);
       ASSERT_EQ(one.nodes.size(), many.nodes.size());
       EXPECT_EQ(one.refs, many.refs);
-      EXPECT_EQ(std::memcmp(one.nodes.data() + 2, many.nodes.data() + 2, (one.nodes.size() - 2) * sizeof(Node)), 0);
+      EXPECT_EQ(std::memcmp(one.nodes.data() + 2, many.nodes.data() + 2,
+                            (one.nodes.size() - 2) * sizeof(Node)),
+                0);
       EXPECT_EQ(measure(one, {}).hash, measure(many, {}).hash);
     }
   }

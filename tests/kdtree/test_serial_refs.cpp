@@ -57,7 +57,8 @@ class SerialRefs : public testing::TestWithParam<std::size_t> {
     soup_ = soups()[GetParam()];
     for (std::uint32_t i = 0; i < soup_.triangles.size(); ++i) {
       const Corners t = corners(soup_.view(), i);
-      corners_.push_back({{t.a.x, t.a.y, t.a.z, 0}, {t.b.x, t.b.y, t.b.z, 0}, {t.c.x, t.c.y, t.c.z, 0}});
+      corners_.push_back(
+          {{t.a.x, t.a.y, t.a.z, 0}, {t.b.x, t.b.y, t.b.z, 0}, {t.c.x, t.c.y, t.c.z, 0}});
       Refs::store(refs_.data(), refs_.n, i, i, bounds(t));
       node_.grow(bounds(t));
     }
@@ -116,8 +117,9 @@ TEST_P(SerialRefs, AreMovedAndClippedAsByAWarp) {
       ASSERT_EQ(sides.right, right.size());
       // Behind what another chunk has moved.
       Array to_left(left.size() + 2), to_right(right.size() + 1);
-      const Moved moved = move_refs(refs_.data(), refs_.n, 0, refs_.n, cut, corners_.data(),
-                                    {to_left.data(), to_left.n, 2}, {to_right.data(), to_right.n, 1});
+      const Moved moved =
+          move_refs(refs_.data(), refs_.n, 0, refs_.n, cut, corners_.data(),
+                    {to_left.data(), to_left.n, 2}, {to_right.data(), to_right.n, 1});
       ASSERT_EQ(moved.left, left.size());
       ASSERT_EQ(moved.right, right.size());
       expect_same(to_left.from(2), left);

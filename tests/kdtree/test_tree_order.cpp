@@ -7,8 +7,8 @@
 
 #include "kdtree/check/quality.hpp"
 #include "kdtree/check/reference.hpp"
-#include "kdtree/traverse/tree_order.hpp"
 #include "kdtree/check/validate.hpp"
+#include "kdtree/traverse/tree_order.hpp"
 #include "simt/lockstep.hpp"
 #include "tests/kdtree/depth_first.hpp"
 #include "tests/kdtree/shuffled.hpp"
@@ -19,7 +19,8 @@ namespace {
 
 bool same_bits(const Tree& a, const Tree& b) {
   if (a.nodes.size() != b.nodes.size() || a.refs != b.refs) return false;
-  return a.nodes.empty() || std::memcmp(a.nodes.data(), b.nodes.data(), a.nodes.size() * sizeof(Node)) == 0;
+  return a.nodes.empty() ||
+         std::memcmp(a.nodes.data(), b.nodes.data(), a.nodes.size() * sizeof(Node)) == 0;
 }
 
 template <class Device>
@@ -66,10 +67,11 @@ Tree chain(unsigned depth, bool to_below) {
   tree.nodes.assign(2, Node::make_leaf(0, 0));
   for (unsigned level = 0; level < depth; ++level) {
     const std::size_t inner = level == 0 ? 0 : tree.nodes.size() - (to_below ? 2 : 1);
-    tree.nodes[inner] =
-        Node::make_inner(static_cast<float>(level), level % 3, static_cast<std::uint32_t>(tree.nodes.size() / 2));
+    tree.nodes[inner] = Node::make_inner(static_cast<float>(level), level % 3,
+                                         static_cast<std::uint32_t>(tree.nodes.size() / 2));
     tree.refs.insert(tree.refs.begin(), level);
-    for (unsigned side = 0; side < 2; ++side) tree.nodes.push_back(Node::make_leaf(depth - 1 - level, 1));
+    for (unsigned side = 0; side < 2; ++side)
+      tree.nodes.push_back(Node::make_leaf(depth - 1 - level, 1));
   }
   tree.refs.push_back(depth);
   tree.nodes.back().first = depth;
@@ -114,8 +116,9 @@ TEST(TreeOrder, LeavesKeepTheirOrderWithin) {
 // An incomplete tree's leaves have more refs than a lane copies by itself.
 TEST(TreeOrder, LargeLeaves) {
   Tree tree;
-  tree.nodes = {Node::make_inner(0.5f, 1, 2), Node::make_leaf(0, 0),         Node::make_leaf(1100, 33),
-                Node::make_leaf(1000, 17),    Node::make_inner(0.25f, 0, 1), Node::make_leaf(0, 1000)};
+  tree.nodes = {Node::make_inner(0.5f, 1, 2),  Node::make_leaf(0, 0),
+                Node::make_leaf(1100, 33),     Node::make_leaf(1000, 17),
+                Node::make_inner(0.25f, 0, 1), Node::make_leaf(0, 1000)};
   for (std::uint32_t i = 0; i < 1200; ++i) tree.refs.push_back(i);
   const Tree out = ordered(tree);
   expect_in_order(out);
@@ -134,7 +137,10 @@ TEST(TreeOrder, UnusedPairsAreNotFollowed) {
   Tree more = tree;
   const auto pairs = static_cast<std::uint32_t>(tree.nodes.size() / 2);
   for (std::uint32_t i = 0; i < 64; ++i) {
-    const std::uint32_t to = i % 4 == 0 ? 1 : i % 4 == 1 ? pairs + i / 2 : i % 4 == 2 ? 0x3fffffffu : i;
+    const std::uint32_t to = i % 4 == 0   ? 1
+                             : i % 4 == 1 ? pairs + i / 2
+                             : i % 4 == 2 ? 0x3fffffffu
+                                          : i;
     more.nodes.push_back(Node::make_inner(0, i % 3, to));
   }
   more.nodes.push_back(Node::make_leaf(~0u, 0x3fffffffu));
@@ -159,22 +165,26 @@ TEST(TreeOrder, NothingAndSingleLeaves) {
 
 TEST(TreeOrder, AsDeepAsTreesMayBe) {
   for (const bool to_below : {false, true}) {
-    for (const unsigned depth : {1u, 2u, max_depth}) expect_in_order(ordered(chain(depth, to_below)));
+    for (const unsigned depth : {1u, 2u, max_depth})
+      expect_in_order(ordered(chain(depth, to_below)));
     EXPECT_THROW(ordered_by(simt::Cpu(), chain(max_depth + 1, to_below), 3), Error);
   }
 }
 
 TEST(TreeOrder, UnsoundTreesAreRefused) {
   const auto refused = [](const Tree& tree) {
-    for (const unsigned warps : {1u, 4u}) EXPECT_THROW(ordered_by(simt::Cpu(), tree, warps), Error) << warps;
+    for (const unsigned warps : {1u, 4u})
+      EXPECT_THROW(ordered_by(simt::Cpu(), tree, warps), Error) << warps;
     EXPECT_THROW(ordered_by(simt::Lockstep<4>(), tree, 2), Error);
   };
   const Tree sound = build_reference(random_soup(300, 25).view(), {});
   const auto pairs = static_cast<std::uint32_t>(sound.nodes.size() / 2);
   const auto last_inner = static_cast<std::size_t>(
-      std::find_if(sound.nodes.rbegin(), sound.nodes.rend(), [](Node node) { return !node.leaf(); }).base() -
+      std::find_if(sound.nodes.rbegin(), sound.nodes.rend(), [](Node node) { return !node.leaf(); })
+          .base() -
       sound.nodes.begin() - 1);
-  for (const std::uint32_t to : {pairs, 0x3fffffffu, 0u, 1u, static_cast<std::uint32_t>(last_inner / 2)}) {
+  for (const std::uint32_t to :
+       {pairs, 0x3fffffffu, 0u, 1u, static_cast<std::uint32_t>(last_inner / 2)}) {
     Tree tree = sound;
     tree.nodes[last_inner] = Node::make_inner(0, 0, to);  // out of the array, or round in a circle
     refused(tree);

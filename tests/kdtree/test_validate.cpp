@@ -6,20 +6,22 @@
 #include <limits>
 #include <numeric>
 
-#include "kdtree/split/clip_exact.hpp"
 #include "kdtree/check/reference.hpp"
 #include "kdtree/check/validate.hpp"
+#include "kdtree/split/clip_exact.hpp"
 #include "tests/kdtree/soup.hpp"
 
 namespace heapwood::kdtree {
 namespace {
 
 bool mentions(const std::vector<std::string>& lines, const std::string& words) {
-  return std::any_of(lines.begin(), lines.end(), [&](const auto& l) { return l.find(words) != std::string::npos; });
+  return std::any_of(lines.begin(), lines.end(),
+                     [&](const auto& l) { return l.find(words) != std::string::npos; });
 }
 
 std::string joined(const std::vector<std::string>& lines) {
-  return std::accumulate(lines.begin(), lines.end(), std::string(), [](auto a, const auto& b) { return a + b + "\n"; });
+  return std::accumulate(lines.begin(), lines.end(), std::string(),
+                         [](auto a, const auto& b) { return a + b + "\n"; });
 }
 
 TEST(Clip, HalvesShareTheirCutAndTheirArea) {
@@ -41,8 +43,10 @@ TEST(Clip, KnownBounds) {
   const Corners triangle{{0, 0, 0}, {4, 0, 0}, {0, 4, 2}};
   EXPECT_EQ(clipped_bounds(triangle, {{-9, -9, -9}, {9, 9, 9}}), bounds(triangle));
   EXPECT_EQ(clipped_bounds(triangle, {{1, 0, 0}, {2, 4, 4}}), (Box{{1, 0, 0}, {2, 3, 1.5f}}));
-  EXPECT_TRUE(clipped_bounds(triangle, {{3, 3, 0}, {4, 4, 2}}).empty());  // its box reaches there, it does not
-  EXPECT_EQ(clipped_bounds(triangle, {{4, -1, -1}, {5, 1, 1}}), (Box{{4, 0, 0}, {4, 0, 0}}));  // a corner touches
+  EXPECT_TRUE(clipped_bounds(triangle, {{3, 3, 0}, {4, 4, 2}})
+                  .empty());  // its box reaches there, it does not
+  EXPECT_EQ(clipped_bounds(triangle, {{4, -1, -1}, {5, 1, 1}}),
+            (Box{{4, 0, 0}, {4, 0, 0}}));  // a corner touches
 }
 
 TEST(Clip, BoundsContainThePartAndLittleMore) {
@@ -72,7 +76,8 @@ struct Planted : ::testing::Test {
     soup.add({0, 0, 1}, {1, 0, 1}, {0.5f, 1, 0});
     soup.add({0.5f, 0, 0}, {0.5f, 1, 0}, {0.5f, 0, 1});
     tree.bounds = {{0, 0, 0}, {1, 1, 1}};
-    tree.nodes = {Node::make_inner(0.5f, 0, 1), Node::make_leaf(0, 0), Node::make_leaf(0, 3), Node::make_leaf(3, 2)};
+    tree.nodes = {Node::make_inner(0.5f, 0, 1), Node::make_leaf(0, 0), Node::make_leaf(0, 3),
+                  Node::make_leaf(3, 2)};
     tree.refs = {0, 2, 3, 2, 1};
   }
   std::vector<std::string> faults() const { return validate(tree, soup.view()); }
@@ -110,7 +115,8 @@ TEST_F(Planted, InAWrongLeafOnly) {
 TEST_F(Planted, MovedPlane) {
   tree.nodes[0].split = 0.2f;
   EXPECT_TRUE(mentions(faults(), "triangle 0 is not in leaf 3"));
-  tree.nodes[0].split = 0.50001f;  // the flat one is now 1e-5 below, where it is listed; nothing else changes
+  tree.nodes[0].split =
+      0.50001f;  // the flat one is now 1e-5 below, where it is listed; nothing else changes
   EXPECT_EQ(joined(faults()), "");
   tree.nodes[0].split = 0.49999f;
   EXPECT_TRUE(mentions(faults(), "triangle 3 is not in leaf 3"));
@@ -188,7 +194,8 @@ TEST(Validate, LeavesTileTheRoot) {
     volume += static_cast<double>(e.x) * e.y * e.z;
     // The clip by brute force may add triangles that touch the leaf from outside, and take none away.
     const auto inside = triangles_in(soup.view(), leaf.box);
-    EXPECT_TRUE(std::includes(inside.begin(), inside.end(), leaf.triangles.begin(), leaf.triangles.end()));
+    EXPECT_TRUE(
+        std::includes(inside.begin(), inside.end(), leaf.triangles.begin(), leaf.triangles.end()));
   }
   const Vec3 e = tree.bounds.extent();
   EXPECT_NEAR(volume, static_cast<double>(e.x) * e.y * e.z, 1e-5);

@@ -19,7 +19,13 @@ constexpr int open = 100, body = 50;                        // counts
 constexpr int whole = 0, split = 1, locked = 2, span = 40;  // the superblock
 constexpr std::int8_t none = -1, in_vain = -2, max_refusals = 2;
 
-enum class Bug { no, no_look_at_superblock, counts_before_superblock, close_without_blocks, unsplit_without_lock };
+enum class Bug {
+  no,
+  no_look_at_superblock,
+  counts_before_superblock,
+  close_without_blocks,
+  unsplit_without_lock
+};
 
 struct Slot {
   std::int8_t arena = none, blocks = 0, used = granules;  // vacant
@@ -85,7 +91,8 @@ struct State {
 
 class Model {
  public:
-  Model(std::vector<std::vector<Call>> programs, Bug bug) : programs_(std::move(programs)), bug_(bug) {
+  Model(std::vector<std::vector<Call>> programs, Bug bug)
+      : programs_(std::move(programs)), bug_(bug) {
     for (auto& program : programs_) program.push_back(Call::end);
   }
 
@@ -116,7 +123,8 @@ class Model {
     states = seen.size();
     return {};
   }
-  std::size_t states = 0, ends = 0, found_again = 0;  // found_again: an arena, by somebody whom the slot refused
+  std::size_t states = 0, ends = 0,
+              found_again = 0;  // found_again: an arena, by somebody whom the slot refused
 
  private:
   static std::string key(const State& s) {
@@ -128,10 +136,10 @@ class Model {
     add_slot(s.slot);
     for (const auto& arena : s.live) add(arena[0], arena[1]);
     for (const Thread& t : s.thread) {
-      add(t.call, t.at, t.a, t.i, t.taken, t.turn, t.round, t.mine_arena, t.mine_granule, t.mine_whole, t.crosses,
-          t.vacant);
-      const bool looks_back =
-          t.at == At::close_old || t.at == At::idle_count || t.at == At::vacate || t.at == At::close_idle;
+      add(t.call, t.at, t.a, t.i, t.taken, t.turn, t.round, t.mine_arena, t.mine_granule,
+          t.mine_whole, t.crosses, t.vacant);
+      const bool looks_back = t.at == At::close_old || t.at == At::idle_count ||
+                              t.at == At::vacate || t.at == At::close_idle;
       add_slot(looks_back ? t.before : Slot{});
     }
     return bytes;
@@ -141,7 +149,8 @@ class Model {
   static std::string check_end(const State& s) {
     if (s.super != whole && s.super != split) return "the superblock is lost";
     for (int a = 0; a < arenas; ++a) {
-      const bool idle = s.slot.arena == a && !s.slot.exhausted() && s.count[a] == open - s.slot.blocks;
+      const bool idle =
+          s.slot.arena == a && !s.slot.exhausted() && s.count[a] == open - s.slot.blocks;
       if (s.count[a] != 0 && !idle) return "arena " + std::to_string(a) + " is lost";
     }
     return {};
@@ -183,7 +192,8 @@ class Model {
         if (t.a == none) {
           refused(t);
         } else {
-          hand_out(s, t, t.a, 0);  // the others of it are cut off later, with no access to shared words
+          hand_out(s, t, t.a,
+                   0);  // the others of it are cut off later, with no access to shared words
         }
       } else {
         t.at = At::install;
@@ -254,7 +264,8 @@ class Model {
         break;
       case At::close_old:
         s.count[t.before.arena] = static_cast<std::int16_t>(
-            s.count[t.before.arena] + (bug_ == Bug::close_without_blocks ? 0 : t.before.blocks) - open);
+            s.count[t.before.arena] + (bug_ == Bug::close_without_blocks ? 0 : t.before.blocks) -
+            open);
         t.at = At::look;
         break;
       case At::look:
@@ -268,7 +279,9 @@ class Model {
         // The exchange is tried until it succeeds or the slot is not to be renewed any more. Who finds nothing a second
         // time lets the slot refuse.
         if (t.a != none ? s.slot.exhausted() : s.slot.needs_renewal()) {
-          s.slot = t.a != none ? Slot{t.a, 1, 1} : t.vacant ? Slot{in_vain, 0, granules + 1} : Slot{};
+          s.slot = t.a != none ? Slot{t.a, 1, 1}
+                   : t.vacant  ? Slot{in_vain, 0, granules + 1}
+                               : Slot{};
           if (t.a == none) {
             refused(t);
           } else {
@@ -362,7 +375,8 @@ class Model {
         }
         break;
       case At::close_idle:
-        s.count[t.before.arena] = static_cast<std::int16_t>(s.count[t.before.arena] + t.before.blocks - open);
+        s.count[t.before.arena] =
+            static_cast<std::int16_t>(s.count[t.before.arena] + t.before.blocks - open);
         if (call == Call::whole_block) {
           t.at = At::super_look;
         } else {
@@ -434,7 +448,8 @@ class Model {
       case At::give:
         t.taken -= 1;
         s.count[t.taken] = static_cast<std::int16_t>(s.count[t.taken] - body);
-        if (t.taken == 0) t.at = bug_ == Bug::counts_before_superblock ? At::unlock : At::super_again;
+        if (t.taken == 0)
+          t.at = bug_ == Bug::counts_before_superblock ? At::unlock : At::super_again;
         break;
     }
   }
@@ -486,10 +501,11 @@ TEST(ArenaModel, NothingOverlapsAndNothingIsLost) {
 }
 
 TEST(ArenaModel, BrokenProtocolsAreFoundOut) {
-  for (const Bug bug : {Bug::no_look_at_superblock, Bug::counts_before_superblock, Bug::close_without_blocks,
-                        Bug::unsplit_without_lock}) {
+  for (const Bug bug : {Bug::no_look_at_superblock, Bug::counts_before_superblock,
+                        Bug::close_without_blocks, Bug::unsplit_without_lock}) {
     bool found = false;
-    for (const auto& programs : settings()) found = found || !Model(programs, bug).explore().empty();
+    for (const auto& programs : settings())
+      found = found || !Model(programs, bug).explore().empty();
     EXPECT_TRUE(found) << static_cast<int>(bug);
   }
 }

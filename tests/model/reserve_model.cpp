@@ -17,13 +17,26 @@ namespace {
 constexpr int reserve = 4, most_threads = 3;
 constexpr std::int8_t body = 100, span = 50;  // counts
 
-enum class Bug { no, ticket_across_the_end_is_kept, ticket_across_the_end_is_forgotten, searcher_takes_no_ticket };
+enum class Bug {
+  no,
+  ticket_across_the_end_is_kept,
+  ticket_across_the_end_is_forgotten,
+  searcher_takes_no_ticket
+};
 
 // A taker of n > 0 arenas; 0 is a searcher, below that a claimer of one arena that is free.
 constexpr int searcher = 0, claimer = -1;
 
 struct Thread {
-  enum class At : std::int8_t { begin, store_head, free, give_up, claim, give_back, done } at = At::begin;
+  enum class At : std::int8_t {
+    begin,
+    store_head,
+    free,
+    give_up,
+    claim,
+    give_back,
+    done
+  } at = At::begin;
   std::int8_t first = 0, next = 0;
 };
 struct State {
@@ -102,7 +115,8 @@ class Model {
         break;
       case At::free:
         --s.owners[t.next];
-        s.count[t.next] = static_cast<std::int8_t>(s.count[t.next] - (t.next == t.first ? head(role) : body));
+        s.count[t.next] =
+            static_cast<std::int8_t>(s.count[t.next] - (t.next == t.first ? head(role) : body));
         if (++t.next == t.first + role || t.next == reserve) {
           t.at = t.next == t.first + role ? At::done : At::free;
           if (t.next == reserve && t.at == At::free) {
@@ -153,10 +167,11 @@ TEST(ReserveModel, NothingOverlapsAndNothingIsLost) {
 }
 
 TEST(ReserveModel, BrokenProtocolsAreFoundOut) {
-  for (const Bug bug :
-       {Bug::ticket_across_the_end_is_kept, Bug::ticket_across_the_end_is_forgotten, Bug::searcher_takes_no_ticket}) {
+  for (const Bug bug : {Bug::ticket_across_the_end_is_kept, Bug::ticket_across_the_end_is_forgotten,
+                        Bug::searcher_takes_no_ticket}) {
     bool found = false;
-    for (const std::vector<int>& roles : settings()) found = found || !Model(roles, bug).explore().empty();
+    for (const std::vector<int>& roles : settings())
+      found = found || !Model(roles, bug).explore().empty();
     EXPECT_TRUE(found) << static_cast<int>(bug);
   }
 }

@@ -10,7 +10,7 @@ void Model::step(State& s, Thread& t, int program, int choice) {
   const auto add = [](std::int8_t& n, int change) { n = static_cast<std::int8_t>(n + change); };
   const auto set = [](std::int8_t& n, int value) { n = static_cast<std::int8_t>(value); };
   const int wanted = setting_.program[program].pages_wanted;
-  std::int8_t &c = s.c[t.k], &v = s.v[t.k];                      // of the order that units are taken from
+  std::int8_t &c = s.c[t.k], &v = s.v[t.k];  // of the order that units are taken from
   std::int8_t &free_c = s.c[t.free_k], &free_v = s.v[t.free_k];  // ... of what is freed or merged
   const int below = (1 << t.order) - 1, rest = (1 << (top - t.order)) - 1;
   switch (t.at) {
@@ -298,7 +298,9 @@ void Model::step(State& s, Thread& t, int program, int choice) {
     case At::merge_take:
       set(t.taken, s.map[t.free_k] & pair_of(t.free_b));
       set(s.map[t.free_k], s.map[t.free_k] & ~t.taken);
-      t.at = t.taken == 0 ? At::merge_break : t.taken == pair_of(t.free_b) ? At::merge_pay_peek : At::merge_raise;
+      t.at = t.taken == 0                   ? At::merge_break
+             : t.taken == pair_of(t.free_b) ? At::merge_pay_peek
+                                            : At::merge_raise;
       break;
     case At::merge_pay_peek:
       t.at = free_c >= 2 && free_v >= 2 ? At::merge_pay : At::merge_raise;
@@ -321,7 +323,9 @@ void Model::step(State& s, Thread& t, int program, int choice) {
     case At::merge_raise: {
       const int old = s.map[t.free_k], pair = pair_of(t.free_b);
       set(s.map[t.free_k], old | t.taken);
-      t.at = t.taken == pair ? At::merge_note : (old & pair & ~t.taken) == 0 ? At::merge_break : At::merge_take;
+      t.at = t.taken == pair                ? At::merge_note
+             : (old & pair & ~t.taken) == 0 ? At::merge_break
+                                            : At::merge_take;
       break;
     }
     case At::merge_note:
@@ -367,7 +371,8 @@ TEST(TBuddyModel, RefusesOnlyWhatIsNotThere) {
 TEST(TBuddyModel, BrokenProtocolsAreFoundOut) {
   for (int bug = 1; bug <= static_cast<int>(Bug::forgets_pairs); ++bug) {
     bool found = false;
-    for (const Setting& setting : settings) found = found || !Model(setting, static_cast<Bug>(bug)).explore().empty();
+    for (const Setting& setting : settings)
+      found = found || !Model(setting, static_cast<Bug>(bug)).explore().empty();
     EXPECT_TRUE(found) << bug;
   }
 }

@@ -113,7 +113,8 @@ struct Thread {
   // sweep()
   std::int8_t sweeping = 0, pairs = 0, sweep_order = 0;
   // free_block(): the block, then the pages that are still to be given back
-  std::int8_t free_k = 0, free_b = 0, promised = 0, merged = 0, taken = 0, rest = 0, rest_first = 0, freeing = 0;
+  std::int8_t free_k = 0, free_b = 0, promised = 0, merged = 0, taken = 0, rest = 0, rest_first = 0,
+              freeing = 0;
 };
 
 struct State {
@@ -185,7 +186,8 @@ class Model {
     for (const auto& [to, from] : edges_) ++first[static_cast<std::size_t>(to) + 1];
     for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
     std::vector<std::int32_t> next(first);
-    for (const auto& [to, from] : edges_) back[static_cast<std::size_t>(next[static_cast<std::size_t>(to)]++)] = from;
+    for (const auto& [to, from] : edges_)
+      back[static_cast<std::size_t>(next[static_cast<std::size_t>(to)]++)] = from;
     std::vector<bool> known(all_.size());
     for (const std::int32_t end : idle_states) known[static_cast<std::size_t>(end)] = true;
     for (std::size_t i = 0; i < reached.size(); ++i) {
@@ -199,7 +201,9 @@ class Model {
     if (reached.size() != all_.size()) wrong_ = "a thread waits for ever";
   }
 
-  static int batches(int uncovered, int batch) { return uncovered <= 0 ? 0 : (uncovered + batch - 1) / batch; }
+  static int batches(int uncovered, int batch) {
+    return uncovered <= 0 ? 0 : (uncovered + batch - 1) / batch;
+  }
   static int batch(const Thread& t) { return 1 << (top - t.k); }
   static int pair_of(int b) { return 3 << (b & ~1); }
 
@@ -212,8 +216,8 @@ class Model {
   static void end_move(State& s, int k) {
     --s.moves[k];
     for (Thread& t : s.thread) {
-      const bool first =
-          ((t.at == At::supply_units || t.at == At::supply_pairs) && k >= t.k) || (t.at == At::supply_moves && k > t.k);
+      const bool first = ((t.at == At::supply_units || t.at == At::supply_pairs) && k >= t.k) ||
+                         (t.at == At::supply_moves && k > t.k);
       const bool second = t.at == At::supply_again && k >= t.k;
       if (first || second) t.moving = 1;
     }
@@ -229,7 +233,8 @@ class Model {
     arrive(t, t.order);
   }
   static void forget_freed(Thread& t) {
-    t.free_k = t.free_b = t.promised = t.merged = t.taken = t.rest = t.rest_first = t.pairs = t.sweep_order = 0;
+    t.free_k = t.free_b = t.promised = t.merged = t.taken = t.rest = t.rest_first = t.pairs =
+        t.sweep_order = 0;
   }
   void got(Thread& t) const {
     t.before = t.owed = t.first_attempt = 0;
@@ -356,10 +361,13 @@ class Model {
       return;
     }
     t.sweeping = static_cast<std::int8_t>(t.sweeping & (t.sweeping - 1));
-    if (t.sweeping != 0) t.sweep_order = static_cast<std::int8_t>(__builtin_ctz(static_cast<unsigned>(t.sweeping)));
+    if (t.sweeping != 0)
+      t.sweep_order = static_cast<std::int8_t>(__builtin_ctz(static_cast<unsigned>(t.sweeping)));
     t.at = t.sweeping != 0 ? At::sweep_read : At::sweep_end;
   }
-  At merge_at() const { return bug_ == Bug::merges_outside_moves ? At::merge_promise : At::merge_begin; }
+  At merge_at() const {
+    return bug_ == Bug::merges_outside_moves ? At::merge_promise : At::merge_begin;
+  }
 
   void step(State& s, Thread& t, int program, int choice);
 
@@ -380,7 +388,8 @@ class Model {
   struct Equal {
     const std::vector<State>& all;
     bool operator()(std::int32_t a, std::int32_t b) const {
-      return std::memcmp(&all[static_cast<std::size_t>(a)], &all[static_cast<std::size_t>(b)], sizeof(State)) == 0;
+      return std::memcmp(&all[static_cast<std::size_t>(a)], &all[static_cast<std::size_t>(b)],
+                         sizeof(State)) == 0;
     }
   };
   std::unordered_set<std::int32_t, Hash, Equal> seen_{1 << 16, Hash{all_}, Equal{all_}};

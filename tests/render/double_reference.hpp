@@ -20,11 +20,15 @@ namespace heapwood::render {
 using Double3 = std::array<double, 3>;
 
 inline Double3 in_double(Vec3 v) { return {v.x, v.y, v.z}; }
-inline Double3 subtract(const Double3& a, const Double3& b) { return {a[0] - b[0], a[1] - b[1], a[2] - b[2]}; }
+inline Double3 subtract(const Double3& a, const Double3& b) {
+  return {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+}
 inline Double3 cross(const Double3& a, const Double3& b) {
   return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
 }
-inline double dot(const Double3& a, const Double3& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+inline double dot(const Double3& a, const Double3& b) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
 inline double length(const Double3& a) { return std::sqrt(dot(a, a)); }
 
 // Where a ray meets a triangle's plane.
@@ -41,11 +45,13 @@ struct Meeting {
 // Nothing if the triangle has no area or the ray is parallel to it.
 inline std::optional<Meeting> meet(const kdtree::Ray& ray, const Corners& c) {
   const Double3 a = in_double(c.a), d = in_double(ray.direction), o = in_double(ray.origin);
-  const Double3 ab = subtract(in_double(c.b), a), ac = subtract(in_double(c.c), a), s = subtract(o, a);
+  const Double3 ab = subtract(in_double(c.b), a), ac = subtract(in_double(c.c), a),
+                s = subtract(o, a);
   const Double3 normal = cross(ab, ac);
   const double area = length(normal), determinant = -dot(normal, d);
   const double longest = std::max({length(ab), length(ac), length(subtract(ab, ac))});
-  if (!(area > 1e-14 * longest * longest) || !(std::fabs(determinant) > 1e-14 * area * length(d))) return std::nullopt;
+  if (!(area > 1e-14 * longest * longest) || !(std::fabs(determinant) > 1e-14 * area * length(d)))
+    return std::nullopt;
   const Double3 moment = cross(d, s);
   const double reach = std::max({length(s), length(subtract(s, ab)), length(subtract(s, ac))});
   return Meeting{dot(normal, s) / determinant,
@@ -84,9 +90,11 @@ class DoubleReference {
   std::vector<Hit> hits(const kdtree::Ray& ray, double apart) const {
     std::vector<Hit> all;
     visit(ray, [&](std::uint32_t triangle, const Meeting& m) {
-      if (m.least_weight() >= -1e-12 && m.t >= ray.tmin && m.t < ray.tmax) all.push_back({m, triangle});
+      if (m.least_weight() >= -1e-12 && m.t >= ray.tmin && m.t < ray.tmax)
+        all.push_back({m, triangle});
     });
-    std::sort(all.begin(), all.end(), [](const Hit& a, const Hit& b) { return a.meeting.t < b.meeting.t; });
+    std::sort(all.begin(), all.end(),
+              [](const Hit& a, const Hit& b) { return a.meeting.t < b.meeting.t; });
     std::vector<Hit> kept;
     for (const Hit& hit : all) {
       if (kept.empty() || hit.meeting.t > kept.back().meeting.t + apart) kept.push_back(hit);
@@ -107,11 +115,13 @@ class DoubleReference {
     for (std::uint32_t i = first; i < last; ++i) nodes_[at].box.grow(boxes_[ids_[i]]);
     if (last - first <= 4) return;
     const Vec3 extent = nodes_[at].box.extent();
-    const unsigned axis = extent.x >= extent.y ? (extent.x >= extent.z ? 0 : 2) : (extent.y >= extent.z ? 1 : 2);
+    const unsigned axis =
+        extent.x >= extent.y ? (extent.x >= extent.z ? 0 : 2) : (extent.y >= extent.z ? 1 : 2);
     const std::uint32_t middle = first + (last - first) / 2;
     std::nth_element(ids_.begin() + first, ids_.begin() + middle, ids_.begin() + last,
                      [&](std::uint32_t a, std::uint32_t b) {
-                       return boxes_[a].lo[axis] + boxes_[a].hi[axis] < boxes_[b].lo[axis] + boxes_[b].hi[axis];
+                       return boxes_[a].lo[axis] + boxes_[a].hi[axis] <
+                              boxes_[b].lo[axis] + boxes_[b].hi[axis];
                      });
     nodes_[at].count = 0;
     divide(first, middle);

@@ -24,7 +24,8 @@ TEST(Camera, MakesTheRaysOfThePublishedFigures) {
   const double fl = std::sqrt(125. * 125 + 64 + 16), rl = std::sqrt(4. * 4 + 125. * 125);
   const double fwd[3] = {f[0] / fl, f[1] / fl, f[2] / fl};
   const double right[3] = {-f[2] / rl, 0, f[0] / rl};  // fwd x up
-  const double up[3] = {right[1] * fwd[2] - right[2] * fwd[1], right[2] * fwd[0] - right[0] * fwd[2],
+  const double up[3] = {right[1] * fwd[2] - right[2] * fwd[1],
+                        right[2] * fwd[0] - right[0] * fwd[2],
                         right[0] * fwd[1] - right[1] * fwd[0]};
   const double th = std::tan(30 * std::numbers::pi / 180);
   for (const unsigned x : {0u, 17u, 63u}) {
@@ -35,8 +36,10 @@ TEST(Camera, MakesTheRaysOfThePublishedFigures) {
         d[i] = fwd[i] + u * right[i] + v * up[i];
         length += d[i] * d[i];
       }
-      const kdtree::Ray ray = frame.ray(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f, 1e30f);
-      for (unsigned i = 0; i < 3; ++i) EXPECT_NEAR(ray.direction[i], d[i] / std::sqrt(length), 2e-6);
+      const kdtree::Ray ray =
+          frame.ray(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f, 1e30f);
+      for (unsigned i = 0; i < 3; ++i)
+        EXPECT_NEAR(ray.direction[i], d[i] / std::sqrt(length), 2e-6);
       EXPECT_EQ(ray.origin, camera.eye);
     }
   }
@@ -65,8 +68,9 @@ TEST(Camera, IsReadAndWritten) {
   EXPECT_EQ(camera.fov, 45);
   EXPECT_EQ(camera.up, 2u);
   EXPECT_EQ(to_string(camera), "1,-2.5,300,4,5,6,45");
-  for (const char* wrong : {"", "1,2,3", "1,2,3,4,5,6,x", "1,2,3,4,5,6,40,", "1,2,3,4,5,6,7,8", "1,2,3,1,2,3,40",
-                            "1,2,3,4,5,6,0", "1,2,3,4,5,6,180", "nan,2,3,4,5,6,40", "1,2,3,4,5,inf,40"}) {
+  for (const char* wrong :
+       {"", "1,2,3", "1,2,3,4,5,6,x", "1,2,3,4,5,6,40,", "1,2,3,4,5,6,7,8", "1,2,3,1,2,3,40",
+        "1,2,3,4,5,6,0", "1,2,3,4,5,6,180", "nan,2,3,4,5,6,40", "1,2,3,4,5,inf,40"}) {
     try {
       parse_camera(wrong, 1);
       ADD_FAILURE() << wrong;
@@ -77,8 +81,9 @@ TEST(Camera, IsReadAndWritten) {
 }
 
 std::array<std::uint32_t, 7> bits(const Camera& c) {
-  return {simt::bits(c.eye.x),    simt::bits(c.eye.y),    simt::bits(c.eye.z), simt::bits(c.target.x),
-          simt::bits(c.target.y), simt::bits(c.target.z), simt::bits(c.fov)};
+  return {simt::bits(c.eye.x),    simt::bits(c.eye.y),    simt::bits(c.eye.z),
+          simt::bits(c.target.x), simt::bits(c.target.y), simt::bits(c.target.z),
+          simt::bits(c.fov)};
 }
 
 TEST(Camera, IsWrittenInTheFewestDigits) {
@@ -97,11 +102,15 @@ TEST(Camera, ReadsBackToTheSameBits) {
     return (random.uniform() < 0.5f ? -1 : 1) * magnitude * random.uniform();
   };
   std::vector<Vec3d> origins(5);
-  for (std::size_t i = 2; i < 20; ++i) origins.push_back({number(), 1e3 * number(), 1.0 / number()});
+  for (std::size_t i = 2; i < 20; ++i)
+    origins.push_back({number(), 1e3 * number(), 1.0 / number()});
   origins.push_back({5e5, 4.6e6, -1e-3});
   for (const Vec3d& origin : origins) {
     for (int i = 0; i < 200; ++i) {
-      Camera camera{{number(), number(), number()}, {number(), number(), number()}, 1 + 170 * random.uniform(), 2};
+      Camera camera{{number(), number(), number()},
+                    {number(), number(), number()},
+                    1 + 170 * random.uniform(),
+                    2};
       if (i == 0) camera = {{-0.0f, 0, 1e-38f}, {3e37f, -0.0f, 1e-45f}, 1e-3f, 2};
       camera = representable(camera, origin);
       const std::string text = to_string(camera, origin);
@@ -113,7 +122,8 @@ TEST(Camera, ReadsBackToTheSameBits) {
 
 TEST(Camera, IsInTheFilesCoordinates) {
   const Vec3d origin{500000, 4600000, 0};
-  const Camera camera = parse_camera("500010.0625,4600020.5,3,500010.0626,4600020.5,0.1,40", 1, origin);
+  const Camera camera =
+      parse_camera("500010.0625,4600020.5,3,500010.0626,4600020.5,0.1,40", 1, origin);
   EXPECT_EQ(camera.eye, (Vec3{10.0625f, 20.5f, 3}));
   EXPECT_EQ(camera.target, (Vec3{static_cast<float>(500010.0626 - 500000), 20.5f, 0.1f}));
   // Points that are one in single precision, but not beside the scene's origin.
@@ -160,7 +170,8 @@ TEST(AutoCamera, ShowsAHallFromInside) {
   Soup hall = closed_surface(4, 0);
   for (Vec3& v : hall.vertices) v = {v.x * 20, v.y * 5, v.z * 8};
   for (Triangle& t : hall.triangles) std::swap(t.v[1], t.v[2]);  // faces inwards
-  for (int i = -3; i <= 3; ++i) append(hall, closed_surface(6, 1, {static_cast<float>(i) * 5, -3, 3}, 1));
+  for (int i = -3; i <= 3; ++i)
+    append(hall, closed_surface(6, 1, {static_cast<float>(i) * 5, -3, 3}, 1));
   const Scene scene(test_device(), MedianBuilder::build(hall.view()), hall.view());
   const Camera camera = auto_camera(scene, 1);
   EXPECT_FALSE(outside(camera, scene.bounds()));
@@ -179,7 +190,8 @@ TEST(AutoCamera, ShowsAClosedConvexObjectFromOutside) {
         std::swap(object.triangles[i].v[1], object.triangles[i].v[2]);
       }
       const Scene scene(test_device(), MedianBuilder::build(object.view()), object.view());
-      for (unsigned up = 0; up < 3; ++up) EXPECT_TRUE(outside(auto_camera(scene, up), scene.bounds()));
+      for (unsigned up = 0; up < 3; ++up)
+        EXPECT_TRUE(outside(auto_camera(scene, up), scene.bounds()));
     }
   }
 }

@@ -36,7 +36,8 @@ std::vector<ClosedMesh> closed_meshes() {
     for (Vec3& v : soup->vertices) v = v * Vec3{0.5f, 1.5f, 0.5f};
   }
   Soup blob = closed_surface(40, 1);
-  for (Vec3& v : blob.vertices) v = v * (1 + 0.12f * std::sin(9 * v.x) * std::sin(8 * v.y + 7 * v.z));
+  for (Vec3& v : blob.vertices)
+    v = v * (1 + 0.12f * std::sin(9 * v.x) * std::sin(8 * v.y + 7 * v.z));
   const Vec3 inside{0.1f, -0.3f, 0.05f};
   return {{"box", box, inside},
           {"box, fine", fine_box, inside},
@@ -58,14 +59,17 @@ View look(const DoubleReference& reference, const Soup& soup, Vec3 inside, bool 
   View view;
   for (const Vec3 direction :
        {Vec3{1, 0.1f, 0.2f}, Vec3{-1, 0.3f, -0.5f}, Vec3{0.1f, 1, 0.1f}, Vec3{0.02f, 0.3f, -1}}) {
-    const Vec3 eye = from_inside ? inside : box.centre() - normalize(direction) * static_cast<float>(1.2 * size);
-    const Camera camera{eye, eye + direction * static_cast<float>(size), from_inside ? 90.0f : 40.0f, 2};
+    const Vec3 eye =
+        from_inside ? inside : box.centre() - normalize(direction) * static_cast<float>(1.2 * size);
+    const Camera camera{eye, eye + direction * static_cast<float>(size),
+                        from_inside ? 90.0f : 40.0f, 2};
     const std::vector<Ray> rays = primary_rays(camera, picture_size(), picture_size());
     view.rays.insert(view.rays.end(), rays.begin(), rays.end());
   }
   for (const Ray& ray : view.rays) {
     const std::vector<DoubleReference::Hit> hits = reference.hits(ray, 1e-9 * size);
-    const bool certain = hits.size() == 1 || (hits.size() > 1 && hits[1].meeting.t - hits[0].meeting.t > 2e-3 * size);
+    const bool certain = hits.size() == 1 ||
+                         (hits.size() > 1 && hits[1].meeting.t - hits[0].meeting.t > 2e-3 * size);
     view.certain.push_back(certain ? hits[0].meeting.t + 1e-3 * size : HUGE_VAL);
   }
   return view;
@@ -90,10 +94,12 @@ void lose_no_ray(const ClosedMesh& mesh, Vec3 offset, const Soup& more = {}) {
   const DoubleReference reference(soup.view());
   for (const bool from_inside : {true, false}) {
     const View view = look(reference, alone, mesh.inside + offset, from_inside);
-    const std::size_t fast = lost_rays(view, tree, soup, false), watertight = lost_rays(view, tree, soup, true);
+    const std::size_t fast = lost_rays(view, tree, soup, false),
+                      watertight = lost_rays(view, tree, soup, true);
     if (std::getenv("HEAPWOOD_TEST_PICTURE")) {
-      std::printf("| %-9s | %8g | %-7s | %8zu | %6zu | %6zu |\n", mesh.name, static_cast<double>(offset.x),
-                  from_inside ? "inside" : "outside", view.rays.size(), fast, watertight);
+      std::printf("| %-9s | %8g | %-7s | %8zu | %6zu | %6zu |\n", mesh.name,
+                  static_cast<double>(offset.x), from_inside ? "inside" : "outside",
+                  view.rays.size(), fast, watertight);
     }
     EXPECT_LE(fast, view.rays.size() / 1000000) << mesh.name << ", " << from_inside;
     EXPECT_EQ(watertight, 0u) << mesh.name << ", " << from_inside;
@@ -103,10 +109,13 @@ void lose_no_ray(const ClosedMesh& mesh, Vec3 offset, const Soup& more = {}) {
 class ClosedMeshes : public testing::TestWithParam<float> {};
 
 TEST_P(ClosedMeshes, LoseNoRay) {
-  for (const ClosedMesh& mesh : closed_meshes()) lose_no_ray(mesh, {GetParam(), 0, GetParam() * 2 / 3});
+  for (const ClosedMesh& mesh : closed_meshes())
+    lose_no_ray(mesh, {GetParam(), 0, GetParam() * 2 / 3});
 }
 INSTANTIATE_TEST_SUITE_P(Offset, ClosedMeshes, testing::Values(0.0f, 10.0f, 1e3f, 1e4f, 1e5f),
-                         [](const auto& info) { return std::to_string(static_cast<int>(info.param)); });
+                         [](const auto& info) {
+                           return std::to_string(static_cast<int>(info.param));
+                         });
 
 // Further away a mesh is kept relative to an origin (scenes::Mesh::origin).
 TEST(ClosedMeshesFarAway, LoseNoRayRelativeToAnOrigin) {

@@ -46,7 +46,8 @@ Soup height_field(Random& random) {
   const float height = random.below(3) == 0 ? 0.0f : random.uniform(0, 0.3f);
   for (unsigned i = 0; i <= n; ++i) {
     for (unsigned j = 0; j <= n; ++j) {
-      soup.vertices.push_back({static_cast<float>(i) / static_cast<float>(n), height * random.uniform(),
+      soup.vertices.push_back({static_cast<float>(i) / static_cast<float>(n),
+                               height * random.uniform(),
                                static_cast<float>(j) / static_cast<float>(n)});
     }
   }
@@ -84,8 +85,9 @@ Soup fan(Random& random) {
   return soup;
 }
 
-constexpr const char* families[] = {"random", "large",   "height field", "coplanar", "slivers", "shells",
-                                    "same",   "on grid", "cluster",      "fan",      "outlier"};
+constexpr const char* families[] = {"random",  "large",  "height field", "coplanar",
+                                    "slivers", "shells", "same",         "on grid",
+                                    "cluster", "fan",    "outlier"};
 
 Soup unit_mesh(unsigned family, Random& random) {
   switch (family) {
@@ -139,7 +141,8 @@ struct Case {
 std::vector<Ray> rays_for(const Soup& soup, Random& random, float scale, Vec3 offset) {
   std::vector<Ray> rays;
   while (rays.size() < 160) {
-    const Corners c = kdtree::corners(soup.view(), random.below(static_cast<std::uint32_t>(soup.triangles.size())));
+    const Corners c = kdtree::corners(
+        soup.view(), random.below(static_cast<std::uint32_t>(soup.triangles.size())));
     float u = random.uniform(), v = random.uniform() * (1 - u);
     if (random.below(6) == 0) u = 0;
     if (random.below(6) == 0) v = 1 - u;
@@ -175,16 +178,18 @@ Case make_case(std::uint64_t seed) {
   Case test;
   test.soup = kdtree::transformed(unit_mesh(family, random), scale, offset);
   const bool medians = random.below(2) != 0;
-  test.tree = medians ? MedianBuilder::build(test.soup.view()) : kdtree::build_reference(test.soup.view(), {}, 1);
+  test.tree = medians ? MedianBuilder::build(test.soup.view())
+                      : kdtree::build_reference(test.soup.view(), {}, 1);
   test.rays = rays_for(test.soup, random, scale, offset);
-  test.name = "seed " + std::to_string(seed) + ", " + families[family] + ", scale " + std::to_string(scale) +
-              ", offset " + std::to_string(length(offset)) + (medians ? ", tree of medians" : ", reference tree");
+  test.name = "seed " + std::to_string(seed) + ", " + families[family] + ", scale " +
+              std::to_string(scale) + ", offset " + std::to_string(length(offset)) +
+              (medians ? ", tree of medians" : ", reference tree");
   return test;
 }
 
 // How a traversal may err.
 struct Precision {
-  double reach = 0;           // extra length whose rounding counts; 0 for tests relative to the triangle
+  double reach = 0;  // extra length whose rounding counts; 0 for tests relative to the triangle
   bool interpolates = false;  // distances, between the corners
 };
 
@@ -196,14 +201,17 @@ struct Bounded {
   Bounded(const Meeting& m, const Ray& ray, const Precision& precision) : at(m) {
     const double error = 0x1p-20 * (m.ray_length + precision.reach) / m.cosine;
     weight_error = error / m.min_height;
-    distance_error = (precision.interpolates ? std::max(error, weight_error * m.longest_edge) : error) /
-                     length(in_double(ray.direction));
+    distance_error =
+        (precision.interpolates ? std::max(error, weight_error * m.longest_edge) : error) /
+        length(in_double(ray.direction));
   }
   bool certain(const Ray& ray) const {
-    return at.least_weight() > weight_error && at.t > ray.tmin + distance_error && at.t < ray.tmax - distance_error;
+    return at.least_weight() > weight_error && at.t > ray.tmin + distance_error &&
+           at.t < ray.tmax - distance_error;
   }
   bool possible(const Ray& ray) const {
-    return at.least_weight() > -weight_error && at.t > ray.tmin - distance_error && at.t < ray.tmax + distance_error;
+    return at.least_weight() > -weight_error && at.t > ray.tmin - distance_error &&
+           at.t < ray.tmax + distance_error;
   }
 };
 
@@ -212,7 +220,8 @@ struct Sums {
 };
 
 // Nothing if the hits obey the rule; else what is wrong.
-std::string judge(const Case& test, const std::vector<Hit>& hits, const Precision& precision, Sums& sums) {
+std::string judge(const Case& test, const std::vector<Hit>& hits, const Precision& precision,
+                  Sums& sums) {
   for (std::size_t i = 0; i < hits.size(); ++i) {
     const Ray& ray = test.rays[i];
     const Hit& hit = hits[i];
@@ -242,7 +251,8 @@ std::string judge(const Case& test, const std::vector<Hit>& hits, const Precisio
     if (!(hit.t <= latest + own->distance_error)) {
       return where + "hit at " + std::to_string(hit.t) + " behind one at " + std::to_string(latest);
     }
-    if (!(std::max(std::fabs(hit.u - own->at.u), std::fabs(hit.v - own->at.v)) <= own->weight_error)) {
+    if (!(std::max(std::fabs(hit.u - own->at.u), std::fabs(hit.v - own->at.v)) <=
+          own->weight_error)) {
       return where + "weights differ by more than " + std::to_string(own->weight_error);
     }
   }
@@ -254,12 +264,12 @@ template <class Intersection>
 std::vector<Hit> trace_scalar(const Case& test) {
   std::vector<typename Intersection::Record> records(test.tree.refs.size());
   for (std::size_t i = 0; i < records.size(); ++i) {
-    kdtree::make_record(kdtree::corners(test.soup.view(), test.tree.refs[i]), kdtree::reach_of(test.tree.bounds),
-                        records[i]);
+    kdtree::make_record(kdtree::corners(test.soup.view(), test.tree.refs[i]),
+                        kdtree::reach_of(test.tree.bounds), records[i]);
   }
-  const kdtree::TreeView<Intersection> view{test.tree.nodes.data(), records.data(), test.tree.refs.data(),
-                                            test.tree.bounds,
-                                            Intersection::diagonal_slack * length(test.tree.bounds.extent())};
+  const kdtree::TreeView<Intersection> view{
+      test.tree.nodes.data(), records.data(), test.tree.refs.data(), test.tree.bounds,
+      Intersection::diagonal_slack * length(test.tree.bounds.extent())};
   std::vector<Hit> hits;
   for (const Ray& ray : test.rays) hits.push_back(kdtree::closest_hit(view, ray));
   return hits;
@@ -273,13 +283,15 @@ Precision fast_precision(const Case& test) {
 }
 
 TEST(Differential, ClosestHitsAreThoseOfBruteForce) {
-  const std::uint64_t first = number_from("HEAPWOOD_TEST_SEED", 1), count = number_from("HEAPWOOD_TEST_MESHES", 500);
+  const std::uint64_t first = number_from("HEAPWOOD_TEST_SEED", 1),
+                      count = number_from("HEAPWOOD_TEST_MESHES", 500);
   Sums sums;
   unsigned wrong = 0;
   for (std::uint64_t seed = first; seed < first + count && wrong < 10; ++seed) {
     const Case test = make_case(seed);
     const Precision fast = fast_precision(test), watertight{0, true};
-    const auto check = [&](const char* traversal, const std::vector<Hit>& hits, const Precision& precision) {
+    const auto check = [&](const char* traversal, const std::vector<Hit>& hits,
+                           const Precision& precision) {
       const std::string error = judge(test, hits, precision, sums);
       if (error.empty()) return;
       ++wrong;
@@ -288,9 +300,11 @@ TEST(Differential, ClosestHitsAreThoseOfBruteForce) {
     // On a GPU its kernels, on the CPU packets for the fast test.
     const Scene scene(test_device(), test.tree, test.soup.view(), false);
     check("fast", scene.closest(test.rays), scene.watertight() ? watertight : fast);
-    check("watertight", Scene(test_device(), test.tree, test.soup.view(), true).closest(test.rays), watertight);
+    check("watertight", Scene(test_device(), test.tree, test.soup.view(), true).closest(test.rays),
+          watertight);
     // A scene does not use it for coarse meshes.
-    if (!scene.watertight()) check("fast, one by one", trace_scalar<kdtree::FastIntersection>(test), fast);
+    if (!scene.watertight())
+      check("fast, one by one", trace_scalar<kdtree::FastIntersection>(test), fast);
     check("watertight, one by one", trace_scalar<kdtree::WatertightIntersection>(test), watertight);
   }
   EXPECT_GT(sums.certain, sums.rays / 4) << "the rule decides too few rays";

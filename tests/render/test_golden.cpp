@@ -61,7 +61,8 @@ Image picture(const RenderJob& job, int threads = 0) {
 class Golden : public testing::TestWithParam<Mode> {};
 
 TEST_P(Golden, PictureIsAsKept) {
-  const std::string path = std::string(HEAPWOOD_SOURCE_DIR) + "/tests/golden/" + name(GetParam()) + ".png";
+  const std::string path =
+      std::string(HEAPWOOD_SOURCE_DIR) + "/tests/golden/" + name(GetParam()) + ".png";
   const Image image = picture(still_life_job(GetParam()));
   if (std::getenv("HEAPWOOD_UPDATE_GOLDEN")) std::ofstream(path, std::ios::binary) << to_png(image);
   const Difference difference = compare(image, read_png(path), 8);
@@ -71,7 +72,8 @@ TEST_P(Golden, PictureIsAsKept) {
 
 TEST_P(Golden, WatertightGivesTheSamePicture) {
   if (GetParam() == Mode::heatmap || GetParam() == Mode::leaves) {
-    GTEST_SKIP() << "it does not cull by the leaf's interval: steps, and the leaf that finds a hit, are its own";
+    GTEST_SKIP() << "it does not cull by the leaf's interval: steps, and the leaf that finds a "
+                    "hit, are its own";
   }
   RenderJob job = still_life_job(GetParam());
   const Image fast = picture(job);
@@ -92,8 +94,8 @@ TEST_P(Golden, ThreadsAndPassesDoNotMatter) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Mode, Golden,
-                         testing::Values(Mode::shaded, Mode::path, Mode::ao, Mode::normals, Mode::depth, Mode::heatmap,
-                                         Mode::leaves),
+                         testing::Values(Mode::shaded, Mode::path, Mode::ao, Mode::normals,
+                                         Mode::depth, Mode::heatmap, Mode::leaves),
                          [](const auto& info) { return std::string(name(info.param)); });
 
 // The kernel on simulated warps, whose lanes are racing threads, against the CPU's width of 1.
@@ -113,7 +115,8 @@ TEST(RenderKernel, WarpWidthDoesNotMatter) {
   const auto run = [&](const auto& launcher) {
     std::vector<Pixel> film(std::size_t{job.width} * job.height);
     std::uint32_t ticket = 0;
-    launcher.launch(Kernel{view<kdtree::FastIntersection>(scene.data()), frame, film.data(), &ticket}, 2);
+    launcher.launch(
+        Kernel{view<kdtree::FastIntersection>(scene.data()), frame, film.data(), &ticket}, 2);
     return film;
   };
   const std::vector<Pixel> narrow = run(simt::Cpu()), wide = run(simt::Lockstep<8>());
@@ -195,9 +198,11 @@ TEST(Renderer, ASmallModelOnALargePlainKeepsItsShadows) {
   for (const Mode mode : {Mode::ao, Mode::shaded}) {
     RenderJob job = still_life_job(mode);
     job.camera = {{3, 3, 5}, {0, 0.5f, 0}, 38, 1};
-    job.watertight = true;  // the fast test enlarges triangles by the rounding of the plain's coordinates
+    job.watertight =
+        true;  // the fast test enlarges triangles by the rounding of the plain's coordinates
     const Soup near = block_on_plain(40), far = block_on_plain(3e4f);
-    const Image expected = render(job, test_device(), MedianBuilder::build(near.view()), near.view());
+    const Image expected =
+        render(job, test_device(), MedianBuilder::build(near.view()), near.view());
     const Image image = render(job, test_device(), MedianBuilder::build(far.view()), far.view());
     EXPECT_LE(compare(expected, image, 40).mean, 0.05) << name(mode);
   }

@@ -19,8 +19,9 @@ namespace {
 class Png : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = std::filesystem::temp_directory_path() / ("heapwood_png_" + std::to_string(getpid()) + "_" +
-                                                        testing::UnitTest::GetInstance()->current_test_info()->name());
+    folder_ = std::filesystem::temp_directory_path() /
+              ("heapwood_png_" + std::to_string(getpid()) + "_" +
+               testing::UnitTest::GetInstance()->current_test_info()->name());
     std::filesystem::create_directories(folder_);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
@@ -92,7 +93,8 @@ TEST(Film, LegendsKeepInsideTheirPanel) {
   for (const auto& [mode, low, high] :
        {std::tuple{Mode::leaves, 5.0f, 123456.0f}, std::tuple{Mode::heatmap, 5.0f, 1234567.0f},
         std::tuple{Mode::depth, 0.1234f, 0.343f}, std::tuple{Mode::depth, 1.23e-20f, 4.03e-20f}}) {
-    for (const auto& [width, height] : {std::pair{320u, 240u}, {960u, 540u}, {420u, 720u}, {250u, 2000u}}) {
+    for (const auto& [width, height] :
+         {std::pair{320u, 240u}, {960u, 540u}, {420u, 720u}, {250u, 2000u}}) {
       Film film{width, height, 1, {}};
       film.sums.assign(std::size_t{width} * height, Pixel{low, 0, 0, 1});
       std::fill_n(film.sums.begin(), std::size_t{width} * height / 10, Pixel{high, 0, 0, 1});
@@ -104,11 +106,13 @@ TEST(Film, LegendsKeepInsideTheirPanel) {
       for (unsigned y = 0; y < height; ++y) {
         for (unsigned x = 0; x < width; ++x) {
           if (image.at(x, y) == plain.at(x, y)) continue;
-          left = std::min(left, x), right = std::max(right, x), top = std::min(top, y), bottom = std::max(bottom, y);
+          left = std::min(left, x), right = std::max(right, x), top = std::min(top, y),
+          bottom = std::max(bottom, y);
           inked += image.at(x, y) == Rgb8{240, 240, 240};
         }
       }
-      const std::string where = name(mode) + (" " + std::to_string(width) + "x" + std::to_string(height));
+      const std::string where =
+          name(mode) + (" " + std::to_string(width) + "x" + std::to_string(height));
       ASSERT_GT(inked, 100u) << where;
       EXPECT_GT(left, 0u) << where;
       EXPECT_LT(right, width - 1) << where;
@@ -126,8 +130,8 @@ TEST(Film, LegendsKeepInsideTheirPanel) {
 }
 
 TEST(Film, EmptyFilmsAreDeveloped) {
-  for (const Mode mode :
-       {Mode::shaded, Mode::path, Mode::ao, Mode::normals, Mode::depth, Mode::heatmap, Mode::leaves}) {
+  for (const Mode mode : {Mode::shaded, Mode::path, Mode::ao, Mode::normals, Mode::depth,
+                          Mode::heatmap, Mode::leaves}) {
     const Film film{8, 8, 1, std::vector<Pixel>(64)};
     EXPECT_EQ(develop(film, {mode, 1, 0, true}).pixels.size(), 64u);
     EXPECT_EQ(parse_mode(name(mode)), mode);

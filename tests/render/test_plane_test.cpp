@@ -14,7 +14,9 @@ using kdtree::Ray;
 using kdtree::Soup;
 
 // Where the rounding of coordinates this large counts.
-double rounding_length(const Meeting& meeting, double reach) { return meeting.ray_length + 4 * reach; }
+double rounding_length(const Meeting& meeting, double reach) {
+  return meeting.ray_length + 4 * reach;
+}
 
 TEST(PlaneTest, AgreeWithDoublePrecision) {
   const kdtree::PlaneTest test;
@@ -50,9 +52,11 @@ TEST(PlaneTest, AgreeWithDoublePrecision) {
             ASSERT_TRUE(hit) << scale << ", " << offset;
           }
           // The tolerance is at most a 32nd of the triangle.
-          if (meeting->least_weight() < -4 * weight_error || meeting->least_weight() < -0x1p-5 - weight_error) {
+          if (meeting->least_weight() < -4 * weight_error ||
+              meeting->least_weight() < -0x1p-5 - weight_error) {
             ++outside;
-            ASSERT_FALSE(hit) << scale << ", " << offset << ", outside by " << meeting->least_weight();
+            ASSERT_FALSE(hit) << scale << ", " << offset << ", outside by "
+                              << meeting->least_weight();
           }
           if (!hit) continue;
           float hit_u = 0, hit_v = 0;
@@ -77,7 +81,8 @@ TEST(PlaneTest, LeaveNoGapAtSharedEdges) {
     for (int i = 0; i < 20000; ++i) {
       const Vec3 shift{offset, offset / 3, -offset};
       const Vec3 a = random.point(0, 1) + shift, b = random.point(0, 1) + shift;
-      const Vec3 left = random.point(0, 1) + Vec3{-1, 0, 0} + shift, right = random.point(0, 1) + Vec3{1, 0, 0} + shift;
+      const Vec3 left = random.point(0, 1) + Vec3{-1, 0, 0} + shift,
+                 right = random.point(0, 1) + Vec3{1, 0, 0} + shift;
       const Vec3 origin = random.point(0, 1) + Vec3{0, 0, 3} + shift;
       const Vec3 at = a + (b - a) * random.uniform(0.1f, 0.9f);
       const Ray ray{origin, 0, normalize(at - origin + random.point(-1e-7f, 1e-7f)), 1e30f};

@@ -24,9 +24,15 @@ TEST(PrimaryRays, GoThroughPixelsInTiles) {
   ASSERT_EQ(rays.size(), 128u);
   const CameraFrame frame = make_frame(camera, 16, 8);
   // Tile by tile of 8 x 4, row by row in each: ray, x, y.
-  for (const auto& [i, x, y] :
-       {std::tuple{0u, 0, 0}, {7u, 7, 0}, {8u, 0, 1}, {31u, 7, 3}, {32u, 8, 0}, {64u, 0, 4}, {127u, 15, 7}}) {
-    const kdtree::Ray want = frame.ray(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f, 1);
+  for (const auto& [i, x, y] : {std::tuple{0u, 0, 0},
+                                {7u, 7, 0},
+                                {8u, 0, 1},
+                                {31u, 7, 3},
+                                {32u, 8, 0},
+                                {64u, 0, 4},
+                                {127u, 15, 7}}) {
+    const kdtree::Ray want =
+        frame.ray(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f, 1);
     EXPECT_EQ(rays[i].direction, want.direction) << i;
     EXPECT_EQ(rays[i].origin, camera.eye);
     EXPECT_EQ(rays[i].tmin, 0);
@@ -81,14 +87,17 @@ TEST(DiffuseRays, LeaveTheSurfaceThatWasHit) {
 // Walls that stand upright in z, where a normal's z is zero but for rounding, and zeros have two signs: directions are those of
 // the rules in ray_sets.hpp, computed in double, and the way round in which a wall's corners go does not matter.
 TEST(DiffuseRays, FollowTheRulesOnUprightWalls) {
-  for (const auto& [dx, dy] : {std::pair{1.0f, 0.0f}, {0.0f, 1.0f}, {3.0f, 1.0f}, {2.0f, -5.0f}, {-7.0f, 3.0f}}) {
+  for (const auto& [dx, dy] :
+       {std::pair{1.0f, 0.0f}, {0.0f, 1.0f}, {3.0f, 1.0f}, {2.0f, -5.0f}, {-7.0f, 3.0f}}) {
     for (const bool turned : {false, true}) {
       Soup soup;
-      soup.vertices = {{-9 * dx, -9 * dy, -20.3f}, {7 * dx, 7 * dy, -17.7f}, {3 * dx, 3 * dy, 40.1f}};
+      soup.vertices = {
+          {-9 * dx, -9 * dy, -20.3f}, {7 * dx, 7 * dy, -17.7f}, {3 * dx, 3 * dy, 40.1f}};
       soup.triangles = {{{0, turned ? 2u : 1u, turned ? 1u : 2u}}};
       const Scene scene(test_device(), kdtree::build_reference(soup.view(), {}), soup.view());
       for (const float side : {-4.0f, 4.0f}) {
-        const std::vector<kdtree::Ray> primary = primary_rays({{-dy * side, dx * side, 0}, {0, 0, 0}, 40, 2}, 16, 16);
+        const std::vector<kdtree::Ray> primary =
+            primary_rays({{-dy * side, dx * side, 0}, {0, 0, 0}, 40, 2}, 16, 16);
         const std::vector<kdtree::Hit> hits = scene.closest(primary);
         const std::vector<kdtree::Ray> rays = diffuse_rays(scene, primary, hits, 16);
         ASSERT_EQ(rays.size(), primary.size());
@@ -97,7 +106,8 @@ TEST(DiffuseRays, FollowTheRulesOnUprightWalls) {
         for (std::uint32_t i = 0; i < rays.size(); ++i) {
           const std::uint32_t tile = i / 32, x = tile % 2 * 8 + i % 8, y = tile / 2 * 4 + i / 8 % 4;
           const std::uint32_t h1 = pcg(y * 16 + x), h2 = pcg(h1);
-          const double u = (h1 >> 8) * 0x1p-24, r = std::sqrt(u), phi = 2 * std::numbers::pi * ((h2 >> 8) * 0x1p-24);
+          const double u = (h1 >> 8) * 0x1p-24, r = std::sqrt(u),
+                       phi = 2 * std::numbers::pi * ((h2 >> 8) * 0x1p-24);
           const double s = r * std::cos(phi), t = r * std::sin(phi), n = std::sqrt(1 - u);
           // Duff's basis for a normal (nx, ny, 0) and sign 1.
           EXPECT_NEAR(rays[i].direction.x, s * (1 - nx * nx) + t * -nx * ny + n * nx, 1e-5)

@@ -38,9 +38,12 @@ std::optional<Exact> meet(const Ray& ray, const Corners& t) {
     s[i] = o[i] - t.a[i];
   }
   const auto cross = [](const double* a, const double* b) {
-    return std::array<double, 3>{a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+    return std::array<double, 3>{a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2],
+                                 a[0] * b[1] - a[1] * b[0]};
   };
-  const auto dot = [](const double* a, const double* b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; };
+  const auto dot = [](const double* a, const double* b) {
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+  };
   const auto normal = cross(e1, e2);
   const double determinant = -dot(normal.data(), d);
   const double size = std::sqrt(dot(normal.data(), normal.data()) * dot(d, d));
@@ -48,7 +51,8 @@ std::optional<Exact> meet(const Ray& ray, const Corners& t) {
   // Moeller and Trumbore 1997.
   const double u = dot(s, cross(d, e2).data()) / determinant;
   const double v = dot(d, cross(s, e1).data()) / determinant;
-  return Exact{dot(normal.data(), s) / determinant, u, v, std::min({u, v, 1 - u - v}), std::fabs(determinant) / size};
+  return Exact{dot(normal.data(), s) / determinant, u, v, std::min({u, v, 1 - u - v}),
+               std::fabs(determinant) / size};
 }
 
 class Rays : public testing::TestWithParam<bool> {  // watertight
@@ -97,7 +101,8 @@ class Rays : public testing::TestWithParam<bool> {  // watertight
     const double border = 1e-4 * scale;
     for (std::uint32_t i = 0; i < soup.triangles.size(); ++i) {
       const auto hit = meet(ray, kdtree::corners(soup.view(), i));
-      if (hit && hit->inside > 1e-3 && hit->cosine > 1e-2 && hit->t > ray.tmin + border && hit->t < ray.tmax - border) {
+      if (hit && hit->inside > 1e-3 && hit->cosine > 1e-2 && hit->t > ray.tmin + border &&
+          hit->t < ray.tmax - border) {
         best = std::min(best, hit->t);
       }
     }
@@ -105,8 +110,8 @@ class Rays : public testing::TestWithParam<bool> {  // watertight
   }
   static std::string describe(const Ray& r) {
     std::string text = "; ray";
-    for (const float x :
-         {r.origin.x, r.origin.y, r.origin.z, r.direction.x, r.direction.y, r.direction.z, r.tmin, r.tmax}) {
+    for (const float x : {r.origin.x, r.origin.y, r.origin.z, r.direction.x, r.direction.y,
+                          r.direction.z, r.tmin, r.tmax}) {
       text += " " + std::to_string(x);
     }
     return text;
@@ -124,7 +129,8 @@ Vec3 direction(Random& random) {
 std::vector<Ray> mixed_rays(std::size_t n, std::uint64_t seed) {
   Random random(seed);
   std::vector<Ray> rays;
-  for (std::size_t i = 0; i < n; ++i) rays.push_back({random.point(-0.7f, 1.7f), 0, direction(random), 1e30f});
+  for (std::size_t i = 0; i < n; ++i)
+    rays.push_back({random.point(-0.7f, 1.7f), 0, direction(random), 1e30f});
   return rays;
 }
 
@@ -137,7 +143,8 @@ std::vector<Ray> axis_rays(std::size_t n, std::uint64_t seed, unsigned cells) {
     const unsigned axis = random.below(3);
     for (unsigned k = 0; k < 3; ++k) {
       if (random.below(2))
-        origin = set(origin, k, static_cast<float>(random.below(cells + 1)) / static_cast<float>(cells));
+        origin =
+            set(origin, k, static_cast<float>(random.below(cells + 1)) / static_cast<float>(cells));
     }
     d = set(d, axis, random.below(2) ? 1.0f : -1.0f);
     if (random.below(3) == 0) d = set(d, (axis + 1) % 3, random.below(2) ? 1.0f : -0.5f);
@@ -174,7 +181,8 @@ TEST_P(Rays, StartOnSurfaces) {
   Random random(20);
   std::vector<Ray> rays;
   for (int i = 0; i < 2000; ++i) {
-    const Corners c = kdtree::corners(soup.view(), random.below(static_cast<std::uint32_t>(soup.triangles.size())));
+    const Corners c = kdtree::corners(
+        soup.view(), random.below(static_cast<std::uint32_t>(soup.triangles.size())));
     const float u = random.uniform(), v = random.uniform() * (1 - u);
     rays.push_back({c.a * (1 - u - v) + c.b * u + c.c * v, 0, direction(random), 1e30f});
     // Within the triangle's own plane too.
@@ -263,7 +271,9 @@ TEST_P(Rays, DegenerateTrianglesAreNeverHit) {
   for (int i = 0; i < 500; ++i) {  // aimed at them
     const Vec3 origin = random.point(-1, 2);
     rays.push_back(
-        {origin, 0, soup.vertices[random.below(static_cast<std::uint32_t>(soup.vertices.size()))] - origin, 1e30f});
+        {origin, 0,
+         soup.vertices[random.below(static_cast<std::uint32_t>(soup.vertices.size()))] - origin,
+         1e30f});
   }
   const Scene scene(test_device(), tree, soup.view(), GetParam());
   for (const Hit& hit : scene.closest(rays)) {
@@ -306,8 +316,8 @@ TEST_P(ClosedSurface, WatertightHasNoLeaks) {
   Random random(40);
   std::vector<Ray> rays;
   const auto aim = [&](Vec3 at) {
-    for (const Vec3 origin :
-         {Vec3{0.3f, -0.2f, 0.1f}, random.point(-0.4f, 0.6f), Vec3{0.3f, at.y, 0.1f}, Vec3{at.x, at.y, 0.1f}}) {
+    for (const Vec3 origin : {Vec3{0.3f, -0.2f, 0.1f}, random.point(-0.4f, 0.6f),
+                              Vec3{0.3f, at.y, 0.1f}, Vec3{at.x, at.y, 0.1f}}) {
       if (length(at - origin) > 0.1f && length(origin - Vec3{0.3f, -0.2f, 0.1f}) < 1.5f) {
         rays.push_back({origin, 0, at - origin, 1e30f});
         rays.push_back({origin, 0, normalize(at - origin), 1e30f});
@@ -325,18 +335,22 @@ TEST_P(ClosedSurface, WatertightHasNoLeaks) {
   }
   ASSERT_GT(rays.size(), 10000u);
   for (const bool median : {true, false}) {
-    const Tree tree = median ? MedianBuilder::build(soup.view()) : kdtree::build_reference(soup.view(), {});
+    const Tree tree =
+        median ? MedianBuilder::build(soup.view()) : kdtree::build_reference(soup.view(), {});
     const Scene scene(test_device(), tree, soup.view(), true);
     const std::vector<Hit> hits = scene.closest(rays);
     const std::vector<Hit> any = scene.occluded(rays);
     unsigned leaks = 0;
     for (std::size_t i = 0; i < rays.size(); ++i) leaks += !hits[i].found() || !any[i].found();
-    EXPECT_EQ(leaks, 0u) << "of " << rays.size() << (median ? ", tree of medians" : ", reference tree");
+    EXPECT_EQ(leaks, 0u) << "of " << rays.size()
+                         << (median ? ", tree of medians" : ", reference tree");
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Shape, ClosedSurface, testing::Values(0.0f, 0.3f, 1.0f),
-                         [](const auto& info) { return "Round" + std::to_string(static_cast<int>(info.param * 10)); });
+                         [](const auto& info) {
+                           return "Round" + std::to_string(static_cast<int>(info.param * 10));
+                         });
 
 // No light comes in where the parts of the demo scene's hall meet: along the feet of its walls, and in the apse.
 TEST(Atrium, HasNoSlits) {
@@ -356,19 +370,22 @@ TEST(Atrium, HasNoSlits) {
     for (float x = -0.49f * length; x < 0.49f * length; x += 0.05f) {
       for (const float side : {-1.0f, 1.0f}) {
         // Over the tiles' edges, and so low that the floor behind a wall would be missed.
-        for (float y = -0.02f; y < 0.004f; y += 0.001f) aim({x, 0.3f, side * (wall - 3)}, {x, y, side * wall});
+        for (float y = -0.02f; y < 0.004f; y += 0.001f)
+          aim({x, 0.3f, side * (wall - 3)}, {x, y, side * wall});
       }
     }
     const Scene scene(test_device(), tree, view, true);
     const std::vector<Hit> hits = scene.closest(rays);
-    const auto out = std::count_if(hits.begin(), hits.end(), [](const Hit& hit) { return !hit.found(); });
+    const auto out =
+        std::count_if(hits.begin(), hits.end(), [](const Hit& hit) { return !hit.found(); });
     EXPECT_EQ(out, 0) << name << ", of " << rays.size();
   }
 }
 
 TEST(TriangleRecords, AreFiniteForAnyTriangle) {
   for (const float scale : {1e-38f, 1e-20f, 1.0f, 1e15f, 1e37f}) {
-    for (const Soup& soup : {kdtree::random_soup(50, 50), kdtree::degenerate(50, 51), kdtree::slivers(50, 52, 1e-7f)}) {
+    for (const Soup& soup : {kdtree::random_soup(50, 50), kdtree::degenerate(50, 51),
+                             kdtree::slivers(50, 52, 1e-7f)}) {
       const Soup scaled = kdtree::transformed(soup, scale);
       for (std::uint32_t i = 0; i < scaled.triangles.size(); ++i) {
         const Corners corners = kdtree::corners(scaled.view(), i);
@@ -376,8 +393,8 @@ TEST(TriangleRecords, AreFiniteForAnyTriangle) {
         kdtree::CornerRecord corner;
         kdtree::make_record(corners, scale, plane);
         kdtree::make_record(corners, scale, corner);
-        for (const auto& words :
-             {std::bit_cast<std::array<float, 12>>(plane), std::bit_cast<std::array<float, 12>>(corner)}) {
+        for (const auto& words : {std::bit_cast<std::array<float, 12>>(plane),
+                                  std::bit_cast<std::array<float, 12>>(corner)}) {
           for (const float x : words) ASSERT_TRUE(std::isfinite(x)) << scale;
         }
       }

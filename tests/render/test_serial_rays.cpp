@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "kdtree/traverse/ray_order.hpp"
 #include "kdtree/check/reference.hpp"
+#include "kdtree/traverse/ray_order.hpp"
 #include "kdtree/traverse/simd_rays.hpp"
 #include "render/scene.hpp"
 #include "tests/render/trees.hpp"
@@ -26,7 +26,8 @@ std::vector<Ray> rays_of_all_kinds(std::size_t n) {
     if (i % 40 == 0) way = random.point(-1, 1);
     const Vec3 origin = random.point(-0.7f, 1.7f);
     Vec3 direction = i % 3 == 0 ? random.point(-1, 1) : way + random.point(-0.05f, 0.05f);
-    if (i % 7 == 0) direction = {random.below(2) != 0 ? 0.0f : -0.0f, random.below(2) != 0 ? 1.0f : -1.0f, 0.0f};
+    if (i % 7 == 0)
+      direction = {random.below(2) != 0 ? 0.0f : -0.0f, random.below(2) != 0 ? 1.0f : -1.0f, 0.0f};
     if (i % 11 == 0) direction.z = 1e-30f;
     rays.push_back({origin, i % 5 == 0 ? 0.2f : 0.0f, direction, i % 4 == 0 ? 0.6f : 1e30f});
     if (i % 13 == 0) rays.back().origin = {0.5f, 0.25f, 0};
@@ -37,12 +38,14 @@ std::vector<Ray> rays_of_all_kinds(std::size_t n) {
 void compare(const Soup& soup, const Tree& tree, const std::vector<Ray>& all, unsigned least) {
   std::vector<kdtree::PlaneRecord> records(tree.refs.size());
   for (std::size_t i = 0; i < records.size(); ++i) {
-    kdtree::make_record(kdtree::corners(soup.view(), tree.refs[i]), kdtree::reach_of(tree.bounds), records[i]);
+    kdtree::make_record(kdtree::corners(soup.view(), tree.refs[i]), kdtree::reach_of(tree.bounds),
+                        records[i]);
   }
   const kdtree::TreeView<kdtree::FastIntersection> view{
       tree.nodes.data(), records.data(), tree.refs.data(), tree.bounds,
       kdtree::FastIntersection::diagonal_slack * length(tree.bounds.extent())};
-  for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{100}, all.size()}) {
+  for (const std::size_t n :
+       {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{100}, all.size()}) {
     std::vector<Hit> hits(n + 1);
     hits.back().t = -5;
     kdtree::closest_hits(view, all.data(), hits.data(), n);
@@ -64,8 +67,8 @@ void compare(const Soup& soup, const Tree& tree, const std::vector<Ray>& all, un
 
 TEST(SerialRays, HitWhatEachHitsAlone) {
   const std::vector<Ray> rays = rays_of_all_kinds(9001);
-  for (const Soup& soup :
-       {kdtree::random_soup(3000, 1), kdtree::grid_soup(500, 2), kdtree::flat_soup(500, 3, 1, 0.5f, 0.3f)}) {
+  for (const Soup& soup : {kdtree::random_soup(3000, 1), kdtree::grid_soup(500, 2),
+                           kdtree::flat_soup(500, 3, 1, 0.5f, 0.3f)}) {
     SCOPED_TRACE(soup.triangles.size());
     compare(soup, MedianBuilder::build(soup.view()), rays, 300);
     compare(soup, kdtree::build_reference(soup.view(), {}), rays, 300);
@@ -75,7 +78,8 @@ TEST(SerialRays, HitWhatEachHitsAlone) {
 // Spans that are put into order, and a last one that is not whole.
 TEST(SerialRays, HitTheSameInManySpans) {
   const Soup soup = kdtree::random_soup(300, 4);
-  compare(soup, MedianBuilder::build(soup.view()), rays_of_all_kinds(2 * kdtree::ray_span + 5000), 2000);
+  compare(soup, MedianBuilder::build(soup.view()), rays_of_all_kinds(2 * kdtree::ray_span + 5000),
+          2000);
 }
 
 TEST(SerialRays, HitTheSameFromOnePoint) {
@@ -114,8 +118,8 @@ TEST(RayOrder, IsOneOfAllAndKeepsWhatStartsTogether) {
       ASSERT_LT(index, rays.size());
       ++seen[index];
       const Vec3 d = rays[index].direction;
-      EXPECT_EQ(places[i].signs,
-                (std::signbit(d.x) ? 1u : 0u) | (std::signbit(d.y) ? 2u : 0u) | (std::signbit(d.z) ? 4u : 0u));
+      EXPECT_EQ(places[i].signs, (std::signbit(d.x) ? 1u : 0u) | (std::signbit(d.y) ? 2u : 0u) |
+                                     (std::signbit(d.z) ? 4u : 0u));
       if (pass == 1) {
         EXPECT_EQ(index, i);
       } else if (i > 0 && rays[index].origin == rays[places[i - 1].index].origin) {

@@ -36,7 +36,8 @@ Tree grown(unsigned bits, std::uint64_t seed) {
   Random random(seed);
   const std::uint32_t pairs = 1u << bits;
   Tree tree;
-  tree.nodes.assign(2 * std::size_t{pairs}, Node::make_inner(0, 0, pairs / 2));  // those that stay so are not in use
+  tree.nodes.assign(2 * std::size_t{pairs},
+                    Node::make_inner(0, 0, pairs / 2));  // those that stay so are not in use
   tree.nodes[1] = Node::make_leaf(0, 0);
   struct Open {
     std::uint32_t node;
@@ -45,20 +46,23 @@ Tree grown(unsigned bits, std::uint64_t seed) {
   std::vector<Open> open{{0, 0}};
   for (std::uint32_t used = 1; !open.empty();) {
     // The newest, or any: deep branches and wide levels.
-    const std::size_t which =
-        random.below(4) == 0 ? open.size() - 1 : random.below(static_cast<std::uint32_t>(open.size()));
+    const std::size_t which = random.below(4) == 0
+                                  ? open.size() - 1
+                                  : random.below(static_cast<std::uint32_t>(open.size()));
     const Open at = open[which];
     open[which] = open.back();
     open.pop_back();
     if (at.depth < kdtree::max_depth && used < pairs && (random.below(8) != 0 || open.empty())) {
-      const std::uint32_t pair = (used++ * 2654435761u) & (pairs - 1);  // odd: another one each time, never 0
+      const std::uint32_t pair =
+          (used++ * 2654435761u) & (pairs - 1);  // odd: another one each time, never 0
       tree.nodes[at.node] = Node::make_inner(random.uniform(), at.depth % 3, pair);
       open.push_back({2 * pair, at.depth + 1});
       open.push_back({2 * pair + 1, at.depth + 1});
     } else {
       const std::uint32_t count = random.below(1000) == 0 ? random.below(3000) : random.below(5);
       tree.nodes[at.node] = Node::make_leaf(static_cast<std::uint32_t>(tree.refs.size()), count);
-      for (std::uint32_t i = 0; i < count; ++i) tree.refs.push_back(static_cast<std::uint32_t>(random.next()));
+      for (std::uint32_t i = 0; i < count; ++i)
+        tree.refs.push_back(static_cast<std::uint32_t>(random.next()));
       tree.refs.resize(tree.refs.size() + random.below(3), 77);
     }
   }
@@ -72,7 +76,8 @@ TEST(DeviceTreeOrder, OfScenes) {
 }
 
 TEST(DeviceTreeOrder, OfAnyShape) {
-  for (const unsigned bits : {1u, 2u, 5u, 9u, 13u, kdtree::sanitized ? 14u : 19u}) expect_ordered(grown(bits, bits));
+  for (const unsigned bits : {1u, 2u, 5u, 9u, 13u, kdtree::sanitized ? 14u : 19u})
+    expect_ordered(grown(bits, bits));
 }
 
 TEST(DeviceTreeOrder, OfALeaf) {
@@ -99,12 +104,15 @@ TEST(DeviceTreeOrder, CirclesAreRefused) {
 }
 
 TEST(DeviceTreeOrder, IsWhatAScenesRaysAreTracedIn) {
-  if (test_device().kind == simt::DeviceKind::cpu) GTEST_SKIP() << "CPU threads trace trees as they come";
+  if (test_device().kind == simt::DeviceKind::cpu)
+    GTEST_SKIP() << "CPU threads trace trees as they come";
   const Soup soup = kdtree::random_soup(3000, 44);
-  const Tree tree = kdtree::shuffled(kdtree::build_reference(soup.view(), {})), want = kdtree::depth_first(tree);
+  const Tree tree = kdtree::shuffled(kdtree::build_reference(soup.view(), {})),
+             want = kdtree::depth_first(tree);
   const Scene scene(test_device(), tree, soup.view());
   std::vector<Node> nodes(want.nodes.size());
-  simt::device_download(test_device(), nodes.data(), scene.data().nodes, nodes.size() * sizeof(Node));
+  simt::device_download(test_device(), nodes.data(), scene.data().nodes,
+                        nodes.size() * sizeof(Node));
   EXPECT_EQ(std::memcmp(nodes.data(), want.nodes.data(), nodes.size() * sizeof(Node)), 0);
   EXPECT_EQ(scene.data().ref_count, want.refs.size());
 }

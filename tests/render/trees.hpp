@@ -52,9 +52,11 @@ class MedianBuilder {
 
   Box box(std::uint32_t triangle) const { return bounds(kdtree::corners(mesh_, triangle)); }
 
-  void divide(std::uint32_t node, const Box& cell, const std::vector<std::uint32_t>& ids, unsigned depth) {
+  void divide(std::uint32_t node, const Box& cell, const std::vector<std::uint32_t>& ids,
+              unsigned depth) {
     const Vec3 extent = cell.extent();
-    unsigned axis = extent.x >= extent.y ? (extent.x >= extent.z ? 0 : 2) : (extent.y >= extent.z ? 1 : 2);
+    unsigned axis =
+        extent.x >= extent.y ? (extent.x >= extent.z ? 0 : 2) : (extent.y >= extent.z ? 1 : 2);
     std::vector<float> planes;
     for (unsigned turn = 0; turn < 3 && planes.empty(); ++turn, axis = (axis + 1) % 3) {
       for (const std::uint32_t id : ids) {
@@ -65,7 +67,8 @@ class MedianBuilder {
       if (!planes.empty()) break;
     }
     if (ids.size() <= leaf_size_ || depth >= 24 || planes.empty()) return leaf(node, ids);
-    std::nth_element(planes.begin(), planes.begin() + static_cast<std::ptrdiff_t>(planes.size() / 2), planes.end());
+    std::nth_element(planes.begin(),
+                     planes.begin() + static_cast<std::ptrdiff_t>(planes.size() / 2), planes.end());
     const float plane = planes[planes.size() / 2];
     std::vector<std::uint32_t> below, above;
     for (const std::uint32_t id : ids) {
@@ -81,8 +84,8 @@ class MedianBuilder {
   }
 
   void leaf(std::uint32_t node, const std::vector<std::uint32_t>& ids) {
-    tree_.nodes[node] =
-        kdtree::Node::make_leaf(static_cast<std::uint32_t>(tree_.refs.size()), static_cast<std::uint32_t>(ids.size()));
+    tree_.nodes[node] = kdtree::Node::make_leaf(static_cast<std::uint32_t>(tree_.refs.size()),
+                                                static_cast<std::uint32_t>(ids.size()));
     tree_.refs.insert(tree_.refs.end(), ids.begin(), ids.end());
   }
 
@@ -100,7 +103,8 @@ inline Soup closed_surface(unsigned n, float round, Vec3 centre = {}, float radi
                 v = 2 * static_cast<float>(j) / static_cast<float>(n) - 1;
     const float side = face % 2 == 0 ? 1.0f : -1.0f;
     // Swapped on the negative side, which turns the winding around.
-    const unsigned a = face / 2, b = (a + (face % 2 == 0 ? 1 : 2)) % 3, c = (a + (face % 2 == 0 ? 2 : 1)) % 3;
+    const unsigned a = face / 2, b = (a + (face % 2 == 0 ? 1 : 2)) % 3,
+                   c = (a + (face % 2 == 0 ? 2 : 1)) % 3;
     const Vec3 cube = set(set(set({}, a, side), b, u), c, v);
     const Vec3 p = cube * (1 - round) + cube * (round / length(cube));
     return p * radius + centre;
@@ -129,7 +133,8 @@ inline Soup closed_torus(unsigned rings, unsigned sides, double radius, double t
     for (unsigned j = 0; j < sides; ++j) {
       const double a = 2 * std::numbers::pi * i / rings, b = 2 * std::numbers::pi * j / sides;
       const double r = radius + thickness * std::cos(b);
-      soup.vertices.push_back({static_cast<float>(r * std::cos(a)), static_cast<float>(thickness * std::sin(b)),
+      soup.vertices.push_back({static_cast<float>(r * std::cos(a)),
+                               static_cast<float>(thickness * std::sin(b)),
                                static_cast<float>(r * std::sin(a))});
     }
   }
@@ -147,7 +152,8 @@ inline Soup closed_torus(unsigned rings, unsigned sides, double radius, double t
 inline void append(Soup& to, Soup from) {
   const auto first = static_cast<std::uint32_t>(to.vertices.size());
   to.vertices.insert(to.vertices.end(), from.vertices.begin(), from.vertices.end());
-  for (const Triangle& t : from.triangles) to.triangles.push_back({{t.v[0] + first, t.v[1] + first, t.v[2] + first}});
+  for (const Triangle& t : from.triangles)
+    to.triangles.push_back({{t.v[0] + first, t.v[1] + first, t.v[2] + first}});
 }
 
 }  // namespace heapwood::render

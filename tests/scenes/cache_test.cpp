@@ -68,7 +68,8 @@ TEST(Cache, ReadsVersion1) {
   file += testing::raw(std::uint32_t{3}) + testing::raw(std::uint32_t{1});
   for (const float x : {100.0f, 0.0f, 4.0f, 100.0f, 0.0f, 0.0f, 50.0f}) file += testing::raw(x);
   file += std::string(4, '\0') + testing::raw(std::uint64_t{0xbad51b2b6b1c5ff9}) + "old";
-  for (const float x : {100.0f, 0.0f, 0.0f, 101.0f, 0.0f, 0.0f, 100.0f, 1.0f, 0.0f}) file += testing::raw(x);
+  for (const float x : {100.0f, 0.0f, 0.0f, 101.0f, 0.0f, 0.0f, 100.0f, 1.0f, 0.0f})
+    file += testing::raw(x);
   for (const std::uint32_t v : {0u, 1u, 2u}) file += testing::raw(v);
   const Mesh mesh = parse_cache(bytes_of(file), "old.hwmesh");
   EXPECT_EQ(mesh.name, "old");
@@ -104,20 +105,24 @@ TEST(Cache, EveryFlippedBitIsNoticed) {
 TEST(Cache, RefusesWhatIsCutOffOrTooLong) {
   const Saved saved;
   for (const std::size_t length : {1ul, 63ul, 64ul, 65ul, saved.bytes.size() - 1}) {
-    expect_error(Exit::scene, {length < 64 ? "too few" : "it claims"},
-                 [&] { parse_cache(bytes_of(std::string_view(saved.bytes).substr(0, length)), "a.hwmesh"); });
+    expect_error(Exit::scene, {length < 64 ? "too few" : "it claims"}, [&] {
+      parse_cache(bytes_of(std::string_view(saved.bytes).substr(0, length)), "a.hwmesh");
+    });
   }
-  expect_error(Exit::scene, {"it claims"}, [&] { parse_cache(bytes_of(saved.bytes + "x"), "a.hwmesh"); });
+  expect_error(Exit::scene, {"it claims"},
+               [&] { parse_cache(bytes_of(saved.bytes + "x"), "a.hwmesh"); });
 }
 
 TEST(Cache, RefusesOtherFilesAndVersions) {
   const Saved saved;
   std::string other = saved.bytes;
   other[0] = 'X';
-  expect_error(Exit::scene, {"a.hwmesh: byte 0", "not a .hwmesh"}, [&] { parse_cache(bytes_of(other), "a.hwmesh"); });
+  expect_error(Exit::scene, {"a.hwmesh: byte 0", "not a .hwmesh"},
+               [&] { parse_cache(bytes_of(other), "a.hwmesh"); });
   other = saved.bytes;
   other[8] = 3;
-  expect_error(Exit::scene, {"byte 8", "version 3"}, [&] { parse_cache(bytes_of(other), "a.hwmesh"); });
+  expect_error(Exit::scene, {"byte 8", "version 3"},
+               [&] { parse_cache(bytes_of(other), "a.hwmesh"); });
 }
 
 TEST(Cache, ClaimsBeyondTheFileCostNothing) {
@@ -125,7 +130,8 @@ TEST(Cache, ClaimsBeyondTheFileCostNothing) {
   for (const std::size_t field : {16ul, 20ul}) {  // vertices, triangles
     std::string other = saved.bytes;
     other.replace(field, 4, "\xff\xff\xff\xff");
-    expect_error(Exit::scene, {"it claims", "4294967295"}, [&] { parse_cache(bytes_of(other), "a.hwmesh"); });
+    expect_error(Exit::scene, {"it claims", "4294967295"},
+                 [&] { parse_cache(bytes_of(other), "a.hwmesh"); });
   }
 }
 
@@ -136,7 +142,8 @@ TEST(Cache, ChecksWhatItLoads) {
   mesh.vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
   mesh.triangles = {{{0, 1, 3}}};
   save_cache(mesh, folder / "a.hwmesh");
-  expect_error(Exit::scene, {"triangle 0 refers to vertex 3"}, [&] { load_cache(folder / "a.hwmesh"); });
+  expect_error(Exit::scene, {"triangle 0 refers to vertex 3"},
+               [&] { load_cache(folder / "a.hwmesh"); });
   mesh.triangles[0].v[2] = 2;
   mesh.vertices[1].y = NAN;
   save_cache(mesh, folder / "a.hwmesh");

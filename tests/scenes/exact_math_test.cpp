@@ -48,7 +48,8 @@ TEST(ExactMath, IsAsGoodAsALibrary) {
         "pow", samples(1e-4f, 50), [y](float x) { return exact::pow(x, y); },
         [y](long double x) { return std::pow(x, static_cast<long double>(y)); });
   }
-  expect_close("cbrt", samples(-1e6f, 1e6f), exact::cbrt, [](long double x) { return std::cbrt(x); });
+  expect_close("cbrt", samples(-1e6f, 1e6f), exact::cbrt,
+               [](long double x) { return std::cbrt(x); });
   expect_close(
       "hypot", samples(-10, 10), [](float x) { return exact::hypot(x, 0.3f); },
       [](long double x) { return std::sqrt(x * x + static_cast<long double>(0.3f) * 0.3f); });

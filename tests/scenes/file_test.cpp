@@ -11,8 +11,9 @@ TEST(Printable, ControlCharactersAreEscaped) {
   EXPECT_EQ(printable(std::string_view("\0\x1b[31m\x7f", 7)), "\\x00\\x1b[31m\\x7f");
   EXPECT_EQ(printable("\xc2\x9b"
                       "31m"),
-            "\\xc2\\x9b31m");                                                                // C1: a terminal's escape
-  EXPECT_EQ(printable("a\xe2\x80\xa8\xe2\x80\xae z"), "a\\xe2\\x80\\xa8\\xe2\\x80\\xae z");  // line end, right to left
+            "\\xc2\\x9b31m");  // C1: a terminal's escape
+  EXPECT_EQ(printable("a\xe2\x80\xa8\xe2\x80\xae z"),
+            "a\\xe2\\x80\\xa8\\xe2\\x80\\xae z");  // line end, right to left
 }
 
 TEST(Printable, OtherTextStays) {

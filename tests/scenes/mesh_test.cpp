@@ -24,7 +24,8 @@ TEST(Mesh, CheckPassesWhatIsSound) {
 }
 
 TEST(Mesh, CheckNamesTheFirstVertexThatIsNotFinite) {
-  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -INFINITY}) {
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(),
+                          std::numeric_limits<float>::infinity(), -INFINITY}) {
     for (unsigned axis = 0; axis < 3; ++axis) {
       Mesh mesh = square();
       mesh.vertices[2][axis] = bad;
@@ -37,7 +38,8 @@ TEST(Mesh, CheckNamesTheFirstVertexThatIsNotFinite) {
 TEST(Mesh, CheckNamesTheFirstIndexOutOfRange) {
   Mesh mesh = square();
   mesh.triangles[1].v[2] = 4;
-  expect_error(Exit::scene, {"a.ply: triangle 1 refers to vertex 4, but there are 4"}, [&] { check(mesh, "a.ply"); });
+  expect_error(Exit::scene, {"a.ply: triangle 1 refers to vertex 4, but there are 4"},
+               [&] { check(mesh, "a.ply"); });
 }
 
 TEST(Mesh, DropsZeroAreaAndKeepsTheOrderOfTheRest) {
@@ -78,7 +80,8 @@ TEST(Mesh, BoundsHoldTheVerticesOfTriangles) {
 
 TEST(Mesh, WithoutATriangleIsOneError) {
   EXPECT_NO_THROW(require_triangles(square(), "a.ply"));
-  expect_error(Exit::scene, {"a.ply: it contains no triangle"}, [] { require_triangles({}, "a.ply"); });
+  expect_error(Exit::scene, {"a.ply: it contains no triangle"},
+               [] { require_triangles({}, "a.ply"); });
 }
 
 // The square, moved, with both functions that place vertices.

@@ -50,7 +50,8 @@ std::string mutated(std::string text, Random& random, const std::vector<std::str
   return text;
 }
 
-void survives(const std::vector<std::string>& seeds, const std::vector<std::string>& words, const Parse& parse) {
+void survives(const std::vector<std::string>& seeds, const std::vector<std::string>& words,
+              const Parse& parse) {
   Random random(2014);
   unsigned good = 0, refused = 0;
   for (const std::string& seed : seeds) {
@@ -76,18 +77,21 @@ void survives(const std::vector<std::string>& seeds, const std::vector<std::stri
 
 std::string ply(const std::string& format) {
   return "ply\nformat " + format +
-         " 1.0\ncomment a\nelement vertex 4\nproperty float x\nproperty uchar c\nproperty float y\nproperty float z\n"
+         " 1.0\ncomment a\nelement vertex 4\nproperty float x\nproperty uchar c\nproperty float "
+         "y\nproperty float z\n"
          "property list uchar short l\nelement other 1\nproperty double d\nelement face 2\n"
          "property list uchar int vertex_indices\nproperty char f\nend_header\n";
 }
 
 TEST(Mutations, OfPlyFiles) {
-  std::vector<std::string> seeds = {ply("ascii") +
-                                    "0 1 0 0 0\n1 1 0 0 2 5 6\n1 1 1 0 0\n0 1 1 0 0\n0.5\n3 0 1 2 7\n4 0 1 2 3 7\n"};
+  std::vector<std::string> seeds = {
+      ply("ascii") +
+      "0 1 0 0 0\n1 1 0 0 2 5 6\n1 1 1 0 0\n0 1 1 0 0\n0.5\n3 0 1 2 7\n4 0 1 2 3 7\n"};
   for (const bool big : {false, true}) {
     std::string data = ply(big ? "binary_big_endian" : "binary_little_endian");
     for (unsigned i = 0; i < 4; ++i) {
-      data += raw(static_cast<float>(i), big) + "c" + raw(1.0f, big) + raw(static_cast<float>(i * i), big);
+      data += raw(static_cast<float>(i), big) + "c" + raw(1.0f, big) +
+              raw(static_cast<float>(i * i), big);
       data += i == 1 ? "\2abcd" : std::string(1, '\0');
     }
     data += raw(0.5, big);
@@ -99,23 +103,27 @@ TEST(Mutations, OfPlyFiles) {
     seeds.push_back(data);
   }
   seeds.push_back(
-      "ply\nformat ascii 1.0\nelement vertex 4\nproperty double x\nproperty double y\nproperty double z\n"
+      "ply\nformat ascii 1.0\nelement vertex 4\nproperty double x\nproperty double y\nproperty "
+      "double z\n"
       "element tristrips 1\nproperty list int int vertex_indices\nend_header\n"
       "50000.5 0 0\n50001 0 0\n50001 1 0\n50000 1 0\n8 0 1 2 3 -1 1 2 3\n");
   survives(seeds,
-           {"4294967295", "18446744073709551615", "-1", "nan", "1e999", "uint", "double", "list", "\n", " ", "vertex",
-            "element face 9999999\n", "property list uint uint vertex_index\n", "\xff\xff\xff\xff", "end_header\n"},
+           {"4294967295", "18446744073709551615", "-1", "nan", "1e999", "uint", "double", "list",
+            "\n", " ", "vertex", "element face 9999999\n", "property list uint uint vertex_index\n",
+            "\xff\xff\xff\xff", "end_header\n"},
            [](std::string_view text) { return parse_ply(bytes_of(text), "file"); });
 }
 
 TEST(Mutations, OfObjFiles) {
-  survives(
-      {"# seed\nmtllib a.mtl\no a\nv 0 0 0\nv 1 0 0 1\nv 1 1 0 .5 .5 .5\nv 0 1e0 0\nvt 0 0\nvn 0 0 1\ng a b\nusemtl m\n"
-       "f 1 2 3\nf 1/1 2/1 3/1 4/1\ns off\nf -4//-1 -3//-1 \\\n-2//-1\nl 1 2\np 3\n",
-       "v 0 0 0\r\nv 1 0 0\r\nv 1 1 0\r\nv 0 1 0\r\nv 2 2 2\r\nf 1 2 3 4 5\r\nt c 1/1/1 1 1 a\r\nvw 0 0 1\r\n"},
-      {"4294967295", "-2147483648", "99999999999999999999", "nan", "1e999", "1e-2147483649", "f ", "v ", "/", "//",
-       "\\\n", "\n", "\r", std::string(1, '\0'), "t a 9999/9999/9999", "vw 1 2", "f 1 2 3 1 2 3 1 2 3\n"},
-      [](std::string_view text) { return parse_obj(text, "file"); });
+  survives({"# seed\nmtllib a.mtl\no a\nv 0 0 0\nv 1 0 0 1\nv 1 1 0 .5 .5 .5\nv 0 1e0 0\nvt 0 "
+            "0\nvn 0 0 1\ng a b\nusemtl m\n"
+            "f 1 2 3\nf 1/1 2/1 3/1 4/1\ns off\nf -4//-1 -3//-1 \\\n-2//-1\nl 1 2\np 3\n",
+            "v 0 0 0\r\nv 1 0 0\r\nv 1 1 0\r\nv 0 1 0\r\nv 2 2 2\r\nf 1 2 3 4 5\r\nt c 1/1/1 1 1 "
+            "a\r\nvw 0 0 1\r\n"},
+           {"4294967295", "-2147483648", "99999999999999999999", "nan", "1e999", "1e-2147483649",
+            "f ", "v ", "/", "//", "\\\n", "\n", "\r", std::string(1, '\0'), "t a 9999/9999/9999",
+            "vw 1 2", "f 1 2 3 1 2 3 1 2 3\n"},
+           [](std::string_view text) { return parse_obj(text, "file"); });
 }
 
 TEST(Mutations, OfCacheFiles) {
@@ -130,7 +138,8 @@ TEST(Mutations, OfCacheFiles) {
   const std::string whole(file.text());
   Random random(7);
   for (unsigned i = 0; i < 8000; ++i) {
-    const std::string text = mutated(whole, random, {"\xff\xff\xff\xff", std::string(4, '\0'), "HWMESH\r\n"});
+    const std::string text =
+        mutated(whole, random, {"\xff\xff\xff\xff", std::string(4, '\0'), "HWMESH\r\n"});
     if (text == whole) continue;
     testing::expect_error(Exit::scene, {"file: "}, [&] { parse_cache(bytes_of(text), "file"); });
   }

@@ -29,8 +29,9 @@ TEST(Obj, ReadsATriangle) {
 
 TEST(Obj, CornersMayNameTexturesAndNormals) {
   const std::string more = three + "vt 0 0\nvn 0 0 1\n";
-  for (const char* face : {"f 1/1 2/1 3/1", "f 1//1 2//1 3//1", "f 1/1/1 2/1/1 3/1/1", "f -3/-1/-1 -2/-1/-1 -1/-1/-1",
-                           "\tf\t1/9/9   2/9/9\t3/9/9  ", "f +1 +2 +3", "f 1 2 3 # a comment", "fo 1 2 3"}) {
+  for (const char* face :
+       {"f 1/1 2/1 3/1", "f 1//1 2//1 3//1", "f 1/1/1 2/1/1 3/1/1", "f -3/-1/-1 -2/-1/-1 -1/-1/-1",
+        "\tf\t1/9/9   2/9/9\t3/9/9  ", "f +1 +2 +3", "f 1 2 3 # a comment", "fo 1 2 3"}) {
     EXPECT_EQ(parse(more + face).triangles, (std::vector<Triangle>{{{0, 1, 2}}})) << face;
   }
 }
@@ -45,7 +46,8 @@ TEST(Obj, AFaceMayStandBeforeItsVertices) {
 }
 
 TEST(Obj, QuadsAreSplitAtTheShorterDiagonal) {
-  EXPECT_EQ(parse(four + "f 1 2 3 4\n").triangles, (std::vector<Triangle>{{{0, 1, 2}}, {{0, 2, 3}}}));
+  EXPECT_EQ(parse(four + "f 1 2 3 4\n").triangles,
+            (std::vector<Triangle>{{{0, 1, 2}}, {{0, 2, 3}}}));
   EXPECT_EQ(parse("v 0 0 0\nv 1 0 0\nv 3 3 0\nv 0 1 0\nf 1 2 3 4\n").triangles,
             (std::vector<Triangle>{{{0, 1, 3}}, {{1, 2, 3}}}));
 }
@@ -87,9 +89,9 @@ TEST(Obj, LargeConcavePolygonsStayInTheirOutline) {
   double sum = 0;
   for (std::size_t i = 1; i + 1 < mesh.triangles.size(); ++i) {
     const std::uint32_t* v = mesh.triangles[i].v;
-    sum +=
-        0.5 *
-        std::abs(double{cross(mesh.vertices[v[1]] - mesh.vertices[v[0]], mesh.vertices[v[2]] - mesh.vertices[v[0]]).z});
+    sum += 0.5 * std::abs(double{cross(mesh.vertices[v[1]] - mesh.vertices[v[0]],
+                                       mesh.vertices[v[2]] - mesh.vertices[v[0]])
+                                     .z});
   }
   EXPECT_DOUBLE_EQ(sum, area);
   EXPECT_TRUE(mesh.notes.empty());
@@ -106,7 +108,9 @@ TEST(Obj, PolygonsThatIntersectThemselvesAreNotedOnce) {
   const Mesh mesh = parse("v 5 0 0\nv 9 4 0\nv 9 0 0\nv 5 4 0\nf 1 2 3 4\nf 2 3 4 1\nf 1 2 3\n");
   EXPECT_EQ(mesh.triangles.size(), 5u);
   ASSERT_EQ(mesh.notes.size(), 1u);
-  EXPECT_EQ(mesh.notes[0].find("dir/foo.obj: 2 polygons intersect themselves, the first at (5, 0, 0)"), 0u)
+  EXPECT_EQ(
+      mesh.notes[0].find("dir/foo.obj: 2 polygons intersect themselves, the first at (5, 0, 0)"),
+      0u)
       << mesh.notes[0];
   EXPECT_TRUE(parse(four + "f 1 2 3 4\n").notes.empty());
 }
@@ -123,7 +127,9 @@ TEST(Obj, FarCoordinatesKeepTheirShape) {
   EXPECT_EQ(parse(three + "f 1 2 3\n").origin, Vec3d{});
 }
 
-TEST(Obj, AByteOrderMarkIsNoKeyword) { EXPECT_EQ(parse("\xef\xbb\xbf" + three + "f 1 2 3\n").vertices.size(), 3u); }
+TEST(Obj, AByteOrderMarkIsNoKeyword) {
+  EXPECT_EQ(parse("\xef\xbb\xbf" + three + "f 1 2 3\n").vertices.size(), 3u);
+}
 
 TEST(Obj, ACommentDoesNotContinue) {
   for (const std::string comment : {"# C:\\models\\\n", "  # a \\\r\n", "g a # b\\\n", "#\\\n"}) {
@@ -132,7 +138,8 @@ TEST(Obj, ACommentDoesNotContinue) {
     EXPECT_EQ(mesh.triangles.size(), 2u) << comment;
   }
   EXPECT_EQ(parse(three + "f 1 2 \\\n 3 # end \\\nf 1 2 3\n").triangles.size(), 2u);
-  EXPECT_EQ(parse(three + "f 1 2 3\ng a#\\\nf 1 2 3\n").triangles.size(), 1u);  // a name, not a comment
+  EXPECT_EQ(parse(three + "f 1 2 3\ng a#\\\nf 1 2 3\n").triangles.size(),
+            1u);  // a name, not a comment
 }
 
 TEST(Obj, VerticalTabAndFormFeedAreBlanks) {
@@ -146,8 +153,10 @@ TEST(Obj, PointsAndLinesAreNoTriangles) {
 
 TEST(Obj, EverythingElseIsPassedOver) {
   const std::string text =
-      "# a comment\nmtllib missing.mtl\nmtllib\no thing\ng a b c\ng\ns off\ns 1\nusemtl none\n" + three +
-      "vn a b c\nvt nan\nvw 0 -1 -1\nt crease 9999999/9999999/9999999\ncurv2 1 2\n\nvp 1 2\n\xff\xfe\nf 1 2 3";
+      "# a comment\nmtllib missing.mtl\nmtllib\no thing\ng a b c\ng\ns off\ns 1\nusemtl none\n" +
+      three +
+      "vn a b c\nvt nan\nvw 0 -1 -1\nt crease 9999999/9999999/9999999\ncurv2 1 2\n\nvp 1 "
+      "2\n\xff\xfe\nf 1 2 3";
   EXPECT_EQ(parse(text).triangles.size(), 1u);
 }
 
@@ -162,8 +171,9 @@ TEST(Obj, LineEndsOfAllSystems) {
 }
 
 TEST(Obj, AcceptsTheNumbersThatPeopleWrite) {
-  const Mesh mesh =
-      parse("v +1 -.5 5.\nv 1e-3 1E2 1e-400 1.0\nv 1e-2147483649 0 1e-99999999999 0.5 0.5 0.5\nf 1 2 3\n");
+  const Mesh mesh = parse(
+      "v +1 -.5 5.\nv 1e-3 1E2 1e-400 1.0\nv 1e-2147483649 0 1e-99999999999 0.5 0.5 0.5\nf 1 2 "
+      "3\n");
   EXPECT_EQ(mesh.vertices[0], (Vec3{1, -0.5f, 5}));
   EXPECT_EQ(mesh.vertices[1], (Vec3{1e-3f, 100, 0}));
   EXPECT_EQ(mesh.vertices[2], (Vec3{0, 0, 0}));

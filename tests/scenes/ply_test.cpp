@@ -26,8 +26,10 @@ std::string header(const std::string& format, const std::string& rest) {
 }
 
 const std::string xyz = "property float x\nproperty float y\nproperty float z\n";
-const std::string plain = "element vertex 4\n" + xyz + "element face 2\nproperty list uchar int vertex_indices\n";
-const std::string square_text = header("ascii", plain) + "0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 3\n";
+const std::string plain =
+    "element vertex 4\n" + xyz + "element face 2\nproperty list uchar int vertex_indices\n";
+const std::string square_text =
+    header("ascii", plain) + "0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 3\n";
 
 Mesh square() {
   Mesh mesh;
@@ -69,7 +71,8 @@ TEST(Ply, LineEndsCommentsAndWhiteSpaceAreFree) {
 
 TEST(Ply, AcceptsTheNumbersThatPeopleWrite) {
   const std::string text =
-      header("ascii", "element vertex 3\n" + xyz + "element face 1\nproperty list int uint vertex_index\n") +
+      header("ascii",
+             "element vertex 3\n" + xyz + "element face 1\nproperty list int uint vertex_index\n") +
       "+1 -.5 5.\n1e-3 1E2 1e-400\n0x 0 0\n3 0 1 2\n";
   refuses(text, {"line 12: `0x` in vertex 2 is not a number"});
   std::string good = text;
@@ -82,10 +85,10 @@ TEST(Ply, AcceptsTheNumbersThatPeopleWrite) {
 template <class T>
 void any_type(const std::string& name, bool big, bool integer) {
   const std::string type = "property " + name;
-  std::string data =
-      header(big ? "binary_big_endian" : "binary_little_endian",
-             "element vertex 3\n" + type + " z\n" + type + " x\n" + type + " y\nelement face 1\nproperty list " +
-                 (integer ? name : "uchar") + " " + name + " vertex_indices\n");
+  std::string data = header(big ? "binary_big_endian" : "binary_little_endian",
+                            "element vertex 3\n" + type + " z\n" + type + " x\n" + type +
+                                " y\nelement face 1\nproperty list " + (integer ? name : "uchar") +
+                                " " + name + " vertex_indices\n");
   for (unsigned i = 0; i < 9; ++i) data += raw(static_cast<T>(i * i), big);
   data += integer ? raw(static_cast<T>(3), big) : "\3";
   for (unsigned i = 0; i < 3; ++i) data += raw(static_cast<T>(2 - i), big);
@@ -111,10 +114,12 @@ TEST(Ply, ReadsEveryTypeInAnyOrder) {
 TEST(Ply, SkipsOtherPropertiesAndElements) {
   const std::string elements =
       "element camera 2\nproperty double zoom\nproperty list uchar short lens\n"
-      "element vertex 3\nproperty uchar red\nproperty float x\nproperty list uchar float weights\nproperty float y\n"
+      "element vertex 3\nproperty uchar red\nproperty float x\nproperty list uchar float "
+      "weights\nproperty float y\n"
       "property double quality\nproperty float z\n"
       "element nothing 1000000000000\n"
-      "element face 1\nproperty list uchar float texcoord\nproperty list uchar int vertex_indices\nproperty uchar "
+      "element face 1\nproperty list uchar float texcoord\nproperty list uchar int "
+      "vertex_indices\nproperty uchar "
       "flags\n"
       "element edge 1\nproperty int from\nproperty int to\n";
   Mesh expected;
@@ -140,25 +145,29 @@ TEST(Ply, SkipsOtherPropertiesAndElements) {
 
 TEST(Ply, FacesMayStandBeforeVertices) {
   expect_same(
-      parse(header("ascii", "element face 2\nproperty list uchar int vertex_indices\nelement vertex 4\n" + xyz) +
+      parse(header("ascii",
+                   "element face 2\nproperty list uchar int vertex_indices\nelement vertex 4\n" +
+                       xyz) +
             "3 0 1 2 3 0 2 3 0 0 0 1 0 0 1 1 0 0 1 0"),
       square());
 }
 
 TEST(Ply, PolygonsBecomeTrianglesAndLinesNothing) {
   const std::string text =
-      header("ascii", "element vertex 5\n" + xyz + "element face 4\nproperty list uchar int vertex_indices\n") +
+      header("ascii", "element vertex 5\n" + xyz +
+                          "element face 4\nproperty list uchar int vertex_indices\n") +
       "0 0 0 1 0 0 1 1 0 0 1 0 -1 0 0\n5 0 1 2 3 4\n0\n2 0 1\n4 1 2 3 4\n";
-  EXPECT_EQ(parse(text).triangles,
-            (std::vector<Triangle>{{{0, 1, 2}}, {{0, 2, 3}}, {{0, 3, 4}}, {{1, 2, 3}}, {{1, 3, 4}}}));
+  EXPECT_EQ(
+      parse(text).triangles,
+      (std::vector<Triangle>{{{0, 1, 2}}, {{0, 2, 3}}, {{0, 3, 4}}, {{1, 2, 3}}, {{1, 3, 4}}}));
 }
 
 TEST(Ply, PolygonsBeforeVerticesStayInTheirOutline) {
   const std::string faces = "element face 1\nproperty list uchar int vertex_indices\n";
   const std::string points = "element vertex 8\n" + xyz, corners = "8 0 1 2 3 4 5 6 7\n";
   const std::string u = "0 0 0 3 0 0 3 3 0 2 3 0 2 1 0 1 1 0 1 3 0 0 3 0\n";
-  for (const std::string& text :
-       {header("ascii", points + faces) + u + corners, header("ascii", faces + points) + corners + u}) {
+  for (const std::string& text : {header("ascii", points + faces) + u + corners,
+                                  header("ascii", faces + points) + corners + u}) {
     const Mesh mesh = parse(text);
     EXPECT_EQ(mesh.triangles.size(), 6u);
     float area = 0;
@@ -172,10 +181,12 @@ TEST(Ply, PolygonsBeforeVerticesStayInTheirOutline) {
 }
 
 TEST(Ply, FileWithoutATriangleIsOneError) {
-  const std::string faces = "\nproperty list uchar int vertex_indices\n", point = "element vertex 1\n" + xyz;
+  const std::string faces = "\nproperty list uchar int vertex_indices\n",
+                    point = "element vertex 1\n" + xyz;
   for (const std::string& text :
        {std::string(), header("ascii", "element vertex 0\n" + xyz + "element face 0" + faces),
-        header("ascii", point) + "0 0 0\n", header("ascii", "element face 0" + faces), header("ascii", ""),
+        header("ascii", point) + "0 0 0\n", header("ascii", "element face 0" + faces),
+        header("ascii", ""),
         header("binary_little_endian", point + "element face 0" + faces) + std::string(12, '\0'),
         header("ascii", point + "element face 2" + faces) + "0 0 0\n2 0 0\n0\n",
         header("ascii", point + "element tristrips 1" + faces) + "0 0 0\n5 0 0 0 0 0\n"}) {
@@ -185,18 +196,22 @@ TEST(Ply, FileWithoutATriangleIsOneError) {
 }
 
 TEST(Ply, StripsOfTriangles) {
-  const std::string elements = "element vertex 5\n" + xyz + "element tristrips 1\nproperty list int int vertex_index\n";
+  const std::string elements =
+      "element vertex 5\n" + xyz + "element tristrips 1\nproperty list int int vertex_index\n";
   const std::string points = "0 0 0\n1 0 0\n0 1 0\n1 1 0\n0 2 0\n";
   // Two strips of alternating winding; the third only repeats a corner to turn.
-  const std::string text = header("ascii", elements) + points + "14 0 1 2 3 4 -1 2 1 0 -1 0 1 1 2\n";
-  EXPECT_EQ(parse(text).triangles, (std::vector<Triangle>{{{0, 1, 2}}, {{2, 1, 3}}, {{2, 3, 4}}, {{2, 1, 0}}}));
+  const std::string text =
+      header("ascii", elements) + points + "14 0 1 2 3 4 -1 2 1 0 -1 0 1 1 2\n";
+  EXPECT_EQ(parse(text).triangles,
+            (std::vector<Triangle>{{{0, 1, 2}}, {{2, 1, 3}}, {{2, 3, 4}}, {{2, 1, 0}}}));
   // Together with faces, in the order of the file, with -1 in an unsigned type.
   std::string both = elements;
   both.replace(both.find("int int"), 7, "int uint");
   both += "element face 1\nproperty list uchar int vertex_indices\n";
   EXPECT_EQ(parse(header("ascii", both) + points + "7 0 1 2 4294967295 1 2 3\n3 0 2 1\n").triangles,
             (std::vector<Triangle>{{{0, 1, 2}}, {{1, 2, 3}}, {{0, 2, 1}}}));
-  refuses(header("ascii", elements) + points + "3 0 1 5\n", {"line 15: tristrips 0 refers to vertex 5"});
+  refuses(header("ascii", elements) + points + "3 0 1 5\n",
+          {"line 15: tristrips 0 refers to vertex 5"});
   refuses(header("ascii", elements) + points + "3 0 1 -2\n", {"tristrips 0 refers to vertex -2"});
   refuses(header("ascii", elements) + points + "9 0 1 2\n", {"the file ends within tristrips 0"});
 }
@@ -211,7 +226,8 @@ TEST(Ply, LineEndsOfAllSystems) {
 
     // In binary data the first byte may look like the rest of a line end.
     const std::string body = head.substr(head.find("end_header\n") + 11);
-    for (const char c : head.substr(0, head.size() - body.size())) data += c == '\n' ? end : std::string(1, c);
+    for (const char c : head.substr(0, head.size() - body.size()))
+      data += c == '\n' ? end : std::string(1, c);
     expect_same(parse(data + body), square());
     const std::string tens = raw(std::bit_cast<float>(0x0a0a0a0a));
     Mesh expected = square();
@@ -232,19 +248,24 @@ TEST(Ply, ByteOrderMarkAndBlanks) {
 
 TEST(Ply, FarCoordinatesKeepTheirShape) {
   const std::string faces = "element face 1\nproperty list uchar int vertex_indices\n";
-  const Vec3d points[] = {{500028.125, 4649776.25, 1}, {500028.25, 4649776.25, 1}, {500028.125, 4649777.0625, 1.5}};
+  const Vec3d points[] = {
+      {500028.125, 4649776.25, 1}, {500028.25, 4649776.25, 1}, {500028.125, 4649777.0625, 1.5}};
   const auto expect_kept = [&](const Mesh& mesh) {
     EXPECT_NE(mesh.origin, Vec3d{});
     EXPECT_EQ(mesh.origin.z, 0);
-    for (unsigned i = 0; i < 3; ++i) EXPECT_EQ(mesh.origin + to_double(mesh.vertices[i]), points[i]);
+    for (unsigned i = 0; i < 3; ++i)
+      EXPECT_EQ(mesh.origin + to_double(mesh.vertices[i]), points[i]);
   };
   // Text may have more digits than its type holds.
-  expect_kept(parse(header("ascii", "element vertex 3\n" + xyz + faces) +
-                    "500028.125 4649776.25 1\n500028.25 4649776.25 1\n500028.125 4649777.0625 1.5\n3 0 1 2\n"));
+  expect_kept(parse(
+      header("ascii", "element vertex 3\n" + xyz + faces) +
+      "500028.125 4649776.25 1\n500028.25 4649776.25 1\n500028.125 4649777.0625 1.5\n3 0 1 2\n"));
   for (const bool big : {false, true}) {
-    std::string data = header(big ? "binary_big_endian" : "binary_little_endian",
-                              "element vertex 3\nproperty double x\nproperty double y\nproperty float z\n" + faces);
-    for (const Vec3d& p : points) data += raw(p.x, big) + raw(p.y, big) + raw(static_cast<float>(p.z), big);
+    std::string data = header(
+        big ? "binary_big_endian" : "binary_little_endian",
+        "element vertex 3\nproperty double x\nproperty double y\nproperty float z\n" + faces);
+    for (const Vec3d& p : points)
+      data += raw(p.x, big) + raw(p.y, big) + raw(static_cast<float>(p.z), big);
     data += '\3';
     for (int i = 0; i < 3; ++i) data += raw(i, big);
     expect_kept(parse(data));
@@ -270,23 +291,33 @@ TEST(Ply, RefusesABrokenHeaderAndSaysWhere) {
   refuses(header("ascii", "element vertex -1\n"), {"line 3", "`-1` is not a count"});
   refuses(header("ascii", "element vertex 99999999999999999999\n"), {"line 3", "is not a count"});
   refuses(header("ascii", "property float x\n"), {"line 3", "precedes the first element"});
-  refuses(header("ascii", "element vertex 1\nproperty real x\n"), {"line 4", "`real` is not a property type"});
+  refuses(header("ascii", "element vertex 1\nproperty real x\n"),
+          {"line 4", "`real` is not a property type"});
   refuses(header("ascii", "element vertex 1\nproperty float\n"), {"line 4", "expected `property"});
-  refuses(header("ascii", "element face 1\nproperty list uchar vertex_indices\n"), {"line 4", "expected `property"});
-  refuses(header("ascii", "element face 1\nproperty list float int vertex_indices\n"), {"line 4", "length of a list"});
+  refuses(header("ascii", "element face 1\nproperty list uchar vertex_indices\n"),
+          {"line 4", "expected `property"});
+  refuses(header("ascii", "element face 1\nproperty list float int vertex_indices\n"),
+          {"line 4", "length of a list"});
   refuses(header("ascii", "vertices 4\n"), {"line 3", "`vertices` is not a keyword"});
   refuses(header("ascii", "\x1b[31m\n"), {"line 3", "`\\x1b[31m` is not a keyword"});
 }
 
 TEST(Ply, RefusesElementsThatDoNotFit) {
   const std::string faces = "element face 1\nproperty list uchar int vertex_indices\n";
-  refuses(header("ascii", "element vertex 0\n" + xyz + "element vertex 0\n" + xyz + faces), {"`vertex` appears twice"});
-  refuses(header("ascii", "element vertex 0\n" + xyz + "property float x\n" + faces), {"`x` appears twice"});
-  refuses(header("ascii", "element vertex 0\nproperty float x\nproperty float y\n" + faces), {"no property `z`"});
-  refuses(header("ascii", "element vertex 0\nproperty list uchar float x\n" + faces), {"`x` must not be a list"});
-  refuses(header("ascii", "element vertex 0\n" + xyz + "element face 1\nproperty int vertex_indices\n") + "0 0 0\n",
+  refuses(header("ascii", "element vertex 0\n" + xyz + "element vertex 0\n" + xyz + faces),
+          {"`vertex` appears twice"});
+  refuses(header("ascii", "element vertex 0\n" + xyz + "property float x\n" + faces),
+          {"`x` appears twice"});
+  refuses(header("ascii", "element vertex 0\nproperty float x\nproperty float y\n" + faces),
+          {"no property `z`"});
+  refuses(header("ascii", "element vertex 0\nproperty list uchar float x\n" + faces),
+          {"`x` must not be a list"});
+  refuses(header("ascii",
+                 "element vertex 0\n" + xyz + "element face 1\nproperty int vertex_indices\n") +
+              "0 0 0\n",
           {"must be a list"});
-  refuses(header("ascii", "element vertex 0\n" + xyz + "element face 1\nproperty int area\n") + "0 0 0\n",
+  refuses(header("ascii", "element vertex 0\n" + xyz + "element face 1\nproperty int area\n") +
+              "0 0 0\n",
           {"no property `vertex_indices`"});
   refuses(header("ascii", "element vertex 7\n" + faces), {"`vertex` has no properties"});
 }
@@ -304,7 +335,8 @@ TEST(Ply, RefusesIndicesOutOfRange) {
 
   std::string data = square_binary(false);
   data.replace(data.size() - 4, 4, raw(std::int32_t{99}));
-  refuses(data, {"byte " + std::to_string(data.size() - 4) + ": face 1 refers to vertex 99, but there are 4"});
+  refuses(data, {"byte " + std::to_string(data.size() - 4) +
+                 ": face 1 refers to vertex 99, but there are 4"});
 }
 
 TEST(Ply, RefusesVerticesThatAreNotFinite) {
@@ -320,11 +352,14 @@ TEST(Ply, RefusesVerticesThatAreNotFinite) {
 }
 
 TEST(Ply, RefusesListsOfStrangeLength) {
-  const std::string start = header(
-      "binary_little_endian", "element vertex 0\n" + xyz + "element face 1\nproperty list char int vertex_indices\n");
-  refuses(start + "\xff", {"byte " + std::to_string(start.size()) + ": a list in face 0 has a length of -1"});
+  const std::string start =
+      header("binary_little_endian", "element vertex 0\n" + xyz +
+                                         "element face 1\nproperty list char int vertex_indices\n");
+  refuses(start + "\xff",
+          {"byte " + std::to_string(start.size()) + ": a list in face 0 has a length of -1"});
   refuses(start + "\x7f", {"the file ends within face 0"});
-  refuses(header("ascii", "element vertex 0\n" + xyz + "element face 1\nproperty list uint int vertex_indices\n") +
+  refuses(header("ascii", "element vertex 0\n" + xyz +
+                              "element face 1\nproperty list uint int vertex_indices\n") +
               "1.5 0 0\n",
           {"has a length of 1.5"});
 }
@@ -343,15 +378,19 @@ TEST(Ply, ClaimsBeyondTheFileCostNothing) {
     for (const std::string count : {"100000", "4000000000", "18446744073709551615"}) {
       const std::string faces = "\nproperty list uchar int vertex_indices\n";
       const std::string points =
-          header(format, "element vertex " + count + "\n" + xyz + "element face 1" + faces) + "0 0 0\n";
+          header(format, "element vertex " + count + "\n" + xyz + "element face 1" + faces) +
+          "0 0 0\n";
       expect_error(Exit::scene, {}, [&] { parse(points); });
-      refuses(header(format, "element vertex 0\n" + xyz + "element face " + count + faces) + "0 0 0\n",
-              {"are claimed"});
-      refuses(header(format, "element other " + count + "\nproperty list uchar int a\nelement vertex 0\n" + xyz +
+      refuses(
+          header(format, "element vertex 0\n" + xyz + "element face " + count + faces) + "0 0 0\n",
+          {"are claimed"});
+      refuses(header(format, "element other " + count +
+                                 "\nproperty list uchar int a\nelement vertex 0\n" + xyz +
                                  "element face 1" + faces),
               {"are claimed"});
     }
-    refuses(header(format, "element vertex 0\n" + xyz + "element face 1\nproperty list uint int vertex_indices\n") +
+    refuses(header(format, "element vertex 0\n" + xyz +
+                               "element face 1\nproperty list uint int vertex_indices\n") +
                 (format == "ascii" ? "4294967295 0 0" : "\xff\xff\xff\xff____"),
             {""});
   }
@@ -363,10 +402,12 @@ TEST(Ply, RoundTripThroughAFile) {
   mesh.vertices.push_back({-1e-20f, 3e38f, 1.0f / 3});
   mesh.triangles.push_back({{4, 0, 1}});
   write_ply(mesh, folder / "Round.trip.ply");
-  const Mesh again = parse_ply(read_file(folder / "Round.trip.ply").bytes(), folder / "Round.trip.ply");
+  const Mesh again =
+      parse_ply(read_file(folder / "Round.trip.ply").bytes(), folder / "Round.trip.ply");
   expect_same(again, mesh);
   EXPECT_EQ(again.name, "Round.trip");
-  expect_error(Exit::failed, {"cannot be written"}, [&] { write_ply(mesh, folder / "no/such.ply"); });
+  expect_error(Exit::failed, {"cannot be written"},
+               [&] { write_ply(mesh, folder / "no/such.ply"); });
 }
 
 TEST(Ply, AStrangePathStaysOnOneLine) {

@@ -25,7 +25,9 @@ struct Corner {
 };
 using Outline = std::vector<Corner>;
 
-std::int64_t twice_area(Corner a, Corner b, Corner c) { return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x); }
+std::int64_t twice_area(Corner a, Corner b, Corner c) {
+  return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
+}
 
 std::int64_t twice_area(const Outline& outline) {
   std::int64_t sum = 0;
@@ -41,7 +43,8 @@ std::vector<Vec3> in_space(const Outline& outline, unsigned plane) {
   std::vector<Vec3> corners;
   for (const Corner& c : outline) {
     const auto x = static_cast<float>(c.x), y = static_cast<float>(c.y);
-    const Vec3 places[] = {{x, y, 7}, {7, x, y}, {y, 7, x}, {x, 3 - y, 7}, {x + y, y - 2 * x, x - 3 * y}};
+    const Vec3 places[] = {
+        {x, y, 7}, {7, x, y}, {y, 7, x}, {x, 3 - y, 7}, {x + y, y - 2 * x, x - 3 * y}};
     corners.push_back(places[plane % 5]);
   }
   return corners;
@@ -50,10 +53,12 @@ std::vector<Vec3> in_space(const Outline& outline, unsigned plane) {
 // No triangle has a negative area, and together their border is the outline: they cover each point
 // as often as the outline winds around it. Without self-intersections that is once inside, never
 // outside.
-void expect_triangulated(const Outline& outline, std::span<const Triangle> triangles, std::int64_t zero_areas = 0) {
+void expect_triangulated(const Outline& outline, std::span<const Triangle> triangles,
+                         std::int64_t zero_areas = 0) {
   ASSERT_EQ(triangles.size() + 2, outline.size());
   std::map<std::pair<std::uint32_t, std::uint32_t>, int> edges;
-  for (std::uint32_t i = 0; i < outline.size(); ++i) --edges[{i, i + 1 == outline.size() ? 0 : i + 1}];
+  for (std::uint32_t i = 0; i < outline.size(); ++i)
+    --edges[{i, i + 1 == outline.size() ? 0 : i + 1}];
   std::int64_t sum = 0, zeros = 0;
   for (const Triangle& t : triangles) {
     for (unsigned i = 0; i < 3; ++i) {
@@ -82,20 +87,23 @@ void expect_exact(Outline outline, std::int64_t zero_areas = 0, std::size_t step
       expect_triangulated(outline, triangulator.triangles(), zero_areas);
       if (::testing::Test::HasFailure()) return;
     }
-    std::rotate(outline.begin(), outline.begin() + static_cast<std::ptrdiff_t>(std::min(step, outline.size() - 1)),
+    std::rotate(outline.begin(),
+                outline.begin() + static_cast<std::ptrdiff_t>(std::min(step, outline.size() - 1)),
                 outline.end());
   }
 }
 
 const Outline u_shape = {{0, 0}, {3, 0}, {3, 3}, {2, 3}, {2, 1}, {1, 1}, {1, 3}, {0, 3}};
-const Outline window = {{0, 0}, {4, 0}, {4, 4}, {0, 4}, {0, 0}, {1, 1}, {1, 3}, {3, 3}, {3, 1}, {1, 1}};
+const Outline window = {{0, 0}, {4, 0}, {4, 4}, {0, 4}, {0, 0},
+                        {1, 1}, {1, 3}, {3, 3}, {3, 1}, {1, 1}};
 const Outline dart = {{0, 20}, {-3, -10}, {0, -8}, {3, -10}};
 
 TEST(Polygon, ConcaveShapes) {
   expect_exact(u_shape);
   expect_exact(dart);
   expect_exact({{0, 0}, {10, 0}, {10, 10}, {5, 1}, {0, 10}});
-  expect_exact({{0, 0}, {2, 1}, {4, 0}, {3, 2}, {4, 4}, {2, 3}, {0, 4}, {1, 2}});  // a star of four points
+  expect_exact(
+      {{0, 0}, {2, 1}, {4, 0}, {3, 2}, {4, 4}, {2, 3}, {0, 4}, {1, 2}});  // a star of four points
 }
 
 TEST(Polygon, HolesByBridges) {
@@ -178,7 +186,8 @@ TEST(Polygon, ConvexIsAFanAndAQuadIsSplitAtTheShorterDiagonal) {
   };
   EXPECT_EQ(split({{0, 0}, {1, 0}, {1, 1}, {0, 1}}), at_0);
   EXPECT_EQ(split({{0, 0}, {1, 0}, {3, 3}, {0, 1}}), at_1);
-  EXPECT_EQ(split({{0, 0}, {4, 0}, {1, 1}, {0, 4}}), at_0);  // a dart: the other diagonal is outside
+  EXPECT_EQ(split({{0, 0}, {4, 0}, {1, 1}, {0, 4}}),
+            at_0);  // a dart: the other diagonal is outside
   EXPECT_EQ(split({{4, 0}, {1, 1}, {0, 4}, {0, 0}}), at_1);
 }
 
@@ -189,9 +198,11 @@ TEST(Polygon, SelfIntersectionIsNoticed) {
     EXPECT_EQ(triangulator.triangles().size() + 2, outline.size());
     return result;
   };
-  EXPECT_EQ(outcome({{0, 0}, {4, 4}, {4, 0}, {0, 4}}), Outcome::intersects);                        // a bow tie
-  EXPECT_EQ(outcome({{0, 100}, {59, -81}, {-95, 31}, {95, 31}, {-59, -81}}), Outcome::intersects);  // a pentagram
-  EXPECT_EQ(outcome({{0, 0}, {9, 0}, {9, 1}, {1, 1}, {1, 9}, {5, -5}, {4, -5}, {0, 9}}), Outcome::intersects);
+  EXPECT_EQ(outcome({{0, 0}, {4, 4}, {4, 0}, {0, 4}}), Outcome::intersects);  // a bow tie
+  EXPECT_EQ(outcome({{0, 100}, {59, -81}, {-95, 31}, {95, 31}, {-59, -81}}),
+            Outcome::intersects);  // a pentagram
+  EXPECT_EQ(outcome({{0, 0}, {9, 0}, {9, 1}, {1, 1}, {1, 9}, {5, -5}, {4, -5}, {0, 9}}),
+            Outcome::intersects);
 }
 
 // Points at random angles around the origin, all distances.
@@ -200,7 +211,8 @@ Outline star(Random& random, unsigned n) {
   for (unsigned i = 0; i < n; ++i) {
     const double angle = 2 * std::numbers::pi * (i + double{random.uniform(0, 0.8f)}) / n,
                  radius = random.uniform(2e3f, 1e5f);
-    outline.push_back({std::llround(radius * std::cos(angle)), std::llround(radius * std::sin(angle))});
+    outline.push_back(
+        {std::llround(radius * std::cos(angle)), std::llround(radius * std::sin(angle))});
   }
   return outline;
 }
@@ -210,7 +222,8 @@ Outline spiral(unsigned n) {
   Outline outline;
   const auto at = [&](double i, double width) {
     const double angle = 3 + 2 * std::sqrt(i), radius = 1000 * angle + width;
-    outline.push_back({std::llround(radius * std::cos(angle)), std::llround(radius * std::sin(angle))});
+    outline.push_back(
+        {std::llround(radius * std::cos(angle)), std::llround(radius * std::sin(angle))});
   };
   for (unsigned i = 0; i < n; ++i) at(i, 0);
   for (unsigned i = n; i-- > 0;) at(i, 3000);
@@ -240,7 +253,8 @@ Outline with_collinear(Outline outline, Random& random) {
     const Corner a = outline[i], b = outline[(i + 1) % outline.size()];
     result.push_back(a);
     for (std::int64_t k = 1; k < 4; ++k) {
-      if (random.below(2) == 0) result.push_back({a.x + k * (b.x - a.x) / 4, a.y + k * (b.y - a.y) / 4});
+      if (random.below(2) == 0)
+        result.push_back({a.x + k * (b.x - a.x) / 4, a.y + k * (b.y - a.y) / 4});
     }
   }
   return result;
@@ -249,8 +263,11 @@ Outline with_collinear(Outline outline, Random& random) {
 // A square with square holes on a grid, each bridged to its left neighbour, in the first column
 // downwards.
 Outline plate(unsigned columns, unsigned rows) {
-  Outline outline = {
-      {-8, -8}, {10 * columns + 8, -8}, {10 * columns + 8, 10 * rows + 8}, {-8, 10 * rows + 8}, {-8, -8}};
+  Outline outline = {{-8, -8},
+                     {10 * columns + 8, -8},
+                     {10 * columns + 8, 10 * rows + 8},
+                     {-8, 10 * rows + 8},
+                     {-8, -8}};
   const auto hole = [&](auto& self, std::int64_t c, std::int64_t r) -> void {
     const std::int64_t x = 10 * c, y = 10 * r;
     outline.push_back({x, y});
@@ -295,14 +312,16 @@ Outline untangled(Random& random, unsigned n) {
       for (std::size_t j = i + 1; j < n; ++j) {
         if (j == i + 1 || (i == 0 && j + 1 == n)) continue;
         if (!touch(p[i], p[i + 1], p[j], p[(j + 1) % n])) continue;
-        std::reverse(p.begin() + static_cast<std::ptrdiff_t>(i) + 1, p.begin() + static_cast<std::ptrdiff_t>(j) + 1);
+        std::reverse(p.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                     p.begin() + static_cast<std::ptrdiff_t>(j) + 1);
         changed = true;
       }
     }
     if (changed) continue;
     for (std::size_t i = 0; i < n; ++i) {  // no edge turns back on itself
       const Corner a = p[i], b = p[(i + 1) % n], c = p[(i + 2) % n];
-      if (twice_area(a, b, c) == 0 && (a.x - b.x) * (c.x - b.x) + (a.y - b.y) * (c.y - b.y) >= 0) return {};
+      if (twice_area(a, b, c) == 0 && (a.x - b.x) * (c.x - b.x) + (a.y - b.y) * (c.y - b.y) >= 0)
+        return {};
     }
     if (twice_area(p) < 0) std::reverse(p.begin(), p.end());
     return p;
@@ -322,7 +341,8 @@ TEST(Polygon, RandomOutlines) {
     expect_exact(outline, 0, 7);
     if (HasFailure()) {
       std::string text;
-      for (const Corner& c : outline) text += "{" + std::to_string(c.x) + "," + std::to_string(c.y) + "},";
+      for (const Corner& c : outline)
+        text += "{" + std::to_string(c.x) + "," + std::to_string(c.y) + "},";
       FAIL() << i << ": " << text;
     }
   }

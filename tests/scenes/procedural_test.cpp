@@ -15,7 +15,9 @@ using testing::expect_error;
 
 const std::string families[] = {"atrium", "statue", "stadium", "pipes"};
 
-Mesh make(const std::string& text, unsigned threads = 0) { return generate(parse_scene_name(text).value(), threads); }
+Mesh make(const std::string& text, unsigned threads = 0) {
+  return generate(parse_scene_name(text).value(), threads);
+}
 
 void expect_sound(const Mesh& mesh, const std::string& name) {
   EXPECT_NO_THROW(check(mesh, name));
@@ -24,14 +26,16 @@ void expect_sound(const Mesh& mesh, const std::string& name) {
 }
 
 class Family : public ::testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(All, Family, ::testing::ValuesIn(families), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(All, Family, ::testing::ValuesIn(families),
+                         [](const auto& info) { return info.param; });
 
 TEST_P(Family, HasTheTrianglesAskedFor) {
   // Steps of 13% reach every threshold at which a family adds detail.
   for (double n = 1000; n < 150'000; n *= 1.13) {
     for (const unsigned seed : {1u, 2u}) {
       const auto wanted = static_cast<std::uint64_t>(n);
-      const std::string name = GetParam() + ":" + std::to_string(wanted) + ":" + std::to_string(seed);
+      const std::string name =
+          GetParam() + ":" + std::to_string(wanted) + ":" + std::to_string(seed);
       const Mesh mesh = make(name);
       const double off = std::fabs(static_cast<double>(mesh.triangles.size()) / n - 1);
       EXPECT_LE(off, n < 10'000 ? 0.1 : 0.02) << name << " has " << mesh.triangles.size();
@@ -82,11 +86,13 @@ TEST(Families, HaveTheTrianglesTheyPromise) {
       const Vec3 a = mesh.vertices[t.v[0]], b = mesh.vertices[t.v[1]], c = mesh.vertices[t.v[2]];
       longest.push_back(std::max({length(b - a), length(c - b), length(a - c)}));
     }
-    const auto at = longest.begin() + static_cast<std::ptrdiff_t>(quantile * static_cast<double>(longest.size() - 1));
+    const auto at = longest.begin() +
+                    static_cast<std::ptrdiff_t>(quantile * static_cast<double>(longest.size() - 1));
     std::nth_element(longest.begin(), at, longest.end());
     return *at;
   };
-  const Mesh atrium = make("atrium"), statue = make("statue"), stadium = make("stadium"), pipes = make("pipes");
+  const Mesh atrium = make("atrium"), statue = make("statue"), stadium = make("stadium"),
+             pipes = make("pipes");
   EXPECT_GT(edge_at(atrium, 1), 200 * edge_at(atrium, 0.25));
   EXPECT_LT(edge_at(statue, 0.9), 4 * edge_at(statue, 0.25));
   EXPECT_GT(edge_at(stadium, 1), 5000 * edge_at(stadium, 0.5));
@@ -164,23 +170,28 @@ TEST(SceneName, ReadsCountsAndSeeds) {
   EXPECT_EQ(parse_scene_name("pipes:12m:77").value().seed, 77u);
   EXPECT_EQ(parse_scene_name("pipes:12m").value().seed, 1u);
   EXPECT_EQ(std::string(parse_scene_name("pipes:12m").value().scene->name), "pipes");
-  for (const char* other : {"", ":", "atrium.ply", "./atrium", "atriums:1k", ":1k", "dir/atrium:1k"}) {
+  for (const char* other :
+       {"", ":", "atrium.ply", "./atrium", "atriums:1k", ":1k", "dir/atrium:1k"}) {
     EXPECT_FALSE(parse_scene_name(other).has_value()) << other;
   }
 }
 
 TEST(SceneName, RefusesWhatItCannotMake) {
-  for (const char* bad : {"atrium:", "atrium::1", "atrium:x", "atrium:-5", "atrium:1g", "atrium:k", "atrium:1500.5",
-                          "atrium:1e4", "atrium:nan", "atrium:99999999999999999999", "atrium: 5k"}) {
-    expect_error(Exit::usage, {"scene `atrium:", "is not a number of triangles; write 1500, 20k or 7.5m"},
+  for (const char* bad :
+       {"atrium:", "atrium::1", "atrium:x", "atrium:-5", "atrium:1g", "atrium:k", "atrium:1500.5",
+        "atrium:1e4", "atrium:nan", "atrium:99999999999999999999", "atrium: 5k"}) {
+    expect_error(Exit::usage,
+                 {"scene `atrium:", "is not a number of triangles; write 1500, 20k or 7.5m"},
                  [&] { parse_scene_name(bad); });
   }
-  for (const char* bad :
-       {"atrium:5k:", "atrium:5k:x", "atrium:5k:-1", "atrium:5k:1:2", "atrium:5k:99999999999999999999"}) {
+  for (const char* bad : {"atrium:5k:", "atrium:5k:x", "atrium:5k:-1", "atrium:5k:1:2",
+                          "atrium:5k:99999999999999999999"}) {
     expect_error(Exit::usage, {"is not a seed"}, [&] { parse_scene_name(bad); });
   }
-  expect_error(Exit::usage, {"it can have 1000 to 100000000 triangles"}, [] { parse_scene_name("statue:999"); });
-  expect_error(Exit::usage, {"it can have 1000 to 100000000 triangles"}, [] { parse_scene_name("statue:101m"); });
+  expect_error(Exit::usage, {"it can have 1000 to 100000000 triangles"},
+               [] { parse_scene_name("statue:999"); });
+  expect_error(Exit::usage, {"it can have 1000 to 100000000 triangles"},
+               [] { parse_scene_name("statue:101m"); });
   expect_error(Exit::usage, {"it always has 1 triangles"}, [] { parse_scene_name("single:2"); });
 }
 

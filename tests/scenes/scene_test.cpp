@@ -30,7 +30,8 @@ TEST(Load, EveryListedSceneLoads) {
   for (const Procedural& scene : procedural_scenes()) {
     const Mesh mesh = load(scene.name);
     EXPECT_EQ(mesh.name, scene.name);
-    EXPECT_NEAR(static_cast<double>(mesh.triangles.size()), static_cast<double>(scene.default_triangles),
+    EXPECT_NEAR(static_cast<double>(mesh.triangles.size()),
+                static_cast<double>(scene.default_triangles),
                 0.02 * static_cast<double>(scene.default_triangles));
   }
 }
@@ -47,13 +48,16 @@ TEST(Load, AFileThatCannotBeReadSaysWhy) {
   const Folder folder;
   for (const char* name : {"a.ply", "a.obj", "a.hwmesh"}) {
     const std::string path = folder / name;
-    expect_error(Exit::scene, {path + ": cannot be read: No such file or directory"}, [&] { load(path); });
+    expect_error(Exit::scene, {path + ": cannot be read: No such file or directory"},
+                 [&] { load(path); });
     folder.write(name, "");
     expect_error(Exit::scene, {path + ": it contains no triangle"}, [&] { load(path); });
   }
   std::filesystem::create_directory(folder / "dir.ply");
-  expect_error(Exit::scene, {"dir.ply: cannot be read: it is a directory"}, [&] { load(folder / "dir.ply"); });
-  expect_error(Exit::scene, {"x.gltf: unknown file type"}, [&] { load(folder.write("x.gltf", "{}")); });
+  expect_error(Exit::scene, {"dir.ply: cannot be read: it is a directory"},
+               [&] { load(folder / "dir.ply"); });
+  expect_error(Exit::scene, {"x.gltf: unknown file type"},
+               [&] { load(folder.write("x.gltf", "{}")); });
 }
 
 TEST(Load, DoesNotWaitForAPipe) {
@@ -65,7 +69,8 @@ TEST(Load, DoesNotWaitForAPipe) {
 
 TEST(Load, AMissingMaterialIsNoReasonToSpeak) {
   const Folder folder;
-  const std::string path = folder.write("a.obj", "mtllib gone.mtl\nusemtl gone\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+  const std::string path =
+      folder.write("a.obj", "mtllib gone.mtl\nusemtl gone\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
   ::testing::internal::CaptureStdout();
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(load(path).triangles.size(), 1u);

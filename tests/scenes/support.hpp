@@ -23,7 +23,8 @@ namespace heapwood::scenes::testing {
 class Folder {
  public:
   Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "heapwood-scenes-XXXXXX").string();
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "heapwood-scenes-XXXXXX").string();
     path_ = ::mkdtemp(pattern.data());
   }
   Folder(const Folder&) = delete;

@@ -38,7 +38,8 @@ TEST(Devices, FoundByName) {
   const DeviceInfo best = find_device("auto", 5);
   EXPECT_TRUE(best.usable);
   bool gpu = false;
-  for (const DeviceInfo& info : list_devices()) gpu = gpu || (info.usable && info.id.kind == DeviceKind::cuda);
+  for (const DeviceInfo& info : list_devices())
+    gpu = gpu || (info.usable && info.id.kind == DeviceKind::cuda);
   EXPECT_EQ(best.id.kind, gpu ? DeviceKind::cuda : DeviceKind::cpu);
   EXPECT_TRUE(gpu || best.id.threads == 5);
 }
@@ -54,8 +55,8 @@ Error error_of(const std::string& key) {
 }
 
 TEST(Devices, ErrorsNameTheDeviceAndHaveTheirExitCode) {
-  for (const char* key :
-       {"", "gpu", "CPU", "cuda", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cuda:12345", "cuda:0 ", "tpu:0"}) {
+  for (const char* key : {"", "gpu", "CPU", "cuda", "cuda:", "cuda:x", "cuda:-1", "cuda:1x",
+                          "cuda:12345", "cuda:0 ", "tpu:0"}) {
     const Error error = error_of(key);
     EXPECT_EQ(error.exit(), Exit::usage) << key;
     EXPECT_NE(std::string(error.what()).find("'" + std::string(key) + "'"), std::string::npos);
@@ -74,7 +75,8 @@ TEST(Devices, ErrorsNameTheDeviceAndHaveTheirExitCode) {
 
 static_assert(!std::is_copy_constructible_v<Memory> && !std::is_copy_assignable_v<Memory>);
 static_assert(!std::is_copy_constructible_v<Buffer<int>>);
-static_assert(std::is_nothrow_move_constructible_v<Memory> && std::is_nothrow_move_assignable_v<Memory>);
+static_assert(std::is_nothrow_move_constructible_v<Memory> &&
+              std::is_nothrow_move_assignable_v<Memory>);
 
 // All usable devices of this machine.
 std::vector<DeviceId> usable_devices() {
@@ -142,7 +144,8 @@ TEST(Memory, RoundTrip) {
     EXPECT_EQ(buffer.size(), 1000u);
     EXPECT_EQ(buffer.bytes(), 4000u);
     EXPECT_EQ(buffer.download(), host);
-    EXPECT_EQ(buffer.download(10, 5), std::vector<std::uint32_t>(host.begin() + 10, host.begin() + 15));
+    EXPECT_EQ(buffer.download(10, 5),
+              std::vector<std::uint32_t>(host.begin() + 10, host.begin() + 15));
     Buffer<std::uint32_t> moved(std::move(buffer));
     EXPECT_EQ(moved.download(), host);
     const std::vector<std::uint32_t> front = {1, 2, 3};

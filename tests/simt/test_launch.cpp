@@ -44,9 +44,11 @@ struct MeetAllLanes {
     const atomic_ref<std::uint32_t> count(*arrived);
     if (warp.lane() == 0) count.fetch_add(1, release);
     const bool waits = warp.lane() == warp.width - 1;
-    const bool met = wait_until_all(warp, [&] { return !waits || count.load(acquire) == warp.workers(); });
+    const bool met =
+        wait_until_all(warp, [&] { return !waits || count.load(acquire) == warp.workers(); });
     const bool all = count.load(acquire) == warp.workers();
-    if (warp.ballot(met && all) == (2u << (warp.width - 1)) - 1 && warp.lane() == 0) seen[warp.worker()] += 1;
+    if (warp.ballot(met && all) == (2u << (warp.width - 1)) - 1 && warp.lane() == 0)
+      seen[warp.worker()] += 1;
   }
 };
 
@@ -86,7 +88,9 @@ TEST(Launch, ThreadsOfTheDeviceAreTheDefault) {
 TEST(Launch, ForEachVisitsEveryIndexOnce) {
   for (const std::size_t n : {0u, 1u, 5u, 4095u, 4096u, 100001u}) {
     std::vector<std::uint32_t> visits(n);
-    Cpu({.kind = DeviceKind::cpu, .index = 0, .threads = 3}).for_each(n, [&](std::size_t i) { ++visits[i]; });
+    Cpu({.kind = DeviceKind::cpu, .index = 0, .threads = 3}).for_each(n, [&](std::size_t i) {
+      ++visits[i];
+    });
     EXPECT_EQ(visits, std::vector<std::uint32_t>(n, 1));
   }
 }
@@ -97,7 +101,8 @@ struct Visit {
   std::uint32_t* visits;  // [worker]
   template <class Warp>
   void operator()(Warp& warp, Scratch&) const {
-    if (warp.lane() == 0) atomic_ref<std::uint32_t>(visits[warp.worker()]).fetch_add(warp.workers(), relaxed);
+    if (warp.lane() == 0)
+      atomic_ref<std::uint32_t>(visits[warp.worker()]).fetch_add(warp.workers(), relaxed);
   }
 };
 

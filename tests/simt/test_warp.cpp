@@ -89,7 +89,8 @@ void check(const Device& device, unsigned workers) {
         ASSERT_EQ(a.any, any);
         ASSERT_EQ(a.shfl, x[round % width]);
         ASSERT_EQ(a.shfl_double, static_cast<double>(x[round % width]) * 0.1);
-        ASSERT_EQ(a.shfl_pointer, static_cast<const void*>(answers.data() + x[round % width] % 100));
+        ASSERT_EQ(a.shfl_pointer,
+                  static_cast<const void*>(answers.data() + x[round % width] % 100));
         ASSERT_EQ(a.add, sum);
         ASSERT_EQ(a.min, *std::min_element(x.begin(), x.end()));
         ASSERT_EQ(a.max, *std::max_element(x.begin(), x.end()));
@@ -109,7 +110,8 @@ struct Diverged {
 
   static std::uint64_t spread(std::uint32_t lanes) {
     std::uint64_t bits = 0;
-    for (unsigned lane = 0; lane < 32; ++lane) bits |= std::uint64_t{lanes >> lane & 1} << (2 * lane);
+    for (unsigned lane = 0; lane < 32; ++lane)
+      bits |= std::uint64_t{lanes >> lane & 1} << (2 * lane);
     return bits;
   }
 
@@ -136,7 +138,8 @@ struct Diverged {
       mine[warp.lane()] = x;
       warp.sync(lanes);
       std::uint32_t seen = 0, expected = 0;
-      for (unsigned lane = 0; lane < Warp::width; ++lane) seen += (lanes >> lane & 1) != 0 ? mine[lane] : 0;
+      for (unsigned lane = 0; lane < Warp::width; ++lane)
+        seen += (lanes >> lane & 1) != 0 ? mine[lane] : 0;
       for (unsigned lane = 0; lane < Warp::width; ++lane) {
         if ((lanes >> lane & 1) != 0) expected += warp.shfl(lanes, x, lane);
       }
@@ -186,7 +189,8 @@ TEST(Warp, LockstepWide) {
 TEST(Math, OrderedKeysOrderLikeFloats) {
   const float inf = std::numeric_limits<float>::infinity();
   std::vector<float> ascending = {-inf, -3.4e38f, -1e20f, -1.5f, -1.0f, -1e-38f, -1e-44f};
-  for (const float x : {0.0f, 1e-44f, 1e-38f, 0x1p-126f, 1.0f, 1.5f, 1e20f, 3.4e38f, inf}) ascending.push_back(x);
+  for (const float x : {0.0f, 1e-44f, 1e-38f, 0x1p-126f, 1.0f, 1.5f, 1e20f, 3.4e38f, inf})
+    ascending.push_back(x);
   for (std::size_t i = 0; i < ascending.size(); ++i) {
     EXPECT_EQ(from_ordered_key(ordered_key(ascending[i])), ascending[i]);
     for (std::size_t j = 0; j < ascending.size(); ++j) {

@@ -9,7 +9,7 @@ set -euo pipefail
 cd "$1"
 
 rooms=()
-for room in simt geometry alloc kdtree scenes render bench engine app viewer tests scripts report shaders; do
+for room in simt geometry alloc host_alloc workloads kdtree scenes render registry bench app viewer tests scripts report shaders; do
   [[ ! -d $room ]] || rooms+=("$room")
 done
 # shellcheck disable=SC2016  # the program is awk's, and nothing in it is the shell's
@@ -17,18 +17,20 @@ find "${rooms[@]}" -type f \
   \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' -o -name '*.in' -o -name '*.sh' -o -name '*.py' \
      -o -name '*.glsl' \) -print | sort | xargs -r awk '
   BEGIN {
-    # Who may include whom. A room not named here may not be included at all, except by itself.
+    # The folders that each folder may include.
     may["simt"] = "simt"
     may["geometry"] = "simt geometry"
     may["alloc"] = "simt alloc"
-    may["kdtree"] = "simt geometry alloc kdtree"
+    may["host_alloc"] = "simt host_alloc"
+    may["workloads"] = "simt alloc workloads"
+    may["kdtree"] = "simt geometry alloc host_alloc kdtree"
     may["scenes"] = "simt geometry scenes"
     may["render"] = "simt geometry alloc kdtree render"
-    may["bench"] = "simt alloc bench"
-    may["engine"] = "simt geometry alloc kdtree bench engine"
-    may["app"] = "simt geometry alloc kdtree scenes render bench engine app"
-    may["viewer"] = "simt geometry alloc kdtree scenes render bench engine app viewer"
-    may["tests"] = "simt geometry alloc kdtree scenes render bench engine app viewer tests"
+    may["registry"] = "simt geometry alloc workloads kdtree registry"
+    may["bench"] = may["registry"] " host_alloc scenes render bench"
+    may["app"] = may["bench"] " app"
+    may["viewer"] = may["bench"] " viewer"
+    may["tests"] = may["bench"] " app viewer tests"
     libm = "std::(a?(sin|cos|tan)h?|atan2|pow|exp[2m]?1?|log(2|10|1p|b)?|cbrt|hypot|[tl]gamma|erfc?|lerp|shuffle|" \
            "[a-z_]*_distribution|default_random_engine)[fl]? *[(<{]|" \
            "[^a-zA-Z0-9_:.](a?(sin|cos|tan)h?|atan2|pow|exp2?|expm1|log2?|log10|log1p|cbrt|hypot)[fl] *[(]"

@@ -5,7 +5,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
-mkdir -p "$tree"/{simt,alloc,kdtree,scenes,render,engine,app,scripts}
+mkdir -p "$tree"/{simt,alloc,kdtree,scenes,render,registry,app,scripts}
 spdx='// SPDX-License-Identifier: MIT'
 
 file() { printf '%s\n' "${@:2}" > "$tree/$1"; }

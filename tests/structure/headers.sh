@@ -8,7 +8,7 @@ cd "$1"
 compiler=$2
 flags=(-std=c++20 -Wall -Wextra -Wno-unknown-pragmas -Werror -I . -x c++)
 cores=$(nproc)
-rooms=(simt geometry alloc kdtree scenes render engine bench app)
+rooms=(simt geometry alloc host_alloc workloads kdtree scenes render registry bench app)
 if pkg-config --exists imgui glfw3 epoxy 2> /dev/null; then  # what the viewer is built with
   rooms+=(viewer)
   read -ra imgui < <(pkg-config --cflags imgui)

@@ -25,7 +25,8 @@ class GlContext {
   }
   ~GlContext() {
     if (display_ == EGL_NO_DISPLAY) return;
-    call<PFNEGLMAKECURRENTPROC>("eglMakeCurrent")(display_, EGL_NO_SURFACE, EGL_NO_SURFACE, EGL_NO_CONTEXT);
+    call<PFNEGLMAKECURRENTPROC>("eglMakeCurrent")(display_, EGL_NO_SURFACE, EGL_NO_SURFACE,
+                                                  EGL_NO_CONTEXT);
     call<PFNEGLTERMINATEPROC>("eglTerminate")(display_);
   }
   GlContext(const GlContext&) = delete;
@@ -39,7 +40,8 @@ class GlContext {
   Function call(const char* name) const {
     if (void* found = dlsym(library_, name)) return reinterpret_cast<Function>(found);
     using Find = void (*(*)(const char*))();
-    return reinterpret_cast<Function>(reinterpret_cast<Find>(dlsym(library_, "eglGetProcAddress"))(name));
+    return reinterpret_cast<Function>(
+        reinterpret_cast<Find>(dlsym(library_, "eglGetProcAddress"))(name));
   }
 
   std::string open(int cuda_device) {
@@ -66,23 +68,31 @@ class GlContext {
 
   std::string open_on(EGLDisplay display) {
     EGLint major = 0, minor = 0;
-    if (!call<PFNEGLINITIALIZEPROC>("eglInitialize")(display, &major, &minor)) return "eglInitialize fails";
+    if (!call<PFNEGLINITIALIZEPROC>("eglInitialize")(display, &major, &minor))
+      return "eglInitialize fails";
     display_ = display;
     if (!call<PFNEGLBINDAPIPROC>("eglBindAPI")(EGL_OPENGL_API)) return "EGL has no OpenGL";
-    const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT, EGL_NONE};
+    const EGLint wanted[] = {EGL_SURFACE_TYPE, EGL_PBUFFER_BIT, EGL_RENDERABLE_TYPE, EGL_OPENGL_BIT,
+                             EGL_NONE};
     EGLConfig config{};
     EGLint count = 0;
-    if (!call<PFNEGLCHOOSECONFIGPROC>("eglChooseConfig")(display, wanted, &config, 1, &count) || count == 0) {
+    if (!call<PFNEGLCHOOSECONFIGPROC>("eglChooseConfig")(display, wanted, &config, 1, &count) ||
+        count == 0) {
       return "EGL has no fitting configuration";
     }
-    const EGLint version[] = {
-        EGL_CONTEXT_MAJOR_VERSION,           3,       EGL_CONTEXT_MINOR_VERSION, 3, EGL_CONTEXT_OPENGL_PROFILE_MASK,
-        EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT, EGL_NONE};
+    const EGLint version[] = {EGL_CONTEXT_MAJOR_VERSION,
+                              3,
+                              EGL_CONTEXT_MINOR_VERSION,
+                              3,
+                              EGL_CONTEXT_OPENGL_PROFILE_MASK,
+                              EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT,
+                              EGL_NONE};
     const EGLContext context =
         call<PFNEGLCREATECONTEXTPROC>("eglCreateContext")(display, config, EGL_NO_CONTEXT, version);
     if (context == EGL_NO_CONTEXT) return "EGL makes no context of OpenGL 3.3";
     const EGLint size[] = {EGL_WIDTH, 16, EGL_HEIGHT, 16, EGL_NONE};
-    const EGLSurface surface = call<PFNEGLCREATEPBUFFERSURFACEPROC>("eglCreatePbufferSurface")(display, config, size);
+    const EGLSurface surface =
+        call<PFNEGLCREATEPBUFFERSURFACEPROC>("eglCreatePbufferSurface")(display, config, size);
     if (!call<PFNEGLMAKECURRENTPROC>("eglMakeCurrent")(display, surface, surface, context)) {
       return "EGL's context cannot be made current";
     }

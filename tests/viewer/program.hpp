@@ -31,7 +31,9 @@ class Program : public testing::Test {
 
   static std::string wrapper() { return HEAPWOOD_SOURCE_DIR "/tests/viewer/xvfb.sh"; }
   // Runs a command on a separate display.
-  Outcome on_display(std::vector<std::string> command) const { return Running(wrapper(), command).wait(); }
+  Outcome on_display(std::vector<std::string> command) const {
+    return Running(wrapper(), command).wait();
+  }
   // Runs the viewer; `steps` is its script, if any.
   Outcome view(std::vector<std::string> arguments, const std::string& steps = "") const {
     std::vector<std::string> command{view_, "--device", "cpu"};
@@ -42,7 +44,9 @@ class Program : public testing::Test {
     command.insert(command.end(), arguments.begin(), arguments.end());
     return on_display(command);
   }
-  Outcome heapwood(const std::vector<std::string>& arguments) const { return Running(heapwood_, arguments).wait(); }
+  Outcome heapwood(const std::vector<std::string>& arguments) const {
+    return Running(heapwood_, arguments).wait();
+  }
   nlohmann::json json(const std::string& name) const {
     std::ifstream file(path(name));
     return nlohmann::json::parse(file);

@@ -30,8 +30,8 @@ simt::DeviceInfo cpu() { return simt::find_device("cpu", 2); }
 std::shared_ptr<const BuiltScene> built(const std::string& source) {
   bench::PreparedScene prepared(source, cpu(), {}, {});
   prepared.build_growing(*registry::find("cfmmalloc"));
-  return make_built_scene(source, prepared.name(), prepared.mesh(), prepared.workspace().download(), cpu(),
-                          "cfmmalloc");
+  return make_built_scene(source, prepared.name(), prepared.mesh(), prepared.workspace().download(),
+                          cpu(), "cfmmalloc");
 }
 
 float distance(const render::Camera& c) { return length(c.target - c.eye); }
@@ -74,10 +74,13 @@ TEST(CameraControl, LinesLieWhereTheRaysGo) {
   const render::Camera camera{{3, 2, 5}, {0.5f, 1, -2}, 55, 1};
   const render::CameraFrame frame = render::make_frame(camera, 640, 480);
   const gl::Matrix m = projection(camera, 640, 480, 20);
-  for (const auto& [x, y] : {std::pair{320.0f, 240.0f}, std::pair{10.5f, 20.5f}, std::pair{600.0f, 470.0f}}) {
+  for (const auto& [x, y] :
+       {std::pair{320.0f, 240.0f}, std::pair{10.5f, 20.5f}, std::pair{600.0f, 470.0f}}) {
     const kdtree::Ray ray = frame.ray(x, y, 1e30f);
     const Vec3 p = ray.origin + ray.direction * 7.0f;
-    const auto row = [&](int r) { return m.m[r] * p.x + m.m[4 + r] * p.y + m.m[8 + r] * p.z + m.m[12 + r]; };
+    const auto row = [&](int r) {
+      return m.m[r] * p.x + m.m[4 + r] * p.y + m.m[8 + r] * p.z + m.m[12 + r];
+    };
     EXPECT_NEAR((row(0) / row(3) + 1) * 320, x, 0.01);
     EXPECT_NEAR((1 - row(1) / row(3)) * 240, y, 0.01);
     EXPECT_LT(std::fabs(row(2) / row(3)), 1);
@@ -106,21 +109,23 @@ TEST(TreeView, BoxesAreTheNodesOfADepth) {
 TEST(RayProbe, FollowsTheTraversal) {
   const auto scene = built("atrium:2k");
   std::vector<kdtree::PlaneRecord> records(scene->tree.refs.size());
-  const kdtree::FillRecords<kdtree::PlaneRecord> fill{scene->mesh.vertices.data(),
-                                                      scene->mesh.triangles.data(),
-                                                      static_cast<std::uint32_t>(scene->mesh.triangles.size()),
-                                                      scene->tree.refs.data(),
-                                                      records.data(),
-                                                      kdtree::reach_of(scene->tree.bounds)};
+  const kdtree::FillRecords<kdtree::PlaneRecord> fill{
+      scene->mesh.vertices.data(),
+      scene->mesh.triangles.data(),
+      static_cast<std::uint32_t>(scene->mesh.triangles.size()),
+      scene->tree.refs.data(),
+      records.data(),
+      kdtree::reach_of(scene->tree.bounds)};
   for (std::size_t i = 0; i < records.size(); ++i) fill(i);
   const float slack = kdtree::FastIntersection::diagonal_slack * scene->diagonal();
-  const kdtree::TreeView<kdtree::FastIntersection> view{scene->tree.nodes.data(), records.data(),
-                                                        scene->tree.refs.data(), scene->tree.bounds, slack};
+  const kdtree::TreeView<kdtree::FastIntersection> view{
+      scene->tree.nodes.data(), records.data(), scene->tree.refs.data(), scene->tree.bounds, slack};
   const render::CameraFrame frame = render::make_frame(scene->home, 40, 30);
   unsigned hits = 0;
   for (unsigned y = 0; y < 30; ++y) {
     for (unsigned x = 0; x < 40; ++x) {
-      const kdtree::Ray ray = frame.ray(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f, 1e30f);
+      const kdtree::Ray ray =
+          frame.ray(static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f, 1e30f);
       kdtree::Counters count;
       const kdtree::Hit hit = kdtree::closest_hit(view, ray, count);
       const RayPath path = follow(*scene, ray);
@@ -138,24 +143,28 @@ Recording record(const std::string& source, const std::string& allocator) {
   const registry::RegisteredAllocator& entry = *registry::find(allocator);
   bench::PreparedScene prepared(source, cpu(), {}, {.frees = false});
   prepared.build_growing(entry);
-  return make_recording(source, entry, "cpu", prepared.pool_bytes(), prepared.build_recorded(entry, 1u << 20));
+  return make_recording(source, entry, "cpu", prepared.pool_bytes(),
+                        prepared.build_recorded(entry, 1u << 20));
 }
 
 TEST(HeapMap, CellsAreTheBytesThatBlocksCover) {
   const Recording recording = record("pipes:1k", "cmalloc");
   ASSERT_GT(recording.events, 1000u);
-  for (const std::uint32_t time : {0u, recording.events / 3, recording.events / 2, recording.events}) {
+  for (const std::uint32_t time :
+       {0u, recording.events / 3, recording.events / 2, recording.events}) {
     const HeapMap map(recording, time, 50, 20, false);
     ASSERT_GE(map.cell_bytes * map.cells.size(), map.bytes);
     std::vector<std::uint32_t> owner(map.bytes, 0);  // byte by byte
-    for (const alloc::Block& block : recording.blocks()) {
+    for (const workloads::Block& block : recording.blocks()) {
       if (!(block.born < time && time <= block.released)) continue;
-      for (std::uint64_t b = block.offset; b < block.offset + block.bytes; ++b) owner[b] = block.born + 1;
+      for (std::uint64_t b = block.offset; b < block.offset + block.bytes; ++b)
+        owner[b] = block.born + 1;
     }
     for (std::size_t c = 0; c < map.cells.size(); ++c) {
       std::uint64_t used = 0;
       std::uint32_t youngest = 0;
-      for (std::uint64_t b = c * map.cell_bytes; b < std::min((c + 1) * map.cell_bytes, map.bytes); ++b) {
+      for (std::uint64_t b = c * map.cell_bytes; b < std::min((c + 1) * map.cell_bytes, map.bytes);
+           ++b) {
         used += owner[b] != 0;
         if (owner[b]) youngest = std::max(youngest, owner[b] - 1);
       }
@@ -169,16 +178,17 @@ TEST(HeapMap, FirstBlockIsTheLowestInUse) {
   const Recording recording = record("pipes:1k", "cfmmalloc");
   const std::uint32_t time = recording.events / 2;
   std::vector<std::uint32_t> owner(recording.reach + alloc::granule, 0);  // per byte: birth + 1
-  for (const alloc::Block& block : recording.blocks()) {
+  for (const workloads::Block& block : recording.blocks()) {
     if (!block.occupies(time)) continue;
-    std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(block.offset), alloc::padded(block.bytes), block.born + 1);
+    std::fill_n(owner.begin() + static_cast<std::ptrdiff_t>(block.offset),
+                alloc::padded(block.bytes), block.born + 1);
   }
   unsigned found = 0;
   for (std::uint64_t begin = 0; begin + 1000 <= recording.reach; begin += 1000) {
-    const auto first =
-        std::find_if(owner.begin() + static_cast<std::ptrdiff_t>(begin),
-                     owner.begin() + static_cast<std::ptrdiff_t>(begin) + 1000, [](auto b) { return b; });
-    const alloc::Block* block = first_block(recording, time, begin, begin + 1000);
+    const auto first = std::find_if(owner.begin() + static_cast<std::ptrdiff_t>(begin),
+                                    owner.begin() + static_cast<std::ptrdiff_t>(begin) + 1000,
+                                    [](auto b) { return b; });
+    const workloads::Block* block = first_block(recording, time, begin, begin + 1000);
     const bool there = first != owner.begin() + static_cast<std::ptrdiff_t>(begin) + 1000;
     ASSERT_EQ(block != nullptr, there) << begin;
     if (block) {
@@ -191,7 +201,8 @@ TEST(HeapMap, FirstBlockIsTheLowestInUse) {
 
 TEST(HeapMap, ColoursSayWhatIsThere) {
   const Recording recording = record("pipes:1k", "atomic");
-  const HeapMap before(recording, 0, 40, 20, true), after(recording, recording.events, 40, 20, true);
+  const HeapMap before(recording, 0, 40, 20, true),
+      after(recording, recording.events, 40, 20, true);
   for (const gl::Rgba8 c : before.colours(recording, HeapColours::state))
     EXPECT_TRUE(c == colour::untouched || c == colour::outside);
   // All blocks are freed, and no memory can be reused.
@@ -200,8 +211,9 @@ TEST(HeapMap, ColoursSayWhatIsThere) {
     EXPECT_EQ(cell.used_bytes, 0u);
     lost += cell.abandoned_bytes;
   }
-  EXPECT_EQ(lost, static_cast<std::uint64_t>(std::llround(recording.requests.mean_bytes *
-                                                          static_cast<double>(recording.requests.allocations))));
+  EXPECT_EQ(lost, static_cast<std::uint64_t>(
+                      std::llround(recording.requests.mean_bytes *
+                                   static_cast<double>(recording.requests.allocations))));
 }
 
 TEST(Recording, CurvesEndWhereTheBuildEnds) {
@@ -212,7 +224,8 @@ TEST(Recording, CurvesEndWhereTheBuildEnds) {
   EXPECT_EQ(end.pool.gap_bytes, recording.pool_bytes);
   EXPECT_EQ(end.used_bytes, 0u);
   EXPECT_FALSE(end.internal);
-  EXPECT_EQ(recording.high_water_bytes, recording.requests.high_water_bytes);  // Counted's, with two threads
+  EXPECT_EQ(recording.high_water_bytes,
+            recording.requests.high_water_bytes);  // Counted's, with two threads
   EXPECT_EQ(end.high_water_bytes, recording.high_water_bytes);
   EXPECT_EQ(&recording.at(0), &recording.points.front());
   EXPECT_EQ(&recording.at(recording.events), &end);
@@ -232,7 +245,7 @@ TEST(Recording, CurvesAreWhatTheBlocksSay) {
       std::uint64_t used = 0, mark = 0;
       double waste = 0;
       unsigned blocks = 0;
-      for (const alloc::Block& block : recording.blocks()) {
+      for (const workloads::Block& block : recording.blocks()) {
         if (block.born >= point.time) break;
         mark = std::max(mark, block.offset + alloc::padded(block.bytes));
         if (!block.in_use(point.time)) continue;
@@ -261,10 +274,12 @@ TEST(Recording, CurvesAreWhatTheBlocksSay) {
 TEST(Recording, InternalFragmentationTellsAllocatorsApart) {
   const auto largest = [](const Recording& recording) {
     double maximum = 0;
-    for (const Recording::Point& point : recording.points) maximum = std::max(maximum, point.internal.value_or(0));
+    for (const Recording::Point& point : recording.points)
+      maximum = std::max(maximum, point.internal.value_or(0));
     return maximum;
   };
-  const double atomic = largest(record("pipes:2k", "atomic")), scatter = largest(record("pipes:2k", "scatter"));
+  const double atomic = largest(record("pipes:2k", "atomic")),
+               scatter = largest(record("pipes:2k", "scatter"));
   EXPECT_GT(scatter, atomic);
   EXPECT_LT(atomic, 0.5);
 }
@@ -300,8 +315,8 @@ TEST(HeapView, FollowsABuildAtItsPace) {
   lines->hold_from(0);
   kdtree::RecordedRun run;
   std::jthread build([&] { run = prepared.build_recorded(entry, 1u << 20, lines.get()); });
-  const std::shared_ptr<void> released(nullptr,
-                                       [&](void*) { lines->hold_from(~std::uint64_t{0}); });  // also after a failure
+  const std::shared_ptr<void> released(
+      nullptr, [&](void*) { lines->hold_from(~std::uint64_t{0}); });  // also after a failure
   HeapView view;
   view.pace = 1000;
   view.watch({lines, "statue:2k", "cpu", &entry, prepared.pool_bytes(), 0});

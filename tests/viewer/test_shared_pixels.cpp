@@ -104,8 +104,8 @@ class OnDevice : public testing::Test {
     unsigned largest = 0;
     std::size_t differ = 0;
     for (std::size_t i = 0; i < a.size(); ++i) {
-      const unsigned difference = static_cast<unsigned>(
-          std::max({std::abs(a[i].r - b[i].r), std::abs(a[i].g - b[i].g), std::abs(a[i].b - b[i].b)}));
+      const unsigned difference = static_cast<unsigned>(std::max(
+          {std::abs(a[i].r - b[i].r), std::abs(a[i].g - b[i].g), std::abs(a[i].b - b[i].b)}));
       largest = std::max(largest, difference);
       differ += difference > 0;
     }
@@ -168,9 +168,10 @@ class SharedPicture : public OnDevice {
 
 TEST_F(SharedPicture, IsThePictureOfRender) {
   Picture picture(interop_);
-  for (const auto& [mode, width, height, spp] :
-       {std::tuple{render::Mode::shaded, 200u, 151u, 5u}, std::tuple{render::Mode::normals, 320u, 200u, 2u},
-        std::tuple{render::Mode::heatmap, 97u, 61u, 1u}, std::tuple{render::Mode::depth, 97u, 61u, 3u}}) {
+  for (const auto& [mode, width, height, spp] : {std::tuple{render::Mode::shaded, 200u, 151u, 5u},
+                                                 std::tuple{render::Mode::normals, 320u, 200u, 2u},
+                                                 std::tuple{render::Mode::heatmap, 97u, 61u, 1u},
+                                                 std::tuple{render::Mode::depth, 97u, 61u, 3u}}) {
     const View one = view(width, height, mode, spp);
     const std::vector<gl::Rgba8> pixels = shown(picture, one);
     EXPECT_TRUE(picture.status().shared) << picture.status().copied_because;
@@ -219,7 +220,9 @@ TEST_F(SharedPicture, IsTheCopiedOneWhereWaitingFails) {
     using HostBuffer::HostBuffer;
     void wait() override { throw Error(Exit::failed, "waiting fails on purpose"); }
   };
-  interop_.share = [](const simt::DeviceId&, unsigned buffer) { return std::make_unique<Impatient>(buffer, -1); };
+  interop_.share = [](const simt::DeviceId&, unsigned buffer) {
+    return std::make_unique<Impatient>(buffer, -1);
+  };
   Picture picture(interop_);
   const View one = view(200, 151, render::Mode::shaded, 3);
   expect_same(shown(picture, one), rendered(one));
@@ -229,7 +232,8 @@ TEST_F(SharedPicture, IsTheCopiedOneWhereWaitingFails) {
 
 // Films are developed on their device, also without OpenGL.
 TEST_F(OnDevice, DevelopsAsTheHostDoes) {
-  for (const render::Mode mode : {render::Mode::shaded, render::Mode::normals, render::Mode::heatmap}) {
+  for (const render::Mode mode :
+       {render::Mode::shaded, render::Mode::normals, render::Mode::heatmap}) {
     const View one = view(160, 100, mode, 3);
     render::Progressive picture(*scene_->traced, job_of(one));
     picture.add(3, 60);

@@ -25,53 +25,60 @@ class Window : public Program {
     const std::size_t at = outcome.err.find("heapwood-view: error: ");
     ASSERT_NE(at, std::string::npos) << outcome.err;
     EXPECT_EQ(outcome.err.find('\n', at), outcome.err.size() - 1) << outcome.err;
-    for (const std::string& word : words) EXPECT_NE(outcome.err.find(word, at), std::string::npos) << outcome.err;
+    for (const std::string& word : words)
+      EXPECT_NE(outcome.err.find(word, at), std::string::npos) << outcome.err;
   }
   // The viewer's reports "ready" and "after", with xdotool's input in between.
   Outcome while_it_waits(const std::string& xdotool) const {
-    std::ofstream(path("script")) << "wait built\nreport " << path("ready") << "\nwait file " << path("pressed")
-                                  << "\nwait 0.5\nreport " << path("after") << "\nquit\n";
+    std::ofstream(path("script")) << "wait built\nreport " << path("ready") << "\nwait file "
+                                  << path("pressed") << "\nwait 0.5\nreport " << path("after")
+                                  << "\nquit\n";
     return on_display({"bash", "-c",
-                       "'" + view_ + "' --settings none --device cpu atrium:1k --script '" + path("script") +
-                           "' & until [ -s '" + path("ready") + "' ] || ! kill -0 $!; do sleep 0.1; done; xdotool " +
-                           xdotool + "; touch '" + path("pressed") + "'; wait $!"});
+                       "'" + view_ + "' --settings none --device cpu atrium:1k --script '" +
+                           path("script") + "' & until [ -s '" + path("ready") +
+                           "' ] || ! kill -0 $!; do sleep 0.1; done; xdotool " + xdotool +
+                           "; touch '" + path("pressed") + "'; wait $!"});
   }
 };
 
 bool has_message(const Json& report, const std::string& word) {
   return std::any_of(report["messages"].begin(), report["messages"].end(),
-                     [&](const Json& message) { return message.get<std::string>().find(word) != std::string::npos; });
+                     [&](const Json& message) {
+                       return message.get<std::string>().find(word) != std::string::npos;
+                     });
 }
 
 TEST_F(Window, AScreenshotIsThePictureOfRender) {
-  expect_fine(view({"statue:2k", "--screenshot", path("view.png"), "--size", "160x120", "--frames", "4"}));
-  expect_fine(heapwood(
-      {"render", "statue:2k", "-o", path("render.png"), "--size", "160x120", "--spp", "4", "--device", "cpu"}));
+  expect_fine(
+      view({"statue:2k", "--screenshot", path("view.png"), "--size", "160x120", "--frames", "4"}));
+  expect_fine(heapwood({"render", "statue:2k", "-o", path("render.png"), "--size", "160x120",
+                        "--spp", "4", "--device", "cpu"}));
   EXPECT_EQ(picture("view.png"), picture("render.png"));
 }
 
 TEST_F(Window, TheCameraIsThatOfRender) {
   const std::string camera = "9,6,11,0,1,0,50";
-  expect_fine(view({"pipes:2k", "--screenshot", path("view.png"), "--size", "160x120", "--frames", "4", "--mode", "ao",
-                    "--camera", camera}));
-  expect_fine(heapwood({"render", "pipes:2k", "-o", path("render.png"), "--size", "160x120", "--spp", "4", "--mode",
-                        "ao", "--camera", camera, "--device", "cpu"}));
+  expect_fine(view({"pipes:2k", "--screenshot", path("view.png"), "--size", "160x120", "--frames",
+                    "4", "--mode", "ao", "--camera", camera}));
+  expect_fine(heapwood({"render", "pipes:2k", "-o", path("render.png"), "--size", "160x120",
+                        "--spp", "4", "--mode", "ao", "--camera", camera, "--device", "cpu"}));
   EXPECT_EQ(picture("view.png"), picture("render.png"));
 }
 
 TEST_F(Window, UpIsThatOfRender) {
-  expect_fine(view({"statue:2k", "--screenshot", path("view.png"), "--size", "160x90", "--frames", "4", "--mode",
-                    "normals", "--up", "x"}));
-  expect_fine(heapwood({"render", "statue:2k", "-o", path("render.png"), "--size", "160x90", "--spp", "4", "--mode",
-                        "normals", "--up", "x", "--device", "cpu"}));
+  expect_fine(view({"statue:2k", "--screenshot", path("view.png"), "--size", "160x90", "--frames",
+                    "4", "--mode", "normals", "--up", "x"}));
+  expect_fine(heapwood({"render", "statue:2k", "-o", path("render.png"), "--size", "160x90",
+                        "--spp", "4", "--mode", "normals", "--up", "x", "--device", "cpu"}));
   EXPECT_EQ(picture("view.png"), picture("render.png"));
 }
 
 TEST_F(Window, TheWindowShowsThePictureOfRender) {
   // Without panel and numbers the picture fills the window, except for the name in the corner.
-  expect_fine(view({"atrium:3k"}, "wait built\nkey F2\nkey F4\nwindow " + path("window.png") + " 320x240 4\n"));
-  expect_fine(heapwood(
-      {"render", "atrium:3k", "-o", path("render.png"), "--size", "320x240", "--spp", "4", "--device", "cpu"}));
+  expect_fine(view({"atrium:3k"},
+                   "wait built\nkey F2\nkey F4\nwindow " + path("window.png") + " 320x240 4\n"));
+  expect_fine(heapwood({"render", "atrium:3k", "-o", path("render.png"), "--size", "320x240",
+                        "--spp", "4", "--device", "cpu"}));
   render::Image shown = picture("window.png"), rendered = picture("render.png");
   ASSERT_EQ(shown.width, rendered.width);
   ASSERT_EQ(shown.height, rendered.height);
@@ -86,8 +93,8 @@ TEST_F(Window, TheWindowShowsThePictureOfRender) {
 TEST_F(Window, ALargePictureIsThatOfRenderToo) {
   expect_fine(view({"atrium:3k", "--mode", "normals"},
                    "wait built\nkey F2\nkey F4\nwindow " + path("window.png") + " 900x700 3\n"));
-  expect_fine(heapwood({"render", "atrium:3k", "-o", path("render.png"), "--mode", "normals", "--size", "900x700",
-                        "--spp", "3", "--device", "cpu"}));
+  expect_fine(heapwood({"render", "atrium:3k", "-o", path("render.png"), "--mode", "normals",
+                        "--size", "900x700", "--spp", "3", "--device", "cpu"}));
   render::Image shown = picture("window.png"), rendered = picture("render.png");
   for (unsigned y = 0; y < 60; ++y) {
     for (unsigned x = 0; x < shown.width; ++x) shown.at(x, y) = rendered.at(x, y);
@@ -97,7 +104,8 @@ TEST_F(Window, ALargePictureIsThatOfRenderToo) {
 
 // Events of the window system instead of a script.
 TEST_F(Window, RealKeysArrive) {
-  if (std::system("command -v xdotool > /dev/null") != 0) GTEST_SKIP() << "xdotool is not installed";
+  if (std::system("command -v xdotool > /dev/null") != 0)
+    GTEST_SKIP() << "xdotool is not installed";
   expect_fine(while_it_waits("mousemove 300 300 key F1 key F2 key 6"));
   EXPECT_FALSE(json("ready")["help"].get<bool>());
   EXPECT_TRUE(json("ready")["panel"].get<bool>());
@@ -107,31 +115,35 @@ TEST_F(Window, RealKeysArrive) {
 }
 
 TEST_F(Window, ARealMouseTurnsTheCamera) {
-  if (std::system("command -v xdotool > /dev/null") != 0) GTEST_SKIP() << "xdotool is not installed";
-  expect_fine(
-      while_it_waits("mousemove 250 300 sleep 0.3 mousedown 1 sleep 0.3 mousemove 300 320 sleep 0.3 "
-                     "mousemove 330 330 sleep 0.3 mouseup 1"));
+  if (std::system("command -v xdotool > /dev/null") != 0)
+    GTEST_SKIP() << "xdotool is not installed";
+  expect_fine(while_it_waits(
+      "mousemove 250 300 sleep 0.3 mousedown 1 sleep 0.3 mousemove 300 320 sleep 0.3 "
+      "mousemove 330 330 sleep 0.3 mouseup 1"));
   EXPECT_NE(json("ready")["camera"], json("after")["camera"]);
 }
 
 TEST_F(Window, ARealKeyThatIsHeldFlies) {
-  if (std::system("command -v xdotool > /dev/null") != 0) GTEST_SKIP() << "xdotool is not installed";
+  if (std::system("command -v xdotool > /dev/null") != 0)
+    GTEST_SKIP() << "xdotool is not installed";
   expect_fine(while_it_waits("mousemove 300 300 key o keydown w sleep 0.5 keyup w"));
   EXPECT_NE(json("ready")["camera"], json("after")["camera"]);
 }
 
 TEST_F(Window, TheTableShowsWhatWasMeasured) {
-  expect_fine(view({"pipes:2k", "--runs", "3", "--size", "1280x1000", "--mode", "normals"},
-                   "wait built\nclick Compare all\nwait compared\nwait 0.3\nclick Copy CSV\nreport " + path("report") +
-                       "\nclick Copy markdown\nreport " + path("markdown") + "\nwindow " + path("window.png") +
-                       " 1000x900 1\n"));
+  expect_fine(
+      view({"pipes:2k", "--runs", "3", "--size", "1280x1000", "--mode", "normals"},
+           "wait built\nclick Compare all\nwait compared\nwait 0.3\nclick Copy CSV\nreport " +
+               path("report") + "\nclick Copy markdown\nreport " + path("markdown") + "\nwindow " +
+               path("window.png") + " 1000x900 1\n"));
   const Json report = json("report");
   ASSERT_GE(report["table"].size(), 6u);
   double fastest = 1e300;
   std::string best, marked;
   for (std::size_t i = 0; i < report["table"].size(); ++i) {
     const Json& row = report["table"][i];
-    const bench::Result result = bench::result_from_json(bench::Json::parse(report["bench"]["results"][i].dump()));
+    const bench::Result result =
+        bench::result_from_json(bench::Json::parse(report["bench"]["results"][i].dump()));
     EXPECT_EQ(row[0], result.label + (result.lower_bound ? " *" : ""));
     if (bench::cannot_build(*registry::find(result.allocator))) {
       EXPECT_EQ(row[1], "skipped");
@@ -152,13 +164,16 @@ TEST_F(Window, TheTableShowsWhatWasMeasured) {
   EXPECT_EQ(marked, best);  // exactly the right row
   std::vector<bench::Result> results;
   for (std::size_t i = 0; i < report["table"].size(); ++i) {
-    results.push_back(bench::result_from_json(bench::Json::parse(report["bench"]["results"][i].dump())));
+    results.push_back(
+        bench::result_from_json(bench::Json::parse(report["bench"]["results"][i].dump())));
   }
   EXPECT_EQ(report["clipboard"], bench::to_csv(bench::flat_table(results)));
   EXPECT_EQ(json("markdown")["clipboard"], bench::to_markdown(bench::slowdown_table(results)));
   // The same tree as on the command line.
-  expect_fine(heapwood({"build", "pipes:2k", "--runs", "1", "--device", "cpu", "--json", path("build")}));
-  EXPECT_EQ(report["bench"]["results"][0]["tree"]["hash"], json("build")["results"][0]["tree"]["hash"]);
+  expect_fine(
+      heapwood({"build", "pipes:2k", "--runs", "1", "--device", "cpu", "--json", path("build")}));
+  EXPECT_EQ(report["bench"]["results"][0]["tree"]["hash"],
+            json("build")["results"][0]["tree"]["hash"]);
   // The best row is drawn in its colour.
   const render::Image window = picture("window.png");
   const auto green = std::count_if(window.pixels.begin(), window.pixels.end(), [](render::Rgb8 c) {
@@ -173,8 +188,8 @@ TEST_F(Window, TheHeapMapShowsTheWalk) {
   for (int i = 0; i < 12; ++i) forward += "key . shift\n";  // a thousand events each
   expect_fine(view({"statue:1k", "--allocator", "atomic", "--mode", "normals"},
                    "wait built\nkey H\nwait recorded\nkey Space\nwait 0.2\n" + forward +
-                       "click whole pool\nmove 5 5\nwait 0.3\nwindow " + path("window.png") + " 1280x720 1\nreport " +
-                       path("report") + "\n"));
+                       "click whole pool\nmove 5 5\nwait 0.3\nwindow " + path("window.png") +
+                       " 1280x720 1\nreport " + path("report") + "\n"));
   const Json report = json("report");
   ASSERT_EQ(report["heap"].size(), 1u);
   const Json& heap = report["heap"][0];
@@ -191,7 +206,8 @@ TEST_F(Window, TheHeapMapShowsTheWalk) {
   const std::uint64_t cell = heap["cell_bytes"], pool = heap["pool_bytes"];
   const unsigned columns = heap["columns"], rows = heap["rows"];
   const render::Image window = picture("window.png");
-  const float x = heap["area"][0], y = heap["area"][1], width = heap["area"][2], height = heap["area"][3];
+  const float x = heap["area"][0], y = heap["area"][1], width = heap["area"][2],
+              height = heap["area"][3];
   unsigned lost = 0, untouched = 0;
   for (unsigned i = 0; i < columns * rows; ++i) {
     const std::uint64_t first = i * cell, last = first + cell;
@@ -204,10 +220,10 @@ TEST_F(Window, TheHeapMapShowsTheWalk) {
       EXPECT_EQ(colour, 0x181b1fu) << i;
       ++untouched;
     }
-    const auto px =
-        static_cast<unsigned>(x + (static_cast<float>(i % columns) + 0.5f) * width / static_cast<float>(columns));
-    const auto py =
-        static_cast<unsigned>(y + (static_cast<float>(i / columns) + 0.5f) * height / static_cast<float>(rows));
+    const auto px = static_cast<unsigned>(x + (static_cast<float>(i % columns) + 0.5f) * width /
+                                                  static_cast<float>(columns));
+    const auto py = static_cast<unsigned>(y + (static_cast<float>(i / columns) + 0.5f) * height /
+                                                  static_cast<float>(rows));
     const render::Rgb8 c = window.at(px, py);
     EXPECT_EQ(static_cast<unsigned>(c.r) << 16 | c.g << 8 | c.b, colour) << px << "," << py;
   }
@@ -216,20 +232,23 @@ TEST_F(Window, TheHeapMapShowsTheWalk) {
 }
 
 TEST_F(Window, TwoMapsOfOneBuild) {
-  expect_fine(view({"atrium:1k", "--allocator", "cfmmalloc", "--beside", "awmalloc-safe"},
-                   "wait built\nclick Heap map\nwait recorded\nwait 0.5\nreport " + path("report") + "\n"));
+  expect_fine(
+      view({"atrium:1k", "--allocator", "cfmmalloc", "--beside", "awmalloc-safe"},
+           "wait built\nclick Heap map\nwait recorded\nwait 0.5\nreport " + path("report") + "\n"));
   const Json report = json("report");
   ASSERT_EQ(report["heap"].size(), 2u);
   EXPECT_EQ(report["heap"][0]["allocator"], "cfmmalloc");
   EXPECT_EQ(report["heap"][1]["allocator"], "awmalloc-safe");
-  EXPECT_EQ(report["heap"][0]["requests"], report["heap"][1]["requests"]);  // the same tree requests the same arrays
+  EXPECT_EQ(report["heap"][0]["requests"],
+            report["heap"][1]["requests"]);  // the same tree requests the same arrays
   EXPECT_EQ(report["heap"][0]["pool_bytes"], report["heap"][1]["pool_bytes"]);
 }
 
 // test_parts.cpp compares its counters with the ray tracer's.
 TEST_F(Window, TheProbeFollowsTheMouse) {
-  expect_fine(view({"atrium:2k", "--mode", "heatmap", "--spp", "1"},
-                   "wait built\nkey F2\nkey P\nmove 200 150\nwait 0.3\nreport " + path("report") + "\n"));
+  expect_fine(
+      view({"atrium:2k", "--mode", "heatmap", "--spp", "1"},
+           "wait built\nkey F2\nkey P\nmove 200 150\nwait 0.3\nreport " + path("report") + "\n"));
   const Json ray = json("report")["ray"];
   EXPECT_TRUE(ray["hit"].get<bool>());
   EXPECT_GT(ray["steps"].get<int>(), 3);
@@ -237,15 +256,17 @@ TEST_F(Window, TheProbeFollowsTheMouse) {
 }
 
 TEST_F(Window, AMissingSceneIsAMessageAndTheOldOneStays) {
-  expect_fine(view({"atrium:1k"}, "wait built\ndrop /nowhere/lost.obj\nwait built 2\nreport " + path("report") + "\n"));
+  expect_fine(view({"atrium:1k"}, "wait built\ndrop /nowhere/lost.obj\nwait built 2\nreport " +
+                                      path("report") + "\n"));
   EXPECT_TRUE(has_message(json("report"), "/nowhere/lost.obj")) << json("report")["messages"];
   EXPECT_EQ(json("report")["scene"], "atrium:1k");
 }
 
 TEST_F(Window, ADroppedFileOpens) {
   std::ofstream(path("fan.obj")) << obj_text(300);
-  expect_fine(view({"atrium:1k"}, "wait built\ndrop " + path("fan.obj") + "\nwait built 2\nwait samples 1\nreport " +
-                                      path("report") + "\n"));
+  expect_fine(view({"atrium:1k"}, "wait built\ndrop " + path("fan.obj") +
+                                      "\nwait built 2\nwait samples 1\nreport " + path("report") +
+                                      "\n"));
   EXPECT_EQ(json("report")["scene"], path("fan.obj"));
   EXPECT_GE(json("report")["samples"], 1);
 }
@@ -257,24 +278,26 @@ TEST_F(Window, AnExhaustedPoolIsAMessage) {
 }
 
 TEST_F(Window, EscapeCancelsAndTheNextBuildWorks) {
-  expect_fine(view({"atrium:200k", "--runs", "200"}, "wait 0.5\nkey Escape\nwait idle\nreport " + path("report") +
-                                                         "\nkey B\nwait 0.5\nkey Escape\nwait idle\nreport " +
-                                                         path("again") + "\n"));
+  expect_fine(view({"atrium:200k", "--runs", "200"},
+                   "wait 0.5\nkey Escape\nwait idle\nreport " + path("report") +
+                       "\nkey B\nwait 0.5\nkey Escape\nwait idle\nreport " + path("again") + "\n"));
   EXPECT_TRUE(has_message(json("report"), "Cancelled")) << json("report")["messages"];
   EXPECT_TRUE(has_message(json("again"), "Cancelled")) << json("again")["messages"];
 }
 
 TEST_F(Window, ResizedMinimisedAndBack) {
   expect_fine(view({"atrium:1k", "--size", "640x400"},
-                   "wait built\nresize 500 300\nwait samples 1\nminimise\nwait 0.3\nrestore\nresize 700 500\nwait "
+                   "wait built\nresize 500 300\nwait samples 1\nminimise\nwait "
+                   "0.3\nrestore\nresize 700 500\nwait "
                    "samples 1\nreport " +
                        path("report") + "\n"));
   EXPECT_GE(json("report")["samples"], 1);
 }
 
 TEST_F(Window, BookmarksAndViewAreKept) {
-  const std::string steps = "wait built\nmove 100 200\ndrag 100 200 160 230\nreport " + path("moved") +
-                            "\nkey K\nkey Home\nwait 0.1\nreport " + path("home") + "\n";
+  const std::string steps = "wait built\nmove 100 200\ndrag 100 200 160 230\nreport " +
+                            path("moved") + "\nkey K\nkey Home\nwait 0.1\nreport " + path("home") +
+                            "\n";
   expect_fine(view({"atrium:1k", "--settings", path("settings.json")}, steps));
   expect_fine(view({"atrium:1k", "--settings", path("settings.json")},
                    "wait built\nkey ]\nwait 0.1\nreport " + path("back") + "\n"));
@@ -285,15 +308,16 @@ TEST_F(Window, BookmarksAndViewAreKept) {
 TEST_F(Window, BrokenSettingsAreLeftToTheUser) {
   const std::string broken = "{\"fly\": true, \"bookmarks\": ";
   write_file(path("settings.json"), broken);
-  expect_fine(
-      view({"atrium:1k", "--settings", path("settings.json")}, "wait built\nkey K\nreport " + path("report") + "\n"));
+  expect_fine(view({"atrium:1k", "--settings", path("settings.json")},
+                   "wait built\nkey K\nreport " + path("report") + "\n"));
   EXPECT_TRUE(has_message(json("report"), "settings.json")) << json("report")["messages"];
   EXPECT_EQ(read_file(path("settings.json")), broken);
 }
 
 TEST_F(Window, KeysWithControlAreNotItsOwn) {
-  expect_fine(view({"atrium:1k"}, "wait built\nkey 6 ctrl\nkey F1 ctrl\nwait 0.1\nreport " + path("ctrl") +
-                                      "\nkey 6\nkey F1\nwait 0.1\nreport " + path("alone") + "\n"));
+  expect_fine(view({"atrium:1k"}, "wait built\nkey 6 ctrl\nkey F1 ctrl\nwait 0.1\nreport " +
+                                      path("ctrl") + "\nkey 6\nkey F1\nwait 0.1\nreport " +
+                                      path("alone") + "\n"));
   EXPECT_EQ(json("ctrl")["mode"], "shaded");
   EXPECT_FALSE(json("ctrl")["help"].get<bool>());
   EXPECT_EQ(json("alone")["mode"], "heatmap");
@@ -303,24 +327,28 @@ TEST_F(Window, KeysWithControlAreNotItsOwn) {
 // The window stays responsive while builds run. Frames/s depend on the machine's load; the time of
 // the window's thread per frame does not: at 1280x720 less than a sixtieth of a second.
 TEST_F(Window, DrawsWhileItBuilds) {
-  expect_fine(view({"atrium:30k", "--runs", "30", "--size", "1280x720"},
-                   "wait built\nkey C\nwait 3\nreport " + path("report") + "\nkey Escape\nwait idle\n"));
+  expect_fine(
+      view({"atrium:30k", "--runs", "30", "--size", "1280x720"},
+           "wait built\nkey C\nwait 3\nreport " + path("report") + "\nkey Escape\nwait idle\n"));
   const Json report = json("report");
   EXPECT_LT(report["frame_cpu_ms"]["mean"], 16.6);
   EXPECT_GT(report["frames_per_second"], 5);
-  std::printf("%.1f frames/s, %.1f ms per frame of its thread (max %.1f), first picture after %.2f s\n",
-              report["frames_per_second"].get<double>(), report["frame_cpu_ms"]["mean"].get<double>(),
-              report["frame_cpu_ms"]["worst"].get<double>(), report["first_picture_seconds"].get<double>());
+  std::printf(
+      "%.1f frames/s, %.1f ms per frame of its thread (max %.1f), first picture after %.2f s\n",
+      report["frames_per_second"].get<double>(), report["frame_cpu_ms"]["mean"].get<double>(),
+      report["frame_cpu_ms"]["worst"].get<double>(), report["first_picture_seconds"].get<double>());
 }
 
 // A slowed build is visible while it runs: its map grows, can be paused, and matches the picture.
 TEST_F(Window, TheHeapMapGrowsWithTheBuild) {
-  expect_fine(view({"statue:1k", "--allocator", "cmalloc", "--mode", "normals", "--size", "1280x720"},
-                   "wait built\nkey F3\nwait 0.2\nclick pace\nkey H\nwait events 300\nreport " + path("early") +
-                       "\nwait events 1500\nkey Space\nmove 5 5\nwait 0.4\nwindow " + path("held.png") +
-                       " 1280x720 1\nreport " + path("held") + "\nwait 0.4\nreport " + path("still") +
-                       "\nkey Space\nwait recorded\nwait 0.2\nreport " + path("end") + "\n"));
-  const Json early = json("early")["heap"][0], held = json("held")["heap"][0], end = json("end")["heap"][0];
+  expect_fine(view(
+      {"statue:1k", "--allocator", "cmalloc", "--mode", "normals", "--size", "1280x720"},
+      "wait built\nkey F3\nwait 0.2\nclick pace\nkey H\nwait events 300\nreport " + path("early") +
+          "\nwait events 1500\nkey Space\nmove 5 5\nwait 0.4\nwindow " + path("held.png") +
+          " 1280x720 1\nreport " + path("held") + "\nwait 0.4\nreport " + path("still") +
+          "\nkey Space\nwait recorded\nwait 0.2\nreport " + path("end") + "\n"));
+  const Json early = json("early")["heap"][0], held = json("held")["heap"][0],
+             end = json("end")["heap"][0];
   EXPECT_TRUE(early["watched"].get<bool>());
   EXPECT_FALSE(early["finished"].get<bool>());
   EXPECT_GE(early["events"], 300);
@@ -333,16 +361,18 @@ TEST_F(Window, TheHeapMapGrowsWithTheBuild) {
   EXPECT_EQ(end["used_bytes"], 0);
   EXPECT_GT(held["used_bytes"], 0);
   const render::Image window = picture("held.png");
-  const float x = held["area"][0], y = held["area"][1], width = held["area"][2], height = held["area"][3];
+  const float x = held["area"][0], y = held["area"][1], width = held["area"][2],
+              height = held["area"][3];
   const unsigned columns = held["columns"], rows = held["rows"];
   unsigned used = 0;
   for (unsigned i = 0; i < columns * rows; ++i) {
-    const auto px =
-        static_cast<unsigned>(x + (static_cast<float>(i % columns) + 0.5f) * width / static_cast<float>(columns));
-    const auto py =
-        static_cast<unsigned>(y + (static_cast<float>(i / columns) + 0.5f) * height / static_cast<float>(rows));
+    const auto px = static_cast<unsigned>(x + (static_cast<float>(i % columns) + 0.5f) * width /
+                                                  static_cast<float>(columns));
+    const auto py = static_cast<unsigned>(y + (static_cast<float>(i / columns) + 0.5f) * height /
+                                                  static_cast<float>(rows));
     const render::Rgb8 c = window.at(px, py);
-    EXPECT_EQ(static_cast<unsigned>(c.r) << 16 | c.g << 8 | c.b, held["colours"][i]) << px << "," << py;
+    EXPECT_EQ(static_cast<unsigned>(c.r) << 16 | c.g << 8 | c.b, held["colours"][i])
+        << px << "," << py;
     used += c.g > 120;
   }
   EXPECT_GT(used, 20u);
@@ -350,11 +380,13 @@ TEST_F(Window, TheHeapMapGrowsWithTheBuild) {
 
 TEST_F(Window, FragmentationIsShownOverTheBuild) {
   expect_fine(view({"pipes:1k", "--allocator", "scatter", "--mode", "normals"},
-                   "wait built\nkey H\nwait recorded\nkey Space\nwait 0.2\nclick memory curves\nwait 0.2\nreport " +
-                       path("middle") + "\nclick share curves\nwait 0.2\nwindow " + path("window.png") +
-                       " 1280x720 1\n"));
+                   "wait built\nkey H\nwait recorded\nkey Space\nwait 0.2\nclick memory "
+                   "curves\nwait 0.2\nreport " +
+                       path("middle") + "\nclick share curves\nwait 0.2\nwindow " +
+                       path("window.png") + " 1280x720 1\n"));
   const Json heap = json("middle")["heap"][0];
-  EXPECT_NEAR(heap["time"].get<double>() / heap["events"].get<double>(), 0.5, 0.02);  // set by the click
+  EXPECT_NEAR(heap["time"].get<double>() / heap["events"].get<double>(), 0.5,
+              0.02);  // set by the click
   EXPECT_GE(heap["points"], 400);
   EXPECT_GT(heap["mark_bytes"], heap["used_bytes"]);
   EXPECT_LE(heap["largest_below_bytes"], heap["mark_bytes"]);
@@ -366,7 +398,8 @@ TEST_F(Window, FragmentationIsShownOverTheBuild) {
   const render::Image window = picture("window.png");
   const auto count = [&](render::Rgb8 shade) {
     return std::count_if(window.pixels.begin(), window.pixels.end(), [&](render::Rgb8 c) {
-      return std::abs(c.r - shade.r) < 12 && std::abs(c.g - shade.g) < 12 && std::abs(c.b - shade.b) < 12;
+      return std::abs(c.r - shade.r) < 12 && std::abs(c.g - shade.g) < 12 &&
+             std::abs(c.b - shade.b) < 12;
     });
   };
   EXPECT_GT(count({226, 121, 156}), 50);  // internal
@@ -375,12 +408,14 @@ TEST_F(Window, FragmentationIsShownOverTheBuild) {
 
 TEST_F(Window, EscapeCancelsAScreenshot) {
   const std::string steps =
-      "wait built\nkey F12\nwait 0.2\nkey Escape\nwait idle\nwait 0.2\nreport " + path("report") + "\n";
+      "wait built\nkey F12\nwait 0.2\nkey Escape\nwait idle\nwait 0.2\nreport " + path("report") +
+      "\n";
   for (const bool panel : {false, true}) {
     write_file(path("settings.json"),
                std::string("{\"shot_spp\": 8192, \"shot_panel\": ") + (panel ? "true}" : "false}"));
     expect_fine(view({"atrium:3k", "--settings", path("settings.json")}, steps));
-    EXPECT_TRUE(has_message(json("report"), "cancelled, nothing was written")) << json("report")["messages"];
+    EXPECT_TRUE(has_message(json("report"), "cancelled, nothing was written"))
+        << json("report")["messages"];
     EXPECT_FALSE(std::filesystem::exists("atrium-3k-001.png"));
   }
 }
@@ -389,10 +424,12 @@ TEST_F(Window, EscapeCancelsAScreenshot) {
 TEST_F(Window, ItsSizeIsKeptOnADenseScreen) {
   const auto run = [&](const std::string& steps) {
     std::ofstream(path("script")) << "wait built\n" << steps << "wait 0.2\nquit\n";
-    expect_fine(Running(wrapper(), {"-dpi", "192", view_, "--device", "cpu", "atrium:1k", "--settings",
-                                    path("settings.json"), "--script", path("script")})
-                    .wait());
-    return std::pair{json("settings.json")["width"].get<int>(), json("settings.json")["height"].get<int>()};
+    expect_fine(
+        Running(wrapper(), {"-dpi", "192", view_, "--device", "cpu", "atrium:1k", "--settings",
+                            path("settings.json"), "--script", path("script")})
+            .wait());
+    return std::pair{json("settings.json")["width"].get<int>(),
+                     json("settings.json")["height"].get<int>()};
   };
   EXPECT_EQ(run("resize 900 500\n"), std::pair(900, 500));
   EXPECT_EQ(run(""), std::pair(900, 500));
@@ -411,10 +448,14 @@ TEST_F(Window, UsageIsSaidBeforeAWindowOpens) {
   expect_error(Running(view_, {"--allocator", "fdg"}).wait(), 2, {"fdg", "at once"});
   expect_error(Running(view_, {"--panel"}).wait(), 2, {"--panel", "--screenshot"});
   expect_error(Running(view_, {"--scale", "0.1"}).wait(), 2, {"--scale 0.1", "0.5"});
-  expect_error(Running("/usr/bin/env", {"-u", "DISPLAY", "-u", "WAYLAND_DISPLAY", view_, "--device", "cuda:99"}).wait(),
+  expect_error(Running("/usr/bin/env",
+                       {"-u", "DISPLAY", "-u", "WAYLAND_DISPLAY", view_, "--device", "cuda:99"})
+                   .wait(),
                4, {"cuda:99"});
-  expect_error(Running(view_, {"--screenshot", "/nowhere/a.png"}).wait(), 1, {"/nowhere/a.png", "create its folder"});
-  expect_error(view({"/nowhere/lost.obj", "--screenshot", path("none.png")}), 3, {"/nowhere/lost.obj"});
+  expect_error(Running(view_, {"--screenshot", "/nowhere/a.png"}).wait(), 1,
+               {"/nowhere/a.png", "create its folder"});
+  expect_error(view({"/nowhere/lost.obj", "--screenshot", path("none.png")}), 3,
+               {"/nowhere/lost.obj"});
 }
 
 TEST_F(Window, AScriptIsCheckedBeforeItRuns) {
@@ -425,9 +466,11 @@ TEST_F(Window, AScriptIsCheckedBeforeItRuns) {
 // The program does not wait for a picture that cannot be made.
 TEST_F(Window, NoTreeIsNoPicture) {
   const std::string picture = path("none.png");
-  expect_error(view({"statue:20k", "--timeout", "0.001", "--screenshot", picture}), 1, {"Heapwood"});
-  expect_error(view({"statue:2k", "--allocator", "scatter", "--pool", "1K", "--screenshot", picture}), 1,
-               {"ScatterAlloc", "skipped"});
+  expect_error(view({"statue:20k", "--timeout", "0.001", "--screenshot", picture}), 1,
+               {"Heapwood"});
+  expect_error(
+      view({"statue:2k", "--allocator", "scatter", "--pool", "1K", "--screenshot", picture}), 1,
+      {"ScatterAlloc", "skipped"});
   EXPECT_FALSE(std::filesystem::exists(picture));
 }
 
@@ -441,8 +484,8 @@ TEST_F(Window, AScriptWhosePictureCannotBeTakenFails) {
 
 TEST_F(Window, StoppedEarlyIsAFailure) {
   std::ofstream(path("script")) << "wait built\nreport " << path("ready") << "\nwait 100\n";
-  const std::string command = "'" + view_ + "' --settings none --device cpu atrium:1k --script '" + path("script") +
-                              "' & until [ -s '" + path("ready") +
+  const std::string command = "'" + view_ + "' --settings none --device cpu atrium:1k --script '" +
+                              path("script") + "' & until [ -s '" + path("ready") +
                               "' ] || ! kill -0 $!; do sleep 0.1; done; kill $!; wait $!";
   expect_error(on_display({"bash", "-c", command}), 1, {"stopped", "script"});
 }

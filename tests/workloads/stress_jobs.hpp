@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "workloads/stress.hpp"
 #include "registry/registry.hpp"
 #include "simt/device.hpp"
+#include "workloads/stress.hpp"
 
 namespace heapwood::workloads {
 

@@ -30,7 +30,8 @@ TEST(StressPrimitives, DoWhatTheyMeasure) {
         const PrimitiveResult result = run_primitive(job);
         const bool semaphore = test <= PrimitiveTest::bulk_semaphore;
         EXPECT_EQ(result.wanted, semaphore ? threads : (threads + readers - 1) / readers);
-        EXPECT_EQ(result.done, result.wanted) << static_cast<int>(test) << ' ' << threads << ' ' << readers;
+        EXPECT_EQ(result.done, result.wanted)
+            << static_cast<int>(test) << ' ' << threads << ' ' << readers;
       }
     }
   }

@@ -3,8 +3,8 @@
 // what every allocator must keep to.
 #include <cmath>
 
-#include "workloads/granule_map.hpp"
 #include "tests/workloads/stress_jobs.hpp"
+#include "workloads/granule_map.hpp"
 
 namespace heapwood::workloads {
 namespace {
@@ -13,7 +13,9 @@ constexpr std::size_t head = 256;  // of AtomicMalloc's pool
 
 class StressSpace : public StressJobs {
  protected:
-  const registry::CompiledAllocator& atomic() const { return *registry::find("atomic")->on(device_.kind); }
+  const registry::CompiledAllocator& atomic() const {
+    return *registry::find("atomic")->on(device_.kind);
+  }
   // The heap of device malloc has one size for the whole process, and tests of other allocators need a large one.
   bool heap_elsewhere(const registry::CompiledAllocator& compiled) const {
     return !compiled.traits->in_pool && device_.kind == simt::DeviceKind::cuda;
@@ -114,7 +116,8 @@ TEST_F(StressSpace, EveryAllocatorKeepsContents) {
     const StressResult churn = compiled.stress(j);
     EXPECT_EQ(churn.damaged + churn.overlaps, 0u);
     ASSERT_FALSE(churn.steps.empty());
-    EXPECT_GT(churn.steps.back().refused, 0u);  // 1 MiB is less than 32 blocks in each of 1000 iterations
+    EXPECT_GT(churn.steps.back().refused,
+              0u);  // 1 MiB is less than 32 blocks in each of 1000 iterations
     const auto served = static_cast<unsigned>(churn.steps.size() - 1);
     EXPECT_EQ(churn.counts.allocations - churn.counts.deallocations, churn.steps.back().blocks);
     EXPECT_EQ(churn.steps.back().blocks, kept(j, served) + j.threads - churn.steps.back().refused);
@@ -127,7 +130,8 @@ TEST_F(StressSpace, MixedSizesAreThoseDrawn) {
     j.payload = 1000;
     j.seed = 3;
     std::uint64_t wanted = 0;
-    for (std::uint32_t t = 0; t < j.threads; ++t) wanted += mixed_bytes(draw(j.seed, t, 0), j.payload);
+    for (std::uint32_t t = 0; t < j.threads; ++t)
+      wanted += mixed_bytes(draw(j.seed, t, 0), j.payload);
     for (const bool touch : {false, true}) {
       j.touch = touch;
       j.inspect = false;
@@ -149,7 +153,8 @@ TEST(StressDraws, MixedSizesAreUniform) {
   EXPECT_EQ(mixed_bytes(~std::uint32_t{0}, 8192), 8192u);
   EXPECT_EQ(mixed_bytes(~std::uint32_t{0}, 16), 16u);
   double sum = 0;
-  for (std::uint32_t t = 0; t < 20000; ++t) sum += static_cast<double>(mixed_bytes(draw(1, t, 0), 8192));
+  for (std::uint32_t t = 0; t < 20000; ++t)
+    sum += static_cast<double>(mixed_bytes(draw(1, t, 0), 8192));
   // Five sigma of a uniform distribution's mean.
   EXPECT_NEAR(sum / 20000, (16 + 8192) / 2.0, 5 * (8192 - 16) / std::sqrt(12.0 * 20000));
 }
@@ -208,7 +213,8 @@ TEST_F(StressSpace, ARunHasALimitToo) {
 TEST(GranuleMap, FindsWhatIsTaken) {
   for (const bool expected : {false, true}) {
     GranuleMap map;
-    if (expected) map.expect((1 << 20) + 100, 1 << 20);  // the first and the second page; not the last block
+    if (expected)
+      map.expect((1 << 20) + 100, 1 << 20);  // the first and the second page; not the last block
     EXPECT_TRUE(map.take(1 << 20, 16));
     EXPECT_FALSE(map.take(1 << 20, 16));
     EXPECT_TRUE(map.take((1 << 20) + 16, 4096));     // many words
@@ -226,7 +232,8 @@ TEST(GranuleMap, FindsWhatIsTaken) {
 
 TEST_F(StressSpace, LifetimesKeepContentsInEveryOrder) {
   each_allocator([&](const registry::CompiledAllocator& compiled) {
-    if (compiled.traits->frees != alloc::Frees::individually || !compiled.traits->keeps_live_memory) return;
+    if (compiled.traits->frees != alloc::Frees::individually || !compiled.traits->keeps_live_memory)
+      return;
     if (std::string(compiled.traits->id) == "toy") return;  // has 64 cells
     for (const Lifetimes order : {Lifetimes::random, Lifetimes::lifo, Lifetimes::immortal}) {
       StressJob j = job(StressTest::lifetimes, 8 << 20, 8, 8);

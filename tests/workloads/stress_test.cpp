@@ -86,8 +86,9 @@ TEST_F(Stress, InspectedPoolsHoldAllBlocks) {
       EXPECT_LE(result.peak->address_bytes, j.pool.bytes);
       ASSERT_TRUE(result.peak->fragmentation.internal);
       // A block takes its padded size or more, and headers come on top.
-      EXPECT_GE(*result.peak->fragmentation.internal,
-                1 - static_cast<double>(payload) / static_cast<double>(alloc::padded(payload)) - 1e-9);
+      EXPECT_GE(
+          *result.peak->fragmentation.internal,
+          1 - static_cast<double>(payload) / static_cast<double>(alloc::padded(payload)) - 1e-9);
       EXPECT_GE(result.peak->fragmentation.used_bytes, 60 * alloc::padded(payload));
       EXPECT_FALSE(result.end->fragmentation.internal);
       if (traits.frees == alloc::Frees::individually) {
@@ -101,7 +102,8 @@ TEST_F(Stress, InspectedPoolsHoldAllBlocks) {
 TEST_F(Stress, RefusedRequestsAreCounted) {
   each_allocator([&](const registry::CompiledAllocator& compiled) {
     const alloc::AllocatorTraits& traits = *compiled.traits;
-    if (!traits.keeps_live_memory || (!traits.in_pool && device_.kind == simt::DeviceKind::cuda)) return;
+    if (!traits.keeps_live_memory || (!traits.in_pool && device_.kind == simt::DeviceKind::cuda))
+      return;
     StressJob j = job(StressTest::each, 1 << 16, 100, 1);
     j.payload = 4096;
     j.touch = true;
@@ -201,11 +203,13 @@ TEST(StressRule, ExpectationOfP) {
     EXPECT_NEAR(few.allocations, sum[0], 1e-12);
     EXPECT_NEAR(few.deallocations, sum[1], 1e-12);
     EXPECT_NEAR(few.allocations_sigma * few.allocations_sigma, squares[0] - sum[0] * sum[0], 1e-12);
-    EXPECT_NEAR(few.deallocations_sigma * few.deallocations_sigma, squares[1] - sum[1] * sum[1], 1e-12);
+    EXPECT_NEAR(few.deallocations_sigma * few.deallocations_sigma, squares[1] - sum[1] * sum[1],
+                1e-12);
   }
   // Of many it takes no time: a table has a row of them for each allocator, and is still to be printed after Ctrl-C.
   const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < 100; ++i) EXPECT_NEAR(expected_counts(1u << 20).allocations, 0.375 * (1 << 20), 1);
+  for (int i = 0; i < 100; ++i)
+    EXPECT_NEAR(expected_counts(1u << 20).allocations, 0.375 * (1 << 20), 1);
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 1);
 
   // The generator follows it: five sigma of 20,000 threads, for several seeds.
@@ -232,7 +236,8 @@ TEST_F(Stress, OverlapsAreFound) {
   j.touch = false;
   EXPECT_EQ(compiled->stress(j).damaged, 0u);
   j.inspect = true;
-  EXPECT_EQ(compiled->stress(j).overlaps, 32u);  // of 40 blocks, all but the first at each of eight places
+  EXPECT_EQ(compiled->stress(j).overlaps,
+            32u);  // of 40 blocks, all but the first at each of eight places
   j.pool.bytes = std::size_t{1} << 12;
   j.iterations = 1;
   EXPECT_EQ(compiled->stress(j).overlaps, 0u);  // four in use
@@ -248,12 +253,15 @@ TEST(StressRule, OverlappingIntervalsAreCounted) {
 
 TEST(StressRule, FragmentationOfBlocksIsThatOfGranules) {
   using State = alloc::Region::State;
-  const std::vector<alloc::Region> regions{{0, 64, State::metadata}, {64, 32, State::used},  {96, 32, State::free},
-                                    {128, 96, State::free},   {224, 64, State::used}, {288, 64, State::free}};
+  const std::vector<alloc::Region> regions{{0, 64, State::metadata}, {64, 32, State::used},
+                                           {96, 32, State::free},    {128, 96, State::free},
+                                           {224, 64, State::used},   {288, 64, State::free}};
   const std::vector<alloc::LiveBlock> blocks{{64, 4}, {224, 10}, {256, 30}};
   std::vector<std::uint32_t> log(22);
-  for (const alloc::LiveBlock& block : blocks) log[block.offset / alloc::granule] = static_cast<std::uint32_t>(block.bytes);
-  const alloc::Fragmentation a = alloc::fragmentation_of_blocks(regions, blocks), b = alloc::fragmentation(regions, log);
+  for (const alloc::LiveBlock& block : blocks)
+    log[block.offset / alloc::granule] = static_cast<std::uint32_t>(block.bytes);
+  const alloc::Fragmentation a = alloc::fragmentation_of_blocks(regions, blocks),
+                             b = alloc::fragmentation(regions, log);
   ASSERT_TRUE(a.internal && b.internal);
   EXPECT_DOUBLE_EQ(*a.internal, *b.internal);
   EXPECT_DOUBLE_EQ(*a.internal, (28.0 / 32 + 24.0 / 64) / 2);

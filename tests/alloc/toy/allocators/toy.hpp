@@ -10,7 +10,8 @@
 namespace heapwood::alloc {
 
 struct Toy {
-  static constexpr AllocatorTraits traits{.id = "toy", .label = "Toy", .paper = "none", .note = "64 cells, for tests"};
+  static constexpr AllocatorTraits traits{
+      .id = "toy", .label = "Toy", .paper = "none", .note = "64 cells, for tests"};
 
   struct Header {
     std::uint64_t used;        // bit i: cell i
@@ -48,7 +49,8 @@ struct Toy {
       for (unsigned i = 0; i + cells <= 64;) {
         if ((seen & run << i) != 0) {
           ++i;
-        } else if (used.compare_exchange_strong(seen, seen | run << i, simt::acquire, simt::relaxed)) {
+        } else if (used.compare_exchange_strong(seen, seen | run << i, simt::acquire,
+                                                simt::relaxed)) {
           // acquire: waits for the last owner of these cells.
           head->length[i] = cells;
           return memory + i * cell;
@@ -63,7 +65,8 @@ struct Toy {
   template <class Thread>
   SIMT_INLINE void deallocate(Thread&, void* block) {
     if (block == nullptr) return;
-    const auto i = static_cast<unsigned>(static_cast<std::size_t>(static_cast<std::byte*>(block) - memory) / cell);
+    const auto i = static_cast<unsigned>(
+        static_cast<std::size_t>(static_cast<std::byte*>(block) - memory) / cell);
     const unsigned cells = head->length[i];
     head->length[i] = 0;
     const std::uint64_t run = cells == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << cells) - 1;
@@ -81,7 +84,8 @@ struct Toy {
       } else {
         for (end = i + 1; end < 64 && h.length[end] == 0;) ++end;
       }
-      visit(Region{header + i * cell, (end - i) * cell, h.length[i] > 0 ? Region::State::used : Region::State::free});
+      visit(Region{header + i * cell, (end - i) * cell,
+                   h.length[i] > 0 ? Region::State::used : Region::State::free});
     }
     if (slack > 0) visit(Region{header + 64 * cell, slack, Region::State::metadata});
   }

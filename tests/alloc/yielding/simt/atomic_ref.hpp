@@ -23,19 +23,35 @@ class atomic_ref {
   explicit atomic_ref(T& word) : ref_(word) {}
   T load(cuda::memory_order order) const { return maybe_yield(), ref_.load(order); }
   void store(T value, cuda::memory_order order) const { maybe_yield(), ref_.store(value, order); }
-  T exchange(T value, cuda::memory_order order) const { return maybe_yield(), ref_.exchange(value, order); }
-  bool compare_exchange_strong(T& expected, T value, cuda::memory_order done, cuda::memory_order failed) const {
+  T exchange(T value, cuda::memory_order order) const {
+    return maybe_yield(), ref_.exchange(value, order);
+  }
+  bool compare_exchange_strong(T& expected, T value, cuda::memory_order done,
+                               cuda::memory_order failed) const {
     return maybe_yield(), ref_.compare_exchange_strong(expected, value, done, failed);
   }
-  bool compare_exchange_weak(T& expected, T value, cuda::memory_order done, cuda::memory_order failed) const {
+  bool compare_exchange_weak(T& expected, T value, cuda::memory_order done,
+                             cuda::memory_order failed) const {
     return maybe_yield(), ref_.compare_exchange_weak(expected, value, done, failed);
   }
-  T fetch_add(T value, cuda::memory_order order) const { return maybe_yield(), ref_.fetch_add(value, order); }
-  T fetch_sub(T value, cuda::memory_order order) const { return maybe_yield(), ref_.fetch_sub(value, order); }
-  T fetch_or(T value, cuda::memory_order order) const { return maybe_yield(), ref_.fetch_or(value, order); }
-  T fetch_and(T value, cuda::memory_order order) const { return maybe_yield(), ref_.fetch_and(value, order); }
-  T fetch_max(T value, cuda::memory_order order) const { return maybe_yield(), ref_.fetch_max(value, order); }
-  T fetch_min(T value, cuda::memory_order order) const { return maybe_yield(), ref_.fetch_min(value, order); }
+  T fetch_add(T value, cuda::memory_order order) const {
+    return maybe_yield(), ref_.fetch_add(value, order);
+  }
+  T fetch_sub(T value, cuda::memory_order order) const {
+    return maybe_yield(), ref_.fetch_sub(value, order);
+  }
+  T fetch_or(T value, cuda::memory_order order) const {
+    return maybe_yield(), ref_.fetch_or(value, order);
+  }
+  T fetch_and(T value, cuda::memory_order order) const {
+    return maybe_yield(), ref_.fetch_and(value, order);
+  }
+  T fetch_max(T value, cuda::memory_order order) const {
+    return maybe_yield(), ref_.fetch_max(value, order);
+  }
+  T fetch_min(T value, cuda::memory_order order) const {
+    return maybe_yield(), ref_.fetch_min(value, order);
+  }
 
  private:
   cuda::atomic_ref<T, cuda::thread_scope_device> ref_;
