@@ -5,7 +5,6 @@
 
 #include <utility>
 
-#include "app/output/build_report.hpp"
 #include "bench/results/exhaustion.hpp"
 #include "render/auto_light.hpp"
 #include "viewer/state.hpp"
