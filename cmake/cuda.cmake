@@ -1,12 +1,14 @@
 # Enables CUDA if a compiler is found. Sets HEAPWOOD_CUDA and reports the decision with its reason.
 set(HEAPWOOD_CUDA_MODE auto CACHE STRING "Build the CUDA part: auto (if nvcc is found), on, off")
-option(HEAPWOOD_FAST_COMPILE "Compile CUDA code quickly, to check that it compiles; it runs slowly" OFF)
+option(HEAPWOOD_FAST_COMPILE
+       "Compile CUDA code quickly, to check that it compiles; it runs slowly" OFF)
 set(HEAPWOOD_CUDA OFF)
 
 if(NOT HEAPWOOD_CUDA_MODE STREQUAL "off")
   # Searches where scripts/fetch_nvcc.sh and NVIDIA's installer place nvcc.
   if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
-    find_program(HEAPWOOD_NVCC nvcc HINTS ${CMAKE_SOURCE_DIR}/build/nvcc/bin PATHS /usr/local/cuda/bin)
+    find_program(HEAPWOOD_NVCC nvcc
+                 HINTS ${CMAKE_SOURCE_DIR}/build/nvcc/bin PATHS /usr/local/cuda/bin)
     if(HEAPWOOD_NVCC)
       set(ENV{CUDACXX} ${HEAPWOOD_NVCC})
     endif()
@@ -16,8 +18,8 @@ if(NOT HEAPWOOD_CUDA_MODE STREQUAL "off")
   if(CMAKE_CUDA_COMPILER)
     set(HEAPWOOD_CUDA ON)
   elseif(HEAPWOOD_CUDA_MODE STREQUAL "on")
-    message(FATAL_ERROR "CUDA: no compiler found; run scripts/fetch_nvcc.sh, or set CMAKE_CUDA_COMPILER "
-                        "to your nvcc")
+    message(FATAL_ERROR "CUDA: no compiler found; run scripts/fetch_nvcc.sh, or set "
+                        "CMAKE_CUDA_COMPILER to your nvcc")
   endif()
 endif()
 
@@ -42,9 +44,11 @@ if(HEAPWOOD_CUDA)
     set(CMAKE_CUDA_STANDARD_REQUIRED OFF)
     add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>)
   endif()
-  add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr> $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)
+  add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>
+                      $<$<COMPILE_LANGUAGE:CUDA>:-lineinfo>)
   if(HEAPWOOD_WERROR)
-    add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings> $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall>)
+    add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings>
+                        $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall>)
   endif()
   set(how "")
   if(HEAPWOOD_FAST_COMPILE AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 13.0)

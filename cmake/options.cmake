@@ -28,7 +28,8 @@ endif()
 if(HEAPWOOD_SANITIZE)
   # Without UBSan's checks of null pointers and object sizes: AddressSanitizer detects these errors
   # too, and the checks cost a third of the compile time.
-  add_compile_options(-fsanitize=${HEAPWOOD_SANITIZE} -fno-sanitize=null,object-size,pointer-overflow
+  add_compile_options(-fsanitize=${HEAPWOOD_SANITIZE}
+                      -fno-sanitize=null,object-size,pointer-overflow
                       -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${HEAPWOOD_SANITIZE})
 else()

@@ -43,8 +43,9 @@ function(heapwood_instances file prefix)
       list(APPEND sources ${source})
       string(APPEND declarations "extern const CompiledAllocator compiled_${type}_${device};\n")
     endforeach()
+    set(cpu_compiled compiled_${type}_Cpu)
     string(APPEND entries
-           "    RegisteredAllocator{compiled_${type}_Cpu.traits, &compiled_${type}_Cpu, ${cuda_compiled}},\n")
+           "    RegisteredAllocator{${cpu_compiled}.traits, &${cpu_compiled}, ${cuda_compiled}},\n")
   endforeach()
   if(NOT TARGET ${library})
     add_library(${library} OBJECT ${sources})
@@ -57,8 +58,8 @@ function(heapwood_instances file prefix)
   set(${prefix}_entries "${entries}" PARENT_SCOPE)
 endfunction()
 
-# heapwood_registry(NAME FILE...): creates a library that defines heapwood::registry::allocators() for
-# the allocators of FILEs, in order.
+# heapwood_registry(NAME FILE...): creates a library that defines heapwood::registry::allocators()
+# for the allocators of FILEs, in order.
 function(heapwood_registry name)
   set(objects "")
   set(declarations "")

@@ -1,6 +1,7 @@
 # heapwood-view, if GLFW, Dear ImGui and epoxy are installed (scripts/setup.sh viewer); else one
 # line names the missing packages.
-set(HEAPWOOD_VIEWER_MODE auto CACHE STRING "Build the viewer: auto (if its libraries are installed), off")
+set(HEAPWOOD_VIEWER_MODE auto
+    CACHE STRING "Build the viewer: auto (if its libraries are installed), off")
 set(HEAPWOOD_VIEWER OFF)
 if(HEAPWOOD_VIEWER_MODE STREQUAL "off")
   message(STATUS "Viewer: not built (HEAPWOOD_VIEWER_MODE is off)")
@@ -27,7 +28,8 @@ if(missing)
   return()
 endif()
 set(HEAPWOOD_VIEWER ON)
-message(STATUS "Viewer: built with GLFW ${VIEWER_glfw3_VERSION}, Dear ImGui ${VIEWER_imgui_VERSION}")
+message(STATUS "Viewer: built with GLFW ${VIEWER_glfw3_VERSION}, "
+               "Dear ImGui ${VIEWER_imgui_VERSION}")
 
 # Shaders are embedded in the program: each becomes a string in viewer_shaders.hpp.
 set(declarations "")
@@ -43,7 +45,8 @@ file(CONFIGURE OUTPUT ${generated}/viewer_shaders.hpp
      CONTENT "#pragma once\nnamespace heapwood::viewer::shaders {\n@declarations@}\n" @ONLY)
 
 # The viewer is the library `viewer` linked with a registry of allocators, as the command line is.
-heapwood_library(viewer heapwood_bench PkgConfig::VIEWER_glfw3 PkgConfig::VIEWER_imgui PkgConfig::VIEWER_epoxy)
+heapwood_library(viewer heapwood_bench PkgConfig::VIEWER_glfw3 PkgConfig::VIEWER_imgui
+                 PkgConfig::VIEWER_epoxy)
 target_include_directories(heapwood_viewer PRIVATE ${generated})
 target_compile_options(heapwood_viewer PRIVATE -O1)  # nothing in it is performance-critical
 add_executable(heapwood-view viewer/main/main.cpp)
