@@ -35,7 +35,7 @@ check:
 format:
 	@scripts/check.sh format
 
-# nvcc links to nvcc-wheels.
+# build/nvcc is a link into build/nvcc-wheels, so both stay.
 clean:
 	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 \
 	  ! -name nvcc ! -name nvcc-wheels ! -name report-venv -exec rm -rf {} +

@@ -10,7 +10,8 @@ cd "$(dirname "$0")/.."
 source scripts/common.sh
 
 scripts/setup.sh build check
-mapfile -t sources < <(find "${MODULES[@]}" -name '*.hpp' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | sort)
+mapfile -t sources < <(find "${MODULES[@]}" \
+  -name '*.hpp' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | sort)
 
 if [[ ${1:-} == format ]]; then
   clang-format-14 -i "${sources[@]}"
@@ -18,7 +19,7 @@ if [[ ${1:-} == format ]]; then
 fi
 
 failed=()
-step() {  # NAME COMMAND...: a failed step does not stop the others, so one run shows every problem
+step() {  # NAME COMMAND...: runs COMMAND; a failure is reported at the end, after all steps
   local name=$1
   shift
   echo "== $name"

@@ -3,7 +3,8 @@
 # Functions shared by the other scripts, which source this file from the root of the repository.
 
 # shellcheck disable=SC2034  # used by the scripts that source this file
-MODULES=(simt geometry alloc host_alloc workloads kdtree scenes render registry bench app viewer tests)
+MODULES=(simt geometry alloc host_alloc workloads kdtree scenes render registry bench app viewer
+         tests)
 
 source scripts/stages.sh
 

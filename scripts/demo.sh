@@ -20,8 +20,8 @@ fi
 read -ra scenes <<< "${SCENES:-$default}"
 mkdir -p out
 
-# A benchmark that was interrupted resumes; one with other arguments, or after a complete one,
-# starts afresh. out/bench.json is complete whenever it exists.
+# An interrupted benchmark with the same arguments resumes; any other one starts from the beginning.
+# If out/bench.json exists, it is complete.
 partial=out/bench.partial.json
 arguments=("${scenes[@]}" --allocators all --runs "$runs" --device "$device")
 if [[ ! -f $partial.arguments || $(< "$partial.arguments") != "${arguments[*]}" ]]; then

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Shows the slowdown table of `heapwood bench` in at most 25 lines and one sentence that reads it.
+# Shows the slowdown table of `heapwood bench` in at most 25 lines, and one row of it as a sentence.
 #   scripts/demo_summary.sh BENCH_TEXT DEVICE     DEVICE cpu: adds a warning about CPU times
 set -euo pipefail
 
-# Left out: the scenes' properties, empty lines, allocators that were skipped in every scene with
+# Omits the scenes' properties, empty lines, and allocators that were skipped in every scene, with
 # their footnotes. The notes are joined into one line.
 table=$(awk '
   /^(Memory|Builders):/ { exit }
@@ -31,7 +31,7 @@ else
 fi
 echo
 
-# The row to read: Heapwood, else the last allocator with a figure.
+# The row of the sentence: Heapwood, else the last allocator with a figure.
 awk -v text="$table" 'BEGIN {
   n = split(text, line, "\n")
   split(line[1], title, " ")
@@ -43,8 +43,8 @@ awk -v text="$table" 'BEGIN {
     }
   }
   if (name == "") exit
-  printf "Building %s with %s takes %s times as long as with AtomicMalloc, the simplest allocator, " \
-         "which never reuses memory (*).\n", title[2], name, ratio
+  printf "Building %s with %s takes %s times as long as with AtomicMalloc, the simplest " \
+         "allocator, which never reuses memory (*).\n", title[2], name, ratio
 }' | fold -s -w 80
 spread=$(tr -s '\n ' ' ' < "$1" |
          sed -nE 's/.*quartiles at most ([0-9]+)[.0-9]*% of the median apart.*/\1/p')

@@ -22,7 +22,7 @@ wheels=build/nvcc-wheels
 scripts/setup.sh wheels
 echo "fetch_nvcc: nvcc for CUDA $version from PyPI into build/nvcc"
 rm -rf "$wheels" build/nvcc
-# The system's Python: the package python3-venv belongs to it, not to a version manager's Python.
+# The system's Python: the package python3-venv serves it, not the Python of a version manager.
 python=/usr/bin/python3
 [[ -x $python ]] || python=python3
 "$python" -m venv "$wheels/venv" || fail "python3 -m venv failed"

@@ -35,7 +35,8 @@ fi
 missing=()
 for package in "${packages[@]}"; do
   # dpkg-query prints one line per architecture.
-  dpkg-query -W -f='${Status}\n' "$package" 2> /dev/null | grep -qx 'install ok installed' || missing+=("$package")
+  dpkg-query -W -f='${Status}\n' "$package" 2> /dev/null | grep -qx 'install ok installed' ||
+    missing+=("$package")
 done
 (( ${#missing[@]} )) || exit 0
 
@@ -54,7 +55,8 @@ from=$SECONDS
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 apt() {  # waits for updates that a new machine may still be installing
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 "$@" >> "$log" 2>&1
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get -qq -o DPkg::Lock::Timeout=300 "$@" >> "$log" 2>&1
 }
 install() { apt install -y --no-install-recommends "${missing[@]}"; }
 # The package lists may be absent or old: they are fetched if the first attempt fails.

@@ -69,8 +69,8 @@ failure_excerpt() {  # LOG
   fi
 }
 
-# Copies standard input to LOG and shows how far the command is. Ignores Ctrl-C: the command decides
-# when it ends, and must not be killed by writing to a closed pipe while it saves its results.
+# Copies standard input to LOG and shows the command's progress. Ignores Ctrl-C: the command handles
+# it, may still be saving results, and would be killed by writing to a closed pipe.
 log_and_show_progress() {  # NAME LOG
   local name=$1 from=$SECONDS shown=$SECONDS interval=30 terminal='' line partial='' status
   local -i count=0 total=0 counted=0 counted_at=0

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Builds everything and runs every test that needs no GPU; the last line is the verdict. `make test`
-# calls it; arguments go to ctest.
+# Builds everything and runs every test that needs no GPU; the last line is ctest's verdict. `make
+# test` calls it; arguments go to ctest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/common.sh
@@ -10,8 +10,7 @@ scripts/setup.sh build
 choose_preset
 build all
 
-# ctest lists the skipped tests behind its verdict: that part of its output is replaced by a
-# summary.
+# After its verdict ctest lists the skipped tests. A summary replaces that part of its output.
 log=build/log/test.log
 mkdir -p build/log
 run_tests() { ctest --preset "$PRESET" --parallel "$(jobs)" "$@"; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The end of a ctest run in few lines: output of the tests that failed, their names, the number of
-# skipped tests, and ctest's verdict as the last line.
+# Summarizes a ctest run: the output of the tests that failed, their names, the number of skipped
+# tests, and ctest's verdict as the last line.
 #   scripts/test_summary.sh LOG [brief]     LOG: ctest's output; brief: without the tests' output
 set -euo pipefail
 log=$1
