@@ -9,7 +9,7 @@
 //   page_items, chunk_items                           P, C       the contents of the queue
 //   static_queue, array_queue, linked_queue           S, VA, VL  where its slots are
 //   queue_pieces                                                 the common part of VA and VL
-//   index_queue, ../bulk/bulk_semaphore                          tickets and slots; which thread
+//   index_queue, ../primitives/bulk_semaphore                    tickets and slots; which thread
 //                                                                adds a chunk
 //   chunks, page_spill                                           memory; free pages without a slot
 //
