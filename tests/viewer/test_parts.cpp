@@ -400,7 +400,17 @@ TEST(CompareRows, LowerBoundsAreMarkedAndNeverTheBest) {
   const auto again = compare_rows(results);
   EXPECT_EQ(again[2].ms, "failed");
   EXPECT_TRUE(std::isinf(again[2].key_ms));
-  EXPECT_TRUE(again[1].best);
+  EXPECT_FALSE(again[1].best);  // nothing to compare it with
+}
+
+TEST(CompareRows, NoneIsMarkedWhereQuartilesOverlap) {
+  std::vector<bench::Result> results(2);
+  for (bench::Result& result : results) result.status = bench::Status::ok;
+  results[0].runs_ms = {10, 11, 12, 13, 14};  // quartiles 11 and 13
+  results[1].runs_ms = {12, 13.5, 15, 16, 17};
+  EXPECT_TRUE(compare_rows(results)[0].best);
+  results[1].runs_ms[1] = 13;
+  for (const CompareRow& row : compare_rows(results)) EXPECT_FALSE(row.best);
 }
 
 }  // namespace
