@@ -171,7 +171,7 @@ TEST_F(StressSpace, OverlapsAreFoundAndAnEndlessSupplyEnds) {
   j.test = StressTest::utilization;
   const StressResult result = awmalloc.stress(j);
   EXPECT_EQ(result.counts.failures, 0u);
-  EXPECT_EQ(result.steps.at(0).blocks, 10u);  // one entry per thread; eight blocks fit
+  EXPECT_EQ(result.steps.at(0).blocks, 10u);  // one block per thread; eight fit
   EXPECT_EQ(result.overlaps, 2u);
 }
 
