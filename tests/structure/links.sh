@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # Relative links in Markdown documents are valid: the file exists and, after #, so does the heading.
-#   tests/structure/links.sh ROOT          prints FILE:LINE: no such file|heading: LINK; exit 1 if any
+#   tests/structure/links.sh ROOT   prints FILE:LINE: no such file|heading: LINK; exit 1 if any
 set -euo pipefail
 cd "$1"
 pruned=(\( -path ./.git -o -path ./build -o -path ./out \) -prune -o)
