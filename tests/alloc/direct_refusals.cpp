@@ -124,7 +124,7 @@ TEST_F(ArenaRefusals, OfOneSlotNeverOverflowItsWord) {
       ASSERT_LE(slot.granules(), begin + slot.blocks() * large);
       ASSERT_GE(slot.granules(), inside.shared.arenas.granules() + slot.blocks() * large);
     }
-    // A search visits each superblock and takes one more ticket, which tells it that none is left.
+    // A search visits each superblock, and its last ticket shows that none is left.
     EXPECT_LE(inside.pieces() - before, (100'000 / groups + 1) * (groups + 1));
   });
 }

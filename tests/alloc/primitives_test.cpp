@@ -72,8 +72,8 @@ void expect_exact_out_of_memory(std::size_t pool, std::uint64_t bytes) {
     for (std::uint32_t i = 0; i < each; ++i) fill.push_back({K::allocate, s * each + i, bytes});
     for (int round = 0; round < 5; ++round) {
       for (std::uint32_t i = 0; i < each; ++i) {
-        // `free` tells whether the slot held a block: only slots whose request was served hold one
-        // in the next round.
+        // `free` reports whether the slot held a block: only slots whose request was served hold
+        // one in the next round.
         churn.push_back({K::free, s * each + i, 0});
         churn.push_back({K::allocate, s * each + i, bytes});
       }

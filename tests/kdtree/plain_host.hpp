@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A host allocator for tests: device memory block by block, with counters. It can refuse all
-// requests from a given one on.
+// A host allocator for tests: device memory block by block, with counters. It can refuse a given
+// request.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Builds with too little of something. Memory: the build ends with a valid tree, marked incomplete,
+// Builds that run out of a resource. Memory: the build ends with a valid tree, marked incomplete,
 // and leaks nothing. Output arrays: they grow. Queue entries or shared nodes: the build takes slow
 // paths to the same tree.
 #include <bit>

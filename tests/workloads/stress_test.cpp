@@ -115,7 +115,8 @@ TEST_F(Stress, RefusedRequestsAreCounted) {
   });
 }
 
-// A request that waits for frees of other threads is not refused. Tests without frees do not wait.
+// A request that waits for frees of other threads is not refused. A kernel without frees does not
+// wait.
 TEST_F(Stress, WaitingIsForFreesOfTheSameKernel) {
   if (device_.kind != simt::DeviceKind::cpu) GTEST_SKIP() << "all warps may wait for each other";
   device_.threads = 1;
@@ -173,8 +174,8 @@ TEST_F(Stress, ProbabilityFollowsItsRule) {
 }
 
 TEST(StressRule, ExpectationOfP) {
-  // The mean, by the recurrence of the fraction of threads that hold a block: h' = h + 3/4 (1 -
-  // 2h).
+  // The mean, by the recurrence of the fraction h of threads that hold a block:
+  // h' = h + 3/4 (1 - 2h).
   double holding = 0, allocations = 0;
   for (int launch = 0; launch < 10; ++launch) {
     allocations += 0.75 * (1 - holding);
