@@ -20,7 +20,7 @@ class Notes:
 
 
 def cell(text, value=None, note=None, heading=False):
-    """`value` is the key to sort the column by; if None, the text is."""
+    """`value` is the key to sort the column by; if it is None, the text is used."""
     return {"text": str(text), "value": value, "note": note, "heading": heading}
 
 

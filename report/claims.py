@@ -26,7 +26,7 @@ class Claim:
     id: str
     paper: str
     where: str  # in the paper
-    items: tuple  # the items that it is judged by
+    items: tuple  # the items whose results decide it
     statement: str
     rule: str
     needs: str  # "gpu": full parameters on a GPU; "full": on any device; "": any results
@@ -109,7 +109,8 @@ def spread(results, item, allocator, x, **settings):
 
 
 def duels(results, item, first, second, x, **settings):
-    """Numbers of points at which `first` is faster, slower or undecided (95% interval of the ratio)."""
+    """Numbers of points at which `first` is faster, slower or undecided, by the 95% interval of the
+    ratio."""
     one, other = (series(results, item, each, x, **settings) for each in (first, second))
     faster = slower = undecided = 0
     for point in one.keys() & other.keys():
@@ -133,8 +134,9 @@ def ratios(results, item, first, second, x, **settings):
 
 
 def usually_faster(results, pairs, share=0.8):
-    """(answer, evidence): whether `first` is faster than `second` at this share of the decided points
-    of all pairs (item, first, second, x, settings). None if fewer than 1/4 of the points are decided."""
+    """(answer, evidence): whether `first` is faster than `second` at this share of the decided
+    points of all pairs (item, first, second, x, settings). The answer is None if fewer than 1/4 of
+    the points are decided."""
     faster = slower = undecided = 0
     for item, first, second, x, settings in pairs:
         f, s, u = duels(results, item, first, second, x, **settings)

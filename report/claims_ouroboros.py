@@ -335,7 +335,7 @@ def _(results):
 
 
 def churn_result(results, allocator, to_the_end=True):
-    """The churn result of an allocator; to_the_end: only if it ended by a refused request."""
+    """The churn result of an allocator; to_the_end: only if a refused request ended it."""
     rows = [
         row
         for row in results.rows("ouroboros-churn", allocator)

@@ -41,7 +41,7 @@ def item_section(results, item, papers, verdicts):
     if not blocks and not reason:
         reason = "no measured result can be shown"
     claims = [v for v in verdicts if item["id"] in v.claim.items]
-    open_claims = {}  # by reason, which most of them share
+    open_claims = {}  # by reason, because most claims share theirs
     for v in claims:
         if v.verdict == OPEN:
             open_claims.setdefault(v.evidence, []).append(v)
@@ -106,7 +106,7 @@ def verdicts_markdown(results):
 
 
 def write_verdicts(path, results):
-    """Replaces the text between the marks of a document by the verdicts."""
+    """Replaces the text between the marks of a document with the verdicts."""
     path = pathlib.Path(path)
     text = path.read_text(encoding="utf-8")
     begin, end = "<!-- verdicts:begin -->\n", "<!-- verdicts:end -->"

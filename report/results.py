@@ -107,7 +107,7 @@ class Results:
         return None
 
     def incomplete(self, item):
-        """The reason why claims cannot be judged by an item, or None."""
+        """The reason why an item cannot decide claims, or None."""
         planned, there = len(self.items.get(item, {}).get("cases", [])), len(self.cases_of(item))
         return self.missing(item) or (f"{there} of {planned} cases are measured" if there < planned else None)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One list of allocators for tests that instantiate them without the engine. A new line here is optional: the engine's
-// table has every registered allocator anyway.
+// The allocators that tests instantiate without the engine. New allocators need not be added here:
+// the tests through the engine cover every registered allocator.
 #pragma once
 
 #include <string>

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The rules of the house that a machine can see; names file and line of every breach.
+# Checks the conventions that a script can check; reports file and line of every violation.
 #   tests/structure/conventions.sh ROOT
-# Includes run one way, macros and CUDA stay in simt/, no function of the C library that varies in scenes/, every source opens with
-# its licence, no file is longer than 600 lines.
-# Comments are free. Limit: a line is judged alone, so `/* */` comments of several lines are not known as such.
+# Include directions, macros and CUDA only in simt/, no C library functions with platform-dependent
+# results in scenes/, the licence line in every source, at most 600 lines per file. Comments are not
+# checked. Limit: each line is checked alone, so `/* */` comments of several lines are not
+# recognized.
 set -euo pipefail
 cd "$1"
 
@@ -12,7 +13,7 @@ rooms=()
 for room in simt geometry alloc host_alloc workloads kdtree scenes render registry bench app viewer tests scripts report shaders; do
   [[ ! -d $room ]] || rooms+=("$room")
 done
-# shellcheck disable=SC2016  # the program is awk's, and nothing in it is the shell's
+# shellcheck disable=SC2016  # the program is for awk, not the shell
 find "${rooms[@]}" -type f \
   \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' -o -name '*.in' -o -name '*.sh' -o -name '*.py' \
      -o -name '*.glsl' \) -print | sort | xargs -r awk '
@@ -69,14 +70,15 @@ find "${rooms[@]}" -type f \
       report("\"" target "\" is for .cu files")
     }
   }
-  # A third-party header asks for its implementation with a macro.
+  # A third-party header gets its implementation through a macro.
   code ~ /^ *# *define/ && FILENAME != "simt/config.hpp" && !(FILENAME ~ /\.cpp$/ && code ~ /_IMPLEMENTATION *$/) {
     report("macros are defined in simt/config.hpp only")
   }
   room != "simt" && FILENAME ~ /\.hpp$/ && match(code, /std::(count[lr]_(zero|one)|popcount|bit_(width|ceil|floor)|has_single_bit)/) {
     report(substr(code, RSTART, RLENGTH) " in a header: nvcc gets it wrong on the GPU, see simt/math.hpp")
   }
-  # Procedural scenes are the same to the bit everywhere; scenes/exact_math.hpp has functions that are.
+  # Procedural scenes are bit-identical on all platforms; scenes/exact_math.hpp has functions for
+  # that.
   room == "scenes" && match(code, libm) {
     report(substr(code, RSTART, RLENGTH) " in scenes/: differs between C libraries, see scenes/exact_math.hpp")
   }

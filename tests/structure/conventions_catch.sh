@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# conventions.sh finds what it is there to find: a small tree with one breach of each kind.
+# conventions.sh reports what it should: a small tree with one violation of each kind.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$(mktemp -d)
@@ -16,7 +16,8 @@ file registry/instance.in '#if defined(__CUDACC__)' '#include "simt/cuda.hpp"'
 file render/kernel.cu "$spdx" '#include "simt/cuda.hpp"' '#include "kdtree/tree.hpp"'
 bash "$here/conventions.sh" "$tree" || { echo "a tree without a breach was refused" >&2; exit 1; }
 
-expect() {  # FILE:LINE and words of the message, of the file written just before
+# expect FILE:LINE WORDS: the message about the last written file, which is then removed.
+expect() {
   local found
   if found=$(bash "$here/conventions.sh" "$tree"); then
     echo "not caught: $1 $2" >&2

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every header compiles by itself; all of them twice in one translation unit, and two such units link.
+# Every header compiles by itself, all of them compile twice in one translation unit, and two such
+# units link.
 #   tests/structure/headers.sh ROOT COMPILER
-# Left out: headers that nvcc alone compiles (simt/cuda.hpp, simt/cuda_warp.hpp, *.cuh).
+# Except headers that only nvcc compiles (simt/cuda.hpp, simt/cuda_warp.hpp, *.cuh).
 set -euo pipefail
 cd "$1"
 compiler=$2
 flags=(-std=c++20 -Wall -Wextra -Wno-unknown-pragmas -Werror -I . -x c++)
 cores=$(nproc)
 rooms=(simt geometry alloc host_alloc workloads kdtree scenes render registry bench app)
-if pkg-config --exists imgui glfw3 epoxy 2> /dev/null; then  # what the viewer is built with
+if pkg-config --exists imgui glfw3 epoxy 2> /dev/null; then  # packages of the viewer
   rooms+=(viewer)
   read -ra imgui < <(pkg-config --cflags imgui)
   flags+=("${imgui[@]}")
