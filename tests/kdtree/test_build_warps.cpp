@@ -45,7 +45,9 @@ simt::Cpu threads(int count) {
 
 struct Case {
   explicit Case(RefKind kind, std::uint64_t seed = 41, const WorkspaceLimits& limits = {})
-      : soup(small_soup(seed)), mesh({}, soup.view()), workspace(mesh, kind, pool_bytes, limits) {
+      : Case(small_soup(seed), kind, limits) {}
+  Case(Soup made, RefKind kind, const WorkspaceLimits& limits = {})
+      : soup(std::move(made)), mesh({}, soup.view()), workspace(mesh, kind, pool_bytes, limits) {
     want = hash_of<alloc::Atomic>(threads(1), workspace);
   }
   Soup soup;
@@ -158,6 +160,19 @@ TEST(BuildRefusals, OfAWhileChangeNothing) {
       check(threads(4), first, count);
       check(simt::Lockstep<4>(3), first, count);
     }
+  }
+}
+
+// A node that is split in its middle, and whose request is refused, is split there later: most large
+// nodes of hair are.
+TEST(BuildRefusals, OfSplitsInTheMiddleChangeNothing) {
+  Case c(families::hair(2000), RefKind::clipped);
+  for (std::uint64_t first = 4; first < 60; first += 2) {
+    SCOPED_TRACE(first);
+    std::uint64_t refused = 0;
+    const BuildRun run = build_refusing(threads(2), c, first, first + 1, false, refused);
+    EXPECT_FALSE(run.incomplete);
+    EXPECT_EQ(measure(c.workspace.download(), {}).hash, c.want);
   }
 }
 
