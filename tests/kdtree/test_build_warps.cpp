@@ -12,6 +12,7 @@
 #include "kdtree/check/validate.hpp"
 #include "simt/cpu.hpp"
 #include "simt/lockstep.hpp"
+#include "tests/kdtree/families.hpp"
 #include "tests/kdtree/soup.hpp"
 
 namespace heapwood::kdtree {
