@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The allocators that tests instantiate without the engine. New allocators need not be added here:
-// the tests through the engine cover every registered allocator.
+// The allocators that tests instantiate without the registry. New allocators need not be added here:
+// the tests through the registry cover every registered allocator.
 #pragma once
 
 #include <string>

@@ -3,7 +3,7 @@
 //   registry_targets.cpp  every registered allocator, on the device in HEAPWOOD_TEST_DEVICE
 //                         (default cpu)
 //   direct_*.cpp          every allocator on CPU threads and on simulated warps of 4 lanes,
-//                         without the engine
+//                         without the registry
 #pragma once
 
 #include <ostream>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The builder template without the engine: on simulated warps of several widths, whose lanes are
+// The builder template without the registry: on simulated warps of several widths, whose lanes are
 // concurrent threads, the tree is the same as on plain threads. Here ThreadSanitizer checks the
 // accesses of a GPU's lanes.
 #include <gtest/gtest.h>
