@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Generic allocator tests: every thread allocates blocks of one size and frees them. A job is plain
-// host data; its kernels are in stress_kernels.hpp, called through registry::CompiledAllocator::stress.
+// host data; its kernels are in stress_kernels.hpp, called through
+// registry::CompiledAllocator::stress.
 //
 // Tests of time:
 //   AD       Alloc Dealloc (RegEff section 6): one kernel that allocates and deallocates at once.

@@ -26,7 +26,8 @@ struct Bulk {
   template <class Device>
   static Bulk create(Pool pool, const AllocatorOptions& options, const Device& device) {
     check_pool(traits, pool);
-    // Pages of 4 KiB from 1 MiB on. Arenas hold at most a sixteenth of the pool in chunks that they have just begun.
+    // Pages of 4 KiB in pools of 1 MiB and more. Arenas hold at most a sixteenth of the pool in
+    // chunks that they have just begun to use.
     const std::size_t page = std::clamp<std::size_t>(simt::bit_floor(pool.bytes / 256), 512, 4096);
     const auto page_shift = simt::highest_bit(page);
     const std::size_t chunk = page * (page / 128);

@@ -207,9 +207,8 @@ class TBuddy {
 
  private:
   static constexpr std::uint32_t most_pages = 1u << 24, mark = 1u << 31;
-  static constexpr unsigned max_turns = 1u << 20,
-                            // limit for a request that keeps losing to other threads
-      max_sweeps = 64;
+  // Limits for a request that keeps losing to other threads.
+  static constexpr unsigned max_turns = 1u << 20, max_sweeps = 64;
   // Layout at `base_`: the word of orders with pairs of free buddies, the word of full(); the
   // semaphores, each in a sector together with the moves of its order; the tables with the
   // beginnings of the maps; the words of all maps; the lengths; the pages.

@@ -10,8 +10,10 @@
 //   - a buddy allocator (primitives/buddy.hpp) whose pages are the chunks serves larger requests.
 //     It starts with a quarter of the chunks. When one side is exhausted, it gets 64 adjacent
 //     chunks from the other, which are one word of the bitmap. Hence no memory is set aside for
-//     small or for large requests. The words shared by all threads of a class are stored here too:
-//     tickets, counts, and the ends of its queue.
+//     small or for large requests.
+//
+// The words shared by all threads of a class are stored here too: tickets, counts, and the ends of
+// its queue.
 #pragma once
 
 #include <cstdint>
@@ -193,7 +195,7 @@ class Chunks {
     clear_hint(buddy_exhausted);
     clear_hint(no_full_word);
   }
-  // Returns a chunk that could not be used because another one was missing.
+  // Puts a chunk back that could not be used because another one was missing.
   SIMT_INLINE void put_back(std::uint32_t c) const { map_at(0).set(c); }
   // Not 0 if the bitmap was empty when a thread last wanted a chunk.
   SIMT_INLINE std::uint32_t* exhausted_word() const { return hint_at(exhausted); }
@@ -280,7 +282,7 @@ class Chunks {
     if (refilling_now.exchange(1, simt::acquire) != 0) {
       return simt::wait_until(thread, [&] { return refilling_now.load(simt::relaxed) == 0; });
     }
-    // By the last thread, unless another thread has found none since.
+    // The last thread has moved chunks, unless another thread has found none since.
     bool has_chunks =
         self->hint(exhausted).load(simt::relaxed) == 0 && self->map_at(0).find(0) != SumMap::none;
     SIMT_ROLLED

@@ -14,8 +14,9 @@
 //     gets a piece's first slot links the next piece, and the thread that moves the front releases
 //     the piece ten places earlier);
 //   - a slot that has not been left keeps its piece and all later ones in the list, so every thread
-//     finds its piece; a thread that finds a number beyond its own restarts from `first`. Overhead:
-//     8 bytes per chunk.
+//     finds its piece; a thread that finds a number beyond its own restarts from `first`.
+//
+// Overhead: 8 bytes per chunk.
 #pragma once
 
 #include "alloc/ouroboros/queue_pieces.hpp"
