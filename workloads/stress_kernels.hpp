@@ -5,7 +5,7 @@
 // that may not have started; then the time limit ends the launch.
 //
 // AllocateKernel, FreeKernel and PairKernel contain one call of malloc, one of free, and one of
-// each: RegEff table 1 counts their registers. No launch bound limits those. OwnPairKernel has one
+// each: RegEff table 1 counts their registers, which no launch bound limits. OwnPairKernel has one
 // of each of an allocator's context. All other choices are run-time parameters of CycleKernel, so
 // that an allocator is not compiled once per test.
 #pragma once
@@ -163,8 +163,8 @@ enum Parts : std::uint32_t {
 
 template <class A>
 struct CycleKernel : KernelShape {
-  // With 96 registers two blocks would be resident, and the time would be that of the waves. The
-  // registers of this kernel are not reported.
+  // Without this bound the kernel has 96 registers and two resident blocks, and the number of waves
+  // would dominate the time. The registers of this kernel are not reported.
   static constexpr unsigned blocks_per_multiprocessor = 4;
   A allocator;
   Share share;

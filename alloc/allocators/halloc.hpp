@@ -3,8 +3,8 @@
 // Architectures", 2014; RegEff section 4.5. Three quarters of the pool are slabs, each of one size
 // class while it is used. A class allocates from a head slab, in a block found by hashing in the
 // slab's bitmap. A head that is five sixths full (published: 83.5%) is replaced by a slab of the
-// class that is less than five eighths full (60%), or by an empty one. Requests above 3 KiB go
-// elsewhere.
+// class that is less than five eighths full (60%), or by an empty one. Requests above 3 KiB go to
+// another allocator.
 //
 // Differs from the paper:
 //   - a slab's class and count are one word and its bitmap has one bit per block

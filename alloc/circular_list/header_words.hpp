@@ -141,7 +141,7 @@ struct SplitHeaders {
     // acquire: synchronizes with publish_free by the block's last owner.
     if (!state_at(at).compare_exchange_strong(s, busy, simt::acquire, simt::relaxed))
       return {Found::busy, link};
-    return {Found::claimed, link_at(at).load(simt::relaxed)};  // it no longer changes
+    return {Found::claimed, link_at(at).load(simt::relaxed)};  // only this thread may change it
   }
   SIMT_INLINE bool is_joinable(std::uint32_t at) const {
     return state_at(at).load(simt::relaxed) == free;
