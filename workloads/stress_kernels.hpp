@@ -98,9 +98,9 @@ struct PairKernel : KernelShape {
   }
 };
 
-// The same through a warp's own part of the allocator (Context). Kernels with one use persistent
-// warps and are compiled for the number to be resident: here 48 per multiprocessor, with 40
-// registers per thread.
+// The same through the allocator's per-warp context (Context). Kernels with a context have
+// persistent warps and are compiled for the number of resident warps: here 48 per multiprocessor,
+// with 40 registers per thread.
 template <class A>
 struct OwnPairKernel {
   struct Scratch : alloc::WarpStateOf<A>::Type {};
@@ -171,7 +171,7 @@ struct CycleKernel : KernelShape {
   Tally* tallies;
   std::uint64_t* taken;  // until_refused: places
   std::uint64_t places;
-  // Blocks of earlier launches, which may still be in use.
+  // Places stamped by earlier launches, whose blocks may still be in use; added to the owner.
   std::uint64_t stamped;
   std::size_t bytes;
   std::uint32_t iterations, parts, seed, launch, touch;

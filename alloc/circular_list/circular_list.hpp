@@ -364,9 +364,9 @@ class CircularList {
     return free_chunks != 0 && w.piece.end - w.piece.begin >= units;
   }
 
-  // Advances to the next piece of a lap that is large enough and not full. The walk ends two
-  // complete laps after the last time a chunk was held by another thread; the first lap starts in
-  // the middle.
+  // Advances to the next piece of a lap that is large enough and not full. The walk ends after two
+  // complete laps, or three since a chunk was last held by a thread; the incomplete lap in which it
+  // starts, or in which it meets such a chunk, does not count.
   template <class Thread>
   SIMT_INLINE bool next_piece_of_lap(Thread& thread, Walk& w, std::uint32_t units) const {
     SIMT_ROLLED
@@ -430,10 +430,10 @@ class CircularList {
     }
   }
 
-  // Takes adjacent whole pieces of the rest, for a request larger than one. Nothing is erased until
-  // it holds all of them, and every piece that it holds is busy, so threads that search there visit
-  // it again. All of this is inlined: a call makes a kernel that is short of registers spill around
-  // it.
+  // Takes adjacent whole pieces of the rest, for a request larger than one. The header of a piece
+  // is not erased until all pieces are held, and every piece that is held is busy, so threads that
+  // search there visit it again. All of this is inlined: a call makes a kernel that is short of
+  // registers spill around it.
   template <class Thread>
   SIMT_INLINE void* join_pieces(Thread& thread, std::uint32_t units) const {
     if (units > shape_.units - shape_.rest()) return nullptr;

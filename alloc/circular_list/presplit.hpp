@@ -33,7 +33,7 @@ struct PresplitShape {
   // Levels whose chunks are pieces; smaller chunks are in pieces of the last size.
   std::uint32_t piece_levels = 1;
   std::uint32_t root_shift = 0;  // log2 of the units of a heap's largest chunk
-  // log2 of the units of a piece of the rest; the last one is smaller.
+  // log2 of the units of a piece of the rest; the last piece may be smaller.
   std::uint32_t rest_shift = 0;
 
   // Chooses the shape. requested_min_chunk: units of a heap's smallest chunk, 0 = automatic. heaps:

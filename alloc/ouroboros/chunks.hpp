@@ -56,9 +56,8 @@ struct MarkLarge {
 class Chunks {
  public:
   static constexpr std::uint32_t none = ~0u;
-  static constexpr std::uint32_t max_chunks =
-      // 32 GiB of 8 KiB chunks; the rest of a larger pool belongs to the buddy.
-      (1u << 22) - 1;
+  // 32 GiB of 8 KiB chunks; the rest of a larger pool belongs to the buddy.
+  static constexpr std::uint32_t max_chunks = (1u << 22) - 1;
 
   // Words of a class. units: the bulk semaphore of its pages. placed, taken: tickets of its queue.
   // ready: entries that may be taken (chunk queues). free_slots, pieces: capacity for entries.
@@ -201,8 +200,9 @@ class Chunks {
   SIMT_INLINE std::uint32_t* exhausted_word() const { return hint_at(exhausted); }
 
   // Called by a thread that found no memory for a page: moves chunks from the buddy, one thread at
-  // a time; the others wait for it, since it is running. Returns true if there are free chunks.
-  // Called where few values are in registers, not where a chunk is needed.
+  // a time; the others wait for that thread, which is running. Returns whether the caller should
+  // retry: true if there are free chunks, or after waiting for another thread. Called where few
+  // values are in registers, not where a chunk is needed.
   template <class Thread>
   static SIMT_INLINE bool refill_from_buddy(const Chunks* self, Thread& thread) {
     return self->hint(buddy_exhausted).load(simt::relaxed) == 0 &&
