@@ -46,7 +46,7 @@ namespace heapwood::alloc {
 class BlockPages {
  public:
   static constexpr std::uint32_t none = ~0u;
-  // a bit of the state that has a meaning for the caller only
+  // A bit of the state that has a meaning for the caller only.
   static constexpr std::uint32_t mark = 1u << 22;
 
   struct Shape {
