@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Constructs the CompiledAllocator of one allocator for one kind of device. Included by the generated
-// translation units only.
+// Constructs the CompiledAllocator of one allocator for one kind of device. Included by the
+// generated translation units only.
 #pragma once
 
 #include "kdtree/build/driver.hpp"
