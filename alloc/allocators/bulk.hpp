@@ -46,7 +46,7 @@ struct Bulk {
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     return attempt_until(thread, wait_, [&]() -> void* {
-      return bytes <= small_.most_bytes() ? small_.allocate(thread, bytes)
+      return bytes <= small_.max_bytes() ? small_.allocate(thread, bytes)
                                           : large(small_.self(), thread, bytes);
     });
   }
@@ -90,7 +90,7 @@ struct Bulk {
   // lanes would be serialized. Returns nullptr if each lane has to allocate separately.
   template <class Thread>
   static SIMT_INLINE void* together(const TBuddy& pages, Thread& thread, std::size_t bytes) {
-    if (bytes > most_shared) return nullptr;
+    if (bytes > max_shared) return nullptr;
     const std::uint32_t n = pages.pages_for(bytes);
     const LaneGroup<Thread> group(thread, thread.together(pages.base() + n));
     if (group.alone()) return nullptr;
@@ -98,7 +98,7 @@ struct Bulk {
     group.sync();  // also makes the acquire and the blocks' lengths visible to all lanes
     return first == TBuddy::none ? nullptr : pages.page(first + group.rank() * n);
   }
-  static constexpr std::size_t most_shared = 64 << 10;
+  static constexpr std::size_t max_shared = 64 << 10;
 
   UAlloc small_;
   bool wait_ = false;

@@ -77,7 +77,7 @@ class TBuddy {
     t.base_ = base;
     t.bytes_ = bytes;
     std::vector<std::uint32_t> tables;
-    std::uint64_t pages = std::min<std::uint64_t>(bytes >> page_shift, most_pages) + 1;
+    std::uint64_t pages = std::min<std::uint64_t>(bytes >> page_shift, max_pages) + 1;
     do {
       --pages;
       tables.clear();
@@ -206,7 +206,7 @@ class TBuddy {
   }
 
  private:
-  static constexpr std::uint32_t most_pages = 1u << 24, mark = 1u << 31;
+  static constexpr std::uint32_t max_pages = 1u << 24, mark = 1u << 31;
   // Limits for a request that keeps losing to other threads.
   static constexpr unsigned max_turns = 1u << 20, max_sweeps = 64;
   // Layout at `base_`: the word of orders with pairs of free buddies, the word of full(); the

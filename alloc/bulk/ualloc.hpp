@@ -88,7 +88,7 @@ class UAlloc : public UAllocLayout {
     return *reinterpret_cast<const TBuddy*>(head_ + pages_at);
   }
 
-  // For bytes <= most_bytes().
+  // For bytes <= max_bytes().
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     const std::uint32_t k = class_of(bytes);
@@ -343,7 +343,7 @@ class UAlloc : public UAllocLayout {
         grant = self->obtain(thread, self->list_at(own * lists_per_arena + k), k, 1, rights);
       SIMT_ROLLED
       for (std::uint32_t i = 0;
-           count_of(grant) == 0 && c < self->class_of(self->most_bytes()) + 1;) {
+           count_of(grant) == 0 && c < self->class_of(self->max_bytes()) + 1;) {
         List* const list = self->list_at((own + i) % self->arenas_ * lists_per_arena + c);
         if (units(list).try_wait(1)) {
           grant = self->template find<bins>(thread, list, c, 1);

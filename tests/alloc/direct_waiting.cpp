@@ -52,7 +52,7 @@ struct Taker : Bare {
   std::uint64_t* units;      // one word per batch: free units
   std::uint32_t* given;      // per unit: times taken
   std::uint32_t* successes;  // of all lanes
-  std::uint32_t each, most_batches;
+  std::uint32_t each, max_batches;
   bool bulk;
   static constexpr std::uint32_t batch = 64;
 
@@ -82,14 +82,14 @@ struct Taker : Bare {
   }
   bool grow() const {
     const std::uint32_t b = atomic_ref<std::uint32_t>(*batches).fetch_add(1, simt::relaxed);
-    if (b >= most_batches) return false;
+    if (b >= max_batches) return false;
     atomic_ref<std::uint64_t>(units[b]).store(~std::uint64_t{0}, simt::relaxed);
     return true;
   }
   // A lane with the right to a unit finds one; otherwise the loop would run until the time limit.
   template <class Warp>
   void find(Warp& warp) const {
-    for (std::uint32_t b = 0; !warp.aborted(); b = (b + 1) % most_batches) {
+    for (std::uint32_t b = 0; !warp.aborted(); b = (b + 1) % max_batches) {
       std::uint64_t seen = atomic_ref<std::uint64_t>(units[b]).load(simt::relaxed);
       while (seen != 0) {
         const unsigned i = simt::lowest_bit(seen);
@@ -106,11 +106,11 @@ struct Taker : Bare {
 };
 
 template <class Fixture>
-void take_all(bool bulk, std::uint32_t each, std::uint32_t most_batches) {
+void take_all(bool bulk, std::uint32_t each, std::uint32_t max_batches) {
   std::uint64_t word = 0;
   std::uint32_t batches = 0, successes = 0;
-  std::vector<std::uint64_t> units(most_batches);
-  std::vector<std::uint32_t> given(most_batches * Taker::batch);
+  std::vector<std::uint64_t> units(max_batches);
+  std::vector<std::uint32_t> given(max_batches * Taker::batch);
   Taker k;
   k.word = &word;
   k.batches = &batches;
@@ -118,17 +118,17 @@ void take_all(bool bulk, std::uint32_t each, std::uint32_t most_batches) {
   k.given = given.data();
   k.successes = &successes;
   k.each = each;
-  k.most_batches = most_batches;
+  k.max_batches = max_batches;
   k.bulk = bulk;
   Fixture::run(k);
-  const std::uint32_t wanted = each * Fixture::lanes, there = most_batches * Taker::batch;
+  const std::uint32_t wanted = each * Fixture::lanes, there = max_batches * Taker::batch;
   // No request fails while units are left: the number taken is exact.
   EXPECT_EQ(successes, std::min(wanted, there));
   for (const std::uint32_t n : given) EXPECT_LE(n, 1u);
   if (wanted < there) {
     const std::int64_t left =
         bulk ? BulkSemaphore::available(word) : static_cast<std::int64_t>(word);
-    EXPECT_EQ(left, std::int64_t{std::min(batches, most_batches)} * Taker::batch - wanted);
+    EXPECT_EQ(left, std::int64_t{std::min(batches, max_batches)} * Taker::batch - wanted);
   }
 }
 

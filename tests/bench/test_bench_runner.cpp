@@ -84,10 +84,10 @@ class Fake {
     traits_ = *registry::find("atomic")->traits;
     traits_.id = traits_.label = id;
     traits_.lower_bound = lower_bound;
-    engine_ = real();
-    engine_.traits = &traits_;
-    engine_.build = build;
-    entry_ = {&traits_, &engine_, nullptr};
+    compiled_ = real();
+    compiled_.traits = &traits_;
+    compiled_.build = build;
+    entry_ = {&traits_, &compiled_, nullptr};
   }
   Fake(const Fake&) = delete;
   Fake& operator=(const Fake&) = delete;
@@ -96,7 +96,7 @@ class Fake {
 
  private:
   alloc::AllocatorTraits traits_;
-  registry::CompiledAllocator engine_;
+  registry::CompiledAllocator compiled_;
   registry::RegisteredAllocator entry_{};
 };
 
