@@ -57,7 +57,7 @@ kdtree::BuildRun build_late(kdtree::Workspace& workspace, const kdtree::BuildOpt
   return run;
 }
 
-// Never completes, and takes some time for it.
+// Takes some time and never completes.
 std::vector<kdtree::BuildOptions> limits;
 kdtree::BuildRun build_insatiable(kdtree::Workspace& workspace,
                                   const kdtree::BuildOptions& options) {
@@ -70,7 +70,7 @@ kdtree::BuildRun build_insatiable(kdtree::Workspace& workspace,
   return run;
 }
 
-// Builds another tree, with costs that were not requested.
+// Builds a wrong tree, with costs that were not requested.
 kdtree::BuildRun build_other(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
   kdtree::BuildOptions other = options;
   other.costs.traversal = 100;
