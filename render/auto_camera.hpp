@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Chooses a camera for an unknown scene. A scene that encloses the points inside it (a hall, a
-// courtyard) and is not empty is shown from inside, along its length. Any other scene, including a
-// closed shape that is convex and empty, is shown from outside, in a three-quarter view of its main
-// part (main_part.hpp), without far outliers.
+// Chooses a camera for an unknown scene. A scene that encloses most points inside it (a hall, a
+// courtyard) and has contents that block views across it is shown from inside, along its length.
+// Any other scene, including a closed shape that is convex and empty, is shown from outside, in a
+// three-quarter view of its main part (main_part.hpp), without far outliers.
 //
 // Candidate views are traced at low resolution and scored: variety of distances, normals and
 // triangles is good, surfaces very near the camera are bad. Inside views that miss much or mostly

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A pinhole camera and its rays. For a square picture the rays are those of the published figures
-// (docs: "Cameras and rays"):
+// (docs/rays.md, "Cameras"):
 //   fwd = norm(target - eye), right = norm(fwd x up), up' = right x fwd, th = tan(fov / 2),
 //   d = norm(fwd + ((x / W * 2 - 1) th W / H) right + ((1 - y / H * 2) th) up'),
 // with x, y at pixel centres.
@@ -25,11 +25,11 @@ struct Camera {
 // as a double, the mesh's origin is subtracted, and the result is rounded to float. Throws
 // Error{Exit::usage}, which names the wrong part.
 Camera parse_camera(const std::string& text, unsigned up, const Vec3d& origin = {});
-// Does the checks of parse_camera() that do not need the origin: all but that eye and target differ
-// after rounding to float.
+// The checks of parse_camera() that need no origin: all except that eye and target differ after
+// rounding to float.
 void check_camera_text(const std::string& text);
-// The shortest text that parse_camera() reads back to the same bits. Coordinates that double cannot
-// represent relative to the origin read back as those of representable().
+// The text with the fewest digits that parse_camera() reads back to the same bits. Coordinates that
+// double cannot represent relative to the origin read back as those of representable().
 std::string to_string(const Camera& camera, const Vec3d& origin = {});
 // `ex,ey,ez,tx,ty,tz,fov --up y`: the text after --camera on a command line, and the contents of a
 // .camera file.
