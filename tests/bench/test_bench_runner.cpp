@@ -38,7 +38,7 @@ kdtree::BuildRun build_interrupted(kdtree::Workspace& workspace,
   return real().build(workspace, options);
 }
 
-// Splits nothing until the pool has grown twice.
+// Reports an incomplete tree until the pool has four times its initial size.
 kdtree::BuildRun build_greedy(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
   kdtree::BuildRun run = real().build(workspace, options);
   static const std::size_t first = workspace.pool().bytes;
@@ -48,7 +48,7 @@ kdtree::BuildRun build_greedy(kdtree::Workspace& workspace, const kdtree::BuildO
   return run;
 }
 
-// Lacks memory in the second timed run and later in pools of the same size.
+// Reports an incomplete tree from the second timed run on, unless the pool has grown.
 std::vector<std::size_t> pools;
 kdtree::BuildRun build_late(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
   pools.push_back(workspace.pool().bytes);

@@ -302,7 +302,7 @@ bool touch(Corner a, Corner b, Corner c, Corner d) {
 }
 
 // Random points, untangled by reversing the part between crossing edges; empty if that does not
-// end.
+// terminate.
 Outline untangled(Random& random, unsigned n) {
   Outline p;
   for (unsigned i = 0; i < n; ++i) p.push_back({random.below(40), random.below(40)});
