@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The version of the source. The build generates heapwood_git.hpp (bench/program/git_version.cmake); without
-// it, or outside a git repository, the commit is "unknown".
+// The version of the source. The build generates heapwood_git.hpp
+// (bench/program/git_version.cmake); without it, or outside a git repository, the commit is
+// "unknown".
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The interface of the single-kernel builder: its options, its workspace and its results. The
-// kernel, a template over the allocator, is in build_kernel.hpp; engine/ instantiates it.
+// kernel, a template over the allocator, is in kernel.hpp; registry/instance.hpp instantiates it.
 #pragma once
 
 #include <chrono>
@@ -111,7 +111,7 @@ class Workspace {
   // The tree of the last build, copied to the host.
   Tree download() const;
 
-  struct Parts;  // for the kernel's driver (build_driver.hpp)
+  struct Parts;  // for the kernel's driver (driver.hpp)
   Parts& parts() { return *parts_; }
 
  private:

@@ -3,7 +3,7 @@
 // is left. Every split asks the allocator for the children's arrays, and the last reader of the
 // parent's array frees it (RegEff section 6). Many warps split a large node together
 // (shared_node.hpp); one warp splits small nodes depth-first with a private stack.
-// docs/architecture.md describes the protocol; build_worker.hpp is the code of one warp.
+// docs/architecture.md describes the protocol; worker.hpp is the code of one warp.
 #pragma once
 
 #include <cstdint>
@@ -43,14 +43,13 @@ struct BuildCounters {
   // size of the first request that failed, or of the larger of two made together
   std::uint64_t failed_bytes = 0;
   Box bounds;  // of the scene, written by one warp
-  // The root's phases (build_root.hpp), pieces finished:32 | claimed:32, and the state between
-  // them.
+  // The root's phases (root.hpp), pieces finished:32 | claimed:32, and the state between them.
   alignas(128) std::uint64_t bounds_pieces = 0;
   alignas(128) std::uint64_t init_pieces = 0;
   alignas(128) RootState root = RootState::unknown;
 };
 
-// `ProbeType` records what each warp is doing (build_probe.hpp).
+// `ProbeType` records what each warp is doing (probe.hpp).
 template <class Allocator, RefKind kind, class ProbeType = NoProbe>
 struct BuildKernel {
   using Refs = RefArray<kind>;
@@ -122,7 +121,7 @@ struct BuildKernel {
   std::uint64_t ref_capacity;
 
   template <class Warp>
-  SIMT_INLINE void operator()(Warp& warp, Scratch& scratch) const;  // build_worker.hpp
+  SIMT_INLINE void operator()(Warp& warp, Scratch& scratch) const;  // worker.hpp
 };
 
 // Refs per chunk of a shared node: enough to be worth waking a warp, few enough to occupy all

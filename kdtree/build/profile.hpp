@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Time profile of the single-kernel builder: how long its warps are in each phase
-// (build_probe.hpp), by level of the tree and over time, and how long they wait for work. Also the
+// (probe.hpp), by level of the tree and over time, and how long they wait for work. Also the
 // same build with the no-cost allocator, which shows what another allocator costs in total. The
 // kernels are compiled for two allocators and clipped refs only: profile_cpu.cpp, profile_cuda.cu.
 #pragma once

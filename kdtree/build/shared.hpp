@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The code of one warp in nodes that many warps split together: choose -> split, level by level.
-// The phases of the root are in build_root.hpp.
+// The phases of the root are in root.hpp.
 #pragma once
 
 #include <cstdint>

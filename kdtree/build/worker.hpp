@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The work of one warp in a build: where it gets work, and the loop in which it splits nodes. The
-// member functions are in build_small.hpp (moving the refs of small nodes), build_output.hpp,
-// build_memory.hpp, build_root.hpp (the first phases), build_shared.hpp (shared nodes) and
-// build_refused.hpp (deferred nodes).
+// member functions are in small.hpp (moving the refs of small nodes), output.hpp, memory.hpp,
+// root.hpp (the first phases), shared.hpp (shared nodes) and refused.hpp (deferred nodes).
 //
 // The build ends when the count of pending units is 0: a shared node is one unit, a published task
 // together with its private descendants is one. `pending_units_` is the number of units that this
@@ -235,8 +234,8 @@ class BuildWorker {
     free(task.refs, task.n);
     publish_oldest(tickets);
   }
-  // Chooses a split in the middle of task_, which is then the next node again: to be split there, or
-  // to become a leaf.
+  // Chooses a split in the middle of task_ and makes it the next node again, which is then split
+  // there or becomes a leaf.
   SIMT_INLINE void choose_middle_split() {
     // Through Scratch: a node by value would be copied to the call's stack frame.
     const std::uint32_t at = top_ % Kernel::stack_size;
@@ -267,7 +266,7 @@ class BuildWorker {
     has_task_ = true;
   }
 
-  // ---- small nodes: build_small.hpp -------------------------------------------------------------
+  // ---- small nodes: small.hpp -------------------------------------------------------------------
   // Moves a small node's refs to its children's arrays and continues with the larger child.
   SIMT_INLINE void split_small(const NodeTask& task, const ChosenSplit& split,
                                const alloc::BlockPair& arrays, std::uint32_t pair);
@@ -282,7 +281,7 @@ class BuildWorker {
   // warp. A node that is too small to be worth publishing moves to the top of the stack instead.
   SIMT_INLINE void publish_oldest(std::uint64_t tickets);
 
-  // ---- memory: build_memory.hpp -----------------------------------------------------------------
+  // ---- memory: memory.hpp -----------------------------------------------------------------------
   // Frees the array of n refs. Syncs first, so that all lanes have finished reading it.
   SIMT_INLINE void free(std::byte* refs, std::uint32_t n);
   // Whether a shared node's array is freed only after the warp has split the child that it
@@ -315,7 +314,7 @@ class BuildWorker {
   }
   SIMT_INLINE static void note_failure(BuildCounters& counters, Warp& warp, std::uint32_t n);
 
-  // ---- output: build_output.hpp -----------------------------------------------------------------
+  // ---- output: output.hpp -----------------------------------------------------------------------
   // Reserves `count` entries of an output counter. Warps reserve in batches to avoid contention.
   // relaxed: each entry is reserved once, and the host reads them after the launch. On overflow the
   // build stops, and the driver enlarges the array. Batches of pairs start after the root's pair,
@@ -334,7 +333,7 @@ class BuildWorker {
   // compiles to nothing. One lane calls.
   SIMT_INLINE void note_node(const NodeTask& task, bool leaf);
 
-  // ---- nodes that are refused memory: build_refused.hpp -----------------------------------------
+  // ---- nodes that are refused memory: refused.hpp -----------------------------------------------
   SIMT_INLINE bool defer_node(const NodeTask& task, std::uint32_t index, std::uint32_t n);
   static SIMT_OUTLINE bool record_deferred_node(TaskQueue queue, BuildCounters* counters, Warp warp,
                                                 Scratch& scratch, std::uint32_t at,
@@ -344,7 +343,7 @@ class BuildWorker {
                                                   std::uint32_t at, bool all_idle);
   SIMT_INLINE void trim();
 
-  // ---- shared nodes: build_shared.hpp -----------------------------------------------------------
+  // ---- shared nodes: shared.hpp -----------------------------------------------------------------
   SIMT_INLINE void open_split(std::uint32_t index, const NodeTask& task, const ChosenSplit& split,
                               const alloc::BlockPair& arrays, std::uint32_t pair,
                               std::uint64_t tickets);
@@ -371,7 +370,7 @@ class BuildWorker {
   SIMT_INLINE void release_emptied();
   SIMT_INLINE void publish_chunks(std::uint32_t index, std::uint32_t chunks, std::int32_t room);
 
-  // ---- the root: build_root.hpp -----------------------------------------------------------------
+  // ---- the root: root.hpp -----------------------------------------------------------------------
   SIMT_INLINE void begin_tree();
   SIMT_INLINE std::uint64_t claim_piece(std::uint64_t& pieces, std::uint64_t finished = 0);
   template <class Do>

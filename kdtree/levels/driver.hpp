@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs the per-level builder: host code, a template over the device. level_cpu.cpp and
-// level_cuda.cu instantiate it.
+// Runs the per-level builder: host code, a template over the device. cpu.cpp and cuda.cu
+// instantiate it.
 #pragma once
 
 #include <string>

@@ -306,7 +306,7 @@ TEST_F(StressCommand, APoolThatIsTooSmallIsReported) {
   EXPECT_EQ(results.at(0).at("status"), "incomplete");
   EXPECT_TRUE(has(results.at(0).at("reason"), "refused"));
   EXPECT_GT(results.at(0).at("allocations").at("refused"), 0);
-  // As published it wraps over live memory, which is detected but not a failure.
+  // As published, AWMalloc wraps over live memory, which is detected but not a failure.
   EXPECT_EQ(results.at(1).at("status"), "incomplete");
   EXPECT_TRUE(has(results.at(1).at("reason"), "as published"));
   EXPECT_GT(results.at(1).at("overlaps").at("by_address"), 0);

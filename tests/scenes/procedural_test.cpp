@@ -81,7 +81,7 @@ TEST_P(Family, UsesEveryVertexAndKnowsACamera) {
   EXPECT_LE(std::count(used.begin(), used.end(), false), 10);
 }
 
-// The purpose of each scene: sizes that vary by orders of magnitude, or hardly.
+// The purpose of each scene: triangle sizes that vary by orders of magnitude, or hardly.
 TEST(Families, HaveTheTrianglesTheyPromise) {
   const auto edge_at = [](const Mesh& mesh, double quantile) {
     std::vector<float> longest;

@@ -92,7 +92,7 @@ TEST(TreeView, BoxesAreTheNodesOfADepth) {
   const kdtree::TreeStats stats = kdtree::measure(scene->tree, {});
   std::size_t all = 0;
   EXPECT_EQ(boxes_at(scene->tree, 0, false, 100, all).front().box, scene->tree.bounds);
-  // Below the deepest leaf there are only leaves: all that are not empty.
+  // At a depth below the deepest leaf the boxes are those of all leaves that are not empty.
   const auto leaves = boxes_at(scene->tree, stats.depth, true, 1u << 20, all);
   EXPECT_EQ(all, stats.leaves - stats.empty_leaves);
   std::uint64_t refs = 0;
@@ -270,7 +270,8 @@ TEST(Recording, CurvesAreWhatTheBlocksSay) {
   }
 }
 
-// ScatterAlloc serves from chunks of fixed sizes, AtomicMalloc rounds to granules: ScatterAlloc loses more inside blocks.
+// ScatterAlloc serves requests from chunks of fixed sizes and AtomicMalloc rounds to granules, so
+// ScatterAlloc has more internal fragmentation.
 TEST(Recording, InternalFragmentationTellsAllocatorsApart) {
   const auto largest = [](const Recording& recording) {
     double maximum = 0;
@@ -306,7 +307,7 @@ TEST(Recording, IsTheSameInPieces) {
   EXPECT_EQ(pieces.reach, whole.reach);
 }
 
-// A live build goes no further than the view allows, and ends with the same recording.
+// A live build does not run ahead of the view's pace, and gives the same recording in the end.
 TEST(HeapView, FollowsABuildAtItsPace) {
   const registry::RegisteredAllocator& entry = *registry::find("cfmmalloc");
   bench::PreparedScene prepared("statue:2k", cpu(), {}, {});
@@ -316,7 +317,7 @@ TEST(HeapView, FollowsABuildAtItsPace) {
   kdtree::RecordedRun run;
   std::jthread build([&] { run = prepared.build_recorded(entry, 1u << 20, lines.get()); });
   const std::shared_ptr<void> released(
-      nullptr, [&](void*) { lines->hold_from(~std::uint64_t{0}); });  // also after a failure
+      nullptr, [&](void*) { lines->hold_from(~std::uint64_t{0}); });  // also if an assertion fails
   HeapView view;
   view.pace = 1000;
   view.watch({lines, "statue:2k", "cpu", &entry, prepared.pool_bytes(), 0});

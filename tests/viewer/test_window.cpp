@@ -102,7 +102,7 @@ TEST_F(Window, ALargePictureIsThatOfRenderToo) {
   EXPECT_EQ(render::compare(shown, rendered, 1).above, 0);
 }
 
-// Events of the window system instead of a script.
+// Sends events through the window system instead of a script.
 TEST_F(Window, RealKeysArrive) {
   if (std::system("command -v xdotool > /dev/null") != 0)
     GTEST_SKIP() << "xdotool is not installed";
@@ -187,7 +187,8 @@ TEST_F(Window, TheTableShowsWhatWasMeasured) {
   EXPECT_GT(green, 30);
 }
 
-// AtomicMalloc never frees: at the end everything below its one used region is lost, and nothing above was touched.
+// AtomicMalloc never frees: at the end its one used region is shown as lost, and the memory above
+// as untouched.
 TEST_F(Window, TheHeapMapShowsTheWalk) {
   std::string forward;
   for (int i = 0; i < 12; ++i) forward += "key . shift\n";  // a thousand events each
@@ -218,7 +219,7 @@ TEST_F(Window, TheHeapMapShowsTheWalk) {
     const std::uint64_t first = i * cell, last = first + cell;
     const unsigned colour = heap["colours"][i];
     if (first >= begin && last <= end) {
-      // Blocks rounded up to granules: at least half of each cell.
+      // Blocks are rounded up to granules, so that at least half of each cell is lost bytes.
       EXPECT_GT(colour >> 16, 110u) << i;
       ++lost;
     } else if (first >= end && last <= pool) {
@@ -249,7 +250,7 @@ TEST_F(Window, TwoMapsOfOneBuild) {
   EXPECT_EQ(report["heap"][0]["pool_bytes"], report["heap"][1]["pool_bytes"]);
 }
 
-// test_parts.cpp compares its counters with the ray tracer's.
+// test_parts.cpp compares the probe's counters with the ray tracer's.
 TEST_F(Window, TheProbeFollowsTheMouse) {
   expect_fine(
       view({"atrium:2k", "--mode", "heatmap", "--spp", "1"},
@@ -468,7 +469,7 @@ TEST_F(Window, AScriptIsCheckedBeforeItRuns) {
   expect_error(view({"atrium:1k"}, "key F13\n"), 2, {":1:", "F13"});
 }
 
-// The program does not wait for a picture that cannot be made.
+// The program does not wait for a picture that cannot be rendered.
 TEST_F(Window, NoTreeIsNoPicture) {
   const std::string picture = path("none.png");
   expect_error(view({"statue:20k", "--timeout", "0.001", "--screenshot", picture}), 1,
