@@ -47,7 +47,7 @@ struct Bulk {
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     return attempt_until(thread, wait_, [&]() -> void* {
       return bytes <= small_.max_bytes() ? small_.allocate(thread, bytes)
-                                          : large(small_.self(), thread, bytes);
+                                         : large(small_.self(), thread, bytes);
     });
   }
 

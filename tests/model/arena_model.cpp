@@ -16,10 +16,10 @@
 namespace heapwood {
 namespace {
 
-constexpr int arenas = 2, granules = 2, most_threads = 3, most_rounds = 2;
+constexpr int arenas = 2, granules = 2, max_threads = 3, max_rounds = 2;
 constexpr int open = 100, body = 50;                        // values of an arena's count
 constexpr int whole = 0, split = 1, locked = 2, span = 40;  // values of the superblock's word
-constexpr std::int8_t none = -1, in_vain = -2, max_refusals = 2;
+constexpr std::int8_t none = -1, fruitless = -2, max_refusals = 2;
 
 enum class Bug {
   no,
@@ -33,7 +33,7 @@ struct Slot {
   std::int8_t arena = none, blocks = 0, used = granules;  // vacant
   bool operator==(const Slot&) const = default;
   bool exhausted() const { return used > granules; }
-  bool refuses() const { return arena == in_vain && blocks + 1 < max_refusals; }
+  bool refuses() const { return arena == fruitless && blocks + 1 < max_refusals; }
   bool needs_renewal() const { return exhausted() && !refuses(); }
 };
 
@@ -88,7 +88,7 @@ struct State {
   Slot slot;
   bool live[arenas][granules] = {};
   bool live_whole = false;
-  Thread thread[most_threads];
+  Thread thread[max_threads];
 };
 
 class Model {
@@ -284,7 +284,7 @@ class Model {
         // renewal. A thread whose search fails makes the slot vacant, or refusing if it was vacant.
         if (t.a != none ? s.slot.exhausted() : s.slot.needs_renewal()) {
           s.slot = t.a != none ? Slot{t.a, 1, 1}
-                   : t.vacant  ? Slot{in_vain, 0, granules + 1}
+                   : t.vacant  ? Slot{fruitless, 0, granules + 1}
                                : Slot{};
           if (t.a == none) {
             refused(t);
@@ -293,8 +293,8 @@ class Model {
           }
           break;
         }
-        t.at = t.a == none ? At::begin : t.round + 1 >= most_rounds ? At::keep : At::give_up;
-        if (t.round < most_rounds) t.round += 1;
+        t.at = t.a == none ? At::begin : t.round + 1 >= max_rounds ? At::keep : At::give_up;
+        if (t.round < max_rounds) t.round += 1;
         break;
       case At::give_up:
         s.count[t.a] = static_cast<std::int16_t>(s.count[t.a] - open);

@@ -16,7 +16,7 @@
 namespace heapwood {
 namespace {
 
-constexpr int reserve = 4, most_threads = 3;
+constexpr int reserve = 4, max_threads = 3;
 constexpr std::int8_t body = 100, span = 50;  // values of an arena's count
 
 enum class Bug {
@@ -44,7 +44,7 @@ struct Thread {
 };
 struct State {
   std::array<std::int8_t, reserve> count{}, owners{};
-  std::array<Thread, most_threads> thread{};
+  std::array<Thread, max_threads> thread{};
   std::int8_t tickets = 0;
 };
 

@@ -40,7 +40,7 @@ struct Meeting {
   double min_height;  // of the triangle
   double longest_edge;
 
-  double least_weight() const { return std::min({u, v, 1 - u - v}); }
+  double min_weight() const { return std::min({u, v, 1 - u - v}); }
 };
 
 // Returns nullopt if the triangle has no area or the ray is parallel to it.
@@ -93,7 +93,7 @@ class DoubleReference {
   std::vector<Hit> hits(const kdtree::Ray& ray, double apart) const {
     std::vector<Hit> all;
     visit(ray, [&](std::uint32_t triangle, const Meeting& m) {
-      if (m.least_weight() >= -1e-12 && m.t >= ray.tmin && m.t < ray.tmax)
+      if (m.min_weight() >= -1e-12 && m.t >= ray.tmin && m.t < ray.tmax)
         all.push_back({m, triangle});
     });
     std::sort(all.begin(), all.end(),

@@ -215,11 +215,11 @@ struct Bounded {
         length(in_double(ray.direction));
   }
   bool certain(const Ray& ray) const {
-    return at.least_weight() > weight_error && at.t > ray.tmin + distance_error &&
+    return at.min_weight() > weight_error && at.t > ray.tmin + distance_error &&
            at.t < ray.tmax - distance_error;
   }
   bool possible(const Ray& ray) const {
-    return at.least_weight() > -weight_error && at.t > ray.tmin - distance_error &&
+    return at.min_weight() > -weight_error && at.t > ray.tmin - distance_error &&
            at.t < ray.tmax + distance_error;
   }
 };
@@ -253,7 +253,7 @@ std::string judge(const Case& test, const std::vector<Hit>& hits, const Precisio
     }
     if (!own) return where + "hit a triangle without area, or parallel to the ray";
     if (!own->possible(ray))
-      return where + "hit a triangle that it misses by " + std::to_string(-own->at.least_weight());
+      return where + "hit a triangle that it misses by " + std::to_string(-own->at.min_weight());
     if (!(std::fabs(hit.t - own->at.t) <= own->distance_error)) {
       return where + "distance " + std::to_string(hit.t) + " is " + std::to_string(own->at.t);
     }

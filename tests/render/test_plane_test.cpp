@@ -47,16 +47,16 @@ TEST(PlaneTest, AgreeWithDoublePrecision) {
           const double weight_error = error / meeting->min_height;
           float t = 0;
           const bool hit = test.test(&record, ray, 0, 1e30f, t);
-          if (meeting->least_weight() > weight_error && meeting->t > error) {
+          if (meeting->min_weight() > weight_error && meeting->t > error) {
             ++certain;
             ASSERT_TRUE(hit) << scale << ", " << offset;
           }
           // The tolerance is at most 1/32 of the triangle.
-          if (meeting->least_weight() < -4 * weight_error ||
-              meeting->least_weight() < -0x1p-5 - weight_error) {
+          if (meeting->min_weight() < -4 * weight_error ||
+              meeting->min_weight() < -0x1p-5 - weight_error) {
             ++outside;
             ASSERT_FALSE(hit) << scale << ", " << offset << ", outside by "
-                              << meeting->least_weight();
+                              << meeting->min_weight();
           }
           if (!hit) continue;
           float hit_u = 0, hit_v = 0;
