@@ -40,7 +40,11 @@ def outcome(row, value, notes):
     reason, status = row.get("reason"), row.get("status")
     note = notes.number(reason) if reason and status != "ok" else None
     if value is None:
-        return cell({"ok": MISSING, "skipped": "not run", "incomplete": "incomplete"}.get(status, "failed"), None, note)
+        return cell(
+            {"ok": MISSING, "skipped": "not run", "incomplete": "incomplete"}.get(status, "failed"),
+            None,
+            note,
+        )
     return cell(figure(value), value, note)
 
 

@@ -47,7 +47,9 @@ def claim(name, paper, where, items, statement, rule, needs="gpu"):
     """Decorator: registers a claim that the function judges."""
 
     def add(check):
-        CLAIMS.append(Claim(name, paper, where, tuple(items.split()), statement, rule, needs, check))
+        CLAIMS.append(
+            Claim(name, paper, where, tuple(items.split()), statement, rule, needs, check)
+        )
         return check
 
     return add
@@ -61,7 +63,9 @@ def judge(one: Claim, results: Results):
     if one.needs == "gpu" and not results.on_gpu:
         return Verdict(one, OPEN, "the claim is about a GPU; these results are from CPU threads")
     if one.needs and not results.full:
-        return Verdict(one, OPEN, "the claim is about the paper's parameters; these results used quick ones")
+        return Verdict(
+            one, OPEN, "the claim is about the paper's parameters; these results used quick ones"
+        )
     try:
         answer, evidence = one.check(results)
     except NotMeasured as reason:
@@ -129,7 +133,9 @@ def ratios(results, item, first, second, x, **settings):
     one, other = (medians(results, item, each, x, **settings) for each in (first, second))
     shared = sorted(one.keys() & other.keys())
     if not shared:
-        raise NotMeasured(f"no common point of {label(results, first)} and {label(results, second)}")
+        raise NotMeasured(
+            f"no common point of {label(results, first)} and {label(results, second)}"
+        )
     return {point: one[point] / other[point] for point in shared}
 
 

@@ -19,7 +19,12 @@ from .samples import ALIKE, compare, median
 
 FOLDER = pathlib.Path(__file__).parent
 SYMBOLS = {HOLDS: "✓", FAILS: "✗", OPEN: "?"}
-PAPERS = {"RegEff": "regeff", "Ouroboros": "ouroboros", "Bulk": "bulk", "Host-managed": "host_managed"}
+PAPERS = {
+    "RegEff": "regeff",
+    "Ouroboros": "ouroboros",
+    "Bulk": "bulk",
+    "Host-managed": "host_managed",
+}
 
 
 def published():
@@ -101,7 +106,9 @@ def verdicts_markdown(results):
         "| paper | claim | verdict | evidence |",
         "| :--- | :--- | :--- | :--- |",
     ]
-    lines += [f"| {v.claim.paper} | {v.claim.statement} | {v.verdict} | {v.evidence} |" for v in verdicts]
+    lines += [
+        f"| {v.claim.paper} | {v.claim.statement} | {v.verdict} | {v.evidence} |" for v in verdicts
+    ]
     return "\n".join(lines)
 
 
@@ -113,7 +120,10 @@ def write_verdicts(path, results):
     if text.count(begin) != 1 or end not in text.split(begin)[1]:
         raise ResultsError(f"{path}: the marks '{begin.strip()}' and '{end}' are missing")
     before, after = text.split(begin)
-    path.write_text(before + begin + verdicts_markdown(results) + "\n" + end + after.split(end)[1], encoding="utf-8")
+    path.write_text(
+        before + begin + verdicts_markdown(results) + "\n" + end + after.split(end)[1],
+        encoding="utf-8",
+    )
 
 
 def comparison(results, against):
@@ -123,7 +133,12 @@ def comparison(results, against):
         old = {row["allocator"]: row for row in against.cases.get(key, {}).get("results", [])}
         for row in case["results"]:
             before = old.get(row["allocator"])
-            if not row.get("runs_ms") or not before or not before.get("runs_ms") or min(before["runs_ms"]) <= 0:
+            if (
+                not row.get("runs_ms")
+                or not before
+                or not before.get("runs_ms")
+                or min(before["runs_ms"]) <= 0
+            ):
                 continue
             verdict, interval = compare(row["runs_ms"], before["runs_ms"])
             counts[verdict] += 1
@@ -175,7 +190,9 @@ def render(results, against=None):
 
     def inlined(value):
         # Escapes "</", since "</script>" in a label would end the element.
-        return markupsafe.Markup(json.dumps(value, allow_nan=False, separators=(",", ":")).replace("</", "<\\/"))
+        return markupsafe.Markup(
+            json.dumps(value, allow_nan=False, separators=(",", ":")).replace("</", "<\\/")
+        )
 
     return environment.get_template("page.html").render(
         results=results,

@@ -112,7 +112,7 @@ std::string status_cell(const Result& result, Footnotes& footnotes) {
   return std::string(name(result.status)) + " " + footnotes.mark(result.label, result.reason);
 }
 
-// The clearly fastest allocator that frees, if there is one, and the number of those that completed.
+// The clearly fastest allocator that frees, if there is one, and the number of those compared.
 struct Fastest {
   const Result* result = nullptr;
   std::size_t candidates = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The allocators that tests instantiate without the registry. New allocators need not be added here:
+// The allocators that tests instantiate without the registry. New ones need not be added here:
 // the tests through the registry cover every registered allocator.
 #pragma once
 

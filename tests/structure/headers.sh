@@ -9,14 +9,14 @@ cd "$1"
 compiler=$2
 flags=(-std=c++20 -Wall -Wextra -Wno-unknown-pragmas -Werror -I . -x c++)
 cores=$(nproc)
-rooms=(simt geometry alloc host_alloc workloads kdtree scenes render registry bench app)
+folders=(simt geometry alloc host_alloc workloads kdtree scenes render registry bench app)
 if pkg-config --exists imgui glfw3 epoxy 2> /dev/null; then  # packages of the viewer
-  rooms+=(viewer)
+  folders+=(viewer)
   read -ra imgui < <(pkg-config --cflags imgui)
   flags+=("${imgui[@]}")
 fi
 
-mapfile -t headers < <(find "${rooms[@]}" -name '*.hpp' 2> /dev/null |
+mapfile -t headers < <(find "${folders[@]}" -name '*.hpp' 2> /dev/null |
                        grep -vxE 'simt/cuda(_warp)?\.hpp' | sort)
 objects=$(mktemp -d)
 trap 'rm -rf "$objects"' EXIT
