@@ -41,7 +41,7 @@ inline constexpr std::size_t granule = 16;  // bytes: unit of every size and ali
 SIMT_INLINE std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
-// The min number of bytes that a request occupies: a multiple of the granule, never 0.
+// The minimum number of bytes that a request occupies: a multiple of the granule, never 0.
 SIMT_INLINE std::size_t padded(std::size_t bytes) {
   return bytes == 0 ? granule : round_up(bytes, granule);
 }
@@ -167,9 +167,9 @@ class ReleaseAtEnd {
 //       // syncs: after the call all lanes are done with the block
 //   bool try_exchange(Warp&, void*, std::uint32_t n, std::uint32_t first, std::uint32_t second,
 //                     BlockPair&);
-//       // frees a block of n granules and allocates two, not both of 0, if that needs no call out
-//       // of line. False: nothing has happened. The contents of the freed block stay intact until
-//       // the warp's next call.
+//       // frees a block of n granules and allocates two, not both of 0, if that needs no call of a
+//       // function that is not inlined. False: nothing has happened. The contents of the freed
+//       // block stay intact until the warp's next call.
 //   bool try_deallocate(Warp&, void*, std::uint32_t n);  // under the same conditions
 //   void release_if_scarce(Warp&);                 // before the warp waits
 //   bool may_delay_frees() const;                  // whether blocks may be freed a little later

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Bitmasks (host-managed, section II.B): one bit per chunk of 4 KiB, set if the chunk is free. A
-// block is a run of chunks, allocated first fit, found 64 chunks at a time. Merging of neighbours
-// is implicit. The size of a block is in the hash table.
+// Bitmasks (Bell, Kumar and Gill 2024, section II.B): one bit per chunk of 4 KiB, set if the chunk
+// is free. A block is a run of chunks, allocated first fit, found 64 chunks at a time. Merging of
+// neighbours is implicit. The size of a block is in the hash table.
 //
 // Limits: O(memory) to allocate and O(block) to free, as the paper states; a request occupies whole
 // chunks.

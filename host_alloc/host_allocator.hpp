@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Device memory managed from the host (docs/host-allocators.md): the allocator runs on the host and
-// never reads or writes the memory it manages, so headers and boundary tags are in host memory, in
-// a hash table keyed by device address.
+// Device memory managed from the host (Bell, Kumar and Gill 2024; docs/host-allocators.md): the
+// allocator runs on the host and never reads or writes the memory it manages, so headers and
+// boundary tags are in host memory, in a hash table keyed by device address.
 //
 //   auto allocator = make_host_allocator("tlsf", device);
 //   void* block = allocator->allocate(bytes);          // nullptr: out of memory

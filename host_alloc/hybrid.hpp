@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Object pools for requests under 4 KiB, segregated fit for larger ones (host-managed, section
-// III.C). A pool is 64 objects of one size, a multiple of 256 bytes, in a block of segregated fit;
-// a 64-bit mask records which are free. If there is no space for a pool, an object gets a block of
-// its own.
+// Object pools for requests under 4 KiB, segregated fit for larger ones (Bell, Kumar and Gill 2024,
+// section III.C). A pool is 64 objects of one size, a multiple of 256 bytes, in a block of
+// segregated fit; a 64-bit mask records which are free. If there is no space for a pool, an object
+// gets a block of its own.
 #pragma once
 
 #include <array>

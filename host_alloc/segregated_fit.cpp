@@ -35,8 +35,8 @@ LiveBlock SegregatedFit::allocate(std::size_t bytes, std::size_t alignment) {
   const std::size_t padding = std::max(alignment, unit) - unit;
   BlockIndex index = lists_.find(size + padding);
   if (index == none) index = grow(size, alignment);
-  // No more memory can be mapped: try every block that may fit, then unmap free memory to map it
-  // elsewhere.
+  // No more memory can be mapped: try every block that may fit, then unmap free memory and map it
+  // at other addresses.
   if (index == none) index = find_any(size, alignment);
   if (index == none && shrink() > 0) index = grow(size, alignment);
   return index == none ? LiveBlock{} : take(index, size, alignment, bytes);
@@ -62,7 +62,7 @@ BlockIndex SegregatedFit::grow(std::size_t bytes, std::size_t alignment) {
     const std::size_t begin =
         is(block.before, State::free) ? blocks_[block.before].offset : block.offset;
     const std::size_t stop = round_up(begin, alignment) + bytes;
-    // Already large enough, but in a list with blocks that may be too small.
+    // The free block before it is large enough, but in a list with blocks that may be too small.
     if (stop <= block.offset) return block.before;
     std::size_t need = range_.whole(stop - block.offset);
     if (need > block.bytes) {

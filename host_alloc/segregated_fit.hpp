@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Segregated fit and two-level segregated fit over device memory that the host cannot read
-// (host-managed, algorithms 1 and 2, section III.B).
+// (Bell, Kumar and Gill 2024, algorithms 1 and 2, section III.B).
 //
 // The paper keeps a block's size and neighbours in a hash table in place of boundary tags, and
 // looks up neighbours by address. Here blocks are linked by address, so the only look-up is that of

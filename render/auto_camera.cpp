@@ -16,7 +16,7 @@ namespace {
 constexpr unsigned grid_width = 32, grid_height = 18;
 constexpr float outside_fov = 38, inside_fov = 62;
 
-// Entropy of a histogram over its largest possible value with `bins` bins.
+// Entropy of a histogram, divided by the largest possible entropy of `bins` bins.
 double variety(const std::map<int, unsigned>& histogram, double bins) {
   double total = 0, entropy = 0;
   for (const auto& [bin, count] : histogram) total += count;
@@ -26,7 +26,7 @@ double variety(const std::map<int, unsigned>& histogram, double bins) {
 
 float radians(float degrees) { return degrees * std::numbers::pi_v<float> / 180; }
 
-// Axes of a scene: `up`, and two level ones. `front` is what a model with this up axis usually faces.
+// Axes of a scene: `up` and two horizontal ones. Models with this up axis usually face `front`.
 struct Axes {
   Vec3 up, front, side;
   explicit Axes(unsigned axis)
@@ -41,8 +41,8 @@ struct Axes {
 
 bool contains(const Box& box, Vec3 p) { return intersect(box, {p, p}) == Box{p, p}; }
 
-// Corners of triangles spread over the mesh, enough to frame what of it is in the box. A mesh may hold vertices that no
-// triangle uses.
+// Corners inside the box of at most about 30,000 triangles spread over the mesh, for framing. Uses
+// triangles and not the vertex array, since a mesh may contain unused vertices.
 std::vector<Vec3> silhouette(const kdtree::MeshView& mesh, const Box& box) {
   std::vector<Vec3> points;
   const std::size_t step = std::max<std::size_t>(1, mesh.triangles.size() / 30000);
@@ -54,7 +54,7 @@ std::vector<Vec3> silhouette(const kdtree::MeshView& mesh, const Box& box) {
   return points;
 }
 
-// A view from this direction that just holds all points, the model in the middle.
+// The closest view from this direction that shows all points, with the model centred.
 Camera outside_view(const std::vector<Vec3>& points, unsigned up, float azimuth, float elevation,
                     float aspect) {
   const Axes axes(up);
@@ -101,13 +101,14 @@ std::vector<Camera> inside_views(const Box& box, unsigned up) {
   return views;
 }
 
-// How the scene looks from points spread over the lower part of the box.
+// Visibility from points spread over the lower part of the box.
 struct Inside {
-  double enclosure = 0;  // share of level rays that hit
+  double enclosure = 0;  // share of horizontal rays that hit
   double hidden = 0;     // share of pairs of enclosed points that do not see each other
 };
 
-// Points inside a solid do not count: where faces look outwards they see backs only.
+// If `oriented` (faces point outwards), ignores points inside a solid: most rays from them hit
+// backs.
 Inside look_inside(const Scene& scene, const Box& box, unsigned up, bool oriented) {
   constexpr unsigned level = 7, heights = 3, directions = 12;
   const Axes axes(up);
@@ -155,7 +156,8 @@ Inside look_inside(const Scene& scene, const Box& box, unsigned up, bool oriente
   return inside;
 }
 
-// A room is seen from within; a closed shape that is convex and empty has nothing in it to see: it is an object.
+// Whether the scene is shown from inside. A closed shape that is convex and empty has nothing to
+// show inside: it counts as an object.
 bool is_room(const Inside& inside) { return inside.enclosure >= 0.85 && inside.hidden > 0.005; }
 
 ViewScore judge_view(const Scene& scene, const Camera& camera, float aspect, float diagonal) {
@@ -224,7 +226,7 @@ Camera auto_camera(const Scene& scene, unsigned up, float aspect) {
       const Camera camera = outside_view(points, up, radians(azimuth), radians(elevation), aspect);
       const ViewScore view = judge_view(scene, camera, aspect, diagonal);
       oriented = oriented || (view.coverage > 0 && view.backs < 0.05);
-      // Models mostly face the front.
+      // A bonus for the front: most models face it.
       consider(camera, view.score + (std::fabs(azimuth) < 90 ? 0.1 : 0.0) +
                            (std::fabs(azimuth) < 45 ? 0.15 : 0.0));
     }

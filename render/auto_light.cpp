@@ -11,7 +11,7 @@ namespace {
 
 constexpr unsigned grid_width = 40, grid_height = 24;
 
-// What the camera sees, on a coarse grid.
+// The surfaces that the camera sees, sampled on a coarse grid.
 struct Seen {
   std::vector<Surface> surfaces;
   std::vector<float> distances;  // sorted
@@ -44,7 +44,8 @@ Seen look(const Scene& scene, const Camera& camera, const Box& box) {
   return seen;
 }
 
-// Mean brightness of what is seen under this key light (0..1), and the share that it reaches at all.
+// Mean brightness (0..1) of the visible surfaces under a key light, and the share of them that it
+// lights.
 struct Reach {
   double brightness = 0, share = 0;
 };
@@ -83,7 +84,8 @@ Lighting choose_lighting(const Scene& scene, const Camera& camera) {
   lighting.floor_height = box.lo[camera.up];
   if (seen.surfaces.empty()) return lighting;
 
-  // Directions to the light: towards the viewer (negative: from behind the scene), to the right, up.
+  // Directions to the light as (towards the viewer, right, up); a negative first component is a
+  // light behind the scene.
   const CameraFrame frame = make_frame(camera, 1, 1);
   const Vec3 up = axis_vector(camera.up);
   const Vec3 right = normalize(frame.right);
@@ -100,12 +102,13 @@ Lighting choose_lighting(const Scene& scene, const Camera& camera) {
       best = lighting;
       best_share = got.share;
     }
-    // The first good one wins: earlier candidates model the shape better.
+    // Takes the first good candidate: earlier ones show shape better.
     if (got.share > 0.45) return lighting;
   }
   if (best_share > 0.22) return best;
 
-  // A room: lamps between the camera and what it sees, above eye height as far as the ceiling allows.
+  // An interior: lamps between the camera and the surfaces it sees, above eye height but below the
+  // ceiling.
   lighting.lamp = true;
   const float median = seen.distances[seen.distances.size() / 2];
   double best_brightness = -1;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A key light that suits what a camera sees, found by trying: distant lights from a few directions relative to the
-// camera, taken if they reach enough of what is visible; else (a room with a ceiling) a lamp in the open space before
-// the camera. Deterministic; some ten thousand rays on the scene's device.
+// Chooses a key light for a camera's view. Tries distant lights from a few directions relative to
+// the camera; if none lights enough of the visible surfaces (an interior with a ceiling), places a
+// lamp in the free space in front of the camera. Deterministic; traces some ten thousand rays on
+// the scene's device.
 #pragma once
 
 #include "render/scene.hpp"

@@ -33,11 +33,13 @@ void check(const Camera& camera) {
   check_fov(camera.fov);
 }
 
-// A component of a camera in the file's coordinates, and back. An origin of 0 changes nothing, not even the sign of 0.
+// Convert a component between the file's and the mesh's coordinates. An origin of 0 changes
+// nothing, not even the sign of 0.
 double in_file(float value, double origin) { return origin == 0 ? double{value} : origin + value; }
 float in_mesh(double value, double origin) { return static_cast<float>(value - origin); }
 
-// The nearest component that in_mesh() gives for in_file() of itself. Rounding may take a second step.
+// The nearest component that survives in_file() and in_mesh() unchanged. Rounding may require a
+// second step.
 float representable(float value, double origin) {
   for (int step = 0; step < 4; ++step) {
     const float back = in_mesh(in_file(value, origin), origin);
@@ -51,7 +53,7 @@ template <class T>
 std::string shortest(T value) {
   char text[64];
   const double magnitude = std::fabs(static_cast<double>(value));
-  // 100000 and not 1e+05: coordinates are read by people, too.
+  // 100000, not 1e+05, for readability.
   const bool plain = magnitude == 0 || (magnitude >= 1e-5 && magnitude < 1e15);
   const auto end = std::to_chars(text, text + sizeof text, value,
                                  plain ? std::chars_format::fixed : std::chars_format::general)
@@ -59,7 +61,7 @@ std::string shortest(T value) {
   return {text, end};
 }
 
-// The fewest digits that are read as this component.
+// The shortest text that parses to this component.
 std::string text_of(float value, double origin) {
   const auto reads_back = [&](double number) {
     const float back = in_mesh(number, origin);
@@ -154,7 +156,7 @@ CameraFrame make_frame(const Camera& camera, unsigned width, unsigned height) {
   frame.eye = camera.eye;
   frame.forward = normalize_in_double(camera.target - camera.eye);
   Vec3 right = cross(frame.forward, axis_vector(camera.up));
-  // Looking straight along the up axis: any other axis will do.
+  // The view is along the up axis: use another axis.
   if (!(length(right) > 1e-6f)) right = cross(frame.forward, axis_vector((camera.up + 1) % 3));
   right = normalize_in_double(right);
   const Vec3 up = cross(right, frame.forward);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A pinhole camera and its rays. For a square picture these are the rays that published figures are for (docs: "Cameras
-// and rays"): fwd = norm(target - eye), right = norm(fwd x up), up' = right x fwd, th = tan(fov / 2),
-//   d = norm(fwd + ((x / W * 2 - 1) th W / H) right + ((1 - y / H * 2) th) up'),   x, y at pixel centres.
+// A pinhole camera and its rays. For a square picture the rays are those of the published figures
+// (docs/rays.md, "Cameras"):
+//   fwd = norm(target - eye), right = norm(fwd x up), up' = right x fwd, th = tan(fov / 2),
+//   d = norm(fwd + ((x / W * 2 - 1) th W / H) right + ((1 - y / H * 2) th) up'),
+// with x, y at pixel centres.
 #pragma once
 
 #include <string>
@@ -19,21 +21,25 @@ struct Camera {
   unsigned up = 1;  // axis: 0 x, 1 y, 2 z
 };
 
-// A camera as text, `ex,ey,ez,tx,ty,tz,fov`, is in the file's coordinates: a number is read as a double, then the mesh's
-// origin is subtracted, then it is rounded to float. Throws Error{Exit::usage} saying which part is wrong.
+// Parses a camera's text, `ex,ey,ez,tx,ty,tz,fov`, in the file's coordinates: each number is read
+// as a double, the mesh's origin is subtracted, and the result is rounded to float. Throws
+// Error{Exit::usage}, which names the wrong part.
 Camera parse_camera(const std::string& text, unsigned up, const Vec3d& origin = {});
-// The same checks where the origin is not known yet; only points that are too close for float are found by parse_camera() alone.
+// The checks of parse_camera() that need no origin: all except that eye and target differ after
+// rounding to float.
 void check_camera_text(const std::string& text);
-// The fewest digits that parse_camera() reads back to the same bits. Coordinates that double cannot hold beside the origin
-// read back to those of representable().
+// The text with the fewest digits that parse_camera() reads back to the same bits. Coordinates that
+// double cannot represent relative to the origin read back as those of representable().
 std::string to_string(const Camera& camera, const Vec3d& origin = {});
-// `ex,ey,ez,tx,ty,tz,fov --up y`: what follows --camera on a command line, and what a .camera file holds.
+// `ex,ey,ez,tx,ty,tz,fov --up y`: the text after --camera on a command line, and the contents of a
+// .camera file.
 std::string to_arguments(const Camera& camera, const Vec3d& origin = {});
-// The nearest camera that has a text: doubles near a large origin are too coarse for the finest floats near 0. The camera itself
-// where eye and target would become the same point.
+// The nearest camera that survives conversion to text and back: doubles near a large origin are
+// coarser than floats near 0. Returns the camera unchanged if eye and target would become the same
+// point.
 Camera representable(const Camera& camera, const Vec3d& origin);
 
-// A camera ready to make rays of a picture.
+// A camera prepared for generating the rays of a picture.
 struct CameraFrame {
   Vec3 eye, forward, right,
       up;  // right and up are scaled by half the picture's extent at distance 1
@@ -47,7 +53,8 @@ struct CameraFrame {
   }
 };
 
-// Throws Error{Exit::usage} if eye and target are one point, or a number is not finite, or fov is not in (0, 180).
+// Throws Error{Exit::usage} if eye and target are the same point, a number is not finite, or fov is
+// not in (0, 180).
 CameraFrame make_frame(const Camera& camera, unsigned width, unsigned height);
 
 SIMT_INLINE Vec3 axis_vector(unsigned axis) {

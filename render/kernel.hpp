@@ -130,8 +130,8 @@ struct TraceKernel {
   }
 };
 
-// Closest hits of rays from a buffer on CPU threads (kdtree/traverse/simd_rays.hpp). Each thread traces
-// every workers()-th block of rays.
+// Closest hits of rays from a buffer on CPU threads (kdtree/traverse/simd_rays.hpp). Each thread
+// traces every workers()-th block of rays.
 struct SerialTraceKernel {
   struct Scratch {};
 

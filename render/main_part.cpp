@@ -27,7 +27,8 @@ bool contains(const Box& box, const Box& part) {
   return true;
 }
 
-// Along one axis: where triangles begin, how much area, and which slices are covered.
+// Slices of the box along one axis: the area of the triangles that begin in each, and whether any
+// triangle covers it.
 class Slices {
  public:
   Slices(float lo, float hi) : lo_(lo), scale_(slices / (double{hi} - lo)) {}
@@ -38,7 +39,7 @@ class Slices {
     ++begin_[first];
     ++end_[last + 1];
   }
-  // The middle of the widest run of slices that nothing covers, if it is wide enough to matter.
+  // The widest run of slices that no triangle covers, if it has at least a quarter of the slices.
   struct Gap {
     float middle;
     double width, area_below, area_above;
@@ -107,7 +108,8 @@ bool any(const Gaps& gaps) {
   return std::any_of(gaps.begin(), gaps.end(), [](const auto& gap) { return gap.has_value(); });
 }
 
-// The box of what is on the heavier side of the gap, if the other side is an outlier.
+// The bounds of the triangles on the side of the gap with more area, if the other side is an
+// outlier.
 std::optional<Box> without_outlier(const kdtree::MeshView& mesh, const Box& box, unsigned axis,
                                    const Slices::Gap& gap) {
   const double lost = std::min(gap.area_above, gap.area_below);
@@ -130,7 +132,7 @@ Box main_part(const kdtree::MeshView& mesh, const Box& all) {
   if (all.empty()) return all;
   Box box = all;
   const std::size_t step = std::max<std::size_t>(1, mesh.triangles.size() / sample);
-  // Each turn loses the outliers beyond one gap.
+  // Each iteration removes the outliers beyond one gap.
   for (int turn = 0; turn < 16; ++turn) {
     if (!any(widest_gaps(mesh, box, step))) return box;  // more triangles only make gaps narrower
     const Gaps gaps = widest_gaps(mesh, box, 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The part of a scene that a picture is about: all of it, but for far outliers of little area. One stray triangle a thousand
-// diagonals away would make everything else a dot.
+// The part of a scene that a picture should show: all of it except far outliers of little area. One
+// stray triangle a thousand diagonals away would shrink everything else to a dot.
 #pragma once
 
 #include "geometry/box.hpp"
@@ -8,9 +8,10 @@
 
 namespace heapwood::render {
 
-// `bounds` of the mesh's triangles without those that lie beyond a gap of more than `outlier_gap` diagonals of the rest and have
-// together at most `outlier_area` of the area. Gaps are looked for along the axes, and again in what is left. Looks at a sample of
-// the triangles where that shows no such gap.
+// The bounds of the mesh's triangles without outliers: triangles that have together at most
+// `outlier_area` of the area and lie beyond an axis-aligned gap wider than `outlier_gap` diagonals
+// of the rest. Repeats the search in the remaining box. `bounds` are those of all triangles. Looks
+// at all triangles only if a sample of them shows a gap.
 inline constexpr float outlier_gap = 5;
 inline constexpr double outlier_area = 0.1;
 Box main_part(const kdtree::MeshView& mesh, const Box& bounds);

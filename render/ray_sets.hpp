@@ -2,10 +2,11 @@
 // Ray sets for measuring closest hits. They are identical on every device, and other programs can
 // reproduce them:
 //
-//   primary   through the pixel centres of a picture, in tiles of 8 x 4 pixels; tiles and the pixels
-//             of a tile are in row-major order;
-//   diffuse   one per primary hit, in the same order: cosine-weighted around the geometric normal on
-//             the ray's side, starting at the hit + 1e-4 of the scene's diagonal along the normal.
+//   primary   through the pixel centres of a picture, in tiles of 8 x 4 pixels; tiles and the
+//             pixels of a tile are in row-major order;
+//   diffuse   one per primary hit, in the same order: cosine-weighted around the geometric normal
+//             on the ray's side, starting at the hit + 1e-4 of the scene's diagonal along the
+//             normal.
 //             For pixel (x, y) of a picture of width W: h1 = pcg(y W + x), h2 = pcg(h1),
 //             u = (h >> 8) / 2^24, r = sqrt(u1), phi = 2 pi u2, z = sqrt(1 - u1), in the basis of
 //             Duff et al. 2017, "Building an orthonormal basis, revisited", with sign 1 if the

@@ -11,9 +11,9 @@
 
 namespace heapwood::render {
 
-// Whether the coordinates of a mesh are too coarse for the fast test, whose rounding errors grow with
-// the distance from the origin: most of its area is in small triangles, or in a small part of the
-// scene, as in a small model beside a far outlier. O(triangles).
+// Whether the coordinates of a mesh are too coarse for the fast test, whose rounding errors grow
+// with the distance from the origin: most of its area is in small triangles, or in a small part of
+// the scene, as in a small model beside a far outlier. O(triangles).
 bool is_coarse(const kdtree::MeshView& mesh, const Box& bounds);
 
 class Scene {

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
-// What a camera ray brings back, for every mode of picture: shared by CPU and GPU, templates over the intersection.
+// Integrators: add one sample to a pixel, for every mode of picture. Templates over the
+// intersection test, shared by CPU and GPU.
 //
-//   Features      normals, depth, heat map of traversal steps, size of the leaf that was hit: one camera ray
-//   Shaded        a clay model: key light with soft shadows, sky and ground light with ambient occlusion
+//   Features      normals, depth, heat map of traversal steps, size of the leaf that was hit: one
+//                 camera ray
+//   Shaded        a clay model: key light with soft shadows, sky and ground light with ambient
+//                 occlusion
 //   Occlusion     ambient occlusion alone
-//   PathTraced    diffuse bounces lit by the same lights (Kajiya 1986, "The rendering equation", with direct light
-//                 sampled)
+//   PathTraced    diffuse bounces lit by the same lights (Kajiya 1986, "The rendering equation",
+//                 with direct light sampled)
 //
-// Everything is diffuse: meshes carry no materials. Camera rays go through pixel centres; with more than one sample a
-// pixel they are spread by a tent filter two pixels wide.
+// Everything is diffuse: meshes have no materials. Camera rays go through pixel centres; with more
+// than one sample per pixel a tent filter two pixels wide spreads them.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +26,13 @@ namespace heapwood::render {
 
 enum class Mode : std::uint8_t { shaded, path, ao, normals, depth, heatmap, leaves };
 
-// Sum over a pixel's samples. `a` counts samples that hit something; what r, g, b are is the mode's affair.
+// Sum over a pixel's samples. `a` counts the samples that hit (in heatmap mode all samples); the
+// meaning of r, g, b depends on the mode.
 struct alignas(16) Pixel {
   float r = 0, g = 0, b = 0, a = 0;
 };
 
-// One picture as the kernel sees it.
+// The kernel's parameters for one pass of a picture.
 struct Frame {
   CameraFrame camera;
   Lighting lighting;
@@ -36,8 +40,8 @@ struct Frame {
   std::uint32_t first_sample, samples;  // of this pass
   std::uint32_t end_tile;  // tiles from the ticket's start up to this one are rendered (kernel.hpp)
   std::uint32_t total_samples;   // of the picture
-  std::uint32_t occlusion_rays;  // a sample, shaded and ao
-  std::uint32_t bounces;         // path
+  std::uint32_t occlusion_rays;  // per sample, in modes shaded and ao
+  std::uint32_t bounces;         // in mode path
   std::uint32_t seed;
   Mode mode;
 };
@@ -51,20 +55,20 @@ struct SceneView {
 
 inline constexpr float far_away = 1e30f;
 
-// Dimensions of PixelRandom, one use each.
+// Dimensions of PixelRandom, one per use.
 namespace dimension {
 inline constexpr std::uint32_t filter = 0, light = 2, occlusion = 4, reach = 6,
-                               bounce = 8;  // bounce: 6 for each
+                               bounce = 8;  // 6 per bounce
 }
 
 struct Surface {
-  Vec3 position, normal;  // the normal faces where the ray came from
-  float offset;           // of rays that start here, along the normal
+  Vec3 position, normal;  // the normal is on the side of the ray's origin
+  float offset;           // along the normal, for the start of rays from here
 };
 
-// Far enough from a triangle that rounding cannot put the start of a ray from a hit behind it: some 16 units in the last place
-// of the corners and of the distance that the hit was computed from. The scene's size does not matter: a small model on a
-// large plain keeps its shadows.
+// The offset for rays that start at a hit, large enough that rounding cannot put their start behind
+// the triangle: about 16 ulps of the corners and of the distance that the hit was computed from.
+// Independent of the scene's size, so that a small model on a large plain keeps its shadows.
 SIMT_INLINE float surface_offset(const Corners& t, float distance) {
   const Vec3 corner = max(max(max(t.a, -t.a), max(t.b, -t.b)), max(t.c, -t.c));
   return 2e-6f * (simt::max(corner.x, simt::max(corner.y, corner.z)) + distance);
@@ -72,8 +76,9 @@ SIMT_INLINE float surface_offset(const Corners& t, float distance) {
 SIMT_INLINE Vec3 start_above(const Surface& at) { return at.position + at.normal * at.offset; }
 
 SIMT_INLINE Vec3 geometric_normal(const Corners& t) {
-  // Scaled, so that the squares of tiny and huge edges stay in range; by powers of two, so that nothing is rounded: a component
-  // that is zero stays zero, and which of two bases the normal gets (basis()) is not left to noise.
+  // Edges are scaled so that the squares of tiny and huge ones stay in range. The factors are
+  // powers of two, so that nothing is rounded: a component that is zero stays zero, and rounding
+  // noise does not decide which of the two bases the normal gets (basis()).
   const auto scaled = [](Vec3 v) { return v * kdtree::scale_of({{}, max(v, -v)}); };
   return normalize(cross(scaled(t.b - t.a), scaled(t.c - t.a)));
 }
@@ -103,7 +108,7 @@ SIMT_INLINE kdtree::Ray camera_ray(const Frame& frame, const PixelRandom& random
   return frame.camera.ray(px, py, far_away);
 }
 
-// Light that arrives from the key light at a surface, shadow included.
+// Light that arrives at a surface from the key light, with shadows.
 template <class Intersection>
 SIMT_INLINE Vec3 key_light(const SceneView<Intersection>& scene, const Frame& frame,
                            const Surface& at, Point2 u) {
@@ -114,9 +119,9 @@ SIMT_INLINE Vec3 key_light(const SceneView<Intersection>& scene, const Frame& fr
   return kdtree::any_hit(scene.tree, shadow) ? Vec3{} : light.colour * cosine;
 }
 
-// Mean light of the surroundings over the hemisphere, as far as nothing near is in the way. Light from occluders is
-// taken to be a fixed dim share. The reach varies from ray to ray, so that occlusion fades with distance instead of
-// ending.
+// Mean light of the surroundings over the hemisphere. An occluder within reach replaces the light
+// of its direction by a fixed small share of it. The reach varies from ray to ray, so that
+// occlusion fades with distance instead of ending abruptly.
 template <class Intersection>
 SIMT_INLINE Vec3 ambient_light(const SceneView<Intersection>& scene, const Frame& frame,
                                const PixelRandom& random, const Surface& at, std::uint32_t sample,
@@ -134,7 +139,8 @@ SIMT_INLINE Vec3 ambient_light(const SceneView<Intersection>& scene, const Frame
   return sum * (1.0f / static_cast<float>(rays));
 }
 
-// Where a camera ray that missed the model meets the floor that an object is shown on: false if there is none.
+// Sets `surface` to where a camera ray that missed the model meets the invisible floor; returns
+// false if it does not.
 SIMT_INLINE bool floor_at(const Lighting& lighting, const kdtree::Ray& ray, Surface& surface) {
   const Vec3 up = axis_vector(lighting.up);
   const float down = dot(ray.direction, up);
@@ -146,8 +152,8 @@ SIMT_INLINE bool floor_at(const Lighting& lighting, const kdtree::Ray& ray, Surf
   return true;
 }
 
-// How bright a point of the floor is, as a share of what it would be with nothing on it: 1 exactly where nothing is in
-// the way, so that the floor shows only as shadow on the background and has no edge.
+// Brightness of a point of the floor divided by that of an empty floor. Exactly 1 where nothing
+// occludes, so that the floor shows only as a shadow on the background and has no edge.
 template <class Intersection>
 SIMT_INLINE float floor_share(const SceneView<Intersection>& scene, const Frame& frame,
                               const PixelRandom& random, const Surface& at, std::uint32_t sample,
@@ -177,7 +183,7 @@ struct Features {
     kdtree::Counters count;
     const kdtree::Hit hit = kdtree::closest_hit(scene.tree, ray, count);
     if (frame.mode == Mode::heatmap) {
-      // Misses cost steps as well.
+      // Counts misses as well: they cost steps, too.
       sum.r += static_cast<float>(count.inner_steps + count.leaves);
       sum.g += static_cast<float>(count.tests);
       sum.a += 1;
@@ -219,7 +225,7 @@ struct Shaded {
     at = surface_at(scene, ray, hit);
     const Vec3 key = key_light(scene, frame, at, random.even_point(sample, dimension::light));
     const Vec3 ambient = ambient_light(scene, frame, random, at, sample, frame.occlusion_rays);
-    // A weak light at the eye keeps shape in what the key light does not reach.
+    // A weak light at the camera shows shape where the key light does not reach.
     const float headlight = frame.lighting.headlight * -dot(at.normal, ray.direction);
     add_colour(sum,
                frame.lighting.albedo * (key + ambient + Vec3{headlight, headlight, headlight}));

@@ -14,18 +14,38 @@ def main():
     parser = argparse.ArgumentParser(
         prog="report", description="One self-contained page of results of 'heapwood reproduce'."
     )
-    parser.add_argument("results", nargs="+", help="results.json; several files are parts of one measurement")
-    parser.add_argument("-o", "--output", default="report.html", help="the page (default: %(default)s)")
-    parser.add_argument("--against", nargs="+", default=[], metavar="OLD", help="earlier results to compare with")
-    parser.add_argument("--verdicts", action="store_true", help="print the claims' verdicts as markdown, write no page")
-    parser.add_argument("--merged", metavar="FILE", help="write the merged results to FILE, write no page")
-    parser.add_argument("--times", action="store_true", help="print the time of items and cases, write no page")
-    parser.add_argument("--verdicts-into", metavar="FILE", help="write the verdicts between the two marks of a document")
+    parser.add_argument(
+        "results", nargs="+", help="results.json; several files are parts of one measurement"
+    )
+    parser.add_argument(
+        "-o", "--output", default="report.html", help="the page (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--against", nargs="+", default=[], metavar="OLD", help="earlier results to compare with"
+    )
+    parser.add_argument(
+        "--verdicts",
+        action="store_true",
+        help="print the claims' verdicts as markdown, write no page",
+    )
+    parser.add_argument(
+        "--merged", metavar="FILE", help="write the merged results to FILE, write no page"
+    )
+    parser.add_argument(
+        "--times", action="store_true", help="print the time of items and cases, write no page"
+    )
+    parser.add_argument(
+        "--verdicts-into",
+        metavar="FILE",
+        help="write the verdicts between the two marks of a document",
+    )
     options = parser.parse_args()
     try:
         merged = merge([read(path) for path in options.results])
         results = Results(merged)
-        against = Results(merge([read(path) for path in options.against])) if options.against else None
+        against = (
+            Results(merge([read(path) for path in options.against])) if options.against else None
+        )
         if options.merged:
             pathlib.Path(options.merged).write_text(json.dumps(merged, indent=1), encoding="utf-8")
             print(options.merged)

@@ -20,7 +20,7 @@ class Notes:
 
 
 def cell(text, value=None, note=None, heading=False):
-    """`value` is the key to sort the column by; if None, the text is."""
+    """`value` is the key to sort the column by; if it is None, the text is used."""
     return {"text": str(text), "value": value, "note": note, "heading": heading}
 
 
@@ -40,7 +40,11 @@ def outcome(row, value, notes):
     reason, status = row.get("reason"), row.get("status")
     note = notes.number(reason) if reason and status != "ok" else None
     if value is None:
-        return cell({"ok": MISSING, "skipped": "not run", "incomplete": "incomplete"}.get(status, "failed"), None, note)
+        return cell(
+            {"ok": MISSING, "skipped": "not run", "incomplete": "incomplete"}.get(status, "failed"),
+            None,
+            note,
+        )
     return cell(figure(value), value, note)
 
 

@@ -26,7 +26,7 @@ class Claim:
     id: str
     paper: str
     where: str  # in the paper
-    items: tuple  # the items that it is judged by
+    items: tuple  # the items whose results decide it
     statement: str
     rule: str
     needs: str  # "gpu": full parameters on a GPU; "full": on any device; "": any results
@@ -47,7 +47,9 @@ def claim(name, paper, where, items, statement, rule, needs="gpu"):
     """Decorator: registers a claim that the function judges."""
 
     def add(check):
-        CLAIMS.append(Claim(name, paper, where, tuple(items.split()), statement, rule, needs, check))
+        CLAIMS.append(
+            Claim(name, paper, where, tuple(items.split()), statement, rule, needs, check)
+        )
         return check
 
     return add
@@ -61,7 +63,9 @@ def judge(one: Claim, results: Results):
     if one.needs == "gpu" and not results.on_gpu:
         return Verdict(one, OPEN, "the claim is about a GPU; these results are from CPU threads")
     if one.needs and not results.full:
-        return Verdict(one, OPEN, "the claim is about the paper's parameters; these results used quick ones")
+        return Verdict(
+            one, OPEN, "the claim is about the paper's parameters; these results used quick ones"
+        )
     try:
         answer, evidence = one.check(results)
     except NotMeasured as reason:
@@ -109,7 +113,8 @@ def spread(results, item, allocator, x, **settings):
 
 
 def duels(results, item, first, second, x, **settings):
-    """Numbers of points at which `first` is faster, slower or undecided (95% interval of the ratio)."""
+    """Numbers of points at which `first` is faster, slower or undecided, by the 95% interval of the
+    ratio."""
     one, other = (series(results, item, each, x, **settings) for each in (first, second))
     faster = slower = undecided = 0
     for point in one.keys() & other.keys():
@@ -128,13 +133,16 @@ def ratios(results, item, first, second, x, **settings):
     one, other = (medians(results, item, each, x, **settings) for each in (first, second))
     shared = sorted(one.keys() & other.keys())
     if not shared:
-        raise NotMeasured(f"no common point of {label(results, first)} and {label(results, second)}")
+        raise NotMeasured(
+            f"no common point of {label(results, first)} and {label(results, second)}"
+        )
     return {point: one[point] / other[point] for point in shared}
 
 
 def usually_faster(results, pairs, share=0.8):
-    """(answer, evidence): whether `first` is faster than `second` at this share of the decided points
-    of all pairs (item, first, second, x, settings). None if fewer than 1/4 of the points are decided."""
+    """(answer, evidence): whether `first` is faster than `second` at this share of the decided
+    points of all pairs (item, first, second, x, settings). The answer is None if fewer than 1/4 of
+    the points are decided."""
     faster = slower = undecided = 0
     for item, first, second, x, settings in pairs:
         f, s, u = duels(results, item, first, second, x, **settings)

@@ -43,8 +43,13 @@ def span(values):
 )
 def _(results):
     built = median(slowdowns(results, "regeff-t3", ("scatter",)))
-    generic = median(list(ratios(results, "regeff-3a", "scatter", "atomic", "payload_bytes", **P120).values()))
-    return built >= 1.5 and built > generic, f"builds {figure(built)}, figure 3(a) {figure(generic)}"
+    generic = median(
+        list(ratios(results, "regeff-3a", "scatter", "atomic", "payload_bytes", **P120).values())
+    )
+    return (
+        built >= 1.5 and built > generic,
+        f"builds {figure(built)}, figure 3(a) {figure(generic)}",
+    )
 
 
 @claim(
@@ -58,9 +63,14 @@ def _(results):
 )
 def _(results):
     scenes = build_medians(results, "regeff-t3")
-    fastest = [min((a for a in REGEFF_FULL if a in times), key=times.get, default=None) for times in scenes.values()]
+    fastest = [
+        min((a for a in REGEFF_FULL if a in times), key=times.get, default=None)
+        for times in scenes.values()
+    ]
     wins = fastest.count("halloc")
-    counts = ", ".join(f"{label(results, a)} on {fastest.count(a)}" for a in REGEFF_FULL if a in fastest)
+    counts = ", ".join(
+        f"{label(results, a)} on {fastest.count(a)}" for a in REGEFF_FULL if a in fastest
+    )
     return wins > len(scenes) / 2, f"fastest: {counts} of {len(scenes)} scenes"
 
 
@@ -140,7 +150,9 @@ add_slowdowns()
 def _(results):
     rows = need(results.rows("regeff-t3", "atomic"), "AtomicMalloc")
     short = [row["scene"] for row in rows if row["status"] != "ok"]
-    return not short, f"incomplete: {', '.join(short)}" if short else f"all {len(rows)} scenes are complete"
+    return not short, (
+        f"incomplete: {', '.join(short)}" if short else f"all {len(rows)} scenes are complete"
+    )
 
 
 @claim(
@@ -155,7 +167,9 @@ def _(results):
 def _(results):
     rows = need(results.rows("regeff-t4", "atomic"), "AtomicMalloc")
     whole = [row["scene"] for row in rows if row["status"] == "ok"]
-    return not whole, f"complete: {', '.join(whole)}" if whole else f"incomplete on all {len(rows)} scenes"
+    return not whole, (
+        f"complete: {', '.join(whole)}" if whole else f"incomplete on all {len(rows)} scenes"
+    )
 
 
 @claim(
@@ -168,10 +182,15 @@ def _(results):
 )
 def _(results):
     scenes = build_medians(results, "regeff-t4")
-    fastest = {s: min((a for a in REGEFF_FULL if a in t), key=t.get, default=None) for s, t in scenes.items()}
+    fastest = {
+        s: min((a for a in REGEFF_FULL if a in t), key=t.get, default=None)
+        for s, t in scenes.items()
+    }
     return (
         all(a in LISTS for a in fastest.values()),
-        ", ".join(f"{s}: {label(results, a) if a else 'none completes'}" for s, a in fastest.items()),
+        ", ".join(
+            f"{s}: {label(results, a) if a else 'none completes'}" for s, a in fastest.items()
+        ),
     )
 
 
@@ -218,7 +237,10 @@ def _(results):
     values = peak(results, "regeff-5a", "cmalloc", "peak", "internal_fragmentation")
     small, large = values.get(4), values[max(values)]
     need(small is not None, "4 bytes")
-    return 0.74 <= small <= 0.88 and large <= 0.05, f"{small:.3f} at 4 bytes, {large:.4f} at {max(values)} bytes"
+    return (
+        0.74 <= small <= 0.88 and large <= 0.05,
+        f"{small:.3f} at 4 bytes, {large:.4f} at {max(values)} bytes",
+    )
 
 
 @claim(
@@ -247,7 +269,11 @@ def _(results):
     needs="full",
 )
 def _(results):
-    values = [v for a in LISTS for v in peak(results, "regeff-5b", a, "end", "external_fragmentation").values()]
+    values = [
+        v
+        for a in LISTS
+        for v in peak(results, "regeff-5b", a, "end", "external_fragmentation").values()
+    ]
     return min(values) >= 0.3, f"{min(values):.3f} to {max(values):.3f}"
 
 
@@ -298,6 +324,11 @@ def _(results):
     for row in results.rows("own-builder"):
         if row.get("status") == "ok" and not row.get("lower_bound"):
             builder = times.setdefault(row["scene"], {})
-            builder[row["builder"]] = min(row["median_ms"], builder.get(row["builder"], row["median_ms"]))
-    values = need([t["per-level"] / t["single-kernel"] for t in times.values() if len(t) == 2], "both builders")
+            builder[row["builder"]] = min(
+                row["median_ms"], builder.get(row["builder"], row["median_ms"])
+            )
+    values = need(
+        [t["per-level"] / t["single-kernel"] for t in times.values() if len(t) == 2],
+        "both builders",
+    )
     return median(values) >= 1.25, span(values)

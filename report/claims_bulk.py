@@ -12,7 +12,11 @@ def variants(results, item, first, second):
     """[(parameters, samples of first, samples of second)] of cases in which both variants ran."""
     found = []
     for case in results.cases_of(item):
-        runs = {row["allocator"]: row["runs_ms"] for row in case["results"] if row["status"] == "ok" and row["runs_ms"]}
+        runs = {
+            row["allocator"]: row["runs_ms"]
+            for row in case["results"]
+            if row["status"] == "ok" and row["runs_ms"]
+        }
         if first in runs and second in runs:
             found.append((case["about"], runs[first], runs[second]))
     return need(found, "both variants")
@@ -36,7 +40,10 @@ def _(results):
     if not decided:
         return None, "no interval decides"
     faster = sum(i[1] < 1 for i in decided)
-    return faster == len(decided), f"faster at {faster} of {len(decided)} decided numbers of threads"
+    return (
+        faster == len(decided),
+        f"faster at {faster} of {len(decided)} decided numbers of threads",
+    )
 
 
 @claim(
@@ -103,7 +110,9 @@ def _(results):
     "with at most 64 threads the median ratio is between 0.9 and 1.1",
 )
 def _(results):
-    values = need([v for (threads, _), v in delegation(results).items() if threads <= 64], "few threads")
+    values = need(
+        [v for (threads, _), v in delegation(results).items() if threads <= 64], "few threads"
+    )
     return 0.9 <= median(values) <= 1.1, f"{figure(min(values))} to {figure(max(values))}"
 
 
@@ -114,14 +123,18 @@ def exhausting(results, allocator):
         if row.get("allocate_ms") and row["status"] in ("ok", "incomplete"):
             counts = row["allocations"]
             requested = counts["count"] + counts["refused"]
-            found[row["payload_bytes"]] = (requested / median(row["allocate_ms"]), counts["refused"] / requested)
+            found[row["payload_bytes"]] = (
+                requested / median(row["allocate_ms"]),
+                counts["refused"] / requested,
+            )
     return need(found, "runs until the pool is exhausted")
 
 
 def rates(results):
     bulk, cuda = exhausting(results, "bulk"), exhausting(results, "cuda")
     return need(
-        {x: bulk[x][0] / cuda[x][0] for x in sorted(bulk.keys() & cuda.keys())}, "sizes measured with both"
+        {x: bulk[x][0] / cuda[x][0] for x in sorted(bulk.keys() & cuda.keys())},
+        "sizes measured with both",
     )
 
 
@@ -190,7 +203,10 @@ def _(results):
     worst = max(need(large, "more than 4 KiB"), key=lambda x: large[x][1])
     bad = {}
     for row in results.rows("bulk-7", "bulk"):
-        refused, requested = row["allocations"]["refused"], row["allocations"]["refused"] + row["allocations"]["count"]
+        refused, requested = (
+            row["allocations"]["refused"],
+            row["allocations"]["refused"] + row["allocations"]["count"],
+        )
         if row["payload_bytes"] in large and refused > max(1, 0.01 * requested):
             bad[row["payload_bytes"]] = f"{refused} of {requested}"
     return (
@@ -212,4 +228,7 @@ def _(results):
     bulk, cuda = exhausting(results, "bulk"), exhausting(results, "cuda")
     shared = need(bulk.keys() & cuda.keys(), "sizes measured with both")
     mine, theirs = (statistics.fmean(each[x][1] for x in shared) for each in (bulk, cuda))
-    return mine <= theirs / 2, f"{100 * mine:.1f}% against {100 * theirs:.1f}%; the device heap is not exactly the pool"
+    return (
+        mine <= theirs / 2,
+        f"{100 * mine:.1f}% against {100 * theirs:.1f}%; the device heap is not exactly the pool",
+    )

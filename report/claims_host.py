@@ -21,10 +21,16 @@ def passes(results, item, allocator):
 )
 def _(results):
     ours, theirs = (
-        need(passes(results, "host-3", a).get("warm", {}).get("both_us", {}).get("p50"), f"medians of {a}")
+        need(
+            passes(results, "host-3", a).get("warm", {}).get("both_us", {}).get("p50"),
+            f"medians of {a}",
+        )
         for a in ("segfit", "cudamalloc")
     )
-    return theirs >= 50 * ours, f"{figure(ours)} against {figure(theirs)} us, {figure(theirs / ours)} times"
+    return (
+        theirs >= 50 * ours,
+        f"{figure(ours)} against {figure(theirs)} us, {figure(theirs / ours)} times",
+    )
 
 
 @claim(
@@ -37,7 +43,9 @@ def _(results):
     " the first half",
 )
 def _(results):
-    windows = need(passes(results, "host-3", "segfit")["passes"][0].get("windows"), "times over the trace")
+    windows = need(
+        passes(results, "host-3", "segfit")["passes"][0].get("windows"), "times over the trace"
+    )
     half = len(windows) // 2
     first, second = (max(w["max_us"] for w in part) for part in (windows[:half], windows[half:]))
     return second < first / 10, f"{figure(first / 1e3)} ms, then {figure(second / 1e3)} ms"

@@ -26,7 +26,11 @@ def mean_ratio(results, item, slower, faster):
     values = []
     for allocator in faster:
         try:
-            values.append(statistics.fmean(ratios(results, item, slower, allocator, "payload_bytes", **EACH).values()))
+            values.append(
+                statistics.fmean(
+                    ratios(results, item, slower, allocator, "payload_bytes", **EACH).values()
+                )
+            )
         except NotMeasured:
             continue
     need(values, f"{label(results, slower)} and {' or '.join(label(results, a) for a in faster)}")
@@ -56,7 +60,9 @@ def add_ratios():
             for kind, variants, values in (("pages", PAGES, pages), ("chunks", CHUNKS, chunks)):
                 published = values[column]
 
-                def check(results, item=item, allocator=allocator, variants=variants, published=published):
+                def check(
+                    results, item=item, allocator=allocator, variants=variants, published=published
+                ):
                     return published_ratio(results, item, allocator, variants, published)
 
                 claim(
@@ -168,7 +174,9 @@ def _(results):
     "against all three, faster at 80% of the points that the 95% intervals decide, which are at least a quarter of all",
 )
 def _(results):
-    pairs = [("ouroboros-8k", PAGES[0], other, "threads", {}) for other in ("scatter", "halloc", "cuda")]
+    pairs = [
+        ("ouroboros-8k", PAGES[0], other, "threads", {}) for other in ("scatter", "halloc", "cuda")
+    ]
     return usually_faster(results, pairs)
 
 
@@ -227,7 +235,10 @@ def _(results):
                     values[other] = min(r, values.get(other, r))
     need(values, "10,000 threads or more")
     worst = min(values, key=values.get)
-    return values[worst] > 1, f"at least {figure(values[worst])} times as slow ({label(results, worst)})"
+    return (
+        values[worst] > 1,
+        f"at least {figure(values[worst])} times as slow ({label(results, worst)})",
+    )
 
 
 @claim(
@@ -245,9 +256,14 @@ def _(results):
         for row in results.rows("ouroboros-range", allocator):
             got = row.get("space", {}).get("first_address_bytes")
             if got:
-                values[(allocator, row["payload_bytes"])] = got / (row["threads"] * row["request_bytes"])
+                values[(allocator, row["payload_bytes"])] = got / (
+                    row["threads"] * row["request_bytes"]
+                )
     worst = max(need(values, "address ranges"), key=values.get)
-    return values[worst] <= 1.5, f"at most {figure(values[worst])} times ({label(results, worst[0])}, {worst[1]} bytes)"
+    return (
+        values[worst] <= 1.5,
+        f"at most {figure(values[worst])} times ({label(results, worst[0])}, {worst[1]} bytes)",
+    )
 
 
 @claim(
@@ -323,7 +339,10 @@ def _(results):
     "at most 30%, and the test ended before its time limit",
 )
 def _(results):
-    rows = need([row for row in results.rows("ouroboros-utilization", "cuda") if "space" in row], "CUDA's allocator")
+    rows = need(
+        [row for row in results.rows("ouroboros-utilization", "cuda") if "space" in row],
+        "CUDA's allocator",
+    )
     value = rows[0]["space"].get("utilization", 0)
     if rows[0]["status"] != "ok":
         return (
@@ -335,11 +354,12 @@ def _(results):
 
 
 def churn_result(results, allocator, to_the_end=True):
-    """The churn result of an allocator; to_the_end: only if it ended by a refused request."""
+    """The churn result of an allocator; to_the_end: only if a refused request ended it."""
     rows = [
         row
         for row in results.rows("ouroboros-churn", allocator)
-        if row.get("space", {}).get("iterations") is not None and (row["status"] == "ok" or not to_the_end)
+        if row.get("space", {}).get("iterations") is not None
+        and (row["status"] == "ok" or not to_the_end)
     ]
     need(rows, label(results, allocator) + (" until memory is exhausted" if to_the_end else ""))
     return rows[0]
@@ -356,7 +376,9 @@ def churn_result(results, allocator, to_the_end=True):
 )
 def _(results):
     best = max(churn_result(results, a)["space"]["iterations"] for a in PAGES)
-    scatter, halloc = (churn_result(results, a)["space"]["iterations"] for a in ("scatter", "halloc"))
+    scatter, halloc = (
+        churn_result(results, a)["space"]["iterations"] for a in ("scatter", "halloc")
+    )
     return best > scatter > halloc, f"{best:.0f}, {scatter:.0f} and {halloc:.0f} iterations"
 
 
@@ -391,4 +413,6 @@ def _(results):
         space = churn_result(results, allocator)["space"]
         need("last_ms" in space, "iterations")
         found[allocator] = space["last_ms"] / space["iteration_ms"]
-    return max(found.values()) <= 2, ", ".join(f"{label(results, a)} {figure(v)}" for a, v in found.items())
+    return max(found.values()) <= 2, ", ".join(
+        f"{label(results, a)} {figure(v)}" for a, v in found.items()
+    )

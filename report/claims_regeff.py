@@ -1,7 +1,19 @@
 # SPDX-License-Identifier: MIT
 """RegEff's claims about registers and the generic tests."""
 
-from .claims import LISTS, REGEFF_FULL, NotMeasured, claim, figure, label, medians, need, ratios, spread, usually_faster
+from .claims import (
+    LISTS,
+    REGEFF_FULL,
+    NotMeasured,
+    claim,
+    figure,
+    label,
+    medians,
+    need,
+    ratios,
+    spread,
+    usually_faster,
+)
 from .samples import median
 from .text import bytes_text
 
@@ -18,7 +30,11 @@ GENERIC = (
 def registers(results, coalesced=False):
     key = "calls_coalesced" if coalesced else "calls"
     return need(
-        {row["allocator"]: row[key]["both"]["registers"] for row in results.rows("regeff-t1") if key in row},
+        {
+            row["allocator"]: row[key]["both"]["registers"]
+            for row in results.rows("regeff-t1")
+            if key in row
+        },
         "registers",
     )
 
@@ -33,9 +49,14 @@ def registers(results, coalesced=False):
 )
 def _(results):
     use = registers(results)
-    lists, others = [use[a] for a in LISTS if a in use], [use[a] for a in ("scatter", "halloc") if a in use]
+    lists, others = [use[a] for a in LISTS if a in use], [
+        use[a] for a in ("scatter", "halloc") if a in use
+    ]
     need(lists and others, "both kinds of allocators")
-    return max(lists) < min(others), f"{min(lists)} to {max(lists)} against {min(others)} to {max(others)}"
+    return (
+        max(lists) < min(others),
+        f"{min(lists)} to {max(lists)} against {min(others)} to {max(others)}",
+    )
 
 
 @claim(
@@ -49,9 +70,14 @@ def _(results):
 def _(results):
     use = registers(results)
     need("atomic" in use, "AtomicMalloc")
-    others = need({a: use[a] for a in ("awmalloc", "fdg", *REGEFF_FULL) if a in use}, "another allocator")
+    others = need(
+        {a: use[a] for a in ("awmalloc", "fdg", *REGEFF_FULL) if a in use}, "another allocator"
+    )
     fewest = min(others, key=others.get)
-    return use["atomic"] <= others[fewest], f"{use['atomic']}; next {label(results, fewest)} with {others[fewest]}"
+    return (
+        use["atomic"] <= others[fewest],
+        f"{use['atomic']}; next {label(results, fewest)} with {others[fewest]}",
+    )
 
 
 @claim(
@@ -65,7 +91,9 @@ def _(results):
 def _(results):
     plain, coalesced = registers(results), registers(results, coalesced=True)
     more = {
-        a: coalesced[a] - plain[a] for a in ("atomic", "awmalloc", "fdg", *REGEFF_FULL) if a in plain and a in coalesced
+        a: coalesced[a] - plain[a]
+        for a in ("atomic", "awmalloc", "fdg", *REGEFF_FULL)
+        if a in plain and a in coalesced
     }
     most = max(more, key=more.get)
     return more[most] <= 11, f"{min(more.values())} to {more[most]} ({label(results, most)})"
@@ -81,7 +109,10 @@ def _(results):
     needs="",
 )
 def _(results):
-    rows = need([row for row in results.rows("regeff-t2") if row.get("status") == "ok"], "a complete run of P")
+    rows = need(
+        [row for row in results.rows("regeff-t2") if row.get("status") == "ok"],
+        "a complete run of P",
+    )
     count, frees = rows[0]["allocations"]["count"], rows[0]["allocations"]["deallocations"]
     expected = rows[0]["expected"]
     return (
@@ -107,7 +138,10 @@ def _(results):
     slow, rest = [times.pop(a) for a in ("cuda", "fdg")], list(times.values())
     points = [x for x in slow[0] if x <= 4096 and x in slow[1]]
     need(points, "CudaMalloc and FDGMalloc")
-    far = {a: sum(s[x] >= 2 * max(r[x] for r in rest if x in r) for x in points) for a, s in zip(("cuda", "fdg"), slow)}
+    far = {
+        a: sum(s[x] >= 2 * max(r[x] for r in rest if x in r) for x in points)
+        for a, s in zip(("cuda", "fdg"), slow)
+    }
     return (
         all(n >= 0.75 * len(points) for n in far.values()),
         f"CudaMalloc at {far['cuda']}, FDGMalloc at {far['fdg']} of {len(points)} payloads",
@@ -143,7 +177,10 @@ def _(results):
             continue
     need(found, "times over the payload")
     constant = [label(results, a) for a, s in found.items() if s <= 2]
-    return len(constant) > len(found) / 2, f"{len(constant)} of {len(found)}: {', '.join(constant) or 'none'}"
+    return (
+        len(constant) > len(found) / 2,
+        f"{len(constant)} of {len(found)}: {', '.join(constant) or 'none'}",
+    )
 
 
 def add_large():
@@ -153,12 +190,25 @@ def add_large():
     ):
 
         def check(results, allocator=allocator):
-            times = need(medians(results, "regeff-3a", allocator, "payload_bytes", **P120), label(results, allocator))
+            times = need(
+                medians(results, "regeff-3a", allocator, "payload_bytes", **P120),
+                label(results, allocator),
+            )
             small, large = times.get(64) or min(times.values()), times[max(times)]
-            return large >= 3 * small, f"{figure(small)} ms at 64 bytes, {figure(large)} ms at {bytes_text(max(times))}"
+            return (
+                large >= 3 * small,
+                f"{figure(small)} ms at 64 bytes, {figure(large)} ms at {bytes_text(max(times))}",
+            )
 
         rule = "the median at the largest payload is at least 3 times that at 64 bytes"
-        claim(f"ad-{allocator}-large", "RegEff", "section 7, figure 3(a)", "regeff-3a", statement, rule)(check)
+        claim(
+            f"ad-{allocator}-large",
+            "RegEff",
+            "section 7, figure 3(a)",
+            "regeff-3a",
+            statement,
+            rule,
+        )(check)
 
 
 add_large()
@@ -176,8 +226,16 @@ def _(results):
     rows = [row for row in results.rows("regeff-4", "scatter") if row.get("median_ms")]
     need(rows, "ScatterAlloc with several pages")
     page = min(row["page_bytes"] for row in rows)
-    within = [row["median_ms"] for row in rows if row["page_bytes"] == page and row["payload_bytes"] < page]
-    beyond = [row["median_ms"] for row in rows if row["page_bytes"] == page and row["payload_bytes"] > page]
+    within = [
+        row["median_ms"]
+        for row in rows
+        if row["page_bytes"] == page and row["payload_bytes"] < page
+    ]
+    beyond = [
+        row["median_ms"]
+        for row in rows
+        if row["page_bytes"] == page and row["payload_bytes"] > page
+    ]
     need(within and beyond, "requests below and above the page size")
     return (
         max(beyond) >= 10 * min(within),
@@ -194,7 +252,11 @@ def _(results):
     "at the smallest payload, the median grows by 10% or more from the smallest page to the largest that completes",
 )
 def _(results):
-    rows = [row for row in results.rows("regeff-4", "scatter") if row.get("status") == "ok" and row.get("median_ms")]
+    rows = [
+        row
+        for row in results.rows("regeff-4", "scatter")
+        if row.get("status") == "ok" and row.get("median_ms")
+    ]
     need(rows, "ScatterAlloc with several pages")
     payload = min(row["payload_bytes"] for row in rows)
     times = {row["page_bytes"]: row["median_ms"] for row in rows if row["payload_bytes"] == payload}
@@ -250,7 +312,11 @@ def _(results):
     needs="",
 )
 def _(results):
-    pools = [row["pool_bytes"] for row in results.rows("regeff-3b", "halloc") if row.get("status") == "ok"]
+    pools = [
+        row["pool_bytes"]
+        for row in results.rows("regeff-3b", "halloc")
+        if row.get("status") == "ok"
+    ]
     need(pools, "Halloc")
     smallest = min(pools)
     if smallest > 256 << 20:
@@ -267,13 +333,17 @@ def _(results):
     "slowest over fastest median is at most 1.5 for AtomicMalloc, AWMalloc, CMalloc and its variants",
 )
 def _(results):
-    found = {a: spread(results, "regeff-3b", a, "pool_bytes") for a in ("atomic", "awmalloc", *LISTS)}
+    found = {
+        a: spread(results, "regeff-3b", a, "pool_bytes") for a in ("atomic", "awmalloc", *LISTS)
+    }
     worst = max(found, key=found.get)
     return found[worst] <= 1.5, f"at most {figure(found[worst])} ({label(results, worst)})"
 
 
 def growth(results, allocator):
-    times = need(medians(results, "regeff-3c", allocator, "iterations", **P120), label(results, allocator))
+    times = need(
+        medians(results, "regeff-3c", allocator, "iterations", **P120), label(results, allocator)
+    )
     need(min(times) <= 10 and max(times) >= 100, "10 and 100 iterations")
     return times[max(times)] / times[min(times)]
 
@@ -302,7 +372,9 @@ def _(results):
 def _(results):
     found = {a: growth(results, a) for a in ("atomic", "awmalloc", *REGEFF_FULL)}
     linear = [a for a, value in found.items() if 5 <= value <= 20]
-    return len(linear) > len(found) / 2, ", ".join(f"{label(results, a)} {figure(v)}" for a, v in found.items())
+    return len(linear) > len(found) / 2, ", ".join(
+        f"{label(results, a)} {figure(v)}" for a, v in found.items()
+    )
 
 
 @claim(
@@ -335,7 +407,8 @@ def _(results):
 )
 def _(results):
     times = {
-        a: need(medians(results, "regeff-3c", a, "iterations", **P120), label(results, a)) for a in ("halloc", *LISTS)
+        a: need(medians(results, "regeff-3c", a, "iterations", **P120), label(results, a))
+        for a in ("halloc", *LISTS)
     }
     most = max(times["halloc"])
     best = min((a for a in LISTS), key=lambda a: times[a][most])
@@ -359,7 +432,9 @@ def _(results):
         times = need(medians(results, "regeff-3d", allocator, "blocks"), label(results, allocator))
         need(1 in times and 120 in times, "1 and 120 blocks")
         found[allocator] = times[120] / times[1]
-    return max(found.values()) <= 2, ", ".join(f"{label(results, a)} {figure(v)}" for a, v in found.items())
+    return max(found.values()) <= 2, ", ".join(
+        f"{label(results, a)} {figure(v)}" for a, v in found.items()
+    )
 
 
 def generic_pairs(first, second, figures=GENERIC):
@@ -390,9 +465,14 @@ def _(results):
     values = [
         r
         for item, x in GENERIC[2:]
-        for r in ratios(results, item, "scatter", "atomic", x, **({} if x == "blocks" else P120)).values()
+        for r in ratios(
+            results, item, "scatter", "atomic", x, **({} if x == "blocks" else P120)
+        ).values()
     ]
-    return median(values) <= 1.5, f"{figure(min(values))} to {figure(max(values))}, median {figure(median(values))}"
+    return (
+        median(values) <= 1.5,
+        f"{figure(min(values))} to {figure(max(values))}, median {figure(median(values))}",
+    )
 
 
 @claim(
@@ -404,7 +484,9 @@ def _(results):
     "faster at 80% of the points that the 95% intervals decide, which are at least a quarter of all, both together",
 )
 def _(results):
-    return usually_faster(results, generic_pairs("cmmalloc", "cmalloc") + generic_pairs("cfmmalloc", "cfmalloc"))
+    return usually_faster(
+        results, generic_pairs("cmmalloc", "cmalloc") + generic_pairs("cfmmalloc", "cfmalloc")
+    )
 
 
 @claim(
@@ -419,7 +501,9 @@ def _(results):
     values = [
         r
         for item, x in GENERIC[2:]
-        for r in ratios(results, item, "cfmmalloc", "scatter", x, **({} if x == "blocks" else P120)).values()
+        for r in ratios(
+            results, item, "cfmmalloc", "scatter", x, **({} if x == "blocks" else P120)
+        ).values()
     ]
     return (
         1.57 * 0.75 <= median(values) <= 2.09 * 1.25,

@@ -19,7 +19,12 @@ from .samples import ALIKE, compare, median
 
 FOLDER = pathlib.Path(__file__).parent
 SYMBOLS = {HOLDS: "✓", FAILS: "✗", OPEN: "?"}
-PAPERS = {"RegEff": "regeff", "Ouroboros": "ouroboros", "Bulk": "bulk", "Host-managed": "host_managed"}
+PAPERS = {
+    "RegEff": "regeff",
+    "Ouroboros": "ouroboros",
+    "Bulk": "bulk",
+    "Host-managed": "host_managed",
+}
 
 
 def published():
@@ -41,7 +46,7 @@ def item_section(results, item, papers, verdicts):
     if not blocks and not reason:
         reason = "no measured result can be shown"
     claims = [v for v in verdicts if item["id"] in v.claim.items]
-    open_claims = {}  # by reason, which most of them share
+    open_claims = {}  # by reason, because most claims share theirs
     for v in claims:
         if v.verdict == OPEN:
             open_claims.setdefault(v.evidence, []).append(v)
@@ -101,19 +106,24 @@ def verdicts_markdown(results):
         "| paper | claim | verdict | evidence |",
         "| :--- | :--- | :--- | :--- |",
     ]
-    lines += [f"| {v.claim.paper} | {v.claim.statement} | {v.verdict} | {v.evidence} |" for v in verdicts]
+    lines += [
+        f"| {v.claim.paper} | {v.claim.statement} | {v.verdict} | {v.evidence} |" for v in verdicts
+    ]
     return "\n".join(lines)
 
 
 def write_verdicts(path, results):
-    """Replaces the text between the marks of a document by the verdicts."""
+    """Replaces the text between the marks of a document with the verdicts."""
     path = pathlib.Path(path)
     text = path.read_text(encoding="utf-8")
     begin, end = "<!-- verdicts:begin -->\n", "<!-- verdicts:end -->"
     if text.count(begin) != 1 or end not in text.split(begin)[1]:
         raise ResultsError(f"{path}: the marks '{begin.strip()}' and '{end}' are missing")
     before, after = text.split(begin)
-    path.write_text(before + begin + verdicts_markdown(results) + "\n" + end + after.split(end)[1], encoding="utf-8")
+    path.write_text(
+        before + begin + verdicts_markdown(results) + "\n" + end + after.split(end)[1],
+        encoding="utf-8",
+    )
 
 
 def comparison(results, against):
@@ -123,7 +133,12 @@ def comparison(results, against):
         old = {row["allocator"]: row for row in against.cases.get(key, {}).get("results", [])}
         for row in case["results"]:
             before = old.get(row["allocator"])
-            if not row.get("runs_ms") or not before or not before.get("runs_ms") or min(before["runs_ms"]) <= 0:
+            if (
+                not row.get("runs_ms")
+                or not before
+                or not before.get("runs_ms")
+                or min(before["runs_ms"]) <= 0
+            ):
                 continue
             verdict, interval = compare(row["runs_ms"], before["runs_ms"])
             counts[verdict] += 1
@@ -175,7 +190,9 @@ def render(results, against=None):
 
     def inlined(value):
         # Escapes "</", since "</script>" in a label would end the element.
-        return markupsafe.Markup(json.dumps(value, allow_nan=False, separators=(",", ":")).replace("</", "<\\/"))
+        return markupsafe.Markup(
+            json.dumps(value, allow_nan=False, separators=(",", ":")).replace("</", "<\\/")
+        )
 
     return environment.get_template("page.html").render(
         results=results,

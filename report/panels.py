@@ -17,9 +17,16 @@ def generic(item, x, x_axis, x_text, title, **settings):
 
     def panels(results):
         blocks = []
-        grids = sorted({row.get("blocks") for row in results.rows(item, **settings)}, key=lambda b: (b != 120, b or 0))
+        grids = sorted(
+            {row.get("blocks") for row in results.rows(item, **settings)},
+            key=lambda b: (b != 120, b or 0),
+        )
         for count in [None] if x == "blocks" else grids:
-            rows = [row for row in results.rows(item, **settings) if count is None or row.get("blocks") == count]
+            rows = [
+                row
+                for row in results.rows(item, **settings)
+                if count is None or row.get("blocks") == count
+            ]
             name = f"{title}, {count} blocks" if count else title
             blocks += [
                 sampled(results, name, x_axis, TIME, rows, x),
@@ -39,13 +46,25 @@ PANELS = {
     "regeff-t2": calls_of_p,
     "regeff-3a": generic("regeff-3a", "payload_bytes", PAYLOAD, bytes_text, "Alloc Dealloc"),
     "regeff-3b": generic(
-        "regeff-3b", "pool_bytes", axis("size of the pool", sizes=True), bytes_text, "Alloc Cycle Dealloc"
+        "regeff-3b",
+        "pool_bytes",
+        axis("size of the pool", sizes=True),
+        bytes_text,
+        "Alloc Cycle Dealloc",
     ),
     "regeff-3c": generic(
-        "regeff-3c", "iterations", axis("successive allocations per thread", log=False), str, "Alloc Cycle Dealloc"
+        "regeff-3c",
+        "iterations",
+        axis("successive allocations per thread", log=False),
+        str,
+        "Alloc Cycle Dealloc",
     ),
     "regeff-3d": generic(
-        "regeff-3d", "blocks", axis("blocks of 8 allocating threads"), str, "Probability, 10 launches"
+        "regeff-3d",
+        "blocks",
+        axis("blocks of 8 allocating threads"),
+        str,
+        "Probability, 10 launches",
     ),
     "regeff-4": pages,
     "regeff-t3": builds("regeff-t3", "atomic"),
@@ -59,7 +78,10 @@ PANELS = {
     ),
     "ouroboros-10k": each("ouroboros-10k"),
     "ouroboros-100k": each("ouroboros-100k"),
-    **{item: scaling(item) for item in ("ouroboros-32", "ouroboros-128", "ouroboros-1k", "ouroboros-8k")},
+    **{
+        item: scaling(item)
+        for item in ("ouroboros-32", "ouroboros-128", "ouroboros-1k", "ouroboros-8k")
+    },
     "ouroboros-range": address_range,
     "ouroboros-churn": churn,
     "ouroboros-utilization": utilization,

@@ -20,7 +20,10 @@ def builds(item, over):
             names.append(allocator)
 
         # From any complete build: requests depend on the tree only.
-        whole = {s: next((row for row in rows if row["scene"] == s and row["status"] == "ok"), {}) for s in scenes}
+        whole = {
+            s: next((row for row in rows if row["scene"] == s and row["status"] == "ok"), {})
+            for s in scenes
+        }
         add(cell("triangles", heading=True), [number(whole[s].get("triangles")) for s in scenes])
         add(
             cell("refs per triangle", heading=True),
@@ -31,9 +34,16 @@ def builds(item, over):
             ("mean size, bytes", "mean_bytes"),
             ("sigma of sizes, bytes", "sigma_bytes"),
         ):
-            add(cell(text, heading=True), [number(whole[s].get("allocations", {}).get(key)) for s in scenes])
+            add(
+                cell(text, heading=True),
+                [number(whole[s].get("allocations", {}).get(key)) for s in scenes],
+            )
         reference = {
-            s: at.get((over, s), {}).get("median_ms") if at.get((over, s), {}).get("status") == "ok" else None
+            s: (
+                at.get((over, s), {}).get("median_ms")
+                if at.get((over, s), {}).get("status") == "ok"
+                else None
+            )
             for s in scenes
         }
         label = results.labels().get(over, over)
@@ -49,21 +59,35 @@ def builds(item, over):
             for scene in scenes:
                 row = at.get((allocator, scene), {})
                 time = row.get("median_ms") if row.get("status") == "ok" else None
-                cells.append(outcome(row, time / reference[scene] if time and reference[scene] else None, notes))
+                cells.append(
+                    outcome(
+                        row, time / reference[scene] if time and reference[scene] else None, notes
+                    )
+                )
             add(name_cell(results, allocator), cells, allocator)
         sources = [
-            f"{s}: {whole[s].get('source')}" + (", procedural" if whole[s].get("procedural") else "")
+            f"{s}: {whole[s].get('source')}"
+            + (", procedural" if whole[s].get("procedural") else "")
             for s in scenes
             if whole[s]
         ]
-        said = [f"Slowdowns are relative to {label}. * cannot free single blocks. Scenes: {'; '.join(sources)}."]
+        said = [
+            f"Slowdowns are relative to {label}. * cannot free single blocks. Scenes: {'; '.join(sources)}."
+        ]
         said += [f"{i + 1}: {line}" for i, line in enumerate(notes.lines)]
         panels = [table("Builds: times and slowdowns", ["", *scenes], lines, said, names)]
         complete = [row for row in rows if row["status"] == "ok"]
         sizes = [row["triangles"] for row in complete]
         if sizes and max(sizes) > 2 * min(sizes):  # a plot needs a range of sizes
             panels.append(
-                sampled(results, "Build time over triangles", axis("triangles"), TIME, complete, "triangles")
+                sampled(
+                    results,
+                    "Build time over triangles",
+                    axis("triangles"),
+                    TIME,
+                    complete,
+                    "triangles",
+                )
             )
         return panels
 
@@ -89,7 +113,11 @@ def share(results):
                 *(
                     outcome(
                         mine.get(s, {}),
-                        max(0.0, 100 * (1 - bound[s] / mine[s]["median_ms"])) if s in mine else None,
+                        (
+                            max(0.0, 100 * (1 - bound[s] / mine[s]["median_ms"]))
+                            if s in mine
+                            else None
+                        ),
                         notes,
                     )
                     for s in scenes
@@ -102,7 +130,9 @@ def share(results):
             "Min share of the build time that is the allocator, %",
             ["", *scenes],
             lines,
-            ["Build time above that of the faster of the allocators that never free, whose own cost is not included."],
+            [
+                "Build time above that of the faster of the allocators that never free, whose own cost is not included."
+            ],
             names,
         )
     ]
@@ -110,7 +140,11 @@ def share(results):
 
 def rays(results):
     """Rays per second over the scenes' numbers of triangles."""
-    kinds, steps = ("primary", "diffuse"), {"inner": "inner nodes", "leaves": "leaves", "triangles": "triangles"}
+    kinds, steps = ("primary", "diffuse"), {
+        "inner": "inner nodes",
+        "leaves": "leaves",
+        "triangles": "triangles",
+    }
     rows = [row for row in results.rows("own-trace") if row["status"] == "ok"]
     scenes = {}
     for row in rows:
@@ -123,7 +157,10 @@ def rays(results):
         for kind in kinds:
             one = of.get(kind, {})
             line.append(number(one.get("mrays_per_second")))
-            line += [number(one["steps"][key] / one["rays"], 1) if one.get("rays") else number(None) for key in steps]
+            line += [
+                number(one["steps"][key] / one["rays"], 1) if one.get("rays") else number(None)
+                for key in steps
+            ]
         lines.append(line)
     columns = ["", "source", "triangles"]
     for kind in kinds:
@@ -158,7 +195,13 @@ def pool_over_build(results):
             for row in rows
         ]
 
-    columns = ["", "max in use, MiB", "highest address, MiB", "max external fragmentation below it", "at the end"]
+    columns = [
+        "",
+        "max in use, MiB",
+        "highest address, MiB",
+        "max external fragmentation below it",
+        "at the end",
+    ]
     lines = [
         [
             name_cell(results, row["allocator"]),
@@ -173,7 +216,12 @@ def pool_over_build(results):
     return [
         plot("Memory in use over the build", event, axis("MiB", log=False), curves(1, 1 << 20)),
         plot("Highest address over the build", event, axis("MiB"), curves(3, 1 << 20)),
-        plot("External fragmentation below the highest address", event, axis("fragmentation", log=False), curves(5)),
+        plot(
+            "External fragmentation below the highest address",
+            event,
+            axis("fragmentation", log=False),
+            curves(5),
+        ),
         table("The pool over the build", columns, lines, (), [row["allocator"] for row in rows]),
     ]
 

@@ -17,7 +17,9 @@ def latency(results):
 
     def curves(key):
         windows = [(row["label"], row["passes"][0].get("windows", [])) for row in rows]
-        return [curve(label, [w["op"] for w in part], [w[key] for w in part]) for label, part in windows]
+        return [
+            curve(label, [w["op"] for w in part], [w[key] for w in part]) for label, part in windows
+        ]
 
     columns = [
         f"{when}: {what}"
@@ -32,8 +34,18 @@ def latency(results):
                 line += [number(source.get(kind, {}).get(key)) for key in ("p50", "p99_9")]
         lines.append(line)
     return [
-        plot("Median latency in each hundredth of the first pass", CALL, axis("microseconds"), curves("median_us")),
-        plot("Slowest call in each hundredth of the first pass", CALL, axis("microseconds"), curves("max_us")),
+        plot(
+            "Median latency in each hundredth of the first pass",
+            CALL,
+            axis("microseconds"),
+            curves("median_us"),
+        ),
+        plot(
+            "Slowest call in each hundredth of the first pass",
+            CALL,
+            axis("microseconds"),
+            curves("max_us"),
+        ),
         table("Latency, microseconds", ["", *columns], lines),
     ]
 
@@ -43,9 +55,17 @@ def memory(results):
     curves = []
     for row in rows:
         windows = [w for w in row["passes"][0].get("windows", []) if w.get("mapped_bytes")]
-        curves.append(curve(row["label"], [w["op"] for w in windows], [w["mapped_bytes"] / MIB for w in windows]))
+        curves.append(
+            curve(
+                row["label"], [w["op"] for w in windows], [w["mapped_bytes"] / MIB for w in windows]
+            )
+        )
     windows = rows[0]["passes"][0].get("windows", []) if rows else []
-    curves.append(curve("requested", [w["op"] for w in windows], [w["requested_bytes"] / MIB for w in windows]))
+    curves.append(
+        curve(
+            "requested", [w["op"] for w in windows], [w["requested_bytes"] / MIB for w in windows]
+        )
+    )
     lines = []
     for row in rows:
         first = row["passes"][0]
@@ -59,7 +79,13 @@ def memory(results):
                 number(first.get("mappings")),
             ]
         )
-    columns = ["", "max requested, MiB", "max mapped, MiB", "mean share of mapped in use", "mappings"]
+    columns = [
+        "",
+        "max requested, MiB",
+        "max mapped, MiB",
+        "mean share of mapped in use",
+        "mappings",
+    ]
     return [
         plot("Memory mapped over the first pass", CALL, axis("MiB", log=False), curves),
         table("Memory, first pass", columns, lines),

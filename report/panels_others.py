@@ -13,7 +13,15 @@ def each(item):
         rows = results.rows(item, test="alloc")
         threads = rows[0]["threads"] if rows else 0
         blocks = [
-            sampled(results, f"{threads:,} threads allocate once", PAYLOAD, TIME, rows, "payload_bytes", "allocate_ms")
+            sampled(
+                results,
+                f"{threads:,} threads allocate once",
+                PAYLOAD,
+                TIME,
+                rows,
+                "payload_bytes",
+                "allocate_ms",
+            )
         ]
         mixed = [{**row, "payload_bytes": 1 << 40} for row in results.rows(item, test="mixed")]
         for key, what in (("allocate_ms", "Allocation"), ("free_ms", "Free")):
@@ -42,7 +50,9 @@ def address_range(results):
 
     title = "Address range over requested bytes, first iteration"
     return [
-        valued(results, title, PAYLOAD, axis("range / requested bytes"), rows, "payload_bytes", times),
+        valued(
+            results, title, PAYLOAD, axis("range / requested bytes"), rows, "payload_bytes", times
+        ),
         grid(results, title, "", rows, "payload_bytes", times, bytes_text),
     ]
 
@@ -57,7 +67,12 @@ def churn(results):
         last = max(space.get("iterations", len(steps)), 1)
         x = [1 + i * last / max(len(steps) - 1, 1) for i in range(len(steps))]
         curves.append(
-            curve(row["label"], x, [step["address_bytes"] / (1 << 20) for step in steps], allocator=row["allocator"])
+            curve(
+                row["label"],
+                x,
+                [step["address_bytes"] / (1 << 20) for step in steps],
+                allocator=row["allocator"],
+            )
         )
         lines.append(
             [
@@ -70,7 +85,14 @@ def churn(results):
             ]
         )
         names.append(row["allocator"])
-    columns = ["", "iterations", "in use at the end, %", "median iteration, ms", "last iteration, ms", "remark"]
+    columns = [
+        "",
+        "iterations",
+        "in use at the end, %",
+        "median iteration, ms",
+        "last iteration, ms",
+        "remark",
+    ]
     return [
         plot(
             "Address range while half of each iteration's blocks are freed",
@@ -138,11 +160,19 @@ def semaphores(results):
 
 
 def rcu(results):
-    at = {(row["threads"], row["readers"], row["allocator"]): row for row in primitive_rows(results, "bulk-6")}
+    at = {
+        (row["threads"], row["readers"], row["allocator"]): row
+        for row in primitive_rows(results, "bulk-6")
+    }
     rows, names = [], {}
     for (threads, readers, variant), row in at.items():
         other = at.get((threads, readers, "delegated"))
-        if variant != "plain" or not other or not row.get("median_ms") or not other.get("median_ms"):
+        if (
+            variant != "plain"
+            or not other
+            or not row.get("median_ms")
+            or not other.get("median_ms")
+        ):
             continue
         names[str(readers)] = f"1 : {readers}"
         rows.append(
@@ -155,8 +185,12 @@ def rcu(results):
         )
     curves = []
     for readers, name in sorted(names.items(), key=lambda pair: int(pair[0])):
-        points = sorted((row["threads"], row["speed"]) for row in rows if row["allocator"] == readers)
-        curves.append(curve(f"writers : readers {name}", [p[0] for p in points], [p[1] for p in points]))
+        points = sorted(
+            (row["threads"], row["speed"]) for row in rows if row["allocator"] == readers
+        )
+        curves.append(
+            curve(f"writers : readers {name}", [p[0] for p in points], [p[1] for p in points])
+        )
     title = "Time with one barrier per writer over time with delegation"
     return [
         plot(title, axis("threads"), axis("ratio"), curves),

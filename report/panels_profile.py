@@ -5,7 +5,20 @@ from .cells import Notes, cell, name_cell, number, outcome, table
 from .plots import axis, curve, plot
 
 # Stacked from the bottom: work, then waiting.
-PHASES = ("bounds", "init", "choose", "move", "binned", "exact", "leaf", "allocate", "free", "give", "other", "wait")
+PHASES = (
+    "bounds",
+    "init",
+    "choose",
+    "move",
+    "binned",
+    "exact",
+    "leaf",
+    "allocate",
+    "free",
+    "give",
+    "other",
+    "wait",
+)
 
 
 def profile(results):
@@ -19,31 +32,45 @@ def profile(results):
                 f"{row['scene']} with {row['label']}: phases of {row['warps']:,} warps over the build",
                 axis("milliseconds", log=False),
                 axis("% of the warps", log=False),
-                [curve(phase, middles, [100 * share for share in shares[phase]]) for phase in PHASES],
+                [
+                    curve(phase, middles, [100 * share for share in shares[phase]])
+                    for phase in PHASES
+                ],
                 "stacked",
             )
         )
     names = [f"{row['scene']}, {row['label']}" for row in rows]
     by_phase = [{one["phase"]: one for one in row["phases"]} for row in rows]
     bars = [
-        curve(name, list(PHASES), [100 * of[phase]["share"] for phase in PHASES]) for name, of in zip(names, by_phase)
+        curve(name, list(PHASES), [100 * of[phase]["share"] for phase in PHASES])
+        for name, of in zip(names, by_phase)
     ]
     share = axis("% of the warps' time", log=False)
     blocks.append(plot("Time by phase", axis("phase", log=False), share, bars, "bars"))
-    lines = [[cell(phase, heading=True), *(number(100 * of[phase]["share"], 1) for of in by_phase)] for phase in PHASES]
+    lines = [
+        [cell(phase, heading=True), *(number(100 * of[phase]["share"], 1) for of in by_phase)]
+        for phase in PHASES
+    ]
     blocks.append(table("Time by phase, % of the warps' time", ["", *names], lines))
     return [*blocks, by_level(rows, names), *allocators(results)]
 
 
 def by_level(rows, names):
     """Time per level of the tree, over all phases."""
-    of = [{level["depth"]: sum(level["warp_ms"].values()) for level in row["levels"]} for row in rows]
+    of = [
+        {level["depth"]: sum(level["warp_ms"].values()) for level in row["levels"]} for row in rows
+    ]
     depths = sorted({depth for one in of for depth in one})
     curves = [
         curve(name, depths, [100 * one.get(d, 0) / row["warp_ms"] for d in depths])
         for name, row, one in zip(names, rows, of)
     ]
-    return plot("Time by level of the tree", axis("depth", log=False), axis("% of the warps' time", log=False), curves)
+    return plot(
+        "Time by level of the tree",
+        axis("depth", log=False),
+        axis("% of the warps' time", log=False),
+        curves,
+    )
 
 
 def allocators(results):
@@ -68,5 +95,12 @@ def allocators(results):
         " incrementing an offset in memory of its own and free did nothing; negative if never reusing memory costs more.",
         *(f"{i + 1}: {line}" for i, line in enumerate(notes.lines)),
     ]
-    columns = ["", "scene", "build, ms", "with profiling, ms", "in calls, %", "saved without them, %"]
+    columns = [
+        "",
+        "scene",
+        "build, ms",
+        "with profiling, ms",
+        "in calls, %",
+        "saved without them, %",
+    ]
     return [table("Cost of the allocator", columns, lines, said, of)]

@@ -19,9 +19,23 @@ def registers(results):
             ]
         lines.append(line)
         names.append(row["allocator"])
-    columns = ["", "malloc", "free", "both", "malloc, coalesced", "free, coalesced", "both, coalesced"]
+    columns = [
+        "",
+        "malloc",
+        "free",
+        "both",
+        "malloc, coalesced",
+        "free, coalesced",
+        "both, coalesced",
+    ]
     return [
-        table("Registers per thread", columns, lines, [f"{i + 1}: {line}" for i, line in enumerate(notes.lines)], names)
+        table(
+            "Registers per thread",
+            columns,
+            lines,
+            [f"{i + 1}: {line}" for i, line in enumerate(notes.lines)],
+            names,
+        )
     ]
 
 
@@ -64,13 +78,23 @@ def pages(results):
 
 def fragmentation(item, which, key, title):
     def panels(results):
-        rows = [row for row in results.rows(item) if row.get("blocks") == blocks_shown(results, item)]
+        rows = [
+            row for row in results.rows(item) if row.get("blocks") == blocks_shown(results, item)
+        ]
 
         def value(row):
             return row.get("memory", {}).get(which, {}).get(key)
 
         return [
-            valued(results, title, PAYLOAD, axis("fragmentation", log=False), rows, "payload_bytes", value),
+            valued(
+                results,
+                title,
+                PAYLOAD,
+                axis("fragmentation", log=False),
+                rows,
+                "payload_bytes",
+                value,
+            ),
             grid(results, title, "", rows, "payload_bytes", value, bytes_text),
         ]
 

@@ -22,7 +22,15 @@ def plot(title, x, y, curves, style="lines"):
     """`style`: lines, stacked (areas) or bars."""
     curves = [c for c in curves if c["x"]]
     alt = alt_text(title, x, y, curves, style)
-    return {"kind": "plot", "title": title, "x": x, "y": y, "curves": curves, "style": style, "alt": alt}
+    return {
+        "kind": "plot",
+        "title": title,
+        "x": x,
+        "y": y,
+        "curves": curves,
+        "style": style,
+        "alt": alt,
+    }
 
 
 def alt_text(title, x, y, curves, style):
@@ -41,7 +49,17 @@ def alt_text(title, x, y, curves, style):
     return text + " The table below has all figures."
 
 
-def sampled(results, title, x_axis, y_axis, rows, x, samples="runs_ms", scale=lambda row, value: value, names=None):
+def sampled(
+    results,
+    title,
+    x_axis,
+    y_axis,
+    rows,
+    x,
+    samples="runs_ms",
+    scale=lambda row, value: value,
+    names=None,
+):
     """A curve per allocator: medians of samples over x. Rows with refused requests are included."""
     curves = []
     for allocator, name in (names or results.labels()).items():
@@ -49,7 +67,9 @@ def sampled(results, title, x_axis, y_axis, rows, x, samples="runs_ms", scale=la
             (
                 row
                 for row in rows
-                if row["allocator"] == allocator and row.get("status") in ("ok", "incomplete") and row.get(samples)
+                if row["allocator"] == allocator
+                and row.get("status") in ("ok", "incomplete")
+                and row.get(samples)
             ),
             key=lambda row: row[x],
         )
@@ -57,7 +77,11 @@ def sampled(results, title, x_axis, y_axis, rows, x, samples="runs_ms", scale=la
             (
                 row[x],
                 *sorted(
-                    (scale(row, row_median(row, samples)), scale(row, min(row[samples])), scale(row, max(row[samples])))
+                    (
+                        scale(row, row_median(row, samples)),
+                        scale(row, min(row[samples])),
+                        scale(row, max(row[samples])),
+                    )
                 ),
             )
             for row in mine
@@ -81,7 +105,11 @@ def valued(results, title, x_axis, y_axis, rows, x, value):
     curves = []
     for allocator, name in results.labels().items():
         points = sorted(
-            (row[x], value(row)) for row in rows if row["allocator"] == allocator and value(row) is not None
+            (row[x], value(row))
+            for row in rows
+            if row["allocator"] == allocator and value(row) is not None
         )
-        curves.append(curve(name, [p[0] for p in points], [p[1] for p in points], allocator=allocator))
+        curves.append(
+            curve(name, [p[0] for p in points], [p[1] for p in points], allocator=allocator)
+        )
     return plot(title, x_axis, y_axis, curves)

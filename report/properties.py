@@ -68,6 +68,7 @@ def properties(results):
         lines.append(line)
         names.append(allocator)
     rules = [
-        f"{column}: {text}; + up to {good}, 0 up to {average}, - above." for column, text, _, good, average in RULES
+        f"{column}: {text}; + up to {good}, 0 up to {average}, - above."
+        for column, text, _, good, average in RULES
     ]
     return [table("Properties by rule", ["", *(rule[0] for rule in RULES)], lines, rules, names)]

@@ -18,7 +18,9 @@ def read(path):
     except (OSError, ValueError) as error:
         raise ResultsError(f"{path}: cannot read: {error}") from error
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
-        raise ResultsError(f"{path}: not a {SCHEMA} file; write one with 'heapwood reproduce --out DIR'")
+        raise ResultsError(
+            f"{path}: not a {SCHEMA} file; write one with 'heapwood reproduce --out DIR'"
+        )
     return content
 
 
@@ -26,7 +28,10 @@ def merge(files):
     """Merges the parts of one measurement; a later file replaces cases of an earlier one."""
     first = files[0]
     for other in files[1:]:
-        same = all(other["device"].get(key) == first["device"].get(key) for key in ("kind", "name", "multiprocessors"))
+        same = all(
+            other["device"].get(key) == first["device"].get(key)
+            for key in ("kind", "name", "multiprocessors")
+        )
         if not same or other["scale"] != first["scale"]:
             raise ResultsError(
                 "files of different devices or scales cannot be merged; compare them with --against"
@@ -72,7 +77,11 @@ class Results:
         return f"{device['name']} ({device.get('threads')} CPU threads)"
 
     def cases_of(self, item):
-        return [self.cases[key] for key in self.items.get(item, {}).get("cases", []) if key in self.cases]
+        return [
+            self.cases[key]
+            for key in self.items.get(item, {}).get("cases", [])
+            if key in self.cases
+        ]
 
     def rows(self, item, allocator=None, **settings):
         """The results of an item, each merged with its settings and its case's `about`."""
@@ -81,7 +90,12 @@ class Results:
             for result in case["results"]:
                 if allocator is not None and result.get("allocator") != allocator:
                     continue
-                row = {**result.get("settings", {}), **result, **case.get("about", {}), "key": case["key"]}
+                row = {
+                    **result.get("settings", {}),
+                    **result,
+                    **case.get("about", {}),
+                    "key": case["key"],
+                }
                 if all(row.get(name) == value for name, value in settings.items()):
                     found.append(row)
         return found
@@ -107,9 +121,11 @@ class Results:
         return None
 
     def incomplete(self, item):
-        """The reason why claims cannot be judged by an item, or None."""
+        """The reason why an item cannot decide claims, or None."""
         planned, there = len(self.items.get(item, {}).get("cases", [])), len(self.cases_of(item))
-        return self.missing(item) or (f"{there} of {planned} cases are measured" if there < planned else None)
+        return self.missing(item) or (
+            f"{there} of {planned} cases are measured" if there < planned else None
+        )
 
 
 def blocks_shown(results, item):

@@ -14,8 +14,14 @@ def lines_of(columns, rows):
 
 def slowest_allocators(case, max_listed=3):
     """The slowest allocators of a case. Only generic tests record the time per allocator."""
-    shares = sorted(((row.get("seconds", 0), row["allocator"]) for row in case["results"]), reverse=True)
-    return ", ".join(f"{allocator} {seconds:.1f}" for seconds, allocator in shares[:max_listed] if seconds >= 0.05)
+    shares = sorted(
+        ((row.get("seconds", 0), row["allocator"]) for row in case["results"]), reverse=True
+    )
+    return ", ".join(
+        f"{allocator} {seconds:.1f}"
+        for seconds, allocator in shares[:max_listed]
+        if seconds >= 0.05
+    )
 
 
 def times_text(results, max_cases=20):
@@ -26,14 +32,23 @@ def times_text(results, max_cases=20):
         runs[case["run"]] += case["seconds"]
     for item in results.items.values():
         own = results.cases_of(item["id"])
-        items.append((item["id"], f"{len(own)}/{len(item['cases'])}", f"{sum(case['seconds'] for case in own):.1f}"))
+        items.append(
+            (
+                item["id"],
+                f"{len(own)}/{len(item['cases'])}",
+                f"{sum(case['seconds'] for case in own):.1f}",
+            )
+        )
     slow = sorted(cases, key=lambda case: -case["seconds"])[:max_cases]
     total = sum(case["seconds"] for case in cases)
     blocks = [
         [f"{len(cases)} cases, {total:.0f} s ({total / 60:.1f} minutes)"],
         lines_of(
             ("run", "started", "seconds"),
-            [(run + 1, content["runs"][run]["started"], f"{seconds:.1f}") for run, seconds in sorted(runs.items())],
+            [
+                (run + 1, content["runs"][run]["started"], f"{seconds:.1f}")
+                for run, seconds in sorted(runs.items())
+            ],
         ),
         lines_of(("item", "cases", "seconds"), items),
         lines_of(

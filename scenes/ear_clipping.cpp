@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t clipped = std::numeric_limits<std::uint32_t>::max();
 
-// b lies between neither a nor c but beyond both, or on one of them; the three are on one line.
+// Whether collinear points a and c lie on the same side of b, or one of them equals b.
 bool is_spike(Point2 a, Point2 b, Point2 c) {
   return (a.x - b.x) * (c.x - b.x) + (a.y - b.y) * (c.y - b.y) >= 0;
 }
@@ -48,8 +48,8 @@ void EarClipper::queue_all() {
     queue_.push_back({corner, versions_[corner]});
 }
 
-// The corner `other` lies in the corner's triangle, so that the triangle is not an ear. Touching
-// the triangle's border is allowed unless an edge goes from there into the triangle: bridges to
+// Whether the corner `other` lies in the corner's triangle, which is then not an ear. Touching the
+// triangle's border is allowed unless an edge goes from there into the triangle, because bridges to
 // holes run along borders.
 bool EarClipper::blocks(std::uint32_t other, std::uint32_t corner, Rule rule) const {
   const std::uint32_t before = previous_[corner], after = next_[corner];
@@ -99,8 +99,8 @@ void EarClipper::cut(std::uint32_t corner, std::vector<Triangle>& triangles) {
   update(after);
 }
 
-// If no strict ear is left: a lax one or, in an outline that intersects itself, the first convex
-// corner.
+// Chooses a corner when no strict ear is left: a lax ear or, in an outline that intersects itself,
+// the first convex corner.
 std::uint32_t EarClipper::choose_without_queue() {
   std::uint32_t corner = any_, convex = any_;
   bool has_convex = false;
@@ -130,7 +130,8 @@ void EarClipper::clip(std::vector<Triangle>& triangles) {
       break;
     }
     if (queue_begin_ == queue_.size()) {
-      // Corners that touched a new edge may be clipped by now: retry all before relaxing the rule.
+      // A corner that made a triangle fail the strict rule may have been clipped meanwhile: retries
+      // all before relaxing the rule.
       if (!cut_since_all_queued) {
         const std::uint32_t corner = choose_without_queue();
         if (steps_ < step_limit_) cut(corner, triangles);

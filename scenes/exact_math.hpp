@@ -6,9 +6,9 @@
 // round, copysign, ldexp, frexp) are used directly.
 //
 // Each function of a float is computed in double by +, -, *, / and sqrt alone, in a fixed order
-// (-ffp-contract=off), and rounded to float once. Before that rounding errors are below 2^-45 of
-// the result, so that all but about one result in a million is the float nearest to the true value,
-// and the others (and those half-way between two) are beside it.
+// (-ffp-contract=off), and rounded to float once. Errors before that rounding are below 2^-45 of
+// the result, so that all but about one result in a million is the float nearest to the true value.
+// The others, and those half-way between two floats, are adjacent to it.
 #pragma once
 
 namespace heapwood::scenes::exact {

@@ -10,7 +10,7 @@ namespace {
 
 struct Count {
   std::size_t polygons = 0;
-  Vec3d first;  // a corner of the first one
+  Vec3d first;  // a corner of the first polygon
 
   void add(const Mesh& mesh, std::uint32_t vertex) {
     if (polygons++ == 0) first = mesh.origin + to_double(mesh.vertices[vertex]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Points in the plane, found by triangle: a binary tree of boxes over points sorted at medians.
+// Finds the points in a triangle of the plane: a binary tree of boxes over points split at medians.
 // Points can be removed; branches without points are not searched.
 #pragma once
 

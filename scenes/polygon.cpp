@@ -39,7 +39,7 @@ Plane plane_of(std::span<const Vec3> corners) {
   }
   const double largest = std::max({std::abs(areas[0]), std::abs(areas[1]), std::abs(areas[2])});
   Plane plane;
-  // The lobes of an 8 cancel: no normal.
+  // No normal: the areas cancel, as of the lobes of an 8.
   if (largest <= 1e-14 * scale * scale) {
     plane.axis = static_cast<unsigned>(std::min_element(extents, extents + 3) - extents);
     return plane;

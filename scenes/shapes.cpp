@@ -150,7 +150,7 @@ void arch(Model& model, const Frame& frame, const Arch& a) {
              .cells_u = a.along,
              .min_u = a.min_cells});
   if (a.moulding <= 0) return;
-  // Two steps and a round bead, wider than deep.
+  // Two steps and a round bead, which is wider than deep.
   for (const float side : {-1.0f, 1.0f}) {
     const auto band = [&, side](float inner, float outer, float raised) {
       sweep(

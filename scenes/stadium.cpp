@@ -27,7 +27,8 @@ void strip(Model& model, float out0, float y0, float out1, float y1, float cells
                        float v) { return around(u, out0 + (out1 - out0) * v, y0 + (y1 - y0) * v); },
              .cells_u = cells,
              .min_u = 12,
-             .closed = true});
+             .closed = true,
+             .twins_u = 2'000'000});  // strips meet vertex to vertex
 }
 
 float stand(Model& model, unsigned rows, float out, float y, float scale, float cells) {

@@ -70,7 +70,7 @@ struct Ray {
   Vec3 from, direction;
 };
 
-// The ray that belongs to a point of the box: level from the axis, and fanned out at both ends.
+// The ray from the axis for a point of the box: horizontal, and fanned out at both ends.
 Ray ray_of(Vec3 q) {
   const float segment = box_height - 1, y = std::clamp(q.y, -segment, segment);
   const float t = 0.5f + 0.5f * y / segment;
@@ -95,7 +95,7 @@ float meet(const Ray& ray, float start) {
   return t;
 }
 
-// One face of the box, its corners in [-1, 1] spread to even angles.
+// One face of the box. at() maps [-1, 1] x [-1, 1] to it, with even steps of the angle.
 struct Face {
   Vec3 normal, u, v;
   bool upright;
@@ -127,7 +127,7 @@ class Coarse {
       }
     }
   }
-  // The largest of the cell's corners.
+  // The largest distance at the corners of the cell.
   float start(float u, float v) const {
     const auto i = std::min(static_cast<unsigned>(u * static_cast<float>(width_)), width_ - 1);
     const auto j = std::min(static_cast<unsigned>(v * static_cast<float>(height_)), height_ - 1);
@@ -150,8 +150,8 @@ Vec3 weathered(const Ray& ray, float distance, std::uint64_t seed) {
 }
 
 void add_body(Model& model, std::uint64_t seed, std::uint64_t triangles) {
-  // Cells across a face are fixed, so that faces meet; the rows of the upright ones make up the
-  // count.
+  // The number of cells across a face is fixed, so that faces share their border vertices; the rows
+  // of the upright faces are adjusted to give the requested number of triangles.
   const auto across = static_cast<unsigned>(
       std::max(4L, std::lround(std::sqrt(static_cast<double>(triangles) / 28))));
   for (const Face& face : faces) {

@@ -28,7 +28,7 @@ class ScratchColumn {
     first_ = first;
 #endif
   }
-  // volatile: keeps loads behind stores, whose memory accesses the compiler does not see.
+  // volatile: keeps loads after stores, whose memory accesses the compiler does not see.
   SIMT_INLINE void store(unsigned index, WordPair pair) const {
 #if defined(__CUDA_ARCH__)
     asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(first_ + index * bytes), "f"(pair.first),

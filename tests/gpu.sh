@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The GPU suite in one call, one line a test: tests/gpu.sh [BIN-FOLDER] [SCENE-FILE...]
-#   1. the test programs with HEAPWOOD_TEST_DEVICE=cuda:0 (allocator conformance, builder, rays and pictures);
-#   2. the same tree hash on CPU and GPU, of both builders, and in little memory, for the procedural scenes and the files named;
-#   3. heapwood stress with contents verified;
-#   4. compute-sanitizer's memcheck, racecheck and synccheck over a small build with every allocator, in little memory, and over a
-#      picture.
-# Needs a GPU and the binaries of `cmake --build --preset cuda`; logs go to ${OUT:-out}/gpu. GPU_JOBS (6) run side by side, each
-# test program in GPU_SHARDS (2) parts. A program that hangs is killed at its limit. Exit 1 if anything failed.
+# The GPU suite, one output line per test: tests/gpu.sh [BIN-FOLDER] [SCENE-FILE...]
+#   1. the test programs with HEAPWOOD_TEST_DEVICE=cuda:0 (allocator conformance, builder, rays and
+#      pictures);
+#   2. equal tree hashes on CPU and GPU, with both builders and in a small pool, for the procedural
+#      scenes and the given files;
+#   3. heapwood stress with verification of contents;
+#   4. memcheck, racecheck and synccheck of compute-sanitizer: a small build with every allocator,
+#      builds in a small pool, and a picture.
+# Needs a GPU and the binaries of `cmake --build --preset cuda`; logs go to ${OUT:-out}/gpu.
+# GPU_JOBS (6) processes run concurrently, each test program in GPU_SHARDS (2) parts. A program is
+# killed at its time limit. Exit 1 if anything failed.
 set -u
 bin=${1:-build/cuda/bin}
 shift || true
@@ -17,7 +20,7 @@ mkdir -p "$logs"
 results=$logs/results
 : > "$results"
 
-# check NAME SECONDS COMMAND...: in the background, once a place is free.
+# check NAME SECONDS COMMAND...: runs in the background, as soon as fewer than GPU_JOBS jobs run.
 check() {
   while (( $(jobs -pr | wc -l) >= ${GPU_JOBS:-6} )); do wait -n; done
   one "$@" &
@@ -27,7 +30,7 @@ one() {
   shift 2
   local log="$logs/${name//[^A-Za-z0-9._-]/_}.log"
   timeout -s KILL "$limit" "$@" > "$log" 2>&1 < /dev/null && status=ok
-  # A test program's own count, or the last line of what failed.
+  # The summary of a test program, or the last error line.
   if [ $status = FAIL ]; then
     note=$(grep -aE 'FAILED  \]|ERROR SUMMARY|RACECHECK SUMMARY|error' "$log" | tail -1 | cut -c1-150)
   else
@@ -49,7 +52,7 @@ same_tree() { # SCENE
   echo "cpu $cpu, $device $gpu, per level $levels"
   [ -n "$cpu" ] && [ "$cpu" = "$gpu" ] && [ "$cpu" = "$levels" ]
 }
-# In a pool where nodes are refused memory, and wait for it.
+# In a pool so small that requests of nodes are refused and the nodes deferred.
 same_tree_in_little() { # SCENE
   local tight ample
   tight=$("$bin/heapwood" build "$1" --device "$device" --allocator heapwood --pool auto --strict --runs 5 \
@@ -73,9 +76,10 @@ sanitize_allocator() { # TOOL ID both|stress
     sanitize "$1" "${build[@]}"
   fi
 }
-# memcheck keeps its own account of device malloc, and in 15 of 160 of these builds finds a free for which it has no block. It
-# does so as often (4 of 60) with a word in front of each block that an exchange lets be freed once only, and that word never
-# saw a second free, nor did 6,000 builds without memcheck. Only for that message a build is repeated, three times at most.
+# memcheck tracks device malloc itself, and in 15 of 160 of these builds reports a free of an
+# unknown block. The report is as frequent (4 of 60) with a word before each block that an exchange
+# guards against a second free. That word never detected one, nor did 6,000 builds without memcheck.
+# A build is therefore repeated up to three times, but only after this message.
 sanitize_builtin() {
   local turn log
   for turn in 1 2 3 4; do
@@ -106,7 +110,7 @@ for scene in atrium:100k statue:100k stadium:60k pipes:100k "$@"; do
   check "tree $(basename "$scene")" 120 bash -c 'same_tree "$1"' _ "$scene"
   check "tree in little memory $(basename "$scene")" 120 bash -c 'same_tree_in_little "$1"' _ "$scene"
 done
-# Pools that a walk looks through quickly: the programs share the GPU.
+# Small pools, which a walk reads quickly, because the programs share the GPU.
 for test in "ad --blocks 120,fill" "acd --blocks 120,fill" "p --blocks 8,120" "alloc --requests 10K" \
   "alloc --large builtin --requests 1K --payload 64K --allocators scatter,halloc,xmalloc,awmalloc-safe"; do
   read -ra arguments <<< "$test"
@@ -125,7 +129,7 @@ for allocator in tlsf hybrid cudamallocasync; do
     --validate
 done
 if command -v compute-sanitizer > /dev/null; then
-  # "id frees", a line an allocator; trees are built with those that do not free all at once only.
+  # "id frees", one line per allocator. Allocators that free all at once get no builds.
   allocators=$("$bin/heapwood" list allocators --json | grep -oE '"(id|frees)": *"[^"]*"' |
     awk -F'"' '$2 == "id" { id = $4 } $2 == "frees" { print id, ($4 == "all at once" ? "stress" : "both") }')
   for tool in memcheck racecheck synccheck; do

@@ -13,7 +13,7 @@ struct CompareRow {
   const bench::Result* result = nullptr;
   std::string allocator, ms, slowdown, spread, external;
   double key_ms = 0, key_external = 0;  // sort keys; infinity: not measured
-  bool best = false;                    // the fastest that frees, if there are several
+  bool best = false;                    // the clearly fastest that frees
 };
 std::vector<CompareRow> compare_rows(const std::vector<bench::Result>& results);
 

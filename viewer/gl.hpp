@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Owning wrappers of the OpenGL objects that the viewer needs. All calls are on the thread that owns
-// the context.
+// Owning wrappers of the OpenGL objects that the viewer needs. All calls must be on the thread that
+// owns the context.
 #pragma once
 
 #include <cstddef>

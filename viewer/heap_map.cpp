@@ -143,8 +143,8 @@ void HeapView::follow(double seconds) {
            std::chrono::steady_clock::now() - start < max_time_per_frame);
   if (pace >= full_pace && playing) return watched->build.lines->hold_from(~std::uint64_t{0});
   watched_slowly = true;
-  // Allows as many events as the pace permits, but never many more than have been read: a build that
-  // was slower than the pace does not catch up.
+  // Allows as many events as the pace permits, but never many more than have been read, so that a
+  // build that was slower than the pace does not catch up.
   const auto seen = static_cast<double>(watched->at.line);
   if (playing) watched->held_from += pace * seconds;
   watched->held_from = std::clamp(watched->held_from, seen, seen + std::max(1.0, pace * 0.1));

@@ -34,8 +34,8 @@ void end_card() {
   ImGui::PopStyleVar(2);
 }
 
-// Cards along the left edge of the picture: name and progress at the top, legend and messages at the
-// bottom.
+// Cards along the left edge of the picture: name and progress at the top, legend and messages at
+// the bottom.
 struct Edge {
   float x, top, bottom, gap;
   float text_width;  // of the widest line that fits over the picture

@@ -14,19 +14,20 @@
 namespace heapwood::viewer {
 
 std::vector<CompareRow> compare_rows(const std::vector<bench::Result>& results) {
-  const bench::Result* best = nullptr;
-  std::size_t freeing = 0;
+  std::vector<const bench::Result*> candidates;
+  std::vector<const std::vector<double>*> times;
   for (const bench::Result& r : results) {
-    freeing += !r.lower_bound;
     if (r.status != bench::Status::ok || r.lower_bound || !r.median_ms()) continue;
-    if (!best || *r.median_ms() < *best->median_ms()) best = &r;
+    candidates.push_back(&r);
+    times.push_back(&r.runs_ms);
   }
+  const std::optional<std::size_t> best = bench::clearly_fastest(times);
   std::vector<CompareRow> rows;
   for (const bench::Result& r : results) {
     CompareRow row;
     row.result = &r;
     row.allocator = r.label + (r.lower_bound ? " *" : "");
-    row.best = freeing > 1 && &r == best;
+    row.best = best && &r == candidates[*best];
     if (r.status == bench::Status::ok && r.median_ms()) {
       row.ms = bench::figure_text(*r.median_ms());
       row.slowdown = r.slowdown ? bench::ratio_text(*r.slowdown) : bench::missing;
@@ -117,9 +118,11 @@ void draw_compare_section(State& state) {
     ImGui::EndTable();
   }
   ui::dim_text(
-      "* lower bound: cannot free, never marked fastest. slower: time / AtomicMalloc's time. "
-      "spread: interquartile "
-      "range / median. ext. frag: 1 - largest free region / all free bytes.");
+      "* lower bound: cannot free, never marked fastest. An allocator is marked fastest only if "
+      "its "
+      "quartiles overlap no other's. slower: time / AtomicMalloc's time. spread: interquartile "
+      "range "
+      "/ median. ext. frag: 1 - largest free region / all free bytes.");
 }
 
 }  // namespace heapwood::viewer

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Plots next to the heap maps: memory and fragmentation over the build, and nodes by depth, built so
-// far and in total.
+// Plots next to the heap maps: memory and fragmentation over the build, and nodes by depth, built
+// so far and in total.
 #include <fmt/format.h>
 
 #include <algorithm>

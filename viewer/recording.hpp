@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A recorded build as the heap map shows it: the lifetime of every block, and curves over time. Built
-// event by event, so that it can be shown while the build runs.
+// A recorded build as the heap map shows it: the lifetime of every block, and curves over time.
+// Built event by event, so that it can be shown while the build runs.
 #pragma once
 
 #include <algorithm>

@@ -103,7 +103,7 @@ struct Kernel {
   SIMT_INLINE OpResult run(Warp& warp, A& a, std::uint32_t i) const {
     const Op op = ops[i];
     OpResult result;
-    // Freed at the end: one call to the allocator each, so that it is compiled in only once.
+    // Freed at the end, so that malloc and free are each called, and compiled in, at one place.
     void* surplus = nullptr;
     const bool exchange = op.kind == Op::Kind::exchange;
     if (exchange || op.kind == Op::Kind::allocate) {

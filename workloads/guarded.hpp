@@ -113,7 +113,7 @@ struct Guarded {
     if constexpr (traits.in_pool) {
       if (offset >= pool.bytes || offset % alloc::granule != 0)
         return report(GuardErrors::Kind::foreign, offset, 0);
-      // relaxed: this word alone decides which of two threads that free the same block is right.
+      // relaxed: this word alone decides which of two threads that free the same block is reported.
       const std::uint32_t was = bit(begins, offset / alloc::granule)
                                     .fetch_and(~mask(offset / alloc::granule), simt::relaxed);
       if ((was & mask(offset / alloc::granule)) == 0)
@@ -122,7 +122,7 @@ struct Guarded {
     const auto* front = reinterpret_cast<const std::uint64_t*>(block);
     const std::uint64_t bytes = front[0];
     if (front[1] != check_word(block, bytes)) {
-      // Its size is no longer known, so it is not freed.
+      // Its size is unknown, so it is not freed.
       return report(GuardErrors::Kind::underrun, offset, 0);
     }
     const std::size_t total = alloc::padded(bytes) + 2 * alloc::granule;

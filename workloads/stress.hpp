@@ -16,7 +16,7 @@
 //            6.1.1). `mixed`: a thread's size is drawn, the same for every allocator. `scaling`
 //            (6.1.2) is `each` for many numbers of threads.
 //   exhaust  The same, with exactly as many threads as fill the pool; only the first kernel is
-//            timed (bulk section 5.3).
+//            timed (Gelado and Garland 2019, section 5.3).
 //
 // Tests of memory use (Ouroboros section 6.1.3):
 //   utilization  Threads that fill the device allocate until each has been refused once.
@@ -72,7 +72,7 @@ constexpr bool measures_space(StressTest test) { return test >= StressTest::util
 
 struct StressJob {
   simt::DeviceId device;
-  // Owned by the caller; only its head is touched if blocks lie elsewhere (traits.in_pool).
+  // Owned by the caller; only its head is touched if blocks lie outside it (traits.in_pool).
   alloc::Pool pool;
   alloc::AllocatorOptions options;
   StressTest test = StressTest::alloc_dealloc;
@@ -91,7 +91,7 @@ struct StressJob {
   bool inspect = false;
   double seconds = 60;  // time limit of a launch; soak: its duration
   // Limit for all launches of a run and the work between them, including the initialization of its
-  // pool; 0 = none. Blocks of a heap elsewhere are freed even after it.
+  // pool; 0 = none. Blocks of a heap outside the pool are freed even after it.
   double run_seconds = 0;
 };
 
@@ -130,18 +130,18 @@ struct StressResult {
 
   // Tests of memory use.
   std::vector<StressStep> steps;
-  std::uint64_t capacity_bytes = 0;  // exhaust, utilization, churn: the pool, or the heap elsewhere
-  bool out_of_time = false;          // utilization, range, churn: stopped by the time limit
-  // utilization: milliseconds per refused call, as seen by a thread while all others make some,
-  // too.
+  // exhaust, utilization, churn: bytes of the pool, or of the heap outside it.
+  std::uint64_t capacity_bytes = 0;
+  bool out_of_time = false;  // utilization, range, churn: stopped by the time limit
+  // utilization: milliseconds per refused call of one thread while all others make such calls too.
   std::optional<double> refusal_ms;
 
   // Jobs with `inspect`, and tests of memory use: overlaps between blocks that are in use together,
   // as found on the host.
   std::uint64_t overlaps = 0;
-  // Only jobs with `inspect`, and lifetimes.
-  // The state with most blocks in use. AD, ACD, each: all of them; P: after the launch that left
-  // most; lifetimes: before all are freed.
+  // Only jobs with `inspect`, and lifetimes: the state with the largest number of blocks in use.
+  // AD, ACD, each: all blocks; P: after the launch that left the largest number; lifetimes: before
+  // all are freed.
   std::optional<PoolState> peak;
   std::optional<PoolState> end;  // after the last kernel
 };

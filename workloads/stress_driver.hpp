@@ -122,9 +122,9 @@ class StressDriver {
 
   stress_detail::Share share() const { return {blocks_.data(), job_.threads, lanes_}; }
 
-  // The time limit of a launch: the seconds that the run has left, at most `seconds`. The last
-  // launches of a run always get a moment, so that a quick one does not fail because the machine
-  // has stalled.
+  // The time limit of a launch: the seconds that the run has left, at most `seconds`. It has a
+  // minimum, so that a short launch at the end of a run does not fail because the machine has
+  // stalled.
   double limit() const {
     if (job_.test == StressTest::soak) return max_free_seconds;
     if (job_.run_seconds <= 0) return job_.seconds;
@@ -138,8 +138,8 @@ class StressDriver {
   void stop_if_late() const {
     if (is_late() && elapsed() > 0.1) stop();
   }
-  // The time limit of a launch that frees. A heap elsewhere is not reset: blocks that were not
-  // freed would be missing in all later tests.
+  // The time limit of a launch that frees. A heap outside the pool is not reset: blocks that were
+  // not freed would be missing in all later tests.
   double free_limit() const { return A::traits.in_pool ? limit() : max_free_seconds; }
 
   template <class Kernel>

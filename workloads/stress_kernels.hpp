@@ -5,7 +5,7 @@
 // that may not have started; then the time limit ends the launch.
 //
 // AllocateKernel, FreeKernel and PairKernel contain one call of malloc, one of free, and one of
-// each: RegEff table 1 counts their registers. No launch bound limits those. OwnPairKernel has one
+// each: RegEff table 1 counts their registers, which no launch bound limits. OwnPairKernel has one
 // of each of an allocator's context. All other choices are run-time parameters of CycleKernel, so
 // that an allocator is not compiled once per test.
 #pragma once
@@ -98,9 +98,9 @@ struct PairKernel : KernelShape {
   }
 };
 
-// The same through a warp's own part of the allocator (Context). Kernels with one use persistent
-// warps and are compiled for the number to be resident: here 48 per multiprocessor, with 40
-// registers per thread.
+// The same through the allocator's per-warp context (Context). Kernels with a context have
+// persistent warps and are compiled for the number of resident warps: here 48 per multiprocessor,
+// with 40 registers per thread.
 template <class A>
 struct OwnPairKernel {
   struct Scratch : alloc::WarpStateOf<A>::Type {};
@@ -163,15 +163,15 @@ enum Parts : std::uint32_t {
 
 template <class A>
 struct CycleKernel : KernelShape {
-  // With 96 registers two blocks would be resident, and the time would be that of the waves. The
-  // registers of this kernel are not reported.
+  // Without this bound the kernel has 96 registers and two resident blocks, and the number of waves
+  // would dominate the time. The registers of this kernel are not reported.
   static constexpr unsigned blocks_per_multiprocessor = 4;
   A allocator;
   Share share;
   Tally* tallies;
   std::uint64_t* taken;  // until_refused: places
   std::uint64_t places;
-  // Blocks of earlier launches, which may still be in use.
+  // Places stamped by earlier launches, whose blocks may still be in use; added to the owner.
   std::uint64_t stamped;
   std::size_t bytes;
   std::uint32_t iterations, parts, seed, launch, touch;

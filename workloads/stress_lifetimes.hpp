@@ -34,8 +34,8 @@ struct LifetimesKernel : KernelShape {
   Tally* tallies;
   // Bytes of the block at each place, and whether it is immortal.
   std::uint32_t* wanted;
-  std::uint32_t* held;      // lifo: blocks of each thread
-  std::uint32_t max_bytes;  // bytes
+  std::uint32_t* held;  // blocks of each thread; used by lifo
+  std::uint32_t max_bytes;
   std::uint32_t turns, seed, launch;
   Lifetimes order;
   bool touch, ending;  // ending: each thread frees all its blocks
@@ -84,7 +84,8 @@ struct LifetimesKernel : KernelShape {
   }
 
  private:
-  // Every order of magnitude is equally likely.
+  // Draws the limit from max_bytes, max_bytes / 2, ... max_bytes / 128 with equal probability, and
+  // the size uniformly up to it.
   SIMT_INLINE static std::uint32_t size(std::uint32_t drawn, std::uint32_t max_bytes) {
     const std::uint32_t limit = max_bytes >> (drawn & 7);
     return static_cast<std::uint32_t>(

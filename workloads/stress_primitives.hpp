@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The cost of the synchronization primitives alone: the experiments of bulk, sections 5.1 and 5.2.
+// The cost of the synchronization primitives alone: the experiments of Gelado and Garland 2019,
+// sections 5.1 and 5.2.
 //   semaphores  Every thread takes one unit of a resource that grows in batches. A batch is one
 //               atomic operation, and units are not searched for. An upper bound for two-stage
 //               allocation (figure 5).
 //   rcu         A doubly linked list. Every thread searches for one tag. A thread that finds it
-//               removes the element and reclaims it when all readers that may stand on it have
-//               left, by a barrier each or by delegation (figure 6).
+//               removes the element and reclaims it when all readers that may access it have left:
+//               each thread waits at a barrier, or delegates (figure 6).
 #pragma once
 
 #include <cstdint>

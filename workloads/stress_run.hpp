@@ -20,8 +20,8 @@ auto with_variant(bool coalesced, F f) {
   if (coalesced) return f.template operator()<alloc::Coalesced<A>>();
   return f.template operator()<A>();
 }
-// The same with A or A::WithBuiltin, if A has one. A separate type, so that kernels without it do
-// not load the device heap, whose size is fixed from then on.
+// The same with A or A::WithBuiltin, if A has one. A separate type, because loading a kernel that
+// uses the device heap fixes the heap's size.
 template <class A, class F>
 auto with_variant(bool coalesced, alloc::LargeBackend large, F f) {
   if constexpr (requires { typename A::WithBuiltin; }) {
@@ -68,7 +68,7 @@ class StressRun : StressDriver<A, Device> {
   }
 
  private:
-  // AD and one allocation per thread: kernels with a single call, unless sizes differ.
+  // AD and tests with one allocation per thread: kernels with a single call, unless sizes differ.
   void run_plain() {
     if (job_.test == StressTest::alloc_dealloc) {
       result_.ms = this->allocate_and_free();
@@ -86,7 +86,7 @@ class StressRun : StressDriver<A, Device> {
     finish_split(split);
   }
 
-  // The same with contents.
+  // The same tests with blocks that are filled and checked.
   void run_touched() {
     using namespace stress_detail;
     if (job_.test == StressTest::alloc_dealloc) {
@@ -100,15 +100,15 @@ class StressRun : StressDriver<A, Device> {
       result_.allocate_ms = allocating(round, [&] { return cycle(allocates); });
       result_.free_ms = cycle(frees);
       result_.counts = {};
-      add_tallies();  // the damage of all rounds
+      add_tallies();  // sums the damage over all rounds
     }
     const StressCounts split = result_.counts;
     result_.counts = before;
     finish_split(split);
   }
 
-  // A launch after which the blocks are known. If the time limit stops it, blocks of a heap
-  // elsewhere are freed.
+  // Runs a launch that allocates. If the time limit stops it, frees the blocks of a heap outside
+  // the pool.
   template <class F>
   double allocating(unsigned round, F launch) {
     this->stop_if_late();
@@ -162,8 +162,8 @@ class StressRun : StressDriver<A, Device> {
     free_remaining();
   }
 
-  // P ends with blocks in use. A heap elsewhere cannot be reset, and would become fuller with each
-  // run.
+  // P ends with blocks in use. A heap outside the pool cannot be reset, and would become fuller
+  // with each run.
   void free_remaining() {
     if (!A::traits.in_pool && job_.test == StressTest::probability) cycle(stress_detail::frees);
   }
@@ -177,7 +177,7 @@ class StressRun : StressDriver<A, Device> {
 
 template <class A, class Device>
 StressResult stress(const Device& device, const StressJob& job) {
-  // Without variants: one kernel less to compile for each.
+  // Without variants, which saves compiling one kernel for each of them.
   if (has_lifetimes(job.test)) return StressLifetimes<A, Device>(device, job).run();
   return with_variant<A>(job.coalesced, job.options.large_backend, [&]<class Variant>() {
     if (measures_space(job.test)) return StressSpace<Variant, Device>(device, job).run();

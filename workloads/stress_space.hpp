@@ -2,9 +2,9 @@
 // The tests of memory use (Ouroboros section 6.1.3): how much of it can be allocated, how far apart
 // blocks lie, and how long it lasts if half of the blocks stay. The addresses of every iteration
 // are inspected on the host between kernels. A kernel that takes longer than `seconds` ends the
-// test, as does `run_seconds`: in a full pool an allocator may search for very long. Blocks that
-// remain at the end: the next reset discards those of a pool; those of a heap elsewhere must be
-// freed.
+// test, as does `run_seconds`: in a full pool an allocator may search for very long. Of the blocks
+// that remain at the end, the next reset discards those in a pool; those of a heap outside the pool
+// must be freed.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@ namespace heapwood::workloads {
 
 namespace stress_detail {
 
-// The memory that utilization and churn can fill. A heap elsewhere is made as large as the pool if
-// that is still possible.
+// The memory that utilization and churn can fill. A heap outside the pool is made as large as the
+// pool if that is still possible.
 template <class A, class Device>
 std::uint64_t capacity(const Device& device, const StressJob& job) {
   if constexpr (!A::traits.in_pool && requires { device.set_heap_size(job.pool.bytes); }) {
@@ -153,7 +153,7 @@ class StressSpace : StressDriver<A, Device> {
       }
     } while (ms && *ms < 100 * *floor_ms && turns < max_turns);
     this->tallies_.fill(0);
-    // Threads that are not resident at once wait for their turn.
+    // Threads beyond the resident ones start after others have ended.
     const std::uint32_t resident =
         this->device_.template resident_warps<stress_detail::CycleKernel<A>>() * this->lanes_;
     if (ms > floor_ms && refused > 99 * served) {

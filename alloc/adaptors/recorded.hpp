@@ -78,7 +78,8 @@ struct Recorded {
   std::uint64_t* count = nullptr;
   RecordedEvent* lines = nullptr;
   std::uint64_t capacity = 0;
-  std::uint64_t* held_from = nullptr;  // events from this number on wait; nullptr: none do
+  // Threads wait before events from this number on; nullptr: they never wait.
+  std::uint64_t* held_from = nullptr;
 
   static Recorded create(const Base& base, Pool pool, const RecordedMemory& memory) {
     return {base, pool.base, memory.count(), memory.lines(), memory.capacity(), memory.held_from()};

@@ -59,7 +59,7 @@ struct AwMalloc {
     while (at + size > capacity) {
       std::uint64_t seen = at + size;
       while (seen + size > capacity) {
-        // wrapped.
+        // This thread has wrapped the offset.
         if (offset.compare_exchange_strong(seen, size, simt::relaxed, simt::relaxed)) return memory;
       }
       at = offset.fetch_add(size, simt::relaxed);  // another thread has wrapped

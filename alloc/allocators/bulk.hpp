@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The throughput-oriented allocator of I. Gelado and M. Garland, "Throughput-Oriented GPU Memory Allocation", PPoPP
-// 2019: TBuddy for pages (primitives/tbuddy.hpp), UAlloc for blocks up to a quarter of a page (primitives/ualloc.hpp).
-// Requests are rounded up to powers of two. What differs from the paper is said in these two headers.
-// Limits: the largest request is the largest block of a buddy system, a power of two; 64 GiB of a larger pool are used.
-// Overhead: 3.1% for headers of bins, 4.25 bytes a page.
+// The throughput-oriented allocator of I. Gelado and M. Garland, "Throughput-Oriented GPU Memory
+// Allocation", PPoPP 2019: TBuddy for pages (bulk/tbuddy.hpp), UAlloc for blocks of up to a quarter
+// of a page (bulk/ualloc.hpp). Requests are rounded up to powers of two. These two headers list the
+// differences from the paper. Limits: the largest request is the largest block of a buddy system, a
+// power of two; at most 64 GiB of a larger pool are used. Overhead: 3.1% for headers of bins, 4.25
+// bytes per page.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,8 @@ struct Bulk {
   template <class Device>
   static Bulk create(Pool pool, const AllocatorOptions& options, const Device& device) {
     check_pool(traits, pool);
-    // Pages of 4 KiB from 1 MiB on. Arenas hold at most a sixteenth of the pool in chunks that they have just begun.
+    // Pages of 4 KiB in pools of 1 MiB and more. Arenas hold at most a sixteenth of the pool in
+    // chunks that they have just begun to use.
     const std::size_t page = std::clamp<std::size_t>(simt::bit_floor(pool.bytes / 256), 512, 4096);
     const auto page_shift = simt::highest_bit(page);
     const std::size_t chunk = page * (page / 128);
@@ -44,8 +46,8 @@ struct Bulk {
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     return attempt_until(thread, wait_, [&]() -> void* {
-      return bytes <= small_.most_bytes() ? small_.allocate(thread, bytes)
-                                          : large(small_.self(), thread, bytes);
+      return bytes <= small_.max_bytes() ? small_.allocate(thread, bytes)
+                                         : large(small_.self(), thread, bytes);
     });
   }
 
@@ -70,7 +72,7 @@ struct Bulk {
   }
 
  private:
-  // By value: the address of a thread that lives in registers must not escape.
+  // `thread` is passed by value: the address of a thread that lives in registers must not escape.
   template <class Thread>
   static SIMT_OUTLINE void* large(const UAlloc* small, Thread thread, std::size_t bytes) {
     const TBuddy& pages = small->pages();
@@ -83,19 +85,20 @@ struct Bulk {
     }
     return block;
   }
-  // Lanes that ask for as many pages together get one run of them, where there is one: what a lane does alone takes
-  // dozens of trips, which those of a warp would make after each other. nullptr: each for itself.
+  // Lanes that request the same number of pages together allocate one run of pages, if there is
+  // one: a single request takes dozens of memory round trips, and separate requests of a warp's
+  // lanes would be serialized. Returns nullptr if each lane has to allocate separately.
   template <class Thread>
   static SIMT_INLINE void* together(const TBuddy& pages, Thread& thread, std::size_t bytes) {
-    if (bytes > most_shared) return nullptr;
+    if (bytes > max_shared) return nullptr;
     const std::uint32_t n = pages.pages_for(bytes);
     const LaneGroup<Thread> group(thread, thread.together(pages.base() + n));
     if (group.alone()) return nullptr;
     const std::uint32_t first = group.once([&] { return pages.take_run(thread, n, group.size()); });
-    group.sync();  // passes the acquire on, and the blocks' lengths
+    group.sync();  // also makes the acquire and the blocks' lengths visible to all lanes
     return first == TBuddy::none ? nullptr : pages.page(first + group.rank() * n);
   }
-  static constexpr std::size_t most_shared = 64 << 10;
+  static constexpr std::size_t max_shared = 64 << 10;
 
   UAlloc small_;
   bool wait_ = false;

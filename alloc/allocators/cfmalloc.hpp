@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // CFMalloc, fused (RegEff section 5.3): CMalloc with state and link in one word, so that one
 // exchange claims a chunk exactly as it was read. Differs from the paper: headers in a side table,
-// exact out-of-memory (primitives/circular_list.hpp). Limits: as there; overhead 4 bytes in 20.
+// exact out-of-memory (circular_list/circular_list.hpp). Limits: as there; overhead 4 bytes in 20.
 #pragma once
 
 #include "alloc/circular_list/circular_list.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // CMalloc (RegEff section 5.2): a circular list of chunks, pre-split as a binary heap; a header has
 // two words, state and link. Differs from the paper: headers in a side table, exact out-of-memory,
-// test before lock (primitives/circular_list.hpp, header_words.hpp). Limits: as there; overhead 8
-// bytes in 24.
+// test before lock (circular_list/circular_list.hpp, header_words.hpp). Limits: as there; overhead
+// 8 bytes in 24.
 #pragma once
 
 #include "alloc/circular_list/circular_list.hpp"

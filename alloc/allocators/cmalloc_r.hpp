@@ -2,7 +2,7 @@
 // CMalloc-R: CMalloc with recursive concatenation, which RegEff section 9 leaves to the future: a
 // free merges all free chunks that follow its block, not only the first one. Chunks before the
 // block are not merged, because a header has no back link. Otherwise identical to CMalloc
-// (primitives/circular_list.hpp): pieces of the pre-split stay separate, or the pool would merge
+// (circular_list/circular_list.hpp): pieces of the pre-split stay separate, or the pool would merge
 // into one chunk that all threads contend for. Limits: as CMalloc; overhead 8 bytes in 24.
 #pragma once
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // CudaMalloc (RegEff section 4.2): the platform's own allocator, as the baseline. On the GPU it is
 // malloc() and free() in device code, on the CPU the C library's (primitives/builtin_heap.hpp).
-// Blocks do not lie in the pool: only the pool's size is used, as the heap's, and its first words.
-// A pool smaller than an earlier one is served from the larger heap. The heap cannot be walked:
-// walk() reports nothing, and its fragmentation is unknown.
+// Blocks do not lie in the pool: its size determines the heap's size, and only its first words are
+// used. A pool smaller than an earlier one is served from the larger heap. The heap cannot be
+// walked: walk() reports nothing, and its fragmentation is unknown.
 #pragma once
 
 #include "alloc/primitives/builtin_heap.hpp"

@@ -73,7 +73,8 @@ struct Fdg {
   template <class Thread>
   SIMT_INLINE void deallocate(Thread&, void*) {}
 
-  // Space that a warp can still allocate is free; space left behind in a superblock is held.
+  // Space that a warp can still allocate is free; unused space in a superblock that its slot has
+  // replaced is held.
   template <class Visitor>
   void walk(const HostView& host, Visitor visit) const {
     visit(Region{0, memory_offset_, Region::State::metadata});

@@ -3,8 +3,8 @@
 // Architectures", 2014; RegEff section 4.5. Three quarters of the pool are slabs, each of one size
 // class while it is used. A class allocates from a head slab, in a block found by hashing in the
 // slab's bitmap. A head that is five sixths full (published: 83.5%) is replaced by a slab of the
-// class that is less than five eighths full (60%), or by an empty one. Requests above 3 KiB go
-// elsewhere.
+// class that is less than five eighths full (60%), or by an empty one. Requests above 3 KiB go to
+// another allocator.
 //
 // Differs from the paper:
 //   - a slab's class and count are one word and its bitmap has one bit per block
@@ -19,9 +19,10 @@
 //     stop at 83.5%;
 //   - 16-byte alignment, so no blocks of 24 bytes; slabs of 4 MiB only in large pools, smaller ones
 //     in smaller pools;
-//   - a buddy allocator for large requests, not the device's malloc. Limits: the largest request is
-//     the largest block of the buddy, which has a quarter of the pool. Overhead: 0.8% for the
-//     bitmaps.
+//   - a buddy allocator for large requests, not the device's malloc.
+//
+// Limits: the largest request is the largest block of the buddy, which has a quarter of the pool.
+// Overhead: 0.8% for the bitmaps.
 #pragma once
 
 #include <algorithm>
@@ -84,7 +85,7 @@ struct HallocOn {
     a.slabs_ = BlockPages::create(pool.base + slabs_at, area - slabs_at,
                                   {.page_shift = slab_shift, .least = 0, .top = top, .roomy = true},
                                   device, classes);
-    // The tables have taken some.
+    // The tables take the place of some slabs, which cannot be heads.
     for (std::uint32_t& head : first) head = head > a.slabs_.pages() ? 0 : head;
     simt::device_upload(device.id(), a.heads_, first.data(), heads_bytes);
     const unsigned page_shift = std::clamp(slab_shift - 2, 6u, 12u);
@@ -120,7 +121,7 @@ struct HallocOn {
                             group.rank() < seats.count(slabs_, group.size());
       const LaneGroup<Thread> part = group.part(has_seat);
       if (has_seat) return slabs_.take(thread, part, seats, place(slabs_, thread, seats));
-      // Other lanes of the group have those.
+      // Below the threshold, all seats that were reserved belong to the lanes that have one.
       if (seats.before < busy_threshold(slabs_, k)) seats.before = BlockPages::none;
       return allocate_slow(slabs_.self(), thread, part.lanes(), head, head_mask_ + 1, seats.page,
                            seats.before, k);
@@ -208,7 +209,7 @@ struct HallocOn {
     SIMT_ROLLED
     for (unsigned turn = 0; turn < max_turns; ++turn) {
       std::uint32_t now = head.load(simt::relaxed);
-      // It has been replaced.
+      // Another thread has replaced the head.
       if (slab_of(now) != last) {
         if (seats.before != BlockPages::none) return seats;
         last = slab_of(now);
@@ -266,9 +267,9 @@ struct HallocOn {
     return seats;
   }
 
-  // The slab is no longer a head. (It may already be one again, of this class or another; then two
-  // heads share it.) If it is still hinted as empty, the hint is dropped so that it is found in its
-  // present state.
+  // Removes the mark of a slab that has been replaced as a head. (It may already be a head again,
+  // of this class or another; then two heads share it.) If it is still hinted as empty, drops that
+  // hint, which sets the hints for its present state.
   static SIMT_INLINE void unmark_head(const BlockPages* slabs, std::uint32_t slab) {
     slabs->state(slab).fetch_and(~BlockPages::mark, simt::relaxed);
     BlockPages::drop(slabs, slab, slabs->empty());

@@ -3,10 +3,10 @@
 // live blocks. An arena whose count reaches 0 is free without any further step. A free is therefore
 // one atomic add whose result no thread waits for. An allocation is one atomic add to a word of the
 // multiprocessor, or needs no atomic operation at all for a warp with an arena of its own.
-//   arena/arenas.hpp         the tables: arenas, superblocks, spans of them for large blocks
-//   arena/shared_arenas.hpp  malloc and free for any lanes of any kernel
-//   arena/private_arena.hpp  a warp's own arenas, for persistent warps
-//   arena/layout.hpp         the layout of the pool, walk
+//   heapwood/arenas.hpp         the tables: arenas, superblocks, spans of them for large blocks
+//   heapwood/shared_arenas.hpp  malloc and free for any lanes of any kernel
+//   heapwood/private_arena.hpp  a warp's own arenas, for persistent warps
+//   heapwood/layout.hpp         the layout of the pool, walk
 //
 // docs/own-allocator.md has the correctness arguments. Related: XMalloc's and Halloc's counted
 // slabs, FDGMalloc's per-warp superblocks, Gallatin's pinned blocks (PPoPP 2024). Here sizes are
@@ -69,7 +69,8 @@ struct Heapwood {
   }
 
  private:
-  // Passed to functions out of line: the address of a handle kept in registers must not escape.
+  // Passed to functions that are not inlined: the address of a handle kept in registers must not
+  // escape.
   SIMT_INLINE const arena::SharedArenas* in_pool() const {
     return reinterpret_cast<const arena::SharedArenas*>(pool_.base);
   }

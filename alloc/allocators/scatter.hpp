@@ -10,8 +10,8 @@
 //   - bitmaps are in a table, not at the end of each page, and the size and count of a page are one
 //     word, so that an empty page changes its size with one exchange (primitives/block_pages.hpp).
 //     The paper's pages keep theirs by default;
-//   - where hashing fails, hints lead to a suitable page, exactly. The paper's regions count failed
-//     searches, and all pages are searched for every request that cannot be served;
+//   - if hashing fails, hints lead to a suitable page if there is one. The paper's regions count
+//     failed searches, and all pages are searched for every request that cannot be served;
 //   - requests larger than a page go to a buddy allocator in the other half; the paper locks runs
 //     of pages under one mutex, which "serializes all allocation requests of large memory chunks"
 //     (RegEff). As in the paper a page has at most 1024 chunks (so a page of 64 MiB serves nothing
@@ -164,8 +164,8 @@ struct ScatterOn {
       const std::uint32_t before = BlockPages::look_and_enter(pages, page, k, n);
       if (before != BlockPages::none) return {page, before, k};
     }
-    // The search for an empty page also finds hidden pages with the right chunks, and takes the
-    // first one.
+    // Pages hinted as empty have no other hint, so the search for an empty page also finds those
+    // with chunks of class k; it takes the first page that fits.
     BlockPages::Seats seats;
     SIMT_ROLLED
     for (std::uint32_t i = 0; i < 4 && seats.before == BlockPages::none; ++i) {

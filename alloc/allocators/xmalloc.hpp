@@ -14,11 +14,13 @@
 //     it is exhausted; the published ones are permanent;
 //   - basic blocks start at 64 bytes, not 512: lanes are not coalesced here (adaptors/coalesced.hpp
 //     does that for any allocator), so small requests do occur;
-//   - a header of 16 bytes in front of a block says where it belongs (8 published), so that blocks
-//     are aligned to 16 bytes. Limits: sizes up to 8176 bytes are rounded up to 2^k - 16, larger
-//     ones to whole pages of 1 KiB; the largest is the buddy's largest block. A block in use keeps
-//     its superblock in its class. An allocation may fail while another thread is returning
-//     superblocks. Pools above 64 GiB are used up to there.
+//   - a header of 16 bytes in front of each block names its superblock (8 published), so that
+//     blocks are aligned to 16 bytes.
+//
+// Limits: sizes up to 8176 bytes are rounded up to 2^k - 16, larger ones to whole pages of 1 KiB;
+// the largest is the buddy's largest block. A block in use keeps its superblock in its class. An
+// allocation may fail while another thread is returning superblocks. At most 64 GiB of a pool are
+// used.
 #pragma once
 
 #include <algorithm>

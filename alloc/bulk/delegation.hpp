@@ -3,7 +3,7 @@
 // turn (the idea of Gelado and Garland 2019, section 4.2.1, as a primitive of its own). A thread
 // posts its item. If another thread is the worker, that thread will find the item and the poster
 // continues. Own design: one word, {worker present:1, newest item + 1:31}, with the older items
-// linked behind it, so that one operation both posts and tells the poster whether it has become the
+// linked from it, so that one operation both posts and tells the poster whether it has become the
 // worker:
 //   if (work.post(item, link)) do { for (items of work.take()) ...; } while (!work.finish());
 //

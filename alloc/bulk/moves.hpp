@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Moves: counts moves of a resource between places, so that an observer of several places can tell whether it missed
-// something. A thread that takes the resource out of one place and puts it into another begins a move before it takes,
-// and ends it after it has put. One word holds both the moves in progress and the number of moves that have ended.
+// Moves: counts moves of a resource between places, so that an observer of several places can tell
+// whether it missed something. A thread that takes the resource out of one place and puts it into
+// another begins a move before it takes, and ends it after it has put. One word holds both the
+// number of moves in progress and the number of moves that have ended.
 //
-// An observer reads the count, looks at all places, and reads the count again. If no move was in progress and none has
-// ended meanwhile, no move overlaps its looks: every resource that was not in use was in one of the places.
-// What the memory orders guarantee: an observer that sees a place without what was taken (take with release, look with
-// acquire) sees in its second reading that the move began; one that sees a move ended in its first reading also sees
-// what that move put.
+// An observer reads the count, reads the state of all places, and reads the count again. If no move
+// was in progress and none has ended meanwhile, no move overlaps its reads: every resource that was
+// not in use was in one of the places.
+//
+// Memory orders: an observer that reads a place from which a resource has been taken (take with
+// release, read with acquire) sees in its second reading of the count that the move began. An
+// observer whose first reading shows that a move has ended also sees what that move put.
 #pragma once
 
 #include <cstdint>
@@ -23,17 +26,17 @@ class Moves {
 
   SIMT_INLINE explicit Moves(std::uint64_t* word) : word_(word) {}
 
-  // relaxed: the release of the operation that takes orders this before it.
+  // relaxed: the release of the operation that takes orders this increment before it.
   SIMT_INLINE void begin() const { word().fetch_add(1, simt::relaxed); }
-  // release: what was put comes before.
+  // release: orders the put before the end of the move.
   SIMT_INLINE void end() const { word().fetch_add(one_ended - 1, simt::release); }
-  // Nothing was moved. release: what was taken by mistake is back before.
+  // Ends a move that moved nothing. release: orders the return of units taken by mistake before it.
   SIMT_INLINE void cancel() const { word().fetch_sub(1, simt::release); }
 
-  // acquire: see end() and cancel(). Readings of several counts may be added up: each of them only grows when moves end,
-  // and is compared while none is in progress.
+  // acquire: see end() and cancel(). Readings of several counts may be added up: each count grows
+  // only when moves end, and sums are compared only if no move is in progress.
   SIMT_INLINE std::uint64_t read() const { return word().load(simt::acquire); }
-  // The second reading. relaxed: the looks before it are acquires.
+  // The second reading. relaxed: the reads of the places before it are acquires.
   SIMT_INLINE std::uint64_t read_again() const { return word().load(simt::relaxed); }
   static SIMT_INLINE std::uint32_t in_progress(std::uint64_t reading) {
     return static_cast<std::uint32_t>(reading);

@@ -1,31 +1,47 @@
 // SPDX-License-Identifier: MIT
-// TBuddy: a buddy allocator of pages for thousands of threads (Gelado and Garland 2019, section 4.1). Two stages: a
-// bulk semaphore an order (bulk_semaphore.hpp) gives a thread the right to a block, then it looks for one. A thread
-// that finds too few of an order splits a larger one and promises what it does not need of it, so that others wait for
-// that and do not conclude that the pool is full: no false starvation.
+// TBuddy: a buddy allocator of pages for thousands of threads (Gelado and Garland 2019, section
+// 4.1). Allocation has two stages: one bulk semaphore per order (bulk_semaphore.hpp) grants a
+// thread the right to a block, then the thread searches for a free block. A thread that finds too
+// few units of an order splits a larger block and promises the parts that it does not need, so that
+// other threads wait for them and do not conclude that the pool is exhausted (no false starvation).
+//
 // Differs from the paper:
-// - the static tree is a bitmap an order with summaries (sum_map.hpp): a set bit is an available node, the summaries
-//   are the partial ones. Nothing is locked or propagated; both halves of a block are taken by one fetch_and;
-// - an order grows from the fifth one above it: a block is split into 32 by one fetch_or, and what thousands of threads
-//   wait for is there after a few splits. (Published: into two, so that a whole tree unfolds, a level a trip.) Smaller
-//   blocks are split where there are any;
-// - a merge takes the two halves first and pays for them with two units of their order, so that it fails only where
-//   somebody who has a unit needs one of the halves. (Paying first, as published, fails also while another thread pays
-//   for a moment.) What is merged is promised to the next order before it disappears from this one;
-// - blocks serve n pages of 2^k >= n; those behind the n go back at once, and are promised from the beginning.
-// Orders in which a split, or a merge that failed, leaves free buddies are noted; a search that finds nothing large
-// enough makes up for it first (sweep()).
-// No false starvation: a thread takes units out of one order to put their memory into another only within a move
-// (moves.hpp), which is counted at the higher of the two orders. A request is refused only when supply() has seen no
-// unit in its order and above, and no move there meanwhile. So all memory of these orders was in use or taken by other
-// requests at that moment, however long any thread was suspended. (A bound on the number of attempts, and a look at
-// promises, do not suffice: a suspended thread may hold the only block, a promise may be one that fails, and a block
-// may pass below or above the order that is looked at.) tests/model/tbuddy_model.cpp tries all interleavings.
-// Order of operations: a unit is there before its bit. So a thread with a unit finds a bit sooner or later, waiting only
-// for threads between these two operations; and a thread that takes a bit knows that its unit is or was there.
-// Waits end: a thread within a move waits only for bits of units that are there. A request that sees blocks or moves
-// over and over, but always loses them to others, is refused after max_turns.
-// Limits: up to 2^24 pages of a power of two, the rest of the pool is not used. Overhead: 4.25 bytes per page.
+// - the static tree is one bitmap per order with summaries (sum_map.hpp): a set bit is an available
+//   node, the summaries correspond to the partly available nodes. Nothing is locked or propagated;
+//   one fetch_and takes both halves of a block;
+// - an order grows from the order five above it: one fetch_or splits a block into 32, so the blocks
+//   that thousands of threads wait for are available after a few splits. (Published: splits into
+//   two, which take one memory round trip per level.) Blocks of the orders between are split if
+//   there are any;
+// - a merge takes the two halves first and then takes two units of their order, so it fails only if
+//   a thread that holds a unit needs one of the halves. (Taking the units first, as published, also
+//   fails while another merge holds them for a moment.) The merged block is promised to the next
+//   order before its halves disappear from this one;
+// - blocks serve n pages of 2^k >= n; the remaining 2^k - n pages are freed at once, and are
+//   promised from the beginning.
+//
+// Orders in which a split or a failed merge leaves pairs of free buddies are recorded; a request
+// that finds no block large enough merges these pairs first (sweep()).
+//
+// No false starvation: a thread takes units out of one order to put their memory into another only
+// within a move (moves.hpp), which is counted at the higher of the two orders. A request is refused
+// only after supply() has seen no unit in its order and above, and no overlapping move there. So
+// all memory of these orders was in use or taken by other requests at that moment, however long any
+// thread was suspended. (Limiting the number of attempts and checking for promises does not
+// suffice: a suspended thread may hold the only block, a promise may be broken, and a block may
+// pass below or above the order that is checked.) tests/model/tbuddy_model.cpp checks all
+// interleavings.
+//
+// Order of operations: a block's unit is added before its bit is set. So a thread with a unit finds
+// a bit eventually, waiting only for threads between these two operations; and a thread that takes
+// a bit knows that its unit has been added.
+//
+// Waits end: a thread within a move waits only for bits whose units have been added. A request that
+// repeatedly sees blocks or moves, but always loses the blocks to other threads, is refused after
+// max_turns.
+//
+// Limits: at most 2^24 pages, whose size is a power of two; the rest of a larger pool is not used.
+// Overhead: 4.25 bytes per page.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +54,7 @@
 
 namespace heapwood::alloc {
 
-// Run once, by one thread, on zeroed tables.
+// Executed once, by one thread, on zeroed tables.
 template <class Buddy>
 struct FreeEveryPage {
   Buddy buddy;
@@ -51,8 +67,8 @@ class TBuddy {
 
   TBuddy() = default;
 
-  // Lays out `bytes` at `base` (aligned to 256) as tables and pages of 2^page_shift bytes; without room for a page
-  // pages() is 0.
+  // Lays out `bytes` at `base` (aligned to 256) as tables and pages of 2^page_shift bytes. pages()
+  // is 0 if no page fits.
   template <class Device>
   static TBuddy create(std::byte* base, std::size_t bytes, unsigned page_shift,
                        const Device& device) {
@@ -61,7 +77,7 @@ class TBuddy {
     t.base_ = base;
     t.bytes_ = bytes;
     std::vector<std::uint32_t> tables;
-    std::uint64_t pages = std::min<std::uint64_t>(bytes >> page_shift, most_pages) + 1;
+    std::uint64_t pages = std::min<std::uint64_t>(bytes >> page_shift, max_pages) + 1;
     do {
       --pages;
       tables.clear();
@@ -92,8 +108,8 @@ class TBuddy {
   }
 
   SIMT_INLINE std::uint32_t pages() const { return pages_; }
-  // Not 0: a request for a few pages has been refused, and nothing was freed since. A hint, which may be outdated: ends
-  // waiting for promises that were broken.
+  // Not 0 if a request for a few pages has been refused and nothing has been freed since. A hint,
+  // which may be outdated: it ends waiting for promises that were broken.
   SIMT_INLINE std::uint32_t* full() const { return reinterpret_cast<std::uint32_t*>(base_) + 1; }
   SIMT_INLINE unsigned page_shift() const { return page_shift_; }
   SIMT_INLINE const std::byte* base() const { return base_; }
@@ -102,14 +118,14 @@ class TBuddy {
     return memory() + (std::size_t{p} << page_shift_);
   }
 
-  // `bytes` as whole pages, or nullptr.
+  // Returns whole pages for `bytes`, or nullptr.
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     if (bytes > (std::size_t{pages_} << page_shift_)) return nullptr;
     const std::uint32_t first = take_pages(thread, pages_for(bytes), false);
     return first == none ? nullptr : page(first);
   }
-  // Of a block of so many bytes, which are not more than there are.
+  // Number of pages for a block of so many bytes, at most as many as the pool has.
   SIMT_INLINE std::uint32_t pages_for(std::size_t bytes) const {
     return bytes == 0 ? 1
                       : static_cast<std::uint32_t>((bytes + (std::size_t{1} << page_shift_) - 1) >>
@@ -120,7 +136,8 @@ class TBuddy {
         static_cast<std::uint32_t>((static_cast<std::byte*>(block) - memory()) >> page_shift_));
   }
 
-  // n pages, aligned to n if that is a power of two: the first one or none. `marked` is what walk() tells of them.
+  // Allocates n pages, aligned to n if that is a power of two; returns the first page, or `none`.
+  // walk() reports `marked`.
   template <class Thread>
   SIMT_OUTLINE std::uint32_t take_pages(Thread thread, std::uint32_t n, bool marked) const {
     std::uint32_t k = 0;
@@ -140,7 +157,8 @@ class TBuddy {
     if (taken.from != none) moves(taken.from).end();
     return first;
   }
-  // Pages for `times` blocks of n, one behind the other, each of which is given back by itself: the first one or none.
+  // Allocates pages for `times` consecutive blocks of n pages, each of which is freed separately;
+  // returns the first page, or `none`.
   template <class Thread>
   SIMT_INLINE std::uint32_t take_run(Thread& thread, std::uint32_t n, std::uint32_t times) const {
     const std::uint32_t first = take_pages(thread, n * times, false);
@@ -150,12 +168,13 @@ class TBuddy {
   }
   SIMT_OUTLINE void give_pages(std::uint32_t first) const {
     const std::uint32_t n = lengths()[first] & ~mark;
-    lengths()[first] = 0;  // plain: the page is the caller's until it is given back
+    lengths()[first] = 0;  // plain: the pages are the caller's until they are freed
     give_back(first, n, 0);
     simt::atomic_ref<std::uint32_t>(*full()).store(0, simt::relaxed);  // relaxed: a hint
   }
 
-  // visit(Region, first page, marked). Offsets are from `origin`. A free block is a region of its own.
+  // Calls visit(Region, first page, marked). Offsets are relative to `origin`. Each free block is a
+  // region of its own.
   template <class Visitor>
   void walk(const HostView& host, const std::byte* origin, Visitor visit) const {
     using State = Region::State;
@@ -187,11 +206,12 @@ class TBuddy {
   }
 
  private:
-  static constexpr std::uint32_t most_pages = 1u << 24, mark = 1u << 31;
-  static constexpr unsigned max_turns = 1u << 20,
-                            max_sweeps = 64;  // of a request that others are faster than
-  // At the base: the orders with free buddies, the word for full(); the semaphores, each in a sector with its order's
-  // moves; where the maps begin, the words of all maps, the lengths, the pages.
+  static constexpr std::uint32_t max_pages = 1u << 24, mark = 1u << 31;
+  // Limits for a request that keeps losing to other threads.
+  static constexpr unsigned max_turns = 1u << 20, max_sweeps = 64;
+  // Layout at `base_`: the word of orders with pairs of free buddies, the word of full(); the
+  // semaphores, each in a sector together with the moves of its order; the tables with the
+  // beginnings of the maps; the words of all maps; the lengths; the pages.
   static constexpr std::size_t semaphores_at = 32, semaphore_bytes = 32;
 
   SIMT_INLINE simt::atomic_ref<std::uint32_t> missed() const {
@@ -200,12 +220,12 @@ class TBuddy {
   SIMT_INLINE std::uint64_t* semaphore_word(std::uint32_t order) const {
     return reinterpret_cast<std::uint64_t*>(base_ + semaphores_at + order * semaphore_bytes);
   }
-  // They only count: blocks are handed over with their bits.
+  // The semaphores only count: blocks are handed over with their bits.
   using Semaphore = BasicBulkSemaphore<false>;
   SIMT_INLINE Semaphore semaphore(std::uint32_t order) const {
     return Semaphore(semaphore_word(order));
   }
-  // Of blocks of this order that are split, and of buddies that become blocks of this order.
+  // Counts splits of blocks of this order, and merges of buddies to blocks of this order.
   SIMT_INLINE Moves moves(std::uint32_t order) const { return Moves(semaphore_word(order) + 1); }
   SIMT_INLINE const std::uint32_t* table(std::uint32_t order) const {
     return reinterpret_cast<const std::uint32_t*>(base_ + tables_at_) +
@@ -223,7 +243,7 @@ class TBuddy {
   SIMT_INLINE bool is_top(std::uint32_t order) const { return (pages_ >> order) == 1; }
   SIMT_INLINE std::uint32_t top() const { return simt::highest_bit(pages_); }
 
-  // A block of each order that has a bit in `orders` will come, or will not.
+  // Promises one block of each order that has a bit in `orders`.
   SIMT_INLINE void promise(std::uint32_t orders) const {
     SIMT_ROLLED
     for (; orders != 0; orders &= orders - 1) semaphore(simt::lowest_bit(orders)).promise(1);
@@ -235,21 +255,23 @@ class TBuddy {
 
   enum class Supply : std::uint32_t { none, moving, pairs, some };
 
-  // Of blocks of this order and above; pairs: smaller ones may be merged (looked at if `sweeps`). From the top: a move
-  // changes the units of the order that counts it and of lower ones, so each count is read before and after all units
-  // that its moves change.
+  // The supply of blocks of this order and above; pairs: smaller blocks may be merged (checked only
+  // if `sweeps`). Reads from the top down: a move changes the units of the order that counts it and
+  // of lower orders, so each count is read before and after all units that its moves change.
   SIMT_INLINE Supply supply(std::uint32_t order, bool sweeps) const {
     std::uint64_t before = 0, after = 0;
     SIMT_ROLLED
     for (std::uint32_t k = top() + 1; k-- > order;) {
       before += moves(k).read();
-      // acquire: a thread that sees units missing sees the move of them below.
+      // acquire: a thread that sees that units are missing also sees, below, the move that took
+      // them.
       const std::uint64_t seen =
           simt::atomic_ref<std::uint64_t>(*semaphore_word(k)).load(simt::acquire);
       if (Semaphore::available(seen) > 0) return Supply::some;
     }
-    // Between the two readings: a split notes its pairs before it ends; a thread that sweeps them is a move at the top.
-    // acquire: see that move below.
+    // Between the two readings: a split records its pairs before its move ends; a thread that
+    // sweeps them is within a move counted at the top order. acquire: makes that move visible to
+    // the second reading.
     if (sweeps && (missed().load(simt::acquire) & ((1u << order) - 1)) != 0) return Supply::pairs;
     if (Moves::in_progress(before) != 0) return Supply::moving;
     SIMT_ROLLED
@@ -257,13 +279,15 @@ class TBuddy {
     return before == after ? Supply::none : Supply::moving;
   }
 
-  // `from`: unless none, the block was taken from this order within a move, which the caller ends.
+  // If `from` is not none, the block was taken from this order within a move, which the caller
+  // ends.
   struct Taken {
     std::uint32_t block, from;
   };
 
-  // The first attempt has failed. none: there is nothing, or others were faster many times, or the launch is aborted.
-  // By value: the address of a thread that lives in registers must not escape.
+  // Slow path after the first attempt has failed. Returns none if there is no block, if the request
+  // has lost to other threads too often, or if the launch is aborted. `thread` is passed by value:
+  // the address of a thread that lives in registers must not escape.
   template <class Thread>
   SIMT_OUTLINE Taken take_block_slow(Thread thread, std::uint32_t order, bool divides) const {
     const simt::atomic_ref<std::uint32_t> is_full(*full());
@@ -272,7 +296,7 @@ class TBuddy {
     for (unsigned turn = 0; turn < max_turns; ++turn) {
       const Supply seen = supply(order, sweeps < max_sweeps);
       if (seen == Supply::none) {
-        // relaxed, here and below: a hint for those who wait.
+        // relaxed, here and below: a hint for waiting threads.
         if (order <= step) is_full.store(1, simt::relaxed);
         break;
       }
@@ -285,14 +309,16 @@ class TBuddy {
       if ((turn & 63) == 63 && thread.aborted()) break;
       if (seen == Supply::moving) continue;
       if (is_full.load(simt::relaxed) != 0) is_full.store(0, simt::relaxed);
-      // Without the hint: all threads that wait might leave because of it, and none would split what is there.
+      // Ignores the hint: otherwise all waiting threads might leave because of it, and no thread
+      // would split the blocks that are there.
       const Taken taken = take_block(thread, order, divides, nullptr);
       if (taken.block != none) return taken;
     }
     return {none, none};
   }
 
-  // Orders grow from the fifth one above them, or the top: a batch is what a block of that order is split into.
+  // Each order grows from the order `step` above it, or from the top: a batch is the blocks into
+  // which one block of that order is split.
   static constexpr std::uint32_t step = 5;
   SIMT_INLINE std::uint32_t above(std::uint32_t order) const {
     std::uint32_t up = order;
@@ -301,7 +327,7 @@ class TBuddy {
     return up;
   }
 
-  // One attempt. divides: the caller puts a part of the block back.
+  // One attempt. divides: the caller frees a part of the block.
   template <class Thread>
   SIMT_INLINE Taken take_block(Thread& thread, std::uint32_t order, bool divides,
                                std::uint32_t* dry) const {
@@ -319,11 +345,12 @@ class TBuddy {
       got = answer == Wait::got;
       if (got || answer == Wait::fail || up == k) break;
       SIMT_ROLLED
-      while (!got && ++k < up) got = take_unit(k);  // a smaller block will do, too
+      while (!got && ++k < up) got = take_unit(k);  // a smaller block to split suffices
       if (got) break;
     }
     const bool is_move = got && (k != order || divides);
-    // From the largest to the smallest, as promised or because there was none.
+    // Splits from the largest order down to the smallest and keeps the promises, or breaks them if
+    // no block was found.
     std::uint32_t b = got ? find(thread, k) : none;
     const std::uint32_t from = is_move && b != none ? k : none;
     if (is_move && b == none) moves(k).end();
@@ -345,9 +372,10 @@ class TBuddy {
     return {b, from};
   }
 
-  // Takes a unit of a block to split within a move, which the caller ends. The load: see wait_and_move().
+  // Takes a unit of a block to split, within a move, which the caller ends. The load comes first
+  // for the reason in wait_and_move().
   SIMT_INLINE bool take_unit(std::uint32_t order) const {
-    // relaxed: whether to try.
+    // relaxed: decides only whether to try.
     if (Semaphore::available(
             simt::atomic_ref<std::uint64_t>(*semaphore_word(order)).load(simt::relaxed)) < 1)
       return false;
@@ -357,9 +385,9 @@ class TBuddy {
     return false;
   }
 
-  // Takes n units if they are there, within a move. By subtraction: a compare-and-swap on a word that thousands of
-  // threads change would succeed about once per trip to the cache. Others may see too few units for a moment; for what
-  // that means see supply().
+  // Takes n units, if there are enough, within a move. Subtracts instead of comparing and swapping:
+  // a compare-and-swap on a word that thousands of threads change succeeds about once per round
+  // trip to the cache. Other threads may see too few units for a moment; supply() allows for that.
   SIMT_INLINE bool pay(std::uint32_t order, std::uint32_t n) const {
     const simt::atomic_ref<std::uint64_t> word(*semaphore_word(order));
     const auto enough = [n](std::uint64_t seen) {
@@ -373,7 +401,8 @@ class TBuddy {
     return false;
   }
 
-  // For a thread that has a unit of this order; none only if the launch is aborted.
+  // Takes the bit of a block for a thread that has a unit of this order. Returns none only if the
+  // launch is aborted.
   template <class Thread>
   SIMT_INLINE std::uint32_t find(Thread& thread, std::uint32_t order) const {
     const SumMap m = map(order);
@@ -383,8 +412,9 @@ class TBuddy {
     for (unsigned turn = 0;;) {
       const std::uint32_t next = m.find(b);
       if (next != SumMap::none) {
-        // Any bit of the word: blocks lie together, and thousands that come from the gap in front of them would take
-        // them one after the other.
+        // Takes any bit of the word, not the first: free blocks are clustered, and thousands of
+        // threads whose searches start in the gap before a cluster would contend for its first
+        // bits.
         const std::uint64_t some = m.look(next),
                             behind = some & (~std::uint64_t{0} << (spread >> 26));
         b = some == 0 ? next : (next & ~63u) + simt::lowest_bit(behind != 0 ? behind : some);
@@ -397,7 +427,8 @@ class TBuddy {
     }
   }
 
-  // Pages [first, first + n) as maximal aligned blocks, each of which was promised `promised` times.
+  // Frees pages [first, first + n) as maximal aligned blocks, each of which has been promised
+  // `promised` times.
   SIMT_INLINE void give_back(std::uint32_t first, std::uint32_t n, std::uint32_t promised) const {
     SIMT_ROLLED
     while (n > 0) {
@@ -410,7 +441,7 @@ class TBuddy {
     }
   }
 
-  // merged: the block comes from merge().
+  // Frees block b of order k. merged: the block comes from merge().
   SIMT_INLINE void free_block(std::uint32_t k, std::uint32_t b, std::uint32_t promised,
                               bool merged = false) const {
     SIMT_ROLLED
@@ -427,12 +458,12 @@ class TBuddy {
     }
   }
 
-  // Takes b and its buddy, both of which were free a moment ago, as a block of the next order, which then is promised,
-  // within a move, which free_block() ends.
+  // Takes b and its buddy, both of which were free a moment ago, as a block of the next order, and
+  // promises that block. Begins a move, which free_block() ends.
   SIMT_INLINE bool merge(std::uint32_t k, std::uint32_t b) const {
     const SumMap m = map(k);
     const std::uint32_t left = b & ~1u;
-    // Before the halves disappear: a thread that needs a larger block is to wait for this one.
+    // Before the halves disappear: a thread that needs a larger block must wait for this one.
     moves(k + 1).begin();
     semaphore(k + 1).promise(1);
     SIMT_ROLLED
@@ -441,11 +472,12 @@ class TBuddy {
       if (both && pay(k, 2)) return true;
       const std::uint64_t old = m.raise(left, got) >> (left % 64);
       if (both) {
-        // Somebody who has a unit needs one of the two, or one that is freed just now.
+        // A thread that holds a unit needs one of the two halves, or a block that is being freed.
         note(k);
         break;
       }
-      // One half was taken meanwhile, and the other has been put back. Go on if the taken one was free again by then.
+      // Another thread took one half, and this thread has put back the other. Retry if the missing
+      // half was free again by then.
       if ((old & 3 & ~got) == 0) break;
     }
     semaphore(k + 1).signal(0, 1);
@@ -453,23 +485,24 @@ class TBuddy {
     return false;
   }
 
-  // Pairs of free buddies of this order may be left. acq_rel: who makes up for it sees their bits.
+  // Records that this order may have pairs of free buddies. acq_rel: the thread that sweeps the
+  // order sees their bits.
   SIMT_INLINE void note(std::uint32_t order) const {
     missed().fetch_or(1u << order, simt::acq_rel);
   }
 
-  // Merges pairs that were left in orders below this one.
+  // Merges the recorded pairs of all orders below this one.
   SIMT_OUTLINE void sweep(std::uint32_t order) const {
     const std::uint32_t below = (1u << order) - 1;
     moves(top()).begin();
-    // acquire: see the bits of those pairs. release: a thread that sees no note sees the move.
+    // acquire: the bits of those pairs. release: a thread that sees no recorded pair sees the move.
     std::uint32_t orders = missed().fetch_and(~below, simt::acq_rel) & below;
     SIMT_ROLLED
     for (; orders != 0; orders &= orders - 1) {
       const std::uint32_t k = simt::lowest_bit(orders);
       SIMT_ROLLED
       for (std::uint32_t at = 0; at < pages_ >> k; at += 64) {
-        // relaxed: only where to try.
+        // relaxed: decides only where to try.
         std::uint64_t pairs =
             simt::atomic_ref<std::uint64_t>(words()[table(k)[0] + at / 64]).load(simt::relaxed);
         pairs &= pairs >> 1 & 0x5555555555555555u;

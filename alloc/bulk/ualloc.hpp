@@ -47,7 +47,7 @@
 
 namespace heapwood::alloc {
 
-// Run for every list, on zeroed memory.
+// Executed once per list, on zeroed memory.
 template <class U>
 struct EmptyLists {
   U u;
@@ -58,8 +58,8 @@ class UAlloc : public UAllocLayout {
  public:
   UAlloc() = default;
 
-  // Copies of the handle and of `pages`, for functions out of line, and the lists are stored at
-  // `head`, which has head_bytes(arenas) bytes.
+  // Stores copies of the handle and of `pages`, for functions that are not inlined, and the lists
+  // at `head`, which has head_bytes(arenas) bytes.
   template <class Device>
   static UAlloc create(std::byte* head, const TBuddy& pages, std::uint32_t arenas,
                        const Device& device) {
@@ -81,14 +81,14 @@ class UAlloc : public UAllocLayout {
     list_at(number)->units = Units::initial(0);
   }
 
-  // For functions out of line, because a handle in registers has no address. Inlined functions read
-  // the handle, not memory.
+  // For functions that are not inlined, because a handle in registers has no address. Inlined
+  // functions read the handle, not memory.
   SIMT_INLINE const UAlloc* self() const { return reinterpret_cast<const UAlloc*>(head_); }
   SIMT_INLINE const TBuddy& pages() const {
     return *reinterpret_cast<const TBuddy*>(head_ + pages_at);
   }
 
-  // For bytes <= most_bytes().
+  // For bytes <= max_bytes().
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
     const std::uint32_t k = class_of(bytes);
@@ -184,7 +184,7 @@ class UAlloc : public UAllocLayout {
   static SIMT_INLINE simt::atomic_ref<std::uint32_t> spare(List* list) {
     return simt::atomic_ref<std::uint32_t>(list->spare);
   }
-  // They only count; the blocks are handed over through their bin's state and bits.
+  // The semaphores only count; the blocks are handed over through their bin's state and bits.
   using Units = BasicBulkSemaphore<false>;
   static SIMT_INLINE Units units(List* list) { return Units(&list->units); }
   struct Link {
@@ -343,7 +343,7 @@ class UAlloc : public UAllocLayout {
         grant = self->obtain(thread, self->list_at(own * lists_per_arena + k), k, 1, rights);
       SIMT_ROLLED
       for (std::uint32_t i = 0;
-           count_of(grant) == 0 && c < self->class_of(self->most_bytes()) + 1;) {
+           count_of(grant) == 0 && c < self->class_of(self->max_bytes()) + 1;) {
         List* const list = self->list_at((own + i) % self->arenas_ * lists_per_arena + c);
         if (units(list).try_wait(1)) {
           grant = self->template find<bins>(thread, list, c, 1);
@@ -516,7 +516,7 @@ class UAlloc : public UAllocLayout {
     }
   }
 
-  std::uint32_t* full_ = nullptr;  // of the pages
+  std::uint32_t* full_ = nullptr;  // TBuddy::full() of the pages
 };
 
 }  // namespace heapwood::alloc

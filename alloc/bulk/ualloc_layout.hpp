@@ -27,7 +27,7 @@ class UAllocLayout {
   }
 
   SIMT_INLINE std::uint32_t page_bytes() const { return 1u << page_shift_; }
-  SIMT_INLINE std::size_t most_bytes() const { return page_bytes() / 4; }
+  SIMT_INLINE std::size_t max_bytes() const { return page_bytes() / 4; }
   SIMT_INLINE std::uint32_t chunk_pages() const { return page_bytes() / header_bytes; }
   SIMT_INLINE std::size_t chunk_bytes() const { return std::size_t{chunk_pages()} << page_shift_; }
   SIMT_INLINE bool is_page(const void* block) const {
@@ -171,7 +171,7 @@ void UAllocLayout::walk_chunk(const std::byte* copy, std::size_t offset, Visitor
   };
   // Blocks of bin j within the `bytes` bytes that begin at byte `at` of its blocks.
   const auto emit_blocks = [&](std::uint32_t j, std::uint32_t at, std::uint32_t bytes) {
-    const std::uint32_t k = is_bin(j) ? bin(j)->list % lists_per_arena : class_of(most_bytes());
+    const std::uint32_t k = is_bin(j) ? bin(j)->list % lists_per_arena : class_of(max_bytes());
     const std::uint32_t shift = min_shift + k;
     std::uint32_t left = bytes;
     for (std::uint32_t i = at >> shift; i < blocks(k) && left >= 1u << shift;

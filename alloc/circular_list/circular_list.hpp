@@ -23,6 +23,7 @@
 //   - exhaustion is exact: nullptr only after two laps in which every chunk was used or too small.
 //     A chunk that is being split, merged or freed must be visited again. The published walkers
 //     circle forever.
+//
 // A chunk is split if it has at least twice the requested units (the paper's maximum fragmentation
 // of 2); a free absorbs the next chunk if that is free.
 //
@@ -40,8 +41,8 @@
 
 namespace heapwood::alloc {
 
-// Offset i starts at its own heap, the last one after the heaps. Each offset has its own 32-byte
-// sector.
+// Initializes the offsets: offset i to the beginning of heap i, the last one to the end of the
+// heaps. Each offset has its own 32-byte sector.
 struct FirstOffset {
   static constexpr unsigned stride = 8;
   std::uint32_t* offsets;
@@ -130,7 +131,7 @@ class CircularList {
     pool_bytes_ = pool.bytes;
     const std::uint32_t wanted_heaps =
         offset_count == Offsets::per_multiprocessor ? std::max(1u, device.multiprocessors()) : 1;
-    // A small pool has fewer heaps than that; then some offsets are not used.
+    // A small pool has fewer heaps than offsets; then some offsets are not used.
     const std::uint32_t max_heaps =
         static_cast<std::uint32_t>(std::clamp<std::uint64_t>(pool.bytes / 1024, 1, wanted_heaps));
     const std::size_t table_offset =
@@ -363,9 +364,9 @@ class CircularList {
     return free_chunks != 0 && w.piece.end - w.piece.begin >= units;
   }
 
-  // Advances to the next piece of a lap that is large enough and not full. The walk ends two
-  // complete laps after the last time a chunk was held by another thread; the first lap starts in
-  // the middle.
+  // Advances to the next piece of a lap that is large enough and not full. The walk ends after two
+  // complete laps, or three since a chunk was last held by a thread; the incomplete lap in which it
+  // starts, or in which it meets such a chunk, does not count.
   template <class Thread>
   SIMT_INLINE bool next_piece_of_lap(Thread& thread, Walk& w, std::uint32_t units) const {
     SIMT_ROLLED
@@ -429,10 +430,10 @@ class CircularList {
     }
   }
 
-  // Takes adjacent whole pieces of the rest, for a request larger than one. Nothing is erased until
-  // it holds all of them, and every piece that it holds is busy, so threads that search there look
-  // again. All of this is inlined: a call out of line makes a kernel that is short of registers
-  // spill around it.
+  // Takes adjacent whole pieces of the rest, for a request larger than one. The header of a piece
+  // is not erased until all pieces are held, and every piece that is held is busy, so threads that
+  // search there visit it again. All of this is inlined: a call makes a kernel that is short of
+  // registers spill around it.
   template <class Thread>
   SIMT_INLINE void* join_pieces(Thread& thread, std::uint32_t units) const {
     if (units > shape_.units - shape_.rest()) return nullptr;

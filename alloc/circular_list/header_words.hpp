@@ -23,7 +23,7 @@ inline constexpr std::uint32_t busy = 1u << 30;
 inline constexpr std::uint32_t next = busy - 1;  // units; 16 GiB of 16-byte units
 }  // namespace header
 
-// The result of a walker's visit to a position, and the link at which it continues. A chunk that is
+// The result of a walk's visit to a position, and the link at which it continues. A chunk that is
 // too small is claimed anyway if the next chunk is free and begins before `end`, so that the two
 // can be merged.
 enum class Found : std::uint32_t { nothing, small, used, busy, claimed };
@@ -141,7 +141,7 @@ struct SplitHeaders {
     // acquire: synchronizes with publish_free by the block's last owner.
     if (!state_at(at).compare_exchange_strong(s, busy, simt::acquire, simt::relaxed))
       return {Found::busy, link};
-    return {Found::claimed, link_at(at).load(simt::relaxed)};  // it no longer changes
+    return {Found::claimed, link_at(at).load(simt::relaxed)};  // only this thread may change it
   }
   SIMT_INLINE bool is_joinable(std::uint32_t at) const {
     return state_at(at).load(simt::relaxed) == free;

@@ -30,11 +30,10 @@ struct PresplitShape {
   std::uint32_t units = 0;  // of the pool
   std::uint32_t heaps = 1;
   std::uint32_t levels = 1;  // per heap
-  std::uint32_t piece_levels =
-      // Levels whose chunks are pieces; smaller chunks are in pieces of the last size.
-      1;
+  // Levels whose chunks are pieces; smaller chunks are in pieces of the last size.
+  std::uint32_t piece_levels = 1;
   std::uint32_t root_shift = 0;  // log2 of the units of a heap's largest chunk
-  // log2 of the units of a piece of the rest; the last one is smaller.
+  // log2 of the units of a piece of the rest; the last piece may be smaller.
   std::uint32_t rest_shift = 0;
 
   // Chooses the shape. requested_min_chunk: units of a heap's smallest chunk, 0 = automatic. heaps:
@@ -162,7 +161,7 @@ struct PieceTable {
   }
 };
 
-// Writes and counts header i of the list. Run once for every i < shape.headers().
+// Writes and counts header i of the list. Executed once for every i < shape.headers().
 template <class Headers>
 struct Presplit {
   Headers headers;

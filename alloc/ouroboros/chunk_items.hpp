@@ -193,7 +193,7 @@ class ChunkItems {
     return (taken & bit) == 0 ? chunks_.page(c, q, before)
                               : find_other_page(self, thread, c, q, before / 64, taken);
   }
-  // Any other page. `taken`: pages of word w that were in use.
+  // Takes any other page. `taken`: pages of word w that were in use.
   template <class Thread>
   static SIMT_OUTLINE void* find_other_page(const ChunkItems* self, Thread thread, std::uint32_t c,
                                             std::uint32_t q, std::uint32_t w, std::uint64_t taken) {
@@ -211,7 +211,7 @@ class ChunkItems {
         w = w + 1 == words ? 0 : w + 1;
         taken = self->mask(c, w).load(simt::relaxed);
         if (++turn % words == 0) {
-          // The page stays counted: the pool ends with the launch.
+          // The page stays counted: the pool is not used after an aborted launch.
           if (thread.aborted()) return nullptr;
           thread.pause(turn / words);
         }
@@ -390,7 +390,7 @@ class ChunkItems {
       if (Chunks::kind_of(seen) - 1 >= self->chunks_.shape().classes() || count_of(seen) != 0)
         continue;
       if (self->retire(c, seen)) return c;
-      // Its pages are about to be used.
+      // Threads with units are about to use its pages.
       self->empties().set(c++);
       ++misses;
     }

@@ -10,8 +10,10 @@
 //   - a buddy allocator (primitives/buddy.hpp) whose pages are the chunks serves larger requests.
 //     It starts with a quarter of the chunks. When one side is exhausted, it gets 64 adjacent
 //     chunks from the other, which are one word of the bitmap. Hence no memory is set aside for
-//     small or for large requests. The words shared by all threads of a class are stored here too:
-//     tickets, counts, and the ends of its queue.
+//     small or for large requests.
+//
+// The words shared by all threads of a class are stored here too: tickets, counts, and the ends of
+// its queue.
 #pragma once
 
 #include <cstdint>
@@ -54,9 +56,8 @@ struct MarkLarge {
 class Chunks {
  public:
   static constexpr std::uint32_t none = ~0u;
-  static constexpr std::uint32_t max_chunks =
-      // 32 GiB of 8 KiB chunks; the rest of a larger pool belongs to the buddy.
-      (1u << 22) - 1;
+  // 32 GiB of 8 KiB chunks; the rest of a larger pool belongs to the buddy.
+  static constexpr std::uint32_t max_chunks = (1u << 22) - 1;
 
   // Words of a class. units: the bulk semaphore of its pages. placed, taken: tickets of its queue.
   // ready: entries that may be taken (chunk queues). free_slots, pieces: capacity for entries.
@@ -193,14 +194,15 @@ class Chunks {
     clear_hint(buddy_exhausted);
     clear_hint(no_full_word);
   }
-  // Returns a chunk that could not be used because another one was missing.
+  // Puts a chunk back that could not be used because another one was missing.
   SIMT_INLINE void put_back(std::uint32_t c) const { map_at(0).set(c); }
   // Not 0 if the bitmap was empty when a thread last wanted a chunk.
   SIMT_INLINE std::uint32_t* exhausted_word() const { return hint_at(exhausted); }
 
   // Called by a thread that found no memory for a page: moves chunks from the buddy, one thread at
-  // a time; the others wait for it, since it is running. Returns true if there are free chunks.
-  // Called where few values are in registers, not where a chunk is needed.
+  // a time; the others wait for that thread, which is running. Returns whether the caller should
+  // retry: true if there are free chunks, or after waiting for another thread. Called where few
+  // values are in registers, not where a chunk is needed.
   template <class Thread>
   static SIMT_INLINE bool refill_from_buddy(const Chunks* self, Thread& thread) {
     return self->hint(buddy_exhausted).load(simt::relaxed) == 0 &&
@@ -280,7 +282,7 @@ class Chunks {
     if (refilling_now.exchange(1, simt::acquire) != 0) {
       return simt::wait_until(thread, [&] { return refilling_now.load(simt::relaxed) == 0; });
     }
-    // By the last thread, unless another thread has found none since.
+    // The last thread has moved chunks, unless another thread has found none since.
     bool has_chunks =
         self->hint(exhausted).load(simt::relaxed) == 0 && self->map_at(0).find(0) != SumMap::none;
     SIMT_ROLLED

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The virtualized linked-chunk queue of Ouroboros (section 5.2, "VL"): the pieces
 // (queue_pieces.hpp) of a class's queue form a list in the order of their numbers, from `first` to
-// `end`. Threads that take entries start at `front`, a piece that is not yet emptied or was not
-// until recently; threads that put entries start at `last`, a piece where such a thread has been.
-// From there they walk to the piece with their number. Pieces are emptied in any order.
+// `end`. Threads start at `last`, a piece where a thread that puts entries has been, or, to take an
+// entry with an earlier number, at `front`, a piece that is not yet emptied or was not until
+// recently. From there they walk to the piece with their number. Pieces are emptied in any order.
 //
 // Differs from the paper:
 //   - emptied pieces stay where they are until a thread needs a piece after the last one. Then
@@ -14,8 +14,9 @@
 //     gets a piece's first slot links the next piece, and the thread that moves the front releases
 //     the piece ten places earlier);
 //   - a slot that has not been left keeps its piece and all later ones in the list, so every thread
-//     finds its piece; a thread that finds a number beyond its own restarts from `first`. Overhead:
-//     8 bytes per chunk.
+//     finds its piece; a thread that finds a number beyond its own restarts from `first`.
+//
+// Overhead: 8 bytes per chunk.
 #pragma once
 
 #include "alloc/ouroboros/queue_pieces.hpp"
@@ -75,7 +76,7 @@ class LinkedQueue : public QueuePieces<LinkedQueue> {
       } else if (puts && recycle_emptied(self, chunks_copy, q)) {
         continue;
       }
-      // About to be linked, or to be emptied.
+      // Another thread is about to link the piece, or to empty one.
       if ((turn & 63) == 63 && thread.aborted()) return Chunks::none;
       if (turn > 0) thread.pause(turn);
       ++turn;

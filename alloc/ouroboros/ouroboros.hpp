@@ -6,12 +6,11 @@
 // Its slots are an array (S), or are spread over pieces that are chunks themselves, found through
 // an array of pointers (VA) or a list (VL).
 //
-//   page_items, chunk_items                           P, C       the contents of the queue
-//   static_queue, array_queue, linked_queue           S, VA, VL  where its slots are
-//   queue_pieces                                                 the common part of VA and VL
-//   index_queue, ../primitives/bulk_semaphore                    tickets and slots; which thread
-//                                                                adds a chunk
-//   chunks, page_spill                                           memory; free pages without a slot
+//   page_items, chunk_items (P, C)                    the contents of the queue
+//   static_queue, array_queue, linked_queue           where its slots are (S, VA, VL)
+//   queue_pieces                                      the common part of VA and VL
+//   index_queue, ../bulk/bulk_semaphore               tickets and slots; which thread adds a chunk
+//   chunks, page_spill                                memory; free pages without a slot
 //
 // malloc and free may run in the same kernel. The headers of the parts state what the paper leaves
 // open.

@@ -12,8 +12,9 @@
 //   - places in the queue are reserved before the semaphore is signalled, so that waiting threads
 //     have their own slots, and do not contend for one word, while the pages are put;
 //   - lanes that call together act as one: one wait for all their units, one fetch_add for all
-//     their tickets, and they share the work of putting a chunk's pages. As published, a chunk
-//     stays with its class permanently.
+//     their tickets, and they share the work of putting a chunk's pages.
+//
+// As published, a chunk stays with its class permanently.
 #pragma once
 
 #include <algorithm>

@@ -16,8 +16,9 @@
 //     pieces unused before they serve another purpose, and assumes that no thread is later than
 //     that);
 //   - one count per piece, of entries taken; an entry that was taken had been put;
-//   - each class has a few pieces from the start, for the first thousands of threads. Overhead: 4
-//     bytes per entry of the longest queue so far, 4 bytes per chunk.
+//   - each class has a few pieces from the start, for the first thousands of threads.
+//
+// Overhead: 4 bytes per entry of the longest queue so far, 4 bytes per chunk.
 #pragma once
 
 #include <algorithm>

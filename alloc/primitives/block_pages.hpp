@@ -1,27 +1,36 @@
 // SPDX-License-Identifier: MIT
-// Pages that are divided into equal blocks, as ScatterAlloc's pages and Halloc's slabs are: a state word and a bitmap a
-// page, both in tables outside of the pages. Which page a request is tried in is the caller's affair.
+// Pages divided into equal blocks, such as ScatterAlloc's pages and Halloc's slabs. Each page has a
+// state word and a bitmap, both in tables outside of the pages. The caller chooses the page in
+// which a request is tried.
 //
-// The state is {size class, hints, mark, count} in one word. A block is allocated by counting it (`reserve`) and then
-// setting a clear bit (`take`); it is freed by counting it off, which also tells its class, and then clearing its bit.
-// So a page has no more bits set than it counts, but for those of threads inside deallocate(): who was counted finds a
-// clear bit, and waits for such a thread at most. A page that counts 0 has no block in use, so that one compare-and-swap
-// of the state gives it to another class: nothing is cleared or locked for it.
-// Counting is by fetch_add even though a page may turn out to be full or of another class; who was wrong counts itself
-// off. Meanwhile others may find the page full, or not empty, a moment too long.
-// Lanes that call together with one page are one LaneGroup: one add counts all their blocks, one fetch_or takes them.
+// The state is one word, {size class, hints, mark, count}. A block is allocated by adding it to the
+// count (`reserve`) and then setting a clear bit (`take`). It is freed by subtracting it from the
+// count, which also returns the class, and then clearing its bit. Hence a page has no more bits set
+// than its count, except for bits of threads inside deallocate(): a thread that was counted finds a
+// clear bit, or waits for such a thread at most. A page with count 0 has no block in use, so one
+// compare-and-swap of the state gives it to another class: nothing is cleared or locked.
 //
-// Hints (sum_map.hpp) say which pages can serve: for each class the pages with `room`, and for all classes the `empty`
-// ones; optionally for each class the `roomy` ones, less than five eighths full. A hint may stand long after the page has
-// filled up or changed its class: who follows it drops it. For each kind the state has a flag, "hinted at", so that a
-// thread whose change lets a page serve more raises a hint (`list`) only where none stands; and a page that is hinted at
-// as empty needs no other hint, as who drops that one raises those that the page needs instead. So pages fill and empty
-// without touching the hints, and yet "nothing left" is known after a few loads: no page that can serve is without a
-// hint, except while a thread is inside.
-// Flag and hint are two words. Who drops clears the hint, then the flag, and then looks at the state again; who raises
-// sets the flag, and if it was clear, the hint. So a flag that stands means a hint that stands, or is about to.
-// Limits: 2^22 blocks a page with those that are wrong. Overhead: one bit a smallest block, 4 bytes and about two bits a
-// class for each page.
+// Counting is a fetch_add even though a page may turn out to be full or of another class; the
+// thread then subtracts what it added. Meanwhile other threads may find the page full, or not
+// empty, for a moment too long. Lanes that call together with one page form a LaneGroup: one add
+// counts all their blocks, one fetch_or takes them.
+//
+// Hints (sum_map.hpp) tell which pages can serve requests: for each class the pages with free
+// blocks (`room`), and for all classes the `empty` pages; optionally for each class the `roomy`
+// pages, less than five eighths full. A hint may persist long after the page has filled up or
+// changed its class: a thread that follows such a hint clears it. For each kind of hint the state
+// has a flag, "hinted", so that a thread whose change enables a page to serve more requests sets a
+// hint (`list`) only if there is none. A page that is hinted as empty needs no other hint, because
+// a thread that clears that hint sets those that the page needs instead. So pages fill and empty
+// without accesses to the hints, and yet a few loads suffice to find that no page is left: every
+// page that can serve requests has a hint, except while a thread is inside an operation.
+//
+// Flag and hint are two words. A thread that clears a hint clears the hint, then the flag, and then
+// reads the state again; a thread that sets one sets the flag, and if it was clear, the hint. So a
+// set flag means that the hint is set or about to be set.
+//
+// Limits: 2^22 counted blocks per page, including those that are subtracted again. Overhead: one
+// bit per smallest block, and per page 4 bytes and about two bits per class.
 #pragma once
 
 #include <algorithm>
@@ -37,25 +46,26 @@ namespace heapwood::alloc {
 class BlockPages {
  public:
   static constexpr std::uint32_t none = ~0u;
-  static constexpr std::uint32_t mark = 1u << 22;  // of a state; means what the caller says
+  // A bit of the state that has a meaning for the caller only.
+  static constexpr std::uint32_t mark = 1u << 22;
 
   struct Shape {
     unsigned page_shift = 12;
     std::uint32_t least = 0, top = 0;  // smallest and largest class
-    bool roomy = false;                // with hints for roomy pages
+    bool roomy = false;                // whether there are hints for roomy pages
   };
 
-  // Blocks of class k that were reserved in a page: which ones they are becomes known with take().
+  // Blocks of class k reserved in a page; take() determines which blocks they are.
   struct Seats {
     std::uint32_t page = none;
-    std::uint32_t before = none;  // blocks that were counted before; none: nothing is reserved
+    std::uint32_t before = none;  // count before the reservation; none: nothing is reserved
     std::uint32_t k = 0;
 
-    // Of `n` that were asked for.
+    // Number of blocks reserved, of the `n` requested.
     SIMT_INLINE std::uint32_t count(const BlockPages& pages, std::uint32_t n) const {
       return before == none ? 0 : pages.fitting(before, k, n);
     }
-    // Tells all lanes of a group what its first lane has reserved.
+    // Broadcasts the reservation of the group's first lane to all its lanes.
     template <class Thread>
     SIMT_INLINE Seats shared_by(const LaneGroup<Thread>& group) const {
       const auto tell = [&](std::uint32_t value) { return group.once([=] { return value; }); };
@@ -65,9 +75,10 @@ class BlockPages {
 
   BlockPages() = default;
 
-  // Lays out `bytes` at `base` (aligned to 256) as tables and pages; a copy of the handle is at `base`, for functions
-  // that are out of line. All pages begin empty and of the smallest class; a page that has an entry in `marked` other
-  // than none, marked and of that class.
+  // Lays out `bytes` at `base` (aligned to 256) as tables and pages. A copy of the handle is stored
+  // at `base`, for functions that are not inlined. All pages are initially empty and of the
+  // smallest class, except that a page whose entry in `marked` is not none is marked and of that
+  // class.
   template <class Device>
   static BlockPages create(std::byte* base, std::size_t bytes, const Shape& shape,
                            const Device& device, const std::vector<std::uint32_t>& marked = {}) {
@@ -117,7 +128,7 @@ class BlockPages {
   SIMT_INLINE std::size_t page_bytes() const { return std::size_t{1} << shape_.page_shift; }
   SIMT_INLINE std::uint32_t least() const { return shape_.least; }
   SIMT_INLINE std::uint32_t top() const { return shape_.top; }
-  // Blocks of class k in a page.
+  // Blocks of class k per page.
   SIMT_INLINE std::uint32_t blocks(std::uint32_t k) const {
     return size_class::divide((1u << shape_.page_shift) / granule, k);
   }
@@ -132,17 +143,19 @@ class BlockPages {
     return simt::atomic_ref<std::uint32_t>(states()[page]);
   }
 
-  // Counts up to n blocks of class k in the page. Returns how many were counted before, or none if the page is full or
-  // of another class.
+  // Counts up to n blocks of class k in the page. Returns the count before, or none if the page is
+  // full or of another class.
   SIMT_INLINE std::uint32_t reserve(std::uint32_t page, std::uint32_t k, std::uint32_t n) const {
-    // acquire: the page may have been of another class before; waits for the last users of its blocks.
+    // acquire: synchronizes with the last users of the blocks, which may have been of another
+    // class.
     const std::uint32_t old = state(page).fetch_add(n, simt::acquire);
     const std::uint32_t got = class_of(old) == k ? fitting(count_of(old), k, n) : 0;
     if (got < n) count_off(page, n - got);
     return got > 0 ? count_of(old) : none;
   }
 
-  // The same, and an empty page of another class changes to k. May also fail because another thread is at the page.
+  // As reserve(), but changes an empty page of another class to k. May also fail because another
+  // thread uses the page.
   SIMT_INLINE std::uint32_t enter(std::uint32_t page, std::uint32_t k, std::uint32_t n) const {
     // acquire: as in reserve().
     const std::uint32_t old = state(page).fetch_add(n, simt::acquire);
@@ -150,10 +163,11 @@ class BlockPages {
     return settle(self(), page, k, n, old);
   }
 
-  // The same with a look first, for a page that is likely not to serve: fails only if it does not.
+  // As enter(), but reads the state first, for a page that probably cannot serve the request. Fails
+  // only if it cannot.
   static SIMT_OUTLINE std::uint32_t look_and_enter(const BlockPages* self, std::uint32_t page,
                                                    std::uint32_t k, std::uint32_t n) {
-    // relaxed: what is seen decides only what is tried.
+    // relaxed: decides only what to try.
     std::uint32_t seen = self->state(page).load(simt::relaxed);
     SIMT_ROLLED
     for (;;) {
@@ -162,13 +176,13 @@ class BlockPages {
       if (self->change(page, seen, k, n)) return 0;
     }
   }
-  // Could a page in this state serve class k?
+  // Whether a page in this state can serve class k.
   SIMT_INLINE bool fits(std::uint32_t state, std::uint32_t k) const {
     return count_of(state) < (class_of(state) == k ? blocks(k) : 1);
   }
 
-  // A block for each lane of the group, of the seats that its first lane has reserved. The blocks from `start` on are
-  // tried first. nullptr only if the launch is aborted.
+  // Returns a block to each lane of the group, from the blocks that its first lane has reserved.
+  // The blocks from `start` on are tried first. nullptr only if the launch is aborted.
   template <class Thread>
   SIMT_INLINE void* take(const Thread& thread, const LaneGroup<Thread>& group, const Seats& seats,
                          std::uint32_t start) const {
@@ -176,10 +190,10 @@ class BlockPages {
     const bool there = bit < in_word(w, seats.k);
     const std::uint64_t row = ((std::uint64_t{1} << group.size()) - 1) << start % 64,
                         wanted = row & places(w, seats.k);
-    // acquire: waits for the last users of the blocks.
+    // acquire: synchronizes with the last users of the blocks.
     const std::uint64_t taken =
         group.once([&] { return mask(seats.page, w).fetch_or(wanted, simt::acquire); });
-    group.sync();  // passes that on
+    group.sync();  // makes the acquire visible to all lanes
     const bool won = there && (taken >> bit & 1) == 0;
     const LaneGroup<Thread> part = group.part(won);
     if (won) return block(seats.page, w * 64 + bit, seats.k);
@@ -192,20 +206,22 @@ class BlockPages {
     const auto page = static_cast<std::uint32_t>(offset >> shape_.page_shift);
     const auto granules = static_cast<std::uint32_t>((offset & (page_bytes() - 1)) / granule);
     const LaneGroup<Thread> page_mates(thread, thread.together(states() + page));
-    page_mates.sync();  // what these lanes did with their blocks comes before both releases
+    page_mates.sync();  // these lanes' accesses to their blocks come before both releases
     const std::uint32_t n = page_mates.size();
-    // release: hands the blocks over to who gives the page to another class, or is counted after that.
+    // release: hands the blocks over to a thread that gives the page to another class or is counted
+    // later.
     const std::uint32_t old =
         page_mates.once([&] { return state(page).fetch_sub(n, simt::release); });
     const std::uint32_t i = size_class::divide(granules, class_of(old));
     const LaneGroup<Thread> word_mates(thread, thread.together(masks_of(page) + i / 64));
     const std::uint64_t bits = word_mates.join(std::uint64_t{1} << i % 64);
-    // release: hands the blocks over to who takes these bits.
+    // release: hands the blocks over to the threads that take these bits.
     if (word_mates.rank() == 0) mask(page, i / 64).fetch_and(~bits, simt::release);
     if (page_mates.rank() == 0 && unlisted(old - n) != 0) list(self(), page, old - n);
   }
 
-  // Seats in a page of class k, or in an empty one, that the hints of `map` name, the search beginning at page `start`.
+  // Reserves blocks in a page of class k, or in an empty page, among the pages hinted at by `map`.
+  // The search begins at page `start`.
   static SIMT_INLINE Seats search(const BlockPages* self, std::uint32_t map, std::uint32_t k,
                                   std::uint32_t start, std::uint32_t n, bool empty_only = false) {
     SIMT_ROLLED
@@ -229,28 +245,29 @@ class BlockPages {
   SIMT_INLINE SumMap hints(std::uint32_t map) const {
     return {map_words(map), reinterpret_cast<const std::uint32_t*>(base_ + table_at), pages_};
   }
-  // Can a page in this state do what the hints of `map` promise?
+  // Whether a page in this state meets the condition of the hints of `map`.
   SIMT_INLINE bool serves(std::uint32_t map, std::uint32_t state) const {
     const std::uint32_t n = count_of(state), k = class_of(state);
     if (map == empty()) return n == 0;
     if (map < empty()) return k == map && n < blocks(k);
     return roomy(k) == map && (state & mark) == 0 && n < roomy_blocks(k);
   }
-  // Drops a hint that has led to a page which does not serve; raises it again if the page does after all.
+  // Clears a hint that has led to a page that cannot serve the request, and sets it again if the
+  // page can after all.
   static SIMT_OUTLINE void drop(const BlockPages* self, std::uint32_t page, std::uint32_t map) {
     const std::uint32_t flag = map < self->empty()    ? in_room
                                : map == self->empty() ? in_empty
                                                       : in_roomy;
     self->hints(map).take(page);
-    // release: the hint goes down before another thread finds the flag clear and raises both.
+    // release: the hint is cleared before another thread finds the flag clear and sets both.
     const std::uint32_t old = self->state(page).fetch_and(~flag, simt::release);
     list(self, page, old & ~flag);
   }
-  // Raises the hints that a page in this state needs and that no flag says it has.
+  // Sets the hints that a page in this state needs and for which it has no flag.
   static SIMT_OUTLINE void list(const BlockPages* self, std::uint32_t page, std::uint32_t seen) {
     SIMT_ROLLED
     for (std::uint32_t flag; (flag = self->unlisted(seen)) != 0; seen |= flag) {
-      // acquire: the hint goes up after who cleared the flag has taken it down.
+      // acquire: the hint is set after the thread that cleared the flag has cleared the hint.
       seen = self->state(page).fetch_or(flag, simt::acquire);
       const std::uint32_t k = class_of(seen);
       const std::uint32_t map = flag == in_empty  ? self->empty()
@@ -259,7 +276,7 @@ class BlockPages {
       if ((seen & flag) == 0) self->hints(map).set(page);
     }
   }
-  // The flag of such a hint, or 0.
+  // The flag of one such hint, or 0.
   SIMT_INLINE std::uint32_t unlisted(std::uint32_t state) const {
     const std::uint32_t n = count_of(state), k = class_of(state);
     if ((state & in_empty) != 0) return 0;
@@ -269,14 +286,16 @@ class BlockPages {
   }
   SIMT_INLINE const BlockPages* self() const { return reinterpret_cast<const BlockPages*>(base_); }
 
-  // Counts blocks off that were counted in vain.
+  // Subtracts blocks that were counted but cannot be allocated.
   SIMT_INLINE void count_off(std::uint32_t page, std::uint32_t n) const {
-    // relaxed: these blocks have had no user. As a read-modify-write it keeps the chain of those that had.
+    // relaxed: these blocks have had no user. A read-modify-write continues the release sequence of
+    // the blocks that had.
     const std::uint32_t left = state(page).fetch_sub(n, simt::relaxed) - n;
     if (unlisted(left) != 0) list(self(), page, left);
   }
 
-  // Free blocks are regions of their own, and an empty page is blocks of the largest class.
+  // Each free block is a region of its own; an empty page is reported as blocks of the largest
+  // class.
   template <class Visitor>
   void walk(const HostView& host, const std::byte* origin, Visitor visit) const {
     using State = Region::State;
@@ -313,25 +332,26 @@ class BlockPages {
   static SIMT_INLINE std::uint32_t count_of(std::uint32_t state) { return state & (mark - 1); }
 
  private:
-  // Of a state: this page is hinted at, as what.
+  // Flags of a state: the kinds of hints that the page has.
   static constexpr std::uint32_t in_empty = 1u << 23, in_room = 1u << 24, in_roomy = 1u << 25;
   static constexpr std::uint32_t one_class = 1u << 26;
-  // At the base: a copy of this handle, the levels of the maps, states, bitmaps, maps, pages.
+  // Layout at `base_`: a copy of this handle, the table of the maps' levels, states, bitmaps, maps,
+  // pages.
   static constexpr std::size_t table_at = 128;
   static constexpr std::size_t states_at = table_at + sizeof(std::uint32_t) * SumMap::table_entries;
 
-  // How many of n blocks fit in a page that counts `before`.
+  // How many of n blocks fit in a page whose count is `before`.
   SIMT_INLINE std::uint32_t fitting(std::uint32_t before, std::uint32_t k, std::uint32_t n) const {
     const std::uint32_t most = blocks(k);
     return before >= most ? 0 : most - before < n ? most - before : n;
   }
 
-  // What enter() does where its add, to the state `old`, is not all.
+  // Slow path of enter(), after its add found the state `old`.
   static SIMT_OUTLINE std::uint32_t settle(const BlockPages* self, std::uint32_t page,
                                            std::uint32_t k, std::uint32_t n, std::uint32_t old) {
     const std::uint32_t got = class_of(old) == k ? self->fitting(count_of(old), k, n) : 0;
     if (class_of(old) != k && count_of(old) == 0) {
-      // Empty but for what was counted just now, which is counted again in the new class.
+      // Empty except for the blocks just counted, which are counted again in the new class.
       std::uint32_t seen = old + n;
       if (self->change(page, seen, k, n)) return 0;
     }
@@ -339,7 +359,8 @@ class BlockPages {
     return got > 0 ? count_of(old) : none;
   }
 
-  // The blocks of class k that word w of the bitmap has, and how many they are.
+  // in_word: the number of blocks of class k that word w of the bitmap describes; places: their
+  // bits.
   SIMT_INLINE std::uint32_t in_word(std::uint32_t w, std::uint32_t k) const {
     const std::uint32_t rest = blocks(k) - w * 64;
     return rest < 64 ? rest : 64;
@@ -351,7 +372,7 @@ class BlockPages {
     return memory() + (std::size_t{page} << shape_.page_shift) + i * size_class::bytes(k);
   }
 
-  // take() for lanes whose first choice was gone, from word w on, of which `taken` is known.
+  // take() for lanes whose first choice was taken, from word w on, whose known bits are `taken`.
   template <class Thread>
   static SIMT_OUTLINE void* take_any(const BlockPages* self, Thread thread, std::uint32_t lanes,
                                      std::uint32_t page, std::uint32_t k, std::uint32_t w,
@@ -372,11 +393,12 @@ class BlockPages {
         if (won) return self->block(page, w * 64 + bit, k);
         taken |= wanted;
       } else {
-        // All others in the page are faster only as long as they take and free: pause after each lap.
+        // Other threads are faster only as long as they allocate and free blocks: pause after each
+        // lap.
         w = (w + 1) * 64 >= self->blocks(k) ? 0 : w + 1;
         taken = group.once([&] { return self->mask(page, w).load(simt::relaxed); });
         if (w == 0) {
-          // The blocks stay counted: the pool ends with the launch.
+          // The blocks stay counted: the pool is not used after an aborted launch.
           if (group.once([&] { return std::uint32_t{thread.aborted()}; }) != 0) return nullptr;
           thread.pause(turn++);
         }
@@ -384,13 +406,13 @@ class BlockPages {
     }
   }
 
-  // Gives a page without blocks in use, in the state `seen`, to class k, of which n blocks are counted. False: it is in
-  // another state, which `seen` becomes.
+  // Gives a page without blocks in use, in the state `seen`, to class k, and counts n blocks of it.
+  // Returns false if the page is in another state, which is stored in `seen`.
   SIMT_INLINE bool change(std::uint32_t page, std::uint32_t& seen, std::uint32_t k,
                           std::uint32_t n) const {
-    // Hints of the old class are outdated from here on. One of an empty page keeps standing.
+    // Hints of the old class are outdated from here on. A hint as an empty page remains set.
     const std::uint32_t next = (k * one_class | (seen & in_empty)) + fitting(0, k, n);
-    // acquire: waits for the last users of the page's blocks.
+    // acquire: synchronizes with the last users of the page's blocks.
     if (!state(page).compare_exchange_strong(seen, next, simt::acquire, simt::relaxed))
       return false;
     if (unlisted(next) != 0) list(self(), page, next);

@@ -4,16 +4,16 @@
 // cannot be walked, and is slow. Own design: levels of bitmaps (run_map.hpp), where a unit of level
 // l is 64^l pages. A request of up to 32 units of a level is an aligned run of bits in one word of
 // that level, so a block is split at most once per level, into 64 units, and 64 units are merged by
-// one exchange. TBuddy (bulk, section 4.2) halves blocks instead, which results in chains of up to
-// 20 steps through the few words of the largest blocks.
+// one exchange. The published TBuddy (Gelado and Garland 2019, section 4.1) halves blocks instead,
+// which results in chains of up to 20 steps through the few words of the largest blocks.
 //
 // Serves n pages from a block of 2^k >= n pages and frees the pages after the first n immediately.
 //
 // Splitting and merging hold blocks that no bitmap shows. Each level counts the threads that hide
 // something of its sizes (Motion). A request fails only if a search found nothing and nothing of
-// that size or larger was hidden from it; this is exact and takes a few loads, without a look at
-// the bits. The only exception: a thread gives up without that proof after blocks of its own level
-// or above were split or merged during each of `max_moves` searches.
+// that size or larger was hidden from it; this is exact and takes a few loads, without reading the
+// bits. The only exception: a thread gives up without that proof after blocks of its own level or
+// above were split or merged during each of `max_moves` searches.
 //
 // Limits: up to 2^30 pages; the largest request is the largest block, a power of two. Overhead: 4.2
 // bytes per page.
@@ -28,7 +28,7 @@
 
 namespace heapwood::alloc {
 
-// Run once, by one thread, on zeroed tables.
+// Executed once, by one thread, on zeroed tables.
 template <class Buddy>
 struct FreeAllPages {
   Buddy buddy;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The part of a pool that serves requests too large for an allocator's pages: a Buddy (buddy.hpp)
-// stored in the pool itself. The caller's handle holds two pointers to it, and the calls are out of
-// line, so large requests cost the fast path of small ones no registers and no stack. heap_part.hpp
-// is the alternative.
+// stored in the pool itself. The caller's handle holds two pointers to it, and the calls are not
+// inlined, so large requests cost the fast path of small ones no registers and no stack.
+// heap_part.hpp is the alternative.
 #pragma once
 
 #include "alloc/primitives/buddy.hpp"

@@ -221,8 +221,8 @@ class RunMap {
     SIMT_ROLLED
     for (; runs != 0 && mode.attempts > 0; runs = starts(seen, k), --mode.attempts) {
       motion_of_search.begin();
-      // Best fit until another thread was faster: thousands of threads that want the same run
-      // should not lose it one after the other.
+      // Best fit until an attempt fails; then any run, so that thousands of threads do not contend
+      // for the same one.
       const unsigned at = mode.scatter ? pick_from(runs, seed) : best_fit(runs, k);
       mode.scatter = true;
       const std::uint64_t mask = (~std::uint64_t{0} >> (64 - n)) << at;

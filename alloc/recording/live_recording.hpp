@@ -34,7 +34,7 @@ class LiveRecording {
     const std::lock_guard lock(mutex_);
     lines_ = nullptr;
   }
-  // Events from this number on wait.
+  // Threads wait before events from this number on.
   std::uint64_t* held_from() { return &held_from_; }
 
   // The observer's side, from any thread.

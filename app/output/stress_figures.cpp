@@ -139,15 +139,16 @@ void StressGrid::gather_groups() {
 }
 
 const bench::StressRow* StressGrid::fastest(std::size_t point) const {
-  const bench::StressRow* found = nullptr;
-  std::size_t candidates = 0;
+  std::vector<const bench::StressRow*> candidates;
+  std::vector<const std::vector<double>*> times;
   for (const auto& line : at) {
     const bench::StressRow* row = line[point];
     if (!row || row->status != bench::Status::ok || row->lower_bound || !row->median_ms()) continue;
-    ++candidates;
-    if (!found || *row->median_ms() < *found->median_ms()) found = row;
+    candidates.push_back(row);
+    times.push_back(&row->runs_ms);
   }
-  return candidates > 1 ? found : nullptr;
+  const std::optional<std::size_t> found = bench::clearly_fastest(times);
+  return found ? candidates[*found] : nullptr;
 }
 
 void StressGrid::add_columns(bench::Table& table) const {

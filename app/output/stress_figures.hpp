@@ -21,7 +21,7 @@ struct StressGrid {
   std::vector<bench::StressPoint> points;
   std::vector<const bench::StressRow*> allocators;       // the first row of each
   std::vector<std::vector<const bench::StressRow*>> at;  // [allocator][point], nullptr if absent
-  std::vector<const bench::StressRow*> best;             // [point]: fastest that frees or nullptr
+  std::vector<const bench::StressRow*> best;  // [point]: clearly fastest that frees or nullptr
 
   explicit StressGrid(const std::vector<bench::StressRow>& rows);
 

@@ -127,7 +127,7 @@ bench::Table stress_table(const std::vector<bench::StressRow>& rows) {
   if (settings.test != workloads::StressTest::exhaust &&
       std::any_of(grid.best.begin(), grid.best.end(),
                   [](const bench::StressRow* row) { return row; }))
-    table.notes.push_back("◂ fastest allocator that frees");
+    table.notes.push_back("◂ fastest allocator that frees: its quartiles overlap no other's");
   if (std::any_of(rows.begin(), rows.end(),
                   [](const bench::StressRow& row) { return row.lower_bound; }))
     table.notes.push_back("* lower bound: cannot free, never named the fastest");

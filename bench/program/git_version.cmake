@@ -1,8 +1,8 @@
 # Writes heapwood_git.hpp: version, commit, whether the working tree has changes, and the compilers.
-# Runs at every build:
-#   cmake -DSOURCE=<source dir> -DOUTPUT=<file> -DVERSION=<x.y.z> -DCOMPILERS=<text> \
-#         -P bench/program/git_version.cmake
-# Writes the file only if its content changes, so that nothing else is compiled again.
+# Run at every build:
+#   cmake -DSOURCE=<source dir> -DOUTPUT=<file> -DVERSION=<x.y.z> -DCOMPILERS=<text>
+#     -P bench/program/git_version.cmake
+# Writes the file only when its content changes, to avoid unnecessary rebuilds.
 set(sha "")
 set(dirty -1)
 find_program(GIT git)
@@ -13,7 +13,8 @@ if(GIT)
     set(sha "")
   else()
     execute_process(COMMAND ${GIT} status --porcelain --untracked-files=no
-      WORKING_DIRECTORY ${SOURCE} OUTPUT_VARIABLE changes ERROR_QUIET RESULT_VARIABLE failed)
+      WORKING_DIRECTORY ${SOURCE}
+      OUTPUT_VARIABLE changes ERROR_QUIET RESULT_VARIABLE failed)
     if(NOT failed)
       if(changes STREQUAL "")
         set(dirty 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Remarks for the user that are no errors.
+// Notes and warnings for the user.
 #pragma once
 
 #include <string>

@@ -112,43 +112,39 @@ std::string status_cell(const Result& result, Footnotes& footnotes) {
   return std::string(name(result.status)) + " " + footnotes.mark(result.label, result.reason);
 }
 
-// The allocator that frees with the lowest median; nullptr if no such build completed.
-// Not clear: the runs of another one may be as fast, because its quartiles overlap.
+// The clearly fastest allocator that frees, if there is one, and the number of those compared.
 struct Fastest {
   const Result* result = nullptr;
-  bool clear = true;
+  std::size_t candidates = 0;
+  bool is_unclear() const { return result == nullptr && candidates > 1; }
 };
 
 Fastest fastest_of(const Grid& grid, std::size_t s) {
   std::vector<const Result*> candidates;
+  std::vector<const std::vector<double>*> times;
   for (const auto& row : grid.at) {
     const Result* result = row[s];
-    if (result && result->status == Status::ok && !result->lower_bound && result->median_ms())
-      candidates.push_back(result);
+    if (!result || result->status != Status::ok || result->lower_bound || !result->median_ms())
+      continue;
+    candidates.push_back(result);
+    times.push_back(&result->runs_ms);
   }
-  if (candidates.empty()) return {};
-  Fastest fastest{*std::min_element(
-      candidates.begin(), candidates.end(),
-      [](const Result* a, const Result* b) { return *a->median_ms() < *b->median_ms(); })};
-  const double upper = *quantile(fastest.result->runs_ms, 0.75);
-  for (const Result* other : candidates) {
-    if (other != fastest.result && *quantile(other->runs_ms, 0.25) <= upper) fastest.clear = false;
-  }
-  return fastest;
+  const std::optional<std::size_t> found = clearly_fastest(times);
+  return {found ? candidates[*found] : nullptr, candidates.size()};
 }
 
-// "" if the fastest allocator is clear in every scene.
+// "" if there is a clearly fastest allocator in every scene.
 std::string overlap_note(const Grid& grid, const std::vector<Fastest>& fastest) {
   std::string scenes;
-  std::size_t unclear = 0, named = 0;
+  std::size_t unclear = 0, compared = 0;
   for (std::size_t s = 0; s < fastest.size(); ++s) {
-    named += fastest[s].result != nullptr;
-    if (fastest[s].clear) continue;
+    compared += fastest[s].candidates > 1;
+    if (!fastest[s].is_unclear()) continue;
     scenes += (unclear++ ? ", " : "") + grid.titles[s];
   }
   if (unclear == 0) return "";
   return fmt::format("no clear winner{}: quartiles overlap",
-                     unclear == named ? "" : " in " + scenes);
+                     unclear == compared ? "" : " in " + scenes);
 }
 
 // Without a time of AtomicMalloc the row of the reference shows its time.
@@ -182,9 +178,6 @@ Table slowdown_table(const std::vector<Result>& all) {
 
   std::vector<Fastest> fastest;
   for (std::size_t s = 0; s < grid.sources.size(); ++s) fastest.push_back(fastest_of(grid, s));
-  // A single allocator that frees is not marked.
-  std::size_t freeing = 0;
-  for (const Result* allocator : grid.allocators) freeing += !allocator->lower_bound;
 
   const auto has_calls = [](const Result* result) { return result && result->calls; };
   const bool registers = std::any_of(grid.at.begin(), grid.at.end(), [&](const auto& row) {
@@ -234,13 +227,14 @@ Table slowdown_table(const std::vector<Result>& all) {
         cells.emplace_back(status_cell(*result, footnotes));
       else
         cells.emplace_back(slowdown_cell(*result, grid.titles[s], footnotes),
-                           freeing > 1 && result == fastest[s].result && fastest[s].clear);
+                           result == fastest[s].result);
       any_best |= cells.back().best;
     }
     add_registers(cells, a);
     table.add(std::move(cells));
   }
-  if (any_best) table.notes.push_back("◂ fastest allocator that frees");
+  if (any_best)
+    table.notes.push_back("◂ fastest allocator that frees: its quartiles overlap no other's");
   if (const std::string note = overlap_note(grid, fastest); !note.empty())
     table.notes.push_back(note);
   if (any_bound) table.notes.push_back("* lower bound: cannot free, never named the fastest");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Why a tree is incomplete, for users.
+// Explains to the user why a tree is incomplete.
 #pragma once
 
 #include <string>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <numeric>
 #include <optional>
 #include <vector>
@@ -27,6 +28,22 @@ inline std::optional<double> quantile(std::vector<double> samples, double q) {
 
 inline std::optional<double> median(const std::vector<double>& samples) {
   return quantile(samples, 0.5);
+}
+
+// The clear winner of a comparison: the index of the times with the lowest median, if their upper
+// quartile is below the lower quartile of every other ones. None if there are fewer than two.
+inline std::optional<std::size_t> clearly_fastest(
+    const std::vector<const std::vector<double>*>& times) {
+  if (times.size() < 2) return std::nullopt;
+  const auto fastest = static_cast<std::size_t>(
+      std::min_element(times.begin(), times.end(),
+                       [](const auto* a, const auto* b) { return median(*a) < median(*b); }) -
+      times.begin());
+  const std::optional<double> upper = quantile(*times[fastest], 0.75);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (i != fastest && quantile(*times[i], 0.25) <= upper) return std::nullopt;
+  }
+  return fastest;
 }
 
 }  // namespace heapwood::bench

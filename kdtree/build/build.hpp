@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The interface of the single-kernel builder: its options, its workspace and its results. The
-// kernel, a template over the allocator, is in kernel.hpp; registry/ instantiates it.
+// kernel, a template over the allocator, is in kernel.hpp; registry/instance.hpp instantiates it.
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Runs the single-kernel builder: host code, a template over the allocator and the device.
-// registry/ instantiates it.
+// registry/instance.hpp instantiates it.
 #pragma once
 
 #include <chrono>

@@ -43,8 +43,7 @@ struct BuildCounters {
   // size of the first request that failed, or of the larger of two made together
   std::uint64_t failed_bytes = 0;
   Box bounds;  // of the scene, written by one warp
-  // The root's phases (root.hpp), pieces finished:32 | claimed:32, and the state between
-  // them.
+  // The root's phases (root.hpp), pieces finished:32 | claimed:32, and the state between them.
   alignas(128) std::uint64_t bounds_pieces = 0;
   alignas(128) std::uint64_t init_pieces = 0;
   alignas(128) RootState root = RootState::unknown;

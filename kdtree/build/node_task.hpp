@@ -11,11 +11,12 @@
 
 namespace heapwood::kdtree {
 
-// The root's allowance: the refs that splits may make of each triangle. Splits of nodes small enough
-// for an exact choice are not counted: nearly all nodes are that small, and counting would slow each
-// of them. SAH and depth bound those, and trees have at most 16 refs per triangle on every family of
-// meshes in tests/kdtree/families.hpp.
+// The root's allowance: the refs that splits may make of each triangle. Splits of nodes with at
+// most max_uncounted_refs refs are not counted: nearly all nodes are that small, and counting would
+// slow each of them. SAH and depth bound those, and trees have at most 16 refs per triangle on
+// every family of meshes in tests/kdtree/families.hpp.
 inline constexpr float root_allowance = 10;
+inline constexpr std::uint32_t max_uncounted_refs = 32;
 
 // One word with the node's depth, the number of consecutive splits above it that cost no less than
 // a leaf, whether the node's own split is chosen already, in its middle, and the scene's scale for

@@ -234,8 +234,8 @@ class BuildWorker {
     free(task.refs, task.n);
     publish_oldest(tickets);
   }
-  // Chooses a split in the middle of task_. The node then stays the next one: it is split there, or
-  // becomes a leaf.
+  // Chooses a split in the middle of task_ and makes it the next node again, which is then split
+  // there or becomes a leaf.
   SIMT_INLINE void choose_middle_split() {
     // Through Scratch: a node by value would be copied to the call's stack frame.
     const std::uint32_t at = top_ % Kernel::stack_size;

@@ -232,8 +232,7 @@ SIMT_INLINE ChosenSplit choose_within_limits(Warp& warp, ChooseScratch& scratch,
                                              const SplitCost& cost, const SharedNode* shared) {
   ChosenSplit split{choose<Refs>(warp, scratch, task, corners, cost, shared),
                     {task.path, task.allowance}};
-  // Only larger nodes count refs and poor splits, so that others need no further code.
-  if (task.n > exact_limit) {
+  if (task.n > max_uncounted_refs) {
     if (!is_allowed(split, task)) split.cost = Split{}.cost;
     split.children = {task.path.with_poor_splits(0),
                       allowance_below(task.allowance, task.n, split.added(task.n))};
@@ -245,7 +244,7 @@ SIMT_INLINE ChosenSplit choose_within_limits(Warp& warp, ChooseScratch& scratch,
 // several splits in sequence do. Such a node is split in its middle, up to max_poor_splits times in
 // sequence (pbrt calls these bad refines).
 inline constexpr std::uint32_t min_poor_refs = 128;
-static_assert(min_poor_refs >= 2 * exact_limit);
+static_assert(min_poor_refs >= 2 * max_uncounted_refs);
 inline constexpr unsigned max_poor_splits = 3;
 SIMT_INLINE bool may_split_in_middle(const NodeTask& task, const SplitCost& cost) {
   return task.n > min_poor_refs && task.path.poor_splits() < max_poor_splits &&

@@ -25,9 +25,9 @@ SIMT_INLINE Vec3 away_from_zero(Vec3 d) {
 
 }  // namespace detail
 
-// A ray meets the plane at t = at * inverse + offset. The offset's two lowest bits hold 2 if the direction is negative, else 0, so that one
-// operation on them and a node's link gives the position of the near child. They move all
-// planes of the axis by at most 3 ulps of the offset.
+// A ray meets the plane at t = at * inverse + offset. The offset's two lowest bits hold 2 if the
+// direction is negative, else 0, so that one operation on them and a node's link gives the position
+// of the near child. They move all planes of the axis by at most 3 ulps of the offset.
 struct Slope {
   float inverse, offset;
 

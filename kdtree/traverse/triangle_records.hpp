@@ -109,8 +109,8 @@ SIMT_INLINE void make_unhittable(PlaneRecord& record) {
 // Three equal corners: all edge functions are exactly zero, which the watertight test rejects.
 SIMT_INLINE void make_unhittable(CornerRecord& record) { record = CornerRecord{}; }
 
-// The fast test's rounding errors, as a length: of coordinates up to `reach`, of the triangle and of
-// the ray's origin.
+// The fast test's rounding errors, as a length, for triangles and ray origins with coordinates up
+// to `reach`.
 SIMT_INLINE double plane_error(double reach) { return 0x1p-22 * reach; }
 
 // The largest absolute coordinate in a box: `reach` below.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Size classes, and the two allocators that divide pages into equal blocks: after any history they hand out every
-// block.
+// Size classes, and the two allocators that divide pages into blocks of equal size: every block can
+// be allocated again after any sequence of requests.
 #include <gtest/gtest.h>
 
 #include "alloc/allocators/halloc.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 const simt::DeviceId threads{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 4};
 
-// Where the part for large requests begins.
+// The offset of the part of the pool that serves large requests.
 template <class A>
 constexpr std::size_t small_part(std::size_t pool) {
   return std::is_same_v<A, Scatter> ? pool / 2 : pool / 4 * 3;
@@ -52,8 +52,9 @@ class BlockPagesAllocators : public testing::Test {};
 using Both = testing::Types<Scatter, Halloc>;
 TYPED_TEST_SUITE(BlockPagesAllocators, Both);
 
-// Threads race with blocks of all sizes, then everything is freed, and one thread asks for one size until it is refused
-// three times: no page may be forgotten, whichever class it was of.
+// Threads allocate blocks of all sizes concurrently, then everything is freed, and one thread
+// allocates blocks of one size until a request is refused: no page is lost, whatever its last class
+// was.
 TYPED_TEST(BlockPagesAllocators, EveryBlockCanBeHadAgain) {
   constexpr std::size_t pool = 128 << 10;
   constexpr std::uint32_t warps = 4, slots = 400;
@@ -91,7 +92,7 @@ TYPED_TEST(BlockPagesAllocators, EveryBlockCanBeHadAgain) {
   }
 }
 
-// A block that comes back to a page serves its own class, and does not make the page one for larger requests.
+// A freed block serves its own size class; it does not make its page available to larger requests.
 TYPED_TEST(BlockPagesAllocators, AFreeBlockServesItsOwnClassAlone) {
   constexpr std::size_t pool = 64 << 10;
   workloads::ExerciseJob j;

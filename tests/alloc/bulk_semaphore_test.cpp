@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The bulk semaphore: who gets, who grows and who waits, alone and under races.
+// The bulk semaphore: which threads get units, grow or wait, with one thread and under contention.
 #include "alloc/bulk/bulk_semaphore.hpp"
 
 #include <gtest/gtest.h>
@@ -16,17 +16,17 @@ namespace {
 
 using Wait = BulkSemaphore::Wait;
 
-// What threads that race with wait() and signal() have seen.
+// Counters of threads that call wait() and signal() concurrently.
 struct Seen {
   std::uint64_t word;
   std::uint32_t made;     // units
-  std::uint32_t live;     // units in somebody's hands
+  std::uint32_t live;     // units held by threads
   std::uint32_t grown;    // batches
-  std::uint32_t refused;  // growers that could not
-  std::uint32_t wrong;    // more units in hands than made
+  std::uint32_t refused;  // batches that could not be made
+  std::uint32_t wrong;    // times that more units were held than `most`
 };
 
-// Every thread takes and gives back units; batches can be made until there are `most` units.
+// Every thread repeatedly takes and returns units. Batches can be made up to `most` units in all.
 struct Churn {
   struct Scratch {};
   Seen* seen;
@@ -68,7 +68,7 @@ void expect_exact(const Device& device, std::uint32_t threads, std::uint32_t bat
   EXPECT_EQ(seen.wrong, 0u);
   EXPECT_EQ(seen.live, 0u);
   EXPECT_EQ(seen.made, seen.grown * batch);
-  // All units are back, and nothing is promised or reserved.
+  // All units have been returned, and none is promised or reserved.
   EXPECT_EQ(BulkSemaphore::available(seen.word), static_cast<std::int32_t>(seen.made));
   EXPECT_EQ(BulkSemaphore::balance(seen.word), static_cast<std::int32_t>(seen.made));
   EXPECT_GT(seen.grown, 0u);
@@ -95,7 +95,7 @@ TEST(BulkSemaphore, WhoFindsNothingGrowsAndKeepsItsPart) {
   EXPECT_EQ(t.available(), 7);
   EXPECT_EQ(t.balance(), 7);
   EXPECT_EQ(t.semaphore.wait(t.warp, 5, 8), Wait::got);
-  EXPECT_EQ(t.semaphore.wait(t.warp, 3, 8), Wait::grow);  // 2 are left, and stay
+  EXPECT_EQ(t.semaphore.wait(t.warp, 3, 8), Wait::grow);  // the 2 units stay available
   EXPECT_EQ(t.available(), 2);
   EXPECT_EQ(t.balance(), 7);
   t.semaphore.signal(0, 5);
@@ -112,7 +112,7 @@ TEST(BulkSemaphore, TryWaitLeavesWhatOthersNeed) {
   EXPECT_TRUE(t.semaphore.try_wait(4, 6));
   EXPECT_EQ(t.available(), 6);
   t.semaphore.promise(3);
-  EXPECT_FALSE(t.semaphore.try_wait(7));  // promised is not there
+  EXPECT_FALSE(t.semaphore.try_wait(7));  // promised units are not available
   EXPECT_TRUE(t.semaphore.try_wait(6));
   EXPECT_EQ(t.balance(), 3);
 }
@@ -152,8 +152,8 @@ TEST(BulkSemaphore, AbortEndsWaitingAndTakesTheRequestBack) {
 TEST(BulkSemaphore, LosesAndInventsNothing) {
   const simt::Cpu device({.kind = simt::DeviceKind::cpu, .index = 0, .threads = 4});
   for (const std::uint32_t batch : {1u, 2u, 5u, 64u}) {
-    expect_exact(device, 4, batch, 64, 1);     // there is always a batch for who grows
-    expect_exact(device, 4, batch, batch, 1);  // some wait for the only batch, others fail
+    expect_exact(device, 4, batch, 64, 1);     // a thread that grows always gets a batch
+    expect_exact(device, 4, batch, batch, 1);  // threads wait for the only batch, or fail
     expect_exact(device, 4, batch, 2 * batch, batch > 4 ? 4 : batch);
   }
 }
@@ -164,7 +164,7 @@ TEST(BulkSemaphore, LosesAndInventsNothingOnWarps) {
   expect_exact(device, 3, 2, 16, 2);
 }
 
-// Threads that ask at the same time make no more batches than they need.
+// Threads that request units concurrently make no more batches than they need.
 TEST(BulkSemaphore, GrowsOnceABatch) {
   struct Once {
     struct Scratch {};
@@ -184,7 +184,7 @@ TEST(BulkSemaphore, GrowsOnceABatch) {
   std::uint32_t grown = 0;
   simt::Cpu().launch(Once{&word, &grown}, 8);
   EXPECT_GE(grown, 80u);
-  EXPECT_LE(grown, 88u);  // more only where a grower stood still for long
+  EXPECT_LE(grown, 88u);  // more only if a thread that grows is delayed
   EXPECT_EQ(BulkSemaphore::available(word), static_cast<std::int32_t>(grown * 100 - 8000));
   EXPECT_EQ(BulkSemaphore::balance(word), BulkSemaphore::available(word));
 }

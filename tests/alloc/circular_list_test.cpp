@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What only the circular lists promise: the pieces of the pre-split stay where they are, walkers join what frees leave
-// apart, large requests take whole pieces, and a full pool is told by the counts of its pieces.
+// Properties of the circular lists only: pieces of the pre-split keep their boundaries, searches
+// merge free chunks that frees have left separate, large requests take whole pieces, and the
+// pieces' counts show that the pool is exhausted.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -34,8 +35,8 @@ std::set<std::size_t> free_starts(const std::vector<Region>& regions) {
   return starts;
 }
 
-// Frees in ascending order merge nothing, as the chunk behind is still used. The largest chunk is whole again only if
-// the walker that needs it joins the pieces.
+// Frees in ascending order merge nothing, because the next chunk is still used. The largest chunk
+// becomes whole only if the search that needs it merges the parts.
 TYPED_TEST(CircularListPieces, WalkersJoinWhatFreesLeftInPieces) {
   constexpr std::uint32_t slots = 4096;
   workloads::ExerciseJob j;
@@ -57,7 +58,8 @@ TYPED_TEST(CircularListPieces, WalkersJoinWhatFreesLeftInPieces) {
   EXPECT_NE(result.phases[1].ops[0].back().offset, workloads::OpResult::failed);
 }
 
-// Blocks of several pieces of the rest next to small ones, among threads. What is left in the end can be had as one block.
+// Threads allocate blocks of several pieces and small ones. At the end the largest chunk can be
+// allocated as one block.
 TYPED_TEST(CircularListPieces, LargeBlocksTakePiecesAndGiveThemBack) {
   constexpr std::uint32_t slots = 24, warps = 4;
   workloads::ExerciseJob j;
@@ -88,7 +90,7 @@ TYPED_TEST(CircularListPieces, LargeBlocksTakePiecesAndGiveThemBack) {
   EXPECT_NE(result.phases[2].ops[0][1].offset, workloads::OpResult::failed);
 }
 
-// A hundred thousand blocks. Requests that had to look at all of them twice would take longer than the time limit.
+// A pool of 100,000 blocks: requests that visited all of them twice would exceed the time limit.
 TYPED_TEST(CircularListPieces, AFullPoolRefusesQuickly) {
   constexpr std::uint32_t slots = 160'000;
   workloads::ExerciseJob j;
@@ -107,7 +109,8 @@ TYPED_TEST(CircularListPieces, AFullPoolRefusesQuickly) {
   EXPECT_EQ(result.phases[1].ops[0].back().offset, workloads::OpResult::failed);
 }
 
-// Every second block at the end of a full pool is freed, and asked for again: the counts of full pieces hide none of them.
+// Every second block at the end of an exhausted pool is freed and requested again: the counts of
+// full pieces hide none of them.
 TYPED_TEST(CircularListPieces, TheLastFreeChunksAreFound) {
   constexpr std::uint32_t slots = 100'000, holes = 60;
   workloads::ExerciseJob j;
@@ -173,7 +176,7 @@ TEST(Presplit, PiecesThatFit) {
         for (std::uint32_t wanted = 1; wanted <= s.root(); wanted += 1 + wanted / 3) {
           const std::uint32_t count = s.fits(wanted);
           ASSERT_GE(count, 1u);
-          // Level by level: every piece that fits, and no other one.
+          // The pieces are numbered level by level: every piece that is large enough, and no other.
           const unsigned last = simt::highest_bit(count);
           EXPECT_EQ(count, (2u << last) - 1);
           EXPECT_GE(s.root() >> last, wanted);
@@ -202,7 +205,7 @@ TEST(Presplit, PiecesCoverThePool) {
           const Piece piece = s.piece(at);
           ASSERT_EQ(piece.begin, at);
           ASSERT_GT(piece.end, at);
-          ASSERT_GE(s.index(at), next_index);  // an entry of its own
+          ASSERT_GE(s.index(at), next_index);  // each piece has its own entry
           next_index = s.index(at) + 1;
           ASSERT_EQ(s.begin_of(s.index(at)), at);
           const Piece last = s.piece(piece.end - 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the conformance tests share: the fixture, and checks on results.
+// Shared by the conformance tests: the fixture and checks of results.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -34,7 +34,8 @@ class Conformance : public testing::TestWithParam<Target> {
     return j;
   }
 
-  // Runs, and checks what holds for every job: walks cover the pool, patterns are intact, pointers are aligned.
+  // Runs the job and checks what holds for every job: walks cover the pool, patterns are intact,
+  // pointers are aligned.
   workloads::ExerciseResult run(const workloads::ExerciseJob& j) const {
     const workloads::ExerciseResult result = target().run(j);
     if (traits().in_pool) {
@@ -89,7 +90,7 @@ inline std::size_t largest_free(const std::vector<Region>& regions) {
   return most;
 }
 
-// No two blocks of the phase overlap; valid where the phase frees nothing.
+// No two blocks of the phase overlap. Valid only if the phase frees nothing.
 inline void expect_disjoint(const workloads::ExercisePhase& phase,
                             const workloads::ExercisePhaseResult& result) {
   std::vector<std::pair<std::int64_t, std::int64_t>> blocks;
@@ -119,7 +120,7 @@ inline std::uint64_t successes(const workloads::ExercisePhase& phase,
   return count;
 }
 
-// A small counter-based generator, the same on every platform.
+// A small counter-based generator with the same sequence on every platform.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 1) {}

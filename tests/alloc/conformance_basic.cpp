@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The allocator's contract, one clause a test. The GPU runs the same tests: HEAPWOOD_TEST_DEVICE=cuda:0.
+// The allocator's contract, one clause per test. HEAPWOOD_TEST_DEVICE=cuda:0 runs the tests on a
+// GPU.
 #include "tests/alloc/conformance.hpp"
 
 namespace heapwood::alloc::test {
@@ -150,11 +151,11 @@ TEST_P(Conformance, WaitsWhenAskedTo) {
   j.phases = {{{{}}}};
   const std::uint64_t most = largest_free(run(j).initial);
   j.options.wait_when_full = true;
-  // One warp waits for what the other one frees.
+  // One warp waits for the block that the other one frees.
   j.phases = {{{{{Kind::allocate, 0, most}}}},
               {{{{Kind::free, 0}}, {{Kind::allocate, 1, most}, {Kind::fill, 1}}}}};
   EXPECT_EQ(run(j).failures, 0u);
-  // Nobody frees: the time limit ends it.
+  // No thread frees memory: the time limit ends the wait.
   j.seconds = 0.2;
   std::vector<workloads::Op> all;
   for (std::uint32_t i = 0; i <= j.pool_bytes / most; ++i) all.push_back({Kind::allocate, i, most});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every allocator under Coalesced: lanes that call together and lanes that do not.
+// Every allocator under Coalesced, with lanes that call together and lanes that diverge.
 #include "tests/alloc/conformance.hpp"
 
 namespace heapwood::alloc::test {
@@ -8,7 +8,8 @@ namespace {
 
 constexpr unsigned warps = 3, lanes = 4, each = 5;
 
-// A lane's `turn`-th size. Some are above the largest that is shared, and lanes differ in how many they ask for.
+// The size of a lane's `turn`-th request. Some sizes exceed the largest that is coalesced, and
+// lanes differ in their number of requests.
 std::uint64_t size_of(unsigned script, unsigned turn) {
   return turn == 2 && script % 3 == 0 ? 1500 : (script * 37 + turn * 90) % 300;
 }
@@ -26,10 +27,10 @@ TEST_P(Conformance, CoalescedBlocksAreFreedByOthers) {
         const std::uint32_t slot = s * each + i;
         a.push_back({Kind::allocate, slot, size_of(s, i)});
         a.push_back({Kind::fill, slot});
-        if ((s + i + round) % 4 == 0)
-          a.push_back({Kind::check, slot});  // lanes fall behind each other
+        if ((s + i + round) % 4 == 0) a.push_back({Kind::check, slot});  // makes lanes diverge
       }
-      // The next lane's, the next warp's, or scattered over all: the parts of a group go one by one or together.
+      // Each lane frees blocks of the next lane, of another warp, or of all lanes, so that the
+      // parts of a group are freed singly or together.
       const unsigned from = round % 3 == 0 ? s ^ 1 : (s + lanes * round) % (warps * lanes);
       for (unsigned i = 0; i < each; ++i) {
         const std::uint32_t slot = round % 2 == 0 ? from * each + i : i * warps * lanes + s;

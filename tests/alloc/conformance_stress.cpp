@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Random traces over many warps, reset cycles, and what the adaptors see.
+// Random traces of many warps, reset cycles, and what the adaptors report.
 #include <cmath>
 
 #include "tests/alloc/conformance.hpp"
@@ -11,12 +11,11 @@ namespace {
 struct Trace {
   unsigned warps, lanes;
   std::uint32_t slots, each;
-  std::uint32_t small,
-      large;  // bytes: most requests are below the one, one in 16 is below the other
+  std::uint32_t small, large;  // bytes: bounds of most requests, and of one in 16
 };
 
-// Every lane exchanges blocks in slots that all lanes share, so most blocks are freed by another warp; then all are
-// freed.
+// All lanes exchange blocks in shared slots, so most blocks are freed by another warp. Then all
+// blocks are freed.
 std::vector<workloads::ExercisePhase> random_trace(const Trace& t, std::uint64_t seed,
                                                    std::uint64_t* total) {
   workloads::ExercisePhase mix, drain;
@@ -48,7 +47,7 @@ TEST_P(Conformance, RandomTraces) {
       std::uint64_t total = 0;
       workloads::ExerciseJob j = job(64 << 10, t.warps, t.lanes, t.slots);
       j.phases = random_trace(t, seed, &total);
-      if (!target().frees()) j.pool_bytes = total * 2;  // it must never have to reuse
+      if (!target().frees()) j.pool_bytes = total * 2;  // large enough without reuse
       j.guarded = guarded;
       const workloads::ExerciseResult result = run(j);
       EXPECT_EQ(result.mismatches, 0u);
@@ -85,7 +84,8 @@ TEST_P(Conformance, TenThousandResetsAllBeginTheSame) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   j.cycles = 500;
 #endif
-  // A simulation; threads without the engine (there with it all are made); several calls of the driver each.
+  // Fewer cycles on simulated warps (slow), on threads without the registry (the tests through the
+  // engine run all cycles) and on GPUs (several driver calls per cycle).
   if (target().name.ends_with("_lockstep") || target().name.ends_with("_threads") ||
       target().name.find("_cuda_") != std::string::npos)
     j.cycles /= 10;
@@ -95,9 +95,9 @@ TEST_P(Conformance, TenThousandResetsAllBeginTheSame) {
     leak.scripts.push_back(
         {{Kind::allocate, s, 40}, {Kind::fill, s}, {Kind::allocate, 2 + s, 100}, {Kind::check, s}});
     if (s == 0)
-      leak.scripts.back().push_back({Kind::free, 2});  // the rest is still there at the reset
+      leak.scripts.back().push_back({Kind::free, 2});  // the other blocks are live at the reset
     if (!traits().in_pool) {
-      // A heap elsewhere cannot be reset: give everything back.
+      // A heap outside the pool cannot be reset: frees everything.
       leak.scripts.back().push_back({Kind::free, s});
       leak.scripts.back().push_back({Kind::free, 2 + s});
     }
@@ -179,7 +179,7 @@ TEST_P(Conformance, GuardedFindsMisuse) {
   EXPECT_EQ(over.of(workloads::GuardErrors::Kind::overrun), 1u);
   EXPECT_EQ(over.total(), 1u);
   EXPECT_EQ(over.first, workloads::GuardErrors::Kind::overrun);
-  EXPECT_EQ(over.first_bytes, traits().in_pool ? 40u : 56u);  // with Counted's own header
+  EXPECT_EQ(over.first_bytes, traits().in_pool ? 40u : 56u);  // includes the header of Counted
   if (!traits().in_pool) GTEST_SKIP() << "the rest needs blocks inside the pool";
   EXPECT_EQ(
       errors({{Kind::underrun, 0}, {Kind::free, 0}}).of(workloads::GuardErrors::Kind::underrun),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What is Heapwood's own beyond the contract of all allocators: arenas of warps, blocks that are freed by the other form,
-// exhaustion to the last granule, and superblocks that become one block again.
+// Properties of Heapwood beyond the contract of all allocators: private arenas, blocks freed
+// through the other interface, exhaustion to the last granule, and superblocks that become one free
+// block again.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,14 +19,14 @@ template <class Warp>
 std::uint64_t passed_on(Warp& warp, std::uint64_t& slot, std::uint64_t block) {
   std::uint64_t old = 0;
   warp.sync();
-  // acq_rel: publishes the block and its contents, and takes those of the other one.
+  // acq_rel: publishes the new block and its contents, and acquires those of the old one.
   if (warp.lane() == 0) old = simt::atomic_ref<std::uint64_t>(slot).exchange(block, simt::acq_rel);
   old = warp.shfl(old, 0);
   warp.sync();
   return old;
 }
 
-// What the kernels below trade with, and how they draw.
+// Parameters of the kernels below.
 struct TradeParts {
   using Scratch = Heapwood::WarpState;
   static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
@@ -44,8 +45,9 @@ struct Draw {
   }
 };
 
-// Every warp puts blocks of its own arena into slots that all share, and frees the ones that were there: most are another
-// warp's. A slot holds {granule of the pool + 1:32 | bytes:32}. Blocks come one or two at a time.
+// Every warp puts blocks of its private arena into shared slots and frees the blocks that it finds
+// there, most of which are another warp's. A slot holds {granule of the pool + 1:32 | bytes:32}.
+// Requests are for one block or a pair.
 struct Trade : TradeParts {
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
@@ -90,7 +92,7 @@ struct Trade : TradeParts {
     } else {
       write(warp, block, bytes);
     }
-    // Some blocks come straight back, so that whole arenas begin anew.
+    // Some blocks are freed immediately, so that whole arenas become empty.
     const bool keep = draw(4) != 0;
     const std::uint64_t mine = block == nullptr ? 0 : (granule_of(block) + 1) << 32 | bytes;
     std::uint64_t other = mine;
@@ -101,7 +103,7 @@ struct Trade : TradeParts {
     }
     if (other != 0) release(warp, own, other, draw(2) == 0);
   }
-  // What is freed by an exchange, or early, can be read behind it.
+  // A block that try_exchange or try_deallocate has freed can still be read after them.
   template <class Warp, class Own>
   SIMT_FN void exchange(Warp& warp, Own& own, Draw& draw, std::uint32_t bytes) const {
     auto* const block = static_cast<std::byte*>(own.allocate(warp, granules_of(bytes)));
@@ -220,14 +222,14 @@ TEST(Arena, WarpsTradeBlocksOnSimulatedWarps) {
   trade<Trade>(simt::Lockstep<4>(4), 4096, 900, 15, true);
   trade<Trade>(simt::Lockstep<8>(2), 512 << 10, 40000, 20, false);
 }
-// Arenas of 32 KiB: pairs that are more than one get runs at once.
+// Arenas of 32 KiB: pairs larger than one are allocated as runs.
 TEST(Arena, WarpsThatStayTradeBlocksOfManyArenas) {
   constexpr std::size_t pool_bytes = std::size_t{400} << 20;
   trade<Trade>(simt::Cpu({.threads = 4}), pool_bytes, 600'000, 200, false,
                {.has_persistent_warps = true});
   trade<Trade>(simt::Lockstep<8>(4), pool_bytes, 200'000, 30, false,
                {.has_persistent_warps = true});
-  // And of more than a superblock, from the reserve as long as there is one.
+  // Runs of more than a superblock too, from the reserve while it lasts.
   const AllocatorOptions spare{.has_persistent_warps = true,
                                .spare_bytes_for_warps = pool_bytes / 2};
   trade<Trade>(simt::Cpu({.threads = 4}), pool_bytes, 600'000, 200, false, spare);
@@ -237,8 +239,8 @@ TEST(Arena, WarpsThatStayTradeBlocksOfManyArenas) {
                                .spare_bytes_for_warps = 2 * pool_bytes};  // arenas of 64 KiB
   trade<Trade>(simt::Cpu({.threads = 4}), 2 * pool_bytes, 600'000, 200, false, roomy);
 }
-// A warp takes more pairs of runs than there is room for where they are handed out, gives back every third, and takes as many again:
-// it meets its own. `blocks` holds 2 * most.
+// A warp allocates more pairs of runs than fit into the range for runs, frees every third, and
+// allocates as many again, so that its tickets lead to runs in use. `blocks` has 2 * most elements.
 struct Runs {
   using Scratch = Heapwood::WarpState;
   static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
@@ -308,14 +310,15 @@ TEST(Arena, RunsMeetRunsAndNothingIsLost) {
   device.launch(Drain{heap, pool.base, slots.data(), static_cast<std::uint32_t>(words.size())}, 1);
   EXPECT_EQ(test::bytes_in(workloads::regions_of(heap, {}), Region::State::used), 0u);
 }
-// One thread alone: what is refused is really not there.
+// One thread alone: a request is refused only if the memory is not there.
 struct Alone {
   using Scratch = Heapwood::WarpState;
   static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
   Heapwood heap;
   void** blocks;
-  std::uint64_t*
-      counts;  // blocks of `bytes`, the same again with an arena of its own, whether all of the pool was served
+  // Blocks of `bytes` served, blocks of `bytes` served from private arenas, and whether the
+  // largest block was served.
+  std::uint64_t* counts;
   std::size_t largest, bytes;
 
   template <class Warp>
@@ -327,7 +330,7 @@ struct Alone {
     std::uint64_t n = 0;
     while (bytes != 0 && (blocks[n] = h.allocate(warp, bytes)) != nullptr) ++n;
     counts[0] = n;
-    // An arena that is given back is found.
+    // An arena that becomes free is found again.
     if (n > 0) h.deallocate(warp, blocks[n - 1]);
     if (n > 0) free_all(n - 1);
     n = 0;
@@ -344,7 +347,8 @@ struct Alone {
   }
 };
 
-// Blocks of `bytes`, with which an arena is full, until there are no more; and in a pool laid out anew all of it as one block.
+// Allocates blocks of `bytes`, a divisor of the arena size, until the pool is exhausted. Then
+// initializes the pool again and allocates all of it as one block.
 void gets_everything(std::size_t pool_bytes, std::size_t bytes, const AllocatorOptions& options) {
   const simt::Memory memory({}, pool_bytes);
   const Pool pool{memory.data(), pool_bytes};
@@ -369,7 +373,7 @@ TEST(Arena, OneThreadGetsEveryGranuleAndThenOneLargeBlock) {
   for (const std::size_t pool_bytes : {4096u, 65536u, 100'000u, 1u << 20})
     gets_everything(pool_bytes, granule, {});
 }
-// The room for runs begins as taken; whoever needs it gets it.
+// The counts of the reserve start out as taken; requests that need it get it.
 TEST(Arena, OneThreadGetsTheReserve) {
   constexpr std::size_t pool_bytes = std::size_t{400} << 20;
   gets_everything(pool_bytes, 32 << 10,
@@ -388,7 +392,8 @@ TEST(Arena, AReserveIsHalfOfWhatIsSpareAtMost) {
   }
 }
 
-// Each of an H200's 2,112 warps may keep two arenas and leave a third, in pools of 48 MiB and more.
+// In pools of 48 MiB and more, each of an H200's 2,112 warps can keep two arenas and have filled a
+// third.
 TEST(Arena, SizesGrowWithThePool) {
   const auto arena_bytes = [](std::size_t mebibytes, bool has_persistent_warps = false,
                               std::size_t for_warps = 0) {
@@ -404,7 +409,7 @@ TEST(Arena, SizesGrowWithThePool) {
   EXPECT_EQ(arena_bytes(383, true), 16384);
   EXPECT_EQ(arena_bytes(384, true), 32768);
   EXPECT_EQ(arena_bytes(64 << 10, true), 32768);
-  // Larger ones only in memory that nobody else wants.
+  // Larger arenas only if memory is spare.
   EXPECT_EQ(arena_bytes(64 << 10, true, 767), 32768);
   EXPECT_EQ(arena_bytes(1000, true, 768), 65536);
   EXPECT_EQ(arena_bytes(3000, true, 1536), 131072);
@@ -413,13 +418,14 @@ TEST(Arena, SizesGrowWithThePool) {
   EXPECT_EQ(arena_bytes(64 << 10, false, 64 << 10), 16384);
 }
 
-// In a large pool a slot that has searched in vain refuses so many requests more; then it looks again.
+// In a large pool a slot whose search has failed refuses a limited number of requests and then
+// searches again.
 struct Impatient {
   struct Scratch {};
   static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
   Heapwood heap;
   void** blocks;
-  std::uint64_t* counts;  // blocks, requests in vain after an arena has been freed
+  std::uint64_t* counts;  // blocks; requests refused after an arena was freed
   std::uint32_t one_arena;
 
   template <class Warp>
@@ -437,8 +443,7 @@ struct Impatient {
 };
 
 TEST(Arena, ASlotThatRefusesLooksAgain) {
-  constexpr std::size_t pool_bytes = 7
-                                     << 19;  // 3.5 MiB: arenas of 1 KiB, more than 100 superblocks
+  constexpr std::size_t pool_bytes = 7 << 19;  // 3.5 MiB: arenas of 1 KiB, over 100 superblocks
   const simt::Memory memory({}, pool_bytes);
   const Pool pool{memory.data(), pool_bytes};
   const simt::Cpu device({.threads = 1});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The buddy allocator of large requests and its bitmaps, where every atomic operation may yield: hints, refusals, merging.
+// The buddy allocator of large requests and its bitmaps, with a yield possible before every atomic
+// operation: hints, refusals, merging.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -132,7 +133,7 @@ TEST(RunMap, HintsAgreeOnceNobodyIsInside) {
   for (std::uint32_t round = 0; round < 8; ++round) {
     const std::uint32_t units = round % 2 == 0 ? 3 * 64 : 70 * 64;
     Bits bits(units);
-    // A unit a word stays away, so that no word is full.
+    // One unit of each word is never free, so that no word becomes full.
     for (std::uint32_t word = 0; word < units / 64; ++word) bits.give(word * 64, 63);
     const std::vector<std::uint64_t> before = bits.words;
     in_threads([&](unsigned t) {
@@ -171,9 +172,8 @@ class Pages {
         device_(simt::DeviceId{.kind = simt::DeviceKind::cpu, .index = 0, .threads = threads}),
         buddy(Buddy::create(memory_.data(), bytes, page_shift, device_)) {}
 
-  std::uint64_t* motion() {
-    return reinterpret_cast<std::uint64_t*>(memory_.data());
-  }  // of level 0
+  // The motion word of level 0.
+  std::uint64_t* motion() { return reinterpret_cast<std::uint64_t*>(memory_.data()); }
   std::size_t offset(const void* block) const {
     return static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory_.data());
   }
@@ -221,7 +221,7 @@ TEST(BuddyAlone, IsNotFullWhileSomebodySplits) {
   Caller caller;
   std::vector<void*> blocks;
   while (void* block = pages.buddy.allocate(caller, page_bytes)) blocks.push_back(block);
-  // Another thread holds pages that no bitmap shows, and gives them back after a while.
+  // Another thread holds pages that no bitmap shows, and frees them later.
   Motion other(pages.motion());
   other.begin();
   unsigned pauses = 0;
@@ -237,7 +237,7 @@ TEST(BuddyAlone, IsNotFullWhileSomebodySplits) {
   EXPECT_EQ(pauses, 70u);
   EXPECT_EQ(pages.buddy.allocate(waiting, page_bytes), nullptr);
 
-  // What is larger than anything that hides pages does not wait.
+  // A request larger than any block that can hide pages does not wait.
   other.begin();
   Caller large{.pauses = &(pauses = 0)};
   EXPECT_EQ(pages.buddy.allocate(large, 64 * page_bytes), nullptr);
@@ -265,7 +265,8 @@ TEST(BuddyAlone, GivesBackWhatIsBehindTheRequest) {
   }
 }
 
-// All threads take and free blocks of many sizes: none overlap, and in the end everything is merged.
+// All threads allocate and free blocks of many sizes: none overlap, and at the end everything is
+// merged.
 TEST(BuddyAlone, BlocksAreDisjointAndMergeAgain) {
   for (std::uint32_t round = 0; round < 6; ++round) {
     const std::size_t bytes = round % 3 == 0 ? 64 << 10 : round % 3 == 1 ? 200 << 10 : 3 << 20;
@@ -303,7 +304,8 @@ TEST(BuddyAlone, BlocksAreDisjointAndMergeAgain) {
   }
 }
 
-// Each thread frees a block and asks for one of the same size: there is one for each of them, always.
+// Each thread frees a block and then allocates one of the same size: a free block always exists for
+// each of them.
 TEST(BuddyAlone, IsFullOnlyWhenItIs) {
   for (const std::uint32_t n : {1u, 4u, 32u, 60u, 64u, 68u, 200u}) {
     Pages pages(n < 32 ? 100 << 10 : 3 << 20);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Allocators whose large requests go to the platform's malloc: what lies where, the heap's bound, what is left behind.
+// Allocators whose large requests go to the platform's malloc(): location of blocks, the heap's
+// limit, and the release of what was not freed.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -15,7 +16,7 @@
 namespace heapwood::alloc {
 namespace {
 
-constexpr std::size_t large = 9000;  // for all of them, in the pools below
+constexpr std::size_t large = 9000;  // a large request for all of them, in the pools below
 
 template <class A>
 class Builtin : public testing::Test {
@@ -64,7 +65,7 @@ TYPED_TEST(Builtin, LargeBlocksLieOutsideThePool) {
   }
 }
 
-// The rest is left to release(): AddressSanitizer would find it.
+// The remaining blocks are freed by release(); AddressSanitizer reports them otherwise.
 TYPED_TEST(Builtin, TheHeapIsBoundedAndReleased) {
   using A = typename TypeParam::WithBuiltin;
   simt::Memory memory(this->id, 64 << 10);

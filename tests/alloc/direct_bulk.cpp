@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the conformance suite cannot ask of every allocator: TBuddy says "full" only when it is, and merges all; UAlloc's
-// blocks never look like pages, use the tails, and all comes back.
+// Properties that the conformance suite cannot require of every allocator: TBuddy refuses a request
+// only if no block is free, and merges all blocks; blocks of UAlloc are never mistaken for pages,
+// tails are used, and all memory becomes free again.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -15,7 +16,7 @@ namespace {
 
 using Kind = workloads::Op::Kind;
 
-// TBuddy alone, as an allocator, with pages of 256 bytes.
+// TBuddy as an allocator of its own, with pages of 256 bytes.
 struct Tree {
   static constexpr AllocatorTraits traits{.id = "tree", .label = "Tree", .paper = "none"};
   TBuddy pages;
@@ -46,7 +47,7 @@ std::vector<std::size_t> free_sizes(const std::vector<Region>& regions) {
   return sizes;
 }
 
-// The smallest pool in which the tree has `pages` pages.
+// The size of the smallest pool in which the tree has `pages` pages.
 std::size_t pool_of(std::uint32_t pages) {
   const simt::Cpu device;
   for (std::size_t bytes = pages * 256;; bytes += 16) {
@@ -72,8 +73,8 @@ struct Bulks : testing::Test {
 using Devices = testing::Types<simt::Cpu, simt::Lockstep<4>>;
 TYPED_TEST_SUITE(Bulks, Devices);
 
-// As many threads as there are blocks of the size take one and free it, over and over: splits and merges go on all the
-// time, and nobody may be told that there is nothing.
+// As many threads as there are blocks of the size repeatedly allocate and free one: blocks are
+// split and merged all the time, and no request may be refused.
 TYPED_TEST(Bulks, TreeHasNoFalseStarvation) {
   for (const std::uint32_t n : {1u, 2u, 8u}) {
     const std::uint32_t pages = n * TestFixture::scripts;
@@ -87,7 +88,7 @@ TYPED_TEST(Bulks, TreeHasNoFalseStarvation) {
       }
       j.phases[0].scripts.push_back(ops);
     }
-    // All is one block again for who needs it.
+    // The tree is one block again when a request needs it.
     j.phases[1].scripts = {{{Kind::allocate, 0, pages * 256}, {Kind::free, 0}}};
     const workloads::ExerciseResult result = exercise<Tree, TypeParam>(j);
     EXPECT_EQ(result.failures, 0u) << n << " pages a block";
@@ -96,7 +97,8 @@ TYPED_TEST(Bulks, TreeHasNoFalseStarvation) {
   }
 }
 
-// Some want three pages of four and often fail; the one that wants a single page never may.
+// Some threads request three of the four pages and often fail; the one that requests a single page
+// never may.
 TYPED_TEST(Bulks, TreePromisesWhatIsBehindABlock) {
   workloads::ExerciseJob j = TestFixture::job(pool_of(4), TestFixture::scripts);
   j.phases.resize(1);
@@ -113,7 +115,8 @@ TYPED_TEST(Bulks, TreePromisesWhatIsBehindABlock) {
     EXPECT_NE(r.offset, workloads::OpResult::failed);
 }
 
-// Random sizes; in the end the blocks are what they were in the beginning, or become so for who needs that.
+// Random sizes. At the end the blocks are merged as at the start, if need be by the request for the
+// largest one.
 TYPED_TEST(Bulks, TreeMergesAllInTheEnd) {
   constexpr std::uint32_t slots = 40;
   for (std::uint32_t seed = 1; seed <= 3; ++seed) {
@@ -162,14 +165,14 @@ TYPED_TEST(Bulks, SmallBlocksNeverLookLikePages) {
     const workloads::ExerciseResult before = exercise<Bulk, TypeParam>(TestFixture::job(pool, 1));
     for (const std::size_t size : free_sizes(before.initial))
       largest = std::max<std::uint64_t>(largest, size);
-    // All comes back for who needs it.
+    // The largest block can be allocated again.
     j.phases[2].scripts = {{{Kind::allocate, 0, largest}, {Kind::free, 0}}};
     const workloads::ExerciseResult result = exercise<Bulk, TypeParam>(j);
     EXPECT_EQ(result.mismatches, 0u) << bytes;
     EXPECT_NE(result.phases[2].ops[0][0].offset, workloads::OpResult::failed) << bytes;
 
     const std::size_t memory =
-        result.initial[0].bytes + result.initial[1].bytes;  // the heads; pages are behind them
+        result.initial[0].bytes + result.initial[1].bytes;  // metadata; pages follow it
     std::size_t served = 0, pages = 0;
     std::set<std::uint64_t> seen;
     for (const auto& ops : result.phases[0].ops) {
@@ -180,10 +183,11 @@ TYPED_TEST(Bulks, SmallBlocksNeverLookLikePages) {
         EXPECT_TRUE(seen.insert(r.offset).second);
       }
     }
-    // Only what is left of the pool besides whole chunks is given out as pages.
+    // Only the rest of the pool that does not fill a chunk is given out as pages.
     constexpr std::size_t in_chunk = page / 128;
     EXPECT_LT(pages, in_chunk) << bytes;
-    // A chunk loses a page for headers and tails; above 128 bytes also the tails, and what is behind the last block.
+    // A chunk loses a page to headers and tails; above 128 bytes a page loses its tail and the
+    // space after its last block.
     const std::size_t in_bin = bytes <= 128 ? page / bytes : (page - 128) / bytes;
     const std::size_t chunks = (pool - memory) / page / in_chunk;
     EXPECT_GE(served, chunks * (in_chunk - 1) * in_bin) << bytes;

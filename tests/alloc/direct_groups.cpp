@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Lanes of a warp that act as one, and the allocators that serve such lanes with one operation on the pages' words, or
-// with one walk: on simulated warps of eight lanes, which meet by chance.
+// Lanes of a warp that act as a group, and the allocators that serve a group with one operation on
+// a page's words or one walk, on simulated warps of eight lanes, whose groups form by chance.
 #include <gtest/gtest.h>
 
 #include "alloc/allocators/cfmalloc.hpp"
@@ -35,7 +35,7 @@ workloads::ExercisePhase freeing(std::uint32_t slots) {
   return phase;
 }
 
-// Sums up in several ways what the lanes of a group bring.
+// Combines values of a group's lanes in several ways.
 struct Sums {
   struct Scratch {};
   std::uint32_t* wrong;
@@ -73,7 +73,7 @@ void check_sums(const Device& device, unsigned workers) {
   EXPECT_EQ(wrong, 0u);
   EXPECT_EQ(total, Device::Warp::width * 80 * workers);
   if (Device::Warp::width > 1) {
-    EXPECT_GT(joined, 0u);  // or the test tests nothing
+    EXPECT_GT(joined, 0u);  // otherwise nothing was tested
   }
 }
 
@@ -105,9 +105,9 @@ class GroupedLanes : public testing::Test {};
 using Grouped = testing::Types<Scatter, Halloc, CfMalloc, CmMalloc>;
 TYPED_TEST_SUITE(GroupedLanes, Grouped);
 
-// All lanes ask for one size until nothing is left: groups that find room for some of their lanes, or find it block by
-// block in several words, leave none behind and share none. (A request may be refused while another thread is inside, so
-// one lane goes on alone.)
+// All lanes request one size until the pool is exhausted. Groups that find memory for some of their
+// lanes only, or find it block by block in several words, miss no block and get none twice. (A
+// request may be refused while other threads are in the allocator, so one lane continues alone.)
 TYPED_TEST(GroupedLanes, TakeEveryBlockOnce) {
   constexpr std::size_t pool = 64 << 10;
   constexpr std::uint32_t more = 100;
@@ -147,7 +147,8 @@ TYPED_TEST(GroupedLanes, TakeEveryBlockOnce) {
   }
 }
 
-// Lanes of a warp that ask for other sizes than their neighbours, free while these allocate, and free what others have.
+// Lanes of a warp request different sizes, free while other lanes allocate, and free blocks of
+// other lanes.
 TYPED_TEST(GroupedLanes, MixWithOthers) {
   constexpr std::uint32_t slots = 48;
   for (const std::size_t pool : {std::size_t{8} << 10, std::size_t{256} << 10}) {

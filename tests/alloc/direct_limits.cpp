@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A test of heapwood stress whose time is over: the heap of device malloc() is one for all tests, and what a stopped kernel has
-// taken from it must be there for the next one.
+// Stress tests that exceed their time limit: all tests share the heap of device malloc(), so what a
+// stopped kernel has allocated must be freed for the next one.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace {
 
 std::atomic<int> taken, returned;
 
-// Each call takes a millisecond; it refuses nothing.
+// Each call takes a millisecond; no request is refused.
 struct SlowHeap {
   static constexpr AllocatorTraits traits{
       .id = "slow", .label = "SlowHeap", .paper = "", .note = "", .in_pool = false};
@@ -74,7 +74,7 @@ TEST_F(Limits, OneAllocationAThread) {
 TEST_F(Limits, InALaterRound) {
   workloads::StressJob j = job(workloads::StressTest::each, 50);
   j.run_seconds = 0.5;
-  // No launch is long, and some are done in time; a stopped one leaves blocks of its own only.
+  // No launch is long, and some finish in time. A stopped launch leaves only blocks of its own.
   EXPECT_THROW((workloads::StressRun<SlowHeap, simt::Cpu>(device_, j).run()), simt::Stopped);
 }
 
@@ -99,7 +99,7 @@ TEST_F(Limits, RangeAndChurn) {
     EXPECT_LT(result.steps.size(), 100u);
     EXPECT_EQ(result.overlaps, 0u);
   }
-  // There is no first iteration to tell of.
+  // Without a complete first iteration there is no result.
   workloads::StressJob j = job(workloads::StressTest::range, 100000);
   j.run_seconds = 0.05;
   EXPECT_THROW((workloads::StressSpace<SlowHeap, simt::Cpu>(device_, j).run()), simt::Stopped);

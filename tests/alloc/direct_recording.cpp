@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The replay of a recording agrees with the allocator's own walk, also where every atomic operation may yield (yielding/):
-// without that a free that is written down too late goes unnoticed.
+// The replay of a recording agrees with the allocator's walk, with a yield possible before every
+// atomic operation (yielding/): otherwise the test misses frees that are recorded too late.
 #include "workloads/replay.hpp"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,8 @@ TEST(Recording, ReplaySeesMemoryHandedOutTwice) {
   const std::vector<RecordedEvent> events = {
       event(Kind::allocate, 32, 32), event(Kind::allocate, 48, 64), event(Kind::allocate, 16, 16)};
   EXPECT_EQ(workloads::replay(events, Frees::individually).overlaps, 1u);
-  // What was given back to an allocator that never frees keeps its memory, until that comes round.
+  // A block freed in an allocator that never frees occupies its memory until that is handed out
+  // again.
   const std::vector<RecordedEvent> round = {event(Kind::allocate, 0, 32), event(Kind::free, 0),
                                             event(Kind::allocate, 0, 16)};
   const workloads::Replay r = workloads::replay(round, Frees::never);
@@ -85,7 +86,7 @@ TEST(Recording, GapsAreWhatLiesBetween) {
   EXPECT_EQ(g[0].below_bytes, 0u);
   EXPECT_EQ(g[0].external_below(), 0);
   EXPECT_EQ(g[1].used_bytes, 20u);
-  EXPECT_EQ(g[1].gap_bytes, 96u);  // 20 bytes take 32
+  EXPECT_EQ(g[1].gap_bytes, 96u);  // 20 bytes occupy 32
   EXPECT_EQ(g[1].largest_gap_bytes, 80u);
   EXPECT_EQ(g[1].mark_bytes, 48u);
   EXPECT_EQ(g[1].below_bytes, 16u);
@@ -101,18 +102,18 @@ TEST(Recording, GapsAreWhatLiesBetween) {
   EXPECT_EQ(g[3].largest_below_bytes, 64u);
   EXPECT_EQ(g[4].gap_bytes, 128u);
   EXPECT_EQ(g[4].largest_gap_bytes, 128u);
-  // The mark stays, and all below it is one gap.
+  // The high-water mark stays, and everything below it is one gap.
   EXPECT_EQ(g[4].mark_bytes, 80u);
   EXPECT_EQ(g[4].below_bytes, 80u);
   EXPECT_EQ(g[4].external_below(), 0);
 }
 
-// Byte by byte, on random lives.
+// Compares gaps with a bitmap of granules, on random allocations and frees.
 TEST(Recording, GapsAreThoseOfAPoolOfBytes) {
   constexpr std::size_t granules = 64;
   workloads::Replayer replayer(Frees::individually, granules * granule);
   std::vector<int> owner(granules, 0);
-  std::map<std::size_t, std::size_t> live;  // offset -> granules
+  std::map<std::size_t, std::size_t> live;  // offset -> size, in granules
   std::size_t mark = 0;
   std::uint32_t state = 7;
   for (unsigned step = 0; step < 4000; ++step) {
@@ -154,11 +155,11 @@ TEST(Recording, GapsAreThoseOfAPoolOfBytes) {
 
 TEST(Recording, ServedBytesAreTheSmallestDistance) {
   workloads::Replayer replayer(Frees::individually, 1024);
-  EXPECT_EQ(replayer.served_bytes(20), 32u);  // nothing is known: padded
+  EXPECT_EQ(replayer.served_bytes(20), 32u);  // no distance known: padded
   replayer.add(event(Kind::allocate, 0, 20));
   replayer.add(event(Kind::allocate, 256, 20));
   EXPECT_EQ(replayer.served_bytes(20), 256u);
-  replayer.add(event(Kind::allocate, 64, 40));  // behind the first, before the second
+  replayer.add(event(Kind::allocate, 64, 40));  // between the first two
   EXPECT_EQ(replayer.served_bytes(20), 64u);
   EXPECT_EQ(replayer.served_bytes(40), 192u);
   replayer.add(event(Kind::free, 64));
@@ -166,7 +167,7 @@ TEST(Recording, ServedBytesAreTheSmallestDistance) {
   EXPECT_EQ(replayer.served_bytes(20), 64u);
 }
 
-// Every worker allocates and frees at random and ends with some blocks in its hands.
+// Every worker allocates and frees at random and ends with live blocks.
 template <class A>
 struct Churn {
   struct Scratch {};
@@ -243,8 +244,8 @@ TYPED_TEST(RecordedChurn, EndsWithTheUsedRegionsOfTheWalk) {
   }
 }
 
-// Held lines come no further than they may, in order; what a watcher reads while the threads run is what is there in the
-// end.
+// The kernel waits before events beyond the hold limit, and events arrive in order. The events that
+// a watcher reads during the launch are those recorded at its end.
 TEST(Recorded, IsWatchedAndHeldWhileItIsWritten) {
   const simt::DeviceId id{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 3};
   const simt::Cpu device(id);
@@ -273,7 +274,7 @@ TEST(Recorded, IsWatchedAndHeldWhileItIsWritten) {
     ASSERT_EQ(seen[i].word, all[i].word) << i;
     ASSERT_EQ(seen[i].bytes, all[i].bytes) << i;
   }
-  // A build that begins anew tells its watcher so, and its old lines are gone.
+  // reset() is reported to the watcher, and the old events are gone.
   LiveRecording::Place place;
   std::vector<RecordedEvent> again;
   EXPECT_TRUE(live.read(place, 10, again));

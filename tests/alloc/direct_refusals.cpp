@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What Heapwood's slots refuse in a full pool, and how: by the slot's own word, without a search, but never for long, and
-// never a smaller request than what was searched for. Pools of 3.5 MiB: arenas of 1 KiB, above a hundred superblocks.
+// How Heapwood's slots refuse requests in an exhausted pool: by the slot's own word, without a
+// search, for a limited number of requests, and never a request smaller than the one searched for.
+// Pools of 3.5 MiB have arenas of 1 KiB and more than 100 superblocks.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -19,7 +20,7 @@ constexpr std::size_t pool_bytes = 7 << 19;
 constexpr std::uint32_t large = 16, medium = 12, small = 4;  // granules; an arena has 64
 constexpr unsigned kernel_threads = 64;
 
-// What the test knows of the pool besides its allocator.
+// The internals of the pool that the tests read.
 struct Inside {
   arena::SharedArenas shared;
 
@@ -30,7 +31,7 @@ struct Inside {
   SIMT_INLINE bool refusing(Slot slot, std::uint32_t n) const {
     return slot.arena() == Slot::no_arena - n;
   }
-  // Pieces of all searches so far.
+  // Search tickets drawn so far, one per visited superblock.
   SIMT_INLINE std::uint32_t pieces() const {
     return arena::Arenas::Word(*shared.arenas.search_tickets).load(simt::relaxed);
   }
@@ -39,7 +40,7 @@ struct Inside {
                                       shared.arenas.memory) >>
            shared.arenas.shift;
   }
-  // Blocks of n granules for which there is room in slots.
+  // The number of blocks of n granules that the arenas in slots have space for.
   std::uint64_t room(std::uint32_t n) const {
     std::uint64_t blocks = 0;
     for (std::uint32_t i = 0; i <= shared.slot_mask; ++i) {
@@ -61,7 +62,7 @@ struct Kernel {
   }
 };
 
-// A warp whose requests are slot i's.
+// A warp whose requests go to slot i.
 template <class Warp>
 struct AtSlot : Warp {
   std::uint32_t i;
@@ -70,10 +71,10 @@ struct AtSlot : Warp {
   unsigned sm() const { return i / arena::SharedArenas::slots_per_multiprocessor; }
 };
 
-// One thread and a pool for it; its requests are slot 0's.
+// A pool used by one thread, whose requests go to slot 0.
 class AFullPool : public testing::Test {
  protected:
-  // By blocks of n granules.
+  // Fills the pool with blocks of n granules.
   template <class Warp>
   void fill(Warp& warp, std::uint32_t n) {
     while (void* block = heap.allocate(warp, n * granule)) blocks.push_back(block);
@@ -123,7 +124,7 @@ TEST_F(ArenaRefusals, OfOneSlotNeverOverflowItsWord) {
       ASSERT_LE(slot.granules(), begin + slot.blocks() * large);
       ASSERT_GE(slot.granules(), inside.shared.arenas.granules() + slot.blocks() * large);
     }
-    // A search looks at each superblock, and at one more to know that.
+    // A search visits each superblock, and its last ticket shows that none is left.
     EXPECT_LE(inside.pieces() - before, (100'000 / groups + 1) * (groups + 1));
   });
 }
@@ -151,7 +152,7 @@ TEST_F(ArenaRefusals, EndWhenAnArenaIsFreed) {
 
 TEST_F(ArenaRefusals, AreNotForSmallerRequests) {
   run([this](auto& warp) {
-    // Each slot has an arena of five medium blocks, and room for one small one.
+    // Each slot has an arena with five medium blocks and space for one small block.
     for (std::uint32_t i = 0; i <= inside.shared.slot_mask; ++i) {
       AtSlot other(warp, i);
       EXPECT_NE(heap.allocate(other, medium * granule), nullptr);
@@ -164,12 +165,12 @@ TEST_F(ArenaRefusals, AreNotForSmallerRequests) {
     std::uint64_t served = 0;
     while (heap.allocate(warp, small * granule) != nullptr) ++served;
     EXPECT_EQ(served, room);
-    // What is in vain for small requests is for larger ones.
+    // A failed search for small requests also holds for larger ones.
     EXPECT_EQ(heap.allocate(warp, small * granule), nullptr);
     ASSERT_TRUE(inside.refusing(inside.slot(0), small));
     EXPECT_EQ(heap.allocate(warp, medium * granule), nullptr);
     EXPECT_EQ(inside.slot(0).blocks(), 1u);
-    // One above what slots serve finds an arena, and so ends what they refuse.
+    // A request too large for slots finds an arena, which ends the slots' refusals.
     void* one = nullptr;
     const std::uint64_t arena = inside.arena_of(blocks[100]);
     for (void* block : blocks) {
@@ -183,7 +184,7 @@ TEST_F(ArenaRefusals, AreNotForSmallerRequests) {
   });
 }
 
-// Lanes that hold a few blocks each of a pool in which there is next to nothing else, and ask for more.
+// Lanes hold a few blocks each of a nearly exhausted pool and request more.
 struct Crowd {
   struct Scratch {};
   static constexpr unsigned block_threads = kernel_threads, blocks_per_multiprocessor = 1;
@@ -240,7 +241,7 @@ void crowd(const Device& device, unsigned warps, std::uint32_t requests) {
   std::vector<void*> blocks;
   const auto fill = [&](auto& warp) {
     while (void* block = heap.allocate(warp, large * granule)) blocks.push_back(block);
-    for (std::size_t i = 0; i < 20; ++i) {  // arenas are left, too few for all
+    for (std::size_t i = 0; i < 20; ++i) {  // frees arenas, too few for all
       heap.deallocate(warp, blocks.back());
       blocks.pop_back();
     }
@@ -252,8 +253,8 @@ void crowd(const Device& device, unsigned warps, std::uint32_t requests) {
   alone.launch(Kernel<decltype(fill)>{fill}, 1);
   device.launch(Crowd{heap, Inside(pool), requests, counters.data(), counters.data() + 1}, warps);
   EXPECT_EQ(counters.download()[0], 0u);
-  EXPECT_GT(counters.download()[1],
-            requests / 4);  // of four or two warps, who may run one after another
+  // Four or two warps request; they may run one after another.
+  EXPECT_GT(counters.download()[1], requests / 4);
   alone.launch(Kernel<decltype(give_back)>{give_back}, 1);
   EXPECT_EQ(test::bytes_in(workloads::regions_of(heap, {}), Region::State::used), 0u);
 }
@@ -261,7 +262,7 @@ void crowd(const Device& device, unsigned warps, std::uint32_t requests) {
 TEST(ArenaRefusalsOfACrowd, AtOneSlotOnThreads) { crowd(simt::Cpu({.threads = 4}), 4, 30'000); }
 TEST(ArenaRefusalsOfACrowd, AtOneSlotOnSimulatedWarps) { crowd(simt::Lockstep<4>(2), 2, 1'000); }
 
-// Beside a slot.
+// The second word of a slot.
 TEST(ArenaRefusalsBesideASlot, AreCountedFromAVainSearch) {
   std::uint64_t word = arena::Refusals::none;
   const arena::Refusals refusals(word);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The kernels of heapwood stress on simulated warps, where one lane or all four of a warp allocate.
+// The kernels of heapwood stress on simulated warps, where one lane or all four lanes of a warp
+// allocate.
 #include <gtest/gtest.h>
 
 #include "alloc/allocators/cfmmalloc.hpp"
@@ -42,7 +43,7 @@ void expect_all_served() {
   }
 }
 
-// Every request of a pool that is large enough; threads of a warp diverge in what they draw.
+// A pool that is large enough serves every request, even if the lanes of a warp diverge.
 template <class A>
 void expect_space_used() {
   constexpr std::size_t pool_bytes = 1 << 18;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One list of allocators for tests that instantiate them without the engine. A new line here is optional: the engine's
-// table has every registered allocator anyway.
+// The allocators that tests instantiate without the registry. New ones need not be added here:
+// the tests through the registry cover every registered allocator.
 #pragma once
 
 #include <string>
@@ -31,6 +31,13 @@
 
 namespace heapwood::alloc::test {
 
+// Whether large requests can go to the platform's malloc instead of the pool.
+template <class A>
+inline constexpr bool has_heap_beside = requires {
+  typename A::WithBuiltin;
+}
+&&!A::traits.in_pool;
+
 template <class Device, class... A>
 void append(std::vector<Target>& list, const std::string& suffix, const simt::DeviceId& device) {
   (list.push_back({.name = identifier(std::string(A::traits.id) + suffix),
@@ -38,11 +45,7 @@ void append(std::vector<Target>& list, const std::string& suffix, const simt::De
                    .run = workloads::exercise<A, Device>,
                    .device = device,
                    .unusable = "",
-                   .heap_beside = requires { typename A::WithBuiltin;
-}
-&&!A::traits.in_pool
-}  // namespace heapwood::alloc::test
-),
+                   .heap_beside = has_heap_beside<A>}),
    ...);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The primitives that the throughput-oriented allocator brought: semaphores, delegation, RCU, the collective mutex, each
-// by itself, on threads and on simulated warps.
+// Synchronization primitives of the Bulk allocator, each by itself, on threads and on simulated
+// warps: semaphores, delegation, RCU, the collective mutex.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -34,7 +34,7 @@ class Waiting : public testing::Test {
       return Device(3);
     }
   }
-  // Lanes of a launch, and what a launch may take before it counts as hung.
+  // The lanes of a launch. A launch counts as hung after 60 seconds.
   static constexpr unsigned lanes = std::is_same_v<Device, simt::Cpu> ? 4 : 12;
   template <class Kernel>
   static void run(const Kernel& kernel) {
@@ -44,14 +44,15 @@ class Waiting : public testing::Test {
 using Devices = testing::Types<simt::Cpu, simt::Lockstep<4>>;
 TYPED_TEST_SUITE(Waiting, Devices);
 
-// A resource of 64 units a batch, a bit each. Every lane takes units one by one, as many as it can get.
+// A resource with batches of 64 units, one bit each. Every lane takes units one by one, up to
+// `each`.
 struct Taker : Bare {
   std::uint64_t* word;       // the semaphore's
   std::uint32_t* batches;    // fetched so far
-  std::uint64_t* units;      // a word a batch: free units
-  std::uint32_t* given;      // by unit: how often
+  std::uint64_t* units;      // one word per batch: free units
+  std::uint32_t* given;      // per unit: times taken
   std::uint32_t* successes;  // of all lanes
-  std::uint32_t each, most_batches;
+  std::uint32_t each, max_batches;
   bool bulk;
   static constexpr std::uint32_t batch = 64;
 
@@ -81,14 +82,14 @@ struct Taker : Bare {
   }
   bool grow() const {
     const std::uint32_t b = atomic_ref<std::uint32_t>(*batches).fetch_add(1, simt::relaxed);
-    if (b >= most_batches) return false;
+    if (b >= max_batches) return false;
     atomic_ref<std::uint64_t>(units[b]).store(~std::uint64_t{0}, simt::relaxed);
     return true;
   }
-  // Who has the right to a unit finds one: there is no other end to this loop but the time limit.
+  // A lane with the right to a unit finds one; otherwise the loop would run until the time limit.
   template <class Warp>
   void find(Warp& warp) const {
-    for (std::uint32_t b = 0; !warp.aborted(); b = (b + 1) % most_batches) {
+    for (std::uint32_t b = 0; !warp.aborted(); b = (b + 1) % max_batches) {
       std::uint64_t seen = atomic_ref<std::uint64_t>(units[b]).load(simt::relaxed);
       while (seen != 0) {
         const unsigned i = simt::lowest_bit(seen);
@@ -105,11 +106,11 @@ struct Taker : Bare {
 };
 
 template <class Fixture>
-void take_all(bool bulk, std::uint32_t each, std::uint32_t most_batches) {
+void take_all(bool bulk, std::uint32_t each, std::uint32_t max_batches) {
   std::uint64_t word = 0;
   std::uint32_t batches = 0, successes = 0;
-  std::vector<std::uint64_t> units(most_batches);
-  std::vector<std::uint32_t> given(most_batches * Taker::batch);
+  std::vector<std::uint64_t> units(max_batches);
+  std::vector<std::uint32_t> given(max_batches * Taker::batch);
   Taker k;
   k.word = &word;
   k.batches = &batches;
@@ -117,17 +118,17 @@ void take_all(bool bulk, std::uint32_t each, std::uint32_t most_batches) {
   k.given = given.data();
   k.successes = &successes;
   k.each = each;
-  k.most_batches = most_batches;
+  k.max_batches = max_batches;
   k.bulk = bulk;
   Fixture::run(k);
-  const std::uint32_t wanted = each * Fixture::lanes, there = most_batches * Taker::batch;
-  // Nobody gives up as long as there are units: exactly as many are given out as there are.
+  const std::uint32_t wanted = each * Fixture::lanes, there = max_batches * Taker::batch;
+  // No request fails while units are left: the number taken is exact.
   EXPECT_EQ(successes, std::min(wanted, there));
   for (const std::uint32_t n : given) EXPECT_LE(n, 1u);
   if (wanted < there) {
     const std::int64_t left =
         bulk ? BulkSemaphore::available(word) : static_cast<std::int64_t>(word);
-    EXPECT_EQ(left, std::int64_t{std::min(batches, most_batches)} * Taker::batch - wanted);
+    EXPECT_EQ(left, std::int64_t{std::min(batches, max_batches)} * Taker::batch - wanted);
   }
 }
 
@@ -141,13 +142,13 @@ TYPED_TEST(Waiting, BulkSemaphoreGivesOutWhatThereIs) {
   take_all<TestFixture>(true, 200, 10);
 }
 
-// Every lane posts every item often; who works counts in plain memory.
+// Every lane posts every item many times; the working lane counts in non-atomic memory.
 struct Poster : Bare {
   std::uint32_t* work;
   std::uint32_t* link;
-  std::uint32_t* queued;  // by item
+  std::uint32_t* queued;  // per item
   std::uint32_t* posts;   // of all lanes
-  std::uint64_t* done;    // plain: the worker's
+  std::uint64_t* done;    // non-atomic: written by the working lane
   std::uint32_t items, rounds;
 
   template <class Warp>
@@ -190,17 +191,18 @@ TYPED_TEST(Waiting, DelegatedWorkIsDoneOnceByOneAtATime) {
   EXPECT_EQ(work, 0u);
 }
 
-// One of `objects` is the current one. Readers look at it; writers put another one in its place and give the old one
-// back, which is marked in plain memory: a reader that still looks sees it, and so does ThreadSanitizer.
+// One of `objects` is current. Readers access it; writers replace it and reclaim the old one by a
+// non-atomic store: a reader still in its critical section sees the store, and ThreadSanitizer
+// reports the race.
 struct Replacer : Bare {
   RcuState* state;
   std::uint32_t* work;
   std::uint32_t* mutex;
   std::uint32_t* link;
-  std::uint32_t* alive;    // by object, plain
+  std::uint32_t* alive;    // per object, non-atomic
   std::uint32_t* current;  // object + 1, or 0
-  std::uint32_t* spare;    // by object: 1: may be taken by a writer
-  std::uint32_t* counts;   // given back; objects seen dead
+  std::uint32_t* spare;    // per object: 1 if a writer may take it
+  std::uint32_t* counts;   // objects reclaimed; objects seen after that
   std::uint32_t objects, rounds;
   bool delegated;
 
@@ -268,18 +270,19 @@ TYPED_TEST(Waiting, RcuGivesNothingBackThatIsStillRead) {
     k.rounds = 400;
     k.delegated = delegated;
     TestFixture::run(k);
-    EXPECT_EQ(counts[0], TestFixture::lanes * 100u - 1);  // all but the one that is current
+    EXPECT_EQ(counts[0], TestFixture::lanes * 100u - 1);  // all but the current one
     EXPECT_EQ(counts[1], 0u);
     EXPECT_EQ(std::accumulate(alive.begin(), alive.end(), 0u), 1u);
     EXPECT_EQ(work | mutex, 0u);
   }
 }
 
-// The lanes that meet enter together; each counts in a plain word that the same lane of other warps counts in, too.
+// The lanes that arrive together enter together. Each increments a non-atomic word that it shares
+// with the same lane of other warps.
 struct Together : Bare {
   std::uint32_t* mutex;
-  std::uint64_t* counted;  // by lane, plain
-  std::uint32_t* owners;   // how many sets own the mutex
+  std::uint64_t* counted;  // per lane, non-atomic
+  std::uint32_t* owners;   // sets of lanes that own the mutex
   std::uint32_t* wrong;
   std::uint32_t rounds;
 

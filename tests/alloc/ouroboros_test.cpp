@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is particular to the variants of Ouroboros: no page and no chunk is forgotten, queues go round many times, chunks
-// change their class (C), and nearly all of the pool can be had.
+// Properties of the Ouroboros variants: no page and no chunk is lost, queues wrap many times,
+// chunks change their class (C), and nearly all of the pool can be allocated.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ std::size_t free_bytes(const std::vector<Region>& regions) {
   return bytes_in(regions, Region::State::free);
 }
 
-// The regions of a pool that nobody has used.
+// The regions of an unused pool.
 template <class A>
 std::vector<Region> fresh(std::size_t pool) {
   workloads::ExerciseJob j;
@@ -36,8 +36,8 @@ std::vector<Region> fresh(std::size_t pool) {
   return workloads::exercise<A, simt::Cpu>(j).initial;
 }
 
-// Threads race with blocks of up to `largest` bytes; everything is freed; one thread asks for `bytes` until it is
-// refused; everything is freed.
+// Threads allocate blocks of up to `largest` bytes concurrently; everything is freed; one thread
+// allocates blocks of `bytes` until a request is refused; everything is freed.
 template <class A>
 workloads::ExerciseResult race_and_fill(std::size_t pool, std::uint32_t largest,
                                         std::uint64_t bytes) {
@@ -76,7 +76,7 @@ using All = testing::Types<OuroborosPS, OuroborosPVA, OuroborosPVL, OuroborosCS,
                            OuroborosCVL>;
 TYPED_TEST_SUITE(OuroborosVariants, All);
 
-// 16 bytes at most are of one class: its pages pass through the queue, several times its length.
+// All requests are of one class, whose pages pass through the queue several times its length.
 TYPED_TEST(OuroborosVariants, EveryPageOfAClassCanBeHadAgain) {
   constexpr std::size_t pool = 64 << 10, chunk = 256;
   const workloads::ExerciseResult r = race_and_fill<TypeParam>(pool, 16, 16);
@@ -84,7 +84,7 @@ TYPED_TEST(OuroborosVariants, EveryPageOfAClassCanBeHadAgain) {
   EXPECT_EQ(bytes_in(r.phases[1].regions, Region::State::used), 0u);
   EXPECT_EQ(r.phases[2].ops[0].back().offset, workloads::OpResult::failed)
       << "the pool is too large for this test";
-  // The last chunk may find no memory for its place in the queue.
+  // The last chunk may get no memory for its entry in the queue.
   EXPECT_LE(free_bytes(r.phases[2].regions), chunk);
   EXPECT_EQ(bytes_in(r.phases[3].regions, Region::State::used), 0u);
 }
@@ -107,7 +107,8 @@ TYPED_TEST(OuroborosChunks, ChunksServeOtherClassesWhenTheyAreEmpty) {
   }
 }
 
-// Of any pool, and nearly all of a large one, by the smallest blocks: little is kept for queues and nothing for large requests.
+// More than 90% of any pool, and 98% of a large one, is free for the smallest blocks: queues
+// reserve little memory and large requests none.
 TYPED_TEST(OuroborosVariants, ServeMostOfThePool) {
   for (std::size_t pool = 2 << 20; pool < 8 << 20; pool = pool / 8 * 9 / 4096 * 4096) {
     EXPECT_GT(free_bytes(fresh<TypeParam>(pool)), pool * 9 / 10) << pool;
@@ -116,7 +117,8 @@ TYPED_TEST(OuroborosVariants, ServeMostOfThePool) {
   EXPECT_GT(free_bytes(fresh<TypeParam>(pool)), pool / 1000 * 983);
 }
 
-// Small requests take chunks from the buddy where the others are used up, and large ones get them back.
+// Small requests take chunks from the buddy allocator when all others are used, and large requests
+// get them back.
 TYPED_TEST(OuroborosVariants, SmallAndLargeRequestsShareThePool) {
   constexpr std::size_t pool = 4 << 20, half_chunk = 4096, large = 64 << 10;
   workloads::ExerciseJob j;
@@ -138,7 +140,7 @@ TYPED_TEST(OuroborosVariants, SmallAndLargeRequestsShareThePool) {
               {{ops(pool / large, Kind::exchange, large)}}};
   workloads::ExerciseResult r = exercise<TypeParam, simt::Cpu>(j);
   EXPECT_GT(served(r.phases[0]) * half_chunk, pool * 85 / 100);
-  // Where chunks leave their classes again.
+  // In the variants whose chunks leave their classes.
   if (TypeParam::traits.id[10] == 'c') {
     EXPECT_GE(served(r.phases[2]) * large, pool * 3 / 4);
   }
@@ -147,9 +149,10 @@ TYPED_TEST(OuroborosVariants, SmallAndLargeRequestsShareThePool) {
   EXPECT_GE(served(r.phases[0]) * large, pool * 3 / 4);
 }
 
-// Three threads in turn: one writes and frees large blocks, one asks for pages until it has got two of chunks that were part
-// of such a block, and the third writes into the next page. The turns are relaxed, so that nothing but the allocator orders
-// the two writes, and ThreadSanitizer sees whether it does.
+// Three threads take turns. The first one writes and frees large blocks. The second one allocates
+// pages until two are in chunks that were part of such a block. The third one writes to the next
+// page. The turns are relaxed, so only the allocator orders the two writes, and ThreadSanitizer
+// checks that it does.
 template <class A>
 struct LargeThenPages {
   struct Scratch {};
@@ -158,10 +161,11 @@ struct LargeThenPages {
   A allocator;
   std::byte* base;
   std::uint32_t* turn;
-  std::uint32_t* was_large;  // a chunk of the pool
-  std::uint32_t* reused;     // the third thread's page was part of a large block
+  std::uint32_t* was_large;  // per chunk of the pool
+  std::uint32_t* reused;     // whether the third thread's page was part of a large block
 
-  // Not by memset(): ThreadSanitizer does not see the stores that GCC makes of that.
+  // A loop instead of memset(): ThreadSanitizer does not see the stores that GCC generates for
+  // memset().
   static void write(void* block, std::size_t bytes, std::uint32_t value) {
     for (std::size_t i = 0; i < bytes / sizeof(value); ++i)
       static_cast<std::uint32_t*>(block)[i] = value;
@@ -184,7 +188,7 @@ struct LargeThenPages {
       }
       for (void* b : blocks) a.deallocate(warp, b);
     } else if (warp.worker() == 1) {
-      // The second page comes from where the third thread finds the next one.
+      // The second such page comes from the chunk in which the third thread finds the next one.
       for (std::uint32_t found = 0; found < 2;) {
         void* b = a.allocate(warp, small);
         if (b == nullptr) break;
@@ -211,7 +215,7 @@ TYPED_TEST(OuroborosVariants, PagesOfLargeBlocksAreHandedOver) {
   EXPECT_EQ(words.download()[1], 1u);
 }
 
-// Each class by itself, to the largest page, and what is larger.
+// Each class by itself up to the largest page, and larger requests.
 TYPED_TEST(OuroborosVariants, ServeEverySize) {
   workloads::ExerciseJob j;
   j.device = threads;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the conformance suite cannot ask of every allocator: "full" is exact where it is claimed to be, merging loses
-// nothing, the shape of the pre-split, large units.
+// Properties that the conformance suite cannot require of every allocator: exact exhaustion where
+// it is claimed, merging that loses nothing, the shape of the pre-split, large units.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -31,7 +31,7 @@ class CircularLists : public testing::Test {};
 using Lists = testing::Types<CMalloc, CfMalloc, CmMalloc, CfmMalloc>;
 TYPED_TEST_SUITE(CircularLists, Lists);
 
-// A buddy allocator alone, as an allocator.
+// A buddy allocator as an allocator of its own.
 struct Pages {
   static constexpr AllocatorTraits traits{.id = "pages", .label = "Pages", .paper = "none"};
   Buddy buddy;
@@ -54,8 +54,9 @@ struct Pages {
   }
 };
 
-// Fills the pool with blocks of one size, then lets every thread free and allocate again: as many blocks as fit are
-// never asked for at once, so an allocation that fails claims to be full when it is not.
+// Fills the pool with blocks of one size, then lets every thread repeatedly free a block and
+// allocate one. The number of blocks held at the end must not be smaller: if it is, a request was
+// refused although a block was free.
 template <class A>
 void expect_exact_out_of_memory(std::size_t pool, std::uint64_t bytes) {
   using K = workloads::Op::Kind;
@@ -71,7 +72,8 @@ void expect_exact_out_of_memory(std::size_t pool, std::uint64_t bytes) {
     for (std::uint32_t i = 0; i < each; ++i) fill.push_back({K::allocate, s * each + i, bytes});
     for (int round = 0; round < 5; ++round) {
       for (std::uint32_t i = 0; i < each; ++i) {
-        // Only a slot that gets its block back holds one in the next round: `free` tells.
+        // `free` reports whether the slot held a block: only slots whose request was served hold
+        // one in the next round.
         churn.push_back({K::free, s * each + i, 0});
         churn.push_back({K::allocate, s * each + i, bytes});
       }
@@ -89,7 +91,8 @@ void expect_exact_out_of_memory(std::size_t pool, std::uint64_t bytes) {
   }
   ASSERT_GT(failed, 0u) << "the pool is too large for this test";
   ASSERT_GT(held, 20u);
-  // Slots that were empty also ask, and may be served in place of one that freed; so compare totals, not slots.
+  // Empty slots make requests too, and may get the block that another slot has freed. Hence the
+  // comparison of totals.
   std::uint64_t holding = 0;
   for (std::uint32_t s = 0; s < warps; ++s) {
     const auto& ops = result.phases[1].ops[s];
@@ -203,7 +206,7 @@ TEST(SumMap, FindsEveryBitOfSeveralLevels) {
   }
   EXPECT_EQ(got, want);
   EXPECT_FALSE(map.hinted());
-  for (const std::uint64_t word : words) EXPECT_EQ(word, 0u);  // the hints, too
+  for (const std::uint64_t word : words) EXPECT_EQ(word, 0u);  // hint words too
 }
 
 }  // namespace heapwood::alloc

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an allocator's calls need of a GPU's registers.
+// The registers that an allocator's calls need on a GPU.
 #include <gtest/gtest.h>
 
 #include "registry/registry.hpp"

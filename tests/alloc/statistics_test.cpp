@@ -32,10 +32,10 @@ TEST(Fragmentation, IsThePapersDefinition) {
   EXPECT_EQ(f.metadata_bytes, 64u);
 }
 
-// The log summed by region on a device gives the same as the log itself.
+// The log summed per region on a device gives the same result as the log itself.
 TEST(Fragmentation, ByRegionIsTheSame) {
   const simt::Cpu device(simt::find_device("cpu", 2).id);
-  constexpr std::size_t granules = 5000;  // regions of several pieces, and pieces of several blocks
+  constexpr std::size_t granules = 5000;  // regions of several pieces, pieces of several blocks
   CountedMemory counted(device.id(), granules * granule);
   std::vector<Region> regions;
   for (std::size_t at = 0, i = 0; at < granules; ++i) {
@@ -66,7 +66,7 @@ TEST(Fragmentation, WhatIsUnknownIsAbsent) {
   EXPECT_EQ(f.external, 0);
 }
 
-// AWMalloc after a lap: two blocks at one place, of which the walk sees 16 bytes.
+// AWMalloc after its offset has wrapped: two blocks share one address, and the walk sees 16 bytes.
 TEST(Fragmentation, BlocksThatShareMemoryHaveNoInternalOne) {
   const std::vector<Region> regions = {{0, 16, State::used}, {16, 48, State::free}};
   const std::vector<LiveBlock> blocks{{0, 16}, {0, 16}, {16, 16}}, small{{0, 4}, {0, 4}};
@@ -74,8 +74,8 @@ TEST(Fragmentation, BlocksThatShareMemoryHaveNoInternalOne) {
   EXPECT_TRUE(f.measured);
   EXPECT_FALSE(f.internal.has_value());
   EXPECT_EQ(f.used_bytes, 16u);
-  EXPECT_FALSE(
-      fragmentation_of_blocks(regions, small).internal.has_value());  // no more than the region has
+  // No more bytes than the region has.
+  EXPECT_FALSE(fragmentation_of_blocks(regions, small).internal.has_value());
   const std::vector<std::uint64_t> requested{32, 0}, fits{16, 0};
   EXPECT_FALSE(fragmentation_by_region(regions, requested).internal.has_value());
   EXPECT_TRUE(fragmentation_by_region(regions, fits).internal.has_value());
@@ -86,7 +86,7 @@ TEST(Fragmentation, BlocksThatShareMemoryHaveNoInternalOne) {
 TEST(RequestStats, SumsOfSquaresBeyond64Bits) {
   CounterWords words{};
   EXPECT_EQ(request_stats(words).mean_bytes, 0);
-  // Two requests, of 2^40 and 3 * 2^40 bytes: mean 2^41, sigma 2^40.
+  // Two requests of 2^40 and 3 * 2^40 bytes: mean 2^41, sigma 2^40.
   const double unit = 1099511627776.0;
   words.allocations = 2;
   words.sum = std::uint64_t{4} << 40;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What the conformance suite runs against: an allocator on a device. Each executable brings its own list:
-//   registry_targets.cpp   every registered allocator, on the device that HEAPWOOD_TEST_DEVICE names (default cpu)
-//   direct_*.cpp         every allocator on CPU threads and on simulated warps of 4 lanes, without the engine
+// A target of the conformance suite: an allocator on a device. Each executable has its own list:
+//   registry_targets.cpp  every registered allocator, on the device in HEAPWOOD_TEST_DEVICE
+//                         (default cpu)
+//   direct_*.cpp          every allocator on CPU threads and on simulated warps of 4 lanes,
+//                         without the registry
 #pragma once
 
 #include <ostream>
@@ -17,11 +19,11 @@ struct Target {
   const AllocatorTraits* traits = nullptr;
   workloads::ExerciseResult (*run)(const workloads::ExerciseJob&) = nullptr;
   simt::DeviceId device;
-  std::string unusable;      // why nothing can be run, or empty
-  bool heap_beside = false;  // there is a heap beside the pool
+  std::string unusable;      // why the target cannot run, or empty
+  bool heap_beside = false;  // large requests go to a heap outside the pool
 
   bool frees() const { return traits->frees == Frees::individually; }
-  // The pool's size bounds what is handed out: not so for the GPU's own heap.
+  // Whether the pool's size limits the memory handed out. It does not limit the GPU's own heap.
   bool bounded() const {
     return !heap_beside && (traits->in_pool || device.kind == simt::DeviceKind::cpu);
   }

@@ -200,7 +200,7 @@ TEST_F(Commands, BenchFormats) {
   EXPECT_EQ(report.at("results").size(), 2u);
 }
 
-// The default of bench.
+// `--builder both` is the default of bench.
 TEST_F(Commands, BenchComparesTheBuilders) {
   const std::string report = folder_ / "out.json";
   const std::vector<std::string> both =
@@ -223,7 +223,7 @@ TEST_F(Commands, BenchComparesTheBuilders) {
   std::vector<std::string> again = both;
   again.emplace_back("--resume");
   EXPECT_TRUE(has(run(again).err, "2 of 2 results reused"));
-  // Also alone, without a workspace or pool.
+  // The per-level builder alone, without a workspace or pool.
   const Outcome alone =
       run(bench({"--builder", "per-level", "--host-allocator", "segfit", "--refs", "ids"}));
   ASSERT_EQ(alone.exit, 0) << alone.err;

@@ -44,7 +44,7 @@ TEST_F(Surroundings, ErrorsThatCannotBePrintedKeepTheirExitCode) {
   EXPECT_EQ(shell("$H list >/dev/full").exit, 1);
 }
 
-// A file opened with a closed stream's descriptor would receive the printed text.
+// If a standard stream is closed, a file may get its descriptor and would receive the printed text.
 TEST_F(Surroundings, NothingIsPrintedIntoAFileInAStreamsPlace) {
   const std::string report = folder_ / "report.json";
   EXPECT_EQ(shell("$H build $S --runs 1 --device cpu --json " + report + " 2>&- <&-").exit, 0);
@@ -60,7 +60,7 @@ TEST_F(Surroundings, OutputAndErrorsInOneFile) {
   EXPECT_EQ(json::parse(outcome.out.substr(at)).at("schema"), "heapwood.bench/1");
 }
 
-// As if the terminal is closed.
+// SIGHUP, as when the terminal is closed.
 TEST_F(Surroundings, AHangUpEndsABenchLikeCtrlC) {
   const std::string report = folder_ / "report.json";
   Running running(binary_, bench({"--runs", "100000", "--json", report}));
@@ -117,7 +117,7 @@ TEST_F(Surroundings, PipesAndDevicesAreNotRead) {
        "scene.camera: cannot be read: it is not a regular file");
 }
 
-// Also if a run consists of launches too short to notice the interruption themselves.
+// Includes tests whose launches are too short to notice the interruption themselves.
 TEST_F(Surroundings, CtrlCEndsEveryTestSoon) {
   for (const char* test :
        {"p --iterations 65536 --blocks 1", "soak --seconds 100", "lifetimes --iterations 65536",
@@ -202,7 +202,7 @@ TEST_F(Surroundings, InvalidNumbers) {
   expect_error({"reproduce", "--minutes", "nan"}, 2, {"--minutes", "nan"});
 }
 
-// As with an unset variable of a script.
+// Empty values, as from an unset variable in a script.
 TEST_F(Surroundings, EmptyValues) {
   for (const char* option : {"--json", "--allocator", "--profile"})
     expect_error({"build", scene_, option, ""}, 2, {option, "the value is empty"});

@@ -38,7 +38,7 @@ kdtree::BuildRun build_interrupted(kdtree::Workspace& workspace,
   return real().build(workspace, options);
 }
 
-// Splits nothing until the pool has grown twice.
+// Reports an incomplete tree until the pool has four times its initial size.
 kdtree::BuildRun build_greedy(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
   kdtree::BuildRun run = real().build(workspace, options);
   static const std::size_t first = workspace.pool().bytes;
@@ -48,7 +48,7 @@ kdtree::BuildRun build_greedy(kdtree::Workspace& workspace, const kdtree::BuildO
   return run;
 }
 
-// Lacks memory in the second timed run and later in pools of the same size.
+// Reports an incomplete tree from the second timed run on, unless the pool has grown.
 std::vector<std::size_t> pools;
 kdtree::BuildRun build_late(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
   pools.push_back(workspace.pool().bytes);
@@ -57,7 +57,7 @@ kdtree::BuildRun build_late(kdtree::Workspace& workspace, const kdtree::BuildOpt
   return run;
 }
 
-// Never completes, and takes some time for it.
+// Takes some time and never completes.
 std::vector<kdtree::BuildOptions> limits;
 kdtree::BuildRun build_insatiable(kdtree::Workspace& workspace,
                                   const kdtree::BuildOptions& options) {
@@ -70,7 +70,7 @@ kdtree::BuildRun build_insatiable(kdtree::Workspace& workspace,
   return run;
 }
 
-// Builds another tree, with costs that were not requested.
+// Builds a wrong tree, with costs that were not requested.
 kdtree::BuildRun build_other(kdtree::Workspace& workspace, const kdtree::BuildOptions& options) {
   kdtree::BuildOptions other = options;
   other.costs.traversal = 100;
@@ -84,10 +84,10 @@ class Fake {
     traits_ = *registry::find("atomic")->traits;
     traits_.id = traits_.label = id;
     traits_.lower_bound = lower_bound;
-    engine_ = real();
-    engine_.traits = &traits_;
-    engine_.build = build;
-    entry_ = {&traits_, &engine_, nullptr};
+    compiled_ = real();
+    compiled_.traits = &traits_;
+    compiled_.build = build;
+    entry_ = {&traits_, &compiled_, nullptr};
   }
   Fake(const Fake&) = delete;
   Fake& operator=(const Fake&) = delete;
@@ -96,7 +96,7 @@ class Fake {
 
  private:
   alloc::AllocatorTraits traits_;
-  registry::CompiledAllocator engine_;
+  registry::CompiledAllocator compiled_;
   registry::RegisteredAllocator entry_{};
 };
 

@@ -128,7 +128,7 @@ TEST(ReproduceItems, TheBudgetIncludesTimeOnTheHost) {
   EXPECT_EQ(row.status, bench::Status::ok) << row.reason;
   EXPECT_LT(row.runs_ms.size(), 200u);
   EXPECT_NE(row.reason.find("slow: only"), std::string::npos) << row.reason;
-  EXPECT_LT(row.seconds, 2);  // a stalled machine
+  EXPECT_LT(row.seconds, 2);  // generous, for a loaded machine
 }
 
 TEST(ReproduceItems, AllocatorsThatReachTheLimitAreNotRunAgain) {
@@ -174,7 +174,7 @@ TEST(ReproduceItems, TestsOfSpaceEndWithTheBudget) {
   }
 }
 
-// Curves are thinned; figures are not.
+// Curves contain a subset of the iterations; figures are computed from all of them.
 TEST(ReproduceItems, FiguresAreOfAllIterations) {
   bench::ReproduceSetup setup;
   setup.device = simt::find_device("cpu", 1);

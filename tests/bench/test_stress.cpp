@@ -306,7 +306,7 @@ TEST_F(StressCommand, APoolThatIsTooSmallIsReported) {
   EXPECT_EQ(results.at(0).at("status"), "incomplete");
   EXPECT_TRUE(has(results.at(0).at("reason"), "refused"));
   EXPECT_GT(results.at(0).at("allocations").at("refused"), 0);
-  // As published it wraps over live memory, which is detected but not a failure.
+  // As published, AWMalloc wraps over live memory, which is detected but not a failure.
   EXPECT_EQ(results.at(1).at("status"), "incomplete");
   EXPECT_TRUE(has(results.at(1).at("reason"), "as published"));
   EXPECT_GT(results.at(1).at("overlaps").at("by_address"), 0);
@@ -441,6 +441,22 @@ bench::StressRow inspected(const char* label, std::size_t payload, double intern
   state.fragmentation.metadata_bytes = metadata;
   row.peak = row.end = state;
   return row;
+}
+
+// An allocator is marked only if its quartiles lie below those of all others that free.
+TEST(StressReport, NamesNoFastestWhereQuartilesOverlap) {
+  bench::StressRow one;
+  one.label = one.allocator = "one";
+  one.settings.test = workloads::StressTest::cycle;
+  one.point = {64, 1 << 20, 10, 120, 0};
+  one.status = bench::Status::ok;
+  bench::StressRow two = one;
+  two.label = two.allocator = "two";
+  one.runs_ms = {10, 11, 12, 13, 14};  // quartiles 11 and 13
+  two.runs_ms = {12, 13.5, 15, 16, 17};
+  EXPECT_NE(bench::to_text(app::stress_table({one, two})).find("◂"), std::string::npos);
+  two.runs_ms[1] = 13;
+  EXPECT_EQ(bench::to_text(app::stress_table({one, two})).find("◂"), std::string::npos);
 }
 
 TEST(StressReport, AllocatorsWithEqualFiguresShareALine) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A trace of requests is read, or refused in one line.
+// Each input is either rejected with a one-line error or gives a trace that survives being written
+// and read again.
 //   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. \
-//     tests/fuzz/fuzz_host_trace.cpp host_alloc/trace.cpp -o fuzz_host_trace && ./fuzz_host_trace -max_total_time=60
+//     tests/fuzz/fuzz_host_trace.cpp host_alloc/trace.cpp -o fuzz_host_trace && \
+//     ./fuzz_host_trace -max_total_time=60
 #include <cstdlib>
 
 #include "host_alloc/trace.hpp"

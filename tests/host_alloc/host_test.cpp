@@ -30,7 +30,8 @@ TEST_P(HostAllocators, ServesExactlyTheCapacity) {
   EXPECT_EQ(allocator->allocate(mib), blocks[3]);
 }
 
-// Every second granule is free: enough in all, and nowhere enough in one piece until it is mapped elsewhere.
+// Every second 2 MiB is free: enough in total, but contiguous only after memory has been mapped
+// elsewhere.
 TEST_P(HostAllocators, MovesFreeMemoryToWhereItIsOfUse) {
   const auto allocator = untouchable(GetParam(), {.capacity = 16 * mib, .growth_bytes = 2 * mib});
   std::vector<void*> blocks;
@@ -71,7 +72,7 @@ TEST_P(HostAllocators, GoesOnWhereTheDeviceHasLessThanTheCapacity) {
 
 TEST_P(HostAllocators, ThreadsShareIt) {
   const auto allocator = untouchable(GetParam(), {.capacity = 24 * mib, .growth_bytes = 2 * mib});
-  // Who owns each 256 bytes of the addresses, kept outside the memory itself.
+  // The owner of each 256 bytes of addresses, kept outside the managed memory.
   std::vector<std::atomic<int>> owner(4 * 24 * mib / 256);
   const auto base = reinterpret_cast<std::uintptr_t>(allocator->allocate(1)) / mib / 2 * mib * 2;
   std::vector<std::thread> threads;
@@ -116,7 +117,8 @@ TEST_P(HostAllocators, ThreadsShareIt) {
   EXPECT_EQ(allocator->statistics().allocations, served + 1u);
 }
 
-// The memory is really there, over the seams of what was mapped apart, and keeps its contents until it is freed.
+// Blocks are backed by memory, also across the boundaries of separate mappings, and keep their
+// contents until they are freed.
 TEST_P(HostAllocators, HoldsContentsOnTheDevice) {
   const simt::DeviceId device = device_under_test();
   const auto allocator =
@@ -129,7 +131,7 @@ TEST_P(HostAllocators, HoldsContentsOnTheDevice) {
     ASSERT_NE(block, nullptr);
     simt::device_upload(device, block, content.data(), content.size());
     blocks.emplace_back(block, std::move(content));
-    if (i % 4 == 3) {  // a hole, the memory of which goes elsewhere
+    if (i % 4 == 3) {  // its memory is mapped elsewhere
       allocator->deallocate(blocks[i / 2].first);
       blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(i / 2));
       allocator->shrink();
@@ -142,8 +144,8 @@ TEST_P(HostAllocators, HoldsContentsOnTheDevice) {
   }
 }
 
-// Each is served from what was freed, and nothing is mapped for it. Powers of two: of other sizes segregated fit makes no
-// use of a block that just fits.
+// Freed memory serves the next requests, and nothing is mapped for them. Sizes are powers of two:
+// for other sizes segregated fit does not use a free block of exactly the requested size.
 TEST_P(HostAllocators, ReusesWhatIsFree) {
   for (const std::size_t bytes : {std::size_t{200}, 2 * kib, 128 * kib}) {
     const auto allocator = untouchable(GetParam(), {.capacity = 64 * mib, .growth_bytes = 2 * mib});
@@ -152,7 +154,7 @@ TEST_P(HostAllocators, ReusesWhatIsFree) {
     EXPECT_EQ(first.size(), 300u);
     EXPECT_EQ(first.count(nullptr), 0u);
     const std::uint64_t mappings = allocator->statistics().mappings;
-    // Every second one first, so that they are not joined.
+    // Frees every second block only, so that free blocks are not merged.
     int i = 0;
     for (void* block : first) {
       if (i++ % 2 == 0) allocator->deallocate(block);
@@ -169,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(Ids, HostAllocators,
                          [](const auto& info) { return info.param; });
 
 TEST(HostAllocator, TlsfTakesTheBetterFit) {
-  // Free: 8 MiB and 5 MiB. Segregated fit takes the class of powers of two, TLSF a class that is 1/32 wide.
+  // Free: 8 MiB and 5 MiB. Classes are powers of two in segregated fit, 1/32 as wide in TLSF.
   for (const char* id : {"segfit", "tlsf"}) {
     const auto allocator = untouchable(id, {.capacity = 16 * mib, .initial_bytes = 16 * mib});
     void* large = allocator->allocate(8 * mib);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Random requests, frees, wrong frees and shrinks against a model that knows what is live. The managed range cannot be
-// touched: metadata that were in it would end the test.
+// Random requests, frees, wrong frees and shrinks, checked against a model of the live blocks. The
+// managed range cannot be accessed: an allocator with metadata in it would crash the test.
 #include <map>
 #include <vector>
 
@@ -27,7 +27,7 @@ class HostModel : public ::testing::TestWithParam<const char*> {
     random_.seed(seed);
   }
 
-  // Small, page-like and large sizes, now and then a large alignment.
+  // Small, medium and large sizes, occasionally with a large alignment.
   void request() {
     static constexpr std::size_t scales[] = {300, 4 * kib, 100 * kib, 3 * mib, 9 * mib};
     const std::size_t bytes = below(random_, scales[below(random_, 5)]);
@@ -74,7 +74,7 @@ class HostModel : public ::testing::TestWithParam<const char*> {
     ASSERT_NE(error.find("inside the block"), std::string::npos) << error;
   }
 
-  // No stretch of free memory holds the request, and what is free as a whole or not taken yet would not do either.
+  // Checks a refused request: no free region and no memory yet to be mapped can hold it.
   void refused_rightly(std::size_t bytes, std::size_t alignment) {
     std::size_t mapped = 0;
     const HostStatistics figures = allocator_->statistics();
@@ -86,11 +86,12 @@ class HostModel : public ::testing::TestWithParam<const char*> {
       EXPECT_LT(first >= end ? 0 : end - first, bytes) << "free memory would have held it";
     });
     EXPECT_EQ(mapped, figures.mapped_bytes.value());
-    // At the end of the range there are always addresses: what is free there and what may be mapped do not suffice.
+    // Addresses at the end of the range are never scarce, so only the unmapped part of the capacity
+    // counts.
     EXPECT_GT(bytes + alignment, capacity_ - mapped);
   }
 
-  // walk() tiles what was mapped, and its used regions are the live blocks.
+  // Regions of walk() tile the range, and used regions are the live blocks.
   void check() {
     std::map<std::uintptr_t, Live> left = live_;
     std::uintptr_t at = 0;
@@ -136,7 +137,7 @@ TEST_P(HostModel, RandomRequestsAgreeWithTheModel) {
     make((8 + 8 * seed) * mib, seed % 2 ? granularity : 8 * mib, seed);
     refused_ = 0;
     for (unsigned step = 0; step < 1500 && !HasFatalFailure(); ++step) {
-      // Waves of more requests than frees, and the other way round.
+      // Alternates between phases with mostly requests and phases with mostly frees.
       const bool filling = step / 100 % 2 == 0;
       const std::size_t dice = below(random_, 100);
       if (dice < (filling ? 60u : 35u)) {
@@ -160,7 +161,7 @@ TEST_P(HostModel, RandomRequestsAgreeWithTheModel) {
     EXPECT_EQ(allocator_->statistics().mapped_bytes.value(), 0u);
     refused += refused_;
   }
-  EXPECT_GT(refused, 50u);  // else exhaustion was not tested
+  EXPECT_GT(refused, 50u);  // otherwise exhaustion was not tested
 }
 
 INSTANTIATE_TEST_SUITE_P(Ids, HostModel, ::testing::Values("segfit", "tlsf", "bitmask", "hybrid"),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the tests of host allocators run on: addresses that nobody may touch, and the device under test.
+// Common to the tests of host allocators: addresses that cannot be accessed, and the device under
+// test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +17,8 @@ namespace heapwood::host_alloc::testing {
 
 inline constexpr std::size_t kib = 1024, mib = 1024 * kib;
 
-// Stays PROT_NONE when it is mapped: an allocator that reads or writes what it manages ends the test with a signal.
+// Stays PROT_NONE when mapped: an allocator that accesses the memory it manages ends the test with
+// a signal.
 class UntouchableRange final : public simt::VirtualRange {
  public:
   explicit UntouchableRange(std::size_t bytes, std::size_t device_bytes = ~std::size_t{0})
@@ -52,13 +54,13 @@ inline std::unique_ptr<HostAllocator> untouchable(const std::string& id,
   return make_host_allocator(id, std::make_unique<UntouchableRange>(4 * options.capacity), options);
 }
 
-// The CPU, or what HEAPWOOD_TEST_DEVICE names.
+// The CPU, or the device in HEAPWOOD_TEST_DEVICE.
 inline simt::DeviceId device_under_test() {
   const char* key = std::getenv("HEAPWOOD_TEST_DEVICE");
   return simt::find_device(key ? key : "cpu", 4).id;
 }
 
-// The message of the Error that `call` throws; empty if it throws none.
+// The message of the Error that `call` throws, or an empty string if it throws none.
 template <class Call>
 std::string error_of(Call call) {
   try {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Traces as text: what is read, what each wrong line is told, and some thousands of seeded mutations.
+// Traces as text: parsing, the message for each kind of wrong line, and several thousand seeded
+// mutations.
 #include "host_alloc/trace.hpp"
 #include "tests/host_alloc/support.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Builds through the engine for tests: on the device that HEAPWOOD_TEST_DEVICE names (default cpu; "cuda:0" runs the same
-// tests on a GPU), against a build on one CPU thread, which says what the tree must be.
+// Builds for tests, through the engine: on the device in HEAPWOOD_TEST_DEVICE (default cpu;
+// "cuda:0" runs the same tests on a GPU), compared with a build on one CPU thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,11 +24,11 @@ struct Subject {
   const alloc::AllocatorTraits* traits = nullptr;
   const registry::CompiledAllocator* compiled = nullptr;
   simt::DeviceId device;
-  std::string unusable;  // why nothing can be run, or empty
+  std::string unusable;  // why the subject cannot run, or empty
 
   bool on_gpu() const { return device.kind == simt::DeviceKind::cuda; }
   bool frees() const { return traits->frees == alloc::Frees::individually; }
-  // Whether the pool's size bounds what is handed out; the GPU's own heap does not shrink.
+  // Whether the pool's size limits the memory handed out. The GPU's own heap does not shrink.
   bool bounded() const { return traits->in_pool || !on_gpu(); }
 };
 inline std::ostream& operator<<(std::ostream& out, const Subject& subject) {
@@ -41,7 +41,7 @@ inline std::vector<Subject> subjects() {
   const std::string key = wanted != nullptr ? wanted : "cpu";
   std::vector<Subject> list;
   for (const registry::RegisteredAllocator& entry : registry::allocators()) {
-    // The toy of 64 cells may say "full" while others are freeing: its trees may rightly be incomplete.
+    // Toy may refuse a request while other threads free memory, so its trees may be incomplete.
     if (std::string(entry.traits->id) == "toy") continue;
     Subject subject;
     subject.name = entry.traits->id;
@@ -65,7 +65,7 @@ inline std::vector<Subject> subjects() {
   return list;
 }
 
-// One test for every allocator.
+// A test that runs for every allocator.
 class PerAllocator : public ::testing::TestWithParam<Subject> {
  protected:
   void SetUp() override {
@@ -97,11 +97,11 @@ inline Built build(const Subject& subject, Workspace& workspace, const BuildOpti
   return finish(workspace, subject.compiled->build(workspace, options), options.costs);
 }
 
-// What the tree must be, and what its build asks an allocator for.
+// The expected tree, and the memory that its build requests.
 struct Expected {
   Built built;
   std::uint64_t allocations = 0;
-  std::uint64_t live_bytes = 0;   // at most, at a time, with one thread
+  std::uint64_t live_bytes = 0;   // high-water mark with one thread
   std::uint64_t total_bytes = 0;  // of all requests
 };
 
@@ -126,9 +126,9 @@ inline Expected expected(const MeshView& mesh, RefKind kind, const SahCosts& cos
                                                     static_cast<double>(requests.allocations))};
 }
 
-// A pool that is large enough whatever the allocator does with freed memory, and whatever it keeps for each of some thousand
-// warps of a GPU (Heapwood: two arenas of up to 16 KiB). Of the GPU's heap the size is always the same, because it is fixed
-// at its first use.
+// A pool large enough whatever the allocator does with freed memory and whatever it keeps for each
+// of several thousand warps of a GPU (Heapwood: two arenas of up to 16 KiB). The GPU's own heap
+// always gets the same size, because its size is fixed at the first use.
 inline std::size_t ample_pool(const Subject& subject, const Expected& expected) {
   if (!subject.bounded()) return std::size_t{1} << 30;
   const std::size_t padding = expected.allocations * 64;
@@ -137,21 +137,21 @@ inline std::size_t ample_pool(const Subject& subject, const Expected& expected) 
   return alloc::round_up(2 * (expected.total_bytes + padding) + warps, std::size_t{1} << 20);
 }
 
-// At a split each child that has refs gets an array, and the root has one: as many as nodes that are not empty leaves.
+// The number of arrays that a build requests. The root has one, and each child with refs gets one
+// at the split: one per node that is not an empty leaf.
 inline std::uint64_t arrays_of(const TreeStats& stats) {
   return stats.inner + stats.leaves - stats.empty_leaves;
 }
 
-// Clips in float are off by more than validate() forgives by default where an edge of a long sliver runs almost along a
-// plane, and `ids` clips anew at every visit.
+// Clips in float exceed the default tolerance of validate() where an edge of a long sliver is
+// nearly parallel to a plane. Kind `ids` clips at every visit.
 inline ValidateOptions tolerant(RefKind kind) {
   ValidateOptions options;
-  if (kind == RefKind::ids)
-    options.tolerance = 2e-5;  // the worst that these soups have shown is 1.1e-5
+  if (kind == RefKind::ids) options.tolerance = 2e-5;  // these soups reach 1.1e-5
   return options;
 }
 
-// No refs are lost or made up, whatever the tree is like.
+// The tree is valid and contains exactly the refs counted, even if it is incomplete.
 inline void expect_sound(const Built& built, const MeshView& mesh,
                          const ValidateOptions& options = {}) {
   for (const std::string& fault : validate(built.tree, mesh, options)) ADD_FAILURE() << fault;
@@ -165,7 +165,7 @@ inline void expect_sound(const Built& built, const MeshView& mesh,
   EXPECT_EQ(built.run.incomplete, built.run.failed_splits != 0);
 }
 
-// A complete, instrumented build leaves nothing behind.
+// A complete, instrumented build frees all memory.
 inline void expect_all_freed(const Subject& subject, Workspace& workspace, const Expected& expected,
                              const BuildOptions& options = {}) {
   const InstrumentedRun instrumented = subject.compiled->build_instrumented(workspace, options);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Depth-first order as one thread walks a tree: what kdtree/traverse/tree_order.hpp must give, to the bit.
+// Depth-first order by one thread: the expected result of kdtree/traverse/tree_order.hpp, bit by
+// bit.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Families of meshes on which k-d trees grow without bound or do not grow at all: triangles around a point or an edge, slivers
-// across a box, large triangles through each other, copies. Each makes about n triangles; the same on every machine.
+// Families of meshes on which k-d trees tend to grow without bound, or not to be split at all:
+// triangles around a point or an edge, slivers across a box, large triangles that intersect,
+// copies. Each function makes about n triangles, the same on every machine.
 #pragma once
 
 #include <array>
@@ -78,7 +79,7 @@ inline Soup book(std::uint32_t n) {  // pages around an edge
   return soup;
 }
 inline Soup book_tilted(std::uint32_t n) { return tilted(book(n)); }
-inline Soup sphere_poles(std::uint32_t n) {  // two bands of long triangles that meet in the poles
+inline Soup sphere_poles(std::uint32_t n) {  // two bands of long triangles that meet at the poles
   Soup soup;
   for (std::uint32_t i = 0; i < n / 2; ++i) {
     soup.add({0, 0, 1}, on_circle(i, n / 2), on_circle(i + 1, n / 2));
@@ -149,7 +150,7 @@ inline Soup copies_of_few(std::uint32_t n) {
   }
   return soup;
 }
-inline Soup shrinking(std::uint32_t n) {  // towards a corner, by scales of two
+inline Soup shrinking(std::uint32_t n) {  // towards a corner, by factors of two
   Soup soup;
   for (std::uint32_t i = 0; i < n; ++i) {
     const float s = std::ldexp(1.0f, -static_cast<int>(i % 60));
@@ -168,7 +169,7 @@ inline Soup crossing_sheets(std::uint32_t n) {
   }
   return soup;
 }
-inline Soup stacked_sheets(std::uint32_t n) {  // flat, closely above each other
+inline Soup stacked_sheets(std::uint32_t n) {  // flat, close to each other
   Soup soup;
   for (std::uint32_t i = 0; i < n; ++i) {
     const float z = static_cast<float>(i) / static_cast<float>(n);
@@ -198,7 +199,7 @@ inline Soup two_fans_far_apart(std::uint32_t n) {
   }
   return soup;
 }
-inline Soup all_scales(std::uint32_t n) {  // twelve decades, in each triangle
+inline Soup all_scales(std::uint32_t n) {  // each triangle spans twelve decades
   Soup soup;
   Random random(20);
   const auto point = [&] { return unit_vector(random) * std::pow(10.0f, random.uniform(-6, 6)); };

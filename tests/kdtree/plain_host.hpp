@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A host allocator for tests: the device's own memory, block by block, which counts, and refuses from a given request on.
+// A host allocator for tests: device memory block by block, with counters. It can refuse a given
+// request.
 #pragma once
 
 #include <map>
@@ -19,7 +20,7 @@ class PlainHost final : public host_alloc::HostAllocator {
       return nullptr;
     }
     simt::Memory block(device_, bytes);
-    block.fill(0xa5);  // nobody may count on zeros
+    block.fill(0xa5);  // memory is not zero-initialized
     void* const address = block.data();
     statistics_.allocations += 1;
     statistics_.live_blocks += 1;
@@ -32,7 +33,7 @@ class PlainHost final : public host_alloc::HostAllocator {
   void deallocate(void* address) override {
     const auto at = blocks_.find(address);
     if (at == blocks_.end()) throw Error(Exit::failed, "not a live block");
-    at->second.fill(0x5a);  // whoever still reads it sees rubbish
+    at->second.fill(0x5a);  // a reader of freed memory sees garbage
     statistics_.deallocations += 1;
     statistics_.live_blocks -= 1;
     statistics_.requested_bytes -= at->second.bytes();
@@ -42,7 +43,7 @@ class PlainHost final : public host_alloc::HostAllocator {
   void walk(const std::function<void(const host_alloc::HostRegion&)>&) const override {}
   std::size_t shrink() override { return 0; }
 
-  // The k-th request from now on is refused; 0: none.
+  // Refuses the k-th request from now on; 0: none.
   void refuse(std::uint64_t k) { refuse_ = k == 0 ? 0 : requests_ + k; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A tree as no builder would lay it out, for tests of what does not depend on the layout.
+// A tree with a layout that no builder makes, for tests of code that must not depend on the layout.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace heapwood::kdtree {
 
-// Pairs in reverse order, leaves of the ref array in another order with gaps, ids within leaves reversed.
+// Node pairs in reverse order, leaves in another order in the ref array with gaps, and ids within
+// leaves reversed.
 inline Tree shuffled(const Tree& tree) {
   const auto pairs = static_cast<std::uint32_t>(tree.nodes.size() / 2);
   Tree other;

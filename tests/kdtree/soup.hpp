@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Seeded triangle soups for tests: the same on every machine, no files, no scenes/.
+// Seeded triangle soups for tests: the same on every machine, without files or scenes/.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace heapwood::kdtree {
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-inline constexpr bool sanitized = true;  // ten times slower: smaller soups, fewer repetitions
+inline constexpr bool sanitized = true;  // about 10 times slower: smaller soups, fewer repetitions
 #else
 inline constexpr bool sanitized = false;
 #endif
@@ -28,7 +28,7 @@ struct Soup {
   }
 };
 
-// SplitMix64; floats have 24 random bits.
+// SplitMix64. Floats have 24 random bits.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -53,7 +53,7 @@ class Random {
   std::uint64_t state_;
 };
 
-// Corners within `size` of centres in the unit cube.
+// Triangles with corners within `size` of centres in the unit cube.
 inline Soup random_soup(std::size_t n, std::uint64_t seed, float size = 0.05f) {
   Soup soup;
   Random random(seed);
@@ -66,8 +66,8 @@ inline Soup random_soup(std::size_t n, std::uint64_t seed, float size = 0.05f) {
   return soup;
 }
 
-// Vertices on a grid of the unit cube, at most two cells apart: many equal bounds, many triangles flat on an axis, none
-// without area.
+// Vertices on a grid in the unit cube, at most two cells apart: many equal bounds, many triangles
+// flat on an axis, none without area.
 inline Soup grid_soup(std::size_t n, std::uint64_t seed, std::uint32_t cells = 16) {
   Soup soup;
   Random random(seed);
@@ -88,7 +88,7 @@ inline Soup grid_soup(std::size_t n, std::uint64_t seed, std::uint32_t cells = 1
   return soup;
 }
 
-// Across the unit cube, `width` wide. Trees need about n^1.5 refs.
+// Triangles across the unit cube, `width` wide. Trees need about n^1.5 refs.
 inline Soup slivers(std::size_t n, std::uint64_t seed, float width = 1e-3f) {
   Soup soup;
   Random random(seed);
@@ -100,7 +100,8 @@ inline Soup slivers(std::size_t n, std::uint64_t seed, float width = 1e-3f) {
   return soup;
 }
 
-// A teapot in a stadium: half of the triangles large in the unit cube, half tiny in a cube of side `spread` inside.
+// A teapot in a stadium: half of the triangles are large and in the unit cube, half are tiny and in
+// a cube of side `spread` inside it.
 inline Soup cluster(std::size_t n, std::uint64_t seed, float spread = 1e-3f) {
   Soup soup = random_soup(n / 2, seed, 0.2f);
   const Soup tiny = random_soup(n - n / 2, seed + 1, 0.05f);
@@ -112,7 +113,7 @@ inline Soup cluster(std::size_t n, std::uint64_t seed, float spread = 1e-3f) {
   return soup;
 }
 
-// All triangles in the plane coordinate[axis] = at.
+// Triangles in the plane coordinate[axis] = at.
 inline Soup flat_soup(std::size_t n, std::uint64_t seed, unsigned axis, float at,
                       float size = 0.05f) {
   Soup soup = random_soup(n, seed, size);
@@ -120,14 +121,14 @@ inline Soup flat_soup(std::size_t n, std::uint64_t seed, unsigned axis, float at
   return soup;
 }
 
-// The same triangle n times.
+// n copies of one triangle.
 inline Soup identical(std::size_t n) {
   Soup soup;
   for (std::size_t i = 0; i < n; ++i) soup.add({0, 0, 0}, {1, 0.25f, 0.5f}, {0.25f, 1, 0.75f});
   return soup;
 }
 
-// Without area: points, and segments in general directions.
+// Triangles without area: points, and segments in general directions.
 inline Soup degenerate(std::size_t n, std::uint64_t seed) {
   Soup soup;
   Random random(seed);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Trees are bounded on every mesh: refs per triangle, and the refs that the build moves, on families of meshes made to break
-// one or the other; and large nodes without a good first split are split all the same.
+// Trees are bounded on every mesh: refs per triangle and moved refs, on families of meshes made to
+// break one of these bounds. Also, large nodes without a good first split are split.
 //
 // HEAPWOOD_FAMILY_TRIANGLES sets the number of triangles of each family (default: 1,000 and 5,000).
 #include <cstdlib>
 
+#include "kdtree/levels/builder.hpp"
 #include "kdtree/split/choose.hpp"
 #include "tests/kdtree/build_support.hpp"
 #include "tests/kdtree/families.hpp"
+#include "tests/kdtree/plain_host.hpp"
 
 namespace heapwood::kdtree {
 namespace {
@@ -23,8 +25,8 @@ std::vector<std::uint32_t> sizes() {
 
 class Families : public ::testing::TestWithParam<Family> {};
 
-// The work of a build is moving refs: each array that it asks for is filled once. 300 refs per triangle are about six times
-// what a statue's build moves.
+// The work of a build is moving refs: each array that it requests is filled once. 300 refs per
+// triangle are about six times what the build of a statue moves.
 TEST_P(Families, RefsAndWorkAreBounded) {
   for (const std::uint32_t n : sizes()) {
     SCOPED_TRACE(n);
@@ -39,20 +41,25 @@ TEST_P(Families, RefsAndWorkAreBounded) {
                    std::to_string(want.built.stats.refs / triangles));
     if (n > 5000) continue;
     expect_sound(want.built, soup.view());
-    // The same tree on the device under test, by many warps, by both builders' rules (test_level_builder.cpp has the other).
+    // The device under test builds the same tree with many warps.
     const Subject subject = subjects().front();
     if (!subject.unusable.empty()) continue;
     const DeviceMesh mesh(subject.device, soup.view());
     Workspace workspace(mesh, RefKind::clipped, ample_pool(subject, want));
     EXPECT_EQ(build(subject, workspace).stats.hash, want.built.stats.hash);
+    // So does the per-level builder.
+    PlainHost host(subject.device);
+    LevelBuilder levels(mesh, RefKind::clipped, host);
+    levels.build();
+    EXPECT_EQ(measure(levels.download(), {}).hash, want.built.stats.hash);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Nasty, Families, ::testing::ValuesIn(nasty_families),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// Rounding in `ids`, which clips a whole triangle to each node, must not lose a triangle where its corners differ by twelve
-// decades.
+// Kind `ids` clips the whole triangle to each node. Rounding must not lose a triangle whose corners
+// differ by twelve decades.
 TEST(Clipping, IdsKeepTrianglesOfAllScales) {
   for (const std::uint32_t n : {50u, 200u, sanitized ? 300u : 1000u}) {
     const Soup soup = families::all_scales(n);
@@ -60,7 +67,6 @@ TEST(Clipping, IdsKeepTrianglesOfAllScales) {
   }
 }
 
-// A leaf of all triangles would cost n.
 TEST(NodePath, CountsLevelsAndPoorSplits) {
   NodePath path(0.25f);
   EXPECT_EQ(path.scale(), 0.25f);
@@ -91,7 +97,8 @@ TEST(NodePath, ChoosesNoSplitOnTheLastLevelOrWhereThereIsOne) {
   EXPECT_FALSE(path.has_middle_split());
 }
 
-// What the two children may hold is never more than what their parent may, and hardly less.
+// The refs allowed to the two children together never exceed those of their parent, and are hardly
+// fewer.
 TEST(Allowance, IsDividedAmongTheChildren) {
   Random random(7);
   for (int i = 0; i < 100000; ++i) {
@@ -100,7 +107,7 @@ TEST(Allowance, IsDividedAmongTheChildren) {
     const double limit = static_cast<double>(allowance) * n,
                  children = static_cast<double>(allowance_below(allowance, n, added)) *
                             (double(n) + added);
-    ASSERT_LE(children, limit * (1 + 1e-6));  // the rounding of floats
+    ASSERT_LE(children, limit * (1 + 1e-6));  // rounding of floats
     ASSERT_GE(children, limit * (1 - 3e-4));
   }
   EXPECT_EQ(allowance_below(7, 100, 0), 7.0f);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The time limit is a build's: restarts with larger output arrays share it.
+// A time limit applies to the whole build, including restarts with larger output arrays.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -16,14 +16,14 @@ using Clock = std::chrono::steady_clock;
 
 struct Restarts : ::testing::Test {
   Restarts() : soup(random_soup(900, 5, 0.01f)), mesh({}, soup.view()) {
-    // Each restart doubles an array: about ten of each.
+    // Each restart doubles an array: about ten restarts for each of the two.
     limits.nodes = 2;
     limits.output = 1;
     workspace.emplace(mesh, RefKind::clipped, std::size_t{16} << 20, limits);
   }
   ~Restarts() override { simt::clear_interrupt(); }
 
-  // Builds with an allocator that takes 20 ms to make; `made` counts them.
+  // Builds with an allocator whose creation takes 20 ms; `made` counts creations.
   BuildRun build(const BuildOptions& options) {
     const simt::Cpu device({.kind = simt::DeviceKind::cpu, .index = 0, .threads = 2});
     return build_with<alloc::Atomic, RefKind::clipped>(device, *workspace, options, [&] {
@@ -33,7 +33,7 @@ struct Restarts : ::testing::Test {
       return alloc::Atomic::create(workspace->pool(), workspace->allocator_options(), device);
     });
   }
-  // What the build is stopped with.
+  // The message of the exception that stops the build.
   std::string stopped(const BuildOptions& options, simt::Stopped::Reason reason) {
     try {
       build(options);
@@ -68,7 +68,7 @@ TEST_F(Restarts, ShareTheTimeLimit) {
   EXPECT_LE(made, 6);
 }
 
-// The caller's own restarts count, too.
+// Time that the caller has spent before the build counts.
 TEST_F(Restarts, TheLimitBeginsWhenTheCallerSays) {
   BuildOptions options;
   options.started = Clock::now() - std::chrono::seconds(59) - std::chrono::milliseconds(970);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Scenes that break builders: nothing, points and lines, everything in one place or one plane, very small, very large and far
-// from the origin. Whatever comes in, the build ends with a valid tree, the same as on one CPU thread.
+// Degenerate scenes: no triangles, points and lines, all triangles in one place or one plane, very
+// small, very large and far from the origin. The build always ends with a valid tree, the same as
+// on one CPU thread.
 #include <cmath>
 
 #include "tests/kdtree/build_support.hpp"
@@ -12,8 +13,8 @@ using namespace test;
 
 class Degenerate : public PerAllocator {
  protected:
-  // Builds with all kinds of refs, and checks; returns the statistics of the tree with clipped refs. The same hash is the
-  // same tree, so only the first allocator's are validated.
+  // Builds with all kinds of refs and checks the trees; returns the statistics of the tree with
+  // clipped refs. Equal hashes mean equal trees, so only the first allocator's trees are validated.
   TreeStats check(const Soup& soup) {
     const Subject& subject = GetParam();
     const DeviceMesh mesh(subject.device, soup.view());
@@ -64,7 +65,7 @@ TEST_P(Degenerate, OneAndTwo) {
   EXPECT_EQ(check(soup).refs, 1u);
   soup.add({5, 5, 5}, {6, 5, 5}, {5, 6, 5.5f});
   EXPECT_EQ(check(soup).refs, 2u);
-  // A point, a line, and a triangle that lies in a plane of the axes.
+  // A point, a line, and a triangle in an axis-aligned plane.
   for (const Vec3& corner : {Vec3{1, 2, 3}, Vec3{1, 2, 4}, Vec3{1, 4, 3}}) {
     Soup one;
     one.add({1, 2, 3}, {1, 2, 3}, corner);
@@ -77,7 +78,8 @@ TEST_P(Degenerate, OneAndTwo) {
 
 TEST_P(Degenerate, Identical) {
   const TreeStats stats = check(identical(1000));
-  // Nothing tells them apart: empty space may be cut off, but no leaf with refs has fewer than all of them.
+  // The refs cannot be separated: empty space may be cut off, but every leaf with refs has all of
+  // them.
   EXPECT_EQ(stats.refs % 1000, 0u);
   EXPECT_EQ(stats.largest_leaf, 1000u);
 }
@@ -92,7 +94,7 @@ TEST_P(Degenerate, OnePointOnly) {
   EXPECT_EQ(stats.refs, 3000u);
 }
 
-// As in the original Conference.
+// As in the original Conference scene.
 TEST_P(Degenerate, ThousandsWithoutAreaInOnePlace) {
   constexpr unsigned count = sanitized ? 5000 : 53627;
   Soup soup = random_soup(2000, 22);
@@ -100,7 +102,7 @@ TEST_P(Degenerate, ThousandsWithoutAreaInOnePlace) {
     soup.add({0.5f, 0.25f, 0.75f}, {0.5f, 0.25f, 0.75f}, {0.5f, 0.25f, 0.75f});
   const TreeStats stats = check(soup);
   EXPECT_GE(stats.largest_leaf, count);
-  // In a cell or two, not everywhere.
+  // In one or two leaves, not in all.
   EXPECT_LE(stats.refs, 4u * count + 16000);
 }
 
@@ -111,7 +113,7 @@ TEST_P(Degenerate, Flat) {
   }
 }
 
-// Coordinates of 1e-20 and 1e20: areas would vanish or overflow.
+// Coordinates of 1e-20 and 1e20, whose areas would underflow or overflow.
 TEST_P(Degenerate, TinyAndHuge) {
   const Soup soup = random_soup(1300, 24);
   const TreeStats plain = check(soup);
@@ -138,7 +140,8 @@ TEST_P(Degenerate, ScaledByAPowerOfTwoIsTheSame) {
   }
 }
 
-// At 1e6 a float's unit is 1/16: coordinates are few and bins are no wider than rounding errors.
+// At 1e6 an ulp is 1/16: there are few distinct coordinates, and bins are no wider than rounding
+// errors.
 TEST_P(Degenerate, FarFromTheOrigin) {
   check(transformed(random_soup(1300, 26), 10, {1e6f, 1e6f, 1e6f}));
   check(transformed(random_soup(1300, 27), 10, {-1e6f, 0, 1e6f}));
@@ -152,7 +155,7 @@ TEST_P(Degenerate, OneHugeAmongTiny) {
   EXPECT_LT(stats.sah_cost, 20);
 }
 
-// A mesh's vertices may be shared, and unused ones may lie anywhere.
+// Vertices may be shared, and unused vertices may be anywhere.
 TEST_P(Degenerate, SharedAndUnusedVertices) {
   Soup soup;
   soup.vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1e30f, -1e30f, 1e30f}};
@@ -173,7 +176,8 @@ TEST_P(Degenerate, NegativeZero) {
   EXPECT_EQ(check(soup).hash, check(negative).hash);
 }
 
-// Geometry is the builder's business: where a sanitizer makes it slow, three allocators stand for all.
+// These tests depend on the builder more than on the allocator: with a sanitizer three allocators
+// are enough.
 std::vector<Subject> geometry_subjects() {
   std::vector<Subject> list = subjects();
   if (sanitized) {

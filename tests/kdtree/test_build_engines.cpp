@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The tree is the same for every allocator, number of warps, run and device; it is right, nearly as good as the reference
-// builder's, and the build has freed all it allocated.
+// The tree is the same for every allocator, number of warps, run and device. It is valid and nearly
+// as good as the reference builder's, and the build frees all memory.
 #include "tests/kdtree/build_support.hpp"
 
 namespace heapwood::kdtree {
@@ -13,7 +13,8 @@ struct NamedSoup {
   Soup soup;
 };
 
-// The first has several levels of shared nodes. With ids every visit clips again: smaller ones.
+// The first soup has several levels of shared nodes. Soups are smaller with ids, which clips at
+// every visit.
 std::vector<NamedSoup> soups(RefKind kind) {
   const std::size_t divisor = (sanitized ? 3 : 1) * (kind == RefKind::ids ? 3 : 1);
   return {{"random", random_soup(24000 / divisor, 11, 0.01f)},
@@ -31,7 +32,7 @@ class Engines : public PerAllocator {
       const Expected want = expected(soup.view(), kind);
       const DeviceMesh mesh(subject.device, soup.view());
       Workspace workspace(mesh, kind, ample_pool(subject, want));
-      // All at once, again, and fewer.
+      // All warps twice, then two.
       for (const unsigned warps : {0u, 0u, 2u}) {
         const Built built = build(subject, workspace, with_warps(warps));
         EXPECT_FALSE(built.run.incomplete);
@@ -51,8 +52,9 @@ TEST_P(Engines, Ids) { run(RefKind::ids); }
 TEST_P(Engines, Boxes) { run(RefKind::boxes); }
 INSTANTIATE_TEST_SUITE_P(Build, Engines, ::testing::ValuesIn(subjects()), name_of);
 
-// Against the exact builder, which has no cost of duplicates, with its costs and with others. Stored bounds are cut plane by plane, which is
-// looser than an exact clip where large triangles cross many small nodes: up to 20% in the cluster.
+// Compares with the reference builder, which has no cost of duplicates, with its costs and with
+// others. Stored bounds are clipped plane by plane, which is looser than an exact clip where large
+// triangles cross many small nodes: up to 20% in the cluster.
 void expect_quality(RefKind kind) {
   for (const auto& [name, soup] : soups(kind)) {
     for (const SahCosts& costs : {SahCosts{.duplicate = 0}, SahCosts{1, 3, 0, 0}}) {
@@ -62,7 +64,7 @@ void expect_quality(RefKind kind) {
       const TreeStats reference = measure(build_reference(soup.view(), costs, 2), costs);
       const double ratio = built.built.stats.sah_cost / reference.sah_cost;
       EXPECT_LE(ratio, kind == RefKind::clipped && std::string(name) == "cluster" ? 1.25 : 1.05);
-      // A greedy builder is not optimal, but no other one should beat it by much: a cost would be wrong.
+      // A greedy builder is not optimal, but a ratio much below 1 would mean that a cost is wrong.
       EXPECT_GE(ratio, 0.9);
       ::testing::Test::RecordProperty(name, std::to_string(ratio));
     }
@@ -72,7 +74,8 @@ void expect_quality(RefKind kind) {
 TEST(BuildQuality, Clipped) { expect_quality(RefKind::clipped); }
 TEST(BuildQuality, Ids) { expect_quality(RefKind::ids); }
 
-// The same hash is the same tree: it is enough to look at one. Boxes cost more where triangles are long, but are as sound.
+// Equal hashes mean equal trees, so one tree per kind is validated. Boxes cost more where triangles
+// are long, but are as valid.
 TEST(BuildSoundness, OfEveryKind) {
   for (const RefKind kind : all_ref_kinds) {
     for (const auto& [name, soup] : soups(kind)) {
@@ -82,7 +85,7 @@ TEST(BuildSoundness, OfEveryKind) {
   }
 }
 
-// Other costs make other trees, on every device the same.
+// Other costs give other trees, the same on every device.
 TEST_P(Engines, CostsAreHeeded) {
   const Soup soup = random_soup(3000, 15);
   const Subject& subject = GetParam();
@@ -99,7 +102,8 @@ TEST_P(Engines, CostsAreHeeded) {
   }
 }
 
-// The order of the input is not the tree's: ids aside, a shuffled soup gives the same leaves.
+// The tree does not depend on the order of the triangles: except for ids, a shuffled soup gives the
+// same leaves.
 TEST(BuildOrder, DoesNotChangeTheStructure) {
   const Soup soup = random_soup(4000, 16);
   Soup shuffled = soup;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a build does when something runs out. Memory: it ends with a valid tree, marked incomplete, and leaks nothing. Output
-// arrays: they grow. Room in the queue, shared nodes: it takes another way to the same tree.
+// Builds that run out of a resource. Memory: the build ends with a valid tree, marked incomplete,
+// and leaks nothing. Output arrays: they grow. Queue entries or shared nodes: the build takes slow
+// paths to the same tree.
 #include <bit>
 
 #include "tests/kdtree/build_support.hpp"
@@ -15,7 +16,7 @@ class Exhaustion : public PerAllocator {
   const Soup soup = random_soup(sanitized ? 1200 : 2000, 31, 0.02f);
 };
 
-// From a pool that does not hold the root to one that is almost enough.
+// Pools from one too small for the root's array to one almost large enough.
 TEST_P(Exhaustion, SmallPools) {
   const Subject& subject = GetParam();
   if (!subject.bounded()) GTEST_SKIP() << "the GPU's own heap does not shrink";
@@ -40,7 +41,7 @@ TEST_P(Exhaustion, SmallPools) {
         EXPECT_EQ(built.run.failed_splits, 1u);
         EXPECT_EQ(built.run.failed_bytes, root);
       }
-      // Less than is needed at least: with one thread, live_bytes is; more threads need more.
+      // Less than a build with one thread needs (live_bytes). More threads need more.
       EXPECT_TRUE(built.run.incomplete || (subject.frees() && part > 0.6));
       if (built.run.incomplete) {
         EXPECT_GT(built.run.failed_splits, 0u);
@@ -52,7 +53,7 @@ TEST_P(Exhaustion, SmallPools) {
       EXPECT_TRUE(subject.frees() || built.stats.leaves >= last_leaves);
       last_leaves = built.stats.leaves;
     }
-    // And with enough of it everything is well again, in the same workspace.
+    // With enough memory the same workspace builds the complete tree.
     Workspace workspace(mesh, kind, std::max<std::size_t>(root, subject.traits->smallest_pool));
     EXPECT_TRUE(build(subject, workspace).run.incomplete);
     workspace.resize_pool(ample_pool(subject, want));
@@ -79,7 +80,7 @@ TEST_P(Exhaustion, FaultsInjected) {
       EXPECT_EQ(instrumented.requests.allocations, k - 1);
       EXPECT_EQ(instrumented.requests.deallocations, k - 1);
       EXPECT_GE(instrumented.requests.failures, instrumented.run.failed_splits);
-      // A pair is two requests, and a node that is set aside asks again.
+      // A pair counts as two requests, and a deferred node repeats its request.
       EXPECT_TRUE(subject.frees() ||
                   instrumented.requests.failures <= 2 * instrumented.run.failed_splits);
       if (subject.frees() && instrumented.at_end.measured) {
@@ -91,7 +92,7 @@ TEST_P(Exhaustion, FaultsInjected) {
       EXPECT_TRUE(k > 1 ||
                   instrumented.run.failed_bytes == soup.triangles.size() * ref_bytes(kind));
     }
-    // The failure that never comes.
+    // A failure beyond the last request does not occur.
     BuildOptions options;
     options.fail_at = want.allocations + 1;
     const InstrumentedRun whole = subject.compiled->build_instrumented(workspace, options);
@@ -116,7 +117,7 @@ TEST_P(Exhaustion, OutputArraysGrow) {
       EXPECT_EQ(built.stats.hash, want.built.stats.hash);
       EXPECT_EQ(build(subject, workspace).stats.hash, want.built.stats.hash);
     }
-    // Instrumented, too: what the overrun build had counted is forgotten.
+    // Also instrumented: the counts of the abandoned build are discarded.
     WorkspaceLimits limits;
     limits.nodes = 64;
     limits.output = 64;
@@ -125,7 +126,7 @@ TEST_P(Exhaustion, OutputArraysGrow) {
   }
 }
 
-// The ways around a full ring and a lack of shared nodes.
+// The slow paths for a full queue and for a lack of shared nodes.
 TEST_P(Exhaustion, TinyQueue) {
   const Subject& subject = GetParam();
   const Soup large = random_soup(sanitized ? 2000 : 5000, 32, 0.01f);
@@ -142,13 +143,13 @@ TEST_P(Exhaustion, TinyQueue) {
       limits.shared_nodes = shared;
       Workspace workspace(mesh, kind, ample_pool(subject, want), limits);
       expect_all_freed(subject, workspace, want, with_warps(warps));
-      if (kind == RefKind::ids) break;  // slow, and no other way from here on
+      if (kind == RefKind::ids) break;  // slow, and the other settings add no path
       EXPECT_EQ(build(subject, workspace, with_warps(warps)).stats.hash, want.built.stats.hash);
     }
   }
 }
 
-// Ctrl-C and time limit end a build with a message, and the workspace can be used again.
+// Ctrl-C and the time limit end a build with a message, and the workspace can be used again.
 TEST_P(Exhaustion, StoppedAndStartedAgain) {
   const Subject& subject = GetParam();
   const Soup large = random_soup(20000, 33, 0.02f);
@@ -159,7 +160,7 @@ TEST_P(Exhaustion, StoppedAndStartedAgain) {
   BuildOptions options;
   options.seconds = 0;
   try {
-    build(subject, workspace, options);  // a fast GPU may be done before the host looks
+    build(subject, workspace, options);  // a fast GPU may finish before the host checks the limit
   } catch (const simt::Stopped& stopped) {
     EXPECT_EQ(stopped.reason(), simt::Stopped::Reason::time_limit);
     EXPECT_NE(std::string(stopped.what()).find(subject.traits->id), std::string::npos);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A recorded build with every allocator: it is the same build, each free matches an allocation, and the nodes that were
-// written down are the tree's.
+// A recorded build with every allocator: the tree is the same, each free matches an allocation, and
+// the recorded nodes are the tree's.
 #include "tests/kdtree/build_support.hpp"
 #include "workloads/replay.hpp"
 
@@ -43,7 +43,7 @@ TEST_P(Recorded, IsTheSameBuildWithEveryEventOnce) {
   EXPECT_EQ(refs, built.stats.refs);
   EXPECT_EQ(deepest, built.stats.depth);
 
-  // Where memory is handed out while it is in use, or outside of the pool, addresses tell nothing.
+  // Addresses are meaningless if an allocator hands out live memory or memory outside the pool.
   if (!subject.traits->keeps_live_memory || !subject.traits->in_pool) return;
   const workloads::Replay replay = workloads::replay(recorded.events, subject.traits->frees);
   EXPECT_EQ(replay.unmatched_frees, 0u);

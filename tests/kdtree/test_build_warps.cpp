@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The builder's template without the engine: on simulated warps of several widths, whose lanes are threads that race, the tree
-// is the one that plain threads build. ThreadSanitizer sees here what the GPU's lanes would do.
+// The builder template without the registry: on simulated warps of several widths, whose lanes are
+// concurrent threads, the tree is the same as on plain threads. Here ThreadSanitizer checks the
+// accesses of a GPU's lanes.
 #include <gtest/gtest.h>
 
 #include "alloc/allocators/atomic.hpp"
@@ -11,6 +12,7 @@
 #include "kdtree/check/validate.hpp"
 #include "simt/cpu.hpp"
 #include "simt/lockstep.hpp"
+#include "tests/kdtree/families.hpp"
 #include "tests/kdtree/soup.hpp"
 
 namespace heapwood::kdtree {
@@ -18,7 +20,8 @@ namespace {
 
 constexpr std::size_t pool_bytes = std::size_t{16} << 20;
 
-// Just above shared_limit, so that the root is split by all warps; random, and with many equal bounds.
+// Just above shared_limit, so that all warps split the root; random triangles, and some with many
+// equal bounds.
 Soup small_soup(std::uint64_t seed) {
   Soup soup = random_soup(900, seed, 0.01f);
   const Soup grid = grid_soup(300, seed + 1, 8);
@@ -27,7 +30,7 @@ Soup small_soup(std::uint64_t seed) {
   return soup;
 }
 
-// The time limit makes a hang a failure.
+// The time limit turns a hang into a failure.
 template <class Allocator, class Device>
 std::uint64_t hash_of(const Device& device, Workspace& workspace) {
   BuildOptions options;
@@ -43,7 +46,9 @@ simt::Cpu threads(int count) {
 
 struct Case {
   explicit Case(RefKind kind, std::uint64_t seed = 41, const WorkspaceLimits& limits = {})
-      : soup(small_soup(seed)), mesh({}, soup.view()), workspace(mesh, kind, pool_bytes, limits) {
+      : Case(small_soup(seed), kind, limits) {}
+  Case(Soup made, RefKind kind, const WorkspaceLimits& limits = {})
+      : soup(std::move(made)), mesh({}, soup.view()), workspace(mesh, kind, pool_bytes, limits) {
     want = hash_of<alloc::Atomic>(threads(1), workspace);
   }
   Soup soup;
@@ -93,14 +98,14 @@ TYPED_TEST(BuildWarps, LockstepInstrumented) {
   EXPECT_EQ(failing.requests.deallocations, 49u);
 }
 
-// Refuses some of a build's requests, by their numbers.
+// Refuses some requests of a build, by number.
 template <class Base>
 struct Refusing {
   static constexpr alloc::AllocatorTraits traits = Base::traits;
   Base base;
   std::uint64_t *calls, *refused;
-  std::uint64_t first, end;  // of those in turn
-  bool half;                 // every second one of the others, too
+  std::uint64_t first, end;  // refuses requests [first, end)
+  bool half;                 // refuses every second other request too
 
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
@@ -139,7 +144,7 @@ BuildRun build_refusing(const Device& device, Case& c, std::uint64_t first, std:
   return run;
 }
 
-// A node that is refused memory while others have work is split later.
+// A node whose request is refused while other warps have work is split later.
 TEST(BuildRefusals, OfAWhileChangeNothing) {
   Case c(RefKind::clipped);
   const auto check = [&](const auto& device, std::uint64_t first, std::uint64_t count) {
@@ -159,7 +164,20 @@ TEST(BuildRefusals, OfAWhileChangeNothing) {
   }
 }
 
-// More than there are others for.
+// A node that is split in its middle, and whose request is refused, is split there later. Most
+// large nodes of hair are split so.
+TEST(BuildRefusals, OfSplitsInTheMiddleChangeNothing) {
+  Case c(families::hair(2000), RefKind::clipped);
+  for (std::uint64_t first = 4; first < 60; first += 2) {
+    SCOPED_TRACE(first);
+    std::uint64_t refused = 0;
+    const BuildRun run = build_refusing(threads(2), c, first, first + 1, false, refused);
+    EXPECT_FALSE(run.incomplete);
+    EXPECT_EQ(measure(c.workspace.download(), {}).hash, c.want);
+  }
+}
+
+// More refusals than other work can make up for.
 TEST(BuildRefusals, EndTheBuildAllTheSame) {
   Case c(RefKind::clipped);
   const auto check = [&](const auto& device, std::uint64_t first, std::uint64_t end, bool half) {
@@ -170,7 +188,7 @@ TEST(BuildRefusals, EndTheBuildAllTheSame) {
     EXPECT_GT(refused, run.failed_splits);
     return run.failed_splits;
   };
-  // The first split's, twice.
+  // The two requests of the first split, and their repetition.
   EXPECT_EQ(check(threads(1), 2, 6, false), 1u);
   EXPECT_EQ(check(threads(4), 2, 6, false), 1u);
   for (const int count : {1, 4, 7}) EXPECT_GT(check(threads(count), 0, 0, true), 0u);
@@ -178,7 +196,7 @@ TEST(BuildRefusals, EndTheBuildAllTheSame) {
   check(simt::Lockstep<4>(3), 0, 0, true);
 }
 
-// A full ring and no shared nodes, with lanes that race.
+// A full queue and no free shared nodes, with concurrent lanes.
 TEST(BuildWarpsFallback, Lockstep) {
   WorkspaceLimits limits;
   limits.ring = 8;
@@ -188,7 +206,7 @@ TEST(BuildWarpsFallback, Lockstep) {
   EXPECT_EQ(hash_of<alloc::CfMalloc>(threads(2), c.workspace), c.want);
 }
 
-// A GPU's width, once, on few triangles.
+// Once with the width of a GPU's warp, on few triangles.
 TEST(BuildWarpsFallback, FullWidth) {
   const Soup soup = random_soup(60, 44, 0.05f);
   const DeviceMesh mesh({}, soup.view());

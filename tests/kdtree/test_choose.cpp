@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The choice of a split against brute force: bins count what the partition will move, to the ref; the choice is the cheapest
-// candidate, whatever the width of the warp.
+// The choice of a split, compared with brute force: bins count exactly the refs that the partition
+// moves, and the choice is the cheapest candidate for any width of a warp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace heapwood::kdtree {
 namespace {
 
-// Boxes inside [lo, hi]^3: many in planes, many that touch bin boundaries or the ends.
+// Boxes inside [lo, hi]^3: many flat, many that touch bin boundaries or the ends.
 struct Scene {
   const char* name;
   Box node;
@@ -34,7 +34,7 @@ float snap(float x, const BinAxis& bins, Random& random) {
   }
 }
 
-// Few values, so that many planes are the same, and many boxes: candidates of equal cost.
+// Few distinct values and many boxes, so that many planes coincide and candidates have equal costs.
 Scene crowded(std::size_t n, std::uint64_t seed) {
   Scene s{"crowded", {{0, 0, 0}, {1, 1, 1}}, {}};
   Random random(seed);
@@ -102,7 +102,7 @@ std::uint32_t right_of(const Scene& s, unsigned axis, float p, bool flats_right 
   }));
 }
 
-// What the sums over bins say for every boundary that lies inside the node is what the comparisons say.
+// For every boundary inside the node, the sums over bins equal the counts by comparison.
 TEST(Bins, CountWhatThePartitionMoves) {
   for (const Scene& s : scenes(3000)) {
     SCOPED_TRACE(s.name);
@@ -150,7 +150,7 @@ TEST(Bins, BeginAndEndAreWhatTheySay) {
   }
 }
 
-// ---- choices ---------------------------------------------------------------------------------------------------------------
+// ---- choices ------------------------------------------------------------------------------------
 
 struct NodeData {
   explicit NodeData(const Scene& s) : storage(2 * s.refs.size()) {
@@ -177,10 +177,11 @@ void expect_same(const Split& a, const Split& b) {
   EXPECT_EQ(a.cost, b.cost);
   EXPECT_EQ(a.axis_nl, b.axis_nl);
   EXPECT_EQ(a.plane, b.plane);
-  EXPECT_EQ(a.nr(), b.nr());  // and with it the side of the flats, if there are any
+  EXPECT_EQ(a.nr(), b.nr());  // hence also the side of the flat refs, if any
 }
 
-// Runs choose(warp, scratch) on every model of a warp; all lanes of all of them must answer alike.
+// Runs choose(warp, scratch) on every model of a warp. All lanes of all models must return the same
+// split.
 template <class Choose>
 struct ChooseKernel {
   using Scratch = ChooseScratch;
@@ -241,7 +242,7 @@ TEST(ChooseExact, IsTheCheapestOfAllBounds) {
   }
 }
 
-// Boundaries and tight cuts; returns the best boundary in `boundary`.
+// The best boundary or tight cut. Returns the best boundary in `boundary`.
 Split best_of_bins(const Scene& s, const SplitCost& cost, Split& boundary) {
   Box all;
   for (const Box& box : s.refs) all.grow(box);
@@ -328,7 +329,7 @@ TEST(ChooseShared, IsTheCheapestBoundaryOrCut) {
   }
 }
 
-// ---- costs -----------------------------------------------------------------------------------------------------------------
+// ---- costs --------------------------------------------------------------------------------------
 
 TEST(SplitOrder, IsByCostAxisCountAndPlane) {
   const auto make = [](float cost, unsigned axis, std::uint32_t nl, float p) {
@@ -348,7 +349,7 @@ TEST(SplitOrder, IsByCostAxisCountAndPlane) {
 }
 
 TEST(SplitCosts, KnownOnes) {
-  const Box box{{0, 0, 0}, {2, 1, 1}};  // half area 5; halves of it 3
+  const Box box{{0, 0, 0}, {2, 1, 1}};  // half area 5; of each half 3
   const SplitCost cost({1, 2, 0.25f}, 1, box, 10);
   EXPECT_TRUE(cost.splittable());
   EXPECT_EQ(cost.leaf_cost(), 20);

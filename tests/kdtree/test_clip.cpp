@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The builder's clips in float against the exact ones in double: they contain the part, up to a few units in the last place,
-// are not much larger, never empty and never outside the box.
+// The builder's clips in float, compared with exact ones in double: they contain the clipped part
+// up to a few ulps, are not much larger, are never empty and never outside the box.
 #include "kdtree/split/clip.hpp"
 
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ std::vector<Family> families(float scale, Vec3 offset) {
 
 constexpr double ulps = 0x1p-24;
 
-// Planes through the triangle's box, some of them through corners.
+// Planes through the triangle's bounds, some of them through corners.
 void check_splits(float scale, Vec3 offset) {
   Random random(61);
   for (const auto& [name, soup] : families(scale, offset)) {
@@ -75,7 +75,8 @@ void check_splits(float scale, Vec3 offset) {
       const Box below{whole.lo, set(whole.hi, axis, p)}, above{set(whole.lo, axis, p), whole.hi};
       expect_inside(sides.left, below);
       expect_inside(sides.right, above);
-      // The distances to the plane lose at most a unit in the last place of the coordinates, and their edge grows that.
+      // Distances to the plane lose at most an ulp of the coordinates; the slope of the edge
+      // magnifies that.
       const float steep = whole.hi[axis] - whole.lo[axis];
       const Vec3 e = whole.extent();
       const double grow =
@@ -100,7 +101,8 @@ TEST(SplitBounds, TinyAndHuge) {
   check_splits(1e20f, {0, 0, 0});
 }
 
-// Repeated splits, as down a tree: the bounds never leave their node, and never lose the part.
+// Repeated splits along a path of a tree: the bounds never leave their node and never lose the
+// clipped part.
 TEST(SplitBounds, DownATree) {
   Random random(62);
   const Soup soup = random_soup(1500, 63, 0.4f);
@@ -131,7 +133,7 @@ void check_clips(float scale, Vec3 offset, double forgiven) {
     for (std::uint32_t id = 0; id < soup.triangles.size(); ++id) {
       const Corners t = corners(soup.view(), id);
       const Box whole = bounds(t);
-      // A box that overlaps the triangle's; sometimes with the triangle's own planes.
+      // A box that overlaps the triangle's bounds, sometimes with planes of these bounds.
       Box box;
       for (unsigned axis = 0; axis < 3; ++axis) {
         const float margin = 0.25f * scale;
@@ -148,7 +150,7 @@ void check_clips(float scale, Vec3 offset, double forgiven) {
       parts += exact.empty() ? 0 : 1;
       const double size = std::max(largest(t), double(length(box.lo)) + double(length(box.hi)));
       expect_contains(part, exact, forgiven * size);
-      // Not much larger than the part, where there is one that rounding cannot miss.
+      // Not much larger than the part, if the part is large compared with rounding errors.
       if (exact.area() > 1e-3 * scale * scale) expect_tight(part, exact, 4 * forgiven * size);
       if (::testing::Test::HasFatalFailure()) FAIL() << "triangle " << id;
     }
@@ -164,7 +166,7 @@ TEST(ClipBounds, TinyAndHuge) {
 }
 
 TEST(ClipBounds, BoxInsideATriangle) {
-  // The part is bounded by the box's edges through the triangle's inside, not by the triangle's edges.
+  // The box's edges through the interior of the triangle bound the part, not the triangle's edges.
   const Corners t{{-10, -10, -10}, {20, -10, -10}, {-10, 20, 20}};
   const Box box{{0, 0, -1}, {1, 1, 4}};
   const Box part = clip_bounds(t, box);
@@ -175,11 +177,12 @@ TEST(ClipBounds, BoxInsideATriangle) {
 }
 
 TEST(ClipBounds, WithoutAPartTheBoxesOverlap) {
-  // Its box reaches into the corner, the triangle does not: a ref that was counted keeps bounds inside its node.
+  // The triangle's bounds reach into this corner, the triangle does not. Since the ref has been
+  // counted, it gets bounds inside the node.
   const Corners t{{0, 0, 0}, {4, 0, 0}, {0, 4, 2}};
   const Box box{{3, 3, 0}, {4, 4, 2}};
   EXPECT_EQ(clip_bounds(t, box), intersect(bounds(t), box));
-  // Wholly outside: still inside the node.
+  // A box entirely outside: the bounds are still inside the node.
   const Box away{{5, 5, 5}, {6, 6, 6}};
   expect_inside(clip_bounds(t, away), away);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The demo scenes' trees against the exact SAH's: within 5%, with the default cost of duplicates, too, which makes them smaller.
+// Trees of the demo scenes cost at most 5% more than with the exact SAH, also with the default cost
+// of duplicates, which makes trees smaller.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -35,7 +36,7 @@ TEST_P(DemoQuality, AgainstTheReference) {
     const Tree tree = workspace.download();
     const double cost = measure(tree, costs).sah_cost;
     EXPECT_LE(cost, 1.05 * exact);
-    EXPECT_GE(cost, 0.90 * exact);  // a greedy builder may be beaten, but not by this much
+    EXPECT_GE(cost, 0.90 * exact);  // a greedy builder can be beaten, but not by this much
     EXPECT_EQ(validate(tree, view), std::vector<std::string>{});
     const BuildRun lean = registry::find("cfmmalloc")->cpu->build(workspace, {});
     EXPECT_FALSE(lean.incomplete);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The per-level builder makes the tree of the single kernel, on every device and width of a warp, and gives back what it took,
-// also where it is refused memory or stopped.
+// The per-level builder makes the same tree as the single kernel on every device and width of a
+// warp, and frees its memory, also if a request is refused or the build is stopped.
 #include "kdtree/levels/builder.hpp"
 
 #include "kdtree/levels/driver.hpp"
@@ -106,7 +106,8 @@ TEST_F(PerLevel, FewTriangles) {
   }
 }
 
-// The sums are those of the allocator, and the most in use at once is between a level's refs and all that was asked for.
+// The counts agree with the allocator's. Peak use is more than the refs of one level and less than
+// all requests together.
 TEST_F(PerLevel, Account) {
   const Soup soup = small_soup();
   const DeviceMesh mesh(device, soup.view());
@@ -122,7 +123,7 @@ TEST_F(PerLevel, Account) {
   EXPECT_LT(run.allocation_ms, run.ms);
 }
 
-// Whatever request is refused: one line says so, and nothing is held.
+// For every refused request the error is one line, and all memory is freed.
 TEST_F(PerLevel, RefusedMemory) {
   const Soup soup = small_soup();
   const DeviceMesh mesh(device, soup.view());
@@ -176,7 +177,7 @@ TEST_F(PerLevel, StoppedAndStartedAgain) {
             expected(soup.view(), RefKind::ids).built.stats.hash);
 }
 
-// Lanes that race: what the GPU's would do, as ThreadSanitizer sees it.
+// Concurrent lanes, as on a GPU, for ThreadSanitizer.
 template <unsigned width>
 std::uint64_t lockstep_hash(const Soup& soup, RefKind kind, unsigned warps) {
   const DeviceMesh mesh({}, soup.view());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The builder's profile: its sums agree with one another, with the warps' lifetimes and with the tree.
+// The builder's profile: its sums agree with each other, with the lifetimes of the warps and with
+// the tree.
 #include <numeric>
 
 #include "kdtree/build/profile.hpp"
@@ -47,7 +48,7 @@ TEST_P(Profile, SumsAgreeWithTheWhole) {
   EXPECT_LE(static_cast<double>(profile.wall_ns()), 1.01e6 * profile.run.ms + 1e4);
   EXPECT_LE(sum(profile.sums.waits, wait_buckets), profile.phase_visits(Phase::wait));
 
-  // The same tree as without the probe, and each of its nodes was visited.
+  // The tree is the same as without the probe, and each of its nodes was visited.
   const TreeStats tree = measure(workspace.download(), {});
   const std::uint64_t visits = profile.phase_visits(Phase::choose) +
                                profile.phase_visits(Phase::binned) +

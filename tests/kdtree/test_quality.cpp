@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// measure(): against trees worked out by hand.
+// measure(), compared with trees worked out by hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +39,7 @@ TEST(Measure, CountsAndCostsOfAHandMadeTree) {
   EXPECT_EQ(stats.refs, 5u);
   EXPECT_EQ(stats.largest_leaf, 3u);
   EXPECT_EQ(stats.depth, 2u);
-  // Half areas: root 5, a unit cube 3, the upper leaf 1 x 0.75 x 1: 0.75 + 0.75 + 1 = 2.5.
+  // Half areas: root 5, unit cube 3, upper leaf 1 x 0.75 x 1: 0.75 + 0.75 + 1 = 2.5.
   EXPECT_DOUBLE_EQ(stats.sah_cost_1_1, (5 + 3 + 2 * 3 + 3 * 2.5) / 5);
   EXPECT_DOUBLE_EQ(stats.sah_cost, (2 * (5 + 3) + 3 * (2 * 3 + 3 * 2.5)) / 5);
 }
@@ -138,7 +138,7 @@ TEST(Measure, RefusesBrokenTrees) {
   EXPECT_TRUE(refuses([](Tree& t) { t.nodes[2] = Node::make_leaf(0xffffffffu, 2); }));
 }
 
-// A chain that cuts off the lower half again and again, with its deepest leaves at `depth`.
+// A chain that repeatedly halves the lower child, with its deepest leaves at `depth`.
 Tree chain(unsigned depth) {
   Tree tree;
   tree.bounds = {{0, 0, 0}, {1, 1, 1}};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The reference builder: its splits against brute force, its trees against validate(), degenerate scenes.
+// The reference builder: splits compared with brute force, trees checked by validate(), degenerate
+// scenes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +27,7 @@ double half_area(const Box& box) {
   return x * y + y * z + z * x;
 }
 
-// The definition, for one plane and one side for the flat triangles.
+// The cost by definition, for one plane and one side of the flat triangles.
 double cost_at(std::span<const Box> triangles, const Box& node, const SahCosts& costs,
                const ReferenceSplit& split) {
   Box below = node;
@@ -75,7 +76,7 @@ TEST(BestSplit, IsTheCheapestOfAllPlanes) {
     for (const Soup& soup : soups) {
       const auto boxes = all_bounds(soup);
       Box node = bounds(soup.view());
-      if (seed % 2 == 1) {  // empty space around
+      if (seed % 2 == 1) {  // adds empty space around the triangles
         node.lo = node.lo - Vec3{0.1f, 0.2f, 0};
         node.hi = node.hi + Vec3{0, 0.1f, 0.3f};
       }
@@ -96,7 +97,7 @@ TEST(BestSplit, IsTheCheapestOfAllPlanes) {
 }
 
 TEST(BestSplit, FlatsGoWhereItIsCheaper) {
-  // Four copies of a wall: they make the thinner side the full one.
+  // Four copies of a wall: the thinner side gets them.
   const Box node{{0, 0, 0}, {1, 1, 1}};
   const Box wall{{0.25f, 0, 0}, {0.25f, 1, 1}};
   const std::vector<Box> boxes{wall, wall, wall, wall};
@@ -109,7 +110,7 @@ TEST(BestSplit, FlatsGoWhereItIsCheaper) {
   EXPECT_FALSE(split.goes_above(wall));
 }
 
-// Valid, and not dearer than a single leaf.
+// The tree is valid and costs no more than a single leaf.
 TreeStats check(const Soup& soup, const std::string& what, double tolerance = 1e-9) {
   const SahCosts costs{1, 1, 0.1f};
   const Tree tree = build_reference(soup.view(), costs);
@@ -177,7 +178,7 @@ TEST(Reference, DegenerateScenes) {
   Soup line = degenerate(100, 2);
   for (Vec3& v : line.vertices) v.y = v.z = 1;
   EXPECT_EQ(check(line, "a line").inner, 0u);
-  Soup walls;  // one axis-aligned wall many times over, and things on both sides
+  Soup walls;  // many copies of an axis-aligned wall, and triangles on both sides
   for (int i = 0; i < 200; ++i) walls.add({0.5f, 0, 0}, {0.5f, 1, 0}, {0.5f, 0, 1});
   const Soup things = random_soup(200, 3);
   for (const Triangle& t : things.triangles) {
@@ -186,7 +187,7 @@ TEST(Reference, DegenerateScenes) {
   check(walls, "walls");
 }
 
-// Neither overflow nor underflow of areas: the same tree at every power of two.
+// Areas neither overflow nor underflow: the tree is the same at every power of two.
 TEST(Reference, HugeAndTinyCoordinates) {
   const Soup soup = random_soup(2000, 9);
   const TreeStats expected = check(soup, "unit");
@@ -208,7 +209,7 @@ TEST(Reference, HugeAndTinyCoordinates) {
   check(mixed, "1e-20 inside 1e20");
 }
 
-// The mirror image and the turned scene cost the same: no axis and no side is preferred.
+// Mirrored and rotated scenes cost the same: no axis and no side is preferred.
 TEST(Reference, CostDoesNotDependOnTheAxes) {
   const Soup soup = random_soup(2000, 10);
   const double cost = check(soup, "as it is").sah_cost;
@@ -235,7 +236,8 @@ TEST(Reference, DoesNotDependOnThreads) {
 }
 
 TEST(Reference, IsNeverDeeperThanTheLimit) {
-  // Nested around a corner, each half the size of the last: every split takes off one.
+  // Triangles nested around a corner, each half as large as the previous one: every split removes
+  // one.
   Soup soup;
   for (int i = 0; i < 100; ++i) {
     const float s = std::ldexp(1.0f, -i);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a CPU thread does with refs in vectors against the code of warps: the same bins, the same bounds of clipped parts.
+// A CPU thread's routines for refs, compared with the code of warps: the same bins, the same bounds
+// of clipped parts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ struct Array {
   std::uint32_t n;
 };
 
-// In any order.
+// Equal sets of refs, in any order.
 void expect_same(std::vector<Ref> a, std::vector<Ref> b) {
   const auto by_id = [](const Ref& x, const Ref& y) { return x.id < y.id; };
   std::sort(a.begin(), a.end(), by_id);
@@ -115,7 +116,7 @@ TEST_P(SerialRefs, AreMovedAndClippedAsByAWarp) {
       const Moved sides = count_sides(refs_.data(), refs_.n, 0, refs_.n, cut, corners_.data());
       ASSERT_EQ(sides.left, left.size());
       ASSERT_EQ(sides.right, right.size());
-      // Behind what another chunk has moved.
+      // Writes behind the refs that another chunk has moved.
       Array to_left(left.size() + 2), to_right(right.size() + 1);
       const Moved moved =
           move_refs(refs_.data(), refs_.n, 0, refs_.n, cut, corners_.data(),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Trees in depth-first order: the same tree, laid out as it is walked, by any number of warps of any width.
+// Trees in depth-first order: the same tree, laid out in the order of a walk, by any number of
+// warps of any width.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,7 +31,7 @@ Tree ordered_by(const Device& device, const Tree& tree, unsigned warps) {
   return {tree.bounds, arrays.nodes.download(), arrays.refs.download(), tree.incomplete};
 }
 
-// One walk's order, after a look that warps of every kind have the same.
+// The order of one thread's walk, after a check that warps of all widths give the same.
 Tree ordered(const Tree& tree) {
   const Tree want = depth_first(tree);
   for (const unsigned warps : {0u, 1u, 3u, 8u}) {
@@ -41,7 +42,8 @@ Tree ordered(const Tree& tree) {
   return want;
 }
 
-// Walks as a ray that takes every turn below first: each pair must be the next one, and so must each leaf's refs.
+// Walks the lower child first: each node pair must be the next one, and so must the refs of each
+// leaf.
 void expect_in_order(const Tree& tree) {
   std::uint32_t pairs = 1, refs = 0;
   std::vector<std::uint32_t> stack{0};
@@ -61,7 +63,8 @@ void expect_in_order(const Tree& tree) {
   EXPECT_EQ(tree.refs.size(), refs);
 }
 
-// Depth and layout as told: `depth` inner nodes below one another, leaves at their other sides.
+// A chain of `depth` inner nodes, each with a leaf as its other child. The chain goes on in the
+// lower children if `to_below`.
 Tree chain(unsigned depth, bool to_below) {
   Tree tree;
   tree.nodes.assign(2, Node::make_leaf(0, 0));
@@ -113,7 +116,7 @@ TEST(TreeOrder, LeavesKeepTheirOrderWithin) {
   EXPECT_EQ(out.nodes[0].axis(), 1u);
 }
 
-// An incomplete tree's leaves have more refs than a lane copies by itself.
+// Leaves of an incomplete tree, with more refs than a lane copies alone.
 TEST(TreeOrder, LargeLeaves) {
   Tree tree;
   tree.nodes = {Node::make_inner(0.5f, 1, 2),  Node::make_leaf(0, 0),
@@ -131,7 +134,7 @@ TEST(TreeOrder, OnceIsEnough) {
   EXPECT_TRUE(same_bits(ordered(once), once));
 }
 
-// What no node refers to may be anything, links into the tree and circles too.
+// Pairs that no node refers to may contain anything, including links into the tree and cycles.
 TEST(TreeOrder, UnusedPairsAreNotFollowed) {
   const Tree tree = build_reference(random_soup(200, 24).view(), {});
   Tree more = tree;
@@ -156,7 +159,7 @@ TEST(TreeOrder, NothingAndSingleLeaves) {
   const Tree out = ordered(leaf);
   expect_in_order(out);
   EXPECT_EQ(out.refs, (std::vector<std::uint32_t>{5, 3}));
-  leaf.nodes.resize(1);  // nobody looks at the root's neighbour
+  leaf.nodes.resize(1);  // the root's neighbour is not read
   EXPECT_EQ(ordered(leaf).nodes.size(), 1u);
   leaf = {};
   leaf.nodes = {Node::make_leaf(0, 0), Node::make_leaf(0, 0)};
@@ -186,7 +189,7 @@ TEST(TreeOrder, UnsoundTreesAreRefused) {
   for (const std::uint32_t to :
        {pairs, 0x3fffffffu, 0u, 1u, static_cast<std::uint32_t>(last_inner / 2)}) {
     Tree tree = sound;
-    tree.nodes[last_inner] = Node::make_inner(0, 0, to);  // out of the array, or round in a circle
+    tree.nodes[last_inner] = Node::make_inner(0, 0, to);  // out of the array, or a cycle
     refused(tree);
   }
   Tree tree = sound;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// validate() passes what is right and finds each planted fault; the clips that it rests on.
+// validate() accepts valid trees and finds each planted fault; the clips that it uses.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,10 +43,10 @@ TEST(Clip, KnownBounds) {
   const Corners triangle{{0, 0, 0}, {4, 0, 0}, {0, 4, 2}};
   EXPECT_EQ(clipped_bounds(triangle, {{-9, -9, -9}, {9, 9, 9}}), bounds(triangle));
   EXPECT_EQ(clipped_bounds(triangle, {{1, 0, 0}, {2, 4, 4}}), (Box{{1, 0, 0}, {2, 3, 1.5f}}));
-  EXPECT_TRUE(clipped_bounds(triangle, {{3, 3, 0}, {4, 4, 2}})
-                  .empty());  // its box reaches there, it does not
-  EXPECT_EQ(clipped_bounds(triangle, {{4, -1, -1}, {5, 1, 1}}),
-            (Box{{4, 0, 0}, {4, 0, 0}}));  // a corner touches
+  // The triangle's bounds reach into this box, the triangle does not.
+  EXPECT_TRUE(clipped_bounds(triangle, {{3, 3, 0}, {4, 4, 2}}).empty());
+  // A corner of the triangle touches the box.
+  EXPECT_EQ(clipped_bounds(triangle, {{4, -1, -1}, {5, 1, 1}}), (Box{{4, 0, 0}, {4, 0, 0}}));
 }
 
 TEST(Clip, BoundsContainThePartAndLittleMore) {
@@ -68,7 +68,7 @@ TEST(Clip, BoundsContainThePartAndLittleMore) {
   }
 }
 
-// The unit cube cut at x = 0.5. Triangle 0 below, 1 above, 2 on both sides, 3 in the plane.
+// The unit cube cut at x = 0.5. Triangle 0 is below, 1 above, 2 on both sides, 3 in the plane.
 struct Planted : ::testing::Test {
   Planted() {
     soup.add({0, 0, 0}, {0.25f, 0, 0}, {0, 0.5f, 0});
@@ -115,8 +115,8 @@ TEST_F(Planted, InAWrongLeafOnly) {
 TEST_F(Planted, MovedPlane) {
   tree.nodes[0].split = 0.2f;
   EXPECT_TRUE(mentions(faults(), "triangle 0 is not in leaf 3"));
-  tree.nodes[0].split =
-      0.50001f;  // the flat one is now 1e-5 below, where it is listed; nothing else changes
+  // The flat triangle is now 1e-5 below the plane, in the leaf that lists it: still valid.
+  tree.nodes[0].split = 0.50001f;
   EXPECT_EQ(joined(faults()), "");
   tree.nodes[0].split = 0.49999f;
   EXPECT_TRUE(mentions(faults(), "triangle 3 is not in leaf 3"));
@@ -160,7 +160,7 @@ TEST_F(Planted, BoxTooSmall) {
   EXPECT_TRUE(mentions(faults(), "not inside the root's box"));
 }
 
-// Takes one ref at a time out of a good tree: only where the leaf merely touches the triangle may that go unseen.
+// Removes each ref of a valid tree in turn.
 TEST(Validate, FindsEveryMissingRef) {
   const Soup soup = random_soup(60, 5, 0.3f);
   const Tree tree = build_reference(soup.view(), {});
@@ -192,7 +192,8 @@ TEST(Validate, LeavesTileTheRoot) {
   for (const Leaf& leaf : leaves(tree)) {
     const Vec3 e = leaf.box.extent();
     volume += static_cast<double>(e.x) * e.y * e.z;
-    // The clip by brute force may add triangles that touch the leaf from outside, and take none away.
+    // The clip by brute force may add triangles that touch the leaf from outside, and must not miss
+    // any.
     const auto inside = triangles_in(soup.view(), leaf.box);
     EXPECT_TRUE(
         std::includes(inside.begin(), inside.end(), leaf.triangles.begin(), leaf.triangles.end()));

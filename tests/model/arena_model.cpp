@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A model of Heapwood's arenas, all of whose interleavings are tried: two arenas of two granules, one superblock, one slot,
-// a few threads. A step is one atomic operation of alloc/heapwood/; names are those there. Checked in every state: no granule
-// is handed out twice. In every end: nothing is lost. The model is sequentially consistent: orders are ThreadSanitizer's
-// and docs/own-allocator.md's affair. Broken versions of the protocol must be found out.
+// Model checker for Heapwood's arenas: explores all interleavings of a few threads on two arenas of
+// two granules, one superblock and one slot. A step is one atomic operation of alloc/heapwood/;
+// names are those used there. Checks in every state that no granule is handed out twice, and in
+// every final state that nothing is lost. The model is sequentially consistent: memory orders are
+// covered by ThreadSanitizer and docs/own-allocator.md. The checker must detect broken versions of
+// the protocol.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -14,10 +16,10 @@
 namespace heapwood {
 namespace {
 
-constexpr int arenas = 2, granules = 2, most_threads = 3, most_rounds = 2;
-constexpr int open = 100, body = 50;                        // counts
-constexpr int whole = 0, split = 1, locked = 2, span = 40;  // the superblock
-constexpr std::int8_t none = -1, in_vain = -2, max_refusals = 2;
+constexpr int arenas = 2, granules = 2, max_threads = 3, max_rounds = 2;
+constexpr int open = 100, body = 50;                        // values of an arena's count
+constexpr int whole = 0, split = 1, locked = 2, span = 40;  // values of the superblock's word
+constexpr std::int8_t none = -1, fruitless = -2, max_refusals = 2;
 
 enum class Bug {
   no,
@@ -31,23 +33,23 @@ struct Slot {
   std::int8_t arena = none, blocks = 0, used = granules;  // vacant
   bool operator==(const Slot&) const = default;
   bool exhausted() const { return used > granules; }
-  bool refuses() const { return arena == in_vain && blocks + 1 < max_refusals; }
+  bool refuses() const { return arena == fruitless && blocks + 1 < max_refusals; }
   bool needs_renewal() const { return exhausted() && !refuses(); }
 };
 
-// What a thread does: a list of calls, each as many steps.
+// A thread's program is a list of calls, each of several steps.
 enum class Call : std::int8_t { allocate, free, whole_block, free_whole, own_arena, free_own, end };
 
 enum class At : std::int8_t {
   begin,
-  // a block from the slot
+  // allocating a block from the slot
   sight,
   close_old,
   look,
   install,
   give_up,
   keep,
-  // claim(): an arena
+  // claim(), of an arena
 
   take,
   enter,
@@ -74,9 +76,9 @@ struct Thread {
   std::int8_t call = 0;
   At at = At::begin;
   Slot before, seen;     // registers
-  std::int8_t a = none;  // the arena that is looked at or claimed
+  std::int8_t a = none;  // the arena that is examined or claimed
   std::int8_t i = 0, taken = 0, turn = 0, round = 0;
-  std::int8_t mine_arena = none, mine_granule = none;  // the block that is held
+  std::int8_t mine_arena = none, mine_granule = none;  // the thread's live block
   bool mine_whole = false, crosses = false, vacant = false;
 };
 
@@ -86,7 +88,7 @@ struct State {
   Slot slot;
   bool live[arenas][granules] = {};
   bool live_whole = false;
-  Thread thread[most_threads];
+  Thread thread[max_threads];
 };
 
 class Model {
@@ -96,7 +98,7 @@ class Model {
     for (auto& program : programs_) program.push_back(Call::end);
   }
 
-  // What was violated, or empty. `ends`: final states that were seen.
+  // Returns the first violation, or an empty string. `ends` counts the final states.
   std::string explore() {
     std::vector<State> todo{State{}};
     std::unordered_set<std::string> seen{key(State{})};
@@ -124,7 +126,7 @@ class Model {
     return {};
   }
   std::size_t states = 0, ends = 0,
-              found_again = 0;  // found_again: an arena, by somebody whom the slot refused
+              found_again = 0;  // how often a thread that the slot refused saw a free arena
 
  private:
   static std::string key(const State& s) {
@@ -145,7 +147,8 @@ class Model {
     return bytes;
   }
 
-  // Each arena is free, or in the slot with all of its blocks freed; nobody holds the superblock.
+  // Each arena is free, or in the slot with all of its blocks freed; the superblock is neither
+  // locked nor in a span.
   static std::string check_end(const State& s) {
     if (s.super != whole && s.super != split) return "the superblock is lost";
     for (int a = 0; a < arenas; ++a) {
@@ -193,7 +196,7 @@ class Model {
           refused(t);
         } else {
           hand_out(s, t, t.a,
-                   0);  // the others of it are cut off later, with no access to shared words
+                   0);  // the thread cuts its other blocks later, without shared words
         }
       } else {
         t.at = At::install;
@@ -222,7 +225,8 @@ class Model {
           case Call::free_own:
             if (t.mine_arena != none) {
               s.live[t.mine_arena][t.mine_granule] = false;
-              // An arena of one's own: closed with its one block, which is freed then; two adds in either order.
+              // A private arena: its one block is freed and the arena is closed, by two adds. Their
+              // order does not matter.
               s.count[t.mine_arena] = static_cast<std::int16_t>(s.count[t.mine_arena] - 1);
               if (call == Call::free_own && t.turn == 0) {
                 t.turn = 1;
@@ -254,7 +258,7 @@ class Model {
         }
         break;
 
-      // ---- SharedArenas::renew
+      // ---- SharedArenas::renew_slot
       case At::sight:
         if (s.count[t.call % arenas] != 0) {
           refused(t);
@@ -276,11 +280,11 @@ class Model {
         }
         break;
       case At::install:
-        // The exchange is tried until it succeeds or the slot is not to be renewed any more. Who finds nothing a second
-        // time lets the slot refuse.
+        // Models a loop of compare-and-swaps that ends when one succeeds or the slot needs no
+        // renewal. A thread whose search fails makes the slot vacant, or refusing if it was vacant.
         if (t.a != none ? s.slot.exhausted() : s.slot.needs_renewal()) {
           s.slot = t.a != none ? Slot{t.a, 1, 1}
-                   : t.vacant  ? Slot{in_vain, 0, granules + 1}
+                   : t.vacant  ? Slot{fruitless, 0, granules + 1}
                                : Slot{};
           if (t.a == none) {
             refused(t);
@@ -289,8 +293,8 @@ class Model {
           }
           break;
         }
-        t.at = t.a == none ? At::begin : t.round + 1 >= most_rounds ? At::keep : At::give_up;
-        if (t.round < most_rounds) t.round += 1;
+        t.at = t.a == none ? At::begin : t.round + 1 >= max_rounds ? At::keep : At::give_up;
+        if (t.round < max_rounds) t.round += 1;
         break;
       case At::give_up:
         s.count[t.a] = static_cast<std::int16_t>(s.count[t.a] - open);
@@ -384,7 +388,7 @@ class Model {
         }
         break;
 
-      // ---- Arenas::claim_supers and unsplit
+      // ---- Arenas::claim_superblocks and unsplit
       case At::super_look:
       case At::super_again:
         if (s.super == whole) {
@@ -437,7 +441,7 @@ class Model {
         s.count[t.taken] = static_cast<std::int16_t>(s.count[t.taken] - body);
         if (t.taken == 0) t.at = At::unlock;
         break;
-      case At::unlock:  // t.i: all counts were taken
+      case At::unlock:  // t.i != 0: all counts were taken
         s.super -= t.i != 0 ? locked : locked - split;
         if (t.i == 0) {
           no_whole(t);
@@ -463,7 +467,7 @@ class Model {
       claimed();
     }
   }
-  // Nothing found: once more when idle arenas have been retired.
+  // No whole superblock found: retires idle arenas and retries once.
   static void no_whole(Thread& t) {
     if (t.turn == 0) {
       t.at = At::idle_slot;

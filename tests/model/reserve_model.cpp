@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A model of the reserve (alloc/heapwood/arenas.hpp, take_reserved and release_reserve), all of whose interleavings are tried: four arenas
-// that begin as taken, warps that take runs of them by ticket and free them, one that searches in vain and gives up what is left, and one
-// that claims what is free. A step is one atomic operation. Checked in every state: no arena has two owners. In every end: an arena is
-// free, or no ticket has reached it. Broken versions of the protocol must be found out.
+// Model checker for the reserve (alloc/heapwood/arenas.hpp, take_reserved and release_reserve):
+// explores all interleavings of warps that take runs of four reserved arenas by ticket and free
+// them, a warp whose search fails and that releases the rest of the reserve, and a warp that claims
+// a free arena. A step is one atomic operation. Checks in every state that no arena has two owners,
+// and in every final state that each arena is free or has not been reached by a ticket. The checker
+// must detect broken versions of the protocol.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -14,8 +16,8 @@
 namespace heapwood {
 namespace {
 
-constexpr int reserve = 4, most_threads = 3;
-constexpr std::int8_t body = 100, span = 50;  // counts
+constexpr int reserve = 4, max_threads = 3;
+constexpr std::int8_t body = 100, span = 50;  // values of an arena's count
 
 enum class Bug {
   no,
@@ -24,7 +26,8 @@ enum class Bug {
   searcher_takes_no_ticket
 };
 
-// A taker of n > 0 arenas; 0 is a searcher, below that a claimer of one arena that is free.
+// Roles of threads: n > 0 takes a run of n arenas; the searcher releases the reserve; the claimer
+// claims any one free arena.
 constexpr int searcher = 0, claimer = -1;
 
 struct Thread {
@@ -41,7 +44,7 @@ struct Thread {
 };
 struct State {
   std::array<std::int8_t, reserve> count{}, owners{};
-  std::array<Thread, most_threads> thread{};
+  std::array<Thread, max_threads> thread{};
   std::int8_t tickets = 0;
 };
 
@@ -49,7 +52,7 @@ class Model {
  public:
   Model(std::vector<int> roles, Bug bug) : roles_(std::move(roles)), bug_(bug) {}
 
-  // What is wrong in some order of steps, or nothing.
+  // Returns the first violation, or an empty string.
   std::string explore() {
     State begin;
     begin.count.fill(body);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The steps of the model of TBuddy, and what is tried. Broken versions of the protocol must be found out.
+// The steps of the model of TBuddy, and the settings that are explored. The checker must detect
+// broken versions of the protocol.
 #include "tests/model/tbuddy_model.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@ void Model::step(State& s, Thread& t, int program, int choice) {
   const auto set = [](std::int8_t& n, int value) { n = static_cast<std::int8_t>(value); };
   const int wanted = setting_.program[program].pages_wanted;
   std::int8_t &c = s.c[t.k], &v = s.v[t.k];  // of the order that units are taken from
-  std::int8_t &free_c = s.c[t.free_k], &free_v = s.v[t.free_k];  // ... of what is freed or merged
+  std::int8_t &free_c = s.c[t.free_k], &free_v = s.v[t.free_k];  // of the freed or merged block
   const int below = (1 << t.order) - 1, rest = (1 << (top - t.order)) - 1;
   switch (t.at) {
     case At::begin:
@@ -82,7 +83,7 @@ void Model::step(State& s, Thread& t, int program, int choice) {
         t.at = is_move(t) ? At::wait_begin_move : At::wait_take;
       } else if (v < 0) {
         choices_ = 2;
-        if (choice == 1) {  // out of patience
+        if (choice == 1) {  // stops waiting
           add(v, batch(t));
           grow(t);
         } else if (t.first_attempt != 0) {
@@ -150,7 +151,7 @@ void Model::step(State& s, Thread& t, int program, int choice) {
       next_order(t);
       break;
 
-    // ---- take_block(), with a unit of order k or without
+    // ---- take_block(), after taking a unit of order k or none
     case At::find:
       choices_ = __builtin_popcount(static_cast<unsigned>(s.map[t.k]));
       for (int b = 0; b < pages; ++b) {

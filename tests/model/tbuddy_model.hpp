@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
-// A model of TBuddy (alloc/bulk/tbuddy.hpp), all of whose interleavings are tried: four pages, orders 0 to 2, two
-// threads that allocate and free for ever. A step (tbuddy_model.cpp) is one atomic operation; names are those there.
-// Checked in every state: no page is handed out twice, and a request that is entitled to a block is not refused, however
-// long the other thread stands still. From every state, one can be reached in which both threads are idle; then all pages
-// are back, counted once. The model is sequentially consistent: orders are explained in moves.hpp. Numbers of turns are
-// left out: a thread may lose patience at any moment.
+// Model checker for TBuddy (alloc/bulk/tbuddy.hpp): explores all interleavings of two threads that
+// allocate and free forever, on four pages of orders 0 to 2. A step (tbuddy_model.cpp) is one
+// atomic operation; names are those of TBuddy.
+//
+// Checks in every state that no page is handed out twice and that no request that is entitled to a
+// block is refused, however long the other thread is delayed; that from every state one can be
+// reached in which both threads are idle; and in every idle state that all pages are free and
+// counted once.
+//
+// The model is sequentially consistent: moves.hpp explains the memory orders. It does not count the
+// iterations of waits: a thread may stop waiting at any moment.
 #pragma once
 
 #include <cstdint>
@@ -31,15 +36,16 @@ enum class Bug {
   forgets_pairs,
 };
 
-// What each thread does, any number of times: it takes a block of so many pages and gives it back.
+// What each thread does, any number of times: it allocates a block of `pages_wanted` pages and
+// frees it.
 struct Program {
   int pages_wanted;
-  bool entitled;  // is never to be refused
+  bool entitled;  // must never be refused
 };
 struct Setting {
   const char* what;
   Program program[threads];
-  bool in_pieces = false;  // begins with single pages, noted, not with one block
+  bool in_pieces = false;  // starts with single pages, recorded in `missed`, not with one block
 };
 
 enum class At : std::int8_t {
@@ -102,7 +108,7 @@ enum class At : std::int8_t {
   freed_full,
 };
 
-// All bytes, so that a state is its own key.
+// Consists of bytes only, without padding, so that a state is its own key.
 struct Thread {
   At at = At::begin;
   std::int8_t order = 0, tail = 0, page = none;
@@ -112,7 +118,7 @@ struct Thread {
   std::int8_t moving = 0;
   // sweep()
   std::int8_t sweeping = 0, pairs = 0, sweep_order = 0;
-  // free_block(): the block, then the pages that are still to be given back
+  // free_block(): the block, then the pages that remain to be freed
   std::int8_t free_k = 0, free_b = 0, promised = 0, merged = 0, taken = 0, rest = 0, rest_first = 0,
               freeing = 0;
 };
@@ -127,7 +133,7 @@ class Model {
  public:
   Model(const Setting& setting, Bug bug) : setting_(setting), bug_(bug) {}
 
-  // What was violated, or empty.
+  // Returns the first violation, or an empty string.
   std::string explore() {
     State start;
     if (setting_.in_pieces) {
@@ -180,7 +186,7 @@ class Model {
     if (there != pages) wrong_ = "pages are lost";
   }
 
-  // No thread waits for what cannot come.
+  // Checks that an idle state can be reached from every state, so that no thread waits forever.
   void check_that_all_end() {
     std::vector<std::int32_t> first(all_.size() + 1), reached(idle_states), back(edges_.size());
     for (const auto& [to, from] : edges_) ++first[static_cast<std::size_t>(to) + 1];
@@ -207,12 +213,14 @@ class Model {
   static int batch(const Thread& t) { return 1 << (top - t.k); }
   static int pair_of(int b) { return 3 << (b & ~1); }
 
-  // Within moves: what is not the request's own order, and what is divided.
+  // Whether the thread must take its unit within a move: if the order is not the request's own, or
+  // if the block has a tail to free.
   bool is_move(const Thread& t) const {
     if (t.k != t.order) return bug_ != Bug::splits_outside_moves;
     return t.tail != 0 && bug_ != Bug::tails_outside_moves;
   }
-  // Ended moves are not counted: each thread that compares two readings gets a notice.
+  // Replaces the count of ended moves: sets `moving` of each thread between whose two readings of
+  // this order the move ends.
   static void end_move(State& s, int k) {
     --s.moves[k];
     for (Thread& t : s.thread) {
@@ -241,7 +249,7 @@ class Model {
     t.from = is_move(t) ? t.k : none;
     t.at = At::find;
   }
-  // The caller is to make a batch.
+  // The caller must create a batch, from a unit of the next order.
   void grow(Thread& t) const {
     if (t.k == top) return fail(t);
     next_order(t);
@@ -254,7 +262,7 @@ class Model {
       t.at = At::unit_peek;
     }
   }
-  // No block: what was promised is taken back.
+  // No block found: withdraws promised batches.
   void fail(Thread& t) const {
     if (t.k > t.order) {
       t.at = At::break_batch;
@@ -298,14 +306,14 @@ class Model {
       done(t);
     }
   }
-  // Registers are forgotten, here and elsewhere, so that states are equal that go on equally.
+  // Clears registers, here and elsewhere, so that states with the same future compare equal.
   static void done(Thread& t) {
     const std::int8_t page = t.page;
     t = {};
     t.page = page;
   }
 
-  // The next maximal aligned block of `rest` pages.
+  // Frees the next maximal aligned block of `rest` pages.
   void give_back(Thread& t, int first, int rest, int promised) {
     if (rest == 0) {
       if (t.freeing != 0) {
@@ -325,7 +333,7 @@ class Model {
     t.rest = static_cast<std::int8_t>(rest - (1 << k));
     t.at = At::signal;
   }
-  // A block is as large as it gets.
+  // A freed block cannot be merged further.
   void settled(Thread& t) {
     if (t.sweeping != 0) {
       next_pair(t);
@@ -377,7 +385,7 @@ class Model {
   int choices_ = 1;
   std::vector<State> all_;
   std::vector<std::pair<std::int32_t, std::int32_t>> edges_;
-  // Places in all_, by what is there.
+  // Indices into all_, hashed and compared by the states there.
   struct Hash {
     const std::vector<State>& all;
     std::size_t operator()(std::int32_t at) const {

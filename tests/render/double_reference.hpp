@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Rays against a mesh in double precision, for tests: Moeller and Trumbore 1997 for every triangle whose bounding box the
-// ray meets. Shares no code with the intersection tests and trees it judges. A box tree of its own (median splits) makes
-// meshes of a million triangles feasible.
+// Reference ray tracer in double precision: the test of Moeller and Trumbore 1997 for every
+// triangle whose enlarged bounding box the ray meets. Shares no code with the intersection tests
+// and trees under test. Its own tree of bounding boxes (median splits) makes meshes of a million
+// triangles feasible.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +32,7 @@ inline double dot(const Double3& a, const Double3& b) {
 }
 inline double length(const Double3& a) { return std::sqrt(dot(a, a)); }
 
-// Where a ray meets a triangle's plane.
+// The intersection of a ray with a triangle's plane.
 struct Meeting {
   double t, u, v;
   double cosine;      // between the ray and the normal, >= 0
@@ -39,10 +40,10 @@ struct Meeting {
   double min_height;  // of the triangle
   double longest_edge;
 
-  double least_weight() const { return std::min({u, v, 1 - u - v}); }
+  double min_weight() const { return std::min({u, v, 1 - u - v}); }
 };
 
-// Nothing if the triangle has no area or the ray is parallel to it.
+// Returns nullopt if the triangle has no area or the ray is parallel to it.
 inline std::optional<Meeting> meet(const kdtree::Ray& ray, const Corners& c) {
   const Double3 a = in_double(c.a), d = in_double(ray.direction), o = in_double(ray.origin);
   const Double3 ab = subtract(in_double(c.b), a), ac = subtract(in_double(c.c), a),
@@ -80,17 +81,19 @@ class DoubleReference {
     if (!ids_.empty()) divide(0, static_cast<std::uint32_t>(ids_.size()));
   }
 
-  // Calls visit(triangle, meeting) for every triangle whose plane the ray meets near the triangle's box.
+  // Calls visit(triangle, meeting) for every triangle whose plane the ray meets near the triangle's
+  // box.
   template <class Visit>
   void visit(const kdtree::Ray& ray, Visit visit) const {
     if (!nodes_.empty()) walk(0, ray, visit);
   }
 
-  // All hits at least `apart` from each other, nearest first. A ray through an edge hits: weights down to -1e-12 count.
+  // Hits more than `apart` away from each other, nearest first. Accepts weights down to -1e-12, so
+  // that a ray through an edge hits.
   std::vector<Hit> hits(const kdtree::Ray& ray, double apart) const {
     std::vector<Hit> all;
     visit(ray, [&](std::uint32_t triangle, const Meeting& m) {
-      if (m.least_weight() >= -1e-12 && m.t >= ray.tmin && m.t < ray.tmax)
+      if (m.min_weight() >= -1e-12 && m.t >= ray.tmin && m.t < ray.tmax)
         all.push_back({m, triangle});
     });
     std::sort(all.begin(), all.end(),
@@ -129,8 +132,8 @@ class DoubleReference {
     divide(middle, last);
   }
 
-  // The box counts as larger by a 10,000th of its own size and of its distance: what lies just outside a triangle is
-  // visited, too.
+  // Whether the ray meets the box enlarged by 10^-4 of the largest distance from the ray's origin
+  // to its planes, so that triangles that the ray narrowly misses are visited, too.
   static bool meets(const Box& box, const kdtree::Ray& ray) {
     double begin = -std::numeric_limits<double>::infinity(), end = -begin;
     double margin = 0;

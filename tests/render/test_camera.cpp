@@ -126,7 +126,7 @@ TEST(Camera, IsInTheFilesCoordinates) {
       parse_camera("500010.0625,4600020.5,3,500010.0626,4600020.5,0.1,40", 1, origin);
   EXPECT_EQ(camera.eye, (Vec3{10.0625f, 20.5f, 3}));
   EXPECT_EQ(camera.target, (Vec3{static_cast<float>(500010.0626 - 500000), 20.5f, 0.1f}));
-  // Points that are one in single precision, but not beside the scene's origin.
+  // Points that are equal after rounding to float, but not relative to the scene's origin.
   EXPECT_NO_THROW(check_camera_text("500010.0625,4600020.5,3,500010.0626,4600020.5,3,40"));
   EXPECT_NO_THROW(parse_camera("500010.0625,4600020.5,3,500010.0626,4600020.5,3,40", 1, origin));
   EXPECT_THROW(parse_camera("500010.0625,4600020.5,3,500010.0626,4600020.5,3,40", 1), Error);
@@ -134,7 +134,7 @@ TEST(Camera, IsInTheFilesCoordinates) {
   EXPECT_THROW(check_camera_text("1e39,2,3,1,2,3,40"), Error);
 }
 
-// Nothing that moves a camera may collapse it: then it stays as it is, and its text is the nearest there is.
+// representable() does not move eye and target to one point: it then returns the camera unchanged.
 TEST(Camera, StaysACameraWhereItsPointsCannotBeWritten) {
   const Camera tiny{{1e-12f, 0, 0}, {2e-12f, 0, 0}, 40, 1};
   EXPECT_NO_THROW(make_frame(representable(tiny, {1e7, 1e7, 1e7}), 16, 9));
@@ -155,7 +155,7 @@ TEST(AutoCamera, ShowsAnObjectFromOutsideAndWhole) {
     EXPECT_TRUE(outside(camera, scene.bounds()));
     EXPECT_EQ(camera.up, up);
     const CameraFrame frame = make_frame(camera, 160, 90);
-    // Something in the middle, nothing at the border.
+    // The object is in the middle and does not touch the border.
     EXPECT_TRUE(scene.closest(std::vector{frame.ray(80, 45, far_away)}).front().found());
     std::vector<kdtree::Ray> border;
     for (int x = 0; x < 160; ++x) {
@@ -169,22 +169,22 @@ TEST(AutoCamera, ShowsAnObjectFromOutsideAndWhole) {
 TEST(AutoCamera, ShowsAHallFromInside) {
   Soup hall = closed_surface(4, 0);
   for (Vec3& v : hall.vertices) v = {v.x * 20, v.y * 5, v.z * 8};
-  for (Triangle& t : hall.triangles) std::swap(t.v[1], t.v[2]);  // faces inwards
+  for (Triangle& t : hall.triangles) std::swap(t.v[1], t.v[2]);  // faces point inwards
   for (int i = -3; i <= 3; ++i)
     append(hall, closed_surface(6, 1, {static_cast<float>(i) * 5, -3, 3}, 1));
   const Scene scene(test_device(), MedianBuilder::build(hall.view()), hall.view());
   const Camera camera = auto_camera(scene, 1);
   EXPECT_FALSE(outside(camera, scene.bounds()));
   EXPECT_GT(judge_view(scene, camera, 1.6f).coverage, 0.99);
-  // A closed room needs a lamp.
+  // Distant light cannot enter a closed hall.
   EXPECT_TRUE(choose_lighting(scene, camera).lamp);
   EXPECT_FALSE(choose_lighting(scene, camera).floor);
 }
 
-// A hand-written cube's faces may be wound in any order.
+// Faces of hand-written meshes may have inconsistent winding order.
 TEST(AutoCamera, ShowsAClosedConvexObjectFromOutside) {
   for (const float round : {0.0f, 1.0f}) {
-    for (const unsigned turned : {1u, 2u, 3u}) {  // every, every second, every third triangle
+    for (const unsigned turned : {1u, 2u, 3u}) {  // flips every, every second, every third triangle
       Soup object = closed_surface(round == 0 ? 1 : 6, round, {5, 5, 5}, 2);
       for (std::size_t i = 0; i < object.triangles.size(); i += turned) {
         std::swap(object.triangles[i].v[1], object.triangles[i].v[2]);
@@ -222,15 +222,15 @@ TEST(MainPart, LosesFarOutliersOfLittleAreaOnly) {
     several.add({at, -at, 0}, {at + 1, -at, 0}, {at, -at, 1});
   }
   EXPECT_EQ(part(several), box);
-  // Near enough to belong to it.
+  // Too close to be an outlier.
   Soup beside = model;
   beside.add({70, 60, 70}, {71, 60, 70}, {70, 61, 70});
   EXPECT_EQ(part(beside).hi.x, 71);
-  // As large as the other.
+  // Too much area to be an outlier.
   Soup pair = model;
   append(pair, closed_surface(4, 1, {5000, 60, 70}, 2));
   EXPECT_EQ(part(pair).hi.x, 5002);
-  // One of many triangles, which a sample would miss.
+  // An outlier that a sample of the triangles would miss.
   Soup many;
   for (int i = 0; i < 70000; ++i) {
     const float x = static_cast<float>(i % 100), y = static_cast<float>(i / 100) / 7;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Closed meshes anywhere in space: primary rays from inside and outside against double precision. A ray is lost if it hits
-// nothing where it must, or hits something far behind the surface that it should have hit.
-// HEAPWOOD_TEST_PICTURE=N traces pictures of N x N pixels (default 40) and prints a table of the rays lost.
+// Closed meshes at several distances from the origin: compares primary rays from inside and outside
+// with double precision. A ray is lost if it misses a surface that it must hit, or hits one far
+// behind it. HEAPWOOD_TEST_PICTURE=N traces pictures of N x N pixels (default 40) and prints a
+// table of the lost rays.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -27,7 +28,7 @@ unsigned picture_size() {
 struct ClosedMesh {
   const char* name;
   Soup soup;
-  Vec3 inside;  // a point in it
+  Vec3 inside;  // a point inside the mesh
 };
 
 std::vector<ClosedMesh> closed_meshes() {
@@ -48,10 +49,11 @@ std::vector<ClosedMesh> closed_meshes() {
 
 struct View {
   std::vector<Ray> rays;
-  std::vector<double> certain;  // where a ray must hit, at the latest; infinite if it need not
+  std::vector<double> certain;  // max distance of a valid hit; infinite if the ray may miss
 };
 
-// Rays that pass a surface and the next one within 2,000th of the mesh's size may miss both: they graze an outline.
+// Rays whose first two hits are within 0.2% of the mesh's diagonal may miss both surfaces: they
+// graze a silhouette.
 View look(const DoubleReference& reference, const Soup& soup, Vec3 inside, bool from_inside) {
   Box box;
   for (const Vec3 v : soup.vertices) box.grow(v);
@@ -85,7 +87,7 @@ std::size_t lost_rays(const View& view, const Tree& tree, const Soup& soup, bool
   return lost;
 }
 
-// `more` is a part of the scene that is not looked at.
+// `more` is a part of the scene that the cameras do not aim at.
 void lose_no_ray(const ClosedMesh& mesh, Vec3 offset, const Soup& more = {}) {
   Soup soup = kdtree::transformed(mesh.soup, 1, offset);
   const Soup alone = soup;
@@ -117,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(Offset, ClosedMeshes, testing::Values(0.0f, 10.0f, 1e3f
                            return std::to_string(static_cast<int>(info.param));
                          });
 
-// Further away a mesh is kept relative to an origin (scenes::Mesh::origin).
+// Meshes further away are stored relative to an origin (scenes::Mesh::origin).
 TEST(ClosedMeshesFarAway, LoseNoRayRelativeToAnOrigin) {
   const Vec3d offset{5e6, -4e6, 5e6};
   for (ClosedMesh mesh : closed_meshes()) {
@@ -136,7 +138,7 @@ TEST(ClosedMeshesFarAway, LoseNoRayBesideAnOutlier) {
   }
 }
 
-// Counts of `trace`: primary rays, and diffuse ones from their hits.
+// The hit counts that `trace` reports, of primary rays and of diffuse rays from their hits.
 TEST(TraceCounts, AreThoseOfDoublePrecision) {
   for (const float offset : {0.0f, 1e3f, 1e4f}) {
     Soup soup = closed_surface(8, 0, {0, -2, 0}, 1.5f);

@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: MIT
-// Closest hits of every traversal against brute force in double, on random meshes of many kinds, sizes and places.
+// Compares the closest hits of every traversal with brute force in double precision, on random
+// meshes of many families, scales and offsets.
 //
-// The rule. For each triangle the test knows where the ray meets its plane in double (Meeting), and how far a traversal in
-// float may err there: e = 16 * 2^-24 * (distance from the ray's origin to the triangle's farthest corner) / cosine in
-// distance, and e / (least height) in weights. A hit is certain if its weights and its distance are inside by more than
-// that, and possible if they are outside by less. The watertight test interpolates the distance between the corners: its
-// error is that of a weight times the longest edge, if that is more. Then
-//   - a ray with a certain hit hits something, at a distance no greater than the certain hit's but for both errors;
-//   - what it hits is possible, and distance and weights are right but for the errors.
-// So ties (duplicates, coplanar triangles, shared edges) are free: the distance decides, not the triangle.
+// Criterion: for each triangle the test computes in double where the ray meets its plane (Meeting),
+// and bounds the error of a traversal in float there: e = 16 * 2^-24 * (distance from the ray's
+// origin to the triangle's farthest corner) / cosine in distance, and e / (min height) in weights.
+// A hit is certain if its weights and its distance are inside their intervals by more than the
+// error, and possible if they are outside by less. The fast test works in absolute coordinates,
+// whose rounding is added (fast_precision). The watertight test interpolates the distance between
+// the corners: its error in distance is that of a weight times the longest edge, if that is larger.
+// Then
 //
-// HEAPWOOD_TEST_MESHES: how many meshes (default 500); scripts/differential.sh runs more. HEAPWOOD_TEST_SEED: the first.
+//   - a ray with a certain hit reports a hit, no farther than the certain one plus both errors;
+//   - the reported hit is possible, and its distance and weights are correct within the errors.
+//
+// Ties (duplicates, coplanar triangles, shared edges) may be decided either way: only the distance
+// is compared.
+//
+// HEAPWOOD_TEST_MESHES is the number of meshes (default 500); scripts/differential.sh runs more.
+// HEAPWOOD_TEST_SEED is the first seed.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -39,7 +47,7 @@ Vec3 unit_direction(Random& random) {
   }
 }
 
-// A surface over a grid, some of its quads of no area.
+// A height field over a grid; flat in about a third of the cases.
 Soup height_field(Random& random) {
   Soup soup;
   const unsigned n = 3 + random.below(6);
@@ -61,7 +69,7 @@ Soup height_field(Random& random) {
   return soup;
 }
 
-// Layers in one plane, or within a few roundings of each other.
+// Layers in one plane, or within a few ulps of each other.
 Soup coplanar_stack(Random& random) {
   Soup soup;
   const unsigned axis = random.below(3);
@@ -72,7 +80,7 @@ Soup coplanar_stack(Random& random) {
   return soup;
 }
 
-// Long needles from one point, as in a cap of a cylinder.
+// Thin triangles around one point, as in the cap of a cylinder.
 Soup fan(Random& random) {
   Soup soup;
   const unsigned n = 10 + random.below(150);
@@ -137,7 +145,8 @@ struct Case {
   std::vector<Ray> rays;
 };
 
-// Aimed at points of triangles, at corners and along edges; from anywhere, along axes, from surfaces; with intervals.
+// Rays aimed at interior points and edges of triangles, in random directions, along axes, and from
+// surfaces; some with short intervals.
 std::vector<Ray> rays_for(const Soup& soup, Random& random, float scale, Vec3 offset) {
   std::vector<Ray> rays;
   while (rays.size() < 160) {
@@ -187,13 +196,13 @@ Case make_case(std::uint64_t seed) {
   return test;
 }
 
-// How a traversal may err.
+// The error bounds of a traversal.
 struct Precision {
   double reach = 0;  // extra length whose rounding counts; 0 for tests relative to the triangle
-  bool interpolates = false;  // distances, between the corners
+  bool interpolates = false;  // interpolates distances between the corners
 };
 
-// A meeting and its errors.
+// A Meeting and its error bounds.
 struct Bounded {
   Meeting at;
   double distance_error, weight_error;
@@ -206,11 +215,11 @@ struct Bounded {
         length(in_double(ray.direction));
   }
   bool certain(const Ray& ray) const {
-    return at.least_weight() > weight_error && at.t > ray.tmin + distance_error &&
+    return at.min_weight() > weight_error && at.t > ray.tmin + distance_error &&
            at.t < ray.tmax - distance_error;
   }
   bool possible(const Ray& ray) const {
-    return at.least_weight() > -weight_error && at.t > ray.tmin - distance_error &&
+    return at.min_weight() > -weight_error && at.t > ray.tmin - distance_error &&
            at.t < ray.tmax + distance_error;
   }
 };
@@ -219,7 +228,7 @@ struct Sums {
   std::size_t rays = 0, certain = 0, hits = 0;
 };
 
-// Nothing if the hits obey the rule; else what is wrong.
+// Returns a description of the first hit that violates the criterion, or an empty string.
 std::string judge(const Case& test, const std::vector<Hit>& hits, const Precision& precision,
                   Sums& sums) {
   for (std::size_t i = 0; i < hits.size(); ++i) {
@@ -244,7 +253,7 @@ std::string judge(const Case& test, const std::vector<Hit>& hits, const Precisio
     }
     if (!own) return where + "hit a triangle without area, or parallel to the ray";
     if (!own->possible(ray))
-      return where + "hit a triangle that it misses by " + std::to_string(-own->at.least_weight());
+      return where + "hit a triangle that it misses by " + std::to_string(-own->at.min_weight());
     if (!(std::fabs(hit.t - own->at.t) <= own->distance_error)) {
       return where + "distance " + std::to_string(hit.t) + " is " + std::to_string(own->at.t);
     }
@@ -259,7 +268,7 @@ std::string judge(const Case& test, const std::vector<Hit>& hits, const Precisio
   return "";
 }
 
-// Each on the CPU, one ray at a time, without packets.
+// Traces on the CPU, one ray at a time, without packets.
 template <class Intersection>
 std::vector<Hit> trace_scalar(const Case& test) {
   std::vector<typename Intersection::Record> records(test.tree.refs.size());
@@ -275,7 +284,7 @@ std::vector<Hit> trace_scalar(const Case& test) {
   return hits;
 }
 
-// In absolute coordinates the fast test errs by those.
+// The fast test works in absolute coordinates, so their rounding adds to its error.
 Precision fast_precision(const Case& test) {
   double reach = kdtree::reach_of(test.tree.bounds);
   for (const Ray& ray : test.rays) reach = std::max(reach, length(in_double(ray.origin)));
@@ -297,12 +306,12 @@ TEST(Differential, ClosestHitsAreThoseOfBruteForce) {
       ++wrong;
       ADD_FAILURE() << traversal << ": " << error;
     };
-    // On a GPU its kernels, on the CPU packets for the fast test.
+    // Uses the GPU's kernels, or on the CPU packets for the fast test.
     const Scene scene(test_device(), test.tree, test.soup.view(), false);
     check("fast", scene.closest(test.rays), scene.watertight() ? watertight : fast);
     check("watertight", Scene(test_device(), test.tree, test.soup.view(), true).closest(test.rays),
           watertight);
-    // A scene does not use it for coarse meshes.
+    // Coarse meshes are excluded: scenes trace them with the watertight test.
     if (!scene.watertight())
       check("fast, one by one", trace_scalar<kdtree::FastIntersection>(test), fast);
     check("watertight, one by one", trace_scalar<kdtree::WatertightIntersection>(test), watertight);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Small pictures against tests/golden/*.png. Tolerance, on every device: mean difference at most 0.5 of 255, at most 1%
-// of the pixels with a channel that differs by more than 8. (CPU and GPU round sines and rays differently; a ray that
-// passes an edge on the other side changes a pixel.) HEAPWOOD_UPDATE_GOLDEN=1 writes the pictures anew.
+// Compares small pictures with tests/golden/*.png. Tolerance, on every device: a mean difference of
+// at most 0.5 of 255, and at most 1% of the pixels with a channel that differs by more than 8. (CPU
+// and GPU round sines and rays differently, and a ray that passes an edge on the other side changes
+// a pixel.) HEAPWOOD_UPDATE_GOLDEN=1 rewrites the pictures.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -14,8 +15,8 @@
 namespace heapwood::render {
 namespace {
 
-// A ball and a die on a slab between two walls. The tree is MedianBuilder's: a better real builder must not change
-// pictures.
+// A ball and a cube on a slab in front of a wall. MedianBuilder builds the tree, so that changes of
+// the real builders do not change the pictures.
 const Soup& still_life() {
   static const Soup soup = [] {
     Soup all;
@@ -98,7 +99,8 @@ INSTANTIATE_TEST_SUITE_P(Mode, Golden,
                                          Mode::depth, Mode::heatmap, Mode::leaves),
                          [](const auto& info) { return std::string(name(info.param)); });
 
-// The kernel on simulated warps, whose lanes are racing threads, against the CPU's width of 1.
+// Compares the kernel on simulated warps, whose lanes are concurrent threads, with warps of one
+// lane.
 TEST(RenderKernel, WarpWidthDoesNotMatter) {
   RenderJob job = still_life_job(Mode::shaded);
   job.width = 19;
@@ -187,7 +189,8 @@ TEST(Renderer, ReportsProgress) {
   EXPECT_GT(calls, 1u);
 }
 
-// A block on a plain, in modes whose rays start on surfaces: the plain's size, and with it the scene's, must not show.
+// A block on a plain, in modes whose rays start on surfaces: the size of the plain, and thus of the
+// scene, must not change the picture.
 TEST(Renderer, ASmallModelOnALargePlainKeepsItsShadows) {
   const auto block_on_plain = [](float size) {
     Soup soup = closed_surface(2, 0, {0, 1, 0});
@@ -199,7 +202,7 @@ TEST(Renderer, ASmallModelOnALargePlainKeepsItsShadows) {
     RenderJob job = still_life_job(mode);
     job.camera = {{3, 3, 5}, {0, 0.5f, 0}, 38, 1};
     job.watertight =
-        true;  // the fast test enlarges triangles by the rounding of the plain's coordinates
+        true;  // the fast test enlarges triangles by the rounding error of the plain's coordinates
     const Soup near = block_on_plain(40), far = block_on_plain(3e4f);
     const Image expected =
         render(job, test_device(), MedianBuilder::build(near.view()), near.view());

@@ -88,7 +88,8 @@ TEST(Film, LegendOnlyWhereThereIsRoom) {
   }
 }
 
-// What a legend changes is a rectangle whose edge is all panel: nothing runs out of it, nothing is cut off.
+// The pixels that a legend changes form a rectangle whose border has the panel's colour: no text
+// leaves the panel or is cut off.
 TEST(Film, LegendsKeepInsideTheirPanel) {
   for (const auto& [mode, low, high] :
        {std::tuple{Mode::leaves, 5.0f, 123456.0f}, std::tuple{Mode::heatmap, 5.0f, 1234567.0f},

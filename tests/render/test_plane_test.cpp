@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The fast test's records and arithmetic, a triangle at a time, against double precision.
+// Compares the fast test's records and arithmetic with double precision, one triangle at a time.
 #include <gtest/gtest.h>
 
 #include "kdtree/traverse/plane_test.hpp"
@@ -13,7 +13,7 @@ using kdtree::Random;
 using kdtree::Ray;
 using kdtree::Soup;
 
-// Where the rounding of coordinates this large counts.
+// The length that rounding errors are relative to, for coordinates up to `reach`.
 double rounding_length(const Meeting& meeting, double reach) {
   return meeting.ray_length + 4 * reach;
 }
@@ -47,16 +47,16 @@ TEST(PlaneTest, AgreeWithDoublePrecision) {
           const double weight_error = error / meeting->min_height;
           float t = 0;
           const bool hit = test.test(&record, ray, 0, 1e30f, t);
-          if (meeting->least_weight() > weight_error && meeting->t > error) {
+          if (meeting->min_weight() > weight_error && meeting->t > error) {
             ++certain;
             ASSERT_TRUE(hit) << scale << ", " << offset;
           }
-          // The tolerance is at most a 32nd of the triangle.
-          if (meeting->least_weight() < -4 * weight_error ||
-              meeting->least_weight() < -0x1p-5 - weight_error) {
+          // The tolerance is at most 1/32 of the triangle.
+          if (meeting->min_weight() < -4 * weight_error ||
+              meeting->min_weight() < -0x1p-5 - weight_error) {
             ++outside;
             ASSERT_FALSE(hit) << scale << ", " << offset << ", outside by "
-                              << meeting->least_weight();
+                              << meeting->min_weight();
           }
           if (!hit) continue;
           float hit_u = 0, hit_v = 0;
@@ -72,7 +72,7 @@ TEST(PlaneTest, AgreeWithDoublePrecision) {
   EXPECT_GT(outside, 10000u);
 }
 
-// Rays through points of an edge, and those next to them: one of its two triangles is hit, or both.
+// A ray through or close to a shared edge hits at least one of its two triangles.
 TEST(PlaneTest, LeaveNoGapAtSharedEdges) {
   const kdtree::PlaneTest test;
   for (const float offset : {0.0f, 100.0f, 1e4f}) {
@@ -87,7 +87,7 @@ TEST(PlaneTest, LeaveNoGapAtSharedEdges) {
       const Vec3 at = a + (b - a) * random.uniform(0.1f, 0.9f);
       const Ray ray{origin, 0, normalize(at - origin + random.point(-1e-7f, 1e-7f)), 1e30f};
       const auto first = meet(ray, {a, b, left}), second = meet(ray, {b, a, right});
-      // The edge lies across the view, and neither triangle is seen edge-on.
+      // Skips cases with a triangle seen nearly edge-on, and edges on the silhouette.
       if (!first || !second || first->cosine < 0.2 || second->cosine < 0.2) continue;
       if (dot(cross(in_double(b - a), in_double(left - a)), in_double(ray.direction)) *
               dot(cross(in_double(b - a), in_double(right - a)), in_double(ray.direction)) >=
@@ -121,7 +121,7 @@ TEST(PlaneTest, UnhittableTrianglesAreNotHit) {
   }
 }
 
-// Parallel to the triangle, in its plane and beside it.
+// Rays parallel to the triangle, in its plane and off it.
 TEST(PlaneTest, ParallelRaysMiss) {
   const kdtree::PlaneTest test;
   kdtree::PlaneRecord record;

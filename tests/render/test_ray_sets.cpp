@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rays that closest hits are measured with: where they start, where they go, and in which order.
+// The ray sets of measurements: origins, directions and order.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ TEST(PrimaryRays, GoThroughPixelsInTiles) {
   const std::vector<kdtree::Ray> rays = primary_rays(camera, 16, 8);
   ASSERT_EQ(rays.size(), 128u);
   const CameraFrame frame = make_frame(camera, 16, 8);
-  // Tile by tile of 8 x 4, row by row in each: ray, x, y.
+  // Ray, x, y: tiles of 8 x 4 pixels, row-major within a tile.
   for (const auto& [i, x, y] : {std::tuple{0u, 0, 0},
                                 {7u, 7, 0},
                                 {8u, 0, 1},
@@ -59,7 +59,7 @@ TEST(DiffuseRays, LeaveTheSurfaceThatWasHit) {
     EXPECT_EQ(measured.found[i].triangle, closest[i].triangle) << i;
     EXPECT_EQ(measured.found[i].t, closest[i].t) << i;
   }
-  // Every ray that enters the scene's box visits a leaf, and a hit takes a test.
+  // Every hit takes at least one leaf and one triangle test.
   EXPECT_GE(measured.steps.tests, measured.hits);
   EXPECT_GE(measured.steps.leaves, measured.hits);
   EXPECT_GT(measured.steps.inner, 0u);
@@ -84,8 +84,9 @@ TEST(DiffuseRays, LeaveTheSurfaceThatWasHit) {
   EXPECT_NEAR(cosines / static_cast<double>(rays.size()), 2.0 / 3, 0.05);
 }
 
-// Walls that stand upright in z, where a normal's z is zero but for rounding, and zeros have two signs: directions are those of
-// the rules in ray_sets.hpp, computed in double, and the way round in which a wall's corners go does not matter.
+// Walls parallel to z, whose normals have a z of 0 except for rounding, with either sign:
+// directions agree with the formulas of ray_sets.hpp, evaluated in double, for either winding order
+// of the wall.
 TEST(DiffuseRays, FollowTheRulesOnUprightWalls) {
   for (const auto& [dx, dy] :
        {std::pair{1.0f, 0.0f}, {0.0f, 1.0f}, {3.0f, 1.0f}, {2.0f, -5.0f}, {-7.0f, 3.0f}}) {
@@ -124,7 +125,8 @@ TEST(DiffuseRays, FollowTheRulesOnUprightWalls) {
 TEST(GeometricNormal, IsExactlyUprightOnUprightWallsOfAnySize) {
   for (const float size : {1e-20f, 1e-3f, 1.0f, 1e6f, 1e20f}) {
     for (int i = 1; i < 50; ++i) {
-      // Multiples of one vector in x and y: their products are equal, and cancel, unless one is rounded first.
+      // In x and y both are multiples of one vector: the products of the cross product's z cancel
+      // unless one of them is rounded first.
       const Vec3 a{3, 1, 0.3f}, b{static_cast<float>(3 * i), static_cast<float>(i), -7.1f};
       const Vec3 normal = geometric_normal({{0, 0, 0}, a * size, b * size});
       EXPECT_NEAR(length(normal), 1, 1e-6f) << size << ' ' << i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Closest and any hit against all triangles, one by one, in double. A hit is `certain` if it lies well inside its
-// triangle and the ray does not graze: those may not be missed. Whatever is reported must be a hit up to float
-// rounding.
+// Compares closest and any hit with a loop over all triangles in double. A hit is `certain` if it
+// lies well inside its triangle and the ray does not graze it: certain hits must not be missed.
+// Every reported hit must be one up to rounding in float.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ using kdtree::Ray;
 
 struct Exact {
   double t, u, v;
-  double inside;  // distance from the edges in barycentric units; negative outside
+  double inside;  // smallest barycentric coordinate; negative outside
   double cosine;  // between ray and normal
 };
 
@@ -77,7 +77,7 @@ class Rays : public testing::TestWithParam<bool> {  // watertight
       ASSERT_LT(hit.triangle, soup.triangles.size());
       ASSERT_GE(hit.t, ray.tmin);
       ASSERT_LT(hit.t, ray.tmax);
-      // The point by distance and the point by barycentric coordinates are the same, and inside.
+      // Distance and barycentric coordinates give the same point, inside the triangle.
       const Corners c = kdtree::corners(soup.view(), hit.triangle);
       const Vec3 by_distance = ray.origin + ray.direction * hit.t;
       const Vec3 by_weights = c.a * (1 - hit.u - hit.v) + c.b * hit.u + c.c * hit.v;
@@ -87,7 +87,7 @@ class Rays : public testing::TestWithParam<bool> {  // watertight
     hits_ = hits;
   }
 
-  // Both a tree of medians and the reference builder's.
+  // Compares with the trees of MedianBuilder and of the reference builder.
   void compare(const Soup& soup, const std::vector<Ray>& rays, float scale = 1) {
     compare(soup, MedianBuilder::build(soup.view()), rays, scale);
     compare(soup, kdtree::build_reference(soup.view(), {}), rays, scale);
@@ -125,7 +125,7 @@ Vec3 direction(Random& random) {
   }
 }
 
-// From anywhere in and around the unit cube, everywhere.
+// Rays from points in and around the unit cube, in all directions.
 std::vector<Ray> mixed_rays(std::size_t n, std::uint64_t seed) {
   Random random(seed);
   std::vector<Ray> rays;
@@ -134,7 +134,8 @@ std::vector<Ray> mixed_rays(std::size_t n, std::uint64_t seed) {
   return rays;
 }
 
-// Parallel to an axis, many of them on the planes of a grid; some with one zero only.
+// Rays mostly parallel to an axis, many of them in planes of a grid; a third have only one zero in
+// their direction, and some have a negative zero.
 std::vector<Ray> axis_rays(std::size_t n, std::uint64_t seed, unsigned cells) {
   Random random(seed);
   std::vector<Ray> rays;
@@ -185,7 +186,7 @@ TEST_P(Rays, StartOnSurfaces) {
         soup.view(), random.below(static_cast<std::uint32_t>(soup.triangles.size())));
     const float u = random.uniform(), v = random.uniform() * (1 - u);
     rays.push_back({c.a * (1 - u - v) + c.b * u + c.c * v, 0, direction(random), 1e30f});
-    // Within the triangle's own plane too.
+    // Some rays lie in the triangle's own plane.
     if (i % 4 == 0) rays.back().direction = normalize(c.b - c.a);
   }
   compare(soup, rays);
@@ -308,7 +309,7 @@ TEST_P(Rays, DoNotDependOnTheTreesLayout) {
 INSTANTIATE_TEST_SUITE_P(Intersection, Rays, testing::Bool(),
                          [](const auto& info) { return info.param ? "Watertight" : "Fast"; });
 
-// Rays aimed exactly at vertices and along edges of a closed surface, from inside and through it from outside.
+// Rays from inside a closed surface, aimed exactly at its vertices and at points of its edges.
 class ClosedSurface : public testing::TestWithParam<float> {};
 
 TEST_P(ClosedSurface, WatertightHasNoLeaks) {
@@ -352,7 +353,8 @@ INSTANTIATE_TEST_SUITE_P(Shape, ClosedSurface, testing::Values(0.0f, 0.3f, 1.0f)
                            return "Round" + std::to_string(static_cast<int>(info.param * 10));
                          });
 
-// No light comes in where the parts of the demo scene's hall meet: along the feet of its walls, and in the apse.
+// The demo scene's hall has no gaps where its parts meet: along the feet of its walls, and in the
+// apse.
 TEST(Atrium, HasNoSlits) {
   for (const char* name : {"atrium:20k", "atrium:50k", "atrium:60k"}) {
     const scenes::Mesh mesh = scenes::load(name);
@@ -360,16 +362,18 @@ TEST(Atrium, HasNoSlits) {
     const Tree tree = MedianBuilder::build(view);
     std::vector<Ray> rays;
     const auto aim = [&](Vec3 eye, Vec3 at) { rays.push_back({eye, 0, at - eye, 1e30f}); };
-    // The apse's arch is 5 wide and 6 high below its half circle, and ends 2.5 before the deepest point or a little more.
+    // The apse's arch is 5 wide and 6 high below its half circle, and ends slightly more than 2.5
+    // before the deepest point.
     const float arch = tree.bounds.hi.x - 2.6f, across = 4.6f / 100, up = 0.01f;
     for (float z = -2.3f; z < 2.3f; z += across) {
       for (float y = 0.2f; y < 6 || (y - 6) * (y - 6) + z * z < 2.3f * 2.3f; y += up)
         aim({arch - 11, 4, 0}, {arch, y, z});
     }
-    const float length = 2 * (arch - 1), wall = 7.6f;  // the aisles' walls from the middle
+    const float length = 2 * (arch - 1), wall = 7.6f;  // from the middle to the aisles' walls
     for (float x = -0.49f * length; x < 0.49f * length; x += 0.05f) {
       for (const float side : {-1.0f, 1.0f}) {
-        // Over the tiles' edges, and so low that the floor behind a wall would be missed.
+        // Aimed at the edges of the floor's tiles, and so low that a ray through a gap also misses
+        // the floor behind the wall.
         for (float y = -0.02f; y < 0.004f; y += 0.001f)
           aim({x, 0.3f, side * (wall - 3)}, {x, y, side * wall});
       }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rays that a CPU thread traces several at a time: each has the hit that it has alone, to the bit.
+// Rays that a CPU thread traces in packets: each has bit for bit the hit that it has when traced
+// alone.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,8 +17,9 @@ namespace {
 using kdtree::Hit;
 using kdtree::Ray;
 
-// From in and around the unit cube: everywhere, nearly the same way, in planes of triangles and of the tree, with intervals that
-// end among the triangles, and with zeros of both signs.
+// Rays from in and around the unit cube: in all directions, in nearly equal directions, in planes
+// of triangles and of the tree, with intervals that end among the triangles, and with zeros of both
+// signs.
 std::vector<Ray> rays_of_all_kinds(std::size_t n) {
   Random random(7);
   std::vector<Ray> rays;
@@ -75,7 +77,7 @@ TEST(SerialRays, HitWhatEachHitsAlone) {
   }
 }
 
-// Spans that are put into order, and a last one that is not whole.
+// Several spans that are sorted, and an incomplete last one.
 TEST(SerialRays, HitTheSameInManySpans) {
   const Soup soup = kdtree::random_soup(300, 4);
   compare(soup, MedianBuilder::build(soup.view()), rays_of_all_kinds(2 * kdtree::ray_span + 5000),
@@ -89,7 +91,8 @@ TEST(SerialRays, HitTheSameFromOnePoint) {
   compare(soup, MedianBuilder::build(soup.view()), rays, 300);
 }
 
-// So large that a plane's distance overflows for a direction near zero: inf - inf, not a number, which visits both sides.
+// Coordinates so large that a plane's distance overflows for a direction near zero: inf - inf is
+// NaN, and the ray visits both children.
 TEST(SerialRays, HitTheSameWhereDistancesOverflow) {
   constexpr float large = 1e19f;
   Soup soup = kdtree::grid_soup(500, 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The device's own kernels that put a tree into depth-first order, on the device that tests run rays on: as one thread does it, to the
-// bit, with more warps than a multiprocessor has.
+// The kernels that reorder a tree depth-first, on the device that the ray tests use: their result
+// equals that of a single thread bit for bit, with more warps than a multiprocessor holds.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -20,7 +20,7 @@ using kdtree::Node;
 void expect_ordered(const Tree& tree) {
   const simt::DeviceId device = test_device();
   const Tree want = kdtree::depth_first(tree);
-  // More than once: warps come in another order each time.
+  // Several runs, since the order in which warps execute varies.
   for (int run = 0; run < 3; ++run) {
     kdtree::TreeArrays arrays{{device, tree.nodes}, {device, tree.refs}};
     EXPECT_GE(backend(device).order(device, arrays), 0);
@@ -31,13 +31,13 @@ void expect_ordered(const Tree& tree) {
   }
 }
 
-// A tree of no scene: pairs anywhere, some branches long, some leaves large. `bits`: of the number of pairs.
+// A random tree of 2^bits pairs in random places, with some deep branches and some large leaves.
 Tree grown(unsigned bits, std::uint64_t seed) {
   Random random(seed);
   const std::uint32_t pairs = 1u << bits;
   Tree tree;
   tree.nodes.assign(2 * std::size_t{pairs},
-                    Node::make_inner(0, 0, pairs / 2));  // those that stay so are not in use
+                    Node::make_inner(0, 0, pairs / 2));  // placeholder of unused nodes
   tree.nodes[1] = Node::make_leaf(0, 0);
   struct Open {
     std::uint32_t node;
@@ -45,7 +45,7 @@ Tree grown(unsigned bits, std::uint64_t seed) {
   };
   std::vector<Open> open{{0, 0}};
   for (std::uint32_t used = 1; !open.empty();) {
-    // The newest, or any: deep branches and wide levels.
+    // Takes the newest or a random open node: gives deep branches and wide levels.
     const std::size_t which = random.below(4) == 0
                                   ? open.size() - 1
                                   : random.below(static_cast<std::uint32_t>(open.size()));
@@ -54,7 +54,7 @@ Tree grown(unsigned bits, std::uint64_t seed) {
     open.pop_back();
     if (at.depth < kdtree::max_depth && used < pairs && (random.below(8) != 0 || open.empty())) {
       const std::uint32_t pair =
-          (used++ * 2654435761u) & (pairs - 1);  // odd: another one each time, never 0
+          (used++ * 2654435761u) & (pairs - 1);  // the factor is odd: all are different, none is 0
       tree.nodes[at.node] = Node::make_inner(random.uniform(), at.depth % 3, pair);
       open.push_back({2 * pair, at.depth + 1});
       open.push_back({2 * pair + 1, at.depth + 1});
@@ -95,12 +95,12 @@ TEST(DeviceTreeOrder, OfALeaf) {
 TEST(DeviceTreeOrder, CirclesAreRefused) {
   const simt::DeviceId device = test_device();
   Tree tree = grown(9, 42);
-  std::uint32_t inner = 0;  // the last of the way below
+  std::uint32_t inner = 0;  // the last inner node on the path of left children
   while (!tree.nodes[tree.nodes[inner].child(0)].leaf()) inner = tree.nodes[inner].child(0);
   tree.nodes[inner] = Node::make_inner(0, 0, tree.nodes[0].link >> 2);
   kdtree::TreeArrays arrays{{device, tree.nodes}, {device, tree.refs}};
   EXPECT_THROW(backend(device).order(device, arrays), Error);
-  expect_ordered(grown(9, 43));  // the device is as good as before
+  expect_ordered(grown(9, 43));  // the device still works
 }
 
 TEST(DeviceTreeOrder, IsWhatAScenesRaysAreTracedIn) {

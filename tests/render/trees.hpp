@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Trees and meshes for tests of rays: a builder that shares no code with the real ones, and small closed surfaces.
+// Trees and meshes for tests of rays: a builder that shares no code with the real builders, and
+// small closed surfaces.
 #pragma once
 
 #include <algorithm>
@@ -27,9 +28,9 @@ inline simt::DeviceId test_device(int threads = 0) {
   return simt::find_device(key ? key : "cpu", threads).id;
 }
 
-// Splits at the median of the triangles' bounds on the longest axis, by boxes alone; triangles that touch the plane go
-// to both sides. With many equal bounds most planes are full of flat triangles and corners, which is what rays should
-// meet.
+// Splits at the median of the triangles' bounds on the longest axis, using bounding boxes only;
+// triangles that touch the plane go to both sides. With many equal bounds most planes contain flat
+// triangles and corners, which are the hard cases for rays.
 class MedianBuilder {
  public:
   static Tree build(const MeshView& mesh, unsigned leaf_size = 3) {
@@ -94,22 +95,22 @@ class MedianBuilder {
   Tree& tree_;
 };
 
-// A closed surface with shared vertices, faces outwards: a cube of n x n quads a side, pushed out to a sphere by
-// `round` (0 the cube, 1 the sphere).
+// A closed surface with faces that point outwards: a cube of n x n quads per side, blended with a
+// sphere by `round` (0 the cube, 1 the sphere).
 inline Soup closed_surface(unsigned n, float round, Vec3 centre = {}, float radius = 1) {
   Soup soup;
   const auto corner = [&](unsigned face, unsigned i, unsigned j) {
     const float u = 2 * static_cast<float>(i) / static_cast<float>(n) - 1,
                 v = 2 * static_cast<float>(j) / static_cast<float>(n) - 1;
     const float side = face % 2 == 0 ? 1.0f : -1.0f;
-    // Swapped on the negative side, which turns the winding around.
+    // Swapping b and c on the negative side reverses the winding order there.
     const unsigned a = face / 2, b = (a + (face % 2 == 0 ? 1 : 2)) % 3,
                    c = (a + (face % 2 == 0 ? 2 : 1)) % 3;
     const Vec3 cube = set(set(set({}, a, side), b, u), c, v);
     const Vec3 p = cube * (1 - round) + cube * (round / length(cube));
     return p * radius + centre;
   };
-  // Edges of the cube are computed from either face with the same numbers, up to the sign of zero.
+  // Both faces of a cube's edge compute the same vertices, up to the sign of zero.
   for (unsigned face = 0; face < 6; ++face) {
     const auto first = static_cast<std::uint32_t>(soup.vertices.size());
     for (unsigned j = 0; j <= n; ++j) {

@@ -76,7 +76,10 @@ def sweep(item, x, points, **common):
             (
                 f"{item} {value}",
                 {},
-                [row(a, [t * 0.99, t, t * 1.01], settings={x: value, **common}) for a, t in times.items()],
+                [
+                    row(a, [t * 0.99, t, t * 1.01], settings={x: value, **common})
+                    for a, t in times.items()
+                ],
             )
             for value, times in points.items()
         ]

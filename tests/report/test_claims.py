@@ -36,19 +36,26 @@ class Claims(unittest.TestCase):
             self.assertTrue(one.evidence)
 
     def test_claims_about_gpus_are_undecided_on_cpus_and_with_quick_parameters(self):
-        made = sweep("regeff-3a", "payload_bytes", {64: {"scatter": 1}, 131072: {"scatter": 9}}, blocks=120)
+        made = sweep(
+            "regeff-3a", "payload_bytes", {64: {"scatter": 1}, 131072: {"scatter": 9}}, blocks=120
+        )
         self.assertEqual(verdict("ad-scatter-large", results(made)), HOLDS)
         self.assertEqual(verdict("ad-scatter-large", results(made, kind="cpu")), OPEN)
         self.assertEqual(verdict("ad-scatter-large", results(made, scale="quick")), OPEN)
 
     def test_a_flat_curve_contradicts_a_claimed_rise(self):
-        flat = sweep("regeff-3a", "payload_bytes", {64: {"scatter": 1}, 131072: {"scatter": 2.9}}, blocks=120)
+        flat = sweep(
+            "regeff-3a", "payload_bytes", {64: {"scatter": 1}, 131072: {"scatter": 2.9}}, blocks=120
+        )
         self.assertEqual(verdict("ad-scatter-large", results(flat)), FAILS)
 
     def test_results_cut_by_the_time_limit_are_undecided(self):
         def made(**cut):
             def rows(key, figures):
-                return [row(a, status=cut.get(a, "ok"), space={key: value}) for a, value in figures.items()]
+                return [
+                    row(a, status=cut.get(a, "ok"), space={key: value})
+                    for a, value in figures.items()
+                ]
 
             pages = {a: 0.98 for a in PAGES}
             shares = {"scatter": 0.5, "halloc": 0.4, **pages}
@@ -74,7 +81,15 @@ class Claims(unittest.TestCase):
                 "halloc": others,
             }
             return results(
-                {"regeff-t1": [("registers", {}, [row(a, calls={"both": {"registers": n}}) for a, n in use.items()])]}
+                {
+                    "regeff-t1": [
+                        (
+                            "registers",
+                            {},
+                            [row(a, calls={"both": {"registers": n}}) for a, n in use.items()],
+                        )
+                    ]
+                }
             )
 
         self.assertEqual(verdict("registers-lists", made(30, 80)), HOLDS)
@@ -88,7 +103,10 @@ class Claims(unittest.TestCase):
                         (
                             f"build {s}",
                             {"scene": s},
-                            [row("halloc", [5], median_ms=5), row("cmalloc", [cmalloc], median_ms=cmalloc)],
+                            [
+                                row("halloc", [5], median_ms=5),
+                                row("cmalloc", [cmalloc], median_ms=cmalloc),
+                            ],
                         )
                         for s in ("a", "b")
                     ]
@@ -104,13 +122,19 @@ class Claims(unittest.TestCase):
         answer, evidence = usually_faster(results(sweep("regeff-3b", "pool_bytes", points)), pairs)
         self.assertTrue(answer)
         self.assertEqual(evidence, "faster at 8, slower at 2 points, 0 undecided")
-        answer, _ = usually_faster(results(sweep("regeff-3b", "pool_bytes", points)), pairs, share=0.9)
+        answer, _ = usually_faster(
+            results(sweep("regeff-3b", "pool_bytes", points)), pairs, share=0.9
+        )
         self.assertFalse(answer)
         alike = {x: {"atomic": 1, "awmalloc": 1.001} for x in (1, 2)}
-        self.assertIsNone(usually_faster(results(sweep("regeff-3b", "pool_bytes", alike)), pairs)[0])
+        self.assertIsNone(
+            usually_faster(results(sweep("regeff-3b", "pool_bytes", alike)), pairs)[0]
+        )
         # One decided point of five is too few.
         alike = {x: {"atomic": 1, "awmalloc": 0.5 if x == 1 else 1.001} for x in (1, 2, 3, 4, 5)}
-        self.assertIsNone(usually_faster(results(sweep("regeff-3b", "pool_bytes", alike)), pairs)[0])
+        self.assertIsNone(
+            usually_faster(results(sweep("regeff-3b", "pool_bytes", alike)), pairs)[0]
+        )
 
     def test_refused_requests(self):
         def made(refused):
@@ -159,7 +183,14 @@ class Claims(unittest.TestCase):
         self.assertEqual(len(PANELS["host-4"](made(2, 1.1))[1]["rows"]), 2)
 
     def test_incomplete_items_are_undecided(self):
-        made = results(sweep("regeff-3a", "payload_bytes", {64: {"scatter": 1}, 131072: {"scatter": 9}}, blocks=120))
+        made = results(
+            sweep(
+                "regeff-3a",
+                "payload_bytes",
+                {64: {"scatter": 1}, 131072: {"scatter": 9}},
+                blocks=120,
+            )
+        )
         made.items["regeff-3a"]["cases"].append("another payload")
         one = judge(BY_ID["ad-scatter-large"], made)
         self.assertEqual((one.verdict, one.evidence), (OPEN, "2 of 3 cases are measured"))

@@ -19,7 +19,11 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 def make_page(*arguments):
     return subprocess.run(
-        [sys.executable, "-m", "report", *map(str, arguments)], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "report", *map(str, arguments)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -53,28 +57,39 @@ class Page(unittest.TestCase):
         assert made.returncode == 0, made.stderr
         playwright = cls.enterClassContext(sync_playwright())
         # Chromium's sandbox does not work in containers; the page is trusted.
-        cls.browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        cls.browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
         cls.addClassCleanup(cls.browser.close)
 
     def setUp(self):
         context = self.browser.new_context(
-            offline=True, viewport={"width": 1400, "height": 1000}, permissions=["clipboard-read", "clipboard-write"]
+            offline=True,
+            viewport={"width": 1400, "height": 1000},
+            permissions=["clipboard-read", "clipboard-write"],
         )
         self.addCleanup(context.close)
         self.page = context.new_page()
         self.errors, self.requests = [], []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("console", lambda message: self.errors.append(message.text) if message.type == "error" else None)
+        self.page.on(
+            "console",
+            lambda message: self.errors.append(message.text) if message.type == "error" else None,
+        )
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto((self.folder / "page.html").as_uri())
         self.page.wait_for_selector("html[data-ready]")
 
     def tearDown(self):
         self.assertEqual(self.errors, [])
-        self.assertEqual([url for url in self.requests if not url.startswith(("file:", "data:", "blob:"))], [])
+        self.assertEqual(
+            [url for url in self.requests if not url.startswith(("file:", "data:", "blob:"))], []
+        )
 
     def column(self, table, number):
-        return self.page.locator(f"#{table} tbody tr:not([hidden]) > :nth-child({number})").all_inner_texts()
+        return self.page.locator(
+            f"#{table} tbody tr:not([hidden]) > :nth-child({number})"
+        ).all_inner_texts()
 
     def test_plots_are_drawn_when_they_become_visible(self):
         canvases = self.page.locator(".canvas")
@@ -82,7 +97,9 @@ class Page(unittest.TestCase):
         for i in range(canvases.count()):
             canvases.nth(i).scroll_into_view_if_needed()
             canvases.nth(i).locator(".main-svg").first.wait_for()
-            self.assertGreaterEqual(canvases.nth(i).locator(".scatterlayer .trace, .barlayer .trace").count(), 1)
+            self.assertGreaterEqual(
+                canvases.nth(i).locator(".scatterlayer .trace, .barlayer .trace").count(), 1
+            )
             self.assertGreater(len(canvases.nth(i).get_attribute("aria-label")), 60)
 
     def test_tables_sort_by_value_with_the_keyboard(self):
@@ -92,8 +109,12 @@ class Page(unittest.TestCase):
         values = [float(text) for text in self.column(table, 2)]
         self.assertEqual(values, sorted(values))
         self.page.keyboard.press("Enter")
-        self.assertEqual([float(text) for text in self.column(table, 2)], sorted(values, reverse=True))
-        self.assertEqual(self.page.locator(f"#{table} th").nth(1).get_attribute("aria-sort"), "descending")
+        self.assertEqual(
+            [float(text) for text in self.column(table, 2)], sorted(values, reverse=True)
+        )
+        self.assertEqual(
+            self.page.locator(f"#{table} th").nth(1).get_attribute("aria-sort"), "descending"
+        )
 
     def test_filter_hides_rows_and_curves(self):
         canvas = self.page.locator("#regeff-3b .canvas").first
@@ -101,14 +122,21 @@ class Page(unittest.TestCase):
         canvas.locator(".main-svg").first.wait_for()
         self.assertEqual(canvas.locator(".scatterlayer .trace").count(), 3)
         self.page.locator("input[value=scatter]").uncheck()
-        self.assertEqual([text.strip(" *") for text in self.column("regeff-3b-2", 1)], ["AtomicMalloc", "CFMMalloc"])
-        self.page.wait_for_function("document.querySelectorAll('#regeff-3b .scatterlayer .trace').length === 2")
+        self.assertEqual(
+            [text.strip(" *") for text in self.column("regeff-3b-2", 1)],
+            ["AtomicMalloc", "CFMMalloc"],
+        )
+        self.page.wait_for_function(
+            "document.querySelectorAll('#regeff-3b .scatterlayer .trace').length === 2"
+        )
 
     def test_tables_are_copied_as_csv(self):
         self.page.locator("#regeff-t3-published .copy").click()
         self.page.wait_for_selector("#said:not(:empty)")
         rows = list(csv.reader(self.page.evaluate("navigator.clipboard.readText()").splitlines()))
-        published = json.loads((ROOT / "report/published/regeff.json").read_text(encoding="utf-8"))["items"]["regeff-t3"]
+        published = json.loads((ROOT / "report/published/regeff.json").read_text(encoding="utf-8"))[
+            "items"
+        ]["regeff-t3"]
         self.assertEqual(len(rows), 1 + len(published["rows"]))
         self.assertEqual(float(rows[6][1]), published["rows"][5][1])
 
@@ -121,7 +149,9 @@ class Page(unittest.TestCase):
 
     def test_missing_figures_have_reasons(self):
         self.assertIn("not run", self.page.locator("#regeff-t1-1").inner_text())
-        self.assertIn("registers are those of GPU kernels", self.page.locator("#regeff-t1-1").inner_text())
+        self.assertIn(
+            "registers are those of GPU kernels", self.page.locator("#regeff-t1-1").inner_text()
+        )
         self.assertIn("not measured yet", self.page.locator("#own-share").inner_text())
 
     def test_dark_and_light(self):

@@ -45,7 +45,10 @@ class Files(unittest.TestCase):
     def test_times_list_the_slowest_cases(self):
         made = content(
             {
-                "a": [("quick", {}, [row("atomic", [1], seconds=0.01)]), ("slow", {}, [row("cuda", [2], seconds=2.5)])],
+                "a": [
+                    ("quick", {}, [row("atomic", [1], seconds=0.01)]),
+                    ("slow", {}, [row("cuda", [2], seconds=2.5)]),
+                ],
                 "b": [("other", {}, [row("atomic", [3])])],
             }
         )
@@ -69,16 +72,27 @@ class Files(unittest.TestCase):
             bare = [sys.executable, "-S", "-m", "report"]  # without site-packages
             merged = f"{folder}/all.json"
             for more in ([*parts, "--merged", merged], [merged, "--times"]):
-                process = subprocess.run([*bare, *more], cwd=ROOT, capture_output=True, text=True, check=True)
+                process = subprocess.run(
+                    [*bare, *more], cwd=ROOT, capture_output=True, text=True, check=True
+                )
             self.assertIn("2 cases, 2 s", process.stdout)
 
-    @unittest.skipUnless(os.environ.get("HEAPWOOD_BINARY"), "HEAPWOOD_BINARY is not set: run scripts/report.sh test")
+    @unittest.skipUnless(
+        os.environ.get("HEAPWOOD_BINARY"), "HEAPWOOD_BINARY is not set: run scripts/report.sh test"
+    )
     def test_script_measures_all_parts_and_merges_them(self):
         with tempfile.TemporaryDirectory() as folder:
-            environment = {**os.environ, "HEAPWOOD": os.environ["HEAPWOOD_BINARY"], "GPUS": "0 1", "PARTS": "3"}
+            environment = {
+                **os.environ,
+                "HEAPWOOD": os.environ["HEAPWOOD_BINARY"],
+                "GPUS": "0 1",
+                "PARTS": "3",
+            }
             options = "bulk-5,regeff-t1 --device cpu --threads 2 --allocators atomic".split()
             script = [ROOT / "scripts/reproduce_full.sh", folder]
-            process = subprocess.run([*script, *options], env=environment, capture_output=True, text=True)
+            process = subprocess.run(
+                [*script, *options], env=environment, capture_output=True, text=True
+            )
             self.assertEqual(process.returncode, 0, process.stderr)
             merged = Results(read(f"{folder}/results.json"))
             for item in ("bulk-5", "regeff-t1"):

@@ -10,7 +10,7 @@
 namespace heapwood::scenes {
 namespace {
 
-// Evenly from low to high, including both ends.
+// Evenly spaced values from low to high, including both ends.
 std::vector<float> samples(float low, float high, unsigned n = 20'000) {
   std::vector<float> all;
   for (unsigned i = 0; i <= n; ++i) {
@@ -19,7 +19,7 @@ std::vector<float> samples(float low, float high, unsigned n = 20'000) {
   return all;
 }
 
-// Off by at most one float from the nearest, and rarely by that.
+// Expects the nearest float, or in at most `max_not_nearest` cases one adjacent to it.
 template <class Ours, class Theirs>
 void expect_close(const char* name, const std::vector<float>& at, Ours ours, Theirs theirs,
                   unsigned max_not_nearest = 1) {

@@ -45,14 +45,14 @@ TEST(Mesh, CheckNamesTheFirstIndexOutOfRange) {
 TEST(Mesh, DropsZeroAreaAndKeepsTheOrderOfTheRest) {
   Mesh mesh = square();
   mesh.vertices.push_back({2, 2, 0});  // on the line through 0 and 2
-  mesh.vertices.push_back({1, 1, 0});  // where 2 is
+  mesh.vertices.push_back({1, 1, 0});  // equal to vertex 2
   mesh.triangles = {{{0, 1, 2}}, {{0, 2, 4}}, {{1, 1, 2}}, {{0, 2, 3}}, {{3, 2, 5}}, {{3, 3, 3}}};
   EXPECT_EQ(drop_degenerate(mesh), 4u);
   EXPECT_EQ(mesh.triangles, (std::vector<Triangle>{{{0, 1, 2}}, {{0, 2, 3}}}));
   EXPECT_EQ(drop_degenerate(mesh), 0u);
 }
 
-// In single precision these products underflow to 0, or overflow to infinity minus infinity.
+// In single precision these products underflow to 0, or overflow so that infinities are subtracted.
 TEST(Mesh, SizeAloneDoesNotMakeATriangleDegenerate) {
   for (const float size : {1e-38f, 1e-20f, 1e20f, 1e38f}) {
     Mesh mesh = square();
@@ -84,7 +84,7 @@ TEST(Mesh, WithoutATriangleIsOneError) {
                [] { require_triangles({}, "a.ply"); });
 }
 
-// The square, moved, with both functions that place vertices.
+// The square, moved by `offset`: one mesh per overload of place_vertices().
 std::vector<Mesh> placed(Vec3d offset) {
   std::vector<Mesh> meshes(2, square());
   std::vector<double> coordinates;
@@ -136,7 +136,7 @@ TEST(Mesh, OnlyVerticesOfTrianglesDecideOnTheOrigin) {
   EXPECT_EQ(mesh.origin.x + double{mesh.camera->eye.x}, 1000);
   EXPECT_EQ(mesh.camera->eye.z, 4);
 
-  Mesh one;  // no extent: nothing to keep
+  Mesh one;  // without extent no origin is needed
   one.vertices = {{1e9f, 0, 0}};
   one.triangles = {{{0, 0, 0}}};
   place_vertices(one);

@@ -69,7 +69,8 @@ TEST(Obj, PolygonsOfAnySizeLoseNoTriangle) {
   }
 }
 
-// Such a face is kept from a reader that counts corners in a byte; its place among the faces stays.
+// Faces of more than 255 corners bypass tinyobjloader, which counts corners in a byte; the order of
+// the faces is preserved.
 TEST(Obj, LargeConcavePolygonsStayInTheirOutline) {
   std::string text = four, face = "f";
   double area = 0;

@@ -50,9 +50,9 @@ std::vector<Vec3> in_space(const Outline& outline, unsigned plane) {
   return corners;
 }
 
-// No triangle has a negative area, and together their border is the outline: they cover each point
-// as often as the outline winds around it. Without self-intersections that is once inside, never
-// outside.
+// Expects that no triangle has a negative area and that the border of all triangles is the outline,
+// so that they cover each point as often as the outline winds around it. Without self-intersections
+// that is once inside and never outside.
 void expect_triangulated(const Outline& outline, std::span<const Triangle> triangles,
                          std::int64_t zero_areas = 0) {
   ASSERT_EQ(triangles.size() + 2, outline.size());
@@ -78,7 +78,7 @@ void expect_triangulated(const Outline& outline, std::span<const Triangle> trian
   EXPECT_LE(zeros, zero_areas);
 }
 
-// In every plane, starting at every `step`th corner.
+// Triangulates in every plane, starting at every `step`th corner.
 void expect_exact(Outline outline, std::int64_t zero_areas = 0, std::size_t step = 1) {
   Triangulator triangulator;
   for (std::size_t first = 0; first < outline.size(); first += step) {
@@ -205,7 +205,7 @@ TEST(Polygon, SelfIntersectionIsNoticed) {
             Outcome::intersects);
 }
 
-// Points at random angles around the origin, all distances.
+// Corners at increasing angles around the origin, at random distances.
 Outline star(Random& random, unsigned n) {
   Outline outline;
   for (unsigned i = 0; i < n; ++i) {
@@ -217,7 +217,7 @@ Outline star(Random& random, unsigned n) {
   return outline;
 }
 
-// Out along a spiral and back next to it.
+// A spiral band: outwards along a spiral and back beside it.
 Outline spiral(unsigned n) {
   Outline outline;
   const auto at = [&](double i, double width) {
@@ -245,7 +245,7 @@ Outline comb(unsigned teeth, std::int64_t skew) {
   return outline;
 }
 
-// Corners inserted on edges; every coordinate is doubled a few times first, so that they are exact.
+// Inserts corners on edges. Scales all coordinates by 4 first, so that these corners are exact.
 Outline with_collinear(Outline outline, Random& random) {
   Outline result;
   for (Corner& c : outline) c = {4 * c.x, 4 * c.y};
@@ -302,7 +302,7 @@ bool touch(Corner a, Corner b, Corner c, Corner d) {
 }
 
 // Random points, untangled by reversing the part between crossing edges; empty if that does not
-// end.
+// terminate.
 Outline untangled(Random& random, unsigned n) {
   Outline p;
   for (unsigned i = 0; i < n; ++i) p.push_back({random.below(40), random.below(40)});

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "scenes/patches.hpp"
 #include "scenes/scene.hpp"
@@ -78,7 +81,7 @@ TEST_P(Family, UsesEveryVertexAndKnowsACamera) {
   EXPECT_LE(std::count(used.begin(), used.end(), false), 10);
 }
 
-// The purpose of each scene: sizes that vary by orders of magnitude, or hardly.
+// The purpose of each scene: triangle sizes that vary by orders of magnitude, or hardly.
 TEST(Families, HaveTheTrianglesTheyPromise) {
   const auto edge_at = [](const Mesh& mesh, double quantile) {
     std::vector<float> longest;
@@ -104,6 +107,27 @@ TEST(Families, HaveTheTrianglesTheyPromise) {
     slim += length(cross(b - a, c - a)) < 0.1f * longest * longest;
   }
   EXPECT_GT(slim / static_cast<double>(pipes.triangles.size()), 0.15);
+}
+
+// The steps of a stadium's stands share their vertices: with other numbers of vertices, adjacent
+// strips would leave gaps and cut into each other.
+TEST(Families, StandsOfAStadiumMeetVertexToVertex) {
+  const Mesh mesh = generate(parse_scene_name("stadium:30k").value());
+  using Point = std::array<float, 3>;
+  std::map<std::pair<Point, Point>, int> edges;
+  for (const Triangle& t : mesh.triangles) {
+    for (unsigned k = 0; k < 3; ++k) {
+      const Vec3 a = mesh.vertices[t.v[k]], b = mesh.vertices[t.v[(k + 1) % 3]];
+      if (std::min(std::abs(a.x), std::abs(b.x)) < 60 || std::min(a.y, b.y) < 1) continue;
+      Point from{a.x, a.y, a.z}, to{b.x, b.y, b.z};
+      if (to < from) std::swap(from, to);
+      ++edges[{from, to}];
+    }
+  }
+  std::size_t open = 0;
+  for (const auto& [edge, triangles] : edges) open += triangles == 1;
+  EXPECT_GT(edges.size(), 100u);
+  EXPECT_LT(open, edges.size() / 10) << edges.size();  // the outer rings
 }
 
 // No gap between the walls and the floor (below the tiles, if any).

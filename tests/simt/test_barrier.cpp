@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Barrier: no warp runs ahead, every warp sees all writes, and no warp waits for a failed one.
+// Barrier: no warp passes it early, every warp sees all writes, and no warp waits for a failed one.
 #include <gtest/gtest.h>
 
 #include <vector>

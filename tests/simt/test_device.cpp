@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Devices by name, with a reason for each unusable one; ownership of device memory.
+// Devices by name, with a reason for each unusable one, and ownership of device memory.
 #include <gtest/gtest.h>
 
 #include <numeric>

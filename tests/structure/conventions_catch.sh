@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# conventions.sh finds what it is there to find: a small tree with one breach of each kind.
+# conventions.sh reports what it should: a small tree with one violation of each kind.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$(mktemp -d)
@@ -16,7 +16,8 @@ file registry/instance.in '#if defined(__CUDACC__)' '#include "simt/cuda.hpp"'
 file render/kernel.cu "$spdx" '#include "simt/cuda.hpp"' '#include "kdtree/tree.hpp"'
 bash "$here/conventions.sh" "$tree" || { echo "a tree without a breach was refused" >&2; exit 1; }
 
-expect() {  # FILE:LINE and words of the message, of the file written just before
+# expect FILE:LINE WORDS: the message about the last written file, which is then removed.
+expect() {
   local found
   if found=$(bash "$here/conventions.sh" "$tree"); then
     echo "not caught: $1 $2" >&2
@@ -33,7 +34,7 @@ expect alloc/up.hpp:3 'alloc/ must not include kdtree/'
 file kdtree/app.cpp "$spdx" '#include "app/cli.hpp"'
 expect kdtree/app.cpp:2 'kdtree/ must not include app/'
 file render/beside.hpp "$spdx" '#include "camera.hpp"'
-expect render/beside.hpp:2 'is in no room'
+expect render/beside.hpp:2 'is in no folder of the project'
 file app/device.cpp "$spdx" '#include "simt/cuda.hpp"'
 expect app/device.cpp:2 'is for .cu files'
 file alloc/macro.hpp "$spdx" '#define GRANULE 16'

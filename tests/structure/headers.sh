@@ -1,21 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Every header compiles by itself; all of them twice in one translation unit, and two such units link.
+# Every header compiles by itself, all of them compile twice in one translation unit, and two such
+# units link.
 #   tests/structure/headers.sh ROOT COMPILER
-# Left out: headers that nvcc alone compiles (simt/cuda.hpp, simt/cuda_warp.hpp, *.cuh).
+# Except headers that only nvcc compiles (simt/cuda.hpp, simt/cuda_warp.hpp, *.cuh).
 set -euo pipefail
 cd "$1"
 compiler=$2
 flags=(-std=c++20 -Wall -Wextra -Wno-unknown-pragmas -Werror -I . -x c++)
 cores=$(nproc)
-rooms=(simt geometry alloc host_alloc workloads kdtree scenes render registry bench app)
-if pkg-config --exists imgui glfw3 epoxy 2> /dev/null; then  # what the viewer is built with
-  rooms+=(viewer)
+folders=(simt geometry alloc host_alloc workloads kdtree scenes render registry bench app)
+if pkg-config --exists imgui glfw3 epoxy 2> /dev/null; then  # packages of the viewer
+  folders+=(viewer)
   read -ra imgui < <(pkg-config --cflags imgui)
   flags+=("${imgui[@]}")
 fi
 
-mapfile -t headers < <(find "${rooms[@]}" -name '*.hpp' 2> /dev/null |
+mapfile -t headers < <(find "${folders[@]}" -name '*.hpp' 2> /dev/null |
                        grep -vxE 'simt/cuda(_warp)?\.hpp' | sort)
 objects=$(mktemp -d)
 trap 'rm -rf "$objects"' EXIT

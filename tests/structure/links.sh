@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Relative links of the Markdown documents lead somewhere: the file exists and, after #, so does the heading.
-#   tests/structure/links.sh ROOT          prints FILE:LINE: no such file|heading: LINK; exit 1 if any
+# Relative links in Markdown documents are valid: the file exists and, after #, so does the heading.
+#   tests/structure/links.sh ROOT   prints FILE:LINE: no such file|heading: LINK; exit 1 if any
 set -euo pipefail
 cd "$1"
 pruned=(\( -path ./.git -o -path ./build -o -path ./out \) -prune -o)
 paths=$(find . "${pruned[@]}" -printf '%P\n')
-# shellcheck disable=SC2016  # the program is awk's
+# shellcheck disable=SC2016  # the program is for awk
 grep '\.md$' <<< "$paths" | sort | xargs -r awk -v paths="$paths" '
   BEGIN { for (n = split(paths, path, "\n"); n > 0; n--) exists[path[n]] = 1 }
-  # The name of a heading as GitHub makes it: lower case, punctuation dropped, blanks to dashes.
+  # The name of a heading as GitHub makes it: lower case, no punctuation, dashes for blanks.
   function anchor(heading) {
     sub(/^#+ +/, "", heading)
     heading = tolower(heading)

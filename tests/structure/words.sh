@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Rejects wording that has to be decoded (docs/glossary.md has the words to use), and long lines.
+# Rejects wording that does not follow the conventions (docs/glossary.md lists the words to use),
+# and long lines.
 #   tests/structure/words.sh ROOT          prints FILE:LINE: RULE: TEXT for each match; exit 1 if any
-#   tests/structure/words.sh ROOT unused   prints the entries of the allow-list that nothing needs
+#   tests/structure/words.sh ROOT unused   prints the unused entries of the allow-list
 # Paths not cleaned yet are in words_allowed.txt beside this script, or in $WORDS_ALLOWED.
 # Line length: Markdown tables, lines with a URL and raw string data (tests/golden) are exempt.
 set -euo pipefail
@@ -31,7 +32,7 @@ match() {  # RULE GREP_OPTION...: prints FILE:LINE:RULE:TEXT
   match metaphor -iE '\brules? of the house\b|\bthe house\b|\brooms\b|\bin no room\b'
   match columns -E '^.{101}' | grep -vE '^[^:]*\.md:[0-9]+:columns: *\||https?://' || true
 } | awk -v list="$allowed" -v mode="$mode" '
-  # An entry is PATH_PREFIX [RULE...]; without a rule all rules are off for that prefix.
+  # An entry is PATH_PREFIX [RULE...]; an entry without rules disables all rules for the prefix.
   BEGIN {
     while ((getline line < list) > 0) {
       sub(/ *#.*/, "", line)

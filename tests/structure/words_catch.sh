@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# words.sh reports what it should: a small tree with one fault of each kind, beside text that is right.
+# words.sh reports what it should: a small tree with one fault of each kind, next to correct text.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$(mktemp -d)

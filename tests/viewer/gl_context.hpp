@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// An OpenGL context without a window or a display, through EGL: for tests of the viewer's OpenGL code,
-// also on machines without a display.
+// An OpenGL context without a window, through EGL: for tests of the viewer's OpenGL code, also on
+// machines without a display.
 #pragma once
 
 #include <dlfcn.h>
 
 #include <EGL/egl.h>
-// The extension tables need it first.
+// Must follow egl.h.
 #include <EGL/eglext.h>
 
 #include <memory>
@@ -16,7 +16,8 @@ namespace heapwood::tests {
 
 class GlContext {
  public:
-  // On the GPU with this CUDA number, with -1 on any. `reason`: why there is no context.
+  // Makes a context on the GPU with this CUDA number, or on any device if it is -1. On failure
+  // returns nullptr and sets `reason`.
   static std::unique_ptr<GlContext> make(int cuda_device, std::string& reason) {
     auto context = std::unique_ptr<GlContext>(new GlContext);
     reason = context->open(cuda_device);
@@ -35,7 +36,7 @@ class GlContext {
  private:
   GlContext() = default;
 
-  // Loaded by name, so that the program starts without EGL.
+  // Loads a function by name, so that the program also starts without EGL.
   template <class Function>
   Function call(const char* name) const {
     if (void* found = dlsym(library_, name)) return reinterpret_cast<Function>(found);

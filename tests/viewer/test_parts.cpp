@@ -92,7 +92,7 @@ TEST(TreeView, BoxesAreTheNodesOfADepth) {
   const kdtree::TreeStats stats = kdtree::measure(scene->tree, {});
   std::size_t all = 0;
   EXPECT_EQ(boxes_at(scene->tree, 0, false, 100, all).front().box, scene->tree.bounds);
-  // Below the deepest leaf there are only leaves: all that are not empty.
+  // At a depth below the deepest leaf the boxes are those of all leaves that are not empty.
   const auto leaves = boxes_at(scene->tree, stats.depth, true, 1u << 20, all);
   EXPECT_EQ(all, stats.leaves - stats.empty_leaves);
   std::uint64_t refs = 0;
@@ -270,7 +270,8 @@ TEST(Recording, CurvesAreWhatTheBlocksSay) {
   }
 }
 
-// ScatterAlloc serves from chunks of fixed sizes, AtomicMalloc rounds to granules: ScatterAlloc loses more inside blocks.
+// ScatterAlloc serves requests from chunks of fixed sizes and AtomicMalloc rounds to granules, so
+// ScatterAlloc has more internal fragmentation.
 TEST(Recording, InternalFragmentationTellsAllocatorsApart) {
   const auto largest = [](const Recording& recording) {
     double maximum = 0;
@@ -306,7 +307,7 @@ TEST(Recording, IsTheSameInPieces) {
   EXPECT_EQ(pieces.reach, whole.reach);
 }
 
-// A live build goes no further than the view allows, and ends with the same recording.
+// A live build does not run ahead of the view's pace, and gives the same recording in the end.
 TEST(HeapView, FollowsABuildAtItsPace) {
   const registry::RegisteredAllocator& entry = *registry::find("cfmmalloc");
   bench::PreparedScene prepared("statue:2k", cpu(), {}, {});
@@ -316,7 +317,7 @@ TEST(HeapView, FollowsABuildAtItsPace) {
   kdtree::RecordedRun run;
   std::jthread build([&] { run = prepared.build_recorded(entry, 1u << 20, lines.get()); });
   const std::shared_ptr<void> released(
-      nullptr, [&](void*) { lines->hold_from(~std::uint64_t{0}); });  // also after a failure
+      nullptr, [&](void*) { lines->hold_from(~std::uint64_t{0}); });  // also if an assertion fails
   HeapView view;
   view.pace = 1000;
   view.watch({lines, "statue:2k", "cpu", &entry, prepared.pool_bytes(), 0});
@@ -400,7 +401,17 @@ TEST(CompareRows, LowerBoundsAreMarkedAndNeverTheBest) {
   const auto again = compare_rows(results);
   EXPECT_EQ(again[2].ms, "failed");
   EXPECT_TRUE(std::isinf(again[2].key_ms));
-  EXPECT_TRUE(again[1].best);
+  EXPECT_FALSE(again[1].best);  // nothing to compare it with
+}
+
+TEST(CompareRows, NoneIsMarkedWhereQuartilesOverlap) {
+  std::vector<bench::Result> results(2);
+  for (bench::Result& result : results) result.status = bench::Status::ok;
+  results[0].runs_ms = {10, 11, 12, 13, 14};  // quartiles 11 and 13
+  results[1].runs_ms = {12, 13.5, 15, 16, 17};
+  EXPECT_TRUE(compare_rows(results)[0].best);
+  results[1].runs_ms[1] = 13;
+  for (const CompareRow& row : compare_rows(results)) EXPECT_FALSE(row.best);
 }
 
 }  // namespace

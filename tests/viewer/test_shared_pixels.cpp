@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Pictures that reach OpenGL without a copy through the host: the decision, the way there and back, and what happens where
-// it fails. With HEAPWOOD_TEST_DEVICE=cuda:N and a driver whose EGL knows that GPU the real thing, elsewhere with a buffer
-// that the CPU writes.
+// Pictures that reach OpenGL without a copy through the host: the decision whether to share, the
+// pixels, and the fallback to copying. With HEAPWOOD_TEST_DEVICE=cuda:N and a driver whose EGL
+// lists that GPU the tests use CUDA's interoperation with OpenGL, otherwise a buffer that the CPU
+// writes.
 #include <epoxy/gl.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +39,7 @@ TEST(CopyReason, NamesTheGpuOfOpenGl) {
             "OpenGL runs on NVIDIA L4/PCIe, not on cuda:2");
   EXPECT_EQ(copy_reason(gpu(0), "NVIDIA Corporation", "NVIDIA L4/PCIe", on({{}, "no context"})),
             "cuda:0 cannot find OpenGL's GPU: no context");
-  // CUDA is not asked about another vendor's context.
+  // CUDA is not queried if the context is of another vendor.
   const auto asked = []() -> simt::GlDevices { throw std::logic_error("asked"); };
   EXPECT_EQ(copy_reason(gpu(0), "Mesa", "llvmpipe (LLVM 15)", asked),
             "OpenGL runs on llvmpipe (LLVM 15), not on cuda:0");
@@ -98,7 +99,7 @@ class OnDevice : public testing::Test {
     job.legend = false;
     return job;
   }
-  // pow() on GPU and host may round to neighbouring steps.
+  // pow() on GPU and host may round differently, by one step of 1/255.
   void expect_same(const std::vector<gl::Rgba8>& a, const std::vector<gl::Rgba8>& b) const {
     ASSERT_EQ(a.size(), b.size());
     unsigned largest = 0;
@@ -132,7 +133,7 @@ class SharedPicture : public OnDevice {
       GTEST_SKIP() << why;
     }
   }
-  // Mapping succeeds this many times.
+  // Shares a host buffer whose mapping succeeds `maps` times; -1: always.
   void share_host(int maps) {
     interop_.share = [this, maps](const simt::DeviceId&, unsigned buffer) {
       ++shared_;
@@ -200,7 +201,7 @@ TEST_F(SharedPicture, IsTheCopiedOneWhereRegisteringFails) {
   EXPECT_EQ(picture.status().copied_because, "cannot be registered");
 }
 
-// The first mapping is at the start, each further one after rows were shown.
+// Picture maps the buffer at the start and again each time after it has shown rows.
 TEST_F(SharedPicture, IsTheCopiedOneOnceMappingFails) {
   if (on_gpu()) GTEST_SKIP() << "the GPU's mapping does not fail on purpose";
   for (const int maps : {0, 1, 2}) {

@@ -102,7 +102,7 @@ TEST_F(Window, ALargePictureIsThatOfRenderToo) {
   EXPECT_EQ(render::compare(shown, rendered, 1).above, 0);
 }
 
-// Events of the window system instead of a script.
+// Sends events through the window system instead of a script.
 TEST_F(Window, RealKeysArrive) {
   if (std::system("command -v xdotool > /dev/null") != 0)
     GTEST_SKIP() << "xdotool is not installed";
@@ -138,8 +138,9 @@ TEST_F(Window, TheTableShowsWhatWasMeasured) {
                path("window.png") + " 1000x900 1\n"));
   const Json report = json("report");
   ASSERT_GE(report["table"].size(), 6u);
-  double fastest = 1e300;
-  std::string best, marked;
+  std::vector<std::vector<double>> times;
+  std::vector<std::string> names;
+  std::string marked;
   for (std::size_t i = 0; i < report["table"].size(); ++i) {
     const Json& row = report["table"][i];
     const bench::Result result =
@@ -155,13 +156,16 @@ TEST_F(Window, TheTableShowsWhatWasMeasured) {
     std::sort(runs.begin(), runs.end());
     EXPECT_EQ(row[1], bench::figure_text(runs[1]));
     EXPECT_EQ(row[2], bench::ratio_text(*result.slowdown));
-    if (!result.lower_bound && runs[1] < fastest) {
-      fastest = runs[1];
-      best = row[0];
+    if (!result.lower_bound) {
+      times.push_back(result.runs_ms);
+      names.push_back(row[0]);
     }
     if (row[4].get<bool>()) marked += row[0].get<std::string>();
   }
-  EXPECT_EQ(marked, best);  // exactly the right row
+  std::vector<const std::vector<double>*> compared;
+  for (const std::vector<double>& runs : times) compared.push_back(&runs);
+  const std::optional<std::size_t> fastest = bench::clearly_fastest(compared);
+  EXPECT_EQ(marked, fastest ? names[*fastest] : "");
   std::vector<bench::Result> results;
   for (std::size_t i = 0; i < report["table"].size(); ++i) {
     results.push_back(
@@ -174,7 +178,8 @@ TEST_F(Window, TheTableShowsWhatWasMeasured) {
       heapwood({"build", "pipes:2k", "--runs", "1", "--device", "cpu", "--json", path("build")}));
   EXPECT_EQ(report["bench"]["results"][0]["tree"]["hash"],
             json("build")["results"][0]["tree"]["hash"]);
-  // The best row is drawn in its colour.
+  if (marked.empty()) return;
+  // The marked row is drawn in its colour.
   const render::Image window = picture("window.png");
   const auto green = std::count_if(window.pixels.begin(), window.pixels.end(), [](render::Rgb8 c) {
     return std::abs(c.r - 115) < 6 && std::abs(c.g - 199) < 6 && std::abs(c.b - 143) < 6;
@@ -182,7 +187,8 @@ TEST_F(Window, TheTableShowsWhatWasMeasured) {
   EXPECT_GT(green, 30);
 }
 
-// AtomicMalloc never frees: at the end everything below its one used region is lost, and nothing above was touched.
+// AtomicMalloc never frees: at the end its one used region is shown as lost, and the memory above
+// as untouched.
 TEST_F(Window, TheHeapMapShowsTheWalk) {
   std::string forward;
   for (int i = 0; i < 12; ++i) forward += "key . shift\n";  // a thousand events each
@@ -213,7 +219,7 @@ TEST_F(Window, TheHeapMapShowsTheWalk) {
     const std::uint64_t first = i * cell, last = first + cell;
     const unsigned colour = heap["colours"][i];
     if (first >= begin && last <= end) {
-      // Blocks rounded up to granules: at least half of each cell.
+      // Blocks are rounded up to granules, so that at least half of each cell is lost bytes.
       EXPECT_GT(colour >> 16, 110u) << i;
       ++lost;
     } else if (first >= end && last <= pool) {
@@ -244,7 +250,7 @@ TEST_F(Window, TwoMapsOfOneBuild) {
   EXPECT_EQ(report["heap"][0]["pool_bytes"], report["heap"][1]["pool_bytes"]);
 }
 
-// test_parts.cpp compares its counters with the ray tracer's.
+// test_parts.cpp compares the probe's counters with the ray tracer's.
 TEST_F(Window, TheProbeFollowsTheMouse) {
   expect_fine(
       view({"atrium:2k", "--mode", "heatmap", "--spp", "1"},
@@ -463,7 +469,7 @@ TEST_F(Window, AScriptIsCheckedBeforeItRuns) {
   expect_error(view({"atrium:1k"}, "key F13\n"), 2, {":1:", "F13"});
 }
 
-// The program does not wait for a picture that cannot be made.
+// The program does not wait for a picture that cannot be rendered.
 TEST_F(Window, NoTreeIsNoPicture) {
   const std::string picture = path("none.png");
   expect_error(view({"statue:20k", "--timeout", "0.001", "--screenshot", picture}), 1,

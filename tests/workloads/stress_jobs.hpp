@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Jobs of heapwood stress for the tests.
+// Jobs of heapwood stress for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace heapwood::workloads {
 
-// Every registered allocator on the device that HEAPWOOD_TEST_DEVICE names.
+// Every registered allocator on the device in HEAPWOOD_TEST_DEVICE.
 class StressJobs : public testing::Test {
  protected:
   void SetUp() override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The experiments on primitives do all their work, on the device that HEAPWOOD_TEST_DEVICE names.
+// The experiments on primitives do all their work, on the device in HEAPWOOD_TEST_DEVICE.
 #include "workloads/stress_primitives.hpp"
 
 #include <gtest/gtest.h>

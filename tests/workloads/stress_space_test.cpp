@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// heapwood stress mixed, utilization, range, churn: what an allocator that only moves an offset must give, to the byte, and
-// what every allocator must keep to.
+// heapwood stress mixed, utilization, range and churn: exact results of an allocator that only
+// advances an offset, and properties that hold for every allocator.
 #include <cmath>
 
 #include "tests/workloads/stress_jobs.hpp"
@@ -9,14 +9,15 @@
 namespace heapwood::workloads {
 namespace {
 
-constexpr std::size_t head = 256;  // of AtomicMalloc's pool
+constexpr std::size_t head = 256;  // metadata of AtomicMalloc's pool
 
 class StressSpace : public StressJobs {
  protected:
   const registry::CompiledAllocator& atomic() const {
     return *registry::find("atomic")->on(device_.kind);
   }
-  // The heap of device malloc has one size for the whole process, and tests of other allocators need a large one.
+  // The heap of device malloc() has one size for the whole process, and tests of other allocators
+  // need a large one.
   bool heap_elsewhere(const registry::CompiledAllocator& compiled) const {
     return !compiled.traits->in_pool && device_.kind == simt::DeviceKind::cuda;
   }
@@ -54,7 +55,7 @@ TEST_F(StressSpace, RangeGrowsWhereNothingIsFreed) {
   EXPECT_EQ(result.counts.deallocations, 500u);
 }
 
-// Blocks of churn that are still there after `launches`.
+// The number of blocks of churn that are live after `launches` launches.
 std::uint64_t kept(const StressJob& j, unsigned launches) {
   std::uint64_t count = 0;
   for (unsigned launch = 0; launch < launches; ++launch) {
@@ -79,9 +80,9 @@ TEST_F(StressSpace, ChurnEndsWhereThePoolDoes) {
   EXPECT_EQ(result.steps[10].address_bytes, 10u * 3200 + 1600);
   EXPECT_EQ(result.counts.allocations, 1050u);
   EXPECT_EQ(result.counts.deallocations, 1000 - kept(j, 10));
-  // About a half: five sigma of 1000 coins.
+  // About half, within five sigma of 1000 coin tosses.
   EXPECT_NEAR(static_cast<double>(kept(j, 10)), 500, 80);
-  // The limit comes first.
+  // The number of iterations limits the test first.
   j.iterations = 3;
   EXPECT_EQ(atomic().stress(j).steps.size(), 3u);
   EXPECT_EQ(atomic().stress(j).counts.failures, 0u);
@@ -116,8 +117,8 @@ TEST_F(StressSpace, EveryAllocatorKeepsContents) {
     const StressResult churn = compiled.stress(j);
     EXPECT_EQ(churn.damaged + churn.overlaps, 0u);
     ASSERT_FALSE(churn.steps.empty());
-    EXPECT_GT(churn.steps.back().refused,
-              0u);  // 1 MiB is less than 32 blocks in each of 1000 iterations
+    // 1 MiB is less than 32 blocks in each of 1000 iterations.
+    EXPECT_GT(churn.steps.back().refused, 0u);
     const auto served = static_cast<unsigned>(churn.steps.size() - 1);
     EXPECT_EQ(churn.counts.allocations - churn.counts.deallocations, churn.steps.back().blocks);
     EXPECT_EQ(churn.steps.back().blocks, kept(j, served) + j.threads - churn.steps.back().refused);
@@ -155,11 +156,11 @@ TEST(StressDraws, MixedSizesAreUniform) {
   double sum = 0;
   for (std::uint32_t t = 0; t < 20000; ++t)
     sum += static_cast<double>(mixed_bytes(draw(1, t, 0), 8192));
-  // Five sigma of a uniform distribution's mean.
+  // Within five sigma of the mean of a uniform distribution.
   EXPECT_NEAR(sum / 20000, (16 + 8192) / 2.0, 5 * (8192 - 16) / std::sqrt(12.0 * 20000));
 }
 
-// One thread, so that sanitizers see no race in what is meant to go wrong.
+// One thread, so that sanitizers report no race in the intended overlaps.
 TEST_F(StressSpace, OverlapsAreFoundAndAnEndlessSupplyEnds) {
   const registry::CompiledAllocator& awmalloc = *registry::find("awmalloc")->on(device_.kind);
   if (device_.kind == simt::DeviceKind::cpu) device_.threads = 1;
@@ -170,11 +171,11 @@ TEST_F(StressSpace, OverlapsAreFoundAndAnEndlessSupplyEnds) {
   j.test = StressTest::utilization;
   const StressResult result = awmalloc.stress(j);
   EXPECT_EQ(result.counts.failures, 0u);
-  EXPECT_EQ(result.steps.at(0).blocks, 10u);  // one place a thread is enough for all that fit
+  EXPECT_EQ(result.steps.at(0).blocks, 10u);  // one block per thread; eight fit
   EXPECT_EQ(result.overlaps, 2u);
 }
 
-// What there is by then counts.
+// The blocks allocated until the time limit count.
 TEST_F(StressSpace, TheTimeLimitIsAnEnd) {
   if (device_.kind != simt::DeviceKind::cpu) GTEST_SKIP() << "a GPU is done before";
   device_.threads = 1;
@@ -188,7 +189,8 @@ TEST_F(StressSpace, TheTimeLimitIsAnEnd) {
   EXPECT_EQ(result.steps[0].blocks, result.counts.allocations);
 }
 
-// Of a run: its launches and what is done between them. It ends behind the iteration that it is over in.
+// The limit of a run covers its launches and the work between them. The run ends after the
+// iteration in which the limit is reached.
 TEST_F(StressSpace, ARunHasALimitToo) {
   if (device_.kind != simt::DeviceKind::cpu) GTEST_SKIP() << "a GPU is done before";
   device_.threads = 1;
@@ -202,7 +204,7 @@ TEST_F(StressSpace, ARunHasALimitToo) {
     ASSERT_FALSE(result.steps.empty());
     EXPECT_LT(result.steps.size(), 100000u);
     EXPECT_EQ(result.counts.allocations, result.steps.size() * 100);
-    // Nothing is left of it in one that has the time.
+    // The next run with enough time is not affected.
     j.iterations = 2;
     j.run_seconds = 60;
     EXPECT_FALSE(atomic().stress(j).out_of_time);
@@ -213,18 +215,18 @@ TEST_F(StressSpace, ARunHasALimitToo) {
 TEST(GranuleMap, FindsWhatIsTaken) {
   for (const bool expected : {false, true}) {
     GranuleMap map;
-    if (expected)
-      map.expect((1 << 20) + 100, 1 << 20);  // the first and the second page; not the last block
+    // Covers the first and the second page, but not the last block.
+    if (expected) map.expect((1 << 20) + 100, 1 << 20);
     EXPECT_TRUE(map.take(1 << 20, 16));
     EXPECT_FALSE(map.take(1 << 20, 16));
-    EXPECT_TRUE(map.take((1 << 20) + 16, 4096));     // many words
-    EXPECT_FALSE(map.take((1 << 20) + 4096, 4096));  // its last granule
-    EXPECT_TRUE(map.take((2 << 20) - 32, 64));       // two pages
+    EXPECT_TRUE(map.take((1 << 20) + 16, 4096));     // spans many words
+    EXPECT_FALSE(map.take((1 << 20) + 4096, 4096));  // overlaps its last granule
+    EXPECT_TRUE(map.take((2 << 20) - 32, 64));       // spans two pages
     EXPECT_FALSE(map.take((2 << 20) + 16, 16));
     map.give((2 << 20) - 32, 64);
     EXPECT_TRUE(map.take((2 << 20) + 16, 16));
     EXPECT_TRUE(map.take((2 << 20) - 32, 32));
-    EXPECT_TRUE(map.take((1 << 20) - 16, 16));  // before all that was expected
+    EXPECT_TRUE(map.take((1 << 20) - 16, 16));  // below the expected range
     EXPECT_TRUE(map.take(std::uintptr_t{1} << 46, 1));
     EXPECT_FALSE(map.take(std::uintptr_t{1} << 46, 1));
   }
@@ -247,7 +249,7 @@ TEST_F(StressSpace, LifetimesKeepContentsInEveryOrder) {
       EXPECT_EQ(result.counts.failures, 0u);
       EXPECT_EQ(result.counts.allocations, result.counts.deallocations);
       EXPECT_GT(result.counts.allocations, 64u * 70 * 32 / 4);
-      ASSERT_EQ(result.steps.size(), 2u);  // after 64 launches, and in the end
+      ASSERT_EQ(result.steps.size(), 2u);  // after 64 launches, and at the end
       EXPECT_GT(result.steps[1].blocks, 64u);
       if (!compiled.traits->in_pool) continue;
       EXPECT_GT(result.peak->live_bytes, result.peak->blocks * 16);

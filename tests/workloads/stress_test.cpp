@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// heapwood stress: counts, the rule of P, and that overlapping blocks are found.
+// heapwood stress: counts, the rule of P, and detection of overlapping blocks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 using Stress = StressJobs;
 
-// At most 64 blocks in use, which every allocator can serve.
+// At most 64 blocks are live, which every allocator can serve.
 TEST_F(Stress, EveryThreadGetsItsBlocks) {
   for (const bool touch : {false, true}) {
     for (const unsigned lanes : {1u, 32u}) {
@@ -58,7 +58,7 @@ TEST_F(Stress, ManyThreads) {
     EXPECT_EQ(result.counts.allocations + result.counts.failures, 5u * j.threads);
     EXPECT_EQ(result.counts.deallocations, result.counts.allocations);
     EXPECT_EQ(result.damaged, 0u);
-    // Those of RegEff have no limit but the pool, which holds three times as much.
+    // The RegEff allocators are limited only by the pool, which holds three times as much.
     if (std::string(compiled.traits->paper).starts_with("RegEff")) {
       EXPECT_EQ(result.counts.failures, 0u);
     }
@@ -85,7 +85,7 @@ TEST_F(Stress, InspectedPoolsHoldAllBlocks) {
       EXPECT_GE(result.peak->address_bytes, 60 * alloc::padded(payload));
       EXPECT_LE(result.peak->address_bytes, j.pool.bytes);
       ASSERT_TRUE(result.peak->fragmentation.internal);
-      // A block takes its padded size or more, and headers come on top.
+      // A block occupies at least its padded size, and headers come on top.
       EXPECT_GE(
           *result.peak->fragmentation.internal,
           1 - static_cast<double>(payload) / static_cast<double>(alloc::padded(payload)) - 1e-9);
@@ -115,7 +115,8 @@ TEST_F(Stress, RefusedRequestsAreCounted) {
   });
 }
 
-// With a wait for memory that other threads give back, nothing is refused; where nobody gives back, nothing waits.
+// A request that waits for frees of other threads is not refused. A kernel without frees does not
+// wait.
 TEST_F(Stress, WaitingIsForFreesOfTheSameKernel) {
   if (device_.kind != simt::DeviceKind::cpu) GTEST_SKIP() << "all warps may wait for each other";
   device_.threads = 1;
@@ -135,7 +136,7 @@ TEST_F(Stress, WaitingIsForFreesOfTheSameKernel) {
   }
 }
 
-// A thread of P: what the draws say it does, when no request fails.
+// The counts that the draws of P imply if no request fails.
 struct Replay {
   std::uint64_t allocations = 0, deallocations = 0;
   Replay(std::uint32_t seed, std::uint32_t threads, unsigned launches) {
@@ -173,7 +174,8 @@ TEST_F(Stress, ProbabilityFollowsItsRule) {
 }
 
 TEST(StressRule, ExpectationOfP) {
-  // The mean by the recurrence of the share of threads that hold a block: h' = h + 3/4 (1 - 2h).
+  // The mean, by the recurrence of the fraction h of threads that hold a block:
+  // h' = h + 3/4 (1 - 2h).
   double holding = 0, allocations = 0;
   for (int launch = 0; launch < 10; ++launch) {
     allocations += 0.75 * (1 - holding);
@@ -183,11 +185,11 @@ TEST(StressRule, ExpectationOfP) {
   EXPECT_NEAR(expected.allocations, allocations, 1e-12);
   EXPECT_NEAR(expected.allocations - expected.deallocations, holding, 1e-12);
   EXPECT_NEAR(960 * expected.allocations, 3839.8, 0.3);
-  // Of one launch: a Bernoulli trial.
+  // One launch is a Bernoulli trial.
   EXPECT_NEAR(expected_counts(1).allocations, 0.75, 1e-12);
   EXPECT_NEAR(expected_counts(1).allocations_sigma, std::sqrt(0.75 * 0.25), 1e-12);
   EXPECT_EQ(expected_counts(1).deallocations, 0);
-  // Of few: all sequences of calls, by their number.
+  // For few launches: all sequences of calls, weighted by their probability.
   for (unsigned launches = 0; launches <= 12; ++launches) {
     double sum[2] = {}, squares[2] = {};
     for (unsigned calls = 0; calls < 1u << launches; ++calls) {
@@ -206,13 +208,13 @@ TEST(StressRule, ExpectationOfP) {
     EXPECT_NEAR(few.deallocations_sigma * few.deallocations_sigma, squares[1] - sum[1] * sum[1],
                 1e-12);
   }
-  // Of many it takes no time: a table has a row of them for each allocator, and is still to be printed after Ctrl-C.
+  // For many launches it is fast: a table calls it once per allocator, even after Ctrl-C.
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < 100; ++i)
     EXPECT_NEAR(expected_counts(1u << 20).allocations, 0.375 * (1 << 20), 1);
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), 1);
 
-  // The generator follows it: five sigma of 20,000 threads, for several seeds.
+  // The generator agrees: five sigma of 20,000 threads, for several seeds.
   for (const std::uint32_t seed : {1u, 2u, 77u}) {
     const Replay replay(seed, 20000, 10);
     EXPECT_NEAR(static_cast<double>(replay.allocations), 20000 * expected.allocations,
@@ -222,7 +224,7 @@ TEST(StressRule, ExpectationOfP) {
   }
 }
 
-// AWMalloc wraps over live memory. One thread, so that sanitizers see no race in what is meant to go wrong.
+// AWMalloc wraps over live memory. One thread, so that sanitizers report no race.
 TEST_F(Stress, OverlapsAreFound) {
   const registry::RegisteredAllocator* entry = registry::find("awmalloc");
   ASSERT_NE(entry, nullptr);
@@ -236,11 +238,11 @@ TEST_F(Stress, OverlapsAreFound) {
   j.touch = false;
   EXPECT_EQ(compiled->stress(j).damaged, 0u);
   j.inspect = true;
-  EXPECT_EQ(compiled->stress(j).overlaps,
-            32u);  // of 40 blocks, all but the first at each of eight places
+  // 40 blocks at eight places: all but the first at each.
+  EXPECT_EQ(compiled->stress(j).overlaps, 32u);
   j.pool.bytes = std::size_t{1} << 12;
   j.iterations = 1;
-  EXPECT_EQ(compiled->stress(j).overlaps, 0u);  // four in use
+  EXPECT_EQ(compiled->stress(j).overlaps, 0u);  // four live
 }
 
 TEST(StressRule, OverlappingIntervalsAreCounted) {

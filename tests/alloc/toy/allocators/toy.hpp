@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Toy: the smallest allocator that satisfies the concept; the tests add it to show that one header and one line are all
-// that is needed. Own design: 64 cells, one bit each in one word; a block is a run of cells, first fit.
-// Limits: at most 64 blocks; a request occupies whole cells of 1/64 of the pool.
+// Toy: the smallest allocator that satisfies the concept. The tests register it to show that an
+// allocator needs only a header and a line in the table. Own design: 64 cells, one bit each in one
+// word; a block is a run of cells, first fit. Limits: at most 64 blocks; a request occupies whole
+// cells of 1/64 of the pool.
 #pragma once
 
 #include "alloc/allocator.hpp"
@@ -15,7 +16,7 @@ struct Toy {
 
   struct Header {
     std::uint64_t used;        // bit i: cell i
-    std::uint32_t length[64];  // cells of the block that begins here, 0 if none does; its owner's
+    std::uint32_t length[64];  // cells of the block that starts here, or 0; its owner's
   };
   static constexpr std::size_t header = 512;
 
@@ -51,7 +52,7 @@ struct Toy {
           ++i;
         } else if (used.compare_exchange_strong(seen, seen | run << i, simt::acquire,
                                                 simt::relaxed)) {
-          // acquire: waits for the last owner of these cells.
+          // acquire: synchronizes with the free by the previous owner of these cells.
           head->length[i] = cells;
           return memory + i * cell;
         } else {
@@ -70,7 +71,7 @@ struct Toy {
     const unsigned cells = head->length[i];
     head->length[i] = 0;
     const std::uint64_t run = cells == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << cells) - 1;
-    // release: hands the cells over.
+    // release: publishes the previous owner's accesses to the next owner.
     simt::atomic_ref<std::uint64_t>(head->used).fetch_and(~(run << i), simt::release);
   }
 

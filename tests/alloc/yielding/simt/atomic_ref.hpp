@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Stands in for simt/atomic_ref.hpp where this folder comes first in the include path: the same interface, but every
-// now and then a thread gives the processor away in front of an atomic operation. On few cores this opens windows that
-// are otherwise a few instructions wide. Only for executables all of whose sources are compiled with it.
+// Replaces simt/atomic_ref.hpp if this folder comes first in the include path. The interface is the
+// same, but a thread occasionally yields before an atomic operation. With few cores this widens
+// race windows of a few instructions. All sources of an executable must be compiled with it.
 #pragma once
 
 #include <cstdint>
