@@ -87,7 +87,8 @@ struct AllocatorOptions {
   bool has_persistent_warps = false;
   // Bytes of the pool beyond what is in use at once, which persistent warps may hold.
   std::size_t spare_bytes_for_warps = 0;
-  // Used by stress() (stress_run.hpp) if the allocator has a type WithBuiltin; ignored by create().
+  // Used by stress() (workloads/stress_run.hpp) if the allocator has a type WithBuiltin; ignored by
+  // create().
   LargeBackend large_backend = LargeBackend::buddy;
 };
 

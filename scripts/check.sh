@@ -38,6 +38,8 @@ tidy() {
 step "format (make format repairs it)" clang-format-14 --dry-run -Werror "${sources[@]}"
 step "spelling" codespell "${MODULES[@]}" report cmake docs scripts ./*.md CMakeLists.txt Makefile
 step "conventions" bash tests/structure/conventions.sh .
+step "words" bash tests/structure/words.sh .
+step "links" bash tests/structure/links.sh .
 if [[ ${1:-} != quick ]]; then
   step "every header by itself" bash tests/structure/headers.sh . g++
   step "clang-tidy" tidy

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The events written by the Recorded adaptor. replay.hpp reconstructs the life of every block from
-// them.
+// The events written by the Recorded adaptor. workloads/replay.hpp reconstructs the life of every
+// block from them.
 #pragma once
 
 #include <cstddef>

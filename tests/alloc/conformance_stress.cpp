@@ -84,8 +84,8 @@ TEST_P(Conformance, TenThousandResetsAllBeginTheSame) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   j.cycles = 500;
 #endif
-  // Fewer cycles on simulated warps (slow), on threads without the registry (the tests through the
-  // engine run all cycles) and on GPUs (several driver calls per cycle).
+  // Fewer cycles on simulated warps (slow), on threads without the registry (the tests through
+  // the registry run all cycles) and on GPUs (several driver calls per cycle).
   if (target().name.ends_with("_lockstep") || target().name.ends_with("_threads") ||
       target().name.find("_cuda_") != std::string::npos)
     j.cycles /= 10;

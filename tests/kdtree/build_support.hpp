@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Builds for tests, through the engine: on the device in HEAPWOOD_TEST_DEVICE (default cpu;
+// Builds for tests, through the registry: on the device in HEAPWOOD_TEST_DEVICE (default cpu;
 // "cuda:0" runs the same tests on a GPU), compared with a build on one CPU thread.
 #pragma once
 
