@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reconstructs the life of every block and the gaps between blocks from a recording
-// (recording.hpp), afterwards or while it is written. Host code.
+// (alloc/recording/recording.hpp), afterwards or while it is written. Host code.
 #pragma once
 
 #include <cstddef>
