@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "bench/results/format.hpp"
-#include "bench/results/samples.hpp"
 
 namespace heapwood::bench {
 
@@ -26,6 +25,8 @@ std::string exhausted_text(const Result& result) {
          fmt::format(" refused, {} node{} not split", count_text(result.refused_splits), plural);
 }
 
+void ignore_failure(const std::exception&) {}
+
 void note_run(Result& result, const kdtree::BuildRun& run) {
   result.warps = run.warps;
   if (!run.incomplete) return;
@@ -43,7 +44,11 @@ SceneBench::SceneBench(const BenchJob& job, const BenchEvents& events, PreparedS
       scene_(scene),
       candidates_(std::move(candidates)),
       all_(std::move(all)),
-      step_(std::move(step)) {
+      step_(std::move(step)),
+      runner_(run_candidates(), job_.settings.runs, 1e3 * job_.budget_seconds,
+              [this](std::size_t i, const std::string& what) {
+                step_(fmt::format("{}: {}, {}", scene_.name(), candidates_[i].name(), what));
+              }) {
   for (Candidate& candidate : candidates_) {
     Result& result = *candidate.result;
     result.scene = scene_.name();
@@ -52,20 +57,23 @@ SceneBench::SceneBench(const BenchJob& job, const BenchEvents& events, PreparedS
   }
 }
 
-template <class F>
-void SceneBench::guarded(Candidate* candidate, F f) {
-  if (simt::interrupted()) stopped_ = true;
-  if (stopped_) return;
-  try {
-    f();
-  } catch (const simt::Stopped& stop) {
-    if (stop.reason() == simt::Stopped::Reason::interrupted)
-      stopped_ = true;
-    else if (candidate)
-      fail(*candidate->result, stop.what());
-  } catch (const std::exception& error) {
-    if (candidate) fail(*candidate->result, error.what());
+// Calls back into this object, with candidates that stay where they are.
+std::vector<RunCandidate> SceneBench::run_candidates() {
+  std::vector<RunCandidate> all;
+  for (Candidate& candidate : candidates_) {
+    RunCandidate one;
+    one.warm_up = [this, &candidate] {
+      candidate.warmed_up = true;
+      return candidate.entry ? warm_up(candidate) : warm_up_per_level(candidate);
+    };
+    one.run = [this, &candidate] { return run(candidate); };
+    one.running = [&candidate] { return !candidate.warmed_up || candidate.running(); };
+    one.fail = [&candidate](const std::exception& error) { fail(*candidate.result, error.what()); };
+    one.keep_warm_up = [this, &candidate] { keep_warm_up(candidate); };
+    one.last_run_done = [this, &candidate] { compare_with_first(*candidate.result); };
+    all.push_back(std::move(one));
   }
+  return all;
 }
 
 void SceneBench::choose_pool(std::optional<std::uint64_t> kept_bytes) {
@@ -78,7 +86,8 @@ void SceneBench::choose_pool(std::optional<std::uint64_t> kept_bytes) {
   }
   if (job_.settings.pool.kind != PoolSize::Kind::automatic) return;
   if (job_.pool_probe) {
-    guarded(nullptr, [&] { holds_all_ = !scene_.build_growing(*job_.pool_probe).incomplete; });
+    runner_.guarded([&] { holds_all_ = !scene_.build_growing(*job_.pool_probe).incomplete; },
+                    ignore_failure);
     return;
   }
   growing_ = true;
@@ -88,10 +97,11 @@ void SceneBench::choose_pool(std::optional<std::uint64_t> kept_bytes) {
 // may hand out live memory come last, when the size is known.
 void SceneBench::warm_up() {
   for (const bool keeps : {true, false}) {
-    for (Candidate& candidate : candidates_) {
-      const bool careful = !candidate.entry || candidate.entry->traits->keeps_live_memory;
-      if (careful == keeps) warm_up(candidate);
-      if (stopped_) return;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const registry::RegisteredAllocator* entry = candidates_[i].entry;
+      const bool careful = !entry || entry->traits->keeps_live_memory;
+      if (careful == keeps) runner_.warm_up(i);
+      if (stopped()) return;
     }
   }
   for (Candidate& candidate : candidates_) {
@@ -111,106 +121,84 @@ void SceneBench::build_per_level(Candidate& candidate, bool timed) {
   result.levels->allocation_ms.push_back(run.allocation_ms);
 }
 
-void SceneBench::warm_up(Candidate& candidate) {
+// Its time does not count towards the budget.
+double SceneBench::warm_up_per_level(Candidate& candidate) {
   Result& result = *candidate.result;
-  step_(fmt::format("{}: {}, warm-up", scene_.name(), candidate.name()));
-  if (!candidate.entry) {
-    guarded(&candidate, [&] {
-      build_per_level(candidate, false);
-      result.tree = scene_.tree_stats();
-      result.status = Status::ok;
-      if (events_.tree_built) events_.tree_built(scene_, result);
-    });
-    return;
-  }
+  build_per_level(candidate, false);
+  result.tree = scene_.tree_stats();
+  result.status = Status::ok;
+  if (events_.tree_built) events_.tree_built(scene_, result);
+  return 0;
+}
+
+double SceneBench::warm_up(Candidate& candidate) {
+  Result& result = *candidate.result;
   result.pool_bytes = scene_.pool_bytes();
-  if (!may_run(candidate)) return;
-  guarded(&candidate, [&] {
-    const bool grow = growing_ && candidate.entry->traits->keeps_live_memory;
-    const kdtree::BuildRun build =
-        grow ? scene_.build_growing(*candidate.entry) : scene_.build(*candidate.entry);
-    note_run(result, build);
-    candidate.warm_up_ms = build.ms;
-    candidate.warm_up_reset_ms = build.reset_ms;
-    result.tree = scene_.tree_stats();
-    result.workspace_bytes = scene_.workspace().overhead_bytes();
-    if (job_.device.id.kind == simt::DeviceKind::cuda) {
-      const registry::CompiledAllocator& compiled = compiled_for(*candidate.entry, job_.device);
-      result.kernel = compiled.kernel_use(job_.device.id, job_.settings.refs);
-      result.calls = compiled.call_use(job_.device.id, false, alloc::LargeBackend::buddy);
-    }
-    if (result.status != Status::incomplete) result.status = Status::ok;
-    if (events_.tree_built) events_.tree_built(scene_, result);
-  });
+  if (!may_run(candidate)) return 0;
+  const bool grow = growing_ && candidate.entry->traits->keeps_live_memory;
+  const kdtree::BuildRun build =
+      grow ? scene_.build_growing(*candidate.entry) : scene_.build(*candidate.entry);
+  note_run(result, build);
+  candidate.warm_up_ms = build.ms;
+  candidate.warm_up_reset_ms = build.reset_ms;
+  result.tree = scene_.tree_stats();
+  result.workspace_bytes = scene_.workspace().overhead_bytes();
+  if (job_.device.id.kind == simt::DeviceKind::cuda) {
+    const registry::CompiledAllocator& compiled = compiled_for(*candidate.entry, job_.device);
+    result.kernel = compiled.kernel_use(job_.device.id, job_.settings.refs);
+    result.calls = compiled.call_use(job_.device.id, false, alloc::LargeBackend::buddy);
+  }
+  if (result.status != Status::incomplete) result.status = Status::ok;
+  if (events_.tree_built) events_.tree_built(scene_, result);
+  return build.ms;
 }
 
 // The order of warps varies, so that a pool that sufficed for the warm-up may be too small for a
-// run. All runs are then repeated in a larger pool.
+// run. All runs are then repeated in the pool that this run has enlarged.
 void SceneBench::measure() {
-  while (!measure_runs()) {
-    for (Candidate& candidate : candidates_) {
-      Result& result = *candidate.result;
-      result.runs_ms.clear();
-      result.reset_ms.clear();
-      if (result.levels) result.levels->allocation_ms.clear();
-      if (candidate.entry) result.pool_bytes = scene_.pool_bytes();
-    }
+  std::size_t pool = scene_.pool_bytes();
+  while (!runner_.measure([&] { return scene_.pool_bytes() == pool; })) {
+    pool = scene_.pool_bytes();
+    for (Candidate& candidate : candidates_) discard_runs(candidate);
   }
-  for (Candidate& candidate : candidates_) keep_warm_up(candidate);
 }
 
-// Returns false if the pool was too small; it is then enlarged.
-bool SceneBench::measure_runs() {
-  for (int run = 0; run < job_.settings.runs && !stopped_; ++run) {
-    for (Candidate& candidate : candidates_) {
-      step_(fmt::format("{}: {}, run {} of {}", scene_.name(), candidate.name(), run + 1,
-                        job_.settings.runs));
-      if (!candidate.running() || out_of_budget(candidate)) continue;
-      const std::size_t pool = scene_.pool_bytes();
-      guarded(&candidate, [&] {
-        if (candidate.entry) {
-          const kdtree::BuildRun build =
-              growing_ ? scene_.build_growing(*candidate.entry) : scene_.build(*candidate.entry);
-          if (scene_.pool_bytes() != pool) return;
-          note_run(*candidate.result, build);
-          candidate.result->runs_ms.push_back(build.ms);
-          candidate.result->reset_ms.push_back(build.reset_ms);
-        } else {
-          build_per_level(candidate, true);
-        }
-        if (run + 1 == job_.settings.runs || out_of_budget(candidate))
-          compare_with_first(*candidate.result);
-      });
-      if (scene_.pool_bytes() != pool) return false;
-      if (stopped_) break;
-    }
+double SceneBench::run(Candidate& candidate) {
+  Result& result = *candidate.result;
+  if (!candidate.entry) {
+    build_per_level(candidate, true);
+    return result.runs_ms.back();
   }
-  return true;
-}
-
-// Whether a run as long as the last one would exceed the budget.
-bool SceneBench::out_of_budget(const Candidate& candidate) const {
-  const std::vector<double>& runs = candidate.result->runs_ms;
-  const double last = runs.empty() ? candidate.warm_up_ms : runs.back();
-  return job_.budget_seconds > 0 && last > 0 &&
-         candidate.warm_up_ms + sum(runs) + last > 1e3 * job_.budget_seconds;
+  const kdtree::BuildRun build =
+      growing_ ? scene_.build_growing(*candidate.entry) : scene_.build(*candidate.entry);
+  // In a larger pool than the other candidates': the runner discards it.
+  if (scene_.pool_bytes() != result.pool_bytes) return 0;
+  note_run(result, build);
+  result.runs_ms.push_back(build.ms);
+  result.reset_ms.push_back(build.reset_ms);
+  return build.ms;
 }
 
 void SceneBench::keep_warm_up(Candidate& candidate) {
-  candidate.only_warm_up = candidate.running() && !stopped_ && candidate.result->runs_ms.empty() &&
-                           candidate.warm_up_ms > 0;
-  if (!candidate.only_warm_up) return;
   candidate.result->runs_ms.push_back(candidate.warm_up_ms);
   if (candidate.entry) candidate.result->reset_ms.push_back(candidate.warm_up_reset_ms);
 }
 
+void SceneBench::discard_runs(Candidate& candidate) {
+  Result& result = *candidate.result;
+  result.runs_ms.clear();
+  result.reset_ms.clear();
+  if (result.levels) result.levels->allocation_ms.clear();
+  if (candidate.entry) result.pool_bytes = scene_.pool_bytes();
+}
+
 void SceneBench::instrument() {
-  for (Candidate& candidate : candidates_) {
-    if (stopped_) break;
+  for (std::size_t i = 0; i < candidates_.size() && !stopped(); ++i) {
+    Candidate& candidate = candidates_[i];
     step_(
         fmt::format("{}: {}, requests and fragmentation", scene_.name(), candidate.result->label));
     if (!candidate.running() || !candidate.entry) continue;
-    guarded(&candidate, [&] {
+    runner_.guarded(i, [&] {
       const kdtree::InstrumentedRun run = scene_.build_instrumented(*candidate.entry);
       candidate.result->requests = run.requests;
       if (candidate.entry->traits->in_pool) candidate.result->at_end = run.at_end;
@@ -222,8 +210,8 @@ void SceneBench::instrument() {
 }
 
 void SceneBench::finish() {
-  for (Candidate& candidate : candidates_) {
-    Result& result = *candidate.result;
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    Result& result = *candidates_[i].result;
     const std::size_t done = result.runs_ms.size();
     if (result.status == Status::incomplete) {
       result.reason = exhausted_text(result);
@@ -232,9 +220,9 @@ void SceneBench::finish() {
       result.reason = interrupted_reason;
     } else if (result.status == Status::ok) {
       const bool partial = done < static_cast<std::size_t>(job_.settings.runs);
-      const char* why = stopped_ ? "interrupted after" : "slow: only";
+      const char* why = stopped() ? "interrupted after" : "slow: only";
       result.reason = partial ? fmt::format("{} {} of {} runs", why, done, job_.settings.runs) : "";
-      if (candidate.only_warm_up) result.reason = "slow: only the warm-up";
+      if (runner_.only_warm_up(i)) result.reason = "slow: only the warm-up";
     }
   }
 }
@@ -268,7 +256,7 @@ bool SceneBench::pool_holds_all() {
     holds_all_ = false;
     const registry::RegisteredAllocator* bump = registry::find("atomic");
     const auto build = [&] { return growing_ ? scene_.build_growing(*bump) : scene_.build(*bump); };
-    if (bump) guarded(nullptr, [&] { holds_all_ = !build().incomplete; });
+    if (bump) runner_.guarded([&] { holds_all_ = !build().incomplete; }, ignore_failure);
   }
   return *holds_all_;
 }

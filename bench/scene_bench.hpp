@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/bench_runner.hpp"
+#include "bench/interleaved_runner.hpp"
 #include "bench/prepared_scene.hpp"
 
 namespace heapwood::bench {
@@ -22,8 +23,8 @@ class SceneBench {
   struct Candidate {
     const registry::RegisteredAllocator* entry;
     Result* result;
+    bool warmed_up = false;
     double warm_up_ms = 0, warm_up_reset_ms = 0;
-    bool only_warm_up = false;
     std::string name() const { return (entry ? "" : "per level, ") + result->label; }
     bool running() const {
       return result->status == Status::ok || result->status == Status::incomplete;
@@ -42,20 +43,21 @@ class SceneBench {
   void instrument();
   // Sets the reasons of incomplete results.
   void finish();
-  bool stopped() const { return stopped_; }
+  bool stopped() const { return runner_.stopped(); }
+  SceneBench(const SceneBench&) = delete;  // the runner refers to it
+  SceneBench& operator=(const SceneBench&) = delete;
 
  private:
-  // Runs f. An exception is the candidate's failure (ignored without a candidate); an interruption
-  // stops the benchmark.
-  template <class F>
-  void guarded(Candidate* candidate, F f);
-  void warm_up(Candidate& candidate);
+  std::vector<RunCandidate> run_candidates();
+  // These build once and return the milliseconds of the build.
+  double warm_up(Candidate& candidate);
+  double warm_up_per_level(Candidate& candidate);
+  double run(Candidate& candidate);
   void build_per_level(Candidate& candidate, bool timed);
-  bool measure_runs();
+  void keep_warm_up(Candidate& candidate);  // as the only run
+  void discard_runs(Candidate& candidate);
   bool may_run(Candidate& candidate);
   bool pool_holds_all();
-  bool out_of_budget(const Candidate& candidate) const;  // no time for another run
-  void keep_warm_up(Candidate& candidate);               // as the only run
   void compare_trees();
   void compare_with_first(Result& result);
 
@@ -67,7 +69,7 @@ class SceneBench {
   Step step_;
   std::optional<bool> holds_all_;  // a build without frees fits the pool
   bool growing_ = false;           // the pool grows when a build lacks memory
-  bool stopped_ = false;
+  InterleavedRunner runner_;
 };
 
 }  // namespace heapwood::bench

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
+#include "bench/interleaved_runner.hpp"
 #include "bench/results/format.hpp"
 #include "bench/scene_bench.hpp"
 #include "bench/stress.hpp"
@@ -17,9 +17,7 @@ struct Candidate {
   const registry::RegisteredAllocator* entry;
   StressRow* row;
   bool running = true;
-  std::optional<workloads::StressResult> warm_up{};
-  double last = 0;  // seconds of its last job
-  bool only_warm_up = false;
+  workloads::StressResult warm_up{};
 };
 
 // Measures all allocators at one point.
@@ -31,36 +29,62 @@ class PointBench {
         point_(point),
         candidates_(std::move(candidates)),
         memory_(memory),
-        step_(std::move(step)) {}
+        runner_(run_candidates(), bench_.settings.runs, 1e3 * bench_.settings.budget_seconds,
+                [this, step = std::move(step)](std::size_t i, const std::string& what) {
+                  step(fmt::format("{}: {}", candidates_[i].row->label, what));
+                }) {}
+  PointBench(const PointBench&) = delete;  // the runner refers to it
+  PointBench& operator=(const PointBench&) = delete;
 
   void run() {
     prepare();
     const bool space = workloads::measures_space(bench_.settings.test);
-    if (!space)
-      each("warm-up", false,
-           [](Candidate& candidate, const auto& result) { candidate.warm_up = result; });
-    for (int i = 0; i < bench_.settings.runs; ++i) {
-      each(fmt::format("run {} of {}", i + 1, bench_.settings.runs), false,
-           [](Candidate& candidate, const auto& result) { note_run(*candidate.row, result); });
+    if (!space) runner_.warm_up();
+    runner_.measure();
+    if (!space && bench_.settings.inspect)
+      runner_.each("addresses and fragmentation",
+                   [this](std::size_t i) { inspect(candidates_[i]); });
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      candidates_[i].row->seconds = runner_.seconds(i);
+      judge(i);
     }
-    for (Candidate& candidate : candidates_) {
-      candidate.only_warm_up =
-          candidate.running && !stopped_ && candidate.row->runs_ms.empty() && candidate.warm_up;
-      if (candidate.only_warm_up) note_run(*candidate.row, *candidate.warm_up);
-    }
-    if (!space && bench_.settings.inspect) inspect();
-    for (Candidate& candidate : candidates_) judge(candidate);
   }
-  bool stopped() const { return stopped_; }
+  bool stopped() const { return runner_.stopped(); }
 
  private:
-  void inspect() {
-    each("addresses and fragmentation", true, [](Candidate& candidate, const auto& result) {
-      StressRow& row = *candidate.row;
-      row.overlaps = result.overlaps;
-      row.damaged += result.damaged;
-      note_states(row, result);
-    });
+  // Calls back into this object, with candidates that stay where they are.
+  std::vector<RunCandidate> run_candidates() {
+    std::vector<RunCandidate> all;
+    for (Candidate& candidate : candidates_) {
+      RunCandidate one;
+      one.warm_up = [this, &candidate] {
+        candidate.warm_up = stress(candidate, false);
+        return std::nullopt;
+      };
+      one.run = [this, &candidate] {
+        note_run(*candidate.row, stress(candidate, false));
+        return std::nullopt;
+      };
+      one.running = [&candidate] { return candidate.running; };
+      one.fail = [this, &candidate](const std::exception& error) {
+        fail(candidate, failure_text(error));
+      };
+      one.keep_warm_up = [&candidate] { note_run(*candidate.row, candidate.warm_up); };
+      all.push_back(std::move(one));
+    }
+    return all;
+  }
+
+  workloads::StressResult stress(const Candidate& candidate, bool inspect) const {
+    return candidate.entry->on(bench_.device.id.kind)->stress(job(inspect));
+  }
+
+  void inspect(Candidate& candidate) const {
+    const workloads::StressResult result = stress(candidate, true);
+    StressRow& row = *candidate.row;
+    row.overlaps = result.overlaps;
+    row.damaged += result.damaged;
+    note_states(row, result);
   }
   static void note_run(StressRow& row, const workloads::StressResult& result) {
     row.runs_ms.push_back(result.ms);
@@ -87,7 +111,8 @@ class PointBench {
   }
 
   void prepare() {
-    for (Candidate& candidate : candidates_) {
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      Candidate& candidate = candidates_[i];
       const registry::CompiledAllocator* compiled = candidate.entry->on(bench_.device.id.kind);
       const alloc::AllocatorTraits& traits = *candidate.entry->traits;
       if (!compiled) {
@@ -98,7 +123,7 @@ class PointBench {
       } else if (const char* reason = meaningless(traits)) {
         skip(candidate, reason);
       } else if (bench_.device.id.kind == simt::DeviceKind::cuda) {
-        guarded(candidate, [&] {
+        runner_.guarded(i, [&] {
           candidate.row->calls = compiled->call_use(bench_.device.id, bench_.settings.coalesced,
                                                     bench_.settings.large);
         });
@@ -130,27 +155,6 @@ class PointBench {
     return nullptr;
   }
 
-  template <class F>
-  void each(const std::string& what, bool inspect, F f) {
-    for (Candidate& candidate : candidates_) {
-      step_(fmt::format("{}: {}", candidate.row->label, what));
-      if (!candidate.running || (!inspect && out_of_budget(candidate))) continue;
-      const auto start = std::chrono::steady_clock::now();
-      guarded(candidate, [&] {
-        f(candidate, candidate.entry->on(bench_.device.id.kind)->stress(job(inspect)));
-      });
-      candidate.last =
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      candidate.row->seconds += candidate.last;
-    }
-  }
-
-  // Whether a run as long as the last one would exceed the budget.
-  bool out_of_budget(const Candidate& candidate) const {
-    return bench_.settings.budget_seconds > 0 && candidate.last > 0 &&
-           candidate.row->seconds + candidate.last > bench_.settings.budget_seconds;
-  }
-
   workloads::StressJob job(bool inspect) const {
     const StressSettings& settings = bench_.settings;
     workloads::StressJob job;
@@ -175,23 +179,10 @@ class PointBench {
     return job;
   }
 
-  // Runs f. An exception is the candidate's failure; an interruption stops the test.
-  template <class F>
-  void guarded(Candidate& candidate, F f) {
-    if (simt::interrupted()) stopped_ = true;
-    if (stopped_) return;
-    try {
-      f();
-    } catch (const simt::Stopped& stop) {
-      if (stop.reason() == simt::Stopped::Reason::interrupted)
-        stopped_ = true;
-      else
-        fail(candidate, fmt::format("not finished after {} s (--seconds)", figure_text(limit())));
-    } catch (const std::exception& error) {
-      fail(candidate, error.what());
-    }
+  std::string failure_text(const std::exception& error) const {
+    if (!dynamic_cast<const simt::Stopped*>(&error)) return error.what();
+    return fmt::format("not finished after {} s (--seconds)", figure_text(limit()));
   }
-
   static void skip(Candidate& candidate, const std::string& reason) {
     candidate.running = false;
     candidate.row->reason = reason;
@@ -202,7 +193,8 @@ class PointBench {
     candidate.row->reason = reason;
   }
 
-  void judge(Candidate& candidate) const {
+  void judge(std::size_t i) const {
+    const Candidate& candidate = candidates_[i];
     StressRow& row = *candidate.row;
     if (!candidate.running) return;
     if (row.runs_ms.empty()) {
@@ -232,10 +224,10 @@ class PointBench {
     } else {
       row.status = Status::ok;
       const bool partial = row.runs_ms.size() < static_cast<std::size_t>(bench_.settings.runs);
-      if (candidate.only_warm_up)
+      if (runner_.only_warm_up(i))
         row.reason = "slow: only the warm-up";
       else if (partial)
-        row.reason = fmt::format("{} {} of {} runs", stopped_ ? "interrupted after" : "slow: only",
+        row.reason = fmt::format("{} {} of {} runs", stopped() ? "interrupted after" : "slow: only",
                                  row.runs_ms.size(), bench_.settings.runs);
       else if (churn && counts.failures == 0)
         row.reason = "nothing was refused: give more --iterations";
@@ -269,8 +261,7 @@ class PointBench {
   const StressPoint& point_;
   std::vector<Candidate> candidates_;
   simt::Memory& memory_;
-  std::function<void(const std::string&)> step_;
-  bool stopped_ = false;
+  InterleavedRunner runner_;
 };
 
 }  // namespace

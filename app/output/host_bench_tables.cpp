@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "bench/results/format.hpp"
 
 namespace heapwood::app {
@@ -100,46 +98,6 @@ bench::Table host_memory_table(const std::vector<bench::HostBenchRow>& rows) {
                peaks ? bench::ratio_text(*peaks) : bench::missing,
                pass.mean_ratio ? bench::ratio_text(*pass.mean_ratio) : bench::missing,
                bench::count_text(pass.mappings), bench::count_text(pass.refused)});
-  }
-  return table;
-}
-
-bench::Table host_flat_table(const std::vector<bench::HostBenchRow>& rows) {
-  bench::Table table;
-  for (const char* title : {"allocator", "label", "status", "reason", "pass"})
-    table.columns.push_back({title});
-  for (const char* kind : {"allocate", "free", "both"}) {
-    for (const char* what : {"p50", "p99", "p99_9", "max"})
-      table.columns.push_back({fmt::format("{}_{}_us", kind, what)});
-  }
-  for (const char* title :
-       {"peak_requested_bytes", "peak_mapped_bytes", "mapped_over_requested_peak",
-        "mapped_over_requested_mean", "mappings", "refused"}) {
-    table.columns.push_back({title});
-  }
-  for (const bench::HostBenchRow& row : rows) {
-    for (std::size_t i = 0; i < std::max<std::size_t>(row.passes.size(), 1); ++i) {
-      std::vector<bench::Cell> cells{row.allocator, row.label, name(row.status), row.reason};
-      if (i < row.passes.size()) {
-        const bench::HostBenchPass& pass = row.passes[i];
-        cells.emplace_back(std::to_string(i + 1));
-        for (const auto* samples :
-             {&pass.latencies.allocate, &pass.latencies.free, &pass.latencies.both}) {
-          const bench::Percentiles p = bench::percentiles(*samples);
-          for (const auto& value : {p.p50, p.p99, p.p999, p.max})
-            cells.emplace_back(bench::csv_text(value));
-        }
-        cells.emplace_back(std::to_string(pass.peak_requested_bytes));
-        cells.emplace_back(bench::csv_text(pass.peak_mapped_bytes.has_value(),
-                                           pass.peak_mapped_bytes.value_or(0)));
-        cells.emplace_back(bench::csv_text(pass.peak_ratio()));
-        cells.emplace_back(bench::csv_text(pass.mean_ratio));
-        cells.emplace_back(std::to_string(pass.mappings));
-        cells.emplace_back(std::to_string(pass.refused));
-      }
-      cells.resize(table.columns.size());
-      table.add(std::move(cells));
-    }
   }
   return table;
 }

@@ -1,29 +1,25 @@
 // SPDX-License-Identifier: MIT
-// The measurements of each kind of experiment: the runners of `stress` and `bench`, and three small
-// ones.
+// The measurements of each kind of experiment: the runners of `stress` and `bench`, and small ones
+// (primitive_cases.cpp has that of semaphores and RCU).
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 
 #include "bench/bench_runner.hpp"
 #include "bench/build_profile.hpp"
 #include "bench/prepared_scene.hpp"
-#include "bench/reproduce/reproduce.hpp"
+#include "bench/reproduce/case_results.hpp"
 #include "bench/results/format.hpp"
 #include "bench/scene_bench.hpp"
 #include "bench/stress_json.hpp"
 #include "bench/trace_bench.hpp"
 #include "simt/memory.hpp"
 #include "workloads/replay.hpp"
-#include "workloads/stress_primitives.hpp"
 
 namespace heapwood::bench {
 
 namespace {
-
-using Announce = std::function<void(const std::string&)>;
 
 std::vector<const registry::RegisteredAllocator*> only(
     const std::vector<const registry::RegisteredAllocator*>& asked, const std::string& ids) {
@@ -42,11 +38,6 @@ Json blank(const registry::RegisteredAllocator& entry) {
           {"label", entry.traits->label},
           {"frees", name(entry.traits->frees)},
           {"lower_bound", entry.traits->lower_bound}};
-}
-
-void set_status(Json& result, Status status, const std::string& reason) {
-  result["status"] = name(status);
-  if (!reason.empty()) result["reason"] = reason;
 }
 
 // Turns an exception into the result's status and reason. An interruption ends the run; its result
@@ -263,64 +254,6 @@ ReproduceCase profile_case(const ChosenScene& scene,
   return one;
 }
 
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-struct Variant {
-  workloads::PrimitiveTest test;
-  const char* id;
-  const char* label;
-};
-
-ReproduceCase primitive_case(const char* what, workloads::PrimitiveJob job, int runs,
-                             std::vector<Variant> variants) {
-  std::string key = fmt::format("{} threads={}", what, job.threads);
-  if (job.readers > 1) key += fmt::format(" readers={}", job.readers);
-  ReproduceCase one{fmt::format("{} runs={}", key, runs)};
-  one.about = {{"threads", job.threads}, {"readers", job.readers}, {"batch", job.batch}};
-  one.measure = [job, runs, variants = std::move(variants)](const Announce& announce) mutable {
-    Json results = Json::array();
-    for (const Variant& variant : variants) {
-      announce(fmt::format("{}, {} threads", variant.label, count_text(job.threads)));
-      job.test = variant.test;
-      Json result{{"allocator", variant.id}, {"label", variant.label}};
-      std::vector<double> runs_ms;
-      guarded(result, [&] {
-        set_status(result, Status::ok, "");
-        const Clock::time_point start = Clock::now();
-        double warm_up_ms = 0, last = 0;
-        for (int run = -1; run < runs && !simt::interrupted(); ++run) {  // run -1 is the warm-up
-          const double before = seconds_since(start);
-          if (run >= 0 && before + last > job.seconds) break;  // no time for another run
-          const workloads::PrimitiveResult measured = workloads::run_primitive(job);
-          if (measured.done != measured.wanted)
-            throw Error(Exit::failed,
-                        fmt::format("{} of {} were done", measured.done, measured.wanted));
-          if (run >= 0)
-            runs_ms.push_back(measured.ms);
-          else
-            warm_up_ms = measured.ms;
-          last = seconds_since(start) - before;
-        }
-        if (runs_ms.empty()) {
-          runs_ms.push_back(warm_up_ms);
-          set_status(result, Status::ok, "slow: only the warm-up");
-        } else if (runs_ms.size() < static_cast<std::size_t>(runs)) {
-          set_status(result, Status::ok,
-                     fmt::format("slow: only {} of {} runs", runs_ms.size(), runs));
-        }
-      });
-      result["runs_ms"] = runs_ms;
-      put(result, "median_ms", median(runs_ms));
-      results.push_back(std::move(result));
-    }
-    return results;
-  };
-  return one;
-}
-
 }  // namespace
 
 Experiment generic_test(const StressPlan& plan) {
@@ -388,37 +321,6 @@ Experiment profiles(const std::vector<PaperScene>& full, const std::vector<Paper
     for (const PaperScene& scene : setup.full ? full : quick) {
       if (!allocators.empty())
         cases.push_back(profile_case(ChosenScene(scene, setup), allocators, setup));
-    }
-    return cases;
-  };
-}
-
-// Threads and ratios as in `heapwood stress semaphore` and `rcu`; on the CPU a warp is one thread.
-Experiment primitive_test(Primitive primitive) {
-  return [primitive](const ReproduceSetup& setup) {
-    const bool rcu = primitive == Primitive::rcu,
-               small = !setup.full || setup.device.id.kind == simt::DeviceKind::cpu;
-    const int runs = setup.full ? 5 : 3;
-    std::vector<ReproduceCase> cases;
-    workloads::PrimitiveJob job;
-    job.device = setup.device.id;
-    job.seconds = setup.seconds;
-    const std::uint32_t max_threads = (rcu ? 1u << 14 : 1u << 20) >> (small ? 6 : 0);
-    for (job.threads = 4; job.threads <= max_threads; job.threads *= 4) {
-      using enum workloads::PrimitiveTest;
-      if (!rcu) {
-        cases.push_back(primitive_case("semaphore", job, runs,
-                                       {{counting_semaphore, "counting", "Counting semaphore"},
-                                        {bulk_semaphore, "bulk", "Bulk semaphore"}}));
-        continue;
-      }
-      for (const std::uint32_t readers :
-           small ? std::vector{1u, 16u} : std::vector{1u, 4u, 16u, 64u, 256u}) {
-        job.readers = readers;
-        cases.push_back(primitive_case("rcu", job, runs,
-                                       {{plain_rcu, "plain", "One barrier per writer"},
-                                        {delegated_rcu, "delegated", "Delegation"}}));
-      }
     }
     return cases;
   };

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// Measures the semaphores and RCU (workloads/stress_primitives.hpp) at numbers of threads.
+#include <fmt/format.h>
+
+#include "bench/interleaved_runner.hpp"
+#include "bench/reproduce/case_results.hpp"
+#include "bench/results/format.hpp"
+#include "workloads/stress_primitives.hpp"
+
+namespace heapwood::bench {
+
+namespace {
+
+struct Variant {
+  workloads::PrimitiveTest test;
+  const char* id;
+  const char* label;
+};
+
+// Milliseconds of one run.
+double run_once(const workloads::PrimitiveJob& job) {
+  const workloads::PrimitiveResult measured = workloads::run_primitive(job);
+  if (measured.done != measured.wanted)
+    throw Error(Exit::failed, fmt::format("{} of {} were done", measured.done, measured.wanted));
+  return measured.ms;
+}
+
+// A warm-up and the runs of one variant; its wall time is limited. Puts status and times into the
+// result.
+void measure_runs(Json& result, const workloads::PrimitiveJob& job, int runs) {
+  set_status(result, Status::ok, "");
+  std::vector<double> runs_ms;
+  double warm_up_ms = 0;
+  bool failed = false;
+  RunCandidate candidate;
+  candidate.warm_up = [&] {
+    warm_up_ms = run_once(job);
+    return std::nullopt;
+  };
+  candidate.run = [&] {
+    runs_ms.push_back(run_once(job));
+    return std::nullopt;
+  };
+  candidate.running = [&] { return !failed; };
+  candidate.fail = [&](const std::exception& error) {
+    failed = true;
+    set_status(result, Status::failed, error.what());
+  };
+  candidate.keep_warm_up = [&] { runs_ms.push_back(warm_up_ms); };
+  InterleavedRunner runner({candidate}, runs, 1e3 * job.seconds, [](std::size_t, const auto&) {});
+  runner.warm_up();
+  runner.measure();
+  if (runner.only_warm_up(0)) {
+    set_status(result, Status::ok, "slow: only the warm-up");
+  } else if (!failed && runs_ms.size() < static_cast<std::size_t>(runs)) {
+    set_status(result, Status::ok, fmt::format("slow: only {} of {} runs", runs_ms.size(), runs));
+  }
+  result["runs_ms"] = runs_ms;
+  put(result, "median_ms", median(runs_ms));
+}
+
+ReproduceCase primitive_case(const char* what, workloads::PrimitiveJob job, int runs,
+                             std::vector<Variant> variants) {
+  std::string key = fmt::format("{} threads={}", what, job.threads);
+  if (job.readers > 1) key += fmt::format(" readers={}", job.readers);
+  ReproduceCase one{fmt::format("{} runs={}", key, runs)};
+  one.about = {{"threads", job.threads}, {"readers", job.readers}, {"batch", job.batch}};
+  one.measure = [job, runs, variants = std::move(variants)](const Announce& announce) mutable {
+    Json results = Json::array();
+    for (const Variant& variant : variants) {
+      announce(fmt::format("{}, {} threads", variant.label, count_text(job.threads)));
+      job.test = variant.test;
+      Json result{{"allocator", variant.id}, {"label", variant.label}};
+      measure_runs(result, job, runs);
+      results.push_back(std::move(result));
+    }
+    return results;
+  };
+  return one;
+}
+
+}  // namespace
+
+// Threads and ratios as in `heapwood stress semaphore` and `rcu`; on the CPU a warp is one thread.
+Experiment primitive_test(Primitive primitive) {
+  return [primitive](const ReproduceSetup& setup) {
+    const bool rcu = primitive == Primitive::rcu,
+               small = !setup.full || setup.device.id.kind == simt::DeviceKind::cpu;
+    const int runs = setup.full ? 5 : 3;
+    std::vector<ReproduceCase> cases;
+    workloads::PrimitiveJob job;
+    job.device = setup.device.id;
+    job.seconds = setup.seconds;
+    const std::uint32_t max_threads = (rcu ? 1u << 14 : 1u << 20) >> (small ? 6 : 0);
+    for (job.threads = 4; job.threads <= max_threads; job.threads *= 4) {
+      using enum workloads::PrimitiveTest;
+      if (!rcu) {
+        cases.push_back(primitive_case("semaphore", job, runs,
+                                       {{counting_semaphore, "counting", "Counting semaphore"},
+                                        {bulk_semaphore, "bulk", "Bulk semaphore"}}));
+        continue;
+      }
+      for (const std::uint32_t readers :
+           small ? std::vector{1u, 16u} : std::vector{1u, 4u, 16u, 64u, 256u}) {
+        job.readers = readers;
+        cases.push_back(primitive_case("rcu", job, runs,
+                                       {{plain_rcu, "plain", "One barrier per writer"},
+                                        {delegated_rcu, "delegated", "Delegation"}}));
+      }
+    }
+    return cases;
+  };
+}
+
+}  // namespace heapwood::bench
