@@ -57,7 +57,7 @@ SceneBench::SceneBench(const BenchJob& job, const BenchEvents& events, PreparedS
   }
 }
 
-// Calls back into this object, with candidates that stay where they are.
+// The callbacks refer to this object and to the elements of candidates_.
 std::vector<RunCandidate> SceneBench::run_candidates() {
   std::vector<RunCandidate> all;
   for (Candidate& candidate : candidates_) {

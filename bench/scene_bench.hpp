@@ -44,7 +44,7 @@ class SceneBench {
   // Sets the reasons of incomplete results.
   void finish();
   bool stopped() const { return runner_.stopped(); }
-  SceneBench(const SceneBench&) = delete;  // the runner refers to it
+  SceneBench(const SceneBench&) = delete;  // the callbacks refer to it
   SceneBench& operator=(const SceneBench&) = delete;
 
  private:

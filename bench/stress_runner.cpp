@@ -33,7 +33,7 @@ class PointBench {
                 [this, step = std::move(step)](std::size_t i, const std::string& what) {
                   step(fmt::format("{}: {}", candidates_[i].row->label, what));
                 }) {}
-  PointBench(const PointBench&) = delete;  // the runner refers to it
+  PointBench(const PointBench&) = delete;  // the callbacks refer to it
   PointBench& operator=(const PointBench&) = delete;
 
   void run() {
@@ -52,7 +52,7 @@ class PointBench {
   bool stopped() const { return runner_.stopped(); }
 
  private:
-  // Calls back into this object, with candidates that stay where they are.
+  // The callbacks refer to this object and to the elements of candidates_.
   std::vector<RunCandidate> run_candidates() {
     std::vector<RunCandidate> all;
     for (Candidate& candidate : candidates_) {
