@@ -11,12 +11,15 @@
 
 namespace heapwood::kdtree {
 
-// The root's allowance: the refs that splits may make of each triangle. Splits of nodes with at
-// most max_uncounted_refs refs are not counted: nearly all nodes are that small, and counting would
-// slow each of them. SAH and depth bound those, and trees have at most 16 refs per triangle on
-// every family of meshes in tests/kdtree/families.hpp.
-inline constexpr float root_allowance = 10;
+// Splits of nodes with at most max_uncounted_refs refs are not counted: nearly all nodes are that
+// small, and counting would slow each of them. SAH and depth bound those.
 inline constexpr std::uint32_t max_uncounted_refs = 32;
+// The root's allowance: the refs that counted splits may make of each triangle. It is smaller in
+// small scenes, where more of the splits are not counted. Trees have at most 16 refs per triangle
+// on every family of meshes in tests/kdtree/families.hpp.
+SIMT_INLINE float root_allowance(std::uint32_t triangles) {
+  return triangles > 4096 ? 10.0f : 7.0f;
+}
 
 // One word with the node's depth, the number of consecutive splits above it that cost no less than
 // a leaf, whether the node's own split is chosen already, in its middle, and the scene's scale for

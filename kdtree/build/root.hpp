@@ -95,7 +95,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_bounds(SharedNode& root) {
   warp_.sync();  // all lanes have read it
   if (warp_.lane() == 0) {
     k_.counters->bounds = scene;
-    root.task = {array, n, 0, scene, NodePath(scale_of(scene)), root_allowance};
+    root.task = {array, n, 0, scene, NodePath(scale_of(scene)), root_allowance(n)};
     // release: publishes the scene's bounds and everything that was written in the bounds phase.
     simt::atomic_ref<RootState>(k_.counters->root)
         .store(array != nullptr ? RootState::open : RootState::refused, simt::release);

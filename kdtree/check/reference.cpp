@@ -103,7 +103,7 @@ class Sweep {
 struct Work {
   Box box;
   unsigned depth = 0;
-  double allowance = root_allowance;  // NodeTask::allowance
+  double allowance = 1;  // NodeTask::allowance
   std::vector<std::uint32_t> ids;
   std::vector<Box> bounds;
 
@@ -264,6 +264,7 @@ Tree build_reference(const MeshView& mesh, const SahCosts& costs, unsigned threa
   if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
   Work root;
   root.box = bounds(mesh);
+  root.allowance = root_allowance(static_cast<std::uint32_t>(mesh.triangles.size()));
   for (std::uint32_t id = 0; id < mesh.triangles.size(); ++id)
     root.add(id, bounds(corners(mesh, id)));
   const Box box = root.box;

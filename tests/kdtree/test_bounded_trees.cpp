@@ -2,7 +2,7 @@
 // Trees are bounded on every mesh: refs per triangle and moved refs, on families of meshes made to
 // break one of these bounds. Also, large nodes without a good first split are split.
 //
-// HEAPWOOD_FAMILY_TRIANGLES sets the number of triangles of each family (default: 1,000 and 5,000).
+// HEAPWOOD_FAMILY_TRIANGLES sets the number of triangles of each family (default: 250 to 5,000).
 #include <cstdlib>
 
 #include "kdtree/levels/builder.hpp"
@@ -20,7 +20,8 @@ std::vector<std::uint32_t> sizes() {
   if (const char* given = std::getenv("HEAPWOOD_FAMILY_TRIANGLES")) {
     return {static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10))};
   }
-  return sanitized ? std::vector<std::uint32_t>{1000} : std::vector<std::uint32_t>{1000, 5000};
+  return sanitized ? std::vector<std::uint32_t>{1000}
+                   : std::vector<std::uint32_t>{250, 1000, 2000, 5000};
 }
 
 class Families : public ::testing::TestWithParam<Family> {};

@@ -163,7 +163,7 @@ struct NodeData {
             0,
             s.node,
             NodePath(scale),
-            root_allowance};
+            root_allowance(static_cast<std::uint32_t>(s.refs.size()))};
     for (std::uint32_t i = 0; i < task.n; ++i) Refs::store(task.refs, task.n, i, i, s.refs[i]);
   }
   SplitCost cost() const { return SplitCost(SahCosts{}, task.path.scale(), task.box, task.n); }
