@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The render kernels behind function pointers. render_cpu.cpp and render_cuda.cu instantiate the
-// same templates (backend_impl.hpp); in builds without CUDA, render_cuda_absent.cpp reports an
-// error.
+// same templates (backend_impl.hpp).
 #pragma once
 
 #include <cstddef>
@@ -11,6 +10,8 @@
 #include "kdtree/traverse/tree_order.hpp"
 #include "render/develop.hpp"
 #include "simt/device.hpp"
+#include "simt/error.hpp"
+#include "simt/has_cuda.hpp"
 #include "simt/launch.hpp"
 
 namespace heapwood::render {
@@ -51,9 +52,16 @@ struct Backend {
 };
 
 const Backend& cpu_backend();
-const Backend& cuda_backend();  // throws Error{Exit::device} in builds without CUDA
+const Backend& cuda_backend();
+// Throws Error{Exit::device} for a GPU in builds without CUDA.
 inline const Backend& backend(const simt::DeviceId& device) {
-  return device.kind == simt::DeviceKind::cpu ? cpu_backend() : cuda_backend();
+  if (device.kind == simt::DeviceKind::cpu) return cpu_backend();
+  if constexpr (simt::has_cuda)
+    return cuda_backend();
+  else
+    throw Error(Exit::device,
+                "rendering on a GPU: this program was built without CUDA; use --device cpu, or "
+                "rebuild with a CUDA compiler: make demo CUDA=on");
 }
 
 }  // namespace heapwood::render

@@ -39,10 +39,11 @@ struct PrimitiveResult {
   std::uint64_t wanted = 0;
 };
 
+// Throws Error{Exit::device} for a GPU in builds without CUDA.
 PrimitiveResult run_primitive(const PrimitiveJob& job);
 
 namespace primitives_cuda {
-PrimitiveResult run(const PrimitiveJob& job);  // throws if the program was built without CUDA
+PrimitiveResult run(const PrimitiveJob& job);  // defined only if simt::has_cuda
 }
 
 }  // namespace heapwood::workloads

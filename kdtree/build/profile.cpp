@@ -5,6 +5,7 @@
 
 #include "alloc/private_bump.hpp"
 #include "simt/error.hpp"
+#include "simt/has_cuda.hpp"
 
 namespace heapwood::kdtree {
 
@@ -29,7 +30,20 @@ std::uint64_t column(const std::uint64_t* cells, Phase phase) {
   return sum;
 }
 
-bool on_cuda(const simt::DeviceId& device) { return device.kind == simt::DeviceKind::cuda; }
+// The kernels of one kind of device.
+struct ProfileKernels {
+  BuildProfile (*profiled)(const ProfileJob&);
+  BuildRun (*no_cost)(const ProfileJob&);
+};
+
+ProfileKernels kernels(const simt::DeviceId& device) {
+  if (device.kind == simt::DeviceKind::cpu) return {build_profiled_cpu, build_no_cost_cpu};
+  if constexpr (simt::has_cuda)
+    return {build_profiled_cuda, build_no_cost_cuda};
+  else
+    throw Error(Exit::device,
+                "the profile was not compiled for CUDA; rebuild with CUDA or use --device cpu");
+}
 
 }  // namespace
 
@@ -56,7 +70,7 @@ BuildProfile build_profiled(Workspace& workspace, const std::string& allocator,
     throw Error(Exit::usage, "a profile is there for clipped refs");
   if (workspace.mesh().triangles.size() == 0) return {};
   const ProfileJob job{workspace, options, allocator};
-  return on_cuda(workspace.device()) ? build_profiled_cuda(job) : build_profiled_cpu(job);
+  return kernels(workspace.device()).profiled(job);
 }
 
 NoCostBuilder::NoCostBuilder(const DeviceMesh& mesh, const BuildOptions& options)
@@ -69,7 +83,7 @@ NoCostBuilder::NoCostBuilder(const DeviceMesh& mesh, const BuildOptions& options
 BuildRun NoCostBuilder::build() {
   if (workspace_.mesh().triangles.size() == 0) return {};
   const ProfileJob job{workspace_, options_, alloc::PrivateBump::traits.id};
-  return on_cuda(workspace_.device()) ? build_no_cost_cuda(job) : build_no_cost_cpu(job);
+  return kernels(workspace_.device()).no_cost(job);
 }
 
 }  // namespace heapwood::kdtree

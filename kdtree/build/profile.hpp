@@ -47,7 +47,8 @@ class NoCostBuilder {
   Workspace workspace_;
 };
 
-// The implementations per kind of device: profile_driver.hpp.
+// The implementations per kind of device: profile_driver.hpp. Those of CUDA are defined only if
+// simt::has_cuda.
 struct ProfileJob {
   Workspace& workspace;
   const BuildOptions& options;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kdtree/levels/driver.hpp"
+#include "simt/has_cuda.hpp"
 
 namespace heapwood::kdtree {
 
@@ -28,8 +29,14 @@ LevelBuilder::LevelBuilder(LevelBuilder&&) noexcept = default;
 
 LevelRun LevelBuilder::build(const BuildOptions& options) {
   const LevelJob job{parts_->mesh, parts_->refs, parts_->memory, options};
-  const bool cuda = parts_->mesh.device().kind == simt::DeviceKind::cuda;
-  return cuda ? build_levels_cuda(job, parts_->tree) : build_levels_cpu(job, parts_->tree);
+  if (parts_->mesh.device().kind == simt::DeviceKind::cpu)
+    return build_levels_cpu(job, parts_->tree);
+  if constexpr (simt::has_cuda)
+    return build_levels_cuda(job, parts_->tree);
+  else
+    throw Error(
+        Exit::device,
+        "the per-level builder was not compiled for CUDA; rebuild with CUDA or use --device cpu");
 }
 
 Tree LevelBuilder::download() const { return kdtree::download(parts_->tree); }

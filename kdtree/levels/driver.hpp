@@ -30,7 +30,7 @@ struct LevelJob {
   const BuildOptions& options;
 };
 
-// Instances of build_levels. Without CUDA the second one throws Error{Exit::device}.
+// Instances of build_levels. The second one is defined only if simt::has_cuda.
 LevelRun build_levels_cpu(const LevelJob& job, LevelTree& tree);
 LevelRun build_levels_cuda(const LevelJob& job, LevelTree& tree);
 
