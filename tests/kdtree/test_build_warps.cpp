@@ -167,7 +167,7 @@ TEST(BuildRefusals, OfAWhileChangeNothing) {
 // A node that is split in its middle, and whose request is refused, is split there later. Most
 // large nodes of hair are split so.
 TEST(BuildRefusals, OfSplitsInTheMiddleChangeNothing) {
-  Case c(families::hair(2000), RefKind::clipped);
+  Case c(test::families::hair(2000), RefKind::clipped);
   for (std::uint64_t first = 4; first < 60; first += 2) {
     SCOPED_TRACE(first);
     std::uint64_t refused = 0;
