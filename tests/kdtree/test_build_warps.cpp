@@ -164,16 +164,17 @@ TEST(BuildRefusals, OfAWhileChangeNothing) {
   }
 }
 
-// A node that is split in its middle, and whose request is refused, is split there later. Most
-// large nodes of hair are split so.
+// A node that is split in its middle, and whose request is refused, is split there later.
 TEST(BuildRefusals, OfSplitsInTheMiddleChangeNothing) {
-  Case c(test::families::hair(2000), RefKind::clipped);
-  for (std::uint64_t first = 4; first < 60; first += 2) {
-    SCOPED_TRACE(first);
-    std::uint64_t refused = 0;
-    const BuildRun run = build_refusing(threads(2), c, first, first + 1, false, refused);
-    EXPECT_FALSE(run.incomplete);
-    EXPECT_EQ(measure(c.workspace.download(), {}).hash, c.want);
+  for (const test::Family& family : test::nasty_families) {
+    Case c(family.make(1000), RefKind::clipped);
+    for (std::uint64_t first = 2; first < 40; first += 2) {
+      SCOPED_TRACE(family.name + std::string(", request ") + std::to_string(first));
+      std::uint64_t refused = 0;
+      const BuildRun run = build_refusing(threads(2), c, first, first + 1, false, refused);
+      EXPECT_FALSE(run.incomplete);
+      EXPECT_EQ(measure(c.workspace.download(), {}).hash, c.want);
+    }
   }
 }
 
