@@ -2,6 +2,8 @@
 # header is allocators/header.hpp beside the file; `cpu` excludes the allocator from GPU builds.
 # Each line becomes one CPU and, with CUDA, one CUDA translation unit (registry/instance.in): they
 # compile in parallel, and once for all registries that contain them.
+set(HEAPWOOD_ALLOCATORS "" CACHE STRING
+    "Only these allocators, by the headers in alloc/registry.def: 'atomic;heapwood'. Empty: all")
 
 # heapwood_instances(FILE PREFIX): creates the object library of FILE's lines. Sets PREFIX_library
 # to its name, PREFIX_declarations and PREFIX_entries to the lines of a registry's table.
@@ -22,6 +24,9 @@ function(heapwood_instances file prefix)
     separate_arguments(words UNIX_COMMAND "${line}")
     list(GET words 0 header)
     list(GET words 1 type)
+    if(HEAPWOOD_ALLOCATORS AND NOT header IN_LIST HEAPWOOD_ALLOCATORS)
+      continue()
+    endif()
     set(path ${folder}/allocators/${header}.hpp)
     set(line_languages ${languages})
     set(cuda_compiled nullptr)
