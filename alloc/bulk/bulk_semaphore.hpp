@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Bulk semaphore: counts units of a resource that is produced in batches (Gelado and Garland 2019,
-// section 3.3; Ouroboros section 3.4). A thread that requests n units gets them, or waits for units
-// that another thread has promised, or is told to produce a batch itself. Of thousands of threads
-// that find no units, one in `batch` produces a batch, and the others wait for exactly these
-// batches.
+// section 3.3; Ouroboros section 3.4). A request for n units takes units that are available, waits
+// for a batch that another thread has announced, or makes the caller produce a batch. Of thousands
+// of threads that find no units, one in `batch` produces a batch, and the others wait for exactly
+// these batches.
 //
 //   wait(thread, n, batch)   got: n units are the caller's. grow: the caller produces a batch,
 //                            keeps n units of it and calls signal(batch - n, batch - n), or
