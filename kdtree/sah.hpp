@@ -42,7 +42,6 @@ struct Split {
   // The cost of a split that was chosen although no split costs less than a leaf: -0, below every
   // cost of a leaf.
   static constexpr std::uint32_t poor_cost = 0x80000000u;
-  SIMT_INLINE bool is_poor() const { return cost == poor_cost; }
   SIMT_INLINE float position() const { return simt::from_ordered_key(plane) + 0.0f; }  // never -0
   SIMT_INLINE bool before(const Split& b) const {
     const std::uint64_t key = std::uint64_t{cost} << 32 | axis_nl,

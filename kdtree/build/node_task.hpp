@@ -77,7 +77,7 @@ SIMT_INLINE float allowance_below(float allowance, std::uint32_t n, std::uint32_
   return allowance * (static_cast<float>(n) * inverse);
 }
 
-// What the children of a node inherit besides their part of it.
+// What the children of a node inherit from its path.
 struct Inherited {
   NodePath path;  // at the depth of the node itself
   float allowance;

@@ -244,8 +244,8 @@ SIMT_INLINE ChosenSplit choose_within_limits(Warp& warp, ChooseScratch& scratch,
 // several splits in sequence do. Such a node is split in its middle, up to max_poor_splits times in
 // sequence (pbrt calls these bad refines).
 inline constexpr std::uint32_t min_poor_refs = 128;
-static_assert(min_poor_refs >= 2 * max_uncounted_refs);
 inline constexpr unsigned max_poor_splits = 3;
+static_assert(min_poor_refs >= max_uncounted_refs);  // smaller nodes do not reset the count
 SIMT_INLINE bool may_split_in_middle(const NodeTask& task, const SplitCost& cost) {
   return task.n > min_poor_refs && task.path.poor_splits() < max_poor_splits &&
          task.path.depth() < max_depth && cost.splittable();
