@@ -54,8 +54,9 @@ INSTANTIATE_TEST_SUITE_P(Build, Engines, ::testing::ValuesIn(subjects()), name_o
 
 // Compares with the reference builder, which has no cost of duplicates, with its costs and with
 // others. Stored bounds are clipped plane by plane, which is looser than an exact clip where large
-// triangles cross many small nodes: up to 20% in the cluster. Slivers are so many that they have the
-// allowance of large scenes: where the allowance decides, two builders differ by what uses it first.
+// triangles cross many small nodes: up to 20% in the cluster. There are enough slivers for the
+// allowance of large scenes: where the allowance stops splits, two greedy builders differ by what
+// uses it up first.
 void expect_quality(RefKind kind) {
   for (const auto& [name, few] : soups(kind)) {
     const Soup soup = std::string(name) == "slivers" ? slivers(4500, 13) : few;
