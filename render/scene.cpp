@@ -20,7 +20,7 @@ bool is_coarse(const kdtree::MeshView& mesh, const Box& bounds) {
   // With less of either the fast test loses no ray of a closed mesh (tests/render/
   // test_closed_meshes.cpp). Triangles of the meshes in docs/performance.md are 14 times as high
   // and more, and the meshes fill their scenes.
-  constexpr double min_height_in_errors = 512, max_distance_in_spreads = 16;
+  constexpr double min_height_in_errors = 683, max_distance_in_spreads = 16;
   const double reach = kdtree::reach_of(bounds),
                min_height = min_height_in_errors * kdtree::plane_error(reach);
   double area = 0, coarse_area = 0;

@@ -111,7 +111,7 @@ SIMT_INLINE void make_unhittable(CornerRecord& record) { record = CornerRecord{}
 
 // The fast test's rounding errors, as a length, for triangles and ray origins with coordinates up
 // to `reach`.
-SIMT_INLINE double plane_error(double reach) { return 0x1p-22 * reach; }
+SIMT_INLINE double plane_error(double reach) { return 0x1.8p-23 * reach; }
 
 // The largest absolute coordinate in a box: `reach` below.
 SIMT_INLINE float reach_of(const Box& box) {
