@@ -3,7 +3,7 @@
 # Each line becomes one CPU and, with CUDA, one CUDA translation unit (registry/instance.in): they
 # compile in parallel, and once for all registries that contain them.
 set(HEAPWOOD_ALLOCATORS "" CACHE STRING
-    "Only these allocators, by the headers in alloc/registry.def: 'atomic;heapwood'. Empty: all")
+    "Only these allocators of alloc/registry.def, by their headers: 'atomic;heapwood'. Empty: all")
 
 # heapwood_instances(FILE PREFIX): creates the object library of FILE's lines. Sets PREFIX_library
 # to its name, PREFIX_declarations and PREFIX_entries to the lines of a registry's table.
@@ -12,6 +12,7 @@ function(heapwood_instances file prefix)
   get_filename_component(folder ${file} DIRECTORY)
   file(RELATIVE_PATH module ${CMAKE_SOURCE_DIR} ${folder})
   string(MAKE_C_IDENTIFIER "heapwood_instances_${module}" library)
+  string(COMPARE EQUAL ${file} ${CMAKE_SOURCE_DIR}/alloc/registry.def is_main)
   set(languages cpp)
   if(HEAPWOOD_CUDA)
     list(APPEND languages cu)
@@ -24,7 +25,7 @@ function(heapwood_instances file prefix)
     separate_arguments(words UNIX_COMMAND "${line}")
     list(GET words 0 header)
     list(GET words 1 type)
-    if(HEAPWOOD_ALLOCATORS AND NOT header IN_LIST HEAPWOOD_ALLOCATORS)
+    if(is_main AND HEAPWOOD_ALLOCATORS AND NOT header IN_LIST HEAPWOOD_ALLOCATORS)
       continue()
     endif()
     set(path ${folder}/allocators/${header}.hpp)
