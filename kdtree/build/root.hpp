@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "kdtree/build/corner_copies.hpp"
 #include "kdtree/build/worker.hpp"
 
 namespace heapwood::kdtree {
@@ -72,19 +73,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::bounds_piece(SharedNode& root, std::
                                                          std::uint32_t chunk) {
   [[maybe_unused]] const auto in = probe_.in(Phase::bounds, 0);
   const std::uint32_t n = k_.triangle_count, last = n - first < chunk ? n : first + chunk;
-  Box box;
-  for (std::uint32_t i = first + warp_.lane(); i < last; i += Warp::width) {
-    const Triangle t = k_.triangles[i];
-    // Adding zero turns -0 into +0: from here on equal coordinates have equal bits.
-    const Vec3 zero{0.0f, 0.0f, 0.0f};
-    const Vec3 a = k_.vertices[t.v[0]] + zero, b = k_.vertices[t.v[1]] + zero,
-               c = k_.vertices[t.v[2]] + zero;
-    k_.corners[i] = {{a.x, a.y, a.z, 0.0f}, {b.x, b.y, b.z, 0.0f}, {c.x, c.y, c.z, 0.0f}};
-    box.grow(bounds(Corners{a, b, c}));
-  }
-  GatheredBounds<Warp> tight;
-  tight.add(warp_, true, box);
-  tight.add_to(root, warp_);
+  copy_corners(warp_, k_.vertices, k_.triangles, first, last, k_.corners, root);
 }
 
 template <class Kernel, class Warp>

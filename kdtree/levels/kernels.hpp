@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "kdtree/build/corner_copies.hpp"
 #include "kdtree/levels/nodes.hpp"
 #include "kdtree/tree.hpp"
 #include "simt/stream.hpp"
@@ -34,19 +35,7 @@ struct LevelBounds {
     simt::for_items(warp, (count + piece - 1) / piece, [&](std::size_t item) {
       const std::uint32_t first = static_cast<std::uint32_t>(item) * piece;
       const std::uint32_t last = count - first < piece ? count : first + piece;
-      Box box;
-      for (std::uint32_t i = first + warp.lane(); i < last; i += Warp::width) {
-        const Triangle t = triangles[i];
-        // Adding zero turns -0 into +0: from here on equal coordinates have equal bits.
-        const Vec3 zero{0.0f, 0.0f, 0.0f};
-        const Vec3 a = vertices[t.v[0]] + zero, b = vertices[t.v[1]] + zero,
-                   c = vertices[t.v[2]] + zero;
-        corners[i] = {{a.x, a.y, a.z, 0.0f}, {b.x, b.y, b.z, 0.0f}, {c.x, c.y, c.z, 0.0f}};
-        box.grow(bounds(Corners{a, b, c}));
-      }
-      GatheredBounds<Warp> tight;
-      tight.add(warp, true, box);
-      tight.add_to(*scene, warp);
+      copy_corners(warp, vertices, triangles, first, last, corners, *scene);
     });
   }
 };
