@@ -16,10 +16,9 @@ SIMT_INLINE bool BuildWorker<Kernel, Warp>::defer_node(const NodeTask& task, std
     note_failure(*k_.counters, warp_, n);
     return false;
   }
-  // The stack entry that the smaller child would have used.
-  const std::uint32_t at = top_ % Kernel::stack_size;
-  if (warp_.lane() == 0) scratch_.stack[at] = task;
-  return record_deferred_node(k_.queue, k_.counters, warp_, scratch_, at, index, n);
+  stack_.store_in_free_entry(task);
+  return record_deferred_node(k_.queue, k_.counters, warp_, scratch_, stack_.free_entry(), index,
+                              n);
 }
 template <class Kernel, class Warp>
 SIMT_OUTLINE bool BuildWorker<Kernel, Warp>::record_deferred_node(
@@ -44,13 +43,13 @@ SIMT_OUTLINE bool BuildWorker<Kernel, Warp>::record_deferred_node(
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::retry_deferred(bool all_idle) {
   const std::uint32_t found =
-      take_deferred(k_.queue, warp_, scratch_, top_ % Kernel::stack_size, all_idle);
+      take_deferred(k_.queue, warp_, scratch_, stack_.free_entry(), all_idle);
   if (found == found_nothing) return;
   if (found == found_trim) {
     trim();
   } else if (found == no_shared_node) {
     pending_units_ = 1;
-    ++top_;
+    stack_.push_free_entry();
   } else {
     continue_with_shared(found);
   }

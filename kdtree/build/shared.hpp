@@ -285,13 +285,13 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uin
   SIMT_ROLLED
   for (unsigned side = 0; side < 2; ++side) {
     if ((small >> side & 1) == 0) continue;
-    push_private(child_task(node.task,
-                            {node.axis, node.plane, node.child_n[0], node.child_n[1],
-                             node.child_path, node.child_allowance},
-                            side, node.child[side], node.pair));
+    push_child(child_task(node.task,
+                          {node.axis, node.plane, node.child_n[0], node.child_n[1], node.child_path,
+                           node.child_allowance},
+                          side, node.child[side], node.pair));
   }
   if (!delays_parent_free()) free(node.task.refs, node.task.n);
-  const std::uint32_t tasks = top_ - bottom_;
+  const std::uint32_t tasks = stack_.size();
   if (!both_shared && (!none_shared || tasks > 1)) publish_oldest(k_.queue.load_tickets(warp_));
   if (!none_shared) continue_with_shared(right_index != no_shared_node ? right_index : left_index);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How one warp moves the refs of a small node, and the private stack for its children.
+// How one warp moves the refs of a small node and continues with its children.
 #pragma once
 
 #include <cstdint>
@@ -80,50 +80,29 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::descend(const NodeTask& parent,
   const unsigned first = split.nl() >= split.nr() ? 0 : 1;
   const ParentSplit cut = parent_split(split);
   task_ = child_task(parent, cut, first, first == 0 ? left : right, pair);
-  push_private(child_task(parent, cut, 1 - first, first == 0 ? right : left, pair));
+  push_child(child_task(parent, cut, 1 - first, first == 0 ? right : left, pair));
 }
 
 template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::push_private(const NodeTask& task) {
+SIMT_INLINE void BuildWorker<Kernel, Warp>::push_child(const NodeTask& task) {
   if (warp_.lane() == 0) {
     if (task.n == 0) {
       k_.nodes[task.node] = Node::make_leaf(0, 0);
       note_node(task, true);
     } else {
-      scratch_.stack[top_ % Kernel::stack_size] = task;
+      stack_.store_in_free_entry(task);
     }
   }
-  top_ += task.n == 0 ? 0 : 1;
-  warp_.sync();
-}
-
-template <class Kernel, class Warp>
-SIMT_INLINE void BuildWorker<Kernel, Warp>::pop_private() {
-  --top_;
-  task_ = scratch_.stack[top_ % Kernel::stack_size];
+  if (task.n != 0) stack_.push_free_entry();
   warp_.sync();
 }
 
 template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::publish_oldest(std::uint64_t tickets) {
   const std::uint32_t waiting = TaskQueue::waiting(warp_.shfl(tickets, 0));
-  if (waiting == 0 || top_ == bottom_) return;
+  if (waiting == 0 || stack_.is_empty()) return;
   [[maybe_unused]] const auto in = probe_.in(Phase::give);
-  const NodeTask& oldest = scratch_.stack[bottom_ % Kernel::stack_size];
-  const std::uint32_t min_refs =
-      mostly_idle(waiting) ? Kernel::min_published_refs_when_idle : Kernel::min_published_refs;
-  const bool publishes = oldest.n >= min_refs || top_ - bottom_ > Kernel::max_kept_tasks;
-  if (warp_.lane() == 0) {
-    if (publishes) {
-      k_.queue.add_pending(1);
-      k_.queue.push_task(warp_, oldest);
-    } else {
-      scratch_.stack[top_ % Kernel::stack_size] = oldest;
-    }
-  }
-  ++bottom_;
-  top_ += publishes ? 0 : 1;
-  warp_.sync();
+  stack_.publish_oldest(k_.queue, mostly_idle(waiting));
 }
 
 }  // namespace heapwood::kdtree

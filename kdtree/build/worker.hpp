@@ -12,6 +12,7 @@
 
 #include "alloc/allocator.hpp"
 #include "kdtree/build/kernel.hpp"
+#include "kdtree/build/node_stack.hpp"
 
 namespace heapwood::kdtree {
 
@@ -27,7 +28,8 @@ class BuildWorker {
         warp_(warp),
         scratch_(scratch),
         context_(kernel.allocator, warp, scratch),
-        probe_(kernel.probe, warp, scratch) {}
+        probe_(kernel.probe, warp, scratch),
+        stack_(warp, scratch.stack) {}
 
   SIMT_INLINE void run() {
     work();
@@ -62,8 +64,8 @@ class BuildWorker {
       release_emptied();
       WorkItem item = next_of_backlog();
       if (item.kind == WorkKind::none) {
-        if (top_ != bottom_) {
-          pop_private();
+        if (!stack_.is_empty()) {
+          task_ = stack_.pop();
           has_task_ = true;
           continue;
         }
@@ -130,8 +132,8 @@ class BuildWorker {
       const Next next = split_node();
       if (next > Next::pop) return next;
       if (next == Next::pop) {
-        if (top_ == bottom_) return Next::nothing;
-        pop_private();
+        if (stack_.is_empty()) return Next::nothing;
+        task_ = stack_.pop();
       }
     }
   }
@@ -237,11 +239,10 @@ class BuildWorker {
   // Chooses a split in the middle of task_ and makes it the next node again, which is then split
   // there or becomes a leaf.
   SIMT_INLINE void choose_middle_split() {
-    // Through Scratch: a node by value would be copied to the call's stack frame.
-    const std::uint32_t at = top_ % Kernel::stack_size;
-    if (warp_.lane() == 0) scratch_.stack[at] = task_;
+    stack_.store_in_free_entry(task_);
     warp_.sync();
-    const bool found = choose_middle_slow(warp_, scratch_, k_.corners, k_.costs, at);
+    const bool found =
+        choose_middle_slow(warp_, scratch_, k_.corners, k_.costs, stack_.free_entry());
     task_.path = found ? task_.path.with_middle_split() : task_.path.without_poor_splits();
     has_task_ = true;
   }
@@ -275,10 +276,8 @@ class BuildWorker {
   SIMT_INLINE void descend(const NodeTask& parent, const ChosenSplit& split, std::byte* left,
                            std::byte* right, std::uint32_t pair);
   // Pushes a node onto the private stack; an empty node becomes a leaf at once.
-  SIMT_INLINE void push_private(const NodeTask& task);
-  SIMT_INLINE void pop_private();
-  // Publishes the oldest node of the stack, nearly always a large one, if `tickets` shows a waiting
-  // warp. A node that is too small to be worth publishing moves to the top of the stack instead.
+  SIMT_INLINE void push_child(const NodeTask& task);
+  // Publishes the oldest node of the stack if `tickets` shows a waiting warp.
   SIMT_INLINE void publish_oldest(std::uint64_t tickets);
 
   // ---- memory: memory.hpp -----------------------------------------------------------------------
@@ -407,7 +406,7 @@ class BuildWorker {
   NodeTask task_{};
   bool has_task_ = false;
   bool stop_ = false;
-  std::uint32_t top_ = 0, bottom_ = 0;  // stack entries [bottom, top) modulo its size
+  NodeStack<Kernel, Warp> stack_;
   std::uint32_t pending_units_ = 0;
   std::uint32_t shared_index_ = no_shared_node;  // the index of task_ if it is a shared node
   std::uint32_t emptied_ = no_shared_node;       // a shared node to be released
