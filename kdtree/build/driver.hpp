@@ -12,7 +12,6 @@
 #include "alloc/adaptors/recorded.hpp"
 #include "kdtree/build/deadline.hpp"
 #include "kdtree/build/memory.hpp"
-#include "kdtree/build/output.hpp"
 #include "kdtree/build/refused.hpp"
 #include "kdtree/build/root.hpp"
 #include "kdtree/build/shared.hpp"

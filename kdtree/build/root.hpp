@@ -92,13 +92,8 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_bounds(SharedNode& root) {
   warp_.sync();
   if (array != nullptr) return;
   // The root's array was refused: the tree is one leaf with every triangle.
-  const std::uint32_t at = reserve_refs(n);
+  tree_.write_root_leaf(stop_);
   if (stop_) return;
-  for (std::uint32_t i = warp_.lane(); i < n; i += Warp::width) k_.refs[at + i] = i;
-  if (warp_.lane() == 0) {
-    k_.nodes[0] = Node::make_leaf(at, n);
-    note_node(root.task, true);
-  }
   pending_units_ += 1;
 }
 

@@ -15,7 +15,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::split_small(const NodeTask& task,
                                                         std::uint32_t pair) {
   std::byte* const left = static_cast<std::byte*>(arrays.first);
   std::byte* const right = static_cast<std::byte*>(arrays.second);
-  note_inner(task, split, pair);
+  tree_.write_inner(task, split, pair);
   partition(task, split, left, right);
   descend(task, split, left, right, pair);
 }
@@ -87,8 +87,7 @@ template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::push_child(const NodeTask& task) {
   if (warp_.lane() == 0) {
     if (task.n == 0) {
-      k_.nodes[task.node] = Node::make_leaf(0, 0);
-      note_node(task, true);
+      tree_.write_empty_leaf(task);
     } else {
       stack_.store_in_free_entry(task);
     }

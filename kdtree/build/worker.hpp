@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The work of one warp in a build: where it gets work, and the loop in which it splits nodes. The
-// member functions are in small.hpp (moving the refs of small nodes), output.hpp, memory.hpp,
+// member functions are in small.hpp (moving the refs of small nodes), memory.hpp,
 // root.hpp (the first phases), shared.hpp (shared nodes) and refused.hpp (deferred nodes).
 //
 // The build ends when the count of pending units is 0: a shared node is one unit, a published task
@@ -13,6 +13,7 @@
 #include "alloc/allocator.hpp"
 #include "kdtree/build/kernel.hpp"
 #include "kdtree/build/node_stack.hpp"
+#include "kdtree/build/tree_writer.hpp"
 
 namespace heapwood::kdtree {
 
@@ -29,7 +30,8 @@ class BuildWorker {
         scratch_(scratch),
         context_(kernel.allocator, warp, scratch),
         probe_(kernel.probe, warp, scratch),
-        stack_(warp, scratch.stack) {}
+        stack_(warp, scratch.stack),
+        tree_(kernel, warp, probe_) {}
 
   SIMT_INLINE void run() {
     work();
@@ -189,7 +191,7 @@ class BuildWorker {
   // the smaller ones.
   SIMT_INLINE Next end_small(const NodeTask& task, const ChosenSplit& split,
                              const alloc::BlockPair& arrays, std::uint64_t tickets) {
-    const std::uint32_t pair = reserve_pair();
+    const std::uint32_t pair = tree_.reserve_pair(stop_);
     if (stop_) return Next::nothing;
     split_small(task, split, arrays, pair);
     if constexpr (!has_context) free(task.refs, task.n);
@@ -197,7 +199,7 @@ class BuildWorker {
     return Next::task;
   }
   SIMT_INLINE Next end_leaf(const NodeTask& task, std::uint64_t tickets) {
-    write_leaf(task);
+    tree_.write_leaf(task, stop_);
     if (stop_) return Next::nothing;
     if constexpr (!has_context) free(task.refs, task.n);
     publish_oldest(tickets);
@@ -220,13 +222,13 @@ class BuildWorker {
       if (splits) [[unlikely]] {
         if (defer_node(task, index, split.nl() > split.nr() ? split.nl() : split.nr())) return;
       }
-      write_leaf(task);
+      tree_.write_leaf(task, stop_);
       if (index != no_shared_node) k_.shared.release(warp_, index);
     } else {
-      const std::uint32_t pair = reserve_pair();
+      const std::uint32_t pair = tree_.reserve_pair(stop_);
       if (stop_) return;
       if (index != no_shared_node) {
-        note_inner(task, split, pair);
+        tree_.write_inner(task, split, pair);
         open_split(index, task, split, arrays, pair, tickets);
         return;
       }
@@ -313,25 +315,6 @@ class BuildWorker {
   }
   SIMT_INLINE static void note_failure(BuildCounters& counters, Warp& warp, std::uint32_t n);
 
-  // ---- output: output.hpp -----------------------------------------------------------------------
-  // Reserves `count` entries of an output counter. Warps reserve in batches to avoid contention.
-  // relaxed: each entry is reserved once, and the host reads them after the launch. On overflow the
-  // build stops, and the driver enlarges the array. Batches of pairs start after the root's pair,
-  // so that a batch is used up when pair_next_ reaches the first index of the next one.
-  static constexpr std::uint32_t pair_batch = 8, ref_batch = 64,
-                                 first_pair = BuildCounters{}.pairs % pair_batch;
-
-  SIMT_INLINE std::uint64_t reserve_output(std::uint64_t& counter, std::uint32_t count,
-                                           std::uint64_t capacity, BuildError error);
-  SIMT_INLINE std::uint32_t reserve_pair();
-  SIMT_INLINE std::uint32_t reserve_refs(std::uint32_t n);
-  // Copies the ids to the output. The caller frees the array.
-  SIMT_INLINE void write_leaf(const NodeTask& task);
-  SIMT_INLINE void note_inner(const NodeTask& task, const Split& split, std::uint32_t pair);
-  // Records the node with a recording allocator (alloc/adaptors/recorded.hpp); for all others this
-  // compiles to nothing. One lane calls.
-  SIMT_INLINE void note_node(const NodeTask& task, bool leaf);
-
   // ---- nodes that are refused memory: refused.hpp -----------------------------------------------
   SIMT_INLINE bool defer_node(const NodeTask& task, std::uint32_t index, std::uint32_t n);
   static SIMT_OUTLINE bool record_deferred_node(TaskQueue queue, BuildCounters* counters, Warp warp,
@@ -410,7 +393,7 @@ class BuildWorker {
   std::uint32_t pending_units_ = 0;
   std::uint32_t shared_index_ = no_shared_node;  // the index of task_ if it is a shared node
   std::uint32_t emptied_ = no_shared_node;       // a shared node to be released
-  std::uint32_t pair_next_ = first_pair, ref_next_ = 0, ref_end_ = 0;
+  TreeWriter<Kernel, Warp> tree_;
 };
 
 }  // namespace heapwood::kdtree
