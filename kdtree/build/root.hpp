@@ -21,14 +21,14 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::begin_tree() {
   bool ended = process_pieces(counters.bounds_pieces, claim_piece(counters.bounds_pieces),
                               root_array_pieces + chunks, [&](std::uint32_t piece) {
                                 if (root_array_pieces != 0 && piece == 0) {
-                                  std::byte* const array = allocate(n);
+                                  std::byte* const array = memory_.allocate(n);
                                   if (warp_.lane() == 0) root.task.refs = array;
                                 } else {
                                   bounds_piece(root, (piece - root_array_pieces) * chunk, chunk);
                                 }
                               });
   if (ended) end_bounds(root);
-  if constexpr (has_context) context_.begin(warp_);
+  memory_.begin();
   // The piece is claimed before the wait because the claim is itself a round trip to L2. Late warps
   // delay no phase: there are at least as many pieces as warps, and a warp that finishes one claims
   // another.
@@ -80,7 +80,7 @@ template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::end_bounds(SharedNode& root) {
   const std::uint32_t n = k_.triangle_count;
   const Box scene = root.tight_box();
-  std::byte* const array = root_array_pieces != 0 ? root.task.refs : allocate(n);
+  std::byte* const array = root_array_pieces != 0 ? root.task.refs : memory_.allocate(n);
   warp_.sync();  // all lanes have read it
   if (warp_.lane() == 0) {
     k_.counters->bounds = scene;

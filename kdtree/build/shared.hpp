@@ -290,7 +290,7 @@ SIMT_INLINE void BuildWorker<Kernel, Warp>::end_split(SharedNode& node, std::uin
                            node.child_allowance},
                           side, node.child[side], node.pair));
   }
-  if (!delays_parent_free()) free(node.task.refs, node.task.n);
+  if (!memory_.delays_parent_free()) memory_.free(node.task.refs, node.task.n);
   const std::uint32_t tasks = stack_.size();
   if (!both_shared && (!none_shared || tasks > 1)) publish_oldest(k_.queue.load_tickets(warp_));
   if (!none_shared) continue_with_shared(right_index != no_shared_node ? right_index : left_index);
@@ -302,7 +302,7 @@ template <class Kernel, class Warp>
 SIMT_INLINE void BuildWorker<Kernel, Warp>::release_emptied() {
   if (emptied_ == no_shared_node) return;
   const NodeTask& task = k_.shared[emptied_].task;
-  if (delays_parent_free()) free(task.refs, task.n);
+  if (memory_.delays_parent_free()) memory_.free(task.refs, task.n);
   if (defers_nodes && k_.queue.has_deferred(warp_)) TaskQueue::push_retry(k_.queue, warp_);
   k_.shared.release(warp_, emptied_);
   emptied_ = no_shared_node;

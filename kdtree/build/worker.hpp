@@ -10,9 +10,11 @@
 
 #include <cstdint>
 
-#include "alloc/allocator.hpp"
 #include "kdtree/build/kernel.hpp"
+#include "kdtree/build/middle_split.hpp"
 #include "kdtree/build/node_stack.hpp"
+#include "kdtree/build/ref_memory.hpp"
+#include "kdtree/build/refused_nodes.hpp"
 #include "kdtree/build/tree_writer.hpp"
 
 namespace heapwood::kdtree {
@@ -22,30 +24,28 @@ class BuildWorker {
  public:
   using Refs = typename Kernel::Refs;
   using Scratch = typename Kernel::Scratch;
-  using Allocator = decltype(Kernel::allocator);
+  using Memory = RefMemory<Kernel, Warp>;
 
   SIMT_INLINE BuildWorker(const Kernel& kernel, Warp& warp, Scratch& scratch)
       : k_(kernel),
         warp_(warp),
         scratch_(scratch),
-        context_(kernel.allocator, warp, scratch),
         probe_(kernel.probe, warp, scratch),
+        memory_(kernel, warp, scratch, probe_),
+        refused_(kernel, warp, scratch),
         stack_(warp, scratch.stack),
         tree_(kernel, warp, probe_) {}
 
   SIMT_INLINE void run() {
     work();
-    if constexpr (has_context) context_.end(warp_);
+    memory_.end();
     probe_.end();
   }
 
  private:
   SIMT_INLINE void work() {
-    if (warp_.lane() == 0) {
-      scratch_.backlog = {};
-      scratch_.refused = false;
-      scratch_.last_try = no_node;
-    }
+    if (warp_.lane() == 0) scratch_.backlog = {};
+    refused_.begin();
     warp_.sync();
     begin_tree();
     while (!stop_) {
@@ -71,9 +71,7 @@ class BuildWorker {
           has_task_ = true;
           continue;
         }
-        if constexpr (has_context)
-          // before a unit is finished: deferred nodes may need the memory
-          context_.release_if_scarce(warp_);
+        memory_.release_if_scarce();  // before a unit is finished: deferred nodes may need it
         if (pending_units_ != 0) {
           const TaskQueue::Remaining left = k_.queue.finish(warp_, pending_units_);
           pending_units_ = 0;
@@ -169,14 +167,15 @@ class BuildWorker {
       if constexpr (has_context) {
         if (index == no_shared_node) {
           if (splits) {
-            if (try_exchange(task, split, arrays)) return end_small(task, split, arrays, tickets);
-          } else if (try_free_early(task)) {
+            if (memory_.try_exchange(task, split, arrays))
+              return end_small(task, split, arrays, tickets);
+          } else if (memory_.try_free_early(task)) {
             return end_leaf(task, tickets);
           }
         }
       } else if (splits) {  // one copy of the allocator's code serves shared nodes as well
-        arrays = allocate_children(split.nl(), split.nr());
-        if (is_allocated(arrays) && index == no_shared_node)
+        arrays = memory_.allocate_children(split.nl(), split.nr());
+        if (Memory::is_allocated(arrays) && index == no_shared_node)
           return end_small(task, split, arrays, tickets);
       } else if (index == no_shared_node) {
         return end_leaf(task, tickets);
@@ -194,14 +193,14 @@ class BuildWorker {
     const std::uint32_t pair = tree_.reserve_pair(stop_);
     if (stop_) return Next::nothing;
     split_small(task, split, arrays, pair);
-    if constexpr (!has_context) free(task.refs, task.n);
+    if constexpr (!has_context) memory_.free(task.refs, task.n);
     publish_oldest(tickets);
     return Next::task;
   }
   SIMT_INLINE Next end_leaf(const NodeTask& task, std::uint64_t tickets) {
     tree_.write_leaf(task, stop_);
     if (stop_) return Next::nothing;
-    if constexpr (!has_context) free(task.refs, task.n);
+    if constexpr (!has_context) memory_.free(task.refs, task.n);
     publish_oldest(tickets);
     return Next::pop;
   }
@@ -215,12 +214,13 @@ class BuildWorker {
     if constexpr (allocates_in_loop) {
       arrays = scratch_.unfinished.arrays;
     } else if (splits) {
-      arrays = allocate_children(split.nl(), split.nr());
+      arrays = memory_.allocate_children(split.nl(), split.nr());
     }
-    if (!is_allocated(arrays)) {
+    if (!Memory::is_allocated(arrays)) {
       if (index != no_shared_node) pending_units_ += 1;
       if (splits) [[unlikely]] {
-        if (defer_node(task, index, split.nl() > split.nr() ? split.nl() : split.nr())) return;
+        const std::uint32_t n = split.nl() > split.nr() ? split.nl() : split.nr();
+        if (refused_.defer(stack_, task, index, n)) return;
       }
       tree_.write_leaf(task, stop_);
       if (index != no_shared_node) k_.shared.release(warp_, index);
@@ -235,29 +235,14 @@ class BuildWorker {
       if constexpr (!allocates_in_loop) split_small(task, split, arrays, pair);
       has_task_ = true;
     }
-    free(task.refs, task.n);
+    memory_.free(task.refs, task.n);
     publish_oldest(tickets);
   }
   // Chooses a split in the middle of task_ and makes it the next node again, which is then split
   // there or becomes a leaf.
   SIMT_INLINE void choose_middle_split() {
-    stack_.store_in_free_entry(task_);
-    warp_.sync();
-    const bool found =
-        choose_middle_slow(warp_, scratch_, k_.corners, k_.costs, stack_.free_entry());
-    task_.path = found ? task_.path.with_middle_split() : task_.path.without_poor_splits();
+    task_.path = choose_middle_of(k_, warp_, scratch_, stack_, task_);
     has_task_ = true;
-  }
-  // Leaves the split in scratch.middle; returns false if there is none.
-  static SIMT_OUTLINE bool choose_middle_slow(Warp warp, Scratch& scratch,
-                                              const PackedCorners* corners, SahCosts costs,
-                                              std::uint32_t at) {
-    const NodeTask& task = scratch.stack[at];
-    const SplitCost cost(costs, task.path.scale(), task.box, task.n);
-    const ChosenSplit split = choose_middle<Refs>(warp, scratch.choose, task, corners, cost);
-    if (warp.lane() == 0) scratch.middle = split;
-    warp.sync();
-    return split.found();
   }
   SIMT_INLINE bool mostly_idle(std::uint32_t waiting) const {
     return waiting > warp_.workers() / 2;
@@ -282,48 +267,25 @@ class BuildWorker {
   // Publishes the oldest node of the stack if `tickets` shows a waiting warp.
   SIMT_INLINE void publish_oldest(std::uint64_t tickets);
 
-  // ---- memory: memory.hpp -----------------------------------------------------------------------
-  // Frees the array of n refs. Syncs first, so that all lanes have finished reading it.
-  SIMT_INLINE void free(std::byte* refs, std::uint32_t n);
-  // Whether a shared node's array is freed only after the warp has split the child that it
-  // continues with, because other warps wait for that split.
-  SIMT_INLINE bool delays_parent_free() const {
-    if constexpr (has_context) return context_.may_delay_frees();
-    return false;
+  // Retries a deferred node. `all_idle`: no warp has work.
+  SIMT_INLINE void retry_deferred(bool all_idle) {
+    const std::uint32_t found = refused_.take_deferred(stack_, all_idle);
+    if (found == RefusedNodes<Kernel, Warp>::found_nothing) return;
+    if (found == RefusedNodes<Kernel, Warp>::found_trim) {
+      trim();
+    } else if (found == no_shared_node) {
+      pending_units_ = 1;
+      stack_.push_free_entry();
+    } else {
+      continue_with_shared(found);
+    }
   }
-  SIMT_INLINE static std::uint32_t granules_of(std::uint32_t n) {
-    constexpr std::uint32_t refs_each =
-                                Refs::bytes < alloc::granule ? alloc::granule / Refs::bytes : 1,
-                            granules_each = (Refs::bytes + alloc::granule - 1) / alloc::granule;
-    return (n + refs_each - 1) / refs_each * granules_each;
+  // Releases the warp's cached memory, as a pending unit of its own.
+  SIMT_INLINE void trim() {
+    memory_.end();
+    refused_.skip_next_retry();
+    pending_units_ = 1;
   }
-  // An array for n > 0 refs, or nullptr if the pool is exhausted.
-  SIMT_INLINE std::byte* allocate(std::uint32_t n);
-  // Arrays for nl and nr refs, none for 0 refs. If the pool is exhausted it returns no array and
-  // holds none.
-  SIMT_INLINE alloc::BlockPair allocate_children(std::uint32_t nl, std::uint32_t nr);
-  SIMT_INLINE static bool is_allocated(const alloc::BlockPair& arrays) {
-    return arrays.first != nullptr || (!has_context && arrays.second != nullptr);
-  }
-  // Exchanges a small node's array, which stays readable, for its children's arrays, if that needs
-  // no call.
-  SIMT_INLINE bool try_exchange(const NodeTask& task, const Split& split, alloc::BlockPair& arrays);
-  // Frees a leaf's array, which stays readable, if that needs no call.
-  SIMT_INLINE bool try_free_early(const NodeTask& task);
-  SIMT_INLINE void* broadcast(void* pointer, unsigned lane) {
-    return reinterpret_cast<void*>(warp_.shfl(reinterpret_cast<std::uintptr_t>(pointer), lane));
-  }
-  SIMT_INLINE static void note_failure(BuildCounters& counters, Warp& warp, std::uint32_t n);
-
-  // ---- nodes that are refused memory: refused.hpp -----------------------------------------------
-  SIMT_INLINE bool defer_node(const NodeTask& task, std::uint32_t index, std::uint32_t n);
-  static SIMT_OUTLINE bool record_deferred_node(TaskQueue queue, BuildCounters* counters, Warp warp,
-                                                Scratch& scratch, std::uint32_t at,
-                                                std::uint32_t index, std::uint32_t n);
-  SIMT_INLINE void retry_deferred(bool all_idle);
-  static SIMT_OUTLINE std::uint32_t take_deferred(TaskQueue queue, Warp warp, Scratch& scratch,
-                                                  std::uint32_t at, bool all_idle);
-  SIMT_INLINE void trim();
 
   // ---- shared nodes: shared.hpp -----------------------------------------------------------------
   SIMT_INLINE void open_split(std::uint32_t index, const NodeTask& task, const ChosenSplit& split,
@@ -364,27 +326,23 @@ class BuildWorker {
   SIMT_INLINE void init_piece(SharedNode& root, std::uint32_t first, std::uint32_t chunk);
   SIMT_INLINE void end_init(SharedNode& root);
 
-  using Context = typename alloc::ContextOf<decltype(Kernel::allocator), Warp>::Type;
   // A CPU thread with clipped refs uses vectors in place of lanes (simd_refs.hpp).
   static constexpr bool uses_simd = Warp::width == 1 && Refs::stores_bounds;
-  static constexpr std::uint32_t no_node = ~0u;
   // `index` of a retry item: no other warp has work
   static constexpr std::uint32_t all_others_idle = 1;
-  // in addition to indices and no_shared_node
-  static constexpr std::uint32_t found_nothing = ~1u, found_trim = ~2u;
   static constexpr bool has_context = Kernel::has_context;
   // With a context, allocating the root's array is a piece of the bounds phase, since it is a call
   // that all warps would wait for after the phase.
   static constexpr std::uint32_t root_array_pieces = has_context ? 1 : 0;
   static constexpr bool allocates_in_loop = Kernel::splits_in_loop && !has_context;
-  // Nodes that are refused memory are deferred if other nodes may free some.
-  static constexpr bool defers_nodes = Allocator::traits.frees == alloc::Frees::individually;
+  static constexpr bool defers_nodes = RefusedNodes<Kernel, Warp>::are_deferred;
 
   const Kernel& k_;
   Warp& warp_;
   Scratch& scratch_;
-  [[no_unique_address]] Context context_;  // the allocator's state for this warp, if it has any
   [[no_unique_address]] typename Kernel::Probe::template Of<Warp> probe_;
+  Memory memory_;
+  RefusedNodes<Kernel, Warp> refused_;
 
   NodeTask task_{};
   bool has_task_ = false;
