@@ -49,8 +49,8 @@ class TreeWriter {
   }
 
  private:
-  // Batches of pairs start after the root's pair, so that a batch is used up when pair_next_ reaches
-  // the first index of the next one.
+  // Batches of pairs start after the root's pair, so that a batch is used up when pair_next_
+  // reaches the first index of the next one.
   static constexpr std::uint32_t pair_batch = 8, ref_batch = 64,
                                  first_pair = BuildCounters{}.pairs % pair_batch;
 
