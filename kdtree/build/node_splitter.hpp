@@ -57,13 +57,13 @@ class NodeSplitter {
   }
   // Makes the content of task() the next node to split.
   SIMT_INLINE void renew_task() { has_task_ = true; }
-  // Whether there is a node to split; it is no longer one afterwards.
+  // Whether there is a node to split, which the caller must then do.
   SIMT_INLINE bool take_task() {
     const bool has_task = has_task_;
     has_task_ = false;
     return has_task;
   }
-  // The task's index if it is a shared node; the next task is none.
+  // The task's index if it is a shared node. Later tasks are none.
   SIMT_INLINE std::uint32_t take_shared_index() {
     const std::uint32_t index = shared_index_;
     shared_index_ = no_shared_node;

@@ -41,10 +41,12 @@ struct PartitionArrays {
   SidePair counts;  // sizes of the children's arrays
 };
 
-// Placement of the refs of one warp's own stretch of the children's arrays.
-// Concept: `prefetches`: load the next round's refs before moving this round's, where refs are
-// loaded and not computed. `checks_rounds`: stop if a round does not fit. reserve() returns the
-// positions of a round's refs in lane 0, share() in all lanes.
+// A placement reserves the positions of a round's refs: reserve() returns them in lane 0, share()
+// in all lanes, so that a caller has other work between the two. `prefetches`: the next round's
+// refs are loaded before this round's are moved (if refs are loaded, not computed).
+// `checks_rounds`: the loop ends at a round that does not fit.
+
+// Placement in a warp's own stretch of the children's arrays.
 struct OwnStretch {
   static constexpr bool prefetches = false, checks_rounds = true;
   SidePair next;
@@ -60,11 +62,11 @@ struct OwnStretch {
     return at;
   }
 };
-// The same for a node that one warp splits; the caller checks the result.
+// The same for a node that one warp splits alone. The caller checks `next` at the end.
 struct WholeNode : OwnStretch {
   static constexpr bool prefetches = true, checks_rounds = false;
 };
-// Placement by a cursor that the warps of a shared node advance. relaxed: the positions are
+// Placement by a cursor that all warps of a shared node advance. relaxed: the positions are
 // distinct, and nothing is read through them before the phase ends.
 struct SharedCursor {
   static constexpr bool prefetches = false, checks_rounds = true;
@@ -82,8 +84,9 @@ struct SharedCursor {
   }
 };
 
-// Nothing is done with a round's refs. Concept: bounds() returns the bounds of a ref's parts where
-// refs do not store them; add() is called after the refs have been stored.
+// What is done with a round's refs: here nothing (ChildBins in chunk_partition.hpp bins them).
+// bounds() returns the bounds of a ref's parts if refs do not store them; add() is called after the
+// refs have been stored.
 struct NoBins {
   SIMT_INLINE Sides bounds(std::uint32_t, const Box& box, bool, bool) const { return {box, box}; }
   template <class Warp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The work of one warp in a build: the loop in which it gets work, and what is done with nodes that
-// concern other warps: shared nodes and deferred ones. The worker's members do the work.
+// The work of one warp in a build: the loop in which it gets work, and the decisions that concern
+// other warps: shared nodes, deferred nodes and units. Its members do the rest.
 //
 // The build ends when the count of pending units is 0: a shared node is one unit, a published task
 // together with its private descendants is one. `pending_units_` is the number of units that this
