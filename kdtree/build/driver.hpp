@@ -11,12 +11,7 @@
 #include "alloc/adaptors/failing.hpp"
 #include "alloc/adaptors/recorded.hpp"
 #include "kdtree/build/deadline.hpp"
-#include "kdtree/build/memory.hpp"
-#include "kdtree/build/output.hpp"
-#include "kdtree/build/refused.hpp"
-#include "kdtree/build/root.hpp"
-#include "kdtree/build/shared.hpp"
-#include "kdtree/build/small.hpp"
+#include "kdtree/build/worker.hpp"
 #include "kdtree/build/workspace.hpp"
 #include "simt/launch.hpp"
 

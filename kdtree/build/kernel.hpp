@@ -43,7 +43,8 @@ struct BuildCounters {
   // size of the first request that failed, or of the larger of two made together
   std::uint64_t failed_bytes = 0;
   Box bounds;  // of the scene, written by one warp
-  // The root's phases (root.hpp), pieces finished:32 | claimed:32, and the state between them.
+  // The root's phases (root_phases.hpp): pieces finished:32 | claimed:32, and the state between
+  // them.
   alignas(128) std::uint64_t bounds_pieces = 0;
   alignas(128) std::uint64_t init_pieces = 0;
   alignas(128) RootState root = RootState::unknown;
@@ -78,7 +79,7 @@ struct BuildKernel {
   static_assert(stack_size >= max_kept_tasks - 1 + max_depth - 1);
 
   // Whether small nodes are split in a loop without calls, with nodes that need a call left to the
-  // code behind it (BuildWorker::split_nodes). For allocators without a context that can free, the
+  // code behind it (NodeSplitter::split_nodes). For allocators without a context that can free, the
   // loop would hold a second copy of their code and be up to 20% slower than one place for all
   // nodes.
   static constexpr bool has_context = requires { typename Allocator::WarpState; };
@@ -133,6 +134,21 @@ SIMT_INLINE std::uint32_t chunk_size(std::uint32_t n, std::uint32_t waiting = 0)
                       one_each = waiting == 0 ? 128 : in_rounds(n / waiting);
   const std::uint32_t lower_limit = one_each < 32 ? 32 : one_each > 128 ? 128 : one_each;
   return even < lower_limit ? lower_limit : even > 512 ? 512 : even;
+}
+
+// Whether a warp uses vectors in place of lanes (simd_refs.hpp): a CPU thread with clipped refs.
+template <class Refs, class Warp>
+inline constexpr bool uses_simd = Warp::width == 1 && Refs::stores_bounds;
+
+// The same for a given warp. With vectors there are no rounds of lanes: chunks are larger, as long
+// as every thread gets some.
+template <class Refs, class Warp>
+SIMT_INLINE std::uint32_t chunk_size_for(Warp& warp, std::uint32_t n, std::uint32_t waiting) {
+  if constexpr (uses_simd<Refs, Warp>) {
+    const std::uint32_t even = n / (4 * warp.workers());
+    return even < 512 ? 512 : even > 16384 ? 16384 : even;
+  }
+  return chunk_size(n, waiting);
 }
 
 // The data of a split that both children need.

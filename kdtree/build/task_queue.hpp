@@ -20,7 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kdtree/build/set_aside.hpp"
+#include "kdtree/build/deferred_nodes.hpp"
 #include "simt/atomic_ref.hpp"
 #include "simt/warp.hpp"
 
@@ -80,6 +80,10 @@ class TaskQueue {
     const auto more = static_cast<std::int32_t>(static_cast<std::uint32_t>(tickets) -
                                                 static_cast<std::uint32_t>(tickets >> 32));
     return more > 0 ? static_cast<std::uint32_t>(more) : 0;
+  }
+  template <class Warp>
+  static SIMT_INLINE bool is_mostly_idle(Warp& warp, std::uint32_t waiting) {
+    return waiting > warp.workers() / 2;
   }
 
   // Takes a ticket and waits for its item, which all lanes receive. The payload of a task goes to

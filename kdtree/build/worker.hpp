@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The work of one warp in a build: where it gets work, and the loop in which it splits nodes. The
-// member functions are in small.hpp (moving the refs of small nodes), output.hpp, memory.hpp,
-// root.hpp (the first phases), shared.hpp (shared nodes) and refused.hpp (deferred nodes).
+// The work of one warp in a build: the loop in which it gets work, and the decisions that concern
+// other warps: shared nodes, deferred nodes and units. Its members do the rest.
 //
 // The build ends when the count of pending units is 0: a shared node is one unit, a published task
 // together with its private descendants is one. `pending_units_` is the number of units that this
@@ -10,71 +9,84 @@
 
 #include <cstdint>
 
-#include "alloc/allocator.hpp"
-#include "kdtree/build/kernel.hpp"
+#include "kdtree/build/node_splitter.hpp"
+#include "kdtree/build/refused_nodes.hpp"
+#include "kdtree/build/root_phases.hpp"
+#include "kdtree/build/shared_splits.hpp"
 
 namespace heapwood::kdtree {
 
 template <class Kernel, class Warp>
 class BuildWorker {
  public:
-  using Refs = typename Kernel::Refs;
   using Scratch = typename Kernel::Scratch;
-  using Allocator = decltype(Kernel::allocator);
 
   SIMT_INLINE BuildWorker(const Kernel& kernel, Warp& warp, Scratch& scratch)
       : k_(kernel),
         warp_(warp),
         scratch_(scratch),
-        context_(kernel.allocator, warp, scratch),
-        probe_(kernel.probe, warp, scratch) {}
+        probe_(kernel.probe, warp, scratch),
+        nodes_(kernel, warp, scratch, probe_),
+        refused_(kernel, warp, scratch),
+        shared_(kernel, warp, scratch, probe_) {}
 
   SIMT_INLINE void run() {
+    shared_.begin();
+    refused_.begin();
+    warp_.sync();
+    begin_tree();
     work();
-    if constexpr (has_context) context_.end(warp_);
+    nodes_.memory().end();
     probe_.end();
   }
 
  private:
-  SIMT_INLINE void work() {
-    if (warp_.lane() == 0) {
-      scratch_.backlog = {};
-      scratch_.refused = false;
-      scratch_.last_try = no_node;
+  using Memory = RefMemory<Kernel, Warp>;
+  using Next = typename NodeSplitter<Kernel, Warp>::Next;
+  using Refused = RefusedNodes<Kernel, Warp>;
+
+  // ---- where work comes from --------------------------------------------------------------------
+
+  // The root's phases. This warp continues with the root if it finishes the last piece.
+  SIMT_INLINE void begin_tree() {
+    RootPhases<Kernel, Warp> root(k_, warp_, scratch_, probe_);
+    if (root.gather_bounds(nodes_.memory()) && !root.open(nodes_.memory())) {
+      nodes_.tree().write_root_leaf(nodes_.stop());
+      pending_units_ += 1;
     }
-    warp_.sync();
-    begin_tree();
-    while (!stop_) {
-      if (has_task_) {
-        has_task_ = false;
-        if constexpr (Kernel::splits_in_loop) {
-          const Next next = split_nodes();
-          if (next == Next::finish) {
-            finish_node(scratch_.unfinished.split, scratch_.unfinished.tickets);
-          } else if (next == Next::middle) {
-            choose_middle_split();
-          }
-        } else if (split_node() == Next::middle) {
-          choose_middle_split();
-        }
+    nodes_.memory().begin();
+    const RootState state = root.begin_init();
+    if (state == RootState::unknown) nodes_.stop() = true;
+    if (state != RootState::open || !root.fill()) return;
+    if (k_.triangle_count > shared_limit) {
+      nodes_.set_shared_task(root_index);
+    } else {
+      nodes_.set_task(k_.shared[root_index].task);
+      pending_units_ += 1;
+      k_.shared.release(warp_, root_index);
+    }
+  }
+
+  SIMT_INLINE void work() {
+    while (!nodes_.stop()) {
+      if (nodes_.take_task()) {
+        split_task();
         continue;
       }
       release_emptied();
-      WorkItem item = next_of_backlog();
+      WorkItem item = shared_.next_of_backlog();
       if (item.kind == WorkKind::none) {
-        if (top_ != bottom_) {
-          pop_private();
-          has_task_ = true;
+        if (!nodes_.stack().is_empty()) {
+          nodes_.set_task(nodes_.stack().pop());
           continue;
         }
-        if constexpr (has_context)
-          // before a unit is finished: deferred nodes may need the memory
-          context_.release_if_scarce(warp_);
+        // before a unit is finished: deferred nodes may need the memory
+        nodes_.memory().release_if_scarce();
         if (pending_units_ != 0) {
           const TaskQueue::Remaining left = k_.queue.finish(warp_, pending_units_);
           pending_units_ = 0;
           if (left == TaskQueue::Remaining::nothing) return;
-          if (!defers_nodes || left == TaskQueue::Remaining::work) [[likely]]
+          if (!Refused::are_deferred || left == TaskQueue::Remaining::work) [[likely]]
             continue;
           item = {WorkKind::retry,
                   left == TaskQueue::Remaining::only_deferred ? all_others_idle : 0};
@@ -84,11 +96,11 @@ class BuildWorker {
         }
       }
       if (item.kind == WorkKind::task) {
-        has_task_ = true;
+        nodes_.renew_task();
         pending_units_ = 1;
       } else if (item.kind == WorkKind::choose) {
-        continue_with_shared(item.index);
-      } else if (defers_nodes && item.kind >= WorkKind::retry) [[unlikely]] {
+        nodes_.set_shared_task(item.index);
+      } else if (Refused::are_deferred && item.kind >= WorkKind::retry) [[unlikely]] {
         if (item.kind == WorkKind::trim)
           trim();
         else
@@ -99,319 +111,147 @@ class BuildWorker {
     }
   }
 
+  SIMT_INLINE void split_task() {
+    if constexpr (Kernel::splits_in_loop) {
+      const Next next = nodes_.split_nodes();
+      if (next == Next::finish) {
+        finish_node(scratch_.unfinished.split, scratch_.unfinished.tickets);
+      } else if (next == Next::middle) {
+        nodes_.choose_middle_split();
+      }
+    } else {
+      typename Kernel::Unfinished rest;
+      const Next next = nodes_.split_node(rest);
+      if (next == Next::finish) {
+        finish_node(rest.split, rest.tickets);
+      } else if (next == Next::middle) {
+        nodes_.choose_middle_split();
+      }
+    }
+  }
   SIMT_INLINE WorkItem wait_for_work() {
     [[maybe_unused]] const auto in = probe_.in(Phase::wait);
-    return k_.queue.pop(warp_, task_);
+    return k_.queue.pop(warp_, nodes_.task());
   }
-  // The next chunk of the backlog, or kind none.
-  SIMT_INLINE WorkItem next_of_backlog() {
-    const Backlog backlog = scratch_.backlog;
-    warp_.sync();
-    if (backlog.item.chunk == backlog.end) return {};
-    if (warp_.lane() == 0) ++scratch_.backlog.item.chunk;
-    warp_.sync();
-    return backlog.item;
-  }
-
-  // ---- splitting --------------------------------------------------------------------------------
-
-  // What follows a node. task: its larger child, in task_. pop: another node of the stack. finish:
-  // the rest of this node's work, in finish_node(). middle: the same after choosing a split in the
-  // middle. nothing: none of these.
-  enum class Next : std::uint32_t { task, pop, finish, middle, nothing };
-
-  // Splits task_ or makes it a leaf, and continues with its descendants and the stack until the
-  // stack is empty. A build spends nearly all its time in this loop. It contains no calls, not even
-  // on cold paths: a call keeps convergence barriers live, and then warps wait wherever branches
-  // reconverge. Work that needs a call is left to finish_node().
-  SIMT_INLINE Next split_nodes() {
-    SIMT_ROLLED
-    for (;;) {
-      const Next next = split_node();
-      if (next > Next::pop) return next;
-      if (next == Next::pop) {
-        if (top_ == bottom_) return Next::nothing;
-        pop_private();
-      }
-    }
-  }
-  SIMT_INLINE Next split_node() {
-    // used later: the choice hides the load's latency
-    const std::uint64_t tickets = k_.queue.load_tickets(warp_);
-    const NodeTask task = task_;
-    const std::uint32_t index = shared_index_;
-    [[maybe_unused]] const auto in = probe_.in(index != no_shared_node ? Phase::choose
-                                               : task.n <= exact_limit ? Phase::exact
-                                                                       : Phase::binned,
-                                               task.path.depth());
-    ChosenSplit split;
-    const SplitCost cost(k_.costs, task.path.scale(), task.box, task.n);
-    if (task.path.may_choose()) {
-      if (cost.splittable()) {
-        split = choose_within_limits<Refs>(warp_, scratch_.choose, task, k_.corners, cost,
-                                           index != no_shared_node ? &k_.shared[index] : nullptr);
-      }
-    } else if (task.path.has_middle_split()) {
-      split = scratch_.middle;
-    }
-    const bool splits = cost.is_below_leaf(split);
-    if (!splits && may_split_in_middle(task, cost)) [[unlikely]]
-      return Next::middle;
-    if constexpr (!Kernel::splits_in_loop) {
-      finish_node(splits ? split : ChosenSplit{}, tickets);
-      return Next::nothing;
+  // `all_idle`: no warp has work.
+  SIMT_INLINE void retry_deferred(bool all_idle) {
+    const std::uint32_t found = refused_.take_deferred(nodes_.stack(), all_idle);
+    if (found == Refused::found_nothing) return;
+    if (found == Refused::found_trim) {
+      trim();
+    } else if (found == no_shared_node) {
+      pending_units_ = 1;
+      nodes_.stack().push_free_entry();
     } else {
-      alloc::BlockPair arrays;
-      if constexpr (has_context) {
-        if (index == no_shared_node) {
-          if (splits) {
-            if (try_exchange(task, split, arrays)) return end_small(task, split, arrays, tickets);
-          } else if (try_free_early(task)) {
-            return end_leaf(task, tickets);
-          }
-        }
-      } else if (splits) {  // one copy of the allocator's code serves shared nodes as well
-        arrays = allocate_children(split.nl(), split.nr());
-        if (is_allocated(arrays) && index == no_shared_node)
-          return end_small(task, split, arrays, tickets);
-      } else if (index == no_shared_node) {
-        return end_leaf(task, tickets);
-      }
-      if (warp_.lane() == 0)
-        scratch_.unfinished = {splits ? split : ChosenSplit{}, arrays, tickets};
-      warp_.sync();
-      return Next::finish;
+      nodes_.set_shared_task(found);
     }
   }
-  // Moves a small node's refs at once and continues with the larger child, so that the stack holds
-  // the smaller ones.
-  SIMT_INLINE Next end_small(const NodeTask& task, const ChosenSplit& split,
-                             const alloc::BlockPair& arrays, std::uint64_t tickets) {
-    const std::uint32_t pair = reserve_pair();
-    if (stop_) return Next::nothing;
-    split_small(task, split, arrays, pair);
-    if constexpr (!has_context) free(task.refs, task.n);
-    publish_oldest(tickets);
-    return Next::task;
+  // Releases the warp's cached memory, as a pending unit of its own.
+  SIMT_INLINE void trim() {
+    nodes_.memory().end();
+    refused_.skip_next_retry();
+    pending_units_ = 1;
   }
-  SIMT_INLINE Next end_leaf(const NodeTask& task, std::uint64_t tickets) {
-    write_leaf(task);
-    if (stop_) return Next::nothing;
-    if constexpr (!has_context) free(task.refs, task.n);
-    publish_oldest(tickets);
-    return Next::pop;
-  }
+
   // Finishes a node that is shared, or whose allocation needs the slow path.
   SIMT_INLINE void finish_node(const ChosenSplit split, const std::uint64_t tickets) {
-    const NodeTask task = task_;
-    const std::uint32_t index = shared_index_;
+    const NodeTask task = nodes_.task();
+    const std::uint32_t index = nodes_.take_shared_index();
     const bool splits = split.found();
-    shared_index_ = no_shared_node;
     alloc::BlockPair arrays;
     if constexpr (allocates_in_loop) {
       arrays = scratch_.unfinished.arrays;
     } else if (splits) {
-      arrays = allocate_children(split.nl(), split.nr());
+      arrays = nodes_.memory().allocate_children(split.nl(), split.nr());
     }
-    if (!is_allocated(arrays)) {
+    if (!Memory::is_allocated(arrays)) {
       if (index != no_shared_node) pending_units_ += 1;
       if (splits) [[unlikely]] {
-        if (defer_node(task, index, split.nl() > split.nr() ? split.nl() : split.nr())) return;
+        const std::uint32_t n = split.nl() > split.nr() ? split.nl() : split.nr();
+        if (refused_.defer(nodes_.stack(), task, index, n)) return;
       }
-      write_leaf(task);
+      nodes_.tree().write_leaf(task, nodes_.stop());
       if (index != no_shared_node) k_.shared.release(warp_, index);
     } else {
-      const std::uint32_t pair = reserve_pair();
-      if (stop_) return;
+      const std::uint32_t pair = nodes_.tree().reserve_pair(nodes_.stop());
+      if (nodes_.stop()) return;
       if (index != no_shared_node) {
-        note_inner(task, split, pair);
-        open_split(index, task, split, arrays, pair, tickets);
+        nodes_.tree().write_inner(task, split, pair);
+        shared_.open(index, task, split, arrays, pair, tickets);
         return;
       }
-      if constexpr (!allocates_in_loop) split_small(task, split, arrays, pair);
-      has_task_ = true;
+      if constexpr (!allocates_in_loop) nodes_.split_small(task, split, arrays, pair);
+      nodes_.renew_task();
     }
-    free(task.refs, task.n);
-    publish_oldest(tickets);
-  }
-  // Chooses a split in the middle of task_ and makes it the next node again, which is then split
-  // there or becomes a leaf.
-  SIMT_INLINE void choose_middle_split() {
-    // Through Scratch: a node by value would be copied to the call's stack frame.
-    const std::uint32_t at = top_ % Kernel::stack_size;
-    if (warp_.lane() == 0) scratch_.stack[at] = task_;
-    warp_.sync();
-    const bool found = choose_middle_slow(warp_, scratch_, k_.corners, k_.costs, at);
-    task_.path = found ? task_.path.with_middle_split() : task_.path.without_poor_splits();
-    has_task_ = true;
-  }
-  // Leaves the split in scratch.middle; returns false if there is none.
-  static SIMT_OUTLINE bool choose_middle_slow(Warp warp, Scratch& scratch,
-                                              const PackedCorners* corners, SahCosts costs,
-                                              std::uint32_t at) {
-    const NodeTask& task = scratch.stack[at];
-    const SplitCost cost(costs, task.path.scale(), task.box, task.n);
-    const ChosenSplit split = choose_middle<Refs>(warp, scratch.choose, task, corners, cost);
-    if (warp.lane() == 0) scratch.middle = split;
-    warp.sync();
-    return split.found();
-  }
-  SIMT_INLINE bool mostly_idle(std::uint32_t waiting) const {
-    return waiting > warp_.workers() / 2;
-  }
-  // Makes a shared node the next one to split.
-  SIMT_INLINE void continue_with_shared(std::uint32_t index) {
-    shared_index_ = index;
-    task_ = k_.shared[index].task;
-    has_task_ = true;
+    nodes_.memory().free(task.refs, task.n);
+    nodes_.publish_oldest(tickets);
   }
 
-  // ---- small nodes: small.hpp -------------------------------------------------------------------
-  // Moves a small node's refs to its children's arrays and continues with the larger child.
-  SIMT_INLINE void split_small(const NodeTask& task, const ChosenSplit& split,
-                               const alloc::BlockPair& arrays, std::uint32_t pair);
-  SIMT_INLINE void partition(const NodeTask& task, const Split& split, std::byte* left,
-                             std::byte* right);
-  SIMT_INLINE void descend(const NodeTask& parent, const ChosenSplit& split, std::byte* left,
-                           std::byte* right, std::uint32_t pair);
-  // Pushes a node onto the private stack; an empty node becomes a leaf at once.
-  SIMT_INLINE void push_private(const NodeTask& task);
-  SIMT_INLINE void pop_private();
-  // Publishes the oldest node of the stack, nearly always a large one, if `tickets` shows a waiting
-  // warp. A node that is too small to be worth publishing moves to the top of the stack instead.
-  SIMT_INLINE void publish_oldest(std::uint64_t tickets);
+  // ---- shared nodes -----------------------------------------------------------------------------
 
-  // ---- memory: memory.hpp -----------------------------------------------------------------------
-  // Frees the array of n refs. Syncs first, so that all lanes have finished reading it.
-  SIMT_INLINE void free(std::byte* refs, std::uint32_t n);
-  // Whether a shared node's array is freed only after the warp has split the child that it
-  // continues with, because other warps wait for that split.
-  SIMT_INLINE bool delays_parent_free() const {
-    if constexpr (has_context) return context_.may_delay_frees();
-    return false;
+  SIMT_INLINE void run_chunk(const WorkItem& item) {
+    SharedNode& node = k_.shared[item.index];
+    [[maybe_unused]] const auto in = probe_.in(Phase::move, node.task.path.depth());
+    if (shared_.run_chunk(node, item.chunk, nodes_.stop())) end_split(node, item.index);
   }
-  SIMT_INLINE static std::uint32_t granules_of(std::uint32_t n) {
-    constexpr std::uint32_t refs_each =
-                                Refs::bytes < alloc::granule ? alloc::granule / Refs::bytes : 1,
-                            granules_each = (Refs::bytes + alloc::granule - 1) / alloc::granule;
-    return (n + refs_each - 1) / refs_each * granules_each;
-  }
-  // An array for n > 0 refs, or nullptr if the pool is exhausted.
-  SIMT_INLINE std::byte* allocate(std::uint32_t n);
-  // Arrays for nl and nr refs, none for 0 refs. If the pool is exhausted it returns no array and
-  // holds none.
-  SIMT_INLINE alloc::BlockPair allocate_children(std::uint32_t nl, std::uint32_t nr);
-  SIMT_INLINE static bool is_allocated(const alloc::BlockPair& arrays) {
-    return arrays.first != nullptr || (!has_context && arrays.second != nullptr);
-  }
-  // Exchanges a small node's array, which stays readable, for its children's arrays, if that needs
-  // no call.
-  SIMT_INLINE bool try_exchange(const NodeTask& task, const Split& split, alloc::BlockPair& arrays);
-  // Frees a leaf's array, which stays readable, if that needs no call.
-  SIMT_INLINE bool try_free_early(const NodeTask& task);
-  SIMT_INLINE void* broadcast(void* pointer, unsigned lane) {
-    return reinterpret_cast<void*>(warp_.shfl(reinterpret_cast<std::uintptr_t>(pointer), lane));
-  }
-  SIMT_INLINE static void note_failure(BuildCounters& counters, Warp& warp, std::uint32_t n);
-
-  // ---- output: output.hpp -----------------------------------------------------------------------
-  // Reserves `count` entries of an output counter. Warps reserve in batches to avoid contention.
-  // relaxed: each entry is reserved once, and the host reads them after the launch. On overflow the
-  // build stops, and the driver enlarges the array. Batches of pairs start after the root's pair,
-  // so that a batch is used up when pair_next_ reaches the first index of the next one.
-  static constexpr std::uint32_t pair_batch = 8, ref_batch = 64,
-                                 first_pair = BuildCounters{}.pairs % pair_batch;
-
-  SIMT_INLINE std::uint64_t reserve_output(std::uint64_t& counter, std::uint32_t count,
-                                           std::uint64_t capacity, BuildError error);
-  SIMT_INLINE std::uint32_t reserve_pair();
-  SIMT_INLINE std::uint32_t reserve_refs(std::uint32_t n);
-  // Copies the ids to the output. The caller frees the array.
-  SIMT_INLINE void write_leaf(const NodeTask& task);
-  SIMT_INLINE void note_inner(const NodeTask& task, const Split& split, std::uint32_t pair);
-  // Records the node with a recording allocator (alloc/adaptors/recorded.hpp); for all others this
-  // compiles to nothing. One lane calls.
-  SIMT_INLINE void note_node(const NodeTask& task, bool leaf);
-
-  // ---- nodes that are refused memory: refused.hpp -----------------------------------------------
-  SIMT_INLINE bool defer_node(const NodeTask& task, std::uint32_t index, std::uint32_t n);
-  static SIMT_OUTLINE bool record_deferred_node(TaskQueue queue, BuildCounters* counters, Warp warp,
-                                                Scratch& scratch, std::uint32_t at,
-                                                std::uint32_t index, std::uint32_t n);
-  SIMT_INLINE void retry_deferred(bool all_idle);
-  static SIMT_OUTLINE std::uint32_t take_deferred(TaskQueue queue, Warp warp, Scratch& scratch,
-                                                  std::uint32_t at, bool all_idle);
-  SIMT_INLINE void trim();
-
-  // ---- shared nodes: shared.hpp -----------------------------------------------------------------
-  SIMT_INLINE void open_split(std::uint32_t index, const NodeTask& task, const ChosenSplit& split,
-                              const alloc::BlockPair& arrays, std::uint32_t pair,
-                              std::uint64_t tickets);
-  SIMT_INLINE void run_chunk(const WorkItem& item);
-  SIMT_INLINE void clear_sums();
-  SIMT_INLINE void split_chunk(SharedNode& node, std::uint32_t chunk);
-  void split_chunk_simd(SharedNode& node, std::uint32_t chunk);
-  // Bins the refs [first, last) of an array of n refs that belongs to the shared node, or will.
-  void bin_for(SharedNode& node, const std::byte* refs, std::uint32_t n, std::uint32_t first,
-               std::uint32_t last, const Box& box) {
-    const Box tight = bin_refs(refs, n, first, last, box, scratch_.choose.sums);
-    node.add(scratch_.choose.sums, tight);
-  }
-  // Refs per chunk. A CPU thread has no rounds of lanes: its chunks are larger, as long as every
-  // thread gets some.
-  SIMT_INLINE std::uint32_t chunk_of(std::uint32_t n, std::uint32_t waiting) const {
-    if constexpr (uses_simd) {
-      const std::uint32_t even = n / (4 * warp_.workers());
-      return even < 512 ? 512 : even > 16384 ? 16384 : even;
+  // Called by the warp that finished the last chunk, the last reader of the parent's array. It
+  // publishes one child, frees the array and continues with the other child. Work that no warp
+  // waits for comes last, because the build waits for the path from level to level of a large node.
+  SIMT_INLINE void end_split(SharedNode& node, std::uint32_t index) {
+    // Values that are needed late are loaded late: the kernel has no register to spare.
+    const std::uint32_t left_index = node.child_index[0], right_index = node.child_index[1];
+    const bool both_shared = left_index != no_shared_node && right_index != no_shared_node;
+    const bool none_shared = left_index == no_shared_node && right_index == no_shared_node;
+    emptied_ = index;
+    const std::uint32_t unshared = shared_.start_children(left_index, right_index, pending_units_);
+    SIMT_ROLLED
+    for (unsigned side = 0; side < 2; ++side) {
+      if ((unshared >> side & 1) == 0) continue;
+      nodes_.push_child(child_task(node.task,
+                                   {node.axis, node.plane, node.child_n[0], node.child_n[1],
+                                    node.child_path, node.child_allowance},
+                                   side, node.child[side], node.pair));
     }
-    return chunk_size(n, waiting);
+    if (!nodes_.memory().delays_parent_free()) nodes_.memory().free(node.task.refs, node.task.n);
+    const std::uint32_t tasks = nodes_.stack().size();
+    if (!both_shared && (!none_shared || tasks > 1))
+      nodes_.publish_oldest(k_.queue.load_tickets(warp_));
+    if (!none_shared)
+      nodes_.set_shared_task(right_index != no_shared_node ? right_index : left_index);
   }
-  SIMT_INLINE void end_split(SharedNode& node, std::uint32_t index);
-  SIMT_INLINE void release_emptied();
-  SIMT_INLINE void publish_chunks(std::uint32_t index, std::uint32_t chunks, std::int32_t room);
+  // Releases the shared node whose children end_split() has started. The memory of its array is
+  // free then, so a deferred node can be retried: among small nodes some warp finishes a unit all
+  // the time and retries, but here no unit is finished.
+  SIMT_INLINE void release_emptied() {
+    if (emptied_ == no_shared_node) return;
+    const NodeTask& task = k_.shared[emptied_].task;
+    if (nodes_.memory().delays_parent_free()) nodes_.memory().free(task.refs, task.n);
+    if (Refused::are_deferred && k_.queue.has_deferred(warp_))
+      TaskQueue::push_retry(k_.queue, warp_);
+    k_.shared.release(warp_, emptied_);
+    emptied_ = no_shared_node;
+  }
 
-  // ---- the root: root.hpp -----------------------------------------------------------------------
-  SIMT_INLINE void begin_tree();
-  SIMT_INLINE std::uint64_t claim_piece(std::uint64_t& pieces, std::uint64_t finished = 0);
-  template <class Do>
-  SIMT_INLINE bool process_pieces(std::uint64_t& pieces, std::uint64_t seen, std::uint32_t count,
-                                  Do piece);
-  SIMT_INLINE void bounds_piece(SharedNode& root, std::uint32_t first, std::uint32_t chunk);
-  SIMT_INLINE void end_bounds(SharedNode& root);
-  SIMT_INLINE RootState wait_for_bounds();
-  SIMT_INLINE void init_piece(SharedNode& root, std::uint32_t first, std::uint32_t chunk);
-  SIMT_INLINE void end_init(SharedNode& root);
-
-  using Context = typename alloc::ContextOf<decltype(Kernel::allocator), Warp>::Type;
-  // A CPU thread with clipped refs uses vectors in place of lanes (simd_refs.hpp).
-  static constexpr bool uses_simd = Warp::width == 1 && Refs::stores_bounds;
-  static constexpr std::uint32_t no_node = ~0u;
   // `index` of a retry item: no other warp has work
   static constexpr std::uint32_t all_others_idle = 1;
-  // in addition to indices and no_shared_node
-  static constexpr std::uint32_t found_nothing = ~1u, found_trim = ~2u;
-  static constexpr bool has_context = Kernel::has_context;
-  // With a context, allocating the root's array is a piece of the bounds phase, since it is a call
-  // that all warps would wait for after the phase.
-  static constexpr std::uint32_t root_array_pieces = has_context ? 1 : 0;
-  static constexpr bool allocates_in_loop = Kernel::splits_in_loop && !has_context;
-  // Nodes that are refused memory are deferred if other nodes may free some.
-  static constexpr bool defers_nodes = Allocator::traits.frees == alloc::Frees::individually;
+  static constexpr bool allocates_in_loop = Kernel::splits_in_loop && !Kernel::has_context;
 
   const Kernel& k_;
   Warp& warp_;
   Scratch& scratch_;
-  [[no_unique_address]] Context context_;  // the allocator's state for this warp, if it has any
   [[no_unique_address]] typename Kernel::Probe::template Of<Warp> probe_;
-
-  NodeTask task_{};
-  bool has_task_ = false;
-  bool stop_ = false;
-  std::uint32_t top_ = 0, bottom_ = 0;  // stack entries [bottom, top) modulo its size
+  NodeSplitter<Kernel, Warp> nodes_;
+  Refused refused_;
+  SharedSplits<Kernel, Warp> shared_;
   std::uint32_t pending_units_ = 0;
-  std::uint32_t shared_index_ = no_shared_node;  // the index of task_ if it is a shared node
-  std::uint32_t emptied_ = no_shared_node;       // a shared node to be released
-  std::uint32_t pair_next_ = first_pair, ref_next_ = 0, ref_end_ = 0;
+  std::uint32_t emptied_ = no_shared_node;  // a shared node to be released
 };
+
+template <class Allocator, RefKind kind, class ProbeType>
+template <class Warp>
+SIMT_INLINE void BuildKernel<Allocator, kind, ProbeType>::operator()(Warp& warp,
+                                                                     Scratch& scratch) const {
+  BuildWorker<BuildKernel, Warp>(*this, warp, scratch).run();
+}
 
 }  // namespace heapwood::kdtree

@@ -10,6 +10,7 @@
 #include "kdtree/levels/builder.hpp"
 #include "kdtree/levels/kernels.hpp"
 #include "kdtree/levels/memory.hpp"
+#include "kdtree/levels/move_kernel.hpp"
 
 namespace heapwood::kdtree {
 

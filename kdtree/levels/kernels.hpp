@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "kdtree/build/corner_copies.hpp"
 #include "kdtree/levels/nodes.hpp"
 #include "kdtree/tree.hpp"
 #include "simt/stream.hpp"
@@ -34,19 +35,7 @@ struct LevelBounds {
     simt::for_items(warp, (count + piece - 1) / piece, [&](std::size_t item) {
       const std::uint32_t first = static_cast<std::uint32_t>(item) * piece;
       const std::uint32_t last = count - first < piece ? count : first + piece;
-      Box box;
-      for (std::uint32_t i = first + warp.lane(); i < last; i += Warp::width) {
-        const Triangle t = triangles[i];
-        // Adding zero turns -0 into +0: from here on equal coordinates have equal bits.
-        const Vec3 zero{0.0f, 0.0f, 0.0f};
-        const Vec3 a = vertices[t.v[0]] + zero, b = vertices[t.v[1]] + zero,
-                   c = vertices[t.v[2]] + zero;
-        corners[i] = {{a.x, a.y, a.z, 0.0f}, {b.x, b.y, b.z, 0.0f}, {c.x, c.y, c.z, 0.0f}};
-        box.grow(bounds(Corners{a, b, c}));
-      }
-      GatheredBounds<Warp> tight;
-      tight.add(warp, true, box);
-      tight.add_to(*scene, warp);
+      copy_corners(warp, vertices, triangles, first, last, corners, *scene);
     });
   }
 };
@@ -232,124 +221,6 @@ struct LevelPlacement {
       }
       warp.sync();
     });
-  }
-};
-
-// Moves the refs of the level to its children's arrays, and those of leaves to the tree. The items
-// are the chunks of large nodes, then all nodes: the item of a node adds its children and, if the
-// node is small, moves its refs.
-template <RefKind kind>
-struct LevelMove {
-  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 10;
-  using Refs = RefArray<kind>;
-  struct Scratch {};
-
-  LevelView level, next;
-  const PackedCorners* corners;
-  std::uint32_t* leaf_refs;  // of this level
-
-  template <class Warp>
-  SIMT_INLINE void operator()(Warp& warp, Scratch&) const {
-    simt::for_items(warp, std::size_t{level.chunk_count} + level.count, [&](std::size_t item) {
-      const bool whole = item >= level.chunk_count;
-      const LevelChunk chunk =
-          whole ? LevelChunk{static_cast<std::uint32_t>(item) - level.chunk_count, 0}
-                : level.chunks[item];
-      const LevelNode& node = level.nodes[chunk.node];
-      if (whole && !node.leaf()) add_children(warp, node);
-      if (whole && chunk.node < level.large_count) return;
-      const std::uint32_t n = node.task.n, size = whole ? n : chunk_size(n);
-      const std::uint32_t last = n - chunk.first < size ? n : chunk.first + size;
-      if (node.leaf()) {
-        for (std::uint32_t i = chunk.first + warp.lane(); i < last; i += Warp::width) {
-          leaf_refs[node.place.out + i] = Refs::load_id(node.task.refs, i);
-        }
-      } else {
-        move(warp, node, whole ? nullptr : &level.large[chunk.node].cursor, chunk.first, last);
-      }
-    });
-  }
-
-  SIMT_INLINE std::byte* child_refs(const LevelNode& node, unsigned side) const {
-    return next.refs + (node.place.refs + (side == 0 ? 0 : node.split.nl())) * Refs::bytes;
-  }
-
-  template <class Warp>
-  SIMT_INLINE void add_children(Warp& warp, const LevelNode& node) const {
-    const std::uint32_t nl = node.split.nl(), nr = node.split.nr(),
-                        pair = next.first_node / 2 + node.place.out;
-    SIMT_ROLLED
-    for (unsigned side = 0; side < 2; ++side) {
-      const std::uint32_t n = side == 0 ? nl : nr;
-      const bool large = n > shared_limit;
-      if (n == 0) {
-        if (warp.lane() == 0) next.out[2 * node.place.out + side] = Node::make_leaf(0, 0);
-        continue;
-      }
-      // The right child follows the left one if both are large or both are small.
-      const std::uint32_t behind = side == 1 && nl != 0 && (nl > shared_limit) == large ? 1 : 0;
-      const std::uint32_t index =
-          (large ? node.place.large : next.large_count + node.place.small) + behind;
-      const NodeTask task =
-          child_task(node.task, parent_split(node.split), side, child_refs(node, side), pair);
-      next.add(warp, index, task, node.place.chunk + (side == 0 ? 0 : chunks_of(nl)));
-    }
-  }
-
-  // Moves refs [first, last) of a node. The chunks of a large node share its cursor: refs moved so
-  // far, left:32 | right:32.
-  template <class Warp>
-  SIMT_INLINE void move(Warp& warp, const LevelNode& node, std::uint64_t* cursor,
-                        std::uint32_t first, std::uint32_t last) const {
-    const NodeTask task = node.task;
-    const unsigned axis = node.split.axis();
-    const float p = node.split.position();
-    const bool flats_right = node.split.flats_right();
-    const std::uint32_t nl = node.split.nl(), nr = node.split.nr();
-    std::byte* const left = child_refs(node, 0);
-    std::byte* const right = child_refs(node, 1);
-    const std::uint32_t lower_lanes = (1u << warp.lane()) - 1u;
-    std::uint64_t moved = 0;
-    SIMT_ROLLED
-    for (std::uint32_t base = first; base < last; base += Warp::width) {
-      const std::uint32_t i = base + warp.lane();
-      Ref ref{};
-      bool to_left = false, to_right = false;
-      if (i < last) {
-        ref = Refs::load(task.refs, task.n, i, task.box, corners);
-        to_left = goes_left(ref.box.lo[axis], ref.box.hi[axis], p, flats_right);
-        to_right = goes_right(ref.box.lo[axis], ref.box.hi[axis], p, flats_right);
-      }
-      const std::uint32_t left_lanes = warp.ballot(to_left), right_lanes = warp.ballot(to_right);
-      const std::uint64_t more =
-          simt::popcount(left_lanes) | std::uint64_t{simt::popcount(right_lanes)} << 32;
-      std::uint64_t at = moved;
-      if (cursor != nullptr) {
-        // relaxed: each position is reserved once.
-        if (warp.lane() == 0) at = simt::global_ref(*cursor).fetch_add(more, simt::relaxed);
-      }
-      Sides sides{ref.box, ref.box};
-      if constexpr (Refs::stores_bounds) {
-        if (to_left && to_right) sides = split_bounds(corners[ref.id].unpack(), ref.box, axis, p);
-      }
-      if (cursor != nullptr) at = warp.shfl(at, 0);
-      moved = at + more;
-      // Sanity check: cannot fail, because the choice counted with the same comparisons.
-      if (static_cast<std::uint32_t>(moved) > nl || static_cast<std::uint32_t>(moved >> 32) > nr)
-        break;
-      const std::uint32_t at_left =
-          static_cast<std::uint32_t>(at) + simt::popcount(left_lanes & lower_lanes);
-      const std::uint32_t at_right =
-          static_cast<std::uint32_t>(at >> 32) + simt::popcount(right_lanes & lower_lanes);
-      if (to_left) Refs::store(left, nl, at_left, ref.id, sides.left);
-      if (to_right) Refs::store(right, nr, at_right, ref.id, sides.right);
-    }
-    const std::uint64_t counted = std::uint64_t{nr} << 32 | nl;
-    const bool too_many =
-        static_cast<std::uint32_t>(moved) > nl || static_cast<std::uint32_t>(moved >> 32) > nr;
-    if (too_many || (cursor == nullptr && moved != counted)) {
-      if (warp.lane() == 0) warp.fail(count_mismatch, task.n, counted, moved);
-    }
   }
 };
 

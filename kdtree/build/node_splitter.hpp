@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+// The node that a warp splits, and the work of one warp alone on it and its descendants, with the
+// private stack, the arrays of refs and the output.
+#pragma once
+
+#include <cstdint>
+
+#include "kdtree/build/middle_split.hpp"
+#include "kdtree/build/node_stack.hpp"
+#include "kdtree/build/partition.hpp"
+#include "kdtree/build/ref_memory.hpp"
+#include "kdtree/build/tree_writer.hpp"
+
+namespace heapwood::kdtree {
+
+template <class Kernel, class Warp>
+class NodeSplitter {
+ public:
+  using Refs = typename Kernel::Refs;
+  using Scratch = typename Kernel::Scratch;
+  using Unfinished = typename Kernel::Unfinished;
+  using Memory = RefMemory<Kernel, Warp>;
+  using Stack = NodeStack<Kernel, Warp>;
+  using Tree = TreeWriter<Kernel, Warp>;
+  using Probe = typename Kernel::Probe::template Of<Warp>;
+
+  // What follows a node. task: its larger child, which is the new task. pop: another node of the
+  // stack. finish: the rest of this node's work, which may need calls and is the caller's. middle:
+  // choose_middle_split(). nothing: none of these.
+  enum class Next : std::uint32_t { task, pop, finish, middle, nothing };
+
+  SIMT_INLINE NodeSplitter(const Kernel& kernel, Warp& warp, Scratch& scratch, const Probe& probe)
+      : k_(kernel),
+        warp_(warp),
+        scratch_(scratch),
+        probe_(probe),
+        memory_(kernel, warp, scratch, probe),
+        stack_(warp, scratch.stack),
+        tree_(kernel, warp, probe) {}
+
+  SIMT_INLINE Memory& memory() { return memory_; }
+  SIMT_INLINE Stack& stack() { return stack_; }
+  SIMT_INLINE Tree& tree() { return tree_; }
+  // Set when the kernel is aborted.
+  SIMT_INLINE bool& stop() { return stop_; }
+
+  // ---- the node to split ------------------------------------------------------------------------
+
+  SIMT_INLINE NodeTask& task() { return task_; }
+  SIMT_INLINE void set_task(const NodeTask& task) {
+    task_ = task;
+    has_task_ = true;
+  }
+  SIMT_INLINE void set_shared_task(std::uint32_t index) {
+    shared_index_ = index;
+    set_task(k_.shared[index].task);
+  }
+  // Makes the content of task() the next node to split.
+  SIMT_INLINE void renew_task() { has_task_ = true; }
+  // Whether there is a node to split, which the caller must then do.
+  SIMT_INLINE bool take_task() {
+    const bool has_task = has_task_;
+    has_task_ = false;
+    return has_task;
+  }
+  // The task's index if it is a shared node. Later tasks are none.
+  SIMT_INLINE std::uint32_t take_shared_index() {
+    const std::uint32_t index = shared_index_;
+    shared_index_ = no_shared_node;
+    return index;
+  }
+
+  // ---- splitting --------------------------------------------------------------------------------
+
+  // Splits the task or makes it a leaf, and continues with its descendants and the stack until the
+  // stack is empty. A build spends nearly all its time in this loop. It contains no calls, not even
+  // on cold paths: a call keeps convergence barriers live, and then warps wait wherever branches
+  // reconverge. Work that needs a call is left to the caller.
+  SIMT_INLINE Next split_nodes() {
+    SIMT_ROLLED
+    for (;;) {
+      const Next next = split_node(scratch_.unfinished);
+      if (next > Next::pop) return next;
+      if (next == Next::pop) {
+        if (stack_.is_empty()) return Next::nothing;
+        task_ = stack_.pop();
+      }
+    }
+  }
+  // Splits the task or makes it a leaf, if that needs no call. Otherwise `rest` is what the caller
+  // needs to finish it.
+  SIMT_INLINE Next split_node(Unfinished& rest) {
+    // used later: the choice hides the load's latency
+    const std::uint64_t tickets = k_.queue.load_tickets(warp_);
+    const NodeTask task = task_;
+    const std::uint32_t index = shared_index_;
+    [[maybe_unused]] const auto in = probe_.in(index != no_shared_node ? Phase::choose
+                                               : task.n <= exact_limit ? Phase::exact
+                                                                       : Phase::binned,
+                                               task.path.depth());
+    ChosenSplit split{};
+    const SplitCost cost(k_.costs, task.path.scale(), task.box, task.n);
+    if (task.path.may_choose()) {
+      if (cost.splittable()) {
+        split = choose_within_limits<Refs>(warp_, scratch_.choose, task, k_.corners, cost,
+                                           index != no_shared_node ? &k_.shared[index] : nullptr);
+      }
+    } else if (task.path.has_middle_split()) {
+      split = scratch_.middle;
+    }
+    const bool splits = cost.is_below_leaf(split);
+    if (!splits && may_split_in_middle(task, cost)) [[unlikely]]
+      return Next::middle;
+    if constexpr (!Kernel::splits_in_loop) {
+      rest = {splits ? split : ChosenSplit{}, {}, tickets};
+      return Next::finish;
+    } else {
+      alloc::BlockPair arrays;
+      if constexpr (Kernel::has_context) {
+        if (index == no_shared_node) {
+          if (splits) {
+            if (memory_.try_exchange(task, split, arrays))
+              return end_small(task, split, arrays, tickets);
+          } else if (memory_.try_free_early(task)) {
+            return end_leaf(task, tickets);
+          }
+        }
+      } else if (splits) {  // one copy of the allocator's code serves shared nodes as well
+        arrays = memory_.allocate_children(split.nl(), split.nr());
+        if (Memory::is_allocated(arrays) && index == no_shared_node)
+          return end_small(task, split, arrays, tickets);
+      } else if (index == no_shared_node) {
+        return end_leaf(task, tickets);
+      }
+      if (warp_.lane() == 0) rest = {splits ? split : ChosenSplit{}, arrays, tickets};
+      warp_.sync();
+      return Next::finish;
+    }
+  }
+  // Makes the task the next node again, which is then split in its middle or becomes a leaf.
+  SIMT_INLINE void choose_middle_split() {
+    task_.path = choose_middle_of(k_, warp_, scratch_, stack_, task_);
+    has_task_ = true;
+  }
+  // Moves a small node's refs to its children's arrays and continues with the larger child, so that
+  // the stack holds the smaller ones.
+  SIMT_INLINE void split_small(const NodeTask& task, const ChosenSplit& split,
+                               const alloc::BlockPair& arrays, std::uint32_t pair) {
+    std::byte* const left = static_cast<std::byte*>(arrays.first);
+    std::byte* const right = static_cast<std::byte*>(arrays.second);
+    tree_.write_inner(task, split, pair);
+    partition_node<Refs>(warp_, task, split, arrays, k_.corners);
+    const unsigned first = split.nl() >= split.nr() ? 0 : 1;
+    const ParentSplit cut = parent_split(split);
+    task_ = child_task(task, cut, first, first == 0 ? left : right, pair);
+    push_child(child_task(task, cut, 1 - first, first == 0 ? right : left, pair));
+  }
+  // Pushes a node onto the private stack; an empty node becomes a leaf at once.
+  SIMT_INLINE void push_child(const NodeTask& task) {
+    if (warp_.lane() == 0) {
+      if (task.n == 0) {
+        tree_.write_empty_leaf(task);
+      } else {
+        stack_.store_in_free_entry(task);
+      }
+    }
+    if (task.n != 0) stack_.push_free_entry();
+    warp_.sync();
+  }
+  // Publishes the oldest node of the stack if `tickets` shows a waiting warp.
+  SIMT_INLINE void publish_oldest(std::uint64_t tickets) {
+    const std::uint32_t waiting = TaskQueue::waiting(warp_.shfl(tickets, 0));
+    if (waiting == 0 || stack_.is_empty()) return;
+    [[maybe_unused]] const auto in = probe_.in(Phase::give);
+    stack_.publish_oldest(k_.queue, TaskQueue::is_mostly_idle(warp_, waiting));
+  }
+
+ private:
+  SIMT_INLINE Next end_small(const NodeTask& task, const ChosenSplit& split,
+                             const alloc::BlockPair& arrays, std::uint64_t tickets) {
+    const std::uint32_t pair = tree_.reserve_pair(stop_);
+    if (stop_) return Next::nothing;
+    split_small(task, split, arrays, pair);
+    if constexpr (!Kernel::has_context) memory_.free(task.refs, task.n);
+    publish_oldest(tickets);
+    return Next::task;
+  }
+  SIMT_INLINE Next end_leaf(const NodeTask& task, std::uint64_t tickets) {
+    tree_.write_leaf(task, stop_);
+    if (stop_) return Next::nothing;
+    if constexpr (!Kernel::has_context) memory_.free(task.refs, task.n);
+    publish_oldest(tickets);
+    return Next::pop;
+  }
+
+  // The order of the members is that of the values in the compiled kernel. Another order made a GPU
+  // spill more registers.
+  const Kernel& k_;
+  Warp& warp_;
+  Scratch& scratch_;
+  [[no_unique_address]] Probe probe_;
+  Memory memory_;
+  NodeTask task_{};
+  bool has_task_ = false;
+  bool stop_ = false;
+  Stack stack_;
+  std::uint32_t shared_index_ = no_shared_node;
+  Tree tree_;
+};
+
+}  // namespace heapwood::kdtree

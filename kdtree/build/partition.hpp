@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+// Moving a node's refs to its children's arrays, in rounds of one ref per lane. One loop serves
+// nodes that one warp splits, chunks of shared nodes and the per-level builder. They differ in the
+// placement, which reserves the positions of a round's refs, and in what is done with a round's
+// refs while they are in registers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kdtree/build/kernel.hpp"
+#include "kdtree/split/simd_refs.hpp"
+
+namespace heapwood::kdtree {
+
+// Numbers of refs on the two sides, or positions in the children's arrays.
+struct SidePair {
+  std::uint32_t left = 0, right = 0;
+
+  static SIMT_INLINE SidePair of(std::uint64_t word) {
+    return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)};
+  }
+  SIMT_INLINE std::uint64_t word() const { return left | std::uint64_t{right} << 32; }
+  SIMT_INLINE SidePair operator+(const SidePair& b) const {
+    return {left + b.left, right + b.right};
+  }
+  SIMT_INLINE bool exceeds(const SidePair& limit) const {
+    return left > limit.left || right > limit.right;
+  }
+  SIMT_INLINE bool operator==(const SidePair& b) const {
+    return left == b.left && right == b.right;
+  }
+};
+
+// The array of a node's refs and those of its children.
+struct PartitionArrays {
+  const std::byte* refs;
+  std::uint32_t n;
+  Box box;  // of the node
+  std::byte *left, *right;
+  SidePair counts;  // sizes of the children's arrays
+};
+
+// A placement reserves the positions of a round's refs: reserve() returns them in lane 0, share()
+// in all lanes, so that a caller has other work between the two. `prefetches`: the next round's
+// refs are loaded before this round's are moved (if refs are loaded, not computed).
+// `checks_rounds`: the loop ends at a round that does not fit.
+
+// Placement in a warp's own stretch of the children's arrays.
+struct OwnStretch {
+  static constexpr bool prefetches = false, checks_rounds = true;
+  SidePair next;
+
+  template <class Warp>
+  SIMT_INLINE SidePair reserve(Warp&, const SidePair& round) {
+    const SidePair at = next;
+    next = at + round;
+    return at;
+  }
+  template <class Warp>
+  SIMT_INLINE SidePair share(Warp&, const SidePair& at) const {
+    return at;
+  }
+};
+// The same for a node that one warp splits alone. The caller checks `next` at the end.
+struct WholeNode : OwnStretch {
+  static constexpr bool prefetches = true, checks_rounds = false;
+};
+// Placement by a cursor that all warps of a shared node advance. relaxed: the positions are
+// distinct, and nothing is read through them before the phase ends.
+struct SharedCursor {
+  static constexpr bool prefetches = false, checks_rounds = true;
+  std::uint64_t& cursor;
+
+  template <class Warp>
+  SIMT_INLINE SidePair reserve(Warp& warp, const SidePair& round) {
+    std::uint64_t at = 0;
+    if (warp.lane() == 0) at = simt::global_ref(cursor).fetch_add(round.word(), simt::relaxed);
+    return SidePair::of(at);
+  }
+  template <class Warp>
+  SIMT_INLINE SidePair share(Warp& warp, const SidePair& at) const {
+    return SidePair::of(warp.shfl(at.word(), 0));
+  }
+};
+
+// What is done with a round's refs: here nothing (ChildBins in chunk_partition.hpp bins them).
+// bounds() returns the bounds of a ref's parts if refs do not store them; add() is called after the
+// refs have been stored.
+struct NoBins {
+  SIMT_INLINE Sides bounds(std::uint32_t, const Box& box, bool, bool) const { return {box, box}; }
+  template <class Warp>
+  SIMT_INLINE void add(Warp&, const Sides&, bool, bool) const {}
+};
+
+// Moves the refs [first, last). False: a round did not fit, with a placement that checks.
+template <class Refs, class Warp, class Placement, class Bins>
+SIMT_INLINE bool partition_refs(Warp& warp, const PartitionArrays& arrays, const Cut& cut,
+                                const PackedCorners* corners, std::uint32_t first,
+                                std::uint32_t last, Placement& placement, Bins& bins) {
+  constexpr bool prefetches = Placement::prefetches && Refs::stores_bounds;
+  const unsigned axis = cut.axis;
+  const float p = cut.plane;
+  const std::uint32_t lower_lanes = (1u << warp.lane()) - 1u;
+  const auto load = [&](std::uint32_t i) {
+    return Refs::load(arrays.refs, arrays.n, i, arrays.box, corners);
+  };
+  Ref next{};
+  if (prefetches && first + warp.lane() < last) next = load(first + warp.lane());
+  SIMT_ROLLED
+  for (std::uint32_t base = first; base < last; base += Warp::width) {
+    const std::uint32_t i = base + warp.lane();
+    Ref ref = next;
+    bool to_left = false, to_right = false;
+    if (prefetches && i + Warp::width < last) next = load(i + Warp::width);
+    if (i < last) {
+      if (!prefetches) ref = load(i);
+      to_left = goes_left(ref.box.lo[axis], ref.box.hi[axis], p, cut.flats_right);
+      to_right = goes_right(ref.box.lo[axis], ref.box.hi[axis], p, cut.flats_right);
+    }
+    const std::uint32_t left_lanes = warp.ballot(to_left), right_lanes = warp.ballot(to_right);
+    const SidePair round{static_cast<std::uint32_t>(simt::popcount(left_lanes)),
+                         static_cast<std::uint32_t>(simt::popcount(right_lanes))};
+    SidePair at = placement.reserve(warp, round);
+    Sides sides{ref.box, ref.box};
+    if constexpr (Refs::stores_bounds) {
+      if (to_left && to_right) sides = split_bounds(corners[ref.id].unpack(), ref.box, axis, p);
+    } else {
+      sides = bins.bounds(ref.id, ref.box, to_left, to_right);
+    }
+    at = placement.share(warp, at);
+    // Sanity check: cannot fail, because the choice counted with the same comparisons.
+    if (Placement::checks_rounds && (at + round).exceeds(arrays.counts)) return false;
+    if (to_left) {
+      Refs::store(arrays.left, arrays.counts.left,
+                  at.left + simt::popcount(left_lanes & lower_lanes), ref.id, sides.left);
+    }
+    if (to_right) {
+      Refs::store(arrays.right, arrays.counts.right,
+                  at.right + simt::popcount(right_lanes & lower_lanes), ref.id, sides.right);
+    }
+    bins.add(warp, sides, to_left, to_right);
+  }
+  return true;
+}
+
+// Aborts the kernel: the counts of the choice and of the partition differ.
+template <class Warp>
+SIMT_INLINE void fail_partition(Warp& warp, std::uint32_t n, const SidePair& counts,
+                                const SidePair& moved) {
+  if (warp.lane() == 0) warp.fail(count_mismatch, n, counts.word(), moved.word());
+}
+
+// Moves all refs of a node that one warp splits.
+template <class Refs, class Warp>
+SIMT_INLINE void partition_node(Warp& warp, const NodeTask& task, const Split& split,
+                                const alloc::BlockPair& children, const PackedCorners* corners) {
+  const Cut cut{split.axis(), split.position(), split.flats_right()};
+  const PartitionArrays arrays{task.refs,
+                               task.n,
+                               task.box,
+                               static_cast<std::byte*>(children.first),
+                               static_cast<std::byte*>(children.second),
+                               {split.nl(), split.nr()}};
+  SidePair moved;
+  if constexpr (uses_simd<Refs, Warp>) {
+    const Moved simd =
+        move_refs(task.refs, task.n, 0, task.n, cut, corners, {arrays.left, arrays.counts.left, 0},
+                  {arrays.right, arrays.counts.right, 0});
+    moved = {simd.left, simd.right};
+  } else {
+    WholeNode placement{};
+    NoBins none;
+    partition_refs<Refs>(warp, arrays, cut, corners, 0, task.n, placement, none);
+    moved = placement.next;
+  }
+  if (moved != arrays.counts) fail_partition(warp, task.n, arrays.counts, moved);
+}
+
+}  // namespace heapwood::kdtree

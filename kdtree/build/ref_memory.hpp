@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// The arrays of refs: allocation and deallocation by a warp of the builder, through the allocator's
+// context for this warp, if it has one, or by one or two lanes of the warp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloc/allocator.hpp"
+#include "kdtree/build/kernel.hpp"
+
+namespace heapwood::kdtree {
+
+template <class Kernel, class Warp>
+class RefMemory {
+ public:
+  using Refs = typename Kernel::Refs;
+  using Probe = typename Kernel::Probe::template Of<Warp>;
+  static constexpr bool has_context = Kernel::has_context;
+
+  SIMT_INLINE RefMemory(const Kernel& kernel, Warp& warp, typename Kernel::Scratch& scratch,
+                        const Probe& probe)
+      : k_(kernel), warp_(warp), probe_(probe), context_(kernel.allocator, warp, scratch) {}
+
+  // Frees the array of n refs. Syncs first, so that all lanes have finished reading it.
+  SIMT_INLINE void free(std::byte* refs, [[maybe_unused]] std::uint32_t n) {
+    [[maybe_unused]] const auto in = probe_.in(Phase::free);
+    if constexpr (has_context) {
+      context_.deallocate(warp_, refs, granules_of(n));
+    } else {
+      warp_.sync();
+      auto allocator = k_.allocator;
+      if (warp_.lane() == 0) allocator.deallocate(warp_, refs);
+    }
+  }
+  // An array for n > 0 refs. nullptr if the pool is exhausted, which counts as a failed split.
+  SIMT_INLINE std::byte* allocate(std::uint32_t n) {
+    [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
+    void* array = nullptr;
+    if constexpr (has_context) {
+      array = context_.allocate(warp_, granules_of(n));
+    } else {
+      auto allocator = k_.allocator;
+      if (warp_.lane() == 0) array = allocator.allocate(warp_, std::size_t{n} * Refs::bytes);
+      array = broadcast(array, 0);
+    }
+    if (array == nullptr) count_failed_split(*k_.counters, warp_, n);
+    return static_cast<std::byte*>(array);
+  }
+  // Arrays for nl and nr refs, none for 0 refs. If the pool is exhausted it returns no array and
+  // holds none.
+  SIMT_INLINE alloc::BlockPair allocate_children(std::uint32_t nl, std::uint32_t nr) {
+    [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
+    if constexpr (has_context) {
+      return context_.allocate_pair(warp_, granules_of(nl), granules_of(nr));
+    } else {
+      return allocate_children_by_lanes(nl, nr);
+    }
+  }
+  SIMT_INLINE static bool is_allocated(const alloc::BlockPair& arrays) {
+    return arrays.first != nullptr || (!has_context && arrays.second != nullptr);
+  }
+
+  // Counts a node that stays a leaf because n refs got no memory.
+  SIMT_INLINE static void count_failed_split(BuildCounters& counters, Warp& warp, std::uint32_t n) {
+    if (warp.lane() != 0) return;
+    // relaxed: read after the launch.
+    simt::global_ref(counters.failed_splits).fetch_add(1, simt::relaxed);
+    std::uint64_t none = 0;
+    simt::atomic_ref<std::uint64_t>(counters.failed_bytes)
+        .compare_exchange_strong(none, std::size_t{n} * Refs::bytes, simt::relaxed, simt::relaxed);
+  }
+
+  // ---- with a context only ----------------------------------------------------------------------
+
+  // The beginning and the end of the use of a context; end() releases its cached memory.
+  SIMT_INLINE void begin() {
+    if constexpr (has_context) context_.begin(warp_);
+  }
+  SIMT_INLINE void end() {
+    if constexpr (has_context) context_.end(warp_);
+  }
+  SIMT_INLINE void release_if_scarce() {
+    if constexpr (has_context) context_.release_if_scarce(warp_);
+  }
+  // Exchanges a small node's array, which stays readable, for its children's arrays, if that needs
+  // no call.
+  SIMT_INLINE bool try_exchange(const NodeTask& task, const Split& split,
+                                alloc::BlockPair& arrays) {
+    [[maybe_unused]] const auto in = probe_.in(Phase::allocate);
+    return context_.try_exchange(warp_, task.refs, granules_of(task.n), granules_of(split.nl()),
+                                 granules_of(split.nr()), arrays);
+  }
+  // Frees a leaf's array, which stays readable, if that needs no call.
+  SIMT_INLINE bool try_free_early(const NodeTask& task) {
+    [[maybe_unused]] const auto in = probe_.in(Phase::free);
+    return context_.try_deallocate(warp_, task.refs, granules_of(task.n));
+  }
+  // Whether a shared node's array is freed only after the warp has split the child that it
+  // continues with, because other warps wait for that split.
+  SIMT_INLINE bool delays_parent_free() const {
+    if constexpr (has_context) return context_.may_delay_frees();
+    return false;
+  }
+
+ private:
+  using Context = typename alloc::ContextOf<decltype(Kernel::allocator), Warp>::Type;
+
+  SIMT_INLINE static std::uint32_t granules_of(std::uint32_t n) {
+    constexpr std::uint32_t refs_each =
+                                Refs::bytes < alloc::granule ? alloc::granule / Refs::bytes : 1,
+                            granules_each = (Refs::bytes + alloc::granule - 1) / alloc::granule;
+    return (n + refs_each - 1) / refs_each * granules_each;
+  }
+  SIMT_INLINE alloc::BlockPair allocate_children_by_lanes(std::uint32_t nl, std::uint32_t nr) {
+    alloc::BlockPair arrays;
+    const std::size_t left_bytes = std::size_t{nl} * Refs::bytes,
+                      right_bytes = std::size_t{nr} * Refs::bytes;
+    auto allocator = k_.allocator;
+    if constexpr (Warp::width == 1) {
+      if (nl != 0) arrays.first = allocator.allocate(warp_, left_bytes);
+      if (nr != 0) arrays.second = allocator.allocate(warp_, right_bytes);
+    } else {
+      // Two lanes allocate at once, so that both requests are in flight together.
+      const std::size_t wanted = warp_.lane() == 0   ? left_bytes
+                                 : warp_.lane() == 1 ? right_bytes
+                                                     : 0;
+      void* const mine = wanted != 0 ? allocator.allocate(warp_, wanted) : nullptr;
+      warp_.sync();
+      arrays = {broadcast(mine, 0), broadcast(mine, 1)};
+    }
+    void* const held = arrays.first == nullptr    ? arrays.second
+                       : arrays.second == nullptr ? arrays.first
+                                                  : nullptr;
+    if (held != nullptr && nl != 0 && nr != 0) {
+      if (warp_.lane() == 0) allocator.deallocate(warp_, held);
+      arrays = {};
+    }
+    return arrays;
+  }
+  SIMT_INLINE void* broadcast(void* pointer, unsigned lane) {
+    return reinterpret_cast<void*>(warp_.shfl(reinterpret_cast<std::uintptr_t>(pointer), lane));
+  }
+
+  const Kernel& k_;
+  Warp& warp_;
+  [[no_unique_address]] Probe probe_;
+  [[no_unique_address]] Context context_;  // the allocator's state for this warp, if it has any
+};
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// What a warp does with nodes that were refused memory: it defers them until other nodes have freed
+// memory. This is rare, so the code is called, not inlined.
+#pragma once
+
+#include <cstdint>
+
+#include "kdtree/build/node_stack.hpp"
+#include "kdtree/build/ref_memory.hpp"
+
+namespace heapwood::kdtree {
+
+template <class Kernel, class Warp>
+class RefusedNodes {
+ public:
+  using Scratch = typename Kernel::Scratch;
+  using Stack = NodeStack<Kernel, Warp>;
+  using Memory = RefMemory<Kernel, Warp>;
+
+  // Nodes that are refused memory are deferred if other nodes may free some.
+  static constexpr bool are_deferred =
+      decltype(Kernel::allocator)::traits.frees == alloc::Frees::individually;
+  // Results of take_deferred() besides an index and no_shared_node.
+  static constexpr std::uint32_t found_nothing = ~1u, found_trim = ~2u;
+
+  SIMT_INLINE RefusedNodes(const Kernel& kernel, Warp& warp, Scratch& scratch)
+      : k_(kernel), warp_(warp), scratch_(scratch) {}
+
+  // The caller syncs.
+  SIMT_INLINE void begin() {
+    if (warp_.lane() != 0) return;
+    scratch_.refused = false;
+    scratch_.last_try = no_node;
+  }
+  // Defers a node that was refused memory for n refs; `index`: of the shared node, if it is one.
+  // False: no node can free any more memory, so the node becomes a leaf.
+  SIMT_INLINE bool defer(Stack& stack, const NodeTask& task, std::uint32_t index, std::uint32_t n) {
+    if (!are_deferred) {
+      Memory::count_failed_split(*k_.counters, warp_, n);
+      return false;
+    }
+    stack.store_in_free_entry(task);
+    return defer_slow(k_.queue, k_.counters, warp_, scratch_, stack.free_entry(), index, n);
+  }
+  // Takes a deferred node, unless this warp was refused memory just before. Returns the index of a
+  // shared node; no_shared_node if the task is in the stack's free entry; found_trim if all warps
+  // are to release their cached memory; or found_nothing. `all_idle`: no warp has work. In that
+  // case all warps first release their cached memory, the last of them retries, and a node that is
+  // refused again becomes a leaf.
+  SIMT_INLINE std::uint32_t take_deferred(const Stack& stack, bool all_idle) {
+    return take_deferred_slow(k_.queue, warp_, scratch_, stack.free_entry(), all_idle);
+  }
+  // For a warp that has released its cached memory: this alone is no reason to retry.
+  SIMT_INLINE void skip_next_retry() {
+    if (warp_.lane() == 0) scratch_.refused = true;
+    warp_.sync();
+  }
+
+ private:
+  static constexpr std::uint32_t no_node = ~0u;
+
+  // The node is in stack entry `at`.
+  static SIMT_OUTLINE bool defer_slow(TaskQueue queue, BuildCounters* counters, Warp warp,
+                                      Scratch& scratch, std::uint32_t at, std::uint32_t index,
+                                      std::uint32_t n) {
+    bool is_deferred = false;
+    if (warp.lane() == 0) {
+      NodeTask& task = scratch.stack[at];
+      task.path = task.path.without_middle_split();  // it is chosen again
+      is_deferred = task.node != scratch.last_try && queue.defer(warp, task, index);
+      scratch.refused = is_deferred;
+    }
+    is_deferred = warp.any(is_deferred);
+    warp.sync();
+    if (!is_deferred) Memory::count_failed_split(*counters, warp, n);
+    return is_deferred;
+  }
+  // Leaves a task in stack entry `at`.
+  static SIMT_OUTLINE std::uint32_t take_deferred_slow(TaskQueue queue, Warp warp, Scratch& scratch,
+                                                       std::uint32_t at, bool all_idle) {
+    const bool refused = scratch.refused;
+    warp.sync();  // all lanes have read it
+    if (warp.lane() == 0) scratch.refused = false;
+    if (refused && !all_idle) return found_nothing;
+    if (Kernel::has_context && all_idle && TaskQueue::trim(queue, warp)) return found_trim;
+    std::uint32_t found = found_nothing;
+    if (warp.lane() == 0 && queue.take_deferred(warp, scratch.stack[at], found) && all_idle)
+      scratch.last_try = scratch.stack[at].node;
+    found = warp.shfl(found, 0);
+    warp.sync();
+    return found;
+  }
+
+  const Kernel& k_;
+  Warp& warp_;
+  Scratch& scratch_;
+};
+
+}  // namespace heapwood::kdtree

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// The start of a build: the root's phases bounds and init, which all warps join from the launch on.
+// Warps claim pieces by one word per phase: two thousand pieces as items of the queue would delay
+// each phase by 10 us.
+#pragma once
+
+#include <cstdint>
+
+#include "kdtree/build/chunk_bins.hpp"
+#include "kdtree/build/corner_copies.hpp"
+#include "kdtree/build/ref_memory.hpp"
+
+namespace heapwood::kdtree {
+
+// Every warp calls gather_bounds(), begin_init() and, if that returns `open`, fill().
+template <class Kernel, class Warp>
+class RootPhases {
+ public:
+  using Refs = typename Kernel::Refs;
+  using Scratch = typename Kernel::Scratch;
+  using Memory = RefMemory<Kernel, Warp>;
+  using Probe = typename Kernel::Probe::template Of<Warp>;
+
+  SIMT_INLINE RootPhases(const Kernel& kernel, Warp& warp, Scratch& scratch, const Probe& probe)
+      : k_(kernel),
+        warp_(warp),
+        scratch_(scratch),
+        probe_(probe),
+        root_(kernel.shared[root_index]),
+        chunk_(chunk_size_for<Refs>(warp, kernel.triangle_count, warp.workers())),
+        chunks_((kernel.triangle_count + chunk_ - 1) / chunk_) {}
+
+  // Copies corners and gathers the scene's bounds. True: this warp finished the last piece and must
+  // call open().
+  SIMT_INLINE bool gather_bounds(Memory& memory) {
+    std::uint64_t& pieces = k_.counters->bounds_pieces;
+    return process_pieces(pieces, claim_piece(pieces), array_pieces + chunks_,
+                          [&](std::uint32_t piece) {
+                            if (array_pieces != 0 && piece == 0) {
+                              std::byte* const array = memory.allocate(k_.triangle_count);
+                              if (warp_.lane() == 0) root_.task.refs = array;
+                            } else {
+                              gather_piece((piece - array_pieces) * chunk_);
+                            }
+                          });
+  }
+  // Opens the phase init. False: the root's array was refused.
+  SIMT_INLINE bool open(Memory& memory) {
+    const std::uint32_t n = k_.triangle_count;
+    const Box scene = root_.tight_box();
+    std::byte* const array = array_pieces != 0 ? root_.task.refs : memory.allocate(n);
+    warp_.sync();  // all lanes have read it
+    if (warp_.lane() == 0) {
+      k_.counters->bounds = scene;
+      root_.task = {array, n, 0, scene, NodePath(scale_of(scene)), root_allowance(n)};
+      // release: publishes the scene's bounds and everything that was written in the bounds phase.
+      simt::atomic_ref<RootState>(k_.counters->root)
+          .store(array != nullptr ? RootState::open : RootState::refused, simt::release);
+    }
+    warp_.sync();
+    return array != nullptr;
+  }
+
+  // Waits for the end of the phase bounds. Returns `unknown` if the kernel is aborted.
+  SIMT_INLINE RootState begin_init() {
+    // The piece is claimed before the wait because the claim is itself a round trip to L2. Late
+    // warps delay no phase: there are at least as many pieces as warps, and a warp that finishes
+    // one claims another.
+    first_init_piece_ = claim_piece(k_.counters->init_pieces);
+    [[maybe_unused]] const auto in = probe_.in(Phase::wait);
+    RootState state = RootState::unknown;
+    if (warp_.lane() == 0) {
+      const simt::atomic_ref<RootState> word(k_.counters->root);
+      // Loads are relaxed until the value arrives, then one is acquire, as in TaskQueue::pop(). The
+      // wait ends: the pieces of the bounds phase belong to warps that do not wait.
+      simt::wait_until(warp_, [&] { return word.load(simt::relaxed) != RootState::unknown; });
+      state = word.load(simt::acquire);
+    }
+    return static_cast<RootState>(warp_.shfl(static_cast<std::uint32_t>(state), 0));
+  }
+  // Fills the root's array and bins it. True: this warp finished the last piece and continues with
+  // the root.
+  SIMT_INLINE bool fill() {
+    return process_pieces(k_.counters->init_pieces, first_init_piece_, chunks_,
+                          [&](std::uint32_t piece) { fill_piece(piece * chunk_); });
+  }
+
+ private:
+  static constexpr bool uses_simd = kdtree::uses_simd<Refs, Warp>;
+  // With a context, allocating the root's array is a piece of the bounds phase, since it is a call
+  // that all warps would wait for after the phase.
+  static constexpr std::uint32_t array_pieces = Kernel::has_context ? 1 : 0;
+
+  // Counts `finished` (0 or 1) pieces of a phase as done and claims the next piece. Returns the
+  // word's previous value.
+  SIMT_INLINE std::uint64_t claim_piece(std::uint64_t& pieces, std::uint64_t finished = 0) {
+    warp_.sync();
+    std::uint64_t seen = 0;
+    // acq_rel: publishes the results of a finished piece; the warp that finishes the last piece
+    // sees the results of all.
+    if (warp_.lane() == 0)
+      seen = simt::global_ref(pieces).fetch_add(finished << 32 | 1, simt::acq_rel);
+    return warp_.shfl(seen, 0);
+  }
+  // Processes pieces until none is left. True: this warp finished the last one.
+  template <class Do>
+  SIMT_INLINE bool process_pieces(std::uint64_t& pieces, std::uint64_t seen, std::uint32_t count,
+                                  Do piece) {
+    while (static_cast<std::uint32_t>(seen) < count) {
+      piece(static_cast<std::uint32_t>(seen));
+      seen = claim_piece(pieces, 1);
+      if ((seen >> 32) + 1 == count) return true;
+    }
+    return false;
+  }
+
+  SIMT_INLINE void gather_piece(std::uint32_t first) {
+    [[maybe_unused]] const auto in = probe_.in(Phase::bounds, 0);
+    const std::uint32_t n = k_.triangle_count, last = n - first < chunk_ ? n : first + chunk_;
+    copy_corners(warp_, k_.vertices, k_.triangles, first, last, k_.corners, root_);
+  }
+  SIMT_INLINE void fill_piece(std::uint32_t first) {
+    [[maybe_unused]] const auto in = probe_.in(Phase::init, 0);
+    const NodeTask task = root_.task;
+    const std::uint32_t last = task.n - first < chunk_ ? task.n : first + chunk_;
+    set_counting_axes(warp_, scratch_.choose.axes, task.box);
+    clear_histograms(warp_, scratch_.choose);
+    for (std::uint32_t i = first + warp_.lane(); i < last; i += Warp::width) {
+      const Box box = bounds(k_.corners[i].unpack());
+      Refs::store(task.refs, task.n, i, i, box);
+      if constexpr (!uses_simd)
+        count_in_bins(warp_, scratch_.choose.histogram, scratch_.choose.axes, box);
+    }
+    if constexpr (uses_simd) {
+      bin_array_for(root_, scratch_.choose, task.refs, task.n, first, last, task.box);
+      return;
+    }
+    warp_.sync();
+    root_.add_histogram(warp_, scratch_.choose.histogram);
+  }
+
+  const Kernel& k_;
+  Warp& warp_;
+  Scratch& scratch_;
+  [[no_unique_address]] Probe probe_;
+  SharedNode& root_;
+  std::uint32_t chunk_, chunks_;  // refs per piece; pieces without the array's
+  std::uint64_t first_init_piece_ = 0;
+};
+
+}  // namespace heapwood::kdtree
