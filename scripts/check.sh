@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Checks format, spelling, conventions, words, links and headers, and runs clang-tidy. `make check`
-# calls it.
+# Checks format, spelling, conventions, words, links, tables and headers, and runs clang-tidy. `make
+# check` calls it.
 #   scripts/check.sh            everything
 #   scripts/check.sh quick      the checks that take seconds: without clang-tidy and the compilation
 #                               of each header by itself
@@ -41,6 +41,7 @@ step "spelling" codespell "${MODULES[@]}" report cmake docs scripts ./*.md CMake
 step "conventions" bash tests/structure/conventions.sh .
 step "words" bash tests/structure/words.sh .
 step "links" bash tests/structure/links.sh .
+step "tables of the documents" bash tests/structure/tables.sh .
 if [[ ${1:-} != quick ]]; then
   step "every header by itself" bash tests/structure/headers.sh . g++
   step "clang-tidy" tidy
