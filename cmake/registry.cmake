@@ -4,6 +4,7 @@
 # compile in parallel, and once for all registries that contain them.
 set(HEAPWOOD_ALLOCATORS "" CACHE STRING
     "Only these allocators, by the headers in alloc/registry.def: 'atomic;heapwood'. Empty: all")
+# Other registries, such as the tests', are always complete.
 
 # heapwood_instances(FILE PREFIX): creates the object library of FILE's lines. Sets PREFIX_library
 # to its name, PREFIX_declarations and PREFIX_entries to the lines of a registry's table.
@@ -24,7 +25,7 @@ function(heapwood_instances file prefix)
     separate_arguments(words UNIX_COMMAND "${line}")
     list(GET words 0 header)
     list(GET words 1 type)
-    if(HEAPWOOD_ALLOCATORS AND NOT header IN_LIST HEAPWOOD_ALLOCATORS)
+    if(module STREQUAL "alloc" AND HEAPWOOD_ALLOCATORS AND NOT header IN_LIST HEAPWOOD_ALLOCATORS)
       continue()
     endif()
     set(path ${folder}/allocators/${header}.hpp)
