@@ -31,11 +31,12 @@ tidy() {
   # Needs the compilation database and generated headers, no build. A folder of its own, so that
   # the options of build/cpu do not matter.
   local folder=build/tidy files
+  mkdir -p build
   cmake --preset cpu -B "$folder" > "$folder.log" && cmake --build "$folder" \
     --target heapwood_git >> "$folder.log" || { cat "$folder.log"; return 1; }
   mapfile -t files < <(printf '%s\n' "${sources[@]}" | grep '\.cpp$' | grep -v '_absent\|^tests/')
   if ! grep -q 'Viewer: built' "$folder.log"; then
-    echo "skipped: viewer/: $(sed -n 's/.*Viewer: not built, //p' "$folder.log")"
+    echo "skipped: viewer/: its packages are not installed (scripts/setup.sh viewer)"
     mapfile -t files < <(printf '%s\n' "${files[@]}" | grep -v '^viewer/')
   fi
   # The allocators' translation units are generated from one template: one is checked for all.
