@@ -185,16 +185,19 @@ def format_value(value, form):
     raise Failure(f"'{form}': not a format")
 
 
-def fill(template, records):
-    """The template with figures for {PATH FILTER...:FORMAT}. Empty if no record has one of them."""
+def fill(template, records, strict=False):
+    """The template with figures for {KEY FILTER...:FORMAT}. If no record has one of them, an error
+    (strict), the status of a result that is not ok, or empty."""
     def figure(match):
         path, *conditions = match[1].split()
         matching = select(records, parse_filter(" ".join(conditions)))
         values = [value for record in matching if (value := lookup(record, path)) is not None]
         if any(value != values[0] for value in values):
-            raise Failure(f"{{{match[0][1:-1]}}} has several values; a filter has to choose one")
+            raise Failure(f"{match[0]} has several values; a filter has to choose one")
         if values:
             return format_value(values[0], match[2] or "")
+        if strict:
+            raise Failure(f"{match[0]} is absent")
         status = (record.get("status", "ok") for record in matching)
         missing.extend([word for word in status if word != "ok"] + [""])
         return ""
@@ -233,18 +236,34 @@ def values_of(records, words):
     return [(value, [(key, "=", value)]) for value in values]
 
 
-def make_table(root, lines):
-    """The text of a table."""
-    paths = [path for key, (pattern, *_) in lines if key == "files"
-             for word in pattern.split()
-             for path in (sorted((root / RESULTS).glob(word)) or [root / RESULTS / word])]
-    records = [record for path in paths for record in read_records(path)]
+def read_files(root, lines):
+    """The records of all files of a definition."""
+    records = []
+    for key, fields in lines:
+        for word in fields[0].split() if key == "files" else []:
+            paths = sorted((root / RESULTS).glob(word)) or [root / RESULTS / word]
+            records += [record for path in paths for record in read_records(path)]
+    return records
+
+
+FIELDS = {
+    "files": ["FILE..."], "caption": ["TEXT"], "corner": ["TEXT"], "columns": ["KEY [VALUE...]"],
+    "column": ["HEADING", "FILTER", "[CELL]"], "row": ["LABEL", "FILTER", "CELL"],
+    "head": ["LABEL", "FILTER", "CELL"], "rows": ["KEY [VALUE...]", "LABEL", "FILTER", "CELL"],
+}
+
+
+def parse(records, lines):
+    """The parts of a definition: caption, corner, columns [(heading, filter, cell or None)], and
+    rows [(label, filter, cell, whether it is a head)]."""
     caption, corner, columns, rows = [], "", [], []
     for key, fields in lines:
-        if key == "files":
-            continue
+        if key not in FIELDS:
+            raise Failure(f"'{key}': expected one of {' '.join(FIELDS)}")
+        if len(fields) != len(FIELDS[key]) and (key, len(fields)) != ("column", 2):
+            raise Failure(f"expected {key}: {' | '.join(FIELDS[key])}")
         if key == "caption":
-            caption.append(" | ".join(fields))
+            caption += fields
         elif key == "corner":
             corner = fields[0]
         elif key == "columns":
@@ -261,8 +280,13 @@ def make_table(root, lines):
             conditions = parse_filter(conditions)
             rows += [(label, conditions + own, cell, False)
                      for _, own in values_of(select(records, conditions), words)]
-        else:
-            raise Failure(f"'{key}': expected files, caption, corner, column(s), head or row(s)")
+    return " ".join(caption), corner, columns, rows
+
+
+def make_table(root, lines):
+    """The lines of a table and its caption."""
+    records = read_files(root, lines)
+    caption, corner, columns, rows = parse(records, lines)
     body = []
     for label, conditions, cell, head in rows:
         chosen = select(records, conditions)
@@ -270,13 +294,13 @@ def make_table(root, lines):
                  for _, where, own in columns]
         if not any(cells):
             raise Failure(f"row '{label}': no figures")
-        body.append([fill(label, chosen)] + cells)
+        body.append([fill(label, chosen, strict=True)] + cells)
     for index, (heading, _, _) in enumerate(columns, 1):
         if not any(row[index] for row in body):
             raise Failure(f"column '{heading}': no figures")
     table = [[corner] + [heading for heading, _, _ in columns],
              [":---"] + ["---:"] * len(columns)] + body
-    text = textwrap.wrap(fill(" ".join(caption), records), 100, break_long_words=False,
+    text = textwrap.wrap(fill(caption, records, strict=True), 100, break_long_words=False,
                          break_on_hyphens=False)
     return text + [""] * bool(text) + ["| " + " | ".join(row) + " |" for row in table]
 

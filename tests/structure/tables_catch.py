@@ -141,6 +141,8 @@ class Tables(unittest.TestCase):
                               ("column: x | allocator=bulk", "column 'x': no figures"),
                               ("row: x | allocator | {label}", "expected KEY=VALUE"),
                               ("row: {label} | allocator=atomic | {median_ms:x}", "not a format"),
+                              ("row: x | {label}", "expected row: LABEL | FILTER | CELL"),
+                              ("caption: {none}", "{none} is absent"),
                               ("files: none.json.gz", "none.json.gz"),
                               ("[unused]\nfiles: h200-*.gz\ncolumns: scene\n"
                                "row: x | | {triangles}", "table 'unused' is in no document")):
