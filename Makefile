@@ -10,6 +10,7 @@ help:
 	@echo 'make view       build the viewer, open it on the first of SCENES'
 	@echo 'make check      format, spelling, conventions, headers, clang-tidy'
 	@echo 'make format     format the sources with clang-format'
+	@echo 'make tables     write the tables of the documents from docs/results/'
 	@echo 'make clean      remove what was built and measured; keep downloads (nvcc, Python packages)'
 	@echo 'make distclean  remove build/ and out/'
 	@echo
@@ -35,6 +36,9 @@ check:
 format:
 	@scripts/check.sh format
 
+tables:
+	@scripts/docs_tables.py
+
 # build/nvcc is a link into build/nvcc-wheels, so both stay.
 clean:
 	@[ ! -d build ] || find build -mindepth 1 -maxdepth 1 \
@@ -44,4 +48,4 @@ clean:
 distclean:
 	rm -rf build out
 
-.PHONY: help demo test report view check format clean distclean
+.PHONY: help demo test report view check format tables clean distclean

@@ -17,7 +17,7 @@ struct PrivateBump {
   static constexpr AllocatorTraits traits{.id = "bump",
                                           .label = "Private bump",
                                           .paper = "none",
-                                          .note = "a stretch of memory a warp; never frees",
+                                          .note = "one range of memory per warp; never frees",
                                           .frees = Frees::never,
                                           .lower_bound = true};
   static constexpr std::uint64_t batch_bytes = 64 << 10, header = 256;

@@ -267,7 +267,7 @@ std::vector<StressPoint> take_oversized(std::vector<StressPoint>& points) {
     return p.requests * alloc::padded(p.payload) <= p.pool_bytes;
   };
   const auto end = std::stable_partition(points.begin(), points.end(), fits);
-  const std::vector<StressPoint> oversized(end, points.end());
+  std::vector<StressPoint> oversized(end, points.end());
   points.erase(end, points.end());
   return oversized;
 }

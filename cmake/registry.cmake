@@ -4,6 +4,7 @@
 # compile in parallel, and once for all registries that contain them.
 set(HEAPWOOD_ALLOCATORS "" CACHE STRING
     "Only these allocators of alloc/registry.def, by their headers: 'atomic;heapwood'. Empty: all")
+# Other registries, such as the tests', are always complete.
 
 # heapwood_instances(FILE PREFIX): creates the object library of FILE's lines. Sets PREFIX_library
 # to its name, PREFIX_declarations and PREFIX_entries to the lines of a registry's table.

@@ -14,13 +14,13 @@ namespace {
 using simt::DeviceKind;
 
 constexpr HostAllocatorInfo table[] = {
-    {"segfit", "SegFit", "segregated fit: free lists by powers of two"},
-    {"tlsf", "TLSF", "two-level segregated fit: 32 free lists to a power of two"},
-    {"bitmask", "Bitmask", "a bit for each 4 KiB, first fit; slow where there is much memory"},
+    {"segfit", "SegFit", "segregated fit: one free list per power of two"},
+    {"tlsf", "TLSF", "two-level segregated fit: 32 free lists per power of two"},
+    {"bitmask", "Bitmask", "one bit per 4 KiB, first fit; slow with much memory"},
     {"hybrid", "Hybrid", "object pools under 4 KiB, segregated fit above"},
     {"cudamalloc", "cudaMalloc", "cudaMalloc and cudaFree", DeviceKind::cuda},
     {"cudamallocasync", "cudaMallocAsync",
-     "cudaMallocAsync and cudaFreeAsync, the pool keeps what is freed", DeviceKind::cuda},
+     "cudaMallocAsync and cudaFreeAsync; the pool keeps freed memory", DeviceKind::cuda},
     {"mmap", "mmap", "mmap and munmap", DeviceKind::cpu},
 };
 

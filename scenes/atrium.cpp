@@ -201,9 +201,10 @@ void Atrium::vault() {
       }
       const unsigned across = 3, up = 4;
       for (unsigned k = 0; k < across * up; ++k) {
+        const unsigned column = k % across, row = k / across;
         const auto at = [=](float u, float v, float raised) {
-          return on(x0 + (x1 - x0) * (static_cast<float>(k % across) + u) / across,
-                    angle((static_cast<float>(k / across) + v) / up), raised);
+          return on(x0 + (x1 - x0) * (static_cast<float>(column) + u) / across,
+                    angle((static_cast<float>(row) + v) / up), raised);
         };
         // A rim, two steps inwards, the sunk panel.
         constexpr float inset[4] = {0, 0.12f, 0.15f, 0.22f}, sunk[4] = {0, 0, -0.09f, -0.16f};

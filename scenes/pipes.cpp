@@ -27,7 +27,7 @@ struct Plant {
     const float size = exact::cbrt(static_cast<float>(request.triangles) / 150'000);
     plain = request.triangles < 30'000;
     const auto bays = [&](float at_default) {
-      return std::max(1u, static_cast<unsigned>(at_default * size + 0.5f));
+      return std::max(1u, static_cast<unsigned>(std::lround(at_default * size)));
     };
     nx = bays(5);
     ny = std::min(std::max(bays(3), plain ? 1u : 2u), 12u);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# Checks format, spelling, conventions, words, links and headers, and runs clang-tidy. `make check`
-# calls it.
+# Checks format, spelling, conventions, words, links, tables and headers, and runs clang-tidy. `make
+# check` calls it.
 #   scripts/check.sh            everything
 #   scripts/check.sh quick      the checks that take seconds: without clang-tidy and the compilation
 #                               of each header by itself
@@ -28,12 +28,21 @@ step() {  # NAME COMMAND...: runs COMMAND; a failure is reported at the end, aft
 }
 
 tidy() {
-  # Needs the compilation database only, no build. The allocators' translation units are generated
-  # from one template, so one of them is checked for all.
-  cmake --preset cpu > /dev/null || return
-  { printf '%s\n' "${sources[@]}" | grep '\.cpp$' | grep -v '_absent\|^tests/'
-    find build/cpu/generated/heapwood_instances_alloc -name '*.cpp' | head -n 1
-  } | xargs -P "$(jobs)" -n 2 clang-tidy-14 -p build/cpu --quiet 2> /dev/null
+  # Needs the compilation database and generated headers, no build. A folder of its own, so that
+  # the options of build/cpu do not matter.
+  local folder=build/tidy files
+  mkdir -p build
+  cmake --preset cpu -B "$folder" > "$folder.log" && cmake --build "$folder" \
+    --target heapwood_git >> "$folder.log" || { cat "$folder.log"; return 1; }
+  mapfile -t files < <(printf '%s\n' "${sources[@]}" | grep '\.cpp$' | grep -v '_absent\|^tests/')
+  if ! grep -q 'Viewer: built' "$folder.log"; then
+    echo "skipped: viewer/: its packages are not installed (scripts/setup.sh viewer)"
+    mapfile -t files < <(printf '%s\n' "${files[@]}" | grep -v '^viewer/')
+  fi
+  # The allocators' translation units are generated from one template: one is checked for all.
+  files+=("$(find "$folder/generated/heapwood_instances_alloc" -name '*.cpp' | sort | head -n 1)")
+  printf '%s\n' "${files[@]}" |
+    xargs -P "$(jobs)" -n 2 clang-tidy-14 -p "$folder" --quiet 2> /dev/null
 }
 
 step "format (make format repairs it)" clang-format-14 --dry-run -Werror "${sources[@]}"
@@ -41,6 +50,7 @@ step "spelling" codespell "${MODULES[@]}" report cmake docs scripts ./*.md CMake
 step "conventions" bash tests/structure/conventions.sh .
 step "words" bash tests/structure/words.sh .
 step "links" bash tests/structure/links.sh .
+step "tables of the documents" bash tests/structure/tables.sh .
 if [[ ${1:-} != quick ]]; then
   step "every header by itself" bash tests/structure/headers.sh . g++
   step "clang-tidy" tidy

@@ -45,7 +45,7 @@ awk -v text="$table" 'BEGIN {
   if (name == "") exit
   printf "Building %s with %s takes %s times as long as with AtomicMalloc, the simplest " \
          "allocator, which never reuses memory (*).\n", title[2], name, ratio
-}' | fold -s -w 80
+}' | fold -s -w 80 | sed 's/ $//'
 spread=$(tr -s '\n ' ' ' < "$1" |
          sed -nE 's/.*quartiles at most ([0-9]+)[.0-9]*% of the median apart.*/\1/p')
 if (( ${spread:-0} >= 10 )); then

@@ -11,9 +11,11 @@
 #   scripts/figures.sh allocators        malloc and free alone: AD, ACD, one allocation per thread,
 #                                        mixed sizes
 #   scripts/figures.sh all SCENE...      all of these
+#   scripts/figures.sh slowdowns SCENE...  builds with every allocator: takes longer
 # HEAPWOOD is the program (default: build/cuda/bin/heapwood, else build/cpu/bin/heapwood), DEVICE
 # its device (auto), SECONDS_EACH the time limit of each run (120). A run that fails does not stop
-# the others: it is named at the end, and the exit status is 1.
+# the others: it is named at the end, and the exit status is 1. scripts/docs_tables.py publishes a
+# JSON file (docs/measuring.md).
 set -uo pipefail
 if [[ -z ${HEAPWOOD:-} ]]; then
   HEAPWOOD=build/cuda/bin/heapwood
@@ -42,6 +44,7 @@ builds() {
   run builds-ids bench "$@" --allocators atomic,heapwood --builder single --refs ids --runs 3
   run builders bench "$@" --allocators heapwood --builder both --runs 5
 }
+slowdowns() { run slowdowns bench "$@" --allocators all --builder single --runs 5; }
 rays() {
   for scene; do
     local name
@@ -65,7 +68,7 @@ allocators() {
 what=${1:-}
 shift || true
 case $what in
-  builds | rays)
+  builds | slowdowns | rays)
     (( $# )) || { echo "figures: error: $what: no SCENE given" >&2; exit 2; }
     "$what" "$@" ;;
   scaling | allocators) "$what" ;;
@@ -75,7 +78,7 @@ case $what in
     rays "$@"
     scaling
     allocators ;;
-  *) sed -n '3,17s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  *) sed -n '3,19s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 if (( ${#failed[@]} )); then
   echo "figures: not measured: ${failed[*]}" >&2

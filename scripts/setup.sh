@@ -63,6 +63,9 @@ install() { apt install -y --no-install-recommends "${missing[@]}"; }
 if ! install && ! { apt update && install; }; then
   tail -n 15 "$log" >&2
   echo "setup: error: apt-get could not install ${missing[*]}" >&2
+  if [[ " ${missing[*]} " == *' clang-tidy-14 '* ]]; then
+    echo "setup: make check needs Debian 12 or Ubuntu 24.04, which have version 14 of clang" >&2
+  fi
   exit 1
 fi
 echo "setup: installed in $((SECONDS - from)) s"

@@ -55,7 +55,8 @@ end_stage() {  # NAME LOG START STATUS
     { failure_excerpt "$log"; echo "error: $name failed; complete log: $log"; } >&2
     return "$4"
   fi
-  warnings=$(grep -cE ': warning: |^CMake Warning' "$log") || true
+  # Not ninja's own, such as that an interrupted build left an incomplete log.
+  warnings=$(grep -E ': warning: |^CMake Warning' "$log" | grep -cv '^ninja: ') || true
   (( warnings == 0 )) || took+="   (compiler warnings: $warnings, see $log)"
   printf '%-16s %s\n' "$name" "$took"
 }

@@ -84,7 +84,7 @@ std::string free_name(const std::string& scene) {
     if (c == ':' || c == '/' || c == '\\') c = '-';
   }
   for (unsigned i = 1;; ++i) {
-    const std::string name = fmt::format("{}-{:03}.png", stem, i);
+    std::string name = fmt::format("{}-{:03}.png", stem, i);
     std::error_code ignored;
     if (i >= 999 || !std::filesystem::exists(name, ignored)) return name;
   }

@@ -97,7 +97,7 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
     return i < w.size() ? w[i] : std::string(otherwise);
   };
   if (w[0] == "wait" && w.size() > 1) {
-    const std::string what = w[1];
+    const std::string& what = w[1];
     if (what == "built" || what == "compared" || what == "recorded") {
       const auto count = static_cast<unsigned>(std::stoul(at(2, "1")));
       add(text, [what, count](const Context& c) {
@@ -185,7 +185,7 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
 
 // Press and release in separate frames, as with a real mouse.
 void Script::click(const std::string& text,
-                   std::function<std::array<float, 2>(const State&)> place) {
+                   const std::function<std::array<float, 2>(const State&)>& place) {
   add(text, [place](const Context& c) {
     const auto [x, y] = place(c.state);
     c.window.on_scripted_move(x, y);

@@ -50,7 +50,8 @@ class Script {
   void add(const std::string& text, Step step) { steps_.push_back({text, std::move(step)}); }
   bool parse(const std::vector<std::string>& words, const std::string& text);
   bool parse_input(const std::vector<std::string>& words, const std::string& text);
-  void click(const std::string& text, std::function<std::array<float, 2>(const State&)> place);
+  void click(const std::string& text,
+             const std::function<std::array<float, 2>(const State&)>& place);
 
   std::deque<Line> steps_;
   double since_ = -1;

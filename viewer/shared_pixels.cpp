@@ -11,7 +11,7 @@ std::string copy_reason(const simt::DeviceInfo& device, const std::string& vendo
                         const std::string& renderer,
                         const std::function<simt::GlDevices()>& devices) {
   if (device.id.kind == simt::DeviceKind::cpu) return "it is rendered in host memory";
-  const std::string elsewhere = fmt::format("OpenGL runs on {}, not on {}", renderer, device.key);
+  std::string elsewhere = fmt::format("OpenGL runs on {}, not on {}", renderer, device.key);
   // CUDA can only be asked about contexts of NVIDIA's driver.
   if (vendor.find("NVIDIA") == std::string::npos) return elsewhere;
   const simt::GlDevices found = devices();

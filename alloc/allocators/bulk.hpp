@@ -20,7 +20,7 @@ struct Bulk {
       .id = "bulk",
       .label = "Bulk",
       .paper = "Gelado 2019",
-      .note = "bulk semaphores; bins of one size an arena, a buddy tree for pages",
+      .note = "bulk semaphores; arenas of bins, each of one size; a buddy tree for pages",
       .smallest_pool = 8192};
 
   template <class Device>

@@ -15,7 +15,7 @@ struct CfmMalloc : CircularList<FusedHeaders, Offsets::per_multiprocessor> {
       .id = "cfmmalloc",
       .label = "CFMMalloc",
       .paper = "RegEff 5.4",
-      .note = "CFMalloc with one offset and one heap of chunks a multiprocessor"};
+      .note = "CFMalloc with one offset and one heap of chunks per multiprocessor"};
 
   template <class Device>
   static CfmMalloc create(Pool pool, const AllocatorOptions& options, const Device& device) {

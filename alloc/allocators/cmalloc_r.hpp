@@ -15,7 +15,7 @@ struct CMallocR : CircularList<SplitHeaders, Offsets::one, Joins::all> {
       .id = "cmalloc-r",
       .label = "CMalloc-R",
       .paper = "RegEff 9",
-      .note = "CMalloc whose frees join all free chunks behind the block"};
+      .note = "CMalloc; a free merges the block with all free chunks after it"};
 
   template <class Device>
   static CMallocR create(Pool pool, const AllocatorOptions& options, const Device& device) {

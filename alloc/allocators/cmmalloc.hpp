@@ -14,7 +14,7 @@ struct CmMalloc : CircularList<SplitHeaders, Offsets::per_multiprocessor> {
       .id = "cmmalloc",
       .label = "CMMalloc",
       .paper = "RegEff 5.4",
-      .note = "CMalloc with one offset and one heap of chunks a multiprocessor"};
+      .note = "CMalloc with one offset and one heap of chunks per multiprocessor"};
 
   template <class Device>
   static CmMalloc create(Pool pool, const AllocatorOptions& options, const Device& device) {

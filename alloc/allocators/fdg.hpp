@@ -26,7 +26,7 @@ struct Fdg {
       .id = "fdg",
       .label = "FDGMalloc",
       .paper = "RegEff 4.4",
-      .note = "superblocks of each warp's own; frees everything at once",
+      .note = "superblocks, each used by one warp; frees everything at once",
       .frees = Frees::all_at_once,
       .lower_bound = true};
 

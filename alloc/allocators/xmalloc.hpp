@@ -46,7 +46,7 @@ struct XMallocOn {
       .label = "XMalloc",
       .paper = "Huang et al. 2013",
       .note =
-          "superblocks of 16 blocks a size class; a buddy (or malloc: stress --large) above 8 KiB",
+          "superblocks of 16 blocks of one size; a buddy (or malloc: stress --large) above 8 KiB",
       .smallest_pool = 8192,
       .in_pool = Large::in_pool};
 

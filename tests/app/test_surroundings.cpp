@@ -48,7 +48,7 @@ TEST_F(Surroundings, ErrorsThatCannotBePrintedKeepTheirExitCode) {
 TEST_F(Surroundings, NothingIsPrintedIntoAFileInAStreamsPlace) {
   const std::string report = folder_ / "report.json";
   EXPECT_EQ(shell("$H build $S --runs 1 --device cpu --json " + report + " 2>&- <&-").exit, 0);
-  EXPECT_NO_THROW(json::parse(read_file(report)));
+  EXPECT_TRUE(json::accept(read_file(report)));
 }
 
 TEST_F(Surroundings, OutputAndErrorsInOneFile) {
@@ -67,7 +67,7 @@ TEST_F(Surroundings, AHangUpEndsABenchLikeCtrlC) {
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   running.send(SIGHUP);
   EXPECT_EQ(running.wait().exit, 1);
-  EXPECT_NO_THROW(json::parse(read_file(report)));
+  EXPECT_TRUE(json::accept(read_file(report)));
 }
 
 TEST_F(Surroundings, NoOutputReplacesAnInput) {

@@ -14,6 +14,8 @@ if pkg-config --exists imgui glfw3 epoxy 2> /dev/null; then  # packages of the v
   folders+=(viewer)
   read -ra imgui < <(pkg-config --cflags imgui)
   flags+=("${imgui[@]}")
+else
+  echo "skipped: viewer/: its packages are not installed (scripts/setup.sh viewer)"
 fi
 
 mapfile -t headers < <(find "${folders[@]}" -name '*.hpp' 2> /dev/null |
