@@ -24,11 +24,11 @@ std::vector<std::uint32_t> sizes() {
                    : std::vector<std::uint32_t>{250, 1000, 2000, 5000};
 }
 
-class Families : public ::testing::TestWithParam<Family> {};
+class BoundedTrees : public ::testing::TestWithParam<Family> {};
 
 // The work of a build is moving refs: each array that it requests is filled once. 300 refs per
 // triangle are about six times what the build of a statue moves.
-TEST_P(Families, RefsAndWorkAreBounded) {
+TEST_P(BoundedTrees, RefsAndWorkAreBounded) {
   for (const std::uint32_t n : sizes()) {
     SCOPED_TRACE(n);
     const Soup soup = GetParam().make(n);
@@ -56,62 +56,16 @@ TEST_P(Families, RefsAndWorkAreBounded) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Nasty, Families, ::testing::ValuesIn(nasty_families),
+INSTANTIATE_TEST_SUITE_P(Families, BoundedTrees, ::testing::ValuesIn(nasty_families),
                          [](const auto& info) { return std::string(info.param.name); });
 
 // Kind `ids` clips the whole triangle to each node. Rounding must not lose a triangle whose corners
 // differ by twelve decades.
-TEST(Clipping, IdsKeepTrianglesOfAllScales) {
+TEST(BoundedTreesClipping, IdsKeepTrianglesOfAllScales) {
   for (const std::uint32_t n : {50u, 200u, sanitized ? 300u : 1000u}) {
     const Soup soup = families::all_scales(n);
     expect_sound(expected(soup.view(), RefKind::ids).built, soup.view(), tolerant(RefKind::ids));
   }
-}
-
-TEST(NodePath, CountsLevelsAndPoorSplits) {
-  NodePath path(0.25f);
-  EXPECT_EQ(path.scale(), 0.25f);
-  EXPECT_EQ(path.depth(), 0u);
-  for (unsigned depth = 1; depth <= max_poor_splits; ++depth) {
-    path = path.with_poor_splits(path.poor_splits() + 1).next_level();
-    EXPECT_EQ(path.depth(), depth);
-    EXPECT_EQ(path.poor_splits(), depth);
-    EXPECT_TRUE(path.may_choose());
-  }
-  EXPECT_EQ(path.with_poor_splits(0).poor_splits(), 0u);
-  EXPECT_EQ(path.with_poor_splits(0).depth(), max_poor_splits);
-  EXPECT_EQ(path.with_poor_splits(0).scale(), 0.25f);
-}
-
-TEST(NodePath, ChoosesNoSplitOnTheLastLevelOrWhereThereIsOne) {
-  NodePath path(1.0f);
-  const NodePath chosen = path.with_middle_split();
-  EXPECT_TRUE(chosen.has_middle_split());
-  EXPECT_FALSE(chosen.may_choose());
-  EXPECT_EQ(chosen.depth(), 0u);
-  EXPECT_FALSE(chosen.without_middle_split().has_middle_split());
-  for (unsigned depth = 0; depth < max_depth; ++depth) {
-    EXPECT_TRUE(path.may_choose());
-    path = path.next_level();
-  }
-  EXPECT_FALSE(path.may_choose());
-  EXPECT_FALSE(path.has_middle_split());
-}
-
-// The refs allowed to the two children together never exceed those of their parent, and are hardly
-// fewer.
-TEST(Allowance, IsDividedAmongTheChildren) {
-  Random random(7);
-  for (int i = 0; i < 100000; ++i) {
-    const std::uint32_t n = 1 + random.below(1u << random.below(28)), added = random.below(n + 1);
-    const float allowance = random.uniform(1, 16);
-    const double limit = static_cast<double>(allowance) * n,
-                 children = static_cast<double>(allowance_below(allowance, n, added)) *
-                            (double(n) + added);
-    ASSERT_LE(children, limit * (1 + 1e-6));  // rounding of floats
-    ASSERT_GE(children, limit * (1 - 3e-4));
-  }
-  EXPECT_EQ(allowance_below(7, 100, 0), 7.0f);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ std::vector<NamedSoup> soups(RefKind kind) {
           {"cluster", cluster(4500 / divisor, 14)}};
 }
 
-class Engines : public PerAllocator {
+class BuildAllocators : public PerAllocator {
  protected:
   void run(RefKind kind) {
     const Subject& subject = GetParam();
@@ -47,10 +47,10 @@ class Engines : public PerAllocator {
   }
 };
 
-TEST_P(Engines, Clipped) { run(RefKind::clipped); }
-TEST_P(Engines, Ids) { run(RefKind::ids); }
-TEST_P(Engines, Boxes) { run(RefKind::boxes); }
-INSTANTIATE_TEST_SUITE_P(Build, Engines, ::testing::ValuesIn(subjects()), name_of);
+TEST_P(BuildAllocators, Clipped) { run(RefKind::clipped); }
+TEST_P(BuildAllocators, Ids) { run(RefKind::ids); }
+TEST_P(BuildAllocators, Boxes) { run(RefKind::boxes); }
+INSTANTIATE_TEST_SUITE_P(Build, BuildAllocators, ::testing::ValuesIn(subjects()), name_of);
 
 // Compares with the reference builder, which has no cost of duplicates, with its costs and with
 // others. Stored bounds are clipped plane by plane, which is looser than an exact clip where large
@@ -89,7 +89,7 @@ TEST(BuildSoundness, OfEveryKind) {
 }
 
 // Other costs give other trees, the same on every device.
-TEST_P(Engines, CostsAreHeeded) {
+TEST_P(BuildAllocators, CostsAreHeeded) {
   const Soup soup = random_soup(3000, 15);
   const Subject& subject = GetParam();
   const DeviceMesh mesh(subject.device, soup.view());

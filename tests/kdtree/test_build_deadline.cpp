@@ -14,14 +14,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct Restarts : ::testing::Test {
-  Restarts() : soup(random_soup(900, 5, 0.01f)), mesh({}, soup.view()) {
+struct BuildDeadlineRestarts : ::testing::Test {
+  BuildDeadlineRestarts() : soup(random_soup(900, 5, 0.01f)), mesh({}, soup.view()) {
     // Each restart doubles an array: about ten restarts for each of the two.
     limits.nodes = 2;
     limits.output = 1;
     workspace.emplace(mesh, RefKind::clipped, std::size_t{16} << 20, limits);
   }
-  ~Restarts() override { simt::clear_interrupt(); }
+  ~BuildDeadlineRestarts() override { simt::clear_interrupt(); }
 
   // Builds with an allocator whose creation takes 20 ms; `made` counts creations.
   BuildRun build(const BuildOptions& options) {
@@ -52,12 +52,12 @@ struct Restarts : ::testing::Test {
   int made = 0, interrupt_at = 0;
 };
 
-TEST_F(Restarts, AreMany) {
+TEST_F(BuildDeadlineRestarts, AreMany) {
   EXPECT_FALSE(build({}).incomplete);
   EXPECT_GE(made, 10);
 }
 
-TEST_F(Restarts, ShareTheTimeLimit) {
+TEST_F(BuildDeadlineRestarts, ShareTheTimeLimit) {
   BuildOptions options;
   options.seconds = 0.1;
   const std::string message = stopped(options, simt::Stopped::Reason::time_limit);
@@ -69,7 +69,7 @@ TEST_F(Restarts, ShareTheTimeLimit) {
 }
 
 // Time that the caller has spent before the build counts.
-TEST_F(Restarts, TheLimitBeginsWhenTheCallerSays) {
+TEST_F(BuildDeadlineRestarts, TheLimitBeginsWhenTheCallerSays) {
   BuildOptions options;
   options.started = Clock::now() - std::chrono::seconds(59) - std::chrono::milliseconds(970);
   const std::string message = stopped(options, simt::Stopped::Reason::time_limit);
@@ -77,7 +77,7 @@ TEST_F(Restarts, TheLimitBeginsWhenTheCallerSays) {
   EXPECT_LE(made, 3);
 }
 
-TEST_F(Restarts, EndWithAnInterruption) {
+TEST_F(BuildDeadlineRestarts, EndWithAnInterruption) {
   interrupt_at = 3;
   const std::string message = stopped({}, simt::Stopped::Reason::interrupted);
   EXPECT_NE(message.find("interrupted"), std::string::npos) << message;

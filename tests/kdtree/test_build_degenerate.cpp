@@ -11,7 +11,7 @@ namespace {
 
 using namespace test;
 
-class Degenerate : public PerAllocator {
+class BuildDegenerate : public PerAllocator {
  protected:
   // Builds with all kinds of refs and checks the trees; returns the statistics of the tree with
   // clipped refs. Equal hashes mean equal trees, so only the first allocator's trees are validated.
@@ -43,7 +43,7 @@ class Degenerate : public PerAllocator {
   }
 };
 
-TEST_P(Degenerate, Nothing) {
+TEST_P(BuildDegenerate, Nothing) {
   const Subject& subject = GetParam();
   const Soup none;
   const DeviceMesh mesh(subject.device, none.view());
@@ -59,7 +59,7 @@ TEST_P(Degenerate, Nothing) {
   }
 }
 
-TEST_P(Degenerate, OneAndTwo) {
+TEST_P(BuildDegenerate, OneAndTwo) {
   Soup soup;
   soup.add({0, 0, 0}, {1, 0, 0}, {0, 1, 0.5f});
   EXPECT_EQ(check(soup).refs, 1u);
@@ -76,7 +76,7 @@ TEST_P(Degenerate, OneAndTwo) {
   EXPECT_EQ(check(flat).refs, 1u);
 }
 
-TEST_P(Degenerate, Identical) {
+TEST_P(BuildDegenerate, Identical) {
   const TreeStats stats = check(identical(1000));
   // The refs cannot be separated: empty space may be cut off, but every leaf with refs has all of
   // them.
@@ -84,9 +84,9 @@ TEST_P(Degenerate, Identical) {
   EXPECT_EQ(stats.largest_leaf, 1000u);
 }
 
-TEST_P(Degenerate, ZeroArea) { check(degenerate(1500, 21)); }
+TEST_P(BuildDegenerate, ZeroArea) { check(degenerate(1500, 21)); }
 
-TEST_P(Degenerate, OnePointOnly) {
+TEST_P(BuildDegenerate, OnePointOnly) {
   Soup soup;
   for (int i = 0; i < 3000; ++i) soup.add({0.25f, -3, 7}, {0.25f, -3, 7}, {0.25f, -3, 7});
   const TreeStats stats = check(soup);
@@ -95,7 +95,7 @@ TEST_P(Degenerate, OnePointOnly) {
 }
 
 // As in the original Conference scene.
-TEST_P(Degenerate, ThousandsWithoutAreaInOnePlace) {
+TEST_P(BuildDegenerate, ThousandsWithoutAreaInOnePlace) {
   constexpr unsigned count = sanitized ? 5000 : 53627;
   Soup soup = random_soup(2000, 22);
   for (unsigned i = 0; i < count; ++i)
@@ -106,7 +106,7 @@ TEST_P(Degenerate, ThousandsWithoutAreaInOnePlace) {
   EXPECT_LE(stats.refs, 4u * count + 16000);
 }
 
-TEST_P(Degenerate, Flat) {
+TEST_P(BuildDegenerate, Flat) {
   for (unsigned axis = 0; axis < 3; ++axis) {
     SCOPED_TRACE(axis);
     EXPECT_GE(check(flat_soup(1200, 23, axis, axis == 1 ? -7.3f : 0.0f)).inner, 100u);
@@ -114,7 +114,7 @@ TEST_P(Degenerate, Flat) {
 }
 
 // Coordinates of 1e-20 and 1e20, whose areas would underflow or overflow.
-TEST_P(Degenerate, TinyAndHuge) {
+TEST_P(BuildDegenerate, TinyAndHuge) {
   const Soup soup = random_soup(1300, 24);
   const TreeStats plain = check(soup);
   for (const float scale : {1e-20f, 1e20f}) {
@@ -128,7 +128,7 @@ TEST_P(Degenerate, TinyAndHuge) {
   }
 }
 
-TEST_P(Degenerate, ScaledByAPowerOfTwoIsTheSame) {
+TEST_P(BuildDegenerate, ScaledByAPowerOfTwoIsTheSame) {
   const Soup soup = random_soup(1300, 25);
   const TreeStats plain = check(soup);
   for (const float scale : {0x1p-60f, 0x1p60f}) {
@@ -142,13 +142,13 @@ TEST_P(Degenerate, ScaledByAPowerOfTwoIsTheSame) {
 
 // At 1e6 an ulp is 1/16: there are few distinct coordinates, and bins are no wider than rounding
 // errors.
-TEST_P(Degenerate, FarFromTheOrigin) {
+TEST_P(BuildDegenerate, FarFromTheOrigin) {
   check(transformed(random_soup(1300, 26), 10, {1e6f, 1e6f, 1e6f}));
   check(transformed(random_soup(1300, 27), 10, {-1e6f, 0, 1e6f}));
   check(transformed(grid_soup(1300, 28), 0.5f, {1e6f, -1e6f, 1e6f}));
 }
 
-TEST_P(Degenerate, OneHugeAmongTiny) {
+TEST_P(BuildDegenerate, OneHugeAmongTiny) {
   Soup soup = random_soup(1300, 29, 1e-3f);
   soup.add({-1e4f, -1e4f, -1e4f}, {1e4f, -1e4f, 2e4f}, {0, 2e4f, 1e4f});
   const TreeStats stats = check(soup);
@@ -156,7 +156,7 @@ TEST_P(Degenerate, OneHugeAmongTiny) {
 }
 
 // Vertices may be shared, and unused vertices may be anywhere.
-TEST_P(Degenerate, SharedAndUnusedVertices) {
+TEST_P(BuildDegenerate, SharedAndUnusedVertices) {
   Soup soup;
   soup.vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1e30f, -1e30f, 1e30f}};
   soup.triangles = {{{0, 1, 2}}, {{0, 2, 3}}, {{0, 3, 1}}, {{3, 2, 1}}, {{0, 0, 1}}};
@@ -164,7 +164,7 @@ TEST_P(Degenerate, SharedAndUnusedVertices) {
 }
 
 // -0 and +0 are the same coordinate.
-TEST_P(Degenerate, NegativeZero) {
+TEST_P(BuildDegenerate, NegativeZero) {
   Soup soup = random_soup(1200, 30);
   for (Vec3& v : soup.vertices) {
     if (v.x < 0.3f) v.x = 0.0f;
@@ -187,7 +187,7 @@ std::vector<Subject> geometry_subjects() {
   }
   return list;
 }
-INSTANTIATE_TEST_SUITE_P(Build, Degenerate, ::testing::ValuesIn(geometry_subjects()), name_of);
+INSTANTIATE_TEST_SUITE_P(Build, BuildDegenerate, ::testing::ValuesIn(geometry_subjects()), name_of);
 
 }  // namespace
 }  // namespace heapwood::kdtree

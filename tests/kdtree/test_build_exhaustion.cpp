@@ -11,13 +11,13 @@ namespace {
 
 using namespace test;
 
-class Exhaustion : public PerAllocator {
+class BuildExhaustion : public PerAllocator {
  protected:
   const Soup soup = random_soup(sanitized ? 1200 : 2000, 31, 0.02f);
 };
 
 // Pools from one too small for the root's array to one almost large enough.
-TEST_P(Exhaustion, SmallPools) {
+TEST_P(BuildExhaustion, SmallPools) {
   const Subject& subject = GetParam();
   if (!subject.bounded()) GTEST_SKIP() << "the GPU's own heap does not shrink";
   if (!subject.traits->keeps_live_memory)
@@ -64,7 +64,7 @@ TEST_P(Exhaustion, SmallPools) {
   }
 }
 
-TEST_P(Exhaustion, FaultsInjected) {
+TEST_P(BuildExhaustion, FaultsInjected) {
   const Subject& subject = GetParam();
   const DeviceMesh mesh(subject.device, soup.view());
   for (const RefKind kind : all_ref_kinds) {
@@ -101,7 +101,7 @@ TEST_P(Exhaustion, FaultsInjected) {
   }
 }
 
-TEST_P(Exhaustion, OutputArraysGrow) {
+TEST_P(BuildExhaustion, OutputArraysGrow) {
   const Subject& subject = GetParam();
   const DeviceMesh mesh(subject.device, soup.view());
   for (const RefKind kind : all_ref_kinds) {
@@ -127,7 +127,7 @@ TEST_P(Exhaustion, OutputArraysGrow) {
 }
 
 // The slow paths for a full queue and for a lack of shared nodes.
-TEST_P(Exhaustion, TinyQueue) {
+TEST_P(BuildExhaustion, TinyQueue) {
   const Subject& subject = GetParam();
   const Soup large = random_soup(sanitized ? 2000 : 5000, 32, 0.01f);
   const DeviceMesh mesh(subject.device, large.view());
@@ -150,7 +150,7 @@ TEST_P(Exhaustion, TinyQueue) {
 }
 
 // Ctrl-C and the time limit end a build with a message, and the workspace can be used again.
-TEST_P(Exhaustion, StoppedAndStartedAgain) {
+TEST_P(BuildExhaustion, StoppedAndStartedAgain) {
   const Subject& subject = GetParam();
   const Soup large = random_soup(20000, 33, 0.02f);
   const DeviceMesh mesh(subject.device, large.view());
@@ -171,7 +171,7 @@ TEST_P(Exhaustion, StoppedAndStartedAgain) {
   EXPECT_EQ(build(subject, again).stats.hash, want.built.stats.hash);
 }
 
-INSTANTIATE_TEST_SUITE_P(Build, Exhaustion, ::testing::ValuesIn(subjects()), name_of);
+INSTANTIATE_TEST_SUITE_P(Build, BuildExhaustion, ::testing::ValuesIn(subjects()), name_of);
 
 }  // namespace
 }  // namespace heapwood::kdtree

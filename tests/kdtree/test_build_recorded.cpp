@@ -8,9 +8,9 @@ namespace heapwood::kdtree::test {
 
 namespace {
 
-class Recorded : public PerAllocator {};
+class BuildRecorded : public PerAllocator {};
 
-TEST_P(Recorded, IsTheSameBuildWithEveryEventOnce) {
+TEST_P(BuildRecorded, IsTheSameBuildWithEveryEventOnce) {
   using Kind = alloc::RecordedEvent::Kind;
   const Subject& subject = GetParam();
   const Soup soup = random_soup(sanitized ? 700 : 3000, 11);
@@ -54,7 +54,7 @@ TEST_P(Recorded, IsTheSameBuildWithEveryEventOnce) {
   }
 }
 
-TEST_P(Recorded, IsCutOffWhereTheBufferEnds) {
+TEST_P(BuildRecorded, IsCutOffWhereTheBufferEnds) {
   const Subject& subject = GetParam();
   const Soup soup = random_soup(200, 5);
   const Expected expected = test::expected(soup.view(), RefKind::clipped);
@@ -67,7 +67,7 @@ TEST_P(Recorded, IsCutOffWhereTheBufferEnds) {
   EXPECT_EQ(finish(workspace, recorded.instrumented.run).stats.hash, expected.built.stats.hash);
 }
 
-INSTANTIATE_TEST_SUITE_P(Allocators, Recorded, ::testing::ValuesIn(subjects()), name_of);
+INSTANTIATE_TEST_SUITE_P(Allocators, BuildRecorded, ::testing::ValuesIn(subjects()), name_of);
 
 }  // namespace
 

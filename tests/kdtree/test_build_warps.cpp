@@ -145,7 +145,7 @@ BuildRun build_refusing(const Device& device, Case& c, std::uint64_t first, std:
 }
 
 // A node whose request is refused while other warps have work is split later.
-TEST(BuildRefusals, OfAWhileChangeNothing) {
+TEST(BuildWarpsRefusals, OfAWhileChangeNothing) {
   Case c(RefKind::clipped);
   const auto check = [&](const auto& device, std::uint64_t first, std::uint64_t count) {
     SCOPED_TRACE(first);
@@ -165,7 +165,7 @@ TEST(BuildRefusals, OfAWhileChangeNothing) {
 }
 
 // A node that is split in its middle, and whose request is refused, is split there later.
-TEST(BuildRefusals, OfSplitsInTheMiddleChangeNothing) {
+TEST(BuildWarpsRefusals, OfSplitsInTheMiddleChangeNothing) {
   for (const test::Family& family : test::nasty_families) {
     Case c(family.make(1000), RefKind::clipped);
     for (std::uint64_t first = 2; first < 40; first += 2) {
@@ -179,7 +179,7 @@ TEST(BuildRefusals, OfSplitsInTheMiddleChangeNothing) {
 }
 
 // More refusals than other work can make up for.
-TEST(BuildRefusals, EndTheBuildAllTheSame) {
+TEST(BuildWarpsRefusals, EndTheBuildAllTheSame) {
   Case c(RefKind::clipped);
   const auto check = [&](const auto& device, std::uint64_t first, std::uint64_t end, bool half) {
     std::uint64_t refused = 0;

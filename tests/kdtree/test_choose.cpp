@@ -103,7 +103,7 @@ std::uint32_t right_of(const Scene& s, unsigned axis, float p, bool flats_right 
 }
 
 // For every boundary inside the node, the sums over bins equal the counts by comparison.
-TEST(Bins, CountWhatThePartitionMoves) {
+TEST(ChooseBins, CountWhatThePartitionMoves) {
   for (const Scene& s : scenes(3000)) {
     SCOPED_TRACE(s.name);
     simt::Control control;
@@ -130,7 +130,7 @@ TEST(Bins, CountWhatThePartitionMoves) {
   }
 }
 
-TEST(Bins, BeginAndEndAreWhatTheySay) {
+TEST(ChooseBins, BeginAndEndAreWhatTheySay) {
   for (const Scene& s : scenes(2000)) {
     SCOPED_TRACE(s.name);
     for (unsigned axis = 0; axis < 3; ++axis) {
@@ -331,7 +331,7 @@ TEST(ChooseShared, IsTheCheapestBoundaryOrCut) {
 
 // ---- costs --------------------------------------------------------------------------------------
 
-TEST(SplitOrder, IsByCostAxisCountAndPlane) {
+TEST(ChooseOrder, IsByCostAxisCountAndPlane) {
   const auto make = [](float cost, unsigned axis, std::uint32_t nl, float p) {
     return Split{simt::bits(cost), axis << 30 | nl, simt::ordered_key(p), 7};
   };
@@ -348,7 +348,7 @@ TEST(SplitOrder, IsByCostAxisCountAndPlane) {
   EXPECT_FALSE(std::signbit(make(1, 0, 0, -0.0f).position()));
 }
 
-TEST(SplitCosts, KnownOnes) {
+TEST(ChooseCosts, KnownOnes) {
   const Box box{{0, 0, 0}, {2, 1, 1}};  // half area 5; of each half 3
   const SplitCost cost({1, 2, 0.25f}, 1, box, 10);
   EXPECT_TRUE(cost.splittable());

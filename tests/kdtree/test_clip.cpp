@@ -94,16 +94,16 @@ void check_splits(float scale, Vec3 offset) {
   }
 }
 
-TEST(SplitBounds, AreTheExactOnes) { check_splits(1, {0, 0, 0}); }
-TEST(SplitBounds, FarFromTheOrigin) { check_splits(10, {1e4f, -1e4f, 1e4f}); }
-TEST(SplitBounds, TinyAndHuge) {
+TEST(ClipSplitBounds, AreTheExactOnes) { check_splits(1, {0, 0, 0}); }
+TEST(ClipSplitBounds, FarFromTheOrigin) { check_splits(10, {1e4f, -1e4f, 1e4f}); }
+TEST(ClipSplitBounds, TinyAndHuge) {
   check_splits(1e-20f, {0, 0, 0});
   check_splits(1e20f, {0, 0, 0});
 }
 
 // Repeated splits along a path of a tree: the bounds never leave their node and never lose the
 // clipped part.
-TEST(SplitBounds, DownATree) {
+TEST(ClipSplitBounds, DownATree) {
   Random random(62);
   const Soup soup = random_soup(1500, 63, 0.4f);
   for (std::uint32_t id = 0; id < soup.triangles.size(); ++id) {
@@ -187,7 +187,7 @@ TEST(ClipBounds, WithoutAPartTheBoxesOverlap) {
   expect_inside(clip_bounds(t, away), away);
 }
 
-TEST(Settle, NeverEmptyNeverOutside) {
+TEST(ClipClampBox, NeverEmptyNeverOutside) {
   Random random(65);
   for (int i = 0; i < 1000; ++i) {
     Box within;

@@ -17,6 +17,8 @@ namespace {
 class DemoQuality : public testing::TestWithParam<const char*> {};
 
 TEST_P(DemoQuality, AgainstTheReference) {
+  const registry::RegisteredAllocator* const allocator = registry::find("cfmmalloc");
+  if (allocator == nullptr) GTEST_SKIP() << "cfmmalloc is not compiled (HEAPWOOD_ALLOCATORS)";
   scenes::Mesh mesh = scenes::load(GetParam());
   scenes::drop_degenerate(mesh);
   const MeshView view{mesh.vertices, mesh.triangles};
@@ -31,14 +33,14 @@ TEST_P(DemoQuality, AgainstTheReference) {
                         Workspace::suggested_pool(mesh.triangles.size(), kind, false));
     BuildOptions options;
     options.costs = costs;
-    const BuildRun run = registry::find("cfmmalloc")->cpu->build(workspace, options);
+    const BuildRun run = allocator->cpu->build(workspace, options);
     EXPECT_FALSE(run.incomplete);
     const Tree tree = workspace.download();
     const double cost = measure(tree, costs).sah_cost;
     EXPECT_LE(cost, 1.05 * exact);
     EXPECT_GE(cost, 0.90 * exact);  // a greedy builder can be beaten, but not by this much
     EXPECT_EQ(validate(tree, view), std::vector<std::string>{});
-    const BuildRun lean = registry::find("cfmmalloc")->cpu->build(workspace, {});
+    const BuildRun lean = allocator->cpu->build(workspace, {});
     EXPECT_FALSE(lean.incomplete);
     const TreeStats stats = measure(workspace.download(), costs);
     EXPECT_LE(stats.sah_cost, 1.05 * exact);

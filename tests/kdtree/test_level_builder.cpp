@@ -13,7 +13,7 @@ namespace {
 
 using namespace test;
 
-class PerLevel : public ::testing::Test {
+class LevelBuilderBuilds : public ::testing::Test {
  protected:
   void SetUp() override {
     const char* wanted = std::getenv("HEAPWOOD_TEST_DEVICE");
@@ -39,7 +39,7 @@ Soup small_soup() {
   return soup;
 }
 
-TEST_F(PerLevel, SameTreeAsTheSingleKernel) {
+TEST_F(LevelBuilderBuilds, SameTreeAsTheSingleKernel) {
   for (const RefKind kind : all_ref_kinds) {
     const std::size_t divisor = (sanitized ? 3 : 1) * (kind == RefKind::ids ? 3 : 1);
     const std::pair<const char*, Soup> soups[] = {
@@ -72,7 +72,7 @@ TEST_F(PerLevel, SameTreeAsTheSingleKernel) {
   }
 }
 
-TEST_F(PerLevel, OtherCosts) {
+TEST_F(LevelBuilderBuilds, OtherCosts) {
   const Soup soup = small_soup();
   const SahCosts costs{1, 3, 0};
   const DeviceMesh mesh(device, soup.view());
@@ -85,7 +85,7 @@ TEST_F(PerLevel, OtherCosts) {
             expected(soup.view(), RefKind::clipped, costs).built.stats.hash);
 }
 
-TEST_F(PerLevel, FewTriangles) {
+TEST_F(LevelBuilderBuilds, FewTriangles) {
   Soup equal, flat, points;
   for (int i = 0; i < 1500; ++i) {
     const float x = static_cast<float>(i);
@@ -108,7 +108,7 @@ TEST_F(PerLevel, FewTriangles) {
 
 // The counts agree with the allocator's. Peak use is more than the refs of one level and less than
 // all requests together.
-TEST_F(PerLevel, Account) {
+TEST_F(LevelBuilderBuilds, Account) {
   const Soup soup = small_soup();
   const DeviceMesh mesh(device, soup.view());
   PlainHost host(device);
@@ -124,7 +124,7 @@ TEST_F(PerLevel, Account) {
 }
 
 // For every refused request the error is one line, and all memory is freed.
-TEST_F(PerLevel, RefusedMemory) {
+TEST_F(LevelBuilderBuilds, RefusedMemory) {
   const Soup soup = small_soup();
   const DeviceMesh mesh(device, soup.view());
   PlainHost host(device);
@@ -150,7 +150,7 @@ TEST_F(PerLevel, RefusedMemory) {
   EXPECT_EQ(measure(builder.download(), {}).hash, hash);
 }
 
-TEST_F(PerLevel, StoppedAndStartedAgain) {
+TEST_F(LevelBuilderBuilds, StoppedAndStartedAgain) {
   const Soup soup = small_soup();
   const DeviceMesh mesh(device, soup.view());
   PlainHost host(device);
@@ -188,7 +188,7 @@ std::uint64_t lockstep_hash(const Soup& soup, RefKind kind, unsigned warps) {
   return measure(download(tree), {}).hash;
 }
 
-TEST(PerLevelLockstep, SameTree) {
+TEST(LevelBuilderLockstep, SameTree) {
   const Soup soup = random_soup(1300, 57, 0.01f), few = random_soup(60, 58, 0.05f);
   for (const RefKind kind : all_ref_kinds) {
     SCOPED_TRACE(name(kind));

@@ -31,7 +31,7 @@ Tree three_leaves() {
   return tree;
 }
 
-TEST(Measure, CountsAndCostsOfAHandMadeTree) {
+TEST(QualityMeasure, CountsAndCostsOfAHandMadeTree) {
   const TreeStats stats = measure(three_leaves(), {2, 3, 0});
   EXPECT_EQ(stats.inner, 2u);
   EXPECT_EQ(stats.leaves, 3u);
@@ -44,7 +44,7 @@ TEST(Measure, CountsAndCostsOfAHandMadeTree) {
   EXPECT_DOUBLE_EQ(stats.sah_cost, (2 * (5 + 3) + 3 * (2 * 3 + 3 * 2.5)) / 5);
 }
 
-TEST(Measure, ALeafAsRoot) {
+TEST(QualityMeasure, ALeafAsRoot) {
   Tree tree;
   tree.bounds = {{0, 0, 0}, {1, 1, 1}};
   tree.nodes = {Node::make_leaf(0, 2), Node::make_leaf(0, 0)};
@@ -59,7 +59,7 @@ TEST(Measure, ALeafAsRoot) {
   EXPECT_DOUBLE_EQ(measure(tree, unit).sah_cost, 0);
 }
 
-TEST(Measure, CostsDoNotDependOnScale) {
+TEST(QualityMeasure, CostsDoNotDependOnScale) {
   const double cost = measure(three_leaves(), unit).sah_cost;
   for (const float scale : {1e20f, 1e-20f, 1e37f, 1e-37f}) {
     Tree tree = three_leaves();
@@ -70,14 +70,14 @@ TEST(Measure, CostsDoNotDependOnScale) {
   }
 }
 
-TEST(Measure, NoNanWithoutArea) {
+TEST(QualityMeasure, NoNanWithoutArea) {
   Tree tree = three_leaves();
   tree.bounds.hi = {2, 0, 0};
   tree.nodes[3] = Node::make_inner(1.5f, 0, 2);
   EXPECT_TRUE(std::isfinite(measure(tree, unit).sah_cost));
 }
 
-TEST(Hash, IgnoresTheLayout) {
+TEST(QualityHash, IgnoresTheLayout) {
   const Soup soup = random_soup(2000, 1);
   const Tree tree = build_reference(soup.view(), {});
   const TreeStats a = measure(tree, unit);
@@ -86,7 +86,7 @@ TEST(Hash, IgnoresTheLayout) {
   EXPECT_EQ(a.sah_cost, b.sah_cost);
 }
 
-TEST(Hash, SeesEveryChange) {
+TEST(QualityHash, SeesEveryChange) {
   std::vector<std::uint64_t> hashes{measure(three_leaves(), unit).hash};
   const auto vary = [&](auto change) {
     Tree tree = three_leaves();
@@ -105,7 +105,7 @@ TEST(Hash, SeesEveryChange) {
   EXPECT_EQ(std::unique(hashes.begin(), hashes.end()), hashes.end());
 }
 
-TEST(Hash, ZeroHasNoSign) {
+TEST(QualityHash, ZeroHasNoSign) {
   Tree plus = three_leaves();
   Tree minus = three_leaves();
   plus.bounds.lo = minus.bounds.lo = {-1, -1, -1};
@@ -114,7 +114,7 @@ TEST(Hash, ZeroHasNoSign) {
   EXPECT_EQ(measure(plus, unit).hash, measure(minus, unit).hash);
 }
 
-TEST(Measure, RefusesBrokenTrees) {
+TEST(QualityMeasure, RefusesBrokenTrees) {
   const auto refuses = [](auto breakage) {
     Tree tree = three_leaves();
     breakage(tree);
@@ -151,7 +151,7 @@ Tree chain(unsigned depth) {
   return tree;
 }
 
-TEST(Measure, DepthIsLimited) {
+TEST(QualityMeasure, DepthIsLimited) {
   EXPECT_EQ(measure(chain(max_depth), unit).depth, max_depth);
   EXPECT_THROW(measure(chain(max_depth + 1), unit), Error);
 }

@@ -68,7 +68,7 @@ std::vector<Box> all_bounds(const Soup& soup) {
   return boxes;
 }
 
-TEST(BestSplit, IsTheCheapestOfAllPlanes) {
+TEST(ReferenceSplit, IsTheCheapestOfAllPlanes) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     const std::size_t n = 1 + seed % 40;
     const Soup soups[] = {random_soup(n, seed, 0.2f), grid_soup(n, seed, 4), slivers(n, seed),
@@ -96,7 +96,7 @@ TEST(BestSplit, IsTheCheapestOfAllPlanes) {
   }
 }
 
-TEST(BestSplit, FlatsGoWhereItIsCheaper) {
+TEST(ReferenceSplit, FlatsGoWhereItIsCheaper) {
   // Four copies of a wall: the thinner side gets them.
   const Box node{{0, 0, 0}, {1, 1, 1}};
   const Box wall{{0.25f, 0, 0}, {0.25f, 1, 1}};

@@ -52,7 +52,7 @@ std::vector<Soup> soups() {
           transformed(random_soup(300, 7, 0.4f), 1e20f)};
 }
 
-class SerialRefs : public testing::TestWithParam<std::size_t> {
+class SimdRefs : public testing::TestWithParam<std::size_t> {
  protected:
   void SetUp() override {
     soup_ = soups()[GetParam()];
@@ -71,7 +71,7 @@ class SerialRefs : public testing::TestWithParam<std::size_t> {
   Box node_;
 };
 
-TEST_P(SerialRefs, AreBinnedAsByAWarp) {
+TEST_P(SimdRefs, AreBinnedAsByAWarp) {
   simt::Control control;
   simt::SerialWarp warp(0, 1, &control);
   const std::uint32_t first = 3, last = refs_.n - 5;
@@ -94,7 +94,7 @@ TEST_P(SerialRefs, AreBinnedAsByAWarp) {
   }
 }
 
-TEST_P(SerialRefs, AreMovedAndClippedAsByAWarp) {
+TEST_P(SimdRefs, AreMovedAndClippedAsByAWarp) {
   unsigned clipped = 0;
   for (std::uint32_t candidate = 0; candidate < refs_.n; candidate += 37) {
     for (unsigned axis = 0; axis < 3; ++axis) {
@@ -132,7 +132,7 @@ TEST_P(SerialRefs, AreMovedAndClippedAsByAWarp) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Soups, SerialRefs, testing::Range(std::size_t{0}, soups().size()));
+INSTANTIATE_TEST_SUITE_P(Soups, SimdRefs, testing::Range(std::size_t{0}, soups().size()));
 
 }  // namespace
 }  // namespace heapwood::kdtree

@@ -24,7 +24,7 @@ std::string joined(const std::vector<std::string>& lines) {
                          [](auto a, const auto& b) { return a + b + "\n"; });
 }
 
-TEST(Clip, HalvesShareTheirCutAndTheirArea) {
+TEST(ValidateClip, HalvesShareTheirCutAndTheirArea) {
   Random random(3);
   for (int i = 0; i < 1000; ++i) {
     const Polygon whole(Corners{random.point(-1, 1), random.point(-1, 1), random.point(-1, 1)});
@@ -39,7 +39,7 @@ TEST(Clip, HalvesShareTheirCutAndTheirArea) {
   }
 }
 
-TEST(Clip, KnownBounds) {
+TEST(ValidateClip, KnownBounds) {
   const Corners triangle{{0, 0, 0}, {4, 0, 0}, {0, 4, 2}};
   EXPECT_EQ(clipped_bounds(triangle, {{-9, -9, -9}, {9, 9, 9}}), bounds(triangle));
   EXPECT_EQ(clipped_bounds(triangle, {{1, 0, 0}, {2, 4, 4}}), (Box{{1, 0, 0}, {2, 3, 1.5f}}));
@@ -49,7 +49,7 @@ TEST(Clip, KnownBounds) {
   EXPECT_EQ(clipped_bounds(triangle, {{4, -1, -1}, {5, 1, 1}}), (Box{{4, 0, 0}, {4, 0, 0}}));
 }
 
-TEST(Clip, BoundsContainThePartAndLittleMore) {
+TEST(ValidateClip, BoundsContainThePartAndLittleMore) {
   Random random(4);
   for (int i = 0; i < 1000; ++i) {
     const Corners triangle{random.point(-1, 1), random.point(-1, 1), random.point(-1, 1)};
@@ -69,8 +69,8 @@ TEST(Clip, BoundsContainThePartAndLittleMore) {
 }
 
 // The unit cube cut at x = 0.5. Triangle 0 is below, 1 above, 2 on both sides, 3 in the plane.
-struct Planted : ::testing::Test {
-  Planted() {
+struct ValidateFaults : ::testing::Test {
+  ValidateFaults() {
     soup.add({0, 0, 0}, {0.25f, 0, 0}, {0, 0.5f, 0});
     soup.add({1, 1, 1}, {0.75f, 1, 1}, {1, 0.5f, 1});
     soup.add({0, 0, 1}, {1, 0, 1}, {0.5f, 1, 0});
@@ -86,15 +86,15 @@ struct Planted : ::testing::Test {
   Tree tree;
 };
 
-TEST_F(Planted, ValidAsItIs) { EXPECT_EQ(joined(faults()), ""); }
+TEST_F(ValidateFaults, ValidAsItIs) { EXPECT_EQ(joined(faults()), ""); }
 
-TEST_F(Planted, FlatTriangleOnTheOtherSideIsValid) {
+TEST_F(ValidateFaults, FlatTriangleOnTheOtherSideIsValid) {
   tree.nodes[2] = Node::make_leaf(0, 2);
   tree.nodes[3] = Node::make_leaf(2, 3);
   EXPECT_EQ(joined(faults()), "");
 }
 
-TEST_F(Planted, MissingOnOneSide) {
+TEST_F(ValidateFaults, MissingOnOneSide) {
   tree.nodes[2] = Node::make_leaf(1, 2);
   EXPECT_TRUE(mentions(faults(), "triangle 0 is in no leaf"));
   tree.nodes[2] = Node::make_leaf(0, 3);
@@ -104,7 +104,7 @@ TEST_F(Planted, MissingOnOneSide) {
   EXPECT_TRUE(mentions(faults(), "triangle 2 is not in leaf 3"));
 }
 
-TEST_F(Planted, InAWrongLeafOnly) {
+TEST_F(ValidateFaults, InAWrongLeafOnly) {
   tree.refs = {1, 2, 3, 2, 0};
   const auto lines = faults();
   EXPECT_TRUE(mentions(lines, "triangle 0 is not in leaf 2"));
@@ -112,7 +112,7 @@ TEST_F(Planted, InAWrongLeafOnly) {
   EXPECT_TRUE(mentions(lines, "triangle 1 is not in leaf 3"));
 }
 
-TEST_F(Planted, MovedPlane) {
+TEST_F(ValidateFaults, MovedPlane) {
   tree.nodes[0].split = 0.2f;
   EXPECT_TRUE(mentions(faults(), "triangle 0 is not in leaf 3"));
   // The flat triangle is now 1e-5 below the plane, in the leaf that lists it: still valid.
@@ -122,14 +122,14 @@ TEST_F(Planted, MovedPlane) {
   EXPECT_TRUE(mentions(faults(), "triangle 3 is not in leaf 3"));
 }
 
-TEST_F(Planted, PlaneOutside) {
+TEST_F(ValidateFaults, PlaneOutside) {
   for (const float plane : {0.0f, 1.0f, -1.0f, 2.0f, std::numeric_limits<float>::quiet_NaN()}) {
     tree.nodes[0].split = plane;
     EXPECT_TRUE(mentions(faults(), "is not inside its box")) << plane;
   }
 }
 
-TEST_F(Planted, OutOfRange) {
+TEST_F(ValidateFaults, OutOfRange) {
   tree.refs[1] = 4;
   EXPECT_TRUE(mentions(faults(), "leaf 2: triangle 4 of 4"));
   tree.nodes[3] = Node::make_leaf(3, 3);
@@ -138,7 +138,7 @@ TEST_F(Planted, OutOfRange) {
   EXPECT_TRUE(mentions(faults(), "children at 4 of 4"));
 }
 
-TEST_F(Planted, DuplicateAndOverlap) {
+TEST_F(ValidateFaults, DuplicateAndOverlap) {
   tree.refs = {0, 2, 3, 2, 1, 2};
   tree.nodes[3] = Node::make_leaf(3, 3);
   EXPECT_TRUE(mentions(faults(), "leaf 3: triangle 2 twice"));
@@ -146,7 +146,7 @@ TEST_F(Planted, DuplicateAndOverlap) {
   EXPECT_TRUE(mentions(faults(), "overlap"));
 }
 
-TEST_F(Planted, Cycle) {
+TEST_F(ValidateFaults, Cycle) {
   tree.nodes[3] = Node::make_inner(0.7f, 0, 1);
   EXPECT_TRUE(mentions(faults(), "belong to another node"));
   tree.nodes[3] = Node::make_inner(0.7f, 0, 0);
@@ -155,7 +155,7 @@ TEST_F(Planted, Cycle) {
   EXPECT_TRUE(mentions(faults(), "no root"));
 }
 
-TEST_F(Planted, BoxTooSmall) {
+TEST_F(ValidateFaults, BoxTooSmall) {
   tree.bounds.hi.z = 0.75f;
   EXPECT_TRUE(mentions(faults(), "not inside the root's box"));
 }

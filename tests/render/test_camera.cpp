@@ -147,7 +147,7 @@ bool outside(const Camera& camera, const Box& box) {
   return out;
 }
 
-TEST(AutoCamera, ShowsAnObjectFromOutsideAndWhole) {
+TEST(CameraAuto, ShowsAnObjectFromOutsideAndWhole) {
   const Soup ball = closed_surface(8, 1, {10, 20, 30}, 3);
   const Scene scene(test_device(), MedianBuilder::build(ball.view()), ball.view());
   for (unsigned up = 0; up < 3; ++up) {
@@ -166,7 +166,7 @@ TEST(AutoCamera, ShowsAnObjectFromOutsideAndWhole) {
   }
 }
 
-TEST(AutoCamera, ShowsAHallFromInside) {
+TEST(CameraAuto, ShowsAHallFromInside) {
   Soup hall = closed_surface(4, 0);
   for (Vec3& v : hall.vertices) v = {v.x * 20, v.y * 5, v.z * 8};
   for (Triangle& t : hall.triangles) std::swap(t.v[1], t.v[2]);  // faces point inwards
@@ -182,7 +182,7 @@ TEST(AutoCamera, ShowsAHallFromInside) {
 }
 
 // Faces of hand-written meshes may have inconsistent winding order.
-TEST(AutoCamera, ShowsAClosedConvexObjectFromOutside) {
+TEST(CameraAuto, ShowsAClosedConvexObjectFromOutside) {
   for (const float round : {0.0f, 1.0f}) {
     for (const unsigned turned : {1u, 2u, 3u}) {  // flips every, every second, every third triangle
       Soup object = closed_surface(round == 0 ? 1 : 6, round, {5, 5, 5}, 2);
@@ -196,7 +196,7 @@ TEST(AutoCamera, ShowsAClosedConvexObjectFromOutside) {
   }
 }
 
-TEST(AutoCamera, IgnoresAFarOutlier) {
+TEST(CameraAuto, IgnoresAFarOutlier) {
   const Soup ball = closed_surface(8, 1, {2e4f, 0, 2e4f}, 3);
   Soup both = ball;
   both.add({0, 0, 0}, {1, 0, 0}, {0, 1, 0});
@@ -208,7 +208,7 @@ TEST(AutoCamera, IgnoresAFarOutlier) {
   EXPECT_EQ(light.floor_height, alone.bounds().lo.y);
 }
 
-TEST(MainPart, LosesFarOutliersOfLittleAreaOnly) {
+TEST(CameraMainPart, LosesFarOutliersOfLittleAreaOnly) {
   const auto part = [](const Soup& soup) {
     Box all;
     for (const Vec3& v : soup.vertices) all.grow(v);
@@ -242,7 +242,7 @@ TEST(MainPart, LosesFarOutliersOfLittleAreaOnly) {
   EXPECT_TRUE(part(Soup{}).empty());
 }
 
-TEST(AutoCamera, TakesAnyScene) {
+TEST(CameraAuto, TakesAnyScene) {
   const Scene empty(test_device(), Tree{}, MeshView{});
   EXPECT_NO_THROW(make_frame(auto_camera(empty, 1), 16, 9));
   EXPECT_NO_THROW(choose_lighting(empty, auto_camera(empty, 1)));

@@ -139,7 +139,7 @@ TEST(ClosedMeshesFarAway, LoseNoRayBesideAnOutlier) {
 }
 
 // The hit counts that `trace` reports, of primary rays and of diffuse rays from their hits.
-TEST(TraceCounts, AreThoseOfDoublePrecision) {
+TEST(ClosedMeshesCounts, AreThoseOfDoublePrecision) {
   for (const float offset : {0.0f, 1e3f, 1e4f}) {
     Soup soup = closed_surface(8, 0, {0, -2, 0}, 1.5f);
     append(soup, closed_surface(32, 1, {-0.6f, 0.3f, 0}, 0.8f));

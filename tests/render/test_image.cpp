@@ -16,7 +16,7 @@
 namespace heapwood::render {
 namespace {
 
-class Png : public testing::Test {
+class ImagePng : public testing::Test {
  protected:
   void SetUp() override {
     folder_ = std::filesystem::temp_directory_path() /
@@ -29,7 +29,7 @@ class Png : public testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(Png, RoundTrip) {
+TEST_F(ImagePng, RoundTrip) {
   Image image(37, 21);
   for (unsigned y = 0; y < image.height; ++y) {
     for (unsigned x = 0; x < image.width; ++x) {
@@ -41,15 +41,15 @@ TEST_F(Png, RoundTrip) {
   EXPECT_EQ(read_png(path("a.png")), image);
 }
 
-TEST_F(Png, NoPixelsAreNoPicture) { EXPECT_THROW(to_png(Image()), Error); }
+TEST_F(ImagePng, NoPixelsAreNoPicture) { EXPECT_THROW(to_png(Image()), Error); }
 
-TEST_F(Png, ReadingRefusesWhatIsNoPicture) {
+TEST_F(ImagePng, ReadingRefusesWhatIsNoPicture) {
   EXPECT_THROW(read_png(path("missing.png")), Error);
   std::ofstream(path("text.png")) << "this is not a picture";
   EXPECT_THROW(read_png(path("text.png")), Error);
 }
 
-TEST(Film, SrgbAndToneCurve) {
+TEST(ImageFilm, SrgbAndToneCurve) {
   EXPECT_EQ(srgb(0), 0);
   EXPECT_EQ(srgb(1), 255);
   EXPECT_EQ(srgb(2), 255);
@@ -64,7 +64,7 @@ TEST(Film, SrgbAndToneCurve) {
   }
 }
 
-TEST(Film, RampGetsLighterAllAlong) {
+TEST(ImageFilm, RampGetsLighterAllAlong) {
   double last = -1;
   for (int i = 0; i <= 100; ++i) {
     const Vec3 c = colour_ramp(i / 100.0);
@@ -77,7 +77,7 @@ TEST(Film, RampGetsLighterAllAlong) {
   EXPECT_EQ(colour_ramp(std::nan("")), colour_ramp(0));
 }
 
-TEST(Film, LegendOnlyWhereThereIsRoom) {
+TEST(ImageFilm, LegendOnlyWhereThereIsRoom) {
   for (const unsigned width : {40u, 400u}) {
     Film film{width, width * 3 / 4, 1, {}};
     film.sums.assign(std::size_t{film.width} * film.height, Pixel{5, 0, 0, 1});
@@ -90,7 +90,7 @@ TEST(Film, LegendOnlyWhereThereIsRoom) {
 
 // The pixels that a legend changes form a rectangle whose border has the panel's colour: no text
 // leaves the panel or is cut off.
-TEST(Film, LegendsKeepInsideTheirPanel) {
+TEST(ImageFilm, LegendsKeepInsideTheirPanel) {
   for (const auto& [mode, low, high] :
        {std::tuple{Mode::leaves, 5.0f, 123456.0f}, std::tuple{Mode::heatmap, 5.0f, 1234567.0f},
         std::tuple{Mode::depth, 0.1234f, 0.343f}, std::tuple{Mode::depth, 1.23e-20f, 4.03e-20f}}) {
@@ -130,7 +130,7 @@ TEST(Film, LegendsKeepInsideTheirPanel) {
   }
 }
 
-TEST(Film, EmptyFilmsAreDeveloped) {
+TEST(ImageFilm, EmptyFilmsAreDeveloped) {
   for (const Mode mode : {Mode::shaded, Mode::path, Mode::ao, Mode::normals, Mode::depth,
                           Mode::heatmap, Mode::leaves}) {
     const Film film{8, 8, 1, std::vector<Pixel>(64)};
@@ -140,7 +140,7 @@ TEST(Film, EmptyFilmsAreDeveloped) {
   EXPECT_THROW(parse_mode("shiny"), Error);
 }
 
-TEST(Text, IsClippedToThePicture) {
+TEST(ImageText, IsClippedToThePicture) {
   Image image(20, 10);
   draw_text(image, -8, -3, "0123456789 (max 12.5%)", {255, 255, 255}, 2);
   draw_text(image, 18, 8, "Zz", {255, 255, 255}, 3);

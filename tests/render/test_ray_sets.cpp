@@ -19,7 +19,7 @@ namespace {
 
 const Camera camera{{0.5f, 0.6f, 4}, {0.5f, 0.4f, 0.5f}, 40, 1};
 
-TEST(PrimaryRays, GoThroughPixelsInTiles) {
+TEST(RaySetsPrimary, GoThroughPixelsInTiles) {
   const std::vector<kdtree::Ray> rays = primary_rays(camera, 16, 8);
   ASSERT_EQ(rays.size(), 128u);
   const CameraFrame frame = make_frame(camera, 16, 8);
@@ -39,13 +39,13 @@ TEST(PrimaryRays, GoThroughPixelsInTiles) {
   }
 }
 
-TEST(PrimaryRays, NeedWholeTiles) {
+TEST(RaySetsPrimary, NeedWholeTiles) {
   for (const auto& [width, height] : {std::pair{12u, 8u}, {16u, 6u}, {0u, 4u}}) {
     EXPECT_THROW(primary_rays(camera, width, height), Error) << width << "x" << height;
   }
 }
 
-TEST(DiffuseRays, LeaveTheSurfaceThatWasHit) {
+TEST(RaySetsDiffuse, LeaveTheSurfaceThatWasHit) {
   const Soup soup = kdtree::random_soup(400, 5);
   const kdtree::MeshView mesh = soup.view();
   const Scene scene(test_device(), kdtree::build_reference(mesh, {}), mesh);
@@ -87,7 +87,7 @@ TEST(DiffuseRays, LeaveTheSurfaceThatWasHit) {
 // Walls parallel to z, whose normals have a z of 0 except for rounding, with either sign:
 // directions agree with the formulas of ray_sets.hpp, evaluated in double, for either winding order
 // of the wall.
-TEST(DiffuseRays, FollowTheRulesOnUprightWalls) {
+TEST(RaySetsDiffuse, FollowTheRulesOnUprightWalls) {
   for (const auto& [dx, dy] :
        {std::pair{1.0f, 0.0f}, {0.0f, 1.0f}, {3.0f, 1.0f}, {2.0f, -5.0f}, {-7.0f, 3.0f}}) {
     for (const bool turned : {false, true}) {
@@ -122,7 +122,7 @@ TEST(DiffuseRays, FollowTheRulesOnUprightWalls) {
   }
 }
 
-TEST(GeometricNormal, IsExactlyUprightOnUprightWallsOfAnySize) {
+TEST(RaySetsNormal, IsExactlyUprightOnUprightWallsOfAnySize) {
   for (const float size : {1e-20f, 1e-3f, 1.0f, 1e6f, 1e20f}) {
     for (int i = 1; i < 50; ++i) {
       // In x and y both are multiples of one vector: the products of the cross product's z cancel

@@ -310,9 +310,9 @@ INSTANTIATE_TEST_SUITE_P(Intersection, Rays, testing::Bool(),
                          [](const auto& info) { return info.param ? "Watertight" : "Fast"; });
 
 // Rays from inside a closed surface, aimed exactly at its vertices and at points of its edges.
-class ClosedSurface : public testing::TestWithParam<float> {};
+class RaysClosedSurface : public testing::TestWithParam<float> {};
 
-TEST_P(ClosedSurface, WatertightHasNoLeaks) {
+TEST_P(RaysClosedSurface, WatertightHasNoLeaks) {
   const Soup soup = closed_surface(12, GetParam(), {0.3f, -0.2f, 0.1f}, 1.7f);
   Random random(40);
   std::vector<Ray> rays;
@@ -348,14 +348,14 @@ TEST_P(ClosedSurface, WatertightHasNoLeaks) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shape, ClosedSurface, testing::Values(0.0f, 0.3f, 1.0f),
+INSTANTIATE_TEST_SUITE_P(Shape, RaysClosedSurface, testing::Values(0.0f, 0.3f, 1.0f),
                          [](const auto& info) {
                            return "Round" + std::to_string(static_cast<int>(info.param * 10));
                          });
 
 // The demo scene's hall has no gaps where its parts meet: along the feet of its walls, and in the
 // apse.
-TEST(Atrium, HasNoSlits) {
+TEST(RaysAtrium, HasNoSlits) {
   for (const char* name : {"atrium:20k", "atrium:50k", "atrium:60k"}) {
     const scenes::Mesh mesh = scenes::load(name);
     const MeshView view{mesh.vertices, mesh.triangles};
@@ -386,7 +386,7 @@ TEST(Atrium, HasNoSlits) {
   }
 }
 
-TEST(TriangleRecords, AreFiniteForAnyTriangle) {
+TEST(RaysTriangleRecords, AreFiniteForAnyTriangle) {
   for (const float scale : {1e-38f, 1e-20f, 1.0f, 1e15f, 1e37f}) {
     for (const Soup& soup : {kdtree::random_soup(50, 50), kdtree::degenerate(50, 51),
                              kdtree::slivers(50, 52, 1e-7f)}) {

@@ -59,9 +59,9 @@ Image picture(const RenderJob& job, int threads = 0) {
   return render(job, test_device(threads), still_life_tree(), still_life().view());
 }
 
-class Golden : public testing::TestWithParam<Mode> {};
+class RendererGolden : public testing::TestWithParam<Mode> {};
 
-TEST_P(Golden, PictureIsAsKept) {
+TEST_P(RendererGolden, PictureIsAsKept) {
   const std::string path =
       std::string(HEAPWOOD_SOURCE_DIR) + "/tests/golden/" + name(GetParam()) + ".png";
   const Image image = picture(still_life_job(GetParam()));
@@ -71,7 +71,7 @@ TEST_P(Golden, PictureIsAsKept) {
   EXPECT_LE(difference.above, 0.01);
 }
 
-TEST_P(Golden, WatertightGivesTheSamePicture) {
+TEST_P(RendererGolden, WatertightGivesTheSamePicture) {
   if (GetParam() == Mode::heatmap || GetParam() == Mode::leaves) {
     GTEST_SKIP() << "it does not cull by the leaf's interval: steps, and the leaf that finds a "
                     "hit, are its own";
@@ -84,7 +84,7 @@ TEST_P(Golden, WatertightGivesTheSamePicture) {
   EXPECT_LE(difference.above, 0.01);
 }
 
-TEST_P(Golden, ThreadsAndPassesDoNotMatter) {
+TEST_P(RendererGolden, ThreadsAndPassesDoNotMatter) {
   const RenderJob job = still_life_job(GetParam());
   const Image image = picture(job);
   for (const int threads : {1, 3, 7}) EXPECT_EQ(picture(job, threads), image) << threads;
@@ -94,14 +94,14 @@ TEST_P(Golden, ThreadsAndPassesDoNotMatter) {
   EXPECT_EQ(in_steps.image(), image);
 }
 
-INSTANTIATE_TEST_SUITE_P(Mode, Golden,
+INSTANTIATE_TEST_SUITE_P(Mode, RendererGolden,
                          testing::Values(Mode::shaded, Mode::path, Mode::ao, Mode::normals,
                                          Mode::depth, Mode::heatmap, Mode::leaves),
                          [](const auto& info) { return std::string(name(info.param)); });
 
 // Compares the kernel on simulated warps, whose lanes are concurrent threads, with warps of one
 // lane.
-TEST(RenderKernel, WarpWidthDoesNotMatter) {
+TEST(RendererKernel, WarpWidthDoesNotMatter) {
   RenderJob job = still_life_job(Mode::shaded);
   job.width = 19;
   job.height = 10;

@@ -67,7 +67,7 @@ void compare(const Soup& soup, const Tree& tree, const std::vector<Ray>& all, un
   }
 }
 
-TEST(SerialRays, HitWhatEachHitsAlone) {
+TEST(SimdRays, HitWhatEachHitsAlone) {
   const std::vector<Ray> rays = rays_of_all_kinds(9001);
   for (const Soup& soup : {kdtree::random_soup(3000, 1), kdtree::grid_soup(500, 2),
                            kdtree::flat_soup(500, 3, 1, 0.5f, 0.3f)}) {
@@ -78,13 +78,13 @@ TEST(SerialRays, HitWhatEachHitsAlone) {
 }
 
 // Several spans that are sorted, and an incomplete last one.
-TEST(SerialRays, HitTheSameInManySpans) {
+TEST(SimdRays, HitTheSameInManySpans) {
   const Soup soup = kdtree::random_soup(300, 4);
   compare(soup, MedianBuilder::build(soup.view()), rays_of_all_kinds(2 * kdtree::ray_span + 5000),
           2000);
 }
 
-TEST(SerialRays, HitTheSameFromOnePoint) {
+TEST(SimdRays, HitTheSameFromOnePoint) {
   const Soup soup = kdtree::random_soup(3000, 1);
   std::vector<Ray> rays = rays_of_all_kinds(9001);
   for (Ray& ray : rays) ray.origin = {0.5f, 0.4f, -0.2f};
@@ -93,7 +93,7 @@ TEST(SerialRays, HitTheSameFromOnePoint) {
 
 // Coordinates so large that a plane's distance overflows for a direction near zero: inf - inf is
 // NaN, and the ray visits both children.
-TEST(SerialRays, HitTheSameWhereDistancesOverflow) {
+TEST(SimdRays, HitTheSameWhereDistancesOverflow) {
   constexpr float large = 1e19f;
   Soup soup = kdtree::grid_soup(500, 2);
   for (Vec3& vertex : soup.vertices) vertex = vertex * large;
@@ -106,7 +106,7 @@ TEST(SerialRays, HitTheSameWhereDistancesOverflow) {
   compare(soup, MedianBuilder::build(soup.view()), rays, 300);
 }
 
-TEST(RayOrder, IsOneOfAllAndKeepsWhatStartsTogether) {
+TEST(SimdRaysOrder, IsOneOfAllAndKeepsWhatStartsTogether) {
   kdtree::RayOrder order;
   EXPECT_TRUE(order.of({}).empty());
   std::vector<Ray> rays = rays_of_all_kinds(5000);
@@ -134,7 +134,7 @@ TEST(RayOrder, IsOneOfAllAndKeepsWhatStartsTogether) {
   }
 }
 
-TEST(RayOrder, BringsNeighboursTogether) {
+TEST(SimdRaysOrder, BringsNeighboursTogether) {
   const std::vector<Ray> rays = rays_of_all_kinds(5000);
   float before = 0, after = 0;
   kdtree::RayOrder order;
