@@ -61,6 +61,7 @@ class LineReader {
   }
 
   std::string_view physical() {
+    check_interruption();
     const std::size_t begin = at_;
     while (at_ < text_.size() && text_[at_] != '\n' && text_[at_] != '\r') ++at_;
     const std::string_view line = text_.substr(begin, at_ - begin);
@@ -148,6 +149,7 @@ class Validator {
     corners_.clear();
     for (std::string_view word = next_word(line); !word.empty(); word = next_word(line)) {
       if (word[0] == '#') break;
+      check_interruption();
       corners_.push_back(corner(word));
     }
     if (corners_.size() < 3) return;

@@ -62,6 +62,7 @@ std::string digest(const std::string& name_or_path) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   std::vector<char> piece(1 << 16);
   while (file) {
+    check_interruption();
     file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
     for (std::streamsize i = 0; i < file.gcount(); ++i) {
       hash =
