@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "bench/program/version.hpp"
+#include "scenes/file.hpp"
 
 namespace heapwood::bench {
 
@@ -129,7 +130,7 @@ Json to_json(const registry::CallUse& calls) {
 Json to_json(const Result& result) {
   Json json;
   json["scene"] = result.scene;
-  json["source"] = result.source;
+  json["source"] = scenes::utf8_text(result.source);
   if (!result.digest.empty()) json["digest"] = result.digest;
   if (result.tree) {  // without a tree the scene may not have been loaded
     json["triangles"] = result.triangles;
@@ -197,7 +198,7 @@ Json bench_report(const std::vector<std::string>& argv, const simt::DeviceInfo& 
 }
 
 std::string json_text(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace heapwood::bench
