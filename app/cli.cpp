@@ -10,6 +10,7 @@
 #include "app/commands.hpp"
 #include "bench/program/host_memory.hpp"
 #include "bench/program/messages.hpp"
+#include "bench/program/out_of_memory.hpp"
 #include "bench/program/process.hpp"
 #include "bench/program/progress.hpp"
 #include "bench/program/version.hpp"
@@ -145,8 +146,8 @@ int run_and_report(int argc, char** argv) {
 int run(int argc, char** argv) {
   bench::hold_standard_streams();
   bench::ignore_write_signals();
-  bench::report_uncaught_exceptions();
   try {
+    bench::prepare_for_lack_of_memory();
     return run_and_report(argc, argv);
   } catch (const std::bad_alloc&) {  // also of the report
     return bench::out_of_memory();

@@ -12,6 +12,7 @@
 #include "bench/bench_runner.hpp"
 #include "bench/earlier_results.hpp"
 #include "bench/program/messages.hpp"
+#include "bench/program/out_of_memory.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/program/progress.hpp"
 #include "bench/program/version.hpp"
@@ -132,6 +133,7 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
     };
     events.scene_done = [&](const bench::BenchResult& so_far) {
       if (!file) return;
+      const bench::LackOfMemoryEnds end;
       // Reused results of scenes that follow stay in the file.
       std::vector<bench::Json> others = earlier.others;
       for (const bench::Result& kept : job.kept) {

@@ -9,6 +9,7 @@
 #include "app/output/leaf_warning.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/program/messages.hpp"
+#include "bench/program/out_of_memory.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/program/progress.hpp"
 #include "bench/results/format.hpp"
@@ -89,6 +90,7 @@ bench::Table rays_table(const bench::TraceBench& bench, const bench::TraceResult
 
 bench::Json trace_report(const bench::TraceBench& bench, const bench::TraceResult& result,
                          const std::vector<std::string>& argv) {
+  const bench::LackOfMemoryEnds end;
   const kdtree::TreeStats& tree = result.tree;
   bench::Json json = bench::report_head(trace_schema, argv, bench.device);
   json["scene"] = {{"name", result.scene},

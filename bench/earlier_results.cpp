@@ -7,6 +7,7 @@
 #include <map>
 
 #include "bench/program/messages.hpp"
+#include "bench/program/out_of_memory.hpp"
 #include "bench/program/version.hpp"
 #include "bench/results/json_file.hpp"
 #include "scenes/file.hpp"
@@ -50,6 +51,7 @@ bool better(const Json& earlier, const Json& now) {
 }  // namespace
 
 EarlierResults read_earlier_results(const std::string& path, const BenchJob& job) {
+  const LackOfMemoryEnds end;
   const EarlierReport report = read_report(path, job.device);
   const Json settings = to_json(job.settings);
   std::map<std::string, Source> sources;  // by their text in the file
@@ -89,6 +91,7 @@ EarlierResults read_earlier_results(const std::string& path, const BenchJob& job
 }
 
 std::size_t keep_better(Json& report, const std::vector<Json>& remeasured) {
+  const LackOfMemoryEnds end;
   std::size_t kept = 0;
   Json& results = report["results"];
   for (const Json& earlier : remeasured) {

@@ -3,18 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <unistd.h>
-
 #include <cstdio>
-#include <cstdlib>
 #include <new>
-#include <string_view>
 #include <system_error>
 
 #include "bench/program/process.hpp"
 #include "bench/program/progress.hpp"
 #include "scenes/file.hpp"
-#include "simt/error.hpp"
 
 namespace heapwood::bench {
 
@@ -30,26 +25,6 @@ std::string error_text(const std::exception& error) {
   if (system && system->code() == std::errc::resource_unavailable_try_again)
     return "cannot start another thread: the system's limit is reached; use fewer with --threads";
   return error.what();
-}
-
-int out_of_memory() {
-  constexpr std::string_view line =
-      "heapwood: error: out of host memory; use a smaller scene or --pool\n";
-  std::fflush(stdout);
-  if (::write(STDERR_FILENO, line.data(), line.size()) < 0) return static_cast<int>(Exit::failed);
-  return static_cast<int>(Exit::failed);
-}
-
-void report_uncaught_exceptions() {
-  std::set_terminate([] {
-    try {
-      if (std::current_exception()) std::rethrow_exception(std::current_exception());
-    } catch (const std::bad_alloc&) {
-      ::_exit(out_of_memory());
-    } catch (...) {
-    }
-    std::abort();
-  });
 }
 
 void note(const std::string& text) {

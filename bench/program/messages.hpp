@@ -14,12 +14,6 @@ void warning(const std::string& text);
 // What an exception says, in words of the command line where a library's are not.
 std::string error_text(const std::exception& error);
 
-// Ends the process with one line and exit code 1 where an exception cannot be caught: C++ would
-// abort. Allocates nothing.
-void report_uncaught_exceptions();
-// That line for lack of memory; returns the exit code.
-int out_of_memory();
-
 // Escapes line breaks and what else may control a terminal, which messages of libraries and file
 // names may contain.
 std::string one_line(const std::string& text);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "bench/program/input_file.hpp"
+#include "bench/program/out_of_memory.hpp"
 
 namespace heapwood::bench {
 
@@ -16,6 +17,7 @@ constexpr int max_depth = 100;
 
 std::optional<nlohmann::ordered_json> read_json(const std::string& path) {
   using Json = nlohmann::ordered_json;
+  const LackOfMemoryEnds end;
   const std::optional<std::string> text = read_text(path, Exit::failed);
   if (!text) return std::nullopt;
   const auto check_depth = [&](int depth, Json::parse_event_t, Json&) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/program/out_of_memory.hpp"
 #include "bench/program/version.hpp"
 #include "scenes/file.hpp"
 
@@ -191,6 +192,7 @@ Json report_head(const char* schema, const std::vector<std::string>& argv,
 
 Json bench_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
                   const std::vector<Result>& results, const std::vector<Json>& others) {
+  const LackOfMemoryEnds end;
   Json json = report_head(bench_schema, argv, device);
   for (const Result& result : results) json["results"].push_back(to_json(result));
   for (const Json& other : others) json["results"].push_back(other);
@@ -198,6 +200,7 @@ Json bench_report(const std::vector<std::string>& argv, const simt::DeviceInfo& 
 }
 
 std::string json_text(const Json& json) {
+  const LackOfMemoryEnds end;
   return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
