@@ -54,6 +54,7 @@ void EarClipper::queue_all() {
 // triangle's border is allowed unless an edge goes from there into the triangle, because bridges to
 // holes run along borders.
 bool EarClipper::blocks(std::uint32_t other, std::uint32_t corner, Rule rule) const {
+  check_interruption();
   const std::uint32_t before = previous_[corner], after = next_[corner];
   if (other == before || other == corner || other == after) return false;
   const Point2 triangle[4] = {points[before], points[corner], points[after], points[before]};

@@ -42,6 +42,9 @@ class LineReader {
     lines_in_last_ = 1;
     line = physical();
     if (!continues(line)) return true;
+    // The line may be the whole file: growing in steps would take up to three times its size.
+    // Memory that is not written is not used.
+    joined_.reserve(text_.size());
     joined_.clear();
     while (continues(line)) {
       joined_.append(line.substr(0, line.size() - 1)).push_back(' ');
