@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <new>
 
 #include "app/commands.hpp"
 #include "bench/program/host_memory.hpp"
 #include "bench/program/messages.hpp"
+#include "bench/program/out_of_memory.hpp"
 #include "bench/program/process.hpp"
 #include "bench/program/progress.hpp"
 #include "bench/program/version.hpp"
@@ -43,6 +45,7 @@ int fail(Exit exit, const std::string& message) {
 }
 
 int cannot_print() {
+  bench::end_if_pipe_is_broken();
   return fail(Exit::failed, "standard output: cannot write the results; is the disk full?");
 }
 
@@ -118,24 +121,36 @@ int parse_and_run(int argc, char** argv) {
       return fail(Exit::usage, fmt::format("{}: {}: the value is empty; see 'heapwood {} --help'",
                                            command->get_name(), name, command->get_name()));
   }
+  invocation.files.writes(invocation.host.trace);
+  invocation.files.check();
   bench::install_signal_handlers(on_signal);
   const Exit exit = bench::with_host_memory(invocation.host, invocation.action);
   return std::fflush(stdout) != 0 || std::ferror(stdout) ? cannot_print() : static_cast<int>(exit);
+}
+
+int run_and_report(int argc, char** argv) {
+  try {
+    return parse_and_run(argc, argv);
+  } catch (const Error& error) {
+    return fail(error.exit(), error.what());
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    // fmt's message does not name the file.
+    return std::ferror(stdout) ? cannot_print() : fail(Exit::failed, bench::error_text(error));
+  }
 }
 
 }  // namespace
 
 int run(int argc, char** argv) {
   bench::hold_standard_streams();
+  bench::ignore_write_signals();
   try {
-    return parse_and_run(argc, argv);
-  } catch (const Error& error) {
-    return fail(error.exit(), error.what());
-  } catch (const std::bad_alloc&) {
-    return fail(Exit::failed, "out of host memory; use a smaller scene or --pool");
-  } catch (const std::exception& error) {
-    // fmt's message does not name the file.
-    return std::ferror(stdout) ? cannot_print() : fail(Exit::failed, error.what());
+    bench::prepare_for_lack_of_memory();
+    return run_and_report(argc, argv);
+  } catch (const std::bad_alloc&) {  // also of the report
+    return bench::out_of_memory();
   }
 }
 

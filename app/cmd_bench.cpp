@@ -5,13 +5,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
-#include <map>
 #include <memory>
 
 #include "app/commands.hpp"
 #include "app/output/leaf_warning.hpp"
 #include "bench/bench_runner.hpp"
+#include "bench/earlier_results.hpp"
 #include "bench/program/messages.hpp"
+#include "bench/program/out_of_memory.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/program/progress.hpp"
 #include "bench/program/version.hpp"
@@ -59,55 +60,6 @@ void check_scenes(std::vector<std::string>& scenes) {
     if (!procedural && !std::filesystem::is_regular_file(scene, ignored)) scenes::load(scene);
   }
   scenes = once;
-}
-
-// Results of the file: `kept` replace measurements of this job; `others` stay in the file.
-struct Earlier {
-  std::vector<bench::Result> kept;
-  std::vector<bench::Json> others;
-};
-
-Earlier read_earlier(const BenchOptions& options, const bench::BenchJob& job) {
-  Earlier earlier;
-  if (!options.resume) return earlier;
-  const bench::EarlierReport report = bench::read_report(options.json, job.device);
-  const bench::Json settings = to_json(job.settings);
-  std::map<std::string, std::string> digests;
-  for (const std::string& scene : job.scenes) digests[scene] = scenes::digest(scene);
-  bool changed = false;
-  for (const bench::Json& json : report.results) {
-    const std::string source = json.value("source", ""), allocator = json.value("allocator", "");
-    // The path may hold another mesh since then; reports of earlier versions have no digest.
-    if (const auto now = digests.find(source);
-        now != digests.end() && json.value("digest", now->second) != now->second) {
-      changed = true;
-      continue;
-    }
-    const bool per_level = json.value("builder", "") == bench::name(bench::Builder::per_level);
-    const bool measured = per_level ? job.settings.builder != bench::Builder::single &&
-                                          allocator == job.settings.host_allocator
-                                    : std::any_of(job.allocators.begin(), job.allocators.end(),
-                                                  [&](const registry::RegisteredAllocator* entry) {
-                                                    return allocator == entry->traits->id;
-                                                  });
-    const bool asked =
-        measured && std::find(job.scenes.begin(), job.scenes.end(), source) != job.scenes.end();
-    const bool settled = bench::same(json.value("settings", bench::Json()), settings);
-    if (asked && settled && reusable(json, job.settings))
-      earlier.kept.push_back(bench::result_from_json(json));
-    else if (!asked || !settled)
-      earlier.others.push_back(json);
-  }
-  if (changed)
-    bench::note(options.json + ": a scene's file has changed: its results are measured again");
-  if (!earlier.kept.empty()) {
-    bench::note(fmt::format(
-        "{}: {} of {} results reused{}", options.json, earlier.kept.size(),
-        job.scenes.size() *
-            (job.allocators.size() + (job.settings.builder != bench::Builder::single ? 1 : 0)),
-        report.git_sha == bench::git_sha() ? "" : ", measured with version " + report.git_sha));
-  }
-  return earlier;
 }
 
 void print_report(const BenchOptions& options, const bench::BenchJob& job,
@@ -159,20 +111,21 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
     job.allocators = bench::find_allocators(options.allocators);
   job.settings = options.settings;
   std::unique_ptr<bench::OutputFile> file;
-  if (!options.json.empty())
-    file = std::make_unique<bench::OutputFile>(options.json, options.scenes);
+  if (!options.json.empty()) file = std::make_unique<bench::OutputFile>(options.json);
   job.device = bench::choose_device(options.device);
   if (job.settings.builder != bench::Builder::single)
     host_alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
   // One pool size for all: what AtomicMalloc needs, plus what allocators cache per warp
   // (pool_needs()).
   job.pool_probe = registry::find("atomic");
-  Earlier earlier = read_earlier(options, job);
-  job.kept = std::move(earlier.kept);
+  bench::EarlierResults earlier;
+  if (options.resume) earlier = bench::read_earlier_results(options.json, job);
+  job.kept = std::move(earlier.reused);
 
   bench::BenchEvents events;
   bench::BenchResult result;
   std::optional<Error> write_error;  // of the last attempt: the table is printed in any case
+  std::size_t better = 0;            // earlier results that stay in the file
   {
     bench::Progress progress;
     events.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
@@ -180,6 +133,7 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
     };
     events.scene_done = [&](const bench::BenchResult& so_far) {
       if (!file) return;
+      const bench::LackOfMemoryEnds end;
       // Reused results of scenes that follow stay in the file.
       std::vector<bench::Json> others = earlier.others;
       for (const bench::Result& kept : job.kept) {
@@ -191,7 +145,9 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
           others.push_back(to_json(kept));
       }
       try {
-        file->write(bench::json_text(bench_report(argv, job.device, so_far.results, others)));
+        bench::Json report = bench_report(argv, job.device, so_far.results, others);
+        better = bench::keep_better(report, earlier.remeasured);
+        file->write(bench::json_text(report));
         write_error.reset();
       } catch (const Error& error) {
         write_error = error;
@@ -202,6 +158,9 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   print_report(options, job, result,
                bench::bench_report(argv, job.device, result.results, earlier.others));
   warn_of_large_leaves(result.results);
+  if (better)
+    bench::note(fmt::format("{}: {} earlier result{} kept: with more runs than now", options.json,
+                            better, better == 1 ? "" : "s"));
   if (result.scene_error) throw *result.scene_error;
   if (write_error) throw *write_error;
   std::size_t failed = 0;
@@ -248,6 +207,8 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   bench::add_build_options(*command, options->settings, true);
   bench::add_device_options(*command, options->device);
   command->callback([options, &invocation] {
+    for (const std::string& scene : options->scenes) invocation.files.reads(scene);
+    invocation.files.writes(options->json);
     invocation.action = [options, &invocation] {
       options->settings.host_allocator = level_allocator(invocation.host);
       return bench(*options, invocation.argv);

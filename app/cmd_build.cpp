@@ -46,7 +46,7 @@ void validate_tree(bench::PreparedScene& scene, std::size_t& violations, std::st
 Exit profile(const BuildCommand& command, const std::vector<std::string>& argv) {
   const registry::RegisteredAllocator& entry = bench::find_builder(command.allocator);
   bench::check_profile(command.settings, command.allocator);
-  bench::OutputFile file(command.profile, {command.scene});
+  bench::OutputFile file(command.profile);
   const simt::DeviceInfo device = bench::choose_device(command.device);
   bench::ProfiledBuild built;
   {
@@ -58,11 +58,11 @@ Exit profile(const BuildCommand& command, const std::vector<std::string>& argv) 
                                bench::pool_needs({&entry}));
     built = bench::profile_build(scene, entry, command.settings, announce);
   }
-  fmt::print("{}", bench::to_text(profile_table(built), bench::terminal_style()));
   bench::Json json = bench::report_head(bench::profile_schema, argv, device);
   json["settings"] = bench::to_json(command.settings);
   json["results"].push_back(bench::to_json(built));
   file.write(bench::json_text(json));
+  fmt::print("{}", bench::to_text(profile_table(built), bench::terminal_style()));
   if (built.profile.run.incomplete)
     bench::warning("the pool is exhausted and the tree is incomplete; use --pool auto");
   return Exit::done;
@@ -75,8 +75,7 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
     job.allocators = {&bench::find_builder(command.allocator)};
   job.settings = command.settings;
   std::unique_ptr<bench::OutputFile> file;
-  if (!command.json.empty())
-    file = std::make_unique<bench::OutputFile>(command.json, std::vector{command.scene});
+  if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json);
   job.device = bench::choose_device(command.device);
   if (job.settings.builder != bench::Builder::single)
     host_alloc::find_host_allocator(job.settings.host_allocator, job.device.id);
@@ -106,10 +105,10 @@ Exit build(const BuildCommand& command, const std::vector<std::string>& argv) {
     throw Error(Exit::failed,
                 fmt::format("{}: {}: {}", result.allocator, result.scene, result.reason));
   }
+  if (file) file->write(bench::json_text(bench::bench_report(argv, job.device, bench.results)));
   fmt::print("{}", build_text(result, bench::device_text(job.device), bench::terminal_style()));
   if (command.validate && violations == 0)
     fmt::print("\nThe tree is valid: each leaf contains every triangle that touches it.\n");
-  if (file) file->write(bench::json_text(bench::bench_report(argv, job.device, bench.results)));
 
   if (violations) {
     throw Error(Exit::failed,
@@ -160,6 +159,8 @@ void add_build(CLI::App& app, Invocation& invocation) {
   for (const char* other : {"--strict", "--validate", "--json"})
     profile_file->excludes(command->get_option(other));
   command->callback([options, &invocation] {
+    invocation.files.reads(options->scene);
+    for (const std::string& path : {options->json, options->profile}) invocation.files.writes(path);
     invocation.action = [options, &invocation] {
       if (options->scene.empty()) {
         throw Error(

@@ -90,12 +90,9 @@ Exit host_bench(const HostBenchCommand& command, const std::vector<std::string>&
     bench.trace_name = command.trace;
   }
   if (!command.save_trace.empty())
-    bench::OutputFile(command.save_trace, {command.trace})
-        .write(host_alloc::host_trace_text(bench.trace));
+    bench::OutputFile(command.save_trace).write(host_alloc::host_trace_text(bench.trace));
   std::unique_ptr<bench::OutputFile> file;
-  if (!command.json.empty())
-    file = std::make_unique<bench::OutputFile>(command.json,
-                                               std::vector{command.trace, command.save_trace});
+  if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json);
   bench.device = bench::choose_device(command.device);
   bench.allocators = chosen(command.allocators, bench.device.id);
 
@@ -108,8 +105,8 @@ Exit host_bench(const HostBenchCommand& command, const std::vector<std::string>&
                                  });
   }
   const bench::Json report = host_bench_report(argv, bench, rows);
-  print_report(command, bench, rows, report);
   if (file) file->write(bench::json_text(report));
+  print_report(command, bench, rows, report);
   if (simt::interrupted())
     throw Error(Exit::failed, "host-bench: interrupted; the results so far are above");
   for (const bench::HostBenchRow& row : rows) {
@@ -150,23 +147,24 @@ void add_host_bench(CLI::App& app, Invocation& invocation) {
   bench::HostBenchTrace& generated = options->generated;
   command->add_option("--steps", generated.steps, "number of requests, without --trace")
       ->capture_default_str()
-      ->check(bench::between(1, 10000000))
+      ->transform(bench::between(1, 10000000))
       ->type_name("N");
   command->add_option("--slots", generated.slots, "max number of live blocks")
       ->capture_default_str()
-      ->check(bench::between(1, 1000000))
+      ->transform(bench::between(1, 1000000))
       ->type_name("N");
   bytes_option("--smallest", generated.smallest, "min block size; sizes are uniformly distributed",
                "1K");
   bytes_option("--largest", generated.largest, "max block size", "16M");
   command->add_option("--seed", generated.seed, "seed of slots and sizes")
+      ->transform(bench::decimal())
       ->capture_default_str()
       ->type_name("N");
   command
       ->add_option("--passes", options->passes,
                    "number of replays; the first is reported separately")
       ->capture_default_str()
-      ->check(bench::between(1, 1000))
+      ->transform(bench::between(1, 1000))
       ->type_name("N");
   bytes_option("--initial", options->options.initial_bytes,
                "memory mapped before the first request", "0");
@@ -182,6 +180,9 @@ void add_host_bench(CLI::App& app, Invocation& invocation) {
       ->type_name("FILE");
   bench::add_device_options(*command, options->device);
   command->callback([options, &invocation] {
+    invocation.files.reads(options->trace);
+    for (const std::string& path : {options->save_trace, options->json})
+      invocation.files.writes(path);
     invocation.action = [options, &invocation] { return host_bench(*options, invocation.argv); };
   });
 }

@@ -55,7 +55,7 @@ void check_usage(const RenderCommand& command) {
 Exit render_picture(const RenderCommand& command) {
   check_usage(command);
   const registry::RegisteredAllocator& entry = bench::find_builder(command.allocator);
-  bench::OutputFile file(command.output, {command.scene});
+  bench::OutputFile file(command.output);
   const simt::DeviceInfo device = bench::choose_device(command.device);
   const bool per_level = command.settings.builder == bench::Builder::per_level;
   if (per_level) host_alloc::find_host_allocator(command.settings.host_allocator, device.id);
@@ -107,7 +107,7 @@ Exit render_picture(const RenderCommand& command) {
              bench::figure_text(1e3 * seconds), render::name(job.mode), job.width, job.height,
              job.spp, job.spp == 1 ? "" : "s");
   fmt::print("  camera   {}\n", render::to_arguments(job.camera, scene.mesh().origin));
-  fmt::print("  picture  {}\n", command.output);
+  fmt::print("  picture  {}\n", bench::one_line(command.output));
   return Exit::done;
 }
 
@@ -129,13 +129,14 @@ void add_render(CLI::App& app, Invocation& invocation) {
       ->type_name("WxH");
   command->add_option("--spp", options->spp, "samples per pixel")
       ->capture_default_str()
-      ->check(bench::between(1u, render::max_spp))
+      ->transform(bench::between(1u, render::max_spp))
       ->type_name("N");
   command->add_option("--mode", options->mode, "shaded, path, ao, normals, depth, heatmap,\nleaves")
       ->capture_default_str()
       ->type_name("MODE");
   bench::add_camera_options(*command, options->camera);
   command->add_option("--seed", options->seed, "seed of the samples")
+      ->transform(bench::decimal())
       ->capture_default_str()
       ->type_name("N");
   command->add_flag(
@@ -148,6 +149,9 @@ void add_render(CLI::App& app, Invocation& invocation) {
   bench::add_build_options(*command, options->settings, false);
   bench::add_device_options(*command, options->device);
   command->callback([options, &invocation] {
+    const std::string& scene = options->scene;
+    for (const std::string& path : {scene, bench::camera_path(scene)}) invocation.files.reads(path);
+    invocation.files.writes(options->output);
     invocation.action = [options, &invocation] {
       options->settings.host_allocator = level_allocator(invocation.host);
       return render_picture(*options);

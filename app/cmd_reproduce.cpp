@@ -12,6 +12,7 @@
 #include "bench/program/progress.hpp"
 #include "bench/reproduce/results.hpp"
 #include "bench/results/format.hpp"
+#include "bench/results/json_file.hpp"
 #include "bench/results/table.hpp"
 
 namespace heapwood::app {
@@ -57,7 +58,8 @@ bench::Table overview(const std::vector<const bench::ReproduceItem*>& items,
       if (!results) continue;
       ++there;
       seconds += measured->seconds(one.key);
-      for (const bench::Json& result : *results) reasons += result.value("status", "") != "ok";
+      for (const bench::Json& result : *results)
+        reasons += bench::text_at(result, "status") != "ok";
     }
     std::vector<bench::Cell> cells{item->id, bench::count_text(cases.size())};
     if (measured)
@@ -68,6 +70,14 @@ bench::Table overview(const std::vector<const bench::ReproduceItem*>& items,
     table.add(std::move(cells));
   }
   return table;
+}
+
+void register_files(const ReproduceOptions& options, bench::CommandFiles& files) {
+  if (!options.out.empty() && !options.list) files.writes(bench::results_path(options.out));
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator mesh(options.scenes, ignored), end; mesh != end;
+       mesh.increment(ignored))
+    files.reads(mesh->path().string());
 }
 
 struct Done {
@@ -169,12 +179,12 @@ void add_reproduce(CLI::App& app, Invocation& invocation) {
       ->type_name("IDS");
   command->add_option("--minutes", options->minutes, "start no case after this time; 0 = no limit")
       ->capture_default_str()
-      ->check(bench::between(0.0, 1e6))
+      ->transform(bench::between(0.0, 1e6))
       ->type_name("M");
   command
       ->add_option("--seconds", options->seconds,
                    "time limit of a kernel, and of one allocator in\none case (10; with --full 2)")
-      ->check(bench::between(0.001, 86400.0))
+      ->transform(bench::between(0.001, 86400.0))
       ->type_name("S");
   command
       ->add_option("--part", options->part,
@@ -183,6 +193,7 @@ void add_reproduce(CLI::App& app, Invocation& invocation) {
   command->add_flag("--list", options->list, "list the items without measuring");
   bench::add_device_options(*command, options->device);
   command->callback([options, &invocation] {
+    register_files(*options, invocation.files);
     invocation.action = [options, &invocation] { return reproduce(*options, invocation.argv); };
   });
 }

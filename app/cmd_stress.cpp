@@ -191,7 +191,7 @@ void add_stress(CLI::App& app, Invocation& invocation) {
   command
       ->add_option("--lanes", settings.lanes,
                    "allocating threads per warp; default: ad, acd, p: 1;\nothers: 32")
-      ->check(bench::between(1, 32))
+      ->transform(bench::between(1, 32))
       ->type_name("N");
   command
       ->add_option("--requests", lists.requests,
@@ -203,7 +203,7 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->add_option("--rounds", settings.rounds,
                    "alloc, mixed, scaling: repetitions of both kernels in\none pool; the last, on "
                    "recycled memory, is timed")
-      ->check(bench::between(1, 100))
+      ->transform(bench::between(1, 100))
       ->type_name("N");
   command->add_flag("--touch", settings.touch, "fill each block and verify it before freeing it");
   command->add_flag("--coalesced", settings.coalesced,
@@ -222,17 +222,18 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->type_name("ORDER");
   command->add_option("--seed", settings.seed, "seed of p, mixed, churn, lifetimes, soak")
+      ->transform(bench::decimal())
       ->capture_default_str()
       ->type_name("N");
   settings.runs = 0;
   command
       ->add_option("--runs", settings.runs,
                    "timed runs; default: 5; utilization, range, churn,\nlifetimes, soak: 1")
-      ->check(bench::between(1, 100000))
+      ->transform(bench::between(1, 100000))
       ->type_name("N");
   command->add_option("--seconds", settings.seconds, "time limit of a kernel; soak: its duration")
       ->capture_default_str()
-      ->check(bench::between(0.001, 86400.0))
+      ->transform(bench::between(0.001, 86400.0))
       ->type_name("S");
   command
       ->add_option("--format", options->format, "table, markdown, csv (one line per result), json")
@@ -243,6 +244,7 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->type_name("FILE");
   bench::add_device_options(*command, options->device);
   command->callback([options, &invocation] {
+    invocation.files.writes(options->json);
     invocation.action = [options, &invocation] { return stress(*options, invocation.argv); };
   });
 }

@@ -9,12 +9,14 @@
 #include "app/output/leaf_warning.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/program/messages.hpp"
+#include "bench/program/out_of_memory.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/program/progress.hpp"
 #include "bench/results/format.hpp"
 #include "bench/results/samples.hpp"
 #include "bench/results/table.hpp"
 #include "bench/trace_bench.hpp"
+#include "scenes/file.hpp"
 
 namespace heapwood::app {
 
@@ -88,10 +90,12 @@ bench::Table rays_table(const bench::TraceBench& bench, const bench::TraceResult
 
 bench::Json trace_report(const bench::TraceBench& bench, const bench::TraceResult& result,
                          const std::vector<std::string>& argv) {
+  const bench::LackOfMemoryEnds end;
   const kdtree::TreeStats& tree = result.tree;
   bench::Json json = bench::report_head(trace_schema, argv, bench.device);
-  json["scene"] = {
-      {"name", result.scene}, {"source", bench.scene}, {"triangles", result.triangles}};
+  json["scene"] = {{"name", result.scene},
+                   {"source", scenes::utf8_text(bench.scene)},
+                   {"triangles", result.triangles}};
   json["allocator"] = bench.entry->traits->id;
   json["settings"] = bench::to_json(bench.settings);
   json["width"] = bench.size.width;
@@ -123,16 +127,15 @@ Exit trace(TraceCommand command, const std::vector<std::string>& argv) {
   parse_kinds(command.rays, bench);
   bench.entry = &bench::find_builder(command.allocator);
   std::unique_ptr<bench::OutputFile> file;
-  if (!command.json.empty())
-    file = std::make_unique<bench::OutputFile>(command.json, std::vector{bench.scene});
+  if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json);
   bench.device = bench::choose_device(command.device);
   bench::Progress progress;
   std::size_t step = 0;
   const bench::TraceResult result =
       run_trace(bench, [&](const std::string& what) { progress.update(step++, 4, what); });
   bench::clear_progress_line();
-  fmt::print("{}", bench::to_text(rays_table(bench, result), bench::terminal_style()));
   if (file) file->write(bench::json_text(trace_report(bench, result, argv)));
+  fmt::print("{}", bench::to_text(rays_table(bench, result), bench::terminal_style()));
   if (result.incomplete) {
     bench::warning(fmt::format(
         "{}: pool of {} exhausted, tree incomplete and slower to trace; use --pool auto",
@@ -142,6 +145,9 @@ Exit trace(TraceCommand command, const std::vector<std::string>& argv) {
   }
   if (result.interrupted)
     throw Error(Exit::failed, "trace: interrupted; the results so far are above");
+  if (!result.failure.empty())
+    throw Error(Exit::failed,
+                fmt::format("trace: {}; the results so far are above", result.failure));
   return Exit::done;
 }
 
@@ -175,7 +181,7 @@ void add_trace(CLI::App& app, Invocation& invocation) {
       ->add_option("--runs", options->bench.settings.runs,
                    "timed builds and launches, after a warm-up")
       ->capture_default_str()
-      ->check(bench::between(1, 1000))
+      ->transform(bench::between(1, 1000))
       ->type_name("N");
   command
       ->add_option("--allocator", options->allocator,
@@ -192,6 +198,9 @@ void add_trace(CLI::App& app, Invocation& invocation) {
   command->add_option("--json", options->json, "write all measurements, including raw samples")
       ->type_name("FILE");
   command->callback([options, &invocation] {
+    const std::string& scene = options->bench.scene;
+    for (const std::string& path : {scene, bench::camera_path(scene)}) invocation.files.reads(path);
+    invocation.files.writes(options->json);
     invocation.action = [options, &invocation] { return trace(*options, invocation.argv); };
   });
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// One function per command: declares its options and, if the command is chosen, sets the action.
+// One function per command: declares its options and, if the command is chosen, sets its files and
+// its action.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "bench/program/command_files.hpp"
 #include "bench/program/host_memory.hpp"
 #include "simt/error.hpp"
 
@@ -18,7 +20,9 @@ namespace heapwood::app {
 struct Invocation {
   std::vector<std::string> argv;
   bench::HostMemoryOptions host;
-  std::function<Exit()> action;  // of the chosen command
+  // Set by the chosen command's callback.
+  bench::CommandFiles files;
+  std::function<Exit()> action;
 };
 
 void add_list(CLI::App& app, Invocation& invocation);

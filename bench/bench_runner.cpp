@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
 #include "bench/scene_bench.hpp"
 #include "scenes/scene.hpp"
@@ -169,15 +170,17 @@ BenchResult run_bench(const BenchJob& job, const BenchEvents& events) {
         ++done;
         measure.finish();
         bench.interrupted = measure.stopped();
-      } catch (const Error& error) {
+      } catch (const std::exception& error) {
         const auto* stop = dynamic_cast<const simt::Stopped*>(&error);
+        const auto* ours = dynamic_cast<const Error*>(&error);
         if (stop && stop->reason() == simt::Stopped::Reason::interrupted) {
           bench.interrupted = true;  // while the scene was loaded
         } else {
-          bench.scene_error = error;
+          bench.scene_error =
+              ours ? *ours : Error(Exit::failed, fmt::format("{}: {}", source, error_text(error)));
           for (const SceneBench::Candidate& candidate : candidates) {
             candidate.result->status = Status::failed;
-            candidate.result->reason = error.what();
+            candidate.result->reason = bench.scene_error->what();
           }
         }
       }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <random>
 
+#include "bench/program/messages.hpp"
 #include "bench/results/samples.hpp"
 #include "simt/memory_source.hpp"
 
@@ -169,9 +170,9 @@ std::vector<HostBenchRow> run_host_bench(const HostBench& bench,
       }
       // Memory left in the driver's pool by other allocators would count as in use.
       allocator->shrink();
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       row.status = Status::failed;
-      row.reason = error.what();
+      row.reason = error_text(error);
     }
     if (row.status == Status::ok && row.passes.empty()) {
       row.status = Status::skipped;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "bench/program/out_of_memory.hpp"
 #include "bench/results/samples.hpp"
 
 namespace heapwood::bench {
@@ -71,6 +72,7 @@ HostLatencies warm_latencies(const HostBenchRow& row) {
 
 Json host_bench_report(const std::vector<std::string>& argv, const HostBench& bench,
                        const std::vector<HostBenchRow>& rows) {
+  const LackOfMemoryEnds end;
   Json json = report_head(host_bench_schema, argv, bench.device);
   json["trace"] = {
       {"name", bench.trace_name}, {"ops", bench.trace.ops.size()}, {"slots", bench.trace.slots}};

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
 
 namespace heapwood::bench {
@@ -68,7 +69,9 @@ std::vector<RunCandidate> SceneBench::run_candidates() {
     };
     one.run = [this, &candidate] { return run(candidate); };
     one.running = [&candidate] { return !candidate.warmed_up || candidate.running(); };
-    one.fail = [&candidate](const std::exception& error) { fail(*candidate.result, error.what()); };
+    one.fail = [&candidate](const std::exception& error) {
+      fail(*candidate.result, error_text(error));
+    };
     one.keep_warm_up = [this, &candidate] { keep_warm_up(candidate); };
     one.last_run_done = [this, &candidate] { compare_with_first(*candidate.result); };
     all.push_back(std::move(one));

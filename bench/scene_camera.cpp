@@ -34,7 +34,7 @@ std::vector<std::string> first_words(const std::string& text) {
 std::optional<render::Camera> camera_beside(const std::string& source, const Vec3d& origin) {
   std::error_code unreadable;
   if (!std::filesystem::is_regular_file(source, unreadable)) return {};  // a procedural scene
-  const std::string path = std::filesystem::path(source).replace_extension(".camera").string();
+  const std::string path = camera_path(source);
   const std::optional<std::string> text = read_text(path, Exit::scene);
   if (!text) return {};
   try {
@@ -81,6 +81,10 @@ bool sees_scene(const render::Scene& scene, const render::Camera& camera, double
 }
 
 }  // namespace
+
+std::string camera_path(const std::string& source) {
+  return std::filesystem::path(source).replace_extension(".camera").string();
+}
 
 render::Camera parse_camera_line(const std::string& text, const Vec3d& origin) {
   std::vector<std::string> words = first_words(text);

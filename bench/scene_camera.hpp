@@ -28,7 +28,10 @@ void check_camera(const CameraOptions& options);
 // or `camera` is skipped, '#' starts a comment. Throws Error{Exit::usage}.
 render::Camera parse_camera_line(const std::string& text, const Vec3d& origin);
 
-// A file `model.camera` beside `model.ply` contains such a line; throws Error{Exit::scene} if it
+// `model.camera` beside `model.ply`.
+std::string camera_path(const std::string& source);
+
+// The file at camera_path() contains such a line; throws Error{Exit::scene} if it
 // cannot be parsed. Warns if the camera sees nothing of the scene. The camera's text reads back to
 // the same bits.
 render::Camera choose_camera(const CameraOptions& options, const std::string& source,

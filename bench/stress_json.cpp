@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "bench/program/out_of_memory.hpp"
+
 namespace heapwood::bench {
 
 namespace {
@@ -130,6 +132,7 @@ Json to_json(const StressRow& row) {
 
 Json stress_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
                    const std::vector<StressRow>& rows) {
+  const LackOfMemoryEnds end;
   Json json = report_head(stress_schema, argv, device);
   for (const StressRow& row : rows) json["results"].push_back(to_json(row));
   return json;

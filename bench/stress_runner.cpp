@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "bench/interleaved_runner.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/results/format.hpp"
 #include "bench/scene_bench.hpp"
 #include "bench/stress.hpp"
@@ -134,9 +135,9 @@ class PointBench {
     try {
       memory_ = simt::Memory();
       memory_ = simt::Memory(bench_.device.id, point_.pool_bytes);
-    } catch (const Error& error) {
+    } catch (const std::exception& error) {
       for (Candidate& candidate : candidates_) {
-        if (candidate.running) fail(candidate, error.what());
+        if (candidate.running) fail(candidate, error_text(error));
       }
     }
   }
@@ -180,7 +181,7 @@ class PointBench {
   }
 
   std::string failure_text(const std::exception& error) const {
-    if (!dynamic_cast<const simt::Stopped*>(&error)) return error.what();
+    if (!dynamic_cast<const simt::Stopped*>(&error)) return error_text(error);
     return fmt::format("not finished after {} s (--seconds)", figure_text(limit()));
   }
   static void skip(Candidate& candidate, const std::string& reason) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "bench/prepared_scene.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/results/samples.hpp"
 
 namespace heapwood::bench {
@@ -56,9 +57,11 @@ TraceResult run_trace(const TraceBench& bench,
       measure("diffuse",
               render::diffuse_rays(traced, primary, result.rows.front().rays.found, width));
     }
-  } catch (const simt::Stopped& stop) {
-    if (stop.reason() != simt::Stopped::Reason::interrupted) throw;
-    result.interrupted = true;
+  } catch (const std::exception& error) {
+    const auto* stop = dynamic_cast<const simt::Stopped*>(&error);
+    result.interrupted = stop && stop->reason() == simt::Stopped::Reason::interrupted;
+    if (!result.interrupted && result.rows.empty()) throw;
+    if (!result.interrupted) result.failure = error_text(error);
   }
   if (!bench.primary && !result.rows.empty()) result.rows.erase(result.rows.begin());
   return result;

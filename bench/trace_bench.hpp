@@ -48,6 +48,7 @@ struct TraceResult {
   std::size_t triangles = 0, pool_bytes = 0;
   bool incomplete = false;   // the tree, for lack of memory
   bool interrupted = false;  // rows: those measured before
+  std::string failure;       // why there are no more rows than these; "" if all are there
   kdtree::TreeStats tree;
   std::size_t node_bytes = 0, record_bytes = 0;
   FirstRay first_ray;
@@ -57,7 +58,8 @@ struct TraceResult {
   std::vector<TraceRow> rows;
 };
 
-// announce receives each of 4 steps. Passes on exceptions except interruptions of tracing.
+// announce receives each of 4 steps. Passes on exceptions until there is a row, but not
+// interruptions of tracing.
 TraceResult run_trace(const TraceBench& bench,
                       const std::function<void(const std::string&)>& announce);
 

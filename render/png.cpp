@@ -1,13 +1,34 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <memory_resource>
 
 #include "render/image.hpp"
 #include "simt/error.hpp"
 
+namespace {
+
+// Of the picture that is being written. stb does not check all its requests: one that fails throws.
+// stb does not expect exceptions: what it has requested is freed with this, not by stb.
+thread_local std::pmr::memory_resource* stb_memory = nullptr;
+
+void* stb_reallocate(void* old, std::size_t old_bytes, std::size_t bytes) {
+  void* const block = stb_memory->allocate(bytes);
+  if (old == nullptr) return block;
+  std::memcpy(block, old, std::min(old_bytes, bytes));
+  stb_memory->deallocate(old, old_bytes);
+  return block;
+}
+
+}  // namespace
+
+#define STBIW_MALLOC(bytes) stb_memory->allocate(bytes)
+#define STBIW_REALLOC_SIZED(old, old_bytes, bytes) stb_reallocate(old, old_bytes, bytes)
+#define STBIW_FREE(block) static_cast<void>(block)
 #define STB_IMAGE_IMPLEMENTATION
 #include <stb/stb_image.h>
 #define STB_IMAGE_WRITE_IMPLEMENTATION
@@ -34,6 +55,8 @@ void append(void* context, void* data, int size) {
 
 std::string to_png(const Image& image) {
   std::string bytes;
+  std::pmr::unsynchronized_pool_resource memory;
+  stb_memory = &memory;
   const int width = static_cast<int>(image.width), height = static_cast<int>(image.height);
   if (image.pixels.empty() ||
       !stbi_write_png_to_func(append, &bytes, width, height, 3, image.pixels.data(), width * 3)) {

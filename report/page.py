@@ -16,6 +16,7 @@ from .claims import FAILS, HOLDS, OPEN, judge_all
 from .panels import PANELS
 from .results import ResultsError
 from .samples import ALIKE, compare, median
+from .text import script_json
 
 FOLDER = pathlib.Path(__file__).parent
 SYMBOLS = {HOLDS: "✓", FAILS: "✗", OPEN: "?"}
@@ -189,10 +190,7 @@ def render(results, against=None):
         return markupsafe.Markup((FOLDER / "templates" / name).read_text(encoding="utf-8"))
 
     def inlined(value):
-        # Escapes "</", since "</script>" in a label would end the element.
-        return markupsafe.Markup(
-            json.dumps(value, allow_nan=False, separators=(",", ":")).replace("</", "<\\/")
-        )
+        return markupsafe.Markup(script_json(value))
 
     return environment.get_template("page.html").render(
         results=results,

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Formats numbers for readers."""
+"""Formats numbers for readers, and data for scripts in the page."""
+
+import json
 
 
 def figure(value):
@@ -21,3 +23,10 @@ def count_text(value):
         if value >= size and value % (size // 10) == 0:
             return f"{value / size:g}{unit}"
     return f"{value:,}"
+
+
+def script_json(value):
+    """JSON within a script element: without "<", since "</script>" or "<!--" in a label would end
+    the element or comment out what follows."""
+    text = json.dumps(value, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c")

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "scenes/file.hpp"
+
 namespace heapwood::scenes {
 namespace {
 
@@ -52,6 +54,7 @@ void EarClipper::queue_all() {
 // triangle's border is allowed unless an edge goes from there into the triangle, because bridges to
 // holes run along borders.
 bool EarClipper::blocks(std::uint32_t other, std::uint32_t corner, Rule rule) const {
+  check_interruption();
   const std::uint32_t before = previous_[corner], after = next_[corner];
   if (other == before || other == corner || other == after) return false;
   const Point2 triangle[4] = {points[before], points[corner], points[after], points[before]};
@@ -105,6 +108,7 @@ std::uint32_t EarClipper::choose_without_queue() {
   std::uint32_t corner = any_, convex = any_;
   bool has_convex = false;
   for (std::uint32_t i = 0; i < left_ && steps_ < step_limit_; ++i, corner = next_[corner]) {
+    check_interruption();
     if (is_ear(corner, Rule::lax)) return corner;
     if (has_convex || turn(corner) <= 0) continue;
     convex = corner;
@@ -125,6 +129,7 @@ void EarClipper::clip(std::vector<Triangle>& triangles) {
   queue_all();
   bool cut_since_all_queued = false;
   while (left_ > 3) {
+    check_interruption();
     if (steps_ >= step_limit_) {
       gave_up_ = true;
       break;
@@ -165,6 +170,7 @@ bool has_crossing(std::span<const Point2> outline) {
   std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.lo < b.lo; });
   std::size_t pairs = 256 * n;
   for (std::size_t i = 0; i < n; ++i) {
+    check_interruption();
     const Point2 a = outline[edges[i].corner], b = end_of(edges[i].corner);
     const auto [y_lo, y_hi] = std::minmax(a.y, b.y);
     for (std::size_t j = i + 1; j < n && edges[j].lo <= edges[i].hi; ++j) {

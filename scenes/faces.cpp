@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "scenes/file.hpp"
 #include "scenes/polygon.hpp"
 
 namespace heapwood::scenes {
@@ -32,6 +33,7 @@ void Faces::triangulate(Mesh& mesh, const std::string& source) const {
   std::vector<Vec3> corners;
   Count intersecting, too_intricate;
   for (const Polygon& polygon : polygons_) {
+    check_interruption();
     Triangle* const fan = &mesh.triangles[polygon.first_triangle];
     ids.assign({fan[0].v[0], fan[0].v[1]});
     for (std::size_t i = 0; i + 2 < polygon.corners; ++i) ids.push_back(fan[i].v[2]);

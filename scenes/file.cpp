@@ -12,10 +12,13 @@
 #include <new>
 #include <utility>
 
+#include "simt/device.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::scenes {
 namespace {
+
+constexpr std::size_t max_piece = std::size_t{1} << 24;  // of a file, between looks for Ctrl-C
 
 // Paths may contain any characters; messages are one line.
 std::string shown(const std::string& path) { return printable(path, path.size()); }
@@ -76,7 +79,31 @@ void append_escaped(std::string& text, char c) {
   text.append({'x', digits[byte / 16], digits[byte % 16]});
 }
 
+std::string escaped(std::string_view text, std::size_t limit, bool with_controls) {
+  std::string result;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t length = utf8_length(text.substr(at)),
+                      bytes = std::max<std::size_t>(length, 1);
+    if (at + bytes > limit) break;
+    const std::string_view character = text.substr(at, bytes);
+    if (length == 0 || (with_controls && is_control(character))) {
+      for (const char c : character) append_escaped(result, c);
+    } else {
+      result += character;
+    }
+    at += bytes;
+  }
+  if (at < text.size()) result += "...";
+  return result;
+}
+
 }  // namespace
+
+void check_interruption() {
+  if (simt::interrupted())
+    throw simt::Stopped(simt::Stopped::Reason::interrupted, "interrupted while a scene was read");
+}
 
 FileBytes read_file(const std::string& path) {
   // Non-blocking: opening a pipe must not wait for its writer.
@@ -95,7 +122,9 @@ FileBytes read_file(const std::string& path) {
     unreadable(path, "its " + std::to_string(size) + " bytes do not fit in memory");
   }
   while (result.size < size) {
-    const ::ssize_t got = ::read(file.fd, result.data.get() + result.size, size - result.size);
+    check_interruption();
+    const std::size_t piece = std::min(size - result.size, max_piece);
+    const ::ssize_t got = ::read(file.fd, result.data.get() + result.size, piece);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) unreadable(path, std::strerror(errno));
     if (got == 0) break;
@@ -122,22 +151,10 @@ void write_file(const std::string& path, std::initializer_list<std::span<const s
 }
 
 std::string printable(std::string_view text, std::size_t limit) {
-  std::string result;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t length = utf8_length(text.substr(at));
-    if (at + std::max<std::size_t>(length, 1) > limit) break;
-    if (length == 0 || is_control(text.substr(at, length))) {
-      for (const char c : text.substr(at, std::max<std::size_t>(length, 1)))
-        append_escaped(result, c);
-    } else {
-      result += text.substr(at, length);
-    }
-    at += std::max<std::size_t>(length, 1);
-  }
-  if (at < text.size()) result += "...";
-  return result;
+  return escaped(text, limit, true);
 }
+
+std::string utf8_text(std::string_view text) { return escaped(text, text.size(), false); }
 
 std::string_view without_byte_order_mark(std::string_view text) {
   return text.starts_with("\xef\xbb\xbf") ? text.substr(3) : text;

@@ -23,12 +23,19 @@ struct FileBytes {
 // pipe may never end.
 FileBytes read_file(const std::string& path);
 
+// Throws simt::Stopped after Ctrl-C. Called for every vertex and face while a file is read, which
+// may take minutes.
+void check_interruption();
+
 // Writes the parts in sequence. Throws Error{Exit::failed}; the partial file then remains.
 void write_file(const std::string& path, std::initializer_list<std::span<const std::byte>> parts);
 
 // The text on one line, truncated to `limit` bytes. Control characters, line separators, marks of
 // the writing direction and invalid UTF-8 are escaped: `\n`, `\x1b`.
 std::string printable(std::string_view text, std::size_t limit = 40);
+
+// The text with invalid UTF-8 escaped as by printable(): for JSON.
+std::string utf8_text(std::string_view text);
 
 // The text without a UTF-8 byte order mark, which editors on Windows add.
 std::string_view without_byte_order_mark(std::string_view text);

@@ -3,6 +3,7 @@
 
 #include <tiny_obj_loader.h>
 
+#include <algorithm>
 #include <istream>
 #include <streambuf>
 #include <type_traits>
@@ -10,6 +11,7 @@
 #include "scenes/faces.hpp"
 #include "scenes/file.hpp"
 #include "scenes/obj_lines.hpp"
+#include "simt/device.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::scenes {
@@ -17,12 +19,25 @@ namespace {
 
 static_assert(std::is_same_v<tinyobj::real_t, double>, "compile with TINYOBJLOADER_USE_DOUBLE");
 
-// Reads from a string without a copy of it.
+// Reads from a string without a copy of it. The text seems to end at Ctrl-C.
 class StringBuffer : public std::streambuf {
  public:
-  explicit StringBuffer(std::string& text) {
-    setg(text.data(), text.data(), text.data() + text.size());
+  explicit StringBuffer(std::string& text) : text_(text) { next_piece(0); }
+
+ protected:
+  int_type underflow() override {
+    const auto at = static_cast<std::size_t>(gptr() - text_.data());
+    if (at == text_.size() || simt::interrupted()) return traits_type::eof();
+    next_piece(at);
+    return traits_type::to_int_type(*gptr());
   }
+
+ private:
+  void next_piece(std::size_t from) {
+    char* const begin = text_.data() + from;
+    setg(begin, begin, begin + std::min(text_.size() - from, std::size_t{1} << 16));
+  }
+  std::string& text_;
 };
 
 }  // namespace
@@ -37,8 +52,10 @@ Mesh parse_obj(std::string_view text, const std::string& source) {
   std::string warning, error;
   StringBuffer buffer(lines.text);
   std::istream stream(&buffer);
-  if (!tinyobj::LoadObj(&attributes, &shapes, &materials, &warning, &error, &stream, nullptr, false,
-                        false)) {
+  const bool loaded = tinyobj::LoadObj(&attributes, &shapes, &materials, &warning, &error, &stream,
+                                       nullptr, false, false);
+  check_interruption();
+  if (!loaded) {
     throw Error(Exit::scene, shown + ": cannot be read: " + printable(error, 200));
   }
   lines.text = {};
@@ -59,6 +76,7 @@ Mesh parse_obj(std::string_view text, const std::string& source) {
   for (const tinyobj::shape_t& shape : shapes) {
     std::size_t first = 0;
     for (const std::size_t count : shape.mesh.num_face_vertices) {
+      check_interruption();
       add_large();
       for (std::size_t i = first; i < first + count; ++i) {
         const int index = shape.mesh.indices[i].vertex_index;

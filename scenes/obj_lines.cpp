@@ -42,6 +42,9 @@ class LineReader {
     lines_in_last_ = 1;
     line = physical();
     if (!continues(line)) return true;
+    // The line may be the whole file: growing in steps would take up to three times its size.
+    // Memory that is not written is not used.
+    joined_.reserve(text_.size());
     joined_.clear();
     while (continues(line)) {
       joined_.append(line.substr(0, line.size() - 1)).push_back(' ');
@@ -61,6 +64,7 @@ class LineReader {
   }
 
   std::string_view physical() {
+    check_interruption();
     const std::size_t begin = at_;
     while (at_ < text_.size() && text_[at_] != '\n' && text_[at_] != '\r') ++at_;
     const std::string_view line = text_.substr(begin, at_ - begin);
@@ -148,6 +152,7 @@ class Validator {
     corners_.clear();
     for (std::string_view word = next_word(line); !word.empty(); word = next_word(line)) {
       if (word[0] == '#') break;
+      check_interruption();
       corners_.push_back(corner(word));
     }
     if (corners_.size() < 3) return;

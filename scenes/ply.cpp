@@ -126,6 +126,7 @@ class Body {
 
   void skip(const Element& element) {
     for (current_.index = 0; current_.index < element.count; ++current_.index) {
+      check_interruption();
       for (const Property& property : element.properties) skip(property);
     }
   }
@@ -144,6 +145,7 @@ class Body {
       mesh_.vertices.reserve(element.count);
     }
     for (current_.index = 0; current_.index < element.count; ++current_.index) {
+      check_interruption();
       const std::size_t begin = reader_.offset();
       double p[3] = {};
       for (const Property& property : element.properties) {
@@ -198,6 +200,7 @@ class Body {
 
   void read_face(const Property& property) {
     for (std::uint64_t n = length(property); n > 0; --n) {
+      check_interruption();
       const std::size_t begin = reader_.offset();
       faces_.add_corner(vertex(reader_.read(property.type, current_), begin));
     }
@@ -211,6 +214,7 @@ class Body {
     std::uint32_t last[2] = {};
     std::uint64_t corners = 0;  // of the strip
     for (std::uint64_t n = length(property); n > 0; --n) {
+      check_interruption();
       const std::size_t begin = reader_.offset();
       const double index = reader_.read(property.type, current_);
       const bool restart = index == -1 || (property.type == Type::u32 && index == 4294967295.0);

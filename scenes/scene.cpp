@@ -11,6 +11,7 @@
 #include "scenes/file.hpp"
 #include "scenes/obj.hpp"
 #include "scenes/ply.hpp"
+#include "simt/device.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::scenes {
@@ -62,6 +63,7 @@ std::string digest(const std::string& name_or_path) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   std::vector<char> piece(1 << 16);
   while (file) {
+    if (simt::interrupted()) return "";
     file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
     for (std::streamsize i = 0; i < file.gcount(); ++i) {
       hash =

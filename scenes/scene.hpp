@@ -37,7 +37,7 @@ Mesh generate(const SceneName& name, unsigned threads = 0);
 Mesh load(const std::string& name_or_path);
 
 // FNV-1a of a file's content, 16 hexadecimal digits; "" for a procedural scene or an unreadable
-// file.
+// file, and after Ctrl-C.
 std::string digest(const std::string& name_or_path);
 
 }  // namespace heapwood::scenes

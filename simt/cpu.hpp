@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -19,8 +20,8 @@
 
 namespace heapwood::simt {
 
-// Runs body(index) on `threads` threads and raises control.abort at the time limit and on Ctrl-C.
-// Returns milliseconds.
+// Runs body(index) on `threads` threads and raises control.abort at the time limit, on Ctrl-C, and
+// if a thread throws or cannot be started, whose exception is passed on. Returns milliseconds.
 template <class Body>
 double run_threads(unsigned threads, const LaunchLimits& limits, Control& control, Body body) {
   using Clock = std::chrono::steady_clock;
@@ -30,16 +31,34 @@ double run_threads(unsigned threads, const LaunchLimits& limits, Control& contro
   unsigned running = threads;
   bool stopped = false;
   bool was_interrupted = false;
+  std::exception_ptr failure;  // the first one of a thread or of starting it; under the mutex
   const auto start = Clock::now();
+  const auto abort = [&] { system_atomic_ref<std::uint32_t>(control.abort).store(1, relaxed); };
+  // `ended` threads have ended or were never started. The other ones must not wait for them.
+  const auto fail = [&](unsigned ended) {
+    abort();
+    const std::lock_guard lock(mutex);
+    if (!failure) failure = std::current_exception();
+    running -= ended;
+    if (running == 0) finished.notify_one();
+  };
   {
     std::vector<std::jthread> pool;
     pool.reserve(threads);
-    for (unsigned i = 0; i < threads; ++i) {
-      pool.emplace_back([&, i] {
-        body(i);
-        const std::lock_guard lock(mutex);
-        if (--running == 0) finished.notify_one();
-      });
+    try {
+      for (unsigned i = 0; i < threads; ++i) {
+        pool.emplace_back([&, i] {
+          try {
+            body(i);
+          } catch (...) {
+            return fail(1);
+          }
+          const std::lock_guard lock(mutex);
+          if (--running == 0) finished.notify_one();
+        });
+      }
+    } catch (...) {
+      fail(threads - static_cast<unsigned>(pool.size()));
     }
     std::unique_lock lock(mutex);
     while (!finished.wait_for(lock, std::chrono::milliseconds(20), [&] { return running == 0; })) {
@@ -48,10 +67,11 @@ double run_threads(unsigned threads, const LaunchLimits& limits, Control& contro
       if (!stopped && (late || interrupted())) {
         stopped = true;
         was_interrupted = !late;
-        system_atomic_ref<std::uint32_t>(control.abort).store(1, relaxed);
+        abort();
       }
     }
   }
+  if (failure) std::rethrow_exception(failure);
   const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   check_outcome(control.code, control.operand, stopped, was_interrupted, limits);
   return ms;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "bench/results/format.hpp"
 
@@ -161,7 +162,7 @@ void add_histogram(Lines& lines, const alloc::RequestStats& requests) {
   for (std::size_t k = first; k <= last; ++k) {
     const std::uint64_t count = requests.histogram[k];
     const auto parts = static_cast<std::size_t>(
-        8.0 * bar_width * static_cast<double>(count) / static_cast<double>(max_count) + 0.5);
+        std::lround(8.0 * bar_width * static_cast<double>(count) / static_cast<double>(max_count)));
     std::string bar;
     for (std::size_t i = 0; i < parts / 8; ++i) bar += "█";
     bar += eighths[parts % 8];

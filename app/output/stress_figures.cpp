@@ -33,6 +33,7 @@ const Parameter parameters[] = {
 
 std::size_t distinct(const std::vector<bench::StressPoint>& points, const Parameter& parameter) {
   std::vector<std::string> texts;
+  texts.reserve(points.size());
   for (const bench::StressPoint& point : points) texts.push_back(parameter.text(point));
   std::sort(texts.begin(), texts.end());
   return static_cast<std::size_t>(std::unique(texts.begin(), texts.end()) - texts.begin());

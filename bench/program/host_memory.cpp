@@ -36,8 +36,21 @@ Exit with_host_memory(const HostMemoryOptions& options, const std::function<Exit
   std::unique_ptr<OutputFile> file;
   if (!options.trace.empty()) file = std::make_unique<OutputFile>(options.trace);
   host_alloc::HostMemory memory(options.allocator, file != nullptr);
-  const Exit exit = action();
-  if (file) file->write(host_alloc::host_trace_text(memory.trace()));
+  const auto store_trace = [&] {
+    if (file) file->write(host_alloc::host_trace_text(memory.trace()));
+  };
+  Exit exit = Exit::failed;
+  try {
+    exit = action();
+  } catch (const std::exception&) {
+    // The action's error is reported, not one of the trace.
+    try {
+      store_trace();
+    } catch (const std::exception&) {
+    }
+    throw;
+  }
+  store_trace();
 #ifndef NDEBUG
   for (const std::string& leak : memory.leaks())
     throw Error(Exit::failed, "device memory: " + leak);

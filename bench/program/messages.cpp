@@ -4,18 +4,27 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <new>
+#include <system_error>
 
 #include "bench/program/process.hpp"
 #include "bench/program/progress.hpp"
+#include "scenes/file.hpp"
 
 namespace heapwood::bench {
 
-std::string one_line(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  }
-  while (!text.empty() && text.back() == ' ') text.pop_back();
-  return text;
+std::string one_line(const std::string& text) {
+  const std::size_t end = text.find_last_not_of(" \n");  // libraries end their messages with these
+  return scenes::printable(text.substr(0, end + 1), text.size());
+}
+
+std::string error_text(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error))
+    return "out of host memory; use a smaller scene or --pool";
+  const auto* system = dynamic_cast<const std::system_error*>(&error);
+  if (system && system->code() == std::errc::resource_unavailable_try_again)
+    return "cannot start another thread: the system's limit is reached; use fewer with --threads";
+  return error.what();
 }
 
 void note(const std::string& text) {

@@ -2,6 +2,7 @@
 // Notes and warnings for the user.
 #pragma once
 
+#include <exception>
 #include <string>
 
 namespace heapwood::bench {
@@ -10,7 +11,11 @@ namespace heapwood::bench {
 void note(const std::string& text);
 void warning(const std::string& text);
 
-// Replaces line breaks, which messages of libraries and file names may contain.
-std::string one_line(std::string text);
+// What an exception says, in words of the command line where a library's are not.
+std::string error_text(const std::exception& error);
+
+// Escapes line breaks and what else may control a terminal, which messages of libraries and file
+// names may contain.
+std::string one_line(const std::string& text);
 
 }  // namespace heapwood::bench

@@ -38,6 +38,21 @@ std::string known_ids() {
   return fmt::format("{}", fmt::join(ids, " "));
 }
 
+std::string not_a_number(const std::string& text) {
+  return fmt::format("'{}' is not a number", text);
+}
+
+// The number, without leading zeros in the text.
+std::optional<double> take_decimal(std::string& text) {
+  const std::optional<double> value = number(text);
+  if (!value) return value;
+  const std::size_t digits = text[0] == '+' || text[0] == '-';
+  const std::size_t zeros = std::min(text.find_first_not_of('0', digits), text.size()) - digits;
+  const bool is_digit = digits + zeros < text.size() && std::isdigit(text[digits + zeros]);
+  if (zeros > 0) text.erase(digits, is_digit ? zeros : zeros - 1);
+  return value;
+}
+
 }  // namespace
 
 const char* name(Builder builder) {
@@ -170,11 +185,18 @@ std::vector<const registry::RegisteredAllocator*> find_allocators(const std::str
 
 CLI::Validator quiet(CLI::Validator check) { return check.description(""); }
 
+CLI::Validator decimal() {
+  const auto problem = [](std::string& text) {
+    return take_decimal(text) ? "" : not_a_number(text);
+  };
+  return quiet(CLI::Validator(problem, ""));
+}
+
 CLI::Validator between(double min, double max) {
-  const auto problem = [min, max](const std::string& text) {
-    double value = 0;
-    if (!CLI::detail::lexical_cast(text, value)) return fmt::format("'{}' is not a number", text);
-    return value >= min && value <= max
+  const auto problem = [min, max](std::string& text) {
+    const std::optional<double> value = take_decimal(text);
+    if (!value) return not_a_number(text);
+    return *value >= min && *value <= max
                ? ""
                : fmt::format("{} is not between {} and {}", text, min, max);
   };
@@ -187,7 +209,7 @@ void add_device_options(CLI::App& app, DeviceOptions& options) {
       ->type_name("DEVICE");
   app.add_option("--threads", options.threads, "CPU threads; 0 = all")
       ->capture_default_str()
-      ->check(between(0, 4096))
+      ->transform(between(0, 4096))
       ->type_name("N");
 }
 
@@ -208,7 +230,7 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
   if (with_runs) {
     app.add_option("--runs", settings.runs, "timed builds per allocator")
         ->capture_default_str()
-        ->check(between(1, 100000))
+        ->transform(between(1, 100000))
         ->type_name("N");
   }
   // Added before the costs: options take effect in the order of their declaration, so that a cost
@@ -226,7 +248,7 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
                             double max, const char* type) {
     app.add_option(option, value, about)
         ->default_str(fmt::format("{}", value))  // CLI11 would print all digits of .05f
-        ->check(between(min, max))
+        ->transform(between(min, max))
         ->type_name(type);
   };
   kdtree::SahCosts& costs = settings.costs;
@@ -241,7 +263,7 @@ void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs) {
          "--timeout", settings.timeout,
          "time limit of one build, including restarts with\nlarger arrays or pools (exit 1)")
       ->capture_default_str()
-      ->check(between(0.001, 86400.0))
+      ->transform(between(0.001, 86400.0))
       ->type_name("SECONDS");
 }
 

@@ -74,7 +74,10 @@ std::vector<const registry::RegisteredAllocator*> find_allocators(const std::str
 
 // The check without its description in --help.
 CLI::Validator quiet(CLI::Validator check);
-// A number in this range including both ends; not NaN.
+// For Option::transform(): a decimal number. Leading zeros are removed: CLI11 reads integers that
+// start with one as octal.
+CLI::Validator decimal();
+// And in this range including both ends.
 CLI::Validator between(double min, double max);
 void add_device_options(CLI::App& app, DeviceOptions& options);
 void add_build_options(CLI::App& app, BuildSettings& settings, bool with_runs);

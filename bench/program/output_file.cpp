@@ -9,86 +9,178 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <functional>
 
+#include "bench/program/descriptor.hpp"
+#include "bench/program/file_identity.hpp"
 #include "simt/error.hpp"
 
 namespace heapwood::bench {
 
+// Functions that return bool set errno if they fail.
 namespace {
 
 [[noreturn]] void cannot_write(const std::string& path, int error) {
-  const char* advice = error == ENOENT   ? "create its folder"
-                       : error == ENOSPC ? "free some space"
-                                         : "choose another file";
+  const char* advice = error == ENOENT                      ? "create its folder"
+                       : error == ENOSPC || error == EDQUOT ? "free some space"
+                                                            : "choose another file";
   throw Error(Exit::failed,
               fmt::format("{}: cannot write: {}; {}", path, std::strerror(error), advice));
 }
 
-bool same_file(const struct stat& a, const struct stat& b) {
-  return S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
+// The folder of a file, and names in it. Names relative to the folder have the full length that
+// the file system allows.
+struct Place {
+  Descriptor folder;
+  std::string folder_path, name, temporary;
 
-// The file is also standard output: the same descriptor is used, so that one text follows the
-// other.
-int open_in_place(const std::string& path) {
-  struct stat file {
-  }, printed{};
-  if (::stat(path.c_str(), &file) == 0 && ::fstat(STDOUT_FILENO, &printed) == 0 &&
-      same_file(file, printed)) {
-    std::fflush(stdout);
-    return ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+  explicit Place(const std::string& file) {
+    const std::filesystem::path path(file);
+    folder_path = path.has_parent_path() ? path.parent_path().string() : ".";
+    name = path.filename().string();
+    // Short, and the same for every writer of the file: a writer that was killed while it replaced
+    // the file leaves this name at most, and the next one removes it.
+    temporary = fmt::format(".heapwood-{:016x}.tmp", std::hash<std::string>()(name));
+    folder = Descriptor(::open(folder_path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   }
-  return ::open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+  bool remove_temporary() const { return ::unlinkat(folder.get(), temporary.c_str(), 0) == 0; }
+};
+
+Descriptor open_unnamed(const Place& place) {
+  return Descriptor(::openat(place.folder.get(), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
 }
 
-int open_for_writing(const std::string& path) {
-  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+// For file systems without unnamed files.
+Descriptor open_temporary(const Place& place) {
+  place.remove_temporary();
+  return Descriptor(::openat(place.folder.get(), place.temporary.c_str(),
+                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+}
+
+bool write_all(int fd, const std::string& content) {
+  for (std::size_t done = 0; done < content.size();) {
+    const ssize_t written = ::write(fd, content.data() + done, content.size() - done);
+    if (written >= 0)
+      done += static_cast<std::size_t>(written);
+    else if (errno != EINTR)
+      return false;
+  }
+  return true;
+}
+
+// Pipes and devices cannot be synchronized.
+bool synchronize(int fd) { return ::fsync(fd) == 0 || errno == EINVAL || errno == EROFS; }
+
+bool copy_owner_and_mode(int fd, const struct stat& from) {
+  struct stat now {};
+  if (::fstat(fd, &now) != 0) return false;
+  const bool same_owner = now.st_uid == from.st_uid && now.st_gid == from.st_gid;
+  return (same_owner || ::fchown(fd, from.st_uid, from.st_gid) == 0) &&
+         ::fchmod(fd, from.st_mode & 07777) == 0;
+}
+
+// Gives the unnamed file the name. Linux cannot replace a file by an unnamed one, so that it has
+// the temporary name for an instant.
+bool link_unnamed(const Place& place, int fd, bool exists) {
+  const std::string source = fmt::format("/proc/self/fd/{}", fd);
+  const auto link_as = [&](const std::string& name) {
+    return ::linkat(AT_FDCWD, source.c_str(), place.folder.get(), name.c_str(),
+                    AT_SYMLINK_FOLLOW) == 0;
+  };
+  if (!exists && link_as(place.name)) return true;
+  place.remove_temporary();
+  return link_as(place.temporary) && ::renameat(place.folder.get(), place.temporary.c_str(),
+                                                place.folder.get(), place.name.c_str()) == 0;
+}
+
+// replaced: the status of the file if it exists.
+bool replace(const Place& place, const std::string& content, const struct stat* replaced,
+             bool unnamed) {
+  Descriptor file = unnamed ? open_unnamed(place) : open_temporary(place);
+  if (!file) return false;
+  const auto named = [&] {
+    return unnamed ? link_unnamed(place, file.get(), replaced != nullptr)
+                   : ::renameat(place.folder.get(), place.temporary.c_str(), place.folder.get(),
+                                place.name.c_str()) == 0;
+  };
+  const bool done = (!replaced || copy_owner_and_mode(file.get(), *replaced)) &&
+                    write_all(file.get(), content) && synchronize(file.get()) && named();
+  if (!done) {
+    const int error = errno;
+    place.remove_temporary();
+    errno = error;
+    return false;
+  }
+  if (const Descriptor folder(::open(place.folder_path.c_str(), O_RDONLY | O_CLOEXEC)); folder)
+    synchronize(folder.get());
+  return file.close();
+}
+
+// Reserves the space first, so that a full disk does not cost the old content.
+bool overwrite(const std::string& file, const std::string& content) {
+  Descriptor fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+  struct stat status {};
+  if (!fd || ::fstat(fd.get(), &status) != 0) return false;
+  const auto size = static_cast<off_t>(content.size());
+  if (S_ISREG(status.st_mode)) {
+    if (size > status.st_size && ::fallocate(fd.get(), 0, 0, size) != 0 && errno != EOPNOTSUPP) {
+      const int error = errno;
+      if (::ftruncate(fd.get(), status.st_size) == 0) errno = error;
+      return false;
+    }
+  }
+  if (!write_all(fd.get(), content)) return false;
+  if (S_ISREG(status.st_mode) && ::ftruncate(fd.get(), size) != 0) return false;
+  return synchronize(fd.get()) && fd.close();
+}
+
+// The stream that writes to this file, or -1. What the program prints and the content then follow
+// each other.
+int stream_of(const std::string& file) {
+  const auto identity = identity_of(file);
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    if (identity && identity == identity_of(stream)) return stream;
+  }
+  return -1;
 }
 
 }  // namespace
 
-OutputFile::OutputFile(std::string path, const std::vector<std::string>& others)
-    : path_(std::move(path)) {
+OutputFile::OutputFile(std::string path) : path_(std::move(path)), file_(resolve_links(path_)) {
   struct stat status {};
-  const bool exists = ::stat(path_.c_str(), &status) == 0;
+  const bool exists = ::stat(file_.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode)) cannot_write(path_, EISDIR);
-  if (exists && ::access(path_.c_str(), W_OK) != 0) cannot_write(path_, errno);
-  for (const std::string& other : others) {
-    struct stat used {};
-    if (other == path_ || (exists && ::stat(other.c_str(), &used) == 0 && same_file(status, used)))
-      throw Error(Exit::usage,
-                  fmt::format("{}: already used in this command; choose another file", path_));
-  }
-  // A pipe, a device or a link (/dev/stdout) is written in place: renaming would replace it.
-  struct stat link {};
-  const bool in_place = ::lstat(path_.c_str(), &link) == 0 && !S_ISREG(link.st_mode);
-  temporary_ = in_place ? path_ : fmt::format("{}.{}.tmp", path_, ::getpid());
-  if (in_place) return;
-  const int file = open_for_writing(temporary_);
-  if (file < 0) cannot_write(path_, errno);
-  ::close(file);
+  if (exists && ::access(file_.c_str(), W_OK) != 0) cannot_write(path_, errno);
+  if ((exists && !S_ISREG(status.st_mode)) || stream_of(file_) >= 0) return;
+  lock_.emplace(file_);
+  const Place place(file_);
+  if (!place.folder) cannot_write(path_, errno);
+  place.remove_temporary();
+  if (exists || open_unnamed(place)) return;
+  if (!open_temporary(place)) cannot_write(path_, errno);
+  place.remove_temporary();
 }
 
-OutputFile::~OutputFile() {
-  if (temporary_ != path_) ::unlink(temporary_.c_str());
-}
+OutputFile::~OutputFile() = default;
 
 void OutputFile::write(const std::string& content) {
-  const int file = temporary_ == path_ ? open_in_place(path_) : open_for_writing(temporary_);
-  if (file < 0) cannot_write(path_, errno);
-  int error = 0;
-  for (std::size_t done = 0; done < content.size() && !error;) {
-    const ssize_t written = ::write(file, content.data() + done, content.size() - done);
-    if (written >= 0)
-      done += static_cast<std::size_t>(written);
-    else if (errno != EINTR)
-      error = errno;
+  if (const int stream = stream_of(file_); stream >= 0) {
+    std::fflush(nullptr);
+    if (!write_all(stream, content)) cannot_write(path_, errno);
+    return;
   }
-  // Network file systems may report a full disk only here.
-  if (::close(file) != 0 && !error) error = errno;
-  if (!error && temporary_ != path_ && std::rename(temporary_.c_str(), path_.c_str()) != 0)
-    error = errno;
-  if (error) cannot_write(path_, error);
+  struct stat status {};
+  const bool exists = ::stat(file_.c_str(), &status) == 0;
+  if (!exists || (S_ISREG(status.st_mode) && status.st_nlink == 1)) {
+    const Place place(file_);
+    for (const bool unnamed : {true, false}) {
+      if (replace(place, content, exists ? &status : nullptr, unnamed)) return;
+    }
+    if (!exists || (errno != EPERM && errno != EACCES && errno != EROFS))
+      cannot_write(path_, errno);
+  }
+  if (!overwrite(file_, content)) cannot_write(path_, errno);
 }
 
 }  // namespace heapwood::bench

@@ -2,27 +2,35 @@
 // A file that is written completely or not at all.
 #pragma once
 
+#include <optional>
 #include <string>
-#include <vector>
+
+#include "bench/program/file_lock.hpp"
 
 namespace heapwood::bench {
 
-// Writes to a temporary file in the same folder, then renames it.
+// Writes to a file without a name in the same folder, which then takes the other's name, its
+// permissions and its owner. A killed process leaves the old file and nothing else.
+//
+// Written in place instead: pipes, devices and the file that standard output or standard error is
+// redirected to; files with further hard links, another owner's, and those in a read-only folder.
 class OutputFile {
  public:
   // Throws Error{Exit::failed} if the file cannot be written (no such folder, no permission, a
-  // folder), and Error{Exit::usage} if it is one of `others`, which the program also reads or
-  // writes.
-  explicit OutputFile(std::string path, const std::vector<std::string>& others = {});
+  // folder) or another process is writing it.
+  explicit OutputFile(std::string path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
+  // The content is on the disk when this returns.
   void write(const std::string& content);
   const std::string& path() const { return path_; }
 
  private:
-  std::string path_, temporary_;
+  std::string path_;
+  std::string file_;  // behind links
+  std::optional<FileLock> lock_;
 };
 
 }  // namespace heapwood::bench

@@ -2,6 +2,7 @@
 #include "bench/program/process.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -16,6 +17,24 @@ void hold_standard_streams() {
     // the lowest free descriptor, which is this one.
     if (::open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY) < 0) return;
   }
+}
+
+namespace {
+struct sigaction pipe_action {};  // before ignore_write_signals()
+}  // namespace
+
+void ignore_write_signals() {
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &ignore, &pipe_action);
+  sigaction(SIGXFSZ, &ignore, nullptr);
+}
+
+void end_if_pipe_is_broken() {
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  if (::poll(&out, 1, 0) != 1 || !(out.revents & POLLERR)) return;
+  sigaction(SIGPIPE, &pipe_action, nullptr);
+  std::raise(SIGPIPE);
 }
 
 void write_error(const std::string& text) {

@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "bench/program/messages.hpp"
 #include "bench/program/process.hpp"
 
 namespace heapwood::bench {
@@ -45,8 +46,8 @@ void Progress::update(std::size_t done, std::size_t total, const std::string& wh
   const auto now = Clock::now();
   if (line_showing && now - drawn_ < std::chrono::milliseconds(100)) return;
   drawn_ = now;
-  std::string text =
-      progress_text(done, total, std::chrono::duration<double>(now - start_).count(), what);
+  std::string text = progress_text(done, total, std::chrono::duration<double>(now - start_).count(),
+                                   one_line(what));
   // A line longer than the terminal would wrap, and the carriage return would not return to its
   // start.
   if (text.size() >= terminal_columns()) text.resize(terminal_columns() - 1);

@@ -9,6 +9,7 @@
 #include "bench/bench_runner.hpp"
 #include "bench/build_profile.hpp"
 #include "bench/prepared_scene.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/reproduce/case_results.hpp"
 #include "bench/results/format.hpp"
 #include "bench/scene_bench.hpp"
@@ -47,7 +48,7 @@ void guarded(Json& result, F f) {
   try {
     f();
   } catch (const std::exception& error) {
-    set_status(result, Status::failed, error.what());
+    set_status(result, Status::failed, error_text(error));
   }
 }
 
@@ -210,6 +211,7 @@ ReproduceCase trace_case(const ChosenScene& scene, const ReproduceSetup& setup) 
     guarded(all, [&] {
       if (!bench.entry) throw Error(Exit::failed, "none of the allocators can build the tree");
       const TraceResult traced = run_trace(bench, announce);
+      if (!traced.failure.empty()) throw Error(Exit::failed, traced.failure);
       if (traced.incomplete) throw Error(Exit::failed, "the tree is incomplete");
       for (const TraceRow& row : traced.rows) {
         Json result{{"allocator", row.kind},

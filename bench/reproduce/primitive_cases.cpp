@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "bench/interleaved_runner.hpp"
+#include "bench/program/messages.hpp"
 #include "bench/reproduce/case_results.hpp"
 #include "bench/results/format.hpp"
 #include "workloads/stress_primitives.hpp"
@@ -44,7 +45,7 @@ void measure_runs(Json& result, const workloads::PrimitiveJob& job, int runs) {
   candidate.running = [&] { return !failed; };
   candidate.fail = [&](const std::exception& error) {
     failed = true;
-    set_status(result, Status::failed, error.what());
+    set_status(result, Status::failed, error_text(error));
   };
   candidate.keep_warm_up = [&] { runs_ms.push_back(warm_up_ms); };
   InterleavedRunner runner({candidate}, runs, 1e3 * job.seconds, [](std::size_t, const auto&) {});

@@ -8,8 +8,8 @@
 #include <ctime>
 #include <filesystem>
 
-#include "bench/program/input_file.hpp"
 #include "bench/program/version.hpp"
+#include "bench/results/json_file.hpp"
 
 namespace heapwood::bench {
 
@@ -22,7 +22,7 @@ std::string made_folder(const std::string& folder) {
     throw Error(Exit::failed,
                 fmt::format("{}: cannot create the folder: {}; choose another with --out", folder,
                             error.message()));
-  return (std::filesystem::path(folder) / "results.json").string();
+  return results_path(folder);
 }
 
 // The driver and the host's memory may differ; the GPU must be the same.
@@ -34,26 +34,48 @@ Json identity(const Json& device) {
   return kept;
 }
 
+bool all_objects(const Json& json, const char* key) {
+  const auto list = json.find(key);
+  return list != json.end() && list->is_array() &&
+         std::all_of(list->begin(), list->end(), [](const Json& one) { return one.is_object(); });
+}
+
+// Whether the file has the types that this class relies on.
+bool is_ours(const Json& json) {
+  if (text_at(json, "schema") != reproduce_schema) return false;
+  for (const char* key : {"runs", "items", "cases"}) {
+    if (!all_objects(json, key)) return false;
+  }
+  const auto has_types = [](const Json& one) {
+    return one.contains("key") && one["key"].is_string() && all_objects(one, "results") &&
+           one.contains("seconds") && one["seconds"].is_number();
+  };
+  const Json& cases = json["cases"];
+  return json.contains("device") && json["device"].is_object() &&
+         std::all_of(cases.begin(), cases.end(), has_types);
+}
+
 Json earlier_file(const std::string& path, const Json& head) {
-  const std::optional<std::string> text = read_text(path, Exit::failed);
-  if (!text) return head;
-  Json json = Json::parse(*text, nullptr, false);
-  const bool ours = json.is_object() && json.value("schema", "") == reproduce_schema &&
-                    json.contains("cases") && json["cases"].is_array() && json.contains("runs") &&
-                    json["runs"].is_array() && json.contains("device");
-  if (!ours)
+  const std::optional<Json> read = read_json(path);
+  if (!read) return head;
+  const Json& json = *read;
+  if (!is_ours(json))
     throw Error(Exit::failed, fmt::format("{}: not a {} file; choose another folder with --out",
                                           path, reproduce_schema));
   if (!same(identity(json["device"]), identity(head["device"])) ||
-      json.value("scale", "") != head["scale"].get<std::string>()) {
-    throw Error(Exit::usage, fmt::format("{}: measured on {}, {}; choose another folder with --out",
-                                         path, json["device"].value("name", "another device"),
-                                         json.value("scale", "otherwise")));
+      text_at(json, "scale") != text_at(head, "scale")) {
+    throw Error(Exit::usage,
+                fmt::format("{}: measured on '{}', scale '{}'; choose another folder with --out",
+                            path, text_at(json["device"], "name"), text_at(json, "scale")));
   }
   return json;
 }
 
 }  // namespace
+
+std::string results_path(const std::string& folder) {
+  return (std::filesystem::path(folder) / "results.json").string();
+}
 
 ReproduceResults::ReproduceResults(const std::string& folder, const ReproduceSetup& setup,
                                    const std::vector<std::string>& argv)
@@ -73,7 +95,7 @@ ReproduceResults::ReproduceResults(const std::string& folder, const ReproduceSet
 
 Json* ReproduceResults::find(const std::string& key) {
   for (Json& one : json_["cases"]) {
-    if (one.value("key", "") == key) return &one;
+    if (text_at(one, "key") == key) return &one;
   }
   return nullptr;
 }
@@ -94,7 +116,7 @@ bool ReproduceResults::has(const ReproduceCase& one) const {
                                  [&](const registry::RegisteredAllocator* entry) {
                                    return std::any_of(
                                        measured->begin(), measured->end(), [&](const Json& result) {
-                                         return result.value("allocator", "") == entry->traits->id;
+                                         return text_at(result, "allocator") == entry->traits->id;
                                        });
                                  });
 }
@@ -122,9 +144,10 @@ void ReproduceResults::describe(const std::vector<ReproduceItem>& items,
     for (const ReproduceCase& one : reproduce_cases({&item}, setup)) keys.push_back(one.key);
     // From an earlier run with other scenes.
     for (const Json& earlier : json_["items"]) {
-      if (earlier.value("id", "") != item.id) continue;
-      for (const Json& key : earlier.value("cases", Json::array())) {
-        if (results(key) && std::find(keys.begin(), keys.end(), key) == keys.end())
+      if (text_at(earlier, "id") != item.id || !earlier.contains("cases")) continue;
+      for (const Json& key : earlier["cases"]) {
+        if (key.is_string() && results(key) &&
+            std::find(keys.begin(), keys.end(), key) == keys.end())
           keys.push_back(key);
       }
     }

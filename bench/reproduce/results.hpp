@@ -13,6 +13,8 @@ namespace heapwood::bench {
 
 inline constexpr const char* reproduce_schema = "heapwood.reproduce/1";
 
+std::string results_path(const std::string& folder);
+
 class ReproduceResults {
  public:
   // Creates the folder and reads its results.json. Throws Error{Exit::failed} if that has another

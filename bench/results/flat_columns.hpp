@@ -27,6 +27,7 @@ Table table_of_columns(const std::vector<FlatColumn<Record>>& columns,
   for (const FlatColumn<Record>& column : columns) table.columns.push_back({column.title});
   for (const Record& record : records) {
     std::vector<Cell> cells;
+    cells.reserve(columns.size());
     for (const FlatColumn<Record>& column : columns) cells.emplace_back(column.cell(record));
     table.add(std::move(cells));
   }

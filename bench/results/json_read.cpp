@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "bench/program/input_file.hpp"
+#include "bench/results/json_file.hpp"
 #include "bench/results/json_report.hpp"
 
 namespace heapwood::bench {
@@ -151,9 +151,9 @@ Result result_from_json(const Json& json) {
 
 EarlierReport read_report(const std::string& path, const simt::DeviceInfo& device) {
   EarlierReport report;
-  const std::optional<std::string> text = read_text(path, Exit::failed);
-  if (!text) return report;
-  const Json json = Json::parse(*text, nullptr, false);
+  const std::optional<Json> read = read_json(path);
+  if (!read) return report;
+  const Json& json = *read;
   if (!json.is_object() || json.value("schema", Json()) != bench_schema ||
       !json.contains("results") || !json["results"].is_array()) {
     throw Error(Exit::failed,
@@ -171,11 +171,8 @@ EarlierReport read_report(const std::string& path, const simt::DeviceInfo& devic
         fmt::format("{}: measured on another device ({}{}); choose another file with --json", path,
                     known ? theirs["name"].dump() : "unknown", threads));
   }
-  for (const Json& result : json["results"]) {
-    if (result.is_object()) report.results.push_back(result);
-  }
-  if (json.contains("git") && json["git"].is_object())
-    report.git_sha = json["git"].value("sha", "");
+  report.results.assign(json["results"].begin(), json["results"].end());
+  if (json.contains("git")) report.git_sha = text_at(json["git"], "sha");
   return report;
 }
 

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "bench/program/out_of_memory.hpp"
 #include "bench/program/version.hpp"
+#include "scenes/file.hpp"
 
 namespace heapwood::bench {
 
@@ -129,7 +131,7 @@ Json to_json(const registry::CallUse& calls) {
 Json to_json(const Result& result) {
   Json json;
   json["scene"] = result.scene;
-  json["source"] = result.source;
+  json["source"] = scenes::utf8_text(result.source);
   if (!result.digest.empty()) json["digest"] = result.digest;
   if (result.tree) {  // without a tree the scene may not have been loaded
     json["triangles"] = result.triangles;
@@ -190,6 +192,7 @@ Json report_head(const char* schema, const std::vector<std::string>& argv,
 
 Json bench_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
                   const std::vector<Result>& results, const std::vector<Json>& others) {
+  const LackOfMemoryEnds end;
   Json json = report_head(bench_schema, argv, device);
   for (const Result& result : results) json["results"].push_back(to_json(result));
   for (const Json& other : others) json["results"].push_back(other);
@@ -197,7 +200,8 @@ Json bench_report(const std::vector<std::string>& argv, const simt::DeviceInfo& 
 }
 
 std::string json_text(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const LackOfMemoryEnds end;
+  return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace heapwood::bench

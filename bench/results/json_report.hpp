@@ -47,7 +47,8 @@ Json report_head(const char* schema, const std::vector<std::string>& argv,
 // As report_head(), with results; those in `others` follow those of this run.
 Json bench_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
                   const std::vector<Result>& results, const std::vector<Json>& others = {});
-// Indented by two spaces per level; invalid UTF-8 (in file names) is replaced.
+// Indented by two spaces per level. ASCII: names from files may contain what controls a terminal.
+// Invalid UTF-8 is replaced.
 std::string json_text(const Json& json);
 
 // A report written earlier, for --resume.

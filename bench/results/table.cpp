@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <utility>
 
+#include "scenes/file.hpp"
+
 namespace heapwood::bench {
 
 namespace {
@@ -129,8 +131,23 @@ class TextBlock {
   bool marks_;
 };
 
+// Names of scenes and reasons come from files and may contain what controls a terminal.
+Table printable(Table table) {
+  const auto escape = [](std::string& text) { text = scenes::printable(text, text.size()); };
+  escape(table.title);
+  for (Column& column : table.columns) {
+    escape(column.title);
+    escape(column.group);
+  }
+  for (Row& row : table.rows) {
+    for (Cell& cell : row.cells) escape(cell.text);
+  }
+  for (std::string& note : table.notes) escape(note);
+  return table;
+}
+
 std::string escape_markdown(std::string text) {
-  for (std::size_t at = 0; (at = text.find_first_of("|*_<`", at)) != std::string::npos; at += 2)
+  for (std::size_t at = 0; (at = text.find_first_of("\\|*_<`", at)) != std::string::npos; at += 2)
     text.insert(at, 1, '\\');
   return text;
 }
@@ -182,7 +199,8 @@ std::vector<std::string> wrap_text(const std::string& text, std::size_t width) {
   return lines;
 }
 
-std::string to_text(const Table& table, const TextStyle& style) {
+std::string to_text(const Table& given, const TextStyle& style) {
+  const Table table = printable(given);
   std::vector<std::size_t> widths;
   bool marks = false;
   for (const Column& column : table.columns) widths.push_back(display_width(column.title));
@@ -240,7 +258,8 @@ std::string to_text(const Table& table, const TextStyle& style) {
   return out;
 }
 
-std::string to_markdown(const Table& table) {
+std::string to_markdown(const Table& given) {
+  const Table table = printable(given);
   std::string out = table.title.empty() ? "" : "**" + escape_markdown(table.title) + "**\n\n";
   std::string titles = "|", rule = "|";
   for (const Column& column : table.columns) {
@@ -264,7 +283,8 @@ std::string to_markdown(const Table& table) {
   return out;
 }
 
-std::string to_csv(const Table& table) {
+std::string to_csv(const Table& given) {
+  const Table table = printable(given);
   std::string out;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     if (c) out += ',';

@@ -297,6 +297,8 @@ TEST_F(Commands, ResumeMeasuresOnlyWhatIsMissing) {
   const json third = json::parse(read_file(report));
   EXPECT_EQ(third.at("results").size(), 3u);
   write_file(report, "not json");
+  expect_error(bench({"--json", report, "--resume"}), 1, {report, "line 1: not valid JSON"});
+  write_file(report, "{}");
   expect_error(bench({"--json", report, "--resume"}), 1, {report, "heapwood.bench/1"});
 }
 

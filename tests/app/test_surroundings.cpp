@@ -54,10 +54,10 @@ TEST_F(Surroundings, NothingIsPrintedIntoAFileInAStreamsPlace) {
 TEST_F(Surroundings, OutputAndErrorsInOneFile) {
   const Outcome outcome = shell("$H build $S --runs 1 --device cpu --json /dev/stdout");
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
-  EXPECT_NE(outcome.out.find("200 triangles"), std::string::npos);
-  const std::size_t at = outcome.out.find("\n{");
-  ASSERT_NE(at, std::string::npos);
-  EXPECT_EQ(json::parse(outcome.out.substr(at)).at("schema"), "heapwood.bench/1");
+  const std::size_t end = outcome.out.find("\n}\n");
+  ASSERT_NE(end, std::string::npos);
+  EXPECT_EQ(json::parse(outcome.out.substr(0, end + 3)).at("schema"), "heapwood.bench/1");
+  EXPECT_NE(outcome.out.find("200 triangles", end), std::string::npos);
 }
 
 // SIGHUP, as when the terminal is closed.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <tuple>
 #include <utility>
 
@@ -42,6 +44,33 @@ TEST_F(ImagePng, RoundTrip) {
 }
 
 TEST_F(ImagePng, NoPixelsAreNoPicture) { EXPECT_THROW(to_png(Image()), Error); }
+
+// In a process whose memory is limited to what it has and half of what the picture needs.
+TEST_F(ImagePng, LackOfMemoryIsAnException) {
+  Image image(1500, 1500);
+  std::uint32_t noise = 1;
+  for (Rgb8& pixel : image.pixels) {
+    noise = noise * 1664525 + 1013904223;
+    pixel = {static_cast<std::uint8_t>(noise >> 24), static_cast<std::uint8_t>(noise >> 16),
+             static_cast<std::uint8_t>(noise >> 8)};
+  }
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const std::size_t used = pages * 4096;
+  if (used > std::size_t{1} << 40) GTEST_SKIP() << "a sanitizer reserves the address space";
+  for (const std::size_t more : {1, 6, 10, 14, 20}) {
+    const auto encode = [&] {
+      const rlimit limit{used + (more << 20), RLIM_INFINITY};
+      setrlimit(RLIMIT_AS, &limit);
+      try {
+        to_png(image);
+      } catch (const std::bad_alloc&) {
+      }
+      _exit(0);
+    };
+    EXPECT_EXIT(encode(), testing::ExitedWithCode(0), "") << more;
+  }
+}
 
 TEST_F(ImagePng, ReadingRefusesWhatIsNoPicture) {
   EXPECT_THROW(read_png(path("missing.png")), Error);

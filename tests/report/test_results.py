@@ -10,6 +10,7 @@ import unittest
 
 from report.results import Results, ResultsError, merge, read
 from report.samples import compare, ratio_interval
+from report.text import script_json
 from report.times import times_text
 
 from .made import content, results, row
@@ -114,6 +115,13 @@ class Files(unittest.TestCase):
         self.assertEqual(Results(made).missing("b"), "not measured yet")
         self.assertEqual(Results(made).missing("c"), "not in this results file")
         self.assertIsNone(results({"a": [("one", {}, [])]}).missing("a"))
+
+
+class Scripts(unittest.TestCase):
+    def test_names_do_not_end_the_script(self):
+        names = ["</script>", "<!--<script>", "<"]
+        self.assertNotIn("<", script_json(names))
+        self.assertEqual(json.loads(script_json(names)), names)
 
 
 class Samples(unittest.TestCase):

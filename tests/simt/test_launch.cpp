@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <new>
 #include <numeric>
 #include <set>
 #include <thread>
@@ -279,6 +280,21 @@ TEST(Control, RecordsTheFirstError) {
   EXPECT_EQ(control.code, 3u);
   EXPECT_EQ(control.operand[0], 30u);
   EXPECT_EQ(control.operand[2], 32u);
+}
+
+// One warp fails while the others wait for it.
+struct FailInOne {
+  struct Scratch {};
+  template <class Warp>
+  void operator()(Warp& warp, Scratch&) const {
+    if (warp.worker() == 1) throw std::bad_alloc();
+    wait_until(warp, [] { return false; });
+  }
+};
+
+TEST(Launch, AnExceptionOfAWarpEndsTheLaunch) {
+  const Cpu launcher({.threads = 4});
+  EXPECT_THROW(launcher.launch(FailInOne{}, 0, {.seconds = 100}), std::bad_alloc);
 }
 
 }  // namespace

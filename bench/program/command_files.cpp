@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#include "bench/program/command_files.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <set>
+
+#include "bench/program/file_identity.hpp"
+#include "simt/error.hpp"
+
+namespace heapwood::bench {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& path) {
+  throw Error(Exit::usage,
+              fmt::format("{}: already used in this command; choose another file", path));
+}
+
+}  // namespace
+
+void CommandFiles::reads(const std::string& path) {
+  if (!path.empty()) read_.push_back(path);
+}
+
+void CommandFiles::writes(const std::string& path) {
+  if (!path.empty()) written_.push_back(path);
+}
+
+void CommandFiles::check() const {
+  std::set<FileIdentity> inputs, outputs;
+  for (const std::string& path : read_) {
+    if (const auto file = identity_of(path)) inputs.insert(*file);
+  }
+  for (const std::string& path : written_) {
+    const auto file = identity_of(path);
+    if (file && (inputs.contains(*file) || !outputs.insert(*file).second)) refuse(path);
+  }
+  // What the shell redirected to an input overwrites it, too.
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO}) {
+    const auto file = identity_of(stream);
+    if (file && inputs.contains(*file))
+      refuse(stream == STDOUT_FILENO ? "standard output" : "standard error");
+  }
+}
+
+}  // namespace heapwood::bench

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// The files that a command reads and writes, registered before any of them is opened.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace heapwood::bench {
+
+class CommandFiles {
+ public:
+  // "" is no file; the name of a procedural scene does no harm.
+  void reads(const std::string& path);
+  void writes(const std::string& path);
+
+  // Throws Error{Exit::usage} if a file would be overwritten that the command also reads or writes
+  // by another option, or that receives its output, whatever the paths to it.
+  void check() const;
+
+ private:
+  std::vector<std::string> read_, written_;
+};
+
+}  // namespace heapwood::bench

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Which file a path names: paths that differ may name one file, through links.
+#pragma once
+
+#include <sys/types.h>
+
+#include <compare>
+#include <optional>
+#include <string>
+
+namespace heapwood::bench {
+
+// A file that exists by device and inode; one that does not by its folder's and its name in there,
+// or, without a folder, by its path.
+struct FileIdentity {
+  dev_t device = 0;
+  ino_t inode = 0;
+  std::string name;  // "" if the file exists
+  auto operator<=>(const FileIdentity&) const = default;
+};
+
+// nullopt for folders and for what is not stored: pipes and devices.
+std::optional<FileIdentity> identity_of(const std::string& path);
+std::optional<FileIdentity> identity_of(int descriptor);
+
+// The file behind the links in the last component, which need not exist. The path itself for links
+// to something that no other path names, such as /dev/stdout.
+std::string resolve_links(const std::string& path);
+
+}  // namespace heapwood::bench

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "bench/results/json_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/program/input_file.hpp"
+#include "bench/program/out_of_memory.hpp"
+
+namespace heapwood::bench {
+
+namespace {
+// Writing JSON is recursive.
+constexpr int max_depth = 100;
+}  // namespace
+
+std::optional<nlohmann::ordered_json> read_json(const std::string& path) {
+  using Json = nlohmann::ordered_json;
+  const LackOfMemoryEnds end;
+  const std::optional<std::string> text = read_text(path, Exit::failed);
+  if (!text) return std::nullopt;
+  const auto check_depth = [&](int depth, Json::parse_event_t, Json&) {
+    if (depth > max_depth)
+      throw Error(Exit::failed, fmt::format("{}: nested more than {} levels deep; choose another "
+                                            "file",
+                                            path, max_depth));
+    return true;
+  };
+  try {
+    return Json::parse(*text, check_depth);
+  } catch (const Json::parse_error& error) {
+    const auto end =
+        text->begin() + static_cast<std::ptrdiff_t>(std::min(error.byte, text->size()));
+    throw Error(Exit::failed, fmt::format("{}: line {}: not valid JSON; repair it or choose "
+                                          "another file",
+                                          path, 1 + std::count(text->begin(), end, '\n')));
+  } catch (const Json::exception&) {  // a number out of range
+    throw Error(Exit::failed,
+                fmt::format("{}: not valid JSON; repair it or choose another file", path));
+  }
+}
+
+std::string text_at(const nlohmann::ordered_json& json, const char* key) {
+  if (!json.is_object()) return "";
+  const auto value = json.find(key);
+  return value != json.end() && value->is_string() ? value->get<std::string>() : "";
+}
+
+}  // namespace heapwood::bench

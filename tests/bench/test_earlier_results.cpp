@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// bench --resume: an earlier result stays until the new one has as many runs.
+#include <gtest/gtest.h>
+
+#include "bench/earlier_results.hpp"
+
+namespace heapwood::bench {
+namespace {
+
+Json result(const char* source, const char* status, std::size_t runs) {
+  return {{"source", source},      {"builder", "single-kernel"},
+          {"allocator", "atomic"}, {"settings", {{"runs", 9}}},
+          {"status", status},      {"runs_ms", std::vector<double>(runs, 1.0)}};
+}
+
+// The runs of the results after keep_better().
+std::vector<std::size_t> kept(std::vector<Json> now, const std::vector<Json>& earlier) {
+  Json report{{"results", now}};
+  keep_better(report, earlier);
+  std::vector<std::size_t> runs;
+  for (const Json& one : report["results"]) runs.push_back(one["runs_ms"].size());
+  return runs;
+}
+
+TEST(EarlierResults, StayUntilTheNewOnesAreAsGood) {
+  using Runs = std::vector<std::size_t>;
+  const Json five = result("a", "ok", 5);
+  EXPECT_EQ(kept({result("a", "ok", 4)}, {five}), Runs{5});
+  EXPECT_EQ(kept({result("a", "ok", 5)}, {five}), Runs{5});
+  EXPECT_EQ(kept({result("a", "ok", 6)}, {five}), Runs{6});
+  EXPECT_EQ(kept({result("a", "skipped", 0)}, {five}), Runs{5});
+  EXPECT_EQ(kept({result("a", "failed", 6)}, {five}), Runs{5});
+  EXPECT_EQ(kept({result("a", "ok", 2)}, {result("a", "failed", 5)}), Runs{2});
+  // Not measured yet, or of something else.
+  EXPECT_EQ(kept({}, {five}), Runs{5});
+  EXPECT_EQ(kept({result("b", "ok", 2)}, {five}), (Runs{2, 5}));
+  // A wrong tree is a result: the earlier one may be as wrong.
+  Json wrong = result("a", "failed", 0);
+  wrong["wrong_tree"] = true;
+  EXPECT_EQ(kept({wrong}, {five}), Runs{0});
+}
+
+TEST(EarlierResults, TheSameResultIsReplacedAndOthersAreNot) {
+  Json report{{"results", {result("a", "ok", 4), result("b", "ok", 4)}}};
+  EXPECT_EQ(keep_better(report, {result("b", "incomplete", 5)}), 1u);
+  EXPECT_EQ(report["results"][0]["runs_ms"].size(), 4u);
+  EXPECT_EQ(report["results"][1]["status"], "incomplete");
+}
+
+}  // namespace
+}  // namespace heapwood::bench
