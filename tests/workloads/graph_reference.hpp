@@ -16,6 +16,8 @@
 #include "registry/registry.hpp"
 #include "simt/device.hpp"
 #include "workloads/graph/block_graph.hpp"
+#include "workloads/graph/csr_graph.hpp"
+#include "workloads/graph/page_graph.hpp"
 
 namespace heapwood::workloads::graph {
 
@@ -137,7 +139,8 @@ class Graphs : public testing::Test {
                                           std::size_t pool_bytes, std::uint32_t max_vertices) {
     memory_ = simt::Memory(device_, pool_bytes);
     const HeapJob job{device_, {memory_.data(), pool_bytes}, {}};
-    return std::make_unique<BlockGraph>(job, compiled.adjacency_heap(job), max_vertices);
+    return std::make_unique<BlockGraph>(job, compiled.adjacency_heap(job),
+                                        device_steps(device_, 60), max_vertices);
   }
 
   template <class F>
@@ -151,6 +154,28 @@ class Graphs : public testing::Test {
       SCOPED_TRACE(entry.traits->id);
       f(*compiled);
     }
+  }
+
+  // Every layout: blocks of every allocator, linked pages, rows.
+  template <class F>
+  void each_store(std::size_t pool_bytes, std::uint32_t max_vertices, F f) {
+    each_allocator([&](const registry::CompiledAllocator& compiled) {
+      f(*block_graph(compiled, pool_bytes, max_vertices));
+    });
+    each_baseline(pool_bytes, max_vertices, f);
+  }
+  template <class F>
+  void each_baseline(std::size_t pool_bytes, std::uint32_t max_vertices, F f) {
+    {
+      SCOPED_TRACE("pages");
+      memory_ = simt::Memory(device_, pool_bytes);
+      PageGraph pages(device_, device_steps(device_, 60), {memory_.data(), pool_bytes},
+                      max_vertices);
+      f(pages);
+    }
+    SCOPED_TRACE("csr");
+    CsrGraph csr(device_, device_steps(device_, 60), max_vertices);
+    f(csr);
   }
 
   simt::DeviceId device_;

@@ -11,12 +11,17 @@ namespace {
 class GraphAlgorithms : public Graphs {
  protected:
   template <class F>
-  void each_store(const HostGraph& host, F f) {
+  void each_layout(const HostGraph& host, F f) {
     const registry::RegisteredAllocator* entry = registry::find("heapwood");
     if (entry == nullptr || entry->on(device_.kind) == nullptr) GTEST_SKIP();
     const auto graph = block_graph(*entry->on(device_.kind), 8 << 20, host.vertices());
-    graph->init(DeviceRows(device_, host));
+    const DeviceRows rows(device_, host);
+    graph->init(rows);
     f(*graph);
+    each_baseline(8 << 20, host.vertices(), [&](GraphStore& store) {
+      store.init(rows);
+      f(store);
+    });
   }
 };
 
@@ -38,7 +43,7 @@ TEST_F(GraphAlgorithms, PageRankAgreesWithDoublePrecision) {
   HostGraph graph = random_graph(500, 30, 400, 11);
   graph.offsets.push_back(graph.offsets.back());  // a vertex without edges
   const std::vector<double> expected = reference_ranks(graph, 20, 0.85);
-  each_store(graph, [&](GraphStore& store) {
+  each_layout(graph, [&](GraphStore& store) {
     const PageRankResult result = store.page_rank(20, 0.85f);
     EXPECT_EQ(result.iterations_ms.size(), 20u);
     ASSERT_EQ(result.ranks.size(), expected.size());
@@ -49,7 +54,7 @@ TEST_F(GraphAlgorithms, PageRankAgreesWithDoublePrecision) {
 
 TEST_F(GraphAlgorithms, TrianglesOfCliques) {
   for (const std::uint32_t size : {2u, 3u, 5u, 40u}) {
-    each_store(clique_graph(9, size), [&](GraphStore& store) {
+    each_layout(clique_graph(9, size), [&](GraphStore& store) {
       const std::uint64_t n = size;
       EXPECT_EQ(store.triangles().triangles, 9 * (n * (n - 1) * (n - 2) / 6));
     });
@@ -59,7 +64,7 @@ TEST_F(GraphAlgorithms, TrianglesOfCliques) {
 // Adjacencies are not in order after updates; counting sorts them.
 TEST_F(GraphAlgorithms, TrianglesAfterUpdates) {
   const HostGraph start = random_graph(60, 12, 60, 12);
-  each_store(start, [&](GraphStore& store) {
+  each_layout(start, [&](GraphStore& store) {
     ReferenceGraph reference(start);
     const std::vector<EdgeKey> more = random_batch(500, 60, 60, 13);
     store.update(more, {});
@@ -93,7 +98,7 @@ TEST_F(GraphAlgorithms, SearchDistances) {
       queue.push_back(to);
     }
   }
-  each_store(graph, [&](GraphStore& store) {
+  each_layout(graph, [&](GraphStore& store) {
     const SearchResult result = store.breadth_first(5);
     EXPECT_EQ(result.distances, expected);
     std::uint32_t deepest = 0;

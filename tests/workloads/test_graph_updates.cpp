@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Dynamic graphs in blocks: after every batch the edges are those of a graph of sets.
+// Dynamic graphs in every layout: after every batch the edges are those of a graph of sets.
 #include <algorithm>
 
 #include "tests/workloads/graph_reference.hpp"
@@ -10,7 +10,7 @@ namespace {
 using GraphUpdates = Graphs;
 
 // Pool and blocks are consistent: every vertex has the smallest block that fits, and none overlap.
-void expect_sound_memory(BlockGraph& graph, const ReferenceGraph& reference) {
+void expect_sound_memory(GraphStore& graph, const ReferenceGraph& reference) {
   const GraphMemory memory = graph.memory();
   std::uint64_t edges = 0, bytes = 0, blocks = 0;
   for (std::uint32_t v = 0; v < reference.vertices(); ++v) {
@@ -21,11 +21,15 @@ void expect_sound_memory(BlockGraph& graph, const ReferenceGraph& reference) {
     bytes += block_bytes(class_of(degree));
   }
   EXPECT_EQ(memory.edges, edges);
+  EXPECT_EQ(memory.payload_bytes, 4 * edges);
+  if (memory.measured) {
+    EXPECT_GE(memory.held_bytes, memory.block_bytes);
+  }
+  if (!std::holds_alternative<BlocksView>(graph.view())) return;
   EXPECT_EQ(memory.blocks, blocks);
   EXPECT_EQ(memory.block_bytes, bytes);
   EXPECT_EQ(memory.overlaps, 0u);
   if (memory.measured) {
-    EXPECT_GE(memory.held_bytes, bytes);
     EXPECT_GE(memory.address_bytes, bytes);
   }
 }
@@ -48,162 +52,165 @@ TEST(GraphClasses, AreTheSmallestThatFit) {
 }
 
 TEST_F(GraphUpdates, InsertionsAndDeletionsMatchSets) {
-  each_allocator([&](const registry::CompiledAllocator& compiled) {
+  each_store(4 << 20, 300, [&](GraphStore& graph) {
     const HostGraph start = random_graph(300, 6, 300, 1);
-    const auto graph = block_graph(compiled, 4 << 20, 300);
     const DeviceRows rows(device_, start);
     for (int again = 0; again < 2; ++again) {  // init() discards the previous graph
       ReferenceGraph reference(start);
-      const InitResult init = graph->init(rows);
+      const InitResult init = graph.init(rows);
       EXPECT_EQ(init.refused, 0u);
-      EXPECT_EQ(graph->edges(), reference.edges());
-      expect_sound_memory(*graph, reference);
-      for (std::uint32_t round = 0; round < 6; ++round) {
+      EXPECT_EQ(graph.edges(), reference.edges());
+      expect_sound_memory(graph, reference);
+      for (std::uint32_t round = 0; round < 4; ++round) {
         // Pressure in every other round: all edges from a few vertices.
         const std::uint32_t sources = round % 2 == 0 ? 300 : 7;
         const std::vector<EdgeKey> batch = random_batch(700, sources, 300, 10 + round);
-        const UpdateResult inserted = graph->update(batch, {});
+        const UpdateResult inserted = graph.update(batch, {});
         EXPECT_EQ(inserted.inserted, reference.insert(batch));
         EXPECT_EQ(inserted.refused, 0u);
-        ASSERT_EQ(graph->edges(), reference.edges());
-        expect_sound_memory(*graph, reference);
+        ASSERT_EQ(graph.edges(), reference.edges());
+        expect_sound_memory(graph, reference);
 
         std::vector<EdgeKey> old = every(reference.edges(), 3);
         old.insert(old.end(), batch.begin(), batch.begin() + 200);
-        const UpdateResult deleted = graph->update({}, old);
+        const UpdateResult deleted = graph.update({}, old);
         EXPECT_EQ(deleted.deleted, reference.remove(old));
         EXPECT_EQ(deleted.refused, 0u);
-        ASSERT_EQ(graph->edges(), reference.edges());
-        expect_sound_memory(*graph, reference);
+        ASSERT_EQ(graph.edges(), reference.edges());
+        expect_sound_memory(graph, reference);
       }
       const std::vector<EdgeKey> all = reference.edges();
-      EXPECT_EQ(graph->update({}, all).deleted, all.size());
-      EXPECT_TRUE(graph->edges().empty());
-      EXPECT_EQ(graph->memory().blocks, 0u);
+      EXPECT_EQ(graph.update({}, all).deleted, all.size());
+      EXPECT_TRUE(graph.edges().empty());
+      EXPECT_EQ(graph.memory().blocks, 0u);
     }
   });
 }
 
 // Insertions and deletions of the same vertices in one kernel; no edge is in both batches.
 TEST_F(GraphUpdates, MixedKernelsMatchSets) {
-  each_allocator([&](const registry::CompiledAllocator& compiled) {
+  each_store(4 << 20, 100, [&](GraphStore& graph) {
     const HostGraph start = random_graph(100, 20, 100, 2);
     ReferenceGraph reference(start);
-    const auto graph = block_graph(compiled, 4 << 20, 100);
-    graph->init(DeviceRows(device_, start));
-    for (std::uint32_t round = 0; round < 8; ++round) {
+    graph.init(DeviceRows(device_, start));
+    for (std::uint32_t round = 0; round < 4; ++round) {
       const std::vector<EdgeKey> deletes = every(reference.edges(), 4);
       std::vector<EdgeKey> inserts = random_batch(600, round % 2 == 0 ? 100 : 5, 100, 30 + round);
       std::erase_if(inserts, [&](EdgeKey key) {
         return std::binary_search(deletes.begin(), deletes.end(), key);
       });
-      const UpdateResult result = graph->update(inserts, deletes);
+      const UpdateResult result = graph.update(inserts, deletes);
       EXPECT_EQ(result.inserted, reference.insert(inserts));
       EXPECT_EQ(result.deleted, reference.remove(deletes));
       EXPECT_EQ(result.refused, 0u);
-      ASSERT_EQ(graph->edges(), reference.edges());
-      EXPECT_EQ(graph->memory().overlaps, 0u);
+      ASSERT_EQ(graph.edges(), reference.edges());
+      EXPECT_EQ(graph.memory().overlaps, 0u);
     }
   });
 }
 
 TEST_F(GraphUpdates, VerticesComeAndGo) {
-  each_allocator([&](const registry::CompiledAllocator& compiled) {
+  each_store(4 << 20, 120 + 3 * 40, [&](GraphStore& graph) {
     const HostGraph start = random_graph(120, 5, 120, 3);
     ReferenceGraph reference(start);
-    const auto graph = block_graph(compiled, 4 << 20, 120 + 3 * 40);
-    graph->init(DeviceRows(device_, start));
+    graph.init(DeviceRows(device_, start));
     std::mt19937 random(4);
     for (std::uint32_t round = 0; round < 3; ++round) {
       const HostGraph more = random_graph(40, 9, reference.vertices(), 50 + round);
       reference.append(more);
-      const UpdateResult inserted = graph->insert_vertices(DeviceRows(device_, more));
+      const UpdateResult inserted = graph.insert_vertices(DeviceRows(device_, more));
       EXPECT_EQ(inserted.inserted, more.edges());
-      ASSERT_EQ(graph->edges(), reference.edges());
+      ASSERT_EQ(graph.edges(), reference.edges());
       std::vector<std::uint32_t> gone;
       for (int i = 0; i < 30; ++i) gone.push_back(random() % reference.vertices());
-      const UpdateResult deleted = graph->delete_vertices(gone);
+      const UpdateResult deleted = graph.delete_vertices(gone);
       EXPECT_EQ(deleted.deleted, reference.remove_vertices(gone));
-      ASSERT_EQ(graph->edges(), reference.edges());
-      expect_sound_memory(*graph, reference);
+      ASSERT_EQ(graph.edges(), reference.edges());
+      expect_sound_memory(graph, reference);
     }
-    EXPECT_THROW(graph->insert_vertices(DeviceRows(device_, start)), Error);
+    EXPECT_THROW(graph.insert_vertices(DeviceRows(device_, start)), Error);
   });
 }
 
 TEST_F(GraphUpdates, EmptyBatchesAndGraphs) {
-  each_allocator([&](const registry::CompiledAllocator& compiled) {
-    const auto graph = block_graph(compiled, 1 << 20, 3);
+  each_store(1 << 20, 3, [&](GraphStore& graph) {
     HostGraph empty;
     empty.offsets.assign(4, 0);
-    graph->init(DeviceRows(device_, empty));
-    EXPECT_TRUE(graph->edges().empty());
-    EXPECT_EQ(graph->update({}, {}).inserted, 0u);
+    graph.init(DeviceRows(device_, empty));
+    EXPECT_TRUE(graph.edges().empty());
+    EXPECT_EQ(graph.update({}, {}).inserted, 0u);
     const std::vector<EdgeKey> edges{edge_key(1, 1), edge_key(2, 0), edge_key(2, 0)};
-    EXPECT_EQ(graph->update({}, edges).deleted, 0u);
-    EXPECT_EQ(graph->update(edges, {}).inserted, 1u);  // the loop and the repetition are dropped
-    EXPECT_EQ(graph->edges(), std::vector<EdgeKey>{edge_key(2, 0)});
-    EXPECT_EQ(graph->update({}, edges).deleted, 1u);
-    EXPECT_EQ(graph->memory().blocks, 0u);
+    EXPECT_EQ(graph.update({}, edges).deleted, 0u);
+    EXPECT_EQ(graph.update(edges, {}).inserted, 1u);  // the loop and the repetition are dropped
+    EXPECT_EQ(graph.edges(), std::vector<EdgeKey>{edge_key(2, 0)});
+    EXPECT_EQ(graph.update({}, edges).deleted, 1u);
+    EXPECT_EQ(graph.memory().blocks, 0u);
   });
 }
 
-// A refused request leaves its vertex as it was; the others are served.
+// Inserts more than the pool holds: a refused request leaves its vertex as it was, and the others
+// are served.
+void expect_refusals(GraphStore& graph, const HostGraph& start, const DeviceRows& rows) {
+  const std::uint32_t vertices = start.vertices();
+  HostGraph none;
+  none.offsets.assign(vertices + 1, 0);
+  const auto set_of = [&](const std::vector<EdgeKey>& edges) {
+    ReferenceGraph graph_of_edges(none);
+    graph_of_edges.insert(edges);
+    return graph_of_edges;
+  };
+  const InitResult init = graph.init(rows);
+  std::vector<EdgeKey> before = graph.edges();
+  EXPECT_EQ(before.size() + init.refused_edges, start.edges());
+  std::uint64_t refused = init.refused;
+  for (std::uint32_t round = 0; round < 4; ++round) {
+    const std::vector<EdgeKey> batch = random_batch(3000, vertices, vertices, 70 + round);
+    const UpdateResult result = graph.update(batch, {});
+    refused += result.refused;
+    const ReferenceGraph old = set_of(before);
+    ReferenceGraph all = old;
+    EXPECT_EQ(result.inserted + result.refused_edges, all.insert(batch));
+    const std::vector<EdgeKey> after = graph.edges();
+    const ReferenceGraph now = set_of(after);
+    std::uint64_t unchanged = 0;
+    for (std::uint32_t v = 0; v < vertices; ++v) {
+      if (now[v] == all[v]) continue;
+      ASSERT_EQ(now[v], old[v]) << "vertex " << v << " has a part of the batch";
+      ++unchanged;
+    }
+    EXPECT_EQ(unchanged, result.refused);
+    EXPECT_EQ(graph.memory().overlaps, 0u);
+    // Deletions succeed in a full pool.
+    const std::vector<EdgeKey> some = every(after, 5);
+    EXPECT_EQ(graph.update({}, some).deleted, some.size());
+    ReferenceGraph rest = now;
+    rest.remove(some);
+    before = graph.edges();
+    EXPECT_EQ(before, rest.edges());
+  }
+  EXPECT_GT(refused, 0u);
+  EXPECT_EQ(graph.update({}, before).deleted, before.size());
+  EXPECT_EQ(graph.memory().blocks, 0u);
+}
+
 TEST_F(GraphUpdates, ExhaustionLeavesVerticesUnchanged) {
   if (device_.kind == simt::DeviceKind::cuda) GTEST_SKIP() << "the heap of cuda is larger";
+  const HostGraph start = random_graph(200, 3, 200, 5);
+  const DeviceRows rows(device_, start);
   each_allocator(
       [&](const registry::CompiledAllocator& compiled) {
-        const HostGraph start = random_graph(400, 3, 400, 5);
-        const std::size_t pool = std::max<std::size_t>(64 << 10, compiled.traits->smallest_pool);
-        const auto graph = block_graph(compiled, pool, 400);
-        const InitResult init = graph->init(DeviceRows(device_, start));
-        std::vector<EdgeKey> before = graph->edges();
-        EXPECT_EQ(before.size() + init.refused_edges, start.edges());
-        std::uint64_t refused = init.refused;
-        for (std::uint32_t round = 0; round < 8; ++round) {
-          const std::vector<EdgeKey> batch = random_batch(4000, 400, 400, 70 + round);
-          const UpdateResult result = graph->update(batch, {});
-          refused += result.refused;
-          ReferenceGraph all(HostGraph{}), old(HostGraph{});
-          HostGraph none;
-          none.offsets.assign(401, 0);
-          all.append(none);
-          old.append(none);
-          old.insert(before);
-          all.insert(before);
-          const std::uint64_t fresh = all.insert(batch);
-          EXPECT_EQ(result.inserted + result.refused_edges, fresh);
-          const std::vector<EdgeKey> after = graph->edges();
-          ReferenceGraph now(HostGraph{});
-          now.append(none);
-          now.insert(after);
-          std::uint64_t unchanged = 0;
-          for (std::uint32_t v = 0; v < 400; ++v) {
-            if (now[v] == all[v]) continue;
-            ASSERT_EQ(now[v], old[v]) << "vertex " << v << " has a part of the batch";
-            ++unchanged;
-          }
-          EXPECT_EQ(unchanged, result.refused);
-          EXPECT_EQ(graph->memory().overlaps, 0u);
-          before = after;
-          // Deletions succeed in a full pool.
-          const std::vector<EdgeKey> some = every(before, 5);
-          EXPECT_EQ(graph->update({}, some).deleted, some.size());
-          old.remove(before);
-          old.insert(before);
-          before = graph->edges();
-          EXPECT_EQ(before.size() + some.size(), after.size());
-        }
-        EXPECT_GT(refused, 0u);
-        EXPECT_EQ(graph->update({}, before).deleted, before.size());
-        EXPECT_EQ(graph->memory().blocks, 0u);
+        const std::size_t pool = std::max<std::size_t>(32 << 10, compiled.traits->smallest_pool);
+        expect_refusals(*block_graph(compiled, pool, 200), start, rows);
       },
       true);
+  memory_ = simt::Memory(device_, 32 << 10);
+  PageGraph pages(device_, device_steps(device_, 60), {memory_.data(), memory_.bytes()}, 200);
+  expect_refusals(pages, start, rows);
 }
 
 // A star: one vertex has nearly all edges, and loses and regains half of them.
 TEST_F(GraphUpdates, Hubs) {
-  constexpr std::uint32_t leaves = 100000;
+  constexpr std::uint32_t leaves = 30000;
   std::vector<std::set<std::uint32_t>> sets(leaves + 1);
   std::vector<EdgeKey> out, half;
   for (std::uint32_t v = 1; v <= leaves; ++v) {
@@ -213,20 +220,19 @@ TEST_F(GraphUpdates, Hubs) {
   HostGraph empty;
   empty.offsets.assign(leaves + 2, 0);
   const DeviceRows rows(device_, empty);
-  each_allocator([&](const registry::CompiledAllocator& compiled) {
-    const auto graph = block_graph(compiled, 16 << 20, leaves + 1);
-    graph->init(rows);
-    const UpdateResult first = graph->update(out, {});
+  each_store(8 << 20, leaves + 1, [&](GraphStore& graph) {
+    graph.init(rows);
+    const UpdateResult first = graph.update(out, {});
     if (first.refused > 0) {  // larger than what the allocator serves
       EXPECT_EQ(first.refused_edges, leaves);
-      EXPECT_TRUE(graph->edges().empty());
+      EXPECT_TRUE(graph.edges().empty());
       return;
     }
-    EXPECT_EQ(graph->edges(), out);
-    EXPECT_EQ(graph->update({}, half).deleted, half.size());
-    EXPECT_EQ(graph->memory().edges, leaves - half.size());
-    EXPECT_EQ(graph->update(out, {}).inserted, half.size());
-    EXPECT_EQ(graph->edges(), out);
+    EXPECT_EQ(graph.edges(), out);
+    EXPECT_EQ(graph.update({}, half).deleted, half.size());
+    EXPECT_EQ(graph.memory().edges, leaves - half.size());
+    EXPECT_EQ(graph.update(out, {}).inserted, half.size());
+    EXPECT_EQ(graph.edges(), out);
   });
 }
 

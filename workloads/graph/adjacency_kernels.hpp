@@ -69,14 +69,14 @@ struct UpdateKernel : KernelShape {
     } else {
       if (item >= arguments.inserts.groups + arguments.deletes.groups) return;
       std::uint32_t index = 0;
-      change.inserts = is_insertion(item, index);
+      change.inserts = is_insertion(arguments.inserts, arguments.deletes, item, index);
       const EdgeBatch& batch = change.inserts ? arguments.inserts : arguments.deletes;
       const EdgeGroup group = group_at(warp, batch, batch.firsts[index]);
       change.outcome = batch.outcomes + index;
       change.vertex = &arguments.vertices[group.source()];
       std::uint32_t state = 0;
       if (arguments.locks) {
-        if (!VertexLock(*change.vertex).lock(warp, state)) return;
+        if (!VertexLock(change.vertex->state).lock(warp, state)) return;
       } else {
         state = change.vertex->state;
       }
@@ -98,14 +98,6 @@ struct UpdateKernel : KernelShape {
     EdgeGroup group;  // to insert
     bool inserts;
   };
-
-  // Insertions and deletions alternate, as far as there are both.
-  SIMT_INLINE bool is_insertion(std::uint32_t item, std::uint32_t& index) const {
-    const std::uint32_t inserts = arguments.inserts.groups, deletes = arguments.deletes.groups;
-    const std::uint32_t both = 2 * (inserts < deletes ? inserts : deletes);
-    index = item < both ? item / 2 : item - both / 2;
-    return item < both ? item % 2 == 0 : inserts > deletes;
-  }
 
   static SIMT_INLINE void read(Change& change, std::uint32_t state) {
     change.degree = change.vertex->degree;
@@ -178,7 +170,7 @@ struct UpdateKernel : KernelShape {
       if (target == nullptr) k = 0;
     }
     if (arguments.locks) {
-      VertexLock(*change.vertex).unlock(k);
+      VertexLock(change.vertex->state).unlock(k);
     } else {
       change.vertex->state = k;
     }

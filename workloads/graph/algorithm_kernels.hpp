@@ -54,6 +54,26 @@ SIMT_INLINE void for_edges_of_warp(Warp& warp, const View& view, std::uint32_t v
   }
 }
 
+// One row per lane, in the same way: copy(row(lane), i) for every i below its degree.
+template <class Warp, class Row, class Copy>
+SIMT_INLINE void copy_rows(Warp& warp, std::uint32_t degree, Row row, Copy copy) {
+  constexpr std::uint32_t max_alone = Warp::width == 1 ? ~std::uint32_t{0} : 16;
+  const bool alone = degree <= max_alone;
+  if (alone) {
+    SIMT_ROLLED
+    for (std::uint32_t i = 0; i < degree; ++i) copy(row(warp.lane()), i);
+  }
+  std::uint32_t rest = warp.ballot(!alone);
+  SIMT_ROLLED
+  while (rest != 0) {
+    const unsigned owner = simt::lowest_bit(rest);
+    rest &= rest - 1;
+    const std::uint32_t n = warp.shfl(degree, owner);
+    for (std::uint64_t i = warp.lane(); i < n; i += Warp::width)
+      copy(row(owner), static_cast<std::uint32_t>(i));
+  }
+}
+
 // Push: adds each vertex's share to its neighbours' ranks.
 template <class View>
 struct PageRankKernel : KernelShape {

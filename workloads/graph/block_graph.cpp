@@ -9,8 +9,8 @@
 namespace heapwood::workloads::graph {
 
 BlockGraph::BlockGraph(const HeapJob& job, std::unique_ptr<AdjacencyHeap> heap,
-                       std::uint32_t max_vertices)
-    : StoreBase(job.device, job.seconds),
+                       std::unique_ptr<DeviceSteps> steps, std::uint32_t max_vertices)
+    : StoreBase(job.device, std::move(steps)),
       job_(job),
       heap_(std::move(heap)),
       vertices_(job.device, max_vertices),

@@ -13,7 +13,8 @@ namespace heapwood::workloads::graph {
 class BlockGraph final : public StoreBase {
  public:
   // max_vertices: including those that insert_vertices() will append.
-  BlockGraph(const HeapJob& job, std::unique_ptr<AdjacencyHeap> heap, std::uint32_t max_vertices);
+  BlockGraph(const HeapJob& job, std::unique_ptr<AdjacencyHeap> heap,
+             std::unique_ptr<DeviceSteps> steps, std::uint32_t max_vertices);
   // A heap outside the pool keeps its blocks: they are freed.
   ~BlockGraph() override;
   BlockGraph(const BlockGraph&) = delete;

@@ -40,9 +40,12 @@ struct CpuSorter {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
         .count();
   }
-  static void exclusive_sum(const simt::Cpu&, std::uint64_t* values, std::uint64_t count) {
+  static double exclusive_sum(const simt::Cpu&, std::uint64_t* values, std::uint64_t count) {
+    const auto start = std::chrono::steady_clock::now();
     std::uint64_t sum = 0;
     for (std::uint64_t i = 0; i < count; ++i) sum += std::exchange(values[i], sum);
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+        .count();
   }
 
  private:

@@ -12,6 +12,17 @@
 
 namespace heapwood::workloads::graph {
 
+struct PageArguments;  // page_kernels.hpp
+
+// Which of the sorted keys of a graph and its insertions stay: the first of equal ones that is no
+// loop, not in the sorted `removed`, and not from or to a vertex of `deleted`.
+struct RowFilter {
+  const EdgeKey* keys;
+  const EdgeKey* removed;
+  std::uint64_t removed_count;
+  VertexSet deleted;  // words == nullptr: none
+};
+
 class DeviceSteps {
  public:
   virtual ~DeviceSteps() = default;
@@ -35,6 +46,26 @@ class DeviceSteps {
   // Writes back what gather() has read, in another order within each vertex.
   virtual double scatter(const GraphView& view, const std::uint64_t* offsets,
                          const EdgeKey* keys) = 0;
+
+  // Linked pages: appends the vertices [first, first + count) with rows of CSR; updates; deletes
+  // vertices.
+  virtual double insert_page_rows(const PageArguments& arguments, const std::uint64_t* offsets,
+                                  const std::uint32_t* destinations, std::uint32_t first,
+                                  std::uint32_t count, double& allocate_ms) = 0;
+  virtual double update_pages(const PageArguments& arguments) = 0;
+  virtual double delete_from_pages(const PageArguments& arguments) = 0;
+
+  // Rows: builds them from `count` sorted keys by a scan over the filter. positions: count + 1.
+  virtual double rebuild(const RowFilter& filter, std::uint64_t count, std::uint64_t* positions,
+                         const CsrView& rows, std::uint64_t& edges) = 0;
+  // Appends other rows to those that have `edges` edges; the destinations must have space.
+  virtual double append_rows(const CsrView& rows, std::uint64_t edges, const std::uint64_t* offsets,
+                             const std::uint32_t* destinations, std::uint32_t more_vertices,
+                             std::uint64_t more_edges) = 0;
+  // The number of different sorted keys that are edges of the sorted rows.
+  virtual std::uint64_t count_present(const CsrView& rows, const EdgeKey* keys,
+                                      std::uint64_t count) = 0;
+  virtual double copy(std::uint32_t* to, const std::uint32_t* from, std::uint64_t count) = 0;
 
   // One iteration: next[v] = (1 - damping) / n + damping x the sum of rank / degree over the edges
   // to v. The rank of a vertex without edges is not passed on.

@@ -24,30 +24,37 @@ class CudaSorter {
     std::size_t bytes = 0;
     pass(nullptr, bytes, 0);
     reserve(device, bytes);
-    simt::CudaEvent begin, end;
-    begin.record();
-    pass(memory_.data(), bytes, 0);   // by destination
-    pass(memory_.data(), bytes, 32);  // then, stably, by source
-    end.record();
-    simt::DeviceControl control;
-    const simt::CudaWait waited(end, control, {.what = "sorting edges"},
-                                std::chrono::steady_clock::now());
+    const double ms = timed([&] {
+      pass(memory_.data(), bytes, 0);   // by destination
+      pass(memory_.data(), bytes, 32);  // then, stably, by source
+    });
     keys = buffer.Current();
     spare = buffer.Alternate();
-    return end.ms_since(begin);
+    return ms;
   }
 
-  void exclusive_sum(const simt::Cuda& device, std::uint64_t* values, std::uint64_t count) {
+  double exclusive_sum(const simt::Cuda& device, std::uint64_t* values, std::uint64_t count) {
     std::size_t bytes = 0;
     const auto scan = [&](void* memory) {
       simt::check_cuda(cub::DeviceScan::ExclusiveSum(memory, bytes, values, count), "sum");
     };
     scan(nullptr);
     reserve(device, bytes);
-    scan(memory_.data());
+    return timed([&] { scan(memory_.data()); });
   }
 
  private:
+  template <class F>
+  static double timed(F f) {
+    simt::DeviceControl control;
+    simt::CudaEvent begin, end;
+    begin.record();
+    f();
+    end.record();
+    const simt::CudaWait waited(end, control, {.what = "sorting edges"},
+                                std::chrono::steady_clock::now());
+    return end.ms_since(begin);
+  }
   void reserve(const simt::Cuda& device, std::size_t bytes) {
     if (memory_.bytes() < bytes) memory_ = simt::Memory(device.id(), bytes);
   }

@@ -9,11 +9,12 @@
 #include "simt/memory.hpp"
 #include "workloads/graph/algorithm_kernels.hpp"
 #include "workloads/graph/device_steps.hpp"
+#include "workloads/graph/page_kernels.hpp"
+#include "workloads/graph/row_kernels.hpp"
 
 namespace heapwood::workloads::graph::steps_detail {
 
-// Copies between rows and adjacencies, one vertex per lane or per warp as for_edges_of_warp().
-// Rows: CSR to copy from.
+// Copies rows of CSR to the blocks of vertices.
 struct WriteKernel : KernelShape {
   Vertex* vertices;
   const std::uint64_t* offsets;
@@ -30,26 +31,6 @@ struct WriteKernel : KernelShape {
           vertices[row].adjacency[i] = destinations[offsets[row] + i];
         });
   }
-
-  // copy(row, i) for every i below the degree of the row of each lane.
-  template <class Warp, class Row, class Copy>
-  static SIMT_INLINE void copy_rows(Warp& warp, std::uint32_t degree, Row row, Copy copy) {
-    constexpr std::uint32_t max_alone = Warp::width == 1 ? ~std::uint32_t{0} : 16;
-    const bool alone = degree <= max_alone;
-    if (alone) {
-      SIMT_ROLLED
-      for (std::uint32_t i = 0; i < degree; ++i) copy(row(warp.lane()), i);
-    }
-    std::uint32_t rest = warp.ballot(!alone);
-    SIMT_ROLLED
-    while (rest != 0) {
-      const unsigned owner = simt::lowest_bit(rest);
-      rest &= rest - 1;
-      const std::uint32_t n = warp.shfl(degree, owner);
-      for (std::uint64_t i = warp.lane(); i < n; i += Warp::width)
-        copy(row(owner), static_cast<std::uint32_t>(i));
-    }
-  }
 };
 
 // Reads the edges of a view as keys, or writes destinations back in the order of the keys.
@@ -65,7 +46,7 @@ struct KeyKernel : KernelShape {
     const std::uint64_t first = std::uint64_t{warp.worker()} * Warp::width;
     const std::uint64_t v = first + warp.lane();
     if constexpr (requires { view.adjacency(0u); }) {
-      WriteKernel::copy_rows(
+      copy_rows(
           warp, v < view.count ? view.degree(static_cast<std::uint32_t>(v)) : 0,
           [&](unsigned owner) { return static_cast<std::uint32_t>(first + owner); },
           [&](std::uint32_t row, std::uint32_t i) {
@@ -189,6 +170,84 @@ class StepsOn final : public DeviceSteps {
   double scatter(const GraphView& view, const std::uint64_t* offsets,
                  const EdgeKey* keys) override {
     return run_keys(view, offsets, const_cast<EdgeKey*>(keys), true);
+  }
+
+  double insert_page_rows(const PageArguments& arguments, const std::uint64_t* offsets,
+                          const std::uint32_t* destinations, std::uint32_t first,
+                          std::uint32_t count, double& allocate_ms) override {
+    PageRowsKernel rows{};
+    rows.view = arguments.view;
+    rows.queue = arguments.queue;
+    rows.offsets = offsets;
+    rows.totals = arguments.totals;
+    rows.first = first;
+    rows.count = count;
+    allocate_ms = launch(rows, count);
+    PageWriteKernel write{};
+    write.view = arguments.view;
+    write.offsets = offsets;
+    write.destinations = destinations;
+    write.first = first;
+    write.count = count;
+    return allocate_ms + launch(write, count);
+  }
+  double update_pages(const PageArguments& arguments) override {
+    PageUpdateKernel kernel{};
+    kernel.arguments = arguments;
+    const std::uint32_t groups = arguments.inserts.groups + arguments.deletes.groups;
+    return groups == 0 ? 0 : device_.launch_independent(kernel, groups, limits_);
+  }
+  double delete_from_pages(const PageArguments& arguments) override {
+    PageSweepKernel kernel{};
+    kernel.arguments = arguments;
+    return launch(kernel, arguments.view.count);
+  }
+
+  double rebuild(const RowFilter& filter, std::uint64_t count, std::uint64_t* positions,
+                 const CsrView& rows, std::uint64_t& edges) override {
+    FlagKernel flag{};
+    flag.filter = filter;
+    flag.positions = positions;
+    flag.count = count;
+    double ms = launch(flag, count + 1);
+    ms += sorter_.exclusive_sum(device_, positions, count + 1);
+    simt::device_download(device_.id(), &edges, positions + count, sizeof(edges));
+    CompactKernel compact{};
+    compact.filter = filter;
+    compact.positions = positions;
+    compact.count = count;
+    compact.rows = rows;
+    return ms + launch(compact, std::max<std::uint64_t>(count, rows.count + std::uint64_t{1}));
+  }
+  double append_rows(const CsrView& rows, std::uint64_t edges, const std::uint64_t* offsets,
+                     const std::uint32_t* destinations, std::uint32_t more_vertices,
+                     std::uint64_t more_edges) override {
+    AppendRowsKernel kernel{};
+    kernel.rows = rows;
+    kernel.edges = edges;
+    kernel.offsets = offsets;
+    kernel.destinations = destinations;
+    kernel.more_vertices = more_vertices;
+    kernel.more_edges = more_edges;
+    return launch(kernel, std::max<std::uint64_t>(more_edges, more_vertices + std::uint64_t{1}));
+  }
+  std::uint64_t count_present(const CsrView& rows, const EdgeKey* keys,
+                              std::uint64_t count) override {
+    word_.fill(0);
+    CountKernel kernel{};
+    kernel.rows = rows;
+    kernel.keys = keys;
+    kernel.count = count;
+    kernel.total = word_.data();
+    launch(kernel, count);
+    return word_.download().front();
+  }
+  double copy(std::uint32_t* to, const std::uint32_t* from, std::uint64_t count) override {
+    CopyKernel kernel{};
+    kernel.to = to;
+    kernel.from = from;
+    kernel.count = count;
+    return launch(kernel, count);
   }
 
   double page_rank(const GraphView& view, const float* ranks, float* next, float damping) override {

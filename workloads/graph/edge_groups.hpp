@@ -29,6 +29,16 @@ struct EdgeBatch {
   std::uint32_t edges, groups;
 };
 
+// Which batch, and which group of it, is item `item` of a launch: insertions and deletions
+// alternate, as far as there are both.
+SIMT_INLINE bool is_insertion(const EdgeBatch& inserts, const EdgeBatch& deletes,
+                              std::uint32_t item, std::uint32_t& index) {
+  const std::uint32_t both =
+      2 * (inserts.groups < deletes.groups ? inserts.groups : deletes.groups);
+  index = item < both ? item / 2 : item - both / 2;
+  return item < both ? item % 2 == 0 : inserts.groups > deletes.groups;
+}
+
 // The edges [first, end) of a batch, of one source.
 struct EdgeGroup {
   const EdgeKey* keys;

@@ -5,17 +5,6 @@
 
 namespace heapwood::workloads::graph {
 
-namespace {
-
-template <class T>
-void reserve(simt::Buffer<T>& buffer, const simt::DeviceId& device, std::size_t count) {
-  if (buffer.size() >= count) return;
-  buffer = {};  // frees the old one first
-  buffer = simt::Buffer<T>(device, count);
-}
-
-}  // namespace
-
 double BatchBuffers::prepare(DeviceSteps& steps, std::span<const EdgeKey> edges,
                              std::uint32_t vertices) {
   edges_ = static_cast<std::uint32_t>(edges.size());

@@ -4,12 +4,21 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "workloads/graph/device_steps.hpp"
 #include "workloads/graph/store.hpp"
 
 namespace heapwood::workloads::graph {
+
+// Makes a buffer large enough, discarding its contents.
+template <class T>
+void reserve(simt::Buffer<T>& buffer, const simt::DeviceId& device, std::size_t count) {
+  if (buffer.size() >= count) return;
+  buffer = {};  // frees the old one first
+  buffer = simt::Buffer<T>(device, count);
+}
 
 // A batch in device memory, sorted and grouped. Buffers grow and are used again.
 class BatchBuffers {
@@ -44,8 +53,8 @@ class VertexBits {
 
 class StoreBase : public GraphStore {
  public:
-  StoreBase(const simt::DeviceId& device, double seconds)
-      : device_(device), steps_(device_steps(device, seconds)) {}
+  StoreBase(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> steps)
+      : device_(device), steps_(std::move(steps)) {}
 
   std::vector<EdgeKey> edges() override;
   std::uint64_t edge_hash() override;

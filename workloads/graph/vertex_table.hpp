@@ -44,14 +44,17 @@ struct Vertex {
 };
 static_assert(sizeof(Vertex) == 16);
 
-// The lock of a vertex, held by a warp. The holder is a running warp that waits for no other one,
+// The lock of a vertex, held by a warp: a bit of a word whose other bits the holder may use. The
+// holder is a running warp that waits for no other one,
 // so every wait ends.
 class VertexLock {
  public:
-  SIMT_INLINE explicit VertexLock(Vertex& vertex) : state_(vertex.state) {}
+  static constexpr std::uint32_t locked = Vertex::locked;
+
+  SIMT_INLINE explicit VertexLock(std::uint32_t& word) : state_(word) {}
 
   // All lanes call together. False: the launch was aborted and the lock is not held. `state` gets
-  // the capacity class.
+  // the other bits.
   template <class Warp>
   SIMT_INLINE bool lock(Warp& warp, std::uint32_t& state) const {
     std::uint32_t seen = 0;
@@ -80,8 +83,8 @@ class VertexLock {
     const simt::atomic_ref<std::uint32_t> word(state_);
     seen = word.load(simt::relaxed);
     // acquire: what the previous holder wrote.
-    return (seen & Vertex::locked) == 0 &&
-           word.compare_exchange_strong(seen, seen | Vertex::locked, simt::acquire, simt::relaxed);
+    return (seen & locked) == 0 &&
+           word.compare_exchange_strong(seen, seen | locked, simt::acquire, simt::relaxed);
   }
 
   std::uint32_t& state_;
