@@ -11,6 +11,8 @@
 #include "bench/scene_bench.hpp"
 #include "simt/memory.hpp"
 #include "workloads/graph/block_graph.hpp"
+#include "workloads/graph/csr_graph.hpp"
+#include "workloads/graph/page_graph.hpp"
 
 namespace heapwood::bench {
 
@@ -304,8 +306,9 @@ class GraphRunner {
                                  [](const Candidate& candidate) { return candidate.running; });
     if (!any) return;
     rows_ = DeviceRows(bench_.device.id, *bench_.host);
-    if (std::any_of(candidates_.begin(), candidates_.end(),
-                    [](const Candidate& candidate) { return candidate.entry != nullptr; }))
+    if (std::any_of(candidates_.begin(), candidates_.end(), [](const Candidate& candidate) {
+          return candidate.row->layout != GraphLayout::csr;
+        }))
       memory_ = simt::Memory(bench_.device.id, pool_bytes);
   }
 
@@ -320,8 +323,14 @@ class GraphRunner {
     job.pool = {memory_.data(), memory_.bytes()};
     job.seconds = bench_.settings.seconds;
     const auto max_vertices = static_cast<std::uint32_t>(max_vertices_);
+    std::unique_ptr<DeviceSteps> steps = device_steps(job.device, job.seconds);
+    if (candidate.row->layout == GraphLayout::pages)
+      return std::make_unique<PageGraph>(job.device, std::move(steps), job.pool, max_vertices);
+    if (candidate.row->layout == GraphLayout::csr)
+      return std::make_unique<CsrGraph>(job.device, std::move(steps), max_vertices);
     return std::make_unique<BlockGraph>(
-        job, candidate.entry->on(bench_.device.id.kind)->adjacency_heap(job), max_vertices);
+        job, candidate.entry->on(bench_.device.id.kind)->adjacency_heap(job), std::move(steps),
+        max_vertices);
   }
 
   static void skip(Candidate& candidate, const std::string& reason) {

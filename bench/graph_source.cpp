@@ -8,6 +8,11 @@
 
 namespace heapwood::bench {
 
+std::vector<GraphKind> graph_kinds() {
+  return {{"uniform", "VERTICES:DEGREE", "edges to random vertices, without locality",
+           "uniform:100K:8"}};
+}
+
 // uniform:VERTICES:DEGREE, with edges to random vertices.
 NamedGraph load_named_graph(const std::string& text) {
   const std::vector<std::string> parts = split(text, ':');
