@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Dynamic graphs in every layout: after every batch the edges are those of a graph of sets.
 #include <algorithm>
+#include <iterator>
 
 #include "tests/workloads/graph_reference.hpp"
 
@@ -194,7 +195,6 @@ void expect_refusals(GraphStore& graph, const HostGraph& start, const DeviceRows
 }
 
 TEST_F(GraphUpdates, ExhaustionLeavesVerticesUnchanged) {
-  if (device_.kind == simt::DeviceKind::cuda) GTEST_SKIP() << "the heap of cuda is larger";
   const HostGraph start = random_graph(200, 3, 200, 5);
   const DeviceRows rows(device_, start);
   each_allocator(
@@ -206,6 +206,44 @@ TEST_F(GraphUpdates, ExhaustionLeavesVerticesUnchanged) {
   memory_ = simt::Memory(device_, 32 << 10);
   PageGraph pages(device_, device_steps(device_, 60), {memory_.data(), memory_.bytes()}, 200);
   expect_refusals(pages, start, rows);
+}
+
+// Insertions and deletions of the same vertices while the pool is full: some insertions are refused,
+// all deletions succeed, and nothing is lost.
+TEST_F(GraphUpdates, MixedKernelsInAFullPool) {
+  const HostGraph start = random_graph(100, 30, 200, 6);
+  HostGraph padded = start;
+  padded.offsets.resize(201, start.offsets.back());
+  const auto expect_consistent = [&](GraphStore& graph) {
+    graph.init(DeviceRows(device_, padded));
+    std::vector<EdgeKey> now = graph.edges();
+    for (std::uint32_t round = 0; round < 4; ++round) {
+      const std::vector<EdgeKey> deletes = every(now, 6);
+      std::vector<EdgeKey> inserts = random_batch(3000, 100, 200, 90 + round);
+      std::erase_if(inserts, [&](EdgeKey key) {
+        return std::binary_search(deletes.begin(), deletes.end(), key);
+      });
+      const UpdateResult result = graph.update(inserts, deletes);
+      EXPECT_EQ(result.deleted, deletes.size());
+      EXPECT_EQ(graph.memory().overlaps, 0u);
+      const std::vector<EdgeKey> after = graph.edges();
+      EXPECT_EQ(after.size(), now.size() + result.inserted - result.deleted);
+      std::vector<EdgeKey> kept;
+      std::set_difference(now.begin(), now.end(), deletes.begin(), deletes.end(),
+                          std::back_inserter(kept));
+      EXPECT_TRUE(std::includes(after.begin(), after.end(), kept.begin(), kept.end()));
+      now = after;
+    }
+  };
+  each_allocator(
+      [&](const registry::CompiledAllocator& compiled) {
+        const std::size_t pool = std::max<std::size_t>(32 << 10, compiled.traits->smallest_pool);
+        expect_consistent(*block_graph(compiled, pool, 200));
+      },
+      true);
+  memory_ = simt::Memory(device_, 32 << 10);
+  PageGraph pages(device_, device_steps(device_, 60), {memory_.data(), memory_.bytes()}, 200);
+  expect_consistent(pages);
 }
 
 // A star: one vertex has nearly all edges, and loses and regains half of them.

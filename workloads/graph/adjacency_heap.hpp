@@ -14,16 +14,29 @@
 
 namespace heapwood::workloads::graph {
 
-// Sums of a launch without outcomes per group.
+// Sums over a launch that has no outcomes per group. There are several copies, so that warps rarely
+// contend for one.
 struct UpdateTotals {
-  std::uint64_t changed, moved, refused;
+  static constexpr std::uint32_t copies = 64;
+  std::uint64_t changed, moved, refused, unused;
 };
+
+// Adds to the copy of a warp.
+template <class Warp>
+SIMT_INLINE void add_totals(const Warp& warp, UpdateTotals* totals, std::uint64_t changed,
+                            std::uint32_t moved, std::uint32_t refused) {
+  UpdateTotals& own = totals[warp.worker() % UpdateTotals::copies];
+  // relaxed: only sums.
+  if (changed > 0) simt::atomic_ref<std::uint64_t>(own.changed).fetch_add(changed, simt::relaxed);
+  if (moved > 0) simt::atomic_ref<std::uint64_t>(own.moved).fetch_add(moved, simt::relaxed);
+  if (refused > 0) simt::atomic_ref<std::uint64_t>(own.refused).fetch_add(refused, simt::relaxed);
+}
 
 // Requests a block for each vertex of [first, first + count); a refused one keeps degree 0.
 struct AllocateArguments {
   Vertex* vertices;
   const std::uint64_t* offsets;  // count + 1: the degrees as differences
-  UpdateTotals* totals;
+  UpdateTotals* totals;          // UpdateTotals::copies
   std::uint32_t first, count;
 };
 

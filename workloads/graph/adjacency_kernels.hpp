@@ -19,10 +19,6 @@ struct KernelShape {
   static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 4;
 };
 
-SIMT_INLINE void add(std::uint64_t& total, std::uint64_t value) {
-  simt::atomic_ref<std::uint64_t>(total).fetch_add(value, simt::relaxed);  // only a sum
-}
-
 // One malloc per vertex, one vertex per lane.
 template <class A>
 struct AllocateKernel : KernelShape {
@@ -43,8 +39,7 @@ struct AllocateKernel : KernelShape {
         vertex.degree = degree;
         vertex.state = k;
       } else {
-        add(arguments.totals->refused, 1);
-        add(arguments.totals->changed, degree);
+        add_totals(warp, arguments.totals, degree, 0, 1);
       }
     }
     arguments.vertices[arguments.first + i] = vertex;
@@ -177,9 +172,8 @@ struct UpdateKernel : KernelShape {
     if (change.outcome != nullptr) {
       *change.outcome = {change.changed, flags};
     } else if (change.changed > 0) {
-      add(arguments.totals->changed, change.changed);
-      if (flags == GroupOutcome::moved) add(arguments.totals->moved, 1);
-      if (flags == GroupOutcome::refused) add(arguments.totals->refused, 1);
+      add_totals(warp, arguments.totals, change.changed, flags == GroupOutcome::moved,
+                 flags == GroupOutcome::refused);
     }
     if (target != change.adjacency && change.adjacency != nullptr)
       a.deallocate(warp, change.adjacency);

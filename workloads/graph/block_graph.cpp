@@ -14,7 +14,7 @@ BlockGraph::BlockGraph(const HeapJob& job, std::unique_ptr<AdjacencyHeap> heap,
       job_(job),
       heap_(std::move(heap)),
       vertices_(job.device, max_vertices),
-      totals_(job.device, 1),
+      totals_(job.device),
       inserts_(job.device),
       deletes_(job.device) {
   vertices_.fill(0);
@@ -40,7 +40,7 @@ void BlockGraph::clear() {
                    .deletes = {},
                    .locks = false,
                    .deleted = {all.data()},
-                   .totals = totals_.data(),
+                   .totals = totals_.clear(),
                    .vertex_count = count_});
   }
   count_ = 0;
@@ -62,14 +62,13 @@ InitResult BlockGraph::init(const DeviceRows& rows) {
 UpdateResult BlockGraph::insert_vertices(const DeviceRows& rows) {
   if (count_ + std::uint64_t{rows.vertices} > vertices_.size())
     throw Error(Exit::failed, "graph: the vertex table is full");
-  totals_.fill(0);
   const std::uint32_t first = std::exchange(count_, count_ + rows.vertices);
   UpdateResult result;
   result.prepare_ms = heap_->allocate(
-      {vertices_.data(), rows.offsets.data(), totals_.data(), first, rows.vertices});
+      {vertices_.data(), rows.offsets.data(), totals_.clear(), first, rows.vertices});
   result.ms = result.prepare_ms + steps_->write(vertices_.data(), first, rows.vertices,
                                                 rows.offsets.data(), rows.destinations.data());
-  const UpdateTotals seen = totals();
+  const UpdateTotals seen = totals_.sum();
   result.refused = seen.refused;
   result.refused_edges = seen.changed;
   result.inserted = rows.edges() - seen.changed;
@@ -86,7 +85,7 @@ UpdateResult BlockGraph::update(std::span<const EdgeKey> inserts,
                              .deletes = deletes_.batch(),
                              .locks = !inserts.empty() && !deletes.empty(),
                              .deleted = {nullptr},
-                             .totals = totals_.data(),
+                             .totals = nullptr,
                              .vertex_count = count_});
   inserts_.add_outcomes(result, true);
   deletes_.add_outcomes(result, false);
@@ -95,16 +94,15 @@ UpdateResult BlockGraph::update(std::span<const EdgeKey> inserts,
 
 UpdateResult BlockGraph::delete_vertices(std::span<const std::uint32_t> vertices) {
   const VertexBits deleted(device_, vertices, count_);
-  totals_.fill(0);
   UpdateResult result;
   result.ms = heap_->update({.vertices = vertices_.data(),
                              .inserts = {},
                              .deletes = {},
                              .locks = false,
                              .deleted = deleted.set(),
-                             .totals = totals_.data(),
+                             .totals = totals_.clear(),
                              .vertex_count = count_});
-  const UpdateTotals seen = totals();
+  const UpdateTotals seen = totals_.sum();
   result.deleted = seen.changed;
   result.moved = seen.moved;
   result.refused = seen.refused;

@@ -29,13 +29,12 @@ class BlockGraph final : public StoreBase {
 
  private:
   void clear();
-  UpdateTotals totals() const { return totals_.download().front(); }
 
   HeapJob job_;
   std::unique_ptr<AdjacencyHeap> heap_;
   simt::Buffer<Vertex> vertices_;
   std::uint32_t count_ = 0;
-  simt::Buffer<UpdateTotals> totals_;
+  TotalsBuffer totals_;
   BatchBuffers inserts_, deletes_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the dynamic graph does on a device without an allocator: sorting and grouping batches,
-// writing and reading adjacencies, and the algorithms. Compiled once per device.
+// The device code of the dynamic graph that needs no allocator: sorting and grouping of batches,
+// copies between rows and adjacencies, both baselines, and the algorithms. Compiled once per device.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ class DeviceSteps {
   virtual std::uint64_t sum_degrees(const GraphView& view, std::uint64_t* offsets) = 0;
   // The edges in the order of the vertices.
   virtual double gather(const GraphView& view, const std::uint64_t* offsets, EdgeKey* keys) = 0;
-  // Writes back what gather() has read, in another order within each vertex.
+  // Writes the edges back, after gather(), in another order within each vertex.
   virtual double scatter(const GraphView& view, const std::uint64_t* offsets,
                          const EdgeKey* keys) = 0;
 

@@ -11,9 +11,9 @@
 
 namespace heapwood::workloads::graph {
 
-// What became of the group of a batch.
+// The outcome of one group of a batch.
 struct GroupOutcome {
-  std::uint32_t changed;  // edges inserted or removed; if refused: that would have been inserted
+  std::uint32_t changed;  // edges inserted or removed, or whose insertion was refused
   std::uint32_t flags;
 
   static constexpr std::uint32_t moved = 1;    // the adjacency was copied to another block
@@ -24,13 +24,13 @@ struct GroupOutcome {
 struct EdgeBatch {
   const EdgeKey* keys;
   const std::uint32_t* firsts;  // of each group, its first edge
-  std::uint32_t* work;          // one word per edge, for the warp that has its group
+  std::uint32_t* work;          // one word per edge, for the warp that handles its group
   GroupOutcome* outcomes;       // one per group
   std::uint32_t edges, groups;
 };
 
-// Which batch, and which group of it, is item `item` of a launch: insertions and deletions
-// alternate, as far as there are both.
+// Maps the number of a warp to a group: returns whether it is one of the insertions, and sets
+// `index` to its place there. Insertions and deletions alternate, as far as there are both.
 SIMT_INLINE bool is_insertion(const EdgeBatch& inserts, const EdgeBatch& deletes,
                               std::uint32_t item, std::uint32_t& index) {
   const std::uint32_t both =

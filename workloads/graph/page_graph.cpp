@@ -22,7 +22,7 @@ PageGraph::PageGraph(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> 
     : StoreBase(device, std::move(steps)),
       pool_(pool),
       vertices_(device, max_vertices),
-      totals_(device, 1),
+      totals_(device),
       inserts_(device),
       deletes_(device) {
   if (pool.bytes < state_bytes + bytes_per_page)
@@ -53,12 +53,11 @@ InitResult PageGraph::init(const DeviceRows& rows) {
 UpdateResult PageGraph::insert_vertices(const DeviceRows& rows) {
   if (count_ + std::uint64_t{rows.vertices} > vertices_.size())
     throw Error(Exit::failed, "graph: the vertex table is full");
-  totals_.fill(0);
   const std::uint32_t first = std::exchange(count_, count_ + rows.vertices);
   UpdateResult result;
   result.ms = steps_->insert_page_rows(arguments(), rows.offsets.data(), rows.destinations.data(),
                                        first, rows.vertices, result.prepare_ms);
-  const UpdateTotals seen = totals_.download().front();
+  const UpdateTotals seen = totals_.sum();
   result.refused = seen.refused;
   result.refused_edges = seen.changed;
   result.inserted = rows.edges() - seen.changed;
@@ -81,12 +80,11 @@ UpdateResult PageGraph::update(std::span<const EdgeKey> inserts, std::span<const
 
 UpdateResult PageGraph::delete_vertices(std::span<const std::uint32_t> vertices) {
   const VertexBits deleted(device_, vertices, count_);
-  totals_.fill(0);
   PageArguments sweep = arguments();
   sweep.deleted = deleted.set();
   UpdateResult result;
   result.ms = steps_->delete_from_pages(sweep);
-  result.deleted = totals_.download().front().changed;
+  result.deleted = totals_.sum().changed;
   return result;
 }
 

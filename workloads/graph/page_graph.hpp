@@ -24,8 +24,8 @@ class PageGraph final : public StoreBase {
 
  private:
   PagesView pages_view() const { return {vertices_.data(), pages_, count_}; }
-  PageArguments arguments() const {
-    return {pages_view(), queue_, {}, {}, false, {nullptr}, totals_.data()};
+  PageArguments arguments() {
+    return {pages_view(), queue_, {}, {}, false, {nullptr}, totals_.clear()};
   }
 
   alloc::Pool pool_;
@@ -33,7 +33,7 @@ class PageGraph final : public StoreBase {
   LinkedPage* pages_ = nullptr;
   simt::Buffer<PagedVertex> vertices_;
   std::uint32_t count_ = 0;
-  simt::Buffer<UpdateTotals> totals_;
+  TotalsBuffer totals_;
   BatchBuffers inserts_, deletes_;
 };
 

@@ -47,9 +47,7 @@ struct PageRowsKernel : KernelShape {
     if (i >= count) return;
     PagedVertex vertex{0, LinkedPage::none, LinkedPage::none, 0};
     if (degree > 0 && base == PageQueue::none_left) {
-      // relaxed: only sums.
-      simt::atomic_ref<std::uint64_t>(totals->refused).fetch_add(1, simt::relaxed);
-      simt::atomic_ref<std::uint64_t>(totals->changed).fetch_add(degree, simt::relaxed);
+      add_totals(warp, totals, degree, 0, 1);
     } else if (degree > 0) {
       vertex.degree = degree;
       vertex.first = static_cast<std::uint32_t>(base) + before;
@@ -298,8 +296,7 @@ struct PageSweepKernel : KernelShape {
       ++kept;
     }
     if (kept == vertex.degree) return;
-    simt::atomic_ref<std::uint64_t>(arguments.totals->changed)
-        .fetch_add(vertex.degree - kept, simt::relaxed);  // only a sum
+    add_totals(warp, arguments.totals, vertex.degree - kept, 0, 0);
     std::uint32_t unused = last == LinkedPage::none ? vertex.first : pages[last].next;
     vertex.degree = kept;
     vertex.last = last;

@@ -41,6 +41,16 @@ void BatchBuffers::add_outcomes(UpdateResult& result, bool inserts) const {
   }
 }
 
+UpdateTotals TotalsBuffer::sum() const {
+  UpdateTotals sum{};
+  for (const UpdateTotals& copy : copies_.download()) {
+    sum.changed += copy.changed;
+    sum.moved += copy.moved;
+    sum.refused += copy.refused;
+  }
+  return sum;
+}
+
 VertexBits::VertexBits(const simt::DeviceId& device, std::span<const std::uint32_t> vertices,
                        std::uint32_t count) {
   std::vector<std::uint32_t> words(count / 32 + 1);

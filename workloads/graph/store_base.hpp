@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "workloads/graph/adjacency_heap.hpp"
 #include "workloads/graph/device_steps.hpp"
 #include "workloads/graph/store.hpp"
 
@@ -38,6 +39,19 @@ class BatchBuffers {
   simt::Buffer<GroupOutcome> outcomes_;
   const EdgeKey* sorted_ = nullptr;
   std::uint32_t edges_ = 0, groups_ = 0;
+};
+
+class TotalsBuffer {
+ public:
+  explicit TotalsBuffer(const simt::DeviceId& device) : copies_(device, UpdateTotals::copies) {}
+  UpdateTotals* clear() {
+    copies_.fill(0);
+    return copies_.data();
+  }
+  UpdateTotals sum() const;
+
+ private:
+  simt::Buffer<UpdateTotals> copies_;
 };
 
 // A set of vertices in device memory.
