@@ -199,7 +199,7 @@ class GraphRun {
     for (unsigned round = 0; round < bench_.settings.rounds; ++round) {
       const std::uint32_t seed = bench_.settings.seed + 2 * round;
       const UpdateResult inserted = store_.insert_vertices(
-          DeviceRows(bench_.device.id, new_vertices(count, degree, total, seed)));
+          DeviceRows(bench_.device.id, new_vertices(total, count, degree, total, seed)));
       total += count;
       if (has(GraphPhase::insert_vertices)) add(GraphPhase::insert_vertices, count, inserted);
       const UpdateResult deleted = store_.delete_vertices(drawn_vertices(count, total, seed + 1));

@@ -20,7 +20,7 @@ NamedGraph load_named_graph(const std::string& text) {
     if (parts.size() == 3 && parts[0] == "uniform") {
       const std::vector<std::uint32_t> sizes = parse_batches(parts[1] + "," + parts[2]);
       NamedGraph named;
-      named.graph = new_vertices(sizes.front(), sizes.back(), sizes.front(), 1);
+      named.graph = new_vertices(0, sizes.front(), sizes.back(), sizes.front(), 1);
       named.name = text;
       return named;
     }

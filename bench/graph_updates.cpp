@@ -71,14 +71,17 @@ void remove_common(std::vector<EdgeKey>& edges, std::vector<EdgeKey>& others) {
                 [&](EdgeKey key) { return std::binary_search(others.begin(), others.end(), key); });
 }
 
-HostGraph new_vertices(std::uint32_t count, std::uint32_t degree, std::uint32_t targets,
-                       std::uint32_t seed) {
+HostGraph new_vertices(std::uint32_t first, std::uint32_t count, std::uint32_t degree,
+                       std::uint32_t targets, std::uint32_t seed) {
   HostGraph graph;
   Random random(seed);
   std::vector<std::uint32_t> row;
   for (std::uint32_t v = 0; v < count; ++v) {
     row.clear();
-    for (std::uint32_t i = 0; i < degree; ++i) row.push_back(random.below(targets));
+    for (std::uint32_t i = 0; i < degree; ++i) {
+      const std::uint32_t to = random.below(targets);
+      if (to != first + v) row.push_back(to);
+    }
     std::sort(row.begin(), row.end());
     row.erase(std::unique(row.begin(), row.end()), row.end());
     graph.destinations.insert(graph.destinations.end(), row.begin(), row.end());

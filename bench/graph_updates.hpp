@@ -20,9 +20,11 @@ std::vector<workloads::graph::EdgeKey> existing_edges(const workloads::graph::Ho
 // Removes from `edges` those that are in `others`, which it sorts.
 void remove_common(std::vector<workloads::graph::EdgeKey>& edges,
                    std::vector<workloads::graph::EdgeKey>& others);
-// `count` new vertices with `degree` edges each to the vertices below `targets`.
-workloads::graph::HostGraph new_vertices(std::uint32_t count, std::uint32_t degree,
-                                         std::uint32_t targets, std::uint32_t seed);
+// `count` vertices, numbered from `first`, with up to `degree` edges each to the vertices below
+// `targets`.
+workloads::graph::HostGraph new_vertices(std::uint32_t first, std::uint32_t count,
+                                         std::uint32_t degree, std::uint32_t targets,
+                                         std::uint32_t seed);
 std::vector<std::uint32_t> drawn_vertices(std::uint32_t count, std::uint32_t vertices,
                                           std::uint32_t seed);
 

@@ -130,6 +130,13 @@ TEST(GraphUpdates, BatchesAreTheSameForEveryCandidate) {
   }
   EXPECT_LT(max - min, 1000u);
   EXPECT_TRUE(bench::update_batch(settings, 1, 10, 0).empty());
+  const HostGraph rows = bench::new_vertices(0, 20, 30, 20, 1);
+  for (std::uint32_t v = 0; v < rows.vertices(); ++v) {
+    const auto destinations = rows.neighbours(v);
+    EXPECT_EQ(std::count(destinations.begin(), destinations.end(), v), 0) << "a loop";
+    EXPECT_EQ(std::adjacent_find(destinations.begin(), destinations.end()), destinations.end());
+    EXPECT_TRUE(std::is_sorted(destinations.begin(), destinations.end()));
+  }
 }
 
 }  // namespace
