@@ -105,7 +105,7 @@ TEST_F(GraphCommand, ResumesWithTheSameSettings) {
 
 TEST_F(GraphCommand, ExhaustionIsReported) {
   const std::vector<std::string> small = {"--allocators", "cfmmalloc", "--phase",
-                                          "insert",       "--pool",    "24K"};
+                                          "insert",       "--pool",    "14K"};
   const Outcome outcome = run(graph(small));
   EXPECT_EQ(outcome.exit, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("requests refused"), std::string::npos) << outcome.out;
