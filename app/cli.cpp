@@ -25,6 +25,7 @@ constexpr const char* examples = R"(Examples:
   heapwood build atrium                         build one tree: time, quality, memory
   heapwood bench atrium statue --json out.json  all allocators, slowdown table
   heapwood stress ad                            malloc and free without a builder
+  heapwood graph uniform:100K:8                 a dynamic graph, every allocator
   heapwood reproduce --out out/reproduce        the papers' tables and figures
   heapwood render stadium -o stadium.png        render a picture
   heapwood trace stadium                        rays per second
@@ -106,6 +107,7 @@ int parse_and_run(int argc, char** argv) {
   add_build(app, invocation);
   add_bench(app, invocation);
   add_stress(app, invocation);
+  add_graph(app, invocation);
   add_reproduce(app, invocation);
   add_render(app, invocation);
   add_trace(app, invocation);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// heapwood list: allocators, scenes and devices, with the reason if a device cannot be used.
+// heapwood list: allocators, scenes, graphs and devices, with the reason if a device cannot be
+// used.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -12,6 +13,7 @@
 #include "bench/results/result.hpp"
 #include "bench/results/table.hpp"
 #include "scenes/scene.hpp"
+#include "workloads/graph/generators.hpp"
 
 namespace heapwood::app {
 
@@ -110,6 +112,15 @@ bench::Table scene_table() {
   return table;
 }
 
+bench::Table graph_table() {
+  bench::Table table;
+  table.title = "Graphs (heapwood graph NAME:ARGUMENTS)";
+  table.columns = {{"name", true}, {"arguments", true}, {"example", true}, {"what", true, true}};
+  for (const workloads::graph::GeneratorInfo& kind : workloads::graph::generators())
+    table.add({kind.id, kind.arguments, kind.example, kind.description});
+  return table;
+}
+
 bench::Table device_table(const std::vector<simt::DeviceInfo>& devices) {
   bench::Table table;
   table.title = "Devices (--device ID)";
@@ -156,6 +167,16 @@ bench::Json list_json(const ListOptions& options, const std::vector<simt::Device
                                 {"default_triangles", scene.default_triangles}});
     }
   }
+  if (options.wants("graphs")) {
+    json["graphs"] = bench::Json::array();
+    for (const workloads::graph::GeneratorInfo& kind : workloads::graph::generators()) {
+      json["graphs"].push_back({{"name", kind.id},
+                                {"arguments", kind.arguments},
+                                {"description", kind.description},
+                                {"stands_for", kind.stands_for},
+                                {"example", kind.example}});
+    }
+  }
   if (options.wants("devices")) {
     json["devices"] = bench::Json::array();
     for (const simt::DeviceInfo& device : devices) {
@@ -182,6 +203,7 @@ Exit list(const ListOptions& options) {
       tables.push_back(std::move(registers));
   }
   if (options.wants("scenes")) tables.push_back(scene_table());
+  if (options.wants("graphs")) tables.push_back(graph_table());
   if (options.wants("devices")) tables.push_back(device_table(devices));
   for (std::size_t i = 0; i < tables.size(); ++i)
     fmt::print("{}{}", i ? "\n" : "", bench::to_text(tables[i], bench::terminal_style()));
@@ -192,10 +214,10 @@ Exit list(const ListOptions& options) {
 
 void add_list(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<ListOptions>();
-  CLI::App* command = app.add_subcommand("list", "list allocators, scenes and devices");
+  CLI::App* command = app.add_subcommand("list", "list allocators, scenes, graphs and devices");
   command->footer(list_examples);
-  command->add_option("what", options->what, "allocators, scenes or devices; default: all")
-      ->check(bench::quiet(CLI::IsMember({"allocators", "scenes", "devices"})))
+  command->add_option("what", options->what, "allocators, scenes, graphs or devices; default: all")
+      ->check(bench::quiet(CLI::IsMember({"allocators", "scenes", "graphs", "devices"})))
       ->type_name("");
   command->add_flag("--json", options->json, "write JSON");
   command->callback(

@@ -6,6 +6,7 @@
 #include "kdtree/build/driver.hpp"
 #include "registry/registry.hpp"
 #include "workloads/exercise_run.hpp"
+#include "workloads/graph/adjacency_run.hpp"
 #include "workloads/stress_run.hpp"
 
 namespace heapwood::registry {
@@ -74,7 +75,8 @@ constexpr CompiledAllocator make_compiled(simt::DeviceKind kind) {
           .stress =
               [](const workloads::StressJob& job) {
                 return workloads::stress<Allocator>(Device(job.device), job);
-              }};
+              },
+          .adjacency_heap = workloads::graph::adjacency_heap<Allocator, Device>};
 }
 
 }  // namespace heapwood::registry

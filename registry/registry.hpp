@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include "alloc/allocator.hpp"
 #include "kdtree/build/build.hpp"
 #include "workloads/exercise.hpp"
+#include "workloads/graph/adjacency_heap.hpp"
 #include "workloads/stress.hpp"
 
 namespace heapwood::registry {
@@ -46,6 +48,9 @@ struct CompiledAllocator {
   workloads::ExerciseResult (*exercise)(const workloads::ExerciseJob&);
   // Runs a stress test once on a new pool (workloads/stress.hpp).
   workloads::StressResult (*stress)(const workloads::StressJob&);
+  // The adjacency blocks of a dynamic graph (workloads/graph/block_graph.hpp).
+  std::unique_ptr<workloads::graph::AdjacencyHeap> (*adjacency_heap)(
+      const workloads::graph::HeapJob&);
 };
 
 struct RegisteredAllocator {

@@ -149,16 +149,17 @@ Result result_from_json(const Json& json) {
   return result;
 }
 
-EarlierReport read_report(const std::string& path, const simt::DeviceInfo& device) {
+EarlierReport read_report(const std::string& path, const simt::DeviceInfo& device,
+                          const char* schema) {
   EarlierReport report;
   const std::optional<Json> read = read_json(path);
   if (!read) return report;
   const Json& json = *read;
-  if (!json.is_object() || json.value("schema", Json()) != bench_schema ||
-      !json.contains("results") || !json["results"].is_array()) {
-    throw Error(Exit::failed,
-                fmt::format("{}: not a {} report; --resume needs a report or a new file", path,
-                            bench_schema));
+  if (!json.is_object() || json.value("schema", Json()) != schema || !json.contains("results") ||
+      !json["results"].is_array()) {
+    throw Error(
+        Exit::failed,
+        fmt::format("{}: not a {} report; --resume needs a report or a new file", path, schema));
   }
   Json mine = to_json(device), theirs = json.value("device", Json::object());
   for (Json* each : {&mine, &theirs}) each->erase("memory_bytes");

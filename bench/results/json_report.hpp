@@ -58,7 +58,8 @@ struct EarlierReport {
 };
 // Empty if there is no such file. Throws Error{Exit::failed} if it is not a report, and
 // Error{Exit::usage} if it is of another device.
-EarlierReport read_report(const std::string& path, const simt::DeviceInfo& device);
+EarlierReport read_report(const std::string& path, const simt::DeviceInfo& device,
+                          const char* schema = bench_schema);
 // Compares without regard to the order of keys, which another program may have changed.
 bool same(const Json& a, const Json& b);
 // Whether the result can replace a measurement with these settings: it is complete and has the same

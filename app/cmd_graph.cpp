@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+// heapwood graph: a dynamic graph whose adjacencies are blocks of an allocator, as Ouroboros
+// section 6.2 (docs/graphs.md).
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "app/commands.hpp"
+#include "app/output/graph_tables.hpp"
+#include "bench/graph_bench.hpp"
+#include "bench/graph_json.hpp"
+#include "bench/program/output_file.hpp"
+#include "bench/program/progress.hpp"
+#include "bench/program/version.hpp"
+#include "workloads/graph/source.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+constexpr const char* graph_examples = R"(Examples:
+  heapwood graph rgg:100k                            all phases, every allocator
+  heapwood graph uniform:1m:16 --layout all          also linked pages and rebuilt rows
+  heapwood graph roads.mtx --phase insert,delete --batch 1K,100K,1M
+  heapwood graph rmat:16 --phase mixed --rounds 1000 --runs 1   memory over rounds
+  heapwood graph rgg:100k --updates pressure         all updates within 1,000 vertices
+Batches are numbers of edges separated by commas.)";
+
+struct GraphCommand {
+  std::string graph, allocators = "all", layouts = "blocks", phases = "all", batches = "100K";
+  std::string updates = "random", pool = "auto", format = "table", json;
+  bool resume = false, strict = false;
+  bench::GraphSettings settings;
+  bench::DeviceOptions device;
+};
+
+void print_report(const GraphCommand& command, const bench::GraphBench& bench,
+                  const std::vector<bench::GraphRow>& rows, const std::vector<std::string>& remarks,
+                  const bench::Json& report) {
+  if (command.format == "json") {
+    fmt::print("{}", bench::json_text(report));
+    return;
+  }
+  if (command.format == "csv") {
+    fmt::print("{}", bench::to_csv(graph_flat_table(rows)));
+    return;
+  }
+  std::vector<bench::Table> tables{graph_time_table(rows)};
+  for (bench::Table& table : std::vector{graph_rate_table(rows), graph_memory_table(rows)}) {
+    if (!table.columns.empty()) tables.push_back(std::move(table));
+  }
+  std::vector<std::string>& notes = tables.back().notes;
+  notes.push_back(
+      fmt::format("device: {}; {}", bench::device_text(bench.device), bench::version_line()));
+  notes.insert(notes.end(), remarks.begin(), remarks.end());
+  for (const bench::Table& table : tables) {
+    const std::string text =
+        command.format == "markdown" ? to_markdown(table) : to_text(table, bench::terminal_style());
+    fmt::print("{}{}", &table == &tables.front() ? "" : "\n", text);
+  }
+}
+
+void check(const GraphCommand& command, const std::vector<bench::GraphRow>& rows) {
+  const auto count = [&](bench::Status status) {
+    return std::count_if(rows.begin(), rows.end(),
+                         [=](const bench::GraphRow& row) { return row.status == status; });
+  };
+  if (const auto failed = count(bench::Status::failed)) {
+    throw Error(Exit::failed,
+                fmt::format("graph: {} of {} measurements failed; the reasons are below the table",
+                            failed, rows.size()));
+  }
+  if (simt::interrupted())
+    throw Error(Exit::failed, "graph: interrupted; the results so far are above");
+  if (!command.strict) return;
+  for (const bench::GraphRow& row : rows) {
+    if (row.refused == 0) continue;
+    throw Error(Exit::exhausted,
+                fmt::format("graph: {}: {}; use a larger --pool", row.allocator, row.reason));
+  }
+}
+
+Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
+  if (command.graph.empty())
+    throw Error(Exit::usage,
+                "graph: no graph given: try 'heapwood graph rgg:100k', or 'heapwood list graphs'");
+  if (command.resume && command.json.empty())
+    throw Error(Exit::usage, "graph: --resume needs --json FILE");
+  bench::GraphBench bench;
+  bench.settings = command.settings;
+  bench.settings.phases = bench::parse_phases(command.phases);
+  bench.settings.batches = bench::parse_batches(command.batches);
+  bench.settings.updates = bench::parse_updates(command.updates);
+  bench.settings.pool = bench::parse_pool(command.pool);
+  bench.layouts = bench::parse_layouts(command.layouts);
+  bench.allocators = bench::find_allocators(command.allocators);
+  std::unique_ptr<bench::OutputFile> file;
+  if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json);
+  bench.device = bench::choose_device(command.device);
+  workloads::graph::GraphSource source = workloads::graph::load_graph(command.graph);
+  bench.graph = source.name;
+  bench.digest = source.digest;
+  bench.host = &source.graph;
+  if (!source.is_symmetric && std::erase(bench.settings.phases, bench::GraphPhase::triangles) != 0)
+    source.notes.push_back("triangles are not counted: the graph is directed");
+  bench::EarlierGraphs earlier;
+  if (command.resume) {
+    earlier = bench::read_graphs(command.json, bench.device, bench::graph_row_head(bench));
+    bench.kept = earlier.kept;
+  }
+
+  std::vector<bench::GraphRow> rows;
+  {
+    bench::Progress progress;
+    bench::GraphEvents events;
+    events.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
+      progress.update(done, total, what);
+    };
+    rows = bench::run_graph(bench, events);
+  }
+  // Of the same graph and settings, but not asked for now.
+  for (const bench::GraphRow& kept : earlier.kept) {
+    const bool is_shown = std::any_of(rows.begin(), rows.end(), [&](const bench::GraphRow& row) {
+      return row.layout == kept.layout && row.allocator == kept.allocator;
+    });
+    if (!is_shown) earlier.others.push_back(to_json(kept));
+  }
+  const bench::Json report = bench::graph_report(argv, bench.device, rows, earlier.others);
+  std::optional<Error> write_error;  // the table is printed in any case
+  if (file) {
+    try {
+      file->write(bench::json_text(report));
+    } catch (const Error& error) {
+      write_error = error;
+    }
+  }
+  print_report(command, bench, rows, source.notes, report);
+  if (write_error) throw *write_error;
+  check(command, rows);
+  return Exit::done;
+}
+
+}  // namespace
+
+void add_graph(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<GraphCommand>();
+  CLI::App* command = app.add_subcommand("graph", "dynamic graph with every allocator");
+  command->footer(graph_examples);
+  command->add_option("graph", options->graph, "a generator with its size, or a file")
+      ->type_name("GRAPH");
+  command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
+      ->capture_default_str()
+      ->type_name("IDS");
+  command
+      ->add_option("--layout", options->layouts,
+                   "blocks (of each allocator), pages (linked, 64 bytes),\ncsr (rows, rebuilt by "
+                   "each update), all")
+      ->capture_default_str()
+      ->type_name("LIST");
+  command
+      ->add_option("--phase", options->phases,
+                   "all; init, pagerank, triangles, bfs, insert, delete,\nmixed, vertices")
+      ->capture_default_str()
+      ->type_name("LIST");
+  command->add_option("--batch", options->batches, "edges per update: 1000, 100K, 1M")
+      ->capture_default_str()
+      ->type_name("LIST");
+  bench::GraphSettings& settings = options->settings;
+  command->add_option("--rounds", settings.rounds, "updates of each kind per run")
+      ->capture_default_str()
+      ->check(bench::between(1, 1000000))
+      ->type_name("N");
+  command
+      ->add_option("--updates", options->updates,
+                   "random: sources uniform; pressure: within 1,000\nvertices")
+      ->capture_default_str()
+      ->check(bench::quiet(CLI::IsMember({"random", "pressure"})))
+      ->type_name("random|pressure");
+  command->add_option("--iterations", settings.iterations, "of PageRank")
+      ->capture_default_str()
+      ->check(bench::between(1, 100000))
+      ->type_name("N");
+  command
+      ->add_option(
+          "--pool", options->pool,
+          "memory for the allocator: auto (four times the blocks),\na size, or Nx: N times "
+          "the blocks")
+      ->capture_default_str()
+      ->type_name("auto|SIZE|Nx");
+  command->add_option("--seed", settings.seed, "seed of the updates")
+      ->capture_default_str()
+      ->type_name("N");
+  command->add_option("--runs", settings.runs, "timed runs: initialization and all phases")
+      ->capture_default_str()
+      ->check(bench::between(1, 100000))
+      ->type_name("N");
+  command->add_option("--seconds", settings.seconds, "time limit of a kernel")
+      ->capture_default_str()
+      ->check(bench::between(0.001, 86400.0))
+      ->type_name("S");
+  command->add_flag("--strict", options->strict, "exit code 5 if the pool was exhausted");
+  command
+      ->add_option("--format", options->format, "table, markdown, csv (one line per phase), json")
+      ->capture_default_str()
+      ->check(bench::quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
+      ->type_name("FORMAT");
+  command->add_option("--json", options->json, "write all measurements, including raw samples")
+      ->type_name("FILE");
+  command->add_flag("--resume", options->resume,
+                    "reuse results in FILE measured with the same settings");
+  bench::add_device_options(*command, options->device);
+  command->callback([options, &invocation] {
+    invocation.files.reads(options->graph);
+    invocation.files.writes(options->json);
+    invocation.action = [options, &invocation] { return graph(*options, invocation.argv); };
+  });
+}
+
+}  // namespace heapwood::app

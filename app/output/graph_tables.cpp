@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+#include "app/output/graph_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "bench/results/flat_columns.hpp"
+#include "bench/results/footnotes.hpp"
+#include "bench/results/format.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+using bench::GraphPhase;
+using bench::GraphRow;
+using bench::PhaseSamples;
+
+const char* title_of(GraphPhase phase) {
+  switch (phase) {
+    case GraphPhase::page_rank:
+      return "PageRank";
+    case GraphPhase::bfs:
+      return "BFS";
+    case GraphPhase::insert_vertices:
+      return "insert";
+    case GraphPhase::delete_vertices:
+      return "delete";
+    default:
+      return name(phase);
+  }
+}
+
+bool is_of_vertices(GraphPhase phase) { return phase >= GraphPhase::insert_vertices; }
+bool is_update(GraphPhase phase) { return phase >= GraphPhase::insert && !is_of_vertices(phase); }
+
+std::string batch_text(GraphPhase phase, std::uint32_t batch) {
+  if (batch == 0) return "";
+  return fmt::format("{} {}", bench::compact_text(batch),
+                     is_of_vertices(phase) ? "vertices" : "edges");
+}
+
+// Phases with a batch in the order of the rows, without repetition.
+std::vector<std::pair<GraphPhase, std::uint32_t>> phases_of(const std::vector<GraphRow>& rows) {
+  std::vector<std::pair<GraphPhase, std::uint32_t>> found;
+  for (const GraphRow& row : rows) {
+    for (const PhaseSamples& samples : row.phases) {
+      const std::pair one{samples.phase, samples.batch};
+      if (std::find(found.begin(), found.end(), one) == found.end()) found.push_back(one);
+    }
+  }
+  return found;
+}
+
+std::string label_of(const GraphRow& row) { return row.label + (row.lower_bound ? " *" : ""); }
+
+// The clearly fastest allocator of a phase, among those that free and had no refusal.
+const GraphRow* fastest(const std::vector<GraphRow>& rows, GraphPhase phase, std::uint32_t batch) {
+  std::vector<const GraphRow*> all;
+  std::vector<const std::vector<double>*> times;
+  for (const GraphRow& row : rows) {
+    const PhaseSamples* samples = row.find(phase, batch);
+    if (row.status != bench::Status::ok || row.lower_bound || samples == nullptr ||
+        row.layout != bench::GraphLayout::blocks || samples->ms.empty())
+      continue;
+    all.push_back(&row);
+    times.push_back(&samples->ms);
+  }
+  const std::optional<std::size_t> best = bench::clearly_fastest(times);
+  return best ? all[*best] : nullptr;
+}
+
+std::string subject(const GraphRow& row) {
+  return fmt::format("{}, {} vertices, {} edges, max degree {}", row.graph,
+                     bench::compact_text(row.vertices), bench::compact_text(row.edges),
+                     bench::count_text(row.max_degree));
+}
+
+bench::Cell name_cell(const GraphRow& row, bench::Footnotes& footnotes) {
+  std::string text = label_of(row);
+  if (!row.reason.empty()) text += " " + footnotes.mark(row.label, row.reason);
+  return text;
+}
+
+std::string ratio(std::uint64_t part, std::uint64_t whole) {
+  if (whole == 0) return bench::missing;
+  return bench::ratio_text(static_cast<double>(part) / static_cast<double>(whole));
+}
+
+}  // namespace
+
+bench::Table graph_time_table(const std::vector<GraphRow>& rows) {
+  bench::Table table;
+  if (rows.empty()) return table;
+  const GraphRow& first = rows.front();
+  table.title =
+      fmt::format("{}: time [ms], {} updates, median of {} runs x {} rounds", subject(first),
+                  name(first.settings.updates), first.settings.runs, first.settings.rounds);
+  table.columns.push_back({"allocator or layout", true});
+  const auto phases = phases_of(rows);
+  std::vector<const GraphRow*> best;
+  for (const auto& [phase, batch] : phases) {
+    table.columns.push_back({title_of(phase), false, false, batch_text(phase, batch)});
+    best.push_back(fastest(rows, phase, batch));
+  }
+  bench::Footnotes footnotes;
+  for (const GraphRow& row : rows) {
+    std::vector<bench::Cell> cells{name_cell(row, footnotes)};
+    if (row.phases.empty()) cells.emplace_back(name(row.status));
+    for (std::size_t i = cells.size() - 1; i < phases.size(); ++i) {
+      const PhaseSamples* samples = row.find(phases[i].first, phases[i].second);
+      cells.emplace_back(samples ? bench::figure_text(samples->median_ms()) : bench::missing,
+                         best[i] == &row);
+    }
+    table.add(std::move(cells));
+  }
+  if (std::any_of(best.begin(), best.end(), [](const GraphRow* row) { return row != nullptr; }))
+    table.notes.push_back("◂ fastest allocator: its quartiles overlap no other's");
+  if (std::any_of(rows.begin(), rows.end(), [](const GraphRow& row) { return row.lower_bound; }))
+    table.notes.push_back("* lower bound: cannot free, never named the fastest");
+  table.notes.push_back(
+      "init: one malloc per vertex, then the adjacencies are written; insert, delete, mixed: one "
+      "kernel that allocates and frees, without sorting the batch; PageRank: one iteration");
+  footnotes.append_to(table.notes);
+  return table;
+}
+
+bench::Table graph_rate_table(const std::vector<GraphRow>& rows) {
+  bench::Table table;
+  const auto phases = phases_of(rows);
+  table.columns.push_back({"allocator or layout", true});
+  for (const auto& [phase, batch] : phases) {
+    if (!is_update(phase)) continue;
+    table.columns.push_back({title_of(phase), false, false, batch_text(phase, batch)});
+    table.columns.push_back(
+        {std::string(title_of(phase)) + ", sorted", false, false, batch_text(phase, batch)});
+  }
+  if (table.columns.size() == 1) return {};
+  table.title = "Update rate [million edges per second]";
+  for (const GraphRow& row : rows) {
+    std::vector<bench::Cell> cells{label_of(row)};
+    bool any = false;
+    for (const auto& [phase, batch] : phases) {
+      if (!is_update(phase)) continue;
+      const PhaseSamples* samples = row.find(phase, batch);
+      any |= samples != nullptr;
+      for (const bool prepared : {false, true}) {
+        cells.emplace_back(samples ? bench::figure_text(samples->rate(prepared)) : bench::missing);
+      }
+    }
+    if (any) table.add(std::move(cells));
+  }
+  table.notes.push_back(
+      "edges that were inserted or deleted, not those that were ignored; sorted: including the "
+      "time to sort and group the batch");
+  return table;
+}
+
+bench::Table graph_memory_table(const std::vector<GraphRow>& rows) {
+  bench::Table table;
+  const auto is_measured = [](const GraphRow& row) { return row.memory && row.memory->measured; };
+  if (std::none_of(rows.begin(), rows.end(), is_measured)) return table;
+  const bool rounds = std::any_of(rows.begin(), rows.end(), [&](const GraphRow& row) {
+    return is_measured(row) && !row.rounds.empty();
+  });
+  const std::string after_init = "after init";
+  table.title = fmt::format("Memory, pool of {}", bench::size_text(rows.front().pool_bytes));
+  table.columns = {{"allocator or layout", true},
+                   {"in use [MiB]", false, false, after_init},
+                   {"/ payload", false, false, after_init},
+                   {"/ blocks", false, false, after_init},
+                   {"tables [MiB]", false, false, after_init},
+                   {"address [MiB]", false, false, after_init},
+                   {"external", false, false, after_init}};
+  if (rounds) {
+    const std::string after_rounds = "after mixed updates";
+    table.columns.push_back({"in use [MiB]", false, false, after_rounds});
+    table.columns.push_back({"/ payload", false, false, after_rounds});
+    table.columns.push_back({"external", false, false, after_rounds});
+  }
+  for (const GraphRow& row : rows) {
+    if (!is_measured(row)) continue;
+    const workloads::graph::GraphMemory& m = *row.memory;
+    std::vector<bench::Cell> cells{label_of(row),
+                                   bench::mib_text(m.held_bytes),
+                                   ratio(m.held_bytes, m.payload_bytes),
+                                   ratio(m.held_bytes, m.block_bytes),
+                                   bench::mib_text(m.metadata_bytes),
+                                   bench::mib_text(m.address_bytes),
+                                   bench::figure_text(m.external)};
+    if (rounds && !row.rounds.empty()) {
+      const workloads::graph::GraphMemory& end = row.rounds.back().memory;
+      cells.emplace_back(bench::mib_text(end.held_bytes));
+      cells.emplace_back(ratio(end.held_bytes, end.payload_bytes));
+      cells.emplace_back(bench::figure_text(end.external));
+    }
+    cells.resize(table.columns.size(), bench::Cell(bench::missing));
+    table.add(std::move(cells));
+  }
+  table.notes.push_back(fmt::format(
+      "in use: neither free nor the allocator's tables; payload: 4 bytes per edge; blocks: 16 "
+      "bytes x 2^k per vertex; external: 1 - largest free region / all free memory, neighbours "
+      "merged; the vertex table of {} is not included",
+      bench::bytes_text(rows.front().vertices * sizeof(workloads::graph::Vertex))));
+  return table;
+}
+
+bench::Table graph_flat_table(const std::vector<GraphRow>& rows) {
+  struct Line {
+    const GraphRow* row;
+    const PhaseSamples* samples;
+  };
+  // A candidate without samples has one line, with its status.
+  static const PhaseSamples none;
+  std::vector<Line> lines;
+  for (const GraphRow& row : rows) {
+    for (const PhaseSamples& samples : row.phases) lines.push_back({&row, &samples});
+    if (row.phases.empty()) lines.push_back({&row, &none});
+  }
+  using L = const Line&;
+  using bench::csv_figure;
+  using bench::csv_text;
+  using workloads::graph::GraphMemory;
+  const auto memory = [](L line, auto figure) {
+    const bool measured = line.row->memory && line.row->memory->measured;
+    return measured ? csv_figure(line.row->memory, figure) : std::string();
+  };
+  static const std::vector<bench::FlatColumn<Line>> columns = {
+      {"graph", [](L l) { return l.row->graph; }},
+      {"vertices", [](L l) { return std::to_string(l.row->vertices); }},
+      {"edges", [](L l) { return std::to_string(l.row->edges); }},
+      {"max_degree", [](L l) { return std::to_string(l.row->max_degree); }},
+      {"layout", [](L l) { return name(l.row->layout); }},
+      {"allocator", [](L l) { return l.row->allocator; }},
+      {"label", [](L l) { return l.row->label; }},
+      {"lower_bound", [](L l) { return bench::yes_no(l.row->lower_bound); }},
+      {"pool_bytes", [](L l) { return std::to_string(l.row->pool_bytes); }},
+      {"updates", [](L l) { return name(l.row->settings.updates); }},
+      {"rounds", [](L l) { return std::to_string(l.row->settings.rounds); }},
+      {"status", [](L l) { return name(l.row->status); }},
+      {"reason", [](L l) { return l.row->reason; }},
+      {"phase", [](L l) { return l.samples->ms.empty() ? "" : name(l.samples->phase); }},
+      {"batch", [](L l) { return csv_text(l.samples->batch > 0, l.samples->batch); }},
+      {"samples", [](L l) { return std::to_string(l.samples->ms.size()); }},
+      {"median_ms", [](L l) { return csv_text(l.samples->median_ms()); }},
+      {"q1_ms", [](L l) { return csv_text(bench::quantile(l.samples->ms, 0.25)); }},
+      {"q3_ms", [](L l) { return csv_text(bench::quantile(l.samples->ms, 0.75)); }},
+      {"prepare_ms", [](L l) { return csv_text(bench::median(l.samples->prepare_ms)); }},
+      {"changed_edges", [](L l) { return csv_text(l.samples->edges > 0, l.samples->edges); }},
+      {"million_edges_per_second", [](L l) { return csv_text(l.samples->rate(false)); }},
+      {"million_edges_per_second_prepared", [](L l) { return csv_text(l.samples->rate(true)); }},
+      {"moved", [](L l) { return csv_text(l.samples->moved > 0, l.samples->moved); }},
+      {"refused", [](L l) { return std::to_string(l.samples->refused); }},
+      {"refused_edges", [](L l) { return std::to_string(l.samples->refused_edges); }},
+      {"reset_ms", [](L l) { return csv_text(bench::median(l.row->reset_ms)); }},
+      {"triangles", [](L l) { return csv_figure(l.row->triangles); }},
+      {"bfs_levels", [](L l) { return csv_figure(l.row->levels); }},
+      {"block_bytes", [](L l) { return csv_figure(l.row->memory, &GraphMemory::block_bytes); }},
+      {"held_bytes", [memory](L l) { return memory(l, &GraphMemory::held_bytes); }},
+      {"metadata_bytes", [memory](L l) { return memory(l, &GraphMemory::metadata_bytes); }},
+      {"address_bytes", [memory](L l) { return memory(l, &GraphMemory::address_bytes); }},
+      {"external_fragmentation", [memory](L l) { return memory(l, &GraphMemory::external); }},
+  };
+  return bench::table_of_columns(columns, lines);
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// Runs the dynamic-graph workload (workloads/graph/) and prints nothing. A candidate is an
+// allocator behind the blocks layout, or another layout. A run initializes the graph and executes
+// all phases; a warm-up of each candidate, then run 1 of all, run 2 of all, and so on.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/results/result.hpp"
+#include "simt/device.hpp"
+#include "workloads/graph/batch.hpp"
+#include "workloads/graph/host_graph.hpp"
+#include "workloads/graph/store.hpp"
+
+namespace heapwood::bench {
+
+enum class GraphLayout : std::uint8_t { blocks, pages, csr };
+enum class GraphPhase : std::uint8_t {
+  init,
+  page_rank,
+  triangles,
+  bfs,
+  insert,
+  remove,
+  mixed,
+  insert_vertices,
+  delete_vertices
+};
+using GraphUpdates = workloads::graph::UpdatePattern;
+
+const char* name(GraphLayout layout);
+const char* name(GraphPhase phase);
+const char* name(GraphUpdates updates);
+
+struct GraphSettings {
+  std::vector<GraphPhase> phases;  // in the order of the enumeration; `init` always runs
+  std::vector<std::uint32_t> batches{100000};
+  unsigned rounds = 10;  // of updates per run
+  GraphUpdates updates = GraphUpdates::random;
+  unsigned iterations = 20;  // PageRank
+  std::uint32_t seed = 1;
+  int runs = 5;
+  double seconds = 60;  // limit of a launch
+  PoolSize pool;
+
+  bool has(GraphPhase phase) const;
+};
+
+// "all" or names separated by commas. Throw Error{Exit::usage} that lists them.
+std::vector<GraphPhase> parse_phases(const std::string& text);
+std::vector<GraphLayout> parse_layouts(const std::string& text);
+GraphUpdates parse_updates(const std::string& text);
+// "1000,100K,1M"
+std::vector<std::uint32_t> parse_batches(const std::string& text);
+
+// One phase with one batch size: samples of all runs and rounds.
+struct PhaseSamples {
+  GraphPhase phase = GraphPhase::init;
+  std::uint32_t batch = 0;         // edges, or vertices; 0: the phase has no batch
+  std::vector<double> ms;          // PageRank: per iteration
+  std::vector<double> prepare_ms;  // sorting and grouping a batch
+  std::uint64_t edges = 0;         // inserted and deleted, of all samples
+  std::uint64_t moved = 0, refused = 0, refused_edges = 0;
+
+  std::optional<double> median_ms() const { return median(ms); }
+  // Million edges per second of the median sample, without and with preparation.
+  std::optional<double> rate(bool with_preparation) const;
+};
+
+// The pool at the end of a round of mixed updates, in the warm-up.
+struct RoundMemory {
+  unsigned round = 0;
+  std::uint32_t batch = 0;
+  workloads::graph::GraphMemory memory;
+};
+
+struct GraphRow {
+  std::string graph;   // as given
+  std::string digest;  // of the graph, if known
+  std::uint64_t vertices = 0, edges = 0, max_degree = 0;
+  GraphLayout layout = GraphLayout::blocks;
+  std::string allocator, label;  // of other layouts: the layout's name
+  alloc::Frees frees = alloc::Frees::individually;
+  bool lower_bound = false;
+  GraphSettings settings;
+  std::uint64_t pool_bytes = 0;
+
+  Status status = Status::skipped;
+  std::string reason;
+  std::vector<PhaseSamples> phases;
+  std::vector<double> reset_ms;
+  std::optional<workloads::graph::GraphMemory> memory;  // after init
+  std::vector<RoundMemory> rounds;
+  std::optional<std::uint64_t> triangles;
+  std::optional<std::uint32_t> levels;  // of the search
+  std::vector<std::uint64_t> hashes;    // of the edges, after each phase of the warm-up
+  std::uint64_t refused = 0;            // requests, of all runs
+  double seconds = 0;                   // wall time
+
+  const PhaseSamples* find(GraphPhase phase, std::uint32_t batch) const;
+};
+
+struct GraphBench {
+  std::string graph, digest;
+  const workloads::graph::HostGraph* host = nullptr;
+  std::vector<GraphLayout> layouts;
+  std::vector<const registry::RegisteredAllocator*> allocators;  // of the blocks layout
+  GraphSettings settings;
+  simt::DeviceInfo device;
+  std::vector<GraphRow> kept;  // of an earlier report: measured already
+};
+
+struct GraphEvents {
+  // Steps done, total steps, next step.
+  std::function<void(std::size_t, std::size_t, const std::string&)> progress;
+};
+
+// A row with graph and settings only.
+GraphRow graph_row_head(const GraphBench& bench);
+// One row per candidate, in order. A failure of one candidate is reported in its row.
+std::vector<GraphRow> run_graph(const GraphBench& bench, const GraphEvents& events);
+
+}  // namespace heapwood::bench

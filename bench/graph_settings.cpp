@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "bench/graph_bench.hpp"
+
+namespace heapwood::bench {
+
+namespace {
+
+constexpr std::pair<const char*, GraphPhase> phases[] = {
+    {"init", GraphPhase::init},
+    {"pagerank", GraphPhase::page_rank},
+    {"triangles", GraphPhase::triangles},
+    {"bfs", GraphPhase::bfs},
+    {"insert", GraphPhase::insert},
+    {"delete", GraphPhase::remove},
+    {"mixed", GraphPhase::mixed},
+    {"insert-vertices", GraphPhase::insert_vertices},
+    {"delete-vertices", GraphPhase::delete_vertices}};
+
+constexpr std::pair<const char*, GraphLayout> layouts[] = {
+    {"blocks", GraphLayout::blocks}, {"pages", GraphLayout::pages}, {"csr", GraphLayout::csr}};
+
+constexpr std::pair<const char*, GraphUpdates> all_updates[] = {
+    {"random", GraphUpdates::random}, {"pressure", GraphUpdates::pressure}};
+
+template <class Value, std::size_t n>
+const char* name_in(const std::pair<const char*, Value> (&table)[n], Value value) {
+  for (const auto& [text, known] : table) {
+    if (known == value) return text;
+  }
+  return "";
+}
+
+template <class Value, std::size_t n>
+Value find_in(const std::pair<const char*, Value> (&table)[n], const std::string& option,
+              const std::string& text, const std::string& more = "") {
+  std::string known = more;
+  for (const auto& [name, value] : table) {
+    if (text == name) return value;
+    known += (known.empty() ? "" : ", ") + std::string(name);
+  }
+  throw Error(Exit::usage, fmt::format("{} '{}': use {}", option, text, known));
+}
+
+}  // namespace
+
+const char* name(GraphPhase phase) { return name_in(phases, phase); }
+const char* name(GraphLayout layout) { return name_in(layouts, layout); }
+const char* name(GraphUpdates updates) { return name_in(all_updates, updates); }
+
+bool GraphSettings::has(GraphPhase phase) const {
+  return std::find(phases.begin(), phases.end(), phase) != phases.end();
+}
+
+std::vector<GraphPhase> parse_phases(const std::string& text) {
+  std::vector<GraphPhase> found{GraphPhase::init};
+  for (const std::string& part : split(text, ',')) {
+    if (part == "all") {
+      for (const auto& [known, phase] : phases) found.push_back(phase);
+    } else if (part == "vertices") {
+      found.push_back(GraphPhase::insert_vertices);
+      found.push_back(GraphPhase::delete_vertices);
+    } else {
+      found.push_back(find_in(phases, "--phase", part, "all, vertices"));
+    }
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+std::vector<GraphLayout> parse_layouts(const std::string& text) {
+  std::vector<GraphLayout> found;
+  for (const std::string& part : split(text, ',')) {
+    if (part == "all") {
+      for (const auto& [known, layout] : layouts) found.push_back(layout);
+    } else {
+      found.push_back(find_in(layouts, "--layout", part, "all"));
+    }
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+GraphUpdates parse_updates(const std::string& text) {
+  return find_in(all_updates, "--updates", text);
+}
+
+std::vector<std::uint32_t> parse_batches(const std::string& text) {
+  constexpr double max_batch = 1 << 28;
+  std::vector<std::uint32_t> batches;
+  for (const std::string& part : split(text, ',')) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    const std::string unit(end, part.data() + part.size());
+    if (unit == "K" || unit == "k") value *= 1e3;
+    if (unit == "M" || unit == "m") value *= 1e6;
+    const bool known = unit.empty() || std::string("KkMm").find(unit) != std::string::npos;
+    if (error != std::errc{} || !known || !(value >= 1 && value <= max_batch) ||
+        value != std::floor(value)) {
+      throw Error(Exit::usage,
+                  fmt::format("--batch '{}': expected a number of edges from 1 to 268M: 1000, "
+                              "100K, 1M",
+                              part));
+    }
+    const auto batch = static_cast<std::uint32_t>(value);
+    if (std::find(batches.begin(), batches.end(), batch) == batches.end()) batches.push_back(batch);
+  }
+  return batches;
+}
+
+std::optional<double> PhaseSamples::rate(bool with_preparation) const {
+  const std::optional<double> update = median(ms), preparation = median(prepare_ms);
+  if (!update || edges == 0 || (with_preparation && !preparation)) return std::nullopt;
+  const double total = *update + (with_preparation ? *preparation : 0);
+  if (total <= 0) return std::nullopt;
+  return static_cast<double>(edges) / static_cast<double>(ms.size()) / total / 1e3;
+}
+
+const PhaseSamples* GraphRow::find(GraphPhase phase, std::uint32_t batch) const {
+  for (const PhaseSamples& one : phases) {
+    if (one.phase == phase && one.batch == batch) return &one;
+  }
+  return nullptr;
+}
+
+}  // namespace heapwood::bench

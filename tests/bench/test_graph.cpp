@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// heapwood graph: phases, layouts, tables, JSON and --resume, exhaustion, and errors.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "bench/graph_bench.hpp"
+#include "bench/graph_updates.hpp"
+#include "tests/app/executable.hpp"
+
+namespace heapwood::tests {
+namespace {
+
+using nlohmann::json;
+
+class GraphCommand : public Executable {
+ protected:
+  // A small graph with few updates.
+  std::vector<std::string> graph(const std::vector<std::string>& more) const {
+    std::vector<std::string> arguments{"graph",        "uniform:300:6",
+                                       "--device",     "cpu",
+                                       "--threads",    "2",
+                                       "--runs",       "2",
+                                       "--rounds",     "2",
+                                       "--batch",      "200",
+                                       "--iterations", "2"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+};
+
+TEST_F(GraphCommand, HelpFitsTheTerminal) {
+  const Outcome outcome = run({"graph", "--help"});
+  EXPECT_EQ(outcome.exit, 0);
+  for (const char* word : {"Examples:", "--layout", "--phase", "--batch", "--updates", "--strict"})
+    EXPECT_NE(outcome.out.find(word), std::string::npos) << word;
+  std::istringstream lines(outcome.out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+}
+
+TEST_F(GraphCommand, WrongUsage) {
+  expect_error({"graph"}, 2, {"no graph"});
+  expect_error({"graph", "nonsense"}, 2, {"'nonsense'"});
+  expect_error(graph({"--phase", "walk"}), 2, {"--phase", "'walk'", "insert"});
+  expect_error(graph({"--layout", "trees"}), 2, {"--layout", "'trees'", "blocks"});
+  expect_error(graph({"--updates", "some"}), 2, {"--updates"});
+  expect_error(graph({"--allocators", "nonsense"}), 2, {"'nonsense'"});
+  expect_error(graph({"--resume"}), 2, {"--resume", "--json"});
+  for (const char* wrong : {"0", "1.5", "many", "1G", "300M"})
+    expect_error({"graph", "uniform:300:6", "--batch", wrong}, 2, {"--batch", wrong});
+}
+
+// All layouts have the same edges after every phase, which the command checks.
+TEST_F(GraphCommand, EveryLayoutAndPhase) {
+  for (const char* updates : {"random", "pressure"}) {
+    const Outcome outcome = run(graph({"--allocators", "atomic,cfmmalloc,heapwood", "--layout",
+                                       "all", "--updates", updates, "--format", "json"}));
+    ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
+    const json report = json::parse(outcome.out);
+    EXPECT_EQ(report["schema"], "heapwood.graph/1");
+    ASSERT_EQ(report["results"].size(), 5u);
+    for (const json& result : report["results"]) {
+      EXPECT_EQ(result["status"], "ok") << result.dump(1);
+      EXPECT_EQ(result["vertices"], 300);
+      const bool updates_run = result["allocator"] != "atomic";
+      EXPECT_EQ(result["phases"].size(), updates_run ? 9u : 4u) << result.dump(1);
+      EXPECT_EQ(result["triangles"], report["results"][0]["triangles"]);
+      for (const json& phase : result["phases"]) {
+        EXPECT_GE(phase["runs_ms"].size(), 2u);
+        EXPECT_GT(phase["median_ms"], 0);
+      }
+    }
+  }
+}
+
+TEST_F(GraphCommand, PrintsTables) {
+  const Outcome outcome = run(graph({"--allocators", "heapwood", "--layout", "all"}));
+  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  for (const char* word : {"uniform:300:6", "Heapwood", "pages", "csr", "PageRank", "triangles",
+                           "Update rate", "after init", "after mixed updates"})
+    EXPECT_NE(outcome.out.find(word), std::string::npos) << word << '\n' << outcome.out;
+  const Outcome csv =
+      run(graph({"--allocators", "heapwood", "--phase", "insert,delete", "--format", "csv"}));
+  EXPECT_EQ(csv.exit, 0) << csv.err;
+  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 4) << csv.out;  // and init
+}
+
+TEST_F(GraphCommand, ResumesWithTheSameSettings) {
+  const Folder folder;
+  const std::string file = folder / "graph.json";
+  const auto measure = [&](const std::string& allocators, const std::string& seed) {
+    const Outcome outcome = run(graph({"--allocators", allocators, "--phase", "insert", "--seed",
+                                       seed, "--json", file, "--resume"}));
+    EXPECT_EQ(outcome.exit, 0) << outcome.err;
+    return json::parse(read_file(file))["results"];
+  };
+  const json first = measure("heapwood", "1");
+  ASSERT_EQ(first.size(), 1u);
+  const json second = measure("heapwood,cfmmalloc", "1");
+  ASSERT_EQ(second.size(), 2u);
+  EXPECT_EQ(second[0], first[0]);
+  const json third = measure("heapwood", "2");  // other settings: measured, and both stay
+  ASSERT_EQ(third.size(), 3u);
+  EXPECT_NE(third[0], first[0]);
+}
+
+TEST_F(GraphCommand, ExhaustionIsReported) {
+  const std::vector<std::string> small = {"--allocators", "cfmmalloc", "--phase",
+                                          "insert",       "--pool",    "14K"};
+  const Outcome outcome = run(graph(small));
+  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("requests refused"), std::string::npos) << outcome.out;
+  std::vector<std::string> strict = small;
+  strict.push_back("--strict");
+  expect_error(graph(strict), 5, {"cfmmalloc", "refused", "--pool"});
+}
+
+TEST(GraphUpdates, BatchesAreTheSameForEveryCandidate) {
+  using namespace workloads::graph;
+  bench::GraphSettings settings;
+  const std::vector<EdgeKey> batch = bench::update_batch(settings, 5000, 3000, 4);
+  EXPECT_EQ(batch, bench::update_batch(settings, 5000, 3000, 4));
+  EXPECT_NE(batch, bench::update_batch(settings, 5000, 3000, 5));
+  settings.updates = bench::GraphUpdates::pressure;
+  std::uint32_t min = ~0u, max = 0;
+  for (const EdgeKey key : bench::update_batch(settings, 5000, 3000, 4)) {
+    min = std::min(min, source_of(key));
+    max = std::max(max, source_of(key));
+    EXPECT_LT(destination_of(key), 5000u);
+    EXPECT_NE(source_of(key), destination_of(key));
+  }
+  EXPECT_LT(max - min, 1000u);
+  EXPECT_TRUE(bench::update_batch(settings, 1, 10, 0).empty());
+  const HostGraph rows = bench::new_vertices(0, 20, 30, 20, 1);
+  for (std::uint32_t v = 0; v < rows.vertices(); ++v) {
+    const auto destinations = rows.neighbours(v);
+    EXPECT_EQ(std::count(destinations.begin(), destinations.end(), v), 0) << "a loop";
+    EXPECT_EQ(std::adjacent_find(destinations.begin(), destinations.end()), destinations.end());
+    EXPECT_TRUE(std::is_sorted(destinations.begin(), destinations.end()));
+  }
+}
+
+}  // namespace
+}  // namespace heapwood::tests

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// The dynamic graph as sets in host memory, small graphs, and batches: what the tests of all
+// layouts compare with.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "registry/registry.hpp"
+#include "simt/device.hpp"
+#include "workloads/graph/block_graph.hpp"
+#include "workloads/graph/csr_graph.hpp"
+#include "workloads/graph/page_graph.hpp"
+
+namespace heapwood::workloads::graph {
+
+class ReferenceGraph {
+ public:
+  explicit ReferenceGraph(const HostGraph& graph) { append(graph); }
+
+  void append(const HostGraph& rows) {
+    for (std::uint32_t v = 0; v < rows.vertices(); ++v) {
+      const auto destinations = rows.neighbours(v);
+      sets_.emplace_back(destinations.begin(), destinations.end());
+    }
+  }
+  // Returns the number of edges inserted and of edges deleted.
+  std::uint64_t insert(std::span<const EdgeKey> keys) {
+    std::uint64_t count = 0;
+    for (const EdgeKey key : keys) {
+      if (source_of(key) != destination_of(key))
+        count += sets_[source_of(key)].insert(destination_of(key)).second;
+    }
+    return count;
+  }
+  std::uint64_t remove(std::span<const EdgeKey> keys) {
+    std::uint64_t count = 0;
+    for (const EdgeKey key : keys) count += sets_[source_of(key)].erase(destination_of(key));
+    return count;
+  }
+  std::uint64_t remove_vertices(std::span<const std::uint32_t> vertices) {
+    const std::uint64_t before = edges().size();
+    for (const std::uint32_t v : vertices) sets_[v].clear();
+    for (std::set<std::uint32_t>& set : sets_) {
+      for (const std::uint32_t v : vertices) set.erase(v);
+    }
+    return before - edges().size();
+  }
+  std::vector<EdgeKey> edges() const {
+    std::vector<EdgeKey> keys;
+    for (std::uint32_t v = 0; v < sets_.size(); ++v) {
+      for (const std::uint32_t to : sets_[v]) keys.push_back(edge_key(v, to));
+    }
+    return keys;
+  }
+  std::uint32_t vertices() const { return static_cast<std::uint32_t>(sets_.size()); }
+  const std::set<std::uint32_t>& operator[](std::uint32_t v) const { return sets_[v]; }
+
+ private:
+  std::vector<std::set<std::uint32_t>> sets_;
+};
+
+inline HostGraph graph_of(const std::vector<std::set<std::uint32_t>>& sets) {
+  HostGraph graph;
+  for (const std::set<std::uint32_t>& set : sets) {
+    graph.destinations.insert(graph.destinations.end(), set.begin(), set.end());
+    graph.offsets.push_back(graph.destinations.size());
+  }
+  return graph;
+}
+
+// Degrees from 0 to 2 x `degree`; `targets`: the number of vertices that edges may lead to.
+inline HostGraph random_graph(std::uint32_t vertices, std::uint32_t degree, std::uint32_t targets,
+                              std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<std::set<std::uint32_t>> sets(vertices);
+  for (std::uint32_t v = 0; v < vertices; ++v) {
+    for (std::uint32_t i = random() % (2 * degree + 1); i > 0; --i) {
+      const std::uint32_t to = random() % targets;
+      if (to != v) sets[v].insert(to);
+    }
+  }
+  return graph_of(sets);
+}
+
+// Cliques of `size` vertices, both directions of each edge.
+inline HostGraph clique_graph(std::uint32_t cliques, std::uint32_t size) {
+  std::vector<std::set<std::uint32_t>> sets(cliques * size);
+  for (std::uint32_t v = 0; v < sets.size(); ++v) {
+    for (std::uint32_t i = 0; i < size; ++i) {
+      if (v / size * size + i != v) sets[v].insert(v / size * size + i);
+    }
+  }
+  return graph_of(sets);
+}
+
+// `count` edges from vertices below `sources`, some of them repeated and some of them loops.
+inline std::vector<EdgeKey> random_batch(std::uint32_t count, std::uint32_t sources,
+                                         std::uint32_t vertices, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<EdgeKey> keys;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (i % 11 == 10) {
+      keys.push_back(keys[random() % keys.size()]);
+    } else {
+      const std::uint32_t source = random() % sources;
+      keys.push_back(edge_key(source, random() % vertices));
+    }
+  }
+  return keys;
+}
+
+// Every n-th of the edges.
+inline std::vector<EdgeKey> every(const std::vector<EdgeKey>& edges, std::size_t n) {
+  std::vector<EdgeKey> keys;
+  for (std::size_t i = 0; i < edges.size(); i += n) keys.push_back(edges[i]);
+  return keys;
+}
+
+// Graphs in blocks of every registered allocator that frees, on the device in
+// HEAPWOOD_TEST_DEVICE. Allocators with few blocks of fixed size (toy) only serve tests of
+// exhaustion.
+class Graphs : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* wanted = std::getenv("HEAPWOOD_TEST_DEVICE");
+    const std::string key = wanted != nullptr ? wanted : "cpu";
+    device_ = simt::find_device(key, key == "cpu" ? 4 : 0).id;
+  }
+
+  std::unique_ptr<BlockGraph> block_graph(const registry::CompiledAllocator& compiled,
+                                          std::size_t pool_bytes, std::uint32_t max_vertices) {
+    memory_ = simt::Memory(device_, pool_bytes);
+    const HeapJob job{device_, {memory_.data(), pool_bytes}, {}};
+    return std::make_unique<BlockGraph>(job, compiled.adjacency_heap(job),
+                                        device_steps(device_, 60), max_vertices);
+  }
+
+  template <class F>
+  void each_allocator(F f, bool exhausts = false) {
+    for (const registry::RegisteredAllocator& entry : registry::allocators()) {
+      const registry::CompiledAllocator* compiled = entry.on(device_.kind);
+      if (compiled == nullptr || entry.traits->frees != alloc::Frees::individually ||
+          !entry.traits->keeps_live_memory)
+        continue;
+      if (std::string(entry.traits->id) == "toy" && !exhausts) continue;
+      // The heap of a GPU is larger than a small pool.
+      if (!entry.traits->in_pool && device_.kind == simt::DeviceKind::cuda && exhausts) continue;
+      SCOPED_TRACE(entry.traits->id);
+      f(*compiled);
+    }
+  }
+
+  // Every layout: blocks of every allocator, linked pages, rows.
+  template <class F>
+  void each_store(std::size_t pool_bytes, std::uint32_t max_vertices, F f) {
+    each_allocator([&](const registry::CompiledAllocator& compiled) {
+      f(*block_graph(compiled, pool_bytes, max_vertices));
+    });
+    each_baseline(pool_bytes, max_vertices, f);
+  }
+  template <class F>
+  void each_baseline(std::size_t pool_bytes, std::uint32_t max_vertices, F f) {
+    {
+      SCOPED_TRACE("pages");
+      memory_ = simt::Memory(device_, pool_bytes);
+      PageGraph pages(device_, device_steps(device_, 60), {memory_.data(), pool_bytes},
+                      max_vertices);
+      f(pages);
+    }
+    SCOPED_TRACE("csr");
+    CsrGraph csr(device_, device_steps(device_, 60), max_vertices);
+    f(csr);
+  }
+
+  simt::DeviceId device_;
+  simt::Memory memory_;
+};
+
+}  // namespace heapwood::workloads::graph

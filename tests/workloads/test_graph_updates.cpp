@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+// Dynamic graphs in every layout: after every batch the edges are those of a graph of sets.
+#include <algorithm>
+#include <iterator>
+
+#include "tests/workloads/graph_reference.hpp"
+
+namespace heapwood::workloads::graph {
+namespace {
+
+using GraphUpdates = Graphs;
+
+// Pool and blocks are consistent: every vertex has the smallest block that fits, and none overlap.
+void expect_sound_memory(GraphStore& graph, const ReferenceGraph& reference) {
+  const GraphMemory memory = graph.memory();
+  std::uint64_t edges = 0, bytes = 0, blocks = 0;
+  for (std::uint32_t v = 0; v < reference.vertices(); ++v) {
+    const auto degree = static_cast<std::uint32_t>(reference[v].size());
+    edges += degree;
+    if (degree == 0) continue;
+    ++blocks;
+    bytes += block_bytes(class_of(degree));
+  }
+  EXPECT_EQ(memory.edges, edges);
+  EXPECT_EQ(memory.payload_bytes, 4 * edges);
+  if (memory.measured) {
+    EXPECT_GE(memory.held_bytes, memory.block_bytes);
+  }
+  if (!std::holds_alternative<BlocksView>(graph.view())) return;
+  EXPECT_EQ(memory.blocks, blocks);
+  EXPECT_EQ(memory.block_bytes, bytes);
+  EXPECT_EQ(memory.overlaps, 0u);
+  if (memory.measured) {
+    EXPECT_GE(memory.address_bytes, bytes);
+  }
+}
+
+TEST(GraphClasses, AreTheSmallestThatFit) {
+  EXPECT_EQ(class_of(1), 0u);
+  EXPECT_EQ(class_of(4), 0u);
+  EXPECT_EQ(class_of(5), 1u);
+  EXPECT_EQ(class_of(8), 1u);
+  EXPECT_EQ(class_of(9), 2u);
+  EXPECT_EQ(class_of(1u << 20), 18u);
+  EXPECT_EQ(class_of((1u << 20) + 1), 19u);
+  EXPECT_EQ(class_of(~0u), 30u);
+  for (std::uint32_t degree = 1; degree < 5000; ++degree) {
+    const std::uint32_t k = class_of(degree);
+    EXPECT_GE(capacity_of(k), degree);
+    EXPECT_TRUE(k == 0 || capacity_of(k - 1) < degree);
+    EXPECT_EQ(block_bytes(k), 4 * capacity_of(k));
+  }
+}
+
+TEST_F(GraphUpdates, InsertionsAndDeletionsMatchSets) {
+  each_store(4 << 20, 300, [&](GraphStore& graph) {
+    const HostGraph start = random_graph(300, 6, 300, 1);
+    const DeviceRows rows(device_, start);
+    for (int again = 0; again < 2; ++again) {  // init() discards the previous graph
+      ReferenceGraph reference(start);
+      const InitResult init = graph.init(rows);
+      EXPECT_EQ(init.refused, 0u);
+      EXPECT_EQ(graph.edges(), reference.edges());
+      expect_sound_memory(graph, reference);
+      for (std::uint32_t round = 0; round < 4; ++round) {
+        // Pressure in every other round: all edges from a few vertices.
+        const std::uint32_t sources = round % 2 == 0 ? 300 : 7;
+        const std::vector<EdgeKey> batch = random_batch(700, sources, 300, 10 + round);
+        const UpdateResult inserted = graph.update(batch, {});
+        EXPECT_EQ(inserted.inserted, reference.insert(batch));
+        EXPECT_EQ(inserted.refused, 0u);
+        ASSERT_EQ(graph.edges(), reference.edges());
+        expect_sound_memory(graph, reference);
+
+        std::vector<EdgeKey> old = every(reference.edges(), 3);
+        old.insert(old.end(), batch.begin(), batch.begin() + 200);
+        const UpdateResult deleted = graph.update({}, old);
+        EXPECT_EQ(deleted.deleted, reference.remove(old));
+        EXPECT_EQ(deleted.refused, 0u);
+        ASSERT_EQ(graph.edges(), reference.edges());
+        expect_sound_memory(graph, reference);
+      }
+      const std::vector<EdgeKey> all = reference.edges();
+      EXPECT_EQ(graph.update({}, all).deleted, all.size());
+      EXPECT_TRUE(graph.edges().empty());
+      EXPECT_EQ(graph.memory().blocks, 0u);
+    }
+  });
+}
+
+// Insertions and deletions of the same vertices in one kernel; no edge is in both batches.
+TEST_F(GraphUpdates, MixedKernelsMatchSets) {
+  each_store(4 << 20, 100, [&](GraphStore& graph) {
+    const HostGraph start = random_graph(100, 20, 100, 2);
+    ReferenceGraph reference(start);
+    graph.init(DeviceRows(device_, start));
+    for (std::uint32_t round = 0; round < 4; ++round) {
+      const std::vector<EdgeKey> deletes = every(reference.edges(), 4);
+      std::vector<EdgeKey> inserts = random_batch(600, round % 2 == 0 ? 100 : 5, 100, 30 + round);
+      std::erase_if(inserts, [&](EdgeKey key) {
+        return std::binary_search(deletes.begin(), deletes.end(), key);
+      });
+      const UpdateResult result = graph.update(inserts, deletes);
+      EXPECT_EQ(result.inserted, reference.insert(inserts));
+      EXPECT_EQ(result.deleted, reference.remove(deletes));
+      EXPECT_EQ(result.refused, 0u);
+      ASSERT_EQ(graph.edges(), reference.edges());
+      EXPECT_EQ(graph.memory().overlaps, 0u);
+    }
+  });
+}
+
+TEST_F(GraphUpdates, VerticesComeAndGo) {
+  each_store(4 << 20, 120 + 3 * 40, [&](GraphStore& graph) {
+    const HostGraph start = random_graph(120, 5, 120, 3);
+    ReferenceGraph reference(start);
+    graph.init(DeviceRows(device_, start));
+    std::mt19937 random(4);
+    for (std::uint32_t round = 0; round < 3; ++round) {
+      const HostGraph more = random_graph(40, 9, reference.vertices(), 50 + round);
+      reference.append(more);
+      const UpdateResult inserted = graph.insert_vertices(DeviceRows(device_, more));
+      EXPECT_EQ(inserted.inserted, more.edges());
+      ASSERT_EQ(graph.edges(), reference.edges());
+      std::vector<std::uint32_t> gone;
+      for (int i = 0; i < 30; ++i) gone.push_back(random() % reference.vertices());
+      const UpdateResult deleted = graph.delete_vertices(gone);
+      EXPECT_EQ(deleted.deleted, reference.remove_vertices(gone));
+      ASSERT_EQ(graph.edges(), reference.edges());
+      expect_sound_memory(graph, reference);
+    }
+    EXPECT_THROW(graph.insert_vertices(DeviceRows(device_, start)), Error);
+  });
+}
+
+TEST_F(GraphUpdates, EmptyBatchesAndGraphs) {
+  each_store(1 << 20, 3, [&](GraphStore& graph) {
+    HostGraph empty;
+    empty.offsets.assign(4, 0);
+    graph.init(DeviceRows(device_, empty));
+    EXPECT_TRUE(graph.edges().empty());
+    EXPECT_EQ(graph.update({}, {}).inserted, 0u);
+    const std::vector<EdgeKey> edges{edge_key(1, 1), edge_key(2, 0), edge_key(2, 0)};
+    EXPECT_EQ(graph.update({}, edges).deleted, 0u);
+    EXPECT_EQ(graph.update(edges, {}).inserted, 1u);  // the loop and the repetition are dropped
+    EXPECT_EQ(graph.edges(), std::vector<EdgeKey>{edge_key(2, 0)});
+    EXPECT_EQ(graph.update({}, edges).deleted, 1u);
+    EXPECT_EQ(graph.memory().blocks, 0u);
+  });
+}
+
+// Inserts more than the pool holds: a refused request leaves its vertex as it was, and the others
+// are served.
+void expect_refusals(GraphStore& graph, const HostGraph& start, const DeviceRows& rows) {
+  const std::uint32_t vertices = start.vertices();
+  HostGraph none;
+  none.offsets.assign(vertices + 1, 0);
+  const auto set_of = [&](const std::vector<EdgeKey>& edges) {
+    ReferenceGraph graph_of_edges(none);
+    graph_of_edges.insert(edges);
+    return graph_of_edges;
+  };
+  const InitResult init = graph.init(rows);
+  std::vector<EdgeKey> before = graph.edges();
+  EXPECT_EQ(before.size() + init.refused_edges, start.edges());
+  std::uint64_t refused = init.refused;
+  for (std::uint32_t round = 0; round < 4; ++round) {
+    const std::vector<EdgeKey> batch = random_batch(3000, vertices, vertices, 70 + round);
+    const UpdateResult result = graph.update(batch, {});
+    refused += result.refused;
+    const ReferenceGraph old = set_of(before);
+    ReferenceGraph all = old;
+    EXPECT_EQ(result.inserted + result.refused_edges, all.insert(batch));
+    const std::vector<EdgeKey> after = graph.edges();
+    const ReferenceGraph now = set_of(after);
+    std::uint64_t unchanged = 0;
+    for (std::uint32_t v = 0; v < vertices; ++v) {
+      if (now[v] == all[v]) continue;
+      ASSERT_EQ(now[v], old[v]) << "vertex " << v << " has a part of the batch";
+      ++unchanged;
+    }
+    EXPECT_EQ(unchanged, result.refused);
+    EXPECT_EQ(graph.memory().overlaps, 0u);
+    // Deletions succeed in a full pool.
+    const std::vector<EdgeKey> some = every(after, 5);
+    EXPECT_EQ(graph.update({}, some).deleted, some.size());
+    ReferenceGraph rest = now;
+    rest.remove(some);
+    before = graph.edges();
+    EXPECT_EQ(before, rest.edges());
+  }
+  EXPECT_GT(refused, 0u);
+  EXPECT_EQ(graph.update({}, before).deleted, before.size());
+  EXPECT_EQ(graph.memory().blocks, 0u);
+}
+
+TEST_F(GraphUpdates, ExhaustionLeavesVerticesUnchanged) {
+  const HostGraph start = random_graph(200, 3, 200, 5);
+  const DeviceRows rows(device_, start);
+  each_allocator(
+      [&](const registry::CompiledAllocator& compiled) {
+        const std::size_t pool = std::max<std::size_t>(32 << 10, compiled.traits->smallest_pool);
+        expect_refusals(*block_graph(compiled, pool, 200), start, rows);
+      },
+      true);
+  memory_ = simt::Memory(device_, 32 << 10);
+  PageGraph pages(device_, device_steps(device_, 60), {memory_.data(), memory_.bytes()}, 200);
+  expect_refusals(pages, start, rows);
+}
+
+// Insertions and deletions of the same vertices while the pool is full: some insertions are
+// refused, all deletions succeed, and nothing is lost.
+TEST_F(GraphUpdates, MixedKernelsInAFullPool) {
+  const HostGraph start = random_graph(100, 30, 200, 6);
+  HostGraph padded = start;
+  padded.offsets.resize(201, start.offsets.back());
+  const auto expect_consistent = [&](GraphStore& graph) {
+    graph.init(DeviceRows(device_, padded));
+    std::vector<EdgeKey> now = graph.edges();
+    for (std::uint32_t round = 0; round < 4; ++round) {
+      const std::vector<EdgeKey> deletes = every(now, 6);
+      std::vector<EdgeKey> inserts = random_batch(3000, 100, 200, 90 + round);
+      std::erase_if(inserts, [&](EdgeKey key) {
+        return std::binary_search(deletes.begin(), deletes.end(), key);
+      });
+      const UpdateResult result = graph.update(inserts, deletes);
+      EXPECT_EQ(result.deleted, deletes.size());
+      EXPECT_EQ(graph.memory().overlaps, 0u);
+      const std::vector<EdgeKey> after = graph.edges();
+      EXPECT_EQ(after.size(), now.size() + result.inserted - result.deleted);
+      std::vector<EdgeKey> kept;
+      std::set_difference(now.begin(), now.end(), deletes.begin(), deletes.end(),
+                          std::back_inserter(kept));
+      EXPECT_TRUE(std::includes(after.begin(), after.end(), kept.begin(), kept.end()));
+      now = after;
+    }
+  };
+  each_allocator(
+      [&](const registry::CompiledAllocator& compiled) {
+        const std::size_t pool = std::max<std::size_t>(32 << 10, compiled.traits->smallest_pool);
+        expect_consistent(*block_graph(compiled, pool, 200));
+      },
+      true);
+  memory_ = simt::Memory(device_, 32 << 10);
+  PageGraph pages(device_, device_steps(device_, 60), {memory_.data(), memory_.bytes()}, 200);
+  expect_consistent(pages);
+}
+
+// A star: one vertex has nearly all edges, and loses and regains half of them.
+TEST_F(GraphUpdates, Hubs) {
+  constexpr std::uint32_t leaves = 30000;
+  std::vector<std::set<std::uint32_t>> sets(leaves + 1);
+  std::vector<EdgeKey> out, half;
+  for (std::uint32_t v = 1; v <= leaves; ++v) {
+    out.push_back(edge_key(0, v));
+    if (v % 2 == 0 || v > leaves / 2) half.push_back(edge_key(0, v));
+  }
+  HostGraph empty;
+  empty.offsets.assign(leaves + 2, 0);
+  const DeviceRows rows(device_, empty);
+  each_store(8 << 20, leaves + 1, [&](GraphStore& graph) {
+    graph.init(rows);
+    const UpdateResult first = graph.update(out, {});
+    if (first.refused > 0) {  // larger than what the allocator serves
+      EXPECT_EQ(first.refused_edges, leaves);
+      EXPECT_TRUE(graph.edges().empty());
+      return;
+    }
+    EXPECT_EQ(graph.edges(), out);
+    EXPECT_EQ(graph.update({}, half).deleted, half.size());
+    EXPECT_EQ(graph.memory().edges, leaves - half.size());
+    EXPECT_EQ(graph.update(out, {}).inserted, half.size());
+    EXPECT_EQ(graph.edges(), out);
+  });
+}
+
+}  // namespace
+}  // namespace heapwood::workloads::graph

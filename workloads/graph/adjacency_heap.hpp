@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// The part of the dynamic graph that is compiled per allocator and device: the kernels that request
+// and free adjacency blocks. Everything else is compiled once per device (device_steps.hpp) or once
+// (block_graph.hpp).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "alloc/allocator.hpp"
+#include "workloads/graph/edge_groups.hpp"
+#include "workloads/graph/vertex_table.hpp"
+
+namespace heapwood::workloads::graph {
+
+// Sums over a launch that has no outcomes per group. There are several copies, so that warps rarely
+// contend for one.
+struct UpdateTotals {
+  static constexpr std::uint32_t copies = 64;
+  std::uint64_t changed, moved, refused, unused;
+};
+
+// Adds to the copy of a warp.
+template <class Warp>
+SIMT_INLINE void add_totals(const Warp& warp, UpdateTotals* totals, std::uint64_t changed,
+                            std::uint32_t moved, std::uint32_t refused) {
+  UpdateTotals& own = totals[warp.worker() % UpdateTotals::copies];
+  // relaxed: only sums.
+  if (changed > 0) simt::atomic_ref<std::uint64_t>(own.changed).fetch_add(changed, simt::relaxed);
+  if (moved > 0) simt::atomic_ref<std::uint64_t>(own.moved).fetch_add(moved, simt::relaxed);
+  if (refused > 0) simt::atomic_ref<std::uint64_t>(own.refused).fetch_add(refused, simt::relaxed);
+}
+
+// Requests a block for each vertex of [first, first + count); a refused one keeps degree 0.
+struct AllocateArguments {
+  Vertex* vertices;
+  const std::uint64_t* offsets;  // count + 1: the degrees as differences
+  UpdateTotals* totals;          // UpdateTotals::copies
+  std::uint32_t first, count;
+};
+
+// Inserts and removes the edges of two batches, or deletes a set of vertices with all their edges.
+struct UpdateArguments {
+  Vertex* vertices;
+  EdgeBatch inserts, deletes;
+  // Locks each vertex: two warps may have edges of the same one.
+  bool locks;
+  VertexSet deleted;  // words == nullptr: edge updates
+  UpdateTotals* totals;
+  std::uint32_t vertex_count;  // of the table, for deletions of vertices
+};
+
+struct HeapJob {
+  simt::DeviceId device;
+  // Owned by the caller; only its head is touched if blocks lie outside it (traits.in_pool).
+  alloc::Pool pool;
+  alloc::AllocatorOptions options;
+  double seconds = 60;  // time limit of a launch
+};
+
+class AdjacencyHeap {
+ public:
+  virtual ~AdjacencyHeap() = default;
+  virtual const alloc::AllocatorTraits& traits() const = 0;
+  // All return milliseconds, of reset() by the host's clock.
+  virtual double reset() = 0;
+  virtual double allocate(const AllocateArguments& arguments) = 0;
+  virtual double update(const UpdateArguments& arguments) = 0;
+  // Of the pool, while no kernel runs; empty if the allocator cannot be walked.
+  virtual std::vector<alloc::Region> regions() const = 0;
+};
+
+}  // namespace heapwood::workloads::graph

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// The kernels of AdjacencyHeap. Each contains one call of malloc and at most one of free, so that
+// an allocator is compiled in only once; insertion, deletion and their mixture are run-time cases
+// of one kernel.
+#pragma once
+
+#include <cstdint>
+
+#include "simt/warp.hpp"
+#include "workloads/graph/adjacency_heap.hpp"
+
+namespace heapwood::workloads::graph {
+
+namespace graph_detail {
+
+struct KernelShape {
+  struct Scratch {};
+  static constexpr bool independent = true;
+  static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 4;
+};
+
+// One malloc per vertex, one vertex per lane.
+template <class A>
+struct AllocateKernel : KernelShape {
+  A allocator;
+  AllocateArguments arguments;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    const std::uint64_t i = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
+    if (i >= arguments.count) return;
+    A a = allocator;
+    Vertex vertex{0, 0, nullptr};
+    const auto degree = static_cast<std::uint32_t>(arguments.offsets[i + 1] - arguments.offsets[i]);
+    if (degree > 0) {
+      const std::uint32_t k = class_of(degree);
+      vertex.adjacency = static_cast<std::uint32_t*>(a.allocate(warp, block_bytes(k)));
+      if (vertex.adjacency != nullptr) {
+        vertex.degree = degree;
+        vertex.state = k;
+      } else {
+        add_totals(warp, arguments.totals, degree, 0, 1);
+      }
+    }
+    arguments.vertices[arguments.first + i] = vertex;
+  }
+};
+
+// One warp per group of edges or, when vertices are deleted, per vertex.
+template <class A>
+struct UpdateKernel : KernelShape {
+  A allocator;
+  UpdateArguments arguments;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    const std::uint32_t item = warp.worker();
+    Change change{};
+    if (arguments.deleted.words != nullptr) {
+      if (item >= arguments.vertex_count) return;
+      change.vertex = &arguments.vertices[item];
+      read(change, change.vertex->state);
+      plan_deletion(warp, change, arguments.deleted.contains(item));
+    } else {
+      if (item >= arguments.inserts.groups + arguments.deletes.groups) return;
+      std::uint32_t index = 0;
+      change.inserts = is_insertion(arguments.inserts, arguments.deletes, item, index);
+      const EdgeBatch& batch = change.inserts ? arguments.inserts : arguments.deletes;
+      const EdgeGroup group = group_at(warp, batch, batch.firsts[index]);
+      change.outcome = batch.outcomes + index;
+      change.vertex = &arguments.vertices[group.source()];
+      std::uint32_t state = 0;
+      if (arguments.locks) {
+        if (!VertexLock(change.vertex->state).lock(warp, state)) return;
+      } else {
+        state = change.vertex->state;
+      }
+      read(change, state);
+      plan_update(warp, change, group);
+    }
+    finish(warp, change);
+  }
+
+ private:
+  // The update of one vertex.
+  struct Change {
+    Vertex* vertex;
+    GroupOutcome* outcome;  // nullptr: deletion of vertices
+    std::uint32_t* adjacency;
+    std::uint32_t capacity_class, degree;  // before
+    std::uint32_t changed;                 // edges
+    std::uint32_t new_degree;
+    EdgeGroup group;  // to insert
+    bool inserts;
+  };
+
+  static SIMT_INLINE void read(Change& change, std::uint32_t state) {
+    change.degree = change.vertex->degree;
+    change.adjacency = change.vertex->adjacency;
+    change.capacity_class = state;
+  }
+
+  template <class Warp>
+  SIMT_INLINE void plan_deletion(Warp& warp, Change& change, bool whole) const {
+    change.changed =
+        whole ? change.degree
+              : remove_destinations(warp, arguments.deleted, change.adjacency, change.degree);
+    change.new_degree = change.degree - change.changed;
+  }
+
+  template <class Warp>
+  SIMT_INLINE void plan_update(Warp& warp, Change& change, const EdgeGroup& group) const {
+    if (change.inserts) {
+      change.group = group;
+      change.changed = count_new(warp, group, change.adjacency, change.degree);
+      change.new_degree = change.degree + change.changed;
+    } else {
+      change.changed = remove_edges(warp, group, change.adjacency, change.degree);
+      change.new_degree = change.degree - change.changed;
+    }
+  }
+
+  // Moves the adjacency to another block if the new degree needs one, and publishes it. Edges to
+  // remove have been removed in place: without another block they stay in the present one.
+  template <class Warp>
+  SIMT_INLINE void finish(Warp& warp, const Change& change) const {
+    A a = allocator;
+    std::uint32_t k = change.capacity_class, flags = 0;
+    bool moves = false;
+    if (change.changed > 0 && change.new_degree > 0) {
+      const std::uint32_t wanted = class_of(change.new_degree);
+      moves = change.inserts ? change.adjacency == nullptr || wanted > k : wanted < k;
+      if (moves) k = wanted;
+    }
+    std::uint32_t* target = change.adjacency;
+    if (moves) {
+      warp.sync();  // entries moved by other lanes come before the copy
+      void* block = nullptr;
+      if (warp.lane() == 0) block = a.allocate(warp, block_bytes(k));
+      block = warp.shfl(block, 0);
+      if (block == nullptr) {
+        flags = GroupOutcome::refused;
+        k = change.capacity_class;
+      } else {
+        flags = GroupOutcome::moved;
+        target = static_cast<std::uint32_t*>(block);
+        copy_entries(warp, target, change.adjacency,
+                     change.inserts ? change.degree : change.new_degree);
+      }
+    }
+    const bool publishes =
+        change.changed > 0 && !(change.inserts && flags == GroupOutcome::refused);
+    if (publishes) {
+      if (change.inserts) {
+        warp.sync();  // the copy may end within the first new entries
+        append_new(warp, change.group, target, change.degree);
+      }
+      if (change.new_degree == 0) target = nullptr;
+    }
+    warp.sync();  // all lanes' reads and writes come before the release and the free
+    if (warp.lane() != 0) return;
+    if (publishes) {
+      change.vertex->degree = change.new_degree;
+      change.vertex->adjacency = target;
+      if (target == nullptr) k = 0;
+    }
+    if (arguments.locks) {
+      VertexLock(change.vertex->state).unlock(k);
+    } else {
+      change.vertex->state = k;
+    }
+    if (change.outcome != nullptr) {
+      *change.outcome = {change.changed, flags};
+    } else if (change.changed > 0) {
+      add_totals(warp, arguments.totals, change.changed, flags == GroupOutcome::moved,
+                 flags == GroupOutcome::refused);
+    }
+    if (target != change.adjacency && change.adjacency != nullptr)
+      a.deallocate(warp, change.adjacency);
+  }
+};
+
+}  // namespace graph_detail
+
+}  // namespace heapwood::workloads::graph

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// AdjacencyHeap for allocator A on a Device. Included by registry/instance.hpp and by tests that
+// provide their own devices.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "simt/launch.hpp"
+#include "workloads/exercise_run.hpp"
+#include "workloads/graph/adjacency_kernels.hpp"
+
+namespace heapwood::workloads::graph {
+
+template <class A, class Device>
+class AdjacencyRun final : public AdjacencyHeap {
+ public:
+  AdjacencyRun(const Device& device, const HeapJob& job) : device_(device), job_(job) {}
+
+  const alloc::AllocatorTraits& traits() const override { return A::traits; }
+
+  double reset() override {
+    release_.reset();
+    using Clock = std::chrono::steady_clock;
+    const auto start = Clock::now();
+    allocator_ = A::create(job_.pool, job_.options, device_);
+    const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    release_.emplace(job_.pool, job_.device);
+    return ms;
+  }
+
+  double allocate(const AllocateArguments& arguments) override {
+    graph_detail::AllocateKernel<A> kernel{};
+    kernel.allocator = allocator_;
+    kernel.arguments = arguments;
+    constexpr std::uint32_t width = Device::Warp::width;
+    return launch(kernel, (arguments.count + width - 1) / width);
+  }
+
+  double update(const UpdateArguments& arguments) override {
+    graph_detail::UpdateKernel<A> kernel{};
+    kernel.allocator = allocator_;
+    kernel.arguments = arguments;
+    return launch(kernel, arguments.deleted.words != nullptr
+                              ? arguments.vertex_count
+                              : arguments.inserts.groups + arguments.deletes.groups);
+  }
+
+  std::vector<alloc::Region> regions() const override {
+    if (!A::traits.in_pool) return {};
+    return regions_of(allocator_, job_.device);
+  }
+
+ private:
+  template <class Kernel>
+  double launch(const Kernel& kernel, std::uint32_t warps) {
+    if (warps == 0) return 0;
+    return device_.launch_independent(kernel, warps,
+                                      {.seconds = job_.seconds, .what = A::traits.id});
+  }
+
+  Device device_;
+  HeapJob job_;
+  A allocator_{};
+  std::optional<alloc::ReleaseAtEnd<A>> release_;
+};
+
+template <class A, class Device>
+std::unique_ptr<AdjacencyHeap> adjacency_heap(const HeapJob& job) {
+  return std::make_unique<AdjacencyRun<A, Device>>(Device(job.device), job);
+}
+
+}  // namespace heapwood::workloads::graph

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+// PageRank, triangle counting and breadth-first search on any layout.
+#pragma once
+
+#include <cstdint>
+
+#include "simt/atomic_ref.hpp"
+#include "workloads/graph/graph_view.hpp"
+
+namespace heapwood::workloads::graph::steps_detail {
+
+struct KernelShape {
+  struct Scratch {};
+  static constexpr bool independent = true;
+  static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 4;
+};
+
+// Adds to a sum that other threads add to. The oldest supported libcu++ has no addition of floats,
+// on CPU threads: there it is a loop of exchanges.
+template <class Float>
+SIMT_INLINE void add_to_sum(Float& sum, Float value) {
+  simt::atomic_ref<Float> word(sum);
+  if constexpr (requires { word.fetch_add(value, simt::relaxed); }) {
+    word.fetch_add(value, simt::relaxed);
+  } else {
+    Float seen = word.load(simt::relaxed);
+    while (!word.compare_exchange_weak(seen, seen + value, simt::relaxed, simt::relaxed)) {
+    }
+  }
+}
+
+// One vertex per lane. Lanes visit short adjacencies on their own; then the warp visits the long
+// ones together. f(vertex, value of `prepare`, destination).
+template <class View, class Warp, class Prepare, class F>
+SIMT_INLINE void for_edges_of_warp(Warp& warp, const View& view, std::uint32_t vertex, bool valid,
+                                   Prepare prepare, F f) {
+  constexpr std::uint32_t max_alone = Warp::width == 1 ? ~std::uint32_t{0} : 16;
+  const std::uint32_t degree = valid ? view.degree(vertex) : 0;
+  const auto value = valid && degree > 0 ? prepare(vertex, degree) : decltype(prepare(0u, 0u)){};
+  const bool alone = degree <= max_alone;
+  if (alone) {
+    for_neighbours(view, vertex, 0, degree, 1, [&](std::uint32_t to) { f(vertex, value, to); });
+  }
+  std::uint32_t rest = warp.ballot(!alone);
+  SIMT_ROLLED
+  while (rest != 0) {
+    const unsigned owner = simt::lowest_bit(rest);
+    rest &= rest - 1;
+    const std::uint32_t from = warp.shfl(vertex, owner), n = warp.shfl(degree, owner);
+    const auto shared = warp.shfl(value, owner);
+    for_neighbours(view, from, warp.lane(), n, Warp::width,
+                   [&](std::uint32_t to) { f(from, shared, to); });
+    warp.sync();
+  }
+}
+
+// One row per lane, in the same way: copy(row(lane), i) for every i below its degree.
+template <class Warp, class Row, class Copy>
+SIMT_INLINE void copy_rows(Warp& warp, std::uint32_t degree, Row row, Copy copy) {
+  constexpr std::uint32_t max_alone = Warp::width == 1 ? ~std::uint32_t{0} : 16;
+  const bool alone = degree <= max_alone;
+  if (alone) {
+    SIMT_ROLLED
+    for (std::uint32_t i = 0; i < degree; ++i) copy(row(warp.lane()), i);
+  }
+  std::uint32_t rest = warp.ballot(!alone);
+  SIMT_ROLLED
+  while (rest != 0) {
+    const unsigned owner = simt::lowest_bit(rest);
+    rest &= rest - 1;
+    const std::uint32_t n = warp.shfl(degree, owner);
+    for (std::uint64_t i = warp.lane(); i < n; i += Warp::width)
+      copy(row(owner), static_cast<std::uint32_t>(i));
+  }
+}
+
+// Push: adds each vertex's share to its neighbours' ranks.
+template <class View>
+struct PageRankKernel : KernelShape {
+  View view;
+  const float* ranks;
+  float* next;
+  float damping;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    const std::uint64_t v = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
+    for_edges_of_warp(
+        warp, view, static_cast<std::uint32_t>(v), v < view.count,
+        [&](std::uint32_t from, std::uint32_t degree) {
+          return damping * ranks[from] / static_cast<float>(degree);
+        },
+        [&](std::uint32_t, float share, std::uint32_t to) { add_to_sum(next[to], share); });
+  }
+};
+
+// Visits the queue of one level; appends unvisited neighbours to the next one.
+template <class View>
+struct SearchKernel : KernelShape {
+  View view;
+  std::uint32_t* distances;
+  const std::uint32_t* queue;
+  std::uint32_t* next;
+  std::uint32_t* next_size;
+  std::uint32_t size, level;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    const std::uint64_t i = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
+    const bool valid = i < size;
+    for_edges_of_warp(
+        warp, view, valid ? queue[i] : 0, valid, [](std::uint32_t, std::uint32_t) { return 0u; },
+        [&](std::uint32_t, std::uint32_t, std::uint32_t to) {
+          // relaxed: a queue is read by the next launch.
+          const simt::atomic_ref<std::uint32_t> distance(distances[to]);
+          std::uint32_t unvisited = ~std::uint32_t{0};
+          if (distance.load(simt::relaxed) != unvisited) return;
+          if (distance.compare_exchange_strong(unvisited, level + 1, simt::relaxed,
+                                               simt::relaxed)) {
+            next[simt::atomic_ref<std::uint32_t>(*next_size).fetch_add(1, simt::relaxed)] = to;
+          }
+        });
+  }
+};
+
+// The first position in a sorted array of `count` whose entry is greater than `value`.
+SIMT_INLINE std::uint32_t first_above(const std::uint32_t* entries, std::uint32_t count,
+                                      std::uint32_t value) {
+  std::uint32_t low = 0, high = count;
+  SIMT_ROLLED
+  while (low < high) {
+    const std::uint32_t middle = low + (high - low) / 2;
+    if (entries[middle] <= value) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+// Entries greater than v that are both in u's and v's adjacency, by all lanes of a warp: each looks
+// for entries of the smaller one in the larger one. Returns this lane's share.
+template <class View, class Warp>
+SIMT_INLINE std::uint64_t common_above(const Warp& warp, const View& view, std::uint32_t u,
+                                       std::uint32_t v) {
+  const std::uint32_t* a = view.adjacency(u);
+  const std::uint32_t* b = view.adjacency(v);
+  std::uint32_t na = view.degree(u), nb = view.degree(v);
+  const std::uint32_t skip_a = first_above(a, na, v), skip_b = first_above(b, nb, v);
+  a += skip_a;
+  b += skip_b;
+  na -= skip_a;
+  nb -= skip_b;
+  if (na > nb) {
+    const std::uint32_t* const c = a;
+    a = b;
+    b = c;
+    const std::uint32_t n = na;
+    na = nb;
+    nb = n;
+  }
+  std::uint64_t count = 0;
+  SIMT_ROLLED
+  for (std::uint64_t i = warp.lane(); i < na; i += Warp::width) {
+    const std::uint32_t at = first_above(b, nb, a[i]);
+    count += at > 0 && b[at - 1] == a[i];
+  }
+  return count;
+}
+
+// A position in a list of pages.
+struct PageCursor {
+  const LinkedPage* pages;
+  std::uint32_t page, at, left;
+
+  SIMT_INLINE PageCursor(const PagesView& view, std::uint32_t v)
+      : pages(view.pages), page(view.vertices[v].first), at(0), left(view.vertices[v].degree) {}
+  SIMT_INLINE std::uint32_t value() const { return pages[page].destinations[at]; }
+  SIMT_INLINE void advance() {
+    --left;
+    if (++at == LinkedPage::capacity && left > 0) {
+      page = pages[page].next;
+      at = 0;
+    }
+  }
+};
+// Pages cannot be searched by halving. The lanes have a pair of vertices each and merge the lists.
+SIMT_INLINE std::uint64_t merge_above(const PagesView& view, std::uint32_t u, std::uint32_t v) {
+  PageCursor a(view, u), b(view, v);
+  std::uint64_t count = 0;
+  SIMT_ROLLED
+  while (a.left > 0 && b.left > 0) {
+    const std::uint32_t x = a.value(), y = b.value();
+    count += x == y && x > v;
+    if (x <= y) a.advance();
+    if (y <= x) b.advance();
+  }
+  return count;
+}
+
+// One warp per 32 edges in the order of the vertices, so that hubs are shared by many warps.
+template <class View>
+struct TriangleKernel : KernelShape {
+  static constexpr std::uint32_t edges_per_warp = 32;
+  View view;
+  const std::uint64_t* offsets;
+  std::uint64_t* total;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    const std::uint64_t edges = offsets[view.count];
+    std::uint64_t at = std::uint64_t{warp.worker()} * edges_per_warp;
+    if (at >= edges) return;
+    const std::uint64_t end = at + edges_per_warp < edges ? at + edges_per_warp : edges;
+    // The vertex of the first edge: the last one whose offset is not above it.
+    std::uint32_t low = 0, high = view.count;
+    SIMT_ROLLED
+    while (high - low > 1) {
+      const std::uint32_t middle = low + (high - low) / 2;
+      if (offsets[middle] <= at) {
+        low = middle;
+      } else {
+        high = middle;
+      }
+    }
+    std::uint64_t count = 0;
+    SIMT_ROLLED
+    for (std::uint32_t u = low; at < end; ++u) {
+      const std::uint64_t stop = offsets[u + 1] < end ? offsets[u + 1] : end;
+      if (stop <= at) continue;
+      count += count_edges(warp, u, static_cast<std::uint32_t>(at - offsets[u]),
+                           static_cast<std::uint32_t>(stop - offsets[u]));
+      at = stop;
+    }
+    // At most edges_per_warp times a degree per warp: the sum of the halves fits.
+    const std::uint64_t sum =
+        warp.reduce_add(static_cast<std::uint32_t>(count & 0xffff)) +
+        (std::uint64_t{warp.reduce_add(static_cast<std::uint32_t>(count >> 16))} << 16);
+    if (warp.lane() == 0 && sum > 0)
+      simt::atomic_ref<std::uint64_t>(*total).fetch_add(sum, simt::relaxed);  // only a sum
+  }
+
+ private:
+  template <class Warp>
+  SIMT_INLINE std::uint64_t count_edges(Warp& warp, std::uint32_t u, std::uint32_t begin,
+                                        std::uint32_t end) const {
+    std::uint64_t count = 0;
+    if constexpr (requires { view.adjacency(u); }) {
+      const std::uint32_t* adjacency = view.adjacency(u);
+      SIMT_ROLLED
+      for (std::uint32_t i = begin; i < end; ++i) {
+        if (adjacency[i] > u) count += common_above(warp, view, u, adjacency[i]);
+      }
+    } else {
+      for_neighbours(view, u, begin + warp.lane(), end, Warp::width, [&](std::uint32_t v) {
+        if (v > u) count += merge_above(view, u, v);
+      });
+    }
+    warp.sync();
+    return count;
+  }
+};
+
+}  // namespace heapwood::workloads::graph::steps_detail

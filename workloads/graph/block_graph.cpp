@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "workloads/graph/block_graph.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "alloc/statistics.hpp"
+
+namespace heapwood::workloads::graph {
+
+BlockGraph::BlockGraph(const HeapJob& job, std::unique_ptr<AdjacencyHeap> heap,
+                       std::unique_ptr<DeviceSteps> steps, std::uint32_t max_vertices)
+    : StoreBase(job.device, std::move(steps)),
+      job_(job),
+      heap_(std::move(heap)),
+      vertices_(job.device, max_vertices),
+      totals_(job.device),
+      inserts_(job.device),
+      deletes_(job.device) {
+  vertices_.fill(0);
+}
+
+BlockGraph::~BlockGraph() {
+  try {
+    clear();
+  } catch (const std::exception&) {
+    // The error that ended the work has been reported; the blocks are lost.
+  }
+}
+
+// Blocks in a pool are discarded with it. Those of a heap outside it are freed: a deletion of all
+// vertices.
+void BlockGraph::clear() {
+  if (count_ == 0) return;
+  if (!heap_->traits().in_pool) {
+    simt::Buffer<std::uint32_t> all(device_, count_ / 32 + std::size_t{1});
+    all.fill(0xff);
+    heap_->update({.vertices = vertices_.data(),
+                   .inserts = {},
+                   .deletes = {},
+                   .locks = false,
+                   .deleted = {all.data()},
+                   .totals = totals_.clear(),
+                   .vertex_count = count_});
+  }
+  count_ = 0;
+}
+
+InitResult BlockGraph::init(const DeviceRows& rows) {
+  clear();
+  vertices_.fill(0);
+  InitResult result;
+  result.reset_ms = heap_->reset();
+  const UpdateResult inserted = insert_vertices(rows);
+  result.allocate_ms = inserted.prepare_ms;
+  result.write_ms = inserted.ms - inserted.prepare_ms;
+  result.refused = inserted.refused;
+  result.refused_edges = inserted.refused_edges;
+  return result;
+}
+
+UpdateResult BlockGraph::insert_vertices(const DeviceRows& rows) {
+  if (count_ + std::uint64_t{rows.vertices} > vertices_.size())
+    throw Error(Exit::failed, "graph: the vertex table is full");
+  const std::uint32_t first = std::exchange(count_, count_ + rows.vertices);
+  UpdateResult result;
+  result.prepare_ms = heap_->allocate(
+      {vertices_.data(), rows.offsets.data(), totals_.clear(), first, rows.vertices});
+  result.ms = result.prepare_ms + steps_->write(vertices_.data(), first, rows.vertices,
+                                                rows.offsets.data(), rows.destinations.data());
+  const UpdateTotals seen = totals_.sum();
+  result.refused = seen.refused;
+  result.refused_edges = seen.changed;
+  result.inserted = rows.edges() - seen.changed;
+  return result;
+}
+
+UpdateResult BlockGraph::update(std::span<const EdgeKey> inserts,
+                                std::span<const EdgeKey> deletes) {
+  UpdateResult result;
+  result.prepare_ms = inserts_.prepare(*steps_, inserts, count_);
+  result.prepare_ms += deletes_.prepare(*steps_, deletes, count_);
+  result.ms = heap_->update({.vertices = vertices_.data(),
+                             .inserts = inserts_.batch(),
+                             .deletes = deletes_.batch(),
+                             .locks = !inserts.empty() && !deletes.empty(),
+                             .deleted = {nullptr},
+                             .totals = nullptr,
+                             .vertex_count = count_});
+  inserts_.add_outcomes(result, true);
+  deletes_.add_outcomes(result, false);
+  return result;
+}
+
+UpdateResult BlockGraph::delete_vertices(std::span<const std::uint32_t> vertices) {
+  const VertexBits deleted(device_, vertices, count_);
+  UpdateResult result;
+  result.ms = heap_->update({.vertices = vertices_.data(),
+                             .inserts = {},
+                             .deletes = {},
+                             .locks = false,
+                             .deleted = deleted.set(),
+                             .totals = totals_.clear(),
+                             .vertex_count = count_});
+  const UpdateTotals seen = totals_.sum();
+  result.deleted = seen.changed;
+  result.moved = seen.moved;
+  result.refused = seen.refused;
+  return result;
+}
+
+GraphMemory BlockGraph::memory() {
+  GraphMemory memory;
+  memory.table_bytes = std::uint64_t{count_} * sizeof(Vertex);
+  const bool in_pool = heap_->traits().in_pool;
+  const auto base = reinterpret_cast<std::uintptr_t>(in_pool ? job_.pool.base : nullptr);
+  std::vector<alloc::LiveBlock> live;
+  for (const Vertex& vertex : vertices_.download(0, count_)) {
+    memory.edges += vertex.degree;
+    if (vertex.adjacency == nullptr) continue;
+    const std::uint64_t bytes = block_bytes(vertex.capacity_class());
+    memory.block_bytes += bytes;
+    live.push_back({reinterpret_cast<std::uintptr_t>(vertex.adjacency) - base, bytes});
+  }
+  memory.blocks = live.size();
+  memory.payload_bytes = 4 * memory.edges;
+  std::sort(live.begin(), live.end(), [](const alloc::LiveBlock& a, const alloc::LiveBlock& b) {
+    return a.offset < b.offset;
+  });
+  memory.overlaps = alloc::count_overlaps(live);
+  if (!in_pool) return memory;
+  if (!live.empty()) memory.address_bytes = live.back().offset + live.back().bytes;
+  const std::vector<alloc::Region> regions = heap_->regions();
+  if (regions.empty()) return memory;
+  const alloc::Fragmentation f = alloc::fragmentation_of_blocks(regions, live);
+  memory.measured = f.measured;
+  memory.metadata_bytes = f.metadata_bytes;
+  memory.free_bytes = f.free_bytes;
+  memory.largest_free_bytes = f.largest_free_bytes;
+  memory.external = f.external_merged;
+  memory.held_bytes = job_.pool.bytes - f.free_bytes - f.metadata_bytes;
+  return memory;
+}
+
+}  // namespace heapwood::workloads::graph

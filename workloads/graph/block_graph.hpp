@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// The graph whose adjacencies are blocks of an allocator (vertex_table.hpp).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "workloads/graph/adjacency_heap.hpp"
+#include "workloads/graph/store_base.hpp"
+
+namespace heapwood::workloads::graph {
+
+class BlockGraph final : public StoreBase {
+ public:
+  // max_vertices: including those that insert_vertices() will append.
+  BlockGraph(const HeapJob& job, std::unique_ptr<AdjacencyHeap> heap,
+             std::unique_ptr<DeviceSteps> steps, std::uint32_t max_vertices);
+  // A heap outside the pool keeps its blocks: they are freed.
+  ~BlockGraph() override;
+  BlockGraph(const BlockGraph&) = delete;
+  BlockGraph& operator=(const BlockGraph&) = delete;
+
+  InitResult init(const DeviceRows& rows) override;
+  UpdateResult update(std::span<const EdgeKey> inserts, std::span<const EdgeKey> deletes) override;
+  UpdateResult insert_vertices(const DeviceRows& rows) override;
+  UpdateResult delete_vertices(std::span<const std::uint32_t> vertices) override;
+  GraphView view() const override { return BlocksView{vertices_.data(), count_}; }
+  GraphMemory memory() override;
+
+ private:
+  void clear();
+
+  HeapJob job_;
+  std::unique_ptr<AdjacencyHeap> heap_;
+  simt::Buffer<Vertex> vertices_;
+  std::uint32_t count_ = 0;
+  TotalsBuffer totals_;
+  BatchBuffers inserts_, deletes_;
+};
+
+}  // namespace heapwood::workloads::graph

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include <cub/device/device_radix_sort.cuh>
+#include <cub/device/device_scan.cuh>
+
+#include "simt/cuda.hpp"
+#include "workloads/graph/device_steps_run.hpp"
+
+namespace heapwood::workloads::graph::steps_cuda {
+
+namespace {
+
+// Radix sort of the CUDA toolkit, over the bits that vertex numbers have.
+class CudaSorter {
+ public:
+  double sort(const simt::Cuda& device, EdgeKey*& keys, EdgeKey*& spare, std::uint64_t count,
+              unsigned bits) {
+    cub::DoubleBuffer<EdgeKey> buffer(keys, spare);
+    const auto pass = [&](void* memory, std::size_t& bytes, unsigned first) {
+      simt::check_cuda(
+          cub::DeviceRadixSort::SortKeys(memory, bytes, buffer, count, static_cast<int>(first),
+                                         static_cast<int>(first + bits)),
+          "sorting edges");
+    };
+    std::size_t bytes = 0;
+    pass(nullptr, bytes, 0);
+    reserve(device, bytes);
+    const double ms = timed([&] {
+      pass(memory_.data(), bytes, 0);   // by destination
+      pass(memory_.data(), bytes, 32);  // then, stably, by source
+    });
+    keys = buffer.Current();
+    spare = buffer.Alternate();
+    return ms;
+  }
+
+  double exclusive_sum(const simt::Cuda& device, std::uint64_t* values, std::uint64_t count) {
+    std::size_t bytes = 0;
+    const auto scan = [&](void* memory) {
+      simt::check_cuda(cub::DeviceScan::ExclusiveSum(memory, bytes, values, count), "sum");
+    };
+    scan(nullptr);
+    reserve(device, bytes);
+    return timed([&] { scan(memory_.data()); });
+  }
+
+ private:
+  template <class F>
+  static double timed(F f) {
+    simt::DeviceControl control;
+    simt::CudaEvent begin, end;
+    begin.record();
+    f();
+    end.record();
+    const simt::CudaWait waited(end, control, {.what = "sorting edges"},
+                                std::chrono::steady_clock::now());
+    return end.ms_since(begin);
+  }
+  void reserve(const simt::Cuda& device, std::size_t bytes) {
+    if (memory_.bytes() < bytes) memory_ = simt::Memory(device.id(), bytes);
+  }
+  simt::Memory memory_;
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceSteps> device_steps(const simt::DeviceId& device, double seconds) {
+  return std::make_unique<steps_detail::StepsOn<simt::Cuda, CudaSorter>>(simt::Cuda(device),
+                                                                         seconds);
+}
+
+}  // namespace heapwood::workloads::graph::steps_cuda

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// Edge updates of one vertex by one warp, apart from the requests for memory. A batch is sorted, so
+// the edges of one source, a group, lie side by side. The adjacency is not sorted: each of its
+// entries is searched for in the group, which reads the adjacency once and in order.
+#pragma once
+
+#include <cstdint>
+
+#include "simt/math.hpp"
+#include "workloads/graph/vertex_table.hpp"
+
+namespace heapwood::workloads::graph {
+
+// The outcome of one group of a batch.
+struct GroupOutcome {
+  std::uint32_t changed;  // edges inserted or removed, or whose insertion was refused
+  std::uint32_t flags;
+
+  static constexpr std::uint32_t moved = 1;    // the adjacency was copied to another block
+  static constexpr std::uint32_t refused = 2;  // a request got nullptr
+};
+
+// A sorted batch in device memory.
+struct EdgeBatch {
+  const EdgeKey* keys;
+  const std::uint32_t* firsts;  // of each group, its first edge
+  std::uint32_t* work;          // one word per edge, for the warp that handles its group
+  GroupOutcome* outcomes;       // one per group
+  std::uint32_t edges, groups;
+};
+
+// Maps the number of a warp to a group: returns whether it is one of the insertions, and sets
+// `index` to its place there. Insertions and deletions alternate, as far as there are both.
+SIMT_INLINE bool is_insertion(const EdgeBatch& inserts, const EdgeBatch& deletes,
+                              std::uint32_t item, std::uint32_t& index) {
+  const std::uint32_t both =
+      2 * (inserts.groups < deletes.groups ? inserts.groups : deletes.groups);
+  index = item < both ? item / 2 : item - both / 2;
+  return item < both ? item % 2 == 0 : inserts.groups > deletes.groups;
+}
+
+// The edges [first, end) of a batch, of one source.
+struct EdgeGroup {
+  const EdgeKey* keys;
+  std::uint32_t* work;
+  std::uint32_t first, end;
+
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+
+  SIMT_INLINE std::uint32_t source() const { return source_of(keys[first]); }
+  // The first edge with this key, or `none`.
+  SIMT_INLINE std::uint32_t find(EdgeKey key) const {
+    std::uint32_t low = first, high = end;
+    SIMT_ROLLED
+    while (low < high) {
+      const std::uint32_t middle = low + (high - low) / 2;
+      if (keys[middle] < key) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low < end && keys[low] == key ? low : none;
+  }
+  // Whether edge i is to be inserted: its first occurrence in the batch, no loop, and not marked as
+  // an edge of the graph.
+  SIMT_INLINE bool is_new(std::uint32_t i) const {
+    return (i == first || keys[i] != keys[i - 1]) && work[i] == 0 &&
+           source_of(keys[i]) != destination_of(keys[i]);
+  }
+};
+
+template <class Warp>
+SIMT_INLINE std::uint32_t lanes_below(const Warp& warp) {
+  return (1u << warp.lane()) - 1;
+}
+
+// Finds the end of the group that begins at `first` and clears its words.
+template <class Warp>
+SIMT_INLINE EdgeGroup group_at(Warp& warp, const EdgeBatch& batch, std::uint32_t first) {
+  EdgeGroup group{batch.keys, batch.work, first, first};
+  const std::uint32_t source = group.source();
+  std::uint32_t found = 0;
+  SIMT_ROLLED
+  do {
+    const std::uint32_t i = group.end + warp.lane();
+    const bool in = i >= first && i < batch.edges && source_of(batch.keys[i]) == source;
+    if (in) batch.work[i] = 0;
+    found = simt::popcount(warp.ballot(in));
+    group.end += found;
+  } while (found == Warp::width);
+  warp.sync();
+  return group;
+}
+
+// Marks the edges of the group that the graph has; returns the number of new ones.
+template <class Warp>
+SIMT_INLINE std::uint32_t count_new(Warp& warp, const EdgeGroup& group,
+                                    const std::uint32_t* adjacency, std::uint32_t degree) {
+  const std::uint32_t source = group.source();
+  SIMT_ROLLED
+  for (std::uint64_t i = warp.lane(); i < degree; i += Warp::width) {
+    const std::uint32_t at = group.find(edge_key(source, adjacency[i]));
+    if (at != EdgeGroup::none) group.work[at] = 1;
+  }
+  warp.sync();
+  std::uint32_t count = 0;
+  SIMT_ROLLED
+  for (std::uint64_t i = group.first + std::uint64_t{warp.lane()}; i < group.end; i += Warp::width)
+    count += group.is_new(static_cast<std::uint32_t>(i));
+  return warp.reduce_add(count);
+}
+
+// Appends the new edges of the group behind `degree` entries.
+template <class Warp>
+SIMT_INLINE void append_new(Warp& warp, const EdgeGroup& group, std::uint32_t* adjacency,
+                            std::uint32_t degree) {
+  SIMT_ROLLED
+  for (std::uint64_t base = group.first; base < group.end; base += Warp::width) {
+    const std::uint64_t i = base + warp.lane();
+    const bool fresh = i < group.end && group.is_new(static_cast<std::uint32_t>(i));
+    const std::uint32_t lanes = warp.ballot(fresh);
+    if (fresh)
+      adjacency[degree + simt::popcount(lanes & lanes_below(warp))] = destination_of(group.keys[i]);
+    degree += simt::popcount(lanes);
+  }
+}
+
+// Removes the edges of the group from the adjacency: entries from its end fill the holes. Returns
+// the number of edges removed.
+template <class Warp>
+SIMT_INLINE std::uint32_t remove_edges(Warp& warp, const EdgeGroup& group, std::uint32_t* adjacency,
+                                       std::uint32_t degree) {
+  const std::uint32_t source = group.source();
+  const auto is_removed = [&](std::uint64_t i) {
+    return group.find(edge_key(source, adjacency[i])) != EdgeGroup::none;
+  };
+  // The positions of the holes, in order. The graph has no duplicates, so there are no more than
+  // edges in the group.
+  std::uint32_t* holes = group.work + group.first;
+  std::uint32_t removed = 0;
+  SIMT_ROLLED
+  for (std::uint64_t base = 0; base < degree; base += Warp::width) {
+    const std::uint64_t i = base + warp.lane();
+    const bool hit = i < degree && is_removed(i);
+    const std::uint32_t lanes = warp.ballot(hit);
+    if (hit)
+      holes[removed + simt::popcount(lanes & lanes_below(warp))] = static_cast<std::uint32_t>(i);
+    removed += simt::popcount(lanes);
+  }
+  warp.sync();
+  // As many holes lie before `kept` as entries that stay lie behind it.
+  const std::uint32_t kept = degree - removed;
+  std::uint32_t filled = 0;
+  SIMT_ROLLED
+  for (std::uint64_t base = kept; base < degree; base += Warp::width) {
+    const std::uint64_t i = base + warp.lane();
+    const bool stays = i < degree && !is_removed(i);
+    const std::uint32_t lanes = warp.ballot(stays);
+    if (stays) adjacency[holes[filled + simt::popcount(lanes & lanes_below(warp))]] = adjacency[i];
+    filled += simt::popcount(lanes);
+  }
+  return removed;
+}
+
+// A set of vertices, one bit each.
+struct VertexSet {
+  const std::uint32_t* words;
+  SIMT_INLINE bool contains(std::uint32_t vertex) const {
+    return (words[vertex / 32] >> (vertex % 32) & 1) != 0;
+  }
+};
+
+// Removes the entries of a set, keeping the order of the others. Returns the number removed.
+template <class Warp>
+SIMT_INLINE std::uint32_t remove_destinations(Warp& warp, const VertexSet& set,
+                                              std::uint32_t* adjacency, std::uint32_t degree) {
+  std::uint32_t kept = 0;
+  SIMT_ROLLED
+  for (std::uint64_t base = 0; base < degree; base += Warp::width) {
+    const std::uint64_t i = base + warp.lane();
+    const std::uint32_t entry = i < degree ? adjacency[i] : 0;
+    const bool stays = i < degree && !set.contains(entry);
+    const std::uint32_t lanes = warp.ballot(stays);
+    warp.sync();  // every lane has read before any entry is overwritten
+    const std::uint64_t to = kept + simt::popcount(lanes & lanes_below(warp));
+    if (stays && to != i) adjacency[to] = entry;
+    kept += simt::popcount(lanes);
+  }
+  return degree - kept;
+}
+
+// Copies `count` entries between blocks, in units of 16 bytes: both blocks are a multiple of it.
+template <class Warp>
+SIMT_INLINE void copy_entries(Warp& warp, std::uint32_t* to, const std::uint32_t* from,
+                              std::uint32_t count) {
+  struct alignas(16) Quad {
+    std::uint32_t entry[4];
+  };
+  SIMT_ROLLED
+  for (std::uint64_t i = warp.lane(); 4 * i < count; i += Warp::width)
+    reinterpret_cast<Quad*>(to)[i] = reinterpret_cast<const Quad*>(from)[i];
+}
+
+}  // namespace heapwood::workloads::graph

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+// Updates of adjacencies in linked pages: the cases of adjacency_kernels.hpp. New edges are
+// appended behind the last one, and nothing is copied when an adjacency grows; a deletion fills
+// holes from the end and returns the pages behind it.
+#pragma once
+
+#include <cstdint>
+
+#include "workloads/graph/adjacency_heap.hpp"
+#include "workloads/graph/algorithm_kernels.hpp"
+#include "workloads/graph/page_queue.hpp"
+
+namespace heapwood::workloads::graph {
+
+struct PageArguments {
+  PagesView view;
+  PageQueue queue;
+  EdgeBatch inserts, deletes;
+  bool locks;
+  VertexSet deleted;
+  UpdateTotals* totals;
+};
+
+namespace steps_detail {
+
+// Takes the pages of new vertices in one row each, so that initialization needs no links to be
+// followed. A refused vertex gets degree 0.
+struct PageRowsKernel : KernelShape {
+  PagesView view;
+  PageQueue queue;
+  const std::uint64_t* offsets;
+  UpdateTotals* totals;
+  std::uint32_t first, count;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    const std::uint64_t i = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
+    const std::uint32_t degree =
+        i < count ? static_cast<std::uint32_t>(offsets[i + 1] - offsets[i]) : 0;
+    const std::uint32_t pages = (degree + LinkedPage::capacity - 1) / LinkedPage::capacity;
+    // One addition per warp.
+    const std::uint32_t before = warp.inclusive_add(pages) - pages;
+    const std::uint32_t total = warp.shfl(before + pages, Warp::width - 1);
+    std::uint64_t base = 0;
+    if (warp.lane() == 0) base = queue.take_fresh(total);
+    base = warp.shfl(base, 0);
+    if (i >= count) return;
+    PagedVertex vertex{0, LinkedPage::none, LinkedPage::none, 0};
+    if (degree > 0 && base == PageQueue::none_left) {
+      add_totals(warp, totals, degree, 0, 1);
+    } else if (degree > 0) {
+      vertex.degree = degree;
+      vertex.first = static_cast<std::uint32_t>(base) + before;
+      vertex.last = vertex.first + pages - 1;
+    }
+    view.vertices[first + i] = vertex;
+  }
+};
+
+struct PageWriteKernel : KernelShape {
+  PagesView view;
+  const std::uint64_t* offsets;
+  const std::uint32_t* destinations;
+  std::uint32_t first, count;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    const std::uint64_t v = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
+    copy_rows(
+        warp, v < count ? view.vertices[first + v].degree : 0,
+        [&](unsigned owner) { return std::uint64_t{warp.worker()} * Warp::width + owner; },
+        [&](std::uint64_t row, std::uint32_t i) {
+          const PagedVertex& vertex = view.vertices[first + row];
+          const std::uint32_t page = vertex.first + i / LinkedPage::capacity;
+          const std::uint32_t at = i % LinkedPage::capacity;
+          view.pages[page].destinations[at] = destinations[offsets[row] + i];
+          if (at == 0) view.pages[page].next = page < vertex.last ? page + 1 : LinkedPage::none;
+        });
+  }
+};
+
+struct PageUpdateKernel : KernelShape {
+  PageArguments arguments;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    const std::uint32_t item = warp.worker();
+    if (item >= arguments.inserts.groups + arguments.deletes.groups) return;
+    std::uint32_t index = 0;
+    const bool inserts = is_insertion(arguments.inserts, arguments.deletes, item, index);
+    const EdgeBatch& batch = inserts ? arguments.inserts : arguments.deletes;
+    const EdgeGroup group = group_at(warp, batch, batch.firsts[index]);
+    PagedVertex& vertex = arguments.view.vertices[group.source()];
+    std::uint32_t state = 0;
+    if (arguments.locks && !VertexLock(vertex.lock).lock(warp, state)) return;
+    GroupOutcome outcome{0, 0};
+    std::uint32_t unused = LinkedPage::none;  // the first of the pages that are returned
+    if (inserts) {
+      insert(warp, group, vertex, outcome, unused);
+    } else {
+      remove(warp, group, vertex, outcome, unused);
+    }
+    warp.sync();  // all lanes' reads and writes come before the release
+    if (warp.lane() != 0) return;
+    batch.outcomes[index] = outcome;
+    if (arguments.locks) VertexLock(vertex.lock).unlock(0);
+    give_back_chain(warp, unused);
+  }
+
+ private:
+  template <class Warp>
+  SIMT_INLINE void give_back_chain(Warp& warp, std::uint32_t page) const {
+    SIMT_ROLLED
+    while (page != LinkedPage::none) {
+      const std::uint32_t next = arguments.view.pages[page].next;
+      arguments.queue.give_back(warp, page);
+      page = next;
+    }
+  }
+
+  // Calls visit(page, entries of it) for all pages of a vertex from its n-th one.
+  template <class F>
+  SIMT_INLINE void for_pages(const PagedVertex& vertex, std::uint32_t n, F visit) const {
+    std::uint32_t page = vertex.first;
+    std::uint64_t base = 0;
+    SIMT_ROLLED
+    while (base < vertex.degree) {
+      const std::uint64_t left = vertex.degree - base;
+      if (n > 0) {
+        --n;
+      } else {
+        visit(page, left < LinkedPage::capacity ? static_cast<std::uint32_t>(left)
+                                                : LinkedPage::capacity);
+      }
+      page = arguments.view.pages[page].next;
+      base += LinkedPage::capacity;
+    }
+  }
+
+  template <class Warp>
+  SIMT_INLINE void insert(Warp& warp, const EdgeGroup& group, PagedVertex& vertex,
+                          GroupOutcome& outcome, std::uint32_t& unused) const {
+    const std::uint32_t source = group.source();
+    LinkedPage* const pages = arguments.view.pages;
+    for_pages(vertex, 0, [&](std::uint32_t page, std::uint32_t n) {
+      for (std::uint32_t i = warp.lane(); i < n; i += Warp::width) {
+        const std::uint32_t at = group.find(edge_key(source, pages[page].destinations[i]));
+        if (at != EdgeGroup::none) group.work[at] = 1;
+      }
+    });
+    warp.sync();
+    std::uint32_t first = vertex.first, last = vertex.last, degree = vertex.degree;
+    bool is_refused = false;
+    SIMT_ROLLED
+    for (std::uint64_t base = group.first; base < group.end; base += Warp::width) {
+      const std::uint64_t i = base + warp.lane();
+      const bool fresh = i < group.end && group.is_new(static_cast<std::uint32_t>(i));
+      const std::uint32_t lanes = warp.ballot(fresh);
+      outcome.changed += simt::popcount(lanes);
+      if (is_refused) continue;  // only counts
+      const std::uint32_t place = degree + simt::popcount(lanes & lanes_below(warp));
+      degree += simt::popcount(lanes);
+      // Each lane whose edge begins a page takes it.
+      const bool takes = fresh && place % LinkedPage::capacity == 0;
+      std::uint32_t taken = LinkedPage::none;
+      if (takes) taken = arguments.queue.take(warp);
+      const std::uint32_t takers = warp.ballot(takes);
+      if (warp.any(takes && taken == LinkedPage::none)) {
+        is_refused = true;
+        if (taken != LinkedPage::none) arguments.queue.give_back(warp, taken);
+        continue;
+      }
+      // The page of the closest lane that took one, else the last page. All lanes take part.
+      const std::uint32_t up_to = takers & (lanes_below(warp) | 1u << warp.lane());
+      const std::uint32_t below = takers & lanes_below(warp);
+      const std::uint32_t own = warp.shfl(taken, up_to == 0 ? 0 : highest(up_to));
+      const std::uint32_t other = warp.shfl(taken, below == 0 ? 0 : highest(below));
+      const std::uint32_t page = up_to == 0 ? last : own;
+      if (takes) {
+        pages[page].next = LinkedPage::none;
+        if (below == 0 && last != LinkedPage::none) pages[last].next = page;
+      }
+      warp.sync();  // the owner's store to `next` comes before its successor's
+      if (takes && below != 0) pages[other].next = page;
+      if (fresh)
+        pages[page].destinations[place % LinkedPage::capacity] = destination_of(group.keys[i]);
+      if (takers != 0) {
+        const std::uint32_t newest = warp.shfl(taken, highest(takers));
+        if (first == LinkedPage::none) first = warp.shfl(taken, simt::lowest_bit(takers));
+        last = newest;
+      }
+      warp.sync();
+    }
+    if (is_refused) {
+      outcome.flags = GroupOutcome::refused;
+      // Pages appended so far are cut off again.
+      warp.sync();
+      unused = vertex.last == LinkedPage::none ? first : pages[vertex.last].next;
+      warp.sync();
+      if (warp.lane() == 0 && vertex.last != LinkedPage::none)
+        pages[vertex.last].next = LinkedPage::none;
+    } else if (outcome.changed > 0) {
+      warp.sync();  // all lanes have read the vertex
+      if (warp.lane() == 0) {
+        vertex.degree = degree;
+        vertex.first = first;
+        vertex.last = last;
+      }
+    }
+  }
+
+  static SIMT_INLINE unsigned highest(std::uint32_t lanes) {
+    return simt::highest_bit(std::uint64_t{lanes});
+  }
+
+  template <class Warp>
+  SIMT_INLINE void remove(Warp& warp, const EdgeGroup& group, PagedVertex& vertex,
+                          GroupOutcome& outcome, std::uint32_t& unused) const {
+    const std::uint32_t source = group.source(), degree = vertex.degree;
+    LinkedPage* const pages = arguments.view.pages;
+    const auto is_removed = [&](std::uint32_t page, std::uint32_t i) {
+      return group.find(edge_key(source, pages[page].destinations[i])) != EdgeGroup::none;
+    };
+    // Holes as page x 16 + place; there are fewer than 2^28 pages.
+    std::uint32_t* holes = group.work + group.first;
+    std::uint32_t removed = 0;
+    for_pages(vertex, 0, [&](std::uint32_t page, std::uint32_t n) {
+      for (std::uint32_t base = 0; base < n; base += Warp::width) {
+        const std::uint32_t i = base + warp.lane();
+        const bool hit = i < n && is_removed(page, i);
+        const std::uint32_t lanes = warp.ballot(hit);
+        if (hit) holes[removed + simt::popcount(lanes & lanes_below(warp))] = page << 4 | i;
+        removed += simt::popcount(lanes);
+      }
+    });
+    outcome.changed = removed;
+    if (removed == 0) return;
+    warp.sync();
+    const std::uint32_t kept = degree - removed;
+    // The page in which the kept entries end, or the page before it if they fill that.
+    const std::uint32_t whole = kept / LinkedPage::capacity, rest = kept % LinkedPage::capacity;
+    std::uint32_t filled = 0, last = LinkedPage::none, number = whole > 0 ? whole - 1 : 0;
+    const std::uint32_t first_number = number;
+    for_pages(vertex, first_number, [&](std::uint32_t page, std::uint32_t n) {
+      const std::uint32_t kept_here = number < whole    ? LinkedPage::capacity
+                                      : number == whole ? rest
+                                                        : 0;
+      if (kept_here > 0) last = page;
+      for (std::uint32_t base = kept_here; base < n; base += Warp::width) {
+        const std::uint32_t i = base + warp.lane();
+        const bool stays = i < n && !is_removed(page, i);
+        const std::uint32_t lanes = warp.ballot(stays);
+        if (stays) {
+          const std::uint32_t hole = holes[filled + simt::popcount(lanes & lanes_below(warp))];
+          pages[hole >> 4].destinations[hole & 15] = pages[page].destinations[i];
+        }
+        filled += simt::popcount(lanes);
+      }
+      ++number;
+    });
+    warp.sync();
+    unused = last == LinkedPage::none ? vertex.first : pages[last].next;
+    warp.sync();
+    if (warp.lane() != 0) return;
+    vertex.degree = kept;
+    vertex.last = last;
+    if (last == LinkedPage::none) {
+      vertex.first = LinkedPage::none;
+    } else {
+      pages[last].next = LinkedPage::none;
+    }
+  }
+};
+
+// Deletes vertices, one vertex per lane.
+struct PageSweepKernel : KernelShape {
+  PageArguments arguments;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    const std::uint64_t v = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
+    if (v >= arguments.view.count) return;
+    PagedVertex& vertex = arguments.view.vertices[v];
+    LinkedPage* const pages = arguments.view.pages;
+    const bool whole = arguments.deleted.contains(static_cast<std::uint32_t>(v));
+    std::uint32_t from = vertex.first, to = vertex.first, last = LinkedPage::none, kept = 0;
+    SIMT_ROLLED
+    for (std::uint32_t i = 0; i < vertex.degree; ++i) {
+      const std::uint32_t at = i % LinkedPage::capacity;
+      if (i > 0 && at == 0) from = pages[from].next;
+      const std::uint32_t entry = pages[from].destinations[at];
+      if (whole || arguments.deleted.contains(entry)) continue;
+      if (kept > 0 && kept % LinkedPage::capacity == 0) to = pages[to].next;
+      pages[to].destinations[kept % LinkedPage::capacity] = entry;
+      last = to;
+      ++kept;
+    }
+    if (kept == vertex.degree) return;
+    add_totals(warp, arguments.totals, vertex.degree - kept, 0, 0);
+    std::uint32_t unused = last == LinkedPage::none ? vertex.first : pages[last].next;
+    vertex.degree = kept;
+    vertex.last = last;
+    if (last == LinkedPage::none) {
+      vertex.first = LinkedPage::none;
+    } else {
+      pages[last].next = LinkedPage::none;
+    }
+    SIMT_ROLLED
+    while (unused != LinkedPage::none) {
+      const std::uint32_t next = pages[unused].next;
+      arguments.queue.give_back(warp, unused);
+      unused = next;
+    }
+  }
+};
+
+}  // namespace steps_detail
+
+}  // namespace heapwood::workloads::graph

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// The dynamic graph in device memory (Ouroboros section 6.2): a table of vertices, each with one
+// contiguous block of destinations. A block holds 16 bytes x 2^k, the smallest that fits: there is
+// no over-allocation, so a vertex whose degree passes a power of two moves to another block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "simt/atomic_ref.hpp"
+#include "simt/config.hpp"
+#include "simt/math.hpp"
+#include "simt/warp.hpp"
+
+namespace heapwood::workloads::graph {
+
+// An edge in one word: the source in the high half, the destination in the low half.
+using EdgeKey = std::uint64_t;
+
+SIMT_INLINE EdgeKey edge_key(std::uint32_t source, std::uint32_t destination) {
+  return static_cast<EdgeKey>(source) << 32 | destination;
+}
+SIMT_INLINE std::uint32_t source_of(EdgeKey key) { return static_cast<std::uint32_t>(key >> 32); }
+SIMT_INLINE std::uint32_t destination_of(EdgeKey key) { return static_cast<std::uint32_t>(key); }
+
+// Capacity class k: 4 x 2^k destinations, 16 bytes x 2^k.
+SIMT_INLINE std::uint64_t capacity_of(std::uint32_t k) { return std::uint64_t{4} << k; }
+SIMT_INLINE std::size_t block_bytes(std::uint32_t k) { return std::size_t{16} << k; }
+// The smallest class for a degree, which is not 0.
+SIMT_INLINE std::uint32_t class_of(std::uint32_t degree) {
+  return degree <= 4 ? 0 : simt::highest_bit(std::uint64_t{degree} - 1) - 1;
+}
+
+// A vertex of degree 0 has no block. Only a vertex whose smaller block was refused has a block of a
+// larger class than its degree needs.
+struct Vertex {
+  std::uint32_t degree;
+  std::uint32_t state;  // capacity class, and `locked`
+  std::uint32_t* adjacency;
+
+  static constexpr std::uint32_t locked = 1u << 31;
+
+  SIMT_INLINE std::uint32_t capacity_class() const { return state & ~locked; }
+};
+static_assert(sizeof(Vertex) == 16);
+
+// The lock of a vertex, held by a warp: a bit of a word whose other bits the holder may use. The
+// holder is a running warp that waits for no other one,
+// so every wait ends.
+class VertexLock {
+ public:
+  static constexpr std::uint32_t locked = Vertex::locked;
+
+  SIMT_INLINE explicit VertexLock(std::uint32_t& word) : state_(word) {}
+
+  // All lanes call together. False: the launch was aborted and the lock is not held. `state` gets
+  // the other bits.
+  template <class Warp>
+  SIMT_INLINE bool lock(Warp& warp, std::uint32_t& state) const {
+    std::uint32_t seen = 0;
+    bool held = warp.lane() != 0;
+    const bool won = simt::wait_until_all(warp, [&] {
+      if (!held) held = try_lock(seen);
+      return held;
+    });
+    if (!won) {
+      // Lane 0 may have taken the lock in the same turn.
+      if (warp.lane() == 0 && held) unlock(seen);
+      return false;
+    }
+    warp.sync();  // lane 0's acquire comes before the other lanes' reads
+    state = warp.shfl(seen, 0);
+    return true;
+  }
+  // Lane 0 only, after all lanes have synced.
+  SIMT_INLINE void unlock(std::uint32_t state) const {
+    // release: publishes the vertex and its adjacency to the next holder.
+    simt::atomic_ref<std::uint32_t>(state_).store(state, simt::release);
+  }
+
+ private:
+  SIMT_INLINE bool try_lock(std::uint32_t& seen) const {
+    const simt::atomic_ref<std::uint32_t> word(state_);
+    seen = word.load(simt::relaxed);
+    // acquire: what the previous holder wrote.
+    return (seen & locked) == 0 &&
+           word.compare_exchange_strong(seen, seen | locked, simt::acquire, simt::relaxed);
+  }
+
+  std::uint32_t& state_;
+};
+
+}  // namespace heapwood::workloads::graph
