@@ -193,8 +193,8 @@ class NodeSplitter {
     return Next::pop;
   }
 
-  // The order of the members is that of the values in the compiled kernel. Another order made a GPU
-  // spill more registers.
+  // The members' order is that of the values in the compiled kernel's loops: with stack_ before
+  // task_, a GPU spilled twice as many registers (with ids).
   const Kernel& k_;
   Warp& warp_;
   Scratch& scratch_;
