@@ -208,8 +208,8 @@ TEST_F(GraphUpdates, ExhaustionLeavesVerticesUnchanged) {
   expect_refusals(pages, start, rows);
 }
 
-// Insertions and deletions of the same vertices while the pool is full: some insertions are refused,
-// all deletions succeed, and nothing is lost.
+// Insertions and deletions of the same vertices while the pool is full: some insertions are
+// refused, all deletions succeed, and nothing is lost.
 TEST_F(GraphUpdates, MixedKernelsInAFullPool) {
   const HostGraph start = random_graph(100, 30, 200, 6);
   HostGraph padded = start;
