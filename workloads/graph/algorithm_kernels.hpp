@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "simt/atomic_ref.hpp"
+#include "simt/stream.hpp"
 #include "workloads/graph/graph_view.hpp"
 
 namespace heapwood::workloads::graph::steps_detail {
@@ -106,7 +107,14 @@ struct SearchKernel : KernelShape {
 
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch&) const {
-    const std::uint64_t i = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
+    // A stream launches no more warps than are resident on CPU threads.
+    simt::for_items(warp, (std::size_t{size} + Warp::width - 1) / Warp::width,
+                    [&](std::size_t part) { visit(warp, part * Warp::width + warp.lane()); });
+  }
+
+ private:
+  template <class Warp>
+  SIMT_INLINE void visit(Warp& warp, std::size_t i) const {
     const bool valid = i < size;
     for_edges_of_warp(
         warp, view, valid ? queue[i] : 0, valid, [](std::uint32_t, std::uint32_t) { return 0u; },

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The device code of the dynamic graph that needs no allocator: sorting and grouping of batches,
-// copies between rows and adjacencies, both baselines, and the algorithms. Compiled once for each
-// device.
+// The device code of the dynamic graph that needs no allocator, compiled once per device: sorting
+// and grouping of batches, copies between rows and adjacencies, both baselines, and the algorithms.
 #pragma once
 
 #include <cstdint>
