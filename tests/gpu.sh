@@ -5,9 +5,9 @@
 #      pictures);
 #   2. equal tree hashes on CPU and GPU, with both builders and in a small pool, for the procedural
 #      scenes and the given files;
-#   3. heapwood stress with verification of contents;
+#   3. heapwood stress with verification of contents, and heapwood graph with its checks;
 #   4. memcheck, racecheck and synccheck of compute-sanitizer: a small build with every allocator,
-#      builds in a small pool, and a picture.
+#      builds in a small pool, a small graph, and a picture.
 # Needs a GPU and the binaries of `cmake --build --preset cuda`; logs go to ${OUT:-out}/gpu.
 # GPU_JOBS (6) processes run concurrently, each test program in GPU_SHARDS (2) parts. A program is
 # killed at its time limit. Exit 1 if anything failed.
@@ -123,6 +123,8 @@ for test in "mixed --requests 10K" "scaling --pool 64M" "range --requests 10K --
   read -ra arguments <<< "$test"
   check "stress ${arguments[0]}" 240 "$bin/heapwood" stress "${arguments[@]}" --device "$device" --touch --runs 1 --seconds 5
 done
+check "graph" 240 "$bin/heapwood" graph rgg:20k --layout all --batch 1K,10K --rounds 3 --runs 1 \
+  --device "$device"
 check "host-bench" 60 "$bin/heapwood" host-bench --device "$device"
 for allocator in tlsf hybrid cudamallocasync; do
   check "buffers of $allocator" 60 "$bin/heapwood" build statue:20k --device "$device" --host-allocator "$allocator" \
@@ -142,6 +144,9 @@ if command -v compute-sanitizer > /dev/null; then
     done
     check "$tool per level" 120 bash -c 'sanitize "$@"' _ \
       "$tool" build atrium:2k --device "$device" --builder per-level --runs 1 --timeout 100
+    check "$tool graph" 200 bash -c 'sanitize "$@"' _ \
+      "$tool" graph uniform:500:6 --device "$device" --layout all --allocators heapwood,halloc --batch 300 \
+      --rounds 2 --runs 1
     check "$tool render" 120 bash -c 'sanitize "$@"' _ \
       "$tool" render atrium:2k --device "$device" --size 64x48 --spp 1 -o "$logs/$tool.png" --timeout 100
   done
