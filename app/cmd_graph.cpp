@@ -200,6 +200,12 @@ void add_graph(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->check(bench::between(0.001, 86400.0))
       ->type_name("S");
+  command
+      ->add_option("--budget", settings.budget_seconds,
+                   "seconds per allocator for all runs: a slow one has\nfewer runs; 0: no limit")
+      ->capture_default_str()
+      ->check(bench::between(0, 1e6))
+      ->type_name("S");
   command->add_flag("--strict", options->strict, "exit code 5 if the pool was exhausted");
   command
       ->add_option("--format", options->format, "table, markdown, csv (one line per phase), json")

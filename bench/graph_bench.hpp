@@ -45,6 +45,8 @@ struct GraphSettings {
   std::uint32_t seed = 1;
   int runs = 5;
   double seconds = 60;  // limit of a launch
+  // Seconds per candidate for its warm-up and runs, as in InterleavedRunner; 0 = no limit.
+  double budget_seconds = 0;
   PoolSize pool;
 
   bool has(GraphPhase phase) const;

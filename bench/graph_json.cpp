@@ -96,6 +96,7 @@ Json to_json(const GraphSettings& settings) {
   json["seed"] = settings.seed;
   json["runs"] = settings.runs;
   json["seconds"] = settings.seconds;
+  if (settings.budget_seconds > 0) json["budget_seconds"] = settings.budget_seconds;
   json["pool"] = settings.pool.text;
   return json;
 }
@@ -192,7 +193,11 @@ EarlierGraphs read_graphs(const std::string& path, const simt::DeviceInfo& devic
                              row.vertices == head.vertices && row.edges == head.edges &&
                              same(result.at("settings"), to_json(head.settings));
       if (same_work) {
-        if (measured && row.reset_ms.size() == static_cast<std::size_t>(head.settings.runs)) {
+        // With a budget a slow candidate has fewer runs.
+        const bool has_all = row.reset_ms.size() == static_cast<std::size_t>(head.settings.runs) ||
+                             (head.settings.budget_seconds > 0 && !row.reset_ms.empty() &&
+                              row.reason.starts_with("slow"));
+        if (measured && has_all) {
           row.settings = head.settings;
           earlier.kept.push_back(std::move(row));
         }

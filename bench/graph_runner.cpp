@@ -226,7 +226,7 @@ class GraphRunner {
               std::function<void(const std::string&)> step)
       : bench_(bench),
         candidates_(std::move(candidates)),
-        runner_(run_candidates(), bench.settings.runs, 0,
+        runner_(run_candidates(), bench.settings.runs, 1e3 * bench.settings.budget_seconds,
                 [this, step = std::move(step)](std::size_t i, const std::string& what) {
                   step(fmt::format("{}: {}", candidates_[i].row->label, what));
                 }) {}
@@ -264,6 +264,10 @@ class GraphRunner {
       one.run = [this, &candidate] {
         execute(candidate, false, *candidate.row);
         return std::nullopt;
+      };
+      one.keep_warm_up = [&candidate] {
+        candidate.row->phases = candidate.warm_up.phases;
+        candidate.row->reset_ms = candidate.warm_up.reset_ms;
       };
       one.running = [&candidate] { return candidate.running; };
       one.fail = [this, &candidate](const std::exception& error) {
@@ -362,8 +366,13 @@ class GraphRunner {
     } else {
       row.status = Status::ok;
       if (!candidate.updates) row.reason = "cannot free single blocks: no updates";
-      if (runs < static_cast<std::size_t>(bench_.settings.runs))
-        row.reason = fmt::format("interrupted after {} of {} runs", runs, bench_.settings.runs);
+      if (runner_.only_warm_up(i)) {
+        row.reason = "slow: only the warm-up";
+      } else if (runs < static_cast<std::size_t>(bench_.settings.runs)) {
+        row.reason =
+            fmt::format("{} {} of {} runs", runner_.stopped() ? "interrupted after" : "slow: only",
+                        runs, bench_.settings.runs);
+      }
     }
   }
 

@@ -103,6 +103,16 @@ TEST_F(GraphCommand, ResumesWithTheSameSettings) {
   EXPECT_NE(third[0], first[0]);
 }
 
+TEST_F(GraphCommand, ABudgetLimitsTheRuns) {
+  const Outcome outcome = run(graph({"--allocators", "heapwood", "--phase", "insert", "--budget",
+                                     "0.000001", "--format", "json"}));
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  const json result = json::parse(outcome.out)["results"][0];
+  EXPECT_EQ(result["status"], "ok");
+  EXPECT_EQ(result["reason"], "slow: only the warm-up");
+  EXPECT_EQ(result["phases"][0]["runs_ms"].size(), 1u);
+}
+
 TEST_F(GraphCommand, ExhaustionIsReported) {
   const std::vector<std::string> small = {"--allocators", "cfmmalloc", "--phase",
                                           "insert",       "--pool",    "14K"};
