@@ -97,7 +97,7 @@ bench::Table graph_time_table(const std::vector<GraphRow>& rows) {
   const GraphRow& first = rows.front();
   table.title =
       fmt::format("{}: time [ms], {} updates, median of {} runs x {} rounds", subject(first),
-                  name(first.settings.updates), first.settings.runs, first.settings.rounds);
+                  bench::name(first.settings.updates), first.settings.runs, first.settings.rounds);
   table.columns.push_back({"allocator or layout", true});
   const auto phases = phases_of(rows);
   std::vector<const GraphRow*> best;
@@ -237,7 +237,7 @@ bench::Table graph_flat_table(const std::vector<GraphRow>& rows) {
       {"label", [](L l) { return l.row->label; }},
       {"lower_bound", [](L l) { return bench::yes_no(l.row->lower_bound); }},
       {"pool_bytes", [](L l) { return std::to_string(l.row->pool_bytes); }},
-      {"updates", [](L l) { return name(l.row->settings.updates); }},
+      {"updates", [](L l) { return bench::name(l.row->settings.updates); }},
       {"rounds", [](L l) { return std::to_string(l.row->settings.rounds); }},
       {"status", [](L l) { return name(l.row->status); }},
       {"reason", [](L l) { return l.row->reason; }},
