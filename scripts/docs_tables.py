@@ -94,9 +94,17 @@ def read_records(path):
 # Figures.
 
 def lookup(record, path):
-    """The value of a path such as memory.pool_bytes; None if absent."""
+    """The value of a path such as memory.pool_bytes or phases.insert@1000.median_ms; None if
+    absent. Of a list, PHASE or PHASE@BATCH chooses the first such element, `last` the last one."""
     for key in path.split("."):
-        record = record.get(key) if isinstance(record, dict) else None
+        if isinstance(record, list):
+            phase, _, batch = key.partition("@")
+            record = record[-1:] if key == "last" else [
+                one for one in record
+                if one.get("phase") == phase and batch in ("", str(one.get("batch")))]
+            record = record[0] if record else None
+        else:
+            record = record.get(key) if isinstance(record, dict) else None
     return record
 
 
@@ -111,7 +119,7 @@ def parse_filter(text):
     """The conditions KEY=VALUE and KEY!=VALUE, separated by blanks."""
     conditions = []
     for word in text.split():
-        match = re.fullmatch(r"([\w.]+)(!?=)(.+)", word)
+        match = re.fullmatch(r"([\w.-]+)(!?=)(.+)", word)
         if not match:
             raise Failure(f"'{word}': expected KEY=VALUE or KEY!=VALUE")
         conditions.append(match.groups())
