@@ -4,9 +4,9 @@
 
 #include <sys/types.h>
 
-#include <compare>
 #include <optional>
 #include <string>
+#include <tuple>
 
 namespace heapwood::bench {
 
@@ -16,7 +16,10 @@ struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;
   std::string name;  // "" if the file exists
-  auto operator<=>(const FileIdentity&) const = default;
+  bool operator==(const FileIdentity&) const = default;
+  bool operator<(const FileIdentity& other) const {
+    return std::tie(device, inode, name) < std::tie(other.device, other.inode, other.name);
+  }
 };
 
 // nullopt for folders and for what is not stored: pipes and devices.

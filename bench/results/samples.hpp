@@ -31,7 +31,8 @@ inline std::optional<double> median(const std::vector<double>& samples) {
 }
 
 // The clear winner of a comparison: the index of the times with the lowest median, if their upper
-// quartile is below the lower quartile of every other ones. None if there are fewer than two.
+// quartile is below the lower quartile of every other ones. None if there are fewer than two, or if
+// one has fewer than three samples: these say nothing about the spread.
 inline std::optional<std::size_t> clearly_fastest(
     const std::vector<const std::vector<double>*>& times) {
   if (times.size() < 2) return std::nullopt;
@@ -41,6 +42,7 @@ inline std::optional<std::size_t> clearly_fastest(
       times.begin());
   const std::optional<double> upper = quantile(*times[fastest], 0.75);
   for (std::size_t i = 0; i < times.size(); ++i) {
+    if (times[i]->size() < 3) return std::nullopt;
     if (i != fastest && quantile(*times[i], 0.25) <= upper) return std::nullopt;
   }
   return fastest;

@@ -16,9 +16,16 @@ TEST(ClearlyFastest, NeedsQuartilesThatDoNotOverlap) {
 }
 
 TEST(ClearlyFastest, NeedsTwo) {
-  const std::vector<double> one{1};
+  const std::vector<double> one{1, 1, 1};
   EXPECT_FALSE(clearly_fastest({}));
   EXPECT_FALSE(clearly_fastest({&one}));
+}
+
+TEST(ClearlyFastest, NeedsThreeSamplesOfEach) {
+  const std::vector<double> three{1, 1, 1}, slower{3, 3, 3}, two{3, 3};
+  EXPECT_EQ(clearly_fastest({&three, &slower}), 0u);
+  EXPECT_FALSE(clearly_fastest({&three, &two}));
+  EXPECT_FALSE(clearly_fastest({&two, &slower}));
 }
 
 }  // namespace

@@ -101,20 +101,20 @@ TEST(MatrixMarket, ErrorsNameTheLine) {
     expect_error(parse_matrix_market, text, what);
   };
   refuse("", "1: the file is empty");
-  refuse("1 2\n", "1: a Matrix Market file starts with `%%MatrixMarket matrix`");
+  refuse("1 2\n", "1: a Matrix Market file starts with '%%MatrixMarket matrix'");
   refuse("%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n",
-         "1: format `array`: only `coordinate` describes a graph");
-  refuse(mtx("float general\n"), "1: field `float` is not real, integer, complex or pattern");
+         "1: format 'array': only 'coordinate' describes a graph");
+  refuse(mtx("float general\n"), "1: field 'float' is not real, integer, complex or pattern");
   refuse(mtx("real triangular\n"),
-         "1: symmetry `triangular` is not general, symmetric, skew-symmetric or hermitian");
-  refuse(mtx("real general x\n"), "1: `x`: nothing may follow on this line");
-  refuse(mtx("real general\n% only\n"), "2: the file ends before the line `ROWS COLUMNS ENTRIES`");
+         "1: symmetry 'triangular' is not general, symmetric, skew-symmetric or hermitian");
+  refuse(mtx("real general x\n"), "1: 'x': nothing may follow on this line");
+  refuse(mtx("real general\n% only\n"), "2: the file ends before the line 'ROWS COLUMNS ENTRIES'");
   refuse(mtx("real general\n3 3\n"), "2: the number of entries is missing");
   refuse(mtx("real general\n3 4 1\n1 1 1\n"),
          "2: the matrix has 3 rows and 4 columns; a graph needs as many of both");
   refuse(mtx("real general\n0 0 0\n"), "2: the matrix has no rows: a graph needs a vertex");
   refuse(mtx("real general\n-3 3 1\n"),
-         "2: the number of rows `-3` is not a whole number from 0 to 2^64 - 1");
+         "2: the number of rows '-3' is not a whole number from 0 to 2^64 - 1");
   refuse(mtx("real general\n4294967295 4294967295 1\n"),
          "2: 4294967295 rows are more vertices than 32 bits can number");
   refuse(mtx("pattern general\n3 3 2\n1 2\n"), "3: the file ends after 1 of 2 entries");
@@ -123,14 +123,14 @@ TEST(MatrixMarket, ErrorsNameTheLine) {
   refuse(mtx("pattern general\n3 3 1\n0 2\n"), "3: the row 0 is not from 1 to 3");
   refuse(mtx("pattern general\n3 3 1\n1 4\n"), "3: the column 4 is not from 1 to 3");
   refuse(mtx("pattern general\n3 3 1\n1 99999999999999999999\n"),
-         "3: the column `99999999999999999999` is not a whole number from 0 to 2^64 - 1");
+         "3: the column '99999999999999999999' is not a whole number from 0 to 2^64 - 1");
   refuse(mtx("pattern general\n3 3 1\n1\n"), "3: the column is missing");
-  refuse(mtx("pattern general\n3 3 1\n1 2 1.0\n"), "3: `1.0`: nothing may follow on this line");
+  refuse(mtx("pattern general\n3 3 1\n1 2 1.0\n"), "3: '1.0': nothing may follow on this line");
   refuse(mtx("real general\n3 3 1\n1 2\n"), "3: the value is missing");
   refuse(mtx("complex general\n3 3 1\n1 2 1\n"), "3: the value is missing");
   refuse(mtx("real general\n3 3 1\n1 2 \x01"
              "one\n"),
-         "3: the value `?one` is not a number");
+         "3: the value '?one' is not a number");
 }
 
 TEST(Metis, ReadsNeighboursAndSkipsWeights) {
@@ -157,14 +157,14 @@ TEST(Metis, ErrorsNameTheLine) {
   const auto refuse = [](std::string_view text, const std::string& what) {
     expect_error(parse_metis, text, what);
   };
-  refuse("", "1: the file ends before the line `VERTICES EDGES`");
-  refuse("% x\n\n", "2: the file ends before the line `VERTICES EDGES`");
+  refuse("", "1: the file ends before the line 'VERTICES EDGES'");
+  refuse("% x\n\n", "2: the file ends before the line 'VERTICES EDGES'");
   refuse("4\n", "1: the number of edges is missing");
-  refuse("x 1\n", "1: the number of vertices `x` is not a whole number from 0 to 2^64 - 1");
+  refuse("x 1\n", "1: the number of vertices 'x' is not a whole number from 0 to 2^64 - 1");
   refuse("0 0\n", "1: the graph has no vertices");
-  refuse("2 1 12\n2\n1\n", "1: format `12` is not up to three digits 0 or 1");
-  refuse("2 1 0000\n2\n1\n", "1: format `0000` is not up to three digits 0 or 1");
-  refuse("2 1 1 1 1\n2\n1\n", "1: `1`: nothing may follow on this line");
+  refuse("2 1 12\n2\n1\n", "1: format '12' is not up to three digits 0 or 1");
+  refuse("2 1 0000\n2\n1\n", "1: format '0000' is not up to three digits 0 or 1");
+  refuse("2 1 1 1 1\n2\n1\n", "1: '1': nothing may follow on this line");
   refuse("4294967295 1\n2\n1\n", "1: 4294967295 vertices are more than 32 bits can number");
   refuse("1099511627776 0\n", "1: 1099511627776 vertices are more than 32 bits can number");
   refuse("1000000 1\n2\n1\n", "1: 1000000 vertices, but fewer lines follow");
@@ -173,10 +173,10 @@ TEST(Metis, ErrorsNameTheLine) {
   refuse("2 1 010\n1 2\n", "2: the last vertex is missing");
   refuse("2 1\n2\n3\n", "3: the neighbour 3 is not from 1 to 2");
   refuse("2 1\n0\n1\n", "2: the neighbour 0 is not from 1 to 2");
-  refuse("2 1\n2\n-1\n", "3: the neighbour `-1` is not a whole number from 0 to 2^64 - 1");
+  refuse("2 1\n2\n-1\n", "3: the neighbour '-1' is not a whole number from 0 to 2^64 - 1");
   refuse("2 1 1\n2 1\n1\n", "3: the weight of an edge is missing");
-  refuse("2 1 10\n1 2\nx 1\n", "3: a size or weight of the vertex `x` is not a number");
-  refuse("2 1\n2\n1\n\n1\n", "5: `1`: nothing may follow on this line");
+  refuse("2 1 10\n1 2\nx 1\n", "3: a size or weight of the vertex 'x' is not a number");
+  refuse("2 1\n2\n1\n\n1\n", "5: '1': nothing may follow on this line");
   refuse("%\n3 5\n%\n2\n1 3\n2\n",
          "2: each of the 5 edges should be listed twice, but there are 4 neighbours");
   refuse("3 2\n2 3\n%\n1\n2\n", "2: vertex 1 lists 3 as a neighbour, but not vice versa");
@@ -222,11 +222,11 @@ TEST(EdgeList, ErrorsNameTheLine) {
   refuse("", "1: the file has no edges");
   refuse("# nothing\n#\n", "2: the file has no edges");
   refuse("1 2\n3\n", "2: the second id is missing");
-  refuse("1 2\n\na b\n", "3: the first id `a` is not a whole number from 0 to 2^64 - 1");
-  refuse("1 -2\n", "1: the second id `-2` is not a whole number from 0 to 2^64 - 1");
+  refuse("1 2\n\na b\n", "3: the first id 'a' is not a whole number from 0 to 2^64 - 1");
+  refuse("1 -2\n", "1: the second id '-2' is not a whole number from 0 to 2^64 - 1");
   refuse("1 18446744073709551616\n",
-         "1: the second id `18446744073709551616` is not a whole number from 0 to 2^64 - 1");
-  refuse("1 2 new\n", "1: a column `new` is not a number");
+         "1: the second id '18446744073709551616' is not a whole number from 0 to 2^64 - 1");
+  refuse("1 2 new\n", "1: a column 'new' is not a number");
 }
 
 // A header may claim anything; memory is bounded by the size of the text.

@@ -80,13 +80,13 @@ TEST_F(GraphSourceTest, NotesSayWhatWasChanged) {
 }
 
 TEST_F(GraphSourceTest, ErrorsSayWhatToDo) {
-  expect_error("", Exit::usage, "unknown graph ``: use a file");
+  expect_error("", Exit::usage, "unknown graph '': use a file");
   expect_error("rgb:1m", Exit::usage, "generator such as rgg:1m, ");
   expect_error(path("absent.xyz"), Exit::usage, "unknown graph");
   expect_error(path("absent.mtx"), Exit::scene, "absent.mtx: cannot be read: No such file");
   expect_error(write("bad.mtx", "x"), Exit::scene, "bad.mtx:1: a Matrix Market file starts with");
-  expect_error(write("bad\n.txt", "x"), Exit::scene, "bad?.txt:1: the first id `x`");
-  expect_error(write("unknown", "1 2\n"), Exit::scene, "unknown file type; name it `.mtx`");
+  expect_error(write("bad\n.txt", "x"), Exit::scene, "bad?.txt:1: the first id 'x'");
+  expect_error(write("unknown", "1 2\n"), Exit::scene, "unknown file type; name it '.mtx'");
   expect_error(write("a.txt.gz", "\x1f\x8b"), Exit::scene, "the file is packed; unpack it first");
   std::filesystem::create_directory(path("folder.mtx"));
   expect_error(path("folder.mtx"), Exit::scene, "cannot be read: it is a directory");
@@ -127,16 +127,16 @@ TEST(GraphNames, OutOfRangeAreUsageErrors) {
            {"rgg:k", "is not a whole number"},
            {"rgg:-5", "is not a whole number"},
            {"rgg:1g", "is not a whole number"},
-           {"rgg:1k:x", "SEED `x`"},
-           {"rgg:1k:-1", "SEED `-1`"},
-           {"rgg:1k:1:1", "`1` is one argument too many; write rgg:VERTICES[:SEED]"},
+           {"rgg:1k:x", "SEED 'x'"},
+           {"rgg:1k:-1", "SEED '-1'"},
+           {"rgg:1k:1:1", "'1' is one argument too many; write rgg:VERTICES[:SEED]"},
            {"road:99", "VERTICES must be 100 to"},
            {"grid3d:1k:9", "UNKNOWNS must be 1 to 8"},
            {"grid3d:100m:8", "more than 4000000000 directed edges"},
            {"rmat:28", "SCALE must be 1 to 27"},
            {"rmat:27:16", "more than 4000000000 directed edges"},
            {"uniform:1k:0", "DEGREE must be 1 to 1000"},
-           {"rgg:1\n", "graph `rgg:1?`"}}) {
+           {"rgg:1\n", "graph 'rgg:1?'"}}) {
     expect_error(text, Exit::usage, part);
   }
 }

@@ -69,7 +69,7 @@ constexpr Generator table[] = {
 };
 
 [[noreturn]] void wrong(std::string_view text, const std::string& reason) {
-  throw Error(Exit::usage, "graph `" + printable(text) + "`: " + reason);
+  throw Error(Exit::usage, "graph '" + printable(text) + "': " + reason);
 }
 
 // `1500`, `20k`, `7.5m`: nullopt if it is not a whole number below 10^13.
@@ -107,8 +107,8 @@ std::uint64_t parse_argument(std::string_view whole, std::string_view text, cons
   if (text.empty()) return range.usual;
   const auto value = parse_count(text);
   if (!value)
-    wrong(whole, std::string(name) + " `" + printable(text) +
-                     "` is not a whole number; write 1500, 20k or 7.5m");
+    wrong(whole, std::string(name) + " '" + printable(text) +
+                     "' is not a whole number; write 1500, 20k or 7.5m");
   if (!range.contains(*value)) {
     wrong(whole, std::string(name) + " must be " + std::to_string(range.low) + " to " +
                      std::to_string(range.high));
@@ -159,11 +159,11 @@ std::optional<GeneratorCall> parse_generator(std::string_view text) {
   }
   if (const std::string_view seed = next_part(); !seed.empty()) {
     const auto value = parse_unsigned(seed);
-    if (!value) wrong(text, "SEED `" + printable(seed) + "` is not a whole number below 2^64");
+    if (!value) wrong(text, "SEED '" + printable(seed) + "' is not a whole number below 2^64");
     request.seed = *value;
   }
   if (!rest.empty()) {
-    wrong(text, "`" + printable(rest) + "` is one argument too many; write " + generator->id + ":" +
+    wrong(text, "'" + printable(rest) + "' is one argument too many; write " + generator->id + ":" +
                     arguments(*generator));
   }
   return call;

@@ -23,22 +23,22 @@ Header parse_banner(LineReader& lines) {
                     format = lower(next_word(line)), field = lower(next_word(line)),
                     symmetry = lower(next_word(line));
   if (banner != "%%matrixmarket" || object != "matrix")
-    lines.fail("a Matrix Market file starts with `%%MatrixMarket matrix`");
+    lines.fail("a Matrix Market file starts with '%%MatrixMarket matrix'");
   if (format != "coordinate")
-    lines.fail("format `" + printable(format) + "`: only `coordinate` describes a graph");
+    lines.fail("format '" + printable(format) + "': only 'coordinate' describes a graph");
   Header header;
   if (field == "real" || field == "integer" || field == "double") {
     header.values = 1;
   } else if (field == "complex") {
     header.values = 2;
   } else if (field != "pattern") {
-    lines.fail("field `" + printable(field) + "` is not real, integer, complex or pattern");
+    lines.fail("field '" + printable(field) + "' is not real, integer, complex or pattern");
   }
   header.is_mirrored =
       symmetry == "symmetric" || symmetry == "skew-symmetric" || symmetry == "hermitian";
   if (!header.is_mirrored && symmetry != "general") {
-    lines.fail("symmetry `" + printable(symmetry) +
-               "` is not general, symmetric, skew-symmetric or hermitian");
+    lines.fail("symmetry '" + printable(symmetry) +
+               "' is not general, symmetric, skew-symmetric or hermitian");
   }
   lines.require_end(line);
   return header;
@@ -61,7 +61,7 @@ GraphInput parse_matrix_market(std::string_view text, const std::string& name) {
   const Header header = parse_banner(lines);
   std::string_view line;
   if (!next_content_line(lines, line))
-    lines.fail("the file ends before the line `ROWS COLUMNS ENTRIES`");
+    lines.fail("the file ends before the line 'ROWS COLUMNS ENTRIES'");
   const std::uint64_t rows = lines.require_unsigned(line, "the number of rows");
   const std::uint64_t columns = lines.require_unsigned(line, "the number of columns");
   const std::uint64_t count = lines.require_unsigned(line, "the number of entries");

@@ -31,13 +31,13 @@ Header parse_header(LineReader& lines) {
   do {
     if (!next_line(lines, line))
       lines.fail_at(std::max<std::uint64_t>(lines.number(), 1),
-                    "the file ends before the line `VERTICES EDGES`");
+                    "the file ends before the line 'VERTICES EDGES'");
   } while (next_word(word = line).empty());
   header.vertices = lines.require_unsigned(line, "the number of vertices");
   header.edges = lines.require_unsigned(line, "the number of edges");
   const std::string_view format = next_word(line);
   if (format.size() > 3 || format.find_first_not_of("01") != format.npos)
-    lines.fail("format `" + printable(format) + "` is not up to three digits 0 or 1");
+    lines.fail("format '" + printable(format) + "' is not up to three digits 0 or 1");
   const auto digit = [&](std::size_t from_end) {
     return format.size() >= from_end && format[format.size() - from_end] == '1';
   };

@@ -117,7 +117,7 @@ std::uint64_t LineReader::require_unsigned(std::string_view& line, const char* w
   if (word.empty()) fail(std::string(what) + " is missing");
   const auto value = parse_unsigned(word);
   if (!value)
-    fail(std::string(what) + " `" + printable(word) + "` is not a whole number from 0 to 2^64 - 1");
+    fail(std::string(what) + " '" + printable(word) + "' is not a whole number from 0 to 2^64 - 1");
   return *value;
 }
 
@@ -126,13 +126,13 @@ void LineReader::skip_numbers(std::string_view& line, std::uint64_t count, const
     const std::string_view word = next_word(line);
     if (word.empty()) fail(std::string(what) + " is missing");
     if (!looks_like_number(word))
-      fail(std::string(what) + " `" + printable(word) + "` is not a number");
+      fail(std::string(what) + " '" + printable(word) + "' is not a number");
   }
 }
 
 void LineReader::require_end(std::string_view line) const {
   const std::string_view word = next_word(line);
-  if (!word.empty()) fail("`" + printable(word) + "`: nothing may follow on this line");
+  if (!word.empty()) fail("'" + printable(word) + "': nothing may follow on this line");
 }
 
 }  // namespace heapwood::workloads::graph

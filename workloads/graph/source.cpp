@@ -18,7 +18,7 @@ namespace {
 using Parse = GraphInput (*)(std::string_view, const std::string&);
 
 constexpr const char* known_types =
-    "`.mtx` (Matrix Market), `.graph` (METIS), `.txt` or `.el` (edge list)";
+    "'.mtx' (Matrix Market), '.graph' (METIS), '.txt' or '.el' (edge list)";
 
 // Null for an extension that is not known.
 Parse parser_of(const std::filesystem::path& path) {
@@ -92,7 +92,7 @@ GraphSource load_graph(std::string_view text) {
     } else {
       std::error_code ignored;
       if (parser_of(path) == nullptr && !std::filesystem::exists(path, ignored)) {
-        throw Error(Exit::usage, "unknown graph `" + printable_path(text) + "`: use a file " +
+        throw Error(Exit::usage, "unknown graph '" + printable_path(text) + "': use a file " +
                                      known_types + ", or a generator such as " +
                                      known_generators());
       }
