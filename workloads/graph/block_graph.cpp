@@ -49,14 +49,8 @@ void BlockGraph::clear() {
 InitResult BlockGraph::init(const DeviceRows& rows) {
   clear();
   vertices_.fill(0);
-  InitResult result;
-  result.reset_ms = heap_->reset();
-  const UpdateResult inserted = insert_vertices(rows);
-  result.allocate_ms = inserted.prepare_ms;
-  result.write_ms = inserted.ms - inserted.prepare_ms;
-  result.refused = inserted.refused;
-  result.refused_edges = inserted.refused_edges;
-  return result;
+  const double reset_ms = heap_->reset();
+  return init_result(reset_ms, insert_vertices(rows));
 }
 
 UpdateResult BlockGraph::insert_vertices(const DeviceRows& rows) {
@@ -68,10 +62,7 @@ UpdateResult BlockGraph::insert_vertices(const DeviceRows& rows) {
       {vertices_.data(), rows.offsets.data(), totals_.clear(), first, rows.vertices});
   result.ms = result.prepare_ms + steps_->write(vertices_.data(), first, rows.vertices,
                                                 rows.offsets.data(), rows.destinations.data());
-  const UpdateTotals seen = totals_.sum();
-  result.refused = seen.refused;
-  result.refused_edges = seen.changed;
-  result.inserted = rows.edges() - seen.changed;
+  add_counts(result, totals_.sum(), rows);
   return result;
 }
 

@@ -35,19 +35,13 @@ PageGraph::PageGraph(const simt::DeviceId& device, std::unique_ptr<DeviceSteps> 
 }
 
 InitResult PageGraph::init(const DeviceRows& rows) {
-  InitResult result;
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   simt::device_fill(device_, queue_.state, 0, state_bytes);
   simt::device_fill(device_, queue_.ring, 0xff, queue_.capacity * sizeof(std::uint32_t));
-  result.reset_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  const double reset_ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   count_ = 0;
-  const UpdateResult inserted = insert_vertices(rows);
-  result.allocate_ms = inserted.prepare_ms;
-  result.write_ms = inserted.ms - inserted.prepare_ms;
-  result.refused = inserted.refused;
-  result.refused_edges = inserted.refused_edges;
-  return result;
+  return init_result(reset_ms, insert_vertices(rows));
 }
 
 UpdateResult PageGraph::insert_vertices(const DeviceRows& rows) {
@@ -57,10 +51,7 @@ UpdateResult PageGraph::insert_vertices(const DeviceRows& rows) {
   UpdateResult result;
   result.ms = steps_->insert_page_rows(arguments(), rows.offsets.data(), rows.destinations.data(),
                                        first, rows.vertices, result.prepare_ms);
-  const UpdateTotals seen = totals_.sum();
-  result.refused = seen.refused;
-  result.refused_edges = seen.changed;
-  result.inserted = rows.edges() - seen.changed;
+  add_counts(result, totals_.sum(), rows);
   return result;
 }
 

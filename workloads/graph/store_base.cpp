@@ -127,4 +127,20 @@ SearchResult StoreBase::breadth_first(std::uint32_t source) {
   return result;
 }
 
+InitResult StoreBase::init_result(double reset_ms, const UpdateResult& inserted) {
+  InitResult result;
+  result.reset_ms = reset_ms;
+  result.allocate_ms = inserted.prepare_ms;
+  result.write_ms = inserted.ms - inserted.prepare_ms;
+  result.refused = inserted.refused;
+  result.refused_edges = inserted.refused_edges;
+  return result;
+}
+
+void StoreBase::add_counts(UpdateResult& result, const UpdateTotals& seen, const DeviceRows& rows) {
+  result.refused = seen.refused;
+  result.refused_edges = seen.changed;
+  result.inserted = rows.edges() - seen.changed;
+}
+
 }  // namespace heapwood::workloads::graph

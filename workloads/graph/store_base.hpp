@@ -77,6 +77,11 @@ class StoreBase : public GraphStore {
   SearchResult breadth_first(std::uint32_t source) override;
 
  protected:
+  // The result of init() from that of inserting all vertices. Times in ms.
+  static InitResult init_result(double reset_ms, const UpdateResult& inserted);
+  // Completes the result of inserting the vertices of the rows by what the launches have counted.
+  static void add_counts(UpdateResult& result, const UpdateTotals& seen, const DeviceRows& rows);
+
   simt::DeviceId device_;
   std::unique_ptr<DeviceSteps> steps_;
 
