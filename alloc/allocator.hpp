@@ -27,6 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,7 @@ namespace heapwood::alloc {
 
 inline constexpr std::size_t granule = 16;  // bytes: unit of every size and alignment
 
-SIMT_INLINE std::size_t round_up(std::size_t bytes, std::size_t unit) {
+SIMT_INLINE constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 // The minimum number of bytes that a request occupies: a multiple of the granule, never 0.
@@ -95,22 +96,30 @@ struct AllocatorOptions {
 // Host access to device memory at quiescence, for walk() and tests.
 class HostView {
  public:
-  explicit HostView(const simt::DeviceId& device) : device_(device) {}
+  explicit HostView(const simt::DeviceId& device)
+      : download_([device](void* to, const void* from, std::size_t bytes) {
+          simt::device_download(device, to, from, bytes);
+        }) {}
+  template <simt::MovesMemory Id>
+  explicit HostView(const Id& id)
+      : download_([id](void* to, const void* from, std::size_t bytes) {
+          id.download(to, from, bytes);
+        }) {}
   template <class T>
   std::vector<T> read(const T* device_pointer, std::size_t count) const {
     std::vector<T> host(count);
-    if (count) simt::device_download(device_, host.data(), device_pointer, count * sizeof(T));
+    if (count) download_(host.data(), device_pointer, count * sizeof(T));
     return host;
   }
   template <class T>
   T read(const T* device_pointer) const {
     T value;
-    simt::device_download(device_, &value, device_pointer, sizeof(T));
+    download_(&value, device_pointer, sizeof(T));
     return value;
   }
 
  private:
-  simt::DeviceId device_;
+  std::function<void(void*, const void*, std::size_t)> download_;
 };
 
 // A region of the pool as reported by walk(), in order of offset. Regions and metadata together

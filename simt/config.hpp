@@ -10,6 +10,14 @@
 #define SIMT_INLINE inline
 #endif
 
+// The inline namespace of types that mean the GPU under nvcc and CPU threads elsewhere. A program
+// that passes one of them between two such translation units does not link.
+#if defined(__CUDACC__)
+#define SIMT_TARGET on_gpu
+#else
+#define SIMT_TARGET on_cpu_threads
+#endif
+
 // For large functions on slow paths: not inlined, so that they are compiled once and cost their
 // callers no registers.
 #if defined(__CUDACC__)
@@ -47,3 +55,6 @@
 #define SIMT_CLONED
 #define SIMT_CLONED_512
 #endif
+
+// For users of the library: a function that threads of the heap's device call.
+#define HEAPWOOD_DEVICE SIMT_FN

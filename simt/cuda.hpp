@@ -14,13 +14,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
-#include <map>
 #include <string>
 #include <thread>
 
 #include "simt/control.hpp"
 #include "simt/cuda_warp.hpp"
 #include "simt/device.hpp"
+#include "simt/device_heap.hpp"
 #include "simt/launch.hpp"
 #include "simt/stream.hpp"
 
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(Kernel::block_threads, Kernel::blocks_per_mult
     if (blockIdx.x >= 1024 && control->aborted()) asm volatile("exit;");
   }
   __shared__ typename Kernel::Scratch scratch[Kernel::block_threads / 32];
-  CudaWarp<32> warp(control);
+  CudaWarp<32, LinearBlock> warp(control);
   kernel(warp, scratch[threadIdx.x / 32]);
 }
 
@@ -200,7 +200,7 @@ class CudaStream {
 
 class Cuda {
  public:
-  using Warp = CudaWarp<32>;
+  using Warp = CudaWarp<32, LinearBlock>;
 
   explicit Cuda(const DeviceId& id) : id_(id) {
     check_cuda(cudaSetDevice(id.index), "cudaSetDevice");
@@ -250,29 +250,8 @@ class Cuda {
     check_cuda(cudaDeviceSynchronize(), "for_each");
   }
 
-  // Makes the heap of device malloc() at least this large. The size is fixed once a kernel that
-  // uses it is loaded, so the first call reserves at least 1/16 of the device's memory: later pools
-  // may be larger than the first.
-  void reserve_heap(std::size_t bytes) const {
-    // The driver may reserve less than requested without an error, and rejects a second request.
-    static std::map<int, std::size_t> requested;
-    std::size_t now = 0, free_bytes = 0, total = 0;
-    check_cuda(cudaMemGetInfo(&free_bytes, &total), "device heap");
-    check_cuda(cudaDeviceGetLimit(&now, cudaLimitMallocHeapSize), "device heap");
-    if (std::max(now, requested[id_.index]) >= bytes) return;
-    const std::size_t wanted = std::max(bytes, total / 16);
-    const cudaError_t status = cudaDeviceSetLimit(cudaLimitMallocHeapSize, wanted);
-    if (status == cudaSuccess) {
-      requested[id_.index] = wanted;
-      return;
-    }
-    cudaGetLastError();  // cleared: the next launch must not report it
-    throw Error(
-        Exit::failed,
-        "cuda: the device heap of " + std::to_string(now) + " bytes cannot grow to " +
-            std::to_string(bytes) + " (" + cudaGetErrorName(status) +
-            "); its size is fixed once a kernel has used it: run the largest pool first or alone");
-  }
+  // Makes the heap of device malloc() at least this large (device_heap.hpp).
+  void reserve_heap(std::size_t bytes) const { reserve_device_heap(id_.index, bytes); }
 
   // Sets the size of that heap to `bytes` unless a kernel has used it; returns its size.
   std::size_t set_heap_size(std::size_t bytes) const {

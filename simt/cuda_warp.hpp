@@ -3,28 +3,67 @@
 // tiles). Collectives are the *_sync intrinsics with the tile's mask, which are correct under
 // independent thread scheduling (Volta and later). The bodies exist in the device pass only; the
 // functions are host-device so that templates over Warp compile for both.
+//   CudaLanes   lanes and collectives, without state
+//   CudaWarp    adds the control block of a launch
+// `Position` tells where a thread is: AnyBlock in grids and blocks of any shape, LinearBlock in
+// one-dimensional ones, with fewer special registers to read.
 #pragma once
 
 #include <cstdint>
 
 #include "simt/config.hpp"
 #include "simt/control.hpp"
+#include "simt/linear_index.hpp"
 
 namespace heapwood::simt {
 
-template <unsigned Width = 32>
-class CudaWarp {
+#if defined(__CUDA_ARCH__)
+struct AnyBlock {
+  // A block's threads fill warps in the order of their linear index, so threadIdx.x alone is the
+  // lane of several threads of a warp if the block has rows of fewer than 32 threads.
+  static SIMT_INLINE unsigned lane() {
+    unsigned id;
+    asm("mov.u32 %0, %%laneid;" : "=r"(id));
+    return id;
+  }
+  static SIMT_INLINE unsigned warps_per_block() {
+    return (blockDim.x * blockDim.y * blockDim.z + 31) / 32;
+  }
+  static SIMT_INLINE unsigned warp() {
+    const unsigned thread =
+        linear_index({threadIdx.x, threadIdx.y, threadIdx.z}, {blockDim.x, blockDim.y, blockDim.z});
+    const unsigned block =
+        linear_index({blockIdx.x, blockIdx.y, blockIdx.z}, {gridDim.x, gridDim.y, gridDim.z});
+    return block * warps_per_block() + thread / 32;
+  }
+  static SIMT_INLINE unsigned warps() {
+    return gridDim.x * gridDim.y * gridDim.z * warps_per_block();
+  }
+};
+
+struct LinearBlock {
+  static SIMT_INLINE unsigned lane() { return threadIdx.x & 31u; }
+  static SIMT_INLINE unsigned warp() { return (blockIdx.x * blockDim.x + threadIdx.x) / 32; }
+  static SIMT_INLINE unsigned warps() { return gridDim.x * blockDim.x / 32; }
+};
+#else
+struct AnyBlock {};
+struct LinearBlock {};
+#endif
+
+template <unsigned Width = 32, class Position = AnyBlock>
+class CudaLanes {
   static_assert(Width == 8 || Width == 16 || Width == 32);
 
  public:
   static constexpr unsigned width = Width;
 
-  SIMT_INLINE explicit CudaWarp(Control* control) : control_(control) {}
-
 #if defined(__CUDA_ARCH__)
-  SIMT_INLINE unsigned lane() const { return threadIdx.x & (Width - 1); }
-  SIMT_INLINE unsigned worker() const { return (blockIdx.x * blockDim.x + threadIdx.x) / Width; }
-  SIMT_INLINE unsigned workers() const { return gridDim.x * blockDim.x / Width; }
+  SIMT_INLINE unsigned lane() const { return Position::lane() & (Width - 1); }
+  SIMT_INLINE unsigned worker() const {
+    return Position::warp() * (32 / Width) + Position::lane() / Width;
+  }
+  SIMT_INLINE unsigned workers() const { return Position::warps() * (32 / Width); }
   SIMT_INLINE unsigned sm() const {
     unsigned id;
     asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
@@ -112,15 +151,10 @@ class CudaWarp {
     atomicAdd(&word, value);
   }
 
-  SIMT_INLINE bool aborted() const { return control_->aborted(); }
-  SIMT_INLINE void fail(std::uint32_t code, std::uint64_t a = 0, std::uint64_t b = 0,
-                        std::uint64_t c = 0) const {
-    control_->fail(code, a, b, c);
-  }
   SIMT_INLINE void pause(unsigned turn) const { __nanosleep(turn < 4 ? 20u << turn : 200u); }
 
  private:
-  SIMT_INLINE unsigned first() const { return (threadIdx.x & 31u) & ~(Width - 1); }
+  SIMT_INLINE unsigned first() const { return Position::lane() & ~(Width - 1); }
   SIMT_INLINE unsigned mask() const {
     return Width == 32 ? 0xffffffffu : ((1u << Width) - 1) << first();
   }
@@ -147,12 +181,27 @@ class CudaWarp {
   SIMT_FN T shfl(std::uint32_t, T, unsigned) const;
   SIMT_FN std::uint64_t reduce_or(std::uint32_t, std::uint64_t) const;
   SIMT_FN void scratch_add(std::uint32_t&, std::uint32_t) const;
+  SIMT_FN void pause(unsigned) const;
+#endif
+};
+
+template <unsigned Width = 32, class Position = AnyBlock>
+class CudaWarp : public CudaLanes<Width, Position> {
+ public:
+  SIMT_INLINE explicit CudaWarp(Control* control) : control_(control) {}
+
+#if defined(__CUDA_ARCH__)
+  SIMT_INLINE bool aborted() const { return control_->aborted(); }
+  SIMT_INLINE void fail(std::uint32_t code, std::uint64_t a = 0, std::uint64_t b = 0,
+                        std::uint64_t c = 0) const {
+    control_->fail(code, a, b, c);
+  }
+#else
   SIMT_FN bool aborted() const;
   SIMT_FN void fail(std::uint32_t, std::uint64_t = 0, std::uint64_t = 0, std::uint64_t = 0) const;
-  SIMT_FN void pause(unsigned) const;
+#endif
 
  private:
-#endif
   Control* control_;
 };
 

@@ -24,8 +24,22 @@ SIMT_INLINE float max(float a, float b) {
   return a > b ? a : b;
 #endif
 }
-SIMT_INLINE std::uint32_t bits(float x) { return std::bit_cast<std::uint32_t>(x); }
-SIMT_INLINE float from_bits(std::uint32_t b) { return std::bit_cast<float>(b); }
+// Not std::bit_cast on a GPU: it needs nvcc's --expt-relaxed-constexpr, an option that users of the
+// headers would have to pass.
+SIMT_INLINE std::uint32_t bits(float x) {
+#if defined(__CUDA_ARCH__)
+  return __float_as_uint(x);
+#else
+  return std::bit_cast<std::uint32_t>(x);
+#endif
+}
+SIMT_INLINE float from_bits(std::uint32_t b) {
+#if defined(__CUDA_ARCH__)
+  return __uint_as_float(b);
+#else
+  return std::bit_cast<float>(b);
+#endif
+}
 
 // Maps a float, finite or infinite, to an unsigned integer in the same order, so that integer min
 // and max apply to floats.

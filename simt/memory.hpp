@@ -2,6 +2,7 @@
 // Owned device memory: Memory is bytes, Buffer<T> is an array of trivially copyable T.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstring>
 #include <span>
@@ -23,6 +24,27 @@ void device_download(const DeviceId& device, void* to_host, const void* from, st
 void device_fill(const DeviceId& device, void* to, int byte, std::size_t bytes);
 // Bytes that can still be allocated.
 std::size_t device_available(const DeviceId& device);
+
+// A device that moves memory itself, in the order of its stream (stream_device.hpp). These
+// overloads need no compiled code, so allocators can be used as headers alone.
+template <class Id>
+concept MovesMemory = requires(const Id& id, void* to, const void* from, std::size_t bytes) {
+  id.upload(to, from, bytes);
+  id.download(to, from, bytes);
+  id.fill(to, 0, bytes);
+};
+template <MovesMemory Id>
+void device_upload(const Id& id, void* to, const void* from_host, std::size_t bytes) {
+  id.upload(to, from_host, bytes);
+}
+template <MovesMemory Id>
+void device_download(const Id& id, void* to_host, const void* from, std::size_t bytes) {
+  id.download(to_host, from, bytes);
+}
+template <MovesMemory Id>
+void device_fill(const Id& id, void* to, int byte, std::size_t bytes) {
+  id.fill(to, byte, bytes);
+}
 
 class Memory {
  public:

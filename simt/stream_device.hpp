@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+// StreamDevice: what a library needs of a device, without launchers, control blocks or compiled
+// code: memory, copies and loops in the order of a stream. With nvcc it is the current GPU, with a
+// host compiler the CPU. Fills, uploads and loops can be captured into a CUDA graph.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "simt/config.hpp"
+#include "simt/device.hpp"
+#include "simt/memory.hpp"
+#if defined(__CUDACC__)
+#include <cuda_runtime.h>
+
+#include "simt/device_heap.hpp"
+#endif
+
+namespace heapwood::simt {
+
+#if defined(__CUDACC__)
+
+using StreamHandle = cudaStream_t;
+
+inline void check_stream(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // cleared: the program's next check must not report it again
+  throw Error(Exit::failed, std::string("heapwood: ") + what + ": " + cudaGetErrorName(status) +
+                                " (" + cudaGetErrorString(status) + ")");
+}
+
+namespace stream_detail {
+
+// Kernel parameters are copied when a launch is enqueued or captured, unlike host memory.
+struct Piece {
+  static constexpr std::size_t capacity = 2048;
+  std::byte* to;
+  std::size_t bytes;
+  std::byte data[capacity];
+};
+template <class T>
+__global__ void write_piece(const T piece) {
+  for (std::size_t i = threadIdx.x; i < piece.bytes; i += blockDim.x) piece.to[i] = piece.data[i];
+}
+
+template <class F>
+__global__ void run_loop(std::size_t n, const F f) {
+  for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < n;
+       i += std::size_t{gridDim.x} * blockDim.x) {
+    f(i);
+  }
+}
+
+template <class F>
+__global__ void run_threads(unsigned n, const F f) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) f(i);
+}
+
+// Makes a GPU the current one until the end of the scope.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(int device) {
+    cudaGetDevice(&previous_);
+    if (previous_ != device) cudaSetDevice(device);
+  }
+  ~CurrentDevice() { cudaSetDevice(previous_); }
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+
+ private:
+  int previous_ = 0;
+};
+
+}  // namespace stream_detail
+
+class StreamDevice : public DeviceId {
+ public:
+  using Stream = StreamHandle;
+
+  explicit StreamDevice(int device, Stream stream = {})
+      : DeviceId{DeviceKind::cuda, device, 0}, stream_(stream) {}
+  static int current() {
+    int device = 0;
+    check_stream(cudaGetDevice(&device), "no usable GPU");
+    return device;
+  }
+
+  const StreamDevice& id() const { return *this; }
+  unsigned multiprocessors() const {
+    int count = 0;
+    check_stream(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, index),
+                 "multiprocessor count");
+    return static_cast<unsigned>(count);
+  }
+
+  std::byte* allocate(std::size_t bytes) const {
+    const stream_detail::CurrentDevice current(index);
+    void* memory = nullptr;
+    const std::string what = "cannot allocate " + std::to_string(bytes) + " bytes of GPU memory";
+    check_stream(cudaMalloc(&memory, bytes), what.c_str());
+    return static_cast<std::byte*>(memory);
+  }
+  void free(std::byte* memory, std::size_t) const noexcept { cudaFree(memory); }
+
+  void fill(void* to, int byte, std::size_t bytes) const {
+    const stream_detail::CurrentDevice current(index);
+    check_stream(cudaMemsetAsync(to, byte, bytes, stream_), "fill");
+  }
+  void upload(void* to, const void* from_host, std::size_t bytes) const {
+    const stream_detail::CurrentDevice current(index);
+    cudaStreamCaptureStatus capture{};
+    check_stream(cudaStreamIsCapturing(stream_, &capture), "upload");
+    if (capture == cudaStreamCaptureStatusNone) {
+      // Returns after the host's memory, which is pageable, has been read.
+      check_stream(cudaMemcpyAsync(to, from_host, bytes, cudaMemcpyHostToDevice, stream_),
+                   "upload");
+      return;
+    }
+    for (std::size_t at = 0; at < bytes; at += stream_detail::Piece::capacity) {
+      stream_detail::Piece piece;
+      piece.to = static_cast<std::byte*>(to) + at;
+      piece.bytes = std::min(stream_detail::Piece::capacity, bytes - at);
+      std::memcpy(piece.data, static_cast<const std::byte*>(from_host) + at, piece.bytes);
+      stream_detail::write_piece<<<1, 256, 0, stream_>>>(piece);
+      check_stream(cudaGetLastError(), "upload");
+    }
+  }
+  // Waits for the stream.
+  void download(void* to_host, const void* from, std::size_t bytes) const {
+    const stream_detail::CurrentDevice current(index);
+    check_stream(cudaMemcpyAsync(to_host, from, bytes, cudaMemcpyDeviceToHost, stream_),
+                 "download");
+    check_stream(cudaStreamSynchronize(stream_), "download");
+  }
+  // Calls f(i) for all i < n, in parallel.
+  template <class F>
+  void for_each(std::size_t n, F f) const {
+    if (n == 0) return;
+    const stream_detail::CurrentDevice current(index);
+    const std::size_t blocks = std::min((n + 255) / 256, std::size_t{multiprocessors()} * 16);
+    stream_detail::run_loop<F><<<static_cast<unsigned>(blocks), 256, 0, stream_>>>(n, f);
+    check_stream(cudaGetLastError(), "launch");
+  }
+  void synchronize() const { check_stream(cudaStreamSynchronize(stream_), "waiting for a stream"); }
+  // Calls f(i) for all i < n, each in a thread of its own.
+  template <class F>
+  void for_each_in_parallel(unsigned n, const F& f) const {
+    if (n == 0) return;
+    const stream_detail::CurrentDevice current(index);
+    stream_detail::run_threads<F><<<(n + 127) / 128, 128, 0, stream_>>>(n, f);
+    check_stream(cudaGetLastError(), "launch");
+  }
+  // Waits for all work of the device, on all streams.
+  void synchronize_device() const {
+    const stream_detail::CurrentDevice current(index);
+    check_stream(cudaDeviceSynchronize(), "waiting for the device");
+  }
+  void reserve_heap(std::size_t bytes) const {
+    const stream_detail::CurrentDevice current(index);
+    reserve_device_heap(index, bytes);
+  }
+
+ private:
+  Stream stream_;
+};
+
+// Memory set to 0 that host and device both access, while no kernel runs.
+inline void* allocate_shared(std::size_t bytes) {
+  void* memory = nullptr;
+  check_stream(cudaMallocManaged(&memory, bytes + 1), "cannot allocate managed memory");
+  check_stream(cudaMemset(memory, 0, bytes + 1), "cannot clear managed memory");
+  check_stream(cudaDeviceSynchronize(), "cannot clear managed memory");
+  return memory;
+}
+inline void free_shared(void* memory) noexcept { cudaFree(memory); }
+
+#else
+
+// CPU threads have no streams: any value is the same.
+struct StreamHandle {};
+
+class StreamDevice : public DeviceId {
+ public:
+  using Stream = StreamHandle;
+
+  explicit StreamDevice(int = 0, Stream = {}) {}
+  static int current() { return 0; }
+
+  const StreamDevice& id() const { return *this; }
+  unsigned multiprocessors() const { return std::max(1u, std::thread::hardware_concurrency()); }
+
+  std::byte* allocate(std::size_t bytes) const {
+    // Large blocks of the C library are untouched pages, which take no memory yet.
+    constexpr std::size_t unit = 256;
+    if (bytes > ~std::size_t{0} - unit) bytes = ~std::size_t{0} - unit;
+    void* memory = std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit);
+    if (memory == nullptr) {
+      throw Error(Exit::failed,
+                  "heapwood: cannot allocate " + std::to_string(bytes) + " bytes of memory");
+    }
+    return static_cast<std::byte*>(memory);
+  }
+  void free(std::byte* memory, std::size_t) const noexcept { std::free(memory); }
+  void fill(void* to, int byte, std::size_t bytes) const { std::memset(to, byte, bytes); }
+  void upload(void* to, const void* from, std::size_t bytes) const { std::memcpy(to, from, bytes); }
+  void download(void* to, const void* from, std::size_t bytes) const {
+    std::memcpy(to, from, bytes);
+  }
+  template <class F>
+  void for_each(std::size_t n, F f) const {
+    for (std::size_t i = 0; i < n; ++i) f(i);
+  }
+  void synchronize() const {}
+  void synchronize_device() const {}
+};
+
+inline void* allocate_shared(std::size_t bytes) {
+  void* const memory = std::calloc(bytes + 1, 1);
+  if (memory == nullptr) throw Error(Exit::failed, "heapwood: out of memory");
+  return memory;
+}
+inline void free_shared(void* memory) noexcept { std::free(memory); }
+
+#endif
+
+}  // namespace heapwood::simt
