@@ -8,7 +8,7 @@ if(NOT HEAPWOOD_CUDA_MODE STREQUAL "off")
   # Searches where scripts/fetch_nvcc.sh and NVIDIA's installer place nvcc.
   if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
     find_program(HEAPWOOD_NVCC nvcc
-                 HINTS ${CMAKE_SOURCE_DIR}/build/nvcc/bin PATHS /usr/local/cuda/bin)
+                 HINTS ${heapwood_SOURCE_DIR}/build/nvcc/bin PATHS /usr/local/cuda/bin)
     if(HEAPWOOD_NVCC)
       set(ENV{CUDACXX} ${HEAPWOOD_NVCC})
     endif()

@@ -8,9 +8,9 @@ set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${heapwood_BINARY_DIR}/bin)
 
-option(BUILD_TESTING "Build the tests" ON)
+option(BUILD_TESTING "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(HEAPWOOD_WERROR "Treat warnings as errors" OFF)
 set(HEAPWOOD_SANITIZE "" CACHE STRING "Sanitizers of all targets: 'thread' or 'address,undefined'")
 

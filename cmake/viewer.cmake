@@ -33,14 +33,14 @@ message(STATUS "Viewer: built with GLFW ${VIEWER_glfw3_VERSION}, "
 
 # Shaders are embedded in the program: each becomes a string in viewer_shaders.hpp.
 set(declarations "")
-file(GLOB shaders CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/shaders/*.glsl)
+file(GLOB shaders CONFIGURE_DEPENDS ${heapwood_SOURCE_DIR}/shaders/*.glsl)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${shaders})
 foreach(shader IN LISTS shaders)
   get_filename_component(name ${shader} NAME_WE)
   file(READ ${shader} text)
   string(APPEND declarations "inline constexpr const char* ${name} = R\"glsl(${text})glsl\";\n")
 endforeach()
-set(generated ${CMAKE_BINARY_DIR}/generated/viewer)
+set(generated ${heapwood_BINARY_DIR}/generated/viewer)
 file(CONFIGURE OUTPUT ${generated}/viewer_shaders.hpp
      CONTENT "#pragma once\nnamespace heapwood::viewer::shaders {\n@declarations@}\n" @ONLY)
 

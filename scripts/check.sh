@@ -34,7 +34,8 @@ tidy() {
   mkdir -p build
   cmake --preset cpu -B "$folder" > "$folder.log" && cmake --build "$folder" \
     --target heapwood_git >> "$folder.log" || { cat "$folder.log"; return 1; }
-  mapfile -t files < <(printf '%s\n' "${sources[@]}" | grep '\.cpp$' | grep -v '_absent\|^tests/')
+  mapfile -t files < <(printf '%s\n' "${sources[@]}" | grep '\.cpp$' |
+                       grep -v '_absent\|^tests/\|^examples/')
   if ! grep -q 'Viewer: built' "$folder.log"; then
     echo "skipped: viewer/: its packages are not installed (scripts/setup.sh viewer)"
     mapfile -t files < <(printf '%s\n' "${files[@]}" | grep -v '^viewer/')

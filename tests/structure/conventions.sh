@@ -10,7 +10,8 @@ set -euo pipefail
 cd "$1"
 
 folders=()
-for folder in simt geometry alloc host_alloc workloads kdtree scenes render registry bench app viewer tests scripts report shaders; do
+for folder in simt geometry alloc host_alloc workloads kdtree scenes render registry bench app viewer include examples tests \
+              scripts report shaders; do
   [[ ! -d $folder ]] || folders+=("$folder")
 done
 # shellcheck disable=SC2016  # the program is for awk, not the shell
@@ -32,6 +33,9 @@ find "${folders[@]}" -type f \
     may["app"] = may["bench"] " app"
     may["viewer"] = may["bench"] " viewer"
     may["tests"] = may["bench"] " app viewer tests"
+    # include/heapwood/ includes its own headers as "heapwood/NAME.hpp"; examples have <> only.
+    may["include"] = may["heapwood"] = "simt alloc heapwood"
+    may["examples"] = ""
     libm = "std::(a?(sin|cos|tan)h?|atan2|pow|exp[2m]?1?|log(2|10|1p|b)?|cbrt|hypot|[tl]gamma|erfc?|lerp|shuffle|" \
            "[a-z_]*_distribution|default_random_engine)[fl]? *[(<{]|" \
            "[^a-zA-Z0-9_:.](a?(sin|cos|tan)h?|atan2|pow|exp2?|expm1|log2?|log10|log1p|cbrt|hypot)[fl] *[(]"
@@ -71,6 +75,8 @@ find "${folders[@]}" -type f \
     }
   }
   # A third-party header gets its implementation, and stb its memory, through macros.
+  # Macros of the library have its prefix.
+  code ~ /^ *# *define HEAPWOOD_/ && folder == "include" { next }
   code ~ /^ *# *define/ && FILENAME != "simt/config.hpp" && !(FILENAME ~ /\.cpp$/ && code ~ /_IMPLEMENTATION *$|define STBIW_/) {
     report("macros are defined in simt/config.hpp only")
   }
@@ -82,7 +88,8 @@ find "${folders[@]}" -type f \
   folder == "scenes" && match(code, libm) {
     report(substr(code, RSTART, RLENGTH) " in scenes/: differs between C libraries, see scenes/exact_math.hpp")
   }
-  folder != "simt" && folder != "tests" && FILENAME != "registry/instance.in" && match(code, cuda) {
+  folder != "simt" && folder != "tests" && folder != "examples" && FILENAME != "registry/instance.in" &&
+    FILENAME != "include/heapwood/operator_new.hpp" && FILENAME != "include/heapwood/parallel.hpp" && match(code, cuda) {
     report("CUDA (" substr(code, RSTART, RLENGTH) ") outside simt/")
   }
   END { if (breaches) exit 1 }'

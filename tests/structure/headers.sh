@@ -7,9 +7,9 @@
 set -euo pipefail
 cd "$1"
 compiler=$2
-flags=(-std=c++20 -Wall -Wextra -Wno-unknown-pragmas -Werror -I . -x c++)
+flags=(-std=c++20 -Wall -Wextra -Wno-unknown-pragmas -Werror -I . -I include -x c++)
 cores=$(nproc)
-folders=(simt geometry alloc host_alloc workloads kdtree scenes render registry bench app)
+folders=(simt geometry alloc host_alloc workloads kdtree scenes render registry bench app include)
 if pkg-config --exists imgui glfw3 epoxy 2> /dev/null; then  # packages of the viewer
   folders+=(viewer)
   read -ra imgui < <(pkg-config --cflags imgui)
@@ -23,13 +23,13 @@ mapfile -t headers < <(find "${folders[@]}" -name '*.hpp' 2> /dev/null |
 objects=$(mktemp -d)
 trap 'rm -rf "$objects"' EXIT
 
-alone() { echo "#include \"$1\"" | "$compiler" "${@:2}" -fsyntax-only - || { echo "$1 does not compile by itself"; return 1; }; }
+alone() { echo "#include \"${1#include/}\"" | "$compiler" "${@:2}" -fsyntax-only - || { echo "$1 does not compile by itself"; return 1; }; }
 export -f alone
 export compiler
 printf '%s\n' "${headers[@]}" | xargs -P "$cores" -I{} bash -c 'alone "$@"' alone {} "${flags[@]}"
 
 for unit in one two; do
-  printf '#include "%s"\n' "${headers[@]}" "${headers[@]}" > "$objects/$unit.cpp"
+  printf '#include "%s"\n' "${headers[@]#include/}" "${headers[@]#include/}" > "$objects/$unit.cpp"
 done
 printf '%s\n' one two | xargs -P 2 -I{} "$compiler" "${flags[@]}" -c "$objects/{}.cpp" -o "$objects/{}.o"
 ld -r -o "$objects/both.o" "$objects/one.o" "$objects/two.o"

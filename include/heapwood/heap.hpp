@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: MIT
+// A heap for the threads of kernels. On the host:
+//
+//   heapwood::heap heap(1ull << 30);                   // owns 1 GiB of the current GPU's memory
+//   kernel<<<blocks, threads>>>(heap.handle());
+//   heap.stats(); heap.report_leaks(); heap.reset();
+//
+// On the device, in any kernel, from any subset of a warp's threads:
+//
+//   __global__ void kernel(heapwood::heap_handle h) { void* p = h.malloc(n); ... h.free(p); }
+//
+// With a host compiler instead of nvcc the same code uses CPU threads and the memory of the
+// process. basic_heap<A> is a heap with another allocator of heapwood/alloc/allocators/. Needs
+// C++20 and libcu++ (part of CUDA).
+//
+// Limits: a block is aligned to 16 bytes. The host's functions throw heapwood::Error, those of the
+// device never: they return nullptr.
+#pragma once
+
+#if __cplusplus < 202002L
+#error "heapwood: compile with -std=c++20 or later"
+#endif
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <span>
+#include <utility>
+
+#include "alloc/allocators/heapwood.hpp"
+#include "alloc/concepts.hpp"
+#include "heapwood/heap_handle.hpp"
+#include "heapwood/heap_stats.hpp"
+#include "simt/stream_device.hpp"
+
+namespace heapwood {
+inline namespace SIMT_TARGET {
+
+// cudaStream_t with nvcc; an empty type with a host compiler.
+using stream_handle = simt::StreamHandle;
+
+struct heap_options {
+  // Prints one line to standard error if a request was refused, when the host next calls stats(),
+  // reset() or the destructor.
+  bool report_exhaustion = false;
+  alloc::AllocatorOptions allocator{};
+};
+
+template <class A>
+class basic_heap {
+  static_assert(alloc::AllocatorHandle<A>);
+  static_assert(alloc::DeviceFor<simt::StreamDevice, A>);
+
+ public:
+  using allocator_type = A;
+  using handle_type = basic_heap_handle<A>;
+
+  // Allocates `bytes` bytes of the current device. Waits for the stream.
+  explicit basic_heap(std::size_t bytes, stream_handle stream = {}, heap_options options = {})
+      : device_(simt::StreamDevice::current()),
+        options_(options),
+        allocated_bytes_(state_bytes + round_down(bytes)),
+        memory_(device_.allocate(allocated_bytes_)),
+        pool_{memory_ + state_bytes, round_down(bytes)} {
+    initialize(stream);
+  }
+  // Uses memory of the current device that outlives the heap; not aligned, it loses up to 511
+  // bytes.
+  explicit basic_heap(std::span<std::byte> memory, stream_handle stream = {},
+                      heap_options options = {})
+      : device_(simt::StreamDevice::current()), options_(options) {
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+    const std::size_t lost = static_cast<std::size_t>(-address & (unit - 1)) + state_bytes;
+    if (memory.data() == nullptr || memory.size() < lost + A::traits.smallest_pool) {
+      throw Error(Exit::usage, "heapwood: a heap in " + std::to_string(memory.size()) +
+                                   " bytes of memory: give at least " +
+                                   std::to_string(A::traits.smallest_pool + state_bytes + unit));
+    }
+    pool_ = {memory.data() + lost, round_down(memory.size() - lost)};
+    initialize(stream);
+  }
+  basic_heap(basic_heap&& other) noexcept { swap(other); }
+  basic_heap& operator=(basic_heap&& other) noexcept {
+    basic_heap(std::move(other)).swap(*this);
+    return *this;
+  }
+  // Waits for the device, whose kernels may still use the memory.
+  ~basic_heap() {
+    if (pool_.base == nullptr) return;
+    try {
+      device_.synchronize_device();
+      report_exhaustion_once(read_state());
+      if constexpr (requires { A::release(pool_, device_); }) A::release(pool_, device_);
+    } catch (const Error&) {  // the device has failed: there is nothing to report
+    }
+    if (memory_ != nullptr) device_.free(memory_, allocated_bytes_);
+  }
+
+  // What kernels use. Copies are alike, and valid until the heap is destroyed, also after reset().
+  handle_type handle() const { return {allocator_, pool_, state(), max_request_}; }
+
+  // Frees everything at once, in the order of the stream; may be captured into a CUDA graph. No
+  // kernel may use the heap at the same time.
+  void reset(stream_handle stream = {}) {
+    if (options_.report_exhaustion && !has_reported_) {
+      device_.synchronize_device();
+      report_exhaustion_once(read_state());
+    }
+    const simt::StreamDevice device(device_.index, stream);
+    if constexpr (requires { A::release(pool_, device); }) A::release(pool_, device);
+    lay_out(device);
+  }
+
+  // Waits for the device and looks through the pool.
+  heap_stats stats() const {
+    device_.synchronize_device();
+    const detail::HeapState state = read_state();
+    report_exhaustion_once(state);
+    heap_stats stats;
+    stats.bytes = pool_.bytes;
+    stats.max_request = max_request_;
+    stats.full = state.full;
+    stats.too_large = state.too_large;
+    stats.first_refused_bytes = state.first_refused;
+    stats.has_regions = A::traits.in_pool;
+    allocator_.walk(alloc::HostView(device_), [&](const alloc::Region& r) { stats.add(r); });
+    return stats;
+  }
+
+  // Waits for the device and prints one line if memory is still in use. Returns the bytes in use,
+  // padding included. A checked heap lists the blocks.
+  std::size_t report_leaks(std::FILE* to = stderr) const {
+    const heap_stats now = stats();
+    if (now.used > 0 && to != nullptr) {
+      std::fprintf(to, "heapwood: %zu bytes in %zu regions are still in use\n", now.used,
+                   now.used_regions);
+    }
+    return now.used;
+  }
+
+  std::size_t bytes() const { return pool_.bytes; }
+  // Requests of more bytes are never served, even by an empty heap.
+  std::size_t max_request() const { return max_request_; }
+  std::span<std::byte> memory() const { return {pool_.base, pool_.bytes}; }
+  const A& allocator() const { return allocator_; }
+
+ private:
+  static constexpr std::size_t unit = 256, state_bytes = 256;
+  static_assert(sizeof(detail::HeapState) <= state_bytes);
+
+  static std::size_t round_down(std::size_t bytes) { return bytes / unit * unit; }
+  detail::HeapState* state() const {
+    return reinterpret_cast<detail::HeapState*>(pool_.base - state_bytes);
+  }
+  detail::HeapState read_state() const {
+    detail::HeapState copy;
+    device_.download(&copy, state(), sizeof(copy));
+    return copy;
+  }
+
+  void initialize(stream_handle stream) {
+    const simt::StreamDevice device(device_.index, stream);
+    try {
+      lay_out(device);
+      // The largest free region of the empty pool is the largest request it can serve.
+      max_request_ = A::traits.in_pool ? 0 : pool_.bytes;
+      allocator_.walk(alloc::HostView(device), [&](const alloc::Region& r) {
+        if (r.state == alloc::Region::State::free) max_request_ = std::max(max_request_, r.bytes);
+      });
+      device.synchronize();
+    } catch (...) {  // the destructor does not run
+      if (memory_ != nullptr) device_.free(memory_, allocated_bytes_);
+      throw;
+    }
+  }
+  void lay_out(const simt::StreamDevice& device) {
+    simt::device_fill(device, state(), 0, state_bytes);
+    allocator_ = A::create(pool_, options_.allocator, device);
+  }
+  void report_exhaustion_once(const detail::HeapState& state) const {
+    if (!options_.report_exhaustion || has_reported_ || state.full + state.too_large == 0) return;
+    has_reported_ = true;
+    std::fprintf(stderr,
+                 "heapwood: %llu requests were refused because the heap of %zu bytes was full, "
+                 "%llu because they are larger than it can serve (%zu bytes); the first was of "
+                 "%llu bytes\n",
+                 static_cast<unsigned long long>(state.full), pool_.bytes,
+                 static_cast<unsigned long long>(state.too_large), max_request_,
+                 static_cast<unsigned long long>(state.first_refused));
+  }
+  void swap(basic_heap& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(options_, other.options_);
+    std::swap(allocated_bytes_, other.allocated_bytes_);
+    std::swap(memory_, other.memory_);
+    std::swap(pool_, other.pool_);
+    std::swap(allocator_, other.allocator_);
+    std::swap(max_request_, other.max_request_);
+    std::swap(has_reported_, other.has_reported_);
+  }
+
+  simt::StreamDevice device_{0};
+  heap_options options_{};
+  std::size_t allocated_bytes_ = 0;
+  std::byte* memory_ = nullptr;  // null if the memory is the user's
+  alloc::Pool pool_{};
+  A allocator_{};
+  std::size_t max_request_ = 0;
+  mutable bool has_reported_ = false;
+};
+
+using heap = basic_heap<alloc::Heapwood>;
+using heap_handle = basic_heap_handle<alloc::Heapwood>;
+
+}  // namespace SIMT_TARGET
+}  // namespace heapwood

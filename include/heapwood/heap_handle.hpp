@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// basic_heap_handle<A>: a heap as kernels see it. Trivially copyable; pass it by value. All
+// functions may be called by any threads at the same time, unless they say otherwise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "alloc/concepts.hpp"
+#include "heapwood/call_site.hpp"
+#include "heapwood/handle_operations.hpp"
+#include "heapwood/host_call.hpp"
+#include "simt/atomic_ref.hpp"
+#include "simt/this_thread.hpp"
+
+namespace heapwood {
+
+namespace detail {
+
+// Precedes the pool in device memory.
+struct HeapState {
+  std::uint64_t full, too_large;  // refused requests
+  std::uint64_t first_refused;    // bytes; 0 = none, so a request of 0 bytes counts as 1
+};
+
+}  // namespace detail
+
+inline namespace SIMT_TARGET {
+
+template <class A>
+class basic_heap_handle : public handle_operations<basic_heap_handle<A>> {
+  static_assert(alloc::ThreadFor<simt::ThisThread, A>);
+
+ public:
+  using allocator_type = A;
+
+  // A handle of no heap, to be assigned to.
+  basic_heap_handle() = default;
+  basic_heap_handle(const A& allocator, alloc::Pool pool, detail::HeapState* state,
+                    std::size_t max_request)
+      : allocator_(allocator), pool_(pool), state_(state), max_request_(max_request) {}
+
+  // At least `bytes` bytes, aligned to 16; nullptr if the heap is full or the request is larger
+  // than max_request(). A request of 0 bytes counts as 1 byte.
+  SIMT_INLINE void* malloc(std::size_t bytes) const {
+    void* const block = try_malloc(bytes);
+    if (block == nullptr) count_refusal(bytes);
+    return block;
+  }
+  // The place of the call (HEAPWOOD_HERE) is for checked heaps; this one ignores it.
+  SIMT_INLINE void* malloc(std::size_t bytes, const call_site&) const { return malloc(bytes); }
+  SIMT_INLINE const basic_heap_handle& at(const call_site&) const { return *this; }
+
+  // Frees a block of malloc, calloc, realloc or warp_malloc; nullptr is a no-op.
+  SIMT_INLINE void free(void* block) const {
+    if constexpr (simt::this_thread_runs) {
+      simt::ThisThread thread;
+      A allocator = allocator_;
+      allocator.deallocate(thread, block);
+    } else {
+      detail::called_on_host("free");
+    }
+  }
+  SIMT_INLINE void free(void* block, const call_site&) const { free(block); }
+
+  // Whether the address lies in the heap's memory, be it allocated or not.
+  SIMT_INLINE bool owns(const void* address) const requires(A::traits.in_pool) {
+    return static_cast<std::size_t>(static_cast<const std::byte*>(address) - pool_.base) <
+           pool_.bytes;
+  }
+  // Requests of more bytes are never served, even by an empty heap: tells "too large" from "full".
+  SIMT_INLINE std::size_t max_request() const { return max_request_; }
+  // Bytes that the owner of the block may use, with allocators that know it.
+  SIMT_INLINE std::size_t usable_size(const void* block) const requires requires(const A& a) {
+    a.usable_size(block);
+  }
+  { return allocator_.usable_size(block); }
+
+  SIMT_INLINE const A& allocator() const { return allocator_; }
+  SIMT_INLINE alloc::Pool pool() const { return pool_; }
+
+  // For heaps on top of this one. The two parts of malloc: a request that is not counted if it is
+  // refused, and counting it.
+  SIMT_INLINE void* try_malloc(std::size_t bytes) const {
+    if constexpr (simt::this_thread_runs) {
+      simt::ThisThread thread;
+      A allocator = allocator_;
+      return allocator.allocate(thread, bytes);
+    } else {
+      detail::called_on_host("malloc");
+    }
+  }
+  SIMT_INLINE void count_refusal(std::size_t bytes) const {
+    count_refusal_slow(state_, bytes, max_request_);
+  }
+
+ private:
+  // Not inlined: it would cost the caller registers.
+  static SIMT_OUTLINE void count_refusal_slow(detail::HeapState* state, std::size_t bytes,
+                                              std::size_t max_request) {
+    using Count = simt::atomic_ref<std::uint64_t>;
+    // relaxed: the host reads the numbers when no kernel runs.
+    Count(bytes > max_request ? state->too_large : state->full).fetch_add(1, simt::relaxed);
+    Count first(state->first_refused);
+    std::uint64_t none = 0;
+    if (first.load(simt::relaxed) == 0) {
+      first.compare_exchange_strong(none, bytes == 0 ? 1 : bytes, simt::relaxed, simt::relaxed);
+    }
+  }
+
+  A allocator_{};
+  alloc::Pool pool_{};
+  detail::HeapState* state_ = nullptr;
+  std::size_t max_request_ = 0;
+};
+
+}  // namespace SIMT_TARGET
+}  // namespace heapwood

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+// Replaces `new` and `delete` in device code, except placement new, by a heap that the host
+// selects:
+//
+//   heapwood::heap heap(1ull << 28);
+//   heapwood::use_for_new(heap);      // before the first kernel
+//
+// Without -rdc=true each .cu file has device code of its own, so each one that uses `new` must call
+// use_for_new. When the heap is full, `new (heapwood::or_null) T` returns nullptr. A plain `new T`
+// would construct the object there: it suits only heaps that are large enough. On the host, `new`
+// stays as it is; this header's definitions are weak, so a program's own take precedence.
+//
+// With a host compiler, code inside for_each_thread (parallel.hpp) or a device_scope counts as
+// device code. `delete` recognizes blocks of the heap by their address, everywhere, so the heap
+// must outlive them.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+#include "heapwood/device_scope.hpp"
+#include "heapwood/heap.hpp"
+
+namespace heapwood {
+
+// In place of std::nothrow, which device code cannot name.
+struct or_null_t {};
+inline constexpr or_null_t or_null{};
+
+inline namespace SIMT_TARGET {
+
+namespace operator_new {
+
+#if defined(__CUDACC_RDC__)
+inline __device__ heap_handle heap_of_new;
+#elif defined(__CUDACC__)
+// Each source has device code of its own, and so a variable of its own.
+static __device__ heap_handle heap_of_new;
+#else
+inline heap_handle heap_of_new;
+#endif
+
+// Whether this call is one of the device.
+SIMT_INLINE bool is_device_call() {
+#if defined(__CUDA_ARCH__)
+  return true;
+#elif defined(__CUDACC__)
+  return false;
+#else
+  return device_scope::is_active() && heap_of_new.pool().base != nullptr;
+#endif
+}
+SIMT_INLINE bool is_device_block([[maybe_unused]] const void* block) {
+#if defined(__CUDA_ARCH__)
+  return true;
+#elif defined(__CUDACC__)
+  return false;
+#else
+  return heap_of_new.pool().base != nullptr && heap_of_new.owns(block);
+#endif
+}
+
+inline void* new_block_on_host(std::size_t bytes, std::size_t alignment) noexcept {
+  if (alignment <= alignof(std::max_align_t)) return std::malloc(bytes == 0 ? 1 : bytes);
+  return std::aligned_alloc(alignment, alloc::round_up(bytes == 0 ? 1 : bytes, alignment));
+}
+SIMT_FN inline void* new_block(std::size_t bytes, std::size_t alignment) {
+#if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
+  if (is_device_call()) {
+    return alignment <= alloc::granule ? heap_of_new.malloc(bytes)
+                                       : heap_of_new.aligned_alloc(alignment, bytes);
+  }
+#endif
+#if !defined(__CUDA_ARCH__)
+  return new_block_on_host(bytes, alignment);
+#else
+  return nullptr;
+#endif
+}
+// Plain new: on the host it throws if there is no memory.
+SIMT_FN inline void* new_block_or_throw(std::size_t bytes, std::size_t alignment) {
+  void* const block = new_block(bytes, alignment);
+#if !defined(__CUDA_ARCH__)
+  if (block == nullptr && !is_device_call()) throw std::bad_alloc();
+#endif
+  return block;
+}
+SIMT_FN inline void delete_block(void* block, [[maybe_unused]] std::size_t alignment) {
+#if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
+  if (is_device_block(block))
+    return alignment <= alloc::granule ? heap_of_new.free(block) : heap_of_new.aligned_free(block);
+#endif
+#if !defined(__CUDA_ARCH__)
+  std::free(block);
+#endif
+}
+
+}  // namespace operator_new
+
+// Selects the heap for later kernels, in the order of the stream. The heap must outlive the blocks.
+// A handle of no heap, {}, selects none.
+[[maybe_unused]] static void use_for_new(const heap_handle& handle,
+                                         [[maybe_unused]] stream_handle stream = {}) {
+#if defined(__CUDACC__)
+  simt::check_stream(cudaMemcpyToSymbolAsync(operator_new::heap_of_new, &handle, sizeof(handle), 0,
+                                             cudaMemcpyHostToDevice, stream),
+                     "use_for_new");
+#else
+  operator_new::heap_of_new = handle;
+#endif
+}
+[[maybe_unused]] static void use_for_new(const heap& heap, stream_handle stream = {}) {
+  use_for_new(heap.handle(), stream);
+}
+
+}  // namespace SIMT_TARGET
+}  // namespace heapwood
+
+// Weak: a program has one of each, and its own take precedence.
+#define HEAPWOOD_REPLACED SIMT_FN __attribute__((weak))
+
+HEAPWOOD_REPLACED void* operator new(std::size_t n) {
+  return heapwood::operator_new::new_block_or_throw(n, 1);
+}
+HEAPWOOD_REPLACED void* operator new[](std::size_t n) {
+  return heapwood::operator_new::new_block_or_throw(n, 1);
+}
+HEAPWOOD_REPLACED void* operator new(std::size_t n, std::align_val_t a) {
+  return heapwood::operator_new::new_block_or_throw(n, static_cast<std::size_t>(a));
+}
+HEAPWOOD_REPLACED void* operator new[](std::size_t n, std::align_val_t a) {
+  return heapwood::operator_new::new_block_or_throw(n, static_cast<std::size_t>(a));
+}
+HEAPWOOD_REPLACED void operator delete(void* block) noexcept {
+  heapwood::operator_new::delete_block(block, 1);
+}
+HEAPWOOD_REPLACED void operator delete[](void* block) noexcept {
+  heapwood::operator_new::delete_block(block, 1);
+}
+HEAPWOOD_REPLACED void operator delete(void* block, std::size_t) noexcept {
+  heapwood::operator_new::delete_block(block, 1);
+}
+HEAPWOOD_REPLACED void operator delete[](void* block, std::size_t) noexcept {
+  heapwood::operator_new::delete_block(block, 1);
+}
+HEAPWOOD_REPLACED void operator delete(void* block, std::align_val_t a) noexcept {
+  heapwood::operator_new::delete_block(block, static_cast<std::size_t>(a));
+}
+HEAPWOOD_REPLACED void operator delete[](void* block, std::align_val_t a) noexcept {
+  heapwood::operator_new::delete_block(block, static_cast<std::size_t>(a));
+}
+HEAPWOOD_REPLACED void operator delete(void* block, std::size_t, std::align_val_t a) noexcept {
+  heapwood::operator_new::delete_block(block, static_cast<std::size_t>(a));
+}
+HEAPWOOD_REPLACED void operator delete[](void* block, std::size_t, std::align_val_t a) noexcept {
+  heapwood::operator_new::delete_block(block, static_cast<std::size_t>(a));
+}
+#undef HEAPWOOD_REPLACED
+
+// new (heapwood::or_null) T: nullptr if there is no memory.
+SIMT_FN inline void* operator new(std::size_t n, heapwood::or_null_t) noexcept {
+  return heapwood::operator_new::new_block(n, 1);
+}
+SIMT_FN inline void* operator new[](std::size_t n, heapwood::or_null_t) noexcept {
+  return heapwood::operator_new::new_block(n, 1);
+}
+SIMT_FN inline void* operator new(std::size_t n, std::align_val_t a, heapwood::or_null_t) noexcept {
+  return heapwood::operator_new::new_block(n, static_cast<std::size_t>(a));
+}
+SIMT_FN inline void* operator new[](std::size_t n, std::align_val_t a,
+                                    heapwood::or_null_t) noexcept {
+  return heapwood::operator_new::new_block(n, static_cast<std::size_t>(a));
+}
+// Called if the constructor throws, which it cannot on a GPU.
+SIMT_FN inline void operator delete(void* block, heapwood::or_null_t) noexcept {
+  heapwood::operator_new::delete_block(block, 1);
+}
+SIMT_FN inline void operator delete[](void* block, heapwood::or_null_t) noexcept {
+  heapwood::operator_new::delete_block(block, 1);
+}
+SIMT_FN inline void operator delete(void* block, std::align_val_t a, heapwood::or_null_t) noexcept {
+  heapwood::operator_new::delete_block(block, static_cast<std::size_t>(a));
+}
+SIMT_FN inline void operator delete[](void* block, std::align_val_t a,
+                                      heapwood::or_null_t) noexcept {
+  heapwood::operator_new::delete_block(block, static_cast<std::size_t>(a));
+}

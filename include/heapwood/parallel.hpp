@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// One source for GPU and CPU threads, for programs that do not write kernels of their own:
+//
+//   struct Work {
+//     heapwood::heap_handle heap;
+//     HEAPWOOD_DEVICE void operator()(unsigned thread) const { ... heap.malloc(n) ... }
+//   };
+//   heapwood::for_each_thread(1000, Work{heap.handle()});   // calls it for thread = 0 ... 999
+//
+// shared_array<T> is memory that host and threads both access.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+#include "heapwood/device_scope.hpp"
+#include "simt/stream_device.hpp"
+
+namespace heapwood {
+inline namespace SIMT_TARGET {
+
+#if defined(__CUDACC__)
+
+// Calls f(thread) once for each of `threads` threads and waits for them.
+template <class F>
+void for_each_thread(unsigned threads, const F& f) {
+  const simt::StreamDevice device(simt::StreamDevice::current());
+  device.for_each_in_parallel(threads, f);
+  device.synchronize();
+}
+
+#else
+
+template <class F>
+void for_each_thread(unsigned threads, const F& f) {
+  const unsigned workers = std::min(threads, std::max(2u, std::thread::hardware_concurrency()));
+  std::vector<std::thread> pool;
+  for (unsigned worker = 0; worker < workers; ++worker) {
+    pool.emplace_back([=, &f] {
+      const device_scope device;
+      for (unsigned thread = worker; thread < threads; thread += workers) f(thread);
+    });
+  }
+  for (std::thread& worker : pool) worker.join();
+}
+
+#endif
+
+// An array of trivially destructible T, set to 0, in memory that the host and all threads access.
+template <class T>
+class shared_array {
+ public:
+  explicit shared_array(std::size_t size)
+      : size_(size), data_(static_cast<T*>(simt::allocate_shared(size * sizeof(T)))) {}
+  shared_array(const shared_array&) = delete;
+  shared_array& operator=(const shared_array&) = delete;
+  ~shared_array() { simt::free_shared(data_); }
+  T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  T& operator[](std::size_t i) const { return data_[i]; }
+
+ private:
+  std::size_t size_;
+  T* data_;
+};
+
+}  // namespace SIMT_TARGET
+}  // namespace heapwood

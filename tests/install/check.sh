@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# Installs the headers into a folder and uses them as another project would:
+#   tests/install/check.sh SOURCE BUILD WORK COMPILER [nvcc]
+#   1. the headers are under include/heapwood/ only, define no macro without the project's prefix
+#      and no name outside its namespace;
+#   2. examples/ against that copy, found by find_package, with the compiler's default options;
+#   3. another project that contains this one by add_subdirectory gets heapwood::heapwood, no other
+#      target and no option.
+# With `nvcc` the examples are compiled for a GPU instead and not run.
+set -euo pipefail
+source=$1 build=$2 work=$3 compiler=$4 mode=${5:-cpu}
+rm -rf "$work"
+mkdir -p "$work"
+prefix=$work/prefix
+fail() { echo "error: $*" >&2; exit 1; }
+
+cmake --install "$build" --component development --prefix "$prefix" > "$work/install.log"
+[ "$(ls "$prefix/include")" = heapwood ] || fail "files outside include/heapwood/"
+if grep -rnE '#include "(simt|alloc|heapwood)/' "$prefix"/include/heapwood/{alloc,simt}; then
+  fail "these includes need a search path of their own"
+fi
+
+# Macros that a program gets from our headers and not from those of libcu++ and the C++ library.
+cat > "$work/all.cpp" << 'END'
+#include <heapwood/checked_heap.hpp>
+#include <heapwood/heap.hpp>
+#include <heapwood/operator_new.hpp>
+#include <heapwood/parallel.hpp>
+END
+grep -rhE '^ *# *include <' "$prefix/include/heapwood" | grep -vE 'cuda_runtime|heapwood' |
+  sort -u > "$work/others.cpp"
+macros() {
+  "$compiler" -std=c++20 -I "$prefix/include" -dM -E "$1" |
+    awk '{ sub(/\(.*/, "", $2); print $2 }' | sort -u
+}
+leaked=$(comm -23 <(macros "$work/all.cpp") <(macros "$work/others.cpp") |
+         grep -vE '^(HEAPWOOD|SIMT)_' || true)
+[ -z "$leaked" ] || fail "macros without the project's prefix: $leaked"
+
+# examples/ by itself, out of the source tree.
+cp -r "$source/examples" "$work/examples"
+options=(-DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler")
+[ "$mode" = cpu ] || options+=(-DUSE_CUDA=ON)
+cmake -S "$work/examples" -B "$work/built" "${options[@]}" > "$work/configure.log"
+cmake --build "$work/built" --parallel "${JOBS:-2}" > "$work/build.log" 2>&1 ||
+  { cat "$work/build.log"; fail "the examples do not compile"; }
+if [ "$mode" = cpu ]; then
+  ctest --test-dir "$work/built" --output-on-failure --timeout 60
+fi
+
+# A project that contains this one.
+mkdir "$work/parent"
+cat > "$work/parent/CMakeLists.txt" << END
+cmake_minimum_required(VERSION 3.25)
+project(parent LANGUAGES CXX)
+add_subdirectory($source heapwood)
+add_executable(parent $source/examples/linked_lists.cpp)
+target_link_libraries(parent PRIVATE heapwood::heapwood)
+get_property(options TARGET heapwood_user_headers PROPERTY INTERFACE_COMPILE_OPTIONS)
+get_property(definitions TARGET heapwood_user_headers PROPERTY INTERFACE_COMPILE_DEFINITIONS)
+get_property(targets DIRECTORY $source PROPERTY BUILDSYSTEM_TARGETS)
+message(STATUS "targets: \${targets}; "
+               "options: \${options}\${definitions}\${CMAKE_CXX_FLAGS_RELEASE}")
+END
+cmake -S "$work/parent" -B "$work/parent/build" -DCMAKE_CXX_COMPILER="$compiler" \
+  -DCMAKE_CXX_FLAGS_RELEASE=-O1 > "$work/parent.log"
+only='-- targets: heapwood_collect_headers;heapwood_user_headers; options: -O1'
+grep -qF -- "$only" "$work/parent.log" ||
+  fail "add_subdirectory defines more than the library: $(grep targets: "$work/parent.log")"
+cmake --build "$work/parent/build" > "$work/parent.log" 2>&1 ||
+  { cat "$work/parent.log"; fail "a project that contains this one does not compile"; }
+"$work/parent/build/parent" > "$work/parent.log"
+echo "installed copy: headers, examples and a project that contains the library work"

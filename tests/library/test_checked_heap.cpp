@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// The checked heap finds each planted error, with the place of the call, and reports nothing in
+// programs without errors.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstring>
+#include <heapwood/checked_heap.hpp>
+#include <heapwood/parallel.hpp>
+#include <string>
+#include <vector>
+
+namespace heapwood {
+namespace {
+
+constexpr std::size_t mib = 1 << 20;
+using Bytes = unsigned char;
+
+// Runs `program` in two threads' time and returns the errors.
+template <class Program>
+std::vector<check_report> errors_of(Program program) {
+  checked_heap heap(4 * mib);
+  const checked_heap_handle h = heap.handle("planted");
+  for_each_thread(1, [&](unsigned) { program(h); });
+  return heap.check();
+}
+
+void expect_one(const std::vector<check_report>& errors, check_kind kind, const char* text) {
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].kind, kind) << errors[0].text;
+  EXPECT_NE(errors[0].text.find(text), std::string::npos) << errors[0].text;
+  EXPECT_NE(errors[0].text.find("kernel planted, block (0,0,0), thread ("), std::string::npos)
+      << errors[0].text;
+  EXPECT_EQ(errors[0].text.find('\n'), std::string::npos);
+}
+
+TEST(CheckedHeap, FindsOverruns) {
+  expect_one(errors_of([](auto h) {
+               auto* const p = static_cast<Bytes*>(h.malloc(24, HEAPWOOD_HERE));
+               p[24] = 1;
+               h.free(p, HEAPWOOD_HERE);
+             }),
+             check_kind::overrun, "write at offset 24, past the end of a block of 24 bytes");
+  // In a block that is still in use: found by check().
+  expect_one(errors_of([](auto h) { static_cast<Bytes*>(h.malloc(100))[115] = 1; }),
+             check_kind::overrun, "offset 115");
+}
+
+TEST(CheckedHeap, FindsUnderruns) {
+  expect_one(errors_of([](auto h) {
+               auto* const p = static_cast<Bytes*>(h.malloc(24));
+               p[-1] = 1;
+               h.free(p);
+             }),
+             check_kind::underrun, "offset -1, in front of");
+}
+
+TEST(CheckedHeap, FindsDoubleFrees) {
+  expect_one(errors_of([](auto h) {
+               void* const p = h.malloc(24);
+               h.free(p);
+               h.free(p, HEAPWOOD_HERE);
+             }),
+             check_kind::double_free, "freed twice, second at test_checked_heap.cpp:");
+  // By several threads at the same time: all but one are errors.
+  checked_heap heap(4 * mib);
+  const checked_heap_handle h = heap.handle("planted");
+  void* const block = h.malloc(24);
+  for_each_thread(4, [&](unsigned) { h.free(block); });
+  const auto errors = heap.check();
+  ASSERT_EQ(errors.size(), 3u);
+  for (const check_report& e : errors) EXPECT_EQ(e.kind, check_kind::double_free) << e.text;
+  // In a later kernel.
+  for_each_thread(1, [&](unsigned) { h.free(block); });
+  EXPECT_EQ(heap.check().size(), 4u);
+}
+
+TEST(CheckedHeap, FindsForeignPointers) {
+  int local = 0;
+  expect_one(errors_of([&](auto h) { h.free(&local); }), check_kind::foreign_pointer,
+             "not in this heap");
+  checked_heap other(mib);
+  void* const block = other.handle().malloc(16);
+  expect_one(errors_of([&](auto h) { h.free(block); }), check_kind::foreign_pointer,
+             "not in this heap");
+}
+
+TEST(CheckedHeap, FindsFreesInsideBlocks) {
+  expect_one(errors_of([](auto h) { h.free(static_cast<Bytes*>(h.malloc(64)) + 16); }),
+             check_kind::no_block, "where no block starts");
+  expect_one(errors_of([](auto h) { h.free(static_cast<Bytes*>(h.malloc(64)) + 1); }),
+             check_kind::no_block, "where no block starts");
+}
+
+TEST(CheckedHeap, FindsWritesAfterFree) {
+  expect_one(errors_of([](auto h) {
+               auto* const p = static_cast<Bytes*>(h.malloc(5000, HEAPWOOD_HERE));
+               h.free(p);
+               p[4999] = 3;
+             }),
+             check_kind::write_after_free, "offset 4999 of a freed block of 5000 bytes");
+  // Found when the block leaves the ring of freed blocks.
+  expect_one(errors_of([](auto h) {
+               auto* const p = static_cast<Bytes*>(h.malloc(40));
+               h.free(p);
+               p[3] = 3;
+               for (int i = 0; i < 3000; ++i) h.free(h.malloc(40));
+             }),
+             check_kind::write_after_free, "offset 3 of");
+}
+
+TEST(CheckedHeap, FindsTheWrongFree) {
+  expect_one(errors_of([](auto h) { h.free(h.aligned_alloc(256, 24)); }), check_kind::wrong_free,
+             "aligned_free");
+  expect_one(errors_of([](auto h) { h.aligned_free(h.malloc(24)); }), check_kind::wrong_free,
+             "aligned_free");
+}
+
+TEST(CheckedHeap, FindsWrongSizes) {
+  expect_one(errors_of([](auto h) { h.realloc(h.malloc(24), 32, 100); }), check_kind::wrong_size,
+             "realloc with an old size of 32 bytes of a block of 24 bytes");
+}
+
+TEST(CheckedHeap, KeepsTheFirstErrors) {
+  const auto errors = errors_of([](auto h) {
+    void* const p = h.malloc(24);
+    for (int i = 0; i < 1000; ++i) h.free(p);
+  });
+  EXPECT_EQ(errors.size(), std::size_t{detail::CheckTables::max_records});
+}
+
+std::string text_of_leaks(checked_heap& heap, std::size_t& bytes) {
+  std::FILE* const file = std::tmpfile();
+  bytes = heap.report_leaks(file);
+  std::string text(static_cast<std::size_t>(std::ftell(file)), ' ');
+  std::rewind(file);
+  EXPECT_EQ(std::fread(text.data(), 1, text.size(), file), text.size());
+  std::fclose(file);
+  return text;
+}
+
+TEST(CheckedHeap, ListsLeaksWithTheirPlace) {
+  checked_heap heap(4 * mib);
+  const checked_heap_handle h = heap.handle("build");
+  h.free(h.malloc(100));
+  const unsigned line = __LINE__ + 1;
+  h.malloc(24, HEAPWOOD_HERE);
+  h.at(HEAPWOOD_HERE).make<double>(1.0);
+  std::size_t bytes = 0;
+  const std::string text = text_of_leaks(heap, bytes);
+  EXPECT_EQ(bytes, 32u);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+  EXPECT_NE(text.find("block of 24 bytes at 0x"), std::string::npos) << text;
+  EXPECT_NE(text.find("allocated at test_checked_heap.cpp:" + std::to_string(line) +
+                      ", kernel build, block (0,0,0), thread ("),
+            std::string::npos)
+      << text;
+  for (int i = 0; i < 100; ++i) h.malloc(1);
+  const std::string many = text_of_leaks(heap, bytes);
+  EXPECT_EQ(bytes, 132u);
+  EXPECT_EQ(std::count(many.begin(), many.end(), '\n'), 21) << many;
+  heap.reset();
+  EXPECT_EQ(text_of_leaks(heap, bytes), "");
+}
+
+// Programs without errors.
+
+TEST(CheckedHeapClean, ThreadsThatExchangeBlocks) {
+  checked_heap heap(8 * mib);
+  const checked_heap_handle h = heap.handle("clean");
+  constexpr unsigned threads = 16, rounds = 300;
+  shared_array<void*> blocks(threads);
+  for (unsigned kernel = 0; kernel < 3; ++kernel) {
+    for_each_thread(threads, [&](unsigned thread) {
+      for (unsigned round = 0; round < rounds; ++round) {
+        const std::size_t bytes = (thread * 31 + round * 17) % 700;
+        auto* const p = static_cast<Bytes*>(h.malloc(bytes));
+        if (p == nullptr) continue;
+        std::memset(p, 0xdb, bytes);
+        h.free(p);
+      }
+      h.free(blocks[thread]);
+      blocks[thread] = nullptr;
+    });
+    for_each_thread(threads, [&](unsigned thread) { blocks[threads - 1 - thread] = h.malloc(99); });
+  }
+  for_each_thread(threads, [&](unsigned thread) { h.free(blocks[thread]); });
+  EXPECT_EQ(heap.report(), 0u);
+  EXPECT_EQ(heap.report_leaks(), 0u);
+}
+
+TEST(CheckedHeapClean, AllFunctions) {
+  EXPECT_TRUE(errors_of([](auto h) {
+                auto* p = static_cast<Bytes*>(h.calloc(10, 10));
+                for (int i = 0; i < 100; ++i) EXPECT_EQ(p[i], 0);
+                p = static_cast<Bytes*>(h.realloc(p, 100, 1000));
+                std::memset(p, 7, 1000);
+                p = static_cast<Bytes*>(h.realloc(p, 10));
+                EXPECT_EQ(p[9], 7);
+                EXPECT_EQ(h.usable_size(p), 10u);
+                h.free(p);
+                for (std::size_t a = 1; a <= 4096; a *= 2)
+                  h.aligned_free(h.aligned_alloc(a, a + 3));
+                h.destroy(h.template make<double>(1.0));
+                h.warp_free(h.warp_malloc(500));
+                h.free(nullptr);
+                h.free(h.malloc(0));
+                EXPECT_EQ(h.malloc(h.max_request() + 4096), nullptr);
+              }).empty());
+}
+
+TEST(CheckedHeapClean, AFullHeapUsesFreedBlocksAgain) {
+  checked_heap heap(mib);
+  const checked_heap_handle h = heap.handle();
+  std::vector<void*> blocks;
+  for (int round = 0; round < 4; ++round) {
+    for (void* p; (p = h.malloc(3000)) != nullptr;) blocks.push_back(p);
+    EXPECT_GT(blocks.size(), 200u);
+    for (void* const p : blocks) h.free(p);
+    blocks.clear();
+  }
+  EXPECT_EQ(heap.stats().full, 4u);
+  EXPECT_EQ(heap.report(), 0u);
+  EXPECT_EQ(heap.report_leaks(), 0u);
+}
+
+}  // namespace
+}  // namespace heapwood
