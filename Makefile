@@ -8,6 +8,7 @@ help:
 	@echo 'make test       build, run every test that needs no GPU'
 	@echo 'make report     build, measure the papers (quick), write out/report.html'
 	@echo 'make view       build the viewer, open it on the first of SCENES'
+	@echo 'make package    build a .deb and a .tar.gz of programs and headers (build/packages/)'
 	@echo 'make check      format, spelling, conventions, headers, clang-tidy'
 	@echo 'make format     format the sources with clang-format'
 	@echo 'make tables     write the tables of the documents from docs/results/'
@@ -30,6 +31,9 @@ report:
 view:
 	@scripts/view.sh
 
+package:
+	@scripts/package.sh
+
 check:
 	@scripts/check.sh
 
@@ -48,4 +52,4 @@ clean:
 distclean:
 	rm -rf build out
 
-.PHONY: help demo test report view check format tables clean distclean
+.PHONY: help demo test report view package check format tables clean distclean

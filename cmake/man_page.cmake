@@ -8,7 +8,7 @@ function(help result)
   string(REPLACE "\\" "\\e" text "${text}")
   string(REPLACE "-" "\\-" text "${text}")
   # A line that starts with a dot or an apostrophe would be a request to troff.
-  string(REGEX REPLACE "(^|\n)([.'])" "\\1\\\\\\&\\2" text "${text}")
+  string(REGEX REPLACE "(^|\n)([.'])" "\\1\\\\&\\2" text "${text}")
   set(${result} "${text}" PARENT_SCOPE)
 endfunction()
 
@@ -17,7 +17,7 @@ help(text)
 set(page ".TH HEAPWOOD 1 \"\" \"heapwood ${VERSION}\" \"User Commands\"\n.SH NAME
 heapwood \\- compare GPU memory allocators in a k-d tree ray tracer
 .SH SYNOPSIS\n.B heapwood\n.I COMMAND\n[\\fIOPTION\\fR...]\n.SH DESCRIPTION\n.nf\n${text}.fi\n")
-string(REGEX MATCHALL "\n  [a-z-]+  +[^\n]*" commands "${plain}")
+string(REGEX MATCHALL "\n  [a-z][a-z-]*  +[^\n]*" commands "${plain}")
 foreach(line IN LISTS commands)
   string(REGEX REPLACE "\n  ([a-z-]+) .*" "\\1" command "${line}")
   help(text ${command})

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The GPU suite, one output line per test: tests/gpu.sh [BIN-FOLDER] [SCENE-FILE...]
 #   1. the test programs with HEAPWOOD_TEST_DEVICE=cuda:0 (allocator conformance, builder, rays and
-#      pictures);
+#      pictures), and the library in kernels;
 #   2. equal tree hashes on CPU and GPU, with both builders and in a small pool, for the procedural
 #      scenes and the given files;
 #   3. heapwood stress with verification of contents, and heapwood graph with its checks;
@@ -105,6 +105,9 @@ for program in test_alloc test_workloads test_host_alloc test_kdtree test_render
     check "$program $((shard + 1))/$shards" 400 env HEAPWOOD_TEST_DEVICE="$device" GTEST_TOTAL_SHARDS="$shards" \
       GTEST_SHARD_INDEX=$shard "$bin/$program" --gtest_brief=1
   done
+done
+for program in test_gpu_heap test_gpu_checked_heap; do
+  [ ! -x "$bin/$program" ] || check "$program" 120 "$bin/$program"
 done
 for scene in atrium:100k statue:100k stadium:60k pipes:100k "$@"; do
   check "tree $(basename "$scene")" 120 bash -c 'same_tree "$1"' _ "$scene"

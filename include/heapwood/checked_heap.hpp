@@ -155,14 +155,16 @@ class basic_checked_heap {
     const auto names = kernel_names();
     std::size_t blocks = 0;
     for (std::size_t i = 0; i < in_use.size(); ++i) {
-      detail::for_blocks(tables_, in_use[i], i, [&](void* block) {
-        if (++blocks > max_lines) return;
+      for (std::uint32_t bits = in_use[i]; bits != 0; bits &= bits - 1) {
+        if (++blocks > max_lines) continue;
+        const std::uint64_t block = tables_.address_of(i * 32 + simt::lowest_bit(bits));
         detail::CheckHead head;
-        device_.download(&head, static_cast<detail::CheckHead*>(block) - 1, sizeof(head));
-        std::fprintf(to, "heapwood: leak: block of %llu bytes at %p, allocated %s\n",
-                     static_cast<unsigned long long>(head.bytes), block,
+        device_.download(&head, reinterpret_cast<detail::CheckHead*>(block) - 1, sizeof(head));
+        std::fprintf(to, "heapwood: leak: block of %llu bytes at 0x%llx, allocated %s\n",
+                     static_cast<unsigned long long>(head.bytes),
+                     static_cast<unsigned long long>(block),
                      detail::text_of(head.allocated, names.data()).c_str());
-      });
+      }
     }
     if (blocks > max_lines) {
       std::fprintf(to, "heapwood: leak: %zu blocks more, %llu bytes in all\n", blocks - max_lines,

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// The checked heap in kernels: each planted error is found once, with the place of the call, and
+// none is reported in programs without errors. Argument `clean`: only the latter (for
+// compute-sanitizer).
+#include <cstring>
+#include <heapwood/checked_heap.hpp>
+#include <heapwood/parallel.hpp>
+
+#include "tests/library/gpu/check.hpp"
+
+using heapwood_test::check;
+using heapwood_test::check_cuda;
+
+using heapwood::check_kind;
+using heapwood::checked_heap;
+using Handle = heapwood::checked_heap_handle;
+using Bytes = unsigned char;
+
+// One error of each kind, by the last thread of the launch; the others have none.
+__global__ void planted(Handle h, int which, void* foreign, void** late) {
+  if (blockIdx.x + 1 != gridDim.x || threadIdx.x + 1 != blockDim.x) {
+    for (unsigned i = 0; i < 5; ++i) h.free(h.malloc(10 + threadIdx.x, HEAPWOOD_HERE));
+    return;
+  }
+  auto* const p = static_cast<Bytes*>(h.malloc(40, HEAPWOOD_HERE));
+  switch (which) {
+    case 0:
+      p[40] = 1;
+      h.free(p, HEAPWOOD_HERE);
+      break;
+    case 1:
+      p[55] = 1;
+      h.free(p, HEAPWOOD_HERE);
+      break;
+    case 2:
+      p[-1] = 1;
+      h.free(p, HEAPWOOD_HERE);
+      break;
+    case 3:
+      p[44] = 1;
+      break;  // still in use: found by check()
+    case 4:
+      h.free(p);
+      h.free(p, HEAPWOOD_HERE);
+      break;
+    case 5:
+      h.free(p);
+      late[0] = p;
+      break;  // freed again by a later kernel
+    case 6:
+      h.free(foreign, HEAPWOOD_HERE);
+      h.free(p);
+      break;
+    case 7:
+      h.free(p + 16, HEAPWOOD_HERE);
+      h.free(p);
+      break;
+    case 8:
+      h.free(p + 3, HEAPWOOD_HERE);
+      h.free(p);
+      break;
+    case 9:
+      h.free(p);
+      p[5] = 1;
+      break;
+    case 10:
+      h.free(h.aligned_alloc(256, 40), HEAPWOOD_HERE);
+      h.free(p);
+      break;
+    case 11:
+      h.free(h.at(HEAPWOOD_HERE).realloc(p, 41, 100));
+      break;
+    case 12:
+      h.free(&which, HEAPWOOD_HERE);
+      h.free(p);
+      break;
+  }
+}
+__global__ void free_again(Handle h, void** late) { h.free(late[0], HEAPWOOD_HERE); }
+
+struct AllocateOne {
+  Handle h;
+  void** to;
+  HEAPWOOD_DEVICE void operator()(unsigned) const { to[0] = h.malloc(64); }
+};
+void planted_errors() {
+  constexpr check_kind expected[] = {
+      check_kind::overrun,          check_kind::overrun,     check_kind::underrun,
+      check_kind::overrun,          check_kind::double_free, check_kind::double_free,
+      check_kind::foreign_pointer,  check_kind::no_block,    check_kind::no_block,
+      check_kind::write_after_free, check_kind::wrong_free,  check_kind::wrong_size,
+      check_kind::foreign_pointer};
+  checked_heap other(1 << 20);
+  heapwood::shared_array<void*> foreign(1), late(1);
+  heapwood::for_each_thread(1, AllocateOne{other.handle(), foreign.data()});
+  for (int which = 0; which < 13; ++which) {
+    checked_heap heap(16 << 20);
+    planted<<<dim3(4), dim3(64)>>>(heap.handle("planted"), which, foreign[0], late.data());
+    if (which == 5) free_again<<<1, 1>>>(heap.handle("again"), late.data());
+    const auto errors = heap.check();
+    for (const auto& e : errors) std::printf("%2d: %s\n", which, e.text.c_str());
+    check(errors.size() == 1);
+    if (errors.size() != 1) continue;
+    check(errors[0].kind == expected[which]);
+    const bool is_late = which == 5;
+    check(std::strstr(errors[0].text.c_str(),
+                      is_late ? "kernel again, block (0,0,0), thread (0,0,0)"
+                              : "kernel planted, block (3,0,0), thread (63,0,0)") != nullptr);
+  }
+}
+
+__global__ void leak(Handle h) {
+  if (threadIdx.x % 32 == 3) h.malloc(24, HEAPWOOD_HERE);
+}
+void leaks() {
+  checked_heap heap(16 << 20);
+  leak<<<2, 64>>>(heap.handle());
+  check(heap.report_leaks(stdout) == 4 * 24);
+  check(heap.check().empty());
+}
+
+__global__ void clean(Handle h, Bytes** blocks, unsigned round) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
+  for (unsigned k = 0; k < 4; ++k) {
+    const unsigned bytes = (i * 31 + k * 17 + round) % 500;
+    auto* const p = static_cast<Bytes*>(h.malloc(bytes, HEAPWOOD_HERE));
+    if (p == nullptr) continue;
+    for (unsigned j = 0; j < bytes; ++j) p[j] = 0xdb;
+    h.free(p, HEAPWOOD_HERE);
+  }
+  // Blocks of other threads, from the last launch.
+  h.free(blocks[n - 1 - i]);
+  blocks[n - 1 - i] = nullptr;
+}
+__global__ void refill(Handle h, Bytes** blocks) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  blocks[i] = static_cast<Bytes*>(h.malloc(100, HEAPWOOD_HERE));
+}
+__global__ void clean_functions(Handle h) {
+  auto* p = static_cast<Bytes*>(h.calloc(10, 11));
+  p = static_cast<Bytes*>(h.realloc(p, 110, 1000));
+  p = static_cast<Bytes*>(h.realloc(p, 7));
+  h.free(p);
+  h.aligned_free(h.aligned_alloc(512, 77));
+  h.destroy(h.make<double>(2.0));
+  h.free(nullptr);
+  h.free(h.malloc(0));
+  h.warp_free(h.warp_malloc(300));
+}
+__global__ void exhaust(Handle h, Bytes** blocks, unsigned per_thread) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (unsigned k = 0; k < per_thread; ++k)
+    blocks[i * per_thread + k] = static_cast<Bytes*>(h.malloc(1000));
+  for (unsigned k = 0; k < per_thread; ++k) h.free(blocks[i * per_thread + k]);
+}
+void clean_programs() {
+  heapwood::shared_array<Bytes*> blocks(16 * 64 * 8);
+  for (int program = 0; program < 10; ++program) {
+    checked_heap heap(program == 9 ? 2 << 20 : 64 << 20);
+    const unsigned grid = 1 + program % 4 * 5, threads = 32 * (1 + program % 2);
+    for (unsigned i = 0; i < blocks.size(); ++i) blocks[i] = nullptr;
+    if (program == 9) {
+      exhaust<<<16, 64>>>(heap.handle("exhaust"), blocks.data(), 8);
+    } else if (program == 8) {
+      clean_functions<<<8, 64>>>(heap.handle("functions"));
+    } else {
+      for (unsigned round = 0; round < 3; ++round) {
+        clean<<<grid, threads>>>(heap.handle("clean"), blocks.data(), round);
+        refill<<<grid, threads>>>(heap.handle("refill"), blocks.data());
+      }
+      clean<<<grid, threads>>>(heap.handle("clean"), blocks.data(), 9);
+    }
+    check_cuda(cudaDeviceSynchronize());
+    check(heap.report(stdout) == 0);
+    check(heap.report_leaks(stdout) == 0);
+  }
+}
+
+int main(int count, char** arguments) {
+  if (count < 2 || std::strcmp(arguments[1], "clean") != 0) planted_errors();
+  leaks();
+  clean_programs();
+  return heapwood_test::finish("checked heap");
+}
