@@ -6,7 +6,7 @@
 #      and no name outside its namespace;
 #   2. examples/ against that copy, found by find_package, with the compiler's default options;
 #   3. another project that contains this one by add_subdirectory gets heapwood::heapwood, no other
-#      target and no option.
+#      target and no option; two sources of it that include all headers link.
 # With `nvcc` the examples are compiled for a GPU instead and not run.
 set -euo pipefail
 source=$1 build=$2 work=$3 compiler=$4 mode=${5:-cpu}
@@ -22,12 +22,7 @@ if grep -rnE '#include "(simt|alloc|heapwood)/' "$prefix"/include/heapwood/{allo
 fi
 
 # Macros that a program gets from our headers and not from those of libcu++ and the C++ library.
-cat > "$work/all.cpp" << 'END'
-#include <heapwood/checked_heap.hpp>
-#include <heapwood/heap.hpp>
-#include <heapwood/operator_new.hpp>
-#include <heapwood/parallel.hpp>
-END
+(cd "$prefix/include" && printf '#include <%s>\n' heapwood/*.hpp) > "$work/all.cpp"
 grep -rhE '^ *# *include <' "$prefix/include/heapwood" | grep -vE 'cuda_runtime|heapwood' |
   sort -u > "$work/others.cpp"
 macros() {
@@ -55,13 +50,22 @@ cat > "$work/parent/CMakeLists.txt" << END
 cmake_minimum_required(VERSION 3.25)
 project(parent LANGUAGES CXX)
 add_subdirectory($source heapwood)
-add_executable(parent $source/examples/linked_lists.cpp)
+# Two sources that include everything link.
+add_executable(parent one.cpp two.cpp)
 target_link_libraries(parent PRIVATE heapwood::heapwood)
 get_property(options TARGET heapwood_user_headers PROPERTY INTERFACE_COMPILE_OPTIONS)
 get_property(definitions TARGET heapwood_user_headers PROPERTY INTERFACE_COMPILE_DEFINITIONS)
 get_property(targets DIRECTORY $source PROPERTY BUILDSYSTEM_TARGETS)
 message(STATUS "targets: \${targets}; "
                "options: \${options}\${definitions}\${CMAKE_CXX_FLAGS_RELEASE}")
+END
+cp "$work/all.cpp" "$work/parent/one.cpp"
+cp "$work/all.cpp" "$work/parent/two.cpp"
+cat >> "$work/parent/one.cpp" << 'END'
+int main() {
+  heapwood::heap heap(1 << 20);
+  return heap.handle().malloc(100) != nullptr && heap.report_leaks(nullptr) > 0 ? 0 : 1;
+}
 END
 cmake -S "$work/parent" -B "$work/parent/build" -DCMAKE_CXX_COMPILER="$compiler" \
   -DCMAKE_CXX_FLAGS_RELEASE=-O1 > "$work/parent.log"
