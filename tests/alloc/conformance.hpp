@@ -43,9 +43,9 @@ class Conformance : public testing::TestWithParam<Target> {
       for (const auto& phase : result.phases) expect_cover(phase.regions, j.pool_bytes);
     }
     if (traits().keeps_live_memory) {
-      EXPECT_EQ(result.mismatches, 0u);
+      EXPECT_EQ(result.mismatches, 0u) << "words of a block were changed by another owner";
     }
-    EXPECT_TRUE(result.same_initial_walk);
+    EXPECT_TRUE(result.same_initial_walk) << "two calls of create() gave different layouts";
     for (std::size_t p = 0; p < result.phases.size(); ++p) {
       EXPECT_EQ(result.phases[p].ops.size(), j.phases[p].scripts.size());
       for (std::size_t s = 0; s < result.phases[p].ops.size(); ++s) {
@@ -55,9 +55,10 @@ class Conformance : public testing::TestWithParam<Target> {
           if ((op.kind != Kind::allocate && op.kind != Kind::exchange) ||
               r.offset == workloads::OpResult::failed)
             continue;
-          EXPECT_EQ(r.offset % 16, 0u);
+          EXPECT_EQ(r.offset % 16, 0u) << "a block is not aligned to 16 bytes";
           if (traits().in_pool) {
-            EXPECT_LE(r.offset + std::max<std::uint64_t>(op.bytes, 1), j.pool_bytes);
+            EXPECT_LE(r.offset + std::max<std::uint64_t>(op.bytes, 1), j.pool_bytes)
+                << "a block of " << op.bytes << " bytes ends outside the pool";
           }
         }
       }
@@ -68,11 +69,11 @@ class Conformance : public testing::TestWithParam<Target> {
   static void expect_cover(const std::vector<Region>& regions, std::size_t pool_bytes) {
     std::size_t at = 0;
     for (const Region& region : regions) {
-      ASSERT_EQ(region.offset, at);
-      ASSERT_GT(region.bytes, 0u);
+      ASSERT_EQ(region.offset, at) << "walk() left a gap, or two regions overlap";
+      ASSERT_GT(region.bytes, 0u) << "walk() reported a region of 0 bytes";
       at += region.bytes;
     }
-    EXPECT_EQ(at, pool_bytes);
+    EXPECT_EQ(at, pool_bytes) << "walk() did not end with the pool";
   }
 };
 
@@ -80,6 +81,11 @@ inline std::size_t bytes_in(const std::vector<Region>& regions, Region::State st
   std::size_t sum = 0;
   for (const Region& region : regions) sum += region.state == state ? region.bytes : 0;
   return sum;
+}
+
+inline void expect_all_freed(const std::vector<Region>& regions) {
+  EXPECT_EQ(bytes_in(regions, Region::State::used), 0u)
+      << "all blocks were freed, but walk() reports used regions";
 }
 
 inline std::size_t largest_free(const std::vector<Region>& regions) {
@@ -105,7 +111,10 @@ inline void expect_disjoint(const workloads::ExercisePhase& phase,
     }
   }
   std::sort(blocks.begin(), blocks.end());
-  for (std::size_t i = 1; i < blocks.size(); ++i) EXPECT_LE(blocks[i - 1].second, blocks[i].first);
+  for (std::size_t i = 1; i < blocks.size(); ++i) {
+    EXPECT_LE(blocks[i - 1].second, blocks[i].first)
+        << "the block at " << blocks[i].first << " overlaps the one at " << blocks[i - 1].first;
+  }
 }
 
 inline std::uint64_t successes(const workloads::ExercisePhase& phase,

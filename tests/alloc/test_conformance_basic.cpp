@@ -28,11 +28,11 @@ TEST_P(Conformance, BlocksAreAlignedDisjointAndKeepTheirContents) {
   }
   j.phases = {fill, check};
   const workloads::ExerciseResult result = run(j);
-  EXPECT_EQ(result.failures, 0u);
-  EXPECT_EQ(result.mismatches, 0u);
+  EXPECT_EQ(result.failures, 0u) << "requests were refused in a pool with memory to spare";
+  EXPECT_EQ(result.mismatches, 0u) << "words of a block were changed by another owner";
   expect_disjoint(j.phases[0], result.phases[0]);
   if (target().frees() && traits().in_pool) {
-    EXPECT_EQ(bytes_in(result.phases[1].regions, Region::State::used), 0u);
+    expect_all_freed(result.phases[1].regions);
   }
 }
 
@@ -63,7 +63,7 @@ TEST_P(Conformance, FreesByAnotherWarpInAnotherKernel) {
   EXPECT_EQ(result.requests.deallocations, 3 * 64u);
   for (int round = 0; round < 3; ++round) {
     expect_disjoint(j.phases[2 * round], result.phases[2 * round]);
-    EXPECT_EQ(bytes_in(result.phases[2 * round + 1].regions, Region::State::used), 0u);
+    expect_all_freed(result.phases[2 * round + 1].regions);
   }
 }
 
@@ -88,13 +88,13 @@ TEST_P(Conformance, SaysFullAndServesAgainAfterFrees) {
   const workloads::ExerciseResult result = run(j);
   const std::uint64_t first = successes(j.phases[0], result.phases[0]);
   const std::uint64_t second = successes(j.phases[2], result.phases[2]);
-  EXPECT_GT(result.failures, 0u);
+  EXPECT_GT(result.failures, 0u) << "more blocks were served than the pool has memory for";
   EXPECT_GT(first, std::string(traits().id) == "toy" ? 60u : 350u);
   expect_disjoint(j.phases[0], result.phases[0]);
   if (!target().frees()) return;
-  EXPECT_GE(second, first * 9 / 10);
+  EXPECT_GE(second, first * 9 / 10) << "after all blocks had been freed, fewer were served";
   expect_disjoint(j.phases[2], result.phases[2]);
-  EXPECT_EQ(bytes_in(result.phases[3].regions, Region::State::used), 0u);
+  expect_all_freed(result.phases[3].regions);
 }
 
 TEST_P(Conformance, ServesTheLargestFreeRegionAndNoMore) {
@@ -104,13 +104,17 @@ TEST_P(Conformance, ServesTheLargestFreeRegionAndNoMore) {
   const std::uint64_t most = largest_free(run(j).initial);
   ASSERT_GT(most, 0u);
   j.phases = {{{{{Kind::allocate, 0, most}, {Kind::fill, 0}, {Kind::check, 0}, {Kind::free, 0}}}}};
-  EXPECT_EQ(run(j).failures, 0u);
+  EXPECT_EQ(run(j).failures, 0u) << "walk() reports a free region of " << most
+                                 << " bytes; a request of that size was refused";
   for (const std::uint64_t more :
        {most + 1, std::uint64_t{100'000}, ~std::uint64_t{0} - 15, ~std::uint64_t{0}}) {
     j.phases = {{{{{Kind::allocate, 0, more}, {Kind::allocate, 1, 16}, {Kind::free, 1}}}}};
     const workloads::ExerciseResult result = run(j);
-    EXPECT_EQ(result.phases[0].ops[0][0].offset, workloads::OpResult::failed) << more;
-    EXPECT_NE(result.phases[0].ops[0][1].offset, workloads::OpResult::failed) << more;
+    EXPECT_EQ(result.phases[0].ops[0][0].offset, workloads::OpResult::failed)
+        << "a request of " << more << " bytes was served, but the largest free region that "
+        << "walk() reports has " << most;
+    EXPECT_NE(result.phases[0].ops[0][1].offset, workloads::OpResult::failed)
+        << "after a request of " << more << " bytes, one of 16 was refused";
   }
 }
 
