@@ -10,7 +10,8 @@
 struct Particle {
   Particle* next;  // in the stack of its thread
   float energy;
-  float path[30];  // what a real program would keep
+  float path[2000];  // what a real program would keep
+  HEAPWOOD_DEVICE Particle(Particle* n, float e) : next(n), energy(e) {}
 };
 
 struct Totals {
@@ -25,7 +26,7 @@ struct Simulate {
   HEAPWOOD_DEVICE void operator()(unsigned thread) const {
     Totals sum{};
     unsigned random = thread * 747796405u + 2891336453u;
-    Particle* stack = heap.make<Particle>(Particle{nullptr, 64.0f, {}});
+    Particle* stack = heap.make<Particle>(nullptr, 64.0f);
     if (stack == nullptr) ++sum.lost;
     while (stack != nullptr) {
       Particle* const particle = stack;
@@ -39,7 +40,7 @@ struct Simulate {
         sum.absorbed += rest;
       } else {
         for (int i = 0; i < 2; ++i) {
-          Particle* const child = heap.make<Particle>(Particle{stack, rest / 2, {}});
+          Particle* const child = heap.make<Particle>(stack, rest / 2);
           if (child == nullptr) {
             ++sum.lost;
           } else {
