@@ -89,7 +89,11 @@ TEST_P(Conformance, SaysFullAndServesAgainAfterFrees) {
   const std::uint64_t first = successes(j.phases[0], result.phases[0]);
   const std::uint64_t second = successes(j.phases[2], result.phases[2]);
   EXPECT_GT(result.failures, 0u) << "more blocks were served than the pool has memory for";
-  EXPECT_GT(first, std::string(traits().id) == "toy" ? 60u : 350u);
+  // An allocator of few, large units may serve fewer blocks if they fill the pool.
+  const std::size_t used = bytes_in(result.phases[0].regions, Region::State::used);
+  EXPECT_TRUE(first > 350 || (first > 60 && used > j.pool_bytes / 10 * 9))
+      << "a pool of 64 KiB served only " << first << " blocks of 64 bytes, in " << used
+      << " bytes that walk() reports as used";
   expect_disjoint(j.phases[0], result.phases[0]);
   if (!target().frees()) return;
   EXPECT_GE(second, first * 9 / 10) << "after all blocks had been freed, fewer were served";
