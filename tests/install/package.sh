@@ -16,7 +16,7 @@ for file in bin/heapwood include/heapwood/heap.hpp share/man/man1/heapwood.1 \
             share/doc/heapwood/LICENSE; do
   [ -s "$work/$file" ] || fail "the package has no $file"
 done
-[ -n "$(find "$work" -name heapwood-config.cmake)" ] || fail "the package has no CMake configuration"
+[ -n "$(find "$work" -name heapwood-config.cmake)" ] || fail "the package has no CMake files"
 "$work/bin/heapwood" list allocators > "$work/list" || fail "the packaged program does not run"
 page=$work/share/man/man1/heapwood.1
 for command in list build bench stress graph render trace reproduce; do
