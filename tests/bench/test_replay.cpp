@@ -23,10 +23,11 @@ class ReplayCommand : public Executable {
     write_file(trace_, alloc::program_trace_file(
                            random_trace({.warps = 4, .lanes = 2, .kernels = 2, .events = 500})));
   }
-  std::vector<std::string> replay(const std::vector<std::string>& more) const {
-    std::vector<std::string> arguments{
-        "replay", trace_,   "--device", "cpu",          "--threads",
-        "2",      "--runs", "3",        "--allocators", "atomic,cmalloc,heapwood"};
+  std::vector<std::string> replay(const std::vector<std::string>& more,
+                                  const std::string& runs = "3",
+                                  const std::string& allocators = "atomic,cmalloc,heapwood") const {
+    std::vector<std::string> arguments{"replay", trace_,   "--device", "cpu",          "--threads",
+                                       "2",      "--runs", runs,       "--allocators", allocators};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
   }
@@ -46,7 +47,7 @@ TEST_F(ReplayCommand, HelpFitsTheTerminal) {
 TEST_F(ReplayCommand, WrongUsage) {
   expect_error({"replay"}, 2, {"no trace", "--record-trace"});
   expect_error(replay({"--resume"}), 2, {"--resume", "--json"});
-  expect_error(replay({"--allocators", "nonsense"}), 2, {"'nonsense'"});
+  expect_error(replay({}, "1", "nonsense"), 2, {"'nonsense'"});
   for (const char* wrong : {"fast", "0x", "-1x", "1.5y", "1x,,2x", "1e99x"})
     expect_error(replay({"--pool", wrong}), 2, {"expected"});
   expect_error(replay({"--json", trace_}), 2, {"already used"});
@@ -71,7 +72,7 @@ TEST_F(ReplayCommand, PrintsTables) {
   for (const char* word : {"program.trace", "AtomicMalloc *", "Heapwood", "held [MiB]", "pool ",
                            "(2x)", "100%", "peak (", "speed"})
     EXPECT_NE(outcome.out.find(word), std::string::npos) << word << '\n' << outcome.out;
-  const Outcome markdown = run(replay({"--format", "markdown", "--runs", "1"}));
+  const Outcome markdown = run(replay({"--format", "markdown"}, "1"));
   EXPECT_EQ(markdown.exit, 0) << markdown.err;
   EXPECT_NE(markdown.out.find("| Heapwood"), std::string::npos) << markdown.out;
   EXPECT_NE(markdown.out.find("fewer than three runs"), std::string::npos) << markdown.out;
@@ -93,7 +94,7 @@ TEST_F(ReplayCommand, SaysWhatATraceContains) {
 
 TEST_F(ReplayCommand, WritesAndResumesJson) {
   const std::string path = folder_ / "replay.json";
-  const Outcome first = run(replay({"--json", path, "--allocators", "cmalloc"}));
+  const Outcome first = run(replay({"--json", path}, "3", "cmalloc"));
   ASSERT_EQ(first.exit, 0) << first.err;
   const json before = json::parse(read_file(path));
   EXPECT_EQ(before["schema"], "heapwood.replay/1");
@@ -111,25 +112,22 @@ TEST_F(ReplayCommand, WritesAndResumesJson) {
   ASSERT_EQ(after["results"].size(), 3u);
   EXPECT_EQ(after["results"][1]["runs_ms"], result["runs_ms"]);
   // Of another number of runs: stays in the file.
-  ASSERT_EQ(run(replay({"--json", path, "--resume", "--runs", "1"})).exit, 0);
+  ASSERT_EQ(run(replay({"--json", path, "--resume"}, "1")).exit, 0);
   EXPECT_EQ(json::parse(read_file(path))["results"].size(), 6u);
 }
 
 TEST_F(ReplayCommand, RefusedRequestsAreReported) {
-  const std::vector<std::string> small{"--pool", "32K", "--allocators", "cmalloc", "--runs", "1"};
   write_file(trace_, alloc::program_trace_file(random_trace({.max_bytes = 3000})));
-  const Outcome outcome = run(replay(small));
+  const Outcome outcome = run(replay({"--pool", "32K"}, "1", "cmalloc"));
   EXPECT_EQ(outcome.exit, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("requests refused, first one of"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("Undecided"), std::string::npos) << outcome.out;
-  std::vector<std::string> strict = replay(small);
-  strict.emplace_back("--strict");
-  EXPECT_EQ(run(strict).exit, 5);
+  EXPECT_EQ(run(replay({"--pool", "32K", "--strict"}, "1", "cmalloc")).exit, 5);
 }
 
 TEST_F(ReplayCommand, CsvHasALinePerAllocatorAndPool) {
   const Outcome outcome =
-      run(replay({"--format", "csv", "--pool", "1M,64x", "--runs", "1", "--samples", "2"}));
+      run(replay({"--format", "csv", "--pool", "1M,64x", "--samples", "2"}, "1"));
   EXPECT_EQ(outcome.exit, 0) << outcome.err;
   EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 7) << outcome.out;
 }
@@ -147,7 +145,7 @@ TEST_F(ReplayCommand, RecordsABuild) {
   EXPECT_EQ(trace.events.size(), 2u * trace.requests);  // a build frees everything
   EXPECT_NE(trace.source.find("build scene"), std::string::npos) << trace.source;
   trace_ = path;
-  EXPECT_EQ(run(replay({"--runs", "1"})).exit, 0);
+  EXPECT_EQ(run(replay({}, "1")).exit, 0);
   expect_error({"build", scene, "--record-trace", path, "--json", folder_ / "x.json"}, 2,
                {"--record-trace"});
   expect_error({"build", scene, "--record-trace", path, "--builder", "per-level"}, 2,
