@@ -19,8 +19,8 @@
 
 namespace heapwood::bench {
 
-// The pool of a replay. `automatic`: a multiple of the memory in use at the peak of the trace, plus
-// what allocators keep per warp; with allocators that never free, enough for all requests.
+// The pool of a replay. `automatic`: 4 times the memory in use at the peak of the trace and 16 MiB;
+// with allocators that never free, enough for all requests, if the device has it.
 struct ReplayPool {
   enum class Kind { automatic, bytes, peak_multiple };
   Kind kind = Kind::automatic;

@@ -154,6 +154,29 @@ TEST_F(ReplayCommand, RecordsABuild) {
   expect_error({"build", scene, "--record-trace", scene}, 2, {"already used"});
 }
 
+// A graph and a stress test: several kernels, and requests of lanes.
+TEST_F(ReplayCommand, RecordsAGraphAndAStressTest) {
+  trace_ = folder_ / "other.trace";
+  ASSERT_EQ(run({"graph", "uniform:300:6", "--device", "cpu", "--threads", "2", "--rounds", "2",
+                 "--batch", "200", "--record-trace", trace_})
+                .exit,
+            0);
+  const alloc::ProgramTrace graph = alloc::read_program_trace(read_file(trace_), trace_);
+  EXPECT_EQ(graph.kernel_ends.size(), 5u);  // the initialization, two insertions, two deletions
+  EXPECT_GE(graph.kernel_ends.front(), 290u);
+  EXPECT_EQ(graph.dropped + graph.refused + graph.unmatched, 0u);
+  EXPECT_EQ(run(replay({}, "1")).exit, 0);
+  ASSERT_EQ(run({"stress", "lifetimes", "--device", "cpu", "--threads", "2", "--requests", "60",
+                 "--iterations", "3", "--record-trace", trace_})
+                .exit,
+            0);
+  const alloc::ProgramTrace stress = alloc::read_program_trace(read_file(trace_), trace_);
+  EXPECT_EQ(stress.kernel_ends.size(), 4u);
+  EXPECT_EQ(stress.events.size(), 2u * stress.requests);  // the last kernel frees everything
+  EXPECT_EQ(run(replay({}, "1")).exit, 0);
+  expect_error({"stress", "ad", "--device", "cpu", "--record-trace", trace_}, 2, {"lifetimes"});
+}
+
 bench::ReplayRow row_of(const std::string& id, std::vector<double> ms, std::vector<double> held,
                         std::uint64_t pool = 1 << 20) {
   bench::ReplayRow row;

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <map>
 
-#include "alloc/adaptors/recorded.hpp"
 #include "alloc/allocators/heapwood.hpp"
 #include "simt/cpu.hpp"
 #include "simt/lockstep.hpp"
 #include "tests/workloads/program_traces.hpp"
 #include "tests/workloads/stress_jobs.hpp"
+#include "workloads/program_trace/recording_device.hpp"
 #include "workloads/program_trace/replay_run.hpp"
 #include "workloads/program_trace/trace_summary.hpp"
 
@@ -102,33 +102,6 @@ TEST_F(ProgramReplay, WithoutCalls) {
   EXPECT_GT(result.ms, 0);
 }
 
-// Heapwood, recorded while it replays.
-struct Recording {
-  static constexpr alloc::AllocatorTraits traits = alloc::Heapwood::traits;
-  static inline const alloc::RecordedMemory* memory = nullptr;
-
-  alloc::Recorded<alloc::Heapwood> allocator;
-
-  template <class Device>
-  static Recording create(alloc::Pool pool, const alloc::AllocatorOptions& options,
-                          const Device& device) {
-    return {alloc::Recorded<alloc::Heapwood>::create(alloc::Heapwood::create(pool, options, device),
-                                                     pool, *memory)};
-  }
-  template <class Thread>
-  SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) {
-    return allocator.allocate(thread, bytes);
-  }
-  template <class Thread>
-  SIMT_INLINE void deallocate(Thread& thread, void* block) {
-    allocator.deallocate(thread, block);
-  }
-  template <class Visitor>
-  void walk(const alloc::HostView& host, Visitor visit) const {
-    allocator.walk(host, visit);
-  }
-};
-
 // What a warp did, in its order; a request is known by its warp and its number there.
 struct Deed {
   Kind kind;
@@ -151,12 +124,11 @@ std::vector<std::vector<Deed>> deeds_of(const ProgramTrace& trace, std::uint32_t
   return deeds;
 }
 
+// Replays with Heapwood and records that.
 template <class Device>
-ProgramTrace replay_recorded(const Device& device, const ReplayPlan& plan) {
+ProgramTrace replay_recorded(const RecordingDevice<Device>& device, const ReplayPlan& plan) {
   const simt::DeviceId id = device.id();
   const simt::Memory memory(id, ample_pool);
-  const alloc::RecordedMemory recorded(id, 1 << 16);
-  Recording::memory = &recorded;
   ReplayData data(id, plan);
   ReplayJob job;
   job.device = id;
@@ -164,10 +136,12 @@ ProgramTrace replay_recorded(const Device& device, const ReplayPlan& plan) {
   job.plan = &plan;
   job.data = &data;
   job.stamps = true;
-  const ReplayResult result = replay_program<Recording>(device, job);
+  const ReplayResult result = replay_program<RecordingOn<alloc::Heapwood>>(device, job);
   EXPECT_EQ(result.refused, 0u);
   EXPECT_EQ(result.damaged, 0u);
-  ProgramTrace trace = alloc::make_program_trace(recorded.events(), {}, recorded.total(), 0);
+  const alloc::RecordedMemory& recorded = *device.recorded;
+  ProgramTrace trace = alloc::make_program_trace(recorded.events(), recorded.kernel_ends(),
+                                                 recorded.total(), recorded.refused());
   EXPECT_EQ(trace.unmatched, 0u);
   return trace;
 }
@@ -175,7 +149,9 @@ ProgramTrace replay_recorded(const Device& device, const ReplayPlan& plan) {
 TEST(ProgramReplayOrder, WarpsKeepTheirOrder) {
   constexpr std::uint32_t warps = 3;
   const ProgramTrace trace = tests::random_trace({.warps = warps});
-  const simt::Cpu device({.kind = simt::DeviceKind::cpu, .index = 0, .threads = warps});
+  const simt::DeviceId id{.kind = simt::DeviceKind::cpu, .index = 0, .threads = warps};
+  alloc::RecordedMemory memory(id, 1 << 16);
+  const RecordingDevice device(simt::Cpu(id), memory);
   for (const std::size_t window : {std::size_t{0}, std::size_t{64}}) {
     const ProgramTrace again =
         replay_recorded(device, plan_replay(trace, {.window = window, .cuts = {}}));
@@ -186,7 +162,9 @@ TEST(ProgramReplayOrder, WarpsKeepTheirOrder) {
 // One thread replays all warps in turn, although each waits for others.
 TEST(ProgramReplayOrder, FewThreadsReplayManyWarps) {
   const ProgramTrace trace = tests::random_trace({.warps = 60, .lanes = 3});
-  const simt::Cpu device({.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1});
+  const simt::DeviceId id{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 1};
+  alloc::RecordedMemory memory(id, 1 << 16);
+  const RecordingDevice device(simt::Cpu(id), memory);
   const ProgramTrace again =
       replay_recorded(device, plan_replay(trace, {.window = 16, .cuts = {}}));
   EXPECT_EQ(again.events.size(), trace.events.size());
@@ -208,7 +186,9 @@ TEST(ProgramReplayOrder, WindowLimitsTheDrift) {
     }
     numbers[{event.kind, bytes[event.request]}] = i;
   }
-  const simt::Cpu device({.kind = simt::DeviceKind::cpu, .index = 0, .threads = 4});
+  const simt::DeviceId id{.kind = simt::DeviceKind::cpu, .index = 0, .threads = 4};
+  alloc::RecordedMemory memory(id, 1 << 16);
+  const RecordingDevice device(simt::Cpu(id), memory);
   const ProgramTrace again =
       replay_recorded(device, plan_replay(named, {.window = window, .cuts = {}}));
   ASSERT_EQ(again.events.size(), named.events.size());
@@ -229,7 +209,8 @@ TEST(ProgramReplayOrder, WindowLimitsTheDrift) {
 TEST(ProgramReplayOrder, LanesOfAWarpTogether) {
   const ProgramTrace trace =
       tests::random_trace({.warps = 3, .lanes = 4, .kernels = 1, .events = 300});
-  const simt::Lockstep<4> device(2);
+  alloc::RecordedMemory memory({}, 1 << 16);
+  const RecordingDevice device(simt::Lockstep<4>(2), memory);
   const ProgramTrace again =
       replay_recorded(device, plan_replay(trace, {.window = 32, .cuts = {}}));
   EXPECT_EQ(again.events.size(), trace.events.size());

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "alloc/allocator.hpp"
+#include "workloads/program_trace/replay_data.hpp"
 #include "workloads/program_trace/replay_inspection.hpp"
-#include "workloads/program_trace/replay_plan.hpp"
 
 namespace heapwood::workloads {
 

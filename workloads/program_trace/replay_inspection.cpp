@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "workloads/program_trace/replay_plan.hpp"
+#include "workloads/program_trace/replay_data.hpp"
 
 namespace heapwood::workloads {
 

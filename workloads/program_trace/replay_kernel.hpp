@@ -8,7 +8,7 @@
 
 #include "alloc/allocator.hpp"
 #include "simt/atomic_ref.hpp"
-#include "workloads/program_trace/replay_plan.hpp"
+#include "workloads/program_trace/replay_data.hpp"
 
 namespace heapwood::workloads {
 
@@ -76,32 +76,41 @@ struct ReplayKernel {
     } else if (group.kind == ReplayGroup::Kind::allocate) {
       SIMT_ROLLED
       for (std::uint32_t i = warp.lane(); i < group.size; i += Warp::width) {
-        const std::uint32_t request = requests[group.first + i];
+        const std::uint32_t event = requests[group.first + i],
+                            request = event & ~ReplayPlan::is_handed_over;
         const std::uint64_t size = bytes[request];
         void* const block = calls ? a.allocate(warp, static_cast<std::size_t>(size)) : nullptr;
         if (stamps && block != nullptr) stamp(block, size, request);
-        // release: the thread that frees the block sees its contents.
-        simt::atomic_ref<std::uint64_t>(blocks[request])
-            .store(block == nullptr
-                       ? ReplayBlock::refused
-                       : static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(block)),
-                   simt::release);
+        const std::uint64_t address =
+            block == nullptr ? ReplayBlock::refused
+                             : static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(block));
+        const simt::atomic_ref<std::uint64_t> place(blocks[request]);
+        // release: the warp that frees the block sees its contents. relaxed: it is this one, or
+        // belongs to a later launch.
+        if ((event & ReplayPlan::is_handed_over) != 0)
+          place.store(address, simt::release);
+        else
+          place.store(address, simt::relaxed);
       }
     } else {
       bool waits = false;
       SIMT_ROLLED
       for (std::uint32_t i = warp.lane(); i < group.size; i += Warp::width) {
-        // acquire: as above.
-        waits |= simt::atomic_ref<std::uint64_t>(blocks[requests[group.first + i]])
-                     .load(simt::acquire) == ReplayBlock::unserved;
+        // relaxed: acquired below, once and not in every turn of a wait.
+        const std::uint32_t request = requests[group.first + i] & ~ReplayPlan::is_handed_over;
+        waits |= simt::atomic_ref<std::uint64_t>(blocks[request]).load(simt::relaxed) ==
+                 ReplayBlock::unserved;
       }
       if (warp.any(waits)) return false;
       SIMT_ROLLED
       for (std::uint32_t i = warp.lane(); i < group.size; i += Warp::width) {
-        const std::uint32_t request = requests[group.first + i];
-        // relaxed: the value has been acquired.
-        const std::uint64_t address =
-            simt::atomic_ref<std::uint64_t>(blocks[request]).load(simt::relaxed);
+        const std::uint32_t event = requests[group.first + i],
+                            request = event & ~ReplayPlan::is_handed_over;
+        const simt::atomic_ref<std::uint64_t> place(blocks[request]);
+        // acquire, relaxed: as above.
+        const std::uint64_t address = (event & ReplayPlan::is_handed_over) != 0
+                                          ? place.load(simt::acquire)
+                                          : place.load(simt::relaxed);
         if (address == ReplayBlock::refused) continue;
         void* const block = reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
         if (stamps && !is_intact(block, bytes[request], request))

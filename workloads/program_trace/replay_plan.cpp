@@ -30,6 +30,7 @@ class Planner {
     }
     std::sort(ends.begin(), ends.end());
     ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+    find_handed_over(ends);
     std::size_t begin = 0;
     for (const std::size_t end : ends) {
       add_launch(std::span(trace_.events).subspan(begin, end - begin), end);
@@ -40,6 +41,27 @@ class Planner {
   }
 
  private:
+  void find_handed_over(std::span<const std::size_t> ends) {
+    struct Owner {
+      std::uint32_t warp;
+      std::size_t launch;
+    };
+    std::vector<Owner> owners;
+    owners.reserve(trace_.requests);
+    is_handed_over_.resize(trace_.requests);
+    std::size_t launch = 0;
+    for (std::size_t i = 0; i < trace_.events.size(); ++i) {
+      launch += i == ends[launch];
+      const TraceEvent& event = trace_.events[i];
+      if (event.kind == Kind::allocate) {
+        owners.push_back({event.warp, launch});
+      } else {
+        const Owner& owner = owners[event.request];
+        is_handed_over_[event.request] = owner.launch == launch && owner.warp != event.warp;
+      }
+    }
+  }
+
   // Frees per warp in the launch that releases all blocks.
   static constexpr std::size_t release_share = 1024;
 
@@ -123,7 +145,8 @@ class Planner {
       const std::uint32_t lane = 1u << (event.lane & 31u);
       if (event.kind != kind || (lanes & lane) != 0) break;
       lanes |= lane;
-      plan_.requests.push_back(event.request);
+      plan_.requests.push_back(event.request |
+                               (is_handed_over_[event.request] ? ReplayPlan::is_handed_over : 0));
     }
     add_group(kind == Kind::allocate ? ReplayGroup::Kind::allocate : ReplayGroup::Kind::free, first,
               static_cast<std::uint32_t>(n));
@@ -144,39 +167,14 @@ class Planner {
   const alloc::ProgramTrace& trace_;
   const ReplayPlanOptions& options_;
   std::size_t window_ = 1;
+  std::vector<bool> is_handed_over_;  // by request
   ReplayPlan plan_;
 };
-
-template <class T>
-simt::Buffer<T> uploaded(const simt::DeviceId& device, const std::vector<T>& host) {
-  simt::Buffer<T> buffer(device, std::max<std::size_t>(1, host.size()));
-  buffer.upload(host);
-  return buffer;
-}
 
 }  // namespace
 
 ReplayPlan plan_replay(const alloc::ProgramTrace& trace, const ReplayPlanOptions& options) {
   return Planner(trace, options).plan();
-}
-
-ReplayData::ReplayData(const simt::DeviceId& device, const ReplayPlan& plan)
-    : bytes(uploaded(device, plan.bytes)),
-      requests(uploaded(device, plan.requests)),
-      groups(uploaded(device, plan.groups)),
-      warp_begins(uploaded(device, plan.warp_begins)),
-      progress(device, plan.warp_begins.size()),
-      step_warps(uploaded(device, plan.step_warps)),
-      steps_ended(device, plan.launches.size() + 1),
-      blocks(device, plan.bytes.size() + 1),
-      damaged(device, 1) {}
-
-void ReplayData::reset(const ReplayPlan& plan) {
-  progress.fill(0);
-  step_warps.upload(plan.step_warps);
-  steps_ended.fill(0);
-  blocks.fill(0);
-  damaged.fill(0);
 }
 
 }  // namespace heapwood::workloads

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A program trace arranged for its replay: one launch per recorded kernel, and for each recorded
-// warp of a kernel its events in order. Plain host data; ReplayData is the same in device memory.
+// warp of a kernel its events in order. Plain host data; ReplayData
+// (replay_data.hpp) is the same in device memory.
 //
 // Consecutive events of a warp that are of one kind and come from different lanes form a group. The
 // lanes of a warp execute a group together, as when it was recorded.
@@ -15,7 +16,6 @@
 #include <vector>
 
 #include "alloc/recording/program_trace.hpp"
-#include "simt/memory.hpp"
 
 namespace heapwood::workloads {
 
@@ -39,9 +39,14 @@ struct ReplayLaunch {
 };
 
 struct ReplayPlan {
-  std::vector<std::uint64_t> bytes;     // by request
-  std::vector<std::uint32_t> requests;  // of each event, by launch and warp
-  std::vector<ReplayGroup> groups;      // by launch and warp
+  // Of an event: the request's block is freed by another warp of the same launch, so its owners
+  // have to be ordered. Others are ordered by the warp or by the end of the launch.
+  static constexpr std::uint32_t is_handed_over = 1u << 31;
+
+  std::vector<std::uint64_t> bytes;  // by request
+  // The request of each event, perhaps with is_handed_over; by launch and warp.
+  std::vector<std::uint32_t> requests;
+  std::vector<ReplayGroup> groups;  // by launch and warp
   // Warp w of all launches has the groups [warp_begins[w], warp_begins[w + 1]).
   std::vector<std::uint32_t> warp_begins{0};
   // By launch and step: the number of warps that have events in it.
@@ -58,28 +63,5 @@ struct ReplayPlanOptions {
 
 // The trace is one that read_program_trace() accepts.
 ReplayPlan plan_replay(const alloc::ProgramTrace& trace, const ReplayPlanOptions& options);
-
-// Values of ReplayData::blocks that are no addresses.
-struct ReplayBlock {
-  static constexpr std::uint64_t unserved = 0;  // not requested yet
-  static constexpr std::uint64_t refused = 1;   // frees of it do nothing
-};
-
-// A plan in device memory, and the memory that a replay writes. One replay at a time.
-struct ReplayData {
-  ReplayData(const simt::DeviceId& device, const ReplayPlan& plan);
-  // Before each replay.
-  void reset(const ReplayPlan& plan);
-
-  simt::Buffer<std::uint64_t> bytes;
-  simt::Buffer<std::uint32_t> requests;
-  simt::Buffer<ReplayGroup> groups;
-  simt::Buffer<std::uint32_t> warp_begins;
-  simt::Buffer<std::uint32_t> progress;     // by warp: groups executed
-  simt::Buffer<std::uint32_t> step_warps;   // that have not ended the step
-  simt::Buffer<std::uint32_t> steps_ended;  // by launch
-  simt::Buffer<std::uint64_t> blocks;       // by request: its address, or a ReplayBlock
-  simt::Buffer<std::uint64_t> damaged;      // one number
-};
 
 }  // namespace heapwood::workloads
