@@ -208,7 +208,7 @@ TEST(ProgramReplayOrder, WindowLimitsTheDrift) {
 // Lanes that really race.
 TEST(ProgramReplayOrder, LanesOfAWarpTogether) {
   const ProgramTrace trace =
-      tests::random_trace({.warps = 3, .lanes = 4, .kernels = 1, .events = 300});
+      tests::random_trace({.warps = 3, .lanes = 4, .kernels = 1, .events = 150});
   alloc::RecordedMemory memory({}, 1 << 16);
   const RecordingDevice device(simt::Lockstep<4>(2), memory);
   const ProgramTrace again =
