@@ -26,6 +26,7 @@ constexpr const char* examples = R"(Examples:
   heapwood bench atrium statue --json out.json  all allocators, slowdown table
   heapwood stress ad                            malloc and free without a builder
   heapwood graph uniform:100K:8                 a dynamic graph, every allocator
+  heapwood replay program.trace                 recorded requests, every allocator
   heapwood reproduce --out out/reproduce        the papers' tables and figures
   heapwood render stadium -o stadium.png        render a picture
   heapwood trace stadium                        rays per second
@@ -108,6 +109,7 @@ int parse_and_run(int argc, char** argv) {
   add_bench(app, invocation);
   add_stress(app, invocation);
   add_graph(app, invocation);
+  add_replay(app, invocation);
   add_reproduce(app, invocation);
   add_render(app, invocation);
   add_trace(app, invocation);

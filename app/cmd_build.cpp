@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "alloc/recording/trace_file.hpp"
 #include "app/commands.hpp"
 #include "app/output/build_report.hpp"
 #include "app/output/leaf_warning.hpp"
@@ -14,6 +15,7 @@
 #include "bench/program/messages.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/program/progress.hpp"
+#include "bench/record_trace.hpp"
 #include "bench/results/exhaustion.hpp"
 #include "bench/results/json_report.hpp"
 #include "kdtree/check/validate.hpp"
@@ -28,10 +30,11 @@ constexpr const char* build_examples = R"(Examples:
   heapwood build model.obj --refs ids --pool 20x --strict
   heapwood build atrium --builder per-level --host-allocator segfit
   heapwood build pipes --validate --json pipes.json
-  heapwood build atrium --allocator heapwood --profile atrium.json)";
+  heapwood build atrium --allocator heapwood --profile atrium.json
+  heapwood build atrium --record-trace atrium.trace    for 'heapwood replay')";
 
 struct BuildCommand {
-  std::string scene, allocator = bench::default_allocator, json, profile;
+  std::string scene, allocator = bench::default_allocator, json, profile, trace;
   bool strict = false, validate = false;
   bench::BuildSettings settings;
   bench::DeviceOptions device;
@@ -65,6 +68,32 @@ Exit profile(const BuildCommand& command, const std::vector<std::string>& argv) 
   fmt::print("{}", bench::to_text(profile_table(built), bench::terminal_style()));
   if (built.profile.run.incomplete)
     bench::warning("the pool is exhausted and the tree is incomplete; use --pool auto");
+  return Exit::done;
+}
+
+Exit record(const BuildCommand& command) {
+  const registry::RegisteredAllocator& entry = bench::find_builder(command.allocator);
+  if (command.settings.builder != bench::Builder::single)
+    throw Error(Exit::usage, "build: --record-trace needs --builder single");
+  if (entry.traits->frees != alloc::Frees::individually) {
+    throw Error(Exit::usage, fmt::format("build: {} does not free, so a trace has no frees; record "
+                                         "with another --allocator",
+                                         command.allocator));
+  }
+  bench::OutputFile file(command.trace);
+  const simt::DeviceInfo device = bench::choose_device(command.device);
+  alloc::ProgramTrace trace;
+  {
+    bench::Progress progress;
+    std::size_t step = 0;
+    const auto announce = [&](const std::string& what) { progress.update(step++, 3, what); };
+    announce(command.scene + ": loading");
+    bench::PreparedScene scene(command.scene, device, command.settings,
+                               bench::pool_needs({&entry}));
+    trace = bench::record_build(scene, entry, device, command.settings, announce);
+  }
+  file.write(alloc::program_trace_file(trace));
+  fmt::print("{}\n", bench::recorded_text(command.trace, trace));
   return Exit::done;
 }
 
@@ -156,11 +185,21 @@ void add_build(CLI::App& app, Invocation& invocation) {
                        "(docs/profile.md); for heapwood and "
                        "atomic,\nclipped refs, single kernel")
           ->type_name("FILE");
-  for (const char* other : {"--strict", "--validate", "--json"})
+  CLI::Option* trace_file =
+      command
+          ->add_option("--record-trace", options->trace,
+                       "write the requests of an untimed build to a file for\n'heapwood replay' "
+                       "(docs/program-trace.md)")
+          ->type_name("FILE");
+  for (const char* other : {"--strict", "--validate", "--json"}) {
     profile_file->excludes(command->get_option(other));
+    trace_file->excludes(command->get_option(other));
+  }
+  trace_file->excludes(profile_file);
   command->callback([options, &invocation] {
     invocation.files.reads(options->scene);
-    for (const std::string& path : {options->json, options->profile}) invocation.files.writes(path);
+    for (const std::string& path : {options->json, options->profile, options->trace})
+      invocation.files.writes(path);
     invocation.action = [options, &invocation] {
       if (options->scene.empty()) {
         throw Error(
@@ -169,6 +208,7 @@ void add_build(CLI::App& app, Invocation& invocation) {
             "see 'heapwood list scenes'");
       }
       options->settings.host_allocator = level_allocator(invocation.host);
+      if (!options->trace.empty()) return record(*options);
       return options->profile.empty() ? build(*options, invocation.argv)
                                       : profile(*options, invocation.argv);
     };

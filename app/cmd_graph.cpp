@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "alloc/recording/trace_file.hpp"
 #include "app/commands.hpp"
 #include "app/output/graph_tables.hpp"
 #include "bench/graph_bench.hpp"
@@ -14,6 +15,7 @@
 #include "bench/program/output_file.hpp"
 #include "bench/program/progress.hpp"
 #include "bench/program/version.hpp"
+#include "bench/record_trace.hpp"
 #include "workloads/graph/source.hpp"
 
 namespace heapwood::app {
@@ -30,7 +32,7 @@ Batches are numbers of edges separated by commas.)";
 
 struct GraphCommand {
   std::string graph, allocators = "all", layouts = "blocks", phases = "all", batches = "100K";
-  std::string updates = "random", pool = "auto", format = "table", json;
+  std::string updates = "random", pool = "auto", format = "table", json, trace;
   bool resume = false, strict = false;
   bench::GraphSettings settings;
   bench::DeviceOptions device;
@@ -105,6 +107,13 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
   bench.host = &source.graph;
   if (!source.is_symmetric && std::erase(bench.settings.phases, bench::GraphPhase::triangles) != 0)
     source.notes.push_back("triangles are not counted: the graph is directed");
+  if (!command.trace.empty()) {
+    bench::OutputFile trace_file(command.trace);
+    const alloc::ProgramTrace trace = bench::record_graph(bench);
+    trace_file.write(alloc::program_trace_file(trace));
+    fmt::print("{}\n", bench::recorded_text(command.trace, trace));
+    return Exit::done;
+  }
   bench::EarlierGraphs earlier;
   if (command.resume) {
     earlier = bench::read_graphs(command.json, bench.device, bench::graph_row_head(bench));
@@ -216,10 +225,17 @@ void add_graph(CLI::App& app, Invocation& invocation) {
       ->type_name("FILE");
   command->add_flag("--resume", options->resume,
                     "reuse results in FILE measured with the same settings");
+  command
+      ->add_option(
+          "--record-trace", options->trace,
+          "write the requests of the initialization and of --rounds\nbatches to a file for "
+          "'heapwood replay', untimed\n(docs/program-trace.md)")
+      ->excludes(command->get_option("--json"))
+      ->type_name("FILE");
   bench::add_device_options(*command, options->device);
   command->callback([options, &invocation] {
     invocation.files.reads(options->graph);
-    invocation.files.writes(options->json);
+    for (const std::string& path : {options->json, options->trace}) invocation.files.writes(path);
     invocation.action = [options, &invocation] { return graph(*options, invocation.argv); };
   });
 }

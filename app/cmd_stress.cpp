@@ -7,12 +7,14 @@
 #include <array>
 #include <memory>
 
+#include "alloc/recording/trace_file.hpp"
 #include "app/commands.hpp"
 #include "app/output/stress_figures.hpp"
 #include "app/output/stress_tables.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/program/progress.hpp"
 #include "bench/program/version.hpp"
+#include "bench/record_trace.hpp"
 #include "bench/stress_json.hpp"
 #include "bench/stress_primitives.hpp"
 #include "workloads/stress.hpp"
@@ -36,6 +38,7 @@ A LIST is values separated by commas, or the word sweep: the values of the paper
 
 struct StressCommand {
   std::string test, allocators = "all", large = "buddy", order = "random", format = "table", json;
+  std::string trace;
   bench::StressLists lists;
   bench::StressSettings settings;
   bench::DeviceOptions device;
@@ -116,6 +119,15 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
   if (settings.runs == 0) settings.runs = space ? 1 : 5;
   settings.touch = settings.touch || settings.test == workloads::StressTest::soak;
 
+  if (!command.trace.empty()) {
+    if (settings.test != workloads::StressTest::lifetimes)
+      throw Error(Exit::usage, "stress: --record-trace is for lifetimes");
+    bench::OutputFile trace_file(command.trace);
+    const alloc::ProgramTrace trace = bench::record_stress(bench);
+    trace_file.write(alloc::program_trace_file(trace));
+    fmt::print("{}\n", bench::recorded_text(command.trace, trace));
+    return Exit::done;
+  }
   std::vector<bench::StressRow> rows;
   std::optional<Error> write_error;  // of the last attempt: the table is printed in any case
   {
@@ -242,9 +254,15 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->type_name("FORMAT");
   command->add_option("--json", options->json, "write all measurements, including raw samples")
       ->type_name("FILE");
+  command
+      ->add_option("--record-trace", options->trace,
+                   "lifetimes: write the requests of the first value of each\nLIST to a file for "
+                   "'heapwood replay', untimed\n(docs/program-trace.md)")
+      ->excludes(command->get_option("--json"))
+      ->type_name("FILE");
   bench::add_device_options(*command, options->device);
   command->callback([options, &invocation] {
-    invocation.files.writes(options->json);
+    for (const std::string& path : {options->json, options->trace}) invocation.files.writes(path);
     invocation.action = [options, &invocation] { return stress(*options, invocation.argv); };
   });
 }

@@ -7,6 +7,7 @@
 #include "registry/registry.hpp"
 #include "workloads/exercise_run.hpp"
 #include "workloads/graph/adjacency_run.hpp"
+#include "workloads/program_trace/replay_run.hpp"
 #include "workloads/stress_run.hpp"
 
 namespace heapwood::registry {
@@ -76,7 +77,11 @@ constexpr CompiledAllocator make_compiled(simt::DeviceKind kind) {
               [](const workloads::StressJob& job) {
                 return workloads::stress<Allocator>(Device(job.device), job);
               },
-          .adjacency_heap = workloads::graph::adjacency_heap<Allocator, Device>};
+          .adjacency_heap = workloads::graph::adjacency_heap<Allocator, Device>,
+          .replay =
+              [](const workloads::ReplayJob& job) {
+                return workloads::replay_program<Allocator>(Device(job.device), job);
+              }};
 }
 
 }  // namespace heapwood::registry

@@ -14,6 +14,7 @@
 #include "kdtree/build/build.hpp"
 #include "workloads/exercise.hpp"
 #include "workloads/graph/adjacency_heap.hpp"
+#include "workloads/program_trace/replay.hpp"
 #include "workloads/stress.hpp"
 
 namespace heapwood::registry {
@@ -51,6 +52,8 @@ struct CompiledAllocator {
   // The adjacency blocks of a dynamic graph (workloads/graph/block_graph.hpp).
   std::unique_ptr<workloads::graph::AdjacencyHeap> (*adjacency_heap)(
       const workloads::graph::HeapJob&);
+  // Replays a program's requests once on a new pool (workloads/program_trace/replay.hpp).
+  workloads::ReplayResult (*replay)(const workloads::ReplayJob&);
 };
 
 struct RegisteredAllocator {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The events written by the Recorded adaptor. workloads/replay.hpp reconstructs the life of every
-// block from them.
+// block from them; program_trace.hpp keeps what does not depend on addresses, for a replay with
+// other allocators.
 #pragma once
 
 #include <cstddef>
@@ -19,21 +20,29 @@ struct RecordedEvent {
     leaf,   // ... or became a leaf
   };
   static constexpr std::uint64_t written = std::uint64_t{1} << 63;
-  // written | place << 24 | warp << 8 | depth << 2 | kind: never 0, so that an observer can
-  // recognize a written event.
+  static constexpr std::uint64_t max_bytes = (std::uint64_t{1} << 48) - 1;
+  // written | place << 24 | low 16 bits of the warp << 8 | detail << 2 | kind: never 0, so that an
+  // observer can recognize a written event.
   std::uint64_t word = 0;
-  std::uint64_t bytes = 0;  // as requested; for a node, its refs
+  std::uint64_t bytes : 48 = 0;  // as requested; for a node, its refs
+  std::uint64_t high_warp : 16 = 0;
 
-  static SIMT_INLINE RecordedEvent make(Kind kind, unsigned depth, unsigned warp,
+  // `detail`: the depth of a node; of a request or free, the lane.
+  static SIMT_INLINE RecordedEvent make(Kind kind, unsigned detail, unsigned warp,
                                         std::uint64_t place, std::uint64_t bytes) {
-    return {written | place << 24 | std::uint64_t{warp & 0xffffu} << 8 |
-                std::uint64_t{depth & 63u} << 2 | static_cast<std::uint64_t>(kind),
-            bytes};
+    RecordedEvent event;
+    event.word = written | place << 24 | std::uint64_t{warp & 0xffffu} << 8 |
+                 std::uint64_t{detail & 63u} << 2 | static_cast<std::uint64_t>(kind);
+    event.bytes = bytes & max_bytes;
+    event.high_warp = warp >> 16 & 0xffffu;
+    return event;
   }
   Kind kind() const { return static_cast<Kind>(word & 3u); }
   unsigned depth() const { return static_cast<unsigned>(word >> 2 & 63u); }
-  // The last 16 bits of its number.
-  unsigned warp() const { return static_cast<unsigned>(word >> 8 & 0xffffu); }
+  unsigned lane() const { return depth(); }
+  unsigned warp() const {
+    return static_cast<unsigned>(word >> 8 & 0xffffu) | static_cast<unsigned>(high_warp) << 16;
+  }
   // From the pool's base.
   std::uint64_t offset() const { return ((word & ~written) >> 24) * granule; }
 };

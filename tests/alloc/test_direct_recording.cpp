@@ -32,7 +32,7 @@ TEST(Recording, AnEventKeepsWhatWasPutIn) {
   const RecordedEvent e = RecordedEvent::make(Kind::leaf, 60, 0x1fffe, far, 123456789012);
   EXPECT_EQ(e.kind(), Kind::leaf);
   EXPECT_EQ(e.depth(), 60u);
-  EXPECT_EQ(e.warp(), 0xfffeu);
+  EXPECT_EQ(e.warp(), 0x1fffeu);
   EXPECT_EQ(e.offset(), far * granule);
   EXPECT_EQ(e.bytes, 123456789012u);
 }

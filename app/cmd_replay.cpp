@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// heapwood replay: a recorded program's requests with every allocator (docs/program-trace.md).
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "alloc/recording/trace_file.hpp"
+#include "app/commands.hpp"
+#include "app/output/replay_tables.hpp"
+#include "bench/program/input_file.hpp"
+#include "bench/program/messages.hpp"
+#include "bench/program/output_file.hpp"
+#include "bench/program/progress.hpp"
+#include "bench/program/version.hpp"
+#include "bench/replay_bench.hpp"
+#include "bench/replay_json.hpp"
+#include "bench/results/format.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+constexpr const char* replay_examples = R"(Examples:
+  heapwood build atrium:200k --record-trace atrium.trace    records a trace
+  heapwood replay atrium.trace --dry-run                    what it contains
+  heapwood replay atrium.trace                              with every allocator
+  heapwood replay atrium.trace --pool 1.25x,2x,auto         with little memory, too
+  heapwood replay atrium.trace --allocators halloc,heapwood --over-time
+Sizes of pools are separated by commas; 1.5x is 1.5 times the max number of
+bytes in use at a time.)";
+
+struct ReplayCommand {
+  std::string trace, allocators = "all", pools = "auto", format = "table", json;
+  bool resume = false, strict = false, dry_run = false, over_time = false;
+  bench::ReplaySettings settings;
+  bench::DeviceOptions device;
+};
+
+alloc::ProgramTrace load_program_trace(const std::string& path, bench::ReplayBench& bench) {
+  const std::optional<std::string> file = bench::read_text(path, Exit::scene);
+  if (!file) throw Error(Exit::scene, path + ": no such file; --record-trace writes traces");
+  alloc::ProgramTrace trace = alloc::read_program_trace(*file, path);
+  bench.name = path;
+  bench.digest = fmt::format("{:016x}", alloc::trace_file::checksum(*file));
+  bench.summary = workloads::summarize(trace);
+  return trace;
+}
+
+// What the replay cannot reproduce.
+void warn_of_gaps(const std::string& path, const alloc::ProgramTrace& trace) {
+  if (trace.dropped != 0)
+    bench::warning(fmt::format("{}: the recording was cut off: {} events are missing at its end",
+                               path, bench::count_text(trace.dropped)));
+  if (trace.unmatched != 0)
+    bench::warning(
+        fmt::format("{}: {} frees of blocks that were requested before the recording "
+                    "are left out",
+                    path, bench::count_text(trace.unmatched)));
+  if (trace.refused != 0)
+    bench::warning(
+        fmt::format("{}: {} requests were refused in the recorded run and are not "
+                    "replayed; record with a larger pool",
+                    path, bench::count_text(trace.refused)));
+}
+
+void print_report(const ReplayCommand& command, const bench::ReplayBench& bench,
+                  const std::vector<bench::ReplayRow>& rows, const bench::ReplayChoice& choice,
+                  const bench::Json& report) {
+  if (command.format == "json") {
+    fmt::print("{}", bench::json_text(report));
+    return;
+  }
+  if (command.format == "csv") {
+    fmt::print("{}", bench::to_csv(replay_flat_table(rows)));
+    return;
+  }
+  std::vector<bench::Table> tables{replay_table(bench, rows)};
+  if (command.over_time) tables.push_back(replay_memory_table(bench, rows));
+  tables.back().notes.push_back(
+      fmt::format("device: {}; {}", bench::device_text(bench.device), bench::version_line()));
+  for (const bench::Table& table : tables) {
+    const std::string text =
+        command.format == "markdown" ? to_markdown(table) : to_text(table, bench::terminal_style());
+    fmt::print("{}{}", &table == &tables.front() ? "" : "\n", text);
+  }
+  fmt::print("\n{}\n", choice.text);
+}
+
+void check(const ReplayCommand& command, const std::vector<bench::ReplayRow>& rows) {
+  const auto failed = std::count_if(rows.begin(), rows.end(), [](const bench::ReplayRow& row) {
+    return row.status == bench::Status::failed;
+  });
+  if (failed != 0) {
+    throw Error(Exit::failed,
+                fmt::format("replay: {} of {} measurements failed; the reasons are below the table",
+                            failed, rows.size()));
+  }
+  if (simt::interrupted())
+    throw Error(Exit::failed, "replay: interrupted; the results so far are above");
+  if (!command.strict) return;
+  for (const bench::ReplayRow& row : rows) {
+    if (row.refused == 0) continue;
+    throw Error(Exit::exhausted,
+                fmt::format("replay: {}: {}; use a larger --pool", row.allocator, row.reason));
+  }
+}
+
+Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) {
+  if (command.trace.empty())
+    throw Error(Exit::usage,
+                "replay: no trace given: record one with 'heapwood build atrium --record-trace "
+                "atrium.trace'");
+  if (command.resume && command.json.empty())
+    throw Error(Exit::usage, "replay: --resume needs --json FILE");
+  bench::ReplayBench bench;
+  bench.settings = command.settings;
+  bench.settings.pools = bench::parse_replay_pools(command.pools);
+  bench.allocators = bench::find_allocators(command.allocators);
+  std::unique_ptr<bench::OutputFile> file;
+  if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json);
+  const alloc::ProgramTrace trace = load_program_trace(command.trace, bench);
+  bench.trace = &trace;
+  warn_of_gaps(command.trace, trace);
+  if (command.dry_run) {
+    const bench::Table table = trace_table(bench);
+    fmt::print("{}", command.format == "markdown" ? to_markdown(table)
+                                                  : to_text(table, bench::terminal_style()));
+    return Exit::done;
+  }
+  if (bench.summary.requests == 0)
+    throw Error(Exit::scene, command.trace + ": the trace has no requests; nothing to replay");
+  bench.device = bench::choose_device(command.device);
+  bench::EarlierReplays earlier;
+  if (command.resume) {
+    earlier = bench::read_replays(command.json, bench);
+    bench.kept = earlier.kept;
+  }
+
+  std::vector<bench::ReplayRow> rows;
+  {
+    bench::Progress progress;
+    bench::ReplayEvents events;
+    events.progress = [&](std::size_t done, std::size_t total, const std::string& what) {
+      progress.update(done, total, what);
+    };
+    rows = bench::run_replay(bench, events);
+  }
+  const bench::ReplayChoice choice = bench::choose_allocators(rows);
+  const bench::Json report = bench::replay_report(argv, bench, rows, choice, earlier.others);
+  std::optional<Error> write_error;  // the table is printed in any case
+  if (file) {
+    try {
+      file->write(bench::json_text(report));
+    } catch (const Error& error) {
+      write_error = error;
+    }
+  }
+  print_report(command, bench, rows, choice, report);
+  if (write_error) throw *write_error;
+  check(command, rows);
+  return Exit::done;
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<ReplayCommand>();
+  CLI::App* command =
+      app.add_subcommand("replay", "a recorded program's requests with every allocator");
+  command->footer(replay_examples);
+  command->add_option("trace", options->trace, "a file that --record-trace wrote")
+      ->type_name("TRACE");
+  command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
+      ->capture_default_str()
+      ->type_name("IDS");
+  command
+      ->add_option(
+          "--pool", options->pools,
+          "memory for the allocator: auto (ample), 512M, 2G;\n1.5x what the program had in "
+          "use at its peak")
+      ->capture_default_str()
+      ->type_name("LIST");
+  bench::ReplaySettings& settings = options->settings;
+  command->add_option("--runs", settings.runs, "timed replays per allocator and pool")
+      ->capture_default_str()
+      ->transform(bench::between(1, 100000))
+      ->type_name("N");
+  command
+      ->add_option(
+          "--window", settings.window,
+          "events that a warp may be ahead of the others, about;\n0 = chosen by the number "
+          "of warps")
+      ->capture_default_str()
+      ->transform(bench::between(0, 1e9))
+      ->type_name("N");
+  command->add_option("--samples", settings.samples, "of the pool over time, in untimed replays")
+      ->capture_default_str()
+      ->transform(bench::between(1, 10000))
+      ->type_name("N");
+  command->add_option("--seconds", settings.seconds, "time limit of a replay")
+      ->capture_default_str()
+      ->transform(bench::between(0.001, 86400.0))
+      ->type_name("S");
+  command
+      ->add_option("--budget", settings.budget_seconds,
+                   "seconds per allocator and pool for warm-up and runs;\n0 = no limit")
+      ->capture_default_str()
+      ->transform(bench::between(0, 86400.0))
+      ->type_name("S");
+  command->add_flag("--dry-run", options->dry_run, "print what the trace contains, replay nothing");
+  command->add_flag("--over-time", options->over_time, "print the memory held over time, too");
+  command->add_option("--format", options->format, "table, markdown, csv, json")
+      ->capture_default_str()
+      ->check(bench::quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
+      ->type_name("FORMAT");
+  command->add_option("--json", options->json, "write all measurements, including raw samples")
+      ->type_name("FILE");
+  command->add_flag("--resume", options->resume,
+                    "reuse results in the --json file measured with the\nsame trace and settings");
+  command->add_flag("--strict", options->strict, "exit with 5 if a request is refused");
+  bench::add_device_options(*command, options->device);
+  command->callback([options, &invocation] {
+    invocation.files.reads(options->trace);
+    invocation.files.writes(options->json);
+    invocation.action = [options, &invocation] { return replay(*options, invocation.argv); };
+  });
+}
+
+}  // namespace heapwood::app

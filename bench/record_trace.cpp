@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "bench/record_trace.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "bench/graph_updates.hpp"
+#include "bench/program/version.hpp"
+#include "bench/results/format.hpp"
+#include "simt/memory.hpp"
+#include "workloads/graph/block_graph.hpp"
+#include "workloads/program_trace/recorded_workloads.hpp"
+
+namespace heapwood::bench {
+
+namespace {
+
+constexpr std::size_t first_capacity = std::size_t{1} << 22,  // events: 64 MiB
+    max_capacity = std::size_t{1} << 27;
+
+std::size_t larger_capacity(std::uint64_t events) {
+  return static_cast<std::size_t>(std::min<std::uint64_t>(max_capacity, events + events / 8));
+}
+
+// run(pool, memory) does the work once.
+alloc::ProgramTrace record_with_space(
+    const simt::DeviceId& device, std::size_t pool_bytes, bool may_grow,
+    const std::function<void(const simt::Memory&, alloc::RecordedMemory&)>& run) {
+  std::size_t capacity = first_capacity;
+  for (;;) {
+    const simt::Memory pool(device, pool_bytes);
+    alloc::RecordedMemory memory(device, capacity);
+    run(pool, memory);
+    const std::uint64_t total = memory.total();
+    if (total > capacity && capacity < max_capacity) {
+      capacity = larger_capacity(total);
+      continue;
+    }
+    if (memory.refused() != 0 && may_grow && pool_bytes < simt::device_available(device) / 4) {
+      pool_bytes *= 2;
+      continue;
+    }
+    alloc::ProgramTrace trace =
+        alloc::make_program_trace(memory.events(), memory.kernel_ends(), total, memory.refused());
+    trace.pool_bytes = pool_bytes;
+    return trace;
+  }
+}
+
+}  // namespace
+
+alloc::ProgramTrace record_build(PreparedScene& scene, const registry::RegisteredAllocator& entry,
+                                 const simt::DeviceInfo& device, const BuildSettings& settings,
+                                 const std::function<void(const std::string&)>& announce) {
+  announce(scene.name() + ": sizing the pool");
+  scene.build_growing(entry);
+  std::size_t capacity = first_capacity;
+  for (;;) {
+    announce(scene.name() + ": recording");
+    const kdtree::RecordedRun run = scene.build_recorded(entry, capacity);
+    if (run.events_in_all > capacity && capacity < max_capacity) {
+      capacity = larger_capacity(run.events_in_all);
+      continue;
+    }
+    if (run.instrumented.requests.failures != 0 && scene.enlarge_pool()) continue;
+    alloc::ProgramTrace trace = alloc::make_program_trace(run.events, {}, run.events_in_all,
+                                                          run.instrumented.requests.failures);
+    trace.pool_bytes = scene.pool_bytes();
+    trace.source =
+        fmt::format("build {}, {} refs, {}, {}, {}", scene.name(), kdtree::name(settings.refs),
+                    entry.traits->id, device_text(device), version_line());
+    return trace;
+  }
+}
+
+alloc::ProgramTrace record_graph(const GraphBench& bench) {
+  using namespace workloads::graph;
+  const GraphSettings& settings = bench.settings;
+  const std::uint32_t batch = settings.batches.front(), vertices = bench.host->vertices();
+  const bool is_automatic = settings.pool.kind != PoolSize::Kind::bytes;
+  const std::size_t pool_bytes =
+      is_automatic ? alloc::round_up(bench.host->edges() * 32 + (std::size_t{64} << 20), 256)
+                   : settings.pool.bytes;
+  const DeviceRows rows(bench.device.id, *bench.host);
+  alloc::ProgramTrace trace = record_with_space(
+      bench.device.id, pool_bytes, is_automatic,
+      [&](const simt::Memory& pool, alloc::RecordedMemory& memory) {
+        HeapJob job;
+        job.device = bench.device.id;
+        job.pool = {pool.data(), pool.bytes()};
+        job.seconds = settings.seconds;
+        BlockGraph graph(job, workloads::recorded_adjacency_heap(job, memory),
+                         device_steps(job.device, job.seconds), vertices);
+        graph.init(rows);
+        for (unsigned round = 0; round < settings.rounds; ++round) {
+          const std::vector<EdgeKey> edges = update_batch(settings, vertices, batch, round);
+          graph.update(edges, {});
+          graph.update({}, edges);
+        }
+      });
+  trace.source =
+      fmt::format("graph {}, {} rounds of {} edges, {}, {}, {}", bench.graph, settings.rounds,
+                  batch, name(settings.updates), device_text(bench.device), version_line());
+  return trace;
+}
+
+alloc::ProgramTrace record_stress(const StressBench& bench) {
+  const StressSettings& settings = bench.settings;
+  const StressPoint& point = bench.points.front();
+  alloc::ProgramTrace trace =
+      record_with_space(bench.device.id, point.pool_bytes, true,
+                        [&](const simt::Memory& pool, alloc::RecordedMemory& memory) {
+                          workloads::StressJob job;
+                          job.device = bench.device.id;
+                          job.pool = {pool.data(), pool.bytes()};
+                          job.test = settings.test;
+                          job.threads = stress_threads(settings, point);
+                          job.lanes = settings.lanes;
+                          job.payload = point.payload;
+                          job.iterations = point.iterations;
+                          job.order = settings.order;
+                          job.seed = settings.seed;
+                          job.seconds = settings.seconds;
+                          workloads::record_stress(job, memory);
+                        });
+  trace.source =
+      fmt::format("stress {}, {} order, {} threads, up to {}, {}, {}", name(settings.test),
+                  name(settings.order), stress_threads(settings, point), size_text(point.payload),
+                  device_text(bench.device), version_line());
+  return trace;
+}
+
+std::string recorded_text(const std::string& path, const alloc::ProgramTrace& trace) {
+  const std::uint64_t frees = trace.events.size() - trace.requests;
+  std::string text = fmt::format(
+      "{}: {} requests and {} frees in {} kernel{}", path, count_text(trace.requests),
+      count_text(frees), trace.kernel_ends.size(), trace.kernel_ends.size() == 1 ? "" : "s");
+  if (trace.dropped != 0)
+    text += fmt::format("; {} events did not fit into the buffer", count_text(trace.dropped));
+  if (trace.refused != 0)
+    text += fmt::format("; {} requests were refused", count_text(trace.refused));
+  return text;
+}
+
+}  // namespace heapwood::bench

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Replays a program trace (workloads/program_trace/) with several allocators in pools of several
+// sizes and prints nothing. Per pool: a warm-up of each allocator, in which the contents of blocks
+// are checked; then run 1 of all, run 2 of all, and so on; then replays in which the pool is
+// inspected.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "alloc/recording/program_trace.hpp"
+#include "bench/results/result.hpp"
+#include "simt/device.hpp"
+#include "workloads/program_trace/replay_inspection.hpp"
+#include "workloads/program_trace/trace_summary.hpp"
+
+namespace heapwood::bench {
+
+// The pool of a replay. `automatic`: 4 times the memory in use at the peak of the trace and 16 MiB;
+// with allocators that never free, enough for all requests, if the device has it.
+struct ReplayPool {
+  enum class Kind { automatic, bytes, peak_multiple };
+  Kind kind = Kind::automatic;
+  std::size_t bytes = 0;
+  double multiple = 0;
+  std::string text = "auto";  // as given
+};
+
+struct ReplaySettings {
+  std::vector<ReplayPool> pools{{}};
+  int runs = 5;
+  std::size_t window = 0;  // as ReplayPlanOptions
+  unsigned samples = 32;   // of the pool over time, in an inspected replay
+  double seconds = 60;     // limit of a replay
+  double budget_seconds = 0;
+};
+
+// "auto,256M,1.5x"
+std::vector<ReplayPool> parse_replay_pools(const std::string& text);
+
+struct ReplayRow {
+  std::string trace;   // the file, as given
+  std::string digest;  // of its content
+  std::string allocator, label;
+  alloc::Frees frees = alloc::Frees::individually;
+  bool lower_bound = false;
+  std::string pool;  // as given
+  std::uint64_t pool_bytes = 0;
+
+  Status status = Status::skipped;
+  std::string reason;
+  std::vector<double> runs_ms, reset_ms;
+  std::vector<double> floor_ms;  // of replays without the allocator's calls
+  std::uint64_t requests = 0;    // per run
+  std::uint64_t refused = 0;     // max of all runs
+  std::uint64_t first_refused_bytes = 0;
+  // Neither free nor the allocator's tables, at the peak of the trace: one figure per inspected
+  // replay; empty if the pool cannot be walked.
+  std::vector<double> peak_held_bytes;
+  std::vector<workloads::ReplaySample> samples;  // of the last inspected replay
+  std::optional<std::size_t> peak_sample;        // its index
+  double seconds = 0;                            // wall time
+
+  const workloads::ReplaySample* peak() const {
+    return peak_sample ? &samples[*peak_sample] : nullptr;
+  }
+  std::optional<double> median_ms() const { return median(runs_ms); }
+  // Held bytes per byte in use at the peak.
+  std::optional<double> held_over_live() const;
+};
+
+struct ReplayBench {
+  std::string name, digest;  // of the trace
+  const alloc::ProgramTrace* trace = nullptr;
+  workloads::TraceSummary summary;
+  std::vector<const registry::RegisteredAllocator*> allocators;
+  ReplaySettings settings;
+  simt::DeviceInfo device;
+  std::vector<ReplayRow> kept;  // of an earlier report: measured already
+};
+
+struct ReplayEvents {
+  // Steps done, total steps, next step.
+  std::function<void(std::size_t, std::size_t, const std::string&)> progress;
+};
+
+std::uint64_t pool_bytes(const ReplayBench& bench, const ReplayPool& pool);
+// One row per pool and allocator, in order. A failure of one allocator is reported in its row.
+std::vector<ReplayRow> run_replay(const ReplayBench& bench, const ReplayEvents& events);
+
+}  // namespace heapwood::bench

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// A heap that records what a program asks of it, in the place of heapwood::heap. `heapwood replay`
+// runs the trace with every allocator and says which two suit the program.
+//
+//   heapwood::recording_heap heap(1ull << 30);
+//   kernel<<<blocks, threads>>>(heap.handle());    // takes a heapwood::recording_heap_handle
+//   heap.end_kernel();                             // after each kernel; waits for the device
+//   heap.write_trace("program.trace");
+//
+// Cost: 16 bytes of device memory per event, a request or a free; all threads add to one counter,
+// so times mean nothing. Events that do not fit are counted, and the trace says how many they are.
+// A warp of the trace is a place for a resident warp of the GPU, not an index in a launch.
+#pragma once
+
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "alloc/recording/event_writer.hpp"
+#include "alloc/recording/program_trace.hpp"
+#include "alloc/recording/trace_file.hpp"
+#include "heapwood/heap.hpp"
+
+namespace heapwood {
+inline namespace SIMT_TARGET {
+
+template <class A>
+class basic_recording_handle : public handle_operations<basic_recording_handle<A>> {
+ public:
+  using allocator_type = A;
+
+  // A handle of no heap, to be assigned to.
+  basic_recording_handle() = default;
+  basic_recording_handle(const basic_heap_handle<A>& base, const alloc::EventWriter& events)
+      : base_(base), events_(events) {}
+
+  // As those of basic_heap_handle.
+  SIMT_INLINE void* malloc(std::size_t bytes) const {
+    void* const block = base_.malloc(bytes);
+    if constexpr (simt::this_thread_runs) {
+      // Recorded once the block is the caller's: its free has a higher number.
+      if (block != nullptr) {
+        write(alloc::RecordedEvent::Kind::allocate, block, bytes);
+      } else {
+        events_.count_refusal();
+      }
+    }
+    return block;
+  }
+  SIMT_INLINE void* malloc(std::size_t bytes, const call_site&) const { return malloc(bytes); }
+  SIMT_INLINE const basic_recording_handle& at(const call_site&) const { return *this; }
+
+  SIMT_INLINE void free(void* block) const {
+    if constexpr (simt::this_thread_runs) {
+      // Recorded while the block is the caller's: the next request that gets it has a higher
+      // number.
+      if (block != nullptr) write(alloc::RecordedEvent::Kind::free, block, 0);
+    }
+    base_.free(block);
+  }
+  SIMT_INLINE void free(void* block, const call_site&) const { free(block); }
+
+  SIMT_INLINE bool owns(const void* address) const requires(A::traits.in_pool) {
+    return base_.owns(address);
+  }
+  SIMT_INLINE std::size_t max_request() const { return base_.max_request(); }
+
+ private:
+  SIMT_INLINE void write(alloc::RecordedEvent::Kind kind, const void* block,
+                         std::size_t bytes) const {
+    const simt::ThisThread thread;
+    events_.write(thread, events_.next_number(), kind, thread.lane(), events_.place(block), bytes);
+  }
+
+  basic_heap_handle<A> base_;
+  alloc::EventWriter events_;
+};
+
+template <class A>
+class basic_recording_heap {
+ public:
+  using handle_type = basic_recording_handle<A>;
+
+  explicit basic_recording_heap(std::size_t bytes, std::size_t max_events = std::size_t{1} << 22,
+                                stream_handle stream = {}, heap_options options = {})
+      : heap_(bytes, stream, options),
+        device_(simt::StreamDevice::current()),
+        max_events_(max_events),
+        memory_(device_.allocate(memory_bytes())) {
+    clear(stream);
+  }
+  basic_recording_heap(const basic_recording_heap&) = delete;
+  basic_recording_heap& operator=(const basic_recording_heap&) = delete;
+  ~basic_recording_heap() { device_.free(memory_, memory_bytes()); }
+
+  handle_type handle() const {
+    return {heap_.handle(),
+            {heap_.memory().data(), counts(),
+             reinterpret_cast<alloc::RecordedEvent*>(memory_ + head_bytes), max_events_}};
+  }
+
+  // Waits for the device. The events since the previous call belong to one kernel; a replay
+  // launches each kernel by itself.
+  void end_kernel() {
+    device_.synchronize_device();
+    kernel_ends_.push_back(read_counts().events);
+  }
+
+  // Waits for the device. `source`: one line that says what was recorded.
+  alloc::ProgramTrace trace(const std::string& source = {}) const {
+    device_.synchronize_device();
+    const alloc::EventCounts counts = read_counts();
+    std::vector<alloc::RecordedEvent> events(
+        static_cast<std::size_t>(std::min<std::uint64_t>(counts.events, max_events_)));
+    if (!events.empty()) {
+      device_.download(events.data(), memory_ + head_bytes,
+                       events.size() * sizeof(alloc::RecordedEvent));
+    }
+    alloc::ProgramTrace trace =
+        alloc::make_program_trace(events, kernel_ends_, counts.events, counts.refused);
+    trace.pool_bytes = heap_.bytes();
+    trace.source = source;
+    return trace;
+  }
+  // Writes it for `heapwood replay`. Throws Error if the file cannot be written; a file of this
+  // name is replaced as a whole or not at all.
+  void write_trace(const std::string& path, const std::string& source = {}) const {
+    const std::string content = alloc::program_trace_file(trace(source)), part = path + ".part";
+    std::FILE* const file = std::fopen(part.c_str(), "wb");
+    bool is_written = file != nullptr;
+    if (is_written) {
+      is_written = std::fwrite(content.data(), 1, content.size(), file) == content.size();
+      is_written &= std::fclose(file) == 0;
+    }
+    if (is_written && std::rename(part.c_str(), path.c_str()) == 0) return;
+    if (file != nullptr) std::remove(part.c_str());
+    throw Error(Exit::failed, path + ": cannot write the trace");
+  }
+
+  // Frees everything and starts a new recording, in the order of the stream.
+  void reset(stream_handle stream = {}) {
+    heap_.reset(stream);
+    clear(stream);
+  }
+  heap_stats stats() const { return heap_.stats(); }
+  std::size_t report_leaks(std::FILE* to = stderr) const { return heap_.report_leaks(to); }
+  std::size_t bytes() const { return heap_.bytes(); }
+
+ private:
+  static constexpr std::size_t head_bytes = 256;
+  static_assert(sizeof(alloc::EventCounts) <= head_bytes);
+
+  std::size_t memory_bytes() const {
+    return head_bytes + max_events_ * sizeof(alloc::RecordedEvent);
+  }
+  alloc::EventCounts* counts() const { return reinterpret_cast<alloc::EventCounts*>(memory_); }
+  alloc::EventCounts read_counts() const {
+    alloc::EventCounts copy;
+    device_.download(&copy, counts(), sizeof(copy));
+    return copy;
+  }
+  void clear(stream_handle stream) {
+    const simt::StreamDevice device(device_.index, stream);
+    device.fill(memory_, 0, memory_bytes());
+    kernel_ends_.clear();
+  }
+
+  basic_heap<A> heap_;
+  simt::StreamDevice device_;
+  std::size_t max_events_;
+  std::byte* memory_ = nullptr;
+  std::vector<std::uint64_t> kernel_ends_;
+};
+
+using recording_heap = basic_recording_heap<alloc::Heapwood>;
+using recording_heap_handle = basic_recording_handle<alloc::Heapwood>;
+
+}  // namespace SIMT_TARGET
+}  // namespace heapwood

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+// heapwood replay and build --record-trace: tables, JSON and --resume, exhaustion, errors; the
+// choice of two allocators.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "alloc/recording/trace_file.hpp"
+#include "bench/replay_bench.hpp"
+#include "bench/replay_choice.hpp"
+#include "tests/app/executable.hpp"
+#include "tests/workloads/program_traces.hpp"
+
+namespace heapwood::tests {
+namespace {
+
+using nlohmann::json;
+
+class ReplayCommand : public Executable {
+ protected:
+  void SetUp() override {
+    Executable::SetUp();
+    trace_ = folder_ / "program.trace";
+    write_file(trace_, alloc::program_trace_file(
+                           random_trace({.warps = 4, .lanes = 2, .kernels = 2, .events = 500})));
+  }
+  std::vector<std::string> replay(const std::vector<std::string>& more,
+                                  const std::string& runs = "3",
+                                  const std::string& allocators = "atomic,cmalloc,heapwood") const {
+    std::vector<std::string> arguments{"replay", trace_,   "--device", "cpu",          "--threads",
+                                       "2",      "--runs", runs,       "--allocators", allocators};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+
+  std::string trace_;
+};
+
+TEST_F(ReplayCommand, HelpFitsTheTerminal) {
+  const Outcome outcome = run({"replay", "--help"});
+  EXPECT_EQ(outcome.exit, 0);
+  for (const char* word : {"Examples:", "--window", "--pool", "--dry-run", "--strict"})
+    EXPECT_NE(outcome.out.find(word), std::string::npos) << word;
+  std::istringstream lines(outcome.out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+}
+
+TEST_F(ReplayCommand, WrongUsage) {
+  expect_error({"replay"}, 2, {"no trace", "--record-trace"});
+  expect_error(replay({"--resume"}), 2, {"--resume", "--json"});
+  expect_error(replay({}, "1", "nonsense"), 2, {"'nonsense'"});
+  for (const char* wrong : {"fast", "0x", "-1x", "1.5y", "1x,,2x", "1e99x"})
+    expect_error(replay({"--pool", wrong}), 2, {"expected"});
+  expect_error(replay({"--json", trace_}), 2, {"already used"});
+}
+
+TEST_F(ReplayCommand, UnreadableTraces) {
+  expect_error({"replay", folder_ / "none.trace"}, 3, {"none.trace", "no such file"});
+  const std::string good = read_file(trace_), bad = folder_ / "bad.trace";
+  write_file(bad, good.substr(0, good.size() / 2));
+  expect_error({"replay", bad}, 3, {"bad.trace", "truncated"});
+  write_file(bad, good.substr(0, good.size() - 1) + "\x7f");
+  expect_error({"replay", bad}, 3, {"bad.trace", "checksum"});
+  write_file(bad, "");
+  expect_error({"replay", bad}, 3, {"bad.trace", "not a program trace"});
+  write_file(bad, alloc::program_trace_file({}));
+  expect_error({"replay", bad}, 3, {"bad.trace", "no requests"});
+}
+
+TEST_F(ReplayCommand, PrintsTables) {
+  const Outcome outcome = run(replay({"--over-time", "--pool", "auto,2x"}));
+  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  for (const char* word : {"program.trace", "AtomicMalloc *", "Heapwood", "held [MiB]", "pool ",
+                           "(2x)", "100%", "peak (", "speed"})
+    EXPECT_NE(outcome.out.find(word), std::string::npos) << word << '\n' << outcome.out;
+  const Outcome markdown = run(replay({"--format", "markdown"}, "1"));
+  EXPECT_EQ(markdown.exit, 0) << markdown.err;
+  EXPECT_NE(markdown.out.find("| Heapwood"), std::string::npos) << markdown.out;
+  EXPECT_NE(markdown.out.find("fewer than three runs"), std::string::npos) << markdown.out;
+}
+
+TEST_F(ReplayCommand, SaysWhatATraceContains) {
+  const Outcome outcome = run({"replay", trace_, "--dry-run"});
+  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  for (const char* word : {"requests", "in use at the peak", "size of a request", "up to 256 B",
+                           "events from a request to its free"})
+    EXPECT_NE(outcome.out.find(word), std::string::npos) << word << '\n' << outcome.out;
+  // What is missing is said, once per kind.
+  alloc::ProgramTrace cut = random_trace({});
+  cut.dropped = 5;
+  write_file(trace_, alloc::program_trace_file(cut));
+  const Outcome dropped = run({"replay", trace_, "--dry-run"});
+  EXPECT_NE(dropped.err.find("5 events are missing"), std::string::npos) << dropped.err;
+}
+
+TEST_F(ReplayCommand, WritesAndResumesJson) {
+  const std::string path = folder_ / "replay.json";
+  const Outcome first = run(replay({"--json", path}, "3", "cmalloc"));
+  ASSERT_EQ(first.exit, 0) << first.err;
+  const json before = json::parse(read_file(path));
+  EXPECT_EQ(before["schema"], "heapwood.replay/1");
+  const json& result = before["results"][0];
+  EXPECT_EQ(result["status"], "ok") << result.dump(1);
+  EXPECT_EQ(result["runs_ms"].size(), 3u);
+  EXPECT_EQ(result["refused"], 0);
+  EXPECT_EQ(result["memory"]["peak_held_bytes"].size(), 3u);
+  EXPECT_GE(result["memory"]["held_over_live"], 1.0);
+  EXPECT_GE(result["memory"]["over_time"].size(), 32u);
+  EXPECT_EQ(result["memory"]["peak"]["live_bytes"], before["trace"]["peak_bytes"]);
+  const Outcome second = run(replay({"--json", path, "--resume"}));
+  ASSERT_EQ(second.exit, 0) << second.err;
+  const json after = json::parse(read_file(path));
+  ASSERT_EQ(after["results"].size(), 3u);
+  EXPECT_EQ(after["results"][1]["runs_ms"], result["runs_ms"]);
+  // Of another number of runs: stays in the file.
+  ASSERT_EQ(run(replay({"--json", path, "--resume"}, "1")).exit, 0);
+  EXPECT_EQ(json::parse(read_file(path))["results"].size(), 6u);
+}
+
+TEST_F(ReplayCommand, RefusedRequestsAreReported) {
+  write_file(trace_, alloc::program_trace_file(random_trace({.max_bytes = 3000})));
+  const Outcome outcome = run(replay({"--pool", "32K"}, "1", "cmalloc"));
+  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("requests refused, first one of"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("Undecided"), std::string::npos) << outcome.out;
+  EXPECT_EQ(run(replay({"--pool", "32K", "--strict"}, "1", "cmalloc")).exit, 5);
+}
+
+TEST_F(ReplayCommand, CsvHasALinePerAllocatorAndPool) {
+  const Outcome outcome =
+      run(replay({"--format", "csv", "--pool", "1M,64x", "--samples", "2"}, "1"));
+  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 7) << outcome.out;
+}
+
+TEST_F(ReplayCommand, RecordsABuild) {
+  const std::string scene = folder_ / "scene.obj", path = folder_ / "build.trace";
+  write_file(scene, obj_text(300));
+  const Outcome recorded =
+      run({"build", scene, "--device", "cpu", "--threads", "2", "--record-trace", path});
+  ASSERT_EQ(recorded.exit, 0) << recorded.err;
+  EXPECT_NE(recorded.out.find("in 1 kernel"), std::string::npos) << recorded.out;
+  const alloc::ProgramTrace trace = alloc::read_program_trace(read_file(path), path);
+  EXPECT_EQ(trace.dropped + trace.refused + trace.unmatched, 0u);
+  EXPECT_GT(trace.requests, 100u);
+  EXPECT_EQ(trace.events.size(), 2u * trace.requests);  // a build frees everything
+  EXPECT_NE(trace.source.find("build scene"), std::string::npos) << trace.source;
+  trace_ = path;
+  EXPECT_EQ(run(replay({}, "1")).exit, 0);
+  expect_error({"build", scene, "--record-trace", path, "--json", folder_ / "x.json"}, 2,
+               {"--record-trace"});
+  expect_error({"build", scene, "--record-trace", path, "--builder", "per-level"}, 2,
+               {"--builder single"});
+  expect_error({"build", scene, "--record-trace", path, "--allocator", "atomic"}, 2, {"atomic"});
+  expect_error({"build", scene, "--record-trace", scene}, 2, {"already used"});
+}
+
+// A graph and a stress test: several kernels, and requests of lanes.
+TEST_F(ReplayCommand, RecordsAGraphAndAStressTest) {
+  trace_ = folder_ / "other.trace";
+  ASSERT_EQ(run({"graph", "uniform:300:6", "--device", "cpu", "--threads", "2", "--rounds", "2",
+                 "--batch", "200", "--record-trace", trace_})
+                .exit,
+            0);
+  const alloc::ProgramTrace graph = alloc::read_program_trace(read_file(trace_), trace_);
+  EXPECT_EQ(graph.kernel_ends.size(), 5u);  // the initialization, two insertions, two deletions
+  EXPECT_GE(graph.kernel_ends.front(), 290u);
+  EXPECT_EQ(graph.dropped + graph.refused + graph.unmatched, 0u);
+  EXPECT_EQ(run(replay({}, "1")).exit, 0);
+  ASSERT_EQ(run({"stress", "lifetimes", "--device", "cpu", "--threads", "2", "--requests", "60",
+                 "--iterations", "3", "--record-trace", trace_})
+                .exit,
+            0);
+  const alloc::ProgramTrace stress = alloc::read_program_trace(read_file(trace_), trace_);
+  EXPECT_EQ(stress.kernel_ends.size(), 4u);
+  EXPECT_EQ(stress.events.size(), 2u * stress.requests);  // the last kernel frees everything
+  EXPECT_EQ(run(replay({}, "1")).exit, 0);
+  expect_error({"stress", "ad", "--device", "cpu", "--record-trace", trace_}, 2, {"lifetimes"});
+}
+
+bench::ReplayRow row_of(const std::string& id, std::vector<double> ms, std::vector<double> held,
+                        std::uint64_t pool = 1 << 20) {
+  bench::ReplayRow row;
+  row.allocator = id;
+  row.label = id;
+  row.pool_bytes = pool;
+  row.status = bench::Status::ok;
+  row.runs_ms = std::move(ms);
+  row.peak_held_bytes = std::move(held);
+  workloads::ReplaySample peak;
+  peak.pool.live_bytes = 100;
+  row.samples = {peak};
+  row.peak_sample = 0;
+  return row;
+}
+
+TEST(ReplayChoice, NamesTheFastestAndTheLeastMemory) {
+  const bench::ReplayChoice choice = bench::choose_allocators(
+      {row_of("a", {1, 1.1, 1.2}, {200, 200, 201}), row_of("b", {2, 2.1, 2.2}, {110, 110, 111}),
+       row_of("c", {4, 4.1, 4.2}, {150, 150, 151})});
+  EXPECT_EQ(choice.fastest, "a");
+  EXPECT_EQ(choice.smallest, "b");
+  EXPECT_EQ(choice.text.rfind("For speed, use a: 1.1", 0), 0u) << choice.text;
+  EXPECT_NE(choice.text.find("times as fast as b"), std::string::npos) << choice.text;
+  EXPECT_NE(choice.text.find("For memory, use b: 1.1"), std::string::npos) << choice.text;
+}
+
+TEST(ReplayChoice, NamesASecondOneIfOneIsBest) {
+  const bench::ReplayChoice choice = bench::choose_allocators(
+      {row_of("a", {1, 1.1, 1.2}, {100, 100, 101}), row_of("b", {2, 2.1, 2.2}, {110, 110, 111}),
+       row_of("c", {2, 2.1, 2.3}, {150, 150, 151})});
+  EXPECT_EQ(choice.smallest, "a");
+  EXPECT_NE(choice.text.find("Second: undecided between b and c"), std::string::npos)
+      << choice.text;
+}
+
+TEST(ReplayChoice, IsUndecidedWhereSamplesOverlap) {
+  const bench::ReplayChoice choice = bench::choose_allocators(
+      {row_of("a", {1, 2, 3}, {100, 120, 140}), row_of("b", {1.5, 2.1, 2.2}, {110, 125, 130})});
+  EXPECT_TRUE(choice.fastest.empty());
+  EXPECT_TRUE(choice.smallest.empty());
+  EXPECT_NE(choice.text.find("speed: undecided between a and b"), std::string::npos) << choice.text;
+  EXPECT_NE(choice.text.find("memory: undecided between a and b"), std::string::npos)
+      << choice.text;
+}
+
+TEST(ReplayChoice, SkipsWhatRefusedAndWhatNeverFrees) {
+  bench::ReplayRow refused = row_of("a", {1, 1, 1}, {100, 100, 100});
+  refused.status = bench::Status::incomplete;
+  bench::ReplayRow never = row_of("b", {1, 1, 1}, {100, 100, 100});
+  never.lower_bound = true;
+  EXPECT_EQ(bench::choose_allocators({refused, never}).text.rfind("Undecided: no allocator", 0),
+            0u);
+  const bench::ReplayChoice one =
+      bench::choose_allocators({refused, never, row_of("c", {1, 1, 1}, {100, 100, 100})});
+  EXPECT_EQ(one.text, "Undecided: only c served every request.");
+}
+
+// The allocator that serves the program in the smallest pool needs the least memory.
+TEST(ReplayChoice, SmallPoolsDecide) {
+  bench::ReplayRow refused = row_of("a", {1, 1, 1}, {100, 100, 100}, 1 << 16);
+  refused.status = bench::Status::incomplete;
+  const bench::ReplayChoice choice = bench::choose_allocators(
+      {refused, row_of("b", {3, 3, 3}, {140, 140, 140}, 1 << 16),
+       row_of("a", {1, 1.1, 1.2}, {100, 100, 100}), row_of("b", {2, 2.1, 2.2}, {140, 140, 140})});
+  EXPECT_EQ(choice.fastest, "a");
+  EXPECT_EQ(choice.smallest, "b");
+  EXPECT_NE(choice.text.find("the only one that serves every request in 64 KiB"), std::string::npos)
+      << choice.text;
+}
+
+}  // namespace
+}  // namespace heapwood::tests

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Workloads that record their requests, with the allocator Heapwood (recorded_workloads_run.hpp).
+#pragma once
+
+#include <memory>
+
+#include "alloc/adaptors/recorded.hpp"
+#include "workloads/graph/adjacency_heap.hpp"
+#include "workloads/stress.hpp"
+
+namespace heapwood::workloads {
+
+// Each records what it does from its last reset on. Throws Error{Exit::device} for a GPU in a
+// program without CUDA.
+std::unique_ptr<graph::AdjacencyHeap> recorded_adjacency_heap(const graph::HeapJob& job,
+                                                              alloc::RecordedMemory& memory);
+// Tests with lifetimes only.
+void record_stress(const StressJob& job, alloc::RecordedMemory& memory);
+
+}  // namespace heapwood::workloads

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "workloads/program_trace/replay_inspection.hpp"
+
+#include <algorithm>
+
+#include "workloads/program_trace/replay_data.hpp"
+
+namespace heapwood::workloads {
+
+ReplayInspector::ReplayInspector(const alloc::ProgramTrace& trace, alloc::Pool pool, bool in_pool)
+    : trace_(trace),
+      pool_(pool),
+      in_pool_(in_pool),
+      places_(trace.requests),
+      touched_(in_pool ? pool.bytes / alloc::granule : 0) {
+  bytes_.reserve(trace.requests);
+}
+
+void ReplayInspector::touch(std::uint64_t offset, std::uint64_t bytes) {
+  const std::uint64_t end = offset + alloc::padded(bytes);
+  if (end > pool_.bytes) return;
+  address_bytes_ = std::max(address_bytes_, end);
+  for (std::uint64_t i = offset / alloc::granule; i < end / alloc::granule; ++i) {
+    if (touched_[i]) continue;
+    touched_[i] = true;
+    touched_bytes_ += alloc::granule;
+  }
+}
+
+void ReplayInspector::observe(std::size_t event, std::span<const std::uint64_t> blocks,
+                              std::span<const alloc::Region> regions) {
+  const auto base = reinterpret_cast<std::uintptr_t>(in_pool_ ? pool_.base : nullptr);
+  const auto is_served = [&](std::uint32_t request) {
+    return blocks[request] != ReplayBlock::refused && blocks[request] != ReplayBlock::unserved;
+  };
+  for (; next_ < event; ++next_) {
+    const alloc::TraceEvent& now = trace_.events[next_];
+    if (now.kind == alloc::TraceEvent::Kind::allocate) {
+      bytes_.push_back(now.bytes);
+      if (in_pool_ && is_served(now.request)) touch(blocks[now.request] - base, now.bytes);
+      places_[now.request] = static_cast<std::uint32_t>(live_.size());
+      live_.push_back(now.request);
+    } else {
+      // The last block takes the place of the freed one.
+      const std::uint32_t place = places_[now.request], moved = live_.back();
+      live_[place] = moved;
+      places_[moved] = place;
+      live_.pop_back();
+    }
+  }
+  std::vector<alloc::LiveBlock> live;
+  live.reserve(live_.size());
+  ReplaySample sample;
+  for (const std::uint32_t request : live_) {
+    if (!is_served(request)) continue;
+    live.push_back({blocks[request] - base, bytes_[request]});
+    sample.pool.live_bytes += bytes_[request];
+  }
+  std::sort(live.begin(), live.end(), [](const alloc::LiveBlock& a, const alloc::LiveBlock& b) {
+    return a.offset < b.offset;
+  });
+  sample.event = event;
+  sample.pool.blocks = live.size();
+  inspection_.overlaps += alloc::count_overlaps(live);
+  if (in_pool_) {
+    if (!live.empty())
+      sample.pool.address_bytes = live.back().offset + alloc::padded(live.back().bytes);
+    sample.pool.fragmentation = alloc::fragmentation_of_blocks(regions, live);
+    sample.touched_bytes = touched_bytes_;
+    sample.address_bytes = address_bytes_;
+    for (const alloc::Region& region : regions) {
+      const bool holds =
+          region.state == alloc::Region::State::used || region.state == alloc::Region::State::held;
+      sample.held_bytes += holds ? region.bytes : 0;
+    }
+  }
+  inspection_.samples.push_back(sample);
+}
+
+}  // namespace heapwood::workloads

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#include "workloads/program_trace/replay_plan.hpp"
+
+#include <algorithm>
+#include <span>
+
+namespace heapwood::workloads {
+
+namespace {
+
+using alloc::TraceEvent;
+using Kind = TraceEvent::Kind;
+
+class Planner {
+ public:
+  Planner(const alloc::ProgramTrace& trace, const ReplayPlanOptions& options)
+      : trace_(trace), options_(options) {}
+
+  ReplayPlan plan() {
+    plan_.bytes.reserve(trace_.requests);
+    plan_.requests.reserve(trace_.events.size());
+    std::vector<bool> is_live(trace_.requests);
+    for (const TraceEvent& event : trace_.events) {
+      if (event.kind == Kind::allocate) plan_.bytes.push_back(event.bytes);
+      is_live[event.request] = event.kind == Kind::allocate;
+    }
+    std::vector<std::size_t> ends(trace_.kernel_ends.begin(), trace_.kernel_ends.end());
+    for (const std::size_t cut : options_.cuts) {
+      if (cut > 0 && cut < trace_.events.size()) ends.push_back(cut);
+    }
+    std::sort(ends.begin(), ends.end());
+    ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+    find_handed_over(ends);
+    std::size_t begin = 0;
+    for (const std::size_t end : ends) {
+      add_launch(std::span(trace_.events).subspan(begin, end - begin), end);
+      begin = end;
+    }
+    add_release(is_live);
+    return std::move(plan_);
+  }
+
+ private:
+  void find_handed_over(std::span<const std::size_t> ends) {
+    struct Owner {
+      std::uint32_t warp;
+      std::size_t launch;
+    };
+    std::vector<Owner> owners;
+    owners.reserve(trace_.requests);
+    is_handed_over_.resize(trace_.requests);
+    std::size_t launch = 0;
+    for (std::size_t i = 0; i < trace_.events.size(); ++i) {
+      launch += i == ends[launch];
+      const TraceEvent& event = trace_.events[i];
+      if (event.kind == Kind::allocate) {
+        owners.push_back({event.warp, launch});
+      } else {
+        const Owner& owner = owners[event.request];
+        is_handed_over_[event.request] = owner.launch == launch && owner.warp != event.warp;
+      }
+    }
+  }
+
+  // Frees per warp in the launch that releases all blocks.
+  static constexpr std::size_t release_share = 1024;
+
+  void add_release(const std::vector<bool>& is_live) {
+    std::vector<TraceEvent> frees;
+    for (std::uint32_t r = 0; r < is_live.size(); ++r) {
+      if (!is_live[r]) continue;
+      TraceEvent event;
+      event.kind = Kind::free;
+      event.warp = static_cast<std::uint32_t>(frees.size() / release_share);
+      event.lane = frees.size() % 32;
+      event.request = r;
+      frees.push_back(event);
+    }
+    plan_.has_release = !frees.empty();
+    if (plan_.has_release) add_launch(frees, trace_.events.size());
+  }
+
+  void add_launch(std::span<const TraceEvent> events, std::size_t end_event) {
+    // Numbers the warps in ascending order, and sorts the events by warp, stably.
+    std::vector<std::uint32_t> warps;
+    warps.reserve(events.size());
+    for (const TraceEvent& event : events) warps.push_back(event.warp);
+    std::sort(warps.begin(), warps.end());
+    warps.erase(std::unique(warps.begin(), warps.end()), warps.end());
+    std::vector<std::uint32_t> warp_of(events.size());
+    std::vector<std::size_t> begins(warps.size() + 1);
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      warp_of[i] = static_cast<std::uint32_t>(
+          std::lower_bound(warps.begin(), warps.end(), events[i].warp) - warps.begin());
+      ++begins[warp_of[i] + 1];
+    }
+    for (std::size_t w = 0; w < warps.size(); ++w) begins[w + 1] += begins[w];
+    std::vector<std::uint32_t> order(events.size());
+    std::vector<std::size_t> next(begins.begin(), begins.end() - 1);
+    for (std::size_t i = 0; i < events.size(); ++i)
+      order[next[warp_of[i]]++] = static_cast<std::uint32_t>(i);
+
+    window_ = options_.window != 0 ? options_.window
+                                   : std::max(min_window, warps.size() * events_per_warp);
+    const auto steps = static_cast<std::uint32_t>((events.size() + window_ - 1) / window_);
+    plan_.launches.push_back({static_cast<std::uint32_t>(plan_.warp_begins.size() - 1),
+                              static_cast<std::uint32_t>(warps.size()),
+                              static_cast<std::uint32_t>(plan_.step_warps.size()), steps,
+                              end_event});
+    plan_.step_warps.resize(plan_.step_warps.size() + steps);
+    for (std::size_t w = 0; w < warps.size(); ++w)
+      add_warp(events, std::span(order).subspan(begins[w], begins[w + 1] - begins[w]));
+  }
+
+  void add_warp(std::span<const TraceEvent> events, std::span<const std::uint32_t> order) {
+    const ReplayLaunch& launch = plan_.launches.back();
+    // A launch of one step needs no limit.
+    const bool has_steps = launch.steps > 1;
+    std::uint32_t step = 0;
+    bool is_first = true;
+    for (std::size_t i = 0; i < order.size();) {
+      const std::uint32_t now = static_cast<std::uint32_t>(order[i] / window_);
+      if (has_steps && (is_first || now != step)) {
+        if (!is_first) add_group(ReplayGroup::Kind::leave, step, 1);
+        add_group(ReplayGroup::Kind::enter, now, 1);
+        ++plan_.step_warps[launch.first_step + now];
+        step = now;
+        is_first = false;
+      }
+      i += add_events(events, order.subspan(i), now);
+    }
+    if (has_steps && !is_first) add_group(ReplayGroup::Kind::leave, step, 1);
+    plan_.warp_begins.push_back(static_cast<std::uint32_t>(plan_.groups.size()));
+  }
+
+  // The first group of these events, within the step.
+  std::size_t add_events(std::span<const TraceEvent> events, std::span<const std::uint32_t> order,
+                         std::uint32_t step) {
+    const Kind kind = events[order[0]].kind;
+    const auto first = static_cast<std::uint32_t>(plan_.requests.size());
+    std::uint32_t lanes = 0;
+    std::size_t n = 0;
+    for (; n < order.size() && order[n] / window_ == step; ++n) {
+      const TraceEvent& event = events[order[n]];
+      const std::uint32_t lane = 1u << (event.lane & 31u);
+      if (event.kind != kind || (lanes & lane) != 0) break;
+      lanes |= lane;
+      plan_.requests.push_back(event.request |
+                               (is_handed_over_[event.request] ? ReplayPlan::is_handed_over : 0));
+    }
+    add_group(kind == Kind::allocate ? ReplayGroup::Kind::allocate : ReplayGroup::Kind::free, first,
+              static_cast<std::uint32_t>(n));
+    return n;
+  }
+
+  void add_group(ReplayGroup::Kind kind, std::uint32_t first, std::uint32_t size) {
+    ReplayGroup group;
+    group.first = first;
+    group.size = size & 63u;
+    group.kind = kind;
+    plan_.groups.push_back(group);
+  }
+
+  // Enough events per warp that it seldom waits for the end of a step.
+  static constexpr std::size_t events_per_warp = 16, min_window = 4096;
+
+  const alloc::ProgramTrace& trace_;
+  const ReplayPlanOptions& options_;
+  std::size_t window_ = 1;
+  std::vector<bool> is_handed_over_;  // by request
+  ReplayPlan plan_;
+};
+
+}  // namespace
+
+ReplayPlan plan_replay(const alloc::ProgramTrace& trace, const ReplayPlanOptions& options) {
+  return Planner(trace, options).plan();
+}
+
+}  // namespace heapwood::workloads
