@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "bench/results/exhaustion.hpp"
@@ -23,11 +24,21 @@ JobSpec spec_of(const State& state, JobSpec::Kind kind) {
   return spec;
 }
 
-void start(State& state, const JobSpec& spec) {
-  if (!state.jobs.start(spec)) {
-    state.add_message(Message::Kind::warning,
-                      "Another job is running. Wait for it, or press Esc to cancel it.");
+constexpr const char* busy_text = "Another job is running. Wait for it, or press Esc to cancel it.";
+
+// Returns whether the job has started.
+bool start(State& state, const JobSpec& spec) {
+  if (!state.choice.pool_problem.empty()) {
+    state.add_message(Message::Kind::error, state.choice.pool_problem + "; nothing was started");
+    return false;
   }
+  if (!state.jobs.start(spec)) {
+    state.add_message(Message::Kind::warning, busy_text);
+    return false;
+  }
+  // What earlier jobs reported no longer applies.
+  std::erase_if(state.messages, [](const Message& m) { return m.kind != Message::Kind::note; });
+  return true;
 }
 
 bool can_build(State& state, const registry::RegisteredAllocator& entry) {
@@ -69,7 +80,6 @@ void show_scene(State& state, const std::shared_ptr<const BuiltScene>& scene) {
   state.compared.clear();
   state.heap.watched.reset();
   state.heap.recordings.clear();
-  state.heap.visible = false;
 }
 
 void take_results(State& state, JobOutcome& outcome) {
@@ -98,7 +108,14 @@ void take_results(State& state, JobOutcome& outcome) {
 }  // namespace
 
 void State::add_message(Message::Kind kind, const std::string& text) {
-  messages.push_back({kind, text, now});
+  // A repeated message is shown once.
+  unsigned count = 1;
+  std::erase_if(messages, [&](const Message& m) {
+    const bool same = m.kind == kind && m.text == text;
+    if (same) count += m.count;
+    return same;
+  });
+  messages.push_back({kind, text, now, count});
   while (messages.size() > 50) messages.pop_front();
 }
 
@@ -122,13 +139,9 @@ void FrameTimes::add(double work_ms, double thread_ms, double now) {
 }
 
 void open_scene(State& state, const std::string& source) {
-  if (state.jobs.progress().running) {
-    state.add_message(Message::Kind::warning,
-                      "Another job is running. Wait for it, or press Esc to cancel it.");
-    return;
-  }
+  if (state.jobs.progress().running) return state.add_message(Message::Kind::warning, busy_text);
   state.choice.source = source;
-  start_build(state);
+  state.tab == Tab::live ? start_live(state) : start_build(state);
 }
 
 const char* why_not_buildable(const State& state, const registry::RegisteredAllocator& entry) {
@@ -143,27 +156,98 @@ void start_build(State& state) {
   start(state, spec);
 }
 
+const char* name(Tab tab) {
+  constexpr const char* names[] = {"live", "learn", "compare", "heap"};
+  return names[static_cast<int>(tab)];
+}
+
+Tab parse_tab(const std::string& text) {
+  for (const Tab tab : all_tabs) {
+    if (text == name(tab)) return tab;
+  }
+  throw Error(Exit::usage, fmt::format("--tab '{}': expected live, learn, compare or heap", text));
+}
+
+void show_tab(State& state, Tab tab) {
+  if (tab == Tab::heap && state.tab != Tab::heap) state.tab_before_heap = state.tab;
+  state.tab = tab;
+}
+
+void start_live(State& state) {
+  if (!state.choice.pool_problem.empty()) {
+    state.live.problem = state.choice.pool_problem;
+    return;
+  }
+  state.live.clear();
+  if (!can_build(state, *state.choice.allocator)) {
+    state.live.problem = "The allocator cannot build trees on this device.";
+    return;
+  }
+  if (!state.choice.other || why_not_buildable(state, *state.choice.other)) {
+    // A contrast to begin with: an allocator of the papers that frees.
+    const std::vector<const registry::RegisteredAllocator*> choices = live_choices(state);
+    const auto found = std::find_if(choices.begin(), choices.end(), [&](const auto* entry) {
+      return entry != state.choice.allocator && !entry->traits->lower_bound;
+    });
+    state.choice.other = found == choices.end() ? state.choice.allocator : *found;
+  }
+  state.jobs.live().choose({state.choice.allocator, state.choice.other});
+  JobSpec spec = spec_of(state, JobSpec::Kind::live);
+  spec.allocators = {state.choice.allocator, state.choice.other};
+  start(state, spec);
+}
+
+std::vector<const registry::RegisteredAllocator*> live_choices(const State& state) {
+  std::vector<const registry::RegisteredAllocator*> choices;
+  for (const registry::RegisteredAllocator& entry : registry::allocators()) {
+    if (choices.size() < 9 && !why_not_buildable(state, entry)) choices.push_back(&entry);
+  }
+  // The two that are shown are always among them.
+  for (const registry::RegisteredAllocator* chosen : {state.choice.allocator, state.choice.other}) {
+    if (chosen && std::find(choices.begin(), choices.end(), chosen) == choices.end() &&
+        !choices.empty() && !why_not_buildable(state, *chosen))
+      choices[choices.size() - (chosen == state.choice.allocator ? 1 : 2)] = chosen;
+  }
+  return choices;
+}
+
+void choose_live(State& state, unsigned side, const registry::RegisteredAllocator& entry) {
+  if (!can_build(state, entry)) return;
+  (side == 0 ? state.choice.allocator : state.choice.other) = &entry;
+  if (!state.jobs.is_live()) return start_live(state);
+  state.jobs.live().choose({state.choice.allocator, state.choice.other});
+}
+
 void start_compare(State& state) {
   JobSpec spec = spec_of(state, JobSpec::Kind::compare);
   for (const registry::RegisteredAllocator& entry : registry::allocators())
     spec.allocators.push_back(&entry);
-  start(state, spec);
+  if (start(state, spec)) show_tab(state, Tab::compare);
 }
 
 void start_recording(State& state) {
   JobSpec spec = spec_of(state, JobSpec::Kind::record);
   if (!can_build(state, *state.choice.allocator)) return;
   spec.allocators = {state.choice.allocator};
-  if (state.choice.other && state.choice.other != state.choice.allocator) {
+  if (state.choice.other) {
     if (!can_build(state, *state.choice.other)) return;
     spec.allocators.push_back(state.choice.other);
   }
   spec.slowed = state.heap.pace < HeapView::full_pace;
-  start(state, spec);
+  if (start(state, spec)) show_tab(state, Tab::heap);
+}
+
+void start_graph_recording(State& state) {
+  JobSpec spec = spec_of(state, JobSpec::Kind::record);
+  spec.graph = state.choice.graph;
+  spec.allocators = {state.choice.allocator};
+  if (state.choice.other) spec.allocators.push_back(state.choice.other);
+  if (start(state, spec)) show_tab(state, Tab::heap);
 }
 
 void reset_view(State& state) {
   if (!state.scene) return;
+  state.settings.fly = state.scene->interior;
   state.camera = state.scene->home;
   state.lighting = state.scene->lighting;
 }
@@ -215,7 +299,30 @@ void take_screenshot(State& state, const std::string& path) {
   job.lighting = state.lighting;
   if (!state.shots.start(state.scene, job, name)) {
     state.add_message(Message::Kind::warning, "The last screenshot is still being rendered.");
+  } else {
+    state.add_message(Message::Kind::note,
+                      fmt::format("Rendering {}, {}x{}, {} samples per pixel.", name, s.shot_width,
+                                  s.shot_height, s.shot_spp));
   }
+}
+
+void take_pool_text(State& state) {
+  Choice& choice = state.choice;
+  try {
+    choice.settings.pool = bench::parse_pool(choice.pool_text);
+    choice.pool_problem.clear();
+  } catch (const Error& error) {
+    choice.pool_problem = error.what();
+  }
+}
+
+bool is_outdated(const State& state, const bench::Result& built) {
+  const bench::BuildSettings &now = state.choice.settings, &then = built.settings;
+  return built.allocator != state.choice.allocator->traits->id || now.refs != then.refs ||
+         now.pool.text != then.pool.text || now.costs.traversal != then.costs.traversal ||
+         now.costs.intersection != then.costs.intersection ||
+         now.costs.empty_bonus != then.costs.empty_bonus ||
+         now.costs.duplicate != then.costs.duplicate;
 }
 
 void cancel_all(State& state) {
@@ -228,6 +335,7 @@ void cancel_all(State& state) {
 }
 
 void take_outcomes(State& state) {
+  for (const LiveEvent& event : state.jobs.live().take()) state.live.take(event);
   while (auto outcome = state.jobs.take()) {
     if (outcome->scene) show_scene(state, outcome->scene);
     if (outcome->live) state.heap.watch(*outcome->live);
@@ -236,11 +344,14 @@ void take_outcomes(State& state) {
       continue;
     }
     state.heap.watched.reset();  // the build was stopped
+    if (outcome->kind == JobSpec::Kind::live) state.live.problem = outcome->error;
     if (!outcome->error.empty()) {
       state.add_message(Message::Kind::error, outcome->error);
       state.last_error = Error(outcome->exit, outcome->error);
-      if (outcome->exit == Exit::scene && state.scene) state.choice.source = state.scene->source;
+      const bool of_scene = outcome->exit == Exit::scene && !outcome->of_graph;
+      if (of_scene && state.scene) state.choice.source = state.scene->source;
     }
+    if (!outcome->warning.empty()) state.add_message(Message::Kind::warning, outcome->warning);
     if (outcome->cancelled) state.add_message(Message::Kind::note, "Cancelled.");
     take_results(state, *outcome);
     if (!outcome->recordings.empty()) {

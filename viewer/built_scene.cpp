@@ -1,10 +1,34 @@
 // SPDX-License-Identifier: MIT
 #include "viewer/built_scene.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "render/auto_camera.hpp"
 #include "render/auto_light.hpp"
 
 namespace heapwood::viewer {
+
+namespace {
+
+// Whether nearly all rays from a point hit the scene, in directions spread over the sphere.
+bool surrounds(const render::Scene& scene, Vec3 eye) {
+  constexpr int count = 96;
+  std::vector<kdtree::Ray> rays;
+  for (int i = 0; i < count; ++i) {
+    const float height = 1 - 2 * (static_cast<float>(i) + 0.5f) / count;
+    const float round = std::sqrt(1 - height * height);
+    const float angle = 2.39996323f * static_cast<float>(i);  // the golden angle
+    const Vec3 direction{round * std::cos(angle), height, round * std::sin(angle)};
+    rays.push_back({eye, 0, direction, 1e30f});
+  }
+  const std::vector<kdtree::Hit> hits = scene.occluded(rays);
+  const auto found =
+      std::count_if(hits.begin(), hits.end(), [](const kdtree::Hit& hit) { return hit.found(); });
+  return found > 0.7 * count;
+}
+
+}  // namespace
 
 std::shared_ptr<const BuiltScene> make_built_scene(std::string source, std::string name,
                                                    scenes::Mesh mesh, kdtree::Tree tree,
@@ -25,6 +49,7 @@ std::shared_ptr<const BuiltScene> make_built_scene(std::string source, std::stri
       as_made ? render::Camera{shown.camera->eye, shown.camera->target, shown.camera->fov, shown.up}
               : render::auto_camera(*scene->traced, up.value_or(shown.up));
   scene->home = render::representable(scene->home, shown.origin);
+  scene->interior = surrounds(*scene->traced, scene->home.eye);
   scene->lighting = render::choose_lighting(*scene->traced, scene->home);
   return scene;
 }

@@ -24,6 +24,7 @@ struct BuiltScene {
   std::string allocator;                  // id
   std::unique_ptr<render::Scene> traced;  // refers to the mesh
   render::Camera home;                    // the initial view
+  bool interior = false;                  // the scene surrounds its eye
   render::Lighting lighting;              // chosen for `home`
 
   float diagonal() const { return tree.bounds.empty() ? 1.0f : length(tree.bounds.extent()); }

@@ -43,6 +43,21 @@ render::Camera orbit(const render::Camera& camera, float right, float up) {
   return moved;
 }
 
+render::Camera orbit_about(const render::Camera& camera, Vec3 point, float right, float up) {
+  const Axes a = axes(camera);
+  const Vec3 forward = turned(camera, right, up);
+  render::Camera moved = camera;
+  moved.target = camera.eye + forward * a.distance;
+  // The point keeps its place relative to the view's axes.
+  const Axes b = axes(moved);
+  const Vec3 to = camera.eye - point;
+  const Vec3 eye =
+      point + b.right * dot(to, a.right) + b.up * dot(to, a.up) + b.forward * dot(to, a.forward);
+  moved.target = moved.target + (eye - camera.eye);
+  moved.eye = eye;
+  return moved;
+}
+
 render::Camera look(const render::Camera& camera, float right, float up) {
   render::Camera moved = camera;
   moved.target = camera.eye + turned(camera, right, up) * axes(camera).distance;

@@ -12,6 +12,8 @@ namespace heapwood::viewer {
 // Angles in radians. The view stops at the poles.
 render::Camera orbit(const render::Camera& camera, float right,
                      float up);  // the eye around the target
+// The whole view around a point, which stays where it is in the picture.
+render::Camera orbit_about(const render::Camera& camera, Vec3 point, float right, float up);
 render::Camera look(const render::Camera& camera, float right,
                     float up);  // the target around the eye
 render::Camera pan(const render::Camera& camera, float right,

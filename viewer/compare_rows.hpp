@@ -13,8 +13,11 @@ struct CompareRow {
   const bench::Result* result = nullptr;
   std::string allocator, ms, slowdown, spread, external;
   double key_ms = 0, key_external = 0;  // sort keys; infinity: not measured
+  bool noisy = false;                   // the middle half of its times spreads over max_spread
   bool best = false;                    // the clearly fastest that frees
 };
+// Interquartile range / median. An allocator with more is not marked fastest.
+inline constexpr double max_spread = 0.25;
 std::vector<CompareRow> compare_rows(const std::vector<bench::Result>& results);
 
 }  // namespace heapwood::viewer

@@ -38,6 +38,10 @@ HeapMap::HeapMap(const Recording& recording, std::uint32_t at, unsigned wide, un
     const std::uint64_t end = std::min(block.offset + block.bytes, bytes);
     if (block.offset >= end) continue;
     const bool used = block.in_use(time), abandoned = !used && block.occupies(time);
+    if (used)
+      ++by_size[std::min<std::size_t>(
+          static_cast<std::size_t>(std::bit_width(std::max<std::uint64_t>(block.bytes, 1) - 1)),
+          by_size.size() - 1)];
     for (std::uint64_t c = block.offset / cell_bytes; c <= (end - 1) / cell_bytes; ++c) {
       HeapCell& cell = cells[c];
       cell.touched = true;
@@ -84,6 +88,16 @@ std::vector<gl::Rgba8> HeapMap::colours(const Recording& recording, HeapColours 
   return result;
 }
 
+HeapMap::Run HeapMap::largest_hole() const {
+  Run best, run;
+  for (std::uint64_t i = 0; i < cells.size() && i * cell_bytes < bytes; ++i) {
+    const bool taken = cells[i].used_bytes + cells[i].abandoned_bytes > 0;
+    run = taken ? Run{i + 1, 0} : Run{run.first, run.count + 1};
+    if (run.count > best.count) best = run;
+  }
+  return best;
+}
+
 const workloads::Block* first_block(const Recording& recording, std::uint32_t time,
                                     std::uint64_t begin, std::uint64_t end) {
   const workloads::Block* first = nullptr;
@@ -99,7 +113,6 @@ void HeapView::show(std::vector<std::shared_ptr<const Recording>> latest) {
   recordings = std::move(latest);
   watched.reset();
   for (Drawn& one : drawn) one.map.reset();
-  visible = true;
   // After a slowed live build the final state is shown; otherwise the recording is played.
   playing = !std::exchange(watched_slowly, false);
   place = playing ? 0 : 1;
@@ -109,7 +122,6 @@ void HeapView::watch(const LiveBuild& build) {
   if (build.index == 0) {
     recordings.clear();
     watched_slowly = false;
-    visible = true;
   }
   for (Drawn& one : drawn) one.map.reset();
   const auto recording =
@@ -125,6 +137,11 @@ void HeapView::complete(const std::shared_ptr<const Recording>& recording) {
   recordings.back() = recording;
   watched.reset();
   for (Drawn& one : drawn) one.map.reset();
+}
+
+void HeapView::toggle_play() {
+  if (!playing && place >= 1 && !watched) place = 0;
+  playing = !playing;
 }
 
 void HeapView::follow(double seconds) {
@@ -151,8 +168,6 @@ void HeapView::follow(double seconds) {
   watched->build.lines->hold_from(static_cast<std::uint64_t>(watched->held_from));
 }
 
-std::uint32_t HeapView::time(const Recording& recording) const {
-  return static_cast<std::uint32_t>(std::llround(place * recording.events));
-}
+std::uint32_t HeapView::time(const Recording& recording) const { return recording.time_at(place); }
 
 }  // namespace heapwood::viewer

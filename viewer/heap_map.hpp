@@ -3,6 +3,7 @@
 // recorded build.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -32,11 +33,18 @@ struct HeapMap {
   std::uint64_t cell_bytes = 0;
   std::uint32_t time = 0;
   std::vector<HeapCell> cells;
+  // Blocks in use by size: of 2^k bytes and less, more than 2^(k-1).
+  std::array<std::uint32_t, 40> by_size{};
 
   // About this many columns and rows. `whole`: the whole pool, otherwise up to the highest block.
   HeapMap(const Recording& recording, std::uint32_t time, unsigned columns, unsigned rows,
           bool whole);
   std::vector<gl::Rgba8> colours(const Recording& recording, HeapColours by) const;
+  struct Run {
+    std::uint64_t first = 0, count = 0;  // cells
+  };
+  // The longest run of cells without a block.
+  Run largest_hole() const;
 };
 
 // The lowest block that overlaps [begin, end), or nullptr.
@@ -55,7 +63,7 @@ struct LiveBuild {
 // State of the heap map: one or two recordings, the time, and the colouring.
 struct HeapView {
   std::vector<std::shared_ptr<const Recording>> recordings;
-  bool visible = false, playing = false, whole_pool = false;
+  bool playing = false, whole_pool = false;
   double place = 1;    // time in the build, 0 to 1
   double speed = 0.1;  // fraction of the build per second
   HeapColours colours = HeapColours::state;
@@ -87,6 +95,8 @@ struct HeapView {
   void watch(const LiveBuild& build);
   // The live build has ended with this recording.
   void complete(const std::shared_ptr<const Recording>& recording);
+  // Plays or pauses; at the end of a recording it plays from the start.
+  void toggle_play();
   // Once per frame: reads new events and lets the build continue.
   void follow(double seconds);
   std::uint32_t time(const Recording& recording) const;

@@ -9,7 +9,9 @@
 #include <cmath>
 #include <iterator>
 
+#include "render/image.hpp"
 #include "viewer/camera_control.hpp"
+#include "viewer/clipboard.hpp"
 #include "viewer/viewer.hpp"
 
 namespace heapwood::viewer {
@@ -46,16 +48,26 @@ void Viewer::keys() {
 }
 
 void Viewer::key(const KeyPress& press) {
-  // Key combinations with Ctrl are ignored, and only steps repeat while their key is down.
+  if (press.mods == GLFW_MOD_CONTROL && press.key == GLFW_KEY_C && !press.repeated)
+    return copy_picture();
+  // Other key combinations with Ctrl are ignored, and only steps repeat while their key is down.
   if (press.mods & (GLFW_MOD_CONTROL | GLFW_MOD_ALT | GLFW_MOD_SUPER)) return;
   if (press.repeated && !is_step(press.key)) return;
   State& s = state_;
   const auto step_time = [&](double by) {
     s.heap.playing = false;
     if (s.heap.recordings.empty()) return;
-    const double events = std::max(1u, s.heap.recordings.front()->events);
-    s.heap.place = std::clamp(s.heap.place + by / events, 0.0, 1.0);
+    const Recording& first = *s.heap.recordings.front();
+    if (first.in_rounds()) by = std::clamp(by, -10.0, 10.0);  // Shift: ten rounds
+    s.heap.place = std::clamp(s.heap.place + by * first.place_step(), 0.0, 1.0);
   };
+  if (s.tab == Tab::live && press.key >= GLFW_KEY_1 && press.key <= GLFW_KEY_9) {
+    const auto choices = live_choices(s);
+    const auto number = static_cast<std::size_t>(press.key - GLFW_KEY_1);
+    if (number < choices.size())
+      choose_live(s, press.mods & GLFW_MOD_SHIFT ? 0 : 1, *choices[number]);
+    return;
+  }
   if (press.key >= GLFW_KEY_1 && press.key <= GLFW_KEY_7) {
     s.mode = modes[press.key - GLFW_KEY_1];
     return;
@@ -69,16 +81,24 @@ void Viewer::key(const KeyPress& press) {
       s.settings.panel = !s.settings.panel;
       break;
     case GLFW_KEY_F3:
-      s.heap.visible = !s.heap.visible;
+      show_tab(s, s.tab == Tab::heap ? s.tab_before_heap : Tab::heap);
       break;
     case GLFW_KEY_F4:
       s.settings.numbers = !s.settings.numbers;
+      break;
+    case GLFW_KEY_F5:
+    case GLFW_KEY_F6:
+    case GLFW_KEY_F7:
+    case GLFW_KEY_F8:
+      show_tab(s, all_tabs[press.key - GLFW_KEY_F5]);
       break;
     case GLFW_KEY_F12:
       take_screenshot(s, "");
       break;
     case GLFW_KEY_ESCAPE:
-      if (s.help) {
+      if (ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup)) {
+        s.close_popups = true;
+      } else if (s.help) {
         s.help = false;
       } else {
         cancel_all(s);
@@ -129,7 +149,7 @@ void Viewer::key(const KeyPress& press) {
       s.probe.clear();
       break;
     case GLFW_KEY_SPACE:
-      s.heap.playing = !s.heap.playing;
+      s.tab == Tab::live ? s.live.toggle_frozen() : s.heap.toggle_play();
       break;
     case GLFW_KEY_COMMA:
       step_time(-stride);
@@ -142,6 +162,22 @@ void Viewer::key(const KeyPress& press) {
   }
 }
 
+// Copies what the window shows of the scene.
+void Viewer::copy_picture() {
+  if (picture_.width() == 0) return;
+  const std::vector<gl::Rgba8> pixels = picture_.read();
+  render::Image image(picture_.width(), picture_.height());
+  std::transform(pixels.begin(), pixels.end(), image.pixels.begin(), [](gl::Rgba8 c) {
+    return render::Rgb8{c.r, c.g, c.b};
+  });
+  const std::string problem = copy_png(render::to_png(image));
+  if (problem.empty()) {
+    state_.add_message(Message::Kind::note, "Copied the picture.");
+  } else {
+    state_.add_message(Message::Kind::warning, "The picture was not copied: " + problem + ".");
+  }
+}
+
 void Viewer::mouse(const Area& area) {
   const ImGuiIO& io = ImGui::GetIO();
   if (!state_.scene || area.width < 1 || area.height < 1) return;
@@ -149,6 +185,11 @@ void Viewer::mouse(const Area& area) {
   if (!ImGui::IsMouseDown(0) && !ImGui::IsMouseDown(1) && !ImGui::IsMouseDown(2)) dragging_ = false;
   if (over && (ImGui::IsMouseClicked(0) || ImGui::IsMouseClicked(1) || ImGui::IsMouseClicked(2)))
     dragging_ = true;
+  if (over && ImGui::IsMouseClicked(0) && !state_.settings.fly) {
+    const kdtree::Ray ray = ray_at(state_, area, io.MousePos);
+    const kdtree::Hit hit = state_.scene->traced->closest({&ray, 1}).front();
+    pivot_ = hit.found() ? ray.origin + ray.direction * hit.t : state_.camera.target;
+  }
   render::Camera& camera = state_.camera;
   const float right = io.MouseDelta.x / area.height, up = -io.MouseDelta.y / area.height;
   if (dragging_ && (right != 0 || up != 0)) {
@@ -158,7 +199,7 @@ void Viewer::mouse(const Area& area) {
       const float turn = camera.fov * 0.0174533f;  // the point under the mouse stays under it
       camera = look(camera, -right * turn, -up * turn);
     } else {
-      camera = orbit(camera, -right * 3, -up * 3);
+      camera = orbit_about(camera, pivot_, -right * 3, -up * 3);
     }
   }
   if (!over) return;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "viewer/jobs.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
 #include "bench/prepared_scene.hpp"
+#include "bench/results/format.hpp"
 #include "viewer/priority.hpp"
 
 namespace heapwood::viewer {
@@ -21,13 +24,16 @@ constexpr std::size_t events_per_triangle = 32, max_events = std::size_t{48} << 
 
 }  // namespace
 
-Jobs::Jobs() : thread_([this] { work(); }) {}
+Jobs::Jobs(std::function<void(bool)> hold_picture)
+    : hold_picture_(std::move(hold_picture)), thread_([this] { work(); }) {}
 
 Jobs::~Jobs() {
   cancel();
+  live_.stop();
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
+    if (progress_.running) simt::interrupt();
   }
   changed_.notify_all();
   thread_.join();
@@ -37,9 +43,13 @@ Jobs::~Jobs() {
 bool Jobs::start(const JobSpec& spec) {
   {
     const std::lock_guard lock(mutex_);
-    if (progress_.running) return false;
+    const bool live = progress_.kind == JobSpec::Kind::live;
+    if (progress_.running && !live) return false;
     next_ = spec;
-    progress_ = {.running = true, .kind = spec.kind, .what = spec.source + ": loading"};
+    live_.stop();
+    progress_ = {.running = true,
+                 .kind = spec.kind,
+                 .what = (spec.graph ? spec.graph->graph : spec.source) + ": loading"};
     started_ = now();
   }
   changed_.notify_all();
@@ -48,7 +58,7 @@ bool Jobs::start(const JobSpec& spec) {
 
 void Jobs::cancel() {
   const std::lock_guard lock(mutex_);
-  if (!progress_.running || progress_.cancelling) return;
+  if (!progress_.running || progress_.cancelling || progress_.kind == JobSpec::Kind::live) return;
   progress_.cancelling = true;
   simt::interrupt();  // the job clears the flag when it ends
 }
@@ -56,8 +66,14 @@ void Jobs::cancel() {
 JobProgress Jobs::progress() const {
   const std::lock_guard lock(mutex_);
   JobProgress copy = progress_;
+  if (copy.kind == JobSpec::Kind::live) return {};
   if (copy.running) copy.seconds = now() - started_;
   return copy;
+}
+
+bool Jobs::is_live() const {
+  const std::lock_guard lock(mutex_);
+  return progress_.running && progress_.kind == JobSpec::Kind::live;
 }
 
 std::optional<JobOutcome> Jobs::take() {
@@ -70,7 +86,8 @@ std::optional<JobOutcome> Jobs::take() {
 
 bool Jobs::is_idle() const {
   const std::lock_guard lock(mutex_);
-  return !progress_.running && outcomes_.empty();
+  const bool running = progress_.running && progress_.kind != JobSpec::Kind::live;
+  return !running && outcomes_.empty();
 }
 
 void Jobs::work() {
@@ -83,6 +100,7 @@ void Jobs::work() {
       if (stop_) return;
       spec = *next_;
       next_.reset();
+      live_.begin();
     }
     run(spec);
   }
@@ -91,8 +109,13 @@ void Jobs::work() {
 void Jobs::run(const JobSpec& spec) {
   JobOutcome outcome;
   outcome.kind = spec.kind;
+  outcome.of_graph = spec.graph.has_value();
   try {
-    if (spec.kind == JobSpec::Kind::record) {
+    if (spec.kind == JobSpec::Kind::live) {
+      run_live(spec);
+    } else if (spec.graph) {
+      record_graph(spec, outcome);
+    } else if (spec.kind == JobSpec::Kind::record) {
       record(spec, outcome);
     } else {
       measure(spec, outcome);
@@ -115,7 +138,7 @@ void Jobs::run(const JobSpec& spec) {
   const std::lock_guard lock(mutex_);
   outcome.cancelled = outcome.cancelled || progress_.cancelling;
   simt::clear_interrupt();
-  progress_ = {};
+  if (!next_) progress_ = {};  // else the next job has begun already
   outcomes_.push_back(std::move(outcome));
 }
 
@@ -148,6 +171,21 @@ void Jobs::measure(const JobSpec& spec, JobOutcome& outcome) {
   outcome.cancelled = bench.interrupted;
 }
 
+void Jobs::run_live(const JobSpec& spec) {
+  const LiveHooks hooks{[this](bool held) {
+                          if (hold_picture_) hold_picture_(held);
+                        },
+                        [&](bench::PreparedScene& prepared, const std::string& allocator) {
+                          JobOutcome first;
+                          first.kind = spec.kind;
+                          first.scene = make_built_scene(
+                              spec.source, prepared.name(), prepared.mesh(),
+                              prepared.workspace().download(), spec.device, allocator, spec.up);
+                          publish(std::move(first));
+                        }};
+  viewer::run_live({spec.source, spec.settings, spec.device}, live_, hooks);
+}
+
 void Jobs::record(const JobSpec& spec, JobOutcome& outcome) {
   report_progress(0, spec.allocators.size() + 1, spec.source + ": loading");
   bench::PreparedScene prepared(spec.source, spec.device, spec.settings,
@@ -178,6 +216,33 @@ void Jobs::record(const JobSpec& spec, JobOutcome& outcome) {
     ended.kind = spec.kind;
     ended.recordings = {outcome.recordings.back()};
     publish(std::move(ended));
+  }
+}
+
+void Jobs::record_graph(const JobSpec& spec, JobOutcome& outcome) {
+  const auto rounds = static_cast<std::size_t>(spec.graph->rounds) + 1;
+  const std::size_t total = rounds * spec.allocators.size();
+  report_progress(0, total, spec.graph->graph + ": loading");
+  const GraphRecorder recorder(*spec.graph, spec.settings.pool, spec.device, spec.settings.timeout);
+  std::size_t before = 0;
+  std::optional<std::uint64_t> hash;  // of a graph without refused requests
+  for (const registry::RegisteredAllocator* entry : spec.allocators) {
+    const std::string label = entry->traits->label;
+    const GraphRecording graph = recorder.record(*entry, [&](unsigned done) {
+      report_progress(before + done, total,
+                      fmt::format("{}: {}, round {}", recorder.name(), label, done));
+    });
+    before += rounds;
+    outcome.recordings.push_back(graph.recording);
+    if (graph.refused > 0) {
+      outcome.warning += fmt::format(
+          "{}{}: pool of {} exhausted: {} requests refused", outcome.warning.empty() ? "" : "; ",
+          label, bench::size_text(graph.recording->pool_bytes), bench::count_text(graph.refused));
+      continue;
+    }
+    if (hash && *hash != graph.edge_hash)
+      throw Error(Exit::failed, label + ": its edges differ from the other allocator's");
+    hash = graph.edge_hash;
   }
 }
 

@@ -15,18 +15,21 @@
 
 #include "bench/bench_runner.hpp"
 #include "viewer/built_scene.hpp"
+#include "viewer/graph_recording.hpp"
 #include "viewer/heap_map.hpp"
+#include "viewer/live_loop.hpp"
 
 namespace heapwood::viewer {
 
 struct JobSpec {
-  enum class Kind { build, compare, record };
+  enum class Kind { build, compare, record, live };
   Kind kind = Kind::build;
   std::string source;
   std::optional<unsigned> up;  // axis; the scene's own if there is none
   std::vector<const registry::RegisteredAllocator*> allocators;
   bench::BuildSettings settings;
   simt::DeviceInfo device;
+  std::optional<GraphSettings> graph;  // a recording of this workload instead of a build
   bool slowed = false;  // a recording waits for the window before it starts (HeapView::follow)
 };
 
@@ -38,10 +41,12 @@ struct JobOutcome {
   std::optional<LiveBuild> live;  // a recording that has started; before the job ends
   std::vector<std::shared_ptr<const Recording>>
       recordings;            // each one when it is complete, and all at the end
+  std::string warning;       // of a job that succeeded
   std::string error;         // why the job failed
   Exit exit = Exit::failed;  // the exit code of a command that fails so
   bool cancelled = false;
   bool ended = false;
+  bool of_graph = false;
 };
 
 struct JobProgress {
@@ -54,16 +59,20 @@ struct JobProgress {
 
 class Jobs {
  public:
-  Jobs();
+  // hold_picture: called by live jobs, from their thread, around timed builds.
+  explicit Jobs(std::function<void(bool)> hold_picture = {});
   ~Jobs();
 
-  // Returns false while another job runs.
+  // Returns false while another job runs. A live job makes way: it ends after its current build.
   bool start(const JobSpec& spec);
-  // Stops the running launch and all later ones of the job.
+  LiveLink& live() { return live_; }
+  bool is_live() const;
+  // Stops the running launch and all later ones of the job; not those of a live job.
   void cancel();
+  // Of other than live jobs.
   JobProgress progress() const;
   std::optional<JobOutcome> take();
-  // No job runs, and all outcomes have been taken.
+  // No other than a live job runs, and all outcomes have been taken.
   bool is_idle() const;
 
  private:
@@ -71,9 +80,13 @@ class Jobs {
   void run(const JobSpec& spec);
   void measure(const JobSpec& spec, JobOutcome& outcome);
   void record(const JobSpec& spec, JobOutcome& outcome);
+  void run_live(const JobSpec& spec);
+  void record_graph(const JobSpec& spec, JobOutcome& outcome);
   void report_progress(std::size_t done, std::size_t total, const std::string& what);
   void publish(JobOutcome outcome);
 
+  const std::function<void(bool)> hold_picture_;
+  LiveLink live_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::optional<JobSpec> next_;

@@ -82,7 +82,7 @@ void draw_name(State& state, Edge& edge, const PictureStatus& picture) {
       if (line <= edge.text_width) ImGui::SameLine();
       ImGui::TextDisabled("%s", size.c_str());
     }
-    if (state.settings.numbers && state.scene) {
+    if (state.settings.numbers && state.scene && state.tab != Tab::live) {
       const std::string detail =
           picture.coarse > 1 ? fmt::format("1/{} of the pixels", picture.coarse * picture.coarse)
                              : fmt::format("{} of {} samples", picture.samples, picture.spp);
@@ -126,11 +126,29 @@ void draw_progress(State& state, Edge& edge) {
   end_top_card(edge);
 }
 
+// The picture that F12 renders in the background.
+void draw_shot_progress(State& state, Edge& edge) {
+  if (!state.shots.running()) return;
+  if (begin_top_card("shot", edge, true)) {
+    const float em = ImGui::GetFontSize();
+    ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + edge.text_width);
+    ImGui::Text("Rendering %s", state.shots.path().c_str());
+    state.places.texts["shot"] = state.shots.path();
+    ImGui::ProgressBar(static_cast<float>(state.shots.share()),
+                       {std::clamp(edge.text_width - 8 * em, em, 20 * em), em * 0.45f}, "");
+    ImGui::SameLine();
+    if (ui::button(state, "Discard")) state.shots.cancel();
+    ImGui::PopTextWrapPos();
+  }
+  end_top_card(edge);
+}
+
 void draw_messages(State& state, Edge& edge) {
-  // Notes fade; warnings and errors stay until clicked. Screenshots of the window have no notes.
+  // Messages fade, errors last; a click removes them. Screenshots of the window have no notes.
   std::erase_if(state.messages, [&](const Message& m) {
-    if (m.kind == Message::Kind::note) return state.shots.panel || state.now - m.time > 4;
-    return m.kind == Message::Kind::warning && state.now - m.time > 15;
+    const double age = state.now - m.time;
+    if (m.kind == Message::Kind::note) return state.shots.panel || age > 4;
+    return age > (m.kind == Message::Kind::warning ? 15 : 30);
   });
   if (state.messages.empty()) return;
   if (begin_bottom_card("messages", edge, true)) {
@@ -142,8 +160,10 @@ void draw_messages(State& state, Edge& edge) {
       const ImVec4 shade = message.kind == Message::Kind::error     ? colour::error
                            : message.kind == Message::Kind::warning ? colour::warning
                                                                     : colour::text;
-      ImGui::TextColored(shade, "%s", message.text.c_str());
+      const std::string times = message.count > 1 ? fmt::format(" ({} times)", message.count) : "";
+      ui::wrapped_text(message.text + times, shade);
     }
+    if (state.messages.back().kind != Message::Kind::note) ImGui::TextDisabled("click to close");
     ImGui::PopTextWrapPos();
     if (ImGui::IsWindowHovered() && ImGui::IsMouseClicked(0)) state.messages.clear();
   }
@@ -214,6 +234,7 @@ void draw_overlay(State& state, const Area& area) {
   Edge edge = edge_of(area);
   draw_name(state, edge, picture);
   draw_progress(state, edge);
+  draw_shot_progress(state, edge);
   draw_legend(state, edge, picture);
   draw_messages(state, edge);
   draw_ray(state, area);
@@ -228,20 +249,22 @@ void draw_help(State& state) {
   if (!state.help) return;
   static constexpr struct {
     const char *keys, *what;
-  } lines[] = {{"drag", "turn the view (orbit) or look around (fly)"},
+  } lines[] = {{"drag", "turn around the point under the mouse, or look around (fly)"},
                {"right drag, wheel", "pan; zoom (fly: speed)"},
                {"W A S D  Q E", "fly; Shift: faster"},
                {"double click", "orbit around this point"},
                {"O   Home   L", "orbit or fly; reset the view; set the light for this view"},
                {"K   [   ]", "save this view; previous and next saved view"},
+               {"F5 F6 F7 F8", "Live, Learn, Compare, Heap"},
+               {"1 ... 9", "in Live: allocator B (Shift: A)"},
                {"1 ... 7", "shaded, path, ao, normals, depth, heatmap, leaves"},
                {"B   C   H", "build; compare all allocators; record a heap map"},
-               {"Esc", "cancel the job or the screenshot"},
-               {"Space   ,   .", "play or pause; one event back or forward (Shift: 1000)"},
+               {"Esc", "close a list; cancel the job or the screenshot"},
+               {"Space   ,   .", "play, pause, freeze; one event back or forward (Shift: 1000)"},
                {"T   +   -", "node boxes; deeper and shallower"},
                {"P, click", "ray under the mouse; pin it"},
                {"F1   F2   F3   F4", "these keys; panel; heap map; numbers"},
-               {"F12", "screenshot"}};
+               {"F12   Ctrl C", "screenshot; copy the picture"}};
   ImGui::SetNextWindowFocus();
   const ImVec2 window = ImGui::GetIO().DisplaySize;
   if (begin_card("keys", {window.x / 2, window.y / 2}, {0.5f, 0.5f}, true, 0.98f)) {

@@ -6,18 +6,16 @@
 
 #include <algorithm>
 
+#include "bench/results/exhaustion.hpp"
 #include "bench/results/format.hpp"
 #include "viewer/panels.hpp"
 #include "viewer/widgets.hpp"
 
 namespace heapwood::viewer {
 
-namespace {
-
 void choose_allocator(State& state) {
   ui::field("allocator");
-  if (ImGui::BeginCombo("##allocators", state.choice.allocator->traits->label,
-                        ImGuiComboFlags_HeightLarge)) {
+  if (ui::begin_combo(state, "##allocators", state.choice.allocator->traits->label)) {
     for (const registry::RegisteredAllocator& entry : registry::allocators()) {
       const alloc::AllocatorTraits& traits = *entry.traits;
       const char* reason = why_not_buildable(state, entry);
@@ -37,29 +35,25 @@ void choose_allocator(State& state) {
   state.places.note("allocator");
 }
 
-void choose_pool(State& state) {
+bool choose_pool(State& state) {
   ui::field("pool");
-  static std::string text, problem;
-  if (!ImGui::IsAnyItemActive() && problem.empty()) text = state.choice.settings.pool.text;
-  if (ImGui::InputText("##pool", &text)) {
-    try {
-      state.choice.settings.pool = bench::parse_pool(text);
-      problem.clear();
-    } catch (const Error& error) {
-      problem = error.what();
-    }
-  }
+  if (ImGui::InputText("##pool", &state.choice.pool_text)) take_pool_text(state);
+  const bool edited = ImGui::IsItemDeactivatedAfterEdit();
   state.places.note("pool");
   ui::hint(
       "fast or auto (enlarged until the build completes), a size such as 512M or 2G, or a multiple "
       "of the root node's "
       "array such as 200x.");
-  if (!problem.empty()) ImGui::TextColored(colour::warning, "%s", problem.c_str());
+  ui::wrapped_text(state.choice.pool_problem, colour::error);
+  state.places.texts["pool problem"] = state.choice.pool_problem;
+  return edited;
 }
+
+namespace {
 
 void choose_refs(State& state) {
   ui::field("refs");
-  if (ImGui::BeginCombo("##refs", kdtree::name(state.choice.settings.refs))) {
+  if (ui::begin_combo(state, "##refs", kdtree::name(state.choice.settings.refs))) {
     for (const kdtree::RefKind kind : kdtree::all_ref_kinds) {
       if (ImGui::Selectable(
               fmt::format("{}, {} B", kdtree::name(kind), kdtree::ref_bytes(kind)).c_str(),
@@ -119,6 +113,12 @@ void plot_samples(const std::vector<double>& samples) {
 
 }  // namespace
 
+std::string speed_text(const bench::Result& built) {
+  const std::optional<double> ms = built.median_ms();
+  if (built.status != bench::Status::ok || built.triangles == 0 || !ms || *ms <= 0) return "";
+  return bench::figure_text(static_cast<double>(built.triangles) / *ms / 1e3) + " M triangles/s";
+}
+
 void draw_build_section(State& state) {
   if (!ui::section("Build")) return;
   choose_allocator(state);
@@ -138,22 +138,29 @@ void draw_build_section(State& state) {
 
   if (!state.built || !state.built->median_ms()) return;
   const bench::Result& built = *state.built;
+  // The time until the pool was exhausted is not the time of a build.
+  const bool complete = built.status == bench::Status::ok, outdated = is_outdated(state, built);
   ImGui::PushFont(fonts().large);
-  ImGui::Text("%s ms", bench::figure_text(*built.median_ms()).c_str());
+  ImGui::PushStyleColor(ImGuiCol_Text, !complete  ? colour::warning
+                                       : outdated ? colour::dim
+                                                  : colour::text);
+  state.places.texts["built"] =
+      (outdated ? "outdated: " : "") + built.label + (complete ? "" : ", incomplete");
+  state.places.texts["speed"] = speed_text(built);
+  ImGui::TextUnformatted(complete ? (bench::figure_text(*built.median_ms()) + " ms").c_str()
+                                  : "Incomplete tree");
+  ImGui::PopStyleColor();
   ImGui::PopFont();
-  ImGui::SameLine();
-  ImGui::AlignTextToFramePadding();
-  ui::dim_text(fmt::format("{}, {} refs, median of {}", built.label,
-                           kdtree::name(built.settings.refs), built.runs_ms.size()));
-  if (built.status == bench::Status::incomplete) {
-    ImGui::TextColored(colour::warning, "incomplete: the pool was exhausted");
-    ui::hint(built.reason.c_str());
-  }
+  ui::dim_text(fmt::format("{}, pool {}, {} refs, median of {}", built.label,
+                           built.settings.pool.text, kdtree::name(built.settings.refs),
+                           built.runs_ms.size()));
+  if (outdated)
+    ui::wrapped_text("Of the last build. Press Build for the settings above.", colour::warning);
+  if (!complete) return ui::wrapped_text(bench::exhaustion_text(built), colour::warning);
   plot_samples(built.runs_ms);
+  ui::cpu_notice(state);
   if (!ui::begin_rows("build")) return;
-  ui::row("speed",
-          fmt::format("{} M triangles/s", bench::figure_text(static_cast<double>(built.triangles) /
-                                                             *built.median_ms() / 1e3)));
+  if (const std::string speed = speed_text(built); !speed.empty()) ui::row("speed", speed);
   ui::row("pool reset", bench::figure_text(bench::median(built.reset_ms)) + " ms",
           "Before each build, not included in its time.");
   if (built.kernel) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "bench/results/bench_table.hpp"
@@ -31,9 +32,11 @@ std::vector<CompareRow> compare_rows(const std::vector<bench::Result>& results) 
     if (r.status == bench::Status::ok && r.median_ms()) {
       row.ms = bench::figure_text(*r.median_ms());
       row.slowdown = r.slowdown ? bench::ratio_text(*r.slowdown) : bench::missing;
-      row.spread = fmt::format(
-          "{:.1f}%", 100 * (*bench::quantile(r.runs_ms, 0.75) - *bench::quantile(r.runs_ms, 0.25)) /
-                         *r.median_ms());
+      const double spread =
+          (*bench::quantile(r.runs_ms, 0.75) - *bench::quantile(r.runs_ms, 0.25)) / *r.median_ms();
+      row.noisy = spread > max_spread;
+      row.best = row.best && !row.noisy;
+      row.spread = fmt::format("{:.1f}%", 100 * spread);
       row.key_ms = *r.median_ms();
     } else {
       row.ms = r.wrong_tree ? "wrong tree" : bench::name(r.status);
@@ -56,7 +59,7 @@ void sort(std::vector<CompareRow>& rows) {
   const bool down = specs->Specs[0].SortDirection == ImGuiSortDirection_Descending;
   const auto before = [&](const CompareRow& a, const CompareRow& b) {
     if (column == 0) return a.allocator < b.allocator;
-    if (column == 4) return a.key_external < b.key_external;
+    if (column == 5) return a.key_external < b.key_external;
     return a.key_ms < b.key_ms;  // slowdowns order like times: the divisor is the same
   };
   std::stable_sort(rows.begin(), rows.end(), [&](const CompareRow& a, const CompareRow& b) {
@@ -64,21 +67,57 @@ void sort(std::vector<CompareRow>& rows) {
   });
 }
 
-void draw_row(const CompareRow& row) {
+// The median, and the middle half of the times.
+void draw_bar(const CompareRow& row, double slowest) {
+  const float width = ImGui::GetContentRegionAvail().x, height = ImGui::GetFontSize() * 0.5f;
+  ImVec2 at = ImGui::GetCursorScreenPos();
+  at.y += (ImGui::GetTextLineHeight() - height) / 2;
+  ImGui::Dummy({width, ImGui::GetTextLineHeight()});
+  if (row.result->status != bench::Status::ok || !std::isfinite(row.key_ms) || slowest <= 0) return;
+  const auto x = [&](double ms) { return at.x + width * static_cast<float>(ms / slowest); };
+  ImDrawList& draw = *ImGui::GetWindowDrawList();
+  const ImU32 shade = row.best ? ImGui::GetColorU32(colour::accent) : IM_COL32(120, 150, 170, 255);
+  draw.AddRectFilled(at, {std::max(x(row.key_ms), at.x + 2), at.y + height}, shade, 3);
+  draw.AddRectFilled({x(*bench::quantile(row.result->runs_ms, 0.25)), at.y - 2},
+                     {x(*bench::quantile(row.result->runs_ms, 0.75)) + 1, at.y + height + 2},
+                     IM_COL32(255, 255, 255, 70), 2);
+}
+
+// A click chooses the allocator as A, with Shift as B.
+void draw_name(State& state, const CompareRow& row, const ImVec4& shade) {
+  ImGui::PushStyleColor(ImGuiCol_Text, shade);
+  if (ImGui::Selectable(row.allocator.c_str(), false, ImGuiSelectableFlags_SpanAllColumns)) {
+    const registry::RegisteredAllocator* entry = registry::find(row.result->allocator);
+    if (entry && !why_not_buildable(state, *entry))
+      (ImGui::GetIO().KeyShift ? state.choice.other : state.choice.allocator) = entry;
+  }
+  ImGui::PopStyleColor();
+  ui::hint((row.result->reason + (row.result->reason.empty() ? "" : "\n") +
+            "Click: allocator A. Shift-click: B.")
+               .c_str());
+}
+
+void draw_row(State& state, const CompareRow& row, double slowest) {
   ImGui::TableNextRow();
   ImGui::TableNextColumn();
   if (row.best) ImGui::PushFont(fonts().bold);
   const ImVec4 shade = row.best                                  ? colour::accent
                        : row.result->status == bench::Status::ok ? colour::text
                                                                  : colour::warning;
-  ImGui::TextColored(shade, "%s", row.allocator.c_str());
-  if (!row.result->reason.empty()) ui::hint(row.result->reason.c_str());
+  draw_name(state, row, shade);
+  ImGui::TableNextColumn();
+  draw_bar(row, slowest);
   for (const std::string* text : {&row.ms, &row.slowdown, &row.spread, &row.external}) {
     ImGui::TableNextColumn();
     const float width = ImGui::CalcTextSize(text->c_str()).x;
     ImGui::SetCursorPosX(ImGui::GetCursorPosX() +
                          std::max(0.0f, ImGui::GetContentRegionAvail().x - width));
-    ImGui::TextColored(shade, "%s", text->c_str());
+    const bool noisy = text == &row.spread && row.noisy;
+    ImGui::TextColored(noisy ? colour::warning : shade, "%s", text->c_str());
+    if (noisy)
+      ui::hint(
+          "Too noisy to rank: the times of the middle half of the runs differ by more "
+          "than a quarter of the median.");
     if (!row.result->reason.empty()) ui::hint(row.result->reason.c_str());
   }
   if (row.best) ImGui::PopFont();
@@ -102,27 +141,35 @@ void draw_compare_section(State& state) {
   if (ui::button(state, "Copy markdown")) {
     ImGui::SetClipboardText(bench::to_markdown(bench::slowdown_table(state.compared)).c_str());
   }
+  ui::cpu_notice(state);
   constexpr ImGuiTableFlags flags = ImGuiTableFlags_Sortable | ImGuiTableFlags_RowBg |
                                     ImGuiTableFlags_BordersInnerH |
                                     ImGuiTableFlags_SizingStretchProp;
   std::vector<CompareRow> rows = compare_rows(state.compared);
-  if (ImGui::BeginTable("slowdowns", 5, flags)) {
+  if (ImGui::BeginTable("slowdowns", 6, flags)) {
     ImGui::TableSetupColumn("allocator", ImGuiTableColumnFlags_None, 2.5f);
+    ImGui::TableSetupColumn("time", ImGuiTableColumnFlags_NoSort, 2.0f);
     ImGui::TableSetupColumn("ms", ImGuiTableColumnFlags_DefaultSort, 1.3f);
     ImGui::TableSetupColumn("slower", ImGuiTableColumnFlags_None, 1.4f);
     ImGui::TableSetupColumn("spread", ImGuiTableColumnFlags_NoSort, 1.4f);
     ImGui::TableSetupColumn("ext. frag", ImGuiTableColumnFlags_None, 1.5f);
     ImGui::TableHeadersRow();
     sort(rows);
-    for (const CompareRow& row : rows) draw_row(row);
+    double slowest = 0;
+    for (const CompareRow& row : rows) {
+      if (row.result->status == bench::Status::ok && row.result->median_ms())
+        slowest = std::max(slowest, *bench::quantile(row.result->runs_ms, 0.75));
+    }
+    for (const CompareRow& row : rows) draw_row(state, row, slowest);
     ImGui::EndTable();
   }
   ui::dim_text(
       "* lower bound: cannot free, never marked fastest. An allocator is marked fastest only if "
-      "its "
-      "quartiles overlap no other's. slower: time / AtomicMalloc's time. spread: interquartile "
+      "its quartiles overlap no other's and its spread is at most 25%. slower: time / "
+      "AtomicMalloc's time. spread: interquartile "
       "range "
-      "/ median. ext. frag: 1 - largest free region / all free bytes.");
+      "/ median. time: median and middle half. ext. frag: 1 - largest free region / all free "
+      "bytes.");
 }
 
 }  // namespace heapwood::viewer

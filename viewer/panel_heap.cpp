@@ -54,12 +54,16 @@ void tell_cell(const Recording& recording, const HeapMap& map, ImVec2 at) {
           first_block(recording, map.time, offset, offset + map.cell_bytes)) {
     ImGui::Text("%s block at %s", bench::bytes_text(block->bytes).c_str(),
                 bench::count_text(block->offset).c_str());
-    ImGui::TextDisabled("%s by warp %u at event %s",
-                        block->in_use(map.time) ? "allocated" : "freed, never reused; allocated",
-                        block->warp, bench::count_text(block->born).c_str());
-    if (block->released != workloads::never) {
-      ImGui::TextDisabled("freed at event %s", bench::count_text(block->released).c_str());
+    const char* what = block->in_use(map.time) ? "allocated" : "freed, never reused; allocated";
+    if (recording.in_rounds()) {
+      ImGui::TextDisabled("%s for vertex %u, %s", what, block->warp,
+                          recording.time_text(block->born + 1).c_str());
+    } else {
+      ImGui::TextDisabled("%s by warp %u at event %s", what, block->warp,
+                          bench::count_text(block->born).c_str());
     }
+    if (block->released != workloads::never)
+      ImGui::TextDisabled("freed: %s", recording.time_text(block->released).c_str());
   } else {
     ImGui::TextUnformatted(cell.touched ? "free, used before" : "never used");
   }
@@ -68,6 +72,27 @@ void tell_cell(const Recording& recording, const HeapMap& map, ImVec2 at) {
                                                          static_cast<double>(map.cell_bytes));
   }
   ImGui::EndTooltip();
+}
+
+// A frame around a run of cells, which continues from row to row.
+void outline(const HeapMap::Run& run, const HeapMap& map, ImVec2 at, ImVec2 size) {
+  if (run.count == 0) return;
+  const std::uint64_t last = run.first + run.count - 1;
+  const auto x = [&](std::uint64_t column) {
+    return at.x + size.x * static_cast<float>(column) / static_cast<float>(map.columns);
+  };
+  const auto y = [&](std::uint64_t row) {
+    return at.y + size.y * static_cast<float>(row) / static_cast<float>(map.rows);
+  };
+  const std::uint64_t r0 = run.first / map.columns, r1 = last / map.columns;
+  const float x0 = x(run.first % map.columns), x1 = x(last % map.columns + 1);
+  ImDrawList& draw = *ImGui::GetWindowDrawList();
+  const ImU32 shade = ImGui::GetColorU32(colour::hole);
+  if (r0 == r1) return draw.AddRect({x0, y(r0)}, {x1, y(r0 + 1)}, shade, 0, 0, 1.5f);
+  const ImVec2 corners[] = {{x0, y(r0)},       {x(map.columns), y(r0)}, {x(map.columns), y(r1)},
+                            {x1, y(r1)},       {x1, y(r1 + 1)},         {x(0), y(r1 + 1)},
+                            {x(0), y(r0 + 1)}, {x0, y(r0 + 1)}};
+  draw.AddPolyline(corners, 8, shade, ImDrawFlags_Closed, 1.5f);
 }
 
 // State of the recording in a word or two.
@@ -80,9 +105,14 @@ std::string origin_text(const HeapView& view, const Recording& recording) {
 }
 
 // The allocator and the pool's use at the time, as much text as fits over the map.
-void draw_map_title(const HeapView& view, const Recording& recording, float width) {
+void draw_map_title(const HeapView& view, std::size_t which, float width) {
+  const Recording& recording = *view.recordings[which];
+  const bool one = view.recordings.size() == 1;
   ImGui::PushFont(fonts().bold);
-  ImGui::TextUnformatted(recording.label.c_str());
+  ImGui::TextColored(one          ? colour::text
+                     : which == 0 ? colour::accent
+                                  : colour::second,
+                     "%s", recording.label.c_str());
   ImGui::PopFont();
   const float room = width - ImGui::GetItemRectSize().x - ImGui::GetStyle().ItemSpacing.x;
   const auto fits = [&](const std::string& text) {
@@ -91,7 +121,8 @@ void draw_map_title(const HeapView& view, const Recording& recording, float widt
   const workloads::Gaps now = recording.at(view.time(recording)).pool;
   const bool cut_off = recording.events_in_all > recording.events;
   const std::string used = origin_text(view, recording) + bench::bytes_text(now.used_bytes);
-  const std::string gaps = fmt::format(", external {:.2f}", now.external_below());
+  const std::string gaps =
+      fmt::format(", largest hole {}", bench::bytes_text(now.largest_gap_bytes));
   std::string text = used + " in " + bench::compact_text(now.blocks) + " blocks" + gaps;
   if (!fits(text)) text = used + gaps;
   if (!fits(text)) text = used;
@@ -99,9 +130,9 @@ void draw_map_title(const HeapView& view, const Recording& recording, float widt
   ImGui::TextColored(cut_off || !recording.finished ? colour::warning : colour::dim, "%s",
                      text.c_str());
   std::string hint =
-      "Requested bytes in use; external: 1 - largest gap / all gaps between blocks, below the "
-      "highest "
-      "address reached.";
+      "Requested bytes in use. Largest hole: the largest free region of the pool, outlined as far "
+      "as "
+      "the map shows it.";
   if (recording.device != "cpu") hint += " A GPU's recording can be read only after the build.";
   if (cut_off) {
     hint += fmt::format(" The buffer held the first {} of {} events.",
@@ -111,11 +142,12 @@ void draw_map_title(const HeapView& view, const Recording& recording, float widt
   ui::hint(hint.c_str());
 }
 
-void draw_map(State& state, std::size_t which, float width, float height) {
-  HeapView& view = state.heap;
+}  // namespace
+
+void draw_map(State& state, HeapView& view, std::size_t which, float width, float height) {
   const Recording& recording = *view.recordings[which];
   ImGui::BeginGroup();
-  draw_map_title(view, recording, width);
+  draw_map_title(view, which, width);
   if (!recording.in_pool) {
     ui::dim_text("Its blocks are outside the pool.");
     ImGui::EndGroup();
@@ -134,6 +166,7 @@ void draw_map(State& state, std::size_t which, float width, float height) {
   drawn.y = at.y;
   drawn.width = width;
   drawn.height = map_height;
+  outline(drawn.map->largest_hole(), *drawn.map, at, {width, map_height});
   if (ImGui::IsItemHovered()) {
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     tell_cell(recording, *view.drawn[which].map,
@@ -141,6 +174,8 @@ void draw_map(State& state, std::size_t which, float width, float height) {
   }
   ImGui::EndGroup();
 }
+
+namespace {
 
 // A slider whose text stays readable under the grab.
 bool text_slider(const char* id, float& value, float low, float high, const std::string& text) {
@@ -179,10 +214,8 @@ void draw_pace(State& state) {
 void draw_controls(State& state) {
   HeapView& view = state.heap;
   const Recording& first = *view.recordings.front();
-  if (ui::button(state, view.playing ? "Pause" : "Play", true, true, ImGui::GetFontSize() * 4)) {
-    if (!view.playing && view.place >= 1 && !view.watched) view.place = 0;
-    view.playing = !view.playing;
-  }
+  if (ui::button(state, view.playing ? "Pause" : "Play", true, true, ImGui::GetFontSize() * 4))
+    view.toggle_play();
   ImGui::SameLine();
   // Width of the following widgets; if too little is left, the slider has its own line.
   const float em = ImGui::GetFontSize(), others = em * 45, rest = ImGui::GetContentRegionAvail().x;
@@ -191,8 +224,7 @@ void draw_controls(State& state) {
   const std::string time =
       view.watched && view.place >= 1
           ? fmt::format("event {}", bench::count_text(view.watched->recording->events))
-          : fmt::format("event {} of {}", bench::count_text(view.time(first)),
-                        bench::count_text(first.events));
+          : first.time_text(view.time(first));
   if (text_slider("##time", place, 0, 1, time)) {
     view.place = place;
     view.playing = view.watched && view.playing;  // looking back does not pause the build
@@ -204,7 +236,7 @@ void draw_controls(State& state) {
   ui::flow(em * 6);
   ImGui::SetNextItemWidth(em * 6);
   const char* names[] = {"by state", "by size", "by age"};
-  if (ImGui::BeginCombo("##colours", names[static_cast<int>(view.colours)])) {
+  if (ui::begin_combo(state, "##colours", names[static_cast<int>(view.colours)])) {
     for (int i = 0; i < 3; ++i) {
       if (ImGui::Selectable(names[i], static_cast<int>(view.colours) == i))
         view.colours = static_cast<HeapColours>(i);
@@ -219,15 +251,14 @@ void draw_controls(State& state) {
   ui::hint("All addresses, including those never used");
   ui::flow(em * 9);
   ImGui::SetNextItemWidth(em * 9);
-  if (ImGui::BeginCombo("##other",
-                        state.choice.other ? state.choice.other->traits->label : "second: none",
-                        ImGuiComboFlags_HeightLarge)) {
+  if (ui::begin_combo(state, "##other",
+                      state.choice.other ? state.choice.other->traits->label : "second: none")) {
     if (ImGui::Selectable("none", !state.choice.other)) state.choice.other = nullptr;
     for (const registry::RegisteredAllocator& entry : registry::allocators()) {
       if (!entry.traits->in_pool || why_not_buildable(state, entry)) continue;
       if (ImGui::Selectable(entry.traits->label, state.choice.other == &entry)) {
         state.choice.other = &entry;
-        start_recording(state);
+        first.in_rounds() ? start_graph_recording(state) : start_recording(state);
       }
     }
     ImGui::EndCombo();
@@ -235,13 +266,21 @@ void draw_controls(State& state) {
   state.places.note("other");
   ui::hint("Records a second allocator on the same scene and pool, and shows both maps");
   ui::flow(em * 7);
-  if (ui::button(state, "Record again")) start_recording(state);
+  if (ui::button(state, "Record again"))
+    first.in_rounds() ? start_graph_recording(state) : start_recording(state);
   ui::flow(em * 4);
-  if (ui::button(state, "Close")) view.visible = false;
+  if (ui::button(state, "Close")) show_tab(state, state.tab_before_heap);
 }
 
-void draw_key(const HeapView& view, const Recording& recording) {
+}  // namespace
+
+void draw_map_legend(State& state, const HeapView& view, const char* words) {
+  if (*words) {
+    ImGui::TextDisabled("%s", words);
+    ImGui::SameLine();
+  }
   const auto swatch = [&](gl::Rgba8 c, const char* text) {
+    state.places.texts["legend"] += std::string(text) + "; ";
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float side = ImGui::GetFontSize() * 0.7f;
     ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + side * 0.3f},
@@ -256,20 +295,29 @@ void draw_key(const HeapView& view, const Recording& recording) {
   };
   if (view.colours == HeapColours::state) {
     swatch(colour::used, "in use");
-    if (recording.frees == alloc::Frees::never) swatch(colour::abandoned, "freed, never reused");
+    const bool lost =
+        std::any_of(view.recordings.begin(), view.recordings.end(),
+                    [](const auto& recording) { return recording->frees == alloc::Frees::never; });
+    if (lost) swatch(colour::abandoned, "freed, never reused");
   } else if (view.colours == HeapColours::size) {
     swatch(ramp_colour(0.25), "16 B");
-    swatch(ramp_colour(1), bench::bytes_text(recording.largest_block).c_str());
+    std::string largest;  // of each map
+    for (const auto& recording : view.recordings) {
+      const std::string text = bench::bytes_text(recording->largest_block);
+      if (largest != text) largest += (largest.empty() ? "" : " and ") + text;
+    }
+    swatch(ramp_colour(1), largest.c_str());
   } else {
     swatch(ramp_colour(1), "just allocated");
     swatch(ramp_colour(0.2), "long ago");
   }
+  const bool hole = std::any_of(view.recordings.begin(), view.recordings.end(),
+                                [](const auto& recording) { return recording->in_pool; });
+  if (hole) swatch({250, 217, 102, 255}, "outlined: largest hole");
   swatch(colour::freed, "free, used before");
   swatch(colour::untouched, "never used");
   ImGui::NewLine();
 }
-
-}  // namespace
 
 void draw_heap(State& state, const Area& area) {
   HeapView& view = state.heap;
@@ -304,13 +352,13 @@ void draw_heap(State& state, const Area& area) {
       const float width =
           std::max((ImGui::GetContentRegionAvail().x - side - gap * maps) / maps, em);
       for (std::size_t i = 0; i < view.recordings.size() && i < 2; ++i) {
-        draw_map(state, i, width, height);
+        draw_map(state, view, i, width, height);
         ImGui::SameLine();
       }
       ImGui::BeginGroup();
       if (plots) draw_heap_plots(state, side, height);
       ImGui::EndGroup();
-      draw_key(view, *view.recordings.front());
+      draw_map_legend(state, view, "");
     }
   }
   ImGui::End();

@@ -80,7 +80,8 @@ void plot(const Recording& recording, ImVec2 at, ImVec2 size, double maximum, He
       begun = false;
       continue;
     }
-    const double x = recording.events ? static_cast<double>(point.time) / recording.events : 0;
+    if (recording.in_rounds() && point.time == 0) continue;  // the pool before the first round
+    const double x = recording.place_of(point.time);
     const ImVec2 here{at.x + static_cast<float>(x) * size.x,
                       at.y + size.y * (1 - 0.95f * static_cast<float>(std::clamp(
                                                        height(value, maximum), 0.0, 1.0)))};
@@ -106,9 +107,8 @@ void tell_values(const HeapView& view, std::span<const Line> lines, double place
                  Text text) {
   ImGui::BeginTooltip();
   for (const auto& recording : view.recordings) {
-    const auto& point =
-        recording->at(static_cast<std::uint32_t>(std::llround(place * recording->events)));
-    ImGui::Text("%s, event %s", recording->label.c_str(), bench::count_text(point.time).c_str());
+    const auto& point = recording->at(recording->time_at(place));
+    ImGui::Text("%s, %s", recording->label.c_str(), recording->time_text(point.time).c_str());
     for (const Line& line : lines) {
       const double value = line.value(point);
       if (!std::isnan(value)) ImGui::TextDisabled("  %s %s", line.name, text(value).c_str());
@@ -177,6 +177,44 @@ void draw_levels(const State& state, const Recording& recording, ImVec2 size) {
   }
 }
 
+// Blocks in use by size, one bar per power of two, of all maps.
+void draw_sizes(const HeapView& view, ImVec2 size) {
+  std::size_t first = ~std::size_t{0}, last = 0;
+  std::uint32_t maximum = 1;
+  for (const HeapView::Drawn& one : view.drawn) {
+    if (!one.map) continue;
+    for (std::size_t k = 0; k < one.map->by_size.size(); ++k) {
+      if (one.map->by_size[k] == 0) continue;
+      first = std::min(first, k);
+      last = std::max(last, k);
+      maximum = std::max(maximum, one.map->by_size[k]);
+    }
+  }
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::InvisibleButton("sizes", size);
+  if (first > last) return;
+  ImDrawList& draw = *ImGui::GetWindowDrawList();
+  const auto maps = static_cast<float>(std::min<std::size_t>(view.recordings.size(), 2));
+  const float band = size.y / static_cast<float>(last - first + 1), bar = (band - 1) / maps;
+  for (std::size_t k = first; k <= last; ++k) {
+    const float y = at.y + band * static_cast<float>(k - first);
+    const bool under = ImGui::IsItemHovered() && ImGui::GetIO().MousePos.y >= y &&
+                       ImGui::GetIO().MousePos.y < y + band;
+    std::string text = fmt::format("blocks of {}:", bench::bytes_text(std::uint64_t{1} << k));
+    for (std::size_t i = 0; i < view.recordings.size() && i < 2; ++i) {
+      if (!view.drawn[i].map) continue;
+      const std::uint32_t count = view.drawn[i].map->by_size[k];
+      const float top = y + bar * static_cast<float>(i);
+      draw.AddRectFilled({at.x, top},
+                         {at.x + size.x * static_cast<float>(count) / static_cast<float>(maximum),
+                          top + std::max(1.0f, bar)},
+                         i == 0 ? packed(colour::used) : ImGui::GetColorU32(colour::second));
+      text += fmt::format("\n  {} {}", view.recordings[i]->label, bench::count_text(count));
+    }
+    if (under) ImGui::SetTooltip("%s", text.c_str());
+  }
+}
+
 }  // namespace
 
 void draw_heap_plots(State& state, float width, float height) {
@@ -191,7 +229,9 @@ void draw_heap_plots(State& state, float width, float height) {
               [](double v) { return bench::bytes_text(static_cast<std::uint64_t>(v)); });
   draw_curves(state, "share curves", {width, room * 0.30f}, 1, height_of_share, share_lines,
               share_hint, [](double v) { return fmt::format("{:.3f}", v); });
-  ImGui::TextDisabled("nodes by depth");
+  const bool rounds = recordings.front()->in_rounds();
+  ImGui::TextDisabled(rounds ? "blocks by size" : "nodes by depth");
+  if (rounds) return draw_sizes(state.heap, {width, room * 0.38f});
   draw_levels(state, *recordings.front(), {width, room * 0.38f});
 }
 

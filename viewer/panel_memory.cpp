@@ -64,7 +64,7 @@ void plot_histogram(const alloc::RequestStats& requests) {
 void draw_worst(State& state) {
   const auto& recordings = state.heap.recordings;
   const auto found = std::find_if(recordings.begin(), recordings.end(), [&](const auto& recording) {
-    return recording->finished && recording->in_pool &&
+    return recording->finished && recording->in_pool && !recording->in_rounds() &&
            recording->allocator == state.built->allocator;
   });
   if (found == recordings.end())

@@ -11,35 +11,50 @@
 
 namespace heapwood::viewer {
 
-namespace {
-
-void choose_scene(State& state) {
-  ui::field("scene");
-  if (ImGui::BeginCombo("##scenes", state.choice.source.c_str(), ImGuiComboFlags_HeightLarge)) {
+void scene_combo(State& state) {
+  if (ui::begin_combo(state, "##scenes", state.choice.source)) {
+    // On a CPU a frame of a scene's usual size takes too long for Live.
+    const bool small =
+        state.tab == Tab::live && state.choice.device.id.kind == simt::DeviceKind::cpu;
     for (const scenes::Procedural& scene : scenes::procedural_scenes()) {
       if (ImGui::Selectable(scene.name, state.choice.source == scene.name))
-        open_scene(state, scene.name);
+        open_scene(state,
+                   std::string(scene.name) + (small && scene.default_triangles > live_triangles
+                                                  ? fmt::format(":{}k", live_triangles / 1000)
+                                                  : ""));
+      state.places.note(std::string("scene ") + scene.name);
       ui::hint(scene.description);
     }
     ImGui::EndCombo();
   }
   state.places.note("scene");
+}
+
+namespace {
+
+void choose_scene(State& state) {
+  ui::field("scene");
+  scene_combo(state);
   ui::hint(
       "Select a scene, type a name with a size (atrium:1m) or a path below, or drop an OBJ or PLY "
       "file onto the "
       "window.");
   ui::field("or path");
-  if (ImGui::InputText("##path", &state.choice.source, ImGuiInputTextFlags_EnterReturnsTrue)) {
-    open_scene(state, std::string(state.choice.source));
-  }
-  state.places.note("path");
+  ImGui::SetNextItemWidth(-ImGui::GetFontSize() * 4);
+  std::string& path = state.choice.path_text;
+  const bool entered = ImGui::InputTextWithHint("##path", "model.obj, atrium:1m", &path,
+                                                ImGuiInputTextFlags_EnterReturnsTrue);
+  state.places.note("scene path");
+  ImGui::SameLine();
+  const bool pressed =
+      ui::button(state, "Open", false, !path.empty(), ImGui::GetContentRegionAvail().x);
+  if ((entered || pressed) && !path.empty()) open_scene(state, path);
 }
 
 void choose_device(State& state) {
   ui::field("device");
-  if (ImGui::BeginCombo(
-          "##devices",
-          fmt::format("{}: {}", state.choice.device.key, state.choice.device.name).c_str())) {
+  if (ui::begin_combo(state, "##devices",
+                      fmt::format("{}: {}", state.choice.device.key, state.choice.device.name))) {
     for (const simt::DeviceInfo& device : state.devices) {
       ImGui::BeginDisabled(!device.usable);
       if (ImGui::Selectable(

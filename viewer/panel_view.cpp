@@ -149,14 +149,29 @@ void draw_panel(State& state, const Area& area) {
                                      ImGuiWindowFlags_NoSavedSettings |
                                      ImGuiWindowFlags_NoBringToFrontOnFocus;
   if (ImGui::Begin("panel", nullptr, flags & ~ImGuiWindowFlags_NoScrollbar)) {
-    draw_scene_section(state);
-    draw_build_section(state);
-    draw_compare_section(state);
-    draw_view_section(state);
-    draw_tree_section(state);
-    draw_allocations_section(state);
-    draw_memory_section(state);
-    draw_screenshot_section(state);
+    switch (state.tab) {
+      case Tab::live:
+        break;
+      case Tab::learn:
+        draw_scene_section(state);
+        draw_build_section(state);
+        draw_view_section(state);
+        draw_tree_section(state);
+        draw_allocations_section(state);
+        draw_memory_section(state);
+        draw_screenshot_section(state);
+        break;
+      case Tab::compare:
+        draw_build_section(state);
+        draw_compare_section(state);
+        break;
+      case Tab::heap:
+        draw_record_section(state);
+        draw_graph_section(state);
+        draw_memory_section(state);
+        draw_allocations_section(state);
+        break;
+    }
   }
   ImGui::End();
 }

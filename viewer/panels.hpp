@@ -15,6 +15,7 @@ struct Area {
 void draw_panel(State& state, const Area& area);  // the side panel: all sections below
 void draw_scene_section(State& state);
 void draw_build_section(State& state);
+std::string speed_text(const bench::Result& built);  // "" unless a tree was completed
 void draw_compare_section(State& state);
 void draw_allocations_section(State& state);
 void draw_memory_section(State& state);
@@ -22,6 +23,20 @@ void draw_view_section(State& state);
 void draw_tree_section(State& state);
 void draw_screenshot_section(State& state);
 
+void draw_graph_section(State& state);
+void draw_record_section(State& state);  // of a build, in the Heap tab
+
+void draw_tab_bar(State& state, const Area& area);
+void draw_live_panel(State& state, const Area& area);    // verdict and costs
+void draw_live_below(State& state, const Area& area);    // frames, maps, allocators
+void draw_live_overlay(State& state, const Area& area);  // over the picture: A and B
+// A map of the pool with its title.
+void draw_map(State& state, HeapView& view, std::size_t which, float width, float height);
+// What the colours of all maps mean, after some words.
+void draw_map_legend(State& state, const HeapView& view, const char* words);
+void scene_combo(State& state);
+void choose_allocator(State& state);
+bool choose_pool(State& state);  // true: the field was left with another text
 void draw_heap(State& state, const Area& area);  // heap maps, below the picture
 void draw_heap_plots(State& state, float width, float height);
 void draw_overlay(State& state,

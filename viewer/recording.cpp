@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "viewer/recording.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+
+#include "bench/results/format.hpp"
 
 namespace heapwood::viewer {
 
@@ -54,6 +59,46 @@ void Recording::note_point() {
   for (std::size_t i = 1; 2 * i < points.size(); ++i) points[i] = points[2 * i];
   points.resize(min_points + 1);
   stride_ *= 2;
+}
+
+void Recording::add_round(std::span<const alloc::RecordedEvent> lines) {
+  stride_ = ~0u;  // within a round the order of events is not known
+  add(lines);
+  rounds.push_back(events);
+  if (points.back().time != events) note_point();
+}
+
+void Recording::finish_rounds(std::uint64_t refused_requests) {
+  incomplete = refused_requests > 0;
+  requests.failures = refused_requests;
+  finished = true;
+  find_internal();
+}
+
+std::uint32_t Recording::time_at(double place) const {
+  if (!in_rounds()) return static_cast<std::uint32_t>(std::llround(place * events));
+  const auto last = static_cast<double>(rounds.size() - 1);
+  return rounds[static_cast<std::size_t>(std::llround(std::clamp(place, 0.0, 1.0) * last))];
+}
+
+double Recording::place_of(std::uint32_t time) const {
+  if (!in_rounds()) return events ? static_cast<double>(time) / events : 0;
+  return rounds.size() > 1 ? static_cast<double>(round_of(time)) * place_step() : 0;
+}
+
+double Recording::place_step() const {
+  return 1 / std::max<double>(1, in_rounds() ? static_cast<double>(rounds.size() - 1) : events);
+}
+
+unsigned Recording::round_of(std::uint32_t time) const {
+  const auto found = std::lower_bound(rounds.begin(), rounds.end(), time);
+  return static_cast<unsigned>(std::min<std::ptrdiff_t>(
+      found - rounds.begin(), static_cast<std::ptrdiff_t>(rounds.size()) - 1));
+}
+
+std::string Recording::time_text(std::uint32_t time) const {
+  if (in_rounds()) return fmt::format("round {} of {}", round_of(time), rounds.size() - 1);
+  return fmt::format("event {} of {}", bench::count_text(time), bench::count_text(events));
 }
 
 void Recording::finish(const kdtree::RecordedRun& run) {

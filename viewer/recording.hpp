@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A recorded build as the heap map shows it: the lifetime of every block, and curves over time.
-// Built event by event, so that it can be shown while the build runs.
+// Built event by event, so that it can be shown while the build runs. A workload in rounds
+// (graph_recording.hpp) is shown at the ends of its rounds only.
 #pragma once
 
 #include <algorithm>
@@ -22,6 +23,9 @@ class Recording {
             std::uint64_t pool_bytes);
   // Adds the next events, in order: a million take half a second.
   void add(std::span<const alloc::RecordedEvent> lines);
+  // Adds the events of a round of updates; the first one fills an empty pool.
+  void add_round(std::span<const alloc::RecordedEvent> lines);
+  void finish_rounds(std::uint64_t refused_requests);
   // Adds what is known only at the end of the build. All recorded events have been added.
   void finish(const kdtree::RecordedRun& run);
 
@@ -29,8 +33,9 @@ class Recording {
   alloc::Frees frees = alloc::Frees::individually;
   bool in_pool = true;
   std::uint64_t pool_bytes = 0;
-  std::uint32_t events = 0;         // time is counted in events, from 0 to this
-  std::uint64_t events_in_all = 0;  // more than `events` if the recording was cut off
+  std::uint32_t events = 0;           // time is counted in events, from 0 to this
+  std::vector<std::uint32_t> rounds;  // their last times; empty for a build
+  std::uint64_t events_in_all = 0;    // more than `events` if the recording was cut off
   bool finished = false;
   bool incomplete = false;  // the pool was exhausted
   std::uint64_t reach = 0;  // end of the highest block
@@ -66,6 +71,14 @@ class Recording {
 
   // The last point of the curves at or before a time.
   const Point& at(std::uint32_t time) const;
+  // Places are times from 0 to 1: shares of the events, or of the rounds.
+  std::uint32_t time_at(double place) const;
+  double place_of(std::uint32_t time) const;
+  double place_step() const;  // of one event or round
+  bool in_rounds() const { return !rounds.empty(); }
+  unsigned round_of(std::uint32_t time) const;  // 0: before the first update
+  // "event 12 of 3,456", "round 3 of 60"
+  std::string time_text(std::uint32_t time) const;
 
  private:
   void note_point();

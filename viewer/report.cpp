@@ -59,6 +59,10 @@ Json heap_json(const HeapView& view) {
     }
     json["inner"] = inner;
     json["leaves"] = leaves;
+    json["rounds"] = r.rounds.size();
+    json["round"] = r.in_rounds() ? r.round_of(time) : 0;
+    json["refused"] = r.requests.failures;
+    json["scene"] = r.scene;
     json["device"] = r.device;
     json["finished"] = r.finished;
     json["watched"] = view.watched && view.watched->recording.get() == &r;
@@ -115,9 +119,31 @@ void write_report(const State& state, const std::string& path) {
     json["table"].push_back({row.allocator, row.ms, row.slowdown, row.external, row.best});
   }
   if (const char* clipboard = ImGui::GetClipboardText()) json["clipboard"] = clipboard;
+  json["tab"] = name(state.tab);
+  json["fly"] = state.settings.fly;
+  json["live"] = {{"frames", state.live.frames},
+                  {"compared", state.live.compared},
+                  {"different", state.live.different},
+                  {"frozen", state.live.frozen},
+                  {"problem", state.live.problem},
+                  {"pool_bytes", state.live.pool_bytes},
+                  {"sides", Json::array()}};
+  for (const LiveSide& side : state.live.sides) {
+    json["live"]["sides"].push_back(
+        {{"allocator", side.allocator ? side.allocator->traits->id : ""},
+         {"samples", side.times.samples().size()},
+         {"median_ms", side.times.median()},
+         {"exhausted", side.times.exhausted()},
+         {"recorded", side.recording != nullptr}});
+  }
+  json["texts"] = state.places.texts;
+  json["popup"] = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopup);
+  json["path"] = state.choice.path_text;
   json["heap"] = heap_json(state.heap);
-  json["tree"] = {
-      {"shown", state.tree.shown}, {"boxes", state.tree.total}, {"visible", state.tree.visible}};
+  json["tree"] = {{"shown", state.tree.shown},
+                  {"boxes", state.tree.total},
+                  {"visible", state.tree.visible},
+                  {"depth", state.tree.depth}};
   if (state.probe.path) {
     const RayPath& ray = *state.probe.path;
     json["ray"] = {{"x", state.probe.x},

@@ -8,11 +8,13 @@
 #include <new>
 
 #include "bench/bench_runner.hpp"
+#include "bench/program/command_files.hpp"
 #include "bench/program/host_memory.hpp"
 #include "bench/program/options.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/program/process.hpp"
 #include "bench/program/version.hpp"
+#include "bench/scene_camera.hpp"
 #include "render/renderer.hpp"
 #include "viewer/priority.hpp"
 #include "viewer/theme.hpp"
@@ -45,12 +47,14 @@ int fail(Exit exit, std::string message) {
 
 void add_options(CLI::App& app, Options& options) {
   app.add_option("scene", options.scene, "a name or a path (heapwood list scenes)")
-      ->capture_default_str()
+      ->default_str("atrium")
       ->type_name("SCENE");
   app.add_option("--allocator", options.allocator, "see 'heapwood list allocators'")
       ->capture_default_str()
       ->type_name("ID");
-  app.add_option("--beside", options.beside, "a second allocator in the heap map")->type_name("ID");
+  app.add_option("--beside", options.beside, "the second allocator, B")->type_name("ID");
+  app.add_option("--tab", options.tab, "the first tab: live, learn, compare, heap;\ndefault: live")
+      ->type_name("TAB");
   app.add_option("--mode", options.mode, "shaded, path, ao, normals, depth, heatmap,\nleaves")
       ->capture_default_str()
       ->type_name("MODE");
@@ -65,11 +69,12 @@ void add_options(CLI::App& app, Options& options) {
       ->type_name("WxH");
   app.add_option("--spp", options.spp, "samples per pixel of a complete picture")
       ->capture_default_str()
-      ->check(bench::between(1u, render::max_spp))
+      ->transform(bench::between(1u, render::max_spp))
       ->type_name("N");
   app.add_option("--scale", options.scale,
                  "scale of text and panel, 0.5 to 4; 0 = that of the screen")
       ->capture_default_str()
+      ->transform(bench::decimal())
       ->type_name("S");
   CLI::Option* screenshot =
       app.add_option("--screenshot", options.screenshot, "write a picture and exit")
@@ -77,13 +82,23 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("--frames", options.frames, "samples per pixel of the screenshot")
       ->needs(screenshot)
       ->capture_default_str()
-      ->check(bench::between(1u, render::max_spp))
+      ->transform(bench::between(1u, render::max_spp))
       ->type_name("N");
   app.add_flag("--panel", options.panel, "screenshot of the whole window")->needs(screenshot);
   app.add_option("--script", options.script, "timed input (viewer/script.hpp)")->type_name("FILE");
   app.add_option("--settings", options.settings_file, "settings file, or none")->type_name("FILE");
   bench::add_build_options(app, options.settings, true);
   bench::add_device_options(app, options.device);
+}
+
+// Throws Error{Exit::usage} if a file would be overwritten that is also read.
+void check_files(const Options& options, const bench::HostMemoryOptions& host) {
+  bench::CommandFiles files;
+  for (const std::string& path : {options.scene, bench::camera_path(options.scene), options.script})
+    files.reads(path);
+  for (const std::string& path : {options.screenshot, host.trace}) files.writes(path);
+  if (options.settings_file != "none") files.writes(options.settings_file);
+  files.check();
 }
 
 int parse_and_run(int argc, char** argv) {
@@ -104,6 +119,7 @@ int parse_and_run(int argc, char** argv) {
   // Errors in these are reported before a window opens.
   simt::find_device(options.device.device, options.device.threads);
   render::parse_mode(options.mode);
+  if (!options.tab.empty()) parse_tab(options.tab);
   for (const std::string& id : {options.allocator, options.beside}) {
     if (id.empty()) continue;
     if (const char* reason = bench::cannot_build(bench::find_allocator(id)))
@@ -115,6 +131,7 @@ int parse_and_run(int argc, char** argv) {
     throw Error(Exit::usage, fmt::format("--scale {}: expected 0 (the screen's) or {} to {}",
                                          options.scale, min_scale, max_scale));
   }
+  check_files(options, host);
   if (!options.screenshot.empty()) {
     const bench::OutputFile writable(options.screenshot);
   }

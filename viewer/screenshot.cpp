@@ -24,6 +24,7 @@ bool Screenshots::start(std::shared_ptr<const BuiltScene> scene, const render::R
   running_ = true;
   done_ = cancelled_ = false;
   share_ = 0;
+  path_ = path;
   thread_ = std::thread([this, scene = std::move(scene), job, path] {
     lower_priority(nice_picture);
     try {
@@ -62,7 +63,7 @@ void Screenshots::make(const BuiltScene& scene, const render::RenderJob& job,
         share_ = static_cast<double>(picture.samples()) / job.spp;
       }
       bench::OutputFile(path).write(render::to_png(picture.image()));
-      finished_ = {Finished::How::fine, fmt::format("{}, {}x{}, {} samples per pixel", path,
+      finished_ = {Finished::How::fine, fmt::format("Saved {}, {}x{}, {} samples per pixel", path,
                                                     job.width, job.height, job.spp)};
       return;
     } catch (const simt::Stopped& stopped) {

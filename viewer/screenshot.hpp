@@ -22,6 +22,7 @@ class Screenshots {
              const std::string& path);
   bool running() const { return running_; }
   double share() const { return share_; }
+  const std::string& path() const { return path_; }  // of the last one
   // Stops the screenshot; no file is written.
   void cancel() { cancelled_ = true; }
   // The screenshot finished since the last call: "picture.png, 1920x1080", or its error.
@@ -46,6 +47,7 @@ class Screenshots {
   std::atomic<bool> running_{false}, done_{false}, cancelled_{false};
   std::atomic<double> share_{0};
   Finished finished_;
+  std::string path_;
   std::thread thread_;  // last: uses everything above
 };
 

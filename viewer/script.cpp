@@ -20,20 +20,15 @@ namespace {
 constexpr double max_wait = 120;
 
 int key_of(const std::string& name) {
-  static const std::map<std::string, int> named = {{"Escape", GLFW_KEY_ESCAPE},
-                                                   {"Space", GLFW_KEY_SPACE},
-                                                   {"Home", GLFW_KEY_HOME},
-                                                   {"Enter", GLFW_KEY_ENTER},
-                                                   {"Tab", GLFW_KEY_TAB},
-                                                   {"[", GLFW_KEY_LEFT_BRACKET},
-                                                   {"]", GLFW_KEY_RIGHT_BRACKET},
-                                                   {"+", GLFW_KEY_EQUAL},
-                                                   {"-", GLFW_KEY_MINUS},
-                                                   {",", GLFW_KEY_COMMA},
-                                                   {".", GLFW_KEY_PERIOD},
-                                                   {"Delete", GLFW_KEY_DELETE},
-                                                   {"Backspace", GLFW_KEY_BACKSPACE},
-                                                   {"End", GLFW_KEY_END}};
+  static const std::map<std::string, int> named = {
+      {"Escape", GLFW_KEY_ESCAPE},   {"Space", GLFW_KEY_SPACE},
+      {"Home", GLFW_KEY_HOME},       {"Enter", GLFW_KEY_ENTER},
+      {"Tab", GLFW_KEY_TAB},         {"[", GLFW_KEY_LEFT_BRACKET},
+      {"]", GLFW_KEY_RIGHT_BRACKET}, {"+", GLFW_KEY_EQUAL},
+      {"-", GLFW_KEY_MINUS},         {",", GLFW_KEY_COMMA},
+      {".", GLFW_KEY_PERIOD},        {"/", GLFW_KEY_SLASH},
+      {"Delete", GLFW_KEY_DELETE},   {"Backspace", GLFW_KEY_BACKSPACE},
+      {"End", GLFW_KEY_END}};
   if (const auto found = named.find(name); found != named.end()) return found->second;
   if (name.size() == 1 &&
       ((name[0] >= 'A' && name[0] <= 'Z') || (name[0] >= '0' && name[0] <= '9')))
@@ -43,6 +38,14 @@ int key_of(const std::string& name) {
     if (number >= 1 && number <= 12) return GLFW_KEY_F1 + number - 1;
   }
   throw std::invalid_argument("unknown key");
+}
+
+// What a key types on a US keyboard, as far as commands take it; 0: nothing.
+unsigned character_of(int key, bool shift) {
+  if (key == GLFW_KEY_EQUAL) return shift ? '+' : '=';
+  const bool typed =
+      key == GLFW_KEY_MINUS || key == GLFW_KEY_LEFT_BRACKET || key == GLFW_KEY_RIGHT_BRACKET;
+  return typed && !shift ? static_cast<unsigned>(key) : 0;
 }
 
 // The line without its first word.
@@ -104,6 +107,15 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
         return (what == "built"      ? c.state.pictures_built
                 : what == "compared" ? c.state.comparisons
                                      : c.state.recordings) >= count;
+      });
+    } else if (what == "live") {
+      add(text, [count = std::stoul(w.at(2))](const Context& c) {
+        return std::all_of(std::begin(c.state.live.sides), std::end(c.state.live.sides),
+                           [&](const LiveSide& side) {
+                             const LiveTimes& times = side.times;
+                             return side.recording &&
+                                    (times.samples().size() >= count || times.exhausted());
+                           });
       });
     } else if (what == "scene") {
       add(text,
@@ -172,6 +184,13 @@ bool Script::parse(const std::vector<std::string>& w, const std::string& text) {
       write_report(c.state, path);
       return true;
     });
+  } else if (w[0] == "close") {
+    // Later steps are not run: the viewer ends as it does for a user.
+    add(text, [this](const Context& c) {
+      if (!closed_) c.window.close();
+      closed_ = true;
+      return false;
+    });
   } else if (w[0] == "quit") {
     add(text, [](const Context& c) {
       c.window.close();
@@ -219,9 +238,18 @@ bool Script::parse_input(const std::vector<std::string>& w, const std::string& t
     int mods = 0;
     for (const std::string& word : w)
       mods |= word == "shift" ? GLFW_MOD_SHIFT : word == "ctrl" ? GLFW_MOD_CONTROL : 0;
+    const int key = key_of(w[1]);
+    const bool other = w.size() == 4 && w[2] == "as" && w[3].size() == 1;
+    const unsigned character = other                     ? static_cast<unsigned char>(w[3][0])
+                               : mods & GLFW_MOD_CONTROL ? 0
+                                                         : character_of(key, mods != 0);
+    const int name = other && std::isalpha(static_cast<unsigned char>(w[3][0]))
+                         ? std::toupper(static_cast<unsigned char>(w[3][0]))
+                         : key;
     for (const int action : {GLFW_PRESS, GLFW_RELEASE}) {
-      add(text, [key = key_of(w[1]), action, mods](const Context& c) {
-        c.window.on_key(key, action, mods);
+      add(text, [=](const Context& c) {
+        c.window.on_key(key, action, mods, name);
+        if (character && action == GLFW_PRESS) c.window.on_char(character);
         return true;
       });
     }

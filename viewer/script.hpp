@@ -3,10 +3,12 @@
 // same functions as GLFW's callbacks, so that a script does what a user can do.
 //
 //   wait built|compared|recorded [N]     until N jobs of that kind have ended (default 1)
+//   wait live N                          until both sides have N frames and a recording
 //   wait scene                           until a scene is shown
 //   wait events N                        until the live build has made N events
 //   wait samples N | wait idle | wait done | wait file PATH | wait SECONDS
-//   key NAME [shift] [ctrl]              F1, B, Home, Escape, ...
+//   key NAME [shift] [ctrl]              F1, B, Home, Escape, ... of a US keyboard
+//   key NAME as C                        the same place on a keyboard where it types this character
 //   hold NAME SECONDS                    holds the key down
 //   move X Y | press [right] | release [right] | scroll N
 //   click X Y | click NAME | drag X Y X Y [right]
@@ -15,6 +17,7 @@
 //   screenshot PATH [WxH] [SAMPLES]      of the scene
 //   window PATH [WxH] [SAMPLES]          of the whole window
 //   report PATH                          the window's content as JSON (report.hpp)
+//   close                                as the window's close button
 //   quit
 #pragma once
 
@@ -55,6 +58,7 @@ class Script {
 
   std::deque<Line> steps_;
   double since_ = -1;
+  bool closed_ = false;
 };
 
 }  // namespace heapwood::viewer

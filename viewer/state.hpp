@@ -12,6 +12,7 @@
 
 #include "viewer/heap_map.hpp"
 #include "viewer/jobs.hpp"
+#include "viewer/live.hpp"
 #include "viewer/options.hpp"
 #include "viewer/picture.hpp"
 #include "viewer/ray_probe.hpp"
@@ -25,8 +26,18 @@ struct Message {
   enum class Kind { note, warning, error };
   Kind kind = Kind::note;
   std::string text;
-  double time = 0;  // seconds since the start
+  double time = 0;     // of the last occurrence, in seconds since the start
+  unsigned count = 1;  // occurrences
 };
+
+enum class Tab { live, learn, compare, heap };
+inline constexpr Tab all_tabs[] = {Tab::live, Tab::learn, Tab::compare, Tab::heap};
+const char* name(Tab tab);
+// Throws Error{Exit::usage}, which names all tabs.
+Tab parse_tab(const std::string& text);
+
+// Triangles of a frame in Live on a CPU, unless a size is given.
+inline constexpr std::uint64_t live_triangles = 10000;
 
 // The panel's fields, for the next job.
 struct Choice {
@@ -36,12 +47,16 @@ struct Choice {
       nullptr;  // second allocator of the heap map; nullptr: none
   simt::DeviceInfo device;
   bench::BuildSettings settings;
+  GraphSettings graph;
+  // Text fields as typed. A pool that cannot be parsed has a problem, and no job starts with it.
+  std::string path_text, pool_text = settings.pool.text, pool_problem;
 };
 
-// Positions of the widgets drawn last, by name, for clicks by scripts.
+// What was drawn last, by name, for scripts: where to click, and what it says.
 struct Places {
   std::map<std::string, std::array<float, 2>> centre;
-  void note(const std::string& name);  // for the widget drawn last
+  std::map<std::string, std::string> texts;  // of the last frame, by name, for reports
+  void note(const std::string& name);        // for the widget drawn last
 };
 
 struct FrameTimes {
@@ -69,6 +84,8 @@ struct State {
   std::shared_ptr<const BuiltScene> scene;
   std::optional<bench::Result> built;   // the last build
   std::vector<bench::Result> compared;  // the last comparison
+  Tab tab = Tab::live, tab_before_heap = Tab::learn;
+  LiveView live;
   HeapView heap;
   TreeView tree;
   RayProbe probe;
@@ -81,6 +98,7 @@ struct State {
   bool fit_pending = true;   // the camera has not been set for a scene
 
   bool help = false;
+  bool close_popups = false;  // in this frame: Esc was pressed
   std::deque<Message> messages;
   Places places;
   FrameTimes frames;
@@ -91,7 +109,7 @@ struct State {
   unsigned pictures_built = 0, comparisons = 0, recordings = 0;  // finished jobs, for scripts
 
   Picture picture;
-  Jobs jobs;  // last: its thread ends first
+  Jobs jobs{[this](bool held) { picture.hold(held); }};  // last: its thread ends first
 
   void add_message(Message::Kind kind, const std::string& text);
 };
@@ -102,14 +120,25 @@ const char* why_not_buildable(const State& state, const registry::RegisteredAllo
 // Each reports a failure in a message.
 void open_scene(State& state, const std::string& source);
 void start_build(State& state);
+void show_tab(State& state, Tab tab);
+// Builds frames with both allocators until another job starts.
+void start_live(State& state);
+// The number keys: the allocators of the live tab, at most nine.
+std::vector<const registry::RegisteredAllocator*> live_choices(const State& state);
+void choose_live(State& state, unsigned side, const registry::RegisteredAllocator& entry);
 void start_compare(State& state);
 void start_recording(State& state);
+void start_graph_recording(State& state);
 void reset_view(State& state);
 void light_view(State& state);
 void add_bookmark(State& state);
 void go_to_bookmark(State& state, std::size_t index);
 // An empty path: an unused name in the current folder.
 void take_screenshot(State& state, const std::string& path);
+// Sets the pool of the next job from the field's text.
+void take_pool_text(State& state);
+// Whether the last build differs from what the fields say.
+bool is_outdated(const State& state, const bench::Result& built);
 void cancel_all(State& state);  // jobs, and unfinished screenshots
 // Takes the outcomes of jobs.
 void take_outcomes(State& state);

@@ -71,20 +71,29 @@ Viewer::Viewer(const Options& options)
   if (!problem.empty()) state_.add_message(Message::Kind::warning, problem);
   if (!options.script.empty()) script_.emplace(options.script);
   state_.devices = simt::list_devices();
-  state_.choice.source = options.scene;
+  state_.tab = !options.tab.empty()         ? parse_tab(options.tab)
+               : options.screenshot.empty() ? Tab::live
+                                            : Tab::learn;
   state_.choice.allocator = &bench::find_allocator(options.allocator);
   if (!options.beside.empty()) state_.choice.other = &bench::find_allocator(options.beside);
   state_.choice.device = bench::choose_device(options.device);
+  // On a CPU a frame of the whole atrium would take half a second.
+  const bool small = options.scene.empty() && state_.tab == Tab::live &&
+                     state_.choice.device.id.kind == simt::DeviceKind::cpu;
+  state_.choice.source = !options.scene.empty() ? options.scene
+                         : small                ? fmt::format("atrium:{}k", live_triangles / 1000)
+                                                : "atrium";
   state_.choice.settings = options.settings;
+  state_.choice.pool_text = options.settings.pool.text;
   state_.mode = render::parse_mode(options.mode);
   present_.emplace();
-  start_build(state_);
+  state_.tab == Tab::live ? start_live(state_) : start_build(state_);
 }
 
 Viewer::~Viewer() = default;
 
 void Viewer::run() {
-  while (!window_.should_close() && !close_requested()) {
+  while (!may_close() && !close_requested()) {
     step();
     if (!options_.screenshot.empty()) unattended();
     if (script_ && script_->done()) window_.close();
@@ -103,16 +112,31 @@ void Viewer::run() {
   }
 }
 
+// Closing waits for an unfinished picture; closing again discards it.
+bool Viewer::may_close() {
+  const bool unfinished = state_.shots.running() || state_.shots.panel;
+  if (closing_ && !unfinished) return true;
+  if (!window_.should_close()) return false;
+  if (closing_ || !unfinished) return true;
+  closing_ = true;
+  window_.stay_open();
+  state_.add_message(Message::Kind::warning,
+                     "The picture is finished first. Close again to discard it.");
+  return false;
+}
+
 bool Viewer::busy() const {
   return script_ || state_.shots.panel || state_.jobs.progress().running ||
-         (state_.heap.visible && state_.heap.playing) || state_.now - last_activity_ < 0.6;
+         (state_.tab == Tab::heap && state_.heap.playing) || state_.now - last_activity_ < 0.6;
 }
 
 void Viewer::step() {
-  // 60 frames/s while something moves, 20 while the picture is refined or not there yet, otherwise
-  // four: without a GPU every frame takes time from the ray tracer and the builder.
+  // 60 frames/s while something moves, 30 in Live, 20 while the picture is refined or not there,
+  // otherwise four: without a GPU every frame takes time from the ray tracer and the builder.
   const bool waiting = !state_.scene && state_.now - last_activity_ > 0.6;
+  const bool live = state_.tab == Tab::live && state_.jobs.is_live() && !state_.live.frozen;
   const double interval = busy() && !waiting                         ? 1.0 / 60
+                          : live && !waiting                         ? 1.0 / 30
                           : !waiting && state_.picture.status().done ? 0.25
                                                                      : 0.05;
   const double left = last_frame_ + interval - clock();
@@ -143,9 +167,12 @@ void Viewer::step() {
     open_scene(state_, path);
     break;  // one scene at a time
   }
-  state_.picture.hold(state_.jobs.progress().running &&
-                      state_.jobs.progress().kind != JobSpec::Kind::record &&
-                      state_.scene != nullptr);
+  keep_live();
+  // A live job does so itself.
+  if (!state_.jobs.is_live())
+    state_.picture.hold(state_.jobs.progress().running &&
+                        state_.jobs.progress().kind != JobSpec::Kind::record &&
+                        state_.scene != nullptr);
   state_.heap.follow(since);
   if (script_) script_->step(state_, window_);
   if (window_.minimised()) return;  // a minimised window has no framebuffer
@@ -173,19 +200,37 @@ void Viewer::step() {
   }
 }
 
+// Frames are built while the Live tab is shown and no other job runs.
+void Viewer::keep_live() {
+  const bool shown = state_.tab == Tab::live;
+  state_.jobs.live().freeze(!shown || state_.live.frozen || state_.shots.panel.has_value());
+  state_.jobs.live().set_picture_done(state_.picture.status().done || !state_.scene);
+  if (shown && !state_.jobs.is_live() && !state_.jobs.progress().running &&
+      state_.live.problem.empty() && !state_.live.frozen && state_.choice.pool_problem.empty())
+    start_live(state_);
+}
+
 Viewer::Layout Viewer::layout(int width, int height) const {
-  Layout at{width, height, {}, {}, {}};
+  Layout at{width, height, {}, {}, {}, {}};
   const float scale = window_.scale(), w = static_cast<float>(width),
               h = static_cast<float>(height);
+  const bool live = state_.tab == Tab::live, heap = state_.tab == Tab::heap;
+  // Without the panel the picture fills the window.
+  const float bar = state_.settings.panel ? std::min(46 * scale, h * 0.2f) : 0;
+  const float wanted = state_.tab == Tab::compare ? std::max(state_.settings.panel_width, 560.0f)
+                       : live                     ? 340.0f
+                                                  : state_.settings.panel_width;
   // In a small window the panel leaves nearly half of the width to the picture.
-  const float panel =
-      state_.settings.panel ? std::min(state_.settings.panel_width * scale, w * 0.55f) : 0;
-  const float heap = state_.heap.visible ? std::min(340 * scale, h * 0.5f) : 0;
+  const float panel = state_.settings.panel ? std::min(wanted * scale, w * 0.55f) : 0;
+  const float below = heap                            ? std::min(440 * scale, (h - bar) * 0.62f)
+                      : live && state_.settings.panel ? std::min(340 * scale, (h - bar) * 0.5f)
+                                                      : 0;
   // The heap map needs width: in a narrow window it extends below the panel.
-  const bool below = w - panel < 720 * scale;
-  at.panel = {w - panel, 0, panel, below ? h - heap : h};
-  at.heap = {0, h - heap, below ? w : w - panel, heap};
-  at.picture = {0, 0, w - panel, h - heap};
+  const bool narrow = w - panel < 720 * scale;
+  at.bar = {0, 0, w, bar};
+  at.panel = {w - panel, bar, panel, (narrow ? h - below : h) - bar};
+  at.below = {0, h - below, narrow ? w : w - panel, below};
+  at.picture = {0, bar, w - panel, h - bar - below};
   return at;
 }
 
@@ -205,20 +250,29 @@ void Viewer::request_picture(const Area& area, unsigned spp) {
 }
 
 void Viewer::draw(const Layout& at) {
+  state_.places.texts.clear();
   fresh_ = state_.picture.upload(picture_) || fresh_;
   gl::viewport({0, 0, at.width, at.height});
   gl::clear(0.055f, 0.06f, 0.07f);
   if (picture_.width() > 0) {
     const gl::Rectangle area{
-        static_cast<int>(at.picture.x), at.height - static_cast<int>(at.picture.height),
+        static_cast<int>(at.picture.x),
+        at.height - static_cast<int>(at.picture.y) - static_cast<int>(at.picture.height),
         static_cast<int>(at.picture.width), static_cast<int>(at.picture.height)};
     present_->draw(picture_, area);
     draw_lines(at);
   }
-  if (state_.settings.panel) draw_panel(state_, at.panel);
-  if (state_.heap.visible) draw_heap(state_, at.heap);
+  const bool live = state_.tab == Tab::live;
+  if (state_.settings.panel) {
+    draw_tab_bar(state_, at.bar);
+    live ? draw_live_panel(state_, at.panel) : draw_panel(state_, at.panel);
+    if (live) draw_live_below(state_, at.below);
+  }
+  if (state_.tab == Tab::heap) draw_heap(state_, at.below);
+  if (live) draw_live_overlay(state_, at.picture);
   draw_overlay(state_, at.picture);
   draw_help(state_);
+  state_.close_popups = false;
   ImGui::Render();
   gl::viewport({0, 0, at.width, at.height});
   ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
@@ -226,9 +280,10 @@ void Viewer::draw(const Layout& at) {
 
 void Viewer::draw_lines(const Layout& at) {
   if (!state_.scene || (!state_.tree.visible && !state_.probe.path)) return;
-  const gl::Rectangle area{static_cast<int>(at.picture.x),
-                           at.height - static_cast<int>(at.picture.height),
-                           static_cast<int>(at.picture.width), static_cast<int>(at.picture.height)};
+  const gl::Rectangle area{
+      static_cast<int>(at.picture.x),
+      at.height - static_cast<int>(at.picture.y) - static_cast<int>(at.picture.height),
+      static_cast<int>(at.picture.width), static_cast<int>(at.picture.height)};
   const gl::Matrix matrix =
       projection(state_.camera, static_cast<unsigned>(std::max(1, area.width)),
                  static_cast<unsigned>(std::max(1, area.height)), state_.scene->diagonal());
@@ -280,7 +335,7 @@ void Viewer::capture() {
     });
     bench::OutputFile(shot.path).write(render::to_png(image));
     state_.add_message(Message::Kind::note,
-                       fmt::format("{}, {}x{}", shot.path, shot.width, shot.height));
+                       fmt::format("Saved {}, {}x{}", shot.path, shot.width, shot.height));
     shot_taken_ = true;
   } catch (const Error& error) {
     state_.add_message(Message::Kind::error, error.what());

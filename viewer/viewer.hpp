@@ -23,12 +23,13 @@ class Viewer {
  private:
   struct Layout {
     int width = 0, height = 0;
-    Area picture, panel, heap;
+    Area bar, picture, panel, below;
   };
   Layout layout(int width, int height) const;
   void step();
   void keys();
   void key(const KeyPress& press);
+  void copy_picture();
   void mouse(const Area& area);
   void fly(double seconds);
   void probe(const Area& area);
@@ -39,6 +40,8 @@ class Viewer {
   void end_capture();
   void unattended();
   bool busy() const;
+  bool may_close();
+  void keep_live();
 
   Options options_;
   Window window_;
@@ -51,7 +54,8 @@ class Viewer {
   int canvas_width_ = 0, canvas_height_ = 0, canvas_frames_ = 0;
   double last_activity_ = 0, last_frame_ = 0, drawn_at_ = 0;
   bool shot_taken_ = false, fresh_ = false;
-  bool dragging_ = false;
+  Vec3 pivot_;  // of the drag
+  bool dragging_ = false, closing_ = false;
 };
 
 // Set by signals: the window should close.

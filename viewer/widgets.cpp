@@ -6,7 +6,10 @@ namespace heapwood::viewer::ui {
 bool section(const char* title, bool open) {
   ImGui::Dummy({0, 2});
   ImGui::PushFont(fonts().bold);
-  const bool shown = ImGui::CollapsingHeader(title, open ? ImGuiTreeNodeFlags_DefaultOpen : 0);
+  // Its own name: a button of the same name in the section would share its state.
+  const std::string label = std::string(title) + "##section";
+  const bool shown =
+      ImGui::CollapsingHeader(label.c_str(), open ? ImGuiTreeNodeFlags_DefaultOpen : 0);
   ImGui::PopFont();
   return shown;
 }
@@ -45,6 +48,12 @@ bool button(State& state, const char* label, bool strong, bool enabled, float wi
   return pressed;
 }
 
+bool begin_combo(State& state, const char* id, const std::string& shown) {
+  if (!ImGui::BeginCombo(id, shown.c_str(), ImGuiComboFlags_HeightLarge)) return false;
+  if (state.close_popups) ImGui::CloseCurrentPopup();
+  return true;
+}
+
 void hint(const char* text) {
   if (!ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
   ImGui::BeginTooltip();
@@ -54,10 +63,18 @@ void hint(const char* text) {
   ImGui::EndTooltip();
 }
 
-void dim_text(const std::string& text) {
-  ImGui::PushStyleColor(ImGuiCol_Text, colour::dim);
+void dim_text(const std::string& text) { wrapped_text(text, colour::dim); }
+
+void wrapped_text(const std::string& text, const ImVec4& colour) {
+  if (text.empty()) return;
+  ImGui::PushStyleColor(ImGuiCol_Text, colour);
   ImGui::TextWrapped("%s", text.c_str());
   ImGui::PopStyleColor();
+}
+
+void cpu_notice(const State& state) {
+  if (state.choice.device.id.kind == simt::DeviceKind::cpu)
+    dim_text("CPU threads: these times say nothing about a GPU.");
 }
 
 void flow(float width) {

@@ -22,8 +22,14 @@ void end_rows();
 // A button that scripts can click; `strong` for the main action.
 bool button(State& state, const char* label, bool strong = false, bool enabled = true,
             float width = 0);
+// A drop-down that Esc closes; ends with ImGui::EndCombo().
+bool begin_combo(State& state, const char* id, const std::string& shown);
 void hint(const char* text);
 void dim_text(const std::string& text);
+void wrapped_text(const std::string& text, const ImVec4& colour);  // nothing if it is empty
+
+// Where times of a CPU are shown: that they are not those of a GPU.
+void cpu_notice(const State& state);
 
 // Continues on the same line if this width fits, otherwise on the next one.
 void flow(float width);

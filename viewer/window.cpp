@@ -9,6 +9,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "simt/error.hpp"
@@ -23,6 +24,21 @@ std::string last_error;  // GLFW's last error, for messages
 void on_error(int, const char* text) { last_error = text; }
 
 Window& self(GLFWwindow* window) { return *static_cast<Window*>(glfwGetWindowUserPointer(window)); }
+
+// Characters of commands that layouts have in different places, some of them behind Shift or AltGr:
+// they are taken as typed.
+bool is_typed(unsigned code) {
+  return code < 128 && code && std::strchr("+-=[]", static_cast<char>(code));
+}
+
+// The code of the key that types this on a US keyboard, for letters, comma and period.
+int name_of(int key, int code) {
+  const char* name = glfwGetKeyName(key, code);
+  if (!name || !name[0] || name[1]) return key;
+  const char c = name[0];
+  if (c >= 'a' && c <= 'z') return GLFW_KEY_A + (c - 'a');
+  return c == ',' || c == '.' || is_typed(static_cast<unsigned char>(c)) ? c : key;
+}
 
 [[noreturn]] void no_window(const std::string& what) {
   const std::string why = last_error.empty() ? "" : " (" + last_error + ")";
@@ -53,8 +69,8 @@ Window::Window(int width, int height, float scale) : asked_scale_(scale) {
   // The on_... functions call Dear ImGui, so that it also sees input of scripts.
   ImGui_ImplGlfw_InitForOpenGL(window_, false);
   ImGui_ImplOpenGL3_Init("#version 330 core");
-  glfwSetKeyCallback(window_, [](GLFWwindow* w, int key, int, int action, int mods) {
-    self(w).on_key(key, action, mods);
+  glfwSetKeyCallback(window_, [](GLFWwindow* w, int key, int code, int action, int mods) {
+    self(w).on_key(key, action, mods, name_of(key, code));
   });
   glfwSetCharCallback(window_, [](GLFWwindow* w, unsigned code) { self(w).on_char(code); });
   glfwSetMouseButtonCallback(window_, [](GLFWwindow* w, int button, int action, int mods) {
@@ -89,6 +105,7 @@ Window::~Window() {
 
 bool Window::should_close() const { return glfwWindowShouldClose(window_); }
 void Window::close() { glfwSetWindowShouldClose(window_, GLFW_TRUE); }
+void Window::stay_open() { glfwSetWindowShouldClose(window_, GLFW_FALSE); }
 void Window::wait(double seconds) { glfwWaitEventsTimeout(seconds); }
 void Window::poll() { glfwPollEvents(); }
 void Window::swap() { glfwSwapBuffers(window_); }
@@ -148,18 +165,23 @@ void Window::new_frame(std::optional<std::array<int, 2>> size) {
   ImGui::NewFrame();
 }
 
-void Window::on_key(int key, int action, int mods) {
+void Window::on_key(int key, int action, int mods, int name) {
   activity_ = true;
   ImGui_ImplGlfw_KeyCallback(window_, key, 0, action, mods);
   if (action == GLFW_RELEASE)
     down_.erase(key);
   else
     down_.insert(key);
-  if (action != GLFW_RELEASE && !ImGui::GetIO().WantTextInput)
-    keys_.push_back({key, mods, action == GLFW_REPEAT});
+  repeats_ = action == GLFW_REPEAT;
+  // Physical keys of typed characters are ignored: their character follows.
+  const bool typed = is_typed(static_cast<unsigned>(key)) || is_typed(static_cast<unsigned>(name));
+  if (action != GLFW_RELEASE && !typed && !ImGui::GetIO().WantTextInput)
+    keys_.push_back({name, mods, repeats_});
 }
 void Window::on_char(unsigned code) {
   activity_ = true;
+  if (is_typed(code) && !ImGui::GetIO().WantTextInput)
+    keys_.push_back({code == '+' ? GLFW_KEY_EQUAL : static_cast<int>(code), 0, repeats_});
   ImGui_ImplGlfw_CharCallback(window_, code);
 }
 void Window::on_button(int button, int action, int mods) {

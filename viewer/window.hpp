@@ -16,7 +16,9 @@ struct GLFWwindow;
 namespace heapwood::viewer {
 
 struct KeyPress {
-  int key = 0, mods = 0;  // GLFW's
+  // GLFW's. Keys with a character have the code of their position on a US keyboard only if the
+  // layout gives them none: letters, comma and period by name, + - = [ ] as typed.
+  int key = 0, mods = 0;
   bool repeated = false;  // by a key held down
 };
 
@@ -30,6 +32,7 @@ class Window {
 
   bool should_close() const;
   void close();
+  void stay_open();  // after close()
   // Sleeps until an event, at most this long.
   void wait(double seconds);
   void poll();
@@ -51,7 +54,9 @@ class Window {
   // Begins a frame of Dear ImGui, of the framebuffer's size or the given one.
   void new_frame(std::optional<std::array<int, 2>> size);
 
-  void on_key(int key, int action, int mods);
+  // `name`: the key's code by the keyboard's layout; `key`: by its position.
+  void on_key(int key, int action, int mods, int name);
+  void on_key(int key, int action, int mods) { on_key(key, action, mods, key); }
   void on_char(unsigned code);
   void on_button(int button, int action, int mods);
   void on_move(double x, double y);
@@ -63,7 +68,7 @@ class Window {
 
   // Keys since the last call, without those that a text field takes.
   std::vector<KeyPress> take_keys();
-  // Also true for keys that a text field takes.
+  // By position. Also true for keys that a text field takes.
   bool is_down(int key) const { return down_.contains(key); }
   std::vector<std::string> take_drops();
   // Whether there was an event since the last call.
@@ -75,6 +80,7 @@ class Window {
   bool scale_changed_ = false, activity_ = true;
   std::string title_;
   std::vector<KeyPress> keys_;
+  bool repeats_ = false;  // the last key event was a repetition
   std::set<int> down_;
   std::vector<std::string> drops_;
   std::optional<std::array<float, 2>> scripted_mouse_;

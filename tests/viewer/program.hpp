@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -34,9 +35,11 @@ class Program : public testing::Test {
   Outcome on_display(std::vector<std::string> command) const {
     return Running(wrapper(), command).wait();
   }
-  // Runs the viewer; `steps` is its script, if any.
+  // Runs the viewer in the Learn tab unless the arguments name one; `steps` is its script, if any.
   Outcome view(std::vector<std::string> arguments, const std::string& steps = "") const {
     std::vector<std::string> command{view_, "--device", "cpu"};
+    if (std::find(arguments.begin(), arguments.end(), "--tab") == arguments.end())
+      command.insert(command.end(), {"--tab", "learn"});
     if (!steps.empty()) {
       std::ofstream(path("script")) << steps << "quit\n";
       command.insert(command.end(), {"--script", path("script")});

@@ -34,7 +34,8 @@ class Window : public Program {
                                   << path("pressed") << "\nwait 0.5\nreport " << path("after")
                                   << "\nquit\n";
     return on_display({"bash", "-c",
-                       "'" + view_ + "' --settings none --device cpu atrium:1k --script '" +
+                       "'" + view_ +
+                           "' --tab learn --settings none --device cpu atrium:1k --script '" +
                            path("script") + "' & until [ -s '" + path("ready") +
                            "' ] || ! kill -0 $!; do sleep 0.1; done; xdotool " + xdotool +
                            "; touch '" + path("pressed") + "'; wait $!"});
@@ -123,10 +124,11 @@ TEST_F(Window, ARealMouseTurnsTheCamera) {
   EXPECT_NE(json("ready")["camera"], json("after")["camera"]);
 }
 
+// The atrium surrounds its camera, so it starts in fly mode.
 TEST_F(Window, ARealKeyThatIsHeldFlies) {
   if (std::system("command -v xdotool > /dev/null") != 0)
     GTEST_SKIP() << "xdotool is not installed";
-  expect_fine(while_it_waits("mousemove 300 300 key o keydown w sleep 0.5 keyup w"));
+  expect_fine(while_it_waits("mousemove 300 300 keydown w sleep 0.5 keyup w"));
   EXPECT_NE(json("ready")["camera"], json("after")["camera"]);
 }
 
@@ -431,8 +433,8 @@ TEST_F(Window, ItsSizeIsKeptOnADenseScreen) {
   const auto run = [&](const std::string& steps) {
     std::ofstream(path("script")) << "wait built\n" << steps << "wait 0.2\nquit\n";
     expect_fine(
-        Running(wrapper(), {"-dpi", "192", view_, "--device", "cpu", "atrium:1k", "--settings",
-                            path("settings.json"), "--script", path("script")})
+        Running(wrapper(), {"-dpi", "192", view_, "--tab", "learn", "--device", "cpu", "atrium:1k",
+                            "--settings", path("settings.json"), "--script", path("script")})
             .wait());
     return std::pair{json("settings.json")["width"].get<int>(),
                      json("settings.json")["height"].get<int>()};
@@ -490,7 +492,8 @@ TEST_F(Window, AScriptWhosePictureCannotBeTakenFails) {
 
 TEST_F(Window, StoppedEarlyIsAFailure) {
   std::ofstream(path("script")) << "wait built\nreport " << path("ready") << "\nwait 100\n";
-  const std::string command = "'" + view_ + "' --settings none --device cpu atrium:1k --script '" +
+  const std::string command = "'" + view_ +
+                              "' --tab learn --settings none --device cpu atrium:1k --script '" +
                               path("script") + "' & until [ -s '" + path("ready") +
                               "' ] || ! kill -0 $!; do sleep 0.1; done; kill $!; wait $!";
   expect_error(on_display({"bash", "-c", command}), 1, {"stopped", "script"});

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: MIT
+// The Live tab, and dynamic graphs in the Heap tab.
+#include <algorithm>
+
+#include "bench/prepared_scene.hpp"
+#include "tests/viewer/program.hpp"
+#include "viewer/graph_recording.hpp"
+#include "viewer/live.hpp"
+
+namespace heapwood::viewer {
+
+namespace {
+
+LiveSide side_with(const char* allocator, std::vector<double> ms) {
+  LiveSide side;
+  side.allocator = registry::find(allocator);
+  for (std::size_t i = 0; i < ms.size(); ++i) side.times.add({i, ms[i], 7, true, 0});
+  return side;
+}
+
+TEST(Live, RanksOnlyRangesThatAreApart) {
+  using Kind = LiveVerdict::Kind;
+  const std::vector<double> fast{10, 11, 12, 10, 11, 12, 10, 11, 12, 10, 11, 12};
+  std::vector<double> slow = fast;
+  for (double& ms : slow) ms *= 3;
+  const LiveSide a = side_with("cfmmalloc", fast);
+  EXPECT_EQ(judge(a, side_with("atomic", {30, 31})).kind, Kind::measuring);
+  const LiveVerdict ranked = judge(side_with("atomic", slow), a);
+  EXPECT_EQ(ranked.kind, Kind::ranked);
+  EXPECT_EQ(ranked.slower, 0u);
+  EXPECT_NE(ranked.text.find("3.0x slower"), std::string::npos) << ranked.text;
+  slow.assign(12, 11.5);
+  EXPECT_EQ(judge(a, side_with("atomic", slow)).kind, Kind::noisy);
+  EXPECT_EQ(judge(a, a).kind, Kind::noisy);
+  // One slow frame in a hundred does not blur the range; an incomplete tree is no time at all.
+  LiveSide spiky = side_with("atomic", std::vector<double>(100, 40.0));
+  spiky.times.add({100, 4, 7, true, 0});
+  EXPECT_EQ(judge(a, spiky).kind, Kind::ranked);
+  spiky.times.add({101, 1, 0, false, 5000});
+  EXPECT_EQ(spiky.times.median(), 40);
+  const LiveVerdict full = judge(a, spiky);
+  EXPECT_EQ(full.kind, Kind::exhausted);
+  EXPECT_EQ(full.slower, 1u);
+  EXPECT_NE(full.detail.find("4.88 KiB"), std::string::npos) << full.detail;
+  EXPECT_EQ(slower_text(1.05), "5.0% slower");
+  EXPECT_EQ(slower_text(12.4), "12x slower");
+}
+
+TEST(Live, KeepsTheLatestFramesAndComparesTrees) {
+  LiveTimes times;
+  for (std::uint64_t i = 0; i < 300; ++i) times.add({i, i < 150 ? 1.0 : 2.0, 7, true, 0});
+  EXPECT_EQ(times.samples().size(), LiveTimes::window);
+  EXPECT_EQ(times.low(), 2);
+  LiveView view;
+  for (const std::uint64_t hash : {7u, 8u}) {
+    for (const unsigned side : {0u, 1u}) {
+      LiveEvent event;
+      event.side = side;
+      event.sample = {hash, 1, side ? 7 : hash, true, 0};
+      view.take(event);
+    }
+  }
+  EXPECT_EQ(view.compared, 2u);
+  EXPECT_EQ(view.different, 1u);
+}
+
+// The curves and the map at each round are those of the graph's own figures.
+TEST(GraphRecording, IsTheGraphAfterEachRound) {
+  GraphSettings settings{"rgg:500", 6, 100, true};
+  const GraphRecorder recorder(settings, {}, simt::find_device("cpu", 2), 60);
+  unsigned rounds = 0;
+  const auto record = [&](const char* id) {
+    return recorder.record(*registry::find(id), [&](unsigned done) { rounds = done; });
+  };
+  const GraphRecording a = record("cmalloc"), b = record("cfmmalloc");
+  EXPECT_EQ(rounds, 6u);
+  EXPECT_EQ(a.edge_hash, b.edge_hash);
+  EXPECT_EQ(a.refused, 0u);
+  const Recording& recording = *a.recording;
+  ASSERT_EQ(recording.rounds.size(), 7u);
+  EXPECT_TRUE(recording.finished);
+  EXPECT_EQ(recording.replay().unmatched_frees, 0u);
+  EXPECT_EQ(recording.replay().overlaps, 0u);
+  EXPECT_EQ(recording.time_at(0), recording.rounds.front());
+  EXPECT_EQ(recording.time_at(1), recording.events);
+  EXPECT_EQ(recording.round_of(recording.time_at(0.5)), 3u);
+  EXPECT_EQ(recording.time_text(recording.events), "round 6 of 6");
+  // Both allocators serve the same requests.
+  for (std::size_t i = 0; i < 7; ++i) {
+    const Recording::Point &p = recording.at(recording.rounds[i]),
+                           &q = b.recording->at(b.recording->rounds[i]);
+    EXPECT_EQ(p.time, recording.rounds[i]);
+    EXPECT_EQ(p.pool.blocks, q.pool.blocks) << i;
+    EXPECT_EQ(p.used_bytes, q.used_bytes) << i;
+    const HeapMap map(recording, p.time, 40, 20, false);
+    std::uint64_t blocks = 0;
+    for (const std::uint32_t count : map.by_size) blocks += count;
+    EXPECT_EQ(blocks, p.pool.blocks);
+  }
+  EXPECT_GT(recording.at(recording.events).pool.blocks, 400u);
+  EXPECT_THROW(record("atomic"), Error);
+  // A pool that is too small refuses requests and says so.
+  bench::PoolSize small;
+  small.kind = bench::PoolSize::Kind::bytes;
+  small.bytes = 1 << 18;
+  settings.graph = "rgg:20k";
+  const GraphRecorder tight(settings, small, simt::find_device("cpu", 2), 60);
+  EXPECT_GT(tight.record(*registry::find("cfmmalloc"), [](unsigned) {}).refused, 0u);
+}
+
+TEST(HeapMap, TheLargestHoleIsTheLongestEmptyRun) {
+  HeapMap::Run run;
+  bench::PreparedScene prepared("pipes:1k", simt::find_device("cpu", 2), {}, {});
+  const registry::RegisteredAllocator& entry = *registry::find("cfmmalloc");
+  prepared.build_growing(entry);
+  const Recording recording = make_recording("pipes:1k", entry, "cpu", prepared.pool_bytes(),
+                                             prepared.build_recorded(entry, 1u << 20));
+  const HeapMap map(recording, recording.events / 2, 50, 30, true);
+  run = map.largest_hole();
+  ASSERT_GT(run.count, 0u);
+  for (std::uint64_t i = run.first; i < run.first + run.count; ++i)
+    EXPECT_EQ(map.cells[i].used_bytes, 0u);
+  const std::uint64_t hole = recording.at(recording.events / 2).pool.largest_gap_bytes;
+  EXPECT_LE(run.count * map.cell_bytes, hole + 2 * map.cell_bytes);
+  EXPECT_GE((run.count + 2) * map.cell_bytes, hole);
+}
+
+}  // namespace
+
+}  // namespace heapwood::viewer
+
+namespace heapwood::tests {
+
+namespace {
+
+using Json = nlohmann::json;
+
+class LiveTab : public Program {
+ protected:
+  Json after(std::vector<std::string> arguments, const std::string& steps) const {
+    arguments.insert(arguments.end(), {"--mode", "normals", "--spp", "1"});
+    const Outcome outcome = view(std::move(arguments), steps + "report " + path("report") + "\n");
+    EXPECT_EQ(outcome.exit, 0) << outcome.err;
+    return json("report");
+  }
+};
+
+TEST_F(LiveTab, TwoAllocatorsBuildTheSameFrames) {
+  const Json first =
+      after({"atrium:1k", "--tab", "live", "--allocator", "cfmmalloc", "--beside", "cmalloc"},
+            "wait live 13\nreport " + path("first") + "\nkey 1\nwait 0.1\nwait live 3\nreport " +
+                path("other") + "\nkey Space\nwait 0.3\nreport " + path("frozen") + "\nwait 0.3\n");
+  const Json start = json("first")["live"], other = json("other")["live"];
+  EXPECT_EQ(start["sides"][0]["allocator"], "cfmmalloc");
+  EXPECT_EQ(start["sides"][1]["allocator"], "cmalloc");
+  EXPECT_GE(start["compared"], 12);
+  EXPECT_EQ(start["different"], 0);
+  EXPECT_NE(json("first")["texts"]["verdict"], "Measuring ...");
+  EXPECT_EQ(other["sides"][1]["allocator"], registry::allocators().front().traits->id);
+  EXPECT_TRUE(json("frozen")["live"]["frozen"].get<bool>());
+  EXPECT_EQ(json("frozen")["live"]["frames"], first["live"]["frames"]);
+  EXPECT_TRUE(first["fly"].get<bool>());  // the atrium surrounds its camera
+}
+
+TEST_F(LiveTab, AnExhaustedPoolFreezesItsSide) {
+  const Json report = after({"atrium:3k", "--tab", "live", "--allocator", "cfmmalloc", "--beside",
+                             "cfmmalloc", "--pool", "200K"},
+                            "wait live 1\nwait 0.2\n");
+  EXPECT_TRUE(report["live"]["sides"][0]["exhausted"].get<bool>());
+  EXPECT_EQ(report["live"]["sides"][0]["samples"], 1);
+  const std::string detail = report["texts"]["verdict detail"];
+  EXPECT_NE(detail.find("was refused"), std::string::npos) << detail;
+  EXPECT_NE(detail.find("largest hole"), std::string::npos) << detail;
+}
+
+TEST_F(LiveTab, AGraphIsShownOverItsRounds) {
+  const Json report = after({"atrium:1k", "--tab", "heap", "--allocator", "cfmmalloc", "--beside",
+                             "cmalloc", "--size", "1280x800"},
+                            "wait built\nclick graph\nkey End\nkey Backspace\nkey Backspace\n"
+                            "key Backspace\ntype 2k\nkey Enter\nclick Record graph\nwait recorded\n"
+                            "key Space\nclick time\nkey .\nwait 0.2\n");
+  ASSERT_EQ(report["heap"].size(), 2u);
+  for (const Json& heap : report["heap"]) {
+    EXPECT_EQ(heap["scene"], "rgg:2k");
+    EXPECT_EQ(heap["rounds"], 61);
+    EXPECT_GT(heap["round"], 20);
+    EXPECT_GT(heap["used_bytes"], 0);
+    EXPECT_EQ(heap["refused"], 0);
+    EXPECT_EQ(heap["unmatched_frees"], 0);
+  }
+  EXPECT_EQ(report["heap"][0]["used_bytes"], report["heap"][1]["used_bytes"]);
+  EXPECT_NE(report["texts"]["legend"].get<std::string>().find("largest hole"), std::string::npos);
+}
+
+}  // namespace
+
+}  // namespace heapwood::tests

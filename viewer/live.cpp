@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "viewer/live.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/results/format.hpp"
+#include "bench/results/samples.hpp"
+
+namespace heapwood::viewer {
+
+void LiveTimes::add(const LiveSample& sample) {
+  samples_.push_back(sample);
+  if (samples_.size() > window) samples_.pop_front();
+  std::vector<double> ms;
+  for (const LiveSample& one : samples_) {
+    if (one.complete) ms.push_back(one.ms);
+  }
+  if (ms.empty()) return;
+  median_ = *bench::median(ms);
+  low_ = *bench::quantile(ms, 0.1);
+  high_ = *bench::quantile(ms, 0.9);
+}
+
+std::string slower_text(double factor) {
+  if (factor < 1.1) return fmt::format("{:.1f}% slower", 100 * (factor - 1));
+  if (factor < 1.5) return fmt::format("{:.0f}% slower", 100 * (factor - 1));
+  return fmt::format("{:.{}f}x slower", factor, factor < 10 ? 1 : 0);
+}
+
+std::uint64_t tightest_hole(const Recording& recording) {
+  std::uint64_t least = ~std::uint64_t{0};
+  for (const Recording::Point& point : recording.points)
+    least = std::min(least, point.pool.largest_gap_bytes);
+  return least;
+}
+
+LiveVerdict judge(const LiveSide& a, const LiveSide& b) {
+  using Kind = LiveVerdict::Kind;
+  LiveVerdict verdict;
+  const LiveSide* sides[] = {&a, &b};
+  if (a.times.exhausted() || b.times.exhausted()) {
+    verdict.kind = Kind::exhausted;
+    verdict.slower = a.times.exhausted() ? 0 : 1;
+    const LiveSide& full = *sides[verdict.slower];
+    verdict.text = a.times.exhausted() && b.times.exhausted()
+                       ? "Both pools are exhausted"
+                       : std::string(full.label()) + ": pool exhausted";
+    verdict.detail = fmt::format("A request of {} was refused.",
+                                 bench::bytes_text(full.times.samples().back().refused_bytes));
+    if (full.recording && full.recording->in_pool)
+      verdict.detail += fmt::format(" The largest hole is {} at the tightest moment of its build.",
+                                    bench::bytes_text(tightest_hole(*full.recording)));
+    return verdict;
+  }
+  if (std::min(a.times.samples().size(), b.times.samples().size()) < LiveTimes::min_to_rank) {
+    verdict.text = "Measuring ...";
+    verdict.detail =
+        fmt::format("{} of {} frames", std::min(a.times.samples().size(), b.times.samples().size()),
+                    LiveTimes::min_to_rank);
+    return verdict;
+  }
+  verdict.slower = a.times.median() > b.times.median() ? 0 : 1;
+  const LiveTimes &slow = sides[verdict.slower]->times, &fast = sides[1 - verdict.slower]->times;
+  verdict.factor = fast.median() > 0 ? slow.median() / fast.median() : 1;
+  if (slow.low() <= fast.high()) {
+    verdict.kind = Kind::noisy;
+    verdict.text = "Too noisy to rank";
+    verdict.detail = fmt::format("The medians differ by {:.1f}%, but the ranges overlap.",
+                                 100 * (verdict.factor - 1));
+    if (a.allocator == b.allocator)
+      verdict.detail = "The same allocator on both sides: what differs is noise.";
+    return verdict;
+  }
+  verdict.kind = Kind::ranked;
+  verdict.text =
+      fmt::format("{} is {}", sides[verdict.slower]->label(), slower_text(verdict.factor));
+  verdict.detail =
+      fmt::format("{} ms against {} ms per build, ranges apart", bench::figure_text(slow.median()),
+                  bench::figure_text(fast.median()));
+  return verdict;
+}
+
+void LiveView::take(const LiveEvent& event) {
+  LiveSide& side = sides[event.side];
+  switch (event.kind) {
+    case LiveEvent::Kind::restarted:
+      side = {};
+      side.allocator = event.allocator;
+      pool_bytes = event.pool_bytes;
+      compared = different = 0;
+      show_recordings();
+      break;
+    case LiveEvent::Kind::recording:
+      side.recording = event.recording;
+      show_recordings();
+      break;
+    case LiveEvent::Kind::sample: {
+      side.times.add(event.sample);
+      frames = std::max(frames, event.sample.frame + 1);
+      const auto& others = sides[1 - event.side].times.samples();
+      if (!event.sample.complete || others.empty() || !others.back().complete ||
+          others.back().frame != event.sample.frame)
+        break;
+      ++compared;
+      different += others.back().hash != event.sample.hash;
+      break;
+    }
+  }
+}
+
+void LiveView::toggle_frozen() {
+  frozen = !frozen;
+  if (!frozen) selected.reset();
+}
+
+void LiveView::clear() {
+  const bool was_frozen = frozen;
+  *this = {};
+  frozen = was_frozen;
+}
+
+void LiveView::show_recordings() {
+  heap.recordings.clear();
+  for (HeapView::Drawn& one : heap.drawn) one.map.reset();
+  for (const LiveSide& side : sides) {
+    if (side.recording) heap.recordings.push_back(side.recording);
+  }
+}
+
+}  // namespace heapwood::viewer
