@@ -67,15 +67,16 @@ void run_batches(GraphStore& graph) {
 }
 
 template <class A>
-void run_blocks() {
+void run_blocks(BlockInit block_init = BlockInit::each) {
   const simt::Memory pool(simt::DeviceId{}, 1 << 20);
   const HeapJob job{{}, {pool.data(), pool.bytes()}, {}};
   BlockGraph graph(job, std::make_unique<AdjacencyRun<A, Warps>>(Warps(), job), warp_steps(),
-                   vertices + more_vertices);
+                   vertices + more_vertices, block_init);
   run_batches(graph);
 }
 
 TEST(GraphWarps, Heapwood) { run_blocks<alloc::Heapwood>(); }
+TEST(GraphWarps, HeapwoodCounted) { run_blocks<alloc::Heapwood>(BlockInit::counted); }
 TEST(GraphWarps, CfmMalloc) { run_blocks<alloc::CfmMalloc>(); }
 
 TEST(GraphWarps, Pages) {
