@@ -140,8 +140,8 @@ std::vector<ReproduceItem> regeff() {
   };
 }
 
-// Ouroboros table 1, without nlpkkt200, nlpkkt240 and europe_osm: the host's part of their warm-ups
-// takes minutes per allocator.
+// Ouroboros table 1, without nlpkkt200, nlpkkt240 and europe_osm, which the host takes too long to
+// generate and inspect.
 const std::vector<PaperGraph> paper_graphs{
     {"luxembourg_osm", "road:115k"},      {"coAuthorsCiteseer", "cliques:227k"},
     {"coAuthorsDBLP", "cliques:299k:2"},  {"delaunay_n20", "delaunay:1048576"},
