@@ -28,11 +28,12 @@ constexpr const char* graph_examples = R"(Examples:
   heapwood graph roads.mtx --phase insert,delete --batch 1K,100K,1M
   heapwood graph rmat:16 --phase mixed --rounds 1000 --runs 1   memory over rounds
   heapwood graph rgg:100k --updates pressure         all updates within 1,000 vertices
+  heapwood graph rgg:1m --phase init --init counted  size classes counted before allocation
 Batches are numbers of edges separated by commas.)";
 
 struct GraphCommand {
   std::string graph, allocators = "all", layouts = "blocks", phases = "all", batches = "100K";
-  std::string updates = "random", pool = "auto", format = "table", json, trace;
+  std::string updates = "random", init = "each", pool = "auto", format = "table", json, trace;
   bool resume = false, strict = false;
   bench::GraphSettings settings;
   bench::DeviceOptions device;
@@ -95,6 +96,7 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
   bench.settings.phases = bench::parse_phases(command.phases);
   bench.settings.batches = bench::parse_batches(command.batches);
   bench.settings.updates = bench::parse_updates(command.updates);
+  bench.settings.init = bench::parse_init(command.init);
   bench.settings.pool = bench::parse_pool(command.pool);
   bench.layouts = bench::parse_layouts(command.layouts);
   bench.allocators = bench::find_allocators(command.allocators);
@@ -187,6 +189,13 @@ void add_graph(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->check(bench::quiet(CLI::IsMember({"random", "pressure"})))
       ->type_name("random|pressure");
+  command
+      ->add_option("--init", options->init,
+                   "each: one malloc per vertex, in order; counted: size\nclasses are counted "
+                   "first, then requested one by one")
+      ->capture_default_str()
+      ->check(bench::quiet(CLI::IsMember({"each", "counted"})))
+      ->type_name("each|counted");
   command->add_option("--iterations", settings.iterations, "of PageRank")
       ->capture_default_str()
       ->check(bench::between(1, 100000))

@@ -170,9 +170,8 @@ void add_reproduce(CLI::App& app, Invocation& invocation) {
   command->add_flag("--full", options->full, "the papers' parameters")->excludes(quick);
   command
       ->add_option("--scenes", options->scenes,
-                   "folder with the papers' meshes (conference.ply,\nhappy_buddha.ply, ...); "
-                   "default: procedural "
-                   "scenes\nwith the same numbers of triangles")
+                   "folder with the papers' meshes and graphs\n(conference.ply, ldoor.mtx, ...); "
+                   "default: procedural\nones of the same sizes")
       ->type_name("DIR");
   command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
       ->capture_default_str()

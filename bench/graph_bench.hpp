@@ -13,8 +13,8 @@
 #include "bench/results/result.hpp"
 #include "simt/device.hpp"
 #include "workloads/graph/batch.hpp"
+#include "workloads/graph/block_graph.hpp"
 #include "workloads/graph/host_graph.hpp"
-#include "workloads/graph/store.hpp"
 
 namespace heapwood::bench {
 
@@ -31,17 +31,20 @@ enum class GraphPhase : std::uint8_t {
   delete_vertices
 };
 using GraphUpdates = workloads::graph::UpdatePattern;
+using GraphInit = workloads::graph::BlockInit;
 
 const char* name(GraphLayout layout);
 const char* name(GraphPhase phase);
 const char* name(GraphUpdates updates);
+const char* name(GraphInit init);
 
 struct GraphSettings {
   std::vector<GraphPhase> phases;  // in the order of the enumeration; `init` always runs
   std::vector<std::uint32_t> batches{100000};
   unsigned rounds = 10;  // of updates per run
   GraphUpdates updates = GraphUpdates::random;
-  unsigned iterations = 20;  // PageRank
+  GraphInit init = GraphInit::each;  // of the blocks layout
+  unsigned iterations = 20;          // PageRank
   std::uint32_t seed = 1;
   int runs = 5;
   double seconds = 60;  // limit of a launch
@@ -56,6 +59,7 @@ struct GraphSettings {
 std::vector<GraphPhase> parse_phases(const std::string& text);
 std::vector<GraphLayout> parse_layouts(const std::string& text);
 GraphUpdates parse_updates(const std::string& text);
+GraphInit parse_init(const std::string& text);
 // "1000,100K,1M"
 std::vector<std::uint32_t> parse_batches(const std::string& text);
 
@@ -101,7 +105,9 @@ struct GraphRow {
   std::optional<std::uint32_t> levels;  // of the search
   std::vector<std::uint64_t> hashes;    // of the edges, after each phase of the warm-up
   std::uint64_t refused = 0;            // requests, of all runs
-  double seconds = 0;                   // wall time
+  // The rounds that the budget did not allow: "7 of 1000 rounds of mixed". Nothing follows them.
+  std::string cut;
+  double seconds = 0;  // wall time
 
   const PhaseSamples* find(GraphPhase phase, std::uint32_t batch) const;
 };

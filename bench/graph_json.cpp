@@ -92,6 +92,8 @@ Json to_json(const GraphSettings& settings) {
   json["batches"] = settings.batches;
   json["rounds"] = settings.rounds;
   json["updates"] = name(settings.updates);
+  // Absent by default: a file without it can be resumed.
+  if (settings.init != GraphInit::each) json["init"] = name(settings.init);
   json["iterations"] = settings.iterations;
   json["seed"] = settings.seed;
   json["runs"] = settings.runs;
@@ -197,7 +199,7 @@ EarlierGraphs read_graphs(const std::string& path, const simt::DeviceInfo& devic
         const bool has_all = row.reset_ms.size() == static_cast<std::size_t>(head.settings.runs) ||
                              (head.settings.budget_seconds > 0 && !row.reset_ms.empty() &&
                               row.reason.starts_with("slow"));
-        if (measured && has_all) {
+        if (measured && has_all && !row.reason.starts_with("interrupted")) {
           row.settings = head.settings;
           earlier.kept.push_back(std::move(row));
         }

@@ -5,12 +5,11 @@
 #include <memory>
 
 #include "bench/graph_bench.hpp"
-#include "bench/graph_updates.hpp"
+#include "bench/graph_phases.hpp"
 #include "bench/interleaved_runner.hpp"
 #include "bench/results/format.hpp"
 #include "bench/scene_bench.hpp"
 #include "simt/memory.hpp"
-#include "workloads/graph/block_graph.hpp"
 #include "workloads/graph/csr_graph.hpp"
 #include "workloads/graph/page_graph.hpp"
 
@@ -24,8 +23,9 @@ struct Candidate {
   const registry::RegisteredAllocator* entry;  // nullptr: a layout without an allocator
   GraphRow* row;
   bool running = true;
-  bool updates = true;  // blocks can be freed
-  GraphRow warm_up;     // its samples
+  bool updates = true;       // blocks can be freed
+  GraphRow warm_up;          // its samples
+  bool has_warm_up = false;  // complete
 };
 
 // The memory that the blocks of all adjacencies need, without any overhead.
@@ -44,14 +44,6 @@ std::uint64_t max_degree(const HostGraph& graph) {
   return degree;
 }
 
-// Vertices per batch of vertices: with about as many edges as a batch of edges has, and at most a
-// tenth of the graph.
-std::uint32_t vertex_batch(const HostGraph& graph, std::uint32_t edges) {
-  const std::uint64_t mean = std::max<std::uint64_t>(1, graph.edges() / graph.vertices());
-  return static_cast<std::uint32_t>(
-      std::clamp<std::uint64_t>(edges / mean, 1, graph.vertices() / 10 + 1));
-}
-
 std::uint64_t pool_size(const GraphBench& bench) {
   const GraphSettings& settings = bench.settings;
   if (settings.pool.kind == PoolSize::Kind::bytes) return settings.pool.bytes;
@@ -66,159 +58,6 @@ std::uint64_t pool_size(const GraphBench& bench) {
   }
   return std::max<std::uint64_t>((pool + 255) / 256 * 256, 4096);
 }
-
-// Executes all phases once.
-class GraphRun {
- public:
-  GraphRun(const GraphBench& bench, const DeviceRows& rows, GraphStore& store, bool updates,
-           bool inspects, GraphRow& row)
-      : bench_(bench),
-        rows_(rows),
-        store_(store),
-        inspects_(inspects),
-        row_(row),
-        updates_(updates) {}
-
-  void run() {
-    init();
-    algorithms();
-    if (!updates_) return;
-    for (const std::uint32_t batch : bench_.settings.batches) {
-      if (has(GraphPhase::insert) || has(GraphPhase::remove)) insert_and_remove(batch);
-      if (has(GraphPhase::mixed)) mixed(batch);
-    }
-    if (has(GraphPhase::insert_vertices) || has(GraphPhase::delete_vertices))
-      vertices(bench_.settings.batches.front());
-  }
-
- private:
-  bool has(GraphPhase phase) const { return bench_.settings.has(phase); }
-
-  PhaseSamples& samples(GraphPhase phase, std::uint32_t batch = 0) {
-    for (PhaseSamples& one : row_.phases) {
-      if (one.phase == phase && one.batch == batch) return one;
-    }
-    row_.phases.push_back({});
-    row_.phases.back().phase = phase;
-    row_.phases.back().batch = batch;
-    return row_.phases.back();
-  }
-
-  void init() {
-    const InitResult result = store_.init(rows_);
-    row_.reset_ms.push_back(result.reset_ms);
-    PhaseSamples& to = samples(GraphPhase::init);
-    to.ms.push_back(result.ms());
-    to.edges += rows_.edges() - result.refused_edges;
-    to.refused += result.refused;
-    to.refused_edges += result.refused_edges;
-    row_.refused += result.refused;
-    if (inspects_) row_.memory = store_.memory();
-    inspect();
-  }
-
-  void algorithms() {
-    if (has(GraphPhase::page_rank)) {
-      const PageRankResult result = store_.page_rank(bench_.settings.iterations, 0.85f);
-      std::vector<double>& ms = samples(GraphPhase::page_rank).ms;
-      ms.insert(ms.end(), result.iterations_ms.begin(), result.iterations_ms.end());
-    }
-    if (has(GraphPhase::triangles)) {
-      const TriangleResult result = store_.triangles();
-      samples(GraphPhase::triangles).ms.push_back(result.ms);
-      row_.triangles = result.triangles;
-    }
-    if (has(GraphPhase::bfs)) {
-      const SearchResult result = store_.breadth_first(search_source());
-      samples(GraphPhase::bfs).ms.push_back(result.ms);
-      row_.levels = result.levels;
-    }
-  }
-
-  // A vertex of the largest degree: in all generated graphs it reaches most others.
-  std::uint32_t search_source() const {
-    std::uint32_t source = 0;
-    const HostGraph& graph = *bench_.host;
-    for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
-      if (graph.degree(v) > graph.degree(source)) source = v;
-    }
-    return source;
-  }
-
-  void add(GraphPhase phase, std::uint32_t batch, const UpdateResult& result) {
-    PhaseSamples& to = samples(phase, batch);
-    to.ms.push_back(result.ms);
-    if (phase == GraphPhase::insert || phase == GraphPhase::remove || phase == GraphPhase::mixed)
-      to.prepare_ms.push_back(result.prepare_ms);
-    to.edges += result.inserted + result.deleted;
-    to.moved += result.moved;
-    to.refused += result.refused;
-    to.refused_edges += result.refused_edges;
-    row_.refused += result.refused;
-  }
-
-  void insert_and_remove(std::uint32_t batch) {
-    for (unsigned round = 0; round < bench_.settings.rounds; ++round) {
-      const std::vector<EdgeKey> edges =
-          update_batch(bench_.settings, rows_.vertices, batch, round);
-      const UpdateResult inserted = store_.update(edges, {});
-      if (has(GraphPhase::insert)) add(GraphPhase::insert, batch, inserted);
-      if (round == 0) inspect();
-      const UpdateResult deleted = store_.update({}, edges);
-      if (has(GraphPhase::remove)) add(GraphPhase::remove, batch, deleted);
-    }
-    inspect();
-  }
-
-  // Each round inserts a batch and deletes that of the previous round, so the graph keeps its size.
-  void mixed(std::uint32_t batch) {
-    // An inspection reads the table of all vertices and the whole pool on the host.
-    constexpr std::uint32_t small_graph = 1 << 22;
-    const unsigned rounds = bench_.settings.rounds,
-                   steps = rows_.vertices <= small_graph ? std::max(1u, rounds / 20) : rounds;
-    std::vector<EdgeKey> old = existing_edges(*bench_.host, batch, bench_.settings.seed);
-    for (unsigned round = 0; round < rounds; ++round) {
-      // Other edges than those of insert_and_remove().
-      std::vector<EdgeKey> edges =
-          update_batch(bench_.settings, rows_.vertices, batch, round + (1u << 16));
-      remove_common(edges, old);
-      add(GraphPhase::mixed, batch, store_.update(edges, old));
-      old = std::move(edges);
-      if (inspects_ && (round % steps == 0 || round + 1 == rounds))
-        row_.rounds.push_back({round, batch, store_.memory()});
-    }
-    inspect();
-  }
-
-  void vertices(std::uint32_t edges) {
-    const HostGraph& graph = *bench_.host;
-    const std::uint32_t count = vertex_batch(graph, edges);
-    const auto degree =
-        static_cast<std::uint32_t>(std::max<std::uint64_t>(1, graph.edges() / graph.vertices()));
-    std::uint32_t total = graph.vertices();
-    for (unsigned round = 0; round < bench_.settings.rounds; ++round) {
-      const std::uint32_t seed = bench_.settings.seed + 2 * round;
-      const UpdateResult inserted = store_.insert_vertices(
-          DeviceRows(bench_.device.id, new_vertices(total, count, degree, total, seed)));
-      total += count;
-      if (has(GraphPhase::insert_vertices)) add(GraphPhase::insert_vertices, count, inserted);
-      const UpdateResult deleted = store_.delete_vertices(drawn_vertices(count, total, seed + 1));
-      if (has(GraphPhase::delete_vertices)) add(GraphPhase::delete_vertices, count, deleted);
-    }
-    inspect();
-  }
-
-  void inspect() {
-    if (inspects_) row_.hashes.push_back(store_.edge_hash());
-  }
-
-  const GraphBench& bench_;
-  const DeviceRows& rows_;
-  GraphStore& store_;
-  bool inspects_;
-  GraphRow& row_;
-  bool updates_;
-};
 
 class GraphRunner {
  public:
@@ -259,16 +98,15 @@ class GraphRunner {
         row.triangles = seen.triangles;
         row.levels = seen.levels;
         row.refused = seen.refused;
+        row.cut = seen.cut;
+        candidate.has_warm_up = true;
         return std::nullopt;
       };
       one.run = [this, &candidate] {
         execute(candidate, false, *candidate.row);
         return std::nullopt;
       };
-      one.keep_warm_up = [&candidate] {
-        candidate.row->phases = candidate.warm_up.phases;
-        candidate.row->reset_ms = candidate.warm_up.reset_ms;
-      };
+      one.keep_warm_up = [&candidate] { keep_warm_up(candidate); };
       one.running = [&candidate] { return candidate.running; };
       one.fail = [this, &candidate](const std::exception& error) {
         candidate.running = false;
@@ -278,6 +116,11 @@ class GraphRunner {
       all.push_back(std::move(one));
     }
     return all;
+  }
+
+  static void keep_warm_up(const Candidate& candidate) {
+    candidate.row->phases = candidate.warm_up.phases;
+    candidate.row->reset_ms = candidate.warm_up.reset_ms;
   }
 
   std::string failure_text(const std::exception& error) const {
@@ -321,7 +164,7 @@ class GraphRunner {
 
   void execute(Candidate& candidate, bool inspects, GraphRow& row) {
     const std::unique_ptr<GraphStore> store = make_store(candidate);
-    GraphRun(bench_, rows_, *store, candidate.updates, inspects, row).run();
+    execute_phases({bench_, rows_, candidate.updates, inspects}, *store, row);
   }
 
   std::unique_ptr<GraphStore> make_store(const Candidate& candidate) {
@@ -337,7 +180,7 @@ class GraphRunner {
       return std::make_unique<CsrGraph>(job.device, std::move(steps), max_vertices);
     return std::make_unique<BlockGraph>(
         job, candidate.entry->on(bench_.device.id.kind)->adjacency_heap(job), std::move(steps),
-        max_vertices);
+        max_vertices, bench_.settings.init);
   }
 
   static void skip(Candidate& candidate, const std::string& reason) {
@@ -350,7 +193,9 @@ class GraphRunner {
     GraphRow& row = *candidate.row;
     if (!candidate.running) return;
     const std::size_t runs = row.reset_ms.size();
-    if (runs == 0) {
+    const bool only_warm_up = runs == 0 && candidate.has_warm_up;  // interrupted
+    if (only_warm_up) keep_warm_up(candidate);
+    if (runs == 0 && !only_warm_up) {
       row.reason = interrupted_reason;
       return;
     }
@@ -366,13 +211,16 @@ class GraphRunner {
     } else {
       row.status = Status::ok;
       if (!candidate.updates) row.reason = "cannot free single blocks: no updates";
-      if (runner_.only_warm_up(i)) {
+      if (only_warm_up) {
+        row.reason = "interrupted: only the warm-up";
+      } else if (runner_.only_warm_up(i)) {
         row.reason = "slow: only the warm-up";
       } else if (runs < static_cast<std::size_t>(bench_.settings.runs)) {
         row.reason =
             fmt::format("{} {} of {} runs", runner_.stopped() ? "interrupted after" : "slow: only",
                         runs, bench_.settings.runs);
       }
+      if (!row.cut.empty()) row.reason += (row.reason.empty() ? "slow: " : ", ") + row.cut;
     }
   }
 
@@ -385,7 +233,7 @@ class GraphRunner {
       if (first == nullptr) first = &row;
       const bool levels = row.levels == first->levels,
                  triangles = row.triangles == first->triangles;
-      if (row.hashes == first->hashes && levels && triangles) continue;
+      if (same_edges(row, *first) && levels && triangles) continue;
       row.status = Status::failed;
       row.reason = fmt::format("{} differ from those of {}",
                                !triangles ? "triangles"
@@ -393,6 +241,14 @@ class GraphRunner {
                                           : "edges",
                                first->label);
     }
+  }
+
+  // A candidate that the budget has cut has fewer hashes.
+  static bool same_edges(const GraphRow& a, const GraphRow& b) {
+    if (a.cut.empty() && b.cut.empty()) return a.hashes == b.hashes;
+    const std::size_t shared = std::min(a.hashes.size(), b.hashes.size());
+    return std::equal(a.hashes.begin(), a.hashes.begin() + static_cast<std::ptrdiff_t>(shared),
+                      b.hashes.begin());
   }
 
   const GraphBench& bench_;

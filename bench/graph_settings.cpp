@@ -28,6 +28,9 @@ constexpr std::pair<const char*, GraphLayout> layouts[] = {
 constexpr std::pair<const char*, GraphUpdates> all_updates[] = {
     {"random", GraphUpdates::random}, {"pressure", GraphUpdates::pressure}};
 
+constexpr std::pair<const char*, GraphInit> inits[] = {{"each", GraphInit::each},
+                                                       {"counted", GraphInit::counted}};
+
 template <class Value, std::size_t n>
 const char* name_in(const std::pair<const char*, Value> (&table)[n], Value value) {
   for (const auto& [text, known] : table) {
@@ -52,6 +55,7 @@ Value find_in(const std::pair<const char*, Value> (&table)[n], const std::string
 const char* name(GraphPhase phase) { return name_in(phases, phase); }
 const char* name(GraphLayout layout) { return name_in(layouts, layout); }
 const char* name(GraphUpdates updates) { return name_in(all_updates, updates); }
+const char* name(GraphInit init) { return name_in(inits, init); }
 
 bool GraphSettings::has(GraphPhase phase) const {
   return std::find(phases.begin(), phases.end(), phase) != phases.end();
@@ -91,6 +95,8 @@ std::vector<GraphLayout> parse_layouts(const std::string& text) {
 GraphUpdates parse_updates(const std::string& text) {
   return find_in(all_updates, "--updates", text);
 }
+
+GraphInit parse_init(const std::string& text) { return find_in(inits, "--init", text); }
 
 std::vector<std::uint32_t> parse_batches(const std::string& text) {
   constexpr double max_batch = 1 << 28;

@@ -247,6 +247,8 @@ class PointBench {
         if (bench_.settings.budget_seconds <= 0)
           return fmt::format("not full {} in the next iteration", after);
         return fmt::format("not full {}, {} iterations", after, count_text(steps));
+      case workloads::StressTest::lifetimes:
+        return fmt::format("fewer than {} launches {}", point_.iterations, after);
       default:
         return "not full " + after;
     }

@@ -10,7 +10,14 @@ import markupsafe
 import plotly.offline
 
 # Importing them registers the claims.
-from . import claims_builds, claims_bulk, claims_host, claims_ouroboros, claims_regeff  # noqa: F401
+from . import (  # noqa: F401
+    claims_builds,
+    claims_bulk,
+    claims_graphs,
+    claims_host,
+    claims_ouroboros,
+    claims_regeff,
+)
 from .cells import cell, number, published_table, table
 from .claims import FAILS, HOLDS, OPEN, judge_all
 from .panels import PANELS

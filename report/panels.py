@@ -5,6 +5,13 @@ from .cells import grid, row_median
 from .plots import PAYLOAD, TIME, axis, sampled
 from .properties import properties
 from .panels_builds import builders, builds, rays, share, pool_over_build
+from .panels_graphs import (
+    graph_init,
+    graph_memory,
+    graph_page_rank,
+    graph_triangles,
+    graph_updates,
+)
 from .panels_host import latency, memory
 from .panels_profile import profile
 from .panels_others import each, address_range, churn, utilization, semaphores, rcu, exhausting
@@ -85,6 +92,11 @@ PANELS = {
     "ouroboros-range": address_range,
     "ouroboros-churn": churn,
     "ouroboros-utilization": utilization,
+    "ouroboros-graph-init": graph_init,
+    "ouroboros-graph-memory": graph_memory,
+    "ouroboros-graph-updates": graph_updates,
+    "ouroboros-graph-pagerank": graph_page_rank,
+    "ouroboros-graph-triangles": graph_triangles,
     "bulk-5": semaphores,
     "bulk-6": rcu,
     "bulk-7": exhausting,

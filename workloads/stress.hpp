@@ -132,7 +132,7 @@ struct StressResult {
   std::vector<StressStep> steps;
   // exhaust, utilization, churn: bytes of the pool, or of the heap outside it.
   std::uint64_t capacity_bytes = 0;
-  bool out_of_time = false;  // utilization, range, churn: stopped by the time limit
+  bool out_of_time = false;  // utilization, range, churn, lifetimes: stopped by the time limit
   // utilization: milliseconds per refused call of one thread while all others make such calls too.
   std::optional<double> refusal_ms;
 

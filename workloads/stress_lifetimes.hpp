@@ -110,13 +110,17 @@ class StressLifetimes : StressDriver<A, Device> {
         wanted_(job.device, std::size_t{job.threads} * Kernel::places),
         held_(job.device, job.threads) {}
 
+  // Ends early if the run is late; the blocks are freed in any case.
   StressResult run() {
     this->reset(true);
     held_.fill(0);
     result_.capacity_bytes = job_.pool.bytes;
     const auto start = std::chrono::steady_clock::now();
     const auto is_over = [&](unsigned launch) {
-      if (job_.test == StressTest::lifetimes) return launch == job_.iterations;
+      if (job_.test == StressTest::lifetimes) {
+        result_.out_of_time = launch < job_.iterations && this->is_late();
+        return launch == job_.iterations || result_.out_of_time;
+      }
       return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() >=
              job_.seconds;
     };
@@ -150,7 +154,7 @@ class StressLifetimes : StressDriver<A, Device> {
     kernel.order = job_.order;
     kernel.touch = job_.touch;
     kernel.ending = ending;
-    return Driver::launch(kernel);
+    return Driver::launch(kernel, ending ? this->free_limit() : this->limit());
   }
 
   // Inspects all blocks in use: whether they overlap, and the memory they hold.

@@ -120,8 +120,12 @@ bench::Table graph_time_table(const std::vector<GraphRow>& rows) {
     table.notes.push_back("◂ fastest allocator: its quartiles overlap no other's");
   if (std::any_of(rows.begin(), rows.end(), [](const GraphRow& row) { return row.lower_bound; }))
     table.notes.push_back("* lower bound: cannot free, never named the fastest");
+  const bool is_counted = first.settings.init == bench::GraphInit::counted;
   table.notes.push_back(
-      "init: one malloc per vertex, then the adjacencies are written; insert, delete, mixed: one "
+      fmt::format("init: {}one malloc per vertex, then the adjacencies are written",
+                  is_counted ? "blocks: size classes are counted, then " : ""));
+  table.notes.push_back(
+      "insert, delete, mixed: one "
       "kernel that allocates and frees, without sorting the batch; PageRank: one iteration");
   footnotes.append_to(table.notes);
   return table;
@@ -262,6 +266,7 @@ bench::Table graph_flat_table(const std::vector<GraphRow>& rows) {
       {"metadata_bytes", [memory](L l) { return memory(l, &GraphMemory::metadata_bytes); }},
       {"address_bytes", [memory](L l) { return memory(l, &GraphMemory::address_bytes); }},
       {"external_fragmentation", [memory](L l) { return memory(l, &GraphMemory::external); }},
+      {"init", [](L l) { return bench::name(l.row->settings.init); }},
   };
   return bench::table_of_columns(columns, lines);
 }

@@ -2,8 +2,10 @@
 // What the measurements of cases share.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "bench/reproduce/reproduce.hpp"
 
@@ -14,6 +16,19 @@ using Announce = std::function<void(const std::string&)>;
 inline void set_status(Json& result, Status status, const std::string& reason) {
   result["status"] = name(status);
   if (!reason.empty()) result["reason"] = reason;
+}
+
+// Those of `asked` whose ids are in a list separated by commas; all if it is empty.
+inline std::vector<const registry::RegisteredAllocator*> chosen_allocators(
+    const std::vector<const registry::RegisteredAllocator*>& asked, const std::string& ids) {
+  if (ids.empty()) return asked;
+  const std::vector<std::string> wanted = split(ids, ',');
+  std::vector<const registry::RegisteredAllocator*> some;
+  for (const registry::RegisteredAllocator* entry : asked) {
+    if (std::find(wanted.begin(), wanted.end(), entry->traits->id) != wanted.end())
+      some.push_back(entry);
+  }
+  return some;
 }
 
 }  // namespace heapwood::bench

@@ -22,18 +22,6 @@ namespace heapwood::bench {
 
 namespace {
 
-std::vector<const registry::RegisteredAllocator*> only(
-    const std::vector<const registry::RegisteredAllocator*>& asked, const std::string& ids) {
-  if (ids.empty()) return asked;
-  const std::vector<std::string> wanted = split(ids, ',');
-  std::vector<const registry::RegisteredAllocator*> some;
-  for (const registry::RegisteredAllocator* entry : asked) {
-    if (std::find(wanted.begin(), wanted.end(), entry->traits->id) != wanted.end())
-      some.push_back(entry);
-  }
-  return some;
-}
-
 Json blank(const registry::RegisteredAllocator& entry) {
   return {{"allocator", entry.traits->id},
           {"label", entry.traits->label},
@@ -113,7 +101,7 @@ ReproduceCase build_case(const ChosenScene& scene, const BuildPlan& plan,
                          const ReproduceSetup& setup) {
   BenchJob job;
   job.scenes = {scene.source};
-  job.allocators = only(setup.allocators, plan.only);
+  job.allocators = chosen_allocators(setup.allocators, plan.only);
   job.settings.refs = plan.refs;
   job.settings.pool = parse_pool(plan.pool);
   job.settings.runs = setup.full ? plan.runs : std::min(plan.runs, 3);
@@ -262,7 +250,7 @@ Experiment generic_test(const StressPlan& plan) {
   return [plan](const ReproduceSetup& setup) {
     StressBench bench;
     bench.device = setup.device;
-    bench.allocators = only(setup.allocators, plan.only);
+    bench.allocators = chosen_allocators(setup.allocators, plan.only);
     StressSettings& settings = bench.settings;
     settings.test = parse_stress_test(plan.test);
     settings.lanes =
@@ -287,7 +275,7 @@ Experiment generic_test(const StressPlan& plan) {
 Experiment builds(const BuildPlan& plan) {
   return [plan](const ReproduceSetup& setup) {
     std::vector<ReproduceCase> cases;
-    if (only(setup.allocators, plan.only).empty()) return cases;
+    if (chosen_allocators(setup.allocators, plan.only).empty()) return cases;
     for (const PaperScene& scene : setup.full ? plan.full : plan.quick)
       cases.push_back(build_case(ChosenScene(scene, setup), plan, setup));
     return cases;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/graph_bench.hpp"
 #include "bench/results/json_report.hpp"
 #include "bench/stress.hpp"
 #include "simt/device.hpp"
@@ -23,7 +24,8 @@ struct ReproduceSetup {
   bool full = false;  // the papers' parameters; else small ones: minutes on two CPU threads
   simt::DeviceInfo device;
   std::vector<const registry::RegisteredAllocator*> allocators;
-  std::string scenes;   // folder with the papers' meshes; "" = procedural scenes of the same sizes
+  // Folder with the papers' meshes and graphs; "" = generated ones of the same sizes.
+  std::string scenes;
   double seconds = 10;  // limit of a kernel, and of one allocator in a case
 };
 
@@ -103,6 +105,23 @@ Experiment traces(const std::vector<PaperScene>& full, const std::vector<PaperSc
 
 // `heapwood build --profile`, for the allocators that support it.
 Experiment profiles(const std::vector<PaperScene>& full, const std::vector<PaperScene>& quick);
+
+// A graph of Ouroboros' table 1: a file in the folder of scenes, or else a generated graph of the
+// same size.
+struct PaperGraph {
+  const char* name;
+  const char* stand_in;
+};
+// `heapwood graph`: each graph is a case, with 100,000 edges per batch (quick: 1,000).
+struct GraphPlan {
+  std::vector<PaperGraph> full, quick;
+  const char* phases;
+  GraphUpdates updates = GraphUpdates::random;
+  GraphInit init = GraphInit::each;
+  const char* layouts = "all";
+  const char* only = "";
+};
+Experiment graphs(const GraphPlan& plan);
 
 enum class Primitive { semaphore, rcu };
 Experiment primitive_test(Primitive primitive);

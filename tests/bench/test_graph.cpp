@@ -6,6 +6,7 @@
 #include "bench/graph_bench.hpp"
 #include "bench/graph_updates.hpp"
 #include "tests/app/executable.hpp"
+#include "workloads/graph/source.hpp"
 
 namespace heapwood::tests {
 namespace {
@@ -43,6 +44,7 @@ TEST_F(GraphCommand, WrongUsage) {
   expect_error(graph({"--phase", "walk"}), 2, {"--phase", "'walk'", "insert"});
   expect_error(graph({"--layout", "trees"}), 2, {"--layout", "'trees'", "blocks"});
   expect_error(graph({"--updates", "some"}), 2, {"--updates"});
+  expect_error(graph({"--init", "some"}), 2, {"--init"});
   expect_error(graph({"--allocators", "nonsense"}), 2, {"'nonsense'"});
   expect_error(graph({"--resume"}), 2, {"--resume", "--json"});
   for (const char* wrong : {"0", "1.5", "many", "1G", "300M"})
@@ -109,8 +111,82 @@ TEST_F(GraphCommand, ABudgetLimitsTheRuns) {
   ASSERT_EQ(outcome.exit, 0) << outcome.err;
   const json result = json::parse(outcome.out)["results"][0];
   EXPECT_EQ(result["status"], "ok");
-  EXPECT_EQ(result["reason"], "slow: only the warm-up");
+  EXPECT_EQ(result["reason"], "slow: only the warm-up, 1 of 2 rounds of insert");
   EXPECT_EQ(result["phases"][0]["runs_ms"].size(), 1u);
+}
+
+// One run of many rounds may be longer than the budget: it ends there, and its edges, which differ
+// from those of the other allocators, are no failure.
+TEST(GraphRuns, ABudgetEndsTheRounds) {
+  bench::GraphBench bench;
+  const workloads::graph::GraphSource source = workloads::graph::load_graph("uniform:300:6");
+  bench.graph = source.name;
+  bench.host = &source.graph;
+  bench.layouts = bench::parse_layouts("blocks,csr");
+  bench.allocators = bench::find_allocators("heapwood");
+  bench.device = simt::find_device("cpu", 2);
+  bench.settings.phases = bench::parse_phases("insert,delete,mixed");
+  bench.settings.batches = {200};
+  bench.settings.rounds = 100000;
+  bench.settings.runs = 1;
+  bench.settings.pool = bench::parse_pool("auto");
+  bench.settings.budget_seconds = 0.05;
+  for (const bench::GraphRow& row : bench::run_graph(bench, {})) {
+    EXPECT_EQ(row.status, bench::Status::ok) << row.reason;
+    EXPECT_TRUE(row.reason.starts_with("slow: only the warm-up, ")) << row.reason;
+    EXPECT_TRUE(row.reason.ends_with(" of 100000 rounds of insert")) << row.reason;
+    EXPECT_GT(row.find(bench::GraphPhase::insert, 200)->ms.size(), 0u);
+    EXPECT_EQ(row.find(bench::GraphPhase::mixed, 200)->ms.size(), 1u);
+    EXPECT_EQ(row.rounds.size(), 1u);
+    EXPECT_LT(row.seconds, 5);  // generous, for a loaded machine
+  }
+}
+
+TEST(GraphRuns, AnInterruptionKeepsTheWarmUps) {
+  bench::GraphBench bench;
+  const workloads::graph::GraphSource source = workloads::graph::load_graph("uniform:300:6");
+  bench.graph = source.name;
+  bench.host = &source.graph;
+  bench.layouts = bench::parse_layouts("all");
+  bench.allocators = bench::find_allocators("heapwood");
+  bench.device = simt::find_device("cpu", 2);
+  bench.settings.phases = bench::parse_phases("insert");
+  bench.settings.batches = {200};
+  bench.settings.pool = bench::parse_pool("auto");
+  bench::GraphEvents events;
+  events.progress = [](std::size_t done, std::size_t, const std::string&) {
+    if (done == 2) simt::interrupt();  // before the third warm-up
+  };
+  const std::vector<bench::GraphRow> rows = bench::run_graph(bench, events);
+  simt::clear_interrupt();
+  ASSERT_EQ(rows.size(), 3u);
+  for (const bench::GraphRow& row : {rows[0], rows[1]}) {
+    EXPECT_EQ(row.status, bench::Status::ok);
+    EXPECT_EQ(row.reason, "interrupted: only the warm-up");
+    EXPECT_EQ(row.phases.size(), 2u);
+  }
+  EXPECT_EQ(rows[2].status, bench::Status::skipped);
+  EXPECT_TRUE(rows[2].phases.empty());
+}
+
+// The same graph, requested in another order; files without the setting are those of `each`.
+TEST_F(GraphCommand, CountedInitialization) {
+  json hashes;
+  for (const char* init : {"each", "counted"}) {
+    const Outcome outcome = run(graph({"--allocators", "cfmmalloc,heapwood", "--layout", "all",
+                                       "--phase", "insert", "--init", init, "--format", "json"}));
+    ASSERT_EQ(outcome.exit, 0) << outcome.err;
+    const json report = json::parse(outcome.out);
+    for (const json& result : report["results"]) {
+      EXPECT_EQ(result["status"], "ok") << result.dump(1);
+      EXPECT_EQ(result["settings"].value("init", "each"), init);
+      EXPECT_EQ(result["edge_hashes"], report["results"][0]["edge_hashes"]);
+    }
+    if (hashes.empty()) hashes = report["results"][0]["edge_hashes"];
+    EXPECT_EQ(report["results"][0]["edge_hashes"], hashes);
+  }
+  const Outcome table = run(graph({"--allocators", "heapwood", "--init", "counted"}));
+  EXPECT_NE(table.out.find("size classes are counted"), std::string::npos) << table.out;
 }
 
 TEST_F(GraphCommand, ExhaustionIsReported) {

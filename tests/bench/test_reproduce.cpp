@@ -266,6 +266,33 @@ TEST_F(Reproduce, WritesResultsAndContinues) {
   EXPECT_EQ(results().at("cases").at(0).at("results").size(), 3u);
 }
 
+// The items of the dynamic graph share their cases; layouts without an allocator have results too.
+TEST_F(Reproduce, DynamicGraphs) {
+  write_file(folder_ / "luxembourg_osm.txt", "1 2\n2 3\n3 1\n4 1\n");
+  ASSERT_EQ(run(reproduce({"ouroboros-graph-init,ouroboros-graph-updates,ouroboros-graph-triangles",
+                           "--scenes", folder_ / ""},
+                          "cfmmalloc,heapwood"))
+                .exit,
+            0);
+  const json all = results();
+  const std::size_t graphs = find(all, "ouroboros-graph-triangles").at("cases").size();
+  EXPECT_GE(graphs, 3u);
+  EXPECT_EQ(all.at("cases").size(), 3 * graphs);  // random, pressure, counted
+  bool file = false;
+  for (const json& one : all.at("cases")) {
+    const json& about = one.at("about");
+    file |= about.at("source") == "luxembourg_osm.txt" && about.at("procedural") == false;
+    const bool counted = about.at("init") == "counted";
+    ASSERT_EQ(one.at("results").size(), counted ? 2u : 4u);
+    for (const json& result : one.at("results")) {
+      EXPECT_EQ(result.at("status"), "ok") << result.dump();
+      EXPECT_EQ(result.contains("frees"), result.at("layout") == "blocks");
+      EXPECT_EQ(result.at("phases").at(0).at("runs_ms").size(), 3u);
+    }
+  }
+  EXPECT_TRUE(file);
+}
+
 TEST_F(Reproduce, RejectsResultsOfAnotherKind) {
   std::filesystem::create_directories(out_);
   write_file(out_ + "/results.json", "{\"schema\": \"heapwood.bench/1\"}");

@@ -13,7 +13,7 @@ import unittest
 
 from playwright.sync_api import sync_playwright
 
-ITEMS = "host,own-builder,own-trace,own-profile,regeff-t1,regeff-3b,regeff-t3,ouroboros-utilization,bulk-5,own-pool"
+ITEMS = "host,own-builder,own-trace,own-profile,regeff-t1,regeff-3b,regeff-t3,ouroboros-utilization,ouroboros-graph-memory,bulk-5,own-pool"
 ROOT = pathlib.Path(__file__).parents[2]
 
 

@@ -136,11 +136,12 @@ class Graphs : public testing::Test {
   }
 
   std::unique_ptr<BlockGraph> block_graph(const registry::CompiledAllocator& compiled,
-                                          std::size_t pool_bytes, std::uint32_t max_vertices) {
+                                          std::size_t pool_bytes, std::uint32_t max_vertices,
+                                          BlockInit block_init = BlockInit::each) {
     memory_ = simt::Memory(device_, pool_bytes);
     const HeapJob job{device_, {memory_.data(), pool_bytes}, {}};
     return std::make_unique<BlockGraph>(job, compiled.adjacency_heap(job),
-                                        device_steps(device_, 60), max_vertices);
+                                        device_steps(device_, 60), max_vertices, block_init);
   }
 
   template <class F>

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string>
 
+#include "simt/device.hpp"
 #include "simt/error.hpp"
 #include "workloads/graph/source.hpp"
 
@@ -65,6 +66,18 @@ TEST_F(GraphSourceTest, TheSameGraphInAllFormatsHasTheSameDigest) {
     EXPECT_FALSE(source.triangles);
   }
   EXPECT_NE(load_graph(write("other.txt", "0 1\n1 2\n2 3\n")).digest, digest);
+}
+
+TEST_F(GraphSourceTest, CtrlCEndsReadingAndGenerating) {
+  std::string lines;
+  for (int i = 0; i < 70000; ++i) lines += "1 2\n";
+  const std::string file = write("long.txt", lines);
+  simt::interrupt();
+  for (const std::string& text :
+       {std::string("honeycomb:70k"), std::string("uniform:10k:16"), file})
+    EXPECT_THROW(load_graph(text), simt::Stopped) << text;
+  simt::clear_interrupt();
+  EXPECT_EQ(load_graph(file).graph.edges(), 2u);
 }
 
 TEST_F(GraphSourceTest, NotesSayWhatWasChanged) {

@@ -88,6 +88,63 @@ TEST_F(GraphUpdates, InsertionsAndDeletionsMatchSets) {
   });
 }
 
+// The counted initialization has the same edges and blocks, and reports the same refusals.
+TEST_F(GraphUpdates, CountedInitialization) {
+  HostGraph start = random_graph(700, 20, 700, 8);
+  start.offsets.resize(901, start.offsets.back());  // 200 vertices without edges
+  const DeviceRows rows(device_, start);
+  each_allocator([&](const registry::CompiledAllocator& compiled) {
+    const auto graph = block_graph(compiled, 4 << 20, 900, BlockInit::counted);
+    for (int again = 0; again < 2; ++again) {
+      ReferenceGraph reference(start);
+      EXPECT_EQ(graph->init(rows).refused, 0u);
+      ASSERT_EQ(graph->edges(), reference.edges());
+      expect_sound_memory(*graph, reference);
+      const std::vector<EdgeKey> batch = random_batch(700, 900, 900, 9);
+      EXPECT_EQ(graph->update(batch, {}).inserted, reference.insert(batch));
+      const std::vector<EdgeKey> old = every(reference.edges(), 2);
+      EXPECT_EQ(graph->update({}, old).deleted, reference.remove(old));
+      ASSERT_EQ(graph->edges(), reference.edges());
+      expect_sound_memory(*graph, reference);
+    }
+  });
+  const auto expect_counts = [&](const registry::CompiledAllocator& compiled) {
+    const std::size_t pool = std::max<std::size_t>(32 << 10, compiled.traits->smallest_pool);
+    const auto graph = block_graph(compiled, pool, 900, BlockInit::counted);
+    const InitResult init = graph->init(rows);
+    EXPECT_EQ(graph->edges().size() + init.refused_edges, start.edges());
+    EXPECT_EQ(init.refused > 0, init.refused_edges > 0);
+  };
+  each_allocator(expect_counts, true);
+}
+
+// Each class begins at a multiple of a warp's width and has its vertices once.
+TEST_F(GraphUpdates, OrderOfClasses) {
+  const std::unique_ptr<DeviceSteps> steps = device_steps(device_, 60);
+  const std::uint32_t width = device_.kind == simt::DeviceKind::cuda ? 32 : 1;
+  for (const std::uint32_t vertices : {1u, 31u, 1000u, 5000u}) {
+    const HostGraph graph = random_graph(vertices, 40, 5000, vertices);
+    const DeviceRows rows(device_, graph);
+    const simt::Buffer<std::uint32_t> order(device_, ClassOrder::max_listed(vertices));
+    std::uint32_t listed = 0;
+    steps->order_by_class(rows.offsets.data(), vertices, order.data(), listed);
+    ASSERT_LE(listed, order.size());
+    std::vector<int> seen(vertices);
+    std::uint32_t previous = 0;
+    const std::vector<std::uint32_t> list = order.download(0, listed);
+    for (std::uint32_t i = 0; i < listed; ++i) {
+      if (list[i] == ClassOrder::no_vertex) continue;
+      ASSERT_LT(list[i], vertices);
+      ++seen[list[i]];
+      const std::uint32_t k = class_of(static_cast<std::uint32_t>(graph.degree(list[i])));
+      EXPECT_GE(k, previous);
+      EXPECT_TRUE(k == previous || i % width == 0) << i;
+      previous = k;
+    }
+    for (std::uint32_t v = 0; v < vertices; ++v) EXPECT_EQ(seen[v], graph.degree(v) > 0) << v;
+  }
+}
+
 // Insertions and deletions of the same vertices in one kernel; no edge is in both batches.
 TEST_F(GraphUpdates, MixedKernelsMatchSets) {
   each_store(4 << 20, 100, [&](GraphStore& graph) {

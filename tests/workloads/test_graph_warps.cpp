@@ -78,6 +78,38 @@ void run_blocks() {
 TEST(GraphWarps, Heapwood) { run_blocks<alloc::Heapwood>(); }
 TEST(GraphWarps, CfmMalloc) { run_blocks<alloc::CfmMalloc>(); }
 
+// Several warps count and list vertices of the same classes; vertices without edges are not listed.
+TEST(GraphWarps, CountedInitialization) {
+  HostGraph start = random_graph(140, 8, 300, 23);
+  start.offsets.resize(301, start.offsets.back());
+  const simt::Memory pool(simt::DeviceId{}, 1 << 20);
+  const HeapJob job{{}, {pool.data(), pool.bytes()}, {}};
+  BlockGraph graph(job, std::make_unique<AdjacencyRun<alloc::CfmMalloc, Warps>>(Warps(), job),
+                   warp_steps(), 300, BlockInit::counted);
+  graph.init(DeviceRows({}, start));
+  EXPECT_EQ(graph.edges(), ReferenceGraph(start).edges());
+  EXPECT_EQ(graph.memory().overlaps, 0u);
+
+  const std::unique_ptr<DeviceSteps> steps = warp_steps();
+  const DeviceRows rows({}, start);
+  const simt::Buffer<std::uint32_t> order({}, ClassOrder::max_listed(300));
+  std::uint32_t listed = 0;
+  steps->order_by_class(rows.offsets.data(), 300, order.data(), listed);
+  EXPECT_EQ(listed % Warps::Warp::width, 0u);
+  std::uint32_t previous = 0, vertices_with_edges = 0;
+  const std::vector<std::uint32_t> list = order.download(0, listed);
+  for (std::uint32_t i = 0; i < listed; ++i) {
+    if (list[i] == ClassOrder::no_vertex) continue;
+    ++vertices_with_edges;
+    const std::uint32_t k = class_of(static_cast<std::uint32_t>(start.degree(list[i])));
+    EXPECT_TRUE(k == previous || (k > previous && i % Warps::Warp::width == 0)) << i;
+    previous = k;
+  }
+  std::uint32_t expected = 0;
+  for (std::uint32_t v = 0; v < 300; ++v) expected += start.degree(v) > 0;
+  EXPECT_EQ(vertices_with_edges, expected);
+}
+
 TEST(GraphWarps, Pages) {
   const simt::Memory pool(simt::DeviceId{}, 64 << 10);
   PageGraph graph({}, warp_steps(), {pool.data(), pool.bytes()}, vertices + more_vertices);

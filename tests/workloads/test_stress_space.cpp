@@ -261,6 +261,26 @@ TEST_F(StressSpace, LifetimesKeepContentsInEveryOrder) {
   });
 }
 
+// A run that is late ends between two launches, and frees its blocks.
+TEST_F(StressSpace, LifetimesEndWithTheRun) {
+  for (const char* id : {"heapwood", "cuda"}) {
+    if (registry::find(id) == nullptr) continue;  // not compiled in
+    StressJob j = job(StressTest::lifetimes, 8 << 20, 8, 8);
+    j.payload = 512;
+    j.iterations = 50000;
+    j.run_seconds = 0.1;
+    const StressResult result = registry::find(id)->on(device_.kind)->stress(j);
+    EXPECT_TRUE(result.out_of_time) << id;
+    EXPECT_GT(result.counts.allocations, 0u);
+    EXPECT_EQ(result.counts.allocations, result.counts.deallocations);
+    EXPECT_FALSE(result.steps.empty());
+  }
+  StressJob j = job(StressTest::lifetimes, 8 << 20, 8, 8);
+  j.run_seconds = 60;
+  j.iterations = 3;
+  EXPECT_FALSE(registry::find("heapwood")->on(device_.kind)->stress(j).out_of_time);
+}
+
 TEST_F(StressSpace, SoakLastsAsLongAsItShould) {
   StressJob j = job(StressTest::soak, 4 << 20, 4, 8);
   j.payload = 512;

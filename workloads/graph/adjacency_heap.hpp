@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "alloc/allocator.hpp"
-#include "workloads/graph/edge_groups.hpp"
+#include "workloads/graph/class_order.hpp"
 #include "workloads/graph/vertex_table.hpp"
 
 namespace heapwood::workloads::graph {
@@ -32,12 +32,14 @@ SIMT_INLINE void add_totals(const Warp& warp, UpdateTotals* totals, std::uint64_
   if (refused > 0) simt::atomic_ref<std::uint64_t>(own.refused).fetch_add(refused, simt::relaxed);
 }
 
-// Requests a block for each vertex of [first, first + count); a refused one keeps degree 0.
+// Requests a block for each vertex of [first, first + count) or, with `order`, for the vertices of
+// a list (class_order.hpp); a refused one keeps degree 0.
 struct AllocateArguments {
   Vertex* vertices;
-  const std::uint64_t* offsets;  // count + 1: the degrees as differences
+  const std::uint64_t* offsets;  // the degrees as differences
   UpdateTotals* totals;          // UpdateTotals::copies
-  std::uint32_t first, count;
+  std::uint32_t first, count;    // count: words of the list, if there is one
+  const std::uint32_t* order;    // nullptr: all vertices in their order
 };
 
 // Inserts and removes the edges of two batches, or deletes a set of vertices with all their edges.

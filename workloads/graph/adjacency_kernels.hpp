@@ -27,8 +27,12 @@ struct AllocateKernel : KernelShape {
 
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch&) const {
-    const std::uint64_t i = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
+    std::uint64_t i = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
     if (i >= arguments.count) return;
+    if (arguments.order != nullptr) {
+      if (arguments.order[i] == ClassOrder::no_vertex) return;
+      i = arguments.order[i];
+    }
     A a = allocator;
     Vertex vertex{0, 0, nullptr};
     const auto degree = static_cast<std::uint32_t>(arguments.offsets[i + 1] - arguments.offsets[i]);

@@ -75,6 +75,30 @@ SIMT_INLINE void copy_rows(Warp& warp, std::uint32_t degree, Row row, Copy copy)
   }
 }
 
+// Adds the hashes of all edges.
+template <class View>
+struct EdgeHashKernel : KernelShape {
+  View view;
+  std::uint64_t* total;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    const std::uint64_t v = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
+    std::uint64_t sum = 0;
+    for_edges_of_warp(
+        warp, view, static_cast<std::uint32_t>(v), v < view.count,
+        [](std::uint32_t, std::uint32_t) { return 0; },
+        [&](std::uint32_t from, int, std::uint32_t to) {
+          sum += edge_hash_of(edge_key(from, to));
+        });
+    SIMT_ROLLED
+    for (unsigned step = Warp::width / 2; step > 0; step /= 2)
+      sum += warp.shfl(sum, warp.lane() ^ step);
+    if (warp.lane() == 0)  // relaxed: only a sum
+      simt::atomic_ref<std::uint64_t>(*total).fetch_add(sum, simt::relaxed);
+  }
+};
+
 // Push: adds each vertex's share to its neighbours' ranks.
 template <class View>
 struct PageRankKernel : KernelShape {

@@ -9,10 +9,12 @@
 namespace heapwood::workloads::graph {
 
 BlockGraph::BlockGraph(const HeapJob& job, std::unique_ptr<AdjacencyHeap> heap,
-                       std::unique_ptr<DeviceSteps> steps, std::uint32_t max_vertices)
+                       std::unique_ptr<DeviceSteps> steps, std::uint32_t max_vertices,
+                       BlockInit block_init)
     : StoreBase(job.device, std::move(steps)),
       job_(job),
       heap_(std::move(heap)),
+      block_init_(block_init),
       vertices_(job.device, max_vertices),
       totals_(job.device),
       inserts_(job.device),
@@ -50,16 +52,31 @@ InitResult BlockGraph::init(const DeviceRows& rows) {
   clear();
   vertices_.fill(0);
   const double reset_ms = heap_->reset();
-  return init_result(reset_ms, insert_vertices(rows));
+  return init_result(reset_ms, append(rows, block_init_));
 }
 
 UpdateResult BlockGraph::insert_vertices(const DeviceRows& rows) {
+  return append(rows, BlockInit::each);
+}
+
+UpdateResult BlockGraph::append(const DeviceRows& rows, BlockInit block_init) {
   if (count_ + std::uint64_t{rows.vertices} > vertices_.size())
     throw Error(Exit::failed, "graph: the vertex table is full");
   const std::uint32_t first = std::exchange(count_, count_ + rows.vertices);
   UpdateResult result;
-  result.prepare_ms = heap_->allocate(
-      {vertices_.data(), rows.offsets.data(), totals_.clear(), first, rows.vertices});
+  AllocateArguments request{.vertices = vertices_.data(),
+                            .offsets = rows.offsets.data(),
+                            .totals = totals_.clear(),
+                            .first = first,
+                            .count = rows.vertices,
+                            .order = nullptr};
+  if (block_init == BlockInit::counted) {
+    reserve(order_, device_, ClassOrder::max_listed(rows.vertices));
+    result.prepare_ms =
+        steps_->order_by_class(request.offsets, rows.vertices, order_.data(), request.count);
+    request.order = order_.data();
+  }
+  result.prepare_ms += heap_->allocate(request);
   result.ms = result.prepare_ms + steps_->write(vertices_.data(), first, rows.vertices,
                                                 rows.offsets.data(), rows.destinations.data());
   add_counts(result, totals_.sum(), rows);

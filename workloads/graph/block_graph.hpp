@@ -2,6 +2,7 @@
 // The graph whose adjacencies are blocks of an allocator (vertex_table.hpp).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -10,11 +11,18 @@
 
 namespace heapwood::workloads::graph {
 
+// How init() requests the blocks.
+enum class BlockInit : std::uint8_t {
+  each,     // in the order of the vertices
+  counted,  // in the order of the size classes, after counting them (class_order.hpp)
+};
+
 class BlockGraph final : public StoreBase {
  public:
   // max_vertices: including those that insert_vertices() will append.
   BlockGraph(const HeapJob& job, std::unique_ptr<AdjacencyHeap> heap,
-             std::unique_ptr<DeviceSteps> steps, std::uint32_t max_vertices);
+             std::unique_ptr<DeviceSteps> steps, std::uint32_t max_vertices,
+             BlockInit block_init = BlockInit::each);
   // A heap outside the pool keeps its blocks: they are freed.
   ~BlockGraph() override;
   BlockGraph(const BlockGraph&) = delete;
@@ -29,13 +37,16 @@ class BlockGraph final : public StoreBase {
 
  private:
   void clear();
+  UpdateResult append(const DeviceRows& rows, BlockInit block_init);
 
   HeapJob job_;
   std::unique_ptr<AdjacencyHeap> heap_;
+  BlockInit block_init_;
   simt::Buffer<Vertex> vertices_;
   std::uint32_t count_ = 0;
   TotalsBuffer totals_;
   BatchBuffers inserts_, deletes_;
+  simt::Buffer<std::uint32_t> order_;  // of BlockInit::counted
 };
 
 }  // namespace heapwood::workloads::graph

@@ -13,6 +13,7 @@
 
 #include "workloads/graph/edge.hpp"
 #include "workloads/graph/input.hpp"
+#include "workloads/graph/interruption.hpp"
 
 namespace heapwood::workloads::graph {
 
@@ -28,7 +29,10 @@ class RowWriter {
   void add(std::uint64_t destination) {
     graph_.destinations.push_back(static_cast<std::uint32_t>(destination));
   }
-  void end_row() { graph_.offsets.push_back(graph_.destinations.size()); }
+  void end_row() {
+    graph_.offsets.push_back(graph_.destinations.size());
+    check_interruption(graph_.offsets.size());
+  }
   HostGraph finish() { return std::move(graph_); }
 
  private:
@@ -51,6 +55,7 @@ class EdgeGroups {
     for (std::size_t i = 0; i < count_; ++i) prefetch_(group_[i]);
     for (std::size_t i = 0; i < count_; ++i) store_(group_[i]);
     count_ = 0;
+    check_interruption(group_.size() * ++groups_);
   }
 
  private:
@@ -58,6 +63,7 @@ class EdgeGroups {
   Store store_;
   std::array<Edge, 64> group_;
   std::size_t count_ = 0;
+  std::uint64_t groups_ = 0;
 };
 
 // Sorts each row, removes repeated destinations, and moves the rows together.
@@ -65,6 +71,7 @@ inline std::uint64_t merge_duplicates(HostGraph& graph) {
   std::uint32_t* const data = graph.destinations.data();
   std::uint64_t begin = 0, kept = 0;
   for (std::size_t v = 0; v + 1 < graph.offsets.size(); ++v) {
+    check_interruption(v + 1);
     const std::uint64_t end = graph.offsets[v + 1];
     if (!std::is_sorted(data + begin, data + end)) std::sort(data + begin, data + end);
     const std::uint64_t row = kept;

@@ -35,6 +35,11 @@ class DeviceSteps {
   // Lists the first edge of each source of a sorted batch, in any order; sets `groups`.
   virtual double group(const EdgeKey* keys, std::uint32_t edges, std::uint32_t* firsts,
                        std::uint32_t& groups) = 0;
+  // Lists the vertices of rows of CSR that have edges, in the order of their size classes
+  // (class_order.hpp). `order`: ClassOrder::max_listed(count) words. `listed`: those in use,
+  // including the gaps.
+  virtual double order_by_class(const std::uint64_t* offsets, std::uint32_t count,
+                                std::uint32_t* order, std::uint32_t& listed) = 0;
   // Writes rows of CSR to the blocks of the vertices [first, first + count). Vertices without a
   // block are skipped.
   virtual double write(Vertex* vertices, std::uint32_t first, std::uint32_t count,
@@ -43,6 +48,8 @@ class DeviceSteps {
   virtual std::uint64_t sum_degrees(const GraphView& view, std::uint64_t* offsets) = 0;
   // The edges in the order of the vertices.
   virtual double gather(const GraphView& view, const std::uint64_t* offsets, EdgeKey* keys) = 0;
+  // The sum of edge_hash_of() over all edges.
+  virtual std::uint64_t hash_edges(const GraphView& view) = 0;
   // Writes the edges back, after gather(), in another order within each vertex.
   virtual double scatter(const GraphView& view, const std::uint64_t* offsets,
                          const EdgeKey* keys) = 0;

@@ -4,10 +4,12 @@
 
 #include <memory>
 #include <variant>
+#include <vector>
 
 #include "simt/launch.hpp"
 #include "simt/memory.hpp"
 #include "workloads/graph/algorithm_kernels.hpp"
+#include "workloads/graph/class_order.hpp"
 #include "workloads/graph/device_steps.hpp"
 #include "workloads/graph/page_kernels.hpp"
 #include "workloads/graph/row_kernels.hpp"
@@ -141,6 +143,32 @@ class StepsOn final : public DeviceSteps {
     return ms;
   }
 
+  double order_by_class(const std::uint64_t* offsets, std::uint32_t count, std::uint32_t* order,
+                        std::uint32_t& listed) override {
+    simt::Buffer<std::uint32_t> words(device_.id(), ClassOrder::classes);
+    words.fill(0);
+    ClassOrderKernel kernel{};
+    kernel.offsets = offsets;
+    kernel.count = count;
+    kernel.words = words.data();
+    const std::uint64_t items =
+        (std::uint64_t{count} + kernel.vertices_per_lane - 1) / kernel.vertices_per_lane;
+    double ms = launch(kernel, items);
+    std::vector<std::uint32_t> begins = words.download();
+    constexpr std::uint32_t width = Device::Warp::width;
+    listed = 0;
+    for (std::uint32_t& begin : begins) {
+      const std::uint32_t vertices = begin;
+      begin = listed;
+      listed += (vertices + width - 1) / width * width;
+    }
+    words.upload(begins);
+    static_assert(ClassOrder::no_vertex == ~std::uint32_t{0});  // as device_fill() writes it
+    simt::device_fill(device_.id(), order, 0xff, listed * sizeof(std::uint32_t));
+    kernel.order = order;
+    return ms + launch(kernel, items);
+  }
+
   double write(Vertex* vertices, std::uint32_t first, std::uint32_t count,
                const std::uint64_t* offsets, const std::uint32_t* destinations) override {
     WriteKernel kernel{};
@@ -166,6 +194,18 @@ class StepsOn final : public DeviceSteps {
 
   double gather(const GraphView& view, const std::uint64_t* offsets, EdgeKey* keys) override {
     return run_keys(view, offsets, keys, false);
+  }
+  std::uint64_t hash_edges(const GraphView& view) override {
+    word_.fill(0);
+    std::visit(
+        [&](const auto& layout) {
+          EdgeHashKernel<std::decay_t<decltype(layout)>> kernel{};
+          kernel.view = layout;
+          kernel.total = word_.data();
+          launch(kernel, layout.count);
+        },
+        view);
+    return word_.download().front();
   }
   double scatter(const GraphView& view, const std::uint64_t* offsets,
                  const EdgeKey* keys) override {

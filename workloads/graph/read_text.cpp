@@ -11,6 +11,7 @@
 #include <new>
 
 #include "simt/error.hpp"
+#include "workloads/graph/interruption.hpp"
 
 namespace heapwood::workloads::graph {
 namespace {
@@ -100,7 +101,7 @@ bool LineReader::next(std::string_view& line) {
   line = rest_.substr(0, end);
   rest_.remove_prefix(end == rest_.npos ? rest_.size() : end + 1);
   if (line.ends_with('\r')) line.remove_suffix(1);
-  ++number_;
+  check_interruption(++number_);
   return true;
 }
 

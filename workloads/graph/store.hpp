@@ -29,7 +29,7 @@ struct DeviceRows {
 
 struct InitResult {
   double reset_ms = 0;                           // of the pool, by the host's clock
-  double allocate_ms = 0;                        // the kernel with one malloc per vertex
+  double allocate_ms = 0;                        // one malloc per vertex, and counting classes
   double write_ms = 0;                           // the adjacencies
   std::uint64_t refused = 0, refused_edges = 0;  // vertices without a block, and their edges
   double ms() const { return allocate_ms + write_ms; }

@@ -62,30 +62,18 @@ std::uint32_t StoreBase::vertex_count() const {
   return std::visit([](const auto& layout) { return layout.count; }, view());
 }
 
-std::vector<EdgeKey> StoreBase::unsorted_edges() {
+std::vector<EdgeKey> StoreBase::edges() {
   const GraphView layout = view();
   const simt::Buffer<std::uint64_t> offsets(device_, vertex_count() + std::size_t{1});
   const std::uint64_t count = steps_->sum_degrees(layout, offsets.data());
   const simt::Buffer<EdgeKey> keys(device_, count);
   steps_->gather(layout, offsets.data(), keys.data());
-  return keys.download();
-}
-
-std::vector<EdgeKey> StoreBase::edges() {
-  std::vector<EdgeKey> edges = unsorted_edges();
+  std::vector<EdgeKey> edges = keys.download();
   std::sort(edges.begin(), edges.end());
   return edges;
 }
 
-std::uint64_t StoreBase::edge_hash() {
-  std::uint64_t sum = 0;  // does not depend on the order
-  for (EdgeKey key : unsorted_edges()) {
-    key = (key ^ key >> 31) * 0x9e3779b97f4a7c15u;
-    key = (key ^ key >> 29) * 0xbf58476d1ce4e5b9u;
-    sum += key ^ key >> 32;
-  }
-  return sum;
-}
+std::uint64_t StoreBase::edge_hash() { return steps_->hash_edges(view()); }
 
 PageRankResult StoreBase::page_rank(unsigned iterations, float damping) {
   const GraphView layout = view();

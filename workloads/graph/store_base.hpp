@@ -87,7 +87,6 @@ class StoreBase : public GraphStore {
 
  private:
   std::uint32_t vertex_count() const;
-  std::vector<EdgeKey> unsorted_edges();
 };
 
 }  // namespace heapwood::workloads::graph

@@ -23,6 +23,13 @@ SIMT_INLINE EdgeKey edge_key(std::uint32_t source, std::uint32_t destination) {
 SIMT_INLINE std::uint32_t source_of(EdgeKey key) { return static_cast<std::uint32_t>(key >> 32); }
 SIMT_INLINE std::uint32_t destination_of(EdgeKey key) { return static_cast<std::uint32_t>(key); }
 
+// Equal sets of edges have equal sums of these hashes.
+SIMT_INLINE std::uint64_t edge_hash_of(EdgeKey key) {
+  key = (key ^ key >> 31) * 0x9e3779b97f4a7c15u;
+  key = (key ^ key >> 29) * 0xbf58476d1ce4e5b9u;
+  return key ^ key >> 32;
+}
+
 // Capacity class k: 4 x 2^k destinations, 16 bytes x 2^k.
 SIMT_INLINE std::uint64_t capacity_of(std::uint32_t k) { return std::uint64_t{4} << k; }
 SIMT_INLINE std::size_t block_bytes(std::uint32_t k) { return std::size_t{16} << k; }

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// Initialization with counted size classes (Ouroboros section 6.2.1: memory requirements are first
+// determined in parallel): the vertices of a graph in the order of the size classes of their
+// blocks. Every class begins at a multiple of the width of a warp, so that the lanes of a warp
+// request blocks of one size together.
+//
+// Differs from the paper, which lays out the pages of each class without calling malloc: here a
+// block is requested from any allocator by malloc.
+#pragma once
+
+#include <cstdint>
+
+#include "simt/atomic_ref.hpp"
+#include "simt/math.hpp"
+#include "workloads/graph/edge_groups.hpp"
+#include "workloads/graph/vertex_table.hpp"
+
+namespace heapwood::workloads::graph {
+
+struct ClassOrder {
+  static constexpr std::uint32_t classes = 32;  // class_of() is below; the last one has no block
+  static constexpr std::uint32_t no_block = classes - 1;
+  static constexpr std::uint32_t no_vertex = ~std::uint32_t{0};
+  // Words of the list of `vertices` vertices, with the gaps between classes.
+  static constexpr std::size_t max_listed(std::uint32_t vertices) {
+    return vertices + std::size_t{classes} * 32;
+  }
+};
+
+namespace steps_detail {
+
+// Counts the vertices of each class or, with `order`, lists them.
+struct ClassOrderKernel {
+  struct Scratch {
+    std::uint32_t counts[ClassOrder::classes];
+    std::uint32_t next[ClassOrder::classes];  // where the warp's next vertex goes
+  };
+  static constexpr bool independent = true;
+  static constexpr unsigned block_threads = 256, blocks_per_multiprocessor = 4;
+  static constexpr std::uint32_t vertices_per_lane = 16;
+
+  const std::uint64_t* offsets;  // count + 1: the degrees as differences
+  std::uint32_t count;
+  // Of each class the number of vertices that all warps have counted or, with `order`, the place of
+  // the first one that is not listed yet.
+  std::uint32_t* words;
+  std::uint32_t* order;  // nullptr: count
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch& scratch) const {
+    for (std::uint32_t k = warp.lane(); k < ClassOrder::classes; k += Warp::width)
+      scratch.counts[k] = 0;
+    warp.sync();
+    SIMT_ROLLED
+    for (std::uint32_t i = 0; i < vertices_per_lane; ++i) {
+      const std::uint32_t k = class_at(vertex_at(warp, i));
+      if (k != ClassOrder::no_block) warp.scratch_add(scratch.counts[k], 1);
+    }
+    warp.sync();
+    for (std::uint32_t k = warp.lane(); k < ClassOrder::classes; k += Warp::width) {
+      if (scratch.counts[k] == 0) continue;
+      // relaxed: only a number and a place.
+      scratch.next[k] =
+          simt::atomic_ref<std::uint32_t>(words[k]).fetch_add(scratch.counts[k], simt::relaxed);
+    }
+    if (order == nullptr) return;
+    warp.sync();
+    SIMT_ROLLED
+    for (std::uint32_t i = 0; i < vertices_per_lane; ++i) {
+      const std::uint64_t v = vertex_at(warp, i);
+      list(warp, scratch, static_cast<std::uint32_t>(v), class_at(v));
+    }
+  }
+
+ private:
+  template <class Warp>
+  SIMT_INLINE static std::uint64_t vertex_at(const Warp& warp, std::uint32_t i) {
+    return (std::uint64_t{warp.worker()} * vertices_per_lane + i) * Warp::width + warp.lane();
+  }
+  SIMT_INLINE std::uint32_t class_at(std::uint64_t v) const {
+    if (v >= count) return ClassOrder::no_block;
+    const auto degree = static_cast<std::uint32_t>(offsets[v + 1] - offsets[v]);
+    return degree == 0 ? ClassOrder::no_block : class_of(degree);
+  }
+  // One vertex per lane; lanes of the same class take adjacent places.
+  template <class Warp>
+  SIMT_INLINE void list(Warp& warp, Scratch& scratch, std::uint32_t v, std::uint32_t k) const {
+    std::uint32_t rest = warp.ballot(k != ClassOrder::no_block);
+    SIMT_ROLLED
+    while (rest != 0) {
+      const unsigned first = simt::lowest_bit(rest);
+      const std::uint32_t one = warp.shfl(k, first), mates = warp.ballot(k == one);
+      rest &= ~mates;
+      const std::uint32_t at = scratch.next[one];
+      if (k == one) order[at + simt::popcount(mates & lanes_below(warp))] = v;
+      warp.sync();  // all lanes have read `next`
+      if (warp.lane() == first) scratch.next[one] = at + simt::popcount(mates);
+      warp.sync();
+    }
+  }
+};
+
+}  // namespace steps_detail
+
+}  // namespace heapwood::workloads::graph
