@@ -26,6 +26,7 @@ constexpr const char* examples = R"(Examples:
   heapwood bench atrium statue --json out.json  all allocators, slowdown table
   heapwood stress ad                            malloc and free without a builder
   heapwood graph uniform:100K:8                 a dynamic graph, every allocator
+  heapwood animate statue~                      a moving scene, rebuilt every frame
   heapwood reproduce --out out/reproduce        the papers' tables and figures
   heapwood render stadium -o stadium.png        render a picture
   heapwood trace stadium                        rays per second
@@ -109,6 +110,7 @@ int parse_and_run(int argc, char** argv) {
   add_stress(app, invocation);
   add_graph(app, invocation);
   add_reproduce(app, invocation);
+  add_animate(app, invocation);
   add_render(app, invocation);
   add_trace(app, invocation);
   add_host_bench(app, invocation);

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -33,9 +34,8 @@ std::size_t ref_bytes(RefKind kind);
 // leaves, instead of resetting it. The pool must stay in its place. Device malloc, whose heap is
 // outside the pool, is set up anew for each build.
 struct KeptAllocator {
-  std::any handle;    // empty: the next build resets the pool. A build that throws empties it
-  bool walk = false;  // builds report the pool's regions as they leave them
-  std::vector<alloc::Region> regions;
+  std::any handle;  // empty: the next build resets the pool. A build that throws empties it
+  std::function<std::vector<alloc::Region>()> regions;  // walks the pool as the last build left it
 };
 
 struct BuildOptions {

@@ -107,6 +107,14 @@ auto with_ref_kind(RefKind kind, F f) {
   return f.template operator()<RefKind::clipped>();
 }
 
+template <class Allocator>
+std::vector<alloc::Region> regions_of(const Allocator& allocator, const simt::DeviceId& device) {
+  std::vector<alloc::Region> regions;
+  allocator.walk(alloc::HostView(device),
+                 [&](const alloc::Region& region) { regions.push_back(region); });
+  return regions;
+}
+
 // Whether a pool of this allocator can be kept: release() gives back what its blocks are made of.
 template <class Allocator>
 inline constexpr bool keeps_pool = !requires(alloc::Pool pool, const simt::DeviceId& device) {
@@ -130,11 +138,7 @@ BuildRun build(const Device& device, Workspace& workspace, const BuildOptions& o
   });
   if (!kept) return run;
   kept->handle = used;
-  kept->regions.clear();
-  if (kept->walk) {
-    used.walk(alloc::HostView(workspace.device()),
-              [&](const alloc::Region& region) { kept->regions.push_back(region); });
-  }
+  kept->regions = [used, id = workspace.device()] { return regions_of(used, id); };
   return run;
 }
 
@@ -163,8 +167,7 @@ RecordedRun build_recorded(const Device& device, Workspace& workspace, const Bui
     });
   });
   result.instrumented.requests = counted.result();
-  base.walk(alloc::HostView(workspace.device()),
-            [&](const alloc::Region& region) { result.regions.push_back(region); });
+  result.regions = regions_of(base, workspace.device());
   result.instrumented.at_end =
       alloc::fragmentation_by_region(result.regions, counted.requested(result.regions, device));
   result.events_in_all = recorded.total();

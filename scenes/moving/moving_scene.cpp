@@ -104,6 +104,17 @@ std::vector<std::string> moving_files(const std::string& text) {
   return {};
 }
 
+unsigned moving_frames(const std::string& text) {
+  try {
+    if (parse_name(text, table, limits)) return procedural_frames;
+    if (is_sequence(text)) return static_cast<unsigned>(sequence_files(text).size());
+    if (const auto between = parse_between(text)) return between->frames;
+  } catch (const Error&) {
+    // open_moving() reports it.
+  }
+  return 1;
+}
+
 std::string moving_digest(const std::string& text) {
   std::string all;
   for (const std::string& file : moving_files(text)) all += digest(file);

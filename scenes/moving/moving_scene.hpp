@@ -45,6 +45,9 @@ std::unique_ptr<MovingScene> open_moving(const std::string& text, unsigned threa
 // The files of the scene, in the order of the frames; none for a procedural one or a wrong text.
 std::vector<std::string> moving_files(const std::string& text);
 
+// MovingScene::frames() without opening the scene; 1 for a wrong text.
+unsigned moving_frames(const std::string& text);
+
 // Digest of all files (digest() in scene.hpp); "" for a procedural scene.
 std::string moving_digest(const std::string& text);
 
