@@ -26,7 +26,9 @@ void AnimateScene::find_changes(const scenes::Mesh& next) {
   other_triangles_ = mesh_.triangles != next.triangles;
   first_moved_ = 0;
   end_moved_ = b.size();
-  if (a.size() != b.size()) return;
+  // On the device is the frame that was uploaded last.
+  other_triangles_ |= !is_uploaded_;
+  if (!is_uploaded_ || a.size() != b.size()) return;
   while (first_moved_ < end_moved_ && same_bits(a[first_moved_], b[first_moved_])) ++first_moved_;
   while (first_moved_ < end_moved_ && same_bits(a[end_moved_ - 1], b[end_moved_ - 1])) --end_moved_;
 }
@@ -34,6 +36,7 @@ void AnimateScene::find_changes(const scenes::Mesh& next) {
 void AnimateScene::prepare(unsigned frame) {
   scenes::Mesh next = scene_->mesh(frame);
   find_changes(next);
+  is_uploaded_ = false;
   mesh_ = std::move(next);
   vertices_.assign(mesh_.vertices);
   triangles_.assign(mesh_.triangles);
@@ -76,6 +79,7 @@ void AnimateScene::upload() {
   device_mesh_->vertices.upload(vertices_.values().subspan(first_moved_, end_moved_ - first_moved_),
                                 first_moved_);
   if (other_triangles_) device_mesh_->triangles.upload(triangles_.values());
+  is_uploaded_ = true;
 }
 
 kdtree::BuildRun AnimateScene::build(const registry::RegisteredAllocator& entry,

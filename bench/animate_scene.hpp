@@ -54,7 +54,7 @@ class AnimateScene {
   simt::PinnedArray<Vec3> vertices_;
   simt::PinnedArray<Triangle> triangles_;
   std::size_t first_moved_ = 0, end_moved_ = 0;
-  bool other_triangles_ = true;
+  bool other_triangles_ = true, is_uploaded_ = false;
   std::unique_ptr<kdtree::DeviceMesh> device_mesh_;
   std::unique_ptr<kdtree::Workspace> workspace_;
 };

@@ -32,7 +32,7 @@ std::size_t ref_bytes(RefKind kind);
 
 // An allocator that keeps its pool from build to build, with the fragmentation that each build
 // leaves, instead of resetting it. The pool must stay in its place. Device malloc, whose heap is
-// outside the pool, is set up anew for each build.
+// outside the pool, is set up again for each build.
 struct KeptAllocator {
   std::any handle;  // empty: the next build resets the pool. A build that throws empties it
   std::function<std::vector<alloc::Region>()> regions;  // walks the pool as the last build left it

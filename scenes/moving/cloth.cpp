@@ -163,7 +163,7 @@ Mesh Cloth::mesh(unsigned frame) const {
              .min_u = 8,
              .min_v = 8});
   ball(model, place(ball_centre), ball_radius, 40, 12);
-  disc(model, place({0, 0, 0}), 14, 24, 24);
+  disc(model, place({0, 0, 0}), 14, 0, 72);
   Mesh mesh = model.tessellate(request_.triangles, request_.threads);
   mesh.camera = CameraHint{{-2.6f, 3.5f, 6.6f}, {0, 1.0f, 0}, 38};
   return mesh;

@@ -183,7 +183,13 @@ Mesh FallingSpheres::mesh(unsigned frame) const {
                .twins_u = 1'000'000,
                .pole_first = true});
   }
-  disc(model, heapwood::scenes::place({0, ground, 0}), 16, 24, 16);
+  const auto at_rim = [=](float u, float v) {
+    const float radius = bowl + thickness * v, r = radius * exact::sin(rim_angle);
+    return Vec3{r * exact::cos(2 * pi * u), bowl - radius * exact::cos(rim_angle),
+                -r * exact::sin(2 * pi * u)};
+  };
+  model.add({.at = at_rim, .cells_u = 90, .min_u = 24, .closed = true, .twins_u = 1'000'000});
+  disc(model, heapwood::scenes::place({0, ground, 0}), 16, 0, 72);
   Mesh mesh = model.tessellate(request_.triangles, request_.threads);
   mesh.camera = CameraHint{{-2.4f, 5.6f, 8.6f}, {0, 1.35f, 0}, 40};
   return mesh;

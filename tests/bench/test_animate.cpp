@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "bench/animate_bench.hpp"
@@ -20,17 +21,32 @@ namespace fs = std::filesystem;
 
 class AnimateCommand : public Executable {
  protected:
+  // With defaults for options that are not given.
   std::vector<std::string> animate(const std::string& scene,
                                    const std::vector<std::string>& more) const {
-    std::vector<std::string> arguments{"animate",  scene, "--device", "cpu",   "--threads", "2",
-                                       "--frames", "3",   "--size",   "64x36", "--pool",    "auto"};
+    std::vector<std::string> arguments{"animate", scene, "--device", "cpu", "--threads", "2"};
+    for (const auto& [option, value] :
+         {std::pair{"--frames", "3"}, {"--size", "64x36"}, {"--pool", "auto"}}) {
+      if (std::find(more.begin(), more.end(), option) == more.end())
+        arguments.insert(arguments.end(), {option, value});
+    }
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
   }
-  // Numbered files of which the third has more triangles than the others.
+  // Numbered files: the same triangles moved, except for the third, which has more.
   std::string sequence() const {
-    for (unsigned i = 0; i < 4; ++i)
-      write_file(folder_ / ("f" + std::to_string(i) + ".obj"), obj_text(i == 2 ? 150 : 40 + i));
+    for (unsigned i = 0; i < 4; ++i) {
+      std::istringstream still(obj_text(i == 2 ? 150 : 40));
+      std::ostringstream moved;
+      for (std::string line; std::getline(still, line);) {
+        double x = 0, y = 0, z = 0;
+        if (std::sscanf(line.c_str(), "v %lf %lf %lf", &x, &y, &z) == 3)
+          moved << "v " << x + 0.1 * i * y << ' ' << y << ' ' << z - 0.05 * i * x << '\n';
+        else
+          moved << line << '\n';
+      }
+      write_file(folder_ / ("f" + std::to_string(i) + ".obj"), moved.str());
+    }
     return folder_ / "f#.obj";
   }
 };
@@ -143,10 +159,9 @@ TEST_F(AnimateCommand, KeptPoolsAreReported) {
 
 TEST_F(AnimateCommand, SmallPoolsAreIncomplete) {
   const auto arguments = [&](const char* more) {
-    std::vector<std::string> all = animate("statue~:2k", {"--allocators", "heapwood"});
-    all.insert(all.end(), {"--pool", "48K", "--trace", "none"});
+    std::vector<std::string> all{"--allocators", "heapwood", "--pool", "48K", "--trace", "none"};
     if (*more) all.push_back(more);
-    return all;
+    return animate("statue~:2k", all);
   };
   const Outcome outcome = run(arguments(""));
   EXPECT_EQ(outcome.exit, 0) << outcome.err;
