@@ -114,14 +114,17 @@ bench::Table animate_pool_table(const std::vector<AnimateRow>& rows) {
       const alloc::Fragmentation& state = pool->state;
       cells.emplace_back(bench::bytes_text(state.used_bytes));
       cells.emplace_back(percent(state.free_bytes, row.pool_bytes));
-      cells.emplace_back(percent(state.largest_free_bytes, row.pool_bytes));
+      // Adjacent free regions count as one hole, as in `fragmented`.
+      const double hole = static_cast<double>(state.free_bytes) * (1 - state.external_merged);
+      cells.emplace_back(percent(static_cast<std::uint64_t>(hole), row.pool_bytes));
       cells.emplace_back(fmt::format("{:.1f}%", 100 * state.external_merged));
     }
     table.add(std::move(cells));
   }
   table.notes.push_back(
-      "all blocks are freed then; in use: what allocators hold for later; free and largest hole: "
-      "of the pool; fragmented: 1 - largest hole / free, adjacent holes merged");
+      "every block of the build has been freed; in use: blocks that the allocator holds; free, "
+      "largest hole: shares of the pool, adjacent free regions are one hole; fragmented: 1 - "
+      "largest hole / free");
   return table;
 }
 

@@ -13,9 +13,9 @@
 namespace heapwood::scenes {
 namespace {
 
-constexpr unsigned steps_per_frame = 14;
+constexpr unsigned steps_per_frame = 12;
 constexpr float step = 1.0f / static_cast<float>(steps_per_frame * frames_per_second);
-constexpr float gravity = 7, drag = 0.35f;
+constexpr float gravity = 7, drag = 0.6f;
 constexpr float side = 3.6f, height = 2.75f;
 constexpr float ball_radius = 1;
 constexpr Vec3 ball_centre{0, ball_radius, 0};
@@ -87,8 +87,8 @@ void Cloth::hold_all() {
         hold(i + 1, i + size_, diagonal, 0.3f);
       }
       // Against sharp bends.
-      if (x + 2 < size_) hold(i, i + 2, 2 * cell, 0.04f);
-      if (y + 2 < size_) hold(i, i + 2 * size_, 2 * cell, 0.04f);
+      if (x + 2 < size_) hold(i, i + 2, 2 * cell, 0.2f);
+      if (y + 2 < size_) hold(i, i + 2 * size_, 2 * cell, 0.2f);
     }
   }
 }
@@ -165,7 +165,7 @@ Mesh Cloth::mesh(unsigned frame) const {
   ball(model, place(ball_centre), ball_radius, 40, 12);
   disc(model, place({0, 0, 0}), 14, 0, 72);
   Mesh mesh = model.tessellate(request_.triangles, request_.threads);
-  mesh.camera = CameraHint{{-2.6f, 3.5f, 6.6f}, {0, 1.0f, 0}, 38};
+  mesh.camera = CameraHint{{-2.2f, 3.2f, 5.9f}, {0, 1.05f, 0}, 38};
   return mesh;
 }
 

@@ -191,7 +191,7 @@ Mesh FallingSpheres::mesh(unsigned frame) const {
   model.add({.at = at_rim, .cells_u = 90, .min_u = 24, .closed = true, .twins_u = 1'000'000});
   disc(model, heapwood::scenes::place({0, ground, 0}), 16, 0, 72);
   Mesh mesh = model.tessellate(request_.triangles, request_.threads);
-  mesh.camera = CameraHint{{-2.4f, 5.6f, 8.6f}, {0, 1.35f, 0}, 40};
+  mesh.camera = CameraHint{{-2.6f, 6.0f, 9.8f}, {0, 1.7f, 0}, 40};
   return mesh;
 }
 

@@ -4,8 +4,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "bench/animate_bench.hpp"
 #include "bench/animate_video.hpp"
@@ -212,6 +214,29 @@ TEST_F(AnimateCommand, WritesPictures) {
   }
   EXPECT_GT(render::compare(pictures[0], pictures[1], 20).above, 0.02);
   EXPECT_GT(render::compare(pictures[1], pictures[2], 20).above, 0.02);
+}
+
+TEST_F(AnimateCommand, AFileThatCannotBeReadEndsTheMeasurement) {
+  const std::string pattern = sequence();
+  write_file(folder_ / "f2.obj", "f 1 2 3\n");
+  const std::vector<std::string> arguments =
+      animate(pattern, {"--frames", "4", "--allocators", "heapwood,cfmmalloc", "--trace", "none"});
+  expect_error(arguments, 3, {"f2.obj", "line 1"});
+  const Outcome outcome = run(arguments);
+  EXPECT_NE(outcome.out.find("[1] Heapwood, CFMMalloc"), std::string::npos) << outcome.out;
+}
+
+TEST_F(AnimateCommand, KeepsWhatWasMeasuredWhenInterrupted) {
+  const std::string file = folder_ / "animate.json";
+  Running running(binary_, animate("statue~:1k", {"--frames", "100000", "--allocators", "heapwood",
+                                                  "--trace", "none", "--json", file}));
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  running.send(SIGINT);
+  const Outcome outcome = running.wait();
+  EXPECT_EQ(outcome.exit, 1);
+  EXPECT_NE(outcome.err.find("continue with --resume"), std::string::npos) << outcome.err;
+  const json result = json::parse(read_file(file))["results"][0];
+  EXPECT_NE(result["reason"].get<std::string>().find("interrupted"), std::string::npos);
 }
 
 // A stand-in for ffmpeg stores its input.
