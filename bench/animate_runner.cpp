@@ -70,6 +70,7 @@ class Animation {
   void make_pools();
   void provide_memory(AnimateCandidate& candidate);
   const char* reason_not_to_run(const AnimateCandidate& candidate) const;
+  void choose_view();
   void warm_up(AnimateCandidate& candidate);
   double measure(AnimateCandidate& candidate);
   FrameTimes frame(AnimateCandidate& candidate);
@@ -79,7 +80,6 @@ class Animation {
 
   const AnimateJob& job_;
   const AnimateEvents& events_;
-  std::vector<AnimateRow>& rows_;
   std::vector<AnimateCandidate> candidates_;
   std::optional<AnimateScene> scene_;
   std::optional<AnimateView> view_;
@@ -107,7 +107,6 @@ Animation::Animation(const AnimateJob& job, const AnimateEvents& events,
                      std::vector<AnimateRow>& rows)
     : job_(job),
       events_(events),
-      rows_(rows),
       candidates_(candidates_of(job, rows)),
       hashes_(job.settings.frames),
       hash_of_(job.settings.frames),
@@ -156,7 +155,6 @@ void Animation::run() {
   scene_.emplace(job_.scene, job_.device, job_.settings.build, pool_needs(job_.allocators));
   prepare(0);
   for (const std::string& text : scene_->mesh().notes) warning(text);
-  for (AnimateRow& row : rows_) row.scene_frames = scene_->frames();
   runner_.warm_up();
   if (keeps_pool()) make_pools();
   runner_.measure();
@@ -252,10 +250,21 @@ void Animation::warm_up(AnimateCandidate& candidate) {
   while (!is_complete && scene_->enlarge_pool())
     is_complete = !scene_->build(*candidate.entry).incomplete;
   // Rays of an incomplete tree are correct, but slow.
-  if (!view_ && needs_view()) view_.emplace(*scene_, job_);
+  choose_view();
   row.status = is_complete ? Status::ok : Status::incomplete;
   row.reason.clear();
   frame(candidate);
+}
+
+void Animation::choose_view() {
+  if (view_ || !needs_view()) return;
+  try {
+    view_.emplace(*scene_, job_);
+  } catch (const simt::Stopped&) {
+    throw;
+  } catch (const Error& error) {
+    throw SceneFailure{error};  // of its camera, or its size
+  }
 }
 
 FrameTimes Animation::frame(AnimateCandidate& candidate) {
@@ -353,8 +362,10 @@ void Animation::note_pool(AnimateCandidate& candidate, unsigned number) {
 }
 
 void Animation::finish(const std::optional<Error>& scene_error) {
-  for (AnimateRow& row : rows_) {
+  for (const AnimateCandidate& candidate : candidates_) {
     if (max_triangles_ == 0) break;
+    AnimateRow& row = *candidate.row;
+    row.scene_frames = scene_->frames();
     row.min_triangles = min_triangles_;
     row.max_triangles = max_triangles_;
     if (view_) row.camera = render::to_arguments(view_->camera(), scene_->mesh().origin);

@@ -100,7 +100,8 @@ bool AnimateScene::enlarge_pool() {
   const std::size_t now = workspace_->pool().bytes, more = alloc::round_up(now / 2 * 3, 1 << 16);
   std::size_t available = simt::device_available(device_.id);
   if (device_.id.kind == simt::DeviceKind::cuda) available += now;
-  if (more > available / 10 * 9) return false;
+  // An allocator that refuses requests for another reason must not fill the device's memory.
+  if (more > std::min(available / 10 * 9, 8 * suggested_pool())) return false;
   workspace_->resize_pool(more);
   return true;
 }

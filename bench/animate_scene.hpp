@@ -39,7 +39,8 @@ class AnimateScene {
                          kdtree::KeptAllocator* kept = nullptr);
   // The size of the pool with these settings, for the mesh of the last prepare().
   std::size_t suggested_pool() const;
-  // Makes an automatic pool half as large again; false: the pool is fixed or memory is exhausted.
+  // Makes an automatic pool half as large again; false: the pool is fixed, memory is exhausted, or
+  // the pool has eight times the suggested size.
   bool enlarge_pool();
 
  private:
