@@ -27,6 +27,7 @@ constexpr const char* examples = R"(Examples:
   heapwood stress ad                            malloc and free without a builder
   heapwood graph uniform:100K:8                 a dynamic graph, every allocator
   heapwood replay program.trace                 recorded requests, every allocator
+  heapwood animate statue~                      a moving scene, rebuilt every frame
   heapwood reproduce --out out/reproduce        the papers' tables and figures
   heapwood render stadium -o stadium.png        render a picture
   heapwood trace stadium                        rays per second
@@ -111,6 +112,7 @@ int parse_and_run(int argc, char** argv) {
   add_graph(app, invocation);
   add_replay(app, invocation);
   add_reproduce(app, invocation);
+  add_animate(app, invocation);
   add_render(app, invocation);
   add_trace(app, invocation);
   add_host_bench(app, invocation);

@@ -12,6 +12,7 @@
 #include "bench/results/json_report.hpp"
 #include "bench/results/result.hpp"
 #include "bench/results/table.hpp"
+#include "scenes/moving/moving_scene.hpp"
 #include "scenes/scene.hpp"
 #include "workloads/graph/generators.hpp"
 
@@ -112,6 +113,18 @@ bench::Table scene_table() {
   return table;
 }
 
+bench::Table moving_scene_table() {
+  bench::Table table;
+  table.title =
+      "Moving scenes (heapwood animate; also NAME:TRIANGLES, frame_###.obj, a.ply..b.ply:60)";
+  table.columns = {{"name", true}, {"triangles"}, {"frames"}, {"what", true, true}};
+  for (const scenes::Procedural& scene : scenes::moving_scenes()) {
+    table.add({scene.name, bench::compact_text(scene.default_triangles),
+               std::to_string(scenes::procedural_frames), scene.description});
+  }
+  return table;
+}
+
 bench::Table graph_table() {
   bench::Table table;
   table.title = "Graphs (heapwood graph NAME:ARGUMENTS)";
@@ -167,6 +180,15 @@ bench::Json list_json(const ListOptions& options, const std::vector<simt::Device
                                 {"default_triangles", scene.default_triangles}});
     }
   }
+  if (options.wants("scenes")) {
+    json["moving_scenes"] = bench::Json::array();
+    for (const scenes::Procedural& scene : scenes::moving_scenes()) {
+      json["moving_scenes"].push_back({{"name", scene.name},
+                                       {"description", scene.description},
+                                       {"default_triangles", scene.default_triangles},
+                                       {"frames", scenes::procedural_frames}});
+    }
+  }
   if (options.wants("graphs")) {
     json["graphs"] = bench::Json::array();
     for (const workloads::graph::GeneratorInfo& kind : workloads::graph::generators()) {
@@ -202,7 +224,10 @@ Exit list(const ListOptions& options) {
     if (bench::Table registers = register_table(kernels); !registers.rows.empty())
       tables.push_back(std::move(registers));
   }
-  if (options.wants("scenes")) tables.push_back(scene_table());
+  if (options.wants("scenes")) {
+    tables.push_back(scene_table());
+    tables.push_back(moving_scene_table());
+  }
   if (options.wants("graphs")) tables.push_back(graph_table());
   if (options.wants("devices")) tables.push_back(device_table(devices));
   for (std::size_t i = 0; i < tables.size(); ++i)

@@ -32,6 +32,7 @@ void add_stress(CLI::App& app, Invocation& invocation);
 void add_graph(CLI::App& app, Invocation& invocation);
 void add_replay(CLI::App& app, Invocation& invocation);
 void add_reproduce(CLI::App& app, Invocation& invocation);
+void add_animate(CLI::App& app, Invocation& invocation);
 void add_render(CLI::App& app, Invocation& invocation);
 void add_trace(CLI::App& app, Invocation& invocation);
 void add_host_bench(CLI::App& app, Invocation& invocation);

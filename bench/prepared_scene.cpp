@@ -14,8 +14,10 @@ namespace {
 
 constexpr std::size_t pool_unit = std::size_t{1} << 16, min_automatic = std::size_t{4} << 20;
 
-std::size_t first_pool(const BuildSettings& settings, std::size_t triangles,
-                       const simt::DeviceInfo& device, const PoolNeeds& needs) {
+}  // namespace
+
+std::size_t initial_pool(const BuildSettings& settings, std::size_t triangles,
+                         const simt::DeviceInfo& device, const PoolNeeds& needs) {
   switch (settings.pool.kind) {
     case PoolSize::Kind::bytes:
       return settings.pool.bytes;
@@ -32,8 +34,6 @@ std::size_t first_pool(const BuildSettings& settings, std::size_t triangles,
   }
   return alloc::round_up(std::max(bytes, min_automatic), pool_unit);
 }
-
-}  // namespace
 
 std::string scene_label(const std::string& source, const scenes::Mesh& mesh) {
   const std::string family = source.substr(0, source.find(':'));
@@ -69,7 +69,7 @@ PreparedScene::PreparedScene(const std::string& source, const simt::DeviceInfo& 
   device_mesh_ = std::make_unique<kdtree::DeviceMesh>(device.id, view());
   if (settings.builder == Builder::per_level) return;
   workspace_ = std::make_unique<kdtree::Workspace>(
-      *device_mesh_, settings.refs, first_pool(settings, triangles(), device, needs));
+      *device_mesh_, settings.refs, initial_pool(settings, triangles(), device, needs));
 }
 
 kdtree::BuildOptions PreparedScene::build_options() const {

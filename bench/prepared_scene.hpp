@@ -20,6 +20,9 @@ struct PoolNeeds {
   std::size_t cache_bytes_per_warp = 0;  // max of all allocators (AllocatorTraits)
 };
 PoolNeeds pool_needs(const std::vector<const registry::RegisteredAllocator*>& allocators);
+// The size of the pool with these settings; of an automatic one, the first that is tried.
+std::size_t initial_pool(const BuildSettings& settings, std::size_t triangles,
+                         const simt::DeviceInfo& device, const PoolNeeds& needs);
 
 class PreparedScene {
  public:

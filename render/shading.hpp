@@ -121,11 +121,12 @@ SIMT_INLINE Vec3 key_light(const SceneView<Intersection>& scene, const Frame& fr
 
 // Mean light of the surroundings over the hemisphere. An occluder within reach replaces the light
 // of its direction by a fixed small share of it. The reach varies from ray to ray, so that
-// occlusion fades with distance instead of ending abruptly.
+// occlusion fades with distance instead of ending abruptly. Without rays nothing occludes.
 template <class Intersection>
 SIMT_INLINE Vec3 ambient_light(const SceneView<Intersection>& scene, const Frame& frame,
                                const PixelRandom& random, const Surface& at, std::uint32_t sample,
                                std::uint32_t rays) {
+  if (rays == 0) return surroundings(frame.lighting, at.normal);
   Vec3 sum;
   for (std::uint32_t i = 0; i < rays; ++i) {
     const std::uint32_t k = sample * rays + i;
@@ -163,6 +164,11 @@ SIMT_INLINE float floor_share(const SceneView<Intersection>& scene, const Frame&
   const Vec3 start = start_above(at);
   float open = light.colour.y * simt::max(0.0f, dot(at.normal, light.direction)), got = open;
   if (open > 0 && kdtree::any_hit(scene.tree, {start, 0, light.direction, light.distance})) got = 0;
+  if (rays == 0) {
+    const float ambient = surroundings(frame.lighting, at.normal).y;
+    open += ambient;
+    got += ambient;
+  }
   for (std::uint32_t i = 0; i < rays; ++i) {
     const std::uint32_t k = sample * rays + i;
     const Vec3 d = cosine_direction(at.normal, random.even_point(k, dimension::occlusion));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "scenes/scene.hpp"
 
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <new>
@@ -11,6 +10,7 @@
 #include "scenes/file.hpp"
 #include "scenes/obj.hpp"
 #include "scenes/ply.hpp"
+#include "scenes/scene_name.hpp"
 #include "simt/device.hpp"
 #include "simt/error.hpp"
 
@@ -70,9 +70,7 @@ std::string digest(const std::string& name_or_path) {
           (hash ^ static_cast<unsigned char>(piece[static_cast<std::size_t>(i)])) * 0x100000001b3u;
     }
   }
-  char digits[17];
-  std::snprintf(digits, sizeof(digits), "%016llx", static_cast<unsigned long long>(hash));
-  return digits;
+  return hex_digits(hash);
 }
 
 }  // namespace heapwood::scenes

@@ -14,8 +14,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "simt/control.hpp"
 #include "simt/cuda_warp.hpp"
@@ -49,6 +53,8 @@ class DeviceControl {
     cudaStreamDestroy(stream_);
   }
   Control* device() const { return device_; }
+  // In the order of the default stream.
+  void reset() { check_cuda(cudaMemsetAsync(device_, 0, sizeof(Control)), "control block"); }
   void raise_abort() {
     static const std::uint32_t one = 1;
     check_cuda(cudaMemcpyAsync(&device_->abort, &one, sizeof(one), cudaMemcpyHostToDevice, stream_),
@@ -108,6 +114,57 @@ struct CudaWait {
       if (seconds > 0.02) std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
   }
+};
+
+// The control block and the events of one launch. Creating them takes as long as a short kernel, so
+// launches that ended by themselves leave theirs to later ones. After a raised abort flag they are
+// not used again: the copy of the flag may still be on its way.
+class LaunchState {
+ public:
+  LaunchState() {
+    check_cuda(cudaGetDevice(&device_), "cudaGetDevice");
+    {
+      const std::lock_guard lock(unused().mutex);
+      std::vector<std::unique_ptr<Parts>>& list = unused().of_device[device_];
+      if (!list.empty()) {
+        parts_ = std::move(list.back());
+        list.pop_back();
+      }
+    }
+    if (parts_) {
+      parts_->control.reset();
+    } else {
+      parts_ = std::make_unique<Parts>();
+    }
+  }
+  LaunchState(const LaunchState&) = delete;
+  LaunchState& operator=(const LaunchState&) = delete;
+  DeviceControl& control() { return parts_->control; }
+  CudaEvent& begin() { return parts_->begin; }
+  CudaEvent& end() { return parts_->end; }
+  // Call when the kernel has ended and its outcome has been read.
+  void keep_for_later() {
+    const std::lock_guard lock(unused().mutex);
+    unused().of_device[device_].push_back(std::move(parts_));
+  }
+
+ private:
+  struct Parts {
+    DeviceControl control;
+    CudaEvent begin, end;
+  };
+  struct Unused {
+    std::mutex mutex;
+    std::map<int, std::vector<std::unique_ptr<Parts>>> of_device;
+  };
+  // Never destroyed: the CUDA runtime may end before static objects do.
+  static Unused& unused() {
+    static Unused* const all = new Unused;
+    return *all;
+  }
+
+  int device_ = 0;
+  std::unique_ptr<Parts> parts_;
 };
 
 template <class Kernel>
@@ -281,15 +338,15 @@ class Cuda {
   template <class Kernel>
   double launch_blocks(const Kernel& kernel, unsigned blocks, const LaunchLimits& limits) const {
     check_interruption(limits);
-    DeviceControl control;
-    CudaEvent begin, end;
-    begin.record();
-    run_kernel<Kernel><<<blocks, Kernel::block_threads>>>(kernel, control.device());
+    LaunchState state;
+    state.begin().record();
+    run_kernel<Kernel><<<blocks, Kernel::block_threads>>>(kernel, state.control().device());
     check_cuda(cudaGetLastError(), limits.what);
-    end.record();
-    const CudaWait waited(end, control, limits, std::chrono::steady_clock::now());
-    const double ms = end.ms_since(begin);
-    const Control outcome = control.read();
+    state.end().record();
+    const CudaWait waited(state.end(), state.control(), limits, std::chrono::steady_clock::now());
+    const double ms = state.end().ms_since(state.begin());
+    const Control outcome = state.control().read();
+    if (!waited.stopped) state.keep_for_later();
     check_outcome(outcome.code, outcome.operand, waited.stopped, waited.was_interrupted, limits);
     return ms;
   }

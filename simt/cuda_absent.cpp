@@ -23,6 +23,8 @@ void upload(int, void*, const void*, std::size_t) { absent(); }
 void download(int, void*, const void*, std::size_t) { absent(); }
 void fill(int, void*, int, std::size_t) { absent(); }
 std::size_t available(int) { return 0; }
+void* pinned_allocate(std::size_t) { absent(); }
+void pinned_free(void*) noexcept {}
 void* pool_allocate(int, std::size_t) { absent(); }
 void pool_free(int, void*) noexcept {}
 void pool_trim(int) { absent(); }

@@ -116,6 +116,15 @@ std::size_t available(int device) {
   return free_bytes;
 }
 
+void* pinned_allocate(std::size_t bytes) {
+  void* pointer = nullptr;
+  if (cudaMallocHost(&pointer, bytes) == cudaSuccess) return pointer;
+  cudaGetLastError();
+  return nullptr;
+}
+
+void pinned_free(void* pointer) noexcept { cudaFreeHost(pointer); }
+
 namespace {
 
 // The device's default memory pool. With its default threshold of 0 it releases all free memory at

@@ -21,6 +21,10 @@ void download(int device, void* to, const void* from, std::size_t bytes);
 void fill(int device, void* to, int byte, std::size_t bytes);
 std::size_t available(int device);
 
+// Page-locked host memory, from which copies run at the speed of the bus.
+void* pinned_allocate(std::size_t bytes);  // nullptr if memory is exhausted
+void pinned_free(void* pointer) noexcept;
+
 // cudaMallocAsync and cudaFreeAsync on the default stream, in order with kernels and copies.
 void* pool_allocate(int device, std::size_t bytes);
 void pool_free(int device, void* pointer) noexcept;

@@ -96,9 +96,12 @@ class Buffer {
   std::size_t bytes() const { return memory_.bytes(); }
   const DeviceId& device() const { return memory_.device(); }
   void fill(int byte) { memory_.fill(byte); }
+  // Elements that size() may be set to. The memory stays where it is.
+  std::size_t capacity() const { return bytes() / sizeof(T); }
+  void set_size(std::size_t count) { count_ = count < capacity() ? count : capacity(); }
 
-  void upload(std::span<const T> host) {
-    if (!host.empty()) device_upload(device(), memory_.data(), host.data(), host.size_bytes());
+  void upload(std::span<const T> host, std::size_t first = 0) {
+    if (!host.empty()) device_upload(device(), data() + first, host.data(), host.size_bytes());
   }
   std::vector<T> download() const { return download(0, count_); }
   std::vector<T> download(std::size_t first, std::size_t count) const {

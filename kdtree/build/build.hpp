@@ -3,9 +3,11 @@
 // kernel, a template over the allocator, is in kernel.hpp; registry/instance.hpp instantiates it.
 #pragma once
 
+#include <any>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -28,6 +30,14 @@ inline constexpr RefKind all_ref_kinds[] = {RefKind::clipped, RefKind::ids, RefK
 const char* name(RefKind kind);
 std::size_t ref_bytes(RefKind kind);
 
+// An allocator that keeps its pool from build to build, with the fragmentation that each build
+// leaves, instead of resetting it. The pool must stay in its place. Device malloc, whose heap is
+// outside the pool, is set up again for each build.
+struct KeptAllocator {
+  std::any handle;  // empty: the next build resets the pool. A build that throws empties it
+  std::function<std::vector<alloc::Region>()> regions;  // walks the pool as the last build left it
+};
+
 struct BuildOptions {
   SahCosts costs;
   unsigned warps = 0;   // 0 = all that can be resident at once
@@ -38,6 +48,8 @@ struct BuildOptions {
   std::uint64_t fail_at = 0;
   // Recorded builds on the CPU only: receives the events; must outlive the build.
   alloc::LiveRecording* live = nullptr;
+  // Builds without instruments only: continues in this allocator's pool; must outlive the build.
+  KeptAllocator* kept = nullptr;
 };
 
 // The result of one build.
@@ -80,12 +92,21 @@ struct WorkspaceLimits {
   std::size_t output = 0;
 };
 
+// The tree of the last build where it is, in the memory of its device. Valid until the next build.
+struct DeviceTree {
+  const Node* nodes = nullptr;  // none in a workspace without triangles
+  const std::uint32_t* refs = nullptr;
+  std::size_t ref_count = 0;
+  Box bounds;
+};
+
 // Resident warps per multiprocessor of a GPU (BuildKernel).
 inline constexpr unsigned warps_per_multiprocessor = 20;
 
 // The device memory of builds besides the allocator's own state: pool, task queue and output
 // arrays. It is sized for one mesh and shared by all allocators and runs. A build that overruns the
-// output arrays enlarges them and restarts within the same time limit.
+// output arrays enlarges them and restarts within the same time limit. The mesh may change between
+// builds, up to the number of triangles that it had when the workspace was created.
 class Workspace {
  public:
   // `mesh` must outlive the workspace.
@@ -108,8 +129,11 @@ class Workspace {
   void resize_pool(std::size_t bytes);
   // Bytes of device memory besides the pool.
   std::size_t overhead_bytes() const;
+  // Exchanges the pool for another one of the same device, for allocators that keep theirs.
+  void swap_pool(simt::Memory& other);
   // The tree of the last build, copied to the host.
   Tree download() const;
+  DeviceTree device_tree() const;
 
   struct Parts;  // for the kernel's driver (driver.hpp)
   Parts& parts() { return *parts_; }

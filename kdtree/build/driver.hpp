@@ -55,7 +55,7 @@ BuildRun launch_build(const Device& device, Workspace& workspace, const Allocato
   run.reset_ms = timed([&] { p.reset(run.warps); });
   run.ms = deadline.launch(
       [&](const simt::LaunchLimits& limits) { return device.launch(kernel, run.warps, limits); });
-  const BuildCounters counters = p.counters.download().front();
+  const BuildCounters& counters = p.last = p.counters.download().front();
   run.failed_splits = counters.failed_splits;
   run.failed_bytes = counters.failed_bytes;
   run.incomplete = p.incomplete = counters.failed_splits != 0;
@@ -107,14 +107,39 @@ auto with_ref_kind(RefKind kind, F f) {
   return f.template operator()<RefKind::clipped>();
 }
 
+template <class Allocator>
+std::vector<alloc::Region> regions_of(const Allocator& allocator, const simt::DeviceId& device) {
+  std::vector<alloc::Region> regions;
+  allocator.walk(alloc::HostView(device),
+                 [&](const alloc::Region& region) { regions.push_back(region); });
+  return regions;
+}
+
+// Whether a pool of this allocator can be kept: release() gives back what its blocks are made of.
+template <class Allocator>
+inline constexpr bool keeps_pool = !requires(alloc::Pool pool, const simt::DeviceId& device) {
+  Allocator::release(pool, device);
+};
+
 template <class Allocator, class Device>
 BuildRun build(const Device& device, Workspace& workspace, const BuildOptions& options) {
   if (workspace.mesh().triangles.size() == 0) return {};
-  return with_ref_kind(workspace.refs(), [&]<RefKind kind>() {
+  KeptAllocator* const kept = keeps_pool<Allocator> ? options.kept : nullptr;
+  Allocator used{};
+  const BuildRun run = with_ref_kind(workspace.refs(), [&]<RefKind kind>() {
     return build_with<Allocator, kind>(device, workspace, options, [&] {
-      return Allocator::create(workspace.pool(), workspace.allocator_options(), device);
+      const Allocator* const earlier = kept ? std::any_cast<Allocator>(&kept->handle) : nullptr;
+      used = earlier ? *earlier
+                     : Allocator::create(workspace.pool(), workspace.allocator_options(), device);
+      // A build that does not end leaves blocks in the pool: the next one resets it.
+      if (kept) kept->handle.reset();
+      return used;
     });
   });
+  if (!kept) return run;
+  kept->handle = used;
+  kept->regions = [used, id = workspace.device()] { return regions_of(used, id); };
+  return run;
 }
 
 // One kernel serves instrumented and recorded builds: with capacity 0 nothing is recorded.
@@ -142,8 +167,7 @@ RecordedRun build_recorded(const Device& device, Workspace& workspace, const Bui
     });
   });
   result.instrumented.requests = counted.result();
-  base.walk(alloc::HostView(workspace.device()),
-            [&](const alloc::Region& region) { result.regions.push_back(region); });
+  result.regions = regions_of(base, workspace.device());
   result.instrumented.at_end =
       alloc::fragmentation_by_region(result.regions, counted.requested(result.regions, device));
   result.events_in_all = recorded.total();

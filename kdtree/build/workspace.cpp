@@ -95,6 +95,8 @@ void Workspace::resize_pool(std::size_t bytes) {
   parts_->pool = simt::Memory(device(), bytes);
 }
 
+void Workspace::swap_pool(simt::Memory& other) { std::swap(parts_->pool, other); }
+
 std::size_t Workspace::overhead_bytes() const {
   const Parts& p = *parts_;
   return p.corners.bytes() + p.ring.bytes() + p.shared.bytes() + p.nodes.bytes() + p.output.bytes();
@@ -107,13 +109,20 @@ Tree Workspace::download() const {
     tree.nodes = {Node::make_leaf(0, 0), Node::make_leaf(0, 0)};
     return tree;
   }
-  const BuildCounters counters = p.counters.download().front();
+  const BuildCounters& counters = p.last;
   tree.bounds = counters.bounds;
   tree.incomplete = p.incomplete;
   tree.nodes = p.nodes.download(0, std::min<std::size_t>(2 * counters.pairs, p.nodes.size()));
   tree.nodes[1] = Node::make_leaf(0, 0);
   tree.refs = p.output.download(0, std::min<std::size_t>(counters.refs, p.output.size()));
   return tree;
+}
+
+DeviceTree Workspace::device_tree() const {
+  const Parts& p = *parts_;
+  if (triangles_of(*p.mesh) == 0) return {};
+  return {p.nodes.data(), p.output.data(), std::min<std::size_t>(p.last.refs, p.output.size()),
+          p.last.bounds};
 }
 
 }  // namespace heapwood::kdtree

@@ -31,6 +31,7 @@ struct Workspace::Parts {
   simt::Buffer<Node> nodes;
   simt::Buffer<std::uint32_t> output;
   bool incomplete = false;  // of the last build
+  BuildCounters last;       // of the last build: a copy on the host
 
   void reset(unsigned warps) {
     const TaskQueue::Counters start = TaskQueue::initial(ring.size(), warps);

@@ -5,6 +5,7 @@
 // a pixel.) HEAPWOOD_UPDATE_GOLDEN=1 rewrites the pictures.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 
 #include "render/backend_impl.hpp"
@@ -113,6 +114,7 @@ TEST(RendererKernel, WarpWidthDoesNotMatter) {
   frame.height = job.height;
   frame.samples = frame.total_samples = 2;
   frame.occlusion_rays = 2;
+  frame.end_tile = 3 * 3;
   using Kernel = RenderKernel<kdtree::FastIntersection, Shaded>;
   const auto run = [&](const auto& launcher) {
     std::vector<Pixel> film(std::size_t{job.width} * job.height);
@@ -126,6 +128,39 @@ TEST(RendererKernel, WarpWidthDoesNotMatter) {
     ASSERT_EQ(narrow[i].r, wide[i].r) << i;
     ASSERT_EQ(narrow[i].a, wide[i].a) << i;
   }
+}
+
+// As in an animation: a camera ray and a shadow ray per pixel.
+TEST(RendererKernel, WithoutOcclusionRaysTheAmbientLightIsOpen) {
+  RenderJob job = still_life_job(Mode::shaded);
+  job.width = 40;
+  job.height = 24;
+  const Scene scene({}, still_life_tree(), still_life().view());
+  const auto film = [&](unsigned rays) {
+    Frame frame{};
+    frame.camera = make_frame(job.camera, job.width, job.height);
+    frame.lighting = *job.lighting;
+    frame.width = job.width;
+    frame.height = job.height;
+    frame.samples = frame.total_samples = 1;
+    frame.occlusion_rays = rays;
+    std::vector<Pixel> pixels(std::size_t{job.width} * job.height);
+    std::uint32_t ticket = 0;
+    frame.end_tile = 5 * 6;
+    simt::Cpu().launch(RenderKernel<kdtree::FastIntersection, Shaded>{
+        view<kdtree::FastIntersection>(scene.data()), frame, pixels.data(), &ticket});
+    return pixels;
+  };
+  const std::vector<Pixel> open = film(0), occluded = film(64);
+  double sum = 0, darker = 0;
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    ASSERT_TRUE(std::isfinite(open[i].g)) << i;
+    EXPECT_EQ(open[i].a, occluded[i].a);
+    sum += open[i].g;
+    darker += occluded[i].g;
+  }
+  EXPECT_GT(sum, 1.001 * darker);
+  EXPECT_LT(sum, 1.5 * darker);
 }
 
 TEST(Renderer, SeedsChangeNoiseOnly) {

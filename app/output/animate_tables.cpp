@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+#include "app/output/animate_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "bench/results/flat_columns.hpp"
+#include "bench/results/footnotes.hpp"
+#include "bench/results/format.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+using bench::AnimateRow;
+
+std::string triangles_text(const AnimateRow& row) {
+  if (row.max_triangles == 0) return "";
+  return row.min_triangles == row.max_triangles
+             ? fmt::format(", {} triangles", bench::count_text(row.max_triangles))
+             : fmt::format(", {} to {} triangles", bench::count_text(row.min_triangles),
+                           bench::count_text(row.max_triangles));
+}
+
+bench::Cell name_cell(const AnimateRow& row, bench::Footnotes& footnotes) {
+  std::string text = row.label + (row.lower_bound ? " *" : "");
+  if (!row.reason.empty()) text += " " + footnotes.mark(row.label, row.reason);
+  return text;
+}
+
+// The clearly fastest allocator by frames, among those that free and complete every tree.
+const AnimateRow* fastest(const std::vector<AnimateRow>& rows) {
+  std::vector<const AnimateRow*> all;
+  std::vector<const std::vector<double>*> times;
+  for (const AnimateRow& row : rows) {
+    if (row.status != bench::Status::ok || row.lower_bound || row.frame_ms.empty()) continue;
+    all.push_back(&row);
+    times.push_back(&row.frame_ms);
+  }
+  const std::optional<std::size_t> best = bench::clearly_fastest(times);
+  return best ? all[*best] : nullptr;
+}
+
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+  if (whole == 0) return bench::missing;
+  return fmt::format("{:.1f}%", 100 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+}  // namespace
+
+bench::Table animate_time_table(const std::vector<AnimateRow>& rows) {
+  bench::Table table;
+  if (rows.empty()) return table;
+  const auto measured =
+      std::find_if(rows.begin(), rows.end(), [](const auto& row) { return row.max_triangles > 0; });
+  const AnimateRow& first = measured == rows.end() ? rows.front() : *measured;
+  const bench::AnimateSettings& settings = first.settings;
+  table.title = fmt::format("{}: {} frames{}, {}x{}, pool {}: time [ms]", first.scene,
+                            settings.frames, triangles_text(first), settings.size.width,
+                            settings.size.height, settings.keep_pool ? "kept" : "reset");
+  table.columns = {{"allocator", true}, {"upload"}, {"reset"}, {"build"}};
+  struct Part {
+    const char* title;
+    std::vector<double> AnimateRow::*ms;
+  };
+  std::vector<Part> parts{
+      {"", &AnimateRow::upload_ms}, {"", &AnimateRow::reset_ms}, {"", &AnimateRow::build_ms}};
+  if (settings.shaded || settings.primary) parts.push_back({"records", &AnimateRow::records_ms});
+  if (settings.primary) parts.push_back({"primary", &AnimateRow::primary_ms});
+  if (settings.shaded) parts.push_back({"shaded", &AnimateRow::shaded_ms});
+  for (std::size_t i = 3; i < parts.size(); ++i) table.columns.push_back({parts[i].title});
+  table.columns.push_back({"median", false, false, "frame"});
+  table.columns.push_back({"p99", false, false, "frame"});
+  table.columns.push_back({"frames/s"});
+  const AnimateRow* const best = fastest(rows);
+  bench::Footnotes footnotes;
+  bool bounds = false;
+  for (const AnimateRow& row : rows) {
+    bounds |= row.lower_bound;
+    std::vector<bench::Cell> cells{name_cell(row, footnotes)};
+    if (row.frame_ms.empty()) {
+      cells.emplace_back(name(row.status));
+      while (cells.size() < table.columns.size()) cells.emplace_back(bench::missing);
+    } else {
+      for (const Part& part : parts)
+        cells.emplace_back(bench::figure_text(bench::median(row.*part.ms)));
+      cells.emplace_back(bench::figure_text(bench::median(row.frame_ms)), &row == best);
+      cells.emplace_back(bench::figure_text(bench::quantile(row.frame_ms, 0.99)));
+      cells.emplace_back(bench::figure_text(row.frames_per_second()));
+    }
+    table.add(std::move(cells));
+  }
+  if (best) table.notes.push_back("◂ fastest allocator: its quartiles overlap no other's");
+  if (bounds) table.notes.push_back("* lower bound: cannot free, never named the fastest");
+  footnotes.append_to(table.notes);
+  return table;
+}
+
+bench::Table animate_pool_table(const std::vector<AnimateRow>& rows) {
+  bench::Table table;
+  if (std::none_of(rows.begin(), rows.end(), [](const auto& row) { return !row.pools.empty(); }))
+    return table;
+  table.title = fmt::format("{}: the kept pool", rows.front().scene);
+  table.columns = {{"allocator", true}, {"pool"}};
+  for (const char* group : {"after the first frame", "after the last frame"}) {
+    for (const char* title : {"in use", "free", "largest hole", "fragmented"})
+      table.columns.push_back({title, false, false, group});
+  }
+  for (const AnimateRow& row : rows) {
+    if (row.pools.empty()) continue;
+    std::vector<bench::Cell> cells{row.label, bench::bytes_text(row.pool_bytes)};
+    for (const bench::PoolAfterFrame* pool : {&row.pools.front(), &row.pools.back()}) {
+      const alloc::Fragmentation& state = pool->state;
+      cells.emplace_back(bench::bytes_text(state.used_bytes));
+      cells.emplace_back(percent(state.free_bytes, row.pool_bytes));
+      // Adjacent free regions count as one hole, as in `fragmented`.
+      const double hole = static_cast<double>(state.free_bytes) * (1 - state.external_merged);
+      cells.emplace_back(percent(static_cast<std::uint64_t>(hole), row.pool_bytes));
+      cells.emplace_back(fmt::format("{:.1f}%", 100 * state.external_merged));
+    }
+    table.add(std::move(cells));
+  }
+  table.notes.push_back(
+      "every block of the build has been freed; in use: blocks that the allocator holds; free, "
+      "largest hole: shares of the pool, adjacent free regions are one hole; fragmented: 1 - "
+      "largest hole / free");
+  return table;
+}
+
+bench::Table animate_flat_table(const std::vector<AnimateRow>& rows) {
+  using Column = bench::FlatColumn<AnimateRow>;
+  const auto number = [](std::uint64_t value) { return bench::csv_text(true, value); };
+  std::vector<Column> columns{
+      {"scene", [](const AnimateRow& row) { return row.scene; }},
+      {"source", [](const AnimateRow& row) { return row.source; }},
+      {"allocator", [](const AnimateRow& row) { return row.allocator; }},
+      {"status", [](const AnimateRow& row) { return std::string(name(row.status)); }},
+      {"reason", [](const AnimateRow& row) { return row.reason; }},
+      {"frames", [=](const AnimateRow& row) { return number(row.frame_ms.size()); }},
+      {"min_triangles", [=](const AnimateRow& row) { return number(row.min_triangles); }},
+      {"max_triangles", [=](const AnimateRow& row) { return number(row.max_triangles); }},
+      {"width", [=](const AnimateRow& row) { return number(row.settings.size.width); }},
+      {"height", [=](const AnimateRow& row) { return number(row.settings.size.height); }},
+      {"keep_pool", [](const AnimateRow& row) { return bench::yes_no(row.settings.keep_pool); }},
+      {"pool_bytes", [=](const AnimateRow& row) { return number(row.pool_bytes); }},
+      {"incomplete_frames", [=](const AnimateRow& row) { return number(row.incomplete_frames); }}};
+  const auto add = [&](const std::string& name, std::vector<double> AnimateRow::*ms) {
+    columns.push_back({name + "_median_ms", [=](const AnimateRow& row) {
+                         return bench::csv_text(bench::median(row.*ms));
+                       }});
+    columns.push_back({name + "_p99_ms", [=](const AnimateRow& row) {
+                         return bench::csv_text(bench::quantile(row.*ms, 0.99));
+                       }});
+  };
+  add("upload", &AnimateRow::upload_ms);
+  add("reset", &AnimateRow::reset_ms);
+  add("build", &AnimateRow::build_ms);
+  add("records", &AnimateRow::records_ms);
+  add("primary", &AnimateRow::primary_ms);
+  add("shaded", &AnimateRow::shaded_ms);
+  add("frame", &AnimateRow::frame_ms);
+  columns.push_back({"frames_per_second", [](const AnimateRow& row) {
+                       return bench::csv_text(row.frames_per_second());
+                     }});
+  const auto free_share = [](const std::vector<bench::PoolAfterFrame>& pools, bool last) {
+    if (pools.empty()) return std::string();
+    const alloc::Fragmentation& state = (last ? pools.back() : pools.front()).state;
+    return bench::csv_text(std::optional(state.external_merged));
+  };
+  columns.push_back({"first_external_fragmentation_merged",
+                     [=](const AnimateRow& row) { return free_share(row.pools, false); }});
+  columns.push_back({"last_external_fragmentation_merged",
+                     [=](const AnimateRow& row) { return free_share(row.pools, true); }});
+  return bench::table_of_columns(columns, rows);
+}
+
+std::vector<std::string> animate_method_lines(const std::vector<AnimateRow>& rows) {
+  if (rows.empty()) return {};
+  const bench::AnimateSettings& settings = rows.front().settings;
+  std::vector<std::string> lines;
+  std::string traced = "no rays";
+  if (settings.primary) traced = "primary: a camera ray per pixel, from and to buffers";
+  if (settings.shaded) {
+    traced = std::string(settings.primary ? traced + ", not part of a frame; " : "") +
+             "shaded: a camera ray and a shadow ray per pixel";
+  }
+  lines.push_back(fmt::format(
+      "method: medians over frames, run in turn by all allocators after a warm-up; the frame's "
+      "mesh "
+      "is made before; upload: what moves, from page-locked memory; reset: pool, queue and launch; "
+      "build: the kernel; records: triangles as rays read them; {}",
+      traced));
+  const auto has_hash = [](const AnimateRow& row) {
+    return row.status == bench::Status::ok && !row.hashes.empty();
+  };
+  const auto equal = std::count_if(rows.begin(), rows.end(), has_hash);
+  if (equal > 1) {
+    lines.push_back(
+        fmt::format("trees: the same in every frame with all {} allocators (by hash)", equal));
+  }
+  for (const AnimateRow& row : rows) {
+    if (row.camera.empty()) continue;
+    lines.push_back("camera: " + row.camera);
+    break;
+  }
+  return lines;
+}
+
+}  // namespace heapwood::app

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// The results of `heapwood animate` as JSON (schema heapwood.animate/1) and back.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/animate_bench.hpp"
+#include "bench/results/json_report.hpp"
+
+namespace heapwood::bench {
+
+inline constexpr const char* animate_schema = "heapwood.animate/1";
+
+Json to_json(const AnimateSettings& settings);
+Json to_json(const AnimateRow& row);
+// Throws std::exception if keys are missing or of the wrong type. The settings are not read.
+AnimateRow animate_row_from_json(const Json& json);
+// `others` follow the rows.
+Json animate_report(const std::vector<std::string>& argv, const simt::DeviceInfo& device,
+                    const std::vector<AnimateRow>& rows, const std::vector<Json>& others = {});
+
+// The results of a report for --resume: complete rows of the same scene and settings, and all other
+// results. Nothing if there is no such file. Throws as read_report() does.
+struct EarlierAnimations {
+  std::vector<AnimateRow> kept;
+  std::vector<Json> others;
+};
+EarlierAnimations read_animations(const std::string& path, const simt::DeviceInfo& device,
+                                  const AnimateRow& head);
+
+}  // namespace heapwood::bench

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "scenes/moving/moving_scene.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+
+#include "scenes/cache.hpp"
+#include "scenes/file.hpp"
+#include "scenes/moving/sources.hpp"
+#include "scenes/scene_name.hpp"
+#include "simt/error.hpp"
+
+namespace heapwood::scenes {
+namespace {
+
+constexpr Procedural table[] = {
+    {"statue~", "a statue that bends, twists and swells", 69'000},
+    {"explode", "a statue that bursts into shards, which fall to the floor", 100'000},
+    {"spheres", "spheres that whirl and fall into a bowl", 200'000},
+    {"cloth", "a cloth that falls onto a ball", 100'000},
+};
+constexpr CountLimits limits[] = {
+    {1000, 20'000'000}, {1000, 20'000'000}, {5000, 20'000'000}, {1000, 20'000'000}};
+constexpr std::unique_ptr<MovingScene> (*makers[])(const Request&) = {
+    make_deformed_statue, make_explosion, make_falling_spheres, make_cloth};
+static_assert(std::size(table) == std::size(makers) && std::size(table) == std::size(limits));
+
+// A procedural scene whose frames pass check().
+class Named : public MovingScene {
+ public:
+  Named(const SceneName& name, std::unique_ptr<MovingScene> scene)
+      : name_(name.scene->name), scene_(std::move(scene)) {}
+  unsigned frames() const override { return scene_->frames(); }
+  Mesh mesh(unsigned frame) const override {
+    Mesh mesh = scene_->mesh(frame);
+    mesh.name = name_;
+    check(mesh, name_);
+    return mesh;
+  }
+
+ private:
+  std::string name_;
+  std::unique_ptr<MovingScene> scene_;
+};
+
+}  // namespace
+
+std::span<const Procedural> moving_scenes() { return table; }
+
+bool is_mesh_file(const std::string& path) {
+  const std::string extension = extension_of(path);
+  return extension == ".ply" || extension == ".obj" || extension == cache_extension;
+}
+
+void move_origin(Mesh& mesh, const Vec3d& origin) {
+  if (mesh.origin == origin) return;
+  constexpr double most = std::numeric_limits<float>::max();
+  const auto moved = [&](Vec3& p) {
+    const Vec3d at = to_double(p) + mesh.origin - origin;
+    p = {static_cast<float>(std::clamp(at.x, -most, most)),
+         static_cast<float>(std::clamp(at.y, -most, most)),
+         static_cast<float>(std::clamp(at.z, -most, most))};
+  };
+  for (Vec3& p : mesh.vertices) moved(p);
+  if (mesh.camera) {
+    moved(mesh.camera->eye);
+    moved(mesh.camera->target);
+  }
+  mesh.origin = origin;
+}
+
+std::unique_ptr<MovingScene> open_moving(const std::string& text, unsigned threads) {
+  const std::string shown = printable(text, text.size());
+  try {
+    if (const auto name = parse_name(text, table, limits)) {
+      return std::make_unique<Named>(
+          *name, makers[name->scene - table]({name->triangles, name->seed, threads}));
+    }
+    if (is_sequence(text)) return open_sequence(text);
+    if (const auto between = parse_between(text)) return open_between(*between);
+  } catch (const std::bad_alloc&) {
+    throw Error(Exit::scene, shown + ": the frames do not fit in memory");
+  }
+  std::string names;
+  for (const Procedural& scene : table)
+    names += std::string(names.empty() ? "" : ", ") + scene.name;
+  throw Error(Exit::usage, "`" + shown +
+                               "` is not a moving scene: use NAME[:COUNT][:SEED] with a "
+                               "name of " +
+                               names +
+                               ", numbered files as in frame_###.obj, or two "
+                               "meshes as in a.ply..b.ply:60");
+}
+
+std::vector<std::string> moving_files(const std::string& text) {
+  try {
+    if (parse_name(text, table, limits)) return {};
+    if (is_sequence(text)) return sequence_files(text);
+    if (const auto between = parse_between(text)) return {between->from, between->to};
+  } catch (const Error&) {
+    // open_moving() reports it.
+  }
+  return {};
+}
+
+unsigned moving_frames(const std::string& text) {
+  try {
+    if (parse_name(text, table, limits)) return procedural_frames;
+    if (is_sequence(text)) return static_cast<unsigned>(sequence_files(text).size());
+    if (const auto between = parse_between(text)) return between->frames;
+  } catch (const Error&) {
+    // open_moving() reports it.
+  }
+  return 1;
+}
+
+std::string moving_digest(const std::string& text) {
+  std::string all;
+  for (const std::string& file : moving_files(text)) all += digest(file);
+  // Two lengths of 16 digits and more say as much as one.
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : all) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return all.empty() ? "" : hex_digits(hash);
+}
+
+std::string moving_label(const std::string& text) {
+  if (parse_name(text, table, limits)) return text;
+  std::string label = stem_of(text);
+  if (const auto between = parse_between(text))
+    label = stem_of(between->from) + ".." + stem_of(between->to);
+  return printable(label, label.size());
+}
+
+}  // namespace heapwood::scenes

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// Scenes that move: a mesh per frame. Each is one of
+//
+//   statue~:69k                     a procedural one, NAME[:COUNT][:SEED] as of scenes that stand
+//   horse_###.obj                   numbered files; the # stand for at least as many digits. The
+//                                   triangles of one frame may differ from those of the next
+//   a.ply..b.ply, a.ply..b.ply:60   linear interpolation between two meshes with the same
+//                                   triangles, in 60 frames (the default)
+//
+// A further kind of file is a further class (sources.hpp) and a line in open_moving() and
+// moving_files().
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "scenes/scene.hpp"
+
+namespace heapwood::scenes {
+
+class MovingScene {
+ public:
+  virtual ~MovingScene() = default;
+  virtual unsigned frames() const = 0;  // at least 1
+  // The mesh of a frame below frames(): the same for every call, also from several threads at once.
+  // All frames have the origin of the first one, and it has the camera. Throws Error{Exit::scene}
+  // if a file cannot be read. The result has passed check() and has a triangle, perhaps of zero
+  // area.
+  virtual Mesh mesh(unsigned frame) const = 0;
+};
+
+// At which procedural scenes move with the speed that they stand for.
+inline constexpr unsigned frames_per_second = 30;
+inline constexpr unsigned procedural_frames = 4 * frames_per_second;
+
+std::span<const Procedural> moving_scenes();
+
+// threads = 0: one per hardware thread; the meshes do not depend on it. Reads the first frame.
+// Throws Error{Exit::usage} if the text is no moving scene, and Error{Exit::scene} if a file cannot
+// be read or a numbered one is missing.
+std::unique_ptr<MovingScene> open_moving(const std::string& text, unsigned threads = 0);
+
+// The files of the scene, in the order of the frames; none for a procedural one or a wrong text.
+std::vector<std::string> moving_files(const std::string& text);
+
+// MovingScene::frames() without opening the scene; 1 for a wrong text.
+unsigned moving_frames(const std::string& text);
+
+// Digest of all files (digest() in scene.hpp); "" for a procedural scene.
+std::string moving_digest(const std::string& text);
+
+// `statue~:69k` for a procedural scene, `horse_###` and `a..b` for files.
+std::string moving_label(const std::string& text);
+
+}  // namespace heapwood::scenes

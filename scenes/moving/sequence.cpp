@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// A moving scene of numbered files: one file is read per frame, and none is kept.
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <limits>
+#include <utility>
+
+#include "scenes/file.hpp"
+#include "scenes/moving/sources.hpp"
+#include "simt/error.hpp"
+
+namespace heapwood::scenes {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t max_digits = 9;
+
+// `before ### after`: the name of the files in one folder.
+struct Pattern {
+  fs::path folder;
+  std::string before, after;
+  std::size_t digits;
+
+  explicit Pattern(const std::string& text) : folder(fs::path(text).parent_path()) {
+    const std::string name = fs::path(text).filename().string();
+    const std::size_t first = name.find('#');
+    const std::size_t last = std::min(name.find_first_not_of('#', first), name.size());
+    before = name.substr(0, first);
+    after = name.substr(last);
+    digits = last - first;
+  }
+  std::string name(std::uint64_t number) const {
+    const std::string text = std::to_string(number);
+    return before + std::string(digits - std::min(digits, text.size()), '0') + text + after;
+  }
+  std::string path(std::uint64_t number) const { return (folder / name(number)).string(); }
+  // The number of a file of this name; nullopt for another name.
+  std::optional<std::uint64_t> number(const std::string& file) const {
+    if (file.size() < before.size() + digits + after.size() || !file.starts_with(before) ||
+        !file.ends_with(after)) {
+      return std::nullopt;
+    }
+    const char* const begin = file.data() + before.size();
+    const char* const end = file.data() + file.size() - after.size();
+    std::uint64_t value = 0;
+    const auto [stop, error] = std::from_chars(begin, end, value);
+    if (error != std::errc() || stop != end || end - begin > std::ptrdiff_t{max_digits})
+      return std::nullopt;
+    // More digits than # have no leading zero: each number has one name.
+    return file == name(value) ? std::optional(value) : std::nullopt;
+  }
+};
+
+class Sequence : public MovingScene {
+ public:
+  explicit Sequence(const std::string& pattern) : files_(sequence_files(pattern)) {
+    const Mesh first = load(files_.front());
+    origin_ = first.origin;
+  }
+  unsigned frames() const override { return static_cast<unsigned>(files_.size()); }
+  Mesh mesh(unsigned frame) const override {
+    const std::string& file = files_.at(frame);
+    Mesh mesh = load(file);
+    require_triangles(mesh, printable(file, file.size()));
+    move_origin(mesh, origin_);
+    return mesh;
+  }
+
+ private:
+  std::vector<std::string> files_;
+  Vec3d origin_;
+};
+
+}  // namespace
+
+bool is_sequence(const std::string& text) {
+  const std::string name = fs::path(text).filename().string();
+  const std::size_t first = name.find('#');
+  if (first == std::string::npos || !is_mesh_file(text)) return false;
+  const std::size_t last = std::min(name.find_first_not_of('#', first), name.size());
+  return name.find('#', last) == std::string::npos && last - first <= max_digits;
+}
+
+std::vector<std::string> sequence_files(const std::string& text) {
+  const Pattern pattern(text);
+  const std::string shown = printable(text, text.size());
+  std::vector<std::uint64_t> numbers;
+  std::error_code failed;
+  const fs::path folder = pattern.folder.empty() ? fs::path(".") : pattern.folder;
+  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
+    if (const auto number = pattern.number(at->path().filename().string()))
+      numbers.push_back(*number);
+  }
+  if (failed) throw Error(Exit::scene, shown + ": cannot read the folder: " + failed.message());
+  if (numbers.empty()) {
+    throw Error(Exit::scene, shown + ": there is no such file: the first one could be " +
+                                 printable(pattern.name(0), 200));
+  }
+  std::sort(numbers.begin(), numbers.end());
+  std::vector<std::string> files;
+  for (const std::uint64_t number : numbers) {
+    const std::uint64_t expected = numbers.front() + files.size();
+    if (number != expected) {
+      throw Error(Exit::scene, shown + ": frame " + std::to_string(expected) +
+                                   " is missing: " + printable(pattern.name(expected), 200) +
+                                   " (there are frames " + std::to_string(numbers.front()) +
+                                   " to " + std::to_string(numbers.back()) + ")");
+    }
+    files.push_back(pattern.path(number));
+  }
+  return files;
+}
+
+std::unique_ptr<MovingScene> open_sequence(const std::string& pattern) {
+  return std::make_unique<Sequence>(pattern);
+}
+
+}  // namespace heapwood::scenes

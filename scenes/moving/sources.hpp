@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// The moving scenes that open_moving() chooses from.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenes/families.hpp"
+#include "scenes/moving/moving_scene.hpp"
+
+namespace heapwood::scenes {
+
+// Procedural ones, of request.triangles triangles as scenes that stand (families.hpp).
+std::unique_ptr<MovingScene> make_deformed_statue(const Request& request);
+std::unique_ptr<MovingScene> make_explosion(const Request& request);
+std::unique_ptr<MovingScene> make_falling_spheres(const Request& request);
+std::unique_ptr<MovingScene> make_cloth(const Request& request);
+
+// The path of a mesh file whose name contains one run of #.
+bool is_sequence(const std::string& text);
+// The files of a sequence by number. Throws Error{Exit::scene} if there is none or one is missing.
+std::vector<std::string> sequence_files(const std::string& pattern);
+std::unique_ptr<MovingScene> open_sequence(const std::string& pattern);
+
+// `FROM..TO[:FRAMES]`, both paths of mesh files.
+struct Between {
+  std::string from, to;
+  unsigned frames = 60;
+};
+// nullopt if the text is of another form. Throws Error{Exit::usage} for a wrong number of frames.
+std::optional<Between> parse_between(const std::string& text);
+std::unique_ptr<MovingScene> open_between(const Between& between);
+
+// Whether load() reads files of this name.
+bool is_mesh_file(const std::string& path);
+
+// Moves the mesh to this origin.
+void move_origin(Mesh& mesh, const Vec3d& origin);
+
+}  // namespace heapwood::scenes

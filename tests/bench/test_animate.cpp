@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+// heapwood animate: tables, JSON and --resume, equal trees, kept pools, pictures, changing
+// topology, and errors.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "bench/animate_bench.hpp"
+#include "bench/animate_video.hpp"
+#include "render/image.hpp"
+#include "simt/error.hpp"
+#include "tests/app/executable.hpp"
+
+namespace heapwood::tests {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+class AnimateCommand : public Executable {
+ protected:
+  // With defaults for options that are not given.
+  std::vector<std::string> animate(const std::string& scene,
+                                   const std::vector<std::string>& more) const {
+    std::vector<std::string> arguments{"animate", scene, "--device", "cpu", "--threads", "2"};
+    for (const auto& [option, value] :
+         {std::pair{"--frames", "3"}, {"--size", "64x36"}, {"--pool", "auto"}}) {
+      if (std::find(more.begin(), more.end(), option) == more.end())
+        arguments.insert(arguments.end(), {option, value});
+    }
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+  // Numbered files: the same triangles moved, except for the third, which has more.
+  std::string sequence() const {
+    for (unsigned i = 0; i < 4; ++i) {
+      std::istringstream still(obj_text(i == 2 ? 150 : 40));
+      std::ostringstream moved;
+      for (std::string line; std::getline(still, line);) {
+        double x = 0, y = 0, z = 0;
+        if (std::sscanf(line.c_str(), "v %lf %lf %lf", &x, &y, &z) == 3)
+          moved << "v " << x + 0.1 * i * y << ' ' << y << ' ' << z - 0.05 * i * x << '\n';
+        else
+          moved << line << '\n';
+      }
+      write_file(folder_ / ("f" + std::to_string(i) + ".obj"), moved.str());
+    }
+    return folder_ / "f#.obj";
+  }
+};
+
+TEST_F(AnimateCommand, HelpFitsTheTerminal) {
+  const Outcome outcome = run({"animate", "--help"});
+  EXPECT_EQ(outcome.exit, 0);
+  for (const char* word : {"Examples:", "--frames", "--trace", "--keep-pool", "--video", "--json"})
+    EXPECT_NE(outcome.out.find(word), std::string::npos) << word;
+  EXPECT_EQ(outcome.out.find("--keep-degenerate"), std::string::npos);
+  std::istringstream lines(outcome.out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+}
+
+TEST_F(AnimateCommand, WrongUsage) {
+  expect_error({"animate"}, 2, {"no scene"});
+  expect_error({"animate", "atrium"}, 2, {"`atrium`", "not a moving scene", "statue~"});
+  expect_error(animate("cloth:1k", {"--trace", "walk"}), 2, {"--trace", "'walk'", "shaded"});
+  expect_error(animate("cloth:1k", {"--allocators", "nonsense"}), 2, {"'nonsense'"});
+  expect_error(animate("cloth:1k", {"--resume"}), 2, {"--resume", "--json"});
+  expect_error(animate("cloth:1k", {"-o", "picture.png"}), 2, {"-o", "frame_###.png"});
+  expect_error(animate("cloth:1k", {"--video", "film.avi"}), 2, {"--video", ".mp4"});
+  expect_error(animate("cloth:1k", {"--size", "63x36", "--trace", "primary"}), 2, {"8x4"});
+  expect_error({"animate", "cloth:1k", "--frames", "0"}, 2, {"--frames", "0"});
+  const std::string pattern = sequence();
+  expect_error(animate(pattern, {"--json", folder_ / "f1.obj"}), 2, {"already used"});
+  fs::remove(folder_ / "f1.obj");
+  expect_error(animate(pattern, {}), 3, {"frame 1 is missing", "f1.obj"});
+  expect_error(animate("cloth:1k", {"--allocators", "heapwood", "-o", folder_ / "no/f_#.png"}), 1,
+               {"no/f_0.png"});
+}
+
+TEST_F(AnimateCommand, EveryAllocatorBuildsTheSameTrees) {
+  const std::string pattern = sequence();
+  const Outcome outcome = run(animate(pattern, {"--frames", "4", "--trace", "primary,shaded",
+                                                "--size", "64x36", "--format", "json"}));
+  ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
+  const json report = json::parse(outcome.out);
+  EXPECT_EQ(report["schema"], "heapwood.animate/1");
+  const json& first = report["results"][0];
+  unsigned measured = 0;
+  for (const json& result : report["results"]) {
+    if (result["status"] == "skipped") {
+      EXPECT_NE(result["reason"], "") << result.dump(1);
+      continue;
+    }
+    ++measured;
+    EXPECT_EQ(result["status"], "ok") << result.dump(1);
+    EXPECT_EQ(result["tree_hashes"], first["tree_hashes"]) << result["allocator"];
+    EXPECT_EQ(result["min_triangles"], 40);
+    EXPECT_EQ(result["max_triangles"], 150);
+    for (const char* key : {"upload", "reset", "build", "records", "primary", "shaded", "frame"})
+      EXPECT_EQ(result[key + std::string("_ms")].size(), 4u) << key;
+    for (std::size_t i = 0; i < 4; ++i) {
+      double parts = 0;
+      for (const char* key : {"upload_ms", "reset_ms", "build_ms", "records_ms", "shaded_ms"})
+        parts += result[key][i].get<double>();
+      EXPECT_GE(result["frame_ms"][i].get<double>(), 0.99 * parts);
+    }
+    EXPECT_GT(result["frames_per_second"], 0);
+  }
+  EXPECT_GE(measured, 5u);
+  EXPECT_NE(first["tree_hashes"][1], first["tree_hashes"][2]);
+}
+
+// The same trees as of the frames alone, by another command.
+TEST_F(AnimateCommand, TreesAreThoseOfBuild) {
+  const std::string pattern = sequence();
+  const Outcome outcome = run(animate(pattern, {"--frames", "4", "--allocators", "heapwood",
+                                                "--trace", "none", "--format", "json"}));
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  const json hashes = json::parse(outcome.out)["results"][0]["tree_hashes"];
+  for (unsigned i = 0; i < 4; ++i) {
+    const std::string file = folder_ / "build.json";
+    const Outcome built = run({"build", folder_ / ("f" + std::to_string(i) + ".obj"), "--device",
+                               "cpu", "--runs", "1", "--keep-degenerate", "--json", file});
+    ASSERT_EQ(built.exit, 0) << built.err;
+    EXPECT_EQ(json::parse(read_file(file))["results"][0]["tree"]["hash"], hashes[i]) << i;
+  }
+}
+
+TEST_F(AnimateCommand, PrintsTables) {
+  const Outcome outcome =
+      run(animate("statue~:2k", {"--allocators", "atomic,heapwood,cfmmalloc", "--keep-pool"}));
+  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  for (const char* word : {"statue~:2k: 3 frames", "pool kept", "Heapwood", "shaded", "p99",
+                           "frames/s", "never frees", "largest hole", "by hash", "camera:"})
+    EXPECT_NE(outcome.out.find(word), std::string::npos) << word << '\n' << outcome.out;
+  const Outcome csv = run(animate(
+      "statue~:2k", {"--allocators", "heapwood,cfmmalloc", "--trace", "none", "--format", "csv"}));
+  EXPECT_EQ(csv.exit, 0) << csv.err;
+  EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 3) << csv.out;
+}
+
+TEST_F(AnimateCommand, KeptPoolsAreReported) {
+  const Outcome outcome = run(animate(
+      "explode:3k", {"--allocators", "heapwood,cfmmalloc", "--keep-pool", "--format", "json"}));
+  ASSERT_EQ(outcome.exit, 0) << outcome.err << outcome.out;
+  for (const json& result : json::parse(outcome.out)["results"]) {
+    EXPECT_EQ(result["status"], "ok");
+    ASSERT_EQ(result["pool_after_frames"].size(), 3u) << result.dump(1);
+    for (const json& pool : result["pool_after_frames"]) {
+      EXPECT_EQ(pool["used_bytes"], 0);
+      EXPECT_GT(pool["free_bytes"], result["pool_bytes"].get<double>() / 2);
+      EXPECT_GT(pool["largest_free_bytes"], 0);
+    }
+    EXPECT_EQ(result["settings"]["keep_pool"], true);
+  }
+}
+
+TEST_F(AnimateCommand, SmallPoolsAreIncomplete) {
+  const auto arguments = [&](const char* more) {
+    std::vector<std::string> all{"--allocators", "heapwood", "--pool", "48K", "--trace", "none"};
+    if (*more) all.push_back(more);
+    return animate("statue~:2k", all);
+  };
+  const Outcome outcome = run(arguments(""));
+  EXPECT_EQ(outcome.exit, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("exhausted in 3 of 3 frames"), std::string::npos) << outcome.out;
+  EXPECT_EQ(run(arguments("--strict")).exit, 5);
+}
+
+TEST_F(AnimateCommand, ResumesWithTheSameSettings) {
+  const std::string file = folder_ / "animate.json";
+  const auto measure = [&](const std::string& allocators, const std::string& trace) {
+    const Outcome outcome = run(animate(
+        "statue~:1k", {"--allocators", allocators, "--trace", trace, "--json", file, "--resume"}));
+    EXPECT_EQ(outcome.exit, 0) << outcome.err;
+    return json::parse(read_file(file))["results"];
+  };
+  const json first = measure("heapwood", "none");
+  ASSERT_EQ(first.size(), 1u);
+  const json second = measure("heapwood,cfmmalloc", "none");
+  ASSERT_EQ(second.size(), 2u);
+  EXPECT_EQ(second[0], first[0]);
+  const json third = measure("cfmmalloc", "none");
+  ASSERT_EQ(third.size(), 2u);
+  EXPECT_EQ(third[0], second[1]);
+  EXPECT_EQ(third[1], first[0]);
+  const json other = measure("heapwood", "shaded");
+  EXPECT_EQ(other.size(), 3u);
+
+  // A tree that differs from an earlier result's is an error.
+  json report = json::parse(read_file(file));
+  for (json& result : report["results"]) result["tree_hashes"][1] = "0123456789abcdef";
+  write_file(file, report.dump());
+  const Outcome wrong = run(animate("statue~:1k", {"--allocators", "heapwood,awmalloc-safe",
+                                                   "--trace", "none", "--json", file, "--resume"}));
+  EXPECT_EQ(wrong.exit, 1);
+  EXPECT_NE(wrong.out.find("tree of frame 1 differs from Heapwood's"), std::string::npos)
+      << wrong.out;
+}
+
+TEST_F(AnimateCommand, WritesPictures) {
+  const Outcome outcome =
+      run(animate("cloth:2k", {"--allocators", "heapwood,cfmmalloc", "-o", folder_ / "p_##.png",
+                               "--spp", "2", "--trace", "none"}));
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  std::vector<render::Image> pictures;
+  for (unsigned i = 0; i < 3; ++i) {
+    pictures.push_back(render::read_png(bench::picture_path(folder_ / "p_##.png", i)));
+    EXPECT_EQ(pictures.back().width, 64u);
+  }
+  EXPECT_GT(render::compare(pictures[0], pictures[1], 20).above, 0.02);
+  EXPECT_GT(render::compare(pictures[1], pictures[2], 20).above, 0.02);
+}
+
+TEST_F(AnimateCommand, AFileThatCannotBeReadEndsTheMeasurement) {
+  const std::string pattern = sequence();
+  write_file(folder_ / "f2.obj", "f 1 2 3\n");
+  const std::vector<std::string> arguments =
+      animate(pattern, {"--frames", "4", "--allocators", "heapwood,cfmmalloc", "--trace", "none"});
+  expect_error(arguments, 3, {"f2.obj", "line 1"});
+  const Outcome outcome = run(arguments);
+  EXPECT_NE(outcome.out.find("[1] Heapwood, CFMMalloc"), std::string::npos) << outcome.out;
+}
+
+TEST_F(AnimateCommand, KeepsWhatWasMeasuredWhenInterrupted) {
+  const std::string file = folder_ / "animate.json";
+  Running running(binary_, animate("statue~:1k", {"--frames", "100000", "--allocators", "heapwood",
+                                                  "--trace", "none", "--json", file}));
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  running.send(SIGINT);
+  const Outcome outcome = running.wait();
+  EXPECT_EQ(outcome.exit, 1);
+  EXPECT_NE(outcome.err.find("continue with --resume"), std::string::npos) << outcome.err;
+  const json result = json::parse(read_file(file))["results"][0];
+  EXPECT_NE(result["reason"].get<std::string>().find("interrupted"), std::string::npos);
+}
+
+// A stand-in for ffmpeg stores its input.
+TEST_F(AnimateCommand, EncodesAVideo) {
+  const std::string tool = folder_ / "ffmpeg", video = folder_ / "film.mp4";
+  write_file(tool, "#!/bin/sh\nfor last; do :; done\ncat > \"$last\"\n");
+  ::chmod(tool.c_str(), 0700);
+  const auto film = [&](const std::string& path) {
+    return Running("/bin/sh", {"-c", "PATH='" + path + "' '" + binary_ +
+                                         "' animate cloth:1k --device cpu --threads 2 --frames 2 "
+                                         "--size 32x16 --allocators heapwood --spp 1 --trace none "
+                                         "--video '" +
+                                         video + "'"})
+        .wait();
+  };
+  const Outcome outcome = film(folder_.path().string() + ":/usr/bin:/bin");
+  ASSERT_EQ(outcome.exit, 0) << outcome.err;
+  EXPECT_EQ(fs::file_size(video), 2u * 32 * 16 * 3);
+  fs::remove(video);
+  const Outcome without = film("/nowhere");
+  EXPECT_EQ(without.exit, 1);
+  EXPECT_NE(without.err.find("no ffmpeg"), std::string::npos) << without.err;
+  write_file(tool, "#!/bin/sh\nexit 3\n");
+  const Outcome failing = film(folder_.path().string() + ":/usr/bin:/bin");
+  EXPECT_EQ(failing.exit, 1);
+  EXPECT_NE(failing.err.find("ffmpeg"), std::string::npos) << failing.err;
+  EXPECT_FALSE(fs::exists(video));
+}
+
+TEST(Animate, MeasuredFramesAreSpreadOverTheScene) {
+  EXPECT_EQ(bench::scene_frame(0, 3, 120), 0u);
+  EXPECT_EQ(bench::scene_frame(1, 3, 120), 40u);
+  EXPECT_EQ(bench::scene_frame(2, 3, 120), 80u);
+  EXPECT_EQ(bench::scene_frame(119, 120, 120), 119u);
+  EXPECT_EQ(bench::scene_frame(121, 500, 120), 1u);
+  EXPECT_EQ(bench::picture_path("a#/f_##.png", 123), "a#/f_123.png");
+  for (const char* wrong : {"f.png", "f#_#.png", "f#.jpg", "a#/f.png"})
+    EXPECT_THROW(bench::picture_path(wrong, 0), Error) << wrong;
+}
+
+}  // namespace
+}  // namespace heapwood::tests

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// Builds that continue in the pool of earlier ones, and workspaces whose mesh changes.
+#include "tests/kdtree/build_support.hpp"
+
+namespace heapwood::kdtree {
+namespace {
+
+using namespace test;
+
+class BuildKeptPool : public PerAllocator {
+ protected:
+  const Soup soup = random_soup(sanitized ? 400 : 1500, 5, 0.02f);
+};
+
+TEST_P(BuildKeptPool, EveryBuildGivesTheSameTree) {
+  const Subject& subject = GetParam();
+  if (!subject.frees() || !subject.traits->keeps_live_memory)
+    GTEST_SKIP() << "its pool cannot be kept";
+  const DeviceMesh mesh(subject.device, soup.view());
+  const Expected want = expected(soup.view(), RefKind::clipped);
+  Workspace workspace(mesh, RefKind::clipped, ample_pool(subject, want));
+  KeptAllocator kept;
+  BuildOptions options;
+  options.kept = &kept;
+  for (int i = 0; i < 4; ++i) {
+    const Built built = build(subject, workspace, options);
+    EXPECT_FALSE(built.run.incomplete) << i;
+    EXPECT_EQ(built.stats.hash, want.built.stats.hash) << i;
+    // The heap of device malloc is not in the pool, but on CPU threads it stands in it.
+    if (!kept.handle.has_value()) continue;
+    ASSERT_TRUE(kept.regions);
+    std::size_t bytes = 0;
+    for (const alloc::Region& region : kept.regions()) {
+      EXPECT_EQ(region.offset, bytes);
+      EXPECT_NE(region.state, alloc::Region::State::used) << "a block was not freed";
+      bytes = region.offset + region.bytes;
+    }
+    if (subject.traits->in_pool) {
+      EXPECT_EQ(bytes, workspace.pool().bytes);
+    }
+  }
+}
+
+// A build that ends by an exception leaves blocks behind: the next one resets the pool.
+TEST_P(BuildKeptPool, AFailedBuildIsNotContinued) {
+  const Subject& subject = GetParam();
+  if (!subject.frees()) GTEST_SKIP() << "its pool cannot be kept";
+  const DeviceMesh mesh(subject.device, soup.view());
+  const Expected want = expected(soup.view(), RefKind::clipped);
+  Workspace workspace(mesh, RefKind::clipped, ample_pool(subject, want), {.nodes = 64});
+  KeptAllocator kept;
+  BuildOptions options;
+  options.kept = &kept;
+  options.seconds = 0;
+  EXPECT_THROW(subject.compiled->build(workspace, options), simt::Stopped);
+  EXPECT_FALSE(kept.handle.has_value());
+  options.seconds = 60;
+  // Restarts with more nodes are in a new pool, too.
+  EXPECT_EQ(build(subject, workspace, options).stats.hash, want.built.stats.hash);
+}
+
+TEST_P(BuildKeptPool, TheMeshMayChange) {
+  const Subject& subject = GetParam();
+  const Soup few = random_soup(sanitized ? 150 : 500, 9, 0.1f);
+  DeviceMesh mesh(subject.device, soup.view());
+  const Expected all = expected(soup.view(), RefKind::clipped),
+                 some = expected(few.view(), RefKind::clipped);
+  Workspace workspace(mesh, RefKind::clipped, ample_pool(subject, all));
+  EXPECT_EQ(build(subject, workspace).stats.hash, all.built.stats.hash);
+  mesh.vertices.set_size(few.view().vertices.size());
+  mesh.triangles.set_size(few.view().triangles.size());
+  mesh.vertices.upload(few.view().vertices);
+  mesh.triangles.upload(few.view().triangles);
+  const Built built = build(subject, workspace);
+  EXPECT_EQ(built.stats.hash, some.built.stats.hash);
+  const DeviceTree tree = workspace.device_tree();
+  EXPECT_EQ(tree.bounds, built.tree.bounds);
+  EXPECT_EQ(tree.ref_count, built.tree.refs.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(, BuildKeptPool, testing::ValuesIn(subjects()), name_of);
+
+}  // namespace
+}  // namespace heapwood::kdtree

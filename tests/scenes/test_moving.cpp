@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+// Moving scenes: the same meshes everywhere, frames in any order, numbered files, interpolation,
+// and errors.
+#include <cmath>
+#include <cstdint>
+#include <thread>
+
+#include "scenes/moving/moving_scene.hpp"
+#include "tests/scenes/support.hpp"
+
+namespace heapwood::scenes {
+namespace {
+
+using namespace testing;
+
+// FNV-1a of the vertices' and the indices' bytes, lowest first.
+std::uint64_t digest_of(const Mesh& mesh) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  const auto add = [&](std::uint32_t word) {
+    for (int i = 0; i < 4; ++i) hash = (hash ^ (word >> 8 * i & 255)) * 0x100000001b3;
+  };
+  for (const Vec3& v : mesh.vertices) {
+    for (const float f : {v.x, v.y, v.z}) add(std::bit_cast<std::uint32_t>(f));
+  }
+  for (const Triangle& t : mesh.triangles) {
+    for (const std::uint32_t i : t.v) add(i);
+  }
+  return hash;
+}
+
+// If a digest differs, something in scenes/moving/ depends on the machine, or a scene was changed
+// on purpose; update the constant only in the latter case.
+TEST(Moving, ProceduralScenesAreTheSameEverywhere) {
+  const struct {
+    const char* name;
+    std::uint64_t digests[2];  // of frames 0 and 77
+  } scenes[] = {
+      {"statue~:3k", {0x1fcf35b66fe8235d, 0x29d4a8ae931fb571}},
+      {"explode:3k:2", {0xc72be538b7e2eff0, 0x2ad4ac409a476064}},
+      {"spheres:9k", {0x25b82b41db156eca, 0x981613f1af8bea73}},
+      {"cloth:3k", {0x1499f59a03b43eca, 0xc473879d313739ad}},
+  };
+  for (const auto& scene : scenes) {
+    const auto one = open_moving(scene.name, 1), three = open_moving(scene.name, 3);
+    ASSERT_EQ(one->frames(), procedural_frames) << scene.name;
+    EXPECT_EQ(digest_of(one->mesh(0)), scene.digests[0]) << scene.name;
+    EXPECT_EQ(digest_of(one->mesh(77)), scene.digests[1]) << scene.name;
+    // In another order, by several threads at once.
+    Mesh late;
+    std::thread other([&] { late = three->mesh(77); });
+    const Mesh early = three->mesh(0);
+    other.join();
+    EXPECT_EQ(digest_of(late), scene.digests[1]) << scene.name;
+    EXPECT_EQ(digest_of(early), scene.digests[0]) << scene.name;
+  }
+}
+
+TEST(Moving, ProceduralScenesKeepTheirTrianglesAndMove) {
+  for (const Procedural& entry : moving_scenes()) {
+    const std::string name = std::string(entry.name) + ":6k";
+    const auto scene = open_moving(name);
+    const Mesh first = scene->mesh(0);
+    EXPECT_NEAR(static_cast<double>(first.triangles.size()), 6000, 600) << name;
+    EXPECT_TRUE(first.camera) << name;
+    EXPECT_EQ(first.name, entry.name);
+    Mesh before = first;
+    std::size_t still = 0;
+    for (unsigned frame = 20; frame < scene->frames(); frame += 20) {
+      const Mesh mesh = scene->mesh(frame);
+      EXPECT_EQ(mesh.triangles, first.triangles) << name << ' ' << frame;
+      ASSERT_EQ(mesh.vertices.size(), first.vertices.size());
+      still += mesh.vertices == before.vertices;
+      // Nothing flies away.
+      EXPECT_LT(length(bounds(mesh).extent()), 60) << name << ' ' << frame;
+      before = mesh;
+    }
+    EXPECT_EQ(still, 0u) << name;
+  }
+}
+
+TEST(Moving, RecognizesNames) {
+  EXPECT_EQ(moving_label("STATUE~:5k"), "STATUE~:5k");
+  EXPECT_EQ(moving_label("some/horse_##.obj"), "horse_##");
+  EXPECT_EQ(moving_label("a/b.ply..c/d.ply:9"), "b..d");
+  EXPECT_EQ(moving_frames("cloth"), procedural_frames);
+  EXPECT_EQ(moving_frames("a/b.ply..c/d.ply:9"), 9u);
+  EXPECT_EQ(moving_files("../a.ply..../b.ply:9"),
+            (std::vector<std::string>{"../a.ply", "../b.ply"}));
+  EXPECT_TRUE(moving_files("cloth").empty());
+  EXPECT_EQ(moving_digest("cloth"), "");
+  for (const char* wrong :
+       {"atrium", "scene.obj", "a#b#.obj", "frame_###.png", "a.ply..b", "..", "##########.obj"})
+    expect_error(Exit::usage, {wrong, "statue~", "frame_###.obj"}, [&] { open_moving(wrong); });
+  expect_error(Exit::usage, {"`many`", "number of triangles"}, [] { open_moving("cloth:many"); });
+  expect_error(Exit::usage, {"1000 to"}, [] { open_moving("explode:10"); });
+  for (const char* wrong : {"1", "0", "x", "-2", "2000000"}) {
+    expect_error(Exit::usage, {"number of frames", wrong},
+                 [&] { open_moving(std::string("a.ply..b.ply:") + wrong); });
+  }
+}
+
+std::string triangle_at(double x) {
+  return "v " + std::to_string(x) + " 0 0\nv " + std::to_string(x + 1) + " 0 0\nv " +
+         std::to_string(x) + " 1 0\nf 1 2 3\n";
+}
+
+TEST(Moving, ReadsNumberedFiles) {
+  const Folder folder;
+  for (unsigned i = 8; i < 12; ++i) {
+    const std::string digits = std::to_string(i);
+    const std::string name = "t_" + std::string(2 - digits.size(), '0') + digits + ".obj";
+    folder.write(name, triangle_at(i) + (i == 10 ? "f 3 2 1\n" : ""));
+  }
+  // None of these belongs to it.
+  for (const char* other : {"t_1.obj", "t_009.obj", "t_1x.obj", "t_13.ply", "xt_12.obj", "t_.obj"})
+    folder.write(other, "nonsense");
+  const std::string pattern = folder / "t_##.obj";
+  const auto scene = open_moving(pattern);
+  ASSERT_EQ(scene->frames(), 4u);
+  EXPECT_EQ(moving_frames(pattern), 4u);
+  for (unsigned i = 0; i < 4; ++i) {
+    const Mesh mesh = scene->mesh(i);
+    // The triangles of one frame differ from the others'.
+    EXPECT_EQ(mesh.triangles.size(), i == 2 ? 2u : 1u);
+    EXPECT_EQ(mesh.origin.x + mesh.vertices[0].x, 8.0 + i);
+    EXPECT_EQ(mesh.origin, scene->mesh(0).origin);
+  }
+  const std::string digest = moving_digest(pattern);
+  EXPECT_EQ(digest.size(), 16u);
+  folder.write("t_09.obj", triangle_at(20));
+  EXPECT_NE(moving_digest(pattern), digest);
+
+  std::filesystem::remove(folder / "t_09.obj");
+  expect_error(Exit::scene, {"t_##.obj: frame 9 is missing: t_09.obj", "8 to 11"},
+               [&] { open_moving(pattern); });
+  EXPECT_TRUE(moving_files(pattern).empty());
+  expect_error(Exit::scene, {"no such file", "none_0000.ply"},
+               [&] { open_moving(folder / "none_####.ply"); });
+  expect_error(Exit::scene, {"folder"}, [&] { open_moving(folder / "none/t_##.obj"); });
+  folder.write("t_09.obj", "f 1 2 3\n");
+  const auto broken = open_moving(pattern);
+  expect_error(Exit::scene, {"t_09.obj"}, [&] { broken->mesh(1); });
+  EXPECT_EQ(broken->mesh(3).triangles.size(), 1u);
+}
+
+// Single precision about 0 would round the coordinates to multiples of 8.
+TEST(Moving, FramesFarFromZeroHaveTheFirstOnesOrigin) {
+  const Folder folder;
+  const double far = 100'000'000;
+  folder.write("f0.obj", triangle_at(far));
+  folder.write("f1.obj", triangle_at(far + 3.25));
+  const auto scene = open_moving(folder / "f#.obj");
+  const Mesh first = scene->mesh(0), second = scene->mesh(1);
+  EXPECT_EQ(first.origin, second.origin);
+  EXPECT_EQ(second.vertices[0].x - first.vertices[0].x, 3.25f);
+  const auto between = open_moving((folder / "f0.obj") + ".." + (folder / "f1.obj") + ":14");
+  for (unsigned i = 0; i < 14; ++i)
+    EXPECT_FLOAT_EQ(between->mesh(i).vertices[0].x - first.vertices[0].x, 0.25f * i);
+}
+
+TEST(Moving, Interpolates) {
+  const Folder folder;
+  const std::string a = folder.write("a.obj", triangle_at(1)),
+                    b = folder.write("b.obj", triangle_at(3)),
+                    c = folder.write("c.obj", "v 1 0 0\nv 2 0 0\nv 1 1 0\nf 1 3 2\n"),
+                    d = folder.write("d.obj", triangle_at(0) + "f 1 3 2\n");
+  const auto scene = open_moving(a + ".." + b);
+  EXPECT_EQ(scene->frames(), 60u);
+  EXPECT_EQ(scene->mesh(0).vertices[0].x, 1);
+  EXPECT_EQ(scene->mesh(59).vertices[0].x, 3);
+  const auto three = open_moving(a + ".." + b + ":3");
+  EXPECT_EQ(three->frames(), 3u);
+  EXPECT_EQ(three->mesh(1).vertices[1].x, 3);
+  expect_error(Exit::scene, {"interpolation", "other vertices"},
+               [&] { open_moving(a + ".." + c); });
+  expect_error(Exit::scene, {"interpolation", "1 triangles", "2 triangles"},
+               [&] { open_moving(a + ".." + d); });
+  expect_error(Exit::scene, {"none.obj"}, [&] { open_moving(a + ".." + folder / "none.obj"); });
+}
+
+}  // namespace
+}  // namespace heapwood::scenes
