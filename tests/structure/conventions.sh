@@ -70,8 +70,8 @@ find "${folders[@]}" -type f \
       report("\"" target "\" is for .cu files")
     }
   }
-  # A third-party header gets its implementation, and stb its memory, through macros.
-  code ~ /^ *# *define/ && FILENAME != "simt/config.hpp" && !(FILENAME ~ /\.cpp$/ && code ~ /_IMPLEMENTATION *$|define STBIW_/) {
+  # A third-party header gets its implementation, and stb its memory and formats, through macros.
+  code ~ /^ *# *define/ && FILENAME != "simt/config.hpp" && !(FILENAME ~ /\.cpp$/ && code ~ /_IMPLEMENTATION *$|define STBIW?_/) {
     report("macros are defined in simt/config.hpp only")
   }
   folder != "simt" && FILENAME ~ /\.hpp$/ && match(code, /std::(count[lr]_(zero|one)|popcount|bit_(width|ceil|floor)|has_single_bit)/) {
