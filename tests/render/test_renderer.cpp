@@ -113,7 +113,7 @@ TEST(RendererKernel, WarpWidthDoesNotMatter) {
   frame.height = job.height;
   frame.samples = frame.total_samples = 2;
   frame.occlusion_rays = 2;
-  using Kernel = RenderKernel<kdtree::FastIntersection, Shaded>;
+  using Kernel = RenderKernel<SceneView<kdtree::FastIntersection>, Shaded>;
   const auto run = [&](const auto& launcher) {
     std::vector<Pixel> film(std::size_t{job.width} * job.height);
     std::uint32_t ticket = 0;
