@@ -114,8 +114,8 @@ std::optional<SceneName> parse_scene_name(const std::string& text) {
   return result;
 }
 
-Mesh generate(const SceneName& name, unsigned threads) {
-  Mesh mesh = maker_of(*name.scene).make({name.triangles, name.seed, threads});
+Mesh generate(const SceneName& name, unsigned threads, Content content) {
+  Mesh mesh = maker_of(*name.scene).make({name.triangles, name.seed, threads, content});
   mesh.name = name.scene->name;
   check(mesh, mesh.name);
   return mesh;
