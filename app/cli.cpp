@@ -32,7 +32,7 @@ constexpr const char* examples = R"(Examples:
   heapwood render stadium -o stadium.png        render a picture
   heapwood trace stadium                        rays per second
 A scene is a name from 'heapwood list scenes' (also atrium:1m for a million
-triangles) or the path of an OBJ or PLY file. See also 'heapwood COMMAND --help'.
+triangles) or the path of an OBJ, PLY or glTF file. See also 'heapwood COMMAND --help'.
 
 Exit codes: 0 done, 1 failed while running, 2 wrong usage, 3 unreadable scene,
 4 no such device, 5 pool exhausted with --strict.)";

@@ -105,7 +105,7 @@ bench::Table register_table(const std::vector<Kernel>& kernels) {
 
 bench::Table scene_table() {
   bench::Table table;
-  table.title = "Scenes (also NAME:TRIANGLES, as in atrium:1m, or the path of an OBJ or PLY file)";
+  table.title = "Scenes (also NAME:TRIANGLES, as in atrium:1m, or an OBJ, PLY or glTF file)";
   table.columns = {{"name", true}, {"triangles"}, {"what", true, true}};
   for (const scenes::Procedural& scene : scenes::procedural_scenes()) {
     table.add({scene.name, bench::compact_text(scene.default_triangles), scene.description});

@@ -31,6 +31,7 @@ or as the line of model.camera beside model.obj, it makes the same picture again
 
 struct RenderCommand {
   std::string scene, output, allocator = bench::default_allocator, mode = "shaded";
+  std::string material = "scene";
   bench::ImageSize size{1280, 720};
   unsigned spp = 16, seed = 1;
   bool watertight = false;
@@ -43,13 +44,17 @@ void check_usage(const RenderCommand& command) {
   if (command.scene.empty()) {
     throw Error(Exit::usage,
                 "render: no scene given: try 'heapwood render atrium -o atrium.png', or name an "
-                "OBJ or PLY file; "
+                "OBJ, PLY or glTF file; "
                 "see 'heapwood list scenes'");
   }
   if (command.output.empty()) throw Error(Exit::usage, "render: no output file: add -o FILE.png");
   // Reports wrong values before the tree is built.
   bench::check_camera(command.camera);
   render::parse_mode(command.mode);
+  if (command.material != "scene" && command.material != "clay") {
+    throw Error(Exit::usage,
+                "material '" + bench::one_line(command.material) + "': expected scene or clay");
+  }
 }
 
 Exit render_picture(const RenderCommand& command) {
@@ -61,7 +66,9 @@ Exit render_picture(const RenderCommand& command) {
   if (per_level) host_alloc::find_host_allocator(command.settings.host_allocator, device.id);
   bench::Progress progress;
   progress.update(0, 1, command.scene + ": loading");
-  bench::PreparedScene scene(command.scene, device, command.settings, bench::pool_needs({&entry}));
+  const bool clay = command.material == "clay";
+  bench::PreparedScene scene(command.scene, device, command.settings, bench::pool_needs({&entry}),
+                             clay ? scenes::Content::geometry : scenes::Content::materials);
   progress.update(0, 1, scene.name() + ": building");
   const kdtree::BuildRun build =
       per_level ? kdtree::BuildRun{.ms = scene.build_per_level().ms} : scene.build_growing(entry);
@@ -77,7 +84,8 @@ Exit render_picture(const RenderCommand& command) {
     warn_of_large_leaf(scene.name(), largest_leaf(tree));
   }
   progress.update(0, command.spp, scene.name() + ": choosing a camera");
-  const render::Scene traced(device.id, tree, scene.view(), command.watertight);
+  const render::Scene traced(device.id, tree, scene.view(), command.watertight,
+                             &scene.mesh().appearance);
   render::RenderJob job;
   job.mode = render::parse_mode(command.mode);
   job.width = command.size.width;
@@ -85,6 +93,7 @@ Exit render_picture(const RenderCommand& command) {
   job.spp = command.spp;
   job.seed = command.seed;
   job.watertight = command.watertight;
+  job.clay = clay;
   job.camera = bench::choose_camera(command.camera, command.scene, scene.mesh(), traced,
                                     static_cast<double>(job.width) / job.height);
   job.progress = [&](unsigned done, unsigned spp) {
@@ -131,9 +140,16 @@ void add_render(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->transform(bench::between(1u, render::max_spp))
       ->type_name("N");
-  command->add_option("--mode", options->mode, "shaded, path, ao, normals, depth, heatmap,\nleaves")
+  command
+      ->add_option("--mode", options->mode,
+                   "shaded, path, ao, normals, depth, heatmap,\nleaves")
       ->capture_default_str()
       ->type_name("MODE");
+  command
+      ->add_option("--material", options->material,
+                   "scene: the scene's own colours, if it has any;\nclay: one colour")
+      ->capture_default_str()
+      ->type_name("MATERIAL");
   bench::add_camera_options(*command, options->camera);
   command->add_option("--seed", options->seed, "seed of the samples")
       ->transform(bench::decimal())

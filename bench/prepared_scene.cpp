@@ -55,11 +55,12 @@ PoolNeeds pool_needs(const std::vector<const registry::RegisteredAllocator*>& al
 }
 
 PreparedScene::PreparedScene(const std::string& source, const simt::DeviceInfo& device,
-                             const BuildSettings& settings, const PoolNeeds& needs)
+                             const BuildSettings& settings, const PoolNeeds& needs,
+                             scenes::Content content)
     : source_(source),
       device_(device),
       settings_(settings),
-      mesh_(scenes::load(source)),
+      mesh_(scenes::load(source, content)),
       frees_(needs.frees) {
   name_ = scene_label(source, mesh_);
   for (const std::string& text : mesh_.notes) warning(text);

@@ -27,9 +27,11 @@ std::size_t initial_pool(const BuildSettings& settings, std::size_t triangles,
 class PreparedScene {
  public:
   // Loads the scene (may throw Error{Exit::scene}), drops zero-area triangles unless the settings
-  // keep them, and uploads it. For the per-level builder alone there is neither workspace nor pool.
+  // keep them, and uploads it. Only pictures need its materials. For the per-level builder alone
+  // there is neither workspace nor pool.
   PreparedScene(const std::string& source, const simt::DeviceInfo& device,
-                const BuildSettings& settings, const PoolNeeds& needs);
+                const BuildSettings& settings, const PoolNeeds& needs,
+                scenes::Content content = scenes::Content::geometry);
 
   const std::string& source() const { return source_; }
   const std::string& name() const { return name_; }

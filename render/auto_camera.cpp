@@ -212,10 +212,11 @@ Camera auto_camera(const Scene& scene, unsigned up, float aspect) {
   const Box box = main_part(scene.mesh(), scene.bounds());
   const float diagonal = box.empty() ? 0 : length(box.extent());
   if (!(diagonal > 0)) return best;
-  double best_score = -1e30;
-  const auto consider = [&](const Camera& camera, double score) {
+  double best_score = -1e30, best_backs = 0;
+  const auto consider = [&](const Camera& camera, const ViewScore& view, double score) {
     if (score > best_score + 1e-9) {
       best = camera;
+      best_backs = view.backs;
       best_score = score;
     }
   };
@@ -227,8 +228,17 @@ Camera auto_camera(const Scene& scene, unsigned up, float aspect) {
       const ViewScore view = judge_view(scene, camera, aspect, diagonal);
       oriented = oriented || (view.coverage > 0 && view.backs < 0.05);
       // A bonus for the front: most models face it.
-      consider(camera, view.score + (std::fabs(azimuth) < 90 ? 0.1 : 0.0) +
-                           (std::fabs(azimuth) < 45 ? 0.15 : 0.0));
+      consider(camera, view,
+               view.score + (std::fabs(azimuth) < 90 ? 0.1 : 0.0) +
+                   (std::fabs(azimuth) < 45 ? 0.15 : 0.0));
+    }
+  }
+  // A room without its front wall is shown from there: only that view sees no wall from behind.
+  if (best_backs > 0.1) {
+    for (const float azimuth : {0.0f, 180.0f, 90.0f, -90.0f}) {
+      const Camera camera = outside_view(points, up, radians(azimuth), 0, aspect);
+      const ViewScore view = judge_view(scene, camera, aspect, diagonal);
+      if (view.coverage > 0 && view.backs < 0.02) return camera;
     }
   }
   if (!is_room(look_inside(scene, box, up, oriented))) return best;
@@ -236,7 +246,7 @@ Camera auto_camera(const Scene& scene, unsigned up, float aspect) {
   for (const Camera& camera : inside_views(box, up)) {
     const ViewScore view = judge_view(scene, camera, aspect, diagonal);
     const bool solid = oriented && view.backs > 0.5;
-    if (!solid) consider(camera, view.score - 2 * std::max(0.0, 0.9 - view.coverage));
+    if (!solid) consider(camera, view, view.score - 2 * std::max(0.0, 0.9 - view.coverage));
   }
   return best;
 }

@@ -70,9 +70,57 @@ Reach reach(const Scene& scene, const Seen& seen, const Lighting& lighting) {
   return {result.brightness / count, result.share / count};
 }
 
+// Mean luminance of the light that white surfaces would reflect from the scene's emitters, by one
+// shadow ray per surface and round.
+double emitter_brightness(const Scene& scene, const Seen& seen) {
+  const DeviceMaterials& materials = scene.materials();
+  const std::vector<float>& cumulative = materials.cumulative();
+  if (cumulative.empty() || seen.surfaces.empty()) return 0;
+  constexpr unsigned rounds = 4;
+  const PixelRandom random(1, 0);
+  std::vector<kdtree::Ray> rays;
+  std::vector<double> strength;
+  for (unsigned k = 0; k < rounds * seen.surfaces.size(); ++k) {
+    const Surface& s = seen.surfaces[k % seen.surfaces.size()];
+    const auto found =
+        std::upper_bound(cumulative.begin(), cumulative.end(), random.even_value(k, 2));
+    const auto i = std::min<std::size_t>(static_cast<std::size_t>(found - cumulative.begin()),
+                                         cumulative.size() - 1);
+    const Corners t = kdtree::corners(scene.mesh(), materials.emitters()[i]);
+    const Point2 u = random.even_point(k, 0);
+    const float root = std::sqrt(u.x);
+    const Vec3 start = start_above(s);
+    const Vec3 to = t.a * (1 - root) + t.b * (root * (1 - u.y)) + t.c * (root * u.y) - start;
+    const float distance = length(to);
+    const Vec3 d = to * (1 / distance);
+    const double cosines =
+        static_cast<double>(dot(s.normal, d)) * std::fabs(dot(geometric_normal(t), d));
+    if (!(distance > 0 && cosines > 0)) continue;
+    rays.push_back({start, 0, d, distance * (1 - 1e-4f)});
+    // Limited near an emitter, where one ray would outweigh all others.
+    strength.push_back(
+        std::min(materials.view().emitters.power * cosines / (3.14159265 * distance * distance),
+                 static_cast<double>(luminance(materials.emission(i)))));
+  }
+  const std::vector<kdtree::Hit> hits = scene.occluded(rays);
+  double sum = 0;
+  for (std::size_t i = 0; i < hits.size(); ++i) sum += hits[i].found() ? 0 : strength[i];
+  return sum / (static_cast<double>(rounds) * static_cast<double>(seen.surfaces.size()));
+}
+
+// The emitters of this brightness are the only light.
+Lighting lit_by_emitters(Lighting lighting, double brightness) {
+  constexpr double wanted = 0.6;
+  lighting.emission = static_cast<float>(wanted / brightness);
+  lighting.key_colour = lighting.sky = lighting.ground = {};
+  lighting.background_top = lighting.background_bottom = {};
+  lighting.floor = false;
+  return lighting;
+}
+
 }  // namespace
 
-Lighting choose_lighting(const Scene& scene, const Camera& camera) {
+Lighting choose_lighting(const Scene& scene, const Camera& camera, bool emitters) {
   Lighting lighting;
   lighting.up = camera.up;
   const Box box = main_part(scene.mesh(), scene.bounds());
@@ -83,6 +131,10 @@ Lighting choose_lighting(const Scene& scene, const Camera& camera) {
   lighting.floor = seen.outside && camera.eye[camera.up] > box.lo[camera.up];
   lighting.floor_height = box.lo[camera.up];
   if (seen.surfaces.empty()) return lighting;
+  // Enough to be the only light: outdoors it competes with the sky.
+  constexpr double enough = 0.1, enough_inside = 0.002;
+  const double brightness = emitters ? emitter_brightness(scene, seen) : 0;
+  if (brightness > enough) return lit_by_emitters(lighting, brightness);
 
   // Directions to the light as (towards the viewer, right, up); a negative first component is a
   // light behind the scene.
@@ -106,6 +158,7 @@ Lighting choose_lighting(const Scene& scene, const Camera& camera) {
     if (got.share > 0.45) return lighting;
   }
   if (best_share > 0.22) return best;
+  if (brightness > enough_inside) return lit_by_emitters(lighting, brightness);
 
   // An interior: lamps between the camera and the surfaces it sees, above eye height but below the
   // ceiling.

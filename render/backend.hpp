@@ -27,6 +27,7 @@ struct SceneData {
   const Triangle* triangles;
   std::uint32_t triangle_count;
   Box bounds;
+  MaterialView materials;
 };
 
 // Traversal steps summed over rays: inner nodes, leaves including empty ones, triangle tests.

@@ -47,19 +47,21 @@ struct BackendOf {
                        Pixel* film, std::uint32_t* ticket, const simt::LaunchLimits& limits) {
     const Launcher launcher(device);
     return with_intersection(scene, [&]<class Intersection>(const SceneView<Intersection>& view) {
-      const auto launch = [&]<class Integrator>(Integrator) {
-        return launcher.launch(RenderKernel<Intersection, Integrator>{view, frame, film, ticket}, 0,
+      const auto launch = [&]<class Integrator, class View>(Integrator, const View& shown) {
+        return launcher.launch(RenderKernel<View, Integrator>{shown, frame, film, ticket}, 0,
                                limits);
       };
+      const bool coloured = !frame.clay && scene.materials.materials != nullptr;
+      const ColouredView<Intersection> colours{view, scene.materials};
       switch (frame.mode) {
         case Mode::shaded:
-          return launch(Shaded{});
+          return coloured ? launch(Shaded{}, colours) : launch(Shaded{}, view);
         case Mode::path:
-          return launch(PathTraced{});
+          return coloured ? launch(PathTraced{}, colours) : launch(PathTraced{}, view);
         case Mode::ao:
-          return launch(Occlusion{});
+          return launch(Occlusion{}, view);
         default:
-          return launch(Features{});
+          return launch(Features{}, view);
       }
     });
   }

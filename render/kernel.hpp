@@ -18,13 +18,13 @@ namespace heapwood::render {
 // expensive and cheap regions.
 inline constexpr std::uint32_t tile_width = 8, tile_height = 4;
 
-template <class Intersection, class Integrator>
+template <class View, class Integrator>
 struct RenderKernel {
   struct Scratch {};
   static constexpr unsigned block_threads = 128;
   static constexpr unsigned blocks_per_multiprocessor = 8;
 
-  SceneView<Intersection> scene;
+  View scene;
   Frame frame;
   Pixel* film;            // samples are added to these sums
   std::uint32_t* ticket;  // the first tile at launch

@@ -6,7 +6,9 @@
 #include <cstring>
 #include <memory>
 #include <memory_resource>
+#include <vector>
 
+#include "geometry/picture_file.hpp"
 #include "render/image.hpp"
 #include "simt/error.hpp"
 
@@ -29,8 +31,6 @@ void* stb_reallocate(void* old, std::size_t old_bytes, std::size_t bytes) {
 #define STBIW_MALLOC(bytes) stb_memory->allocate(bytes)
 #define STBIW_REALLOC_SIZED(old, old_bytes, bytes) stb_reallocate(old, old_bytes, bytes)
 #define STBIW_FREE(block) static_cast<void>(block)
-#define STB_IMAGE_IMPLEMENTATION
-#include <stb/stb_image.h>
 #define STB_IMAGE_WRITE_IMPLEMENTATION
 #include <stb/stb_image_write.h>
 
@@ -69,12 +69,21 @@ std::string to_png(const Image& image) {
 Image read_png(const std::string& path) {
   const std::unique_ptr<std::FILE, Closer> file(std::fopen(path.c_str(), "rb"));
   if (!file) fail(path, "cannot read", errno);
-  int width = 0, height = 0, channels = 0;
-  const std::unique_ptr<stbi_uc, decltype(&stbi_image_free)> data(
-      stbi_load_from_file(file.get(), &width, &height, &channels, 3), &stbi_image_free);
-  if (!data) throw Error(Exit::failed, path + ": not a readable picture: " + stbi_failure_reason());
-  Image image(static_cast<unsigned>(width), static_cast<unsigned>(height));
-  std::memcpy(image.pixels.data(), data.get(), image.pixels.size() * sizeof(Rgb8));
+  std::vector<std::byte> bytes;
+  std::byte piece[1 << 14];
+  while (const std::size_t count = std::fread(piece, 1, sizeof piece, file.get()))
+    bytes.insert(bytes.end(), piece, piece + count);
+  Texture picture;
+  std::string reason;
+  if (!decode_picture(bytes, picture, reason))
+    throw Error(Exit::failed, path + ": not a readable picture: " + reason);
+  Image image(picture.width, picture.height);
+  for (std::size_t i = 0; i < image.pixels.size(); ++i) {
+    const auto channel = [&](unsigned shift) {
+      return static_cast<std::uint8_t>(picture.texels[i] >> shift);
+    };
+    image.pixels[i] = {channel(0), channel(8), channel(16)};
+  }
   return image;
 }
 

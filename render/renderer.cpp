@@ -33,13 +33,15 @@ void check(const RenderJob& job) {
 
 }  // namespace
 
-// The exposure at which 90% of the pixels have at most brightness 0.75. In shaded mode it is
+// The exposure at which 90% of the pixels have at most brightness 0.75, not counting a black
+// background. In shaded mode it is
 // limited to a narrow range, since the lighting is chosen to need no correction.
 double exposure_for(const Film& film, Mode mode) {
   if (mode != Mode::shaded && mode != Mode::path) return 1;
   const double lowest = mode == Mode::path ? 0.25 : 0.8, highest = mode == Mode::path ? 8 : 1.6;
   std::vector<double> luminance;
   for (const Pixel& p : film.sums) {
+    if (p.a == 0 && p.r == 0 && p.g == 0 && p.b == 0) continue;
     luminance.push_back((0.2126 * p.r + 0.7152 * p.g + 0.0722 * p.b) / std::max(1u, film.samples));
   }
   if (luminance.empty()) return 1;
@@ -55,7 +57,8 @@ Progressive::Progressive(const Scene& scene, const RenderJob& job) : scene_(&sce
   if (job.lighting) {
     frame_.lighting = *job.lighting;
   } else if (lit) {
-    frame_.lighting = choose_lighting(scene, job.camera);
+    const bool emitters = job.mode == Mode::path && !job.clay;
+    frame_.lighting = choose_lighting(scene, job.camera, emitters);
   }
   frame_.width = job.width;
   frame_.height = job.height;
@@ -65,6 +68,7 @@ Progressive::Progressive(const Scene& scene, const RenderJob& job) : scene_(&sce
   frame_.bounces = job.bounces;
   frame_.seed = job.seed;
   frame_.mode = job.mode;
+  frame_.clay = job.clay;
   film_ = simt::Buffer<Pixel>(scene.device(), std::size_t{job.width} * job.height);
   film_.fill(0);
   ticket_ = simt::Buffer<std::uint32_t>(scene.device(), 1);

@@ -20,6 +20,7 @@ struct RenderJob {
   unsigned spp = 16;  // samples per pixel
   Camera camera;
   bool watertight = false;
+  bool clay = false;  // modes shaded and path show the scene without its colours
   std::uint32_t seed = 1;
   std::optional<Lighting> lighting;  // absent: choose_lighting() for the camera
   unsigned bounces = 5;              // of path mode

@@ -49,8 +49,9 @@ bool is_coarse(const kdtree::MeshView& mesh, const Box& bounds) {
 }
 
 Scene::Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtree::MeshView& mesh,
-             bool watertight)
+             bool watertight, const Appearance* appearance)
     : host_(mesh), mesh_(device, mesh) {
+  if (appearance != nullptr) materials_ = DeviceMaterials(device, mesh, *appearance);
   // Replaces a tree without nodes (an empty scene).
   const std::vector empty{kdtree::Node::make_leaf(0, 0)};
   tree_ = {{device, tree.nodes.empty() ? empty : tree.nodes}, {device, tree.refs}};
@@ -67,7 +68,8 @@ Scene::Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtre
            mesh_.vertices.data(),
            mesh_.triangles.data(),
            static_cast<std::uint32_t>(mesh.triangles.size()),
-           tree.bounds};
+           tree.bounds,
+           materials_.view()};
   fill_records();
 }
 
@@ -79,7 +81,7 @@ double Scene::fill_records() const {
 
 std::size_t Scene::device_bytes() const {
   return mesh_.vertices.bytes() + mesh_.triangles.bytes() + tree_.nodes.bytes() +
-         tree_.refs.bytes() + records_.bytes();
+         tree_.refs.bytes() + records_.bytes() + materials_.bytes();
 }
 
 std::vector<kdtree::Hit> Scene::closest(std::span<const kdtree::Ray> rays) const {

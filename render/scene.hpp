@@ -8,6 +8,7 @@
 
 #include "kdtree/device_mesh.hpp"
 #include "render/backend.hpp"
+#include "render/device_materials.hpp"
 
 namespace heapwood::render {
 
@@ -21,14 +22,17 @@ class Scene {
   // Uploads tree and mesh and computes the triangle records on the device. The mesh must outlive
   // the scene, the tree need not. A coarse mesh is traced with the watertight test, whether asked
   // for or not. Throws Error if memory is exhausted.
+  // `appearance`, if any, belongs to the mesh and need not outlive the scene; without it all
+  // pictures are in clay.
   Scene(const simt::DeviceId& device, const kdtree::Tree& tree, const kdtree::MeshView& mesh,
-        bool watertight = false);
+        bool watertight = false, const Appearance* appearance = nullptr);
 
   const simt::DeviceId& device() const { return mesh_.device(); }
   const Box& bounds() const { return data_.bounds; }
   const kdtree::MeshView& mesh() const { return host_; }
   bool watertight() const { return data_.watertight; }
   const SceneData& data() const { return data_; }
+  const DeviceMaterials& materials() const { return materials_; }
   std::size_t device_bytes() const;
 
   // Milliseconds of the launches that reordered the tree depth-first; absent if the tree was not
@@ -56,6 +60,7 @@ class Scene {
   kdtree::TreeArrays tree_;
   simt::Memory records_;
   std::optional<double> order_ms_;
+  DeviceMaterials materials_;
   SceneData data_{};
 };
 

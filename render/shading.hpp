@@ -4,14 +4,15 @@
 //
 //   Features      normals, depth, heat map of traversal steps, size of the leaf that was hit: one
 //                 camera ray
-//   Shaded        a clay model: key light with soft shadows, sky and ground light with ambient
-//                 occlusion
+//   Shaded        key light with soft shadows, sky and ground light with ambient occlusion
 //   Occlusion     ambient occlusion alone
-//   PathTraced    diffuse bounces lit by the same lights (Kajiya 1986, "The rendering equation",
-//                 with direct light sampled)
+//   PathTraced    diffuse bounces lit by the same lights and by emitting triangles (Kajiya 1986,
+//                 "The rendering equation", with direct light sampled; emitters also by bounces,
+//                 combined as in Veach 1997, section 9.2)
 //
-// Everything is diffuse: meshes have no materials. Camera rays go through pixel centres; with more
-// than one sample per pixel a tent filter two pixels wide spreads them.
+// Everything is diffuse. A SceneView shows the mesh in clay; a ColouredView, of modes shaded and
+// path, in its materials' colours, with holes where they are not opaque. Camera rays go through
+// pixel centres; with more than one sample per pixel a tent filter two pixels wide spreads them.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,7 @@
 #include "kdtree/traverse/traverse.hpp"
 #include "render/camera.hpp"
 #include "render/lighting.hpp"
+#include "render/material_view.hpp"
 #include "render/random.hpp"
 
 namespace heapwood::render {
@@ -44,13 +46,22 @@ struct Frame {
   std::uint32_t bounces;         // in mode path
   std::uint32_t seed;
   Mode mode;
+  bool clay;  // without the scene's colours
 };
 
-template <class Intersection>
+template <class Test>
 struct SceneView {
+  using Intersection = Test;
+  static constexpr bool coloured = false;
   kdtree::TreeView<Intersection> tree;
   const Vec3* vertices;
   const Triangle* triangles;
+};
+
+template <class Test>
+struct ColouredView : SceneView<Test> {
+  static constexpr bool coloured = true;
+  MaterialView materials;
 };
 
 inline constexpr float far_away = 1e30f;
@@ -58,7 +69,9 @@ inline constexpr float far_away = 1e30f;
 // Dimensions of PixelRandom, one per use.
 namespace dimension {
 inline constexpr std::uint32_t filter = 0, light = 2, occlusion = 4, reach = 6,
-                               bounce = 8;  // 6 per bounce
+                               bounce = 8,  // 6 per bounce
+    emitter = 1u << 16,                     // 3 per bounce
+    coverage = 1u << 20;                    // of a triangle
 }
 
 struct Surface {
@@ -83,14 +96,61 @@ SIMT_INLINE Vec3 geometric_normal(const Corners& t) {
   return normalize(cross(scaled(t.b - t.a), scaled(t.c - t.a)));
 }
 
-template <class Intersection>
-SIMT_INLINE Surface surface_at(const SceneView<Intersection>& scene, const kdtree::Ray& ray,
-                               const kdtree::Hit& hit) {
-  const Triangle t = scene.triangles[hit.triangle];
-  const Corners corners{scene.vertices[t.v[0]], scene.vertices[t.v[1]], scene.vertices[t.v[2]]};
+template <class View>
+SIMT_INLINE Corners corners_of(const View& scene, std::uint32_t triangle) {
+  const Triangle t = scene.triangles[triangle];
+  return {scene.vertices[t.v[0]], scene.vertices[t.v[1]], scene.vertices[t.v[2]]};
+}
+
+template <class View>
+SIMT_INLINE Surface surface_at(const View& scene, const kdtree::Ray& ray, const kdtree::Hit& hit) {
+  const Corners corners = corners_of(scene, hit.triangle);
   const Vec3 n = geometric_normal(corners);
   return {ray.origin + ray.direction * hit.t, dot(n, ray.direction) > 0 ? -n : n,
           surface_offset(corners, hit.t)};
+}
+
+// Holes that a ray passes through before it is taken to hit.
+inline constexpr unsigned max_layers = 64;
+
+// The closest hit that is not a hole. `salt` tells apart the rays of one sample: blended surfaces
+// are hit at random.
+template <class View>
+SIMT_INLINE kdtree::Hit closest_surface(const View& scene, kdtree::Ray ray,
+                                        const PixelRandom& random, std::uint32_t sample,
+                                        std::uint32_t salt) {
+  if constexpr (!View::coloured) {
+    return kdtree::closest_hit(scene.tree, ray);
+  } else {
+    for (unsigned layer = 0;; ++layer) {
+      const kdtree::Hit hit = kdtree::closest_hit(scene.tree, ray);
+      if (!scene.materials.has_holes || !hit.found() || layer == max_layers) return hit;
+      const float u =
+          random.value(sample, (dimension::coverage + hit.triangle) ^ pcg(salt ^ layer << 16));
+      if (!is_hole(scene.materials, scene.triangles, hit, u)) return hit;
+      ray.tmin = hit.t + surface_offset(corners_of(scene, hit.triangle), hit.t);
+    }
+  }
+}
+
+// Whether a surface, not a hole, lies in the ray's interval.
+template <class View>
+SIMT_INLINE bool is_blocked(const View& scene, const kdtree::Ray& ray, const PixelRandom& random,
+                            std::uint32_t sample, std::uint32_t salt) {
+  if constexpr (View::coloured) {
+    if (scene.materials.has_holes) return closest_surface(scene, ray, random, sample, salt).found();
+  }
+  return kdtree::any_hit(scene.tree, ray);
+}
+
+// The share of each colour that a surface reflects.
+template <class View>
+SIMT_INLINE Vec3 albedo_at(const View& scene, const Frame& frame, const kdtree::Hit& hit) {
+  if constexpr (View::coloured) {
+    return colour_at(scene.materials, scene.triangles, hit).colour;
+  } else {
+    return frame.lighting.albedo;
+  }
 }
 
 SIMT_INLINE float tent(float u) {
@@ -109,23 +169,25 @@ SIMT_INLINE kdtree::Ray camera_ray(const Frame& frame, const PixelRandom& random
 }
 
 // Light that arrives at a surface from the key light, with shadows.
-template <class Intersection>
-SIMT_INLINE Vec3 key_light(const SceneView<Intersection>& scene, const Frame& frame,
-                           const Surface& at, Point2 u) {
+template <class View>
+SIMT_INLINE Vec3 key_light(const View& scene, const Frame& frame, const PixelRandom& random,
+                           std::uint32_t sample, std::uint32_t salt, const Surface& at, Point2 u) {
+  if constexpr (View::coloured) {
+    if (frame.lighting.key_colour == Vec3{}) return {};
+  }
   const LightSample light = sample_key(frame.lighting, at.position, disc(u));
   const float cosine = dot(at.normal, light.direction);
   if (!(cosine > 0)) return {};
   const kdtree::Ray shadow{start_above(at), 0, light.direction, light.distance};
-  return kdtree::any_hit(scene.tree, shadow) ? Vec3{} : light.colour * cosine;
+  return is_blocked(scene, shadow, random, sample, salt) ? Vec3{} : light.colour * cosine;
 }
 
 // Mean light of the surroundings over the hemisphere. An occluder within reach replaces the light
 // of its direction by a fixed small share of it. The reach varies from ray to ray, so that
 // occlusion fades with distance instead of ending abruptly. Without rays nothing occludes.
-template <class Intersection>
-SIMT_INLINE Vec3 ambient_light(const SceneView<Intersection>& scene, const Frame& frame,
-                               const PixelRandom& random, const Surface& at, std::uint32_t sample,
-                               std::uint32_t rays) {
+template <class View>
+SIMT_INLINE Vec3 ambient_light(const View& scene, const Frame& frame, const PixelRandom& random,
+                               const Surface& at, std::uint32_t sample, std::uint32_t rays) {
   if (rays == 0) return surroundings(frame.lighting, at.normal);
   Vec3 sum;
   for (std::uint32_t i = 0; i < rays; ++i) {
@@ -135,7 +197,8 @@ SIMT_INLINE Vec3 ambient_light(const SceneView<Intersection>& scene, const Frame
         frame.lighting.ambient_reach * (0.05f + 0.95f * random.even_value(k, dimension::reach));
     const kdtree::Ray ray{start_above(at), 0, d, reach};
     const Vec3 light = surroundings(frame.lighting, d);
-    sum = sum + (kdtree::any_hit(scene.tree, ray) ? light * frame.lighting.occluded : light);
+    sum =
+        sum + (is_blocked(scene, ray, random, sample, i) ? light * frame.lighting.occluded : light);
   }
   return sum * (1.0f / static_cast<float>(rays));
 }
@@ -155,15 +218,18 @@ SIMT_INLINE bool floor_at(const Lighting& lighting, const kdtree::Ray& ray, Surf
 
 // Brightness of a point of the floor divided by that of an empty floor. Exactly 1 where nothing
 // occludes, so that the floor shows only as a shadow on the background and has no edge.
-template <class Intersection>
-SIMT_INLINE float floor_share(const SceneView<Intersection>& scene, const Frame& frame,
-                              const PixelRandom& random, const Surface& at, std::uint32_t sample,
-                              std::uint32_t rays, float reach) {
+template <class View>
+SIMT_INLINE float floor_share(const View& scene, const Frame& frame, const PixelRandom& random,
+                              const Surface& at, std::uint32_t sample, std::uint32_t rays,
+                              float reach) {
   const LightSample light =
       sample_key(frame.lighting, at.position, disc(random.even_point(sample, dimension::light)));
   const Vec3 start = start_above(at);
   float open = light.colour.y * simt::max(0.0f, dot(at.normal, light.direction)), got = open;
-  if (open > 0 && kdtree::any_hit(scene.tree, {start, 0, light.direction, light.distance})) got = 0;
+  if (open > 0 &&
+      is_blocked(scene, {start, 0, light.direction, light.distance}, random, sample, rays)) {
+    got = 0;
+  }
   if (rays == 0) {
     const float ambient = surroundings(frame.lighting, at.normal).y;
     open += ambient;
@@ -175,16 +241,88 @@ SIMT_INLINE float floor_share(const SceneView<Intersection>& scene, const Frame&
     const float part = surroundings(frame.lighting, d).y / static_cast<float>(rays);
     const float end = reach * (0.05f + 0.95f * random.even_value(k, dimension::reach));
     open += part;
-    got += kdtree::any_hit(scene.tree, {start, 0, d, end}) ? part * frame.lighting.occluded : part;
+    got += is_blocked(scene, {start, 0, d, end}, random, sample, i) ? part * frame.lighting.occluded
+                                                                    : part;
   }
   return open > 0 ? got / open : 1;
 }
 
+// Emission as the camera sees it: limited, since edges of much brighter pixels would look jagged.
+SIMT_INLINE Vec3 visible_emission(Vec3 emission) {
+  constexpr float max_visible = 3;
+  const float largest = simt::max(emission.x, simt::max(emission.y, emission.z));
+  return largest > max_visible ? emission * (max_visible / largest) : emission;
+}
+
+// The probability density, over solid angle, with which emitter_light() chooses the direction to a
+// point of an emitter.
+SIMT_INLINE float emitter_density(const MaterialView& materials, std::uint32_t triangle,
+                                  float distance, float cosine) {
+  const float per_area =
+      luminance(material_of(materials, triangle).emission) / materials.emitters.power;
+  return per_area * distance * distance / simt::max(cosine, 1e-6f);
+}
+
+// The share of an emitter's light that counts where a bounce has found it.
+template <class View>
+SIMT_INLINE float bounce_weight(const View& scene, const kdtree::Ray& ray, const kdtree::Hit& hit,
+                                const Surface& at, float cosine) {
+  if (scene.materials.emitters.count == 0) return 1;
+  const float of_bounce = cosine * 0.318309886f;
+  const float of_emitter =
+      emitter_density(scene.materials, hit.triangle, hit.t, -dot(at.normal, ray.direction));
+  return of_bounce / (of_bounce + of_emitter);
+}
+
+// Light that arrives from a random point of a random emitter.
+template <class View>
+SIMT_INLINE Vec3 emitter_light(const View& scene, const Frame& frame, const PixelRandom& random,
+                               std::uint32_t sample, std::uint32_t bounce, const Surface& at) {
+  const Emitters& emitters = scene.materials.emitters;
+  if (emitters.count == 0) return {};
+  const std::uint32_t first = dimension::emitter + 3 * bounce;
+  const Point2 u = bounce == 0 ? random.even_point(sample, first) : random.point(sample, first);
+  const float choice =
+      bounce == 0 ? random.even_value(sample, first + 2) : random.value(sample, first + 2);
+  std::uint32_t low = 0, high = emitters.count - 1;
+  while (low < high) {
+    const std::uint32_t middle = (low + high) / 2;
+    if (choice < emitters.cumulative[middle]) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  kdtree::Hit point;
+  point.triangle = emitters.triangles[low];
+  const float root = std::sqrt(u.x);
+  point.u = root * (1 - u.y);
+  point.v = root * u.y;
+  const Corners t = corners_of(scene, point.triangle);
+  const Vec3 start = start_above(at);
+  const Vec3 to = t.a * (1 - point.u - point.v) + t.b * point.u + t.c * point.v - start;
+  const float distance = length(to);
+  if (!(distance > 0)) return {};
+  const Vec3 direction = to * (1 / distance);
+  const float cosine = dot(at.normal, direction);
+  if (!(cosine > 0)) return {};
+  const float emitter_cosine = std::fabs(dot(geometric_normal(t), direction));
+  const float density = emitter_density(scene.materials, point.triangle, distance, emitter_cosine);
+  const kdtree::Ray shadow{start, 0, direction,
+                           distance - simt::max(1e-4f * distance, surface_offset(t, distance))};
+  if (is_blocked(scene, shadow, random, sample, 128 + bounce)) return {};
+  const Vec3 emission =
+      emission_at(scene.materials, scene.triangles, point) * frame.lighting.emission;
+  // The light over pi, since the cosine is not divided out as in cosine_direction(); combined with
+  // bounces by the balance heuristic.
+  const float of_bounce = cosine * 0.318309886f;
+  return emission * (of_bounce / (density + of_bounce));
+}
+
 struct Features {
-  template <class Intersection>
-  static SIMT_INLINE void add(const SceneView<Intersection>& scene, const Frame& frame,
-                              const PixelRandom& random, std::uint32_t x, std::uint32_t y,
-                              std::uint32_t sample, Pixel& sum) {
+  template <class View>
+  static SIMT_INLINE void add(const View& scene, const Frame& frame, const PixelRandom& random,
+                              std::uint32_t x, std::uint32_t y, std::uint32_t sample, Pixel& sum) {
     const kdtree::Ray ray = camera_ray(frame, random, x, y, sample);
     kdtree::Counters count;
     const kdtree::Hit hit = kdtree::closest_hit(scene.tree, ray, count);
@@ -211,12 +349,11 @@ struct Features {
 };
 
 struct Shaded {
-  template <class Intersection>
-  static SIMT_INLINE void add(const SceneView<Intersection>& scene, const Frame& frame,
-                              const PixelRandom& random, std::uint32_t x, std::uint32_t y,
-                              std::uint32_t sample, Pixel& sum) {
+  template <class View>
+  static SIMT_INLINE void add(const View& scene, const Frame& frame, const PixelRandom& random,
+                              std::uint32_t x, std::uint32_t y, std::uint32_t sample, Pixel& sum) {
     const kdtree::Ray ray = camera_ray(frame, random, x, y, sample);
-    const kdtree::Hit hit = kdtree::closest_hit(scene.tree, ray);
+    const kdtree::Hit hit = closest_surface(scene, ray, random, sample, 0xffff);
     const float row = (static_cast<float>(y) + 0.5f) * frame.camera.inverse_height;
     Surface at;
     if (!hit.found()) {
@@ -229,12 +366,16 @@ struct Shaded {
     }
     sum.a += 1;
     at = surface_at(scene, ray, hit);
-    const Vec3 key = key_light(scene, frame, at, random.even_point(sample, dimension::light));
+    const Vec3 key = key_light(scene, frame, random, sample, 0xfffe, at,
+                               random.even_point(sample, dimension::light));
     const Vec3 ambient = ambient_light(scene, frame, random, at, sample, frame.occlusion_rays);
     // A weak light at the camera shows shape where the key light does not reach.
     const float headlight = frame.lighting.headlight * -dot(at.normal, ray.direction);
-    add_colour(sum,
-               frame.lighting.albedo * (key + ambient + Vec3{headlight, headlight, headlight}));
+    Vec3 colour =
+        albedo_at(scene, frame, hit) * (key + ambient + Vec3{headlight, headlight, headlight});
+    if constexpr (View::coloured)
+      colour = colour + visible_emission(emission_at(scene.materials, scene.triangles, hit));
+    add_colour(sum, colour);
   }
 
  private:
@@ -246,10 +387,9 @@ struct Shaded {
 };
 
 struct Occlusion {
-  template <class Intersection>
-  static SIMT_INLINE void add(const SceneView<Intersection>& scene, const Frame& frame,
-                              const PixelRandom& random, std::uint32_t x, std::uint32_t y,
-                              std::uint32_t sample, Pixel& sum) {
+  template <class View>
+  static SIMT_INLINE void add(const View& scene, const Frame& frame, const PixelRandom& random,
+                              std::uint32_t x, std::uint32_t y, std::uint32_t sample, Pixel& sum) {
     const kdtree::Ray ray = camera_ray(frame, random, x, y, sample);
     const kdtree::Hit hit = kdtree::closest_hit(scene.tree, ray);
     float open = 1;
@@ -273,14 +413,14 @@ struct Occlusion {
 };
 
 struct PathTraced {
-  template <class Intersection>
-  static SIMT_INLINE void add(const SceneView<Intersection>& scene, const Frame& frame,
-                              const PixelRandom& random, std::uint32_t x, std::uint32_t y,
-                              std::uint32_t sample, Pixel& sum) {
+  template <class View>
+  static SIMT_INLINE void add(const View& scene, const Frame& frame, const PixelRandom& random,
+                              std::uint32_t x, std::uint32_t y, std::uint32_t sample, Pixel& sum) {
     kdtree::Ray ray = camera_ray(frame, random, x, y, sample);
     Vec3 throughput{1, 1, 1}, light;
+    float cosine = 0;  // at the surface that the ray left
     for (std::uint32_t bounce = 0; bounce <= frame.bounces; ++bounce) {
-      const kdtree::Hit hit = kdtree::closest_hit(scene.tree, ray);
+      const kdtree::Hit hit = closest_surface(scene, ray, random, sample, bounce);
       if (!hit.found()) {
         Vec3 seen;
         if (bounce == 0) {
@@ -298,10 +438,23 @@ struct PathTraced {
       }
       if (bounce == 0) sum.a += 1;
       const Surface at = surface_at(scene, ray, hit);
-      throughput = throughput * frame.lighting.albedo;
+      if constexpr (View::coloured) {
+        Vec3 emitted = emission_at(scene.materials, scene.triangles, hit) * frame.lighting.emission;
+        if (bounce == 0) {
+          emitted = visible_emission(emitted);
+        } else if (!(emitted == Vec3{})) {
+          emitted = emitted * bounce_weight(scene, ray, hit, at, cosine);
+        }
+        light = light + throughput * emitted;
+      }
+      throughput = throughput * albedo_at(scene, frame, hit);
       const std::uint32_t first = dimension::bounce + 6 * bounce;
-      light = light + throughput * key_light(scene, frame, at, random.point(sample, first));
+      light = light + throughput * key_light(scene, frame, random, sample, 64 + bounce, at,
+                                             random.point(sample, first));
+      if constexpr (View::coloured)
+        light = light + throughput * emitter_light(scene, frame, random, sample, bounce, at);
       const Vec3 d = cosine_direction(at.normal, random.point(sample, first + 2));
+      cosine = dot(at.normal, d);
       ray = {start_above(at), 0, d, far_away};
     }
     sum.r += light.x;

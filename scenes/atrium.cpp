@@ -16,6 +16,15 @@ constexpr float bay = 4, half_nave = 4, aisle = 3.6f, wall = 0.8f;
 constexpr float tile = 1, gallery = 7, cornice = 12.8f, slab = 0.5f;
 constexpr float outer = half_nave + aisle;  // inner face of the outer walls, in z
 
+constexpr Paint limestone{"limestone", {0.56f, 0.47f, 0.36f}},
+    marble{"marble", {0.63f, 0.59f, 0.52f}}, dark_stone{"dark stone", {0.25f, 0.22f, 0.20f}},
+    light_tile{"light tile", {0.48f, 0.40f, 0.31f}}, dark_tile{"dark tile", {0.26f, 0.17f, 0.13f}},
+    plaster{"plaster", {0.62f, 0.57f, 0.48f}}, coffer{"coffer", {0.12f, 0.20f, 0.34f}},
+    brass{"brass", {0.66f, 0.42f, 0.13f}}, iron{"iron", {0.08f, 0.08f, 0.09f}},
+    crimson{"crimson cloth", {0.32f, 0.03f, 0.035f}}, indigo{"indigo cloth", {0.04f, 0.07f, 0.22f}},
+    olive{"olive cloth", {0.14f, 0.15f, 0.05f}}, terracotta{"terracotta", {0.52f, 0.19f, 0.09f}},
+    glaze{"blue glaze", {0.07f, 0.26f, 0.32f}}, green_marble{"green marble", {0.07f, 0.20f, 0.13f}};
+
 struct Atrium {
   Model model;
   Random random;
@@ -50,6 +59,7 @@ struct Atrium {
 // The huge plain surfaces.
 void Atrium::shell() {
   const float length = 2 * half;
+  model.paint(limestone);
   for (const float side : {-1.0f, 1.0f}) {
     quad(model, {-half, ground, side * outer}, {length, 0, 0}, {0, gallery + 1.1f - ground, 0});
     // Gallery: its floor, and the beams below it.
@@ -80,12 +90,16 @@ void Atrium::shell() {
 void Atrium::floor() {
   // It continues under the walls, so that no ray escapes between them.
   const float under = 0.1f;
+  model.paint(dark_stone);
   quad(model, {-half - under, ground, -outer - under}, {2 * (half + under), 0, 0},
        {0, 0, 2 * (outer + under)});
   if (!rich) return;
   // Bevelled edges, each tile a hair out of level.
-  for (float x = -half; x < half - 0.5f; x += tile) {
-    for (float z = -outer; z < outer - 0.5f; z += tile) {
+  unsigned row = 0;
+  for (float x = -half; x < half - 0.5f; x += tile, ++row) {
+    unsigned column = 0;
+    for (float z = -outer; z < outer - 0.5f; z += tile, ++column) {
+      model.paint((row + column) % 2 == 0 ? light_tile : dark_tile);
       const float gap = 0.004f, bevel = 0.02f, low = -0.015f;
       Vec3 base[4], top[4];
       for (unsigned i = 0; i < 4; ++i) {
@@ -106,11 +120,13 @@ void Atrium::arcades(float side) {
   const float z = side * half_nave;
   for (unsigned i = 0; i <= bays; ++i) {
     const float x = column_x(i);
+    model.paint(marble);
     column(model, place({x, 0, z}),
            {.height = 4.5f, .radius = 0.34f, .plain = plain, .bare = bare, .fluted = fluted});
     column(model, place({x, gallery, z}),
            {.height = 3.4f, .radius = 0.24f, .plain = plain, .bare = bare, .fluted = fluted});
     // The piers that carry the arches, over the whole height of the wall.
+    model.paint(limestone);
     const float half_pier = 0.5f * wall;
     box(model, {}, {x - 0.5f, 4.5f, z - half_pier}, {x + 0.5f, gallery - slab, z + half_pier});
     box(model, {}, {x - 0.4f, gallery + 3.4f, z - half_pier}, {x + 0.4f, cornice, z + half_pier});
@@ -131,6 +147,7 @@ void Atrium::arcades(float side) {
           .depth = wall,
           .along = 20,
           .moulding = 0.8f * relief});
+    model.paint(marble);
     if (rich) {
       for (int k = -4; k <= 4; ++k)
         baluster(model, place({x + 0.36f * static_cast<float>(k), gallery, z}), 0.85f);
@@ -138,7 +155,9 @@ void Atrium::arcades(float side) {
     } else {
       quad(model, {x - 1.7f, gallery, z}, {3.4f, 0, 0}, {0, 1, 0});
     }
+    model.paint(limestone);
   }
+  model.paint(marble);
   // String courses below the gallery and below the vault: three fillets, each further out.
   const float inner = z - side * 0.5f * wall;
   for (unsigned k = 0; k < (plain ? 1u : 3u); ++k) {
@@ -157,6 +176,7 @@ void Atrium::arcades(float side) {
 
 void Atrium::upper_windows(float side) {
   if (bare) return;
+  model.paint(limestone);
   const float sill = gallery + 1.1f, spring = 3.1f, radius = 0.8f, z = side * (outer + 0.3f);
   for (unsigned i = 0; i < bays; ++i) {
     const float x = middle_x(i);
@@ -175,16 +195,19 @@ void Atrium::upper_windows(float side) {
     if (plain) continue;
     box(model, {}, {x - 1, sill - 0.12f, std::fmin(side * (outer - 0.12f), side * (outer + 0.6f))},
         {x + 1, sill, std::fmax(side * (outer - 0.12f), side * (outer + 0.6f))});
+    model.paint(iron);
     for (const float bar : {-0.27f, 0.27f})
       rod(model, {x + bar, sill, z}, {x + bar, sill + 2.7f, z}, 0.025f, 6, 4);
     for (const float y : {0.7f, 1.4f, 2.0f})
       rod(model, {x - radius, sill + y, z}, {x + radius, sill + y, z}, 0.02f, 6, 4);
+    model.paint(limestone);
   }
 }
 
 void Atrium::vault() {
   // Angles from the springing, 0 at z = +half_nave; the middle is open to the sky.
   const float radius = half_nave - 0.35f, open = 0.3f * pi;
+  model.paint(plaster);
   const auto on = [=](float x, float angle, float raised) {
     return Vec3{x, cornice + (radius - raised) * exact::sin(angle),
                 (radius - raised) * exact::cos(angle)};
@@ -218,7 +241,9 @@ void Atrium::vault() {
                   ring(step + 1, c));
           }
         }
+        model.paint(coffer);
         facet(model, ring(3, 0), ring(3, 1), ring(3, 2), ring(3, 3));
+        model.paint(plaster);
       }
     }
     for (unsigned i = 0; i <= bays; ++i) {  // the wall between vault and cornice
@@ -245,6 +270,7 @@ void Atrium::vault() {
           28, 6);
   }
   if (plain) return;
+  model.paint(iron);
   for (unsigned k = 0; k <= 6; ++k) {  // glazing bars of the skylight
     const float a = open + (pi - 2 * open) * static_cast<float>(k) / 6;
     rod(model, on(-half, a, 0), on(half, a, 0), k % 6 == 0 ? 0.09f : 0.03f, 8, 5);
@@ -253,6 +279,7 @@ void Atrium::vault() {
 
 void Atrium::end_wall() {
   const float radius = 2.5f, spring = 6, top = cornice - 2.4f;
+  model.paint(limestone);
   const Frame face = {{half + 0.5f, 0, 0}, {0, 0, 1}, {0, 1, 0}, {1, 0, 0}};
   arch(model, face,
        {.radius = radius,
@@ -297,15 +324,19 @@ void Atrium::end_wall() {
     return Vec3{back + wider * exact::cos(a) * exact::cos(b), spring + wider * exact::sin(b),
                 wider * exact::sin(a) * exact::cos(b)};
   };
+  model.paint(plaster);
   model.add({.at = apse, .cells_u = 24, .cells_v = 3, .min_u = 6});
   model.add({.at = dome, .cells_u = 24, .cells_v = 16, .min_u = 6, .min_v = 3, .pole_last = true});
+  model.paint(marble);
   quad(model, {half, 0.01f, -wide}, {1 + radius, 0, 0}, {0, 0, 2 * wide});
   for (unsigned i = 0; i < (plain ? 0u : 3u); ++i) {
     const float step = static_cast<float>(i);
     lathe(model, place({half + 1, 0.16f * step, 0}),
           {{2.2f - 0.3f * step, 0}, {2.2f - 0.3f * step, 0.16f}, {0, 0.16f}}, 40, 0, 12);
   }
+  model.paint(dark_stone);
   pedestal(model, place({half + 1, plain ? 0 : 0.48f, 0}), 1.3f, 1.5f);
+  model.paint(brass);
   if (plain) {
     ball(model, place({half + 1, 2.5f, 0}), 0.9f, 32, 6);
   } else {
@@ -320,6 +351,7 @@ void Atrium::furniture() {
       const float x = middle_x(i), z = side * half_nave;
       const std::uint64_t seed = random.bits();
       if (random.chance(0.5f)) {  // a pair of curtains, tied back to the columns
+        model.paint(crimson);
         for (const float flank : {-1.0f, 1.0f}) {
           cloth(model, place({x + flank * 0.72f, 4.75f, z + side * 0.1f}),
                 {.width = 1.45f,
@@ -330,20 +362,26 @@ void Atrium::furniture() {
                  .side = flank * 0.6f,
                  .seed = seed + (flank > 0)});
         }
+        model.paint(brass);
         rod(model, {x - 1.55f, 4.8f, z + side * 0.1f}, {x + 1.55f, 4.8f, z + side * 0.1f}, 0.035f,
             8);
       }
       if (random.chance(0.4f) && i > 0) {  // a banner from the gallery
         const float hang = side * (half_nave - 0.72f);
+        model.paint(i % 2 == 0 ? indigo : olive);
         cloth(model, place({x, gallery + 0.95f, hang}),
               {.width = 1.5f, .height = 3.1f, .folds = 2.2f, .depth = 0.09f, .seed = seed + 2});
+        model.paint(brass);
         rod(model, {x - 0.85f, gallery + 0.95f, hang}, {x + 0.85f, gallery + 0.95f, hang}, 0.04f,
             8);
       }
       const Vec3 niche = {x, 0, side * (outer - 0.75f)};
+      model.paint(dark_stone);
       pedestal(model, place(niche), 0.7f, 0.9f);
       const unsigned kind = random.below(12);
+      model.paint(kind % 3 == 0 ? glaze : terracotta);
       vase(model, place(niche + Vec3{0, 0.9f, 0}), random.uniform(0.8f, 1.2f), kind);
+      model.paint(brass);
       if (i % 2 == 1) lantern(model, {x, gallery - slab, side * (half_nave + 0.5f * aisle)}, 1.6f);
     }
   }
@@ -351,11 +389,14 @@ void Atrium::furniture() {
   for (unsigned i = 1; i < bays; i += 2) {
     for (const float side : {-1.0f, 1.0f}) {
       const Vec3 spot = {column_x(i), 0, side * (half_nave - 1.1f)};
+      model.paint(dark_stone);
       pedestal(model, place(spot), 0.6f, 0.55f);
       if (random.chance(0.5f)) {
         const unsigned kind = random.below(12);
+        model.paint(kind % 3 == 0 ? glaze : terracotta);
         vase(model, place(spot + Vec3{0, 0.55f, 0}), random.uniform(0.9f, 1.1f), kind);
       } else {
+        model.paint(green_marble);
         ball(model, place(spot + Vec3{0, 0.87f, 0}), 0.32f, 48, 10);
       }
     }
@@ -375,7 +416,7 @@ Mesh make_atrium(const Request& request) {
   atrium.vault();
   atrium.end_wall();
   atrium.furniture();
-  Mesh mesh = atrium.model.tessellate(request.triangles, request.threads);
+  Mesh mesh = atrium.model.tessellate(request.triangles, request.threads, request.content);
   drop_degenerate(mesh);
   mesh.camera = CameraHint{{-atrium.half + 1.5f, 2.6f, -1.3f}, {atrium.half, 5.6f, 0.4f}, 62};
   return mesh;

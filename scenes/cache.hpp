@@ -6,7 +6,8 @@
 //   24 bytes   origin: three float64 (not in version 1, whose origin is 0)
 //   name, then vertices of three float32, then triangles of three uint32; little-endian, no padding
 //
-// Files are written on request only. Version 2 is written; 1 and 2 are read; others are rejected.
+// Materials are left out. Files are written on request only. Version 2 is written; 1 and 2 are
+// read; others are rejected.
 #pragma once
 
 #include <cstddef>

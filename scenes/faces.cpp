@@ -25,6 +25,16 @@ struct Count {
   }
 };
 
+void corners_of_fan(const Triangle* fan, std::size_t corners, std::vector<std::uint32_t>& ids) {
+  ids.assign({fan[0].v[0], fan[0].v[1]});
+  for (std::size_t i = 0; i + 2 < corners; ++i) ids.push_back(fan[i].v[2]);
+}
+
+void write(std::span<const Triangle> triangles, const std::vector<std::uint32_t>& ids,
+           Triangle* to) {
+  for (const Triangle& t : triangles) *to++ = {{ids[t.v[0]], ids[t.v[1]], ids[t.v[2]]}};
+}
+
 }  // namespace
 
 void Faces::triangulate(Mesh& mesh, const std::string& source) const {
@@ -35,8 +45,7 @@ void Faces::triangulate(Mesh& mesh, const std::string& source) const {
   for (const Polygon& polygon : polygons_) {
     check_interruption();
     Triangle* const fan = &mesh.triangles[polygon.first_triangle];
-    ids.assign({fan[0].v[0], fan[0].v[1]});
-    for (std::size_t i = 0; i + 2 < polygon.corners; ++i) ids.push_back(fan[i].v[2]);
+    corners_of_fan(fan, polygon.corners, ids);
     corners.clear();
     for (const std::uint32_t id : ids) corners.push_back(mesh.vertices[id]);
     switch (triangulator.triangulate(corners)) {
@@ -49,9 +58,11 @@ void Faces::triangulate(Mesh& mesh, const std::string& source) const {
         too_intricate.add(mesh, ids[0]);
         break;
     }
-    Triangle* to = fan;
-    for (const Triangle& t : triangulator.triangles())
-      *to++ = {{ids[t.v[0]], ids[t.v[1]], ids[t.v[2]]}};
+    write(triangulator.triangles(), ids, fan);
+    if (uv_triangles_ == nullptr) continue;
+    Triangle* const uv_fan = &(*uv_triangles_)[polygon.first_triangle];
+    corners_of_fan(uv_fan, polygon.corners, ids);
+    write(triangulator.triangles(), ids, uv_fan);
   }
   if (intersecting.polygons > 0) {
     mesh.notes.push_back(source + ": " +

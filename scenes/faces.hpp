@@ -14,14 +14,21 @@ namespace heapwood::scenes {
 
 class Faces {
  public:
-  explicit Faces(std::vector<Triangle>& triangles) : triangles_(triangles) {}
+  // uv_triangles: receives a triangle of texture coordinates for each triangle.
+  explicit Faces(std::vector<Triangle>& triangles, std::vector<Triangle>* uv_triangles = nullptr)
+      : triangles_(triangles), uv_triangles_(uv_triangles) {}
 
   // Add the corners of a face, then end it. A face of fewer than three corners adds no triangle.
-  void add_corner(std::uint32_t vertex) {
-    pending_.v[corners_ < 2 ? corners_ : 2] = vertex;
+  void add_corner(std::uint32_t vertex, std::uint32_t uv = 0) {
+    const unsigned place = corners_ < 2 ? static_cast<unsigned>(corners_) : 2;
+    pending_.v[place] = vertex;
+    pending_uv_.v[place] = uv;
     if (++corners_ < 3) return;
     triangles_.push_back(pending_);
     pending_.v[1] = vertex;
+    if (uv_triangles_ == nullptr) return;
+    uv_triangles_->push_back(pending_uv_);
+    pending_uv_.v[1] = uv;
   }
   void end_face() {
     if (corners_ > 3) polygons_.push_back({triangles_.size() - (corners_ - 2), corners_});
@@ -38,8 +45,9 @@ class Faces {
   };
 
   std::vector<Triangle>& triangles_;
+  std::vector<Triangle>* uv_triangles_;
   std::vector<Polygon> polygons_;
-  Triangle pending_;
+  Triangle pending_, pending_uv_;
   std::size_t corners_ = 0;
 };
 

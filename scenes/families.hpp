@@ -14,6 +14,7 @@ struct Request {
   std::uint64_t triangles = 0;
   std::uint64_t seed = 1;
   unsigned threads = 0;
+  Content content = Content::geometry;
 };
 
 Mesh make_atrium(

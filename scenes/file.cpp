@@ -133,6 +133,48 @@ FileBytes read_file(const std::string& path) {
   return result;
 }
 
+CompanionFiles::CompanionFiles(const std::string& scene_path) {
+  std::error_code ignored;
+  directory_ = std::filesystem::canonical(
+                   std::filesystem::absolute(scene_path, ignored).parent_path(), ignored)
+                   .string();
+}
+
+std::string CompanionFiles::find(std::string_view name) const {
+  std::string relative(name);
+  std::replace(relative.begin(), relative.end(), '\\', '/');
+  const auto fail = [&](const std::string& reason) {
+    throw Error(Exit::scene, printable(name, 200) + ": " + reason);
+  };
+  if (relative.empty() || relative.find('\0') != relative.npos) fail("it is not a file name");
+  const std::filesystem::path path(relative);
+  if (path.is_absolute()) fail("it is outside of the scene file's directory");
+  std::error_code error;
+  const std::filesystem::path found = std::filesystem::canonical(directory_ / path, error);
+  if (error) fail(error.message());
+  const std::filesystem::path directory(directory_);
+  const auto [outside, inside] =
+      std::mismatch(directory.begin(), directory.end(), found.begin(), found.end());
+  if (directory_.empty() || outside != directory.end())
+    fail("it is outside of the scene file's directory");
+  if (!std::filesystem::is_regular_file(found, error)) fail("it is not a regular file");
+  return found.string();
+}
+
+std::string CompanionFiles::find_anywhere(std::string_view name) const {
+  try {
+    return find(name);
+  } catch (const Error&) {
+    const std::size_t separator = name.find_last_of("/\\");
+    if (separator == name.npos) throw;
+    try {
+      return find(name.substr(separator + 1));
+    } catch (const Error&) {
+    }
+    throw;
+  }
+}
+
 void write_file(const std::string& path, std::initializer_list<std::span<const std::byte>> parts) {
   const auto fail = [&] {
     throw Error(Exit::failed, shown(path) + ": cannot be written: " + std::strerror(errno));

@@ -23,6 +23,23 @@ struct FileBytes {
 // pipe may never end.
 FileBytes read_file(const std::string& path);
 
+// Files that a scene file names, relative to its own directory. Nothing outside that directory is
+// read, also not through links.
+class CompanionFiles {
+ public:
+  explicit CompanionFiles(const std::string& scene_path);
+
+  // The path of a regular file. Throws Error{Exit::scene}: "name: reason". Backslashes separate
+  // folders, too.
+  std::string find(std::string_view name) const;
+  // If there is none, the file of that name in the directory itself: scene files often keep paths
+  // of the machine that wrote them.
+  std::string find_anywhere(std::string_view name) const;
+
+ private:
+  std::string directory_;
+};
+
 // Throws simt::Stopped after Ctrl-C. Called for every vertex and face while a file is read, which
 // may take minutes.
 void check_interruption();

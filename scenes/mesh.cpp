@@ -77,6 +77,28 @@ Vec3 relative(Vec3d p, Vec3d origin) {
   return {clamped(d.x), clamped(d.y), clamped(d.z)};
 }
 
+// Arrays of the appearance have one entry per triangle or vertex, and indices are in range.
+void check_appearance(const Mesh& mesh, const std::string& source) {
+  const Appearance& a = mesh.appearance;
+  const auto has_size = [](std::size_t size, std::size_t wanted) {
+    return size == 0 || size == wanted;
+  };
+  bool valid = has_size(a.triangle_materials.size(), mesh.triangles.size()) &&
+               has_size(a.uv_triangles.size(), mesh.triangles.size()) &&
+               has_size(a.vertex_colours.size(), mesh.vertices.size());
+  for (const std::uint32_t material : a.triangle_materials)
+    valid = valid && material < a.materials.size();
+  for (const Triangle& t : a.uv_triangles) {
+    for (const std::uint32_t uv : t.v) valid = valid && uv < a.uvs.size();
+  }
+  if (a.uv_triangles.empty()) valid = valid && has_size(a.uvs.size(), mesh.vertices.size());
+  for (const Material& m : a.materials) {
+    for (const std::uint32_t texture : {m.texture, m.emission_texture})
+      valid = valid && (texture == no_texture || texture < a.textures.size());
+  }
+  if (!valid) throw Error(Exit::scene, source + ": its materials do not match its triangles");
+}
+
 }  // namespace
 
 void place_vertices(Mesh& mesh, std::span<const double> coordinates) {
@@ -116,12 +138,29 @@ void check(const Mesh& mesh, const std::string& source) {
                                    std::to_string(mesh.vertices.size()));
     }
   }
+  check_appearance(mesh, source);
 }
 
 std::size_t drop_degenerate(Mesh& mesh) {
-  return std::erase_if(mesh.triangles, [&](const Triangle& t) {
+  const auto has_zero_area = [&](const Triangle& t) {
     return zero_area({mesh.vertices[t.v[0]], mesh.vertices[t.v[1]], mesh.vertices[t.v[2]]});
-  });
+  };
+  std::vector<std::uint32_t>& materials = mesh.appearance.triangle_materials;
+  std::vector<Triangle>& uvs = mesh.appearance.uv_triangles;
+  if (materials.empty() && uvs.empty()) return std::erase_if(mesh.triangles, has_zero_area);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < mesh.triangles.size(); ++i) {
+    if (has_zero_area(mesh.triangles[i])) continue;
+    mesh.triangles[kept] = mesh.triangles[i];
+    if (!materials.empty()) materials[kept] = materials[i];
+    if (!uvs.empty()) uvs[kept] = uvs[i];
+    ++kept;
+  }
+  const std::size_t dropped = mesh.triangles.size() - kept;
+  mesh.triangles.resize(kept);
+  if (!materials.empty()) materials.resize(kept);
+  if (!uvs.empty()) uvs.resize(kept);
+  return dropped;
 }
 
 Box bounds(const Mesh& mesh) {

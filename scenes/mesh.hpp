@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "geometry/appearance.hpp"
 #include "geometry/triangle.hpp"
 #include "geometry/vec3d.hpp"
 
@@ -31,7 +32,11 @@ struct Mesh {
   unsigned up = 1;                   // axis: 0 x, 1 y, 2 z
   std::optional<CameraHint> camera;  // none: chosen from the bounds
   std::vector<std::string> notes;    // one line each, for the user: deviations from the file
+  Appearance appearance;             // empty: none, or not requested
 };
+
+// What to read of a scene. Materials include the files of textures.
+enum class Content { geometry, materials };
 
 // Chooses the origin and sets the vertices from the file's coordinates, x y z of each vertex;
 // `triangles` are set. An axis has origin 0 unless the centre of the referenced vertices is farther
@@ -47,11 +52,11 @@ void place_vertices(Mesh& mesh);
 void require_triangles(const Mesh& mesh, const std::string& source);
 
 // Throws Error{Exit::scene} naming the first vertex that is not finite or the first index out of
-// range.
+// range, in the appearance too.
 void check(const Mesh& mesh, const std::string& source);
 
 // Removes triangles of zero area (equal or collinear corners) and returns their number. Keeps the
-// order of the others and all vertices.
+// order of the others and all vertices; the appearance stays that of the triangles.
 std::size_t drop_degenerate(Mesh& mesh);
 
 // The box of the vertices that triangles refer to; empty for none.

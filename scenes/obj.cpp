@@ -5,11 +5,16 @@
 
 #include <algorithm>
 #include <istream>
+#include <iterator>
+#include <map>
+#include <sstream>
 #include <streambuf>
 #include <type_traits>
+#include <utility>
 
 #include "scenes/faces.hpp"
 #include "scenes/file.hpp"
+#include "scenes/mtl.hpp"
 #include "scenes/obj_lines.hpp"
 #include "simt/device.hpp"
 #include "simt/error.hpp"
@@ -40,11 +45,77 @@ class StringBuffer : public std::streambuf {
   std::string& text_;
 };
 
+// Builds the appearance while faces are added in order.
+class Look {
+ public:
+  Look(const std::string& source, obj::Lines& lines, Mesh& mesh)
+      : shown_(printable(source, source.size())), lines_(lines), mesh_(mesh) {
+    if (lines.libraries.empty()) return;
+    mesh.appearance.materials.push_back({.name = "default", .colour = {0.82f, 0.77f, 0.71f}});
+    const CompanionFiles files(source);
+    TextureFiles textures(source, mesh.appearance);
+    for (const std::string& library : lines.libraries) read(library, files, textures);
+    textures.report(mesh, shown_);
+    if (mesh.appearance.materials.size() == 1) mesh.appearance = {};
+    is_textured_ = !mesh.appearance.textures.empty();
+    // The last one is for corners without texture coordinates.
+    if (is_textured_) lines.uvs.push_back({});
+  }
+
+  std::vector<Triangle>* uv_triangles() {
+    return is_textured_ ? &mesh_.appearance.uv_triangles : nullptr;
+  }
+  std::uint32_t next_uv() {
+    if (!is_textured_) return 0;
+    const std::uint32_t uv = lines_.corner_uvs[corner_++];
+    return uv == obj::no_uv ? static_cast<std::uint32_t>(lines_.uvs.size() - 1) : uv;
+  }
+  void end_face() {
+    if (mesh_.appearance.empty()) return;
+    for (; run_ < lines_.runs.size() && lines_.runs[run_].face <= face_; ++run_) {
+      const auto found = names_.find(lines_.runs[run_].name);
+      current_ = found == names_.end() ? 0 : found->second;
+    }
+    ++face_;
+    mesh_.appearance.triangle_materials.resize(mesh_.triangles.size(), current_);
+  }
+  void finish() {
+    if (is_textured_) mesh_.appearance.uvs = std::move(lines_.uvs);
+  }
+
+ private:
+  // A line may name several libraries, or one whose name has blanks.
+  void read(const std::string& library, const CompanionFiles& files, TextureFiles& textures) {
+    std::vector<std::string> names{library};
+    try {
+      files.find(library);
+    } catch (const Error&) {
+      std::istringstream words(library);
+      names.assign(std::istream_iterator<std::string>(words), {});
+    }
+    for (const std::string& name : names) {
+      try {
+        parse_mtl(read_file(files.find_anywhere(name)).text(), textures, mesh_.appearance, names_);
+      } catch (const Error& error) {
+        mesh_.notes.push_back(shown_ + ": material library " + error.what());
+      }
+    }
+  }
+
+  std::string shown_;
+  obj::Lines& lines_;
+  Mesh& mesh_;
+  std::map<std::string, std::uint32_t, std::less<>> names_;
+  std::size_t corner_ = 0, face_ = 0, run_ = 0;
+  std::uint32_t current_ = 0;
+  bool is_textured_ = false;
+};
+
 }  // namespace
 
-Mesh parse_obj(std::string_view text, const std::string& source) {
+Mesh parse_obj(std::string_view text, const std::string& source, Content content) {
   const std::string shown = printable(source, source.size());
-  obj::Lines lines = obj::validate(without_byte_order_mark(text), shown);
+  obj::Lines lines = obj::validate(without_byte_order_mark(text), shown, content);
 
   tinyobj::attrib_t attributes;
   std::vector<tinyobj::shape_t> shapes;
@@ -64,13 +135,15 @@ Mesh parse_obj(std::string_view text, const std::string& source) {
   mesh.name = printable(stem_of(source), source.size());
   mesh.triangles.reserve(lines.faces);
   const std::size_t vertices = attributes.vertices.size() / 3;
-  Faces faces(mesh.triangles);
+  Look look(source, lines, mesh);
+  Faces faces(mesh.triangles, look.uv_triangles());
   std::size_t face = 0;
   auto large = lines.large_faces.begin();
   const auto add_large = [&] {
     for (; large != lines.large_faces.end() && large->place == face; ++large) {
-      for (const std::uint32_t vertex : large->corners) faces.add_corner(vertex);
+      for (const std::uint32_t vertex : large->corners) faces.add_corner(vertex, look.next_uv());
       faces.end_face();
+      look.end_face();
     }
   };
   for (const tinyobj::shape_t& shape : shapes) {
@@ -85,9 +158,10 @@ Mesh parse_obj(std::string_view text, const std::string& source) {
                                        std::to_string(index + 1LL) + ", but there are " +
                                        std::to_string(vertices));
         }
-        faces.add_corner(static_cast<std::uint32_t>(index));
+        faces.add_corner(static_cast<std::uint32_t>(index), look.next_uv());
       }
       faces.end_face();
+      look.end_face();
       first += count;
       ++face;
     }
@@ -98,6 +172,7 @@ Mesh parse_obj(std::string_view text, const std::string& source) {
   place_vertices(mesh, attributes.vertices);
   attributes = {};
   faces.triangulate(mesh, shown);
+  look.finish();
   check(mesh, shown);
   return mesh;
 }

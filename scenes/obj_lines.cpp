@@ -86,13 +86,20 @@ std::string_view next_word(std::string_view& line) {
   return word;
 }
 
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = std::min(text.find_first_not_of(blanks), text.size());
+  const std::size_t end = text.find_last_not_of(blanks);
+  return end == text.npos ? std::string_view{} : text.substr(begin, end + 1 - begin);
+}
+
 class Validator {
  public:
-  Validator(std::string_view text, const std::string& source)
-      : text_(text), source_(source), reader_(text) {}
+  Validator(std::string_view text, const std::string& source, Content content)
+      : text_(text), source_(source), reader_(text), materials_(content == Content::materials) {}
 
   Lines run() {
     total_ = count_vertices();
+    materials_ = !lines_.libraries.empty();
     if (total_ > std::numeric_limits<std::int32_t>::max())
       fail("more vertices than 31-bit indices can name");
     std::string_view line;
@@ -102,8 +109,16 @@ class Validator {
         vertex(line);
       } else if (keyword == "f" || keyword == "fo") {  // `fo` (face outline): an old form of `f`
         face(line);
+      } else if (!materials_) {
+        continue;
+      } else if (keyword == "vt") {
+        texture_coordinates(line);
+      } else if (keyword == "usemtl") {
+        lines_.runs.push_back(
+            {lines_.faces + lines_.large_faces.size(), std::string(trimmed(line))});
       }
     }
+    for (std::uint32_t& uv : lines_.corner_uvs) uv = uv < lines_.uvs.size() ? uv : no_uv;
     return std::move(lines_);
   }
 
@@ -113,12 +128,39 @@ class Validator {
                 source_ + ": line " + std::to_string(reader_.number()) + ": " + reason);
   }
 
-  // A face may refer to later vertices.
-  std::size_t count_vertices() const {
+  // A face may refer to later vertices. Collects the material libraries, too.
+  std::size_t count_vertices() {
     std::size_t count = 0;
     LineReader reader(text_);
-    for (std::string_view line; reader.next(line);) count += next_word(line) == "v";
+    for (std::string_view line; reader.next(line);) {
+      const std::string_view keyword = next_word(line);
+      count += keyword == "v";
+      if (materials_ && keyword == "mtllib") lines_.libraries.emplace_back(trimmed(line));
+    }
     return count;
+  }
+
+  void texture_coordinates(std::string_view line) {
+    float at[2] = {};
+    for (float& x : at) {
+      const std::string_view word = next_word(line);
+      const char* const end = word.data() + word.size();
+      const auto [stop, error] = std::from_chars(word.data(), end, x);
+      if (stop != end || error != std::errc() || !std::isfinite(x)) x = 0;
+    }
+    lines_.uvs.push_back({at[0], 1 - at[1]});
+  }
+
+  // The part behind the first slash of a corner.
+  std::uint32_t uv_of(std::string_view word) const {
+    const std::size_t slash = word.find('/');
+    if (slash == word.npos) return no_uv;
+    word.remove_prefix(slash + 1);
+    std::int64_t index = 0;
+    const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), index);
+    if (error != std::errc()) return no_uv;
+    index = index < 0 ? static_cast<std::int64_t>(lines_.uvs.size()) + index : index - 1;
+    return index < 0 || index >= std::int64_t{no_uv} ? no_uv : static_cast<std::uint32_t>(index);
   }
 
   void vertex(std::string_view line) {
@@ -150,12 +192,15 @@ class Validator {
 
   void face(std::string_view line) {
     corners_.clear();
+    uvs_.clear();
     for (std::string_view word = next_word(line); !word.empty(); word = next_word(line)) {
       if (word[0] == '#') break;
       check_interruption();
       corners_.push_back(corner(word));
+      if (materials_) uvs_.push_back(uv_of(word));
     }
     if (corners_.size() < 3) return;
+    lines_.corner_uvs.insert(lines_.corner_uvs.end(), uvs_.begin(), uvs_.end());
     if (corners_.size() > max_corners) {
       LargeFace& large = lines_.large_faces.emplace_back();
       large.place = lines_.faces;
@@ -174,8 +219,7 @@ class Validator {
     lines_.text += std::to_string(one_based);
   }
 
-  // `7`, `-1`, `7/2`, `7//3`, `7/2/3`: the vertex's index from 1. Texture coordinates and normals
-  // are ignored.
+  // `7`, `-1`, `7/2`, `7//3`, `7/2/3`: the vertex's index from 1.
   std::size_t corner(std::string_view word) const {
     const std::string_view digits = word.substr(0, word.find('/'));
     const std::size_t sign = digits.starts_with('+');
@@ -203,14 +247,16 @@ class Validator {
   const std::string& source_;
   LineReader reader_;
   std::size_t total_ = 0;
+  bool materials_;
   std::vector<std::size_t> corners_;
+  std::vector<std::uint32_t> uvs_;  // of the face
   Lines lines_;
 };
 
 }  // namespace
 
-Lines validate(std::string_view text, const std::string& source) {
-  return Validator(text, source).run();
+Lines validate(std::string_view text, const std::string& source, Content content) {
+  return Validator(text, source, content).run();
 }
 
 }  // namespace heapwood::scenes::obj

@@ -2,6 +2,7 @@
 #include "scenes/patches.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "scenes/random.hpp"
@@ -91,7 +92,15 @@ std::uint64_t Model::count(float density, std::size_t first) const {
   return sum;
 }
 
-Mesh Model::tessellate(std::uint64_t target, unsigned threads) const {
+void Model::paint(const Paint& paint) {
+  const auto found = std::find_if(paints_.begin(), paints_.end(), [&](const Paint& known) {
+    return known.colour == paint.colour && std::string_view(known.name) == paint.name;
+  });
+  paint_ = static_cast<std::uint32_t>(found - paints_.begin());
+  if (found == paints_.end()) paints_.push_back(paint);
+}
+
+Mesh Model::tessellate(std::uint64_t target, unsigned threads, Content content) const {
   float low = 0, high = 1;
   while (count(high) < target && high < 1e6f) high *= 2;
   for (unsigned i = 0; i < 40; ++i) {
@@ -124,6 +133,14 @@ Mesh Model::tessellate(std::uint64_t target, unsigned threads) const {
     fill_row(mesh, patches_[index], begins[index],
              static_cast<std::uint32_t>(row - begins[index].row));
   });
+  if (content == Content::materials && !paints_.empty()) {
+    for (const Paint& paint : paints_)
+      mesh.appearance.materials.push_back({.name = paint.name, .colour = paint.colour});
+    std::vector<std::uint32_t>& materials = mesh.appearance.triangle_materials;
+    materials.reserve(mesh.triangles.size());
+    for (std::size_t i = 0; i < patches_.size(); ++i)
+      materials.resize(begins[i + 1].triangle, patches_[i].paint);
+  }
   return mesh;
 }
 

@@ -4,6 +4,7 @@
 // stay thin.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <vector>
 
 #include "scenes/exact_math.hpp"
@@ -16,12 +17,25 @@ namespace {
 
 constexpr float bay = 6, storey = 5;  // metres
 
+constexpr Paint concrete{"concrete", {0.42f, 0.40f, 0.37f}},
+    frame_paint{"blue-grey paint", {0.13f, 0.20f, 0.26f}},
+    safety_yellow{"yellow paint", {0.78f, 0.46f, 0.03f}},
+    galvanized{"galvanized steel", {0.42f, 0.44f, 0.45f}}, brick{"brick", {0.38f, 0.15f, 0.09f}},
+    tank_paint{"cream paint", {0.74f, 0.70f, 0.60f}};
+// Of the bundles, in turn.
+constexpr Paint pipe_paints[] = {
+    {"silver paint", {0.56f, 0.57f, 0.58f}}, {"green paint", {0.07f, 0.28f, 0.14f}},
+    {"red paint", {0.50f, 0.06f, 0.04f}},    {"white paint", {0.76f, 0.75f, 0.72f}},
+    {"blue paint", {0.05f, 0.17f, 0.42f}},   {"orange paint", {0.70f, 0.22f, 0.03f}},
+    {"brown paint", {0.24f, 0.12f, 0.06f}}};
+
 struct Plant {
   Model model;
   Random random;
   unsigned nx, ny, nz;  // bays and storeys
   bool plain;
   float width, height, depth;
+  unsigned bundles = 0;
 
   explicit Plant(const Request& request) : random(request.seed) {
     const float size = exact::cbrt(static_cast<float>(request.triangles) / 150'000);
@@ -60,6 +74,7 @@ struct Plant {
 };
 
 void Plant::framework() {
+  model.paint(frame_paint);
   for (unsigned i = 0; i <= nx; ++i) {
     for (unsigned k = 0; k <= nz; ++k) {
       beam(node(i, 0, k), node(i, ny, k), 0.16f);
@@ -76,6 +91,7 @@ void Plant::framework() {
       }
     }
   }
+  model.paint(concrete);
   quad(model, {-0.4f * width, 0, -0.6f * depth}, {1.8f * width, 0, 0}, {0, 0, 2.2f * depth});
   if (plain) return;
   for (unsigned i = 0; i < nx; ++i) {
@@ -89,10 +105,12 @@ void Plant::framework() {
 
 // A floor of bars with a railing, one bay.
 void Plant::grating(Vec3 corner) {
+  model.paint(galvanized);
   for (unsigned i = 0; i < 24; ++i) {
     const float z = bay * (static_cast<float>(i) + 0.5f) / 24;
     quad(model, corner + Vec3{0, 0, z - 0.05f}, {bay, 0, 0}, {0, 0, 0.1f});
   }
+  model.paint(safety_yellow);
   for (const float y : {0.5f, 1.0f})
     rod(model, corner + Vec3{0, y, 0}, corner + Vec3{bay, y, 0}, 0.025f, 6, 4);
   for (unsigned i = 0; i <= 4; ++i) {
@@ -103,6 +121,7 @@ void Plant::grating(Vec3 corner) {
 
 void Plant::tank(Vec3 foot, float radius, float tall) {
   const float r = radius, cap = 0.45f * r;
+  model.paint(tank_paint);
   lathe(model, place(foot), {{r, 0.6f}, {r, tall - cap}, {0, tall, 0.2f}}, 40, 0.6f, 8);
   lathe(model, place(foot), {{r, 0.6f}, {0, 0.6f}}, 40, 0, 8);
   if (plain) return;
@@ -115,6 +134,7 @@ void Plant::tank(Vec3 foot, float radius, float tall) {
     lathe(model, place(foot + Vec3{0, y, 0}),
           {{r, 0}, {r + 0.05f, 0}, {r + 0.05f, 0.1f}, {r, 0.1f}}, 40, 0, 8);
   }
+  model.paint(safety_yellow);
   for (const float z : {-0.22f, 0.22f}) {  // ladder
     rod(model, foot + Vec3{r + 0.15f, 0, z}, foot + Vec3{r + 0.15f, tall - cap + 0.6f, z}, 0.025f,
         6, 4);
@@ -167,6 +187,7 @@ void Plant::pipe(const std::vector<Vec3>& corners, Vec3 offset, float radius, bo
 // A few parallel pipes, from bend to bend along the axes, sometimes slanted.
 void Plant::bundle(unsigned bends) {
   const bool thick = random.chance(0.25f);
+  model.paint(pipe_paints[bundles++ % std::size(pipe_paints)]);
   const float radius = thick ? random.uniform(0.2f, 0.4f) : random.uniform(0.05f, 0.14f);
   const float extent[3] = {width, height, depth};
   const float shortest = 8 * radius + 0.6f;
@@ -202,6 +223,7 @@ void Plant::tanks() {
     tank(node(x, 0, z) + Vec3{0.5f * bay, 0, 0.5f * bay}, radius, tall);
   }
   if (plain) return;
+  model.paint(brick);
   for (unsigned i = 0; i < std::max(1u, nx / 4); ++i) {  // chimneys and their guys
     const Vec3 foot = {(0.3f + 0.6f * static_cast<float>(i)) * bay * 4, 0, -0.9f * bay};
     const float tall = 1.7f * height, r = 0.9f;
@@ -232,7 +254,7 @@ Mesh make_pipes(const Request& request) {
     plant.bundle(plant.plain ? 3 : 7);
     count += plant.model.count(1, first);
   }
-  Mesh mesh = plant.model.tessellate(request.triangles, request.threads);
+  Mesh mesh = plant.model.tessellate(request.triangles, request.threads, request.content);
   drop_degenerate(mesh);
   const float w = plant.width, h = plant.height, d = plant.depth;
   mesh.camera =

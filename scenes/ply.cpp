@@ -19,11 +19,50 @@ namespace heapwood::scenes {
 namespace ply {
 namespace {
 
+// The vertices' colour channels: 8 or 16 bits, or floating point from 0 to 1.
+class Colours {
+ public:
+  Colours(const Element& element, Content content) {
+    if (content != Content::materials) return;
+    constexpr std::string_view names[] = {"red", "green", "blue", "alpha"};
+    for (const Property& property : element.properties) {
+      std::string_view name = property.name;
+      if (name.starts_with("diffuse_")) name.remove_prefix(8);
+      for (unsigned i = 0; i < 4; ++i) {
+        if (name == names[i] && !property.list_count && channels_[i] == nullptr)
+          channels_[i] = &property;
+      }
+    }
+    found_ = channels_[0] && channels_[1] && channels_[2];
+  }
+
+  bool found() const { return found_; }
+  // 4 for another property.
+  unsigned channel(const Property& property) const {
+    unsigned i = 0;
+    while (i < 4 && channels_[i] != &property) ++i;
+    return found_ ? i : 4;
+  }
+  void set(std::uint32_t& colour, unsigned i, double value) const {
+    const Type type = channels_[i]->type;
+    const double scale = type == Type::f32 || type == Type::f64 ? 255
+                         : size_of(type) == 2                   ? 1.0 / 257
+                                                                : 1;
+    const double byte = value * scale + 0.5;
+    const std::uint32_t bits = byte > 0 ? static_cast<std::uint32_t>(std::min(byte, 255.0)) : 0;
+    colour = (colour & ~(255u << 8 * i)) | bits << 8 * i;
+  }
+
+ private:
+  const Property* channels_[4] = {};
+  bool found_ = false;
+};
+
 template <class Reader>
 class Body {
  public:
-  Body(const Header& header, const Place& place)
-      : header_(header), place_(place), reader_(place, header.body) {}
+  Body(const Header& header, const Place& place, Content content)
+      : header_(header), place_(place), content_(content), reader_(place, header.body) {}
 
   Mesh run() {
     const Element* vertices = only("vertex");
@@ -139,6 +178,9 @@ class Body {
         place_.lines || std::any_of(axes, axes + 3, [](const Property* axis) {
           return axis->type == Type::f64 || axis->type == Type::i32 || axis->type == Type::u32;
         });
+    const Colours colours(element, content_);
+    std::vector<std::uint32_t>& packed = mesh_.appearance.vertex_colours;
+    if (colours.found()) packed.reserve(element.count);
     if (wide) {
       coordinates_.reserve(3 * element.count);
     } else {
@@ -148,15 +190,19 @@ class Body {
       check_interruption();
       const std::size_t begin = reader_.offset();
       double p[3] = {};
+      std::uint32_t colour = 0xff000000u;
       for (const Property& property : element.properties) {
         unsigned axis = 0;
         while (axis < 3 && axes[axis] != &property) ++axis;
-        if (axis == 3) {
-          skip(property);
-        } else {
+        if (axis < 3) {
           p[axis] = reader_.read(property.type, current_);
+        } else if (const unsigned channel = colours.channel(property); channel < 4) {
+          colours.set(colour, channel, reader_.read(property.type, current_));
+        } else {
+          skip(property);
         }
       }
+      if (colours.found()) packed.push_back(colour);
       const Vec3 rounded = to_float(Vec3d{p[0], p[1], p[2]});
       if (!(std::isfinite(rounded.x) && std::isfinite(rounded.y) && std::isfinite(rounded.z))) {
         place_.fail(after_space(begin), current_.text() + " is not finite");
@@ -250,6 +296,7 @@ class Body {
 
   const Header& header_;
   const Place& place_;
+  Content content_;
   Reader reader_;
   Current current_;
   std::uint64_t vertex_count_ = 0;
@@ -258,27 +305,29 @@ class Body {
   Faces faces_{mesh_.triangles};
 };
 
-Mesh parse(std::span<const std::byte> file, const std::string& source) {
+Mesh parse(std::span<const std::byte> file, const std::string& source, Content content) {
   const Header header = parse_header(file, source);
   const Place place{file, source, header.format == Format::ascii};
   switch (header.format) {
     case Format::ascii:
-      return Body<AsciiReader>(header, place).run();
+      return Body<AsciiReader>(header, place, content).run();
     case Format::little:
-      return Body<BinaryReader<Format::little>>(header, place).run();
+      return Body<BinaryReader<Format::little>>(header, place, content).run();
     case Format::big:
       break;
   }
-  return Body<BinaryReader<Format::big>>(header, place).run();
+  return Body<BinaryReader<Format::big>>(header, place, content).run();
 }
 
 }  // namespace
 }  // namespace ply
 
-Mesh parse_ply(std::span<const std::byte> file, const std::string& source) {
+Mesh parse_ply(std::span<const std::byte> file, const std::string& source, Content content) {
   const std::string shown = printable(source, source.size());
-  Mesh mesh = file.empty() ? Mesh{} : ply::parse(file, shown);
+  Mesh mesh = file.empty() ? Mesh{} : ply::parse(file, shown, content);
   require_triangles(mesh, shown);
+  if (!mesh.appearance.vertex_colours.empty())
+    mesh.appearance.materials.push_back({.name = "vertex colours"});
   mesh.name = printable(stem_of(source), source.size());
   return mesh;
 }

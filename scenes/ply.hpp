@@ -2,10 +2,10 @@
 // PLY files: ASCII, binary little and big endian. Vertices x y z at any place among other
 // properties, faces as `vertex_indices` or `vertex_index` with any types (polygons are
 // triangulated, polygon.hpp; a face of fewer than three corners is skipped), strips of triangles as
-// such a list of element `tristrips`; all else is skipped. Coordinates are read in double precision
-// (Mesh::origin). Lines of the header and of text end in \n, \r\n or \r. Memory use is bounded by
-// the size of the file, not by the counts in its header. Limit: the format has no upward axis; y is
-// assumed.
+// such a list of element `tristrips`, on request the vertices' colours (`red`, `green`, `blue`);
+// all else is skipped. Coordinates are read in double precision (Mesh::origin). Lines of the header
+// and of text end in \n, \r\n or \r. Memory use is bounded by the size of the file, not by the
+// counts in its header. Limit: the format has no upward axis; y is assumed.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@ namespace heapwood::scenes {
 
 // Throws Error{Exit::scene}: "source: line 12: reason" in text, "source: byte 1234: reason" in
 // binary data. The result has a triangle, finite vertices and valid indices.
-Mesh parse_ply(std::span<const std::byte> file, const std::string& source);
+Mesh parse_ply(std::span<const std::byte> file, const std::string& source,
+               Content content = Content::geometry);
 
 // Binary little-endian, `uchar 3` and three int32 per face; double coordinates if the mesh has an
 // origin. Throws Error{Exit::failed}.

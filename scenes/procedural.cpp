@@ -51,8 +51,8 @@ std::optional<SceneName> parse_scene_name(const std::string& text) {
   return parse_name(text, table, limits);
 }
 
-Mesh generate(const SceneName& name, unsigned threads) {
-  Mesh mesh = makers[name.scene - table]({name.triangles, name.seed, threads});
+Mesh generate(const SceneName& name, unsigned threads, Content content) {
+  Mesh mesh = makers[name.scene - table]({name.triangles, name.seed, threads, content});
   mesh.name = name.scene->name;
   check(mesh, mesh.name);
   return mesh;

@@ -4,10 +4,12 @@
 #include <filesystem>
 #include <fstream>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "scenes/cache.hpp"
 #include "scenes/file.hpp"
+#include "scenes/gltf.hpp"
 #include "scenes/obj.hpp"
 #include "scenes/ply.hpp"
 #include "scenes/scene_name.hpp"
@@ -26,48 +28,65 @@ std::string known_names() {
   return names;
 }
 
-Mesh load_file(const std::string& path, const std::string& extension) {
+constexpr const char* extensions = ".obj, .ply, .gltf, .glb or .hwmesh";
+
+bool is_readable(const std::string& extension) {
+  return extension == ".ply" || extension == ".obj" || is_gltf(extension) ||
+         extension == cache_extension;
+}
+
+Mesh load_file(const std::string& path, const std::string& extension, Content content) {
   const FileBytes file = read_file(path);
-  if (extension == ".ply") return parse_ply(file.bytes(), path);
-  if (extension == ".obj") return parse_obj(file.text(), path);
+  if (extension == ".ply") return parse_ply(file.bytes(), path, content);
+  if (extension == ".obj") return parse_obj(file.text(), path, content);
+  if (is_gltf(extension)) return parse_gltf(file.bytes(), path, content);
   return parse_cache(file.bytes(), path);
 }
 
 }  // namespace
 
-Mesh load(const std::string& name_or_path) {
+Mesh load(const std::string& name_or_path, Content content) {
   const std::string shown = printable(name_or_path, name_or_path.size());
   try {
-    if (const auto name = parse_scene_name(name_or_path)) return generate(*name);
+    if (const auto name = parse_scene_name(name_or_path)) return generate(*name, 0, content);
     const std::string extension = extension_of(name_or_path);
-    if (extension == ".ply" || extension == ".obj" || extension == cache_extension) {
-      return load_file(name_or_path, extension);
-    }
+    if (is_readable(extension)) return load_file(name_or_path, extension, content);
   } catch (const std::bad_alloc&) {
     throw Error(Exit::scene, shown + ": the mesh does not fit in memory");
   }
   std::error_code ignored;
   if (std::filesystem::exists(name_or_path, ignored)) {
-    throw Error(Exit::scene, shown + ": unknown file type; use .obj, .ply or " + cache_extension);
+    throw Error(Exit::scene, shown + ": unknown file type; use " + extensions);
   }
-  throw Error(Exit::usage, "unknown scene `" + shown + "`: use a path that ends in .obj, .ply or " +
-                               cache_extension + ", or NAME[:COUNT][:SEED] with a name of " +
-                               known_names());
+  throw Error(Exit::usage, "unknown scene `" + shown + "`: use a path that ends in " + extensions +
+                               ", or NAME[:COUNT][:SEED] with a name of " + known_names());
 }
 
 std::string digest(const std::string& name_or_path) {
   std::error_code ignored;
   if (parse_scene_name(name_or_path) || !std::filesystem::is_regular_file(name_or_path, ignored))
     return "";
-  std::ifstream file(name_or_path, std::ios::binary);
+  std::vector<std::string> files{name_or_path};
+  if (extension_of(name_or_path) == ".gltf") {
+    try {
+      for (std::string& buffer : gltf_buffer_files(read_file(name_or_path).bytes(), name_or_path)) {
+        files.push_back(std::move(buffer));
+      }
+    } catch (const Error&) {  // Ctrl-C, too
+      return "";
+    }
+  }
   std::uint64_t hash = 0xcbf29ce484222325u;
   std::vector<char> piece(1 << 16);
-  while (file) {
-    if (simt::interrupted()) return "";
-    file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-    for (std::streamsize i = 0; i < file.gcount(); ++i) {
-      hash =
-          (hash ^ static_cast<unsigned char>(piece[static_cast<std::size_t>(i)])) * 0x100000001b3u;
+  for (const std::string& path : files) {
+    std::ifstream file(path, std::ios::binary);
+    while (file) {
+      if (simt::interrupted()) return "";
+      file.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+      for (std::streamsize i = 0; i < file.gcount(); ++i) {
+        const auto byte = static_cast<unsigned char>(piece[static_cast<std::size_t>(i)]);
+        hash = (hash ^ byte) * 0x100000001b3u;
+      }
     }
   }
   return hex_digits(hash);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scenes by name: `atrium`, `statue:1m`, `pipes:12m:7`, or the path of an OBJ, PLY or .hwmesh file.
+// Scenes by name: `atrium`, `statue:1m`, `pipes:12m:7`, or the path of an OBJ, PLY, glTF (.gltf,
+// .glb) or .hwmesh file.
 #pragma once
 
 #include <cstdint>
@@ -29,15 +30,15 @@ struct SceneName {
 std::optional<SceneName> parse_scene_name(const std::string& text);
 
 // threads = 0: one per hardware thread. The mesh does not depend on it.
-Mesh generate(const SceneName& name, unsigned threads = 0);
+Mesh generate(const SceneName& name, unsigned threads = 0, Content content = Content::geometry);
 
 // Throws Error{Exit::usage} for an unknown name, and Error{Exit::scene} for a file that cannot be
 // read: one line with file, line or byte, and the reason. The result has passed check() and may
-// contain zero-area triangles (drop_degenerate()).
-Mesh load(const std::string& name_or_path);
+// contain zero-area triangles (drop_degenerate()). Its geometry does not depend on `content`.
+Mesh load(const std::string& name_or_path, Content content = Content::geometry);
 
-// FNV-1a of a file's content, 16 hexadecimal digits; "" for a procedural scene or an unreadable
-// file, and after Ctrl-C.
+// FNV-1a of a file's content, with that of a .gltf file's buffers, 16 hexadecimal digits; "" for a
+// procedural scene or an unreadable file, and after Ctrl-C.
 std::string digest(const std::string& name_or_path);
 
 }  // namespace heapwood::scenes

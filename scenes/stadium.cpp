@@ -12,6 +12,12 @@ namespace heapwood::scenes {
 namespace {
 
 // Metres: half axes of the innermost row, size of a step.
+constexpr Paint grass{"grass", {0.07f, 0.17f, 0.035f}}, concrete{"concrete", {0.46f, 0.44f, 0.41f}},
+    blue_seats{"blue seats", {0.05f, 0.14f, 0.38f}}, red_seats{"red seats", {0.40f, 0.06f, 0.05f}},
+    white_paint{"white paint", {0.78f, 0.78f, 0.76f}}, roofing{"roofing", {0.60f, 0.63f, 0.66f}},
+    board{"board", {0.70f, 0.42f, 0.05f}}, plinth{"plinth", {0.30f, 0.28f, 0.27f}},
+    copper{"copper", {0.50f, 0.19f, 0.09f}};
+
 constexpr float half_x = 58, half_z = 40, step_depth = 0.9f, step_height = 0.45f;
 
 // A rounded rectangle, `out` outside the innermost row.
@@ -31,10 +37,13 @@ void strip(Model& model, float out0, float y0, float out1, float y1, float cells
              .twins_u = 2'000'000});  // strips meet vertex to vertex
 }
 
-float stand(Model& model, unsigned rows, float out, float y, float scale, float cells) {
+float stand(Model& model, const Paint& seats, unsigned rows, float out, float y, float scale,
+            float cells) {
   for (unsigned i = 0; i < rows; ++i) {
+    model.paint(seats);
     strip(model, out, y, out, y + step_height * scale, cells);
     y += step_height * scale;
+    model.paint(concrete);
     strip(model, out, y, out + step_depth * scale, y, cells);
     out += step_depth * scale;
   }
@@ -46,6 +55,7 @@ void roof(Model& model, unsigned trusses, float out, float y) {
     return around(u, out - 26 * t, y + 5 * exact::sin(1.2f * t) - drop);
   };
   for (unsigned i = 0; i < trusses; ++i) {
+    model.paint(white_paint);
     const float u = static_cast<float>(i) / static_cast<float>(trusses),
                 next = u + 1 / static_cast<float>(trusses);
     rod(model, around(u, out + 1, 0), on(u, 0, 0), 0.35f, 10, 5);
@@ -56,17 +66,21 @@ void roof(Model& model, unsigned trusses, float out, float y) {
       rod(model, on(u, t, 2.6f - 1.6f * t), on(u, t + 1.0f / 6, 0.2f), 0.06f, 5, 3);
       rod(model, on(u, t, 0.2f), on(u, t, 2.6f - 1.6f * t), 0.06f, 5, 3);
     }
+    model.paint(roofing);
     for (unsigned k = 0; k < 4; ++k) {
       const float t = static_cast<float>(k) / 4, gap = 0.015f;
       facet(model, on(u, t, 0), on(next, t, 0), on(next, t + 0.25f - gap, 0),
             on(u, t + 0.25f - gap, 0));
     }
+    model.paint(white_paint);
     rod(model, on(u, 1, 0.2f), on(next, 1, 0.2f), 0.12f, 6, 4);
   }
 }
 
 void pitch(Model& model, bool plain) {
+  model.paint(grass);
   quad(model, {-70, -0.02f, -52}, {140, 0, 0}, {0, 0, 104});
+  model.paint(white_paint);
   for (const float side : {-1.0f, 1.0f}) {  // goals
     const float x = side * 50;
     rod(model, {x, 0, -3.66f}, {x, 2.44f, -3.66f}, 0.06f, 8, 4);
@@ -78,6 +92,7 @@ void pitch(Model& model, bool plain) {
     }
   }
   // Advertising boards along the touch lines.
+  model.paint(board);
   for (const float side : {-1.0f, 1.0f}) {
     for (int i = -8; i < 8 && !plain; ++i) {
       const float x = 6 * static_cast<float>(i);
@@ -97,12 +112,13 @@ Mesh make_stadium(const Request& request) {
   Model model;
   pitch(model, plain);
   float out = 0;
-  float y = stand(model, rows, out, 1.2f, scale, cells);
+  float y = stand(model, blue_seats, rows, out, 1.2f, scale, cells);
+  model.paint(concrete);
   strip(model, 0, 0, 0, 1.2f, cells);
   out += static_cast<float>(rows) * step_depth * scale;
   strip(model, out, y, out, y + 3, cells);
   strip(model, out, y + 3, out - 2, y + 3, cells);  // the upper stand overhangs
-  y = stand(model, rows, out - 2, y + 3, scale * 1.05f, cells);
+  y = stand(model, red_seats, rows, out - 2, y + 3, scale * 1.05f, cells);
   out += static_cast<float>(rows) * step_depth * scale * 1.05f - 2;
   strip(model, out, y, out, y + 2.5f, cells);
   if (!plain) roof(model, 40, out + 1, y + 9);
@@ -110,13 +126,15 @@ Mesh make_stadium(const Request& request) {
   // The teapot on a plinth at the centre spot.
   Random random(request.seed);
   const float turn = random.uniform(-0.25f, 0.25f);
+  model.paint(plinth);
   if (plain) {
     box(model, {}, {-0.3f, 0, -0.3f}, {0.3f, 1, 0.3f});
   } else {
     pedestal(model, place({0, 0, 0}, 1, turn), 0.7f, 1);
   }
+  model.paint(copper);
   teapot(model, place({0, 1, 0}, 1, turn), 0.36f, n < 4000 ? 60 : 150);
-  Mesh mesh = model.tessellate(n, request.threads);
+  Mesh mesh = model.tessellate(n, request.threads, request.content);
   drop_degenerate(mesh);
   mesh.camera = CameraHint{{0.42f, 1.3f, 1.1f}, {0.03f, 1.4f, 0}, 58};
   return mesh;

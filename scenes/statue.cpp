@@ -176,15 +176,18 @@ void add_body(Model& model, std::uint64_t seed, std::uint64_t triangles) {
 
 Mesh make_statue(const Request& request) {
   Model model;
+  model.paint({"tuff", {0.43f, 0.36f, 0.28f}});
   add_body(model, request.seed, request.triangles);
+  model.paint({"granite", {0.20f, 0.19f, 0.19f}});
   const auto step = [&](float half, float low, float high) {
     box(model, place({0, 0, -0.05f}), {-half, low, -0.8f * half}, {half, high, 0.8f * half});
   };
   step(1.35f, -0.3f, -0.004f);
   step(1.5f, -0.42f, -0.3f);
   step(1.7f, -0.8f, -0.42f);
+  model.paint({"grass", {0.20f, 0.25f, 0.10f}});
   disc(model, place({0, -0.8f, 0}), 14, 16, 8);
-  Mesh mesh = model.tessellate(request.triangles, request.threads);
+  Mesh mesh = model.tessellate(request.triangles, request.threads, request.content);
   drop_degenerate(mesh);
   mesh.camera = CameraHint{{-2.6f, 2.15f, 6.4f}, {0, 1.55f, 0}, 40};
   return mesh;

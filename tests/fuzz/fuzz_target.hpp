@@ -4,9 +4,10 @@
 //   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I. \
 //     tests/fuzz/fuzz_ply.cpp scenes/{ply,ply_header,faces,polygon,ear_clipping,mesh,file}.cpp \
 //     -o fuzz_ply && ./fuzz_ply -max_len=4096 -max_total_time=60 -rss_limit_mb=1024
-// fuzz_obj needs scenes/{obj,obj_lines,faces,polygon,ear_clipping,mesh,file}.cpp and tinyobjloader,
-// both with -DTINYOBJLOADER_USE_DOUBLE. fuzz_cache needs scenes/{cache,mesh,file}.cpp and
-// -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION, which disables the checksum.
+// fuzz_obj needs scenes/{obj,obj_lines,mtl,texture_files,faces,polygon,ear_clipping,mesh,file}.cpp,
+// geometry/picture_file.cpp and tinyobjloader, all with -DTINYOBJLOADER_USE_DOUBLE. fuzz_cache
+// needs scenes/{cache,mesh,file}.cpp and -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION, which disables
+// the checksum.
 #pragma once
 
 #include <cstddef>

@@ -196,6 +196,22 @@ TEST(CameraAuto, ShowsAClosedConvexObjectFromOutside) {
   }
 }
 
+// As a Cornell box: walls that face inwards, one missing.
+TEST(CameraAuto, LooksIntoAnOpenBox) {
+  Soup box = closed_surface(1, 0, {0, 3, 0}, 3);
+  const auto in_front = [&](const Triangle& t) {
+    return box.vertices[t.v[0]].z > 0 && box.vertices[t.v[1]].z > 0 && box.vertices[t.v[2]].z > 0;
+  };
+  std::erase_if(box.triangles, in_front);
+  for (Triangle& t : box.triangles) std::swap(t.v[1], t.v[2]);
+  append(box, closed_surface(1, 0, {1, 1, 0}));
+  const Scene scene(test_device(), MedianBuilder::build(box.view()), box.view());
+  const Camera camera = auto_camera(scene, 1);
+  EXPECT_NEAR(camera.eye.x, 0, 0.01f);
+  EXPECT_GT(camera.eye.z, 4);
+  EXPECT_LT(judge_view(scene, camera, 16.0f / 9).backs, 0.02);
+}
+
 TEST(CameraAuto, IgnoresAFarOutlier) {
   const Soup ball = closed_surface(8, 1, {2e4f, 0, 2e4f}, 3);
   Soup both = ball;

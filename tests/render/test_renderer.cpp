@@ -115,7 +115,7 @@ TEST(RendererKernel, WarpWidthDoesNotMatter) {
   frame.samples = frame.total_samples = 2;
   frame.occlusion_rays = 2;
   frame.end_tile = 3 * 3;
-  using Kernel = RenderKernel<kdtree::FastIntersection, Shaded>;
+  using Kernel = RenderKernel<SceneView<kdtree::FastIntersection>, Shaded>;
   const auto run = [&](const auto& launcher) {
     std::vector<Pixel> film(std::size_t{job.width} * job.height);
     std::uint32_t ticket = 0;

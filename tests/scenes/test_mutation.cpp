@@ -6,9 +6,11 @@
 
 #include "scenes/cache.hpp"
 #include "scenes/file.hpp"
+#include "scenes/gltf_animation.hpp"
 #include "scenes/obj.hpp"
 #include "scenes/ply.hpp"
 #include "scenes/random.hpp"
+#include "tests/scenes/gltf_files.hpp"
 #include "tests/scenes/support.hpp"
 
 namespace heapwood::scenes {
@@ -124,6 +126,47 @@ TEST(Mutations, OfObjFiles) {
             "f ", "v ", "/", "//", "\\\n", "\n", "\r", std::string(1, '\0'), "t a 9999/9999/9999",
             "vw 1 2", "f 1 2 3 1 2 3 1 2 3\n"},
            [](std::string_view text) { return parse_obj(text, "file"); });
+}
+
+TEST(Mutations, OfGltfFiles) {
+  testing::GltfBuilder b;
+  b.floats(testing::one_triangle, "VEC3", 3);
+  b.add(std::vector<std::uint16_t>{2, 1, 0}, 5123, "SCALAR", 1);
+  b.add(std::vector<std::uint8_t>{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, 5121, "VEC4", 4);
+  b.floats({1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0}, "VEC4", 4);
+  b.floats({0, 1}, "SCALAR", 1);
+  b.floats({0, 0, 0, 2, 0, 0}, "VEC3", 3);
+  b.floats({0, 0, 1, 0, 0, 1}, "VEC2", 2);
+  const int picture = b.add_view(testing::tga(1, 1, {0x80ffffff}));
+  const std::string file = b.file(
+      R"("images":[{"bufferView":)" + std::to_string(picture) +
+      R"(}],"textures":[{"source":0}],"materials":[{"pbrMetallicRoughness":{"baseColorTexture":
+      {"index":0}},"alphaMode":"MASK","emissiveFactor":[1,1,1]}],"meshes":[{"primitives":[
+      {"attributes":{"POSITION":0,"JOINTS_0":2,"WEIGHTS_0":3,"TEXCOORD_0":6},"indices":1,
+      "material":0,"targets":[{"POSITION":0}]}]}],"skins":[{"joints":[1]}],
+      "nodes":[{"mesh":0,"skin":0,"children":[1]},{"translation":[1,2,3]}],"scenes":[{"nodes":[0]}],
+      "animations":[{"samplers":[{"input":4,"output":5}],"channels":[{"sampler":0,
+      "target":{"node":1,"path":"translation"}}]}])");
+  survives({file},
+           {"4294967295", "18446744073709551615", "-1", "null", "1e999", "[", "{}", "\"", ",",
+            "\"sparse\":{\"count\":1}", "5126", "VEC4", "\xff\xff\xff\x7f", "0"},
+           [](std::string_view text) {
+             const GltfAnimation animation(bytes_of(text), "file", Content::materials);
+             return animation.count() == 0 ? animation.rest()
+                                           : animation.mesh_at(0, animation.duration(0) / 2);
+           });
+}
+
+TEST(Mutations, OfMaterialFiles) {
+  const testing::Folder folder;
+  const std::string obj = "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nusemtl m\nf 1 2 3\n";
+  const std::string seed =
+      "newmtl m\nKd 1 .5 0\nKe 1\nd 0.5\nmap_Kd -s 1 2 3 -clamp on x.tga\nmap_d y.tga\nTr 0.5\n";
+  Random random(11);
+  for (unsigned i = 0; i < 500; ++i) {
+    folder.write("a.mtl", mutated(seed, random, {"nan", "-1", "1e999", "..", "-o", "newmtl\n"}));
+    check(parse_obj(obj, folder / "a.obj", Content::materials), "the result");
+  }
 }
 
 TEST(Mutations, OfCacheFiles) {

@@ -56,8 +56,8 @@ TEST(Load, AFileThatCannotBeReadSaysWhy) {
   std::filesystem::create_directory(folder / "dir.ply");
   expect_error(Exit::scene, {"dir.ply: cannot be read: it is a directory"},
                [&] { load(folder / "dir.ply"); });
-  expect_error(Exit::scene, {"x.gltf: unknown file type"},
-               [&] { load(folder.write("x.gltf", "{}")); });
+  expect_error(Exit::scene, {"x.stl: unknown file type"},
+               [&] { load(folder.write("x.stl", "{}")); });
 }
 
 TEST(Load, DoesNotWaitForAPipe) {

@@ -74,10 +74,10 @@ find "${folders[@]}" -type f \
       report("\"" target "\" is for .cu files")
     }
   }
-  # A third-party header gets its implementation, and stb its memory, through macros.
+  # A third-party header gets its implementation, and stb its memory and formats, through macros.
   # Macros of the library have its prefix.
   code ~ /^ *# *define HEAPWOOD_/ && folder == "include" { next }
-  code ~ /^ *# *define/ && FILENAME != "simt/config.hpp" && !(FILENAME ~ /\.cpp$/ && code ~ /_IMPLEMENTATION *$|define STBIW_/) {
+  code ~ /^ *# *define/ && FILENAME != "simt/config.hpp" && !(FILENAME ~ /\.cpp$/ && code ~ /_IMPLEMENTATION *$|define STBIW?_/) {
     report("macros are defined in simt/config.hpp only")
   }
   folder != "simt" && FILENAME ~ /\.hpp$/ && match(code, /std::(count[lr]_(zero|one)|popcount|bit_(width|ceil|floor)|has_single_bit)/) {

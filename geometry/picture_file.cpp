@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#include "geometry/picture_file.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <memory>
+
+namespace {
+
+// stb_image expands compressed data before it compares its size with the picture's: a budget stops
+// files that expand to more. One picture is decoded per thread at a time.
+thread_local std::size_t stb_budget = std::numeric_limits<std::size_t>::max();
+
+void* stb_allocate(std::size_t bytes) {
+  if (bytes > stb_budget) return nullptr;
+  stb_budget -= bytes;
+  return std::malloc(bytes);
+}
+
+void* stb_reallocate(void* old, std::size_t old_bytes, std::size_t bytes) {
+  if (bytes > old_bytes && bytes - old_bytes > stb_budget) return nullptr;
+  void* const block = std::realloc(old, bytes);
+  if (block != nullptr && bytes > old_bytes) stb_budget -= bytes - old_bytes;
+  return block;
+}
+
+}  // namespace
+
+#define STBI_MALLOC(bytes) stb_allocate(bytes)
+#define STBI_REALLOC_SIZED(old, old_bytes, bytes) stb_reallocate(old, old_bytes, bytes)
+#define STBI_FREE(block) std::free(block)
+#define STBI_NO_GIF
+#define STBI_NO_PSD
+#define STBI_NO_PIC
+#define STBI_NO_PNM
+#define STB_IMAGE_IMPLEMENTATION
+#include <stb/stb_image.h>
+
+namespace heapwood {
+namespace {
+
+// Deflate, the densest of the compressions, expands by at most 1032.
+constexpr std::size_t max_pixels_per_byte = 1040, small_file_pixels = 1 << 16;
+constexpr std::size_t max_pixels = std::size_t{1} << 27;
+
+class Budget {
+ public:
+  explicit Budget(std::size_t bytes) { stb_budget = bytes; }
+  ~Budget() { stb_budget = std::numeric_limits<std::size_t>::max(); }
+};
+
+// Reads the picture's size from its header.
+bool plausible(std::span<const std::byte> file, std::string& reason) {
+  const auto* const bytes = reinterpret_cast<const stbi_uc*>(file.data());
+  int width = 0, height = 0, channels = 0;
+  if (file.size() > std::numeric_limits<int>::max()) {
+    reason = "it is too large";
+    return false;
+  }
+  if (!stbi_info_from_memory(bytes, static_cast<int>(file.size()), &width, &height, &channels)) {
+    reason = "it is not a PNG, JPEG, BMP, TGA or HDR picture";
+    return false;
+  }
+  const auto pixels = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
+  if (width < 1 || height < 1 || width > static_cast<int>(max_picture_side) ||
+      height > static_cast<int>(max_picture_side) ||
+      pixels > std::min(max_pixels, small_file_pixels + max_pixels_per_byte * file.size())) {
+    reason = "it claims " + std::to_string(width) + "x" + std::to_string(height) + " pixels";
+    return false;
+  }
+  return true;
+}
+
+template <class T>
+using Decoded = std::unique_ptr<T, decltype(&stbi_image_free)>;
+
+std::size_t pixels_of(int width, int height) {
+  return static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
+}
+
+// Of the decoder for a plausible file: a few copies of the picture with up to 16 bytes per pixel.
+std::size_t budget_of(std::span<const std::byte> file) {
+  int width = 0, height = 0, channels = 0;
+  stbi_info_from_memory(reinterpret_cast<const stbi_uc*>(file.data()),
+                        static_cast<int>(file.size()), &width, &height, &channels);
+  return (std::size_t{1} << 20) + 4 * file.size() + 64 * pixels_of(width, height);
+}
+
+bool fail(std::string& reason) {
+  const char* const text = stbi_failure_reason();
+  reason = std::string("it cannot be decoded") + (text != nullptr ? ": " : "") +
+           (text != nullptr ? text : "");
+  return false;
+}
+
+}  // namespace
+
+bool decode_picture(std::span<const std::byte> file, Texture& texture, std::string& reason) {
+  if (!plausible(file, reason)) return false;
+  const Budget budget(budget_of(file));
+  int width = 0, height = 0, channels = 0;
+  const Decoded<stbi_uc> data(
+      stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(file.data()),
+                            static_cast<int>(file.size()), &width, &height, &channels, 4),
+      &stbi_image_free);
+  if (!data) return fail(reason);
+  texture.width = static_cast<unsigned>(width);
+  texture.height = static_cast<unsigned>(height);
+  texture.texels.resize(pixels_of(width, height));
+  std::memcpy(texture.texels.data(), data.get(), 4 * texture.texels.size());
+  return true;
+}
+
+bool decode_radiance(std::span<const std::byte> file, RadianceMap& map, std::string& reason) {
+  if (!plausible(file, reason)) return false;
+  const Budget budget(budget_of(file));
+  int width = 0, height = 0, channels = 0;
+  const Decoded<float> data(
+      stbi_loadf_from_memory(reinterpret_cast<const stbi_uc*>(file.data()),
+                             static_cast<int>(file.size()), &width, &height, &channels, 3),
+      &stbi_image_free);
+  if (!data) return fail(reason);
+  map.width = static_cast<unsigned>(width);
+  map.height = static_cast<unsigned>(height);
+  map.texels.resize(pixels_of(width, height));
+  for (std::size_t i = 0; i < map.texels.size(); ++i) {
+    const auto finite = [&](std::size_t channel) {
+      const float x = data.get()[3 * i + channel];
+      return x > 0 ? std::min(x, 1e6f) : 0.0f;
+    };
+    map.texels[i] = {finite(0), finite(1), finite(2)};
+  }
+  return true;
+}
+
+}  // namespace heapwood

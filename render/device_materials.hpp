@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// The appearance of a mesh in device memory.
+#pragma once
+
+#include <vector>
+
+#include "kdtree/device_mesh.hpp"
+#include "render/material_view.hpp"
+
+namespace heapwood::render {
+
+class DeviceMaterials {
+ public:
+  DeviceMaterials() = default;
+  // Uploads materials, textures and the list of emitting triangles. An index that is out of range
+  // is replaced: material 0, no texture. Throws Error if memory is exhausted.
+  DeviceMaterials(const simt::DeviceId& device, const kdtree::MeshView& mesh,
+                  const Appearance& appearance);
+
+  const MaterialView& view() const { return view_; }
+  std::size_t bytes() const;
+
+  // On the host: the emitting triangles and their shares of the power, as in view().emitters.
+  const std::vector<std::uint32_t>& emitters() const { return host_emitters_; }
+  const std::vector<float>& cumulative() const { return host_cumulative_; }
+  // Of emitter i, without its texture.
+  Vec3 emission(std::size_t i) const { return host_emission_[i]; }
+
+ private:
+  void list_emitters(const simt::DeviceId& device, const kdtree::MeshView& mesh,
+                     const Appearance& appearance);
+
+  simt::Buffer<DeviceMaterial> materials_;
+  std::vector<simt::Buffer<std::uint32_t>> texels_;
+  simt::Buffer<DeviceTexture> textures_;
+  simt::Buffer<std::uint32_t> triangle_materials_, vertex_colours_, emitters_;
+  simt::Buffer<Uv> uvs_;
+  simt::Buffer<Triangle> uv_triangles_;
+  simt::Buffer<float> cumulative_;
+  std::vector<std::uint32_t> host_emitters_;
+  std::vector<float> host_cumulative_;
+  std::vector<Vec3> host_emission_;
+  MaterialView view_{};
+};
+
+}  // namespace heapwood::render

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+#include "scenes/gltf_accessors.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "scenes/exact_math.hpp"
+#include "simt/error.hpp"
+
+namespace heapwood::scenes::gltf {
+namespace {
+
+constexpr std::size_t decoded_per_byte = 64, always_decoded = std::size_t{16} << 20;
+
+std::size_t size_of(Component component) {
+  switch (component) {
+    case Component::i8:
+    case Component::u8:
+      return 1;
+    case Component::i16:
+    case Component::u16:
+      return 2;
+    default:
+      return 4;
+  }
+}
+
+std::uint32_t word_at(const std::byte* at) {
+  std::uint32_t word = 0;
+  std::memcpy(&word, at, sizeof word);
+  return word;
+}
+
+template <class T>
+T value_at(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+float as_float(const std::byte* at, Component component, bool normalized) {
+  switch (component) {
+    case Component::i8: {
+      const float x = value_at<std::int8_t>(at);
+      return normalized ? std::max(x / 127, -1.0f) : x;
+    }
+    case Component::u8: {
+      const float x = value_at<std::uint8_t>(at);
+      return normalized ? x / 255 : x;
+    }
+    case Component::i16: {
+      const float x = value_at<std::int16_t>(at);
+      return normalized ? std::max(x / 32767, -1.0f) : x;
+    }
+    case Component::u16: {
+      const float x = value_at<std::uint16_t>(at);
+      return normalized ? x / 65535 : x;
+    }
+    case Component::u32:
+      return static_cast<float>(value_at<std::uint32_t>(at));
+    case Component::f32:
+      break;
+  }
+  return value_at<float>(at);
+}
+
+std::uint32_t as_integer(const std::byte* at, Component component) {
+  switch (component) {
+    case Component::u8:
+      return value_at<std::uint8_t>(at);
+    case Component::u16:
+      return value_at<std::uint16_t>(at);
+    default:
+      return value_at<std::uint32_t>(at);
+  }
+}
+
+// Linear light as an 8-bit sRGB value.
+std::uint32_t srgb_byte(float linear) {
+  const float x = linear > 0 ? std::min(linear, 1.0f) : 0.0f;
+  const float coded = x <= 0.0031308f ? 12.92f * x : 1.055f * exact::pow(x, 1 / 2.4f) - 0.055f;
+  return static_cast<std::uint32_t>(std::clamp(coded, 0.0f, 1.0f) * 255 + 0.5f);
+}
+
+}  // namespace
+
+Container split(std::span<const std::byte> file, const std::string& source) {
+  const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+  if (!text.starts_with("glTF")) return {text, {}};
+  const auto fail = [&](const std::string& reason) {
+    throw Error(Exit::scene, source + ": " + reason);
+  };
+  if (file.size() < 20) fail("the file ends in its header");
+  if (const std::uint32_t version = word_at(&file[4]); version != 2)
+    fail("byte 4: glTF version " + std::to_string(version) + " is not supported; expected 2");
+  if (const std::uint32_t length = word_at(&file[8]); length > file.size()) {
+    fail("byte 8: it claims " + std::to_string(length) + " bytes, but has " +
+         std::to_string(file.size()));
+  }
+  Container container;
+  std::size_t at = 12;
+  for (bool first = true; file.size() - at >= 8; first = false) {
+    const std::size_t length = word_at(&file[at]);
+    const std::uint32_t type = word_at(&file[at + 4]);
+    if (length > file.size() - at - 8) {
+      fail("byte " + std::to_string(at) + ": a chunk claims " + std::to_string(length) +
+           " bytes, but " + std::to_string(file.size() - at - 8) + " follow");
+    }
+    if (first && type != 0x4e4f534a) fail("byte 16: the first chunk is not JSON");
+    if (first) container.json = text.substr(at + 8, length);
+    if (type == 0x004e4942 && container.binary.empty())
+      container.binary = file.subspan(at + 8, length);
+    at += 8 + length;
+  }
+  return container;
+}
+
+bool decode_data_uri(std::string_view uri, std::vector<std::byte>& bytes) {
+  if (!uri.starts_with("data:")) return false;
+  const std::size_t comma = uri.find(',');
+  if (comma == uri.npos || !uri.substr(0, comma).ends_with(";base64")) return false;
+  uri.remove_prefix(comma + 1);
+  bytes.reserve(uri.size() / 4 * 3);
+  std::uint32_t word = 0;
+  unsigned bits = 0;
+  for (const char c : uri) {
+    std::uint32_t digit = 0;
+    if (c >= 'A' && c <= 'Z') {
+      digit = static_cast<std::uint32_t>(c - 'A');
+    } else if (c >= 'a' && c <= 'z') {
+      digit = static_cast<std::uint32_t>(c - 'a') + 26;
+    } else if (c >= '0' && c <= '9') {
+      digit = static_cast<std::uint32_t>(c - '0') + 52;
+    } else if (c == '+' || c == '-') {
+      digit = 62;
+    } else if (c == '/' || c == '_') {
+      digit = 63;
+    } else if (c == '=') {
+      break;
+    } else {
+      return false;
+    }
+    word = word << 6 | digit;
+    bits += 6;
+    if (bits < 8) continue;
+    bits -= 8;
+    bytes.push_back(static_cast<std::byte>(word >> bits & 255));
+  }
+  return true;
+}
+
+std::string decode_percent(std::string_view uri) {
+  const auto digit = [](char c) {
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+  };
+  std::string result;
+  for (std::size_t i = 0; i < uri.size(); ++i) {
+    if (uri[i] == '%' && i + 2 < uri.size() && digit(uri[i + 1]) >= 0 && digit(uri[i + 2]) >= 0) {
+      result += static_cast<char>(digit(uri[i + 1]) * 16 + digit(uri[i + 2]));
+      i += 2;
+    } else {
+      result += uri[i];
+    }
+  }
+  return result;
+}
+
+Accessors::Accessors(const Document& document, const Container& container, const std::string& path)
+    : document_(document), source_(printable(path, path.size())) {
+  const CompanionFiles companions(path);
+  std::map<std::string, std::span<const std::byte>> known;
+  std::size_t bytes_read = container.json.size() + container.binary.size();
+  for (std::size_t i = 0; i < document.buffers.size(); ++i) {
+    const BufferInfo& buffer = document.buffers[i];
+    const std::string place = "buffers[" + std::to_string(i) + "]: ";
+    std::span<const std::byte> bytes;
+    if (buffer.uri.empty()) {
+      bytes = container.binary;
+    } else if (buffer.uri.starts_with("data:")) {
+      if (!decode_data_uri(buffer.uri, decoded_.emplace_back()))
+        fail(place + "its data URI is not valid base64");
+      bytes = decoded_.back();
+    } else {
+      const std::string name = decode_percent(buffer.uri);
+      try {
+        const std::string found = companions.find(name);
+        if (const auto old = known.find(found); old != known.end()) {
+          bytes = old->second;
+        } else {
+          bytes = files_.emplace_back(read_file(found)).bytes();
+          bytes_read += bytes.size();
+          known[found] = bytes;
+        }
+      } catch (const Error& error) {
+        fail(place + error.what());
+      }
+    }
+    if (bytes.size() < buffer.bytes) {
+      fail(place + "it claims " + std::to_string(buffer.bytes) + " bytes, but has " +
+           std::to_string(bytes.size()));
+    }
+    buffers_.push_back(bytes.first(buffer.bytes));
+  }
+  memory_limit_ = always_decoded + decoded_per_byte * bytes_read;
+}
+
+void Accessors::fail(const std::string& reason) const {
+  throw Error(Exit::scene, source_ + ": " + reason);
+}
+
+void Accessors::use_memory(std::size_t bytes) {
+  if (bytes > memory_limit_ - memory_) {
+    fail("its meshes together claim more than " + std::to_string(memory_limit_) +
+         " bytes, too many for a file of its size");
+  }
+  memory_ += bytes;
+}
+
+std::span<const std::byte> Accessors::view_bytes(std::uint32_t index) const {
+  const View& view = document_.views[index];
+  const std::span<const std::byte> buffer = buffers_[view.buffer];
+  if (view.offset > buffer.size() || view.bytes > buffer.size() - view.offset) {
+    fail("bufferViews[" + std::to_string(index) + "]: bytes " + std::to_string(view.offset) +
+         " to " + std::to_string(view.offset + view.bytes) + " are outside of the buffer's " +
+         std::to_string(buffer.size()));
+  }
+  return buffer.subspan(view.offset, view.bytes);
+}
+
+template <class T, class Convert>
+std::vector<T> Accessors::decode(std::uint32_t index, unsigned components, Convert convert) {
+  const Accessor& accessor = document_.accessors[index];
+  const std::string place = "accessors[" + std::to_string(index) + "]: ";
+  if (accessor.components != components) {
+    fail(place + "its elements have " + std::to_string(accessor.components) +
+         " components, expected " + std::to_string(components));
+  }
+  // The first element, after a check that `count` elements lie in the view.
+  const auto elements = [&](const Location& at, std::size_t count, std::size_t size,
+                            std::size_t& stride) {
+    const std::span<const std::byte> bytes = view_bytes(at.view);
+    const std::size_t given = document_.views[at.view].stride;
+    stride = given == 0 ? size : given;
+    if (stride < size) fail(place + "its elements overlap");
+    const bool fits = at.offset <= bytes.size() && bytes.size() - at.offset >= size &&
+                      (bytes.size() - at.offset - size) / stride >= count - 1;
+    if (count > 0 && !fits) {
+      fail(place + std::to_string(count) + " elements do not fit in bufferViews[" +
+           std::to_string(at.view) + "]");
+    }
+    return bytes.data() + at.offset;
+  };
+  const std::size_t size = size_of(accessor.at.component) * components;
+  std::size_t stride = 0;
+  const std::byte* from = nullptr;
+  if (accessor.at.view != none && accessor.count > 0)
+    from = elements(accessor.at, accessor.count, size, stride);
+  if (accessor.count > memory_limit_) use_memory(accessor.count);
+  use_memory(accessor.count * components * sizeof(T));
+  std::vector<T> result(accessor.count * components);
+  const auto copy = [&](std::size_t to, const std::byte* element) {
+    for (unsigned k = 0; k < components; ++k) {
+      result[to * components + k] = convert(element + k * size_of(accessor.at.component),
+                                            accessor.at.component, accessor.normalized);
+    }
+  };
+  for (std::size_t i = 0; from != nullptr && i < accessor.count; ++i) copy(i, from + i * stride);
+  if (accessor.sparse_count == 0) return result;
+  std::size_t index_stride = 0, value_stride = 0;
+  const Location& indices = accessor.sparse_indices;
+  if (indices.component != Component::u8 && indices.component != Component::u16 &&
+      indices.component != Component::u32) {
+    fail(place + "its sparse indices must be unsigned integers");
+  }
+  const std::byte* const index_at =
+      elements(indices, accessor.sparse_count, size_of(indices.component), index_stride);
+  const std::byte* const value_at =
+      elements(accessor.sparse_values, accessor.sparse_count, size, value_stride);
+  for (std::size_t i = 0; i < accessor.sparse_count; ++i) {
+    const std::uint32_t to = as_integer(index_at + i * index_stride, indices.component);
+    if (to >= accessor.count) {
+      fail(place + "a sparse index is " + std::to_string(to) + ", but there are " +
+           std::to_string(accessor.count) + " elements");
+    }
+    copy(to, value_at + i * value_stride);
+  }
+  return result;
+}
+
+std::vector<float> Accessors::floats(std::uint32_t accessor, unsigned components) {
+  return decode<float>(accessor, components, as_float);
+}
+
+std::vector<std::uint32_t> Accessors::integers(std::uint32_t accessor, unsigned components) {
+  const Component component = document_.accessors[accessor].at.component;
+  if (component != Component::u8 && component != Component::u16 && component != Component::u32)
+    fail("accessors[" + std::to_string(accessor) + "]: unsigned integers are expected");
+  return decode<std::uint32_t>(accessor, components, [](const std::byte* at, Component type, bool) {
+    return as_integer(at, type);
+  });
+}
+
+std::vector<std::uint32_t> Accessors::colours(std::uint32_t accessor) {
+  const unsigned components = document_.accessors[accessor].components == 3 ? 3 : 4;
+  const std::vector<float> values = floats(accessor, components);
+  std::vector<std::uint32_t> result;
+  result.reserve(values.size() / components);
+  for (std::size_t i = 0; i + components <= values.size(); i += components) {
+    const float alpha = components == 4 ? std::clamp(values[i + 3], 0.0f, 1.0f) : 1;
+    result.push_back(srgb_byte(values[i]) | srgb_byte(values[i + 1]) << 8 |
+                     srgb_byte(values[i + 2]) << 16 |
+                     static_cast<std::uint32_t>(alpha > 0 ? alpha * 255 + 0.5f : 0) << 24);
+  }
+  return result;
+}
+
+}  // namespace heapwood::scenes::gltf

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: MIT
+#include "scenes/gltf_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "scenes/exact_math.hpp"
+#include "scenes/texture_files.hpp"
+#include "simt/error.hpp"
+
+namespace heapwood::scenes::gltf {
+namespace {
+
+// Of the scene with all instances: about 3 GiB.
+constexpr std::size_t max_flattened = std::size_t{1} << 26;
+
+std::vector<Vec3> points_of(const std::vector<float>& values) {
+  std::vector<Vec3> points(values.size() / 3);
+  for (std::size_t i = 0; i < points.size(); ++i)
+    points[i] = {values[3 * i], values[3 * i + 1], values[3 * i + 2]};
+  return points;
+}
+
+bool is_finite(Vec3 p) { return std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.z); }
+
+// Corners as triangles: a list, a strip of alternating winding, or a fan.
+void add_triangles_of(unsigned mode, const std::vector<std::uint32_t>& corners,
+                      std::vector<Triangle>& triangles) {
+  const std::size_t n = corners.size();
+  if (mode == 4) {
+    for (std::size_t i = 0; i + 2 < n; i += 3)
+      triangles.push_back({{corners[i], corners[i + 1], corners[i + 2]}});
+    return;
+  }
+  for (std::size_t i = 0; i + 2 < n; ++i) {
+    const std::uint32_t a = mode == 6 ? corners[0] : corners[i + i % 2];
+    const std::uint32_t b = mode == 6 ? corners[i + 1] : corners[i + 1 - i % 2];
+    triangles.push_back({{a, b, corners[i + 2]}});
+  }
+}
+
+// Reads the primitives' joints and weights: four per vertex and set.
+void read_influences(const Primitive& primitive, Accessors& accessors, std::size_t vertices,
+                     std::vector<std::uint32_t>& joints, std::vector<float>& weights,
+                     unsigned& influences) {
+  for (unsigned set = 0; set < 2; ++set) {
+    if (primitive.joints[set] == none || primitive.weights[set] == none) continue;
+    const std::vector<std::uint32_t> j = accessors.integers(primitive.joints[set], 4);
+    const std::vector<float> w = accessors.floats(primitive.weights[set], 4);
+    if (j.size() != 4 * vertices || w.size() != 4 * vertices)
+      accessors.fail("a skinned primitive has joints or weights for another number of vertices");
+    accessors.use_memory(vertices * 32);
+    // Vertices keep their sets together.
+    const unsigned before = influences;
+    influences += 4;
+    std::vector<std::uint32_t> all_joints(vertices * influences);
+    std::vector<float> all_weights(vertices * influences);
+    for (std::size_t v = 0; v < vertices; ++v) {
+      for (unsigned k = 0; k < influences; ++k) {
+        const bool old = k < before;
+        const std::size_t from = old ? v * before + k : 4 * v + k - before;
+        all_joints[v * influences + k] = old ? joints[from] : j[from];
+        const float weight = old ? weights[from] : w[from];
+        all_weights[v * influences + k] = std::isfinite(weight) ? weight : 0;
+      }
+    }
+    joints = std::move(all_joints);
+    weights = std::move(all_weights);
+  }
+}
+
+}  // namespace
+
+Model::Model(std::span<const std::byte> file, const std::string& source, Content content)
+    : source_(printable(source, source.size())) {
+  if (file.empty()) require_triangles({}, source_);
+  const Container container = split(file, source_);
+  document_ = parse_document(container.json, source_);
+  Accessors accessors(document_, container, source);
+  read_parts(content, accessors);
+  read_skins(accessors);
+  for (const AnimationInfo& info : document_.animations) clips_.emplace_back(info, accessors);
+  rest_.name = printable(stem_of(source), source.size());
+  add_triangles();
+  require_triangles(rest_, source_);
+  place_vertices(rest_, coordinates(nullptr, 0));
+  add_camera(pose_at(document_, nullptr, 0));
+  if (content == Content::materials) add_materials(source, accessors);
+  check(rest_, source_);
+}
+
+void Model::read_parts(Content content, Accessors& accessors) {
+  std::vector<std::size_t> first_part(document_.meshes.size(), 0), part_count(first_part);
+  std::vector<bool> is_read(document_.meshes.size());
+  std::size_t skipped = 0;
+  for (const std::uint32_t node : document_.shown) {
+    const std::uint32_t mesh = document_.nodes[node].mesh;
+    if (mesh == none) continue;
+    if (!is_read[mesh]) {
+      is_read[mesh] = true;
+      first_part[mesh] = parts_.size();
+      for (const Primitive& primitive : document_.meshes[mesh].primitives) {
+        check_interruption();
+        if (primitive.positions == none) continue;
+        if (primitive.mode < 4 || primitive.mode > 6) {
+          ++skipped;
+          continue;
+        }
+        read_part(primitive, content, accessors, parts_.emplace_back());
+      }
+      part_count[mesh] = parts_.size() - first_part[mesh];
+    }
+    for (std::size_t i = 0; i < part_count[mesh]; ++i)
+      instances_.push_back({node, first_part[mesh] + i});
+  }
+  std::size_t vertices = 0, triangles = 0;
+  for (const Instance& instance : instances_) {
+    vertices += parts_[instance.part].positions.size();
+    triangles += parts_[instance.part].triangles.size();
+    if (std::max(vertices, triangles) > max_flattened) {
+      accessors.fail("with all its instances it has more than " + std::to_string(max_flattened) +
+                     " vertices or triangles");
+    }
+  }
+  if (skipped > 0) {
+    rest_.notes.push_back(source_ + ": " + std::to_string(skipped) +
+                          (skipped == 1 ? " primitive" : " primitives") +
+                          " of points or lines skipped");
+  }
+}
+
+void Model::read_part(const Primitive& primitive, Content content, Accessors& accessors,
+                      Part& part) {
+  part.source = &primitive;
+  part.positions = points_of(accessors.floats(primitive.positions, 3));
+  const std::size_t vertices = part.positions.size();
+  for (std::size_t i = 0; i < vertices; ++i) {
+    if (!is_finite(part.positions[i])) {
+      accessors.fail("accessors[" + std::to_string(primitive.positions) + "]: element " +
+                     std::to_string(i) + " is not finite");
+    }
+  }
+  const auto require_count = [&](std::size_t count, const char* what) {
+    if (count != vertices) {
+      accessors.fail(std::string("a primitive has ") + std::to_string(count) + " " + what +
+                     " for " + std::to_string(vertices) + " vertices");
+    }
+  };
+  for (const std::uint32_t target : primitive.targets) {
+    std::vector<Vec3>& moved = part.targets.emplace_back();
+    if (target == none) continue;
+    moved = points_of(accessors.floats(target, 3));
+    require_count(moved.size(), "morph positions");
+  }
+  std::vector<std::uint32_t> corners;
+  if (primitive.indices != none) {
+    corners = accessors.integers(primitive.indices, 1);
+    for (const std::uint32_t corner : corners) {
+      if (corner >= vertices) {
+        accessors.fail("accessors[" + std::to_string(primitive.indices) + "]: an index is " +
+                       std::to_string(corner) + ", but there are " + std::to_string(vertices) +
+                       " vertices");
+      }
+    }
+  } else {
+    accessors.use_memory(vertices * sizeof(std::uint32_t));
+    corners.resize(vertices);
+    for (std::size_t i = 0; i < vertices; ++i) corners[i] = static_cast<std::uint32_t>(i);
+  }
+  accessors.use_memory(corners.size() * sizeof(Triangle));
+  add_triangles_of(primitive.mode, corners, part.triangles);
+  read_influences(primitive, accessors, vertices, part.joints, part.weights, part.influences);
+  if (content == Content::geometry) return;
+  if (primitive.colours != none) {
+    part.colours = accessors.colours(primitive.colours);
+    require_count(part.colours.size(), "colours");
+  }
+  read_uvs(primitive, accessors, part);
+  if (!part.uvs.empty()) require_count(part.uvs.size(), "texture coordinates");
+}
+
+// Texture coordinates of the base colour's texture, else of the emission's, transformed.
+void Model::read_uvs(const Primitive& primitive, Accessors& accessors, Part& part) const {
+  if (primitive.material == none) return;
+  const MaterialInfo& material = document_.materials[primitive.material];
+  const TextureUse& use = material.base.texture != none ? material.base : material.emission;
+  if (use.texture == none || primitive.uvs[use.uv_set] == none) return;
+  const std::vector<float> values = accessors.floats(primitive.uvs[use.uv_set], 2);
+  const float turn = static_cast<float>(std::clamp(use.rotation, -1000.0, 1000.0));
+  const double c = exact::cos(turn), s = exact::sin(turn);
+  for (std::size_t i = 0; i + 1 < values.size(); i += 2) {
+    const double u = values[i] * use.scale[0], v = values[i + 1] * use.scale[1];
+    part.uvs.push_back({static_cast<float>(c * u + s * v + use.offset[0]),
+                        static_cast<float>(c * v - s * u + use.offset[1])});
+  }
+}
+
+void Model::read_skins(Accessors& accessors) {
+  for (const Skin& skin : document_.skins) {
+    std::vector<Affine>& inverse = inverse_bind_.emplace_back(skin.joints.size());
+    accessors.use_memory(skin.joints.size() * sizeof(Affine));
+    if (skin.inverse_bind == none) continue;
+    const std::vector<float> values = accessors.floats(skin.inverse_bind, 16);
+    if (values.size() < 16 * skin.joints.size()) {
+      accessors.fail("a skin has " + std::to_string(values.size() / 16) +
+                     " inverse bind matrices for " + std::to_string(skin.joints.size()) +
+                     " joints");
+    }
+    for (std::size_t i = 0; i < inverse.size(); ++i) inverse[i] = affine_of(&values[16 * i]);
+  }
+  for (const Instance& instance : instances_) {
+    const std::uint32_t skin = document_.nodes[instance.node].skin;
+    if (skin == none) continue;
+    for (const std::uint32_t joint : parts_[instance.part].joints) {
+      if (joint < inverse_bind_[skin].size()) continue;
+      accessors.fail("skins[" + std::to_string(skin) + "]: a vertex refers to joint " +
+                     std::to_string(joint) + ", but there are " +
+                     std::to_string(inverse_bind_[skin].size()));
+    }
+  }
+}
+
+void Model::add_triangles() {
+  std::uint32_t base = 0;
+  for (const Instance& instance : instances_) {
+    const Part& part = parts_[instance.part];
+    for (const Triangle& t : part.triangles)
+      rest_.triangles.push_back({{base + t.v[0], base + t.v[1], base + t.v[2]}});
+    base += static_cast<std::uint32_t>(part.positions.size());
+  }
+}
+
+std::vector<double> Model::coordinates(const Clip* clip, double seconds) const {
+  const Pose pose = pose_at(document_, clip, seconds);
+  std::vector<double> xyz;
+  std::size_t vertices = 0;
+  for (const Instance& instance : instances_) vertices += parts_[instance.part].positions.size();
+  xyz.reserve(3 * vertices);
+  for (const Instance& instance : instances_) {
+    check_interruption();
+    append(instance, pose, xyz);
+  }
+  for (const double x : xyz) {
+    if (!(std::abs(x) <= std::numeric_limits<float>::max()))
+      throw Error(Exit::scene, source_ + ": its transforms move a vertex out of range");
+  }
+  return xyz;
+}
+
+void Model::append(const Instance& instance, const Pose& pose, std::vector<double>& xyz) const {
+  const Part& part = parts_[instance.part];
+  const Node& node = document_.nodes[instance.node];
+  const std::vector<float>& own = pose.weights[instance.node];
+  const std::vector<float>& shares = own.empty() ? document_.meshes[node.mesh].weights : own;
+  std::vector<Affine> joints;
+  const bool is_skinned = node.skin != none && part.influences > 0;
+  if (is_skinned) {
+    const std::vector<std::uint32_t>& nodes = document_.skins[node.skin].joints;
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      joints.push_back(pose.globals[nodes[i]] * inverse_bind_[node.skin][i]);
+  }
+  for (std::size_t v = 0; v < part.positions.size(); ++v) {
+    Vec3d p = to_double(part.positions[v]);
+    for (std::size_t i = 0; i < std::min(part.targets.size(), shares.size()); ++i) {
+      if (shares[i] == 0 || part.targets[i].empty()) continue;
+      const Vec3d d = to_double(part.targets[i][v]);
+      const double share = shares[i];
+      p = p + Vec3d{share * d.x, share * d.y, share * d.z};
+    }
+    Vec3d moved;
+    double total = 0;
+    for (unsigned k = 0; is_skinned && k < part.influences; ++k) {
+      const double weight = part.weights[v * part.influences + k];
+      if (weight == 0) continue;
+      const Vec3d q = joints[part.joints[v * part.influences + k]](p);
+      moved = moved + Vec3d{weight * q.x, weight * q.y, weight * q.z};
+      total += weight;
+    }
+    // Weights are meant to add up to 1; a vertex without any stays with its node.
+    if (total > 1e-6) {
+      moved = {moved.x / total, moved.y / total, moved.z / total};
+    } else {
+      moved = pose.globals[instance.node](p);
+    }
+    xyz.insert(xyz.end(), {moved.x, moved.y, moved.z});
+  }
+}
+
+void Model::add_materials(const std::string& path, const Accessors& accessors) {
+  Appearance& look = rest_.appearance;
+  const auto has = [&](auto member) {
+    return std::any_of(parts_.begin(), parts_.end(),
+                       [&](const Part& part) { return !(part.*member).empty(); });
+  };
+  const bool has_colours = has(&Part::colours), has_uvs = has(&Part::uvs);
+  if (document_.materials.empty() && !has_colours) return;
+
+  TextureFiles files(path, look);
+  std::vector<std::uint32_t> images(document_.images.size(), none);
+  std::vector<bool> is_read(document_.images.size());
+  const auto texture_of = [&](const TextureUse& use) {
+    if (!has_uvs || use.texture == none) return no_texture;
+    const TextureInfo& info = document_.textures[use.texture];
+    if (info.image == none) return files.miss("textures", "it has no image that can be read");
+    if (!is_read[info.image]) {
+      is_read[info.image] = true;
+      const ImageInfo& image = document_.images[info.image];
+      const std::string name = "images[" + std::to_string(info.image) + "]";
+      std::vector<std::byte> bytes;
+      images[info.image] = image.view != none ? files.decode(name, accessors.view_bytes(image.view))
+                           : !image.uri.starts_with("data:") ? files.read(decode_percent(image.uri))
+                           : decode_data_uri(image.uri, bytes)
+                               ? files.decode(name, bytes)
+                               : files.miss(name, "its data URI is not valid base64");
+    }
+    const std::uint32_t index = images[info.image];
+    if (index == no_texture) return no_texture;
+    Texture& texture = look.textures[index];
+    texture.wrap_u = info.wrap_u;
+    texture.wrap_v = info.wrap_v;
+    texture.nearest = info.nearest;
+    return index;
+  };
+  for (const MaterialInfo& info : document_.materials) {
+    Material& m = look.materials.emplace_back(info.material);
+    m.texture = texture_of(info.base);
+    m.emission_texture = m.emission == Vec3{} ? no_texture : texture_of(info.emission);
+  }
+  const auto plain = static_cast<std::uint32_t>(look.materials.size());
+  look.materials.push_back({.name = "default", .colour = {0.8f, 0.8f, 0.8f}});
+  for (const Instance& instance : instances_) {
+    const Part& part = parts_[instance.part];
+    const std::size_t vertices = part.positions.size();
+    look.triangle_materials.insert(look.triangle_materials.end(), part.triangles.size(),
+                                   part.source->material == none ? plain : part.source->material);
+    if (has_uvs) {
+      look.uvs.insert(look.uvs.end(), part.uvs.begin(), part.uvs.end());
+      look.uvs.resize(look.uvs.size() + vertices - part.uvs.size());
+    }
+    if (has_colours) {
+      std::vector<std::uint32_t>& colours = look.vertex_colours;
+      colours.insert(colours.end(), part.colours.begin(), part.colours.end());
+      colours.resize(colours.size() + vertices - part.colours.size(), 0xffffffffu);
+    }
+  }
+  files.report(rest_, source_);
+  if (document_.has_ignored_maps) {
+    rest_.notes.push_back(source_ + ": metallic-roughness, normal and occlusion maps are ignored");
+  }
+}
+
+// The first perspective camera of the scene.
+void Model::add_camera(const Pose& pose) {
+  for (const std::uint32_t node : document_.shown) {
+    const std::uint32_t camera = document_.nodes[node].camera;
+    if (camera == none || !document_.cameras[camera].perspective) continue;
+    const double fov = document_.cameras[camera].vertical_fov * 180 / 3.14159265358979;
+    const Affine& at = pose.globals[node];
+    const double length = std::sqrt(at.z.x * at.z.x + at.z.y * at.z.y + at.z.z * at.z.z);
+    const Vec3 eye = to_float(at.origin - rest_.origin);
+    // It looks along its -z; straight up or down it has no horizon to keep.
+    const Vec3d forward{-at.z.x / length, -at.z.y / length, -at.z.z / length};
+    if (!(length > 0) || !is_finite(eye) || !(fov > 1 && fov < 170) ||
+        !(std::abs(forward.y) < 0.99)) {
+      continue;
+    }
+    const Box box = bounds(rest_);
+    const Vec3 extent = box.extent();
+    const double distance = std::sqrt(static_cast<double>(dot(extent, extent)));
+    const Vec3 target =
+        to_float(at.origin - rest_.origin +
+                 Vec3d{forward.x * distance, forward.y * distance, forward.z * distance});
+    if (!is_finite(target) || target == eye) continue;
+    rest_.camera = CameraHint{eye, target, static_cast<float>(fov)};
+    return;
+  }
+}
+
+}  // namespace heapwood::scenes::gltf

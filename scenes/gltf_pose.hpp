@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Transforms of a glTF file's nodes, at rest and at a time of an animation.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "scenes/gltf_accessors.hpp"
+
+namespace heapwood::scenes::gltf {
+
+// p -> x p.x + y p.y + z p.z + origin.
+struct Affine {
+  Vec3d x{1, 0, 0}, y{0, 1, 0}, z{0, 0, 1}, origin;
+
+  Vec3d turned(Vec3d p) const {
+    return {x.x * p.x + y.x * p.y + z.x * p.z, x.y * p.x + y.y * p.y + z.y * p.z,
+            x.z * p.x + y.z * p.y + z.z * p.z};
+  }
+  Vec3d operator()(Vec3d p) const { return turned(p) + origin; }
+};
+Affine operator*(const Affine& outer, const Affine& inner);
+// Of a matrix by columns; its last row is taken to be 0 0 0 1.
+template <class T>
+Affine affine_of(const T* columns) {
+  const auto column = [&](unsigned i) {
+    return Vec3d{columns[4 * i], columns[4 * i + 1], columns[4 * i + 2]};
+  };
+  return {column(0), column(1), column(2), column(3)};
+}
+
+struct Pose {
+  std::vector<Affine> globals;              // of each node
+  std::vector<std::vector<float>> weights;  // of each node's morph targets; empty: the mesh's
+};
+
+// An animation with its data in memory.
+class Clip {
+ public:
+  // Throws Error{Exit::scene} if times decrease or values are missing.
+  Clip(const AnimationInfo& info, Accessors& accessors);
+
+  double duration() const { return duration_; }
+  // Moves the nodes of a pose at rest.
+  void apply(double seconds, std::vector<Node>& nodes) const;
+
+ private:
+  struct Track {
+    Channel channel;
+    std::vector<float> times, values;
+    std::size_t width = 0;  // values per key
+  };
+  void sample(const Track& track, float seconds, std::vector<double>& value) const;
+
+  std::vector<Track> tracks_;
+  double duration_ = 0;
+};
+
+// `clip` may be null: at rest.
+Pose pose_at(const Document& document, const Clip* clip, double seconds);
+
+}  // namespace heapwood::scenes::gltf

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+#include "scenes/mtl.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "scenes/file.hpp"
+
+namespace heapwood::scenes {
+namespace {
+
+constexpr std::string_view blanks = " \t\v\f\r";
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = std::min(text.find_first_not_of(blanks), text.size());
+  const std::size_t end = text.find_last_not_of(blanks);
+  return end == text.npos ? std::string_view{} : text.substr(begin, end + 1 - begin);
+}
+
+std::string_view next_word(std::string_view& line) {
+  line = trimmed(line);
+  const std::string_view word = line.substr(0, std::min(line.find_first_of(blanks), line.size()));
+  line.remove_prefix(word.size());
+  return word;
+}
+
+std::optional<float> number(std::string_view word) {
+  float value = 0;
+  if (word.starts_with('+')) word.remove_prefix(1);
+  const char* const end = word.data() + word.size();
+  const auto [stop, error] = std::from_chars(word.data(), end, value);
+  if (error != std::errc() || stop != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+// Colours may have one number or three; `spectral` and `xyz` are ignored.
+std::optional<Vec3> colour(std::string_view line, float largest) {
+  const auto x = number(next_word(line));
+  if (!x) return std::nullopt;
+  const auto y = number(next_word(line)), z = number(next_word(line));
+  const auto limited = [&](float c) { return std::clamp(c, 0.0f, largest); };
+  return Vec3{limited(*x), limited(y.value_or(*x)), limited(z.value_or(*x))};
+}
+
+// The file name of a map: the rest of the line behind options such as `-s 1 1 1` and `-clamp on`.
+struct MapName {
+  std::string name;
+  bool clamp = false;
+};
+MapName map_name(std::string_view line) {
+  MapName result;
+  for (std::string_view rest = trimmed(line); rest.starts_with('-'); rest = trimmed(rest)) {
+    const std::string_view option = next_word(rest);
+    // One word or up to three numbers.
+    const bool vector = option == "-s" || option == "-o" || option == "-t" || option == "-mm";
+    std::string_view after = rest;
+    const std::string_view first = next_word(after);
+    if (option == "-clamp") result.clamp = first == "on";
+    rest = after;
+    for (unsigned i = 1; vector && i < 3; ++i) {
+      if (!number(next_word(after))) break;
+      rest = after;
+    }
+    line = rest;
+  }
+  result.name = trimmed(line);
+  return result;
+}
+
+class Parser {
+ public:
+  Parser(TextureFiles& textures, Appearance& appearance,
+         std::map<std::string, std::uint32_t, std::less<>>& names)
+      : textures_(textures), appearance_(appearance), names_(names) {}
+
+  void run(std::string_view text) {
+    while (!text.empty()) {
+      check_interruption();
+      const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
+      statement(text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    finish();
+  }
+
+ private:
+  void statement(std::string_view line) {
+    const std::string_view keyword = next_word(line);
+    const std::string key = lower(keyword);
+    if (key == "newmtl") {
+      finish();
+      current_.emplace();
+      current_->name = trimmed(line);
+      diffuse_map_ = opacity_map_ = emission_map_ = {};
+      has_colour_ = has_opacity_ = false;
+    } else if (!current_) {
+      return;
+    } else if (key == "kd") {
+      if (const auto c = colour(line, 1)) current_->colour = *c;
+      has_colour_ = true;
+    } else if (key == "ke") {
+      if (const auto c = colour(line, 1e6f)) current_->emission = *c;
+    } else if (key == "d" || key == "tr") {
+      std::string_view word = next_word(line);
+      if (word == "-halo") word = next_word(line);
+      const auto x = number(word);
+      if (!x || (key == "tr" && has_opacity_)) return;
+      // Programs disagree on Tr: 1 may mean opaque. Nothing is invisible because of it alone.
+      current_->alpha = key == "d" ? std::clamp(*x, 0.0f, 1.0f) : *x > 0 && *x < 1 ? 1 - *x : 1;
+      has_opacity_ = has_opacity_ || key == "d";
+    } else if (key == "map_kd") {
+      diffuse_map_ = map_name(line);
+    } else if (key == "map_d" || key == "map_opacity") {
+      opacity_map_ = map_name(line);
+    } else if (key == "map_ke") {
+      emission_map_ = map_name(line);
+    }
+  }
+
+  std::uint32_t texture(const MapName& map) {
+    if (map.name.empty()) return no_texture;
+    const std::uint32_t index = textures_.read(map.name);
+    if (index != no_texture && map.clamp)
+      appearance_.textures[index].wrap_u = appearance_.textures[index].wrap_v = Wrap::clamp;
+    return index;
+  }
+
+  void finish() {
+    if (!current_) return;
+    Material& m = *current_;
+    // Programs write black beside a map, whose colour is meant alone.
+    if (!diffuse_map_.name.empty() && (!has_colour_ || m.colour == Vec3{})) m.colour = {1, 1, 1};
+    if (diffuse_map_.name.empty() && !has_colour_) m.colour = {0.8f, 0.8f, 0.8f};
+    m.texture = texture(diffuse_map_);
+    const std::uint32_t mask = texture(opacity_map_);
+    if (mask != no_texture) {
+      m.texture = textures_.with_alpha(m.texture, mask);
+      m.coverage = Coverage::cutout;
+      // Programs write 0 beside a map_d, which is meant alone.
+      m.alpha = 1;
+    } else if (m.alpha < 1) {
+      m.coverage = Coverage::blended;
+    }
+    m.emission_texture = texture(emission_map_);
+    if (m.emission_texture != no_texture && m.emission == Vec3{}) m.emission = {1, 1, 1};
+    names_.insert_or_assign(m.name, static_cast<std::uint32_t>(appearance_.materials.size()));
+    appearance_.materials.push_back(std::move(m));
+    current_.reset();
+  }
+
+  TextureFiles& textures_;
+  Appearance& appearance_;
+  std::map<std::string, std::uint32_t, std::less<>>& names_;
+  std::optional<Material> current_;
+  MapName diffuse_map_, opacity_map_, emission_map_;
+  bool has_colour_ = false, has_opacity_ = false;  // by Kd, by d
+};
+
+}  // namespace
+
+void parse_mtl(std::string_view text, TextureFiles& textures, Appearance& appearance,
+               std::map<std::string, std::uint32_t, std::less<>>& names) {
+  Parser(textures, appearance, names).run(without_byte_order_mark(text));
+}
+
+}  // namespace heapwood::scenes

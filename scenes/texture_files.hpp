@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// The textures of a scene file: each is read once, and all that cannot be read are one note.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+
+#include "scenes/file.hpp"
+#include "scenes/mesh.hpp"
+
+namespace heapwood::scenes {
+
+class TextureFiles {
+ public:
+  TextureFiles(const std::string& scene_path, Appearance& appearance)
+      : files_(scene_path), appearance_(appearance) {}
+
+  // The index of the texture in a file beside the scene file, or no_texture.
+  std::uint32_t read(const std::string& name);
+  // The same for a file in memory.
+  std::uint32_t decode(const std::string& name, std::span<const std::byte> file);
+  // A texture of `colour` with the alpha of `mask`: its alpha channel if it has one, else its red.
+  // Either may be no_texture.
+  std::uint32_t with_alpha(std::uint32_t colour, std::uint32_t mask);
+  // Counts a texture that cannot be read for another reason.
+  std::uint32_t miss(const std::string& name, const std::string& reason);
+
+  // Adds a note to the mesh that owns the appearance if textures are missing.
+  void report(Mesh& mesh, const std::string& source) const;
+
+ private:
+  CompanionFiles files_;
+  Appearance& appearance_;
+  std::map<std::string, std::uint32_t> known_;
+  std::size_t texels_ = 0, missing_ = 0;
+  std::string first_missing_;  // "name: reason"
+};
+
+}  // namespace heapwood::scenes

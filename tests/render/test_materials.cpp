@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+// Colours, holes and emitting triangles in pictures.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "render/renderer.hpp"
+#include "tests/render/trees.hpp"
+
+namespace heapwood::render {
+namespace {
+
+// The unit square at z = 0, corner (0, 0) of its texture at the upper left.
+Soup square() {
+  Soup soup;
+  soup.add({0, 0, 0}, {1, 0, 0}, {1, 1, 0});
+  soup.add({0, 0, 0}, {1, 1, 0}, {0, 1, 0});
+  return soup;
+}
+const std::vector<Uv> square_uvs{{0, 1}, {1, 1}, {1, 0}, {0, 1}, {1, 0}, {0, 0}};
+
+// White light from everywhere and nothing else: the colour of a pixel is the albedo.
+Lighting even_light() {
+  Lighting light;
+  light.key_colour = {};
+  light.sky = light.ground = {1, 1, 1};
+  light.headlight = 0;
+  light.background_top = light.background_bottom = {};
+  return light;
+}
+
+// Looks at the square from the front, so that it fills the picture.
+RenderJob square_job(Mode mode, unsigned side, unsigned spp = 1) {
+  RenderJob job;
+  job.mode = mode;
+  job.width = job.height = side;
+  job.spp = spp;
+  job.camera = {{0.5f, 0.5f, 2}, {0.5f, 0.5f, 0}, 2 * std::atan(0.25f) * 57.29578f, 1};
+  job.lighting = even_light();
+  job.bounces = 0;
+  return job;
+}
+
+Film film_of(const Soup& soup, const Appearance& look, const RenderJob& job) {
+  const Tree tree = MedianBuilder::build(soup.view());
+  const Scene scene(test_device(), tree, soup.view(), false, &look);
+  Progressive picture(scene, job);
+  picture.add(job.spp, 60);
+  return picture.film();
+}
+
+Vec3 colour_of(const Film& film, unsigned x, unsigned y) {
+  const Pixel& p = film.sums[std::size_t{y} * film.width + x];
+  const float share = 1.0f / static_cast<float>(film.samples);
+  return {p.r * share, p.g * share, p.b * share};
+}
+
+void expect_near(Vec3 a, Vec3 b, float tolerance) {
+  for (unsigned axis = 0; axis < 3; ++axis) EXPECT_NEAR(a[axis], b[axis], tolerance) << axis;
+}
+
+// A material of clay's colour gives the picture of clay: both paths trace the same rays.
+TEST(Materials, ClayColouredMaterialGivesThePictureOfClay) {
+  const Soup soup = closed_surface(4, 0.5f);
+  const Tree tree = MedianBuilder::build(soup.view());
+  Appearance look;
+  look.materials.push_back({.name = "clay", .colour = Lighting{}.albedo});
+  const Scene coloured(test_device(), tree, soup.view(), false, &look);
+  const Scene plain(test_device(), tree, soup.view());
+  look.materials[0].colour = {1, 0, 0};
+  const Scene red(test_device(), tree, soup.view(), false, &look);
+  for (const Mode mode : {Mode::shaded, Mode::path, Mode::normals}) {
+    RenderJob job;
+    job.mode = mode;
+    job.width = 40;
+    job.height = 30;
+    job.spp = 2;
+    job.camera = {{3, 2, 4}, {0, 0, 0}, 40, 1};
+    const Image expected = render(job, plain);
+    EXPECT_EQ(render(job, coloured), expected) << name(mode);
+    EXPECT_EQ(render(job, red) == expected, mode == Mode::normals) << name(mode);
+    job.clay = true;
+    EXPECT_EQ(render(job, red), expected) << name(mode);
+  }
+}
+
+TEST(Materials, TexturesAreUprightAndInterpolated) {
+  const Soup soup = square();
+  Appearance look;
+  look.materials.push_back({.name = "picture", .texture = 0});
+  look.uvs = square_uvs;
+  look.uv_triangles = {{{0, 1, 2}}, {{3, 4, 5}}};
+  // Upper row red and green, lower row blue and white.
+  look.textures.push_back({.width = 2,
+                           .height = 2,
+                           .texels = {0xff0000ff, 0xff00ff00, 0xffff0000, 0xffffffff},
+                           .wrap_u = Wrap::clamp,
+                           .wrap_v = Wrap::clamp,
+                           .nearest = true});
+  for (const Mode mode : {Mode::shaded, Mode::path}) {
+    RenderJob job = square_job(mode, 4);
+    job.bounces = 1;
+    const Film film = film_of(soup, look, job);
+    expect_near(colour_of(film, 0, 0), {1, 0, 0}, 0.01f);
+    expect_near(colour_of(film, 3, 0), {0, 1, 0}, 0.01f);
+    expect_near(colour_of(film, 0, 3), {0, 0, 1}, 0.01f);
+    expect_near(colour_of(film, 3, 3), {1, 1, 1}, 0.01f);
+  }
+  look.textures[0].nearest = false;
+  const Film smooth = film_of(soup, look, square_job(Mode::shaded, 4));
+  // A quarter of the way from the first texel's centre in both directions.
+  expect_near(colour_of(smooth, 1, 1), {0.5625f + 0.0625f, 0.1875f + 0.0625f, 0.1875f + 0.0625f},
+              0.01f);
+  expect_near(colour_of(smooth, 0, 0), {1, 0, 0}, 0.01f);
+  // The texture repeats three times; the picture shows the middle one.
+  look.textures[0].nearest = true;
+  for (const auto& [wrap, corner] :
+       {std::pair{Wrap::repeat, Vec3{1, 0, 0}}, {Wrap::mirror, Vec3{1, 1, 1}}}) {
+    look.textures[0].wrap_u = look.textures[0].wrap_v = wrap;
+    for (Uv& uv : look.uvs) uv = {uv.u - 3, uv.v + 5};
+    expect_near(colour_of(film_of(soup, look, square_job(Mode::shaded, 4)), 0, 0), corner, 0.01f);
+    for (Uv& uv : look.uvs) uv = {uv.u + 3, uv.v - 5};
+  }
+}
+
+TEST(Materials, VertexColoursAreInterpolated) {
+  const Soup soup = square();
+  Appearance look;
+  look.materials.push_back({.name = "colours", .colour = {1, 0.5f, 1}});
+  look.vertex_colours = {0xff000000, 0xff000000, 0xffffffff, 0xff000000, 0xffffffff, 0xffffffff};
+  const Film film = film_of(soup, look, square_job(Mode::shaded, 4));
+  // The upper edge of the upper left triangle is white, its lower corner black.
+  expect_near(colour_of(film, 0, 0), {0.875f, 0.4375f, 0.875f}, 0.01f);
+  expect_near(colour_of(film, 0, 3), {0.125f, 0.0625f, 0.125f}, 0.01f);
+}
+
+TEST(Materials, HolesShowWhatIsBehind) {
+  Soup soup = square();
+  const Soup behind = square();
+  for (const Triangle& t : behind.triangles) {
+    const auto at = [&](unsigned i) { return behind.vertices[t.v[i]] + Vec3{0, 0, -0.01f}; };
+    soup.add(at(0), at(1), at(2));
+  }
+  Appearance look;
+  look.materials.push_back(
+      {.name = "leaf", .colour = {0, 1, 0}, .coverage = Coverage::cutout, .texture = 0});
+  look.materials.push_back({.name = "wall", .colour = {1, 0, 0}});
+  look.triangle_materials = {0, 0, 1, 1};
+  look.uvs = square_uvs;
+  look.uv_triangles = {{{0, 1, 2}}, {{3, 4, 5}}, {{0, 1, 2}}, {{3, 4, 5}}};
+  look.textures.push_back(
+      {.width = 2, .height = 1, .texels = {0xffffffff, 0x40ffffff}, .nearest = true});
+  for (const Mode mode : {Mode::shaded, Mode::path}) {
+    RenderJob job = square_job(mode, 4);
+    job.lighting->occluded = 1;  // the leaf and the wall are close to each other
+    job.lighting->headlight = mode == Mode::shaded ? 1.0f : 0.0f;
+    job.bounces = 3;
+    const Film film = film_of(soup, look, job);
+    EXPECT_GT(colour_of(film, 0, 1).y, 0.5f) << name(mode);
+    EXPECT_EQ(colour_of(film, 0, 1).x, 0) << name(mode);
+    EXPECT_EQ(colour_of(film, 3, 1).y, 0) << name(mode);
+  }
+  // A distant light from the front reaches the wall through the holes alone.
+  RenderJob job = square_job(Mode::shaded, 4);
+  job.lighting->sky = job.lighting->ground = {};
+  job.lighting->key_colour = {1, 1, 1};
+  job.lighting->key = {0, 0, 1};
+  job.lighting->key_radius = 0;
+  expect_near(colour_of(film_of(soup, look, job), 3, 1), {1, 0, 0}, 0.01f);
+  // Blended: a quarter of the rays hit.
+  look.materials[0] = {
+      .name = "glass", .colour = {0, 1, 0}, .alpha = 0.25f, .coverage = Coverage::blended};
+  job = square_job(Mode::shaded, 4, 256);
+  job.lighting->occluded = 1;
+  const Film film = film_of(soup, look, job);
+  EXPECT_NEAR(colour_of(film, 1, 1).y, 0.25, 0.06);
+  EXPECT_NEAR(colour_of(film, 1, 1).x, 0.75, 0.06);
+}
+
+// The radiance of a white plane below the centre of a square emitter, by the form factor of a point
+// and a parallel rectangle (Howell, catalogue of configuration factors, B-4).
+TEST(Materials, EmittersLightASurfaceAsComputed) {
+  for (const float half : {0.05f, 0.5f}) {
+    Soup soup;
+    const auto add = [&](float size, float z) {
+      soup.add({-size, -size, z}, {size, -size, z}, {size, size, z});
+      soup.add({-size, -size, z}, {size, size, z}, {-size, size, z});
+    };
+    add(20, 0);
+    add(half, 0.5f);
+    Appearance look;
+    look.materials.push_back({.name = "floor"});
+    look.materials.push_back({.name = "lamp", .colour = {0, 0, 0}, .emission = {2, 1, 0}});
+    look.triangle_materials = {0, 0, 1, 1};
+    RenderJob job;
+    job.mode = Mode::path;
+    job.width = job.height = 4;
+    job.spp = 1024;
+    job.camera = {{0, -3, 0.25f}, {0, 0, 0}, 0.2f, 2};
+    job.lighting = even_light();
+    job.lighting->sky = job.lighting->ground = {};
+    job.bounces = 1;
+    const Film film = film_of(soup, look, job);
+    const double x = half / 0.5, root = std::sqrt(1 + x * x);
+    const double factor = 4 / (2 * 3.14159265) * 2 * (x / root * std::atan(x / root));
+    double sum = 0;
+    for (unsigned i = 0; i < 16; ++i) sum += colour_of(film, i % 4, i / 4).x / 16;
+    EXPECT_NEAR(sum / (2 * factor), 1, 0.02) << half;
+    EXPECT_NEAR(colour_of(film, 1, 1).y / colour_of(film, 1, 1).x, 0.5, 1e-4);
+    // The lamp itself, from below.
+    job.camera = {{0, 0.01f, 0.1f}, {0, 0, 0.5f}, 1, 1};
+    expect_near(colour_of(film_of(soup, look, job), 1, 1), {2, 1, 0}, 0.01f);
+  }
+}
+
+// A room that its lamp lights gets no other light; the picture does not depend on the lamp's power.
+TEST(Materials, ARoomIsLitByItsLampAlone) {
+  Soup soup = closed_surface(4, 0);
+  soup.add({-0.3f, 0.99f, -0.3f}, {0.3f, 0.99f, -0.3f}, {0, 0.99f, 0.4f});
+  Appearance look;
+  look.materials.push_back({.name = "wall", .colour = {0.5f, 0.5f, 0.5f}});
+  look.materials.push_back({.name = "lamp", .emission = {1, 1, 1}});
+  look.triangle_materials.assign(soup.triangles.size(), 0);
+  look.triangle_materials.back() = 1;
+  const Tree tree = MedianBuilder::build(soup.view());
+  RenderJob job;
+  job.mode = Mode::path;
+  job.width = 32;
+  job.height = 24;
+  job.spp = 4;
+  job.camera = {{0, 0, 0.9f}, {0, 0, -1}, 70, 1};
+  std::vector<Image> images;
+  for (const float power : {1.0f, 100.0f}) {
+    look.materials[1].emission = {power, power, power};
+    const Scene scene(test_device(), tree, soup.view(), false, &look);
+    images.push_back(render(job, scene));
+  }
+  EXPECT_LE(compare(images[0], images[1], 2).mean, 0.1);
+  // The lower half is lit, not black.
+  EXPECT_GT(images[0].at(16, 20).g, 40);
+}
+
+}  // namespace
+}  // namespace heapwood::render

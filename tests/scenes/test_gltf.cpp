@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT
+#include "scenes/gltf.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "scenes/gltf_accessors.hpp"
+#include "scenes/scene.hpp"
+#include "tests/scenes/gltf_files.hpp"
+
+namespace heapwood::scenes {
+namespace {
+
+using testing::bytes_of;
+using testing::expect_error;
+using testing::Folder;
+using testing::GltfBuilder;
+using testing::one_triangle;
+
+Mesh parse(const std::string& file, Content content = Content::geometry) {
+  return parse_gltf(bytes_of(file), "file", content);
+}
+
+// A file of one mesh with this primitive, in one node.
+std::string primitive(const GltfBuilder& builder, const std::string& members) {
+  return builder.file("\"meshes\":[{\"primitives\":[{" + members + "}]}],\"nodes\":[{\"mesh\":0}]");
+}
+
+TEST(Gltf, IndicesOfEveryType) {
+  const auto with = [](auto zero, int component) {
+    GltfBuilder b;
+    b.floats(one_triangle, "VEC3", 3);
+    using T = decltype(zero);
+    b.add(std::vector<T>{2, 1, 0}, component, "SCALAR", 1);
+    return parse(primitive(b, "\"attributes\":{\"POSITION\":0},\"indices\":1")).triangles;
+  };
+  const std::vector<Triangle> expected{{{2, 1, 0}}};
+  EXPECT_EQ(with(std::uint8_t{}, 5121), expected);
+  EXPECT_EQ(with(std::uint16_t{}, 5123), expected);
+  EXPECT_EQ(with(std::uint32_t{}, 5125), expected);
+  EXPECT_THROW(with(0.0f, 5126), Error);
+}
+
+TEST(Gltf, ModesOfTriangles) {
+  const auto with = [](int mode) {
+    GltfBuilder b;
+    b.floats({0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, 0, 2, 0, 1, 2, 0}, "VEC3", 3);
+    return parse(primitive(b, "\"attributes\":{\"POSITION\":0},\"mode\":" + std::to_string(mode)))
+        .triangles;
+  };
+  EXPECT_EQ(with(4), (std::vector<Triangle>{{{0, 1, 2}}, {{3, 4, 5}}}));
+  EXPECT_EQ(with(5), (std::vector<Triangle>{{{0, 1, 2}}, {{2, 1, 3}}, {{2, 3, 4}}, {{4, 3, 5}}}));
+  EXPECT_EQ(with(6), (std::vector<Triangle>{{{0, 1, 2}}, {{0, 2, 3}}, {{0, 3, 4}}, {{0, 4, 5}}}));
+  EXPECT_THROW(with(1), Error);  // lines alone
+}
+
+TEST(Gltf, InstancesAndTransforms) {
+  GltfBuilder b;
+  b.floats(one_triangle, "VEC3", 3);
+  const Mesh mesh = parse(b.file(
+      R"("meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],"scene":0,
+      "scenes":[{"nodes":[0]}],
+      "nodes":[{"translation":[10,0,0],"children":[1,2]},
+      {"mesh":0,"rotation":[0,0,0.70710678118654757,0.70710678118654757],"scale":[2,1,1]},
+      {"mesh":0,"matrix":[1,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,5,1]},{"mesh":0}])"));
+  ASSERT_EQ(mesh.triangles.size(), 2u);  // node 3 is not in the scene
+  EXPECT_EQ(mesh.triangles[1], (Triangle{{3, 4, 5}}));
+  EXPECT_NEAR(mesh.vertices[1].x, 10, 1e-6);
+  EXPECT_NEAR(mesh.vertices[1].y, 2, 1e-6);
+  EXPECT_NEAR(mesh.vertices[2].x, 9, 1e-6);
+  EXPECT_EQ(mesh.vertices[4], (Vec3{11, 0, 5}));
+}
+
+TEST(Gltf, SparseAccessors) {
+  for (const bool has_view : {true, false}) {
+    GltfBuilder b;
+    const int base = b.add_view(testing::bytes_of_values(one_triangle));
+    const int indices = b.add_view(testing::bytes_of_values(std::vector<std::uint16_t>{1, 2}));
+    const int values = b.add_view(testing::bytes_of_values(std::vector<float>{7, 8, 9, 0, 5, 0}));
+    b.add_accessor("{" + (has_view ? "\"bufferView\":" + std::to_string(base) + "," : "") +
+                   "\"componentType\":5126,\"count\":3,\"type\":\"VEC3\",\"sparse\":{\"count\":2,"
+                   "\"indices\":{\"bufferView\":" +
+                   std::to_string(indices) +
+                   ",\"componentType\":5123},\"values\":{\"bufferView\":" + std::to_string(values) +
+                   "}}}");
+    const Mesh mesh = parse(primitive(b, "\"attributes\":{\"POSITION\":0}"));
+    EXPECT_EQ(mesh.vertices, (std::vector<Vec3>{{0, 0, 0}, {7, 8, 9}, {0, 5, 0}}));
+  }
+}
+
+TEST(Gltf, NormalizedPositionsAndStride) {
+  GltfBuilder b;
+  // Three components of 16 bits each, padded to 8 bytes.
+  const int view = b.add_view(testing::bytes_of_values(
+      std::vector<std::int16_t>{0, 0, 0, 99, 32767, 0, 0, 99, 0, -32767, 0, 99}));
+  std::string json = b.json(
+      "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0}}]}],\"nodes\":[{\"mesh\":0}],"
+      "\"extensionsRequired\":[\"KHR_mesh_quantization\"]");
+  json.replace(json.rfind("\"byteLength\":24}]"), 17, "\"byteLength\":24,\"byteStride\":8}]");
+  json.replace(json.find("\"accessors\":[]"), 14,
+               "\"accessors\":[{\"bufferView\":" + std::to_string(view) +
+                   ",\"componentType\":5122,\"normalized\":true,\"count\":3,\"type\":\"VEC3\"}]");
+  const std::string binary = testing::bytes_of_values(
+      std::vector<std::int16_t>{0, 0, 0, 99, 32767, 0, 0, 99, 0, -32767, 0, 99});
+  const Mesh mesh = parse(testing::glb(json, binary));
+  EXPECT_EQ(mesh.vertices, (std::vector<Vec3>{{0, 0, 0}, {1, 0, 0}, {0, -1, 0}}));
+}
+
+TEST(Gltf, MaterialsAndTextures) {
+  GltfBuilder b;
+  b.floats(one_triangle, "VEC3", 3);
+  b.floats({0, 0, 1, 0, 0, 1}, "VEC2", 2);
+  b.add(std::vector<std::uint8_t>{255, 0, 0, 255, 0, 255, 0, 255, 0, 0, 255, 128}, 5121, "VEC4", 4,
+        ",\"normalized\":true");
+  const int picture = b.add_view(testing::tga(2, 1, {0xff0000ff, 0x40ff00ff}));
+  const Mesh mesh = parse(b.file(R"("images":[{"bufferView":)" + std::to_string(picture) +
+                                 R"(}],"samplers":[{"wrapS":33071,"wrapT":33648,"magFilter":9728}],
+      "textures":[{"source":0,"sampler":0}],"materials":[
+      {"name":"leaf","pbrMetallicRoughness":{"baseColorFactor":[0.5,1,1,1],
+       "baseColorTexture":{"index":0,"extensions":{"KHR_texture_transform":
+       {"offset":[0.5,0],"scale":[2,1]}}},
+       "metallicRoughnessTexture":{"index":0}},"alphaMode":"MASK","alphaCutoff":0.25},
+      {"emissiveFactor":[1,0.5,0],
+       "extensions":{"KHR_materials_emissive_strength":{"emissiveStrength":8}}}],
+      "meshes":[{"primitives":[
+      {"attributes":{"POSITION":0,"TEXCOORD_0":1,"COLOR_0":2},"material":0},
+      {"attributes":{"POSITION":0},"material":1},{"attributes":{"POSITION":0}}]}],
+      "nodes":[{"mesh":0}])"),
+                          Content::materials);
+  const Appearance& look = mesh.appearance;
+  ASSERT_EQ(look.materials.size(), 3u);  // and that of the primitive without one
+  EXPECT_EQ(look.triangle_materials, (std::vector<std::uint32_t>{0, 1, 2}));
+  EXPECT_EQ(look.materials[0].name, "leaf");
+  EXPECT_EQ(look.materials[0].colour, (Vec3{0.5f, 1, 1}));
+  EXPECT_EQ(look.materials[0].coverage, Coverage::cutout);
+  EXPECT_EQ(look.materials[0].cutoff, 0.25f);
+  EXPECT_EQ(look.materials[1].emission, (Vec3{8, 4, 0}));
+  ASSERT_EQ(look.textures.size(), 1u);
+  EXPECT_EQ(look.textures[0].texels, (std::vector<std::uint32_t>{0xff0000ff, 0x40ff00ff}));
+  EXPECT_EQ(look.textures[0].wrap_u, Wrap::clamp);
+  EXPECT_EQ(look.textures[0].wrap_v, Wrap::mirror);
+  EXPECT_TRUE(look.textures[0].nearest);
+  ASSERT_EQ(look.uvs.size(), 9u);
+  EXPECT_EQ(look.uvs[1], (Uv{2.5f, 0}));
+  EXPECT_EQ(look.uvs[4], Uv{});
+  EXPECT_EQ(look.vertex_colours[0], 0xff0000ffu);
+  EXPECT_EQ(look.vertex_colours[2], 0x80ff0000u);
+  EXPECT_EQ(look.vertex_colours[3], 0xffffffffu);
+  ASSERT_EQ(mesh.notes.size(), 1u);
+  EXPECT_NE(mesh.notes[0].find("maps are ignored"), std::string::npos);
+  EXPECT_TRUE(parse(primitive(b, "\"attributes\":{\"POSITION\":0}")).appearance.empty());
+}
+
+TEST(Gltf, FilesBeside) {
+  const Folder folder;
+  const std::string text =
+      R"({"asset":{"version":"2.0"},"buffers":[{"byteLength":36,"uri":"a%20b.bin"}],
+      "bufferViews":[{"buffer":0,"byteLength":36}],
+      "accessors":[{"bufferView":0,"componentType":5126,"count":3,"type":"VEC3"},
+      {"bufferView":0,"componentType":5126,"count":3,"type":"VEC2"}],
+      "images":[{"uri":"none.png"},{"uri":"../x.png"},{"uri":"ok.tga"}],
+      "textures":[{"source":0},{"source":1},{"source":2}],"materials":[
+      {"pbrMetallicRoughness":{"baseColorTexture":{"index":0}}},
+      {"pbrMetallicRoughness":{"baseColorTexture":{"index":1}}},
+      {"pbrMetallicRoughness":{"baseColorTexture":{"index":2}}}],
+      "meshes":[{"primitives":[{"attributes":{"POSITION":0,"TEXCOORD_0":1},"material":2}]}],
+      "nodes":[{"mesh":0}]})";
+  folder.write("a.gltf", text);
+  expect_error(Exit::scene, {"a.gltf", "buffers[0]", "a b.bin"}, [&] { load(folder / "a.gltf"); });
+  folder.write("a b.bin", testing::bytes_of_values(one_triangle));
+  folder.write("ok.tga", testing::tga(1, 1, {0xff102030}));
+  const Mesh mesh = load(folder / "a.gltf", Content::materials);
+  ASSERT_EQ(mesh.notes.size(), 1u);
+  EXPECT_NE(mesh.notes[0].find("2 textures are missing, first none.png: "), std::string::npos)
+      << mesh.notes[0];
+  EXPECT_EQ(mesh.appearance.materials[0].texture, no_texture);
+  EXPECT_EQ(mesh.appearance.materials[2].texture, 0u);
+  EXPECT_TRUE(load(folder / "a.gltf").notes.empty());
+  // The digest is that of the geometry's files: another buffer is another scene.
+  const std::string before = digest(folder / "a.gltf");
+  EXPECT_EQ(before.size(), 16u);
+  folder.write("ok.tga", testing::tga(1, 1, {0xff302010}));
+  EXPECT_EQ(digest(folder / "a.gltf"), before);
+  folder.write("a b.bin", testing::bytes_of_values(std::vector<float>(9, 1)));
+  EXPECT_NE(digest(folder / "a.gltf"), before);
+}
+
+TEST(Gltf, ReadsNothingOutsideOfItsDirectory) {
+  const Folder folder;
+  std::filesystem::create_directory(folder / "scene");
+  folder.write("secret.bin", testing::bytes_of_values(one_triangle));
+  std::filesystem::create_symlink(folder / "secret.bin", folder / "scene/link.bin");
+  const auto with = [&](const std::string& uri) {
+    const std::string path = folder.write(
+        "scene/a.gltf", R"({"asset":{"version":"2.0"},"buffers":[{"byteLength":36,"uri":")" + uri +
+                            R"("}],"bufferViews":[{"buffer":0,"byteLength":36}],
+        "accessors":[{"bufferView":0,"componentType":5126,"count":3,"type":"VEC3"}],
+        "meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],"nodes":[{"mesh":0}]})");
+    return load(path);
+  };
+  for (const std::string& uri :
+       {std::string("../secret.bin"), std::string("link.bin"), folder / "secret.bin",
+        std::string("%2e%2e/secret.bin"), std::string("x/../../secret.bin"),
+        std::string("file:///etc"), std::string("..\\\\secret.bin"), std::string("%00")}) {
+    expect_error(Exit::scene, {"buffers[0]"}, [&] { with(uri); });
+  }
+  folder.write("scene/near.bin", testing::bytes_of_values(one_triangle));
+  EXPECT_EQ(with("./near.bin").triangles.size(), 1u);
+  EXPECT_EQ(with("../scene/near.bin").triangles.size(), 1u);
+}
+
+TEST(Gltf, DataUris) {
+  std::vector<std::byte> bytes;
+  ASSERT_TRUE(gltf::decode_data_uri("data:application/octet-stream;base64,AAEC/w==", bytes));
+  EXPECT_EQ(bytes,
+            (std::vector<std::byte>{std::byte{0}, std::byte{1}, std::byte{2}, std::byte{255}}));
+  EXPECT_FALSE(gltf::decode_data_uri("data:text/plain,AAEC", bytes));
+  EXPECT_FALSE(gltf::decode_data_uri("data:;base64,A!", bytes));
+}
+
+TEST(Gltf, DamagedFiles) {
+  GltfBuilder b;
+  b.floats(one_triangle, "VEC3", 3);
+  b.add(std::vector<std::uint8_t>{0, 1, 9}, 5121, "SCALAR", 1);
+  const auto fails = [&](std::initializer_list<std::string_view> parts, const std::string& rest) {
+    expect_error(Exit::scene, parts, [&] { parse(b.file(rest)); });
+  };
+  const std::string mesh = "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0}}]}],";
+  fails({"no triangle"}, "\"nodes\":[]");
+  fails({"nodes[0]", "`mesh` is 4, but there are 1"}, mesh + "\"nodes\":[{\"mesh\":4}]");
+  fails({"nodes[0]", "its own ancestor"},
+        mesh + "\"nodes\":[{\"mesh\":0,\"children\":[1]},{\"children\":[0]}]");
+  fails({"nodes[1]", "own ancestor"}, mesh + "\"nodes\":[{\"mesh\":0},{\"children\":[1]}]");
+  fails({"nodes[2]", "child of two"},
+        mesh + "\"nodes\":[{\"children\":[2]},{\"children\":[2]},{\"mesh\":0}]");
+  fails({"accessors[1]", "index is 9"},
+        "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0},\"indices\":1}]}],"
+        "\"nodes\":[{\"mesh\":0}]");
+  fails({"KHR_draco_mesh_compression", "not supported"},
+        mesh + "\"nodes\":[{\"mesh\":0}],\"extensionsRequired\":[\"KHR_draco_mesh_compression\"]");
+  fails({"translation", "3 numbers"}, mesh + "\"nodes\":[{\"translation\":[1]}]");
+  fails({"nodes[0]", "object is expected"}, mesh + "\"nodes\":[1]");
+  fails({"out of range"},
+        mesh +
+            "\"nodes\":[{\"mesh\":0,\"scale\":[1e30,1e30,1e30],\"translation\":[9e29,0,0],"
+            "\"matrix\":[1e30,0,0,0,0,1e30,0,0,0,0,1e30,0,1,1,1,1],\"children\":[1]},"
+            "{\"mesh\":0,\"scale\":[1e30,1,1]}]");
+  expect_error(Exit::scene, {"byte 5", "JSON"}, [] { parse("{\"a\"x"); });
+  expect_error(Exit::scene, {"version"}, [] { parse("{}"); });
+  expect_error(Exit::scene, {"version 1.0"}, [] { parse(R"({"asset":{"version":"1.0"}})"); });
+  expect_error(Exit::scene, {"nested too deeply"}, [] {
+    parse("{\"asset\":{\"version\":\"2.0\"},\"extras\":" + std::string(200'000, '[') +
+          std::string(200'000, ']') + "}");
+  });
+  std::string file = b.file(mesh + "\"nodes\":[{\"mesh\":0}]");
+  EXPECT_NO_THROW(parse(file));
+  expect_error(Exit::scene, {"claims"}, [&] { parse(file.substr(0, file.size() - 4)); });
+  file[4] = 1;
+  expect_error(Exit::scene, {"version 1"}, [&] { parse(file); });
+}
+
+// Counts that no file of this size can hold are rejected before memory is allocated for them.
+TEST(Gltf, GiantCounts) {
+  const auto with = [](const std::string& accessor, const std::string& nodes) {
+    GltfBuilder b;
+    const int view = b.add_view(testing::bytes_of_values(one_triangle));
+    std::string json = accessor;
+    if (const std::size_t at = json.find("VIEW"); at != json.npos)
+      json.replace(at, 4, std::to_string(view));
+    b.add_accessor(json);
+    return parse(
+        b.file("\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0}}]}]," + nodes));
+  };
+  const std::string one = "\"nodes\":[{\"mesh\":0}]";
+  for (const std::string count : {"4", "4000000000", "9007199254740992"}) {
+    expect_error(Exit::scene, {"do not fit"}, [&] {
+      with(R"({"bufferView":VIEW,"componentType":5126,"type":"VEC3","count":)" + count + "}", one);
+    });
+  }
+  for (const std::string count : {"4000000000", "9007199254740992"}) {
+    expect_error(Exit::scene, {"claim more than"}, [&] {
+      with(R"({"componentType":5126,"type":"VEC3","count":)" + count + "}", one);
+    });
+  }
+  for (const std::string count : {"-1", "1.5", "1e300", "\"3\"", "null"}) {
+    expect_error(Exit::scene, {"accessors[0]", "`count`"}, [&] {
+      with(R"({"bufferView":VIEW,"componentType":5126,"type":"VEC3","count":)" + count + "}", one);
+    });
+  }
+  // 301 nodes of 120,000 triangles and 360,000 vertices each.
+  std::string nodes = "\"nodes\":[{\"mesh\":0}";
+  for (int i = 0; i < 300; ++i) nodes += ",{\"mesh\":0}";
+  expect_error(Exit::scene, {"instances"}, [&] {
+    with(R"({"componentType":5126,"type":"VEC3","count":360000})", nodes + "]");
+  });
+}
+
+}  // namespace
+}  // namespace heapwood::scenes

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// Materials of OBJ and PLY files, and that they stay with their triangles.
+#include <filesystem>
+
+#include "geometry/picture_file.hpp"
+#include "scenes/obj.hpp"
+#include "scenes/ply.hpp"
+#include "scenes/scene.hpp"
+#include "tests/scenes/gltf_files.hpp"
+
+namespace heapwood::scenes {
+namespace {
+
+using testing::Folder;
+using testing::tga;
+
+constexpr const char* square =
+    "mtllib a.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\n";
+
+TEST(Materials, OfObjFiles) {
+  const Folder folder;
+  folder.write("a.mtl",
+               "newmtl red\nKd 1 0 0\nnewmtl glass\nKd .5 .5 .5\nd 0.25\n"
+               "newmtl lamp\nKe 15 14 13\nnewmtl two words\nKd 0 0 1\n");
+  const Mesh mesh = load(
+      folder.write("a.obj", std::string(square) + "f 1 2 3\nusemtl red\nf 1 2 3 4\nusemtl lamp\n"
+                                                  "f 1 2\nf 1 3 4\nusemtl nowhere\nf 1 2 4\n"
+                                                  "usemtl two words\nf 2 3 4\nusemtl glass\n"
+                                                  "f 2 3 1\n"),
+      Content::materials);
+  const Appearance& look = mesh.appearance;
+  ASSERT_EQ(look.materials.size(), 5u);
+  EXPECT_EQ(look.triangle_materials, (std::vector<std::uint32_t>{0, 1, 1, 3, 0, 4, 2}));
+  EXPECT_EQ(look.materials[1].colour, (Vec3{1, 0, 0}));
+  EXPECT_EQ(look.materials[2].coverage, Coverage::blended);
+  EXPECT_EQ(look.materials[2].alpha, 0.25f);
+  EXPECT_EQ(look.materials[3].emission, (Vec3{15, 14, 13}));
+  EXPECT_TRUE(look.uvs.empty());
+  EXPECT_TRUE(mesh.notes.empty());
+  const Mesh plain = load(folder / "a.obj");
+  EXPECT_TRUE(plain.appearance.empty());
+  testing::expect_same(mesh, plain);
+}
+
+TEST(Materials, TexturesOfObjFiles) {
+  const Folder folder;
+  folder.write("red.tga", tga(1, 1, {0xff0000ff}));
+  folder.write("mask.tga", tga(2, 1, {0xff000000, 0xffffffff}));
+  folder.write("a.mtl",
+               "newmtl t\nKd 0 0 0\nmap_Kd -s 1 1 1 -clamp on C:\\work\\red.tga\n"
+               "newmtl leaf\nmap_Kd red.tga\nmap_d mask.tga\nnewmtl lost\nmap_Kd gone.png\n"
+               "newmtl worse\nmap_Kd -o 0 0 x y.png\n");
+  const Mesh mesh =
+      load(folder.write("a.obj", std::string(square) + "usemtl t\nf 1/1 2/2 3/3 4/4\nf 1 2 3\n"
+                                                       "f -4/-4 -3/-3 -2/99\n"),
+           Content::materials);
+  const Appearance& look = mesh.appearance;
+  EXPECT_EQ(look.materials[1].colour, (Vec3{1, 1, 1}));
+  ASSERT_EQ(look.materials[1].texture, 0u);
+  EXPECT_EQ(look.textures[0].wrap_u, Wrap::clamp);
+  const Material& leaf = look.materials[2];
+  EXPECT_EQ(leaf.coverage, Coverage::cutout);
+  ASSERT_NE(leaf.texture, no_texture);
+  EXPECT_EQ(look.textures[leaf.texture].texels, (std::vector<std::uint32_t>{0x000000ff}));
+  ASSERT_EQ(mesh.notes.size(), 1u);
+  EXPECT_NE(mesh.notes[0].find("a.obj: 2 textures are missing, first gone.png: No such file"),
+            std::string::npos)
+      << mesh.notes[0];
+  // The quad's corners keep their coordinates when it is split; v points down.
+  ASSERT_EQ(look.uv_triangles.size(), 4u);
+  for (unsigned t = 0; t < 2; ++t) {
+    for (unsigned c = 0; c < 3; ++c) {
+      const Vec3 p = mesh.vertices[mesh.triangles[t].v[c]];
+      EXPECT_EQ(look.uvs[look.uv_triangles[t].v[c]], (Uv{p.x, 1 - p.y}));
+    }
+  }
+  EXPECT_EQ(look.uvs[look.uv_triangles[2].v[0]], Uv{});  // without
+  EXPECT_EQ(look.uvs[look.uv_triangles[3].v[1]], (Uv{1, 1}));
+  EXPECT_EQ(look.uvs[look.uv_triangles[3].v[2]], Uv{});  // out of range
+}
+
+TEST(Materials, MissingLibrary) {
+  const Folder folder;
+  const std::string path = folder.write("a.obj", std::string(square) + "usemtl x\nf 1 2 3\n");
+  const Mesh mesh = load(path, Content::materials);
+  EXPECT_TRUE(mesh.appearance.empty());
+  ASSERT_EQ(mesh.notes.size(), 1u);
+  EXPECT_NE(mesh.notes[0].find("material library a.mtl: No such file"), std::string::npos);
+  EXPECT_TRUE(load(path).notes.empty());
+  // Outside of the directory, although it exists.
+  std::filesystem::create_directory(folder / "in");
+  folder.write("b.mtl", "newmtl x\n");
+  const Mesh outside = load(
+      folder.write("in/b.obj", "mtllib ../b.mtl\nv 0 0 0\nv 1 0 0\nv 1 1 0\nusemtl x\nf 1 2 3\n"),
+      Content::materials);
+  EXPECT_TRUE(outside.appearance.empty());
+  EXPECT_EQ(outside.notes.size(), 1u);
+}
+
+TEST(Materials, ColoursOfPlyFiles) {
+  const auto parse = [](const std::string& type, const std::string& rows, Content content) {
+    const std::string text =
+        "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty " + type +
+        " red\nproperty float y\nproperty " + type + " green\nproperty float z\nproperty " + type +
+        " blue\nelement face 1\nproperty list uchar int vertex_indices\n"
+        "end_header\n" +
+        rows + "3 0 1 2\n";
+    return parse_ply(testing::bytes_of(text), "file", content);
+  };
+  const Mesh mesh =
+      parse("uchar", "0 255 0 128 0 0\n1 0 0 0 0 7\n0 1 1 2 0 3\n", Content::materials);
+  EXPECT_EQ(mesh.appearance.vertex_colours,
+            (std::vector<std::uint32_t>{0xff0080ff, 0xff070000, 0xff030201}));
+  EXPECT_FALSE(mesh.appearance.empty());
+  const Mesh plain =
+      parse("uchar", "0 255 0 128 0 0\n1 0 0 0 0 7\n0 1 1 2 0 3\n", Content::geometry);
+  EXPECT_TRUE(plain.appearance.empty());
+  testing::expect_same(mesh, plain);
+  EXPECT_EQ(parse("float", "0 1 0 .5 0 0\n1 -1 0 2 0 nan\n0 0 1 0 0 0\n", Content::materials)
+                .appearance.vertex_colours,
+            (std::vector<std::uint32_t>{0xff0080ff, 0xff00ff00, 0xff000000}));
+}
+
+TEST(Materials, StayWithTheirTriangles) {
+  Mesh mesh;
+  mesh.vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
+  mesh.triangles = {{{0, 0, 1}}, {{0, 1, 2}}, {{1, 1, 1}}, {{2, 1, 0}}};
+  mesh.appearance.materials.resize(4);
+  mesh.appearance.triangle_materials = {0, 1, 2, 3};
+  mesh.appearance.uvs.resize(4);
+  mesh.appearance.uv_triangles = {{{0, 0, 0}}, {{1, 1, 1}}, {{2, 2, 2}}, {{3, 3, 3}}};
+  check(mesh, "test");
+  EXPECT_EQ(drop_degenerate(mesh), 2u);
+  EXPECT_EQ(mesh.appearance.triangle_materials, (std::vector<std::uint32_t>{1, 3}));
+  EXPECT_EQ(mesh.appearance.uv_triangles, (std::vector<Triangle>{{{1, 1, 1}}, {{3, 3, 3}}}));
+  check(mesh, "test");
+  mesh.appearance.triangle_materials[1] = 4;
+  EXPECT_THROW(check(mesh, "test"), Error);
+}
+
+TEST(PictureFile, ClaimsAreLimited) {
+  Texture texture;
+  std::string reason;
+  std::string file = tga(2, 1, {1, 2});
+  EXPECT_TRUE(decode_picture(testing::bytes_of(file), texture, reason));
+  EXPECT_EQ(texture.texels, (std::vector<std::uint32_t>{1, 2}));
+  file[13] = file[15] = 0x30;  // 12,290 x 12,289
+  EXPECT_FALSE(decode_picture(testing::bytes_of(file), texture, reason));
+  EXPECT_NE(reason.find("12290x12289 pixels"), std::string::npos) << reason;
+  EXPECT_FALSE(decode_picture({}, texture, reason));
+  EXPECT_FALSE(decode_picture(testing::bytes_of("GIF89a"), texture, reason));
+}
+
+}  // namespace
+}  // namespace heapwood::scenes
