@@ -112,6 +112,12 @@ class ChunkItems {
     chunk_mates.sync();
     if (chunk_mates.rank() == 0) release_pages(self, thread, c, chunk_mates.size());
   }
+  // Takes a chunk as pages of class q, all of them in use; `none` if there is no free chunk.
+  template <class Thread>
+  static SIMT_OUTLINE std::uint32_t take_whole_chunk(const ChunkItems* self, Thread thread,
+                                                     std::uint32_t q) {
+    return self->new_chunk(thread, q, self->chunks_.shape().pages(q));
+  }
   // Frees chunks that their classes keep although they are empty. Returns false if there are none.
   template <class Thread>
   static SIMT_OUTLINE bool collect(const ChunkItems* self, Thread thread) {
@@ -328,7 +334,7 @@ class ChunkItems {
                         promised = grows ? others : 0;
     std::uint32_t c = none;  // of the first lane, which gets the chunk's first page
     const std::uint32_t seats = group.once([&] {
-      c = self->new_chunk(thread, q);
+      c = self->new_chunk(thread, q, 1);
       if (c == none) {
         self->units(q).signal(0, promised);
         return self->units(q).take_some(n);
@@ -341,9 +347,10 @@ class ChunkItems {
     if (group.rank() >= seats) return nullptr;
     return allocate_from_queue(self, thread, q, thread.worker() & self->head_mask_, 0, none);
   }
-  // Creates a chunk of class q whose first page is in use. Called on the copy in device memory.
+  // Creates a chunk of class q whose first `used` pages are in use: one, or all. Called on the copy
+  // in device memory.
   template <class Thread>
-  SIMT_INLINE std::uint32_t new_chunk(Thread& thread, std::uint32_t q) const {
+  SIMT_INLINE std::uint32_t new_chunk(Thread& thread, std::uint32_t q, std::uint32_t used) const {
     std::uint32_t c = chunks_.take(thread);
     if (c == none) c = reclaim(this, thread);
     if (c == none) return none;
@@ -369,11 +376,15 @@ class ChunkItems {
       chunks_.state(c).fetch_or(has_slot(q), simt::relaxed);
     }
     // While the chunk has no class, no other thread sets a bit.
-    mask(c, 0).fetch_or(1, simt::relaxed);
+    for (std::uint32_t i = 0; i < used; i += 64) {
+      const std::uint32_t n = used - i;
+      mask(c, i / 64).fetch_or(n < 64 ? (std::uint64_t{1} << n) - 1 : ~std::uint64_t{0},
+                               simt::relaxed);
+    }
     // acquire: synchronizes with the last users of the chunk's pages. release: continues the chain
     // of threads that had the chunk in a large block. From here on other threads may count pages of
     // it.
-    chunks_.state(c).fetch_add(Chunks::of_kind(q + 1) + 1, simt::acq_rel);
+    chunks_.state(c).fetch_add(Chunks::of_kind(q + 1) + used, simt::acq_rel);
     return c;
   }
 

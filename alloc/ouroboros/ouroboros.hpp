@@ -52,7 +52,7 @@ class Ouroboros {
     return attempt_until(thread, wait_, [&]() -> void* {
       if (bytes > std::size_t{1} << items_.chunks().shape().chunk_shift)
         return allocate_large(self(), thread, bytes);
-      const std::uint32_t q = bytes <= granule ? 0 : simt::highest_bit((bytes - 1) / granule) + 1;
+      const std::uint32_t q = class_of(bytes);
       void* block = nullptr;
       SIMT_ROLLED
       do {
@@ -71,6 +71,29 @@ class Ouroboros {
     const std::uint32_t c = chunks.chunk_of(block, offset), q = chunks.class_of(c);
     if (q >= chunks.shape().classes()) return chunks.give_large(block);
     items_.deallocate(self(), thread, c, offset, q);
+  }
+
+  // Section 6.2.1: initialization that lays out the pages of a class without a malloc for each. A
+  // run is a chunk, of which all pages are handed out together; each is freed by itself. Larger
+  // blocks are runs of one.
+  SIMT_INLINE std::uint32_t blocks_per_run(std::size_t bytes) const {
+    const ouroboros::Shape& shape = items_.chunks().shape();
+    return bytes > std::size_t{1} << shape.chunk_shift ? 1 : shape.pages(class_of(bytes));
+  }
+  // The first of blocks_per_run() adjacent blocks, or nullptr. `bytes`: a power of two.
+  template <class Thread>
+  SIMT_INLINE void* allocate_run(Thread& thread, std::size_t bytes) const {
+    const ouroboros::Chunks& chunks = items_.chunks();
+    if (bytes > std::size_t{1} << chunks.shape().chunk_shift)
+      return allocate_large(self(), thread, bytes);
+    const std::uint32_t q = class_of(bytes);
+    std::uint32_t c = ouroboros::Chunks::none;
+    SIMT_ROLLED
+    do {
+      c = Items::take_whole_chunk(self(), thread, q);
+    } while (c == ouroboros::Chunks::none && !thread.aborted() &&
+             ouroboros::Chunks::refill_from_buddy(&self()->chunks(), thread));
+    return c == ouroboros::Chunks::none ? nullptr : chunks.page(c, q, 0);
   }
 
   template <class Visitor>
@@ -124,6 +147,10 @@ class Ouroboros {
   }
 
  private:
+  static SIMT_INLINE std::uint32_t class_of(std::size_t bytes) {
+    return bytes <= granule ? 0 : simt::highest_bit((bytes - 1) / granule) + 1;
+  }
+
   // At the base: the buddy's handle, a copy of the items for functions out of line, the tables, the
   // buddy.
   static constexpr std::size_t buddy_bytes = 128, items_bytes = 256;

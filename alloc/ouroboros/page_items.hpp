@@ -78,6 +78,15 @@ class PageItems {
     group.sync();
     if (group.rank() == 0) units(q).signal(group.size(), 0);
   }
+  // Takes a chunk as pages of class q, all of them in use; `none` if there is no free chunk.
+  template <class Thread>
+  static SIMT_OUTLINE std::uint32_t take_whole_chunk(const PageItems* self, Thread thread,
+                                                     std::uint32_t q) {
+    const std::uint32_t c = self->chunks_.take(thread);
+    // relaxed: the pages are handed out by the caller, not through a queue.
+    if (c != Chunks::none) self->chunks_.state(c).store(Chunks::of_kind(q + 1), simt::relaxed);
+    return c;
+  }
   // Releases memory that is kept although it is free; there is none.
   template <class Thread>
   static SIMT_INLINE bool collect(const PageItems*, Thread&) {

@@ -121,9 +121,11 @@ bench::Table graph_time_table(const std::vector<GraphRow>& rows) {
   if (std::any_of(rows.begin(), rows.end(), [](const GraphRow& row) { return row.lower_bound; }))
     table.notes.push_back("* lower bound: cannot free, never named the fastest");
   const bool is_counted = first.settings.init == bench::GraphInit::counted;
-  table.notes.push_back(
-      fmt::format("init: {}one malloc per vertex, then the adjacencies are written",
-                  is_counted ? "blocks: size classes are counted, then " : ""));
+  table.notes.push_back(fmt::format(
+      "init: {}one malloc per vertex, then the adjacencies are written",
+      is_counted
+          ? "blocks: size classes are counted, then (except Ouroboros, which lays out chunks) "
+          : ""));
   table.notes.push_back(
       "insert, delete, mixed: one "
       "kernel that allocates and frees, without sorting the batch; PageRank: one iteration");

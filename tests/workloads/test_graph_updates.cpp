@@ -100,6 +100,10 @@ TEST_F(GraphUpdates, CountedInitialization) {
       EXPECT_EQ(graph->init(rows).refused, 0u);
       ASSERT_EQ(graph->edges(), reference.edges());
       expect_sound_memory(*graph, reference);
+      // Pages of runs that are left over have been freed.
+      if (std::string(compiled.traits->id).starts_with("ouroboros")) {
+        EXPECT_EQ(graph->memory().held_bytes, graph->memory().block_bytes);
+      }
       const std::vector<EdgeKey> batch = random_batch(700, 900, 900, 9);
       EXPECT_EQ(graph->update(batch, {}).inserted, reference.insert(batch));
       const std::vector<EdgeKey> old = every(reference.edges(), 2);
@@ -126,8 +130,9 @@ TEST_F(GraphUpdates, OrderOfClasses) {
     const HostGraph graph = random_graph(vertices, 40, 5000, vertices);
     const DeviceRows rows(device_, graph);
     const simt::Buffer<std::uint32_t> order(device_, ClassOrder::max_listed(vertices));
-    std::uint32_t listed = 0;
-    steps->order_by_class(rows.offsets.data(), vertices, order.data(), listed);
+    ClassRanges ranges{};
+    steps->order_by_class(rows.offsets.data(), vertices, order.data(), ranges);
+    const std::uint32_t listed = ranges.listed;
     ASSERT_LE(listed, order.size());
     std::vector<int> seen(vertices);
     std::uint32_t previous = 0;

@@ -93,8 +93,9 @@ TEST(GraphWarps, CountedInitialization) {
   const std::unique_ptr<DeviceSteps> steps = warp_steps();
   const DeviceRows rows({}, start);
   const simt::Buffer<std::uint32_t> order({}, ClassOrder::max_listed(300));
-  std::uint32_t listed = 0;
-  steps->order_by_class(rows.offsets.data(), 300, order.data(), listed);
+  ClassRanges ranges{};
+  steps->order_by_class(rows.offsets.data(), 300, order.data(), ranges);
+  const std::uint32_t listed = ranges.listed;
   EXPECT_EQ(listed % Warps::Warp::width, 0u);
   std::uint32_t previous = 0, vertices_with_edges = 0;
   const std::vector<std::uint32_t> list = order.download(0, listed);

@@ -38,8 +38,9 @@ struct AllocateArguments {
   Vertex* vertices;
   const std::uint64_t* offsets;  // the degrees as differences
   UpdateTotals* totals;          // UpdateTotals::copies
-  std::uint32_t first, count;    // count: words of the list, if there is one
-  const std::uint32_t* order;    // nullptr: all vertices in their order
+  std::uint32_t first, count;
+  const std::uint32_t* order;  // nullptr: all vertices in their order
+  ClassRanges ranges;          // of the list
 };
 
 // Inserts and removes the edges of two batches, or deletes a set of vertices with all their edges.

@@ -28,7 +28,7 @@ struct AllocateKernel : KernelShape {
   template <class Warp>
   SIMT_FN void operator()(Warp& warp, Scratch&) const {
     std::uint64_t i = std::uint64_t{warp.worker()} * Warp::width + warp.lane();
-    if (i >= arguments.count) return;
+    if (i >= (arguments.order != nullptr ? arguments.ranges.listed : arguments.count)) return;
     if (arguments.order != nullptr) {
       if (arguments.order[i] == ClassOrder::no_vertex) return;
       i = arguments.order[i];
@@ -47,6 +47,47 @@ struct AllocateKernel : KernelShape {
       }
     }
     arguments.vertices[arguments.first + i] = vertex;
+  }
+};
+
+// The vertices of a list get blocks of runs, one run per warp. Blocks that are left over are freed.
+template <class A>
+struct RunKernel : KernelShape {
+  A allocator;
+  AllocateArguments arguments;
+  std::uint32_t first_runs[ClassOrder::classes + 1];  // the first run of each class; their number
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    const std::uint32_t run = warp.worker();
+    if (run >= first_runs[ClassOrder::classes]) return;
+    std::uint32_t k = 0;
+    SIMT_ROLLED
+    while (run >= first_runs[k + 1]) ++k;
+    A a = allocator;
+    void* blocks = nullptr;
+    if (warp.lane() == 0) blocks = a.allocate_run(warp, block_bytes(k));
+    blocks = warp.shfl(blocks, 0);
+    warp.sync();  // before another lane frees a block
+    const std::uint32_t n = a.blocks_per_run(block_bytes(k)), count = arguments.ranges.counts[k],
+                        begin = (run - first_runs[k]) * n;
+    SIMT_ROLLED
+    for (std::uint32_t i = warp.lane(); i < n; i += Warp::width) {
+      auto* block = static_cast<std::byte*>(blocks) + (blocks != nullptr ? i * block_bytes(k) : 0);
+      if (begin + i >= count) {
+        if (blocks != nullptr) a.deallocate(warp, block);
+        continue;
+      }
+      const std::uint32_t v = arguments.order[arguments.ranges.begins[k] + begin + i];
+      const auto degree =
+          static_cast<std::uint32_t>(arguments.offsets[v + 1] - arguments.offsets[v]);
+      if (blocks == nullptr) {
+        add_totals(warp, arguments.totals, degree, 0, 1);
+      } else {
+        arguments.vertices[arguments.first + v] = {degree, k,
+                                                   reinterpret_cast<std::uint32_t*>(block)};
+      }
+    }
   }
 };
 

@@ -32,11 +32,16 @@ class AdjacencyRun final : public AdjacencyHeap {
   }
 
   double allocate(const AllocateArguments& arguments) override {
+    if constexpr (requires { allocator_.blocks_per_run(std::size_t{}); }) {
+      if (arguments.order != nullptr) return allocate_runs(arguments);
+    }
     graph_detail::AllocateKernel<A> kernel{};
     kernel.allocator = allocator_;
     kernel.arguments = arguments;
     constexpr std::uint32_t width = Device::Warp::width;
-    return launch(kernel, (arguments.count + width - 1) / width);
+    const std::uint32_t items =
+        arguments.order != nullptr ? arguments.ranges.listed : arguments.count;
+    return launch(kernel, (items + width - 1) / width);
   }
 
   double update(const UpdateArguments& arguments) override {
@@ -54,6 +59,21 @@ class AdjacencyRun final : public AdjacencyHeap {
   }
 
  private:
+  double allocate_runs(const AllocateArguments& arguments) {
+    graph_detail::RunKernel<A> kernel{};
+    kernel.allocator = allocator_;
+    kernel.arguments = arguments;
+    std::uint32_t runs = 0;
+    for (std::uint32_t k = 0; k < ClassOrder::classes; ++k) {
+      kernel.first_runs[k] = runs;
+      if (arguments.ranges.counts[k] == 0) continue;
+      const std::uint32_t blocks = allocator_.blocks_per_run(block_bytes(k));
+      runs += (arguments.ranges.counts[k] + blocks - 1) / blocks;
+    }
+    kernel.first_runs[ClassOrder::classes] = runs;
+    return launch(kernel, runs);
+  }
+
   template <class Kernel>
   double launch(const Kernel& kernel, std::uint32_t warps) {
     if (warps == 0) return 0;

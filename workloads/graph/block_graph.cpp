@@ -69,11 +69,12 @@ UpdateResult BlockGraph::append(const DeviceRows& rows, BlockInit block_init) {
                             .totals = totals_.clear(),
                             .first = first,
                             .count = rows.vertices,
-                            .order = nullptr};
+                            .order = nullptr,
+                            .ranges = {}};
   if (block_init == BlockInit::counted) {
     reserve(order_, device_, ClassOrder::max_listed(rows.vertices));
     result.prepare_ms =
-        steps_->order_by_class(request.offsets, rows.vertices, order_.data(), request.count);
+        steps_->order_by_class(request.offsets, rows.vertices, order_.data(), request.ranges);
     request.order = order_.data();
   }
   result.prepare_ms += heap_->allocate(request);

@@ -4,8 +4,8 @@
 // blocks. Every class begins at a multiple of the width of a warp, so that the lanes of a warp
 // request blocks of one size together.
 //
-// Differs from the paper, which lays out the pages of each class without calling malloc: here a
-// block is requested from any allocator by malloc.
+// Allocators that hand out runs of blocks (Ouroboros) then serve a class run by run, without a
+// malloc per vertex, as in the paper; from all others each block is requested by malloc.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,12 @@ struct ClassOrder {
   static constexpr std::size_t max_listed(std::uint32_t vertices) {
     return vertices + std::size_t{classes} * 32;
   }
+};
+
+// Where the vertices of each class are in the list.
+struct ClassRanges {
+  std::uint32_t begins[ClassOrder::classes], counts[ClassOrder::classes];
+  std::uint32_t listed;  // words in use, including the gaps
 };
 
 namespace steps_detail {

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "simt/memory.hpp"
-#include "workloads/graph/edge_groups.hpp"
+#include "workloads/graph/class_order.hpp"
 #include "workloads/graph/graph_view.hpp"
 
 namespace heapwood::workloads::graph {
@@ -36,10 +36,9 @@ class DeviceSteps {
   virtual double group(const EdgeKey* keys, std::uint32_t edges, std::uint32_t* firsts,
                        std::uint32_t& groups) = 0;
   // Lists the vertices of rows of CSR that have edges, in the order of their size classes
-  // (class_order.hpp). `order`: ClassOrder::max_listed(count) words. `listed`: those in use,
-  // including the gaps.
+  // (class_order.hpp). `order`: ClassOrder::max_listed(count) words.
   virtual double order_by_class(const std::uint64_t* offsets, std::uint32_t count,
-                                std::uint32_t* order, std::uint32_t& listed) = 0;
+                                std::uint32_t* order, ClassRanges& ranges) = 0;
   // Writes rows of CSR to the blocks of the vertices [first, first + count). Vertices without a
   // block are skipped.
   virtual double write(Vertex* vertices, std::uint32_t first, std::uint32_t count,

@@ -144,7 +144,7 @@ class StepsOn final : public DeviceSteps {
   }
 
   double order_by_class(const std::uint64_t* offsets, std::uint32_t count, std::uint32_t* order,
-                        std::uint32_t& listed) override {
+                        ClassRanges& ranges) override {
     simt::Buffer<std::uint32_t> words(device_.id(), ClassOrder::classes);
     words.fill(0);
     ClassOrderKernel kernel{};
@@ -156,15 +156,15 @@ class StepsOn final : public DeviceSteps {
     double ms = launch(kernel, items);
     std::vector<std::uint32_t> begins = words.download();
     constexpr std::uint32_t width = Device::Warp::width;
-    listed = 0;
-    for (std::uint32_t& begin : begins) {
-      const std::uint32_t vertices = begin;
-      begin = listed;
-      listed += (vertices + width - 1) / width * width;
+    ranges.listed = 0;
+    for (std::uint32_t k = 0; k < ClassOrder::classes; ++k) {
+      ranges.counts[k] = begins[k];
+      ranges.begins[k] = begins[k] = ranges.listed;
+      ranges.listed += (ranges.counts[k] + width - 1) / width * width;
     }
     words.upload(begins);
     static_assert(ClassOrder::no_vertex == ~std::uint32_t{0});  // as device_fill() writes it
-    simt::device_fill(device_.id(), order, 0xff, listed * sizeof(std::uint32_t));
+    simt::device_fill(device_.id(), order, 0xff, ranges.listed * sizeof(std::uint32_t));
     kernel.order = order;
     return ms + launch(kernel, items);
   }
