@@ -60,8 +60,8 @@ void warn_of_gaps(const std::string& path, const alloc::ProgramTrace& trace) {
                     path, bench::count_text(trace.unmatched)));
   if (trace.refused != 0)
     bench::warning(
-        fmt::format("{}: {} requests were refused in the recorded run and are not "
-                    "replayed; record with a larger pool",
+        fmt::format("{}: requests that were refused in the recorded run are not "
+                    "replayed: {}; record with a larger pool",
                     path, bench::count_text(trace.refused)));
 }
 

@@ -68,8 +68,7 @@ Finding find_fastest(const Rows& rows) {
 }
 
 // `smallest`: the candidates in the smallest pool that any of them is served in.
-Finding find_smallest(const std::vector<ReplayRow>& rows, std::uint64_t smallest,
-                          bool has_larger) {
+Finding find_smallest(const std::vector<ReplayRow>& rows, std::uint64_t smallest, bool has_larger) {
   const Rows all = ranked(rows, smallest, &ReplayRow::runs_ms);
   if (has_larger && all.size() == 1)
     return {all[0],
@@ -82,8 +81,9 @@ Finding find_smallest(const std::vector<ReplayRow>& rows, std::uint64_t smallest
                         "at the peak)",
                         held[0]->label, held[1]->label, held_text(*held[0]), held_text(*held[1]))};
   }
-  return {held[0], fmt::format("{} bytes held per byte in use at the peak, {} with {}",
-                               held_text(*held[0]), held_text(*held[1]), held[1]->label)};
+  return {held[0],
+          fmt::format("{} bytes held per byte in use at the peak, tables not counted; {} with {}",
+                      held_text(*held[0]), held_text(*held[1]), held[1]->label)};
 }
 
 }  // namespace
@@ -103,8 +103,7 @@ ReplayChoice choose_allocators(const std::vector<ReplayRow>& rows) {
   const bool has_larger = std::any_of(
       rows.begin(), rows.end(), [&](const ReplayRow& row) { return row.pool_bytes > smallest; });
   Rows by_time = ranked(rows, largest, &ReplayRow::runs_ms);
-  const Finding fastest = find_fastest(by_time),
-                least = find_smallest(rows, smallest, has_larger);
+  const Finding fastest = find_fastest(by_time), least = find_smallest(rows, smallest, has_larger);
   if (fastest.row != nullptr) choice.fastest = fastest.row->allocator;
   if (least.row != nullptr) choice.smallest = least.row->allocator;
   if (fastest.reason.empty() && least.reason.empty()) {

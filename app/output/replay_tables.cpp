@@ -46,8 +46,8 @@ const ReplayRow* fastest_replay(const std::vector<ReplayRow>& rows, const std::s
 }
 
 template <class Histogram>
-void add_histogram(bench::Table& table, const std::string& title, const Histogram& histogram,
-                   std::uint64_t total, bool is_bytes) {
+void add_power_rows(bench::Table& table, const std::string& title, const Histogram& histogram,
+                    std::uint64_t total, bool is_bytes) {
   if (total == 0) return;
   table.add_heading(title);
   for (std::size_t k = 0; k < histogram.size(); ++k) {
@@ -80,9 +80,9 @@ bench::Table trace_table(const bench::ReplayBench& bench) {
   add("blocks in use at the peak", bench::count_text(summary.peak_blocks));
   add("in use at the end", bench::bytes_text(summary.end_bytes));
   add("pool of the recorded run", bench::bytes_text(bench.trace->pool_bytes));
-  add_histogram(table, "size of a request", summary.sizes, summary.requests, true);
-  add_histogram(table, "events from a request to its free", summary.lifetimes, summary.frees,
-                false);
+  add_power_rows(table, "size of a request", summary.sizes, summary.requests, true);
+  add_power_rows(table, "events from a request to its free", summary.lifetimes, summary.frees,
+                 false);
   return table;
 }
 
