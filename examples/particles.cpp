@@ -70,7 +70,7 @@ int main() {
     const heapwood::heap_stats stats = heap.stats();
     std::printf("%7zu KiB: %llu particles, %llu lost, energy %.2f of %.2f\n", bytes >> 10,
                 all.particles, all.lost, all.absorbed, 64.0 * threads);
-    if (stats.full > 0) {
+    if (stats.full + stats.too_large > 0) {
       std::printf("             the first request refused was of %zu bytes; try more memory\n",
                   stats.first_refused_bytes);
       continue;
