@@ -5,9 +5,10 @@
 #      pictures), and the library in kernels;
 #   2. equal tree hashes on CPU and GPU, with both builders and in a small pool, for the procedural
 #      scenes and the given files;
-#   3. heapwood stress with verification of contents, and heapwood graph with its checks;
+#   3. heapwood stress with verification of contents, heapwood graph with its checks, a recorded
+#      program replayed, and moving scenes;
 #   4. memcheck, racecheck and synccheck of compute-sanitizer: a small build with every allocator,
-#      builds in a small pool, a small graph, and a picture.
+#      builds in a small pool, a small graph, a replay, two frames, and a picture.
 # Needs a GPU and the binaries of `cmake --build --preset cuda`; logs go to ${OUT:-out}/gpu.
 # GPU_JOBS (6) processes run concurrently, each test program in GPU_SHARDS (2) parts. A program is
 # killed at its time limit. Exit 1 if anything failed.
@@ -61,6 +62,11 @@ same_tree_in_little() { # SCENE
   echo "in little memory $tight, in ample $ample"
   [ -n "$tight" ] && [ "$tight" = "$ample" ]
 }
+replayed() { # COMMAND ARGUMENTS...
+  local trace=$logs/$1.trace
+  "$bin/heapwood" "$@" --device "$device" --record-trace "$trace" &&
+    "$bin/heapwood" replay "$trace" --device "$device" --runs 2 --seconds 10
+}
 sanitize() { # TOOL ARGUMENTS...
   local tool=$1
   shift
@@ -90,8 +96,8 @@ sanitize_builtin() {
   done
   return 1
 }
-export -f same_tree same_tree_in_little tree_hash sanitize sanitize_allocator sanitize_builtin
-export bin device
+export -f same_tree same_tree_in_little tree_hash replayed sanitize sanitize_allocator sanitize_builtin
+export bin device logs
 
 check "devices" 30 "$bin/heapwood" list devices
 shards=${GPU_SHARDS:-2}
@@ -128,6 +134,12 @@ for test in "mixed --requests 10K" "scaling --pool 64M" "range --requests 10K --
 done
 check "graph" 240 "$bin/heapwood" graph rgg:20k --layout all --batch 1K,10K --rounds 3 --runs 1 \
   --device "$device"
+check "graph, counted" 240 "$bin/heapwood" graph cliques:20k --init counted --batch 1K --rounds 2 --runs 1 \
+  --device "$device"
+check "replay" 240 bash -c 'replayed "$@"' _ build statue:5k
+check "replay of lifetimes" 240 bash -c 'replayed "$@"' _ stress lifetimes --requests 5K --pool 64M
+check "animate" 240 "$bin/heapwood" animate explode:20k --frames 4 --size 320x180 --trace primary,shaded \
+  --keep-pool --device "$device"
 check "host-bench" 60 "$bin/heapwood" host-bench --device "$device"
 for allocator in tlsf hybrid cudamallocasync; do
   check "buffers of $allocator" 60 "$bin/heapwood" build statue:20k --device "$device" --host-allocator "$allocator" \
@@ -137,6 +149,7 @@ if command -v compute-sanitizer > /dev/null; then
   # "id frees", one line per allocator. Allocators that free all at once get no builds.
   allocators=$("$bin/heapwood" list allocators --json | grep -oE '"(id|frees)": *"[^"]*"' |
     awk -F'"' '$2 == "id" { id = $4 } $2 == "frees" { print id, ($4 == "all at once" ? "stress" : "both") }')
+  "$bin/heapwood" build statue:1k --device "$device" --record-trace "$logs/small.trace" > "$logs/small.log"
   for tool in memcheck racecheck synccheck; do
     while read -r id what; do
       check "$tool $id" 200 bash -c 'sanitize_allocator "$@"' _ "$tool" "$id" "$what"
@@ -150,6 +163,10 @@ if command -v compute-sanitizer > /dev/null; then
     check "$tool graph" 200 bash -c 'sanitize "$@"' _ \
       "$tool" graph uniform:500:6 --device "$device" --layout all --allocators heapwood,halloc --batch 300 \
       --rounds 2 --runs 1
+    check "$tool replay" 200 bash -c 'sanitize "$@"' _ \
+      "$tool" replay "$logs/small.trace" --device "$device" --allocators heapwood,halloc --runs 1
+    check "$tool animate" 200 bash -c 'sanitize "$@"' _ \
+      "$tool" animate explode:1k --frames 2 --size 64x48 --trace shaded --allocators heapwood --device "$device"
     check "$tool render" 120 bash -c 'sanitize "$@"' _ \
       "$tool" render atrium:2k --device "$device" --size 64x48 --spp 1 -o "$logs/$tool.png" --timeout 100
   done
