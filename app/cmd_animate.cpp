@@ -184,8 +184,14 @@ Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv
   if (command.resume) {
     earlier = bench::read_animations(command.json, job.device, bench::animate_row_head(job));
     job.kept = earlier.kept;
-    if (!job.kept.empty())
-      bench::note(fmt::format("{}: {} results reused", command.json, job.kept.size()));
+    const auto reused =
+        std::count_if(job.allocators.begin(), job.allocators.end(), [&](const auto* entry) {
+          return std::any_of(job.kept.begin(), job.kept.end(),
+                             [&](const auto& row) { return row.allocator == entry->traits->id; });
+        });
+    if (reused > 0)
+      bench::note(
+          fmt::format("{}: {} of {} results reused", command.json, reused, job.allocators.size()));
   }
   // Frames that are left out pass as quickly as they would.
   const double share = std::min(
