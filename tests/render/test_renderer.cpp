@@ -147,7 +147,7 @@ TEST(RendererKernel, WithoutOcclusionRaysTheAmbientLightIsOpen) {
     std::vector<Pixel> pixels(std::size_t{job.width} * job.height);
     std::uint32_t ticket = 0;
     frame.end_tile = 5 * 6;
-    simt::Cpu().launch(RenderKernel<kdtree::FastIntersection, Shaded>{
+    simt::Cpu().launch(RenderKernel<SceneView<kdtree::FastIntersection>, Shaded>{
         view<kdtree::FastIntersection>(scene.data()), frame, pixels.data(), &ticket});
     return pixels;
   };
