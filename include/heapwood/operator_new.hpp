@@ -6,7 +6,8 @@
 //   heapwood::use_for_new(heap);      // before the first kernel
 //
 // Without -rdc=true each .cu file has device code of its own, so each one that uses `new` must call
-// use_for_new. When the heap is full, `new (heapwood::or_null) T` returns nullptr. A plain `new T`
+// use_for_new. With it the program has one operator of each kind: a second .cu file that includes
+// this header must define HEAPWOOD_OPERATOR_NEW_ELSEWHERE before, and gets those of the first. When the heap is full, `new (heapwood::or_null) T` returns nullptr. A plain `new T`
 // would construct the object there: it suits only heaps that are large enough. On the host, `new`
 // stays as it is; this header's definitions are weak, so a program's own take precedence.
 //
@@ -117,7 +118,9 @@ SIMT_FN inline void delete_block(void* block, [[maybe_unused]] std::size_t align
 }  // namespace SIMT_TARGET
 }  // namespace heapwood
 
-// Weak: a program has one of each, and its own take precedence.
+#if !defined(__CUDACC_RDC__) || !defined(HEAPWOOD_OPERATOR_NEW_ELSEWHERE)
+
+// Weak: a program has one of each, and its own take precedence. Device code has no weak functions.
 #define HEAPWOOD_REPLACED SIMT_FN __attribute__((weak))
 
 HEAPWOOD_REPLACED void* operator new(std::size_t n) {
@@ -157,6 +160,8 @@ HEAPWOOD_REPLACED void operator delete[](void* block, std::size_t, std::align_va
   heapwood::operator_new::delete_block(block, static_cast<std::size_t>(a));
 }
 #undef HEAPWOOD_REPLACED
+
+#endif
 
 // new (heapwood::or_null) T: nullptr if there is no memory.
 SIMT_FN inline void* operator new(std::size_t n, heapwood::or_null_t) noexcept {
