@@ -37,7 +37,9 @@ bool start(State& state, const JobSpec& spec) {
     return false;
   }
   // What earlier jobs reported no longer applies.
-  std::erase_if(state.messages, [](const Message& m) { return m.kind != Message::Kind::note; });
+  std::erase_if(state.messages, [&](const Message& m) {
+    return m.kind != Message::Kind::note && m.time < state.now;
+  });
   return true;
 }
 

@@ -4,6 +4,9 @@
 #include <imgui.h>
 #include <imgui_stdlib.h>
 
+#include <algorithm>
+
+#include "bench/results/format.hpp"
 #include "viewer/panels.hpp"
 #include "viewer/widgets.hpp"
 #include "workloads/graph/generators.hpp"
@@ -43,7 +46,70 @@ void choose_graph(State& state) {
       "Where the edges begin: anywhere, or at few vertices whose blocks then grow and shrink.");
 }
 
+using Figure = std::string (*)(const Recording&, const Recording::Point&);
+constexpr struct {
+  const char *label, *hint;
+  Figure figure;
+} figures[] = {
+    {"in use", "Requested bytes of all blocks",
+     [](const Recording&, const Recording::Point& p) { return bench::bytes_text(p.used_bytes); }},
+    {"blocks", "One for each vertex that has edges",
+     [](const Recording&, const Recording::Point& p) { return bench::count_text(p.pool.blocks); }},
+    {"reached", "The highest address of a block so far",
+     [](const Recording&, const Recording::Point& p) {
+       return bench::bytes_text(p.pool.mark_bytes);
+     }},
+    {"largest hole", "The largest free region of the pool",
+     [](const Recording&, const Recording::Point& p) {
+       return bench::bytes_text(p.pool.largest_gap_bytes);
+     }},
+    {"external", "1 - largest hole / all holes, below the highest address reached",
+     [](const Recording&, const Recording::Point& p) {
+       return fmt::format("{:.3f}", p.pool.external_below());
+     }},
+    {"internal", "Mean of (served - requested) / served over blocks, served estimated",
+     [](const Recording&, const Recording::Point& p) {
+       return p.internal ? fmt::format("{:.3f}", *p.internal) : std::string(bench::missing);
+     }},
+    {"refused", "Requests in all rounds",
+     [](const Recording& r, const Recording::Point&) {
+       return bench::count_text(r.requests.failures);
+     }},
+    {"pool", "The same for both allocators",
+     [](const Recording& r, const Recording::Point&) { return bench::bytes_text(r.pool_bytes); }}};
+
 }  // namespace
+
+bool draw_round_section(State& state) {
+  const auto& recordings = state.heap.recordings;
+  if (recordings.empty() || !recordings.front()->in_rounds()) return false;
+  const std::uint32_t time = state.heap.time(*recordings.front());
+  if (!ui::section("Round")) return true;
+  ui::dim_text(recordings.front()->scene + ", " + recordings.front()->time_text(time));
+  const auto maps = static_cast<int>(std::min<std::size_t>(recordings.size(), 2));
+  if (!ImGui::BeginTable("figures", maps + 1, ImGuiTableFlags_SizingStretchProp)) return true;
+  ImGui::TableNextRow();
+  ImGui::TableNextColumn();
+  for (int i = 0; i < maps; ++i) {
+    ImGui::TableNextColumn();
+    ImGui::TextColored(i == 0 ? colour::accent : colour::second, "%s",
+                       recordings[static_cast<std::size_t>(i)]->label.c_str());
+  }
+  for (const auto& one : figures) {
+    ImGui::TableNextRow();
+    ImGui::TableNextColumn();
+    ImGui::TextDisabled("%s", one.label);
+    ui::hint(one.hint);
+    for (int i = 0; i < maps; ++i) {
+      const Recording& recording = *recordings[static_cast<std::size_t>(i)];
+      ImGui::TableNextColumn();
+      ImGui::TextUnformatted(
+          one.figure(recording, recording.at(state.heap.time(recording))).c_str());
+    }
+  }
+  ImGui::EndTable();
+  return true;
+}
 
 void draw_record_section(State& state) {
   if (!ui::section("Record a build")) return;

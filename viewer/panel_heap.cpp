@@ -177,15 +177,9 @@ void draw_map(State& state, HeapView& view, std::size_t which, float width, floa
 
 namespace {
 
-// A slider whose text stays readable under the grab.
+// A slider that shows a text instead of its value.
 bool text_slider(const char* id, float& value, float low, float high, const std::string& text) {
-  ImVec4 grab = ImGui::GetStyleColorVec4(ImGuiCol_SliderGrab);
-  grab.w *= 0.55f;
-  ImGui::PushStyleColor(ImGuiCol_SliderGrab, grab);
-  const bool changed =
-      ImGui::SliderFloat(id, &value, low, high, text.c_str(), ImGuiSliderFlags_NoInput);
-  ImGui::PopStyleColor();
-  return changed;
+  return ImGui::SliderFloat(id, &value, low, high, text.c_str(), ImGuiSliderFlags_NoInput);
 }
 
 // The pace of a recorded build; unlimited at the right end.
@@ -279,15 +273,17 @@ void draw_map_legend(State& state, const HeapView& view, const char* words) {
     ImGui::TextDisabled("%s", words);
     ImGui::SameLine();
   }
-  const auto swatch = [&](gl::Rgba8 c, const char* text) {
+  const auto swatch = [&](gl::Rgba8 c, const char* text, bool filled = true) {
     state.places.texts["legend"] += std::string(text) + "; ";
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float side = ImGui::GetFontSize() * 0.7f;
-    ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + side * 0.3f},
-                                              {at.x + side, at.y + side * 1.3f}, packed(c), 2);
-    ImGui::GetWindowDrawList()->AddRect(
-        {at.x, at.y + side * 0.3f}, {at.x + side, at.y + side * 1.3f}, IM_COL32(255, 255, 255, 60),
-        2);  // some colours are as dark as the background
+    if (filled)
+      ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y + side * 0.3f},
+                                                {at.x + side, at.y + side * 1.3f}, packed(c), 2);
+    ImGui::GetWindowDrawList()->AddRect({at.x, at.y + side * 0.3f},
+                                        {at.x + side, at.y + side * 1.3f},
+                                        filled ? IM_COL32(255, 255, 255, 60) : packed(c),
+                                        2);  // some colours are as dark as the background
     ImGui::Dummy({side, side});
     ImGui::SameLine();
     ImGui::TextDisabled("%s", text);
@@ -313,7 +309,7 @@ void draw_map_legend(State& state, const HeapView& view, const char* words) {
   }
   const bool hole = std::any_of(view.recordings.begin(), view.recordings.end(),
                                 [](const auto& recording) { return recording->in_pool; });
-  if (hole) swatch({250, 217, 102, 255}, "outlined: largest hole");
+  if (hole) swatch({250, 217, 102, 255}, "largest hole", false);
   swatch(colour::freed, "free, used before");
   swatch(colour::untouched, "never used");
   ImGui::NewLine();

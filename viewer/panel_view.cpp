@@ -168,6 +168,7 @@ void draw_panel(State& state, const Area& area) {
       case Tab::heap:
         draw_record_section(state);
         draw_graph_section(state);
+        if (draw_round_section(state)) break;
         draw_memory_section(state);
         draw_allocations_section(state);
         break;

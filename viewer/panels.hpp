@@ -24,6 +24,8 @@ void draw_tree_section(State& state);
 void draw_screenshot_section(State& state);
 
 void draw_graph_section(State& state);
+// Figures of the graph at the round shown; false if there is no graph.
+bool draw_round_section(State& state);
 void draw_record_section(State& state);  // of a build, in the Heap tab
 
 void draw_tab_bar(State& state, const Area& area);
@@ -36,7 +38,7 @@ void draw_map(State& state, HeapView& view, std::size_t which, float width, floa
 void draw_map_legend(State& state, const HeapView& view, const char* words);
 void scene_combo(State& state);
 void choose_allocator(State& state);
-bool choose_pool(State& state);  // true: the field was left with another text
+bool choose_pool(State& state);                  // true: the field was left with another text
 void draw_heap(State& state, const Area& area);  // heap maps, below the picture
 void draw_heap_plots(State& state, float width, float height);
 void draw_overlay(State& state,

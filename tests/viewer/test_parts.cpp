@@ -50,6 +50,26 @@ TEST(CameraControl, OrbitKeepsTargetAndDistance) {
   EXPECT_NEAR(length(nothing.eye - start.eye), 0, 1e-5);
 }
 
+// The point under the mouse stays where it is in the picture, at the same distance.
+TEST(CameraControl, OrbitAboutAPoint) {
+  const render::Camera start{{3, 2, 5}, {0, 1, 0}, 40, 1};
+  const Vec3 point{1, 0.5f, -1};
+  const render::Camera moved = orbit_about(start, point, 0.6f, -0.2f);
+  EXPECT_GT(length(moved.eye - start.eye), 0.5f);
+  EXPECT_NEAR(length(moved.eye - point), length(start.eye - point), 1e-4);
+  EXPECT_NEAR(distance(moved), distance(start), 1e-4);
+  const gl::Matrix before = projection(start, 640, 480, 20),
+                   after = projection(moved, 640, 480, 20);
+  const auto at = [&](const gl::Matrix& m, int r) {
+    const auto row = [&](int i) {
+      return m.m[i] * point.x + m.m[4 + i] * point.y + m.m[8 + i] * point.z + m.m[12 + i];
+    };
+    return row(r) / row(3);
+  };
+  EXPECT_NEAR(at(before, 0), at(after, 0), 1e-4);
+  EXPECT_NEAR(at(before, 1), at(after, 1), 1e-4);
+}
+
 TEST(CameraControl, LookKeepsTheEye) {
   const render::Camera start{{3, 2, 5}, {0, 1, 0}, 40, 2};
   const render::Camera moved = look(start, 0.5f, 0.2f);

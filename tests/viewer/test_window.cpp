@@ -216,7 +216,7 @@ TEST_F(Window, TheHeapMapShowsTheWalk) {
   const render::Image window = picture("window.png");
   const float x = heap["area"][0], y = heap["area"][1], width = heap["area"][2],
               height = heap["area"][3];
-  unsigned lost = 0, untouched = 0;
+  unsigned lost = 0, untouched = 0, outlined = 0;
   for (unsigned i = 0; i < columns * rows; ++i) {
     const std::uint64_t first = i * cell, last = first + cell;
     const unsigned colour = heap["colours"][i];
@@ -233,8 +233,9 @@ TEST_F(Window, TheHeapMapShowsTheWalk) {
     const auto py = static_cast<unsigned>(y + (static_cast<float>(i / columns) + 0.5f) * height /
                                                   static_cast<float>(rows));
     const render::Rgb8 c = window.at(px, py);
-    EXPECT_EQ(static_cast<unsigned>(c.r) << 16 | c.g << 8 | c.b, colour) << px << "," << py;
+    outlined += (static_cast<unsigned>(c.r) << 16 | c.g << 8 | c.b) != colour;
   }
+  EXPECT_LT(outlined, 2 * (columns + rows));  // the frame around the largest hole
   EXPECT_GT(lost, 100u);
   EXPECT_GT(untouched, 100u);
 }
@@ -372,17 +373,17 @@ TEST_F(Window, TheHeapMapGrowsWithTheBuild) {
   const float x = held["area"][0], y = held["area"][1], width = held["area"][2],
               height = held["area"][3];
   const unsigned columns = held["columns"], rows = held["rows"];
-  unsigned used = 0;
+  unsigned used = 0, outlined = 0;
   for (unsigned i = 0; i < columns * rows; ++i) {
     const auto px = static_cast<unsigned>(x + (static_cast<float>(i % columns) + 0.5f) * width /
                                                   static_cast<float>(columns));
     const auto py = static_cast<unsigned>(y + (static_cast<float>(i / columns) + 0.5f) * height /
                                                   static_cast<float>(rows));
     const render::Rgb8 c = window.at(px, py);
-    EXPECT_EQ(static_cast<unsigned>(c.r) << 16 | c.g << 8 | c.b, held["colours"][i])
-        << px << "," << py;
+    outlined += (static_cast<unsigned>(c.r) << 16 | c.g << 8 | c.b) != held["colours"][i];
     used += c.g > 120;
   }
+  EXPECT_LT(outlined, 2 * (columns + rows));  // the frame around the largest hole
   EXPECT_GT(used, 20u);
 }
 
