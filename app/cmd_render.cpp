@@ -24,6 +24,7 @@ namespace {
 constexpr const char* render_examples = R"(Examples:
   heapwood render atrium -o atrium.png
   heapwood render statue:1m -o statue.png --mode path --spp 256 --size 1920x1080
+  heapwood render helmet.gltf -o helmet.png --mode path --spp 16 --denoise
   heapwood render stadium -o steps.png --mode heatmap
   heapwood render model.obj -o view.png --camera 0,1.5,4,0,1,0,45
 The camera that was used is printed, 'ex,ey,ez,tx,ty,tz,fov --up y'. With --camera before it,
@@ -34,7 +35,7 @@ struct RenderCommand {
   std::string material = "scene";
   bench::ImageSize size{1280, 720};
   unsigned spp = 16, seed = 1;
-  bool watertight = false;
+  bool watertight = false, denoise = false;
   bench::CameraOptions camera;
   bench::BuildSettings settings;
   bench::DeviceOptions device;
@@ -94,6 +95,7 @@ Exit render_picture(const RenderCommand& command) {
   job.seed = command.seed;
   job.watertight = command.watertight;
   job.clay = clay;
+  job.denoise = command.denoise;
   job.camera = bench::choose_camera(command.camera, command.scene, scene.mesh(), traced,
                                     static_cast<double>(job.width) / job.height);
   job.progress = [&](unsigned done, unsigned spp) {
@@ -142,7 +144,7 @@ void add_render(CLI::App& app, Invocation& invocation) {
       ->type_name("N");
   command
       ->add_option("--mode", options->mode,
-                   "shaded, path, ao, normals, depth, heatmap,\nleaves")
+                   "shaded, path, ao, normals, depth, heatmap,\nleaves, albedo")
       ->capture_default_str()
       ->type_name("MODE");
   command
@@ -155,6 +157,8 @@ void add_render(CLI::App& app, Invocation& invocation) {
       ->transform(bench::decimal())
       ->capture_default_str()
       ->type_name("N");
+  command->add_flag("--denoise", options->denoise,
+                    "remove noise of few samples; modes shaded and path");
   command->add_flag(
       "--watertight", options->watertight,
       "slower intersection without leaks at edges;\nalways for small models in large scenes");

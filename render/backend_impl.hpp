@@ -60,6 +60,12 @@ struct BackendOf {
           return coloured ? launch(PathTraced{}, colours) : launch(PathTraced{}, view);
         case Mode::ao:
           return launch(Occlusion{}, view);
+        case Mode::albedo:
+          return coloured ? launch(Features{}, colours) : launch(Features{}, view);
+        case Mode::normals:
+        case Mode::depth:
+          if (coloured && scene.materials.has_holes) return launch(Features{}, colours);
+          return launch(Features{}, view);
         default:
           return launch(Features{}, view);
       }

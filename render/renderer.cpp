@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "render/auto_light.hpp"
+#include "render/denoise.hpp"
 #include "render/kernel.hpp"
 #include "simt/error.hpp"
 
@@ -15,9 +16,9 @@ namespace {
 constexpr struct {
   Mode mode;
   const char* name;
-} modes[] = {{Mode::shaded, "shaded"},   {Mode::path, "path"},   {Mode::ao, "ao"},
-             {Mode::normals, "normals"}, {Mode::depth, "depth"}, {Mode::heatmap, "heatmap"},
-             {Mode::leaves, "leaves"}};
+} modes[] = {{Mode::shaded, "shaded"},   {Mode::path, "path"},    {Mode::ao, "ao"},
+             {Mode::normals, "normals"}, {Mode::depth, "depth"},  {Mode::heatmap, "heatmap"},
+             {Mode::leaves, "leaves"},   {Mode::albedo, "albedo"}};
 
 void check(const RenderJob& job) {
   if (job.width < 1 || job.height < 1 || job.width > max_side || job.height > max_side) {
@@ -138,7 +139,10 @@ Image render(const RenderJob& job, const Scene& scene) {
     picture.add(std::min(samples_per_launch, job.spp - picture.samples()), std::max(left, 0.0));
     if (job.progress) job.progress(picture.samples(), job.spp);
   }
-  return picture.image();
+  if (!job.denoise || (job.mode != Mode::shaded && job.mode != Mode::path)) return picture.image();
+  const Film film = denoise(picture.film(), render_guides(job, scene));
+  const double exposure = job.exposure > 0 ? job.exposure : exposure_for(film, job.mode);
+  return develop(film, {job.mode, exposure, job.largest, job.legend});
 }
 
 Image render(const RenderJob& job, const simt::DeviceId& device, const kdtree::Tree& tree,

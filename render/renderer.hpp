@@ -20,7 +20,8 @@ struct RenderJob {
   unsigned spp = 16;  // samples per pixel
   Camera camera;
   bool watertight = false;
-  bool clay = false;  // modes shaded and path show the scene without its colours
+  bool clay = false;     // modes shaded and path show the scene without its colours
+  bool denoise = false;  // of render(), in modes shaded and path
   std::uint32_t seed = 1;
   std::optional<Lighting> lighting;  // absent: choose_lighting() for the camera
   unsigned bounces = 5;              // of path mode

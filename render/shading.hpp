@@ -2,16 +2,16 @@
 // Integrators: add one sample to a pixel, for every mode of picture. Templates over the
 // intersection test, shared by CPU and GPU.
 //
-//   Features      normals, depth, heat map of traversal steps, size of the leaf that was hit: one
-//                 camera ray
+//   Features      normals, depth, albedo, heat map of traversal steps, size of the leaf that was
+//                 hit: one camera ray
 //   Shaded        key light with soft shadows, sky and ground light with ambient occlusion
 //   Occlusion     ambient occlusion alone
 //   PathTraced    diffuse bounces lit by the same lights and by emitting triangles (Kajiya 1986,
 //                 "The rendering equation", with direct light sampled; emitters also by bounces,
 //                 combined as in Veach 1997, section 9.2)
 //
-// Everything is diffuse. A SceneView shows the mesh in clay; a ColouredView, of modes shaded and
-// path, in its materials' colours, with holes where they are not opaque. Camera rays go through
+// Everything is diffuse. A SceneView shows the mesh in clay; a ColouredView in its materials'
+// colours, with holes where they are not opaque. Camera rays go through
 // pixel centres; with more than one sample per pixel a tent filter two pixels wide spreads them.
 #pragma once
 
@@ -26,7 +26,7 @@
 
 namespace heapwood::render {
 
-enum class Mode : std::uint8_t { shaded, path, ao, normals, depth, heatmap, leaves };
+enum class Mode : std::uint8_t { shaded, path, ao, normals, depth, heatmap, leaves, albedo };
 
 // Sum over a pixel's samples. `a` counts the samples that hit (in heatmap mode all samples); the
 // meaning of r, g, b depends on the mode.
@@ -247,11 +247,13 @@ SIMT_INLINE float floor_share(const View& scene, const Frame& frame, const Pixel
   return open > 0 ? got / open : 1;
 }
 
-// Emission as the camera sees it: limited, since edges of much brighter pixels would look jagged.
-SIMT_INLINE Vec3 visible_emission(Vec3 emission) {
-  constexpr float max_visible = 3;
-  const float largest = simt::max(emission.x, simt::max(emission.y, emission.z));
-  return largest > max_visible ? emission * (max_visible / largest) : emission;
+// Light of an emitter that the camera sees or that arrives by a bounce: limited to a few times the
+// brightest colour of a picture. Edges of much brighter pixels would look jagged, and rare bright
+// paths would leave single bright pixels.
+SIMT_INLINE Vec3 limited(Vec3 light) {
+  constexpr float max_light = 3;
+  const float largest = simt::max(light.x, simt::max(light.y, light.z));
+  return largest > max_light ? light * (max_light / largest) : light;
 }
 
 // The probability density, over solid angle, with which emitter_light() chooses the direction to a
@@ -325,7 +327,12 @@ struct Features {
                               std::uint32_t x, std::uint32_t y, std::uint32_t sample, Pixel& sum) {
     const kdtree::Ray ray = camera_ray(frame, random, x, y, sample);
     kdtree::Counters count;
-    const kdtree::Hit hit = kdtree::closest_hit(scene.tree, ray, count);
+    kdtree::Hit hit;
+    if constexpr (View::coloured) {
+      hit = closest_surface(scene, ray, random, sample, 0xffff);
+    } else {
+      hit = kdtree::closest_hit(scene.tree, ray, count);
+    }
     if (frame.mode == Mode::heatmap) {
       // Counts misses as well: they cost steps, too.
       sum.r += static_cast<float>(count.inner_steps + count.leaves);
@@ -339,6 +346,11 @@ struct Features {
       sum.r += hit.t;
     } else if (frame.mode == Mode::leaves) {
       sum.r += static_cast<float>(count.hit_leaf);
+    } else if (frame.mode == Mode::albedo) {
+      const Vec3 albedo = albedo_at(scene, frame, hit);
+      sum.r += albedo.x;
+      sum.g += albedo.y;
+      sum.b += albedo.z;
     } else {
       const Vec3 n = surface_at(scene, ray, hit).normal;
       sum.r += 0.5f + 0.5f * n.x;
@@ -374,7 +386,7 @@ struct Shaded {
     Vec3 colour =
         albedo_at(scene, frame, hit) * (key + ambient + Vec3{headlight, headlight, headlight});
     if constexpr (View::coloured)
-      colour = colour + visible_emission(emission_at(scene.materials, scene.triangles, hit));
+      colour = colour + limited(emission_at(scene.materials, scene.triangles, hit));
     add_colour(sum, colour);
   }
 
@@ -440,19 +452,18 @@ struct PathTraced {
       const Surface at = surface_at(scene, ray, hit);
       if constexpr (View::coloured) {
         Vec3 emitted = emission_at(scene.materials, scene.triangles, hit) * frame.lighting.emission;
-        if (bounce == 0) {
-          emitted = visible_emission(emitted);
-        } else if (!(emitted == Vec3{})) {
+        if (bounce > 0 && !(emitted == Vec3{}))
           emitted = emitted * bounce_weight(scene, ray, hit, at, cosine);
-        }
-        light = light + throughput * emitted;
+        light = light + throughput * limited(emitted);
       }
       throughput = throughput * albedo_at(scene, frame, hit);
       const std::uint32_t first = dimension::bounce + 6 * bounce;
       light = light + throughput * key_light(scene, frame, random, sample, 64 + bounce, at,
                                              random.point(sample, first));
-      if constexpr (View::coloured)
-        light = light + throughput * emitter_light(scene, frame, random, sample, bounce, at);
+      if constexpr (View::coloured) {
+        const Vec3 direct = emitter_light(scene, frame, random, sample, bounce, at);
+        light = light + throughput * (bounce == 0 ? direct : limited(direct));
+      }
       const Vec3 d = cosine_direction(at.normal, random.point(sample, first + 2));
       cosine = dot(at.normal, d);
       ray = {start_above(at), 0, d, far_away};

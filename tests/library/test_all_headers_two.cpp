@@ -6,6 +6,7 @@
 #include <heapwood/heap.hpp>
 #include <heapwood/operator_new.hpp>
 #include <heapwood/parallel.hpp>
+#include <heapwood/recording_heap.hpp>
 
 namespace heapwood {
 namespace {
