@@ -118,6 +118,7 @@ int parse_and_run(int argc, char** argv) {
   add_trace(app, invocation);
   add_host_bench(app, invocation);
   add_compare(app, invocation);
+  add_merge(app, invocation);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
