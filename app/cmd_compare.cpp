@@ -85,7 +85,9 @@ Exit compare(const CompareCommand& command) {
                                                   : to_text(table, bench::terminal_style()));
   }
   std::size_t failed = 0;
-  for (const bench::Verdict verdict : failures) failed += result.count(verdict);
+  for (const bench::Verdict verdict : failures) {
+    failed += verdict == bench::Verdict::only_old ? result.missing() : result.count(verdict);
+  }
   if (failed > 0)
     throw Error(Exit::failed, fmt::format("compare: {} (--fail-on {})", bench::summary_text(result),
                                           command.fail_on));

@@ -69,6 +69,12 @@ std::size_t Comparison::count(Verdict verdict) const {
                     [&](const ComparedCell& cell) { return cell.verdict.verdict == verdict; }));
 }
 
+std::size_t Comparison::missing() const {
+  return static_cast<std::size_t>(std::count_if(
+      cells.begin(), cells.end(),
+      [](const ComparedCell& cell) { return !cell.older.empty() && cell.newer.empty(); }));
+}
+
 Comparison compare_results(const ResultsFile& older, const ResultsFile& newer,
                            const CompareRules& rules, bool allow_mixed) {
   Comparison result;

@@ -30,6 +30,8 @@ struct Comparison {
   std::vector<std::string> notes;  // about the files
 
   std::size_t count(Verdict verdict) const;
+  // Cells with times in the old file only: not measured again, or failed.
+  std::size_t missing() const;
 };
 
 // Throws Error{Exit::usage} if the files are of different commands or, without `allow_mixed`, of

@@ -239,6 +239,7 @@ TEST(CompareFiles, PartialFilesAndCellsOfOneFile) {
   failed["results"][0]["reason"] = "out of memory\x1b[2J";
   const Comparison with = compare_results(older, as_file("new", failed), {}, false);
   EXPECT_EQ(with.count(Verdict::undecided), 1u);
+  EXPECT_EQ(with.missing(), 2u);
   EXPECT_NE(with.cells[1].reason.find("failed: out of memory\\x1b"), std::string::npos);
 }
 
