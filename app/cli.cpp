@@ -31,6 +31,7 @@ constexpr const char* examples = R"(Examples:
   heapwood reproduce --out out/reproduce        the papers' tables and figures
   heapwood render stadium -o stadium.png        render a picture
   heapwood trace stadium                        rays per second
+  heapwood compare before.json after.json       faster, slower or the same
 A scene is a name from 'heapwood list scenes' (also atrium:1m for a million
 triangles) or the path of an OBJ, PLY or glTF file. See also 'heapwood COMMAND --help'.
 
@@ -116,6 +117,8 @@ int parse_and_run(int argc, char** argv) {
   add_render(app, invocation);
   add_trace(app, invocation);
   add_host_bench(app, invocation);
+  add_compare(app, invocation);
+  add_merge(app, invocation);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

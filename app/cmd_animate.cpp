@@ -16,6 +16,7 @@
 #include "bench/program/progress.hpp"
 #include "bench/program/version.hpp"
 #include "bench/results/bench_table.hpp"
+#include "bench/shard.hpp"
 #include "render/renderer.hpp"
 #include "scenes/moving/moving_scene.hpp"
 
@@ -34,7 +35,7 @@ A moving scene is a name from 'heapwood list scenes', numbered OBJ or PLY files
 
 struct AnimateCommand {
   std::string scene, allocators = "all", trace = "shaded", format = "table";
-  std::string json, pictures, video;
+  std::string json, pictures, video, shard;
   unsigned spp = 8;
   bool resume = false, strict = false;
   bench::AnimateSettings settings;
@@ -177,9 +178,17 @@ bench::AnimateJob make_job(const AnimateCommand& command) {
 
 Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv) {
   bench::AnimateJob job = make_job(command);
+  const bench::Shard shard = bench::chosen_shard(command.shard);
+  job.sized_for = job.allocators;  // the pool starts as without shards
+  job.allocators = bench::shard_of(job.allocators, shard);
+  bench::check_shard_file(command.json, shard);
   std::unique_ptr<bench::OutputFile> file;
   if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json);
   job.device = bench::choose_device(command.device);
+  if (job.allocators.empty()) {
+    bench::finish_empty_shard(file.get(), bench::animate_report(argv, job.device, {}), shard);
+    return Exit::done;
+  }
   bench::EarlierAnimations earlier;
   if (command.resume) {
     earlier = bench::read_animations(command.json, job.device, bench::animate_row_head(job));
@@ -217,7 +226,8 @@ Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv
     if (std::none_of(result.rows.begin(), result.rows.end(), is_same))
       earlier.others.push_back(to_json(kept));
   }
-  const bench::Json report = bench::animate_report(argv, job.device, result.rows, earlier.others);
+  bench::Json report = bench::animate_report(argv, job.device, result.rows, earlier.others);
+  bench::add_shard(report, shard);
   std::optional<Error> write_error = pictures.error();  // the table is printed in any case
   if (file) {
     try {
@@ -297,6 +307,7 @@ void add_animate(CLI::App& app, Invocation& invocation) {
   command->add_flag("--strict", options->strict, "exit code 5 if the pool was exhausted");
   bench::add_build_options(*command, settings.build, false);
   command->remove_option(command->get_option("--keep-degenerate"));
+  bench::add_shard_option(*command, options->shard);
   bench::add_device_options(*command, options->device);
   command->callback([options, &invocation] {
     for (const std::string& file : scenes::moving_files(options->scene))

@@ -18,6 +18,7 @@
 #include "bench/program/version.hpp"
 #include "bench/results/bench_table.hpp"
 #include "bench/results/json_report.hpp"
+#include "bench/shard.hpp"
 #include "scenes/scene.hpp"
 
 namespace heapwood::app {
@@ -35,7 +36,7 @@ struct BenchOptions {
   std::vector<std::string> scenes;
   std::string allocators = "all";
   std::string format = "table";
-  std::string json;
+  std::string json, shard;
   bool resume = false;
   bench::BuildSettings settings;
   bench::DeviceOptions device;
@@ -105,6 +106,10 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   if (options.resume && options.json.empty())
     throw Error(Exit::usage, "bench: --resume needs the file to continue: add --json FILE");
   check_scenes(options.scenes);
+  const bench::Shard shard = bench::chosen_shard(options.shard);
+  // The allocators of a scene stay together: they are interleaved and have the same pool.
+  options.scenes = bench::shard_of(options.scenes, shard);
+  bench::check_shard_file(options.json, shard);
   bench::BenchJob job;
   job.scenes = options.scenes;
   if (options.settings.builder != bench::Builder::per_level)
@@ -118,6 +123,10 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
   // One pool size for all: what AtomicMalloc needs, plus what allocators cache per warp
   // (pool_needs()).
   job.pool_probe = registry::find("atomic");
+  if (options.scenes.empty()) {
+    bench::finish_empty_shard(file.get(), bench::bench_report(argv, job.device, {}), shard);
+    return Exit::done;
+  }
   bench::EarlierResults earlier;
   if (options.resume) earlier = bench::read_earlier_results(options.json, job);
   job.kept = std::move(earlier.reused);
@@ -146,6 +155,7 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
       }
       try {
         bench::Json report = bench_report(argv, job.device, so_far.results, others);
+        bench::add_shard(report, shard);
         better = bench::keep_better(report, earlier.remeasured);
         file->write(bench::json_text(report));
         write_error.reset();
@@ -155,8 +165,9 @@ Exit bench(BenchOptions options, const std::vector<std::string>& argv) {
     };
     result = bench::run_bench(job, events);
   }
-  print_report(options, job, result,
-               bench::bench_report(argv, job.device, result.results, earlier.others));
+  bench::Json report = bench::bench_report(argv, job.device, result.results, earlier.others);
+  bench::add_shard(report, shard);
+  print_report(options, job, result, report);
   warn_of_large_leaves(result.results);
   if (better)
     bench::note(fmt::format("{}: {} earlier result{} kept: with more runs than now", options.json,
@@ -203,6 +214,7 @@ void add_bench(CLI::App& app, Invocation& invocation) {
       ->type_name("FILE");
   command->add_flag("--resume", options->resume,
                     "reuse results in FILE measured with the same settings");
+  bench::add_shard_option(*command, options->shard);
   bench::add_builder_option(*command, options->settings, true);
   bench::add_build_options(*command, options->settings, true);
   bench::add_device_options(*command, options->device);

@@ -16,6 +16,7 @@
 #include "bench/program/progress.hpp"
 #include "bench/program/version.hpp"
 #include "bench/record_trace.hpp"
+#include "bench/shard.hpp"
 #include "workloads/graph/source.hpp"
 
 namespace heapwood::app {
@@ -33,7 +34,8 @@ Batches are numbers of edges separated by commas.)";
 
 struct GraphCommand {
   std::string graph, allocators = "all", layouts = "blocks", phases = "all", batches = "100K";
-  std::string updates = "random", init = "each", pool = "auto", format = "table", json, trace;
+  std::string updates = "random", init = "each", pool = "auto", format = "table", json, trace,
+              shard;
   bool resume = false, strict = false;
   bench::GraphSettings settings;
   bench::DeviceOptions device;
@@ -62,6 +64,24 @@ void print_report(const GraphCommand& command, const bench::GraphBench& bench,
     const std::string text =
         command.format == "markdown" ? to_markdown(table) : to_text(table, bench::terminal_style());
     fmt::print("{}{}", &table == &tables.front() ? "" : "\n", text);
+  }
+}
+
+// A case is an allocator or another layout.
+void keep_shard(bench::GraphBench& bench, const bench::Shard& shard) {
+  using Case = std::pair<bench::GraphLayout, const registry::RegisteredAllocator*>;
+  std::vector<Case> cases;
+  for (const bench::GraphLayout layout : bench.layouts) {
+    if (layout != bench::GraphLayout::blocks) cases.emplace_back(layout, nullptr);
+    for (const auto* entry : bench.allocators) {
+      if (layout == bench::GraphLayout::blocks) cases.emplace_back(layout, entry);
+    }
+  }
+  bench.layouts.clear();
+  bench.allocators.clear();
+  for (const auto& [layout, entry] : bench::shard_of(cases, shard)) {
+    if (entry) bench.allocators.push_back(entry);
+    if (bench.layouts.empty() || bench.layouts.back() != layout) bench.layouts.push_back(layout);
   }
 }
 
@@ -100,6 +120,9 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
   bench.settings.pool = bench::parse_pool(command.pool);
   bench.layouts = bench::parse_layouts(command.layouts);
   bench.allocators = bench::find_allocators(command.allocators);
+  const bench::Shard shard = bench::chosen_shard(command.shard);
+  bench::check_shard_file(command.json, shard);
+  keep_shard(bench, shard);
   std::unique_ptr<bench::OutputFile> file;
   if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json);
   bench.device = bench::choose_device(command.device);
@@ -114,6 +137,10 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
     const alloc::ProgramTrace trace = bench::record_graph(bench);
     trace_file.write(alloc::program_trace_file(trace));
     fmt::print("{}\n", bench::recorded_text(command.trace, trace));
+    return Exit::done;
+  }
+  if (bench.layouts.empty()) {
+    bench::finish_empty_shard(file.get(), bench::graph_report(argv, bench.device, {}), shard);
     return Exit::done;
   }
   bench::EarlierGraphs earlier;
@@ -138,7 +165,8 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
     });
     if (!is_shown) earlier.others.push_back(to_json(kept));
   }
-  const bench::Json report = bench::graph_report(argv, bench.device, rows, earlier.others);
+  bench::Json report = bench::graph_report(argv, bench.device, rows, earlier.others);
+  bench::add_shard(report, shard);
   std::optional<Error> write_error;  // the table is printed in any case
   if (file) {
     try {
@@ -241,6 +269,7 @@ void add_graph(CLI::App& app, Invocation& invocation) {
           "'heapwood replay', untimed\n(docs/program-trace.md)")
       ->excludes(command->get_option("--json"))
       ->type_name("FILE");
+  bench::add_shard_option(*command, options->shard);
   bench::add_device_options(*command, options->device);
   command->callback([options, &invocation] {
     invocation.files.reads(options->graph);

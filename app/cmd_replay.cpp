@@ -17,6 +17,7 @@
 #include "bench/replay_bench.hpp"
 #include "bench/replay_json.hpp"
 #include "bench/results/format.hpp"
+#include "bench/shard.hpp"
 
 namespace heapwood::app {
 
@@ -32,7 +33,7 @@ Sizes of pools are separated by commas; 1.5x is 1.5 times the max number of
 bytes in use at a time.)";
 
 struct ReplayCommand {
-  std::string trace, allocators = "all", pools = "auto", format = "table", json;
+  std::string trace, allocators = "all", pools = "auto", format = "table", json, shard;
   bool resume = false, strict = false, dry_run = false, over_time = false;
   bench::ReplaySettings settings;
   bench::DeviceOptions device;
@@ -117,7 +118,11 @@ Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) 
   bench::ReplayBench bench;
   bench.settings = command.settings;
   bench.settings.pools = bench::parse_replay_pools(command.pools);
-  bench.allocators = bench::find_allocators(command.allocators);
+  // An automatic pool is as large as without shards.
+  bench.sized_for = bench::find_allocators(command.allocators);
+  const bench::Shard shard = bench::chosen_shard(command.shard);
+  bench.allocators = bench::shard_of(bench.sized_for, shard);
+  bench::check_shard_file(command.json, shard);
   std::unique_ptr<bench::OutputFile> file;
   if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json);
   const alloc::ProgramTrace trace = load_program_trace(command.trace, bench);
@@ -132,6 +137,10 @@ Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) 
   if (bench.summary.requests == 0)
     throw Error(Exit::scene, command.trace + ": the trace has no requests; nothing to replay");
   bench.device = bench::choose_device(command.device);
+  if (bench.allocators.empty()) {
+    bench::finish_empty_shard(file.get(), bench::replay_report(argv, bench, {}, {}), shard);
+    return Exit::done;
+  }
   bench::EarlierReplays earlier;
   if (command.resume) {
     earlier = bench::read_replays(command.json, bench);
@@ -148,7 +157,8 @@ Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) 
     rows = bench::run_replay(bench, events);
   }
   const bench::ReplayChoice choice = bench::choose_allocators(rows);
-  const bench::Json report = bench::replay_report(argv, bench, rows, choice, earlier.others);
+  bench::Json report = bench::replay_report(argv, bench, rows, choice, earlier.others);
+  bench::add_shard(report, shard);
   std::optional<Error> write_error;  // the table is printed in any case
   if (file) {
     try {
@@ -220,6 +230,7 @@ void add_replay(CLI::App& app, Invocation& invocation) {
   command->add_flag("--resume", options->resume,
                     "reuse results in the --json file measured with the\nsame trace and settings");
   command->add_flag("--strict", options->strict, "exit with 5 if a request is refused");
+  bench::add_shard_option(*command, options->shard);
   bench::add_device_options(*command, options->device);
   command->callback([options, &invocation] {
     invocation.files.reads(options->trace);

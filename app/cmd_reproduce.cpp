@@ -14,6 +14,7 @@
 #include "bench/results/format.hpp"
 #include "bench/results/json_file.hpp"
 #include "bench/results/table.hpp"
+#include "bench/shard.hpp"
 
 namespace heapwood::app {
 
@@ -25,11 +26,11 @@ constexpr const char* reproduce_examples = R"(Examples:
   heapwood reproduce --full --out h200 --scenes meshes   the papers' parameters, on a GPU
   heapwood reproduce regeff-t3,bulk --full --out h200    add items to the same file
   heapwood reproduce --full --out h200 --minutes 9       stop after 9 minutes; repeat to continue
-  heapwood reproduce --full --out h200/2 --part 2/4      the second of four parts
+  heapwood reproduce --full --out h200/2 --shard 2/4     the second of four parts
 Then 'make report' makes a page of it (docs/reproduction.md).)";
 
 struct ReproduceOptions {
-  std::string items = "all", allocators = "all", out, scenes, part = "1/1";
+  std::string items = "all", allocators = "all", out, scenes, part, shard;
   bool quick = false, full = false, list = false;
   double minutes = 0, seconds = 0;
   bench::DeviceOptions device;
@@ -117,7 +118,8 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
   setup.full = options.full;
   setup.scenes = options.scenes;
   setup.seconds = options.seconds > 0 ? options.seconds : options.full ? 2 : 10;
-  const bench::Part part = bench::parse_part(options.part);
+  const bench::Shard shard = options.part.empty() ? bench::chosen_shard(options.shard)
+                                                  : bench::parse_shard("--part", options.part);
   setup.allocators = bench::find_allocators(options.allocators);
   std::error_code ignored;
   if (!setup.scenes.empty() && !std::filesystem::is_directory(setup.scenes, ignored))
@@ -132,8 +134,8 @@ Exit reproduce(const ReproduceOptions& options, const std::vector<std::string>& 
   bench::ReproduceResults results(options.out, setup, argv);
   results.describe(bench::reproduce_items(), setup);
   results.write();
-  const Done done =
-      measure(bench::part_of(bench::reproduce_cases(items, setup), part), options, setup, results);
+  const Done done = measure(bench::shard_of(bench::reproduce_cases(items, setup), shard), options,
+                            setup, results);
 
   bench::Table table = overview(items, setup, &results);
   table.notes.push_back(fmt::format("device: {}", bench::device_text(setup.device)));
@@ -185,9 +187,9 @@ void add_reproduce(CLI::App& app, Invocation& invocation) {
                    "time limit of a kernel, and of one allocator in\none case (10; with --full 2)")
       ->transform(bench::between(0.001, 86400.0))
       ->type_name("S");
-  command
-      ->add_option("--part", options->part,
-                   "measure part K of N parts of about equal duration,\neach into its own folder")
+  bench::add_shard_option(*command, options->shard);
+  command->add_option("--part", options->part, "the same as --shard")
+      ->excludes(command->get_option("--shard"))
       ->type_name("K/N");
   command->add_flag("--list", options->list, "list the items without measuring");
   bench::add_device_options(*command, options->device);

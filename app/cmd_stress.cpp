@@ -15,6 +15,7 @@
 #include "bench/program/progress.hpp"
 #include "bench/program/version.hpp"
 #include "bench/record_trace.hpp"
+#include "bench/shard.hpp"
 #include "bench/stress_json.hpp"
 #include "bench/stress_primitives.hpp"
 #include "workloads/stress.hpp"
@@ -38,7 +39,7 @@ A LIST is values separated by commas, or the word sweep: the values of the paper
 
 struct StressCommand {
   std::string test, allocators = "all", large = "buddy", order = "random", format = "table", json;
-  std::string trace;
+  std::string trace, shard;
   bench::StressLists lists;
   bench::StressSettings settings;
   bench::DeviceOptions device;
@@ -90,7 +91,14 @@ Exit primitives(const StressCommand& command) {
 }
 
 Exit stress(const StressCommand& command, const std::vector<std::string>& argv) {
-  if (bench::is_primitive_test(command.test)) return primitives(command);
+  if (bench::is_primitive_test(command.test)) {
+    if (!command.shard.empty())
+      throw Error(Exit::usage,
+                  fmt::format("stress {}: --shard is for tests of allocators", command.test));
+    return primitives(command);
+  }
+  const bench::Shard shard = bench::chosen_shard(command.shard);
+  bench::check_shard_file(command.json, shard);
   bench::StressBench bench;
   bench.settings = command.settings;
   bench::StressSettings& settings = bench.settings;
@@ -128,6 +136,16 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
     fmt::print("{}\n", bench::recorded_text(command.trace, trace));
     return Exit::done;
   }
+  bench.points = bench::shard_of(bench.points, shard);
+  if (bench.points.empty()) {
+    bench::finish_empty_shard(file.get(), bench::stress_report(argv, bench.device, {}), shard);
+    return Exit::done;
+  }
+  const auto report_of = [&](const std::vector<bench::StressRow>& some) {
+    bench::Json report = bench::stress_report(argv, bench.device, some);
+    bench::add_shard(report, shard);
+    return report;
+  };
   std::vector<bench::StressRow> rows;
   std::optional<Error> write_error;  // of the last attempt: the table is printed in any case
   {
@@ -139,7 +157,7 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
     events.point_done = [&](const std::vector<bench::StressRow>& so_far) {
       if (!file) return;
       try {
-        file->write(bench::json_text(stress_report(argv, bench.device, so_far)));
+        file->write(bench::json_text(report_of(so_far)));
         write_error.reset();
       } catch (const Error& error) {
         write_error = error;
@@ -147,7 +165,7 @@ Exit stress(const StressCommand& command, const std::vector<std::string>& argv) 
     };
     rows = bench::run_stress(bench, events);
   }
-  print_report(command, bench, rows, bench::stress_report(argv, bench.device, rows));
+  print_report(command, bench, rows, report_of(rows));
   if (write_error) throw *write_error;
   std::size_t failed = 0;
   for (const bench::StressRow& row : rows) failed += row.status == bench::Status::failed;
@@ -260,6 +278,7 @@ void add_stress(CLI::App& app, Invocation& invocation) {
                    "'heapwood replay', untimed\n(docs/program-trace.md)")
       ->excludes(command->get_option("--json"))
       ->type_name("FILE");
+  bench::add_shard_option(*command, options->shard);
   bench::add_device_options(*command, options->device);
   command->callback([options, &invocation] {
     for (const std::string& path : {options->json, options->trace}) invocation.files.writes(path);

@@ -66,6 +66,8 @@ struct AnimateRow {
 struct AnimateJob {
   std::string scene;
   std::vector<const registry::RegisteredAllocator*> allocators;
+  // That the pool is large enough for at first; empty: the same.
+  std::vector<const registry::RegisteredAllocator*> sized_for{};
   AnimateSettings settings;
   CameraOptions camera;
   simt::DeviceInfo device;

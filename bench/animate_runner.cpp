@@ -152,7 +152,8 @@ std::vector<RunCandidate> Animation::run_candidates() {
 
 void Animation::run() {
   if (candidates_.empty()) return;
-  scene_.emplace(job_.scene, job_.device, job_.settings.build, pool_needs(job_.allocators));
+  scene_.emplace(job_.scene, job_.device, job_.settings.build,
+                 pool_needs(job_.sized_for.empty() ? job_.allocators : job_.sized_for));
   prepare(0);
   for (const std::string& text : scene_->mesh().notes) warning(text);
   runner_.warm_up();

@@ -77,6 +77,8 @@ struct ReplayBench {
   const alloc::ProgramTrace* trace = nullptr;
   workloads::TraceSummary summary;
   std::vector<const registry::RegisteredAllocator*> allocators;
+  // Whose requests fit in an automatic pool; empty: the same.
+  std::vector<const registry::RegisteredAllocator*> sized_for{};
   ReplaySettings settings;
   simt::DeviceInfo device;
   std::vector<ReplayRow> kept;  // of an earlier report: measured already

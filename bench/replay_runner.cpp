@@ -224,7 +224,8 @@ std::uint64_t pool_bytes(const ReplayBench& bench, const ReplayPool& pool) {
     bytes = pool.multiple * static_cast<double>(summary.peak_padded);
   } else if (pool.kind == ReplayPool::Kind::automatic) {
     bytes = 4 * static_cast<double>(summary.peak_padded) + static_cast<double>(base);
-    for (const registry::RegisteredAllocator* entry : bench.allocators) {
+    for (const registry::RegisteredAllocator* entry :
+         bench.sized_for.empty() ? bench.allocators : bench.sized_for) {
       if (entry->traits->frees == alloc::Frees::individually) continue;
       bytes = std::max(bytes, 1.25 * static_cast<double>(summary.padded_bytes));
     }

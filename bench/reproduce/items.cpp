@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include "bench/reproduce/reproduce.hpp"
@@ -382,28 +381,6 @@ std::vector<const ReproduceItem*> find_items(const std::string& list) {
                                        "ouroboros, bulk, host, own) or an "
                                        "item of 'heapwood reproduce --list'",
                                        *unknown.begin()));
-}
-
-Part parse_part(const std::string& text) {
-  const auto read = [](const std::string& digits, std::size_t& number) {
-    const char* const end = digits.data() + digits.size();
-    const auto [behind, error] = std::from_chars(digits.data(), end, number);
-    return error == std::errc{} && behind == end;
-  };
-  Part part;
-  const std::size_t slash = std::min(text.find('/'), text.size());
-  if (slash < text.size() && read(text.substr(0, slash), part.number) &&
-      read(text.substr(slash + 1), part.count) && part.number >= 1 && part.number <= part.count)
-    return part;
-  throw Error(Exit::usage,
-              fmt::format("--part '{}': expected K/N, the K-th of N parts: 2/4", text));
-}
-
-std::vector<ReproduceCase> part_of(std::vector<ReproduceCase> cases, const Part& part) {
-  std::vector<ReproduceCase> some;
-  for (std::size_t i = part.number - 1; i < cases.size(); i += part.count)
-    some.push_back(std::move(cases[i]));
-  return some;
 }
 
 std::vector<ReproduceCase> reproduce_cases(const std::vector<const ReproduceItem*>& items,

@@ -58,15 +58,6 @@ std::vector<const ReproduceItem*> find_items(const std::string& list);
 // The items' cases without duplicates.
 std::vector<ReproduceCase> reproduce_cases(const std::vector<const ReproduceItem*>& items,
                                            const ReproduceSetup& setup);
-// One of `count` parts: every count-th case. Neighbouring cases take similar times, so the parts do
-// too.
-struct Part {
-  std::size_t number = 1, count = 1;
-};
-// "2/4". Throws Error{Exit::usage}.
-Part parse_part(const std::string& text);
-std::vector<ReproduceCase> part_of(std::vector<ReproduceCase> cases, const Part& part);
-
 // A stress test at every point of the lists; the quick run uses the paper's lists where it has
 // none.
 struct StressPlan {

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// heapwood compare: two results files, cell by cell (docs/sweeps.md).
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+#include <memory>
+
+#include "app/commands.hpp"
+#include "bench/compare/compare.hpp"
+#include "bench/program/options.hpp"
+#include "bench/program/output_file.hpp"
+
+namespace heapwood::app {
+
+namespace {
+
+constexpr const char* compare_examples = R"(Examples:
+  heapwood compare before.json after.json                  cells that are not SAME
+  heapwood compare before.json after.json --fail-on slower   for CI: exit code 1
+  heapwood compare h100.json h200.json --allow-mixed       two devices
+  heapwood compare before.json after.json --format csv     all cells
+Files are those of --json, of merge, and results.json of reproduce.)";
+
+struct CompareCommand {
+  std::string older, newer, threshold = "3%", fail_on, format = "table", json;
+  bool allow_mixed = false;
+};
+
+double parse_threshold(const std::string& text) {
+  double percent = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), percent);
+  const std::string unit(end, text.data() + text.size());
+  if (error != std::errc{} || (unit != "%" && !unit.empty()) || !(percent > 0 && percent <= 1000))
+    throw Error(Exit::usage,
+                fmt::format("--threshold '{}': expected a percentage above 0: 3%", text));
+  return percent / 100;
+}
+
+std::vector<bench::Verdict> parse_verdicts(const std::string& list) {
+  using bench::Verdict;
+  constexpr std::pair<const char*, Verdict> known[] = {{"slower", Verdict::slower},
+                                                       {"faster", Verdict::faster},
+                                                       {"undecided", Verdict::undecided},
+                                                       {"missing", Verdict::only_old}};
+  std::vector<Verdict> verdicts;
+  for (const std::string& text :
+       list.empty() ? std::vector<std::string>{} : bench::split(list, ',')) {
+    const auto* at = std::find_if(std::begin(known), std::end(known),
+                                  [&](const auto& one) { return text == one.first; });
+    if (at == std::end(known))
+      throw Error(Exit::usage,
+                  fmt::format("--fail-on '{}': use slower, faster, undecided, missing", list));
+    verdicts.push_back(at->second);
+  }
+  return verdicts;
+}
+
+Exit compare(const CompareCommand& command) {
+  for (const std::string& path : {command.older, command.newer}) {
+    if (path.empty())
+      throw Error(Exit::usage, "compare: two results files are needed: an old and a new one");
+  }
+  bench::CompareRules rules;
+  rules.threshold = parse_threshold(command.threshold);
+  const std::vector<bench::Verdict> failures = parse_verdicts(command.fail_on);
+  std::unique_ptr<bench::OutputFile> file;
+  if (!command.json.empty()) file = std::make_unique<bench::OutputFile>(command.json);
+  const bench::ResultsFile older = bench::read_results(command.older),
+                           newer = bench::read_results(command.newer);
+  const bench::Comparison result = bench::compare_results(older, newer, rules, command.allow_mixed);
+  const auto report = [&] { return bench::json_text(compare_report(result, older, newer)); };
+  if (file) file->write(report());
+  if (command.format == "json") {
+    fmt::print("{}", report());
+  } else if (command.format == "csv") {
+    fmt::print("{}", bench::to_csv(compare_flat_table(result)));
+  } else {
+    bench::Table table = bench::compare_table(result);
+    table.notes.insert(table.notes.begin(),
+                       fmt::format("old: {}; new: {}; {}", older.version_text(),
+                                   newer.version_text(), newer.device_text()));
+    fmt::print("{}", command.format == "markdown" ? to_markdown(table)
+                                                  : to_text(table, bench::terminal_style()));
+  }
+  std::size_t failed = 0;
+  for (const bench::Verdict verdict : failures) {
+    failed += verdict == bench::Verdict::only_old ? result.missing() : result.count(verdict);
+  }
+  if (failed > 0)
+    throw Error(Exit::failed, fmt::format("compare: {} (--fail-on {})", bench::summary_text(result),
+                                          command.fail_on));
+  return Exit::done;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<CompareCommand>();
+  CLI::App* command =
+      app.add_subcommand("compare", "two results files: faster, slower or the same");
+  command->footer(compare_examples);
+  command->add_option("old", options->older, "results file to compare with")->type_name("OLD");
+  command->add_option("new", options->newer, "results file of the same command")->type_name("NEW");
+  command
+      ->add_option("--threshold", options->threshold, "smaller changes of the median do not matter")
+      ->capture_default_str()
+      ->type_name("PERCENT");
+  command
+      ->add_option("--fail-on", options->fail_on,
+                   "exit code 1 if there is such a cell: slower, faster,\nundecided, missing (in "
+                   "the new file)")
+      ->type_name("LIST");
+  command->add_flag("--allow-mixed", options->allow_mixed, "compare different devices");
+  command
+      ->add_option("--format", options->format,
+                   "table, markdown (without cells that are the same),\ncsv, json")
+      ->capture_default_str()
+      ->check(bench::quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
+      ->type_name("FORMAT");
+  command->add_option("--json", options->json, "write all cells and their verdicts")
+      ->type_name("FILE");
+  command->callback([options, &invocation] {
+    invocation.files.reads(options->older);
+    invocation.files.reads(options->newer);
+    invocation.files.writes(options->json);
+    invocation.action = [options] { return compare(*options); };
+  });
+}
+
+}  // namespace heapwood::app

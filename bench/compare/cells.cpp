@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+#include "bench/compare/cells.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <new>
+#include <set>
+
+#include "bench/animate_json.hpp"
+#include "bench/graph_json.hpp"
+#include "bench/program/out_of_memory.hpp"
+#include "bench/replay_json.hpp"
+#include "bench/reproduce/results.hpp"
+#include "bench/results/json_file.hpp"
+#include "bench/stress_json.hpp"
+#include "scenes/file.hpp"
+
+namespace heapwood::bench {
+
+namespace {
+
+constexpr const char* trace_results_schema = "heapwood.trace/1";
+constexpr const char* known_schemas[] = {bench_schema,    stress_schema,  graph_schema,
+                                         replay_schema,   animate_schema, trace_results_schema,
+                                         reproduce_schema};
+
+// Of a result; `case` and `measured_on` are added by this program.
+constexpr const char* identifying[] = {"case",   "measured_on", "scene",  "source",  "graph",
+                                       "test",   "trace",       "digest", "rays",    "builder",
+                                       "layout", "allocator",   "pool",   "settings"};
+// Settings that do not change what is measured.
+constexpr const char* not_identifying[] = {"runs", "seconds", "timeout_s", "budget_seconds",
+                                           "samples"};
+constexpr const char* path_keys[] = {"source", "graph", "trace"};
+
+[[noreturn]] void damaged(const std::string& path, const std::string& what) {
+  throw Error(Exit::scene, fmt::format("{}: {}; measure again or choose another file", path, what));
+}
+
+const Json* member_of(const Json& json, const char* key) {
+  if (!json.is_object()) return nullptr;
+  const auto at = json.find(key);
+  return at == json.end() ? nullptr : &*at;
+}
+
+bool is_list_of_objects(const Json* list) {
+  return list && list->is_array() &&
+         std::all_of(list->begin(), list->end(), [](const Json& one) { return one.is_object(); });
+}
+
+// Whether the parts that the program reads besides results have the expected types.
+bool has_known_types(const Json& json) {
+  const auto is_list_of_texts = [](const Json& list) {
+    return list.is_array() &&
+           std::all_of(list.begin(), list.end(), [](const Json& one) { return one.is_string(); });
+  };
+  const auto is_shard = [](const Json& shard) {
+    const Json *number = member_of(shard, "number"), *count = member_of(shard, "count");
+    return number && count && number->is_number_unsigned() && count->is_number_unsigned() &&
+           *number >= 1u && *number <= *count && *count <= 1'000'000u;
+  };
+  const Json *argv = member_of(json, "argv"), *shard = member_of(json, "shard");
+  if ((argv && (!is_list_of_texts(*argv) || argv->empty())) || (shard && !is_shard(*shard)))
+    return false;
+  for (const char* key : {"shards", "runs", "items"}) {
+    const Json* list = member_of(json, key);
+    if (!list) continue;
+    if (!is_list_of_objects(list)) return false;
+    for (const Json& one : *list) {
+      const Json *part = member_of(one, "shard"), *cases = member_of(one, "cases");
+      if ((part && !is_shard(*part)) || (cases && !is_list_of_texts(*cases))) return false;
+    }
+  }
+  return true;
+}
+
+// False if there is no such list.
+bool read_samples(const Json& json, const char* key, std::vector<double>& ms) {
+  const Json* list = member_of(json, key);
+  if (!list) return false;
+  if (!list->is_array()) throw std::invalid_argument(fmt::format("'{}' is not a list", key));
+  ms.clear();
+  for (const Json& one : *list) {
+    if (!one.is_number() || !(one.get<double>() >= 0))
+      throw std::invalid_argument(fmt::format("'{}' contains something else than times", key));
+    ms.push_back(one.get<double>());
+  }
+  return true;
+}
+
+class CellReader {
+ public:
+  explicit CellReader(std::vector<ResultCell>& cells) : cells_(cells) {}
+
+  void add_result(const Json& result) {
+    identity_ = identity_of(result);
+    const std::string status = text_at(result, "status");
+    reason_ = status.empty() || status == "ok" ? "" : status;
+    if (const std::string reason = text_at(result, "reason"); !reason_.empty() && !reason.empty())
+      reason_ += ": " + reason;
+    if (const Json* phases = member_of(result, "phases"); phases && phases->is_array()) {
+      for (const Json& phase : *phases) {
+        std::string metric = text_at(phase, "phase");
+        const bool has_rounds = phase.contains("batch");
+        if (has_rounds) metric += fmt::format("@{}", phase.at("batch").dump());
+        add(phase, "runs_ms", metric, has_rounds);
+      }
+    } else if (result.contains("frame_ms")) {
+      add(result, "build_ms", "build", true);
+      add(result, "frame_ms", "frame", true);
+    } else if (const Json* allocate = member_of(result, "allocate_ms");
+               allocate && !allocate->empty()) {
+      add(result, "allocate_ms", "allocate", false);
+      add(result, "free_ms", "free", false);
+    } else {
+      add(result, "runs_ms", "run", false);
+    }
+  }
+
+ private:
+  void add(const Json& json, const char* key, const std::string& metric, bool paired) {
+    ResultCell cell{identity_, metric, {}, paired, reason_};
+    if (!read_samples(json, key, cell.ms)) return;
+    if (!reason_.empty()) cell.ms.clear();
+    if (reason_.empty() && cell.ms.empty()) cell.reason = "no samples";
+    cells_.push_back(std::move(cell));
+  }
+
+  std::vector<ResultCell>& cells_;
+  Json identity_;
+  std::string reason_;
+};
+
+// A result with what identifies it outside of it.
+Json complete(Json result, const ResultsFile& file) {
+  if (file.schema != trace_results_schema) return result;
+  if (const Json* scene = member_of(file.json, "scene")) result["scene"] = text_at(*scene, "name");
+  for (const char* key : {"allocator", "settings"}) {
+    if (const Json* value = member_of(file.json, key)) result[key] = *value;
+  }
+  for (const char* key : {"width", "height"}) {
+    if (const Json* value = member_of(file.json, key)) result["settings"][key] = *value;
+  }
+  return result;
+}
+
+std::string value_text(const Json& value) {
+  return scenes::printable(value.is_string() ? value.get<std::string>() : value.dump(), 100);
+}
+
+}  // namespace
+
+Json ResultsFile::device() const {
+  Json without = json.at("device");
+  for (const char* key : {"memory_bytes", "key"}) without.erase(key);
+  return without;
+}
+
+std::string ResultsFile::version_text() const {
+  const Json* git = member_of(json, "git");
+  // A reproduction has one per run.
+  if (const Json* runs = member_of(json, "runs");
+      !git && is_list_of_objects(runs) && !runs->empty())
+    git = member_of(runs->back(), "git");
+  const std::string sha = git ? text_at(*git, "sha") : "";
+  return sha.empty() ? "unknown version" : scenes::printable(sha.substr(0, 12), 40);
+}
+
+std::string ResultsFile::device_text() const {
+  const Json it = device();
+  std::string text = scenes::printable(text_at(it, "name"), 100);
+  if (const std::string driver = text_at(it, "driver"); !driver.empty())
+    text += ", " + scenes::printable(driver, 60);
+  if (const Json* threads = member_of(it, "threads"))
+    text += fmt::format(", {} threads", threads->dump());
+  return text;
+}
+
+ResultsFile read_results(const std::string& path) {
+  const LackOfMemoryEnds end;
+  ResultsFile file;
+  file.path = path;
+  std::optional<Json> json;
+  try {
+    json = read_json(path);
+  } catch (const Error& error) {
+    throw Error(Exit::scene, error.what());  // no results, instead of a failure while running
+  }
+  if (!json) throw Error(Exit::scene, path + ": no such file; --json writes results files");
+  file.json = std::move(*json);
+  file.schema = text_at(file.json, "schema");
+  const bool is_known = std::any_of(std::begin(known_schemas), std::end(known_schemas),
+                                    [&](const char* schema) { return file.schema == schema; });
+  if (!is_known) {
+    throw Error(Exit::scene,
+                fmt::format("{}: not a results file with raw samples{}; choose one of --json", path,
+                            file.schema.empty()
+                                ? ""
+                                : fmt::format(" (schema '{}')", scenes::printable(file.schema))));
+  }
+  const Json* device = member_of(file.json, "device");
+  const bool is_reproduction = file.schema == reproduce_schema;
+  if (!device || !device->is_object() ||
+      !is_list_of_objects(member_of(file.json, is_reproduction ? "cases" : "results")) ||
+      !has_known_types(file.json))
+    damaged(path, fmt::format("not a complete {} file", file.schema));
+  if (is_reproduction) {
+    for (const Json& one : file.json["cases"]) {
+      if (text_at(one, "key").empty() || !is_list_of_objects(member_of(one, "results")))
+        damaged(path, fmt::format("not a complete {} file", file.schema));
+    }
+  }
+  return file;
+}
+
+Json identity_of(const Json& result) {
+  Json identity = Json::object();
+  for (const char* key : identifying) {
+    const Json* value = member_of(result, key);
+    if (value && !value->is_null()) identity[key] = *value;
+  }
+  // The same file in another folder has the same digest.
+  if (!text_at(identity, "digest").empty()) {
+    for (const char* key : path_keys) {
+      if (const std::string path = text_at(identity, key); !path.empty())
+        identity[key] = std::filesystem::path(path).filename().string();
+    }
+    identity.erase("scene");
+  }
+  // The scene's name follows from its source.
+  if (identity.contains("source")) identity.erase("scene");
+  if (identity.contains("settings") && identity["settings"].is_object()) {
+    for (const char* key : not_identifying) identity["settings"].erase(key);
+  }
+  return identity;
+}
+
+std::vector<ResultCell> cells_of(const ResultsFile& file) {
+  const LackOfMemoryEnds end;
+  std::vector<ResultCell> cells;
+  CellReader reader(cells);
+  try {
+    if (file.schema == reproduce_schema) {
+      for (const Json& one : file.json.at("cases")) {
+        for (Json result : one.at("results")) {
+          result["case"] = one.at("key");
+          reader.add_result(result);
+        }
+      }
+    } else {
+      for (const Json& result : file.json.at("results")) reader.add_result(complete(result, file));
+    }
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    damaged(file.path, fmt::format("damaged: {}", scenes::printable(error.what(), 200)));
+  }
+  std::set<std::string> known;
+  for (const ResultCell& cell : cells) {
+    // Sorted keys: another program may have changed their order.
+    if (!known
+             .insert(
+                 nlohmann::json(cell.identity).dump(-1, ' ', true, Json::error_handler_t::replace) +
+                 cell.metric)
+             .second) {
+      damaged(file.path, fmt::format("contains {} of {} twice", scenes::printable(cell.metric),
+                                     cell_labels({&cell}).front()));
+    }
+  }
+  return cells;
+}
+
+std::vector<std::string> cell_labels(const std::vector<const ResultCell*>& cells) {
+  constexpr const char* always_shown[] = {"case", "measured_on", "scene", "source",   "graph",
+                                          "test", "trace",       "rays",  "allocator"};
+  // The rest is shown if it differs between cells.
+  using Values = std::map<std::string, std::string>;
+  const auto rest_of = [&](const ResultCell& cell) {
+    Values rest;
+    for (const auto& [key, value] : cell.identity.items()) {
+      if (key == "settings" && value.is_object()) {
+        for (const auto& [setting, inner] : value.items()) rest[setting + "="] = value_text(inner);
+      } else if (key == "pool") {
+        rest["pool="] = value_text(value);
+      } else if (key == "builder" || key == "layout") {
+        rest[key] = value_text(value);
+      }
+    }
+    return rest;
+  };
+  std::map<std::string, std::set<std::string>> values;
+  for (const ResultCell* cell : cells) {
+    for (const auto& [key, value] : rest_of(*cell)) values[key].insert(value);
+  }
+  std::vector<std::string> labels;
+  for (const ResultCell* cell : cells) {
+    // The key of a reproduction's case contains its settings.
+    const bool is_case = cell->identity.contains("case");
+    std::string label;
+    const auto add = [&](const std::string& text) {
+      label += (label.empty() || text.empty() ? "" : " ") + text;
+    };
+    for (const std::string key : always_shown) {
+      const bool is_in_case =
+          is_case && key != "case" && key != "measured_on" && key != "allocator";
+      if (const Json* value = member_of(cell->identity, key.c_str()); value && !is_in_case)
+        add(value_text(*value));
+    }
+    for (const auto& [key, value] : rest_of(*cell)) {
+      const bool is_setting = key.back() == '=';
+      if (values[key].size() > 1 && !(is_case && is_setting)) add(is_setting ? key + value : value);
+    }
+    labels.push_back(std::move(label));
+  }
+  return labels;
+}
+
+}  // namespace heapwood::bench

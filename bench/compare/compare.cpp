@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+#include "bench/compare/compare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "bench/compare/rank_tests.hpp"
+#include "bench/results/format.hpp"
+#include "bench/results/samples.hpp"
+#include "scenes/file.hpp"
+
+namespace heapwood::bench {
+
+namespace {
+
+std::string cell_key(const ResultCell& cell) {
+  return nlohmann::json(cell.identity).dump(-1, ' ', true, Json::error_handler_t::replace) +
+         cell.metric;
+}
+
+void check_match(const ResultsFile& older, const ResultsFile& newer, bool allow_mixed,
+                 std::vector<std::string>& notes) {
+  if (older.schema != newer.schema) {
+    throw Error(Exit::usage, fmt::format("{}: a {} file, but {} is a {} file; compare files of one "
+                                         "command",
+                                         newer.path, newer.schema, older.path, older.schema));
+  }
+  Json old_device = older.device(), new_device = newer.device();
+  const bool other_driver =
+      old_device.value("driver", Json()) != new_device.value("driver", Json());
+  for (Json* device : {&old_device, &new_device}) device->erase("driver");
+  if (!same(old_device, new_device)) {
+    const std::string text = fmt::format("measured on {}, but {} on {}", newer.device_text(),
+                                         older.path, older.device_text());
+    if (!allow_mixed)
+      throw Error(Exit::usage,
+                  fmt::format("{}: {}; compare them with --allow-mixed", newer.path, text));
+    notes.push_back(fmt::format("{}: {}", newer.path, text));
+  } else if (other_driver) {
+    notes.push_back(
+        fmt::format("other driver: {}, before {}", newer.device_text(), older.device_text()));
+  }
+}
+
+std::string samples_text(const ComparedCell& cell) {
+  return cell.older.size() == cell.newer.size()
+             ? std::to_string(cell.older.size())
+             : fmt::format("{}, {}", cell.older.size(), cell.newer.size());
+}
+
+std::string change_text(const std::optional<double>& ratio) {
+  return ratio ? fmt::format("{:+.1f}%", 100 * (*ratio - 1)) : missing;
+}
+
+std::string needed_text(std::size_t runs) {
+  if (runs == 0) return "";
+  return runs > 1000 ? "> 1,000" : std::to_string(runs);
+}
+
+bool was_tested(const ComparedCell& cell) { return !cell.older.empty() && !cell.newer.empty(); }
+
+}  // namespace
+
+std::size_t Comparison::count(Verdict verdict) const {
+  return static_cast<std::size_t>(
+      std::count_if(cells.begin(), cells.end(),
+                    [&](const ComparedCell& cell) { return cell.verdict.verdict == verdict; }));
+}
+
+std::size_t Comparison::missing() const {
+  return static_cast<std::size_t>(std::count_if(
+      cells.begin(), cells.end(),
+      [](const ComparedCell& cell) { return !cell.older.empty() && cell.newer.empty(); }));
+}
+
+Comparison compare_results(const ResultsFile& older, const ResultsFile& newer,
+                           const CompareRules& rules, bool allow_mixed) {
+  Comparison result;
+  result.rules = rules;
+  check_match(older, newer, allow_mixed, result.notes);
+  const std::vector<ResultCell> old_cells = cells_of(older), new_cells = cells_of(newer);
+  std::map<std::string, const ResultCell*> by_key;
+  for (const ResultCell& cell : new_cells) by_key[cell_key(cell)] = &cell;
+
+  std::vector<const ResultCell*> shown;
+  std::vector<CellTimes> times;
+  std::vector<std::size_t> tested;  // their places in result.cells
+  const auto add = [&](const ResultCell& cell, Verdict verdict) -> ComparedCell& {
+    shown.push_back(&cell);
+    ComparedCell& added = result.cells.emplace_back();
+    added.identity = cell.identity;
+    added.metric = scenes::printable(cell.metric);
+    added.verdict.verdict = verdict;
+    return added;
+  };
+  std::size_t common = 0;
+  for (const ResultCell& cell : old_cells) {
+    const auto other = by_key.find(cell_key(cell));
+    if (other == by_key.end()) {
+      add(cell, Verdict::only_old).older = cell.ms;
+      continue;
+    }
+    ++common;
+    const ResultCell& now = *other->second;
+    ComparedCell& added = add(cell, Verdict::undecided);
+    added.older = cell.ms;
+    added.newer = now.ms;
+    for (const auto& [which, one] : {std::pair("old", &cell), std::pair("new", &now)}) {
+      if (one->reason.empty()) continue;
+      added.reason += fmt::format("{}{} file: {}", added.reason.empty() ? "" : "; ", which,
+                                  scenes::printable(one->reason, 200));
+    }
+    if (was_tested(added)) {
+      tested.push_back(result.cells.size() - 1);
+      times.push_back({cell.ms, now.ms, cell.paired && now.paired});
+    }
+    by_key.erase(other);
+  }
+  if (common == 0)
+    throw Error(Exit::usage, fmt::format("{}: no measurement in common with {}; compare files of "
+                                         "the same scenes, allocators and settings",
+                                         newer.path, older.path));
+  for (const ResultCell& cell : new_cells) {
+    if (by_key.contains(cell_key(cell))) add(cell, Verdict::only_new).newer = cell.ms;
+  }
+  const std::vector<std::string> labels = cell_labels(shown);
+  for (std::size_t i = 0; i < labels.size(); ++i) result.cells[i].label = labels[i];
+  const std::vector<CellVerdict> verdicts = judge_cells(times, rules);
+  for (std::size_t i = 0; i < verdicts.size(); ++i) result.cells[tested[i]].verdict = verdicts[i];
+  result.tested = tested.size();
+  return result;
+}
+
+std::string summary_text(const Comparison& comparison) {
+  std::string text;
+  for (const Verdict verdict : {Verdict::slower, Verdict::faster, Verdict::same, Verdict::undecided,
+                                Verdict::only_old, Verdict::only_new}) {
+    if (const std::size_t count = comparison.count(verdict))
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name(verdict));
+  }
+  return text;
+}
+
+Table compare_table(const Comparison& comparison) {
+  Table table;
+  table.title = fmt::format("New times against old ones, {} cells: {}", comparison.cells.size(),
+                            summary_text(comparison));
+  table.columns = {{"cell", true}, {"time", true}, {"verdict", true}, {"change"},
+                   {"old ms"},     {"new ms"},     {"runs"},          {"runs needed"}};
+  for (const ComparedCell& cell : comparison.cells) {
+    const Verdict verdict = cell.verdict.verdict;
+    if (verdict == Verdict::same) continue;
+    table.add({cell.label, cell.metric, name(verdict), change_text(cell.verdict.ratio),
+               figure_text(median(cell.older)), figure_text(median(cell.newer)), samples_text(cell),
+               needed_text(cell.verdict.runs_needed)});
+    if (!cell.reason.empty())
+      table.notes.push_back(fmt::format("{}, {}: {}", cell.label, cell.metric, cell.reason));
+  }
+  const CompareRules& rules = comparison.rules;
+  table.notes.insert(table.notes.end(), comparison.notes.begin(), comparison.notes.end());
+  table.notes.push_back(fmt::format(
+      "FASTER, SLOWER: medians differ by more than {:g}%, rank test; at most {:g}% of tables of "
+      "identical programs contain one",
+      100 * rules.threshold, 100 * rules.false_alarms));
+  table.notes.push_back(
+      fmt::format("SAME: differ by less than {:g}% (rank tests, {:g}% error per cell); such cells "
+                  "are not listed",
+                  100 * rules.threshold, 100 * rules.false_same));
+  if (comparison.tested > 0) {
+    const double p = rules.false_alarms / static_cast<double>(comparison.tested) / 2;
+    table.notes.push_back(
+        fmt::format("{} cells need at least {} runs in each file for FASTER or SLOWER, {} for "
+                    "SAME, and more if successive times are correlated",
+                    comparison.tested, samples_needed(p, 1, false),
+                    samples_needed(rules.false_same, 1, false)));
+  }
+  return table;
+}
+
+Table compare_flat_table(const Comparison& comparison) {
+  Table table;
+  for (const char* title : {"cell", "time", "verdict", "ratio", "old_median_ms", "new_median_ms",
+                            "old_runs", "new_runs", "p", "correlation", "runs_needed", "reason"})
+    table.columns.push_back({title});
+  for (const ComparedCell& cell : comparison.cells) {
+    const CellVerdict& verdict = cell.verdict;
+    const bool tested = was_tested(cell);
+    table.add({cell.label, cell.metric, name(verdict.verdict), csv_text(verdict.ratio),
+               csv_text(median(cell.older)), csv_text(median(cell.newer)),
+               std::to_string(cell.older.size()), std::to_string(cell.newer.size()),
+               csv_text(tested ? std::optional(verdict.p) : std::nullopt),
+               csv_text(tested ? std::optional(verdict.correlation) : std::nullopt),
+               csv_text(verdict.runs_needed > 0, verdict.runs_needed), cell.reason});
+  }
+  return table;
+}
+
+Json compare_report(const Comparison& comparison, const ResultsFile& older,
+                    const ResultsFile& newer) {
+  Json json;
+  json["schema"] = compare_schema;
+  for (const auto& [key, file] : {std::pair("old", &older), std::pair("new", &newer)}) {
+    json[key] = {{"file", scenes::utf8_text(file->path)},
+                 {"schema", file->schema},
+                 {"device", file->json.at("device")}};
+    if (file->json.contains("git")) json[key]["git"] = file->json["git"];
+  }
+  const CompareRules& rules = comparison.rules;
+  json["rules"] = {{"threshold", rules.threshold},
+                   {"false_alarms_per_table", rules.false_alarms},
+                   {"false_same_per_cell", rules.false_same},
+                   {"tested_cells", comparison.tested}};
+  for (const Verdict verdict : {Verdict::same, Verdict::faster, Verdict::slower, Verdict::undecided,
+                                Verdict::only_old, Verdict::only_new})
+    json["counts"][name(verdict)] = comparison.count(verdict);
+  json["cells"] = Json::array();
+  for (const ComparedCell& cell : comparison.cells) {
+    const CellVerdict& verdict = cell.verdict;
+    Json one = cell.identity;
+    one["time"] = cell.metric;
+    one["verdict"] = name(verdict.verdict);
+    put(one, "ratio", verdict.ratio);
+    put(one, "old_median_ms", median(cell.older));
+    put(one, "new_median_ms", median(cell.newer));
+    one["old_runs"] = cell.older.size();
+    one["new_runs"] = cell.newer.size();
+    if (was_tested(cell)) {
+      one["p"] = verdict.p;
+      one["correlation"] = verdict.correlation;
+    }
+    if (verdict.runs_needed > 0) one["runs_needed"] = verdict.runs_needed;
+    if (!cell.reason.empty()) one["reason"] = cell.reason;
+    json["cells"].push_back(std::move(one));
+  }
+  return json;
+}
+
+}  // namespace heapwood::bench

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: MIT
+#include "bench/merge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "bench/program/out_of_memory.hpp"
+#include "bench/reproduce/results.hpp"
+#include "bench/results/json_file.hpp"
+#include "bench/shard.hpp"
+#include "scenes/file.hpp"
+
+namespace heapwood::bench {
+
+namespace {
+
+[[noreturn]] void refuse_file(const ResultsFile& file, const std::string& why) {
+  throw Error(Exit::usage, fmt::format("{}: {}", file.path, why));
+}
+
+std::string sorted_text(const Json& json) {
+  return nlohmann::json(json).dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+// read_results() has checked the types.
+Shard shard_of_json(const Json& shard) { return {shard.at("number"), shard.at("count")}; }
+
+Shard shard_in(const ResultsFile& file) {
+  const auto at = file.json.find("shard");
+  return at == file.json.end() ? Shard{} : shard_of_json(*at);
+}
+
+// The command line without what differs between shards of one command.
+std::vector<std::string> command_of(const Json& json) {
+  std::vector<std::string> words;
+  const auto argv = json.find("argv");
+  if (argv == json.end() || !argv->is_array()) return words;
+  for (std::size_t i = 1; i < argv->size(); ++i) {
+    const std::string word = (*argv)[i].is_string() ? (*argv)[i].get<std::string>() : "";
+    bool skipped = word == "--resume";
+    for (const char* option : {"--shard", "--json", "--device", "--format"}) {
+      if (word == option) ++i;
+      skipped |= word == option || word.starts_with(std::string(option) + "=");
+    }
+    if (!skipped) words.push_back(word);
+  }
+  return words;
+}
+
+std::string commit_of(const Json& json) {
+  const auto git = json.find("git");
+  return git == json.end() ? "" : sorted_text(*git);
+}
+
+// Of a reproduction: of all its runs.
+std::set<std::string> commits_of(const ResultsFile& file) {
+  std::set<std::string> commits;
+  if (file.schema != reproduce_schema) return {commit_of(file.json)};
+  const auto runs = file.json.find("runs");
+  if (runs != file.json.end() && runs->is_array()) {
+    for (const Json& run : *runs) commits.insert(commit_of(run));
+  }
+  return commits;
+}
+
+void check_same_sweep(const ResultsFile& first, const ResultsFile& file, bool allow_mixed) {
+  if (file.schema != first.schema)
+    refuse_file(file, fmt::format("a {} file, but {} is a {} file; merge files of one command",
+                                  file.schema, first.path, first.schema));
+  const bool is_reproduction = file.schema == reproduce_schema;
+  if (is_reproduction && text_at(file.json, "scale") != text_at(first.json, "scale"))
+    refuse_file(file, fmt::format("scale '{}', but {} has '{}'; merge parts of one scale",
+                                  scenes::printable(text_at(file.json, "scale")), first.path,
+                                  scenes::printable(text_at(first.json, "scale"))));
+  if (!same(file.device(), first.device()) && (!allow_mixed || is_reproduction))
+    refuse_file(file, fmt::format("measured on {}, but {} on {}; {}", file.device_text(),
+                                  first.path, first.device_text(),
+                                  is_reproduction ? "merge parts of one device"
+                                                  : "merge them with --allow-mixed"));
+  if (allow_mixed) return;
+  std::set<std::string> commits = commits_of(first);
+  commits.merge(commits_of(file));
+  if (commits.size() > 1)
+    refuse_file(file,
+                fmt::format("measured with another commit or state of the sources ({}) than {} "
+                            "({}); merge them with --allow-mixed",
+                            file.version_text(), first.path, first.version_text()));
+  if (command_of(file.json) != command_of(first.json))
+    refuse_file(file,
+                fmt::format("another command line than that of {}; merge them with --allow-mixed",
+                            first.path));
+}
+
+// Shards by number, then files without one by path; a file given twice counts once.
+void order_shards(std::vector<ResultsFile>& shards) {
+  std::stable_sort(shards.begin(), shards.end(), [](const ResultsFile& a, const ResultsFile& b) {
+    return std::pair(shard_in(a).number, sorted_text(a.json)) <
+           std::pair(shard_in(b).number, sorted_text(b.json));
+  });
+  for (std::size_t i = 1; i < shards.size();) {
+    const ResultsFile &before = shards[i - 1], &file = shards[i];
+    const Shard shard = shard_in(file);
+    if (same(before.json, file.json)) {
+      shards.erase(shards.begin() + static_cast<std::ptrdiff_t>(i));
+      continue;
+    }
+    if (!shard.is_whole() && shard == shard_in(before) && same(before.device(), file.device()))
+      refuse_file(file, fmt::format("is shard {}, as is {}; name one of them", shard_text(shard),
+                                    before.path));
+    ++i;
+  }
+}
+
+std::size_t shard_count(const std::vector<const ResultsFile*>& files) {
+  std::size_t count = 0;
+  for (const ResultsFile* file : files) {
+    const Shard shard = shard_in(*file);
+    if (shard.is_whole()) continue;
+    if (count != 0 && count != shard.count)
+      refuse_file(*file, fmt::format("is shard {}, but others are of {}; merge shards of one split",
+                                     shard_text(shard), count));
+    count = shard.count;
+  }
+  return count;
+}
+
+// The record of a file in the merged one.
+Json shard_record(const ResultsFile& file) {
+  Json record;
+  add_shard(record, shard_in(file));
+  for (const char* key : {"argv", "version", "git", "device"}) {
+    if (file.json.contains(key)) record[key] = file.json[key];
+  }
+  return record;
+}
+
+struct MergedResult {
+  std::size_t shard;
+  std::string path;
+  Json json;
+};
+
+// Results of `trace` have no status.
+bool is_ok(const Json& result) {
+  const std::string status = text_at(result, "status");
+  return status == "ok" || status.empty();
+}
+
+// The number of the shard that a result is from; 0 if it is from a whole file.
+std::size_t tag_of(const Json& result) {
+  const auto tag = result.find("shard");
+  return tag != result.end() && tag->is_number_unsigned() ? tag->get<std::size_t>() : 0;
+}
+
+class ResultMerger {
+ public:
+  explicit ResultMerger(bool mixed) : mixed_(mixed) {}
+
+  void add(const ResultsFile& file) {
+    for (Json result : file.json.at("results")) {
+      if (!shard_in(file).is_whole()) result["shard"] = shard_in(file).number;
+      if (mixed_) result["measured_on"] = file.device_text();
+      const std::string key = sorted_text(identity_of(result));
+      const auto known = places_.find(key);
+      if (known == places_.end()) {
+        places_[key] = results_.size();
+        results_.push_back({tag_of(result), file.path, std::move(result)});
+        continue;
+      }
+      const MergedResult& other = results_[known->second];
+      if (!same(other.json, result))
+        refuse_file(file,
+                    fmt::format("has another result of a measurement that is in {}, too; name one "
+                                "of them",
+                                other.path));
+    }
+  }
+  // What a previous merge wrote: results that are new in the shards replace it, unless they failed.
+  void add_earlier(const ResultsFile& earlier) {
+    for (Json result : earlier.json.at("results")) {
+      if (mixed_ && !result.contains("measured_on")) result["measured_on"] = earlier.device_text();
+      const auto known = places_.find(sorted_text(identity_of(result)));
+      if (known == places_.end())
+        results_.push_back({tag_of(result), earlier.path, std::move(result)});
+      else if (is_ok(result) && !is_ok(results_[known->second].json))
+        results_[known->second].json = std::move(result);
+    }
+  }
+  Json list() {
+    std::stable_sort(
+        results_.begin(), results_.end(),
+        [](const MergedResult& a, const MergedResult& b) { return a.shard < b.shard; });
+    Json all = Json::array();
+    for (MergedResult& result : results_) all.push_back(std::move(result.json));
+    return all;
+  }
+
+ private:
+  bool mixed_;
+  std::vector<MergedResult> results_;
+  std::map<std::string, std::size_t> places_;  // by identity, of those of shards
+};
+
+// The records of the shards, and of those that only the earlier file has.
+std::vector<Json> shard_records(const std::optional<ResultsFile>& earlier,
+                                const std::vector<ResultsFile>& shards) {
+  std::vector<Json> records;
+  std::set<std::string> known;
+  const auto key = [](const Json& record) {
+    return sorted_text(
+        record.contains("shard") ? Json{record["shard"], record.value("device", Json())} : record);
+  };
+  for (const ResultsFile& file : shards) {
+    records.push_back(shard_record(file));
+    known.insert(key(records.back()));
+  }
+  if (earlier) {
+    const auto list = earlier->json.find("shards");
+    if (list != earlier->json.end()) {
+      for (const Json& record : *list) {
+        if (known.insert(key(record)).second) records.push_back(record);
+      }
+    }
+  }
+  const auto number = [](const Json& record) {
+    return record.contains("shard") ? shard_of_json(record["shard"]).number : std::size_t{0};
+  };
+  std::stable_sort(records.begin(), records.end(), [&](const Json& a, const Json& b) {
+    return std::pair(number(a), sorted_text(a)) < std::pair(number(b), sorted_text(b));
+  });
+  return records;
+}
+
+Merged merge_lists(const std::optional<ResultsFile>& earlier,
+                   const std::vector<ResultsFile>& shards, std::size_t count, bool mixed) {
+  Merged merged;
+  merged.json = shards.front().json;
+  for (const char* key : {"shard", "shards"}) merged.json.erase(key);
+  if (count > 0) merged.json.erase("choice");  // of replay: among a shard's allocators
+  merged.json["argv"] = Json::array({"heapwood"});
+  for (const std::string& word : command_of(shards.front().json))
+    merged.json["argv"].push_back(word);
+  const std::vector<Json> records = shard_records(earlier, shards);
+  std::set<std::size_t> present;
+  for (const Json& record : records) {
+    if (record.contains("shard")) present.insert(shard_of_json(record["shard"]).number);
+  }
+  for (std::size_t number = 1; number <= count; ++number) {
+    if (!present.contains(number))
+      merged.missing.push_back(fmt::format("shard {} of {}", number, count));
+  }
+  merged.json["shards"] = records;
+  ResultMerger results(mixed);
+  for (const ResultsFile& file : shards) results.add(file);
+  if (earlier) results.add_earlier(*earlier);
+  merged.json["results"] = results.list();
+  merged.results = merged.json["results"].size();
+  for (const Json& result : merged.json["results"]) merged.failed += !is_ok(result);
+  return merged;
+}
+
+Merged merge_reproductions(const std::optional<ResultsFile>& earlier,
+                           const std::vector<ResultsFile>& parts) {
+  Merged merged;
+  std::vector<const ResultsFile*> files;
+  for (const ResultsFile& part : parts) files.push_back(&part);
+  if (earlier) files.push_back(&*earlier);
+  Json runs = Json::array();
+  std::map<std::string, std::size_t> run_of;  // its place in `runs`
+  std::map<std::string, std::pair<Json, const ResultsFile*>> cases;
+  std::vector<std::string> item_order, case_order;
+  std::map<std::string, Json> items;
+  for (const ResultsFile* file : files) {
+    const Json empty = Json::array();
+    const Json own_runs = file->json.value("runs", empty);
+    for (Json one : file->json.at("cases")) {
+      if (const Json run = one.value("run", Json());
+          run.is_number_unsigned() && run < own_runs.size()) {
+        const Json& own = own_runs.at(run.get<std::size_t>());
+        const auto [place, is_new] = run_of.emplace(sorted_text(own), runs.size());
+        if (is_new) runs.push_back(own);
+        one["run"] = place->second;
+      }
+      const std::string key = text_at(one, "key");
+      const auto [known, is_new] = cases.emplace(key, std::pair(one, file));
+      if (is_new) case_order.push_back(key);
+      if (!is_new && (!earlier || file != &*earlier) && !same(known->second.first, one))
+        refuse_file(*file,
+                    fmt::format("has another result of a case that is in {}, too; name one of "
+                                "them",
+                                known->second.second->path));
+    }
+    for (const Json& item : file->json.value("items", empty)) {
+      const std::string id = text_at(item, "id");
+      const auto [known, is_new] = items.emplace(id, item);
+      if (is_new) {
+        item_order.push_back(id);
+        continue;
+      }
+      Json& keys = known->second["cases"];
+      for (const Json& key : item.value("cases", empty)) {
+        if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+      }
+    }
+  }
+  merged.json = parts.front().json;
+  merged.json["runs"] = std::move(runs);
+  merged.json["items"] = merged.json["cases"] = Json::array();
+  std::set<std::string> planned, added;
+  const auto add_case = [&](const std::string& key) {
+    const auto found = cases.find(key);
+    if (found == cases.end() || !added.insert(key).second) return;
+    merged.json["cases"].push_back(found->second.first);
+    for (const Json& result : found->second.first.at("results")) merged.failed += !is_ok(result);
+  };
+  for (const std::string& id : item_order) {
+    merged.json["items"].push_back(items[id]);
+    for (const Json& key : items[id].value("cases", Json::array())) {
+      if (!key.is_string()) continue;
+      planned.insert(key);
+      add_case(key);
+    }
+  }
+  std::sort(case_order.begin(), case_order.end());
+  for (const std::string& key : case_order) add_case(key);
+  merged.results = added.size();
+  std::size_t missing = 0;
+  for (const std::string& key : planned) missing += !added.contains(key);
+  if (missing > 0) merged.missing.push_back(fmt::format("{} of {} cases", missing, planned.size()));
+  return merged;
+}
+
+}  // namespace
+
+Merged merge_results(const std::optional<ResultsFile>& earlier, std::vector<ResultsFile> shards,
+                     bool allow_mixed) {
+  const LackOfMemoryEnds end;
+  order_shards(shards);
+  bool is_mixed = false;
+  std::vector<const ResultsFile*> files;
+  for (const ResultsFile& file : shards) files.push_back(&file);
+  if (earlier) files.push_back(&*earlier);
+  for (const ResultsFile* file : files) {
+    if (file != files.front()) check_same_sweep(*files.front(), *file, allow_mixed);
+    is_mixed |= !same(file->device(), files.front()->device());
+    cells_of(*file);  // throws if it is damaged
+    if (file->schema != reproduce_schema) {
+      for (const Json& result : file->json.at("results"))
+        is_mixed |= result.contains("measured_on");
+    }
+  }
+  std::size_t count = shard_count(files);
+  if (earlier && earlier->json.contains("shards")) {
+    for (const Json& record : earlier->json["shards"]) {
+      if (!record.contains("shard")) continue;
+      const std::size_t all = shard_of_json(record["shard"]).count;
+      if (count != 0 && all != count)
+        refuse_file(*earlier, fmt::format("was merged from {} shards, but these are of {}; choose "
+                                          "another output file",
+                                          all, count));
+      count = all;
+    }
+  }
+  return files.front()->schema == reproduce_schema ? merge_reproductions(earlier, shards)
+                                                   : merge_lists(earlier, shards, count, is_mixed);
+}
+
+}  // namespace heapwood::bench

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// --shard I/N: one of N parts of a command's cases, so that a sweep runs as N processes
+// (docs/sweeps.md). Neighbouring cases take similar times, so every N-th case makes parts that take
+// about equally long.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "bench/program/output_file.hpp"
+#include "bench/results/json_report.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace heapwood::bench {
+
+struct Shard {
+  std::size_t number = 1, count = 1;
+
+  bool is_whole() const { return count == 1; }
+  bool operator==(const Shard&) const = default;
+};
+
+std::string shard_text(const Shard& shard);  // "2/4"
+// Throws Error{Exit::usage} that begins with the option.
+Shard parse_shard(const std::string& option, const std::string& text);
+
+// What Slurm sets in the tasks of an array; "" if it is not set.
+struct SlurmArray {
+  std::string id, min, max, step, count;
+};
+SlurmArray slurm_array();
+// The whole, if this is no task of an array. Throws Error{Exit::usage} if the numbers of the tasks
+// are not evenly spaced.
+Shard shard_of_array(const SlurmArray& array);
+
+void add_shard_option(CLI::App& app, std::string& text);
+// The value of --shard, or the task of a Slurm array, which is told by a note.
+Shard chosen_shard(const std::string& text);
+
+template <class T>
+std::vector<T> shard_of(const std::vector<T>& cases, const Shard& shard) {
+  std::vector<T> some;
+  for (std::size_t i = shard.number - 1; i < cases.size(); i += shard.count)
+    some.push_back(cases[i]);
+  return some;
+}
+
+// Throws Error{Exit::usage} if the results file is of another shard, which writing would delete.
+void check_shard_file(const std::string& path, const Shard& shard);
+// Adds {"shard": {"number", "count"}} unless it is the whole.
+void add_shard(Json& report, const Shard& shard);
+// For a shard without cases, because there are fewer cases than shards: writes the report without
+// results, for merge, and a note. `file` may be nullptr.
+void finish_empty_shard(OutputFile* file, Json report, const Shard& shard);
+
+}  // namespace heapwood::bench

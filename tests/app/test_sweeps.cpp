@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// Shards, merge and compare from the command line.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "tests/app/executable.hpp"
+
+namespace heapwood::tests {
+namespace {
+
+using nlohmann::json;
+
+class Sweeps : public Executable {
+ protected:
+  std::string path(const std::string& name) const { return folder_ / name; }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name)) << text;
+  }
+  std::vector<std::string> stress(const std::string& name,
+                                  const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words{"stress",       "alloc",  "--payload", "16,64,256",
+                                   "--requests",   "64",     "--runs",    "2",
+                                   "--pool",       "1M",     "--device",  "cpu",
+                                   "--allocators", "atomic", "--json",    path(name)};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  std::size_t results(const std::string& name) const {
+    return json::parse(std::ifstream(path(name))).at("results").size();
+  }
+};
+
+TEST_F(Sweeps, ShardsAreMergedAndCompared) {
+  ASSERT_EQ(run(stress("1", {"--shard", "1/2"})).exit, 0);
+  ASSERT_EQ(run(stress("2", {"--shard", "2/2"})).exit, 0);
+  EXPECT_EQ(results("1"), 2u);
+  EXPECT_EQ(results("2"), 1u);
+  const Outcome half = run({"merge", path("all"), path("2")});
+  ASSERT_EQ(half.exit, 0) << half.err;
+  EXPECT_NE(half.out.find("missing: shard 1 of 2"), std::string::npos) << half.out;
+  expect_error({"merge", "--strict", path("all"), path("2")}, 1, {"all: missing", "shard 1 of 2"});
+  const Outcome all = run({"merge", "--strict", path("all"), path("1"), path("2")});
+  EXPECT_EQ(all.exit, 0) << all.err;
+  EXPECT_NE(all.out.find("3 results; nothing is missing"), std::string::npos) << all.out;
+  EXPECT_EQ(results("all"), 3u);
+  const Outcome compared =
+      run({"compare", path("all"), path("1"), "--fail-on", "slower", "--format", "csv"});
+  EXPECT_EQ(compared.exit, 0) << compared.err;
+  EXPECT_NE(compared.out.find("ONLY OLD"), std::string::npos) << compared.out;
+  expect_error({"compare", path("all"), path("1"), "--fail-on", "slower,missing"}, 1,
+               {"2 ONLY OLD"});
+  // More shards than cases, and another shard's file.
+  const Outcome empty = run(stress("4", {"--shard", "4/4"}));
+  EXPECT_EQ(empty.exit, 0) << empty.err;
+  EXPECT_EQ(results("4"), 0u);
+  expect_error(stress("1", {"--shard", "2/2"}), 2, {"another shard"});
+  expect_error(stress("1", {"--shard", "3/2"}), 2, {"--shard", "3/2"});
+}
+
+TEST_F(Sweeps, TheTaskOfASlurmArray) {
+  for (const auto& [name, value] : {std::pair("ID", "7"), std::pair("MIN", "6"),
+                                    std::pair("MAX", "7"), std::pair("COUNT", "2")})
+    setenv((std::string("SLURM_ARRAY_TASK_") + name).c_str(), value, 1);
+  const Outcome task = run(stress("task"));
+  const Outcome whole = run(stress("whole", {"--shard", "1/1"}));
+  for (const char* name : {"ID", "MIN", "MAX", "COUNT"})
+    unsetenv((std::string("SLURM_ARRAY_TASK_") + name).c_str());
+  ASSERT_EQ(task.exit, 0) << task.err;
+  EXPECT_NE(task.err.find("shard 2/2, from SLURM_ARRAY_TASK_ID 7"), std::string::npos) << task.err;
+  EXPECT_EQ(results("task"), 1u);
+  ASSERT_EQ(whole.exit, 0) << whole.err;
+  EXPECT_EQ(results("whole"), 3u);
+}
+
+TEST_F(Sweeps, BadFilesAreOneLine) {
+  const std::string good =
+      R"({"schema":"heapwood.bench/1","device":{"name":"a"},"results":[{"source":"s","runs_ms":[1]}]})";
+  write("good", good);
+  write("truncated", good.substr(0, 70));
+  write("text", "no JSON");
+  write("foreign", R"({"schema":"other/1\u001b[2J"})");
+  write("list", R"([1, 2])");
+  write("types", R"({"schema":"heapwood.bench/1","device":{},"results":[3]})");
+  write("shard", R"({"schema":"heapwood.bench/1","device":{},"results":[],"shard":{"number":9}})");
+  write("device", R"({"schema":"heapwood.bench/1","device":{"name":"b"},"results":[]})");
+  for (const char* name : {"truncated", "text", "foreign", "list", "types", "shard", "absent"}) {
+    expect_error({"compare", path("good"), path(name)}, 3, {path(name)});
+    expect_error({"merge", path("out"), path("good"), path(name)}, 3, {path(name)});
+  }
+  expect_error({"compare", path("good"), path("device")}, 2, {path("device"), "--allow-mixed"});
+  expect_error({"merge", path("out"), path("good"), path("device")}, 2, {path("device")});
+  EXPECT_FALSE(std::filesystem::exists(path("out")));
+  expect_error({"merge", path("good"), path("good")}, 2, {"already used"});
+  expect_error({"merge", path("out")}, 2, {"merge"});
+  expect_error({"compare", path("good")}, 2, {"compare"});
+  EXPECT_EQ(read_file(path("good")), good);
+}
+
+}  // namespace
+}  // namespace heapwood::tests

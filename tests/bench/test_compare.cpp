@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+// heapwood compare: verdicts, their false-alarm rate on simulated tables, and the reading of files.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "bench/compare/compare.hpp"
+#include "bench/compare/rank_tests.hpp"
+
+namespace heapwood::bench {
+namespace {
+
+// Times as programs have them: log-normal noise that differs from cell to cell, correlated from run
+// to run, with some long outliers, and a small shift of all runs of one process.
+class TableSimulator {
+ public:
+  struct Options {
+    std::size_t cells = 0, runs = 0;
+    double correlation = 0;  // mean; of a cell, from half of it to one and a half times
+    double noise = .02;      // relative
+    double factor = 1;       // new / old
+    bool paired = false;
+  };
+
+  std::vector<CellTimes> table(const Options& options) {
+    std::vector<CellTimes> cells(options.cells);
+    for (CellTimes& cell : cells) {
+      cell.paired = options.paired;
+      const double noise = options.noise * std::exp(normal_(random_) / 2);
+      const double correlation = options.correlation * (.5 + uniform_(random_));
+      cell.older = process(options.runs, noise, correlation, 10);
+      cell.newer = process(options.runs, noise, correlation, 10 * options.factor);
+    }
+    return cells;
+  }
+
+ private:
+  std::vector<double> process(std::size_t runs, double noise, double correlation, double ms) {
+    std::vector<double> times;
+    const double shift = .002 * normal_(random_);
+    double state = normal_(random_);
+    for (std::size_t i = 0; i < runs; ++i) {
+      state = correlation * state + std::sqrt(1 - correlation * correlation) * normal_(random_);
+      const double outlier = uniform_(random_) < .05 ? -5 * std::log(1 - uniform_(random_)) : 0;
+      times.push_back(ms * std::exp(noise * (state + outlier) + shift));
+    }
+    return times;
+  }
+
+  std::mt19937_64 random_{1};
+  std::normal_distribution<double> normal_;
+  std::uniform_real_distribution<double> uniform_;
+};
+
+struct Counts {
+  std::size_t same = 0, faster = 0, slower = 0, undecided = 0;
+  std::size_t alarms() const { return faster + slower; }
+};
+
+Counts counts_of(const std::vector<CellTimes>& cells) {
+  Counts counts;
+  for (const CellVerdict& one : judge_cells(cells, {})) {
+    counts.same += one.verdict == Verdict::same;
+    counts.faster += one.verdict == Verdict::faster;
+    counts.slower += one.verdict == Verdict::slower;
+    counts.undecided += one.verdict == Verdict::undecided;
+  }
+  return counts;
+}
+
+std::size_t tables_with_alarms(std::size_t tables, const TableSimulator::Options& options) {
+  TableSimulator simulator;
+  std::size_t alarms = 0;
+  for (std::size_t i = 0; i < tables; ++i)
+    alarms += counts_of(simulator.table(options)).alarms() > 0;
+  return alarms;
+}
+
+TEST(CompareFalseAlarms, FewerThanOnePercentOfTables) {
+  // Of 1,000 cells, as a sweep has them. Without regard to the correlation each of the first 40
+  // tables has alarms.
+  EXPECT_EQ(tables_with_alarms(20, {.cells = 1000, .runs = 15, .correlation = .5, .noise = .1}),
+            0u);
+  EXPECT_EQ(tables_with_alarms(20, {.cells = 1000, .runs = 31, .correlation = .5, .noise = .05}),
+            0u);
+  EXPECT_EQ(tables_with_alarms(10, {.cells = 1000, .runs = 15, .correlation = 0, .noise = .1}), 0u);
+  // The rate does not depend on the number of cells: many small tables are quicker to simulate.
+  EXPECT_LE(tables_with_alarms(500, {.cells = 20, .runs = 21, .correlation = .4, .noise = .1}), 5u);
+  EXPECT_LE(tables_with_alarms(2000, {.cells = 1, .runs = 15, .correlation = .3, .noise = .1}),
+            20u);
+  EXPECT_LE(tables_with_alarms(
+                200, {.cells = 20, .runs = 30, .correlation = .4, .noise = .1, .paired = true}),
+            2u);
+}
+
+TEST(CompareVerdicts, ASlowdownOfFivePercentIsFound) {
+  TableSimulator simulator;
+  const Counts slower = counts_of(simulator.table(
+      {.cells = 1000, .runs = 21, .correlation = .1, .noise = .01, .factor = 1.05}));
+  EXPECT_GT(slower.slower, 600u);
+  EXPECT_EQ(slower.faster + slower.same, 0u);
+  const Counts faster = counts_of(simulator.table(
+      {.cells = 20, .runs = 21, .correlation = .1, .noise = .01, .factor = 1 / 1.05}));
+  EXPECT_GT(faster.faster, 12u);
+  EXPECT_EQ(faster.slower + faster.same, 0u);
+  // One cell of 1,000.
+  std::vector<CellTimes> cells = simulator.table({.cells = 1000, .runs = 31, .noise = .005});
+  for (double& ms : cells[7].newer) ms *= 1.05;
+  const Counts one = counts_of(cells);
+  EXPECT_EQ(one.slower, 1u);
+  EXPECT_EQ(one.faster, 0u);
+  EXPECT_GT(one.same, 900u);
+}
+
+TEST(CompareVerdicts, ThreeRunsAreUndecided) {
+  TableSimulator simulator;
+  for (const double factor : {1.0, 1.05, 2.0}) {
+    const std::vector<CellTimes> cells =
+        simulator.table({.cells = 10, .runs = 3, .noise = .001, .factor = factor});
+    EXPECT_EQ(counts_of(cells).undecided, 10u) << factor;
+    for (const CellVerdict& one : judge_cells(cells, {})) EXPECT_GT(one.runs_needed, 3u);
+  }
+}
+
+TEST(CompareVerdicts, DifferencesBelowTheThresholdAreTheSame) {
+  std::vector<CellTimes> cells(1);
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> uniform(0, .01);
+  for (int i = 0; i < 30; ++i) {
+    cells[0].older.push_back(10 + uniform(random));
+    cells[0].newer.push_back(10.1 + uniform(random));  // clear, but of 1%
+  }
+  EXPECT_EQ(judge_cells(cells, {}).front().verdict, Verdict::same);
+  EXPECT_EQ(judge_cells(cells, {.threshold = .005}).front().verdict, Verdict::slower);
+}
+
+TEST(CompareVerdicts, OddTimesAreUndecided) {
+  const auto verdict = [](std::vector<double> older, std::vector<double> newer, bool paired) {
+    return judge_cells({{std::move(older), std::move(newer), paired}}, {}).front().verdict;
+  };
+  const std::vector<double> zeros(30), ones(30, 1.0);
+  EXPECT_EQ(verdict(zeros, ones, false), Verdict::undecided);
+  EXPECT_EQ(verdict(zeros, zeros, true), Verdict::undecided);
+  EXPECT_EQ(verdict(ones, {}, false), Verdict::undecided);
+  EXPECT_EQ(verdict(ones, ones, false), Verdict::same);
+  EXPECT_EQ(verdict(ones, ones, true), Verdict::same);
+}
+
+TEST(CompareRankTests, SmallSetsAreExact) {
+  // All orders of 2 and 3 values: U is 6 in one of 10.
+  EXPECT_DOUBLE_EQ(p_of_exceedance(1, 2, 3), .1);
+  EXPECT_DOUBLE_EQ(p_of_exceedance(5.0 / 6, 2, 3), .2);
+  EXPECT_DOUBLE_EQ(p_of_exceedance(4.0 / 6, 2, 3), .4);
+  EXPECT_DOUBLE_EQ(p_of_exceedance(0, 2, 3), 1);
+  EXPECT_DOUBLE_EQ(p_of_exceedance(1, 11, 11), 1 / 705432.0);
+  EXPECT_DOUBLE_EQ(p_of_share(1, 5), 1 / 32.0);
+  EXPECT_DOUBLE_EQ(p_of_share(14.0 / 15, 5), 2 / 32.0);
+  EXPECT_EQ(p_of_exceedance(1, 0, 5), 1);
+  // The approximation for larger sets continues it.
+  EXPECT_NEAR(p_of_exceedance(.6, 41, 41) / p_of_exceedance(.6, 40, 40), 1, .1);
+  EXPECT_NEAR(p_of_share(.65, 41) / p_of_share(.65, 40), 1, .1);
+}
+
+TEST(CompareRankTests, Exceedance) {
+  EXPECT_DOUBLE_EQ(exceedance({2, 3}, {1}), 1);
+  EXPECT_DOUBLE_EQ(exceedance({1, 2, 3}, {2}), .5);
+  EXPECT_DOUBLE_EQ(exceedance({2, 2}, {2, 1}), .75);
+  EXPECT_DOUBLE_EQ(positive_rank_share({1, -2, 3}), 4.0 / 6);
+  EXPECT_DOUBLE_EQ(positive_rank_share({0, 0}), .5);
+}
+
+TEST(CompareRankTests, SamplesNeeded) {
+  EXPECT_EQ(samples_needed(.005, 1, false), 5u);          // one cell: 1 / 252
+  EXPECT_EQ(samples_needed(.005 / 1000, 1, false), 11u);  // of 1,000 cells
+  EXPECT_EQ(samples_needed(.005 / 1000, 1, true), 18u);
+  EXPECT_GT(samples_needed(.005, .7, false), 20u);
+  EXPECT_EQ(effective_size(30, .5), 10u);
+}
+
+TEST(CompareRankTests, AutocorrelationOfShortSets) {
+  std::mt19937_64 random(5);
+  std::normal_distribution<double> normal;
+  for (const double correlation : {0.0, .5}) {
+    Autocorrelation estimate;
+    for (int set = 0; set < 2000; ++set) {
+      std::vector<double> samples;
+      double state = normal(random);
+      for (int i = 0; i < 15; ++i) {
+        state = correlation * state + std::sqrt(1 - correlation * correlation) * normal(random);
+        samples.push_back(state);
+      }
+      estimate.add(samples);
+    }
+    EXPECT_NEAR(estimate.estimate(), correlation, .06);
+  }
+}
+
+Json bench_file(const std::vector<std::string>& scenes, std::size_t runs, double ms) {
+  Json file{{"schema", bench_schema},
+            {"argv", {"heapwood", "bench"}},
+            {"git", {{"sha", "abc"}, {"dirty", false}}},
+            {"device", {{"kind", "cuda"}, {"name", "GPU"}, {"driver", "1"}, {"memory_bytes", 5}}},
+            {"results", Json::array()}};
+  for (const std::string& scene : scenes) {
+    std::vector<double> samples;
+    for (std::size_t i = 0; i < runs; ++i) samples.push_back(ms + .001 * double(i * 7 % runs));
+    file["results"].push_back({{"source", scene},
+                               {"builder", "single-kernel"},
+                               {"allocator", "atomic"},
+                               {"settings", {{"runs", runs}, {"pool", "fast"}}},
+                               {"status", "ok"},
+                               {"runs_ms", samples}});
+  }
+  return file;
+}
+
+ResultsFile as_file(const char* path, const Json& json) {
+  return {path, json.at("schema").get<std::string>(), json};
+}
+
+TEST(CompareFiles, PartialFilesAndCellsOfOneFile) {
+  const ResultsFile older = as_file("old", bench_file({"a", "b", "c"}, 30, 10)),
+                    newer = as_file("new", bench_file({"b", "c", "d"}, 20, 11));
+  const Comparison result = compare_results(older, newer, {}, false);
+  EXPECT_EQ(result.cells.size(), 4u);
+  EXPECT_EQ(result.count(Verdict::slower), 2u);  // other numbers of runs are the same cell
+  EXPECT_EQ(result.count(Verdict::only_old), 1u);
+  EXPECT_EQ(result.count(Verdict::only_new), 1u);
+  EXPECT_EQ(summary_text(result), "2 SLOWER, 1 ONLY OLD, 1 ONLY NEW");
+  EXPECT_EQ(result.cells[1].label, "b atomic");
+  const Json report = compare_report(result, older, newer);
+  EXPECT_EQ(report["cells"].size(), 4u);
+  EXPECT_EQ(report["counts"]["SLOWER"], 2);
+  EXPECT_EQ(compare_flat_table(result).rows.size(), 4u);
+  // A failed measurement has no time.
+  Json failed = newer.json;
+  failed["results"][0]["status"] = "failed";
+  failed["results"][0]["reason"] = "out of memory\x1b[2J";
+  const Comparison with = compare_results(older, as_file("new", failed), {}, false);
+  EXPECT_EQ(with.count(Verdict::undecided), 1u);
+  EXPECT_EQ(with.missing(), 2u);
+  EXPECT_NE(with.cells[1].reason.find("failed: out of memory\\x1b"), std::string::npos);
+}
+
+TEST(CompareFiles, MismatchesAreRefused) {
+  const Json file = bench_file({"a"}, 9, 10);
+  const auto expect = [&](const Json& other, Exit exit, bool allow_mixed, const char* text) {
+    try {
+      compare_results(as_file("old", file), as_file("new", other), {}, allow_mixed);
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit(), exit) << error.what();
+      EXPECT_EQ(std::string(error.what()).rfind("new: ", 0), 0u) << error.what();
+      EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+    }
+  };
+  Json other = file;
+  other["schema"] = "heapwood.stress/1";
+  expect(other, Exit::usage, false, "one command");
+  other = file;
+  other["device"]["name"] = "another";
+  expect(other, Exit::usage, false, "--allow-mixed");
+  EXPECT_NO_THROW(compare_results(as_file("old", file), as_file("new", other), {}, true));
+  other = file;
+  other["device"]["memory_bytes"] = 6;
+  EXPECT_NO_THROW(compare_results(as_file("old", file), as_file("new", other), {}, false));
+  expect(bench_file({"z"}, 9, 10), Exit::usage, false, "in common");
+  other = file;
+  other["results"][0]["runs_ms"] = {1, "x"};
+  expect(other, Exit::scene, false, "runs_ms");
+  other["results"][0]["runs_ms"] = {1, -1};
+  expect(other, Exit::scene, false, "runs_ms");
+  other["results"][0]["runs_ms"] = 7;
+  expect(other, Exit::scene, false, "runs_ms");
+  other = file;
+  other["results"].push_back(other["results"][0]);
+  expect(other, Exit::scene, false, "twice");
+}
+
+TEST(CompareFiles, KindsOfTimes) {
+  Json file = bench_file({}, 0, 0);
+  file["results"] = {
+      {{"graph", "rmat:8"},
+       {"status", "ok"},
+       {"phases",
+        {{{"phase", "init"}, {"runs_ms", {1, 2}}},
+         {{"phase", "insert"}, {"batch", 100}, {"runs_ms", {3}}}}}},
+      {{"source", "cloth"}, {"status", "ok"}, {"build_ms", {1, 2}}, {"frame_ms", {2, 3}}},
+      {{"test", "ad"}, {"runs_ms", {5}}, {"allocate_ms", {2}}, {"free_ms", {3}}, {"status", "ok"}}};
+  std::vector<std::string> metrics;
+  for (const ResultCell& cell : cells_of(as_file("f", file)))
+    metrics.push_back(cell.metric + (cell.paired ? " paired" : ""));
+  EXPECT_EQ(metrics, (std::vector<std::string>{"init", "insert@100 paired", "build paired",
+                                               "frame paired", "allocate", "free"}));
+}
+
+}  // namespace
+}  // namespace heapwood::bench

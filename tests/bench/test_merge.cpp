@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// --shard and heapwood merge.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "bench/merge.hpp"
+#include "bench/shard.hpp"
+#include "simt/error.hpp"
+
+namespace heapwood::bench {
+namespace {
+
+TEST(MergeShard, ShardsAreTheWhole) {
+  std::vector<int> cases;
+  for (int i = 0; i < 23; ++i) cases.push_back(i);
+  for (const std::size_t count : {1, 2, 7, 30}) {
+    std::multiset<int> all;
+    for (std::size_t number = 1; number <= count; ++number) {
+      const std::vector<int> some = shard_of(cases, {number, count});
+      EXPECT_LE(some.size(), cases.size() / count + 1);
+      all.insert(some.begin(), some.end());
+    }
+    EXPECT_EQ(std::vector<int>(all.begin(), all.end()), cases);
+  }
+}
+
+TEST(MergeShard, TextAndSlurm) {
+  EXPECT_EQ(parse_shard("--shard", "2/4"), (Shard{2, 4}));
+  for (const char* wrong : {"0/2", "3/2", "2", "1/0", "a/b", "1/2/3", "-1/2", ""})
+    EXPECT_THROW(parse_shard("--shard", wrong), Error) << wrong;
+  EXPECT_EQ(shard_of_array({}), Shard{});
+  EXPECT_EQ(shard_of_array({"0", "0", "7", "1", "8"}), (Shard{1, 8}));
+  EXPECT_EQ(shard_of_array({"8", "1", "8", "", "8"}), (Shard{8, 8}));
+  EXPECT_EQ(shard_of_array({"14", "10", "18", "4", "3"}), (Shard{2, 3}));
+  EXPECT_TRUE(shard_of_array({"3", "3", "3", "1", "1"}).is_whole());  // --array=3
+  EXPECT_THROW(shard_of_array({"3", "1", "7", "1", "3"}), Error);     // --array=1,3,7
+  EXPECT_THROW(shard_of_array({"x", "1", "7", "1", "7"}), Error);
+  EXPECT_THROW(shard_of_array({"2", "", "", "", ""}), Error);
+}
+
+// Shard `number` of 3 of a bench of these scenes.
+ResultsFile shard(std::size_t number, const std::vector<std::string>& scenes) {
+  Json file{
+      {"schema", bench_schema},
+      {"argv",
+       {"heapwood", "bench", "a", "--shard", std::to_string(number) + "/3", "--json=x",
+        "--resume"}},
+      {"version", "1"},
+      {"git", {{"sha", "abc"}, {"dirty", false}}},
+      {"device", {{"kind", "cuda"}, {"name", "GPU"}, {"driver", "1"}, {"memory_bytes", number}}},
+      {"results", Json::array()}};
+  add_shard(file, {number, 3});
+  for (const std::string& scene : scenes) {
+    file["results"].push_back({{"source", scene},
+                               {"allocator", "atomic"},
+                               {"settings", {{"runs", 2}}},
+                               {"status", "ok"},
+                               {"runs_ms", {1.5, double(number)}}});
+  }
+  return {"shard" + std::to_string(number), bench_schema, file};
+}
+
+ResultsFile as_earlier(const Merged& merged) { return {"all", bench_schema, merged.json}; }
+
+std::vector<std::string> sources(const Merged& merged) {
+  std::vector<std::string> all;
+  for (const Json& result : merged.json["results"]) all.push_back(result["source"]);
+  return all;
+}
+
+template <class F>
+void expect_refusal(const char* file, const char* text, F f) {
+  try {
+    f();
+    ADD_FAILURE() << text;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.exit(), Exit::usage) << error.what();
+    EXPECT_EQ(std::string(error.what()).rfind(std::string(file) + ": ", 0), 0u) << error.what();
+    EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+  }
+}
+
+TEST(MergeResults, IdempotentAndResumable) {
+  const ResultsFile one = shard(1, {"a", "d"}), two = shard(2, {"b"}), three = shard(3, {"c"});
+  const Merged all = merge_results({}, {three, one, two}, false);
+  EXPECT_EQ(sources(all), (std::vector<std::string>{"a", "d", "b", "c"}));
+  EXPECT_TRUE(all.missing.empty());
+  EXPECT_EQ(all.json["shards"].size(), 3u);
+  EXPECT_EQ(all.json["argv"], Json({"heapwood", "bench", "a"}));
+  EXPECT_FALSE(all.json.contains("shard"));
+  const std::string text = json_text(all.json);
+  EXPECT_EQ(json_text(merge_results({}, {one, two, three, one}, false).json), text);
+  EXPECT_EQ(json_text(merge_results(as_earlier(all), {two, one, three}, false).json), text);
+  EXPECT_EQ(json_text(merge_results(as_earlier(all), {two}, false).json["results"]),
+            json_text(all.json["results"]));
+  // As the shards end.
+  const Merged first = merge_results({}, {two}, false);
+  EXPECT_EQ(first.missing, (std::vector<std::string>{"shard 1 of 3", "shard 3 of 3"}));
+  const Merged second = merge_results(as_earlier(first), {three}, false);
+  EXPECT_EQ(second.missing, std::vector<std::string>{"shard 1 of 3"});
+  const Merged third = merge_results(as_earlier(second), {one}, false);
+  EXPECT_TRUE(third.missing.empty());
+  EXPECT_EQ(sources(third), sources(all));
+}
+
+TEST(MergeResults, NothingIsLost) {
+  ResultsFile one = shard(1, {"a", "d"});
+  const Merged before = merge_results({}, {one}, false);
+  // The task was killed and started again: it has fewer results now, and one has failed.
+  one.json["results"].erase(1);
+  one.json["results"][0]["status"] = "skipped";
+  const Merged after = merge_results(as_earlier(before), {one}, false);
+  EXPECT_EQ(sources(after), (std::vector<std::string>{"a", "d"}));
+  EXPECT_EQ(after.failed, 0u);
+  // Measured again: the new result counts.
+  one = shard(1, {"a", "d"});
+  one.json["results"][0]["runs_ms"] = {7, 8};
+  const Merged again = merge_results(as_earlier(before), {one}, false);
+  EXPECT_EQ(again.json["results"][0]["runs_ms"], Json({7, 8}));
+}
+
+TEST(MergeResults, OtherSweepsAreRefused) {
+  const ResultsFile one = shard(1, {"a"});
+  const auto refuses = [&](const char* text, auto change) {
+    ResultsFile two = shard(2, {"b"});
+    change(two.json);
+    two.schema = two.json["schema"];
+    expect_refusal("shard2", text, [&] { merge_results({}, {one, two}, false); });
+  };
+  refuses("one command", [](Json& json) { json["schema"] = "heapwood.stress/1"; });
+  refuses("--allow-mixed", [](Json& json) { json["device"]["name"] = "other"; });
+  refuses("--allow-mixed", [](Json& json) { json["device"]["driver"] = "2"; });
+  refuses("commit", [](Json& json) { json["git"]["sha"] = "def"; });
+  refuses("command line", [](Json& json) { json["argv"].push_back("--runs"); });
+  refuses("one split", [](Json& json) { json["shard"]["count"] = 4; });
+  refuses("another result", [](Json& json) { json["results"][0]["source"] = "a"; });
+  expect_refusal("shard1", "as is", [&] {
+    ResultsFile same = one;
+    same.json["results"][0]["source"] = "z";
+    merge_results({}, {one, same}, false);
+  });
+  expect_refusal("all", "commit", [&] {
+    ResultsFile earlier = as_earlier(merge_results({}, {one}, false));
+    earlier.json["git"]["sha"] = "def";
+    merge_results(earlier, {one}, false);
+  });
+}
+
+TEST(MergeResults, MixedDevicesStayApart) {
+  ResultsFile other = shard(2, {"a"});
+  other.json["device"]["name"] = "other";
+  const Merged mixed = merge_results({}, {shard(1, {"a"}), other}, true);
+  ASSERT_EQ(mixed.results, 2u);
+  EXPECT_EQ(mixed.json["results"][0]["measured_on"], "GPU, 1");
+  EXPECT_EQ(mixed.json["results"][1]["measured_on"], "other, 1");
+  EXPECT_EQ(cells_of(as_earlier(mixed)).size(), 2u);
+  EXPECT_EQ(json_text(merge_results(as_earlier(mixed), {other, shard(1, {"a"})}, true).json),
+            json_text(mixed.json));
+}
+
+TEST(MergeResults, PartsOfAReproduction) {
+  const auto part = [](const char* path, const char* sha, const std::vector<std::string>& keys) {
+    Json file{{"schema", "heapwood.reproduce/1"},
+              {"device", {{"kind", "cuda"}, {"name", "GPU"}}},
+              {"scale", "full"},
+              {"runs", Json::array({{{"git", {{"sha", sha}}}, {"started", path}}})},
+              {"items", Json::array({{{"id", "x"}, {"cases", {"k1", "k2", "k3"}}}})},
+              {"cases", Json::array()}};
+    for (const std::string& key : keys)
+      file["cases"].push_back(
+          {{"key", key},
+           {"run", 0u},
+           {"seconds", 1},
+           {"results", Json::array({{{"allocator", "atomic"}, {"status", "ok"}}})}});
+    return ResultsFile{path, "heapwood.reproduce/1", file};
+  };
+  const ResultsFile one = part("1", "abc", {"k1", "k3"}), two = part("2", "abc", {"k2"});
+  const Merged half = merge_results({}, {one}, false);
+  EXPECT_EQ(half.missing, std::vector<std::string>{"1 of 3 cases"});
+  const ResultsFile earlier{"all", "heapwood.reproduce/1", half.json};
+  const Merged all = merge_results(earlier, {two}, false);
+  EXPECT_TRUE(all.missing.empty());
+  EXPECT_EQ(all.json["runs"].size(), 2u);
+  ASSERT_EQ(all.json["cases"].size(), 3u);
+  for (const Json& one_case : all.json["cases"]) {
+    const bool is_second = one_case["key"] == "k2";
+    EXPECT_EQ(all.json["runs"][one_case["run"].get<std::size_t>()]["started"],
+              is_second ? "2" : "1");
+  }
+  expect_refusal("2", "commit", [&] { merge_results({}, {one, part("2", "def", {"k2"})}, false); });
+}
+
+}  // namespace
+}  // namespace heapwood::bench
