@@ -349,7 +349,6 @@ class Arenas {
     free_span(team, a, {span + n, in_superblocks});
   }
 
- private:
   // Number of arenas that have been used so far; searches start below it.
   template <class Team>
   SIMT_INLINE std::uint32_t used_arenas(const Team& team) const {
@@ -358,6 +357,7 @@ class Arenas {
     return seen < arenas ? seen : arenas;
   }
 
+ private:
   // Mask of the free arenas among the mask_width arenas at `at`, which is a multiple of mask_width.
   // relaxed: a look; the exchange decides.
   template <class Team>
@@ -419,6 +419,7 @@ class Arenas {
     }
   }
 
+ public:
   // Ensures that the superblock is split, so that its arenas may be claimed individually. Returns
   // false if it belongs to a span.
   SIMT_INLINE bool ensure_split(std::uint32_t s) const {
@@ -430,6 +431,7 @@ class Arenas {
     return !is_span(seen);
   }
 
+ private:
   // Takes arenas [a, a + r) and establishes invariant 3 for them.
   template <class Team>
   SIMT_INLINE bool take_run_at(const Team& team, std::uint32_t a, std::uint32_t r,
@@ -456,6 +458,7 @@ class Arenas {
     return false;
   }
 
+ public:
   // Takes one of the free arenas at `at`; `turn` selects which one is tried first.
   template <class Team>
   SIMT_INLINE std::uint32_t take_any_at(const Team& team, std::uint32_t at, std::uint32_t value,
@@ -528,6 +531,7 @@ class Arenas {
     }
   }
 
+ private:
   // ---- superblocks ------------------------------------------------------------------------------
 
   // Claims adjacent free superblocks for r arenas. Scans from the end of the pool, because arenas
