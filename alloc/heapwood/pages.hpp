@@ -20,7 +20,7 @@
 
 namespace heapwood::alloc::arena {
 
-// Free blocks that belong to one thread or slot, {arena:24 | word:8 | marks:32}: those of a word of
+// Free blocks that belong to one thread or slot, {arena:24 | awaited:1 | word:7 | marks:32}: those of a word of
 // marks of a page; or, without marks, a whole page, whose log2 of arenas is in `word`.
 class Piece {
  public:
@@ -33,7 +33,10 @@ class Piece {
 
   SIMT_INLINE std::uint64_t bits() const { return bits_; }
   SIMT_INLINE std::uint32_t arena() const { return static_cast<std::uint32_t>(bits_ >> 40); }
-  SIMT_INLINE std::uint32_t word() const { return static_cast<std::uint32_t>(bits_ >> 32) & 255; }
+  SIMT_INLINE std::uint32_t word() const { return static_cast<std::uint32_t>(bits_ >> 32) & 127; }
+  // Whether a thread is about to put other blocks in this one's place.
+  SIMT_INLINE bool is_awaited() const { return (bits_ >> 39 & 1) != 0; }
+  SIMT_INLINE Piece awaited() const { return Piece(bits_ | std::uint64_t{1} << 39); }
   SIMT_INLINE std::uint32_t marks() const { return static_cast<std::uint32_t>(bits_); }
   SIMT_INLINE bool found() const { return arena() != no_arena; }
   SIMT_INLINE bool is_page() const { return marks() == 0; }
@@ -96,10 +99,21 @@ struct Pages {
     const std::uint32_t g =
         static_cast<std::uint32_t>(offset / granule) & ((1u << arena_shift) - 1);
     std::uint32_t* const at = marks + (std::size_t{a} << word_shift) + (g & (words() - 1));
-    const LaneGroup<Thread> group(thread, thread.together(at));
-    const auto bits = static_cast<std::uint32_t>(group.join(1u << (g >> word_shift)));
-    group.sync();  // all of its lanes are done with their blocks
-    if (group.rank() == 0) Word(*at).fetch_or(bits, simt::release);
+    std::uint32_t bits = 1u << (g >> word_shift);
+    const LaneGroup<Thread> all(thread, thread.together());
+    all.sync();  // all lanes are done with their blocks
+    if (!all.alone()) {
+      // Only where a word has many marks to set.
+      const auto first = thread.shfl(all.lanes(), reinterpret_cast<std::uintptr_t>(at),
+                                     simt::lowest_bit(all.lanes()));
+      const bool is_first = reinterpret_cast<std::uintptr_t>(at) == first;
+      const LaneGroup<Thread> same(thread, thread.ballot(all.lanes(), is_first));
+      if (same.size() >= 8 && is_first) {
+        bits = static_cast<std::uint32_t>(same.join(bits));
+        if (same.rank() != 0) return;
+      }
+    }
+    Word(*at).fetch_or(bits, simt::release);
   }
   // Marks the blocks of a class that start at granules [from, to) of the page at arena a.
   SIMT_INLINE void mark_blocks(std::uint32_t a, BlockClass c, std::uint32_t from,
@@ -128,12 +142,31 @@ struct Pages {
 
   // ---- pages ------------------------------------------------------------------------------------
 
-  // Takes a free arena from among 8 of the first `used`.
+  // Looks at 8 of the first `used` arenas: takes free blocks of the class, or a free arena.
   SIMT_INLINE Piece look(BlockClass c, std::uint32_t used, std::uint32_t seed) const {
-    const std::uint32_t hash = Arenas::hashed(seed);
-    return single(arenas.take_any_at(SingleLane(),
-                                     Arenas::scaled(hash, used) & ~(SingleLane::mask_width - 1),
-                                     PageWord(c, 0, 0).bits(), hash >> 8));
+    const std::uint32_t hash = Arenas::hashed(seed), wanted = PageWord(c, 0, 0).bits();
+    const std::uint32_t at = Arenas::scaled(hash, used) & ~(SingleLane::mask_width - 1);
+    std::uint32_t* const counts = arenas.counts + at;
+    std::uint32_t same = 0, free = 0;
+    SIMT_UNROLLED
+    for (std::uint32_t i = 0; i < SingleLane::mask_width; ++i) {
+      const std::uint32_t count = Word(counts[i]).load(simt::relaxed);  // relaxed: a look
+      same |= std::uint32_t{((count ^ wanted) & ~(3u << 9 | 7)) == 0} << i;
+      free |= std::uint32_t{count == 0} << i;
+    }
+    SIMT_ROLLED
+    for (std::uint32_t bits = same != 0 ? same : free, turn = 0; bits != 0 && turn < 2; ++turn) {
+      const std::uint32_t behind = bits & ~0u << (hash & 7);
+      const std::uint32_t i = simt::lowest_bit(behind != 0 ? behind : bits);
+      if (same == 0) {
+        if (arenas.take_arena(at + i, wanted)) return {at + i, 0, 0};
+      } else {
+        const Piece piece = take_word(at + i, (hash >> 3) * step(c) & (words() - 1), c, false);
+        if (piece.found()) return piece;
+      }
+      bits &= ~(1u << i);
+    }
+    return Piece::nothing();
   }
   // Takes arenas that have probably never been used.
   template <class Thread>

@@ -45,20 +45,20 @@ struct SharedPages {
         thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{c.index()})));
     const std::uint32_t g = c.granules(), total = g * group.size();
     const std::uint32_t i = slot_index(thread, group.size());
+    void* block = nullptr;
     if (total > 1u << (pages.arena_shift - 1 + pages.run_for(c, 0))) {
-      void* const block = allocate_pages(self, thread, group.lanes(), c.index(), i);
-      return block != nullptr ? block : allocate_by_search(self, c, i);
+      block = allocate_pages(self, thread, group.lanes(), c.index(), i);
+    } else {
+      // acquire: synchronizes with the frees of the arena's last owners, through the claim and the
+      // installation in the slot.
+      const OpenPage before(group.once(
+          [&] { return open_page(c, i).fetch_add(OpenPage(0, 0, total).bits(), simt::acquire); }));
+      group.sync();
+      if (before.position() + total <= limit(before))
+        return pages.arenas.place(before.arena(), before.position() + group.rank() * g);
+      block = allocate_slow(self, thread, group.lanes(), c.index(), i, before.bits());
     }
-    // acquire: synchronizes with the frees of the arena's last owners, through the claim and the
-    // installation in the slot.
-    const OpenPage before(group.once(
-        [&] { return open_page(c, i).fetch_add(OpenPage(0, 0, total).bits(), simt::acquire); }));
-    group.sync();
-    if (before.position() + total > limit(before)) {
-      void* const block = allocate_slow(self, thread, group.lanes(), c.index(), i, before.bits());
-      return block != nullptr ? block : allocate_by_search(self, c, i);
-    }
-    return pages.arenas.place(before.arena(), before.position() + group.rank() * g);
+    return block != nullptr ? block : allocate_by_search(self, c.index(), i);
   }
 
   template <class Thread>
@@ -83,7 +83,7 @@ struct SharedPages {
   }
 
  private:
-  static constexpr unsigned max_polls = 6, max_rounds = 8;
+  static constexpr unsigned max_polls = 12, max_rounds = 8;
   // An exhausted slot's position is reset beyond this, long before it can wrap.
   static constexpr std::uint32_t max_position = 1u << 31;
   // max superblocks of a pool in which every search is thorough
@@ -113,18 +113,19 @@ struct SharedPages {
   SIMT_INLINE bool is_exhausted(OpenPage page) const { return page.position() >= limit(page); }
 
   // Takes a piece without a search. `last` is where the slot has taken free blocks last: the next
-  // words of that page are tried, and after its last one those of the next page. `demand` is in
-  // granules: so much is wanted soon. relaxed: hints.
+  // words of that page are tried, and after its last one those of the next page. Without `walks`
+  // pages are tried at random instead. `demand` is in granules: so much is wanted soon. relaxed:
+  // hints.
   template <class Thread>
   SIMT_INLINE Piece take_piece(const Thread& thread, BlockClass c, std::uint32_t i, Piece& last,
-                               std::uint32_t demand) const {
+                               bool walks, std::uint32_t demand) const {
     const NewestPage seen(newest_page(c, i).load(simt::relaxed));
     const std::uint32_t used = pages.arenas.used_arenas(SingleLane());
     const bool is_scarce = used >= pages.arenas.arenas;
     Piece piece = Piece::nothing();
-    if (seen.has_page() && (is_scarce || !seen.pauses())) {
+    if (walks && seen.has_page() && (is_scarce || !seen.pauses())) {
       SIMT_ROLLED
-      for (std::uint32_t turn = is_scarce ? 16 : 2; turn > 0 && !piece.found(); --turn) {
+      for (std::uint32_t turn = 2; turn > 0 && !piece.found(); --turn) {
         std::uint32_t a = last.arena(), w = last.word() + pages.step(c);
         if (w >= pages.words() || !last.found()) {
           if (last.found()) a = older_page(a).load(simt::relaxed);
@@ -136,8 +137,12 @@ struct SharedPages {
       }
       if (piece.found() && seen.has_hints()) newest_page(c, i).fetch_and(~255u, simt::relaxed);
     }
-    if (!piece.found() && used > pages.arenas.arenas / 4)
-      piece = pages.look(c, used, thread.worker() * 32 + thread.lane() + used + seen.bits());
+    SIMT_ROLLED
+    for (std::uint32_t turn = is_scarce                  ? 4
+                              : !walks && !seen.pauses() ? 1
+                                                         : 0;
+         turn > 0 && !piece.found(); --turn)
+      piece = pages.look(c, used, (thread.worker() * 32 + thread.lane()) * 4 + turn + seen.bits());
     if (!piece.found() && !is_scarce) piece = pages.take_unused(thread, c, demand);
     if (piece.found() && piece.is_page()) {
       std::uint32_t a = piece.arena() + (1u << piece.word()) - 1;
@@ -160,8 +165,9 @@ struct SharedPages {
   // Refusals. Cooperative with other threads that search. Looks for a free arena or a free block of
   // the class or a larger one, and again after all that slots and pages without a used block can
   // give has been made free.
-  static SIMT_INLINE void* allocate_by_search(const SharedPages* self, BlockClass c,
-                                              std::uint32_t i) {
+  static SIMT_OUTLINE void* allocate_by_search(const SharedPages* self, std::uint32_t class_index,
+                                               std::uint32_t i) {
+    const BlockClass c(class_index);
     const std::uint32_t refusal = self->refuse(i, c.granules(), 1);
     if (!Refusals::search_due(refusal)) return nullptr;
     Piece piece(search(self, c.index()));
@@ -305,35 +311,43 @@ struct SharedPages {
     const std::uint32_t total = blocks * c.granules();
     // relaxed, here and below: a look; the operations on the word decide.
     std::uint64_t now = slot.load(simt::relaxed), spare_seen = spare.load(simt::relaxed);
-    in_page = false;
+    // The request that crosses the end of the page, or is the first to find a slot without a page
+    // empty, looks for blocks; others wait for them for a short time.
     SIMT_ROLLED
-    while (Piece(spare_seen).marks() != 0) {
-      const std::uint32_t wanted = lowest_bits(Piece(spare_seen).marks(), blocks);
-      // acquire: synchronizes with the frees, through the thread that filled the word.
-      const Piece old(spare.fetch_and(~std::uint64_t{wanted}, simt::acquire));
-      const std::uint32_t got = old.marks() & wanted;
-      if (got != 0) return Piece(old.arena(), old.word(), got).bits();
-      spare_seen = old.bits();
-    }
-    in_page = true;
-    SIMT_ROLLED
-    for (unsigned turn = 0;
-         !crosses && turn < max_polls && is_exhausted(OpenPage(now)) && OpenPage(now).has_page();
-         ++turn) {
+    for (unsigned turn = 0;; ++turn) {
+      in_page = false;
+      SIMT_ROLLED
+      while (Piece(spare_seen).marks() != 0) {
+        const std::uint32_t wanted = lowest_bits(Piece(spare_seen).marks(), blocks);
+        // acquire: synchronizes with the frees, through the thread that filled the word.
+        const Piece old(spare.fetch_and(~std::uint64_t{wanted}, simt::acquire));
+        const std::uint32_t got = old.marks() & wanted;
+        if (got != 0) return Piece(old.arena(), old.word(), got).bits();
+        spare_seen = old.bits();
+      }
+      in_page = true;
+      if (crosses || turn == max_polls || !is_exhausted(OpenPage(now))) break;
+      if (!OpenPage(now).has_page() && !Piece(spare_seen).is_awaited()) {
+        const std::uint64_t awaited = Piece(spare_seen).awaited().bits();
+        crosses = spare.compare_exchange_strong(spare_seen, awaited, simt::relaxed, simt::relaxed);
+        if (crosses) spare_seen = awaited;
+        continue;
+      }
       thread.pause(turn < 2 ? turn : 2);
       now = slot.load(simt::relaxed);
+      spare_seen = spare.load(simt::relaxed);
     }
     // acquire: as in allocate()
     const auto add_request = [&] {
       return slot.fetch_add(OpenPage(0, 0, total).bits(), simt::acquire);
     };
     if (!is_exhausted(OpenPage(now))) return add_request();
-    Piece last(spare_seen);
+    Piece last(Piece(spare_seen).arena(), Piece(spare_seen).word(), 0);
     const OpenPage crossed(now);
     const std::uint32_t demand = crossed.has_page() && crossed.position() > limit(crossed)
                                      ? crossed.position() - limit(crossed)
                                      : total;
-    const Piece piece = take_piece(thread, c, i, last, demand);
+    const Piece piece = take_piece(thread, c, i, last, true, demand);
     if (piece.found() && piece.is_page()) {
       SIMT_ROLLED
       while (is_exhausted(OpenPage(now)) && round < max_rounds) {
@@ -359,7 +373,11 @@ struct SharedPages {
       // the slot.
       slot.compare_exchange_strong(now, OpenPage::vacant().bits(), simt::relaxed, simt::relaxed);
     }
-    if (!piece.found()) return piece.bits();
+    if (!piece.found()) {
+      if (last.bits() != spare_seen)  // relaxed: a hint
+        spare.compare_exchange_strong(spare_seen, last.bits(), simt::relaxed, simt::relaxed);
+      return piece.bits();
+    }
     const std::uint32_t mine = lowest_bits(piece.marks(), blocks);
     // release: hands the blocks on.
     if (!spare.compare_exchange_strong(
@@ -411,7 +429,7 @@ struct SharedPages {
     const SlotWord spare = spare_blocks(c, i);
     std::uint64_t seen = spare.load(simt::relaxed);  // relaxed, here and below: hints
     Piece last(Piece(seen).arena(), Piece(seen).word(), 0);
-    const Piece piece = take_piece(thread, c, i, last, 0);
+    const Piece piece = take_piece(thread, c, i, last, false, 0);
     if (Piece(seen).marks() == 0 && last.bits() != seen)
       spare.compare_exchange_strong(seen, last.bits(), simt::relaxed, simt::relaxed);
     if (!piece.found()) return piece.bits();
