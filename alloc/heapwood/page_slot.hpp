@@ -61,10 +61,13 @@ class NewestPage {
   std::uint32_t bits_;
 };
 
-// The n lowest of the bits, or all. n is not 0.
-SIMT_INLINE std::uint32_t lowest_bits(std::uint32_t bits, std::uint32_t n) {
-  if (n == 1) return bits & (0 - bits);
-  return simt::popcount(bits) <= n ? bits : bits & ((1u << nth_bit(bits, n)) - 1);
+// n of the bits, or all, from bit `turn` % 32 on. n is not 0.
+SIMT_INLINE std::uint32_t some_bits(std::uint32_t bits, std::uint32_t n, std::uint32_t turn) {
+  if (simt::popcount(bits) <= n) return bits;
+  const std::uint32_t left = turn & 31, right = (32 - left) & 31;
+  std::uint32_t turned = bits >> left | bits << right;
+  turned &= n == 1 ? 0 - turned : (1u << nth_bit(turned, n)) - 1;
+  return turned << left | turned >> right;
 }
 
 }  // namespace heapwood::alloc::arena

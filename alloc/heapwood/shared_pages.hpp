@@ -83,7 +83,7 @@ struct SharedPages {
   }
 
  private:
-  static constexpr unsigned max_polls = 12, max_rounds = 8;
+  static constexpr unsigned max_polls = 24, max_rounds = 8;
   // An exhausted slot's position is reset beyond this, long before it can wrap.
   static constexpr std::uint32_t max_position = 1u << 31;
   // max superblocks of a pool in which every search is thorough
@@ -125,7 +125,7 @@ struct SharedPages {
     Piece piece = Piece::nothing();
     if (walks && seen.has_page() && (is_scarce || !seen.pauses())) {
       SIMT_ROLLED
-      for (std::uint32_t turn = 2; turn > 0 && !piece.found(); --turn) {
+      for (std::uint32_t turn = seen.has_hints() ? 2 : 4; turn > 0 && !piece.found(); --turn) {
         std::uint32_t a = last.arena(), w = last.word() + pages.step(c);
         if (w >= pages.words() || !last.found()) {
           if (last.found()) a = older_page(a).load(simt::relaxed);
@@ -170,9 +170,12 @@ struct SharedPages {
     const BlockClass c(class_index);
     const std::uint32_t refusal = self->refuse(i, c.granules(), 1);
     if (!Refusals::search_due(refusal)) return nullptr;
-    Piece piece(search(self, c.index()));
-    if (!piece.found() && empty_slots(self) + release_free_pages(self) != 0)
-      piece = Piece(search(self, c.index()));
+    Piece piece = Piece::nothing();
+    SIMT_ROLLED
+    for (unsigned turn = 0; turn < 2 && !piece.found(); ++turn) {
+      if (turn == 1 && empty_slots(self) + release_free_pages(self) == 0) break;
+      piece = search(self, c);
+    }
     if (!piece.found()) {
       self->refusals_of(i).record_failed_search(c.granules());
       return nullptr;
@@ -180,14 +183,14 @@ struct SharedPages {
     if (refusal != 0) self->refusals_of(i).clear();
     return self->take_first(piece, c, i);
   }
-  static SIMT_OUTLINE std::uint64_t search(const SharedPages* self, std::uint32_t class_index) {
+  static SIMT_INLINE Piece search(const SharedPages* self, BlockClass c) {
     Piece piece = Piece::nothing();
     self->search_superblocks([&](std::uint32_t s) {
-      piece = self->pages.take_free(BlockClass(class_index), s);
-      if (!piece.found()) piece = self->pages.take_blocks(BlockClass(class_index), s);
+      piece = self->pages.take_free(c, s);
+      if (!piece.found()) piece = self->pages.take_blocks(c, s);
       return piece.found() ? 0 : none;
     });
-    return piece.bits();
+    return piece;
   }
   // The first block of a piece. Keeps the others for later requests of the slot.
   SIMT_INLINE void* take_first(Piece piece, BlockClass c, std::uint32_t i) const {
@@ -305,7 +308,7 @@ struct SharedPages {
   // The part of the above that one lane executes.
   template <class Thread>
   SIMT_INLINE std::uint64_t renew(const SharedPages* self, Thread& thread, std::uint32_t blocks,
-                                  BlockClass c, std::uint32_t i, bool crosses, unsigned round,
+                                  BlockClass c, std::uint32_t& i, bool crosses, unsigned round,
                                   bool& in_page) const {
     const SlotWord spare = spare_blocks(c, i), slot = open_page(c, i);
     const std::uint32_t total = blocks * c.granules();
@@ -318,7 +321,8 @@ struct SharedPages {
       in_page = false;
       SIMT_ROLLED
       while (Piece(spare_seen).marks() != 0) {
-        const std::uint32_t wanted = lowest_bits(Piece(spare_seen).marks(), blocks);
+        const std::uint32_t wanted =
+            some_bits(Piece(spare_seen).marks(), blocks, thread.worker() * 11 + thread.lane());
         // acquire: synchronizes with the frees, through the thread that filled the word.
         const Piece old(spare.fetch_and(~std::uint64_t{wanted}, simt::acquire));
         const std::uint32_t got = old.marks() & wanted;
@@ -327,6 +331,12 @@ struct SharedPages {
       }
       in_page = true;
       if (crosses || turn == max_polls || !is_exhausted(OpenPage(now))) break;
+      if (i % slots_per_multiprocessor == 0 && blocks < spread_lanes &&
+          (OpenPage(now).has_page() || Piece(spare_seen).is_awaited())) {
+        // The slot is in demand: from now on this request uses another one.
+        i += 1 + thread.worker() % (slots_per_multiprocessor - 1);
+        return open_page(c, i).fetch_add(OpenPage(0, 0, total).bits(), simt::acquire);
+      }
       if (!OpenPage(now).has_page() && !Piece(spare_seen).is_awaited()) {
         const std::uint64_t awaited = Piece(spare_seen).awaited().bits();
         crosses = spare.compare_exchange_strong(spare_seen, awaited, simt::relaxed, simt::relaxed);
@@ -360,7 +370,7 @@ struct SharedPages {
         }
       }
       // Another page has been installed.
-      if (round >= max_rounds) {
+      if (round >= max_rounds || pages.blocks_in(c, piece.word()) <= 64) {
         pages.mark_blocks(piece.arena(), c, total, limit(OpenPage(piece, 0)));
         return OpenPage(piece, 0).bits();
       }
@@ -378,7 +388,7 @@ struct SharedPages {
         spare.compare_exchange_strong(spare_seen, last.bits(), simt::relaxed, simt::relaxed);
       return piece.bits();
     }
-    const std::uint32_t mine = lowest_bits(piece.marks(), blocks);
+    const std::uint32_t mine = some_bits(piece.marks(), blocks, 0);
     // release: hands the blocks on.
     if (!spare.compare_exchange_strong(
             spare_seen, Piece(piece.arena(), piece.word(), piece.marks() & ~mine).bits(),
@@ -434,7 +444,7 @@ struct SharedPages {
       spare.compare_exchange_strong(seen, last.bits(), simt::relaxed, simt::relaxed);
     if (!piece.found()) return piece.bits();
     if (!piece.is_page()) {
-      const std::uint32_t mine = lowest_bits(piece.marks(), blocks);
+      const std::uint32_t mine = some_bits(piece.marks(), blocks, 0);
       pages.give_back(piece.arena(), piece.word(), piece.marks() & ~mine);
       return Piece(piece.arena(), piece.word(), mine).bits();
     }
