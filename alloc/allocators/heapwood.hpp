@@ -19,7 +19,6 @@
 #pragma once
 
 #include "alloc/heapwood/layout.hpp"
-#include "alloc/heapwood/page_layout.hpp"
 #include "alloc/heapwood/private_arena.hpp"
 
 namespace heapwood::alloc {
@@ -39,30 +38,20 @@ struct Heapwood {
     Heapwood h;
     h.pool_ = pool;
     h.wait_ = options.wait_when_full;
-    h.has_pages_ = !options.has_persistent_warps;
-    if (h.has_pages_) {
-      h.pages_ = arena::PageLayout::plan(pool);
-      arena::PageLayout::initialize(pool, h.pages_, device);
-    } else {
-      h.shared_ = arena::Layout::plan(pool, true, options.spare_bytes_for_warps);
-      arena::Layout::initialize(pool, h.shared_, device);
-    }
+    h.shared_ =
+        arena::Layout::plan(pool, options.has_persistent_warps, options.spare_bytes_for_warps);
+    arena::Layout::initialize(pool, h.shared_, device);
     return h;
   }
 
   template <class Thread>
   SIMT_INLINE void* allocate(Thread& thread, std::size_t bytes) const {
-    return attempt_until(thread, wait_, [&] {
-      return has_pages_ ? pages_.allocate(thread, bytes, head<arena::SharedPages>())
-                        : from_arenas(head<arena::SharedArenas>(), thread, bytes);
-    });
+    return attempt_until(thread, wait_, [&] { return shared_.allocate(thread, bytes, in_pool()); });
   }
 
   template <class Thread>
   SIMT_INLINE void deallocate(Thread& thread, void* block) const {
-    if (block == nullptr) return;
-    if (has_pages_) return pages_.deallocate(thread, block, head<arena::SharedPages>());
-    to_arenas(head<arena::SharedArenas>(), thread, block);
+    if (block != nullptr) shared_.deallocate(thread, block, in_pool());
   }
 
   // A warp's own arenas (alloc/allocator.hpp).
@@ -71,36 +60,23 @@ struct Heapwood {
   class Context : public arena::PrivateArena<Warp> {
    public:
     SIMT_INLINE Context(const Heapwood& heap, Warp& warp, WarpState& state)
-        : arena::PrivateArena<Warp>(heap.shared_, heap.template head<arena::SharedArenas>(), warp, state) {}
+        : arena::PrivateArena<Warp>(heap.shared_, heap.in_pool(), warp, state) {}
   };
 
   template <class Visitor>
   void walk(const HostView& host, Visitor visit) const {
-    if (has_pages_) return arena::PageLayout::walk(pool_, pages_, host, visit);
     arena::Layout::walk(pool_, shared_, host, visit);
   }
 
  private:
-  // The copy of a table in the pool, passed to functions that are not inlined: the address of a
-  // handle kept in registers must not escape.
-  template <class Tables>
-  SIMT_INLINE const Tables* head() const {
-    return reinterpret_cast<const Tables*>(pool_.base);
-  }
-  template <class Thread>
-  static SIMT_OUTLINE void* from_arenas(const arena::SharedArenas* shared, Thread thread,
-                                        std::size_t bytes) {
-    return shared->allocate(thread, bytes, shared);
-  }
-  template <class Thread>
-  static SIMT_OUTLINE void to_arenas(const arena::SharedArenas* shared, Thread thread, void* block) {
-    shared->deallocate(thread, block, shared);
+  // Passed to functions that are not inlined: the address of a handle kept in registers must not
+  // escape.
+  SIMT_INLINE const arena::SharedArenas* in_pool() const {
+    return reinterpret_cast<const arena::SharedArenas*>(pool_.base);
   }
 
-  arena::SharedPages pages_;
   arena::SharedArenas shared_;
   Pool pool_;
-  bool has_pages_ = false;
   bool wait_ = false;
 };
 
