@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The layout of a pool of pages, its initial state, and a walk over its regions at quiescence. Host
 // code.
-//   head (a copy of SharedPages) | hints, one line each | refusals | slots | superblock words |
-//   counts | marks | arenas | unused remainder
-// Overhead: one bit per granule, 4.1 bytes per arena and 16 bytes per slot and class.
+//   head (a copy of SharedPages) | high-water mark | tickets | refusals | slots, newest pages |
+//   previous pages | superblock words | counts | marks | arenas | unused remainder
+// Overhead: one bit per granule, 8.1 bytes per arena and 20 bytes per slot and class: .85% of a pool
+// of 256 MiB to 2 GiB.
 #pragma once
 
 #include <algorithm>
@@ -40,10 +41,10 @@ struct InitialPages {
     if (i < slots) shared.refusals[i] = Refusals::none;
     if (i < slots * shared.classes) {
       shared.slots[2 * std::size_t{i}] = first_page(i >> shared.slot_shift, i & (slots - 1)).bits();
-      shared.slots[2 * std::size_t{i} + 1] = Piece::nothing().bits();
+      shared.slots[2 * std::size_t{i} + 1] = OwnedBlocks::nothing().bits();
       shared.newest[i] = NewestPage::none().bits();
     }
-    if (i < a.arenas) shared.older[i] = Piece::no_arena;
+    if (i < a.arenas) shared.previous[i] = OwnedBlocks::no_arena;
   }
 
  private:
@@ -76,23 +77,29 @@ class PageLayout {
     Arenas& a = pages.arenas;
     a.shift = std::clamp(simt::highest_bit(pool.bytes / 2048 + 1), 8u, 12u);
     for (const std::size_t mebibytes : {48, 96}) a.shift += pool.bytes >> 20 >= mebibytes ? 1 : 0;
-    while (pool.bytes >> a.shift >= Piece::no_arena) ++a.shift;
+    // OwnedBlocks has 24 bits for an arena and 7 for a word of its marks. Pools above 1 TiB have an
+    // unused remainder.
+    while (a.shift < max_shift && pool.bytes >> a.shift >= OwnedBlocks::no_arena) ++a.shift;
     a.granules_per_arena = 1u << (a.shift - 4);
     pages.arena_shift = a.shift - 4;
     pages.word_shift = pages.arena_shift > 5 ? pages.arena_shift - 5 : 0;
     shared.classes = BlockClass::of(a.granules()).index() + 1;
-    for (std::uint64_t n = pool.bytes >> a.shift;; --n) {
+    for (std::uint64_t n =
+             std::min<std::uint64_t>(pool.bytes >> a.shift, OwnedBlocks::no_arena - 1);
+         ; --n) {
       a.arenas = static_cast<std::uint32_t>(n);
       a.superblocks = (a.arenas + Arenas::per_superblock - 1) / Arenas::per_superblock;
       pages.has_runs = a.superblocks >= 64;
       shared.slot_shift = simt::highest_bit(std::clamp<std::uint64_t>(n / 32, 1, max_slots));
       const std::size_t slots = std::size_t{1} << shared.slot_shift;
-      const std::size_t refusals_at = head_bytes + hints * line;
+      const std::size_t tickets_at = head_bytes + line;
+      const std::size_t refusals_at =
+          tickets_at + SharedPages::ticket_words * sizeof(std::uint32_t);
       const std::size_t slots_at = refusals_at + slots * sizeof(std::uint64_t);
       const std::size_t newest_at = slots_at + slots * shared.classes * 2 * sizeof(std::uint64_t);
-      const std::size_t older_at = newest_at + slots * shared.classes * sizeof(std::uint32_t);
+      const std::size_t previous_at = newest_at + slots * shared.classes * sizeof(std::uint32_t);
       const std::size_t superblocks_at =
-          round_up(older_at + a.arenas * sizeof(std::uint32_t), line);
+          round_up(previous_at + a.arenas * sizeof(std::uint32_t), line);
       const std::size_t counts_at =
           superblocks_at + round_up(padded_superblocks(a) * sizeof(std::uint32_t), line);
       const std::size_t marks_at = counts_at + a.superblocks * line;
@@ -102,13 +109,12 @@ class PageLayout {
       const std::size_t memory_at = round_up(marks_at + mark_bytes, 256);
       if (memory_at + (std::size_t{a.arenas} << a.shift) > pool.bytes) continue;
       a.high_water = word(pool, head_bytes);
-      a.search_tickets = word(pool, head_bytes + line);
-      shared.slot_search_tickets = word(pool, head_bytes + 2 * line);
-      a.run_tickets = reinterpret_cast<std::uint64_t*>(pool.base + head_bytes + 3 * line);
+      shared.tickets = word(pool, tickets_at);
+      a.search_tickets = shared.tickets + SharedPages::arena_tickets;
       shared.refusals = reinterpret_cast<std::uint64_t*>(pool.base + refusals_at);
       shared.slots = reinterpret_cast<std::uint64_t*>(pool.base + slots_at);
       shared.newest = word(pool, newest_at);
-      shared.older = word(pool, older_at);
+      shared.previous = word(pool, previous_at);
       a.superblock_words = word(pool, superblocks_at);
       a.counts = word(pool, counts_at);
       pages.marks = word(pool, marks_at);
@@ -120,10 +126,10 @@ class PageLayout {
   template <class Device>
   static void initialize(Pool pool, const SharedPages& shared, const Device& device) {
     const Arenas& a = shared.pages.arenas;
-    const auto marks_at = reinterpret_cast<std::byte*>(shared.pages.marks) - pool.base;
-    simt::device_fill(device.id(), pool.base, 0, head_bytes + hints * line);
-    simt::device_fill(device.id(), pool.base + marks_at, 0,
-                      static_cast<std::size_t>(a.memory - pool.base - marks_at));
+    auto* const marks = reinterpret_cast<std::byte*>(shared.pages.marks);
+    auto* const refusals = reinterpret_cast<std::byte*>(shared.refusals);
+    simt::device_fill(device.id(), pool.base, 0, static_cast<std::size_t>(refusals - pool.base));
+    simt::device_fill(device.id(), marks, 0, static_cast<std::size_t>(a.memory - marks));
     simt::device_upload(device.id(), pool.base, &shared, sizeof(shared));
     const std::uint32_t opened = opened_pages(shared, device.multiprocessors());
     simt::device_upload(device.id(), a.high_water, &opened, sizeof(opened));
@@ -166,7 +172,7 @@ class PageLayout {
           BlockClass(static_cast<std::uint32_t>(i >> shared.slot_shift)).granules();
       for (std::uint64_t at = page.position(); at + g <= shared.limit(page); at += g)
         mark(page.arena(), static_cast<std::uint32_t>(at));
-      const Piece spare(slots[2 * i + 1]);
+      const OwnedBlocks spare(slots[2 * i + 1]);
       if (spare.marks() != 0)
         marks[(std::size_t{spare.arena()} << pages.word_shift) + spare.word()] |= spare.marks();
     }
@@ -237,8 +243,9 @@ class PageLayout {
   }
 
  private:
-  static constexpr std::uint32_t max_slots = 2048;
-  static constexpr std::size_t head_bytes = 256, line = 128, hints = 4;
+  static constexpr std::uint32_t max_slots = 2048, max_shift = 16;
+  static_assert(1u << (max_shift - 4 - 5) <= OwnedBlocks::max_words);
+  static constexpr std::size_t head_bytes = 256, line = 128;
   static_assert(sizeof(SharedPages) <= head_bytes);
 
   static std::uint32_t* word(Pool pool, std::size_t at) {
