@@ -3,8 +3,8 @@
 // code.
 //   head (a copy of SharedPages) | high-water mark | tickets | refusals | slots, newest pages |
 //   previous pages | superblock words | counts | marks | arenas | unused remainder
-// Overhead: one bit per granule, 8.1 bytes per arena and 20 bytes per slot and class: .85% of a pool
-// of 256 MiB to 2 GiB.
+// Overhead: one bit per granule, 8.1 bytes per arena and 20 bytes per slot and class: .85% of a
+// pool of 256 MiB to 2 GiB.
 #pragma once
 
 #include <algorithm>
@@ -69,8 +69,8 @@ class PageLayout {
  public:
   static constexpr std::size_t smallest_pool = 4096;
 
-  // Chooses the arena size and lays out the tables. An arena is about 1/2000 of the pool and at most
-  // 4 KiB, or 8 or 16 KiB if that leaves at least 6,144 arenas.
+  // Chooses the arena size and lays out the tables. An arena is about 1/2000 of the pool and at
+  // most 4 KiB, or 8 or 16 KiB if that leaves at least 6,144 arenas.
   static SharedPages plan(Pool pool) {
     SharedPages shared;
     Pages& pages = shared.pages;

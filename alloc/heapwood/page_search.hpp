@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Searches of the whole pool for a request that its slot cannot serve. They are cooperative: threads
-// that search at the same time share the superblocks (cooperative_search in words.hpp). Slots limit
-// their number (Refusals in slot.hpp).
+// Searches of the whole pool for a request that its slot cannot serve. They are cooperative:
+// threads that search at the same time share the superblocks (cooperative_search in words.hpp).
+// Slots limit their number (Refusals in slot.hpp).
 #pragma once
 
 #include "alloc/heapwood/page_slots.hpp"
@@ -226,8 +226,8 @@ class PageSearch {
     if (slots.pages.arenas.superblocks <= small_pool_superblocks) return;
     has_found ? slots.refusals_of(i).clear() : slots.refusals_of(i).record_failed_search(granules);
   }
-  // Ends a search: the first of the blocks found, or nullptr. Keeps the others for later requests of
-  // the slot.
+  // Ends a search: the first of the blocks found, or nullptr. Keeps the others for later requests
+  // of the slot.
   static SIMT_INLINE void* settle(const PageSlots& slots, OwnedBlocks found, BlockClass c,
                                   std::uint32_t i) {
     record_search(slots, i, c.granules(), found.found());

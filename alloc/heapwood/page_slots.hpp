@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The slots that hold pages and free blocks between requests, and what the slots of a pool share.
-// A multiprocessor has a few slots for each class of blocks; slot.hpp's Refusals are per slot of all
+// The slots that hold pages and free blocks between requests, and what the slots of a pool share. A
+// multiprocessor has a few slots for each class of blocks; slot.hpp's Refusals are per slot of all
 // classes.
 #pragma once
 
@@ -14,8 +14,8 @@ struct PageSlots {
   static constexpr std::uint32_t slots_per_multiprocessor = 8;
   // Groups of at least so many lanes are spread over the slots of their multiprocessor.
   static constexpr std::uint32_t spread_lanes = 8;
-  // Words of `tickets`: those of the searches for each class, then of other searches, and the number
-  // of slots emptied and pages released.
+  // Words of `tickets`: those of the searches for each class, then of other searches, and the
+  // number of slots emptied and pages released.
   static constexpr std::uint32_t arena_tickets = 60, slot_tickets = 61, release_tickets = 62,
                                  released = 63, ticket_words = 64;
 

@@ -8,8 +8,8 @@
 // of blocks are multiples of their size, so this puts their marks densely into few words: one word
 // has the marks of all 512-byte blocks of an arena of 16 KiB.
 //
-// A thread that takes the marks of a word with an exchange owns these blocks. Only then does it read
-// the count of the arena to see their class: while a block of a page is in use, or owned by a
+// A thread that takes the marks of a word with an exchange owns these blocks. Only then does it
+// read the count of the arena to see their class: while a block of a page is in use, or owned by a
 // thread or a slot, the page stays as it is. A thread that has taken the marks of all blocks of a
 // page owns the page and may make its arenas free. So a free arena has no marks.
 #pragma once
@@ -81,8 +81,8 @@ struct Pages {
     const LaneGroup<Thread> all(thread, thread.together());
     all.sync();  // all lanes are done with their blocks
     if (!all.alone()) {
-      // One operation for the lanes whose marks are in the first lane's word, if there are enough of
-      // them to pay for the collectives.
+      // One operation for the lanes whose marks are in the first lane's word, if there are enough
+      // of them to pay for the collectives.
       const auto first = thread.shfl(all.lanes(), reinterpret_cast<std::uintptr_t>(mine.word),
                                      simt::lowest_bit(all.lanes()));
       const bool is_first = reinterpret_cast<std::uintptr_t>(mine.word) == first;

@@ -4,9 +4,9 @@
 // A slot has a page whose blocks have not been used since the page was free. Lanes that request the
 // same class add their request to the slot's first word, whose old value says where their blocks
 // are. The request that crosses the end of the page renews the slot. It looks for free blocks in
-// pages that the slot has taken before, and puts the marks of the word that it finds into the slot's
-// second word, where later requests take blocks by clearing marks. If it finds none it takes a new
-// page. Lanes that together request more than half a page take pages of their own.
+// pages that the slot has taken before, and puts the marks of the word that it finds into the
+// slot's second word, where later requests take blocks by clearing marks. If it finds none it takes
+// a new page. Lanes that together request more than half a page take pages of their own.
 //
 // No thread depends on the progress of another: a request that finds the slot exhausted polls it a
 // few times and then renews it, too.
@@ -62,10 +62,10 @@ struct SharedPages : PageSlots {
   // The position of an exhausted slot is reset above this, long before it can wrap: renew().
   static constexpr std::uint32_t max_position = 1u << 30;
 
-  // Takes blocks without a search. `last` is where the slot took free blocks last: with `walks`, the
-  // next words of that page are tried, and after its last word those of the page before it. Other
-  // callers, and slots that refuse, try pages at random. `demand` granules are wanted soon. relaxed:
-  // hints.
+  // Takes blocks without a search. `last` is where the slot took free blocks last: with `walks`,
+  // the next words of that page are tried, and after its last word those of the page before it.
+  // Other callers, and slots that refuse, try pages at random. `demand` granules are wanted soon.
+  // relaxed: hints.
   template <class Thread>
   SIMT_INLINE OwnedBlocks take_blocks(const Thread& thread, BlockClass c, std::uint32_t i,
                                       OwnedBlocks& last, bool walks, bool refuses,
@@ -157,8 +157,8 @@ struct SharedPages : PageSlots {
     // relaxed, here and below: a look; the operations on the words decide.
     std::uint64_t now = slot.load(simt::relaxed), spare_seen = spare.load(simt::relaxed);
     const bool refuses = refusals_of(i).has_failed_search_for(c.granules());
-    // A request that has been added to an exhausted slot passes here before it adds to a slot again,
-    // so the position exceeds the limit by one request of each thread at most.
+    // A request that has been added to an exhausted slot passes here before it adds to a slot
+    // again, so the position exceeds the limit by one request of each thread at most.
     SIMT_ROLLED
     while (OpenPage(now).position() > max_position) {
       if (slot.compare_exchange_strong(now, OpenPage::vacant().bits(), simt::relaxed,
