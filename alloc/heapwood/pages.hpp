@@ -185,7 +185,7 @@ struct Pages {
   // Takes 2^run adjacent arenas, all or none. The exchanges are in flight together.
   SIMT_INLINE bool take_run(std::uint32_t a, BlockClass c, std::uint32_t run) const {
     std::uint32_t taken = 0;
-    SIMT_UNROLLED
+    SIMT_UNROLLED_4
     for (std::uint32_t i = 0; i < 1u << PageWord::max_run; ++i) {
       std::uint32_t expected = 0;
       // acquire: synchronizes with the frees of the last owners.

@@ -62,53 +62,6 @@ struct SharedPages : PageSlots {
   // The position of an exhausted slot is reset above this, long before it can wrap: renew().
   static constexpr std::uint32_t max_position = 1u << 30;
 
-  // Takes blocks without a search. `last` is where the slot took free blocks last: with `walks`,
-  // the next words of that page are tried, and after its last word those of the page before it.
-  // Other callers, and slots that refuse, try pages at random. `demand` granules are wanted soon.
-  // relaxed: hints.
-  template <class Thread>
-  SIMT_INLINE OwnedBlocks take_blocks(const Thread& thread, BlockClass c, std::uint32_t i,
-                                      OwnedBlocks& last, bool walks, bool refuses,
-                                      std::uint32_t demand) const {
-    const NewestPage seen(newest_page(c, i).load(simt::relaxed));
-    const std::uint32_t used = pages.arenas.used_arenas(SingleLane());
-    const bool is_scarce = used >= pages.arenas.arenas;
-    OwnedBlocks found = OwnedBlocks::nothing();
-    if (walks && !refuses && seen.has_page() && (is_scarce || !seen.pauses())) {
-      SIMT_ROLLED
-      for (std::uint32_t turn = seen.has_failed() ? 2 : 4; turn > 0 && !found.found(); --turn) {
-        std::uint32_t a = last.arena(), w = last.word() + pages.step(c);
-        if (w >= pages.words() || !last.found()) {
-          if (last.found()) a = previous_page(a).load(simt::relaxed);
-          if (a == OwnedBlocks::no_arena) a = seen.arena();
-          w = 0;
-        }
-        last = OwnedBlocks(a, w, 0);
-        found = pages.take_word(a, w, c, false);
-      }
-      if (found.found() && seen.has_failed())
-        newest_page(c, i).fetch_and(NewestPage::without_failures, simt::relaxed);
-    }
-    SIMT_ROLLED
-    for (std::uint32_t turn = is_scarce                  ? (refuses ? 1 : 4)
-                              : !walks && !seen.pauses() ? 1
-                                                         : 0;
-         turn > 0 && !found.found(); --turn)
-      found = pages.take_nearby(c, used,
-                                (thread.worker() * 32 + thread.lane()) * 4 + turn + seen.bits());
-    if (!found.found() && !is_scarce) found = pages.take_unused(thread, c, demand);
-    if (found.found() && refuses) refusals_of(i).clear();
-    if (found.found() && found.is_page()) {
-      std::uint32_t a = found.arena() + (1u << found.run()) - 1;
-      const NewestPage before(
-          newest_page(c, i).exchange(seen.followed_by(a).bits(), simt::relaxed));
-      SIMT_ROLLED
-      for (; a != found.arena(); --a) previous_page(a).store(a - 1, simt::relaxed);
-      previous_page(a).store(before.arena(), simt::relaxed);
-    }
-    return found;
-  }
-
   // Allocates for each of `lanes`, after a request that found too little space in the slot, whose
   // word was `seen`.
   template <class Thread>
@@ -245,13 +198,6 @@ struct SharedPages : PageSlots {
       pages.give_back(rest);
     return found.with(mine).bits();
   }
-  // Records where the slot has looked for free blocks last, and that none are awaited. relaxed: a
-  // hint.
-  SIMT_INLINE static void set_last(const SlotWord& spare, std::uint64_t seen, OwnedBlocks last) {
-    if (last.bits() != seen)
-      spare.compare_exchange_strong(seen, last.bits(), simt::relaxed, simt::relaxed);
-  }
-
   // Allocates blocks for lanes that together need more than half a page. The first lane of each
   // page takes it.
   template <class Thread>
@@ -290,12 +236,9 @@ struct SharedPages : PageSlots {
   template <class Thread>
   SIMT_INLINE std::uint64_t take_for(const Thread& thread, std::uint32_t blocks, BlockClass c,
                                      std::uint32_t i) const {
-    const SlotWord spare = spare_blocks(c, i);
-    const std::uint64_t seen = spare.load(simt::relaxed);  // relaxed: a hint
-    OwnedBlocks last = OwnedBlocks(seen).with(0);
     const bool refuses = refusals_of(i).has_failed_search_for(c.granules());
+    OwnedBlocks last = OwnedBlocks::nothing();
     const OwnedBlocks found = take_blocks(thread, c, i, last, false, refuses, 0);
-    if (OwnedBlocks(seen).marks() == 0) set_last(spare, seen, last);
     if (!found.found()) return found.bits();
     if (found.is_page()) {
       keep_page(found, c, i, blocks * c.granules());
