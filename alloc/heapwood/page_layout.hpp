@@ -3,8 +3,8 @@
 // code.
 //   head (a copy of SharedPages) | high-water mark | tickets | refusals | slots, newest pages |
 //   previous pages | superblock words | counts | marks | arenas | unused remainder
-// Overhead: one bit per granule, 8.1 bytes per arena and 20 bytes per slot and class: 1% of a pool of
-// 256 MiB to 2 GiB.
+// Overhead: one bit per granule, 8.1 bytes per arena and 20 bytes per slot and class: 1% of a pool
+// of 256 MiB to 2 GiB.
 #pragma once
 
 #include <algorithm>

@@ -169,6 +169,10 @@ struct Pages {
       if (a >= arenas.arenas || arenas.arenas - a < n) break;
       if (run == 0 ? arenas.take_arena(a, PageWord(c, 0, 0).bits()) : take_run(a, c, run))
         return OwnedBlocks::page(a, run);
+      // Advances past the superblocks of a span. relaxed: hints.
+      const std::uint32_t s = a / Arenas::per_superblock;
+      if (is_span(arenas.superblock(s).load(simt::relaxed)))
+        Word(*arenas.high_water).fetch_max((s + 1) * Arenas::per_superblock, simt::relaxed);
     }
     return OwnedBlocks::nothing();
   }
