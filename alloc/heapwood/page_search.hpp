@@ -17,10 +17,11 @@ class PageSearch {
   // Lanes that call it together count as one request for as many blocks, and each of them searches.
   template <class Thread>
   static SIMT_OUTLINE void* allocate_block(const PageSlots* slots, Thread thread,
-                                           std::uint32_t class_index, std::uint32_t i) {
+                                           std::uint32_t class_index) {
     const BlockClass c(class_index);
     const LaneGroup<Thread> group(
         thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{class_index})));
+    const std::uint32_t i = PageSlots::slot_index(thread, group.size());
     const std::uint32_t refusal =
         group.once([&] { return refuse(*slots, i, c.granules(), group.size()); });
     if (!Refusals::search_due(refusal)) return nullptr;

@@ -40,7 +40,7 @@ struct SharedPages : PageSlots {
         return pages.arenas.place(before.arena(), before.position() + group.rank() * g);
       block = allocate_slow(self, thread, group.lanes(), c.index(), i, before.bits());
     }
-    return block != nullptr ? block : PageSearch::allocate_block(self, thread, c.index(), i);
+    return block != nullptr ? block : PageSearch::allocate_block(self, thread, c.index());
   }
 
   template <class Thread>
