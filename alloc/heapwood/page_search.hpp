@@ -24,9 +24,14 @@ class PageSearch {
     const std::uint32_t i = PageSlots::slot_index(thread, group.size());
     const std::uint32_t refusal =
         group.once([&] { return refuse(*slots, i, c.granules(), group.size()); });
-    if (!Refusals::search_due(refusal)) return nullptr;
+    const bool thorough = Refusals::search_due(refusal);
     const std::uint32_t released = released_so_far(*slots);
     OwnedBlocks found = OwnedBlocks::nothing();
+    if (!thorough) {
+      found = take_free_page(slots->pages, c,
+                             (thread.worker() * 32 + thread.lane()) + refusal * 40503u);
+      if (!found.found()) return nullptr;
+    }
     SIMT_ROLLED
     for (unsigned turn = 0; turn < 2 && !found.found(); ++turn) {
       if (turn == 1 && !make_space(*slots, released)) break;
@@ -126,6 +131,18 @@ class PageSearch {
     return OwnedBlocks::nothing();
   }
 
+  // If a page at a place chosen by `seed` has no block in use, makes it free and takes its first
+  // arena as a page of class c. So a slot that refuses finds pages of other classes that have become
+  // free, if there are many.
+  static SIMT_INLINE OwnedBlocks take_free_page(const Pages& pages, BlockClass c,
+                                                std::uint32_t seed) {
+    const std::uint32_t a = Arenas::scaled(Arenas::hashed(seed), pages.arenas.arenas);
+    const PageWord page = pages.page_word(a);
+    const bool is_mine = page.is_page() && page.place() == 0 &&
+                         release_if_free(pages, a, page) != 0 &&
+                         pages.arenas.take_arena(a, PageWord(c, 0, 0).bits());
+    return is_mine ? OwnedBlocks::page(a, 0) : OwnedBlocks::nothing();
+  }
   // Makes the arenas of a page free if none of its blocks is in use. `page` is the count of its
   // first arena as seen before, which need not be its present one.
   static SIMT_INLINE std::uint32_t release_if_free(const Pages& pages, std::uint32_t a,
@@ -133,10 +150,12 @@ class PageSearch {
     const BlockClass c = page.block_class();
     const std::uint32_t blocks = pages.blocks_in(c, page.run());
     const std::uint32_t all = pages.words() << page.run(), step = pages.step(c);
-    std::uint32_t marked = 0, w = 0;
+    std::uint32_t w = 0;
+    // relaxed: a look.
+    if (pages.word(a, 0).load(simt::relaxed) != all_marks(pages, c, blocks, 0)) return 0;
+    std::uint32_t marked = 0;
     SIMT_ROLLED
-    for (; w < all; w += step)
-      marked += simt::popcount(pages.word(a, w).load(simt::relaxed));  // relaxed: a look
+    for (; w < all; w += step) marked += simt::popcount(pages.word(a, w).load(simt::relaxed));
     if (marked != blocks) return 0;
     // Takes each word if it has the marks of all its blocks. The first word's include the first
     // block. While that is owned the page stays as it is, so the count can be compared with `page`:

@@ -86,6 +86,18 @@ TEST(Pages, FreedPagesServeALargeBlock) {
   EXPECT_EQ(served(result, 4), 1u);
 }
 
+// A pool in which a slot refuses requests after a failed search.
+TEST(Pages, FreedPagesEndARefusal) {
+  constexpr std::size_t pool_bytes = 20 << 20;
+  constexpr std::uint32_t all = pool_bytes / 1024, more = 40;
+  const ExerciseResult result =
+      run_alone(pool_bytes, all + more,
+                {of_slots(Kind::allocate, all, 1024), of_slots(Kind::allocate, more, 2048),
+                 of_slots(Kind::free, all), of_slots(Kind::allocate, more, 2048)});
+  EXPECT_EQ(served(result, 1), 0u);
+  EXPECT_EQ(served(result, 3), more);
+}
+
 TEST(Pages, FreeBlocksOfLargerClassesServe) {
   constexpr std::size_t pool_bytes = 256 << 10;
   constexpr std::uint32_t all = pool_bytes / 128;
