@@ -82,6 +82,14 @@ class Arenas {
     return static_cast<std::uint32_t>((std::uint64_t{hash} * below) >> 32);
   }
 
+  // Number of arenas that have been used so far; searches start below it.
+  template <class Team>
+  SIMT_INLINE std::uint32_t used_arenas(const Team& team) const {
+    // relaxed: a hint.
+    const std::uint32_t seen = team.once([&] { return Word(*high_water).load(simt::relaxed); });
+    return seen < arenas ? seen : arenas;
+  }
+
   // ---- arenas -----------------------------------------------------------------------------------
 
   // Claims arena a for the calling lane; on success its count is `value`.
@@ -93,6 +101,23 @@ class Arenas {
     if (ensure_split(a / per_superblock)) return true;
     undo_claim(a, value);
     return false;
+  }
+
+  // Takes one of the free arenas at `at`; `turn` selects which one is tried first.
+  template <class Team>
+  SIMT_INLINE std::uint32_t take_any_at(const Team& team, std::uint32_t at, std::uint32_t value,
+                                        std::uint32_t turn) const {
+    std::uint32_t bits = free_mask(team, at);
+    SIMT_ROLLED
+    while (bits != 0) {
+      const std::uint32_t behind = bits & ~0u << turn % Team::mask_width;
+      const std::uint32_t i = simt::lowest_bit(behind != 0 ? behind : bits);
+      // One member takes it: the count of an arena is one word.
+      const bool mine = team.once([&] { return take_arena(at + i, value) ? 1u : 0u; }) != 0;
+      if (mine) return at + i;
+      bits &= ~(1u << i);
+    }
+    return none;
   }
 
   // As take_arena, but also fails if the superblock is not split yet. Shorter, because all warps
@@ -296,6 +321,16 @@ class Arenas {
   SIMT_INLINE void close(std::uint32_t a, std::uint32_t blocks) const {
     count(a).fetch_add(blocks - open, simt::relaxed);
   }
+  // Ensures that the superblock is split, so that its arenas may be claimed individually. Returns
+  // false if it belongs to a span.
+  SIMT_INLINE bool ensure_split(std::uint32_t s) const {
+    // acquire: synchronizes with the free of a previous span.
+    std::uint32_t seen = superblock(s).load(simt::acquire);
+    if (seen == 0 &&
+        superblock(s).compare_exchange_strong(seen, split, simt::acquire, simt::acquire))
+      return true;
+    return !is_span(seen);
+  }
   // Releases an arena claimed with `value` and not used. relaxed: nothing was written there.
   SIMT_INLINE void undo_claim(std::uint32_t a, std::uint32_t value) const {
     count(a).fetch_sub(value, simt::relaxed);
@@ -350,14 +385,6 @@ class Arenas {
   }
 
  private:
-  // Number of arenas that have been used so far; searches start below it.
-  template <class Team>
-  SIMT_INLINE std::uint32_t used_arenas(const Team& team) const {
-    // relaxed: a hint.
-    const std::uint32_t seen = team.once([&] { return Word(*high_water).load(simt::relaxed); });
-    return seen < arenas ? seen : arenas;
-  }
-
   // Mask of the free arenas among the mask_width arenas at `at`, which is a multiple of mask_width.
   // relaxed: a look; the exchange decides.
   template <class Team>
@@ -419,17 +446,6 @@ class Arenas {
     }
   }
 
-  // Ensures that the superblock is split, so that its arenas may be claimed individually. Returns
-  // false if it belongs to a span.
-  SIMT_INLINE bool ensure_split(std::uint32_t s) const {
-    // acquire: synchronizes with the free of a previous span.
-    std::uint32_t seen = superblock(s).load(simt::acquire);
-    if (seen == 0 &&
-        superblock(s).compare_exchange_strong(seen, split, simt::acquire, simt::acquire))
-      return true;
-    return !is_span(seen);
-  }
-
   // Takes arenas [a, a + r) and establishes invariant 3 for them.
   template <class Team>
   SIMT_INLINE bool take_run_at(const Team& team, std::uint32_t a, std::uint32_t r,
@@ -454,23 +470,6 @@ class Arenas {
       count(a + i).fetch_sub(value(i), simt::relaxed);  // relaxed: nothing was written there
     }
     return false;
-  }
-
-  // Takes one of the free arenas at `at`; `turn` selects which one is tried first.
-  template <class Team>
-  SIMT_INLINE std::uint32_t take_any_at(const Team& team, std::uint32_t at, std::uint32_t value,
-                                        std::uint32_t turn) const {
-    std::uint32_t bits = free_mask(team, at);
-    SIMT_ROLLED
-    while (bits != 0) {
-      const std::uint32_t behind = bits & ~0u << turn % Team::mask_width;
-      const std::uint32_t i = simt::lowest_bit(behind != 0 ? behind : bits);
-      // One member takes it: the count of an arena is one word.
-      const bool mine = team.once([&] { return take_arena(at + i, value) ? 1u : 0u; }) != 0;
-      if (mine) return at + i;
-      bits &= ~(1u << i);
-    }
-    return none;
   }
 
   // Takes r adjacent arenas whose first is in superblock s.

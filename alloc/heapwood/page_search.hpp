@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+// Searches of the whole pool for a request that its slot cannot serve. They are cooperative:
+// threads that search at the same time share the superblocks (cooperative_search in words.hpp).
+// Slots limit their number (Refusals in slot.hpp).
+#pragma once
+
+#include "alloc/heapwood/page_slots.hpp"
+
+namespace heapwood::alloc::arena {
+
+class PageSearch {
+ public:
+  // Allocates a block for the calling lane after a search, if one is due. Takes a free arena, or a
+  // free block of the class or a larger one; if there is none, again after it has made free what
+  // slots hold and pages without a block in use.
+  //
+  // Lanes that call it together count as one request for as many blocks, and each of them searches.
+  template <class Thread>
+  static SIMT_OUTLINE void* allocate_block(const PageSlots* slots, Thread thread,
+                                           std::uint32_t class_index) {
+    const BlockClass c(class_index);
+    const LaneGroup<Thread> group(
+        thread, thread.together(reinterpret_cast<const void*>(std::uintptr_t{class_index})));
+    const std::uint32_t i = PageSlots::slot_index(thread, group.size());
+    const std::uint32_t refusal =
+        group.once([&] { return refuse(*slots, i, c.granules(), group.size()); });
+    const bool thorough = Refusals::search_due(refusal);
+    const std::uint32_t released = released_so_far(*slots);
+    OwnedBlocks found = OwnedBlocks::nothing();
+    if (!thorough) {
+      found = take_free_page(slots->pages, c,
+                             (thread.worker() * 32 + thread.lane()) + refusal * 40503u);
+      if (!found.found()) return nullptr;
+    }
+    SIMT_ROLLED
+    for (unsigned turn = 0; turn < 2 && !found.found(); ++turn) {
+      if (turn == 1 && !make_space(*slots, released)) break;
+      cooperative_search(SingleLane(), slots->tickets[class_index], slots->pages.arenas.superblocks,
+                         [&](std::uint32_t s) {
+                           found = take_in_superblock(slots->pages, c, s);
+                           return found.found() ? 0 : none;
+                         });
+    }
+    return settle(*slots, found, c, i);
+  }
+  // Allocates a block of more than one arena.
+  template <class Thread>
+  static SIMT_OUTLINE void* allocate_span(const PageSlots* slots, Thread thread,
+                                          std::size_t bytes) {
+    const std::uint32_t i = PageSlots::slot_index(thread, 1);
+    const std::size_t granules = bytes / granule;
+    const std::uint32_t n = granules < 1u << 30 ? static_cast<std::uint32_t>(granules) : 1u << 30;
+    const std::uint32_t refusal = refuse(*slots, i, n, 1);
+    const std::uint32_t seed = thread.worker() * 32 + thread.lane() + refusal * 40503u;
+    const bool thorough = Refusals::search_due(refusal);
+    const std::uint32_t released = released_so_far(*slots);
+    std::byte* block = nullptr;
+    SIMT_ROLLED
+    for (unsigned turn = 0; turn < 2 && block == nullptr; ++turn) {
+      if (turn == 1 && !(thorough && make_space(*slots, released))) break;
+      block = slots->pages.arenas.claim_span(SingleLane(), bytes, seed, thorough);
+    }
+    if (thorough) record_search(*slots, i, n, block != nullptr);
+    return block;
+  }
+  static SIMT_OUTLINE void free_span(const PageSlots* slots, std::uint32_t a, SpanHead head) {
+    slots->pages.arenas.free_span(SingleLane(), a, head);
+  }
+
+  // Takes a free arena as a page, or free blocks of class c or larger, in superblock s.
+  static SIMT_INLINE OwnedBlocks take_in_superblock(const Pages& pages, BlockClass c,
+                                                    std::uint32_t s) {
+    // relaxed, here and below: a look.
+    if (is_span(pages.arenas.superblock(s).load(simt::relaxed))) return OwnedBlocks::nothing();
+    const std::uint32_t begin = s * Arenas::per_superblock;
+    SIMT_ROLLED
+    for (std::uint32_t at = begin; at < begin + Arenas::per_superblock;
+         at += SingleLane::mask_width) {
+      std::uint32_t* const counts = pages.arenas.counts + at;
+      std::uint32_t candidates = SingleLane().mask([&](std::uint32_t k) {
+        const std::uint32_t count = Arenas::Word(counts[k]).load(simt::relaxed);
+        return may_serve(PageWord(count), c);
+      });
+      SIMT_ROLLED
+      for (; candidates != 0; candidates &= candidates - 1) {
+        const OwnedBlocks found = take_in_arena(pages, c, at + simt::lowest_bit(candidates));
+        if (found.found()) return found;
+      }
+    }
+    return OwnedBlocks::nothing();
+  }
+  // Makes the pages of superblock s free of which no block is in use. Returns their number.
+  static SIMT_INLINE std::uint32_t release_free_pages(const Pages& pages, std::uint32_t s) {
+    if (is_span(pages.arenas.superblock(s).load(simt::relaxed))) return 0;  // relaxed: a look
+    std::uint32_t released = 0;
+    SIMT_ROLLED
+    for (std::uint32_t i = 0; i < pages.arenas.arenas_in(s); ++i) {
+      const std::uint32_t a = s * Arenas::per_superblock + i;
+      const PageWord page = pages.page_word(a);
+      if (page.is_page() && page.place() == 0) released += release_if_free(pages, a, page);
+    }
+    return released;
+  }
+
+ private:
+  // max superblocks of a pool in which every failing request searches
+  static constexpr std::uint32_t small_pool_superblocks = 64;
+
+  static SIMT_INLINE bool may_serve(PageWord page, BlockClass c) {
+    return page.bits() == 0 || (page.is_page() && page.block_class().index() >= c.index());
+  }
+  static SIMT_INLINE OwnedBlocks take_in_arena(const Pages& pages, BlockClass c, std::uint32_t a) {
+    const PageWord page = pages.page_word(a);
+    if (page.bits() == 0)
+      return pages.arenas.take_arena(a, PageWord(c, 0, 0).bits()) ? OwnedBlocks::page(a, 0)
+                                                                  : OwnedBlocks::nothing();
+    if (!page.is_page()) return OwnedBlocks::nothing();
+    const std::uint32_t step = pages.step(page.block_class());
+    SIMT_ROLLED
+    for (std::uint32_t w = 0; w < pages.words(); w += SingleLane::mask_width * step) {
+      std::uint32_t marked = SingleLane().mask([&](std::uint32_t k) {
+        return w + k * step < pages.words() &&
+               pages.word(a, w + k * step).load(simt::relaxed) != 0;  // relaxed: a look
+      });
+      SIMT_ROLLED
+      for (; marked != 0; marked &= marked - 1) {
+        const OwnedBlocks blocks = pages.take_word(a, w + simt::lowest_bit(marked) * step, c, true);
+        if (blocks.found()) return blocks;
+      }
+    }
+    return OwnedBlocks::nothing();
+  }
+
+  // If a page at a place chosen by `seed` has no block in use, makes it free and takes its first
+  // arena as a page of class c. So a slot that refuses finds pages of other classes that have become
+  // free, if there are many.
+  static SIMT_INLINE OwnedBlocks take_free_page(const Pages& pages, BlockClass c,
+                                                std::uint32_t seed) {
+    const std::uint32_t a = Arenas::scaled(Arenas::hashed(seed), pages.arenas.arenas);
+    const PageWord page = pages.page_word(a);
+    const bool is_mine = page.is_page() && page.place() == 0 &&
+                         release_if_free(pages, a, page) != 0 &&
+                         pages.arenas.take_arena(a, PageWord(c, 0, 0).bits());
+    return is_mine ? OwnedBlocks::page(a, 0) : OwnedBlocks::nothing();
+  }
+  // Makes the arenas of a page free if none of its blocks is in use. `page` is the count of its
+  // first arena as seen before, which need not be its present one.
+  static SIMT_INLINE std::uint32_t release_if_free(const Pages& pages, std::uint32_t a,
+                                                   PageWord page) {
+    const BlockClass c = page.block_class();
+    const std::uint32_t blocks = pages.blocks_in(c, page.run());
+    const std::uint32_t all = pages.words() << page.run(), step = pages.step(c);
+    std::uint32_t w = 0;
+    // relaxed: a look.
+    if (pages.word(a, 0).load(simt::relaxed) != all_marks(pages, c, blocks, 0)) return 0;
+    std::uint32_t marked = 0;
+    SIMT_ROLLED
+    for (; w < all; w += step) marked += simt::popcount(pages.word(a, w).load(simt::relaxed));
+    if (marked != blocks) return 0;
+    // Takes each word if it has the marks of all its blocks. The first word's include the first
+    // block. While that is owned the page stays as it is, so the count can be compared with `page`:
+    // another page at the same place may have the same marks.
+    bool is_same = true;
+    SIMT_ROLLED
+    for (w = 0; w < all && is_same; w += step) {
+      std::uint32_t bits = all_marks(pages, c, blocks, w);
+      // acquire: synchronizes with the frees; the counts hand on what was acquired.
+      if (!pages.word(a, w).compare_exchange_strong(bits, 0, simt::acquire, simt::relaxed)) break;
+      is_same = pages.page_word(a).bits() == page.bits();
+    }
+    if (!is_same || w < all) {
+      SIMT_ROLLED
+      while (w > 0) {
+        w -= step;
+        // release: as in give_back().
+        pages.word(a, w).fetch_or(all_marks(pages, c, blocks, w), simt::release);
+      }
+      return 0;
+    }
+    SIMT_ROLLED
+    for (std::uint32_t i = 1u << page.run(); i-- > 0;)
+      pages.arenas.count(a + i).fetch_sub(page.bits() + i, simt::release);
+    return 1;
+  }
+  // Word w of the marks of a page whose `blocks` blocks are all free.
+  static SIMT_INLINE std::uint32_t all_marks(const Pages& pages, BlockClass c, std::uint32_t blocks,
+                                             std::uint32_t w) {
+    const std::uint32_t begin =
+        (w >> pages.word_shift << pages.arena_shift) + (w & (pages.words() - 1));
+    std::uint32_t bits = 0;
+    SIMT_ROLLED
+    for (std::uint32_t i = 0; i < 1u << (pages.arena_shift - pages.word_shift); ++i) {
+      const std::uint32_t g = begin + (i << pages.word_shift), block = g / c.granules();
+      if (block * c.granules() == g && block < blocks) bits |= 1u << i;
+    }
+    return bits;
+  }
+
+  // Makes all that slots hold free for all, then the pages without a block in use. Returns whether
+  // any thread has done so since `released` was read.
+  static SIMT_INLINE bool make_space(const PageSlots& slots, std::uint32_t released) {
+    constexpr std::uint32_t each = SingleLane::mask_width;
+    const std::uint32_t all = slots.classes << slots.slot_shift;
+    const auto add_released = [&](std::uint32_t n) {
+      // relaxed: a counter; the marks and counts publish.
+      if (n != 0)
+        PageSlots::HintWord(slots.tickets[PageSlots::released]).fetch_add(n, simt::relaxed);
+      return none;
+    };
+    cooperative_search(SingleLane(), slots.tickets[PageSlots::slot_tickets],
+                       (all + each - 1) / each, [&](std::uint32_t part) {
+                         const std::uint32_t first = part * each;
+                         std::uint32_t bits = SingleLane().mask([&](std::uint32_t k) {
+                           return first + k < all &&
+                                  slots.holds_blocks(BlockClass((first + k) >> slots.slot_shift),
+                                                     first + k);
+                         });
+                         SIMT_ROLLED
+                         for (; bits != 0; bits &= bits - 1) {
+                           const std::uint32_t k = first + simt::lowest_bit(bits);
+                           add_released(slots.empty_slot(BlockClass(k >> slots.slot_shift), k));
+                         }
+                         return none;
+                       });
+    cooperative_search(
+        SingleLane(), slots.tickets[PageSlots::release_tickets], slots.pages.arenas.superblocks,
+        [&](std::uint32_t s) { return add_released(release_free_pages(slots.pages, s)); });
+    return released_so_far(slots) != released;
+  }
+  // relaxed: a counter.
+  static SIMT_INLINE std::uint32_t released_so_far(const PageSlots& slots) {
+    return PageSlots::HintWord(slots.tickets[PageSlots::released]).load(simt::relaxed);
+  }
+
+  // Counts a failing request: Refusals::refuse().
+  static SIMT_INLINE std::uint32_t refuse(const PageSlots& slots, std::uint32_t i,
+                                          std::uint32_t granules, std::uint32_t blocks) {
+    const Arenas& arenas = slots.pages.arenas;
+    if (arenas.superblocks <= small_pool_superblocks) return 0;
+    const std::uint32_t counted = (1u << 26) >> arenas.shift;
+    return slots.refusals_of(i).refuse(granules, blocks,
+                                       arenas.superblocks < counted ? arenas.superblocks : counted);
+  }
+  static SIMT_INLINE void record_search(const PageSlots& slots, std::uint32_t i,
+                                        std::uint32_t granules, bool has_found) {
+    if (slots.pages.arenas.superblocks <= small_pool_superblocks) return;
+    has_found ? slots.refusals_of(i).clear() : slots.refusals_of(i).record_failed_search(granules);
+  }
+  // Ends a search: the first of the blocks found, or nullptr. Keeps the others for later requests
+  // of the slot.
+  static SIMT_INLINE void* settle(const PageSlots& slots, OwnedBlocks found, BlockClass c,
+                                  std::uint32_t i) {
+    record_search(slots, i, c.granules(), found.found());
+    if (!found.found()) return nullptr;
+    if (found.is_page()) {
+      slots.keep_page(found, c, i, c.granules());
+      return slots.pages.arenas.place(found.arena(), 0);
+    }
+    const std::uint32_t first = found.marks() & (0 - found.marks());
+    slots.keep_blocks(found.with(found.marks() & ~first), c, i);
+    return slots.pages.block_at(found.arena(), found.word(), simt::lowest_bit(first));
+  }
+};
+
+}  // namespace heapwood::alloc::arena

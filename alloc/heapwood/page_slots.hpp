@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// The slots that hold pages and free blocks between requests, and what the slots of a pool share. A
+// multiprocessor has a few slots for each class of blocks; slot.hpp's Refusals are per slot of all
+// classes.
+#pragma once
+
+#include "alloc/heapwood/page_slot.hpp"
+#include "alloc/heapwood/pages.hpp"
+#include "alloc/heapwood/slot.hpp"
+
+namespace heapwood::alloc::arena {
+
+struct PageSlots {
+  static constexpr std::uint32_t slots_per_multiprocessor = 8;
+  // Groups of at least so many lanes are spread over the slots of their multiprocessor.
+  static constexpr std::uint32_t spread_lanes = 8;
+  // Words of `tickets`: those of the searches for each class, then of other searches, and the
+  // number of slots emptied and pages released.
+  static constexpr std::uint32_t arena_tickets = 60, slot_tickets = 61, release_tickets = 62,
+                                 released = 63, ticket_words = 64;
+
+  Pages pages;
+  std::uint64_t* slots = nullptr;     // [class][slot]: OpenPage, OwnedBlocks
+  std::uint32_t* newest = nullptr;    // [class][slot]: NewestPage
+  std::uint32_t* previous = nullptr;  // [arena]: the page that its slot took before; a hint
+  std::uint64_t* refusals = nullptr;  // [slot]
+  std::uint32_t* tickets = nullptr;   // of cooperative searches
+  std::uint32_t slot_shift = 0;       // log2 of the number of slots
+  std::uint32_t classes = 0;
+
+  using SlotWord = simt::atomic_ref<std::uint64_t>;
+  using HintWord = simt::atomic_ref<std::uint32_t>;
+
+  template <class Thread>
+  SIMT_INLINE static std::uint32_t slot_index(const Thread& thread, std::uint32_t lanes) {
+    const std::uint32_t which =
+        lanes < spread_lanes ? 0 : thread.worker() % slots_per_multiprocessor;
+    return thread.sm() * slots_per_multiprocessor + which;
+  }
+  // The words of slot i for a class.
+  SIMT_INLINE SlotWord open_page(BlockClass c, std::uint32_t i) const {
+    return SlotWord(slots[2 * index(c, i)]);
+  }
+  SIMT_INLINE SlotWord spare_blocks(BlockClass c, std::uint32_t i) const {
+    return SlotWord(slots[2 * index(c, i) + 1]);
+  }
+  SIMT_INLINE HintWord newest_page(BlockClass c, std::uint32_t i) const {
+    return HintWord(newest[index(c, i)]);
+  }
+  SIMT_INLINE HintWord previous_page(std::uint32_t a) const { return HintWord(previous[a]); }
+  SIMT_INLINE Refusals refusals_of(std::uint32_t i) const {
+    return Refusals(refusals[i & ((1u << slot_shift) - 1)]);
+  }
+
+  // Where the slot's part of a page ends, in granules.
+  SIMT_INLINE std::uint32_t limit(OpenPage page) const {
+    return page.limit() << (pages.arena_shift - 3);
+  }
+  SIMT_INLINE bool is_exhausted(OpenPage page) const { return page.position() >= limit(page); }
+
+  // Takes blocks without a search. `last` is where the slot took free blocks last: with `walks`,
+  // the next words of that page are tried, and after its last word those of the page before it.
+  // Other callers, and slots that refuse, try pages at random. `demand` granules are wanted soon.
+  // relaxed: hints.
+  template <class Thread>
+  SIMT_INLINE OwnedBlocks take_blocks(const Thread& thread, BlockClass c, std::uint32_t i,
+                                      OwnedBlocks& last, bool walks, bool refuses,
+                                      std::uint32_t demand) const {
+    const NewestPage seen(newest_page(c, i).load(simt::relaxed));
+    const std::uint32_t used = pages.arenas.used_arenas(SingleLane());
+    const bool is_scarce = used >= pages.arenas.arenas;
+    OwnedBlocks found = OwnedBlocks::nothing();
+    if (walks && !refuses && seen.has_page() && (is_scarce || !seen.pauses())) {
+      SIMT_ROLLED
+      for (std::uint32_t turn = seen.has_failed() ? 2 : 4; turn > 0 && !found.found(); --turn) {
+        std::uint32_t a = last.arena(), w = last.word() + pages.step(c);
+        if (w >= pages.words() || !last.found()) {
+          if (last.found()) a = previous_page(a).load(simt::relaxed);
+          if (a == OwnedBlocks::no_arena) a = seen.arena();
+          w = 0;
+        }
+        last = OwnedBlocks(a, w, 0);
+        found = pages.take_word(a, w, c, false);
+      }
+      if (found.found() && seen.has_failed())
+        newest_page(c, i).fetch_and(NewestPage::without_failures, simt::relaxed);
+    }
+    SIMT_ROLLED
+    for (std::uint32_t turn = is_scarce                  ? (refuses ? 1 : 4)
+                              : !walks && !seen.pauses() ? 1
+                                                         : 0;
+         turn > 0 && !found.found(); --turn)
+      found = pages.take_nearby(c, used,
+                                (thread.worker() * 32 + thread.lane()) * 4 + turn + seen.bits());
+    if (!found.found() && !is_scarce) found = pages.take_unused(thread, c, demand);
+    if (found.found() && refuses) refusals_of(i).clear();
+    if (found.found() && found.is_page()) {
+      std::uint32_t a = found.arena() + (1u << found.run()) - 1;
+      const NewestPage before(
+          newest_page(c, i).exchange(seen.followed_by(a).bits(), simt::relaxed));
+      SIMT_ROLLED
+      for (; a != found.arena(); --a) previous_page(a).store(a - 1, simt::relaxed);
+      previous_page(a).store(before.arena(), simt::relaxed);
+    }
+    return found;
+  }
+
+  // Records where the slot has looked for free blocks last, and that none are awaited. relaxed: a
+  // hint.
+  SIMT_INLINE static void set_last(const SlotWord& spare, std::uint64_t seen, OwnedBlocks last) {
+    if (last.bits() != seen)
+      spare.compare_exchange_strong(seen, last.bits(), simt::relaxed, simt::relaxed);
+  }
+
+  // Keeps free blocks for later requests of slot i, or makes them free for all. release: hands them
+  // on.
+  SIMT_INLINE void keep_blocks(OwnedBlocks blocks, BlockClass c, std::uint32_t i) const {
+    if (blocks.marks() == 0) return;
+    const SlotWord spare = spare_blocks(c, i);
+    std::uint64_t now = spare.load(simt::relaxed);  // relaxed: a look
+    if (OwnedBlocks(now).marks() != 0 ||
+        !spare.compare_exchange_strong(now, blocks.bits(), simt::release, simt::relaxed))
+      pages.give_back(blocks);
+  }
+  // The same for the blocks of a page from granule `from` on.
+  SIMT_INLINE void keep_page(OwnedBlocks page, BlockClass c, std::uint32_t i,
+                             std::uint32_t from) const {
+    const SlotWord slot = open_page(c, i);
+    const OpenPage rest(page, from);
+    std::uint64_t now = slot.load(simt::relaxed);  // relaxed: a look
+    if (from + c.granules() <= limit(rest) &&
+        (!is_exhausted(OpenPage(now)) ||
+         !slot.compare_exchange_strong(now, rest.bits(), simt::release, simt::relaxed)))
+      pages.mark_blocks(page.arena(), c, from, limit(rest));
+  }
+  // Makes all blocks that the slot holds free for all. Returns whether there were any.
+  SIMT_INLINE bool empty_slot(BlockClass c, std::uint32_t i) const {
+    const SlotWord spare = spare_blocks(c, i), slot = open_page(c, i);
+    std::uint64_t now = slot.load(simt::relaxed);  // relaxed, here and below: a look
+    bool had_any = false;
+    if (OwnedBlocks(spare.load(simt::relaxed)).marks() != 0) {
+      // acquire: the marks hand on what came with the blocks.
+      const OwnedBlocks blocks(spare.exchange(OwnedBlocks::nothing().bits(), simt::acquire));
+      pages.give_back(blocks);
+      had_any = blocks.marks() != 0;
+    }
+    SIMT_ROLLED
+    while (!is_exhausted(OpenPage(now))) {
+      // acquire: as above. On failure another request has been served, or the page has left.
+      if (slot.compare_exchange_strong(now, OpenPage::vacant().bits(), simt::acquire,
+                                       simt::relaxed)) {
+        const OpenPage page(now);
+        pages.mark_blocks(page.arena(), c, page.position(), limit(page));
+        return true;
+      }
+    }
+    return had_any;
+  }
+  // Whether slot i of class c holds a block. relaxed: a look.
+  SIMT_INLINE bool holds_blocks(BlockClass c, std::uint32_t i) const {
+    return static_cast<bool>(
+        static_cast<unsigned>(!is_exhausted(OpenPage(open_page(c, i).load(simt::relaxed)))) |
+        static_cast<unsigned>(OwnedBlocks(spare_blocks(c, i).load(simt::relaxed)).marks() != 0));
+  }
+
+ private:
+  SIMT_INLINE std::size_t index(BlockClass c, std::uint32_t i) const {
+    return (std::size_t{c.index()} << slot_shift) + (i & ((1u << slot_shift) - 1));
+  }
+};
+
+}  // namespace heapwood::alloc::arena

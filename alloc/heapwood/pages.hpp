@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+// Arenas divided into blocks of one class (block_class.hpp): pages of 1 to 8 adjacent arenas. Each
+// granule has a mark, a bit that is set while the granule is the first one of a free block. A free
+// sets one bit. It needs to know neither the class nor the state of the page, and no thread waits
+// for its result.
+//
+// The marks of an arena are words of 32. Granule g has bit g / words of word g % words. The starts
+// of blocks are multiples of their size, so this puts their marks densely into few words: one word
+// has the marks of all 512-byte blocks of an arena of 16 KiB.
+//
+// A thread that takes the marks of a word with an exchange owns these blocks. Only then does it
+// read the count of the arena to see their class: while a block of a page is in use, or owned by a
+// thread or a slot, the page stays as it is. A thread that has taken the marks of all blocks of a
+// page owns the page and may make its arenas free. So a free arena has no marks.
+#pragma once
+
+#include "alloc/heapwood/arenas.hpp"
+#include "alloc/heapwood/page_words.hpp"
+#include "alloc/primitives/lane_group.hpp"
+
+namespace heapwood::alloc::arena {
+
+struct Pages {
+  using Word = Arenas::Word;
+  // The word of marks that a block's mark is in, and its bit there.
+  struct Mark {
+    std::uint32_t* word;
+    std::uint32_t bit;
+  };
+
+  // ---- shape; set by PageLayout (page_layout.hpp) -----------------------------------------------
+
+  Arenas arenas;
+  std::uint32_t* marks = nullptr;
+  std::uint32_t word_shift = 0;   // log2 of an arena's words of marks
+  std::uint32_t arena_shift = 0;  // log2 of an arena's granules
+  bool has_runs = false;          // whether pages may have several arenas
+
+  SIMT_INLINE std::uint32_t words() const { return 1u << word_shift; }
+  SIMT_INLINE Word word(std::uint32_t a, std::uint32_t w) const {
+    return Word(marks[(std::size_t{a} << word_shift) + w]);
+  }
+  // Blocks of a class have their marks in every step-th word of an arena.
+  SIMT_INLINE std::uint32_t step(BlockClass c) const {
+    const std::uint32_t low = 1u << simt::lowest_bit(c.granules());
+    return low < words() ? low : words();
+  }
+  // The block with a mark, of a word of arena a.
+  SIMT_INLINE std::byte* block_at(std::uint32_t a, std::uint32_t w, std::uint32_t bit) const {
+    return arenas.place(a, (bit << word_shift) + w);
+  }
+  // Log2 of the arenas of a new page if `demand` granules of it are wanted soon.
+  SIMT_INLINE std::uint32_t run_for(BlockClass c, std::uint32_t demand) const {
+    if (!has_runs) return 0;
+    const std::uint32_t wanted = simt::highest_bit(demand >> arena_shift | 1);
+    const std::uint32_t min = c.run_shift(arena_shift);
+    return wanted < min ? min : wanted < PageWord::max_run ? wanted : PageWord::max_run;
+  }
+  SIMT_INLINE std::uint32_t blocks_in(BlockClass c, std::uint32_t run) const {
+    return (1u << (run + arena_shift)) / c.granules();
+  }
+  // relaxed: the caller owns a block of the page, or only looks.
+  SIMT_INLINE PageWord page_word(std::uint32_t a) const {
+    return PageWord(arenas.count(a).load(simt::relaxed));
+  }
+
+  // ---- blocks -----------------------------------------------------------------------------------
+
+  // The mark of the block that starts `offset` bytes behind the start of the first arena.
+  SIMT_INLINE Mark mark_at(std::size_t offset) const {
+    const std::size_t a = offset >> arenas.shift;
+    const std::uint32_t g =
+        static_cast<std::uint32_t>(offset / granule) & ((1u << arena_shift) - 1);
+    return {marks + (a << word_shift) + (g & (words() - 1)), 1u << (g >> word_shift)};
+  }
+  // Frees the blocks of all lanes that call it together. release: hands the blocks to the next
+  // owner.
+  template <class Thread>
+  SIMT_INLINE void mark(const Thread& thread, std::size_t offset) const {
+    Mark mine = mark_at(offset);
+    const LaneGroup<Thread> all(thread, thread.together());
+    all.sync();  // all lanes are done with their blocks
+    if (!all.alone()) {
+      // One operation for the lanes whose marks are in the first lane's word, if there are enough
+      // of them to pay for the collectives.
+      const auto first = thread.shfl(all.lanes(), reinterpret_cast<std::uintptr_t>(mine.word),
+                                     simt::lowest_bit(all.lanes()));
+      const bool is_first = reinterpret_cast<std::uintptr_t>(mine.word) == first;
+      const LaneGroup<Thread> same(thread, thread.ballot(all.lanes(), is_first));
+      if (same.size() >= 8 && is_first) {
+        mine.bit = static_cast<std::uint32_t>(same.join(mine.bit));
+        if (same.rank() != 0) return;
+      }
+    }
+    Word(*mine.word).fetch_or(mine.bit, simt::release);
+  }
+  // Frees the blocks of a class that start at granules [from, to) of the page at arena a.
+  SIMT_INLINE void mark_blocks(std::uint32_t a, BlockClass c, std::uint32_t from,
+                               std::uint32_t to) const {
+    SIMT_ROLLED
+    for (; from + c.granules() <= to; from += c.granules()) {
+      const Mark next = mark_at((std::size_t{a} << arenas.shift) + std::size_t{from} * granule);
+      // release: what came with the page is handed on.
+      Word(*next.word).fetch_or(next.bit, simt::release);
+    }
+  }
+  // Takes the free blocks of a word of marks if their class is c, or with `or_larger` not smaller.
+  SIMT_INLINE OwnedBlocks take_word(std::uint32_t a, std::uint32_t w, BlockClass c,
+                                    bool or_larger) const {
+    // acquire: synchronizes with the frees.
+    const std::uint32_t bits = word(a, w).exchange(0, simt::acquire);
+    if (bits == 0) return OwnedBlocks::nothing();
+    const OwnedBlocks blocks(a, w, bits);
+    // The class is read after the blocks are owned, so it is theirs.
+    const std::uint32_t found = page_word(a).block_class().index();
+    if (found == c.index() || (or_larger && found > c.index())) return blocks;
+    give_back(blocks);
+    return OwnedBlocks::nothing();
+  }
+  // release: what was acquired is handed on.
+  SIMT_INLINE void give_back(OwnedBlocks blocks) const {
+    if (blocks.marks() != 0)
+      word(blocks.arena(), blocks.word()).fetch_or(blocks.marks(), simt::release);
+  }
+
+  // ---- pages ------------------------------------------------------------------------------------
+
+  // Looks at 8 of the first `used` arenas, at a place chosen by `seed`: takes free blocks of the
+  // class, or a free arena as a page.
+  SIMT_INLINE OwnedBlocks take_nearby(BlockClass c, std::uint32_t used, std::uint32_t seed) const {
+    const std::uint32_t hash = Arenas::hashed(seed);
+    const std::uint32_t at = Arenas::scaled(hash, used) & ~(SingleLane::mask_width - 1);
+    std::uint32_t* const counts = arenas.counts + at;
+    std::uint32_t same = 0, free = 0;
+    SIMT_UNROLLED
+    for (std::uint32_t i = 0; i < SingleLane::mask_width; ++i) {
+      const std::uint32_t count = Word(counts[i]).load(simt::relaxed);  // relaxed: a look
+      same |= std::uint32_t{PageWord(count).has_class(c)} << i;
+      free |= std::uint32_t{count == 0} << i;
+    }
+    SIMT_ROLLED
+    for (std::uint32_t bits = same != 0 ? same : free, turn = 0; bits != 0 && turn < 2; ++turn) {
+      const std::uint32_t behind = bits & ~0u << (hash & 7);
+      const std::uint32_t i = simt::lowest_bit(behind != 0 ? behind : bits);
+      if (same == 0) {
+        if (arenas.take_arena(at + i, PageWord(c, 0, 0).bits()))
+          return OwnedBlocks::page(at + i, 0);
+      } else {
+        const OwnedBlocks blocks =
+            take_word(at + i, (hash >> 3) * step(c) & (words() - 1), c, false);
+        if (blocks.found()) return blocks;
+      }
+      bits &= ~(1u << i);
+    }
+    return OwnedBlocks::nothing();
+  }
+  // Takes arenas that have probably never been used as a page, one for each lane that calls it.
+  template <class Thread>
+  SIMT_INLINE OwnedBlocks take_unused(const Thread& thread, BlockClass c,
+                                      std::uint32_t demand) const {
+    const std::uint32_t run = run_for(c, demand), n = 1u << run;
+    SIMT_ROLLED
+    for (std::uint32_t attempt = 0; attempt < Arenas::attempts; ++attempt) {
+      const LaneGroup<Thread> takers(thread, thread.together());
+      // relaxed: a hint; the counts decide.
+      const std::uint32_t a = takers.once([&] {
+        return Word(*arenas.high_water).fetch_add(takers.size() << run, simt::relaxed);
+      }) + (takers.rank() << run);
+      if (a >= arenas.arenas || arenas.arenas - a < n) break;
+      if (run == 0 ? arenas.take_arena(a, PageWord(c, 0, 0).bits()) : take_run(a, c, run))
+        return OwnedBlocks::page(a, run);
+      // Advances past the superblocks of a span. relaxed: hints.
+      const std::uint32_t s = a / Arenas::per_superblock;
+      if (is_span(arenas.superblock(s).load(simt::relaxed)))
+        Word(*arenas.high_water).fetch_max((s + 1) * Arenas::per_superblock, simt::relaxed);
+    }
+    return OwnedBlocks::nothing();
+  }
+  // Makes a page free of which no block was handed out or marked. relaxed: nothing was written
+  // there.
+  SIMT_INLINE void undo_take(OwnedBlocks page) const {
+    const std::uint32_t first = page_word(page.arena()).bits();
+    SIMT_ROLLED
+    for (std::uint32_t i = 1u << page.run(); i-- > 0;)
+      arenas.undo_claim(page.arena() + i, first + i);
+  }
+
+ private:
+  // Takes 2^run adjacent arenas, all or none. The exchanges are in flight together.
+  SIMT_INLINE bool take_run(std::uint32_t a, BlockClass c, std::uint32_t run) const {
+    std::uint32_t taken = 0;
+    SIMT_UNROLLED_4
+    for (std::uint32_t i = 0; i < 1u << PageWord::max_run; ++i) {
+      std::uint32_t expected = 0;
+      // acquire: synchronizes with the frees of the last owners.
+      if (i < 1u << run && arenas.count(a + i).compare_exchange_strong(
+                               expected, PageWord(c, run, i).bits(), simt::acquire, simt::relaxed))
+        taken |= 1u << i;
+    }
+    const std::uint32_t last = a + (1u << run) - 1;
+    // After the counts were taken: invariant 3 of arenas.hpp.
+    if (taken == (1u << (1u << run)) - 1 && arenas.ensure_split(a / Arenas::per_superblock) &&
+        arenas.ensure_split(last / Arenas::per_superblock))
+      return true;
+    SIMT_ROLLED
+    for (; taken != 0; taken &= taken - 1) {
+      const std::uint32_t i = simt::lowest_bit(taken);
+      arenas.undo_claim(a + i, PageWord(c, run, i).bits());
+    }
+    return false;
+  }
+};
+
+}  // namespace heapwood::alloc::arena

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+// Properties of Heapwood pages beyond the contract of all allocators: exact refusals of one thread,
+// pages that become one free block again, small blocks from larger classes, runs of arenas, memory
+// held after frees, and slots that are used without end.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "alloc/allocators/heapwood_pages.hpp"
+#include "simt/lockstep.hpp"
+#include "tests/alloc/conformance.hpp"
+#include "workloads/exercise_run.hpp"
+
+namespace heapwood::alloc {
+namespace {
+
+using workloads::ExerciseJob;
+using workloads::ExerciseResult;
+using workloads::Op;
+using workloads::OpResult;
+using Script = std::vector<Op>;
+using Kind = Op::Kind;
+
+Script of_slots(Kind kind, std::uint32_t slots, std::uint64_t bytes = 0, std::uint32_t step = 1) {
+  Script script;
+  for (std::uint32_t slot = 0; slot < slots; slot += step) script.push_back({kind, slot, bytes});
+  return script;
+}
+// Runs scripts one after the other, each as a launch of one thread.
+ExerciseResult run_alone(std::size_t pool_bytes, std::uint32_t slots, std::vector<Script> scripts) {
+  ExerciseJob job;
+  job.pool_bytes = pool_bytes;
+  job.slots = slots;
+  for (Script& script : scripts) job.phases.push_back({{std::move(script)}});
+  return workloads::exercise<HeapwoodPages, simt::Cpu>(job);
+}
+std::uint32_t served(const ExerciseResult& result, std::size_t phase) {
+  const auto& ops = result.phases[phase].ops[0];
+  return static_cast<std::uint32_t>(std::count_if(
+      ops.begin(), ops.end(), [](const OpResult& r) { return r.offset != OpResult::failed; }));
+}
+std::size_t used_after(const ExerciseResult& result, std::size_t phase) {
+  return test::bytes_in(result.phases[phase].regions, Region::State::used);
+}
+
+struct Draw {
+  std::mt19937 engine;
+  std::uint32_t operator()(std::uint32_t below) {
+    return static_cast<std::uint32_t>(engine() % below);
+  }
+};
+
+TEST(Pages, OneThreadIsRefusedOnlyIfNothingFits) {
+  constexpr std::size_t pool_bytes = 200 << 10;
+  for (const std::uint32_t bytes : {16u, 48u, 80u, 512u}) {
+    constexpr std::uint32_t step = 3;
+    const std::uint32_t all = pool_bytes / bytes;
+    const ExerciseResult result = run_alone(pool_bytes, all + 1,
+                                            {of_slots(Kind::allocate, all, bytes),
+                                             of_slots(Kind::free, all, 0, step),
+                                             of_slots(Kind::allocate, all, bytes, step),
+                                             {{Kind::allocate, all, bytes}}});
+    const std::uint32_t n = served(result, 0);
+    EXPECT_GT(std::size_t{n} * bytes, pool_bytes / 100 * 85) << bytes;
+    EXPECT_EQ(served(result, 2), (n + step - 1) / step) << bytes;
+    EXPECT_EQ(served(result, 3), 0u) << bytes;
+  }
+}
+
+TEST(Pages, FreedPagesServeALargeBlock) {
+  constexpr std::size_t pool_bytes = 2 << 20;
+  constexpr std::uint32_t all = pool_bytes / 64;
+  const ExerciseResult result = run_alone(pool_bytes, all + 1,
+                                          {of_slots(Kind::allocate, all, 64),
+                                           of_slots(Kind::free, all),
+                                           {{Kind::allocate, all, pool_bytes / 8 * 7}},
+                                           {{Kind::free, all, 0}},
+                                           {{Kind::allocate, 0, 2048}}});
+  EXPECT_GT(served(result, 0), all / 10 * 9);
+  EXPECT_EQ(used_after(result, 1), 0u);
+  EXPECT_EQ(served(result, 2), 1u);
+  EXPECT_EQ(used_after(result, 3), 0u);
+  EXPECT_EQ(served(result, 4), 1u);
+}
+
+// A pool in which a slot refuses requests after a failed search.
+TEST(Pages, FreedPagesEndARefusal) {
+  constexpr std::size_t pool_bytes = 20 << 20;
+  constexpr std::uint32_t all = pool_bytes / 1024, more = 40;
+  const ExerciseResult result =
+      run_alone(pool_bytes, all + more,
+                {of_slots(Kind::allocate, all, 1024), of_slots(Kind::allocate, more, 2048),
+                 of_slots(Kind::free, all), of_slots(Kind::allocate, more, 2048)});
+  EXPECT_EQ(served(result, 1), 0u);
+  EXPECT_EQ(served(result, 3), more);
+}
+
+TEST(Pages, FreeBlocksOfLargerClassesServe) {
+  constexpr std::size_t pool_bytes = 256 << 10;
+  constexpr std::uint32_t all = pool_bytes / 128;
+  const ExerciseResult result = run_alone(pool_bytes, all + 1,
+                                          {of_slots(Kind::allocate, all, 128),
+                                           {{Kind::free, 7, 0}},
+                                           {{Kind::allocate, all, 16}},
+                                           {{Kind::free, all, 0}},
+                                           {{Kind::allocate, 7, 128}}});
+  const std::uint64_t freed = result.phases[0].ops[0][7].offset;
+  EXPECT_EQ(result.phases[2].ops[0][0].offset, freed);
+  EXPECT_EQ(result.phases[4].ops[0][0].offset, freed);
+}
+
+// 12 blocks of 10 KiB fill a page of 8 arenas of 16 KiB.
+TEST(Pages, PagesOfSeveralArenas) {
+  constexpr std::size_t pool_bytes = 96 << 20, bytes = 10 << 10;
+  constexpr std::uint32_t all = 240;
+  const ExerciseResult result =
+      run_alone(pool_bytes, all,
+                {of_slots(Kind::allocate, all, bytes), of_slots(Kind::fill, all),
+                 of_slots(Kind::check, all), of_slots(Kind::free, all)});
+  EXPECT_EQ(served(result, 0), all);
+  EXPECT_EQ(result.mismatches, 0u);
+  EXPECT_LT(used_after(result, 0), all * bytes / 100 * 108);
+  EXPECT_EQ(used_after(result, 3), 0u);
+}
+
+// What is held is at most 1.3 times what is in use, however blocks are freed.
+TEST(Pages, LittleIsHeldAfterFrees) {
+  constexpr std::size_t pool_bytes = 8 << 20;
+  constexpr std::uint32_t all = 12000;
+  for (const bool at_random : {true, false}) {
+    Draw random{std::mt19937(5)};
+    Script allocate, free;
+    std::size_t live = 0;
+    for (std::uint32_t slot = 0; slot < all; ++slot) {
+      const std::uint32_t bytes = 16 + random(1000);
+      allocate.push_back({Kind::allocate, slot, bytes});
+      const bool stays = at_random ? random(4) == 0 : slot % 4 == 0;
+      live += stays ? bytes : 0;
+      if (!stays) free.push_back({Kind::free, slot, 0});
+    }
+    std::shuffle(free.begin(), free.end(), random.engine);
+    const ExerciseResult result = run_alone(pool_bytes, all, {allocate, free});
+    EXPECT_EQ(served(result, 0), all);
+    EXPECT_LT(static_cast<double>(used_after(result, 1)), 1.3 * static_cast<double>(live));
+  }
+}
+
+// Lanes that exchange blocks of all sizes in a pool that is sometimes full.
+TEST(Pages, LanesExchangeBlocks) {
+  constexpr std::uint32_t slots = 96, rounds = 60;
+  for (const std::size_t pool_bytes : {std::size_t{8} << 10, std::size_t{128} << 10}) {
+    ExerciseJob job;
+    job.pool_bytes = pool_bytes;
+    job.slots = slots;
+    job.warps = 3;
+    job.lanes = 8;
+    job.guarded = true;
+    Draw random{std::mt19937(7)};
+    workloads::ExercisePhase phase;
+    for (unsigned lane = 0; lane < job.warps * job.lanes; ++lane) {
+      Script script;
+      for (std::uint32_t round = 0; round < rounds; ++round) {
+        const std::uint32_t limit = 1600u >> random(7);
+        script.push_back({Kind::exchange, random(slots), 1 + random(limit)});
+        if (random(2) == 0) script.push_back({Kind::free, random(slots), 0});
+      }
+      phase.scripts.push_back(script);
+    }
+    job.phases = {phase, {{of_slots(Kind::free, slots)}}};
+    const ExerciseResult result = workloads::exercise<HeapwoodPages, simt::Lockstep<8>>(job);
+    EXPECT_EQ(result.mismatches, 0u);
+    EXPECT_EQ(result.guard.total(), 0u);
+    EXPECT_EQ(used_after(result, 1), 0u);
+  }
+}
+
+struct Allocate {
+  struct Scratch {};
+  static constexpr unsigned block_threads = 64, blocks_per_multiprocessor = 1;
+  HeapwoodPages heap;
+  void** blocks;
+  std::uint32_t count;
+
+  template <class Warp>
+  SIMT_FN void operator()(Warp& warp, Scratch&) const {
+    for (std::uint32_t i = 0; i < count; ++i) blocks[i] = heap.allocate(warp, granule);
+  }
+};
+
+// A slot without a page counts requests that are served otherwise. The count must not wrap.
+TEST(Pages, SlotsCountWithoutEnd) {
+  constexpr std::size_t pool_bytes = 1 << 20;
+  constexpr std::uint32_t count = 20;
+  const simt::Memory memory({}, pool_bytes);
+  const Pool pool{memory.data(), pool_bytes};
+  const simt::Cpu device({.threads = 1});
+  const HeapwoodPages heap = HeapwoodPages::create(pool, {}, device);
+  const auto& shared = *reinterpret_cast<const arena::SharedPages*>(pool.base);
+  const arena::BlockClass c = arena::BlockClass::of(1);
+  std::vector<void*> blocks(count);
+  device.launch(Allocate{heap, blocks.data(), 1}, 1);
+  // The slot gives up the rest of its page, gets a word of its free blocks, and has counted almost
+  // 2^32 granules.
+  const arena::OpenPage page(shared.open_page(c, 0).load(simt::relaxed));
+  ASSERT_TRUE(shared.empty_slot(c, 0));
+  const std::uint32_t marks = shared.pages.word(page.arena(), 0).exchange(0, simt::relaxed);
+  ASSERT_GT(simt::popcount(marks), 8u);
+  shared.spare_blocks(c, 0).store(arena::OwnedBlocks(page.arena(), 0, marks).bits(), simt::relaxed);
+  shared.open_page(c, 0).store(arena::OpenPage(arena::OwnedBlocks::no_arena, 0, ~4u).bits(),
+                               simt::relaxed);
+  device.launch(Allocate{heap, blocks.data(), count}, 1);
+  std::sort(blocks.begin(), blocks.end());
+  EXPECT_GE(static_cast<std::byte*>(blocks.front()), shared.pages.arenas.memory);
+  EXPECT_LT(static_cast<std::byte*>(blocks.back()), pool.base + pool_bytes);
+  EXPECT_EQ(std::adjacent_find(blocks.begin(), blocks.end()), blocks.end());
+}
+
+TEST(Pages, TablesOfAnyPool) {
+  auto* const base = reinterpret_cast<std::byte*>(std::uintptr_t{1} << 20);
+  for (const std::uint64_t bytes :
+       {std::uint64_t{4096}, std::uint64_t{70001}, std::uint64_t{1} << 31, std::uint64_t{300} << 30,
+        std::uint64_t{3} << 40}) {
+    const arena::SharedPages shared = arena::PageLayout::plan({base, bytes});
+    const arena::Pages& pages = shared.pages;
+    const auto end = pages.arenas.memory + (std::size_t{pages.arenas.arenas} << pages.arenas.shift);
+    EXPECT_LE(end, base + bytes);
+    EXPECT_LT(pages.arenas.arenas, arena::OwnedBlocks::no_arena);
+    EXPECT_GT(pages.arenas.arenas, 0u);
+    EXPECT_LE(pages.words(), arena::OwnedBlocks::max_words);
+    EXPECT_LE(shared.classes, arena::PageSlots::arena_tickets);
+    for (std::uint32_t k = 0; k < shared.classes; ++k) {
+      const arena::BlockClass c(k);
+      EXPECT_EQ(arena::BlockClass::of(c.granules()).index(), k);
+      EXPECT_LE(c.run_shift(pages.arena_shift), arena::PageWord::max_run);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace heapwood::alloc
