@@ -132,8 +132,8 @@ class PageSearch {
   }
 
   // If a page at a place chosen by `seed` has no block in use, makes it free and takes its first
-  // arena as a page of class c. So a slot that refuses finds pages of other classes that have become
-  // free, if there are many.
+  // arena as a page of class c. So a slot that refuses finds pages of other classes that have
+  // become free, if there are many.
   static SIMT_INLINE OwnedBlocks take_free_page(const Pages& pages, BlockClass c,
                                                 std::uint32_t seed) {
     const std::uint32_t a = Arenas::scaled(Arenas::hashed(seed), pages.arenas.arenas);

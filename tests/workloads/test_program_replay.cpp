@@ -41,7 +41,8 @@ class ProgramReplay : public StressJobs {
 
 TEST_F(ProgramReplay, EveryAllocator) {
   const ProgramTrace trace =
-      tests::random_trace({.warps = 6, .lanes = 4, .kernels = 2, .events = 600});
+      // few enough blocks for Toy
+      tests::random_trace({.warps = 6, .lanes = 4, .kernels = 2, .events = 600, .max_live = 50});
   const TraceSummary summary = summarize(trace);
   const ReplayPlan plan = plan_replay(trace, {.window = 0, .cuts = {summary.peak_event}});
   ReplayData data(device_, plan);
