@@ -76,8 +76,8 @@ TEST_F(Sweeps, TheTaskOfASlurmArray) {
 }
 
 TEST_F(Sweeps, BadFilesAreOneLine) {
-  const std::string good =
-      R"({"schema":"heapwood.bench/1","device":{"name":"a"},"results":[{"source":"s","runs_ms":[1]}]})";
+  const std::string good = R"({"schema":"heapwood.bench/1","device":{"name":"a"},)"
+                           R"("results":[{"source":"s","runs_ms":[1]}]})";
   write("good", good);
   write("truncated", good.substr(0, 70));
   write("text", "no JSON");
