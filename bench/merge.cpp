@@ -41,7 +41,8 @@ std::vector<std::string> command_of(const Json& json) {
   for (std::size_t i = 1; i < argv->size(); ++i) {
     const std::string word = (*argv)[i].is_string() ? (*argv)[i].get<std::string>() : "";
     bool skipped = word == "--resume";
-    for (const char* option : {"--shard", "--json", "--device", "--format"}) {
+    for (const char* option :
+         {"--shard", "--json", "--device", "--format", "-o", "--output", "--video"}) {
       if (word == option) ++i;
       skipped |= word == option || word.starts_with(std::string(option) + "=");
     }
