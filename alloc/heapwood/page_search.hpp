@@ -69,7 +69,7 @@ class PageSearch {
     slots->pages.arenas.free_span(SingleLane(), a, head);
   }
 
-  // Takes a free arena as a page, or free blocks of class c or larger, in the 8 arenas from `at` on.
+  // Takes a free arena as a page, or free blocks of class c or larger, in 8 arenas from `at` on.
   static SIMT_INLINE OwnedBlocks take_in_arenas(const Pages& pages, BlockClass c,
                                                 std::uint32_t at) {
     // relaxed, here and below: a look.
@@ -132,8 +132,8 @@ class PageSearch {
     return OwnedBlocks::nothing();
   }
   // If a page at a place chosen by `seed` has no block in use, makes it free and takes its first
-  // arena as a page of class c. So a slot that refuses finds pages of other classes that have become
-  // free, if there are many.
+  // arena as a page of class c. So a slot that refuses finds pages of other classes that have
+  // become free, if there are many.
   static SIMT_INLINE OwnedBlocks take_free_page(const Pages& pages, BlockClass c,
                                                 std::uint32_t seed) {
     const std::uint32_t a = Arenas::scaled(Arenas::hashed(seed), pages.arenas.arenas);
