@@ -105,7 +105,8 @@ class PageLayout {
       const std::size_t marks_at = counts_at + a.superblocks * line;
       const std::size_t mark_bytes =
           (std::size_t{a.superblocks} * Arenas::per_superblock << pages.word_shift) *
-          sizeof(std::uint32_t);
+              sizeof(std::uint32_t) +
+          SingleLane::mask_width * sizeof(std::uint32_t);  // a search reads 8 words at a time
       const std::size_t memory_at = round_up(marks_at + mark_bytes, 256);
       if (memory_at + (std::size_t{a.arenas} << a.shift) > pool.bytes) continue;
       a.high_water = word(pool, head_bytes);

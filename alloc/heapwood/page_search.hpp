@@ -35,9 +35,11 @@ class PageSearch {
     SIMT_ROLLED
     for (unsigned turn = 0; turn < 2 && !found.found(); ++turn) {
       if (turn == 1 && !make_space(*slots, released)) break;
-      cooperative_search(SingleLane(), slots->tickets[class_index], slots->pages.arenas.superblocks,
-                         [&](std::uint32_t s) {
-                           found = take_in_superblock(slots->pages, c, s);
+      constexpr std::uint32_t width = SingleLane::mask_width;
+      cooperative_search(SingleLane(), slots->tickets[class_index],
+                         slots->pages.arenas.superblocks * (Arenas::per_superblock / width),
+                         [&](std::uint32_t part) {
+                           found = take_in_arenas(slots->pages, c, part * width);
                            return found.found() ? 0 : none;
                          });
     }
@@ -67,25 +69,20 @@ class PageSearch {
     slots->pages.arenas.free_span(SingleLane(), a, head);
   }
 
-  // Takes a free arena as a page, or free blocks of class c or larger, in superblock s.
-  static SIMT_INLINE OwnedBlocks take_in_superblock(const Pages& pages, BlockClass c,
-                                                    std::uint32_t s) {
+  // Takes a free arena as a page, or free blocks of class c or larger, in 8 arenas from `at` on.
+  static SIMT_INLINE OwnedBlocks take_in_arenas(const Pages& pages, BlockClass c,
+                                                std::uint32_t at) {
     // relaxed, here and below: a look.
-    if (is_span(pages.arenas.superblock(s).load(simt::relaxed))) return OwnedBlocks::nothing();
-    const std::uint32_t begin = s * Arenas::per_superblock;
+    if (is_span(pages.arenas.superblock(at / Arenas::per_superblock).load(simt::relaxed)))
+      return OwnedBlocks::nothing();
+    std::uint32_t* const counts = pages.arenas.counts + at;
+    std::uint32_t candidates = SingleLane().mask([&](std::uint32_t k) {
+      return may_serve(PageWord(Arenas::Word(counts[k]).load(simt::relaxed)), c);
+    });
     SIMT_ROLLED
-    for (std::uint32_t at = begin; at < begin + Arenas::per_superblock;
-         at += SingleLane::mask_width) {
-      std::uint32_t* const counts = pages.arenas.counts + at;
-      std::uint32_t candidates = SingleLane().mask([&](std::uint32_t k) {
-        const std::uint32_t count = Arenas::Word(counts[k]).load(simt::relaxed);
-        return may_serve(PageWord(count), c);
-      });
-      SIMT_ROLLED
-      for (; candidates != 0; candidates &= candidates - 1) {
-        const OwnedBlocks found = take_in_arena(pages, c, at + simt::lowest_bit(candidates));
-        if (found.found()) return found;
-      }
+    for (; candidates != 0; candidates &= candidates - 1) {
+      const OwnedBlocks found = take_in_arena(pages, c, at + simt::lowest_bit(candidates));
+      if (found.found()) return found;
     }
     return OwnedBlocks::nothing();
   }
@@ -115,22 +112,25 @@ class PageSearch {
       return pages.arenas.take_arena(a, PageWord(c, 0, 0).bits()) ? OwnedBlocks::page(a, 0)
                                                                   : OwnedBlocks::nothing();
     if (!page.is_page()) return OwnedBlocks::nothing();
+    // Reads all of 8 adjacent words, at constant distances from one address. In tiny pools they
+    // include words of the next arenas.
+    constexpr std::uint32_t width = SingleLane::mask_width;
     const std::uint32_t step = pages.step(page.block_class());
+    const std::uint32_t mine = pages.words() < width ? (1u << pages.words()) - 1 : ~0u;
     SIMT_ROLLED
-    for (std::uint32_t w = 0; w < pages.words(); w += SingleLane::mask_width * step) {
-      std::uint32_t marked = SingleLane().mask([&](std::uint32_t k) {
-        return w + k * step < pages.words() &&
-               pages.word(a, w + k * step).load(simt::relaxed) != 0;  // relaxed: a look
+    for (std::uint32_t w = 0; w < pages.words(); w += step < width ? width : step) {
+      std::uint32_t* const marks = pages.marks + (std::size_t{a} << pages.word_shift) + w;
+      std::uint32_t marked = mine & SingleLane().mask([&](std::uint32_t k) {
+        return Arenas::Word(marks[k]).load(simt::relaxed) != 0;  // relaxed: a look
       });
       SIMT_ROLLED
       for (; marked != 0; marked &= marked - 1) {
-        const OwnedBlocks blocks = pages.take_word(a, w + simt::lowest_bit(marked) * step, c, true);
+        const OwnedBlocks blocks = pages.take_word(a, w + simt::lowest_bit(marked), c, true);
         if (blocks.found()) return blocks;
       }
     }
     return OwnedBlocks::nothing();
   }
-
   // If a page at a place chosen by `seed` has no block in use, makes it free and takes its first
   // arena as a page of class c. So a slot that refuses finds pages of other classes that have
   // become free, if there are many.
