@@ -29,7 +29,7 @@ constexpr const char* known_schemas[] = {bench_schema,    stress_schema,  graph_
 
 // Of a result; `case` and `measured_on` are added by this program.
 constexpr const char* identifying[] = {"case",   "measured_on", "scene",  "source",  "graph",
-                                       "test",   "trace",       "digest", "rays",    "builder",
+                                       "test",   "trace",       "digest", "kind",    "builder",
                                        "layout", "allocator",   "pool",   "settings"};
 // Settings that do not change what is measured.
 constexpr const char* not_identifying[] = {"runs", "seconds", "timeout_s", "budget_seconds",
@@ -275,7 +275,7 @@ std::vector<ResultCell> cells_of(const ResultsFile& file) {
 
 std::vector<std::string> cell_labels(const std::vector<const ResultCell*>& cells) {
   constexpr const char* always_shown[] = {"case", "measured_on", "scene", "source",   "graph",
-                                          "test", "trace",       "rays",  "allocator"};
+                                          "test", "trace",       "kind",  "allocator"};
   // The rest is shown if it differs between cells.
   using Values = std::map<std::string, std::string>;
   const auto rest_of = [&](const ResultCell& cell) {

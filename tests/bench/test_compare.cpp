@@ -295,5 +295,18 @@ TEST(CompareFiles, KindsOfTimes) {
                                                "frame paired", "allocate", "free"}));
 }
 
+TEST(CompareFiles, KindsOfRays) {
+  Json file = bench_file({}, 0, 0);
+  file["schema"] = "heapwood.trace/1";
+  file["scene"] = {{"name", "atrium"}};
+  file["allocator"] = "heapwood";
+  file["results"] = {{{"kind", "primary"}, {"rays", 64}, {"runs_ms", {1}}},
+                     {{"kind", "diffuse"}, {"rays", 64}, {"runs_ms", {2}}}};
+  const std::vector<ResultCell> cells = cells_of(as_file("f", file));
+  ASSERT_EQ(cells.size(), 2u);
+  EXPECT_EQ(cell_labels({&cells[0], &cells[1]}),
+            (std::vector<std::string>{"atrium primary heapwood", "atrium diffuse heapwood"}));
+}
+
 }  // namespace
 }  // namespace heapwood::bench
