@@ -19,6 +19,7 @@
 #include "alloc/allocators/fdg.hpp"
 #include "alloc/allocators/halloc.hpp"
 #include "alloc/allocators/heapwood.hpp"
+#include "alloc/allocators/heapwood_pages.hpp"
 #include "alloc/allocators/ouroboros_c_s.hpp"
 #include "alloc/allocators/ouroboros_c_vl.hpp"
 #include "alloc/allocators/ouroboros_p_s.hpp"
@@ -54,7 +55,7 @@ void append_all(std::vector<Target>& list, const std::string& suffix,
                 const simt::DeviceId& device) {
   append<Device, Atomic, AwMalloc, AwMallocSafe, CMalloc, CMallocR, CfMalloc, CmMalloc, CfmMalloc,
          Scatter, Halloc, XMalloc, OuroborosPS, OuroborosPVA, OuroborosPVL, OuroborosCS,
-         OuroborosCVL, Fdg, Bulk, Heapwood, CudaMalloc>(list, suffix, device);
+         OuroborosCVL, Fdg, Bulk, Heapwood, HeapwoodPages, CudaMalloc>(list, suffix, device);
   append<Device, AwMallocSafe::WithBuiltin, Scatter::WithBuiltin, Halloc::WithBuiltin,
          XMalloc::WithBuiltin>(list, "_builtin" + suffix, device);
 }
