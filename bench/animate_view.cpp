@@ -60,7 +60,8 @@ bool AnimateView::fill_records(double& ms) {
            mesh.vertices.data(),
            mesh.triangles.data(),
            static_cast<std::uint32_t>(mesh.triangles.size()),
-           tree.bounds};
+           tree.bounds,
+           {}};
   render::backend(scene_.device().id).fill_records(scene_.device().id, data_, records_.data());
   ms = start.ms();
   return has_memory;

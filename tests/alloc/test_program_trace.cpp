@@ -159,7 +159,9 @@ TEST(ProgramTrace, DamagedFilesAreRejected) {
   for (std::size_t n = 0; n < good.size(); ++n) {
     const std::string error = error_of(good.substr(0, n));
     EXPECT_FALSE(error.empty()) << n;
-    if (n >= source_at) EXPECT_FALSE(error_of(sealed(good.substr(0, n))).empty()) << n;
+    if (n >= source_at) {
+      EXPECT_FALSE(error_of(sealed(good.substr(0, n))).empty()) << n;
+    }
   }
   for (std::size_t i = 0; i < good.size(); ++i) {
     std::string bad = good;
