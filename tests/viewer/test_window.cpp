@@ -53,7 +53,7 @@ TEST_F(Window, AScreenshotIsThePictureOfRender) {
   expect_fine(
       view({"statue:2k", "--screenshot", path("view.png"), "--size", "160x120", "--frames", "4"}));
   expect_fine(heapwood({"render", "statue:2k", "-o", path("render.png"), "--size", "160x120",
-                        "--spp", "4", "--device", "cpu"}));
+                        "--spp", "4", "--material", "clay", "--device", "cpu"}));
   EXPECT_EQ(picture("view.png"), picture("render.png"));
 }
 
@@ -79,7 +79,7 @@ TEST_F(Window, TheWindowShowsThePictureOfRender) {
   expect_fine(view({"atrium:3k"},
                    "wait built\nkey F2\nkey F4\nwindow " + path("window.png") + " 320x240 4\n"));
   expect_fine(heapwood({"render", "atrium:3k", "-o", path("render.png"), "--size", "320x240",
-                        "--spp", "4", "--device", "cpu"}));
+                        "--spp", "4", "--material", "clay", "--device", "cpu"}));
   render::Image shown = picture("window.png"), rendered = picture("render.png");
   ASSERT_EQ(shown.width, rendered.width);
   ASSERT_EQ(shown.height, rendered.height);
