@@ -52,16 +52,11 @@ bool AnimateView::fill_records(double& ms) {
     records_ = simt::Memory(scene_.device().id, bytes + bytes / 4);
   }
   const kdtree::DeviceMesh& mesh = scene_.device_mesh();
-  data_ = {data_.watertight,
-           tree.nodes,
-           records_.data(),
-           tree.refs,
-           tree.ref_count,
-           mesh.vertices.data(),
-           mesh.triangles.data(),
-           static_cast<std::uint32_t>(mesh.triangles.size()),
-           tree.bounds,
-           {}};
+  data_ = {data_.watertight,      tree.nodes,
+           records_.data(),       tree.refs,
+           tree.ref_count,        mesh.vertices.data(),
+           mesh.triangles.data(), static_cast<std::uint32_t>(mesh.triangles.size()),
+           tree.bounds,           {}};
   render::backend(scene_.device().id).fill_records(scene_.device().id, data_, records_.data());
   ms = start.ms();
   return has_memory;

@@ -10,12 +10,11 @@ namespace heapwood::simt {
 
 void* pinned_allocate(const DeviceId& device, std::size_t bytes) {
   if (bytes == 0) return nullptr;
-  void* const pointer = device.kind == DeviceKind::cuda
-                            ? cuda_runtime::pinned_allocate(bytes)
-                            : ::operator new(bytes, std::nothrow);
+  void* const pointer = device.kind == DeviceKind::cuda ? cuda_runtime::pinned_allocate(bytes)
+                                                        : ::operator new(bytes, std::nothrow);
   if (pointer == nullptr) {
-    throw Error(Exit::failed, "host memory for uploads: " + std::to_string(bytes) +
-                                  " bytes cannot be allocated");
+    throw Error(Exit::failed,
+                "host memory for uploads: " + std::to_string(bytes) + " bytes cannot be allocated");
   }
   return pointer;
 }
