@@ -8,6 +8,7 @@
 
 #include "app/commands.hpp"
 #include "app/output/animate_tables.hpp"
+#include "app/report_options.hpp"
 #include "bench/animate_bench.hpp"
 #include "bench/animate_json.hpp"
 #include "bench/animate_video.hpp"
@@ -228,14 +229,8 @@ Exit animate(const AnimateCommand& command, const std::vector<std::string>& argv
   }
   bench::Json report = bench::animate_report(argv, job.device, result.rows, earlier.others);
   bench::add_shard(report, shard);
-  std::optional<Error> write_error = pictures.error();  // the table is printed in any case
-  if (file) {
-    try {
-      file->write(bench::json_text(report));
-    } catch (const Error& error) {
-      write_error = error;
-    }
-  }
+  std::optional<Error> write_error = write_report(file.get(), report);
+  if (!write_error) write_error = pictures.error();
   print_report(command, job, result.rows, report);
   if (job.picture_spp > 0 && pictures.count() < job.settings.frames && !write_error)
     bench::note(
@@ -257,9 +252,7 @@ void add_animate(CLI::App& app, Invocation& invocation) {
   command->footer(animate_examples);
   command->add_option("scene", options->scene, "a moving scene (heapwood list scenes)")
       ->type_name("SCENE");
-  command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
-      ->capture_default_str()
-      ->type_name("IDS");
+  add_allocators_option(*command, options->allocators);
   command
       ->add_option("--frames", settings.frames,
                    "frames to measure: spread over the scene's; more\nstart again")
@@ -295,15 +288,8 @@ void add_animate(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->transform(bench::between(1u, render::max_spp))
       ->type_name("N");
-  command
-      ->add_option("--format", options->format, "table, markdown, csv (one line per result), json")
-      ->capture_default_str()
-      ->check(bench::quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
-      ->type_name("FORMAT");
-  command->add_option("--json", options->json, "write all measurements, including raw samples")
-      ->type_name("FILE");
-  command->add_flag("--resume", options->resume,
-                    "reuse results in FILE measured with the same settings");
+  add_report_options(*command, "result", options->format, options->json);
+  add_resume_option(*command, options->resume);
   command->add_flag("--strict", options->strict, "exit code 5 if the pool was exhausted");
   bench::add_build_options(*command, settings.build, false);
   command->remove_option(command->get_option("--keep-degenerate"));

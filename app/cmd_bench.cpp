@@ -9,6 +9,7 @@
 
 #include "app/commands.hpp"
 #include "app/output/leaf_warning.hpp"
+#include "app/report_options.hpp"
 #include "bench/bench_runner.hpp"
 #include "bench/earlier_results.hpp"
 #include "bench/program/messages.hpp"
@@ -202,18 +203,9 @@ void add_bench(CLI::App& app, Invocation& invocation) {
   command->footer(bench_examples);
   command->add_option("scene", options->scenes, "scene names or file paths (heapwood list scenes)")
       ->type_name("SCENE");
-  command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
-      ->capture_default_str()
-      ->type_name("IDS");
-  command
-      ->add_option("--format", options->format, "table, markdown, csv (one line per result), json")
-      ->capture_default_str()
-      ->check(bench::quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
-      ->type_name("FORMAT");
-  command->add_option("--json", options->json, "write all measurements, including raw samples")
-      ->type_name("FILE");
-  command->add_flag("--resume", options->resume,
-                    "reuse results in FILE measured with the same settings");
+  add_allocators_option(*command, options->allocators);
+  add_report_options(*command, "result", options->format, options->json);
+  add_resume_option(*command, options->resume);
   bench::add_shard_option(*command, options->shard);
   bench::add_builder_option(*command, options->settings, true);
   bench::add_build_options(*command, options->settings, true);

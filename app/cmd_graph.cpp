@@ -10,6 +10,7 @@
 #include "alloc/recording/trace_file.hpp"
 #include "app/commands.hpp"
 #include "app/output/graph_tables.hpp"
+#include "app/report_options.hpp"
 #include "bench/graph_bench.hpp"
 #include "bench/graph_json.hpp"
 #include "bench/program/output_file.hpp"
@@ -85,26 +86,6 @@ void keep_shard(bench::GraphBench& bench, const bench::Shard& shard) {
   }
 }
 
-void check(const GraphCommand& command, const std::vector<bench::GraphRow>& rows) {
-  const auto count = [&](bench::Status status) {
-    return std::count_if(rows.begin(), rows.end(),
-                         [=](const bench::GraphRow& row) { return row.status == status; });
-  };
-  if (const auto failed = count(bench::Status::failed)) {
-    throw Error(Exit::failed,
-                fmt::format("graph: {} of {} measurements failed; the reasons are below the table",
-                            failed, rows.size()));
-  }
-  if (simt::interrupted())
-    throw Error(Exit::failed, "graph: interrupted; the results so far are above");
-  if (!command.strict) return;
-  for (const bench::GraphRow& row : rows) {
-    if (row.refused == 0) continue;
-    throw Error(Exit::exhausted,
-                fmt::format("graph: {}: {}; use a larger --pool", row.allocator, row.reason));
-  }
-}
-
 Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
   if (command.graph.empty())
     throw Error(Exit::usage,
@@ -167,17 +148,10 @@ Exit graph(const GraphCommand& command, const std::vector<std::string>& argv) {
   }
   bench::Json report = bench::graph_report(argv, bench.device, rows, earlier.others);
   bench::add_shard(report, shard);
-  std::optional<Error> write_error;  // the table is printed in any case
-  if (file) {
-    try {
-      file->write(bench::json_text(report));
-    } catch (const Error& error) {
-      write_error = error;
-    }
-  }
+  const std::optional<Error> write_error = write_report(file.get(), report);
   print_report(command, bench, rows, source.notes, report);
   if (write_error) throw *write_error;
-  check(command, rows);
+  check_rows("graph", rows, command.strict);
   return Exit::done;
 }
 
@@ -189,9 +163,7 @@ void add_graph(CLI::App& app, Invocation& invocation) {
   command->footer(graph_examples);
   command->add_option("graph", options->graph, "a generator with its size, or a file")
       ->type_name("GRAPH");
-  command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
-      ->capture_default_str()
-      ->type_name("IDS");
+  add_allocators_option(*command, options->allocators);
   command
       ->add_option("--layout", options->layouts,
                    "blocks (of each allocator), pages (linked, 64 bytes),\ncsr (rows, rebuilt by "
@@ -253,15 +225,8 @@ void add_graph(CLI::App& app, Invocation& invocation) {
       ->check(bench::between(0, 1e6))
       ->type_name("S");
   command->add_flag("--strict", options->strict, "exit code 5 if the pool was exhausted");
-  command
-      ->add_option("--format", options->format, "table, markdown, csv (one line per phase), json")
-      ->capture_default_str()
-      ->check(bench::quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
-      ->type_name("FORMAT");
-  command->add_option("--json", options->json, "write all measurements, including raw samples")
-      ->type_name("FILE");
-  command->add_flag("--resume", options->resume,
-                    "reuse results in FILE measured with the same settings");
+  add_report_options(*command, "phase", options->format, options->json);
+  add_resume_option(*command, options->resume);
   command
       ->add_option(
           "--record-trace", options->trace,

@@ -9,6 +9,7 @@
 #include "alloc/recording/trace_file.hpp"
 #include "app/commands.hpp"
 #include "app/output/replay_tables.hpp"
+#include "app/report_options.hpp"
 #include "bench/program/input_file.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/program/output_file.hpp"
@@ -89,25 +90,6 @@ void print_report(const ReplayCommand& command, const bench::ReplayBench& bench,
   fmt::print("\n{}\n", choice.text);
 }
 
-void check(const ReplayCommand& command, const std::vector<bench::ReplayRow>& rows) {
-  const auto failed = std::count_if(rows.begin(), rows.end(), [](const bench::ReplayRow& row) {
-    return row.status == bench::Status::failed;
-  });
-  if (failed != 0) {
-    throw Error(Exit::failed,
-                fmt::format("replay: {} of {} measurements failed; the reasons are below the table",
-                            failed, rows.size()));
-  }
-  if (simt::interrupted())
-    throw Error(Exit::failed, "replay: interrupted; the results so far are above");
-  if (!command.strict) return;
-  for (const bench::ReplayRow& row : rows) {
-    if (row.refused == 0) continue;
-    throw Error(Exit::exhausted,
-                fmt::format("replay: {}: {}; use a larger --pool", row.allocator, row.reason));
-  }
-}
-
 Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) {
   if (command.trace.empty())
     throw Error(Exit::usage,
@@ -159,17 +141,10 @@ Exit replay(const ReplayCommand& command, const std::vector<std::string>& argv) 
   const bench::ReplayChoice choice = bench::choose_allocators(rows);
   bench::Json report = bench::replay_report(argv, bench, rows, choice, earlier.others);
   bench::add_shard(report, shard);
-  std::optional<Error> write_error;  // the table is printed in any case
-  if (file) {
-    try {
-      file->write(bench::json_text(report));
-    } catch (const Error& error) {
-      write_error = error;
-    }
-  }
+  const std::optional<Error> write_error = write_report(file.get(), report);
   print_report(command, bench, rows, choice, report);
   if (write_error) throw *write_error;
-  check(command, rows);
+  check_rows("replay", rows, command.strict);
   return Exit::done;
 }
 
@@ -182,9 +157,7 @@ void add_replay(CLI::App& app, Invocation& invocation) {
   command->footer(replay_examples);
   command->add_option("trace", options->trace, "a file that --record-trace wrote")
       ->type_name("TRACE");
-  command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
-      ->capture_default_str()
-      ->type_name("IDS");
+  add_allocators_option(*command, options->allocators);
   command
       ->add_option(
           "--pool", options->pools,
@@ -221,14 +194,8 @@ void add_replay(CLI::App& app, Invocation& invocation) {
       ->type_name("S");
   command->add_flag("--dry-run", options->dry_run, "print what the trace contains, replay nothing");
   command->add_flag("--over-time", options->over_time, "print the memory held over time, too");
-  command->add_option("--format", options->format, "table, markdown, csv, json")
-      ->capture_default_str()
-      ->check(bench::quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
-      ->type_name("FORMAT");
-  command->add_option("--json", options->json, "write all measurements, including raw samples")
-      ->type_name("FILE");
-  command->add_flag("--resume", options->resume,
-                    "reuse results in the --json file measured with the\nsame trace and settings");
+  add_report_options(*command, "result", options->format, options->json);
+  add_resume_option(*command, options->resume);
   command->add_flag("--strict", options->strict, "exit with 5 if a request is refused");
   bench::add_shard_option(*command, options->shard);
   bench::add_device_options(*command, options->device);

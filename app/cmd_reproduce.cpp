@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "app/commands.hpp"
+#include "app/report_options.hpp"
 #include "bench/program/messages.hpp"
 #include "bench/program/progress.hpp"
 #include "bench/reproduce/results.hpp"
@@ -175,9 +176,7 @@ void add_reproduce(CLI::App& app, Invocation& invocation) {
                    "folder with the papers' meshes and graphs\n(conference.ply, ldoor.mtx, ...); "
                    "default: procedural\nones of the same sizes")
       ->type_name("DIR");
-  command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
-      ->capture_default_str()
-      ->type_name("IDS");
+  add_allocators_option(*command, options->allocators);
   command->add_option("--minutes", options->minutes, "start no case after this time; 0 = no limit")
       ->capture_default_str()
       ->transform(bench::between(0.0, 1e6))

@@ -11,6 +11,7 @@
 #include "app/commands.hpp"
 #include "app/output/stress_figures.hpp"
 #include "app/output/stress_tables.hpp"
+#include "app/report_options.hpp"
 #include "bench/program/output_file.hpp"
 #include "bench/program/progress.hpp"
 #include "bench/program/version.hpp"
@@ -190,9 +191,7 @@ void add_stress(CLI::App& app, Invocation& invocation) {
           "ad, acd, p (RegEff); alloc (each thread once),\nmixed, scaling, utilization, range, "
           "churn\n(Ouroboros); exhaust, semaphore, rcu (bulk); lifetimes,\nsoak")
       ->type_name("TEST");
-  command->add_option("--allocators", options->allocators, "all, or ids separated by commas")
-      ->capture_default_str()
-      ->type_name("IDS");
+  add_allocators_option(*command, options->allocators);
   bench::StressLists& lists = options->lists;
   command
       ->add_option("--payload", lists.payload,
@@ -265,13 +264,7 @@ void add_stress(CLI::App& app, Invocation& invocation) {
       ->capture_default_str()
       ->transform(bench::between(0.001, 86400.0))
       ->type_name("S");
-  command
-      ->add_option("--format", options->format, "table, markdown, csv (one line per result), json")
-      ->capture_default_str()
-      ->check(bench::quiet(CLI::IsMember({"table", "markdown", "csv", "json"})))
-      ->type_name("FORMAT");
-  command->add_option("--json", options->json, "write all measurements, including raw samples")
-      ->type_name("FILE");
+  add_report_options(*command, "result", options->format, options->json);
   command
       ->add_option("--record-trace", options->trace,
                    "lifetimes: write the requests of the first value of each\nLIST to a file for "

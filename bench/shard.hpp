@@ -38,7 +38,8 @@ SlurmArray slurm_array();
 Shard shard_of_array(const SlurmArray& array);
 
 void add_shard_option(CLI::App& app, std::string& text);
-// The value of --shard, or the task of a Slurm array, which is told by a note.
+// The shard that --shard names or, without the option, that of the task of a Slurm array; prints a
+// note then.
 Shard chosen_shard(const std::string& text);
 
 template <class T>

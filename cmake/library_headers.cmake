@@ -3,7 +3,8 @@
 # They are those of include/heapwood/, the allocators of alloc/registry.def, and what these include.
 # In this tree an include starts at the root ("alloc/allocator.hpp"), which would collide with a
 # user's own folders. In OUTPUT it is relative to the including file, which every compiler looks at
-# first, so FOLDER is the only search path that a user needs.
+# first, so FOLDER is the only search path that a user needs. The macros of simt/config.hpp get the
+# library's prefix: SIMT_FN becomes HEAPWOOD_FN.
 cmake_policy(VERSION 3.25)
 
 set(pending "")
@@ -38,6 +39,7 @@ while(pending)
     file(RELATIVE_PATH relative ${folder} ${OUTPUT}/${name})
     string(REPLACE "${include}" "#include \"${relative}\"" text "${text}")
   endforeach()
+  string(REGEX REPLACE "([^A-Za-z0-9_])SIMT_([A-Z])" "\\1HEAPWOOD_\\2" text "${text}")
   set(present "")
   if(EXISTS ${OUTPUT}/${place})
     file(READ ${OUTPUT}/${place} present)

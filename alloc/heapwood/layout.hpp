@@ -8,9 +8,9 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
 #include <vector>
 
+#include "alloc/heapwood/arena_walk.hpp"
 #include "alloc/heapwood/shared_arenas.hpp"
 
 namespace heapwood::alloc::arena {
@@ -126,8 +126,8 @@ class Layout {
   //
   // In an open arena of a slot the part handed out is used and the rest is free. If all of its
   // blocks have been freed, the whole arena is free, because a failed claim retires it. A closed
-  // arena with a live block is used as a whole, and so is a warp's own arena. Free regions are runs
-  // of free arenas within one superblock and runs of superblocks without a used arena.
+  // arena with a live block is used as a whole, and so is a warp's own arena. The rest is as
+  // walk_arenas() says.
   template <class Visitor>
   static void walk(Pool pool, const SharedArenas& shared, const HostView& host, Visitor visit) {
     const Arenas& a = shared.arenas;
@@ -146,43 +146,14 @@ class Layout {
         in_slot.emplace(slot.arena(), slot);
       }
     }
-    const auto empty = [&](std::uint32_t s) {
-      if (s >= a.superblocks || is_span(superblocks[s])) return false;
-      const auto first = counts.begin() + s * Arenas::per_superblock;
-      return std::all_of(first, first + a.arenas_in(s), [](std::uint32_t c) { return c == 0; });
-    };
-    std::size_t at = 0;
-    const auto add = [&](std::size_t bytes, Region::State state) {
-      if (bytes > 0) visit(Region{at, bytes, state});
-      at += bytes;
-    };
-    add(static_cast<std::size_t>(a.memory - pool.base), Region::State::metadata);
-    for (std::uint32_t i = 0, n = 0; i < a.arenas; i += n) {
-      const std::uint32_t s = i / Arenas::per_superblock, word = counts[i];
-      n = 1;
-      Region::State state = Region::State::used;
-      if (i % Arenas::per_superblock == 0 && is_span(superblocks[s])) {
-        n = std::min((superblocks[s] - span) * Arenas::per_superblock, a.arenas - i);
-      } else if (i % Arenas::per_superblock == 0 && empty(s)) {
-        state = Region::State::free;
-        n = a.arenas_in(s);
-        for (std::uint32_t next = s + 1; empty(next); ++next) n += a.arenas_in(next);
-      } else if (word == 0) {
-        state = Region::State::free;
-        while ((i + n) % Arenas::per_superblock != 0 && i + n < a.arenas && counts[i + n] == 0) ++n;
-      } else if (is_span(word)) {
-        n = word - span;
-      } else if (const auto slot = in_slot.find(i); slot != in_slot.end()) {
-        const std::size_t filled = std::size_t{slot->second.granules()} * granule;
-        add(filled, Region::State::used);
-        add(a.arena_bytes() - filled, Region::State::free);
-        continue;
-      }
-      if (n == 0 || n > a.arenas - i)
-        throw Error(Exit::failed, "heapwood: arena " + std::to_string(i) + " is within no block");
-      add(std::size_t{n} << a.shift, state);
-    }
-    add(pool.bytes - at, Region::State::metadata);
+    walk_arenas(pool, a, counts, superblocks, visit, [&](std::uint32_t i, auto add) {
+      const auto slot = in_slot.find(i);
+      if (slot == in_slot.end()) return 0u;
+      const std::size_t filled = std::size_t{slot->second.granules()} * granule;
+      add(filled, Region::State::used);
+      add(a.arena_bytes() - filled, Region::State::free);
+      return 1u;
+    });
   }
 
  private:

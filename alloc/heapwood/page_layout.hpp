@@ -8,9 +8,9 @@
 #pragma once
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
+#include "alloc/heapwood/arena_walk.hpp"
 #include "alloc/heapwood/shared_pages.hpp"
 
 namespace heapwood::alloc::arena {
@@ -142,8 +142,7 @@ class PageLayout {
 
   // Visits the regions of the pool in order of offset. Blocks that may be allocated are free, each
   // on its own, because neighbours are not one block. A page without a block in use is free as a
-  // whole, since a search makes it so. Free regions of arenas are runs of free arenas within one
-  // superblock and runs of superblocks without a used arena.
+  // whole, since a search makes it so. The rest is as walk_arenas() says.
   template <class Visitor>
   static void walk(Pool pool, const SharedPages& shared, const HostView& host, Visitor visit) {
     const Pages& pages = shared.pages;
@@ -192,55 +191,24 @@ class PageLayout {
         for (std::uint32_t k = 0; k < 1u << run; ++k) counts[i + k] = 0;
       i += (1u << run) - 1;
     }
-    const auto empty = [&](std::uint32_t s) {
-      if (s >= a.superblocks || is_span(superblocks[s])) return false;
-      const auto first = counts.begin() + s * Arenas::per_superblock;
-      return std::all_of(first, first + a.arenas_in(s), [](std::uint32_t c) { return c == 0; });
-    };
-    std::size_t at = 0;
-    const auto add = [&](std::size_t bytes, Region::State state) {
-      if (bytes > 0) visit(Region{at, bytes, state});
-      at += bytes;
-    };
-    add(static_cast<std::size_t>(a.memory - pool.base), Region::State::metadata);
-    for (std::uint32_t i = 0, n = 0; i < a.arenas; i += n) {
-      const std::uint32_t s = i / Arenas::per_superblock, word = counts[i];
-      n = 1;
-      Region::State state = Region::State::used;
-      if (i % Arenas::per_superblock == 0 && is_span(superblocks[s])) {
-        n = std::min((superblocks[s] - span) * Arenas::per_superblock, a.arenas - i);
-      } else if (i % Arenas::per_superblock == 0 && empty(s)) {
-        state = Region::State::free;
-        n = a.arenas_in(s);
-        for (std::uint32_t next = s + 1; empty(next); ++next) n += a.arenas_in(next);
-      } else if (word == 0) {
-        state = Region::State::free;
-        while ((i + n) % Arenas::per_superblock != 0 && i + n < a.arenas && counts[i + n] == 0) ++n;
-      } else if (is_span(word)) {
-        n = word - span;
-      } else if (PageWord(word).is_page()) {
-        const PageWord page(word);
-        const std::uint32_t run = page.run(), g = page.block_class().granules();
-        n = 1u << run;
-        std::size_t used = 0, left = std::size_t{n} << a.shift;
-        for (std::uint32_t b = 0; b < pages.blocks_in(page.block_class(), run); ++b) {
-          if (!is_marked(i, b * g)) {
-            used += g * granule;
-            continue;
-          }
-          left -= used + g * granule;
-          add(used, Region::State::used);
-          add(g * granule, Region::State::free);
-          used = 0;
+    walk_arenas(pool, a, counts, superblocks, visit, [&](std::uint32_t i, auto add) {
+      const PageWord page(counts[i]);
+      if (!page.is_page()) return 0u;
+      const std::uint32_t n = 1u << page.run(), g = page.block_class().granules();
+      std::size_t used = 0, left = std::size_t{n} << a.shift;
+      for (std::uint32_t b = 0; b < pages.blocks_in(page.block_class(), page.run()); ++b) {
+        if (!is_marked(i, b * g)) {
+          used += g * granule;
+          continue;
         }
-        add(left, Region::State::used);
-        continue;
+        left -= used + g * granule;
+        add(used, Region::State::used);
+        add(g * granule, Region::State::free);
+        used = 0;
       }
-      if (n == 0 || n > a.arenas - i)
-        throw Error(Exit::failed, "heapwood: arena " + std::to_string(i) + " is within no block");
-      add(std::size_t{n} << a.shift, state);
-    }
-    add(pool.bytes - at, Region::State::metadata);
+      add(left, Region::State::used);
+      return n;
+    });
   }
 
  private:
