@@ -105,8 +105,7 @@ class RayInput {
     const auto pointer = [](const std::optional<ArrayFacts>& optional) {
       return optional ? &*optional : nullptr;
     };
-    rays = rays_of(*origin_facts, pointer(direction_facts), pointer(min_facts),
-                   pointer(max_facts));
+    rays = rays_of(*origin_facts, pointer(direction_facts), pointer(min_facts), pointer(max_facts));
     rays.arrays.t_min.all = all_t_min;
     rays.arrays.t_max.all = all_t_max;
   }
@@ -134,8 +133,10 @@ class Scene {
     MeshOptions options;
     // Without a wish the scene goes to the GPU that has the arrays.
     const bool follow = device == "auto" && corners.on_gpu;
-    options.device = simt::find_device(
-        follow ? corners.device_text() : device == "cuda" ? "cuda:0" : device, threads);
+    options.device = simt::find_device(follow             ? corners.device_text()
+                                       : device == "cuda" ? "cuda:0"
+                                                          : device,
+                                       threads);
     check_device("vertices", corners.on_gpu, corners.gpu, options.device);
     check_device("triangles", indices.on_gpu, indices.gpu, options.device);
     options.watertight = watertight;
@@ -199,10 +200,9 @@ class Scene {
         const auto bytes = splits.size() * sizeof splits.front();
         simt::device_upload(input.rays.on_gpu ? mesh_->device().id : simt::DeviceId{},
                             arrays[0].data(), splits.data(), bytes);
-        return ListArrays{static_cast<std::uint32_t*>(arrays[1].data()),
-                          static_cast<float*>(arrays[2].data()),
-                          static_cast<std::uint32_t*>(arrays[3].data()),
-                          static_cast<float*>(arrays[4].data())};
+        return ListArrays{
+            static_cast<std::uint32_t*>(arrays[1].data()), static_cast<float*>(arrays[2].data()),
+            static_cast<std::uint32_t*>(arrays[3].data()), static_cast<float*>(arrays[4].data())};
       });
     });
     return results;
@@ -340,8 +340,9 @@ nb::dlpack::dtype type_of(const std::string& name) {
 nb::ndarray<nb::array_api> wrap_gpu_array(std::uintptr_t pointer,
                                           const std::vector<std::size_t>& shape,
                                           const std::string& type, int gpu, nb::object owner) {
-  return {reinterpret_cast<void*>(pointer), shape.size(), shape.data(), owner, nullptr,
-          type_of(type), nb::device::cuda::value, gpu};
+  return {
+      reinterpret_cast<void*>(pointer), shape.size(), shape.data(), owner, nullptr, type_of(type),
+      nb::device::cuda::value,          gpu};
 }
 
 // A new array on a GPU.
@@ -350,11 +351,10 @@ nb::ndarray<nb::array_api> new_gpu_array(const std::vector<std::size_t>& shape,
   const nb::dlpack::dtype number = type_of(type);
   std::size_t bytes = number.bits / 8;
   for (const std::size_t extent : shape) bytes *= extent;
-  auto* const memory =
-      new simt::Memory(simt::DeviceId{simt::DeviceKind::cuda, gpu, 0}, std::max<std::size_t>(
-                                                                           bytes, 1));
+  auto* const memory = new simt::Memory(simt::DeviceId{simt::DeviceKind::cuda, gpu, 0},
+                                        std::max<std::size_t>(bytes, 1));
   const nb::capsule owner(memory, [](void* p) noexcept { delete static_cast<simt::Memory*>(p); });
-  return {memory->data(), shape.size(), shape.data(), owner, nullptr, number,
+  return {memory->data(),          shape.size(), shape.data(), owner, nullptr, number,
           nb::device::cuda::value, gpu};
 }
 
@@ -383,8 +383,8 @@ NB_MODULE(_core, m) {
       .def("cast", &Scene::cast, nb::arg("rays"), nb::arg("sort"), nb::arg("stream").none(),
            nb::arg("t_hit").none(), nb::arg("primitive_ids").none(),
            nb::arg("primitive_uvs").none(), nb::arg("primitive_normals").none())
-      .def("find_any", &Scene::find_any, nb::arg("rays"), nb::arg("sort"),
-           nb::arg("stream").none(), nb::arg("out"))
+      .def("find_any", &Scene::find_any, nb::arg("rays"), nb::arg("sort"), nb::arg("stream").none(),
+           nb::arg("out"))
       .def("count", &Scene::count, nb::arg("rays"), nb::arg("sort"), nb::arg("stream").none(),
            nb::arg("out"))
       .def("list", &Scene::list, nb::arg("rays"), nb::arg("sort"), nb::arg("stream").none(),

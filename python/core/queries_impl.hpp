@@ -23,8 +23,9 @@ struct QueriesOf {
       // A thread takes longer to start than a few rays take.
       constexpr std::size_t min_rays_per_thread = 512;
       const std::size_t wanted = rays / min_rays_per_thread + 1;
-      launcher.launch(kernel, static_cast<unsigned>(std::min<std::size_t>(
-                                  wanted, launcher.template resident_warps<Kernel>())),
+      launcher.launch(kernel,
+                      static_cast<unsigned>(std::min<std::size_t>(
+                          wanted, launcher.template resident_warps<Kernel>())),
                       limits);
     } else {
       launcher.launch_independent(
@@ -40,19 +41,16 @@ struct QueriesOf {
   }
 
   template <bool Any>
-  static void trace(const simt::DeviceId& device, const render::SceneData& scene,
-                    const RayJob& job, const HitArrays& out) {
+  static void trace(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
+                    const HitArrays& out) {
     const auto with = [&]<class Intersection>(const render::SceneView<Intersection>& view) {
       launch(device, CastKernel<Intersection, Any>{view.tree, in_order(job), out}, job.count);
     };
     if (scene.watertight) return with(render::view<kdtree::WatertightIntersection>(scene));
     if constexpr (serial) {
+      // Packets find the closest hits of rays faster than single rays find any.
       const auto view = render::view<kdtree::FastIntersection>(scene);
-      if constexpr (Any) {
-        with(view);
-      } else {
-        launch(device, PacketKernel{view.tree, in_order(job), out}, job.count);
-      }
+      launch(device, PacketKernel{view.tree, in_order(job), out}, job.count);
     } else {
       with(render::view<render::ScratchIntersection>(scene));
     }
@@ -67,8 +65,8 @@ struct QueriesOf {
     trace<true>(device, scene, job, out);
   }
 
-  static void count(const simt::DeviceId& device, const render::SceneData& scene,
-                    const RayJob& job, std::uint32_t* counts) {
+  static void count(const simt::DeviceId& device, const render::SceneData& scene, const RayJob& job,
+                    std::uint32_t* counts) {
     const auto view = render::view<NextHitTest>(scene);
     launch(device, CountKernel{view.tree, in_order(job), counts}, job.count);
   }

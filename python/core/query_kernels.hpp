@@ -72,7 +72,8 @@ struct CastKernel {
   }
 };
 
-// Closest hits on CPU threads, in packets (kdtree/traverse/simd_rays.hpp).
+// Closest hits on CPU threads, in packets (kdtree/traverse/simd_rays.hpp); they also tell whether
+// there is a hit.
 struct PacketKernel {
   struct Scratch {
     std::vector<kdtree::Ray> rays;

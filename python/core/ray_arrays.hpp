@@ -54,14 +54,14 @@ struct RayArrays {
   // empty interval misses everything. A t_min below 0 counts as 0.
   SIMT_INLINE kdtree::Ray ray(std::size_t i) const {
     constexpr float max_float = std::numeric_limits<float>::max();
-    kdtree::Ray ray{{static_cast<float>(origins.at(i, 0) - mesh_origin.x),
-                     static_cast<float>(origins.at(i, 1) - mesh_origin.y),
-                     static_cast<float>(origins.at(i, 2) - mesh_origin.z)},
-                    t_min.at(i),
-                    {static_cast<float>(directions.at(i, 0)),
-                     static_cast<float>(directions.at(i, 1)),
-                     static_cast<float>(directions.at(i, 2))},
-                    t_max.at(i)};
+    kdtree::Ray ray{
+        {static_cast<float>(origins.at(i, 0) - mesh_origin.x),
+         static_cast<float>(origins.at(i, 1) - mesh_origin.y),
+         static_cast<float>(origins.at(i, 2) - mesh_origin.z)},
+        t_min.at(i),
+        {static_cast<float>(directions.at(i, 0)), static_cast<float>(directions.at(i, 1)),
+         static_cast<float>(directions.at(i, 2))},
+        t_max.at(i)};
     if (ray.tmin < 0) ray.tmin = 0;
     if (ray.tmax > max_float) ray.tmax = max_float;
     const Vec3 o = ray.origin, d = ray.direction;
@@ -85,9 +85,9 @@ struct RayArrays {
 struct HitArrays {
   float* t = nullptr;
   std::uint32_t* triangle = nullptr;
-  float* uv = nullptr;           // 2 per ray
-  float* normal = nullptr;       // 3 per ray
-  std::uint8_t* any = nullptr;   // whether there is a hit
+  float* uv = nullptr;             // 2 per ray
+  float* normal = nullptr;         // 3 per ray
+  std::uint8_t* any = nullptr;     // whether there is a hit
   const Vec3* vertices = nullptr;  // of the mesh, for normals
   const Triangle* triangles = nullptr;
 

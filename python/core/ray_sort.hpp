@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -23,7 +22,7 @@ class RayKey {
   // About as many keys as rays. Rays from one point are sorted by direction alone.
   RayKey(const RayArrays& rays, const Box& bounds, std::size_t count)
       : rays_(rays), lo_(bounds.lo), scale_(bounds.extent()) {
-    const auto digits = static_cast<unsigned>(std::bit_width(count));  // NOLINT
+    const auto digits = simt::highest_bit(count | 1) + 1;
     if (rays.origins.stride == 0) {
       direction_bits_ = std::clamp(digits / 3, 2u, 6u);
     } else {
@@ -35,11 +34,10 @@ class RayKey {
 
   SIMT_INLINE std::uint32_t operator()(std::size_t i) const {
     const kdtree::Ray ray = rays_.ray(i);
-    const Vec3 d = ray.direction,
-               size = max(d, -d);  // the largest component becomes 1
+    const Vec3 d = ray.direction, size = max(d, -d);  // the largest component becomes 1
     const float longest = simt::max(simt::max(size.x, size.y), size.z);
-    const std::uint32_t direction = interleaved(d * (0.5f / longest) + Vec3{0.5f, 0.5f, 0.5f},
-                                                direction_bits_);
+    const std::uint32_t direction =
+        interleaved(d * (0.5f / longest) + Vec3{0.5f, 0.5f, 0.5f}, direction_bits_);
     if (origin_bits_ == 0) return direction;
     const Vec3 at{(ray.origin.x - lo_.x) / scale_.x, (ray.origin.y - lo_.y) / scale_.y,
                   (ray.origin.z - lo_.z) / scale_.z};

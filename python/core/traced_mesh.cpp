@@ -60,9 +60,9 @@ std::vector<Triangle> triangles_of(const MeshArray& array, std::size_t vertices)
     for (unsigned k = 0; k < 3; ++k) {
       const Index v = from[3 * i + k];
       if (v < 0 || static_cast<std::uint64_t>(v) >= vertices) {
-        throw Error(Exit::scene, "triangles: triangle " + std::to_string(i) +
-                                     " refers to vertex " + std::to_string(v) +
-                                     ", but there are " + std::to_string(vertices));
+        throw Error(Exit::scene, "triangles: triangle " + std::to_string(i) + " refers to vertex " +
+                                     std::to_string(v) + ", but there are " +
+                                     std::to_string(vertices));
       }
       triangles[i].v[k] = static_cast<std::uint32_t>(v);
     }
@@ -118,8 +118,8 @@ void TracedMesh::load(const MeshArray& vertices, const MeshArray& triangles) {
                                  std::to_string(max_triangles) + " in a scene");
   }
   if (vertices.rows > std::numeric_limits<std::uint32_t>::max()) {
-    throw Error(Exit::scene, "vertices: " + std::to_string(vertices.rows) +
-                                 ": at most 2^32 - 1 in a scene");
+    throw Error(Exit::scene,
+                "vertices: " + std::to_string(vertices.rows) + ": at most 2^32 - 1 in a scene");
   }
   const simt::DeviceId& device = options_.device.id;
   const OnHost corners(vertices, device), indices(triangles, device);
@@ -138,8 +138,7 @@ void TracedMesh::load(const MeshArray& vertices, const MeshArray& triangles) {
   const kdtree::MeshView view{mesh.vertices, mesh.triangles};
   coarse_ = render::is_coarse(view, scenes::bounds(mesh));
   mesh_ = std::make_unique<kdtree::DeviceMesh>(device, view);
-  workspace_ =
-      std::make_unique<kdtree::Workspace>(*mesh_, kdtree::RefKind::clipped, first_pool());
+  workspace_ = std::make_unique<kdtree::Workspace>(*mesh_, kdtree::RefKind::clipped, first_pool());
 }
 
 // As `--pool fast` of the command line.
@@ -148,16 +147,15 @@ std::size_t TracedMesh::first_pool() const {
   const bool gpu = options_.device.id.kind == simt::DeviceKind::cuda;
   const std::size_t warps =
       options_.device.multiprocessors * std::size_t{gpu ? kdtree::warps_per_multiprocessor : 1};
-  const std::size_t needed = kdtree::Workspace::suggested_pool(
-      triangles(), kdtree::RefKind::clipped, !traits.lower_bound);
+  const std::size_t needed =
+      kdtree::Workspace::suggested_pool(triangles(), kdtree::RefKind::clipped, !traits.lower_bound);
   const std::size_t cached =
       std::min(warps * traits.cache_bytes_per_warp, options_.device.memory_bytes / 16);
   return alloc::round_up(std::max(needed + cached, min_pool), pool_unit);
 }
 
 bool TracedMesh::enlarge_pool() {
-  const std::size_t now = workspace_->pool().bytes,
-                    more = alloc::round_up(now / 2 * 3, pool_unit);
+  const std::size_t now = workspace_->pool().bytes, more = alloc::round_up(now / 2 * 3, pool_unit);
   std::size_t available = simt::device_available(options_.device.id);
   if (options_.device.id.kind == simt::DeviceKind::cuda) available += now;
   if (more > std::min(available / 10 * 9, 64 * first_pool())) return false;
@@ -189,8 +187,8 @@ void TracedMesh::build() {
   }
   // After a move far from the mesh's origin the fast test would lose rays.
   constexpr float max_distance_in_extents = 16;
-  const bool is_far = kdtree::reach_of(tree_.bounds) >
-                      max_distance_in_extents * length(tree_.bounds.extent());
+  const bool is_far =
+      kdtree::reach_of(tree_.bounds) > max_distance_in_extents * length(tree_.bounds.extent());
   watertight_ = options_.watertight || coarse_ || is_far;
   fill_records();
   has_tree_ = true;
@@ -257,8 +255,8 @@ void TracedMesh::update(const MeshArray& vertices) {
   if (device.kind == simt::DeviceKind::cuda && !vertices.on_gpu)
     rows.data = (*staging).copy(vertices.data, bytes_of(vertices));
   if (next_vertices_.size() == 0) next_vertices_ = simt::Buffer<Vec3>(device, vertices.rows);
-  const std::size_t invalid = queries(device).load_vertices(device, rows, origin_,
-                                                            next_vertices_.data(), vertices.rows);
+  const std::size_t invalid =
+      queries(device).load_vertices(device, rows, origin_, next_vertices_.data(), vertices.rows);
   if (invalid < vertices.rows)
     reject_vertex(invalid, vertices.on_gpu ? "" : to_text(rows_of(vertices), invalid));
   std::swap(mesh_->vertices, next_vertices_);
@@ -331,8 +329,7 @@ void TracedMesh::count(const RayQuery& query, std::uint32_t* counts) const {
     job.order = sorted(query, job.rays, count, staging);
     std::uint32_t* const results = staged ? staging.counts(count) : counts + first;
     queries(device).count(device, scene, job, results);
-    if (staged)
-      simt::device_download(device, counts + first, results, count * sizeof *counts);
+    if (staged) simt::device_download(device, counts + first, results, count * sizeof *counts);
   });
 }
 
@@ -369,9 +366,9 @@ void TracedMesh::list(
     if (staged) job.rays = staging.upload(job.rays, count);
     job.order = sorted(query, job.rays, count, staging);
     // Where this batch's entries begin in the results' arrays.
-    std::vector<std::int64_t> begins(splits.begin() + static_cast<std::ptrdiff_t>(first),
-                                     splits.begin() + static_cast<std::ptrdiff_t>(first + count) +
-                                         1);
+    std::vector<std::int64_t> begins(
+        splits.begin() + static_cast<std::ptrdiff_t>(first),
+        splits.begin() + static_cast<std::ptrdiff_t>(first + count) + 1);
     for (std::int64_t& at : begins) at -= begin;
     const ListArrays wanted = out.from(static_cast<std::size_t>(begin));
     const ListArrays results =
@@ -399,8 +396,7 @@ MeshStats TracedMesh::stats() const {
   stats.tree_bytes = (stats_->inner + stats_->leaves) * sizeof(kdtree::Node) +
                      stats_->refs * sizeof(std::uint32_t);
   stats.record_bytes = records_.bytes() + corner_records_.bytes();
-  stats.mesh_bytes =
-      mesh_->vertices.bytes() + mesh_->triangles.bytes() + next_vertices_.bytes();
+  stats.mesh_bytes = mesh_->vertices.bytes() + mesh_->triangles.bytes() + next_vertices_.bytes();
   stats.builder_bytes = workspace_->pool().bytes + workspace_->overhead_bytes();
   return stats;
 }

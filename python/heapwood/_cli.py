@@ -39,12 +39,14 @@ def _run(*arguments: str) -> Any:
 
 def allocators() -> list[dict[str, Any]]:
     """The allocators that this package was built with: `id`, `label`, `frees` and more of each."""
-    return _run("list", "allocators", "--json")["allocators"]
+    found: list[dict[str, Any]] = _run("list", "allocators", "--json")["allocators"]
+    return found
 
 
 def devices() -> list[dict[str, Any]]:
     """The devices of this machine, and why one is unusable."""
-    return _run("list", "devices", "--json")["devices"]
+    found: list[dict[str, Any]] = _run("list", "devices", "--json")["devices"]
+    return found
 
 
 def bench(
@@ -69,4 +71,5 @@ def bench(
             arguments.append(option)
         elif value is not False and value is not None:
             arguments += [option, str(value)]
-    return _run(*arguments)
+    report: dict[str, Any] = _run(*arguments)
+    return report

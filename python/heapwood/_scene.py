@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -356,7 +355,7 @@ def _first(*streams: int | None) -> int | None:
 
 
 def _three(name: str, numbers: Sequence[float]) -> tuple[float, float, float]:
-    values = tuple(float(x) for x in numbers)
+    values = [float(x) for x in numbers]
     if len(values) != 3 or not all(math.isfinite(x) for x in values):
         raise ValueError(f"{name}: {numbers}: expected three finite numbers")
-    return values  # type: ignore[return-value]
+    return values[0], values[1], values[2]

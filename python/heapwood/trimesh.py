@@ -84,7 +84,7 @@ class RayMeshIntersector:
 
     def intersects_any(self, ray_origins: Any, ray_directions: Any) -> np.ndarray:
         """Whether each ray hits anything, (n,) bool."""
-        return self.scene.test_occlusions(*_rays(ray_origins, ray_directions))
+        return np.asarray(self.scene.test_occlusions(*_rays(ray_origins, ray_directions)))
 
     def contains_points(self, points: Any) -> np.ndarray:
         """Whether each point is inside the mesh, which must be closed: (n,) bool.
@@ -109,7 +109,9 @@ class RayMeshIntersector:
     def _points(self, triangles: np.ndarray, uvs: np.ndarray) -> np.ndarray:
         corners = np.asarray(self.mesh.vertices, np.float64)[np.asarray(self.mesh.faces)[triangles]]
         u, v = uvs[:, :1].astype(np.float64), uvs[:, 1:].astype(np.float64)
-        return (1 - u - v) * corners[:, 0] + u * corners[:, 1] + v * corners[:, 2]
+        return np.asarray(
+            (1 - u - v) * corners[:, 0] + u * corners[:, 1] + v * corners[:, 2], np.float64
+        )
 
 
 def _rays(origins: Any, directions: Any) -> tuple[np.ndarray, np.ndarray]:

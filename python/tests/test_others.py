@@ -35,7 +35,7 @@ def meshes():
         "annulus": trimesh.creation.annulus(0.5, 1, 2),
         "torus": trimesh.creation.torus(2, 0.5, 60, 30),
         "axis": trimesh.creation.axis(0.2),
-        "camera_marker": trimesh.creation.box((1e-3, 1e-3, 1e3)),
+        "plate": trimesh.creation.box((5, 5, 1e-3)),
         "soup": trimesh.creation.random_soup(500),
         "tiny": trimesh.creation.icosphere(3, 1e-4),
         "huge": trimesh.creation.icosphere(3, 1e5),
@@ -116,5 +116,8 @@ def test_hits_of_open3d(name, vertices, triangles):
     assert np.mean(turned[same] > 0.999) > 0.999
     occluded = scene.test_occlusions(o3d.core.Tensor(rays)).numpy()
     assert np.mean(mine.test_occlusions(rays) != occluded) <= 5e-4
+    # Open3D leaves out some of several hits: for 2.7% of these rays of statue:2k, where Heapwood's
+    # counts are those of brute force in double precision.
     counts = scene.count_intersections(o3d.core.Tensor(rays)).numpy()
-    assert np.mean(mine.count_intersections(rays) != counts) <= 5e-3
+    assert np.mean(mine.count_intersections(rays) < counts) <= 5e-4
+    assert np.mean(mine.count_intersections(rays) != counts) <= 5e-2
